@@ -22,6 +22,7 @@
 #include "model/audit_line.h"
 #include "net/loop.h"
 #include "net/worker.h"
+#include "policy/stance/peer.h"
 
 namespace tidemark::agent {
 
@@ -37,6 +38,7 @@ struct AgentOptions {
   bool report = true;
   bool alone = false;  // with its API server, on one machine: what is spread over many nodes elsewhere is done at once
   std::string mode = "enforce";  // of strategies of which the manager says nothing
+  std::string peers_namespace{policy::kPeersNamespace};
   std::string pod_logs{kPodLogsDefault};
   base::Duration yarn_hold_back = kHoldBack;
   FeatureGates feature_gates;

@@ -29,7 +29,10 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
   flags.choice("mode", options.mode, {"enforce", "observe"},
                "what is done with what is decided for the groups of this node, where the manager does not say: written "
                "to the kernel, or only shown");
-
+  flags
+      .text("peer-namespace", options.peers_namespace,
+            "where Koordinator's agent is installed: beside a container named koordlet there this one only observes")
+      .placeholder("NAME");
   flags
       .text("pod-logs", options.pod_logs,
             "the folder of the pods' logs, of which the last lines are kept in --state-dir when a pod is evicted")

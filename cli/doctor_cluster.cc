@@ -139,7 +139,7 @@ class ClusterExamination {
   }
 
   net::Task<void> read_pods() {
-    PeerPods peers;
+    PeerPods peers{options_.peers_namespace};
     std::size_t read = 0;
     kube::ListOptions running;
     running.field_selector = kRunningPods;
@@ -149,7 +149,7 @@ class ClusterExamination {
           progress("pods", ++read);
           return peers.take(item);
         },
-        [&] { peers = {}; });
+        [&] { peers = PeerPods{options_.peers_namespace}; });
     if (!listed) {
       found_.koord_managers.reset();
       found_.pods_unread = listed.error().message;

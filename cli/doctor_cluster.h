@@ -18,12 +18,14 @@
 #include "manager/settings/revision.h"
 #include "net/loop.h"
 #include "policy/doctor/cluster_findings.h"
+#include "policy/stance/peer.h"
 
 namespace tidemark::cli {
 
 struct ClusterDoctorOptions {
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
+  std::string peers_namespace{policy::kPeersNamespace};
   manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
   std::optional<std::size_t> kubelets = 20;         // of each group of like nodes; nullopt: all
   base::Duration limit = std::chrono::seconds(60);  // for one answer of the API server

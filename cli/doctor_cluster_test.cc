@@ -236,10 +236,20 @@ TEST(PeerPods, OnlyTheProgramItselfCounts) {
                              R"("},"spec":{"containers":[{"name":"m","image":")", image, R"("}]},"status":{}})")));
   }
   EXPECT_EQ(peers.managers.size(), 3u);
-  // A container that waits, or another one beside it, is no agent that writes.
-  ASSERT_TRUE(peers.take(R"({"metadata":{"name":"a"},"spec":{"nodeName":"n1"},"status":{"containerStatuses":[
-      {"name":"koordlet","state":{"waiting":{}}},{"name":"x","state":{"running":{}}}]}})"));
+  const auto agent = [&](std::string_view ns, std::string_view node, std::string_view labels, std::string_view state) {
+    return peers.take(base::cat(R"({"metadata":{"uid":"u","name":"a","namespace":")", ns, R"(","labels":{)", labels,
+                                R"(}},"spec":{"nodeName":")", node,
+                                R"(","containers":[{"name":"koordlet"},{"name":"x"}]},"status":{)",
+                                R"("containerStatuses":[{"name":"koordlet","state":{")", state,
+                                R"(":{}}},{"name":"x","state":{"running":{}}}]}})"));
+  };
+  // A container that waits, or another one beside it, is no agent that writes; nor is one that a user called so.
+  ASSERT_TRUE(agent("koordinator-system", "n1", "", "waiting"));
+  ASSERT_TRUE(agent("batch", "n2", "", "running"));
+  ASSERT_TRUE(agent("koordinator-system", "n3", R"("koordinator.sh/qosClass":"BE")", "running"));
   EXPECT_TRUE(peers.agents_on.empty());
+  ASSERT_TRUE(agent("koordinator-system", "n4", "", "running"));
+  EXPECT_EQ(peers.agents_on, (std::set<std::string, std::less<>>{"n4"}));
   ASSERT_FALSE(peers.take(R"({"name":"koordlet")"));
 }
 

@@ -60,7 +60,8 @@ policy::AgentFound said_by(const agent::AgentStatus& status) {
 
 class Examination {
  public:
-  Examination(const DoctorOptions& options, linux::ProbeRim& kernel) : options_(options), kernel_(kernel) {}
+  Examination(const DoctorOptions& options, const DoctorOutside& outside)
+      : options_(options), kernel_(outside.kernel), killing_(outside.killing) {}
 
   Result<void> look() {
     TM_TRY(const auto proc, linux::Folder::open(options_.places.proc_root));
@@ -84,10 +85,12 @@ class Examination {
   DoctorReport report() && {
     // btrfs, for one, has no number of inodes: no kubelet misses any there.
     if (found_.kubelet && found_.disk.capacity > 0 && found_.disk_inodes.capacity == 0) {
-      found_.kubelet->nodefs_inodes.reset();
+      found_.kubelet->hard.nodefs_inodes.reset();
+      found_.kubelet->soft.nodefs_inodes.reset();
     }
     if (found_.kubelet && found_.runtime_disk.capacity > 0 && found_.runtime_inodes.capacity == 0) {
-      found_.kubelet->imagefs_inodes.reset();
+      found_.kubelet->hard.imagefs_inodes.reset();
+      found_.kubelet->soft.imagefs_inodes.reset();
     }
     report_.findings = policy::node_findings(found_);
     return std::move(report_);
@@ -129,6 +132,7 @@ class Examination {
       found_.layout = layout_of(groups->layout());
       found_.group_pressure = found_.node_pressure && groups->home(linux::File::kCpuPressure) != nullptr;
       look_at_driver(*groups);
+      if (const auto can = linux::can_kill_groups(*groups, killing_); !can) found_.no_kills = can.error().message;
       if (found_.measures.empty()) look_at_measures(*groups, proc);
     }
     report_.tried_by = TriedBy::kAgent;
@@ -211,6 +215,7 @@ class Examination {
 
   const DoctorOptions& options_;
   linux::ProbeRim& kernel_;
+  linux::KillRim& killing_;
   linux::Buffer buffer_;
   agent::KnobTrials trials_;
   policy::NodeFound found_;
@@ -232,7 +237,7 @@ std::string_view word(TriedBy by) {
 }  // namespace
 
 net::Task<Result<DoctorReport>> examine_node(const DoctorOptions& options, DoctorOutside outside) {
-  Examination examination(options, outside.kernel);
+  Examination examination(options, outside);
   TM_CO_TRY_VOID(examination.look());
   examination.hear_kubelet(co_await agent::ask_configz(outside.kubelet, std::move(outside.bearer)));
   co_return std::move(examination).report();

@@ -11,6 +11,7 @@
 #include "agent/machine_places.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "linux/cgroup/kill.h"
 #include "linux/knob_probe.h"
 #include "net/http_client.h"
 #include "net/loop.h"
@@ -30,6 +31,7 @@ struct DoctorOptions {
 // What lies outside, and outlives the examination.
 struct DoctorOutside {
   linux::ProbeRim& kernel;
+  linux::KillRim& killing;
   net::HttpTransport& kubelet;
   std::string bearer{};  // to ask it with; "" for none
 };

@@ -16,6 +16,7 @@
 #include "agent/protect/status.h"
 #include "base/text.h"
 #include "kube/testing/scripted_transport.h"
+#include "linux/testing/kill_folder.h"
 #include "linux/testing/probe_folder.h"
 #include "linux/testing/tree.h"
 #include "net/testing/loop.h"
@@ -48,7 +49,7 @@ class DoctorNode : public ::testing::Test {
   std::string run() const { return state.root() + "/run"; }
 
   DoctorReport examine() {
-    auto report = net::testing::run_task(loop, clock, examine_node(options, {kernel, kubelet, "t1"}));
+    auto report = net::testing::run_task(loop, clock, examine_node(options, {kernel, killing, kubelet, "t1"}));
     EXPECT_TRUE(report) << report.error().message;
     return report ? std::move(*report) : DoctorReport();
   }
@@ -73,6 +74,7 @@ class DoctorNode : public ::testing::Test {
 
   linux::testing::Tree machine, proc, state;
   linux::testing::ProbeFolder kernel{machine, linux::Version::kV2};
+  linux::testing::KillFolder killing{machine};
   base::testing::Clock clock;
   net::EventLoop loop{clock};
   kube::testing::ScriptedTransport kubelet{loop};
@@ -140,6 +142,16 @@ TEST_F(DoctorNode, WhatIsInForceIsTold) {
   EXPECT_TRUE(std::ranges::any_of(findings, [](const Json& each) {
     return each.text_at("what") == "inForce" && each.text_at("found").starts_with("batchLimits: enforce, 3 files");
   }));
+}
+
+// As Linux 4.19 of Anolis and openEuler, and 4.18 of RHEL 8.
+TEST_F(DoctorNode, AKernelOnWhichNobodyCanBeKilledIsAFinding) {
+  EXPECT_EQ(of(examine(), NodeTopic::kKills).fact, NodeFact::kGroupsKilled);
+  killing.holds_none = true;
+  const auto found = of(examine(), NodeTopic::kKills);
+  EXPECT_EQ(found.fact, NodeFact::kGroupsNotKilled);
+  EXPECT_EQ(found.severity, Severity::kWarn);
+  EXPECT_EQ(found.said, "no pidfd_open");
 }
 
 TEST_F(DoctorNode, ProcessesWithoutTheirPlaceAreNoFiles) {
@@ -313,7 +325,7 @@ TEST_F(DoctorNode, ForPrograms) {
 
 TEST_F(DoctorNode, ItIsNoMachineWithoutProc) {
   options.places.proc_root = state.root() + "/no-proc";
-  const auto report = net::testing::run_task(loop, clock, examine_node(options, {kernel, kubelet, ""}));
+  const auto report = net::testing::run_task(loop, clock, examine_node(options, {kernel, killing, kubelet, ""}));
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().message.find("no-proc"), std::string::npos);
 }

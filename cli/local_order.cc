@@ -21,18 +21,30 @@ std::vector<std::string> latch_files(const LocalOrder& order) {
   return {agent::run_latch(order.places.run_dir), order.places.latch_file};
 }
 
-Result<bool> turn(const LocalOrder& order, base::WallTime now) {
-  bool changed = false;
+// The value, or what stood in its way, which is told at the end: nothing else waits for it.
+template <class T>
+T or_trouble(Result<T> result, std::vector<Error>& troubles) {
+  if (result) return std::move(*result);
+  troubles.push_back(std::move(result).error());
+  return T();
+}
+
+// Each by itself: a full disk keeps nobody from the switch in memory, at which the agent looks.
+void turn(const LocalOrder& order, base::WallTime now, LocalReport& report) {
   for (const std::string& file : latch_files(order)) {
-    if (order.off) {
-      changed = changed || !agent::read_latch(file);
-      TM_TRY_VOID(agent::set_latch(file, {order.by, order.why, now, ""}));
-    } else {
-      TM_TRY(const bool was, agent::clear_latch(file));
-      changed = changed || was;
+    if (!order.off) {
+      report.changed |= or_trouble(agent::clear_latch(file), report.troubles);
+      continue;
     }
+    const bool was = agent::read_latch(file).has_value();
+    if (auto set = agent::set_latch(file, {order.by, order.why, now, ""}); !set) {
+      const bool drawn = agent::set_empty_latch(file).has_value();
+      report.troubles.push_back(std::move(set).error().within(
+          drawn ? "the switch of this machine is drawn, without a word of who and why" : "the switch of this machine"));
+      if (!drawn) continue;
+    }
+    report.changed |= !was;
   }
-  return changed;
 }
 
 Result<std::vector<agent::LeftBehind>> left_of(const std::string& run_dir, const std::string& boot) {
@@ -48,49 +60,92 @@ Result<std::vector<agent::LeftBehind>> left_of(const std::string& run_dir, const
   return out;
 }
 
+std::string place_of(const agent::LeftBehind& file) {
+  return base::cat("  ", file.group, "/", file.file);
+}
+
+// What did not come about, for whoever has to do it by hand.
+std::string render_failures(const LocalReport& report) {
+  std::string out;
+  const auto line = [&](const auto&... parts) { out += base::cat(parts..., "\n"); };
+  const auto tell = [&](const std::vector<Error>& troubles) {
+    for (const Error& each : troubles) line("not done: ", each.message);
+  };
+  if (report.put_back) {
+    const auto& not_held = report.put_back->not_held;
+    if (!not_held.empty()) line("NOT HELD, offline work runs on there as before: ", not_held.size());
+    for (const agent::LeftBehind& each : not_held) line(place_of(each), "  (", each.why, ")");
+    tell(report.put_back->troubles);
+  }
+  tell(report.troubles);
+  return out;
+}
+
+Json::Array json_of(const std::vector<agent::LeftBehind>& files) {
+  Json::Array out;
+  for (const agent::LeftBehind& each : files) {
+    Json one = Json::object();
+    one["group"] = Json(each.group);
+    one["file"] = Json(each.file);
+    one["found"] = Json(each.found);
+    one["why"] = Json(each.why);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 }  // namespace
 
-net::Task<Result<LocalReport>> give_local_order(net::EventLoop& loop, const LocalOrder& order) {
+bool LocalReport::failed() const {
+  return !troubles.empty() || (agent_runs && !obeyed) ||
+         (put_back && (!put_back->not_held.empty() || !put_back->troubles.empty()));
+}
+
+net::Task<LocalReport> give_local_order(net::EventLoop& loop, const LocalOrder& order) {
   LocalReport report;
   const std::string boot = agent::boot_id(order.places.proc_root);
-  TM_CO_TRY(report.changed, turn(order, loop.clock().wall()));
+  turn(order, loop.clock().wall(), report);
   report.agent_runs = agent::FoundJournal::is_held(order.places.run_dir);
   if (!report.agent_runs) {
     if (!order.off) co_return report;
-    TM_CO_TRY(const auto hierarchies, agent::see_groups(order.places));
+    const auto hierarchies = agent::see_groups(order.places);
+    if (!hierarchies) {
+      report.troubles.push_back(hierarchies.error().within("nothing is held and nothing put back"));
+      co_return report;
+    }
     linux::KernelWriter writer;
     const auto last = agent::read_status(order.places.run_dir);
     const agent::AgentGone gone{order.places.proc_root, order.places.run_dir, boot,
                                 last && *last ? (*last)->offline_group : ""};
-    auto put_back = agent::off_without_agent(hierarchies, writer, gone, loop.clock());
+    auto put_back = agent::off_without_agent(*hierarchies, writer, gone, loop.clock());
     if (put_back) {
       report.left = put_back->left;
       report.put_back = std::move(*put_back);
       co_return report;
     }
-    if (put_back.error().kind != ErrorKind::kAlreadyExists) co_return fail(std::move(put_back).error());
     report.agent_runs = true;  // it was started this moment
   }
   const base::MonotonicTime until = loop.clock().monotonic() + order.wait;
   while (true) {
-    TM_CO_TRY(report.status, agent::read_status(order.places.run_dir));
-    report.obeyed = report.status && report.status->latched == order.off;
-    if (report.obeyed || loop.clock().monotonic() >= until) break;
+    auto status = agent::read_status(order.places.run_dir);
+    report.obeyed = status && *status && (*status)->latched == order.off;
+    const bool last_look = report.obeyed || loop.clock().monotonic() >= until;
+    if (last_look) report.status = or_trouble(std::move(status), report.troubles);
+    if (last_look) break;
     co_await loop.sleep(kLookPause);
   }
-  TM_CO_TRY(auto left, left_of(order.places.run_dir, boot));
-  if (order.off) report.left = std::move(left);
+  if (order.off) report.left = or_trouble(left_of(order.places.run_dir, boot), report.troubles);
   co_return report;
 }
 
-Result<LocalReport> local_dry_run(const LocalOrder& order) {
+LocalReport local_dry_run(const LocalOrder& order) {
   LocalReport report;
   for (const std::string& file : latch_files(order)) {
     report.changed = report.changed || agent::read_latch(file).has_value() != order.off;
   }
   report.agent_runs = agent::FoundJournal::is_held(order.places.run_dir);
-  TM_TRY(report.status, agent::read_status(order.places.run_dir));
-  TM_TRY(report.left, left_of(order.places.run_dir, agent::boot_id(order.places.proc_root)));
+  report.status = or_trouble(agent::read_status(order.places.run_dir), report.troubles);
+  report.left = or_trouble(left_of(order.places.run_dir, agent::boot_id(order.places.proc_root)), report.troubles);
   return report;
 }
 
@@ -105,8 +160,11 @@ std::string render_text(const LocalReport& report, const LocalOrder& order) {
     if (order.off) line("files that say something of ours: ", report.left.size());
     return out;
   }
-  line(report.changed ? base::cat("this machine is switched ", word) : base::cat("this machine was ", word, " already"),
-       order.off ? ", whatever the cluster says, until `tidemark on --local`" : ": the cluster's word holds again");
+  if (report.changed || report.troubles.empty()) {
+    line(report.changed ? base::cat("this machine is switched ", word)
+                        : base::cat("this machine was ", word, " already"),
+         order.off ? ", whatever the cluster says, until `tidemark on --local`" : ": the cluster's word holds again");
+  }
   if (report.agent_runs) {
     line(report.obeyed
              ? "the agent obeys"
@@ -118,14 +176,15 @@ std::string render_text(const LocalReport& report, const LocalOrder& order) {
     line("no agent runs here; put back: ", report.put_back->put_back,
          ", gone with their groups or changed since: ", report.put_back->gone);
   }
+  out += render_failures(report);
   if (!order.off) return out;
   if (report.left.empty()) {
-    line("nothing of ours is left in the kernel's files");
+    if (!report.failed()) line("nothing of ours is left in the kernel's files");
     return out;
   }
   line("left until offline work has ended: ", report.left.size(), report.left.size() == 1 ? " file" : " files");
   for (const agent::LeftBehind& each : report.left) {
-    line("  ", each.group, "/", each.file, "  was ", base::in_quotes(each.found), "  (", each.why, ")");
+    line(place_of(each), "  was ", base::in_quotes(each.found), "  (", each.why, ")");
   }
   return out;
 }
@@ -140,17 +199,15 @@ Json render_json(const LocalReport& report, const LocalOrder& order) {
   if (report.put_back) {
     out["putBack"] = Json(report.put_back->put_back);
     out["gone"] = Json(report.put_back->gone);
+    out["notHeld"] = Json(json_of(report.put_back->not_held));
   }
-  Json::Array left;
-  for (const agent::LeftBehind& each : report.left) {
-    Json one = Json::object();
-    one["group"] = Json(each.group);
-    one["file"] = Json(each.file);
-    one["found"] = Json(each.found);
-    one["why"] = Json(each.why);
-    left.push_back(std::move(one));
+  out["left"] = Json(json_of(report.left));
+  Json::Array troubles;
+  for (const Error& each : report.troubles) troubles.emplace_back(each.message);
+  if (report.put_back) {
+    for (const Error& each : report.put_back->troubles) troubles.emplace_back(each.message);
   }
-  out["left"] = Json(std::move(left));
+  out["notDone"] = Json(std::move(troubles));
   return out;
 }
 

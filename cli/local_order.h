@@ -34,11 +34,13 @@ struct LocalReport {
   std::optional<agent::AgentStatus> status;     // of an agent that runs
   std::optional<agent::WithoutAgent> put_back;  // where none runs; off only
   std::vector<agent::LeftBehind> left;          // files that say something of ours still
+  std::vector<Error> troubles;                  // what could not be done or looked at; the rest was
+  bool failed() const;                          // something of what was wanted did not come about
 };
 
-net::Task<Result<LocalReport>> give_local_order(net::EventLoop& loop, const LocalOrder& order);
+net::Task<LocalReport> give_local_order(net::EventLoop& loop, const LocalOrder& order);
 // Nothing is done; what would be.
-Result<LocalReport> local_dry_run(const LocalOrder& order);
+LocalReport local_dry_run(const LocalOrder& order);
 
 std::string render_text(const LocalReport& report, const LocalOrder& order);
 Json render_json(const LocalReport& report, const LocalOrder& order);

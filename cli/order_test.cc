@@ -408,11 +408,11 @@ TEST_F(OrderTest, WaitingEndsWhenTheAgentSaysThatItObeys) {
   EXPECT_FALSE(early.reached);
   EXPECT_EQ(early.last.limiting, 1u);
   EXPECT_EQ(early.not_reached, std::vector<std::string>{"n"});
-  for (const std::string_view reason : {"Unable", "Holding", "Waiting"}) {
+  for (const std::string_view reason : {"Unable", "Holding", "Waiting", "PeerPresent"}) {
     say(reason);
     EXPECT_FALSE(waiting().reached) << reason;
   }
-  for (const std::string_view reason : {"Off", "OffLocally", "PeerPresent"}) {
+  for (const std::string_view reason : {"Off", "OffLocally"}) {
     say(reason);
     EXPECT_TRUE(waiting().reached) << reason;
   }

@@ -17,9 +17,8 @@ namespace {
 
 constexpr base::Duration kLook = std::chrono::seconds(1);
 
-// Reasons of the agent's condition with which nothing of ours leaves a group more than its least: it is off, or writes
-// nothing.
-constexpr std::string_view kObeying[] = {"Off", "OffLocally", "PeerPresent"};
+// Reasons of the agent's condition with which no group has more than its least.
+constexpr std::string_view kObeying[] = {"Off", "OffLocally"};
 
 enum class Phase { kReached, kDraining, kOffering, kLimiting };
 

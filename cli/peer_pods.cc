@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/tasks/pod_task.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "policy/stance/stance.h"
+#include "kube/intern.h"
 
 namespace tidemark::cli {
 namespace {
@@ -34,14 +35,12 @@ Result<void> PeerPods::take(std::string_view pod) {
   TM_TRY(const Json json, Json::parse(pod));
   const Json* meta = json.member("metadata");
   const Json* spec = json.member("spec");
-  const Json* status = json.member("status");
-  if (meta == nullptr || spec == nullptr || status == nullptr) return {};
-  const auto runs = [](const Json& container) {
-    const Json* state = container.member("state");
-    return container.text_at("name") == policy::kPeersContainer && state != nullptr &&
-           state->member("running") != nullptr;
-  };
-  if (any_in(*status, "containerStatuses", runs)) agents_on.emplace(spec->text_at("nodeName"));
+  if (meta == nullptr || spec == nullptr) return {};
+  kube::Interner interner;
+  const auto decoded = agent::decode_pod_task(pod, {}, interner);
+  if (decoded && policy::runs_peers_agent(decoded->task, agents_namespace)) {
+    agents_on.emplace(spec->text_at("nodeName"));
+  }
   const auto is_manager = [](const Json& container) {
     return program_of(container.text_at("image")) == kManagersImage;
   };

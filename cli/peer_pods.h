@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "policy/stance/peer.h"
 
 namespace tidemark::cli {
 
 struct PeerPods {
-  std::set<std::string, std::less<>> agents_on;  // nodes where koordlet runs, by the rule of policy/stance
-  std::vector<std::string> managers;             // "NAMESPACE/NAME" of pods that run the image koord-manager
+  std::string agents_namespace{policy::kPeersNamespace};
+  std::set<std::string, std::less<>> agents_on{};  // nodes where koordlet runs, by the agent's own rule
+  std::vector<std::string> managers{};             // "NAMESPACE/NAME" of pods that run the image koord-manager
 
   // One pod as the API server has it.
   Result<void> take(std::string_view pod);

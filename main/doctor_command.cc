@@ -35,8 +35,8 @@ std::string host_name() {
 }
 
 constexpr std::size_t kKubeletsMax = 1'000'000;
-constexpr std::array<std::string_view, 4> kOfClusterAlone = {"config-namespace", "slo-config-name", "kubelets",
-                                                             "timeout"};
+constexpr std::array<std::string_view, 5> kOfClusterAlone = {"config-namespace", "slo-config-name", "peer-namespace",
+                                                             "kubelets", "timeout"};
 constexpr std::array<std::string_view, 4> kOfBoth = {"kubeconfig", "context", "output", "config"};
 
 // A flag on the command line that the other question has; "" where there is none.
@@ -97,6 +97,10 @@ int run_doctor(const std::vector<std::string>& args) {
   AnswerForm form;
   declare_cluster_flags(flags, cluster_options);
   declare_settings_flags(flags, cluster.config_namespace, cluster.config_name);
+  flags
+      .text("peer-namespace", cluster.peers_namespace,
+            "where Koordinator's agent is installed: a container named koordlet there is it")
+      .placeholder("NAME");
   flags.group("Kubelets");
   flags
       .text("kubelets", kubelets,
@@ -153,6 +157,7 @@ int run_doctor(const std::vector<std::string>& args) {
   net::WorkerPool resolvers(1, kResolveQueueMax);
   net::HttpClient client(loop, &resolvers, *std::move(http));
   linux::KernelProbeRim kernel;
+  linux::KernelKillRim killing;
   int code = kFailed;
   const auto tell = [&](Result<cli::DoctorReport> report) {
     if (!report) return failed(report.error());
@@ -164,7 +169,7 @@ int run_doctor(const std::vector<std::string>& args) {
     return report->bad() ? kFailed : printed;
   };
   const auto examine_then_stop = [&]() -> net::Task<void> {
-    code = tell(co_await cli::examine_node(options, {kernel, client, std::move(bearer)}));
+    code = tell(co_await cli::examine_node(options, {kernel, killing, client, std::move(bearer)}));
     loop.stop();
   };
   net::Scope scope(loop);

@@ -151,21 +151,23 @@ int run_local(const Asked& asked_for, const policy::StateCommand& command, bool 
   order.dry_run = dry_run;
   if (asked_for.wait > base::Duration(0)) order.wait = asked_for.wait;
   order.places = asked_for.places;
-  const auto tell = [&](const Result<cli::LocalReport>& report) {
-    if (!report) return failed(report.error());
-    const std::string text = asked_for.form.json() ? cli::render_json(*report, order).dump_pretty() + "\n"
-                                                   : cli::render_text(*report, order);
+  const auto tell = [&](const cli::LocalReport& report, bool all_well) {
+    const std::string text =
+        asked_for.form.json() ? cli::render_json(report, order).dump_pretty() + "\n" : cli::render_text(report, order);
     const int printed = print(text);
-    const bool silent = report->agent_runs && !report->obeyed && !dry_run;
-    return silent ? kFailed : printed;
+    return all_well ? printed : kFailed;
   };
-  if (dry_run) return tell(cli::local_dry_run(order));
+  if (dry_run) {
+    const cli::LocalReport would = cli::local_dry_run(order);
+    return tell(would, would.troubles.empty());
+  }
   const base::SystemClock clock;
   net::EventLoop loop(clock);
   int code = kFailed;
   net::Scope scope(loop);
   const auto give_then_stop = [&]() -> net::Task<void> {
-    code = tell(co_await cli::give_local_order(loop, order));
+    const cli::LocalReport report = co_await cli::give_local_order(loop, order);
+    code = tell(report, !report.failed());
     loop.stop();
   };
   scope.spawn(give_then_stop());

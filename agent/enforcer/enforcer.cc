@@ -51,6 +51,13 @@ std::string as_written(File file, const std::string& shown) {
   return file == File::kCpuQuota ? shown.substr(0, shown.find(' ')) : shown;
 }
 
+// nullopt: of this file nobody can say which value leaves more.
+std::optional<bool> narrows(File file, linux::Version version, const std::string& from, const std::string& to) {
+  const auto widest = linux::loosest(file, version, from, to);
+  if (!widest) return std::nullopt;
+  return linux::same_value(file, version, *widest, from);
+}
+
 Permit permit_of(const Permits& permits, model::Strategy strategy) {
   return permits[static_cast<std::size_t>(strategy)];
 }
@@ -198,9 +205,46 @@ bool Enforcer::may_write(HeldFile& file, const linux::Group& group, Permit permi
   const auto stands = file.stands ? file.stands : read(group, file.file);
   const auto version = group.version(file.file);
   if (!stands || !version) return false;
-  const auto widest = linux::loosest(file.file, *version, *stands, text);
   // Of what has no order a group that was never touched is put under what is wanted, and others stay.
-  return widest ? linux::same_value(file.file, *version, *widest, *stands) : !file.ours;
+  return narrows(file.file, *version, *stands, text).value_or(!file.ours);
+}
+
+// A file that is left to somebody else. An order narrows it all the same; what stands there by that order, and he did
+// not touch since, is written over as any value of ours is.
+bool Enforcer::may_write_beside_another(HeldFile& file, const linux::Group& group, const std::string& text) {
+  const base::MonotonicTime now = clock_.monotonic();
+  file.next_look = now + (off_ ? kNarrowAgain : kLookInterval);
+  const auto version = group.version(file.file);
+  auto there = read(group, file.file);
+  const bool changed =
+      there && version && file.foreign && !linux::same_value(file.file, *version, *there, *file.foreign);
+  file.contest =
+      policy::step(file.contest, changed ? policy::ContestEvent::kForeign : policy::ContestEvent::kNothing, {}, now)
+          .state;
+  if (!there || !version) return false;
+  if (changed) {
+    file.foreign = there;
+    file.ours = false;
+  }
+  file.stands = *there;
+  if (!file.left()) return !linux::same_value(file.file, *version, *there, text);
+  if (!off_ || !narrows(file.file, *version, *there, text).value_or(false)) return false;
+  if (linux::same_value(file.file, *version, *there, text)) return false;
+  // What he wants is what it goes back to.
+  if (auto kept = journal_.found_now(file.id, *there); !kept) {
+    enforced_.journal = std::move(kept).error();
+    return false;
+  }
+  return true;
+}
+
+// An order is not obeyed at the next look, but now.
+void Enforcer::look_at_left() {
+  for (auto& [path, group] : groups_) {
+    for (HeldFile& file : group.files) {
+      if (file.left()) look_again_now(file);
+    }
+  }
 }
 
 // Nobody touched it since. Nearly every look ends here, so nothing is allocated for it.
@@ -248,18 +292,9 @@ void Enforcer::want(const policy::KnobWrite& write, Permit permit) {
     if (!find_out(at->first, group, weight)) return;
   }
   if (!find_out(at->first, group, file)) return;
-  if (!may_write(file, *group.group, permit, *text)) return;
-  if (file.contest.standing_back) {
-    const auto there = read(*group.group, wanted);
-    const bool changed = there && file.foreign && !linux::same_value(wanted, *version, *there, *file.foreign);
-    auto step =
-        policy::step(file.contest, changed ? policy::ContestEvent::kForeign : policy::ContestEvent::kNothing, {}, now);
-    file.contest = std::move(step.state);
-    if (changed) file.foreign = there;
-    file.next_look = now + kLookInterval;
-    if (file.contest.standing_back || !there) return;
-    file.stands = there;
-  }
+  // What is wanted is known from here on and stands nowhere yet: the next look is not put off for it.
+  if (!may_write(file, *group.group, permit, *text)) return look_again_now(file);
+  if (file.contest.standing_back && !may_write_beside_another(file, *group.group, *text)) return;
   pending.over = *file.stands;
   pending_.push_back(std::move(pending));
 }
@@ -270,7 +305,7 @@ void Enforcer::want_back(const std::string& path, HeldGroup& group, HeldFile& fi
   // It comes back when the group is not idle any more.
   if (file.file == File::kCpuShares && weight_is_hidden(group)) return;
   const FoundFile& known = journal_.files().at(file.id);
-  if (file.contest.standing_back) {
+  if (file.left()) {
     tell(path, file.file, file.strategy, file.foreign.value_or(""), "", Reason::kAgentNotOurs);
     return cross_out(file);
   }
@@ -285,6 +320,7 @@ void Enforcer::cross_out(HeldFile& file) {
   file.stands.reset();
   file.contest = {};
   file.refused = false;
+  file.refused_pause = {};
 }
 
 void Enforcer::tell(std::string_view group, File file, model::Strategy strategy, std::string before, std::string after,
@@ -319,12 +355,13 @@ void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
   file.contest = std::move(step.state);
   file.foreign = foreign;
   if (file.contest.standing_back) {
-    file.next_look = now + kLookInterval;
+    file.ours = false;
+    file.next_look = now + (off_ ? kNarrowAgain : kLookInterval);
     return tell(pending, foreign, Reason::kAgentStandsBack);
   }
   if (auto kept = journal_.found_now(file.id, foreign); !kept) {
     enforced_.journal = std::move(kept).error();
-    return;
+    return look_again_now(file);
   }
   file.stands = foreign;
   Pending once_more = pending;
@@ -341,6 +378,7 @@ void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
     case WriteOutcome::kAlready:
       if (report.outcome == WriteOutcome::kWritten) tell(pending, std::move(report.found), pending.reason);
       file.refused = false;
+      file.refused_pause = {};
       if (pending.back) {
         ++enforced_.put_back;
         if (file.file == File::kCpuIdle) weight_comes_back(pending);
@@ -350,6 +388,10 @@ void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
       file.stands = pending.text;
       if (file.file == File::kCpuIdle) weight_goes(pending);
       file.next_look = now + kLookInterval;
+      if (file.contest.standing_back) {
+        file.foreign = pending.text;
+        file.next_look = now + kNarrowAgain;
+      }
       if (file.contest != policy::ContestState()) {
         file.contest = policy::step(file.contest, policy::ContestEvent::kNothing, {}, now).state;
       }
@@ -367,7 +409,8 @@ void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
         file.ours = true;
         file.stands = std::move(report.stands);
       }
-      file.next_look = now + kRefusedPause;
+      file.refused_pause = std::clamp(file.refused_pause * 2, kRefusedPause, kRefusedPauseMax);
+      file.next_look = now + file.refused_pause;
       if (!std::exchange(file.refused, true)) {
         tell(pending, std::move(report.found), Reason::kKnobRefused, std::move(report.error));
       }
@@ -397,6 +440,7 @@ void Enforcer::write_pending() {
     }
     if (auto kept = journal_.will_write(coming); !kept) {
       enforced_.journal = std::move(kept).error();
+      for (const Pending& each : pending_) look_again_now(*each.file);
       break;
     }
     auto reports = linux::write_levelled(writes, writer_, buffer_);
@@ -430,7 +474,7 @@ void Enforcer::count() {
   enforced_.in_force = enforced_.left = enforced_.refused = 0;
   for (const auto& [path, group] : groups_) {
     for (const HeldFile& file : group.files) {
-      if (file.contest.standing_back) {
+      if (file.left()) {
         ++enforced_.left;
       } else if (file.refused) {
         ++enforced_.refused;
@@ -450,11 +494,19 @@ std::int64_t Enforcer::in_force(model::Strategy strategy) const {
   return out;
 }
 
-const Enforced& Enforcer::carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits) {
+bool Enforcer::stands(std::string_view path, File file) const {
+  const auto group = groups_.find(path);
+  if (group == groups_.end()) return false;
+  const auto held = std::ranges::find(group->second.files, file, &HeldFile::file);
+  return held != group->second.files.end() && held->ours && !held->refused;
+}
+
+const Enforced& Enforcer::carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits, bool off) {
   // What recall() told comes with the first answer.
   if (turn_++ > 0) enforced_.deeds.clear();
   enforced_.put_back = 0;
   enforced_.journal.reset();
+  if (std::exchange(off_, off) != off && off) look_at_left();
   for (const policy::KnobWrite& write : wanted) {
     const Permit permit = permit_of(permits, write.strategy);
     if (permit != Permit::kPutBack) want(write, permit);

@@ -3,7 +3,8 @@
 //   before the first write of a file   what stands in it goes to the journal (found_journal.h)
 //   before every write                 what is going to be written does
 //   every write                        only over what stood there by our hand, or was found there
-//   somebody else set the file         set again, and again; then it is left to him for a while (policy/contest)
+//   somebody else set the file         set again, and again; then it is left to him for a while (policy/contest), but
+//                                      for what holds offline work while an order says so: each second
 //   not wanted any more                what was found is written, only over a value of ours
 //
 // For one thread. Nothing here decides what is right for a group.
@@ -41,8 +42,12 @@ using Permits = std::array<Permit, model::kStrategies.size()>;
 
 // So often each file that is in force is looked at, where nothing new is wanted of it.
 inline constexpr base::Duration kLookInterval = std::chrono::seconds(10);
-// A value that a kernel refused is tried again after this. (v1 goes on counting a removed group for a moment.)
+// While an order holds offline work, a file that is left to somebody else is looked at so often, and narrowed again.
+inline constexpr base::Duration kNarrowAgain = std::chrono::seconds(1);
+// A value that a kernel refused is tried again after this (v1 goes on counting a removed group for a moment), and each
+// next time after twice as long: a limit of memory below what is used may be refused for as long as its pod lives.
 inline constexpr base::Duration kRefusedPause = std::chrono::seconds(1);
+inline constexpr base::Duration kRefusedPauseMax = std::chrono::seconds(30);
 
 // One write, or one that did not come about.
 struct Deed {
@@ -72,13 +77,15 @@ class Enforcer {
   Enforcer(const Enforcer&) = delete;
   Enforcer& operator=(const Enforcer&) = delete;
 
-  // `wanted` is everything that is wanted, one at most for each file of a group. The answer holds until the next call.
-  const Enforced& carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits);
+  // `wanted` is everything that is wanted, one at most for each file of a group. `off`: somebody ordered offline work
+  // to be held, and another writer does not outrank him. The answer holds until the next call.
+  const Enforced& carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits, bool off = false);
 
   // In these groups nothing is put back: somebody whom it would let loose runs there.
   void keep(std::set<std::string, std::less<>> groups) { kept_ = std::move(groups); }
 
-  std::int64_t in_force(model::Strategy strategy) const;  // files that say something of its
+  std::int64_t in_force(model::Strategy strategy) const;        // files that say something of its
+  bool stands(std::string_view group, linux::File file) const;  // there, what was wanted of it
 
  private:
   struct HeldFile {
@@ -93,8 +100,11 @@ class Enforcer {
     std::vector<std::int32_t> cpus;
     base::MonotonicTime next_look;
     policy::ContestState contest;
-    std::optional<std::string> foreign;  // what somebody else put, seen last
+    std::optional<std::string> foreign;  // what somebody else put, seen last; what stood there last, where left to him
     bool refused = false;
+    base::Duration refused_pause{0};  // the last one
+    // Somebody else has it. False where an order had it narrowed over him: that is ours until he comes again.
+    bool left() const { return contest.standing_back && !ours; }
   };
   struct HeldGroup {
     std::optional<linux::Group> group;
@@ -121,6 +131,8 @@ class Enforcer {
   void want(const policy::KnobWrite& write, Permit permit);
   bool still_stands(const HeldGroup& group, HeldFile& file, const std::string& text);
   bool may_write(HeldFile& file, const linux::Group& group, Permit permit, const std::string& text);
+  bool may_write_beside_another(HeldFile& file, const linux::Group& group, const std::string& text);
+  void look_at_left();
   void want_back(const std::string& path, HeldGroup& group, HeldFile& file);
   bool find_out(const std::string& path, HeldGroup& group, HeldFile& file);
   std::optional<std::string> read(const linux::Group& group, linux::File file);
@@ -131,6 +143,7 @@ class Enforcer {
   void weight_goes(const Pending& pending);
   void weight_comes_back(const Pending& pending);
   void cross_out(HeldFile& file);
+  void look_again_now(HeldFile& file) const { file.next_look = clock_.monotonic(); }
   void put_back_unwanted(const Permits& permits);
   void forget_unused();
   void count();
@@ -147,6 +160,7 @@ class Enforcer {
   Groups groups_;
   std::set<std::string, std::less<>> kept_;
   std::uint64_t turn_ = 0;
+  bool off_ = false;
   std::vector<Pending> pending_;
   std::vector<Pending> again_;  // over what somebody else put there meanwhile
   std::vector<std::uint32_t> over_;

@@ -2,8 +2,10 @@
 #include "agent/enforcer/enforcer.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -51,6 +53,39 @@ class KilledWriter final : public linux::GroupWriter {
  private:
   linux::GroupWriter& writer_;
   int left_;
+};
+
+class CountingWriter final : public linux::GroupWriter {
+ public:
+  explicit CountingWriter(linux::GroupWriter& writer) : writer_(writer) {}
+  Result<std::optional<std::size_t>> put(const linux::Group& group, File file, std::string_view text) override {
+    ++puts;
+    return writer_.put(group, file, text);
+  }
+  int puts = 0;
+
+ private:
+  linux::GroupWriter& writer_;
+};
+
+// No file of this process grows beyond it, as on a filesystem that is full.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(std::uintmax_t bytes) : ignored_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{static_cast<rlim_t>(bytes), before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, ignored_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*ignored_)(int);
 };
 
 class EnforcerOn : public ::testing::TestWithParam<Where> {
@@ -112,6 +147,21 @@ class EnforcerOn : public ::testing::TestWithParam<Where> {
   }
   const Enforced& carry_out(const std::vector<KnobWrite>& wanted, const Permits& permits = all(Permit::kEnforce)) {
     return enforcer->carry_out(wanted, permits);
+  }
+  const Enforced& carry_out_off(const std::vector<KnobWrite>& wanted) {
+    return enforcer->carry_out(wanted, all(Permit::kEnforce), true);
+  }
+  // Somebody sets the quota of `be` again and again, until it is his.
+  void leave_quota_to_another(std::string_view his) {
+    const auto wanted = std::vector{quota_of("be", 120'000)};
+    carry_out(wanted);
+    for (int times = 0; times < 3; ++times) {
+      foreign("be", File::kCpuQuota, his);
+      clock.advance(kLookInterval);
+      carry_out(wanted);
+    }
+    ASSERT_EQ(carry_out(wanted).left, 1);
+    ASSERT_EQ(value("be", File::kCpuQuota), quota(his));
   }
 
   std::string value(std::string_view below, File file) {
@@ -295,6 +345,52 @@ TEST_P(EnforcerOn, WhatSomebodyElseChangedIsSetAgainAndThenLeftToHim) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "he was silent for ten minutes";
 }
 
+// Whoever orders `off` wants offline work held, whoever else writes the file.
+TEST_P(EnforcerOn, AnOrderNarrowsAlsoWhatIsLeftToSomebodyElse) {
+  start();
+  leave_quota_to_another("50000");
+  const auto least = std::vector{quota_of("be", 2'000)};
+  EXPECT_EQ(carry_out_off(least).left, 0);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("2000")) << "at once, not at the next look";
+  foreign("be", File::kCpuQuota, "70000");
+  carry_out_off(least);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("70000")) << "once a second at most";
+  clock.advance(kNarrowAgain);
+  carry_out_off(least);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("2000"));
+  foreign("be", File::kCpuQuota, "1000");
+  for (int second = 0; second < 20; ++second) {
+    clock.advance(1s);
+    EXPECT_EQ(carry_out_off(least).left, 1);
+  }
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("1000")) << "narrower is no matter";
+}
+
+TEST_P(EnforcerOn, AfterTheOrderWhatItNarrowedIsOursUntilTheOtherComesAgain) {
+  start();
+  leave_quota_to_another("50000");
+  const auto wanted = std::vector{quota_of("be", 120'000)};
+  carry_out_off({quota_of("be", 2'000)});
+  EXPECT_EQ(carry_out(wanted).left, 0);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "nobody is kept at the least";
+  foreign("be", File::kCpuQuota, "60000");
+  clock.advance(kLookInterval);
+  EXPECT_EQ(carry_out(wanted).left, 1);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("60000"));
+}
+
+TEST_P(EnforcerOn, WhatAnOrderNarrowedOverSomebodyElseGoesBackToHisValue) {
+  start();
+  leave_quota_to_another("50000");
+  carry_out_off({quota_of("be", 2'000)});
+  start();
+  carry_out_off({quota_of("be", 2'000)});
+  ASSERT_EQ(value("be", File::kCpuQuota), quota("2000"));
+  carry_out({});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
+  EXPECT_TRUE(journal->files().empty());
+}
+
 TEST_P(EnforcerOn, ItGoesBackToWhatSomebodyElseWantedLast) {
   start();
   carry_out({quota_of("be", 120'000)});
@@ -343,7 +439,7 @@ TEST_P(EnforcerOn, AGroupThatGoesTakesNothingWithIt) {
   // A kernel of v1 goes on counting the quota of a group that was just removed.
   for (int tries = 0; tries < 1000 && value("be", File::kCpuQuota) != quota("90000"); ++tries) {
     carry_out({quota_of("be", 90'000), quota_of("be/p1", 80'000)});
-    clock.advance(kRefusedPause);
+    clock.advance(kRefusedPauseMax);
   }
   EXPECT_EQ(value("be", File::kCpuQuota), quota("90000"));
   clock.advance(kLookInterval);
@@ -395,9 +491,60 @@ TEST_P(EnforcerOn, AValueThatTheKernelRefusesIsToldOnceAndTriedAgain) {
   clock.advance(kRefusedPause);
   EXPECT_TRUE(carry_out({quota_of("be/p1", 120'000)}).deeds.empty());
   foreign("be", File::kCpuQuota, "-1");
-  clock.advance(kRefusedPause);
+  clock.advance(2 * kRefusedPause);
   carry_out({quota_of("be/p1", 120'000)});
   EXPECT_EQ(value("be/p1", File::kCpuQuota), "120000");
+}
+
+// Each try is a line of the journal and a call of a kernel that is short of memory.
+TEST_P(EnforcerOn, WhatTheKernelGoesOnRefusingIsTriedEverMoreSeldom) {
+  if (v2()) return;  // it takes a quota above that of the group above
+  foreign("be", File::kCpuQuota, "50000");
+  CountingWriter counting(kernel());
+  journal.emplace(FoundJournal::open(run.root(), "b1").value());
+  enforcer = std::make_unique<Enforcer>(*hierarchies, counting, *journal, clock);
+  const auto tries_within = [&](int seconds) {
+    const int before = counting.puts;
+    for (int i = 0; i < seconds; ++i) {
+      carry_out({quota_of("be/p1", 120'000)});
+      clock.advance(1s);
+    }
+    return counting.puts - before;
+  };
+  const int one_try = tries_within(1);
+  ASSERT_GT(one_try, 0);
+  EXPECT_EQ(tries_within(30), 4 * one_try) << "after 1, 2, 4 and 8 seconds; the next would be the 31st";
+  EXPECT_LE(tries_within(600), 21 * one_try) << "each half minute";
+  // Another value is tried at once.
+  carry_out({quota_of("be/p1", 40'000)});
+  EXPECT_EQ(value("be/p1", File::kCpuQuota), "40000");
+  carry_out({});
+  enforcer.reset();  // before its writer
+}
+
+// A full tmpfs, for a second: a narrower value must not wait for the next look.
+TEST_P(EnforcerOn, WhatTheJournalDidNotTakeIsTriedAgainWithTheNextPass) {
+  start();
+  carry_out({quota_of("be", 120'000)});
+  clock.advance(1s);
+  {
+    const FileSizeLimit full(std::filesystem::file_size(run.root() + "/found.journal"));
+    EXPECT_TRUE(carry_out({quota_of("be", 2'000)}).journal);
+  }
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
+  clock.advance(1s);
+  EXPECT_FALSE(carry_out({quota_of("be", 2'000)}).journal);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("2000"));
+}
+
+TEST_P(EnforcerOn, WhatWasOnlyHeldIsWrittenAtOnceWhereItMayBe) {
+  start();
+  carry_out({quota_of("be", 60'000)});
+  clock.advance(1s);
+  carry_out({quota_of("be", 120'000)}, all(Permit::kTighten));
+  clock.advance(1s);
+  carry_out({quota_of("be", 120'000)});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
 }
 
 // Of v1: what a runtime copies from a parent that is narrowed is not what the group would have without us.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -141,7 +142,10 @@ Result<FoundReading> parse_found(std::string_view text, std::string_view boot_id
   bool first = true;
   while (true) {
     const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return reading;  // the rest was never finished
+    if (end == std::string_view::npos) {  // the rest was never finished
+      reading.whole = !first && text.empty();
+      return reading;
+    }
     const auto line = Json::parse(text.substr(0, end));
     text.remove_prefix(end + 1);
     if (first) {
@@ -178,7 +182,10 @@ Result<FoundJournal> FoundJournal::open(const std::string& folder, std::string b
     return fail(ErrorKind::kAlreadyExists, "another process has the journal in ", folder, ": an agent runs here");
   }
   TM_TRY(journal.reading_, read_found(folder, journal.boot_id_));
-  TM_TRY_VOID(journal.rewrite());
+  auto made = journal.rewrite();
+  // Where there is room for no other file, the one that is there may take some lines yet.
+  if (!made && journal.reading_.whole) made = journal.go_on();
+  if (!made) return fail(std::move(made).error());
   return journal;
 }
 
@@ -202,6 +209,16 @@ Result<void> FoundJournal::rewrite() {
   TM_TRY(file_, journal::write_whole(journal_path(folder_), text));
   bytes_ = static_cast<std::int64_t>(text.size());
   rewrite_at_ = std::max(kRewriteBytesMin, bytes_ * kRewriteFactor);
+  return {};
+}
+
+Result<void> FoundJournal::go_on() {
+  const std::string path = journal_path(folder_);
+  file_ = Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  struct stat seen{};
+  if (!file_ || ::fstat(file_.get(), &seen) != 0) return base::fail_errno(errno, base::cat("open ", path));
+  bytes_ = seen.st_size;
+  rewrite_at_ = bytes_ + kRewriteBytesMin;
   return {};
 }
 

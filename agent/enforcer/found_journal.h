@@ -48,6 +48,7 @@ struct FoundReading {
   std::uint32_t last_id = 0;
   std::size_t lines = 0;
   std::size_t unreadable = 0;  // whole lines that say nothing
+  bool whole = false;          // of this life of the machine, up to a line that was finished: more can be appended
 };
 Result<FoundReading> read_found(const std::string& folder, std::string_view boot_id);
 // The text of such a file. kUnsupported: of a newer version.
@@ -79,6 +80,7 @@ class FoundJournal {
   FoundJournal(std::string folder, std::string boot_id) : folder_(std::move(folder)), boot_id_(std::move(boot_id)) {}
   Result<void> append(std::string_view lines);
   Result<void> rewrite();
+  Result<void> go_on();
 
   std::string folder_;
   std::string boot_id_;

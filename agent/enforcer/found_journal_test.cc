@@ -61,6 +61,28 @@ TEST_F(FoundJournalTest, WhatWasFoundAndWrittenIsThereForWhoeverComesNext) {
   EXPECT_EQ(left(), (FoundFiles{{1, wanted}}));
 }
 
+// A full folder has no room for another file; the one that is there takes some lines yet.
+TEST_F(FoundJournalTest, WhereItCannotBeMadeAnewItGoesOnAsItIs) {
+  std::uint32_t id = 0;
+  {
+    FoundJournal journal = must_open();
+    id = journal.add(besteffort()).value();
+  }
+  std::filesystem::create_directories(folder() + "/.found.journal.new");  // where a new one is written first
+  {
+    FoundJournal journal = must_open();
+    ASSERT_TRUE(journal.will_write({{id, "2000"}}));
+    ASSERT_TRUE(journal.add(besteffort()));
+  }
+  FoundFile wanted = besteffort();
+  wanted.written = {"2000"};
+  EXPECT_EQ(left(), (FoundFiles{{1, wanted}, {2, besteffort()}}));
+  // What was never finished, or is of another life of the machine, is no beginning.
+  EXPECT_FALSE(FoundJournal::open(folder(), "b2"));
+  write_text(text() + R"({"id":2,"wri)");
+  EXPECT_FALSE(FoundJournal::open(folder(), "b1"));
+}
+
 TEST_F(FoundJournalTest, WhatIsOverIsGone) {
   FoundJournal journal = must_open();
   const std::uint32_t first = journal.add(besteffort()).value();

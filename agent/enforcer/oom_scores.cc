@@ -103,7 +103,8 @@ std::optional<linux::HeldProcess> OomScores::hold(pid_t pid) {
 }
 
 void OomScores::look_at(pid_t pid, const policy::OomWish& wish, std::int64_t line, Permit permit) {
-  seen_.insert(pid);
+  // One that moves between two groups while they are looked at is in both: the first has it.
+  if (!seen_.insert(pid).second) return;
   const auto value = linux::read_oom_score_adj(proc_, pid, buffer_);
   if (!value) return trouble(value.error());
   if (!*value) return;
@@ -132,7 +133,10 @@ void OomScores::drop_who_left(std::size_t first, const linux::Group& group) {
   if (!listed || !*listed) processes_.clear();
   const auto from = pending_.begin() + static_cast<std::ptrdiff_t>(first);
   const auto gone = std::remove_if(from, pending_.end(), [&](Pending& each) {
-    if (std::ranges::find(processes_, each.process.pid()) == processes_.end()) return true;
+    if (std::ranges::find(processes_, each.process.pid()) == processes_.end()) {
+      seen_.erase(each.process.pid());  // it may be in another one
+      return true;
+    }
     const auto start = each.process.start_ticks(buffer_);
     if (!start || !*start) return true;
     if (refused_.contains({each.process.pid(), **start})) {
@@ -179,7 +183,9 @@ void OomScores::as_before(const Pending& pending) {
 
 void OomScores::settle(Pending& pending) {
   const pid_t pid = pending.process.pid();
-  const OomEntry entry = entries_.at(pid);
+  const auto known = entries_.find(pid);
+  if (known == entries_.end()) return;
+  const OomEntry entry = known->second;
   const auto tell = [&](Reason reason, std::optional<Error> error = {}) {
     report_.deeds.push_back({pid, pending.group, pending.before, pending.after, reason, std::move(error)});
   };

@@ -101,6 +101,17 @@ TEST_P(OomScoresTest, WhatNobodyNamesAnyMoreGoesBackWithItsChildren) {
   EXPECT_TRUE(kept().empty());
 }
 
+// As one that is moved from the group of its pod into that of its container: both list it, one look after the other.
+TEST_P(OomScoresTest, AProcessThatIsInTwoGroupsForAMomentIsWrittenToOnce) {
+  plan.wishes = {{"nm", OomRank::kOffline}, {"yarn/c1", OomRank::kOffline}};
+  process(8, 0);
+  node.processes("nm", "8\n");
+  node.processes("yarn/c1", "8\n");
+  EXPECT_EQ(enforce().deeds.size(), 1U);
+  EXPECT_EQ(value(8), 1000);
+  EXPECT_EQ(kept().at(8).found, 0);
+}
+
 TEST_P(OomScoresTest, ObservingPutsAllBackAndWritesNothing) {
   process(7, 0);
   process(9, 1000);

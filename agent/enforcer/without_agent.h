@@ -1,6 +1,6 @@
 // What `tidemark off --local` does where no agent runs: offline work that still runs is held to its least, and what an
 // agent wrote is put back where nobody runs any more. A group with processes in it, or below it, is never loosened, and
-// no process that is to end first is made to end later.
+// no process that is to end first is made to end later. What cannot be looked at or written stops nothing else.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,8 @@ struct WithoutAgent {
   std::int64_t put_back = 0;
   std::int64_t gone = 0;  // with their groups, or changed by somebody else since
   std::vector<LeftBehind> left;
+  std::vector<LeftBehind> not_held;  // wanted narrower, and not so: offline work runs on there with what it had
+  std::vector<Error> troubles;       // what could not be looked at or done beside that
 };
 
 // Where an agent was.

@@ -117,7 +117,7 @@ void DiskWatch::observe(const policy::EvictSettings& settings, const TaskSnapsho
   if (!settings.disk_free_percent && !settings.inodes_free_percent) {
     sights_ = {};
     held_.clear();
-    look_again_.reset();
+    if (!looking_) look_again_.reset();  // a look that hangs is still told of where lines are drawn again meanwhile
     held_seen_.reset();
     return;
   }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/testing/clock.h"
 #include "base/text.h"
@@ -191,6 +192,28 @@ TEST_F(DiskWatches, ADiskThatDoesNotAnswerIsToldOnce) {
   ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return !watch->looking(); }));
   seconds(11);
   EXPECT_TRUE(watch->sights().disks[kKubelet]);
+}
+
+TEST_F(DiskWatches, LinesThatGoAndComeBackWhileADiskHangs) {
+  std::atomic<bool> answers = false;
+  watch =
+      std::make_unique<DiskWatch>(loop, files, log, metrics, places(), [&](const DiskPlaces&) -> Result<DisksFound> {
+        while (!answers) std::this_thread::yield();
+        return found;
+      });
+  const auto second = [&] {
+    watch->observe(settings, tasks, true);
+    loop.run_ready();
+    clock.advance(1s);
+  };
+  second();
+  const policy::EvictSettings drawn = std::exchange(settings, {});
+  second();
+  settings = drawn;
+  for (int i = 0; i < 60; ++i) second();
+  EXPECT_NE(lines.find("does not answer"), std::string::npos);
+  answers = true;
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return !watch->looking(); }));
 }
 
 TEST_F(DiskWatches, OfADiskThatCannotBeLookedAtNothingIsKnown) {

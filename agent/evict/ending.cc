@@ -72,6 +72,8 @@ std::string_view text_of(EvictOutcome outcome) {
       return "preempted";
     case EvictOutcome::kReplaced:
       return "replaced";
+    case EvictOutcome::kSent:
+      return "sent";
   }
   return "unknown";
 }

@@ -18,7 +18,7 @@ TEST(EvictLines, WhatComesTooLateIsToldOnceAndHoldsOtherwise) {
   said.threshold.enable = true;
   said.threshold.memory_evict_percent = 95;
   policy::KubeletFound kubelet;
-  kubelet.memory_available = policy::EvictionThreshold{0, 10'000};
+  kubelet.hard.memory_available = policy::EvictionThreshold{0, 10'000};
   const auto line = [&](const policy::KubeletFound* by) {
     return evict.hold(said, by, model::MemoryBytes{1 << 30}, {}).threshold.memory_evict_percent;
   };

@@ -19,7 +19,7 @@ using policy::EvictStage;
 // What would be done is said again after so long.
 constexpr base::Duration kTellAgain = std::chrono::minutes(10);
 constexpr std::size_t kToldMax = 1024;
-// Within policy::kUnanswered, the last lines of the task included.
+// Within policy::kNobodyThere.
 constexpr base::Duration kAskAgain = std::chrono::seconds(1);
 constexpr int kAskAgainMax = 3;
 // A job of which a task went so shortly before is evicted again.
@@ -60,6 +60,8 @@ Reason reason_of(EvictOutcome outcome) {
       return Reason::kEvictPreempted;
     case EvictOutcome::kReplaced:
       return Reason::kEvictReplaced;
+    case EvictOutcome::kSent:
+      break;  // no answer
   }
   return Reason::kEvictUnreachable;
 }
@@ -172,6 +174,7 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base:
   if (outside_.last_words != nullptr) {
     co_await outside_.last_words->keep(*task, epitaph(gap.reason, gap.feature, policy::evict_seen(gap)));
   }
+  answers_.push_back({policy::evict_key(*task), EvictOutcome::kSent});
   EvictOutcome outcome = co_await outside_.hands.ask(*task, gap.reason, grace);
   // An API server that starts anew answers a moment later; what it is asked carries the pod's uid.
   for (int again = 0; outcome == EvictOutcome::kUnreachable && again < kAskAgainMax; ++again) {

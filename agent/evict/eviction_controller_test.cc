@@ -110,6 +110,8 @@ class Evictions : public ::testing::Test {
       }
       measured.node.memory.good_for = 2s;
       measured.node.memory.put({used, used}, clock.monotonic());
+      measured.node.memory_of_kubelet.good_for = 2s;
+      measured.node.memory_of_kubelet.put(used + read_gib * kGiB, clock.monotonic());
       tasks = std::move(snapshot);
       controller->observe({{&facts, measured, *tasks, rules.threshold, besteffort, &disks}, tasks, rules, permit});
       net::testing::run_for(loop, clock, 1s);
@@ -128,6 +130,7 @@ class Evictions : public ::testing::Test {
   Permit permit = Permit::kEnforce;
   std::map<std::string, std::pair<TaskPointer, std::int64_t>> pods;  // with what it uses
   std::int64_t other_gib = 8;
+  std::int64_t read_gib = 0;  // of files, lately: available, and used as the kubelet counts
   Measured measured;
   DiskSights disks;
   BesteffortInForce besteffort;
@@ -172,6 +175,18 @@ TEST_F(Evictions, OfflineWorkEndsAboveTheMemoryLine) {
                 "tidemark_agent_evictions_total{class=\"\",component=\"BEMemoryEvict\",reason=\"TM-EVICT-015\"} 1"),
             std::string::npos)
       << metrics.text();
+}
+
+// 16 GiB, 8 online, 2 offline and 5 of files that were read: 62 % by what is available, 93 % as the kubelet counts.
+TEST_F(Evictions, OfflineWorkEndsBeforeTheKubeletWouldEvictForFilesThatWereRead) {
+  pod("shuffle", 2);
+  read_gib = 5;
+  seconds(5);
+  EXPECT_TRUE(hands.asked.empty()) << "a kubelet that evicts nobody";
+  rules.threshold.memory_before_kubelet_percent = 89;
+  seconds(1);
+  EXPECT_EQ(hands.asked, std::vector<std::string>{"shuffle"});
+  EXPECT_NE(lines.find("(93 % of 89 %, down to 87 %, as the kubelet counts it"), std::string::npos) << lines;
 }
 
 TEST_F(Evictions, WhoDoesNotEndIsKilledAtItsDeadline) {

@@ -22,7 +22,7 @@
 
 namespace tidemark::agent {
 
-// Within policy::kUnanswered, with the kill that then follows.
+// Within policy::kNobodyThere, with the kill that then follows.
 inline constexpr base::Duration kTakeBackLimit = std::chrono::seconds(3);
 // An operator that did not answer is not waited for again so long.
 inline constexpr base::Duration kNotHeardFor = std::chrono::minutes(1);

@@ -1,9 +1,15 @@
 #include "agent/latch/latch.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/fd.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "journal/whole_file.h"
 
 namespace tidemark::agent {
@@ -57,6 +63,12 @@ Result<void> set_latch(const std::string& path, const Latch& latch) {
   text += "\n";
   TM_TRY_VOID(journal::make_folder(folder_of(path)));
   TM_TRY_VOID(journal::write_whole(path, text, {.mode = 0644, .sync = true}));
+  return {};
+}
+
+Result<void> set_empty_latch(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!fd || ::fsync(fd.get()) != 0) return base::fail_errno(errno, base::cat("make ", path));
   return {};
 }
 

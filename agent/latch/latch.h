@@ -33,6 +33,8 @@ Latch parse_latch(std::string_view text);
 
 // Stands on the disk when it answers well; the folder is made.
 Result<void> set_latch(const std::string& path, const Latch& latch);
+// Where nothing can be written any more: a full disk takes a file without a byte, and that counts all the same.
+Result<void> set_empty_latch(const std::string& path);
 Result<bool> clear_latch(const std::string& path);  // false: there was none
 
 }  // namespace tidemark::agent

@@ -28,6 +28,16 @@ TEST_F(LatchTest, ItStandsUntilItIsTakenAway) {
   EXPECT_EQ(clear_latch(path()), false);
 }
 
+TEST_F(LatchTest, AFullDiskTakesASwitchThatSaysNothing) {
+  std::filesystem::create_directories(tree.root() + "/lib/tidemark/.latch.new");  // where a new one is written first
+  EXPECT_FALSE(set_latch(path(), {"root@web-1", "disk is full", {}, ""}));
+  EXPECT_EQ(read_latch(path()), std::nullopt);
+  ASSERT_TRUE(set_empty_latch(path()));
+  ASSERT_TRUE(read_latch(path()));
+  EXPECT_EQ(clear_latch(path()), true);
+  EXPECT_FALSE(set_empty_latch(tree.root() + "/no/such/folder/latch"));
+}
+
 // Somebody touched the file, or a newer program wrote it: off is what he meant.
 TEST_F(LatchTest, WhatCannotBeReadCountsAsOff) {
   for (const char* text : {"", "off", R"({"schema":2,"by":"ann"})", R"([])", R"({"by":7})"}) {

@@ -132,13 +132,12 @@ void ProtectController::look_at_kubelet(base::MonotonicTime now) {
   kubelet_static_ = kubelet_is_static(options_.kubelet_dir);
 }
 
-bool ProtectController::peer_present() const {
-  if (!tasks_) return false;
-  return std::ranges::any_of(tasks_->tasks, [](const ListedTask& each) {
-    return std::ranges::any_of(each.task->containers, [](const model::TaskContainer& container) {
-      return container.name == policy::kPeersContainer && container.state == model::ContainerState::kRunning;
-    });
+void ProtectController::look_for_peer(base::MonotonicTime now) {
+  const bool runs = std::ranges::any_of(tasks_->tasks, [&](const ListedTask& each) {
+    return policy::runs_peers_agent(*each.task, options_.peers_namespace);
   });
+  if (runs) peer_seen_ = now;
+  peer_present_ = peer_seen_ && now - *peer_seen_ < policy::kPeerStays;
 }
 
 policy::Stance ProtectController::stance() const {
@@ -154,7 +153,7 @@ policy::Stance ProtectController::stance() const {
   }
   inputs.latched = latch_.has_value();
   inputs.holding = holding_;
-  inputs.peer_present = peer_present();
+  inputs.peer_present = peer_present_;
   return policy::stance(inputs, loop_.clock().wall());
 }
 
@@ -163,6 +162,7 @@ void ProtectController::decide() {
   look_at_latch();
   const base::MonotonicTime now = loop_.clock().monotonic();
   look_at_kubelet(now);
+  look_for_peer(now);
   stands_ = stance();
   const policy::Stance& stands = stands_;
   policy::ByStrategy<bool> observed{};
@@ -189,7 +189,7 @@ void ProtectController::decide() {
   // Switched off before it is known by which file: what an agent before this one set is not given up for another one.
   const bool by_which = rules_ || enforcer_->in_force(model::Strategy::kCpuSuppress) == 0;
   if ((strategies_.suppress_plan().holds || !by_which) && suppress == Permit::kEnforce) suppress = Permit::kKeep;
-  const Enforced& enforced = enforcer_->carry_out(wanted, permits);
+  const Enforced& enforced = enforcer_->carry_out(wanted, permits, stands.off);
   tell(enforced);
   order_oom(now);
   show(stands, enforced);
@@ -334,7 +334,7 @@ void ProtectController::fill_status(const policy::Stance& stance, const Enforced
   next.off = stance.off;
   next.latched = latch_.has_value();
   next.holding = holding_;
-  next.peer_present = peer_present();
+  next.peer_present = peer_present_;
   next.by.clear();
   next.why.clear();
   if (latch_) {

@@ -32,6 +32,7 @@
 #include "linux/cgroup/write.h"
 #include "model/audit_line.h"
 #include "net/loop.h"
+#include "policy/stance/peer.h"
 #include "policy/stance/stance.h"
 
 namespace tidemark::agent {
@@ -44,6 +45,7 @@ struct ProtectOptions {
   KnobTrials trials{};   // of the kernel, for the status
   FeatureGates gates{};  // of what nobody says anything of, only that is enforced which they let through
   std::vector<policy::MeasureFound> measures{};  // of the machine, for the status
+  std::string peers_namespace{policy::kPeersNamespace};
 };
 
 // What lies outside, and outlives it.
@@ -96,7 +98,7 @@ class ProtectController {
   void look_at_latch();
   void look_at_kubelet(base::MonotonicTime now);
   policy::Stance stance() const;
-  bool peer_present() const;
+  void look_for_peer(base::MonotonicTime now);
   void forget_ends();
   void tell_refused();
   void order_oom(base::MonotonicTime now);
@@ -136,6 +138,8 @@ class ProtectController {
   bool latch_not_copied_ = false;  // to where it is looked at
   std::optional<base::MonotonicTime> looked_at_kubelet_;
   bool kubelet_static_ = false;
+  std::optional<base::MonotonicTime> peer_seen_;  // running, last
+  bool peer_present_ = false;
   bool holding_ = false;
   policy::Stance stands_;
   std::string eviction_says_, evict_lines_;

@@ -261,6 +261,25 @@ TEST_F(Protect, TheSwitchOnTheMachineIsObeyedBeforeItIsKnownWhatRuns) {
   EXPECT_EQ(quota(), 320'000);
 }
 
+// As `systemctl daemon-reload` does, three times within five minutes.
+TEST_F(Protect, OffHoldsOfflineWorkAlsoWhereItsQuotaIsLeftToAnotherWriter) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  for (int reload = 0; reload < 3; ++reload) {
+    node.cgroups.write("cpu/kubepods/besteffort/cpu.cfs_quota_us", "-1\n");
+    seconds(11);
+  }
+  ASSERT_EQ(guard->status().left, 1);
+  ASSERT_EQ(quota(), -1);
+  say_node(R"("tidemark.io/state":"off")");
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "with the mark, not when the other is silent";
+  EXPECT_EQ(guard->status().left, 0);
+  say_node();
+  seconds(30);
+  EXPECT_GT(quota(), policy::kSuppressQuotaMin_us);
+}
+
 TEST_F(Protect, ObservingTakesEverythingBackAndGoesOnDeciding) {
   start();
   say_all(kQuota80);
@@ -286,15 +305,74 @@ TEST_F(Protect, BesideThePeersAgentItStepsBack) {
   start();
   say_all(kQuota80);
   seconds(2);
-  online("peer", 0);
-  pods.at("peer").containers[0].name = "koordlet";
-  list_pods();
+  the_peer_comes();
   seconds(2);
   EXPECT_EQ(quota(), -1);
   EXPECT_TRUE(guard->status().peer_present);
   end("peer");
   seconds(2);
+  EXPECT_EQ(quota(), -1) << "it may only be made anew";
+  net::testing::run_for(loop, node.clock, policy::kPeerStays);
+  seconds(2);
+  EXPECT_FALSE(guard->status().peer_present);
   EXPECT_GT(quota(), 0);
+}
+
+// A koordlet that crashes again and again: nothing is set and put back with each of its starts.
+TEST_F(Protect, ThePeersAgentThatStartsAgainAndAgainCountsAsThere) {
+  start();
+  say_all(kQuota80);
+  the_peer_comes();
+  seconds(2);
+  ASSERT_EQ(quota(), -1);
+  for (int crash = 0; crash < 4; ++crash) {
+    pods.at("peer").containers[0].state = model::ContainerState::kWaiting;
+    list_pods();
+    for (int second = 0; second < 90; ++second) {
+      seconds(1);
+      ASSERT_EQ(quota(), -1) << crash << "/" << second;
+    }
+    pods.at("peer").containers[0].state = model::ContainerState::kRunning;
+    list_pods();
+    seconds(5);
+  }
+  EXPECT_TRUE(guard->status().peer_present);
+}
+
+// Anybody who may begin a pod may call a container so.
+TEST_F(Protect, AContainerThatIsOnlyCalledAsThePeersAgentFreesNoNode) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  ASSERT_GT(quota(), 0);
+  pods.at("job").containers[0].name = "koordlet";
+  online("friend", 0);
+  pods.at("friend").ns = "batch";
+  pods.at("friend").containers[0].name = "koordlet";
+  list_pods();
+  seconds(3);
+  EXPECT_FALSE(guard->status().peer_present);
+  EXPECT_GT(quota(), 0);
+  EXPECT_EQ(quota(pods.at("job").path), -1) << "one quota for all of it";
+}
+
+TEST_F(Protect, OffHoldsOfflineWorkBesideThePeersAgent) {
+  start();
+  say_all(kQuota80);
+  the_peer_comes();
+  seconds(2);
+  ASSERT_EQ(quota(), -1);
+  say_node(R"("tidemark.io/state":"off")");
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(condition_reason(guard->status()), "Off");
+  EXPECT_EQ(stance_of(Strategy::kCpuPriority), "observe") << "all else is the peer's";
+  say_node();
+  seconds(1);
+  EXPECT_EQ(quota(), -1);
+  EXPECT_EQ(condition_reason(guard->status()), "PeerPresent");
+  ASSERT_TRUE(set_latch(run.root() + "/run/latch", {"root@n1", "disk", {}, ""}));
+  seconds(1);
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
 }
 
 TEST_F(Protect, AnUpgradeLeavesWhatIsInForce) {

@@ -161,7 +161,7 @@ Result<void> write_status(const std::string& folder, const AgentStatus& status) 
 }
 
 std::string_view condition_reason(const AgentStatus& status) {
-  if (status.peer_present) return "PeerPresent";
+  if (status.peer_present && !status.off) return "PeerPresent";
   if (!status.trouble.empty()) return "Unable";
   if (status.off) return status.latched ? "OffLocally" : "Off";
   const auto any = [&](policy::Permit permit) {

@@ -66,7 +66,7 @@ Result<std::optional<AgentStatus>> read_status(const std::string& folder);
 Result<void> write_status(const std::string& folder, const AgentStatus& status);
 
 // "PeerPresent", "Unable", "OffLocally", "Off", "Waiting", "Holding", "Enforcing" or "Observing": the first that holds,
-// "Waiting" and "Holding" where any strategy does.
+// "PeerPresent" where it is not off, "Waiting" and "Holding" where any strategy does.
 std::string_view condition_reason(const AgentStatus& status);
 std::string condition_message(const AgentStatus& status);
 

@@ -137,12 +137,18 @@ void MachineMeter::read_memory(const Pass& pass, NodeMeasured& out) {
   const auto read = linux::read_memory_info(proc_, pass.buffer);
   if (!read) {
     out.memory.fail(pass.report.at, why(pass, read.error()));
+    out.memory_of_kubelet.fail(pass.report.at, Validity::kNotYet);
     return;
   }
   out.memory_total_bytes = read->total;
   const std::int64_t used = std::max<std::int64_t>(read->used(), 0);
   const std::int64_t taken = read->free ? std::max<std::int64_t>(read->total - *read->free, 0) : used;
   out.memory.put({used, taken}, pass.report.at);
+  if (const auto working_set = read->working_set(memory_groups_)) {
+    out.memory_of_kubelet.put(std::max(used, *working_set), pass.report.at);
+  } else {
+    out.memory_of_kubelet.fail(pass.report.at, Validity::kMissing);
+  }
 }
 
 void MachineMeter::read_numa_memory(const Pass& pass, NodeMeasured& out) {

@@ -19,8 +19,12 @@ namespace tidemark::agent {
 class MachineMeter {
  public:
   // `numa_nodes`: /sys/devices/system/node; nullptr where the machine has none. Both outlive the meter.
-  MachineMeter(const linux::Folder& proc, const linux::Folder* numa_nodes, base::Duration numa_memory_good_for)
-      : proc_(proc), numa_nodes_(numa_nodes), numa_memory_good_for_(numa_memory_good_for) {}
+  MachineMeter(const linux::Folder& proc, const linux::Folder* numa_nodes, linux::Version memory_groups,
+               base::Duration numa_memory_good_for)
+      : proc_(proc),
+        numa_nodes_(numa_nodes),
+        memory_groups_(memory_groups),
+        numa_memory_good_for_(numa_memory_good_for) {}
 
   // First of all in a pass: it finds how many processors are on, too.
   void read_cpu(Pass&, NodeMeasured&);
@@ -45,6 +49,7 @@ class MachineMeter {
 
   const linux::Folder& proc_;
   const linux::Folder* numa_nodes_;
+  linux::Version memory_groups_;
   base::Duration numa_memory_good_for_;
   linux::MachineCpuTimes times_;
   Counter cpu_;

@@ -132,6 +132,7 @@ struct NodeMeasured {
   Sample<std::int64_t> cpu_micro;
   std::int64_t memory_total_bytes = 0;
   Sample<MemoryUse> memory;
+  Sample<std::int64_t> memory_of_kubelet;  // as it counts, and evicts; less than total − available never
   Pressures pressure;
   std::vector<NumaMeasured> numa;  // ascending; empty: the kernel has none, or it was not read yet
   Sample<int> disks_read;          // how many; the values below are as old as this

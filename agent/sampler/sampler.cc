@@ -23,6 +23,11 @@ std::uint64_t key_of(TaskHandle handle) {
   return std::uint64_t{handle.slot} << 32 | handle.turn;
 }
 
+linux::Version memory_groups(const linux::Hierarchies& hierarchies) {
+  const auto* home = hierarchies.home(linux::File::kMemoryUsage);
+  return home == nullptr ? linux::Version::kV2 : home->version;
+}
+
 }  // namespace
 
 Sampler::Sampler(const SamplerPlaces& places, const SamplerOptions& options, const base::Clock& clock)
@@ -30,7 +35,8 @@ Sampler::Sampler(const SamplerPlaces& places, const SamplerOptions& options, con
       options_(options),
       clock_(clock),
       pass_{clock, buffer_, devices_, processes_, measured_.pass},
-      machine_(places.proc, places.numa_nodes, good_for(options.readings, Reading::kNumaMemory)),
+      machine_(places.proc, places.numa_nodes, memory_groups(places.hierarchies),
+               good_for(options.readings, Reading::kNumaMemory)),
       cpi_(options.cpi),
       cpu_whole_(clock.monotonic()),
       memory_whole_(cpu_whole_) {
@@ -41,7 +47,7 @@ void Sampler::set_good_for() {
   const ReadingTable& table = options_.readings;
   NodeMeasured& node = measured_.node;
   node.cpu_micro.good_for = good_for(table, Reading::kNodeCpu);
-  node.memory.good_for = good_for(table, Reading::kNodeMemory);
+  node.memory.good_for = node.memory_of_kubelet.good_for = good_for(table, Reading::kNodeMemory);
   for (auto* one : {&node.pressure.cpu, &node.pressure.memory, &node.pressure.io}) {
     one->good_for = good_for(table, Reading::kNodePressure);
   }

@@ -29,11 +29,11 @@ TEST_F(KubeletConfigzTest, AskedAtTheStartAndEachHour) {
   ASSERT_EQ(transport.sent.size(), 1U);
   EXPECT_EQ(transport.sent[0].request.target, "/configz");
   EXPECT_EQ(transport.sent[0].request.headers.get("authorization"), "Bearer t1");
-  EXPECT_EQ(configz.found()->memory_available->milli_percent, 10'000);
+  EXPECT_EQ(configz.found()->hard.memory_available->milli_percent, 10'000);
   run_for(kConfigzInterval - 1ms);
   EXPECT_EQ(transport.sent.size(), 1U);
   run_for(1ms);
-  EXPECT_EQ(configz.found()->memory_available->milli_percent, 20'000);
+  EXPECT_EQ(configz.found()->hard.memory_available->milli_percent, 20'000);
 }
 
 TEST_F(KubeletConfigzTest, ARefusalIsToldOnceAndWhatWasSaidBeforeCounts) {

@@ -152,6 +152,12 @@ class GuardedNode : public ::testing::Test {
     pods.erase(name);
     list_pods();
   }
+  void the_peer_comes() {
+    online("peer", 0);
+    pods.at("peer").ns = policy::kPeersNamespace;
+    pods.at("peer").containers[0].name = policy::kPeersContainer;
+    list_pods();
+  }
   void list_pods() {
     std::vector<model::Task> all;
     for (const auto& [name, task] : pods) all.push_back(task);

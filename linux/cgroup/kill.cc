@@ -296,6 +296,20 @@ Result<KillReport> Ender::ask() {
 
 }  // namespace
 
+Result<void> can_kill_groups(const Hierarchies& hierarchies, KillRim& rim) {
+  const auto held = rim.open_process(rim.self());
+  if (held) return {};
+  // Every group but the root has the file, or none does.
+  for (std::size_t index = 0; index < hierarchies.all().size(); ++index) {
+    const Hierarchy& hierarchy = hierarchies.all()[index];
+    std::vector<std::string> groups;
+    if (!list_folders(hierarchies.directory(index), groups, {hierarchy.path, {}, {}}) || groups.empty()) continue;
+    const auto group = Group::open(hierarchies, groups.front());
+    if (group && *group && (*group)->has(File::kKill)) return {};
+  }
+  return fail(held.error());
+}
+
 pid_t KernelKillRim::self() const {
   return ::getpid();
 }

@@ -78,6 +78,10 @@ class KernelKillRim final : public KillRim {
   KernelWriter writer_;
 };
 
+// What kill() needs of a kernel: that a process can be held (pidfd_open, Linux 5.3), or that groups have cgroup.kill
+// (5.14, version 2). Where there is neither, why not.
+Result<void> can_kill_groups(const Hierarchies& hierarchies, KillRim& rim);
+
 // Of any thread, one call at a time on a group.
 class KernelGroupKiller final : public GroupKiller {
  public:

@@ -86,6 +86,21 @@ TEST_F(KillTest, V2TakesOneWrite) {
   EXPECT_EQ(rim.written, std::vector<std::string>{"top/cgroup.kill=1"});
 }
 
+TEST_F(KillTest, WhatItNeedsOfAKernelIsAskedBefore) {
+  make_v1({"top"});
+  EXPECT_TRUE(can_kill_groups(*hierarchies, rim));
+  rim.holds_none = true;
+  EXPECT_EQ(can_kill_groups(*hierarchies, rim).error().kind, ErrorKind::kUnsupported);
+}
+
+TEST_F(KillTest, AFileThatKillsIsEnoughAsWell) {
+  make_v2({"top"});
+  rim.holds_none = true;
+  EXPECT_TRUE(can_kill_groups(*hierarchies, rim));
+  tree.remove("top/cgroup.kill");
+  EXPECT_FALSE(can_kill_groups(*hierarchies, rim));
+}
+
 TEST_F(KillTest, V2WithoutThatFileIsEndedOneByOne) {  // before Linux 5.14
   make_v2({"top", "top/low"});
   tree.remove("top/cgroup.kill");

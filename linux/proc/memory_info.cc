@@ -1,5 +1,7 @@
 #include "linux/proc/memory_info.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "linux/scan.h"
 
@@ -14,6 +16,17 @@ std::optional<std::int64_t> parse_kib_as_bytes(std::string_view rest) {
   return value ? scaled(*value, kKib) : std::nullopt;
 }
 
+std::optional<std::int64_t> MemoryInfo::working_set(Version memory_groups) const {
+  if (!anonymous || !buffers || !cached || !inactive_file) return std::nullopt;
+  using Wide = __int128;  // four sizes, each of which may be as large as it gets
+  Wide usage = Wide{*anonymous} + *buffers + *cached + swap_cached.value_or(0);
+  if (memory_groups == Version::kV2) {
+    if (!free) return std::nullopt;
+    usage = std::max<Wide>(usage, Wide{total} - *free);
+  }
+  return static_cast<std::int64_t>(std::clamp<Wide>(usage - *inactive_file, 0, total));
+}
+
 Result<MemoryInfo> parse_memory_info(std::string_view text) {
   MemoryInfo out;
   std::optional<std::int64_t> total, available, huge_size, huge_count;
@@ -22,6 +35,9 @@ Result<MemoryInfo> parse_memory_info(std::string_view text) {
                           {"MemFree", &out.free},
                           {"Buffers", &out.buffers},
                           {"Cached", &out.cached},
+                          {"SwapCached", &out.swap_cached},
+                          {"Inactive(file)", &out.inactive_file},
+                          {"AnonPages", &out.anonymous},
                           {"Dirty", &out.dirty},
                           {"SReclaimable", &out.reclaimable_slab},
                           {"SwapTotal", &out.swap_total},

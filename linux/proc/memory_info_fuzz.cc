@@ -9,6 +9,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto read = tidemark::linux::parse_memory_info({reinterpret_cast<const char*>(data), size});
-  if (read) TM_CHECK(read->total > 0 && read->used() >= 0 && read->used() <= read->total, "within the machine");
+  if (!read) return 0;
+  TM_CHECK(read->total > 0 && read->used() >= 0 && read->used() <= read->total, "within the machine");
+  for (const auto version : {tidemark::linux::Version::kV1, tidemark::linux::Version::kV2}) {
+    const std::int64_t working_set = read->working_set(version).value_or(0);
+    TM_CHECK(working_set >= 0 && working_set <= read->total, "within the machine");
+  }
   return 0;
 }

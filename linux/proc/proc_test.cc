@@ -6,6 +6,7 @@
 #include "linux/proc/memory_info.h"
 #include "linux/proc/network.h"
 #include "linux/proc/process.h"
+#include "linux/scan.h"
 #include "linux/testing/tree.h"
 
 namespace tidemark::linux {
@@ -61,6 +62,42 @@ TEST_F(ProcTest, MemoryOfTheMachine) {
   EXPECT_EQ(memory->reclaimable_slab, 7 * 1024);
   EXPECT_EQ(memory->hugepages_total, 2 * 2048 * 1024);
   EXPECT_FALSE(memory->cached);
+}
+
+// 20 GiB of 64 were read lately: available, and used as a kubelet counts.
+TEST_F(ProcTest, MemoryAsAKubeletCountsIt) {
+  constexpr std::int64_t kGib = std::int64_t{1} << 30;
+  MemoryInfo memory;
+  memory.total = 64 * kGib;
+  memory.available = 20 * kGib;
+  EXPECT_FALSE(memory.working_set(Version::kV1)) << "this kernel does not tell";
+  memory.anonymous = 42 * kGib;
+  memory.buffers = 0;
+  memory.cached = 21 * kGib;
+  memory.inactive_file = kGib;
+  EXPECT_EQ(memory.working_set(Version::kV1), 62 * kGib);
+  EXPECT_FALSE(memory.working_set(Version::kV2)) << "how much is free is not said";
+  memory.free = kGib / 2;
+  EXPECT_EQ(memory.working_set(Version::kV2), 64 * kGib - kGib / 2 - kGib) << "all that is not free";
+  memory.inactive_file = 100 * kGib;
+  EXPECT_EQ(memory.working_set(Version::kV1), 0);
+}
+
+// The kernel's own count of the root group of version 1, which a kubelet goes by.
+TEST(MemoryOnMachine, TheSumOfPagesIsTheUsageOfTheRootGroup) {
+  Buffer buffer;
+  const auto usage = read_path("/sys/fs/cgroup/memory/memory.usage_in_bytes", buffer);
+  const auto counted = usage && *usage ? base::parse_int(without_line_end(**usage)) : std::nullopt;
+  if (!counted) GTEST_SKIP() << "memory of this machine is not of version 1, or lies elsewhere";
+  const auto proc = Folder::open("/proc");
+  ASSERT_TRUE(proc);
+  const auto memory = read_memory_info(*proc, buffer);
+  ASSERT_TRUE(memory) << memory.error().message;
+  const auto working_set = memory->working_set(Version::kV1);
+  ASSERT_TRUE(working_set);
+  // Other work of the machine moves both between the two readings.
+  EXPECT_NEAR(static_cast<double>(*working_set + *memory->inactive_file), static_cast<double>(*counted),
+              static_cast<double>(memory->total) / 50);
 }
 
 TEST_F(ProcTest, MemoryThatIsNotSaidIsNotZero) {

@@ -42,6 +42,7 @@ class KillFolder final : public KillRim, private GroupWriter {
   std::map<std::string, int> refused_files;  // by path from the root of the tree: the errno of writing it
   std::vector<std::string> written;          // "freezer/top/freezer.state=FROZEN"
   pid_t own = 4'000'000;
+  bool holds_none = false;  // as before Linux 5.3
 
   void add(pid_t pid, std::vector<std::string> groups) {
     processes[pid].groups = std::move(groups);
@@ -63,6 +64,7 @@ class KillFolder final : public KillRim, private GroupWriter {
   GroupWriter& writer() override { return *this; }
   pid_t self() const override { return own; }
   Result<std::optional<Fd>> open_process(pid_t pid) override {
+    if (holds_none) return fail(ErrorKind::kUnsupported, "no pidfd_open");
     if (!processes.contains(pid)) return std::nullopt;
     Fd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     held_[fd.get()] = pid;

@@ -354,7 +354,8 @@ class Findings {
       return std::array<std::string_view, 1>{!driver ? "" : *driver == GroupDriver::kSystemd ? "systemd" : "cgroupfs"};
     }));
     as_on_nodes(ClusterTopic::kMemoryLine, told, [](const ClusterNode& node) {
-      return line_finding(NodeTopic::kMemoryLine, node.memory, node.kubelet->memory_available);
+      return line_finding(NodeTopic::kMemoryLine, node.memory, node.kubelet->hard.memory_available,
+                          node.kubelet->soft.memory_available);
     });
     as_on_nodes(ClusterTopic::kCpuManager, told, [](const ClusterNode& node) {
       return cpu_manager_finding(node.kubelet->static_cpus, node.suppresses_by_cpuset);

@@ -273,7 +273,7 @@ TEST_F(ClusterFindings, LinesAreHeldAgainstThoseOfTheKubelets) {
   const std::int64_t free_gib[] = {10, 28, 50};
   for (std::size_t i = 0; i < 3; ++i) {
     found.nodes[i].kubelet.emplace();
-    found.nodes[i].kubelet->memory_available = EvictionThreshold{free_gib[i] * kGib, 0};
+    found.nodes[i].kubelet->hard.memory_available = EvictionThreshold{free_gib[i] * kGib, 0};
   }
   const auto lines = of(ClusterTopic::kMemoryLine);
   ASSERT_EQ(lines.size(), 3u);

@@ -45,4 +45,10 @@ std::int64_t threshold_bytes(const EvictionThreshold& threshold, std::int64_t ca
   return all / kMilliPercentMax * share + rest / kMilliPercentMax + (rest % kMilliPercentMax > 0 ? 1 : 0);
 }
 
+std::optional<EvictionThreshold> reached_first(const std::optional<EvictionThreshold>& hard,
+                                               const std::optional<EvictionThreshold>& soft, std::int64_t capacity) {
+  if (!hard || !soft) return hard ? hard : soft;
+  return threshold_bytes(*soft, capacity) > threshold_bytes(*hard, capacity) ? soft : hard;
+}
+
 }  // namespace tidemark::policy

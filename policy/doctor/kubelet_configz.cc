@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kConfig = "kubeletconfig", kDriver = "cgroupDriver", kCpuManager = "cpuManagerPolicy",
                            kMemoryManager = "memoryManagerPolicy", kFailSwapOn = "failSwapOn",
-                           kEvictionHard = "evictionHard";
+                           kEvictionHard = "evictionHard", kEvictionSoft = "evictionSoft";
 
 // "" where it is not there.
 Result<std::string_view> text_member(const Json& object, std::string_view name) {
@@ -37,6 +37,27 @@ Result<std::optional<EvictionThreshold>> threshold_of(const Json& thresholds, st
   return threshold;
 }
 
+// Of `evictionHard` or `evictionSoft`.
+Result<EvictionThresholds> thresholds_of(const Json& config, std::string_view name) {
+  EvictionThresholds out;
+  const Json* thresholds = config.member(name);
+  if (thresholds == nullptr || thresholds->is_null()) return out;
+  if (!thresholds->is_object()) return fail(ErrorKind::kInvalid, name, ": no object");
+  const auto read = [&](std::string_view signal, std::optional<EvictionThreshold>& into) -> Result<void> {
+    auto threshold = threshold_of(*thresholds, signal);
+    if (!threshold) return fail(std::move(threshold).error().within(name));
+    into = *threshold;
+    if (into) into->soft = name == kEvictionSoft;
+    return {};
+  };
+  TM_TRY_VOID(read("memory.available", out.memory_available));
+  TM_TRY_VOID(read("nodefs.available", out.nodefs_available));
+  TM_TRY_VOID(read("nodefs.inodesFree", out.nodefs_inodes));
+  TM_TRY_VOID(read("imagefs.available", out.imagefs_available));
+  TM_TRY_VOID(read("imagefs.inodesFree", out.imagefs_inodes));
+  return out;
+}
+
 Result<KubeletFound> found_in(const Json& config) {
   KubeletFound out;
   TM_TRY(out.driver, driver_of(config));
@@ -49,20 +70,8 @@ Result<KubeletFound> found_in(const Json& config) {
     if (!fails_on_swap->is_bool()) return fail(ErrorKind::kInvalid, kFailSwapOn, ": neither true nor false");
     out.takes_swap = !fails_on_swap->as_bool();
   }
-  const Json* thresholds = config.member(kEvictionHard);
-  if (thresholds == nullptr || thresholds->is_null()) return out;
-  if (!thresholds->is_object()) return fail(ErrorKind::kInvalid, kEvictionHard, ": no object");
-  const auto read = [&](std::string_view signal, std::optional<EvictionThreshold>& into) -> Result<void> {
-    auto threshold = threshold_of(*thresholds, signal);
-    if (!threshold) return fail(std::move(threshold).error().within(kEvictionHard));
-    into = *threshold;
-    return {};
-  };
-  TM_TRY_VOID(read("memory.available", out.memory_available));
-  TM_TRY_VOID(read("nodefs.available", out.nodefs_available));
-  TM_TRY_VOID(read("nodefs.inodesFree", out.nodefs_inodes));
-  TM_TRY_VOID(read("imagefs.available", out.imagefs_available));
-  TM_TRY_VOID(read("imagefs.inodesFree", out.imagefs_inodes));
+  TM_TRY(out.hard, thresholds_of(config, kEvictionHard));
+  TM_TRY(out.soft, thresholds_of(config, kEvictionSoft));
   return out;
 }
 

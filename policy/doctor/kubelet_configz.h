@@ -1,7 +1,8 @@
 // What a kubelet says of its configuration (GET /configz), as far as it matters to offline work.
 //
 //   {"kubeletconfig":{"cgroupDriver":"systemd","cpuManagerPolicy":"none","memoryManagerPolicy":"None",
-//                     "failSwapOn":true,"evictionHard":{"memory.available":"100Mi","nodefs.available":"10%", …}, …}}
+//                     "failSwapOn":true,"evictionHard":{"memory.available":"100Mi","nodefs.available":"10%", …},
+//                     "evictionSoft":{"memory.available":"15%"}, …}}
 #pragma once
 
 #include <string_view>

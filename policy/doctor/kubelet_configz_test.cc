@@ -22,11 +22,23 @@ TEST(KubeletConfigz, WhatMattersIsTaken) {
   EXPECT_TRUE(found->static_cpus);
   EXPECT_TRUE(found->static_memory);
   EXPECT_TRUE(found->takes_swap);
-  EXPECT_EQ(found->memory_available, (EvictionThreshold{104'857'600, 0}));
-  EXPECT_EQ(found->nodefs_available, (EvictionThreshold{0, 7500}));
-  EXPECT_EQ(found->nodefs_inodes, (EvictionThreshold{0, 5000}));
-  EXPECT_EQ(found->imagefs_available, (EvictionThreshold{0, 15'000}));
-  EXPECT_EQ(found->imagefs_inodes, std::nullopt);
+  EXPECT_EQ(found->hard.memory_available, (EvictionThreshold{104'857'600, 0}));
+  EXPECT_EQ(found->hard.nodefs_available, (EvictionThreshold{0, 7500}));
+  EXPECT_EQ(found->hard.nodefs_inodes, (EvictionThreshold{0, 5000}));
+  EXPECT_EQ(found->hard.imagefs_available, (EvictionThreshold{0, 15'000}));
+  EXPECT_EQ(found->hard.imagefs_inodes, std::nullopt);
+}
+
+TEST(KubeletConfigz, SoftThresholdsAreTakenBesideHardOnes) {
+  const auto found = parse_kubelet_configz(
+      R"({"kubeletconfig":{"evictionHard":{"memory.available":"100Mi"},"evictionSoft":{"memory.available":"15%",
+      "nodefs.available":"20%"},"evictionSoftGracePeriod":{"memory.available":"1m30s","nodefs.available":"2m"}}})");
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->hard.memory_available, (EvictionThreshold{104'857'600, 0}));
+  EXPECT_EQ(found->soft.memory_available, (EvictionThreshold{0, 15'000, true}));
+  EXPECT_EQ(found->hard.nodefs_available, std::nullopt);
+  EXPECT_EQ(found->soft.nodefs_available, (EvictionThreshold{0, 20'000, true}));
+  EXPECT_NE(wrong(R"({"kubeletconfig":{"evictionSoft":["10%"]}})").find("evictionSoft"), std::string::npos);
 }
 
 TEST(KubeletConfigz, WhatIsNotThereIsNone) {
@@ -39,8 +51,8 @@ TEST(KubeletConfigz, WhatIsNotThereIsNone) {
     EXPECT_FALSE(found->static_cpus) << text;
     EXPECT_FALSE(found->static_memory) << text;
     EXPECT_FALSE(found->takes_swap) << text;
-    EXPECT_EQ(found->memory_available, std::nullopt) << text;
-    EXPECT_EQ(found->nodefs_available, std::nullopt) << text;
+    EXPECT_EQ(found->hard.memory_available, std::nullopt) << text;
+    EXPECT_EQ(found->hard.nodefs_available, std::nullopt) << text;
   }
   EXPECT_EQ(parse_kubelet_configz(R"({"kubeletconfig":{"cgroupDriver":"cgroupfs"}})").value().driver,
             GroupDriver::kCgroupfs);

@@ -146,11 +146,15 @@ void append_kubelet(const NodeFound& found, std::vector<NodeFinding>& out) {
     return;
   }
   out.push_back({NodeTopic::kKubelet, NodeFact::kKubeletAnswers, Severity::kOk});
-  out.push_back(line_finding(NodeTopic::kMemoryLine, found.memory, found.kubelet->memory_available));
-  out.push_back(line_finding(NodeTopic::kDiskLine, found.disk, found.kubelet->nodefs_available));
-  out.push_back(line_finding(NodeTopic::kDiskInodesLine, found.disk_inodes, found.kubelet->nodefs_inodes));
-  out.push_back(line_finding(NodeTopic::kRuntimeDiskLine, found.runtime_disk, found.kubelet->imagefs_available));
-  out.push_back(line_finding(NodeTopic::kRuntimeInodesLine, found.runtime_inodes, found.kubelet->imagefs_inodes));
+  const auto line = [&](NodeTopic topic, const LineFound& ours,
+                        std::optional<EvictionThreshold> EvictionThresholds::* signal) {
+    out.push_back(line_finding(topic, ours, found.kubelet->hard.*signal, found.kubelet->soft.*signal));
+  };
+  line(NodeTopic::kMemoryLine, found.memory, &EvictionThresholds::memory_available);
+  line(NodeTopic::kDiskLine, found.disk, &EvictionThresholds::nodefs_available);
+  line(NodeTopic::kDiskInodesLine, found.disk_inodes, &EvictionThresholds::nodefs_inodes);
+  line(NodeTopic::kRuntimeDiskLine, found.runtime_disk, &EvictionThresholds::imagefs_available);
+  line(NodeTopic::kRuntimeInodesLine, found.runtime_inodes, &EvictionThresholds::imagefs_inodes);
   out.push_back(cpu_manager_finding(found.kubelet->static_cpus, found.suppresses_by_cpuset));
 }
 
@@ -214,12 +218,14 @@ NodeFinding either(NodeTopic topic, bool is, NodeFact yes, NodeFact no) {
 
 }  // namespace
 
-NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::optional<EvictionThreshold>& threshold) {
+NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::optional<EvictionThreshold>& hard,
+                         const std::optional<EvictionThreshold>& soft) {
+  const auto threshold = reached_first(hard, soft, ours.capacity);
   if (!ours.percent && !threshold) return {topic, NodeFact::kNoLines, Severity::kOk};
   if (!threshold) return {topic, NodeFact::kNoLineOfKubelet, Severity::kOk};
   const std::int64_t capacity = ours.capacity;
   if (capacity <= 0) return {topic, NodeFact::kLineUnknown, Severity::kWarn};
-  LinePair pair{0, capacity - std::min(threshold_bytes(*threshold, capacity), capacity), capacity};
+  LinePair pair{0, capacity - std::min(threshold_bytes(*threshold, capacity), capacity), capacity, threshold->soft};
   // For disks nobody has to have a line of ours.
   NodeFinding out{topic, NodeFact::kNoLineOfOurs, topic == NodeTopic::kMemoryLine ? Severity::kWarn : Severity::kOk};
   if (ours.percent) {
@@ -254,6 +260,9 @@ std::vector<NodeFinding> node_findings(const NodeFound& found) {
   out.push_back(either(NodeTopic::kHold, found.holds, NodeFact::kHolds, NodeFact::kNotHeld));
   append_agent(found, out);
   append_oom(found, out);
+  out.push_back(
+      either(NodeTopic::kKills, !found.no_kills.empty(), NodeFact::kGroupsNotKilled, NodeFact::kGroupsKilled));
+  out.back().said = found.no_kills;
   out.push_back({NodeTopic::kMeasures, NodeFact::kMeasures, Severity::kOk});
   out.back().measures = found.measures;
   return out;

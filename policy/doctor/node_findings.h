@@ -2,7 +2,7 @@
 //
 // What was found comes in, what it means goes out; policy/render/doctor_text.h has the words and the remedies.
 //
-//   line of the kubelet  =  capacity − threshold                 evictionHard of its configz
+//   line of the kubelet  =  capacity − threshold                 the larger of evictionHard and evictionSoft
 //   line of ours         =  capacity × percent / 100
 //   bad where ours ≥ the kubelet's: it evicts first, by its own order; a warning where less than kRoomPercent of
 //   capacity lies between them
@@ -36,11 +36,17 @@ struct KnobFound {
   bool operator==(const KnobFound&) const = default;
 };
 
+// Of what a kubelet watches; nullopt: it evicts nobody for it.
+struct EvictionThresholds {
+  std::optional<EvictionThreshold> memory_available, nodefs_available, nodefs_inodes, imagefs_available, imagefs_inodes;
+  bool operator==(const EvictionThresholds&) const = default;
+};
+
 // What the kubelet's configz says.
 struct KubeletFound {
   std::optional<GroupDriver> driver;
   bool static_cpus = false;  // cpuManagerPolicy static
-  std::optional<EvictionThreshold> memory_available, nodefs_available, nodefs_inodes, imagefs_available, imagefs_inodes;
+  EvictionThresholds hard, soft;
   bool static_memory = false;  // memoryManagerPolicy Static
   bool takes_swap = false;     // failSwapOn false: it starts where swap is on
   bool operator==(const KubeletFound&) const = default;
@@ -108,6 +114,7 @@ struct NodeFound {
   bool latched = false;                  // switched off on the machine itself
   bool holds = false;                    // the agent ended unexpectedly several times
   std::optional<AgentFound> agent;       // nullopt: none runs here, or it says nothing
+  std::string no_kills;                  // why no group of processes can be killed here; "": it can
   std::vector<MeasureFound> measures;
 };
 
@@ -133,9 +140,10 @@ enum class NodeTopic : std::uint8_t {
   kInForce,
   kFiles,
   kOomOrder,
+  kKills,
   kMeasures,
 };
-inline constexpr std::size_t kNodeTopics = 20;
+inline constexpr std::size_t kNodeTopics = 21;
 
 enum class NodeFact : std::uint8_t {
   kNoGroups,
@@ -204,12 +212,16 @@ enum class NodeFact : std::uint8_t {
   kOomForeign,
   kOomTrouble,
 
+  kGroupsKilled,
+  kGroupsNotKilled,  // an eviction ends only what ends when it is asked
+
   kMeasures,
 };
 inline constexpr NodeFact kLastNodeFact = NodeFact::kMeasures;
 
 struct LinePair {
   std::int64_t ours = 0, kubelet = 0, capacity = 0;  // in use: bytes, inodes
+  bool soft = false;                                 // the kubelet's is of evictionSoft
   bool operator==(const LinePair&) const = default;
 };
 
@@ -230,7 +242,8 @@ struct NodeFinding {
 };
 
 // What lies between two lines of a node, and how its kubelet gives processors away.
-NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::optional<EvictionThreshold>& threshold);
+NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::optional<EvictionThreshold>& hard,
+                         const std::optional<EvictionThreshold>& soft);
 NodeFinding cpu_manager_finding(bool static_cpus, bool suppresses_by_cpuset);
 
 // Total. One for each topic at least, in its order, but for lines and processors where no kubelet answers.

@@ -38,8 +38,8 @@ NodeFound sound() {
   for (const Knob knob : {Knob::kCpuBvt, Knob::kCpuQosLevel}) out.knobs[static_cast<std::size_t>(knob)] = missing(knob);
   out.kubelet.emplace();
   out.kubelet->driver = GroupDriver::kSystemd;
-  out.kubelet->memory_available = EvictionThreshold{100 << 20, 0};
-  out.kubelet->nodefs_available = EvictionThreshold{0, 10'000};
+  out.kubelet->hard.memory_available = EvictionThreshold{100 << 20, 0};
+  out.kubelet->hard.nodefs_available = EvictionThreshold{0, 10'000};
   out.memory = {100 * kGib, 70};
   out.disk = {1000 * kGib, 80};
   out.node_pressure = out.group_pressure = true;
@@ -188,7 +188,7 @@ TEST(NodeFindings, WhereNothingCouldBeTried) {
 TEST(NodeFindings, OurLineOfMemoryLiesUnderTheKubelets) {
   NodeFound found = sound();
   const auto with = [&](EvictionThreshold threshold) {
-    found.kubelet->memory_available = threshold;
+    found.kubelet->hard.memory_available = threshold;
     return only(found, NodeTopic::kMemoryLine);
   };
   EXPECT_EQ(with({100 << 20, 0}).fact, NodeFact::kLineUnder);
@@ -203,6 +203,27 @@ TEST(NodeFindings, OurLineOfMemoryLiesUnderTheKubelets) {
   EXPECT_EQ(with({200 * kGib, 0}).line->kubelet, 0);
 }
 
+TEST(NodeFindings, WhetherWhoDoesNotEndCanBeKilled) {
+  NodeFound found = sound();
+  expect(found, NodeTopic::kKills, NodeFact::kGroupsKilled, Severity::kOk);
+  found.no_kills = "this kernel cannot hold a process";
+  expect(found, NodeTopic::kKills, NodeFact::kGroupsNotKilled, Severity::kWarn);
+  EXPECT_EQ(only(found, NodeTopic::kKills).said, found.no_kills);
+}
+
+// By both it evicts: by a soft one when it was below for a while.
+TEST(NodeFindings, TheThresholdThatIsReachedFirstCounts) {
+  NodeFound found = sound();
+  found.kubelet->hard.memory_available = EvictionThreshold{100 << 20, 0};
+  found.kubelet->soft.memory_available = EvictionThreshold{0, 35'000, true};
+  expect(found, NodeTopic::kMemoryLine, NodeFact::kLineOver, Severity::kBad);
+  EXPECT_EQ(only(found, NodeTopic::kMemoryLine).line, (LinePair{70 * kGib, 65 * kGib, 100 * kGib, true}));
+  found.kubelet->soft.memory_available = EvictionThreshold{10 << 20, 0, true};
+  EXPECT_FALSE(only(found, NodeTopic::kMemoryLine).line->soft);
+  found.kubelet->hard.memory_available.reset();
+  EXPECT_TRUE(only(found, NodeTopic::kMemoryLine).line->soft);
+}
+
 TEST(NodeFindings, ALineThatOneOfBothLacks) {
   NodeFound found = sound();
   found.memory.percent.reset();
@@ -210,7 +231,7 @@ TEST(NodeFindings, ALineThatOneOfBothLacks) {
   expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLineOfOurs, Severity::kWarn);
   expect(found, NodeTopic::kDiskLine, NodeFact::kNoLineOfOurs, Severity::kOk);
   EXPECT_EQ(only(found, NodeTopic::kDiskLine).line, (LinePair{0, 900 * kGib, 1000 * kGib}));
-  found.kubelet->memory_available.reset();
+  found.kubelet->hard.memory_available.reset();
   expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLines, Severity::kOk);
   found.memory.percent = 70;
   expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLineOfKubelet, Severity::kOk);
@@ -220,8 +241,8 @@ TEST(NodeFindings, ALineThatOneOfBothLacks) {
 // at 12 % lies above the one and under the other.
 TEST(NodeFindings, EachThresholdOfADiskHasItsOwnLine) {
   NodeFound found = sound();
-  found.kubelet->imagefs_available = EvictionThreshold{0, 15'000};
-  found.kubelet->nodefs_inodes = EvictionThreshold{0, 5'000};
+  found.kubelet->hard.imagefs_available = EvictionThreshold{0, 15'000};
+  found.kubelet->hard.nodefs_inodes = EvictionThreshold{0, 5'000};
   found.disk = found.runtime_disk = {1000 * kGib, 100 - 12};
   found.disk_inodes = {1'000'000, 100 - 10};
   expect(found, NodeTopic::kDiskLine, NodeFact::kLineNear, Severity::kWarn);
@@ -365,11 +386,8 @@ class AnyNode : public ::testing::TestWithParam<int> {
     if (random() % 4 != 0) {
       out.kubelet = KubeletFound{coin() ? std::nullopt : std::optional(GroupDriver::kSystemd),
                                  coin(),
-                                 threshold(),
-                                 threshold(),
-                                 threshold(),
-                                 threshold(),
-                                 threshold()};
+                                 {threshold(), threshold(), threshold(), threshold(), threshold()},
+                                 {threshold(), threshold(), threshold(), threshold(), threshold()}};
     }
     out.memory = line();
     out.disk = line();
@@ -431,7 +449,7 @@ TEST_P(AnyNode, WhatIsNotWellHasARemedy) {
 TEST_P(AnyNode, ALowerLineIsNeverWorse) {
   NodeFound found = draw();
   found.kubelet = KubeletFound{};
-  found.kubelet->memory_available = EvictionThreshold{amount(), coin() ? 0 : amount()};
+  found.kubelet->hard.memory_available = EvictionThreshold{amount(), coin() ? 0 : amount()};
   const std::int64_t percent = static_cast<std::int64_t>(random() % 100);
   found.memory.percent = percent;
   const Severity lower = only(found, NodeTopic::kMemoryLine).severity;

@@ -30,8 +30,9 @@
 //   is forbidden to go    by a disruption budget, by the manager: another one is looked for; asked again after
 //                         kForbiddenPause, where it is needed still
 //
-//   is not answered       within kUnanswered: for memory that is above its line still it is killed, once; then, as
-//                         without a kill, it stays as one that is forbidden: its kubelet may start it again
+//   is not answered       within kUnanswered of when it was asked, or kNobodyThere where it is told that nobody is: for
+//                         memory that is above its line still it is killed, once; then, as without a kill, it stays as
+//                         one that is forbidden: its kubelet may start it again
 //
 //   is at its deadline    grace, or the end of its own grace period and kEndedLate, kEvictGraceMax at most: all of its
 //                         group is killed; again every kKillAgain until it is gone
@@ -65,7 +66,10 @@ inline constexpr base::Duration kPressureEvictPause = std::chrono::seconds(15);
 // A kubelet takes away what a pod leaves on its disks when all of it has ended, not before.
 inline constexpr base::Duration kDiskEvictPause = std::chrono::seconds(60);
 inline constexpr base::Duration kForbiddenPause = std::chrono::seconds(30);
-inline constexpr base::Duration kUnanswered = std::chrono::seconds(5);
+// An API server waits five seconds for our own webhook (timeoutSeconds of the chart) before it answers, by a disruption
+// budget, maybe: sooner nobody is killed for its silence.
+inline constexpr base::Duration kUnanswered = std::chrono::seconds(8);
+inline constexpr base::Duration kNobodyThere = std::chrono::seconds(5);  // no connection, no right, no sense in it
 inline constexpr base::Duration kKillAgain = std::chrono::seconds(2);
 inline constexpr base::Duration kGiveUp = std::chrono::minutes(10);
 inline constexpr base::Duration kEndedLate = std::chrono::seconds(2);  // past the end of its own grace period
@@ -114,6 +118,7 @@ enum class EvictOutcome : std::uint8_t {
   kGone,         // there is no such task any more
   kPreempted,    // its scheduler has ended it; what is left of it goes
   kReplaced,     // its scheduler ended another one for it
+  kSent,         // no answer yet: the order left only now, after the last words of the task were kept
 };
 struct EvictAnswer {
   std::string task;

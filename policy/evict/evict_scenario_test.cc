@@ -235,8 +235,8 @@ class Scenario {
   }
 
   void answer(Words& words) {
-    constexpr std::string_view kOutcomes[] = {"accepted", "forbidden", "never",   "unreachable",
-                                              "gone",     "preempted", "replaced"};
+    constexpr std::string_view kOutcomes[] = {"accepted", "forbidden", "never",    "unreachable",
+                                              "gone",     "preempted", "replaced", "sent"};
     const std::string key = evict_key(task(words));
     const std::string word = words.next();
     const auto at = std::ranges::find(kOutcomes, word);

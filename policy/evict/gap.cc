@@ -23,8 +23,9 @@ constexpr std::int64_t kOfflineUsageLine_percent = 90;
 constexpr CpuMilli kLimitAlwaysHigh{1000};
 // "BE satisfaction lower in (0,60], upper in (0,100)".
 constexpr std::int64_t kSatisfactionLowerMax_percent = 60;
-// Of the memory, a step, while work stands still for want of it.
-constexpr std::int64_t kPressureStep_percent = 1;
+// Of the memory, a step, where nobody knows how much the end of a task brings: while work stands still for want of it,
+// and while files that were read fill it as the kubelet counts.
+constexpr std::int64_t kMemoryStep_percent = 1;
 // As with what is used: a little further than the line, or the next file is above it again.
 constexpr std::int64_t kUpperAboveDiskLine_percent = 2;
 
@@ -108,11 +109,24 @@ Outcome cpu_gap(const NodeSeen& node, const ThresholdRules& rules) {
                   node.cpu_in_window.transform([](CpuMilli used) { return used.value; }));
 }
 
+std::int64_t memory_step(const NodeSeen& node) {
+  return std::max<std::int64_t>(part_of(node.capacity.memory.value, kMemoryStep_percent), 1);
+}
+
 Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRules& rules) {
   std::optional<UsedLine> line = used_line(rules.memory_evict_percent, rules.memory_evict_lower_percent);
   if (feature == EvictFeature::kMemory && !rules.evict_priority) line.reset();
-  return used_gap(feature, line, node.capacity.memory.value,
-                  node.memory.transform([](MemoryBytes used) { return used.value; }));
+  const auto bytes = [](MemoryBytes used) { return used.value; };
+  const std::int64_t capacity = node.capacity.memory.value;
+  Outcome ours = used_gap(feature, line, capacity, node.memory.transform(bytes));
+  if (!line || !ours.gaps.empty() || !rules.memory_before_kubelet_percent) return ours;
+  Outcome kubelets = used_gap(feature, used_line(rules.memory_before_kubelet_percent, std::nullopt), capacity,
+                              node.memory_of_kubelet.transform(bytes));
+  if (kubelets.gaps.empty()) return ours;
+  Gap& gap = kubelets.gaps.front();
+  gap.as_kubelet = true;
+  gap.amount = std::min(gap.amount, memory_step(node));
+  return kubelets;
 }
 
 // Ours: while work stands still a part of the memory goes at each step, whatever is used.
@@ -129,7 +143,7 @@ Outcome pressure_gap(const NodeSeen& node, std::int64_t line) {
   gap.seen_percent = std::clamp<std::int64_t>(*node.memory_pressure_percent, 0, kPressureMax_percent);
   gap.line_percent = gap.goal_percent = line;
   if (gap.seen_percent > line) {
-    gap.amount = std::max<std::int64_t>(part_of(node.capacity.memory.value, kPressureStep_percent), 1);
+    gap.amount = memory_step(node);
   }
   return one(gap);
 }

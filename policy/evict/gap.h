@@ -12,6 +12,8 @@
 //                         goes: requested − allocatable × lower %; all that is requested where nothing is allocatable
 //   BEMemoryEvict, MemoryEvict   used memory of the node % (whole, now) ≥ memoryEvictThresholdPercent
 //                         goes: capacity × (use % − lower %),  lower = the line − 2 where nobody says
+//                         (ours) else what the kubelet counts as used % ≥ the line before the kubelet's
+//                         goes: 1 % of the memory a step at most: what of it a task has nobody knows
 //   MemoryPressure (ours) all work stood still for want of memory for more than the settings say
 //                         goes: 1 % of the memory a step
 //   Disk (ours)           of a disk's bytes, or of its inodes, less than the settings say is free (whole percent)
@@ -87,6 +89,7 @@ struct Gap {
   std::int64_t seen_percent = 0;
   std::int64_t line_percent = 0;
   std::int64_t goal_percent = 0;  // what is gone down to; of kDisk up to
+  bool as_kubelet = false;        // of memory: seen as the kubelet counts it, against the line before its own
   bool operator==(const Gap&) const = default;
 };
 
@@ -101,10 +104,11 @@ struct OfflineCpu {
 };
 
 struct NodeSeen {
-  model::Resources capacity;                     // nothing: not known
-  std::optional<model::CpuMilli> cpu;            // used, now
-  std::optional<model::CpuMilli> cpu_in_window;  // on average, over the window of CPU features
-  std::optional<model::MemoryBytes> memory;      // total − available
+  model::Resources capacity;                            // nothing: not known
+  std::optional<model::CpuMilli> cpu;                   // used, now
+  std::optional<model::CpuMilli> cpu_in_window;         // on average, over the window of CPU features
+  std::optional<model::MemoryBytes> memory;             // total − available
+  std::optional<model::MemoryBytes> memory_of_kubelet;  // as the kubelet counts it; at least `memory`
   // The node is marked as oversold (model/oversold.h): how much more batch CPU its work requests than all sides
   // together may sell. nullopt: it is not, or nobody knows.
   std::optional<model::CpuMilli> oversold;

@@ -30,14 +30,25 @@ std::optional<std::int64_t> larger(std::optional<std::int64_t> a, std::optional<
   return std::max(*a, *b);
 }
 
+// Of one signal, where it is reached first.
+std::optional<std::int64_t> free_percent(const KubeletFound& kubelet,
+                                         std::optional<EvictionThreshold> EvictionThresholds::* signal,
+                                         std::int64_t capacity) {
+  return larger(free_percent(kubelet.hard.*signal, capacity), free_percent(kubelet.soft.*signal, capacity));
+}
+
 std::int64_t of_runtime(const ByDisk<std::int64_t>& amounts, bool one_disk) {
   return amounts[static_cast<std::size_t>(one_disk ? Disk::kKubelet : Disk::kRuntime)];
 }
 
 void move_memory(ThresholdRules& rules, std::int64_t kubelet_free, std::vector<LineBeforeKubelet>& moved) {
   const std::int64_t kubelet = kPercent - kubelet_free;
-  if (rules.memory_evict_percent < kubelet) return;
   const std::int64_t holds = std::max<std::int64_t>(kubelet - kRoomPercent, 1);
+  rules.memory_before_kubelet_percent = holds;
+  if (rules.memory_evict_percent < kubelet) {
+    rules.memory_before_kubelet_percent = std::max(rules.memory_evict_percent, holds);
+    return;
+  }
   moved.push_back({EvictLine::kMemory, rules.memory_evict_percent, kubelet, holds});
   rules.memory_evict_percent = holds;
   if (rules.memory_evict_lower_percent && *rules.memory_evict_lower_percent >= holds) {
@@ -58,19 +69,22 @@ void move_free(EvictLine which, std::optional<std::int64_t>& line, std::optional
 
 LinesUnderKubelet under_kubelet(NodeRules rules, const KubeletFound& kubelet, const LineCapacities& capacities) {
   LinesUnderKubelet out{std::move(rules), {}};
-  const auto memory = free_percent(kubelet.memory_available, capacities.memory.value);
+  using Thresholds = EvictionThresholds;
+  const auto memory = free_percent(kubelet, &Thresholds::memory_available, capacities.memory.value);
   if (memory && out.rules.threshold.enable) move_memory(out.rules.threshold, *memory, out.moved);
   if (!out.rules.word || !out.rules.threshold.enable) return out;
   constexpr auto kOwn = static_cast<std::size_t>(Disk::kKubelet);
   EvictSettings& lines = out.rules.word->evict;
-  move_free(EvictLine::kDiskFree, lines.disk_free_percent,
-            larger(free_percent(kubelet.nodefs_available, capacities.bytes[kOwn]),
-                   free_percent(kubelet.imagefs_available, of_runtime(capacities.bytes, capacities.one_disk))),
-            out.moved);
-  move_free(EvictLine::kInodesFree, lines.inodes_free_percent,
-            larger(free_percent(kubelet.nodefs_inodes, capacities.inodes[kOwn]),
-                   free_percent(kubelet.imagefs_inodes, of_runtime(capacities.inodes, capacities.one_disk))),
-            out.moved);
+  move_free(
+      EvictLine::kDiskFree, lines.disk_free_percent,
+      larger(free_percent(kubelet, &Thresholds::nodefs_available, capacities.bytes[kOwn]),
+             free_percent(kubelet, &Thresholds::imagefs_available, of_runtime(capacities.bytes, capacities.one_disk))),
+      out.moved);
+  move_free(
+      EvictLine::kInodesFree, lines.inodes_free_percent,
+      larger(free_percent(kubelet, &Thresholds::nodefs_inodes, capacities.inodes[kOwn]),
+             free_percent(kubelet, &Thresholds::imagefs_inodes, of_runtime(capacities.inodes, capacities.one_disk))),
+      out.moved);
   return out;
 }
 

@@ -5,6 +5,10 @@
 //                         of a disk free: the threshold, in whole percent, rounded up
 //   ours is too late      memory in use ≥ the kubelet's; free ≤ the kubelet's
 //   then holds instead    the kubelet's, with kRoomPercent between, within 1 … 100 and 0 … kDiskFreeMax_percent
+//   of memory beside ours the kubelet's, with as much between, or ours where that is later: of memory as the kubelet
+//                         counts it, which has recently read files in it. Ours counts them as available
+//
+// A threshold is the larger of evictionHard and evictionSoft.
 //
 // Both disks have one line of ours, so the kubelet's larger threshold counts; that of imagefs holds for the kubelet's
 // own disk where both are one. A line that is not drawn stays so: whether anything is evicted at all is not decided

@@ -28,18 +28,34 @@ NodeRules rules(std::int64_t memory, std::optional<std::int64_t> lower = {}, std
 
 KubeletFound kubelet() {
   KubeletFound out;
-  out.memory_available = share(10);
-  out.nodefs_available = share(10);
-  out.nodefs_inodes = share(5);
-  out.imagefs_available = share(15);
+  out.hard.memory_available = share(10);
+  out.hard.nodefs_available = share(10);
+  out.hard.nodefs_inodes = share(5);
+  out.hard.imagefs_available = share(15);
   return out;
 }
 
 TEST(KubeletLines, WhatLiesUnderTheKubeletsIsUsedAsItIs) {
-  const NodeRules said = rules(89, 80, 16, 6);
+  NodeRules said = rules(89, 80, 16, 6);
   const auto got = under_kubelet(said, kubelet(), {});
+  said.threshold.memory_before_kubelet_percent = 89;
   EXPECT_EQ(got.rules, said);
   EXPECT_TRUE(got.moved.empty());
+}
+
+// Ours counts files that were read as available, the kubelet does not: it has a line of its own before its threshold.
+TEST(KubeletLines, MemoryAsTheKubeletCountsItHasALineBeforeIts) {
+  EXPECT_EQ(under_kubelet(rules(70), kubelet(), {}).rules.threshold.memory_before_kubelet_percent, 85);
+  EXPECT_EQ(under_kubelet(rules(95), kubelet(), {}).rules.threshold.memory_before_kubelet_percent, 85);
+  EXPECT_EQ(under_kubelet(rules(70), {}, {}).rules.threshold.memory_before_kubelet_percent, std::nullopt);
+}
+
+TEST(KubeletLines, TheLargerOfHardAndSoftCounts) {
+  KubeletFound found = kubelet();
+  found.soft.memory_available = EvictionThreshold{0, 20'000, true};
+  found.soft.nodefs_inodes = EvictionThreshold{0, 2'000, true};
+  EXPECT_EQ(under_kubelet(rules(85, {}, {}, 4), found, {}).moved,
+            (std::vector<LineBeforeKubelet>{{EvictLine::kMemory, 85, 80, 75}, {EvictLine::kInodesFree, 4, 5, 10}}));
 }
 
 TEST(KubeletLines, WhatWouldComeTooLateIsMovedBeforeIt) {
@@ -57,7 +73,7 @@ TEST(KubeletLines, WhatWouldComeTooLateIsMovedBeforeIt) {
 
 TEST(KubeletLines, AmountsAreSharesOfWhatThereIs) {
   KubeletFound found;
-  found.memory_available = EvictionThreshold{100 << 20, 0};
+  found.hard.memory_available = EvictionThreshold{100 << 20, 0};
   const auto moved = [&](std::int64_t line, std::int64_t capacity) {
     return under_kubelet(rules(line), found, {.memory = model::MemoryBytes{capacity}}).moved;
   };
@@ -68,7 +84,7 @@ TEST(KubeletLines, AmountsAreSharesOfWhatThereIs) {
 
 TEST(KubeletLines, ARuntimesOwnDiskIsMeasuredByItsOwnSize) {
   KubeletFound found;
-  found.imagefs_available = EvictionThreshold{10, 0};
+  found.hard.imagefs_available = EvictionThreshold{10, 0};
   LineCapacities capacities{.bytes = {1000, 100}, .one_disk = false};
   EXPECT_EQ(under_kubelet(rules(70, {}, 5), found, capacities).rules.word->evict.disk_free_percent, 15);
   capacities.one_disk = true;
@@ -81,6 +97,7 @@ TEST(KubeletLines, ALineThatIsNotDrawnIsNotDrawnByTheKubelet) {
   EXPECT_EQ(under_kubelet(off, kubelet(), {}).rules, off);
   NodeRules peers = rules(70);
   peers.word.reset();
+  peers.threshold.memory_before_kubelet_percent = 85;  // as the kubelet counts, before its own
   EXPECT_EQ(under_kubelet(peers, kubelet(), {}).rules, peers);
 }
 
@@ -94,8 +111,8 @@ TEST(KubeletLines, Property) {
   };
   for (int round = 0; round < 5000; ++round) {
     KubeletFound found;
-    found.memory_available = any();
-    found.nodefs_available = any();
+    found.hard.memory_available = any();
+    found.hard.nodefs_available = any();
     const model::MemoryBytes memory{static_cast<std::int64_t>(random() >> (1 + random() % 62))};
     const LineCapacities capacities{.memory = memory, .bytes = {memory.value, 0}};
     const NodeRules said = rules(static_cast<std::int64_t>(random() % 101), {}, random() % 91);

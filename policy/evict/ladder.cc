@@ -202,6 +202,9 @@ void Ladder::hear(Leaving& one, EvictOutcome outcome) {
     case EvictOutcome::kUnreachable:
       if (one.stage == EvictStage::kAsked) one.unreachable = true;
       break;
+    case EvictOutcome::kSent:
+      if (one.stage == EvictStage::kAsked) one.since = now_;
+      break;
   }
 }
 
@@ -225,7 +228,10 @@ void Ladder::climb(Leaving& one, EvictSwitches above) {
   switch (one.stage) {
     case EvictStage::kAsked:
       // Whoever carries it out asks again meanwhile, where nobody answered.
-      if (in_stage < kUnanswered && !(one.unreachable && !saves_the_machine(one.feature))) break;
+      if (in_stage < (one.unreachable ? kNobodyThere : kUnanswered) &&
+          !(one.unreachable && !saves_the_machine(one.feature))) {
+        break;
+      }
       one.unreachable = true;
       // Nobody knows whether it was told to end: it is killed for nothing where that is not needed any more.
       if (saves_the_machine(one.feature) && above.has(one.feature)) {

@@ -48,6 +48,9 @@ struct ThresholdRules {
   CpuEvictPolicy cpu_evict_policy = CpuEvictPolicy::kByRealLimit;
   std::optional<std::int64_t> evict_priority;              // evictEnabledPriorityThreshold
   std::optional<std::int64_t> allocatable_evict_priority;  // allocatableEvictPriorityThreshold
+  // Nobody says it: where the kubelet would evict, less some room, of memory as the kubelet counts it
+  // (policy/evict/kubelet_lines.h). nullopt: it evicts nobody, or does not tell.
+  std::optional<std::int64_t> memory_before_kubelet_percent;
   bool operator==(const ThresholdRules&) const = default;
 };
 

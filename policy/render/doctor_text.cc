@@ -64,6 +64,8 @@ TopicWords words(NodeTopic topic) {
       return {"files", "files"};
     case NodeTopic::kOomOrder:
       return {"out of memory", "oomOrder"};
+    case NodeTopic::kKills:
+      return {"kill", "kill"};
     case NodeTopic::kMeasures:
       return {"measures", "measures"};
   }
@@ -99,6 +101,8 @@ std::optional<Reason> reason_of(NodeFact fact) {
       return Reason::kAgentAwaits;
     case NodeFact::kFilesLeft:
       return Reason::kAgentStandsBack;
+    case NodeFact::kGroupsNotKilled:
+      return Reason::kEvictNotKilled;
     default:
       return std::nullopt;
   }
@@ -126,7 +130,7 @@ std::string knob_names(std::span<const KnobFound> knobs) {
 // Where a line lies, by which settings.
 struct LineWords {
   std::string_view ours, change;  // what our setting is, and what is done with it so that it is reached earlier
-  std::string_view kubelet;       // of its evictionHard
+  std::string_view kubelet;       // of its evictionHard and evictionSoft
   std::string_view path;          // of ours: the flag that names where it is looked at
 };
 
@@ -150,7 +154,7 @@ std::string line_text(const NodeFinding& finding) {
   const bool inodes = finding.topic == NodeTopic::kDiskInodesLine || finding.topic == NodeTopic::kRuntimeInodesLine;
   const auto amount = [&](std::int64_t of) { return inodes ? std::to_string(of) : bytes_text(of); };
   const std::string kubelet = cat("the kubelet evicts from ", amount(pair.kubelet), inodes ? " inodes" : "",
-                                  " in use on, of ", amount(pair.capacity));
+                                  " in use on", pair.soft ? " (evictionSoft)" : "", ", of ", amount(pair.capacity));
   if (finding.fact == NodeFact::kNoLineOfOurs) return cat("only ", kubelet);
   return cat("offline work is evicted from ", amount(pair.ours), inodes ? " inodes" : "", " in use on, ", kubelet);
 }
@@ -283,6 +287,10 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
     case NodeFact::kLatched:
     case NodeFact::kHolds:
       return {why(*reason_of(finding.fact))};
+    case NodeFact::kGroupsKilled:
+      return {"who does not end when it is asked can be killed, with all of its group"};
+    case NodeFact::kGroupsNotKilled:
+      return {cat(why(*reason_of(finding.fact)), ": ", finding.said)};
     case NodeFact::kNoAgentSays:
       return {"not known: no agent of ours runs here to say it"};
     case NodeFact::kInForce:
@@ -336,6 +344,7 @@ std::string_view knob_fix(Knob knob) {
 std::string fix_text(const NodeFinding& finding) {
   if (finding.severity == Severity::kOk) return "";
   const LineWords line = line_words(finding.topic);
+  const bool soft = finding.line && finding.line->soft;
   switch (finding.fact) {
     case NodeFact::kNoGroups:
       return "mount the machine's /sys/fs/cgroup into the agent's container, and name it with --cgroup-root";
@@ -359,8 +368,8 @@ std::string fix_text(const NodeFinding& finding) {
              "account with the right nodes/configz (on older kubelets nodes/proxy)";
     case NodeFact::kLineNear:
     case NodeFact::kLineOver:
-      return cat(line.change, line.ours, ", or lower ", line.kubelet, " of the kubelet's evictionHard, until ",
-                 kRoomPercent, " % lie between them");
+      return cat(line.change, line.ours, ", or lower ", line.kubelet, " of the kubelet's ",
+                 soft ? "evictionSoft" : "evictionHard", ", until ", kRoomPercent, " % lie between them");
     case NodeFact::kLineUnknown:
       return line.path.empty() ? "find out why the machine does not tell its memory (/proc/meminfo)"
                                : cat("name the folder that lies on that disk with ", line.path);
@@ -378,6 +387,9 @@ std::string fix_text(const NodeFinding& finding) {
       return "let one agent act: take this node out of the DaemonSet of koordlet";
     case NodeFact::kLatched:
       return "tidemark on --local, on this machine, when the cause is gone";
+    case NodeFact::kGroupsNotKilled:
+      return "a kernel with pidfd_open (5.3), or with cgroup.kill on cgroup version 2 (5.14); until then an eviction "
+             "ends only what ends when it is asked, and not when nobody answers";
     case NodeFact::kHolds:
       return "find in the agent's log why it ended";
     case NodeFact::kInForceWaits:

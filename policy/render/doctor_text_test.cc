@@ -20,7 +20,7 @@ NodeFound example() {
   out.knobs[static_cast<std::size_t>(Knob::kCpuQosLevel)] = {Knob::kCpuQosLevel, false, false, false, {}};
   out.kubelet.emplace();
   out.kubelet->driver = GroupDriver::kSystemd;
-  out.kubelet->memory_available = EvictionThreshold{0, 30'000};
+  out.kubelet->hard.memory_available = EvictionThreshold{0, 30'000};
   out.memory = {100 * kGib, 70};
   out.node_pressure = out.group_pressure = true;
   return out;
@@ -68,6 +68,7 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "ok    in force       not known: no agent of ours runs here to say it",
           "ok    files          not known: no agent of ours runs here to say it",
           "ok    out of memory  not known: no agent of ours runs here to say it",
+          "ok    kill           who does not end when it is asked can be killed, with all of its group",
           "ok    measures       none",
           ""}));
 }
@@ -134,7 +135,7 @@ TEST(DoctorText, WhatIsMeasuredAndWhatIsNot) {
 
 TEST(DoctorText, AnInodesLineCountsInodes) {
   NodeFound found = example();
-  found.kubelet->imagefs_inodes = EvictionThreshold{0, 5'000};
+  found.kubelet->hard.imagefs_inodes = EvictionThreshold{0, 5'000};
   found.runtime_inodes = {1'000'000, 98};
   const std::string text = render_text(node_findings(found));
   EXPECT_NE(

@@ -43,7 +43,8 @@ std::string evict_seen(const Gap& gap) {
     return cat(gap.seen_percent, gap.measure == Measure::kInodesHeld ? " % of the inodes of " : " % of ",
                to_string(gap.disk), " free, the line is ", gap.line_percent, " %, up to ", gap.goal_percent, " %");
   }
-  return cat(levels(gap.seen_percent, gap.line_percent), ", down to ", gap.goal_percent, " %");
+  return cat(levels(gap.seen_percent, gap.line_percent), ", down to ", gap.goal_percent, " %",
+             gap.as_kubelet ? ", as the kubelet counts it: with files that were read" : "");
 }
 
 std::string evict_why(const Gap& gap) {

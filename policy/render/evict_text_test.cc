@@ -62,6 +62,13 @@ TEST(EvictText, WhatIsAskedBack) {
   EXPECT_EQ(evict_event(back), base::cat("trigger by koordlet feature ReclaimEvict, ", evict_why(back)));
 }
 
+TEST(EvictText, WhatTheKubeletCountsIsToldAsSuch) {
+  Gap gap = memory_gap();
+  const std::string ours = evict_seen(gap);
+  gap.as_kubelet = true;
+  EXPECT_EQ(evict_seen(gap), base::cat(ours, ", as the kubelet counts it: with files that were read"));
+}
+
 TEST(EvictText, HowADiskStands) {
   const EvictVerdict asked{{EvictFeature::kDisk, Reason::kEvictDiskLine, 12, 20}, Reason::kEvictDiskLine, 5};
   EXPECT_EQ(evict_says(std::vector{asked}, 1), "TM-EVICT-007: DiskEvict 12 % free of 20 %; 1 on their way out");

@@ -12,16 +12,43 @@ struct One {
   Reason reason = Reason::kAgentAwaits;
 };
 
-void set_all(Stance& stance, One one) {
-  stance.permits.fill(one.permit);
-  stance.reasons.fill(one.reason);
-}
-
 One one(const StanceInputs& inputs, NodeState state) {
   if (!inputs.known || !inputs.state_known) return {Permit::kKeep, Reason::kAgentAwaits};
   if (inputs.holding) return {Permit::kTighten, Reason::kAgentHolds};
   if (state == NodeState::kObserve) return {Permit::kPutBack, Reason::kAgentObserves};
   return {Permit::kEnforce, Reason::kAgentEnforces};
+}
+
+constexpr std::size_t index_of(model::Strategy strategy) {
+  return static_cast<std::size_t>(strategy);
+}
+
+// Who draws the switch at the machine wants nothing to happen to what runs there. Where the cluster is off, what still
+// runs threatens the node as before: evictions go on where they were enforced, and begin nowhere.
+One eviction_when_off(const StanceInputs& inputs) {
+  if (inputs.latched) return {Permit::kPutBack, Reason::kAgentLatched};
+  const bool observed = inputs.modes[index_of(model::Strategy::kEviction)] == Mode::kObserve;
+  const One its = one(inputs, observed ? NodeState::kObserve : NodeState::kOn);
+  return its.permit == Permit::kEnforce ? One{Permit::kEnforce, Reason::kAgentOff} : its;
+}
+
+// Both are what offline work is held by. Whoever says `off` says it of a node with Koordinator's agent too; all else
+// there is that agent's.
+bool holds_offline_work(model::Strategy strategy) {
+  return strategy == model::Strategy::kCpuSuppress || strategy == model::Strategy::kBatchLimits;
+}
+
+void set_off(Stance& stance, const StanceInputs& inputs) {
+  stance.off = true;
+  const One held{Permit::kEnforce, inputs.latched ? Reason::kAgentLatched : Reason::kAgentOff};
+  for (const model::Strategy strategy : model::kStrategies) {
+    One each = strategy == model::Strategy::kEviction ? eviction_when_off(inputs) : held;
+    if (inputs.peer_present && !holds_offline_work(strategy)) each = {Permit::kPutBack, Reason::kAgentPeerPresent};
+    // What holds all of offline work needs no list of it; what is set of each stays until there is one.
+    if (!inputs.known && strategy != model::Strategy::kCpuSuppress) each.permit = Permit::kKeep;
+    stance.permits[index_of(strategy)] = each.permit;
+    stance.reasons[index_of(strategy)] = each.reason;
+  }
 }
 
 }  // namespace
@@ -42,10 +69,6 @@ std::string_view to_string(Permit permit) {
 
 Stance stance(const StanceInputs& inputs, base::WallTime now) {
   Stance out;
-  if (inputs.peer_present) {
-    set_all(out, {Permit::kPutBack, Reason::kAgentPeerPresent});
-    return out;
-  }
   const NodeMarks none;
   const NodeMarks& marks = inputs.marks != nullptr ? *inputs.marks : none;
   const auto of = [&](Mode mode) { return effective(marks, mode, now); };
@@ -55,32 +78,14 @@ Stance stance(const StanceInputs& inputs, base::WallTime now) {
   // Whoever draws the switch at the machine is obeyed before it is known what runs there.
   const bool off = inputs.state_known && enforced.k8s == NodeState::kOff;
   if (inputs.latched || off) {
-    out.off = true;
-    set_all(out, {Permit::kEnforce, inputs.latched ? Reason::kAgentLatched : Reason::kAgentOff});
-    // Who draws the switch at the machine wants nothing to happen to what runs there. Where the cluster is off, what
-    // still runs threatens the node as before: evictions go on where they were enforced, and begin nowhere.
-    constexpr auto kEviction = static_cast<std::size_t>(model::Strategy::kEviction);
-    if (inputs.latched) {
-      out.permits[kEviction] = Permit::kPutBack;
-    } else {
-      const bool observed = inputs.modes[kEviction] == Mode::kObserve;
-      const One its = one(inputs, observed ? NodeState::kObserve : NodeState::kOn);
-      out.permits[kEviction] = its.permit;
-      if (its.permit != Permit::kEnforce) out.reasons[kEviction] = its.reason;
-    }
-    // What holds all of offline work needs no list of it; what is set of each stays until there is one.
-    if (!inputs.known) {
-      for (const model::Strategy strategy : model::kStrategies) {
-        if (strategy != model::Strategy::kCpuSuppress) out.permits[static_cast<std::size_t>(strategy)] = Permit::kKeep;
-      }
-    }
+    set_off(out, inputs);
     return out;
   }
   for (const model::Strategy strategy : model::kStrategies) {
-    const auto index = static_cast<std::size_t>(strategy);
-    const One each = one(inputs, of(inputs.modes[index]).k8s);
-    out.permits[index] = each.permit;
-    out.reasons[index] = each.reason;
+    const One each = inputs.peer_present ? One{Permit::kPutBack, Reason::kAgentPeerPresent}
+                                         : one(inputs, of(inputs.modes[index_of(strategy)]).k8s);
+    out.permits[index_of(strategy)] = each.permit;
+    out.reasons[index_of(strategy)] = each.reason;
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // How an agent stands to each of its strategies: whether what it decides is written, and by whose word.
 //
-//   Koordinator's agent runs here                  observe: two would write over each other
 //   switched off, on the machine or by the mark    off: offline work keeps its least, the rest is put back
+//   Koordinator's agent runs here (peer.h)         observe: two would write over each other
 //   what runs here, or what is wanted, not known   keep: what stands stays
 //   the agent ended unexpectedly again and again   hold: only what narrows
 //   observe, by settings or by the mark            observe: decided and shown; what was written is put back
@@ -24,9 +24,6 @@
 #include "policy/state/order.h"
 
 namespace tidemark::policy {
-
-// A container of this name that runs is Koordinator's agent, which writes the same files.
-inline constexpr std::string_view kPeersContainer = "koordlet";
 
 // What may be done for a strategy now.
 enum class Permit : std::uint8_t {

@@ -139,8 +139,30 @@ TEST(Stance, HoldingItOnlyTightens) {
 
 TEST(Stance, BesideThePeersAgentItObserves) {
   Inputs inputs;
-  inputs.peer_present = inputs.latched = true;
+  inputs.peer_present = true;
   expect_all(inputs, Permit::kPutBack, Reason::kAgentPeerPresent);
+  const NodeMarks on = ordered(order(Wish::kOn));
+  inputs.marks = &on;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentPeerPresent);
+}
+
+// Offline work is held by whoever says so; what else is to be set there is the peer's.
+TEST(Stance, OffHoldsOfflineWorkBesideThePeersAgentToo) {
+  const NodeMarks off = ordered(order(Wish::kOff));
+  for (const bool latched : {false, true}) {
+    Inputs inputs;
+    inputs.peer_present = true;
+    inputs.latched = latched;
+    if (!latched) inputs.marks = &off;
+    const Stance got = stance(inputs, kNow);
+    EXPECT_TRUE(got.off);
+    for (const Strategy each : model::kStrategies) {
+      const auto index = static_cast<std::size_t>(each);
+      const bool holds = each == Strategy::kCpuSuppress || each == Strategy::kBatchLimits;
+      EXPECT_EQ(got.permits[index], holds ? Permit::kEnforce : Permit::kPutBack) << model::to_string(each);
+      EXPECT_EQ(got.reasons[index] == Reason::kAgentPeerPresent, !holds) << model::to_string(each);
+    }
+  }
 }
 
 }  // namespace

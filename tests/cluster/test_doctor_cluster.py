@@ -14,7 +14,7 @@ from cluster.tidemark_process import wait_for
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 ACCOUNTS = f"/api/v1/namespaces/{chart.NAMESPACE}/serviceaccounts"
-PODS = "/api/v1/namespaces/default/pods"
+PEERS = "/api/v1/namespaces/koordinator-system/pods"
 VIEWER = "doctor-viewer"
 INFO = {
     "machineID": "", "systemUUID": "", "bootID": "", "kernelVersion": "6.1.0-18-amd64", "osImage": "Debian 12", "containerRuntimeVersion": "containerd://1.7.2",
@@ -52,10 +52,10 @@ class DoctorCluster(WithApi):
         self.nodes.append("doctor-3")
         colocation.put_node(self.api, "doctor-3", capacity={"cpu": "32", "memory": "128Gi"})
         self.stands("doctor-3", allocatable={"kubernetes.io/batch-cpu": "4000"})
-        self.addCleanup(self.api.request, "DELETE", f"{PODS}/doctor-peer", gracePeriodSeconds=0)
-        must(self.api.request("POST", PODS, {"metadata": {"name": "doctor-peer"}, "spec": {"nodeName": "doctor-1", "containers": [{"name": "koordlet", "image": "koordlet"}]}}))
+        self.addCleanup(self.api.request, "DELETE", f"{PEERS}/doctor-peer", gracePeriodSeconds=0)
+        must(self.api.request("POST", PEERS, {"metadata": {"name": "doctor-peer"}, "spec": {"nodeName": "doctor-1", "containers": [{"name": "koordlet", "image": "koordlet"}]}}))
         running = {"name": "koordlet", "image": "koordlet", "imageID": "", "ready": True, "restartCount": 0, "state": {"running": {}}}
-        must(self.api.request("PATCH", f"{PODS}/doctor-peer/status", {"status": {"phase": "Running", "containerStatuses": [running]}}, content=MERGE))
+        must(self.api.request("PATCH", f"{PEERS}/doctor-peer/status", {"status": {"phase": "Running", "containerStatuses": [running]}}, content=MERGE))
 
         told = self.told(1)
         self.assertEqual(["doctor-2"], self.names(told["kernelWithoutPriority"]))

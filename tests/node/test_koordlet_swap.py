@@ -21,6 +21,7 @@ from node.test_agent import tearDownModule  # noqa: F401
 from support.node import cgroups
 
 LIMIT_S = 60
+GONE_S = 150  # the peer counts as there for two minutes after it was seen last
 # Files that can be written and are no settings: who is in the group, and counters that a write sets back.
 NO_SETTINGS = {"cgroup.procs", "cgroup.threads", "tasks", "cpuacct.usage", "memory.oom_control", "memory.shown_ram_in_bytes"}
 COUNTERS = ("failcnt", "max_usage_in_bytes", ".pressure")
@@ -31,6 +32,10 @@ REPORTED = {"updateTime", "nodeMetric", "podsMetric", "prodReclaimableMetric"}
 class SwapWithKoordlet(Protecting):
     WORKS = [*Protecting.WORKS, PINNED, KOORDLET]
     maxDiff = None
+
+    @classmethod
+    def more_flags(cls) -> list[str]:
+        return ["--peer-namespace=default"]  # where all pods of the test node are
 
     def setUp(self):
         """A node that ours never saw: it comes in the case."""
@@ -117,8 +122,8 @@ class SwapWithKoordlet(Protecting):
         self.node.run([KOORDLET])
         type(self).pods = self.node.pods()
 
-    def ours_enforces(self) -> None:
-        wait_for(lambda: self.in_force("cpuSuppress") > 0 and self.in_force("cpuPriority") > 0, "its own word in force", self.agent, LIMIT_S)
+    def ours_enforces(self, limit_s: int = LIMIT_S) -> None:
+        wait_for(lambda: self.in_force("cpuSuppress") > 0 and self.in_force("cpuPriority") > 0, "its own word in force", self.agent, limit_s)
 
     def all_is_as_the_peer_left_it(self) -> None:
         wait_for(lambda: not self.changed(), "every file as it was found", self.agent if self.agent.process.poll() is None else None, LIMIT_S)
@@ -155,7 +160,7 @@ class SwapWithKoordlet(Protecting):
         reported = self.status()["updateTime"]
 
         self.koordlet_goes()
-        self.ours_enforces()
+        self.ours_enforces(GONE_S)
         wait_for(lambda: self.quota() != SUPPRESSED_US, "a quota of its own", self.agent, LIMIT_S)
         wait_for(lambda: self.condition().get("reason") == "Enforcing", "a condition that says so", self.agent, LIMIT_S)
         self.assertEqual({}, self.changed_outside("/besteffort"), "online work is as the peer left it")
@@ -187,6 +192,8 @@ class SwapWithKoordlet(Protecting):
         self.ours_comes()
         self.ours_only_observes()
         self.koordlet_goes()
+        self.assertEqual(0, self.agent.stop())
+        self.ours_comes()  # one that never saw the peer need not wait for it
         self.ours_enforces()
         self.assertEqual({}, self.changed_outside("/besteffort"), "online work is as the peer left it")
         # Out without anybody after it: what is only observed is put back, whoever runs.

@@ -152,6 +152,9 @@ inline void EvictNode::node_uses(Words& words) {
     node.cpu_in_window = evict_cpu(words.next());
   } else if (what == "memory") {
     node.memory = evict_memory(value);
+    if (words.empty()) return;
+    if (words.next() != "of-kubelet") throw std::runtime_error("wanted of-kubelet");
+    node.memory_of_kubelet = evict_memory(words.next());
   } else if (what == "pressure") {
     node.memory_pressure_percent = value == "unknown" ? std::nullopt : std::optional(evict_number(value));
   } else {
@@ -207,6 +210,7 @@ inline void EvictNode::set_rules(Words& words) {
       {"cpuEvictLowerPercent", &ThresholdRules::cpu_evict_lower_percent},
       {"cpuAllocatableEvictThresholdPercent", &ThresholdRules::cpu_allocatable_evict_percent},
       {"cpuAllocatableEvictLowerPercent", &ThresholdRules::cpu_allocatable_evict_lower_percent},
+      {"memoryBeforeKubeletPercent", &ThresholdRules::memory_before_kubelet_percent},
       {"evictEnabledPriorityThreshold", &ThresholdRules::evict_priority},
       {"allocatableEvictPriorityThreshold", &ThresholdRules::allocatable_evict_priority},
   };

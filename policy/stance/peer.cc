@@ -1,0 +1,16 @@
+#include "policy/stance/peer.h"
+
+#include <algorithm>
+
+#include "policy/limits/task_groups.h"
+
+namespace tidemark::policy {
+
+bool runs_peers_agent(const model::Task& task, std::string_view peers_namespace) {
+  if (task.kind != model::TaskKind::kPod || task.ns != peers_namespace || is_offline(task)) return false;
+  return std::ranges::any_of(task.containers, [](const model::TaskContainer& container) {
+    return container.name == kPeersContainer && container.state == model::ContainerState::kRunning;
+  });
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,44 @@
+#include "policy/stance/peer.h"
+
+#include <gtest/gtest.h>
+
+namespace tidemark::policy {
+namespace {
+
+model::Task koordlet() {
+  model::Task task;
+  task.ns = kPeersNamespace;
+  task.containers.emplace_back().name = kPeersContainer;
+  task.containers[0].state = model::ContainerState::kRunning;
+  return task;
+}
+bool counts(const model::Task& task) {
+  return runs_peers_agent(task, kPeersNamespace);
+}
+
+TEST(PeersAgent, ItsContainerInItsNamespace) {
+  model::Task task = koordlet();
+  EXPECT_TRUE(counts(task));
+  EXPECT_FALSE(runs_peers_agent(task, "elsewhere"));
+  task.containers[0].state = model::ContainerState::kWaiting;
+  EXPECT_FALSE(counts(task)) << "it writes nothing";
+  task.containers[0] = {};
+  task.containers[0].state = model::ContainerState::kRunning;
+  EXPECT_FALSE(counts(task));
+}
+
+// A user with rights in a namespace of his own frees no node.
+TEST(PeersAgent, ANameThatAnybodyMayGiveIsNotEnough) {
+  model::Task task = koordlet();
+  task.ns = "batch";
+  EXPECT_FALSE(counts(task));
+  task = koordlet();
+  task.qos_raw = task.qos = model::Qos::kBe;
+  EXPECT_FALSE(counts(task)) << "offline work is no agent, wherever it runs";
+  task = koordlet();
+  task.kind = model::TaskKind::kCopilotTask;
+  EXPECT_FALSE(counts(task));
+}
+
+}  // namespace
+}  // namespace tidemark::policy
