@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -125,8 +126,16 @@ Result<void> Containers::begin(const ContainerPlace& place, const ShimBegin& wha
     return fail(ErrorKind::kInvalid, base::in_quotes(place.pod), " or ", base::in_quotes(place.name),
                 " is no part of a path");
   }
+  if (held_.contains(place)) return fail(ErrorKind::kAlreadyExists, folder_of(place), " was begun before");
+  auto begun = start_shim(place, what);
+  // Whoever comes next is not to take it for one that was begun.
+  if (!begun) [[maybe_unused]]
+    const auto removed = remove_folder(place);
+  return begun;
+}
+
+Result<void> Containers::start_shim(const ContainerPlace& place, const ShimBegin& what) {
   const std::string folder = folder_of(place);
-  if (held_.contains(place)) return fail(ErrorKind::kAlreadyExists, folder, " was begun before");
   TM_TRY_VOID(journal::make_folder(folder));
   TM_TRY_VOID(journal::write_whole(base::cat(folder, "/", kBeginFile), to_json(what)));
   int ends[2];
@@ -176,7 +185,7 @@ void Containers::look(const ContainerPlace& place) {
   Held& held = held_.at(place);
   const ContainerState before = held.seen.state;
   read(place, held);
-  if (held.seen.state != before) changed_(place);
+  if (held.seen.state != before) tell(place);
 }
 
 void Containers::shim_ended(const ContainerPlace& place) {
@@ -189,7 +198,7 @@ void Containers::shim_ended(const ContainerPlace& place) {
   const ContainerState before = held.seen.state;
   read(place, held);
   if (held.seen.state != ContainerState::kEnded) give_up(place, held);
-  if (held.seen.state != before) changed_(place);
+  if (held.seen.state != before) tell(place);
 }
 
 // With its shim gone nobody hears any more how the container ends: what is left of it ends now.
@@ -211,10 +220,45 @@ void Containers::give_up(const ContainerPlace& place, Held& held) {
   }
 }
 
+void Containers::tell(const ContainerPlace& place) {
+  held_.at(place).dropped ? end_dropped(place) : changed_(place);
+}
+
 void Containers::post_change(const ContainerPlace& place) {
   loop_.post([this, place, here = std::weak_ptr<bool>(here_)] {
-    if (!here.expired() && held_.contains(place)) changed_(place);
+    if (!here.expired() && held_.contains(place)) tell(place);
   });
+}
+
+void Containers::drop(const ContainerPlace& place) {
+  const auto found = held_.find(place);
+  if (found == held_.end()) return;
+  found->second.dropped = true;
+  end_dropped(place);
+}
+
+// As far as it is now; with each change of it again.
+void Containers::end_dropped(const ContainerPlace& place) {
+  Result<void> done;
+  switch (held_.at(place).seen.state) {
+    case ContainerState::kBeginning:
+      return;
+    case ContainerState::kRunning:
+      done = signal(place, SIGKILL);
+      break;
+    case ContainerState::kEnded:
+      done = forget(place);
+      break;
+  }
+  if (done || done.error().kind == ErrorKind::kNotFound) return;
+  log_.warn("what nobody asks for is there still", {{"container", folder_of(place)}, {"error", done.error().message}});
+}
+
+std::int32_t Containers::next_attempt(std::string_view pod, std::string_view name) const {
+  const auto behind = held_.upper_bound({std::string(pod), std::string(name), INT32_MAX});
+  if (behind == held_.begin()) return 0;
+  const ContainerPlace& last = std::prev(behind)->first;
+  return last.pod == pod && last.name == name ? last.attempt + 1 : 0;
 }
 
 void Containers::adopt(const ContainerPlace& place) {
@@ -270,13 +314,18 @@ Result<void> Containers::forget(const ContainerPlace& place) {
   if (found->second.seen.state != ContainerState::kEnded) {
     return fail(ErrorKind::kInvalid, folder_of(place), " has not ended");
   }
-  std::error_code error;
+  TM_TRY_VOID(remove_folder(place));
+  held_.erase(found);
+  return {};
+}
+
+Result<void> Containers::remove_folder(const ContainerPlace& place) const {
+  std::error_code error, not_empty;
   std::filesystem::remove_all(folder_of(place), error);
   if (error) return fail(ErrorKind::kIo, "remove ", folder_of(place), ": ", error.message());
-  held_.erase(found);
   // The folders above go with their last.
-  std::filesystem::remove(base::cat(options_.state_dir, "/", place.pod, "/", place.name), error);
-  std::filesystem::remove(base::cat(options_.state_dir, "/", place.pod), error);
+  std::filesystem::remove(base::cat(options_.state_dir, "/", place.pod, "/", place.name), not_empty);
+  std::filesystem::remove(base::cat(options_.state_dir, "/", place.pod), not_empty);
   return {};
 }
 

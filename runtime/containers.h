@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -59,6 +60,11 @@ class Containers {
   Result<void> signal(const ContainerPlace& place, int signal);
   // One that has ended: its folder goes.
   Result<void> forget(const ContainerPlace& place);
+  // Nobody asks for it any more: it is killed where it runs, and forgotten once it has ended. Nothing is told of it.
+  void drop(const ContainerPlace& place);
+
+  // The first number that nothing of this name has.
+  std::int32_t next_attempt(std::string_view pod, std::string_view name) const;
 
   // What it was begun by. nullopt: nothing can be read.
   std::optional<ShimBegin> how(const ContainerPlace& place) const;
@@ -72,15 +78,20 @@ class Containers {
     Fd shim;  // its process
     net::FdWatch told_watch, shim_watch;
     pid_t child = -1;  // the shim, where it is our own child
+    bool dropped = false;
   };
   std::string folder_of(const ContainerPlace& place) const;
+  Result<void> start_shim(const ContainerPlace& place, const ShimBegin& what);
+  Result<void> remove_folder(const ContainerPlace& place) const;
   void adopt(const ContainerPlace& place);
   void follow(const ContainerPlace& place, Held& held);
   void read(const ContainerPlace& place, Held& held) const;
   void look(const ContainerPlace& place);
   void give_up(const ContainerPlace& place, Held& held);
   void shim_ended(const ContainerPlace& place);
+  void tell(const ContainerPlace& place);
   void post_change(const ContainerPlace& place);
+  void end_dropped(const ContainerPlace& place);
 
   net::EventLoop& loop_;
   base::Log log_;

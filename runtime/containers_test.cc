@@ -43,10 +43,9 @@ struct ContainersTest : ::testing::Test {
     containers.reset();
     std::filesystem::remove_all(folder);
   }
-  void make() {
-    containers = std::make_unique<Containers>(
-        loop, log, ContainersOptions{folder, {std::filesystem::read_symlink("/proc/self/exe"), std::string(kAsShim)}},
-        [this](const ContainerPlace& place) { changes.push_back(place); });
+  void make(const std::string& shim = std::filesystem::read_symlink("/proc/self/exe")) {
+    containers = std::make_unique<Containers>(loop, log, ContainersOptions{folder, {shim, std::string(kAsShim)}},
+                                              [this](const ContainerPlace& place) { changes.push_back(place); });
   }
   void again() {  // as another process would find it
     containers.reset();
@@ -145,6 +144,39 @@ TEST_F(ContainersTest, WithItsShimKilledAContainerIsEnded) {
   again();
   until(one, ContainerState::kEnded);
   EXPECT_EQ(seen(one).ended.exit_code, 137) << "and that is kept";
+}
+
+TEST_F(ContainersTest, WhatNobodyAsksForIsKilledAndForgottenAndToldToNobody) {
+  const ContainerPlace other{"uid-1", "main", 1};
+  ASSERT_TRUE(containers->begin(one, program({"sleep", "100"})));
+  ASSERT_TRUE(containers->begin(other, program({"sleep", "100"})));
+  until(other, ContainerState::kRunning);
+  const pid_t pid = seen(other).running.pid;
+  changes.clear();
+  containers->drop(one);  // which may not run yet
+  containers->drop(other);
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return containers->places().empty(); }));
+  EXPECT_NE(::kill(pid, 0), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  EXPECT_TRUE(changes.empty());
+  containers->drop(one);  // a second time
+}
+
+TEST_F(ContainersTest, ANumberIsFreeThatNothingHas) {
+  EXPECT_EQ(containers->next_attempt("uid-1", "main"), 0);
+  ASSERT_TRUE(containers->begin({"uid-1", "main", 4}, program({"true"})));
+  ASSERT_TRUE(containers->begin({"uid-1", "main.liveness", 7}, program({"true"})));
+  EXPECT_EQ(containers->next_attempt("uid-1", "main"), 5);
+  EXPECT_EQ(containers->next_attempt("uid-1", "main.liveness"), 8);
+  EXPECT_EQ(containers->next_attempt("uid-1", "other"), 0);
+  EXPECT_EQ(containers->next_attempt("uid-2", "main"), 0);
+}
+
+TEST_F(ContainersTest, WhatCouldNotBeBegunLeavesNothing) {
+  make("/no/such/shim");
+  EXPECT_FALSE(containers->begin(one, program({"true"})));
+  EXPECT_TRUE(containers->places().empty());
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 
 TEST_F(ContainersTest, NamesThatLeadElsewhereAreRefused) {

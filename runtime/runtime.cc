@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <map>
 #include <optional>
 #include <utility>
@@ -242,21 +241,12 @@ class Running final : public Runtime {
   }
 
   void end_stranger(const ContainerPlace& place) {
-    if (!known_) return;
     const ContainerSeen* seen = containers_.find(place);
-    if (seen == nullptr) return;
-    if (seen->state == ContainerState::kEnded) {
-      if (const auto gone = containers_.forget(place); !gone) {
-        log_.warn("what is kept of a container is there still", {{"error", gone.error().message}});
-      }
-      return;
-    }
-    // One that does not run yet is looked at again as soon as it does.
-    if (const auto told = containers_.signal(place, SIGKILL); told) {
+    if (!known_ || seen == nullptr) return;
+    if (seen->state != ContainerState::kEnded) {
       log_.info("a container of a pod that is no more is killed", {{"pod", place.pod}, {"container", place.name}});
-    } else if (told.error().kind != ErrorKind::kNotFound) {
-      log_.warn("a container of a pod that is no more runs on", {{"error", told.error().message}});
     }
+    containers_.drop(place);
   }
 
   // As a kubelet lists its pods, with the status of this moment: the server's may be a write behind.

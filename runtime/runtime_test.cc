@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -66,7 +67,7 @@ struct RuntimeTest : ::testing::Test {
   }
   void TearDown() override {
     for (const Json& pod : pods()) remove(std::string(pod.text_at("metadata", "name")), 0);
-    if (runtime) EXPECT_TRUE(net::testing::run_real_until(loop, [&] { return pods().empty(); }));
+    if (runtime) until([&] { return pods().empty() && std::filesystem::is_empty(folder + "/containers"); });
     runtime.reset();
     std::filesystem::remove_all(folder);
   }
@@ -210,6 +211,38 @@ TEST_F(RuntimeTest, WhatIsUnwellBeginsAgain) {
   const Json seen = container("ill");
   EXPECT_EQ(seen.at("state", "waiting", "reason")->as_string(), "CrashLoopBackOff");
   EXPECT_EQ(seen.at("lastState", "terminated", "exitCode")->as_int(), 143);
+}
+
+// What is asked while this process ends is nobody's answer for the next one.
+TEST_F(RuntimeTest, AProbeThatWasUnderWayAsItsRuntimeEndedKillsNobody) {
+  begin();
+  std::ofstream(folder + "/hang").close();
+  make("well", base::cat(R"(
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: main
+    image: local
+    command: [sleep, "1000"]
+    livenessProbe:
+      exec: {command: [sh, -c, 'echo >> $0/asked; while [ -e $0/hang ]; do sleep 0.1; done', )",
+                         folder, R"(]}
+      periodSeconds: 1
+      timeoutSeconds: 100
+      failureThreshold: 1
+)"));
+  const auto asked = [&] {
+    std::ifstream file(folder + "/asked");
+    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+  };
+  until([&] { return asked() == 1; });
+  runtime.reset();
+  std::filesystem::remove(folder + "/hang");
+  begin();
+  until([&] { return asked() >= 4; });
+  EXPECT_EQ(phase("well"), "Running");
+  EXPECT_EQ(container("well").at("restartCount")->as_int(), 0);
+  EXPECT_EQ(container("well").at("state", "waiting"), nullptr);
+  EXPECT_EQ(lines.find("cannot be asked"), std::string::npos) << lines;
 }
 
 TEST_F(RuntimeTest, OneThatDoesNotListenIsKilledAfterItsGrace) {

@@ -53,7 +53,10 @@ void PodWorker::adopt() {
   for (const ContainerPlace& each : around_.containers.places()) {
     if (each.pod != pod_->uid) continue;
     const auto found = std::ranges::find(pod_->containers, each.name, &RunContainer::name);
-    if (found == pod_->containers.end()) continue;
+    if (found == pod_->containers.end()) {  // a probe's program: who asked is gone
+      around_.containers.drop(each);
+      continue;
+    }
     Held& held = held_[static_cast<std::size_t>(found - pod_->containers.begin())];
     if (each.attempt <= held.attempt) continue;
     if (held.attempt >= 0) [[maybe_unused]]
@@ -285,8 +288,8 @@ std::unique_ptr<Probe> PodWorker::probe(std::size_t i, const std::optional<Probe
     // As the container was begun; its folder says how.
     if (auto how = around_.containers.how(place(i))) inside = *std::move(how);
   }
-  return std::make_unique<Probe>(around_.loop, around_.containers, *spec, std::move(inside),
-                                 ContainerPlace{pod_->uid, base::cat(pod_->containers[i].name, ".", kind), 0},
+  return std::make_unique<Probe>(around_.loop, around_.log, around_.containers, *spec, std::move(inside), pod_->uid,
+                                 base::cat(pod_->containers[i].name, ".", kind),
                                  [this, i, told = std::move(told), here = std::weak_ptr<bool>(here_)](bool good) {
                                    if (here.expired()) return;
                                    told(held_[i], good);
@@ -403,10 +406,7 @@ void PodWorker::finish() {
 void PodWorker::clear_away() {
   if (std::exchange(cleared_, true)) return;
   for (const ContainerPlace& each : around_.containers.places()) {
-    if (each.pod != pod_->uid) continue;
-    if (const auto gone = around_.containers.forget(each); !gone) {
-      around_.log.warn("what is kept of a container is there still", {{"error", gone.error().message}});
-    }
+    if (each.pod == pod_->uid) around_.containers.drop(each);
   }
   if (around_.groups == nullptr) return;
   if (const auto gone = around_.groups->remove_pod(*pod_); !gone) {

@@ -1,5 +1,6 @@
 """`tidemark up` with pods on a disk that the logs of one of them fill: the others run on, what cannot be kept is refused with its reason, and it goes on when there is room."""
 
+import json
 import os
 import re
 import secrets
@@ -49,6 +50,23 @@ class LocalDiskFull(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stderr + self.component.log[-3000:])
         return done.stdout
 
+    def kubectl(self, *arguments: str, stdin: str = "") -> str:
+        done = subprocess.run(
+            [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", str(self.data / "kubeconfig"), *arguments], input=stdin, capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def apply_steady(self) -> None:
+        """An online service that the first bad answer of its probe would end; each asking needs room on the disk."""
+        probe = {"exec": {"command": ["true"]}, "periodSeconds": 1, "timeoutSeconds": 30, "failureThreshold": 1}
+        container = {"name": "main", "image": "local", "command": ["sleep", "1000"], "livenessProbe": probe}
+        meta = {"name": "steady", "labels": {"koordinator.sh/qosClass": "LS"}}
+        self.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}}))
+
+    def restarts(self, name: str) -> int:
+        return json.loads(self.kubectl("get", "pod", name, "-o", "json"))["status"]["containerStatuses"][0]["restartCount"]
+
     def free(self) -> int:
         found = os.statvfs(self.disk)
         return found.f_bavail * found.f_frsize
@@ -57,7 +75,7 @@ class LocalDiskFull(unittest.TestCase):
         return next((line.split()[2] for line in self.done("ps", "-a").splitlines() if line.startswith(f"{name} ")), "")
 
     def test_the_others_run_on_and_all_goes_on_when_there_is_room(self):
-        self.done("run", "--name=steady", "--qos=LS", "--cpu=0.1", "--memory=32Mi", "--", "sleep", "1000")
+        self.apply_steady()
         self.done("run", "--name=chatty", *RUN, "--", "sh", "-c", "while :; do head -c 4000 /dev/zero | tr '\\0' x; echo; done")
         wait_for(lambda: self.state("steady") == "Running", "the quiet one runs", self.component)
         wait_for(lambda: self.free() < FULL_BYTES, "a full disk", self.component, 3 * START_S)  # offline work on a busy machine writes slowly
@@ -68,6 +86,7 @@ class LocalDiskFull(unittest.TestCase):
                 break
         self.assertIn("507", refused.stderr)
         self.assertIn("full", refused.stderr)
+        wait_for(lambda: "a probe cannot be asked" in self.component.log, "a probe that finds no room", self.component)
         self.assertEqual(["Running", "Running"], [self.state("steady"), self.state("chatty")], "reading goes on, and so do they")
 
         self.ballast.unlink()
@@ -76,7 +95,7 @@ class LocalDiskFull(unittest.TestCase):
         wait_for(lambda: self.free() > BALLAST_BYTES, "its logs are gone", self.component)
         after = self.local("run", "--name=after", *RUN, "--wait", "--", "sh", "-c", "echo room; exit 4")
         self.assertEqual((4, "room\n"), (after.returncode, after.stdout), after.stderr)
-        self.assertEqual("Running", self.state("steady"))
+        self.assertEqual(("Running", 0), (self.state("steady"), self.restarts("steady")))
         for line in self.done("ps", "-a").splitlines()[1:]:
             if line and line.split()[1] in ("online", "free"):
                 self.done("stop", line.split()[0], "--now")
