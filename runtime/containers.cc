@@ -138,6 +138,9 @@ Result<void> Containers::start_shim(const ContainerPlace& place, const ShimBegin
   const std::string folder = folder_of(place);
   TM_TRY_VOID(journal::make_folder(folder));
   TM_TRY_VOID(journal::write_whole(base::cat(folder, "/", kBeginFile), to_json(what)));
+  TM_TRY_VOID(journal::reserve(base::cat(folder, "/", kLockFile), kRoomBytes));
+  TM_TRY_VOID(journal::reserve_whole(base::cat(folder, "/", kRunningFile), kRoomBytes));
+  TM_TRY_VOID(journal::reserve_whole(base::cat(folder, "/", kEndedFile), kRoomBytes));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return base::fail_errno(errno, "make a pipe");
   Fd told(ends[0]);

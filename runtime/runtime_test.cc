@@ -306,6 +306,17 @@ TEST_F(RuntimeTest, WhatCannotRunHereFailsWithThePlace) {
   EXPECT_NE(ended.text_at("message").find("/no/such/program"), std::string::npos);
 }
 
+// A full disk, say. It says nothing of the container: nobody's try is lost by it.
+TEST_F(RuntimeTest, WhatCannotBeMadeYetWaitsAndHasNotFailed) {
+  std::ofstream(folder + "/logs").close();  // no folder can be made there
+  begin();
+  make("later", "  restartPolicy: Never\n  containers: [{name: main, image: i, command: ['true']}]\n");
+  until([&] { return container("later").text_at("state", "waiting", "reason") == "CreateContainerError"; });
+  EXPECT_EQ(phase("later"), "Pending");
+  EXPECT_NE(container("later").text_at("state", "waiting", "message").find(folder + "/logs"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_empty(folder + "/containers"));
+}
+
 TEST_F(RuntimeTest, TheRootIsNobodysOwnGroup) {
   for (const char* wrong : {"", "/", "//", "/a/../..", ".."}) {
     options.group = wrong;

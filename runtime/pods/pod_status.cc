@@ -31,7 +31,8 @@ void state(base::JsonWriter& out, const policy::ContainerShown& shown, const Con
   if (!shown.waits_for.empty() || (!told.running && !told.ended)) {
     out.key("waiting").begin_object();
     out.member("reason", shown.waits_for.empty() ? std::string_view("ContainerCreating") : shown.waits_for);
-    if (told.ended && !told.ended->cannot_begin.empty()) out.member("message", told.ended->cannot_begin);
+    const std::string& why = told.ended && told.not_made.empty() ? told.ended->cannot_begin : told.not_made;
+    if (!why.empty()) out.member("message", why);
     out.end_object();
   } else if (told.ended) {
     terminated(out, *told.ended, told.out_of_memory, told.id);

@@ -62,7 +62,6 @@ void PodWorker::adopt() {
     if (held.attempt >= 0) [[maybe_unused]]
       const auto forgotten = around_.containers.forget({each.pod, each.name, held.attempt});
     held.attempt = each.attempt;
-    held.group_removed = false;
     held.run.state = policy::RunState::kRunning;
     held.run.starts = each.attempt + 1;
     held.run.quick_ends = std::min(each.attempt, kKnownQuickEndsMax);
@@ -251,6 +250,7 @@ void PodWorker::begin(std::size_t i) {
   const auto how = how_to_begin(i, attempt);
   const Result<void> begun = how ? around_.containers.begin({pod_->uid, pod_->containers[i].name, attempt}, *how)
                                  : Result<void>(std::unexpected(how.error()));
+  if (!begun) return not_made(i, begun.error().message);
   if (again) {
     if (held.told.ended) {
       held.told.before = std::exchange(held.told.ended, std::nullopt);
@@ -261,22 +261,27 @@ void PodWorker::begin(std::size_t i) {
   held.attempt = attempt;
   held.told.restarts = attempt;
   held.told.id = container_id(pod_->uid, pod_->containers[i].name, attempt);
+  held.told.not_made.clear();
   held.told.running.reset();
   held.told.ended.reset();
   held.run.starts = attempt + 1;
   held.run.began = around_.loop.clock().monotonic();
   held.run.startup_passed = held.run.readiness_passed = held.run.unwell = false;
   held.run.asked_to_end.reset();
+  held.run.not_made.reset();
   held.run.cannot_begin.clear();
   held.run.state = policy::RunState::kRunning;
-  if (begun) return;
-  ShimEnded failed;
-  failed.cannot_begin = begun.error().message;
-  failed.exit_code = 127;
-  failed.began = failed.ended = around_.loop.clock().wall();
-  around_.log.warn("a container cannot be begun",
-                   {{"pod", name_of_pod()}, {"container", pod_->containers[i].name}, {"error", failed.cannot_begin}});
-  see_end(i, failed);
+}
+
+// It is tried again, so the log has it once.
+void PodWorker::not_made(std::size_t i, const std::string& why) {
+  Held& held = held_[i];
+  if (held.told.not_made != why) {
+    around_.log.warn("a container cannot be begun yet",
+                     {{"pod", name_of_pod()}, {"container", pod_->containers[i].name}, {"error", why}});
+  }
+  held.told.not_made = why;
+  held.run.not_made = around_.loop.clock().monotonic();
   step_soon();
 }
 

@@ -65,7 +65,6 @@ class PodWorker {
     policy::ContainerRun run;
     ContainerTold told;
     std::int32_t attempt = -1;  // the newest; -1: none
-    bool group_removed = true;
     std::unique_ptr<Probe> startup, liveness, readiness;
   };
 
@@ -78,6 +77,7 @@ class PodWorker {
   bool past_deadline() const;
   void act(const policy::LifeAct& act);
   void begin(std::size_t i);
+  void not_made(std::size_t i, const std::string& why);
   Result<ShimBegin> how_to_begin(std::size_t i, std::int32_t attempt);
   void follow_probes(std::size_t i);
   std::unique_ptr<Probe> probe(std::size_t i, const std::optional<ProbeSpec>& spec, std::string_view kind,

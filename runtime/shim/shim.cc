@@ -37,6 +37,7 @@ namespace {
 constexpr std::size_t kFileBytesMax = std::size_t{4} << 20;
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 constexpr int kKillRounds = 20;
+constexpr int kRoomLook_ms = 1000;
 constexpr std::int64_t kSignalCode = 128;
 constexpr std::int64_t kNoProgramCode = 127;
 // After its end whoever it left behind may hold its output open: that is waited for no longer.
@@ -150,12 +151,22 @@ class Shim {
       ended.exit_code = ended.signal > 0 ? kSignalCode + ended.signal : WEXITSTATUS(status_);
       ended.log_lost = log_.lost();
     }
-    TM_TRY_VOID(journal::write_whole(path(kEndedFile), to_json(ended), {.sync = begin_.alone}));
-    return {};
+    return keep(ended);
   }
 
  private:
   std::string path(std::string_view file) const { return base::cat(folder_, "/", file); }
+
+  // Where the room that was kept for it is gone all the same, it waits for some: without its word the container would
+  // count as killed, whatever it came to.
+  Result<void> keep(const ShimEnded& ended) const {
+    while (true) {
+      const auto kept = journal::write_whole(path(kEndedFile), to_json(ended), {.sync = begin_.alone});
+      if (kept) return {};
+      if (kept.error().code != ENOSPC && kept.error().code != EDQUOT) return std::unexpected(kept.error());
+      ::poll(nullptr, 0, kRoomLook_ms);
+    }
+  }
 
   Result<base::WallTime> start() {
     TM_TRY(Pipe output, make_pipe());
@@ -292,7 +303,9 @@ Result<void> run_in(const std::string& folder, const base::Clock& clock, Fd told
   }
   // For whoever comes after the one that started this.
   const std::string self = base::cat(::getpid(), " ", start_ticks(::getpid()), "\n");
-  if (::ftruncate(lock.get(), 0) != 0 || ::write(lock.get(), self.data(), self.size()) < 0) {
+  const auto size = static_cast<ssize_t>(self.size());
+  // Cut afterwards: the room that is kept for it would go.
+  if (::write(lock.get(), self.data(), self.size()) != size || ::ftruncate(lock.get(), size) != 0) {
     return base::fail_errno(errno, base::cat("write the lock in ", folder));
   }
   // Whoever came after the one that started this may have given it up before it had the lock.

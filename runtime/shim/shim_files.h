@@ -6,10 +6,13 @@
 //                  finds it free and writes ended.json: a shim that gets it later finds that and begins nothing
 //   running.json   written by the shim: the process that runs
 //   ended.json     written by the shim when that has ended, whole or not at all: what a container came to
+//
+// Room for all that the shim writes is kept from the begin on: a disk that is full by then loses no exit code.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +29,8 @@ inline constexpr std::string_view kBeginFile = "begin.json";
 inline constexpr std::string_view kLockFile = "lock";
 inline constexpr std::string_view kRunningFile = "running.json";
 inline constexpr std::string_view kEndedFile = "ended.json";
+
+inline constexpr std::size_t kRoomBytes = 4096;  // of the disk, for each
 
 struct ShimBegin {
   std::vector<std::string> argv;         // the first is looked for in PATH of `env` where it has no slash
