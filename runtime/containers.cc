@@ -21,6 +21,7 @@
 #include "journal/whole_file.h"
 #include "linux/kernel_files.h"
 #include "linux/proc/process.h"
+#include "runtime/shim/shim.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -47,6 +48,12 @@ Fd open_same_process(pid_t pid, std::int64_t start_ticks) {
                           : Result<std::optional<std::int64_t>>(std::optional<std::int64_t>());
   const bool same = ticks && *ticks && **ticks == start_ticks;
   return same ? std::move(process) : Fd();
+}
+
+// With what it began and did not put elsewhere: it leads them since it began (shim.cc).
+void kill_process_group(const ShimRunning& leader) {
+  const Fd process = open_same_process(leader.pid, leader.start_ticks);
+  if (process) ::kill(-leader.pid, SIGKILL);
 }
 
 template <class T>
@@ -208,9 +215,7 @@ void Containers::shim_ended(const ContainerPlace& place) {
 void Containers::give_up(const ContainerPlace& place, Held& held) {
   log_.warn("a container's shim is gone: the container is ended", {{"container", folder_of(place)}});
   const ShimRunning& running = held.seen.running;
-  if (held.seen.state == ContainerState::kRunning) {
-    if (const Fd process = open_same_process(running.pid, running.start_ticks)) signal_process(process, SIGKILL);
-  }
+  if (held.seen.state == ContainerState::kRunning) kill_process_group(running);
   ShimEnded& ended = held.seen.ended;
   ended.exit_code = kKilledCode;
   ended.signal = SIGKILL;
@@ -247,7 +252,7 @@ void Containers::end_dropped(const ContainerPlace& place) {
     case ContainerState::kBeginning:
       return;
     case ContainerState::kRunning:
-      done = signal(place, SIGKILL);
+      done = kill(place);
       break;
     case ContainerState::kEnded:
       done = forget(place);
@@ -300,14 +305,27 @@ Result<void> Containers::adopt() {
   return {};
 }
 
-Result<void> Containers::signal(const ContainerPlace& place, int signal) {
-  const ContainerSeen* seen = find(place);
-  if (seen == nullptr || seen->state != ContainerState::kRunning) {
+Result<Containers::Held*> Containers::running(const ContainerPlace& place) {
+  const auto found = held_.find(place);
+  if (found == held_.end() || found->second.seen.state != ContainerState::kRunning) {
     return fail(ErrorKind::kNotFound, folder_of(place), " does not run");
   }
-  const Fd process = open_same_process(seen->running.pid, seen->running.start_ticks);
-  if (!process) return fail(ErrorKind::kNotFound, folder_of(place), ": its process is gone");
-  if (signal_process(process, signal) != 0) return base::fail_errno(errno, base::cat("signal ", folder_of(place)));
+  return &found->second;
+}
+
+Result<void> Containers::ask(const ContainerPlace& place) {
+  TM_TRY(const Held* held, running(place));
+  if (signal_process(held->shim, end_asked_signal()) != 0) {
+    return base::fail_errno(errno, base::cat("tell the shim of ", folder_of(place)));
+  }
+  return {};
+}
+
+// Its shim kills what is in its group; what it leads itself does not wait for the shim.
+Result<void> Containers::kill(const ContainerPlace& place) {
+  TM_TRY(const Held* held, running(place));
+  signal_process(held->shim, end_over_signal());
+  kill_process_group(held->seen.running);
   return {};
 }
 

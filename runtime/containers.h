@@ -56,8 +56,11 @@ class Containers {
 
   // kAlreadyExists: that attempt was begun before.
   Result<void> begin(const ContainerPlace& place, const ShimBegin& what);
-  // To its process alone. kNotFound: it does not run.
-  Result<void> signal(const ContainerPlace& place, int signal);
+  // It is over with the last of its processes from now on, and not with the first. Those in its process group are asked
+  // (SIGTERM) where it has no group of its own; else whoever asks for its end does that. kNotFound: it does not run.
+  Result<void> ask(const ContainerPlace& place);
+  // All of it. kNotFound: it does not run.
+  Result<void> kill(const ContainerPlace& place);
   // One that has ended: its folder goes.
   Result<void> forget(const ContainerPlace& place);
   // Nobody asks for it any more: it is killed where it runs, and forgotten once it has ended. Nothing is told of it.
@@ -83,6 +86,7 @@ class Containers {
   std::string folder_of(const ContainerPlace& place) const;
   Result<void> start_shim(const ContainerPlace& place, const ShimBegin& what);
   Result<void> remove_folder(const ContainerPlace& place) const;
+  Result<Held*> running(const ContainerPlace& place);
   void adopt(const ContainerPlace& place);
   void follow(const ContainerPlace& place, Held& held);
   void read(const ContainerPlace& place, Held& held) const;

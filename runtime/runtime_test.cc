@@ -258,6 +258,23 @@ TEST_F(RuntimeTest, OneThatDoesNotListenIsKilledAfterItsGrace) {
   EXPECT_NE(lines.find("did not end within its grace"), std::string::npos);
 }
 
+// A shell that ends at once leaves what it began its time. The file tells what the pod's log cannot once it is gone.
+constexpr std::string_view kPutsAway = R"(
+  containers:
+  - name: main
+    image: local
+    command: [sh, -c, '(trap "sleep 0.3; echo >> $0/kept; exit" TERM; echo up; while :; do sleep 0.05; done) & wait', )";
+
+TEST_F(RuntimeTest, EveryProcessIsAskedToEndAndHasTheGrace) {
+  begin();
+  make("away", base::cat(kPutsAway, folder, "]\n"));
+  until([&] { return phase("away") == "Running" && log_of("away").contains("up"); });
+  remove("away");
+  until([&] { return pods().empty(); });
+  EXPECT_TRUE(std::filesystem::exists(folder + "/kept"));
+  EXPECT_EQ(lines.find("did not end within its grace"), std::string::npos) << lines;
+}
+
 TEST_F(RuntimeTest, WhatRunsLivesOnAndIsAdoptedExitCodeIncluded) {
   begin();
   make("long", R"(
@@ -347,18 +364,49 @@ TEST_F(RuntimeTest, AnAgentIsToldOfThePodsAsByAKubelet) {
   EXPECT_FALSE(item.at("status", "containerStatuses")->as_array()[0].text_at("containerID").empty());
 }
 
-// With groups: what a kubelet would write, and nothing left.
-TEST_F(RuntimeTest, PodsHaveGroupsOfTheirOwnWhereTheMachineHasSome) {
-  std::ifstream mounts("/proc/self/mountinfo");
-  const std::string text{std::istreambuf_iterator<char>(mounts), std::istreambuf_iterator<char>()};
-  const auto hierarchies = linux::Hierarchies::discover(linux::testing::kMachineRoot, text);
-  if (!hierarchies) GTEST_SKIP() << hierarchies.error().message;
-  linux::testing::OwnGroup own(*hierarchies);
-  if (!own.complete()) GTEST_SKIP() << "this user makes no groups";
-  options.cgroup_root = linux::testing::kMachineRoot;
-  options.group = base::cat("/", own.name(), "/here");
-  begin();
-  EXPECT_EQ(runtime->without_groups(), "");
+// With groups of the machine's own, all below one of this test.
+struct RuntimeGroupsTest : RuntimeTest {
+  void SetUp() override {
+    RuntimeTest::SetUp();
+    std::ifstream mounts("/proc/self/mountinfo");
+    text.assign(std::istreambuf_iterator<char>(mounts), {});
+    hierarchies = linux::Hierarchies::discover(linux::testing::kMachineRoot, text);
+    if (!hierarchies) GTEST_SKIP() << hierarchies.error().message;
+    own.emplace(*hierarchies);
+    if (!own->complete()) GTEST_SKIP() << "this user makes no groups";
+    options.cgroup_root = linux::testing::kMachineRoot;
+    options.group = base::cat("/", own->name(), "/here");
+    begin();
+    EXPECT_EQ(runtime->without_groups(), "");
+  }
+  void TearDown() override {
+    if (runtime) {
+      for (const Json& pod : pods()) remove(std::string(pod.text_at("metadata", "name")), 0);
+      until([&] { return pods().empty() && std::filesystem::is_empty(folder + "/containers"); });
+      net::testing::run_task(loop, runtime->drain(), 60s);
+      for (const linux::Hierarchy& one : hierarchies->all())
+        linux::testing::remove_groups(base::cat(one.path, "/", own->name()));
+    }
+    RuntimeTest::TearDown();
+  }
+  std::string path_of(const std::string& name, std::string_view qos) {
+    return base::cat(own->name(), "/here/kubepods/", qos, "/pod", pod(name).text_at("metadata", "uid"));
+  }
+  std::int64_t value(const std::string& path, linux::File file) {
+    const auto group = linux::Group::open(*hierarchies, path);
+    if (!group || !*group) return -1;
+    linux::Buffer buffer;
+    const auto read = linux::read_value(**group, file, buffer);
+    return read && *read ? **read : -1;
+  }
+
+  std::string text;  // of the mounts
+  Result<linux::Hierarchies> hierarchies = fail(ErrorKind::kNotFound, "not looked at yet");
+  std::optional<linux::testing::OwnGroup> own;
+};
+
+// What a kubelet would write, and nothing left.
+TEST_F(RuntimeGroupsTest, PodsHaveGroupsOfTheirOwnWhereTheMachineHasSome) {
   base::Registry others;
   const auto second = Runtime::make(loop, *client, log, others, base::Random(3), killing, options);
   ASSERT_FALSE(second) << "another one has these groups";
@@ -373,13 +421,12 @@ TEST_F(RuntimeTest, PodsHaveGroupsOfTheirOwnWhereTheMachineHasSome) {
 )");
   until(
       [&] { return phase("held") == "Running" && log_of("held").find("kubepods/burstable/pod") != std::string::npos; });
-  const std::string uid(pod("held").text_at("metadata", "uid"));
-  const auto group = linux::Group::open(*hierarchies, base::cat(own.name(), "/here/kubepods/burstable/pod", uid));
+  const std::string path = path_of("held", "burstable");
+  EXPECT_EQ(value(path, linux::File::kCpuShares), 512);
+  EXPECT_EQ(value(path, linux::File::kCpuQuota), 100'000);
+  EXPECT_EQ(value(path, linux::File::kMemoryLimit), 64 << 20);
+  const auto group = linux::Group::open(*hierarchies, path);
   ASSERT_TRUE(group && *group);
-  linux::Buffer buffer;
-  EXPECT_EQ(**linux::read_value(**group, linux::File::kCpuShares, buffer), 512);
-  EXPECT_EQ(**linux::read_value(**group, linux::File::kCpuQuota, buffer), 100'000);
-  EXPECT_EQ(**linux::read_value(**group, linux::File::kMemoryLimit, buffer), 64 << 20);
   remove("held", 1);
   until([&] { return pods().empty(); });
   EXPECT_FALSE((*group)->alive()) << "with what it left running";
@@ -387,16 +434,27 @@ TEST_F(RuntimeTest, PodsHaveGroupsOfTheirOwnWhereTheMachineHasSome) {
   // A copilot that adopts has its groups in every hierarchy, and leaves the one above them.
   const auto all = linux::Hierarchies::discover_others(linux::testing::kMachineRoot, text);
   ASSERT_TRUE(all);
-  const std::string adopted = base::cat(own.name(), "/here/kubepods/besteffort/hadoop-yarn");
+  const std::string adopted = base::cat(own->name(), "/here/kubepods/besteffort/hadoop-yarn");
   ASSERT_TRUE(linux::make_group(*hierarchies, adopted) && linux::make_group(*all, adopted));
   net::testing::run_task(loop, runtime->drain(), 60s);
-  for (const linux::Hierarchies* each : {&*hierarchies, &*all}) {
+  const linux::Hierarchies& ours = *hierarchies;
+  for (const linux::Hierarchies* each : {&ours, &*all}) {
     for (const linux::Hierarchy& one : each->all()) {
-      EXPECT_FALSE(std::filesystem::exists(base::cat(one.path, "/", own.name(), "/here"))) << one.path;
-      linux::testing::remove_groups(base::cat(one.path, "/", own.name()));
+      EXPECT_FALSE(std::filesystem::exists(base::cat(one.path, "/", own->name(), "/here"))) << one.path;
+      linux::testing::remove_groups(base::cat(one.path, "/", own->name()));
     }
   }
   runtime.reset();
+}
+
+TEST_F(RuntimeGroupsTest, EveryProcessIsAskedToEndOnceAndHasTheGrace) {
+  make("away", base::cat(kPutsAway, folder, "]\n"));
+  until([&] { return phase("away") == "Running" && log_of("away").contains("up"); });
+  remove("away");
+  until([&] { return pods().empty(); });
+  std::ifstream kept(folder + "/kept");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), "\n");
+  EXPECT_EQ(lines.find("did not end within its grace"), std::string::npos) << lines;
 }
 
 TEST_F(RuntimeTest, SettingTheClockEndsNobodyAndKeepsNobodyFromEnding) {

@@ -136,6 +136,11 @@ Result<std::vector<std::string>> PodGroups::make_container(const RunPod& pod, co
   return linux::process_files(hierarchies_, path);
 }
 
+Result<void> PodGroups::ask(const RunPod& pod, const std::string& id) {
+  TM_TRY([[maybe_unused]] const auto asked, killer_.ask(container_path(pod, id)));
+  return {};
+}
+
 Result<void> PodGroups::end(const std::string& path) {
   TM_TRY(const auto killed, killer_.kill(path));
   if (killed.left > 0) return fail(ErrorKind::kUnavailable, path, ": ", killed.left, " processes are there still");

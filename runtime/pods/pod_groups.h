@@ -46,6 +46,8 @@ class PodGroups {
                                                   const std::string& id, bool first);
   std::vector<std::string> shim_processes() const;
   std::string container_path(const RunPod& pod, const std::string& id) const;
+  // SIGTERM to each process of the container, and of groups that it made below its own.
+  Result<void> ask(const RunPod& pod, const std::string& id);
   // With whatever is in them.
   Result<void> remove_container(const RunPod& pod, const std::string& id);
   Result<void> remove_pod(const RunPod& pod);

@@ -198,21 +198,29 @@ void PodWorker::see_end(std::size_t i, const ShimEnded& ended) {
 }
 
 void PodWorker::act(const policy::LifeAct& act) {
-  Held& held = held_[act.container];
   switch (act.what) {
     case policy::LifeAct::What::kBegin:
       return begin(act.container);
     case policy::LifeAct::What::kAsk:
-      held.run.asked_to_end = around_.loop.clock().monotonic();
-      // One whose process does not run yet is asked by the next step, within the grace.
-      if (!around_.containers.signal(place(act.container), SIGTERM)) held.run.asked_to_end.reset();
-      return;
+      return ask(act.container);
     case policy::LifeAct::What::kKill:
       break;
   }
-  if (around_.containers.signal(place(act.container), SIGKILL)) {
+  if (around_.containers.kill(place(act.container))) {
     around_.log.info("a container did not end within its grace and is killed",
                      {{"pod", name_of_pod()}, {"container", pod_->containers[act.container].name}});
+  }
+}
+
+// All of its processes, each once: a second SIGTERM means haste to some.
+void PodWorker::ask(std::size_t i) {
+  // One whose process does not run yet is asked by the next step, within the grace.
+  if (!around_.containers.ask(place(i))) return;
+  held_[i].run.asked_to_end = around_.loop.clock().monotonic();
+  if (around_.groups == nullptr) return;
+  if (const auto asked = around_.groups->ask(*pod_, held_[i].told.id); !asked) {
+    around_.log.warn("not all of a container could be asked to end",
+                     {{"pod", name_of_pod()}, {"error", asked.error().message}});
   }
 }
 

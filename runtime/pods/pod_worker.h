@@ -76,6 +76,7 @@ class PodWorker {
   bool ends() const;
   bool past_deadline() const;
   void act(const policy::LifeAct& act);
+  void ask(std::size_t i);
   void begin(std::size_t i);
   void not_made(std::size_t i, const std::string& why);
   Result<ShimBegin> how_to_begin(std::size_t i, std::int32_t attempt);

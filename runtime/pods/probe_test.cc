@@ -2,6 +2,7 @@
 #include "runtime/pods/probe.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -79,9 +80,22 @@ TEST_F(ProbeTest, ItsExitCodeIsTheAnswer) {
 }
 
 TEST_F(ProbeTest, WhatTakesTooLongIsUnwellAndIsKilled) {
-  ask({"sleep", "1000"}, 1s);
+  ask({"sh", "-c", "sleep 1000 & echo $! > $0/child; wait", folder}, 1s);
   ASSERT_TRUE(until([&] { return !told.empty(); }));
   EXPECT_FALSE(told.front());
+  probe.reset();
+  ASSERT_TRUE(until([&] { return containers->places().empty(); }));
+  pid_t child = 0;
+  std::ifstream(folder + "/child") >> child;
+  ASSERT_GT(child, 1);
+  const auto state = [&] {
+    std::ifstream file(base::cat("/proc/", child, "/stat"));
+    std::string number, name, state;
+    file >> number >> name >> state;
+    return state;
+  };
+  for (int i = 0; i < 500 && state() != "" && state() != "Z"; ++i) ::poll(nullptr, 0, 10);
+  EXPECT_TRUE(state() == "" || state() == "Z") << "with what it began";
 }
 
 // Of a container that ended while its probe was asked: the next one's is not blamed for what is left of that.

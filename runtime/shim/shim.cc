@@ -132,11 +132,11 @@ class Shim {
     for (const std::string& procs : begin_.shim_procs) {
       if (!write_text(procs, self)) return base::fail_errno(errno, base::cat("join ", procs));
     }
-    sigset_t child;
-    ::sigemptyset(&child);
-    ::sigaddset(&child, SIGCHLD);
-    children_ = Fd(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!children_) return base::fail_errno(errno, "hear of children");
+    sigset_t heard;
+    ::sigemptyset(&heard);
+    for (const int signal : {SIGCHLD, end_asked_signal(), end_over_signal()}) ::sigaddset(&heard, signal);
+    signals_ = Fd(::signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_) return base::fail_errno(errno, "hear of children");
     ShimEnded ended;
     ended.began = ended.ended = clock_.wall();
     if (const auto begun = start(); !begun) {
@@ -145,7 +145,7 @@ class Shim {
     } else {
       ended.began = *begun;
       follow();
-      kill_rest();
+      if (begin_.alone) kill_rest();  // a container is over with its process: nothing of it stays in its group
       ended.ended = clock_.wall();
       ended.signal = WIFSIGNALED(status_) ? WTERMSIG(status_) : 0;
       ended.exit_code = ended.signal > 0 ? kSignalCode + ended.signal : WEXITSTATUS(status_);
@@ -223,11 +223,24 @@ class Shim {
     return count > 0;
   }
 
+  // What is told comes before what ended: whoever is asked may end sooner than this is run.
+  void hear() {
+    signalfd_siginfo told;
+    while (::read(signals_.get(), &told, sizeof told) > 0) {
+      const int signal = static_cast<int>(told.ssi_signo);
+      if (signal == end_asked_signal()) {
+        waits_for_rest_ = true;
+        if (begin_.procs.empty()) signal_process_group(SIGTERM);
+      } else if (signal == end_over_signal()) {
+        waits_for_rest_ = false;
+        kill_rest();
+      }
+    }
+    reap();
+  }
+
   // All that ended: the container's process, and what it left behind and is ours since.
   void reap() {
-    signalfd_siginfo told;
-    while (::read(children_.get(), &told, sizeof told) > 0) {
-    }
     int status = 0;
     for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
       if (pid != pid_) continue;
@@ -236,24 +249,31 @@ class Shim {
     }
   }
 
+  // Whatever it began is a child of ours once those between have ended.
+  static bool has_child(idtype_t which, id_t id) {
+    siginfo_t found;
+    return ::waitid(which, id, &found, WEXITED | WNOHANG | WNOWAIT) == 0;
+  }
+  bool over() const { return ended_ && !(waits_for_rest_ && has_child(P_ALL, 0)); }
+
   void follow() {
     LogLines out("stdout"), err("stderr");
     std::optional<base::MonotonicTime> until;
-    while (!ended_ || output_ || errors_) {
+    while (!over() || output_ || errors_) {
       int wait_ms = -1;
-      if (ended_) {
+      if (over()) {
         if (!until) until = clock_.monotonic() + kLastOutput;
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - clock_.monotonic());
         if (left.count() <= 0) break;
         wait_ms = static_cast<int>(left.count());
       }
-      std::array<pollfd, 3> watched{{{children_.get(), POLLIN, 0},
+      std::array<pollfd, 3> watched{{{signals_.get(), POLLIN, 0},
                                      {output_ ? output_.get() : -1, POLLIN, 0},
                                      {errors_ ? errors_.get() : -1, POLLIN, 0}}};
       if (::poll(watched.data(), watched.size(), wait_ms) < 0 && errno != EINTR) break;
       if (watched[1].revents != 0) take(output_, out);
       if (watched[2].revents != 0) take(errors_, err);
-      if (watched[0].revents != 0) reap();
+      if (watched[0].revents != 0) hear();
     }
     std::string rest;
     out.end(clock_.wall(), rest);
@@ -261,11 +281,15 @@ class Shim {
     if (!begin_.log.empty()) log_.write(rest, clock_.wall());
   }
 
-  // A container is over with its process: nothing of it stays in its group.
+  // Its number is nobody else's as long as a child of ours is in it, whether it has ended or not.
+  void signal_process_group(int signal) const {
+    if (has_child(P_PGID, static_cast<id_t>(pid_))) ::kill(-pid_, signal);
+  }
+
+  // Of a probe's program the group is the container's, and without one its process group is all that can be named.
   void kill_rest() {
-    if (!begin_.alone) return;
-    if (begin_.procs.empty()) {  // without a group its session is all that can be named
-      ::kill(-pid_, SIGKILL);
+    if (!begin_.alone || begin_.procs.empty()) {
+      signal_process_group(SIGKILL);
       return reap();
     }
     for (int round = 0; round < kKillRounds; ++round) {
@@ -289,10 +313,11 @@ class Shim {
   ShimBegin begin_;
   Fd told_;
   LogFile log_;
-  Fd children_, output_, errors_;
+  Fd signals_, output_, errors_;
   pid_t pid_ = -1;
   int status_ = 0;
-  bool ended_ = false;
+  bool ended_ = false;           // its process
+  bool waits_for_rest_ = false;  // it was asked to end
 };
 
 Result<void> run_in(const std::string& folder, const base::Clock& clock, Fd told) {

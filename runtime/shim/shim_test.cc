@@ -72,6 +72,10 @@ struct ShimTest : ::testing::Test {
     ADD_FAILURE() << "it did not begin";
     return {};
   }
+  void until_log_has(const std::string& word) const {
+    for (int i = 0; i < 1000 && !log().contains(word); ++i) ::poll(nullptr, 0, 10);
+  }
+  static bool has_ended(pid_t pid) { return ::kill(pid, 0) != 0; }
   // The log without its times.
   std::string log() const {
     std::string out;
@@ -136,6 +140,29 @@ TEST_F(ShimTest, OnlyAKillEndsAShim) {
   ::poll(nullptr, 0, 50);
   EXPECT_EQ(::waitpid(shim, nullptr, WNOHANG), 0);
   ::kill(now.pid, SIGTERM);
+  EXPECT_EQ(wait(), 0);
+  EXPECT_EQ(ended().exit_code, 143);
+}
+
+// A shell ends at once by SIGTERM; what it began has its time to put things away.
+TEST_F(ShimTest, WhatWasAskedToEndIsOverWithTheLastOfIt) {
+  start({"sh", "-c", "(trap 'sleep 0.3; echo kept; exit' TERM; echo up; while :; do sleep 0.05; done) & wait"});
+  until_log_has("up");
+  ::kill(shim, end_asked_signal());
+  EXPECT_EQ(wait(), 0);
+  EXPECT_EQ(ended().exit_code, 143) << "as its process ended";
+  EXPECT_TRUE(log().ends_with("stdout F kept|")) << log();
+}
+
+TEST_F(ShimTest, WhatIsLeftIsKilledWhenTheTimeIsOver) {
+  start({"sh", "-c", "(trap '' TERM; echo up; exec sleep 1000) & wait"});
+  const ShimRunning now = running();
+  until_log_has("up");
+  ::kill(shim, end_asked_signal());
+  while (!has_ended(now.pid)) ::poll(nullptr, 0, 10);
+  ::poll(nullptr, 0, 300);
+  EXPECT_EQ(::waitpid(shim, nullptr, WNOHANG), 0) << "it waits for what is left";
+  ::kill(shim, end_over_signal());
   EXPECT_EQ(wait(), 0);
   EXPECT_EQ(ended().exit_code, 143);
 }

@@ -176,6 +176,15 @@ class Local(unittest.TestCase):
         self.assertEqual(0, self.local("stop", "long", "--wait", "--now").returncode)
         self.assertNotIn("long", self.tasks())
 
+    def test_all_of_a_task_is_asked_to_end_and_has_its_grace(self):
+        kept = self.folder / "kept"
+        work = f"(trap 'sleep 0.5; echo kept >> {kept}; exit' TERM; echo up; while :; do sleep 0.1; done) & wait"
+        self.assertEqual(0, self.local("run", "--name=away", "--class=free", "--", "sh", "-c", work).returncode)
+        wait_for(lambda: "up" in self.local("logs", "away").stdout, "it runs", self.component)
+        stopped = self.local("stop", "away", "--wait")
+        self.assertEqual(0, stopped.returncode, stopped.stderr)
+        self.assertEqual("kept\n", kept.read_text(), "the shell ended at once, what it began had its time")
+
     def test_whoever_waits_gets_the_output_and_the_exit_code(self):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
         done = self.local("run", "--wait", "--class=free", "--name=quick", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
