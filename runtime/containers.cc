@@ -144,7 +144,9 @@ Result<void> Containers::begin(const ContainerPlace& place, const ShimBegin& wha
 Result<void> Containers::start_shim(const ContainerPlace& place, const ShimBegin& what) {
   const std::string folder = folder_of(place);
   TM_TRY_VOID(journal::make_folder(folder));
-  TM_TRY_VOID(journal::write_whole(base::cat(folder, "/", kBeginFile), to_json(what)));
+  ShimBegin begin = what;
+  begin.boot = options_.boot;
+  TM_TRY_VOID(journal::write_whole(base::cat(folder, "/", kBeginFile), to_json(begin)));
   TM_TRY_VOID(journal::reserve(base::cat(folder, "/", kLockFile), kRoomBytes));
   TM_TRY_VOID(journal::reserve_whole(base::cat(folder, "/", kRunningFile), kRoomBytes));
   TM_TRY_VOID(journal::reserve_whole(base::cat(folder, "/", kEndedFile), kRoomBytes));
@@ -211,14 +213,25 @@ void Containers::shim_ended(const ContainerPlace& place) {
   if (held.seen.state != before) tell(place);
 }
 
+// It was begun in another life of the machine; or nobody can read how it was begun, which had not reached the disk as
+// the machine ended.
+bool Containers::ended_with_machine(const ContainerPlace& place) const {
+  if (options_.boot.empty()) return false;
+  const auto begun = how(place);
+  return !begun || (!begun->boot.empty() && begun->boot != options_.boot);
+}
+
 // With its shim gone nobody hears any more how the container ends: what is left of it ends now.
 void Containers::give_up(const ContainerPlace& place, Held& held) {
-  log_.warn("a container's shim is gone: the container is ended", {{"container", folder_of(place)}});
+  const bool with_machine = ended_with_machine(place);
+  log_.warn(with_machine ? "a container ended with the machine" : "a container's shim is gone: the container is ended",
+            {{"container", folder_of(place)}});
   const ShimRunning& running = held.seen.running;
   if (held.seen.state == ContainerState::kRunning) kill_process_group(running);
   ShimEnded& ended = held.seen.ended;
   ended.exit_code = kKilledCode;
   ended.signal = SIGKILL;
+  ended.with_machine = with_machine;
   if (held.seen.state == ContainerState::kBeginning) ended.cannot_begin = "its shim ended before it began";
   ended.ended = loop_.clock().wall();
   ended.began = held.seen.state == ContainerState::kRunning ? running.began : ended.ended;

@@ -41,6 +41,7 @@ struct ContainerSeen {
 struct ContainersOptions {
   std::string state_dir;               // there already
   std::vector<std::string> shim_argv;  // what starts a shim; the folder and the descriptor to close come behind it
+  std::string boot;                    // which life of the machine this is; "": nobody says
 };
 
 class Containers {
@@ -91,6 +92,7 @@ class Containers {
   void follow(const ContainerPlace& place, Held& held);
   void read(const ContainerPlace& place, Held& held) const;
   void look(const ContainerPlace& place);
+  bool ended_with_machine(const ContainerPlace& place) const;
   void give_up(const ContainerPlace& place, Held& held);
   void shim_ended(const ContainerPlace& place);
   void tell(const ContainerPlace& place);

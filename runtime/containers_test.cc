@@ -44,8 +44,9 @@ struct ContainersTest : ::testing::Test {
     std::filesystem::remove_all(folder);
   }
   void make(const std::string& shim = std::filesystem::read_symlink("/proc/self/exe")) {
-    containers = std::make_unique<Containers>(loop, log, ContainersOptions{folder, {shim, std::string(kAsShim)}},
-                                              [this](const ContainerPlace& place) { changes.push_back(place); });
+    containers =
+        std::make_unique<Containers>(loop, log, ContainersOptions{folder, {shim, std::string(kAsShim)}, "this life"},
+                                     [this](const ContainerPlace& place) { changes.push_back(place); });
   }
   void again() {  // as another process would find it
     containers.reset();

@@ -121,6 +121,13 @@ Result<NodeFacts> facts_of_machine(const RuntimeOptions& options) {
   return out;
 }
 
+// Which life of the machine this is.
+std::string boot_of(const RuntimeOptions& options) {
+  linux::Buffer buffer;
+  const auto text = linux::read_path(options.proc_root + "/sys/kernel/random/boot_id", buffer);
+  return text && *text ? std::string(base::trim(**text)) : "";
+}
+
 class Running final : public Runtime {
  public:
   Running(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Registry& metrics,
@@ -131,7 +138,7 @@ class Running final : public Runtime {
         options_(std::move(options)),
         groups_(std::move(groups)),
         interner_(metrics, "runtime"),
-        containers_(loop, log_, {options_.data_dir + "/containers", options_.shim_argv},
+        containers_(loop, log_, {options_.data_dir + "/containers", options_.shim_argv, boot_of(options_)},
                     [this](const ContainerPlace& place) { look(place); }),
         around_{loop,
                 client,

@@ -2,6 +2,8 @@
 #include "runtime/runtime.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -121,6 +123,10 @@ struct RuntimeTest : ::testing::Test {
     const Json* list = all.at("status", "containerStatuses");
     return list != nullptr && !list->as_array().empty() ? list->as_array()[0] : Json();
   }
+  bool runs_as_restart(const std::string& name, std::int64_t number) {
+    const Json one = container(name);
+    return one.at("state", "running") != nullptr && one.at("restartCount")->as_int() == number;
+  }
   // What a shim does, the loop does not hear of: it is looked at again and again.
   template <class Condition>
   void until(Condition&& condition) {
@@ -136,6 +142,35 @@ struct RuntimeTest : ::testing::Test {
       return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     }
     return "";
+  }
+
+  // As the machine would: nothing runs any more, and it has another number by which its life is known.
+  void reboot() {
+    runtime.reset();
+    const auto each = [&](std::string_view name, auto&& what) {
+      for (const auto& file : std::filesystem::recursive_directory_iterator(folder + "/containers")) {
+        if (file.path().filename() == name) what(file.path().string());
+      }
+    };
+    // The shims first: they would tell how the others ended.
+    each("lock", [](const std::string& file) { kill_and_wait(static_cast<pid_t>(std::stol(text_of(file)))); });
+    each("running.json", [](const std::string& file) {
+      kill_and_wait(static_cast<pid_t>(Json::parse(text_of(file))->at("pid")->as_int()));
+    });
+    each("begin.json", [](const std::string& file) {
+      auto tree = Json::parse(text_of(file));
+      (*tree)["boot"] = "another";
+      std::ofstream(file) << tree->dump();
+    });
+  }
+  static void kill_and_wait(pid_t pid) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);  // a shim is our child, as it is its runtime's
+    while (std::filesystem::exists(base::cat("/proc/", pid, "/fd/0"))) ::poll(nullptr, 0, 5);
+  }
+  static std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
   }
 
   std::string folder, lines;
@@ -300,6 +335,24 @@ TEST_F(RuntimeTest, WhatRunsLivesOnAndIsAdoptedExitCodeIncluded) {
   EXPECT_EQ(container("other").at("restartCount")->as_int(), 0);
 }
 
+TEST_F(RuntimeTest, WhatEndedWithTheMachineIsDisruptedAndNoFailureOfItsOwn) {
+  begin();
+  make("job", "  restartPolicy: Never\n  containers: [{name: main, image: i, command: [sleep, '1000']}]\n");
+  make("web", "  containers: [{name: main, image: i, command: [sleep, '1000']}]\n");
+  until([&] { return phase("job") == "Running" && phase("web") == "Running"; });
+  reboot();
+  clock.off = 1h;  // it ran for long, and is begun again at once
+  begin();
+  until([&] { return phase("job") == "Failed"; });
+  const Json job = pod("job");
+  const auto disrupted = std::ranges::find(job.at("status", "conditions")->as_array(), "DisruptionTarget",
+                                           [](const Json& each) { return each.text_at("type"); });
+  ASSERT_NE(disrupted, job.at("status", "conditions")->as_array().end()) << job.dump();
+  EXPECT_EQ(disrupted->text_at("status"), "True");
+  EXPECT_EQ(disrupted->text_at("reason"), "NodeReboot");
+  until([&] { return runs_as_restart("web", 1); });
+}
+
 TEST_F(RuntimeTest, WhatIsGoneFromTheServerWhileNobodyIsHereIsEnded) {
   begin();
   make("lost", "  containers: [{name: main, image: local, command: [sleep, '100']}]\n");
@@ -445,6 +498,28 @@ TEST_F(RuntimeGroupsTest, PodsHaveGroupsOfTheirOwnWhereTheMachineHasSome) {
     }
   }
   runtime.reset();
+}
+
+TEST_F(RuntimeGroupsTest, APodHasItsOwnLimitsAfterARebootToo) {
+  make("web", R"(
+  containers:
+  - name: main
+    image: local
+    command: [sleep, "1000"]
+    resources: {requests: {cpu: 500m}, limits: {memory: 64Mi}}
+)");
+  until([&] { return phase("web") == "Running"; });
+  const std::string path = path_of("web", "burstable");
+  reboot();
+  for (const linux::Hierarchy& one : hierarchies->all()) {
+    linux::testing::remove_groups(base::cat(one.path, "/", own->name(), "/here"));
+  }
+  ASSERT_EQ(value(path, linux::File::kCpuShares), -1);
+  clock.off = 1h;
+  begin();
+  until([&] { return runs_as_restart("web", 1); });
+  EXPECT_EQ(value(path, linux::File::kCpuShares), 512);
+  EXPECT_EQ(value(path, linux::File::kMemoryLimit), 64 << 20);
 }
 
 TEST_F(RuntimeGroupsTest, EveryProcessIsAskedToEndOnceAndHasTheGrace) {

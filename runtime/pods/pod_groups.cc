@@ -130,8 +130,9 @@ Result<std::vector<std::string>> PodGroups::make_container(const RunPod& pod, co
     return fail(ErrorKind::kInvalid, base::in_quotes(pod.uid), " is no part of a group's path");
   }
   const std::string path = base::cat(*pod_path, "/", id);
+  TM_TRY(const auto before, linux::Group::open(hierarchies_, *pod_path));
   TM_TRY_VOID(linux::make_group(hierarchies_, path));
-  if (first) TM_TRY_VOID(limit(*pod_path, pod_limits(pod)));
+  if (first || !before) TM_TRY_VOID(limit(*pod_path, pod_limits(pod)));
   TM_TRY_VOID(limit(path, container_limits(container)));
   return linux::process_files(hierarchies_, path);
 }

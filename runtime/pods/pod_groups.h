@@ -41,7 +41,7 @@ class PodGroups {
   // Those above the pods, and that of the shims. What another one like this left there stays.
   Result<void> make(model::Resources allocatable);
   // Answers the files that a process of the container joins by. The pod's own limits are written with its `first`
-  // container: what the agent made of them since is not undone.
+  // container, and where its group is made anew (after a reboot): what the agent made of them since is not undone.
   Result<std::vector<std::string>> make_container(const RunPod& pod, const RunContainer& container,
                                                   const std::string& id, bool first);
   std::vector<std::string> shim_processes() const;

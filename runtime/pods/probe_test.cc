@@ -32,7 +32,8 @@ struct ProbeTest : ::testing::Test {
     state = folder + "/state";
     std::filesystem::create_directory(state);
     containers = std::make_unique<Containers>(
-        loop, log, ContainersOptions{state, {std::filesystem::read_symlink("/proc/self/exe"), std::string(kAsShim)}},
+        loop, log,
+        ContainersOptions{state, {std::filesystem::read_symlink("/proc/self/exe"), std::string(kAsShim)}, ""},
         [this](const ContainerPlace& place) {
           if (probe) probe->look(place);
         });

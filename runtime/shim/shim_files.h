@@ -46,6 +46,7 @@ struct ShimBegin {
   std::string log;    // path; "": nothing is kept
   std::int64_t log_bytes_max = std::int64_t{10} << 20;
   std::int64_t log_files_max = 5;
+  std::string boot;  // which life of the machine this is; "": nobody said
   bool operator==(const ShimBegin&) const = default;
 };
 
@@ -62,6 +63,7 @@ struct ShimEnded {
   std::string cannot_begin;     // why nothing ran; "" where something did
   base::WallTime began, ended;  // both the same where nothing ran
   std::int64_t log_lost = 0;    // lines of its log that the disk did not take
+  bool with_machine = false;    // the machine ended, and it with it: how it would have ended nobody knows
   bool operator==(const ShimEnded&) const = default;
 };
 

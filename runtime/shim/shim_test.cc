@@ -205,10 +205,11 @@ TEST_F(ShimTest, WhatIsWrittenIsRead) {
   begin.user = 65534;
   begin.oom_score_adj = -5;
   begin.shim_procs = {"x"};
+  begin.boot = "b";
   EXPECT_EQ(parse_begin(to_json(begin)).value(), begin);
   const ShimRunning now{7, 8, *base::parse_rfc3339("2026-11-23T20:15:30Z")};
   EXPECT_EQ(parse_running(to_json(now)).value(), now);
-  const ShimEnded end{137, 9, "why", now.began, now.began, 4};
+  const ShimEnded end{137, 9, "why", now.began, now.began, 4, true};
   EXPECT_EQ(parse_ended(to_json(end)).value(), end);
 }
 
