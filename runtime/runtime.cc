@@ -24,6 +24,7 @@
 #include "runtime/jobs/job_controller.h"
 #include "runtime/node/node_object.h"
 #include "runtime/place/binder.h"
+#include "runtime/pods/kept_logs.h"
 #include "runtime/pods/pod_groups.h"
 #include "runtime/pods/pod_worker.h"
 
@@ -32,6 +33,7 @@ namespace {
 
 constexpr std::size_t kMountsBytesMax = std::size_t{32} << 20;
 constexpr std::size_t kPodsBytesMax = std::size_t{64} << 20;
+constexpr base::Duration kSweepPause = std::chrono::seconds(1);
 
 // What an informer keeps of a pod.
 struct Kept {
@@ -148,7 +150,7 @@ class Running final : public Runtime {
                 groups_->hierarchies ? &*groups_->hierarchies : nullptr,
                 {options_.data_dir + "/logs", options_.log_megabytes << 20, options_.log_files}},
         node_(loop, client, log_, std::move(facts)),
-        jobs_(loop, client, log.named("jobs"), metrics, random.fork()),
+        jobs_(loop, client, log.named("jobs"), metrics, random.fork(), [this] { sweep_soon(); }),
         binder_(loop, client, log, metrics, random.fork(), {options_.node_name}),
         informer_(loop, client, client, log_, metrics, random.fork(), pods_of_node(),
                   [this](std::string_view bytes) { return keep(bytes); }),
@@ -182,6 +184,7 @@ class Running final : public Runtime {
   }
 
   net::Task<void> drain() override {
+    if (sweep_.armed()) sweep();
     const bool any_runs = std::ranges::any_of(workers_, [](const auto& each) { return each.second->runs(); });
     if (!any_runs && known_ && groups_->pods) {
       auto gone = groups_->pods->remove_all();
@@ -217,6 +220,7 @@ class Running final : public Runtime {
     const std::string uid = after->pod->uid;
     worker = std::make_unique<PodWorker>(around_, after->pod, [this, uid] {
       workers_.erase(uid);
+      sweep_soon();
       pods_.set(static_cast<double>(workers_.size()));
     });
     pods_.set(static_cast<double>(workers_.size()));
@@ -233,6 +237,7 @@ class Running final : public Runtime {
     while (!co_await informer_.wait_synced(std::chrono::minutes(1))) {
     }
     known_ = true;
+    sweep_soon();
     for (const ContainerPlace& place : containers_.places()) {
       if (!workers_.contains(place.pod)) end_stranger(place);
     }
@@ -254,6 +259,18 @@ class Running final : public Runtime {
       log_.info("a container of a pod that is no more is killed", {{"pod", place.pod}, {"container", place.name}});
     }
     containers_.drop(place);
+  }
+
+  // Many go together: once for all of them.
+  void sweep_soon() {
+    if (!sweep_.armed()) sweep_ = loop_.after(kSweepPause, [this] { sweep(); });
+  }
+  void sweep() {
+    // Whom the server has is not known yet: nobody's logs may go.
+    if (!known_ || !jobs_.all_known()) return sweep_soon();
+    const auto done = sweep_logs(around_.logs.dir, {[this](const std::string& uid) { return workers_.contains(uid); },
+                                                    [this](const std::string& uid) { return jobs_.knows(uid); }});
+    if (!done) log_.warn("logs of what is no more are there still", {{"error", done.error().message}});
   }
 
   // As a kubelet lists its pods, with the status of this moment: the server's may be a write behind.
@@ -296,6 +313,7 @@ class Running final : public Runtime {
   kube::Informer<Kept> informer_;
   std::map<std::string, std::unique_ptr<PodWorker>> workers_;  // by uid
   bool known_ = false;                                         // what the server has
+  net::Timer sweep_;
   base::Gauge& pods_;
   std::unique_ptr<net::HttpServer> server_, admin_;
   net::Scope scope_;  // last: its tasks use everything above

@@ -10,6 +10,7 @@
 #include "journal/whole_file.h"
 #include "linux/cgroup/group.h"
 #include "linux/cgroup/memory.h"
+#include "runtime/pods/kept_logs.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -42,6 +43,10 @@ PodWorker::~PodWorker() = default;
 
 std::string PodWorker::name_of_pod() const {
   return base::cat(pod_->ns, "/", pod_->name);
+}
+
+std::string PodWorker::log_folder() const {
+  return base::cat(around_.logs.dir, "/", pod_->ns, "_", pod_->name, "_", pod_->uid);
 }
 
 ContainerPlace PodWorker::place(std::size_t i) const {
@@ -242,9 +247,9 @@ Result<ShimBegin> PodWorker::how_to_begin(std::size_t i, std::int32_t attempt) {
   } else {
     out.oom_score_adj.reset();
   }
-  const std::string folder =
-      base::cat(around_.logs.dir, "/", pod_->ns, "_", pod_->name, "_", pod_->uid, "/", container.name);
+  const std::string folder = base::cat(log_folder(), "/", container.name);
   TM_TRY_VOID(journal::make_folder(folder));
+  if (!pod_->job_uid.empty()) TM_TRY_VOID(mark_logs_of_job(log_folder(), pod_->job_uid));
   out.log = base::cat(folder, "/", attempt, ".log");
   out.log_bytes_max = around_.logs.bytes_max;
   out.log_files_max = around_.logs.files_max;
@@ -407,7 +412,7 @@ void PodWorker::finish() {
   if (lost_) {
     over_ = true;
     std::error_code error;
-    std::filesystem::remove_all(base::cat(around_.logs.dir, "/", pod_->ns, "_", pod_->name, "_", pod_->uid), error);
+    if (pod_->job_uid.empty()) std::filesystem::remove_all(log_folder(), error);  // else as kept_logs.h has it
     around_.loop.post([over = over_called_, here = std::weak_ptr<bool>(here_)] {
       if (!here.expired()) over();
     });

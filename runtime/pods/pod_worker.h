@@ -91,6 +91,7 @@ class PodWorker {
   void clear_away();
   ContainerPlace place(std::size_t i) const;
   std::string name_of_pod() const;
+  std::string log_folder() const;
 
   PodSurroundings& around_;
   std::shared_ptr<const RunPod> pod_;

@@ -162,7 +162,7 @@ class Local(unittest.TestCase):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
         done = self.local("run", "--name=long", "--class=free", "--", "sh", "-c", "echo begun; sleep 1000")
         self.assertEqual((0, "long\n"), (done.returncode, done.stdout), done.stderr)
-        wait_for(lambda: self.tasks()["long"]["state"] == "Running", "it runs", self.component)
+        wait_for(lambda: "begun" in self.local("logs", "long").stdout, "it runs", self.component)
         first = self.get("pods", "-l", "job-name=long")["items"][0]["metadata"]["name"]
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": first, "namespace": "default"}}
         evicted = self.kubectl("create", "--raw", f"/api/v1/namespaces/default/pods/{first}/eviction", "-f", "-", stdin=json.dumps(eviction))
@@ -172,12 +172,15 @@ class Local(unittest.TestCase):
             return [each for each in self.get("pods", "-l", "job-name=long")["items"] if each["metadata"]["name"] != first]
 
         wait_for(second, "another pod of it", self.component)
+        wait_for(lambda: self.tasks()["long"]["state"] == "Requeued", "it waits again, and says why", self.component)
         status = self.get("job", "long")["status"]
         self.assertEqual((0, []), (status.get("failed", 0), [each["type"] for each in status.get("conditions", [])]), status)
-        log = self.local("logs", "long").stdout
-        self.assertIn("begun", log)
+        wait_for(lambda: self.tasks()["long"]["state"] == "Running", "it runs again after the pause", self.component)
+        self.assertEqual(2, self.tasks()["long"]["runs"])
+        wait_for(lambda: self.local("logs", "long").stdout.count("begun") == 2, "what the evicted one wrote too", self.component)
         self.assertEqual(0, self.local("stop", "long", "--wait", "--now").returncode)
         self.assertNotIn("long", self.tasks())
+        wait_for(lambda: not list((self.folder / "data" / "logs").iterdir()), "its logs gone with it", self.component)
 
     def reboot(self):
         """What the next start finds after one: nothing runs, no group is there, and what was begun was begun in another life of the machine."""
