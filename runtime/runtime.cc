@@ -34,6 +34,8 @@ namespace {
 constexpr std::size_t kMountsBytesMax = std::size_t{32} << 20;
 constexpr std::size_t kPodsBytesMax = std::size_t{64} << 20;
 constexpr base::Duration kSweepPause = std::chrono::seconds(1);
+constexpr base::Duration kClearLimit = std::chrono::seconds(5);  // for groups that are being ended as this one ends
+constexpr base::Duration kClearLook = std::chrono::milliseconds(20);
 
 // What an informer keeps of a pod.
 struct Kept {
@@ -67,8 +69,8 @@ Result<Fd> lock_groups(const linux::Hierarchies& hierarchies, const std::string&
 }
 
 // Held where it is made: what makes groups keeps a reference to where they lie.
-Result<std::unique_ptr<Groups>> open_groups(const RuntimeOptions& options, linux::KillRim& killing,
-                                            const model::Resources& allocatable) {
+Result<std::unique_ptr<Groups>> open_groups(net::EventLoop& loop, const RuntimeOptions& options,
+                                            linux::KillRim& killing, const model::Resources& allocatable) {
   auto out = std::make_unique<Groups>();
   linux::Buffer buffer(kMountsBytesMax);
   TM_TRY(const auto mounts, linux::read_path(options.proc_root + "/self/mountinfo", buffer));
@@ -79,7 +81,7 @@ Result<std::unique_ptr<Groups>> open_groups(const RuntimeOptions& options, linux
   }
   out->hierarchies.emplace(std::move(*seen));
   TM_TRY(out->others, linux::Hierarchies::discover_others(options.cgroup_root, mounts.value_or("")));
-  auto pods = std::make_unique<PodGroups>(*out->hierarchies, killing, options.group);
+  auto pods = std::make_unique<PodGroups>(loop, *out->hierarchies, killing, options.group);
   if (const auto made = pods->make(allocatable); !made) {
     out->why_not = made.error().message;
     return out;
@@ -185,6 +187,11 @@ class Running final : public Runtime {
 
   net::Task<void> drain() override {
     if (sweep_.armed()) sweep();
+    const auto clears = [this] {
+      return std::ranges::any_of(workers_, [](auto& each) { return each.second->clears(); });
+    };
+    const base::MonotonicTime until = loop_.clock().monotonic() + kClearLimit;
+    while (clears() && loop_.clock().monotonic() < until) co_await loop_.sleep(kClearLook);
     const bool any_runs = std::ranges::any_of(workers_, [](const auto& each) { return each.second->runs(); });
     if (!any_runs && known_ && groups_->pods) {
       auto gone = groups_->pods->remove_all();
@@ -244,7 +251,7 @@ class Running final : public Runtime {
     if (groups_->pods == nullptr) co_return;
     std::vector<std::string> uids;
     for (const auto& [uid, worker] : workers_) uids.push_back(uid);
-    const auto removed = groups_->pods->remove_others(uids);
+    const auto removed = co_await groups_->pods->remove_others(std::move(uids));
     if (!removed) {
       log_.warn("groups of pods that are no more are there still", {{"error", removed.error().message}});
     } else if (*removed > 0) {
@@ -354,7 +361,7 @@ Result<std::unique_ptr<Runtime>> Runtime::make(net::EventLoop& loop, kube::Clien
                                                RuntimeOptions options) {
   TM_TRY_VOID(check_options(options));
   TM_TRY(auto facts, facts_of_machine(options));
-  TM_TRY(auto groups, open_groups(options, killing, facts.allocatable));
+  TM_TRY(auto groups, open_groups(loop, options, killing, facts.allocatable));
   auto running = std::make_unique<Running>(loop, client, log, metrics, std::move(random), std::move(options),
                                            std::move(facts), std::move(groups));
   TM_TRY_VOID(running->open());

@@ -14,8 +14,11 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -47,6 +50,23 @@ class SetClock final : public base::Clock {
 
  private:
   base::SystemClock real_;
+};
+
+// Which threads wait for what is being killed.
+class WatchedRim final : public linux::KillRim {
+ public:
+  linux::GroupWriter& writer() override { return kernel_.writer(); }
+  pid_t self() const override { return kernel_.self(); }
+  Result<std::optional<Fd>> open_process(pid_t pid) override { return kernel_.open_process(pid); }
+  Result<bool> signal(const Fd& process, int signal) override { return kernel_.signal(process, signal); }
+  void wait(std::span<const Fd> processes, base::Duration at_most) override {
+    waited.insert(std::this_thread::get_id());  // one at a time; looked at when that thread is joined
+    kernel_.wait(processes, at_most);
+  }
+  std::set<std::thread::id> waited;
+
+ private:
+  linux::KernelKillRim kernel_;
 };
 
 struct RuntimeTest : ::testing::Test {
@@ -181,7 +201,7 @@ struct RuntimeTest : ::testing::Test {
   std::unique_ptr<kube::memory::LocalTransport> transport;
   std::unique_ptr<kube::Client> client;
   std::optional<base::Registry> metrics;
-  linux::KernelKillRim killing;
+  WatchedRim killing;
   RuntimeOptions options;
   net::Timer look_again;
   std::unique_ptr<Runtime> runtime;
@@ -498,6 +518,28 @@ TEST_F(RuntimeGroupsTest, PodsHaveGroupsOfTheirOwnWhereTheMachineHasSome) {
     }
   }
   runtime.reset();
+}
+
+// A process that takes long to die (its disk hangs) does not keep the probes of the others waiting.
+TEST_F(RuntimeGroupsTest, NobodyWaitsOnTheLoopForWhatIsBeingKilled) {
+  make("deep", "  containers: [{name: main, image: local, command: [sleep, '1000']}]\n");
+  until([&] { return phase("deep") == "Running"; });
+  // Its shim does not know of what is in groups below its own.
+  const std::string below = base::cat(path_of("deep", "besteffort"), "/below");
+  ASSERT_TRUE(linux::make_group(*hierarchies, below));
+  const pid_t left = ::fork();
+  ASSERT_GE(left, 0);
+  if (left == 0) ::_exit(::execlp("sleep", "sleep", "1000", nullptr));
+  for (const std::string& file : linux::process_files(*hierarchies, below)) std::ofstream(file) << left;
+  remove("deep", 1);
+  until([&] { return pods().empty(); });
+  int status = 0;
+  EXPECT_EQ(::waitpid(left, &status, 0), left);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  net::testing::run_task(loop, runtime->drain(), 60s);
+  runtime.reset();
+  EXPECT_FALSE(killing.waited.empty());
+  EXPECT_FALSE(killing.waited.contains(std::this_thread::get_id()));
 }
 
 TEST_F(RuntimeGroupsTest, APodHasItsOwnLimitsAfterARebootToo) {

@@ -1,8 +1,8 @@
 #include "runtime/pods/pod_groups.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
-#include <set>
 #include <span>
 
 #include "base/hash.h"
@@ -15,6 +15,7 @@ namespace tidemark::runtime {
 namespace {
 
 constexpr std::string_view kShims = "shims";
+constexpr std::size_t kEndsMax = 10'000;  // groups that wait for their end
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 linux::KubeQos groups_of(model::KubeQos qos) {
@@ -82,12 +83,15 @@ GroupLimits pod_limits(const RunPod& pod) {
   return limits_of(said(model::effective_request(pod.resources).cpu), cpu, memory);
 }
 
-PodGroups::PodGroups(const linux::Hierarchies& hierarchies, linux::KillRim& rim, std::string_view root)
-    : hierarchies_(hierarchies),
+PodGroups::PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies, linux::KillRim& rim,
+                     std::string_view root)
+    : loop_(loop),
+      hierarchies_(hierarchies),
       rim_(rim),
       killer_(hierarchies, rim),
       layout_(linux::CgroupDriver::kCgroupfs, root),
-      root_(root.substr(std::min(root.find_first_not_of('/'), root.size()))) {}
+      root_(root.substr(std::min(root.find_first_not_of('/'), root.size()))),
+      worker_(1, kEndsMax) {}
 
 Result<void> PodGroups::limit(const std::string& path, const GroupLimits& limits) {
   TM_TRY(const auto group, linux::Group::open(hierarchies_, path));
@@ -142,22 +146,27 @@ Result<void> PodGroups::ask(const RunPod& pod, const std::string& id) {
   return {};
 }
 
-Result<void> PodGroups::end(const std::string& path) {
-  TM_TRY(const auto killed, killer_.kill(path));
-  if (killed.left > 0) return fail(ErrorKind::kUnavailable, path, ": ", killed.left, " processes are there still");
-  return linux::remove_group(hierarchies_, path);
+net::Task<Result<void>> PodGroups::end(std::string path) {
+  const std::function<Result<void>()> kill_and_remove = [this, path]() -> Result<void> {
+    TM_TRY(const auto killed, killer_.kill(path));
+    if (killed.left > 0) return fail(ErrorKind::kUnavailable, path, ": ", killed.left, " processes are there still");
+    return linux::remove_group(hierarchies_, path);
+  };
+  auto done = co_await worker_.run(loop_, kill_and_remove);
+  co_return done ? *std::move(done) : Result<void>(std::unexpected(std::move(done).error()));
 }
 
-Result<void> PodGroups::remove_container(const RunPod& pod, const std::string& id) {
+net::Task<Result<void>> PodGroups::remove_container(const RunPod& pod, const std::string& id) {
   return end(container_path(pod, id));
 }
 
-Result<void> PodGroups::remove_pod(const RunPod& pod) {
+net::Task<Result<void>> PodGroups::remove_pod(const RunPod& pod) {
   const auto path = layout_.pod_path(groups_of(pod.qos), pod.uid);
-  return path ? end(*path) : Result<void>();
+  if (path) return end(*path);
+  return []() -> net::Task<Result<void>> { co_return Result<void>(); }();  // a name that nothing was made for
 }
 
-Result<std::size_t> PodGroups::remove_others(const std::vector<std::string>& known) {
+Result<std::set<std::string>> PodGroups::others_than(const std::vector<std::string>& known) const {
   const std::set<std::string_view> kept(known.begin(), known.end());
   std::set<std::string> others;
   for (std::size_t i = 0; i < hierarchies_.all().size(); ++i) {
@@ -167,8 +176,13 @@ Result<std::size_t> PodGroups::remove_others(const std::vector<std::string>& kno
       if (!kept.contains(pod.uid)) others.insert(pod.path);
     }
   }
-  for (const std::string& path : others) TM_TRY_VOID(end(path));
-  return others.size();
+  return others;
+}
+
+net::Task<Result<std::size_t>> PodGroups::remove_others(std::vector<std::string> known) {
+  TM_CO_TRY(const auto others, others_than(known));
+  for (const std::string& path : others) TM_CO_TRY_VOID(co_await end(path));
+  co_return others.size();
 }
 
 Result<void> PodGroups::remove_all() {

@@ -196,10 +196,15 @@ void PodWorker::see_end(std::size_t i, const ShimEnded& ended) {
       held.told.out_of_memory = events && *events && (*events)->oom_kill.value_or(0) > 0;
     }
   }
-  if (const auto removed = around_.groups->remove_container(*pod_, held.told.id); !removed) {
-    around_.log.warn("the group of a container that ended is there still",
-                     {{"pod", name_of_pod()}, {"error", removed.error().message}});
-  }
+  scope_.spawn(remove_group(held.told.id));
+}
+
+// What stays all the same goes with the pod's.
+net::Task<void> PodWorker::remove_group(std::string id) {
+  const auto removed = co_await around_.groups->remove_container(*pod_, id);
+  if (removed) co_return;
+  around_.log.warn("the group of a container that ended is there still",
+                   {{"pod", name_of_pod()}, {"error", removed.error().message}});
 }
 
 void PodWorker::act(const policy::LifeAct& act) {
@@ -403,12 +408,13 @@ net::Task<void> PodWorker::write() {
 void PodWorker::finish() {
   if (!lost_ && !pod_->deleted) {
     // Its folders go once the server knows how it ended: until then they are all that knows.
-    if (!writing_ && (pod_->terminal() || status_ == written_)) clear_away();
+    if (!writing_ && (pod_->terminal() || status_ == written_)) [[maybe_unused]]
+      const bool cleared = clears_away();
     return;
   }
   // Whoever counts ends (a Job) reads this one before the object goes.
   if (!lost_ && status_ != written_) return;
-  clear_away();
+  if (!clears_away()) return;
   if (lost_) {
     over_ = true;
     std::error_code error;
@@ -421,18 +427,27 @@ void PodWorker::finish() {
   if (!std::exchange(removing_, true)) scope_.spawn(remove());
 }
 
-void PodWorker::clear_away() {
-  if (std::exchange(cleared_, true)) return;
+// True once nothing of it is left here; until then it is on its way, and steps again when it is done.
+bool PodWorker::clears_away() {
+  if (!std::exchange(clearing_, true)) scope_.spawn(clear_away());
+  return cleared_;
+}
+
+net::Task<void> PodWorker::clear_away() {
   for (const ContainerPlace& each : around_.containers.places()) {
     if (each.pod == pod_->uid) around_.containers.drop(each);
   }
-  if (around_.groups == nullptr) return;
-  if (const auto gone = around_.groups->remove_pod(*pod_); !gone) {
+  base::Duration pause = kRetry;
+  while (around_.groups != nullptr) {
+    const auto gone = co_await around_.groups->remove_pod(*pod_);
+    if (gone) break;
     around_.log.warn("the group of a pod that ended is there still",
                      {{"pod", name_of_pod()}, {"error", gone.error().message}});
-    cleared_ = false;
-    again_ = around_.loop.after(kRetry, [this] { step_soon(); });
+    co_await around_.loop.sleep(pause);
+    pause = std::min<base::Duration>(2 * pause, kRetryMax);
   }
+  cleared_ = true;
+  step_soon();
 }
 
 net::Task<void> PodWorker::remove() {
