@@ -107,6 +107,20 @@ Result<void> check_group(std::string_view group) {
   return {};
 }
 
+// As an API server takes it. Any other would be refused second by second, while every pod waits for the node.
+Result<void> check_node_name(std::string_view name) {
+  constexpr std::size_t kNameMax = 253;
+  const auto ends_well = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  const auto is_good = [&](std::string_view part) {
+    return !part.empty() && ends_well(part.front()) && ends_well(part.back()) &&
+           std::ranges::all_of(part, [&](char c) { return ends_well(c) || c == '-'; });
+  };
+  if (name.size() <= kNameMax && std::ranges::all_of(base::split(name, '.'), is_good)) return {};
+  return fail(ErrorKind::kInvalid, "--node-name (the host's name, where it is not given): ", base::in_quotes(name),
+              " is no name of a node: wanted parts with dots between them, each of small letters, digits and dashes, ",
+              "with no dash at its ends");
+}
+
 Result<NodeFacts> facts_of_machine(const RuntimeOptions& options) {
   linux::Buffer buffer;
   TM_TRY(const auto proc, linux::Folder::open(options.proc_root));
@@ -330,6 +344,7 @@ class Running final : public Runtime {
 
 Result<void> check_options(const RuntimeOptions& options) {
   TM_TRY_VOID(check_group(options.group));
+  TM_TRY_VOID(check_node_name(options.node_name));
   TM_TRY([[maybe_unused]] const auto facts, facts_of_machine(options));
   return {};
 }

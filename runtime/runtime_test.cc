@@ -1,211 +1,25 @@
-// Pods of an API server in memory as real processes, with groups of the machine's own where this user may make some.
+// Pods of an API server in memory as real processes, without groups.
 #include "runtime/runtime.h"
 
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
-#include <optional>
-#include <set>
-#include <span>
 #include <string>
-#include <string_view>
-#include <thread>
 
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/yaml.h"
-#include "kube/client.h"
-#include "kube/memory/local_transport.h"
-#include "kube/memory/server.h"
-#include "linux/cgroup/group.h"
-#include "linux/cgroup/limit.h"
-#include "linux/cgroup/make.h"
-#include "linux/testing/own_group.h"
 #include "net/http_client.h"
-#include "net/testing/loop.h"
+#include "runtime/testing/runtime.h"
 
 namespace tidemark::runtime {
 namespace {
 
 using namespace std::chrono_literals;
-
-// Somebody may set the machine's clock.
-class SetClock final : public base::Clock {
- public:
-  base::MonotonicTime monotonic() const override { return real_.monotonic(); }
-  base::BootTime boot() const override { return real_.boot(); }
-  base::WallTime wall() const override { return real_.wall() + off; }
-
-  base::Duration off{0};
-
- private:
-  base::SystemClock real_;
-};
-
-// Which threads wait for what is being killed.
-class WatchedRim final : public linux::KillRim {
- public:
-  linux::GroupWriter& writer() override { return kernel_.writer(); }
-  pid_t self() const override { return kernel_.self(); }
-  Result<std::optional<Fd>> open_process(pid_t pid) override { return kernel_.open_process(pid); }
-  Result<bool> signal(const Fd& process, int signal) override { return kernel_.signal(process, signal); }
-  void wait(std::span<const Fd> processes, base::Duration at_most) override {
-    waited.insert(std::this_thread::get_id());  // one at a time; looked at when that thread is joined
-    kernel_.wait(processes, at_most);
-  }
-  std::set<std::thread::id> waited;
-
- private:
-  linux::KernelKillRim kernel_;
-};
-
-struct RuntimeTest : ::testing::Test {
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "runtime-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-    options.node_name = "here";
-    options.data_dir = folder;
-    options.cgroup_root = folder + "/none";
-    options.shim_argv = {std::filesystem::read_symlink("/proc/self/exe"), "--as-shim"};
-    auto opened = kube::memory::Server::open(loop, log, {}, nullptr);
-    ASSERT_TRUE(opened) << opened.error().message;
-    api = std::move(*opened);
-    transport = std::make_unique<kube::memory::LocalTransport>(loop, api->handler(), "tester");
-    kube::ClientConfig config;
-    config.queries_per_second = 10'000;
-    config.burst = 10'000;
-    client = std::make_unique<kube::Client>(loop, *transport, [] { return std::string(); }, config, base::Random(1));
-  }
-  void TearDown() override {
-    for (const Json& pod : pods()) remove(std::string(pod.text_at("metadata", "name")), 0);
-    if (runtime) until([&] { return pods().empty() && std::filesystem::is_empty(folder + "/containers"); });
-    runtime.reset();
-    std::filesystem::remove_all(folder);
-  }
-  void begin() {
-    auto made = Runtime::make(loop, *client, log, metrics.emplace(), base::Random(2), killing, options);
-    ASSERT_TRUE(made) << made.error().message;
-    runtime = std::move(*made);
-    runtime->start();
-  }
-
-  template <class T>
-  T wait(net::Task<T> task) {
-    return net::testing::run_task(loop, std::move(task), 60s);
-  }
-  void make(std::string_view name, std::string_view spec) {
-    const auto tree = base::parse_yaml(base::cat("metadata: {name: ", name, "}\nspec:\n  nodeName: here\n", spec));
-    ASSERT_TRUE(tree) << tree.error().message;
-    kube::WriteOptions where;
-    where.ns = "default";
-    const auto made = wait(client->create(kube::kPods, tree->dump(), where, "", 10s));
-    ASSERT_TRUE(made) << made.error().message;
-  }
-  void remove(const std::string& name, std::optional<std::int64_t> grace = {}) {
-    kube::WriteOptions where;
-    where.ns = "default";
-    where.grace_period_s = grace;
-    [[maybe_unused]] const auto gone = wait(client->remove(kube::kPods, name, "", where, 10s));
-  }
-  Json pod(const std::string& name) {
-    const auto got = wait(client->get(kube::kPods, "default", name, 10s));
-    if (!got) return {};
-    return Json::parse(*got).value_or(Json());
-  }
-  std::vector<Json> pods() {
-    std::vector<Json> out;
-    kube::ListOptions where;
-    where.ns = "default";
-    [[maybe_unused]] const auto done = wait(client->list(
-        kube::kPods, std::move(where),
-        [&](std::string_view page) -> Result<void> {
-          const auto list = Json::parse(page);
-          if (list && list->member("items") != nullptr) out = list->member("items")->as_array();
-          return {};
-        },
-        [] {}, 10s));
-    return out;
-  }
-  std::string phase(const std::string& name) { return std::string(pod(name).text_at("status", "phase")); }
-  const Json container(const std::string& name) {
-    const Json all = pod(name);
-    const Json* list = all.at("status", "containerStatuses");
-    return list != nullptr && !list->as_array().empty() ? list->as_array()[0] : Json();
-  }
-  bool runs_as_restart(const std::string& name, std::int64_t number) {
-    const Json one = container(name);
-    return one.at("state", "running") != nullptr && one.at("restartCount")->as_int() == number;
-  }
-  // What a shim does, the loop does not hear of: it is looked at again and again.
-  template <class Condition>
-  void until(Condition&& condition) {
-    ASSERT_TRUE(net::testing::run_real_until(loop, [&] {
-      look_again = loop.after(20ms, [] {});
-      return condition();
-    })) << lines;
-  }
-  std::string log_of(const std::string& name) {
-    for (const auto& each : std::filesystem::directory_iterator(folder + "/logs")) {
-      if (!each.path().filename().string().starts_with("default_" + name + "_")) continue;
-      std::ifstream file(each.path() / "main" / "0.log");
-      return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    }
-    return "";
-  }
-
-  // As the machine would: nothing runs any more, and it has another number by which its life is known.
-  void reboot() {
-    runtime.reset();
-    const auto each = [&](std::string_view name, auto&& what) {
-      for (const auto& file : std::filesystem::recursive_directory_iterator(folder + "/containers")) {
-        if (file.path().filename() == name) what(file.path().string());
-      }
-    };
-    // The shims first: they would tell how the others ended.
-    each("lock", [](const std::string& file) { kill_and_wait(static_cast<pid_t>(std::stol(text_of(file)))); });
-    each("running.json", [](const std::string& file) {
-      kill_and_wait(static_cast<pid_t>(Json::parse(text_of(file))->at("pid")->as_int()));
-    });
-    each("begin.json", [](const std::string& file) {
-      auto tree = Json::parse(text_of(file));
-      (*tree)["boot"] = "another";
-      std::ofstream(file) << tree->dump();
-    });
-  }
-  static void kill_and_wait(pid_t pid) {
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);  // a shim is our child, as it is its runtime's
-    while (std::filesystem::exists(base::cat("/proc/", pid, "/fd/0"))) ::poll(nullptr, 0, 5);
-  }
-  static std::string text_of(const std::string& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
-  std::string folder, lines;
-  SetClock clock;
-  net::EventLoop loop{clock};
-  base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
-  std::unique_ptr<kube::memory::Server> api;
-  std::unique_ptr<kube::memory::LocalTransport> transport;
-  std::unique_ptr<kube::Client> client;
-  std::optional<base::Registry> metrics;
-  WatchedRim killing;
-  RuntimeOptions options;
-  net::Timer look_again;
-  std::unique_ptr<Runtime> runtime;
-};
+using testing::kPutsAway;
+using testing::RuntimeTest;
 
 TEST_F(RuntimeTest, APodRunsToItsEndAndItsStatusSaysHow) {
   begin();
@@ -313,13 +127,6 @@ TEST_F(RuntimeTest, OneThatDoesNotListenIsKilledAfterItsGrace) {
   EXPECT_NE(lines.find("did not end within its grace"), std::string::npos);
 }
 
-// A shell that ends at once leaves what it began its time. The file tells what the pod's log cannot once it is gone.
-constexpr std::string_view kPutsAway = R"(
-  containers:
-  - name: main
-    image: local
-    command: [sh, -c, '(trap "sleep 0.3; echo >> $0/kept; exit" TERM; echo up; while :; do sleep 0.05; done) & wait', )";
-
 TEST_F(RuntimeTest, EveryProcessIsAskedToEndAndHasTheGrace) {
   begin();
   make("away", base::cat(kPutsAway, folder, "]\n"));
@@ -417,6 +224,19 @@ TEST_F(RuntimeTest, TheRootIsNobodysOwnGroup) {
   }
 }
 
+TEST_F(RuntimeTest, ANameThatNoNodeCanHaveIsRefusedAtTheStart) {
+  for (const char* wrong : {"", "my_server", "Big", "a..b", "-a", "a-.b"}) {
+    options.node_name = wrong;
+    const auto checked = check_options(options);
+    ASSERT_FALSE(checked) << wrong;
+    EXPECT_TRUE(checked.error().message.starts_with("--node-name ")) << checked.error().message;
+  }
+  for (const char* good : {"here", "node-1.example.com", "7"}) {
+    options.node_name = good;
+    EXPECT_TRUE(check_options(options)) << good;
+  }
+}
+
 TEST_F(RuntimeTest, AnAgentIsToldOfThePodsAsByAKubelet) {
   begin();
   make("told", "  containers: [{name: main, image: local, command: [sleep, '100']}]\n");
@@ -435,143 +255,6 @@ TEST_F(RuntimeTest, AnAgentIsToldOfThePodsAsByAKubelet) {
   const Json& item = list->member("items")->as_array()[0];
   EXPECT_EQ(item.text_at("metadata", "name"), "told");
   EXPECT_FALSE(item.at("status", "containerStatuses")->as_array()[0].text_at("containerID").empty());
-}
-
-// With groups of the machine's own, all below one of this test.
-struct RuntimeGroupsTest : RuntimeTest {
-  void SetUp() override {
-    RuntimeTest::SetUp();
-    std::ifstream mounts("/proc/self/mountinfo");
-    text.assign(std::istreambuf_iterator<char>(mounts), {});
-    hierarchies = linux::Hierarchies::discover(linux::testing::kMachineRoot, text);
-    if (!hierarchies) GTEST_SKIP() << hierarchies.error().message;
-    own.emplace(*hierarchies);
-    if (!own->complete()) GTEST_SKIP() << "this user makes no groups";
-    options.cgroup_root = linux::testing::kMachineRoot;
-    options.group = base::cat("/", own->name(), "/here");
-    begin();
-    EXPECT_EQ(runtime->without_groups(), "");
-  }
-  void TearDown() override {
-    if (runtime) {
-      for (const Json& pod : pods()) remove(std::string(pod.text_at("metadata", "name")), 0);
-      until([&] { return pods().empty() && std::filesystem::is_empty(folder + "/containers"); });
-      net::testing::run_task(loop, runtime->drain(), 60s);
-      for (const linux::Hierarchy& one : hierarchies->all())
-        linux::testing::remove_groups(base::cat(one.path, "/", own->name()));
-    }
-    RuntimeTest::TearDown();
-  }
-  std::string path_of(const std::string& name, std::string_view qos) {
-    return base::cat(own->name(), "/here/kubepods/", qos, "/pod", pod(name).text_at("metadata", "uid"));
-  }
-  std::int64_t value(const std::string& path, linux::File file) {
-    const auto group = linux::Group::open(*hierarchies, path);
-    if (!group || !*group) return -1;
-    linux::Buffer buffer;
-    const auto read = linux::read_value(**group, file, buffer);
-    return read && *read ? **read : -1;
-  }
-
-  std::string text;  // of the mounts
-  Result<linux::Hierarchies> hierarchies = fail(ErrorKind::kNotFound, "not looked at yet");
-  std::optional<linux::testing::OwnGroup> own;
-};
-
-// What a kubelet would write, and nothing left.
-TEST_F(RuntimeGroupsTest, PodsHaveGroupsOfTheirOwnWhereTheMachineHasSome) {
-  base::Registry others;
-  const auto second = Runtime::make(loop, *client, log, others, base::Random(3), killing, options);
-  ASSERT_FALSE(second) << "another one has these groups";
-  EXPECT_EQ(second.error().kind, ErrorKind::kAlreadyExists);
-
-  make("held", R"(
-  containers:
-  - name: main
-    image: local
-    command: [sh, -c, 'cat /proc/self/cgroup; sleep 100 & sleep 100']
-    resources: {requests: {cpu: 500m}, limits: {cpu: 1, memory: 64Mi}}
-)");
-  until(
-      [&] { return phase("held") == "Running" && log_of("held").find("kubepods/burstable/pod") != std::string::npos; });
-  const std::string path = path_of("held", "burstable");
-  EXPECT_EQ(value(path, linux::File::kCpuShares), 512);
-  EXPECT_EQ(value(path, linux::File::kCpuQuota), 100'000);
-  EXPECT_EQ(value(path, linux::File::kMemoryLimit), 64 << 20);
-  const auto group = linux::Group::open(*hierarchies, path);
-  ASSERT_TRUE(group && *group);
-  remove("held", 1);
-  until([&] { return pods().empty(); });
-  EXPECT_FALSE((*group)->alive()) << "with what it left running";
-
-  // A copilot that adopts has its groups in every hierarchy, and leaves the one above them.
-  const auto all = linux::Hierarchies::discover_others(linux::testing::kMachineRoot, text);
-  ASSERT_TRUE(all);
-  const std::string adopted = base::cat(own->name(), "/here/kubepods/besteffort/hadoop-yarn");
-  ASSERT_TRUE(linux::make_group(*hierarchies, adopted) && linux::make_group(*all, adopted));
-  net::testing::run_task(loop, runtime->drain(), 60s);
-  const linux::Hierarchies& ours = *hierarchies;
-  for (const linux::Hierarchies* each : {&ours, &*all}) {
-    for (const linux::Hierarchy& one : each->all()) {
-      EXPECT_FALSE(std::filesystem::exists(base::cat(one.path, "/", own->name(), "/here"))) << one.path;
-      linux::testing::remove_groups(base::cat(one.path, "/", own->name()));
-    }
-  }
-  runtime.reset();
-}
-
-// A process that takes long to die (its disk hangs) does not keep the probes of the others waiting.
-TEST_F(RuntimeGroupsTest, NobodyWaitsOnTheLoopForWhatIsBeingKilled) {
-  make("deep", "  containers: [{name: main, image: local, command: [sleep, '1000']}]\n");
-  until([&] { return phase("deep") == "Running"; });
-  // Its shim does not know of what is in groups below its own.
-  const std::string below = base::cat(path_of("deep", "besteffort"), "/below");
-  ASSERT_TRUE(linux::make_group(*hierarchies, below));
-  const pid_t left = ::fork();
-  ASSERT_GE(left, 0);
-  if (left == 0) ::_exit(::execlp("sleep", "sleep", "1000", nullptr));
-  for (const std::string& file : linux::process_files(*hierarchies, below)) std::ofstream(file) << left;
-  remove("deep", 1);
-  until([&] { return pods().empty(); });
-  int status = 0;
-  EXPECT_EQ(::waitpid(left, &status, 0), left);
-  EXPECT_EQ(WTERMSIG(status), SIGKILL);
-  net::testing::run_task(loop, runtime->drain(), 60s);
-  runtime.reset();
-  EXPECT_FALSE(killing.waited.empty());
-  EXPECT_FALSE(killing.waited.contains(std::this_thread::get_id()));
-}
-
-TEST_F(RuntimeGroupsTest, APodHasItsOwnLimitsAfterARebootToo) {
-  make("web", R"(
-  containers:
-  - name: main
-    image: local
-    command: [sleep, "1000"]
-    resources: {requests: {cpu: 500m}, limits: {memory: 64Mi}}
-)");
-  until([&] { return phase("web") == "Running"; });
-  const std::string path = path_of("web", "burstable");
-  reboot();
-  for (const linux::Hierarchy& one : hierarchies->all()) {
-    linux::testing::remove_groups(base::cat(one.path, "/", own->name(), "/here"));
-  }
-  ASSERT_EQ(value(path, linux::File::kCpuShares), -1);
-  clock.off = 1h;
-  begin();
-  until([&] { return runs_as_restart("web", 1); });
-  EXPECT_EQ(value(path, linux::File::kCpuShares), 512);
-  EXPECT_EQ(value(path, linux::File::kMemoryLimit), 64 << 20);
-}
-
-TEST_F(RuntimeGroupsTest, EveryProcessIsAskedToEndOnceAndHasTheGrace) {
-  make("away", base::cat(kPutsAway, folder, "]\n"));
-  until([&] { return phase("away") == "Running" && log_of("away").contains("up"); });
-  remove("away");
-  until([&] { return pods().empty(); });
-  std::ifstream kept(folder + "/kept");
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), "\n");
-  EXPECT_EQ(lines.find("did not end within its grace"), std::string::npos) << lines;
 }
 
 TEST_F(RuntimeTest, SettingTheClockEndsNobodyAndKeepsNobodyFromEnding) {

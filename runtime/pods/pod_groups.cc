@@ -1,6 +1,7 @@
 #include "runtime/pods/pod_groups.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 #include <span>
@@ -93,12 +94,9 @@ PodGroups::PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies
       root_(root.substr(std::min(root.find_first_not_of('/'), root.size()))),
       worker_(1, kEndsMax) {}
 
-Result<void> PodGroups::limit(const std::string& path, const GroupLimits& limits) {
+Result<void> PodGroups::write(const std::string& path, std::span<const std::pair<linux::File, std::int64_t>> values) {
   TM_TRY(const auto group, linux::Group::open(hierarchies_, path));
   if (!group) return fail(ErrorKind::kIo, path, ": the group is gone");
-  const std::pair<linux::File, std::int64_t> values[] = {{linux::File::kCpuShares, limits.shares},
-                                                         {linux::File::kCpuQuota, limits.quota_us},
-                                                         {linux::File::kMemoryLimit, limits.memory}};
   for (const auto& [file, value] : values) {
     const auto version = group->version(file);
     if (!version || !group->has(file)) continue;  // the agent says which of these the machine lacks
@@ -110,12 +108,21 @@ Result<void> PodGroups::limit(const std::string& path, const GroupLimits& limits
   return {};
 }
 
+Result<void> PodGroups::limit(const std::string& path, const GroupLimits& limits) {
+  return write(path, std::array{std::pair(linux::File::kCpuShares, limits.shares),
+                                std::pair(linux::File::kCpuQuota, limits.quota_us),
+                                std::pair(linux::File::kMemoryLimit, limits.memory)});
+}
+
 Result<void> PodGroups::make(model::Resources allocatable) {
   for (const linux::KubeQos qos : linux::kKubeQosLevels) {
     TM_TRY_VOID(linux::make_group(hierarchies_, layout_.qos_path(qos)));
   }
   TM_TRY_VOID(linux::make_group(hierarchies_, base::cat(root_, "/", kShims)));
-  TM_TRY_VOID(limit(layout_.qos_path(linux::KubeQos::kGuaranteed), limits_of(allocatable.cpu, {}, {})));
+  const GroupLimits all = limits_of(allocatable.cpu, {}, {});
+  // It is what stands beside the rest of the machine, as a kubelet's kubepods does. Limits of it are its owner's.
+  TM_TRY_VOID(write(root_, std::array{std::pair(linux::File::kCpuShares, all.shares)}));
+  TM_TRY_VOID(limit(layout_.qos_path(linux::KubeQos::kGuaranteed), all));
   return limit(layout_.qos_path(linux::KubeQos::kBestEffort), limits_of({}, {}, {}));
 }
 

@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -61,6 +63,7 @@ class PodGroups {
   Result<void> remove_all();
 
  private:
+  Result<void> write(const std::string& path, std::span<const std::pair<linux::File, std::int64_t>> values);
   Result<void> limit(const std::string& path, const GroupLimits& limits);
   Result<std::set<std::string>> others_than(const std::vector<std::string>& known) const;
   net::Task<Result<void>> end(std::string path);
