@@ -34,11 +34,17 @@ Result<void> sync_folder(const std::string& folder) {
   return {};
 }
 
+// What is there already, room that was reserved or the beginning of one that died, is written over and cut only then:
+// emptied first, the room would be whoever's is quicker.
 Result<Fd> fill(const std::string& path, std::string_view bytes, WholeFile how) {
-  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, how.mode));
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, how.mode));
   if (!fd) return base::fail_errno(errno, base::cat("open ", path));
   if (::fchmod(fd.get(), how.mode) != 0) return base::fail_errno(errno, base::cat("set the mode of ", path));
   TM_TRY_VOID(append_whole(fd.get(), bytes, 0, path));
+  if (::ftruncate(fd.get(), static_cast<off_t>(bytes.size())) != 0) {
+    return base::fail_errno(errno, base::cat("cut ", path));
+  }
+  if (::fcntl(fd.get(), F_SETFL, O_APPEND) != 0) return base::fail_errno(errno, base::cat("append to ", path));
   if (how.sync && ::fsync(fd.get()) != 0) return base::fail_errno(errno, base::cat("sync ", path));
   return fd;
 }
@@ -57,6 +63,20 @@ Result<Fd> write_whole(const std::string& path, std::string_view bytes, WholeFil
   }
   if (how.sync) TM_TRY_VOID(sync_folder(folder_of(path)));
   return fd;
+}
+
+Result<void> reserve_whole(const std::string& path, std::size_t bytes) {
+  return reserve(beside(path), bytes);
+}
+
+Result<void> reserve(const std::string& path, std::size_t bytes) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, WholeFile().mode));
+  if (!fd) return base::fail_errno(errno, base::cat("open ", path));
+  if (::fallocate(fd.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
+  if (errno == EOPNOTSUPP || errno == ENOSYS) return {};
+  const int why = errno;
+  ::unlink(path.c_str());
+  return base::fail_errno(why, base::cat("keep ", bytes, " bytes for ", path));
 }
 
 Result<std::optional<std::string>> read_whole(const std::string& path, std::size_t bytes_max) {

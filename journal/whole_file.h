@@ -22,6 +22,12 @@ struct WholeFile {
 // which cannot be synced leaves the new one. Beside it is `.NAME.new` in the same folder; for one writer at a time.
 Result<Fd> write_whole(const std::string& path, std::string_view bytes, WholeFile how = {});
 
+// Room on the disk for so many bytes of what write_whole() puts at `path` later: a disk that is full by then takes them
+// all the same. A filesystem that keeps no room for anybody keeps none, which is no error.
+Result<void> reserve_whole(const std::string& path, std::size_t bytes);
+// The same for a file that is written where it lies, and made where there is none.
+Result<void> reserve(const std::string& path, std::size_t bytes);
+
 // nullopt: there is none. kInvalid: it has more than `bytes_max`. A link is not followed, and nothing is waited for.
 Result<std::optional<std::string>> read_whole(const std::string& path, std::size_t bytes_max);
 

@@ -71,6 +71,34 @@ TEST_F(WholeFileTest, WhatItAnswersIsAppendedTo) {
   EXPECT_EQ(text(), "one\ntwo\n");
 }
 
+TEST_F(WholeFileTest, RoomIsKeptForItAndGivenBack) {
+  const auto blocks = [](const std::string& file) {
+    struct stat found{};
+    EXPECT_EQ(::stat(file.c_str(), &found), 0);
+    return found.st_blocks;
+  };
+  constexpr std::size_t kRoom = 64 * 1024;
+  ASSERT_TRUE(reserve_whole(path, kRoom));
+  EXPECT_EQ(text(), std::nullopt) << "it is not there yet";
+  const auto kept = blocks(folder + "/.here.new");
+  if (kept == 0) GTEST_SKIP() << "this filesystem keeps no room";
+  struct stat before{}, after{};
+  ASSERT_EQ(::stat((folder + "/.here.new").c_str(), &before), 0);
+  ASSERT_TRUE(write_whole(path, "x"));
+  ASSERT_EQ(::stat(path.c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino) << "it is written into the room, not beside it";
+  EXPECT_EQ(text(), "x");
+  EXPECT_LT(blocks(path), kept);
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(WholeFileTest, WhatOneThatDiedBeganIsCutToWhatIsWritten) {
+  std::ofstream(folder + "/.here.new") << "the longer text of one that died";
+  ASSERT_TRUE(write_whole(path, "short"));
+  EXPECT_EQ(text(), "short");
+  EXPECT_EQ(entries(), 1);
+}
+
 // A folder has the name: the file is whole, and cannot be put there.
 TEST_F(WholeFileTest, WhatCannotBePutThereLeavesNothingBehind) {
   std::filesystem::create_directories(path + "/not-empty");

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include "journal/whole_file.h"
 #include "linux/kernel_files.h"
 #include "linux/proc/process.h"
+#include "runtime/shim/shim.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -46,6 +48,12 @@ Fd open_same_process(pid_t pid, std::int64_t start_ticks) {
                           : Result<std::optional<std::int64_t>>(std::optional<std::int64_t>());
   const bool same = ticks && *ticks && **ticks == start_ticks;
   return same ? std::move(process) : Fd();
+}
+
+// With what it began and did not put elsewhere: it leads them since it began (shim.cc).
+void kill_process_group(const ShimRunning& leader) {
+  const Fd process = open_same_process(leader.pid, leader.start_ticks);
+  if (process) ::kill(-leader.pid, SIGKILL);
 }
 
 template <class T>
@@ -125,10 +133,23 @@ Result<void> Containers::begin(const ContainerPlace& place, const ShimBegin& wha
     return fail(ErrorKind::kInvalid, base::in_quotes(place.pod), " or ", base::in_quotes(place.name),
                 " is no part of a path");
   }
+  if (held_.contains(place)) return fail(ErrorKind::kAlreadyExists, folder_of(place), " was begun before");
+  auto begun = start_shim(place, what);
+  // Whoever comes next is not to take it for one that was begun.
+  if (!begun) [[maybe_unused]]
+    const auto removed = remove_folder(place);
+  return begun;
+}
+
+Result<void> Containers::start_shim(const ContainerPlace& place, const ShimBegin& what) {
   const std::string folder = folder_of(place);
-  if (held_.contains(place)) return fail(ErrorKind::kAlreadyExists, folder, " was begun before");
   TM_TRY_VOID(journal::make_folder(folder));
-  TM_TRY_VOID(journal::write_whole(base::cat(folder, "/", kBeginFile), to_json(what)));
+  ShimBegin begin = what;
+  begin.boot = options_.boot;
+  TM_TRY_VOID(journal::write_whole(base::cat(folder, "/", kBeginFile), to_json(begin)));
+  TM_TRY_VOID(journal::reserve(base::cat(folder, "/", kLockFile), kRoomBytes));
+  TM_TRY_VOID(journal::reserve_whole(base::cat(folder, "/", kRunningFile), kRoomBytes));
+  TM_TRY_VOID(journal::reserve_whole(base::cat(folder, "/", kEndedFile), kRoomBytes));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return base::fail_errno(errno, "make a pipe");
   Fd told(ends[0]);
@@ -176,7 +197,7 @@ void Containers::look(const ContainerPlace& place) {
   Held& held = held_.at(place);
   const ContainerState before = held.seen.state;
   read(place, held);
-  if (held.seen.state != before) changed_(place);
+  if (held.seen.state != before) tell(place);
 }
 
 void Containers::shim_ended(const ContainerPlace& place) {
@@ -189,19 +210,28 @@ void Containers::shim_ended(const ContainerPlace& place) {
   const ContainerState before = held.seen.state;
   read(place, held);
   if (held.seen.state != ContainerState::kEnded) give_up(place, held);
-  if (held.seen.state != before) changed_(place);
+  if (held.seen.state != before) tell(place);
+}
+
+// It was begun in another life of the machine; or nobody can read how it was begun, which had not reached the disk as
+// the machine ended.
+bool Containers::ended_with_machine(const ContainerPlace& place) const {
+  if (options_.boot.empty()) return false;
+  const auto begun = how(place);
+  return !begun || (!begun->boot.empty() && begun->boot != options_.boot);
 }
 
 // With its shim gone nobody hears any more how the container ends: what is left of it ends now.
 void Containers::give_up(const ContainerPlace& place, Held& held) {
-  log_.warn("a container's shim is gone: the container is ended", {{"container", folder_of(place)}});
+  const bool with_machine = ended_with_machine(place);
+  log_.warn(with_machine ? "a container ended with the machine" : "a container's shim is gone: the container is ended",
+            {{"container", folder_of(place)}});
   const ShimRunning& running = held.seen.running;
-  if (held.seen.state == ContainerState::kRunning) {
-    if (const Fd process = open_same_process(running.pid, running.start_ticks)) signal_process(process, SIGKILL);
-  }
+  if (held.seen.state == ContainerState::kRunning) kill_process_group(running);
   ShimEnded& ended = held.seen.ended;
   ended.exit_code = kKilledCode;
   ended.signal = SIGKILL;
+  ended.with_machine = with_machine;
   if (held.seen.state == ContainerState::kBeginning) ended.cannot_begin = "its shim ended before it began";
   ended.ended = loop_.clock().wall();
   ended.began = held.seen.state == ContainerState::kRunning ? running.began : ended.ended;
@@ -211,10 +241,45 @@ void Containers::give_up(const ContainerPlace& place, Held& held) {
   }
 }
 
+void Containers::tell(const ContainerPlace& place) {
+  held_.at(place).dropped ? end_dropped(place) : changed_(place);
+}
+
 void Containers::post_change(const ContainerPlace& place) {
   loop_.post([this, place, here = std::weak_ptr<bool>(here_)] {
-    if (!here.expired() && held_.contains(place)) changed_(place);
+    if (!here.expired() && held_.contains(place)) tell(place);
   });
+}
+
+void Containers::drop(const ContainerPlace& place) {
+  const auto found = held_.find(place);
+  if (found == held_.end()) return;
+  found->second.dropped = true;
+  end_dropped(place);
+}
+
+// As far as it is now; with each change of it again.
+void Containers::end_dropped(const ContainerPlace& place) {
+  Result<void> done;
+  switch (held_.at(place).seen.state) {
+    case ContainerState::kBeginning:
+      return;
+    case ContainerState::kRunning:
+      done = kill(place);
+      break;
+    case ContainerState::kEnded:
+      done = forget(place);
+      break;
+  }
+  if (done || done.error().kind == ErrorKind::kNotFound) return;
+  log_.warn("what nobody asks for is there still", {{"container", folder_of(place)}, {"error", done.error().message}});
+}
+
+std::int32_t Containers::next_attempt(std::string_view pod, std::string_view name) const {
+  const auto behind = held_.upper_bound({std::string(pod), std::string(name), INT32_MAX});
+  if (behind == held_.begin()) return 0;
+  const ContainerPlace& last = std::prev(behind)->first;
+  return last.pod == pod && last.name == name ? last.attempt + 1 : 0;
 }
 
 void Containers::adopt(const ContainerPlace& place) {
@@ -253,14 +318,27 @@ Result<void> Containers::adopt() {
   return {};
 }
 
-Result<void> Containers::signal(const ContainerPlace& place, int signal) {
-  const ContainerSeen* seen = find(place);
-  if (seen == nullptr || seen->state != ContainerState::kRunning) {
+Result<Containers::Held*> Containers::running(const ContainerPlace& place) {
+  const auto found = held_.find(place);
+  if (found == held_.end() || found->second.seen.state != ContainerState::kRunning) {
     return fail(ErrorKind::kNotFound, folder_of(place), " does not run");
   }
-  const Fd process = open_same_process(seen->running.pid, seen->running.start_ticks);
-  if (!process) return fail(ErrorKind::kNotFound, folder_of(place), ": its process is gone");
-  if (signal_process(process, signal) != 0) return base::fail_errno(errno, base::cat("signal ", folder_of(place)));
+  return &found->second;
+}
+
+Result<void> Containers::ask(const ContainerPlace& place) {
+  TM_TRY(const Held* held, running(place));
+  if (signal_process(held->shim, end_asked_signal()) != 0) {
+    return base::fail_errno(errno, base::cat("tell the shim of ", folder_of(place)));
+  }
+  return {};
+}
+
+// Its shim kills what is in its group; what it leads itself does not wait for the shim.
+Result<void> Containers::kill(const ContainerPlace& place) {
+  TM_TRY(const Held* held, running(place));
+  signal_process(held->shim, end_over_signal());
+  kill_process_group(held->seen.running);
   return {};
 }
 
@@ -270,13 +348,18 @@ Result<void> Containers::forget(const ContainerPlace& place) {
   if (found->second.seen.state != ContainerState::kEnded) {
     return fail(ErrorKind::kInvalid, folder_of(place), " has not ended");
   }
-  std::error_code error;
+  TM_TRY_VOID(remove_folder(place));
+  held_.erase(found);
+  return {};
+}
+
+Result<void> Containers::remove_folder(const ContainerPlace& place) const {
+  std::error_code error, not_empty;
   std::filesystem::remove_all(folder_of(place), error);
   if (error) return fail(ErrorKind::kIo, "remove ", folder_of(place), ": ", error.message());
-  held_.erase(found);
   // The folders above go with their last.
-  std::filesystem::remove(base::cat(options_.state_dir, "/", place.pod, "/", place.name), error);
-  std::filesystem::remove(base::cat(options_.state_dir, "/", place.pod), error);
+  std::filesystem::remove(base::cat(options_.state_dir, "/", place.pod, "/", place.name), not_empty);
+  std::filesystem::remove(base::cat(options_.state_dir, "/", place.pod), not_empty);
   return {};
 }
 

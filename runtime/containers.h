@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -40,6 +41,7 @@ struct ContainerSeen {
 struct ContainersOptions {
   std::string state_dir;               // there already
   std::vector<std::string> shim_argv;  // what starts a shim; the folder and the descriptor to close come behind it
+  std::string boot;                    // which life of the machine this is; "": nobody says
 };
 
 class Containers {
@@ -55,10 +57,18 @@ class Containers {
 
   // kAlreadyExists: that attempt was begun before.
   Result<void> begin(const ContainerPlace& place, const ShimBegin& what);
-  // To its process alone. kNotFound: it does not run.
-  Result<void> signal(const ContainerPlace& place, int signal);
+  // It is over with the last of its processes from now on, and not with the first. Those in its process group are asked
+  // (SIGTERM) where it has no group of its own; else whoever asks for its end does that. kNotFound: it does not run.
+  Result<void> ask(const ContainerPlace& place);
+  // All of it. kNotFound: it does not run.
+  Result<void> kill(const ContainerPlace& place);
   // One that has ended: its folder goes.
   Result<void> forget(const ContainerPlace& place);
+  // Nobody asks for it any more: it is killed where it runs, and forgotten once it has ended. Nothing is told of it.
+  void drop(const ContainerPlace& place);
+
+  // The first number that nothing of this name has.
+  std::int32_t next_attempt(std::string_view pod, std::string_view name) const;
 
   // What it was begun by. nullopt: nothing can be read.
   std::optional<ShimBegin> how(const ContainerPlace& place) const;
@@ -72,15 +82,22 @@ class Containers {
     Fd shim;  // its process
     net::FdWatch told_watch, shim_watch;
     pid_t child = -1;  // the shim, where it is our own child
+    bool dropped = false;
   };
   std::string folder_of(const ContainerPlace& place) const;
+  Result<void> start_shim(const ContainerPlace& place, const ShimBegin& what);
+  Result<void> remove_folder(const ContainerPlace& place) const;
+  Result<Held*> running(const ContainerPlace& place);
   void adopt(const ContainerPlace& place);
   void follow(const ContainerPlace& place, Held& held);
   void read(const ContainerPlace& place, Held& held) const;
   void look(const ContainerPlace& place);
+  bool ended_with_machine(const ContainerPlace& place) const;
   void give_up(const ContainerPlace& place, Held& held);
   void shim_ended(const ContainerPlace& place);
+  void tell(const ContainerPlace& place);
   void post_change(const ContainerPlace& place);
+  void end_dropped(const ContainerPlace& place);
 
   net::EventLoop& loop_;
   base::Log log_;

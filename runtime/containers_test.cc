@@ -37,16 +37,16 @@ struct ContainersTest : ::testing::Test {
   }
   void TearDown() override {
     for (const ContainerPlace& each : containers->places()) {
-      const auto gone = containers->signal(each, SIGKILL);
+      const auto gone = containers->kill(each);
       if (gone) until(each, ContainerState::kEnded);
     }
     containers.reset();
     std::filesystem::remove_all(folder);
   }
-  void make() {
-    containers = std::make_unique<Containers>(
-        loop, log, ContainersOptions{folder, {std::filesystem::read_symlink("/proc/self/exe"), std::string(kAsShim)}},
-        [this](const ContainerPlace& place) { changes.push_back(place); });
+  void make(const std::string& shim = std::filesystem::read_symlink("/proc/self/exe")) {
+    containers =
+        std::make_unique<Containers>(loop, log, ContainersOptions{folder, {shim, std::string(kAsShim)}, "this life"},
+                                     [this](const ContainerPlace& place) { changes.push_back(place); });
   }
   void again() {  // as another process would find it
     containers.reset();
@@ -62,6 +62,12 @@ struct ContainersTest : ::testing::Test {
   }
   void until(const ContainerPlace& place, ContainerState state) {
     ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return containers->find(place)->state == state; }));
+  }
+  // One that has ended and is not waited for by anybody yet is there, and does not run.
+  static bool runs(pid_t pid) {
+    std::ifstream file(base::cat("/proc/", pid, "/stat"));
+    std::string number, name, state;
+    return static_cast<bool>(file >> number >> name >> state) && state != "Z" && state != "X";
   }
   const ContainerSeen& seen(const ContainerPlace& place) const { return *containers->find(place); }
 
@@ -85,12 +91,12 @@ TEST_F(ContainersTest, OneRunsEndsAndIsForgotten) {
   EXPECT_TRUE(std::filesystem::is_empty(folder)) << "nothing of it stays";
 }
 
-TEST_F(ContainersTest, SignalsReachItsProcess) {
+TEST_F(ContainersTest, WhatIsAskedToEndEnds) {
   ASSERT_TRUE(containers->begin(one, program({"sleep", "100"})));
-  EXPECT_EQ(containers->signal(one, SIGTERM).error().kind, ErrorKind::kNotFound) << "it has not begun";
+  EXPECT_EQ(containers->ask(one).error().kind, ErrorKind::kNotFound) << "it has not begun";
   until(one, ContainerState::kRunning);
   EXPECT_EQ(containers->forget(one).error().kind, ErrorKind::kInvalid);
-  ASSERT_TRUE(containers->signal(one, SIGTERM));
+  ASSERT_TRUE(containers->ask(one));
   until(one, ContainerState::kEnded);
   EXPECT_EQ(seen(one).ended.exit_code, 143);
 }
@@ -129,8 +135,10 @@ TEST_F(ContainersTest, OneThatEndsWhileNobodyIsThereIsFoundWithItsExitCode) {
 }
 
 TEST_F(ContainersTest, WithItsShimKilledAContainerIsEnded) {
-  ASSERT_TRUE(containers->begin(one, program({"sleep", "100"})));
+  ASSERT_TRUE(containers->begin(one, program({"sh", "-c", "sleep 100 & echo $! > $0; wait", folder + "/child"})));
   until(one, ContainerState::kRunning);
+  pid_t child = 0;
+  while (child <= 1) std::ifstream(folder + "/child") >> child;
   const pid_t pid = seen(one).running.pid;
   std::ifstream lock(folder + "/uid-1/main/0/lock");
   pid_t shim = 0;
@@ -140,11 +148,46 @@ TEST_F(ContainersTest, WithItsShimKilledAContainerIsEnded) {
   until(one, ContainerState::kEnded);
   EXPECT_EQ(seen(one).ended.exit_code, 137);
   EXPECT_NE(lines.find("shim is gone"), std::string::npos);
-  for (int i = 0; i < 500 && ::kill(pid, 0) == 0; ++i) ::poll(nullptr, 0, 10);
-  EXPECT_NE(::kill(pid, 0), 0);
+  for (const pid_t each : {pid, child}) {
+    for (int i = 0; i < 500 && runs(each); ++i) ::poll(nullptr, 0, 10);
+    EXPECT_FALSE(runs(each));
+  }
   again();
   until(one, ContainerState::kEnded);
   EXPECT_EQ(seen(one).ended.exit_code, 137) << "and that is kept";
+}
+
+TEST_F(ContainersTest, WhatNobodyAsksForIsKilledAndForgottenAndToldToNobody) {
+  const ContainerPlace other{"uid-1", "main", 1};
+  ASSERT_TRUE(containers->begin(one, program({"sleep", "100"})));
+  ASSERT_TRUE(containers->begin(other, program({"sleep", "100"})));
+  until(other, ContainerState::kRunning);
+  const pid_t pid = seen(other).running.pid;
+  changes.clear();
+  containers->drop(one);  // which may not run yet
+  containers->drop(other);
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return containers->places().empty(); }));
+  EXPECT_FALSE(runs(pid));
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  EXPECT_TRUE(changes.empty());
+  containers->drop(one);  // a second time
+}
+
+TEST_F(ContainersTest, ANumberIsFreeThatNothingHas) {
+  EXPECT_EQ(containers->next_attempt("uid-1", "main"), 0);
+  ASSERT_TRUE(containers->begin({"uid-1", "main", 4}, program({"true"})));
+  ASSERT_TRUE(containers->begin({"uid-1", "main.liveness", 7}, program({"true"})));
+  EXPECT_EQ(containers->next_attempt("uid-1", "main"), 5);
+  EXPECT_EQ(containers->next_attempt("uid-1", "main.liveness"), 8);
+  EXPECT_EQ(containers->next_attempt("uid-1", "other"), 0);
+  EXPECT_EQ(containers->next_attempt("uid-2", "main"), 0);
+}
+
+TEST_F(ContainersTest, WhatCouldNotBeBegunLeavesNothing) {
+  make("/no/such/shim");
+  EXPECT_FALSE(containers->begin(one, program({"true"})));
+  EXPECT_TRUE(containers->places().empty());
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 
 TEST_F(ContainersTest, NamesThatLeadElsewhereAreRefused) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <map>
 #include <optional>
 #include <utility>
@@ -25,6 +24,7 @@
 #include "runtime/jobs/job_controller.h"
 #include "runtime/node/node_object.h"
 #include "runtime/place/binder.h"
+#include "runtime/pods/kept_logs.h"
 #include "runtime/pods/pod_groups.h"
 #include "runtime/pods/pod_worker.h"
 
@@ -33,6 +33,9 @@ namespace {
 
 constexpr std::size_t kMountsBytesMax = std::size_t{32} << 20;
 constexpr std::size_t kPodsBytesMax = std::size_t{64} << 20;
+constexpr base::Duration kSweepPause = std::chrono::seconds(1);
+constexpr base::Duration kClearLimit = std::chrono::seconds(5);  // for groups that are being ended as this one ends
+constexpr base::Duration kClearLook = std::chrono::milliseconds(20);
 
 // What an informer keeps of a pod.
 struct Kept {
@@ -66,8 +69,8 @@ Result<Fd> lock_groups(const linux::Hierarchies& hierarchies, const std::string&
 }
 
 // Held where it is made: what makes groups keeps a reference to where they lie.
-Result<std::unique_ptr<Groups>> open_groups(const RuntimeOptions& options, linux::KillRim& killing,
-                                            const model::Resources& allocatable) {
+Result<std::unique_ptr<Groups>> open_groups(net::EventLoop& loop, const RuntimeOptions& options,
+                                            linux::KillRim& killing, const model::Resources& allocatable) {
   auto out = std::make_unique<Groups>();
   linux::Buffer buffer(kMountsBytesMax);
   TM_TRY(const auto mounts, linux::read_path(options.proc_root + "/self/mountinfo", buffer));
@@ -78,7 +81,7 @@ Result<std::unique_ptr<Groups>> open_groups(const RuntimeOptions& options, linux
   }
   out->hierarchies.emplace(std::move(*seen));
   TM_TRY(out->others, linux::Hierarchies::discover_others(options.cgroup_root, mounts.value_or("")));
-  auto pods = std::make_unique<PodGroups>(*out->hierarchies, killing, options.group);
+  auto pods = std::make_unique<PodGroups>(loop, *out->hierarchies, killing, options.group);
   if (const auto made = pods->make(allocatable); !made) {
     out->why_not = made.error().message;
     return out;
@@ -104,6 +107,20 @@ Result<void> check_group(std::string_view group) {
   return {};
 }
 
+// As an API server takes it. Any other would be refused second by second, while every pod waits for the node.
+Result<void> check_node_name(std::string_view name) {
+  constexpr std::size_t kNameMax = 253;
+  const auto ends_well = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  const auto is_good = [&](std::string_view part) {
+    return !part.empty() && ends_well(part.front()) && ends_well(part.back()) &&
+           std::ranges::all_of(part, [&](char c) { return ends_well(c) || c == '-'; });
+  };
+  if (name.size() <= kNameMax && std::ranges::all_of(base::split(name, '.'), is_good)) return {};
+  return fail(ErrorKind::kInvalid, "--node-name (the host's name, where it is not given): ", base::in_quotes(name),
+              " is no name of a node: wanted parts with dots between them, each of small letters, digits and dashes, ",
+              "with no dash at its ends");
+}
+
 Result<NodeFacts> facts_of_machine(const RuntimeOptions& options) {
   linux::Buffer buffer;
   TM_TRY(const auto proc, linux::Folder::open(options.proc_root));
@@ -122,6 +139,13 @@ Result<NodeFacts> facts_of_machine(const RuntimeOptions& options) {
   return out;
 }
 
+// Which life of the machine this is.
+std::string boot_of(const RuntimeOptions& options) {
+  linux::Buffer buffer;
+  const auto text = linux::read_path(options.proc_root + "/sys/kernel/random/boot_id", buffer);
+  return text && *text ? std::string(base::trim(**text)) : "";
+}
+
 class Running final : public Runtime {
  public:
   Running(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Registry& metrics,
@@ -132,7 +156,7 @@ class Running final : public Runtime {
         options_(std::move(options)),
         groups_(std::move(groups)),
         interner_(metrics, "runtime"),
-        containers_(loop, log_, {options_.data_dir + "/containers", options_.shim_argv},
+        containers_(loop, log_, {options_.data_dir + "/containers", options_.shim_argv, boot_of(options_)},
                     [this](const ContainerPlace& place) { look(place); }),
         around_{loop,
                 client,
@@ -142,7 +166,7 @@ class Running final : public Runtime {
                 groups_->hierarchies ? &*groups_->hierarchies : nullptr,
                 {options_.data_dir + "/logs", options_.log_megabytes << 20, options_.log_files}},
         node_(loop, client, log_, std::move(facts)),
-        jobs_(loop, client, log.named("jobs"), metrics, random.fork()),
+        jobs_(loop, client, log.named("jobs"), metrics, random.fork(), [this] { sweep_soon(); }),
         binder_(loop, client, log, metrics, random.fork(), {options_.node_name}),
         informer_(loop, client, client, log_, metrics, random.fork(), pods_of_node(),
                   [this](std::string_view bytes) { return keep(bytes); }),
@@ -176,6 +200,12 @@ class Running final : public Runtime {
   }
 
   net::Task<void> drain() override {
+    if (sweep_.armed()) sweep();
+    const auto clears = [this] {
+      return std::ranges::any_of(workers_, [](auto& each) { return each.second->clears(); });
+    };
+    const base::MonotonicTime until = loop_.clock().monotonic() + kClearLimit;
+    while (clears() && loop_.clock().monotonic() < until) co_await loop_.sleep(kClearLook);
     const bool any_runs = std::ranges::any_of(workers_, [](const auto& each) { return each.second->runs(); });
     if (!any_runs && known_ && groups_->pods) {
       auto gone = groups_->pods->remove_all();
@@ -211,6 +241,7 @@ class Running final : public Runtime {
     const std::string uid = after->pod->uid;
     worker = std::make_unique<PodWorker>(around_, after->pod, [this, uid] {
       workers_.erase(uid);
+      sweep_soon();
       pods_.set(static_cast<double>(workers_.size()));
     });
     pods_.set(static_cast<double>(workers_.size()));
@@ -227,13 +258,14 @@ class Running final : public Runtime {
     while (!co_await informer_.wait_synced(std::chrono::minutes(1))) {
     }
     known_ = true;
+    sweep_soon();
     for (const ContainerPlace& place : containers_.places()) {
       if (!workers_.contains(place.pod)) end_stranger(place);
     }
     if (groups_->pods == nullptr) co_return;
     std::vector<std::string> uids;
     for (const auto& [uid, worker] : workers_) uids.push_back(uid);
-    const auto removed = groups_->pods->remove_others(uids);
+    const auto removed = co_await groups_->pods->remove_others(std::move(uids));
     if (!removed) {
       log_.warn("groups of pods that are no more are there still", {{"error", removed.error().message}});
     } else if (*removed > 0) {
@@ -242,21 +274,24 @@ class Running final : public Runtime {
   }
 
   void end_stranger(const ContainerPlace& place) {
-    if (!known_) return;
     const ContainerSeen* seen = containers_.find(place);
-    if (seen == nullptr) return;
-    if (seen->state == ContainerState::kEnded) {
-      if (const auto gone = containers_.forget(place); !gone) {
-        log_.warn("what is kept of a container is there still", {{"error", gone.error().message}});
-      }
-      return;
-    }
-    // One that does not run yet is looked at again as soon as it does.
-    if (const auto told = containers_.signal(place, SIGKILL); told) {
+    if (!known_ || seen == nullptr) return;
+    if (seen->state != ContainerState::kEnded) {
       log_.info("a container of a pod that is no more is killed", {{"pod", place.pod}, {"container", place.name}});
-    } else if (told.error().kind != ErrorKind::kNotFound) {
-      log_.warn("a container of a pod that is no more runs on", {{"error", told.error().message}});
     }
+    containers_.drop(place);
+  }
+
+  // Many go together: once for all of them.
+  void sweep_soon() {
+    if (!sweep_.armed()) sweep_ = loop_.after(kSweepPause, [this] { sweep(); });
+  }
+  void sweep() {
+    // Whom the server has is not known yet: nobody's logs may go.
+    if (!known_ || !jobs_.all_known()) return sweep_soon();
+    const auto done = sweep_logs(around_.logs.dir, {[this](const std::string& uid) { return workers_.contains(uid); },
+                                                    [this](const std::string& uid) { return jobs_.knows(uid); }});
+    if (!done) log_.warn("logs of what is no more are there still", {{"error", done.error().message}});
   }
 
   // As a kubelet lists its pods, with the status of this moment: the server's may be a write behind.
@@ -299,6 +334,7 @@ class Running final : public Runtime {
   kube::Informer<Kept> informer_;
   std::map<std::string, std::unique_ptr<PodWorker>> workers_;  // by uid
   bool known_ = false;                                         // what the server has
+  net::Timer sweep_;
   base::Gauge& pods_;
   std::unique_ptr<net::HttpServer> server_, admin_;
   net::Scope scope_;  // last: its tasks use everything above
@@ -308,6 +344,7 @@ class Running final : public Runtime {
 
 Result<void> check_options(const RuntimeOptions& options) {
   TM_TRY_VOID(check_group(options.group));
+  TM_TRY_VOID(check_node_name(options.node_name));
   TM_TRY([[maybe_unused]] const auto facts, facts_of_machine(options));
   return {};
 }
@@ -339,7 +376,7 @@ Result<std::unique_ptr<Runtime>> Runtime::make(net::EventLoop& loop, kube::Clien
                                                RuntimeOptions options) {
   TM_TRY_VOID(check_options(options));
   TM_TRY(auto facts, facts_of_machine(options));
-  TM_TRY(auto groups, open_groups(options, killing, facts.allocatable));
+  TM_TRY(auto groups, open_groups(loop, options, killing, facts.allocatable));
   auto running = std::make_unique<Running>(loop, client, log, metrics, std::move(random), std::move(options),
                                            std::move(facts), std::move(groups));
   TM_TRY_VOID(running->open());

@@ -135,6 +135,7 @@ Result<std::vector<LogAttempt>> find_attempts(const LogSubject& subject) {
 
 void LogFiles::look(const std::vector<LogAttempt>& attempts, const Take& take) {
   for (auto& [key, open] : open_) open.seen = false;
+  read_what_is_gone(attempts, take);
   for (std::size_t i = 0; i < attempts.size(); ++i) {
     const LogAttempt& attempt = attempts[i];
     Progress& progress = progress_[attempt.path];
@@ -153,6 +154,17 @@ void LogFiles::look(const std::vector<LogAttempt>& attempts, const Take& take) {
     std::erase_if(open_, [&](const auto& each) { return std::get<0>(each.first) == attempt.path; });
   }
   std::erase_if(open_, [](const auto& each) { return !each.second.seen; });
+}
+
+// The files of a pod go within moments of its end: its last words are in what is open of them.
+void LogFiles::read_what_is_gone(const std::vector<LogAttempt>& attempts, const Take& take) {
+  for (auto& [key, open] : open_) {
+    const std::string& path = std::get<0>(key);
+    if (std::ranges::find(attempts, path, &LogAttempt::path) != attempts.end()) continue;
+    bool first = !progress_[path].begun;
+    read_on(open, first, take);
+    progress_[path].begun = !first;
+  }
 }
 
 void LogFiles::read_file(const LogAttempt& attempt, const std::string& path, bool& first, const Take& take) {

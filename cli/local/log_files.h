@@ -50,7 +50,8 @@ class LogFiles {
   // end.
   using Take = std::function<void(std::string_view line, bool first)>;
 
-  // What was not read yet of these, in their order. Files that are gone, or cannot be read, are passed over.
+  // What was not read yet of these, in their order, and before it what is left in files that an earlier look opened and
+  // that are gone. Others that are gone, or cannot be read, are passed over.
   void look(const std::vector<LogAttempt>& attempts, const Take& take);
 
  private:
@@ -60,6 +61,7 @@ class LogFiles {
     std::string begun;
     bool seen = false;
   };
+  void read_what_is_gone(const std::vector<LogAttempt>& attempts, const Take& take);
   void read_file(const LogAttempt& attempt, const std::string& path, bool& first, const Take& take);
   void read_on(Open& open, bool& first, const Take& take);
 

@@ -57,6 +57,17 @@ TEST_F(LogFilesTest, RotatedFilesAttemptsAndPodsInTheirOrder) {
   EXPECT_EQ(look(job()), "");
 }
 
+// As the runtime removes them, milliseconds after the end.
+TEST_F(LogFilesTest, TheLastWordsOfAPodThatIsGoneAreRead) {
+  write("default_fit-aaaaa_u1/main/0.log", line(1, "a"));
+  EXPECT_EQ(look(job()), "|a ");
+  append("default_fit-aaaaa_u1/main/0.log", line(2, "bye"));
+  tree.remove("default_fit-aaaaa_u1");
+  write("default_fit-bbbbb_u2/main/0.log", line(3, "b"));
+  EXPECT_EQ(look(job()), "bye |b ");
+  EXPECT_EQ(look(job()), "");
+}
+
 TEST_F(LogFilesTest, OnlyItsOwnPods) {
   write("default_fit-aaaaa_u1/main/0.log", line(1, "its"));
   write("other_fit-aaaaa_u2/main/0.log", line(1, "namespace"));

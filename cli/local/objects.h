@@ -58,6 +58,7 @@ struct JobSeen {
   model::Resources asked;  // of one pod
   std::int64_t retries = 0;
   std::int64_t failed = 0, succeeded = 0, active = 0;  // pods
+  std::int64_t queued_again = 0;                       // model/queued_again.h
   bool suspended = false;
   bool complete = false, given_up = false;  // its conditions Complete and Failed
   std::string given_up_why;

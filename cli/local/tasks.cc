@@ -118,16 +118,18 @@ LocalTask task_of(const JobSeen& job, const Queue& queue, const LocalObjects& ob
   task.asked = job.asked;
   task.created = job.created;
   std::int64_t begun = 0, running = 0;
-  bool evicted_before = false;
+  bool evicted_now = false;  // one that is on its way out, and noted on the job only when it has ended
   const PodSeen* current = current_pod(objects, job.ns, job.name);
   for (const PodSeen& pod : objects.pods) {
     if (pod.ns != job.ns || pod.job != job.name) continue;
     begun += has_begun(pod) ? 1 : 0;
     running += runs(pod) ? 1 : 0;
-    evicted_before = evicted_before || (pod.disrupted && &pod != current);
+    evicted_now = evicted_now || (pod.disrupted && &pod != current);
   }
-  task.runs = std::max(begun, job.failed + job.succeeded + running);
+  // Those that are gone the job counts, and the others may not be counted yet.
+  task.runs = std::max(begun, job.failed + job.succeeded + job.queued_again + running);
   if (current != nullptr) take_pod(*current, queue, objects, held, task);
+  const bool evicted_before = job.queued_again > 0 || evicted_now;
   if (task.state == TaskState::kWaiting && evicted_before) task.state = TaskState::kRequeued;
   if (job.complete) {
     task.state = TaskState::kSucceeded;

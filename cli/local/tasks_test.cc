@@ -112,6 +112,25 @@ TEST(LocalTasksTest, WhatGoesAwaySaysWhoWantedIt) {
   EXPECT_EQ(state_text(local_tasks(objects, "default", {})[0]), "Stopping");
 }
 
+// An evicted pod is gone with its end: the job itself says that there was one.
+TEST(LocalTasksTest, OneThatWasEvictedIsToldByItsJob) {
+  const auto read = decode_job_seen(
+      R"({"metadata":{"name":"a","namespace":"default","annotations":{"tidemark.io/queued-again":"3"}},"spec":{}})");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->queued_again, 3);
+  LocalObjects objects;
+  objects.jobs = {job("a", "11:00:00")};
+  objects.jobs[0].queued_again = 3;
+  objects.pods = {pod("a-4", "a", "11:30:00", "", kUnscheduled)};
+  auto tasks = local_tasks(objects, "default", {});
+  EXPECT_EQ(state_text(tasks[0]), "Requeued 1/1");
+  EXPECT_EQ(tasks[0].runs, 3);
+  objects.pods = {pod("a-4", "a", "11:30:00", "n", kRunning)};
+  tasks = local_tasks(objects, "default", {});
+  EXPECT_EQ(state_text(tasks[0]), "Running");
+  EXPECT_EQ(tasks[0].runs, 4);
+}
+
 TEST(LocalTasksTest, AJobGoesOnUntilItSaysOtherwise) {
   LocalObjects objects;
   objects.jobs = {job("a", "11:00:00")};

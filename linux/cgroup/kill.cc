@@ -96,7 +96,7 @@ class Ender {
 
  private:
   Result<Members> look();
-  std::vector<Fd> open_some(const std::vector<pid_t>& pids, std::vector<pid_t>& opened);
+  std::vector<Fd> open_some(std::span<const pid_t> pids, std::vector<pid_t>& opened);
   std::vector<pid_t> signal_members(std::span<const Fd> processes, const std::vector<pid_t>& pids, int signal);
   bool kill_at_once();
   void freeze();
@@ -154,7 +154,7 @@ Result<Members> Ender::look() {
 }
 
 // In the same order; those that are gone are left out.
-std::vector<Fd> Ender::open_some(const std::vector<pid_t>& pids, std::vector<pid_t>& opened) {
+std::vector<Fd> Ender::open_some(std::span<const pid_t> pids, std::vector<pid_t>& opened) {
   std::vector<Fd> out;
   for (const pid_t pid : pids) {
     if (out.size() == kKillProcessesARound) break;
@@ -287,9 +287,14 @@ Result<KillReport> Ender::kill() {
 
 Result<KillReport> Ender::ask() {
   TM_TRY(const Members members, look());
-  std::vector<pid_t> pids;
-  const std::vector<Fd> processes = open_some(members.pids, pids);
-  const std::size_t told = signal_members(processes, pids, SIGTERM).size();
+  std::size_t told = 0;
+  for (std::span<const pid_t> others(members.pids); !others.empty();) {
+    const std::size_t count = std::min(others.size(), kKillProcessesARound);
+    std::vector<pid_t> pids;
+    const std::vector<Fd> processes = open_some(others.first(count), pids);
+    told += signal_members(processes, pids, SIGTERM).size();
+    others = others.subspan(count);
+  }
   TM_TRY(const Members left, look());
   return outcome(told, left);
 }

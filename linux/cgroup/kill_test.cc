@@ -278,6 +278,14 @@ TEST_F(KillTest, WhoIsAskedMayStay) {
   EXPECT_TRUE(rim.written.empty());
 }
 
+TEST_F(KillTest, AllAreAskedHoweverMany) {
+  make_v1({"top"});
+  constexpr pid_t kFirst = 1000, kCount = static_cast<pid_t>(kKillProcessesARound) + 1;
+  for (pid_t pid = kFirst; pid < kFirst + kCount; ++pid) add_v1(pid, "top");
+  EXPECT_EQ(ask("top").value(), (KillReport{kCount, 0}));
+  EXPECT_EQ(rim.told.size(), static_cast<std::size_t>(kCount));
+}
+
 TEST_F(KillTest, WhatLiesTooDeepCountsAsLeft) {
   std::string deep = "top";
   for (int depth = 0; depth <= kKillDepthMax; ++depth) deep += "/d";

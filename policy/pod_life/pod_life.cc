@@ -60,6 +60,10 @@ class Step {
         return later(pause - passed);
       }
     }
+    if (run.not_made && now_ - *run.not_made < kMakePause) {
+      out_.containers[i].waits_for = "CreateContainerError";
+      return later(kMakePause - (now_ - *run.not_made));
+    }
     out_.acts.push_back({What::kBegin, i});
   }
 

@@ -7,6 +7,8 @@
 //   restarts            by the pod's policy; 10 s after the first end, twice as long after each further one, five
 //                       minutes at most, from the beginning again after ten minutes of running
 //   an end of the pod   all at once: asked, and after the grace killed; sidecars after the others, the last one first
+//   not made            where no process came of a begin at all (no room on the disk, no group), which says nothing of
+//                       the container: tried again every 10 s, whatever the policy
 //   phase               Pending until one has begun, Running until none will run again, then Succeeded or Failed
 //
 // Total, and without memory: what is known of the containers' processes comes in each time.
@@ -29,6 +31,7 @@ namespace tidemark::policy {
 inline constexpr base::Duration kRestartPause = std::chrono::seconds(10);
 inline constexpr base::Duration kRestartPauseMax = std::chrono::minutes(5);
 inline constexpr base::Duration kRestartForgiven = std::chrono::minutes(10);  // of running
+inline constexpr base::Duration kMakePause = std::chrono::seconds(10);
 inline constexpr std::int32_t kKilledExitCode = 137;
 
 enum class RestartPolicy : std::uint8_t { kAlways, kOnFailure, kNever };
@@ -56,6 +59,7 @@ struct ContainerRun {
   bool readiness_passed = false;
   bool unwell = false;  // its liveness or startup probe gave it up
   std::optional<base::MonotonicTime> asked_to_end;
+  std::optional<base::MonotonicTime> not_made;  // when the newest try to begin it came to nothing
 };
 
 struct PodLifeInputs {
@@ -77,7 +81,7 @@ struct LifeAct {
 struct ContainerShown {
   RunState state = RunState::kNone;
   std::string_view
-      waits_for;  // "PodInitializing", "CrashLoopBackOff", "RunContainerError"; "" where it waits for nothing
+      waits_for;  // "PodInitializing", "CrashLoopBackOff", "RunContainerError", "CreateContainerError"; "": for nothing
   bool started = false;
   bool ready = false;
   bool operator==(const ContainerShown&) const = default;

@@ -132,6 +132,26 @@ TEST_F(PodLifeTest, RestartsBecomeRareAndAreForgiven) {
   EXPECT_EQ(*step().again_after, kRestartPause);
 }
 
+TEST_F(PodLifeTest, WhatCouldNotBeMadeIsTriedAgainWhateverThePolicy) {
+  policy = RestartPolicy::kNever;
+  container("work");
+  of("work").not_made = now;
+  EXPECT_EQ(look(), "Pending");
+  EXPECT_EQ(waits("work"), "CreateContainerError");
+  EXPECT_EQ(step().again_after, kMakePause);
+  now = now + kMakePause;
+  EXPECT_EQ(look(), "begin work; Running ready");
+
+  policy = RestartPolicy::kAlways;  // one that ran before waits for the longer of both
+  ended("work", 1);
+  now = now + kRestartPause;
+  of("work").not_made = now + -1s;
+  EXPECT_EQ(look(), "Running");
+  EXPECT_EQ(step().again_after, kMakePause - 1s);
+  ends = true;
+  EXPECT_EQ(look(), "Failed over") << "and is not waited for";
+}
+
 TEST_F(PodLifeTest, InitContainersRunOneAfterTheOther) {
   container("first", LifeRole::kInit);
   container("second", LifeRole::kInit);

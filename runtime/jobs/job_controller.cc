@@ -39,6 +39,24 @@ kube::InformerConfig pods_config() {
   return config;
 }
 
+// Pods that are let go of now and count as nothing, for they were disrupted: another one is made for each. Their uids,
+// sorted.
+std::vector<std::string> queued_again(const policy::JobStep& step,
+                                      const std::vector<std::shared_ptr<const JobPodObject>>& pods) {
+  std::vector<std::string> out;
+  if (step.state.decided != policy::JobEnd::kNone) return out;
+  const auto has = [](const std::vector<std::string>& list, std::string_view one) {
+    return std::ranges::find(list, one) != list.end();
+  };
+  for (const std::size_t i : step.release) {
+    const policy::JobPod& pod = pods[i]->pod;
+    const bool counts = pod.phase == model::PodPhase::kSucceeded || has(step.state.uncounted_failed, pod.uid);
+    if (!counts && has(pod.conditions, "DisruptionTarget")) out.push_back(pod.uid);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
 // "": nothing here is ours to do.
 std::string followed_by(const JobPodObject& pod) {
   if (!pod.job_uid.empty()) return pod.job_uid;
@@ -48,11 +66,12 @@ std::string followed_by(const JobPodObject& pod) {
 }  // namespace
 
 JobController::JobController(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
-                             base::Random random)
+                             base::Random random, std::function<void()> gone)
     : loop_(loop),
       client_(client),
       log_(std::move(log)),
       random_(random),
+      gone_(std::move(gone)),
       jobs_(loop, client, client, log_, metrics, random_.fork(), jobs_config(),
             [](std::string_view bytes) -> Result<KeptJob> {
               TM_TRY(JobObject job, read_job(bytes));
@@ -73,6 +92,7 @@ JobController::JobController(net::EventLoop& loop, kube::Client& client, base::L
     if (before != nullptr && (after == nullptr || after->job->uid != before->job->uid)) {
       known_.erase(before->job->uid);
       mark(before->job->uid);
+      gone_();
     }
     if (after == nullptr) return;
     known_[after->job->uid] = after->job;
@@ -83,6 +103,10 @@ JobController::JobController(net::EventLoop& loop, kube::Client& client, base::L
 }
 
 JobController::~JobController() = default;
+
+bool JobController::all_known() const {
+  return jobs_.core().synced() && !jobs_.core().over_budget();
+}
 
 void JobController::pod_changed(const KeptPod* before, const KeptPod* after) {
   if (const std::string was = before == nullptr ? "" : followed_by(*before->pod); !was.empty()) {
@@ -163,6 +187,9 @@ net::Task<Result<void>> JobController::sync(std::string uid) {
   for (const auto& pod : pods) seen.push_back(pod->pod);
   const auto making = static_cast<std::int64_t>(followed_[uid].making.size());
   const policy::JobStep step = policy::job_life(job->spec, job->state, seen, making, now);
+  // The note first, and then all of it anew: it makes another version of the job.
+  std::vector<std::string> again = queued_again(step, pods);
+  if (!again.empty() && again != job->queued_again_pods) co_return co_await note(job, std::move(again));
   // What is counted is written down before its finalizer goes; what goes is counted nowhere else.
   if (step.state != job->state) TM_CO_TRY_VOID(co_await write(job, job_status(*job, step.state, now)));
   for (const std::size_t i : step.release) TM_CO_TRY_VOID(co_await release(pods[i]));
@@ -184,6 +211,15 @@ net::Task<Result<void>> JobController::write(std::shared_ptr<const JobObject> jo
   options.subresource = "status";
   const auto done = co_await client_.patch(kube::kJobs, job->name, kube::PatchType::kStrategicMerge, std::move(body),
                                            std::move(options), kCallLimit);
+  if (!done && done.error().kind != ErrorKind::kNotFound) co_return std::unexpected(done.error());
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> JobController::note(std::shared_ptr<const JobObject> job, std::vector<std::string> pods) {
+  kube::WriteOptions options;
+  options.ns = job->ns;
+  const auto done = co_await client_.patch(kube::kJobs, job->name, kube::PatchType::kMerge,
+                                           queued_again_note(*job, pods), std::move(options), kCallLimit);
   if (!done && done.error().kind != ErrorKind::kNotFound) co_return std::unexpected(done.error());
   co_return Result<void>();
 }

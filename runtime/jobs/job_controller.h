@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,14 +23,18 @@ namespace tidemark::runtime {
 
 class JobController {
  public:
-  // All that is given outlives it.
-  JobController(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
-                base::Random random);
+  // All that is given outlives it. `gone` is called on the loop after a Job is no more.
+  JobController(
+      net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics, base::Random random,
+      std::function<void()> gone = [] {});
   ~JobController();
   JobController(const JobController&) = delete;
   JobController& operator=(const JobController&) = delete;
 
   net::Task<void> run();
+
+  bool all_known() const;  // false: knows() may not know of one that is there
+  bool knows(const std::string& uid) const { return known_.contains(uid); }
 
  private:
   struct Meta {
@@ -58,6 +63,7 @@ class JobController {
   void mark_later(const std::string& uid, base::Duration after);
   net::Task<Result<void>> sync(std::string uid);
   net::Task<Result<void>> write(std::shared_ptr<const JobObject> job, std::string body);
+  net::Task<Result<void>> note(std::shared_ptr<const JobObject> job, std::vector<std::string> pods);
   net::Task<Result<void>> make_pod(std::shared_ptr<const JobObject> job, std::optional<std::int64_t> index);
   net::Task<Result<void>> remove_pod(std::shared_ptr<const JobPodObject> pod);
   // kSeen: only the version of the pod that was read.
@@ -69,6 +75,7 @@ class JobController {
   kube::Client& client_;
   base::Log log_;
   base::Random random_;
+  std::function<void()> gone_;
   kube::Informer<KeptJob> jobs_;
   kube::Informer<KeptPod> pods_;
   std::map<std::string, std::shared_ptr<const JobObject>> known_;  // by uid

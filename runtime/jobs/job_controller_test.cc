@@ -18,6 +18,7 @@
 #include "base/yaml.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
+#include "model/queued_again.h"
 #include "net/testing/loop.h"
 
 namespace tidemark::runtime {
@@ -138,6 +139,9 @@ struct JobControllerTest : ::testing::Test {
     }
     return "";
   }
+  std::string queued_again() {
+    return std::string(job().text_at("metadata", "annotations", model::kQueuedAgainAnnotation));
+  }
   std::int64_t amount(std::string_view key) {
     const Json now = job();
     const Json* found = now.at("status", key);
@@ -222,6 +226,40 @@ TEST_F(JobControllerTest, AnEvictedPodIsReplacedAndCountsNothing) {
   EXPECT_NE(pods()[0].text_at("metadata", "name"), first);
   EXPECT_EQ(amount("failed"), 0);
   EXPECT_EQ(condition("Failed"), "");
+  EXPECT_EQ(queued_again(), "1");
+}
+
+// Two at once, by a controller that dies at any write: each is in the number once.
+TEST_F(JobControllerTest, HowOftenItWasQueuedAgainIsNotedOnce) {
+  for (const bool done : {false, true}) {
+    for (int lives = 0; lives < 6; ++lives) {
+      make(
+          "  parallelism: 2\n  completions: 2\n  backoffLimit: 0\n  podFailurePolicy: {rules: [{action: Ignore, "
+          "onPodConditions: [{type: DisruptionTarget, status: 'True'}]}]}\n");
+      last_is_done = done;
+      writes_left = lives;
+      for (const Json& each : pods("Pending")) {
+        auto status = in_default();
+        status.subresource = "status";
+        ASSERT_TRUE(wait(
+            client->patch(kube::kPods, each.text_at("metadata", "name"), kube::PatchType::kStrategicMerge,
+                          R"({"status":{"phase":"Failed","conditions":[{"type":"DisruptionTarget","status":"True"}]}})",
+                          status, 10s)));
+      }
+      pass(10s);
+      writes_left = -1;
+      dead = false;
+      begin();
+      pass(30s);
+      EXPECT_EQ(queued_again(), "2") << lives << done << lines;
+      EXPECT_EQ(pods("Pending").size(), 2U) << lives << done;
+      EXPECT_EQ(condition("Failed"), "");
+      kube::WriteOptions background = in_default();
+      background.propagation = "Background";
+      ASSERT_TRUE(wait(client->remove(kube::kJobs, "work", "", background, 10s)));
+      pass(60s);
+    }
+  }
 }
 
 TEST_F(JobControllerTest, AnotherControllerGoesOnWhereOneDied) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "model/queued_again.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -182,6 +183,11 @@ Result<JobObject> read_job(std::string_view object) {
   out.resource_version = meta.text_at("resourceVersion");
   out.spec.deleted = meta.member("deletionTimestamp") != nullptr;
   if (out.name.empty()) return fail(ErrorKind::kInvalid, "a Job without metadata.name");
+  const Json& annotations = at(meta, "annotations");
+  out.queued_again = base::parse_int(annotations.text_at(model::kQueuedAgainAnnotation)).value_or(0);
+  for (const std::string_view uid : base::split(annotations.text_at(model::kQueuedAgainPodsAnnotation), ',')) {
+    if (!uid.empty()) out.queued_again_pods.emplace_back(uid);
+  }
   read_spec(at(tree, "spec"), out);
   read_state(at(tree, "status"), out);
   return out;
@@ -309,6 +315,16 @@ std::string job_status(const JobObject& job, const policy::JobState& state, base
   }
   out.end_array();
   return status.finish();
+}
+
+std::string queued_again_note(const JobObject& job, const std::vector<std::string>& pods) {
+  const auto more = std::ranges::count_if(pods, [&](const std::string& uid) {
+    return std::ranges::find(job.queued_again_pods, uid) == job.queued_again_pods.end();
+  });
+  const Json notes = Json::object({{model::kQueuedAgainAnnotation, base::cat(job.queued_again + more)},
+                                   {model::kQueuedAgainPodsAnnotation, base::join(pods, ",")}});
+  return Json::object({{"metadata", Json::object({{"resourceVersion", job.resource_version}, {"annotations", notes}})}})
+      .dump();
 }
 
 std::string refused_status(const JobObject& job, base::WallTime now) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -23,7 +25,9 @@ struct JobObject {
   bool ours = true;  // false: somebody else manages it
   policy::JobSpec spec;
   policy::JobState state;
-  std::string pod_template;  // as JSON
+  std::string pod_template;                    // as JSON
+  std::int64_t queued_again = 0;               // model/queued_again.h
+  std::vector<std::string> queued_again_pods;  // sorted
   struct Condition {
     bool is = false;
     std::string since;
@@ -52,5 +56,7 @@ std::string pod_of_job(const JobObject& job, std::string_view name, std::optiona
 std::string job_status(const JobObject& job, const policy::JobState& state, base::WallTime now);
 // The same for one that cannot be done here: it has failed.
 std::string refused_status(const JobObject& job, base::WallTime now);
+// A merge patch, for that version too: these pods were queued again. Who is in the number already is not counted twice.
+std::string queued_again_note(const JobObject& job, const std::vector<std::string>& pods);
 
 }  // namespace tidemark::runtime

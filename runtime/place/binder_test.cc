@@ -271,6 +271,33 @@ TEST_F(BinderTest, AfterAnEvictionOfOfflineWorkNoneIsBegunForAWhile) {
   EXPECT_EQ(on("c"), "n1");
 }
 
+// What `tidemark local run --class=free` makes: it asks for nothing, and is offline all the same.
+TEST_F(BinderTest, FreeWorkIsOfflineThoughItAsksForNothing) {
+  const auto free_one = [&](std::string_view name, std::string_view says) {
+    must(
+        request("POST", std::string(kPods),
+                cat(R"({"metadata":{"name":")", name, R"(",)", says, R"(,"containers":[{"name":"c","image":"i"}]}})")));
+    run_for(1s);
+  };
+  const std::string_view by_label = R"("labels":{"koordinator.sh/qosClass":"BE"}},"spec":{"restartPolicy":"Never")";
+  const std::string_view by_class =
+      R"("labels":{"koordinator.sh/priority-class":"koord-free"}},"spec":{"restartPolicy":"Never")";
+  free_one("a", by_label);
+  EXPECT_EQ(on("a"), "n1");
+  EXPECT_TRUE(shows(R"(tidemark_runtime_binds_total{component="offline"} 1)")) << metrics->text();
+  status("a", R"({"conditions":[{"type":"DisruptionTarget","status":"True","reason":"X"}]})");
+  remove("a");
+  free_one("again", by_label);
+  free_one("other", by_class);
+  create("api", "cpu", "1");
+  EXPECT_EQ(on("again"), "") << "it would take the room at once that the node took back";
+  EXPECT_EQ(on("other"), "");
+  EXPECT_EQ(on("api"), "n1");
+  run_for(30s);
+  EXPECT_EQ(on("again"), "n1");
+  EXPECT_EQ(on("other"), "n1");
+}
+
 TEST_F(BinderTest, OneThatEndsAtOnceWasEvictedToo) {
   batch("a", 1000);
   status("a", R"({"conditions":[{"type":"DisruptionTarget","status":"True","reason":"X"}]})");

@@ -10,6 +10,7 @@
 #include "kube/decode.h"
 #include "kube/objects.h"
 #include "model/names.h"
+#include "model/qos.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -61,6 +62,19 @@ std::vector<QueueAmount> effective_requests(const kube::Pod& pod) {
 
 bool is_sold(const QueueAmount& each) {
   return std::ranges::find(kSoldResources, each.resource) != kSoldResources.end();
+}
+
+// By its class as well as by what it asks for: free work asks for nothing.
+policy::WorkKind kind_of(const kube::Pod& pod, const std::vector<QueueAmount>& requests) {
+  const kube::Text* label = pod.meta.labels.find(model::kPriorityClassLabel);
+  const auto priority_class =
+      model::priority_class_raw(label == nullptr ? std::nullopt : std::optional(label->view()), pod.priority);
+  const bool offline_class = priority_class == model::PriorityClass::kMid ||
+                             priority_class == model::PriorityClass::kBatch ||
+                             priority_class == model::PriorityClass::kFree;
+  const bool best_effort = model::parse_qos(pod.meta.labels.get(model::kQosClassLabel)) == model::Qos::kBe;
+  const bool offline = best_effort || offline_class || std::ranges::any_of(requests, is_sold);
+  return offline ? policy::WorkKind::kOffline : policy::WorkKind::kOnline;
 }
 
 // ---- where it may go ----
@@ -229,6 +243,7 @@ std::size_t QueuedPod::bytes() const {
 
 Result<QueuedPod> decode_queued_pod(std::string_view bytes, kube::Interner& interner) {
   kube::PodFields fields;
+  fields.meta.labels = {model::kQosClassLabel, model::kPriorityClassLabel};
   fields.statuses = false;
   TM_TRY(kube::Pod pod, kube::decode_pod(bytes, fields, interner));
   QueuedPod out;
@@ -239,7 +254,7 @@ Result<QueuedPod> decode_queued_pod(std::string_view bytes, kube::Interner& inte
   out.pod.priority = pod.priority.value_or(0);
   out.pod.created = pod.meta.created.value_or(base::WallTime());
   out.pod.requests = effective_requests(pod);
-  if (std::ranges::any_of(out.pod.requests, is_sold)) out.pod.kind = policy::WorkKind::kOffline;
+  out.pod.kind = kind_of(pod, out.pod.requests);
   out.leaving = pod.meta.deleted.has_value();
   out.node = std::move(pod.node_name);
   out.meta = {std::move(pod.meta.ns), std::move(pod.meta.name), std::move(pod.meta.resource_version)};
@@ -251,7 +266,8 @@ bool matters_to_queue(const QueuedPod* before, const QueuedPod* after) {
   const QueuePod &was = before->pod, &is = after->pod;
   return was.uid != is.uid || !(before->node == after->node) || before->leaving != after->leaving ||
          before->disrupted != after->disrupted || was.gated != is.gated || was.priority != is.priority ||
-         was.requests != is.requests || was.node_selector != is.node_selector || was.tolerations != is.tolerations;
+         was.kind != is.kind || was.requests != is.requests || was.node_selector != is.node_selector ||
+         was.tolerations != is.tolerations;
 }
 
 std::size_t QueuedNode::bytes() const {

@@ -1,8 +1,9 @@
 #include "runtime/pods/pod_groups.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <optional>
-#include <set>
 #include <span>
 
 #include "base/hash.h"
@@ -15,6 +16,7 @@ namespace tidemark::runtime {
 namespace {
 
 constexpr std::string_view kShims = "shims";
+constexpr std::size_t kEndsMax = 10'000;  // groups that wait for their end
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 linux::KubeQos groups_of(model::KubeQos qos) {
@@ -82,19 +84,19 @@ GroupLimits pod_limits(const RunPod& pod) {
   return limits_of(said(model::effective_request(pod.resources).cpu), cpu, memory);
 }
 
-PodGroups::PodGroups(const linux::Hierarchies& hierarchies, linux::KillRim& rim, std::string_view root)
-    : hierarchies_(hierarchies),
+PodGroups::PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies, linux::KillRim& rim,
+                     std::string_view root)
+    : loop_(loop),
+      hierarchies_(hierarchies),
       rim_(rim),
       killer_(hierarchies, rim),
       layout_(linux::CgroupDriver::kCgroupfs, root),
-      root_(root.substr(std::min(root.find_first_not_of('/'), root.size()))) {}
+      root_(root.substr(std::min(root.find_first_not_of('/'), root.size()))),
+      worker_(1, kEndsMax) {}
 
-Result<void> PodGroups::limit(const std::string& path, const GroupLimits& limits) {
+Result<void> PodGroups::write(const std::string& path, std::span<const std::pair<linux::File, std::int64_t>> values) {
   TM_TRY(const auto group, linux::Group::open(hierarchies_, path));
   if (!group) return fail(ErrorKind::kIo, path, ": the group is gone");
-  const std::pair<linux::File, std::int64_t> values[] = {{linux::File::kCpuShares, limits.shares},
-                                                         {linux::File::kCpuQuota, limits.quota_us},
-                                                         {linux::File::kMemoryLimit, limits.memory}};
   for (const auto& [file, value] : values) {
     const auto version = group->version(file);
     if (!version || !group->has(file)) continue;  // the agent says which of these the machine lacks
@@ -106,12 +108,21 @@ Result<void> PodGroups::limit(const std::string& path, const GroupLimits& limits
   return {};
 }
 
+Result<void> PodGroups::limit(const std::string& path, const GroupLimits& limits) {
+  return write(path, std::array{std::pair(linux::File::kCpuShares, limits.shares),
+                                std::pair(linux::File::kCpuQuota, limits.quota_us),
+                                std::pair(linux::File::kMemoryLimit, limits.memory)});
+}
+
 Result<void> PodGroups::make(model::Resources allocatable) {
   for (const linux::KubeQos qos : linux::kKubeQosLevels) {
     TM_TRY_VOID(linux::make_group(hierarchies_, layout_.qos_path(qos)));
   }
   TM_TRY_VOID(linux::make_group(hierarchies_, base::cat(root_, "/", kShims)));
-  TM_TRY_VOID(limit(layout_.qos_path(linux::KubeQos::kGuaranteed), limits_of(allocatable.cpu, {}, {})));
+  const GroupLimits all = limits_of(allocatable.cpu, {}, {});
+  // It is what stands beside the rest of the machine, as a kubelet's kubepods does. Limits of it are its owner's.
+  TM_TRY_VOID(write(root_, std::array{std::pair(linux::File::kCpuShares, all.shares)}));
+  TM_TRY_VOID(limit(layout_.qos_path(linux::KubeQos::kGuaranteed), all));
   return limit(layout_.qos_path(linux::KubeQos::kBestEffort), limits_of({}, {}, {}));
 }
 
@@ -130,28 +141,39 @@ Result<std::vector<std::string>> PodGroups::make_container(const RunPod& pod, co
     return fail(ErrorKind::kInvalid, base::in_quotes(pod.uid), " is no part of a group's path");
   }
   const std::string path = base::cat(*pod_path, "/", id);
+  TM_TRY(const auto before, linux::Group::open(hierarchies_, *pod_path));
   TM_TRY_VOID(linux::make_group(hierarchies_, path));
-  if (first) TM_TRY_VOID(limit(*pod_path, pod_limits(pod)));
+  if (first || !before) TM_TRY_VOID(limit(*pod_path, pod_limits(pod)));
   TM_TRY_VOID(limit(path, container_limits(container)));
   return linux::process_files(hierarchies_, path);
 }
 
-Result<void> PodGroups::end(const std::string& path) {
-  TM_TRY(const auto killed, killer_.kill(path));
-  if (killed.left > 0) return fail(ErrorKind::kUnavailable, path, ": ", killed.left, " processes are there still");
-  return linux::remove_group(hierarchies_, path);
+Result<void> PodGroups::ask(const RunPod& pod, const std::string& id) {
+  TM_TRY([[maybe_unused]] const auto asked, killer_.ask(container_path(pod, id)));
+  return {};
 }
 
-Result<void> PodGroups::remove_container(const RunPod& pod, const std::string& id) {
+net::Task<Result<void>> PodGroups::end(std::string path) {
+  const std::function<Result<void>()> kill_and_remove = [this, path]() -> Result<void> {
+    TM_TRY(const auto killed, killer_.kill(path));
+    if (killed.left > 0) return fail(ErrorKind::kUnavailable, path, ": ", killed.left, " processes are there still");
+    return linux::remove_group(hierarchies_, path);
+  };
+  auto done = co_await worker_.run(loop_, kill_and_remove);
+  co_return done ? *std::move(done) : Result<void>(std::unexpected(std::move(done).error()));
+}
+
+net::Task<Result<void>> PodGroups::remove_container(const RunPod& pod, const std::string& id) {
   return end(container_path(pod, id));
 }
 
-Result<void> PodGroups::remove_pod(const RunPod& pod) {
+net::Task<Result<void>> PodGroups::remove_pod(const RunPod& pod) {
   const auto path = layout_.pod_path(groups_of(pod.qos), pod.uid);
-  return path ? end(*path) : Result<void>();
+  if (path) return end(*path);
+  return []() -> net::Task<Result<void>> { co_return Result<void>(); }();  // a name that nothing was made for
 }
 
-Result<std::size_t> PodGroups::remove_others(const std::vector<std::string>& known) {
+Result<std::set<std::string>> PodGroups::others_than(const std::vector<std::string>& known) const {
   const std::set<std::string_view> kept(known.begin(), known.end());
   std::set<std::string> others;
   for (std::size_t i = 0; i < hierarchies_.all().size(); ++i) {
@@ -161,8 +183,13 @@ Result<std::size_t> PodGroups::remove_others(const std::vector<std::string>& kno
       if (!kept.contains(pod.uid)) others.insert(pod.path);
     }
   }
-  for (const std::string& path : others) TM_TRY_VOID(end(path));
-  return others.size();
+  return others;
+}
+
+net::Task<Result<std::size_t>> PodGroups::remove_others(std::vector<std::string> known) {
+  TM_CO_TRY(const auto others, others_than(known));
+  for (const std::string& path : others) TM_CO_TRY_VOID(co_await end(path));
+  co_return others.size();
 }
 
 Result<void> PodGroups::remove_all() {

@@ -7,8 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -18,6 +21,8 @@
 #include "linux/cgroup/write.h"
 #include "linux/kubepods.h"
 #include "model/resources.h"
+#include "net/loop.h"
+#include "net/worker.h"
 #include "runtime/pods/pod_spec.h"
 
 namespace tidemark::runtime {
@@ -35,35 +40,42 @@ GroupLimits container_limits(const RunContainer& container);
 
 class PodGroups {
  public:
-  // Both outlive it. `root`: a group of ours, "/tidemark"; nobody else makes groups in it.
-  PodGroups(const linux::Hierarchies& hierarchies, linux::KillRim& rim, std::string_view root);
+  // All outlive it. `root`: a group of ours, "/tidemark"; nobody else makes groups in it.
+  PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies, linux::KillRim& rim, std::string_view root);
 
   // Those above the pods, and that of the shims. What another one like this left there stays.
   Result<void> make(model::Resources allocatable);
   // Answers the files that a process of the container joins by. The pod's own limits are written with its `first`
-  // container: what the agent made of them since is not undone.
+  // container, and where its group is made anew (after a reboot): what the agent made of them since is not undone.
   Result<std::vector<std::string>> make_container(const RunPod& pod, const RunContainer& container,
                                                   const std::string& id, bool first);
   std::vector<std::string> shim_processes() const;
   std::string container_path(const RunPod& pod, const std::string& id) const;
-  // With whatever is in them.
-  Result<void> remove_container(const RunPod& pod, const std::string& id);
-  Result<void> remove_pod(const RunPod& pod);
+  // SIGTERM to each process of the container, and of groups that it made below its own.
+  Result<void> ask(const RunPod& pod, const std::string& id);
+  // With whatever is in them, one after the other on a thread of their own: a process that the kernel does not let go
+  // (its disk hangs) is waited for, for seconds.
+  net::Task<Result<void>> remove_container(const RunPod& pod, const std::string& id);
+  net::Task<Result<void>> remove_pod(const RunPod& pod);
   // Groups of pods that `known` does not name, emptied and removed: of a process before this one.
-  Result<std::size_t> remove_others(const std::vector<std::string>& known);
+  net::Task<Result<std::size_t>> remove_others(std::vector<std::string> known);
   // All of it, once no pod is there any more.
   Result<void> remove_all();
 
  private:
+  Result<void> write(const std::string& path, std::span<const std::pair<linux::File, std::int64_t>> values);
   Result<void> limit(const std::string& path, const GroupLimits& limits);
-  Result<void> end(const std::string& path);
+  Result<std::set<std::string>> others_than(const std::vector<std::string>& known) const;
+  net::Task<Result<void>> end(std::string path);
 
+  net::EventLoop& loop_;
   const linux::Hierarchies& hierarchies_;
   linux::KillRim& rim_;
   linux::KernelGroupKiller killer_;
   linux::Kubepods layout_;
   std::string root_;
   linux::Buffer buffer_;
+  net::WorkerPool worker_;  // last: it uses what is above
 };
 
 }  // namespace tidemark::runtime

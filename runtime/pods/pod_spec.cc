@@ -66,6 +66,9 @@ class Reader {
     if (const auto limit = at(spec_, "activeDeadlineSeconds").get_int()) {
       out_.active_deadline = std::chrono::seconds(std::clamp<std::int64_t>(*limit, 0, INT32_MAX));
     }
+    each(at(at(pod_, "metadata"), "ownerReferences"), [this](const base::Json& owner, std::size_t) {
+      if (owner.text_at("kind") == "Job") out_.job_uid = owner.text_at("uid");
+    });
     out_.root = pod_.text_at("metadata", "annotations", kRootAnnotation);
     if (!out_.root.empty() && !out_.root.starts_with('/')) {
       refuse("metadata.annotations[", kRootAnnotation, "]: ", base::in_quotes(out_.root), " does not begin with /");

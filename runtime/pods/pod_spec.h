@@ -59,6 +59,7 @@ struct RunContainer {
 struct RunPod {
   std::string uid, ns, name;
   std::string resource_version;
+  std::string job_uid;  // of the Job that it belongs to; "": none
   policy::RestartPolicy restart = policy::RestartPolicy::kAlways;
   base::Duration grace = std::chrono::seconds(30);  // of its deletion, once that was said
   std::optional<base::Duration> active_deadline;

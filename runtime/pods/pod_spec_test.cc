@@ -29,6 +29,13 @@ struct PodSpecTest : ::testing::Test {
   kube::Interner interner{metrics, "test"};
 };
 
+TEST_F(PodSpecTest, TheJobThatItBelongsTo) {
+  const std::string_view container = "  containers: [{name: main, image: i, command: [x]}]\n";
+  EXPECT_EQ(read(container).job_uid, "");
+  EXPECT_EQ(read(container, ", ownerReferences: [{kind: Job, name: j, uid: j1, apiVersion: batch/v1}]").job_uid, "j1");
+  EXPECT_EQ(read(container, ", ownerReferences: [{kind: Other, name: j, uid: j1, apiVersion: v1}]").job_uid, "");
+}
+
 TEST_F(PodSpecTest, WhatIsToRunAndHow) {
   const RunPod pod = read(R"yaml(
   nodeName: n1

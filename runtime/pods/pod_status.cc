@@ -1,5 +1,7 @@
 #include "runtime/pods/pod_status.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/text.h"
 
@@ -9,6 +11,7 @@ namespace {
 constexpr std::string_view kAddress = "127.0.0.1";
 constexpr std::string_view kIdScheme = "tidemark://";
 constexpr std::int32_t kStartErrorCode = 128;
+constexpr std::string_view kWithMachine = "the machine ended, and the container with it";
 
 std::string_view reason_of(const ShimEnded& ended, bool out_of_memory) {
   if (!ended.cannot_begin.empty()) return "StartError";
@@ -21,7 +24,11 @@ void terminated(base::JsonWriter& out, const ShimEnded& ended, bool out_of_memor
   out.member("exitCode", ended.cannot_begin.empty() ? ended.exit_code : std::int64_t{kStartErrorCode});
   if (ended.signal > 0) out.member("signal", ended.signal);
   out.member("reason", reason_of(ended, out_of_memory));
-  if (!ended.cannot_begin.empty()) out.member("message", ended.cannot_begin);
+  if (ended.with_machine) {
+    out.member("message", kWithMachine);
+  } else if (!ended.cannot_begin.empty()) {
+    out.member("message", ended.cannot_begin);
+  }
   out.member("startedAt", base::format_rfc3339(ended.began)).member("finishedAt", base::format_rfc3339(ended.ended));
   out.member("containerID", base::cat(kIdScheme, id)).end_object();
 }
@@ -31,7 +38,8 @@ void state(base::JsonWriter& out, const policy::ContainerShown& shown, const Con
   if (!shown.waits_for.empty() || (!told.running && !told.ended)) {
     out.key("waiting").begin_object();
     out.member("reason", shown.waits_for.empty() ? std::string_view("ContainerCreating") : shown.waits_for);
-    if (told.ended && !told.ended->cannot_begin.empty()) out.member("message", told.ended->cannot_begin);
+    const std::string& why = told.ended && told.not_made.empty() ? told.ended->cannot_begin : told.not_made;
+    if (!why.empty()) out.member("message", why);
     out.end_object();
   } else if (told.ended) {
     terminated(out, *told.ended, told.out_of_memory, told.id);
@@ -50,6 +58,11 @@ void last_state(base::JsonWriter& out, const policy::ContainerShown& shown, cons
     terminated(out, *told.before, false, told.before_id);
   }
   out.end_object();
+}
+
+bool ended_with_machine(const PodTold& told) {
+  return std::ranges::any_of(told.containers,
+                             [](const ContainerTold& one) { return one.ended && one.ended->with_machine; });
 }
 
 void statuses(base::JsonWriter& out, std::string_view key, const PodTold& told, bool init) {
@@ -97,6 +110,12 @@ std::string pod_status(const PodTold& told, ConditionTimes& times, base::WallTim
   condition("Initialized", told.life.initialized, "ContainersNotInitialized");
   condition("ContainersReady", told.life.ready, not_ready);
   condition("Ready", told.life.ready, not_ready);
+  // As of one that was evicted: rules of Jobs take it for no failure.
+  if (over && !completed && ended_with_machine(told)) {
+    out.begin_object().member("type", "DisruptionTarget").member("status", "True");
+    out.member("reason", "NodeReboot").member("message", kWithMachine);
+    out.member("lastTransitionTime", base::format_rfc3339(times.of("DisruptionTarget", true, now))).end_object();
+  }
   out.end_array();
   out.member("hostIP", kAddress).member("podIP", kAddress);
   out.key("podIPs").begin_array().begin_object().member("ip", kAddress).end_object().end_array();

@@ -24,6 +24,7 @@ struct ContainerTold {
   std::optional<ShimEnded> ended;   // the newest attempt
   std::optional<ShimEnded> before;  // the attempt before it
   std::string before_id;
+  std::string not_made;        // why the newest try to begin it came to nothing
   bool out_of_memory = false;  // the kernel ended it for want of memory in its own group
 };
 

@@ -10,6 +10,7 @@
 #include "journal/whole_file.h"
 #include "linux/cgroup/group.h"
 #include "linux/cgroup/memory.h"
+#include "runtime/pods/kept_logs.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -44,6 +45,10 @@ std::string PodWorker::name_of_pod() const {
   return base::cat(pod_->ns, "/", pod_->name);
 }
 
+std::string PodWorker::log_folder() const {
+  return base::cat(around_.logs.dir, "/", pod_->ns, "_", pod_->name, "_", pod_->uid);
+}
+
 ContainerPlace PodWorker::place(std::size_t i) const {
   return {pod_->uid, pod_->containers[i].name, held_[i].attempt};
 }
@@ -53,13 +58,15 @@ void PodWorker::adopt() {
   for (const ContainerPlace& each : around_.containers.places()) {
     if (each.pod != pod_->uid) continue;
     const auto found = std::ranges::find(pod_->containers, each.name, &RunContainer::name);
-    if (found == pod_->containers.end()) continue;
+    if (found == pod_->containers.end()) {  // a probe's program: who asked is gone
+      around_.containers.drop(each);
+      continue;
+    }
     Held& held = held_[static_cast<std::size_t>(found - pod_->containers.begin())];
     if (each.attempt <= held.attempt) continue;
     if (held.attempt >= 0) [[maybe_unused]]
       const auto forgotten = around_.containers.forget({each.pod, each.name, held.attempt});
     held.attempt = each.attempt;
-    held.group_removed = false;
     held.run.state = policy::RunState::kRunning;
     held.run.starts = each.attempt + 1;
     held.run.quick_ends = std::min(each.attempt, kKnownQuickEndsMax);
@@ -189,28 +196,41 @@ void PodWorker::see_end(std::size_t i, const ShimEnded& ended) {
       held.told.out_of_memory = events && *events && (*events)->oom_kill.value_or(0) > 0;
     }
   }
-  if (const auto removed = around_.groups->remove_container(*pod_, held.told.id); !removed) {
-    around_.log.warn("the group of a container that ended is there still",
-                     {{"pod", name_of_pod()}, {"error", removed.error().message}});
-  }
+  scope_.spawn(remove_group(held.told.id));
+}
+
+// What stays all the same goes with the pod's.
+net::Task<void> PodWorker::remove_group(std::string id) {
+  const auto removed = co_await around_.groups->remove_container(*pod_, id);
+  if (removed) co_return;
+  around_.log.warn("the group of a container that ended is there still",
+                   {{"pod", name_of_pod()}, {"error", removed.error().message}});
 }
 
 void PodWorker::act(const policy::LifeAct& act) {
-  Held& held = held_[act.container];
   switch (act.what) {
     case policy::LifeAct::What::kBegin:
       return begin(act.container);
     case policy::LifeAct::What::kAsk:
-      held.run.asked_to_end = around_.loop.clock().monotonic();
-      // One whose process does not run yet is asked by the next step, within the grace.
-      if (!around_.containers.signal(place(act.container), SIGTERM)) held.run.asked_to_end.reset();
-      return;
+      return ask(act.container);
     case policy::LifeAct::What::kKill:
       break;
   }
-  if (around_.containers.signal(place(act.container), SIGKILL)) {
+  if (around_.containers.kill(place(act.container))) {
     around_.log.info("a container did not end within its grace and is killed",
                      {{"pod", name_of_pod()}, {"container", pod_->containers[act.container].name}});
+  }
+}
+
+// All of its processes, each once: a second SIGTERM means haste to some.
+void PodWorker::ask(std::size_t i) {
+  // One whose process does not run yet is asked by the next step, within the grace.
+  if (!around_.containers.ask(place(i))) return;
+  held_[i].run.asked_to_end = around_.loop.clock().monotonic();
+  if (around_.groups == nullptr) return;
+  if (const auto asked = around_.groups->ask(*pod_, held_[i].told.id); !asked) {
+    around_.log.warn("not all of a container could be asked to end",
+                     {{"pod", name_of_pod()}, {"error", asked.error().message}});
   }
 }
 
@@ -232,9 +252,9 @@ Result<ShimBegin> PodWorker::how_to_begin(std::size_t i, std::int32_t attempt) {
   } else {
     out.oom_score_adj.reset();
   }
-  const std::string folder =
-      base::cat(around_.logs.dir, "/", pod_->ns, "_", pod_->name, "_", pod_->uid, "/", container.name);
+  const std::string folder = base::cat(log_folder(), "/", container.name);
   TM_TRY_VOID(journal::make_folder(folder));
+  if (!pod_->job_uid.empty()) TM_TRY_VOID(mark_logs_of_job(log_folder(), pod_->job_uid));
   out.log = base::cat(folder, "/", attempt, ".log");
   out.log_bytes_max = around_.logs.bytes_max;
   out.log_files_max = around_.logs.files_max;
@@ -248,6 +268,7 @@ void PodWorker::begin(std::size_t i) {
   const auto how = how_to_begin(i, attempt);
   const Result<void> begun = how ? around_.containers.begin({pod_->uid, pod_->containers[i].name, attempt}, *how)
                                  : Result<void>(std::unexpected(how.error()));
+  if (!begun) return not_made(i, begun.error().message);
   if (again) {
     if (held.told.ended) {
       held.told.before = std::exchange(held.told.ended, std::nullopt);
@@ -258,22 +279,27 @@ void PodWorker::begin(std::size_t i) {
   held.attempt = attempt;
   held.told.restarts = attempt;
   held.told.id = container_id(pod_->uid, pod_->containers[i].name, attempt);
+  held.told.not_made.clear();
   held.told.running.reset();
   held.told.ended.reset();
   held.run.starts = attempt + 1;
   held.run.began = around_.loop.clock().monotonic();
   held.run.startup_passed = held.run.readiness_passed = held.run.unwell = false;
   held.run.asked_to_end.reset();
+  held.run.not_made.reset();
   held.run.cannot_begin.clear();
   held.run.state = policy::RunState::kRunning;
-  if (begun) return;
-  ShimEnded failed;
-  failed.cannot_begin = begun.error().message;
-  failed.exit_code = 127;
-  failed.began = failed.ended = around_.loop.clock().wall();
-  around_.log.warn("a container cannot be begun",
-                   {{"pod", name_of_pod()}, {"container", pod_->containers[i].name}, {"error", failed.cannot_begin}});
-  see_end(i, failed);
+}
+
+// It is tried again, so the log has it once.
+void PodWorker::not_made(std::size_t i, const std::string& why) {
+  Held& held = held_[i];
+  if (held.told.not_made != why) {
+    around_.log.warn("a container cannot be begun yet",
+                     {{"pod", name_of_pod()}, {"container", pod_->containers[i].name}, {"error", why}});
+  }
+  held.told.not_made = why;
+  held.run.not_made = around_.loop.clock().monotonic();
   step_soon();
 }
 
@@ -285,8 +311,8 @@ std::unique_ptr<Probe> PodWorker::probe(std::size_t i, const std::optional<Probe
     // As the container was begun; its folder says how.
     if (auto how = around_.containers.how(place(i))) inside = *std::move(how);
   }
-  return std::make_unique<Probe>(around_.loop, around_.containers, *spec, std::move(inside),
-                                 ContainerPlace{pod_->uid, base::cat(pod_->containers[i].name, ".", kind), 0},
+  return std::make_unique<Probe>(around_.loop, around_.log, around_.containers, *spec, std::move(inside), pod_->uid,
+                                 base::cat(pod_->containers[i].name, ".", kind),
                                  [this, i, told = std::move(told), here = std::weak_ptr<bool>(here_)](bool good) {
                                    if (here.expired()) return;
                                    told(held_[i], good);
@@ -382,16 +408,17 @@ net::Task<void> PodWorker::write() {
 void PodWorker::finish() {
   if (!lost_ && !pod_->deleted) {
     // Its folders go once the server knows how it ended: until then they are all that knows.
-    if (!writing_ && (pod_->terminal() || status_ == written_)) clear_away();
+    if (!writing_ && (pod_->terminal() || status_ == written_)) [[maybe_unused]]
+      const bool cleared = clears_away();
     return;
   }
   // Whoever counts ends (a Job) reads this one before the object goes.
   if (!lost_ && status_ != written_) return;
-  clear_away();
+  if (!clears_away()) return;
   if (lost_) {
     over_ = true;
     std::error_code error;
-    std::filesystem::remove_all(base::cat(around_.logs.dir, "/", pod_->ns, "_", pod_->name, "_", pod_->uid), error);
+    if (pod_->job_uid.empty()) std::filesystem::remove_all(log_folder(), error);  // else as kept_logs.h has it
     around_.loop.post([over = over_called_, here = std::weak_ptr<bool>(here_)] {
       if (!here.expired()) over();
     });
@@ -400,21 +427,27 @@ void PodWorker::finish() {
   if (!std::exchange(removing_, true)) scope_.spawn(remove());
 }
 
-void PodWorker::clear_away() {
-  if (std::exchange(cleared_, true)) return;
+// True once nothing of it is left here; until then it is on its way, and steps again when it is done.
+bool PodWorker::clears_away() {
+  if (!std::exchange(clearing_, true)) scope_.spawn(clear_away());
+  return cleared_;
+}
+
+net::Task<void> PodWorker::clear_away() {
   for (const ContainerPlace& each : around_.containers.places()) {
-    if (each.pod != pod_->uid) continue;
-    if (const auto gone = around_.containers.forget(each); !gone) {
-      around_.log.warn("what is kept of a container is there still", {{"error", gone.error().message}});
-    }
+    if (each.pod == pod_->uid) around_.containers.drop(each);
   }
-  if (around_.groups == nullptr) return;
-  if (const auto gone = around_.groups->remove_pod(*pod_); !gone) {
+  base::Duration pause = kRetry;
+  while (around_.groups != nullptr) {
+    const auto gone = co_await around_.groups->remove_pod(*pod_);
+    if (gone) break;
     around_.log.warn("the group of a pod that ended is there still",
                      {{"pod", name_of_pod()}, {"error", gone.error().message}});
-    cleared_ = false;
-    again_ = around_.loop.after(kRetry, [this] { step_soon(); });
+    co_await around_.loop.sleep(pause);
+    pause = std::min<base::Duration>(2 * pause, kRetryMax);
   }
+  cleared_ = true;
+  step_soon();
 }
 
 net::Task<void> PodWorker::remove() {

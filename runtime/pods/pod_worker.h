@@ -55,7 +55,8 @@ class PodWorker {
   void lost();                                  // the server has it no more
   void look(const ContainerPlace& place);       // something of a container or of a probe's program changed
 
-  bool runs() const;  // something of it, here
+  bool runs() const;                                      // something of it, here
+  bool clears() const { return clearing_ && !cleared_; }  // its groups are being ended
   const RunPod& pod() const { return *pod_; }
   // "status" as it is now, whether the server took it already or not; "" while nothing is known.
   const std::string& status() const { return status_; }
@@ -65,7 +66,6 @@ class PodWorker {
     policy::ContainerRun run;
     ContainerTold told;
     std::int32_t attempt = -1;  // the newest; -1: none
-    bool group_removed = true;
     std::unique_ptr<Probe> startup, liveness, readiness;
   };
 
@@ -77,7 +77,9 @@ class PodWorker {
   bool ends() const;
   bool past_deadline() const;
   void act(const policy::LifeAct& act);
+  void ask(std::size_t i);
   void begin(std::size_t i);
+  void not_made(std::size_t i, const std::string& why);
   Result<ShimBegin> how_to_begin(std::size_t i, std::int32_t attempt);
   void follow_probes(std::size_t i);
   std::unique_ptr<Probe> probe(std::size_t i, const std::optional<ProbeSpec>& spec, std::string_view kind,
@@ -87,16 +89,20 @@ class PodWorker {
   void finish();
   net::Task<void> write();
   net::Task<void> remove();
-  void clear_away();
+  bool clears_away();
+  net::Task<void> clear_away();
+  net::Task<void> remove_group(std::string id);
   ContainerPlace place(std::size_t i) const;
   std::string name_of_pod() const;
+  std::string log_folder() const;
 
   PodSurroundings& around_;
   std::shared_ptr<const RunPod> pod_;
   std::function<void()> over_called_;
   std::vector<policy::LifeContainer> roles_;
   std::vector<Held> held_;
-  bool stepping_ = false, lost_ = false, over_ = false, writing_ = false, removing_ = false, cleared_ = false;
+  bool stepping_ = false, lost_ = false, over_ = false, writing_ = false, removing_ = false;
+  bool clearing_ = false, cleared_ = false;
   base::WallTime started_;     // as its status says
   base::MonotonicTime began_;  // the same, by a clock that nobody sets: its deadline counts from here
   ConditionTimes times_;

@@ -1,6 +1,5 @@
 #include "runtime/pods/probe.h"
 
-#include <csignal>
 #include <memory>
 #include <utility>
 
@@ -11,19 +10,19 @@
 namespace tidemark::runtime {
 namespace {
 
-constexpr base::Duration kLastWord = std::chrono::seconds(5);  // of a program that was killed
 constexpr std::size_t kAnswerBytesMax = std::size_t{1} << 20;
 constexpr int kGoodFrom = 200, kGoodBelow = 400;
 
 }  // namespace
 
-Probe::Probe(net::EventLoop& loop, Containers& containers, ProbeSpec spec, ShimBegin inside, ContainerPlace place,
-             std::function<void(bool)> told)
+Probe::Probe(net::EventLoop& loop, base::Log log, Containers& containers, ProbeSpec spec, ShimBegin inside,
+             std::string pod, std::string name, std::function<void(bool)> told)
     : loop_(loop),
+      log_(std::move(log)),
       containers_(containers),
       spec_(std::move(spec)),
       inside_(std::move(inside)),
-      place_(std::move(place)),
+      place_{std::move(pod), std::move(name), 0},
       told_(std::move(told)),
       changed_(loop),
       scope_(loop) {
@@ -38,11 +37,8 @@ Probe::~Probe() {
   drop_program();
 }
 
-// Its end is not waited for: whoever ends the container ends what is in its group.
 void Probe::drop_program() {
-  if (!std::exchange(running_, false)) return;
-  [[maybe_unused]] const auto told = containers_.signal(place_, SIGKILL);
-  [[maybe_unused]] const auto gone = containers_.forget(place_);
+  if (std::exchange(running_, false)) containers_.drop(place_);
 }
 
 void Probe::look(const ContainerPlace& place) {
@@ -50,24 +46,37 @@ void Probe::look(const ContainerPlace& place) {
 }
 
 net::Task<void> Probe::run() {
-  std::int32_t successes = 0, failures = 0;
   co_await loop_.sleep(spec_.initial_delay);
   while (true) {
-    const bool good = co_await ask();
-    successes = good ? successes + 1 : 0;
-    failures = good ? 0 : failures + 1;
-    const bool turns_good = good && successes >= spec_.successes && holds_ != true;
-    const bool turns_bad = !good && failures >= spec_.failures && holds_ != false;
-    if (turns_good || turns_bad) {
-      holds_ = good;
-      // Whoever hears of it may end this probe: not from within it.
-      loop_.post([told = told_, good] { told(good); });
-    }
+    if (const Answer good = co_await ask()) count(*good);
     co_await loop_.sleep(spec_.period);
   }
 }
 
-net::Task<bool> Probe::ask() {
+void Probe::count(bool good) {
+  can_ask_ = true;
+  successes_ = good ? successes_ + 1 : 0;
+  failures_ = good ? 0 : failures_ + 1;
+  const bool turns_good = good && successes_ >= spec_.successes && holds_ != true;
+  const bool turns_bad = !good && failures_ >= spec_.failures && holds_ != false;
+  if (!turns_good && !turns_bad) return;
+  holds_ = good;
+  // Whoever hears of it may end this probe: not from within it. And of one that has ended nothing is told: its
+  // container may be another one by then.
+  loop_.post([told = told_, good, here = std::weak_ptr<bool>(here_)] {
+    if (!here.expired()) told(good);
+  });
+}
+
+Probe::Answer Probe::not_asked(std::string_view why) {
+  if (std::exchange(can_ask_, false)) {
+    log_.warn("a probe cannot be asked: what held before holds",
+              {{"pod", place_.pod}, {"probe", place_.name}, {"error", why}});
+  }
+  return std::nullopt;
+}
+
+net::Task<Probe::Answer> Probe::ask() {
   switch (spec_.how) {
     case ProbeSpec::How::kExec:
       return ask_program();
@@ -79,37 +88,28 @@ net::Task<bool> Probe::ask() {
   return ask_http();
 }
 
-net::Task<bool> Probe::ask_program() {
-  const auto ended = [this] {
+net::Task<Probe::Answer> Probe::ask_program() {
+  const auto ended = [this]() -> const ShimEnded* {
     const ContainerSeen* seen = containers_.find(place_);
-    return seen == nullptr || seen->state == ContainerState::kEnded;
+    return seen != nullptr && seen->state == ContainerState::kEnded ? &seen->ended : nullptr;
   };
+  // A program of before may be there still, of this probe or of a process before this one.
+  place_.attempt = containers_.next_attempt(place_.pod, place_.name);
   changed_.clear();
-  if (!containers_.begin(place_, inside_)) co_return false;
+  if (const auto begun = containers_.begin(place_, inside_); !begun) co_return not_asked(begun.error().message);
   running_ = true;
   const base::MonotonicTime until = loop_.clock().monotonic() + spec_.timeout;
-  while (!ended() && loop_.clock().monotonic() < until) {
+  while (ended() == nullptr && loop_.clock().monotonic() < until) {
     co_await changed_.wait_for(until - loop_.clock().monotonic());
     changed_.clear();
   }
-  const bool in_time = ended();
-  if (!in_time) {
-    [[maybe_unused]] const auto told = containers_.signal(place_, SIGKILL);
-    const base::MonotonicTime last = loop_.clock().monotonic() + kLastWord;
-    while (!ended() && loop_.clock().monotonic() < last) {
-      co_await changed_.wait_for(last - loop_.clock().monotonic());
-      changed_.clear();
-    }
-  }
-  const ContainerSeen* seen = containers_.find(place_);
-  const bool good = in_time && seen != nullptr && seen->ended.exit_code == 0;
-  [[maybe_unused]] const auto gone = containers_.forget(place_);
-  running_ = false;
-  ++place_.attempt;
-  co_return good;
+  const std::optional<ShimEnded> in_time = ended() == nullptr ? std::nullopt : std::optional(*ended());
+  drop_program();
+  if (in_time && !in_time->cannot_begin.empty()) co_return not_asked(in_time->cannot_begin);
+  co_return in_time && in_time->exit_code == 0;
 }
 
-net::Task<bool> Probe::ask_http() {
+net::Task<Probe::Answer> Probe::ask_http() {
   net::HttpClientConfig config;
   config.url.scheme = spec_.https ? "https" : "http";
   config.url.host = spec_.host;
@@ -126,7 +126,7 @@ net::Task<bool> Probe::ask_http() {
   co_return answer && (*answer)->head().status >= kGoodFrom && (*answer)->head().status < kGoodBelow;
 }
 
-net::Task<bool> Probe::ask_tcp() {
+net::Task<Probe::Answer> Probe::ask_tcp() {
   net::Url url;
   url.scheme = "http";
   url.host = spec_.host;

@@ -37,6 +37,7 @@ namespace {
 constexpr std::size_t kFileBytesMax = std::size_t{4} << 20;
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 constexpr int kKillRounds = 20;
+constexpr int kRoomLook_ms = 1000;
 constexpr std::int64_t kSignalCode = 128;
 constexpr std::int64_t kNoProgramCode = 127;
 // After its end whoever it left behind may hold its output open: that is waited for no longer.
@@ -131,11 +132,11 @@ class Shim {
     for (const std::string& procs : begin_.shim_procs) {
       if (!write_text(procs, self)) return base::fail_errno(errno, base::cat("join ", procs));
     }
-    sigset_t child;
-    ::sigemptyset(&child);
-    ::sigaddset(&child, SIGCHLD);
-    children_ = Fd(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!children_) return base::fail_errno(errno, "hear of children");
+    sigset_t heard;
+    ::sigemptyset(&heard);
+    for (const int signal : {SIGCHLD, end_asked_signal(), end_over_signal()}) ::sigaddset(&heard, signal);
+    signals_ = Fd(::signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_) return base::fail_errno(errno, "hear of children");
     ShimEnded ended;
     ended.began = ended.ended = clock_.wall();
     if (const auto begun = start(); !begun) {
@@ -144,18 +145,28 @@ class Shim {
     } else {
       ended.began = *begun;
       follow();
-      kill_rest();
+      if (begin_.alone) kill_rest();  // a container is over with its process: nothing of it stays in its group
       ended.ended = clock_.wall();
       ended.signal = WIFSIGNALED(status_) ? WTERMSIG(status_) : 0;
       ended.exit_code = ended.signal > 0 ? kSignalCode + ended.signal : WEXITSTATUS(status_);
       ended.log_lost = log_.lost();
     }
-    TM_TRY_VOID(journal::write_whole(path(kEndedFile), to_json(ended), {.sync = begin_.alone}));
-    return {};
+    return keep(ended);
   }
 
  private:
   std::string path(std::string_view file) const { return base::cat(folder_, "/", file); }
+
+  // Where the room that was kept for it is gone all the same, it waits for some: without its word the container would
+  // count as killed, whatever it came to.
+  Result<void> keep(const ShimEnded& ended) const {
+    while (true) {
+      const auto kept = journal::write_whole(path(kEndedFile), to_json(ended), {.sync = begin_.alone});
+      if (kept) return {};
+      if (kept.error().code != ENOSPC && kept.error().code != EDQUOT) return std::unexpected(kept.error());
+      ::poll(nullptr, 0, kRoomLook_ms);
+    }
+  }
 
   Result<base::WallTime> start() {
     TM_TRY(Pipe output, make_pipe());
@@ -212,11 +223,24 @@ class Shim {
     return count > 0;
   }
 
+  // What is told comes before what ended: whoever is asked may end sooner than this is run.
+  void hear() {
+    signalfd_siginfo told;
+    while (::read(signals_.get(), &told, sizeof told) > 0) {
+      const int signal = static_cast<int>(told.ssi_signo);
+      if (signal == end_asked_signal()) {
+        waits_for_rest_ = true;
+        if (begin_.procs.empty()) signal_process_group(SIGTERM);
+      } else if (signal == end_over_signal()) {
+        waits_for_rest_ = false;
+        kill_rest();
+      }
+    }
+    reap();
+  }
+
   // All that ended: the container's process, and what it left behind and is ours since.
   void reap() {
-    signalfd_siginfo told;
-    while (::read(children_.get(), &told, sizeof told) > 0) {
-    }
     int status = 0;
     for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
       if (pid != pid_) continue;
@@ -225,24 +249,31 @@ class Shim {
     }
   }
 
+  // Whatever it began is a child of ours once those between have ended.
+  static bool has_child(idtype_t which, id_t id) {
+    siginfo_t found;
+    return ::waitid(which, id, &found, WEXITED | WNOHANG | WNOWAIT) == 0;
+  }
+  bool over() const { return ended_ && !(waits_for_rest_ && has_child(P_ALL, 0)); }
+
   void follow() {
     LogLines out("stdout"), err("stderr");
     std::optional<base::MonotonicTime> until;
-    while (!ended_ || output_ || errors_) {
+    while (!over() || output_ || errors_) {
       int wait_ms = -1;
-      if (ended_) {
+      if (over()) {
         if (!until) until = clock_.monotonic() + kLastOutput;
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - clock_.monotonic());
         if (left.count() <= 0) break;
         wait_ms = static_cast<int>(left.count());
       }
-      std::array<pollfd, 3> watched{{{children_.get(), POLLIN, 0},
+      std::array<pollfd, 3> watched{{{signals_.get(), POLLIN, 0},
                                      {output_ ? output_.get() : -1, POLLIN, 0},
                                      {errors_ ? errors_.get() : -1, POLLIN, 0}}};
       if (::poll(watched.data(), watched.size(), wait_ms) < 0 && errno != EINTR) break;
       if (watched[1].revents != 0) take(output_, out);
       if (watched[2].revents != 0) take(errors_, err);
-      if (watched[0].revents != 0) reap();
+      if (watched[0].revents != 0) hear();
     }
     std::string rest;
     out.end(clock_.wall(), rest);
@@ -250,11 +281,15 @@ class Shim {
     if (!begin_.log.empty()) log_.write(rest, clock_.wall());
   }
 
-  // A container is over with its process: nothing of it stays in its group.
+  // Its number is nobody else's as long as a child of ours is in it, whether it has ended or not.
+  void signal_process_group(int signal) const {
+    if (has_child(P_PGID, static_cast<id_t>(pid_))) ::kill(-pid_, signal);
+  }
+
+  // Of a probe's program the group is the container's, and without one its process group is all that can be named.
   void kill_rest() {
-    if (!begin_.alone) return;
-    if (begin_.procs.empty()) {  // without a group its session is all that can be named
-      ::kill(-pid_, SIGKILL);
+    if (!begin_.alone || begin_.procs.empty()) {
+      signal_process_group(SIGKILL);
       return reap();
     }
     for (int round = 0; round < kKillRounds; ++round) {
@@ -278,10 +313,11 @@ class Shim {
   ShimBegin begin_;
   Fd told_;
   LogFile log_;
-  Fd children_, output_, errors_;
+  Fd signals_, output_, errors_;
   pid_t pid_ = -1;
   int status_ = 0;
-  bool ended_ = false;
+  bool ended_ = false;           // its process
+  bool waits_for_rest_ = false;  // it was asked to end
 };
 
 Result<void> run_in(const std::string& folder, const base::Clock& clock, Fd told) {
@@ -292,7 +328,9 @@ Result<void> run_in(const std::string& folder, const base::Clock& clock, Fd told
   }
   // For whoever comes after the one that started this.
   const std::string self = base::cat(::getpid(), " ", start_ticks(::getpid()), "\n");
-  if (::ftruncate(lock.get(), 0) != 0 || ::write(lock.get(), self.data(), self.size()) < 0) {
+  const auto size = static_cast<ssize_t>(self.size());
+  // Cut afterwards: the room that is kept for it would go.
+  if (::write(lock.get(), self.data(), self.size()) != size || ::ftruncate(lock.get(), size) != 0) {
     return base::fail_errno(errno, base::cat("write the lock in ", folder));
   }
   // Whoever came after the one that started this may have given it up before it had the lock.

@@ -3,6 +3,7 @@
 // back meanwhile.
 #pragma once
 
+#include <csignal>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,19 @@ namespace tidemark::runtime {
 
 // `tidemark container-shim FOLDER DESCRIPTOR`
 inline constexpr std::string_view kShimCommand = "container-shim";
+
+// What its runtime tells a shim, by signals that nobody sends by mistake; all others it does not hear.
+//
+//   asked   the container is asked to end. Its process may end at once (a shell does) and leave others that are putting
+//           things away: they are waited for, and it is over when the last one has ended. Without groups the shim asks
+//           them too: those in the process group of the container's process
+//   over    the time for that is over: what is left is killed
+inline int end_asked_signal() {
+  return SIGRTMIN;
+}
+inline int end_over_signal() {
+  return SIGRTMIN + 1;
+}
 
 // Runs in the folder (shim_files.h) until the container has ended. Answers the exit code of this process: 0 where
 // ended.json is written. `told` (-1: none) is closed as soon as running.json or ended.json is there.

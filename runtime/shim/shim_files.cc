@@ -72,6 +72,7 @@ std::string to_json(const ShimBegin& begin) {
       .member("log", begin.log)
       .member("logBytesMax", begin.log_bytes_max)
       .member("logFilesMax", begin.log_files_max)
+      .member("boot", begin.boot)
       .end_object();
   return out + "\n";
 }
@@ -99,6 +100,7 @@ std::string to_json(const ShimEnded& ended) {
       .member("began", base::format_rfc3339_micro(ended.began))
       .member("ended", base::format_rfc3339_micro(ended.ended))
       .member("logLost", ended.log_lost)
+      .member("withMachine", ended.with_machine)
       .end_object();
   return out + "\n";
 }
@@ -119,6 +121,7 @@ Result<ShimBegin> parse_begin(std::string_view text) {
     if (key == "log") return json.string(out.log), true;
     if (key == "logBytesMax") return json.integer(out.log_bytes_max), true;
     if (key == "logFilesMax") return json.integer(out.log_files_max), true;
+    if (key == "boot") return json.string(out.boot), true;
     return false;
   }));
   if (out.argv.empty()) return fail(ErrorKind::kInvalid, "argv: names no program");
@@ -153,6 +156,7 @@ Result<ShimEnded> parse_ended(std::string_view text) {
     if (key == "began") return read_time(json, out.began), true;
     if (key == "ended") return read_time(json, out.ended), true;
     if (key == "logLost") return json.integer(out.log_lost), true;
+    if (key == "withMachine") return json.boolean(out.with_machine), true;
     return false;
   }));
   return out;

@@ -6,10 +6,13 @@
 //                  finds it free and writes ended.json: a shim that gets it later finds that and begins nothing
 //   running.json   written by the shim: the process that runs
 //   ended.json     written by the shim when that has ended, whole or not at all: what a container came to
+//
+// Room for all that the shim writes is kept from the begin on: a disk that is full by then loses no exit code.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,6 +30,8 @@ inline constexpr std::string_view kLockFile = "lock";
 inline constexpr std::string_view kRunningFile = "running.json";
 inline constexpr std::string_view kEndedFile = "ended.json";
 
+inline constexpr std::size_t kRoomBytes = 4096;  // of the disk, for each
+
 struct ShimBegin {
   std::vector<std::string> argv;         // the first is looked for in PATH of `env` where it has no slash
   std::vector<std::string> environment;  // "NAME=value"
@@ -41,6 +46,7 @@ struct ShimBegin {
   std::string log;    // path; "": nothing is kept
   std::int64_t log_bytes_max = std::int64_t{10} << 20;
   std::int64_t log_files_max = 5;
+  std::string boot;  // which life of the machine this is; "": nobody said
   bool operator==(const ShimBegin&) const = default;
 };
 
@@ -57,6 +63,7 @@ struct ShimEnded {
   std::string cannot_begin;     // why nothing ran; "" where something did
   base::WallTime began, ended;  // both the same where nothing ran
   std::int64_t log_lost = 0;    // lines of its log that the disk did not take
+  bool with_machine = false;    // the machine ended, and it with it: how it would have ended nobody knows
   bool operator==(const ShimEnded&) const = default;
 };
 

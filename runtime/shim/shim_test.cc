@@ -72,6 +72,10 @@ struct ShimTest : ::testing::Test {
     ADD_FAILURE() << "it did not begin";
     return {};
   }
+  void until_log_has(const std::string& word) const {
+    for (int i = 0; i < 1000 && !log().contains(word); ++i) ::poll(nullptr, 0, 10);
+  }
+  static bool has_ended(pid_t pid) { return ::kill(pid, 0) != 0; }
   // The log without its times.
   std::string log() const {
     std::string out;
@@ -140,6 +144,29 @@ TEST_F(ShimTest, OnlyAKillEndsAShim) {
   EXPECT_EQ(ended().exit_code, 143);
 }
 
+// A shell ends at once by SIGTERM; what it began has its time to put things away.
+TEST_F(ShimTest, WhatWasAskedToEndIsOverWithTheLastOfIt) {
+  start({"sh", "-c", "(trap 'sleep 0.3; echo kept; exit' TERM; echo up; while :; do sleep 0.05; done) & wait"});
+  until_log_has("up");
+  ::kill(shim, end_asked_signal());
+  EXPECT_EQ(wait(), 0);
+  EXPECT_EQ(ended().exit_code, 143) << "as its process ended";
+  EXPECT_TRUE(log().ends_with("stdout F kept|")) << log();
+}
+
+TEST_F(ShimTest, WhatIsLeftIsKilledWhenTheTimeIsOver) {
+  start({"sh", "-c", "(trap '' TERM; echo up; exec sleep 1000) & wait"});
+  const ShimRunning now = running();
+  until_log_has("up");
+  ::kill(shim, end_asked_signal());
+  while (!has_ended(now.pid)) ::poll(nullptr, 0, 10);
+  ::poll(nullptr, 0, 300);
+  EXPECT_EQ(::waitpid(shim, nullptr, WNOHANG), 0) << "it waits for what is left";
+  ::kill(shim, end_over_signal());
+  EXPECT_EQ(wait(), 0);
+  EXPECT_EQ(ended().exit_code, 143);
+}
+
 TEST_F(ShimTest, OutputThatSomebodyElseHoldsIsNotWaitedFor) {
   const auto before = std::chrono::steady_clock::now();
   EXPECT_EQ(run({"sh", "-c", "sleep 5 & echo $!; exit 0"}), 0);
@@ -178,10 +205,11 @@ TEST_F(ShimTest, WhatIsWrittenIsRead) {
   begin.user = 65534;
   begin.oom_score_adj = -5;
   begin.shim_procs = {"x"};
+  begin.boot = "b";
   EXPECT_EQ(parse_begin(to_json(begin)).value(), begin);
   const ShimRunning now{7, 8, *base::parse_rfc3339("2026-11-23T20:15:30Z")};
   EXPECT_EQ(parse_running(to_json(now)).value(), now);
-  const ShimEnded end{137, 9, "why", now.began, now.began, 4};
+  const ShimEnded end{137, 9, "why", now.began, now.began, 4, true};
   EXPECT_EQ(parse_ended(to_json(end)).value(), end);
 }
 

@@ -5,6 +5,8 @@ import fnmatch
 import json
 import os
 import re
+import secrets
+import signal
 import subprocess
 import tempfile
 import time
@@ -12,6 +14,7 @@ import unittest
 from pathlib import Path
 
 from cluster.tidemark_process import Component, wait_for
+from driver.demo import plain_groups
 
 CGROUPS = Path("/sys/fs/cgroup")
 TASKS = 10
@@ -36,7 +39,7 @@ def batch(name: str, command: list[str], milli: int) -> dict:
 class Local(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-local-")))
-        self.group = f"tidemark-test-{os.getpid()}-{self._testMethodName[5:25].rstrip('_')}"
+        self.group = f"tidemark-test-{secrets.token_hex(4)}"
         self.arguments = [
             "up", "--data-dir", str(self.folder / "data"), "--listen", "127.0.0.1:0", "--node-name", "here", "--pod-group", f"/{self.group}",
             "--run-dir", str(self.folder / "run"), "--latch-file", str(self.folder / "off"),
@@ -159,7 +162,7 @@ class Local(unittest.TestCase):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
         done = self.local("run", "--name=long", "--class=free", "--", "sh", "-c", "echo begun; sleep 1000")
         self.assertEqual((0, "long\n"), (done.returncode, done.stdout), done.stderr)
-        wait_for(lambda: self.tasks()["long"]["state"] == "Running", "it runs", self.component)
+        wait_for(lambda: "begun" in self.local("logs", "long").stdout, "it runs", self.component)
         first = self.get("pods", "-l", "job-name=long")["items"][0]["metadata"]["name"]
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": first, "namespace": "default"}}
         evicted = self.kubectl("create", "--raw", f"/api/v1/namespaces/default/pods/{first}/eviction", "-f", "-", stdin=json.dumps(eviction))
@@ -169,12 +172,44 @@ class Local(unittest.TestCase):
             return [each for each in self.get("pods", "-l", "job-name=long")["items"] if each["metadata"]["name"] != first]
 
         wait_for(second, "another pod of it", self.component)
+        wait_for(lambda: self.tasks()["long"]["state"] == "Requeued", "it waits again, and says why", self.component)
         status = self.get("job", "long")["status"]
         self.assertEqual((0, []), (status.get("failed", 0), [each["type"] for each in status.get("conditions", [])]), status)
-        log = self.local("logs", "long").stdout
-        self.assertIn("begun", log)
+        wait_for(lambda: self.tasks()["long"]["state"] == "Running", "it runs again after the pause", self.component)
+        self.assertEqual(2, self.tasks()["long"]["runs"])
+        wait_for(lambda: self.local("logs", "long").stdout.count("begun") == 2, "what the evicted one wrote too", self.component)
         self.assertEqual(0, self.local("stop", "long", "--wait", "--now").returncode)
         self.assertNotIn("long", self.tasks())
+        wait_for(lambda: not list((self.folder / "data" / "logs").iterdir()), "its logs gone with it", self.component)
+
+    def reboot(self):
+        """What the next start finds after one: nothing runs, no group is there, and what was begun was begun in another life of the machine."""
+        self.component.kill()
+        for folder in (self.folder / "data" / "containers").glob("*/*/*"):
+            begin = json.loads((folder / "begin.json").read_text())
+            (folder / "begin.json").write_text(json.dumps({**begin, "boot": "another"}))
+            os.kill(int((folder / "lock").read_text().split()[0]), signal.SIGKILL)  # which would tell how the others ended
+        plain_groups.clear(self.group)
+        self.start()
+
+    def test_a_job_that_ended_with_the_machine_is_queued_again(self):
+        wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
+        self.assertEqual(0, self.local("run", "--name=long", "--class=free", "--", "sh", "-c", "echo run $$; sleep 1000").returncode)
+        wait_for(lambda: "run" in self.local("logs", "long").stdout, "it runs", self.component)
+        self.reboot()
+        wait_for(lambda: self.tasks()["long"]["state"] == "Running" and self.tasks()["long"]["runs"] == 2, "it runs again", self.component)
+        status = self.get("job", "long")["status"]
+        self.assertEqual((0, []), (status.get("failed", 0), [each["type"] for each in status.get("conditions", [])]), status)
+        wait_for(lambda: self.local("logs", "long").stdout.count("run") == 2, "what it wrote before and after", self.component)
+
+    def test_all_of_a_task_is_asked_to_end_and_has_its_grace(self):
+        kept = self.folder / "kept"
+        work = f"(trap 'sleep 0.5; echo kept >> {kept}; exit' TERM; echo up; while :; do sleep 0.1; done) & wait"
+        self.assertEqual(0, self.local("run", "--name=away", "--class=free", "--", "sh", "-c", work).returncode)
+        wait_for(lambda: "up" in self.local("logs", "away").stdout, "it runs", self.component)
+        stopped = self.local("stop", "away", "--wait")
+        self.assertEqual(0, stopped.returncode, stopped.stderr)
+        self.assertEqual("kept\n", kept.read_text(), "the shell ended at once, what it began had its time")
 
     def test_whoever_waits_gets_the_output_and_the_exit_code(self):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)

@@ -1,5 +1,7 @@
-"""`tidemark up` with pods on a disk that the logs of one of them fill: the others run on, what cannot be kept is refused with its reason, and it goes on when there is room."""
+"""`tidemark up` with pods on a disk that the logs of one of them fill: the others run on, an end there has its exit code, what cannot be kept is refused with its reason,
+and it goes on when there is room."""
 
+import json
 import os
 import re
 import secrets
@@ -16,6 +18,7 @@ from support.node import cgroups
 CGROUPS = Path("/sys/fs/cgroup")
 FULL_BYTES = 256 << 10
 RUN = ["--class=free"]
+CODES = {"early": 0, "late": 5}  # of two jobs that end on a full disk
 
 
 class LocalDiskFull(unittest.TestCase):
@@ -31,6 +34,7 @@ class LocalDiskFull(unittest.TestCase):
         self.group = f"tidemark-test-{secrets.token_hex(4)}"
         self.addCleanup(lambda: cgroups.there(self.group) and plain_groups.clear(self.group))  # tasks outlive a test that fails
         more = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-run-")))
+        self.go = more / "go"
         self.component = Component(
             "up", "--data-dir", str(self.data), "--listen", "127.0.0.1:0", "--node-name", "here", "--pod-group", f"/{self.group}",
             "--run-dir", str(more / "run"), "--latch-file", str(more / "off"),
@@ -49,26 +53,72 @@ class LocalDiskFull(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stderr + self.component.log[-3000:])
         return done.stdout
 
+    def kubectl(self, *arguments: str, stdin: str = "") -> str:
+        done = subprocess.run(
+            [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", str(self.data / "kubeconfig"), *arguments], input=stdin, capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def apply_steady(self) -> None:
+        """An online service that the first bad answer of its probe would end; each asking needs room on the disk."""
+        probe = {"exec": {"command": ["true"]}, "periodSeconds": 1, "timeoutSeconds": 30, "failureThreshold": 1}
+        container = {"name": "main", "image": "local", "command": ["sleep", "1000"], "livenessProbe": probe}
+        meta = {"name": "steady", "labels": {"koordinator.sh/qosClass": "LS"}}
+        self.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}}))
+
+    def restarts(self, name: str) -> int:
+        return json.loads(self.kubectl("get", "pod", name, "-o", "json"))["status"]["containerStatuses"][0]["restartCount"]
+
     def free(self) -> int:
         found = os.statvfs(self.disk)
         return found.f_bavail * found.f_frsize
+
+    def task(self, name: str) -> dict:
+        return next((each for each in json.loads(self.done("ps", "-a", "-o", "json"))["tasks"] if each["name"] == name), {})
+
+    def folder_of(self, name: str) -> Path:
+        pod = json.loads(self.kubectl("get", "pods", "-l", f"job-name={name}", "-o", "json"))["items"][0]
+        return self.data / "containers" / pod["metadata"]["uid"] / "main" / "0"
+
+    def room_of(self, name: str) -> Path:
+        return self.folder_of(name) / ".ended.json.new"
+
+    def exit_code(self, name: str) -> int | None:
+        """As its shim wrote it down; else as it was told already, and the folder is gone."""
+        try:
+            return json.loads((self.folder_of(name) / "ended.json").read_text())["exitCode"]
+        except FileNotFoundError:
+            return self.task(name).get("exitCode")
 
     def state(self, name: str) -> str:
         return next((line.split()[2] for line in self.done("ps", "-a").splitlines() if line.startswith(f"{name} ")), "")
 
     def test_the_others_run_on_and_all_goes_on_when_there_is_room(self):
-        self.done("run", "--name=steady", "--qos=LS", "--cpu=0.1", "--memory=32Mi", "--", "sleep", "1000")
-        self.done("run", "--name=chatty", *RUN, "--", "sh", "-c", "while :; do head -c 4000 /dev/zero | tr '\\0' x; echo; done")
+        self.apply_steady()
+        for name, code in CODES.items():
+            self.done("run", f"--name={name}", *RUN, "--", "sh", "-c", f"until [ -e {self.go} ]; do sleep 0.1; done; exit {code}")
+            wait_for(lambda: self.state(name) == "Running", f"{name} runs", self.component)
+        self.done("run", "--name=chatty", *RUN, "--", "sh", "-c", "while :; do yes $(head -c 4000 /dev/zero | tr '\\0' x) | head -c 1000000; sleep 0.1; done")
         wait_for(lambda: self.state("steady") == "Running", "the quiet one runs", self.component)
         wait_for(lambda: self.free() < FULL_BYTES, "a full disk", self.component, 3 * START_S)  # offline work on a busy machine writes slowly
-        refused = None
+        refused, taken = None, []
         for number in range(50):  # some room may be left in what is open already
             refused = self.local("run", f"--name=big-{number}", *RUN, f"--env=BIG={'x' * 100_000}", "--", "true")
             if refused.returncode != 0:
                 break
+            taken.append(f"big-{number}")
         self.assertIn("507", refused.stderr)
         self.assertIn("full", refused.stderr)
+        wait_for(lambda: "a probe cannot be asked" in self.component.log, "a probe that finds no room", self.component)
         self.assertEqual(["Running", "Running"], [self.state("steady"), self.state("chatty")], "reading goes on, and so do they")
+
+        # Two end meanwhile: one into the room that was kept for its word, the other one's is gone, and it waits for some.
+        self.room_of("late").unlink()
+        wait_for(lambda: self.free() < FULL_BYTES, "the logs take that too", self.component)
+        self.go.touch()
+        wait_for(lambda: self.exit_code("early") is not None, "the word of one that ends on a full disk", self.component)
+        self.assertEqual(CODES["early"], self.exit_code("early"))
 
         self.ballast.unlink()
         wait_for(lambda: self.local("stop", "chatty", "--now").returncode == 0, "room", self.component)
@@ -76,7 +126,12 @@ class LocalDiskFull(unittest.TestCase):
         wait_for(lambda: self.free() > BALLAST_BYTES, "its logs are gone", self.component)
         after = self.local("run", "--name=after", *RUN, "--wait", "--", "sh", "-c", "echo room; exit 4")
         self.assertEqual((4, "room\n"), (after.returncode, after.stdout), after.stderr)
-        self.assertEqual("Running", self.state("steady"))
+        self.assertEqual(("Running", 0), (self.state("steady"), self.restarts("steady")))
+        for name, code in CODES.items():
+            wait_for(lambda: self.task(name).get("exitCode") == code, f"how {name} ended", self.component)
+        self.assertEqual(("Succeeded", "Failed"), (self.state("early"), self.state("late")))
+        for name in taken:
+            wait_for(lambda: self.state(name) == "Succeeded", f"{name}, which was taken, has lost nothing", self.component)
         for line in self.done("ps", "-a").splitlines()[1:]:
             if line and line.split()[1] in ("online", "free"):
                 self.done("stop", line.split()[0], "--now")
