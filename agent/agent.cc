@@ -123,7 +123,7 @@ class RunningAgent final : public Agent {
         evict_memory_(log_, options_.places.run_dir, boot_id(options_.places.proc_root)),
         lines_(log_),
         eviction_(loop, {ending_, &events_, &losses_, &last_words_, &evict_memory_, &ends_}, log_, metrics,
-                  options_.feature_gates.evictions()),
+                  eviction_defaults(options_.feature_gates.evictions(), options_.alone)),
         recorder_(loop, log_, metrics,
                   {options_.node_name, options_.state_dir, options_.record_megabytes * (std::int64_t{1} << 20)}),
         pass_seconds_(metrics.histogram("tidemark_agent_pass_seconds", "One pass over all groups of the node.",

@@ -1,19 +1,15 @@
 """`tidemark up` as a node of its own: pods as processes of this machine, an agent over them, kubectl in front; killed in the middle, and gone without
 residue."""
 
-import fnmatch
 import json
 import os
-import re
 import subprocess
-import tempfile
 import time
 import unittest
-from pathlib import Path
 
+from cluster.local_case import CGROUPS, LocalCase
 from cluster.tidemark_process import Component, wait_for
 
-CGROUPS = Path("/sys/fs/cgroup")
 TASKS = 10
 SHORT_JOBS = 20
 SOLD_WITHIN_S = 60
@@ -33,59 +29,7 @@ def batch(name: str, command: list[str], milli: int) -> dict:
     )
 
 
-class Local(unittest.TestCase):
-    def setUp(self):
-        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-local-")))
-        self.group = f"tidemark-test-{os.getpid()}-{self._testMethodName[5:25].rstrip('_')}"
-        self.arguments = [
-            "up", "--data-dir", str(self.folder / "data"), "--listen", "127.0.0.1:0", "--node-name", "here", "--pod-group", f"/{self.group}",
-            "--run-dir", str(self.folder / "run"), "--latch-file", str(self.folder / "off"),
-        ]
-        self.component = None
-        self.addCleanup(self.take_down)
-        self.start()
-
-    def start(self, *more: str):
-        self.component = Component(*self.arguments, *more)
-        self.kubeconfig = wait_for(lambda: (re.search(r"^kubeconfig +(\S+)$", self.component.log, re.M) or [None, None])[1], "a kubeconfig", self.component)
-        wait_for(lambda: self.kubectl("get", "node", "here").returncode == 0, "a node", self.component)
-
-    def take_down(self):
-        if self.component.process.poll() is not None:
-            self.start()
-        try:
-            self.kubectl("delete", "jobs", "--all")
-            self.kubectl("delete", "pods", "--all", "--grace-period=0", "--force")
-            wait_for(lambda: not self.groups("pod*"), "pods' groups gone", self.component)
-        finally:
-            self.component.stop()
-
-    def kubectl(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", self.kubeconfig, *arguments], input=stdin or "", capture_output=True, text=True, timeout=60
-        )
-
-    def apply(self, *objects: dict):
-        done = self.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
-        self.assertEqual(0, done.returncode, done.stderr)
-
-    def get(self, *arguments: str) -> dict:
-        done = self.kubectl("get", *arguments, "-o", "json")
-        self.assertEqual(0, done.returncode, done.stderr)
-        return json.loads(done.stdout)
-
-    def phases(self) -> dict[str, str]:
-        return {each["metadata"]["name"]: each["status"].get("phase", "") for each in self.get("pods")["items"]}
-
-    def groups(self, pattern: str = "*") -> list[Path]:
-        """Below ours, in whichever hierarchy. One that goes while it is looked at is passed over, as os.walk has it."""
-        tops = [CGROUPS / self.group, *CGROUPS.glob(f"*/{self.group}")]
-        return [Path(above) / name for top in tops for above, names, _ in os.walk(top) for name in names if fnmatch.fnmatch(name, pattern)]
-
-    def file(self, uid: str, name: str) -> str:
-        found = [path / name for path in self.groups(f"pod{uid}") if (path / name).exists()]
-        return found[0].read_text().strip() if found else ""
-
+class Local(LocalCase):
     def test_tasks_outlive_a_kill_and_are_adopted_exit_codes_included(self):
         go = self.folder / "go"
         self.apply(*[
@@ -129,18 +73,6 @@ class Local(unittest.TestCase):
             return next((each["reason"] for each in self.get("node", "here")["status"]["conditions"] if each["type"] == "TidemarkIsolation"), "")
 
         wait_for(lambda: stands() == "Enforcing", "a condition that says so", self.component)
-
-    def local(self, *arguments: str) -> subprocess.CompletedProcess:
-        command, *rest = arguments
-        data = f"--data-dir={self.folder / 'data'}"
-        return subprocess.run(
-            [os.environ["TIDEMARK_BINARY"], "local", command, data, *rest], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
-        )
-
-    def tasks(self) -> dict[str, dict]:
-        done = self.local("ps", "-a", "-o", "json")
-        self.assertEqual(0, done.returncode, done.stderr)
-        return {each["name"]: each for each in json.loads(done.stdout)["tasks"]}
 
     def test_jobs_of_kubectl_run_to_their_end(self):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
