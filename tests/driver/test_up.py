@@ -105,6 +105,50 @@ class Folder(unittest.TestCase):
         self.assertFalse(self.data.exists())
 
 
+    def stranger(self) -> subprocess.Popen:
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdin=subprocess.DEVNULL)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        return child
+
+    def test_a_number_that_is_a_strangers_by_now_is_left_alone(self):
+        child = self.stranger()
+        self.data.mkdir()
+        (self.data / owners.MARK).write_text(f"{child.pid} 1 {owners._namespace()}")
+        self.assertEqual(0, up.stop(self.data))
+        self.assertIsNone(child.poll())
+        self.assertFalse(self.data.exists(), "whoever had it is gone")
+
+    def test_of_whom_nobody_can_tell_nobody_is_asked_to_end(self):
+        child = self.stranger()
+        started = owners._started(child.pid)
+        for mark in ("", "12", f"{child.pid}", f"{child.pid} {started}", f"{child.pid} {started} pid:[1]", f"x {started} {owners._namespace()}"):
+            with self.subTest(mark):
+                self.data.mkdir(exist_ok=True)
+                (self.data / owners.MARK).write_text(mark)
+                with self.assertRaises(Failed) as raised:
+                    up.stop(self.data)
+                self.assertIn("remove the folder", str(raised.exception))
+                with self.assertRaises(Failed), up._ours(self.data):
+                    pass
+                self.assertIsNone(child.poll())
+                self.assertEqual([self.data / owners.MARK], list(self.data.iterdir()), "and nothing is taken away")
+
+    def test_another_users_is_left_alone(self):
+        child = self.stranger()
+        self.data.mkdir()
+        (self.data / owners.MARK).write_text(f"{child.pid} {owners._started(child.pid)} {owners._namespace()}")
+        with mock.patch.object(os, "geteuid", return_value=os.geteuid() + 1), self.assertRaises(Failed):
+            up.stop(self.data)
+        self.assertIsNone(child.poll())
+
+    def test_a_mark_that_cannot_be_written_is_not_half_there(self):
+        self.data.mkdir()
+        with mock.patch.object(Path, "write_text", side_effect=OSError("no room")), self.assertRaises(OSError):
+            owners.mark(self.data)
+        self.assertEqual([], list(self.data.iterdir()))
+
+
 class Shown(unittest.TestCase):
     def test_the_loads_own_figures_are_read(self):
         found = measure.read("started\n" + OUTPUT, 0.5, 0.01, 1.25)
