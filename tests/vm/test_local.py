@@ -42,10 +42,14 @@ for days in 2 -2; do
   date -s "@$((begun + days * 86400))"
   timeout 60 tidemark local run --data-dir=/d --class=free --wait --name="at$days" -- sh -c 'echo hello; exit 3'
   echo "after a jump to $days days it ended with $?"
-  timeout 10 tidemark local ps --data-dir=/d | grep -c Running
+  timeout 10 tidemark local ps --data-dir=/d | grep -cE ' (Running|Limited) '
   until timeout 10 tidemark local top --data-dir=/d --once -o json | grep -q "measuredSecondsAgo.: [0-9]\{1,2\},*$"; do sleep 0.5; done
   echo "measured after $days days"
 done
+timeout 60 tidemark local run --data-dir=/d --class=free --retries=1 --name=again -- sh -c '[ -e /tried ] || { touch /tried; exit 1; }'
+until timeout 10 tidemark local ps -a --data-dir=/d | grep -E '^again .*(Restarting|Succeeded)'; do sleep 0.2; done
+date -s "@$((begun - 4 * 86400))"
+until timeout 10 tidemark local ps -a --data-dir=/d | grep '^again .*Succeeded'; do sleep 0.2; done
 touch /go
 until timeout 10 tidemark local ps -a --data-dir=/d | grep '^steady .*Failed exit 5'; do sleep 0.2; done
 timeout 10 tidemark local logs --data-dir=/d web
@@ -70,6 +74,7 @@ class Local(unittest.TestCase):
         for days in (2, -2):
             self.assertIn(f"after a jump to {days} days it ended with 3\n2\nmeasured after {days} days\n", out)
         self.assertEqual((1, 1), (out.count("web begins\n"), out.count("steady begins\n")), out)
+        self.assertRegex(out, r"(?m)^again .*Succeeded", "its second try did not wait until the clock was where it had been")
         self.assertIn("web is stopped\n", out)
 
 
