@@ -107,7 +107,7 @@ class RunningAgent final : public Agent {
                  log_, metrics, find_out_machinery(see(), trial_, log_),
                  {options_.places, options_.mode == "observe" ? policy::Mode::kObserve : policy::Mode::kEnforce,
                   options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates,
-                  measures_of(facilities_)}),
+                  measures_of(facilities_), options_.only_shows}),
         killer_(machine_->hierarchies, connections.killing),
         events_(loop, connections.client, log_, metrics, "tidemark-agent"),
         losses_(loop, log_, metrics, options_.state_dir),

@@ -39,6 +39,7 @@ struct AgentOptions {
   // the lines that are drawn, without a gate or a grant.
   bool alone = false;
   std::string mode = "enforce";  // of strategies of which the manager says nothing
+  std::string only_shows;        // why nothing could be written here, whatever anybody says; "": something can
   std::string pod_logs{kPodLogsDefault};
   base::Duration yarn_hold_back = kHoldBack;
   FeatureGates feature_gates;

@@ -44,6 +44,7 @@ struct ProtectOptions {
   KnobTrials trials{};   // of the kernel, for the status
   FeatureGates gates{};  // of what nobody says anything of, only that is enforced which they let through
   std::vector<policy::MeasureFound> measures{};  // of the machine, for the status
+  std::string only_shows{};  // why nothing could be written here, whatever is said; "": something can
 };
 
 // What lies outside, and outlives it.

@@ -19,6 +19,7 @@ void set_all(Stance& stance, One one) {
 
 One one(const StanceInputs& inputs, NodeState state) {
   if (!inputs.known || !inputs.state_known) return {Permit::kKeep, Reason::kAgentAwaits};
+  if (inputs.only_shows) return {Permit::kPutBack, Reason::kAgentObserves};
   if (inputs.holding) return {Permit::kTighten, Reason::kAgentHolds};
   if (state == NodeState::kObserve) return {Permit::kPutBack, Reason::kAgentObserves};
   return {Permit::kEnforce, Reason::kAgentEnforces};

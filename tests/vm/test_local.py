@@ -23,6 +23,26 @@ while pidof tidemark; do sleep 0.2; done
 [ ! -e /sys/fs/cgroup/tidemark ] && echo "nothing is left"
 """
 
+# As in a container that may only look at the machine's groups. The settings want everything enforced.
+READ_ONLY_SESSION = r"""
+ifconfig lo up
+cat >/settings.yaml <<'YAML'
+kind: ConfigMap
+metadata: {name: tidemark-config}
+data: {config.yaml: "{schema: 1, mode: enforce}"}
+YAML
+mount -o remount,ro /sys/fs/cgroup
+mkdir /sys/fs/cgroup/x 2>/dev/null && echo "groups can be made here"
+tidemark up --data-dir=/d --listen=127.0.0.1:0 --node-name=guest --settings=/settings.yaml --run-dir=/run-dir >/up.log 2>&1 &
+until timeout 10 tidemark local ps --data-dir=/d 2>/dev/null; do sleep 0.2; done
+timeout 60 tidemark local run --data-dir=/d --class=free --name=first --wait -- sh -c 'exit 7'
+echo "it ended with $?"
+until timeout 10 tidemark local top --data-dir=/d --once | grep 'agent: Observing'; do sleep 0.5; done
+grep -o '"onlyShows":"[^"]*"' /run-dir/status.json
+kill -TERM $(pidof tidemark)
+while pidof tidemark; do sleep 0.2; done
+"""
+
 # The clock is set ahead and far back, behind the start, while tasks run, begin and end. Only here can it be: that of the machine is everybody's.
 CLOCK_SESSION = r"""
 ifconfig lo up
@@ -66,6 +86,15 @@ class Local(unittest.TestCase):
         self.assertRegex(out, r"(?m)^0::/tidemark/kubepods/besteffort/pod[^/]+/[0-9a-f]{64}$")
         self.assertIn("first ended with 7\n", out)
         self.assertIn("nothing is left\n", out)
+
+    def test_where_groups_can_only_be_looked_at_it_observes_whatever_the_settings_say(self):
+        done = vm.run(["sh", "-c", READ_ONLY_SESSION], files={"/bin/tidemark": BINARY}, deadline_s=PATIENCE_S)
+        out = done.stdout.decode(errors="replace")
+        self.assertEqual(0, done.code, out + done.stderr.decode(errors="replace"))
+        self.assertNotIn("groups can be made here", out)
+        self.assertIn("it ended with 7\n", out)
+        self.assertIn("agent: Observing", out)
+        self.assertRegex(out, r'"onlyShows":"[^"]*Read-only file system')
 
     def test_a_clock_that_jumps_ends_nobody_and_keeps_nobody_from_ending(self):
         done = vm.run(["sh", "-c", CLOCK_SESSION], files={"/bin/tidemark": BINARY}, deadline_s=2 * PATIENCE_S)
