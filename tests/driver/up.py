@@ -14,7 +14,7 @@ from pathlib import Path
 
 from driver import build, go_programs, kubernetes, packages, processes, samples
 from driver.console import Failed, WrongUse, say, step
-from driver.demo import on_yarn, plain_groups, plot, service, show, table
+from driver.demo import measure, on_yarn, plain_groups, plot, service, show, table
 from driver.demo.on_tidemark import OnTidemark
 from driver.demo.on_yarn import OnYarn
 from driver.paths import BUILD, ROOT
@@ -192,9 +192,11 @@ def _example(options: Options) -> int:
             up.start()
         else:
             web = service.write(service.provide_nginx(), load, options.data / "web", show.cores())
-            rate, stages = show.three_stages(groups, up, web, options.seconds)
+            rate, rounds = show.in_rounds(groups, up, web, options.seconds)
+            stages = {name: measure.median(found) for name, found in rounds.items()}
             print(f"\nA web server under {rate:.0f} requests a second, on {show.cores()} processors; latencies count from when a request was due.\n")
             print(table.text(stages))
+            print(table.noise(rounds, show.ROUNDS * show.ROUND_LEAST_S))
             plot_file(options.data).write_text(plot.svg(stages, show.cores(), f"{rate:.0f} requests a second, {options.seconds} s each"))
             print(f"drawn in {plot_file(options.data)}\n")
             if yarn:
