@@ -1,6 +1,8 @@
 """What ./dev up is told, whose its folder is, what it prints and draws; the example itself runs in the group `cluster`."""
 
+import contextlib
 import dataclasses
+import io
 import os
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from unittest import mock
 
 from driver import up
 from driver.console import Failed, WrongUse
-from driver.demo import measure, plot, show, table
+from driver.demo import measure, on_yarn, plot, show, table
 from support import owners
 
 WINDOW = '{"from_us":10000000,"to_us":14000000,'
@@ -153,6 +155,36 @@ class Folder(unittest.TestCase):
         with mock.patch.object(Path, "write_text", side_effect=OSError("no room")), self.assertRaises(OSError):
             owners.mark(self.data)
         self.assertEqual([], list(self.data.iterdir()))
+
+
+class YarnOnABusyMachine(unittest.TestCase):
+    def shown(self, **said) -> str:
+        on = mock.Mock(spec=on_yarn.OnYarn, node="here", **said)
+        on.explain.return_value = "offered: nothing\n"
+        on.explain_words.return_value = ["explain", "yarn", "here"]
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            on_yarn.show(on)
+        on.start.assert_called_once()
+        return out.getvalue()
+
+    def test_where_others_have_it_it_says_so_and_stays(self):
+        for said in (
+            {"wait_offer": mock.Mock(side_effect=on_yarn.NothingIdle("for 90 s this machine had less to offer"))},
+            {"wait_offer": mock.Mock(return_value=(1024, 4)), "run_job": mock.Mock(side_effect=on_yarn.NothingIdle("for 120 s this machine had no time"))},
+        ):
+            text = self.shown(**said)
+            self.assertRegex(text, r"for \d+ s this machine had .*: others have it")
+            self.assertIn("offered: nothing", text)
+
+    def test_what_fails_is_no_busy_machine(self):
+        with self.assertRaises(Failed):
+            self.shown(wait_offer=mock.Mock(side_effect=Failed("a program ended by itself")))
+
+    def test_what_is_waited_for_in_vain_is_told_with_its_time(self):
+        on = on_yarn.OnYarn(mock.Mock(**{"server.poll.return_value": None}, group="g", data=Path("/d")))
+        with self.assertRaises(on_yarn.NothingIdle) as raised:
+            on._until("had nothing", 0, lambda: None, on_yarn.NothingIdle)
+        self.assertEqual("for 0 s this machine had nothing", str(raised.exception))
 
 
 class Shown(unittest.TestCase):
