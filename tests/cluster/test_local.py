@@ -30,27 +30,43 @@ def batch(name: str, command: list[str], milli: int) -> dict:
 
 
 class Local(LocalCase):
+    def containers(self) -> dict[str, dict]:
+        return {each["metadata"]["name"]: each["status"]["containerStatuses"][0] for each in self.get("pods")["items"]}
+
     def test_tasks_outlive_a_kill_and_are_adopted_exit_codes_included(self):
-        go = self.folder / "go"
+        go, later, told = self.folder / "go", self.folder / "later", self.folder / "told"
+        ends = [f"task-{i}" for i in range(TASKS // 2)]  # while nobody is there; the others run on
+        stays = [f"task-{i}" for i in range(TASKS // 2, TASKS)]
         self.apply(*[
-            pod(f"task-{i}", ["sh", "-c", f"echo task {i}; until [ -e {go} ]; do sleep 0.05; done; exit {i}"]) for i in range(TASKS)
+            pod(name, ["sh", "-c", f"echo {name}; trap 'echo {name} >>{told}; exit 99' TERM; until [ -e {file} ]; do sleep 0.05; done; exit {name[5:]}"])
+            for file, names in ((go, ends), (later, stays)) for name in names
         ])
         wait_for(lambda: set(self.phases().values()) == {"Running"}, "ten that run", self.component)
-        before = {each["metadata"]["name"]: each["status"]["containerStatuses"][0]["containerID"] for each in self.get("pods")["items"]}
+        before = {name: each["containerID"] for name, each in self.containers().items()}
         self.component.kill()
         go.touch()
         data = self.folder / "data"
-        wait_for(lambda: len(list(data.glob("containers/*/main/0/ended.json"))) == TASKS, "ten that end with nobody there")
+        wait_for(lambda: len(list(data.glob("containers/*/main/0/ended.json"))) == len(ends), "five that end with nobody there")
         self.start()
-        wait_for(lambda: not set(self.phases().values()) & {"Running", "Pending"}, "ten ends told", self.component)
-        for each in self.get("pods")["items"]:
-            name = each["metadata"]["name"]
-            status = each["status"]["containerStatuses"][0]
+        wait_for(lambda: all(self.phases()[name] in ("Succeeded", "Failed") for name in ends), "five ends told", self.component)
+        wait_for(lambda: all(self.phases()[name] == "Running" for name in stays), "five that run on", self.component)
+        self.assertEqual({name: before[name] for name in stays}, {name: self.containers()[name]["containerID"] for name in stays})
+
+        stopped = stays.pop()  # whoever was adopted is asked to end, and goes with its group, as any other
+        uid = self.get("pod", stopped)["metadata"]["uid"]
+        self.assertEqual(0, self.kubectl("delete", "pod", stopped).returncode)
+        self.assertEqual(f"{stopped}\n", told.read_text())
+        wait_for(lambda: not self.groups(f"pod{uid}"), "its group gone", self.component)
+
+        later.touch()
+        wait_for(lambda: not set(self.phases().values()) & {"Running", "Pending"}, "all ends told", self.component)
+        self.assertEqual({*ends, *stays}, set(self.containers()))
+        for name, status in self.containers().items():
             self.assertEqual(int(name.removeprefix("task-")), status["state"]["terminated"]["exitCode"], name)
             self.assertEqual(before[name], status["containerID"])
             self.assertEqual(0, status["restartCount"])
             log = next(data.glob(f"logs/default_{name}_*/main/0.log")).read_text()
-            self.assertRegex(log, rf"^\S+ stdout F task {name.removeprefix('task-')}\n$")
+            self.assertRegex(log, rf"^\S+ stdout F {name}\n$")
 
     def test_offline_work_is_sold_what_is_idle_limited_and_goes_first(self):
         def sold() -> int:
@@ -113,6 +129,19 @@ class Local(LocalCase):
         done = self.local("run", "--wait", "--class=free", "--name=quick", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
         self.assertEqual((7, "out\n"), (done.returncode, done.stdout), done.stderr)
         self.assertIn("err\n", done.stderr)
+
+    def test_logs_that_were_rotated_are_read_whole(self):
+        self.component.stop()
+        self.start("--log-size=1", "--log-files=5")
+        wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
+        done = self.local("run", "--wait", "--class=free", "--name=talker", "--", "seq", "-f", "%0999.0f", "3000")  # 3 MB
+        written = "".join(f"{i:0999d}\n" for i in range(1, 3001))
+        self.assertEqual((0, True), (done.returncode, done.stdout == written), done.stderr)
+        kept = list((self.folder / "data" / "logs").glob("default_talker-*/main/*"))
+        self.assertIn(len(kept), (3, 4), kept)
+        self.assertTrue(all(file.stat().st_size < 1.1 * (1 << 20) for file in kept), kept)
+        self.assertTrue(self.local("logs", "talker").stdout == written)
+        self.assertEqual(written[-10_000:], self.local("logs", "talker", "--tail=10").stdout)
 
     def test_nothing_of_it_is_left_once_its_pods_are_gone(self):
         self.apply(pod("web", ["sleep", "1000"]), pod("bad", []))
