@@ -36,9 +36,12 @@ struct AgentOptions {
   std::int64_t record_megabytes = 64;  // of what was measured
   std::int64_t safety_margin_percent = 10;
   bool report = true;
-  bool alone = false;  // with its API server, on one machine: what is spread over many nodes elsewhere is done at once
+  // With its API server, on one machine: what is spread over many nodes elsewhere is done at once, and evictions go by
+  // the lines that are drawn, without a gate or a grant.
+  bool alone = false;
   std::string mode = "enforce";  // of strategies of which the manager says nothing
   std::string peers_namespace{policy::kPeersNamespace};
+  std::string only_shows;        // why nothing could be written here, whatever anybody says; "": something can
   std::string pod_logs{kPodLogsDefault};
   base::Duration yarn_hold_back = kHoldBack;
   FeatureGates feature_gates;

@@ -46,6 +46,7 @@ class OpenLoad {
   ~OpenLoad();
   // Failed: there was no connection to begin with.
   net::Task<Result<LoadCounts>> run();
+  base::MonotonicTime counts_from() const { return begin_; }  // known once it has its connections
 
  private:
   struct Lane;  // one connection, with at most one request on it

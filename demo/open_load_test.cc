@@ -115,9 +115,12 @@ class OpenLoadTest : public testing::Test {
 
 TEST_F(OpenLoadTest, AsksAtItsRateAndCountsAnswers) {
   start(options());
+  const base::MonotonicTime begun = clock_.monotonic();
   run_for(seconds(6));
   ASSERT_TRUE(all_ && *all_);
   const LoadCounts& all = **all_;
+  EXPECT_GE(load_->counts_from() - begun, seconds(1)) << "the warm-up";
+  EXPECT_LE(load_->counts_from() - begun, seconds(1) + milliseconds(10));
   EXPECT_NEAR(static_cast<double>(all.answers), 4000, 250);  // four deviations of Poisson
   EXPECT_EQ(all.failures + all.unanswered, 0U);
   EXPECT_EQ(all.latencies.count(), all.answers);

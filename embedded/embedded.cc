@@ -109,6 +109,20 @@ net::Task<Result<void>> install(kube::Client& client, const base::Log& log, std:
   co_return Result<void>();
 }
 
+// Why nothing that is decided for this machine's groups could be written; "": it can.
+Result<std::string> why_only_shown(net::EventLoop& loop, const runtime::RuntimeOptions& options, const base::Log& log) {
+  if (::geteuid() != 0) {
+    log.warn("not run by root: pods have no groups and no limits, and what is decided for them is only shown");
+    return "not run by root";
+  }
+  linux::KernelKillRim killing;
+  TM_TRY(std::string why, runtime::why_no_groups(loop, options, killing));
+  if (!why.empty()) {
+    log.warn("no groups can be made: pods have no limits, and what is decided for them is only shown", {{"why", why}});
+  }
+  return why;
+}
+
 // What follows from the folder and the machine, where nobody said otherwise.
 Result<void> complete(EmbeddedOptions& options, const base::Log& log) {
   std::error_code error;
@@ -132,10 +146,7 @@ Result<void> complete(EmbeddedOptions& options, const base::Log& log) {
   agent.tasks.cgroup_driver = "cgroupfs";
   TM_TRY_VOID(agent.tasks.config(agent.node_name));  // the agent begins later, and would only log it
   TM_TRY_VOID(check_settings(options.settings, options.manager.config_namespace));
-  if (::geteuid() != 0 && agent.mode == "enforce") {
-    log.warn("not run by root: pods have no groups and no limits, and what is decided for them is only shown");
-    agent.mode = "observe";
-  }
+  TM_TRY(agent.only_shows, why_only_shown(loop, runtime, log));
   return {};
 }
 

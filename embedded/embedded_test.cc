@@ -85,6 +85,14 @@ class EmbeddedConcurrentTest : public ::testing::Test {
     while (!co_await client->get(resource, "", name, kCallLimit)) co_await loop.sleep(kLookAgain);
   }
 
+  net::Task<void> wait_for_node_that_says(std::string words) {
+    while (true) {
+      const auto node = co_await client->get(kube::kNodes, "", "here", kCallLimit);
+      if (node && node->contains(words)) co_return;
+      co_await loop.sleep(kLookAgain);
+    }
+  }
+
   std::string folder;
   base::SystemClock clock;
   net::EventLoop loop{clock};
@@ -128,6 +136,7 @@ TEST_F(EmbeddedConcurrentTest, AMachineWithoutGroupsIsANodeToo) {
     const auto settings = net::testing::run_task(
         loop, client->get(kube::kConfigMaps, "koordinator-system", "slo-controller-config", kCallLimit), kGuard);
     EXPECT_TRUE(settings) << "sold by defaults: " << settings.error().message;
+    net::testing::run_task(loop, wait_for_node_that_says("without limits: they have no groups"), kGuard);
     stop();
   }
 }

@@ -214,7 +214,6 @@ class Running final : public Runtime {
     }
     co_return;
   }
-  std::string without_groups() const override { return groups_->why_not; }
 
  private:
   kube::InformerConfig pods_of_node() const {
@@ -349,6 +348,12 @@ Result<void> check_options(const RuntimeOptions& options) {
   return {};
 }
 
+Result<std::string> why_no_groups(net::EventLoop& loop, const RuntimeOptions& options, linux::KillRim& killing) {
+  TM_TRY(const auto facts, facts_of_machine(options));
+  TM_TRY(const auto groups, open_groups(loop, options, killing, facts.allocatable));
+  return groups->why_not;
+}
+
 std::string pods_socket(const RuntimeOptions& options) {
   return options.data_dir + "/pods.sock";
 }
@@ -377,6 +382,7 @@ Result<std::unique_ptr<Runtime>> Runtime::make(net::EventLoop& loop, kube::Clien
   TM_TRY_VOID(check_options(options));
   TM_TRY(auto facts, facts_of_machine(options));
   TM_TRY(auto groups, open_groups(loop, options, killing, facts.allocatable));
+  facts.without_groups = groups->why_not;
   auto running = std::make_unique<Running>(loop, client, log, metrics, std::move(random), std::move(options),
                                            std::move(facts), std::move(groups));
   TM_TRY_VOID(running->open());

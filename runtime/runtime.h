@@ -39,6 +39,10 @@ void declare_flags(base::Flags& flags, RuntimeOptions& options);
 // What no machine, or not this one, can do; kInvalid, with the flag.
 Result<void> check_options(const RuntimeOptions& options);
 
+// Whether this machine lets us have groups for pods, tried; why not, "" where it does. kAlreadyExists: another one has
+// them.
+Result<std::string> why_no_groups(net::EventLoop& loop, const RuntimeOptions& options, linux::KillRim& killing);
+
 // Where the pods of the node are asked for, as a kubelet's GET /pods.
 std::string pods_socket(const RuntimeOptions& options);
 
@@ -53,8 +57,6 @@ class Runtime {
   virtual void start() = 0;
   // Pods go on. Where none is here, nothing of ours stays in the machine's groups.
   virtual net::Task<void> drain() = 0;
-  // Why pods run without groups, and so without limits; "" where they have them.
-  virtual std::string without_groups() const = 0;
 };
 
 }  // namespace tidemark::runtime

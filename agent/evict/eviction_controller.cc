@@ -26,10 +26,10 @@ constexpr int kAskAgainMax = 3;
 constexpr base::Duration kAgainWithin = std::chrono::hours(1);
 constexpr std::size_t kEvictedJobsMax = 1024;
 
-// A grant holds until its end; without one, a node has little.
-std::int64_t evictions_an_hour(const policy::NodeRules& rules, base::WallTime wall) {
+// A grant holds until its end.
+std::int64_t evictions_an_hour(const policy::NodeRules& rules, std::int64_t without_grant, base::WallTime wall) {
   if (rules.grant && wall < rules.grant->now.until) return rules.grant->now.per_hour;
-  return policy::kLocalEvictionsPerHour;
+  return without_grant;
 }
 
 policy::EvictSwitches all_features() {
@@ -39,10 +39,10 @@ policy::EvictSwitches all_features() {
 }
 
 // What our manager orders is meant, also by an agent that goes by gates.
-policy::EvictSwitches switched_on(const policy::NodeRules& rules, policy::EvictSwitches gates) {
+policy::EvictSwitches switched_on(const policy::NodeRules& rules, policy::EvictSwitches without_word) {
   if (rules.word) return all_features();
-  gates.set(policy::EvictFeature::kReclaim);
-  return gates;
+  without_word.set(policy::EvictFeature::kReclaim);
+  return without_word;
 }
 
 Reason reason_of(EvictOutcome outcome) {
@@ -68,15 +68,20 @@ Reason reason_of(EvictOutcome outcome) {
 
 }  // namespace
 
+EvictionDefaults eviction_defaults(policy::EvictSwitches gates, bool alone) {
+  if (alone) return {all_features(), policy::kEvictionsPerHourAlone};
+  return {gates, policy::kLocalEvictionsPerHour};
+}
+
 EvictionController::EvictionController(net::EventLoop& loop, EvictionOutside outside, const base::Log& log,
-                                       base::Registry& metrics, policy::EvictSwitches gates)
+                                       base::Registry& metrics, EvictionDefaults defaults)
     : loop_(loop),
       outside_(outside),
       log_(log),
       metrics_(metrics),
       leaving_(metrics.gauge("tidemark_agent_tasks_leaving",
                              "Tasks that were asked to end and are still there, or may not go for now.")),
-      gates_(gates),
+      defaults_(defaults),
       state_(outside.memory != nullptr ? outside.memory->begin(loop.clock().monotonic())
                                        : policy::first_evict_state(loop.clock().monotonic())),
       scope_(loop) {}
@@ -91,9 +96,9 @@ void EvictionController::observe(const EvictionInputs& inputs) {
   const bool may_act = inputs.permit == policy::Permit::kEnforce;
   know_again(inputs);
   auto step = policy::evict(state_,
-                            {observer_.node(), observer_.tasks(), answers_, evictions_an_hour(inputs.rules, wall),
-                             may_act, inputs.yarn_preempts},
-                            inputs.rules, switched_on(inputs.rules, gates_), now, wall);
+                            {observer_.node(), observer_.tasks(), answers_,
+                             evictions_an_hour(inputs.rules, defaults_.per_hour, wall), may_act, inputs.yarn_preempts},
+                            inputs.rules, switched_on(inputs.rules, defaults_.features), now, wall);
   answers_.clear();
   state_ = std::move(step.state);
   // Before anybody is asked: an agent that is killed in between has counted one too many, and not one too few.

@@ -46,10 +46,19 @@ struct EvictionInputs {
   bool yarn_preempts = false;  // policy::VictimRules
 };
 
+// What holds where no manager of ours says anything of evictions.
+struct EvictionDefaults {
+  policy::EvictSwitches features;
+  std::int64_t per_hour = 0;
+};
+// `gates`: the peer's. On a machine of its own (`tidemark up`) a line that is drawn is meant: its manager is ours, also
+// where nothing but the peer's settings are there.
+EvictionDefaults eviction_defaults(policy::EvictSwitches gates, bool alone);
+
 class EvictionController {
  public:
   EvictionController(net::EventLoop& loop, EvictionOutside outside, const base::Log& log, base::Registry& metrics,
-                     policy::EvictSwitches gates);
+                     EvictionDefaults defaults);
   EvictionController(const EvictionController&) = delete;
   EvictionController& operator=(const EvictionController&) = delete;
 
@@ -89,7 +98,7 @@ class EvictionController {
   base::Log log_;
   base::Registry& metrics_;
   base::Gauge& leaving_;
-  policy::EvictSwitches gates_;  // on where no manager of ours says anything
+  EvictionDefaults defaults_;
   EvictionObserver observer_;
   policy::EvictState state_;
   std::vector<policy::EvictAnswer> answers_;

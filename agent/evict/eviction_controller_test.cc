@@ -59,7 +59,8 @@ class Evictions : public ::testing::Test {
   void begin() {
     controller.reset();
     memory.emplace(log, folder.root() + "/run", "b1");
-    controller.emplace(loop, EvictionOutside{hands, nullptr, &ledger, nullptr, &*memory}, log, metrics, gates);
+    controller.emplace(loop, EvictionOutside{hands, nullptr, &ledger, nullptr, &*memory}, log, metrics,
+                       eviction_defaults(gates, alone));
   }
   std::vector<Loss> losses() {
     EXPECT_TRUE(net::testing::run_task(loop, ledger.drain(1h)));
@@ -127,6 +128,7 @@ class Evictions : public ::testing::Test {
   NodeFacts facts;
   policy::NodeRules rules;
   policy::EvictSwitches gates;
+  bool alone = false;  // on a machine of its own
   Permit permit = Permit::kEnforce;
   std::map<std::string, std::pair<TaskPointer, std::int64_t>> pods;  // with what it uses
   std::int64_t other_gib = 8;
@@ -350,6 +352,17 @@ TEST_F(Evictions, TheHourIsBounded) {
   rules.grant = policy::NodeGrant{{4, clock.wall() + 24h}, {}};
   seconds(30);
   EXPECT_EQ(hands.asked.size(), 4U);
+}
+
+// `tidemark up`: nobody switches gates there, and nobody grants anything.
+TEST_F(Evictions, AMachineOfItsOwnGoesByEveryLineThatIsDrawn) {
+  gates = {};
+  alone = true;
+  begin();
+  for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
+  other_gib = 13;
+  seconds(30);
+  EXPECT_EQ(hands.asked.size(), 6U) << controller->says();
 }
 
 TEST_F(Evictions, AJobThatLosesAnotherTaskWithinTheHourIsEvictedAgain) {

@@ -154,6 +154,7 @@ policy::Stance ProtectController::stance() const {
   inputs.latched = latch_.has_value();
   inputs.holding = holding_;
   inputs.peer_present = peer_present_;
+  inputs.only_shows = !options_.only_shows.empty();
   return policy::stance(inputs, loop_.clock().wall());
 }
 
@@ -354,6 +355,7 @@ void ProtectController::fill_status(const policy::Stance& stance, const Enforced
   next.left = enforced.left;
   next.unmet = static_cast<std::int64_t>(strategies_.unmet());
   next.trouble = trouble_;
+  next.only_shows = options_.only_shows;
   next.evict_lines = evict_lines_;
   const auto rung = policy::priority_knob(strategies_.capabilities());
   next.priority_by = rung ? policy::to_string(*rung) : std::string_view();

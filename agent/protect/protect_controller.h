@@ -46,6 +46,7 @@ struct ProtectOptions {
   FeatureGates gates{};  // of what nobody says anything of, only that is enforced which they let through
   std::vector<policy::MeasureFound> measures{};  // of the machine, for the status
   std::string peers_namespace{policy::kPeersNamespace};
+  std::string only_shows{};  // why nothing could be written here, whatever is said; "": something can
 };
 
 // What lies outside, and outlives it.

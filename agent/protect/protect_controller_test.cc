@@ -301,6 +301,19 @@ TEST_F(Protect, AnAgentThatOnlyObservesByItsFlagWritesNothing) {
   EXPECT_TRUE(rules.taken.empty());
 }
 
+TEST_F(Protect, AnAgentThatCannotWriteHereObservesWhateverItIsTold) {
+  only_shows = "mkdir /sys/fs/cgroup/x: Read-only file system";
+  start();
+  say_all(kQuota80);
+  say_node(R"("tidemark.io/state":"on")");
+  seconds(12);
+  EXPECT_TRUE(rules.taken.empty());
+  EXPECT_EQ(stance_of(Strategy::kEviction), "observe");
+  EXPECT_NE(writer.last.find(R"("reason":"Observing")"), std::string::npos) << writer.last;
+  EXPECT_NE(writer.last.find("only shown: mkdir /sys/fs/cgroup/x: Read-only file system"), std::string::npos)
+      << writer.last;
+}
+
 TEST_F(Protect, BesideThePeersAgentItStepsBack) {
   start();
   say_all(kQuota80);

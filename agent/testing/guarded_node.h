@@ -174,7 +174,10 @@ class GuardedNode : public ::testing::Test {
     guard = std::make_unique<ProtectController>(
         loop, ProtectOutside{*node.hierarchies, rules, *condition, {}}, log, metrics, machinery,
         ProtectOptions{
-            {node.cgroups.root(), node.proc.root(), run.root() + "/run", run.root() + "/lib/latch"}, mode, "agent n1"});
+            .places = {node.cgroups.root(), node.proc.root(), run.root() + "/run", run.root() + "/lib/latch"},
+            .mode = mode,
+            .actor = "agent n1",
+            .only_shows = only_shows});
   }
   void say_node(std::string_view labels = "", std::string_view annotations = "") {
     guard->use_node(facts_of_node(labels, annotations));
@@ -235,6 +238,7 @@ class GuardedNode : public ::testing::Test {
   TakingWriter writer;
   Machinery machinery;
   policy::Mode mode = policy::Mode::kEnforce;
+  std::string only_shows;
   Tasks provider;
   TaskList list{{&provider}};
   PodGroups groups{loop, *node.hierarchies, log, PodGroupsConfig()};

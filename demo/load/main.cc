@@ -35,11 +35,21 @@ int complain(std::string_view why, int code) {
   return code;
 }
 
-std::string line_of(std::optional<int> second, const LoadCounts& counts) {
+// Of the machine's monotonic clock: whoever looks at the machine meanwhile goes by it too.
+struct Window {
+  tidemark::base::MonotonicTime from, to;
+};
+
+std::int64_t whole_microseconds(tidemark::base::MonotonicTime time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.since_start).count();
+}
+
+std::string line_of(std::optional<int> second, const LoadCounts& counts, std::optional<Window> window = {}) {
   std::string line;
   tidemark::base::JsonWriter json(line);
   json.begin_object();
   if (second) json.member("second", *second);
+  if (window) json.member("from_us", whole_microseconds(window->from)).member("to_us", whole_microseconds(window->to));
   json.member("answers", static_cast<std::int64_t>(counts.answers));
   json.member("failures", static_cast<std::int64_t>(counts.failures));
   json.member("unanswered", static_cast<std::int64_t>(counts.unanswered));
@@ -54,11 +64,12 @@ std::string line_of(std::optional<int> second, const LoadCounts& counts) {
   return line;
 }
 
-tidemark::net::Task<void> run(tidemark::net::EventLoop& loop, tidemark::demo::OpenLoad& load, int& code) {
+tidemark::net::Task<void> run(tidemark::net::EventLoop& loop, tidemark::demo::OpenLoad& load, Duration length,
+                              int& code) {
   const auto counts = co_await load.run();
   if (!counts) {
     code = complain(counts.error().message, failed);
-  } else if (!print(line_of(std::nullopt, *counts))) {
+  } else if (!print(line_of(std::nullopt, *counts, Window{load.counts_from(), load.counts_from() + length}))) {
     code = complain("standard output takes no more", failed);
   } else if (counts->answers == 0) {
     code = complain("not one request got an answer with status 200", failed);
@@ -77,9 +88,10 @@ int main(int argc, char** argv) {
   std::string url;
   std::int64_t connections = options.connections;
   std::int64_t seed = 1;
-  Flags flags("tidemark_load",
-              "Sends HTTP requests at times that were drawn before, answered or not; a latency counts from the time at "
-              "which its request was due. Prints a line of JSON for each second, then one for all.");
+  Flags flags(
+      "tidemark_load",
+      "Sends HTTP requests at times that were drawn before, answered or not; a latency counts from the time at "
+      "which its request was due. Prints a line of JSON for each second, then one for all, with when that was.");
   flags.text("url", url, "what is asked for").placeholder("http://ADDRESS:PORT/PATH").required();
   flags.number("rate", options.rate, 1, 1e6, "requests a second, at random times (Poisson)");
   flags.duration("length", options.length, seconds(1), hours(24), "how long is counted");
@@ -109,7 +121,7 @@ int main(int argc, char** argv) {
                                 [](int second, const LoadCounts& counts) { print(line_of(second, counts)); });
   tidemark::net::Scope scope(loop);
   int code = done;
-  scope.spawn(run(loop, load, code));
+  scope.spawn(run(loop, load, options.length, code));
   loop.run();
   return code;
 }

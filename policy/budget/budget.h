@@ -17,7 +17,8 @@
 //   allowed = max(1, perJobHour − (evictions of its last day before this hour) / kJobAgeing),  left = allowed − this
 //   hour's
 //
-// Hours slide, so nothing that was not used piles up. An agent that has no grant goes by kLocalEvictionsPerHour.
+// Hours slide, so nothing that was not used piles up. An agent that has no grant goes by kLocalEvictionsPerHour,
+// and on a machine of its own by kEvictionsPerHourAlone.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,9 @@ namespace tidemark::policy {
 // How many tasks a node may evict in an hour where nothing was granted to it: enough to save a machine, too few to
 // empty a cluster.
 inline constexpr std::int64_t kLocalEvictionsPerHour = 2;
+// The same of a machine that is no part of a cluster: there is none to empty, and whom it may not evict any more its
+// kernel ends, by an order of its own.
+inline constexpr std::int64_t kEvictionsPerHourAlone = 60;
 inline constexpr std::int64_t kJobAgeing = 8;                            // evictions of a day that cost one of an hour
 inline constexpr std::int64_t kCoolDownGrowthMax = 8;                    // a cool-down doubles up to so many times
 inline constexpr base::Duration kBudgetStep = std::chrono::seconds(5);   // between two looks

@@ -11,8 +11,9 @@
 //                     with the CPU ones. Who may not go
 //                     evicted nobody: the next step looks for another one in its place, and where it was the only one
 //                     there is no cool-down
-//   budget            so many in any hour: the grant (policy/budget/grants.h), else kLocalEvictionsPerHour; at most
-//                     kEvictionsPerHourMax. Who may not go does not count, and a kill of the ladder is no new eviction
+//   budget            so many in any hour: the grant (policy/budget/grants.h), else that of policy/budget/budget.h;
+//                     at most kEvictionsPerHourMax. Who may not go does not count, and a kill of the ladder is no new
+//                     eviction
 //
 //   depended on       (service_rank) nobody of a higher rank is asked while one of a lower is here of whom nobody has
 //   said

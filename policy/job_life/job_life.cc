@@ -17,8 +17,8 @@ bool has(std::span<const std::string> sorted, const std::string& uid) {
 class Step {
  public:
   Step(const JobSpec& spec, const JobState& before, std::span<const JobPod> pods, std::int64_t making,
-       base::WallTime now)
-      : spec_(spec), before_(before), pods_(pods), making_(std::max<std::int64_t>(making, 0)), now_(now) {
+       const JobTimes& times)
+      : spec_(spec), before_(before), pods_(pods), making_(std::max<std::int64_t>(making, 0)), times_(times) {
     out_.state = before;
   }
 
@@ -28,7 +28,7 @@ class Step {
       time_to_live();
       return std::move(out_);
     }
-    if (!out_.state.started && !spec_.suspend) out_.state.started = now_;
+    if (!out_.state.started && !spec_.suspend) out_.state.started = times_.now;
     count();
     decide();
     suspend();
@@ -151,7 +151,7 @@ class Step {
     } else if (failed() > spec_.backoff_limit || restarted_enough()) {
       state().decided = JobEnd::kBackoff;
     } else if (spec_.deadline && state().started && !spec_.suspend) {
-      const base::Duration left = *state().started + *spec_.deadline - now_;
+      const base::Duration left = *spec_.deadline - times_.since_started;
       if (left <= base::Duration(0)) {
         state().decided = JobEnd::kDeadline;
       } else {
@@ -168,27 +168,29 @@ class Step {
   void suspend() {
     if (state().decided != JobEnd::kNone || state().suspended == spec_.suspend) return;
     state().suspended = spec_.suspend;
-    state().started = spec_.suspend ? std::nullopt : std::optional(now_);
+    state().started = spec_.suspend ? std::nullopt : std::optional(times_.now);
   }
 
-  // Failures in a row, since the last success: how long the next pod waits.
-  std::optional<base::WallTime> not_before() const {
-    base::WallTime last_success{base::Duration::min()}, last_failure{base::Duration::min()};
+  // After failures in a row, since the last success, the next pod waits.
+  base::Duration pause_left() const {
+    base::Duration since_success = base::Duration::max(), since_failure = base::Duration::max();
     for (const JobPod& pod : pods_) {
-      if (pod.phase == model::PodPhase::kSucceeded && pod.ended) last_success = std::max(last_success, *pod.ended);
+      if (pod.phase == model::PodPhase::kSucceeded && pod.ended_ago) {
+        since_success = std::min(since_success, *pod.ended_ago);
+      }
     }
     int failures = 0;
     for (const JobPod& pod : pods_) {
-      if (pod.phase != model::PodPhase::kFailed || !pod.ended || *pod.ended <= last_success) continue;
+      if (pod.phase != model::PodPhase::kFailed || !pod.ended_ago || *pod.ended_ago >= since_success) continue;
       if (pod.deleted) continue;  // by somebody, who wants another one
       if (action_for(pod) == JobRule::Action::kIgnore) continue;
       ++failures;
-      last_failure = std::max(last_failure, *pod.ended);
+      since_failure = std::min(since_failure, *pod.ended_ago);
     }
-    if (failures == 0) return std::nullopt;
+    if (failures == 0) return base::Duration(0);
     base::Duration pause = kJobPause;
     for (int i = 1; i < failures && pause < kJobPauseMax; ++i) pause *= 2;
-    return last_failure + std::min<base::Duration>(pause, kJobPauseMax);
+    return std::min<base::Duration>(pause, kJobPauseMax) - since_failure;
   }
 
   void make_or_remove() {
@@ -215,7 +217,7 @@ class Step {
     if (active_left_ > wanted) return let_some_go(active_left_ - wanted);
     std::int64_t missing = std::min(wanted - held_ - making_, kJobPodsARound);
     if (missing <= 0) return;
-    if (const auto wait = not_before(); wait && *wait > now_) return later(*wait - now_);
+    if (const base::Duration wait = pause_left(); wait > base::Duration(0)) return later(wait);
     if (!spec_.indexed) {
       out_.create.assign(static_cast<std::size_t>(missing), std::nullopt);
       return;
@@ -270,14 +272,14 @@ class Step {
     const bool all_counted = state().uncounted_succeeded.empty() && state().uncounted_failed.empty();
     if (active_ + terminating_ + making_ > 0 || !all_counted) return;
     state().over = true;
-    state().ended = now_;
+    state().ended = times_.now;
     state().active = state().ready = state().terminating = 0;
     time_to_live();
   }
 
   void time_to_live() {
     if (!spec_.ttl || !state().ended) return;
-    const base::Duration left = *state().ended + *spec_.ttl - now_;
+    const base::Duration left = *spec_.ttl - times_.since_ended;
     if (left > base::Duration(0)) return later(left);
     out_.remove_job = true;
   }
@@ -286,7 +288,7 @@ class Step {
   const JobState& before_;
   std::span<const JobPod> pods_;
   std::int64_t making_;
-  base::WallTime now_;
+  const JobTimes& times_;
   std::int64_t active_ = 0, ready_ = 0, terminating_ = 0, held_ = 0, restarts_ = 0;
   std::int64_t active_left_ = 0;  // after those that are one too many
   JobStep out_;
@@ -295,8 +297,8 @@ class Step {
 }  // namespace
 
 JobStep job_life(const JobSpec& spec, const JobState& before, std::span<const JobPod> pods, std::int64_t making,
-                 base::WallTime now) {
-  return Step(spec, before, pods, making, now).run();
+                 const JobTimes& times) {
+  return Step(spec, before, pods, making, times).run();
 }
 
 std::string index_text(std::span<const std::int64_t> sorted) {

@@ -12,7 +12,8 @@
 //   deadline     activeDeadlineSeconds since it began; `suspend` ends what runs and begins the time anew
 //   ttl          so long after its end it is deleted
 //
-// Total, and without memory: the status and the pods are all that is known.
+// Total, and without memory: the status and the pods are all that is known, and how long ago they came about. The wall
+// clock is for time stamps alone: whoever sets it ends no job by that, and keeps none from going on.
 #pragma once
 
 #include <chrono>
@@ -63,7 +64,7 @@ struct JobPod {
   bool kept = true;           // our finalizer is on it
   std::int64_t restarts = 0;  // of its containers
   std::optional<std::int64_t> index;
-  std::optional<base::WallTime> ended;
+  std::optional<base::Duration> ended_ago;  // at least 0
   struct Exit {
     std::string container;
     std::int64_t code = 0;
@@ -98,9 +99,14 @@ struct JobStep {
   std::optional<base::Duration> again_after;  // time alone changes something
 };
 
+struct JobTimes {
+  base::WallTime now;
+  base::Duration since_started{0}, since_ended{0};  // of the state before; at least 0, and 0 where it has no such time
+};
+
 // `making`: pods that were asked for and are not among `pods` yet.
 JobStep job_life(const JobSpec& spec, const JobState& before, std::span<const JobPod> pods, std::int64_t making,
-                 base::WallTime now);
+                 const JobTimes& times);
 
 // "0,2-4,7", as a status has it.
 std::string index_text(std::span<const std::int64_t> sorted);

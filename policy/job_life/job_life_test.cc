@@ -23,7 +23,10 @@ struct World {
   JobSpec spec;
   JobState state;
   std::vector<JobPod> pods;
-  base::WallTime now{std::chrono::hours(1)};
+  base::WallTime now{std::chrono::hours(1)};  // goes on as time does
+  base::Duration set_by{0};                   // somebody has set the clock that people read
+  base::WallTime started_at, over_at;
+  std::map<std::string, base::WallTime> ended_at;  // of pods, by uid
   int made = 0;
   std::int64_t most_active = 0;
   std::set<std::string> not_waited_for;  // deleted, and counted before they ended
@@ -32,11 +35,18 @@ struct World {
 
   // `writes`: so many happen, then it dies; -1: all.
   void controller(int writes = -1) {
-    const JobStep step = job_life(spec, state, pods, 0, now);
+    for (JobPod& pod : pods) {
+      if (const auto at = ended_at.find(pod.uid); at != ended_at.end()) pod.ended_ago = now - at->second;
+    }
+    const JobTimes times{now + set_by, state.started ? now - started_at : base::Duration(0),
+                         state.ended ? now - over_at : base::Duration(0)};
+    const JobStep step = job_life(spec, state, pods, 0, times);
     again = step.again_after;
     const auto may = [&] { return writes < 0 || writes-- > 0; };
     if (step.state != state) {
       if (!may()) return;
+      if (step.state.started != state.started) started_at = now;
+      if (step.state.ended != state.ended) over_at = now;
       state = step.state;
     }
     for (const std::size_t i : step.release) {
@@ -78,11 +88,11 @@ struct World {
   std::int64_t active() const {
     return std::ranges::count_if(pods, [](const JobPod& pod) { return !pod.over() && !pod.deleted; });
   }
-  void end(JobPod& pod, std::int64_t code, std::vector<std::string> conditions = {}) const {
+  void end(JobPod& pod, std::int64_t code, std::vector<std::string> conditions = {}) {
     pod.phase = code == 0 ? PodPhase::kSucceeded : PodPhase::kFailed;
     pod.exits = {{"main", code}};
     pod.conditions = std::move(conditions);
-    pod.ended = now;
+    ended_at[pod.uid] = now;
   }
 };
 
@@ -389,6 +399,32 @@ TEST(JobLife, AfterItsTimeItGoes) {
   world.now = world.now + 30s;
   world.settle();
   EXPECT_TRUE(world.job_gone);
+}
+
+TEST(JobLife, AClockThatIsSetEndsNoJobAndKeepsNoneWaiting) {
+  for (const base::Duration jump : {base::Duration(48h), -base::Duration(48h)}) {
+    World world;
+    world.spec.completions = 1;
+    world.spec.deadline = 60s;
+    world.spec.ttl = 30s;
+    world.settle();
+    world.set_by = jump;
+    world.end(world.running(), 1);
+    world.settle();
+    EXPECT_EQ(world.again, 10s) << "after a failure";
+    world.now = world.now + 10s;
+    world.set_by = -jump;
+    world.settle();
+    EXPECT_EQ(world.active(), 1);
+    EXPECT_EQ(world.again, 50s) << "of its deadline";
+    world.end(world.running(), 0);
+    world.settle();
+    EXPECT_EQ(world.state.decided, JobEnd::kComplete);
+    world.set_by = jump;
+    world.settle();
+    EXPECT_FALSE(world.job_gone);
+    EXPECT_EQ(world.again, 30s);
+  }
 }
 
 // Many jobs, pods that end as they like, and a controller that dies between any two writes: the sums are those of what

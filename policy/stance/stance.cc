@@ -14,6 +14,7 @@ struct One {
 
 One one(const StanceInputs& inputs, NodeState state) {
   if (!inputs.known || !inputs.state_known) return {Permit::kKeep, Reason::kAgentAwaits};
+  if (inputs.only_shows) return {Permit::kPutBack, Reason::kAgentObserves};
   if (inputs.holding) return {Permit::kTighten, Reason::kAgentHolds};
   if (state == NodeState::kObserve) return {Permit::kPutBack, Reason::kAgentObserves};
   return {Permit::kEnforce, Reason::kAgentEnforces};

@@ -3,6 +3,7 @@
 //   switched off, on the machine or by the mark    off: offline work keeps its least, the rest is put back
 //   Koordinator's agent runs here (peer.h)         observe: two would write over each other
 //   what runs here, or what is wanted, not known   keep: what stands stays
+//   nobody could write here (no rights, no groups) observe, whatever the settings or the mark say
 //   the agent ended unexpectedly again and again   hold: only what narrows
 //   observe, by settings or by the mark            observe: decided and shown; what was written is put back
 //   otherwise                                      enforce
@@ -45,6 +46,7 @@ struct StanceInputs {
   bool latched = false;
   bool holding = false;
   bool peer_present = false;
+  bool only_shows = false;  // what is decided cannot be written by this agent
 };
 
 struct Stance {

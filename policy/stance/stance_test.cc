@@ -137,6 +137,21 @@ TEST(Stance, HoldingItOnlyTightens) {
   expect_all(inputs, Permit::kTighten, Reason::kAgentHolds);
 }
 
+TEST(Stance, WhoCannotWriteObservesWhateverIsSaid) {
+  Inputs inputs;
+  inputs.only_shows = true;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+  const NodeMarks on = ordered(order(Wish::kOn)), off = ordered(order(Wish::kOff));
+  inputs.marks = &on;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+  inputs.holding = true;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+  inputs.marks = &off;
+  const Stance got = stance(inputs, kNow);
+  EXPECT_TRUE(got.off) << "whoever waits for that is told so";
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kPutBack);
+}
+
 TEST(Stance, BesideThePeersAgentItObserves) {
   Inputs inputs;
   inputs.peer_present = true;

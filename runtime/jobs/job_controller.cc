@@ -88,16 +88,8 @@ JobController::JobController(net::EventLoop& loop, kube::Client& client, base::L
       running_(metrics.gauge("tidemark_runtime_jobs", "Jobs that are not over.")),
       made_(metrics.counter("tidemark_runtime_job_pods_total", "Pods that were made for Jobs.")),
       scope_(loop) {
-  jobs_.subscribe([this](const kube::ObjectKey&, const KeptJob* before, const KeptJob* after) {
-    if (before != nullptr && (after == nullptr || after->job->uid != before->job->uid)) {
-      known_.erase(before->job->uid);
-      mark(before->job->uid);
-      gone_();
-    }
-    if (after == nullptr) return;
-    known_[after->job->uid] = after->job;
-    mark(after->job->uid);
-  });
+  jobs_.subscribe(
+      [this](const kube::ObjectKey&, const KeptJob* before, const KeptJob* after) { job_changed(before, after); });
   pods_.subscribe(
       [this](const kube::ObjectKey&, const KeptPod* before, const KeptPod* after) { pod_changed(before, after); });
 }
@@ -108,17 +100,48 @@ bool JobController::all_known() const {
   return jobs_.core().synced() && !jobs_.core().over_budget();
 }
 
+void JobController::job_changed(const KeptJob* before, const KeptJob* after) {
+  if (before != nullptr && (after == nullptr || after->job->uid != before->job->uid)) {
+    known_.erase(before->job->uid);
+    mark(before->job->uid);
+    gone_();
+  }
+  if (after == nullptr) return;
+  known_[after->job->uid] = after->job;
+  Followed& followed = followed_[after->job->uid];
+  see(followed.started, after->job->state.started);
+  see(followed.ended, after->job->state.ended);
+  mark(after->job->uid);
+}
+
 void JobController::pod_changed(const KeptPod* before, const KeptPod* after) {
-  if (const std::string was = before == nullptr ? "" : followed_by(*before->pod); !was.empty()) {
+  const std::string was = before == nullptr ? "" : followed_by(*before->pod);
+  const std::string is = after == nullptr ? "" : followed_by(*after->pod);
+  const bool stays = was == is && after != nullptr && before != nullptr && after->pod->pod.uid == before->pod->pod.uid;
+  if (!was.empty() && !stays) {
     followed_[was].pods.erase(before->pod->pod.name);
     mark(was);
   }
-  const std::string is = after == nullptr ? "" : followed_by(*after->pod);
   if (is.empty()) return;
   Followed& followed = followed_[is];
-  followed.pods[after->pod->pod.name] = after->pod;
+  FollowedPod& pod = followed.pods[after->pod->pod.name];
+  pod.object = after->pod;
+  see(pod.ended, after->pod->ended);
   followed.making.erase(after->pod->pod.name);
   mark(is);
+}
+
+// What was stamped before anybody looked counts by the clock: nothing else is known of it.
+void JobController::see(Moment& moment, std::optional<base::WallTime> stamp) const {
+  if (moment.stamp == stamp) return;
+  moment.stamp = stamp;
+  if (!stamp) return;
+  const base::Clock& clock = loop_.clock();
+  moment.at = clock.monotonic() + -std::max<base::Duration>(clock.wall() - *stamp, base::Duration(0));
+}
+
+base::Duration JobController::since(const Moment& moment) const {
+  return moment.stamp ? loop_.clock().monotonic() - moment.at : base::Duration(0);
 }
 
 void JobController::mark(const std::string& uid) {
@@ -166,7 +189,15 @@ net::Task<void> JobController::run() {
 
 net::Task<Result<void>> JobController::sync(std::string uid) {
   std::vector<std::shared_ptr<const JobPodObject>> pods;
-  for (const auto& [name, pod] : followed_[uid].pods) pods.push_back(pod);
+  std::vector<policy::JobPod> seen;
+  const Followed& followed = followed_[uid];
+  for (const auto& [name, each] : followed.pods) {
+    pods.push_back(each.object);
+    seen.push_back(each.object->pod);
+    if (each.ended.stamp) seen.back().ended_ago = since(each.ended);
+  }
+  const auto making = static_cast<std::int64_t>(followed.making.size());
+  const policy::JobTimes times{loop_.clock().wall(), since(followed.started), since(followed.ended)};
   const auto found = known_.find(uid);
   // By half of them nothing can be counted: who has left and who was not taken in look alike.
   if (jobs_.core().over_budget() || (found != known_.end() && pods_.core().over_budget())) {
@@ -181,17 +212,13 @@ net::Task<Result<void>> JobController::sync(std::string uid) {
   }
   const std::shared_ptr<const JobObject> job = found->second;
   if (!job->ours) co_return Result<void>();
-  const base::WallTime now = loop_.clock().wall();
-  if (!job->refused.empty() && !job->state.over) co_return co_await write(job, refused_status(*job, now));
-  std::vector<policy::JobPod> seen;
-  for (const auto& pod : pods) seen.push_back(pod->pod);
-  const auto making = static_cast<std::int64_t>(followed_[uid].making.size());
-  const policy::JobStep step = policy::job_life(job->spec, job->state, seen, making, now);
+  if (!job->refused.empty() && !job->state.over) co_return co_await write(job, refused_status(*job, times.now));
+  const policy::JobStep step = policy::job_life(job->spec, job->state, seen, making, times);
   // The note first, and then all of it anew: it makes another version of the job.
   std::vector<std::string> again = queued_again(step, pods);
   if (!again.empty() && again != job->queued_again_pods) co_return co_await note(job, std::move(again));
   // What is counted is written down before its finalizer goes; what goes is counted nowhere else.
-  if (step.state != job->state) TM_CO_TRY_VOID(co_await write(job, job_status(*job, step.state, now)));
+  if (step.state != job->state) TM_CO_TRY_VOID(co_await write(job, job_status(*job, step.state, times.now)));
   for (const std::size_t i : step.release) TM_CO_TRY_VOID(co_await release(pods[i]));
   for (const std::size_t i : step.let_go) {
     // One that ended meanwhile counts: it is not let go of, but looked at again.

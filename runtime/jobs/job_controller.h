@@ -50,15 +50,28 @@ class JobController {
     std::shared_ptr<const JobPodObject> pod;
     std::size_t bytes() const { return sizeof(KeptPod) + pod->bytes(); }
   };
+  // A time stamp of an object, and when that was by a clock that nobody sets: it counts from where it was first seen.
+  struct Moment {
+    std::optional<base::WallTime> stamp;
+    base::MonotonicTime at;
+  };
+  struct FollowedPod {
+    std::shared_ptr<const JobPodObject> object;
+    Moment ended;
+  };
   // The pods of one job, or one pod that no job owns any more.
   struct Followed {
-    std::map<std::string, std::shared_ptr<const JobPodObject>> pods;  // by name
-    std::set<std::string> making;                                     // names of pods that were asked for
+    Moment started, ended;                    // of the job
+    std::map<std::string, FollowedPod> pods;  // by name
+    std::set<std::string> making;             // names of pods that were asked for
     net::Timer again;
     int failures = 0;
   };
 
+  void job_changed(const KeptJob* before, const KeptJob* after);
   void pod_changed(const KeptPod* before, const KeptPod* after);
+  void see(Moment& moment, std::optional<base::WallTime> stamp) const;
+  base::Duration since(const Moment& moment) const;  // 0: it has not come
   void mark(const std::string& uid);
   void mark_later(const std::string& uid, base::Duration after);
   net::Task<Result<void>> sync(std::string uid);

@@ -453,6 +453,35 @@ TEST_F(JobControllerTest, AfterItsTimeItGoesWithItsPods) {
   EXPECT_TRUE(pods().empty());
 }
 
+TEST_F(JobControllerTest, AClockThatIsSetEndsNoJobAndKeepsNoneWaiting) {
+  make("  backoffLimit: 3\n  activeDeadlineSeconds: 3600\n  ttlSecondsAfterFinished: 600\n");
+  clock.jump_wall(48h);
+  end(pods()[0], 1);
+  EXPECT_EQ(condition("Failed"), "") << "an hour has not passed";
+  clock.jump_wall(-96h);
+  pass(9s);
+  ASSERT_EQ(pods("Pending").size(), 1U) << "ten seconds after a failure there is another try";
+  end(pods("Pending")[0], 0);
+  EXPECT_EQ(condition("Complete"), "CompletionsReached") << lines;
+  clock.jump_wall(96h);
+  pass(60s);
+  EXPECT_FALSE(job().is_null()) << "ten minutes have not passed";
+  pass(600s);
+  EXPECT_TRUE(job().is_null());
+}
+
+// Nothing else is known of what happened before: a failure that seems to be of the future is of now.
+TEST_F(JobControllerTest, WhatAnotherSawCountsByTheClock) {
+  make("  backoffLimit: 3\n");
+  end(pods()[0], 1);
+  clock.jump_wall(-48h);
+  begin();
+  pass(8s);
+  EXPECT_EQ(pods().size(), 1U);
+  pass(4s);
+  EXPECT_EQ(pods("Pending").size(), 1U);
+}
+
 TEST_F(JobControllerTest, WhatIsNotDoneHereIsSaid) {
   make("  completions: 2\n  completionMode: Indexed\n  backoffLimitPerIndex: 1\n  ttlSecondsAfterFinished: 30\n");
   EXPECT_EQ(condition("Failed"), "CannotRunHere");

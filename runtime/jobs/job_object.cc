@@ -227,17 +227,17 @@ Result<JobPodObject> read_job_pod(std::string_view object) {
     out.pod.conditions.emplace_back(one.text_at("type"));
     if (one.text_at("type") == "Ready") out.pod.ready = true;
   });
+  std::optional<base::WallTime> last_end;
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     each(at(status, list), [&](const Json& one) {
       out.pod.restarts += at(one, "restartCount").get_int().value_or(0);
       const Json* ended = one.at("state", "terminated");
       if (ended == nullptr) return;
       out.pod.exits.push_back({std::string(one.text_at("name")), at(*ended, "exitCode").get_int().value_or(0)});
-      const auto time = base::parse_rfc3339(ended->text_at("finishedAt"));
-      if (time && (!out.pod.ended || *time > *out.pod.ended)) out.pod.ended = time;
+      last_end = std::max(last_end, base::parse_rfc3339(ended->text_at("finishedAt")));
     });
   }
-  if (out.pod.over() && !out.pod.ended) out.pod.ended = turned;
+  if (out.pod.over()) out.ended = last_end ? last_end : turned;
   return out;
 }
 

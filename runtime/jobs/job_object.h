@@ -43,6 +43,7 @@ struct JobPodObject {
   std::string ns, resource_version;
   std::string job_uid;  // its controller; "": none of a Job
   policy::JobPod pod;
+  std::optional<base::WallTime> ended;  // by whoever told so; of one that is over
 
   std::size_t bytes() const;
 };

@@ -43,7 +43,10 @@ std::string NodeObject::status() const {
   out.end_array();
   out.key("conditions").begin_array().begin_object();
   out.member("type", "Ready").member("status", "True").member("reason", "RuntimeReady");
-  out.member("message", "pods run as processes of this machine");
+  out.member("message", facts_.without_groups.empty()
+                            ? "pods run as processes of this machine"
+                            : base::cat("pods run as processes of this machine, without limits: they have no groups: ",
+                                        facts_.without_groups));
   out.member("lastHeartbeatTime", now).member("lastTransitionTime", base::format_rfc3339(since_)).end_object();
   out.end_array();
   out.key("nodeInfo").begin_object();

@@ -19,6 +19,7 @@ struct NodeFacts {
   model::Resources capacity;
   model::Resources allocatable;
   std::int64_t pods_max = 250;
+  std::string without_groups;  // why its pods have none; "" where they have
 };
 
 class NodeObject {

@@ -135,6 +135,15 @@ struct RuntimeTest : ::testing::Test {
         [] {}, 10s));
     return out;
   }
+  Json node() {
+    const auto got = wait(client->get(kube::kNodes, "", "here", 10s));
+    return got ? Json::parse(*got).value_or(Json()) : Json();
+  }
+  std::string message_of_node() {
+    const Json found = node();
+    const Json* conditions = found.at("status", "conditions");
+    return conditions == nullptr ? "" : std::string(conditions->as_array().at(0).text_at("message"));
+  }
   std::string phase(const std::string& name) { return std::string(pod(name).text_at("status", "phase")); }
   const Json container(const std::string& name) {
     const Json all = pod(name);

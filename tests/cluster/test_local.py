@@ -1,22 +1,17 @@
 """`tidemark up` as a node of its own: pods as processes of this machine, an agent over them, kubectl in front; killed in the middle, and gone without
 residue."""
 
-import fnmatch
 import json
 import os
-import re
-import secrets
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
-from pathlib import Path
 
+from cluster.local_case import CGROUPS, LocalCase
 from cluster.tidemark_process import Component, wait_for
 from driver.demo import plain_groups
 
-CGROUPS = Path("/sys/fs/cgroup")
 TASKS = 10
 SHORT_JOBS = 20
 SOLD_WITHIN_S = 60
@@ -36,80 +31,44 @@ def batch(name: str, command: list[str], milli: int) -> dict:
     )
 
 
-class Local(unittest.TestCase):
-    def setUp(self):
-        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-local-")))
-        self.group = f"tidemark-test-{secrets.token_hex(4)}"
-        self.arguments = [
-            "up", "--data-dir", str(self.folder / "data"), "--listen", "127.0.0.1:0", "--node-name", "here", "--pod-group", f"/{self.group}",
-            "--run-dir", str(self.folder / "run"), "--latch-file", str(self.folder / "off"),
-        ]
-        self.component = None
-        self.addCleanup(self.take_down)
-        self.start()
-
-    def start(self, *more: str):
-        self.component = Component(*self.arguments, *more)
-        self.kubeconfig = wait_for(lambda: (re.search(r"^kubeconfig +(\S+)$", self.component.log, re.M) or [None, None])[1], "a kubeconfig", self.component)
-        wait_for(lambda: self.kubectl("get", "node", "here").returncode == 0, "a node", self.component)
-
-    def take_down(self):
-        if self.component.process.poll() is not None:
-            self.start()
-        try:
-            self.kubectl("delete", "jobs", "--all")
-            self.kubectl("delete", "pods", "--all", "--grace-period=0", "--force")
-            wait_for(lambda: not self.groups("pod*"), "pods' groups gone", self.component)
-        finally:
-            self.component.stop()
-
-    def kubectl(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", self.kubeconfig, *arguments], input=stdin or "", capture_output=True, text=True, timeout=60
-        )
-
-    def apply(self, *objects: dict):
-        done = self.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
-        self.assertEqual(0, done.returncode, done.stderr)
-
-    def get(self, *arguments: str) -> dict:
-        done = self.kubectl("get", *arguments, "-o", "json")
-        self.assertEqual(0, done.returncode, done.stderr)
-        return json.loads(done.stdout)
-
-    def phases(self) -> dict[str, str]:
-        return {each["metadata"]["name"]: each["status"].get("phase", "") for each in self.get("pods")["items"]}
-
-    def groups(self, pattern: str = "*") -> list[Path]:
-        """Below ours, in whichever hierarchy. One that goes while it is looked at is passed over, as os.walk has it."""
-        tops = [CGROUPS / self.group, *CGROUPS.glob(f"*/{self.group}")]
-        return [Path(above) / name for top in tops for above, names, _ in os.walk(top) for name in names if fnmatch.fnmatch(name, pattern)]
-
-    def file(self, uid: str, name: str) -> str:
-        found = [path / name for path in self.groups(f"pod{uid}") if (path / name).exists()]
-        return found[0].read_text().strip() if found else ""
+class Local(LocalCase):
+    def containers(self) -> dict[str, dict]:
+        return {each["metadata"]["name"]: each["status"]["containerStatuses"][0] for each in self.get("pods")["items"]}
 
     def test_tasks_outlive_a_kill_and_are_adopted_exit_codes_included(self):
-        go = self.folder / "go"
+        go, later, told = self.folder / "go", self.folder / "later", self.folder / "told"
+        ends = [f"task-{i}" for i in range(TASKS // 2)]  # while nobody is there; the others run on
+        stays = [f"task-{i}" for i in range(TASKS // 2, TASKS)]
         self.apply(*[
-            pod(f"task-{i}", ["sh", "-c", f"echo task {i}; until [ -e {go} ]; do sleep 0.05; done; exit {i}"]) for i in range(TASKS)
+            pod(name, ["sh", "-c", f"echo {name}; trap 'echo {name} >>{told}; exit 99' TERM; until [ -e {file} ]; do sleep 0.05; done; exit {name[5:]}"])
+            for file, names in ((go, ends), (later, stays)) for name in names
         ])
         wait_for(lambda: set(self.phases().values()) == {"Running"}, "ten that run", self.component)
-        before = {each["metadata"]["name"]: each["status"]["containerStatuses"][0]["containerID"] for each in self.get("pods")["items"]}
+        before = {name: each["containerID"] for name, each in self.containers().items()}
         self.component.kill()
         go.touch()
         data = self.folder / "data"
-        wait_for(lambda: len(list(data.glob("containers/*/main/0/ended.json"))) == TASKS, "ten that end with nobody there")
+        wait_for(lambda: len(list(data.glob("containers/*/main/0/ended.json"))) == len(ends), "five that end with nobody there")
         self.start()
-        wait_for(lambda: not set(self.phases().values()) & {"Running", "Pending"}, "ten ends told", self.component)
-        for each in self.get("pods")["items"]:
-            name = each["metadata"]["name"]
-            status = each["status"]["containerStatuses"][0]
+        wait_for(lambda: all(self.phases()[name] in ("Succeeded", "Failed") for name in ends), "five ends told", self.component)
+        wait_for(lambda: all(self.phases()[name] == "Running" for name in stays), "five that run on", self.component)
+        self.assertEqual({name: before[name] for name in stays}, {name: self.containers()[name]["containerID"] for name in stays})
+
+        stopped = stays.pop()  # whoever was adopted is asked to end, and goes with its group, as any other
+        uid = self.get("pod", stopped)["metadata"]["uid"]
+        self.assertEqual(0, self.kubectl("delete", "pod", stopped).returncode)
+        self.assertEqual(f"{stopped}\n", told.read_text())
+        wait_for(lambda: not self.groups(f"pod{uid}"), "its group gone", self.component)
+
+        later.touch()
+        wait_for(lambda: not set(self.phases().values()) & {"Running", "Pending"}, "all ends told", self.component)
+        self.assertEqual({*ends, *stays}, set(self.containers()))
+        for name, status in self.containers().items():
             self.assertEqual(int(name.removeprefix("task-")), status["state"]["terminated"]["exitCode"], name)
             self.assertEqual(before[name], status["containerID"])
             self.assertEqual(0, status["restartCount"])
             log = next(data.glob(f"logs/default_{name}_*/main/0.log")).read_text()
-            self.assertRegex(log, rf"^\S+ stdout F task {name.removeprefix('task-')}\n$")
+            self.assertRegex(log, rf"^\S+ stdout F {name}\n$")
 
     def test_offline_work_is_sold_what_is_idle_limited_and_goes_first(self):
         def sold() -> int:
@@ -132,18 +91,6 @@ class Local(unittest.TestCase):
             return next((each["reason"] for each in self.get("node", "here")["status"]["conditions"] if each["type"] == "TidemarkIsolation"), "")
 
         wait_for(lambda: stands() == "Enforcing", "a condition that says so", self.component)
-
-    def local(self, *arguments: str) -> subprocess.CompletedProcess:
-        command, *rest = arguments
-        data = f"--data-dir={self.folder / 'data'}"
-        return subprocess.run(
-            [os.environ["TIDEMARK_BINARY"], "local", command, data, *rest], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
-        )
-
-    def tasks(self) -> dict[str, dict]:
-        done = self.local("ps", "-a", "-o", "json")
-        self.assertEqual(0, done.returncode, done.stderr)
-        return {each["name"]: each for each in json.loads(done.stdout)["tasks"]}
 
     def test_jobs_of_kubectl_run_to_their_end(self):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
@@ -216,6 +163,19 @@ class Local(unittest.TestCase):
         done = self.local("run", "--wait", "--class=free", "--name=quick", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
         self.assertEqual((7, "out\n"), (done.returncode, done.stdout), done.stderr)
         self.assertIn("err\n", done.stderr)
+
+    def test_logs_that_were_rotated_are_read_whole(self):
+        self.component.stop()
+        self.start("--log-size=1", "--log-files=5")
+        wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
+        done = self.local("run", "--wait", "--class=free", "--name=talker", "--", "seq", "-f", "%0999.0f", "3000")  # 3 MB
+        written = "".join(f"{i:0999d}\n" for i in range(1, 3001))
+        self.assertEqual((0, True), (done.returncode, done.stdout == written), done.stderr)
+        kept = list((self.folder / "data" / "logs").glob("default_talker-*/main/*"))
+        self.assertIn(len(kept), (3, 4), kept)
+        self.assertTrue(all(file.stat().st_size < 1.1 * (1 << 20) for file in kept), kept)
+        self.assertTrue(self.local("logs", "talker").stdout == written)
+        self.assertEqual(written[-10_000:], self.local("logs", "talker", "--tail=10").stdout)
 
     def test_nothing_of_it_is_left_once_its_pods_are_gone(self):
         self.apply(pod("web", ["sleep", "1000"]), pod("bad", []))

@@ -142,9 +142,10 @@ VERBS = {
     "up": Verb("up [--once] [--seconds N] [--yarn] [--stop]", "co-location on this machine: a web server, offline work, a table; stays up",
                "Builds, and puts a web server under load: alone, with unprotected offline work beside it, and with the same as tasks of\n"
                "`tidemark up`. Prints how long requests took and what the machine did, draws it (build/up/colocation.svg), and stays up\n"
-               "for `tidemark local top` and kubectl until Ctrl-C. About a minute and a half after the build. Wants root, for groups.\n\n"
+               "for `tidemark local top` and kubectl until Ctrl-C. About two and a half minutes after the build. Wants root, for groups.\n\n"
                "  --once             end after the table\n"
-               "  --seconds N        how long each of the three is measured: 2 to 3600, 15 unless told\n"
+               "  --seconds N        how long each of the three is measured: 2 to 3600, 15 unless told; from 15 on by turns, in three rounds, of which the\n"
+               "                     table has the medians\n"
                "  --yarn             after the table also YARN: a ResourceManager and a NodeManager (Java and Hadoop's jars are fetched once), what they\n"
                "                     are given of the idle part and why, a job in it, and how `tidemark off` takes it away; a minute more\n"
                "  --stop             end the one that runs, and take away what one that was killed has left\n"

@@ -170,6 +170,8 @@ def _run_group(run: Run, group: str, built: bool) -> None:
             run.fixtures.stop(all_but=1)
             with run.timed(group):
                 _alone(run, group, [file for file in files if file not in together], clusters[:1], environment)
+                if not run.only:
+                    run.attempt(group, clusters[:1], partial(_pages, group, environment))
         return
     say(f"{group}: {len(programs)} programs, {len(files)} Python files")
     with run.timed(group), ending:  # one after the other: they share the cluster, and some of them kill it
@@ -273,7 +275,7 @@ def _unit(run: Run, built: bool) -> None:
                 run.add(_run_python("unit", file, {}))
         if built:
             _run_all(run, "unit", "dev", [each for each in build.listed("dev", "unit-tests") if each[0] in WITHOUT_SANITIZERS_TOO])
-            run.add(_docs("unit", {}))
+            run.add([*_docs("unit", {}), *_pages("unit", {})])
     if not built:
         return
     if not run.build("build-asan", "asan", ["unit-tests"]):
@@ -373,27 +375,39 @@ def _docs(group: str, environment) -> list[Case]:
     """Runs the commands that the docs show: the blocks tagged for this group."""
     from tidy import docs
 
+    world = {"KUBECONFIG": environment["TIDEMARK_TEST_KUBECONFIG"]} if environment else {}
     cases = []
-    for block in [*docs.runnable(ROOT, group), *(docs.pages(ROOT) if group == "unit" else [])]:
-        log = LOGS / group / f"docs-{block.file.replace('/', '-')}-{block.line}.log"
-        with _scratch() as scratch, _own_places(block.tag == "run page", scratch) as places:
-            kubeconfig = {"KUBECONFIG": environment["TIDEMARK_TEST_KUBECONFIG"]} if environment else {}
-            programs = [str(BUILD), *([str(Path(environment["TIDEMARK_KUBECTL"]).parent)] if environment else [])]
-            done = processes.run_logged(
-                ["bash", "-euo", "pipefail", "-c", block.text], log, cwd=ROOT, timeout_s=120,
-                env={**_environment(environment, scratch), **kubeconfig, **places, "PATH": ":".join([*programs, os.environ["PATH"]]), "HOME": scratch},
-            )
-        detail = "" if done.code == 0 else f"exit code {done.code}\n{block.text}\n{log.read_text(errors='replace')}"
-        cases.append(Case(group, "docs", f"{block.file}:{block.line}", PASSED if done.code == 0 else FAILED, detail))
+    for block in docs.runnable(ROOT, group):
+        with _scratch() as scratch:
+            cases.append(_run_block(group, block, scratch, environment, world))
     return cases
 
 
+def _pages(group: str, environment) -> list[Case]:
+    """Pages of the docs that are run as a whole, on a server of their own. With nothing beside them: their jobs want a part of the machine that is idle."""
+    from tidy import docs
+
+    cases = []
+    for page in docs.pages(ROOT, group):
+        with _scratch() as scratch, _own_places(scratch) as places:
+            cases.append(_run_block(group, page, scratch, environment, places))
+    return cases
+
+
+def _run_block(group: str, block, scratch: str, environment, more: dict[str, str]) -> Case:
+    log = LOGS / group / f"docs-{block.file.replace('/', '-')}-{block.line}.log"
+    programs = [str(BUILD), *([str(Path(environment["TIDEMARK_KUBECTL"]).parent)] if environment else [])]
+    done = processes.run_logged(
+        ["bash", "-euo", "pipefail", "-c", block.text], log, cwd=ROOT, timeout_s=120,
+        env={**_environment(environment, scratch), **more, "PATH": ":".join([*programs, os.environ["PATH"]]), "HOME": scratch},
+    )
+    detail = "" if done.code == 0 else f"exit code {done.code}\n{block.text}\n{log.read_text(errors='replace')}"
+    return Case(group, "docs", f"{block.file}:{block.line}", PASSED if done.code == 0 else FAILED, detail)
+
+
 @contextmanager
-def _own_places(wanted: bool, scratch: str):
+def _own_places(scratch: str):
     """What `tidemark up` would share with another one on the machine; its pods do not outlive the block."""
-    if not wanted:
-        yield {}
-        return
     group = f"tidemark-test-{secrets.token_hex(4)}"
     with processes.cleaned_up(lambda: plain_groups.clear(group)):
         yield {

@@ -164,6 +164,7 @@ class Group(unittest.TestCase):
             mock.patch.object(groups, "_python_files", lambda _: [Path(file) for file in files]), mock.patch.object(groups, "_run_python", python),
             mock.patch.dict(groups.deploy_tools.PROVIDE, {"helm": lambda: {"HELM": "helm"}, "promtool": promtool}),
             mock.patch.object(groups, "_cluster_docs", lambda environment: [Case("cluster", "docs", "README.md:1", PASSED)]),
+            mock.patch.object(groups, "_pages", lambda group, environment: [Case(group, "page", "more.md:1", PASSED)] if group == "cluster" else []),
             mock.patch.dict(groups.BESIDE_CLUSTER, {"yarn": yarn}),
         ):
             groups._run_group(run, name, True)
@@ -175,7 +176,8 @@ class Group(unittest.TestCase):
         run, counts, ran = self.run_group(names)
         self.assertEqual([cluster.CLUSTERS], counts)
         self.assertEqual(sorted(names), sorted(name for name, _, _ in ran))
-        self.assertEqual(sorted([*names, "docs"]), sorted(case.program for case in run.cases))
+        self.assertEqual(sorted([*names, "docs", "page"]), sorted(case.program for case in run.cases))
+        self.assertEqual("page", run.cases[-1].program, "it wants an idle machine")
         self.assertEqual({"helm"}, {helm for _, _, helm in ran})
 
     def test_a_tool_that_is_not_to_be_had_is_told_and_takes_no_other_with_it(self):

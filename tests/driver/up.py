@@ -8,13 +8,13 @@ import shutil
 import signal
 import subprocess
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from driver import build, go_programs, kubernetes, packages, processes, samples
 from driver.console import Failed, WrongUse, say, step
-from driver.demo import on_yarn, plain_groups, plot, service, show, table
+from driver.demo import measure, on_yarn, plain_groups, plot, service, show, table
 from driver.demo.on_tidemark import OnTidemark
 from driver.demo.on_yarn import OnYarn
 from driver.paths import BUILD, ROOT
@@ -82,29 +82,44 @@ def run(arguments: list[str]) -> int:
 
 
 def stop(data: Path) -> int:
-    mark = data / owners.MARK
-    if not mark.exists():
+    if not (data / owners.MARK).exists():
         say(f"nothing of ./dev up is in {data}")
         return 0
-    pid = int(mark.read_text().split()[0])
-    if not owners.gone(data):
-        with step(f"asking process {pid} to end"):
-            os.kill(pid, signal.SIGTERM)
-            deadline = time.monotonic() + STOP_S
-            while not owners.gone(data) and mark.exists():
-                if time.monotonic() > deadline:
-                    raise Failed(f"process {pid} has not ended within {STOP_S} s")
-                time.sleep(0.1)
+    owner = _owner(data)
+    if owner.runs():
+        _end(owner)
     _clear(data)
     say("nothing of it is left")
     return 0
+
+
+def _owner(data: Path) -> owners.Owner:
+    """Nobody is asked to end, and nothing is taken away, on the word of a mark that cannot be held against a process of this machine."""
+    owner = owners.owner_of(data)
+    if owner is None:
+        raise Failed(
+            f"{data} is of a ./dev up of another user, of another PID namespace (a container, another machine), or of one that was cut off as it began: "
+            "nobody can tell from here whether it runs. Say --stop where it was started; where that is gone, remove the folder"
+        )
+    return owner
+
+
+def _end(owner: owners.Owner) -> None:
+    with step(f"asking process {owner.pid} to end"):
+        with suppress(ProcessLookupError):
+            os.kill(owner.pid, signal.SIGTERM)
+        deadline = time.monotonic() + STOP_S
+        while owner.runs():
+            if time.monotonic() > deadline:
+                raise Failed(f"process {owner.pid} has not ended within {STOP_S} s")
+            time.sleep(0.1)
 
 
 @contextmanager
 def _ours(data: Path):
     """The folder is this process' own while the block runs. What one that was killed has left is taken away before."""
     if (data / owners.MARK).exists():
-        if not owners.gone(data):
+        if _owner(data).runs():
             raise Failed(f"./dev up runs already on {data}. To end it: ./dev up --stop")
         say("taking away what an earlier ./dev up has left")
     elif data != DATA and data.exists() and any(file != plot_file(data) for file in data.iterdir()):
@@ -177,9 +192,11 @@ def _example(options: Options) -> int:
             up.start()
         else:
             web = service.write(service.provide_nginx(), load, options.data / "web", show.cores())
-            rate, stages = show.three_stages(groups, up, web, options.seconds)
+            rate, rounds = show.in_rounds(groups, up, web, options.seconds)
+            stages = {name: measure.median(found) for name, found in rounds.items()}
             print(f"\nA web server under {rate:.0f} requests a second, on {show.cores()} processors; latencies count from when a request was due.\n")
             print(table.text(stages))
+            print(table.noise(rounds, show.ROUNDS * show.ROUND_LEAST_S))
             plot_file(options.data).write_text(plot.svg(stages, show.cores(), f"{rate:.0f} requests a second, {options.seconds} s each"))
             print(f"drawn in {plot_file(options.data)}\n")
             if yarn:

@@ -2,25 +2,47 @@
 
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 MARK = "owner"
 SCRATCH = "tidemark-test-"  # of folders that go with the program they were made for
 
 
+@dataclass(frozen=True)
+class Owner:
+    pid: int
+    started: str
+
+    def runs(self) -> bool:
+        return _started(self.pid) == self.started
+
+
 def mark(folder: Path) -> None:
-    (folder / MARK).write_text(_mark(os.getpid()))
+    """Whole or not at all: of half a mark nobody could tell whose it is."""
+    fresh = folder / f"{MARK}.new"
+    try:
+        fresh.write_text(_mark(os.getpid()))
+        fresh.rename(folder / MARK)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def owner_of(folder: Path) -> Owner | None:
+    """Whoever marked it, whether that runs or not. None where nobody can tell: no mark or half a one, of another user, or of another PID namespace."""
+    try:
+        if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+            return None
+        pid, started, namespace = (folder / MARK).read_text().split()
+        return Owner(int(pid), started) if namespace == _namespace() else None
+    except (OSError, ValueError):
+        return None
 
 
 def gone(folder: Path) -> bool:
-    """Whether whoever marked it runs no more. Of a folder without a mark, of another user, or of another PID namespace nobody can tell."""
-    try:
-        if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
-            return False
-        pid, started, namespace = (folder / MARK).read_text().split()
-        return namespace == _namespace() and _started(int(pid)) != started
-    except (OSError, ValueError):
-        return False
+    """Whether whoever marked it runs no more; not of a folder of which nobody can tell."""
+    owner = owner_of(folder)
+    return owner is not None and not owner.runs()
 
 
 def clear_away(place: Path, prefix: str) -> None:

@@ -4,6 +4,7 @@
                        and a HOME that is empty; what it leaves running is ended
   ```sh run page       the same, but all of these blocks of a page in one shell, one after the other, as a reader would type them; pods that they
                        start have groups of their own
+  ```sh run page cluster   the same by `./dev test cluster`, with kubectl on the PATH, when its other tests are over
   ```sh run cluster    the same as `run` by `./dev test cluster`, with KUBECONFIG and kubectl of the real API server, the sample nodes of
                        deploy/samples and the settings that docs/guide/settings.md shows
   ```sh dev            calls of ./dev, which cannot be run by itself: verb and arguments are checked against what it knows
@@ -23,7 +24,8 @@ from tidy.source import Tree, line_of
 
 _BLOCK = re.compile(r"^```(sh|bash|shell|console)\b([^\n]*)\n(.*?)^```\s*$", re.M | re.S)
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
-_TAGS = {"run", "run page", "run cluster", "dev", "elsewhere"}
+_PAGE_TAGS = {"unit": "run page", "cluster": "run page cluster"}
+_TAGS = {"run", *_PAGE_TAGS.values(), "run cluster", "dev", "elsewhere"}
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,15 @@ def runnable(root: Path, group: str) -> list[Block]:
     return [block for block in blocks(Tree(root)) if block.tag == wanted]
 
 
-def pages(root: Path) -> list[Block]:
-    """Each page that is run as a whole, as one block of its commands, in which a failure says the line of the page."""
+def pages(root: Path, group: str) -> list[Block]:
+    """Each page that is run as a whole by this group, as one block of its commands, in which a failure says the line of the page."""
+    tag = _PAGE_TAGS.get(group)
     found: dict[str, list[Block]] = {}
     for block in blocks(Tree(root)):
-        if block.tag == "run page":
+        if block.tag == tag:
             found.setdefault(block.file, []).append(block)
     told = "trap 'echo \"failed in the block at line $block\" >&2' ERR\n"
-    return [Block(file, parts[0].line, "run page", told + "\n".join(f"block={part.line}\n{part.text}" for part in parts)) for file, parts in found.items()]
+    return [Block(file, parts[0].line, tag, told + "\n".join(f"block={part.line}\n{part.text}" for part in parts)) for file, parts in found.items()]
 
 
 def commands_hold(tree: Tree) -> list[str]:

@@ -315,12 +315,16 @@ class Checks(unittest.TestCase):
         page = "x\n\n```sh run page\nx=1\n```\n\nthen\n\n```sh run page\necho \"x is $x\"\n%s\n```\n"
         for last, code, said in (("true", 0, ""), ("false", 1, "failed in the block at line 9")):
             tree = self.tree({"docs/more.md": page % last})
-            found = docs.pages(tree.root)
+            found = docs.pages(tree.root, "unit")
             self.assertEqual([("docs/more.md", 3)], [(block.file, block.line) for block in found])
             done = subprocess.run(["bash", "-euo", "pipefail", "-c", found[0].text], stdin=subprocess.DEVNULL, capture_output=True, text=True)
             self.assertEqual((code, "x is 1\n"), (done.returncode, done.stdout), done.stderr)
             self.assertIn(said, done.stderr)
             self.assertEqual([], [block for block in docs.runnable(tree.root, "unit") if block.file == "docs/more.md"])
+            self.assertEqual([], docs.pages(tree.root, "cluster"))
+        tree = self.tree({"docs/more.md": (page % "true").replace("run page", "run page cluster")})
+        self.assertEqual([], docs.pages(tree.root, "unit") + docs.runnable(tree.root, "cluster"))
+        self.assertEqual(["docs/more.md"], [block.file for block in docs.pages(tree.root, "cluster")])
 
     def test_documentation_links(self):
         self.broken(docs.links_hold, {"docs/use.md": "see [it](gone.md#part)\n"}, "docs/gone.md")

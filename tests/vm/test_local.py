@@ -23,6 +23,26 @@ while pidof tidemark; do sleep 0.2; done
 [ ! -e /sys/fs/cgroup/tidemark ] && echo "nothing is left"
 """
 
+# As in a container that may only look at the machine's groups. The settings want everything enforced.
+READ_ONLY_SESSION = r"""
+ifconfig lo up
+cat >/settings.yaml <<'YAML'
+kind: ConfigMap
+metadata: {name: tidemark-config}
+data: {config.yaml: "{schema: 1, mode: enforce}"}
+YAML
+mount -o remount,ro /sys/fs/cgroup
+mkdir /sys/fs/cgroup/x 2>/dev/null && echo "groups can be made here"
+tidemark up --data-dir=/d --listen=127.0.0.1:0 --node-name=guest --settings=/settings.yaml --run-dir=/run-dir >/up.log 2>&1 &
+until timeout 10 tidemark local ps --data-dir=/d 2>/dev/null; do sleep 0.2; done
+timeout 60 tidemark local run --data-dir=/d --class=free --name=first --wait -- sh -c 'exit 7'
+echo "it ended with $?"
+until timeout 10 tidemark local top --data-dir=/d --once | grep 'agent: Observing'; do sleep 0.5; done
+grep -o '"onlyShows":"[^"]*"' /run-dir/status.json
+kill -TERM $(pidof tidemark)
+while pidof tidemark; do sleep 0.2; done
+"""
+
 # The clock is set ahead and far back, behind the start, while tasks run, begin and end. Only here can it be: that of the machine is everybody's.
 CLOCK_SESSION = r"""
 ifconfig lo up
@@ -42,10 +62,14 @@ for days in 2 -2; do
   date -s "@$((begun + days * 86400))"
   timeout 60 tidemark local run --data-dir=/d --class=free --wait --name="at$days" -- sh -c 'echo hello; exit 3'
   echo "after a jump to $days days it ended with $?"
-  timeout 10 tidemark local ps --data-dir=/d | grep -c Running
+  timeout 10 tidemark local ps --data-dir=/d | grep -cE ' (Running|Limited) '
   until timeout 10 tidemark local top --data-dir=/d --once -o json | grep -q "measuredSecondsAgo.: [0-9]\{1,2\},*$"; do sleep 0.5; done
   echo "measured after $days days"
 done
+timeout 60 tidemark local run --data-dir=/d --class=free --retries=1 --name=again -- sh -c '[ -e /tried ] || { touch /tried; exit 1; }'
+until timeout 10 tidemark local ps -a --data-dir=/d | grep -E '^again .*(Restarting|Succeeded)'; do sleep 0.2; done
+date -s "@$((begun - 4 * 86400))"
+until timeout 10 tidemark local ps -a --data-dir=/d | grep '^again .*Succeeded'; do sleep 0.2; done
 touch /go
 until timeout 10 tidemark local ps -a --data-dir=/d | grep '^steady .*Failed exit 5'; do sleep 0.2; done
 timeout 10 tidemark local logs --data-dir=/d web
@@ -63,6 +87,15 @@ class Local(unittest.TestCase):
         self.assertIn("first ended with 7\n", out)
         self.assertIn("nothing is left\n", out)
 
+    def test_where_groups_can_only_be_looked_at_it_observes_whatever_the_settings_say(self):
+        done = vm.run(["sh", "-c", READ_ONLY_SESSION], files={"/bin/tidemark": BINARY}, deadline_s=PATIENCE_S)
+        out = done.stdout.decode(errors="replace")
+        self.assertEqual(0, done.code, out + done.stderr.decode(errors="replace"))
+        self.assertNotIn("groups can be made here", out)
+        self.assertIn("it ended with 7\n", out)
+        self.assertIn("agent: Observing", out)
+        self.assertRegex(out, r'"onlyShows":"[^"]*Read-only file system')
+
     def test_a_clock_that_jumps_ends_nobody_and_keeps_nobody_from_ending(self):
         done = vm.run(["sh", "-c", CLOCK_SESSION], files={"/bin/tidemark": BINARY}, deadline_s=2 * PATIENCE_S)
         out = done.stdout.decode(errors="replace")
@@ -70,6 +103,7 @@ class Local(unittest.TestCase):
         for days in (2, -2):
             self.assertIn(f"after a jump to {days} days it ended with 3\n2\nmeasured after {days} days\n", out)
         self.assertEqual((1, 1), (out.count("web begins\n"), out.count("steady begins\n")), out)
+        self.assertRegex(out, r"(?m)^again .*Succeeded", "its second try did not wait until the clock was where it had been")
         self.assertIn("web is stopped\n", out)
 
 

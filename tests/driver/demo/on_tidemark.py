@@ -10,6 +10,8 @@ from pathlib import Path
 
 from driver import processes
 from driver.console import Failed
+from driver.demo import measure
+from driver.demo.measure import Measured, Watch
 from driver.demo.plain_groups import cpu_seconds
 from driver.demo.service import Service
 from support.node import cgroups
@@ -64,12 +66,16 @@ class OnTidemark:
         for i in range(count):
             self.run(f"crunch-{i}", flags, command)
 
-    def load(self, command: list[str], length_s: float) -> str:
-        """What one run of the load wrote. As online work it would be begun again; it is stopped."""
+    def load(self, command: list[str], length_s: float) -> Measured:
+        """One run of the load. As online work it would be begun again; it is stopped."""
+        watch = Watch(self.batch_seconds)
+        watch.look()
         self.run("load", ["--qos=LS", "--cpu=0.5", "--memory=128Mi"], command)
-        time.sleep(length_s)
+        ends_s = time.monotonic() + length_s
+        watch.until(lambda: time.monotonic() >= ends_s)
 
         def written() -> str | None:
+            watch.look()
             try:
                 text = self.local("logs", "load")
             except Failed:  # nothing yet: it waits for its place
@@ -77,8 +83,9 @@ class OnTidemark:
             return text if any(line.startswith("{") and '"second"' not in line for line in text.splitlines()) else None
 
         text = self._until("has no figures of the load", END_S, written)
+        watch.look()
         self.local("stop", "load", "--now", "--wait")
-        return text
+        return measure.read(text, watch)
 
     def batch_seconds(self) -> float:
         """What all offline work of it has had; it has none before its first."""

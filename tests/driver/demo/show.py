@@ -1,14 +1,14 @@
-"""The example from its beginning to its table: how much a request costs here, the service alone, with unprotected offline work, with Tidemark."""
+"""The example from its beginning to its table: how many requests are half of this machine, and by turns the service alone, with unprotected offline work, with Tidemark."""
 
 import os
-import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 
 from driver import processes
 from driver.console import Failed, step
 from driver.demo import measure
-from driver.demo.measure import Measured
+from driver.demo.measure import Measured, Watch
 from driver.demo.on_tidemark import OnTidemark, serves
 from driver.demo.plain_groups import ONLINE_SHARES, Knobs, PlainGroups
 from driver.demo.service import Service
@@ -16,8 +16,11 @@ from driver.demo.service import Service
 WORK = ["sha256sum", "/dev/zero"]  # takes a processor for as long as it gets one
 WORK_PER_CORE = 3
 HALF = 0.5  # of the machine, for the online side: web server and load together
+HALF_WITHIN = 0.02
 PROBE_RATE_PER_CORE, PROBE_S = 200, 3
+RATE_TRIES, RATE_TRY_S, RATE_FACTOR_MAX = 3, 4, 2
 RATE_MAX = 50_000
+ROUNDS, ROUND_LEAST_S = 3, 5
 SOLD_CORES = 0.4
 SETTLE_S = 5  # the agent has seen the work, and made it small
 LONG_S = 86_400
@@ -37,9 +40,9 @@ class PlainSide:
         with self._web():
             command = self.service.load_command(rate, length_s, seed, warm_up_s)
             if not batch:
-                return measure.during(lambda: self._load(command), lambda: 0.0, time.monotonic)
+                return self._load(command, Watch())
             with self.groups.batch(batch, WORK, knobs) as batch_seconds:
-                return measure.during(lambda: self._load(command), batch_seconds, time.monotonic)
+                return self._load(command, Watch(batch_seconds))
 
     def request_cost_s(self) -> float:
         """What a request costs of a processor, on both sides of it."""
@@ -48,7 +51,7 @@ class PlainSide:
             before = self.groups.cpu_seconds("web")
             self.groups.make("load", ONLINE_SHARES)
             had = self.groups.cpu_seconds("load")
-            found = measure.read(self._load(self.service.load_command(rate, PROBE_S, 1, 0)), 0, 0, 0)
+            found = self._load(self.service.load_command(rate, PROBE_S, 1, 0), Watch())
             cost = (self.groups.cpu_seconds("web") - before + self.groups.cpu_seconds("load") - had) / max(1, found.answers)
         if found.failed or not cost:
             raise Failed(f"the web server answered {found.answers} requests of a light load, and {found.failed} not")
@@ -57,13 +60,16 @@ class PlainSide:
     def _web(self):
         return _Web(self.groups, self.service)
 
-    def _load(self, command: list[str]) -> str:
+    def _load(self, command: list[str], watch: Watch) -> Measured:
         self.groups.make("load", ONLINE_SHARES)
-        child = self.groups.start("load", command, stdout=subprocess.PIPE, text=True)
-        try:
-            return child.communicate()[0]
-        finally:
-            processes.kill_group(child)
+        with tempfile.TemporaryFile("w+") as output:
+            child = self.groups.start("load", command, stdout=output)
+            try:
+                watch.until(lambda: child.poll() is not None)
+            finally:
+                processes.kill_group(child)
+            output.seek(0)
+            return measure.read(output.read(), watch)
 
 
 class _Web:
@@ -86,32 +92,55 @@ class _Web:
         processes.kill_group(self.child)
 
 
-def rate_for_half(cost_s: float) -> float:
-    return min(RATE_MAX, HALF * cores() / cost_s)
+def rate_for_half(plain: PlainSide) -> float:
+    """Requests a second that keep the machine about half busy with nothing beside them. What a request costs under a light load says it roughly only: under a heavier one
+    it is cheaper. Where others keep the machine busy no rate does it, and one that is too small would show nothing."""
+    first = rate = HALF * cores() / plain.request_cost_s()
+    for _ in range(RATE_TRIES):
+        rate = min(RATE_MAX, rate)
+        busy = plain.measure(rate, RATE_TRY_S, 1).busy
+        if is_half(busy):
+            break
+        rate = max(first / RATE_FACTOR_MAX, min(first * RATE_FACTOR_MAX, rate * HALF / busy))
+    return min(RATE_MAX, rate)
+
+
+def is_half(busy: float) -> bool:
+    return abs(busy - HALF) <= HALF_WITHIN
 
 
 def on_tidemark(up: OnTidemark, service: Service, rate: float, length_s: float, seed: int, start_batch: Callable[[], None]) -> Measured:
     up.run_web(service)
     start_batch()
     time.sleep(SETTLE_S)
-    return measure.during(lambda: up.load(service.load_command(rate, length_s, seed), length_s), up.batch_seconds, time.monotonic)
+    return up.load(service.load_command(rate, length_s, seed), length_s)
 
 
-def three_stages(groups: PlainGroups, up: OnTidemark, service: Service, length_s: float) -> tuple[float, dict[str, Measured]]:
-    """Leaves `up` up, with the service and its offline work, and a load that goes on."""
-    plain = PlainSide(groups, service)
-    with step("how much a request costs here"):
-        rate = rate_for_half(plain.request_cost_s())
-    stages = {}
-    with step(f"the web server alone, {rate:.0f} requests a second"):
-        stages["alone"] = plain.measure(rate, length_s, 1)
-    with step(f"with {WORK_PER_CORE * cores()} offline processes beside it, unprotected"):
-        stages["unprotected"] = plain.measure(rate, length_s, 1, WORK_PER_CORE * cores())
-    with step("with the same as tasks of `tidemark up`"):
-        up.start()
-        stages["with Tidemark"] = on_tidemark(up, service, rate, length_s, 1, lambda: _sold_and_free(up))
+def rounds_of(length_s: int) -> int:
+    """Short rounds by turns rather than long ones: what the machine does by itself meets all three alike, and shows by how far they differ among themselves."""
+    return ROUNDS if length_s >= ROUNDS * ROUND_LEAST_S else 1
+
+
+def in_rounds(groups: PlainGroups, up: OnTidemark, service: Service, length_s: int) -> tuple[float, dict[str, list[Measured]]]:
+    """`length_s` in all for each of the three. Leaves `up` up, with the service and its offline work, and a load that goes on."""
+    plain, offline = PlainSide(groups, service), WORK_PER_CORE * cores()
+    with step("how many requests keep this machine half busy"):
+        rate = rate_for_half(plain)
+    rounds = rounds_of(length_s)
+    each_s = length_s // rounds
+    found: dict[str, list[Measured]] = {"alone": [], "unprotected": [], "with Tidemark": []}
+    for number in range(1, rounds + 1):
+        up.stop()
+        of = f"round {number} of {rounds}: " if rounds > 1 else ""
+        with step(f"{of}the web server alone, {rate:.0f} requests a second"):
+            found["alone"].append(plain.measure(rate, each_s, number))
+        with step(f"{of}with {offline} offline processes beside it, unprotected"):
+            found["unprotected"].append(plain.measure(rate, each_s, number, offline))
+        with step(f"{of}with the same as tasks of `tidemark up`"):
+            up.start()
+            found["with Tidemark"].append(on_tidemark(up, service, rate, each_s, number, lambda: _sold_and_free(up)))
     up.run("load", ["--qos=LS", "--cpu=0.5", "--memory=128Mi"], service.load_command(rate, LONG_S, 1))
-    return rate, stages
+    return rate, found
 
 
 def _sold_and_free(up: OnTidemark) -> None:

@@ -22,3 +22,19 @@ def text(stages: dict[str, Measured]) -> str:
     rows = [HEAD, *(row(name, found) for name, found in stages.items())]
     widths = [max(len(each[i]) for each in rows) for i in range(len(HEAD))]
     return "\n".join("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(each, widths))).rstrip() for each in rows) + "\n"
+
+
+def noise(rounds: dict[str, list[Measured]], rounds_from_s: int) -> str:
+    """What the machine does by itself: how far the same thing, measured more than once, differs."""
+    name, found = next(iter(rounds.items()))
+    if len(found) < 2:
+        return f"Measured once: another run may say otherwise. From --seconds={rounds_from_s} on it is the median of several rounds.\n"
+    p99, p999 = [each.p99_us for each in found], [each.p999_us for each in found]
+    return (
+        f"Medians of {len(found)} rounds. In them p99 of the service {name} was {_from_to(p99)}, p99.9 {_from_to(p999)}: what differs by no more than that is the noise of "
+        "this machine.\n"
+    )
+
+
+def _from_to(values: list[float]) -> str:
+    return f"{duration(min(values))} to {duration(max(values))}"
