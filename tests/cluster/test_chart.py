@@ -180,9 +180,10 @@ class Chart(unittest.TestCase):
         """Pod Security Standards, level `restricted`, by the API server's own reading of them."""
         self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "pod-security", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
         found = chart.objects(template(EVERYTHING))
-        for component in ("manager", "yarn-operator"):
-            with self.subTest(component):
-                spec = chart.deployment(found, component)["spec"]["template"]["spec"]
+        what_an_uninstallation_runs = chart.find(found, "Job")
+        for of in (chart.deployment(found), chart.deployment(found, "yarn-operator"), what_an_uninstallation_runs):
+            with self.subTest(of["metadata"]["name"]):
+                spec = of["spec"]["template"]["spec"]
                 pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "restricted", "namespace": "pod-security"}, "spec": spec}
                 answer = self.api.request("POST", "/api/v1/namespaces/pod-security/pods", pod, dryRun="All")
                 self.assertEqual(201, answer.status, answer.body)
