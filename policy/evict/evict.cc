@@ -99,23 +99,29 @@ class Step {
     }
   }
 
+  // The order is that of what is missing still: when most of it is covered, somebody small is enough for the rest.
   void ask_for(Missing& wanted) {
+    while (wanted.left > 0 && ask_the_next(wanted)) {
+    }
+  }
+
+  // False: nobody is left who may be asked.
+  bool ask_the_next(Missing& wanted) {
     int stays = kNobodyStays;  // the least rank of those of whom nobody has said yet that they go
-    for (const Victim& victim : victims(seen_.tasks, wanted.gap, victim_rules(), wall_)) {
-      if (wanted.left <= 0) return;
+    for (const Victim& victim : victims(seen_.tasks, wanted.gap, wanted.left, victim_rules(), wall_)) {
       const model::Task& chosen = *seen_.tasks[victim.task].task;
       if (victim.release <= 0 || !is_here(chosen)) continue;
       std::string name = evict_key(chosen);
       Leaving* known = ladder_.find(name);
       const int rank = service_rank(chosen);
-      if (rank > stays) return;
+      if (rank > stays) return false;
       if (!ladder_.may_be_asked(known)) {
         if (known->stage == EvictStage::kForbidden || known->stage == EvictStage::kAsked) stays = std::min(stays, rank);
         continue;
       }
       if (asked_ == kVictimsAStep || (known == nullptr && state_.leaving.size() >= kLeavingMax)) {
         wanted.held = Reason::kEvictCoolDown;
-        return;
+        return false;
       }
       if (ladder_.in_hour_beside(known) >= std::min(seen_.per_hour, kEvictionsPerHourMax)) {
         wanted.held = Reason::kEvictBudgetSpent;
@@ -128,9 +134,10 @@ class Step {
       ladder_.asked(known, std::move(name), wanted.gap, victim.lost_core_seconds);
       ++asked_;
       wanted.asked = true;
-      stays = std::min(stays, rank);  // it may be refused
       count(seen_.tasks[victim.task], wanted.gap.feature);
+      return true;
     }
+    return false;
   }
   VictimRules victim_rules() const {
     if (!rules_.word) return {rules_.threshold, {}, {}, seen_.yarn_preempts};

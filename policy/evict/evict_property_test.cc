@@ -393,7 +393,7 @@ class Watcher {
                          (gap.feature == EvictFeature::kDisk && std::ranges::any_of(step.plan.ended, freed_a_disk));
       if (waits || all_of_budget || !world_.may_act) continue;
       const VictimRules rules{world_.rules.threshold, world_.rules.word->classes, ""};
-      for (const Victim& each : victims(world_.tasks, gap, rules, world_.clock.wall())) {
+      for (const Victim& each : victims(world_.tasks, gap, gap.amount, rules, world_.clock.wall())) {
         const model::Task& task = *world_.tasks[each.task].task;
         ASSERT_TRUE(contains(step.state.leaving, evict_key(task)) || !is_here(task)) << task.name << " may go";
       }

@@ -101,6 +101,25 @@ TEST(Evict, NothingIsHeldForLongerByAClockThatWentBack) {
   EXPECT_EQ(step.plan.orders.at(0).by, model::Reason::kEvictUnreachable);
 }
 
+// 320 of 1000Gi are missing. The one that has just begun holds next to nothing; when most is covered by the large one,
+// a small one is enough for the rest.
+TEST(Evict, WhoIsWorthItIsMeasuredByWhatIsMissingStill) {
+  Node node(4);
+  const auto is = [&](std::size_t task, std::int64_t bytes, std::int64_t milli, base::Duration age) {
+    node.made[task].started = base::WallTime{-age};
+    node.tasks[task].memory = model::MemoryBytes{bytes};
+    node.tasks[task].cpu = model::CpuMilli{milli};
+  };
+  is(0, kGi / 10, 0, base::Duration(0));
+  is(1, 200 * kGi, 1000, hours(1));
+  is(2, 310 * kGi, 1000, hours(1));
+  is(3, 15 * kGi, 10, std::chrono::minutes(6));
+  const EvictStep step = node.step({}, kNow);
+  std::vector<std::string> asked;
+  for (const EvictOrder& each : step.plan.orders) asked.push_back(node.made[each.task].name);
+  EXPECT_EQ(asked, (std::vector<std::string>{"t2", "t3"}));
+}
+
 TEST(Evict, ATaskIsKnownByItsSourceAndItsName) {
   model::Task task;
   task.identity.source = "yarn";

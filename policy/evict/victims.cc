@@ -57,6 +57,10 @@ bool is_of_disk(Measure measure) {
   return measure == Measure::kDiskHeld || measure == Measure::kInodesHeld;
 }
 
+bool is_worth_it(std::int64_t release, std::int64_t missing) {
+  return Wide{release} * kWorthPart >= missing;
+}
+
 // Of one disk what is short there.
 struct Part {
   std::int64_t amount = 0;
@@ -66,7 +70,7 @@ struct Part {
 Part part_of(const TaskSeen& seen, const Gap& gap) {
   const DiskHeld& its = seen.disks[static_cast<std::size_t>(gap.disk)];
   const std::int64_t amount = std::max<std::int64_t>(gap.measure == Measure::kDiskHeld ? its.bytes : its.inodes, 0);
-  return {amount, Wide{amount} * kDiskPart >= gap.amount, its.whole};
+  return {amount, is_worth_it(amount, gap.amount), its.whole};
 }
 
 Sight sight_of(const TaskSeen& seen, const Gap& gap) {
@@ -74,7 +78,7 @@ Sight sight_of(const TaskSeen& seen, const Gap& gap) {
   const Part part = part_of(seen, gap);
   if (part.large) return Sight::kSeen;
   // Also of one that is seen whole: a folder of the machine, or a file without a name, is nobody's volume.
-  const bool wrote = Wide{seen.written_bytes.value_or(0)} * kDiskPart >= gap.amount;
+  const bool wrote = is_worth_it(seen.written_bytes.value_or(0), gap.amount);
   if (gap.measure == Measure::kDiskHeld && wrote) return Sight::kWrote;
   return part.whole ? Sight::kSeen : Sight::kUnseen;
 }
@@ -104,7 +108,8 @@ std::int64_t lost_core_seconds(const TaskSeen& seen, const WorkClass* work, base
   const Wide worked = cores * lost_seconds(*seen.task, work, now);
   const Wide held = std::max<std::int64_t>(seen.task->held_bytes.value_or(0), 0);
   const Wide lost = (worked + kMilli - 1) / kMilli + (held + kHeldBytesPerCoreSecond - 1) / kHeldBytesPerCoreSecond;
-  return static_cast<std::int64_t>(std::min<Wide>(lost, std::numeric_limits<std::int64_t>::max()));
+  return static_cast<std::int64_t>(
+      std::clamp<Wide>(lost, kLostMin_core_seconds, std::numeric_limits<std::int64_t>::max()));
 }
 
 // What comes before the loss.
@@ -220,8 +225,8 @@ bool may_go(const TaskSeen& seen, const Gap& gap, const VictimRules& rules) {
          release_of(seen, gap) > 0;
 }
 
-std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, const VictimRules& rules,
-                            base::WallTime now) {
+std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std::int64_t missing,
+                            const VictimRules& rules, base::WallTime now) {
   std::vector<Victim> out;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (!may_go(tasks[i], gap, rules)) continue;
@@ -235,6 +240,8 @@ std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, con
     const auto its = standing(first, a, rules.business);
     const auto other = standing(second, b, rules.business);
     if (its != other) return its < other;
+    const bool worth = is_worth_it(a.release, missing);
+    if (worth != is_worth_it(b.release, missing)) return worth;
     const Wide lost = Wide{a.lost_core_seconds} * b.release;
     const Wide lost_with_other = Wide{b.lost_core_seconds} * a.release;
     if (lost != lost_with_other) return lost < lost_with_other;

@@ -32,6 +32,8 @@
 //   priority                lower first; with default
 //   sub-priority            lower first; the priority stands for one that is not said
 //
+//   worth                   who releases less than a tenth of what is missing still comes after those who release more
+//
 //   loss                    lost × release of the other < …: least lost for what is released
 //
 //   release                 what releases more first
@@ -45,6 +47,8 @@
 //   lost seconds = its age, for a class that writes checkpoints its restart cost at most; a task that says how far it
 //   has come loses that part of its age more:  age × (100 + progress) / 100;  and never less than the class's restart
 //   cost where it writes none. Its age is from its start, else from when it was made; 0 where nobody says.
+//   At least kLostMin_core_seconds: beside something that costs nothing nobody else would be asked, however much he
+//   has.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +68,12 @@ namespace tidemark::policy {
 // Making it again costs about so much: a core writes a hundred megabytes of shuffle in a second.
 inline constexpr std::int64_t kHeldBytesPerCoreSecond = 100 * 1000 * 1000;
 
-// Of what is short on a disk: who holds less than this part of it ends for nearly nothing.
-inline constexpr std::int64_t kDiskPart = 10;
+// Whoever ends has to be started again.
+inline constexpr std::int64_t kLostMin_core_seconds = 1;
+
+// Of what is missing: who releases less than this part of it ends for nearly nothing. As many of them as may be asked
+// in a step (kVictimsAStep) would not be enough.
+inline constexpr std::int64_t kWorthPart = 10;
 
 struct VictimRules {
   const ThresholdRules& threshold;
@@ -101,8 +109,9 @@ struct Victim {
   bool operator==(const Victim&) const = default;
 };
 
-// All that may go, in the order in which they do. Total and deterministic; the order of `tasks` does not matter.
-std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, const VictimRules& rules,
-                            base::WallTime now);
+// All that may go, in the order in which they do, where so much of the gap is `missing` still. Total and deterministic;
+// the order of `tasks` does not matter.
+std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std::int64_t missing,
+                            const VictimRules& rules, base::WallTime now);
 
 }  // namespace tidemark::policy

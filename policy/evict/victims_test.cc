@@ -87,7 +87,7 @@ class Scenario {
     const auto tasks = node_.look();
     const bool cpu = gap.measure == Measure::kCpuUsed || gap.measure == Measure::kCpuRequested;
     std::vector<std::string> out;
-    for (const Victim& each : victims(tasks, gap, node_.victim_rules(), node_.wall)) {
+    for (const Victim& each : victims(tasks, gap, gap.amount, node_.victim_rules(), node_.wall)) {
       out.push_back(cat("> ", tasks[each.task].task->name, " releases ", each.release, cpu ? "m" : " bytes", ", loses ",
                         each.lost_core_seconds, " core-seconds"));
     }
@@ -95,16 +95,28 @@ class Scenario {
     return out;
   }
 
+  // One after the other, as the step asks them (evict.cc): the next one by what is missing still.
   std::string who_goes(const Gap& gap) {
     const auto tasks = node_.look();
     std::int64_t missing = gap.amount;
+    std::set<std::size_t> gone;
+    const auto others = [&] {
+      auto list = victims(tasks, gap, missing, node_.victim_rules(), node_.wall);
+      std::erase_if(list, [&](const Victim& each) { return gone.contains(each.task); });
+      return list;
+    };
+    const auto add = [&](std::string& list, const Victim& one) {
+      list += cat(list.empty() ? "" : ", ", tasks[one.task].task->name);
+    };
     std::string go;
-    std::string stay;
-    for (const Victim& each : victims(tasks, gap, node_.victim_rules(), node_.wall)) {
-      std::string& list = missing > 0 ? go : stay;
-      list += cat(list.empty() ? "" : ", ", tasks[each.task].task->name);
-      if (missing > 0) missing -= each.release;
+    auto rest = others();
+    for (; missing > 0 && !rest.empty(); rest = others()) {
+      add(go, rest.front());
+      gone.insert(rest.front().task);
+      missing -= rest.front().release;
     }
+    std::string stay;
+    for (const Victim& each : rest) add(stay, each);
     return cat("> ", to_string(gap.feature), ": ", go.empty() ? "nobody goes" : go,
                "; stays: ", stay.empty() ? "nobody" : stay);
   }
@@ -113,7 +125,7 @@ class Scenario {
 };
 
 TEST(VictimScenarios, ComeOutAsTheyAreWritten) {
-  testing::play_scenarios("policy/evict/testdata/victims", 7, [] {
+  testing::play_scenarios("policy/evict/testdata/victims", 10, [] {
     auto scenario = std::make_shared<Scenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
   });
@@ -235,7 +247,7 @@ TEST(VictimProperty, WhoMayGoAndOnlyThose) {
   for (int round = 0; round < 4000; ++round) {
     const AnyNode node = any_node(random);
     for (const Gap& gap : all_gaps()) {
-      const auto list = victims(node.seen, gap, node.rules(), node.now);
+      const auto list = victims(node.seen, gap, gap.amount, node.rules(), node.now);
       std::set<std::size_t> listed;
       for (const Victim& each : list) {
         ASSERT_TRUE(listed.insert(each.task).second);
@@ -261,7 +273,7 @@ TEST(VictimProperty, OnlyPodsOfThatClassGoForWhatIsAskedBack) {
     const AnyNode node = any_node(random);
     for (const Gap& gap : all_gaps()) {
       if (gap.feature != EvictFeature::kReclaim) continue;
-      for (const Victim& each : victims(node.seen, gap, node.rules(), node.now)) {
+      for (const Victim& each : victims(node.seen, gap, gap.amount, node.rules(), node.now)) {
         const model::Task& task = *node.seen[each.task].task;
         ASSERT_EQ(task.kind, model::TaskKind::kPod);
         ASSERT_EQ(task.identity.work_class, gap.work_class);
@@ -280,10 +292,10 @@ TEST(VictimProperty, ForADiskWhoHelpsOrOneThatNobodyCanSee) {
   for (int round = 0; round < 3000; ++round) {
     const AnyNode node = any_node(random);
     const Gap gap = all_gaps().back();
-    for (const Victim& each : victims(node.seen, gap, node.rules(), node.now)) {
+    for (const Victim& each : victims(node.seen, gap, gap.amount, node.rules(), node.now)) {
       const DiskHeld& its = node.seen[each.task].disks[static_cast<std::size_t>(gap.disk)];
       if (each.sight == Sight::kSeen) {
-        ASSERT_GE(its.inodes, gap.amount / kDiskPart);
+        ASSERT_GE(its.inodes, gap.amount / kWorthPart);
         ASSERT_EQ(each.release, its.inodes);
         ++known;
       } else {
@@ -308,7 +320,8 @@ TEST(VictimProperty, TheOrderOfTheTasksDoesNotMatter) {
     const Gap gap = all_gaps()[random() % all_gaps().size()];
     const auto names = [&](std::span<const TaskSeen> seen) {
       std::vector<const model::Task*> out;
-      for (const Victim& each : victims(seen, gap, node.rules(), node.now)) out.push_back(seen[each.task].task);
+      for (const Victim& each : victims(seen, gap, gap.amount, node.rules(), node.now))
+        out.push_back(seen[each.task].task);
       return out;
     };
     const auto before = names(node.seen);
@@ -328,7 +341,7 @@ TEST(VictimProperty, WhatIsToGoLastGoesLast) {
     const Gap gap =
         disk ? gaps[gaps.size() - 1 - static_cast<std::size_t>(round / 2 % 2)] : gap_for(EvictFeature::kMemoryPressure);
     ASSERT_EQ(disk, gap.feature == EvictFeature::kDisk);
-    const auto list = victims(node.seen, gap, node.rules(), node.now);
+    const auto list = victims(node.seen, gap, gap.amount, node.rules(), node.now);
     for (std::size_t i = 1; i < list.size(); ++i) {
       const model::Task& first = *node.seen[list[i - 1].task].task;
       const model::Task& then = *node.seen[list[i].task].task;
@@ -346,6 +359,76 @@ TEST(VictimProperty, WhatIsToGoLastGoesLast) {
       ASSERT_LE(list[i - 1].order, list[i].order);
     }
   }
+}
+
+// Nothing but what they hold, have done and are called sets its tasks apart.
+void stand_alike(AnyNode& node) {
+  for (std::size_t i = 0; i < node.tasks.size(); ++i) {
+    model::Task& task = node.tasks[i];
+    const auto started = task.started;
+    task = model::Task();
+    task.qos_raw = model::Qos::kBe;
+    task.path = "its";
+    task.identity.task = cat("t", i);
+    task.started = started;
+  }
+}
+
+// Of two that nothing else sets apart, the one that is worth it goes first; and of those that are, the one that loses
+// less for what it releases. Nobody ends for nothing.
+TEST(VictimProperty, WhoReleasesNextToNothingComesAfterWhoHelps) {
+  Random random(9);
+  std::size_t small_after_large = 0;
+  for (int round = 0; round < 3000; ++round) {
+    AnyNode node = any_node(random);
+    stand_alike(node);
+    Gap gap = gap_for(EvictFeature::kMemoryPressure);
+    gap.amount = any_number(random, 20'000'000'000);
+    const std::int64_t missing = any_number(random, 20'000'000'000);
+    const auto worth = [&](const Victim& each) { return static_cast<__int128>(each.release) * kWorthPart >= missing; };
+    const auto list = victims(node.seen, gap, missing, node.rules(), node.now);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      ASSERT_GE(list[i].lost_core_seconds, kLostMin_core_seconds);
+      if (i == 0) continue;
+      const Victim& first = list[i - 1];
+      const Victim& then = list[i];
+      ASSERT_TRUE(worth(first) || !worth(then)) << "round " << round;
+      if (worth(first) != worth(then)) {
+        ++small_after_large;
+      } else {
+        ASSERT_LE(static_cast<__int128>(first.lost_core_seconds) * then.release,
+                  static_cast<__int128>(then.lost_core_seconds) * first.release);
+      }
+    }
+  }
+  EXPECT_GT(small_after_large, 500U);
+}
+
+// Whoever holds more of what is missing is asked no later for it.
+TEST(VictimProperty, WhoReleasesMoreGoesNoLater) {
+  Random random(10);
+  std::size_t earlier = 0;
+  for (int round = 0; round < 3000; ++round) {
+    AnyNode node = any_node(random);
+    stand_alike(node);
+    Gap gap = gap_for(EvictFeature::kMemoryPressure);
+    gap.amount = 10'000'000'000;
+    const auto place_of = [&](std::size_t task) {
+      const auto list = victims(node.seen, gap, gap.amount, node.rules(), node.now);
+      return std::ranges::find(list, task, &Victim::task) - list.begin();
+    };
+    const auto list = victims(node.seen, gap, gap.amount, node.rules(), node.now);
+    if (list.empty()) continue;
+    const Victim& one = list[random() % list.size()];
+    const auto before = place_of(one.task);
+    node.seen[one.task].memory =
+        model::MemoryBytes{one.release / 2 + 1 + static_cast<std::int64_t>(random() % 9'000'000'000)};
+    const bool more = node.seen[one.task].memory->value >= one.release;
+    const auto after = place_of(one.task);
+    ASSERT_TRUE(more ? after <= before : after >= before) << "round " << round;
+    earlier += after < before ? 1 : 0;
+  }
+  EXPECT_GT(earlier, 100U);
 }
 
 // Whom an agent picks our manager lets go (policy/admission/eviction.h): else it would ask in vain, again and again.
@@ -385,7 +468,7 @@ TEST(VictimProperty, OnlineWorkNeverGoes) {
       each.eviction_enabled = true;
       each.fixed = false;
     }
-    for (const Gap& gap : all_gaps()) ASSERT_TRUE(victims(node.seen, gap, node.rules(), node.now).empty());
+    for (const Gap& gap : all_gaps()) ASSERT_TRUE(victims(node.seen, gap, gap.amount, node.rules(), node.now).empty());
   }
 }
 
@@ -402,9 +485,9 @@ TEST(AnyVictims, WhereYarnChoosesOnlyItsOwnTasksChangePlaces) {
     }
     for (const Gap& gap : all_gaps()) {
       VictimRules rules = node.rules();
-      const auto ours = victims(node.seen, gap, rules, node.now);
+      const auto ours = victims(node.seen, gap, gap.amount, rules, node.now);
       rules.yarn_preempts = true;
-      const auto theirs = victims(node.seen, gap, rules, node.now);
+      const auto theirs = victims(node.seen, gap, gap.amount, rules, node.now);
       ASSERT_EQ(ours.size(), theirs.size());
       std::map<std::string, const model::Task*> last, last_of_attempt;
       std::multiset<std::size_t> before, after;
