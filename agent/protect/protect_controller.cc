@@ -355,6 +355,7 @@ void ProtectController::fill_status(const policy::Stance& stance, const Enforced
   next.unmet = static_cast<std::int64_t>(strategies_.unmet());
   next.trouble = trouble_;
   next.evict_lines = evict_lines_;
+  next.copilots = copilots_say_;
   const auto rung = policy::priority_knob(strategies_.capabilities());
   next.priority_by = rung ? policy::to_string(*rung) : std::string_view();
   const bool may_suppress =

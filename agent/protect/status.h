@@ -50,6 +50,7 @@ struct AgentStatus {
   std::int64_t unmet = 0;     // wishes that no file of this kernel meets
   std::string trouble;        // why nothing can be written; "" where something can
   std::string evict_lines;    // of eviction, that hold otherwise than the settings say; "" where none does
+  std::string copilots;       // what they say of limits of their own; "" where none has any
   std::string priority_by;    // the file that CPU priority is set with; "" where only weights are left
   std::string offline_group;  // of all BestEffort pods; "": there is none, or suppression may not write it
   std::vector<StrategyStatus> strategies;

@@ -16,6 +16,7 @@ AgentStatus some() {
   out.why = "kernel \"update\"";
   out.left = 1;
   out.unmet = 3;
+  out.copilots = "disks of containers: 10 MiB/s written where it is enforced";
   out.priority_by = "cpu.idle";
   out.offline_group = "kubepods/besteffort";
   out.strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "19600 milli-cores"},
@@ -69,7 +70,10 @@ TEST(AgentStatus, TheConditionSaysWhatIsInForce) {
   EXPECT_EQ(condition_reason(status), "Enforcing");
   EXPECT_EQ(condition_message(status),
             "cpuSuppress: enforce (2 files); batchLimits: observe; ordered by ann@ops-1: kernel \"update\"; CPU "
-            "priority by cpu.idle; left to another writer: 1; wanted, and met by no file here: 3");
+            "priority by cpu.idle; disks of containers: 10 MiB/s written where it is enforced; left to another writer: "
+            "1; wanted, and met by no file here: 3");
+  status.copilots = "disks of containers: 10 MiB/s written, in force on 1 disk";
+  EXPECT_TRUE(condition_message(status).contains("; disks of containers: 10 MiB/s written, in force on 1 disk"));
   status.strategies[0].stance = "observe";
   EXPECT_EQ(condition_reason(status), "Observing");
   status.strategies[1].stance = "hold";

@@ -42,6 +42,8 @@ net::Task<void> CopilotProvider::run() {
     if (auto looked = co_await look(); !looked) {
       log_.warn("a copilot does not answer", {{"socket", config_.socket}, {"error", looked.error()}});
       miss();
+    } else if (limit_stance_) {
+      co_await say_stance();
     }
     if (!co_await prompted_.wait_for(config_.interval)) continue;
     const auto wait = looks_.reserve(loop_.clock().monotonic(), config_.interval);
@@ -61,6 +63,24 @@ net::Task<Result<void>> CopilotProvider::look() {
   TM_CO_TRY(const copilot::ContainerList list, co_await client_.containers(config_.limit));
   take(list);
   co_return Result<void>();
+}
+
+void CopilotProvider::stand_to_limits(copilot::LimitStance stance) {
+  if (limit_stance_ == stance) return;
+  limit_stance_ = stance;
+  prompted_.set();
+}
+
+// The peer's copilot, and an older one of ours, answers that there is no such route: it limits nothing by itself.
+net::Task<void> CopilotProvider::say_stance() {
+  auto said = co_await client_.stand(*limit_stance_, config_.limit);
+  if (said) {
+    limits_say_ = *std::move(said);
+  } else if (said.error().kind == ErrorKind::kUnsupported) {
+    limits_say_.clear();
+  } else {
+    limits_say_ = base::cat("its own limits: ", said.error().message);
+  }
 }
 
 void CopilotProvider::take(const copilot::ContainerList& list) {
@@ -103,6 +123,7 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
 void CopilotProvider::miss() {
   ++provided_.lists_refused;
   information_.reset();  // another one may come in its place
+  limits_say_.clear();
   if (!provided_.confirmed) {
     // Most nodes of a cluster may have no such copilot: where nothing runs that could be its own, nobody waits for it.
     const bool has_some = std::ranges::any_of(

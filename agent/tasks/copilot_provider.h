@@ -52,6 +52,11 @@ class CopilotProvider final : public TaskProvider {
   const ProvidedTasks& provided() const override { return provided_; }
   copilot::Client& client() { return client_; }
 
+  // How the agent stands to limits of the copilot's own: said with each look, and soon where it is another one.
+  void stand_to_limits(copilot::LimitStance stance);
+  // What the copilot says of them; "" where it has none, or does not know the question.
+  const std::string& limits_say() const { return limits_say_; }
+
  private:
   struct Held {
     TaskPointer task;
@@ -59,6 +64,7 @@ class CopilotProvider final : public TaskProvider {
   };
 
   net::Task<Result<void>> look();
+  net::Task<void> say_stance();
   void take(const copilot::ContainerList& list);
   void miss();
   Result<model::Task> task_of(const copilot::Container& container) const;
@@ -77,6 +83,8 @@ class CopilotProvider final : public TaskProvider {
   base::TokenBucket looks_;
   std::optional<copilot::Information> information_;  // nullopt: not since it was away
   std::vector<Held> held_;                           // by id
+  std::optional<copilot::LimitStance> limit_stance_;
+  std::string limits_say_;
   ToldOnce refused_;
   ProvidedTasks provided_;
 };

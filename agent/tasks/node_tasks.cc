@@ -71,6 +71,20 @@ copilot::Client* NodeTasks::copilot_of(const model::Task& task) {
   return nullptr;
 }
 
+void NodeTasks::stand_to_limits(copilot::LimitStance stance) {
+  for (const auto& each : copilots_) each->provider.stand_to_limits(stance);
+}
+
+std::string_view NodeTasks::limits_say() {
+  limits_say_.clear();
+  for (const auto& each : copilots_) {
+    const std::string& says = each->provider.limits_say();
+    if (!says.empty() && !limits_say_.empty()) limits_say_ += "; ";
+    limits_say_ += says;
+  }
+  return limits_say_;
+}
+
 std::string_view NodeTasks::awaited() const {
   const auto waits = [](const TaskProvider& one) { return one.provided().standing == Standing::kWaiting; };
   if (kubelet_ && waits(*kubelet_)) return kubelet_->name();
