@@ -222,7 +222,11 @@ net::Task<Result<std::string>> Api::list() {
   std::string out;
   base::JsonWriter writer(out);
   writer.begin_array();
-  for (const SeenContainer& each : running) copilot::write(writer, to_container(each, config_.queues));
+  for (const SeenContainer& each : running) {
+    copilot::Container told = to_container(each, config_.queues);
+    if (outside_.local != nullptr) told.held = outside_.local->held_by(each.said.id);
+    copilot::write(writer, told);
+  }
   writer.end_array();
   co_return out;
 }

@@ -65,6 +65,12 @@ net::Task<Result<void>> CopilotProvider::look() {
   co_return Result<void>();
 }
 
+void CopilotProvider::add_held_on_disks(std::vector<TaskOnDisks>& to) const {
+  for (const Held& each : held_) {
+    if (!each.on_disks.empty()) to.push_back({each.task->identity.task, each.on_disks});
+  }
+}
+
 void CopilotProvider::stand_to_limits(copilot::LimitStance stance) {
   if (limit_stance_ == stance) return;
   limit_stance_ = stance;
@@ -91,7 +97,7 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
   listed.reserve(list.containers.size());
   for (const copilot::Container& each : list.containers) {
     if (auto task = task_of(each)) {
-      listed.push_back({std::make_shared<const model::Task>(*std::move(task)), std::nullopt});
+      listed.push_back({std::make_shared<const model::Task>(*std::move(task)), std::nullopt, each.held});
     } else {
       refused.push_back(
           base::cat("a copilot's container ", base::in_quotes(name_of(each)), ": ", task.error().message));

@@ -40,6 +40,12 @@ struct CopilotConfig {
   std::int64_t looks_burst = 3;
 };
 
+// What a copilot says that a task has on disks.
+struct TaskOnDisks {
+  std::string task;  // model::TaskIdentity::task
+  std::vector<copilot::HeldOnDisk> held;
+};
+
 class CopilotProvider final : public TaskProvider {
  public:
   // `transport` leads to the copilot. All that is given outlives the provider.
@@ -52,6 +58,9 @@ class CopilotProvider final : public TaskProvider {
   const ProvidedTasks& provided() const override { return provided_; }
   copilot::Client& client() { return client_; }
 
+  // Of those that have anything there, as it said last.
+  void add_held_on_disks(std::vector<TaskOnDisks>& to) const;
+
   // How the agent stands to limits of the copilot's own: said with each look, and soon where it is another one.
   void stand_to_limits(copilot::LimitStance stance);
   // What the copilot says of them; "" where it has none, or does not know the question.
@@ -61,6 +70,7 @@ class CopilotProvider final : public TaskProvider {
   struct Held {
     TaskPointer task;
     std::optional<base::MonotonicTime> unconfirmed;  // since when
+    std::vector<copilot::HeldOnDisk> on_disks;
   };
 
   net::Task<Result<void>> look();

@@ -133,6 +133,23 @@ TEST_F(CopilotProviderTest, ItIsToldHowTheAgentStandsWithEachLookAndSoonWhereTha
   EXPECT_EQ(provider->limits_say(), "") << "nobody says so any more";
 }
 
+TEST_F(CopilotProviderTest, WhatItsTasksHaveOnDisksIsNoPartOfThem) {
+  yarn.run("c1", kParent).held = {{2049, 4096, 1}};
+  yarn.run("c2", kParent);
+  begin();
+  const TaskPointer before = provider->provided().tasks[0];
+  const auto change = provider->provided().change;
+  yarn.containers[0].held = {{2049, 8192, 2}};
+  run_for(10s);
+  std::vector<TaskOnDisks> held;
+  provider->add_held_on_disks(held);
+  ASSERT_EQ(held.size(), 1U);
+  EXPECT_EQ(held[0].task, "c1");
+  EXPECT_EQ(held[0].held, (std::vector<copilot::HeldOnDisk>{{2049, 8192, 2}}));
+  EXPECT_EQ(provider->provided().change, change) << "each look says something else of it";
+  EXPECT_EQ(provider->provided().tasks[0], before);
+}
+
 TEST_F(CopilotProviderTest, OneThatLimitsNothingByItselfIsACopilotLikeAnyOther) {
   yarn.run("c1", kParent);
   provider->stand_to_limits(copilot::LimitStance::kOff);

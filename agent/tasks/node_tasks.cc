@@ -71,6 +71,12 @@ copilot::Client* NodeTasks::copilot_of(const model::Task& task) {
   return nullptr;
 }
 
+std::vector<TaskOnDisks> NodeTasks::held_on_disks() const {
+  std::vector<TaskOnDisks> out;
+  for (const auto& each : copilots_) each->provider.add_held_on_disks(out);
+  return out;
+}
+
 void NodeTasks::stand_to_limits(copilot::LimitStance stance) {
   for (const auto& each : copilots_) each->provider.stand_to_limits(stance);
 }

@@ -73,6 +73,8 @@ class NodeTasks {
   const PodGroups& groups() const { return groups_; }
   // The copilot that tells of this task now; null: none does.
   copilot::Client* copilot_of(const model::Task& task);
+  // What copilots say that their tasks have on disks.
+  std::vector<TaskOnDisks> held_on_disks() const;
   // How the agent stands to what copilots limit by themselves, and what they say of that.
   void stand_to_limits(copilot::LimitStance stance);
   std::string_view limits_say();
