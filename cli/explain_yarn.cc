@@ -248,7 +248,8 @@ void read_held_back(const kube::Node& node, base::WallTime now, Found& found) {
   if (found.held_back) found.share.keep_mib = found.held_back->keep_mib;
 }
 
-std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& is) {
+std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& is,
+                       const policy::YarnTotalConfig& config) {
   const std::int64_t memory = is.memory_mib - wanted.memory_mib;
   const std::int64_t vcores = is.vcores - wanted.vcores;
   if (memory == 0 && vcores == 0) return "as it is to be";
@@ -258,7 +259,9 @@ std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& 
   };
   const std::string of_memory = part(memory, "MiB"),
                     of_cpu = part(vcores, vcores == 1 || vcores == -1 ? "vcore" : "vcores");
-  return base::cat(of_memory, of_memory.empty() || of_cpu.empty() ? "" : ", ", of_cpu);
+  const bool waits = policy::yarn_growth_waits({is.memory_mib, is.vcores}, wanted, config);
+  return base::cat(of_memory, of_memory.empty() || of_cpu.empty() ? "" : ", ", of_cpu,
+                   waits ? ": so little growth waits until it is more" : "");
 }
 
 std::string sold_text(const model::YarnBook& book) {
@@ -328,7 +331,7 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
       row("its ResourceManager",
           base::cat(hadoop::to_string(report.state), ", total ",
                     total_text(report.capability.memory_mib, report.capability.vcores), ": ",
-                    found.total.send ? difference(found.total, report.capability) : "left as it is"));
+                    found.total.send ? difference(found.total, report.capability, options.totals) : "left as it is"));
       row("its containers",
           base::cat(report.containers, " hold ", total_text(report.used.memory_mib, report.used.vcores)));
     }

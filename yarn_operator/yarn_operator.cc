@@ -418,11 +418,15 @@ class RunningOperator final : public YarnOperator {
       const std::int64_t generation = total->reason == Reason::kYarnOffered ? offer_generation(*node) : 0;
       Wanted& each =
           wanted.emplace_back(Wanted{name, nm.id, {total->memory_mib, total->vcores, {}}, total->reason, generation});
+      each.waits = [total = *total, this](const hadoop::Resource& now) {
+        return policy::yarn_growth_waits({now.memory_mib, now.vcores}, total, options_.totals);
+      };
       const auto keep = take_backs_.keep_mib(*node, loop_.clock().wall());
       const auto kept = keep ? total_of(*node, keep) : std::nullopt;
       if (!kept || kept->memory_mib == total->memory_mib) continue;
       each.counts_as = std::exchange(each.total, {kept->memory_mib, kept->vcores, {}});
       each.reason = kept->reason;
+      each.waits = nullptr;
     }
     return wanted;
   }

@@ -10,6 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::kMerge;
+using testing::kOrigin;
 using testing::kThird;
 
 class YarnOperatorTest : public testing::OperatorWorld {
@@ -64,6 +65,27 @@ TEST_F(YarnOperatorTest, AllThatChangedGoesInOneCallAndNothingGoesTwice) {
   EXPECT_EQ(manager().updates, 1);
   EXPECT_EQ(manager().updated_nodes, 20);
   EXPECT_EQ(client ? manager().admin->connections().size() : 0, 1U);
+}
+
+// DESIGN 9: growth has a dead band, a cut is at once.
+TEST_F(YarnOperatorTest, ASmallWobbleIsNoUpdateEachTime) {
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("100k", "100Gi"));
+  begin();
+  ASSERT_TRUE(total({"a", 1}, 102400, 100));
+  const auto sells = [&](std::string_view cpu, std::string_view memory) {
+    must("PATCH", "/api/v1/nodes/n1", annotations(Json::object({{kOrigin, origin(cpu, memory)}})), kMerge);
+  };
+  sells("99k", "102000Mi");
+  ASSERT_TRUE(total({"a", 1}, 102000, 99)) << "a cut, however small";
+  const int updates = manager().updates;
+  for (const std::string_view memory : {"102100Mi", "102400Mi", "103020Mi", "102010Mi"}) {
+    sells("99k", memory);
+    pass(1s);
+  }
+  EXPECT_EQ(manager().updates, updates) << "no more than a hundredth above what it has";
+  sells("99k", "103100Mi");
+  EXPECT_TRUE(total({"a", 1}, 103100, 99)) << "little by little it is more";
 }
 
 TEST_F(YarnOperatorTest, ANodeManagerThatBeginsAnewIsToldAgain) {
