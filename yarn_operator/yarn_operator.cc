@@ -293,10 +293,11 @@ class RunningOperator final : public YarnOperator {
     for (const auto& [name, nm] : map().nm_of) {
       const kube::Node* node = nm.cluster == cluster ? nodes_.find({"", name}) : nullptr;
       if (node == nullptr) continue;
-      auto request = take_backs_.open_request(*node);
-      const auto total = request ? total_of(*node) : std::nullopt;
-      if (total && total->send)
-        takings.push_back({name, nm.id, *std::move(request), total->vcores, loop_.clock().wall()});
+      auto open = take_backs_.open_request(*node, loop_.clock());
+      const auto total = open ? total_of(*node) : std::nullopt;
+      if (total && total->send) {
+        takings.push_back({name, nm.id, std::move(open->request), total->vcores, open->age, loop_.clock().wall()});
+      }
     }
     return takings;
   }

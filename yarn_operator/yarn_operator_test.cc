@@ -88,6 +88,34 @@ TEST_F(YarnOperatorTest, ASmallWobbleIsNoUpdateEachTime) {
   EXPECT_TRUE(total({"a", 1}, 103100, 99)) << "little by little it is more";
 }
 
+// How old anything is it knows by its own watch: a clock on the wall that is set, by however much, changes nothing.
+TEST_F(YarnOperatorTest, AClockThatIsSetAnHourAheadOrBackChangesNothing) {
+  options.lost_hold = 10min;
+  manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
+  node("n1", "a:1", origin("4k", "4Gi"));
+  begin();
+  ASSERT_TRUE(total({"a", 1}, 4096, 4));
+  ASSERT_TRUE(third_is("n1", held("1k", "1Gi")));
+  const auto sells = [&](std::string_view cpu) {
+    must("PATCH", "/api/v1/nodes/n1", annotations(Json::object({{kOrigin, origin(cpu, "4Gi")}})), kMerge);
+  };
+  std::int64_t cores = 4;
+  for (const base::Duration off : {1h, -1h}) {
+    clock.off = off;
+    sells(base::cat(--cores, "k"));
+    EXPECT_TRUE(total({"a", 1}, 4096, cores)) << "told as ever";
+    const int updates = manager().updates;
+    pass(1s);
+    EXPECT_EQ(manager().updates, updates) << "and once";
+  }
+  // Lost a moment ago: it may run still, for as long as that is believed, not for as long as clocks say.
+  manager().nodes.at({"a", 1}).state = 5;
+  clock.off = 24h;
+  pass(1s);
+  EXPECT_TRUE(third_is("n1", held("1k", "1Gi")));
+  EXPECT_EQ(running->not_ready(), "");
+}
+
 TEST_F(YarnOperatorTest, ANodeManagerThatBeginsAnewIsToldAgain) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("4k", "4Gi"));
