@@ -10,6 +10,7 @@
 #include "journal/whole_file.h"
 #include "linux/cgroup/group.h"
 #include "linux/cgroup/memory.h"
+#include "runtime/pods/pod_logs.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -42,6 +43,11 @@ PodWorker::~PodWorker() = default;
 
 std::string PodWorker::name_of_pod() const {
   return base::cat(pod_->ns, "/", pod_->name);
+}
+
+std::string PodWorker::logs_of(std::string_view container) const {
+  return base::cat(around_.logs.dir, "/", pod_->ns, "_", pod_->name, "_", pod_->uid, container.empty() ? "" : "/",
+                   container);
 }
 
 ContainerPlace PodWorker::place(std::size_t i) const {
@@ -232,9 +238,9 @@ Result<ShimBegin> PodWorker::how_to_begin(std::size_t i, std::int32_t attempt) {
   } else {
     out.oom_score_adj.reset();
   }
-  const std::string folder =
-      base::cat(around_.logs.dir, "/", pod_->ns, "_", pod_->name, "_", pod_->uid, "/", container.name);
+  const std::string folder = logs_of(container.name);
   TM_TRY_VOID(journal::make_folder(folder));
+  keep_last_logs(folder, around_.logs.before_bytes_max());
   out.log = base::cat(folder, "/", attempt, ".log");
   out.log_bytes_max = around_.logs.bytes_max;
   out.log_files_max = around_.logs.files_max;
@@ -391,7 +397,7 @@ void PodWorker::finish() {
   if (lost_) {
     over_ = true;
     std::error_code error;
-    std::filesystem::remove_all(base::cat(around_.logs.dir, "/", pod_->ns, "_", pod_->name, "_", pod_->uid), error);
+    std::filesystem::remove_all(logs_of(""), error);
     around_.loop.post([over = over_called_, here = std::weak_ptr<bool>(here_)] {
       if (!here.expired()) over();
     });
@@ -402,6 +408,7 @@ void PodWorker::finish() {
 
 void PodWorker::clear_away() {
   if (std::exchange(cleared_, true)) return;
+  for (const RunContainer& each : pod_->containers) keep_last_logs(logs_of(each.name), around_.logs.ended_bytes_max());
   for (const ContainerPlace& each : around_.containers.places()) {
     if (each.pod != pod_->uid) continue;
     if (const auto gone = around_.containers.forget(each); !gone) {
