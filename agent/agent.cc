@@ -17,6 +17,7 @@
 #include "agent/prediction/prediction_controller.h"
 #include "agent/protect/condition_controller.h"
 #include "agent/protect/kept_objects.h"
+#include "agent/protect/limit_stance.h"
 #include "agent/protect/machinery.h"
 #include "agent/protect/node_facts.h"
 #include "agent/protect/protect_controller.h"
@@ -119,7 +120,8 @@ class RunningAgent final : public Agent {
                 log_, options_.audit_actor),
         ends_(loop, connections.client, log_, options_.node_name),
         disks_(loop, connections.disks, log_, metrics,
-               {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs}),
+               {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs},
+               [this] { return tasks_->held_on_disks(); }),
         evict_memory_(log_, options_.places.run_dir, boot_id(options_.places.proc_root)),
         lines_(log_),
         eviction_(loop, {ending_, &events_, &losses_, &last_words_, &evict_memory_, &ends_}, log_, metrics,
@@ -302,6 +304,8 @@ class RunningAgent final : public Agent {
       // As long as somebody has not said what runs here, its use would pass for the system's.
       const bool known = tasks_->awaited().empty();
       protect_.observe(measured, tasks, tasks_->groups(), known);
+      tasks_->stand_to_limits(limit_stance(protect_.stands()));
+      protect_.tell_copilots(tasks_->limits_say());
       if (!known) continue;
       evict(measured, tasks);
       ends_.observe(tasks, rules_.word.has_value() && options_.report);

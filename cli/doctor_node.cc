@@ -55,6 +55,7 @@ policy::AgentFound said_by(const agent::AgentStatus& status) {
   out.oom = status.oom;
   out.left = status.left;
   out.unmet = status.unmet;
+  out.copilots = status.copilots;
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "agent/protect/status.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/get.h"
@@ -51,6 +52,7 @@ struct Found {
   std::optional<base::WallTime> drains;  // when what containers hold beyond the offer ends, or did a moment ago
   std::vector<model::Reclaim> reclaim;   // what its work is to give back, the least timely first
   std::optional<yarn_operator::HeldBack> held_back;
+  std::string agent;  // what the node's agent says of itself; "" where none does
   std::optional<NmName> nm;
   std::string mismatch;  // why there is no NodeManager for certain
   std::vector<Asked> asked;
@@ -246,7 +248,8 @@ void read_held_back(const kube::Node& node, base::WallTime now, Found& found) {
   if (found.held_back) found.share.keep_mib = found.held_back->keep_mib;
 }
 
-std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& is) {
+std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& is,
+                       const policy::YarnTotalConfig& config) {
   const std::int64_t memory = is.memory_mib - wanted.memory_mib;
   const std::int64_t vcores = is.vcores - wanted.vcores;
   if (memory == 0 && vcores == 0) return "as it is to be";
@@ -256,7 +259,9 @@ std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& 
   };
   const std::string of_memory = part(memory, "MiB"),
                     of_cpu = part(vcores, vcores == 1 || vcores == -1 ? "vcore" : "vcores");
-  return base::cat(of_memory, of_memory.empty() || of_cpu.empty() ? "" : ", ", of_cpu);
+  const bool waits = policy::yarn_growth_waits({is.memory_mib, is.vcores}, wanted, config);
+  return base::cat(of_memory, of_memory.empty() || of_cpu.empty() ? "" : ", ", of_cpu,
+                   waits ? ": so little growth waits until it is more" : "");
 }
 
 std::string sold_text(const model::YarnBook& book) {
@@ -305,6 +310,7 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
   }
   row("the node", base::cat(found.share.ready ? "ready" : "not ready", found.share.cordoned ? ", cordoned" : "", ", ",
                             policy::to_string(found.share.state), " for YARN"));
+  if (!found.agent.empty()) row("its agent", found.agent);
   if (!found.pool.empty()) row("its pool", base::cat(found.pool, ", ", policy::to_string(found.mode), " for YARN"));
   if (found.nm) {
     row("its NodeManager", found.nm->text());
@@ -325,7 +331,7 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
       row("its ResourceManager",
           base::cat(hadoop::to_string(report.state), ", total ",
                     total_text(report.capability.memory_mib, report.capability.vcores), ": ",
-                    found.total.send ? difference(found.total, report.capability) : "left as it is"));
+                    found.total.send ? difference(found.total, report.capability, options.totals) : "left as it is"));
       row("its containers",
           base::cat(report.containers, " hold ", total_text(report.used.memory_mib, report.used.vcores)));
     }
@@ -367,6 +373,7 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
   out["ready"] = Json(found.share.ready);
   out["cordoned"] = Json(found.share.cordoned);
   out["state"] = Json(policy::to_string(found.share.state));
+  if (!found.agent.empty()) out["agent"] = Json(found.agent);
   if (!found.pool.empty()) out["pool"] = Json(found.pool);
   out["mode"] = Json(policy::to_string(found.mode));
   if (found.nm)
@@ -396,8 +403,13 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
   kube::Interner interner;
   TM_CO_TRY(const auto bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
   if (!bytes) co_return fail(ErrorKind::kNotFound, "there is no node ", base::in_quotes(options.node));
-  TM_CO_TRY(const kube::Node node, kube::decode_node(*bytes, yarn_operator::node_fields(), interner));
+  kube::NodeFields fields = yarn_operator::node_fields();
+  fields.condition_messages = {agent::kIsolationCondition};
+  TM_CO_TRY(const kube::Node node, kube::decode_node(*bytes, fields, interner));
   Found found;
+  if (const auto* says = node.condition(agent::kIsolationCondition)) {
+    found.agent = base::cat(says->reason.view(), ": ", says->message.view());
+  }
   TM_CO_TRY_VOID(co_await read_pods(client, options, interner, found));
   TM_CO_TRY_VOID(co_await read_pool(client, options, node, interner, found));
   const base::WallTime now = loop.clock().wall();

@@ -96,6 +96,15 @@ net::Task<Result<void>> Client::stop(StopOrder order, base::Duration limit) {
   co_return Result<void>();
 }
 
+net::Task<Result<std::string>> Client::stand(LimitStance stance, base::Duration limit) {
+  std::string body;
+  base::JsonWriter(body).begin_object().member("stance", to_string(stance)).end_object();
+  TM_CO_TRY(const std::string answer, co_await call(post("/tidemark/v1/stance", std::move(body)), limit));
+  auto said = Json::parse(answer);
+  if (!said) co_return fail(std::move(said).error().within("what a copilot says of its limits"));
+  co_return std::string(said->text_at("says").substr(0, kSaysBytesMax));
+}
+
 net::Task<Result<std::vector<Container>>> Client::kill_by_resource(model::Resources amount, base::Duration limit) {
   std::string body;
   base::JsonWriter(body)

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "copilot/container.h"
+#include "copilot/limit_stance.h"
 #include "model/task.h"
 #include "net/http_client.h"
 
@@ -42,6 +43,9 @@ class Client {
   // It is told to end and killed when `grace` is over; done when it was told. Told again, the earlier end holds. A
   // route of our own copilot: kUnsupported where another one does not know it, or does not know the container.
   net::Task<Result<void>> stop(StopOrder order, base::Duration limit);
+  // How the agent stands to limits of the copilot's own. Answers what the copilot says of them in one line of at most
+  // kSaysBytesMax, "" where it has none. A route of ours: kUnsupported where another copilot does not know it.
+  net::Task<Result<std::string>> stand(LimitStance stance, base::Duration limit);
   // Containers worth at least so much, as the copilot chooses. kUnsupported: the peer's answers 200 without a word, and
   // has done nothing.
   net::Task<Result<std::vector<Container>>> kill_by_resource(model::Resources amount, base::Duration limit);

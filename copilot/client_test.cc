@@ -84,6 +84,24 @@ TEST_F(CopilotClient, AStopIsARouteOfOurs) {
   EXPECT_EQ(run(client().stop({"x", 30s, ""}, kLimit)).error().kind, ErrorKind::kUnavailable);
 }
 
+TEST_F(CopilotClient, HowTheAgentStandsIsARouteOfOurs) {
+  say(200, R"({"says":"disks: no limit"})");
+  EXPECT_EQ(run(client().stand(LimitStance::kOff, kLimit)).value(), "disks: no limit");
+  EXPECT_EQ(asked, "POST /tidemark/v1/stance");
+  EXPECT_EQ(got, R"({"stance":"off"})");
+  say(200, base::cat(R"({"says":")", std::string(5000, 'x'), R"("})"));
+  EXPECT_EQ(run(client().stand(LimitStance::kKeep, kLimit))->size(), kSaysBytesMax);
+  say(404, "404 page not found");
+  EXPECT_EQ(run(client().stand(LimitStance::kKeep, kLimit)).error().kind, ErrorKind::kUnsupported);
+}
+
+TEST_F(CopilotClient, EveryStanceHasAWord) {
+  for (const LimitStance each : {LimitStance::kKeep, LimitStance::kEnforce, LimitStance::kObserve, LimitStance::kOff}) {
+    EXPECT_EQ(parse_limit_stance(to_string(each)), each);
+  }
+  EXPECT_FALSE(parse_limit_stance("OFF"));
+}
+
 TEST_F(CopilotClient, AnIdIsOneWord) {
   say(200, R"({"name":"x"})");
   EXPECT_TRUE(run(client().container("a&b=/../c", kLimit)));

@@ -31,6 +31,28 @@ void read_labels(JsonReader& json, Container& out) {
   });
 }
 
+void read_held(JsonReader& json, Container& out) {
+  out.held.clear();
+  json.array([&] {
+    HeldOnDisk one;
+    std::int64_t device = 0;
+    json.object([&](std::string_view key) {
+      if (key == "device") {
+        json.integer(device);
+      } else if (key == "bytes") {
+        json.integer(one.bytes);
+      } else if (key == "inodes") {
+        json.integer(one.inodes);
+      } else {
+        json.skip();
+      }
+    });
+    if (json.ok() && (device < 0 || one.bytes < 0 || one.inodes < 0)) json.fail_here("an amount below zero");
+    one.device = static_cast<std::uint64_t>(device);
+    if (out.held.size() < kHeldDisksMax) out.held.push_back(one);
+  });
+}
+
 struct Amount {
   std::string_view name;
   model::SaidAmounts TaskAmounts::* part;
@@ -93,6 +115,8 @@ void read(JsonReader& json, Container& out) {
       }
     } else if (key == "createTimestamp") {
       read_created(json, out);
+    } else if (key == "heldOnDisks") {
+      read_held(json, out);
     } else if (key == "hostNetwork") {
       json.boolean(out.host_network);
     } else if (key == "resources") {
@@ -233,7 +257,19 @@ void write(base::JsonWriter& writer, const Container& container) {
   writer.key("resources").begin_object();
   write_amounts(writer, "limits", container.limits);
   write_amounts(writer, "requests", container.requests);
-  writer.end_object().end_object();
+  writer.end_object();
+  if (!container.held.empty()) {
+    writer.key("heldOnDisks").begin_array();
+    for (const HeldOnDisk& each : container.held) {
+      writer.begin_object()
+          .member("device", static_cast<std::int64_t>(each.device))
+          .member("bytes", each.bytes)
+          .member("inodes", each.inodes)
+          .end_object();
+    }
+    writer.end_array();
+  }
+  writer.end_object();
 }
 
 }  // namespace tidemark::copilot

@@ -25,6 +25,17 @@ namespace tidemark::copilot {
 inline constexpr std::size_t kContainersMax = 4096;
 inline constexpr std::size_t kLabelsMax = 64;  // of a container; further ones are not kept
 inline constexpr std::size_t kTextBytesMax = 4096;
+inline constexpr std::size_t kHeldDisksMax = 64;  // of a container; further ones are not kept
+
+// What a container has on one filesystem, in the local folders of its scheduler's daemon. Of our own copilot alone:
+//
+//   "heldOnDisks":[{"device":2049,"bytes":4096,"inodes":1}]     device: st_dev, which is the same in every mount
+//   namespace
+struct HeldOnDisk {
+  std::uint64_t device = 0;
+  std::int64_t bytes = 0, inodes = 0;
+  bool operator==(const HeldOnDisk&) const = default;
+};
 
 struct Container {
   std::string name;
@@ -38,6 +49,7 @@ struct Container {
   // The peer says native cpu and memory although its containers run on batch resources.
   model::TaskAmounts requests;
   model::TaskAmounts limits;
+  std::vector<HeldOnDisk> held;  // at least; empty: nobody looked, or it has nothing
 
   std::string_view label(std::string_view key) const;  // "" where there is none
   bool operator==(const Container&) const = default;

@@ -76,6 +76,25 @@ TEST(CopilotContainer, LabelsAndATimeOfALaterCopilot) {
   EXPECT_EQ(read_container(written(*read)), *read);
 }
 
+TEST(CopilotContainer, WhatItHasOnDisksIsAMemberOfOurs) {
+  Container one;
+  one.name = one.uid = "c";
+  const auto text = [](const Container& container) {
+    std::string out;
+    base::JsonWriter writer(out);
+    write(writer, container);
+    return out;
+  };
+  EXPECT_FALSE(text(one).contains("heldOnDisks")) << "where there is nothing it is as the peer writes it";
+  one.held = {{2049, 4096, 1}, {66304, 0, 7}};
+  EXPECT_TRUE(text(one).contains(R"("heldOnDisks":[{"device":2049,"bytes":4096,"inodes":1},{"device":66304)"));
+  EXPECT_EQ(read_container(text(one)).value().held, one.held);
+  for (const char* bad : {R"({"name":"c","heldOnDisks":[{"bytes":-1}]})",
+                          R"({"name":"c","heldOnDisks":[{"device":-1}]})", R"({"name":"c","heldOnDisks":{}})"}) {
+    EXPECT_FALSE(read_container(bad)) << bad;
+  }
+}
+
 TEST(CopilotContainer, ListsOfThem) {
   EXPECT_EQ(read_containers("[]")->containers.size(), 0u);
   EXPECT_EQ(read_containers("null")->containers.size(), 0u);

@@ -124,7 +124,7 @@ Result<std::string> why_only_shown(net::EventLoop& loop, const runtime::RuntimeO
 }
 
 // What follows from the folder and the machine, where nobody said otherwise.
-Result<void> complete(EmbeddedOptions& options, const base::Log& log) {
+Result<void> complete(net::EventLoop& loop, EmbeddedOptions& options, const base::Log& log) {
   std::error_code error;
   const std::string folder = std::filesystem::absolute(options.data_dir, error).lexically_normal().string();
   if (error) return fail(ErrorKind::kIo, "--data-dir ", options.data_dir, ": ", error.message());
@@ -161,7 +161,7 @@ class Running final : public Embedded {
     if (options.listen.starts_with("unix:")) {
       return fail(ErrorKind::kInvalid, "--listen ", options.listen, ": a kubeconfig needs an address and a port");
     }
-    if (options.pods) TM_TRY_VOID(complete(options, log_));  // what is wrong is said before anything is served
+    if (options.pods) TM_TRY_VOID(complete(loop_, options, log_));  // what is wrong is said before anything is served
     base::Random random(seed);
     TM_TRY(const auto credentials, open_credentials(options.data_dir, options.listen, loop_.clock().wall()));
     if (options.pods)

@@ -38,6 +38,25 @@ TEST_F(RuntimeTest, APodRunsToItsEndAndItsStatusSaysHow) {
   until([&] { return std::filesystem::is_empty(folder + "/logs"); });
 }
 
+TEST_F(RuntimeTest, OfALogAPodThatHasEndedKeepsTheEnd) {
+  options.log_megabytes = 1;
+  options.log_files = 4;
+  begin();
+  make("loud", R"(
+  restartPolicy: Never
+  containers: [{name: main, image: local, command: [sh, -c, 'yes a-line | head -n 100000; echo last words; exit 3']}]
+)");
+  const auto kept = [&] {
+    std::uintmax_t out = 0;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(folder + "/logs")) {
+      if (each.is_regular_file()) out += each.file_size();
+    }
+    return out;
+  };
+  until([&] { return phase("loud") == "Failed" && kept() <= (1U << 20); });  // it wrote four times that, with the times
+  EXPECT_TRUE(log_of("loud").ends_with(" stdout F last words\n"));
+}
+
 TEST_F(RuntimeTest, TheNodeIsThereAndIsReady) {
   begin();
   until([&] { return wait(client->get(kube::kNodes, "", "here", 10s)).has_value(); });

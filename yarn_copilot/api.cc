@@ -1,5 +1,7 @@
 #include "yarn_copilot/api.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -21,8 +23,11 @@ constexpr std::string_view kJson = "application/json", kJsonLines = "application
 constexpr base::Duration kReaderLimit = std::chrono::seconds(10);
 constexpr std::string_view kRoutes =
     "there are GET /health, /information, /v1/containers, /v1/container, /tidemark/v1/containers, /tidemark/v1/limits, "
-    "/tidemark/v1/events and /metrics, and POST /v1/killContainer, /v1/killContainersByResource, /tidemark/v1/stop and "
-    "/tidemark/v1/limits\n";
+    "/tidemark/v1/disks, /tidemark/v1/events and /metrics, and POST /v1/killContainer, /v1/killContainersByResource, "
+    "/tidemark/v1/stop, /tidemark/v1/limits and /tidemark/v1/stance\n";
+constexpr std::array<std::string_view, 6> kOwnPaths = {"/tidemark/v1/containers", "/tidemark/v1/limits",
+                                                       "/tidemark/v1/disks",      "/tidemark/v1/events",
+                                                       "/tidemark/v1/stop",       "/tidemark/v1/stance"};
 
 int status_of(ErrorKind kind) {
   switch (kind) {
@@ -183,20 +188,24 @@ net::Task<void> Api::answer_own(net::HttpExchange& exchange, const net::Target& 
     out = co_await list_seen();
   } else if (asked == "GET /tidemark/v1/limits") {
     out = co_await limits(id);
-  } else if (asked == "POST /tidemark/v1/stop" || asked == "POST /tidemark/v1/limits") {
+  } else if (asked == "GET /tidemark/v1/disks") {
+    out = disks();
+  } else if (asked == "POST /tidemark/v1/stop" || asked == "POST /tidemark/v1/limits" ||
+             asked == "POST /tidemark/v1/stance") {
     auto body = co_await exchange.body(kAskedBytesMax);
     if (!body) {
       out = fail(std::move(body).error());
     } else if (asked == "POST /tidemark/v1/stop") {
       status = kAccepted;
       out = co_await stop(*std::move(body), asker_of(exchange.peer()));
+    } else if (asked == "POST /tidemark/v1/stance") {
+      out = stand(*body);
     } else {
       out = co_await set_limits(*std::move(body), asker_of(exchange.peer()));
     }
   } else {
     refused_.add();
-    const bool known = target.path == "/tidemark/v1/containers" || target.path == "/tidemark/v1/limits" ||
-                       target.path == "/tidemark/v1/events" || target.path == "/tidemark/v1/stop";
+    const bool known = std::ranges::find(kOwnPaths, target.path) != kOwnPaths.end();
     exchange.respond(known ? kNotAllowed : kNotFound, "text/plain", std::string(kRoutes));
     co_return;
   }
@@ -213,7 +222,11 @@ net::Task<Result<std::string>> Api::list() {
   std::string out;
   base::JsonWriter writer(out);
   writer.begin_array();
-  for (const SeenContainer& each : running) copilot::write(writer, to_container(each, config_.queues));
+  for (const SeenContainer& each : running) {
+    copilot::Container told = to_container(each, config_.queues);
+    if (outside_.local != nullptr) told.held = outside_.local->held_by(each.said.id);
+    copilot::write(writer, told);
+  }
   writer.end_array();
   co_return out;
 }
@@ -301,6 +314,21 @@ net::Task<Result<std::string>> Api::limits(std::string id) {
   base::JsonWriter writer(out);
   write_limits(writer, id, found);
   co_return out;
+}
+
+Result<std::string> Api::disks() const {
+  std::string out;
+  base::JsonWriter writer(out);
+  outside_.disks.write(writer);
+  return out;
+}
+
+Result<std::string> Api::stand(std::string_view body) {
+  TM_TRY(const copilot::LimitStance stance, read_stance(body));
+  outside_.disks.stand(stance);
+  std::string out;
+  base::JsonWriter(out).begin_object().member("says", outside_.disks.says()).end_object();
+  return out;
 }
 
 net::Task<Result<std::string>> Api::set_limits(std::string body, std::string asker) {

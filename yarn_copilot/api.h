@@ -14,6 +14,8 @@
 //   POST /tidemark/v1/stop                    {"containerID":"…","graceSeconds":30,"reason":"…"}; 202 and the deadline
 //   GET  /tidemark/v1/limits?containerID=ID   what its group may use
 //   POST /tidemark/v1/limits                  {"containerID":"…","cpu":"500m","memory":"1Gi"}; answers what is in force
+//   GET  /tidemark/v1/disks                   how fast all of them together may use disks, and how that stands
+//   POST /tidemark/v1/stance                  {"stance":"off"}: how the node's agent stands to that
 //   GET  /tidemark/v1/events                  a line for each container that comes, changes or goes
 //   GET  /metrics
 #pragma once
@@ -33,6 +35,7 @@
 #include "net/http_server.h"
 #include "net/loop.h"
 #include "yarn_copilot/containers.h"
+#include "yarn_copilot/disk_limit.h"
 #include "yarn_copilot/ends.h"
 #include "yarn_copilot/local_limit.h"
 #include "yarn_copilot/machine.h"
@@ -46,6 +49,7 @@ struct ApiOutside {
   Containers& containers;
   Ends& ends;
   Machine& machine;
+  DiskLimit& disks;
   base::Registry& metrics;
   std::function<void(model::AuditLine)> audit{};  // of limits; may be empty
   const LocalLimit* local = nullptr;              // what containers have on disks
@@ -73,6 +77,8 @@ class Api {
   net::Task<Result<std::string>> kill_by_resource(std::string body, std::string asker);
   net::Task<Result<std::string>> stop(std::string body, std::string asker);
   net::Task<Result<std::string>> limits(std::string id);
+  Result<std::string> disks() const;
+  Result<std::string> stand(std::string_view body);
   net::Task<Result<std::string>> set_limits(std::string body, std::string asker);
   net::Task<void> stream(net::HttpExchange& exchange);
 

@@ -1,8 +1,8 @@
 #include "yarn_copilot/disk_limit.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "linux/cgroup/group.h"
 #include "linux/cgroup/make.h"
@@ -42,37 +42,66 @@ std::set<linux::DiskNumber> disks_of(const DiskLimitConfig& config, linux::Buffe
   return out;
 }
 
-std::string as_json(const linux::IoLimit& limit) {
-  std::string out;
-  base::JsonWriter json(out);
+void write_limit(base::JsonWriter& json, const linux::IoLimit& limit) {
   json.begin_object();
   if (limit.read_bytes_s) json.member("readBytesPerSecond", *limit.read_bytes_s);
   if (limit.write_bytes_s) json.member("writeBytesPerSecond", *limit.write_bytes_s);
   json.end_object();
+}
+
+std::string as_json(const linux::IoLimit& limit) {
+  std::string out;
+  base::JsonWriter json(out);
+  write_limit(json, limit);
   return out;
+}
+
+void write_or_null(base::JsonWriter& json, std::string_view name, const std::optional<std::int64_t>& number) {
+  json.key(name);
+  if (number) {
+    json.value(*number);
+  } else {
+    json.null();
+  }
+}
+
+std::string in_words(const linux::IoLimit& limit) {
+  const auto part = [](const std::optional<std::int64_t>& bytes, std::string_view what) {
+    return bytes ? base::cat(*bytes >> 20, " MiB/s ", what) : std::string();
+  };
+  const std::string read = part(limit.read_bytes_s, "read"), written = part(limit.write_bytes_s, "written");
+  return base::cat(read, read.empty() || written.empty() ? "" : ", ", written);
 }
 
 }  // namespace
 
-DiskLimit::DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies, std::string group, base::Log log,
-                     base::Registry& metrics, std::function<void(model::AuditLine)> audit, DiskLimitConfig config)
+DiskLimit::DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies, Containers& containers,
+                     std::string group, base::Log log, base::Registry& metrics,
+                     std::function<void(model::AuditLine)> audit, DiskLimitConfig config)
     : loop_(loop),
       hierarchies_(hierarchies),
+      containers_(containers),
       group_(std::move(group)),
       log_(std::move(log)),
       disks_(metrics.gauge("tidemark_yarn_copilot_limited_disks",
                            "Disks of the local folders on which a limit of containers' reads or writes is in force.")),
+      enforced_(metrics.gauge("tidemark_yarn_copilot_disk_limit_enforced",
+                              "1 where that limit is to be in force, 0 where there is none, or the node's agent "
+                              "observes, is off, or does not know yet.")),
       audit_(std::move(audit)),
       config_(std::move(config)),
+      began_(loop.clock().monotonic()),
+      said_(loop),
       worker_(1, kPassesWaitingMax) {
   const auto gauge = [&](const char* name, const char* help, const std::optional<std::int64_t>& bytes) {
     metrics.gauge(name, help).set(static_cast<double>(bytes.value_or(0)));
   };
-  gauge("tidemark_yarn_copilot_disk_read_limit_bytes",
-        "What containers may read from each of them in a second, all together; 0 without a limit.",
-        config_.wanted.read_bytes_s);
+  gauge(
+      "tidemark_yarn_copilot_disk_read_limit_bytes",
+      "What containers may read from each of them in a second, all together, where it is in force; 0 without a limit.",
+      config_.wanted.read_bytes_s);
   gauge("tidemark_yarn_copilot_disk_write_limit_bytes",
-        "What containers may write to each of them in a second, all together; 0 without a limit.",
+        "What containers may write to each of them in a second, all together, where it is in force; 0 without a limit.",
         config_.wanted.write_bytes_s);
 }
 
@@ -81,11 +110,51 @@ bool DiskLimit::wants_one_group(const linux::Hierarchies& hierarchies) {
   return home != nullptr && home->version == linux::Version::kV1;
 }
 
+void DiskLimit::stand(copilot::LimitStance stance) {
+  if (stance_ == stance) return;
+  log_.info("the node's agent says how limits of disks stand", {{"stance", copilot::to_string(stance)}});
+  stance_ = stance;
+  said_.set();
+}
+
 net::Task<void> DiskLimit::run() {
   while (true) {
-    co_await pass();
-    co_await loop_.sleep(config_.interval);
+    said_.clear();
+    const Wish wished = co_await wish();
+    enforced_.set(wished == Wish::kLimit ? 1 : 0);
+    if (wished == Wish::kLimit) co_await limit();  // somebody else may have written, a disk may have come
+    if (wished == Wish::kPutBack) co_await put_back();
+    const base::Duration patience = began_ + config_.stance_patience - loop_.clock().monotonic();
+    const bool waits = !stance_ && patience > base::Duration(0);
+    co_await said_.wait_for(waits ? std::min(patience, config_.interval) : config_.interval);
   }
+}
+
+net::Task<DiskLimit::Wish> DiskLimit::wish() {
+  if (!stance_) {
+    co_return loop_.clock().monotonic() - began_ < config_.stance_patience ? Wish::kKeep : Wish::kLimit;
+  }
+  switch (*stance_) {
+    case copilot::LimitStance::kKeep:
+      co_return Wish::kKeep;
+    case copilot::LimitStance::kEnforce:
+      co_return Wish::kLimit;
+    case copilot::LimitStance::kObserve:
+      co_return Wish::kPutBack;
+    case copilot::LimitStance::kOff:
+      break;
+  }
+  const auto running = co_await containers_.running(Detail::kPlain);
+  co_return running && running->empty() ? Wish::kPutBack : Wish::kKeep;  // who is not listed may run
+}
+
+bool DiskLimit::is_ours(const linux::IoLimit& stands) const {
+  return limits() && over(stands, config_.wanted) == stands;
+}
+
+std::size_t DiskLimit::in_force() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(stands_, [this](const auto& each) { return is_ours(each.second); }));
 }
 
 DiskLimit::Report DiskLimit::put_in_force(const linux::Hierarchies& hierarchies, const std::string& group,
@@ -121,50 +190,110 @@ DiskLimit::Report DiskLimit::put_in_force(const linux::Hierarchies& hierarchies,
       }
       out.changes.push_back({disk, *found, now});
     }
-    out.in_force.insert(disk);
+    out.stands[disk] = over(*found, config.wanted);
   }
   return out;
 }
 
-net::Task<void> DiskLimit::pass() {
+DiskLimit::Report DiskLimit::restore(const linux::Hierarchies& hierarchies, const std::string& group,
+                                     const DiskLimitConfig& config,
+                                     const std::map<linux::DiskNumber, linux::IoLimit>& found) {
+  Report out;
+  const linux::Hierarchy* home = home_of(hierarchies);
+  if (home == nullptr) return out;
+  linux::Buffer buffer(kTextBytes);
+  const std::string place = folder_of(*home, group);
+  for (const linux::DiskNumber& disk : disks_of(config, buffer, &out.wrong)) {
+    const auto now = linux::read_io_limit(place, home->version, disk, buffer);
+    if (!now) continue;  // the group is gone, or never was
+    out.stands[disk] = *now;
+    if (over(*now, config.wanted) != *now) continue;  // somebody else's
+    const auto before = found.find(disk);
+    linux::IoLimit back = before == found.end() ? linux::IoLimit() : before->second;
+    if (!config.wanted.read_bytes_s) back.read_bytes_s = now->read_bytes_s;
+    if (!config.wanted.write_bytes_s) back.write_bytes_s = now->write_bytes_s;
+    if (back == *now) continue;
+    if (const auto written = linux::write_io_limit(place, home->version, disk, back); !written) {
+      out.wrong.insert(written.error().message);
+      continue;
+    }
+    out.changes.push_back({disk, *now, back});
+    out.stands[disk] = back;
+  }
+  return out;
+}
+
+void DiskLimit::take(Report report, const char* what) {
+  for (const Change& each : report.changes) tell(each, what);
+  for (const std::string& each : report.wrong) {
+    if (told_.insert(each).second) log_.warn("a limit of a disk is not as it is to be", {{"why", each}});
+  }
+  stands_ = std::move(report.stands);
+  wrong_ = std::move(report.wrong);
+  disks_.set(static_cast<double>(in_force()));
+}
+
+net::Task<void> DiskLimit::limit() {
   std::function<Report()> work = [&hierarchies = hierarchies_, group = group_, config = config_] {
     return put_in_force(hierarchies, group, config);
   };
-  const auto report = co_await worker_.run(loop_, std::move(work));
+  auto report = co_await worker_.run(loop_, std::move(work));
   if (!report) co_return;
-  disks_.set(static_cast<double>(report->in_force.size()));
-  for (const Change& each : report->changes) {
-    found_.emplace(each.disk, each.found);  // what is found later somebody has written over ours
-    tell(each, "what containers may read and write is limited");
-  }
+  // What is found later somebody has written over ours.
+  for (const Change& each : report->changes) found_.emplace(each.disk, each.found);
   // What is there as it is wanted, one that was killed has left.
-  for (const linux::DiskNumber& disk : report->in_force) found_.emplace(disk, linux::IoLimit());
-  for (const std::string& each : report->wrong) {
-    if (told_.insert(each).second) log_.warn("containers are not limited on a disk", {{"why", each}});
-  }
+  for (const auto& [disk, stands] : report->stands) found_.emplace(disk, linux::IoLimit());
+  take(*std::move(report), "what containers may read and write is limited");
 }
 
 net::Task<void> DiskLimit::put_back() {
-  const linux::Hierarchy* home = home_of(hierarchies_);
-  if (home == nullptr) co_return;
-  std::function<std::vector<Change>()> work = [home = *home, group = group_, config = config_, found = found_] {
-    std::vector<Change> out;
-    linux::Buffer buffer(kTextBytes);
-    const std::string place = folder_of(home, group);
-    for (const linux::DiskNumber& disk : disks_of(config, buffer, nullptr)) {
-      const auto now = linux::read_io_limit(place, home.version, disk, buffer);
-      if (!now || over(*now, config.wanted) != *now) continue;  // somebody else's, or the group is gone
-      const auto before = found.find(disk);
-      linux::IoLimit back = before == found.end() ? linux::IoLimit() : before->second;
-      if (!config.wanted.read_bytes_s) back.read_bytes_s = now->read_bytes_s;
-      if (!config.wanted.write_bytes_s) back.write_bytes_s = now->write_bytes_s;
-      if (linux::write_io_limit(place, home.version, disk, back)) out.push_back({disk, *now, back});
-    }
-    return out;
+  std::function<Report()> work = [&hierarchies = hierarchies_, group = group_, config = config_, found = found_] {
+    return restore(hierarchies, group, config, found);
   };
-  const auto done = co_await worker_.run(loop_, std::move(work));
-  if (!done) co_return;
-  for (const Change& each : *done) tell(each, "what containers may read and write is as it was found");
+  auto report = co_await worker_.run(loop_, std::move(work));
+  if (!report) co_return;
+  take(*std::move(report), "what containers may read and write is as it was found");
+  // Limited again, what is there then is what is put back; where ours is still there, what was there before it.
+  std::erase_if(found_, [this](const auto& each) {
+    const auto stands = stands_.find(each.first);
+    return stands == stands_.end() || !is_ours(stands->second);
+  });
+}
+
+std::string DiskLimit::says() const {
+  if (!limits()) return "";
+  const std::string what = base::cat("disks of containers: ", in_words(config_.wanted));
+  const std::size_t held = in_force();
+  const bool to_be = enforced_.value() > 0;
+  if (held == 0 && !to_be) return base::cat(what, " where it is enforced");
+  std::string_view until;
+  if (!to_be) until = stance_ == copilot::LimitStance::kOff ? " until no container runs" : ", as it stood";
+  return base::cat(what, ", in force on ", held, held == 1 ? " disk" : " disks", until, wrong_.empty() ? "" : ": ",
+                   wrong_.empty() ? "" : *wrong_.begin());
+}
+
+void DiskLimit::write(base::JsonWriter& json) const {
+  json.begin_object().key("stance");
+  if (stance_) {
+    json.value(copilot::to_string(*stance_));
+  } else {
+    json.null();
+  }
+  write_or_null(json, "readBytesPerSecond", config_.wanted.read_bytes_s);
+  write_or_null(json, "writeBytesPerSecond", config_.wanted.write_bytes_s);
+  json.member("group", group_).key("disks").begin_array();
+  for (const auto& [disk, stands] : stands_) {
+    json.begin_object().member("disk", disk.text()).member("inForce", is_ours(stands)).key("stands");
+    write_limit(json, stands);
+    if (const auto before = found_.find(disk); before != found_.end()) {
+      json.key("before");
+      write_limit(json, before->second);
+    }
+    json.end_object();
+  }
+  json.end_array().key("wrong").begin_array();
+  for (const std::string& each : wrong_) json.value(each);
+  json.end_array().member("says", says()).end_object();
 }
 
 void DiskLimit::tell(const Change& change, const char* what) {

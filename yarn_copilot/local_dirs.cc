@@ -58,10 +58,14 @@ class Look {
 
   void of_application(const linux::Directory& applications, const LocalApplication& application) {
     each(applications, application.application, [&](const linux::Directory& directory, const std::string& item) {
-      const std::int64_t bytes = weigh(directory, item);
-      if (bytes == 0) return;
-      out_.applications[application] += bytes;
-      if (item.starts_with(kContainerPrefix)) out_.containers[item] += bytes;
+      const linux::FolderSpace space = weigh(directory, item);
+      if (space.bytes == 0) return;
+      out_.applications[application] += space.bytes;
+      if (!item.starts_with(kContainerPrefix)) return;
+      out_.containers[item] += space.bytes;
+      LocalPart& part = out_.devices[item][directory.identity.device];
+      part.bytes += space.bytes;
+      part.inodes += space.inodes;
     });
   }
 
@@ -85,18 +89,18 @@ class Look {
     return names;
   }
 
-  std::int64_t weigh(const linux::Directory& directory, const std::string& name) {
-    if (spent()) return 0;
+  linux::FolderSpace weigh(const linux::Directory& directory, const std::string& name) {
+    if (spent()) return {};
     const auto opened = linux::open_beneath(directory.fd.get(), name, place(name));
     if (!opened) out_.whole = false;
-    if (!opened || !*opened) return 0;
+    if (!opened || !*opened) return {};
     const auto space =
         linux::folder_space((*opened)->fd.get(), (*opened)->identity.device,
                             {.entries = entries_left_, .time = std::max(end_ - clock_.monotonic(), base::Duration(0))});
     entries_left_ -= std::min(entries_left_, static_cast<std::size_t>(std::max<std::int64_t>(space.inodes, 1)));
     out_.whole = out_.whole && space.whole;
     out_.bytes += space.bytes;
-    return space.bytes;
+    return space;
   }
 
   // Whoever fills these folders, with whatever names, makes the look no longer.

@@ -30,10 +30,15 @@ struct LocalApplication {
   auto operator<=>(const LocalApplication&) const = default;
 };
 
+struct LocalPart {
+  std::int64_t bytes = 0, inodes = 0;
+};
+
 struct LocalUse {
   std::map<std::string, std::int64_t, std::less<>> containers;  // bytes of their own; of `running` applications
-  std::map<LocalApplication, std::int64_t> applications;        // those of their containers among them
-  std::int64_t bytes = 0;                                       // all there is in the folders
+  std::map<std::string, std::map<std::uint64_t, LocalPart>, std::less<>> devices;  // the same, on each filesystem
+  std::map<LocalApplication, std::int64_t> applications;  // those of their containers among them
+  std::int64_t bytes = 0;                                 // all there is in the folders
   bool whole = true;                // false: there is more, beyond the limits or where nobody lets us look
   std::vector<std::string> absent;  // folders that are not there, or cannot be opened
 };

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
 
+#include "linux/filesystem.h"
 #include "yarn_copilot/testing/world.h"
 
 namespace tidemark::yarn_copilot {
@@ -91,6 +93,28 @@ TEST_F(LocalDirs, WhatNobodyWhoRunsHoldsEndsNobody) {
   EXPECT_EQ(local_bytes(kTask), -1) << "of what was not seen nothing is told";
   EXPECT_NE(metrics.text().find("tidemark_yarn_copilot_local_dirs_seen_whole 0"), std::string::npos);
   EXPECT_TRUE(audit.empty());
+}
+
+// For the agent, which has a line for each disk that a kubelet looks at.
+TEST_F(LocalDirs, TheAgentIsToldWhatEachHoldsOnWhichDisk) {
+  linux::testing::Tree another;
+  options.local_dirs = {local.root(), another.root()};
+  options.local_dirs_limit_mib = 0;
+  fill(place(kTask), 200);
+  another.write(place(kTask) + "/more", std::string(100 << 10, 'x'));
+  fill("usercache/ada/appcache/application_1700000000000_0001/blockmgr", 500);
+  start();
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return local_bytes(kTask) >= 300 << 10; }, kLimit));
+  const auto listed = run(api().containers(kLimit)).value();
+  const auto of = [&](std::string_view id) {
+    return *std::ranges::find(listed.containers, id, &copilot::Container::name);
+  };
+  ASSERT_EQ(of(kTask).held.size(), 1U) << "both lie on one";
+  EXPECT_EQ(of(kTask).held[0].device, linux::filesystem_space(local.root()).value()->device);
+  EXPECT_GE(of(kTask).held[0].bytes, 300 << 10);
+  EXPECT_LT(of(kTask).held[0].bytes, 500 << 10) << "what is of the application stays when it ends";
+  EXPECT_EQ(of(kTask).held[0].inodes, 4) << "two folders with a file in each";
+  EXPECT_TRUE(of(kOther).held.empty());
 }
 
 TEST_F(LocalDirs, ALinkLeadsNowhere) {

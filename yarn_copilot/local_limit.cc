@@ -114,6 +114,15 @@ std::optional<std::int64_t> LocalLimit::bytes_of(std::string_view container) con
   return last_->whole ? std::optional<std::int64_t>(0) : std::nullopt;  // what was not looked at is not known
 }
 
+std::vector<copilot::HeldOnDisk> LocalLimit::held_by(std::string_view container) const {
+  std::vector<copilot::HeldOnDisk> out;
+  if (!last_) return out;
+  const auto found = last_->devices.find(container);
+  if (found == last_->devices.end()) return out;
+  for (const auto& [device, part] : found->second) out.push_back({device, part.bytes, part.inodes});
+  return out;
+}
+
 void LocalLimit::tell_absent() {
   std::set<std::string> absent(last_->absent.begin(), last_->absent.end());
   for (const std::string& each : absent) {

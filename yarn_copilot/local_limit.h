@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "copilot/container.h"
 #include "net/loop.h"
 #include "net/worker.h"
 #include "yarn_copilot/containers.h"
@@ -45,6 +46,8 @@ class LocalLimit {
   net::Task<void> pass();
   // Of its own, at the last look. nullopt: nobody looks, nobody did yet, or it was not seen by one that saw not all.
   std::optional<std::int64_t> bytes_of(std::string_view container) const;
+  // The same by filesystem, at least; empty where nothing is known.
+  std::vector<copilot::HeldOnDisk> held_by(std::string_view container) const;
 
  private:
   net::Task<void> enforce(const std::vector<SeenContainer>& running);

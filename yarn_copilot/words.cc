@@ -248,4 +248,21 @@ Result<LimitOrder> read_limits(std::string_view body) {
   return out;
 }
 
+Result<copilot::LimitStance> read_stance(std::string_view body) {
+  std::string word, unknown;
+  JsonReader json(body);
+  json.object([&](std::string_view key) {
+    if (key == "stance") {
+      json.string(word);
+    } else {
+      refuse(json, unknown, key);
+    }
+  });
+  TM_TRY_VOID(finish(json, "how limits stand", unknown));
+  const auto out = copilot::parse_limit_stance(word);
+  if (out) return *out;
+  return fail(ErrorKind::kInvalid, "how limits stand: wanted a stance of keep, enforce, observe or off, found ",
+              base::in_quotes(std::string_view(word).substr(0, kIdBytesMax)));
+}
+
 }  // namespace tidemark::yarn_copilot

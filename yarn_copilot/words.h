@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "copilot/container.h"
+#include "copilot/limit_stance.h"
 #include "model/resources.h"
 #include "yarn_copilot/containers.h"
 #include "yarn_copilot/machine.h"
@@ -58,5 +59,8 @@ struct LimitOrder {
   bool operator==(const LimitOrder&) const = default;
 };
 Result<LimitOrder> read_limits(std::string_view body);
+
+// {"stance":"off"}
+Result<copilot::LimitStance> read_stance(std::string_view body);
 
 }  // namespace tidemark::yarn_copilot

@@ -140,5 +140,13 @@ TEST(Words, WhomToLimit) {
   EXPECT_EQ(out, R"({"containerID":"c","cpu":"500m","memory":"1Gi"})");
 }
 
+TEST(Words, HowLimitsStand) {
+  EXPECT_EQ(read_stance(R"({"stance":"observe"})").value(), copilot::LimitStance::kObserve);
+  EXPECT_EQ(error_of(read_stance(R"({"stance":"of"})")),
+            "how limits stand: wanted a stance of keep, enforce, observe or off, found \"of\"");
+  EXPECT_EQ(error_of(read_stance(R"({"stance":"off","until":"x"})")), "how limits stand: there is no \"until\" here");
+  EXPECT_NE(error_of(read_stance("{}")), "none");
+}
+
 }  // namespace
 }  // namespace tidemark::yarn_copilot

@@ -44,7 +44,8 @@ struct CopilotOptions {
   base::Duration local_dirs_grace = std::chrono::seconds(10);
   std::int64_t disk_read_mib = 0;  // a second, from each of their disks, all containers together; 0: no limit
   std::int64_t disk_write_mib = 0;
-  bool adopt = false;  // groups for containers that have none
+  base::Duration stance_patience = std::chrono::seconds(30);  // no flag: so long the node's agent is waited for
+  bool adopt = false;                                         // groups for containers that have none
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string proc_root = "/proc";
   std::string sys_root = "/sys";

@@ -1,8 +1,6 @@
 #include "yarn_copilot/yarn_copilot.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <functional>
@@ -205,77 +203,6 @@ TEST_F(World, AdoptedAContainerIsInItsGroupInEveryHierarchy) {
       << "a group there would keep the processors that offline work is to give back";
   EXPECT_EQ(content("memory/" + group + "/memory.limit_in_bytes"), "9223372036854771712\n")
       << "limits are its NodeManager's";
-}
-
-// One disk for the local folder, as the kernel of `version` would have it.
-struct WithDisk : World {
-  void SetUp() override {
-    struct ::stat found{};
-    ASSERT_EQ(::stat(groups.root().c_str(), &found), 0);
-    disk = base::cat(::major(found.st_dev), ":", ::minor(found.st_dev));
-    proc.folder("sys/dev/block/" + disk);
-    options.sys_root = proc.path("sys");
-    options.local_dirs = {groups.root()};
-    options.disk_read_mib = 20;
-    options.disk_write_mib = 10;
-  }
-  void stop() { run(copilot->drain()); }
-  std::string disk;
-};
-
-TEST_F(WithDisk, AllContainersTogetherAreLimitedThereAndTheLimitGoesWithTheCopilot) {
-  const std::string parent = base::cat("blkio/", kDefaultGroup);
-  const std::string reads = parent + "/blkio.throttle.read_bps_device",
-                    writes = parent + "/blkio.throttle.write_bps_device";
-  groups.write(reads, "");
-  groups.write(writes, base::cat(disk, " 77\n"));
-  for (const std::string_view one : {"cpu", "memory", "pids", "freezer", "cpuacct"}) {
-    groups.write(base::cat(one, "/", group_of(kTask), "/cgroup.procs"), "");
-  }
-  groups.write(parent + "/cgroup.procs", "");
-  groups.write("cpuset/kubepods/besteffort/cgroup.procs", "");
-  add_process(10, kTask);
-  options.adopt = true;
-  start();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("may read and write is limited"); }))
-      << lines;
-  EXPECT_EQ(content(reads), base::cat(disk, " ", 20 << 20));
-  EXPECT_EQ(content(writes).substr(0, disk.size() + 9), base::cat(disk, " ", 10 << 20));
-  EXPECT_TRUE(get("/metrics").body.contains("tidemark_yarn_copilot_limited_disks 1\n"));
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return content(parent + "/cgroup.procs").starts_with("10"); }))
-      << "a limit of v1 holds who is in the group itself\n"
-      << lines;
-  ASSERT_FALSE(audit.empty());
-  EXPECT_EQ(audit[0].new_value, R"({"readBytesPerSecond":20971520,"writeBytesPerSecond":10485760})");
-  EXPECT_EQ(audit[0].old_value, R"({"writeBytesPerSecond":77})");
-  stop();
-  EXPECT_TRUE(content(reads).starts_with(base::cat(disk, " 0"))) << content(reads);
-  EXPECT_TRUE(content(writes).starts_with(base::cat(disk, " 77"))) << content(writes);
-}
-
-TEST_F(WithDisk, WhatSomebodyElseWroteMeanwhileStays) {
-  const std::string parent = base::cat("blkio/", kDefaultGroup);
-  const std::string reads = parent + "/blkio.throttle.read_bps_device",
-                    writes = parent + "/blkio.throttle.write_bps_device";
-  groups.write(reads, "");
-  groups.write(writes, "");
-  options.adopt = true;
-  options.disk_read_mib = 0;
-  start();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("may read and write is limited"); }));
-  groups.write(reads, base::cat(disk, " 5\n"));
-  groups.write(writes, base::cat(disk, " 6\n"));
-  stop();
-  EXPECT_EQ(content(writes), base::cat(disk, " 6\n"));
-  EXPECT_EQ(content(reads), base::cat(disk, " 5\n"));
-}
-
-TEST_F(WithDisk, WhereADiskCannotBeLimitedThatIsSaid) {
-  options.adopt = true;
-  options.sys_root = proc.path("nothing");
-  start();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("lies on no disk of this machine"); }));
-  EXPECT_TRUE(get("/metrics").body.contains("tidemark_yarn_copilot_limited_disks 0\n"));
 }
 
 TEST_F(World, WhatItsGroupsDoNotCountIsNotNought) {

@@ -198,7 +198,9 @@ ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
     total.vcores = each.total.vcores;
     hadoop::Resource counts_as = each.counts_as.value_or(total);
     counts_as.others = total.others;
-    if (total == (told_since ? told->second.total : report->capability)) {
+    const hadoop::Resource& now = told_since ? told->second.total : report->capability;
+    if (total != now && each.waits && each.waits(now)) continue;
+    if (total == now) {
       if (told_since) {
         told->second.generation = each.generation;
         told->second.counts_as = counts_as;

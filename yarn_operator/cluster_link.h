@@ -33,6 +33,8 @@ struct Wanted {
   // What it counts as for the manager, where containers were taken back and the rest is held back for a moment: the
   // offer stands, and may come into force again by itself.
   std::optional<hadoop::Resource> counts_as{};
+  // Whether it waits where that is its total now (policy/yarn_total); empty: never.
+  std::function<bool(const hadoop::Resource& now)> waits{};
 };
 
 // A total by which its ResourceManager ends containers at once, as pre-empted.

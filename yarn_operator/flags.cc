@@ -17,6 +17,9 @@ void declare_yarn_flags(base::Flags& flags, YarnOptions& options) {
   hadoop::declare_kerberos_flags(flags, options.kerberos);
   flags.integer("millicores-per-vcore", options.totals.vcore.value, 1, 1'000'000,
                 "what a vcore is worth, in thousandths of a core");
+  flags.integer("dead-band-permille", options.totals.dead_band_permille, 0, 1000,
+                "growth of a node's total by so many thousandths of it, or less, waits until it is more; a cut never "
+                "does, and what the manager offers neither. 0: nothing waits");
 }
 
 void declare_rounding_flag(base::Flags& flags, YarnOptions& options) {

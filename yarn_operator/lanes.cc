@@ -111,10 +111,11 @@ std::vector<Taking> RunningOperator::takings_of(const std::string& cluster) {
   for (const auto& [name, nm] : map().nm_of) {
     const kube::Node* node = nm.cluster == cluster ? nodes_.find({"", name}) : nullptr;
     if (node == nullptr) continue;
-    auto request = take_backs_.open_request(*node);
-    const auto total = request ? total_of(*node) : std::nullopt;
-    if (total && total->send)
-      takings.push_back({name, nm.id, *std::move(request), total->vcores, loop_.clock().wall()});
+    auto open = take_backs_.open_request(*node, loop_.clock());
+    const auto total = open ? total_of(*node) : std::nullopt;
+    if (total && total->send) {
+      takings.push_back({name, nm.id, std::move(open->request), total->vcores, open->age, loop_.clock().wall()});
+    }
   }
   return takings;
 }
@@ -178,11 +179,15 @@ std::vector<Wanted> RunningOperator::wanted_of(const std::string& cluster) {
     const std::int64_t generation = total->reason == Reason::kYarnOffered ? offer_generation(*node) : 0;
     Wanted& each =
         wanted.emplace_back(Wanted{name, nm.id, {total->memory_mib, total->vcores, {}}, total->reason, generation});
+    each.waits = [total = *total, this](const hadoop::Resource& now) {
+      return policy::yarn_growth_waits({now.memory_mib, now.vcores}, total, options_.totals);
+    };
     const auto keep = take_backs_.keep_mib(*node, loop_.clock().wall());
     const auto kept = keep ? total_of(*node, keep) : std::nullopt;
     if (!kept || kept->memory_mib == total->memory_mib) continue;
     each.counts_as = std::exchange(each.total, {kept->memory_mib, kept->vcores, {}});
     each.reason = kept->reason;
+    each.waits = nullptr;
   }
   return wanted;
 }

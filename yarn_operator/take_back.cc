@@ -60,8 +60,7 @@ Going begin(const Taking& taking) {
   Going going;
   going.of = &taking;
   going.answer.generation = taking.request.generation;
-  const base::Duration apart = taking.now - taking.request.asked;
-  if (apart > kClocksDiffer || apart < -kClocksDiffer) {
+  if (taking.age > kAskedAgoMax || taking.age < -kAskedAgoMax) {
     refuse(going, "it was asked long ago, or the clocks of node and operator differ");
     return going;
   }

@@ -27,15 +27,16 @@ namespace tidemark::yarn_operator {
 
 inline constexpr base::Duration kGoneWithin = std::chrono::seconds(1);
 inline constexpr base::Duration kKeepMax = std::chrono::minutes(5);  // that a request may hold a node's total down
-// A node's clock may be so far off. What was asked longer ago was left by an operator that went away: since then the
-// agent has done without.
-inline constexpr base::Duration kClocksDiffer = std::chrono::minutes(10);
+// What was asked longer ago was left by an operator that went away: since then the agent has done without. Of a request
+// that nobody saw come the clocks of node and operator may be so far apart.
+inline constexpr base::Duration kAskedAgoMax = std::chrono::minutes(10);
 
 struct Taking {
   std::string node;
   hadoop::NodeId nm;
   model::TakeBack request;
   std::int32_t offered_vcores = 0;
+  base::Duration age{};  // of the request (OpenRequest)
   base::WallTime now;
 };
 struct Taken {

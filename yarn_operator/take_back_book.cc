@@ -23,10 +23,21 @@ std::optional<model::TakenBack> TakeBackBook::answer_of(const kube::Node& node) 
   return answer;
 }
 
-std::optional<model::TakeBack> TakeBackBook::open_request(const kube::Node& node) {
+const TakeBackBook::Looked& TakeBackBook::look(const std::string& node, std::int64_t generation,
+                                               base::MonotonicTime now) {
+  const auto [known, first] = looked_.try_emplace(node, Looked{generation, std::nullopt});
+  if (!first && known->second.generation != generation) known->second = {generation, now};
+  return known->second;
+}
+
+std::optional<OpenRequest> TakeBackBook::open_request(const kube::Node& node, const base::Clock& clock) {
   const std::string name(node.meta.name);
+  const base::MonotonicTime now = clock.monotonic();
   const kube::Text* text = node.meta.annotations.find(model::kYarnTakeBackAnnotation);
-  if (text == nullptr) return std::nullopt;
+  if (text == nullptr) {
+    look(name, 0, now);
+    return std::nullopt;
+  }
   auto request = model::parse_take_back(text->view());
   if (!request) {
     std::string& said = said_[name];
@@ -36,9 +47,11 @@ std::optional<model::TakeBack> TakeBackBook::open_request(const kube::Node& node
     return std::nullopt;
   }
   said_.erase(name);
+  const Looked& looked = look(name, request->generation, now);
   const auto answer = answer_of(node);
   if (answer && answer->generation >= request->generation) return std::nullopt;
-  return *std::move(request);
+  const base::Duration age = looked.at ? now - *looked.at : clock.wall() - request->asked;
+  return OpenRequest{*std::move(request), age};
 }
 
 std::optional<std::int64_t> TakeBackBook::keep_mib(const kube::Node& node, base::WallTime now) const {

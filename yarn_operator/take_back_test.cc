@@ -99,17 +99,35 @@ TEST_F(TakeBackTest, WhereNothingCanBeDoneTheAgentIsTold) {
   manager().denies = false;
   ask({"pod_1"}, 3);
   EXPECT_NE(answer(3).refused.find("wanted container_"), std::string::npos);
-  ask({kNew}, 4, 1, 11min);
-  EXPECT_NE(answer(4).refused.find("long ago"), std::string::npos);
   EXPECT_TRUE(manager().preempted.empty());
-  ask({kNew}, 5, 1, -11min);  // the node's clock is ahead
-  EXPECT_NE(answer(5).refused.find("clocks"), std::string::npos);
-  EXPECT_TRUE(manager().preempted.empty());
-  ask({kNew}, 6, 1, 9min);  // the node's clock is behind
-  EXPECT_EQ(answer(6).gone, std::vector{kNew});
   manager().away = true;
   ask({kOld}, 7);
   EXPECT_FALSE(answer(7).refused.empty());
+}
+
+// What counts is when it came, by our own watch: eviction by pre-emption works however far the clocks are apart.
+TEST_F(TakeBackTest, ANodeWhoseClockIsAnHourOffIsHeard) {
+  begin_heard();
+  ask({kNew}, 4, 1, 1h);  // its clock is behind
+  EXPECT_EQ(answer(4).gone, std::vector{kNew});
+  EXPECT_TRUE(total(kNm, 4096, 4)) << "what is left is held back for its second, by our clock";
+  ask({kOld}, 5, 1, -1h);  // ahead
+  EXPECT_EQ(answer(5).gone, std::vector{kOld});
+}
+
+// Of one that was there before us nobody knows when it came: the agent may have done without long ago.
+TEST_F(TakeBackTest, WhatWasAskedBeforeWeLookedIsAsOldAsTheClocksSay) {
+  ask({kNew}, 4, 1, 11min);
+  begin();
+  EXPECT_NE(answer(4).refused.find("long ago"), std::string::npos);
+  EXPECT_TRUE(manager().preempted.empty());
+  ask({kNew}, 5, 1, 11min);
+  EXPECT_EQ(answer(5).gone, std::vector{kNew}) << "this one came now";
+  running.reset();
+  ask({kOld}, 6, 1, -11min);  // the node's clock is ahead
+  begin();
+  EXPECT_NE(answer(6).refused.find("clocks"), std::string::npos);
+  EXPECT_EQ(manager().preempted, std::vector{kNew});
 }
 
 // It would name those as gone that it does not know yet, and a total of nothing would end them.

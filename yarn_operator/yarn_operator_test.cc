@@ -10,6 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::kMerge;
+using testing::kOrigin;
 using testing::kThird;
 
 class YarnOperatorTest : public testing::OperatorWorld {
@@ -64,6 +65,55 @@ TEST_F(YarnOperatorTest, AllThatChangedGoesInOneCallAndNothingGoesTwice) {
   EXPECT_EQ(manager().updates, 1);
   EXPECT_EQ(manager().updated_nodes, 20);
   EXPECT_EQ(client ? manager().admin->connections().size() : 0, 1U);
+}
+
+// DESIGN 9: growth has a dead band, a cut is at once.
+TEST_F(YarnOperatorTest, ASmallWobbleIsNoUpdateEachTime) {
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("100k", "100Gi"));
+  begin();
+  ASSERT_TRUE(total({"a", 1}, 102400, 100));
+  const auto sells = [&](std::string_view cpu, std::string_view memory) {
+    must("PATCH", "/api/v1/nodes/n1", annotations(Json::object({{kOrigin, origin(cpu, memory)}})), kMerge);
+  };
+  sells("99k", "102000Mi");
+  ASSERT_TRUE(total({"a", 1}, 102000, 99)) << "a cut, however small";
+  const int updates = manager().updates;
+  for (const std::string_view memory : {"102100Mi", "102400Mi", "103020Mi", "102010Mi"}) {
+    sells("99k", memory);
+    pass(1s);
+  }
+  EXPECT_EQ(manager().updates, updates) << "no more than a hundredth above what it has";
+  sells("99k", "103100Mi");
+  EXPECT_TRUE(total({"a", 1}, 103100, 99)) << "little by little it is more";
+}
+
+// How old anything is it knows by its own watch: a clock on the wall that is set, by however much, changes nothing.
+TEST_F(YarnOperatorTest, AClockThatIsSetAnHourAheadOrBackChangesNothing) {
+  options.lost_hold = 10min;
+  manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
+  node("n1", "a:1", origin("4k", "4Gi"));
+  begin();
+  ASSERT_TRUE(total({"a", 1}, 4096, 4));
+  ASSERT_TRUE(third_is("n1", held("1k", "1Gi")));
+  const auto sells = [&](std::string_view cpu) {
+    must("PATCH", "/api/v1/nodes/n1", annotations(Json::object({{kOrigin, origin(cpu, "4Gi")}})), kMerge);
+  };
+  std::int64_t cores = 4;
+  for (const base::Duration off : {1h, -1h}) {
+    clock.off = off;
+    sells(base::cat(--cores, "k"));
+    EXPECT_TRUE(total({"a", 1}, 4096, cores)) << "told as ever";
+    const int updates = manager().updates;
+    pass(1s);
+    EXPECT_EQ(manager().updates, updates) << "and once";
+  }
+  // Lost a moment ago: it may run still, for as long as that is believed, not for as long as clocks say.
+  manager().nodes.at({"a", 1}).state = 5;
+  clock.off = 24h;
+  pass(1s);
+  EXPECT_TRUE(third_is("n1", held("1k", "1Gi")));
+  EXPECT_EQ(running->not_ready(), "");
 }
 
 TEST_F(YarnOperatorTest, ANodeManagerThatBeginsAnewIsToldAgain) {

@@ -86,7 +86,9 @@ Result<DisksFound> look_at_disks(const DiskPlaces& places) {
   TM_TRY(const auto runtime, linux::filesystem_space(places.runtime_dir));
   if (!runtime) return out;
   out.one = is_same(*kubelet, *runtime);
-  if (!out.one) out.disks[kRuntime] = seen_of(*runtime);
+  if (out.one) return out;
+  out.disks[kRuntime] = seen_of(*runtime);
+  out.runtime_device = runtime->device;
   return out;
 }
 
@@ -104,12 +106,13 @@ ByDisk<DiskHeld> held_by_pod(const DiskPlaces& places, const PodOnDisk& pod, con
 }
 
 DiskWatch::DiskWatch(net::EventLoop& loop, net::WorkerPool& files, const base::Log& log, base::Registry& metrics,
-                     DiskPlaces places, Look look)
+                     DiskPlaces places, Copilots copilots, Look look)
     : loop_(loop),
       files_(files),
       log_(log),
       metrics_(metrics),
       places_(std::move(places)),
+      copilots_(std::move(copilots)),
       look_at_(std::move(look)),
       scope_(loop) {}
 
@@ -123,7 +126,10 @@ void DiskWatch::observe(const policy::EvictSettings& settings, const TaskSnapsho
   }
   const base::MonotonicTime now = loop_.clock().monotonic();
   if (looked_ && now - *looked_ > kDiskGoodFor) sights_.disks = {};
-  if (held_seen_ && now - *held_seen_ > kHeldGoodFor) sights_.held.clear();
+  if (held_seen_ && now - *held_seen_ > kHeldGoodFor) {
+    sights_.held.clear();
+    held_seen_.reset();
+  }
   if (looking_ && now - *look_again_ > kDiskGoodFor) {
     complain({ErrorKind::kDeadline, "a disk does not answer"});
   }
@@ -152,6 +158,7 @@ net::Task<void> DiskWatch::look(policy::EvictSettings settings, std::vector<PodO
   trouble_.clear();
   sights_.disks = found->disks;
   looked_ = began;
+  hear_copilots(*found);
   for (std::size_t i = 0; i < policy::kDisks; ++i) show(static_cast<Disk>(i), sights_.disks[i]);
   looking_ = false;
 }
@@ -189,6 +196,25 @@ net::Task<void> DiskWatch::see_what_is_held(const DisksFound& found, std::vector
   sights_.held.clear();
   for (const auto& [uid, each] : held_) sights_.held.emplace(uid, each.disks);
   held_seen_ = loop_.clock().monotonic();
+}
+
+// Each time: it costs nothing, and what was said of who has ended is no matter any more.
+void DiskWatch::hear_copilots(const DisksFound& found) {
+  for (const std::string& each : of_copilots_) sights_.held.erase(each);
+  of_copilots_.clear();
+  if (!copilots_) return;
+  for (TaskOnDisks& each : copilots_()) {
+    ByDisk<DiskHeld> its{};
+    for (const copilot::HeldOnDisk& part : each.held) {
+      const bool kubelets = part.device == found.kubelet_device;
+      if (!kubelets && (found.runtime_device == 0 || part.device != found.runtime_device)) continue;
+      DiskHeld& held = its[kubelets ? kKubelet : kRuntime];
+      held.bytes += part.bytes;
+      held.inodes += part.inodes;
+    }
+    sights_.held.insert_or_assign(each.task, its);
+    of_copilots_.push_back(std::move(each.task));
+  }
 }
 
 void DiskWatch::complain(const Error& error) {

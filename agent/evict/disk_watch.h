@@ -9,8 +9,9 @@
 //   KUBELET_DIR/pods/UID/volumes/kubernetes.io~empty-dir   and this
 //
 // What a container writes beside volumes is the runtime's, and nobody tells whose: on that disk no pod is wholly seen.
-// Of an agent that sees no volumes (in a pod, unless their folder is mounted) the same holds for the kubelet's. Tasks
-// of copilots are not seen at all.
+// Of an agent that sees no volumes (in a pod, unless their folder is mounted) the same holds for the kubelet's. Of
+// tasks of copilots that counts which their copilot says, on the disk where it lies, which may be neither; none of them
+// is wholly seen: what they write into /tmp or their logs nobody says.
 #pragma once
 
 #include <chrono>
@@ -23,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/tasks/copilot_provider.h"
 #include "agent/tasks/task_list.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -51,7 +53,8 @@ struct DiskPlaces {
 struct DisksFound {
   policy::ByDisk<std::optional<policy::DiskSeen>> disks;  // no kRuntime where it is the kubelet's, or none is there
   std::uint64_t kubelet_device = 0;
-  bool one = false;  // both are the same
+  std::uint64_t runtime_device = 0;  // 0: the runtime has no disk of its own
+  bool one = false;                  // both are the same
 };
 Result<DisksFound> look_at_disks(const DiskPlaces& places);
 
@@ -64,16 +67,18 @@ policy::ByDisk<policy::DiskHeld> held_by_pod(const DiskPlaces& places, const Pod
 struct DiskSights {
   policy::ByDisk<std::optional<policy::DiskSeen>> disks;
   std::map<std::string, policy::ByDisk<policy::DiskHeld>, std::less<>>
-      held;  // of pods, by uid; who is not in it: unseen
+      held;  // of pods by uid, of copilots' tasks by id; who is not in it: unseen
 };
 
 class DiskWatch {
  public:
   // What is asked how full the disks are; on a worker.
   using Look = std::function<Result<DisksFound>(const DiskPlaces& places)>;
-  // Loop, files and metrics outlive it.
+  // What copilots' tasks have on disks; on the loop.
+  using Copilots = std::function<std::vector<TaskOnDisks>()>;
+  // Loop, files and metrics outlive it, and what `copilots` asks, which may be empty.
   DiskWatch(net::EventLoop& loop, net::WorkerPool& files, const base::Log& log, base::Registry& metrics,
-            DiskPlaces places, Look look = look_at_disks);
+            DiskPlaces places, Copilots copilots, Look look = look_at_disks);
 
   // Once a pass: begins to look where it is time. `settings` without a line for disks: nothing is looked at. Nobody
   // `may_act` on it: what pods hold is not looked at.
@@ -91,6 +96,7 @@ class DiskWatch {
   net::Task<Result<DisksFound>> ask();
   net::Task<void> look(policy::EvictSettings settings, std::vector<PodOnDisk> pods);
   net::Task<void> see_what_is_held(const DisksFound& found, std::vector<PodOnDisk> pods);
+  void hear_copilots(const DisksFound& found);
   void complain(const Error& error);
   void show(policy::Disk disk, const std::optional<policy::DiskSeen>& seen);
 
@@ -99,9 +105,11 @@ class DiskWatch {
   base::Log log_;
   base::Registry& metrics_;
   const DiskPlaces places_;
+  const Copilots copilots_;
   const Look look_at_;
   DiskSights sights_;
   std::map<std::string, Held, std::less<>> held_;  // of pods, by uid
+  std::vector<std::string> of_copilots_;           // that are in the sights
   bool looking_ = false;
   std::optional<base::MonotonicTime> look_again_, looked_, held_seen_;
   std::string trouble_;

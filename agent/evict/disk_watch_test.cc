@@ -61,12 +61,13 @@ class DiskWatches : public ::testing::Test {
 
   void begin() {
     watch.reset();
-    watch = std::make_unique<DiskWatch>(loop, files, log, metrics, places(),
-                                        [this](const DiskPlaces&) -> Result<DisksFound> {
-                                          ++looks;
-                                          if (fails) return fail(ErrorKind::kUnavailable, "no such disk");
-                                          return found;
-                                        });
+    watch = std::make_unique<DiskWatch>(
+        loop, files, log, metrics, places(), [this] { return copilots; },
+        [this](const DiskPlaces&) -> Result<DisksFound> {
+          ++looks;
+          if (fails) return fail(ErrorKind::kUnavailable, "no such disk");
+          return found;
+        });
   }
   // A second, and what the worker does in it.
   void seconds(int count) {
@@ -87,6 +88,7 @@ class DiskWatches : public ::testing::Test {
   policy::EvictSettings settings;
   TaskSnapshot tasks;
   DisksFound found;
+  std::vector<TaskOnDisks> copilots;
   bool fails = false;
   bool may_act = true;
   std::atomic<int> looks = 0;
@@ -176,11 +178,11 @@ TEST_F(DiskWatches, ADiskThatDoesNotAnswerIsToldOnce) {
   begin();
   seconds(1);
   std::atomic<bool> answers = false;
-  watch =
-      std::make_unique<DiskWatch>(loop, files, log, metrics, places(), [&](const DiskPlaces&) -> Result<DisksFound> {
-        while (!answers) std::this_thread::yield();
-        return found;
-      });
+  watch = std::make_unique<DiskWatch>(loop, files, log, metrics, places(), nullptr,
+                                      [&](const DiskPlaces&) -> Result<DisksFound> {
+                                        while (!answers) std::this_thread::yield();
+                                        return found;
+                                      });
   for (int i = 0; i < 100; ++i) {
     watch->observe(settings, tasks, true);
     loop.run_ready();
@@ -230,6 +232,36 @@ TEST_F(DiskWatches, OfADiskThatCannotBeLookedAtNothingIsKnown) {
   fails = false;
   seconds(10);
   EXPECT_TRUE(watch->sights().disks[kKubelet]);
+}
+
+// YARN's local folders may lie on the kubelet's disk, on the runtime's, or on one that no kubelet looks at.
+TEST_F(DiskWatches, OfCopilotsTasksThatCountsWhichLiesOnThatDisk) {
+  found.kubelet_device = 1;
+  found.runtime_device = 2;
+  found.disks[kRuntime] = policy::DiskSeen{1000, 900, 0, 0};
+  copilots = {{"c1", {{1, 500, 5}, {2, 70, 7}}}, {"c2", {{3, 900, 9}}}};
+  begin();
+  seconds(1);
+  const auto& held = watch->sights().held;
+  EXPECT_EQ(held.at("c1")[kKubelet], (policy::DiskHeld{500, 5, false})) << "what it writes elsewhere nobody sees";
+  EXPECT_EQ(held.at("c1")[kRuntime], (policy::DiskHeld{70, 7, false}));
+  EXPECT_EQ(held.at("c2"), policy::ByDisk<policy::DiskHeld>{}) << "on a disk of its own";
+  copilots = {{"c2", {{1, 30, 3}}}};
+  seconds(10);
+  EXPECT_FALSE(watch->sights().held.contains("c1")) << "it has ended";
+  EXPECT_EQ(watch->sights().held.at("c2")[kKubelet].bytes, 30);
+  seconds(250);
+  EXPECT_EQ(watch->sights().held.at("c2")[kKubelet].bytes, 30) << "said each time";
+}
+
+TEST_F(DiskWatches, WithOneDiskForBothNothingCountsTwice) {
+  found.kubelet_device = 1;
+  found.one = true;
+  copilots = {{"c1", {{1, 500, 5}, {0, 70, 7}}}};
+  begin();
+  seconds(1);
+  EXPECT_EQ(watch->sights().held.at("c1")[kKubelet].bytes, 500);
+  EXPECT_EQ(watch->sights().held.at("c1")[kRuntime], policy::DiskHeld{});
 }
 
 // Volumes and logs, and nothing that is no pod's own: secrets and what is in memory lie beside them.

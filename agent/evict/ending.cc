@@ -87,14 +87,14 @@ Ending::Ending(net::EventLoop& loop, EndingOutside outside, base::Log log, std::
       actor_(std::move(actor)),
       worker_(1, kKillsWaitingMax) {}
 
-net::Task<EvictOutcome> Ending::ask(const model::Task& task, model::Reason why, base::Duration grace) {
+net::Task<EvictOutcome> Ending::ask(const model::Task& task, model::Reason why, base::Duration grace, bool itself) {
   if (nobody_may_end(task)) return answer(EvictOutcome::kNever);
   Of of{task.identity.source, task.identity.task, task.ns, task.name, task.path, why, grace};
   switch (task.kind) {
     case model::TaskKind::kPod:
       return told(evict(of), of);
     case model::TaskKind::kCopilotTask:
-      return told(end_container(task, of), of);
+      return told(end_container(task, of, itself), of);
     case model::TaskKind::kHostApplication:
       return told(terminate(of), of);
   }
@@ -127,10 +127,11 @@ net::Task<Ending::Told> Ending::evict(Of of) {
   co_return Told{outcome_of(done.error()), done.error().message};
 }
 
-net::Task<Ending::Told> Ending::end_container(const model::Task& task, Of of) {
+net::Task<Ending::Told> Ending::end_container(const model::Task& task, Of of, bool itself) {
   copilot::Client* const copilot = outside_.copilot ? outside_.copilot(task) : nullptr;
   const bool yarn = copilot::parse_yarn_container(task.identity.task).has_value();
-  if (yarn && outside_.take_back != nullptr && outside_.take_back->heard()) return take_back(copilot, std::move(of));
+  const bool preempts = yarn && outside_.take_back != nullptr && outside_.take_back->heard();
+  if (preempts && !itself) return take_back(copilot, std::move(of));
   return stop_container(copilot, std::move(of));
 }
 

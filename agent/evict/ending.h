@@ -64,7 +64,8 @@ class Ending final : public EvictionHands {
   //   kPreempted    a container of YARN, by its ResourceManager
   //   kReplaced     another one by it
   //   kUnreachable  all else: no answer in time, no right to ask, a webhook that is not there or does not know the pod
-  net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace) override;
+  net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace,
+                                      bool itself) override;
 
   // All of its group, where it has one. It never waits on the loop. kDenied: a task that nobody may end.
   net::Task<Result<linux::KillReport>> kill(const model::Task& task, model::Reason why) override;
@@ -83,7 +84,7 @@ class Ending final : public EvictionHands {
   net::Task<policy::EvictOutcome> answer(policy::EvictOutcome outcome);
   net::Task<policy::EvictOutcome> told(net::Task<Told> asking, Of of);
   net::Task<Told> evict(Of of);
-  net::Task<Told> end_container(const model::Task& task, Of of);
+  net::Task<Told> end_container(const model::Task& task, Of of, bool itself);
   net::Task<Told> take_back(copilot::Client* copilot, Of of);
   net::Task<Told> stop_container(copilot::Client* copilot, Of of);
   net::Task<Told> kill_container(copilot::Client* copilot, Of of);

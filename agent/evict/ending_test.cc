@@ -61,7 +61,9 @@ struct EndingTest : kube::testing::ClientTest {
                              policy::render_text(refused)),
                    std::string(policy::to_string(refused.why)));
   }
-  EvictOutcome ask(const model::Task& task) { return run(ending->ask(task, model::Reason::kEvictMemoryLine, kGrace)); }
+  EvictOutcome ask(const model::Task& task) {
+    return run(ending->ask(task, model::Reason::kEvictMemoryLine, kGrace, false));
+  }
   std::vector<std::string> targets() const {
     std::vector<std::string> out;
     out.reserve(transport.sent.size());
@@ -151,7 +153,7 @@ TEST_F(EndingTest, NobodyAnswers) {
 TEST_F(EndingTest, ATaskMayGoWhileItIsAsked) {
   transport.answers = {{.status = 201, .delay = 3s}};
   auto task = std::make_unique<model::Task>(pod());
-  auto asking = ending->ask(*task, model::Reason::kEvictMemoryLine, kGrace);
+  auto asking = ending->ask(*task, model::Reason::kEvictMemoryLine, kGrace, false);
   task.reset();
   EXPECT_EQ(run(std::move(asking)), EvictOutcome::kAccepted);
   EXPECT_EQ(request().target, "/api/v1/namespaces/jobs/pods/crunch-0/eviction?fieldManager=tidemark");
@@ -232,12 +234,13 @@ TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
     fields.meta.annotations = {model::kYarnTakenBackAnnotation};
     take_back.use_node(*kube::decode_node(node, fields, interner));
   };
+  bool itself = false;
   const auto ask_and = [&](const std::function<model::TakenBack(std::int64_t generation)>& said) {
     std::optional<EvictOutcome> outcome;
     net::Scope scope(loop);
-    scope.spawn([](Ending& from, const model::Task& of, std::optional<EvictOutcome>& to) -> net::Task<void> {
-      to = co_await from.ask(of, model::Reason::kEvictMemoryLine, kGrace);
-    }(*ending, task, outcome));
+    scope.spawn([](Ending& from, const model::Task& of, bool only, std::optional<EvictOutcome>& to) -> net::Task<void> {
+      to = co_await from.ask(of, model::Reason::kEvictMemoryLine, kGrace, only);
+    }(*ending, task, itself, outcome));
     net::testing::run_for(loop, clock, 10ms);
     const auto body = Json::parse(transport.sent.back().request.body);
     const Json* text = body->at("metadata", "annotations", model::kYarnTakeBackAnnotation);
@@ -261,6 +264,12 @@ TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
   EXPECT_EQ(ask_and([&](std::int64_t) { return model::TakenBack{}; }), EvictOutcome::kAccepted) << "nobody answered";
   EXPECT_EQ(stops(), 2);
   EXPECT_EQ(kills(), 1);
+  itself = true;
+  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {}, {name}, "", {}, {}}; }),
+            EvictOutcome::kAccepted)
+      << "the end of another one would free nothing: its copilot tells it";
+  EXPECT_EQ(stops(), 3);
+  itself = false;
   told_by = nullptr;
   operator_says({1, {}, {}, "", {}, {}});
   EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {name}, {}, "", {}, {}}; }),
@@ -274,7 +283,7 @@ TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
 
 TEST_F(EndingTest, AHostApplicationGetsASignal) {
   const model::Task task = of(model::TaskKind::kHostApplication, "trainer");
-  const auto ask = [&] { return run_on_worker(ending->ask(task, model::Reason::kEvictCpuLine, kGrace)); };
+  const auto ask = [&] { return run_on_worker(ending->ask(task, model::Reason::kEvictCpuLine, kGrace, false)); };
   EXPECT_EQ(ask(), EvictOutcome::kGone) << "nobody is in its group";
   killer.processes[task.path] = 2;
   EXPECT_EQ(ask(), EvictOutcome::kAccepted);

@@ -160,7 +160,7 @@ void EvictionController::order(const policy::EvictOrder& order, const EvictionIn
   }
   going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};
   if (outside_.ends != nullptr) outside_.ends->asked(*task);
-  scope_.spawn(ask(task, order.gap, order.grace));
+  scope_.spawn(ask(task, order.gap, order.grace, order.itself));
 }
 
 void EvictionController::only_tell(const policy::EvictOrder& order, const model::Task& task) {
@@ -174,17 +174,17 @@ void EvictionController::only_tell(const policy::EvictOrder& order, const model:
                                                         {"reason", model::reason_id(Reason::kAgentObserves)}});
 }
 
-net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base::Duration grace) {
+net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base::Duration grace, bool itself) {
   const std::string why = policy::evict_why(gap);
   if (outside_.last_words != nullptr) {
     co_await outside_.last_words->keep(*task, epitaph(gap.reason, gap.feature, policy::evict_seen(gap)));
   }
   answers_.push_back({policy::evict_key(*task), EvictOutcome::kSent});
-  EvictOutcome outcome = co_await outside_.hands.ask(*task, gap.reason, grace);
+  EvictOutcome outcome = co_await outside_.hands.ask(*task, gap.reason, grace, itself);
   // An API server that starts anew answers a moment later; what it is asked carries the pod's uid.
   for (int again = 0; outcome == EvictOutcome::kUnreachable && again < kAskAgainMax; ++again) {
     co_await loop_.sleep(kAskAgain);
-    outcome = co_await outside_.hands.ask(*task, gap.reason, grace);
+    outcome = co_await outside_.hands.ask(*task, gap.reason, grace, itself);
   }
   answers_.push_back({policy::evict_key(*task), outcome});
   sum_up(*task, outcome);

@@ -82,7 +82,7 @@ class EvictionController {
   };
   void order(const policy::EvictOrder& order, const EvictionInputs& inputs);
   void only_tell(const policy::EvictOrder& order, const model::Task& task);
-  net::Task<void> ask(TaskPointer task, policy::Gap gap, base::Duration grace);
+  net::Task<void> ask(TaskPointer task, policy::Gap gap, base::Duration grace, bool itself);
   net::Task<void> kill(TaskPointer task, std::string why, model::Reason by);
   void sum_up(const model::Task& task, policy::EvictOutcome outcome);
   void know_again(const EvictionInputs& inputs);

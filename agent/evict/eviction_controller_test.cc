@@ -33,7 +33,8 @@ class Hands final : public EvictionHands {
   base::Duration grace{};          // of the last one that was asked
   std::size_t in_group = 1;        // of whomever it kills
 
-  net::Task<EvictOutcome> ask(const model::Task& task, model::Reason reason, base::Duration granted) override {
+  net::Task<EvictOutcome> ask(const model::Task& task, model::Reason reason, base::Duration granted,
+                              bool /*itself*/) override {
     asked.push_back(task.name);
     grace = granted;
     why.push_back(reason);

@@ -15,8 +15,10 @@ class EvictionHands {
  public:
   virtual ~EvictionHands() = default;
   // Tells whoever runs it that it is to end, and that it has `grace` until it is killed; a pod's own grace period
-  // stands above that. `why` is in the audit. The task may go while it is asked.
-  virtual net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace) = 0;
+  // stands above that. `why` is in the audit. `itself`: its scheduler may not end another one for it. The task may go
+  // while it is asked.
+  virtual net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace,
+                                              bool itself) = 0;
   // All of its group, where it has one. It never waits on the loop.
   virtual net::Task<Result<linux::KillReport>> kill(const model::Task& task, model::Reason why) = 0;
 };

@@ -88,6 +88,8 @@ class ProtectController {
     eviction_says_ = says;
     evict_lines_ = lines;
   }
+  // The same of what copilots limit by themselves.
+  void tell_copilots(std::string_view says) { copilots_say_ = says; }
 
   // An orderly end: what is in force stays in force for whoever comes next.
   void drain();
@@ -143,7 +145,7 @@ class ProtectController {
   bool peer_present_ = false;
   bool holding_ = false;
   policy::Stance stands_;
-  std::string eviction_says_, evict_lines_;
+  std::string eviction_says_, evict_lines_, copilots_say_;
   std::string trouble_;  // why nothing can be written
   ToldOnce told_refused_;
   AgentStatus status_, next_status_;  // as it was shown last; as it stands now

@@ -17,6 +17,7 @@ AgentStatus some() {
   out.left = 1;
   out.unmet = 3;
   out.only_shows = "no groups";
+  out.copilots = "disks of containers: 10 MiB/s written where it is enforced";
   out.priority_by = "cpu.idle";
   out.offline_group = "kubepods/besteffort";
   out.strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "19600 milli-cores"},
@@ -68,10 +69,12 @@ TEST(AgentStatus, WhatAnotherVersionSaysOfItsTrialsIsPassedOver) {
 TEST(AgentStatus, TheConditionSaysWhatIsInForce) {
   AgentStatus status = some();
   EXPECT_EQ(condition_reason(status), "Enforcing");
-  EXPECT_EQ(
-      condition_message(status),
-      "cpuSuppress: enforce (2 files); batchLimits: observe; ordered by ann@ops-1: kernel \"update\"; CPU "
-      "priority by cpu.idle; only shown: no groups; left to another writer: 1; wanted, and met by no file here: 3");
+  EXPECT_EQ(condition_message(status),
+            "cpuSuppress: enforce (2 files); batchLimits: observe; ordered by ann@ops-1: kernel \"update\"; CPU "
+            "priority by cpu.idle; only shown: no groups; disks of containers: 10 MiB/s written where it is enforced; "
+            "left to another writer: 1; wanted, and met by no file here: 3");
+  status.copilots = "disks of containers: 10 MiB/s written, in force on 1 disk";
+  EXPECT_TRUE(condition_message(status).contains("; disks of containers: 10 MiB/s written, in force on 1 disk"));
   status.strategies[0].stance = "observe";
   EXPECT_EQ(condition_reason(status), "Observing");
   status.strategies[1].stance = "hold";

@@ -42,6 +42,8 @@ net::Task<void> CopilotProvider::run() {
     if (auto looked = co_await look(); !looked) {
       log_.warn("a copilot does not answer", {{"socket", config_.socket}, {"error", looked.error()}});
       miss();
+    } else if (limit_stance_) {
+      co_await say_stance();
     }
     if (!co_await prompted_.wait_for(config_.interval)) continue;
     const auto wait = looks_.reserve(loop_.clock().monotonic(), config_.interval);
@@ -63,6 +65,30 @@ net::Task<Result<void>> CopilotProvider::look() {
   co_return Result<void>();
 }
 
+void CopilotProvider::add_held_on_disks(std::vector<TaskOnDisks>& to) const {
+  for (const Held& each : held_) {
+    if (!each.on_disks.empty()) to.push_back({each.task->identity.task, each.on_disks});
+  }
+}
+
+void CopilotProvider::stand_to_limits(copilot::LimitStance stance) {
+  if (limit_stance_ == stance) return;
+  limit_stance_ = stance;
+  prompted_.set();
+}
+
+// The peer's copilot, and an older one of ours, answers that there is no such route: it limits nothing by itself.
+net::Task<void> CopilotProvider::say_stance() {
+  auto said = co_await client_.stand(*limit_stance_, config_.limit);
+  if (said) {
+    limits_say_ = *std::move(said);
+  } else if (said.error().kind == ErrorKind::kUnsupported) {
+    limits_say_.clear();
+  } else {
+    limits_say_ = base::cat("its own limits: ", said.error().message);
+  }
+}
+
 void CopilotProvider::take(const copilot::ContainerList& list) {
   const base::MonotonicTime now = loop_.clock().monotonic();
   std::vector<std::string> refused;
@@ -71,7 +97,7 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
   listed.reserve(list.containers.size());
   for (const copilot::Container& each : list.containers) {
     if (auto task = task_of(each)) {
-      listed.push_back({std::make_shared<const model::Task>(*std::move(task)), std::nullopt});
+      listed.push_back({std::make_shared<const model::Task>(*std::move(task)), std::nullopt, each.held});
     } else {
       refused.push_back(
           base::cat("a copilot's container ", base::in_quotes(name_of(each)), ": ", task.error().message));
@@ -103,6 +129,7 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
 void CopilotProvider::miss() {
   ++provided_.lists_refused;
   information_.reset();  // another one may come in its place
+  limits_say_.clear();
   if (!provided_.confirmed) {
     // Most nodes of a cluster may have no such copilot: where nothing runs that could be its own, nobody waits for it.
     const bool has_some = std::ranges::any_of(

@@ -40,6 +40,12 @@ struct CopilotConfig {
   std::int64_t looks_burst = 3;
 };
 
+// What a copilot says that a task has on disks.
+struct TaskOnDisks {
+  std::string task;  // model::TaskIdentity::task
+  std::vector<copilot::HeldOnDisk> held;
+};
+
 class CopilotProvider final : public TaskProvider {
  public:
   // `transport` leads to the copilot. All that is given outlives the provider.
@@ -52,13 +58,23 @@ class CopilotProvider final : public TaskProvider {
   const ProvidedTasks& provided() const override { return provided_; }
   copilot::Client& client() { return client_; }
 
+  // Of those that have anything there, as it said last.
+  void add_held_on_disks(std::vector<TaskOnDisks>& to) const;
+
+  // How the agent stands to limits of the copilot's own: said with each look, and soon where it is another one.
+  void stand_to_limits(copilot::LimitStance stance);
+  // What the copilot says of them; "" where it has none, or does not know the question.
+  const std::string& limits_say() const { return limits_say_; }
+
  private:
   struct Held {
     TaskPointer task;
     std::optional<base::MonotonicTime> unconfirmed;  // since when
+    std::vector<copilot::HeldOnDisk> on_disks;
   };
 
   net::Task<Result<void>> look();
+  net::Task<void> say_stance();
   void take(const copilot::ContainerList& list);
   void miss();
   Result<model::Task> task_of(const copilot::Container& container) const;
@@ -77,6 +93,8 @@ class CopilotProvider final : public TaskProvider {
   base::TokenBucket looks_;
   std::optional<copilot::Information> information_;  // nullopt: not since it was away
   std::vector<Held> held_;                           // by id
+  std::optional<copilot::LimitStance> limit_stance_;
+  std::string limits_say_;
   ToldOnce refused_;
   ProvidedTasks provided_;
 };

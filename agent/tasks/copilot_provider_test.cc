@@ -111,6 +111,54 @@ TEST_F(CopilotProviderTest, ItMayNameGroupsBelowItsParentOnly) {
   EXPECT_EQ(told("a copilot's container is not accounted"), 6u) << lines;
 }
 
+// DESIGN 12: the mark alone is enough; of a copilot's limits its node's agent says how it stands.
+TEST_F(CopilotProviderTest, ItIsToldHowTheAgentStandsWithEachLookAndSoonWhereThatChanges) {
+  yarn.limits_say = "disks of containers: 10 MiB/s written, in force on 1 disk";
+  begin();
+  run_for(10s);
+  EXPECT_TRUE(yarn.stances.empty()) << "nobody has decided yet";
+  provider->stand_to_limits(copilot::LimitStance::kEnforce);
+  run_for(2s);
+  EXPECT_EQ(yarn.stances, std::vector<std::string>{"enforce"});
+  EXPECT_EQ(provider->limits_say(), yarn.limits_say);
+  provider->stand_to_limits(copilot::LimitStance::kEnforce);
+  run_for(30s);
+  EXPECT_GE(yarn.stances.size(), 3u) << "one that began anew knows nothing";
+  yarn.stances.clear();
+  provider->stand_to_limits(copilot::LimitStance::kOff);
+  run_for(2s);
+  EXPECT_EQ(yarn.stances, std::vector<std::string>{"off"});
+  yarn.stop();
+  run_for(20s);
+  EXPECT_EQ(provider->limits_say(), "") << "nobody says so any more";
+}
+
+TEST_F(CopilotProviderTest, WhatItsTasksHaveOnDisksIsNoPartOfThem) {
+  yarn.run("c1", kParent).held = {{2049, 4096, 1}};
+  yarn.run("c2", kParent);
+  begin();
+  const TaskPointer before = provider->provided().tasks[0];
+  const auto change = provider->provided().change;
+  yarn.containers[0].held = {{2049, 8192, 2}};
+  run_for(10s);
+  std::vector<TaskOnDisks> held;
+  provider->add_held_on_disks(held);
+  ASSERT_EQ(held.size(), 1U);
+  EXPECT_EQ(held[0].task, "c1");
+  EXPECT_EQ(held[0].held, (std::vector<copilot::HeldOnDisk>{{2049, 8192, 2}}));
+  EXPECT_EQ(provider->provided().change, change) << "each look says something else of it";
+  EXPECT_EQ(provider->provided().tasks[0], before);
+}
+
+TEST_F(CopilotProviderTest, OneThatLimitsNothingByItselfIsACopilotLikeAnyOther) {
+  yarn.run("c1", kParent);
+  provider->stand_to_limits(copilot::LimitStance::kOff);
+  begin();
+  run_for(20s);
+  EXPECT_EQ(provider->limits_say(), "");
+  EXPECT_EQ(standing(), Standing::kCurrent);
+}
+
 TEST_F(CopilotProviderTest, WhatItSaysIsBounded) {
   const std::string text(model::kTaskNameBytesMax + 1, 'x');
   yarn.run("c1", kParent).name = text;

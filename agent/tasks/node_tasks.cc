@@ -71,6 +71,26 @@ copilot::Client* NodeTasks::copilot_of(const model::Task& task) {
   return nullptr;
 }
 
+std::vector<TaskOnDisks> NodeTasks::held_on_disks() const {
+  std::vector<TaskOnDisks> out;
+  for (const auto& each : copilots_) each->provider.add_held_on_disks(out);
+  return out;
+}
+
+void NodeTasks::stand_to_limits(copilot::LimitStance stance) {
+  for (const auto& each : copilots_) each->provider.stand_to_limits(stance);
+}
+
+std::string_view NodeTasks::limits_say() {
+  limits_say_.clear();
+  for (const auto& each : copilots_) {
+    const std::string& says = each->provider.limits_say();
+    if (!says.empty() && !limits_say_.empty()) limits_say_ += "; ";
+    limits_say_ += says;
+  }
+  return limits_say_;
+}
+
 std::string_view NodeTasks::awaited() const {
   const auto waits = [](const TaskProvider& one) { return one.provided().standing == Standing::kWaiting; };
   if (kubelet_ && waits(*kubelet_)) return kubelet_->name();

@@ -73,6 +73,11 @@ class NodeTasks {
   const PodGroups& groups() const { return groups_; }
   // The copilot that tells of this task now; null: none does.
   copilot::Client* copilot_of(const model::Task& task);
+  // What copilots say that their tasks have on disks.
+  std::vector<TaskOnDisks> held_on_disks() const;
+  // How the agent stands to what copilots limit by themselves, and what they say of that.
+  void stand_to_limits(copilot::LimitStance stance);
+  std::string_view limits_say();
   // Who has to answer before it is known whose the use of the node is; "" when all did. A copilot that never answers is
   // waited for a while only: it may not be there at all.
   std::string_view awaited() const;
@@ -95,6 +100,7 @@ class NodeTasks {
   std::unique_ptr<KubeletConfigz> configz_;
   std::unique_ptr<ApiServerProvider> api_server_;
   std::vector<std::unique_ptr<Copilot>> copilots_;
+  std::string limits_say_;
   HostApplications host_applications_;
   std::optional<base::MonotonicTime> started_;
   std::unique_ptr<TaskList> list_;

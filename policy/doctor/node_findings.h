@@ -95,6 +95,7 @@ struct AgentFound {
   std::int64_t refused = 0, left = 0;   // files: by the kernel, to another writer
   std::int64_t unmet = 0;               // wishes that no file of this kernel meets
   OomFound oom;
+  std::string copilots{};  // what they say of limits of their own; "" where none has any
   bool operator==(const AgentFound&) const = default;
 };
 

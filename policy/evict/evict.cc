@@ -111,6 +111,8 @@ class Step {
     for (const Victim& victim : victims(seen_.tasks, wanted.gap, wanted.left, victim_rules(), wall_)) {
       const model::Task& chosen = *seen_.tasks[victim.task].task;
       if (victim.release <= 0 || !is_here(chosen)) continue;
+      // What comes of those that are known to help is awaited before anybody goes on a guess.
+      if (wanted.asked && victim.sight != Sight::kSeen) return;
       std::string name = evict_key(chosen);
       Leaving* known = ladder_.find(name);
       const int rank = service_rank(chosen);
@@ -129,7 +131,8 @@ class Step {
         continue;  // one that counts already costs no more
       }
       plan_.orders.push_back({EvictVerb::kAsk, victim.task, wanted.gap.feature, wanted.gap.reason, Reason::kEvictAsked,
-                              wanted.gap, victim.release, victim.lost_core_seconds, grace_});
+                              wanted.gap, victim.release, victim.lost_core_seconds, grace_,
+                              is_seen_to_hold(victim, wanted.gap)});
       plan_.orders.back().gap.amount = wanted.left;
       ladder_.asked(known, std::move(name), wanted.gap, victim.lost_core_seconds);
       ++asked_;

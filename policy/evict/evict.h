@@ -146,6 +146,7 @@ struct EvictOrder {
   std::int64_t release = 0;
   std::int64_t lost_core_seconds = 0;  // of kAsk
   base::Duration grace{};              // of kAsk: until its kill, where nobody says otherwise
+  bool itself = false;                 // of kAsk: the end of another one in its place frees nothing
   bool operator==(const EvictOrder&) const = default;
 };
 

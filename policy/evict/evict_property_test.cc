@@ -392,8 +392,13 @@ class Watcher {
       const bool waits = (not_before && now() < *not_before) ||
                          (gap.feature == EvictFeature::kDisk && std::ranges::any_of(step.plan.ended, freed_a_disk));
       if (waits || all_of_budget || !world_.may_act) continue;
+      const bool asked_now = std::ranges::any_of(step.plan.orders, [&](const EvictOrder& order) {
+        return order.verb == EvictVerb::kAsk && order.gap.measure == gap.measure && order.gap.disk == gap.disk &&
+               order.feature == gap.feature;
+      });
       const VictimRules rules{world_.rules.threshold, world_.rules.word->classes, ""};
       for (const Victim& each : victims(world_.tasks, gap, gap.amount, rules, world_.clock.wall())) {
+        if (asked_now && each.sight != Sight::kSeen) break;  // what comes of those is awaited first
         const model::Task& task = *world_.tasks[each.task].task;
         ASSERT_TRUE(contains(step.state.leaving, evict_key(task)) || !is_here(task)) << task.name << " may go";
       }

@@ -147,9 +147,10 @@ void newest_first(std::vector<HandedOut>& all) {
 }
 
 // The turns of YARN's tasks stay, of each source for itself; who has them is its ResourceManager's order.
-void let_yarn_choose(std::vector<Victim>& all, std::span<const TaskSeen> tasks) {
+void let_yarn_choose(std::vector<Victim>& all, std::span<const TaskSeen> tasks, const Gap& gap) {
   std::map<std::string_view, std::vector<std::size_t>> turns;
   for (std::size_t i = 0; i < all.size(); ++i) {
+    if (is_seen_to_hold(all[i], gap)) continue;
     const Task& task = *tasks[all[i].task].task;
     if (task.kind == TaskKind::kCopilotTask && !task.identity.attempt.empty()) turns[task.identity.source].push_back(i);
   }
@@ -225,6 +226,10 @@ bool may_go(const TaskSeen& seen, const Gap& gap, const VictimRules& rules) {
          release_of(seen, gap) > 0;
 }
 
+bool is_seen_to_hold(const Victim& victim, const Gap& gap) {
+  return is_of_disk(gap.measure) && victim.sight == Sight::kSeen;
+}
+
 std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std::int64_t missing,
                             const VictimRules& rules, base::WallTime now) {
   std::vector<Victim> out;
@@ -248,7 +253,7 @@ std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std
     if (a.release != b.release) return a.release > b.release;
     return names(first) < names(second);
   });
-  if (rules.yarn_preempts) let_yarn_choose(out, tasks);
+  if (rules.yarn_preempts) let_yarn_choose(out, tasks, gap);
   return out;
 }
 

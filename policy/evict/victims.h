@@ -41,7 +41,8 @@
 //   name                    so that nothing is left to chance
 //
 // Where a ResourceManager ends YARN's tasks, it ends the newest first and masters last, whoever is named. When it is
-// YARN's turn is decided as above; who of YARN's goes then is its order. So who is asked is who goes.
+// YARN's turn is decided as above; who of YARN's goes then is its order. So who is asked is who goes. But who is seen
+// to hold what is short on a disk goes himself, by his copilot: the newest holds nothing of it.
 //
 //   lost    = cores in use (100m at least) × lost seconds + held bytes / kHeldBytesPerCoreSecond, rounded up
 //   lost seconds = its age, for a class that writes checkpoints its restart cost at most; a task that says how far it
@@ -108,6 +109,9 @@ struct Victim {
   Sight sight = Sight::kSeen;  // else `release` is a guess
   bool operator==(const Victim&) const = default;
 };
+
+// Of a disk: it is known to hold what is short there, so no other one may end in its place.
+bool is_seen_to_hold(const Victim& victim, const Gap& gap);
 
 // All that may go, in the order in which they do, where so much of the gap is `missing` still. Total and deterministic;
 // the order of `tasks` does not matter.

@@ -497,7 +497,8 @@ TEST(AnyVictims, WhereYarnChoosesOnlyItsOwnTasksChangePlaces) {
         const model::Task& was = *node.seen[ours[at].task].task;
         const model::Task& is = *node.seen[theirs[at].task].task;
         moved += ours[at].task == theirs[at].task ? 0 : 1;
-        if (was.kind != model::TaskKind::kCopilotTask || was.identity.attempt.empty()) {
+        const bool itself = is_seen_to_hold(ours[at], gap);
+        if (itself || was.kind != model::TaskKind::kCopilotTask || was.identity.attempt.empty()) {
           ASSERT_EQ(ours[at], theirs[at]);
           continue;
         }
@@ -515,7 +516,7 @@ TEST(AnyVictims, WhereYarnChoosesOnlyItsOwnTasksChangePlaces) {
       ASSERT_EQ(before, after);
     }
   }
-  EXPECT_GT(moved, 100u);
+  EXPECT_GT(moved, 50u);
 }
 
 }  // namespace

@@ -173,6 +173,7 @@ std::vector<std::string> in_force_text(const AgentFound& agent) {
     if (!each.says.empty()) line += cat(": ", each.says);
   }
   if (out.empty()) out.emplace_back("nothing is decided yet");
+  if (!agent.copilots.empty()) out.push_back(agent.copilots);
   if (!agent.ordered_by.empty()) {
     out.push_back(cat("ordered by ", agent.ordered_by, agent.ordered_why.empty() ? "" : ": ", agent.ordered_why));
   }

@@ -11,6 +11,7 @@ using model::Reason;
 using Wide = __int128;
 
 constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kPermille = 1000;
 constexpr std::int64_t kPeerMegabyte = 1'000'000;
 constexpr std::int64_t kVcoresMax = std::numeric_limits<std::int32_t>::max();  // as wide as the record is
 
@@ -59,6 +60,14 @@ YarnTotal yarn_total(const YarnNode& node, const YarnTotalConfig& config) {
   }
   if (!total.send) total.reason = Reason::kYarnObserved;
   return total;
+}
+
+bool yarn_growth_waits(YarnAmount now, const YarnTotal& wanted, const YarnTotalConfig& config) {
+  if (wanted.reason != Reason::kYarnShared) return false;
+  const auto little = [&](std::int64_t before, std::int64_t after) {
+    return after >= before && (Wide{after} - before) * kPermille <= Wide{before} * config.dead_band_permille;
+  };
+  return little(now.memory_mib, wanted.memory_mib) && little(now.vcores, wanted.vcores);
 }
 
 YarnTake yarn_take(YarnAmount used, YarnAmount total, std::int32_t offered_vcores, std::int64_t taken_mib) {

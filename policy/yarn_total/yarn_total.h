@@ -31,6 +31,7 @@ enum class YarnRounding : std::uint8_t { kExact, kPeer };
 struct YarnTotalConfig {
   YarnRounding rounding = YarnRounding::kExact;
   model::CpuMilli vcore{1000};  // above 0
+  std::int64_t dead_band_permille = 10;
 };
 
 struct YarnNode {
@@ -55,6 +56,16 @@ struct YarnTotal {
 // Total: never negative, never more than `batch` is worth (but for kPeer).
 YarnTotal yarn_total(const YarnNode& node, const YarnTotalConfig& config);
 
+struct YarnAmount {
+  std::int64_t memory_mib = 0;
+  std::int32_t vcores = 0;
+};
+// Growth within the dead band, a part of what the ResourceManager has now, waits until it is more: pods come and go by
+// little all day, and each update is a call, and a heartbeat of its NodeManager. A cut never waits, and an update that
+// goes for one amount brings both. Of the manager's offers nothing waits here: it has a dead band of its own, and waits
+// for each of them to come into force.
+bool yarn_growth_waits(YarnAmount now, const YarnTotal& wanted, const YarnTotalConfig& config);
+
 // By which a ResourceManager ends containers at once, as pre-empted: it ends the newest of the node until the rest
 // fits.
 //
@@ -66,10 +77,6 @@ struct YarnTake {
   std::int64_t memory_mib = 0;
   std::int32_t vcores = 0;
   bool operator==(const YarnTake&) const = default;
-};
-struct YarnAmount {
-  std::int64_t memory_mib = 0;
-  std::int32_t vcores = 0;
 };
 YarnTake yarn_take(YarnAmount used, YarnAmount total, std::int32_t offered_vcores, std::int64_t taken_mib);
 

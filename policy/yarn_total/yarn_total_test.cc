@@ -157,6 +157,38 @@ TEST(YarnTotalTest, WhatWasTakenBackIsNotHandedOutAgain) {
   EXPECT_EQ(yarn_total(node, {.rounding = YarnRounding::kPeer}).memory_mib, 0);
 }
 
+TEST(YarnDeadBandTest, LittleGrowthWaitsAndACutNever) {
+  const YarnTotalConfig config;  // a hundredth
+  const auto waits = [&](std::int64_t memory_mib, std::int32_t vcores, Reason reason = Reason::kYarnShared) {
+    YarnTotal wanted;
+    wanted.memory_mib = memory_mib;
+    wanted.vcores = vcores;
+    wanted.reason = reason;
+    return yarn_growth_waits({10'000, 100}, wanted, config);
+  };
+  EXPECT_TRUE(waits(10'000, 100));
+  EXPECT_TRUE(waits(10'100, 101));
+  EXPECT_FALSE(waits(10'101, 100));
+  EXPECT_FALSE(waits(10'000, 102));
+  EXPECT_FALSE(waits(9'999, 100)) << "a cut";
+  EXPECT_FALSE(waits(10'050, 99)) << "an update that goes anyway brings both";
+  EXPECT_FALSE(waits(10'050, 100, Reason::kYarnOffered)) << "the manager waits for it to come into force";
+  EXPECT_FALSE(waits(10'050, 100, Reason::kYarnPeer)) << "the peer's numbers to the unit";
+}
+
+TEST(YarnDeadBandTest, FromNothingAnythingIsMuchAndNoneIsNoDeadBand) {
+  YarnTotal wanted;
+  wanted.reason = Reason::kYarnShared;
+  wanted.memory_mib = 1;
+  EXPECT_FALSE(yarn_growth_waits({0, 0}, wanted, {}));
+  YarnTotalConfig none;
+  none.dead_band_permille = 0;
+  wanted.memory_mib = 10'001;
+  EXPECT_FALSE(yarn_growth_waits({10'000, 0}, wanted, none));
+  wanted.memory_mib = std::numeric_limits<std::int64_t>::max();
+  EXPECT_FALSE(yarn_growth_waits({std::numeric_limits<std::int64_t>::min(), 0}, wanted, {}));
+}
+
 TEST(YarnTakeTest, WhatIsHeldLessWhatIsTakenByMemoryAlone) {
   EXPECT_EQ(yarn_take({4096, 4}, {8192, 8}, 8, 1024), (YarnTake{3072, 9}));
   EXPECT_EQ(yarn_take({4096, 30}, {8192, 8}, 8, 1024), (YarnTake{3072, 31})) << "a scheduler that goes by memory";

@@ -11,6 +11,7 @@
 #include "linux/cgroup/group.h"
 #include "linux/cgroup/memory.h"
 #include "runtime/pods/kept_logs.h"
+#include "runtime/pods/pod_logs.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -45,8 +46,9 @@ std::string PodWorker::name_of_pod() const {
   return base::cat(pod_->ns, "/", pod_->name);
 }
 
-std::string PodWorker::log_folder() const {
-  return base::cat(around_.logs.dir, "/", pod_->ns, "_", pod_->name, "_", pod_->uid);
+std::string PodWorker::logs_of(std::string_view container) const {
+  return base::cat(around_.logs.dir, "/", pod_->ns, "_", pod_->name, "_", pod_->uid, container.empty() ? "" : "/",
+                   container);
 }
 
 ContainerPlace PodWorker::place(std::size_t i) const {
@@ -252,9 +254,10 @@ Result<ShimBegin> PodWorker::how_to_begin(std::size_t i, std::int32_t attempt) {
   } else {
     out.oom_score_adj.reset();
   }
-  const std::string folder = base::cat(log_folder(), "/", container.name);
+  const std::string folder = logs_of(container.name);
   TM_TRY_VOID(journal::make_folder(folder));
-  if (!pod_->job_uid.empty()) TM_TRY_VOID(mark_logs_of_job(log_folder(), pod_->job_uid));
+  if (!pod_->job_uid.empty()) TM_TRY_VOID(mark_logs_of_job(logs_of(""), pod_->job_uid));
+  keep_last_logs(folder, around_.logs.before_bytes_max());
   out.log = base::cat(folder, "/", attempt, ".log");
   out.log_bytes_max = around_.logs.bytes_max;
   out.log_files_max = around_.logs.files_max;
@@ -418,7 +421,7 @@ void PodWorker::finish() {
   if (lost_) {
     over_ = true;
     std::error_code error;
-    if (pod_->job_uid.empty()) std::filesystem::remove_all(log_folder(), error);  // else as kept_logs.h has it
+    if (pod_->job_uid.empty()) std::filesystem::remove_all(logs_of(""), error);  // else as kept_logs.h has it
     around_.loop.post([over = over_called_, here = std::weak_ptr<bool>(here_)] {
       if (!here.expired()) over();
     });
@@ -434,6 +437,7 @@ bool PodWorker::clears_away() {
 }
 
 net::Task<void> PodWorker::clear_away() {
+  for (const RunContainer& each : pod_->containers) keep_last_logs(logs_of(each.name), around_.logs.ended_bytes_max());
   for (const ContainerPlace& each : around_.containers.places()) {
     if (each.pod == pod_->uid) around_.containers.drop(each);
   }

@@ -30,6 +30,9 @@ struct PodLogs {
   std::string dir;  // DIR/NAMESPACE_NAME_UID/CONTAINER/ATTEMPT.log
   std::int64_t bytes_max = std::int64_t{10} << 20;
   std::int64_t files_max = 5;
+  // What a container keeps beside the attempt that runs, of all before it; and of all once its pod has ended for good.
+  std::int64_t before_bytes_max() const { return bytes_max * files_max; }
+  std::int64_t ended_bytes_max() const { return bytes_max; }
 };
 
 // What all pods share; it outlives them.
@@ -94,7 +97,7 @@ class PodWorker {
   net::Task<void> remove_group(std::string id);
   ContainerPlace place(std::size_t i) const;
   std::string name_of_pod() const;
-  std::string log_folder() const;
+  std::string logs_of(std::string_view container) const;  // the folder; "": of all of them
 
   PodSurroundings& around_;
   std::shared_ptr<const RunPod> pod_;

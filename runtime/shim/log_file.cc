@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace tidemark::runtime {
 namespace {
 
 constexpr mode_t kLogMode = 0640;
+constexpr std::int64_t kPercent = 100;
 
 }  // namespace
 
@@ -27,6 +29,14 @@ bool LogFile::open() {
   return true;
 }
 
+bool LogFile::has_room() const {
+  struct statvfs found{};
+  if (::fstatvfs(file_.get(), &found) != 0 || found.f_blocks == 0) return true;  // nobody knows: a write tells
+  const auto block = static_cast<std::int64_t>(found.f_frsize);
+  const std::int64_t part = static_cast<std::int64_t>(found.f_blocks) / kPercent * options_.left_percent;
+  return static_cast<std::int64_t>(found.f_bavail) > std::min(part, options_.left_bytes_max / block);
+}
+
 void LogFile::move_away() {
   file_.reset();
   const auto name = [this](int number) { return number == 0 ? options_.path : base::cat(options_.path, ".", number); };
@@ -37,12 +47,14 @@ void LogFile::move_away() {
   for (int number = options_.files_max - 1; number > 0; --number) {
     std::rename(name(number - 1).c_str(), name(number).c_str());
   }
+  // Where somebody's folder is in the way, say: it does not grow for that.
+  ::unlink(options_.path.c_str());
 }
 
 // All of it or none: half a line would swallow the next one.
 bool LogFile::append(std::string_view bytes) {
   if (size_ > 0 && size_ + static_cast<std::int64_t>(bytes.size()) > options_.bytes_max) move_away();
-  if (!open()) return false;
+  if (!open() || !has_room()) return false;
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t count = ::write(file_.get(), bytes.data() + done, bytes.size() - done);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <string>
 
 #include "base/text.h"
@@ -64,6 +65,26 @@ TEST_F(LogFileTest, ADiskThatTakesNothingIsToldOfLater) {
   std::ifstream file(folder + "/not-there/0.log");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
             "2026-11-23T20:15:30.000000000Z stderr F [tidemark: 2 lines of this log are missing here]\nthree\n");
+}
+
+TEST_F(LogFileTest, WhereItCannotBeMovedAwayItDoesNotGrow) {
+  std::filesystem::create_directories(path() + ".1/somebodys");
+  LogFile log({path(), 10, 2});
+  for (int i = 0; i < 9; ++i) log.write(base::cat("line", i, "\n"), kNow);
+  EXPECT_EQ(text(0), "line8\n");
+}
+
+// Whatever is written, and however fast: `tidemark local stop` is written down on the same disk.
+TEST_F(LogFileTest, TheLastOfADiskIsLeftToOthers) {
+  LogFileOptions options{path()};
+  options.left_percent = 100;
+  options.left_bytes_max = std::numeric_limits<std::int64_t>::max();
+  LogFile log(options);
+  log.write("one\ntwo\n", kNow);
+  EXPECT_EQ(text(0), "");
+  EXPECT_EQ(log.lost(), 2);
+  LogFile({path()}).write("three\n", kNow);
+  EXPECT_EQ(text(0), "three\n") << "there is more than that";
 }
 
 TEST_F(LogFileTest, HalfALineIsNone) {

@@ -1,22 +1,24 @@
 """`tidemark up` with pods on a disk that the logs of one of them fill: the others run on, an end there has its exit code, what cannot be kept is refused with its reason,
 and it goes on when there is room."""
 
+import contextlib
 import json
 import os
 import re
 import secrets
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 from cluster.tidemark_process import START_S, Component, wait_for
-from contract.test_disk_full import BALLAST_BYTES, mount_small_disk
+from contract.test_disk_full import mount_small_disk
 from driver.demo import plain_groups
 from support.node import cgroups
 
 CGROUPS = Path("/sys/fs/cgroup")
-FULL_BYTES = 256 << 10
+LEFT_BYTES = 1 << 20  # of a disk of 24 MiB, five hundredths
 RUN = ["--class=free"]
 CODES = {"early": 0, "late": 5}  # of two jobs that end on a full disk
 
@@ -28,8 +30,7 @@ class LocalDiskFull(unittest.TestCase):
             mount_small_disk(self.disk)
         except OSError as error:
             self.skipTest(f"a disk of its own cannot be mounted here: {error}; run as root")
-        self.ballast = self.disk / "ballast"
-        self.ballast.write_bytes(b"\0" * BALLAST_BYTES)
+        self.filler = self.disk / "filler"  # somebody else's
         self.data = self.disk / "data"
         self.group = f"tidemark-test-{secrets.token_hex(4)}"
         self.addCleanup(lambda: cgroups.there(self.group) and plain_groups.clear(self.group))  # tasks outlive a test that fails
@@ -94,20 +95,44 @@ class LocalDiskFull(unittest.TestCase):
     def state(self, name: str) -> str:
         return next((line.split()[2] for line in self.done("ps", "-a").splitlines() if line.startswith(f"{name} ")), "")
 
+    def begin_chatty(self, name: str) -> None:
+        self.done("run", f"--name={name}", *RUN, "--", "sh", "-c", "while :; do head -c 4000 /dev/zero | tr '\\0' x; echo; done")
+        wait_for(lambda: self.state(name) == "Running", f"{name} at work", self.component)
+
+    def test_logs_leave_room_to_stop_who_writes_them(self):
+        """The disk is smaller than what one log may have."""
+        before = self.free()
+        self.begin_chatty("chatty")
+        wait_for(lambda: self.free() < LEFT_BYTES + (1 << 20), "a disk that its log has filled, but for what is left to others", self.component, 3 * START_S)
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            self.assertGreater(self.free(), LEFT_BYTES - (1 << 20))
+            time.sleep(0.1)
+        self.done("stop", "chatty", "--now")
+        wait_for(lambda: self.state("chatty") == "", "it is gone", self.component)
+        wait_for(lambda: self.free() > before - (1 << 20), "its logs are gone", self.component)
+        self.assertEqual(0, self.component.stop(), self.component.log)
+
+    def fill(self) -> None:
+        with self.filler.open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(b"\0" * 4096):
+                pass
+
     def test_the_others_run_on_and_all_goes_on_when_there_is_room(self):
         self.apply_steady()
         for name, code in CODES.items():
             self.done("run", f"--name={name}", *RUN, "--", "sh", "-c", f"until [ -e {self.go} ]; do sleep 0.1; done; exit {code}")
             wait_for(lambda: self.state(name) == "Running", f"{name} runs", self.component)
-        self.done("run", "--name=chatty", *RUN, "--", "sh", "-c", "while :; do yes $(head -c 4000 /dev/zero | tr '\\0' x) | head -c 1000000; sleep 0.1; done")
+        self.begin_chatty("chatty")
         wait_for(lambda: self.state("steady") == "Running", "the quiet one runs", self.component)
-        wait_for(lambda: self.free() < FULL_BYTES, "a full disk", self.component, 3 * START_S)  # offline work on a busy machine writes slowly
+        self.fill()
         refused, taken = None, []
         for number in range(50):  # some room may be left in what is open already
             refused = self.local("run", f"--name=big-{number}", *RUN, f"--env=BIG={'x' * 100_000}", "--", "true")
             if refused.returncode != 0:
                 break
             taken.append(f"big-{number}")
+            self.fill()
         self.assertIn("507", refused.stderr)
         self.assertIn("full", refused.stderr)
         wait_for(lambda: "a probe cannot be asked" in self.component.log, "a probe that finds no room", self.component)
@@ -115,15 +140,14 @@ class LocalDiskFull(unittest.TestCase):
 
         # Two end meanwhile: one into the room that was kept for its word, the other one's is gone, and it waits for some.
         self.room_of("late").unlink()
-        wait_for(lambda: self.free() < FULL_BYTES, "the logs take that too", self.component)
+        self.fill()
         self.go.touch()
         wait_for(lambda: self.exit_code("early") is not None, "the word of one that ends on a full disk", self.component)
         self.assertEqual(CODES["early"], self.exit_code("early"))
 
-        self.ballast.unlink()
+        self.filler.unlink()
         wait_for(lambda: self.local("stop", "chatty", "--now").returncode == 0, "room", self.component)
         wait_for(lambda: self.state("chatty") == "", "it is gone", self.component)
-        wait_for(lambda: self.free() > BALLAST_BYTES, "its logs are gone", self.component)
         after = self.local("run", "--name=after", *RUN, "--wait", "--", "sh", "-c", "echo room; exit 4")
         self.assertEqual((4, "room\n"), (after.returncode, after.stdout), after.stderr)
         self.assertEqual(("Running", 0), (self.state("steady"), self.restarts("steady")))

@@ -51,7 +51,7 @@ class OnARealNode(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.node = cls.enterClassContext(new_node())
+        cls.node = cls.enterClassContext(new_node(**cls.node_options()))
         cls.offer_batch()
         cls.pods = cls.node.run(cls.WORKS)
         colocation.install_crds()
@@ -66,6 +66,10 @@ class OnARealNode(unittest.TestCase):
         cls.kubeconfig.write_text(json.dumps(cls.account()))
         cls.kubeconfig.chmod(0o600)
         cls.agent = cls.start()
+
+    @classmethod
+    def node_options(cls) -> dict:
+        return {}
 
     @classmethod
     def offer_batch(cls) -> None:

@@ -29,8 +29,8 @@ def tearDownModule():
     API.close()
 
 
-def new_node() -> node.Node:
-    return node.Node(API, Path(os.environ["TIDEMARK_TEST_KUBECONFIG"]), Path(os.environ["TIDEMARK_TEST_CA_FILE"]), Path(os.environ["TIDEMARK_KUBELET"]))
+def new_node(**more) -> node.Node:
+    return node.Node(API, Path(os.environ["TIDEMARK_TEST_KUBECONFIG"]), Path(os.environ["TIDEMARK_TEST_CA_FILE"]), Path(os.environ["TIDEMARK_KUBELET"]), **more)
 
 
 def wait_for(question, what: str):

@@ -171,6 +171,9 @@ class WithoutGroups(unittest.TestCase):
         _, tasks = self.start_job("while :; do dd if=/dev/zero of=fill bs=1M count=16 oflag=direct conv=notrunc status=none; done", 2)
         group = next(place for place in cgroups.hierarchies() if place.name == "blkio") / name / "hadoop-yarn"
         wait_for(lambda: set().union(*map(self.processes_of, tasks)) & (there := groups.pids(group)) and all(self.processes_of(task) & there for task in tasks), "both where they are limited", copilot)
+        stands = lambda: (group / "blkio.throttle.write_bps_device").read_text().strip()
+        self.assertEqual("", stands(), "it waits for what the node's agent says")
+        self.agent_says(copilot, "enforce", stands)
 
         def mib_s(seconds: float) -> float:
             before, begin = self.written(group), time.monotonic()
@@ -181,10 +184,21 @@ class WithoutGroups(unittest.TestCase):
         limited = mib_s(4)
         self.assertLess(limited, 1.3 * WRITE_MIB_S)
         self.assertGreater(limited, 1, "they write")
+        in_force = stands()
+        self.agent_says(copilot, "observe", lambda: stands() == "")
+        told = copilot.get("/tidemark/v1/disks")
+        self.assertEqual((WRITE_MIB_S << 20, [False]), (told["writeBytesPerSecond"], [each["inForce"] for each in told["disks"]]), "what would be, and that it is not")
+        self.agent_says(copilot, "enforce", lambda: stands() == in_force)
+        self.agent_says(copilot, "off", lambda: "tidemark_yarn_copilot_disk_limit_enforced 0\n" in copilot.get("/metrics"))
+        self.assertEqual(in_force, stands(), "who runs on a node that is off is held as before")
         self.assertEqual(0, copilot.stop())
-        self.assertEqual("", (group / "blkio.throttle.write_bps_device").read_text().strip(), "the limit goes with the copilot")
+        self.assertEqual("", stands(), "the limit goes with the copilot")
         self.assertGreater(free := mib_s(3), 2 * WRITE_MIB_S, "and was what held them")
         print(f"two containers wrote {limited:.1f} MiB/s where {WRITE_MIB_S} were allowed, and {free:.0f} MiB/s after that")
+
+    def agent_says(self, copilot, stance: str, done) -> None:
+        self.assertEqual(200, copilot.ask("POST", "/tidemark/v1/stance", {"stance": stance})[0])
+        wait_for(done, f"limits as of an agent that says {stance}", copilot)
 
     @staticmethod
     def written(group: Path) -> int:

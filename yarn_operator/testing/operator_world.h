@@ -33,6 +33,19 @@ inline constexpr std::string_view kMerge = "application/merge-patch+json";
 inline constexpr std::string_view kOrigin = "node.koordinator.sh/originExtendedAllocatable";
 inline constexpr std::string_view kThird = "node.koordinator.sh/thirdPartyAllocations";
 
+// The machine's, but for what it says is on the wall.
+class SkewedClock final : public base::Clock {
+ public:
+  base::Duration off{0};
+
+  base::MonotonicTime monotonic() const override { return real_.monotonic(); }
+  base::BootTime boot() const override { return real_.boot(); }
+  base::WallTime wall() const override { return real_.wall() + off; }
+
+ private:
+  base::SystemClock real_;
+};
+
 // A ResourceManager as far as the operator sees one: it takes totals and reports nodes.
 struct ResourceManagerTwin {
   struct Nm {
@@ -305,7 +318,7 @@ class OperatorWorld : public ::testing::Test {
     }(loop, time)));
   }
 
-  base::SystemClock clock;
+  SkewedClock clock;
   net::EventLoop loop{clock};
   std::vector<std::string> said;
   base::Log log{clock, {base::LogLevel::kInfo, base::LogFormat::kText, [this](std::string_view line) {

@@ -83,7 +83,11 @@ def cni() -> str:
     return json.dumps({"cniVersion": "0.4.0", "name": "none", "plugins": [{"type": "none"}]})
 
 
-def kubelet(layout: Layout, cgroup: str, ports: tuple[int, int], authority: Path) -> str:
+# Nothing of the machine is to push pods out: what runs beside us fills its disk and memory as it likes.
+EVICTS_NEVER = {"memory.available": "1Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%"}
+
+
+def kubelet(layout: Layout, cgroup: str, ports: tuple[int, int], authority: Path, evicts: dict[str, str] = EVICTS_NEVER) -> str:
     port, health = ports
     return json.dumps({
         "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
@@ -96,7 +100,6 @@ def kubelet(layout: Layout, cgroup: str, ports: tuple[int, int], authority: Path
         "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{cgroup}", "failCgroupV1": False, "failSwapOn": False, "oomScoreAdj": 0,
         "podLogsDir": str(layout.state / "pod-logs"), "resolvConf": "", "makeIPTablesUtilChains": False, "maxPods": 210,
         "serializeImagePulls": False, "enableControllerAttachDetach": False, "nodeStatusUpdateFrequency": "5s", "syncFrequency": "10s",
-        # Nothing of the machine is to push pods out: what runs beside us fills its disk and memory as it likes.
-        "evictionHard": {"memory.available": "1Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%"},
+        "evictionHard": evicts,
         "imageGCHighThresholdPercent": 100,
     }, indent=1)
