@@ -112,7 +112,7 @@ class Step {
       const model::Task& chosen = *seen_.tasks[victim.task].task;
       if (victim.release <= 0 || !is_here(chosen)) continue;
       // What comes of those that are known to help is awaited before anybody goes on a guess.
-      if (wanted.asked && victim.sight != Sight::kSeen) return;
+      if (wanted.asked && victim.sight != Sight::kSeen) return false;
       std::string name = evict_key(chosen);
       Leaving* known = ladder_.find(name);
       const int rank = service_rank(chosen);
