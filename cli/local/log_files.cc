@@ -23,6 +23,7 @@ using base::cat;
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 constexpr std::size_t kFirstLine = std::size_t{4} << 10;  // bytes that are looked at for the time of a file
 constexpr std::size_t kPodSuffix = 5;                     // letters behind a job's name
+constexpr std::size_t kPodNameMax = 63;
 constexpr std::int64_t kRotatedMax = 1000;
 constexpr std::string_view kLogEnd = ".log";
 constexpr base::WallTime kNever{base::Duration::max()};
@@ -51,7 +52,9 @@ std::optional<PodFolder> parse_folder(std::string_view name) {
   return PodFolder{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
 }
 
+// A long name of a job is cut for its pods.
 bool is_pod_of_job(std::string_view pod, std::string_view job) {
+  job = job.substr(0, kPodNameMax - 1 - kPodSuffix);
   if (pod.size() != job.size() + 1 + kPodSuffix || !pod.starts_with(job) || pod[job.size()] != '-') return false;
   return pod.find('-', job.size() + 1) == std::string_view::npos;
 }

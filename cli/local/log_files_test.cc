@@ -68,6 +68,12 @@ TEST_F(LogFilesTest, TheLastWordsOfAPodThatIsGoneAreRead) {
   EXPECT_EQ(look(job()), "");
 }
 
+TEST_F(LogFilesTest, ALongNameIsCutForItsPods) {
+  const std::string name(63, 'n');
+  write(base::cat("default_", name.substr(0, 57), "-aaaaa_u1/main/0.log"), line(1, "a"));
+  EXPECT_EQ(look(job(name)), "|a ");
+}
+
 TEST_F(LogFilesTest, OnlyItsOwnPods) {
   write("default_fit-aaaaa_u1/main/0.log", line(1, "its"));
   write("other_fit-aaaaa_u2/main/0.log", line(1, "namespace"));

@@ -91,7 +91,8 @@ bool write_text(const std::string& path, std::string_view text) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);
+  // Who began all this may ignore them, as a shell does for what it runs in the background: exec would hand that on.
+  for (const int signal : {SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTERM}) ::signal(signal, SIG_DFL);
   std::vector<char*> argv, environment;
   for (const std::string& each : begin.argv) argv.push_back(const_cast<char*>(each.c_str()));
   for (const std::string& each : begin.environment) environment.push_back(const_cast<char*>(each.c_str()));

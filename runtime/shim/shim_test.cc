@@ -108,6 +108,14 @@ TEST_F(ShimTest, ASignalIsAnExitCodeAsShellsCount) {
   EXPECT_EQ(ended().signal, SIGTERM);
 }
 
+// `tidemark up &` in a script ignores it.
+TEST_F(ShimTest, WhatWhoBeganItIgnoresTheContainerHears) {
+  const auto before = ::signal(SIGINT, SIG_IGN);
+  EXPECT_EQ(run({"sh", "-c", "kill -INT $$; exit 0"}), 0);
+  ::signal(SIGINT, before);
+  EXPECT_EQ(ended().signal, SIGINT);
+}
+
 TEST_F(ShimTest, WhatCannotBeginSaysWhy) {
   EXPECT_EQ(run({"no-such-program"}), 0);
   EXPECT_EQ(ended().cannot_begin, "run no-such-program: No such file or directory");
