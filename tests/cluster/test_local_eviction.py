@@ -37,6 +37,8 @@ class LocalEviction(LocalCase):
     def test_batch_work_is_asked_to_end_waits_and_runs_again_to_its_end(self):
         wait_for(lambda: "kubernetes.io/batch-memory" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
         self.defaults = self.get(*SETTINGS)["data"]["resource-threshold-config"]
+        lines = self.get("nodeslo", "here")["spec"]["resourceUsedThresholdWithBE"]
+        self.assertEqual((90, 30), (lines["memoryEvictThresholdPercent"], lines["cpuEvictBESatisfactionLowerPercent"]), "what the defaults draw reaches the agent")
         names = [f"job-{i}" for i in range(JOBS)]
         self.apply(*[batch_job(name, ["sh", "-c", COMMAND.format(words=self.folder / name, go=self.folder / "go")], "32Mi") for name in names])
         wait_for(lambda: all(self.words(name) == ["begun"] for name in names), "all of them run", self.component)
