@@ -31,6 +31,9 @@ struct OrderOptions {
   std::string pool;                // of kPool
   policy::StateCommand command;
   bool dry_run = false;
+  // Of `off`: for whoever takes the agents out. Ordered only where one of them may have a file of the kernel in force,
+  // and waited for until none has.
+  bool nothing_in_force = false;
   std::string config_namespace = "koordinator-system";
   manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
   std::int64_t in_flight = 100;                     // writes under way at once

@@ -459,6 +459,40 @@ TEST_F(OrderTest, WaitingEndsWhenTheAgentSaysThatItObeys) {
   EXPECT_TRUE(waiting().reached) << "an agent obeys no order that is YARN's alone";
 }
 
+TEST_F(OrderTest, WaitingMayBeUntilNoFileOfTheKernelIsInForce) {
+  node("n");
+  node("never-had-an-agent");
+  const auto say = [&](std::string_view reason, std::string_view message) {
+    call("PATCH", "/api/v1/nodes/n/status",
+         base::cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":")", reason,
+                   R"(","message":")", message, R"("}]}})"),
+         kMerge);
+  };
+  const auto in_force = [&] { return net::testing::run_task(loop, clock, nodes_in_force(*client, 5s)); };
+  say("Observing", "batchLimits: observe");
+  EXPECT_EQ(*in_force(), std::vector<std::string>());
+  say("Enforcing", "batchLimits: enforce");
+  EXPECT_EQ(*in_force(), std::vector<std::string>{"n"}) << "it may write at any moment";
+
+  auto options = order(policy::Wish::kOff);
+  const auto report = give(options);
+  ASSERT_TRUE(report);
+  const auto waiting = [&] {
+    return net::testing::run_task(loop, clock,
+                                  wait_for_order(loop, *client, log, base::Random(2), *report, options, 5s, nullptr));
+  };
+  say("Off", "batchLimits: off (12 files)");
+  EXPECT_TRUE(waiting().reached) << "pods that run are held to their least: that is what off means";
+  options.nothing_in_force = true;
+  const auto early = waiting();
+  EXPECT_FALSE(early.reached);
+  EXPECT_EQ(early.last.in_force, 1u);
+  EXPECT_EQ(early.in_force, std::vector<std::string>{"n (batchLimits: off (12 files))"});
+  say("Off", "batchLimits: off");
+  EXPECT_TRUE(waiting().reached);
+  EXPECT_EQ(*in_force(), std::vector<std::string>());
+}
+
 // A class is on neither side: how far its order is tells whether it has come about.
 TEST_F(OrderTest, WaitingForAClassEndsWhenItsDrainingIsOver) {
   node("n");

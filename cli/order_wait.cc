@@ -7,6 +7,7 @@
 
 #include "agent/protect/status.h"
 #include "base/metrics.h"
+#include "base/text.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "manager/state/mark_write.h"
@@ -21,7 +22,20 @@ constexpr base::Duration kLook = std::chrono::seconds(1);
 // nothing.
 constexpr std::string_view kObeying[] = {"Off", "OffLocally", "PeerPresent"};
 
-enum class Phase { kReached, kDraining, kOffering, kLimiting };
+enum class Phase { kReached, kDraining, kOffering, kLimiting, kInForce };
+
+kube::NodeFields fields_of_nodes() {
+  kube::NodeFields fields;
+  fields.meta = manager::mark_fields();
+  fields.info = false;
+  fields.condition_messages = {agent::kIsolationCondition};
+  return fields;
+}
+
+bool nothing_in_force(const kube::Node& node) {
+  const kube::NodeCondition* says = node.condition(agent::kIsolationCondition);
+  return says == nullptr || agent::says_nothing_in_force(says->reason.view(), says->message.view());
+}
 
 template <class Amount>
 bool some(const std::optional<Amount>& amount) {
@@ -42,11 +56,13 @@ const policy::StateMark* mark_in(const policy::NodeMarks& marks, OrderScope scop
 }
 
 // What the node's agent says of it. YARN's side or a class alone changes nothing for an agent.
-Phase phase_of_agent(const kube::Node& node, const policy::StateCommand& command) {
+Phase phase_of_agent(const kube::Node& node, const OrderOptions& options) {
+  const policy::StateCommand& command = options.command;
   if (!command.only.classes.empty() || !command.only.has_k8s()) return Phase::kReached;
   const kube::NodeCondition* says = node.condition(agent::kIsolationCondition);
   const bool obeys = says == nullptr || std::ranges::find(kObeying, says->reason.view()) != std::end(kObeying);
-  return obeys ? Phase::kReached : Phase::kLimiting;
+  if (!obeys) return Phase::kLimiting;
+  return options.nothing_in_force && !nothing_in_force(node) ? Phase::kInForce : Phase::kReached;
 }
 
 Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTime now) {
@@ -76,10 +92,28 @@ Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTi
   if (command.only.classes.empty() && (manager::has_oversold_mark(node) || manager::has_oversold_taint(node)))
     return Phase::kOffering;
   const bool yarn_offers = carried.origin && *carried.origin != model::Resources();
-  return (k8s && k8s_offers) || (yarn && yarn_offers) ? Phase::kOffering : phase_of_agent(node, command);
+  return (k8s && k8s_offers) || (yarn && yarn_offers) ? Phase::kOffering : phase_of_agent(node, options);
 }
 
 }  // namespace
+
+net::Task<Result<std::vector<std::string>>> nodes_in_force(kube::Client& client, base::Duration limit) {
+  std::vector<std::string> out;
+  kube::Interner interner;
+  TM_CO_TRY_VOID(co_await client.list(
+      kube::kNodes, {},
+      [&](std::string_view page) -> Result<void> {
+        TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
+          TM_TRY(const auto node, kube::decode_node(item, fields_of_nodes(), interner));
+          if (!nothing_in_force(node)) out.emplace_back(node.meta.name.view());
+          return {};
+        }));
+        return {};
+      },
+      [&] { out.clear(); }, limit));
+  std::ranges::sort(out);
+  co_return out;
+}
 
 net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client, const base::Log& log,
                                      base::Random random, const OrderReport& report, const OrderOptions& options,
@@ -92,9 +126,7 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
   kube::Interner interner;
   kube::InformerConfig config;
   config.resource = kube::kNodes;
-  kube::NodeFields fields;
-  fields.meta = manager::mark_fields();
-  fields.info = false;
+  const kube::NodeFields fields = fields_of_nodes();
   kube::Informer<kube::Node> nodes(loop, client, client, log, metrics, random, std::move(config),
                                    [&](std::string_view bytes) { return kube::decode_node(bytes, fields, interner); });
   net::Scope scope(loop);
@@ -106,6 +138,7 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
     if (nodes.synced()) {
       WaitProgress progress;
       out.not_reached.clear();
+      out.in_force.clear();
       nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
         if (!waited.contains(key.name)) return;
         ++progress.nodes;
@@ -113,8 +146,13 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
         progress.draining += phase == Phase::kDraining ? 1 : 0;
         progress.offering += phase == Phase::kOffering ? 1 : 0;
         progress.limiting += phase == Phase::kLimiting ? 1 : 0;
+        progress.in_force += phase == Phase::kInForce ? 1 : 0;
         progress.reached += phase == Phase::kReached ? 1 : 0;
         if (phase != Phase::kReached) out.not_reached.push_back(key.name);
+        if (phase == Phase::kInForce) {
+          out.in_force.push_back(
+              base::cat(key.name, " (", node.condition(agent::kIsolationCondition)->message.view(), ")"));
+        }
       });
       if (on_progress && (!told || progress != out.last)) on_progress(progress);
       told = true;
@@ -127,6 +165,7 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
     co_await loop.sleep(std::min(kLook, left));
   }
   std::ranges::sort(out.not_reached);
+  std::ranges::sort(out.in_force);
   co_return out;
 }
 

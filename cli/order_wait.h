@@ -1,6 +1,7 @@
 // Waiting until an order has come about: for `off` until nothing of what was switched off is offered any more, draining
-// is over, and each agent that was ever there says that what runs is held to its least. The manager need not be there:
-// what is off by time is off without it.
+// is over, and each agent that was ever there says that what runs is held to its least; where the agents are to be
+// taken out, until none of them has a file of the kernel in force. The manager need not be there: what is off by time
+// is off without it.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@ struct WaitProgress {
   std::size_t draining = 0;
   std::size_t offering = 0;  // off, and the node still carries amounts
   std::size_t limiting = 0;  // nothing is offered, and its agent has not said yet that it obeys
+  std::size_t in_force = 0;  // its agent obeys, and where none is to be some file of the kernel is in force
   std::size_t reached = 0;
   bool operator==(const WaitProgress&) const = default;
 };
@@ -30,7 +32,11 @@ struct WaitReport {
   bool reached = false;
   WaitProgress last;
   std::vector<std::string> not_reached;  // by name
+  std::vector<std::string> in_force;     // those in_force, each with what its agent says
 };
+
+// The nodes whose agents may have files of the kernel in force, by name.
+net::Task<Result<std::vector<std::string>>> nodes_in_force(kube::Client& client, base::Duration limit);
 
 // Follows the nodes of the report with one watch. `on_progress` hears of each change, once a second at most.
 net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client, const base::Log& log,

@@ -62,6 +62,10 @@ void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::Order
                   "off at once, not only when nothing is sold any more; pods that run stay, nothing new is sold");
     flags.duration("drain", asked_for.drain, base::Duration(0), kDrainMax,
                    "how long what runs may go on; off sooner where nothing is sold any more");
+    flags.boolean(
+        "nothing-in-force", options.nothing_in_force,
+        "before agents are taken out: waits until none of them has a file of the kernel in force, which takes "
+        "the end of the offline pods that run; where none has, nothing is ordered. With --wait");
   }
   if (wish != policy::Wish::kObserve) {
     flags.list("only", asked_for.only, "only this part: k8s, yarn, class=NAME; the rest stays as it is");
@@ -126,13 +130,30 @@ std::string question(policy::Wish wish, const cli::OrderOptions& options, std::s
 
 int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
   if (waited.reached) return kDone;
+  if (waited.last.in_force == waited.not_reached.size()) {
+    return failed(
+        {ErrorKind::kDeadline,
+         base::cat("not done after ", base::format_go_duration(limit),
+                   ": off, and files of the kernel are in "
+                   "force still on ",
+                   first_names(waited.in_force), ". End the offline pods that still run there, and try again"),
+         0, 0});
+  }
   return failed(
       {ErrorKind::kDeadline,
        base::cat("not done after ", base::format_go_duration(limit), ": ", waited.last.draining, " nodes drain, ",
                  waited.last.offering, " still offer amounts (is a manager writing them?), of ", waited.last.limiting,
-                 " the agent has not said that it obeys (`tidemark off --local` there needs none): ",
-                 first_names(waited.not_reached)),
+                 " the agent has not said that it obeys (`tidemark off --local` there needs none), of ",
+                 waited.last.in_force, " files of the kernel are in force: ", first_names(waited.not_reached)),
        0, 0});
+}
+
+// What is wrong with asking to wait for that; empty where nothing is.
+std::string wrong_wait(const Asked& asked_for, const cli::OrderOptions& options) {
+  if (!options.nothing_in_force) return "";
+  if (options.scope != cli::OrderScope::kCluster) return "--nothing-in-force is about the whole cluster";
+  if (!options.command.only.all()) return "--nothing-in-force is about all offline work: without --only";
+  return asked_for.wait > base::Duration(0) ? "" : "--nothing-in-force is waited for: with --wait";
 }
 
 // What is wrong with asking for it here; empty where nothing is.
@@ -196,6 +217,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   if (parsed.arguments.empty()) return wrong_use("what? node NAME..., pool NAME or cluster", flags);
   if (auto wrong = read_scope(parsed.arguments, options); !wrong.empty()) return wrong_use(wrong, flags);
   if (auto wrong = read_command(asked_for, wish, options.command); !wrong.empty()) return wrong_use(wrong, flags);
+  if (auto wrong = wrong_wait(asked_for, options); !wrong.empty()) return wrong_use(wrong, flags);
   const bool ask = options.scope != cli::OrderScope::kNode && !asked_for.yes && !options.dry_run;
   if (ask && ::isatty(STDIN_FILENO) != 1) {
     return wrong_use("a pool or the whole cluster is changed only with --yes where nobody can be asked", flags);
@@ -225,6 +247,14 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
       co_return wrong_use(base::cat("--only: ", classes.error().message), flags);
     }
     if (!classes) co_return failed(classes.error());
+    if (options.nothing_in_force) {
+      const auto nodes = co_await cli::nodes_in_force(client, options.limit);
+      if (!nodes) co_return failed(nodes.error());
+      if (nodes->empty()) {
+        co_return print(quiet ? "{\"reached\": true}\n"
+                              : "no agent has a file of the kernel in force: nothing was ordered\n");
+      }
+    }
     if (ask) {
       auto count = co_await cli::count_nodes(client, options);
       if (!count) co_return failed(count.error());
@@ -245,8 +275,8 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
           loop, client, log, random.fork(), *report, options, asked_for.wait, [&](const cli::WaitProgress& seen) {
             if (quiet) return;
             progress.show(base::cat("marked ", seen.nodes, "  draining ", seen.draining, "  still offering ",
-                                    seen.offering, "  agents to obey ", seen.limiting, "  ", policy::to_string(wish),
-                                    " ", seen.reached));
+                                    seen.offering, "  agents to obey ", seen.limiting, "  files in force ",
+                                    seen.in_force, "  ", policy::to_string(wish), " ", seen.reached));
           });
       progress.end();
     }

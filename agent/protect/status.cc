@@ -190,4 +190,17 @@ std::string condition_message(const AgentStatus& status) {
   return out;
 }
 
+bool says_nothing_in_force(std::string_view reason, std::string_view message) {
+  constexpr std::string_view kNothingWritten[] = {"Off", "OffLocally", "Observing", "PeerPresent"};
+  if (std::ranges::find(kNothingWritten, reason) == std::end(kNothingWritten)) return false;
+  // "(12 files)", behind each strategy that has some (condition_message).
+  for (std::size_t at = message.find('('); at != std::string_view::npos; at = message.find('(', at + 1)) {
+    const std::string_view inside = message.substr(at + 1);
+    const std::size_t digits = std::min(inside.find_first_not_of("0123456789"), inside.size());
+    const std::string_view behind = inside.substr(digits);
+    if (digits > 0 && (behind.starts_with(" file)") || behind.starts_with(" files)"))) return false;
+  }
+  return true;
+}
+
 }  // namespace tidemark::agent

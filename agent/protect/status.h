@@ -70,4 +70,8 @@ Result<void> write_status(const std::string& folder, const AgentStatus& status);
 std::string_view condition_reason(const AgentStatus& status);
 std::string condition_message(const AgentStatus& status);
 
+// Whether such a condition says that no file of the kernel is in force. The chart asks the same before it is
+// uninstalled (deploy/chart/templates/agent_uninstall.yaml).
+bool says_nothing_in_force(std::string_view reason, std::string_view message);
+
 }  // namespace tidemark::agent

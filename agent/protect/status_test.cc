@@ -82,5 +82,21 @@ TEST(AgentStatus, TheConditionSaysWhatIsInForce) {
   EXPECT_EQ(condition_reason(status), "OffLocally");
 }
 
+TEST(AgentStatus, TheConditionTellsWhetherAnythingIsInForce) {
+  AgentStatus status = some();
+  EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status)));
+  status.off = true;
+  EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status))) << "work that runs is held";
+  status.strategies[0].in_force = 1;
+  EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status)));
+  status.strategies[0].in_force = 0;
+  status.why = "a file of his (see 12, (3 files";
+  EXPECT_TRUE(says_nothing_in_force(condition_reason(status), condition_message(status))) << condition_message(status);
+  status.trouble = "no room";
+  EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status))) << "nobody knows";
+  EXPECT_FALSE(says_nothing_in_force("Enforcing", "cpuSuppress: enforce"));
+  EXPECT_TRUE(says_nothing_in_force("Observing", ""));
+}
+
 }  // namespace
 }  // namespace tidemark::agent

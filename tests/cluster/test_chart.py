@@ -27,6 +27,7 @@ EVERYTHING = {
         "copilots": [{"socket": "/run/yarn/copilot.sock", "group": "kubepods/besteffort/hadoop-yarn"}],
         "kubelet": {"endpoint": "https://10.0.0.1:10250", "caFile": "/etc/kubernetes/pki/ca.crt", "cgroupRoot": "/kube", "rootDir": "/data/kubelet", "podLogsDir": "/data/logs", "seeVolumes": True},
         "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
+        "uninstall": {"waitSeconds": 600},
     },
     "yarnOperator": {
         "enabled": True, "replicas": 3, "mode": "observe", "yarnUser": "yarn", "rounding": "peer", "millicoresPerVcore": 1000000, "poll": "500ms", "metricsPort": 9091, "logLevel": "debug",
@@ -103,6 +104,8 @@ BAD = [
     ({"agent": {"copilots": [{"socket": "copilot.sock", "group": "a"}]}}, "socket"),
     ({"agent": {"image": "tidemark"}}, "image"),
     ({"agent": {"maxUnavailable": 0}}, "maxUnavailable"),
+    ({"agent": {"uninstall": {"waitSeconds": 0}}}, "waitSeconds"),
+    ({"agent": {"uninstall": {"off": True}}}, "off"),
     ({"agent": {"kubelet": {"rootDir": "kubelet"}}}, "rootDir"),
     ({"agent": {"mode": "off"}}, "mode"),
     ({"yarnOperator": {"rounding": "up"}}, "rounding"),
@@ -177,9 +180,10 @@ class Chart(unittest.TestCase):
         """Pod Security Standards, level `restricted`, by the API server's own reading of them."""
         self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "pod-security", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
         found = chart.objects(template(EVERYTHING))
-        for component in ("manager", "yarn-operator"):
-            with self.subTest(component):
-                spec = chart.deployment(found, component)["spec"]["template"]["spec"]
+        what_an_uninstallation_runs = chart.find(found, "Job")
+        for of in (chart.deployment(found), chart.deployment(found, "yarn-operator"), what_an_uninstallation_runs):
+            with self.subTest(of["metadata"]["name"]):
+                spec = of["spec"]["template"]["spec"]
                 pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "restricted", "namespace": "pod-security"}, "spec": spec}
                 answer = self.api.request("POST", "/api/v1/namespaces/pod-security/pods", pod, dryRun="All")
                 self.assertEqual(201, answer.status, answer.body)
@@ -214,7 +218,9 @@ class Chart(unittest.TestCase):
         self.assertEqual(by_hand["data"], self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"], "installed again")
 
     def test_agents_are_not_uninstalled_before_nothing_is_in_force(self):
-        """Nobody runs for it: the API server asks each node's condition."""
+        """Where nobody switches off for them (what does: test_chart_uninstall.py), the API server still asks each node's condition."""
+        agents = {"enabled": True, "uninstall": {"runOff": False}}
+
         def told(node: str, reason: str, message: str) -> None:
             condition = {"type": "TidemarkIsolation", "status": "True", "reason": reason, "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}
             colocation.must(self.api.request("PATCH", f"/api/v1/nodes/{node}/status", {"status": {"conditions": [condition]}}, content=STRATEGIC))
@@ -227,7 +233,7 @@ class Chart(unittest.TestCase):
             self.addCleanup(colocation.delete, self.api, name)
         told("off-a", "Off", "cpuSuppress: observe; batchLimits: observe; ordered by sre: a file of his")
         told("off-b", "Enforcing", "cpuSuppress: enforce (1 file); batchLimits: enforce (12 files)")
-        must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": {"enabled": True}}))
+        must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": agents}))
         probe = {"metadata": {"name": "tidemark-agent-off-first"}}
         wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 422, "the policy in force")
         for reason, message in (
@@ -250,7 +256,7 @@ class Chart(unittest.TestCase):
         without = {"agent": {"enabled": True, "daemonSet": False}}
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values=without))
         self.assertEqual(404, self.api.request("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/tidemark-agent").status)
-        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": {"enabled": True}}))
+        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": agents}))
         must(uninstalled())
         label = "app.kubernetes.io/component=agent"
         self.assertEqual("", must(kubectl("get", "daemonset,serviceaccount,configmap,validatingadmissionpolicy,validatingadmissionpolicybinding", "-A", "-l", label, "-o", "name")))

@@ -130,7 +130,7 @@ class Roles(WithManager):
             "access": {f"{role}s": [{**subject[0], "name": role}] for role in PEOPLE},
         }
         self.addCleanup(chart.delete_webhooks, self.api)
-        self.addCleanup(helm, "uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found")
+        self.addCleanup(helm, "uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found", "--no-hooks")
         self.install({})
         for role in PEOPLE:
             self.api.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {"metadata": {"name": role}})

@@ -79,7 +79,7 @@ class DaemonSet(unittest.TestCase):
             "image": {"repository": IMAGE.rsplit(":", 1)[0], "tag": IMAGE.rsplit(":", 1)[1], "pullPolicy": "Never"},
             "settings": {"create": False},
             "agent": {
-                "enabled": True, "metricsHost": "127.0.0.1", "metricsPort": cls.port, "logFormat": "text",
+                "enabled": True, "uninstall": {"waitSeconds": 20}, "metricsHost": "127.0.0.1", "metricsPort": cls.port, "logFormat": "text",
                 "kubelet": {
                     "endpoint": cls.node.kubelet, "cgroupRoot": f"/{cls.node.cgroup}", "rootDir": str(layout.kubelet / "root"),
                     "podLogsDir": str(layout.state / "pod-logs"),
@@ -99,21 +99,7 @@ class DaemonSet(unittest.TestCase):
     def start(cls) -> None:
         cls.count += 1
         cls.name = f"{AGENT}-{cls.count}"
-        template = copy.deepcopy(cls.daemon_set["spec"]["template"])
-        spec = template["spec"]
-        spec["nodeName"] = cls.node.name
-        server = urlparse(os.environ["TIDEMARK_TEST_SERVER"])
-        container = spec["containers"][0]
-        container["env"] += [{"name": "KUBERNETES_SERVICE_HOST", "value": server.hostname}, {"name": "KUBERNETES_SERVICE_PORT", "value": str(server.port)}]
-        container["volumeMounts"].append({"name": "token", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True})
-        token = [
-            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
-            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-            {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
-        ]
-        spec["volumes"].append({"name": "token", "projected": {"sources": token}})
-        template["metadata"] = {**template["metadata"], "name": cls.name, "namespace": chart.NAMESPACE}
-        colocation.must(API.request("POST", PODS, {"apiVersion": "v1", "kind": "Pod", **template}))
+        cls.make_pod(cls.daemon_set, cls.name)
 
         def ready() -> bool:
             cls.pod = API.get(f"{PODS}/{cls.name}").json
@@ -123,6 +109,25 @@ class DaemonSet(unittest.TestCase):
             wait_for(ready, "the agent's pod is ready", None, LIMIT_S)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{json.dumps(cls.pod['status'], indent=1)}\n{cls.log()[-4000:]}\n{cls.node.tail(5)}")
+
+    @classmethod
+    def make_pod(cls, of: dict, name: str) -> None:
+        """Of its template, on this node, with a token of its account."""
+        template = copy.deepcopy(of["spec"]["template"])
+        spec = template["spec"]
+        spec["nodeName"] = cls.node.name
+        server = urlparse(os.environ["TIDEMARK_TEST_SERVER"])
+        container = spec["containers"][0]
+        container["env"] = [*container.get("env", []), {"name": "KUBERNETES_SERVICE_HOST", "value": server.hostname}, {"name": "KUBERNETES_SERVICE_PORT", "value": str(server.port)}]
+        container.setdefault("volumeMounts", []).append({"name": "token", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True})
+        token = [
+            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
+        ]
+        spec.setdefault("volumes", []).append({"name": "token", "projected": {"sources": token}})
+        template["metadata"] = {**template["metadata"], "name": name, "namespace": chart.NAMESPACE}
+        colocation.must(API.request("POST", PODS, {"apiVersion": "v1", "kind": "Pod", **template}))
 
     @classmethod
     def log(cls) -> str:
@@ -220,6 +225,43 @@ class DaemonSet(unittest.TestCase):
         self.assertEqual([], written, "nothing of it had to be written again")
         before_report = self.report().get("updateTime")
         self.wait(lambda: self.report().get("updateTime") != before_report, "the next one reports")
+
+    def test_uninstalling_switches_off_and_waits_until_nothing_is_in_force(self):
+        """The pod of the chart's Job, which `helm uninstall` makes first (that helm obeys its end: tests/cluster/test_chart_uninstall.py)."""
+        uninstall = chart.template(self.values(), "--show-only", "templates/agent_uninstall.yaml")
+        found = chart.objects(uninstall)
+        rights = "\n---\n".join(each for each in uninstall.split("\n---\n") if "\nkind: Job" not in each and "\nkind: ConfigMap" not in each)
+        chart.must(chart.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=rights))
+        self.addCleanup(chart.kubectl, "delete", "--ignore-not-found", "-f", "-", given=rights)
+        self.addCleanup(API.request, "DELETE", f"{colocation.SETTINGS}/tidemark-state")
+        job = chart.find(found, "Job")
+        job["spec"]["template"]["spec"]["hostNetwork"] = True  # the API server of the tests is on the loopback
+        self.slo(OFF)
+        self.wait(lambda: "files)" in self.condition().get("message", ""), "files in force")
+        proof = {"metadata": {"name": chart.find(found, "ConfigMap")["metadata"]["name"]}}
+        asked = lambda: API.request("POST", colocation.SETTINGS, proof, dryRun="All").status
+        self.wait(lambda: asked() == 422, "the policy in force")
+        phase, said = self.ended(job, "off-too-early")
+        self.assertEqual("Failed", phase)
+        self.assertIn(f"files of the kernel are in force still on {self.node.name} (", said)
+        self.assertEqual(422, asked())
+        self.node.end(["offline"])
+        begin = time.monotonic()
+        phase, said = self.ended(job, "off-at-last")
+        print(f"uninstall: nothing in force {time.monotonic() - begin:.1f} s after the last offline pod", file=sys.stderr)
+        self.assertEqual("Succeeded", phase, said)
+        self.wait(lambda: asked() == 201, "the policy has seen it")
+        marks = {"metadata": {"labels": {"tidemark.io/state": None}, "annotations": {"tidemark.io/state-detail": None}}}
+        colocation.must(API.request("PATCH", f"/api/v1/nodes/{self.node.name}", marks, content=MERGE))
+        self.wait(lambda: self.condition().get("reason") == "Enforcing", "on again")
+
+    def ended(self, job: dict, name: str) -> tuple[str, str]:
+        """How its pod ended, and what it said."""
+        self.make_pod(job, name)
+        self.addCleanup(API.delete, f"{PODS}/{name}")
+        self.wait(lambda: API.get(f"{PODS}/{name}").get("status.phase") in ("Succeeded", "Failed"), f"the end of {name}")
+        logs = (self.node.layout.state / "pod-logs").glob(f"{chart.NAMESPACE}_{name}_*/off/*.log")
+        return API.get(f"{PODS}/{name}").get("status.phase"), "".join(file.read_text(errors="replace") for file in logs)
 
     def kills(self, reason: str) -> float:
         return sum(value for name, value in self.metrics().items() if name.startswith("tidemark_agent_kills_total") and reason in name)

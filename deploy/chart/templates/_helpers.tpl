@@ -53,6 +53,14 @@ app.kubernetes.io/component: agent
 {{ include "tidemark.commonLabels" . }}
 {{- end -}}
 
+{{/* Of what an uninstallation runs: no agent, so that no selector takes its pod for one. */}}
+{{- define "tidemark.agentOffLabels" -}}
+app.kubernetes.io/name: tidemark
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: agent-off
+{{ include "tidemark.commonLabels" . }}
+{{- end -}}
+
 {{- define "tidemark.yarnOperator" -}}
 {{ include "tidemark.name" . }}-yarn-operator
 {{- end -}}
