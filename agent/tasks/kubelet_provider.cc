@@ -14,6 +14,21 @@ namespace {
 
 constexpr std::size_t kInternerBytesMax = 1024 * 1024;
 
+bool is_unnamed(const model::TaskContainer& container) {
+  return container.role == model::ContainerRole::kUnlisted;
+}
+
+// Something of it runs that may be a container which is listed without a group. (A pause container never is one, and
+// nothing tells it from the others before they are named.)
+bool waits_for_a_name(const model::Task& task) {
+  const auto without_group = [](const model::TaskContainer& each) {
+    const bool over = each.role == model::ContainerRole::kInit && each.state == model::ContainerState::kTerminated;
+    return each.path.empty() && !over;
+  };
+  return !task.terminal() && std::ranges::any_of(task.containers, is_unnamed) &&
+         std::ranges::any_of(task.containers, without_group);
+}
+
 }  // namespace
 
 KubeletProvider::KubeletProvider(net::EventLoop& loop, net::HttpTransport& transport,
@@ -30,6 +45,9 @@ KubeletProvider::KubeletProvider(net::EventLoop& loop, net::HttpTransport& trans
       prompted_(loop),
       interner_(kInternerBytesMax) {
   config_.source.provider = model::TaskProviderKind::kKubelet;
+  groups_.on_change([this] {
+    if (found_unnamed()) prompted_.set();
+  });
   groups_.on_new_pod([this] { prompted_.set(); });
 }
 
@@ -48,8 +66,28 @@ net::Task<void> KubeletProvider::run() {
       take(*std::move(pods));
     }
     to_keep_.reset();
-    (void)co_await prompted_.wait_for(config_.interval);
+    (void)found_unnamed();
+    (void)co_await prompted_.wait_for(until_the_next());
   }
+}
+
+// Whether there are more such groups than before.
+bool KubeletProvider::found_unnamed() {
+  std::size_t now = 0;
+  for (const TaskPointer& task : provided().tasks) {
+    now += static_cast<std::size_t>(std::ranges::count_if(task->containers, is_unnamed));
+  }
+  const bool more = now > unnamed_;
+  unnamed_ = now;
+  if (more) name_asks_ = kNameAsks;
+  return more;
+}
+
+base::Duration KubeletProvider::until_the_next() {
+  const bool wanted = std::ranges::any_of(provided().tasks, [](const auto& task) { return waits_for_a_name(*task); });
+  if (!wanted || name_asks_ == 0) return config_.interval;
+  --name_asks_;
+  return std::min(kNameAgain, config_.interval);
 }
 
 void KubeletProvider::take(Pods pods) {

@@ -1,6 +1,10 @@
 // The pods of this node as its kubelet lists them: GET /pods, which needs the right nodes/pods and no other.
 //
-// Asked every `interval`, and at once when a pod's group is made. What cannot be believed leaves the last list: an
+// Asked every `interval`, and at once when a pod's group is made. Of a container the list says which group is its own
+// only a second or two after that was made: the kubelet looks at its runtime once a second, and what it saw goes by the
+// API server. So after a group that no list names it is asked again each kNameAgain, kNameAsks times at most.
+//
+// What cannot be believed leaves the last list: an
 // error, an answer that is no list, and an empty one, because a kubelet that has just started answers so as well. Only
 // where no pod has a group either are there none. One that has just started may list its static pods alone: a pod that
 // is not listed any more is unconfirmed while its group is there (kUnconfirmedFor).
@@ -31,6 +35,9 @@
 namespace tidemark::agent {
 
 inline constexpr std::size_t kKubeletAnswerBytesMax = 32 * 1024 * 1024;  // of pods that fill a node, with room
+
+inline constexpr base::Duration kNameAgain = std::chrono::seconds(1);
+inline constexpr int kNameAsks = 5;
 
 struct KubeletConfig {
   PodSource source;
@@ -67,6 +74,8 @@ class KubeletProvider final : public TaskProvider {
   };
 
   net::Task<Result<Pods>> ask();
+  bool found_unnamed();
+  base::Duration until_the_next();
   void take(Pods pods);
   void refuse();
   void go_on_from_before();
@@ -84,6 +93,8 @@ class KubeletProvider final : public TaskProvider {
   std::optional<std::string> to_keep_;  // another list than the one that was kept
   PodTasks pods_;
   net::Event prompted_;
+  std::size_t unnamed_ = 0;  // groups of its pods that the last list did not name
+  int name_asks_ = 0;        // so many are left because of them
   kube::Interner interner_;
   // By a hash of the bytes: a pod that did not change is not decoded again. (The order of the list changes each time.)
   std::unordered_map<std::uint64_t, Known> known_, now_known_;

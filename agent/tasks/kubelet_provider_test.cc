@@ -132,6 +132,46 @@ TEST_F(KubeletProviderTest, AGroupThatComesAfterTheList) {
   EXPECT_EQ(listed(), "p-u1");
 }
 
+// A container that has just begun: its group is there before anybody says that it is its own.
+TEST_F(KubeletProviderTest, AGroupThatNoListNamesIsAskedAboutUntilItHasAName) {
+  const auto status = [](std::string_view id) {
+    return base::cat(
+        R"({"metadata":{"name":"p","namespace":"n","uid":"u1"},"spec":{"containers":[{"name":"c"}]},)",
+        R"("status":{"phase":"Pending","containerStatuses":[)",
+        id.empty() ? "" : base::cat(R"({"name":"c","containerID":"containerd://)", id, R"(","state":{"running":{}}})"),
+        "]}}");
+  };
+  answer(pods({status("")}));
+  make("besteffort/podu1/pause");
+  begin();
+  run_for(1min);
+  const std::size_t asked = transport.sent.size();
+  EXPECT_LE(asked, 1u + kNameAsks + 6u) << "nothing but the pause container: not for long";
+  run_for(4s);
+  EXPECT_EQ(transport.sent.size(), asked) << "every ten seconds again";
+
+  make("besteffort/podu1/c1");
+  run_for(0s);
+  EXPECT_EQ(transport.sent.size(), asked + 1);
+  run_for(1s);
+  EXPECT_EQ(transport.sent.size(), asked + 2);
+  answer(pods({status("c1")}));
+  run_for(1s);
+  EXPECT_EQ(provider.provided().tasks[0]->containers[0].path, "kubepods/besteffort/podu1/c1");
+  EXPECT_EQ(transport.sent.size(), asked + 3);
+  run_for(9s);
+  EXPECT_EQ(transport.sent.size(), asked + 3) << "that is settled";
+
+  // It ends, and begins again in another group.
+  remove("besteffort/podu1/c1");
+  run_for(1s);
+  make("besteffort/podu1/c2");
+  run_for(1s);
+  answer(pods({status("c2")}));
+  run_for(1s);
+  EXPECT_EQ(provider.provided().tasks[0]->containers[0].path, "kubepods/besteffort/podu1/c2");
+}
+
 // The API server is away: the kubelet cannot find out who asks.
 TEST_F(KubeletProviderTest, AnAgentThatStartsWhileNobodyIsAnsweredGoesOnByTheListOfBefore) {
   answer({.status = 401});
