@@ -114,17 +114,21 @@ class Protecting(OnARealNode):
             print(f"this machine is too busy to show it: {says}", file=sys.stderr)
             return False
 
-    def others_leave(self, cores: float) -> bool:
-        """Waits until other work of this machine does. False where it does not: a surge would take from that, and what the agent sees would stay the same."""
+    def others_use(self) -> float:
+        """Processors that other work of this machine uses, over two seconds."""
         ticks_a_second = os.sysconf("SC_CLK_TCK")
 
         def used() -> tuple[float, float]:
             busy = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
             return time.monotonic(), (sum(busy[:3]) + sum(busy[5:8])) / ticks_a_second - int((self.folder("cpuacct") / "cpuacct.usage").read_text()) / 1e9
 
+        (begin, before), _, (end, after) = used(), time.sleep(2), used()
+        return (after - before) / (end - begin)
+
+    def others_leave(self, cores: float) -> bool:
+        """Waits until other work of this machine does. False where it does not: a surge would take from that, and what the agent sees would stay the same."""
         def enough() -> bool:
-            (begin, before), _, (end, after) = used(), time.sleep(2), used()
-            self.others = (after - before) / (end - begin)
+            self.others = self.others_use()
             return os.cpu_count() - self.others >= cores
 
         try:

@@ -19,6 +19,8 @@ SURGE_MILLI = 700
 THEIRS = str(160 << 20)
 REPAIRED, LEFT = DRIFT = ("TM-AGENT-009", "TM-AGENT-008")
 SURGE_US = 40000  # so much of a period has to be there for offline work before a surge shows
+SHOWS_US = 20000  # and so much it falls by
+SURGES = 3
 OFF_S = 2.0  # from the mark to the least
 OF_SYSTEMD = ("cpu.shares", "cpu.cfs_quota_us", "memory.limit_in_bytes")  # what it knows of a pod's slice and a container's scope, and says anew
 LATER = pods.Work("offline-3", pods.BEST_EFFORT, 5, 6, labels=OFFLINE, batch=BATCH)
@@ -82,21 +84,34 @@ class Protection(Protecting):
         self.assertEqual("0", (self.pod_folder("cpu", "plain") / "cpu.idle").read_text().strip())
 
     def test_offline_work_gives_way_to_a_surge_and_comes_back(self):
+        """On a machine that is busy with other work an attempt shows nothing, and another one is made. Where none does, that is no proof, and no pass."""
         self.want(enable=True, cpuSuppressThresholdPercent=80)
-        if not self.room_for(SURGE_US) or not self.others_leave(SURGE_MILLI / 1000 + 0.4):
-            return
-        self.assertEqual("-1", (self.pod_folder("cpu", "offline-1") / "cpu.cfs_quota_us").read_text().strip(), "one quota for all of it")
-        calm = self.quota()
-        begin = time.monotonic()
-        self.node.run([pods.Work("surge", pods.BURSTABLE, SURGE_MILLI, 6)])
-        self.addCleanup(lambda: self.node.end(["surge"]) if any(pod["metadata"]["name"] == "surge" for pod in self.node.pods()) else None)
-        low = wait_for(lambda: self.quota() < calm - 20000 and self.quota(), f"less than {calm}", self.agent, LIMIT_S)
-        print(f"surge: quota {calm} -> {low} within {time.monotonic() - begin:.1f} s of asking for the pod", file=sys.stderr)
-        self.node.end(["surge"])
-        if not self.room_for(low + 20000):
-            return
+        if not any(self.a_surge_shows() for _ in range(SURGES)):
+            self.skipTest(f"NOT SHOWN: {SURGES} times other work of this machine left a surge no room, or came and went meanwhile")
         self.want(enable=False)
         wait_for(lambda: self.quota() == -1, "no quota at all", self.agent, LIMIT_S)
+
+    def a_surge_shows(self) -> bool:
+        """False where other work of this machine could have done the same to the quota, or kept it from coming back."""
+        if not self.room_for(SURGE_US) or not self.others_leave(SURGE_MILLI / 1000 + 0.4):
+            return False
+        self.assertEqual("-1", (self.pod_folder("cpu", "offline-1") / "cpu.cfs_quota_us").read_text().strip(), "one quota for all of it")
+        calm, others = self.quota(), self.others
+        begin = time.monotonic()
+        try:
+            self.node.run([pods.Work("surge", pods.BURSTABLE, SURGE_MILLI, 6)])
+            low = wait_for(lambda: self.quota() < calm - SHOWS_US and self.quota(), f"less than {calm}", self.agent, LIMIT_S)
+            took = time.monotonic() - begin
+            more = self.others_use() - others
+        finally:
+            self.node.end(["surge"])
+        if more * 1000 > SURGE_MILLI / 2:
+            print(f"other work of this machine took {more:.1f} processors more meanwhile: that may have been why", file=sys.stderr)
+            return False
+        if not self.room_for(low + SHOWS_US):
+            return False
+        print(f"surge: quota {calm} -> {low} within {took:.1f} s of asking for the pod, and back", file=sys.stderr)
+        return True
 
     def test_off_by_the_mark_holds_offline_work_to_its_least_and_on_gives_it_back(self):
         self.want(**ROOM)
