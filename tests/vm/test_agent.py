@@ -1,4 +1,4 @@
-"""What the agent measures, and what it sets, on a real cgroup v2."""
+"""What the agent measures, what it sets, and what it ends for want of memory, on a real cgroup v2."""
 
 import os
 from pathlib import Path
@@ -9,4 +9,4 @@ PROGRAM = Path(os.environ["TIDEMARK_BINARY"]).parent / "agent" / "agent_test"
 
 
 def load_tests(*_):
-    return gtest.suite(PROGRAM, "SamplerOnMachine.*:ProtectOnMachine.*")
+    return gtest.suite(PROGRAM, "SamplerOnMachine.*:ProtectOnMachine.*:EvictOnMachine.*")
