@@ -199,7 +199,7 @@ TEST_F(DiskWatches, ADiskThatDoesNotAnswerIsToldOnce) {
 TEST_F(DiskWatches, LinesThatGoAndComeBackWhileADiskHangs) {
   std::atomic<bool> answers = false;
   watch =
-      std::make_unique<DiskWatch>(loop, files, log, metrics, places(), [&](const DiskPlaces&) -> Result<DisksFound> {
+      std::make_unique<DiskWatch>(loop, files, log, metrics, places(), nullptr, [&](const DiskPlaces&) -> Result<DisksFound> {
         while (!answers) std::this_thread::yield();
         return found;
       });

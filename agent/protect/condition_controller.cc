@@ -21,8 +21,11 @@ void ConditionController::tell(const AgentStatus& status) {
   put_in_words(status);
   const bool old = written_at_ && now - *written_at_ >= kConditionRefresh;
   if (said_ == written_ && !old) return;
-  // The message counts files: with each pod that comes or goes it is another one, on every node of a cluster.
-  const bool only_words = written_ && written_->enforces == said_.enforces && written_->reason == said_.reason;
+  // The message counts files: with each pod that comes or goes it is another one, on every node of a cluster. That none
+  // is in force any more is what somebody waits for who takes the agents out.
+  const bool only_words =
+      written_ && written_->enforces == said_.enforces && written_->reason == said_.reason &&
+      says_nothing_in_force(written_->reason, written_->message) == says_nothing_in_force(said_.reason, said_.message);
   if (only_words && written_at_ && now - *written_at_ < kConditionWordsPause) return;
   if (!written_ || written_->enforces != said_.enforces) turned_ = loop_.clock().wall();
   writing_ = true;

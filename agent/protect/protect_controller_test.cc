@@ -475,6 +475,15 @@ TEST_F(Protect, AConditionOfWhichOnlyTheWordsChangeIsWrittenOnceAMinute) {
   told.tell(status);
   net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
   EXPECT_EQ(writer.writes, 4) << "what it comes to is told at once";
+  net::testing::run_for(loop, node.clock, kConditionPause);
+  status.strategies[0].in_force = 1;
+  told.tell(status);
+  net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
+  EXPECT_EQ(writer.writes, 4);
+  status.strategies[0].in_force = 0;
+  told.tell(status);
+  net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
+  EXPECT_EQ(writer.writes, 5) << "that nothing is in force any more, too";
 }
 
 TEST_F(Protect, AConditionThatCannotBeWrittenIsTriedAgainAndToldOnce) {

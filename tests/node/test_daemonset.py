@@ -79,7 +79,7 @@ class DaemonSet(unittest.TestCase):
             "image": {"repository": IMAGE.rsplit(":", 1)[0], "tag": IMAGE.rsplit(":", 1)[1], "pullPolicy": "Never"},
             "settings": {"create": False},
             "agent": {
-                "enabled": True, "uninstall": {"waitSeconds": 20}, "metricsHost": "127.0.0.1", "metricsPort": cls.port, "logFormat": "text",
+                "enabled": True, "uninstall": {"waitSeconds": 30}, "metricsHost": "127.0.0.1", "metricsPort": cls.port, "logFormat": "text",
                 "kubelet": {
                     "endpoint": cls.node.kubelet, "cgroupRoot": f"/{cls.node.cgroup}", "rootDir": str(layout.kubelet / "root"),
                     "podLogsDir": str(layout.state / "pod-logs"),
