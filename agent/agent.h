@@ -41,7 +41,7 @@ struct AgentOptions {
   bool alone = false;
   std::string mode = "enforce";  // of strategies of which the manager says nothing
   std::string peers_namespace{policy::kPeersNamespace};
-  std::string only_shows;        // why nothing could be written here, whatever anybody says; "": something can
+  std::string only_shows;  // why nothing could be written here, whatever anybody says; "": something can
   std::string pod_logs{kPodLogsDefault};
   base::Duration yarn_hold_back = kHoldBack;
   FeatureGates feature_gates;

@@ -198,11 +198,11 @@ TEST_F(DiskWatches, ADiskThatDoesNotAnswerIsToldOnce) {
 
 TEST_F(DiskWatches, LinesThatGoAndComeBackWhileADiskHangs) {
   std::atomic<bool> answers = false;
-  watch =
-      std::make_unique<DiskWatch>(loop, files, log, metrics, places(), nullptr, [&](const DiskPlaces&) -> Result<DisksFound> {
-        while (!answers) std::this_thread::yield();
-        return found;
-      });
+  watch = std::make_unique<DiskWatch>(loop, files, log, metrics, places(), nullptr,
+                                      [&](const DiskPlaces&) -> Result<DisksFound> {
+                                        while (!answers) std::this_thread::yield();
+                                        return found;
+                                      });
   const auto second = [&] {
     watch->observe(settings, tasks, true);
     loop.run_ready();
