@@ -427,10 +427,9 @@ TEST_F(OrderTest, WaitingMayBeUntilNoFileOfTheKernelIsInForce) {
   const auto say = [&](std::string_view reason, std::string_view message) {
     call("PATCH", "/api/v1/nodes/n/status",
          base::cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":")", reason,
-                   R"(","message":")", message, R"("}]}})"),
-         kMerge);
+                   R"(","message":")", message, R"("}]}})"));
   };
-  const auto in_force = [&] { return net::testing::run_task(loop, clock, nodes_in_force(*client, 5s)); };
+  const auto in_force = [&] { return net::testing::run_task(loop, clock, nodes_in_force(client, 5s)); };
   say("Observing", "batchLimits: observe");
   EXPECT_EQ(*in_force(), std::vector<std::string>());
   say("Enforcing", "batchLimits: enforce");
@@ -441,7 +440,7 @@ TEST_F(OrderTest, WaitingMayBeUntilNoFileOfTheKernelIsInForce) {
   ASSERT_TRUE(report);
   const auto waiting = [&] {
     return net::testing::run_task(loop, clock,
-                                  wait_for_order(loop, *client, log, base::Random(2), *report, options, 5s, nullptr));
+                                  wait_for_order(loop, client, log, base::Random(2), *report, options, 5s, nullptr));
   };
   say("Off", "batchLimits: off (12 files)");
   EXPECT_TRUE(waiting().reached) << "pods that run are held to their least: that is what off means";
