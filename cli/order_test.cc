@@ -431,9 +431,12 @@ TEST_F(OrderTest, WaitingMayBeUntilNoFileOfTheKernelIsInForce) {
   };
   const auto in_force = [&] { return net::testing::run_task(loop, clock, nodes_in_force(client, 5s)); };
   say("Observing", "batchLimits: observe");
-  EXPECT_EQ(*in_force(), std::vector<std::string>());
+  EXPECT_EQ(in_force()->nodes, std::vector<std::string>());
   say("Enforcing", "batchLimits: enforce");
-  EXPECT_EQ(*in_force(), std::vector<std::string>{"n"}) << "it may write at any moment";
+  EXPECT_EQ(in_force()->nodes, std::vector<std::string>{"n"}) << "it may write at any moment";
+  say("PeerPresent", "cpuSuppress: observe");
+  EXPECT_EQ(in_force()->nodes, std::vector<std::string>());
+  EXPECT_EQ(in_force()->beside_peer, std::vector<std::string>{"n"});
 
   auto options = order(policy::Wish::kOff);
   const auto report = give(options);
@@ -451,7 +454,7 @@ TEST_F(OrderTest, WaitingMayBeUntilNoFileOfTheKernelIsInForce) {
   EXPECT_EQ(early.in_force, std::vector<std::string>{"n (batchLimits: off (12 files))"});
   say("Off", "batchLimits: off");
   EXPECT_TRUE(waiting().reached);
-  EXPECT_EQ(*in_force(), std::vector<std::string>());
+  EXPECT_EQ(in_force()->nodes, std::vector<std::string>());
 }
 
 // A class is on neither side: how far its order is tells whether it has come about.

@@ -18,6 +18,7 @@ namespace {
 
 constexpr base::Duration kLook = std::chrono::seconds(1);
 
+constexpr std::string_view kPeerPresent = "PeerPresent";
 // Reasons of the agent's condition with which no group has more than its least.
 constexpr std::string_view kObeying[] = {"Off", "OffLocally"};
 
@@ -96,21 +97,26 @@ Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTi
 
 }  // namespace
 
-net::Task<Result<std::vector<std::string>>> nodes_in_force(kube::Client& client, base::Duration limit) {
-  std::vector<std::string> out;
+net::Task<Result<NodesInForce>> nodes_in_force(kube::Client& client, base::Duration limit) {
+  NodesInForce out;
   kube::Interner interner;
   TM_CO_TRY_VOID(co_await client.list(
       kube::kNodes, {},
       [&](std::string_view page) -> Result<void> {
         TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
           TM_TRY(const auto node, kube::decode_node(item, fields_of_nodes(), interner));
-          if (!nothing_in_force(node)) out.emplace_back(node.meta.name.view());
+          if (!nothing_in_force(node)) out.nodes.emplace_back(node.meta.name.view());
+          const kube::NodeCondition* says = node.condition(agent::kIsolationCondition);
+          if (says != nullptr && says->reason.view() == kPeerPresent) {
+            out.beside_peer.emplace_back(node.meta.name.view());
+          }
           return {};
         }));
         return {};
       },
-      [&] { out.clear(); }, limit));
-  std::ranges::sort(out);
+      [&] { out = {}; }, limit));
+  std::ranges::sort(out.nodes);
+  std::ranges::sort(out.beside_peer);
   co_return out;
 }
 

@@ -35,8 +35,11 @@ struct WaitReport {
   std::vector<std::string> in_force;     // those in_force, each with what its agent says
 };
 
-// The nodes whose agents may have files of the kernel in force, by name.
-net::Task<Result<std::vector<std::string>>> nodes_in_force(kube::Client& client, base::Duration limit);
+struct NodesInForce {
+  std::vector<std::string> nodes;        // whose agents may have files of the kernel in force, by name
+  std::vector<std::string> beside_peer;  // where Koordinator's agent runs, and ours has none
+};
+net::Task<Result<NodesInForce>> nodes_in_force(kube::Client& client, base::Duration limit);
 
 // Follows the nodes of the report with one watch. `on_progress` hears of each change, once a second at most.
 net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client, const base::Log& log,

@@ -130,6 +130,12 @@ std::string question(policy::Wish wish, const cli::OrderOptions& options, std::s
 
 int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
   if (waited.reached) return kDone;
+  if (waited.last.nodes == 0) {
+    return failed({ErrorKind::kDeadline,
+                   base::cat("nobody knows how far it is: the nodes could not be listed within ",
+                             base::format_go_duration(limit)),
+                   0, 0});
+  }
   if (waited.last.in_force == waited.not_reached.size()) {
     return failed(
         {ErrorKind::kDeadline,
@@ -252,7 +258,16 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
     if (options.nothing_in_force) {
       const auto nodes = co_await cli::nodes_in_force(client, options.limit);
       if (!nodes) co_return failed(nodes.error());
-      if (nodes->empty()) {
+      // There an order would hold offline work that is that agent's, and files would be in force that were not.
+      if (!nodes->nodes.empty() && !nodes->beside_peer.empty()) {
+        co_return failed({ErrorKind::kInvalid,
+                          base::cat("files of the kernel are in force on ", first_names(nodes->nodes),
+                                    ", and Koordinator's agent runs on ", first_names(nodes->beside_peer),
+                                    ", where `off` would hold offline work as well. Nothing was ordered: `tidemark "
+                                    "observe cluster` puts everything back"),
+                          0, 0});
+      }
+      if (nodes->nodes.empty()) {
         co_return print(quiet ? "{\"reached\": true}\n"
                               : "no agent has a file of the kernel in force: nothing was ordered\n");
       }

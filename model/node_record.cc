@@ -37,6 +37,7 @@ void write(base::JsonWriter& json, const TaskRecord& task) {
   some(json, "memoryPressure", task.memory_pressure);
   some(json, "ioPressure", task.io_pressure);
   some(json, "runQueue", task.run_queue);
+  some(json, "runQueueWorst", task.run_queue_worst);
   some(json, "cpi", task.cpi);
   some(json, "limitHits", task.limit_hits);
   some(json, "oomKills", task.oom_kills);
@@ -181,6 +182,7 @@ class Parser {
                               {"memoryPressure", &task.memory_pressure},
                               {"ioPressure", &task.io_pressure},
                               {"runQueue", &task.run_queue},
+                              {"runQueueWorst", &task.run_queue_worst},
                               {"cpi", &task.cpi},
                               {"limitHits", &task.limit_hits},
                               {"oomKills", &task.oom_kills}};

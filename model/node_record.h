@@ -7,7 +7,7 @@
 //    "pressure":{"cpu":12,"memory":0,"io":3},"tasksPressure":true,"disk":{"tasks":1048576,"offline":524288},
 //    "classes":[{"class":"spark","used":900,"share":1200,"satisfaction":450}],
 //    "tasks":[{"source":"kubernetes","namespace":"shop","name":"web-0","task":"UID","group":"kubepods/burstable",
-//              "cpu":800,"cpuPeak":1900,"memory":536870912,"throttled":120,"cpuPressure":80,"runQueue":60,"cpi":1450}],
+//              "cpu":800,"cpuPeak":1900,"memory":536870912,"throttled":120,"cpuPressure":80,"runQueue":60,"runQueueWorst":50,"cpi":1450}],
 //    "events":[{"time":"…","what":"oom kill","process":"java","task":"shop/web-0","limit":"shop/web-0"}]}
 //
 // `time` is the end of the stretch. CPU is in thousandths of a core, shares and pressures in thousandths of the time,
@@ -45,8 +45,9 @@ struct TaskRecord {
   // How many first threads of its processes were ready to run and had no processor, on average and in thousandths; of
   // online work. Told by each process, so also where the kernel tells no pressure of groups.
   std::int64_t run_queue = 0;
-  std::int64_t cpi = 0;         // of online work, where the machine counts and the agent was told to
-  std::int64_t limit_hits = 0;  // of its memory
+  std::int64_t run_queue_worst = 0;  // of the time, that of them which waited longest
+  std::int64_t cpi = 0;              // of online work, where the machine counts and the agent was told to
+  std::int64_t limit_hits = 0;       // of its memory
   std::int64_t oom_kills = 0;
   bool ended = false;  // its group went away in this stretch
   bool operator==(const TaskRecord&) const = default;

@@ -227,7 +227,8 @@ void Containers::give_up(const ContainerPlace& place, Held& held) {
   log_.warn(with_machine ? "a container ended with the machine" : "a container's shim is gone: the container is ended",
             {{"container", folder_of(place)}});
   const ShimRunning& running = held.seen.running;
-  if (held.seen.state == ContainerState::kRunning) kill_process_group(running);
+  // Not what another life of the machine called so: its numbers are somebody else's now.
+  if (!with_machine && held.seen.state == ContainerState::kRunning) kill_process_group(running);
   ShimEnded& ended = held.seen.ended;
   ended.exit_code = kKilledCode;
   ended.signal = SIGKILL;

@@ -35,6 +35,7 @@ constexpr std::size_t kMountsBytesMax = std::size_t{32} << 20;
 constexpr std::size_t kPodsBytesMax = std::size_t{64} << 20;
 constexpr base::Duration kSweepPause = std::chrono::seconds(1);
 constexpr base::Duration kClearLimit = std::chrono::seconds(5);  // for groups that are being ended as this one ends
+constexpr base::Duration kStrangersPause = std::chrono::seconds(1), kStrangersPauseMax = std::chrono::seconds(30);
 constexpr base::Duration kClearLook = std::chrono::milliseconds(20);
 
 // What an informer keeps of a pod.
@@ -158,13 +159,14 @@ class Running final : public Runtime {
         interner_(metrics, "runtime"),
         containers_(loop, log_, {options_.data_dir + "/containers", options_.shim_argv, boot_of(options_)},
                     [this](const ContainerPlace& place) { look(place); }),
-        around_{loop,
-                client,
-                log_,
-                containers_,
-                groups_->pods.get(),
-                groups_->hierarchies ? &*groups_->hierarchies : nullptr,
-                {options_.data_dir + "/logs", options_.log_megabytes << 20, options_.log_files}},
+        around_{
+            loop,
+            client,
+            log_,
+            containers_,
+            groups_->pods.get(),
+            groups_->hierarchies ? &*groups_->hierarchies : nullptr,
+            {options_.data_dir + "/logs", options_.log_megabytes << 20, options_.log_files, options_.logs_whole_for}},
         node_(loop, client, log_, std::move(facts)),
         jobs_(loop, client, log.named("jobs"), metrics, random.fork(), [this] { sweep_soon(); }),
         binder_(loop, client, log, metrics, random.fork(), {options_.node_name}),
@@ -264,11 +266,14 @@ class Running final : public Runtime {
     if (groups_->pods == nullptr) co_return;
     std::vector<std::string> uids;
     for (const auto& [uid, worker] : workers_) uids.push_back(uid);
-    const auto removed = co_await groups_->pods->remove_others(std::move(uids));
-    if (!removed) {
+    base::Duration pause = kStrangersPause;
+    while (true) {
+      const auto removed = co_await groups_->pods->remove_others(uids);
+      if (removed && *removed > 0) log_.info("groups of pods that are no more are removed", {{"count", *removed}});
+      if (removed) co_return;
       log_.warn("groups of pods that are no more are there still", {{"error", removed.error().message}});
-    } else if (*removed > 0) {
-      log_.info("groups of pods that are no more are removed", {{"count", *removed}});
+      co_await loop_.sleep(pause);
+      pause = std::min<base::Duration>(2 * pause, kStrangersPauseMax);
     }
   }
 
@@ -287,7 +292,7 @@ class Running final : public Runtime {
   }
   void sweep() {
     // Whom the server has is not known yet: nobody's logs may go.
-    if (!known_ || !jobs_.all_known()) return sweep_soon();
+    if (!known_ || informer_.core().over_budget() || !jobs_.all_known()) return sweep_soon();
     const auto done = sweep_logs(around_.logs.dir, {[this](const std::string& uid) { return workers_.contains(uid); },
                                                     [this](const std::string& uid) { return jobs_.knows(uid); }});
     if (!done) log_.warn("logs of what is no more are there still", {{"error", done.error().message}});

@@ -29,7 +29,8 @@ struct RuntimeOptions {
   std::int64_t reserved_cpu_milli = 0;  // of the machine, not for pods
   std::int64_t reserved_memory_mib = 0;
   std::int64_t pods_max = 250;
-  std::int64_t log_megabytes = 10;  // of one file of a container's log
+  std::int64_t log_megabytes = 10;                           // of one file of a container's log
+  base::Duration logs_whole_for = std::chrono::seconds(30);  // after a pod has ended for good
   std::int64_t log_files = 5;
   std::string metrics_address = "127.0.0.1:0";
 };

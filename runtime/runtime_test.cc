@@ -41,6 +41,7 @@ TEST_F(RuntimeTest, APodRunsToItsEndAndItsStatusSaysHow) {
 TEST_F(RuntimeTest, OfALogAPodThatHasEndedKeepsTheEnd) {
   options.log_megabytes = 1;
   options.log_files = 4;
+  options.logs_whole_for = 0s;
   begin();
   make("loud", R"(
   restartPolicy: Never

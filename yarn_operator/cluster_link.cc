@@ -199,7 +199,12 @@ ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
     hadoop::Resource counts_as = each.counts_as.value_or(total);
     counts_as.others = total.others;
     const hadoop::Resource& now = told_since ? told->second.total : report->capability;
-    if (total != now && each.waits && each.waits(now)) continue;
+    if (total != now && each.waits && each.waits(now)) {
+      // Less than it may have: what stands is what YARN goes by, also where an operator before this one told it.
+      const bool unknown = !told_since && !unsure(each.nm) && !acts_on_.contains(each.nm);
+      if (unknown) acts_on_.emplace(each.nm, ActsOn{each.generation, report->capability});
+      continue;
+    }
     if (total == now) {
       if (told_since) {
         told->second.generation = each.generation;

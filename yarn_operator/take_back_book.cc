@@ -6,6 +6,12 @@
 #include "yarn_operator/take_back.h"
 
 namespace tidemark::yarn_operator {
+namespace {
+
+// Nobody who leads looks less often. What came while nobody looked may have come long ago.
+constexpr base::Duration kLookGap = std::chrono::minutes(1);
+
+}  // namespace
 
 std::optional<HeldBack> held_back(const model::TakenBack& answer, base::WallTime now) {
   if (!answer.keep_mib || !answer.until) return std::nullopt;
@@ -25,9 +31,14 @@ std::optional<model::TakenBack> TakeBackBook::answer_of(const kube::Node& node) 
 
 const TakeBackBook::Looked& TakeBackBook::look(const std::string& node, std::int64_t generation,
                                                base::MonotonicTime now) {
-  const auto [known, first] = looked_.try_emplace(node, Looked{generation, std::nullopt});
-  if (!first && known->second.generation != generation) known->second = {generation, now};
-  return known->second;
+  const auto [known, first] = looked_.try_emplace(node, Looked{generation, std::nullopt, now});
+  Looked& looked = known->second;
+  if (!first && looked.generation != generation) {
+    looked.generation = generation;
+    looked.at = now - looked.seen <= kLookGap ? std::optional(now) : std::nullopt;
+  }
+  looked.seen = now;
+  return looked;
 }
 
 std::optional<OpenRequest> TakeBackBook::open_request(const kube::Node& node, const base::Clock& clock) {

@@ -49,7 +49,8 @@ class TakeBackBook {
  private:
   struct Looked {
     std::int64_t generation = 0;            // of the request that was there; 0: none was
-    std::optional<base::MonotonicTime> at;  // when it came; nullopt: it was there at the first look
+    std::optional<base::MonotonicTime> at;  // when it came; nullopt: it was there at the first look, or nobody looked
+    base::MonotonicTime seen;               // the last look
   };
   std::optional<model::TakenBack> answer_of(const kube::Node& node) const;
   const Looked& look(const std::string& node, std::int64_t generation, base::MonotonicTime now);

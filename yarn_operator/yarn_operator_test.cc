@@ -88,6 +88,21 @@ TEST_F(YarnOperatorTest, ASmallWobbleIsNoUpdateEachTime) {
   EXPECT_TRUE(total({"a", 1}, 103100, 99)) << "little by little it is more";
 }
 
+// An operator that begins, where what stands is a little less than it may be: nothing is to be told, and all the same
+// the manager has to know what YARN goes by.
+TEST_F(YarnOperatorTest, WhatGrowthWaitsForIsInTheBook) {
+  manager().nodes = {{{"a", 1}, {.memory = 102'000, .vcores = 100}}};
+  node("n1", "a:1", origin("100k", "100Gi"));
+  begin();
+  std::string book;
+  for (int i = 0; i < 500 && book.empty(); ++i) {
+    pass(10ms);
+    book = annotation("n1", "tidemark.io/yarn-book");
+  }
+  EXPECT_NE(book.find("102000Mi"), std::string::npos) << book;
+  EXPECT_EQ(manager().updates, 0);
+}
+
 // How old anything is it knows by its own watch: a clock on the wall that is set, by however much, changes nothing.
 TEST_F(YarnOperatorTest, AClockThatIsSetAnHourAheadOrBackChangesNothing) {
   options.lost_hold = 10min;

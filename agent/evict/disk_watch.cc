@@ -147,6 +147,7 @@ net::Task<void> DiskWatch::look(policy::EvictSettings settings, std::vector<PodO
   const base::MonotonicTime now = loop_.clock().monotonic();
   if (found && !pods.empty() && is_near(*found, settings) && (!held_seen_ || now - *held_seen_ >= kHeldLook)) {
     co_await see_what_is_held(*found, std::move(pods));
+    hear_copilots(*found);  // the next look may take long, and nobody is to end on a guess meanwhile
     began = loop_.clock().monotonic();
     found = co_await ask();
   }

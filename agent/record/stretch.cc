@@ -101,7 +101,7 @@ void Stretch::Pressure::begin_anew() {
 void Stretch::Account::begin_anew() {
   measured = false;
   cpu = {};
-  memory = periods = throttled = worst_container = waited_ns = watched_ns = cycles = instructions = 0;
+  memory = periods = throttled = worst_container = waited_ns = worst_waited_ns = watched_ns = cycles = instructions = 0;
   pressure.begin_anew();
   limit_hits.begin_anew();
   oom_kills.begin_anew();
@@ -136,6 +136,7 @@ void Stretch::take_account(const AccountMeasured& read, base::MonotonicTime now)
   }
   if (is_fresh(read.run_queue, now)) {
     into.waited_ns += read.run_queue.value.waited_ns;
+    into.worst_waited_ns += read.run_queue.value.worst_waited_ns;
     into.watched_ns += read.run_queue.over.count();
   }
   if (is_fresh(read.cpi, now)) {
@@ -230,12 +231,13 @@ std::optional<model::TaskRecord> Stretch::record_of(const ListedTask& listed, bo
   out.memory_pressure = from.pressure.memory.permille();
   out.io_pressure = from.pressure.io.permille();
   out.run_queue = from.watched_ns > 0 ? from.waited_ns * kPermille / from.watched_ns : 0;
+  out.run_queue_worst = permille_of(from.worst_waited_ns, from.watched_ns);
   out.cpi = CpiUse{from.cycles, from.instructions}.cpi_milli();
   out.limit_hits = from.limit_hits.grown();
   out.oom_kills = from.oom_kills.grown();
   const bool quiet =
       out.throttled_permille == 0 && out.limit_hits == 0 && out.oom_kills == 0 &&
-      std::max({out.cpu_pressure, out.memory_pressure, out.io_pressure, out.run_queue}) < kQuietPressurePermille;
+      std::max({out.cpu_pressure, out.memory_pressure, out.io_pressure, out.run_queue_worst}) < kQuietPressurePermille;
   if (quiet && from.told && !whole) return std::nullopt;
   from.told = true;
   out.source = task.identity.source;

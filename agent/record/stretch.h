@@ -78,7 +78,7 @@ class Stretch {
     Mean cpu;
     std::int64_t memory = 0;
     std::int64_t periods = 0, throttled = 0, worst_container = 0;
-    std::int64_t waited_ns = 0, watched_ns = 0;  // in a run queue
+    std::int64_t waited_ns = 0, worst_waited_ns = 0, watched_ns = 0;  // in a run queue
     std::int64_t cycles = 0, instructions = 0;
     Pressure pressure;
     Growth limit_hits, oom_kills;

@@ -112,7 +112,7 @@ TEST_F(StretchTest, ProcessesThatWaitForProcessorsAreTold) {
   for (const std::int64_t waited_ms : {500, 2500}) {
     pass_at(10s);
     cpu(web, 100);
-    of(web).run_queue.put({1'000'000, waited_ms * 1'000'000, 2, 0}, measured.pass.at, 10s);
+    of(web).run_queue.put({1'000'000, waited_ms * 1'000'000, waited_ms * 800'000, 2, 0}, measured.pass.at, 10s);
     of(web).cpi.put({waited_ms * 3, waited_ms * 2}, measured.pass.at);
     take();
     take();  // a pass that reads it not again adds nothing
@@ -121,6 +121,7 @@ TEST_F(StretchTest, ProcessesThatWaitForProcessorsAreTold) {
   const auto record = end(false);
   ASSERT_EQ(record.tasks.size(), 1U) << "who waits is not quiet";
   EXPECT_EQ(record.tasks[0].run_queue, 150) << "3 s of 20";
+  EXPECT_EQ(record.tasks[0].run_queue_worst, 120);
   EXPECT_EQ(record.tasks[0].cpi, 1500);
   pass_at(30s);
   cpu(web, 100);

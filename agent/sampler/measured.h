@@ -53,7 +53,8 @@ struct IoUse {  // a second, summed over devices
 
 // Of the first threads of its processes.
 struct RunQueueUse {
-  std::int64_t ran_ns = 0, waited_ns = 0;  // since the reading before
+  std::int64_t ran_ns = 0, waited_ns = 0;  // since the reading before, of all of them
+  std::int64_t worst_waited_ns = 0;        // of the one that waited longest
   int processes = 0;                       // that both readings saw
   int left_out = 0;                        // beyond what is read of one account
 };

@@ -49,7 +49,9 @@ void RunQueueMeter::finish(const Pass& pass, Sample<RunQueueUse>& out) {
       if (before->pid != now.pid || ran < 0 || waited < 0 || ran > most) continue;
       use.ran_ns += ran;
       // A wait is booked when it is over, also what of it lies before the reading before.
-      use.waited_ns += std::min(waited, most - ran);
+      const std::int64_t within = std::min(waited, most - ran);
+      use.waited_ns += within;
+      use.worst_waited_ns = std::max(use.worst_waited_ns, within);
       ++use.processes;
     }
     out.put(use, pass.report.at, over);

@@ -85,7 +85,7 @@ net::Task<void> CopilotProvider::say_stance() {
   } else if (said.error().kind == ErrorKind::kUnsupported) {
     limits_say_.clear();
   } else {
-    limits_say_ = base::cat("its own limits: ", said.error().message);
+    limits_say_ = base::cat("limits of the copilot at ", config_.socket, ": ", said.error().message);
   }
 }
 

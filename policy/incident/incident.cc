@@ -205,8 +205,9 @@ class Judge {
       add(by_ours ? Fact::kHeldByOurs : Fact::kHeldByOwn, record,
           {task.throttled_permille, 0, 0, by_ours.value_or("")});
     }
-    // Where the kernel tells no pressure of groups, what its processes tell: less, since of their first threads alone.
-    const std::int64_t waited = record.tasks_pressure ? task.cpu_pressure : task.run_queue;
+    // Where the kernel tells no pressure of groups, what that process tells which waited longest: less than some of it
+    // waited, since of first threads alone and of one of them.
+    const std::int64_t waited = record.tasks_pressure ? task.cpu_pressure : task.run_queue_worst;
     if (waited < kWaitPermille) return;
     const std::int64_t cores = record.cpus * kMilliPerCore;
     const std::int64_t offline = record.offline_milli.value_or(0);

@@ -228,10 +228,13 @@ TEST_F(IncidentTest, MemoryAndDisks) {
 TEST_F(IncidentTest, WhatIsNotRecordedIsNotDenied) {
   for (NodeRecord& each : records) each.tasks_pressure = false;
   EXPECT_EQ(says(), "cannotTell: pressureUnknown");
-  task_in(3).run_queue = 300;
+  task_in(3).run_queue = 900;
+  task_in(3).run_queue_worst = 30;
   line(3).offline_milli = 3000;
+  EXPECT_EQ(says(), "cannotTell: pressureUnknown") << "many that waited a little";
+  task_in(3).run_queue_worst = 300;
   EXPECT_EQ(says(), "likely: cpuBeside, pressureUnknown") << "processes tell it where groups do not";
-  task_in(3).run_queue = 0;
+  task_in(3).run_queue = task_in(3).run_queue_worst = 0;
   line(3).offline_milli = 0;
   for (NodeRecord& each : records) each.tasks_pressure = true;
   lost = 3;

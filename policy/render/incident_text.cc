@@ -206,8 +206,8 @@ std::vector<const IncidentMoment*> shown(const std::vector<IncidentMoment>& mome
   if (out.size() <= kIncidentRowsMax) return out;
   const auto bad = [](const IncidentMoment* one) {
     const model::TaskRecord& task = one->task;
-    return std::max(
-               {task.throttled_permille, task.cpu_pressure, task.memory_pressure, task.io_pressure, task.run_queue}) +
+    return std::max({task.throttled_permille, task.cpu_pressure, task.memory_pressure, task.io_pressure,
+                     task.run_queue_worst}) +
            (task.oom_kills > 0 ? std::int64_t{1'000'000} : 0);
   };
   std::ranges::sort(out, [&](const IncidentMoment* a, const IncidentMoment* b) {

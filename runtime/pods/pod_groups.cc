@@ -188,7 +188,11 @@ Result<std::set<std::string>> PodGroups::others_than(const std::vector<std::stri
 
 net::Task<Result<std::size_t>> PodGroups::remove_others(std::vector<std::string> known) {
   TM_CO_TRY(const auto others, others_than(known));
-  for (const std::string& path : others) TM_CO_TRY_VOID(co_await end(path));
+  std::optional<Error> trouble;  // the first: one that does not end holds up no other
+  for (const std::string& path : others) {
+    if (const auto ended = co_await end(path); !ended && !trouble) trouble = ended.error();
+  }
+  if (trouble) co_return base::fail(*std::move(trouble));
   co_return others.size();
 }
 

@@ -437,7 +437,6 @@ bool PodWorker::clears_away() {
 }
 
 net::Task<void> PodWorker::clear_away() {
-  for (const RunContainer& each : pod_->containers) keep_last_logs(logs_of(each.name), around_.logs.ended_bytes_max());
   for (const ContainerPlace& each : around_.containers.places()) {
     if (each.pod == pod_->uid) around_.containers.drop(each);
   }
@@ -452,6 +451,8 @@ net::Task<void> PodWorker::clear_away() {
   }
   cleared_ = true;
   step_soon();
+  co_await around_.loop.sleep(around_.logs.whole_for);
+  for (const RunContainer& each : pod_->containers) keep_last_logs(logs_of(each.name), around_.logs.ended_bytes_max());
 }
 
 net::Task<void> PodWorker::remove() {

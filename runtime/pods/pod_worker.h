@@ -30,6 +30,7 @@ struct PodLogs {
   std::string dir;  // DIR/NAMESPACE_NAME_UID/CONTAINER/ATTEMPT.log
   std::int64_t bytes_max = std::int64_t{10} << 20;
   std::int64_t files_max = 5;
+  base::Duration whole_for = std::chrono::seconds(30);  // after a pod's end: whoever follows it has read it by then
   // What a container keeps beside the attempt that runs, of all before it; and of all once its pod has ended for good.
   std::int64_t before_bytes_max() const { return bytes_max * files_max; }
   std::int64_t ended_bytes_max() const { return bytes_max; }

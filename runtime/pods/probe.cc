@@ -1,5 +1,7 @@
 #include "runtime/pods/probe.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -11,6 +13,7 @@ namespace tidemark::runtime {
 namespace {
 
 constexpr std::size_t kAnswerBytesMax = std::size_t{1} << 20;
+constexpr std::ptrdiff_t kProgramsMax = 3;  // of one probe, that are there at once
 constexpr int kGoodFrom = 200, kGoodBelow = 400;
 
 }  // namespace
@@ -93,6 +96,11 @@ net::Task<Probe::Answer> Probe::ask_program() {
     const ContainerSeen* seen = containers_.find(place_);
     return seen != nullptr && seen->state == ContainerState::kEnded ? &seen->ended : nullptr;
   };
+  // Programs that the kernel does not let go are waited for, and not joined by one more each time.
+  const auto of_this = [this](const ContainerPlace& each) {
+    return each.pod == place_.pod && each.name == place_.name;
+  };
+  if (std::ranges::count_if(containers_.places(), of_this) >= kProgramsMax) co_return false;
   // A program of before may be there still, of this probe or of a process before this one.
   place_.attempt = containers_.next_attempt(place_.pod, place_.name);
   changed_.clear();
