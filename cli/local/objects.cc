@@ -187,7 +187,7 @@ Result<JobSeen> decode_job_seen(std::string_view bytes) {
   job.retries = int_at(tree.at("spec", "backoffLimit"));
   const Json* suspend = tree.at("spec", "suspend");
   job.suspended = suspend != nullptr && suspend->get_bool().value_or(false);
-  job.queued_again = base::parse_int(meta->text_at("annotations", model::kQueuedAgainAnnotation)).value_or(0);
+  job.queued_again = model::queued_again(meta->text_at("annotations", model::kQueuedAgainAnnotation));
   job.failed = int_at(tree.at("status", "failed"));
   job.succeeded = int_at(tree.at("status", "succeeded"));
   job.active = int_at(tree.at("status", "active"));

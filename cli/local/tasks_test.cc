@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/local/held_back.h"
+#include "model/queued_again.h"
 
 namespace tidemark::cli {
 namespace {
@@ -118,6 +119,9 @@ TEST(LocalTasksTest, OneThatWasEvictedIsToldByItsJob) {
       R"({"metadata":{"name":"a","namespace":"default","annotations":{"tidemark.io/queued-again":"3"}},"spec":{}})");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->queued_again, 3);
+  for (const char* garbage : {"", "-1", "many", "9223372036854775807", "99999999999999999999", "1.5"}) {
+    EXPECT_EQ(model::queued_again(garbage), 0) << garbage;
+  }
   LocalObjects objects;
   objects.jobs = {job("a", "11:00:00")};
   objects.jobs[0].queued_again = 3;

@@ -184,7 +184,7 @@ Result<JobObject> read_job(std::string_view object) {
   out.spec.deleted = meta.member("deletionTimestamp") != nullptr;
   if (out.name.empty()) return fail(ErrorKind::kInvalid, "a Job without metadata.name");
   const Json& annotations = at(meta, "annotations");
-  out.queued_again = base::parse_int(annotations.text_at(model::kQueuedAgainAnnotation)).value_or(0);
+  out.queued_again = model::queued_again(annotations.text_at(model::kQueuedAgainAnnotation));
   for (const std::string_view uid : base::split(annotations.text_at(model::kQueuedAgainPodsAnnotation), ',')) {
     if (!uid.empty()) out.queued_again_pods.emplace_back(uid);
   }

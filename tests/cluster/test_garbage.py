@@ -113,6 +113,7 @@ NOT_SPOILT = {
     "koordinator.sh/eviction-priority", "koordinator.sh/cpuBurst", "koordinator.sh/cpuQOS", "koordinator.sh/memoryQOS", "koordinator.sh/blkioQOS",
     "koordinator.sh/networkQOS", "koordinator.sh/oom-score-adj", "koordinator.sh/oom-score-adj-spec", "node.koordinator.sh/resctrl",
     "tidemark.io/business", "tidemark.io/user", "tidemark.io/infrastructure", "tidemark.io/progress", "tidemark.io/held-bytes",
+    "tidemark.io/queued-again", "tidemark.io/queued-again-pods",  # of Jobs of `tidemark up`: cli/local/tasks_test.cc; the other one is uids, of which any text may be one
     # Of nodes, for their agent: agent/report/node_size_test.cc and agent/protect/node_facts_test.cc.
     "node.koordinator.sh/raw-allocatable", "node.koordinator.sh/system-qos-resource",
 }
