@@ -63,7 +63,7 @@ class WithKerberos(unittest.TestCase):
     def give(self, operator: Component) -> None:
         """A total that it never had, and that the operator is to tell the ResourceManager."""
         type(self).given += 1
-        wanted = (1024 + self.given, 2)
+        wanted = (1024 + 64 * self.given, 2)  # past the dead band
         must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", {"metadata": {"annotations": origin(2000, wanted[0])}}, content=MERGE))
         wait_for(lambda: self.nm.total() == wanted, f"a total of {wanted}", operator)
 
