@@ -116,8 +116,9 @@ class AgentSteady : public AgentTest {
 };
 
 // In the other seconds somebody is told something, or looked for: every ten the status on the machine and a look around
-// the kubelet's groups, every thirty a line of the record and a report, every minute what is learned. What threads write
-// for it is done when they say so, which may be in a second of its own: twice a line of the record, and what is learned.
+// the kubelet's groups, every thirty a line of the record and a report, every minute what is learned. What threads
+// write for it is done when they say so, which may be in a second of its own: twice a line of the record, and what is
+// learned.
 constexpr std::ptrdiff_t kQuietSeconds = 60 - 6 - 6 - 2 * 2 - 1 - 3;
 
 // A look around names each pod and container anew.
