@@ -33,6 +33,8 @@ namespace {
 
 constexpr std::size_t kMountsBytesMax = std::size_t{32} << 20;
 constexpr std::size_t kPodsBytesMax = std::size_t{64} << 20;
+// An agent takes 2,048 of one node (agent/tasks/pod_tasks.h), or none: some are left to whoever binds pods by hand.
+constexpr std::int64_t kPodsAtOnceMax = 2'000;
 constexpr base::Duration kSweepPause = std::chrono::seconds(1);
 constexpr base::Duration kClearLimit = std::chrono::seconds(5);  // for groups that are being ended as this one ends
 constexpr base::Duration kStrangersPause = std::chrono::seconds(1), kStrangersPauseMax = std::chrono::seconds(30);
@@ -298,7 +300,8 @@ class Running final : public Runtime {
     if (!done) log_.warn("logs of what is no more are there still", {{"error", done.error().message}});
   }
 
-  // As a kubelet lists its pods, with the status of this moment: the server's may be a write behind.
+  // As a kubelet lists its pods, but for those that are over, with the status of this moment: the server's may be a
+  // write behind.
   net::Task<void> answer(net::HttpExchange& exchange) {
     if (exchange.head().target != "/pods") {
       exchange.respond(404, "text/plain", "only /pods is here\n");
@@ -311,6 +314,8 @@ class Running final : public Runtime {
     std::string out = R"({"kind":"PodList","apiVersion":"v1","metadata":{},"items":[)";
     bool first = true;
     for (const auto& [uid, worker] : workers_) {
+      // What is over uses nothing, and a day's ended Jobs are more pods than an agent takes from one node.
+      if (worker->pod().terminal()) continue;
       auto pod = base::Json::parse(worker->pod().object);
       if (!pod || !pod->is_object()) continue;
       if (!worker->status().empty()) {
@@ -371,7 +376,7 @@ void declare_flags(base::Flags& flags, RuntimeOptions& options) {
       .placeholder("MILLICORES");
   flags.integer("reserved-memory", options.reserved_memory_mib, 0, 100'000'000, "of its memory, not for pods")
       .placeholder("MIB");
-  flags.integer("max-pods", options.pods_max, 1, 10'000, "so many pods at once");
+  flags.integer("max-pods", options.pods_max, 1, kPodsAtOnceMax, "so many pods at once");
   flags.integer("log-size", options.log_megabytes, 1, 100'000, "MiB of one file of a container's log")
       .placeholder("MIB");
   flags

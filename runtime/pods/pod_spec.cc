@@ -235,6 +235,13 @@ class Reader {
   std::map<std::string, std::string> paths_;  // of volumes; "" of those that are no hostPath
 };
 
+void forget_how_it_runs(RunPod& pod) {
+  for (RunContainer& each : pod.containers) {
+    each.argv = {};
+    each.environment = {};
+  }
+}
+
 }  // namespace
 
 std::string expand(std::string_view text, const std::vector<std::string>& environment) {
@@ -282,13 +289,17 @@ Result<RunPod> read_pod(std::string_view object, kube::Interner& interner) {
   out.started = pod.started;
   out.resources = kube::to_pod_resources(pod);
   out.qos = pod.qos.value_or(model::kube_qos(out.resources));
-  out.object = object;
   Reader(tree, out).read();
   for (std::size_t i = 0, init = 0, main = 0; i < out.containers.size(); ++i) {
     const bool is_main = out.containers[i].role == policy::LifeRole::kMain;
     const auto& from = is_main ? out.resources.containers : out.resources.init_containers;
     const std::size_t place = is_main ? main++ : init++;
     if (place < from.size()) out.containers[i].resources = from[place];
+  }
+  if (out.terminal()) {
+    forget_how_it_runs(out);
+  } else {
+    out.object = object;
   }
   return out;
 }

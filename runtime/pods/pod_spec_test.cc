@@ -93,6 +93,21 @@ TEST_F(PodSpecTest, WhatIsToRunAndHow) {
   EXPECT_EQ(main.resources.limits.cpu.value, 1000);
 }
 
+TEST_F(PodSpecTest, OfOneThatIsOverNoMoreIsKeptThanItTakesToClearItAway) {
+  const std::string_view spec = "  containers: [{name: main, image: i, command: [x], env: [{name: A, value: b}]}]\n";
+  const RunPod runs = read(spec);
+  EXPECT_FALSE(runs.object.empty());
+  for (const char* phase : {"Succeeded", "Failed"}) {
+    const RunPod over = read(base::cat(spec, "status: {phase: ", phase, "}\n"));
+    EXPECT_TRUE(over.terminal());
+    EXPECT_EQ(over.object, "");
+    ASSERT_EQ(over.containers.size(), 1U);
+    EXPECT_EQ(over.containers[0].name, "main");
+    EXPECT_TRUE(over.containers[0].argv.empty() && over.containers[0].environment.empty());
+    EXPECT_LT(over.bytes(), runs.bytes());
+  }
+}
+
 TEST_F(PodSpecTest, Probes) {
   const RunPod pod = read(R"yaml(
   containers:

@@ -265,6 +265,7 @@ Result<ShimBegin> PodWorker::how_to_begin(std::size_t i, std::int32_t attempt) {
 }
 
 void PodWorker::begin(std::size_t i) {
+  if (pod_->terminal()) return;  // somebody else said that it is over, and how it runs is not kept
   Held& held = held_[i];
   const bool again = held.attempt >= 0;
   const std::int32_t attempt = again ? held.attempt + 1 : held.told.restarts > 0 ? held.told.restarts + 1 : 0;
