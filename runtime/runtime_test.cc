@@ -58,6 +58,20 @@ TEST_F(RuntimeTest, OfALogAPodThatHasEndedKeepsTheEnd) {
   EXPECT_TRUE(log_of("loud").ends_with(" stdout F last words\n"));
 }
 
+TEST_F(RuntimeTest, WhenMemoryRunsOutTheKernelEndsOfflineWorkFirst) {
+  int own = 0;
+  std::ifstream("/proc/self/oom_score_adj") >> own;
+  begin();
+  const std::string_view tells =
+      "  restartPolicy: Never\n  containers: [{name: main, image: local, command: [cat, "
+      "/proc/self/oom_score_adj], resources: ";
+  make("batch", base::cat(tells, "{}}]\n"));
+  make("web", base::cat(tells, "{requests: {cpu: 10m}}}]\n"));
+  until([&] { return phase("batch") == "Succeeded" && phase("web") == "Succeeded"; });
+  EXPECT_TRUE(log_of("batch").ends_with(" stdout F 1000\n")) << log_of("batch");
+  EXPECT_TRUE(log_of("web").ends_with(base::cat(" stdout F ", std::max(own, 0), "\n"))) << log_of("web");
+}
+
 TEST_F(RuntimeTest, TheNodeIsThereAndIsReady) {
   begin();
   until([&] { return wait(client->get(kube::kNodes, "", "here", 10s)).has_value(); });

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "kube/convert.h"
 #include "kube/objects.h"
+#include "model/names.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -69,6 +70,8 @@ class Reader {
     each(at(at(pod_, "metadata"), "ownerReferences"), [this](const base::Json& owner, std::size_t) {
       if (owner.text_at("kind") == "Job") out_.job_uid = owner.text_at("uid");
     });
+    const model::Qos said = model::parse_qos(pod_.text_at("metadata", "labels", model::kQosClassLabel));
+    out_.offline = model::qos_with_default(said, out_.qos) == model::Qos::kBe;
     out_.root = pod_.text_at("metadata", "annotations", kRootAnnotation);
     if (!out_.root.empty() && !out_.root.starts_with('/')) {
       refuse("metadata.annotations[", kRootAnnotation, "]: ", base::in_quotes(out_.root), " does not begin with /");

@@ -68,6 +68,7 @@ struct RunPod {
   std::optional<base::WallTime> started;         // as its status says
   std::map<std::string, std::int32_t> restarts;  // by container: the same
   model::KubeQos qos = model::KubeQos::kBestEffort;
+  bool offline = true;  // by its QoS class, or by Kubernetes' own where it says none
   model::PodResources resources;
   std::string root;                      // "": the machine's
   std::vector<RunContainer> containers;  // init containers first

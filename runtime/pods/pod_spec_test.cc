@@ -108,6 +108,16 @@ TEST_F(PodSpecTest, OfOneThatIsOverNoMoreIsKeptThanItTakesToClearItAway) {
   }
 }
 
+TEST_F(PodSpecTest, WhoIsOfflineSaysItsClassOrKubernetesOwn) {
+  const std::string_view none = "  containers: [{name: main, image: i, command: [x]}]\n";
+  const std::string_view some =
+      "  containers: [{name: main, image: i, command: [x], resources: {requests: {cpu: 500m}}}]\n";
+  EXPECT_TRUE(read(none).offline);
+  EXPECT_FALSE(read(some).offline);
+  EXPECT_FALSE(read(none, ", labels: {koordinator.sh/qosClass: LS}").offline);
+  EXPECT_TRUE(read(some, ", labels: {koordinator.sh/qosClass: BE}").offline);
+}
+
 TEST_F(PodSpecTest, Probes) {
   const RunPod pod = read(R"yaml(
   containers:
