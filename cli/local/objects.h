@@ -63,6 +63,8 @@ struct JobSeen {
   bool complete = false, given_up = false;  // its conditions Complete and Failed
   std::string given_up_why;
   std::optional<base::WallTime> created, deleted, completed;
+
+  bool ended() const { return complete || given_up; }
 };
 
 // kInvalid: no such object. What is missing in it is left as it is above.
