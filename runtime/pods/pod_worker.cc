@@ -253,7 +253,7 @@ Result<ShimBegin> PodWorker::how_to_begin(std::size_t i, std::int32_t attempt) {
     const bool first = std::ranges::none_of(held_, [](const Held& one) { return one.attempt >= 0; });
     TM_TRY(out.procs,
            around_.groups->make_container(*pod_, container, container_id(pod_->uid, container.name, attempt), first));
-    out.shim_procs = around_.groups->shim_processes();
+    out.shim_procs = around_.groups->shim_processes(pod_->offline);
   }
   const std::string folder = logs_of(container.name);
   TM_TRY_VOID(journal::make_folder(folder));
