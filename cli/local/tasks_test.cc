@@ -158,12 +158,30 @@ TEST(LocalTasksTest, TheQueueIsByPriorityThenAgeOverAllNamespaces) {
   LocalObjects objects;
   objects.pods = {pod("late", "", "11:30:00", "", kUnscheduled), pod("early", "", "11:00:00", "", kUnscheduled),
                   pod("prod", "", "11:59:00", "", kUnscheduled)};
-  objects.pods[2].priority = 9000;
-  objects.pods[2].ns = "other";
+  objects.pods[2].queued.priority = 9000;
+  objects.pods[2].ns = objects.pods[2].queued.ns = "other";
   const auto tasks = local_tasks(objects, "default", {});
   ASSERT_EQ(tasks.size(), 2u);
   EXPECT_EQ(state_text(tasks[0]), "Waiting 2/3");
   EXPECT_EQ(state_text(tasks[1]), "Waiting 3/3");
+}
+
+TEST(LocalTasksTest, OnlineWorkAndOfflineWorkHaveQueuesOfTheirOwnAsTheBinderHasThem) {
+  LocalObjects objects;
+  const std::string_view waits =
+      R"("status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","message":"position 2 of 9: cpu: 1 core wanted"}]})";
+  auto web = decode_pod_seen(base::cat(
+      R"({"metadata":{"name":"web","namespace":"default","uid":"w","creationTimestamp":"2026-11-23T11:40:00Z","labels":{)",
+      R"("koordinator.sh/qosClass":"LS"}},"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"1"}}}]},)",
+      waits, "}"));
+  ASSERT_TRUE(web);
+  objects.pods = {pod("a", "", "11:00:00", "", waits), pod("b", "", "11:30:00", "", waits), *web};
+  const auto tasks = local_tasks(objects, "default", {});
+  ASSERT_EQ(tasks.size(), 3u);
+  EXPECT_EQ(state_text(tasks[0]), "Waiting 1/1");
+  EXPECT_EQ(tasks[0].why, "cpu: 1 core wanted") << "the place as it was told is an old one";
+  EXPECT_EQ(state_text(tasks[1]), "Waiting 1/2");
+  EXPECT_EQ(state_text(tasks[2]), "Waiting 2/2");
 }
 
 TEST(LocalTasksTest, NothingAtAll) {
