@@ -43,7 +43,11 @@ void declare(base::Flags& flags, Asked& asked_for, cli::RunOptions& options) {
                "BE is batch work, LS (latency-sensitive) is online work, as --class prod");
   flags.choice("class", asked_for.work_class, {"prod", "mid", "batch", "free"},
                "whose turn it is: online work, then mid, batch, and free, which asks for nothing");
-  flags.text("cpu", options.cpu, "cores that it asks for, 2 or 500m; batch work has no more than these")
+  flags
+      .text("cpu", options.cpu,
+            "cores that it asks for, 2 or 500m; batch work may have more while others leave them, unless the settings "
+            "hold "
+            "each task by itself")
       .placeholder("CORES");
   flags.text("memory", options.memory, "memory that it asks for, 4Gi or 512Mi; what uses more is killed")
       .placeholder("BYTES");
