@@ -43,6 +43,7 @@ class Reader {
 
   void read() {
     read_pod_level();
+    check_pod_security();
     read_volumes();
     read_containers("initContainers");
     read_containers("containers");
@@ -172,6 +173,41 @@ class Reader {
     out.user = said("runAsUser");
     out.group = said("runAsGroup");
     if (!out.group && out.user) out.group = out.user == 0 ? 0 : out.user;
+    check_user(container, out);
+    check_tightened(at(container, "securityContext"), base::cat(place_, ".securityContext"));
+  }
+
+  void check_user(const base::Json& container, const RunContainer& out) {
+    const base::Json* own = container.at("securityContext", "runAsNonRoot");
+    if (own == nullptr) own = spec_.at("securityContext", "runAsNonRoot");
+    if (own == nullptr || !own->get_bool().value_or(false) || out.user.value_or(0) != 0) return;
+    refuse(place_, ".securityContext.runAsNonRoot: needs a runAsUser that is not 0: there is no image that names one");
+  }
+
+  // What makes a container smaller than its user is, and is not done here: to run it all the same would be to promise
+  // what nobody holds. What would make it larger (privileged, added capabilities) changes nothing: it has what its user
+  // has.
+  void check_tightened(const base::Json& security, const std::string& place) {
+    const auto is = [&](std::string_view key, bool value) { return at(security, key).get_bool() == value; };
+    if (is("readOnlyRootFilesystem", true)) refuse(place, ".readOnlyRootFilesystem: is not done here");
+    if (is("allowPrivilegeEscalation", false)) refuse(place, ".allowPrivilegeEscalation: false is not done here");
+    const base::Json& dropped = at(at(security, "capabilities"), "drop");
+    if (dropped.is_array() && !dropped.as_array().empty()) refuse(place, ".capabilities.drop: is not done here");
+    for (const std::string_view key : {"seccompProfile", "appArmorProfile"}) {
+      const std::string_view type = at(security, key).text_at("type");
+      if (!type.empty() && type != "Unconfined") refuse(place, ".", key, ": only Unconfined is done here");
+    }
+    if (at(security, "seLinuxOptions").is_object()) refuse(place, ".seLinuxOptions: is not done here");
+  }
+
+  void check_pod_security() {
+    const base::Json& security = at(spec_, "securityContext");
+    if (!at(security, "fsGroup").is_null()) refuse("spec.securityContext.fsGroup: is not done here");
+    const base::Json& groups = at(security, "supplementalGroups");
+    if (groups.is_array() && !groups.as_array().empty()) {
+      refuse("spec.securityContext.supplementalGroups: is not done here");
+    }
+    check_tightened(security, "spec.securityContext");
   }
 
   void check_mount(const base::Json& mount, std::size_t m) {

@@ -167,6 +167,40 @@ TEST_F(PodSpecTest, WhatCannotRunHereNamesItsPlace) {
       "");
 }
 
+TEST_F(PodSpecTest, WhatOfSecurityIsNotDoneIsRefusedByName) {
+  const auto why = [&](std::string_view container, std::string_view pod = "{}") {
+    return read(base::cat("  securityContext: ", pod,
+                          "\n  containers:\n  - {name: main, image: i, command: [x], securityContext: ", container,
+                          "}\n"))
+        .refused;
+  };
+  const std::string_view place = "spec.containers[0].securityContext.";
+  for (const auto& [name, wrong] : {
+           std::pair("runAsNonRoot", "{runAsNonRoot: true}"),
+           {"runAsNonRoot", "{runAsNonRoot: true, runAsUser: 0}"},
+           {"readOnlyRootFilesystem", "{readOnlyRootFilesystem: true}"},
+           {"allowPrivilegeEscalation", "{allowPrivilegeEscalation: false}"},
+           {"capabilities.drop", "{capabilities: {drop: [ALL]}}"},
+           {"seccompProfile", "{seccompProfile: {type: RuntimeDefault}}"},
+           {"appArmorProfile", "{appArmorProfile: {type: RuntimeDefault}}"},
+           {"seLinuxOptions", "{seLinuxOptions: {level: s0}}"},
+       }) {
+    EXPECT_TRUE(why(wrong).starts_with(base::cat(place, name, ": "))) << wrong << " " << why(wrong);
+  }
+  for (const char* pod : {"{fsGroup: 7}", "{supplementalGroups: [7]}", "{seccompProfile: {type: RuntimeDefault}}"}) {
+    EXPECT_TRUE(why("{}", pod).starts_with("spec.securityContext.")) << pod << " " << why("{}", pod);
+  }
+  EXPECT_TRUE(why("{}", "{runAsNonRoot: true}").starts_with(base::cat(place, "runAsNonRoot: ")));
+  for (const char* done :
+       {"{}", "{runAsNonRoot: true, runAsUser: 33}", "{runAsNonRoot: false}", "{privileged: true}",
+        "{allowPrivilegeEscalation: true, readOnlyRootFilesystem: false, capabilities: {add: [SYS_TIME], drop: []}}",
+        "{seccompProfile: {type: Unconfined}}"}) {
+    EXPECT_EQ(why(done), "") << done;
+  }
+  EXPECT_EQ(why("{}", "{runAsNonRoot: true, runAsUser: 33}"), "");
+  EXPECT_EQ(why("{runAsNonRoot: false}", "{runAsNonRoot: true}"), "");
+}
+
 TEST_F(PodSpecTest, OneThatIsDeletedHasTheGraceOfItsDeletion) {
   const RunPod pod = read("  terminationGracePeriodSeconds: 30\n  containers: [{name: m, image: i, command: [x]}]\n",
                           ", deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 2");
