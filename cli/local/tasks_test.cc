@@ -243,5 +243,31 @@ TEST(HeldBackTest, WhatTheRecordSaysOfOfflineTasks) {
                       {"u2", "waited for processors 12 % of the time; offline work has 2.5 of 8 cores"}}));
 }
 
+// As under the settings that a machine begins with: the quota is on the group above all of them.
+TEST(HeldBackTest, WhereOfflineWorkUsesAllThatItHasWhoRunsIsHeldBack) {
+  model::NodeRecord record;
+  record.cpus = 8;
+  record.offline_limit_milli = 2500;
+  record.offline_milli = 2490;
+  model::TaskRecord task;
+  task.task = "runs";
+  task.offline = true;
+  task.cpu_milli = 2480;
+  record.tasks.push_back(task);
+  task.task = "sleeps";
+  task.cpu_milli = 10;
+  record.tasks.push_back(task);
+  task.task = "online";
+  task.offline = false;
+  task.cpu_milli = 3000;
+  record.tasks.push_back(task);
+  EXPECT_EQ(held_back(record), (HeldBack{{"runs", "offline work uses all of the 2.5 of 8 cores that it has"}}));
+  record.offline_milli = 2300;
+  EXPECT_TRUE(held_back(record).empty());
+  record.offline_milli = 2490;
+  record.offline_limit_milli.reset();
+  EXPECT_TRUE(held_back(record).empty()) << "nothing holds it";
+}
+
 }  // namespace
 }  // namespace tidemark::cli
