@@ -30,12 +30,15 @@ Result<kube::ClusterConfig> find_cluster(const ClusterOptions& options, const ba
   return kube::find_config(request, kube::system_files(), clock);
 }
 
+void warn_if_unverified(const kube::ClusterConfig& found, const base::Log& log) {
+  if (!found.http.tls.skip_verification) return;
+  log.warn("the API server's certificate is not verified, as the kubeconfig says", {{"source", found.source}});
+}
+
 Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,
                                 const ClusterOptions& options, const kube::ClientConfig& config) {
   TM_TRY(auto found, find_cluster(options, loop.clock()));
-  if (found.http.tls.skip_verification) {
-    log.warn("the API server's certificate is not verified, as the kubeconfig says", {{"source", found.source}});
-  }
+  warn_if_unverified(found, log);
   Cluster cluster;
   cluster.source = found.source;
   cluster.ns = found.default_namespace;

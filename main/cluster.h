@@ -31,6 +31,8 @@ void declare_cluster_flags(base::Flags& flags, ClusterOptions& options);
 // Where it is and who asks, as flags, environment or the pod's own files say.
 Result<kube::ClusterConfig> find_cluster(const ClusterOptions& options, const base::Clock& clock);
 
+void warn_if_unverified(const kube::ClusterConfig& found, const base::Log& log);
+
 // The parts belong together and go together.
 struct Cluster {
   std::unique_ptr<net::WorkerPool> workers;  // resolves names

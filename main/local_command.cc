@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,17 +12,21 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "cli/local/followed_transport.h"
 #include "cli/local/ps.h"
 #include "cli/local/stop.h"
 #include "main/cluster.h"
 #include "main/local.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
+#include "net/http_client.h"
+#include "net/worker.h"
 
 namespace tidemark::main {
 namespace {
 
 constexpr std::size_t kNamesMax = 1000;
+constexpr std::size_t kResolveQueueMax = 64;
 constexpr base::Duration kStopWait =
     std::chrono::minutes(5);  // graces are half a minute, unless somebody asks for more
 constexpr std::string_view kUsage = "tidemark local [flags] run|ps|logs|stop|top";
@@ -84,15 +90,28 @@ int with_client(const cli::LocalServer& server, const LogOptions& log_options, b
   options.kubeconfig = server.kubeconfig_file();
   kube::ClientConfig config;
   config.user_agent = "tidemark-local/" TIDEMARK_VERSION;
-  auto cluster =
-      connect_cluster(loop, log_output.named("local"), base::Random(base::Random::seed_from_system()), options, config);
-  if (!cluster && needed) {
-    const bool none = cluster.error().kind == ErrorKind::kNotFound;
-    return failed(none ? cli::no_server(cluster.error(), server) : cli::explained(cluster.error(), server));
+  net::WorkerPool resolver(1, kResolveQueueMax);
+  std::function<std::string()> bearer;
+  const auto connect = [&]() -> Result<std::unique_ptr<net::HttpTransport>> {
+    TM_TRY(auto found, find_cluster(options, clock));
+    warn_if_unverified(found, log_output.named("local"));
+    bearer = std::move(found.bearer);
+    return std::make_unique<net::HttpClient>(loop, &resolver, std::move(found.http));
+  };
+  auto first = connect();
+  if (!first && needed) {
+    const bool none = first.error().kind == ErrorKind::kNotFound;
+    return failed(none ? cli::no_server(first.error(), server) : cli::explained(first.error(), server));
+  }
+  std::optional<cli::FollowedTransport> transport;
+  std::optional<kube::Client> client;
+  if (first) {
+    transport.emplace(*std::move(first), connect);
+    client.emplace(loop, *transport, [&] { return bearer(); }, config, base::Random(base::Random::seed_from_system()));
   }
   net::Scope scope(loop);
   const auto run_then_stop = [&]() -> net::Task<void> {
-    code = co_await command(loop, cluster ? cluster->client.get() : nullptr);
+    code = co_await command(loop, client ? &*client : nullptr);
     loop.stop();
   };
   scope.spawn(run_then_stop());

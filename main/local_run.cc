@@ -34,13 +34,20 @@ struct Asked {
 
 void declare(base::Flags& flags, Asked& asked_for, cli::RunOptions& options) {
   flags.group("Task");
-  flags.text("name", options.name, "what it is called; else as the command, with some letters behind it")
+  flags
+      .text("name", options.name,
+            "what it is called, which no other task may be that has not ended; else as the command, with some letters "
+            "behind it")
       .placeholder("NAME");
   flags.choice("qos", asked_for.qos, {"BE", "LS"},
                "BE is batch work, LS (latency-sensitive) is online work, as --class prod");
   flags.choice("class", asked_for.work_class, {"prod", "mid", "batch", "free"},
                "whose turn it is: online work, then mid, batch, and free, which asks for nothing");
-  flags.text("cpu", options.cpu, "cores that it asks for, 2 or 500m; batch work has no more than these")
+  flags
+      .text("cpu", options.cpu,
+            "cores that it asks for, 2 or 500m; batch work may have more while others leave them, unless the settings "
+            "hold "
+            "each task by itself")
       .placeholder("CORES");
   flags.text("memory", options.memory, "memory that it asks for, 4Gi or 512Mi; what uses more is killed")
       .placeholder("BYTES");
@@ -168,8 +175,10 @@ int run_local_run(const std::vector<std::string>& args) {
   if (const auto object = cli::run_object(options); !object) return wrong_use(object.error().message, flags);
 
   const auto make = [&](net::EventLoop& loop, kube::Client& client) -> net::Task<int> {
-    if (auto made = co_await cli::run_local(client, options, server.limit); !made) {
-      co_return failed(cli::explained(std::move(made).error(), server));
+    auto made = co_await cli::run_local(loop, client, options, server.limit);
+    if (!made) co_return failed(cli::explained(std::move(made).error(), server));
+    if (*made) {
+      put_log(cli::LogStream::kError, base::cat("the job ", options.name, " before it had ended, and is removed\n"));
     }
     if (asked_for.wait) co_return co_await follow(loop, client, server, options.name);
     const Json told = Json::object({{"schema", 1}, {"namespace", options.ns}, {"name", options.name}});

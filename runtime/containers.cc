@@ -1,7 +1,6 @@
 #include "runtime/containers.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/file.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -64,29 +64,29 @@ std::optional<T> read_file(const std::string& path, Result<T> (*parse)(std::stri
   return parsed ? std::optional(*std::move(parsed)) : std::nullopt;
 }
 
-constexpr int kLockLooks = 200;  // a shim writes who it is just after it has the lock
-constexpr int kLockLook_ms = 5;
+constexpr base::Duration kLookAgain = std::chrono::milliseconds(100);
 
 struct ShimFound {
   Fd process;  // of the shim, where one lives
   Fd lock;     // where none does: none begins while this is held
 };
 
-ShimFound find_shim(const std::string& folder) {
+// One of both. An error: nobody can tell now whether one lives.
+Result<ShimFound> find_shim(const std::string& folder) {
   const std::string path = base::cat(folder, "/", kLockFile);
-  for (int look = 0; look < kLockLooks; ++look) {
-    Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return {{}, std::move(lock)};
-    const auto text = journal::read_whole(path, kFileBytesMax);
-    const auto words = base::split(base::trim(text && *text ? std::string_view(**text) : std::string_view()), ' ');
-    const auto pid = base::parse_int(words.front());
-    const auto ticks = words.size() == 2 ? base::parse_int(words[1]) : std::nullopt;
-    if (pid && ticks) {
-      if (Fd process = open_same_process(static_cast<pid_t>(*pid), *ticks)) return {std::move(process), {}};
-    }
-    ::poll(nullptr, 0, kLockLook_ms);
+  Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return base::fail_errno(errno, base::cat("open ", path));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return ShimFound{{}, std::move(lock)};
+  if (errno != EWOULDBLOCK) return base::fail_errno(errno, base::cat("lock ", path));
+  TM_TRY(const auto text, journal::read_whole(path, kFileBytesMax));
+  const auto words = base::split(base::trim(text ? std::string_view(*text) : std::string_view()), ' ');
+  const auto pid = base::parse_int(words.front());
+  const auto ticks = words.size() == 2 ? base::parse_int(words[1]) : std::nullopt;
+  if (pid && ticks) {
+    if (Fd process = open_same_process(static_cast<pid_t>(*pid), *ticks)) return ShimFound{std::move(process), {}};
   }
-  return {};
+  // It writes who it is just after it has the lock; or it is there, and cannot be opened.
+  return fail(ErrorKind::kUnavailable, "who holds ", path, " cannot be found");
 }
 
 bool may_name_a_folder(std::string_view name) {
@@ -283,16 +283,28 @@ std::int32_t Containers::next_attempt(std::string_view pod, std::string_view nam
   return last.pod == pod && last.name == name ? last.attempt + 1 : 0;
 }
 
-void Containers::adopt(const ContainerPlace& place) {
-  Held& held = held_[place];
-  ShimFound found = find_shim(folder_of(place));
+// Again and again until it is known how it stands: one that begins cannot tell this process that it runs, and given up
+// is only one whose shim is known to be gone.
+void Containers::look_at_adopted(const ContainerPlace& place) {
+  Held& held = held_.at(place);
+  const ContainerState before = held.seen.state;
+  Result<ShimFound> found = ShimFound();
+  if (!held.shim) found = find_shim(folder_of(place));
   read(place, held);
-  if (!found.process && held.seen.state != ContainerState::kEnded) give_up(place, held);
-  if (found.process) {
-    held.shim = std::move(found.process);
+  if (found && found->process) {
+    held.shim = std::move(found->process);
     follow(place, held);
   }
-  post_change(place);
+  const bool ended = held.seen.state == ContainerState::kEnded;
+  if (!ended && found && found->lock) give_up(place, held);
+  if (!found && !ended && !std::exchange(held.doubted, true)) {
+    log_.warn("nobody can tell yet whether a container's shim lives: it counts as one that does",
+              {{"container", folder_of(place)}, {"error", found.error().message}});
+  }
+  if (held.seen.state == ContainerState::kBeginning || (!held.shim && held.seen.state == ContainerState::kRunning)) {
+    held.again = loop_.after(kLookAgain, [this, place] { look_at_adopted(place); });
+  }
+  if (held.seen.state != before) post_change(place);
 }
 
 Result<void> Containers::adopt() {
@@ -308,8 +320,10 @@ Result<void> Containers::adopt() {
           log_.warn("a folder that is no container's", {{"folder", attempt.path().string()}});
           continue;
         }
-        adopt(ContainerPlace{pod.path().filename().string(), name.path().filename().string(),
-                             static_cast<std::int32_t>(*number)});
+        const ContainerPlace place{pod.path().filename().string(), name.path().filename().string(),
+                                   static_cast<std::int32_t>(*number)};
+        held_.try_emplace(place);
+        look_at_adopted(place);
       }
     }
     if (inner)

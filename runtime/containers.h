@@ -82,13 +82,14 @@ class Containers {
     Fd shim;  // its process
     net::FdWatch told_watch, shim_watch;
     pid_t child = -1;  // the shim, where it is our own child
-    bool dropped = false;
+    net::Timer again;  // of one that was adopted: until it is known how it stands
+    bool doubted = false, dropped = false;
   };
   std::string folder_of(const ContainerPlace& place) const;
   Result<void> start_shim(const ContainerPlace& place, const ShimBegin& what);
   Result<void> remove_folder(const ContainerPlace& place) const;
   Result<Held*> running(const ContainerPlace& place);
-  void adopt(const ContainerPlace& place);
+  void look_at_adopted(const ContainerPlace& place);
   void follow(const ContainerPlace& place, Held& held);
   void read(const ContainerPlace& place, Held& held) const;
   void look(const ContainerPlace& place);

@@ -1,9 +1,11 @@
 // Containers for real: this program is also their shim.
 #include "runtime/containers.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,10 +16,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "linux/kernel_files.h"
+#include "linux/proc/process.h"
 #include "net/testing/loop.h"
 #include "runtime/shim/shim.h"
 
@@ -132,6 +137,76 @@ TEST_F(ContainersTest, OneThatEndsWhileNobodyIsThereIsFoundWithItsExitCode) {
   again();
   until(one, ContainerState::kEnded);
   EXPECT_EQ(seen(one).ended.exit_code, 9);
+}
+
+// A shim by hand: holds the lock of a container that it has not begun yet.
+struct AdoptedTest : ContainersTest {
+  void SetUp() override {
+    ContainersTest::SetUp();
+    std::filesystem::create_directories(file(""));
+    ShimBegin begin = program({"true"});
+    begin.boot = "this life";
+    std::ofstream(file("begin.json")) << to_json(begin);
+    lock = ::open(file("lock").c_str(), O_RDWR | O_CREAT, 0600);
+    ASSERT_GE(lock, 0);
+    ASSERT_EQ(::flock(lock, LOCK_EX | LOCK_NB), 0);
+    shim = ::fork();
+    ASSERT_GE(shim, 0);
+    if (shim == 0) {
+      while (true) ::pause();
+    }
+    ::close(lock);  // it has it too
+    linux::Buffer buffer;
+    const auto proc = linux::Folder::open("/proc");
+    ASSERT_TRUE(proc);
+    ticks = linux::read_start_ticks(*proc, shim, buffer).value().value();
+  }
+  void TearDown() override {
+    end_shim();
+    ContainersTest::TearDown();
+  }
+  std::string file(std::string_view name) const { return base::cat(folder, "/uid-1/main/0/", name); }
+  void say_who_has_the_lock() const { std::ofstream(file("lock")) << shim << " " << ticks << "\n"; }
+  void end_shim() {
+    if (shim > 0) ::kill(shim, SIGKILL);
+    if (shim > 0) ::waitpid(std::exchange(shim, -1), nullptr, 0);
+  }
+  pid_t shim = -1;
+  std::int64_t ticks = 0;
+  int lock = -1;
+};
+
+TEST_F(AdoptedTest, OneThatWasBeginningIsSeenToRun) {
+  say_who_has_the_lock();
+  again();
+  EXPECT_EQ(seen(one).state, ContainerState::kBeginning);
+  std::ofstream(file("running.json")) << to_json(ShimRunning{shim, ticks, clock.wall()});
+  until(one, ContainerState::kRunning);
+  end_shim();
+  until(one, ContainerState::kEnded);
+  EXPECT_EQ(seen(one).ended.exit_code, 137);
+}
+
+TEST_F(AdoptedTest, OneOfWhichNobodyCanTellIsNotGivenUp) {
+  std::ofstream(file("lock")) << shim << " " << ticks + 1 << "\n";  // as where what has the lock cannot be opened
+  std::ofstream(file("running.json")) << to_json(ShimRunning{shim, ticks, clock.wall()});
+  again();
+  until(one, ContainerState::kRunning);
+  EXPECT_TRUE(lines.contains("nobody can tell yet")) << lines;
+  EXPECT_FALSE(std::filesystem::exists(file("ended.json")));
+  EXPECT_FALSE(containers->ask(one)) << "asked again with the next step";
+  say_who_has_the_lock();
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return containers->ask(one).has_value(); }));
+  end_shim();
+  until(one, ContainerState::kEnded);
+}
+
+TEST_F(AdoptedTest, AFreeLockIsAShimThatIsGone) {
+  say_who_has_the_lock();
+  end_shim();
+  again();
+  until(one, ContainerState::kEnded);
+  EXPECT_EQ(seen(one).ended.exit_code, 137);
 }
 
 TEST_F(ContainersTest, WithItsShimKilledAContainerIsEnded) {

@@ -25,6 +25,7 @@
 #include "runtime/node/node_object.h"
 #include "runtime/place/binder.h"
 #include "runtime/pods/kept_logs.h"
+#include "runtime/pods/logs_total.h"
 #include "runtime/pods/pod_groups.h"
 #include "runtime/pods/pod_worker.h"
 
@@ -33,7 +34,10 @@ namespace {
 
 constexpr std::size_t kMountsBytesMax = std::size_t{32} << 20;
 constexpr std::size_t kPodsBytesMax = std::size_t{64} << 20;
+// An agent takes 2,048 of one node (agent/tasks/pod_tasks.h), or none: some are left to whoever binds pods by hand.
+constexpr std::int64_t kPodsAtOnceMax = 2'000;
 constexpr base::Duration kSweepPause = std::chrono::seconds(1);
+constexpr base::Duration kLogsLook = std::chrono::seconds(10);   // what they take together
 constexpr base::Duration kClearLimit = std::chrono::seconds(5);  // for groups that are being ended as this one ends
 constexpr base::Duration kStrangersPause = std::chrono::seconds(1), kStrangersPauseMax = std::chrono::seconds(30);
 constexpr base::Duration kClearLook = std::chrono::milliseconds(20);
@@ -199,6 +203,7 @@ class Running final : public Runtime {
     scope_.spawn(binder_.run());
     scope_.spawn(informer_.run());
     scope_.spawn(end_strangers());
+    scope_.spawn(bound_logs());
   }
 
   net::Task<void> drain() override {
@@ -290,15 +295,30 @@ class Running final : public Runtime {
   void sweep_soon() {
     if (!sweep_.armed()) sweep_ = loop_.after(kSweepPause, [this] { sweep(); });
   }
+  bool all_pods_known() const { return known_ && !informer_.core().over_budget(); }
   void sweep() {
     // Whom the server has is not known yet: nobody's logs may go.
-    if (!known_ || informer_.core().over_budget() || !jobs_.all_known()) return sweep_soon();
+    if (!all_pods_known() || !jobs_.all_known()) return sweep_soon();
     const auto done = sweep_logs(around_.logs.dir, {[this](const std::string& uid) { return workers_.contains(uid); },
                                                     [this](const std::string& uid) { return jobs_.knows(uid); }});
     if (!done) log_.warn("logs of what is no more are there still", {{"error", done.error().message}});
   }
 
-  // As a kubelet lists its pods, with the status of this moment: the server's may be a write behind.
+  net::Task<void> bound_logs() {
+    const auto has_ended = [this](const std::string& uid) {
+      const auto found = workers_.find(uid);
+      return found == workers_.end() || found->second->pod().terminal();
+    };
+    while (true) {
+      co_await loop_.sleep(kLogsLook);
+      if (!all_pods_known()) continue;
+      const std::size_t gone = keep_logs_within(around_.logs.dir, options_.logs_total_megabytes << 20, has_ended);
+      if (gone > 0) log_.info("the logs together were more than --logs-total: the oldest went", {{"files", gone}});
+    }
+  }
+
+  // As a kubelet lists its pods, but for those that are over, with the status of this moment: the server's may be a
+  // write behind.
   net::Task<void> answer(net::HttpExchange& exchange) {
     if (exchange.head().target != "/pods") {
       exchange.respond(404, "text/plain", "only /pods is here\n");
@@ -311,6 +331,8 @@ class Running final : public Runtime {
     std::string out = R"({"kind":"PodList","apiVersion":"v1","metadata":{},"items":[)";
     bool first = true;
     for (const auto& [uid, worker] : workers_) {
+      // What is over uses nothing, and a day's ended Jobs are more pods than an agent takes from one node.
+      if (worker->pod().terminal()) continue;
       auto pod = base::Json::parse(worker->pod().object);
       if (!pod || !pod->is_object()) continue;
       if (!worker->status().empty()) {
@@ -371,7 +393,7 @@ void declare_flags(base::Flags& flags, RuntimeOptions& options) {
       .placeholder("MILLICORES");
   flags.integer("reserved-memory", options.reserved_memory_mib, 0, 100'000'000, "of its memory, not for pods")
       .placeholder("MIB");
-  flags.integer("max-pods", options.pods_max, 1, 10'000, "so many pods at once");
+  flags.integer("max-pods", options.pods_max, 1, kPodsAtOnceMax, "so many pods at once");
   flags.integer("log-size", options.log_megabytes, 1, 100'000, "MiB of one file of a container's log")
       .placeholder("MIB");
   flags
@@ -379,6 +401,10 @@ void declare_flags(base::Flags& flags, RuntimeOptions& options) {
             "address of the runtime's /metrics; port 0 picks one, 0 is off")
       .placeholder("HOST:PORT");
   flags.integer("log-files", options.log_files, 1, 1000, "files of a container's log, the newest with them");
+  flags
+      .integer("logs-total", options.logs_total_megabytes, 1, 1'000'000'000,
+               "MiB of all logs together: beyond it those of ended pods go, and then older files of the others")
+      .placeholder("MIB");
 }
 
 Result<std::unique_ptr<Runtime>> Runtime::make(net::EventLoop& loop, kube::Client& client, const base::Log& log,

@@ -32,6 +32,7 @@ struct RuntimeOptions {
   std::int64_t log_megabytes = 10;                           // of one file of a container's log
   base::Duration logs_whole_for = std::chrono::seconds(30);  // after a pod has ended for good
   std::int64_t log_files = 5;
+  std::int64_t logs_total_megabytes = 10 << 10;
   std::string metrics_address = "127.0.0.1:0";
 };
 

@@ -135,6 +135,25 @@ TEST_F(RuntimeGroupsTest, NobodyWaitsOnTheLoopForWhatIsBeingKilled) {
   EXPECT_FALSE(killing.waited.contains(std::this_thread::get_id()));
 }
 
+// Who writes without end keeps its shim busy.
+TEST_F(RuntimeGroupsTest, WhatReadsTheOutputOfOfflineWorkIsHeldAsThatIs) {
+  make("batch", "  containers: [{name: main, image: local, command: [sleep, '1000']}]\n");
+  make("web", R"(
+  containers: [{name: main, image: local, command: [sleep, "1000"], resources: {requests: {cpu: 500m}}}]
+)");
+  until([&] { return phase("batch") == "Running" && phase("web") == "Running"; });
+  const auto groups_of_shim = [&](const std::string& name) {
+    const std::string pid =
+        text_of(base::cat(folder, "/containers/", pod(name).text_at("metadata", "uid"), "/main/0/lock"));
+    return text_of(base::cat("/proc/", pid.substr(0, pid.find(' ')), "/cgroup"));
+  };
+  const std::string held = base::cat("/", own->name(), "/here/kubepods/besteffort/shims\n");
+  const std::string free = base::cat("/", own->name(), "/here/shims\n");
+  EXPECT_TRUE(groups_of_shim("batch").contains(held)) << groups_of_shim("batch");
+  EXPECT_FALSE(groups_of_shim("web").contains(held)) << groups_of_shim("web");
+  EXPECT_TRUE(groups_of_shim("web").contains(free)) << groups_of_shim("web");
+}
+
 TEST_F(RuntimeGroupsTest, APodHasItsOwnLimitsAfterARebootToo) {
   make("web", R"(
   containers:

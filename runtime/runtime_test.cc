@@ -58,6 +58,20 @@ TEST_F(RuntimeTest, OfALogAPodThatHasEndedKeepsTheEnd) {
   EXPECT_TRUE(log_of("loud").ends_with(" stdout F last words\n"));
 }
 
+TEST_F(RuntimeTest, WhenMemoryRunsOutTheKernelEndsOfflineWorkFirst) {
+  int own = 0;
+  std::ifstream("/proc/self/oom_score_adj") >> own;
+  begin();
+  const std::string_view tells =
+      "  restartPolicy: Never\n  containers: [{name: main, image: local, command: [cat, "
+      "/proc/self/oom_score_adj], resources: ";
+  make("batch", base::cat(tells, "{}}]\n"));
+  make("web", base::cat(tells, "{requests: {cpu: 10m}}}]\n"));
+  until([&] { return phase("batch") == "Succeeded" && phase("web") == "Succeeded"; });
+  EXPECT_TRUE(log_of("batch").ends_with(" stdout F 1000\n")) << log_of("batch");
+  EXPECT_TRUE(log_of("web").ends_with(base::cat(" stdout F ", std::max(own, 0), "\n"))) << log_of("web");
+}
+
 TEST_F(RuntimeTest, TheNodeIsThereAndIsReady) {
   begin();
   until([&] { return wait(client->get(kube::kNodes, "", "here", 10s)).has_value(); });
@@ -260,19 +274,21 @@ TEST_F(RuntimeTest, ANameThatNoNodeCanHaveIsRefusedAtTheStart) {
 TEST_F(RuntimeTest, AnAgentIsToldOfThePodsAsByAKubelet) {
   begin();
   make("told", "  containers: [{name: main, image: local, command: [sleep, '100']}]\n");
-  until([&] { return phase("told") == "Running"; });
+  make("over", "  restartPolicy: Never\n  containers: [{name: main, image: local, command: ['true']}]\n");
+  until([&] { return phase("told") == "Running" && phase("over") == "Succeeded"; });
   net::HttpClientConfig http;
   http.url = *net::parse_url("unix:" + pods_socket(options));
   net::HttpClient asker(loop, nullptr, http);
   net::HttpRequest request;
   request.target = "/pods";
-  const auto answer = wait(asker.fetch(request, 10s));
-  ASSERT_TRUE(answer) << answer.error().message;
-  ASSERT_EQ(answer->status, 200);
-  const auto list = Json::parse(answer->body);
-  ASSERT_TRUE(list);
-  ASSERT_EQ(list->member("items")->as_array().size(), 1U);
-  const Json& item = list->member("items")->as_array()[0];
+  Json list;
+  const auto ask = [&] {
+    const auto answer = wait(asker.fetch(request, 10s));
+    if (answer && answer->status == 200) list = Json::parse(answer->body).value_or(Json());
+    return list.member("items") == nullptr ? 0U : list.member("items")->as_array().size();
+  };
+  until([&] { return ask() == 1; });  // one that is over leaves the list as its end is told
+  const Json& item = list.member("items")->as_array()[0];
   EXPECT_EQ(item.text_at("metadata", "name"), "told");
   EXPECT_FALSE(item.at("status", "containerStatuses")->as_array()[0].text_at("containerID").empty());
 }

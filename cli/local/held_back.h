@@ -17,7 +17,8 @@ inline constexpr std::int64_t kHeldFrom = 50;
 // The last line of DATA_DIR/agent; nullopt where there is none, or it is older than a few of them would be.
 std::optional<model::NodeRecord> last_record(const std::string& data_dir, base::WallTime now);
 
-// Offline tasks that were held to a quota or waited for processors, by their pods' uids. Pure.
+// Offline tasks that were held to a quota or waited for processors, and those that ran while offline work as a whole
+// used all that it has; by their pods' uids. Pure.
 HeldBack held_back(const model::NodeRecord& record);
 
 }  // namespace tidemark::cli

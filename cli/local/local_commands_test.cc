@@ -67,8 +67,8 @@ class LocalCommandsTest : public ::testing::Test {
     options.dir = "/";
     return options;
   }
-  Result<void> run(RunOptions options) {
-    return net::testing::run_task(loop, clock, run_local(*client, std::move(options), 10s));
+  Result<bool> run(RunOptions options) {  // whether it took the place of one that had ended
+    return net::testing::run_task(loop, clock, run_local(loop, *client, std::move(options), 10s));
   }
   Result<std::string> stop(StopOptions options) {
     return net::testing::run_task(loop, clock, stop_local(loop, *client, std::move(options)));
@@ -225,6 +225,25 @@ class LocalLogsTest : public LocalCommandsTest {
   linux::testing::Tree tree;
   std::string out, error;
 };
+
+// What runs each night by the same name.
+TEST_F(LocalLogsTest, AJobThatHasEndedMakesRoomForTheNextOfItsName) {
+  for (const int exit_code : {0, 1}) {
+    const auto made = run(batch("nightly"));
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(*made, exit_code != 0) << "the second one";
+    start("nightly", "nightly-12345");
+    EXPECT_FALSE(run(batch("nightly"))) << "it runs";
+    finish("nightly", "nightly-12345", exit_code);
+  }
+  RunOptions online = batch("nightly");
+  online.work_class = model::PriorityClass::kProd;
+  const auto made = run(online);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(*made);
+  EXPECT_FALSE(ask("GET", base::cat(kJobsPath, "/nightly")));
+  EXPECT_FALSE(ask("GET", base::cat(kPodsPath, "/nightly-12345")));
+}
 
 TEST_F(LocalLogsTest, OfAJobByItsStreams) {
   ASSERT_TRUE(run(batch("a")));

@@ -10,6 +10,7 @@
 #include "model/names.h"
 #include "model/quantity.h"
 #include "model/queued_again.h"
+#include "runtime/place/queued_pod.h"
 
 namespace tidemark::cli {
 namespace {
@@ -144,7 +145,11 @@ Result<PodSeen> decode_pod_seen(std::string_view bytes) {
   pod.asked = asked_by(spec);
   if (spec != nullptr) {
     pod.node = spec->text_at("nodeName");
-    pod.priority = int_at(spec->at("priority"));
+  }
+  if (pod.node.empty()) {
+    kube::Interner interner;
+    // Which its queue cannot read either is in none.
+    if (auto queued = runtime::decode_queued_pod(bytes, interner)) pod.queued = std::move(queued->pod);
   }
   const Json* status = tree.at("status");
   if (status == nullptr) return pod;

@@ -17,6 +17,7 @@
 #include "model/qos.h"
 #include "model/resources.h"
 #include "net/loop.h"
+#include "policy/local_queue/queue_types.h"
 
 namespace tidemark::cli {
 
@@ -35,8 +36,8 @@ struct PodSeen {
   std::string job, job_uid;  // the Job that it belongs to
   bool offline = false;
   model::PriorityClass priority_class = model::PriorityClass::kNone;
-  std::int64_t priority = 0;
-  model::Resources asked;  // of any class
+  policy::QueuePod queued;  // of one that waits: as its queue sees it
+  model::Resources asked;   // of any class
   model::PodPhase phase = model::PodPhase::kUnknown;
   std::string reason, message;  // of a pod that failed as a whole
   std::optional<base::WallTime> created, deleted;
@@ -63,6 +64,8 @@ struct JobSeen {
   bool complete = false, given_up = false;  // its conditions Complete and Failed
   std::string given_up_why;
   std::optional<base::WallTime> created, deleted, completed;
+
+  bool ended() const { return complete || given_up; }
 };
 
 // kInvalid: no such object. What is missing in it is left as it is above.

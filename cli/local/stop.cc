@@ -101,14 +101,19 @@ net::Task<Result<std::string>> stop_local(net::EventLoop& loop, kube::Client& cl
                                                             : " is asked to end, and killed after its grace\n");
   }
   if (options.wait <= base::Duration(0)) co_return out;
+  TM_CO_TRY(const bool ended, co_await until_gone(loop, client, std::move(uids), options.wait, options.limit));
+  if (ended) co_return cat(out, "all of it has ended\n");
+  co_return fail(ErrorKind::kDeadline, "not ended after ", base::format_go_duration(options.wait),
+                 "; `tidemark local ps` shows what is left, --now kills it");
+}
+
+net::Task<Result<bool>> until_gone(net::EventLoop& loop, kube::Client& client, std::vector<std::string> uids,
+                                   base::Duration at_most, base::Duration limit) {
   const base::MonotonicTime begin = loop.clock().monotonic();
   while (true) {
-    TM_CO_TRY(const auto now, co_await read_local_objects(loop, client, options.limit));
-    if (gone(now, uids)) co_return cat(out, "all of it has ended\n");
-    if (loop.clock().monotonic() - begin >= options.wait) {
-      co_return fail(ErrorKind::kDeadline, "not ended after ", base::format_go_duration(options.wait),
-                     "; `tidemark local ps` shows what is left, --now kills it");
-    }
+    TM_CO_TRY(const auto now, co_await read_local_objects(loop, client, limit));
+    if (gone(now, uids)) co_return true;
+    if (loop.clock().monotonic() - begin >= at_most) co_return false;
     co_await loop.sleep(kLookEvery);
   }
 }

@@ -27,4 +27,8 @@ struct StopOptions {
 // is still there.
 net::Task<Result<std::string>> stop_local(net::EventLoop& loop, kube::Client& client, StopOptions options);
 
+// Waits until none of the uids is there any more, nor a pod of one of them; whether that was so within `at_most`.
+net::Task<Result<bool>> until_gone(net::EventLoop& loop, kube::Client& client, std::vector<std::string> uids,
+                                   base::Duration at_most, base::Duration limit);
+
 }  // namespace tidemark::cli

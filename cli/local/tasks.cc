@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
 #include <tuple>
 #include <utility>
 
 #include "base/text.h"
 #include "model/pod_id.h"
+#include "policy/local_queue/local_queue.h"
 
 namespace tidemark::cli {
 namespace {
@@ -58,12 +60,35 @@ std::string failed_text(const PodSeen& pod) {
   return "";
 }
 
-struct Queue {
-  std::vector<const PodSeen*> pods;
-  std::size_t place_of(const PodSeen& pod) const {
-    return static_cast<std::size_t>(std::ranges::find(pods, &pod) - pods.begin()) + 1;
-  }
+struct Place {
+  std::size_t place = 0, of = 0;
 };
+using Queue = std::map<const PodSeen*, Place>;
+
+// As the runtime's queue numbers them: where the node is not known to it, all wait.
+Queue queue_of(const LocalObjects& objects) {
+  std::vector<const PodSeen*> pods;
+  std::vector<const policy::QueuePod*> waiting;
+  for (const PodSeen& pod : objects.pods) {
+    if (!pod.waits()) continue;
+    pods.push_back(&pod);
+    waiting.push_back(&pod.queued);
+  }
+  policy::LocalQueueInputs inputs;
+  inputs.waiting = waiting;
+  const policy::LocalQueuePlan plan = policy::local_queue(inputs);
+  Queue out;
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    if (plan.outcomes[i]) out[pods[i]] = {plan.outcomes[i]->position, plan.outcomes[i]->of};
+  }
+  return out;
+}
+
+// What it waits for. The place that stood before it when it was told last is not that of now.
+std::string_view without_place(std::string_view why) {
+  const auto end = why.starts_with("position ") ? why.find(": ") : std::string_view::npos;
+  return end == std::string_view::npos ? why : why.substr(end + 2);
+}
 
 // How a pod stands by itself; whether it goes on after it is over, its owner knows.
 void take_pod(const PodSeen& pod, const Queue& queue, const LocalObjects& objects, const HeldBack& held,
@@ -80,9 +105,12 @@ void take_pod(const PodSeen& pod, const Queue& queue, const LocalObjects& object
     task.why = pod.disrupted_why;
   } else if (pod.waits()) {
     task.state = TaskState::kWaiting;
-    task.why = pod.unscheduled_why;
-    task.place = queue.place_of(pod);
-    task.queue = queue.pods.size();
+    task.why = without_place(pod.unscheduled_why);
+    const auto found = queue.find(&pod);
+    if (found != queue.end()) {
+      task.place = found->second.place;
+      task.queue = found->second.of;
+    }
   } else if (runs(pod)) {
     const auto found = held.find(pod.uid);
     task.state = found == held.end() ? TaskState::kRunning : TaskState::kLimited;
@@ -184,17 +212,6 @@ std::string_view to_string(TaskState state) {
   return "Unknown";
 }
 
-std::vector<const PodSeen*> local_queue(const LocalObjects& objects) {
-  std::vector<const PodSeen*> queue;
-  for (const PodSeen& pod : objects.pods) {
-    if (pod.waits()) queue.push_back(&pod);
-  }
-  std::ranges::sort(queue, {}, [](const PodSeen* pod) {
-    return std::tuple(-pod->priority, pod->created.value_or(base::WallTime()), pod->ns, pod->name);
-  });
-  return queue;
-}
-
 const PodSeen* current_pod(const LocalObjects& objects, std::string_view ns, std::string_view job) {
   const PodSeen* found = nullptr;
   const auto worth = [](const PodSeen& pod) {  // one that goes away counts less than the one that comes after it
@@ -208,7 +225,7 @@ const PodSeen* current_pod(const LocalObjects& objects, std::string_view ns, std
 }
 
 std::vector<LocalTask> local_tasks(const LocalObjects& objects, std::string_view ns, const HeldBack& held) {
-  const Queue queue{local_queue(objects)};
+  const Queue queue = queue_of(objects);
   const auto is_job = [&](std::string_view of, std::string_view name) {
     return std::ranges::any_of(objects.jobs, [&](const JobSeen& job) { return job.ns == of && job.name == name; });
   };

@@ -37,7 +37,7 @@ struct LocalTask {
   bool job = false;        // else a pod by itself
   std::string work_class;  // "online", "batch", "mid", "free", "offline"
   TaskState state = TaskState::kStarting;
-  std::size_t place = 0, queue = 0;  // of one that waits: its place, and how many wait
+  std::size_t place = 0, queue = 0;  // of one that waits: its place among its kind, and how many of that wait
   std::optional<std::int64_t> exit_code;
   std::optional<model::Resources> used;
   model::Resources asked;
@@ -54,9 +54,6 @@ using HeldBack = std::map<std::string, std::string, std::less<>>;
 
 // Of one namespace, or of all where `ns` is empty. Online tasks first, then by age.
 std::vector<LocalTask> local_tasks(const LocalObjects& objects, std::string_view ns, const HeldBack& held);
-
-// Of all namespaces, who comes first in front: by priority, then by age.
-std::vector<const PodSeen*> local_queue(const LocalObjects& objects);
 
 // The newest of a job's pods that matters: one that is not over, else the last one. Null where it has none.
 const PodSeen* current_pod(const LocalObjects& objects, std::string_view ns, std::string_view job);

@@ -158,12 +158,30 @@ TEST(LocalTasksTest, TheQueueIsByPriorityThenAgeOverAllNamespaces) {
   LocalObjects objects;
   objects.pods = {pod("late", "", "11:30:00", "", kUnscheduled), pod("early", "", "11:00:00", "", kUnscheduled),
                   pod("prod", "", "11:59:00", "", kUnscheduled)};
-  objects.pods[2].priority = 9000;
-  objects.pods[2].ns = "other";
+  objects.pods[2].queued.priority = 9000;
+  objects.pods[2].ns = objects.pods[2].queued.ns = "other";
   const auto tasks = local_tasks(objects, "default", {});
   ASSERT_EQ(tasks.size(), 2u);
   EXPECT_EQ(state_text(tasks[0]), "Waiting 2/3");
   EXPECT_EQ(state_text(tasks[1]), "Waiting 3/3");
+}
+
+TEST(LocalTasksTest, OnlineWorkAndOfflineWorkHaveQueuesOfTheirOwnAsTheBinderHasThem) {
+  LocalObjects objects;
+  const std::string_view waits =
+      R"("status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","message":"position 2 of 9: cpu: 1 core wanted"}]})";
+  auto web = decode_pod_seen(base::cat(
+      R"({"metadata":{"name":"web","namespace":"default","uid":"w","creationTimestamp":"2026-11-23T11:40:00Z","labels":{)",
+      R"("koordinator.sh/qosClass":"LS"}},"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"1"}}}]},)",
+      waits, "}"));
+  ASSERT_TRUE(web);
+  objects.pods = {pod("a", "", "11:00:00", "", waits), pod("b", "", "11:30:00", "", waits), *web};
+  const auto tasks = local_tasks(objects, "default", {});
+  ASSERT_EQ(tasks.size(), 3u);
+  EXPECT_EQ(state_text(tasks[0]), "Waiting 1/1");
+  EXPECT_EQ(tasks[0].why, "cpu: 1 core wanted") << "the place as it was told is an old one";
+  EXPECT_EQ(state_text(tasks[1]), "Waiting 1/2");
+  EXPECT_EQ(state_text(tasks[2]), "Waiting 2/2");
 }
 
 TEST(LocalTasksTest, NothingAtAll) {
@@ -223,6 +241,32 @@ TEST(HeldBackTest, WhatTheRecordSaysOfOfflineTasks) {
   EXPECT_EQ(held_back(record),
             (HeldBack{{"u1", "held to a quota 40 % of the time; offline work has 2.5 of 8 cores"},
                       {"u2", "waited for processors 12 % of the time; offline work has 2.5 of 8 cores"}}));
+}
+
+// As under the settings that a machine begins with: the quota is on the group above all of them.
+TEST(HeldBackTest, WhereOfflineWorkUsesAllThatItHasWhoRunsIsHeldBack) {
+  model::NodeRecord record;
+  record.cpus = 8;
+  record.offline_limit_milli = 2500;
+  record.offline_milli = 2490;
+  model::TaskRecord task;
+  task.task = "runs";
+  task.offline = true;
+  task.cpu_milli = 2480;
+  record.tasks.push_back(task);
+  task.task = "sleeps";
+  task.cpu_milli = 10;
+  record.tasks.push_back(task);
+  task.task = "online";
+  task.offline = false;
+  task.cpu_milli = 3000;
+  record.tasks.push_back(task);
+  EXPECT_EQ(held_back(record), (HeldBack{{"runs", "offline work uses all of the 2.5 of 8 cores that it has"}}));
+  record.offline_milli = 2300;
+  EXPECT_TRUE(held_back(record).empty());
+  record.offline_milli = 2490;
+  record.offline_limit_milli.reset();
+  EXPECT_TRUE(held_back(record).empty()) << "nothing holds it";
 }
 
 }  // namespace

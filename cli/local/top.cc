@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/json.h"
@@ -107,7 +108,8 @@ void take_tasks(const LocalObjects& objects, const HeldBack& held, base::WallTim
     if (task.state == TaskState::kLimited) values.limited.push_back({task.name, "", task.why});
     if (task.queue > 0) waiting.push_back(&task);
   }
-  std::ranges::sort(waiting, {}, &LocalTask::place);
+  std::ranges::sort(waiting, {},
+                    [](const LocalTask* task) { return std::tuple(task->work_class != "online", task->place); });
   for (const LocalTask* task : waiting) {
     const std::string age = task->created ? cat(", ", age_text(now - *task->created)) : "";
     values.queue.push_back({cat(task->place, " ", task->name), cat(amounts_text(task->asked), age), task->why});

@@ -11,7 +11,6 @@ namespace {
 constexpr base::Duration kCallLimit = std::chrono::seconds(10);
 constexpr base::Duration kRetry = std::chrono::seconds(1);
 constexpr base::Duration kRetryMax = std::chrono::minutes(1);
-constexpr std::size_t kBytesMax = std::size_t{64} << 20;
 constexpr int kSuffixLetters = 5;
 constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // no word comes of these
 constexpr std::size_t kNameMax = 63;
@@ -23,19 +22,19 @@ Result<void> unless_gone(const Result<T>& done) {
   return std::unexpected(done.error());
 }
 
-kube::InformerConfig jobs_config() {
+kube::InformerConfig jobs_config(std::size_t bytes_max) {
   kube::InformerConfig config;
   config.resource = kube::kJobs;
   config.name = "runtime_jobs";
-  config.bytes_max = kBytesMax;
+  config.bytes_max = bytes_max;
   return config;
 }
-kube::InformerConfig pods_config() {
+kube::InformerConfig pods_config(std::size_t bytes_max) {
   kube::InformerConfig config;
   config.resource = kube::kPods;
   config.name = "runtime_job_pods";
   config.label_selector = std::string(kJobNameLabel);
-  config.bytes_max = kBytesMax;
+  config.bytes_max = bytes_max;
   return config;
 }
 
@@ -63,22 +62,26 @@ std::string followed_by(const JobPodObject& pod) {
   return pod.pod.kept ? pod.pod.uid : std::string();
 }
 
+bool goes_by_itself(const JobObject& job) {
+  return job.ours && job.state.over && job.state.ended && job.spec.ttl && !job.spec.deleted;
+}
+
 }  // namespace
 
 JobController::JobController(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
-                             base::Random random, std::function<void()> gone)
+                             base::Random random, std::function<void()> gone, std::size_t bytes_max)
     : loop_(loop),
       client_(client),
       log_(std::move(log)),
       random_(random),
       gone_(std::move(gone)),
-      jobs_(loop, client, client, log_, metrics, random_.fork(), jobs_config(),
+      jobs_(loop, client, client, log_, metrics, random_.fork(), jobs_config(bytes_max),
             [](std::string_view bytes) -> Result<KeptJob> {
               TM_TRY(JobObject job, read_job(bytes));
               return KeptJob{{job.ns, job.name, job.resource_version},
                              std::make_shared<const JobObject>(std::move(job))};
             }),
-      pods_(loop, client, client, log_, metrics, random_.fork(), pods_config(),
+      pods_(loop, client, client, log_, metrics, random_.fork(), pods_config(bytes_max),
             [](std::string_view bytes) -> Result<KeptPod> {
               TM_TRY(JobPodObject pod, read_job_pod(bytes));
               return KeptPod{{pod.ns, pod.pod.name, pod.resource_version},
@@ -101,6 +104,7 @@ bool JobController::all_known() const {
 }
 
 void JobController::job_changed(const KeptJob* before, const KeptJob* after) {
+  if (before != nullptr && goes_by_itself(*before->job)) ended_.erase({*before->job->state.ended, before->job->uid});
   if (before != nullptr && (after == nullptr || after->job->uid != before->job->uid)) {
     known_.erase(before->job->uid);
     mark(before->job->uid);
@@ -111,6 +115,7 @@ void JobController::job_changed(const KeptJob* before, const KeptJob* after) {
   Followed& followed = followed_[after->job->uid];
   see(followed.started, after->job->state.started);
   see(followed.ended, after->job->state.ended);
+  if (goes_by_itself(*after->job)) ended_.emplace(*after->job->state.ended, after->job->uid);
   mark(after->job->uid);
 }
 
@@ -182,6 +187,7 @@ net::Task<void> JobController::run() {
       if (!behind) log_.warn("a job is not done yet", {{"job", uid}, {"error", done.error().message}});
       mark_later(uid, pause);
     }
+    co_await keep_last_ended();
     running_.set(
         static_cast<double>(std::ranges::count_if(known_, [](const auto& each) { return !each.second->state.over; })));
   }
@@ -199,8 +205,10 @@ net::Task<Result<void>> JobController::sync(std::string uid) {
   const auto making = static_cast<std::int64_t>(followed.making.size());
   const policy::JobTimes times{loop_.clock().wall(), since(followed.started), since(followed.ended)};
   const auto found = known_.find(uid);
-  // By half of them nothing can be counted: who has left and who was not taken in look alike.
-  if (jobs_.core().over_budget() || (found != known_.end() && pods_.core().over_budget())) {
+  // By half of them nothing can be counted: who has left and who was not taken in look alike. Where all is counted a
+  // Job goes on: with it some room comes back.
+  const bool all_counted = found != known_.end() && found->second->state.over;
+  if (!all_counted && (jobs_.core().over_budget() || (found != known_.end() && pods_.core().over_budget()))) {
     co_return fail(ErrorKind::kExhausted, "there are more Jobs, or pods of Jobs, than can be followed: delete some");
   }
   if (found == known_.end()) {
@@ -307,6 +315,23 @@ net::Task<Result<void>> JobController::remove_job(std::shared_ptr<const JobObjec
   options.propagation = "Background";
   const auto done = co_await client_.remove(kube::kJobs, job->name, job->uid, std::move(options), kCallLimit);
   co_return unless_gone(done);
+}
+
+net::Task<void> JobController::keep_last_ended() {
+  while (ended_.size() > kEndedJobsMax) {
+    const auto oldest = *ended_.begin();
+    ended_.erase(ended_.begin());
+    const auto found = known_.find(oldest.second);
+    if (found == known_.end()) continue;
+    const std::shared_ptr<const JobObject> job = found->second;
+    if (const auto done = co_await remove_job(job); !done) {
+      log_.warn("an ended job that is one too many is there still",
+                {{"job", base::cat(job->ns, "/", job->name)}, {"error", done.error().message}});
+      ended_.insert(oldest);
+      mark_later(job->uid, kRetry);
+      co_return;
+    }
+  }
 }
 
 }  // namespace tidemark::runtime

@@ -3,12 +3,14 @@
 // view that is behind is refused by the server, and looked at again.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -21,12 +23,17 @@
 
 namespace tidemark::runtime {
 
+// Of Jobs that have ended and go by themselves (ttlSecondsAfterFinished): beyond so many the oldest goes before its
+// time. A day of short ones would fill whatever lists them and their pods.
+inline constexpr std::size_t kEndedJobsMax = 500;
+inline constexpr std::size_t kJobsBytesMax = std::size_t{64} << 20;  // what is kept of Jobs, and of their pods
+
 class JobController {
  public:
   // All that is given outlives it. `gone` is called on the loop after a Job is no more.
   JobController(
       net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics, base::Random random,
-      std::function<void()> gone = [] {});
+      std::function<void()> gone = [] {}, std::size_t bytes_max = kJobsBytesMax);
   ~JobController();
   JobController(const JobController&) = delete;
   JobController& operator=(const JobController&) = delete;
@@ -83,6 +90,7 @@ class JobController {
   enum class Which { kAny, kSeen };
   net::Task<Result<void>> release(std::shared_ptr<const JobPodObject> pod, Which which = Which::kAny);
   net::Task<Result<void>> remove_job(std::shared_ptr<const JobObject> job);
+  net::Task<void> keep_last_ended();
 
   net::EventLoop& loop_;
   kube::Client& client_;
@@ -94,6 +102,7 @@ class JobController {
   std::map<std::string, std::shared_ptr<const JobObject>> known_;  // by uid
   // By the job's uid, whether it is known or not; a pod that was let go of by its job, finalizer and all, by its own.
   std::map<std::string, Followed> followed_;
+  std::set<std::pair<base::WallTime, std::string>> ended_;  // Jobs that go by themselves: when they ended, their uids
   std::set<std::string> dirty_;
   net::Event changed_;
   base::Gauge& running_;

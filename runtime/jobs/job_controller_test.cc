@@ -63,7 +63,8 @@ struct JobControllerTest : ::testing::Test {
   void begin() {
     scope.reset();
     jobs.reset();
-    jobs = std::make_unique<JobController>(loop, *its_client, log, metrics.emplace_back(), base::Random(seed++));
+    jobs = std::make_unique<JobController>(
+        loop, *its_client, log, metrics.emplace_back(), base::Random(seed++), [] {}, bytes_max);
     scope.emplace(loop);
     scope->spawn(jobs->run());
   }
@@ -82,14 +83,28 @@ struct JobControllerTest : ::testing::Test {
     out.ns = "default";
     return out;
   }
-  void make(std::string_view spec) {
-    const auto tree = base::parse_yaml(base::cat("metadata: {name: work}\nspec:\n", spec,
+  void make(std::string_view spec, std::string_view name = "work") {
+    create(spec, name);
+    pass(2s);
+  }
+  void create(std::string_view spec, std::string_view name) {
+    const auto tree = base::parse_yaml(base::cat("metadata: {name: ", name, "}\nspec:\n", spec,
                                                  "  template: {spec: {restartPolicy: Never, containers: [{name: main, "
                                                  "image: i, command: [x]}]}}\n"));
     ASSERT_TRUE(tree) << tree.error().message;
     const auto made = wait(client->create(kube::kJobs, tree->dump(), in_default(), "", 10s));
     ASSERT_TRUE(made) << made.error().message;
-    pass(2s);
+  }
+  void create_ended(std::string_view spec, std::string_view name, base::WallTime ended) {
+    create(spec, name);
+    auto options = in_default();
+    options.subresource = "status";
+    const std::string at = base::format_rfc3339(ended);
+    const std::string body =
+        base::cat(R"({"status":{"succeeded":1,"startTime":")", at, R"(","completionTime":")", at,
+                  R"(","conditions":[{"type":"Complete","status":"True","lastTransitionTime":")", at, R"("}]}})");
+    const auto done = wait(client->patch(kube::kJobs, name, kube::PatchType::kMerge, body, options, 10s));
+    ASSERT_TRUE(done) << done.error().message;
   }
   std::vector<Json> list(const kube::Resource& resource) {
     std::vector<Json> out;
@@ -99,10 +114,11 @@ struct JobControllerTest : ::testing::Test {
         resource, std::move(where),
         [&](std::string_view page) -> Result<void> {
           const auto parsed = Json::parse(page);
-          if (parsed && parsed->member("items") != nullptr) out = parsed->member("items")->as_array();
+          if (!parsed || parsed->member("items") == nullptr) return {};
+          for (const Json& each : parsed->member("items")->as_array()) out.push_back(each);
           return {};
         },
-        [] {}, 10s));
+        [&] { out.clear(); }, 10s));
     EXPECT_TRUE(done);
     return out;
   }
@@ -163,6 +179,7 @@ struct JobControllerTest : ::testing::Test {
   bool dead = false;
   std::list<base::Registry> metrics;
   std::uint64_t seed = 7;
+  std::size_t bytes_max = kJobsBytesMax;
   std::unique_ptr<JobController> jobs;
   std::optional<net::Scope> scope;
 };
@@ -451,6 +468,40 @@ TEST_F(JobControllerTest, AfterItsTimeItGoesWithItsPods) {
   pass(60s);
   EXPECT_TRUE(job().is_null());
   EXPECT_TRUE(pods().empty());
+}
+
+// A day of short ones as `tidemark local run` makes them, each of which is kept for a day.
+TEST_F(JobControllerTest, OfEndedJobsThatGoByThemselvesTheLastOnesStay) {
+  scope.reset();
+  jobs.reset();
+  constexpr int kMade = 3000;
+  create_ended("", "kept", clock.wall());  // nobody said that it may go
+  for (int i = 0; i < kMade; ++i) {
+    create_ended("  ttlSecondsAfterFinished: 86400\n", base::cat("short-", i), clock.wall() + std::chrono::seconds(i));
+  }
+  create("  ttlSecondsAfterFinished: 86400\n", "runs");
+  begin();
+  pass(60s);
+  std::set<std::string> names;
+  for (const Json& each : list(kube::kJobs)) names.emplace(each.text_at("metadata", "name"));
+  EXPECT_EQ(names.size(), kEndedJobsMax + 2) << lines;
+  EXPECT_TRUE(names.contains("kept") && names.contains("runs"));
+  for (int i = kMade - static_cast<int>(kEndedJobsMax); i < kMade; ++i) {
+    EXPECT_TRUE(names.contains(base::cat("short-", i))) << i;
+  }
+}
+
+TEST_F(JobControllerTest, WhereThereIsNoRoomForMoreAnEndedJobGoesAllTheSame) {
+  bytes_max = 32 << 10;
+  begin();
+  make("  ttlSecondsAfterFinished: 30\n");
+  end(pods()[0], 0);
+  for (int i = 0; i < 1000 && !lines.contains("cache budget reached"); ++i) {
+    create("  suspend: true\n", base::cat("more-", i));
+  }
+  ASSERT_TRUE(lines.contains("cache budget reached"));
+  pass(60s);
+  EXPECT_TRUE(job().is_null()) << lines;
 }
 
 TEST_F(JobControllerTest, AClockThatIsSetEndsNoJobAndKeepsNoneWaiting) {

@@ -190,6 +190,7 @@ Result<JobObject> read_job(std::string_view object) {
   }
   read_spec(at(tree, "spec"), out);
   read_state(at(tree, "status"), out);
+  if (out.state.over) out.pod_template = {};  // nothing is made of it any more
   return out;
 }
 

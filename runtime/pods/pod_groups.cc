@@ -43,6 +43,11 @@ GroupLimits limits_of(std::optional<model::CpuMilli> request, std::optional<mode
   return {policy::shares_of(request), policy::quota_of(cpu), policy::memory_limit_of(memory)};
 }
 
+linux::Controllers all_but_cpu() {
+  linux::Controllers out;
+  return out.set().reset(static_cast<std::size_t>(linux::Controller::kCpu));
+}
+
 }  // namespace
 
 std::string container_id(std::string_view uid, std::string_view name, std::int32_t attempt) {
@@ -92,6 +97,8 @@ PodGroups::PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies
       killer_(hierarchies, rim),
       layout_(linux::CgroupDriver::kCgroupfs, root),
       root_(root.substr(std::min(root.find_first_not_of('/'), root.size()))),
+      shims_(base::cat(root_, "/", kShims)),
+      offline_shims_(base::cat(layout_.qos_path(linux::KubeQos::kBestEffort), "/", kShims)),
       worker_(1, kEndsMax) {}
 
 Result<void> PodGroups::write(const std::string& path, std::span<const std::pair<linux::File, std::int64_t>> values) {
@@ -118,7 +125,10 @@ Result<void> PodGroups::make(model::Resources allocatable) {
   for (const linux::KubeQos qos : linux::kKubeQosLevels) {
     TM_TRY_VOID(linux::make_group(hierarchies_, layout_.qos_path(qos)));
   }
-  TM_TRY_VOID(linux::make_group(hierarchies_, base::cat(root_, "/", kShims)));
+  TM_TRY_VOID(linux::make_group(hierarchies_, shims_));
+  // Not where cpuset is by itself: there a group that the agent does not know keeps those above it from getting
+  // smaller.
+  TM_TRY_VOID(linux::make_group(hierarchies_, offline_shims_, all_but_cpu()));
   const GroupLimits all = limits_of(allocatable.cpu, {}, {});
   // It is what stands beside the rest of the machine, as a kubelet's kubepods does. Limits of it are its owner's.
   TM_TRY_VOID(write(root_, std::array{std::pair(linux::File::kCpuShares, all.shares)}));
@@ -126,8 +136,12 @@ Result<void> PodGroups::make(model::Resources allocatable) {
   return limit(layout_.qos_path(linux::KubeQos::kBestEffort), limits_of({}, {}, {}));
 }
 
-std::vector<std::string> PodGroups::shim_processes() const {
-  return linux::process_files(hierarchies_, base::cat(root_, "/", kShims));
+std::vector<std::string> PodGroups::shim_processes(bool offline) const {
+  std::vector<std::string> files = linux::process_files(hierarchies_, shims_);
+  if (const auto cpu = hierarchies_.of(linux::Controller::kCpu); offline && cpu) {
+    files[*cpu] = linux::process_files(hierarchies_, offline_shims_)[*cpu];
+  }
+  return files;
 }
 
 std::string PodGroups::container_path(const RunPod& pod, const std::string& id) const {

@@ -2,6 +2,9 @@
 // knows a kubelet's groups knows these:
 //
 //   ROOT/kubepods[/burstable|/besteffort]/pod<uid>/<container id>
+//   ROOT/shims                      those of online pods; and of all in hierarchies without processors
+//   ROOT/kubepods/besteffort/shims  those of offline pods, where processors are shared out: to read what such a pod
+//                                   writes without end would else take a processor beside whatever holds it
 //
 // Limits of batch resources are the agent's to write; it finds the groups by their names.
 #pragma once
@@ -43,13 +46,13 @@ class PodGroups {
   // All outlive it. `root`: a group of ours, "/tidemark"; nobody else makes groups in it.
   PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies, linux::KillRim& rim, std::string_view root);
 
-  // Those above the pods, and that of the shims. What another one like this left there stays.
+  // Those above the pods, and those of the shims. What another one like this left there stays.
   Result<void> make(model::Resources allocatable);
   // Answers the files that a process of the container joins by. The pod's own limits are written with its `first`
   // container, and where its group is made anew (after a reboot): what the agent made of them since is not undone.
   Result<std::vector<std::string>> make_container(const RunPod& pod, const RunContainer& container,
                                                   const std::string& id, bool first);
-  std::vector<std::string> shim_processes() const;
+  std::vector<std::string> shim_processes(bool offline) const;
   std::string container_path(const RunPod& pod, const std::string& id) const;
   // SIGTERM to each process of the container, and of groups that it made below its own.
   Result<void> ask(const RunPod& pod, const std::string& id);
@@ -74,6 +77,7 @@ class PodGroups {
   linux::KernelGroupKiller killer_;
   linux::Kubepods layout_;
   std::string root_;
+  std::string shims_, offline_shims_;
   linux::Buffer buffer_;
   net::WorkerPool worker_;  // last: it uses what is above
 };

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "kube/convert.h"
 #include "kube/objects.h"
+#include "model/names.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -42,6 +43,7 @@ class Reader {
 
   void read() {
     read_pod_level();
+    check_pod_security();
     read_volumes();
     read_containers("initContainers");
     read_containers("containers");
@@ -69,6 +71,8 @@ class Reader {
     each(at(at(pod_, "metadata"), "ownerReferences"), [this](const base::Json& owner, std::size_t) {
       if (owner.text_at("kind") == "Job") out_.job_uid = owner.text_at("uid");
     });
+    const model::Qos said = model::parse_qos(pod_.text_at("metadata", "labels", model::kQosClassLabel));
+    out_.offline = model::qos_with_default(said, out_.qos) == model::Qos::kBe;
     out_.root = pod_.text_at("metadata", "annotations", kRootAnnotation);
     if (!out_.root.empty() && !out_.root.starts_with('/')) {
       refuse("metadata.annotations[", kRootAnnotation, "]: ", base::in_quotes(out_.root), " does not begin with /");
@@ -169,6 +173,41 @@ class Reader {
     out.user = said("runAsUser");
     out.group = said("runAsGroup");
     if (!out.group && out.user) out.group = out.user == 0 ? 0 : out.user;
+    check_user(container, out);
+    check_tightened(at(container, "securityContext"), base::cat(place_, ".securityContext"));
+  }
+
+  void check_user(const base::Json& container, const RunContainer& out) {
+    const base::Json* own = container.at("securityContext", "runAsNonRoot");
+    if (own == nullptr) own = spec_.at("securityContext", "runAsNonRoot");
+    if (own == nullptr || !own->get_bool().value_or(false) || out.user.value_or(0) != 0) return;
+    refuse(place_, ".securityContext.runAsNonRoot: needs a runAsUser that is not 0: there is no image that names one");
+  }
+
+  // What makes a container smaller than its user is, and is not done here: to run it all the same would be to promise
+  // what nobody holds. What would make it larger (privileged, added capabilities) changes nothing: it has what its user
+  // has.
+  void check_tightened(const base::Json& security, const std::string& place) {
+    const auto is = [&](std::string_view key, bool value) { return at(security, key).get_bool() == value; };
+    if (is("readOnlyRootFilesystem", true)) refuse(place, ".readOnlyRootFilesystem: is not done here");
+    if (is("allowPrivilegeEscalation", false)) refuse(place, ".allowPrivilegeEscalation: false is not done here");
+    const base::Json& dropped = at(at(security, "capabilities"), "drop");
+    if (dropped.is_array() && !dropped.as_array().empty()) refuse(place, ".capabilities.drop: is not done here");
+    for (const std::string_view key : {"seccompProfile", "appArmorProfile"}) {
+      const std::string_view type = at(security, key).text_at("type");
+      if (!type.empty() && type != "Unconfined") refuse(place, ".", key, ": only Unconfined is done here");
+    }
+    if (at(security, "seLinuxOptions").is_object()) refuse(place, ".seLinuxOptions: is not done here");
+  }
+
+  void check_pod_security() {
+    const base::Json& security = at(spec_, "securityContext");
+    if (!at(security, "fsGroup").is_null()) refuse("spec.securityContext.fsGroup: is not done here");
+    const base::Json& groups = at(security, "supplementalGroups");
+    if (groups.is_array() && !groups.as_array().empty()) {
+      refuse("spec.securityContext.supplementalGroups: is not done here");
+    }
+    check_tightened(security, "spec.securityContext");
   }
 
   void check_mount(const base::Json& mount, std::size_t m) {
@@ -235,6 +274,13 @@ class Reader {
   std::map<std::string, std::string> paths_;  // of volumes; "" of those that are no hostPath
 };
 
+void forget_how_it_runs(RunPod& pod) {
+  for (RunContainer& each : pod.containers) {
+    each.argv = {};
+    each.environment = {};
+  }
+}
+
 }  // namespace
 
 std::string expand(std::string_view text, const std::vector<std::string>& environment) {
@@ -282,13 +328,17 @@ Result<RunPod> read_pod(std::string_view object, kube::Interner& interner) {
   out.started = pod.started;
   out.resources = kube::to_pod_resources(pod);
   out.qos = pod.qos.value_or(model::kube_qos(out.resources));
-  out.object = object;
   Reader(tree, out).read();
   for (std::size_t i = 0, init = 0, main = 0; i < out.containers.size(); ++i) {
     const bool is_main = out.containers[i].role == policy::LifeRole::kMain;
     const auto& from = is_main ? out.resources.containers : out.resources.init_containers;
     const std::size_t place = is_main ? main++ : init++;
     if (place < from.size()) out.containers[i].resources = from[place];
+  }
+  if (out.terminal()) {
+    forget_how_it_runs(out);
+  } else {
+    out.object = object;
   }
   return out;
 }

@@ -68,17 +68,18 @@ struct RunPod {
   std::optional<base::WallTime> started;         // as its status says
   std::map<std::string, std::int32_t> restarts;  // by container: the same
   model::KubeQos qos = model::KubeQos::kBestEffort;
+  bool offline = true;  // by its QoS class, or by Kubernetes' own where it says none
   model::PodResources resources;
   std::string root;                      // "": the machine's
   std::vector<RunContainer> containers;  // init containers first
   std::string refused;                   // why it cannot run here: then its containers are not complete
-  std::string object;                    // as the server has it
+  std::string object;                    // as the server has it; "" of one that is over
 
   bool terminal() const { return phase == model::PodPhase::kSucceeded || phase == model::PodPhase::kFailed; }
   std::size_t bytes() const;
 };
 
-// What is no Pod at all is an error.
+// What is no Pod at all is an error. Of one that is over only what it takes to clear it away: ended pods are many.
 Result<RunPod> read_pod(std::string_view object, kube::Interner& interner);
 
 // "$(NAME)" by `environment`, "$$" as "$"; what is not known stays.

@@ -93,6 +93,31 @@ TEST_F(PodSpecTest, WhatIsToRunAndHow) {
   EXPECT_EQ(main.resources.limits.cpu.value, 1000);
 }
 
+TEST_F(PodSpecTest, OfOneThatIsOverNoMoreIsKeptThanItTakesToClearItAway) {
+  const std::string_view spec = "  containers: [{name: main, image: i, command: [x], env: [{name: A, value: b}]}]\n";
+  const RunPod runs = read(spec);
+  EXPECT_FALSE(runs.object.empty());
+  for (const char* phase : {"Succeeded", "Failed"}) {
+    const RunPod over = read(base::cat(spec, "status: {phase: ", phase, "}\n"));
+    EXPECT_TRUE(over.terminal());
+    EXPECT_EQ(over.object, "");
+    ASSERT_EQ(over.containers.size(), 1U);
+    EXPECT_EQ(over.containers[0].name, "main");
+    EXPECT_TRUE(over.containers[0].argv.empty() && over.containers[0].environment.empty());
+    EXPECT_LT(over.bytes(), runs.bytes());
+  }
+}
+
+TEST_F(PodSpecTest, WhoIsOfflineSaysItsClassOrKubernetesOwn) {
+  const std::string_view none = "  containers: [{name: main, image: i, command: [x]}]\n";
+  const std::string_view some =
+      "  containers: [{name: main, image: i, command: [x], resources: {requests: {cpu: 500m}}}]\n";
+  EXPECT_TRUE(read(none).offline);
+  EXPECT_FALSE(read(some).offline);
+  EXPECT_FALSE(read(none, ", labels: {koordinator.sh/qosClass: LS}").offline);
+  EXPECT_TRUE(read(some, ", labels: {koordinator.sh/qosClass: BE}").offline);
+}
+
 TEST_F(PodSpecTest, Probes) {
   const RunPod pod = read(R"yaml(
   containers:
@@ -140,6 +165,40 @@ TEST_F(PodSpecTest, WhatCannotRunHereNamesItsPlace) {
   EXPECT_EQ(
       why("command: [x], volumeMounts: [{name: v, mountPath: /a}]", "  volumes: [{name: v, hostPath: {path: /a}}]\n"),
       "");
+}
+
+TEST_F(PodSpecTest, WhatOfSecurityIsNotDoneIsRefusedByName) {
+  const auto why = [&](std::string_view container, std::string_view pod = "{}") {
+    return read(base::cat("  securityContext: ", pod,
+                          "\n  containers:\n  - {name: main, image: i, command: [x], securityContext: ", container,
+                          "}\n"))
+        .refused;
+  };
+  const std::string_view place = "spec.containers[0].securityContext.";
+  for (const auto& [name, wrong] : {
+           std::pair("runAsNonRoot", "{runAsNonRoot: true}"),
+           {"runAsNonRoot", "{runAsNonRoot: true, runAsUser: 0}"},
+           {"readOnlyRootFilesystem", "{readOnlyRootFilesystem: true}"},
+           {"allowPrivilegeEscalation", "{allowPrivilegeEscalation: false}"},
+           {"capabilities.drop", "{capabilities: {drop: [ALL]}}"},
+           {"seccompProfile", "{seccompProfile: {type: RuntimeDefault}}"},
+           {"appArmorProfile", "{appArmorProfile: {type: RuntimeDefault}}"},
+           {"seLinuxOptions", "{seLinuxOptions: {level: s0}}"},
+       }) {
+    EXPECT_TRUE(why(wrong).starts_with(base::cat(place, name, ": "))) << wrong << " " << why(wrong);
+  }
+  for (const char* pod : {"{fsGroup: 7}", "{supplementalGroups: [7]}", "{seccompProfile: {type: RuntimeDefault}}"}) {
+    EXPECT_TRUE(why("{}", pod).starts_with("spec.securityContext.")) << pod << " " << why("{}", pod);
+  }
+  EXPECT_TRUE(why("{}", "{runAsNonRoot: true}").starts_with(base::cat(place, "runAsNonRoot: ")));
+  for (const char* done :
+       {"{}", "{runAsNonRoot: true, runAsUser: 33}", "{runAsNonRoot: false}", "{privileged: true}",
+        "{allowPrivilegeEscalation: true, readOnlyRootFilesystem: false, capabilities: {add: [SYS_TIME], drop: []}}",
+        "{seccompProfile: {type: Unconfined}}"}) {
+    EXPECT_EQ(why(done), "") << done;
+  }
+  EXPECT_EQ(why("{}", "{runAsNonRoot: true, runAsUser: 33}"), "");
+  EXPECT_EQ(why("{runAsNonRoot: false}", "{runAsNonRoot: true}"), "");
 }
 
 TEST_F(PodSpecTest, OneThatIsDeletedHasTheGraceOfItsDeletion) {

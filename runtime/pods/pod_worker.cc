@@ -20,7 +20,10 @@ constexpr base::Duration kCallLimit = std::chrono::seconds(10);
 constexpr base::Duration kRetry = std::chrono::seconds(1);
 constexpr base::Duration kRetryMax = std::chrono::seconds(30);
 constexpr std::int32_t kKnownQuickEndsMax = 6;  // after so many the pause is the longest
-constexpr std::int64_t kOomScoreAdj = 0;
+// As a kubelet gives it to pods without requests: when the machine is out of memory nothing else orders whom the kernel
+// ends, for the agent's oomOrder is only observed until somebody enforces it. Online work does not inherit less than
+// nothing of `tidemark up`.
+constexpr std::int64_t kOfflineOomScoreAdj = 1000, kOnlineOomScoreAdj = 0;
 constexpr std::string_view kRefusedReason = "CannotRunHere";
 constexpr std::string_view kDeadlineReason = "DeadlineExceeded";
 constexpr std::string_view kDeadlineMessage = "Pod was active longer than its activeDeadlineSeconds";
@@ -245,14 +248,12 @@ Result<ShimBegin> PodWorker::how_to_begin(std::size_t i, std::int32_t attempt) {
   out.root = pod_->root;
   out.user = container.user;
   out.group = container.group;
-  out.oom_score_adj = kOomScoreAdj;
+  out.oom_score_adj = pod_->offline ? kOfflineOomScoreAdj : kOnlineOomScoreAdj;
   if (around_.groups != nullptr) {
     const bool first = std::ranges::none_of(held_, [](const Held& one) { return one.attempt >= 0; });
     TM_TRY(out.procs,
            around_.groups->make_container(*pod_, container, container_id(pod_->uid, container.name, attempt), first));
-    out.shim_procs = around_.groups->shim_processes();
-  } else {
-    out.oom_score_adj.reset();
+    out.shim_procs = around_.groups->shim_processes(pod_->offline);
   }
   const std::string folder = logs_of(container.name);
   TM_TRY_VOID(journal::make_folder(folder));
@@ -265,6 +266,7 @@ Result<ShimBegin> PodWorker::how_to_begin(std::size_t i, std::int32_t attempt) {
 }
 
 void PodWorker::begin(std::size_t i) {
+  if (pod_->terminal()) return;  // somebody else said that it is over, and how it runs is not kept
   Held& held = held_[i];
   const bool again = held.attempt >= 0;
   const std::int32_t attempt = again ? held.attempt + 1 : held.told.restarts > 0 ? held.told.restarts + 1 : 0;

@@ -20,7 +20,7 @@ struct LogFileOptions {
   int files_max = 5;                                // with the one that is written
   // Left to others: so much of the disk, and no more than so many bytes.
   std::int64_t left_percent = 5;
-  std::int64_t left_bytes_max = std::int64_t{64} << 20;
+  std::int64_t left_bytes_max = std::int64_t{1} << 30;
 };
 
 class LogFile {

@@ -26,6 +26,7 @@
 #include "base/text.h"
 #include "journal/whole_file.h"
 #include "linux/kernel_files.h"
+#include "linux/proc/oom_score.h"
 #include "linux/proc/process.h"
 #include "runtime/shim/log_file.h"
 #include "runtime/shim/log_lines.h"
@@ -65,14 +66,28 @@ bool write_text(const std::string& path, std::string_view text) {
   ::_exit(kNoProgramCode);
 }
 
+// To lower it takes CAP_SYS_RESOURCE, which whoever began all this need not have; to raise it takes nothing.
+Result<void> raise_oom_score_adj(std::int64_t least) {
+  linux::Buffer buffer;
+  TM_TRY(const auto proc, linux::Folder::open("/proc"));
+  TM_TRY(const auto self, linux::HeldProcess::open(proc, ::getpid()));
+  if (!self) return base::fail_errno(ENOENT, "find this process in /proc");
+  TM_TRY(const auto found, self->oom_score_adj(buffer));
+  if (found && *found >= least) return {};
+  TM_TRY([[maybe_unused]] const bool there, self->set_oom_score_adj(least));
+  return {};
+}
+
 [[noreturn]] void become(const ShimBegin& begin, int output, int errors, int told) {
   ::setsid();
   const std::string self = base::cat(::getpid());
   for (const std::string& procs : begin.procs) {
     if (!write_text(procs, self)) give_up(told, base::cat("join ", procs), errno);
   }
-  if (begin.oom_score_adj && !write_text("/proc/self/oom_score_adj", base::cat(*begin.oom_score_adj))) {
-    give_up(told, "set oom_score_adj", errno);
+  if (begin.oom_score_adj) {
+    if (const auto raised = raise_oom_score_adj(*begin.oom_score_adj); !raised) {
+      give_up(told, "set oom_score_adj", raised.error().code);
+    }
   }
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing || ::dup2(nothing.get(), 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(errors, 2) < 0) {

@@ -39,9 +39,9 @@ struct ShimBegin {
   std::string root;                  // a folder that is to be its root; "": the machine's
   std::optional<std::int64_t> user;  // nullopt: whoever runs this
   std::optional<std::int64_t> group;
-  std::vector<std::string> procs;       // files cgroup.procs that it joins, one of each hierarchy
-  std::vector<std::string> shim_procs;  // and those of the shim itself
-  std::optional<std::int64_t> oom_score_adj;
+  std::vector<std::string> procs;             // files cgroup.procs that it joins, one of each hierarchy
+  std::vector<std::string> shim_procs;        // and those of the shim itself
+  std::optional<std::int64_t> oom_score_adj;  // at least; one that has more keeps it
   bool alone = true;  // it is all that its group is for: with its end the rest of the group ends
   std::string log;    // path; "": nothing is kept
   std::int64_t log_bytes_max = std::int64_t{10} << 20;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -99,6 +100,25 @@ TEST_F(ShimTest, WhatRanIsToldWithItsExitCodeAndItsWords) {
   const std::string said = log();
   for (const std::string_view line : {"stdout F one|", "stderr F two|", "stdout F value|", "stdout F /|"}) {
     EXPECT_TRUE(said.contains(line)) << said;
+  }
+}
+
+TEST_F(ShimTest, HowSoonTheKernelEndsItIsRaisedAndNeverLowered) {
+  int own = 0;
+  std::ifstream("/proc/self/oom_score_adj") >> own;
+  begin.oom_score_adj = 700;
+  begin.argv = {"cat", "/proc/self/oom_score_adj"};
+  for (const int before : {own, std::max(own, 900)}) {
+    put();
+    shim = ::fork();
+    ASSERT_GE(shim, 0);
+    if (shim == 0) {
+      (std::ofstream("/proc/self/oom_score_adj") << before).flush();
+      ::_exit(run_shim(folder, base::SystemClock()));
+    }
+    EXPECT_EQ(wait(), 0);
+    EXPECT_EQ(ended().cannot_begin, "");
+    EXPECT_TRUE(log().ends_with(base::cat("stdout F ", std::max(before, 700), "|"))) << log();
   }
 }
 

@@ -78,6 +78,25 @@ class Folder(unittest.TestCase):
         with mock.patch.object(up, "DATA", self.data), up._ours(self.data):
             self.assertFalse(up.plot_file(self.data).exists())
 
+    def test_stop_keeps_the_drawing_and_says_what_it_could_not_take_away(self):
+        with up._ours(self.data):
+            up.plot_file(self.data).write_text("<svg/>")
+            kept = (self.data / owners.MARK).read_text().split()
+        (self.data / owners.MARK).write_text(" ".join([kept[0], "1", *kept[2:]]))  # of one that is gone
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            self.assertEqual(0, up.stop(self.data))
+        self.assertIn(f"nothing of it is left but the drawing, {up.plot_file(self.data)}", out.getvalue())
+        self.assertEqual([up.plot_file(self.data)], list(self.data.iterdir()))
+        (self.data / owners.MARK).write_text(" ".join([kept[0], "1", *kept[2:]]))
+        with mock.patch.object(up.leftovers, "clear_away", return_value=([], ["process 7: java"])), self.assertRaises(Failed) as raised:
+            up.stop(self.data)
+        self.assertIn("process 7: java", str(raised.exception))
+
+    def test_how_to_end_it_names_its_folder(self):
+        self.assertEqual("./dev up --stop", up.stop_command(up.DATA))
+        self.assertEqual(f"./dev up --stop --data-dir {self.data}", up.stop_command(self.data))
+
     def test_what_one_that_was_killed_has_left_is_taken_away(self):
         self.data.mkdir()
         mark = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r}); from pathlib import Path; from support import owners; owners.mark(Path({str(self.data)!r}))"

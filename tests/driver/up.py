@@ -88,9 +88,14 @@ def stop(data: Path) -> int:
     owner = _owner(data)
     if owner.runs():
         _end(owner)
-    _clear(data)
-    say("nothing of it is left")
+    if left := _clear(data, keep=[plot_file(data).name]):
+        raise Failed("there still:\n" + "\n".join(left))
+    say("nothing of it is left" + (f" but the drawing, {plot_file(data)}" if plot_file(data).exists() else ""))
     return 0
+
+
+def stop_command(data: Path) -> str:
+    return "./dev up --stop" + (f" --data-dir {data}" if data != DATA else "")
 
 
 def _owner(data: Path) -> owners.Owner:
@@ -120,23 +125,28 @@ def _ours(data: Path):
     """The folder is this process' own while the block runs. What one that was killed has left is taken away before."""
     if (data / owners.MARK).exists():
         if _owner(data).runs():
-            raise Failed(f"./dev up runs already on {data}. To end it: ./dev up --stop")
+            raise Failed(f"./dev up runs already on {data}. To end it: {stop_command(data)}")
         say("taking away what an earlier ./dev up has left")
     elif data != DATA and data.exists() and any(file != plot_file(data) for file in data.iterdir()):
         raise Failed(f"{data} holds something else; ./dev up wants a folder of its own")
-    _clear(data)
+    _tell(_clear(data))
     data.mkdir(parents=True, mode=0o700)
     owners.mark(data)
     with _ended_in_order():
         try:
             yield
         finally:
-            _clear(data, keep=[plot_file(data).name])
+            _tell(_clear(data, keep=[plot_file(data).name]))
 
 
-def _clear(data: Path, keep: list[str] = ()) -> None:
-    """Groups of the run with whoever is in them, then its files. Of YARN also who was in no group yet."""
-    leftovers.clear_away()
+def _tell(left: list[str]) -> None:
+    for each in left:
+        say(f"there still: {each}")
+
+
+def _clear(data: Path, keep: list[str] = ()) -> list[str]:
+    """Groups of the run with whoever is in them, then its files. Of YARN also who was in no group yet. Returns what of that could not be removed."""
+    _, left = leftovers.clear_away()
     if (data / GROUPS).exists():
         for name in (data / GROUPS).read_text().split():
             if cgroups.there(name):
@@ -146,6 +156,7 @@ def _clear(data: Path, keep: list[str] = ()) -> None:
             shutil.rmtree(file) if file.is_dir() else file.unlink()
     if data.is_dir() and not any(data.iterdir()):
         data.rmdir()
+    return left
 
 
 def plot_file(data: Path) -> Path:
@@ -208,7 +219,7 @@ def _example(options: Options) -> int:
         print(ways_on(options.data, up.kubeconfig), flush=True)
         if yarn:
             print(on_yarn.ways_on(yarn, TIDEMARK), flush=True)
-        say("up until Ctrl-C, or ./dev up --stop")
+        say(f"up until Ctrl-C, or {stop_command(options.data)}")
         up.server.wait()
         raise Failed(f"`tidemark up` ended by itself with {up.server.returncode}:\n{up.log()[-4000:]}")
 

@@ -92,14 +92,15 @@ class OnTidemark:
         folders = [top / self.group / "kubepods" / "besteffort" for top in cgroups.hierarchies()]
         return cpu_seconds([folder for folder in folders if folder.is_dir()])
 
-    def names(self) -> list[str]:
-        return [each["name"] for each in json.loads(self.local("ps", "-a", "-o", "json"))["tasks"]]
+    def tasks(self, keep: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+        """Namespace and name of each but those, whoever made it."""
+        found = json.loads(self.local("ps", "-a", "--namespace=", "-o", "json"))["tasks"]
+        return [(each["namespace"], each["name"]) for each in found if (each["namespace"], each["name"]) not in [("default", name) for name in keep]]
 
     def end_tasks(self, keep: tuple[str, ...] = ()) -> None:
-        for name in self.names():
-            if name not in keep:
-                self.local("stop", name, "--now")
-        self._until("still has tasks", END_S, lambda: not [name for name in self.names() if name not in keep])
+        for namespace, name in self.tasks(keep):
+            self.local("stop", name, "--now", f"--namespace={namespace}")
+        self._until("still has tasks", END_S, lambda: not self.tasks(keep))
         pods = [top / self.group for top in cgroups.hierarchies()]
         if not keep:
             self._until("still has groups of pods", END_S, lambda: not [found for top in pods if top.is_dir() for found in top.glob("kubepods/**/pod*")])

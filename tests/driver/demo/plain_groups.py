@@ -51,8 +51,7 @@ class PlainGroups:
         for top in self.tops:
             folder = top
             for part in path.split("/"):
-                if (folder / "cgroup.subtree_control").exists() and "cpu" in (folder / "cgroup.controllers").read_text().split():
-                    (folder / "cgroup.subtree_control").write_text("+cpu")
+                _hand_down(folder)
                 folder = folder / part
                 folder.mkdir(exist_ok=True)
                 for file in ("cpuset.cpus", "cpuset.mems"):  # version 1 makes them empty
@@ -62,6 +61,9 @@ class PlainGroups:
             (self.cpu / path / "cpu.shares").write_text(str(shares))
         else:
             (self.cpu / path / "cpu.weight").write_text(str(1 + (shares - 2) * 9999 // 262142))
+
+    def has(self, file: str) -> bool:
+        return any((top / file).exists() for top in self.tops)
 
     def limit(self, path: str, knobs: Knobs, period_us: int = 100_000) -> None:
         if knobs.idle:
@@ -122,6 +124,13 @@ class PlainGroups:
         if not found:
             raise Failed(f"no group here has a {file}")
         return found[0]
+
+
+def _hand_down(folder: Path) -> None:
+    """In version 2: what the knobs need, as far as the folder itself was given it."""
+    if (folder / "cgroup.subtree_control").exists():
+        there = (folder / "cgroup.controllers").read_text().split()
+        (folder / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in ("cpu", "cpuset") if name in there))
 
 
 def cpu_seconds(folders: list[Path]) -> float:
