@@ -7,7 +7,6 @@
 
 #include "policy/limits/conversions.h"
 #include "policy/limits/task_groups.h"
-#include "policy/suppress/processors.h"
 
 namespace tidemark::policy {
 namespace {
@@ -73,13 +72,19 @@ std::vector<Intent> intents_of(const SuppressState& state, const SuppressObserva
 class Step {
  public:
   Step(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules, MonotonicTime now,
-       std::vector<Intent> spare)
+       SuppressStep spare)
       : before_(before),
         seen_(seen),
         rules_(rules),
         now_(now),
         policy_(rules.threshold.cpu_suppress_policy),
-        spare_(std::move(spare)) {}
+        spare_(std::move(spare.plan.intents)),
+        processors_(std::move(spare.processors)) {
+    state_.cpus = std::move(spare.state.cpus);
+    plan_.cpus = std::move(spare.plan.cpus);
+    state_.cpus.clear();
+    plan_.cpus.clear();
+  }
 
   SuppressStep run() {
     if (!rules_.threshold.enable && !seen_.node_off) return {};
@@ -123,7 +128,7 @@ class Step {
 
   // Why it cannot be decided; nullopt: it was.
   std::optional<Reason> by_cpuset() {
-    const OfflinePools pools = offline_pools(seen_);
+    const OfflinePools& pools = offline_pools(seen_, processors_);
     plan_.candidates = pools.size();
     // With a static CPU manager the besteffort group has more than the containers: what was decided last counts.
     const bool remembered = seen_.kubelet_static && before_.policy == SuppressPolicy::kCpuset && !before_.cpus.empty();
@@ -150,7 +155,7 @@ class Step {
         n = std::max(grown(found, n, up(processors * kSuppressGrowth_percent, 100)), least);
       }
     }
-    state_.cpus = choose_processors(pools, n);
+    state_.cpus = choose_processors(processors_, n);
     return std::nullopt;
   }
 
@@ -202,7 +207,7 @@ class Step {
     plan_.cpus = state_.cpus;
     plan_.quota_us = state_.quota_us;
     plan_.intents = intents_of(state_, seen_, plan_.reason, std::move(spare_));
-    return {std::move(state_), std::move(plan_)};
+    return {std::move(state_), std::move(plan_), std::move(processors_)};
   }
 
   const SuppressState& before_;
@@ -211,6 +216,7 @@ class Step {
   const MonotonicTime now_;
   const SuppressPolicy policy_;
   std::vector<Intent> spare_;
+  ProcessorMemory processors_;
   SuppressState state_;
   SuppressPlan plan_;
 };
@@ -218,8 +224,8 @@ class Step {
 }  // namespace
 
 SuppressStep suppress(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules,
-                      MonotonicTime now, SuppressPlan spare) {
-  return Step(before, seen, rules, now, std::move(spare.intents)).run();
+                      MonotonicTime now, SuppressStep spare) {
+  return Step(before, seen, rules, now, std::move(spare)).run();
 }
 
 }  // namespace tidemark::policy
