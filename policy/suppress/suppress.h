@@ -71,11 +71,12 @@ struct SuppressPlan {
 struct SuppressStep {
   SuppressState state;
   SuppressPlan plan;
-  ProcessorMemory processors;  // for the next one
+  ProcessorMemory processors;  // this and the next: for the next one
+  ShareMemory shares;
 };
 
-// Total. `spare`: an answer that nobody needs any more, for its memory alone: asked each second, the intents and the
-// processors are the same nearly always.
+// Total. `spare`: an answer that nobody needs any more, for its memory alone: asked each second, it is the same nearly
+// always.
 SuppressStep suppress(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules,
                       base::MonotonicTime now, SuppressStep spare = {});
 
