@@ -25,6 +25,8 @@ using testing::parsed;
 
 // What the loop needs to wake somebody up.
 constexpr long kTimer = 2;
+// What evictions that are enforced answer for each of their features, for any number of pods.
+constexpr long kVerdicts = 9;
 
 class AgentSteady : public AgentTest {
  protected:
@@ -139,13 +141,13 @@ TEST_F(AgentSteady, SuppressionByProcessorsAllocatesNothingEither) {
 }
 
 // Of our own settings: what each class has, and the quota of each of its tasks.
-TEST_F(AgentSteady, ClassesAreDividedWithoutMoreEither) {
+TEST_F(AgentSteady, ClassesAreDividedWithoutMoreForEachPod) {
   const auto made = allocations_of(R"(,"cpuSuppressPolicy":"cfsQuota")",
                                    R"(,"extensions":{"Object":{"tidemark":{"schema":1,"agent":{
       "modes":{"default":"enforce"},"classes":[{"name":"spark","order":20},{"name":"free","order":10}]}}}})");
   const auto quiet = kQuietSeconds - 6;  // every ten seconds oomOrder looks for new processes
-  EXPECT_GE(std::ranges::count(made, kTimer), quiet) << ::testing::PrintToString(made);
-  EXPECT_EQ(*std::ranges::min_element(made), kTimer);
+  const auto few = [](long each) { return each <= kTimer + kVerdicts; };
+  EXPECT_GE(std::ranges::count_if(made, few), quiet) << ::testing::PrintToString(made);
   EXPECT_EQ(in_force(model::Strategy::kCpuSuppress), 1 + kPodsOfEach) << "of all of them, and of each";
   EXPECT_EQ(in_force(model::Strategy::kClassWeights), kPodsOfEach);
 }

@@ -146,8 +146,8 @@ static void follow_orders(NodeDecision& decision) {
   decision.kubernetes_off = policy::classes_off(on.orders, on.kubernetes);
   decision.yarn_off = policy::classes_off(on.orders, on.yarn);
   decision.yarn_offer = decision.offer.yarn_offer;
-  decision.obeyed = policy::obey(decision.offer.plan, on.orders,
-                                 {decision.snapshot.published, decision.snapshot.origin}, on.plugins);
+  decision.obeyed =
+      policy::obey(decision.offer.plan, on.orders, {decision.snapshot.published, decision.snapshot.origin}, on.plugins);
   reclaim(decision);
   // Nothing is known of what YARN holds: nothing more for it than it was told.
   if (on.cuts_only || !on.yarn.sold) decision.keep_yarn_from_growing();

@@ -44,11 +44,11 @@ struct NodeSurroundings {
   StandingInputs standing = {};
   const policy::Waiting* waiting = nullptr;  // batch pods that are not bound; null: nobody looks
   bool was_observed = false;  // when it was decided before: what it would have offered by now was never offered
-  bool whole = true;          // false: not all that concerns the node is known, so nothing grows
   const ExpectedUse* expected = nullptr;            // null: nobody knows of any
   std::optional<model::Resources> least_ever = {};  // the least that it could offer at this hour lately
   policy::LineMemo* lines = nullptr;                // of whoever decides many nodes
   policy::LastEvicted evicted = {};                 // offline work of the node
+  bool whole = true;                                // false: some of what concerns it is not known, so nothing grows
 };
 
 // Which states of its objects a decision rests on, as the API server counts them; "" where there is none.

@@ -145,11 +145,11 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
       hooks_.standing(node),
       hooks_.waiting(),
       observed_.has(node_name),
-      caches_.whole(),
       &hooks_.expected,
       hooks_.least == nullptr ? std::nullopt : hooks_.least->at(node_name, loop_.clock().wall()),
       &lines_,
-      hooks_.evicted ? hooks_.evicted(key.name) : policy::LastEvicted()};
+      hooks_.evicted ? hooks_.evicted(key.name) : policy::LastEvicted(),
+      caches_.whole()};
   decision.node = decide_node(node, around);
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   if (!caches_.whole()) {

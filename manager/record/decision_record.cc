@@ -68,8 +68,8 @@ void basis_fields(auto& a, auto& basis, std::int64_t schema) {
 
 OnTheNode on_node_of(const NodeDecision& decision) {
   const policy::OvercommitPlan& plan = decision.plan();
-  OnTheNode out{plan.action,         decision.obeyed.write, plan.publish, plan.origin, {}, decision.yarn_offer,
-                decision.kubernetes_reclaim, decision.yarn_reclaim};
+  OnTheNode out{plan.action,         decision.obeyed.write,       plan.publish,         plan.origin, {},
+                decision.yarn_offer, decision.kubernetes_reclaim, decision.yarn_reclaim};
   if (plan.zones != decision.offer.plan.zones) out.zones = plan.zones.zones;
   return out;
 }

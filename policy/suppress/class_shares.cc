@@ -86,9 +86,8 @@ void find_sharers(const SuppressObservation& seen, std::span<const WorkClass> cl
       others += used;
     }
   }
-  std::ranges::sort(sharers, [](const Sharer& a, const Sharer& b) {
-    return a.order != b.order ? a.order > b.order : a.at < b.at;
-  });
+  std::ranges::sort(
+      sharers, [](const Sharer& a, const Sharer& b) { return a.order != b.order ? a.order > b.order : a.at < b.at; });
 }
 
 // Those of the class that begins there.
