@@ -270,11 +270,6 @@ Result<Remembered> remembered_of(const std::string& directory, const std::string
     }
     const manager::DecisionBasis& basis = found.replayed.record.basis;
     remembered.state = found.replayed.decision.state;
-    if (basis.kubernetes.taken_back && basis.yarn.taken_back && remembered.state.motion.offered) {
-      remembered.state.motion.offered = model::Resources();  // what was taken back comes back at the pace of growth
-      remembered.state.motion.held.reset();
-      remembered.state.motion.changed_at = basis.mono;
-    }
     remembered.least_ever = basis.least_ever;
     remembered.evicted = basis.evicted;
     remembered.decided = basis.now;

@@ -113,10 +113,13 @@ bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime 
     const auto& seen = observer_.observe({inputs.facts, *inputs.measured, *inputs.tasks, *inputs.groups,
                                           machinery_.capabilities, inputs.kubelet_static, inputs.off, refuses_since},
                                          now);
-    auto step = policy::suppress(suppress_state_, seen, inputs.rules != nullptr ? *inputs.rules : unsaid_, now,
-                                 std::move(suppress_plan_));
-    suppress_state_ = std::move(step.state);
+    auto step = policy::suppress(
+        suppress_state_, seen, inputs.rules != nullptr ? *inputs.rules : unsaid_, now,
+        {std::move(suppress_before_), std::move(suppress_plan_), std::move(processors_), std::move(shares_)});
+    suppress_before_ = std::exchange(suppress_state_, std::move(step.state));
     suppress_plan_ = std::move(step.plan);
+    processors_ = std::move(step.processors);
+    shares_ = std::move(step.shares);
   }
   if (suppress_plan_.intents == suppressing_) return false;
   suppressing_ = suppress_plan_.intents;

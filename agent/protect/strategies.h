@@ -91,6 +91,9 @@ class Strategies {
   policy::OomPlan oom_plan_;
   policy::SuppressState suppress_state_;
   policy::SuppressPlan suppress_plan_;
+  policy::SuppressState suppress_before_;  // the one before, for its memory alone
+  policy::ProcessorMemory processors_;
+  policy::ShareMemory shares_;
   std::vector<policy::Intent> suppressing_;
   policy::ByStrategy<std::string> says_;
   struct SaidSuppress {

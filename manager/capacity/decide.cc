@@ -139,6 +139,33 @@ static void remember_taken_off(NodeDecision& decision) {
              of_yarn.in_decided};
 }
 
+// What orders about the node, and what is not known, leave of the offer.
+static void follow_orders(NodeDecision& decision) {
+  const DecisionBasis& on = decision.basis;
+  policy::OvercommitPlan& plan = decision.obeyed.plan;
+  decision.kubernetes_off = policy::classes_off(on.orders, on.kubernetes);
+  decision.yarn_off = policy::classes_off(on.orders, on.yarn);
+  decision.yarn_offer = decision.offer.yarn_offer;
+  decision.obeyed =
+      policy::obey(decision.offer.plan, on.orders, {decision.snapshot.published, decision.snapshot.origin}, on.plugins);
+  reclaim(decision);
+  // Nothing is known of what YARN holds: nothing more for it than it was told.
+  if (on.cuts_only || !on.yarn.sold) decision.keep_yarn_from_growing();
+  const bool reset = plan.action == policy::PlanAction::kReset;
+  if (decision.yarn_offer ? on.yarn.taken_back || reset : reset && on.yarn_was_offered && on.yarn_obeys) {
+    decision.yarn_offer = model::Resources{};  // taken back: one that is gone could as well be unknown
+  }
+  if (on.kubernetes.taken_back) {
+    plan.zones = policy::reset_zones(decision.snapshot.topology, policy::Profile::kTidemark);
+  }
+  // What was taken back comes back at the pace of growth.
+  if (on.kubernetes.taken_back && on.yarn.taken_back && decision.state.motion.offered) {
+    start_from(decision.state, model::Resources{}, on.mono);
+  }
+  if (on.cuts_only) policy::keep_cuts_only(plan, decision.snapshot);
+  remember_taken_off(decision);
+}
+
 std::optional<base::WallTime> drain_in_force(const kube::Node& node, const model::YarnOffer& offer,
                                              base::WallTime now) {
   const auto* text = node.meta.annotations.find(model::kYarnDrainAnnotation);
@@ -218,7 +245,7 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
   auto step = policy::offer(on.state, std::move(input));
   decision.offer = std::move(step.offer);
   decision.state = std::move(step.state);
-  decision.obeyed.plan = decision.offer.plan;
+  follow_orders(decision);
   return decision;
 }
 
@@ -294,11 +321,10 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   }
   basis.kubernetes.taken_back = takes_back(state.k8s);
   basis.yarn.taken_back = takes_back(state.yarn);
-  const auto kubernetes_off = policy::classes_off(state, basis.kubernetes);
-  const auto yarn_off = policy::classes_off(state, basis.yarn);
-  basis.kubernetes.taken_off =
-      policy::taken_off(basis.state.kubernetes_off, basis.kubernetes.told, kubernetes_off.taken());
-  basis.yarn.taken_off = policy::taken_off(basis.state.yarn_off, basis.yarn.told, yarn_off.taken());
+  basis.kubernetes.taken_off = policy::taken_off(basis.state.kubernetes_off, basis.kubernetes.told,
+                                                 policy::classes_off(state, basis.kubernetes).taken());
+  basis.yarn.taken_off =
+      policy::taken_off(basis.state.yarn_off, basis.yarn.told, policy::classes_off(state, basis.yarn).taken());
   note_what_others_read(node, conversion.notes);
   if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
   if (around.standing.overrides != nullptr) {
@@ -306,34 +332,15 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   }
   basis.guard = standing.guard;
   basis.evicted = around.evicted;
+  basis.orders = state;
+  basis.cuts_only = !standing.may_grow || !around.whole;
+  basis.yarn_was_offered = node.meta.annotations.has(model::kYarnOfferAnnotation);
   basis.revisions.node = node.meta.resource_version;
   if (around.metric != nullptr) basis.revisions.metric = around.metric->meta.resource_version;
   if (around.topology != nullptr) basis.revisions.topology = around.topology->meta.resource_version;
   NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision, around.lines);
   decision.notes = std::move(conversion.notes);
-  decision.yarn_offer = decision.offer.yarn_offer;
-  decision.kubernetes_off = kubernetes_off;
-  decision.yarn_off = yarn_off;
-  decision.obeyed =
-      policy::obey(decision.offer.plan, state, {decision.snapshot.published, decision.snapshot.origin}, around.plugins);
-  reclaim(decision);
-  // Nothing is known of what YARN holds: nothing more for it than it was told.
-  if (!standing.may_grow || !decision.basis.yarn.sold) decision.keep_yarn_from_growing();
-  const bool reset = decision.obeyed.plan.action == policy::PlanAction::kReset;
-  const bool was_offered = node.meta.annotations.has(model::kYarnOfferAnnotation);
-  if (decision.yarn_offer ? takes_back(state.yarn) || reset : reset && was_offered && decision.basis.yarn_obeys) {
-    decision.yarn_offer = model::Resources{};  // taken back: one that is gone could as well be unknown
-  }
   decision.yarn_drain = drain_of(node, decision, state);
-  if (takes_back(state.k8s)) {
-    decision.obeyed.plan.zones = policy::reset_zones(decision.snapshot.topology, policy::Profile::kTidemark);
-  }
-  // What was taken back comes back at the pace of growth.
-  if (takes_back(state.k8s) && takes_back(state.yarn) && decision.state.motion.offered) {
-    start_from(decision.state, model::Resources{}, around.mono);
-  }
-  if (!standing.may_grow) policy::keep_cuts_only(decision.obeyed.plan, decision.snapshot);
-  remember_taken_off(decision);
   decision.standing = std::move(standing);
   return decision;
 }

@@ -48,6 +48,7 @@ struct NodeSurroundings {
   std::optional<model::Resources> least_ever = {};  // the least that it could offer at this hour lately
   policy::LineMemo* lines = nullptr;                // of whoever decides many nodes
   policy::LastEvicted evicted = {};                 // offline work of the node
+  bool whole = true;                                // false: some of what concerns it is not known, so nothing grows
 };
 
 // Which states of its objects a decision rests on, as the API server counts them; "" where there is none.
@@ -58,8 +59,8 @@ struct ObjectRevisions {
   bool operator==(const ObjectRevisions&) const = default;
 };
 
-// All that an offer rests on beside the snapshot and the settings. With these two it can be made again, elsewhere and
-// later: what is added here is added to manager/decision_record too.
+// All that an offer, and what is left of it on the node, rests on beside the snapshot and the settings. With these two
+// both can be made again, elsewhere and later: what is added here is added to manager/decision_record too.
 struct DecisionBasis {
   kube::TextMap labels;
   std::optional<std::string> strategy_annotation;
@@ -77,6 +78,9 @@ struct DecisionBasis {
   ObjectRevisions revisions;
   std::uint64_t yarn_book_mark = 0;  // of its text, and of the last sign of life of its operator
   policy::LastEvicted evicted;       // offline work of the node
+  policy::SideStates orders;         // as they stand for the node
+  bool cuts_only = false;            // what might forbid growth is not known
+  bool yarn_was_offered = false;     // the node carries an offer for YARN
   bool operator==(const DecisionBasis&) const = default;
 };
 
@@ -112,8 +116,8 @@ struct NodeDecision {
 };
 
 NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around);
-// The offer alone, from what was kept of it: what the node would be told if it were on. The settings have a co-location
-// config, and outlive the decision.
+// From what was kept of it: all but its standing and when YARN's work ends. The settings have a co-location config, and
+// outlive the decision.
 NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision,
                     policy::LineMemo* lines = nullptr);
 

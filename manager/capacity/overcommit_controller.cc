@@ -148,13 +148,12 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
       &hooks_.expected,
       hooks_.least == nullptr ? std::nullopt : hooks_.least->at(node_name, loop_.clock().wall()),
       &lines_,
-      hooks_.evicted ? hooks_.evicted(key.name) : policy::LastEvicted()};
+      hooks_.evicted ? hooks_.evicted(key.name) : policy::LastEvicted(),
+      caches_.whole()};
   decision.node = decide_node(node, around);
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   if (!caches_.whole()) {
     log_.warn("a cache is over its budget; offers are only cut", {{"node", key.name}});
-    policy::keep_cuts_only(decision.node.obeyed.plan, decision.node.snapshot);
-    decision.node.keep_yarn_from_growing();
   }
   decision.again_after = look_again(decision.node, loop_.clock().wall());
   decision.config_hash = revision.hash;

@@ -96,6 +96,10 @@ constexpr policy::Freshness last_of() {
   return policy::Freshness::kForgotten;
 }
 template <>
+constexpr policy::NodeState last_of() {
+  return policy::NodeState::kOff;
+}
+template <>
 constexpr RecordedResult last_of() {
   return RecordedResult::kFailed;
 }
@@ -365,6 +369,10 @@ void io(auto& a, Is<policy::LineOverride> auto& value) {
   auto& [line, until, who, why, since] = value;
   all(a, line.cpu, line.memory, until, who, why, since);
 }
+void io(auto& a, Is<policy::SideStates> auto& value) {
+  auto& [k8s, yarn, classes_off, classes_drained] = value;
+  all(a, k8s, yarn, classes_off, classes_drained);
+}
 void io(auto& a, Is<policy::PoolGuard> auto& value) {
   auto& [stopped, truthful] = value;
   all(a, stopped, truthful);
@@ -525,13 +533,18 @@ void io(auto& a, Is<policy::ArbitratePlan> auto& value) {
   auto& [reason, held, gives, excess] = value;
   all(a, reason, held, gives, excess);
 }
+void io(auto& a, Is<OnTheNode> auto& value) {
+  auto& [action, write, publish, origin, zones, yarn_offer, kubernetes_reclaim, yarn_reclaim] = value;
+  all(a, action, write, publish, origin, zones, yarn_offer, kubernetes_reclaim, yarn_reclaim);
+}
 void io(auto& a, Is<DecisionOutcome> auto& value) {
   auto& [plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after,
-         truthful, stopped, arbitrate, rejected, backs_off] = value;
+         truthful, stopped, arbitrate, rejected, backs_off, on_node] = value;
   all(a, plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after);
   since(a, kSchemaOfEvictions, truthful, stopped);
   since(a, kRecordSchemaArbitrate, arbitrate, rejected);
   since(a, kRecordSchemaBackOff, backs_off);
+  since(a, kRecordSchemaOrders, on_node);
 }
 void io(auto& a, Is<DecisionDone> auto& value) {
   auto& [action, publish, state, why, result, error, epoch] = value;

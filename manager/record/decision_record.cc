@@ -47,7 +47,7 @@ model::NodeSnapshot canonical(model::NodeSnapshot snapshot) {
 
 void basis_fields(auto& a, auto& basis, std::int64_t schema) {
   auto& [labels, annotation, plugins, state, origin, now, mono, overrides, least_ever, kubernetes, yarn, yarn_obeys,
-         guard, revisions, yarn_book_mark, evicted] = basis;
+         guard, revisions, yarn_book_mark, evicted, orders, cuts_only, yarn_was_offered] = basis;
   all(a, plugins, state, origin, mono);
   if (schema >= kRecordSchemaOverrides) all(a, overrides, least_ever);
   if (schema >= kRecordSchemaBooks) all(a, kubernetes, yarn, yarn_obeys, state.kubernetes, guard);
@@ -60,9 +60,18 @@ void basis_fields(auto& a, auto& basis, std::int64_t schema) {
   if (schema >= kRecordSchemaArbitrate) io(a, state.arbitrate);
   if (schema >= kRecordSchemaBackOff) io(a, evicted.kubernetes);
   if (schema >= kRecordSchemaYarnEvicted) io(a, evicted.yarn);
+  if (schema >= kRecordSchemaOrders) all(a, orders, cuts_only, yarn_was_offered);
   static_cast<void>(now);  // at the head of the record
   static_cast<void>(labels);
   static_cast<void>(annotation);
+}
+
+OnTheNode on_node_of(const NodeDecision& decision) {
+  const policy::OvercommitPlan& plan = decision.plan();
+  OnTheNode out{plan.action,         decision.obeyed.write,       plan.publish,         plan.origin, {},
+                decision.yarn_offer, decision.kubernetes_reclaim, decision.yarn_reclaim};
+  if (plan.zones != decision.offer.plan.zones) out.zones = plan.zones.zones;
+  return out;
 }
 
 }  // namespace
@@ -96,7 +105,8 @@ DecisionOutcome outcome_of(const NodeDecision& decision) {
           offer.stopped,
           offer.arbitrate,
           offer.rejected,
-          offer.backs_off};
+          offer.backs_off,
+          on_node_of(decision)};
 }
 
 DecisionDone done_of(const NodeDecision& decision, model::Reason why, RecordedResult result, std::string error,
@@ -263,6 +273,7 @@ bool RecordReader::same(std::string_view recorded, const DecisionOutcome& outcom
     known.arbitrate.reset();
     known.rejected.reset();
   }
+  if (schema_ < kRecordSchemaOrders) known.on_node = {};
   const std::string bytes = outcome_bytes(known);
   const auto then = decode_outcome(recorded);
   return then && outcome_bytes(*then) == bytes;

@@ -22,7 +22,7 @@
 
 namespace tidemark::manager {
 
-inline constexpr std::int64_t kRecordSchema = 9;  // of what is written
+inline constexpr std::int64_t kRecordSchema = 10;  // of what is written
 // What is read: the schema before, and those since the build that tests go back to (tests/golden/previous).
 inline constexpr std::int64_t kRecordSchemaOldest = 2;
 inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides, and with least_ever
@@ -34,6 +34,7 @@ inline constexpr std::int64_t kRecordSchemaBookAge =
 inline constexpr std::int64_t kRecordSchemaArbitrate = 7;    // the first one with what two schedulers sold too much
 inline constexpr std::int64_t kRecordSchemaBackOff = 8;      // the first one with the node's last eviction
 inline constexpr std::int64_t kRecordSchemaYarnEvicted = 9;  // the first one with that of YARN's work
+inline constexpr std::int64_t kRecordSchemaOrders = 10;      // the first one with orders, and what they left
 // Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an
 // error. decision_record_test tells when.
 inline constexpr std::int64_t kPolicyVersion = 7;
@@ -47,6 +48,18 @@ enum class RecordedResult : std::uint8_t {
   kFailed,     // the write was refused or did not arrive; it is tried again
 };
 std::string_view to_string(RecordedResult);
+
+// What orders about the node left of the offer.
+struct OnTheNode {
+  policy::PlanAction action = policy::PlanAction::kHold;
+  bool write = true;  // false: observed
+  model::ExtendedResources publish;
+  std::optional<model::Resources> origin;
+  std::vector<policy::ZonePlan> zones;
+  std::optional<model::Resources> yarn_offer;
+  std::vector<policy::ClassReclaim> kubernetes_reclaim, yarn_reclaim;
+  bool operator==(const OnTheNode&) const = default;
+};
 
 // What came out.
 struct DecisionOutcome {
@@ -66,12 +79,13 @@ struct DecisionOutcome {
   std::optional<policy::ArbitratePlan> arbitrate;  // this and the next since schema 7
   std::optional<policy::StopTerms> rejected;
   std::optional<policy::StopTerms> backs_off;  // since schema 8
+  OnTheNode on_node;                           // since schema 10
   bool operator==(const DecisionOutcome&) const = default;
 };
 DecisionOutcome outcome_of(const NodeDecision& decision);
 std::string outcome_bytes(const DecisionOutcome& outcome);
 
-// What was done about it: what orders about the node left of it, and what became of the write.
+// What was done about it, and what became of the write.
 struct DecisionDone {
   policy::PlanAction action = policy::PlanAction::kHold;
   model::ExtendedResources publish;  // what the node was to carry
@@ -131,6 +145,8 @@ class RecordReader {
   Result<DecisionRecord> decode(std::string_view payload,
                                 const std::function<std::optional<std::string_view>(std::uint64_t)>& blob) const;
   Result<DecisionOutcome> decode_outcome(std::string_view bytes) const;
+  // Whether its records say what orders left of an offer.
+  bool tells_orders() const { return schema_ >= kRecordSchemaOrders; }
   // Whether the recorded bytes are those of this outcome, by whatever numbers their writer called the reasons.
   bool same(std::string_view recorded, const DecisionOutcome& outcome) const;
 

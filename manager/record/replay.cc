@@ -31,11 +31,51 @@ void collect(const Json& value, const std::string& path, Leaves& leaves) {
   }
 }
 
+Json amounts_json(const std::optional<model::Resources>& amounts) {
+  if (!amounts) return Json();
+  return Json::object({{"cpu", Json(amounts->cpu.value)}, {"memory", Json(amounts->memory.value)}});
+}
+
+Json reclaim_json(const std::vector<policy::ClassReclaim>& reclaim) {
+  Json out = Json::object();
+  for (const auto& each : reclaim) out[each.work_class] = amounts_json(each.give_back);
+  return out;
+}
+
+// What orders about the node left of the offer.
+Json on_node_json(const NodeDecision& decision) {
+  const auto& amounts = decision.plan().publish;
+  const auto amount = [](const auto& value) { return value ? Json(value->value) : Json(); };
+  return Json::object({{"action", Json(policy::action_word(decision.plan().action))},
+                       {"observed", Json(!decision.obeyed.write)},
+                       {"batch-cpu", amount(amounts.batch_cpu)},
+                       {"batch-memory", amount(amounts.batch_memory)},
+                       {"mid-cpu", amount(amounts.mid_cpu)},
+                       {"mid-memory", amount(amounts.mid_memory)},
+                       {"origin", amounts_json(decision.plan().origin)},
+                       {"yarnOffer", amounts_json(decision.yarn_offer)},
+                       {"reclaim", reclaim_json(decision.kubernetes_reclaim)},
+                       {"yarnReclaim", reclaim_json(decision.yarn_reclaim)}});
+}
+
 Leaves leaves_of(const NodeDecision& decision) {
   Leaves leaves;
-  collect(policy::render_json(decision.plan(), decision.snapshot, decision.strategy()), "", leaves);
+  collect(policy::render_json(decision.offer.plan, decision.snapshot, decision.strategy()), "", leaves);
   collect(policy::render_json(decision.offer, {decision.strategy().profile, decision.calendar}), "offer", leaves);
+  collect(on_node_json(decision), "onNode", leaves);
   return leaves;
+}
+
+void put(OnTheNode on_node, NodeDecision& decision) {
+  policy::OvercommitPlan& plan = decision.obeyed.plan;
+  plan.action = on_node.action;
+  decision.obeyed.write = on_node.write;
+  plan.publish = on_node.publish;
+  plan.origin = on_node.origin;
+  if (!on_node.zones.empty()) plan.zones.zones = std::move(on_node.zones);
+  decision.yarn_offer = on_node.yarn_offer;
+  decision.kubernetes_reclaim = std::move(on_node.kubernetes_reclaim);
+  decision.yarn_reclaim = std::move(on_node.yarn_reclaim);
 }
 
 }  // namespace
@@ -88,7 +128,8 @@ Result<NodeDecision> RecordedDecisions::as_recorded(const Replayed& replayed) co
   offer.arbitrate = outcome.arbitrate;
   offer.rejected = outcome.rejected;
   offer.backs_off = outcome.backs_off;
-  decision.obeyed.plan = offer.plan;
+  // An older record does not tell it, and no difference is shown.
+  if (reader_.tells_orders()) put(std::move(outcome.on_node), decision);
   return decision;
 }
 

@@ -163,4 +163,17 @@ inline DecisionBasis draw_basis(base::Random& random, base::WallTime now) {
   return basis;
 }
 
+// What people may have ordered of the node.
+inline void draw_orders(base::Random& random, DecisionBasis& basis) {
+  policy::SideStates& orders = basis.orders;
+  orders.k8s = static_cast<policy::NodeState>(random.below(4));
+  orders.yarn = random.below(2) == 0 ? orders.k8s : static_cast<policy::NodeState>(random.below(4));
+  basis.kubernetes.taken_back = orders.k8s >= policy::NodeState::kDraining;
+  basis.yarn.taken_back = orders.yarn >= policy::NodeState::kDraining;
+  if (random.below(2) == 0) orders.classes_off = {"spark", "transcode"};
+  if (random.below(2) == 0) orders.classes_drained = {"spark"};
+  basis.cuts_only = random.below(4) == 0;
+  basis.yarn_was_offered = random.below(2) == 0;
+}
+
 }  // namespace tidemark::manager::testing

@@ -4,8 +4,10 @@
 // found there.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/node_strategy.h"
@@ -45,6 +47,31 @@ struct Intent {
   model::Strategy strategy = model::Strategy::kCpuSuppress;
   model::Reason reason = model::Reason::kSuppressUnderLine;
   bool operator==(const Intent&) const = default;
+};
+
+// Intents over those of an earlier answer, which nobody needs any more, for their memory.
+class IntentsOver {
+ public:
+  explicit IntentsOver(std::vector<Intent> spare) : intents_(std::move(spare)) {}
+
+  // What is not said of it is to be set: it may be an old one.
+  Intent& next(const std::string& group, Want want, std::int64_t value) {
+    if (made_ == intents_.size()) intents_.emplace_back();
+    Intent& intent = intents_[made_++];
+    intent.group = group;
+    intent.want = want;
+    intent.value = value;
+    intent.cpus.clear();
+    return intent;
+  }
+  std::vector<Intent> take() {
+    intents_.resize(made_);
+    return std::move(intents_);
+  }
+
+ private:
+  std::vector<Intent> intents_;
+  std::size_t made_ = 0;
 };
 
 }  // namespace tidemark::policy

@@ -58,18 +58,6 @@ bool measured_below_zero(const model::NodeSnapshot& node) {
   return node.metric && node.metric->below_zero;
 }
 
-std::string_view action_word(PlanAction action) {
-  switch (action) {
-    case PlanAction::kPublish:
-      return "publish";
-    case PlanAction::kReset:
-      return "reset";
-    case PlanAction::kHold:
-      return "hold";
-  }
-  return "hold";
-}
-
 std::string_view policy_word(model::Reason policy) {
   switch (policy) {
     case model::Reason::kPolicyRequest:
@@ -252,6 +240,18 @@ std::string render_amounts(const OvercommitPlan& plan, const model::NodeSnapshot
 }
 
 }  // namespace
+
+std::string_view action_word(PlanAction action) {
+  switch (action) {
+    case PlanAction::kPublish:
+      return "publish";
+    case PlanAction::kReset:
+      return "reset";
+    case PlanAction::kHold:
+      return "hold";
+  }
+  return "hold";
+}
 
 std::string binary_text(std::int64_t bytes) {
   constexpr std::int64_t kKib = 1024;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 #include "model/node.h"
@@ -17,6 +18,8 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
 // The same for programs: {"schema":1,"node":…,"action":…,"reason":{…},"batch-cpu":{terms…},…}.
 Json render_json(const OvercommitPlan& plan, const model::NodeSnapshot& node, const NodeStrategy& strategy);
 
+// "publish", "reset" or "hold".
+std::string_view action_word(PlanAction action);
 // "7800m" and "60344290509 (56.2 GiB)".
 std::string amount_text(model::CpuMilli cpu);
 std::string amount_text(model::MemoryBytes memory);

@@ -24,7 +24,7 @@ std::vector<ClassReclaim> ClassesOff::reclaim() const {
   return out;
 }
 
-ClassesOff classes_off(const EffectiveState& state, const SideBook& book) {
+ClassesOff classes_off(const SideStates& state, const SideBook& book) {
   ClassesOff off;
   for (const auto& name : state.classes_off) {
     Resources held;

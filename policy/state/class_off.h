@@ -34,7 +34,7 @@ struct ClassesOff {
 
 // Total. Of a side whose book says nothing of what is sold nothing is taken; what is off is to be given back all the
 // same.
-ClassesOff classes_off(const EffectiveState& state, const SideBook& book);
+ClassesOff classes_off(const SideStates& state, const SideBook& book);
 
 void take_back(OvercommitPlan& plan, model::Resources taken);
 

@@ -43,7 +43,7 @@ std::optional<Resources> origin(NodeState state, const OvercommitPlan& plan, con
 
 }  // namespace
 
-Obeyed obey(OvercommitPlan plan, const EffectiveState& state, const OnNode& on_node, const PluginSet& plugins) {
+Obeyed obey(OvercommitPlan plan, const SideStates& state, const OnNode& on_node, const PluginSet& plugins) {
   if (state.strictest() == NodeState::kOn) return {std::move(plan), true};
   if (state.strictest() == NodeState::kObserve) return {std::move(plan), false};
   OvercommitPlan out = plan;

@@ -30,6 +30,6 @@ struct Obeyed {
 };
 
 // Total. Never more than planned on a side that is not observed.
-Obeyed obey(OvercommitPlan plan, const EffectiveState& state, const OnNode& on_node, const PluginSet& plugins);
+Obeyed obey(OvercommitPlan plan, const SideStates& state, const OnNode& on_node, const PluginSet& plugins);
 
 }  // namespace tidemark::policy

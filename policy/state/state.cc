@@ -100,7 +100,7 @@ EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now) 
   return state;
 }
 
-Reason reason_of(const EffectiveState& state) {
+Reason reason_of(const SideStates& state) {
   if (state.strictest() == NodeState::kOn) return Reason::kStateOn;
   if (state.strictest() == NodeState::kObserve) return Reason::kStateObserved;
   if (state.k8s <= NodeState::kObserve) return Reason::kStateOffYarn;

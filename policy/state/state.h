@@ -19,12 +19,19 @@
 
 namespace tidemark::policy {
 
-struct EffectiveState {
+// What of it decides about numbers.
+struct SideStates {
   NodeState k8s = NodeState::kOn;
   NodeState yarn = NodeState::kOn;
   std::vector<std::string> classes_off;      // further classes of work that are off or drain, on either side
   std::vector<std::string> classes_drained;  // those of them whose time to drain is over
 
+  // The whole in one word, as the label has it.
+  NodeState strictest() const { return k8s > yarn ? k8s : yarn; }
+  bool operator==(const SideStates&) const = default;
+};
+
+struct EffectiveState : SideStates {
   // Who decided: kStateDefault, kStateByMode, kStateByNode, kStateByPool, kStateByCluster. Of several that are equally
   // strict the widest, since that is what must be lifted last.
   model::Reason decided_by = model::Reason::kStateDefault;
@@ -34,8 +41,6 @@ struct EffectiveState {
   // Time alone changes it: look again after this.
   std::optional<base::Duration> again_after;
 
-  // The whole in one word, as the label has it.
-  NodeState strictest() const { return k8s > yarn ? k8s : yarn; }
   bool operator==(const EffectiveState&) const = default;
 };
 
@@ -43,7 +48,7 @@ struct EffectiveState {
 EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now);
 
 // What it is, as one reason: kStateOn, Observed, Draining, Off, OffK8s, OffYarn.
-model::Reason reason_of(const EffectiveState& state);
+model::Reason reason_of(const SideStates& state);
 
 // The label to write beside the marks: of orders alone, since settings are not copied onto nodes.
 NodeState label_of(const NodeMarks& marks, base::WallTime now);

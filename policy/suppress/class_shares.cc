@@ -1,7 +1,7 @@
 #include "policy/suppress/class_shares.h"
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -24,17 +24,7 @@ CpuMilli bounded(CpuMilli amount) {
   return std::clamp(amount, CpuMilli{0}, kUsedMax);
 }
 
-struct Sharer {
-  const model::Task* task = nullptr;
-  CpuMilli used;
-  CpuMilli wants;
-  bool throttled = false;
-};
-
-struct ClassTasks {
-  std::int64_t order = 0;
-  std::vector<Sharer> tasks;
-};
+using Sharer = ShareMemory::Sharer;
 
 std::int64_t own_limit_us(const model::Task& task, std::int64_t ratio_percent) {
   return quota_of(task.limits.batch.cpu, ratio_percent);
@@ -43,11 +33,13 @@ std::int64_t own_limit_us(const model::Task& task, std::int64_t ratio_percent) {
 // Offline tasks that have a group to themselves.
 class Cuttable {
  public:
-  explicit Cuttable(const SuppressObservation& seen) : besteffort_(seen.groups.besteffort) {
+  Cuttable(const SuppressObservation& seen, std::vector<std::string_view>& paths)
+      : besteffort_(seen.groups.besteffort), paths_(paths) {
+    paths.clear();
     for (const ObservedTask& each : seen.tasks) {
-      if (each.task != nullptr) paths_.push_back(each.task->path);
+      if (each.task != nullptr) paths.push_back(each.task->path);
     }
-    std::ranges::sort(paths_);
+    std::ranges::sort(paths);
   }
 
   bool operator()(const ObservedTask& each) const {
@@ -57,13 +49,18 @@ class Cuttable {
 
  private:
   // Other work lies in its group: a quota there would be that one's too.
-  bool holds_others(const std::string& path) const {
-    const auto next = std::ranges::lower_bound(paths_, path + "/");
+  bool holds_others(std::string_view path) const {
+    // The first that is not before `path` with a slash behind it.
+    const auto is_before = [path](std::string_view other) {
+      const int compared = other.substr(0, path.size()).compare(path);
+      return compared != 0 ? compared < 0 : other.size() == path.size() || other[path.size()] < '/';
+    };
+    const auto next = std::ranges::partition_point(paths_, is_before);
     return next != paths_.end() && lies_below(*next, path);
   }
 
   std::string_view besteffort_;
-  std::vector<std::string_view> paths_;
+  const std::vector<std::string_view>& paths_;
 };
 
 CpuMilli wants_of(const ObservedTask& each, const SuppressObservation& seen, CpuMilli used, CpuMilli held) {
@@ -73,25 +70,31 @@ CpuMilli wants_of(const ObservedTask& each, const SuppressObservation& seen, Cpu
   return std::max(wants, kTaskShareMin);
 }
 
-// The most timely class first. `others` gets what offline work uses that cannot be cut.
-std::vector<ClassTasks> by_class(const SuppressObservation& seen, std::span<const WorkClass> classes, CpuMilli held,
-                                 CpuMilli& others) {
-  std::map<std::int64_t, ClassTasks, std::greater<>> found;
-  const Cuttable may_be_cut(seen);
-  for (const ObservedTask& each : seen.tasks) {
+// The most timely first. `others` gets what offline work uses that cannot be cut.
+void find_sharers(const SuppressObservation& seen, std::span<const WorkClass> classes, CpuMilli held,
+                  ShareMemory& memory, CpuMilli& others) {
+  const Cuttable may_be_cut(seen, memory.paths);
+  std::vector<Sharer>& sharers = memory.sharers;
+  sharers.clear();
+  for (std::size_t at = 0; at < seen.tasks.size(); ++at) {
+    const ObservedTask& each = seen.tasks[at];
     const CpuMilli used = bounded(each.used.value_or(CpuMilli{0}));
     if (may_be_cut(each)) {
-      const std::int64_t order = class_order(classes, each.task->identity.work_class);
-      ClassTasks& its = found[order];
-      its.order = order;
-      its.tasks.push_back({each.task, used, wants_of(each, seen, used, held), each.throttled});
+      sharers.push_back({each.task, used, wants_of(each, seen, used, held), each.throttled,
+                         class_order(classes, each.task->identity.work_class), at});
     } else if (!counts_as_online(each.task, seen.groups.besteffort)) {
       others += used;
     }
   }
-  std::vector<ClassTasks> out;
-  for (auto& [order, its] : found) out.push_back(std::move(its));
-  return out;
+  std::ranges::sort(
+      sharers, [](const Sharer& a, const Sharer& b) { return a.order != b.order ? a.order > b.order : a.at < b.at; });
+}
+
+// Those of the class that begins there.
+std::span<const Sharer> class_at(std::span<const Sharer> sharers, std::size_t begin) {
+  std::size_t end = begin;
+  while (end < sharers.size() && sharers[end].order == sharers[begin].order) ++end;
+  return sharers.subspan(begin, end - begin);
 }
 
 // What the quotas of a class were made of, where what is left now is nearly the same.
@@ -103,20 +106,20 @@ CpuMilli settled(const CutClass* was, CpuMilli left, CpuMilli capacity) {
 
 // What the task had, where the new quota is nearly the same.
 std::int64_t settled(const ShareState& before, const std::string& group, std::int64_t quota_us) {
-  const auto had = before.quotas.find(group);
-  if (had == before.quotas.end()) return quota_us;
-  const std::int64_t moved = std::max(quota_us, had->second) - std::min(quota_us, had->second);
-  return moved <= had->second / 100 * kQuotaBand_percent ? had->second : quota_us;
+  const TaskQuota* had = before.quota_of_group(group);
+  if (had == nullptr) return quota_us;
+  const std::int64_t moved = std::max(quota_us, had->quota_us) - std::min(quota_us, had->quota_us);
+  return moved <= had->quota_us / 100 * kQuotaBand_percent ? had->quota_us : quota_us;
 }
 
-ClassShare told(const ClassTasks& its, std::span<const WorkClass> classes, const ClassPart& part) {
-  ClassShare out;
-  const auto named = std::ranges::find(classes, its.order, &WorkClass::order);
-  if (named != classes.end()) out.name = named->name;
-  out.order = its.order;
-  out.tasks = static_cast<std::int64_t>(its.tasks.size());
+void tell(std::span<const Sharer> its, std::span<const WorkClass> classes, const ClassPart& part, ClassShare& out) {
+  const auto named = std::ranges::find(classes, its.front().order, &WorkClass::order);
+  out.name = named != classes.end() ? std::string_view(named->name) : std::string_view();
+  out.order = its.front().order;
+  out.tasks = std::ssize(its);
+  out.used = out.wants = {};
   ClassUse use;
-  for (const Sharer& each : its.tasks) {
+  for (const Sharer& each : its) {
     out.used += each.used;
     out.wants += each.wants;
     use.asked += bounded(each.task->requests.batch.cpu.value_or(CpuMilli{0}));
@@ -126,26 +129,10 @@ ClassShare told(const ClassTasks& its, std::span<const WorkClass> classes, const
   use.used = out.used;
   if (out.wants > part.left) use.limit = part.share;
   out.satisfaction_permille = satisfaction_permille(use);
-  return out;
 }
 
-}  // namespace
-
-std::vector<ClassPart> share_room(std::span<const ClassDemand> classes, CpuMilli room) {
-  std::vector<ClassPart> parts;
-  CpuMilli left = bounded(room);
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    const CpuMilli least{std::clamp<std::int64_t>(classes[i].tasks, 0, kPermille * kPermille) * kTaskShareMin.value};
-    const bool last = i + 1 == classes.size();
-    const CpuMilli share = std::max(last ? left : std::min(bounded(classes[i].wants), left), least);
-    parts.push_back({left, share});
-    left = std::max(left - share, CpuMilli{0});
-  }
-  return parts;
-}
-
-std::vector<CpuMilli> split_share(std::span<const CpuMilli> wants, CpuMilli share) {
-  std::vector<CpuMilli> sorted;
+void split(std::span<const CpuMilli> wants, CpuMilli share, std::vector<CpuMilli>& sorted, std::vector<CpuMilli>& out) {
+  sorted.clear();
   for (const CpuMilli each : wants) sorted.push_back(bounded(each));
   std::ranges::sort(sorted);
   // The level at which all that want more are held: what those that want less leave, divided.
@@ -160,8 +147,121 @@ std::vector<CpuMilli> split_share(std::span<const CpuMilli> wants, CpuMilli shar
     }
     left -= sorted[i];
   }
-  std::vector<CpuMilli> out;
+  out.clear();
   for (const CpuMilli each : wants) out.push_back(std::min(bounded(each), level));
+}
+
+// As split_share(), into memory.split.
+void split_into(std::span<const Sharer> its, CpuMilli share, ShareMemory& memory) {
+  memory.wants.clear();
+  for (const Sharer& each : its) memory.wants.push_back(each.wants);
+  split(memory.wants, share, memory.sorted, memory.split);
+}
+
+// Over what stands there.
+void put_quota(std::vector<TaskQuota>& quotas, std::size_t at, const std::string& group, std::int64_t quota_us) {
+  if (at == quotas.size()) quotas.emplace_back();
+  quotas[at].group = group;
+  quotas[at].quota_us = quota_us;
+}
+
+// One look, written over an earlier answer.
+class Shares {
+ public:
+  Shares(const ShareState& before, const SuppressObservation& seen, std::span<const WorkClass> classes,
+         SharesStep spare)
+      : before_(before), seen_(seen), classes_(classes), out_(std::move(spare)) {
+    out_.state.cut.clear();
+  }
+
+  void divide(CpuMilli held) {
+    ShareMemory& memory = out_.memory;
+    const CpuMilli all = bounded(held);
+    CpuMilli others;
+    find_sharers(seen_, classes_, all, memory, others);
+    const std::span<const Sharer> sharers = memory.sharers;
+    memory.demands.clear();
+    for (std::size_t at = 0; at < sharers.size();) {
+      const auto its = class_at(sharers, at);
+      ClassDemand& demand = memory.demands.emplace_back(ClassDemand{std::ssize(its), {}});
+      for (const Sharer& each : its) demand.wants += each.wants;
+      at += its.size();
+    }
+    memory.parts = share_room(memory.demands, all - others, std::move(memory.parts));
+    for (std::size_t at = 0; at < sharers.size();) {
+      const auto its = class_at(sharers, at);
+      decide(its);
+      at += its.size();
+    }
+  }
+
+  SharesStep take() {
+    out_.classes.resize(told_);
+    std::vector<TaskQuota>& quotas = out_.state.quotas;
+    quotas.resize(made_);
+    std::ranges::sort(quotas, {}, &TaskQuota::group);
+    const auto twice = std::ranges::unique(quotas, {}, &TaskQuota::group);
+    quotas.erase(twice.begin(), twice.end());
+    return std::move(out_);
+  }
+
+ private:
+  void decide(std::span<const Sharer> its) {
+    const ClassPart& part = out_.memory.parts[told_];
+    const CpuMilli wants = out_.memory.demands[told_].wants;
+    if (told_ == out_.classes.size()) out_.classes.emplace_back();
+    ClassShare& share = out_.classes[told_++];
+    tell(its, classes_, part, share);
+    const CpuMilli capacity = bounded(seen_.capacity.value_or(CpuMilli{0}));
+    const auto at = std::ranges::find(before_.cut, share.order, &CutClass::order);
+    const CutClass* was = at == before_.cut.end() ? nullptr : &*at;
+    const CpuMilli band{was == nullptr ? 0 : capacity.value * kCutBand_percent / 100};
+    share.cut = part.left < wants + band;
+    if (share.cut) cut(its, {share.order, settled(was, part.left, capacity)});
+  }
+
+  void cut(std::span<const Sharer> its, const CutClass& by) {
+    out_.state.cut.push_back(by);
+    split_into(its, by.left, out_.memory);
+    for (std::size_t i = 0; i < its.size(); ++i) {
+      const std::string& group = its[i].task->path;
+      const CpuMilli quota = std::max(out_.memory.split[i], kTaskShareMin);
+      put_quota(out_.state.quotas, made_++, group, settled(before_, group, quota.value * kQuotaPerMilli_us));
+    }
+  }
+
+  const ShareState& before_;
+  const SuppressObservation& seen_;
+  const std::span<const WorkClass> classes_;
+  SharesStep out_;
+  std::size_t told_ = 0;  // classes
+  std::size_t made_ = 0;  // quotas
+};
+
+}  // namespace
+
+const TaskQuota* ShareState::quota_of_group(std::string_view group) const {
+  const auto at = std::ranges::lower_bound(quotas, group, {}, &TaskQuota::group);
+  return at != quotas.end() && at->group == group ? &*at : nullptr;
+}
+
+std::vector<ClassPart> share_room(std::span<const ClassDemand> classes, CpuMilli room, std::vector<ClassPart> spare) {
+  std::vector<ClassPart> parts = std::move(spare);
+  parts.clear();
+  CpuMilli left = bounded(room);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const CpuMilli least{std::clamp<std::int64_t>(classes[i].tasks, 0, kPermille * kPermille) * kTaskShareMin.value};
+    const bool last = i + 1 == classes.size();
+    const CpuMilli share = std::max(last ? left : std::min(bounded(classes[i].wants), left), least);
+    parts.push_back({left, share});
+    left = std::max(left - share, CpuMilli{0});
+  }
+  return parts;
+}
+
+std::vector<CpuMilli> split_share(std::span<const CpuMilli> wants, CpuMilli share) {
+  std::vector<CpuMilli> sorted, out;
+  split(wants, share, sorted, out);
   return out;
 }
 
@@ -174,54 +274,23 @@ std::optional<std::int64_t> satisfaction_permille(const ClassUse& use) {
 }
 
 SharesStep class_shares(const ShareState& before, const SuppressObservation& seen, std::span<const WorkClass> classes,
-                        CpuMilli held) {
-  SharesStep out;
-  if (classes.empty()) return out;
-  const CpuMilli all = bounded(held);
-  CpuMilli others;
-  const std::vector<ClassTasks> found = by_class(seen, classes, all, others);
-  std::vector<ClassDemand> demands;
-  for (const ClassTasks& its : found) {
-    ClassDemand demand{static_cast<std::int64_t>(its.tasks.size()), {}};
-    for (const Sharer& each : its.tasks) demand.wants += each.wants;
-    demands.push_back(demand);
-  }
-  const std::vector<ClassPart> parts = share_room(demands, all - others);
-  const CpuMilli capacity = bounded(seen.capacity.value_or(CpuMilli{0}));
-  const CpuMilli band{capacity.value * kCutBand_percent / 100};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const ClassTasks& its = found[i];
-    ClassShare share = told(its, classes, parts[i]);
-    const auto at = std::ranges::find(before.cut, its.order, &CutClass::order);
-    const CutClass* was = at == before.cut.end() ? nullptr : &*at;
-    share.cut = parts[i].left < (was == nullptr ? demands[i].wants : demands[i].wants + band);
-    if (share.cut) {
-      out.state.cut.push_back({its.order, settled(was, parts[i].left, capacity)});
-      std::vector<CpuMilli> wants;
-      for (const Sharer& each : its.tasks) wants.push_back(each.wants);
-      const std::vector<CpuMilli> split = split_share(wants, out.state.cut.back().left);
-      for (std::size_t t = 0; t < split.size(); ++t) {
-        const std::string& group = its.tasks[t].task->path;
-        const CpuMilli quota = std::max(split[t], kTaskShareMin);
-        out.state.quotas.insert_or_assign(group, settled(before, group, quota.value * kQuotaPerMilli_us));
-      }
-    }
-    out.classes.push_back(std::move(share));
-  }
-  return out;
+                        CpuMilli held, SharesStep spare) {
+  Shares shares(before, seen, classes, std::move(spare));
+  if (!classes.empty()) shares.divide(held);
+  return shares.take();
 }
 
-std::vector<Intent> share_intents(const ShareState& state, const SuppressObservation& seen, std::int64_t above_us) {
-  std::vector<Intent> out;
+void share_intents(const ShareState& state, const SuppressObservation& seen, std::int64_t above_us, IntentsOver& out) {
   const auto want = [&](const std::string& group, std::int64_t quota_us) {
-    out.push_back(
-        {group, Want::kCpuQuota, quota_us, {}, model::Strategy::kCpuSuppress, model::Reason::kSuppressLowestFirst});
+    Intent& intent = out.next(group, Want::kCpuQuota, quota_us);
+    intent.strategy = model::Strategy::kCpuSuppress;
+    intent.reason = model::Reason::kSuppressLowestFirst;
   };
   for (const ObservedTask& each : seen.tasks) {
     if (each.task == nullptr) continue;
-    const auto found = state.quotas.find(each.task->path);
-    if (found == state.quotas.end()) continue;
-    std::int64_t quota_us = found->second;
+    const TaskQuota* found = state.quota_of_group(each.task->path);
+    if (found == nullptr) continue;
+    std::int64_t quota_us = found->quota_us;
     const std::int64_t limit_us = own_limit_us(*each.task, seen.ratio_percent);
     if (limit_us != kNoLimit) quota_us = std::min(quota_us, limit_us);
     if (above_us != kNoLimit && seen.nested_quota) quota_us = std::min(quota_us, above_us);
@@ -232,7 +301,6 @@ std::vector<Intent> share_intents(const ShareState& state, const SuppressObserva
       if (!container.path.empty() && larger) want(container.path, quota_us);
     }
   }
-  return out;
 }
 
 }  // namespace tidemark::policy

@@ -12,11 +12,12 @@
 // what they need by weight. Σ shares ≥ what there is: nothing worth a write is held back that could be used.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/resources.h"
@@ -44,7 +45,8 @@ struct ClassPart {
   bool operator==(const ClassPart&) const = default;
 };
 // The most timely class first. Amounts below nothing count as nothing.
-std::vector<ClassPart> share_room(std::span<const ClassDemand> classes, model::CpuMilli room);
+std::vector<ClassPart> share_room(std::span<const ClassDemand> classes, model::CpuMilli room,
+                                  std::vector<ClassPart> spare = {});
 
 // Nobody more than it wants, and all that want more the same. Σ = min(Σ wants, share), up to a thousandth each.
 std::vector<model::CpuMilli> split_share(std::span<const model::CpuMilli> wants, model::CpuMilli share);
@@ -66,9 +68,15 @@ struct CutClass {
   model::CpuMilli left;  // that its quotas are made of
   bool operator==(const CutClass&) const = default;
 };
+struct TaskQuota {
+  std::string group;  // the task's
+  std::int64_t quota_us = 0;
+  bool operator==(const TaskQuota&) const = default;
+};
 struct ShareState {
-  std::vector<CutClass> cut;                                // the most timely first
-  std::map<std::string, std::int64_t, std::less<>> quotas;  // by the task's group, microseconds in 100 ms
+  std::vector<CutClass> cut;      // the most timely first
+  std::vector<TaskQuota> quotas;  // by group, each once; in 100 ms
+  const TaskQuota* quota_of_group(std::string_view group) const;
   bool operator==(const ShareState&) const = default;
 };
 
@@ -84,17 +92,35 @@ struct ClassShare {
   bool operator==(const ClassShare&) const = default;
 };
 
+// What a look needs while it lasts.
+struct ShareMemory {
+  struct Sharer {
+    const model::Task* task = nullptr;
+    model::CpuMilli used;
+    model::CpuMilli wants;
+    bool throttled = false;
+    std::int64_t order = 0;  // of its class
+    std::size_t at = 0;      // its place among all tasks
+  };
+  std::vector<std::string_view> paths;
+  std::vector<Sharer> sharers;  // the most timely first
+  std::vector<ClassDemand> demands;
+  std::vector<ClassPart> parts;
+  std::vector<model::CpuMilli> wants, sorted, split;
+};
 struct SharesStep {
   ShareState state;
   std::vector<ClassShare> classes;  // those that have tasks here, the most timely first
+  ShareMemory memory;               // for the next one
 };
 
-// `held`: what all offline work has, by what is in force.
+// `held`: what all offline work has, by what is in force. `spare`: an answer that nobody needs any more, for its memory
+// alone.
 SharesStep class_shares(const ShareState& before, const SuppressObservation& seen, std::span<const WorkClass> classes,
-                        model::CpuMilli held);
+                        model::CpuMilli held, SharesStep spare = {});
 
 // The quotas as intents, of tasks that are still there. `above_us`: the quota of the group that they are all in. A v1
 // kernel refuses one that is larger than that, and one below a container's: those that have a larger one get it too.
-std::vector<Intent> share_intents(const ShareState& state, const SuppressObservation& seen, std::int64_t above_us);
+void share_intents(const ShareState& state, const SuppressObservation& seen, std::int64_t above_us, IntentsOver& out);
 
 }  // namespace tidemark::policy

@@ -1,7 +1,8 @@
 #include "policy/suppress/processors.h"
 
 #include <algorithm>
-#include <set>
+#include <iterator>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -9,6 +10,14 @@
 
 namespace tidemark::policy {
 namespace {
+
+// Whether it was not there. Ascending.
+bool insert_once(std::vector<std::int32_t>& list, std::int32_t cpu) {
+  const auto at = std::ranges::lower_bound(list, cpu);
+  if (at != list.end() && *at == cpu) return false;
+  list.insert(at, cpu);
+  return true;
+}
 
 // The processors of one NUMA node, by core; taken from the left, first by twos, then one by one.
 class NumaGroup {
@@ -82,22 +91,40 @@ void choose_of(const std::vector<Processor>& pool, std::size_t n, std::vector<st
 }  // namespace
 
 OfflinePools offline_pools(const SuppressObservation& seen) {
-  std::set<std::int32_t> kept(seen.reserved_cpus.begin(), seen.reserved_cpus.end());
-  kept.insert(seen.exclusive_cpus.begin(), seen.exclusive_cpus.end());
-  std::set<std::int32_t> lsr;
+  ProcessorMemory memory;
+  return offline_pools(seen, memory);
+}
+
+const OfflinePools& offline_pools(const SuppressObservation& seen, ProcessorMemory& memory) {
+  auto& [pools, of, chosen, kept, lsrs] = memory;
+  for (auto* list : {&kept, &lsrs}) list->clear();
+  const auto add = [](std::vector<std::int32_t>& list, std::span<const std::int32_t> cpus) {
+    for (const std::int32_t cpu : cpus) insert_once(list, cpu);
+  };
+  add(kept, seen.reserved_cpus);
+  add(kept, seen.exclusive_cpus);
   for (const ObservedTask& each : seen.tasks) {
     if (each.task == nullptr || each.task->cpuset.empty() || each.task->terminal()) continue;
     const bool lse = each.task->qos_raw == model::Qos::kLse;
     if (!lse && each.task->qos_raw != model::Qos::kLsr) continue;
     // One that cannot be read keeps nobody away, as with the peer.
-    if (const auto cpus = model::parse_cpus(each.task->cpuset)) (lse ? kept : lsr).insert(cpus->begin(), cpus->end());
+    if (const auto cpus = model::parse_cpus(each.task->cpuset)) add(lse ? kept : lsrs, *cpus);
   }
-  OfflinePools pools;
+  pools.lsr.clear();
+  pools.others.clear();
   for (const Processor& each : seen.processors) {
-    if (each.cpu < 0 || !kept.insert(each.cpu).second) continue;  // each counts once
-    (lsr.contains(each.cpu) ? pools.lsr : pools.others).push_back(each);
+    if (each.cpu < 0 || !insert_once(kept, each.cpu)) continue;  // each counts once
+    (std::ranges::binary_search(lsrs, each.cpu) ? pools.lsr : pools.others).push_back(each);
   }
   return pools;
+}
+
+const std::vector<std::int32_t>& choose_processors(ProcessorMemory& memory, std::int64_t n) {
+  const std::int64_t wanted = std::clamp<std::int64_t>(n, 0, memory.pools.size());
+  if (std::ssize(memory.chosen) == wanted && memory.of == memory.pools) return memory.chosen;
+  memory.chosen = choose_processors(memory.pools, wanted);
+  memory.of = memory.pools;
+  return memory.chosen;
 }
 
 std::vector<std::int32_t> choose_processors(const OfflinePools& pools, std::int64_t n) {

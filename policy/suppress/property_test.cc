@@ -120,7 +120,7 @@ void expect_sound(const SuppressObservation& seen, const NodeRules& rules, const
 
 TEST(SuppressProperty, TotalAndBounded) {
   Random random(1);
-  SuppressPlan spare;  // of whatever was asked before: its memory serves, and nothing that it said
+  SuppressStep spare;  // of whatever was asked before: its memory serves, and nothing that it said
   for (int round = 0; round < 6'000; ++round) {
     SuppressState state;
     MonotonicTime now = kNow;
@@ -133,7 +133,7 @@ TEST(SuppressProperty, TotalAndBounded) {
       auto again = suppress(state, seen, rules, now, std::move(spare));
       ASSERT_EQ(again.state, step.state) << "the same of the same";
       ASSERT_EQ(again.plan.intents, step.plan.intents);
-      spare = std::move(again.plan);
+      spare = std::move(again);
       state = step.state;
       now = now + base::Duration(any_of(random, 2'000'000'000) % 100'000'000'000);
     }

@@ -1,13 +1,11 @@
 #include "policy/suppress/suppress.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 #include <utility>
 
 #include "policy/limits/conversions.h"
 #include "policy/limits/task_groups.h"
-#include "policy/suppress/processors.h"
 
 namespace tidemark::policy {
 namespace {
@@ -29,18 +27,13 @@ bool pods_are_known(const SuppressObservation& seen) {
   });
 }
 
-// `out`: what stands there does not count; it is written over.
 std::vector<Intent> intents_of(const SuppressState& state, const SuppressObservation& seen, Reason reason,
-                               std::vector<Intent> out) {
-  std::size_t made = 0;
+                               std::vector<Intent> spare) {
+  IntentsOver out(std::move(spare));
+  if (!state.policy || seen.groups.besteffort.empty()) return out.take();
   const auto want = [&](const std::string& group) {
     const bool by_cpus = *state.policy == SuppressPolicy::kCpuset;
-    if (made == out.size()) out.emplace_back();
-    Intent& intent = out[made++];
-    intent.group = group;
-    intent.want = by_cpus ? Want::kCpus : Want::kCpuQuota;
-    intent.value = by_cpus ? 0 : state.quota_us;
-    intent.cpus.clear();
+    Intent& intent = out.next(group, by_cpus ? Want::kCpus : Want::kCpuQuota, by_cpus ? 0 : state.quota_us);
     if (by_cpus) intent.cpus = state.cpus;
     intent.strategy = model::Strategy::kCpuSuppress;
     intent.reason = reason;
@@ -48,10 +41,6 @@ std::vector<Intent> intents_of(const SuppressState& state, const SuppressObserva
   const auto want_all = [&](std::span<const std::string> groups) {
     for (const std::string& each : groups) want(each);
   };
-  if (!state.policy || seen.groups.besteffort.empty()) {
-    out.clear();
-    return out;
-  }
   if (*state.policy == SuppressPolicy::kCfsQuota) {
     want(seen.groups.besteffort);
   } else if (seen.kubelet_static) {
@@ -63,23 +52,29 @@ std::vector<Intent> intents_of(const SuppressState& state, const SuppressObserva
       want_all(seen.groups.containers);
     }
   }
-  out.resize(made);
-  auto shares = share_intents(state.shares, seen, state.quota_us);
-  out.insert(out.end(), std::make_move_iterator(shares.begin()), std::make_move_iterator(shares.end()));
-  sort_by_group(out);
-  return out;
+  share_intents(state.shares, seen, state.quota_us, out);
+  std::vector<Intent> intents = out.take();
+  sort_by_group(intents);
+  return intents;
 }
 
 class Step {
  public:
   Step(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules, MonotonicTime now,
-       std::vector<Intent> spare)
+       SuppressStep spare)
       : before_(before),
         seen_(seen),
         rules_(rules),
         now_(now),
         policy_(rules.threshold.cpu_suppress_policy),
-        spare_(std::move(spare)) {}
+        spare_(std::move(spare.plan.intents)),
+        processors_(std::move(spare.processors)),
+        shares_{std::move(spare.state.shares), std::move(spare.plan.classes), std::move(spare.shares)} {
+    state_.cpus = std::move(spare.state.cpus);
+    plan_.cpus = std::move(spare.plan.cpus);
+    state_.cpus.clear();
+    plan_.cpus.clear();
+  }
 
   SuppressStep run() {
     if (!rules_.threshold.enable && !seen_.node_off) return {};
@@ -123,7 +118,7 @@ class Step {
 
   // Why it cannot be decided; nullopt: it was.
   std::optional<Reason> by_cpuset() {
-    const OfflinePools pools = offline_pools(seen_);
+    const OfflinePools& pools = offline_pools(seen_, processors_);
     plan_.candidates = pools.size();
     // With a static CPU manager the besteffort group has more than the containers: what was decided last counts.
     const bool remembered = seen_.kubelet_static && before_.policy == SuppressPolicy::kCpuset && !before_.cpus.empty();
@@ -150,7 +145,7 @@ class Step {
         n = std::max(grown(found, n, up(processors * kSuppressGrowth_percent, 100)), least);
       }
     }
-    state_.cpus = choose_processors(pools, n);
+    state_.cpus = choose_processors(processors_, n);
     return std::nullopt;
   }
 
@@ -183,9 +178,9 @@ class Step {
 
   void share() {
     if (!rules_.word) return;
-    SharesStep shares = class_shares(before_.shares, seen_, rules_.word->classes, held());
-    state_.shares = std::move(shares.state);
-    plan_.classes = std::move(shares.classes);
+    shares_ = class_shares(before_.shares, seen_, rules_.word->classes, held(), std::move(shares_));
+    state_.shares = std::move(shares_.state);
+    plan_.classes = std::move(shares_.classes);
   }
 
   SuppressStep kept(Reason reason) {
@@ -202,7 +197,7 @@ class Step {
     plan_.cpus = state_.cpus;
     plan_.quota_us = state_.quota_us;
     plan_.intents = intents_of(state_, seen_, plan_.reason, std::move(spare_));
-    return {std::move(state_), std::move(plan_)};
+    return {std::move(state_), std::move(plan_), std::move(processors_), std::move(shares_.memory)};
   }
 
   const SuppressState& before_;
@@ -211,6 +206,8 @@ class Step {
   const MonotonicTime now_;
   const SuppressPolicy policy_;
   std::vector<Intent> spare_;
+  ProcessorMemory processors_;
+  SharesStep shares_;  // of an earlier answer, until there is one
   SuppressState state_;
   SuppressPlan plan_;
 };
@@ -218,8 +215,8 @@ class Step {
 }  // namespace
 
 SuppressStep suppress(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules,
-                      MonotonicTime now, SuppressPlan spare) {
-  return Step(before, seen, rules, now, std::move(spare.intents)).run();
+                      MonotonicTime now, SuppressStep spare) {
+  return Step(before, seen, rules, now, std::move(spare)).run();
 }
 
 }  // namespace tidemark::policy

@@ -30,6 +30,7 @@
 #include "policy/node_rules/node_rules.h"
 #include "policy/suppress/class_shares.h"
 #include "policy/suppress/observation.h"
+#include "policy/suppress/processors.h"
 #include "policy/suppress/room.h"
 
 namespace tidemark::policy {
@@ -70,11 +71,13 @@ struct SuppressPlan {
 struct SuppressStep {
   SuppressState state;
   SuppressPlan plan;
+  ProcessorMemory processors;  // this and the next: for the next one
+  ShareMemory shares;
 };
 
-// Total. `spare`: an answer that nobody needs any more, for its memory alone: asked each second, the intents are the
-// same nearly always.
+// Total. `spare`: an answer that nobody needs any more, for its memory alone: asked each second, it is the same nearly
+// always.
 SuppressStep suppress(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules,
-                      base::MonotonicTime now, SuppressPlan spare = {});
+                      base::MonotonicTime now, SuppressStep spare = {});
 
 }  // namespace tidemark::policy

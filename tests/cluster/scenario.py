@@ -14,6 +14,7 @@ expected ones a single number is milli-cores of CPU, a memory is in bytes, and t
                                       qos, prio, phase, of: its StatefulSet, and numa: the places of its zones, by comma
     uses POD C/M, evict PODS, ends POD    what its agent reports of it, and as a kubelet leaves it
     annotate|label NODE KEY TEXT, tidemark WORDS    a TEXT of - takes it away
+    yarn NODE holds MILLI [waits MILLI] [frozen]    YARN's operator keeps its book on the node, and acts on each offer that it sees; a frozen one on none
     > NODE offers [mid|yarn] AMOUNT|nothing, > NODE offers at most MILLI, > NODE origin AMOUNT, > NODE zone PLACE offers AMOUNT
     > NODE may evict N                within an hour, as its NodeSLO tells its agent
     > NODE says REASON, > NODE rises to MILLI by at most MILLI a second
@@ -35,6 +36,7 @@ from cluster.tidemark_process import Component, explain
 PODS = "/api/v1/namespaces/default/pods"
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 BATCH = "kubernetes.io/batch-cpu"
+BOOK = "tidemark.io/yarn-book"
 ONLINE = {"priority": "koord-prod", "qos": "LS"}
 LIMIT_S = 120
 LOOK_S = 0.25
@@ -45,6 +47,10 @@ def measured(text: str) -> dict:
     """Of `CPU/MEMORY`; CPU alone goes with 1Gi."""
     cpu, _, memory = text.partition("/")
     return {"resources": {"cpu": cpu, "memory": memory or "1Gi"}}
+
+
+def batch(cpu_milli: str, memory: str = "1Gi") -> dict[str, str]:
+    return {BATCH: cpu_milli, "kubernetes.io/batch-memory": memory}
 
 
 def status_of(words: list[str]) -> tuple[dict, float]:
@@ -86,6 +92,7 @@ class Scenario:
         self.pods: dict[str, str] = {}  # name → node
         self.uses: dict[str, dict] = {}  # pod → its part of a report
         self.reports: dict[str, tuple[dict, float]] = {}  # node → what is said of it, and how old that is
+        self.books: dict[str, tuple[dict[str, str], bool]] = {}  # node → what YARN's operator says of it, and whether it acts on offers
         self.grows_from: dict[str, tuple[float, int]] = {}  # node → when it was reported last otherwise, and its offer then
         self.failure = ""
 
@@ -185,6 +192,25 @@ class Scenario:
     def do_uses(self, words, _) -> None:
         self.uses[self.node(words[0])]["podUsage"] = measured(words[1])
 
+    def do_yarn(self, words, _) -> None:
+        node, frozen = self.node(words[0]), words[-1] == "frozen"
+        self.books[node] = (dict(zip(words[1:-1:2], words[2::2])) if frozen else dict(zip(words[1::2], words[2::2], strict=True)), not frozen)
+        self.keep_books()
+
+    def keep_books(self) -> None:
+        for node, (says, acts) in self.books.items():
+            marks = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata"].get("annotations", {})
+            before = json.loads(marks.get(BOOK, "{}"))
+            offer = json.loads(marks.get("tidemark.io/yarn-offer", "{}"))
+            acted = {"generation": offer.get("generation", 0), "confirmed": offer.get("resources", batch("0", "0"))}
+            if not acts and before:
+                acted = {name: before[name] for name in acted}
+            book = {"schema": 1, **acted, "sold": [{"class": "", "resources": batch(says["holds"])}]}
+            if "waits" in says:
+                book |= {"waiting": "", "waitingFor": batch(says["waits"])}
+            if book != before:
+                must(self.api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {BOOK: json.dumps(book)}}}, content=MERGE))
+
     def set_status(self, pod: str, status: dict) -> None:
         self.uses.pop(self.node(pod), None)
         must(self.api.request("PATCH", f"{PODS}/{self.node(pod)}/status", {"status": status}, content=MERGE))
@@ -222,6 +248,7 @@ class Scenario:
             assert self.component.process.poll() is None, f"{self.place}: the manager ended"
             assert time.monotonic() < deadline, f"{self.place}: found {found()}"
             self.report()
+            self.keep_books()
             time.sleep(LOOK_S)
 
     def offered(self, node: str) -> int | None:
