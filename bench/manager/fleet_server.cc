@@ -7,13 +7,16 @@
 //
 //   settings RECLAIM DIFF
 //     writes colocation-config: cpuReclaimThresholdPercent and resourceDiffThreshold
+//   suppress PERCENT
+//     writes resource-threshold-config, and with it the NodeSLO of every node
 //   spoil
-//     writes it as a text that is no JSON; this and the one before answer how many writes of nodes there were so far
+//     writes colocation-config as a text that is no JSON; this and those before answer how many writes of nodes there
+//     were so far
 //   mark
-//     the count of `settle` starts now; `settings` and `spoil` start it, too
+//     the count of `settle` starts now; `settings`, `suppress` and `spoil` start it, too
 //   settle LIMIT_S
 //     waits until every node was written since, carries the batch-cpu that the formula gives, and the hash of one and
-//     the same settings (after `settings`: of other ones than before); answers how long after the start of the count
+//     the same settings (after `settings` and `suppress`: of other ones than before); answers how long after the start of the count
 //     each was
 //   update COUNT RATE LOAD…
 //     COUNT NodeMetrics in turn, RATE a second, each pass over the nodes with the next LOAD (‰ of usual use); answers
@@ -178,7 +181,13 @@ class FleetServer {
         {{"apiVersion", "v1"},
          {"kind", "ConfigMap"},
          {"metadata", Json::object({{"name", std::string(kConfigMap)}, {"namespace", std::string(kNamespace)}})},
-         {"data", Json::object({{"colocation-config", settings.dump()}})}});
+         {"data", Json::object({{"colocation-config", settings.dump()},
+                                {"resource-threshold-config", agents_rules().dump()}})}});
+  }
+
+  Json agents_rules() const {
+    return Json::object(
+        {{"clusterStrategy", Json::object({{"enable", true}, {"cpuSuppressThresholdPercent", suppress_percent_}})}});
   }
 
   kube::memory::KindPtr kind(const kube::Resource& resource) const {
@@ -222,6 +231,9 @@ class FleetServer {
     if (words[0] == "settings" && words.size() == 3 && base::parse_double(words[2])) {
       reclaim_percent_ = numbers[0];
       diff_threshold_ = *base::parse_double(words[2]);
+      write_settings(*config_map().at("data"));
+    } else if (words[0] == "suppress" && numbers.size() == 1) {
+      suppress_percent_ = numbers[0];
       write_settings(*config_map().at("data"));
     } else if (words[0] == "spoil" && numbers.empty()) {
       write_settings(Json::object({{"colocation-config", "{"}}));
@@ -350,6 +362,7 @@ class FleetServer {
   std::vector<Node> nodes_;
   std::int64_t reclaim_percent_ = 60;
   double diff_threshold_ = 0.1;
+  std::int64_t suppress_percent_ = 65;
   std::unique_ptr<kube::memory::Server> api_;
   std::unique_ptr<net::HttpServer> server_;
   kube::memory::KindPtr metric_kind_;

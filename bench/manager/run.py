@@ -21,6 +21,8 @@ What is counted is checked: so many updates, so many writes, each node's number 
   write_latency    from the commit of such an update to the commit of the write, by the server's clock
   edit             from the commit of an edit of colocation-config that changes the number of every node until each carries it, with the
                    hash of the new settings; by the server's clock; edit_server_cpu is what the server had of a core meanwhile
+  edit_slo         the same of an edit of resource-threshold-config: the NodeSLO of every node is written first, and the node carries the hash
+                   when that was seen to stand
   recompute        CPU of deciding every node anew with nothing to write, which is checked: colocation-config becomes a text that is no
                    JSON, and is repaired. Both times all nodes are decided, by the last good settings. From the edit until the manager
                    has come to rest (no more than 1 ms of CPU in 50 ms), which is recompute_wall
@@ -143,6 +145,9 @@ class Fleet:
         self._settings = f"settings {reclaim_percent} {0.1 + next(self._differ) / 100_000}"
         self.server.ask(self._settings)
 
+    def edit_slo(self, suppress_percent: int) -> None:
+        self.server.ask(f"suppress {suppress_percent}")
+
     def recompute(self, manager: Manager, found: dict[str, list]) -> None:
         writes = []
         for line in ("spoil", self._settings):
@@ -195,13 +200,14 @@ class Fleet:
             for part in ("p50", "p99"):
                 found[f"write_latency_{part}"].append(statistics.mean(each[part] for each in latencies))
 
-            for percent in (45, 60):
-                before = cpu_seconds(self.server.pid)
-                self.edit(percent)
-                since = self.settle()
-                for part in ("p50", "p99", "max"):
-                    found[f"edit_{part}"].append(since[part] / 1000)
-                found["edit_server_cpu"].append(cpu_seconds(self.server.pid) - before)
+            for name, edit, percents in (("edit", self.edit, (45, 60)), ("edit_slo", self.edit_slo, (70, 65))):
+                for percent in percents:
+                    before = cpu_seconds(self.server.pid)
+                    edit(percent)
+                    since = self.settle()
+                    for part in ("p50", "p99", "max"):
+                        found[f"{name}_{part}"].append(since[part] / 1000)
+                    found[f"{name}_server_cpu"].append(cpu_seconds(self.server.pid) - before)
             manager.come_to_rest()
             self.recompute(manager, found)
             found["memory_peak"].append(manager.memory("VmHWM"))
@@ -215,7 +221,7 @@ UNITS = {"memory": "MiB", "memory_peak": "MiB", "update_cpu": "µs", "write_cpu"
 def measure(server_program: Path, nodes: int, pods_a_node: int, rounds: int) -> dict[str, list]:
     found: dict[str, list] = {name: [] for name in (
         "ready", "ready_cpu", "ready_default_budget", "settled", "memory", "memory_peak", "update_cpu", "write_cpu", "write_latency_p50", "write_latency_p99",
-        "edit_p50", "edit_p99", "edit_max", "edit_server_cpu", "recompute", "recompute_wall")}
+        "edit_p50", "edit_p99", "edit_max", "edit_server_cpu", "edit_slo_p50", "edit_slo_p99", "edit_slo_max", "edit_slo_server_cpu", "recompute", "recompute_wall")}
     with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as scratch:
         fleet = Fleet(server_program, nodes, pods_a_node, Path(scratch))
         try:
