@@ -347,6 +347,7 @@ void Enforcer::weight_comes_back(const Pending& pending) {
 void Enforcer::weight_goes(const Pending& pending) {
   if (HeldFile* weight = find(*pending.group, File::kCpuShares)) weight->ours = weight->ours || weight->id != 0;
 }
+  if (!pending.group->group) return cross_out(*weight);
 
 void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
   HeldFile& file = *pending.file;
@@ -359,6 +360,7 @@ void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
     file.next_look = now + (off_ ? kNarrowAgain : kLookInterval);
     return tell(pending, foreign, Reason::kAgentStandsBack);
   }
+  if (!pending.group->group) return cross_out(file);
   if (auto kept = journal_.found_now(file.id, foreign); !kept) {
     enforced_.journal = std::move(kept).error();
     return look_again_now(file);
@@ -433,6 +435,16 @@ void Enforcer::write_pending() {
       }
       coming.push_back({each.file->id, each.text});
       const HeldFile* weight = find(*each.group, File::kCpuShares);
+// A group that vanished from one hierarchy was given up whole, also what another of its files had to be written again
+// for.
+void Enforcer::drop_vanished() {
+  std::erase_if(pending_, [&](const Pending& each) {
+    if (each.group->group) return false;
+    cross_out(*each.file);
+    return true;
+  });
+}
+
       if (each.file->file == File::kCpuIdle && weight != nullptr && weight->id != 0) {
         coming.push_back({weight->id, linux::value_text(File::kCpuShares, version, kSharesAfterIdle).value_or("")});
       }
@@ -461,6 +473,7 @@ void Enforcer::put_back_unwanted(const Permits& permits) {
       want_back(path, group, file);
     }
   }
+    drop_vanished();
 }
 
 void Enforcer::forget_unused() {

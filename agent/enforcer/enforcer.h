@@ -146,6 +146,7 @@ class Enforcer {
   void look_again_now(HeldFile& file) const { file.next_look = clock_.monotonic(); }
   void put_back_unwanted(const Permits& permits);
   void forget_unused();
+  void drop_vanished();
   void count();
   bool weight_is_hidden(HeldGroup& group) const;
   void tell(std::string_view group, linux::File file, model::Strategy strategy, std::string before, std::string after,
