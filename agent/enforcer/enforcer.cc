@@ -130,6 +130,7 @@ bool Enforcer::recall(std::uint32_t id, const FoundFile& left) {
   file.id = id;
   file.ours = true;
   file.stands = *now;
+  file.made_with = left.found;
   return true;
 }
 
@@ -189,8 +190,8 @@ bool Enforcer::find_out(const std::string& path, HeldGroup& group, HeldFile& fil
   const auto version = group.group->version(file.file);
   auto found = read(*group.group, file.file);
   if (!identity || !version || !found) return false;
-  auto id =
-      journal_.add({path, file.file, *identity, file.strategy, before_ours(path, file.file, *version, *found), {}});
+  file.made_with = before_ours(path, file.file, *version, *found);
+  auto id = journal_.add({path, file.file, *identity, file.strategy, file.made_with, {}});
   if (!id) {
     enforced_.journal = std::move(id).error();
     return false;
@@ -236,6 +237,13 @@ bool Enforcer::may_write_beside_another(HeldFile& file, const linux::Group& grou
     return false;
   }
   return true;
+}
+
+void Enforcer::saw(std::string_view path, File file, std::int64_t value) {
+  const auto group = groups_.find(path);
+  HeldFile* held = group == groups_.end() ? nullptr : find(group->second, file);
+  if (held == nullptr || !held->ours || held->refused || held->contest.standing_back) return;
+  if (held->value != value) look_again_now(*held);
 }
 
 // An order is not obeyed at the next look, but now.
@@ -332,6 +340,7 @@ void Enforcer::tell(std::string_view group, File file, model::Strategy strategy,
 void Enforcer::tell(const Pending& pending, std::string before, Reason reason, std::optional<Error> error) {
   tell(pending.path, pending.file->file, pending.file->strategy, std::move(before), pending.text, reason,
        std::move(error));
+  enforced_.deeds.back().reset = pending.reset;
 }
 
 // The weight that a kernel takes away from a group that becomes idle.
@@ -352,7 +361,10 @@ void Enforcer::weight_goes(const Pending& pending) {
 void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
   HeldFile& file = *pending.file;
   const base::MonotonicTime now = clock_.monotonic();
-  auto step = policy::step(file.contest, policy::ContestEvent::kOverwritten, {}, now);
+  const auto version = pending.group->group->version(file.file).value_or(linux::Version::kV1);
+  const bool reset = linux::same_value(file.file, version, foreign, file.made_with);
+  const auto event = reset ? policy::ContestEvent::kReset : policy::ContestEvent::kOverwritten;
+  auto step = policy::step(file.contest, event, {}, now);
   file.contest = std::move(step.state);
   file.foreign = foreign;
   if (file.contest.standing_back) {
@@ -371,6 +383,7 @@ void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
   once_more.reason = Reason::kAgentRepaired;
   again_.push_back(std::move(once_more));
 }
+  once_more.reset = reset;
 
 void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
   HeldFile& file = *pending.file;

@@ -351,6 +351,41 @@ TEST_P(EnforcerOn, WhatSomebodyElseChangedIsSetAgainAndThenLeftToHim) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "he was silent for ten minutes";
 }
 
+// As the kubelet has systemd do it with its own groups, when it sets their shares each minute.
+TEST_P(EnforcerOn, WhatIsOnlyResetNowAndThenIsNoContest) {
+  start();
+  const auto wanted = std::vector{quota_of("be", 120'000)};
+  carry_out(wanted);
+  for (int minute = 0; minute < 20; ++minute) {
+    foreign("be", File::kCpuQuota, v2() ? "max" : "-1");
+    clock.advance(1min);
+    const Enforced& enforced = carry_out(wanted);
+    ASSERT_TRUE(told(enforced, Reason::kAgentRepaired)) << minute;
+    ASSERT_EQ(enforced.left, 0) << minute;
+    ASSERT_EQ(value("be", File::kCpuQuota), quota("120000")) << minute;
+  }
+  // Who wants something is no less another writer for it, though it is what was found since he came.
+  for (int minute = 0; minute < 3; ++minute) {
+    foreign("be", File::kCpuQuota, "50000");
+    clock.advance(1min);
+    carry_out(wanted);
+  }
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
+}
+
+TEST_P(EnforcerOn, WhatSomebodySawElsewhereIsLookedAtAtOnce) {
+  start();
+  const auto wanted = std::vector{quota_of("be", 120'000)};
+  carry_out(wanted);
+  foreign("be", File::kCpuQuota, v2() ? "max" : "-1");
+  clock.advance(1s);
+  enforcer->saw(path("be"), File::kCpuQuota, 120'000);
+  EXPECT_TRUE(carry_out(wanted).deeds.empty());
+  enforcer->saw(path("be"), File::kCpuQuota, -1);
+  carry_out(wanted);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
+}
+
 // Whoever orders `off` wants offline work held, whoever else writes the file.
 TEST_P(EnforcerOn, AnOrderNarrowsAlsoWhatIsLeftToSomebodyElse) {
   start();

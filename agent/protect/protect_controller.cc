@@ -215,6 +215,11 @@ void ProtectController::tell_oom() {
   if (trouble.empty() && report.foreign > 0) {
     trouble =
         base::cat(report.foreign, " processes are of another pid namespace: the agent has to run in the machine's");
+  // Where groups are systemd's the kubelet has it reset each minute: that is seen here, and not waited for.
+  const policy::SuppressObservation& seen = strategies_.suppress_seen();
+  if (seen.besteffort_quota_us) {
+    enforcer_->saw(seen.groups.besteffort, linux::File::kCpuQuota, *seen.besteffort_quota_us);
+  }
   }
   if (trouble != oom_trouble_ && !trouble.empty()) {
     log_.warn("not every process has its place before a kernel that is out of memory", {{"error", trouble}});
@@ -291,8 +296,9 @@ void ProtectController::tell(const Enforced& enforced) {
     const auto id = model::reason_id(deed.reason);
     metrics_.wrote(deed.strategy, deed.reason);
     const auto file = found_name(deed.file);
-    const bool plain = !deed.error && deed.reason != Reason::kAgentStandsBack &&
-                       deed.reason != Reason::kAgentRepaired && deed.reason != Reason::kAgentNotOurs;
+    const bool foreign = deed.reason == Reason::kAgentStandsBack || deed.reason == Reason::kAgentNotOurs ||
+                         (deed.reason == Reason::kAgentRepaired && !deed.reset);
+    const bool plain = !deed.error && !foreign;
     if (plain) {
       log_.debug(
           "wrote",

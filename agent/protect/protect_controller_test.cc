@@ -261,7 +261,23 @@ TEST_F(Protect, TheSwitchOnTheMachineIsObeyedBeforeItIsKnownWhatRuns) {
   EXPECT_EQ(quota(), 320'000);
 }
 
-// As `systemctl daemon-reload` does, three times within five minutes.
+// Where groups are systemd's: with the shares that the kubelet sets of its own groups each minute, their quota is said
+// anew.
+TEST_F(Protect, AQuotaThatIsResetEachMinuteIsSetAgainEachTimeAndAtOnce) {
+  start();
+  say_all(kQuota80);
+  seconds(30);
+  for (int minute = 0; minute < 30; ++minute) {
+    node.cgroups.write("cpu/kubepods/besteffort/cpu.cfs_quota_us", "-1\n");
+    seconds(1);
+    ASSERT_EQ(quota(), 320'000) << "minute " << minute;
+    ASSERT_EQ(guard->status().left, 0) << "minute " << minute;
+    seconds(59);
+  }
+  EXPECT_EQ(lines.find("TM-AGENT-009"), std::string::npos) << "no line of the log for each";
+}
+
+// As `systemctl daemon-reload` does, three times within half a minute.
 TEST_F(Protect, OffHoldsOfflineWorkAlsoWhereItsQuotaIsLeftToAnotherWriter) {
   start();
   say_all(kQuota80);
