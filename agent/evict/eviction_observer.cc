@@ -73,9 +73,12 @@ void EvictionObserver::take_offline(const Inputs& inputs) {
     const bool counted = listed[i].above && counts_as_offline(*listed[*listed[i].above].task);
     if (!counted) offline.used += tasks_[i].cpu.value_or(model::CpuMilli{});
   }
-  offline.limit = inputs.rules.cpu_evict_policy == policy::CpuEvictPolicy::kByAllocatable
-                      ? offered_limit(node_)
-                      : real_limit(inputs.besteffort);
+  // What an order leaves it says nothing of what it was sold: nobody ends for the least that ours holds him to.
+  if (!inputs.off) {
+    offline.limit = inputs.rules.cpu_evict_policy == policy::CpuEvictPolicy::kByAllocatable
+                        ? offered_limit(node_)
+                        : real_limit(inputs.besteffort);
+  }
   node_.offline = offline;
   node_.oversold.reset();
   const NodeFacts* facts = inputs.facts;
