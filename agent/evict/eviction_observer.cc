@@ -1,6 +1,7 @@
 #include "agent/evict/eviction_observer.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "policy/knobs/intent.h"
 
@@ -42,6 +43,17 @@ bool wants_window(const policy::ThresholdRules& rules) {
 }
 
 }  // namespace
+
+// Contract 7.4: "the narrowest" of the group's own and of its containers' processors.
+BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen,
+                                      std::optional<std::int64_t> container_cpus) {
+  BesteffortInForce out{container_cpus, seen.besteffort_quota_us};
+  if (seen.besteffort_cpus) {
+    const auto cpus = std::ssize(*seen.besteffort_cpus);
+    out.cpus = std::min<std::int64_t>(container_cpus.value_or(cpus), cpus);
+  }
+  return out;
+}
 
 void EvictionObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now) {
   tasks_.clear();

@@ -290,6 +290,13 @@ void ProtectController::tell(const Enforced& enforced) {
     trouble_ = enforced.journal->message;
     metrics_.journal_refused();
   } else {
+std::optional<std::int64_t> ProtectController::container_cpus() const {
+  const policy::SuppressPlan& plan = strategies_.suppress_plan();
+  const bool in_force = enforcer_ && enforcer_->in_force(model::Strategy::kCpuSuppress) > 0;
+  if (!kubelet_static_ || !in_force || plan.policy != policy::SuppressPolicy::kCpuset) return std::nullopt;
+  return std::ssize(plan.cpus);
+}
+
     trouble_.clear();
   }
   for (const Deed& deed : enforced.deeds) {

@@ -81,6 +81,9 @@ class ProtectController {
   const policy::Stance& stands() const { return stands_; }
   const NodeFacts* facts() const { return facts_ ? &*facts_ : nullptr; }  // null: the Node is not known yet
   const policy::SuppressObservation& suppress_seen() const { return strategies_.suppress_seen(); }
+  // How many processors each container of offline work is held to, where their group has more: the kubelet's CPU
+  // manager is static, and it is suppressed by processors. nullopt: they have what the group has.
+  std::optional<std::int64_t> container_cpus() const;
   std::span<const policy::ClassShare> classes() const { return strategies_.suppress_plan().classes; }
   // How eviction stands, which decides for itself (agent/evict): told with the others. `lines`: of it, that hold
   // otherwise than the settings say.

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "agent/evict/eviction_observer.h"
 #include "agent/testing/guarded_node.h"
 #include "policy/suppress/suppress.h"
 
@@ -126,6 +127,23 @@ TEST_F(Protect, TheOrderBeforeAKernelOutOfMemoryIsSetWhereItIsAskedForAndTakenBa
   EXPECT_EQ(stands(7), 1000);
   EXPECT_EQ(stands(8), 5) << "it is online";
   const auto status = [&]() -> const StrategyStatus& {
+// Contract 7.3, 7.4: where the kubelet's CPU manager is static containers alone are narrowed, and the real limit is the
+// narrowest of them and their group.
+TEST_F(Protect, WhereContainersAloneAreNarrowedThatIsWhatOfflineWorkHas) {
+  std::filesystem::create_directories(run.root() + "/kubelet");
+  std::ofstream(run.root() + "/kubelet/cpu_manager_state") << R"({"policyName":"static"})";
+  start();
+  say_all(R"("enable":true,"cpuSuppressPolicy":"cpuset","cpuSuppressThresholdPercent":65)");
+  seconds(3);
+  ASSERT_EQ(value("cpuset/kubepods/besteffort/cpuset.cpus"), "0-3");
+  EXPECT_EQ(guard->container_cpus(), 3) << "of 4 processors 65 %, rounded up";
+  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->container_cpus()).cpus, 3);
+  say_node(R"("tidemark.io/state":"observe")");
+  seconds(1);
+  EXPECT_EQ(guard->container_cpus(), std::nullopt) << "only shown";
+  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->container_cpus()).cpus, 4);
+}
+
     return guard->status().strategies.at(static_cast<std::size_t>(Strategy::kOomOrder));
   };
   EXPECT_EQ(status().in_force, 1);
