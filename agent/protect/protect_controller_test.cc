@@ -258,6 +258,37 @@ TEST_F(Protect, TheKeptSwitchIsObeyedWhereItCannotBeCopied) {
   say_all(kQuota80);
   seconds(3);
   EXPECT_TRUE(guard->status().latched);
+// A kernel that tells classes apart has a file in force for each pod, online ones too: off, those go back at once, and
+// what is left ends with offline work.
+TEST_F(Protect, OffEndsWhereEachClassHasAPriorityOfItsOwn) {
+  machinery.capabilities.effective.set(static_cast<std::size_t>(policy::Knob::kCpuBvt));
+  const std::string web = pods.at("web").path, job = pods.at("job").path;
+  for (const std::string& each : {std::string("kubepods"), std::string("kubepods/burstable"),
+                                  std::string("kubepods/besteffort"), web, web + "/webc1", job, job + "/jobc1"}) {
+    node.cgroups.write(base::cat("cpu/", each, "/cpu.bvt_warp_ns"), "0\n");
+  }
+  const auto bvt = [&](const std::string& group) { return value(base::cat("cpu/", group, "/cpu.bvt_warp_ns")); };
+  start();
+  say_node();
+  say_spec(R"({"resourceQOSStrategy":{"lsClass":{"cpuQOS":{"enable":true,"groupIdentity":2}},)"
+           R"("beClass":{"cpuQOS":{"enable":true,"groupIdentity":-1}}}})");
+  seconds(2);
+  ASSERT_EQ(bvt(web), "2");
+  ASSERT_EQ(bvt(job), "-1");
+  say_node(R"("tidemark.io/state":"off")");
+  seconds(2);
+  EXPECT_EQ(bvt(web), "0");
+  EXPECT_EQ(bvt("kubepods/burstable"), "0");
+  EXPECT_EQ(bvt(job), "-1");
+  EXPECT_EQ(bvt("kubepods/besteffort"), "-1");
+  end("job");
+  seconds(2);
+  EXPECT_EQ(bvt("kubepods/besteffort"), "0");
+  EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty());
+  const AgentStatus& status = guard->status();
+  EXPECT_TRUE(says_nothing_in_force(condition_reason(status), condition_message(status))) << condition_message(status);
+}
+
   EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
 }
 

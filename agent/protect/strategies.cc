@@ -51,6 +51,7 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   priority.cpu_policy = rules.qos.cpu_policy;
   priority.switched_off = machinery_.identity_switched_off;
   priority.rung = policy::priority_knob(machinery_.capabilities);
+  priority.off = inputs.off;
   auto prioritised = policy::cpu_priority(priority);
   refused_ = std::move(prioritised.refused);
 
