@@ -526,16 +526,23 @@ TEST_F(Protect, TheConditionAndTheFileOnTheMachineSayHowItStands) {
 }
 
 // On ten thousand nodes pods come and go all the time, and each changes how many files there are.
-TEST_F(Protect, AConditionOfWhichOnlyTheWordsChangeIsWrittenOnceAMinute) {
+TEST_F(Protect, AConditionOfWhichOnlyTheWordsChangeIsWrittenOnceAMinuteAndForCountsOnceInTen) {
   ConditionController told(loop, writer, log, "n1");
   AgentStatus status;
   status.strategies.push_back({model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 0, ""});
-  for (std::int64_t second = 0; second < 150; ++second) {
-    status.strategies[0].in_force = second;
-    told.tell(status);
-    net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
-  }
-  EXPECT_EQ(writer.writes, 3);
+  const auto pods_come = [&](std::int64_t seconds) {
+    for (std::int64_t second = 0; second < seconds; ++second) {
+      told.tell(status);
+      net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
+      ++status.strategies[0].in_force;
+    }
+  };
+  pods_come(59);
+  EXPECT_EQ(writer.writes, 1);
+  pods_come(240);
+  EXPECT_EQ(writer.writes, 2) << "that there are any";
+  pods_come(600);
+  EXPECT_EQ(writer.writes, 3) << "how many there are";
   status.off = true;
   told.tell(status);
   net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
