@@ -347,6 +347,7 @@ void Enforcer::tell(const Pending& pending, std::string before, Reason reason, s
 void Enforcer::weight_comes_back(const Pending& pending) {
   HeldFile* weight = find(*pending.group, File::kCpuShares);
   if (weight == nullptr || weight->id == 0) return;
+  if (!pending.group->group) return cross_out(*weight);
   weight->stands = read(*pending.group->group, File::kCpuShares);
   if (weight->turn == turn_ || !weight->stands) return;
   again_.push_back({pending.group, weight, pending.path, journal_.files().at(weight->id).found, *weight->stands,
@@ -356,10 +357,10 @@ void Enforcer::weight_comes_back(const Pending& pending) {
 void Enforcer::weight_goes(const Pending& pending) {
   if (HeldFile* weight = find(*pending.group, File::kCpuShares)) weight->ours = weight->ours || weight->id != 0;
 }
-  if (!pending.group->group) return cross_out(*weight);
 
 void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
   HeldFile& file = *pending.file;
+  if (!pending.group->group) return cross_out(file);
   const base::MonotonicTime now = clock_.monotonic();
   const auto version = pending.group->group->version(file.file).value_or(linux::Version::kV1);
   const bool reset = linux::same_value(file.file, version, foreign, file.made_with);
@@ -372,18 +373,19 @@ void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
     file.next_look = now + (off_ ? kNarrowAgain : kLookInterval);
     return tell(pending, foreign, Reason::kAgentStandsBack);
   }
-  if (!pending.group->group) return cross_out(file);
-  if (auto kept = journal_.found_now(file.id, foreign); !kept) {
-    enforced_.journal = std::move(kept).error();
-    return look_again_now(file);
+  if (journal_.files().at(file.id).found != foreign) {
+    if (auto kept = journal_.found_now(file.id, foreign); !kept) {
+      enforced_.journal = std::move(kept).error();
+      return look_again_now(file);
+    }
   }
   file.stands = foreign;
   Pending once_more = pending;
   once_more.over = foreign;
   once_more.reason = Reason::kAgentRepaired;
+  once_more.reset = reset;
   again_.push_back(std::move(once_more));
 }
-  once_more.reset = reset;
 
 void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
   HeldFile& file = *pending.file;
@@ -433,6 +435,16 @@ void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
   }
 }
 
+// A group that vanished from one hierarchy was given up whole, also what another of its files had to be written again
+// for.
+void Enforcer::drop_vanished() {
+  std::erase_if(pending_, [&](const Pending& each) {
+    if (each.group->group) return false;
+    cross_out(*each.file);
+    return true;
+  });
+}
+
 void Enforcer::write_pending() {
   // The second round is for what somebody else had changed, and for weights after their groups are not idle any more.
   for (int round = 0; round < 2 && !pending_.empty(); ++round) {
@@ -448,16 +460,6 @@ void Enforcer::write_pending() {
       }
       coming.push_back({each.file->id, each.text});
       const HeldFile* weight = find(*each.group, File::kCpuShares);
-// A group that vanished from one hierarchy was given up whole, also what another of its files had to be written again
-// for.
-void Enforcer::drop_vanished() {
-  std::erase_if(pending_, [&](const Pending& each) {
-    if (each.group->group) return false;
-    cross_out(*each.file);
-    return true;
-  });
-}
-
       if (each.file->file == File::kCpuIdle && weight != nullptr && weight->id != 0) {
         coming.push_back({weight->id, linux::value_text(File::kCpuShares, version, kSharesAfterIdle).value_or("")});
       }
@@ -471,6 +473,7 @@ void Enforcer::drop_vanished() {
     auto reports = linux::write_levelled(writes, writer_, buffer_);
     for (std::size_t i = 0; i < reports.size(); ++i) settle(pending_[i], reports[i]);
     pending_ = std::exchange(again_, {});
+    drop_vanished();
   }
   pending_.clear();
   again_.clear();
@@ -486,7 +489,6 @@ void Enforcer::put_back_unwanted(const Permits& permits) {
       want_back(path, group, file);
     }
   }
-    drop_vanished();
 }
 
 void Enforcer::forget_unused() {

@@ -146,6 +146,7 @@ class Enforcer {
   std::optional<std::string> read(const linux::Group& group, linux::File file);
   std::string before_ours(std::string_view path, linux::File file, linux::Version version, std::string found);
   void write_pending();
+  void drop_vanished();
   void settle(Pending& pending, linux::WriteReport& report);
   void overwritten(Pending& pending, const std::string& foreign);
   void weight_goes(const Pending& pending);
@@ -154,7 +155,6 @@ class Enforcer {
   void look_again_now(HeldFile& file) const { file.next_look = clock_.monotonic(); }
   void put_back_unwanted(const Permits& permits);
   void forget_unused();
-  void drop_vanished();
   void count();
   bool weight_is_hidden(HeldGroup& group) const;
   void tell(std::string_view group, linux::File file, model::Strategy strategy, std::string before, std::string after,

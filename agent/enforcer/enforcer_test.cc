@@ -491,6 +491,33 @@ TEST_P(EnforcerOn, AGroupThatGoesTakesNothingWithIt) {
   EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("-1"));
 }
 
+// A group is removed from one hierarchy after the other, and a pass may come in between.
+TEST_P(EnforcerOn, AGroupThatIsGoneFromOneHierarchyAloneIsGivenUpWhole) {
+  if (v2()) return;  // it has one hierarchy
+  start();
+  carry_out({cpus_of("be/p1", {0}), idle_of("be/p1")});
+  ASSERT_EQ(value("be/p1", File::kCpuIdle), "1");
+  drop_from(linux::Controller::kCpuset, "be/p1");
+  carry_out({});
+  EXPECT_EQ(value("be/p1", File::kCpuIdle), "0") << "where it is there still it is put back";
+  carry_out({});
+  EXPECT_TRUE(journal->files().empty());
+}
+
+TEST_P(EnforcerOn, WhatSomebodyElseChangedInAGroupThatGoesIsNotSetAgain) {
+  if (v2()) return;
+  start();
+  carry_out({quota_of("be/p1", 120'000), cpus_of("be/p1", {0})});
+  foreign("be/p1", File::kCpuQuota, "50000");
+  drop_from(linux::Controller::kCpuset, "be/p1");
+  clock.advance(kLookInterval);
+  carry_out({quota_of("be/p1", 90'000), cpus_of("be/p1", {0})});
+  EXPECT_EQ(value("be/p1", File::kCpuQuota), "50000");
+  drop("be/p1");
+  carry_out({});
+  EXPECT_TRUE(journal->files().empty());
+}
+
 // cpu.idle takes the weight of its group; with the one the other comes back.
 TEST_P(EnforcerOn, TheWeightOfAGroupThatWasIdleComesBack) {
   start();
@@ -526,33 +553,6 @@ TEST_P(EnforcerOn, AValueThatTheKernelRefusesIsToldOnceAndTriedAgain) {
   if (v2()) return;  // it takes a quota above that of the group above
   start();
   foreign("be", File::kCpuQuota, "50000");
-// A group is removed from one hierarchy after the other, and a pass may come in between.
-TEST_P(EnforcerOn, AGroupThatIsGoneFromOneHierarchyAloneIsGivenUpWhole) {
-  if (v2()) return;  // it has one hierarchy
-  start();
-  carry_out({cpus_of("be/p1", {0}), idle_of("be/p1")});
-  ASSERT_EQ(value("be/p1", File::kCpuIdle), "1");
-  drop_from(linux::Controller::kCpuset, "be/p1");
-  carry_out({});
-  EXPECT_EQ(value("be/p1", File::kCpuIdle), "0") << "where it is there still it is put back";
-  carry_out({});
-  EXPECT_TRUE(journal->files().empty());
-}
-
-TEST_P(EnforcerOn, WhatSomebodyElseChangedInAGroupThatGoesIsNotSetAgain) {
-  if (v2()) return;
-  start();
-  carry_out({quota_of("be/p1", 120'000), cpus_of("be/p1", {0})});
-  foreign("be/p1", File::kCpuQuota, "50000");
-  drop_from(linux::Controller::kCpuset, "be/p1");
-  clock.advance(kLookInterval);
-  carry_out({quota_of("be/p1", 90'000), cpus_of("be/p1", {0})});
-  EXPECT_EQ(value("be/p1", File::kCpuQuota), "50000");
-  drop("be/p1");
-  carry_out({});
-  EXPECT_TRUE(journal->files().empty());
-}
-
   const Enforced& enforced = carry_out({quota_of("be/p1", 120'000)});
   EXPECT_EQ(enforced.refused, 1);
   EXPECT_TRUE(told(enforced, Reason::kKnobRefused));

@@ -40,11 +40,11 @@ class EvictionObserver {
     const policy::ThresholdRules& rules;
     BesteffortInForce besteffort{};
     const DiskSights* disks = nullptr;  // null: nobody looks at them
+    bool off = false;                   // co-location: offline work has its least, by that order
   };
   // Once a pass. Both answers hold until the next one, or until the tasks or the Node are others.
   void observe(const Inputs& inputs, base::MonotonicTime now);
 
-    bool off = false;                   // co-location: offline work has its least, by that order
   const policy::NodeSeen& node() const { return node_; }
   std::span<const policy::TaskSeen> tasks() const { return tasks_; }
 

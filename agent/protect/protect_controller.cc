@@ -190,6 +190,11 @@ void ProtectController::decide() {
   // Switched off before it is known by which file: what an agent before this one set is not given up for another one.
   const bool by_which = rules_ || enforcer_->in_force(model::Strategy::kCpuSuppress) == 0;
   if ((strategies_.suppress_plan().holds || !by_which) && suppress == Permit::kEnforce) suppress = Permit::kKeep;
+  // Where groups are systemd's the kubelet has it reset each minute: that is seen here, and not waited for.
+  const policy::SuppressObservation& seen = strategies_.suppress_seen();
+  if (seen.besteffort_quota_us) {
+    enforcer_->saw(seen.groups.besteffort, linux::File::kCpuQuota, *seen.besteffort_quota_us);
+  }
   const Enforced& enforced = enforcer_->carry_out(wanted, permits, stands.off);
   tell(enforced);
   order_oom(now);
@@ -215,11 +220,6 @@ void ProtectController::tell_oom() {
   if (trouble.empty() && report.foreign > 0) {
     trouble =
         base::cat(report.foreign, " processes are of another pid namespace: the agent has to run in the machine's");
-  // Where groups are systemd's the kubelet has it reset each minute: that is seen here, and not waited for.
-  const policy::SuppressObservation& seen = strategies_.suppress_seen();
-  if (seen.besteffort_quota_us) {
-    enforcer_->saw(seen.groups.besteffort, linux::File::kCpuQuota, *seen.besteffort_quota_us);
-  }
   }
   if (trouble != oom_trouble_ && !trouble.empty()) {
     log_.warn("not every process has its place before a kernel that is out of memory", {{"error", trouble}});
@@ -265,6 +265,13 @@ std::string ProtectController::oom_says() const {
   return out;
 }
 
+std::optional<std::int64_t> ProtectController::container_cpus() const {
+  const policy::SuppressPlan& plan = strategies_.suppress_plan();
+  const bool in_force = enforcer_ && enforcer_->in_force(model::Strategy::kCpuSuppress) > 0;
+  if (!kubelet_static_ || !in_force || plan.policy != policy::SuppressPolicy::kCpuset) return std::nullopt;
+  return std::ssize(plan.cpus);
+}
+
 // Pods are named by whoever owns them; a group that nobody owns any more by itself.
 void ProtectController::tell_refused() {
   std::vector<std::string> refused;
@@ -290,13 +297,6 @@ void ProtectController::tell(const Enforced& enforced) {
     trouble_ = enforced.journal->message;
     metrics_.journal_refused();
   } else {
-std::optional<std::int64_t> ProtectController::container_cpus() const {
-  const policy::SuppressPlan& plan = strategies_.suppress_plan();
-  const bool in_force = enforcer_ && enforcer_->in_force(model::Strategy::kCpuSuppress) > 0;
-  if (!kubelet_static_ || !in_force || plan.policy != policy::SuppressPolicy::kCpuset) return std::nullopt;
-  return std::ssize(plan.cpus);
-}
-
     trouble_.clear();
   }
   for (const Deed& deed : enforced.deeds) {

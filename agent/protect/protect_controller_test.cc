@@ -98,6 +98,23 @@ TEST_F(Protect, OffIsObeyedWhereSuppressionIsSwitchedOffToo) {
   EXPECT_EQ(guard->status().refused, 0);
 }
 
+// Contract 7.3, 7.4: where the kubelet's CPU manager is static containers alone are narrowed, and the real limit is the
+// narrowest of them and their group.
+TEST_F(Protect, WhereContainersAloneAreNarrowedThatIsWhatOfflineWorkHas) {
+  std::filesystem::create_directories(run.root() + "/kubelet");
+  std::ofstream(run.root() + "/kubelet/cpu_manager_state") << R"({"policyName":"static"})";
+  start();
+  say_all(R"("enable":true,"cpuSuppressPolicy":"cpuset","cpuSuppressThresholdPercent":65)");
+  seconds(3);
+  ASSERT_EQ(value("cpuset/kubepods/besteffort/cpuset.cpus"), "0-3");
+  EXPECT_EQ(guard->container_cpus(), 3) << "of 4 processors 65 %, rounded up";
+  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->container_cpus()).cpus, 3);
+  say_node(R"("tidemark.io/state":"observe")");
+  seconds(1);
+  EXPECT_EQ(guard->container_cpus(), std::nullopt) << "only shown";
+  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->container_cpus()).cpus, 4);
+}
+
 // Only our own settings ask for it: in the place of Koordinator's agent nothing of the kind is done.
 TEST_F(Protect, TheOrderBeforeAKernelOutOfMemoryIsSetWhereItIsAskedForAndTakenBack) {
   const std::string container = pods.at("job").containers[0].path;
@@ -127,23 +144,6 @@ TEST_F(Protect, TheOrderBeforeAKernelOutOfMemoryIsSetWhereItIsAskedForAndTakenBa
   EXPECT_EQ(stands(7), 1000);
   EXPECT_EQ(stands(8), 5) << "it is online";
   const auto status = [&]() -> const StrategyStatus& {
-// Contract 7.3, 7.4: where the kubelet's CPU manager is static containers alone are narrowed, and the real limit is the
-// narrowest of them and their group.
-TEST_F(Protect, WhereContainersAloneAreNarrowedThatIsWhatOfflineWorkHas) {
-  std::filesystem::create_directories(run.root() + "/kubelet");
-  std::ofstream(run.root() + "/kubelet/cpu_manager_state") << R"({"policyName":"static"})";
-  start();
-  say_all(R"("enable":true,"cpuSuppressPolicy":"cpuset","cpuSuppressThresholdPercent":65)");
-  seconds(3);
-  ASSERT_EQ(value("cpuset/kubepods/besteffort/cpuset.cpus"), "0-3");
-  EXPECT_EQ(guard->container_cpus(), 3) << "of 4 processors 65 %, rounded up";
-  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->container_cpus()).cpus, 3);
-  say_node(R"("tidemark.io/state":"observe")");
-  seconds(1);
-  EXPECT_EQ(guard->container_cpus(), std::nullopt) << "only shown";
-  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->container_cpus()).cpus, 4);
-}
-
     return guard->status().strategies.at(static_cast<std::size_t>(Strategy::kOomOrder));
   };
   EXPECT_EQ(status().in_force, 1);
@@ -229,35 +229,6 @@ TEST_F(Protect, AnAnnotationThatCannotBeReadIsToldOnceWithItsPod) {
   EXPECT_NE(metrics.text().find("tidemark_agent_pod_annotations_refused 0"), std::string::npos);
 }
 
-TEST_F(Protect, TheSwitchOnTheMachineOutranksTheClusterAndOutlivesRestarts) {
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  for (const std::string& file : {run.root() + "/run/latch", run.root() + "/lib/latch"}) {
-    ASSERT_TRUE(set_latch(file, {"root@n1", "disk", {}, ""}));
-  }
-  say_node(R"("tidemark.io/state":"on")");
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
-  EXPECT_TRUE(guard->status().latched);
-  EXPECT_EQ(guard->status().by, "root@n1");
-  ASSERT_TRUE(clear_latch(run.root() + "/run/latch"));  // as a restart of the machine does
-  start();
-  seconds(1, false);
-  EXPECT_TRUE(guard->status().latched);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
-  ASSERT_TRUE(clear_latch(run.root() + "/run/latch") && clear_latch(run.root() + "/lib/latch"));
-  say_all(kQuota80);
-  seconds(30);
-  EXPECT_EQ(quota(), 320'000);
-}
-
-TEST_F(Protect, TheKeptSwitchIsObeyedWhereItCannotBeCopied) {
-  ASSERT_TRUE(set_latch(run.root() + "/lib/latch", {"root@n1", "disk", {}, ""}));
-  std::filesystem::create_directories(run.root() + "/run/.latch.new");  // where a new one is written first
-  start();
-  say_all(kQuota80);
-  seconds(3);
-  EXPECT_TRUE(guard->status().latched);
 // A kernel that tells classes apart has a file in force for each pod, online ones too: off, those go back at once, and
 // what is left ends with offline work.
 TEST_F(Protect, OffEndsWhereEachClassHasAPriorityOfItsOwn) {
@@ -289,6 +260,35 @@ TEST_F(Protect, OffEndsWhereEachClassHasAPriorityOfItsOwn) {
   EXPECT_TRUE(says_nothing_in_force(condition_reason(status), condition_message(status))) << condition_message(status);
 }
 
+TEST_F(Protect, TheSwitchOnTheMachineOutranksTheClusterAndOutlivesRestarts) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  for (const std::string& file : {run.root() + "/run/latch", run.root() + "/lib/latch"}) {
+    ASSERT_TRUE(set_latch(file, {"root@n1", "disk", {}, ""}));
+  }
+  say_node(R"("tidemark.io/state":"on")");
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_TRUE(guard->status().latched);
+  EXPECT_EQ(guard->status().by, "root@n1");
+  ASSERT_TRUE(clear_latch(run.root() + "/run/latch"));  // as a restart of the machine does
+  start();
+  seconds(1, false);
+  EXPECT_TRUE(guard->status().latched);
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  ASSERT_TRUE(clear_latch(run.root() + "/run/latch") && clear_latch(run.root() + "/lib/latch"));
+  say_all(kQuota80);
+  seconds(30);
+  EXPECT_EQ(quota(), 320'000);
+}
+
+TEST_F(Protect, TheKeptSwitchIsObeyedWhereItCannotBeCopied) {
+  ASSERT_TRUE(set_latch(run.root() + "/lib/latch", {"root@n1", "disk", {}, ""}));
+  std::filesystem::create_directories(run.root() + "/run/.latch.new");  // where a new one is written first
+  start();
+  say_all(kQuota80);
+  seconds(3);
+  EXPECT_TRUE(guard->status().latched);
   EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
 }
 

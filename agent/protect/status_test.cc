@@ -108,9 +108,9 @@ TEST(AgentStatus, TheConditionTellsWhetherAnythingIsInForce) {
   EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status))) << "nobody knows";
   EXPECT_FALSE(says_nothing_in_force("Enforcing", "cpuSuppress: enforce"));
   EXPECT_TRUE(says_nothing_in_force("Observing", ""));
-}
   EXPECT_FALSE(says_nothing_in_force("Off", "cpuSuppress: observe; oomOrder: off (7 processes); newer: off (1 file)"))
       << "of a strategy that this version does not know";
+}
 
 }  // namespace
 }  // namespace tidemark::agent
