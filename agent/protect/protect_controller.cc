@@ -10,6 +10,7 @@
 #include "agent/protect/machinery.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "policy/limits/task_groups.h"
 
 namespace tidemark::agent {
 namespace {
@@ -19,6 +20,23 @@ using model::Reason;
 constexpr base::Duration kBeginAgain = std::chrono::seconds(10);
 constexpr base::Duration kShowAtLeast = std::chrono::seconds(10);  // the status on the machine, where nothing changes
 constexpr base::Duration kKubeletLook = std::chrono::minutes(1);
+
+constexpr std::size_t kNamedMax = 5;
+
+// Pods without requests that are not offline: the kubelet puts them into one group with offline work.
+std::string online_in_besteffort(const TaskSnapshot& snapshot) {
+  std::string out;
+  std::size_t found = 0;
+  for (const ListedTask& each : snapshot.tasks) {
+    const model::Task& task = *each.task;
+    const bool is_one = task.kind == model::TaskKind::kPod && task.kube_qos == model::KubeQos::kBestEffort &&
+                        policy::may_be_written(task) && !policy::is_offline(task);
+    if (!is_one || ++found > kNamedMax) continue;
+    out += base::cat(out.empty() ? "" : ", ", task.ns, "/", task.name);
+  }
+  if (found > kNamedMax) out += base::cat(" and ", found - kNamedMax, " more");
+  return out;
+}
 
 std::string quoted_json(std::string_view text) {
   std::string out;
@@ -132,6 +150,12 @@ void ProtectController::look_at_kubelet(base::MonotonicTime now) {
   kubelet_static_ = kubelet_is_static(options_.kubelet_dir);
 }
 
+void ProtectController::look_for_online_in_besteffort() {
+  if (looked_at_tasks_ == tasks_->change) return;
+  looked_at_tasks_ = tasks_->change;
+  next_status_.online_in_besteffort = online_in_besteffort(*tasks_);
+}
+
 void ProtectController::look_for_peer(base::MonotonicTime now) {
   const bool runs = std::ranges::any_of(tasks_->tasks, [&](const ListedTask& each) {
     return policy::runs_peers_agent(*each.task, options_.peers_namespace);
@@ -163,6 +187,7 @@ void ProtectController::decide() {
   look_at_latch();
   const base::MonotonicTime now = loop_.clock().monotonic();
   look_at_kubelet(now);
+  look_for_online_in_besteffort();
   look_for_peer(now);
   stands_ = stance();
   const policy::Stance& stands = stands_;

@@ -103,6 +103,7 @@ class ProtectController {
   bool begin();  // whether it may write; tried again from time to time
   void look_at_latch();
   void look_at_kubelet(base::MonotonicTime now);
+  void look_for_online_in_besteffort();
   policy::Stance stance() const;
   void look_for_peer(base::MonotonicTime now);
   void forget_ends();
@@ -143,6 +144,7 @@ class ProtectController {
   std::optional<Latch> latch_;
   bool latch_not_copied_ = false;  // to where it is looked at
   std::optional<base::MonotonicTime> looked_at_kubelet_;
+  std::optional<std::uint64_t> looked_at_tasks_;  // TaskSnapshot::change
   bool kubelet_static_ = false;
   std::optional<base::MonotonicTime> peer_seen_;  // running, last
   bool peer_present_ = false;

@@ -77,6 +77,35 @@ TEST_F(Protect, OffHoldsOfflineWorkToItsLeastAtOnceAndGivesBackWhenItHasEnded) {
   EXPECT_GT(quota(), policy::kSuppressQuotaMin_us);
 }
 
+// kube-proxy, or what collects logs, has no requests mostly: it lies among BestEffort pods, and would get nothing.
+TEST_F(Protect, OffHoldsEachPodByItselfBesideOnesThatAreNotOffline) {
+  add("proxy", model::KubeQos::kBestEffort, 0).ns = "kube-system";
+  list_pods();
+  const std::string job = pods.at("job").path, proxy = pods.at("proxy").path;
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  ASSERT_GT(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(guard->status().online_in_besteffort, "kube-system/proxy");
+  say_node(R"("tidemark.io/state":"off")");
+  EXPECT_EQ(quota(), -1);
+  EXPECT_EQ(quota(proxy), -1);
+  EXPECT_EQ(quota(job), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
+  EXPECT_EQ(guard->status().refused, 0);
+  offline("late", 0);
+  list_pods();
+  seconds(1);
+  EXPECT_EQ(quota(pods.at("late").path), policy::kSuppressQuotaMin_us);
+  say_node();
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us + 40'000) << "in steps: a tenth of 400,000 more";
+  EXPECT_EQ(quota(job), -1);
+  say_node(R"("tidemark.io/state":"off")");
+  end("job");
+  end("late");
+  seconds(2);
+  EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty()) << "that somebody else runs there is no reason";
+}
+
 // A v1 kernel refuses the least of all offline work while a pod below it may use more: while all of it is held by one
 // quota nobody has his own (contract 7.8), by whoever's word it is held.
 TEST_F(Protect, OffIsObeyedWhereSuppressionIsSwitchedOffToo) {

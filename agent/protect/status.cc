@@ -78,6 +78,7 @@ std::string status_json(const AgentStatus& status) {
       .member("copilots", status.copilots)
       .member("priorityBy", status.priority_by)
       .member("offlineGroup", status.offline_group)
+      .member("onlineInBesteffort", status.online_in_besteffort)
       .key("strategies")
       .begin_array();
   for (const StrategyStatus& each : status.strategies) {
@@ -141,6 +142,7 @@ Result<AgentStatus> parse_status(std::string_view text) {
   out.copilots = json.text_at("copilots");
   out.priority_by = json.text_at("priorityBy");
   out.offline_group = json.text_at("offlineGroup");  // "" of an older version
+  out.online_in_besteffort = json.text_at("onlineInBesteffort");
   const Json* strategies = json.member("strategies");
   if (strategies == nullptr || !strategies->is_array()) return fail(ErrorKind::kInvalid, "strategies: no list");
   for (const Json& each : strategies->as_array()) {

@@ -20,6 +20,7 @@ AgentStatus some() {
   out.copilots = "disks of containers: 10 MiB/s written where it is enforced";
   out.priority_by = "cpu.idle";
   out.offline_group = "kubepods/besteffort";
+  out.online_in_besteffort = "kube-system/kube-proxy-x";
   out.strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "19600 milli-cores"},
                     {model::Strategy::kBatchLimits, "observe", "TM-AGENT-002", 0, ""}};
   out.oom = {2, 1, false, "no room"};

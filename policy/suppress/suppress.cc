@@ -29,6 +29,16 @@ bool pods_are_known(const SuppressObservation& seen) {
   });
 }
 
+bool lies_in_besteffort(const ObservedTask& each, const SuppressObservation& seen) {
+  return each.task != nullptr && may_be_written(*each.task) && lies_below(each.task->path, seen.groups.besteffort);
+}
+
+bool shares_with_online_pods(const SuppressObservation& seen) {
+  return std::ranges::any_of(seen.tasks, [&](const ObservedTask& each) {
+    return lies_in_besteffort(each, seen) && each.task->kind == model::TaskKind::kPod && !is_offline(*each.task);
+  });
+}
+
 // `out`: what stands there does not count; it is written over.
 std::vector<Intent> intents_of(const SuppressState& state, const SuppressObservation& seen, Reason reason,
                                std::vector<Intent> out) {
@@ -52,7 +62,11 @@ std::vector<Intent> intents_of(const SuppressState& state, const SuppressObserva
     out.clear();
     return out;
   }
-  if (*state.policy == SuppressPolicy::kCfsQuota) {
+  if (state.each) {
+    for (const ObservedTask& each : seen.tasks) {
+      if (lies_in_besteffort(each, seen) && is_offline(*each.task)) want(each.task->path);
+    }
+  } else if (*state.policy == SuppressPolicy::kCfsQuota) {
     want(seen.groups.besteffort);
   } else if (seen.kubelet_static) {
     want_all(seen.groups.containers);
@@ -64,6 +78,10 @@ std::vector<Intent> intents_of(const SuppressState& state, const SuppressObserva
     }
   }
   out.resize(made);
+  if (state.each) {
+    sort_by_group(out);
+    return out;
+  }
   auto shares = share_intents(state.shares, seen, state.quota_us);
   out.insert(out.end(), std::make_move_iterator(shares.begin()), std::make_move_iterator(shares.end()));
   sort_by_group(out);
@@ -155,10 +173,11 @@ class Step {
   }
 
   std::optional<Reason> by_quota() {
-    plan_.found = seen_.besteffort_quota_us;
+    plan_.found = before_.each ? std::optional(before_.quota_us) : seen_.besteffort_quota_us;
     const std::int64_t wanted = std::max(room().value * kQuotaPerMilli_us, kSuppressQuotaMin_us);
     plan_.wanted = wanted;
     state_.quota_us = wanted;
+    state_.each = seen_.node_off && shares_with_online_pods(seen_);
     if (seen_.node_off) return std::nullopt;
     if (!plan_.found) return Reason::kSuppressUnknown;
     const bool floor = at_floor(kSuppressQuotaMin_us / kQuotaPerMilli_us);
@@ -201,6 +220,7 @@ class Step {
     plan_.policy = state_.policy;
     plan_.cpus = state_.cpus;
     plan_.quota_us = state_.quota_us;
+    plan_.each = state_.each;
     plan_.intents = intents_of(state_, seen_, plan_.reason, std::move(spare_));
     return {std::move(state_), std::move(plan_)};
   }
