@@ -116,7 +116,7 @@ class Protection(Protecting):
     def test_off_by_the_mark_holds_offline_work_to_its_least_and_on_gives_it_back(self):
         self.want(**ROOM)
         took = []
-        for mark in range(3):  # the middle one counts: other work of this machine may have the processors for a second
+        for mark in range(3):
             wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least for offline work", self.agent, LIMIT_S)
             begin = time.monotonic()
             self.order("off")
@@ -127,7 +127,7 @@ class Protection(Protecting):
             self.order("on")
         wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least", self.agent, LIMIT_S)
         print(f"off: the least {', '.join(f'{each:.2f}' for each in took)} s after the mark was written, read by a test that looks every 50 ms", file=sys.stderr)
-        self.assertLess(sorted(took)[1], OFF_S)
+        self.assertLess(max(took), OFF_S, took)
 
     def test_observing_shows_and_writes_nothing(self):
         self.want(**ROOM)
