@@ -319,20 +319,18 @@ class RunningAgent final : public Agent {
   void evict(const Measured& measured, const std::shared_ptr<const TaskSnapshot>& tasks) {
     const policy::Stance& stands = protect_.stands();
     constexpr auto kIndex = static_cast<std::size_t>(model::Strategy::kEviction);
-    const policy::SuppressObservation& seen = protect_.suppress_seen();
-    BesteffortInForce besteffort;
-    if (seen.besteffort_cpus) besteffort.cpus = static_cast<std::int64_t>(seen.besteffort_cpus->size());
-    besteffort.quota_us = seen.besteffort_quota_us;
+    const BesteffortInForce besteffort = besteffort_in_force(protect_.suppress_seen(), protect_.container_cpus());
     // Observing looks at the same as enforcing would; where nobody is evicted whatever there is, a full disk is spared.
     const bool may_act = !stands.off && (stands.permits[kIndex] == policy::Permit::kEnforce ||
                                          stands.permits[kIndex] == policy::Permit::kPutBack);
     const policy::NodeRules& rules = lines_.hold(rules_, tasks_->kubelet(), capacity_.memory, disks_.sights());
     disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : policy::EvictSettings(), *tasks, may_act);
-    eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights()},
-                       .tasks = tasks,
-                       .rules = rules,
-                       .permit = stands.permits[kIndex],
-                       .yarn_preempts = take_back_.heard()});
+    eviction_.observe(
+        {.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights(), stands.off},
+         .tasks = tasks,
+         .rules = rules,
+         .permit = stands.permits[kIndex],
+         .yarn_preempts = take_back_.heard()});
     protect_.tell_eviction(eviction_.says(), lines_.says());
   }
 

@@ -56,6 +56,7 @@ policy::AgentFound said_by(const agent::AgentStatus& status) {
   out.left = status.left;
   out.unmet = status.unmet;
   out.copilots = status.copilots;
+  out.online_in_besteffort = status.online_in_besteffort;
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "agent/enforcer/oom_journal.h"
 #include "agent/enforcer/without_agent.h"
 #include "agent/latch/latch.h"
+#include "agent/protect/kept_pods.h"
 #include "base/text.h"
 #include "linux/cgroup/write.h"
 
@@ -45,6 +46,42 @@ void turn(const LocalOrder& order, base::WallTime now, LocalReport& report) {
     }
     report.changed |= !was;
   }
+}
+
+// What an agent that is not there any more left to be known by.
+agent::AgentGone agent_gone(const LocalOrder& order, const agent::AgentStatus& last, LocalReport& report) {
+  agent::AgentGone out{
+      order.places.proc_root, order.places.run_dir, agent::boot_id(order.places.proc_root), last.offline_group, {}};
+  if (!out.offline_group.empty()) {
+    out.pods = or_trouble(agent::read_kept_pods(order.places.run_dir, out.offline_group), report.troubles);
+  }
+  return out;
+}
+
+// False: an agent runs, and it is its part.
+bool do_it_without_agent(const LocalOrder& order, const base::Clock& clock, LocalReport& report) {
+  const auto read = agent::read_status(order.places.run_dir);
+  const agent::AgentStatus last = read && *read ? **read : agent::AgentStatus();
+  // On: where nothing was switched off, or the cluster had it off as well, nothing is to be lifted.
+  if (!order.off && (!report.changed || (last.off && !last.latched))) return true;
+  const auto hierarchies = agent::see_groups(order.places);
+  if (!hierarchies) {
+    report.troubles.push_back(
+        hierarchies.error().within(order.off ? "nothing is held and nothing put back" : "nothing is given back"));
+    return true;
+  }
+  linux::KernelWriter writer;
+  const agent::AgentGone gone = agent_gone(order, last, report);
+  auto done = order.off ? agent::off_without_agent(*hierarchies, writer, gone, clock)
+                        : agent::on_without_agent(*hierarchies, writer, gone, clock);
+  if (!done && done.error().kind == ErrorKind::kAlreadyExists) return false;  // it was started this moment
+  if (!done) {
+    report.troubles.push_back(std::move(done).error());
+    return true;
+  }
+  report.left = done->left;
+  report.put_back = std::move(*done);
+  return true;
 }
 
 Result<std::vector<agent::LeftBehind>> left_of(const std::string& run_dir, const std::string& boot) {
@@ -103,27 +140,11 @@ bool LocalReport::failed() const {
 
 net::Task<LocalReport> give_local_order(net::EventLoop& loop, const LocalOrder& order) {
   LocalReport report;
-  const std::string boot = agent::boot_id(order.places.proc_root);
   turn(order, loop.clock().wall(), report);
   report.agent_runs = agent::FoundJournal::is_held(order.places.run_dir);
   if (!report.agent_runs) {
-    if (!order.off) co_return report;
-    const auto hierarchies = agent::see_groups(order.places);
-    if (!hierarchies) {
-      report.troubles.push_back(hierarchies.error().within("nothing is held and nothing put back"));
-      co_return report;
-    }
-    linux::KernelWriter writer;
-    const auto last = agent::read_status(order.places.run_dir);
-    const agent::AgentGone gone{order.places.proc_root, order.places.run_dir, boot,
-                                last && *last ? (*last)->offline_group : ""};
-    auto put_back = agent::off_without_agent(*hierarchies, writer, gone, loop.clock());
-    if (put_back) {
-      report.left = put_back->left;
-      report.put_back = std::move(*put_back);
-      co_return report;
-    }
-    report.agent_runs = true;  // it was started this moment
+    if (do_it_without_agent(order, loop.clock(), report)) co_return report;
+    report.agent_runs = true;
   }
   const base::MonotonicTime until = loop.clock().monotonic() + order.wait;
   while (true) {
@@ -134,7 +155,9 @@ net::Task<LocalReport> give_local_order(net::EventLoop& loop, const LocalOrder& 
     if (last_look) break;
     co_await loop.sleep(kLookPause);
   }
-  if (order.off) report.left = or_trouble(left_of(order.places.run_dir, boot), report.troubles);
+  if (order.off) {
+    report.left = or_trouble(left_of(order.places.run_dir, agent::boot_id(order.places.proc_root)), report.troubles);
+  }
   co_return report;
 }
 
@@ -172,9 +195,11 @@ std::string render_text(const LocalReport& report, const LocalOrder& order) {
   } else if (!order.off) {
     line("no agent runs here");
   }
-  if (report.put_back) {
+  if (report.put_back && order.off) {
     line("no agent runs here; put back: ", report.put_back->put_back,
          ", gone with their groups or changed since: ", report.put_back->gone);
+  } else if (report.put_back) {
+    line("files that have again what they had before the machine was switched off: ", report.put_back->put_back);
   }
   out += render_failures(report);
   if (!order.off) return out;

@@ -32,7 +32,7 @@ struct LocalReport {
   bool agent_runs = false;                      //
   bool obeyed = false;                          // by the agent, as it says itself
   std::optional<agent::AgentStatus> status;     // of an agent that runs
-  std::optional<agent::WithoutAgent> put_back;  // where none runs; off only
+  std::optional<agent::WithoutAgent> put_back;  // where none runs, and something was to be done
   std::vector<agent::LeftBehind> left;          // files that say something of ours still
   std::vector<Error> troubles;                  // what could not be done or looked at; the rest was
   bool failed() const;                          // something of what was wanted did not come about

@@ -37,6 +37,14 @@ class LocalOrderTest : public ::testing::Test {
     agent::AgentStatus status;
     status.offline_group = kOffline;
     EXPECT_TRUE(agent::write_status(order.places.run_dir, status));
+    agent_kept_pods(R"("labels":{"koordinator.sh/qosClass":"BE"})");
+  }
+  // Of the kubelet's list the pod "1".
+  void agent_kept_pods(std::string_view labels) {
+    run.write("pods.json", base::cat(R"({"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{)",
+                                     R"("name":"job","namespace":"night","uid":"1",)", labels,
+                                     R"(},"spec":{"containers":[{"name":"main","image":"x"}]},)",
+                                     R"("status":{"phase":"Running","qosClass":"BestEffort"}}]})"));
   }
   LocalReport give() { return net::testing::run_task(loop, clock, give_local_order(loop, order)); }
   std::string quota() const {
@@ -57,6 +65,45 @@ TEST_F(LocalOrderTest, OfflineWorkIsHeldAndTheSwitchKept) {
   EXPECT_TRUE(report.changed);
   EXPECT_EQ(quota(), "2000");
   EXPECT_EQ(agent::read_latch(lib.path("latch"))->why, "disk");
+}
+
+TEST_F(LocalOrderTest, APodThatTheAgentKnewAsOnlineIsNotHeld) {
+  agent_kept_pods(R"("labels":{})");
+  const LocalReport report = give();
+  EXPECT_FALSE(report.failed()) << render_text(report, order);
+  EXPECT_EQ(quota(), "-1");
+}
+
+TEST_F(LocalOrderTest, WhereTheListOfPodsCannotBeReadThatIsTold) {
+  run.write("pods.json", "{");
+  const LocalReport report = give();
+  EXPECT_TRUE(report.failed());
+  EXPECT_NE(render_text(report, order).find("not done: the pods that an agent kept"), std::string::npos)
+      << render_text(report, order);
+}
+
+TEST_F(LocalOrderTest, OnGivesBackWhatOffTookOnce) {
+  give();
+  ASSERT_EQ(quota(), "2000");
+  order.off = false;
+  const LocalReport report = give();
+  EXPECT_FALSE(report.failed()) << render_text(report, order);
+  EXPECT_EQ(quota(), "-1");
+  EXPECT_NE(render_text(report, order).find("had before the machine was switched off: 1"), std::string::npos)
+      << render_text(report, order);
+  EXPECT_FALSE(give().put_back) << "nothing was off any more";
+}
+
+// Its word outlives the agent: `on --local` says nothing against it.
+TEST_F(LocalOrderTest, WhatTheClusterHadSwitchedOffStaysHeld) {
+  give();
+  agent::AgentStatus status;
+  status.offline_group = kOffline;
+  status.off = true;
+  ASSERT_TRUE(agent::write_status(order.places.run_dir, status));
+  order.off = false;
+  EXPECT_FALSE(give().failed());
+  EXPECT_EQ(quota(), "2000");
 }
 
 TEST_F(LocalOrderTest, AFullDiskKeepsNobodyFromHoldingOfflineWork) {

@@ -87,6 +87,13 @@ std::optional<std::string> Kubepods::pod_uid(KubeQos qos, std::string_view folde
   return driver_ == CgroupDriver::kSystemd ? replaced(folder, '_', '-') : std::string(folder);
 }
 
+std::string pod_path_in(std::string_view qos_path, std::string_view uid) {
+  if (!qos_path.ends_with(kSlice)) return base::cat(qos_path, "/pod", uid);
+  std::string_view stem = qos_path.substr(qos_path.rfind('/') + 1);  // npos + 1: from the beginning
+  stem.remove_suffix(kSlice.size());
+  return base::cat(qos_path, "/", stem, "-pod", replaced(uid, '-', '_'), kSlice);
+}
+
 std::optional<std::string_view> container_id(CgroupDriver driver, std::string_view folder) {
   if (folder.starts_with(kConmon)) return std::nullopt;
   if (driver == CgroupDriver::kCgroupfs) {

@@ -43,6 +43,9 @@ class Kubepods {
   std::string prefixes_[3];  // of a pod's folder there
 };
 
+// The group of a pod in the group of its QoS class, by the path of that alone.
+std::string pod_path_in(std::string_view qos_path, std::string_view uid);
+
 // The container's id in the name of a folder of a pod: of containerd, docker, CRI-O and pouch. nullopt: not a
 // container's (CRI-O's conmon). The pause container of a pod is one like others here.
 std::optional<std::string_view> container_id(CgroupDriver, std::string_view folder);

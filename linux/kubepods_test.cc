@@ -36,6 +36,17 @@ TEST(Kubepods, BelowACgroupRoot) {
             "run.slice/run-one_two.slice/run-one_two-kubepods.slice/run-one_two-kubepods-burstable.slice");
 }
 
+TEST(Kubepods, APodsGroupFollowsFromThatOfItsClass) {
+  for (const CgroupDriver driver : {CgroupDriver::kCgroupfs, CgroupDriver::kSystemd}) {
+    for (const char* root : {"/", "/run/one-two"}) {
+      const Kubepods layout(driver, root);
+      for (const KubeQos qos : kKubeQosLevels) {
+        EXPECT_EQ(pod_path_in(layout.qos_path(qos), kUid), layout.pod_path(qos, kUid)) << to_string(driver) << root;
+      }
+    }
+  }
+}
+
 TEST(Kubepods, NamesLeadBack) {
   for (const CgroupDriver driver : {CgroupDriver::kCgroupfs, CgroupDriver::kSystemd}) {
     const Kubepods layout(driver, "/a-b");

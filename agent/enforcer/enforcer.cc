@@ -130,6 +130,7 @@ bool Enforcer::recall(std::uint32_t id, const FoundFile& left) {
   file.id = id;
   file.ours = true;
   file.stands = *now;
+  file.made_with = left.found;
   return true;
 }
 
@@ -189,8 +190,8 @@ bool Enforcer::find_out(const std::string& path, HeldGroup& group, HeldFile& fil
   const auto version = group.group->version(file.file);
   auto found = read(*group.group, file.file);
   if (!identity || !version || !found) return false;
-  auto id =
-      journal_.add({path, file.file, *identity, file.strategy, before_ours(path, file.file, *version, *found), {}});
+  file.made_with = before_ours(path, file.file, *version, *found);
+  auto id = journal_.add({path, file.file, *identity, file.strategy, file.made_with, {}});
   if (!id) {
     enforced_.journal = std::move(id).error();
     return false;
@@ -236,6 +237,13 @@ bool Enforcer::may_write_beside_another(HeldFile& file, const linux::Group& grou
     return false;
   }
   return true;
+}
+
+void Enforcer::saw(std::string_view path, File file, std::int64_t value) {
+  const auto group = groups_.find(path);
+  HeldFile* held = group == groups_.end() ? nullptr : find(group->second, file);
+  if (held == nullptr || !held->ours || held->refused || held->contest.standing_back) return;
+  if (held->value != value) look_again_now(*held);
 }
 
 // An order is not obeyed at the next look, but now.
@@ -332,12 +340,14 @@ void Enforcer::tell(std::string_view group, File file, model::Strategy strategy,
 void Enforcer::tell(const Pending& pending, std::string before, Reason reason, std::optional<Error> error) {
   tell(pending.path, pending.file->file, pending.file->strategy, std::move(before), pending.text, reason,
        std::move(error));
+  enforced_.deeds.back().reset = pending.reset;
 }
 
 // The weight that a kernel takes away from a group that becomes idle.
 void Enforcer::weight_comes_back(const Pending& pending) {
   HeldFile* weight = find(*pending.group, File::kCpuShares);
   if (weight == nullptr || weight->id == 0) return;
+  if (!pending.group->group) return cross_out(*weight);
   weight->stands = read(*pending.group->group, File::kCpuShares);
   if (weight->turn == turn_ || !weight->stands) return;
   again_.push_back({pending.group, weight, pending.path, journal_.files().at(weight->id).found, *weight->stands,
@@ -350,8 +360,12 @@ void Enforcer::weight_goes(const Pending& pending) {
 
 void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
   HeldFile& file = *pending.file;
+  if (!pending.group->group) return cross_out(file);
   const base::MonotonicTime now = clock_.monotonic();
-  auto step = policy::step(file.contest, policy::ContestEvent::kOverwritten, {}, now);
+  const auto version = pending.group->group->version(file.file).value_or(linux::Version::kV1);
+  const bool reset = linux::same_value(file.file, version, foreign, file.made_with);
+  const auto event = reset ? policy::ContestEvent::kReset : policy::ContestEvent::kOverwritten;
+  auto step = policy::step(file.contest, event, {}, now);
   file.contest = std::move(step.state);
   file.foreign = foreign;
   if (file.contest.standing_back) {
@@ -359,14 +373,17 @@ void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
     file.next_look = now + (off_ ? kNarrowAgain : kLookInterval);
     return tell(pending, foreign, Reason::kAgentStandsBack);
   }
-  if (auto kept = journal_.found_now(file.id, foreign); !kept) {
-    enforced_.journal = std::move(kept).error();
-    return look_again_now(file);
+  if (journal_.files().at(file.id).found != foreign) {
+    if (auto kept = journal_.found_now(file.id, foreign); !kept) {
+      enforced_.journal = std::move(kept).error();
+      return look_again_now(file);
+    }
   }
   file.stands = foreign;
   Pending once_more = pending;
   once_more.over = foreign;
   once_more.reason = Reason::kAgentRepaired;
+  once_more.reset = reset;
   again_.push_back(std::move(once_more));
 }
 
@@ -418,6 +435,16 @@ void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
   }
 }
 
+// A group that vanished from one hierarchy was given up whole, also what another of its files had to be written again
+// for.
+void Enforcer::drop_vanished() {
+  std::erase_if(pending_, [&](const Pending& each) {
+    if (each.group->group) return false;
+    cross_out(*each.file);
+    return true;
+  });
+}
+
 void Enforcer::write_pending() {
   // The second round is for what somebody else had changed, and for weights after their groups are not idle any more.
   for (int round = 0; round < 2 && !pending_.empty(); ++round) {
@@ -446,6 +473,7 @@ void Enforcer::write_pending() {
     auto reports = linux::write_levelled(writes, writer_, buffer_);
     for (std::size_t i = 0; i < reports.size(); ++i) settle(pending_[i], reports[i]);
     pending_ = std::exchange(again_, {});
+    drop_vanished();
   }
   pending_.clear();
   again_.clear();

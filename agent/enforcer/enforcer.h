@@ -4,7 +4,8 @@
 //   before every write                 what is going to be written does
 //   every write                        only over what stood there by our hand, or was found there
 //   somebody else set the file         set again, and again; then it is left to him for a while (policy/contest), but
-//                                      for what holds offline work while an order says so: each second
+//                                      for what holds offline work while an order says so: each second. What was found
+//                                      there, come back now and then, is a reset and no contest
 //   not wanted any more                what was found is written, only over a value of ours
 //
 // For one thread. Nothing here decides what is right for a group.
@@ -57,6 +58,7 @@ struct Deed {
   std::string before, after;
   model::Reason reason = model::Reason::kAgentEnforces;
   std::optional<Error> error;
+  bool reset = false;  // kAgentRepaired: over what was found there, come back by whoever keeps the group
 };
 
 struct Enforced {
@@ -81,6 +83,10 @@ class Enforcer {
   // to be held, and another writer does not outrank him. The answer holds until the next call.
   const Enforced& carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits, bool off = false);
 
+  // Somebody read that there a moment ago. Where it is not what stands there by our hand, the next call looks, and not
+  // only the next look.
+  void saw(std::string_view group, linux::File file, std::int64_t value);
+
   // In these groups nothing is put back: somebody whom it would let loose runs there.
   void keep(std::set<std::string, std::less<>> groups) { kept_ = std::move(groups); }
 
@@ -94,6 +100,7 @@ class Enforcer {
     std::uint32_t id = 0;               // in the journal; 0: never written
     bool ours = false;                  // a value of ours may stand there
     std::optional<std::string> stands;  // as far as is known
+    std::string made_with;              // what was found there first, whatever somebody else put since
     model::Reason reason = model::Reason::kAgentEnforces;
     std::uint64_t turn = 0;  // the last one that wanted it
     std::int64_t value = 0;  // as it was wanted
@@ -120,7 +127,8 @@ class Enforcer {
     std::string text;
     std::string over;  // only over this
     model::Reason reason = model::Reason::kAgentEnforces;
-    bool back = false;  // it is put back
+    bool back = false;   // it is put back
+    bool reset = false;  // over what was found there
   };
 
   void recall();
@@ -138,6 +146,7 @@ class Enforcer {
   std::optional<std::string> read(const linux::Group& group, linux::File file);
   std::string before_ours(std::string_view path, linux::File file, linux::Version version, std::string found);
   void write_pending();
+  void drop_vanished();
   void settle(Pending& pending, linux::WriteReport& report);
   void overwritten(Pending& pending, const std::string& foreign);
   void weight_goes(const Pending& pending);

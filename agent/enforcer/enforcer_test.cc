@@ -134,6 +134,12 @@ class EnforcerOn : public ::testing::TestWithParam<Where> {
       own ? static_cast<void>(::rmdir(folder.c_str())) : static_cast<void>(std::filesystem::remove_all(folder));
     }
   }
+  void drop_from(linux::Controller controller, std::string_view below) {
+    const auto hierarchy = hierarchies->of(controller);
+    ASSERT_TRUE(hierarchy);
+    const std::string folder = base::cat(hierarchies->all()[*hierarchy].path, "/", path(below));
+    own ? static_cast<void>(::rmdir(folder.c_str())) : static_cast<void>(std::filesystem::remove_all(folder));
+  }
 
   void start() {
     enforcer.reset();
@@ -345,6 +351,41 @@ TEST_P(EnforcerOn, WhatSomebodyElseChangedIsSetAgainAndThenLeftToHim) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "he was silent for ten minutes";
 }
 
+// As the kubelet has systemd do it with its own groups, when it sets their shares each minute.
+TEST_P(EnforcerOn, WhatIsOnlyResetNowAndThenIsNoContest) {
+  start();
+  const auto wanted = std::vector{quota_of("be", 120'000)};
+  carry_out(wanted);
+  for (int minute = 0; minute < 20; ++minute) {
+    foreign("be", File::kCpuQuota, v2() ? "max" : "-1");
+    clock.advance(1min);
+    const Enforced& enforced = carry_out(wanted);
+    ASSERT_TRUE(told(enforced, Reason::kAgentRepaired)) << minute;
+    ASSERT_EQ(enforced.left, 0) << minute;
+    ASSERT_EQ(value("be", File::kCpuQuota), quota("120000")) << minute;
+  }
+  // Who wants something is no less another writer for it, though it is what was found since he came.
+  for (int minute = 0; minute < 3; ++minute) {
+    foreign("be", File::kCpuQuota, "50000");
+    clock.advance(1min);
+    carry_out(wanted);
+  }
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
+}
+
+TEST_P(EnforcerOn, WhatSomebodySawElsewhereIsLookedAtAtOnce) {
+  start();
+  const auto wanted = std::vector{quota_of("be", 120'000)};
+  carry_out(wanted);
+  foreign("be", File::kCpuQuota, v2() ? "max" : "-1");
+  clock.advance(1s);
+  enforcer->saw(path("be"), File::kCpuQuota, 120'000);
+  EXPECT_TRUE(carry_out(wanted).deeds.empty());
+  enforcer->saw(path("be"), File::kCpuQuota, -1);
+  carry_out(wanted);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
+}
+
 // Whoever orders `off` wants offline work held, whoever else writes the file.
 TEST_P(EnforcerOn, AnOrderNarrowsAlsoWhatIsLeftToSomebodyElse) {
   start();
@@ -448,6 +489,33 @@ TEST_P(EnforcerOn, AGroupThatGoesTakesNothingWithIt) {
   EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("80000"));
   carry_out({});
   EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("-1"));
+}
+
+// A group is removed from one hierarchy after the other, and a pass may come in between.
+TEST_P(EnforcerOn, AGroupThatIsGoneFromOneHierarchyAloneIsGivenUpWhole) {
+  if (v2()) return;  // it has one hierarchy
+  start();
+  carry_out({cpus_of("be/p1", {0}), idle_of("be/p1")});
+  ASSERT_EQ(value("be/p1", File::kCpuIdle), "1");
+  drop_from(linux::Controller::kCpuset, "be/p1");
+  carry_out({});
+  EXPECT_EQ(value("be/p1", File::kCpuIdle), "0") << "where it is there still it is put back";
+  carry_out({});
+  EXPECT_TRUE(journal->files().empty());
+}
+
+TEST_P(EnforcerOn, WhatSomebodyElseChangedInAGroupThatGoesIsNotSetAgain) {
+  if (v2()) return;
+  start();
+  carry_out({quota_of("be/p1", 120'000), cpus_of("be/p1", {0})});
+  foreign("be/p1", File::kCpuQuota, "50000");
+  drop_from(linux::Controller::kCpuset, "be/p1");
+  clock.advance(kLookInterval);
+  carry_out({quota_of("be/p1", 90'000), cpus_of("be/p1", {0})});
+  EXPECT_EQ(value("be/p1", File::kCpuQuota), "50000");
+  drop("be/p1");
+  carry_out({});
+  EXPECT_TRUE(journal->files().empty());
 }
 
 // cpu.idle takes the weight of its group; with the one the other comes back.

@@ -10,6 +10,7 @@
 #include "agent/enforcer/enforcer.h"
 #include "agent/enforcer/oom_scores.h"
 #include "base/text.h"
+#include "linux/cgroup/limit.h"
 #include "linux/cgroup/processes.h"
 #include "linux/cpu_set.h"
 #include "policy/suppress/suppress.h"
@@ -21,12 +22,20 @@ using linux::File;
 
 constexpr int kDepthMax = 16;  // of groups below one
 
-// Whether anybody is in a group, or below it. One that cannot be looked at counts as if somebody were: it is better
-// kept than loosened.
+bool lies_below(std::string_view group, std::string_view above) {
+  return group.size() > above.size() && group.starts_with(above) && group[above.size()] == '/';
+}
+
+bool is_online(const KnownPods& pods, const std::string& group) {
+  return std::ranges::any_of(pods.online, [&](const auto& each) { return group == each || lies_below(group, each); });
+}
+
+// Whether anybody is in a group, or below it, but for pods that are known not to be offline. One that cannot be looked
+// at counts as if somebody were: it is better kept than loosened.
 class Occupied {
  public:
-  Occupied(const linux::Hierarchies& hierarchies, std::vector<Error>& troubles)
-      : hierarchies_(hierarchies), troubles_(troubles) {}
+  Occupied(const linux::Hierarchies& hierarchies, const KnownPods& pods, std::vector<Error>& troubles)
+      : hierarchies_(hierarchies), pods_(pods), troubles_(troubles) {}
 
   bool operator()(const std::string& path) {
     const auto known = known_.find(path);
@@ -36,8 +45,35 @@ class Occupied {
     return known_[path] = found.value_or(true);
   }
 
+  // Directly below it; none where it is not there, or cannot be looked at.
+  std::vector<std::string> below(const std::string& path) {
+    auto found = look_below(path);
+    if (!found) troubles_.push_back(std::move(found).error());
+    return found.value_or(std::vector<std::string>());
+  }
+
  private:
+  Result<std::vector<std::string>> look_below(const std::string& path) {
+    TM_TRY(const auto group, linux::Group::open(hierarchies_, path));
+    if (!group) return std::vector<std::string>();
+    return folders_of(*group);
+  }
+
+  Result<std::vector<std::string>> folders_of(const linux::Group& group) {
+    std::vector<std::string> out;
+    const auto* directory = directory_of(hierarchies_, group, File::kProcesses);
+    if (directory == nullptr) return out;
+    linux::Place folder = group.place(File::kProcesses);
+    folder.name = {};
+    TM_TRY([[maybe_unused]] const bool listed, linux::list_folders(directory->fd.get(), out, folder));
+    for (std::string& each : out) {
+      if (!group.path().empty()) each = base::cat(group.path(), "/", each);
+    }
+    return out;
+  }
+
   Result<bool> look(const std::string& path, int depth) {
+    if (is_online(pods_, path)) return false;
     TM_TRY(const auto group, linux::Group::open(hierarchies_, path));
     if (!group) return false;
     std::vector<pid_t> processes;
@@ -45,20 +81,16 @@ class Occupied {
     if (!there) return false;
     if (!processes.empty()) return true;
     if (depth == kDepthMax) return true;  // nobody looked
-    const auto* directory = directory_of(hierarchies_, *group, File::kProcesses);
-    if (directory == nullptr) return false;
-    linux::Place folder = group->place(File::kProcesses);
-    folder.name = {};
-    std::vector<std::string> below;
-    TM_TRY([[maybe_unused]] const bool listed, linux::list_folders(directory->fd.get(), below, folder));
-    for (const std::string& each : below) {
-      TM_TRY(const bool found, look(path.empty() ? each : base::cat(path, "/", each), depth + 1));
+    TM_TRY(const auto folders, folders_of(*group));
+    for (const std::string& each : folders) {
+      TM_TRY(const bool found, look(each, depth + 1));
       if (found) return true;
     }
     return false;
   }
 
   const linux::Hierarchies& hierarchies_;
+  const KnownPods& pods_;
   std::vector<Error>& troubles_;
   linux::Buffer buffer_;
   std::map<std::string, bool> known_;
@@ -95,20 +127,60 @@ bool is_wanted(const std::vector<policy::KnobWrite>& wanted, std::string_view gr
                              [&](const auto& each) { return each.group == group && file_of(each.knob) == file; });
 }
 
-bool lies_below(std::string_view group, std::string_view above) {
-  return group.size() > above.size() && group.starts_with(above) && group[above.size()] == '/';
+// Of these an agent writes some of every pod that lies among offline work, or of every pod; of all others it writes
+// those of offline work alone.
+bool is_of_anybody(File file) {
+  return file == File::kCpusetCpus || file == File::kCpuBvt || file == File::kCpuQosLevel;
 }
 
-// All that narrows offline work which still runs: where suppression held it, else its group as a whole.
+// A priority as everybody has it, or above that, holds nobody back.
+bool holds_back(const FoundFile& file) {
+  if (file.file != File::kCpuBvt && file.file != File::kCpuQosLevel) return true;
+  const auto level = file.written.empty() ? std::nullopt : base::parse_int(file.written.back());
+  return !level || *level < 0;
+}
+
+// Who runs in the group of all BestEffort pods.
+struct Inside {
+  std::vector<std::string> offline;  // groups
+  std::vector<std::string> unknown;
+  bool online = false;
+};
+
+Inside look_inside(const FoundFiles& files, const AgentGone& gone, Occupied& occupied) {
+  Inside out;
+  if (gone.offline_group.empty()) return out;
+  for (const std::string& each : occupied.below(gone.offline_group)) {
+    if (gone.pods.online.contains(each)) {
+      out.online = true;
+      continue;
+    }
+    if (!occupied(each)) continue;
+    const bool written = std::ranges::any_of(files, [&](const auto& entry) {
+      const FoundFile& file = entry.second;
+      return !is_of_anybody(file.file) && (file.group == each || lies_below(file.group, each));
+    });
+    (written || gone.pods.offline.contains(each) ? out.offline : out.unknown).push_back(each);
+  }
+  return out;
+}
+
+// All that narrows offline work which still runs: where suppression held it, else its group as a whole, or each of it
+// where others are in that group.
 std::vector<policy::KnobWrite> what_holds(const FoundFiles& files, const std::string& offline_group,
-                                          Occupied& occupied) {
+                                          const Inside& inside, Occupied& occupied) {
+  const bool alone = !inside.online && inside.unknown.empty();
   std::vector<policy::KnobWrite> wanted;
   for (const auto& [id, file] : files) {
+    if (!alone && file.group == offline_group && file.file == File::kCpuQuota) continue;  // it stays as it is
     auto least = least_of(file);
     if (least && occupied(file.group)) wanted.push_back(std::move(*least));
   }
   const bool held = std::ranges::find(wanted, offline_group, &policy::KnobWrite::group) != wanted.end();
-  if (!offline_group.empty() && !held && occupied(offline_group)) wanted.push_back(least_quota(offline_group));
+  if (alone && !held && !inside.offline.empty()) wanted.push_back(least_quota(offline_group));
+  for (const std::string& each : inside.offline) {
+    if (!alone && !held && !is_wanted(wanted, each, File::kCpuQuota)) wanted.push_back(least_quota(each));
+  }
   // A kernel of version 1 refuses a quota below which a group has more, as pods with limits of their own do.
   std::vector<policy::KnobWrite> below;
   for (const auto& [id, file] : files) {
@@ -129,15 +201,22 @@ const Deed* refusal(const Enforced& enforced, std::string_view group, File file)
 }
 
 void off_files(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer, FoundJournal& journal,
-               const std::string& offline_group, const base::Clock& clock, WithoutAgent& out) {
+               const AgentGone& gone, const base::Clock& clock, WithoutAgent& out) {
   const std::size_t files_before = journal.files().size();
   const std::uint32_t last_before = journal.read_at_start().last_id;
   Enforcer enforcer(hierarchies, writer, journal, clock);
-  Occupied occupied(hierarchies, out.troubles);
-  const std::vector<policy::KnobWrite> wanted = what_holds(journal.files(), offline_group, occupied);
+  Occupied occupied(hierarchies, gone.pods, out.troubles);
+  const Inside inside = look_inside(journal.files(), gone, occupied);
+  for (const std::string& each : inside.unknown) {
+    out.troubles.push_back(Error{
+        ErrorKind::kNotFound,
+        base::cat(each, " is not held: whether it is offline nobody knows, since no agent was there after it began"), 0,
+        0});
+  }
+  const std::vector<policy::KnobWrite> wanted = what_holds(journal.files(), gone.offline_group, inside, occupied);
   std::set<std::string, std::less<>> busy;
   for (const auto& [id, file] : journal.files()) {
-    if (occupied(file.group)) busy.insert(file.group);
+    if (holds_back(file) && occupied(file.group)) busy.insert(file.group);
   }
   enforcer.keep(std::move(busy));
   Permits permits;
@@ -178,6 +257,39 @@ void off_oom_scores(const linux::Hierarchies& hierarchies, const AgentGone& gone
   std::ranges::move(oom_scores_left(scores->entries(), "they run still"), std::back_inserter(out.left));
 }
 
+// v2 shows a period beside it.
+std::optional<std::int64_t> quota_in(std::string_view text) {
+  const auto quota = linux::parse_limit(text.substr(0, text.find(' ')));
+  return quota ? std::optional(*quota) : std::nullopt;
+}
+
+// What stood there before it was narrowed to its least; nullopt: what was found there, or no file that is narrowed so.
+std::optional<policy::KnobWrite> before_least(const FoundFile& file) {
+  policy::KnobWrite out;
+  out.group = file.group;
+  out.reason = model::Reason::kAgentPutBack;
+  if (file.file == File::kCpuQuota) {
+    const auto is_least = [](const std::string& text) { return quota_in(text) == policy::kSuppressQuotaMin_us; };
+    const auto last = std::ranges::find_if_not(file.written.rbegin(), file.written.rend(), is_least);
+    const auto quota = last == file.written.rend() ? std::nullopt : quota_in(*last);
+    if (!quota || quota == quota_in(file.found)) return std::nullopt;
+    out.knob = policy::Knob::kCpuQuota;
+    out.value = *quota;
+    return out;
+  }
+  if (file.file != File::kCpusetCpus || file.written.empty()) return std::nullopt;
+  const auto is_more = [](const std::string& text) {
+    const auto set = linux::CpuSet::parse(text);
+    return set && set->count() > policy::kSuppressCpusMin;
+  };
+  const auto more = std::ranges::find_if(file.written.rbegin(), file.written.rend(), is_more);
+  const auto set = linux::CpuSet::parse(more == file.written.rend() ? file.written.back() : *more);
+  if (!set) return std::nullopt;
+  out.knob = policy::Knob::kCpusetCpus;
+  for (int cpu = set->next(0); cpu >= 0; cpu = set->next(cpu + 1)) out.cpus.push_back(cpu);
+  return out;
+}
+
 }  // namespace
 
 std::vector<LeftBehind> oom_scores_left(const OomEntries& entries, std::string_view why) {
@@ -198,11 +310,36 @@ Result<WithoutAgent> off_without_agent(const linux::Hierarchies& hierarchies, li
   auto journal = FoundJournal::open(gone.journal_folder, gone.boot_id);
   if (!journal && journal.error().kind == ErrorKind::kAlreadyExists) return fail(std::move(journal).error());
   if (journal) {
-    off_files(hierarchies, writer, *journal, gone.offline_group, clock, out);
+    off_files(hierarchies, writer, *journal, gone, clock, out);
   } else {
     out.troubles.push_back(std::move(journal).error().within("nothing is held and nothing put back"));
   }
   off_oom_scores(hierarchies, gone, out);
+  return out;
+}
+
+Result<WithoutAgent> on_without_agent(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer,
+                                      const AgentGone& gone, const base::Clock& clock) {
+  WithoutAgent out;
+  TM_TRY(auto journal, FoundJournal::open(gone.journal_folder, gone.boot_id));
+  Enforcer enforcer(hierarchies, writer, journal, clock);
+  std::vector<policy::KnobWrite> wanted;
+  for (const auto& [id, file] : journal.files()) {
+    if (auto before = before_least(file)) wanted.push_back(std::move(*before));
+  }
+  // What narrows is suppression's; of what another strategy set only that which is wanted here is written.
+  Permits permits;
+  permits.fill(Permit::kKeep);
+  permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)] = Permit::kEnforce;
+  const Enforced& enforced = enforcer.carry_out(wanted, permits);
+  for (const Deed& deed : enforced.deeds) {
+    if (deed.error) {
+      out.troubles.push_back(deed.error->within(base::cat(deed.group, "/", found_name(deed.file))));
+    } else if (deed.reason == model::Reason::kAgentPutBack) {
+      ++out.put_back;
+    }
+  }
+  if (enforced.journal) out.troubles.push_back(*enforced.journal);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -37,8 +38,39 @@ class WithoutAgentTest : public ::testing::Test {
       cgroups.write(base::cat(one.path.substr(cgroups.root().size() + 1), "/", group, "/cgroup.procs"), "4711\n");
     }
   }
+  void nobody_runs_in(const std::string& group) {
+    for (const auto& one : hierarchies->all()) {
+      cgroups.write(base::cat(one.path.substr(cgroups.root().size() + 1), "/", group, "/cgroup.procs"), "");
+    }
+  }
+  AgentGone gone(const std::string& offline_group) const {
+    return {proc.root(), run.root(), "b1", offline_group, pods};
+  }
   WithoutAgent off(const std::string& offline_group) {
-    return off_without_agent(*hierarchies, rules, {proc.root(), run.root(), "b1", offline_group}, clock).value();
+    return off_without_agent(*hierarchies, rules, gone(offline_group), clock).value();
+  }
+  WithoutAgent on() { return on_without_agent(*hierarchies, rules, gone(kOffline), clock).value(); }
+  void make(const std::string& group) {
+    linux::testing::make_v1_group(cgroups, group);
+    cgroups.write(base::cat("cpu/", group, "/cpu.cfs_quota_us"), "-1\n");
+  }
+  // As an agent does it; nothing is put back.
+  void agent_writes(const policy::KnobWrite& write) {
+    FoundJournal journal = FoundJournal::open(run.root(), "b1").value();
+    Enforcer enforcer(*hierarchies, rules, journal, clock);
+    Permits permits;
+    permits.fill(Permit::kKeep);
+    permits[static_cast<std::size_t>(write.strategy)] = Permit::kTighten;
+    enforcer.carry_out(std::vector{write}, permits);
+  }
+  void agent_suppressed(std::int64_t quota_us) {
+    agent_writes({kOffline,
+                  policy::Knob::kCpuQuota,
+                  quota_us,
+                  {},
+                  model::Strategy::kCpuSuppress,
+                  model::Reason::kSuppressUnderLine});
+    ASSERT_EQ(base::trim(quota()), base::cat(quota_us));
   }
   std::string quota(const std::string& group = kOffline) const {
     return journal::read_whole(base::cat(cgroups.root(), "/cpu/", group, "/cpu.cfs_quota_us"), 64)
@@ -47,19 +79,14 @@ class WithoutAgentTest : public ::testing::Test {
   }
   // As an agent does it that suppresses nothing: each batch pod has its own limit.
   void agent_limited_the_pod() {
-    FoundJournal journal = FoundJournal::open(run.root(), "b1").value();
-    Enforcer enforcer(*hierarchies, rules, journal, clock);
-    Permits permits;
-    permits.fill(Permit::kEnforce);
-    enforcer.carry_out(
-        std::vector{policy::KnobWrite{
-            kPod, policy::Knob::kCpuQuota, 50'000, {}, model::Strategy::kBatchLimits, model::Reason::kLimitFromBatch}},
-        permits);
+    agent_writes(
+        {kPod, policy::Knob::kCpuQuota, 50'000, {}, model::Strategy::kBatchLimits, model::Reason::kLimitFromBatch});
     ASSERT_EQ(base::trim(quota(kPod)), "50000");
   }
 
   linux::testing::Tree cgroups, proc, run;
   linux::testing::KernelRules rules;
+  KnownPods pods{{kPod}, {}};
   std::optional<linux::Hierarchies> hierarchies;
   base::testing::Clock clock;
 };
@@ -73,9 +100,7 @@ TEST_F(WithoutAgentTest, OfflineWorkThatNobodyHeldIsHeldAndListed) {
   EXPECT_EQ(done.left[0].found, "-1");
   // Again, and when it has ended.
   EXPECT_EQ(off(kOffline).left.size(), 1U);
-  for (const auto& one : hierarchies->all()) {
-    cgroups.write(base::cat(one.path.substr(cgroups.root().size() + 1), "/kubepods/besteffort/pod1/cgroup.procs"), "");
-  }
+  nobody_runs_in(kPod);
   const WithoutAgent over = off(kOffline);
   EXPECT_EQ(over.put_back, 1);
   EXPECT_TRUE(over.left.empty());
@@ -92,9 +117,7 @@ TEST_F(WithoutAgentTest, PodsWithLimitsOfTheirOwnAreHeldWithTheRest) {
   EXPECT_TRUE(done.not_held.empty());
   EXPECT_TRUE(done.troubles.empty());
   EXPECT_EQ(done.gone, 0);
-  for (const auto& one : hierarchies->all()) {
-    cgroups.write(base::cat(one.path.substr(cgroups.root().size() + 1), "/", kPod, "/cgroup.procs"), "");
-  }
+  nobody_runs_in(kPod);
   EXPECT_EQ(off(kOffline).put_back, 2);
   EXPECT_EQ(base::trim(quota()), "-1");
   EXPECT_EQ(base::trim(quota(kPod)), "-1");
@@ -113,8 +136,8 @@ TEST_F(WithoutAgentTest, WhatTheKernelRefusesToHoldIsTold) {
 // More processes than a look takes, as of somebody who forks without end: it is the night for this command.
 TEST_F(WithoutAgentTest, AGroupThatCannotBeLookedAtStopsNothing) {
   const std::string odd = "kubepods/besteffort/odd";
-  linux::testing::make_v1_group(cgroups, odd);
-  cgroups.write(base::cat("cpu/", odd, "/cpu.cfs_quota_us"), "-1\n");
+  make(odd);
+  pods.offline.insert(odd);
   for (const auto& one : hierarchies->all()) {
     std::string many;
     for (int pid = 1'000'000; many.size() < (std::size_t{64} << 10); ++pid) many += base::cat(pid, "\n");
@@ -125,6 +148,100 @@ TEST_F(WithoutAgentTest, AGroupThatCannotBeLookedAtStopsNothing) {
   EXPECT_TRUE(done.not_held.empty());
   ASSERT_FALSE(done.troubles.empty());
   EXPECT_NE(done.troubles[0].message.find("odd"), std::string::npos) << done.troubles[0].message;
+}
+
+// kube-proxy never ends, and nobody is to starve it.
+TEST_F(WithoutAgentTest, APodThatIsNotOfflineIsNeitherHeldNorAReasonToHold) {
+  const std::string proxy = "kubepods/besteffort/podproxy";
+  make(proxy);
+  pods.online.insert(proxy);
+  runs_in(proxy);
+  EXPECT_TRUE(off(kOffline).left.empty());
+  EXPECT_EQ(base::trim(quota()), "-1");
+  runs_in(kPod);
+  const WithoutAgent done = off(kOffline);
+  EXPECT_TRUE(done.troubles.empty());
+  EXPECT_EQ(base::trim(quota(kPod)), base::cat(policy::kSuppressQuotaMin_us));
+  EXPECT_EQ(base::trim(quota()), "-1") << "it would hold the other one too";
+  EXPECT_EQ(base::trim(quota(proxy)), "-1");
+  nobody_runs_in(kPod);
+  EXPECT_TRUE(off(kOffline).left.empty());
+}
+
+TEST_F(WithoutAgentTest, BesideOneThatIsNotOfflineWhatAnAgentLeftThemStaysAndGoesWithOfflineWork) {
+  const std::string proxy = "kubepods/besteffort/podproxy";
+  make(proxy);
+  pods.online.insert(proxy);
+  agent_suppressed(120'000);
+  runs_in(proxy);
+  runs_in(kPod);
+  EXPECT_TRUE(off(kOffline).not_held.empty());
+  EXPECT_EQ(base::trim(quota(kPod)), base::cat(policy::kSuppressQuotaMin_us));
+  EXPECT_EQ(base::trim(quota()), "120000");
+  nobody_runs_in(kPod);
+  EXPECT_TRUE(off(kOffline).left.empty()) << "that the other one runs is no reason";
+  EXPECT_EQ(base::trim(quota()), "-1");
+}
+
+TEST_F(WithoutAgentTest, WhomNobodyKnowsIsNotHeldAndTold) {
+  pods = {};
+  runs_in(kPod);
+  const WithoutAgent done = off(kOffline);
+  EXPECT_EQ(base::trim(quota()), "-1");
+  EXPECT_EQ(base::trim(quota(kPod)), "-1");
+  ASSERT_EQ(done.troubles.size(), 1U);
+  EXPECT_TRUE(done.troubles[0].message.starts_with(base::cat(kPod, " is not held"))) << done.troubles[0].message;
+  agent_limited_the_pod();  // of offline work alone
+  EXPECT_TRUE(off(kOffline).troubles.empty());
+  EXPECT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));
+}
+
+// On kernels that tell classes apart each pod has a file, and online ones end never.
+TEST_F(WithoutAgentTest, APriorityThatHoldsNobodyBackIsPutBackWhereSomebodyRuns) {
+  const std::string web = "kubepods/podweb";
+  make(web);
+  for (const std::string& group : {web, std::string(kPod)}) {
+    cgroups.write(base::cat("cpu/", group, "/cpu.bvt_warp_ns"), "0\n");
+    agent_writes({group,
+                  policy::Knob::kCpuBvt,
+                  group == web ? 2 : -1,
+                  {},
+                  model::Strategy::kCpuPriority,
+                  model::Reason::kPriorityByClass});
+    runs_in(group);
+  }
+  const WithoutAgent done = off(kOffline);
+  const auto bvt = [&](const std::string& group) {
+    return std::string(base::trim(
+        journal::read_whole(cgroups.path(base::cat("cpu/", group, "/cpu.bvt_warp_ns")), 64).value().value_or("gone")));
+  };
+  EXPECT_EQ(bvt(web), "0");
+  EXPECT_EQ(bvt(kPod), "-1");
+  EXPECT_TRUE(std::ranges::none_of(done.left, [&](const LeftBehind& each) { return each.group == web; }));
+}
+
+TEST_F(WithoutAgentTest, OnGivesBackWhatOffTook) {
+  runs_in(kPod);
+  off(kOffline);
+  ASSERT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));
+  EXPECT_EQ(on().put_back, 1);
+  EXPECT_EQ(base::trim(quota()), "-1") << "nobody had held it";
+  EXPECT_TRUE(read_found(run.root(), "b1")->files.empty());
+}
+
+TEST_F(WithoutAgentTest, OnLeavesWhatAnAgentHadSet) {
+  agent_suppressed(120'000);
+  agent_limited_the_pod();
+  runs_in(kPod);
+  off(kOffline);
+  off(kOffline);  // somebody who wants to be sure
+  ASSERT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));
+  ASSERT_EQ(base::trim(quota(kPod)), base::cat(policy::kSuppressQuotaMin_us));
+  EXPECT_EQ(on().put_back, 2);
+  EXPECT_EQ(base::trim(quota()), "120000");
+  EXPECT_EQ(base::trim(quota(kPod)), "50000");
+  EXPECT_EQ(on().put_back, 0);
+  EXPECT_EQ(read_found(run.root(), "b1")->files.size(), 2U) << "an agent that comes puts them back";
 }
 
 TEST_F(WithoutAgentTest, WithoutAJournalNothingIsWrittenAndThatIsTold) {

@@ -115,7 +115,7 @@ class Evictions : public ::testing::Test {
       measured.node.memory_of_kubelet.good_for = 2s;
       measured.node.memory_of_kubelet.put(used + read_gib * kGiB, clock.monotonic());
       tasks = std::move(snapshot);
-      controller->observe({{&facts, measured, *tasks, rules.threshold, besteffort, &disks}, tasks, rules, permit});
+      controller->observe({{&facts, measured, *tasks, rules.threshold, besteffort, &disks, off}, tasks, rules, permit});
       net::testing::run_for(loop, clock, 1s);
     }
   }
@@ -137,6 +137,7 @@ class Evictions : public ::testing::Test {
   Measured measured;
   DiskSights disks;
   BesteffortInForce besteffort;
+  bool off = false;
   std::int64_t cpu_micro = 1'000'000;  // of each task
   std::shared_ptr<const TaskSnapshot> tasks;
   linux::testing::Tree folder;
@@ -448,6 +449,29 @@ TEST_F(Evictions, OfANodeThatTwoSchedulersOversoldTranscodingGoesFirst) {
   EXPECT_EQ(hands.asked, (std::vector<std::string>{"transcode-pod", "transcode-task"}));
   EXPECT_EQ(hands.why, (std::vector{model::Reason::kArbitrateEvict, model::Reason::kArbitrateEvict}));
   EXPECT_NE(lines.find("TM-ARBITRATE-003"), std::string::npos) << lines;
+}
+
+// What the agent leaves to offline work by an order is no lack that anybody ends for, nor what was seen of it once it
+// is over.
+TEST_F(Evictions, NobodyEndsForWhatAnOrderHoldsHimTo) {
+  gates.set(policy::EvictFeature::kBeCpu);
+  rules.threshold.cpu_evict_satisfaction_lower_percent = 30;
+  rules.threshold.cpu_evict_satisfaction_upper_percent = 60;
+  rules.threshold.cpu_evict_window_s = 60;
+  begin();
+  work("job", "", 3000, model::TaskKind::kPod);
+  cpu_micro = 20'000;
+  besteffort.quota_us = 2'000;
+  off = true;
+  seconds(120);
+  EXPECT_TRUE(hands.asked.empty());
+  off = false;
+  besteffort.quota_us = 300'000;
+  seconds(120);
+  EXPECT_TRUE(hands.asked.empty());
+  besteffort.quota_us = 2'000;
+  seconds(120);
+  EXPECT_EQ(hands.asked, std::vector<std::string>{"job"}) << "without an order it is one";
 }
 
 }  // namespace

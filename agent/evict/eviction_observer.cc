@@ -1,6 +1,7 @@
 #include "agent/evict/eviction_observer.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "policy/knobs/intent.h"
 
@@ -43,6 +44,17 @@ bool wants_window(const policy::ThresholdRules& rules) {
 
 }  // namespace
 
+// Contract 7.4: "the narrowest" of the group's own and of its containers' processors.
+BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen,
+                                      std::optional<std::int64_t> container_cpus) {
+  BesteffortInForce out{container_cpus, seen.besteffort_quota_us};
+  if (seen.besteffort_cpus) {
+    const auto cpus = std::ssize(*seen.besteffort_cpus);
+    out.cpus = std::min<std::int64_t>(container_cpus.value_or(cpus), cpus);
+  }
+  return out;
+}
+
 void EvictionObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now) {
   tasks_.clear();
   for (const ListedTask& each : inputs.tasks.tasks) {
@@ -73,9 +85,12 @@ void EvictionObserver::take_offline(const Inputs& inputs) {
     const bool counted = listed[i].above && counts_as_offline(*listed[*listed[i].above].task);
     if (!counted) offline.used += tasks_[i].cpu.value_or(model::CpuMilli{});
   }
-  offline.limit = inputs.rules.cpu_evict_policy == policy::CpuEvictPolicy::kByAllocatable
-                      ? offered_limit(node_)
-                      : real_limit(inputs.besteffort);
+  // What an order leaves it says nothing of what it was sold: nobody ends for the least that ours holds him to.
+  if (!inputs.off) {
+    offline.limit = inputs.rules.cpu_evict_policy == policy::CpuEvictPolicy::kByAllocatable
+                        ? offered_limit(node_)
+                        : real_limit(inputs.besteffort);
+  }
   node_.offline = offline;
   node_.oversold.reset();
   const NodeFacts* facts = inputs.facts;

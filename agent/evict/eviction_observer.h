@@ -15,17 +15,21 @@
 #include "policy/evict/gap.h"
 #include "policy/evict/task_seen.h"
 #include "policy/node_rules/node_rules.h"
+#include "policy/suppress/observation.h"
 
 namespace tidemark::agent {
 
 // So far back averages go: a longer window of the settings counts as this one.
 inline constexpr base::Duration kMomentsKept = std::chrono::minutes(10);
 
-// What the besteffort group may use by the files in force; nullopt: not known.
+// What offline work may use by the files in force; nullopt: not known.
 struct BesteffortInForce {
   std::optional<std::int64_t> cpus;  // how many
   std::optional<std::int64_t> quota_us;
 };
+// Of the besteffort group, and of its containers where those are held to fewer processors than it has.
+BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen,
+                                      std::optional<std::int64_t> container_cpus);
 
 class EvictionObserver {
  public:
@@ -36,6 +40,7 @@ class EvictionObserver {
     const policy::ThresholdRules& rules;
     BesteffortInForce besteffort{};
     const DiskSights* disks = nullptr;  // null: nobody looks at them
+    bool off = false;                   // co-location: offline work has its least, by that order
   };
   // Once a pass. Both answers hold until the next one, or until the tasks or the Node are others.
   void observe(const Inputs& inputs, base::MonotonicTime now);

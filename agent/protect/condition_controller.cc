@@ -1,5 +1,6 @@
 #include "agent/protect/condition_controller.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/json.h"
@@ -8,6 +9,14 @@ namespace tidemark::agent {
 namespace {
 
 constexpr base::Duration kWriteLimit = std::chrono::seconds(10);
+
+// Whether there is any of each, and not how many.
+AgentStatus without_counts(AgentStatus status) {
+  const auto any = [](std::int64_t& count) { count = std::min<std::int64_t>(count, 1); };
+  for (StrategyStatus& each : status.strategies) any(each.in_force);
+  for (std::int64_t* count : {&status.refused, &status.left, &status.unmet}) any(*count);
+  return status;
+}
 
 }  // namespace
 
@@ -19,14 +28,7 @@ void ConditionController::tell(const AgentStatus& status) {
   const base::MonotonicTime now = loop_.clock().monotonic();
   if (writing_ || (not_before_ && now < *not_before_)) return;
   put_in_words(status);
-  const bool old = written_at_ && now - *written_at_ >= kConditionRefresh;
-  if (said_ == written_ && !old) return;
-  // The message counts files: with each pod that comes or goes it is another one, on every node of a cluster. That none
-  // is in force any more is what somebody waits for who takes the agents out.
-  const bool only_words =
-      written_ && written_->enforces == said_.enforces && written_->reason == said_.reason &&
-      says_nothing_in_force(written_->reason, written_->message) == says_nothing_in_force(said_.reason, said_.message);
-  if (only_words && written_at_ && now - *written_at_ < kConditionWordsPause) return;
+  if (written_ && written_at_ && now - *written_at_ < pause_after(*written_)) return;
   if (!written_ || written_->enforces != said_.enforces) turned_ = loop_.clock().wall();
   writing_ = true;
   scope_.spawn(write(said_));
@@ -38,7 +40,18 @@ void ConditionController::put_in_words(const AgentStatus& status) {
   if (status == told_) return;
   told_ = status;
   const std::string_view reason = condition_reason(status);
-  said_ = {reason == "Enforcing" || reason == "Holding" || status.off, std::string(reason), condition_message(status)};
+  said_ = {reason == "Enforcing" || reason == "Holding" || status.off, std::string(reason), condition_message(status),
+           condition_message(without_counts(status))};
+}
+
+// The message counts files: with each pod that comes or goes it is another one, on every node of a cluster. That none
+// is in force any more is what somebody waits for who takes the agents out.
+base::Duration ConditionController::pause_after(const Said& written) const {
+  const bool same_state =
+      written.enforces == said_.enforces && written.reason == said_.reason &&
+      says_nothing_in_force(written.reason, written.message) == says_nothing_in_force(said_.reason, said_.message);
+  if (!same_state) return kConditionPause;
+  return written.without_counts == said_.without_counts ? kConditionRefresh : kConditionWordsPause;
 }
 
 net::Task<void> ConditionController::write(Said said) {

@@ -14,7 +14,7 @@ namespace tidemark::agent {
 inline constexpr base::Duration kConditionPause = std::chrono::seconds(10);      // between two writes
 inline constexpr base::Duration kConditionRetry = std::chrono::seconds(30);      // after one that failed
 inline constexpr base::Duration kConditionWordsPause = std::chrono::minutes(1);  // of nothing but the message
-inline constexpr base::Duration kConditionRefresh = std::chrono::minutes(10);    // where nothing changes
+inline constexpr base::Duration kConditionRefresh = std::chrono::minutes(10);    // where nothing but counts changes
 
 class ConditionController {
  public:
@@ -27,9 +27,11 @@ class ConditionController {
   struct Said {
     bool enforces = false;
     std::string reason, message;
+    std::string without_counts;  // the message, as if of nothing there were more than one
     bool operator==(const Said&) const = default;
   };
   void put_in_words(const AgentStatus& status);
+  base::Duration pause_after(const Said& written) const;
   net::Task<void> write(Said said);
 
   net::EventLoop& loop_;

@@ -10,6 +10,7 @@
 #include "agent/protect/machinery.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "policy/limits/task_groups.h"
 
 namespace tidemark::agent {
 namespace {
@@ -19,6 +20,23 @@ using model::Reason;
 constexpr base::Duration kBeginAgain = std::chrono::seconds(10);
 constexpr base::Duration kShowAtLeast = std::chrono::seconds(10);  // the status on the machine, where nothing changes
 constexpr base::Duration kKubeletLook = std::chrono::minutes(1);
+
+constexpr std::size_t kNamedMax = 5;
+
+// Pods without requests that are not offline: the kubelet puts them into one group with offline work.
+std::string online_in_besteffort(const TaskSnapshot& snapshot) {
+  std::string out;
+  std::size_t found = 0;
+  for (const ListedTask& each : snapshot.tasks) {
+    const model::Task& task = *each.task;
+    const bool is_one = task.kind == model::TaskKind::kPod && task.kube_qos == model::KubeQos::kBestEffort &&
+                        policy::may_be_written(task) && !policy::is_offline(task);
+    if (!is_one || ++found > kNamedMax) continue;
+    out += base::cat(out.empty() ? "" : ", ", task.ns, "/", task.name);
+  }
+  if (found > kNamedMax) out += base::cat(" and ", found - kNamedMax, " more");
+  return out;
+}
 
 std::string quoted_json(std::string_view text) {
   std::string out;
@@ -132,6 +150,12 @@ void ProtectController::look_at_kubelet(base::MonotonicTime now) {
   kubelet_static_ = kubelet_is_static(options_.kubelet_dir);
 }
 
+void ProtectController::look_for_online_in_besteffort() {
+  if (looked_at_tasks_ == tasks_->change) return;
+  looked_at_tasks_ = tasks_->change;
+  next_status_.online_in_besteffort = online_in_besteffort(*tasks_);
+}
+
 void ProtectController::look_for_peer(base::MonotonicTime now) {
   const bool runs = std::ranges::any_of(tasks_->tasks, [&](const ListedTask& each) {
     return policy::runs_peers_agent(*each.task, options_.peers_namespace);
@@ -163,6 +187,7 @@ void ProtectController::decide() {
   look_at_latch();
   const base::MonotonicTime now = loop_.clock().monotonic();
   look_at_kubelet(now);
+  look_for_online_in_besteffort();
   look_for_peer(now);
   stands_ = stance();
   const policy::Stance& stands = stands_;
@@ -190,6 +215,11 @@ void ProtectController::decide() {
   // Switched off before it is known by which file: what an agent before this one set is not given up for another one.
   const bool by_which = rules_ || enforcer_->in_force(model::Strategy::kCpuSuppress) == 0;
   if ((strategies_.suppress_plan().holds || !by_which) && suppress == Permit::kEnforce) suppress = Permit::kKeep;
+  // Where groups are systemd's the kubelet has it reset each minute: that is seen here, and not waited for.
+  const policy::SuppressObservation& seen = strategies_.suppress_seen();
+  if (seen.besteffort_quota_us) {
+    enforcer_->saw(seen.groups.besteffort, linux::File::kCpuQuota, *seen.besteffort_quota_us);
+  }
   const Enforced& enforced = enforcer_->carry_out(wanted, permits, stands.off);
   tell(enforced);
   order_oom(now);
@@ -260,6 +290,13 @@ std::string ProtectController::oom_says() const {
   return out;
 }
 
+std::optional<std::int64_t> ProtectController::container_cpus() const {
+  const policy::SuppressPlan& plan = strategies_.suppress_plan();
+  const bool in_force = enforcer_ && enforcer_->in_force(model::Strategy::kCpuSuppress) > 0;
+  if (!kubelet_static_ || !in_force || plan.policy != policy::SuppressPolicy::kCpuset) return std::nullopt;
+  return std::ssize(plan.cpus);
+}
+
 // Pods are named by whoever owns them; a group that nobody owns any more by itself.
 void ProtectController::tell_refused() {
   std::vector<std::string> refused;
@@ -291,8 +328,9 @@ void ProtectController::tell(const Enforced& enforced) {
     const auto id = model::reason_id(deed.reason);
     metrics_.wrote(deed.strategy, deed.reason);
     const auto file = found_name(deed.file);
-    const bool plain = !deed.error && deed.reason != Reason::kAgentStandsBack &&
-                       deed.reason != Reason::kAgentRepaired && deed.reason != Reason::kAgentNotOurs;
+    const bool foreign = deed.reason == Reason::kAgentStandsBack || deed.reason == Reason::kAgentNotOurs ||
+                         (deed.reason == Reason::kAgentRepaired && !deed.reset);
+    const bool plain = !deed.error && !foreign;
     if (plain) {
       log_.debug(
           "wrote",

@@ -81,6 +81,9 @@ class ProtectController {
   const policy::Stance& stands() const { return stands_; }
   const NodeFacts* facts() const { return facts_ ? &*facts_ : nullptr; }  // null: the Node is not known yet
   const policy::SuppressObservation& suppress_seen() const { return strategies_.suppress_seen(); }
+  // How many processors each container of offline work is held to, where their group has more: the kubelet's CPU
+  // manager is static, and it is suppressed by processors. nullopt: they have what the group has.
+  std::optional<std::int64_t> container_cpus() const;
   std::span<const policy::ClassShare> classes() const { return strategies_.suppress_plan().classes; }
   // How eviction stands, which decides for itself (agent/evict): told with the others. `lines`: of it, that hold
   // otherwise than the settings say.
@@ -100,6 +103,7 @@ class ProtectController {
   bool begin();  // whether it may write; tried again from time to time
   void look_at_latch();
   void look_at_kubelet(base::MonotonicTime now);
+  void look_for_online_in_besteffort();
   policy::Stance stance() const;
   void look_for_peer(base::MonotonicTime now);
   void forget_ends();
@@ -140,6 +144,7 @@ class ProtectController {
   std::optional<Latch> latch_;
   bool latch_not_copied_ = false;  // to where it is looked at
   std::optional<base::MonotonicTime> looked_at_kubelet_;
+  std::optional<std::uint64_t> looked_at_tasks_;  // TaskSnapshot::change
   bool kubelet_static_ = false;
   std::optional<base::MonotonicTime> peer_seen_;  // running, last
   bool peer_present_ = false;

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "agent/evict/eviction_observer.h"
 #include "agent/testing/guarded_node.h"
 #include "policy/suppress/suppress.h"
 
@@ -76,6 +77,35 @@ TEST_F(Protect, OffHoldsOfflineWorkToItsLeastAtOnceAndGivesBackWhenItHasEnded) {
   EXPECT_GT(quota(), policy::kSuppressQuotaMin_us);
 }
 
+// kube-proxy, or what collects logs, has no requests mostly: it lies among BestEffort pods, and would get nothing.
+TEST_F(Protect, OffHoldsEachPodByItselfBesideOnesThatAreNotOffline) {
+  add("proxy", model::KubeQos::kBestEffort, 0).ns = "kube-system";
+  list_pods();
+  const std::string job = pods.at("job").path, proxy = pods.at("proxy").path;
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  ASSERT_GT(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(guard->status().online_in_besteffort, "kube-system/proxy");
+  say_node(R"("tidemark.io/state":"off")");
+  EXPECT_EQ(quota(), -1);
+  EXPECT_EQ(quota(proxy), -1);
+  EXPECT_EQ(quota(job), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
+  EXPECT_EQ(guard->status().refused, 0);
+  offline("late", 0);
+  list_pods();
+  seconds(1);
+  EXPECT_EQ(quota(pods.at("late").path), policy::kSuppressQuotaMin_us);
+  say_node();
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us + 40'000) << "in steps: a tenth of 400,000 more";
+  EXPECT_EQ(quota(job), -1);
+  say_node(R"("tidemark.io/state":"off")");
+  end("job");
+  end("late");
+  seconds(2);
+  EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty()) << "that somebody else runs there is no reason";
+}
+
 // A v1 kernel refuses the least of all offline work while a pod below it may use more: while all of it is held by one
 // quota nobody has his own (contract 7.8), by whoever's word it is held.
 TEST_F(Protect, OffIsObeyedWhereSuppressionIsSwitchedOffToo) {
@@ -95,6 +125,23 @@ TEST_F(Protect, OffIsObeyedWhereSuppressionIsSwitchedOffToo) {
   EXPECT_EQ(quota(pod), 50'000);
   EXPECT_EQ(quota(container), 50'000);
   EXPECT_EQ(guard->status().refused, 0);
+}
+
+// Contract 7.3, 7.4: where the kubelet's CPU manager is static containers alone are narrowed, and the real limit is the
+// narrowest of them and their group.
+TEST_F(Protect, WhereContainersAloneAreNarrowedThatIsWhatOfflineWorkHas) {
+  std::filesystem::create_directories(run.root() + "/kubelet");
+  std::ofstream(run.root() + "/kubelet/cpu_manager_state") << R"({"policyName":"static"})";
+  start();
+  say_all(R"("enable":true,"cpuSuppressPolicy":"cpuset","cpuSuppressThresholdPercent":65)");
+  seconds(3);
+  ASSERT_EQ(value("cpuset/kubepods/besteffort/cpuset.cpus"), "0-3");
+  EXPECT_EQ(guard->container_cpus(), 3) << "of 4 processors 65 %, rounded up";
+  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->container_cpus()).cpus, 3);
+  say_node(R"("tidemark.io/state":"observe")");
+  seconds(1);
+  EXPECT_EQ(guard->container_cpus(), std::nullopt) << "only shown";
+  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->container_cpus()).cpus, 4);
 }
 
 // Only our own settings ask for it: in the place of Koordinator's agent nothing of the kind is done.
@@ -211,6 +258,37 @@ TEST_F(Protect, AnAnnotationThatCannotBeReadIsToldOnceWithItsPod) {
   EXPECT_NE(metrics.text().find("tidemark_agent_pod_annotations_refused 0"), std::string::npos);
 }
 
+// A kernel that tells classes apart has a file in force for each pod, online ones too: off, those go back at once, and
+// what is left ends with offline work.
+TEST_F(Protect, OffEndsWhereEachClassHasAPriorityOfItsOwn) {
+  machinery.capabilities.effective.set(static_cast<std::size_t>(policy::Knob::kCpuBvt));
+  const std::string web = pods.at("web").path, job = pods.at("job").path;
+  for (const std::string& each : {std::string("kubepods"), std::string("kubepods/burstable"),
+                                  std::string("kubepods/besteffort"), web, web + "/webc1", job, job + "/jobc1"}) {
+    node.cgroups.write(base::cat("cpu/", each, "/cpu.bvt_warp_ns"), "0\n");
+  }
+  const auto bvt = [&](const std::string& group) { return value(base::cat("cpu/", group, "/cpu.bvt_warp_ns")); };
+  start();
+  say_node();
+  say_spec(R"({"resourceQOSStrategy":{"lsClass":{"cpuQOS":{"enable":true,"groupIdentity":2}},)"
+           R"("beClass":{"cpuQOS":{"enable":true,"groupIdentity":-1}}}})");
+  seconds(2);
+  ASSERT_EQ(bvt(web), "2");
+  ASSERT_EQ(bvt(job), "-1");
+  say_node(R"("tidemark.io/state":"off")");
+  seconds(2);
+  EXPECT_EQ(bvt(web), "0");
+  EXPECT_EQ(bvt("kubepods/burstable"), "0");
+  EXPECT_EQ(bvt(job), "-1");
+  EXPECT_EQ(bvt("kubepods/besteffort"), "-1");
+  end("job");
+  seconds(2);
+  EXPECT_EQ(bvt("kubepods/besteffort"), "0");
+  EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty());
+  const AgentStatus& status = guard->status();
+  EXPECT_TRUE(says_nothing_in_force(condition_reason(status), condition_message(status))) << condition_message(status);
+}
+
 TEST_F(Protect, TheSwitchOnTheMachineOutranksTheClusterAndOutlivesRestarts) {
   start();
   say_all(kQuota80);
@@ -261,7 +339,23 @@ TEST_F(Protect, TheSwitchOnTheMachineIsObeyedBeforeItIsKnownWhatRuns) {
   EXPECT_EQ(quota(), 320'000);
 }
 
-// As `systemctl daemon-reload` does, three times within five minutes.
+// Where groups are systemd's: with the shares that the kubelet sets of its own groups each minute, their quota is said
+// anew.
+TEST_F(Protect, AQuotaThatIsResetEachMinuteIsSetAgainEachTimeAndAtOnce) {
+  start();
+  say_all(kQuota80);
+  seconds(30);
+  for (int minute = 0; minute < 30; ++minute) {
+    node.cgroups.write("cpu/kubepods/besteffort/cpu.cfs_quota_us", "-1\n");
+    seconds(1);
+    ASSERT_EQ(quota(), 320'000) << "minute " << minute;
+    ASSERT_EQ(guard->status().left, 0) << "minute " << minute;
+    seconds(59);
+  }
+  EXPECT_EQ(lines.find("TM-AGENT-009"), std::string::npos) << "no line of the log for each";
+}
+
+// As `systemctl daemon-reload` does, three times within half a minute.
 TEST_F(Protect, OffHoldsOfflineWorkAlsoWhereItsQuotaIsLeftToAnotherWriter) {
   start();
   say_all(kQuota80);
@@ -461,16 +555,23 @@ TEST_F(Protect, TheConditionAndTheFileOnTheMachineSayHowItStands) {
 }
 
 // On ten thousand nodes pods come and go all the time, and each changes how many files there are.
-TEST_F(Protect, AConditionOfWhichOnlyTheWordsChangeIsWrittenOnceAMinute) {
+TEST_F(Protect, AConditionOfWhichOnlyTheWordsChangeIsWrittenOnceAMinuteAndForCountsOnceInTen) {
   ConditionController told(loop, writer, log, "n1");
   AgentStatus status;
   status.strategies.push_back({model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 0, ""});
-  for (std::int64_t second = 0; second < 150; ++second) {
-    status.strategies[0].in_force = second;
-    told.tell(status);
-    net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
-  }
-  EXPECT_EQ(writer.writes, 3);
+  const auto pods_come = [&](std::int64_t seconds) {
+    for (std::int64_t second = 0; second < seconds; ++second) {
+      told.tell(status);
+      net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
+      ++status.strategies[0].in_force;
+    }
+  };
+  pods_come(59);
+  EXPECT_EQ(writer.writes, 1);
+  pods_come(240);
+  EXPECT_EQ(writer.writes, 2) << "that there are any";
+  pods_come(600);
+  EXPECT_EQ(writer.writes, 3) << "how many there are";
   status.off = true;
   told.tell(status);
   net::testing::run_for(loop, node.clock, std::chrono::seconds(1));

@@ -12,6 +12,22 @@ namespace {
 
 constexpr std::size_t kStatusBytesMax = 64 * 1024;
 
+constexpr std::string_view kBetween = "; ";  // parts of the condition's message
+
+// "batchLimits: enforce (12 files)", of a version before or after this one too: no other part is one word before a
+// colon and one behind it.
+bool is_of_strategy(std::string_view part) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const auto word = [&] {
+    const std::size_t size = std::min(part.find_first_not_of(kLetters), part.size());
+    part.remove_prefix(size);
+    return size > 0;
+  };
+  if (!word() || !part.starts_with(": ")) return false;
+  part.remove_prefix(2);
+  return word() && (part.empty() || (part.starts_with(" (") && part.ends_with(")")));
+}
+
 std::string status_path(const std::string& folder) {
   return folder + "/status.json";
 }
@@ -62,6 +78,7 @@ std::string status_json(const AgentStatus& status) {
       .member("copilots", status.copilots)
       .member("priorityBy", status.priority_by)
       .member("offlineGroup", status.offline_group)
+      .member("onlineInBesteffort", status.online_in_besteffort)
       .key("strategies")
       .begin_array();
   for (const StrategyStatus& each : status.strategies) {
@@ -125,6 +142,7 @@ Result<AgentStatus> parse_status(std::string_view text) {
   out.copilots = json.text_at("copilots");
   out.priority_by = json.text_at("priorityBy");
   out.offline_group = json.text_at("offlineGroup");  // "" of an older version
+  out.online_in_besteffort = json.text_at("onlineInBesteffort");
   const Json* strategies = json.member("strategies");
   if (strategies == nullptr || !strategies->is_array()) return fail(ErrorKind::kInvalid, "strategies: no list");
   for (const Json& each : strategies->as_array()) {
@@ -199,12 +217,12 @@ std::string condition_message(const AgentStatus& status) {
 bool says_nothing_in_force(std::string_view reason, std::string_view message) {
   constexpr std::string_view kNothingWritten[] = {"Off", "OffLocally", "Observing", "PeerPresent"};
   if (std::ranges::find(kNothingWritten, reason) == std::end(kNothingWritten)) return false;
-  // "(12 files)", behind each strategy that has some (condition_message).
-  for (std::size_t at = message.find('('); at != std::string_view::npos; at = message.find('(', at + 1)) {
-    const std::string_view inside = message.substr(at + 1);
-    const std::size_t digits = std::min(inside.find_first_not_of("0123456789"), inside.size());
-    const std::string_view behind = inside.substr(digits);
-    if (digits > 0 && (behind.starts_with(" file)") || behind.starts_with(" files)"))) return false;
+  // Strategies come first: what stands behind them may be anybody's words.
+  while (is_of_strategy(message.substr(0, message.find(kBetween)))) {
+    const std::string_view part = message.substr(0, message.find(kBetween));
+    if (part.ends_with(" file)") || part.ends_with(" files)")) return false;
+    if (part.size() == message.size()) return true;
+    message.remove_prefix(part.size() + kBetween.size());
   }
   return true;
 }

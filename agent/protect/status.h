@@ -44,16 +44,17 @@ struct AgentStatus {
   bool latched = false;
   bool holding = false;
   bool peer_present = false;
-  std::string by, why;        // of the order in force; "" where nobody ordered anything
-  std::int64_t refused = 0;   // files that the kernel refused
-  std::int64_t left = 0;      // files that are left to somebody else
-  std::int64_t unmet = 0;     // wishes that no file of this kernel meets
-  std::string trouble;        // why nothing can be written; "" where something can
-  std::string only_shows;     // why all is only shown, whatever is said; "" where what is said holds
-  std::string evict_lines;    // of eviction, that hold otherwise than the settings say; "" where none does
-  std::string copilots;       // what they say of limits of their own; "" where none has any
-  std::string priority_by;    // the file that CPU priority is set with; "" where only weights are left
-  std::string offline_group;  // of all BestEffort pods; "": there is none, or suppression may not write it
+  std::string by, why;               // of the order in force; "" where nobody ordered anything
+  std::int64_t refused = 0;          // files that the kernel refused
+  std::int64_t left = 0;             // files that are left to somebody else
+  std::int64_t unmet = 0;            // wishes that no file of this kernel meets
+  std::string trouble;               // why nothing can be written; "" where something can
+  std::string only_shows;            // why all is only shown, whatever is said; "" where what is said holds
+  std::string evict_lines;           // of eviction, that hold otherwise than the settings say; "" where none does
+  std::string copilots;              // what they say of limits of their own; "" where none has any
+  std::string priority_by;           // the file that CPU priority is set with; "" where only weights are left
+  std::string offline_group;         // of all BestEffort pods; "": there is none, or suppression may not write it
+  std::string online_in_besteffort;  // pods that are in it and not offline; "" where there are none
   std::vector<StrategyStatus> strategies;
   policy::OomFound oom;
   KnobTrials trials;                           // at its start; an older agent tells none

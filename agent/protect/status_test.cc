@@ -20,6 +20,7 @@ AgentStatus some() {
   out.copilots = "disks of containers: 10 MiB/s written where it is enforced";
   out.priority_by = "cpu.idle";
   out.offline_group = "kubepods/besteffort";
+  out.online_in_besteffort = "kube-system/kube-proxy-x";
   out.strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "19600 milli-cores"},
                     {model::Strategy::kBatchLimits, "observe", "TM-AGENT-002", 0, ""}};
   out.oom = {2, 1, false, "no room"};
@@ -95,12 +96,21 @@ TEST(AgentStatus, TheConditionTellsWhetherAnythingIsInForce) {
   status.strategies[0].in_force = 1;
   EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status)));
   status.strategies[0].in_force = 0;
-  status.why = "a file of his (see 12, (3 files";
+  for (const char* why :
+       {"a file of his (see 12, (3 files", "cleanup (3 files)", "x; cpuSuppress: enforce (3 files)"}) {
+    status.why = why;
+    EXPECT_TRUE(says_nothing_in_force(condition_reason(status), condition_message(status)))
+        << condition_message(status);
+  }
+  status.by.clear();
+  status.only_shows = "no room (1 file); batchLimits: enforce (2 files)";
   EXPECT_TRUE(says_nothing_in_force(condition_reason(status), condition_message(status))) << condition_message(status);
   status.trouble = "no room";
   EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status))) << "nobody knows";
   EXPECT_FALSE(says_nothing_in_force("Enforcing", "cpuSuppress: enforce"));
   EXPECT_TRUE(says_nothing_in_force("Observing", ""));
+  EXPECT_FALSE(says_nothing_in_force("Off", "cpuSuppress: observe; oomOrder: off (7 processes); newer: off (1 file)"))
+      << "of a strategy that this version does not know";
 }
 
 }  // namespace

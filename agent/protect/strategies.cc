@@ -51,6 +51,7 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   priority.cpu_policy = rules.qos.cpu_policy;
   priority.switched_off = machinery_.identity_switched_off;
   priority.rung = policy::priority_knob(machinery_.capabilities);
+  priority.off = inputs.off;
   auto prioritised = policy::cpu_priority(priority);
   refused_ = std::move(prioritised.refused);
 
@@ -172,13 +173,13 @@ void Strategies::say_steady() {
 void Strategies::say_suppress() {
   const bool quota = suppress_plan_.policy == policy::SuppressPolicy::kCfsQuota;
   const SaidSuppress now{suppress_plan_.reason, suppress_plan_.policy,
-                         quota ? suppress_plan_.quota_us : std::ssize(suppress_plan_.cpus)};
+                         quota ? suppress_plan_.quota_us : std::ssize(suppress_plan_.cpus), suppress_plan_.each};
   if (now == said_suppress_) return;
   said_suppress_ = now;
   std::string& out = says_[at(model::Strategy::kCpuSuppress)];
   out = model::reason_id(now.reason);
   if (quota) {
-    out += base::cat(": ", now.amount, " us of 100 ms");
+    out += base::cat(": ", now.amount, " us of 100 ms", now.each ? " each" : "");
   } else if (now.policy == policy::SuppressPolicy::kCpuset) {
     out += base::cat(": ", now.amount, " processors");
   }

@@ -100,6 +100,7 @@ class Strategies {
     model::Reason reason = model::Reason::kSuppressOff;
     std::optional<policy::SuppressPolicy> policy;
     std::int64_t amount = 0;
+    bool each = false;
     bool operator==(const SaidSuppress&) const = default;
   };
   std::optional<SaidSuppress> said_suppress_;

@@ -177,6 +177,7 @@ class GuardedNode : public ::testing::Test {
             .places = {node.cgroups.root(), node.proc.root(), run.root() + "/run", run.root() + "/lib/latch"},
             .mode = mode,
             .actor = "agent n1",
+            .kubelet_dir = run.root() + "/kubelet",
             .only_shows = only_shows});
   }
   void say_node(std::string_view labels = "", std::string_view annotations = "") {

@@ -7,6 +7,10 @@
 //     at most `calm_max`)                                      →  write again, on probation: one more and it stands
 //     back
 //   nothing foreign for `calm_max` after that                  →  all is forgotten
+//
+// What ours had found there may come back by somebody who does not want it: where groups are systemd's, the kubelet
+// sets the shares of its own each minute, and systemd says their quota anew with them. So a reset that comes no sooner
+// than `reset_gap` after the one before is repaired, and that one does not count any more.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +27,14 @@ struct ContestConfig {
   base::Duration window = std::chrono::minutes(5);
   base::Duration calm = std::chrono::minutes(10);
   base::Duration calm_max = std::chrono::hours(4);
+  base::Duration reset_gap = std::chrono::seconds(30);
 };
 inline constexpr std::int64_t kOverwritesMax = 16;
 
 // What is remembered of one node. The default value is a node without a history.
 struct ContestState {
   std::vector<base::MonotonicTime> overwrites;  // of the last window, the oldest first
+  std::optional<base::MonotonicTime> reset_at;  // the last one, within that window
   std::int64_t times = 0;                       // that it stood back
   bool standing_back = false;
   base::MonotonicTime foreign_at;                      // the last foreign write, while standing back
@@ -39,6 +45,7 @@ struct ContestState {
 enum class ContestEvent : std::uint8_t {
   kNothing,      // only time went by
   kOverwritten,  // what we wrote last was there, and now something else is
+  kReset,        // the same, and it is what was there before ours
   kForeign,      // the numbers changed while we stand back
 };
 

@@ -25,6 +25,8 @@ class Scenario {
       now_ = now_ + testing::duration(words.next());
     } else if (verb == "overwritten") {
       answers.push_back(happens(ContestEvent::kOverwritten));
+    } else if (verb == "reset") {
+      answers.push_back(happens(ContestEvent::kReset));
     } else if (verb == "foreign") {
       answers.push_back(happens(ContestEvent::kForeign));
     } else if (verb == "look") {
@@ -83,6 +85,25 @@ TEST(ContestProperty, NoFightLastsAndNoSilenceEither) {
       ASSERT_LE(done.state.overwrites.size(), static_cast<std::size_t>(kOverwritesMax));
       state = done.state;
     }
+  }
+}
+
+// However long it goes on: what comes back no sooner than the gap is repaired each time, and little is remembered of
+// it.
+TEST(ContestProperty, SeldomResetsAreRepairedForEver) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    std::mt19937_64 random(seed);
+    const ContestConfig config;
+    ContestState state;
+    base::MonotonicTime now{std::chrono::hours(1)};
+    for (int i = 0; i < 400; ++i) {
+      now = now + config.reset_gap + std::chrono::seconds(random() % 400);
+      const auto done = step(state, ContestEvent::kReset, config, now);
+      ASSERT_EQ(done.reason, model::Reason::kContestRepair) << "seed " << seed;
+      ASSERT_EQ(done.state.overwrites.size(), 1U);
+      state = done.state;
+    }
+    EXPECT_EQ(step(state, ContestEvent::kNothing, config, now + config.window * 2).state, ContestState());
   }
 }
 

@@ -192,6 +192,17 @@ void append_agent(const NodeFound& found, std::vector<NodeFinding>& out) {
   if (out.size() == before) say(NodeTopic::kFiles, NodeFact::kFilesAsWanted, Severity::kOk);
 }
 
+// The kubelet puts them into one group with offline work.
+NodeFinding requests(const NodeFound& found) {
+  NodeFinding out{NodeTopic::kRequests, NodeFact::kNoAgentSays, Severity::kOk};
+  if (!found.agent) return out;
+  const bool none = found.agent->online_in_besteffort.empty();
+  out.fact = none ? NodeFact::kOnlineHasRequests : NodeFact::kOnlineWithoutRequests;
+  out.severity = none ? Severity::kOk : Severity::kWarn;
+  out.agent = found.agent;
+  return out;
+}
+
 // Whom the kernel ends first when it is out of memory. That nobody asked for it is no fault.
 void append_oom(const NodeFound& found, std::vector<NodeFinding>& out) {
   const auto say = [&](NodeFact fact, Severity severity) {
@@ -259,6 +270,7 @@ std::vector<NodeFinding> node_findings(const NodeFound& found) {
   out.push_back(either(NodeTopic::kLatch, found.latched, NodeFact::kLatched, NodeFact::kNotLatched));
   out.push_back(either(NodeTopic::kHold, found.holds, NodeFact::kHolds, NodeFact::kNotHeld));
   append_agent(found, out);
+  out.push_back(requests(found));
   append_oom(found, out);
   out.push_back(
       either(NodeTopic::kKills, !found.no_kills.empty(), NodeFact::kGroupsNotKilled, NodeFact::kGroupsKilled));

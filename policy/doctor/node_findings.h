@@ -95,7 +95,8 @@ struct AgentFound {
   std::int64_t refused = 0, left = 0;   // files: by the kernel, to another writer
   std::int64_t unmet = 0;               // wishes that no file of this kernel meets
   OomFound oom;
-  std::string copilots{};  // what they say of limits of their own; "" where none has any
+  std::string copilots{};              // what they say of limits of their own; "" where none has any
+  std::string online_in_besteffort{};  // pods without requests that are not offline; "" where there are none
   bool operator==(const AgentFound&) const = default;
 };
 
@@ -140,11 +141,12 @@ enum class NodeTopic : std::uint8_t {
   kHold,
   kInForce,
   kFiles,
+  kRequests,
   kOomOrder,
   kKills,
   kMeasures,
 };
-inline constexpr std::size_t kNodeTopics = 21;
+inline constexpr std::size_t kNodeTopics = 22;
 
 enum class NodeFact : std::uint8_t {
   kNoGroups,
@@ -207,6 +209,9 @@ enum class NodeFact : std::uint8_t {
   kFilesLeft,
   kWishesUnmet,
 
+  kOnlineHasRequests,
+  kOnlineWithoutRequests,  // held by whatever holds all of offline work
+
   kOomOrdered,
   kOomOnlyShown,  // not enforced
   kOomNotLowered,
@@ -237,7 +242,7 @@ struct NodeFinding {
   std::int64_t bytes = 0;               // of swap
   std::optional<GroupDriver> driver{};  // of the groups
   std::string said{};                   // why nothing was tried, or can be written, why the kubelet is silent
-  std::optional<AgentFound> agent{};    // of what is in force, of files and of processes
+  std::optional<AgentFound> agent{};    // of what is in force, of files, pods and processes
   std::vector<MeasureFound> measures{};
   bool operator==(const NodeFinding&) const = default;
 };

@@ -324,6 +324,16 @@ TEST(NodeFindings, WhatTheAgentThereSaysOfItsWork) {
   EXPECT_EQ(files[3].severity, Severity::kWarn);
 }
 
+TEST(NodeFindings, WhoIsNotOfflineAndHasNoRequestsIsHeldWithOfflineWork) {
+  NodeFound found = sound();
+  expect(found, NodeTopic::kRequests, NodeFact::kNoAgentSays, Severity::kOk);
+  found.agent.emplace();
+  expect(found, NodeTopic::kRequests, NodeFact::kOnlineHasRequests, Severity::kOk);
+  found.agent->online_in_besteffort = "kube-system/kube-proxy-x";
+  expect(found, NodeTopic::kRequests, NodeFact::kOnlineWithoutRequests, Severity::kWarn);
+  EXPECT_EQ(only(found, NodeTopic::kRequests).agent, found.agent);
+}
+
 TEST(NodeFindings, WhomTheKernelEndsFirst) {
   NodeFound found = sound();
   expect(found, NodeTopic::kOomOrder, NodeFact::kNoAgentSays, Severity::kOk);

@@ -46,7 +46,7 @@ class Priorities {
     want(input_.groups.guaranteed,
          {CpuPriority::kPlain, any_enabled() ? Reason::kPriorityByClass : Reason::kPriorityOff});
     want(input_.groups.burstable, of(input_.ls));
-    want(input_.groups.besteffort, of(input_.be));
+    ask_of_besteffort();
   }
 
   void ask_of(const model::Task& task) {
@@ -63,6 +63,8 @@ class Priorities {
     want(task.path, decided);
     for (const model::TaskContainer& each : task.containers) want(each.path, decided);
   }
+
+  void ask_of_besteffort() { want(input_.groups.besteffort, of(input_.be)); }
 
   void set_back(const model::Task& task) { want(task.path, {CpuPriority::kOffline, Reason::kPriorityByClass}); }
 
@@ -118,6 +120,20 @@ class Priorities {
   PriorityPlan plan_;
 };
 
+bool is_offline_here(const model::Task* task) {
+  return may_be_written(*task) && is_offline(*task);
+}
+
+void ask_of_what_is_left(Priorities& priorities, const PriorityInput& input) {
+  bool in_besteffort = false;
+  for (const model::Task* task : input.tasks) {
+    if (!is_offline_here(task)) continue;
+    priorities.ask_of(*task);
+    in_besteffort = in_besteffort || below(task->path, input.groups.besteffort);
+  }
+  if (in_besteffort) priorities.ask_of_besteffort();
+}
+
 }  // namespace
 
 bool offline_runs_idle(const PriorityInput& input) {
@@ -129,13 +145,17 @@ PriorityPlan cpu_priority(const PriorityInput& input) {
   if (mainline(input)) {
     if (!offline_is_set_back(input)) return {};
     for (const model::Task* task : input.tasks) {
-      if (!may_be_written(*task) || !is_offline(*task)) continue;
+      if (!is_offline_here(task)) continue;
       if (!input.rung && below(task->path, input.groups.besteffort)) continue;
       priorities.set_back(*task);
     }
     return std::move(priorities).all();
   }
   if (!priorities.any_enabled() && input.switched_off) return {};
+  if (input.off) {
+    ask_of_what_is_left(priorities, input);
+    return std::move(priorities).all();
+  }
   priorities.ask_of_directories();
   for (const model::Task* task : input.tasks) {
     if (may_be_written(*task)) priorities.ask_of(*task);

@@ -24,6 +24,9 @@
 // With nothing but the weight, what lies below the besteffort directory has the least of it already, by the kubelet;
 // asking for it once more would only make all of offline work equal. There only offline work elsewhere is asked for.
 //
+// While co-location is off, offline work alone is kept behind the others, until it has ended: nobody else is asked for,
+// and of the kubelet's groups besteffort while some of it lies there.
+//
 // Host applications are left to whoever starts them.
 #pragma once
 
@@ -55,6 +58,7 @@ struct PriorityInput {
   CpuQos be;
   bool switched_off = false;  // the kernel has kernel.sched_group_identity_enabled, and it is 0
   std::optional<Knob> rung;   // priority_knob(); nullopt: only the weight
+  bool off = false;           // co-location, on this node
 };
 
 struct PriorityPlan {

@@ -21,7 +21,7 @@ std::int64_t number(const std::string& text) {
 
 // Beside the tasks:
 //   kernel bvt|qos_level|idle|weight     its ladder
-//   kernel-switch on|off
+//   kernel-switch on|off     state on|off
 //   cpu-policy groupIdentity|coreSched
 //   class-of lsr|ls|be on|off IDENTITY [idle]
 // "priorities" asks, "tell" asks in words.
@@ -38,6 +38,8 @@ class PriorityScenario {
       input_.rung = rung(words.next());
     } else if (verb == "kernel-switch") {
       input_.switched_off = words.next() == "off";
+    } else if (verb == "state") {
+      input_.off = words.next() == "off";
     } else if (verb == "cpu-policy") {
       input_.cpu_policy = words.next() == "groupIdentity" ? CpuQosPolicy::kGroupIdentity : CpuQosPolicy::kCoreSched;
     } else if (verb == "no-groups") {

@@ -62,6 +62,8 @@ TopicWords words(NodeTopic topic) {
       return {"in force", "inForce"};
     case NodeTopic::kFiles:
       return {"files", "files"};
+    case NodeTopic::kRequests:
+      return {"requests", "requests"};
     case NodeTopic::kOomOrder:
       return {"out of memory", "oomOrder"};
     case NodeTopic::kKills:
@@ -307,6 +309,11 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
       return {cat(count_text(agent.left, "file"), ": ", why(Reason::kAgentStandsBack))};
     case NodeFact::kWishesUnmet:
       return {cat("wanted, and met by no file here: ", agent.unmet)};
+    case NodeFact::kOnlineHasRequests:
+      return {"every pod that is not offline has some"};
+    case NodeFact::kOnlineWithoutRequests:
+      return {cat("pods without any that are not offline share with offline work what that is held to: ",
+                  agent.online_in_besteffort)};
     case NodeFact::kOomOrdered:
     case NodeFact::kOomOnlyShown:
       return {oom_text(agent)};
@@ -403,6 +410,8 @@ std::string fix_text(const NodeFinding& finding) {
       return "the agent's log names each file and what stands in it: find out who writes it, and let one of both";
     case NodeFact::kWishesUnmet:
       return "a kernel that has what is missing: CPU priority and kernel files above say what";
+    case NodeFact::kOnlineWithoutRequests:
+      return "give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet puts them elsewhere";
     case NodeFact::kOomNotLowered:
       return "give pods with tidemark.io/infrastructure a request for the memory that they use, then the kubelet puts "
              "them after their tasks; or give the agent CAP_SYS_RESOURCE. Its log names each";

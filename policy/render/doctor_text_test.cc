@@ -67,6 +67,7 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "ok    hold           no",
           "ok    in force       not known: no agent of ours runs here to say it",
           "ok    files          not known: no agent of ours runs here to say it",
+          "ok    requests       not known: no agent of ours runs here to say it",
           "ok    out of memory  not known: no agent of ours runs here to say it",
           "ok    kill           who does not end when it is asked can be killed, with all of its group",
           "ok    measures       none",
@@ -84,6 +85,7 @@ TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
   found.agent->ordered_why = "promotion";
   found.agent->refused = 1;
   found.agent->left = 2;
+  found.agent->online_in_besteffort = "kube-system/kube-proxy-x";
   const std::string text = render_text(node_findings(found));
   const std::string wanted =
       "ok    in force       cpuSuppress: enforce, 2 files [TM-AGENT-001]: quota 1200m\n"
@@ -93,7 +95,14 @@ TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
       "warn  files          the kernel refused 1 file\n"
       "                     fix: the agent's log names each file, and what the kernel said\n"
       "warn  files          2 files: somebody else keeps changing this file: it is left to him for a while "
-      "[TM-AGENT-008]\n";
+      "[TM-AGENT-008]\n"
+      "                     fix: the agent's log names each file and what stands in it: find out who writes it, and "
+      "let "
+      "one of both\n"
+      "warn  requests       pods without any that are not offline share with offline work what that is held to: "
+      "kube-system/kube-proxy-x\n"
+      "                     fix: give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet puts "
+      "them elsewhere\n";
   const std::string ordered =
       "ok    out of memory  3 processes of offline work and of what it depends on in their place\n";
   EXPECT_NE(text.find(ordered), std::string::npos) << text;

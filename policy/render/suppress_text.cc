@@ -42,6 +42,7 @@ std::string in_force_text(const SuppressPlan& plan) {
   const std::int64_t now = cpus ? static_cast<std::int64_t>(plan.cpus.size()) : plan.quota_us;
   std::string out = cat(plan.holds ? "It keeps " : "It has ", amount_text(plan, now));
   if (cpus) out += cat(" (", model::format_cpus(plan.cpus), ")");
+  if (plan.each) out += ", each task of it by itself, since pods that are not offline are among them";
   if (plan.found && *plan.found != now) out += cat(", before ", amount_text(plan, *plan.found));
   if (plan.wanted && *plan.wanted != now) {
     out += cat(", wanted ", amount_text(plan, *plan.wanted));
@@ -106,6 +107,7 @@ Json suppress_json(const SuppressPlan& plan) {
       out["cpus"] = Json(model::format_cpus(plan.cpus));
     } else {
       out["quotaMicroseconds"] = Json(plan.quota_us);
+      if (plan.each) out["each"] = Json(true);
     }
   }
   if (plan.wanted) out["wanted"] = Json(*plan.wanted);

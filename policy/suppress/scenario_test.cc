@@ -18,7 +18,7 @@ using base::cat;
 
 std::string amount(const SuppressPlan& plan) {
   if (!plan.policy) return plan.holds ? "as it was" : "nothing in force";
-  if (*plan.policy == SuppressPolicy::kCfsQuota) return cat("quota ", plan.quota_us);
+  if (*plan.policy == SuppressPolicy::kCfsQuota) return cat("quota ", plan.quota_us, plan.each ? " each" : "");
   return cat(plan.cpus.size(), " processors ", model::format_cpus(plan.cpus));
 }
 

@@ -27,6 +27,16 @@ bool pods_are_known(const SuppressObservation& seen) {
   });
 }
 
+bool lies_in_besteffort(const ObservedTask& each, const SuppressObservation& seen) {
+  return each.task != nullptr && may_be_written(*each.task) && lies_below(each.task->path, seen.groups.besteffort);
+}
+
+bool shares_with_online_pods(const SuppressObservation& seen) {
+  return std::ranges::any_of(seen.tasks, [&](const ObservedTask& each) {
+    return lies_in_besteffort(each, seen) && each.task->kind == model::TaskKind::kPod && !is_offline(*each.task);
+  });
+}
+
 std::vector<Intent> intents_of(const SuppressState& state, const SuppressObservation& seen, Reason reason,
                                std::vector<Intent> spare) {
   IntentsOver out(std::move(spare));
@@ -41,7 +51,11 @@ std::vector<Intent> intents_of(const SuppressState& state, const SuppressObserva
   const auto want_all = [&](std::span<const std::string> groups) {
     for (const std::string& each : groups) want(each);
   };
-  if (*state.policy == SuppressPolicy::kCfsQuota) {
+  if (state.each) {
+    for (const ObservedTask& each : seen.tasks) {
+      if (lies_in_besteffort(each, seen) && is_offline(*each.task)) want(each.task->path);
+    }
+  } else if (*state.policy == SuppressPolicy::kCfsQuota) {
     want(seen.groups.besteffort);
   } else if (seen.kubelet_static) {
     want_all(seen.groups.containers);
@@ -52,7 +66,7 @@ std::vector<Intent> intents_of(const SuppressState& state, const SuppressObserva
       want_all(seen.groups.containers);
     }
   }
-  share_intents(state.shares, seen, state.quota_us, out);
+  if (!state.each) share_intents(state.shares, seen, state.quota_us, out);
   std::vector<Intent> intents = out.take();
   sort_by_group(intents);
   return intents;
@@ -150,10 +164,11 @@ class Step {
   }
 
   std::optional<Reason> by_quota() {
-    plan_.found = seen_.besteffort_quota_us;
+    plan_.found = before_.each ? std::optional(before_.quota_us) : seen_.besteffort_quota_us;
     const std::int64_t wanted = std::max(room().value * kQuotaPerMilli_us, kSuppressQuotaMin_us);
     plan_.wanted = wanted;
     state_.quota_us = wanted;
+    state_.each = seen_.node_off && shares_with_online_pods(seen_);
     if (seen_.node_off) return std::nullopt;
     if (!plan_.found) return Reason::kSuppressUnknown;
     const bool floor = at_floor(kSuppressQuotaMin_us / kQuotaPerMilli_us);
@@ -196,6 +211,7 @@ class Step {
     plan_.policy = state_.policy;
     plan_.cpus = state_.cpus;
     plan_.quota_us = state_.quota_us;
+    plan_.each = state_.each;
     plan_.intents = intents_of(state_, seen_, plan_.reason, std::move(spare_));
     return {std::move(state_), std::move(plan_), std::move(processors_), std::move(shares_.memory)};
   }

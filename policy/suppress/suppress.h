@@ -12,9 +12,13 @@
 // back what was found. On a node that is off offline work has the least, also where suppression is switched off. With
 // classes in our own settings the least timely work gives way first (class_shares.h).
 //
+// A pod without requests that is not offline (kube-proxy, what collects logs) lies in the besteffort group as well.
+// What leaves offline work next to nothing would leave that nothing: where there is one, a node that is off holds each
+// task of offline work to the least by itself, and not their group.
+//
 //   what is written     cpuset    all groups, where children's are parts of their parents'; else the besteffort group;
 //                                 the containers alone, where the kubelet's CPU manager is static
-//                       cfsQuota  the besteffort group
+//                       cfsQuota  the besteffort group; on a node that is off, beside such pods, each offline task
 //
 // Numbers of the policy that is not in force are simply not wanted any more.
 #pragma once
@@ -46,6 +50,7 @@ struct SuppressState {
   std::optional<SuppressPolicy> policy;  // that decided last; nullopt: nothing is in force that this knows of
   std::vector<std::int32_t> cpus;        // of kCpuset
   std::int64_t quota_us = kNoLimit;      // of kCfsQuota
+  bool each = false;                     // has that quota, and not all of them together
   std::optional<base::MonotonicTime> grew;
   ShareState shares;
   bool operator==(const SuppressState&) const = default;
@@ -60,6 +65,7 @@ struct SuppressPlan {
   std::optional<SuppressPolicy> policy;    // of what follows; nullopt: nothing is in force
   std::vector<std::int32_t> cpus;          // of kCpuset: in force from now on
   std::int64_t quota_us = kNoLimit;        // of kCfsQuota
+  bool each = false;                       // offline task has that quota, and not all of them together
   std::optional<std::int64_t> wanted;      // processors or microseconds, before growth and bands; nullopt: held
   std::optional<std::int64_t> found;       // the same, in force before; kNoLimit. nullopt: not known
   std::optional<std::int64_t> candidates;  // processors that offline work may have at all, with kCpuset

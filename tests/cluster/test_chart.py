@@ -238,6 +238,7 @@ class Chart(unittest.TestCase):
         wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 422, "the policy in force")
         for reason, message in (
             ("Enforcing", "batchLimits: enforce (12 files)"), ("Off", "cpuSuppress: observe; batchLimits: enforce (1 file)"), ("Enforcing", "cpuSuppress: enforce"),
+            ("Observing", "oomOrder: observe (7 processes); cpuSuppress: observe (1 file); ordered by sre: why"),
             ("Unable", "cpuSuppress: observe; nothing can be written: no room"), ("Waiting", "cpuSuppress: keep"),
         ):
             with self.subTest(reason, message=message):
@@ -251,7 +252,8 @@ class Chart(unittest.TestCase):
                 refused = helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": {"enabled": False}})
                 self.assertNotEqual(0, refused.returncode)
                 self.assertIn(f"the agent of node off-b may have files of the kernel in force ({reason}: {message}). Before the agents go", refused.stderr)
-        told("off-b", "OffLocally", "cpuSuppress: observe; batchLimits: observe")
+        # Whoever ordered it may write what he likes.
+        told("off-b", "OffLocally", "cpuSuppress: observe; batchLimits: observe; ordered by sre: cleanup (3 files); cpuSuppress: enforce (2 files)")
         wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 201, "the policy has seen it")
         without = {"agent": {"enabled": True, "daemonSet": False}}
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values=without))

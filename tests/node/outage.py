@@ -146,7 +146,7 @@ class ThroughAnOutage(Evicting, Protecting):
     def obeys_the_switch_on_the_machine(self) -> None:
         done = self.tidemark("off", "--local", "--reason", "a test")
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-        self.assertEqual(QUOTA_FLOOR_US, self.quota())
+        self.assertTrue(self.held())
         self.assertEqual(0, self.tidemark("on", "--local", "--reason", "a test").returncode)
         wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least", self.agent, LIMIT_S)
 
@@ -169,7 +169,7 @@ class ThroughAnOutage(Evicting, Protecting):
     def all_is_right_again(self, killed: str | None) -> None:
         """New words are obeyed; nobody ended but who was killed, and his kubelet started him again; every file is as before the agent ever wrote."""
         self.order("off")
-        wait_for(lambda: self.quota() == QUOTA_FLOOR_US, "an order obeyed", self.agent, LIMIT_S)
+        wait_for(self.held, "an order obeyed", self.agent, LIMIT_S)
         self.order("observe")
         wait_for(lambda: self.condition().get("reason") == "Observing", "a condition that says so", self.agent, LIMIT_S)
         wait_for(lambda: not self.differences(self.found), "every file as it was", self.agent, LIMIT_S)

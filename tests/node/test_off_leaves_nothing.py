@@ -3,7 +3,7 @@
 import unittest
 
 from cluster.tidemark_process import wait_for
-from node.protecting import LIMIT_S, OFFLINE, BATCH, QUOTA_FLOOR_US, ROOM, Protecting
+from node.protecting import LIMIT_S, OFFLINE, BATCH, ROOM, Protecting
 from node.test_agent import API, tearDownModule  # noqa: F401
 from support.node import pods
 
@@ -25,7 +25,7 @@ class OffLeavesNothing(Protecting):
         self.assertNotEqual({}, self.differences(before))
 
         self.order("off")
-        wait_for(lambda: self.quota() == QUOTA_FLOOR_US, "the least", self.agent, LIMIT_S)
+        wait_for(self.held, "the least", self.agent, LIMIT_S)
         wait_for(lambda: self.condition().get("reason") == "Off", "a condition that says so", self.agent, LIMIT_S)
         self.assertNotEqual({}, self.differences(before), "whoever runs is not let loose")
         self.node.end(["offline-1", "offline-2"])

@@ -116,18 +116,18 @@ class Protection(Protecting):
     def test_off_by_the_mark_holds_offline_work_to_its_least_and_on_gives_it_back(self):
         self.want(**ROOM)
         took = []
-        for mark in range(3):  # the middle one counts: other work of this machine may have the processors for a second
+        for mark in range(3):
             wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least for offline work", self.agent, LIMIT_S)
             begin = time.monotonic()
             self.order("off")
-            wait_for(lambda: self.quota() == QUOTA_FLOOR_US, "the least", self.agent, LIMIT_S)
+            wait_for(self.held, "the least", self.agent, LIMIT_S)
             took.append(time.monotonic() - begin)
             if mark == 0:
                 wait_for(lambda: self.condition().get("reason") == "Off", "a condition that says so", self.agent, LIMIT_S)
             self.order("on")
         wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least", self.agent, LIMIT_S)
         print(f"off: the least {', '.join(f'{each:.2f}' for each in took)} s after the mark was written, read by a test that looks every 50 ms", file=sys.stderr)
-        self.assertLess(sorted(took)[1], OFF_S)
+        self.assertLess(max(took), OFF_S, took)
 
     def test_observing_shows_and_writes_nothing(self):
         self.want(**ROOM)
@@ -143,7 +143,7 @@ class Protection(Protecting):
         done = self.tidemark("off", "--local", "--reason", "a test")
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         self.assertIn("the agent obeys", done.stdout)
-        self.assertEqual(QUOTA_FLOOR_US, self.quota())
+        self.assertTrue(self.held())
         self.assertEqual(0, self.tidemark("on", "--local", "--reason", "a test").returncode)
         wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least", self.agent, LIMIT_S)
         self.agent.kill()
@@ -152,7 +152,7 @@ class Protection(Protecting):
             self.assertEqual(0, alone.returncode, alone.stdout + alone.stderr)
             told = json.loads(alone.stdout)
             self.assertFalse(told["agentRuns"])
-            self.assertEqual(QUOTA_FLOOR_US, self.quota(), "pods run in it: held to its least")
+            self.assertTrue(self.held(), "pods run in it: held to its least")
             self.assertTrue(any(each["group"].endswith("besteffort") for each in told["left"]), told)
         finally:
             self.tidemark("on", "--local", "--reason", "a test")

@@ -38,6 +38,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ include "tidemark.name" . }}-agent
 {{- end -}}
 
+{{- /* What the condition TidemarkIsolation says while a strategy has files of the kernel in force: strategies come first, each with its stance, and what stands behind
+       them may be anybody's words (agent/protect/status.cc asks the same). */}}
+{{- define "tidemark.agentFilesInForce" -}}
+^([A-Za-z]+: [A-Za-z]+( [(][^;]*[)])?; )*[A-Za-z]+: [A-Za-z]+ [(][0-9]+ files?[)]
+{{- end }}
+
 {{- define "tidemark.agentUser" -}}
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "tidemark.agent" . }}
 {{- end -}}
