@@ -336,7 +336,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     if (!revision.colocation.config) co_return Settled{};
     const bool repair = manager::needs_repair(left_as(*node));
     const base::MonotonicTime began = loop_.clock().monotonic();
-    const Decision decision = decide(node_name, *node, revision, repair);
+    Decision decision = decide(node_name, *node, revision, repair);
     decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());
     observe(node_name, decision);
     notes_.tell(node_name, decision.node);
@@ -347,6 +347,11 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     if (!decision.node.writes()) {
       writes_.forget(node_name);  // what others make of it is not repaired
       co_return settled(Done::kObserved, decision);
+    }
+    if (decision.write.reason == model::Reason::kWriteRefresh &&
+        changes_nothing(write_of(*node, decision, epoch), *node)) {
+      decision.write = {};
+      writes_.stands(*node, loop_.clock().monotonic());
     }
     const bool leading = leadership_.leading();  // what a standby decides comes to nothing
     const bool ahead = repair || decision.write.reason == model::Reason::kWriteState ||
