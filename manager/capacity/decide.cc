@@ -102,6 +102,12 @@ policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::
   return sold;
 }
 
+void NodeDecision::keep_cuts_only() {
+  policy::keep_cuts_only(obeyed.plan, snapshot);
+  auto& offered = state.motion.offered;
+  if (offered) offered = model::min(*offered, basis.origin.value_or(model::Resources{}));
+}
+
 static model::Resources batch_of(const policy::OvercommitPlan& plan) {
   return {plan.publish.batch_cpu.value_or(model::CpuMilli{}), plan.publish.batch_memory.value_or(model::MemoryBytes{})};
 }
@@ -332,7 +338,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (takes_back(state.k8s) && takes_back(state.yarn) && decision.state.motion.offered) {
     start_from(decision.state, model::Resources{}, around.mono);
   }
-  if (!standing.may_grow) policy::keep_cuts_only(decision.obeyed.plan, decision.snapshot);
+  if (!standing.may_grow) decision.keep_cuts_only();
   remember_taken_off(decision);
   decision.standing = std::move(standing);
   return decision;

@@ -99,6 +99,8 @@ struct NodeDecision {
 
   // What the node is to carry; where writes() is false, what it would be told.
   const policy::OvercommitPlan& plan() const { return obeyed.plan; }
+  // For a while nothing of the offer may grow. What was not offered meanwhile comes back at the pace of growth.
+  void keep_cuts_only();
   void keep_yarn_from_growing() {
     if (yarn_offer) yarn_offer = model::min(*yarn_offer, basis.yarn.told);
   }

@@ -153,7 +153,7 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   if (!caches_.whole()) {
     log_.warn("a cache is over its budget; offers are only cut", {{"node", key.name}});
-    policy::keep_cuts_only(decision.node.obeyed.plan, decision.node.snapshot);
+    decision.node.keep_cuts_only();
     decision.node.keep_yarn_from_growing();
   }
   decision.again_after = look_again(decision.node, loop_.clock().wall());
