@@ -323,8 +323,9 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   decision.obeyed =
       policy::obey(decision.offer.plan, state, {decision.snapshot.published, decision.snapshot.origin}, around.plugins);
   reclaim(decision);
+  const bool may_grow = standing.may_grow && standing.watched != model::Reason::kContestPool;
   // Nothing is known of what YARN holds: nothing more for it than it was told.
-  if (!standing.may_grow || !decision.basis.yarn.sold) decision.keep_yarn_from_growing();
+  if (!may_grow || !decision.basis.yarn.sold) decision.keep_yarn_from_growing();
   const bool reset = decision.obeyed.plan.action == policy::PlanAction::kReset;
   const bool was_offered = node.meta.annotations.has(model::kYarnOfferAnnotation);
   if (decision.yarn_offer ? takes_back(state.yarn) || reset : reset && was_offered && decision.basis.yarn_obeys) {
@@ -338,7 +339,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (takes_back(state.k8s) && takes_back(state.yarn) && decision.state.motion.offered) {
     start_from(decision.state, model::Resources{}, around.mono);
   }
-  if (!standing.may_grow) decision.keep_cuts_only();
+  if (!may_grow) decision.keep_cuts_only();
   remember_taken_off(decision);
   decision.standing = std::move(standing);
   return decision;

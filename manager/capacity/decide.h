@@ -110,6 +110,8 @@ struct NodeDecision {
            standing.state.strictest() < policy::NodeState::kDraining;
   }
   bool writes() const { return obeyed.write && !standing.watched; }
+  // It is not ours to write, but to cut: left to another writer with its pool, and not seen to be written by him.
+  bool only_cut() const { return obeyed.write && standing.watched == model::Reason::kContestPool; }
   const policy::NodeStrategy& strategy() const { return offer.strategy; }
 };
 
