@@ -1,4 +1,4 @@
-// What `plan` and `override --wait` make of a pool that evictions stopped; under simulated time.
+// What `plan`, `override --wait` and `resume pool --wait` make of a pool that evictions stopped; under simulated time.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -6,8 +6,10 @@
 #include <string>
 
 #include "base/text.h"
+#include "cli/budgets.h"
 #include "cli/override_wait.h"
 #include "cli/plan.h"
+#include "cli/testing/failing_transport.h"
 #include "manager/testing/cluster.h"
 #include "model/names.h"
 #include "policy/budget/stored.h"
@@ -31,8 +33,9 @@ class StoppedPoolTest : public manager::testing::InMemoryCluster {
     map(model::kBudgetsName, model::kBudgetsStateKey, policy::encode_budgets(state));
     map("tidemark-config", "config.yaml", "{schema: 1, mode: enforce, rollout: {pace: at-once}}");
     below = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
+    between = std::make_unique<testing::FailingTransport>(loop, *below);
     client = std::make_unique<kube::Client>(
-        loop, *below, [] { return std::string(); },
+        loop, *between, [] { return std::string(); },
         kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
     node("n1");
     metric("n1", "4");
@@ -45,10 +48,43 @@ class StoppedPoolTest : public manager::testing::InMemoryCluster {
   net::Task<void> follow(OverrideOptions asked, std::optional<OverrideWait>& out) {
     out = co_await wait_for_override(loop, *client, log, base::Random(2), asked, 2min, [](const OverrideWait&) {});
   }
+  net::Task<void> resume(ResumePoolOptions asked, std::optional<Result<std::string>>& out) {
+    out = co_await resume_pool(loop, *client, asked);
+  }
 
   std::unique_ptr<kube::memory::LocalTransport> below;
+  std::unique_ptr<testing::FailingTransport> between;
   std::unique_ptr<kube::Client> client;
 };
+
+TEST_F(StoppedPoolTest, WhoWaitsForItToSellAgainWaitsOnWhileTheServerIsAway) {
+  bool asked = false;
+  int failed = 0;
+  bool away = true;
+  between->refuses = [&](const net::HttpRequest& request) -> std::optional<Error> {
+    asked = asked || request.method == "PATCH";
+    if (!asked || !away || request.method == "PATCH") return std::nullopt;
+    ++failed;
+    return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
+  };
+  ResumePoolOptions options;
+  options.pool = "default";
+  options.why = "it is mended";
+  options.id = "ann-1";
+  options.wait = 5min;
+  options.limit = 5s;
+  std::optional<Result<std::string>> answer;
+  net::Scope scope(loop);
+  scope.spawn(resume(options, answer));
+  run_for(1min);
+  ASSERT_GT(failed, 0);
+  ASSERT_FALSE(answer) << (*answer ? **answer : answer->error().message);
+  away = false;
+  start();
+  run_for(1min);
+  ASSERT_TRUE(answer && *answer);
+  EXPECT_TRUE((*answer)->contains("sells again")) << **answer;
+}
 
 TEST_F(StoppedPoolTest, APlanPromisesNothingThere) {
   PlanOptions options;
