@@ -20,6 +20,7 @@ namespace {
 using base::cat;
 
 constexpr base::Duration kLookPause = std::chrono::milliseconds(500);  // between two looks while waiting
+constexpr base::Duration kLookMin = std::chrono::milliseconds(100);    // for the last of them
 
 net::Task<Result<manager::StoredBudgets>> read(kube::Client& client, std::string ns, base::Duration limit) {
   kube::Interner interner;
@@ -42,6 +43,29 @@ Result<void> known(const policy::BudgetState& state, std::string_view pool) {
   for (const auto& each : state.pools) names.push_back(each.pool);
   return fail(ErrorKind::kNotFound, "there is no pool ", base::in_quotes(pool),
               "; there are: ", base::join(names, ", "));
+}
+
+bool is_taken_up(const manager::StoredBudgets& stored, const std::string& id) {
+  const auto& left = stored.requests;
+  return stored.state->request == id || std::ranges::find(left, id, &policy::ResumeRequest::id) == left.end();
+}
+
+// Until a manager has taken the request up. The server may be away meanwhile.
+net::Task<Result<void>> wait_until_taken_up(net::EventLoop& loop, kube::Client& client,
+                                            const ResumePoolOptions& options) {
+  const auto end = loop.clock().monotonic() + options.wait;
+  while (true) {
+    const base::Duration left = std::max(end - loop.clock().monotonic(), kLookMin);
+    const auto stored = co_await read(client, options.config_namespace, std::min(options.limit, left));
+    if (stored && is_taken_up(*stored, options.id)) co_return Result<void>();
+    if (!stored && !passes(stored.error())) co_return std::unexpected(stored.error());
+    if (loop.clock().monotonic() >= end) {
+      co_return fail(ErrorKind::kDeadline, "it was asked for, and no manager has taken it up within ",
+                     base::format_go_duration(options.wait), stored ? "" : "; ",
+                     stored ? std::string() : stored.error().message);
+    }
+    co_await loop.sleep(kLookPause);
+  }
 }
 
 }  // namespace
@@ -92,20 +116,8 @@ net::Task<Result<std::string>> resume_pool(net::EventLoop& loop, kube::Client& c
                                       write, options.limit);
   if (!answer) co_return std::unexpected(std::move(answer).error().within("leaving the request"));
 
-  bool done = false;
-  const auto end = loop.clock().monotonic() + options.wait;
-  while (!options.dry_run && options.wait > base::Duration(0)) {
-    TM_CO_TRY(stored, co_await read(client, options.config_namespace, options.limit));
-    const auto& left = stored.requests;
-    done = stored.state->request == options.id ||
-           std::ranges::find(left, options.id, &policy::ResumeRequest::id) == left.end();
-    if (done) break;
-    if (loop.clock().monotonic() >= end) {
-      co_return fail(ErrorKind::kDeadline, "it was asked for, and no manager has taken it up within ",
-                     base::format_go_duration(options.wait));
-    }
-    co_await loop.sleep(kLookPause);
-  }
+  const bool done = !options.dry_run && options.wait > base::Duration(0);
+  if (done) TM_CO_TRY_VOID(co_await wait_until_taken_up(loop, client, options));
   const std::string_view what = options.dry_run ? "would be asked to sell again (dry run, nothing was written)"
                                 : done          ? "sells again, on probation"
                                                 : "was asked to sell again";

@@ -74,6 +74,10 @@ net::Task<Result<void>> read_settings(kube::Client& client, ClusterQuestion opti
   } else {
     now.notes.push_back(base::cat("overrides of the water line: ", overrides.error().message));
   }
+  TM_CO_TRY(const auto budgets, co_await map(model::kBudgetsName));
+  if (budgets) now.budgets = manager::read_budgets(*budgets);
+  if (now.budgets.newer) now.notes.emplace_back(manager::kBudgetsNewer);
+  if (!now.budgets.problem.empty()) now.notes.push_back(base::cat(model::kBudgetsName, ": ", now.budgets.problem));
   co_return Result<void>();
 }
 
@@ -97,6 +101,8 @@ manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, con
   standing.desired = now.desired ? &*now.desired : nullptr;
   standing.desired_known = now.desired.has_value();
   standing.overrides = now.overrides_known();
+  standing.budgets = now.budgets.state ? &*now.budgets.state : nullptr;
+  standing.budgets_newer = now.budgets.newer;
   const manager::NodeSurroundings around{
       about.pods,   about.metric,      about.topology,      revision,      plugins, about.state,
       clock.wall(), clock.monotonic(), std::move(standing), about.waiting, false,   about.expected};

@@ -15,6 +15,7 @@
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
 #include "manager/capacity/pod_projection.h"
+#include "manager/evictions/budget_store.h"
 #include "manager/settings/effective.h"
 #include "manager/settings/revision.h"
 #include "net/loop.h"
@@ -38,6 +39,7 @@ struct ClusterNow {
   manager::SettingsMaps maps;
   std::optional<policy::DesiredStates> desired;  // what was ordered; nullopt: it cannot be read
   std::optional<policy::Overrides> overrides;    // of the water line; the same
+  manager::StoredBudgets budgets;                // what evictions let pools do
   std::vector<std::string> notes;                // what could not be read
 
   const policy::Overrides* overrides_known() const { return overrides ? &*overrides : nullptr; }
@@ -52,7 +54,7 @@ struct ClusterQuestion {
 net::Task<Result<void>> read_cluster(net::EventLoop& loop, kube::Client& client, ClusterQuestion question,
                                      ClusterNow& now);
 
-// The settings and orders alone.
+// The settings and orders alone, and what evictions let pools do.
 net::Task<Result<void>> read_settings(kube::Client& client, ClusterQuestion question, ClusterNow& now);
 
 inline constexpr std::string_view kBoundPods = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";

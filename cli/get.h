@@ -32,4 +32,18 @@ inline net::Task<Result<std::optional<kube::ConfigMap>>> config_map(kube::Client
   co_return std::optional(std::move(map));
 }
 
+// Of an error while something is waited for: trying again may help, the server is away for a while, or has too much to
+// do.
+inline bool passes(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::kExhausted:
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kDeadline:
+    case ErrorKind::kInternal:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace tidemark::cli

@@ -384,10 +384,15 @@ class Writing {
     out.outcome = outcome_of(ordered.effect);
     out.left_with_pool = left_with_pool(node);
     out.state = policy::effective(ordered.marks, policy::Mode::kEnforce, now);
-    const bool repair = ordered.effect == CommandEffect::kAlready && reading.trouble;
-    if ((ordered.effect != CommandEffect::kSet && !repair) || options_.dry_run) co_return true;
-
     const bool off = order_.command.wish == policy::Wish::kOff;
+    const bool already = ordered.effect == CommandEffect::kAlready;
+    // Of an earlier run the mark may be all that came about, and somebody may have put back what it took.
+    const bool repair = already && (reading.trouble || (off && manager::is_to_stop_selling(node, ordered.marks, now)));
+    if (options_.dry_run) co_return true;
+    if (ordered.effect != CommandEffect::kSet && !repair) {
+      if (off && already) TM_CO_TRY_VOID(co_await take_taint_off(node, out.state));
+      co_return true;
+    }
     auto body = manager::mark_write(mark, ordered.marks, now, off ? &node : nullptr).body;
     kube::WriteOptions options;
     options.subresource = "status";

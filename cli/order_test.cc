@@ -91,6 +91,30 @@ TEST_F(OrderTest, WhatAnEarlierRunLeftUndoneIsDone) {
   EXPECT_EQ(batch_cpu("late"), "");
 }
 
+// Another manager, or a status from before, put the amounts back; and the first run ended before the taint was off.
+TEST_F(OrderTest, OffAgainTakesBackWhatCameBackAndTheTaint) {
+  node("n");
+  ASSERT_TRUE(give(order(policy::Wish::kOff)));
+  ASSERT_EQ(batch_cpu("n"), "");
+  const auto tainted = [&] { return read("n").at("spec", "taints") != nullptr; };
+  call("PATCH", "/api/v1/nodes/n", R"({"spec":{"taints":[{"key":"tidemark.io/oversold","effect":"NoSchedule"}]}})");
+  ASSERT_TRUE(tainted());
+  const auto again = give(order(policy::Wish::kOff));
+  EXPECT_EQ(count(*again, OrderOutcome::kAlready), 1u);
+  EXPECT_FALSE(tainted());
+
+  const std::string amounts = R"({"kubernetes.io/batch-cpu":"500"})";
+  call("PATCH", "/api/v1/nodes/n/status",
+       base::cat(R"({"status":{"capacity":)", amounts, R"(,"allocatable":)", amounts, "}}"));
+  auto dry = order(policy::Wish::kOff);
+  dry.dry_run = true;
+  ASSERT_TRUE(give(dry));
+  EXPECT_EQ(batch_cpu("n"), "500");
+  ASSERT_TRUE(give(order(policy::Wish::kOff)));
+  EXPECT_EQ(batch_cpu("n"), "");
+  EXPECT_EQ(read("n").text_at("status", "capacity", "kubernetes.io/batch-cpu"), "");
+}
+
 TEST_F(OrderTest, ANodeWithoutAnyLabelOrAnnotationIsMarkedToo) {
   node("bare", "");
   ASSERT_FALSE(give(order(policy::Wish::kOff, {"bare"}))->failed());

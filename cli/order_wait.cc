@@ -12,6 +12,8 @@
 #include "kube/objects.h"
 #include "manager/state/mark_write.h"
 #include "manager/state/oversold_taint.h"
+#include "model/names.h"
+#include "policy/render/state_text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -22,13 +24,13 @@ constexpr std::string_view kPeerPresent = "PeerPresent";
 // Reasons of the agent's condition with which no group has more than its least.
 constexpr std::string_view kObeying[] = {"Off", "OffLocally"};
 
-enum class Phase { kReached, kDraining, kOffering, kLimiting, kInForce };
+enum class Phase { kReached, kDraining, kOffering, kLimiting, kInForce, kUnheard };
 
 kube::NodeFields fields_of_nodes() {
   kube::NodeFields fields;
   fields.meta = manager::mark_fields();
   fields.info = false;
-  fields.condition_messages = {agent::kIsolationCondition};
+  fields.condition_messages = {agent::kIsolationCondition, model::kStateCondition};
   return fields;
 }
 
@@ -65,9 +67,28 @@ Phase phase_of_agent(const kube::Node& node, const OrderOptions& options) {
   return options.nothing_in_force && !nothing_in_force(node) ? Phase::kInForce : Phase::kReached;
 }
 
+bool offers_something(const policy::OnNode& carried, const policy::Parts& parts) {
+  const auto& amounts = carried.published;
+  const bool k8s =
+      some(amounts.batch_cpu) || some(amounts.batch_memory) || some(amounts.mid_cpu) || some(amounts.mid_memory);
+  const bool yarn = carried.origin && *carried.origin != model::Resources();
+  return (parts.has_k8s() && k8s) || (parts.has_yarn() && yarn);
+}
+
+// Of `on` and `observe`.
+Phase phase_of_manager(const kube::Node& node, const policy::StateCommand& command, base::WallTime now) {
+  const auto state = policy::effective(manager::read_marks(manager::mark_of(node)).marks, policy::Mode::kEnforce, now);
+  if (state.strictest() > static_cast<policy::NodeState>(command.wish)) return Phase::kReached;
+  const kube::NodeCondition* says = node.condition(model::kStateCondition);
+  const bool heard = says != nullptr
+                         ? says->message.view().contains(policy::render_text(state))
+                         : command.wish == policy::Wish::kOn && offers_something(manager::carried_by(node), {});
+  return heard ? Phase::kReached : Phase::kUnheard;
+}
+
 Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTime now) {
   const policy::StateCommand& command = options.command;
-  if (command.wish != policy::Wish::kOff) return Phase::kReached;
+  if (command.wish != policy::Wish::kOff) return phase_of_manager(node, command, now);
   const auto marks = manager::read_marks(manager::mark_of(node)).marks;
   // A class is on neither side by itself: the order alone tells how far it is.
   if (!command.only.classes.empty()) {
@@ -84,15 +105,11 @@ Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTi
   if ((k8s && state.k8s < policy::NodeState::kOff) || (yarn && state.yarn < policy::NodeState::kOff)) {
     return Phase::kDraining;
   }
-  const auto carried = manager::carried_by(node);
-  const auto& amounts = carried.published;
-  const bool k8s_offers =
-      some(amounts.batch_cpu) || some(amounts.batch_memory) || some(amounts.mid_cpu) || some(amounts.mid_memory);
   // Its mark alone keeps pods away, whatever is offered.
   if (command.only.classes.empty() && (manager::has_oversold_mark(node) || manager::has_oversold_taint(node)))
     return Phase::kOffering;
-  const bool yarn_offers = carried.origin && *carried.origin != model::Resources();
-  return (k8s && k8s_offers) || (yarn && yarn_offers) ? Phase::kOffering : phase_of_agent(node, options);
+  const bool offers = offers_something(manager::carried_by(node), command.only);
+  return offers ? Phase::kOffering : phase_of_agent(node, options);
 }
 
 }  // namespace
@@ -138,6 +155,9 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
   scope.spawn(nodes.run());
   const base::MonotonicTime deadline = loop.clock().monotonic() + limit;
   WaitReport out;
+  for (const auto& node : report.nodes) {
+    if (node.outcome == OrderOutcome::kFailed) out.not_marked.push_back(node.name);
+  }
   bool told = false;
   while (true) {
     if (nodes.synced()) {
@@ -152,6 +172,7 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
         progress.offering += phase == Phase::kOffering ? 1 : 0;
         progress.limiting += phase == Phase::kLimiting ? 1 : 0;
         progress.in_force += phase == Phase::kInForce ? 1 : 0;
+        progress.unheard += phase == Phase::kUnheard ? 1 : 0;
         progress.reached += phase == Phase::kReached ? 1 : 0;
         if (phase != Phase::kReached) out.not_reached.push_back(key.name);
         if (phase == Phase::kInForce) {
@@ -162,8 +183,8 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
       if (on_progress && (!told || progress != out.last)) on_progress(progress);
       told = true;
       out.last = progress;
-      out.reached = out.not_reached.empty();
-      if (out.reached) break;
+      out.listed = true;
+      if (out.not_reached.empty()) break;
     }
     const base::Duration left = deadline - loop.clock().monotonic();
     if (left <= base::Duration(0)) break;
@@ -171,6 +192,7 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
   }
   std::ranges::sort(out.not_reached);
   std::ranges::sort(out.in_force);
+  out.reached = out.listed && out.not_reached.empty() && out.not_marked.empty() && report.incomplete.empty();
   co_return out;
 }
 

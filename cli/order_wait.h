@@ -1,7 +1,12 @@
-// Waiting until an order has come about: for `off` until nothing of what was switched off is offered any more, draining
-// is over, and each agent that was ever there says that what runs is held to its least; where the agents are to be
-// taken out, until none of them has a file of the kernel in force. The manager need not be there: what is off by time
-// is off without it.
+// Waiting until an order has come about.
+//
+// `off`: until nothing of what was switched off is offered any more, draining is over, and each agent that was ever
+// there says that what runs is held to its least; where the agents are to be taken out, until none of them has a file
+// of the kernel in force. The manager need not be there: what is off by time is off without it.
+//
+// `on`, `observe`: until a manager has taken it up, by what it says in the node's condition of this very order; amounts
+// prove nothing of a node with nothing to sell, nor of one that kept them. A node without that condition, as beside
+// Koordinator's manager, is on when it offers something. Where a wider order is stricter nothing comes after the mark.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +29,18 @@ struct WaitProgress {
   std::size_t offering = 0;  // off, and the node still carries amounts
   std::size_t limiting = 0;  // nothing is offered, and its agent has not said yet that it obeys
   std::size_t in_force = 0;  // its agent obeys, and where none is to be some file of the kernel is in force
+  std::size_t unheard = 0;   // on or observed by its mark, and no manager has said so
   std::size_t reached = 0;
   bool operator==(const WaitProgress&) const = default;
 };
 
 struct WaitReport {
-  bool reached = false;
+  bool reached = false;  // by every node that the order is for
+  bool listed = false;   // false: nobody knows how far it is
   WaitProgress last;
   std::vector<std::string> not_reached;  // by name
   std::vector<std::string> in_force;     // those in_force, each with what its agent says
+  std::vector<std::string> not_marked;   // that failed in the report, by name: there is nothing to wait for
 };
 
 struct NodesInForce {

@@ -103,6 +103,9 @@ class Follower {
         ++out.nodes;
         if (known == Follows::kNot) out.not_reached.push_back(name);
       }
+      for (const auto& [pool, guard] : guards_of(settings_->budgets)) {
+        if (guard.stopped && (options_.pool.empty() || options_.pool == pool)) out.stopped.push_back(pool);
+      }
       if (out.trouble.empty()) out.trouble = trouble_;
       out.reached = out.trouble.empty() && out.not_reached.empty();
     }
@@ -124,7 +127,7 @@ class Follower {
     return "";
   }
 
-  // Four small objects, each look: what they were at first may be rolled out, or ordered otherwise, meanwhile.
+  // Five small objects, each look: what they were at first may be rolled out, or ordered otherwise, meanwhile.
   net::Task<std::string> read_settings(base::Duration limit) {
     if (loop_.clock().monotonic() < next_read_) co_return trouble_;
     auto fresh = std::make_unique<ClusterNow>();
@@ -139,7 +142,9 @@ class Follower {
     pause_ = base::Duration(0);
     trouble_.clear();
     const bool same = settings_ && same_texts(settings_->maps, fresh->maps) &&
-                      settings_->overrides == fresh->overrides && settings_->desired == fresh->desired;
+                      settings_->overrides == fresh->overrides && settings_->desired == fresh->desired &&
+                      settings_->budgets.newer == fresh->budgets.newer &&
+                      guards_of(settings_->budgets) == guards_of(fresh->budgets);
     if (!same) {
       in_force_.reset();
       settings_ = std::move(fresh);
@@ -147,6 +152,14 @@ class Follower {
       nodes_.for_each([this](const kube::ObjectKey& key, const kube::Node&) { look_at(key.name); });
     }
     co_return "";
+  }
+
+  // What was counted besides is new at each look, and changes no offer.
+  static std::map<std::string, policy::PoolGuard> guards_of(const manager::StoredBudgets& budgets) {
+    std::map<std::string, policy::PoolGuard> guards;
+    if (!budgets.state) return guards;
+    for (const auto& each : budgets.state->pools) guards[each.pool] = policy::guard_of(*budgets.state, each.pool);
+    return guards;
   }
 
   static bool same_texts(const manager::SettingsMaps& a, const manager::SettingsMaps& b) {

@@ -1,5 +1,6 @@
 // Waiting until the nodes of a pool, or of the cluster, follow an override: the manager has told the agent of every
-// node that it writes, and what the node offers is not worth a write any more.
+// node that it writes, and what the node offers is not worth a write any more. A pool that evictions stopped has
+// followed with what is sold and no more, whatever the line gives.
 //
 // Nodes and what their offers rest on are watched, and a node is looked at when something about it changes, or while it
 // does not follow yet. Nothing that the API server does ends the wait before its time.
@@ -26,6 +27,7 @@ struct OverrideWait {
   bool reached = false;
   std::size_t nodes = 0;                 // of the scope that a manager writes
   std::vector<std::string> not_reached;  // by name
+  std::vector<std::string> stopped;      // pools of the scope that sell nothing new because of evictions, by name
   std::string trouble;                   // why nothing newer is known: a list that is not in, an error of the last try
   bool operator==(const OverrideWait&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "cli/plan.h"
 
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -101,6 +102,7 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
   std::optional<Surroundings> beside;
   manager::ExpectedUse expected;
   std::vector<NodeChange> changes;
+  std::set<std::string> stopped;
   bool moves = false;
   std::size_t silent = 0;
   for (const kube::Node& node : now.nodes) {
@@ -132,6 +134,7 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
     const auto was = decided(now, node, before->revision, options.plugins, loop.clock(), around);
     const auto is = decided(now, node, *after, options.plugins, loop.clock(), around);
     const auto ends = is.offer.motion ? decided(now, node, *unslewed, options.plugins, loop.clock(), around) : is;
+    if (is.offer.stopped) stopped.insert(is.standing.pool);
     moves = moves || is.offer.motion;
     // It offers something, and no report of it is young enough to go by.
     const bool offers = manager::carried_by(node).origin.has_value();
@@ -156,6 +159,12 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
     view.notes.push_back(cat(silent, silent == 1 ? " node" : " nodes",
                              " with profile tidemark did not report lately: shown is what is held; while no report "
                              "comes an offer goes down in steps, to the least of that hour lately"));
+  }
+  for (const auto& pool : stopped) {
+    view.notes.push_back(cat("evictions of pool ", pool,
+                             " spiked: its nodes are shown with what is sold, and no more, "
+                             "until it sells again (tidemark report budgets, tidemark resume pool ",
+                             pool, ")"));
   }
   for (const auto& note : now.notes) view.notes.push_back(note);
   if (beside) view.notes.insert(view.notes.end(), beside->notes.begin(), beside->notes.end());

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/get.h"
 #include "cli/line_diff.h"
 #include "kube/objects.h"
 #include "manager/settings/effective.h"
@@ -127,19 +128,6 @@ struct Waited {
   bool happened = false;
   std::string problem;  // why it could not be seen; "" where it could
 };
-
-// Trying again may help: the server is away for a while, or has too much to do.
-bool passes(const Error& error) {
-  switch (error.kind) {
-    case ErrorKind::kExhausted:
-    case ErrorKind::kUnavailable:
-    case ErrorKind::kDeadline:
-    case ErrorKind::kInternal:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // Until `done` says so of what is stored, or the time is up.
 net::Task<Waited> wait_until(net::EventLoop& loop, kube::Client& client, SettingsOptions options, base::Duration limit,

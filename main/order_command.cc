@@ -128,12 +128,33 @@ std::string question(policy::Wish wish, const cli::OrderOptions& options, std::s
                    nodes == 1 ? " node now" : " nodes now", " and all that join later?");
 }
 
+std::string progress_text(policy::Wish wish, const cli::WaitProgress& seen) {
+  const std::string done = base::cat("  ", policy::to_string(wish), " ", seen.reached);
+  if (wish != policy::Wish::kOff) return base::cat("marked ", seen.nodes, "  to be taken up ", seen.unheard, done);
+  return base::cat("marked ", seen.nodes, "  draining ", seen.draining, "  still offering ", seen.offering,
+                   "  agents to obey ", seen.limiting, "  files in force ", seen.in_force, done);
+}
+
 int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
   if (waited.reached) return kDone;
-  if (waited.last.nodes == 0) {
+  if (!waited.listed) {
     return failed({ErrorKind::kDeadline,
                    base::cat("nobody knows how far it is: the nodes could not be listed within ",
                              base::format_go_duration(limit)),
+                   0, 0});
+  }
+  if (waited.not_reached.empty()) {
+    return failed(
+        {ErrorKind::kUnavailable,
+         base::cat("done on the ", waited.last.reached, " nodes that were marked, and not everywhere: give it ",
+                   "again for the rest", waited.not_marked.empty() ? "" : ": ", first_names(waited.not_marked)),
+         0, 0});
+  }
+  if (waited.last.unheard == waited.not_reached.size()) {
+    return failed({ErrorKind::kDeadline,
+                   base::cat("ordered, and not taken up after ", base::format_go_duration(limit),
+                             ": of these nodes no manager has said so (does one run, and does it lead?): ",
+                             first_names(waited.not_reached)),
                    0, 0});
   }
   if (waited.last.in_force == waited.not_reached.size()) {
@@ -288,13 +309,11 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
     if (!classes->empty()) report->notes.push_back(*classes);
     std::optional<cli::WaitReport> waited;
     if (asked_for.wait > base::Duration(0) && !options.dry_run) {
-      waited = co_await cli::wait_for_order(
-          loop, client, log, random.fork(), *report, options, asked_for.wait, [&](const cli::WaitProgress& seen) {
-            if (quiet) return;
-            progress.show(base::cat("marked ", seen.nodes, "  draining ", seen.draining, "  still offering ",
-                                    seen.offering, "  agents to obey ", seen.limiting, "  files in force ",
-                                    seen.in_force, "  ", policy::to_string(wish), " ", seen.reached));
-          });
+      waited = co_await cli::wait_for_order(loop, client, log, random.fork(), *report, options, asked_for.wait,
+                                            [&](const cli::WaitProgress& seen) {
+                                              if (quiet) return;
+                                              progress.show(progress_text(wish, seen));
+                                            });
       progress.end();
     }
     int answer = report->failed() ? kFailed : kDone;

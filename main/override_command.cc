@@ -109,6 +109,15 @@ std::string question(const cli::OverrideOptions& options) {
   return base::cat("Override the water line of ", place, "?");
 }
 
+std::string stopped_text(const std::vector<std::string>& pools) {
+  std::string text;
+  for (const auto& pool : pools) {
+    text += base::cat("note: evictions of pool ", pool, " spiked: its nodes offer what is sold, and no more, until it ",
+                      "sells again (tidemark report budgets, tidemark resume pool ", pool, ")\n");
+  }
+  return text;
+}
+
 int finish_wait(const cli::OverrideWait& waited, base::Duration limit) {
   if (waited.reached) return kDone;
   return failed({ErrorKind::kDeadline,
@@ -167,9 +176,13 @@ int run_override(const std::vector<std::string>& args) {
               });
           progress.end();
         }
-        if (!quiet) co_return cli::render_text(report);
+        if (!quiet) co_return cli::render_text(report) + (waited ? stopped_text(waited->stopped) : "");
         Json out = cli::render_json(report);
-        if (waited) out["reached"] = Json(waited->reached);
+        if (waited) {
+          out["reached"] = Json(waited->reached);
+          out["stoppedPools"] = Json::array();
+          for (const auto& pool : waited->stopped) out["stoppedPools"].as_array().push_back(Json(pool));
+        }
         co_return out.dump_pretty() + "\n";
       });
   if (code != kDone || !waited) return code;

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "manager/testing/cluster.h"
+#include "net/http_server.h"
 
 namespace tidemark::manager {
 namespace {
@@ -36,16 +37,59 @@ TEST_F(ManagerTest, AMetricBecomesAnOfferAndNothingMoreIsWrittenWhileNothingChan
 }
 
 // Contract 5.6: a status write older than updateTimeThresholdSeconds (300, strictly) is due again.
-TEST_F(ManagerTest, AnOfferIsRefreshedAfterItsTimeThreshold) {
+TEST_F(ManagerTest, WhatMovedByLessThanATenthIsWrittenAfterTheTimeThreshold) {
   node("n1");
   metric("n1", "2");
   auto& replica = start();
   const std::string_view writes = R"(tidemark_manager_capacity_writes_total{reason="TM-WRITE-002"})";
-  EXPECT_EQ(replica.metric(writes), 0);
-  run_for(310s);
+  metric("n1", "2.1");
+  run_for(290s);
+  EXPECT_EQ(offered("n1"), "17200");
+  run_for(20s);
+  EXPECT_EQ(offered("n1"), "17100");
   EXPECT_EQ(replica.metric(writes), 1);
+}
+
+// A write that would change nothing is left out, and the time runs from it as it does from the peer's.
+TEST_F(ManagerTest, ARefreshThatWasLeftOutIsDueAgainAsLongAfterAsOneThatWasMade) {
+  node("n1");
+  metric("n1", "2");
+  start();
   run_for(310s);
-  EXPECT_EQ(replica.metric(writes), 2);
+  metric("n1", "2.1");
+  run_for(280s);
+  EXPECT_EQ(offered("n1"), "17200");
+  run_for(30s);
+  EXPECT_EQ(offered("n1"), "17100");
+}
+
+// Counted where requests arrive: the server takes a patch that changes nothing without a new revision.
+TEST_F(ManagerTest, AFleetWhoseAmountsStandStillIsWrittenNothing) {
+  constexpr int kNodes = 20;
+  const auto name_of = [](int i) { return base::cat("n", i); };
+  const auto all_report = [&] {
+    for (int i = 0; i < kNodes; ++i) metric(name_of(i), "2");
+  };
+  for (int i = 0; i < kNodes; ++i) node(name_of(i));
+  all_report();
+  int writes = 0;
+  const net::HttpHandler handler = [&writes, inner = server->handler()](net::HttpExchange& exchange) {
+    const net::HttpRequest& request = exchange.head();
+    if (request.method != "GET" && request.target.starts_with("/api/v1/nodes")) ++writes;
+    return inner(exchange);
+  };
+  ManagerOptions options;
+  options.leader_elect = false;
+  replicas.push_back(std::make_unique<Replica>(loop, handler, log, "one", 100, options));
+  run_for(1min);
+  for (int i = 0; i < kNodes; ++i) ASSERT_EQ(offered(name_of(i)), "17200");
+  ASSERT_GE(writes, kNodes);
+  writes = 0;
+  for (int minute = 0; minute < 60; ++minute) {
+    all_report();
+    run_for(1min);
+  }
+  EXPECT_EQ(writes, 0);
 }
 
 // Contract 5.5: degraded strictly after updateTime + degradeTimeMinutes (15).

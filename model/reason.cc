@@ -276,7 +276,7 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kContestReturn, "TM-WRITER-003", "nobody else wrote for a while: our numbers are written again"},
     ReasonInfo{Reason::kContestStanding, "TM-WRITER-004", "left to another writer and only observed"},
     ReasonInfo{Reason::kContestPool, "TM-WRITER-005",
-               "several nodes of the pool are left to another writer: the whole pool is only observed"},
+               "several nodes of the pool are left to another writer: the others are only cut"},
     ReasonInfo{Reason::kContestOrdered, "TM-WRITER-006", "somebody ordered it on: our numbers are written again"},
     ReasonInfo{Reason::kContestObject, "TM-WRITER-007",
                "an object of the node is left to another writer, and only observed"},

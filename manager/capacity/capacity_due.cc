@@ -21,6 +21,27 @@ bool lowers(const model::ExtendedResources& wanted, const model::ExtendedResourc
          less_or_gone(wanted.mid_cpu, carried.mid_cpu) || less_or_gone(wanted.mid_memory, carried.mid_memory);
 }
 
+// What is taken back by order, or because of evictions, is so by any amount.
+policy::WriteDecision is_taken_back(const NodeDecision& decision) {
+  const auto& published = decision.snapshot.published;
+  const auto& plan = decision.plan();
+  const bool less = lowers(plan.publish, published);
+  const bool origin_ends = decision.snapshot.origin && plan.origin && *decision.snapshot.origin != model::Resources{} &&
+                           *plan.origin == model::Resources{};
+  if (decision.standing.state.strictest() >= policy::NodeState::kDraining && (less || origin_ends)) {
+    return {true, model::Reason::kWriteState};
+  }
+  if (!less || !(decision.offer.stopped || decision.offer.backs_off)) return {};
+  return {true, decision.offer.stopped ? model::Reason::kWriteStopped : model::Reason::kWriteBackedOff};
+}
+
+// Of what Kubernetes may use, and of what batch may in all.
+policy::WriteDecision is_cut(const NodeDecision& decision) {
+  const auto cut = policy::needs_cut_write(decision.snapshot.published, decision.plan().publish);
+  if (cut.write || !decision.snapshot.origin || !decision.plan().origin) return cut;
+  return policy::needs_cut_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin));
+}
+
 }  // namespace
 
 policy::WriteThresholds write_thresholds(const NodeDecision& decision) {
@@ -32,30 +53,14 @@ policy::WriteThresholds write_thresholds(const NodeDecision& decision) {
 
 policy::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<base::Duration> since_write) {
   if (decision.plan().action == policy::PlanAction::kHold) return {};
-  const auto& published = decision.snapshot.published;
-  const bool takes_back = decision.standing.state.strictest() >= policy::NodeState::kDraining;
-  if (takes_back &&
-      (lowers(decision.plan().publish, published) ||
-       (decision.snapshot.origin && decision.plan().origin && *decision.snapshot.origin != model::Resources{} &&
-        *decision.plan().origin == model::Resources{}))) {
-    return {true, model::Reason::kWriteState};
-  }
-  if ((decision.offer.stopped || decision.offer.backs_off) && lowers(decision.plan().publish, published)) {
-    return {true, decision.offer.stopped ? model::Reason::kWriteStopped : model::Reason::kWriteBackedOff};
-  }
+  if (const auto taken_back = is_taken_back(decision); taken_back.write) return taken_back;
   const policy::WriteThresholds thresholds = write_thresholds(decision);
   const auto needed =
       policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, thresholds);
   if (needed.write || !decision.plan().origin) return needed;
   const bool cuts_at_once = decision.strategy().profile == policy::Profile::kTidemark;
   if (cuts_at_once) {
-    const auto cut = policy::needs_cut_write(decision.snapshot.published, decision.plan().publish);
-    if (cut.write) return cut;
-    if (decision.snapshot.origin) {
-      const auto less =
-          policy::needs_cut_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin));
-      if (less.write) return less;
-    }
+    if (const auto cut = is_cut(decision); cut.write) return cut;
   }
 
   // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it
@@ -63,6 +68,16 @@ policy::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<
   if (!decision.snapshot.origin) return {true, model::Reason::kWriteAppears};
   return policy::needs_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin),
                              base::Duration(0), thresholds);
+}
+
+policy::WriteDecision worth_a_cut(const NodeDecision& decision) {
+  if (decision.plan().action == policy::PlanAction::kHold) return {};
+  if (const auto taken_back = is_taken_back(decision); taken_back.write) return taken_back;
+  const bool ends = decision.plan().action == policy::PlanAction::kReset;
+  if (ends && lowers(decision.plan().publish, decision.snapshot.published)) {
+    return {true, model::Reason::kWriteDisappears};
+  }
+  return is_cut(decision);
 }
 
 std::optional<base::Duration> look_again(const NodeDecision& decision, base::WallTime now) {

@@ -19,6 +19,9 @@ policy::WriteThresholds write_thresholds(const NodeDecision& decision);
 // Of the amounts and the origin. `since_write`: of this process; nullopt: it never wrote the node.
 policy::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<base::Duration> since_write);
 
+// The same of a node that is only cut, with either profile.
+policy::WriteDecision worth_a_cut(const NodeDecision& decision);
+
 // How long from now; nullopt: only an event changes it.
 std::optional<base::Duration> look_again(const NodeDecision& decision, base::WallTime now);
 

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "kube/convert.h"
 #include "model/annotations.h"
 #include "model/names.h"
 #include "model/oversold.h"
@@ -42,7 +43,52 @@ void write_annotation(base::JsonWriter& json, std::string_view key, policy::Anno
   }
 }
 
+bool carries(const model::ExtendedResources& amounts, const CapacityWrite& write) {
+  const model::ExtendedResources& wanted = write.publish;
+  const bool batch = amounts.batch_cpu == wanted.batch_cpu && amounts.batch_memory == wanted.batch_memory;
+  const bool mid = amounts.mid_cpu == wanted.mid_cpu && amounts.mid_memory == wanted.mid_memory;
+  return (!write.batch || batch) && (!write.mid || mid);
+}
+
+bool carries_text(const kube::Node& node, std::string_view key, std::string_view text) {
+  const kube::Text* carried = node.meta.annotations.find(key);
+  return carried != nullptr && carried->view() == text;
+}
+
+bool carries_annotation(const kube::Node& node, std::string_view key, policy::AnnotationAction action,
+                        const std::string& text) {
+  switch (action) {
+    case policy::AnnotationAction::kKeep:
+      return true;
+    case policy::AnnotationAction::kSet:
+      return carries_text(node, key, text);
+    case policy::AnnotationAction::kRemove:
+      return !node.meta.annotations.has(key);
+  }
+  return false;
+}
+
 }  // namespace
+
+bool changes_nothing(const CapacityWrite& write, const kube::Node& node) {
+  return carries(kube::extended_resources(node.capacity), write) &&
+         carries(kube::extended_resources(node.allocatable), write) &&
+         (!write.batch ||
+          carries_text(node, model::kOriginAllocatableAnnotation, model::format_origin(write.origin))) &&
+         (!write.normalization || carries_text(node, model::kNormalizationRatioAnnotation, *write.normalization)) &&
+         carries_annotation(node, model::kAmplificationRatioAnnotation, write.amplification_action,
+                            write.amplification) &&
+         carries_annotation(node, model::kYarnOfferAnnotation, write.yarn_action,
+                            model::format_yarn_offer(write.yarn_offer)) &&
+         carries_annotation(node, model::kYarnReclaimAnnotation, write.yarn_reclaim_action,
+                            model::format_yarn_reclaim(write.yarn_reclaim)) &&
+         carries_annotation(node, model::kYarnDrainAnnotation, write.yarn_drain_action,
+                            model::format_yarn_drain(write.yarn_drain)) &&
+         carries_annotation(node, model::kOversoldAnnotation, write.oversold_action,
+                            model::format_oversold(write.oversold_since)) &&
+         carries_text(node, kEpochAnnotation, base::cat(write.epoch)) &&
+         (write.config_hash.empty() || carries_text(node, model::kConfigHashAnnotation, write.config_hash));
+}
 
 std::string capacity_patch(const CapacityWrite& write) {
   std::string out;

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "kube/objects.h"
 #include "model/annotations.h"
 #include "model/node.h"
 #include "policy/overcommit/amplification.h"
@@ -50,6 +51,8 @@ struct CapacityWrite {
 };
 
 std::string capacity_patch(const CapacityWrite& write);
+// The node says all of it already: such a write would take its place in the budget for nothing.
+bool changes_nothing(const CapacityWrite& write, const kube::Node& node);
 // For the audit: {"kubernetes.io/batch-cpu":4000,…}; what is not there is left out.
 std::string amounts_json(const model::ExtendedResources& amounts);
 

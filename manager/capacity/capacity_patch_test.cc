@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "kube/decode.h"
+#include "manager/capacity/decide.h"
 #include "model/annotations.h"
 #include "model/names.h"
 
@@ -91,6 +93,46 @@ TEST(CapacityPatch, WhatIsSwitchedOffIsNotInIt) {
   EXPECT_EQ(batch_only.at("metadata", "annotations")->as_object().size(), 3u);
   EXPECT_EQ(batch_only.at("status", "capacity", "kubernetes.io/mid-cpu"), nullptr);
   EXPECT_NE(batch_only.at("status", "capacity", "kubernetes.io/batch-cpu"), nullptr);
+}
+
+// A node that took the patch has nothing new to hear from it, and something from every other.
+TEST(CapacityPatch, WhatTheNodeSaysAlreadyIsToldFromWhatItDoesNot) {
+  using policy::AnnotationAction;
+  CapacityWrite write;
+  write.publish = {model::CpuMilli{5000}, model::MemoryBytes{7}, model::CpuMilli{3}, model::MemoryBytes{1}};
+  write.origin = {model::CpuMilli{12000}, model::MemoryBytes{9}};
+  write.epoch = 3;
+  write.config_hash = "0123456789abcdef";
+  write.normalization = "1.25";
+  write.amplification_action = write.yarn_action = AnnotationAction::kSet;
+  write.amplification = R"({"cpu":1.25})";
+  write.yarn_offer = {7, {model::CpuMilli{1}, model::MemoryBytes{2}}, {}};
+  Json object = *Json::parse(capacity_patch(write));
+  object["metadata"]["name"] = Json("n1");
+  kube::Interner interner;
+  const auto node = kube::decode_node(object.dump(), node_fields(), interner);
+  ASSERT_TRUE(node);
+  EXPECT_TRUE(changes_nothing(write, *node));
+  const auto says_something = [&](auto change) {
+    CapacityWrite other = write;
+    change(other);
+    return !changes_nothing(other, *node);
+  };
+  EXPECT_TRUE(says_something([](CapacityWrite& of) { of.publish.batch_cpu = model::CpuMilli{5001}; }));
+  EXPECT_TRUE(says_something([](CapacityWrite& of) { of.publish.mid_memory.reset(); }));
+  EXPECT_TRUE(says_something([](CapacityWrite& of) { of.origin.cpu.value += 1; }));
+  EXPECT_TRUE(says_something([](CapacityWrite& of) { of.epoch = 4; }));
+  EXPECT_TRUE(says_something([](CapacityWrite& of) { of.config_hash = "another"; }));
+  EXPECT_TRUE(says_something([](CapacityWrite& of) { of.normalization = "1.26"; }));
+  EXPECT_TRUE(says_something([](CapacityWrite& of) { of.amplification_action = AnnotationAction::kRemove; }));
+  EXPECT_TRUE(says_something([](CapacityWrite& of) { of.yarn_offer.generation = 8; }));
+  EXPECT_TRUE(says_something([](CapacityWrite& of) { of.yarn_drain_action = AnnotationAction::kSet; }));
+  EXPECT_TRUE(says_something([](CapacityWrite& of) { of.oversold_action = AnnotationAction::kSet; }));
+  EXPECT_FALSE(says_something([](CapacityWrite& of) { of.yarn_reclaim_action = AnnotationAction::kRemove; }));
+  EXPECT_FALSE(says_something([](CapacityWrite& of) {
+    of.mid = false;
+    of.publish.mid_cpu.reset();
+  })) << "what is not in the patch is not asked";
 }
 
 TEST(CapacityPatch, AnEpochThatIsNoNumberCountsAsNone) {

@@ -102,6 +102,12 @@ policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::
   return sold;
 }
 
+void NodeDecision::keep_cuts_only() {
+  policy::keep_cuts_only(obeyed.plan, snapshot);
+  auto& offered = state.motion.offered;
+  if (offered) offered = model::min(*offered, basis.origin.value_or(model::Resources{}));
+}
+
 static model::Resources batch_of(const policy::OvercommitPlan& plan) {
   return {plan.publish.batch_cpu.value_or(model::CpuMilli{}), plan.publish.batch_memory.value_or(model::MemoryBytes{})};
 }
@@ -162,7 +168,7 @@ static void follow_orders(NodeDecision& decision) {
   if (on.kubernetes.taken_back && on.yarn.taken_back && decision.state.motion.offered) {
     start_from(decision.state, model::Resources{}, on.mono);
   }
-  if (on.cuts_only) policy::keep_cuts_only(plan, decision.snapshot);
+  if (on.cuts_only) decision.keep_cuts_only();
   remember_taken_off(decision);
 }
 
@@ -333,7 +339,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   basis.guard = standing.guard;
   basis.evicted = around.evicted;
   basis.orders = state;
-  basis.cuts_only = !standing.may_grow || !around.whole;
+  basis.cuts_only = !standing.may_grow || !around.whole || standing.watched == model::Reason::kContestPool;
   basis.yarn_was_offered = node.meta.annotations.has(model::kYarnOfferAnnotation);
   basis.revisions.node = node.meta.resource_version;
   if (around.metric != nullptr) basis.revisions.metric = around.metric->meta.resource_version;

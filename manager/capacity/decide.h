@@ -103,6 +103,8 @@ struct NodeDecision {
 
   // What the node is to carry; where writes() is false, what it would be told.
   const policy::OvercommitPlan& plan() const { return obeyed.plan; }
+  // For a while nothing of the offer may grow. What was not offered meanwhile comes back at the pace of growth.
+  void keep_cuts_only();
   void keep_yarn_from_growing() {
     if (yarn_offer) yarn_offer = model::min(*yarn_offer, basis.yarn.told);
   }
@@ -112,6 +114,8 @@ struct NodeDecision {
            standing.state.strictest() < policy::NodeState::kDraining;
   }
   bool writes() const { return obeyed.write && !standing.watched; }
+  // It is not ours to write, but to cut: left to another writer with its pool, and not seen to be written by him.
+  bool only_cut() const { return obeyed.write && standing.watched == model::Reason::kContestPool; }
   const policy::NodeStrategy& strategy() const { return offer.strategy; }
 };
 

@@ -157,6 +157,12 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
   }
   decision.again_after = look_again(decision.node, loop_.clock().wall());
   decision.config_hash = revision.hash;
+  if (decision.node.only_cut()) {
+    decision.told = false;  // the settings are not in force there in all they say
+    decision.write = worth_a_cut(decision.node);
+    if (!decision.write.write) decision.write = yarn_needs_cut(node, decision.node);
+    return decision;
+  }
   if (!decision.node.writes()) return decision;
   decision.write =
       worth_a_write(decision.node, writes_.since(node_name, leadership_.epoch(), loop_.clock().monotonic()));
@@ -335,7 +341,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     if (!revision.colocation.config) co_return Settled{};
     const bool repair = manager::needs_repair(left_as(*node));
     const base::MonotonicTime began = loop_.clock().monotonic();
-    const Decision decision = decide(node_name, *node, revision, repair);
+    Decision decision = decide(node_name, *node, revision, repair);
     decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());
     observe(node_name, decision);
     notes_.tell(node_name, decision.node);
@@ -343,9 +349,12 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     learn(node_name, decision.node);
     observed_.take(node_name, decision.node, hooks_.shows());
     if (hooks_.reclaims != nullptr) hooks_.reclaims->take(*node, decision.node, leadership_.leading());
-    if (!decision.node.writes()) {
-      writes_.forget(node_name);  // what others make of it is not repaired
-      co_return settled(Done::kObserved, decision);
+    if (!decision.node.writes()) writes_.forget(node_name);  // what others make of it is not repaired
+    if (!decision.node.writes() && !decision.write.write) co_return settled(Done::kObserved, decision);
+    if (decision.write.reason == model::Reason::kWriteRefresh &&
+        changes_nothing(write_of(*node, decision, epoch), *node)) {
+      decision.write = {};
+      writes_.stands(*node, loop_.clock().monotonic());
     }
     const bool leading = leadership_.leading();  // what a standby decides comes to nothing
     const bool ahead = repair || decision.write.reason == model::Reason::kWriteState ||
@@ -399,7 +408,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
                  {"batch_memory_bytes", decision.node.plan().publish.batch_memory.value_or(model::MemoryBytes{}).value},
                  {"why", model::reason_id(decision.node.plan().reason)},
                  {"write", model::reason_id(decision.write.reason)}});
-      co_return settled(Done::kWritten, decision);
+      co_return settled(decision.node.writes() ? Done::kWritten : Done::kObserved, decision);
     }
     journal_.end(std::move(record), done_of(decision.node, decision.write.reason, RecordedResult::kFailed,
                                             patched.error().message, epoch));

@@ -58,6 +58,12 @@ void OwnWrites::accept(const kube::Node& node) {
   at->second.carried = carried_by(node);
 }
 
+void OwnWrites::stands(const kube::Node& node, base::MonotonicTime now) {
+  accept(node);
+  const auto at = writes_.find(model::NodeName(std::string(node.meta.name)));
+  if (at != writes_.end()) at->second.when = now;
+}
+
 void OwnWrites::gone(const model::NodeName& node, base::MonotonicTime now) {
   while (!gone_.empty() && now - gone_.front().when > kMadeAnewWithin) {
     // One that came back was written since, or is still waiting to be.

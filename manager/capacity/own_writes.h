@@ -40,6 +40,8 @@ class OwnWrites {
   void wrote(const kube::Node& after, std::int64_t epoch, base::MonotonicTime now);
   // Somebody left it as we would: nothing to repair any more.
   void accept(const kube::Node& node);
+  // A write would have changed nothing, and counts as made: the next refresh is due as long after it as after one.
+  void stands(const kube::Node& node, base::MonotonicTime now);
   void forget(const model::NodeName& node) { writes_.erase(node); }
   // The node does not exist any more.
   void gone(const model::NodeName& node, base::MonotonicTime now);

@@ -39,6 +39,10 @@ std::int64_t yarn_generation(const kube::Node& node) {
   return largest;
 }
 
+model::ExtendedResources as_extended(const model::Resources& amounts) {
+  return {amounts.cpu, amounts.memory, {}, {}};
+}
+
 // The offer that the node carries, as it is once all of it is known; nullopt: it says so already.
 std::optional<model::YarnOffer> settled_yarn_offer(const kube::Node& node) {
   const auto* offer_text = node.meta.annotations.find(model::kYarnOfferAnnotation);
@@ -49,13 +53,16 @@ std::optional<model::YarnOffer> settled_yarn_offer(const kube::Node& node) {
   if (!offer || !book) return std::nullopt;
   const auto settled = policy::settled_offer(*book, *offer);
   if (!settled) return std::nullopt;
-  const auto up_to = [](const model::YarnOffer& of) {
-    return model::ExtendedResources{of.up_to.cpu, of.up_to.memory, {}, {}};
-  };
-  return policy::needs_cut_write(up_to(*offer), up_to(*settled)).write ? settled : std::nullopt;
+  return policy::needs_cut_write(as_extended(offer->up_to), as_extended(settled->up_to)).write ? settled : std::nullopt;
 }
 
 }  // namespace
+
+policy::WriteDecision yarn_needs_cut(const kube::Node& node, const NodeDecision& decision) {
+  const auto told = yarn_offer_on(node);
+  if (!told || !decision.yarn_offer || decision.plan().action == policy::PlanAction::kHold) return {};
+  return policy::needs_cut_write(as_extended(told->offer), as_extended(*decision.yarn_offer));
+}
 
 policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision) {
   if (decision.plan().action == policy::PlanAction::kHold) return {};
@@ -72,11 +79,10 @@ policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecisio
   if (drain_in_force(node, *told, decision.basis.now) != decision.yarn_drain) {
     return {true, model::Reason::kLineDraining};
   }
-  const model::ExtendedResources is{told->offer.cpu, told->offer.memory, {}, {}};
-  const model::ExtendedResources wanted{decision.yarn_offer->cpu, decision.yarn_offer->memory, {}, {}};
-  if (const auto cut = policy::needs_cut_write(is, wanted); cut.write) return cut;
+  if (const auto cut = yarn_needs_cut(node, decision); cut.write) return cut;
   if (told->offer == *decision.yarn_offer && settled_yarn_offer(node)) return {true, model::Reason::kWriteCut};
-  return policy::needs_write(is, wanted, base::Duration(0), decision.strategy().values);
+  return policy::needs_write(as_extended(told->offer), as_extended(*decision.yarn_offer), base::Duration(0),
+                             decision.strategy().values);
 }
 
 void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amounts, base::WallTime now,

@@ -120,8 +120,8 @@ void Contests::take_over() {
 
 void Contests::leave() {
   entries_.clear();
-  for (const auto& [pool, nodes] : standing_back_) contested(pool).set(0);
-  standing_back_.clear();
+  left_.for_each([this](const std::string& pool) { contested(pool).set(0); });
+  left_.clear();
 }
 
 base::Gauge& Contests::contested(const std::string& pool) {
@@ -131,13 +131,15 @@ base::Gauge& Contests::contested(const std::string& pool) {
 
 void Contests::happens(const std::string& name, const kube::Node& node, Entry& entry, ContestEvent event) {
   const bool stood = entry.contest.standing_back;
-  auto step = policy::step(entry.contest, event, context_.config, loop_.clock().monotonic());
+  const std::string pool = context_.pool_of(node);
+  policy::ContestConfig config = context_.config;
+  if (left_.whole(pool)) config.overwrites = 1;
+  auto step = policy::step(entry.contest, event, config, loop_.clock().monotonic());
   entry.contest = std::move(step.state);
   if (event == ContestEvent::kOverwritten) {
     metrics_
         .counter("tidemark_manager_overwrites_total",
-                 "Amounts of nodes that this manager wrote and somebody else replaced.",
-                 {{"pool", context_.pool_of(node)}})
+                 "Amounts of nodes that this manager wrote and somebody else replaced.", {{"pool", pool}})
         .add();
     log_.warn("somebody else replaced what this manager wrote onto a node",
               {{"node", name}, {"reason", step.reason ? model::reason_id(*step.reason) : ""}});
@@ -174,11 +176,9 @@ void Contests::returns(const std::string& name, Entry& entry, Reason reason) {
 
 // True where the whole pool came under, or left, the rule.
 bool Contests::count(const std::string& pool, int by) {
-  std::int64_t& nodes = standing_back_[pool];
-  const bool before = nodes >= kContestNodesForPool;
-  nodes += by;
-  contested(pool).set(static_cast<double>(nodes));
-  return before != (nodes >= kContestNodesForPool);
+  const bool turned = left_.count(pool, by);
+  contested(pool).set(static_cast<double>(left_.nodes(pool)));
+  return turned;
 }
 
 net::Task<void> Contests::find_writer(std::string name) {
@@ -208,10 +208,8 @@ Contests::Held Contests::look(const kube::Node& node) {
     }
     if (stood) returns(found->first, entry, Reason::kContestReturn);
   }
-  if (standing_back_.empty()) return held;
-  const std::string pool = context_.pool_of(node);
-  const auto counted = standing_back_.find(pool);
-  if (counted != standing_back_.end() && counted->second >= kContestNodesForPool) {
+  if (left_.none()) return held;
+  if (const std::string pool = context_.pool_of(node); left_.whole(pool)) {
     held.reason = Reason::kContestPool;
     held.why = base::cat("pool ", pool);
   }

@@ -2,13 +2,17 @@
 // (policy/contest), and for a whole pool where several of its nodes are written so. A node that is left to another
 // writer is only observed, until nobody wrote for a while or somebody orders it on.
 //
-// What counts: an amount that we had written became another that we did not write, on the same node, while its state
-// mark stayed as it was. Who did it is read from managedFields, when it happens.
+// A node that only follows its pool was not seen to be fought over. It is cut, for whom a cut protects, and nothing
+// else; and one overwrite is enough there for it to be left to the other writer itself. So a pool of N nodes that is
+// another manager's costs each of them one cut at most, and no war.
+//
+// What counts: an amount that we had written became another that we did not write, or went, on the same node, while its
+// state mark stayed as it was. Amounts that go count too: a manager that has co-location off takes them away as often
+// as they come. A node that is registered anew is another node. Who did it is read from managedFields, when it happens.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +25,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
+#include "manager/state/pools_left.h"
 #include "manager/state/standing.h"
 #include "model/names.h"
 #include "model/node.h"
@@ -31,9 +36,6 @@ namespace tidemark::manager {
 
 // The other one who wrote a batch or mid amount of the node last: "koord-manager (Update)"; "" where nobody is named.
 std::string writer_of_amounts(std::string_view node_bytes);
-
-// So many nodes of a pool left to another writer, and the whole pool is.
-inline constexpr std::int64_t kContestNodesForPool = 3;
 
 struct ContestContext {
   kube::Reader& reader;
@@ -58,7 +60,7 @@ class Contests {
   void take_over();
   void leave();  // another one leads: what is known here goes stale
 
-  // Why the node is not written, if so; `again_after` is when time alone may change that.
+  // Why the node is not written, if so (kContestPool: only cut); `again_after` is when time alone may change that.
   struct Held {
     std::optional<model::Reason> reason;
     std::string why;
@@ -87,7 +89,7 @@ class Contests {
   base::Log log_;
   base::Registry& metrics_;
   std::unordered_map<std::string, Entry> entries_;
-  std::map<std::string, std::int64_t, std::less<>> standing_back_;  // nodes, by pool
+  PoolsLeft left_{context_.nodes, context_.pool_of};
   net::Scope scope_;
 };
 

@@ -91,11 +91,24 @@ void write_amount(JsonPatch& patch, const kube::Node& node, std::string_view key
   }
 }
 
+// Nothing is planned here: what is not switched off stays as it is on the node.
+policy::OvercommitPlan stopped(const policy::OnNode& on_node, const policy::NodeMarks& marks, base::WallTime now) {
+  return policy::obey({}, policy::effective(marks, policy::Mode::kEnforce, now), on_node, policy::PluginSet()).plan;
+}
+
+template <class Amount>
+bool is_more(const std::optional<Amount>& carried, const std::optional<Amount>& wanted) {
+  return carried && *carried > wanted.value_or(Amount{0});
+}
+
+bool is_more(const model::ExtendedResources& carried, const model::ExtendedResources& wanted) {
+  return is_more(carried.batch_cpu, wanted.batch_cpu) || is_more(carried.batch_memory, wanted.batch_memory) ||
+         is_more(carried.mid_cpu, wanted.mid_cpu) || is_more(carried.mid_memory, wanted.mid_memory);
+}
+
 void write_stop(JsonPatch& patch, const kube::Node& node, const policy::NodeMarks& marks, base::WallTime now) {
   const auto on_node = carried_by(node);
-  // Nothing is planned here: what is not switched off stays as it is on the node.
-  const auto wanted =
-      policy::obey({}, policy::effective(marks, policy::Mode::kEnforce, now), on_node, policy::PluginSet()).plan;
+  const auto wanted = stopped(on_node, marks, now);
   if (wanted.action == policy::PlanAction::kHold) return;
   write_amount(patch, node, model::kBatchCpu, wanted.publish.batch_cpu);
   write_amount(patch, node, model::kBatchMemory, wanted.publish.batch_memory);
@@ -166,6 +179,15 @@ kube::MetaFields mark_fields() {
   fields.labels = kube::KeyFilter::all();  // pools select nodes by any of them
   fields.annotations = {model::kStateDetailAnnotation, model::kOriginAllocatableAnnotation, model::kOversoldAnnotation};
   return fields;
+}
+
+bool is_to_stop_selling(const kube::Node& node, const policy::NodeMarks& marks, base::WallTime now) {
+  const auto on_node = carried_by(node);
+  const auto wanted = stopped(on_node, marks, now);
+  if (wanted.action == policy::PlanAction::kHold) return false;
+  const bool origin = on_node.origin && wanted.origin && *wanted.origin != *on_node.origin;
+  return origin || has_oversold_mark(node) || is_more(on_node.published, wanted.publish) ||
+         is_more(kube::extended_resources(node.capacity), wanted.publish);
 }
 
 MarkWrite mark_write(const MarkOnNode& before, policy::NodeMarks marks, base::WallTime now,

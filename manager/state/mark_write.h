@@ -54,4 +54,7 @@ struct MarkWrite {
 MarkWrite mark_write(const MarkOnNode& before, policy::NodeMarks marks, base::WallTime now,
                      const kube::Node* stop_selling);
 
+// Whether the node carries something that such a write would take back.
+bool is_to_stop_selling(const kube::Node& node, const policy::NodeMarks& marks, base::WallTime now);
+
 }  // namespace tidemark::manager

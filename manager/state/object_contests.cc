@@ -111,14 +111,8 @@ ObjectContests::Held ObjectContests::look(KeptObject object, const model::NodeNa
     if (stood && !entry.contest.standing_back) returns(object, name.value, entry, Reason::kContestReturn);
     if (entry.contest.standing_back) return {Reason::kContestObject, step.again_after};
   }
-  if (pool_left(object, context_.pool_of(*node))) return {Reason::kContestObjectPool, std::nullopt};
+  if (pools_left(object).whole(context_.pool_of(*node))) return {Reason::kContestObjectPool, std::nullopt};
   return {};
-}
-
-bool ObjectContests::pool_left(KeptObject object, const std::string& pool) const {
-  const auto& counts = standing_back_[static_cast<std::size_t>(object)];
-  const auto found = counts.find(pool);
-  return found != counts.end() && found->second >= kContestNodesForPool;
 }
 
 void ObjectContests::stands_back(KeptObject object, const kube::Node& node, Entry& entry) {
@@ -161,13 +155,9 @@ base::Gauge& ObjectContests::contested(KeptObject object) {
 
 // True where the whole pool came under, or left, the rule.
 bool ObjectContests::count(KeptObject object, const std::string& pool, int by) {
-  std::int64_t& nodes = standing_back_[static_cast<std::size_t>(object)][pool];
-  const bool before = nodes >= kContestNodesForPool;
-  nodes += by;
-  std::int64_t all = 0;
-  for (const auto& [each, standing] : standing_back_[static_cast<std::size_t>(object)]) all += standing;
-  contested(object).set(static_cast<double>(all));
-  return before != (nodes >= kContestNodesForPool);
+  const bool turned = pools_left(object).count(pool, by);
+  contested(object).set(static_cast<double>(pools_left(object).nodes_in_all()));
+  return turned;
 }
 
 net::Task<void> ObjectContests::find_writer(KeptObject object, std::string name) {
@@ -241,9 +231,8 @@ void ObjectContests::take_over() {
 void ObjectContests::leave() {
   for (std::size_t i = 0; i < kKeptObjects; ++i) {
     entries_[i].clear();
-    const auto pools = standing_back_[i];
-    for (const auto& [pool, nodes] : pools) count(object_at(i), pool, -static_cast<int>(nodes));
-    standing_back_[i].clear();
+    left_[i].clear();
+    contested(object_at(i)).set(0);
   }
 }
 
@@ -251,12 +240,12 @@ std::string ObjectContests::left(const kube::Node& node) const {
   std::string text;
   const std::string name(node.meta.name);
   for (std::size_t i = 0; i < kKeptObjects; ++i) {
-    if (standing_back_[i].empty()) continue;
+    if (left_[i].none()) continue;
     std::string why;
     const auto found = entries_[i].find(name);
     if (found != entries_[i].end() && found->second.contest.standing_back) {
       why = base::cat("by ", found->second.writer.empty() ? kUnnamedWriter : std::string_view(found->second.writer));
-    } else if (const std::string pool = context_.pool_of(node); pool_left(object_at(i), pool)) {
+    } else if (const std::string pool = context_.pool_of(node); left_[i].whole(pool)) {
       why = base::cat("as in pool ", pool);
     } else {
       continue;

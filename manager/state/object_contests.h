@@ -10,7 +10,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +22,7 @@
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "manager/state/contests.h"
+#include "manager/state/pools_left.h"
 #include "model/names.h"
 #include "model/reason.h"
 #include "net/loop.h"
@@ -77,11 +77,11 @@ class ObjectContests {
   };
   using Entries = std::unordered_map<std::string, Entry>;
   Entries& of(KeptObject object) { return entries_[static_cast<std::size_t>(object)]; }
+  PoolsLeft& pools_left(KeptObject object) { return left_[static_cast<std::size_t>(object)]; }
   base::Gauge& contested(KeptObject object);
   void stands_back(KeptObject object, const kube::Node& node, Entry& entry);
   void returns(KeptObject object, const std::string& name, Entry& entry, model::Reason reason);
   bool count(KeptObject object, const std::string& pool, int by);
-  bool pool_left(KeptObject object, const std::string& pool) const;
   net::Task<void> find_writer(KeptObject object, std::string name);
 
   net::EventLoop& loop_;
@@ -90,7 +90,9 @@ class ObjectContests {
   base::Log log_;
   base::Registry& metrics_;
   std::array<Entries, kKeptObjects> entries_;
-  std::array<std::map<std::string, std::int64_t, std::less<>>, kKeptObjects> standing_back_;  // nodes, by pool
+  std::array<PoolsLeft, kKeptObjects> left_{PoolsLeft{context_.nodes, context_.pool_of},
+                                            PoolsLeft{context_.nodes, context_.pool_of},
+                                            PoolsLeft{context_.nodes, context_.pool_of}};
   net::Scope scope_;
 };
 

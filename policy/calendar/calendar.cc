@@ -43,6 +43,17 @@ std::int64_t blended(std::int64_t below, std::int64_t line, std::int64_t part) {
   return below + (line - below) * part / kWhole;
 }
 
+// The second in which an entry that is shorter than its ramps turns back, before it is whole; nullopt: they have room.
+std::optional<std::int64_t> turns_at(std::int64_t start_s, std::int64_t end_s, const CalendarEntry& entry) {
+  const __int128 up_s = seconds(entry.ramp_up);
+  const __int128 down_s = seconds(entry.ramp_down);
+  if (up_s <= 0 || down_s <= 0 || up_s + down_s <= end_s - start_s) return std::nullopt;
+  const auto rises_s = static_cast<std::int64_t>((end_s - start_s) * up_s / (up_s + down_s));
+  // They cross in this second: it is further up at its beginning, or at its end.
+  const bool at_its_end = (end_s - start_s - rises_s - 1) * up_s > rises_s * down_s;
+  return start_s + rises_s + (at_its_end ? 1 : 0);
+}
+
 // Of an entry that begins only on some days, so many beginnings in a row may fall on others; then the next one is left
 // for a later look.
 constexpr int kSkippedMax = 1000;
@@ -94,6 +105,7 @@ Timeline::Timeline(const Calendar& calendar, std::int64_t base_cpu, std::int64_t
     for (const Span& each : spans_[index]) {
       corners_s_.insert(corners_s_.end(), {each.start_s, each.start_s + seconds(entry.ramp_up),
                                            each.end_s - seconds(entry.ramp_down), each.end_s});
+      if (const auto turn_s = turns_at(each.start_s, each.end_s, entry)) corners_s_.push_back(*turn_s);
     }
   }
   for (const auto& each : overrides_) corners_s_.push_back(seconds(each.until));
@@ -111,7 +123,7 @@ std::vector<Timeline::Span> Timeline::lay_out(const CalendarEntry& entry, std::i
   const auto add = [&](std::int64_t start_s, std::int64_t end_s) {
     if (end_s <= start_s) return;
     if (!on_this_day(entry.on, calendar_.holidays, calendar_.zone, start_s)) return;
-    if (!spans.empty() && start_s < spans.back().end_s) {  // it begins again while it lasts: it goes on
+    if (!spans.empty() && start_s <= spans.back().end_s) {  // it begins again before it is over: it goes on
       spans.back().end_s = std::max(spans.back().end_s, end_s);
     } else {
       spans.push_back({start_s, end_s});
@@ -123,6 +135,8 @@ std::vector<Timeline::Span> Timeline::lay_out(const CalendarEntry& entry, std::i
     return spans;
   }
   const auto& recurring = std::get<Recurring>(entry.when);
+  // Whether an end is one, or it goes on there, is to be known before its ramp begins.
+  to_s += seconds(std::clamp(entry.ramp_down, Duration(0), kWindowMax));
   auto starts = recurring.start.between(calendar_.zone, from_s - longest_s, to_s);
   std::int64_t after_s = to_s - 1;
   for (int skipped = 0; skipped < kSkippedMax; ++skipped) {

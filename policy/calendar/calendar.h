@@ -9,8 +9,8 @@
 //     `ramp_down`
 //
 // Among equals the lower line is the stronger, of overrides too. A freeze without a line of its own means the base
-// line. An entry that begins again while it lasts goes on. An override has no ramps, and outranks everything, freezes
-// included: it is somebody's word for a while.
+// line. An entry that begins again while it lasts, or as it ends, goes on. An override has no ramps, and outranks
+// everything, freezes included: it is somebody's word for a while.
 //
 //   hold(t) = line at t                                   what running work may use
 //   sell(t) = least hold in [t, t + lead]                 what may be offered to new work

@@ -148,7 +148,7 @@ class Scenario {
 };
 
 TEST(Calendar, TheLineLiesWhereTheFilesSay) {
-  testing::play_scenarios("policy/calendar/testdata", 6, [] {
+  testing::play_scenarios("policy/calendar/testdata", 7, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view text) { return scenario->run(text); };
   });
 }
@@ -235,6 +235,49 @@ TEST(Calendar, AnEntryThatBeginsAgainWhileItLastsGoesOn) {
   for (int minute = 0; minute < 180; ++minute) {
     const auto now = WallTime{std::chrono::seconds(1'790'000'000) + std::chrono::minutes(minute)};
     ASSERT_EQ(water_line(calendar, 60, 65, {}, now).cpu.hold, 80) << minute;
+  }
+}
+
+// An hour each, and each begins as the one before it ends: no ramp in between, also one that is longer than an hour.
+TEST(Calendar, AnEntryThatBeginsAgainAsItEndsGoesOn) {
+  Calendar calendar;
+  calendar.lead = std::chrono::minutes(20);
+  CalendarEntry entry;
+  entry.when = Recurring{*Cron::parse("0 * * * *"), std::chrono::minutes(60)};
+  entry.line.cpu = 80;
+  entry.ramp_up = entry.ramp_down = std::chrono::minutes(150);
+  calendar.entries = {entry};
+  for (int minute = 0; minute < 180; ++minute) {
+    const auto now = WallTime{std::chrono::seconds(1'790'000'000) + std::chrono::minutes(minute)};
+    ASSERT_EQ(water_line(calendar, 60, 65, {}, now).cpu.sell, 80) << minute;
+  }
+}
+
+// Such an entry turns back before it is whole, and is at its lowest between its corners.
+TEST(CalendarProperty, LeadSeesTheBottomOfAnEntryThatIsShorterThanItsRamps) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto minutes = [&](std::uint64_t from, std::uint64_t to) {
+      return std::chrono::minutes(from + random() % (to - from));
+    };
+    Calendar calendar;
+    calendar.lead = minutes(30, 180);
+    CalendarEntry entry;
+    const std::int64_t begins_s = 1'790'000'000;
+    const auto length = std::chrono::seconds(600 + random() % 3000);
+    entry.when = FixedDates{begins_s, begins_s + length.count()};
+    entry.line.cpu = 0;
+    entry.ramp_up = minutes(30, 120);
+    entry.ramp_down = minutes(30, 120);
+    calendar.entries = {entry};
+    const WallTime start = WallTime{std::chrono::seconds(begins_s)} + -std::chrono::hours(4);
+    const Timeline timeline(calendar, 100, 100, {}, start, start + std::chrono::hours(6));
+    for (auto now = start; now < start + std::chrono::hours(5); now = now + std::chrono::minutes(7)) {
+      const auto sell = timeline.at(now).cpu.sell;
+      for (auto later = now; later <= now + calendar.lead; later = later + std::chrono::seconds(10)) {
+        ASSERT_LE(sell, water_line(calendar, 100, 100, {}, later).cpu.hold) << "seed " << seed;
+      }
+    }
   }
 }
 

@@ -56,6 +56,10 @@ struct ContestStep {
   std::optional<base::Duration> again_after;  // time alone changes the answer
 };
 
+// So many nodes of a pool of `pool_nodes` left to another writer speak for all of it: three of a small one, and one in
+// a hundred of a large one, where three may be an accident of three.
+std::int64_t contested_nodes_for_pool(std::int64_t pool_nodes);
+
 // Total.
 ContestStep step(const ContestState& state, ContestEvent event, const ContestConfig& config, base::MonotonicTime now);
 

@@ -58,6 +58,13 @@ TEST(Contest, GoesAsTheFilesSay) {
   });
 }
 
+TEST(Contest, ThreeNodesSpeakForASmallPoolAndOneInAHundredForALargeOne) {
+  EXPECT_EQ(contested_nodes_for_pool(0), 3);
+  EXPECT_EQ(contested_nodes_for_pool(300), 3);
+  EXPECT_EQ(contested_nodes_for_pool(301), 4);
+  EXPECT_EQ(contested_nodes_for_pool(10'000), 100);
+}
+
 // Whatever happens: at most `overwrites` writes of ours are answered within a window before it stands back, it never
 // stands back longer than calm_max after the last foreign write, and what is remembered is bounded.
 TEST(ContestProperty, NoFightLastsAndNoSilenceEither) {

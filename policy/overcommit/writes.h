@@ -2,7 +2,8 @@
 //
 //   a resource:  it appears, it disappears, or |new − old| > old × resourceDiffThreshold
 //   a refresh:   the last write of this process is older than updateTimeThresholdSeconds, strictly; nullopt: there is
-//                none (a restart, or a NodeMetric or a NodeResourceTopology that was deleted)
+//                none (a restart, or a NodeMetric or a NodeResourceTopology that was deleted). It brings up to date
+//                what moved by less; whoever writes leaves it out where it would change nothing
 //   a ratio:     the annotation appears or differs by more than 0.01 (normalization), its text differs (amplification)
 //
 // Zones are compared by each of capacity, allocatable and available, and what differs enough is written; a refresh
