@@ -30,7 +30,7 @@ EVERYTHING = {
         "uninstall": {"waitSeconds": 600},
     },
     "yarnOperator": {
-        "enabled": True, "replicas": 3, "mode": "observe", "yarnUser": "yarn", "rounding": "peer", "millicoresPerVcore": 1000000, "poll": "500ms", "metricsPort": 9091, "logLevel": "debug",
+        "enabled": True, "replicas": 3, "mode": "observe", "yarnUser": "yarn", "rounding": "peer", "millicoresPerVcore": 1000000, "poll": "500ms", "kubeApiQps": 0.5, "kubeApiBurst": 7, "metricsPort": 9091, "logLevel": "debug",
         "hadoopConf": {"yarn-site.xml": SITE, "core-site.xml": "<configuration/>", "second.yarn-site.xml": SITE}, "extraArgs": ["--lost-hold=20m"], "extraEnv": [{"name": "TZ", "value": "UTC"}],
         "resources": {"limits": {"memory": "1Gi"}}, "priorityClassName": "system-cluster-critical", "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}],
         "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
@@ -388,7 +388,7 @@ class Chart(unittest.TestCase):
         self.assertIn(f"--metrics-addr=:{ports['metrics']}", container["args"])
         self.assertIn(f"--health-probe-addr=:{ports['health']}", container["args"])
         self.assertEqual({"/healthz", "/readyz"}, {container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness", "readiness")})
-        for wanted in ("--mode=observe", "--yarn-user=yarn", "--rounding=peer", "--millicores-per-vcore=1000000", "--poll=500ms", "--lost-hold=20m", "--kerberos-keytab=/etc/tidemark-keytab/keytab", "--kerberos-principal=tidemark/_HOST@EXAMPLE.COM"):
+        for wanted in ("--mode=observe", "--yarn-user=yarn", "--rounding=peer", "--millicores-per-vcore=1000000", "--poll=500ms", "--kube-api-qps=0.5", "--kube-api-burst=7", "--lost-hold=20m", "--kerberos-keytab=/etc/tidemark-keytab/keytab", "--kerberos-principal=tidemark/_HOST@EXAMPLE.COM"):
             self.assertIn(wanted, container["args"])
         self.assertIn({"name": "KRB5_CONFIG", "value": "/etc/tidemark-krb5/krb5.conf"}, container["env"])
         self.assertIn({"name": "TZ", "value": "UTC"}, container["env"])
