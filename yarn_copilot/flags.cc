@@ -53,6 +53,9 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
             "classes of work whose application has no tag tidemark-class:…")
       .placeholder("QUEUE=CLASS");
   flags.group("Containers");
+  flags.integer("millicores-per-vcore", options.millicores_per_vcore, 1, 1'000'000,
+                "what a vcore is worth, in thousandths of a core, as the YARN operator has it: where that is no whole "
+                "core, the agent is told what containers hold of the machine");
   flags
       .text("yarn-container-cgroup-path", options.group,
             "group below which containers are, from the root of a hierarchy; the default is the one of the systemd "

@@ -54,6 +54,7 @@ struct CopilotOptions {
   hadoop::KerberosOptions kerberos;
   std::string cluster;  // of those in that folder; "": the one of yarn-site.xml
   std::vector<QueueClass> queues;
+  std::int64_t millicores_per_vcore = 1000;
   bool sync_memory_cgroup = false;
   base::Duration sync_cgroup_period = std::chrono::seconds(10);
   std::string metrics_address = "0";

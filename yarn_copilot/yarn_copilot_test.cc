@@ -50,6 +50,19 @@ TEST_F(World, TellsOfContainersAsThePeerDoes) {
   EXPECT_EQ(get("/nothing").status, 404);
 }
 
+TEST_F(World, WhatWasSoldIsToldAndFreedByWhatAVcoreIsWorth) {
+  options.millicores_per_vcore = 500;
+  for (const auto& [pid, id] : {std::pair(10, kTask), std::pair(11, kOther)}) add_process(pid, id);
+  start();
+  const auto listed = run(api().containers(kLimit));
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->containers[1].requests.batch.cpu, model::CpuMilli{1000});
+  EXPECT_EQ(listed->containers[1].requests.native.cpu, model::CpuMilli{2000});
+  const auto killed = run(api().kill_by_resource({{1500}, {1 << 20}}, kLimit));
+  ASSERT_TRUE(killed) << killed.error().message;
+  EXPECT_EQ(killed->size(), 2u) << "two vcores and one are a core and a half";
+}
+
 TEST_F(World, ANodeManagerThatIsAwayIsSaid) {
   start();
   ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return asked > 0; }));

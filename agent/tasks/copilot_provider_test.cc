@@ -82,6 +82,17 @@ TEST_F(CopilotProviderTest, ItsContainersAreOfflineWork) {
   EXPECT_EQ(task.limits.batch.memory, model::MemoryBytes{2147483648});
 }
 
+// A copilot whose YARN sells half cores as vcores says both; what counts is what was sold.
+TEST_F(CopilotProviderTest, WhereBatchResourcesAreSaidThoseCount) {
+  copilot::Container& container = yarn.run("c1", kParent);
+  container.requests.batch = container.limits.batch = {model::CpuMilli{1000}, model::MemoryBytes{2147483648}};
+  begin();
+  ASSERT_EQ(provider->provided().tasks.size(), 1u);
+  EXPECT_EQ(provider->provided().tasks[0]->requests.batch.cpu, model::CpuMilli{1000});
+  EXPECT_EQ(provider->provided().tasks[0]->limits.batch.cpu, model::CpuMilli{1000});
+  EXPECT_TRUE(provider->provided().tasks[0]->requests.native.none());
+}
+
 TEST_F(CopilotProviderTest, LabelsSayWhoseItIs) {
   copilot::Container& container = yarn.run("container_1700000000000_0001_01_000002", kParent);
   container.labels = {{std::string(model::kClassLabel), "spark"},

@@ -319,7 +319,7 @@ class Chart(unittest.TestCase):
         container = self.on_each_node("yarn-copilot")
         told = must(chart.run([os.environ["TIDEMARK_BINARY"], "yarn-copilot", "--help"]))
         self.assertEqual([], [flag for flag in sorted({flag.split("=")[0] for flag in container["args"]}) if flag not in told])
-        for wanted in ("--server-endpoint=/host/copilot/yarn.sock", "--allow-users=4711,4712", "--queue-class=etl=transcode", "--adopt=true", "--hadoop-conf-dir=/host/hadoop-conf", "--list-age=2s",
+        for wanted in ("--server-endpoint=/host/copilot/yarn.sock", "--allow-users=4711,4712", "--queue-class=etl=transcode", "--adopt=true", "--millicores-per-vcore=1000000", "--hadoop-conf-dir=/host/hadoop-conf", "--list-age=2s",
                        "--nm-local-dirs=/host/local/d1/yarn,/host/local/d2/yarn", "--local-dirs-limit-mib=1000000", "--disk-read-limit-mib=200", "--disk-write-limit-mib=100",
                        "--kerberos-keytab=/etc/tidemark-keytab/keytab", "--kerberos-principal=tidemark/_HOST@EXAMPLE.COM"):
             self.assertIn(wanted, container["args"])
