@@ -110,6 +110,33 @@ TEST_F(CopilotProviderTest, LabelsSayWhoseItIs) {
   EXPECT_TRUE(provider->provided().tasks[0]->infrastructure) << "a master: the last to go";
 }
 
+// It asks the ResourceManager for two applications a second, and knows none when it begins.
+TEST_F(CopilotProviderTest, WhatACopilotThatBeganAnewDoesNotKnowYetStaysAsItWas) {
+  const auto words = [](std::string_view work_class) {
+    return std::vector<std::pair<std::string, std::string>>{{std::string(model::kClassLabel), std::string(work_class)},
+                                                            {std::string(model::kBusinessLabel), "ads"},
+                                                            {std::string(model::kJobLabel), "nightly"}};
+  };
+  yarn.run("c1", kParent).labels = words("spark");
+  begin();
+  yarn.stop();
+  run_for(15s);
+  yarn.containers.clear();
+  yarn.run("c1", kParent);
+  yarn.run("c2", kParent);
+  yarn.start();
+  run_for(15s);
+  ASSERT_EQ(provider->provided().tasks.size(), 2u);
+  const auto identity = [&](std::size_t at) { return provider->provided().tasks[at]->identity; };
+  EXPECT_EQ(identity(0).work_class, "spark");
+  EXPECT_EQ(identity(0).business, "ads");
+  EXPECT_EQ(identity(0).job, "nightly");
+  EXPECT_EQ(identity(1).work_class, "") << "that is another one";
+  yarn.containers[0].labels = words("query");
+  run_for(15s);
+  EXPECT_EQ(identity(0).work_class, "query") << "what is said counts";
+}
+
 TEST_F(CopilotProviderTest, ItMayNameGroupsBelowItsParentOnly) {
   yarn.run("fine", kParent);
   for (const char* group : {"kubepods/besteffort/podx/c", "kubepods/besteffort/hadoop-yarn", "", "/",
