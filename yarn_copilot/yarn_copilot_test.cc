@@ -336,6 +336,23 @@ TEST_F(World, EventsTellWhatComesChangesAndGoes) {
   EXPECT_EQ(line(), "away  ");
 }
 
+// Each look reads the processes of the whole machine, on the loop that answers everybody.
+TEST_F(World, HoweverManyListenItIsLookedOnce) {
+  start();
+  std::vector<std::unique_ptr<net::HttpStream>> listeners;
+  for (int i = 0; i < 8; ++i) {
+    auto opened = run(client->open(net::testing::get_request("/tidemark/v1/events"), kLimit));
+    ASSERT_TRUE(opened) << opened.error().message;
+    listeners.push_back(*std::move(opened));
+  }
+  for (const auto& each : listeners) EXPECT_TRUE(run(each->read(kLimit)).value().has_value());
+  const int before = asked;
+  const base::MonotonicTime end = clock.monotonic() + 2500ms;
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return clock.monotonic() >= end; }));
+  EXPECT_GE(asked - before, 1);
+  EXPECT_LE(asked - before, 4) << "a look a second";
+}
+
 TEST_F(World, OnlyWhoMayAskIsAnswered) {
   // Root and we ourselves always may, so only a third user could be refused: what can be seen is who may come at all.
   start();
