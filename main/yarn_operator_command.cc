@@ -47,6 +47,7 @@ int run_yarn_operator(const std::vector<std::string>& args) {
   kube::ClientConfig client_config;
   client_config.queries_per_second = options.queries_per_second;
   client_config.burst = static_cast<int>(options.query_burst);
+  yarn_operator::let_answers_go_ahead(client_config);
   client_config.read_only = options.mode == "observe";
   client_config.user_agent = "tidemark-yarn-operator/" TIDEMARK_VERSION;
   client_config.metrics = &metrics;

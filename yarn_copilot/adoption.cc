@@ -71,7 +71,8 @@ net::Task<void> Adoption::pass() {
   std::set<std::string> running;
   for (const SeenContainer& each : *listed) {
     running.insert(each.said.id);
-    if (each.yarn && each.began) work_on.push_back({each.said.id, each.holds()});
+    // A vcore has the weight that a NodeManager gives it, whatever it is worth.
+    if (each.yarn && each.began) work_on.push_back({each.said.id, each.peer_counts()});
   }
   std::function<PassReport()> work = [machine = &machine_, work_on, running, unlisted = unlisted_] {
     return adopt_all(*machine, work_on, running, unlisted);

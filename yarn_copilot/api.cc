@@ -21,6 +21,8 @@ constexpr int kOk = 200, kAccepted = 202, kBadRequest = 400, kForbidden = 403, k
               kTooMany = 429, kInternalError = 500, kNotImplemented = 501, kUnavailable = 503;
 constexpr std::string_view kJson = "application/json", kJsonLines = "application/jsonl";
 constexpr base::Duration kReaderLimit = std::chrono::seconds(10);
+// Of a listener's next question: by then it is no longer the look before that answers it.
+constexpr base::Duration kSooner = std::chrono::milliseconds(1);
 constexpr std::string_view kRoutes =
     "there are GET /health, /information, /v1/containers, /v1/container, /tidemark/v1/containers, /tidemark/v1/limits, "
     "/tidemark/v1/disks, /tidemark/v1/events and /metrics, and POST /v1/killContainer, /v1/killContainersByResource, "
@@ -116,7 +118,13 @@ Api::Api(net::EventLoop& loop, ApiOutside outside, base::Log log, ApiConfig conf
       config_(std::move(config)),
       requests_(outside.metrics.counter("tidemark_yarn_copilot_requests_total", "Questions and orders of clients.")),
       refused_(outside.metrics.counter("tidemark_yarn_copilot_refused_requests_total",
-                                       "Of those: answered with an error, or of a user who may not ask.")) {}
+                                       "Of those: answered with an error, or of a user who may not ask.")),
+      looked_(loop, config_.event_interval - kSooner, [this] { return look(); }) {}
+
+net::Task<Result<Api::Look>> Api::look() {
+  TM_CO_TRY(auto running, co_await outside_.containers.running(Detail::kUse));
+  co_return std::make_shared<const std::vector<SeenContainer>>(std::move(running));
+}
 
 net::Task<void> Api::answer(net::HttpExchange& exchange) {
   requests_.add();
@@ -381,7 +389,7 @@ net::Task<void> Api::stream(net::HttpExchange& exchange) {
   std::map<std::string, std::pair<Told, SeenContainer>> known;
   bool away = false;
   for (;;) {
-    const auto running = co_await outside_.containers.running(Detail::kUse);
+    const auto running = co_await looked_.get();
     const base::WallTime now = loop_.clock().wall();
     std::string lines;
     if (!running) {
@@ -390,7 +398,7 @@ net::Task<void> Api::stream(net::HttpExchange& exchange) {
     } else {
       away = false;
       std::map<std::string, std::pair<Told, SeenContainer>> listed;
-      for (const SeenContainer& each : *running) {
+      for (const SeenContainer& each : **running) {
         const auto stop = outside_.ends.deadline(each.said.id);
         Told told{each.said.state, each.has_group, each.began.has_value(), stop};
         const auto before = known.find(each.said.id);

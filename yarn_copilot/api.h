@@ -24,6 +24,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@
 #include "yarn_copilot/ends.h"
 #include "yarn_copilot/local_limit.h"
 #include "yarn_copilot/machine.h"
+#include "yarn_copilot/shared_answer.h"
 #include "yarn_copilot/work_labels.h"
 
 namespace tidemark::yarn_copilot {
@@ -81,6 +83,8 @@ class Api {
   Result<std::string> stand(std::string_view body);
   net::Task<Result<std::string>> set_limits(std::string body, std::string asker);
   net::Task<void> stream(net::HttpExchange& exchange);
+  using Look = std::shared_ptr<const std::vector<SeenContainer>>;
+  net::Task<Result<Look>> look();
 
   net::EventLoop& loop_;
   ApiOutside outside_;
@@ -89,6 +93,7 @@ class Api {
   base::Counter& requests_;
   base::Counter& refused_;
   std::size_t listeners_ = 0;
+  SharedAnswer<Look> looked_;  // of all listeners: a look reads the processes of the whole machine
 };
 
 }  // namespace tidemark::yarn_copilot

@@ -1,11 +1,9 @@
-// The containers of this node as its NodeManager lists them, asked by many and passed on by one: questions that come
-// while one is under way get its answer, and an answer serves for `age_max`.
+// The containers of this node as its NodeManager lists them, asked by many and passed on by one (shared_answer).
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -13,6 +11,7 @@
 #include "base/result.h"
 #include "hadoop/node_manager.h"
 #include "net/loop.h"
+#include "yarn_copilot/shared_answer.h"
 
 namespace tidemark::yarn_copilot {
 
@@ -30,16 +29,15 @@ class ContainerList {
   ContainerList(net::EventLoop& loop, hadoop::NodeManager& manager, base::Log log, base::Registry& metrics,
                 ContainerListConfig config);
 
-  net::Task<Result<Listing>> get();
+  net::Task<Result<Listing>> get() { return shared_.get(); }
   // What it said when it last answered, however long ago; null: it never did.
   const Listing& remembered() const { return remembered_; }
   // It answered the last time that it was asked. Nobody asked yet: it does not.
-  bool is_up() const { return last_ && last_->has_value(); }
+  bool is_up() const { return shared_.last() && shared_.last()->has_value(); }
 
  private:
-  net::Task<void> ask();
+  net::Task<Result<Listing>> ask();
 
-  net::EventLoop& loop_;
   hadoop::NodeManager& manager_;
   base::Log log_;
   ContainerListConfig config_;
@@ -47,12 +45,8 @@ class ContainerList {
   base::Counter& failed_;
   base::Gauge& up_;
   base::Gauge& containers_;
-  std::optional<Result<Listing>> last_;
   Listing remembered_;
-  std::optional<base::MonotonicTime> answered_;
-  bool asking_ = false;
-  net::Event answer_;
-  net::Scope scope_;  // of the question: who asked first may go before it is answered
+  SharedAnswer<Listing> shared_;  // last: it uses what is above
 };
 
 }  // namespace tidemark::yarn_copilot

@@ -13,7 +13,7 @@ namespace {
 // Between two looks at all processes of the machine that no question for their use has asked for.
 constexpr base::Duration kScanInterval = std::chrono::seconds(5);
 
-constexpr std::int64_t kMilliPerVcore = 1000, kBytesPerMib = std::int64_t{1} << 20;
+constexpr std::int64_t kBytesPerMib = std::int64_t{1} << 20;
 
 std::int64_t times(std::int64_t amount, std::int64_t factor) {
   std::int64_t product = 0;
@@ -23,13 +23,22 @@ std::int64_t times(std::int64_t amount, std::int64_t factor) {
 
 }  // namespace
 
+model::Resources SeenContainer::peer_counts() const {
+  return {{times(said.vcores, kPeerMillicoresPerVcore)}, {times(said.memory_mib, kBytesPerMib)}};
+}
+
 model::Resources SeenContainer::holds() const {
-  return {{times(said.vcores, kMilliPerVcore)}, {times(said.memory_mib, kBytesPerMib)}};
+  return {{times(said.vcores, millicores_per_vcore)}, {times(said.memory_mib, kBytesPerMib)}};
 }
 
 Containers::Containers(net::EventLoop& loop, ContainerList& list, Machine& machine, ApplicationBook& applications,
-                       base::Log log)
-    : loop_(loop), list_(list), machine_(machine), applications_(applications), log_(std::move(log)) {}
+                       base::Log log, std::int64_t millicores_per_vcore)
+    : loop_(loop),
+      list_(list),
+      machine_(machine),
+      applications_(applications),
+      log_(std::move(log)),
+      millicores_per_vcore_(millicores_per_vcore) {}
 
 net::Task<Result<std::vector<SeenContainer>>> Containers::running(Detail detail) {
   TM_CO_TRY(const Listing listing, co_await list_.get());
@@ -57,6 +66,7 @@ net::Task<Result<std::vector<SeenContainer>>> Containers::all(Detail detail) {
   }
   for (hadoop::NodeContainer& each : ended) {
     SeenContainer& one = seen.emplace_back();
+    one.millicores_per_vcore = millicores_per_vcore_;
     one.yarn = copilot::parse_yarn_container(each.id);
     if (one.yarn) {
       if (const auto* report = applications_.find(one.yarn->application)) one.application = *report;
@@ -90,6 +100,7 @@ std::vector<SeenContainer> Containers::see(std::vector<hadoop::NodeContainer> sa
   bool without_group = false;
   for (hadoop::NodeContainer& each : said) {
     SeenContainer seen;
+    seen.millicores_per_vcore = millicores_per_vcore_;
     seen.yarn = copilot::parse_yarn_container(each.id);
     // What its name could lead to elsewhere is nobody's group.
     if (seen.yarn) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@
 
 namespace tidemark::yarn_copilot {
 
+// A vcore is a whole core to the peer, whatever was sold as one.
+inline constexpr std::int64_t kPeerMillicoresPerVcore = 1000;
+
 struct SeenContainer {
   hadoop::NodeContainer said;
   std::optional<copilot::YarnId> yarn;  // what its name says
@@ -30,8 +34,11 @@ struct SeenContainer {
   std::optional<Use> use;                                // where that was asked for
   std::optional<hadoop::ApplicationReport> application;  // as the ResourceManager tells of it; nullopt: not (yet)
 
+  std::int64_t millicores_per_vcore = kPeerMillicoresPerVcore;
+
   bool master() const { return yarn && yarn->master(); }
-  model::Resources holds() const;  // what YARN gave it
+  model::Resources holds() const;        // what YARN gave it of this machine
+  model::Resources peer_counts() const;  // the same with a core for each vcore
 };
 
 enum class Detail : std::uint8_t {
@@ -41,8 +48,9 @@ enum class Detail : std::uint8_t {
 
 class Containers {
  public:
-  // All outlive it.
-  Containers(net::EventLoop& loop, ContainerList& list, Machine& machine, ApplicationBook& applications, base::Log log);
+  // All outlive it. `millicores_per_vcore`: as the operator told the ResourceManager.
+  Containers(net::EventLoop& loop, ContainerList& list, Machine& machine, ApplicationBook& applications, base::Log log,
+             std::int64_t millicores_per_vcore);
 
   // Those that have not ended, by id.
   net::Task<Result<std::vector<SeenContainer>>> running(Detail detail);
@@ -62,6 +70,7 @@ class Containers {
   Machine& machine_;
   ApplicationBook& applications_;
   base::Log log_;
+  const std::int64_t millicores_per_vcore_;
   std::map<std::string, base::WallTime, std::less<>> began_;
   std::optional<base::MonotonicTime> scanned_;
 };

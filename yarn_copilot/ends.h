@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -40,8 +41,10 @@ struct EndOrder {
 class Ends {
  public:
   // `machine` outlives it and is used by a thread of its own.
+  // `log_dirs`: of the NodeManager. Each end leaves a line in the container's log there (last_words); none: nobody
+  // does.
   Ends(net::EventLoop& loop, const Machine& machine, base::Log log, base::Registry& metrics,
-       std::function<void(model::AuditLine)> audit);
+       std::function<void(model::AuditLine)> audit, std::vector<std::string> log_dirs);
 
   // Done when nobody is left. kNotFound: nobody was there; kUnavailable: some are left still.
   net::Task<Result<Machine::Ended>> kill(EndOrder order);
@@ -62,11 +65,13 @@ class Ends {
                                               Result<Machine::Ended> (Machine::*end)(const std::string&) const);
   net::Task<void> finish(std::string id);
   void tell(std::string_view verb, const EndOrder& order, const Result<Machine::Ended>& done);
+  net::Task<void> leave_words(std::string container, std::string line);
 
   net::EventLoop& loop_;
   const Machine& machine_;
   base::Log log_;
   std::function<void(model::AuditLine)> audit_;
+  const std::vector<std::string> log_dirs_;
   base::Counter& kills_;
   base::Counter& stops_;
   base::Counter& failed_;

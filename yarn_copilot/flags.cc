@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kDiskMibMax = 1'000'000;
 
-Result<std::vector<std::string>> read_local_dirs(std::span<const std::string> texts) {
+Result<std::vector<std::string>> read_folders(std::span<const std::string> texts) {
   for (const std::string& each : texts) {
     if (!each.starts_with('/')) {
       return fail(ErrorKind::kInvalid, "wanted absolute paths, found ", base::in_quotes(each));
@@ -53,6 +53,9 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
             "classes of work whose application has no tag tidemark-class:…")
       .placeholder("QUEUE=CLASS");
   flags.group("Containers");
+  flags.integer("millicores-per-vcore", options.millicores_per_vcore, 1, 1'000'000,
+                "what a vcore is worth, in thousandths of a core, as the YARN operator has it: where that is no whole "
+                "core, the agent is told what containers hold of the machine");
   flags
       .text("yarn-container-cgroup-path", options.group,
             "group below which containers are, from the root of a hierarchy; the default is the one of the systemd "
@@ -63,8 +66,14 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
                 "gave them as weight and memory limit, and complete those of others, so that a container is in the "
                 "group of its NodeManager's pod in no hierarchy");
   flags
-      .list("nm-local-dirs", options.local_dirs, "", read_local_dirs,
+      .list("nm-local-dirs", options.local_dirs, "", read_folders,
             "the NodeManager's local folders (yarn.nodemanager.local-dirs): what containers have there is told")
+      .placeholder("DIR");
+  flags
+      .list(
+          "nm-log-dirs", options.log_dirs, "", read_folders,
+          "the NodeManager's log folders (yarn.nodemanager.log-dirs): who had a container ended, and why, is the last "
+          "line of its stderr there")
       .placeholder("DIR");
   flags
       .integer(

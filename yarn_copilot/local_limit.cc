@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "model/reason.h"
-#include "yarn_copilot/local_victim.h"
 
 namespace tidemark::yarn_copilot {
 namespace {
@@ -66,45 +65,49 @@ net::Task<void> LocalLimit::pass() {
   bytes_.set(static_cast<double>(last_->bytes));
   whole_.set(last_->whole ? 1 : 0);
   tell_absent();
-  if (config_.limit_bytes == 0 || last_->bytes <= config_.limit_bytes) {
-    told_nobody_ = false;
-  } else if (running && !on_its_way(*running)) {
-    co_await enforce(*running);
-  }
+  tell_cut();
+  if (running && config_.limit_bytes > 0) co_await enforce(*running);
 }
 
-bool LocalLimit::on_its_way(const std::vector<SeenContainer>& running) const {
-  const bool there =
-      std::ranges::any_of(running, [this](const SeenContainer& each) { return each.said.id == victim_; });
-  return there && ends_.deadline(victim_).has_value();
-}
-
-net::Task<void> LocalLimit::enforce(const std::vector<SeenContainer>& running) {
+std::vector<LocalHolder> LocalLimit::holders_of(const std::vector<SeenContainer>& running) const {
   std::vector<LocalHolder> holders;
   for (const SeenContainer& each : running) {
     if (!each.yarn) continue;
-    holders.push_back({each.said.id, {each.said.user, std::string(each.yarn->application)}, each.master(), each.began});
+    holders.push_back({.id = each.said.id,
+                       .application = {each.said.user, std::string(each.yarn->application)},
+                       .master = each.master(),
+                       .began = each.began,
+                       .ending = ends_.deadline(each.said.id).has_value()});
   }
-  const auto chosen = choose_local_victim(holders, *last_, last_->bytes - config_.limit_bytes);
-  if (!chosen) {
-    if (!std::exchange(told_nobody_, true)) {
-      log_.warn("the local folders hold more than their limit, and the end of all who run would not help",
-                {{"mib", mib(last_->bytes)}, {"limit_mib", mib(config_.limit_bytes)}});
-    }
-    co_return;
+  return holders;
+}
+
+net::Task<void> LocalLimit::enforce(const std::vector<SeenContainer>& running) {
+  const std::vector<LocalHolder> holders = holders_of(running);
+  LocalStep step =
+      step_local_ends(std::move(ends_so_far_), holders, *last_, config_.limit_bytes, loop_.clock().monotonic());
+  ends_so_far_ = std::move(step.ends);
+  if (step.nobody_helps && !told_nobody_) {
+    log_.warn("the local folders hold more than their limit, and the end of all who run would not help",
+              {{"mib", mib(last_->bytes)},
+               {"limit_mib", mib(config_.limit_bytes)},
+               {"ended_in_vain", std::to_string(ends_so_far_.in_vain)}});
   }
-  told_nobody_ = false;
-  victim_ = holders[*chosen].id;
+  told_nobody_ = step.nobody_helps;
+  if (step.victim) co_await end(holders[*step.victim]);
+}
+
+net::Task<void> LocalLimit::end(LocalHolder victim) {
   log_.warn("the local folders hold more than their limit",
             {{"mib", mib(last_->bytes)},
              {"limit_mib", mib(config_.limit_bytes)},
-             {"application", holders[*chosen].application.application},
-             {"container", victim_},
+             {"application", victim.application.application},
+             {"container", victim.id},
              {"reason", model::reason_id(model::Reason::kYarnLocalDirs)}});
   const auto asked = co_await ends_.stop(
-      {victim_, std::string(model::reason_id(model::Reason::kYarnLocalDirs)), "yarn-copilot"}, config_.grace);
+      {victim.id, std::string(model::reason_id(model::Reason::kYarnLocalDirs)), "yarn-copilot"}, config_.grace);
   if (asked) stopped_.add();
-  if (!asked) log_.warn("it could not be asked to end", {{"container", victim_}, {"error", asked.error()}});
+  if (!asked) log_.warn("it could not be asked to end", {{"container", victim.id}, {"error", asked.error()}});
 }
 
 std::optional<std::int64_t> LocalLimit::bytes_of(std::string_view container) const {
@@ -121,6 +124,18 @@ std::vector<copilot::HeldOnDisk> LocalLimit::held_by(std::string_view container)
   if (found == last_->devices.end()) return out;
   for (const auto& [device, part] : found->second) out.push_back({device, part.bytes, part.inodes});
   return out;
+}
+
+// More than the limit is more all the same; what is less may be more.
+void LocalLimit::tell_cut() {
+  const bool cut = !last_->whole && last_->absent.empty();
+  if (cut && !told_cut_) {
+    log_.warn("the local folders hold more than a look sees: what is compared with their limit is too little",
+              {{"seen_mib", mib(last_->bytes)},
+               {"entries_max", config_.look.entries},
+               {"time_max", base::format_go_duration(config_.look.time)}});
+  }
+  told_cut_ = cut;
 }
 
 void LocalLimit::tell_absent() {

@@ -1,5 +1,6 @@
 // Keeps YARN's containers from filling the disks of their NodeManager's local folders: what is in them is looked at
-// from time to time, and while it is more than the limit one container after the other is asked to end, and killed.
+// from time to time, and while it is more than the limit one container after the other is asked to end, and killed
+// (local_victim).
 //
 // A container that does it by itself is at fault, so its end is told as what it is: its exit code, and no pre-emption.
 #pragma once
@@ -20,6 +21,7 @@
 #include "yarn_copilot/containers.h"
 #include "yarn_copilot/ends.h"
 #include "yarn_copilot/local_dirs.h"
+#include "yarn_copilot/local_victim.h"
 
 namespace tidemark::yarn_copilot {
 
@@ -51,8 +53,10 @@ class LocalLimit {
 
  private:
   net::Task<void> enforce(const std::vector<SeenContainer>& running);
-  bool on_its_way(const std::vector<SeenContainer>& running) const;
+  net::Task<void> end(LocalHolder victim);
+  std::vector<LocalHolder> holders_of(const std::vector<SeenContainer>& running) const;
   void tell_absent();
+  void tell_cut();
 
   net::EventLoop& loop_;
   Containers& containers_;
@@ -64,8 +68,8 @@ class LocalLimit {
   base::Counter& stopped_;
   std::optional<LocalUse> last_;
   base::Duration took_{0};
-  std::string victim_;  // the last one; empty: nobody
-  bool told_nobody_ = false;
+  LocalEnds ends_so_far_;
+  bool told_nobody_ = false, told_cut_ = false;
   std::set<std::string> told_absent_;
   net::WorkerPool worker_;  // of its own: a disk may hang
 };

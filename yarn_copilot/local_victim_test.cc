@@ -4,18 +4,22 @@
 
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace tidemark::yarn_copilot {
 namespace {
 
+using namespace std::chrono_literals;
+
 LocalHolder holder(std::string id, std::string application, int age_s, bool master = false) {
   return {std::move(id), {"ada", std::move(application)}, master, base::WallTime{std::chrono::seconds(1000 - age_s)}};
 }
 
-std::string chosen(const std::vector<LocalHolder>& holders, const LocalUse& use, std::int64_t too_much = 1) {
-  const auto at = choose_local_victim(holders, use, too_much);
+std::string chosen(const std::vector<LocalHolder>& holders, const LocalUse& use, std::int64_t too_much = 1,
+                   LocalFree frees = LocalFree::kOfApplication) {
+  const auto at = choose_local_victim(holders, use, too_much, frees);
   return at ? holders[*at].id : "nobody";
 }
 
@@ -70,6 +74,101 @@ TEST(LocalVictim, OneWithoutProcessesYetIsTheNewestAndNumbersMayBeLarge) {
   std::vector<LocalHolder> all = kAll;
   all[1].began.reset();
   EXPECT_EQ(chosen(all, use), "big-old");
+}
+
+TEST(LocalVictim, WhereOnlyTheirOwnFoldersCountWhoHasNothingThereIsNotEnded) {
+  LocalUse use;
+  use.applications = {{{"ada", "big"}, 1000}, {{"ada", "small"}, 300}};
+  use.containers = {{"big-master", 40}, {"small", 100}};
+  EXPECT_EQ(chosen(kAll, use, 100, LocalFree::kOwn), "small");
+  EXPECT_EQ(chosen(kAll, use, 141, LocalFree::kOwn), "nobody");
+  use.containers["big-old"] = 70;
+  EXPECT_EQ(chosen(kAll, use, 1, LocalFree::kOwn), "big-old")
+      << "the application that would free most; its master last";
+}
+
+// From look to look: every ten seconds.
+struct LocalEndsTest : ::testing::Test {
+  std::string look() {
+    now = now + 10s;
+    LocalStep step = step_local_ends(std::move(ends), holders, use, 100, now);
+    ends = std::move(step.ends);
+    if (step.nobody_helps) return "nobody helps";
+    return step.victim ? holders[*step.victim].id : "";
+  }
+  void asked(std::string_view id) {
+    for (LocalHolder& each : holders) each.ending |= each.id == id;
+  }
+  void ended(std::string_view id) {
+    std::erase_if(holders, [&](const LocalHolder& each) { return each.id == id; });
+  }
+
+  std::vector<LocalHolder> holders = kAll;
+  LocalUse use;
+  LocalEnds ends;
+  base::MonotonicTime now;
+};
+
+TEST_F(LocalEndsTest, TheNextOneEndsWhenTheFolderOfTheOneBeforeIsGone) {
+  use.bytes = 1000;
+  use.applications = {{{"ada", "big"}, 1000}};
+  use.containers = {{"big-old", 600}, {"big-new", 400}};
+  EXPECT_EQ(look(), "big-old");
+  asked("big-old");
+  EXPECT_EQ(look(), "") << "it ends still";
+  ended("big-old");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(look(), "") << "its NodeManager clears away";
+  use.bytes = 400;
+  use.applications = {{{"ada", "big"}, 400}};
+  use.containers.erase("big-old");
+  EXPECT_EQ(look(), "big-new");
+  use.bytes = 100;
+  EXPECT_EQ(look(), "");
+  EXPECT_EQ(ends, LocalEnds()) << "below its limit nothing is remembered";
+}
+
+TEST_F(LocalEndsTest, AFolderThatNobodyClearsAwayIsNotWaitedForForEver) {
+  use.bytes = 1000;
+  use.applications = {{{"ada", "big"}, 1000}};
+  use.containers = {{"big-old", 600}, {"big-new", 400}};
+  EXPECT_EQ(look(), "big-old");
+  ended("big-old");
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(look(), "");
+  EXPECT_EQ(look(), "big-new");
+}
+
+// Shuffle files stay until the application ends: else all of its containers would go for nothing.
+TEST_F(LocalEndsTest, WhereEndsBringNothingTheyStop) {
+  use.bytes = 1000;
+  use.applications = {{{"ada", "big"}, 950}};
+  for (const char* id : {"big-new", "big-old"}) {
+    EXPECT_EQ(look(), id);
+    ended(id);
+    EXPECT_EQ(look(), "");
+  }
+  EXPECT_EQ(look(), "nobody helps") << "the master and all else stay";
+  use.bytes = 900;
+  EXPECT_EQ(look(), "nobody helps") << "whatever fell by itself";
+  use.containers = {{"small", 800}};
+  EXPECT_EQ(look(), "small") << "who holds it himself ends all the same";
+}
+
+TEST_F(LocalEndsTest, WhatTheyFreeOfTheirApplicationGoesOn) {
+  use.bytes = 1000;
+  use.applications = {{{"ada", "big"}, 950}};
+  for (const char* id : {"big-new", "big-old", "big-master"}) {
+    EXPECT_EQ(look(), id);
+    ended(id);
+    use.bytes -= 10;  // blocks of Spark went with it
+    EXPECT_EQ(look(), "");
+  }
+}
+
+TEST_F(LocalEndsTest, AnOrderThatIsForgottenIsGivenAgain) {
+  use.bytes = 1000;
+  use.applications = {{{"ada", "big"}, 1000}};
+  EXPECT_EQ(look(), "big-new");
+  EXPECT_EQ(look(), "big-new") << "nobody could ask it";
 }
 
 }  // namespace

@@ -110,8 +110,10 @@ copilot::Container to_container(const SeenContainer& seen, const std::vector<Que
   out.created = seen.began;
   out.group = seen.group;
   out.host_network = true;
-  const model::Resources holds = seen.holds();
-  out.requests.native = out.limits.native = {.cpu = holds.cpu, .memory = holds.memory};
+  const model::Resources counts = seen.peer_counts(), holds = seen.holds();
+  out.requests.native = {.cpu = counts.cpu, .memory = counts.memory};
+  if (counts != holds) out.requests.batch = {.cpu = holds.cpu, .memory = holds.memory};
+  out.limits = out.requests;
   return out;
 }
 

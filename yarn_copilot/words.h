@@ -23,7 +23,9 @@ inline constexpr std::size_t kAskedBytesMax = 64 * 1024;
 inline constexpr std::size_t kReasonBytesMax = 200;
 inline constexpr base::Duration kGraceDefault = std::chrono::seconds(10);
 
-// As the peer's API has it. `queues` say the class of what no tag does.
+// As the peer's API has it, which counts a vcore as a core. Where it was sold as more or less, what the container holds
+// of the machine stands beside that, as batch resources: whoever reads those goes by what was sold. `queues` say the
+// class of what no tag does.
 copilot::Container to_container(const SeenContainer& seen, const std::vector<QueueClass>& queues);
 
 // With all that is known here:

@@ -37,6 +37,27 @@ TEST(Words, AContainerIsThePeersContainerInfo) {
   EXPECT_EQ(to_container(peer, {}).requests.native.memory->value, 1'048'576'000);
 }
 
+// The operator sells half a core as a vcore, or two. The peer's words stay, and who reads batch resources reads what
+// was sold.
+TEST(Words, WhatWasSoldStandsBesideWhatThePeerCounts) {
+  SeenContainer each = seen();
+  each.millicores_per_vcore = 500;
+  std::string out;
+  base::JsonWriter writer(out);
+  copilot::write(writer, to_container(each, {}));
+  EXPECT_NE(out.find(R"("requests":{"cpu":"2","memory":"2147483648","kubernetes.io/batch-cpu":"1k",)"
+                     R"("kubernetes.io/batch-memory":"2147483648"}})"),
+            std::string::npos)
+      << out;
+  const auto heard = copilot::read_container(out);
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->limits.native.cpu, model::CpuMilli{2000});
+  EXPECT_EQ(heard->limits.batch.cpu, model::CpuMilli{1000});
+  EXPECT_EQ(heard->requests.batch.memory, model::MemoryBytes{2147483648});
+  each.millicores_per_vcore = 2000;
+  EXPECT_EQ(to_container(each, {}).requests.batch.cpu, model::CpuMilli{4000});
+}
+
 TEST(Words, WhatOnlyThisCopilotTells) {
   SeenContainer each = seen();
   each.began = base::parse_rfc3339("2026-01-02T03:04:05Z");

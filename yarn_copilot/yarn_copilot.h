@@ -41,6 +41,7 @@ struct CopilotOptions {
   std::vector<std::string> users;         // uids beside root and our own
   std::vector<std::string> local_dirs;    // of the NodeManager; none: nobody looks what containers have there
   std::int64_t local_dirs_limit_mib = 0;  // 0: nobody ends for it
+  std::vector<std::string> log_dirs;      // of the NodeManager; none: logs do not say who ended a container
   base::Duration local_dirs_grace = std::chrono::seconds(10);
   std::int64_t disk_read_mib = 0;  // a second, from each of their disks, all containers together; 0: no limit
   std::int64_t disk_write_mib = 0;
@@ -54,6 +55,7 @@ struct CopilotOptions {
   hadoop::KerberosOptions kerberos;
   std::string cluster;  // of those in that folder; "": the one of yarn-site.xml
   std::vector<QueueClass> queues;
+  std::int64_t millicores_per_vcore = 1000;
   bool sync_memory_cgroup = false;
   base::Duration sync_cgroup_period = std::chrono::seconds(10);
   std::string metrics_address = "0";

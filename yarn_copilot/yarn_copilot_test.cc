@@ -50,6 +50,19 @@ TEST_F(World, TellsOfContainersAsThePeerDoes) {
   EXPECT_EQ(get("/nothing").status, 404);
 }
 
+TEST_F(World, WhatWasSoldIsToldAndFreedByWhatAVcoreIsWorth) {
+  options.millicores_per_vcore = 500;
+  for (const auto& [pid, id] : {std::pair(10, kTask), std::pair(11, kOther)}) add_process(pid, id);
+  start();
+  const auto listed = run(api().containers(kLimit));
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->containers[1].requests.batch.cpu, model::CpuMilli{1000});
+  EXPECT_EQ(listed->containers[1].requests.native.cpu, model::CpuMilli{2000});
+  const auto killed = run(api().kill_by_resource({{1500}, {1 << 20}}, kLimit));
+  ASSERT_TRUE(killed) << killed.error().message;
+  EXPECT_EQ(killed->size(), 2u) << "two vcores and one are a core and a half";
+}
+
 TEST_F(World, ANodeManagerThatIsAwayIsSaid) {
   start();
   ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return asked > 0; }));
@@ -321,6 +334,28 @@ TEST_F(World, EventsTellWhatComesChangesAndGoes) {
   EXPECT_EQ(line(), base::cat("removed ", kOther, " RUNNING"));
   away = true;
   EXPECT_EQ(line(), "away  ");
+}
+
+// Each look reads the processes of the whole machine, on the loop that answers everybody.
+TEST_F(World, HoweverManyListenItIsLookedOnce) {
+  start();
+  const auto pass = [&](base::Duration time) {
+    bool over = false;
+    const net::Timer timer = loop.after(time, [&] { over = true; });
+    return net::testing::run_real_until(loop, [&] { return over; });
+  };
+  std::vector<std::unique_ptr<net::HttpStream>> listeners;
+  for (int i = 0; i < 8; ++i) {
+    auto opened = run(client->open(net::testing::get_request("/tidemark/v1/events"), kLimit));
+    ASSERT_TRUE(opened) << opened.error().message;
+    listeners.push_back(*std::move(opened));
+    ASSERT_TRUE(pass(100ms)) << "not all in the same moment";
+  }
+  for (const auto& each : listeners) EXPECT_TRUE(run(each->read(kLimit)).value().has_value());
+  const int before = asked;
+  ASSERT_TRUE(pass(2500ms));
+  EXPECT_GE(asked - before, 1);
+  EXPECT_LE(asked - before, 4) << "a look a second";
 }
 
 TEST_F(World, OnlyWhoMayAskIsAnswered) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace tidemark::yarn_operator {
 namespace {
 
@@ -17,6 +19,18 @@ std::int64_t stepped(std::int64_t waiting, std::int64_t origin) {
 }
 
 }  // namespace
+
+base::Duration renew_after(std::size_t nodes, double writes_per_second) {
+  const double seconds = static_cast<double>(nodes) / (kRenewalsOfBudget * writes_per_second);
+  return std::max(kRenewAfter, std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(seconds)));
+}
+
+base::Duration renew_after(std::string_view node, std::size_t nodes, double writes_per_second) {
+  constexpr std::uint64_t kParts = 1024;
+  const std::uint64_t part = base::TextHash().add(node).value() % kParts;
+  const double sooner = kRenewedSoonerMax * static_cast<double>(part) / static_cast<double>(kParts);
+  return std::chrono::duration_cast<base::Duration>(renew_after(nodes, writes_per_second) * (1 - sooner));
+}
 
 std::optional<model::YarnBook> next_book(const BookInput& input) {
   if (!input.in_force && !input.before) return std::nullopt;

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace tidemark::yarn_operator {
 namespace {
 
 using model::Resources;
 using model::YarnBook;
+using namespace std::chrono_literals;
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
@@ -79,6 +82,27 @@ TEST(BookTest, WhatWaitsIsToldInStepsOfTheNodeAndNoMoreThanItHas) {
   input.origin = Resources();
   EXPECT_EQ(waits_for(amount(1, 1)), Resources()) << "it waits, and this node can give nothing";
   EXPECT_TRUE(next_book(input)->waiting);
+}
+
+TEST(RenewAfterTest, EveryFourMinutesOrAsHalfOfTheBudgetAllows) {
+  EXPECT_EQ(renew_after(0, 30), 4min);
+  EXPECT_EQ(renew_after(3'600, 30), 4min);
+  EXPECT_EQ(renew_after(5'400, 30), 6min);
+  EXPECT_EQ(renew_after(13'500, 30), 15min);
+  EXPECT_EQ(renew_after(13'500, 100), 270s);
+}
+
+// Who was written together is not renewed together.
+TEST(RenewAfterTest, NodesComeApartAndNoneIsLater) {
+  int soon = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const auto after = renew_after(base::cat("node-", i), 5'400, 30);
+    EXPECT_LE(after, 6min);
+    EXPECT_GE(after, 288s);
+    soon += after < 324s ? 1 : 0;
+  }
+  EXPECT_GT(soon, 400);
+  EXPECT_LT(soon, 600);
 }
 
 }  // namespace

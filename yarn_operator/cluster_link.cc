@@ -100,6 +100,7 @@ bool ClusterLink::closed(const std::vector<Wanted>& wanted) const {
 net::Task<Result<void>> ClusterLink::refresh() {
   const base::MonotonicTime asked = loop_.clock().monotonic();
   auto reports = co_await manager_.nodes({}, kCallLimit);
+  if (seen_ && asked < looked_) co_return Result<void>();  // what was asked for later is here already
   if (!reports) {
     calls_failed_.add();
     away_ = true;

@@ -1,6 +1,6 @@
-// The loop of one YARN cluster: looks at it, ends what is due there, and tells it what it may hand out.
+// The loops of one YARN cluster: looks at it, ends what is due there, and tells it what it may hand out; beside that,
+// so that no agent waits for it, takes back what agents ask for.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -30,14 +30,15 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
       next_look = loop_.clock().monotonic() + (soon ? std::min(options_.poll, kLookAgain) : options_.poll);
       map_old_ = true;
       annotate_.set();
+      lane.asked.set();
     }
-    if (lane.link.synced() && listed() && may_write()) co_await take_back_of(lane);
     std::optional<base::Duration> next_drain;
     if (lane.link.synced() && !lane.away && listed() && may_write()) next_drain = co_await end_what_is_due(lane);
     if (lane.link.synced() && !lane.away && listed()) {
       std::vector<Wanted> wanted = wanted_of(lane.link.id());
       note_closed(lane, lane.link.closed(wanted));
       note_class(lane);
+      leave_out_who_gives_back(lane, wanted);
       if (may_write()) {
         const UnderWay mine(under_way_);
         auto told = co_await lane.link.tell(std::move(wanted));
@@ -54,7 +55,8 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
 }
 
 RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
-  const std::vector<Wanted> wanted = wanted_of(lane.link.id());
+  std::vector<Wanted> wanted = wanted_of(lane.link.id());
+  leave_out_who_gives_back(lane, wanted);
   const NodeOf node_of = [this](const std::string& name) { return nodes_.find({"", name}); };
   const base::MonotonicTime now = loop_.clock().monotonic();
   Dues reclaims = reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals);
@@ -85,31 +87,28 @@ net::Task<bool> RunningOperator::end(Lane& lane, std::vector<Shrink> shrinks) {
   co_return told.has_value();
 }
 
-net::Task<void> RunningOperator::take_back_of(Lane& lane) {
-  std::vector<Taking> takings = takings_of(lane.link.id());
-  if (takings.empty()) co_return;
-  const UnderWay mine(under_way_);
-  std::map<std::string, std::string> reasons;
-  for (const Taking& each : takings) reasons[each.node] = each.request.reason;
-  for (const Taken& each : co_await take_back(loop_, lane.link, std::move(takings), [this] { return may_write(); })) {
-    const model::TakenBack& answer = each.answer;
-    take_backs_.answered(each.node, answer);
-    taken_back_.add(answer.gone.size());
-    not_taken_back_.add(answer.stayed.size());
-    lane.log.info("containers were wanted back", {{"node", each.node},
-                                                  {"generation", std::to_string(answer.generation)},
-                                                  {"gone", base::join(answer.gone, " ")},
-                                                  {"stayed", base::join(answer.stayed, " ")},
-                                                  {"refused", answer.refused},
-                                                  {"reason", reasons.at(each.node)}});
-    scope_.spawn(answer_agent(each.node, answer));
+net::Task<void> RunningOperator::hear_agents(Lane& lane) {
+  while (true) {
+    co_await lane.asked.wait();
+    lane.asked.clear();
+    if (lane.link.synced() && listed() && may_write()) {
+      for (Taking& each : takings_of(lane)) lane.taking_back.add(std::move(each));
+      scope_.spawn(take_back(lane));
+    }
+    co_await loop_.sleep(kGather);
   }
 }
 
-std::vector<Taking> RunningOperator::takings_of(const std::string& cluster) {
+net::Task<void> RunningOperator::take_back(Lane& lane) {
+  const UnderWay mine(under_way_);
+  co_await lane.taking_back.run();
+}
+
+std::vector<Taking> RunningOperator::takings_of(const Lane& lane) {
   std::vector<Taking> takings;
   for (const auto& [name, nm] : map().nm_of) {
-    const kube::Node* node = nm.cluster == cluster ? nodes_.find({"", name}) : nullptr;
+    if (nm.cluster != lane.link.id() || lane.taking_back.has(name)) continue;
+    const kube::Node* node = nodes_.find({"", name});
     if (node == nullptr) continue;
     auto open = take_backs_.open_request(*node, loop_.clock());
     const auto total = open ? total_of(*node) : std::nullopt;
@@ -120,15 +119,36 @@ std::vector<Taking> RunningOperator::takings_of(const std::string& cluster) {
   return takings;
 }
 
+void RunningOperator::leave_out_who_gives_back(const Lane& lane, std::vector<Wanted>& wanted) {
+  std::erase_if(wanted, [&](const Wanted& each) { return lane.taking_back.has(each.node); });
+}
+
+void RunningOperator::taken_back(Lane& lane, const Taking& asked, const model::TakenBack& answer) {
+  take_backs_.answered(asked.node, answer);
+  taken_back_.add(answer.gone.size());
+  not_taken_back_.add(answer.stayed.size());
+  lane.log.info("containers were wanted back", {{"node", asked.node},
+                                                {"generation", std::to_string(answer.generation)},
+                                                {"gone", base::join(answer.gone, " ")},
+                                                {"stayed", base::join(answer.stayed, " ")},
+                                                {"refused", answer.refused},
+                                                {"reason", asked.request.reason}});
+  scope_.spawn(answer_agent(asked.node, answer));
+  lane.wake.set();  // its next total ends nobody
+}
+
 net::Task<void> RunningOperator::answer_agent(std::string node, model::TakenBack answer) {
   kube::WriteOptions options;
   options.note.reason = model::reason_id(Reason::kYarnTakenBack);
   const UnderWay mine(under_way_);
-  const auto patched =
-      co_await client_.patch(kube::kNodes, node, kube::PatchType::kMerge,
-                             kube::annotation_patch(model::kYarnTakenBackAnnotation, model::format_taken_back(answer)),
-                             std::move(options), kPatchLimit);
-  if (!patched) log_.warn("an agent is not answered", {{"node", node}, {"why", patched.error().message}});
+  const auto patched = co_await client_.ahead().patch(
+      kube::kNodes, node, kube::PatchType::kMerge,
+      kube::annotation_patch(model::kYarnTakenBackAnnotation, model::format_taken_back(answer)), std::move(options),
+      kPatchLimit);
+  if (patched) co_return;
+  log_.warn("an agent is not answered", {{"node", node}, {"why", patched.error().message}});
+  take_backs_.lost(node, answer.generation);
+  annotate_.set();
 }
 
 void RunningOperator::note(Lane& lane, const Result<void>& seen) {

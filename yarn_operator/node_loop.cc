@@ -1,10 +1,12 @@
 // The loop of what is written onto nodes: what YARN's containers hold of each, and YARN's book of it.
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "model/annotations.h"
 #include "model/names.h"
+#include "yarn_operator/at_once.h"
 #include "yarn_operator/running_operator.h"
 
 namespace tidemark::yarn_operator {
@@ -12,6 +14,12 @@ namespace {
 
 // Writes in a row that nobody answered: each of the others would wait as long, and the log would name every node.
 constexpr int kInVainMax = 3;
+// An API server that answers slowly is no reason to leave the budget unused.
+constexpr std::size_t kWritesAtOnce = 8;
+// Who goes first is looked at again after so long where something came, or after so many times what a look takes: it
+// looks at all nodes.
+constexpr base::Duration kOrderHolds = std::chrono::seconds(1);
+constexpr int kLookShare = 10;
 
 }  // namespace
 
@@ -46,26 +54,39 @@ net::Task<void> RunningOperator::annotate() {
     annotate_.clear();
     co_await loop_.sleep(kGather);
     if (!listed() || !may_write()) continue;
-    int in_vain = 0;
-    for (const std::string& name : nodes_to_annotate()) {
-      if (!may_write() || in_vain == kInVainMax) break;
-      in_vain = co_await annotate_one(name) ? 0 : in_vain + 1;
-    }
+    const base::MonotonicTime begin = loop_.clock().monotonic();
+    std::vector<std::string> names = nodes_to_annotate();
+    const base::Duration look = loop_.clock().monotonic() - begin;
+    co_await write_in_turn(std::move(names), std::max(kOrderHolds, look * kLookShare));
   }
 }
 
+net::Task<void> RunningOperator::write_in_turn(std::vector<std::string> names, base::Duration order_holds) {
+  WritePass pass{.order_old_at = loop_.clock().monotonic() + order_holds};
+  co_await at_once(loop_, names.size(), kWritesAtOnce, [&](std::size_t at) { return annotate_one(names[at], pass); });
+}
+
+bool RunningOperator::is_over(const WritePass& pass) const {
+  return !may_write() || pass.in_vain >= kInVainMax ||
+         (annotate_.is_set() && loop_.clock().monotonic() >= pass.order_old_at);
+}
+
 std::vector<std::string> RunningOperator::nodes_to_annotate() {
-  std::vector<std::string> names, urgent;
-  const NodeMap& found = map();
+  // Of one turn first who was not written for longest: one that changes all the time keeps nobody out.
+  std::vector<std::tuple<Turn, base::MonotonicTime, std::string>> found;
+  const NodeMap& mapped = map();
+  note_renewals(mapped.nm_of.size());
   nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
     const std::string_view written = node.meta.annotations.get(model::kThirdPartyAllocationsAnnotation);
-    if (!found.nm_of.contains(key.name) && !node.meta.annotations.has(model::kYarnBookAnnotation) &&
+    if (!mapped.nm_of.contains(key.name) && !node.meta.annotations.has(model::kYarnBookAnnotation) &&
         !node.meta.annotations.has(model::kYarnTakenBackAnnotation) &&
         written.find(model::kYarnThirdParty) == std::string_view::npos) {
       return;
     }
     const auto write = node_write(node, sight_of(node), loop_.clock().wall());
-    if (write) (write->urgent ? urgent : names).push_back(key.name);
+    if (!write) return;
+    const auto last = written_.find(key.name);
+    found.emplace_back(write->turn, last == written_.end() ? base::MonotonicTime() : last->second, key.name);
   });
   const auto is_gone = [&](const auto& each) { return nodes_.find({"", each.first}) == nullptr; };
   std::erase_if(held_, is_gone);
@@ -74,8 +95,23 @@ std::vector<std::string> RunningOperator::nodes_to_annotate() {
   for (ShrinkBook* book : {&drains_, &reclaims_}) {
     book->forget([&](const std::string& name) { return nodes_.find({"", name}) == nullptr; });
   }
-  urgent.insert(urgent.end(), names.begin(), names.end());
-  return urgent;
+  std::ranges::sort(found);
+  std::vector<std::string> names;
+  names.reserve(found.size());
+  for (auto& [turn, last, name] : found) names.push_back(std::move(name));
+  return names;
+}
+
+void RunningOperator::note_renewals(std::size_t nodes) {
+  const base::Duration after = renew_after(nodes, options_.queries_per_second);
+  renew_after_.set(std::chrono::duration<double>(after).count());
+  const bool too_seldom = after > kBelievedFor;
+  if (too_seldom && !renews_too_seldom_) {
+    log_.warn("while work waits a manager stops to believe books before they are renewed: raise --kube-api-qps",
+              {{"nodes", std::to_string(nodes)},
+               {"renewed_after_s", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(after).count())}});
+  }
+  renews_too_seldom_ = too_seldom;
 }
 
 NodeSight RunningOperator::sight_of(const kube::Node& node) {
@@ -88,6 +124,7 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
     const auto total = link == nullptr ? std::nullopt : total_of(node);
     sight.hears = total && total->send;
   }
+  sight.lost_answer = take_backs_.lost_answer(node);
   if (options_.totals.rounding == policy::YarnRounding::kPeer) {
     sight.book = NodeSight::Book::kRemove;  // its numbers are no offer's
     return sight;
@@ -108,7 +145,8 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
     sight.of_book.origin = *share->origin;
   }
   const auto last = written_.find(name);
-  sight.renew_due = last == written_.end() || loop_.clock().monotonic() - last->second >= kRenewAfter;
+  sight.renew_due = last == written_.end() || loop_.clock().monotonic() - last->second >=
+                                                  renew_after(name, map_.nm_of.size(), options_.queries_per_second);
   return sight;
 }
 
@@ -116,25 +154,39 @@ model::Resources RunningOperator::worth(std::int64_t memory_mib, std::int64_t vc
   return policy::batch_of_yarn(memory_mib, vcores, options_.totals);
 }
 
-net::Task<bool> RunningOperator::annotate_one(std::string name) {
-  const kube::Node* node = nodes_.find({"", name});
-  if (node == nullptr) co_return true;
-  auto write = node_write(*node, sight_of(*node), loop_.clock().wall());
-  if (!write) co_return true;
+net::Task<void> RunningOperator::annotate_one(std::string name, WritePass& pass) {
+  if (is_over(pass)) co_return;
+  // Its place in the budget first: what is decided after that is not old when it is sent.
+  auto place = co_await client_.take_place(kPatchLimit);
+  if (!place) {
+    note_unwritten(name, place.error(), pass);
+    co_return;
+  }
+  const kube::Node* node = is_over(pass) ? nullptr : nodes_.find({"", name});
+  auto write = node == nullptr ? std::nullopt : node_write(*node, sight_of(*node), loop_.clock().wall());
+  if (!write) co_return;
   kube::WriteOptions options;
   options.note = {model::reason_id(write->reason), std::move(write->before)};
+  options.place = *std::move(place);
   const UnderWay mine(under_way_);
-  const auto patched =
-      co_await client_.patch(kube::kNodes, name, kube::PatchType::kMerge, std::move(write->body), options, kPatchLimit);
-  if (patched) written_[name] = loop_.clock().monotonic();
-  // A conflict is another writer's turn: the watch brings what he wrote, and the next pass starts from that.
-  if (patched || patched.error().kind == ErrorKind::kConflict || patched.error().kind == ErrorKind::kNotFound) {
-    co_return true;
+  const auto patched = co_await client_.patch(kube::kNodes, name, kube::PatchType::kMerge, std::move(write->body),
+                                              std::move(options), kPatchLimit);
+  if (patched) {
+    written_[name] = loop_.clock().monotonic();
+    pass.in_vain = 0;
+  } else {
+    note_unwritten(name, patched.error(), pass);
   }
-  log_.warn("what YARN holds of a node is not written", {{"node", name}, {"why", patched.error().message}});
-  const ErrorKind kind = patched.error().kind;
-  const bool nobody = kind == ErrorKind::kUnavailable || kind == ErrorKind::kDeadline;
-  co_return !nobody;
+}
+
+void RunningOperator::note_unwritten(const std::string& node, const Error& error, WritePass& pass) {
+  // A conflict is another writer's turn: the watch brings what he wrote, and the next pass starts from that.
+  const bool answered = error.kind != ErrorKind::kUnavailable && error.kind != ErrorKind::kDeadline;
+  const bool lost = error.kind != ErrorKind::kConflict && error.kind != ErrorKind::kNotFound;
+  if (lost && pass.in_vain < kInVainMax) {
+    log_.warn("what YARN holds of a node is not written", {{"node", node}, {"why", error.message}});
+  }
+  pass.in_vain = answered ? 0 : pass.in_vain + 1;
 }
 
 }  // namespace tidemark::yarn_operator

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "model/annotations.h"
 #include "model/names.h"
-#include "model/take_back.h"
 
 namespace tidemark::yarn_operator {
 namespace {
@@ -21,7 +20,9 @@ struct Texts {
   std::optional<std::string> taken_back;
   bool drop_taken_back = false;
 
-  bool none() const { return !held && !book && !renewed && !drop_book && !taken_back && !drop_taken_back; }
+  bool none() const { return !renewed && says_nothing(); }
+  bool only_renewed() const { return renewed && says_nothing(); }
+  bool says_nothing() const { return !held && !book && !drop_book && !taken_back && !drop_taken_back; }
 };
 
 std::optional<model::YarnBook> book_on(const kube::Node& node) {
@@ -82,8 +83,9 @@ std::optional<NodeWrite> node_write(const kube::Node& node, const NodeSight& sig
     if (const auto book = next_book(input)) {
       std::string text = model::format_yarn_book(*book);
       if (changes(model::kYarnBookAnnotation, text)) {
-        write.urgent = !input.before || input.before->generation != book->generation;
-        if (write.urgent || input.before->confirmed != book->confirmed) write.reason = Reason::kYarnConfirmed;
+        const bool in_force = !input.before || input.before->generation != book->generation;
+        if (in_force) write.turn = Turn::kUrgent;
+        if (in_force || input.before->confirmed != book->confirmed) write.reason = Reason::kYarnConfirmed;
         texts.book = std::move(text);
       } else if (book->waiting && sight.renew_due) {
         texts.renewed = base::format_rfc3339(now);
@@ -96,11 +98,15 @@ std::optional<NodeWrite> node_write(const kube::Node& node, const NodeSight& sig
   if (sight.hears) {
     const kube::Text* answer = node.meta.annotations.find(model::kYarnTakenBackAnnotation);
     texts.drop_taken_back = !*sight.hears && answer != nullptr;
-    if (*sight.hears && (answer == nullptr || !model::parse_taken_back(answer->view()))) {
+    if (*sight.hears && sight.lost_answer) {
+      texts.taken_back = model::format_taken_back(*sight.lost_answer);
+      write.turn = Turn::kUrgent;
+    } else if (*sight.hears && (answer == nullptr || !model::parse_taken_back(answer->view()))) {
       texts.taken_back = model::format_taken_back({});
     }
   }
   if (texts.none()) return std::nullopt;
+  if (texts.only_renewed()) write.turn = Turn::kRenewal;
   write_body(node, texts, write.body);
   if (!before.as_object().empty()) write.before = before.dump();
   return write;

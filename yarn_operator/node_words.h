@@ -10,6 +10,7 @@
 #include "kube/objects.h"
 #include "model/reason.h"
 #include "model/resources.h"
+#include "model/take_back.h"
 #include "yarn_operator/book.h"
 
 namespace tidemark::yarn_operator {
@@ -22,13 +23,21 @@ struct NodeSight {
   bool renew_due = false;  // it was written long ago
   // Whether an agent that wants containers back is heard: said before it asks. nullopt: nobody knows, as it stands.
   std::optional<bool> hears{};
+  std::optional<model::TakenBack> lost_answer{};  // to it
+};
+
+// Who is written first.
+enum class Turn : std::uint8_t {
+  kUrgent,   // somebody waits for it: an offer came into force, an agent is not answered
+  kNews,     // it says what the node does not say yet
+  kRenewal,  // it says nothing new
 };
 
 struct NodeWrite {
   std::string body;    // a merge patch
   std::string before;  // what it changes, for the audit
   model::Reason reason = model::Reason::kYarnUsed;
-  bool urgent = false;  // the manager waits for it: an offer came into force
+  Turn turn = Turn::kNews;
 };
 
 // What is written of it now; nothing where that is nothing, or cannot be read.

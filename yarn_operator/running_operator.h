@@ -43,14 +43,21 @@ class RunningOperator final : public YarnOperator {
 
  private:
   struct Lane {
-    Lane(net::EventLoop& loop, Rim& rim, YarnCluster cluster, base::Log named, base::Registry& metrics,
-         base::Random random)
+    Lane(RunningOperator& of, Rim& rim, YarnCluster cluster, base::Log named, base::Random random)
         : log(named),
-          link(loop, rim.workers, std::move(cluster), std::move(named), metrics, random, rim.audit, rim.actor),
-          wake(loop) {}
+          link(of.loop_, rim.workers, std::move(cluster), std::move(named), of.metrics_, random, rim.audit, rim.actor),
+          wake(of.loop_),
+          asked(of.loop_),
+          taking_back(
+              of.loop_, link, [&of] { return of.may_write(); },
+              [&of, this](const Taking& taking, const model::TakenBack& answer) {
+                of.taken_back(*this, taking, answer);
+              }) {}
     base::Log log;
     ClusterLink link;
     net::Event wake;
+    net::Event asked;  // an agent may want something back
+    TakingBack taking_back;
     bool away = false;
     bool closed = false;
     bool classless = false;  // the settings do not name the class of its work
@@ -73,6 +80,12 @@ class RunningOperator final : public YarnOperator {
     Dues reclaims;
     std::size_t asked_to_give_back = 0;  // nodes, those that are done with it too
     bool none() const { return drains.due.empty() && reclaims.due.empty(); }
+  };
+
+  // Of the writes of one look.
+  struct WritePass {
+    base::MonotonicTime order_old_at;
+    int in_vain = 0;  // in a row: nobody answered
   };
 
   bool only_observes() const { return options_.mode == "observe"; }
@@ -101,9 +114,12 @@ class RunningOperator final : public YarnOperator {
   // another one is due.
   net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane);
   net::Task<bool> end(Lane& lane, std::vector<Shrink> shrinks);
-  // What agents want back. Their nodes' next totals follow at once.
-  net::Task<void> take_back_of(Lane& lane);
-  std::vector<Taking> takings_of(const std::string& cluster);
+  // What agents want back, beside the totals of other nodes; their own follow at once.
+  net::Task<void> hear_agents(Lane& lane);
+  net::Task<void> take_back(Lane& lane);
+  std::vector<Taking> takings_of(const Lane& lane);
+  static void leave_out_who_gives_back(const Lane& lane, std::vector<Wanted>& wanted);
+  void taken_back(Lane& lane, const Taking& asked, const model::TakenBack& answer);
   net::Task<void> answer_agent(std::string node, model::TakenBack answer);
   void note(Lane& lane, const Result<void>& seen);
   void note_closed(Lane& lane, bool closed);
@@ -117,13 +133,17 @@ class RunningOperator final : public YarnOperator {
   // nullopt: nobody knows now, and what is written stays.
   std::optional<model::Resources> held_by_yarn(const kube::Node& object);
   net::Task<void> annotate();
-  // Those with a NodeManager, and those that had one. First those whose offer came into force: capacity that one side
-  // gave up waits for it.
+  // Those with a NodeManager, and those that had one, by their turn: for an offer that came into force capacity waits
+  // that one side gave up.
   std::vector<std::string> nodes_to_annotate();
+  // Until all are written, or something came and their order is old: then it is looked again who goes first.
+  net::Task<void> write_in_turn(std::vector<std::string> names, base::Duration order_holds);
+  bool is_over(const WritePass& pass) const;
+  void note_renewals(std::size_t nodes);
   NodeSight sight_of(const kube::Node& node);
   model::Resources worth(std::int64_t memory_mib, std::int64_t vcores) const;
-  // False: nobody answers.
-  net::Task<bool> annotate_one(std::string name);
+  net::Task<void> annotate_one(std::string name, WritePass& pass);
+  void note_unwritten(const std::string& node, const Error& error, WritePass& pass);
 
   net::EventLoop& loop_;
   kube::Client& client_;
@@ -140,6 +160,7 @@ class RunningOperator final : public YarnOperator {
   base::Gauge& mapped_;
   base::Gauge& away_;
   base::Gauge& closed_;
+  base::Gauge& renew_after_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   NodeMap map_;
   bool map_old_ = true;
@@ -154,6 +175,7 @@ class RunningOperator final : public YarnOperator {
   ShrinkBook drains_;
   ShrinkBook reclaims_;
   net::Event annotate_;
+  bool renews_too_seldom_ = false;  // said
   int under_way_ = 0;
   bool draining_ = false;
   std::unique_ptr<net::HttpServer> admin_;

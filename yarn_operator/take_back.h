@@ -1,4 +1,4 @@
-// Has containers of a node end as pre-empted, because its agent wants them back (model/take_back.h).
+// Has containers of nodes end as pre-empted, because their agents want them back (model/take_back.h).
 //
 //   1  what is held on the node, and what the containers were given, are asked of the ResourceManager now; one that may
 //      not know all of them yet, after a failover, is told nothing
@@ -8,16 +8,23 @@
 //   3  it is asked until those that were named are gone, or others went in their place, kGoneWithin at most
 //   4  the next total that the node is told ends nobody (Overcommit::kill_never)
 //
+// Each node is answered when it is done, and one that comes while others are on their way waits for no more than the
+// questions that are being asked: an agent waits for three seconds.
+//
 // Who goes for good is the agent's matter: it kills what stays on the node where that is needed.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "hadoop/containers.h"
 #include "hadoop/yarn_records.h"
 #include "model/take_back.h"
 #include "net/loop.h"
@@ -39,13 +46,58 @@ struct Taking {
   base::Duration age{};  // of the request (OpenRequest)
   base::WallTime now;
 };
-struct Taken {
-  std::string node;
-  model::TakenBack answer;
-};
 
-// One answer for each, in their order. Of a ResourceManager that cannot be asked each is refused.
-net::Task<std::vector<Taken>> take_back(net::EventLoop& loop, ClusterLink& link, std::vector<Taking> takings,
-                                        std::function<bool()> may_write);
+// Of one cluster.
+class TakingBack {
+ public:
+  using MayWrite = std::function<bool()>;
+  using Answer = std::function<void(const Taking&, const model::TakenBack&)>;
+  TakingBack(net::EventLoop& loop, ClusterLink& link, MayWrite may_write, Answer answer);
+
+  // Goes on in run(). A node that is on its way already stays as it is.
+  void add(Taking taking);
+  // Between its first question and its answer a node is told no other total: one that is larger would save whom the
+  // ResourceManager is about to end.
+  bool has(const std::string& node) const { return going_.contains(node); }
+  // Until every node is answered; at once where that is under way already. Of a ResourceManager that cannot be asked
+  // each is refused.
+  net::Task<void> run();
+
+ private:
+  struct Named {
+    std::string name;
+    hadoop::ContainerId id;
+    std::optional<Result<hadoop::ContainerReport>> said{};  // by the last question
+  };
+  struct Going {
+    Taking of;
+    std::vector<Named> there;  // named, and not gone
+    model::TakenBack answer;
+    std::int64_t given_mib = 0;  // to those that were there when it began
+    bool shrunk = false;
+    bool last = false;  // the rest fits: who is there at the next question stays
+    base::MonotonicTime end;
+  };
+  static void refuse(Going& going, std::string_view why);
+  static void hear(Going& going);
+  std::vector<Going*> still_there(bool shrunk);
+  net::Task<void> begin(std::vector<Going*> fresh);
+  net::Task<void> follow(std::vector<Going*> ending);
+  net::Task<void> look(const std::vector<Going*>& fresh);
+  net::Task<void> ask(const std::vector<Going*>& of);
+  net::Task<void> ask_one(Named& named);
+  net::Task<void> shrink(const std::vector<Going*>& fresh);
+  std::optional<Shrink> shrink_of(Going& going) const;
+  bool fits(const Going& going) const;
+  void answer_done();
+
+  net::EventLoop& loop_;
+  ClusterLink& link_;
+  MayWrite may_write_;
+  Answer answer_;
+  std::map<std::string, Going> going_;  // by node; not answered yet
+  base::MonotonicTime next_look_;
+  bool running_ = false;
+};
 
 }  // namespace tidemark::yarn_operator

@@ -11,6 +11,17 @@ namespace {
 // Nobody who leads looks less often. What came while nobody looked may have come long ago.
 constexpr base::Duration kLookGap = std::chrono::minutes(1);
 
+std::optional<model::TakenBack> answer_on(const kube::Node& node) {
+  const kube::Text* text = node.meta.annotations.find(model::kYarnTakenBackAnnotation);
+  if (text == nullptr) return std::nullopt;
+  auto written = model::parse_taken_back(text->view());
+  return written ? std::optional(*std::move(written)) : std::nullopt;
+}
+
+bool is_newer(const model::TakenBack& given, const std::optional<model::TakenBack>& written) {
+  return !written || given.generation > written->generation;
+}
+
 }  // namespace
 
 std::optional<HeldBack> held_back(const model::TakenBack& answer, base::WallTime now) {
@@ -20,13 +31,21 @@ std::optional<HeldBack> held_back(const model::TakenBack& answer, base::WallTime
 }
 
 std::optional<model::TakenBack> TakeBackBook::answer_of(const kube::Node& node) const {
-  std::optional<model::TakenBack> answer;
-  if (const kube::Text* text = node.meta.annotations.find(model::kYarnTakenBackAnnotation)) {
-    if (auto written = model::parse_taken_back(text->view())) answer = *std::move(written);
-  }
+  auto answer = answer_on(node);
   const auto given = answers_.find(std::string(node.meta.name));
-  if (given != answers_.end() && (!answer || given->second.generation > answer->generation)) answer = given->second;
-  return answer;
+  if (given == answers_.end()) return answer;
+  return is_newer(given->second.answer, answer) ? std::optional(given->second.answer) : answer;
+}
+
+void TakeBackBook::lost(const std::string& node, std::int64_t generation) {
+  const auto given = answers_.find(node);
+  if (given != answers_.end() && given->second.answer.generation == generation) given->second.lost = true;
+}
+
+std::optional<model::TakenBack> TakeBackBook::lost_answer(const kube::Node& node) const {
+  const auto given = answers_.find(std::string(node.meta.name));
+  if (given == answers_.end() || !given->second.lost) return std::nullopt;
+  return is_newer(given->second.answer, answer_on(node)) ? std::optional(given->second.answer) : std::nullopt;
 }
 
 const TakeBackBook::Looked& TakeBackBook::look(const std::string& node, std::int64_t generation,

@@ -37,7 +37,10 @@ class TakeBackBook {
   std::optional<OpenRequest> open_request(const kube::Node& node, const base::Clock& clock);
   // The most that YARN is handed out of the node now.
   std::optional<std::int64_t> keep_mib(const kube::Node& node, base::WallTime now) const;
-  void answered(const std::string& node, const model::TakenBack& answer) { answers_[node] = answer; }
+  void answered(const std::string& node, const model::TakenBack& answer) { answers_[node] = {answer}; }
+  // What was answered did not come to the node: it is to be written again.
+  void lost(const std::string& node, std::int64_t generation);
+  std::optional<model::TakenBack> lost_answer(const kube::Node& node) const;  // nullopt: none, or the node has it now
 
   template <class IsGone>
   void forget(IsGone&& is_gone) {
@@ -52,13 +55,17 @@ class TakeBackBook {
     std::optional<base::MonotonicTime> at;  // when it came; nullopt: it was there at the first look, or nobody looked
     base::MonotonicTime seen;               // the last look
   };
+  struct Given {
+    model::TakenBack answer;
+    bool lost = false;
+  };
   std::optional<model::TakenBack> answer_of(const kube::Node& node) const;
   const Looked& look(const std::string& node, std::int64_t generation, base::MonotonicTime now);
 
   base::Log log_;
-  std::map<std::string, model::TakenBack> answers_;  // by node
-  std::map<std::string, std::string> said_;          // by node: why its request cannot be read
-  std::map<std::string, Looked> looked_;             // by node
+  std::map<std::string, Given> answers_;     // by node
+  std::map<std::string, std::string> said_;  // by node: why its request cannot be read
+  std::map<std::string, Looked> looked_;     // by node
 };
 
 }  // namespace tidemark::yarn_operator

@@ -69,5 +69,23 @@ TEST_F(TakeBackBookTest, AClockThatIsSetBackHoldsNothingForever) {
   EXPECT_EQ(book.keep_mib(said, clock.wall()), std::nullopt);
 }
 
+TEST_F(TakeBackBookTest, AnAnswerThatWasLostIsLostUntilTheNodeHasIt) {
+  model::TakenBack answer;
+  answer.generation = 2;
+  const kube::Node before = answered(1min);  // to request 1
+  const kube::Node after = node(model::kYarnTakenBackAnnotation, model::format_taken_back(answer));
+  book.answered("n", answer);
+  EXPECT_FALSE(book.lost_answer(before)) << "it is on its way";
+  book.lost("n", 1);
+  EXPECT_FALSE(book.lost_answer(before)) << "that was another one";
+  book.lost("n", 2);
+  EXPECT_EQ(book.lost_answer(before), answer);
+  EXPECT_EQ(book.lost_answer(node(model::kYarnTakenBackAnnotation, "{")), answer);
+  EXPECT_FALSE(book.lost_answer(after));
+  answer.generation = 3;
+  book.answered("n", answer);
+  EXPECT_FALSE(book.lost_answer(after)) << "the next one is on its way";
+}
+
 }  // namespace
 }  // namespace tidemark::yarn_operator

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/annotations.h"
@@ -36,10 +37,10 @@ class TakeBackTest : public testing::OperatorWorld {
     manager().told_totals.clear();
   }
   void ask(std::vector<std::string> containers, std::int64_t generation = 1, std::int64_t hold_seconds = 1,
-           base::Duration ago = 0s) {
+           base::Duration ago = 0s, std::string_view of = "n1") {
     const model::TakeBack request{generation, std::move(containers), "TM-EVICT-001", clock.wall() + -ago, hold_seconds};
-    patch("n1", annotations(Json::object(
-                    {{std::string(model::kYarnTakeBackAnnotation), Json(model::format_take_back(request))}})));
+    patch(of, annotations(Json::object(
+                  {{std::string(model::kYarnTakeBackAnnotation), Json(model::format_take_back(request))}})));
   }
   model::TakenBack answer(std::int64_t generation) {
     for (int i = 0; i < 500; ++i) {
@@ -197,6 +198,48 @@ TEST_F(TakeBackTest, ManagersOfferStandsWhileTheRestIsHeldBack) {
   EXPECT_EQ(manager().nodes.at(kNm).memory, 1024);
   EXPECT_EQ(confirmed(), offer.offer) << "a manager that thinks it is cut gives it to pods";
   EXPECT_TRUE(total(kNm, 4096, 4));
+}
+
+// Each in its own time: who is done does not wait for another node, and totals of other nodes wait for none.
+TEST_F(TakeBackTest, ANodeOnWhichNobodyEndsKeepsNoOtherWaiting) {
+  const NodeId quick{"b", 1}, other{"c", 1};
+  const std::string theirs = "container_1_0002_01_000002";
+  manager().nodes[quick] = {};
+  manager().nodes[other] = {};
+  manager().run(theirs, quick, 512);
+  node("n2", "b:1", origin("4k", "4Gi"));
+  node("n3", "c:1", origin("4k", "4Gi"));
+  begin_heard();
+  EXPECT_TRUE(annotation_is("n2", model::kYarnTakenBackAnnotation, model::format_taken_back({})));
+  EXPECT_TRUE(total(other, 4096, 4));
+  manager().nodes.at(kNm).ends_nobody = true;
+  said.clear();
+  ask({kNew});
+  ask({theirs}, 1, 1, 0s, "n2");
+  patch("n3", annotations(Json::object({{std::string(testing::kOrigin), origin("2k", "2Gi")}})));
+  const auto said_at = [&](std::string_view what, std::string_view of) {
+    return std::ranges::find_if(said, [&](const std::string& line) {
+      return line.find(what) != std::string::npos && line.find(of) != std::string::npos;
+    });
+  };
+  EXPECT_EQ(answer(1).stayed, std::vector{kNew});
+  const auto slow = said_at("containers were wanted back", "node=n1");
+  EXPECT_LT(said_at("containers were wanted back", "node=n2"), slow);
+  EXPECT_LT(said_at("told", "nm=c:1"), slow);
+  EXPECT_LT(slow, said.end());
+}
+
+// The agent has done without by then; but what is held back holds for the next operator too, and who asks is heard.
+TEST_F(TakeBackTest, AnAnswerThatWasLostIsWrittenAgain) {
+  begin_heard();
+  patches_refused = true;
+  ask({kNew}, 1, 60);
+  EXPECT_TRUE(until([&] {
+    return std::ranges::any_of(
+        said, [](const std::string& line) { return line.find("an agent is not answered") != std::string::npos; });
+  }));
+  patches_refused = false;
+  EXPECT_EQ(answer(1).gone, std::vector{kNew});
 }
 
 TEST_F(TakeBackTest, WhereTheNodeIsOnlyObservedNobodyHears) {

@@ -37,6 +37,11 @@ kube::InformerConfig pod_informer() {
 
 }  // namespace
 
+void let_answers_go_ahead(kube::ClientConfig& client) {
+  client.ahead_burst = kAnsweredAtOnce;
+  client.ahead_per_second = kAnsweredPerSecond;
+}
+
 RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<YarnCluster> clusters, base::Log log,
                                  base::Registry& metrics, base::Random random, OperatorOptions options)
     : loop_(loop),
@@ -58,6 +63,8 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
       away_(metrics.gauge("tidemark_yarn_operator_clusters_away", "Clusters whose ResourceManager does not answer.")),
       closed_(metrics.gauge("tidemark_yarn_operator_clusters_closed",
                             "Clusters in which no node has room for a container: applications are refused.")),
+      renew_after_(metrics.gauge("tidemark_yarn_operator_book_renewal_seconds",
+                                 "After how long the book of a node is renewed while work waits.")),
       taken_back_(metrics.counter("tidemark_yarn_operator_taken_back_total",
                                   "Containers that ended as pre-empted, since their node's agent wanted them back.")),
       not_taken_back_(metrics.counter("tidemark_yarn_operator_not_taken_back_total",
@@ -89,7 +96,7 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
   });
   for (YarnCluster& cluster : clusters) {
     const base::Log named = log_.named(base::cat("yarn-operator ", cluster.id));
-    lanes_.push_back(std::make_unique<Lane>(loop, rim, std::move(cluster), named, metrics, random.fork()));
+    lanes_.push_back(std::make_unique<Lane>(*this, rim, std::move(cluster), named, random.fork()));
   }
 }
 
@@ -114,7 +121,10 @@ void RunningOperator::start() {
   scope_.spawn(pool_modes_.run());
   if (!only_observes()) scope_.spawn(recorder_.run());
   if (elector_) scope_.spawn(elector_->run());
-  for (const auto& lane : lanes_) scope_.spawn(follow(*lane));
+  for (const auto& lane : lanes_) {
+    scope_.spawn(follow(*lane));
+    scope_.spawn(hear_agents(*lane));
+  }
   scope_.spawn(annotate());
 }
 
@@ -135,7 +145,10 @@ net::Task<void> RunningOperator::drain() {
 
 void RunningOperator::changed() {
   map_old_ = true;
-  for (const auto& lane : lanes_) lane->wake.set();
+  for (const auto& lane : lanes_) {
+    lane->wake.set();
+    lane->asked.set();
+  }
   annotate_.set();
 }
 

@@ -57,6 +57,12 @@ struct OperatorOptions : YarnOptions {
 
 void declare_flags(base::Flags& flags, OperatorOptions& options);
 
+// An agent waits three seconds for its answer, and what it evicts without one is a failure of its application. Answers
+// wait behind nothing else that is written: so many nodes may ask in one moment, and so many each second after that.
+inline constexpr int kAnsweredAtOnce = 500;
+inline constexpr double kAnsweredPerSecond = 100;
+void let_answers_go_ahead(kube::ClientConfig& client);
+
 class YarnOperator {
  public:
   struct Rim {

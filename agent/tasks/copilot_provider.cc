@@ -97,6 +97,7 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
   listed.reserve(list.containers.size());
   for (const copilot::Container& each : list.containers) {
     if (auto task = task_of(each)) {
+      keep_last_words(each, task->identity);
       listed.push_back({std::make_shared<const model::Task>(*std::move(task)), std::nullopt, each.held});
     } else {
       refused.push_back(
@@ -124,6 +125,15 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
   tell_refused(std::move(refused));
   provided_.confirmed = now;
   stand(Standing::kCurrent);
+}
+
+void CopilotProvider::keep_last_words(const copilot::Container& said, model::TaskIdentity& identity) const {
+  const auto before = std::ranges::lower_bound(held_, std::string_view(identity.task), {}, id_of);
+  if (before == held_.end() || id_of(*before) != identity.task) return;
+  const model::TaskIdentity& known = (*before).task->identity;
+  if (said.label(model::kClassLabel).empty()) identity.work_class = known.work_class;
+  if (said.label(model::kBusinessLabel).empty()) identity.business = known.business;
+  if (said.label(model::kJobLabel).empty()) identity.job = known.job;
 }
 
 void CopilotProvider::miss() {

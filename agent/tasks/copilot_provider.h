@@ -76,6 +76,9 @@ class CopilotProvider final : public TaskProvider {
   net::Task<Result<void>> look();
   net::Task<void> say_stance();
   void take(const copilot::ContainerList& list);
+  // A copilot that begins anew learns only by and by of which job and class a task is. Neither changes while it runs:
+  // one of no class would be the first to go.
+  void keep_last_words(const copilot::Container& said, model::TaskIdentity& identity) const;
   void miss();
   Result<model::Task> task_of(const copilot::Container& container) const;
   void tell_refused(std::vector<std::string> refused);

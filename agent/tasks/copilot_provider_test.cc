@@ -82,6 +82,17 @@ TEST_F(CopilotProviderTest, ItsContainersAreOfflineWork) {
   EXPECT_EQ(task.limits.batch.memory, model::MemoryBytes{2147483648});
 }
 
+// A copilot whose YARN sells half cores as vcores says both; what counts is what was sold.
+TEST_F(CopilotProviderTest, WhereBatchResourcesAreSaidThoseCount) {
+  copilot::Container& container = yarn.run("c1", kParent);
+  container.requests.batch = container.limits.batch = {model::CpuMilli{1000}, model::MemoryBytes{2147483648}};
+  begin();
+  ASSERT_EQ(provider->provided().tasks.size(), 1u);
+  EXPECT_EQ(provider->provided().tasks[0]->requests.batch.cpu, model::CpuMilli{1000});
+  EXPECT_EQ(provider->provided().tasks[0]->limits.batch.cpu, model::CpuMilli{1000});
+  EXPECT_TRUE(provider->provided().tasks[0]->requests.native.none());
+}
+
 TEST_F(CopilotProviderTest, LabelsSayWhoseItIs) {
   copilot::Container& container = yarn.run("container_1700000000000_0001_01_000002", kParent);
   container.labels = {{std::string(model::kClassLabel), "spark"},
@@ -97,6 +108,33 @@ TEST_F(CopilotProviderTest, LabelsSayWhoseItIs) {
   EXPECT_EQ(identity.business, "ads");
   EXPECT_EQ(identity.job, "nightly");
   EXPECT_TRUE(provider->provided().tasks[0]->infrastructure) << "a master: the last to go";
+}
+
+// It asks the ResourceManager for two applications a second, and knows none when it begins.
+TEST_F(CopilotProviderTest, WhatACopilotThatBeganAnewDoesNotKnowYetStaysAsItWas) {
+  const auto words = [](std::string_view work_class) {
+    return std::vector<std::pair<std::string, std::string>>{{std::string(model::kClassLabel), std::string(work_class)},
+                                                            {std::string(model::kBusinessLabel), "ads"},
+                                                            {std::string(model::kJobLabel), "nightly"}};
+  };
+  yarn.run("c1", kParent).labels = words("spark");
+  begin();
+  yarn.stop();
+  run_for(15s);
+  yarn.containers.clear();
+  yarn.run("c1", kParent);
+  yarn.run("c2", kParent);
+  yarn.start();
+  run_for(15s);
+  ASSERT_EQ(provider->provided().tasks.size(), 2u);
+  const auto identity = [&](std::size_t at) { return provider->provided().tasks[at]->identity; };
+  EXPECT_EQ(identity(0).work_class, "spark");
+  EXPECT_EQ(identity(0).business, "ads");
+  EXPECT_EQ(identity(0).job, "nightly");
+  EXPECT_EQ(identity(1).work_class, "") << "that is another one";
+  yarn.containers[0].labels = words("query");
+  run_for(15s);
+  EXPECT_EQ(identity(0).work_class, "query") << "what is said counts";
 }
 
 TEST_F(CopilotProviderTest, ItMayNameGroupsBelowItsParentOnly) {

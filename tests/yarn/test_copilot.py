@@ -89,7 +89,7 @@ class WithoutGroups(unittest.TestCase):
 
     def test_who_fills_the_local_folders_is_asked_to_end(self):
         first = f"{self.enterContext(tempfile.TemporaryDirectory())}/first"
-        self.copilot = self.begin(f"--nm-local-dirs={self.node.local}", f"--local-dirs-limit-mib={FILL_MIB // 2}", "--local-dirs-grace=1h")
+        self.copilot = self.begin(f"--nm-local-dirs={self.node.local}", f"--local-dirs-limit-mib={FILL_MIB // 2}", "--local-dirs-grace=1h", f"--nm-log-dirs={self.node.container_logs}")
         master, tasks = self.start_job(f"mkdir {first} && head -c {FILL_MIB}M /dev/zero > fill; exec sleep 1000")
         wait_for(lambda: "TM-YARN-017" in self.copilot.log, "that it is too much", self.copilot)
         wait_for(lambda: len(self.copilot.running()) == 2, "its end", self.copilot)
@@ -99,6 +99,16 @@ class WithoutGroups(unittest.TestCase):
         seen = self.copilot.seen()
         self.assertLess(seen[master]["localBytes"], 2**20 * FILL_MIB // 2)
         self.assertIn("tidemark_yarn_copilot_local_dirs_stopped_total 1\n", self.copilot.get("/metrics"))
+        words = [(log.parent.name, log.read_text().splitlines()[-1]) for log in self.node.container_logs.glob("application_*/container_*/stderr") if "tidemark: " in log.read_text()]
+        self.assertEqual([gone], [name for name, _ in words])
+        self.assertRegex(words[0][1], r"tidemark: this container was asked to end: TM-YARN-017, .* \(by yarn-copilot\)$")
+
+    def test_where_a_vcore_is_no_core_what_was_sold_stands_beside_the_peers_words(self):
+        self.copilot = self.begin("--millicores-per-vcore=500")
+        _, tasks = self.start_job(containers=1)
+        info = self.copilot.get(f"/v1/container?containerID={tasks[0]}")
+        memory = str(TASK_MIB * 2**20)
+        self.assertEqual({"cpu": "1", "memory": memory, "kubernetes.io/batch-cpu": "500", "kubernetes.io/batch-memory": memory}, info["resources"]["requests"])
 
     def test_what_its_user_wrote_on_an_application_is_told(self):
         self.copilot = self.begin(f"--hadoop-conf-dir={self.yarn.configuration}", "--queue-class=default=transcode")

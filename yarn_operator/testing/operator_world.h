@@ -50,6 +50,7 @@ class SkewedClock final : public base::Clock {
 struct ResourceManagerTwin {
   struct Nm {
     std::int64_t memory = 8192, vcores = 8, used_memory = 0, used_vcores = 0, state = 2;
+    bool ends_nobody = false;  // whatever its total
   };
   struct Container {
     NodeId node;
@@ -116,6 +117,7 @@ struct ResourceManagerTwin {
   // The newest go until the rest fits.
   void preempt(const NodeId& id) {
     Nm& nm = nodes.at(id);
+    if (nm.ends_nobody) return;
     while (nm.used_memory > nm.memory) {
       auto newest = containers.end();
       for (auto each = containers.begin(); each != containers.end(); ++each) {
@@ -200,9 +202,8 @@ class OperatorWorld : public ::testing::Test {
           }
         },
         "operator");
-    client = std::make_unique<kube::Client>(
-        loop, *transport, [] { return std::string(); }, kube::ClientConfig{.queries_per_second = 1000, .burst = 1000},
-        base::Random(1));
+    let_answers_go_ahead(budget);
+    client = std::make_unique<kube::Client>(loop, *transport, [] { return std::string(); }, budget, base::Random(1));
     options.metrics_address = "0";
     options.leader_elect = false;
     options.poll = 200ms;
@@ -252,8 +253,9 @@ class OperatorWorld : public ::testing::Test {
                           memory, R"("}})"));
   }
   // Ready, with a NodeManager that its annotation names.
-  void node(std::string_view name, std::string_view nm, const Json& amounts) {
+  void node(std::string_view name, std::string_view nm, const Json& amounts, std::string_view book = "") {
     Json object = annotations(Json::object({{"yarn.hadoop.apache.org/node-id", Json(nm)}, {kOrigin, amounts}}));
+    if (!book.empty()) object["metadata"]["annotations"][model::kYarnBookAnnotation] = Json(book);
     object["metadata"]["name"] = Json(name);
     must("POST", "/api/v1/nodes", object);
     const Json ready = Json::object({{"type", "Ready"}, {"status", "True"}});
@@ -332,8 +334,9 @@ class OperatorWorld : public ::testing::Test {
   std::unique_ptr<kube::memory::LocalTransport> transport;
   std::unique_ptr<kube::Client> client;
   std::map<std::string, std::unique_ptr<ResourceManagerTwin>> managers;
-  bool patches_refused = false;  // of the operator
-  std::string work_class;        // of all clusters
+  kube::ClientConfig budget{.queries_per_second = 1000, .burst = 1000};  // of the operator; and what goes ahead
+  bool patches_refused = false;                                          // of the operator
+  std::string work_class;                                                // of all clusters
   OperatorOptions options;
   std::unique_ptr<YarnOperator> running;
 };

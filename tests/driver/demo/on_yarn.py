@@ -70,7 +70,7 @@ class OnYarn:
         api.must("POST", maps, {"metadata": {"name": "tidemark-config"}, "data": {"config.yaml": json.dumps(SETTINGS)}})
         self._begin(
             "yarn-copilot", "--server-endpoint", self.socket, "--node-manager-endpoint", f"127.0.0.1:{self.nm.ports.web}", "--yarn-container-cgroup-path", self.group,
-            "--adopt", "--hadoop-conf-dir", self.yarn.configuration, "--audit-file", self.up.data / "yarn-copilot.jsonl",
+            "--adopt", f"--millicores-per-vcore={MILLICORES_PER_VCORE}", "--hadoop-conf-dir", self.yarn.configuration, "--audit-file", self.up.data / "yarn-copilot.jsonl",
         )
         self._begin(
             "yarn-operator", "--kubeconfig", self.up.kubeconfig, "--hadoop-conf-dir", self.yarn.configuration, "--leader-elect=false", "--poll=1s", "--metrics-addr=0",

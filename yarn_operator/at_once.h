@@ -1,0 +1,15 @@
+// Work on many things, some of them at a time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "net/loop.h"
+
+namespace tidemark::yarn_operator {
+
+// Runs `work` for 0, 1, … `count` − 1 in this order, `most` of them at the same time; done when the last one is.
+net::Task<void> at_once(net::EventLoop& loop, std::size_t count, std::size_t most,
+                        std::function<net::Task<void>(std::size_t)> work);
+
+}  // namespace tidemark::yarn_operator

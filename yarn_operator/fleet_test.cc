@@ -1,0 +1,90 @@
+// The operator of many nodes, with the budget of writes that it has by itself.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "model/annotations.h"
+#include "model/take_back.h"
+#include "yarn_operator/testing/operator_world.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using testing::NodeId;
+using namespace std::chrono_literals;
+
+class FleetTest : public testing::OperatorWorld {
+ protected:
+  void SetUp() override {
+    budget = {.queries_per_second = options.queries_per_second, .burst = static_cast<int>(options.query_burst)};
+    OperatorWorld::SetUp();
+    options.poll = 1s;
+  }
+  static std::string name(int number) { return base::cat("n", number); }
+  static NodeId nm(int number) { return {base::cat("host-", number), 1}; }
+  static std::string container(int number) { return base::cat("container_1_0001_01_00", 1000 + number); }
+  // Each with a container, and a book of another total.
+  void nodes(int count) {
+    const model::YarnBook book{0, {{1000}, {std::int64_t{1} << 30}}, std::nullopt, std::nullopt};
+    for (int i = 0; i < count; ++i) {
+      manager().nodes[nm(i)] = {};
+      manager().run(container(i), nm(i), 512);
+      node(name(i), nm(i).text(), origin("4k", "4Gi"), model::format_yarn_book(book));
+    }
+  }
+  bool all_told(int count) {
+    return until([&] { return manager().updated_nodes >= count; });
+  }
+  bool answered(int number) {
+    const auto said = model::parse_taken_back(annotation(name(number), model::kYarnTakenBackAnnotation));
+    return said && said->generation == 1 && said->gone == std::vector{container(number)};
+  }
+};
+
+// An agent that is not answered within three seconds kills by itself, and asks nobody for a minute. 200 answers alone
+// are five seconds of the budget, and books are written besides.
+TEST_F(FleetTest, TwoHundredNodesThatAskAtOnceAreAllAnsweredInTime) {
+  constexpr int kNodes = 200;
+  nodes(kNodes);
+  begin();
+  ASSERT_TRUE(all_told(kNodes));
+  const base::MonotonicTime begin = clock.monotonic();
+  for (int i = 0; i < kNodes; ++i) {
+    const model::TakeBack request{1, {container(i)}, "TM-EVICT-001", clock.wall(), 60};
+    patch(name(i), annotations(Json::object(
+                       {{std::string(model::kYarnTakeBackAnnotation), Json(model::format_take_back(request))}})));
+  }
+  int count = 0;
+  while (count < kNodes && clock.monotonic() - begin < 20s) {
+    if (answered(count)) {
+      ++count;
+    } else {
+      pass(10ms);
+    }
+  }
+  EXPECT_EQ(count, kNodes);
+  EXPECT_LT(clock.monotonic() - begin, 3s);
+  EXPECT_EQ(manager().preempted.size(), static_cast<std::size_t>(kNodes));
+}
+
+// Capacity that pods gave up waits for it. All of the books take half a minute.
+TEST_F(FleetTest, AnOfferThatCameIntoForceIsSaidAtOnceHoweverManyOthersAreWritten) {
+  constexpr int kNodes = 1000, kLast = kNodes - 1;
+  nodes(kNodes);
+  begin();
+  ASSERT_TRUE(all_told(kNodes));
+  const model::YarnOffer offer{7, {{2000}, {std::int64_t{2} << 30}}, {{2000}, {std::int64_t{2} << 30}}};
+  patch(name(kLast),
+        annotations(Json::object({{std::string(model::kYarnOfferAnnotation), Json(model::format_yarn_offer(offer))}})));
+  const base::MonotonicTime begin = clock.monotonic();
+  const auto in_force = [&] {
+    const auto book = model::parse_yarn_book(annotation(name(kLast), model::kYarnBookAnnotation));
+    return book && book->generation == 7;
+  };
+  while (!in_force() && clock.monotonic() - begin < 60s) pass(50ms);
+  EXPECT_LT(clock.monotonic() - begin, 8s);
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator
