@@ -638,6 +638,16 @@ void Auditor::gone(const std::string& node, base::MonotonicTime now) {
   nodes_.erase(at);
 }
 
+void Auditor::without_node(const std::string& node_manager, const AuditRm& rm) {
+  AuditFinding& finding = findings_[{node_manager, Reason::kYarnMismatch}];
+  finding.reason = Reason::kYarnMismatch;
+  finding.node = node_manager;
+  finding.times = 1;
+  finding.worst = larger(finding.worst, rm.total);
+  finding.example = base::cat("no node is this NodeManager's, and its ResourceManager may hand out ", show(rm.total),
+                              " there, of which ", show(rm.used), " are held");
+}
+
 void Auditor::until(base::MonotonicTime now, base::WallTime wall) {
   for (auto& [name, seen] : nodes_) {
     advance(seen, now);

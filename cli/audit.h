@@ -148,6 +148,9 @@ class Auditor {
   // What holds of a node from `now` on, which never goes back.
   void see(const AuditSight& sight, base::MonotonicTime now, base::WallTime wall);
   void gone(const std::string& node, base::MonotonicTime now);
+  // A NodeManager that is active and no node's: what it may hand out is held against nothing here. No mistake by
+  // itself, a cluster of YARN may have machines of its own.
+  void without_node(const std::string& node_manager, const AuditRm& rm);
   // Brings all sums up to `now`.
   void until(base::MonotonicTime now, base::WallTime wall);
   // From `now` on nobody looks, until the nodes are seen again: nothing of that time is counted.

@@ -428,6 +428,7 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
     for (const auto& place : input.nodes) {
       input.known.try_emplace(place.claim.cluster_id.empty() ? std::string(yarn_operator::kDefaultCluster)
                                                              : place.claim.cluster_id);
+      if (place.last) input.known.try_emplace(place.last->cluster);
     }
   }
   co_await ask_clusters(loop, random, options, input, found);

@@ -19,7 +19,7 @@ constexpr std::string_view kHostNameLabel = "kubernetes.io/hostname";
 constexpr std::string_view kReady = "Ready";
 // Annotations.
 constexpr std::array kWritten = {model::kThirdPartyAllocationsAnnotation, model::kYarnBookAnnotation,
-                                 model::kYarnTakenBackAnnotation};
+                                 model::kYarnTakenBackAnnotation, kYarnBookOfAnnotation};
 constexpr std::array kRead = {model::kOriginAllocatableAnnotation, model::kStateDetailAnnotation,
                               model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,
                               model::kYarnOfferAnnotation,         model::kYarnTakeBackAnnotation,
@@ -109,12 +109,11 @@ Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner) 
 kube::NodeFields node_fields() {
   kube::NodeFields fields;
   fields.meta.labels = kube::KeyFilter::all();  // pools choose their nodes by any of them
-  fields.meta.annotations = {model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation,
-                             model::kStateDetailAnnotation,       model::kYarnNodeIdAnnotation,
-                             model::kYarnClusterIdAnnotation,     model::kYarnOfferAnnotation,
-                             model::kYarnBookAnnotation,          model::kYarnTakeBackAnnotation,
-                             model::kYarnTakenBackAnnotation,     model::kYarnDrainAnnotation,
-                             model::kYarnReclaimAnnotation};
+  fields.meta.annotations = {
+      model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation, model::kStateDetailAnnotation,
+      model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,         model::kYarnOfferAnnotation,
+      model::kYarnBookAnnotation,          model::kYarnTakeBackAnnotation,          model::kYarnTakenBackAnnotation,
+      model::kYarnDrainAnnotation,         model::kYarnReclaimAnnotation,           kYarnBookOfAnnotation};
   fields.info = true;  // the internal address comes with it
   return fields;
 }
@@ -139,7 +138,8 @@ NodePlace place_of(const kube::Node& node) {
           std::string(node.meta.labels.get(kHostNameLabel)),
           std::string(node.internal_ip),
           {std::string(node.meta.annotations.get(model::kYarnNodeIdAnnotation)),
-           std::string(node.meta.annotations.get(model::kYarnClusterIdAnnotation))}};
+           std::string(node.meta.annotations.get(model::kYarnClusterIdAnnotation))},
+          parse_nm_name(node.meta.annotations.get(kYarnBookOfAnnotation))};
 }
 
 NmPod nm_pod_of(const PodRow& pod) {
