@@ -328,10 +328,11 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
       row("its ResourceManager", "does not know it");
     } else {
       const hadoop::NodeReport& report = *asked->report;
+      const bool told = found.total.send && report.state != hadoop::NodeState::kDecommissioning;
       row("its ResourceManager",
           base::cat(hadoop::to_string(report.state), ", total ",
                     total_text(report.capability.memory_mib, report.capability.vcores), ": ",
-                    found.total.send ? difference(found.total, report.capability, options.totals) : "left as it is"));
+                    told ? difference(found.total, report.capability, options.totals) : "left as it is"));
       row("its containers",
           base::cat(report.containers, " hold ", total_text(report.used.memory_mib, report.used.vcores)));
     }

@@ -121,7 +121,9 @@ const hadoop::NodeReport* RmWatch::report_of(const yarn_operator::NmName& name) 
 }
 
 AuditRm RmWatch::as_told(const hadoop::NodeReport& report) const {
-  return {batch_of(report.capability, options_.millicores_per_vcore),
+  // What is unhealthy or being decommissioned hands out nothing, whatever its total.
+  const bool hands_out = report.state == hadoop::NodeState::kRunning;
+  return {hands_out ? batch_of(report.capability, options_.millicores_per_vcore) : AuditAmounts{},
           batch_of(report.used, options_.millicores_per_vcore)};
 }
 
