@@ -13,6 +13,11 @@ namespace {
 // Writes in a row that nobody answered: each of the others would wait as long, and the log would name every node.
 constexpr int kInVainMax = 3;
 
+// One that is unhealthy is out of the scheduler: its report says that nothing is used, while processes still end.
+bool says_what_is_used(hadoop::NodeState state) {
+  return hadoop::is_active(state) && state != hadoop::NodeState::kUnhealthy;
+}
+
 }  // namespace
 
 std::optional<model::Resources> RunningOperator::held_by_yarn(const kube::Node& object) {
@@ -23,7 +28,7 @@ std::optional<model::Resources> RunningOperator::held_by_yarn(const kube::Node& 
     const ClusterLink* link = link_of(mapped->second.cluster);
     if (link == nullptr || !link->synced()) return std::nullopt;
     const hadoop::NodeReport* report = link->find(mapped->second.id);
-    if (report != nullptr && hadoop::is_active(report->state)) {
+    if (report != nullptr && says_what_is_used(report->state)) {
       auto batch = policy::batch_of_yarn(report->used.memory_mib, report->used.vcores, options_.totals);
       if (link->may_hold_more(report->id)) {
         const auto before = held_.find(node);

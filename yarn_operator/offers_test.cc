@@ -254,6 +254,9 @@ TEST_F(OffersTest, AClusterInWhichNoNodeHasRoomForAContainerIsTold) {
       std::ranges::any_of(said, [](const std::string& line) { return line.find("TM-YARN-013") != std::string::npos; }));
   patch("n1", annotations(Json::object({{testing::kOrigin, origin("6k", "1Gi")}})));
   EXPECT_TRUE(until([&] { return !closed(); }));
+  manager().nodes.at({"a", 1}).state = 3;  // UNHEALTHY: nothing begins there
+  manager().nodes.at({"b", 1}) = {.memory = 512, .vcores = 1};
+  EXPECT_TRUE(until(closed));
 }
 
 }  // namespace
