@@ -290,6 +290,7 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
   if (found.pods.size() > options.pods_shown) {
     out += base::cat("    … and ", found.pods.size() - options.pods_shown, " pods more\n");
   }
+  if (found.share.others != Resources()) row("others than YARN hold", amount_text(found.share.others));
   if (found.offer) {
     row("the manager's offer", base::cat(amount_text(found.offer->offer), " (number ", found.offer->generation, ")"));
   } else {
@@ -348,6 +349,7 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
   out["why"] = policy::why_json(found.total.reason);
   if (found.share.origin) out["origin"] = amount_json(*found.share.origin);
   out["podsHold"] = amount_json(found.share.pods);
+  out["othersHold"] = amount_json(found.share.others);
   out["pods"] = Json::array();
   for (const Holder& each : found.pods) {
     Json pod = amount_json(each.batch);

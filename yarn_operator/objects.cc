@@ -10,6 +10,7 @@
 #include "model/annotations.h"
 #include "model/names.h"
 #include "model/take_back.h"
+#include "policy/ledger/books.h"
 #include "policy/state/state.h"
 
 namespace tidemark::yarn_operator {
@@ -167,6 +168,10 @@ Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods,
     share.offer = offer->offer;
   }
   share.pods = pods;
+  // What cannot be read is dropped whole with what is written of YARN there.
+  if (const auto text = text_of(node.meta.annotations, model::kThirdPartyAllocationsAnnotation)) {
+    if (const auto held = model::parse_third_party_allocations(*text)) share.others = policy::held_by_others(*held);
+  }
   share.ready = node.ready() == kube::Truth::kTrue;
   share.cordoned = node.unschedulable;
   share.state = yarn_state_of(node, mode, work_class, now);

@@ -339,7 +339,7 @@ TEST(DecisionRecord, ThePolicyVersionIsThatOfTheOutcomes) {
     io(writer, outcome);
     hash.add(bytes);
   }
-  EXPECT_EQ(kPolicyVersion, 7);
+  EXPECT_EQ(kPolicyVersion, 8);
   EXPECT_EQ(hash.hex(), "9222f378d204a13c");
 }
 
