@@ -17,6 +17,7 @@ constexpr std::int64_t kRounding = 2;  // of two amounts, one unit each
 constexpr std::int64_t kZonesFine = 1000;
 constexpr int kZoneScale = -3;  // zones carry thousandths of the node's units
 constexpr std::string_view kYarnBook = "tidemark.io/yarn-book";
+constexpr std::string_view kYarnThirdParty = "hadoop-yarn";
 constexpr std::string_view kYarnOffer = "tidemark.io/yarn-offer";
 
 AuditAmounts native(const Json* list, std::string& unreadable) {
@@ -165,7 +166,10 @@ AuditSight sight_of(const Json& node, const AuditSettings& settings) {
   if (const Json* list = others.member("allocations"); list != nullptr && list->is_array()) {
     for (const Json& each : list->as_array()) {
       if (text(each.member("priority")) != "koord-batch") continue;
-      sight.third_party += batch(each.member("resources"), sight.unreadable).value_or(AuditAmounts{});
+      const AuditAmounts held =
+          not_below_zero(batch(each.member("resources"), sight.unreadable).value_or(AuditAmounts{}));
+      sight.third_party += held;
+      if (text(each.member("name")) != kYarnThirdParty) sight.others += held;
     }
   }
   if (const auto ratio =
@@ -234,7 +238,7 @@ void take_zones(AuditSight& sight, const AuditZones& zones) {
 
 void take_rm(AuditSight& sight, const AuditRm& rm) {
   sight.rm = rm;
-  sight.third_party = larger(sight.third_party, rm.used);  // others may hold something too
+  sight.third_party = sum(larger(beyond(sight.third_party, sight.others), rm.used), sight.others);
   if (sight.yarn.has_book) sight.yarn.sold = rm.used;
 }
 
@@ -374,8 +378,9 @@ std::vector<Auditor::Excess> Auditor::states(const Seen& seen) const {
   const AuditByClass& by_class = sight.yarn.sold_by_class;
   const AuditAmounts real_offered = rules.kubernetes.real(offered, hour);
   const AuditAmounts real_to_yarn = rules.yarn.real(to_yarn, hour, by_class);
-  const AuditAmounts yarn_holds =
-      sight.yarn.has_book ? rules.yarn.real(sight.yarn.may_hold(), hour, by_class) : not_below_zero(sight.third_party);
+  const AuditAmounts yarn_holds = sight.yarn.has_book ? rules.yarn.real(sight.yarn.may_hold(), hour, by_class)
+                                                      : beyond(sight.third_party, sight.others);
+  const AuditAmounts held_beside = sum(yarn_holds, sight.others);
   const bool strict = rules.strict && sight.yarn.has_book;
   // What moved by less is not worth a write.
   const auto note = [&](Reason reason, const AuditAmounts& over, const AuditAmounts& of, std::string example,
@@ -386,34 +391,40 @@ std::vector<Auditor::Excess> Auditor::states(const Seen& seen) const {
     found.push_back({small ? Reason::kAuditUsageRose : reason, over, std::move(example), writer});
   };
 
+  const std::string others = any(sight.others) ? base::cat(", others ", show(sight.others)) : "";
   // The same thing sold on both sides. What the other side holds above the origin is no offer of this one.
   if (sight.origin && !strict) {
-    if (any(yarn_holds)) {
-      note(Reason::kAuditSoldTwice, smaller(beyond(sum(real_offered, yarn_holds), *sight.origin), real_offered),
-           offered,
-           base::cat("offered ", show(offered), ", YARN holds ", show(yarn_holds), ", of ", show(*sight.origin)),
-           sight.writer);
+    if (any(held_beside)) {
+      note(
+          Reason::kAuditSoldTwice, smaller(beyond(sum(real_offered, held_beside), *sight.origin), real_offered),
+          offered,
+          base::cat("offered ", show(offered), ", YARN holds ", show(yarn_holds), others, ", of ", show(*sight.origin)),
+          sight.writer);
     }
-    if (sight.yarn.has_book && any(sight.sold)) {
-      const AuditAmounts both = sum(real_to_yarn, rules.kubernetes.real(sight.sold, hour));
-      note(Reason::kAuditYarnOffer, smaller(beyond(both, *sight.origin), real_to_yarn), to_yarn,
-           base::cat("YARN is offered ", show(to_yarn), ", pods hold ", show(sight.sold), ", of ", show(*sight.origin)),
+    const AuditAmounts beside_yarn = sum(rules.kubernetes.real(sight.sold, hour), sight.others);
+    if (sight.yarn.has_book && any(beside_yarn)) {
+      note(Reason::kAuditYarnOffer, smaller(beyond(sum(real_to_yarn, beside_yarn), *sight.origin), real_to_yarn),
+           to_yarn,
+           base::cat("YARN is offered ", show(to_yarn), ", pods hold ", show(sight.sold), others, ", of ",
+                     show(*sight.origin)),
            sight.yarn_writer);
     }
   }
   if (sight.origin && strict) {
-    const AuditAmounts over = beyond_rounding(beyond(sum(real_offered, real_to_yarn), *sight.origin));
+    const AuditAmounts both = sum(real_offered, real_to_yarn);
+    const AuditAmounts over = beyond_rounding(smaller(beyond(sum(both, sight.others), *sight.origin), both));
     if (any(over)) {
-      found.push_back(
-          {Reason::kAuditBothOffered, over,
-           base::cat("Kubernetes is offered ", show(offered), ", YARN ", show(to_yarn), ", of ", show(*sight.origin)),
-           sight.writer});
+      found.push_back({Reason::kAuditBothOffered, over,
+                       base::cat("Kubernetes is offered ", show(offered), ", YARN ", show(to_yarn), others, ", of ",
+                                 show(*sight.origin)),
+                       sight.writer});
     }
   }
   if (sight.rm && (sight.yarn.offered || sight.origin)) {
     const bool confirmed = sight.yarn.book_generation == sight.yarn.offer_generation;
-    AuditAmounts may_have = sight.yarn.offered ? (confirmed ? to_yarn : larger(to_yarn, sight.yarn.up_to))
-                                               : beyond(sight.origin.value_or(AuditAmounts{}), sight.sold);
+    AuditAmounts may_have = sight.yarn.offered
+                                ? (confirmed ? to_yarn : larger(to_yarn, sight.yarn.up_to))
+                                : beyond(sight.origin.value_or(AuditAmounts{}), sum(sight.sold, sight.others));
     if (sight.takes_no_work) may_have = {};
     const AuditAmounts over = beyond(sight.rm->total, may_have);
     if (any(over)) {
@@ -476,10 +487,12 @@ void Auditor::given(const AuditSight& before, const Seen& seen, std::vector<Exce
   if (!rules.strict || !sight.yarn.has_book || !before.yarn.has_book || !sight.origin) return;
   const AuditAmounts kubernetes = not_below_zero(sight.offered.value_or(AuditAmounts{}));
   const AuditAmounts yarn = not_below_zero(sight.yarn.offered.value_or(AuditAmounts{}));
+  const AuditAmounts others = smaller(before.others, sight.others);  // the write may have been decided on either
   const auto told = [&](const AuditAmounts& real_now, const AuditAmounts& real_before, const AuditAmounts& not_free,
                         std::string_view side, const std::string& writer) {
     const AuditAmounts grown = beyond(real_now, real_before);
-    const AuditAmounts over = beyond_rounding(smaller(grown, beyond(sum(real_now, not_free), *sight.origin)));
+    const AuditAmounts taken = sum(sum(real_now, not_free), others);
+    const AuditAmounts over = beyond_rounding(smaller(grown, beyond(taken, *sight.origin)));
     if (!any(over)) return;
     found.push_back({Reason::kAuditGivenUnconfirmed, over,
                      base::cat(side, " was given ", show(grown), " while the other may act on ", show(not_free), " of ",
@@ -636,6 +649,16 @@ void Auditor::gone(const std::string& node, base::MonotonicTime now) {
   if (at == nodes_.end()) return;
   advance(at->second, now);
   nodes_.erase(at);
+}
+
+void Auditor::without_node(const std::string& node_manager, const AuditRm& rm) {
+  AuditFinding& finding = findings_[{node_manager, Reason::kYarnMismatch}];
+  finding.reason = Reason::kYarnMismatch;
+  finding.node = node_manager;
+  finding.times = 1;
+  finding.worst = larger(finding.worst, rm.total);
+  finding.example = base::cat("no node is this NodeManager's, and its ResourceManager may hand out ", show(rm.total),
+                              " there, of which ", show(rm.used), " are held");
 }
 
 void Auditor::until(base::MonotonicTime now, base::WallTime wall) {

@@ -8,11 +8,13 @@
 // What a side is told counts with what is real of it (told × 100 / over-report), and then
 //
 //   origin ≤ ceiling    offered to either side ≤ ceiling
-//   offered to Kubernetes + held by YARN ≤ origin
-//   offered to YARN + held by Kubernetes' pods ≤ origin             where an operator keeps a book
-//   offered to Kubernetes + offered to YARN ≤ origin                and the ledger is strict
-//   what one side is given ≤ origin − what the other may still act on                      (the same)
+//   others = what third parties beside YARN hold
+//   offered to Kubernetes + held by YARN + others ≤ origin
+//   offered to YARN + held by Kubernetes' pods + others ≤ origin    where an operator keeps a book
+//   offered to Kubernetes + offered to YARN + others ≤ origin       and the ledger is strict
+//   what one side is given ≤ origin − what the other may still act on − others             (the same)
 //   total at the ResourceManager ≤ what YARN is offered; where it is offered nothing by name, ≤ origin − held by pods
+//                                                                                              and others
 //   Σ offered by its NUMA zones ≤ offered to Kubernetes                       where the pool has the profile tidemark
 //
 // What is seen of a node holds until the next thing is seen of it, so an excess lasts from event to event, and its
@@ -70,7 +72,8 @@ struct AuditSight {
   std::optional<AuditAmounts> offered;  // batch of the node's status
   bool negative = false;                // any of the batch and mid resources
   std::optional<AuditAmounts> origin;   // of the annotation
-  AuditAmounts third_party;             // batch that others hold
+  AuditAmounts third_party;             // batch that all third parties hold
+  AuditAmounts others;                  // of that those beside YARN
   AuditYarn yarn;
   std::optional<AuditRm> rm;         // where ResourceManagers are asked and one knows the node
   bool takes_no_work = false;        // not ready, or cordoned
@@ -148,6 +151,9 @@ class Auditor {
   // What holds of a node from `now` on, which never goes back.
   void see(const AuditSight& sight, base::MonotonicTime now, base::WallTime wall);
   void gone(const std::string& node, base::MonotonicTime now);
+  // A NodeManager that is active and no node's: what it may hand out is held against nothing here. No mistake by
+  // itself, a cluster of YARN may have machines of its own.
+  void without_node(const std::string& node_manager, const AuditRm& rm);
   // Brings all sums up to `now`.
   void until(base::MonotonicTime now, base::WallTime wall);
   // From `now` on nobody looks, until the nodes are seen again: nothing of that time is counted.

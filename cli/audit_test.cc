@@ -61,7 +61,9 @@ const AuditFinding& of(const std::vector<AuditFinding>& findings, Reason reason)
 }
 
 constexpr std::string_view kYarnHolds = R"(,"node.koordinator.sh/thirdPartyAllocations":
-    "{\"allocations\":[{\"priority\":\"koord-batch\",\"resources\":{\"kubernetes.io/batch-cpu\":\"9000\"}}]}")";
+    "{\"allocations\":[{\"name\":\"hadoop-yarn\",\"priority\":\"koord-batch\",\"resources\":{\"kubernetes.io/batch-cpu\":\"9000\"}}]}")";
+constexpr std::string_view kOthersHold = R"(,"node.koordinator.sh/thirdPartyAllocations":
+    "{\"allocations\":[{\"name\":\"other\",\"priority\":\"koord-batch\",\"resources\":{\"kubernetes.io/batch-cpu\":\"4000\"}}]}")";
 
 TEST(Audit, TheCeilingIsWhatIsLeftUnderTheLine) {
   EXPECT_EQ(ceiling_of(sight("14200")).cpu, 14'201);
@@ -219,6 +221,33 @@ TEST(Audit, TheHourEndsByItself) {
   EXPECT_TRUE(auditor.findings().empty());
   auditor.until({25s}, before_ten + 25s);
   EXPECT_NEAR(of(auditor.findings(), Reason::kAuditAboveCeiling).cpu_core_s, 5.799 * 5, 1e-6) << "10 s are its lag";
+}
+
+// Of 14200 somebody beside YARN holds 4000.
+TEST(Audit, WhatThirdPartiesBesideYarnHoldIsNeitherSides) {
+  const auto ledger = [](std::string_view ours, std::string_view batch_cpu, std::int64_t to_yarn, std::int64_t sold) {
+    AuditSight sight =
+        in_ledger(ours, batch_cpu, book(2000, to_yarn) + offer(to_yarn, to_yarn) + std::string(kOthersHold));
+    sight.sold = {sold, 0};
+    return seen(sight);
+  };
+  EXPECT_EQ(ledger("", "8200", 10'200, 0), std::vector<Reason>{});
+  EXPECT_EQ(ledger("", "12200", 10'200, 0), (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}));
+  EXPECT_EQ(ledger("", "8200", 14'200, 0), (std::vector<Reason>{Reason::kAuditYarnOffer, Reason::kAuditFollowing}));
+  EXPECT_EQ(ledger(kStrict, "8200", 2'000, 0), std::vector<Reason>{});
+  EXPECT_EQ(ledger(kStrict, "8200", 6'000, 0),
+            (std::vector<Reason>{Reason::kAuditBothOffered, Reason::kAuditFollowing}));
+  EXPECT_EQ(seen(in_ledger("", "10200", std::string(kOthersHold))), std::vector<Reason>{});
+  EXPECT_EQ(seen(in_ledger("", "14200", std::string(kOthersHold))),
+            (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}));
+  // What a ResourceManager may hand out where nobody makes offers, and what it says of YARN's own part.
+  AuditSight asked = in_ledger("", "8200", std::string(kOthersHold));
+  asked.takes_no_work = false;
+  take_rm(asked, {{10'200, 0}, {2'000, 0}});
+  EXPECT_EQ(asked.third_party, (AuditAmounts{6'000, 0}));
+  EXPECT_EQ(seen(asked), std::vector<Reason>{});
+  take_rm(asked, {{14'200, 0}, {2'000, 0}});
+  EXPECT_EQ(seen(asked), (std::vector<Reason>{Reason::kAuditYarnTotal, Reason::kAuditFollowing}));
 }
 
 TEST(Audit, YarnsBookIsWhatYarnHolds) {

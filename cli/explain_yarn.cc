@@ -290,6 +290,7 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
   if (found.pods.size() > options.pods_shown) {
     out += base::cat("    … and ", found.pods.size() - options.pods_shown, " pods more\n");
   }
+  if (found.share.others != Resources()) row("others than YARN hold", amount_text(found.share.others));
   if (found.offer) {
     row("the manager's offer", base::cat(amount_text(found.offer->offer), " (number ", found.offer->generation, ")"));
   } else {
@@ -328,10 +329,11 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
       row("its ResourceManager", "does not know it");
     } else {
       const hadoop::NodeReport& report = *asked->report;
+      const bool told = found.total.send && report.state != hadoop::NodeState::kDecommissioning;
       row("its ResourceManager",
           base::cat(hadoop::to_string(report.state), ", total ",
                     total_text(report.capability.memory_mib, report.capability.vcores), ": ",
-                    found.total.send ? difference(found.total, report.capability, options.totals) : "left as it is"));
+                    told ? difference(found.total, report.capability, options.totals) : "left as it is"));
       row("its containers",
           base::cat(report.containers, " hold ", total_text(report.used.memory_mib, report.used.vcores)));
     }
@@ -347,6 +349,7 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
   out["why"] = policy::why_json(found.total.reason);
   if (found.share.origin) out["origin"] = amount_json(*found.share.origin);
   out["podsHold"] = amount_json(found.share.pods);
+  out["othersHold"] = amount_json(found.share.others);
   out["pods"] = Json::array();
   for (const Holder& each : found.pods) {
     Json pod = amount_json(each.batch);
@@ -428,6 +431,7 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
     for (const auto& place : input.nodes) {
       input.known.try_emplace(place.claim.cluster_id.empty() ? std::string(yarn_operator::kDefaultCluster)
                                                              : place.claim.cluster_id);
+      if (place.last) input.known.try_emplace(place.last->cluster);
     }
   }
   co_await ask_clusters(loop, random, options, input, found);

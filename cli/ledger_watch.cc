@@ -62,7 +62,11 @@ void LedgerWatch::start() {
 }
 
 void LedgerWatch::asked_managers(const Result<void>& done) {
-  if (done) return saw_all_ && !blind_since_ ? see_all() : look_again();
+  if (done && (!saw_all_ || blind_since_)) return look_again();
+  if (done) {
+    for (const auto& [name, rm] : managers_->without_node()) auditor_.without_node(name, rm);
+    return see_all();
+  }
   // It was whole until this very answer.
   if (!blind_since_ && saw_all_) {
     auditor_.look_away(loop_.clock().monotonic());

@@ -78,7 +78,11 @@ net::Task<Result<void>> RmWatch::look() {
   }
   if (!pods_at_ || loop_.clock().monotonic() - *pods_at_ >= kPodsAgain) TM_CO_TRY_VOID(co_await look_for_pods());
   input.pods = pods_;
-  for (const auto& [name, place] : places_) input.nodes.push_back(place);
+  for (const auto& [name, place] : places_) {
+    input.nodes.push_back(place);
+    const auto last = map_.last.find(name);
+    if (last != map_.last.end()) input.nodes.back().last = last->second;
+  }
   map_ = yarn_operator::map_nodes(input);
   co_return Result<void>();
 }
@@ -107,17 +111,41 @@ net::Task<Result<void>> RmWatch::look_for_pods() {
   co_return Result<void>();
 }
 
+const hadoop::NodeReport* RmWatch::report_of(const yarn_operator::NmName& name) const {
+  for (const Cluster& cluster : clusters_) {
+    if (cluster.id != name.cluster) continue;
+    const auto report = cluster.reports.find(name.id);
+    return report == cluster.reports.end() ? nullptr : &report->second;
+  }
+  return nullptr;
+}
+
+AuditRm RmWatch::as_told(const hadoop::NodeReport& report) const {
+  // What is unhealthy or being decommissioned hands out nothing, whatever its total.
+  const bool hands_out = report.state == hadoop::NodeState::kRunning;
+  return {hands_out ? batch_of(report.capability, options_.millicores_per_vcore) : AuditAmounts{},
+          batch_of(report.used, options_.millicores_per_vcore)};
+}
+
 std::optional<AuditRm> RmWatch::of(const std::string& node) const {
   const auto mapped = map_.nm_of.find(node);
-  if (mapped == map_.nm_of.end()) return std::nullopt;
-  for (const Cluster& cluster : clusters_) {
-    if (cluster.id != mapped->second.cluster) continue;
-    const auto report = cluster.reports.find(mapped->second.id);
-    if (report == cluster.reports.end()) return std::nullopt;
-    return AuditRm{batch_of(report->second.capability, options_.millicores_per_vcore),
-                   batch_of(report->second.used, options_.millicores_per_vcore)};
+  const auto last = map_.last.find(node);
+  const yarn_operator::NmName* name = nullptr;
+  if (mapped != map_.nm_of.end()) {
+    name = &mapped->second;
+  } else if (map_.wrong.contains(node) && last != map_.last.end()) {
+    name = &last->second;
   }
-  return std::nullopt;
+  const hadoop::NodeReport* report = name == nullptr ? nullptr : report_of(*name);
+  return report == nullptr ? std::nullopt : std::optional(as_told(*report));
+}
+
+std::map<std::string, AuditRm> RmWatch::without_node() const {
+  std::map<std::string, AuditRm> found;
+  for (const yarn_operator::NmName& name : map_.without_node) {
+    if (const auto* report = report_of(name)) found.emplace(name.text(), as_told(*report));
+  }
+  return found;
 }
 
 }  // namespace tidemark::cli

@@ -46,8 +46,11 @@ class RmWatch {
   void put(const Json& node);
   void drop(const std::string& name) { places_.erase(name); }
   void clear() { places_.clear(); }
-  // nullopt: no ResourceManager knows the node.
+  // nullopt: no ResourceManager knows the node. One that does not fit any more has what it had when it was seen to:
+  // YARN may go on to hand that out.
   std::optional<AuditRm> of(const std::string& node) const;
+  // NodeManagers that are active and no node's, by name.
+  std::map<std::string, AuditRm> without_node() const;
 
  private:
   struct Cluster {
@@ -55,6 +58,8 @@ class RmWatch {
     std::unique_ptr<hadoop::ResourceManager> manager;
     std::map<hadoop::NodeId, hadoop::NodeReport> reports;
   };
+  const hadoop::NodeReport* report_of(const yarn_operator::NmName& name) const;
+  AuditRm as_told(const hadoop::NodeReport& report) const;
   net::Task<Result<void>> look();
   net::Task<Result<void>> look_for_pods();
 

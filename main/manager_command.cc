@@ -23,7 +23,7 @@ int run_manager(const std::vector<std::string>& args) {
   declare_stream_flags(flags, stream_options);
   manager::declare_flags(flags, options);
   declare_log_flags(flags, log_options);
-  manager::PeerFlags peer_flags;
+  base::PeerFlags peer_flags(manager::peer_flags());
   peer_flags.declare(flags);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;

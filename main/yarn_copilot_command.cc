@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/metrics.h"
+#include "base/peer_flags.h"
 #include "base/random.h"
 #include "linux/cgroup/kill.h"
 #include "main/audit.h"
@@ -38,6 +39,8 @@ int run_yarn_copilot(const std::vector<std::string>& args) {
   yarn_copilot::declare_flags(flags, options);
   declare_audit_flags(flags, audit_options);
   declare_log_flags(flags, log_options);
+  base::PeerFlags peer_flags({});
+  peer_flags.declare(flags);
   flags.example("tidemark yarn-copilot --node-manager-endpoint localhost:8042");
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
@@ -59,6 +62,7 @@ int run_yarn_copilot(const std::vector<std::string>& args) {
   AuditOutput audit(loop, log, &metrics, audit_options);
   net::WorkerPool names(1, kNamesWaitingMax);
   linux::KernelKillRim killing;
+  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("a flag without effect", {{"what", what}});
   log.info("starting", {{"version", TIDEMARK_VERSION}});
   auto copilot = yarn_copilot::YarnCopilot::make(
       loop, {killing, names, audit.listener(), *std::move(managers), base::Random::seed_from_system()}, log, metrics,

@@ -23,6 +23,8 @@ int run_yarn_operator(const std::vector<std::string>& args) {
   declare_stream_flags(flags, stream_options);
   yarn_operator::declare_flags(flags, options);
   declare_log_flags(flags, log_options);
+  base::PeerFlags peer_flags(yarn_operator::peer_flags());
+  peer_flags.declare(flags);
   flags.example("tidemark yarn-operator --hadoop-conf-dir /etc/hadoop-conf --mode observe");
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
@@ -58,6 +60,7 @@ int run_yarn_operator(const std::vector<std::string>& args) {
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
   if (options.lease.ns.empty()) options.lease.ns = cluster->ns;
+  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("a flag without effect", {{"what", what}});
   log.info("starting", {{"version", TIDEMARK_VERSION},
                         {"cluster", cluster->source},
                         {"yarn_clusters", std::to_string(clusters->size())},

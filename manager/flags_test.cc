@@ -21,7 +21,7 @@ struct Read {
 Read read(const std::vector<std::string>& words) {
   Read read;
   base::Flags flags("tidemark manager", "");
-  PeerFlags peer;
+  base::PeerFlags peer(peer_flags());
   declare_flags(flags, read.options);
   peer.declare(flags);
   const auto parsed = flags.parse(

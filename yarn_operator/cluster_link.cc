@@ -20,6 +20,12 @@ constexpr base::Duration kArrivesWithin = std::chrono::seconds(30);
 // Work that asks for a container each second is not content in between.
 constexpr base::Duration kContentAfter = std::chrono::minutes(1);
 
+// One that is being decommissioned is its ResourceManager's own: with each of its heartbeats the total becomes what its
+// containers hold, so that nothing begins there any more. Ours would be room until the next one.
+bool is_told(hadoop::NodeState state) {
+  return hadoop::is_active(state) && state != hadoop::NodeState::kDecommissioning;
+}
+
 bool perhaps_taken(const Error& error) {
   return error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kDeadline;
 }
@@ -86,7 +92,7 @@ bool ClusterLink::may_hold_more(const hadoop::NodeId& id) const {
 bool ClusterLink::closed(const std::vector<Wanted>& wanted) const {
   std::map<hadoop::NodeId, const hadoop::Resource*> totals;
   for (const auto& [id, report] : nodes_) {
-    if (hadoop::is_active(report.state)) totals.emplace(id, &report.capability);
+    if (report.state == hadoop::NodeState::kRunning) totals.emplace(id, &report.capability);
   }
   if (totals.empty()) return false;  // there is nobody who could be refused by us
   for (const Wanted& each : wanted) {
@@ -152,6 +158,8 @@ void ClusterLink::take(std::vector<hadoop::NodeReport> reports, bool first) {
 }
 
 void ClusterLink::look_what_is_acted_on(const hadoop::NodeReport& report) {
+  // When it is taken back into service nobody has undone what it was told before.
+  if (report.state == hadoop::NodeState::kDecommissioning) told_.erase(report.id);
   if (const auto told = told_.find(report.id); told != told_.end() && told->second.total == report.capability) {
     told->second.confirmed = true;
     if (!unsure(report.id))
@@ -190,7 +198,7 @@ ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
   Changes changes;
   for (const Wanted& each : wanted) {
     const hadoop::NodeReport* report = find(each.nm);
-    if (report == nullptr || !hadoop::is_active(report->state)) continue;
+    if (report == nullptr || !is_told(report->state)) continue;
     const auto told = told_.find(each.nm);
     // What was told after the report was asked for is not in it.
     const bool told_since = told != told_.end() && told->second.at > looked_;

@@ -124,6 +124,30 @@ TEST_F(ClusterLinkTest, SoDoesOneToWhichANodeManagerComesBack) {
   EXPECT_FALSE(link.may_hold_more({"b", 1}));
 }
 
+// It has what its containers hold, and its ResourceManager sees to that.
+TEST_F(ClusterLinkTest, ANodeThatIsBeingDecommissionedIsToldNothingAndIsNoRoom) {
+  one.nodes = {{kNm, {}}, {{"b", 1}, {.memory = 512, .vcores = 1}}};
+  ASSERT_TRUE(refresh());
+  settle(2048, 1);
+  EXPECT_FALSE(link.closed({}));
+  one.nodes.at(kNm) = {.memory = 1024, .vcores = 1, .used_memory = 1024, .used_vcores = 1, .state = 7};
+  clock.advance(10s);
+  ASSERT_TRUE(refresh());
+  EXPECT_EQ(tell(2048, 1)->told, 0U);
+  EXPECT_EQ(one.nodes.at(kNm).memory, 1024);
+  EXPECT_TRUE(link.closed({})) << "the other one is too small";
+  clock.advance(kBelievedAfter);
+  ASSERT_TRUE(refresh());
+  EXPECT_EQ(link.acts_on(kNm)->total.memory_mib, 1024) << "what it gave up is known to be given up";
+  // Taken back into service: nobody has undone what it was told before.
+  one.nodes.at(kNm).state = 2;
+  clock.advance(10s);
+  ASSERT_TRUE(refresh());
+  const auto told = tell(2048, 1);
+  EXPECT_EQ(told->told, 1U);
+  EXPECT_TRUE(told->set_again.empty());
+}
+
 TEST_F(ClusterLinkTest, WhatTheOneBeforeWasToldNobodyElseHasUndone) {
   one.nodes = two.nodes = {{kNm, {}}};
   ASSERT_TRUE(refresh());

@@ -1,6 +1,23 @@
 #include "yarn_operator/yarn_operator.h"
 
 namespace tidemark::yarn_operator {
+namespace {
+
+using Kind = base::PeerFlag::Kind;
+
+constexpr base::PeerFlag kOfThePeer[] = {
+    {"namespace", Kind::kText, "",
+     "pods of all namespaces are followed: what pods of another one hold must not be sold"},
+    {"enable-pprof", Kind::kSwitch, "false", base::kNoProfiles},
+    {"pprof-addr", Kind::kText, "", base::kNoProfiles},
+    {"sync-period", Kind::kText, base::kAnyValue, "all is looked at again with each --poll"},
+};
+
+}  // namespace
+
+std::span<const base::PeerFlag> peer_flags() {
+  return kOfThePeer;
+}
 
 void declare_yarn_flags(base::Flags& flags, YarnOptions& options) {
   flags
@@ -46,6 +63,8 @@ void declare_flags(base::Flags& flags, OperatorOptions& options) {
       .text("config-namespace", options.config_namespace,
             "namespace of tidemark-config, which says what pools only observe; without one all is enforced")
       .placeholder("NAMESPACE");
+  // One that asks for none of it is refused: it would run all the same.
+  flags.choice("controllers", options.controllers, {"yarnresource", "*"}, "the peer's name of what this is").hidden();
   flags.group("Serving");
   flags
       .text("metrics-addr", options.metrics_address,

@@ -21,6 +21,11 @@ constexpr std::size_t kWritesAtOnce = 8;
 constexpr base::Duration kOrderHolds = std::chrono::seconds(1);
 constexpr int kLookShare = 10;
 
+// One that is unhealthy is out of the scheduler: its report says that nothing is used, while processes still end.
+bool says_what_is_used(hadoop::NodeState state) {
+  return hadoop::is_active(state) && state != hadoop::NodeState::kUnhealthy;
+}
+
 }  // namespace
 
 std::optional<model::Resources> RunningOperator::held_by_yarn(const kube::Node& object) {
@@ -31,21 +36,30 @@ std::optional<model::Resources> RunningOperator::held_by_yarn(const kube::Node& 
     const ClusterLink* link = link_of(mapped->second.cluster);
     if (link == nullptr || !link->synced()) return std::nullopt;
     const hadoop::NodeReport* report = link->find(mapped->second.id);
-    if (report != nullptr && hadoop::is_active(report->state)) {
+    if (report != nullptr && says_what_is_used(report->state)) {
       auto batch = policy::batch_of_yarn(report->used.memory_mib, report->used.vcores, options_.totals);
       if (link->may_hold_more(report->id)) {
         const auto before = held_.find(node);
         batch = model::max(batch, before == held_.end() ? held_as_written(object) : before->second.batch);
       }
-      held_[node] = {batch, now};
+      held_[node] = {batch, now, now};
       return batch;
     }
   } else if (std::ranges::any_of(lanes_, [](const auto& lane) { return !lane->link.synced(); })) {
     return std::nullopt;
   }
-  const auto [last, first_time] = held_.try_emplace(node, Held{held_as_written(object), now});
-  if (now - last->second.seen < options_.lost_hold) return std::nullopt;
+  Held& last = held_.try_emplace(node, Held{held_as_written(object), now, now}).first->second;
+  if (map_.wrong.contains(node)) {  // nobody told YARN to stop there
+    last.may_begin = now;
+    return std::nullopt;
+  }
+  if (now - last.may_begin < options_.lost_hold) return std::nullopt;
   return model::Resources();
+}
+
+bool RunningOperator::long_unseen(const std::string& node) const {
+  const auto held = held_.find(node);
+  return held != held_.end() && map_.wrong.contains(node) && loop_.clock().monotonic() - held->second.seen >= kSoldHold;
 }
 
 net::Task<void> RunningOperator::annotate() {
@@ -79,6 +93,7 @@ std::vector<std::string> RunningOperator::nodes_to_annotate() {
   nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
     const std::string_view written = node.meta.annotations.get(model::kThirdPartyAllocationsAnnotation);
     if (!mapped.nm_of.contains(key.name) && !node.meta.annotations.has(model::kYarnBookAnnotation) &&
+        !node.meta.annotations.has(kYarnBookOfAnnotation) &&
         !node.meta.annotations.has(model::kYarnTakenBackAnnotation) &&
         written.find(model::kYarnThirdParty) == std::string_view::npos) {
       return;
@@ -131,10 +146,13 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
   }
   if (link == nullptr) {
     if (sight.held) sight.book = NodeSight::Book::kRemove;
+    sight.of_book.long_unknown = long_unseen(name);
+    if (sight.of_book.long_unknown) sight.book = NodeSight::Book::kWrite;
     return sight;
   }
   if (!link->synced()) return sight;
   sight.book = NodeSight::Book::kWrite;
+  if (const auto last = map_.last.find(name); last != map_.last.end()) sight.nm = last->second.written();
   if (const ActsOn* acts = link->acts_on(mapped->second.id)) {
     sight.of_book.in_force = {acts->generation, worth(acts->total.memory_mib, acts->total.vcores)};
   }

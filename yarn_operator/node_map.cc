@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -23,6 +24,11 @@ class Mapper {
   NodeMap run() {
     for (const NodePlace& node : input_.nodes) look(node);
     refuse_shared();
+    for (const auto& [node, name] : map_.nm_of) taken_.insert(name);
+    for (const NodePlace& node : input_.nodes) remember(node);
+    for (const auto& [host, name] : hosts_) {
+      if (!taken_.contains(name)) map_.without_node.push_back(name);
+    }
     return std::move(map_);
   }
 
@@ -106,9 +112,34 @@ class Mapper {
     }
   }
 
+  // One that was a node's and that another node has now is that node's: somebody moved the annotation.
+  void remember(const NodePlace& node) {
+    const auto mapped = map_.nm_of.find(node.name);
+    const bool is_mapped = mapped != map_.nm_of.end();
+    if (is_mapped && reported(mapped->second)) {
+      map_.last.emplace(node.name, mapped->second);
+      return;
+    }
+    if (!node.last) return;
+    const NmName& last = *node.last;
+    map_.last.emplace(node.name, last);
+    if (map_.wrong.contains(node.name)) return;
+    if (!input_.known.contains(last.cluster)) {
+      map_.wrong[node.name] = base::cat("its NodeManager was ", last.text(), ", and there is no such cluster any more");
+    } else if (reported(last) && !taken_.contains(last)) {
+      map_.wrong[node.name] =
+          base::cat("its NodeManager was ", last.text(), ", which is active, and now ",
+                    is_mapped ? base::cat(mapped->second.text(), " is named, which is not") : "none is named");
+    } else {
+      return;
+    }
+    if (is_mapped) map_.nm_of.erase(mapped);
+  }
+
   const MapInput& input_;
   std::map<std::string, const NmPod*> pods_;
   std::multimap<std::string, NmName> hosts_;
+  std::set<NmName> taken_;
   NodeMap map_;
 };
 
@@ -116,6 +147,18 @@ class Mapper {
 
 std::string NmName::text() const {
   return cluster == kDefaultCluster ? id.text() : base::cat(id.text(), " of cluster ", cluster);
+}
+
+std::string NmName::written() const {
+  return base::cat(cluster, "/", id.text());
+}
+
+std::optional<NmName> parse_nm_name(std::string_view written) {
+  const std::size_t slash = written.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  auto id = hadoop::parse_node_id(written.substr(slash + 1));
+  if (!id) return std::nullopt;
+  return NmName{std::string(written.substr(0, slash)), *std::move(id)};
 }
 
 NodeMap map_nodes(const MapInput& input) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "yarn_operator/clusters.h"
 
@@ -89,6 +91,52 @@ TEST(NodeMapTest, TwoNodeManagersAtOneAddressAreNobodysByThatAlone) {
   // With an annotation it is one of them.
   input.nodes = {node("n1", {"n1:2", ""})};
   EXPECT_EQ(nm_of(map_nodes(input), "n1"), "n1:2");
+}
+
+TEST(NodeMapTest, OneThatWorksOnWhileNothingNamesItAnyMoreDoesNotFit) {
+  MapInput input;
+  input.nodes = {node("n1"), node("n2", {"typo:1", ""}), node("n3", {"c:1", ""})};
+  input.nodes[0].last = NmName{kDefault, {"a", 1}};
+  input.nodes[1].last = NmName{kDefault, {"b", 1}};
+  input.nodes[2].last = NmName{kDefault, {"b", 2}};
+  input.known = {{kDefault, {{"a", 1}, {"b", 1}, {"c", 1}}}};
+  NodeMap map = map_nodes(input);
+  EXPECT_EQ(wrong(map, "n1"), "its NodeManager was a:1, which is active, and now none is named");
+  EXPECT_EQ(wrong(map, "n2"), "its NodeManager was b:1, which is active, and now typo:1 is named, which is not");
+  EXPECT_EQ(nm_of(map, "n2"), "-");
+  EXPECT_EQ(nm_of(map, "n3"), "c:1") << "who has another one that works has that one";
+  EXPECT_EQ(map.last.at("n1").text(), "a:1");
+  EXPECT_EQ(map.last.at("n2").text(), "b:1");
+  EXPECT_EQ(map.last.at("n3").text(), "c:1");
+  EXPECT_EQ(map.without_node, (std::vector<NmName>{{kDefault, {"a", 1}}, {kDefault, {"b", 1}}}));
+  // Gone, or there is no such cluster any more: of one nobody has to fear anything, of the other nobody can know.
+  input.known = {{kDefault, {{"c", 1}}}};
+  map = map_nodes(input);
+  EXPECT_EQ(wrong(map, "n1"), "");
+  EXPECT_EQ(nm_of(map, "n2"), "typo:1");
+  input.nodes[0].last = NmName{"blue", {"a", 1}};
+  EXPECT_EQ(wrong(map_nodes(input), "n1"),
+            "its NodeManager was a:1 of cluster blue, and there is no such cluster any more");
+}
+
+TEST(NodeMapTest, OneThatAnotherNodeHasNowIsThatNodes) {
+  MapInput input;
+  input.nodes = {node("n1"), node("n2", {"a:1", ""})};
+  input.nodes[0].last = NmName{kDefault, {"a", 1}};
+  input.known = {{kDefault, {{"a", 1}}}};
+  const NodeMap map = map_nodes(input);
+  EXPECT_EQ(nm_of(map, "n2"), "a:1");
+  EXPECT_TRUE(map.wrong.empty());
+  EXPECT_TRUE(map.without_node.empty());
+}
+
+TEST(NodeMapTest, ANameIsReadAsItIsWritten) {
+  const NmName name{"blue", {"nm-1.example", 45454}};
+  EXPECT_EQ(name.written(), "blue/nm-1.example:45454");
+  EXPECT_EQ(parse_nm_name(name.written()), name);
+  for (const char* garbage : {"", "/", "nm-1:45454", "blue/nm-1", "blue/nm-1:0"}) {
+    EXPECT_EQ(parse_nm_name(garbage), std::nullopt) << garbage;
+  }
 }
 
 }  // namespace

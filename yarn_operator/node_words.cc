@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "model/annotations.h"
 #include "model/names.h"
+#include "model/take_back.h"
+#include "yarn_operator/node_map.h"
 
 namespace tidemark::yarn_operator {
 namespace {
@@ -15,6 +17,7 @@ using model::Reason;
 struct Texts {
   std::optional<std::string> held;  // to be set
   std::optional<std::string> book;
+  std::optional<std::string> book_of;
   std::optional<std::string> renewed;
   bool drop_book = false;
   std::optional<std::string> taken_back;
@@ -22,7 +25,7 @@ struct Texts {
 
   bool none() const { return !renewed && says_nothing(); }
   bool only_renewed() const { return renewed && says_nothing(); }
-  bool says_nothing() const { return !held && !book && !drop_book && !taken_back && !drop_taken_back; }
+  bool says_nothing() const { return !held && !book && !book_of && !drop_book && !taken_back && !drop_taken_back; }
 };
 
 std::optional<model::YarnBook> book_on(const kube::Node& node) {
@@ -39,9 +42,11 @@ void write_body(const kube::Node& node, const Texts& texts, std::string& body) {
   json.key("annotations").begin_object();
   if (texts.held) json.member(model::kThirdPartyAllocationsAnnotation, *texts.held);
   if (texts.book) json.member(model::kYarnBookAnnotation, *texts.book);
+  if (texts.book_of) json.member(kYarnBookOfAnnotation, *texts.book_of);
   if (texts.renewed) json.member(model::kYarnBookRenewedAnnotation, *texts.renewed);
   if (texts.drop_book) {
     json.key(model::kYarnBookAnnotation).null();
+    json.key(kYarnBookOfAnnotation).null();
     json.key(model::kYarnBookRenewedAnnotation).null();
   }
   if (texts.taken_back) json.member(model::kYarnTakenBackAnnotation, *texts.taken_back);
@@ -90,10 +95,12 @@ std::optional<NodeWrite> node_write(const kube::Node& node, const NodeSight& sig
       } else if (book->waiting && sight.renew_due) {
         texts.renewed = base::format_rfc3339(now);
       }
+      if (!sight.nm.empty() && changes(kYarnBookOfAnnotation, sight.nm)) texts.book_of = sight.nm;
     }
-  } else if (sight.book == NodeSight::Book::kRemove && changes(model::kYarnBookAnnotation, "")) {
-    texts.drop_book = true;
-    write.reason = Reason::kYarnConfirmed;
+  } else if (sight.book == NodeSight::Book::kRemove) {
+    const bool whose = changes(kYarnBookOfAnnotation, "");
+    texts.drop_book = changes(model::kYarnBookAnnotation, "") || whose;
+    if (texts.drop_book) write.reason = Reason::kYarnConfirmed;
   }
   if (sight.hears) {
     const kube::Text* answer = node.meta.annotations.find(model::kYarnTakenBackAnnotation);

@@ -20,6 +20,7 @@ struct NodeSight {
   // Whether the manager's offers are obeyed here. Where they are not any more, the book goes.
   enum class Book : std::uint8_t { kKeep, kWrite, kRemove } book = Book::kKeep;
   BookInput of_book;       // without `before` and `held`
+  std::string nm;          // whose book it is (kYarnBookOfAnnotation); "": as it stands
   bool renew_due = false;  // it was written long ago
   // Whether an agent that wants containers back is heard: said before it asks. nullopt: nobody knows, as it stands.
   std::optional<bool> hears{};

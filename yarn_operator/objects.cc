@@ -10,6 +10,7 @@
 #include "model/annotations.h"
 #include "model/names.h"
 #include "model/take_back.h"
+#include "policy/ledger/books.h"
 #include "policy/state/state.h"
 
 namespace tidemark::yarn_operator {
@@ -19,7 +20,7 @@ constexpr std::string_view kHostNameLabel = "kubernetes.io/hostname";
 constexpr std::string_view kReady = "Ready";
 // Annotations.
 constexpr std::array kWritten = {model::kThirdPartyAllocationsAnnotation, model::kYarnBookAnnotation,
-                                 model::kYarnTakenBackAnnotation};
+                                 model::kYarnTakenBackAnnotation, kYarnBookOfAnnotation};
 constexpr std::array kRead = {model::kOriginAllocatableAnnotation, model::kStateDetailAnnotation,
                               model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,
                               model::kYarnOfferAnnotation,         model::kYarnTakeBackAnnotation,
@@ -109,12 +110,11 @@ Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner) 
 kube::NodeFields node_fields() {
   kube::NodeFields fields;
   fields.meta.labels = kube::KeyFilter::all();  // pools choose their nodes by any of them
-  fields.meta.annotations = {model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation,
-                             model::kStateDetailAnnotation,       model::kYarnNodeIdAnnotation,
-                             model::kYarnClusterIdAnnotation,     model::kYarnOfferAnnotation,
-                             model::kYarnBookAnnotation,          model::kYarnTakeBackAnnotation,
-                             model::kYarnTakenBackAnnotation,     model::kYarnDrainAnnotation,
-                             model::kYarnReclaimAnnotation};
+  fields.meta.annotations = {
+      model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation, model::kStateDetailAnnotation,
+      model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,         model::kYarnOfferAnnotation,
+      model::kYarnBookAnnotation,          model::kYarnTakeBackAnnotation,          model::kYarnTakenBackAnnotation,
+      model::kYarnDrainAnnotation,         model::kYarnReclaimAnnotation,           kYarnBookOfAnnotation};
   fields.info = true;  // the internal address comes with it
   return fields;
 }
@@ -139,7 +139,8 @@ NodePlace place_of(const kube::Node& node) {
           std::string(node.meta.labels.get(kHostNameLabel)),
           std::string(node.internal_ip),
           {std::string(node.meta.annotations.get(model::kYarnNodeIdAnnotation)),
-           std::string(node.meta.annotations.get(model::kYarnClusterIdAnnotation))}};
+           std::string(node.meta.annotations.get(model::kYarnClusterIdAnnotation))},
+          parse_nm_name(node.meta.annotations.get(kYarnBookOfAnnotation))};
 }
 
 NmPod nm_pod_of(const PodRow& pod) {
@@ -167,6 +168,10 @@ Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods,
     share.offer = offer->offer;
   }
   share.pods = pods;
+  // What cannot be read is dropped whole with what is written of YARN there.
+  if (const auto text = text_of(node.meta.annotations, model::kThirdPartyAllocationsAnnotation)) {
+    if (const auto held = model::parse_third_party_allocations(*text)) share.others = policy::held_by_others(*held);
+  }
   share.ready = node.ready() == kube::Truth::kTrue;
   share.cordoned = node.unschedulable;
   share.state = yarn_state_of(node, mode, work_class, now);

@@ -45,8 +45,8 @@ TEST_F(ObjectsTest, WhatAKubeletRepeatsAndWhatTheOperatorWritesIsNothingNew) {
   later["status"]["allocatable"]["cpu"] = Json("5");
   EXPECT_TRUE(same(node(), later));
   EXPECT_TRUE(carries_same(node(), later));
-  for (const char* ours :
-       {"node.koordinator.sh/thirdPartyAllocations", "tidemark.io/yarn-book", "tidemark.io/yarn-taken-back"}) {
+  for (const char* ours : {"node.koordinator.sh/thirdPartyAllocations", "tidemark.io/yarn-book",
+                           "tidemark.io/yarn-book-of", "tidemark.io/yarn-taken-back"}) {
     Json written = node();
     written["metadata"]["annotations"][ours] = Json("{}");
     EXPECT_TRUE(same(node(), written)) << ours;

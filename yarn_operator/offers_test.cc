@@ -6,6 +6,7 @@
 
 #include "model/annotations.h"
 #include "model/names.h"
+#include "yarn_operator/node_map.h"
 #include "yarn_operator/testing/operator_world.h"
 
 namespace tidemark::yarn_operator {
@@ -146,9 +147,70 @@ TEST_F(OffersTest, TheBookGoesWithItsNodeManager) {
   node("n1", "a:1", origin("6k", "6Gi"));
   begin();
   EXPECT_TRUE(book_is("n1", book(0, amount(6, 6))));
+  EXPECT_EQ(annotation("n1", kYarnBookOfAnnotation), "__default_yarn_cluster__/a:1");
+  manager().nodes.clear();
   patch("n1", annotations(Json::object({{model::kYarnNodeIdAnnotation, Json()}})));
   EXPECT_TRUE(annotation_is("n1", model::kYarnBookAnnotation, ""));
+  EXPECT_EQ(annotation("n1", kYarnBookOfAnnotation), "");
   EXPECT_EQ(third("n1"), held("0", "0"));
+}
+
+// Its total stands at the ResourceManager, and what it holds may become as much: sold to Kubernetes it would be sold
+// twice.
+TEST_F(OffersTest, AndStaysWhileThatWorksOnAndNothingNamesItAnyMore) {
+  manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
+  node("n1", "a:1", origin("6k", "6Gi"));
+  begin();
+  const YarnBook stays = book(0, amount(6, 6), amount(1, 1));
+  EXPECT_TRUE(book_is("n1", stays));
+  EXPECT_TRUE(third_is("n1", held("1k", "1Gi")));
+  patch("n1", annotations(Json::object({{model::kYarnNodeIdAnnotation, Json()}})));
+  for (const char* who : {"the same operator", "one that began anew"}) {
+    pass(4 * options.lost_hold);
+    EXPECT_TRUE(book_is("n1", stays)) << who;
+    EXPECT_EQ(third("n1"), held("1k", "1Gi")) << who;
+    EXPECT_NE(metrics.text().find("tidemark_yarn_operator_mismatched_nodes 1"), std::string::npos) << who;
+    EXPECT_NE(metrics.text().find("tidemark_yarn_operator_node_managers_without_node 1"), std::string::npos) << who;
+    running.reset();
+    begin();
+  }
+  manager().nodes.clear();
+  EXPECT_TRUE(annotation_is("n1", model::kYarnBookAnnotation, ""));
+  EXPECT_TRUE(third_is("n1", held("0", "0")));
+}
+
+TEST_F(OffersTest, TheBooksOfTwoNodesThatClaimOneNodeManagerStay) {
+  manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}},
+                     {{"b", 1}, {.used_memory = 2048, .used_vcores = 2}}};
+  node("n1", "a:1", origin("6k", "6Gi"));
+  node("n2", "b:1", origin("6k", "6Gi"));
+  begin();
+  EXPECT_TRUE(book_is("n1", book(0, amount(6, 6), amount(1, 1))));
+  EXPECT_TRUE(book_is("n2", book(0, amount(6, 6), amount(2, 2))));
+  patch("n2", annotations(Json::object({{model::kYarnNodeIdAnnotation, "a:1"}})));
+  pass(4 * options.lost_hold);
+  EXPECT_TRUE(book_is("n1", book(0, amount(6, 6), amount(1, 1))));
+  EXPECT_TRUE(book_is("n2", book(0, amount(6, 6), amount(2, 2))));
+  EXPECT_EQ(third("n1"), held("1k", "1Gi"));
+  EXPECT_EQ(third("n2"), held("2k", "2Gi"));
+}
+
+// Nobody can ask what its containers hold. Who knows that it is gone for good takes both annotations away.
+TEST_F(OffersTest, TheBookOfAClusterThatIsNoneAnyMoreStaysUntilAPersonTakesItAway) {
+  manager();
+  manager("blue").nodes = {{{"n1", 1}, {.used_memory = 1024, .used_vcores = 1}}};
+  node("n1", "", origin("6k", "6Gi"));
+  begin();
+  EXPECT_TRUE(book_is("n1", book(0, amount(6, 6), amount(1, 1))));
+  running.reset();
+  managers.erase("blue");
+  begin();
+  pass(4 * options.lost_hold);
+  EXPECT_TRUE(book_is("n1", book(0, amount(6, 6), amount(1, 1))));
+  EXPECT_EQ(third("n1"), held("1k", "1Gi"));
+  patch("n1", annotations(Json::object({{model::kYarnBookAnnotation, Json()}, {kYarnBookOfAnnotation, Json()}})));
+  EXPECT_TRUE(third_is("n1", held("0", "0")));
+  EXPECT_EQ(annotation("n1", model::kYarnBookAnnotation), "");
 }
 
 TEST_F(OffersTest, WhatSomebodyElseSetIsSetAgainBeforeTheBookSpeaksOfItAndIsAnEvent) {
@@ -192,6 +254,9 @@ TEST_F(OffersTest, AClusterInWhichNoNodeHasRoomForAContainerIsTold) {
       std::ranges::any_of(said, [](const std::string& line) { return line.find("TM-YARN-013") != std::string::npos; }));
   patch("n1", annotations(Json::object({{testing::kOrigin, origin("6k", "1Gi")}})));
   EXPECT_TRUE(until([&] { return !closed(); }));
+  manager().nodes.at({"a", 1}).state = 3;  // UNHEALTHY: nothing begins there
+  manager().nodes.at({"b", 1}) = {.memory = 512, .vcores = 1};
+  EXPECT_TRUE(until(closed));
 }
 
 }  // namespace

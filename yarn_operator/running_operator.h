@@ -73,7 +73,8 @@ class RunningOperator final : public YarnOperator {
   // What a NodeManager's containers were seen to hold last.
   struct Held {
     model::Resources batch;
-    base::MonotonicTime seen;
+    base::MonotonicTime seen;       // or when it was looked for first
+    base::MonotonicTime may_begin;  // until then more may have begun: its NodeManager worked on, seen or not
   };
   struct WhatIsDue {
     Dues drains;
@@ -96,6 +97,7 @@ class RunningOperator final : public YarnOperator {
   // ---- what the loops go by ----
 
   const NodeMap& map();
+  void tell_without_node(const std::vector<NmName>& now);
   void tell_mismatch(const std::string& name, const std::string& why);
   // `keep_mib`: where containers were taken back, and the rest is held back for a moment.
   std::optional<policy::YarnTotal> total_of(const kube::Node& node,
@@ -132,6 +134,8 @@ class RunningOperator final : public YarnOperator {
 
   // nullopt: nobody knows now, and what is written stays.
   std::optional<model::Resources> held_by_yarn(const kube::Node& object);
+  // Whether what its NodeManager hands out has not been seen for so long that nobody may go by it.
+  bool long_unseen(const std::string& node) const;
   net::Task<void> annotate();
   // Those with a NodeManager, and those that had one, by their turn: for an offer that came into force capacity waits
   // that one side gave up.
@@ -158,6 +162,7 @@ class RunningOperator final : public YarnOperator {
   std::unique_ptr<kube::LeaderElector> elector_;
   base::Gauge& wrong_;
   base::Gauge& mapped_;
+  base::Gauge& without_node_;
   base::Gauge& away_;
   base::Gauge& closed_;
   base::Gauge& renew_after_;

@@ -60,6 +60,8 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
       wrong_(metrics.gauge("tidemark_yarn_operator_mismatched_nodes",
                            "Nodes whose NodeManager is not known for certain: nothing is told of them.")),
       mapped_(metrics.gauge("tidemark_yarn_operator_nodes", "Nodes with a NodeManager.")),
+      without_node_(metrics.gauge("tidemark_yarn_operator_node_managers_without_node",
+                                  "NodeManagers that work and are no node's: nothing is told of them.")),
       away_(metrics.gauge("tidemark_yarn_operator_clusters_away", "Clusters whose ResourceManager does not answer.")),
       closed_(metrics.gauge("tidemark_yarn_operator_clusters_closed",
                             "Clusters in which no node has room for a container: applications are refused.")),
@@ -173,10 +175,18 @@ const NodeMap& RunningOperator::map() {
     const auto before = map_.wrong.find(node);
     if (before == map_.wrong.end() || before->second != why) tell_mismatch(node, why);
   }
+  if (made.without_node != map_.without_node) tell_without_node(made.without_node);
   map_ = std::move(made);
+  without_node_.set(static_cast<double>(map_.without_node.size()));
   wrong_.set(static_cast<double>(map_.wrong.size()));
   mapped_.set(static_cast<double>(map_.nm_of.size()));
   return map_;
+}
+
+// Machines of YARN's own are no mistake: one line for all, when they are others.
+void RunningOperator::tell_without_node(const std::vector<NmName>& now) {
+  if (!listed() || now.empty()) return;
+  log_.info("NodeManagers that are no node's", {{"count", std::to_string(now.size())}, {"first", now.front().text()}});
 }
 
 void RunningOperator::tell_mismatch(const std::string& name, const std::string& why) {

@@ -10,12 +10,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/flags.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/peer_flags.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "hadoop/kerberos.h"
@@ -51,11 +53,13 @@ struct OperatorOptions : YarnOptions {
   std::string health_address;
   bool leader_elect = true;
   kube::LeaderConfig lease = {.ns = "", .name = "koordinator-yarn-operator", .identity = {}};
+  std::string controllers = "yarnresource";  // by the peer's name; there is no other
   double queries_per_second = 30;
   std::int64_t query_burst = 50;
 };
 
 void declare_flags(base::Flags& flags, OperatorOptions& options);
+std::span<const base::PeerFlag> peer_flags();  // of the peer's operator, for parts that are not here
 
 // An agent waits three seconds for its answer, and what it evicts without one is a failure of its application. Answers
 // wait behind nothing else that is written: so many nodes may ask in one moment, and so many each second after that.

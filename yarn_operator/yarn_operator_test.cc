@@ -277,6 +277,23 @@ TEST_F(YarnOperatorTest, WhatALostNodeManagerHeldCountsForAWhileAndOthersAllocat
   EXPECT_TRUE(third_is("n1", both(held("0", "0"))));
 }
 
+// Its ResourceManager takes it out of the scheduler, and reports at once that nothing is used.
+TEST_F(YarnOperatorTest, WhatAnUnhealthyNodeManagerHeldCountsForAWhile) {
+  manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
+  node("n1", "a:1", origin("4k", "4Gi"));
+  begin();
+  EXPECT_TRUE(total({"a", 1}, 4096, 4));
+  EXPECT_TRUE(third_is("n1", held("1k", "1Gi")));
+  manager().nodes.at({"a", 1}) = {.memory = 4096, .vcores = 4, .state = 3};
+  pass(options.lost_hold / 2);
+  EXPECT_EQ(third("n1"), held("1k", "1Gi"));
+  EXPECT_TRUE(third_is("n1", held("0", "0")));
+  // It is told what it is to have all the same: with that it comes back.
+  patch("n1", annotations(Json::object({{kOrigin, origin("2k", "2Gi")}})));
+  EXPECT_TRUE(total({"a", 1}, 2048, 2));
+  EXPECT_EQ(manager().refused, "");
+}
+
 TEST_F(YarnOperatorTest, ObservingTellsAndWritesNothing) {
   options.mode = "observe";
   manager().nodes = {{{"a", 1}, {}}};

@@ -16,6 +16,15 @@ std::int64_t class_order(std::span<const WorkClass> classes, std::string_view na
   return classes.empty() ? 0 : std::ranges::min_element(classes, {}, &WorkClass::order)->order;
 }
 
+model::Resources held_by_others(std::span<const model::ThirdPartyAllocation> third_parties) {
+  model::Resources sum;
+  for (const model::ThirdPartyAllocation& each : third_parties) {
+    if (each.priority != model::PriorityClass::kBatch || each.name == model::kYarnThirdParty) continue;
+    sum += model::max(each.resources, model::Resources());
+  }
+  return sum;
+}
+
 void add_sold(std::vector<ClassSold>& sold, std::int64_t order, std::string_view work_class, Resources amount) {
   const auto before = [](const ClassSold& a, const std::pair<std::int64_t, std::string_view>& b) {
     return a.order != b.first ? a.order < b.first : a.work_class < b.second;

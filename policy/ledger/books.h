@@ -6,6 +6,7 @@
 //   YARN         its operator says what it holds, and what its ResourceManager confirmed, in an annotation of the node
 //                (model::YarnBook). Where there is none, nobody takes our offers there: YARN is told what the peer's
 //                formula leaves, and what it holds is read from the node's third parties.
+//   others       third parties beside YARN: what they hold is neither side's to be offered.
 //
 // Work waits (`wants_more`) when it has waited for kWaitsAfter, and no longer when none was seen for kContentAfter: one
 // pod that is bound a second later moves no node's offer. How timely it is goes by the same times: the highest order
@@ -32,6 +33,9 @@ inline constexpr base::Duration kContentAfter = std::chrono::minutes(2);
 
 // The order of a class by its name. Work of no class, or of one that the settings do not name, is the least timely.
 std::int64_t class_order(std::span<const WorkClass> classes, std::string_view name);
+
+// What third parties other than YARN hold of batch.
+model::Resources held_by_others(std::span<const model::ThirdPartyAllocation> third_parties);
 
 // Adds to what is sold of a class, by the name that the work itself gives.
 void add_sold(std::vector<ClassSold>& sold, std::int64_t order, std::string_view work_class, model::Resources amount);

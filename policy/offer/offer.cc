@@ -123,6 +123,12 @@ SideBook yarn_of(const OfferInput& input) {
   return yarn;
 }
 
+// What neither side may be offered. Without YARN's book all third parties are its side, as the peer takes them off;
+// where their annotation cannot be read nobody knows of others than YARN.
+Resources others_hold(const OfferInput& input) {
+  return input.yarn_obeys && input.node.third_party ? held_by_others(*input.node.third_party) : Resources();
+}
+
 const TimeZone& zone_of(const Calendar* calendar) {
   static const TimeZone kUtc = TimeZone::utc();
   return calendar == nullptr ? kUtc : calendar->zone;
@@ -216,13 +222,15 @@ void apply_ledger(const OfferInput& input, const LedgerConfig& ledger, OfferStat
   SideBook yarn = yarn_of(input);
   if (input.yarn_obeys && ledger.class_aware) doubt(input, yarn, seen, state, offer);
   if (input.yarn_obeys) steady(yarn, waited, state, input.mono, offer);
+  offer.others = others_hold(input);
+  const Resources for_both = model::max(*plan.origin - offer.others, Resources{});
   if (ledger.mode == LedgerMode::kStrict) {
-    auto lag = confirm(before, kubernetes.told, could_carry(*plan.origin, kubernetes, yarn, ledger), input.mono);
+    auto lag = confirm(before, kubernetes.told, could_carry(for_both, kubernetes, yarn, ledger), input.mono);
     state.kubernetes = lag.state;
     kubernetes.confirmed = lag.state.most;
     sooner(offer.again_after, lag.again_after);
   }
-  offer.ledger = split(*plan.origin, kubernetes, yarn, ledger);
+  offer.ledger = split(for_both, kubernetes, yarn, ledger);
   set_batch(plan, offer.ledger->kubernetes.offer());
   if (input.yarn_obeys) offer.yarn_offer = offer.ledger->yarn.offer();
 }
@@ -243,8 +251,8 @@ StopTerms sell_nothing_new(const OfferInput& input, const LedgerConfig& ledger, 
   cut_to(plan.publish.batch_cpu, terms.sold.cpu);
   cut_to(plan.publish.batch_memory, terms.sold.memory);
   // Two sides may hold more than there is: then neither gets more for that.
-  plan.origin = model::min(
-      *plan.origin, real_of(input.kubernetes, ledger.kubernetes, terms.sold) + real_of(yarn, ledger.yarn, terms.yarn));
+  plan.origin = model::min(*plan.origin, real_of(input.kubernetes, ledger.kubernetes, terms.sold) +
+                                             real_of(yarn, ledger.yarn, terms.yarn) + others_hold(input));
   cut_to(plan.publish.mid_cpu, input.node.published.mid_cpu.value_or(model::CpuMilli{}));
   cut_to(plan.publish.mid_memory, input.node.published.mid_memory.value_or(model::MemoryBytes{}));
   if (offer.yarn_offer) offer.yarn_offer = model::min(*offer.yarn_offer, terms.yarn);
@@ -256,7 +264,7 @@ std::optional<Resources> held_in_all(const OfferInput& input, const LedgerConfig
   const SideBook yarn = yarn_of(input);
   if (!input.kubernetes.sold || !yarn.sold) return std::nullopt;
   return real_of(input.kubernetes, ledger.kubernetes, sold_in_all(input.kubernetes)) +
-         real_of(yarn, ledger.yarn, sold_in_all(yarn));
+         real_of(yarn, ledger.yarn, sold_in_all(yarn)) + others_hold(input);
 }
 
 void apply_arbitration(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {

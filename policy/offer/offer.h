@@ -4,6 +4,7 @@
 //   formulas  give the origin: what batch may use on this node                                      (policy/overcommit)
 //   motion    how far the origin may move by now                           profile tidemark only    (policy/motion)
 //   ledger    Kubernetes' part of it, and YARN's                    where the pool says anything    (policy/ledger)
+//             where YARN has a book: of what third parties other than YARN leave of it
 //   arbitrate two schedulers sold more than there is: what is held and no more                   (policy/arbitrate)
 //   stop      while the pool's evictions spike, what is sold and no more                            (policy/budget)
 //   back off  for a while after an eviction from the node, the same: else the job is placed straight back
@@ -69,7 +70,7 @@ struct OfferInput {
 
 // The pool sells nothing new:
 //
-//   kubernetes' = min(kubernetes, what its pods hold)    origin' = min(origin, what its pods hold + what YARN holds)
+//   kubernetes' = min(kubernetes, what its pods hold)    origin' = min(origin, what its pods, YARN and others hold)
 //
 // Where nobody says what YARN holds, its part does not grow. Mid does not grow. The same of a node that backs off; in a
 // class-aware ledger only of the side that lost work: what is evicted there may be what the other one is given.
@@ -98,6 +99,7 @@ struct Offer {
   std::optional<LinePlan> line;
   std::optional<MotionPlan> motion;
   std::optional<LedgerPlan> ledger;
+  model::Resources others;                     // held by third parties beside YARN: off before the ledger
   bool shared_for_want_of_yarn = false;        // the pool's ledger is strict, and nobody on YARN's side obeys
   std::optional<model::Resources> yarn_offer;  // what YARN may hand out, where somebody obeys
   // What the formulas give while the node's reports are fresh, before motion slows it; with motion only.

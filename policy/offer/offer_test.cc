@@ -52,6 +52,8 @@ class Scenario {
       node_.metric = std::nullopt;
     } else if (verb == "yarn") {
       yarn(words.next());
+    } else if (verb == "others") {  // a third party beside YARN, of the priority of batch
+      node_.third_party->push_back({"other", model::PriorityClass::kBatch, testing::amounts(words.next())});
     } else if (verb == "sold") {  // what batch pods on the node hold
       kubernetes_.sold = {{0, testing::amounts(words.next())}};
     } else if (verb == "spike") {  // the pool's evictions: spike stops, spike over

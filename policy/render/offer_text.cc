@@ -216,6 +216,10 @@ std::string render_text(const Offer& offer, const OfferNames& names) {
   if (offer.ledger) {
     out += offer.shared_for_want_of_yarn ? "ledger (shared: nobody on YARN's side takes offers on this node):\n"
                                          : "ledger:\n";
+    if (offer.others != model::Resources()) {
+      out += cat("  held by others than YARN, and neither side's: ", amount_text(offer.others.cpu), ", ",
+                 amount_text(offer.others.memory), "\n");
+    }
     out += side_text("kubernetes cpu", offer.ledger->kubernetes.cpu);
     out += side_text("kubernetes memory", offer.ledger->kubernetes.memory);
     out += side_text("yarn cpu", offer.ledger->yarn.cpu);
@@ -253,6 +257,7 @@ Json render_json(const Offer& offer, const OfferNames& names) {
   if (offer.ledger) {
     out["ledger"] =
         Json::object({{"kubernetes", side_json(offer.ledger->kubernetes)}, {"yarn", side_json(offer.ledger->yarn)}});
+    if (offer.others != model::Resources()) out["ledger"]["others"] = resources_json(offer.others);
     if (offer.truthful) out["ledger"]["overReport"] = reason_json(model::Reason::kBudgetOverReportGivenUp);
     if (offer.shared_for_want_of_yarn) out["ledger"]["sharedForWantOfYarn"] = Json(true);
   }

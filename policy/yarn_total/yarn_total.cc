@@ -49,7 +49,7 @@ YarnTotal yarn_total(const YarnNode& node, const YarnTotalConfig& config) {
     total.vcores = static_cast<std::int32_t>(std::min(divided_up(total.batch.cpu.value, vcore), kVcoresMax));
   } else {
     total.reason = node.offer ? Reason::kYarnOffered : Reason::kYarnShared;
-    total.batch = no_less_than_nothing(node.offer ? *node.offer : *node.origin - node.pods);
+    total.batch = no_less_than_nothing(node.offer ? *node.offer : *node.origin - node.pods - node.others);
     total.memory_mib = total.batch.memory.value / kMiB;
     total.vcores = static_cast<std::int32_t>(std::min(total.batch.cpu.value / vcore, kVcoresMax));
   }

@@ -1,7 +1,7 @@
 // What a ResourceManager is told of a node.
 //
 //   batch    = what the manager offers YARN there                          where it does
-//            = max(0, origin − what pods of Kubernetes hold of batch)      otherwise
+//            = max(0, origin − what pods of Kubernetes and third parties beside YARN hold of batch)   otherwise
 //   memory   = ⌊ batch memory / 2^20 ⌋ MiB
 //   vcores   = ⌊ batch cpu / cpu of a vcore ⌋
 //
@@ -37,7 +37,8 @@ struct YarnTotalConfig {
 struct YarnNode {
   std::optional<model::Resources> origin;  // nullopt: nobody says
   std::optional<model::Resources> offer;   // of the manager; nullopt: it speaks to nobody of YARN here
-  model::Resources pods;  // what pods on the node hold of batch; those on their way out do until they are gone
+  model::Resources pods;      // what pods on the node hold of batch; those on their way out do until they are gone
+  model::Resources others{};  // what third parties beside YARN hold of it
   bool ready = true;
   bool cordoned = false;
   NodeState state = NodeState::kOn;        // for YARN

@@ -54,6 +54,16 @@ TEST(YarnTotalTest, WhatPodsHoldIsNotHandedOutTwice) {
   EXPECT_EQ(peer.memory_mib, 3222);
 }
 
+TEST(YarnTotalTest, NorWhatThirdPartiesBesideItHold) {
+  YarnNode node = of({{4000}, {4 * kGiB}}, {{1000}, {kGiB}});
+  node.others = {{1000}, {2 * kGiB}};
+  EXPECT_EQ(yarn_total(node, {}).batch, (Resources{{2000}, {kGiB}}));
+  node.others = {{9000}, {9 * kGiB}};
+  EXPECT_EQ(yarn_total(node, {}).batch, Resources());
+  // The peer looks at neither.
+  EXPECT_EQ(yarn_total(node, {.rounding = YarnRounding::kPeer}).vcores, 4);
+}
+
 TEST(YarnTotalTest, WhereTheManagerOffersItsWordCounts) {
   YarnNode node = of({{8000}, {8 * kGiB}}, {{6000}, {6 * kGiB}});
   node.offer = Resources{{4500}, {5 * kGiB}};

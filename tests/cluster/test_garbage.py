@@ -62,7 +62,7 @@ SHAPED = {
     "tidemark.io/oversold": ['{"schema":1,"since":7}', '{"schema":2}'],
     "tidemark.io/capacity-epoch": ["-1", "99999999999999999999", "1.5"],
 }
-NODE_ANNOTATIONS = (*SHAPED, "tidemark.io/config-hash", "tidemark.io/yarn-book-renewed")
+NODE_ANNOTATIONS = (*SHAPED, "tidemark.io/config-hash", "tidemark.io/yarn-book-of", "tidemark.io/yarn-book-renewed")
 NODE_LABELS = (
     "node.koordinator.sh/cpu-reclaim-ratio", "node.koordinator.sh/memory-reclaim-ratio", "node.koordinator.sh/mid-static-cpu-reserved-ratio",
     "node.koordinator.sh/mid-static-memory-reserved-ratio", "node.koordinator.sh/cpu-normalization-enabled", "tidemark.io/state", "pool",

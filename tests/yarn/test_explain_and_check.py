@@ -142,6 +142,22 @@ class ExplainAndCheck(unittest.TestCase):
         code, report = self.report(child)
         self.assertEqual((0, True), (code, report["clean"]), report)
 
+    def test_a_node_that_fits_no_more_goes_on_to_count_and_its_node_manager_is_told(self):
+        until("the total is what is to be", lambda: self.yarn.rm.update_total(self.nm.id, 2048, 2).status == 200 and self.nm.total() == (2048, 2))
+        child = self.check(16)
+        time.sleep(5)
+        self.annotate({NODE_ID: None})
+        time.sleep(2)
+        self.assertEqual(200, self.yarn.rm.update_total(self.nm.id, 2560, 2).status)
+        _, report = self.report(child)
+        found = {each["id"]: each for each in report["findings"]}
+        self.assertEqual((False, 512 * 2**20), (report["clean"], found["TM-AUDIT-016"]["worstMemoryBytes"]), report)
+        self.assertEqual((self.nm.id, 2560 * 2**20), (found["TM-YARN-010"]["node"], found["TM-YARN-010"]["worstMemoryBytes"]), report)
+        self.assertIn("TM-YARN-010", self.known(report))
+
+    def known(self, report: dict) -> set[str]:
+        return {each["id"] for each in report["causes"] if not each["mistake"]}
+
     def test_a_resource_manager_that_goes_away_is_time_in_which_not_everything_was_seen(self):
         child = self.check(10)
         time.sleep(4)

@@ -217,6 +217,32 @@ class Operator(Operating):
         wait_for(lambda: f"{self.nms[0].id} is claimed by node yarn-1 too [TM-YARN-010]" in events(), "an event that names both", operator)
         self.assertEqual((SITE.memory_mib, SITE.vcores), self.nms[0].total())
 
+    def test_what_a_node_that_fits_no_more_holds_stays_until_its_node_manager_is_gone(self):
+        """Its ResourceManager goes on to hand it out. Given back after the hold for lost ones, it would be sold twice."""
+        operator = self.begin()
+        self.wait_total(0, 3072, 3, operator)
+        self.wait_total(1, 3072, 3, operator)
+        job = self.yarn.submit("sleep 1000", memory_mib=256, master_memory_mib=256)
+        self.addCleanup(job.end)
+        job.wait_for_containers(2)
+        number, nm = until("a node holds some", lambda: next(((number, nm) for number, nm in enumerate(self.nms) if nm.seen()["usedMemoryMB"] > 0), None))
+        name, used = f"yarn-{number}", (nm.seen()["usedVirtualCores"], nm.seen()["usedMemoryMB"])
+        self.wait_held(name, *used, operator)
+        held, book = self.held(name), json.loads(self.annotation(name, BOOK))
+        self.assertIn("sold", book)
+        self.annotate(name, {NODE_ID: None})
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_mismatched_nodes"] == 1, "a node that fits no more", operator)
+        self.assertEqual(1, operator.metrics()["tidemark_yarn_operator_node_managers_without_node"])
+        wait_for(lambda: "sold" not in json.loads(self.annotation(name, BOOK)), "a book that says no more what is held", operator)
+        time.sleep(2 * LOST_S)
+        self.assertEqual((held, {key: book[key] for key in ("generation", "confirmed")}), (self.held(name), {key: json.loads(self.annotation(name, BOOK))[key] for key in ("generation", "confirmed")}))
+        self.assertEqual((3072, 3), nm.total())
+        job.end()
+        nm.kill()
+        self.addCleanup(nm.start)
+        self.wait_held(name, 0, 0, operator)
+        wait_for(lambda: self.annotation(name, BOOK) is None, "no book", operator)
+
     def test_one_replica_of_two_tells_and_the_other_takes_over(self):
         first = self.begin(*ELECTION)
         self.wait_total(0, 3072, 3, first)

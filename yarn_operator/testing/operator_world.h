@@ -137,7 +137,11 @@ struct ResourceManagerTwin {
     ++nodes.at(on).used_vcores;
   }
 
-  bool active(const NodeId& id) const { return nodes.contains(id) && nodes.at(id).state == 2; }
+  // RUNNING, UNHEALTHY or DECOMMISSIONING.
+  bool active(const NodeId& id) const {
+    const std::int64_t state = nodes.contains(id) ? nodes.at(id).state : 0;
+    return state == 2 || state == 3 || state == 7;
+  }
   void take(std::string_view request) {
     WireReader entries(request);
     while (const auto entry = entries.next()) {

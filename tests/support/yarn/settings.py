@@ -8,12 +8,13 @@ from xml.sax.saxutils import escape
 
 from support.ports import free
 
-HEAP_MIB = {"ResourceManager": 256, "NodeManager": 192, "Client": 192, "ZooKeeper": 96}
+HEAP_MIB = {"ResourceManager": 256, "NodeManager": 192, "Client": 192, "Admin": 128, "ZooKeeper": 96}
 SERVER = "org.apache.hadoop.yarn.server"
 MAIN = {
     "ResourceManager": f"{SERVER}.resourcemanager.ResourceManager",
     "NodeManager": f"{SERVER}.nodemanager.NodeManager",
     "Client": "org.apache.hadoop.yarn.applications.distributedshell.Client",
+    "Admin": "org.apache.hadoop.yarn.client.cli.RMAdminCLI",
     "ZooKeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain",
 }
 # Hadoop reaches into these packages, which are closed since Java 17.

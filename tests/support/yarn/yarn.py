@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -229,6 +230,12 @@ class Yarn:
     def client(self) -> tuple[list[str], dict[str, str]]:
         """Command and environment of the distributed shell's client, for whoever types one."""
         return self._command("client", "Client"), self._environment("client")
+
+    def admin(self, *words: str) -> None:
+        """`yarn rmadmin`."""
+        done = subprocess.run([*self._command("client", "Admin"), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=self._environment("client"))
+        if done.returncode != 0:
+            raise AssertionError(f"rmadmin {' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}")
 
     def add(self, kind, client: Server):
         """One that a client has begun; of another framework (frameworks.py) as well."""
