@@ -16,8 +16,8 @@
 //     the count of `settle` starts now; `settings`, `suppress` and `spoil` start it, too
 //   settle LIMIT_S
 //     waits until every node was written since, carries the batch-cpu that the formula gives, and the hash of one and
-//     the same settings (after `settings` and `suppress`: of other ones than before); answers how long after the start of the count
-//     each was
+//     the same settings (after `settings` and `suppress`: of other ones than before); answers how long after the start
+//     of the count each was
 //   update COUNT RATE LOAD…
 //     COUNT NodeMetrics in turn, RATE a second, each pass over the nodes with the next LOAD (‰ of usual use); answers
 //     how many writes of nodes came meanwhile, and how long after the commit of its node's update each came

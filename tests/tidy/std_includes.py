@@ -10,7 +10,7 @@ from tidy.source import Tree, line_of
 GIVES = {
     "algorithm": "adjacent_find all_of any_of binary_search clamp copy copy_if copy_n count count_if equal equal_range fill fill_n find find_if find_if_not "
     "for_each generate includes inplace_merge is_permutation is_sorted lexicographical_compare lower_bound make_heap max max_element merge min min_element minmax "
-    "minmax_element mismatch next_permutation none_of nth_element partial_sort partition pop_heap push_heap remove remove_if replace replace_if reverse "
+    "minmax_element mismatch next_permutation none_of nth_element partial_sort partition partition_point pop_heap push_heap remove remove_if replace replace_if reverse "
     "rotate search set_difference set_intersection set_union shuffle sort sort_heap stable_partition stable_sort transform unique unique_copy upper_bound",
     "any": "any any_cast",
     "array": "array get to_array tuple_size_v",
