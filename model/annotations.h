@@ -54,7 +54,7 @@ struct YarnBook {
   // offer that goes up and back again is two offers.
   std::int64_t generation = 0;
   Resources confirmed;
-  std::optional<std::vector<Sold>> sold;  // used and reserved
+  std::optional<std::vector<Sold>> sold;  // held by its containers
   std::optional<std::string> waiting;
   std::optional<Resources> waiting_for{};  // with `waiting` only
   bool operator==(const YarnBook&) const = default;

@@ -1,7 +1,8 @@
 // How the capacity of a node is split between Kubernetes and YARN.
 //
 //   offered   what a side was told that it may hand out
-//   sold      what its work has requested (bound and not ended; YARN: used + reserved)
+//   sold      what its work has requested (bound and not ended; YARN: what its containers hold, and not what its
+//             scheduler has reserved for one that does not fit yet: nothing runs of that)
 //   held      sold + in flight; where it is not known, what was offered counts as held
 //
 // A side's numbers are in its own currency: with over-report 120 % it is told 120 for every 100 that are real
