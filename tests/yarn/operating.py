@@ -35,6 +35,7 @@ class Operating(unittest.TestCase):
         self.addCleanup(lambda: colocation.delete(self.api, *self.names))
 
     def restore_totals(self) -> None:
+        until("each ResourceManager knows its nodes", lambda: all(nm.seen() for nm in self.nms))
         for nm in self.nms:
             self.assertEqual(200, nm.manager.update_total(nm.id, SITE.memory_mib, SITE.vcores).status)
         until("all totals are those of yarn-site", lambda: all(nm.total() == (SITE.memory_mib, SITE.vcores) for nm in self.nms))

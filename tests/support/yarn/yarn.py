@@ -78,10 +78,10 @@ class NodeManager(Server, Door):
         """As the ResourceManager calls it: with the name that the address is looked up as, whatever was configured."""
         return self.seen()["id"]
 
-    def total(self) -> tuple[int, int]:
-        """MiB and cores that the ResourceManager hands out of it."""
-        total = self.seen()["totalResource"]
-        return total["memory"], total["vCores"]
+    def total(self) -> tuple[int, int] | None:
+        """MiB and cores that the ResourceManager hands out of it; None where it does not know it, as just after its own start."""
+        total = self.seen().get("totalResource")
+        return total and (total["memory"], total["vCores"])
 
     def own_total(self) -> tuple[int, int]:
         """What it believes itself, which follows the ResourceManager by a heartbeat."""
