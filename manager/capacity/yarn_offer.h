@@ -11,9 +11,9 @@
 
 namespace tidemark::manager {
 
-// Whether YARN must hear of something else than the node says.
 // Whether YARN is to be told less, by enough to be worth a write of itself.
 policy::WriteDecision yarn_needs_cut(const kube::Node& node, const NodeDecision& decision);
+// Whether YARN must hear of something else than the node says.
 policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision);
 
 // YARN's part of a write. `amounts`: those of Kubernetes are part of it, so that nothing of YARN's stays by itself.

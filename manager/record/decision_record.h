@@ -55,7 +55,7 @@ struct OnTheNode {
   bool write = true;  // false: observed
   model::ExtendedResources publish;
   std::optional<model::Resources> origin;
-  std::vector<policy::ZonePlan> zones;
+  std::vector<policy::ZonePlan> zones;  // where they are not those of the offer
   std::optional<model::Resources> yarn_offer;
   std::vector<policy::ClassReclaim> kubernetes_reclaim, yarn_reclaim;
   bool operator==(const OnTheNode&) const = default;
