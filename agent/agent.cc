@@ -229,7 +229,8 @@ class RunningAgent final : public Agent {
   }
 
   MachineSights see() const {
-    return {machine_->hierarchies, machine_->proc, options_.sys_root, machine_->numa ? &*machine_->numa : nullptr};
+    return {machine_->hierarchies, machine_->proc, options_.sys_root, machine_->numa ? &*machine_->numa : nullptr,
+            options_.alone};
   }
 
   void keep(KeptObject what, std::string_view bytes) {

@@ -154,6 +154,19 @@ TEST_F(RuntimeGroupsTest, WhatReadsTheOutputOfOfflineWorkIsHeldAsThatIs) {
   EXPECT_TRUE(groups_of_shim("web").contains(free)) << groups_of_shim("web");
 }
 
+// The kernel refuses the weight of such a group.
+TEST_F(RuntimeGroupsTest, WhereAnAgentThatDiedLeftOfflineWorkIdleTheNextRuntimeBegins) {
+  const std::string besteffort = base::cat(own->name(), "/here/kubepods/besteffort");
+  const linux::Hierarchy& processors = hierarchies->all()[hierarchies->of(linux::Controller::kCpu).value()];
+  std::ofstream idle(base::cat(processors.path, "/", besteffort, "/cpu.idle"));
+  if (!(idle << 1 << std::flush)) GTEST_SKIP() << "this kernel has no cpu.idle";
+  runtime.reset();
+  begin();
+  make("batch", "  containers: [{name: main, image: local, command: [sleep, '1000']}]\n");
+  until([&] { return phase("batch") == "Running"; });
+  EXPECT_EQ(value(besteffort, linux::File::kCpuIdle), 1) << "that is the agent's";
+}
+
 TEST_F(RuntimeGroupsTest, APodHasItsOwnLimitsAfterARebootToo) {
   make("web", R"(
   containers:

@@ -85,6 +85,7 @@ Machinery find_out_machinery(const MachineSights& sights, const Result<linux::Kn
     log.warn("how the processors lie is not known", {{"error", topology.error().message}});
   }
   out.identity_switched_off = identity_switched_off(sights.proc);
+  out.own_groups = sights.own_groups;
   return out;
 }
 

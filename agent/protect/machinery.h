@@ -21,6 +21,7 @@ struct MachineSights {
   const linux::Folder& proc;
   std::string sys_root;
   const linux::Folder* numa = nullptr;  // null: a kernel without
+  bool own_groups = false;              // of pods: no kubelet writes them
 };
 
 // `trial`: of this kernel, by linux::probe_knobs(). What cannot be found out is told in the log and counts as missing.

@@ -267,6 +267,27 @@ TEST_F(ProtectOnMachine, APodOfBatchResourcesHasItsLimitsAndRunsLast) {
   EXPECT_EQ(guard->status().unmet, 0) << lines;
 }
 
+// Without a kubelet: all of it as one, with weights below. A kernel shows 3 shares for an idle group, or a weight of 0.
+TEST_F(ProtectOnMachine, WhereNoKubeletWritesBesteffortRunsIdleAndPodsKeepTheirWeights) {
+  machinery.own_groups = true;
+  const std::string besteffort = path_of("kubepods/besteffort");
+  const auto weight = number(besteffort, File::kCpuShares);
+  start();
+  say_node();
+  say_rules(kNot);
+  seconds(2, 0);
+  EXPECT_EQ(number(besteffort, File::kCpuIdle), 1);
+  EXPECT_EQ(number(pods.at("job").path, File::kCpuIdle), 0);
+  EXPECT_EQ(number(pods.at("job").path, File::kCpuShares),
+            is_v2 ? linux::shares_of_weight(linux::weight_of_shares(512)) : 512);
+  EXPECT_EQ(guard->status().refused, 0) << lines;
+  EXPECT_EQ(guard->status().unmet, 0) << lines;
+  say_rules(kNot, R"("enable":false)");
+  seconds(2, 0);
+  EXPECT_EQ(number(besteffort, File::kCpuIdle), 0);
+  EXPECT_EQ(number(besteffort, File::kCpuShares), weight);
+}
+
 TEST_F(ProtectOnMachine, AClassHasItsWeightAndWhereThereIsOneItsMemory) {
   pods.at("job").identity.work_class = "spark";
   list_pods();

@@ -52,6 +52,7 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   priority.switched_off = machinery_.identity_switched_off;
   priority.rung = policy::priority_knob(machinery_.capabilities);
   priority.off = inputs.off;
+  priority.own_groups = machinery_.own_groups;
   auto prioritised = policy::cpu_priority(priority);
   refused_ = std::move(prioritised.refused);
 

@@ -31,6 +31,7 @@ struct Machinery {
   policy::Capabilities capabilities;
   linux::Topology topology;
   bool identity_switched_off = false;  // kernel.sched_group_identity_enabled is there and 0
+  bool own_groups = false;             // of pods: no kubelet writes them
 };
 
 struct StrategyInputs {

@@ -66,7 +66,7 @@ class Priorities {
 
   void ask_of_besteffort() { want(input_.groups.besteffort, of(input_.be)); }
 
-  void set_back(const model::Task& task) { want(task.path, {CpuPriority::kOffline, Reason::kPriorityByClass}); }
+  void set_back(const std::string& group) { want(group, {CpuPriority::kOffline, Reason::kPriorityByClass}); }
 
   PriorityPlan all() && {
     sort_by_group(plan_.intents);
@@ -124,31 +124,48 @@ bool is_offline_here(const model::Task* task) {
   return may_be_written(*task) && is_offline(*task);
 }
 
+bool offline_lies_in_besteffort(const PriorityInput& input) {
+  return std::ranges::any_of(input.tasks, [&](const model::Task* task) {
+    return is_offline_here(task) && below(task->path, input.groups.besteffort);
+  });
+}
+
 void ask_of_what_is_left(Priorities& priorities, const PriorityInput& input) {
-  bool in_besteffort = false;
+  for (const model::Task* task : input.tasks) {
+    if (is_offline_here(task)) priorities.ask_of(*task);
+  }
+  if (offline_lies_in_besteffort(input)) priorities.ask_of_besteffort();
+}
+
+bool besteffort_is_idle(const PriorityInput& input) {
+  return input.own_groups && input.rung == Knob::kCpuIdle && !input.groups.besteffort.empty() &&
+         std::ranges::none_of(input.tasks, [&](const model::Task* task) {
+           return !is_offline(*task) && !task->terminal() && below(task->path, input.groups.besteffort);
+         });
+}
+
+void set_offline_back(Priorities& priorities, const PriorityInput& input) {
+  const bool as_one = besteffort_is_idle(input);
   for (const model::Task* task : input.tasks) {
     if (!is_offline_here(task)) continue;
-    priorities.ask_of(*task);
-    in_besteffort = in_besteffort || below(task->path, input.groups.besteffort);
+    const bool lies_lower_already = as_one || !input.rung;
+    if (lies_lower_already && below(task->path, input.groups.besteffort)) continue;
+    priorities.set_back(task->path);
   }
-  if (in_besteffort) priorities.ask_of_besteffort();
+  if (as_one && (!input.off || offline_lies_in_besteffort(input))) priorities.set_back(input.groups.besteffort);
 }
 
 }  // namespace
 
 bool offline_runs_idle(const PriorityInput& input) {
-  return input.rung == Knob::kCpuIdle && offline_is_set_back(input);
+  return input.rung == Knob::kCpuIdle && offline_is_set_back(input) && !besteffort_is_idle(input);
 }
 
 PriorityPlan cpu_priority(const PriorityInput& input) {
   Priorities priorities(input);
   if (mainline(input)) {
     if (!offline_is_set_back(input)) return {};
-    for (const model::Task* task : input.tasks) {
-      if (!is_offline_here(task)) continue;
-      if (!input.rung && below(task->path, input.groups.besteffort)) continue;
-      priorities.set_back(*task);
-    }
+    set_offline_back(priorities, input);
     return std::move(priorities).all();
   }
   if (!priorities.any_enabled() && input.switched_off) return {};

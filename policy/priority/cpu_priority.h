@@ -12,12 +12,17 @@
 // and the kernel's own switch off nothing is wanted at all.
 //
 // On a mainline kernel (cpu.idle, or nothing but the weight) only offline work is set back, each pod or task at its own
-// group, and nobody else is asked for. The besteffort directory is not made idle, though that would be one write for
-// all: the kubelet writes cpu.shares of its QoS directories each minute, one after the other until one fails, and a
-// kernel refuses (EINVAL) the weight of a group that is idle. A kubelet that fails there updates none of its levels any
-// more. Containers need none of their own: they are below their pod's group.
+// group, and nobody else is asked for. The besteffort directory is not made idle beside a kubelet, though that would be
+// one write for all: the kubelet writes cpu.shares of its QoS directories each minute, one after the other until one
+// fails, and a kernel refuses (EINVAL) the weight of a group that is idle. A kubelet that fails there updates none of
+// its levels any more. Containers need none of their own: they are below their pod's group.
 //
 //   offline runs idle   ⇔   beClass.cpuQOS.enable ∧ (schedIdle = 1 ∨ groupIdentity < 0)
+//
+// Where nobody else writes these directories, besteffort is idle as a whole, unless somebody lies there who is not
+// offline. That is worth more: a kernel compares idleness between siblings. Of two pods it asks only whether burstable
+// or besteffort is idle, and where neither is, who wakes up online waits for the end of the other's slice (2 to 4 ms).
+// And below it pods keep weights of their own, so that classes share what all of them get.
 //
 // The peer does nothing on such a kernel with group identity; that these settings are enough there is ours.
 //
@@ -25,7 +30,7 @@
 // asking for it once more would only make all of offline work equal. There only offline work elsewhere is asked for.
 //
 // While co-location is off, offline work alone is kept behind the others, until it has ended: nobody else is asked for,
-// and of the kubelet's groups besteffort while some of it lies there.
+// and of the QoS directories besteffort while some of it lies there.
 //
 // Host applications are left to whoever starts them.
 #pragma once
@@ -59,6 +64,7 @@ struct PriorityInput {
   bool switched_off = false;  // the kernel has kernel.sched_group_identity_enabled, and it is 0
   std::optional<Knob> rung;   // priority_knob(); nullopt: only the weight
   bool off = false;           // co-location, on this node
+  bool own_groups = false;    // no kubelet has made them
 };
 
 struct PriorityPlan {
@@ -75,7 +81,7 @@ struct PriorityPlan {
 // Total.
 PriorityPlan cpu_priority(const PriorityInput& input);
 
-// Whether offline work is asked to run idle (cpu.idle): then the kernel takes no weight of its groups.
+// Whether offline work is asked to run idle (cpu.idle), each at its own group: then the kernel takes no weight of it.
 bool offline_runs_idle(const PriorityInput& input);
 
 }  // namespace tidemark::policy

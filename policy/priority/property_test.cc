@@ -34,13 +34,14 @@ PriorityInput any_priorities(std::mt19937_64& random, std::span<const model::Tas
   input.cpu_policy = random() % 4 != 0 ? CpuQosPolicy::kGroupIdentity : CpuQosPolicy::kCoreSched;
   input.switched_off = random() % 2 == 0;
   input.rung = kRungs[random() % std::size(kRungs)];
+  input.own_groups = random() % 2 == 0;
   return input;
 }
 
 // Whatever the tasks and settings: one of four priorities, for each group once, in order; on a mainline kernel for
-// offline work's own groups alone, and -1.
+// offline work's own groups alone, and -1; or for besteffort as a whole where nobody else writes it or lies there.
 TEST(PriorityProperty, OneOfFourForEachGroupOnce) {
-  std::size_t set_back = 0, refused = 0;
+  std::size_t set_back = 0, as_one = 0, refused = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     std::mt19937_64 random(seed);
     const auto tasks = testing::any_tasks(random);
@@ -48,7 +49,10 @@ TEST(PriorityProperty, OneOfFourForEachGroupOnce) {
     const PriorityInput input = any_priorities(random, all);
     const bool mainline = input.rung == Knob::kCpuIdle || !input.rung;
     std::set<std::string> offline, written;
+    bool online_in_besteffort = false;
     for (const model::Task& task : tasks) {
+      online_in_besteffort = online_in_besteffort || (!is_offline(task) && !task.terminal() &&
+                                                      task.path.starts_with("kubepods/besteffort/"));
       if (!may_be_written(task)) continue;
       if (is_offline(task)) offline.insert(task.path);
       written.insert(task.path);
@@ -65,7 +69,13 @@ TEST(PriorityProperty, OneOfFourForEachGroupOnce) {
                              intent.group == input.groups.besteffort;
       ASSERT_TRUE(directory || written.contains(intent.group)) << "seed " << seed << " " << intent.group;
       if (!mainline) continue;
-      ASSERT_TRUE(offline.contains(intent.group) && intent.value == -1) << "seed " << seed << " " << intent.group;
+      ASSERT_EQ(intent.value, -1) << "seed " << seed << " " << intent.group;
+      if (intent.group == input.groups.besteffort) {
+        ASSERT_TRUE(input.own_groups && !online_in_besteffort) << "seed " << seed;
+        ++as_one;
+        continue;
+      }
+      ASSERT_TRUE(offline.contains(intent.group)) << "seed " << seed << " " << intent.group;
       ++set_back;
     }
     ASSERT_TRUE(std::ranges::is_sorted(plan.intents, {}, &Intent::group));
@@ -79,6 +89,7 @@ TEST(PriorityProperty, OneOfFourForEachGroupOnce) {
     }
   }
   EXPECT_GT(set_back, 100U);
+  EXPECT_GT(as_one, 10U);
   EXPECT_GT(refused, 10U);
 }
 

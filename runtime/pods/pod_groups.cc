@@ -101,10 +101,17 @@ PodGroups::PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies
       offline_shims_(base::cat(layout_.qos_path(linux::KubeQos::kBestEffort), "/", kShims)),
       worker_(1, kEndsMax) {}
 
+// As an agent that died has left it, and the next one will find it. The kernel refuses the weight of such a group.
+bool PodGroups::runs_idle(const linux::Group& group) {
+  const auto idle = linux::read_value(group, linux::File::kCpuIdle, buffer_);
+  return idle && *idle && **idle == 1;
+}
+
 Result<void> PodGroups::write(const std::string& path, std::span<const std::pair<linux::File, std::int64_t>> values) {
   TM_TRY(const auto group, linux::Group::open(hierarchies_, path));
   if (!group) return fail(ErrorKind::kIo, path, ": the group is gone");
   for (const auto& [file, value] : values) {
+    if (file == linux::File::kCpuShares && runs_idle(*group)) continue;
     const auto version = group->version(file);
     if (!version || !group->has(file)) continue;  // the agent says which of these the machine lacks
     TM_TRY(std::string text, linux::value_text(file, *version, value));

@@ -66,6 +66,7 @@ class PodGroups {
   Result<void> remove_all();
 
  private:
+  bool runs_idle(const linux::Group& group);
   Result<void> write(const std::string& path, std::span<const std::pair<linux::File, std::int64_t>> values);
   Result<void> limit(const std::string& path, const GroupLimits& limits);
   Result<std::set<std::string>> others_than(const std::vector<std::string>& known) const;
