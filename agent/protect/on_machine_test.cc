@@ -267,25 +267,33 @@ TEST_F(ProtectOnMachine, APodOfBatchResourcesHasItsLimitsAndRunsLast) {
   EXPECT_EQ(guard->status().unmet, 0) << lines;
 }
 
-// Without a kubelet: all of it as one, with weights below. A kernel shows 3 shares for an idle group, or a weight of 0.
-TEST_F(ProtectOnMachine, WhereNoKubeletWritesBesteffortRunsIdleAndPodsKeepTheirWeights) {
+// Without a kubelet: the highest group with offline work alone, and weights below it.
+TEST_F(ProtectOnMachine, WhereNoKubeletWritesOfflineWorkRunsIdleAsOneAndPodsKeepTheirWeights) {
   machinery.own_groups = true;
-  const std::string besteffort = path_of("kubepods/besteffort");
-  const auto weight = number(besteffort, File::kCpuShares);
+  const std::string all = own->name(), besteffort = path_of("kubepods/besteffort");
   start();
   say_node();
   say_rules(kNot);
   seconds(2, 0);
   EXPECT_EQ(number(besteffort, File::kCpuIdle), 1);
-  EXPECT_EQ(number(pods.at("job").path, File::kCpuIdle), 0);
-  EXPECT_EQ(number(pods.at("job").path, File::kCpuShares),
-            is_v2 ? linux::shares_of_weight(linux::weight_of_shares(512)) : 512);
+  EXPECT_EQ(number(all, File::kCpuIdle), 0) << "web lies there";
+  const std::string& job = pods.at("job").path;
+  EXPECT_EQ(number(job, File::kCpuIdle), 0);
+  EXPECT_EQ(number(job, File::kCpuShares), is_v2 ? linux::shares_of_weight(linux::weight_of_shares(512)) : 512);
+  pods.at("web").phase = model::PodPhase::kSucceeded;
+  list_pods();
+  seconds(2, 0);
+  EXPECT_EQ(number(all, File::kCpuIdle), 1);
+  EXPECT_EQ(number(besteffort, File::kCpuIdle), 0);
   EXPECT_EQ(guard->status().refused, 0) << lines;
   EXPECT_EQ(guard->status().unmet, 0) << lines;
   say_rules(kNot, R"("enable":false)");
   seconds(2, 0);
-  EXPECT_EQ(number(besteffort, File::kCpuIdle), 0);
-  EXPECT_EQ(number(besteffort, File::kCpuShares), weight);
+  for (const std::string& path : {all, besteffort}) {
+    for (const File file : {File::kCpuIdle, File::kCpuShares}) {
+      EXPECT_EQ(read(path, file), before.at(base::cat(path, " ", found_name(file))));
+    }
+  }
 }
 
 TEST_F(ProtectOnMachine, AClassHasItsWeightAndWhereThereIsOneItsMemory) {

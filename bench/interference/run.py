@@ -13,7 +13,7 @@ each round; the same requests in all columns of a round. A ratio is of the same 
   stolen_…        of the processors' time, what the host of the virtual machine gave to others
 
 Columns: `unprotected` (each process in its own group of 1024 shares beside the service's), `nothing` (all below one group of 2 shares: what the kernel gives for
-nothing), knobs on that group (`idle`; `cpuset`, all processors but one; `quota`, to 90 % of the machine; `burst`, the same quota with as much burst; `idle_quota`),
+nothing), `each_idle` (below it each process's own group is idle, which is all that can be done beside a kubelet), knobs on that group (`idle`; `cpuset`, all processors but one; `quota`, to 90 % of the machine; `burst`, the same quota with as much burst; `idle_quota`),
 `tidemark` (the tasks of `tidemark up` with a line of 98 %) and `tidemark_90` (with its defaults). Another process on the machine spoils it all, and so
 does a busy host of a virtual machine: a column of which more than STOLEN_MAX was stolen is measured again, up to TRIES times in all, and the one with the least stolen counts.
 """
@@ -65,6 +65,7 @@ def knobs(cores: int) -> dict[str, Knobs | None]:
     return {
         "unprotected": None,
         "nothing": Knobs(),
+        "each_idle": Knobs(each_idle=True),
         "idle": Knobs(idle=True),
         "cpuset": Knobs(cpus=f"1-{cores - 1}" if cores > 2 else "1"),
         "quota": Knobs(quota_cores=left),

@@ -124,41 +124,55 @@ bool is_offline_here(const model::Task* task) {
   return may_be_written(*task) && is_offline(*task);
 }
 
-bool offline_lies_in_besteffort(const PriorityInput& input) {
+void ask_of_what_is_left(Priorities& priorities, const PriorityInput& input) {
+  bool in_besteffort = false;
+  for (const model::Task* task : input.tasks) {
+    if (!is_offline_here(task)) continue;
+    priorities.ask_of(*task);
+    in_besteffort = in_besteffort || below(task->path, input.groups.besteffort);
+  }
+  if (in_besteffort) priorities.ask_of_besteffort();
+}
+
+bool online_lies_below(const PriorityInput& input, std::string_view group) {
   return std::ranges::any_of(input.tasks, [&](const model::Task* task) {
-    return is_offline_here(task) && below(task->path, input.groups.besteffort);
+    return !is_offline(*task) && !task->terminal() && below(task->path, group);
   });
 }
 
-void ask_of_what_is_left(Priorities& priorities, const PriorityInput& input) {
-  for (const model::Task* task : input.tasks) {
-    if (is_offline_here(task)) priorities.ask_of(*task);
-  }
-  if (offline_lies_in_besteffort(input)) priorities.ask_of_besteffort();
+std::string_view group_above(std::string_view group) {
+  const auto slash = group.rfind('/');
+  return slash == std::string_view::npos ? group : group.substr(0, slash);
 }
 
-bool besteffort_is_idle(const PriorityInput& input) {
-  return input.own_groups && input.rung == Knob::kCpuIdle && !input.groups.besteffort.empty() &&
-         std::ranges::none_of(input.tasks, [&](const model::Task* task) {
-           return !is_offline(*task) && !task->terminal() && below(task->path, input.groups.besteffort);
-         });
+// The highest group in which nobody lies but offline work, and that may be made idle as one; "": there is none.
+std::string_view group_of_offline(const PriorityInput& input) {
+  if (!input.own_groups || input.rung != Knob::kCpuIdle) return {};
+  for (const std::string_view group :
+       {group_above(input.groups.guaranteed), std::string_view(input.groups.besteffort)}) {
+    if (!group.empty() && !online_lies_below(input, group)) return group;
+  }
+  return {};
 }
 
 void set_offline_back(Priorities& priorities, const PriorityInput& input) {
-  const bool as_one = besteffort_is_idle(input);
+  const std::string_view all = group_of_offline(input);
+  bool some_below = false;
   for (const model::Task* task : input.tasks) {
     if (!is_offline_here(task)) continue;
-    const bool lies_lower_already = as_one || !input.rung;
-    if (lies_lower_already && below(task->path, input.groups.besteffort)) continue;
-    priorities.set_back(task->path);
+    if (below(task->path, all)) {
+      some_below = true;
+    } else if (input.rung || !below(task->path, input.groups.besteffort)) {
+      priorities.set_back(task->path);
+    }
   }
-  if (as_one && (!input.off || offline_lies_in_besteffort(input))) priorities.set_back(input.groups.besteffort);
+  if (!all.empty() && (some_below || !input.off)) priorities.set_back(std::string(all));
 }
 
 }  // namespace
 
 bool offline_runs_idle(const PriorityInput& input) {
-  return input.rung == Knob::kCpuIdle && offline_is_set_back(input) && !besteffort_is_idle(input);
+  return input.rung == Knob::kCpuIdle && offline_is_set_back(input) && group_of_offline(input).empty();
 }
 
 PriorityPlan cpu_priority(const PriorityInput& input) {

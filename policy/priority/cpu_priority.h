@@ -19,9 +19,10 @@
 //
 //   offline runs idle   ⇔   beClass.cpuQOS.enable ∧ (schedIdle = 1 ∨ groupIdentity < 0)
 //
-// Where nobody else writes these directories, besteffort is idle as a whole, unless somebody lies there who is not
-// offline. That is worth more: a kernel compares idleness between siblings. Of two pods it asks only whether burstable
-// or besteffort is idle, and where neither is, who wakes up online waits for the end of the other's slice (2 to 4 ms).
+// Where nobody else writes these directories, what is idle is the highest of them in which nobody lies but offline
+// work: the one above kubepods, or besteffort. That is worth more, since a kernel compares idleness between siblings.
+// Of two pods it asks only whether burstable or besteffort is idle, and where neither is, who wakes up online waits for
+// the end of the other's slice (2 to 4 ms); of a pod and a service of the machine, only whether all of the pods are.
 // And below it pods keep weights of their own, so that classes share what all of them get.
 //
 // The peer does nothing on such a kernel with group identity; that these settings are enough there is ours.

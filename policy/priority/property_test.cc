@@ -49,10 +49,11 @@ TEST(PriorityProperty, OneOfFourForEachGroupOnce) {
     const PriorityInput input = any_priorities(random, all);
     const bool mainline = input.rung == Knob::kCpuIdle || !input.rung;
     std::set<std::string> offline, written;
-    bool online_in_besteffort = false;
+    bool online_in_besteffort = false, online_in_kubepods = false;
     for (const model::Task& task : tasks) {
-      online_in_besteffort = online_in_besteffort || (!is_offline(task) && !task.terminal() &&
-                                                      task.path.starts_with("kubepods/besteffort/"));
+      const bool online = !is_offline(task) && !task.terminal();
+      online_in_besteffort = online_in_besteffort || (online && task.path.starts_with("kubepods/besteffort/"));
+      online_in_kubepods = online_in_kubepods || (online && task.path.starts_with("kubepods/"));
       if (!may_be_written(task)) continue;
       if (is_offline(task)) offline.insert(task.path);
       written.insert(task.path);
@@ -70,8 +71,11 @@ TEST(PriorityProperty, OneOfFourForEachGroupOnce) {
       ASSERT_TRUE(directory || written.contains(intent.group)) << "seed " << seed << " " << intent.group;
       if (!mainline) continue;
       ASSERT_EQ(intent.value, -1) << "seed " << seed << " " << intent.group;
-      if (intent.group == input.groups.besteffort) {
-        ASSERT_TRUE(input.own_groups && !online_in_besteffort) << "seed " << seed;
+      if (directory) {
+        ASSERT_NE(intent.group, input.groups.burstable) << "seed " << seed;
+        ASSERT_TRUE(input.own_groups) << "seed " << seed;
+        ASSERT_FALSE(intent.group == input.groups.besteffort ? online_in_besteffort : online_in_kubepods)
+            << "seed " << seed;
         ++as_one;
         continue;
       }

@@ -23,7 +23,7 @@ std::int64_t number(const std::string& text) {
 //   kernel bvt|qos_level|idle|weight     its ladder
 //   kernel-switch on|off     state on|off
 //   cpu-policy groupIdentity|coreSched
-//   groups-are ours|a-kubelets
+//   own-groups-below GROUP
 //   class-of lsr|ls|be on|off IDENTITY [idle]
 // "priorities" asks, "tell" asks in words.
 class PriorityScenario {
@@ -45,8 +45,10 @@ class PriorityScenario {
       input_.cpu_policy = words.next() == "groupIdentity" ? CpuQosPolicy::kGroupIdentity : CpuQosPolicy::kCoreSched;
     } else if (verb == "no-groups") {
       input_.groups = {};
-    } else if (verb == "groups-are") {
-      input_.own_groups = words.next() == "ours";
+    } else if (verb == "own-groups-below") {
+      const std::string kubepods = cat(words.next(), "/kubepods");
+      input_.groups = {kubepods, cat(kubepods, "/burstable"), cat(kubepods, "/besteffort")};
+      input_.own_groups = true;
     } else if (verb == "class-of") {
       CpuQos& qos = class_of(words.next());
       qos.enable = words.next() == "on";

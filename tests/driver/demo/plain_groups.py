@@ -22,6 +22,7 @@ class Knobs:
 
     shares: int = 2
     idle: bool = False
+    each_idle: bool = False  # the group of each process, not the one above: what an agent can do beside a kubelet
     cpus: str = ""
     quota_cores: float = 0.0
     burst: bool = False
@@ -110,6 +111,8 @@ class PlainGroups:
         try:
             for path in paths:
                 self.make(path, ONLINE_SHARES)
+                if knobs and knobs.each_idle:
+                    self.limit(path, Knobs(idle=True))
                 children.append(self.start(path, command, stdout=subprocess.DEVNULL))
             yield lambda: sum(self.cpu_seconds(path) for path in paths)
         finally:
