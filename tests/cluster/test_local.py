@@ -92,6 +92,23 @@ class Local(LocalCase):
 
         wait_for(lambda: stands() == "Enforcing", "a condition that says so", self.component)
 
+    def test_offline_work_runs_idle_as_one(self):
+        """A kernel compares idleness between siblings: who wakes up online would wait for a slice of a pod that is idle by itself alone."""
+        def idle(*below: str) -> str:
+            return next((path.read_text().strip() for top in (CGROUPS / self.group, CGROUPS / "cpu" / self.group) if (path := top.joinpath(*below, "cpu.idle")).exists()), "")
+
+        wait_for(lambda: idle(), "groups", self.component)
+        if not idle("kubepods"):
+            self.skipTest("this kernel has no cpu.idle")
+        wait_for(lambda: idle() == "1", "all of it idle beside the services of the machine", self.component)
+        self.apply(pod("web", ["sleep", "1000"], container={"resources": {"requests": {"cpu": "100m"}}}))
+        wait_for(lambda: idle() == "0" and idle("kubepods", "besteffort") == "1", "offline work alone idle", self.component)
+        self.component.kill()
+        self.start()
+        self.assertEqual("1", idle("kubepods", "besteffort"), "as the one before left it")
+        self.assertEqual(0, self.kubectl("delete", "pod", "web", "--grace-period=0", "--force").returncode)
+        wait_for(lambda: idle() == "1" and idle("kubepods", "besteffort") == "0", "all of it again", self.component)
+
     def test_jobs_of_kubectl_run_to_their_end(self):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
         for i in range(SHORT_JOBS):
