@@ -14,7 +14,7 @@ each round; the same requests in all columns of a round. A ratio is of the same 
 
 Columns: `unprotected` (each process in its own group of 1024 shares beside the service's), `nothing` (all below one group of 2 shares: what the kernel gives for
 nothing), `each_idle` (below it each process's own group is idle, which is all that can be done beside a kubelet), knobs on that group (`idle`; `cpuset`, all processors but one; `quota`, to 90 % of the machine; `burst`, the same quota with as much burst; `idle_quota`),
-`tidemark` (the tasks of `tidemark up` with a line of 98 %) and `tidemark_90` (with its defaults). Another process on the machine spoils it all, and so
+`tidemark` (the tasks of `tidemark up` with a line of 98 %) and `tidemark_90` (with its defaults). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds. Another process on the machine spoils it all, and so
 does a busy host of a virtual machine: a column of which more than STOLEN_MAX was stolen is measured again, up to TRIES times in all, and the one with the least stolen counts.
 """
 
@@ -41,6 +41,7 @@ from driver.demo.plain_groups import Knobs, PlainGroups
 from harness import figure
 
 ROUNDS = int(os.environ.get("TIDEMARK_BENCH_ROUNDS", "10"))
+ONLY = os.environ.get("TIDEMARK_BENCH_COLUMNS", "").split()  # beside the two without offline work; none: all
 SECONDS = 20  # p99.9 wants thousands of requests; all rounds together are to stay below an hour
 WARM_UP_S = 1
 STOLEN_MAX, TRIES = 0.02, 3
@@ -91,13 +92,15 @@ class Bench:
         say(f"{self.rate:.0f} requests a second keep {self.cores} processors half busy; {self.batch} offline processes")
 
     def columns(self) -> dict:
-        return {
-            ALONE: lambda seed: self.on_plain(seed, 0, None),
-            AGAIN: lambda seed: self.on_plain(seed, 0, None),
+        found = {
             **{name: lambda seed, found=found: self.on_plain(seed, self.batch, found) for name, found in self.knobs.items()},
             "tidemark": lambda seed: self.on_tidemark(seed, LINE),
             "tidemark_90": lambda seed: self.on_tidemark(seed, None),
         }
+        if missing := [name for name in ONLY if name not in found]:
+            raise Failed(f"TIDEMARK_BENCH_COLUMNS: no column `{missing[0]}`; there are {', '.join(found)}")
+        without = lambda seed: self.on_plain(seed, 0, None)
+        return {ALONE: without, AGAIN: without, **{name: run for name, run in found.items() if not ONLY or name in ONLY}}
 
     def on_plain(self, seed: int, batch: int, found: Knobs | None) -> Measured:
         return self.plain.measure(self.rate, SECONDS, seed, batch, found, WARM_UP_S)
