@@ -36,6 +36,7 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
     if (lane.link.synced() && !lane.away && listed() && may_write()) next_drain = co_await end_what_is_due(lane);
     if (lane.link.synced() && !lane.away && listed()) {
       std::vector<Wanted> wanted = wanted_of(lane.link.id());
+      note_silent(lane, leave_out_who_is_silent(wanted));
       note_closed(lane, lane.link.closed(wanted));
       note_class(lane);
       leave_out_who_gives_back(lane, wanted);
@@ -121,6 +122,26 @@ std::vector<Taking> RunningOperator::takings_of(const Lane& lane) {
 
 void RunningOperator::leave_out_who_gives_back(const Lane& lane, std::vector<Wanted>& wanted) {
   std::erase_if(wanted, [&](const Wanted& each) { return lane.taking_back.has(each.node); });
+}
+
+// Answers how many they are.
+std::size_t RunningOperator::leave_out_who_is_silent(std::vector<Wanted>& wanted) {
+  const auto silent = [](const Wanted& each) { return each.reason == Reason::kYarnNotReady; };
+  const auto many = std::ranges::count_if(wanted, silent);
+  if (!policy::most_nodes_are_silent(std::ssize(wanted), many)) return 0;
+  return std::erase_if(wanted, silent);
+}
+
+void RunningOperator::note_silent(Lane& lane, std::size_t nodes) {
+  if (nodes > 0 && lane.silent == 0) {
+    lane.log.warn("most of its nodes are not ready: what tells of them may not come through, so they keep their totals",
+                  {{"nodes", std::to_string(nodes)}});
+  }
+  if (nodes == 0 && lane.silent > 0) lane.log.info("most of its nodes are ready again");
+  lane.silent = nodes;
+  std::size_t all = 0;
+  for (const auto& each : lanes_) all += each->silent;
+  silent_.set(static_cast<double>(all));
 }
 
 void RunningOperator::taken_back(Lane& lane, const Taking& asked, const model::TakenBack& answer) {

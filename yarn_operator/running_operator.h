@@ -60,6 +60,7 @@ class RunningOperator final : public YarnOperator {
     TakingBack taking_back;
     bool away = false;
     bool closed = false;
+    std::size_t silent = 0;  // nodes
     bool classless = false;  // the settings do not name the class of its work
     Pace reclaims;
   };
@@ -121,6 +122,8 @@ class RunningOperator final : public YarnOperator {
   net::Task<void> take_back(Lane& lane);
   std::vector<Taking> takings_of(const Lane& lane);
   static void leave_out_who_gives_back(const Lane& lane, std::vector<Wanted>& wanted);
+  static std::size_t leave_out_who_is_silent(std::vector<Wanted>& wanted);
+  void note_silent(Lane& lane, std::size_t nodes);
   void taken_back(Lane& lane, const Taking& asked, const model::TakenBack& answer);
   net::Task<void> answer_agent(std::string node, model::TakenBack answer);
   void note(Lane& lane, const Result<void>& seen);
@@ -165,6 +168,7 @@ class RunningOperator final : public YarnOperator {
   base::Gauge& without_node_;
   base::Gauge& away_;
   base::Gauge& closed_;
+  base::Gauge& silent_;
   base::Gauge& renew_after_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   NodeMap map_;

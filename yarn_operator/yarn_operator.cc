@@ -65,6 +65,8 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
       away_(metrics.gauge("tidemark_yarn_operator_clusters_away", "Clusters whose ResourceManager does not answer.")),
       closed_(metrics.gauge("tidemark_yarn_operator_clusters_closed",
                             "Clusters in which no node has room for a container: applications are refused.")),
+      silent_(metrics.gauge("tidemark_yarn_operator_silent_nodes",
+                            "Nodes that keep their totals, since most of their cluster are not ready together.")),
       renew_after_(metrics.gauge("tidemark_yarn_operator_book_renewal_seconds",
                                  "After how long the book of a node is renewed while work waits.")),
       taken_back_(metrics.counter("tidemark_yarn_operator_taken_back_total",

@@ -262,6 +262,35 @@ TEST_F(YarnOperatorTest, CordonedNotReadyAndOffAreToldNothing) {
   EXPECT_TRUE(total({"a", 1}, 0, 0));
 }
 
+TEST_F(YarnOperatorTest, WhereMostNodesTurnNotReadyTogetherTheyKeepTheirTotals) {
+  const auto name = [](int i) { return base::cat("n", i); };
+  const auto say_ready = [&](int i, std::string_view status) {
+    const Json condition = Json::object({{"type", "Ready"}, {"status", status}});
+    must("PATCH", base::cat("/api/v1/nodes/", name(i), "/status"),
+         Json::object({{"status", Json::object({{"conditions", Json::array({condition})}})}}), kMerge);
+  };
+  for (int i = 0; i < 5; ++i) {
+    manager().nodes[{base::cat("h", i), 1}] = {};
+    node(name(i), base::cat("h", i, ":1"), origin("4k", "4Gi"));
+  }
+  begin();
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(total({base::cat("h", i), 1}, 4096, 4));
+  for (int i : {0, 1}) say_ready(i, "Unknown");
+  for (int i : {0, 1}) EXPECT_TRUE(total({base::cat("h", i), 1}, 0, 0)) << "two of five broke";
+  for (int i : {0, 1}) say_ready(i, "True");
+  for (int i : {0, 1}) EXPECT_TRUE(total({base::cat("h", i), 1}, 4096, 4));
+  manager().away = true;  // so that all of them turn in one look
+  for (int i : {0, 1, 2}) say_ready(i, "Unknown");
+  pass(200ms);
+  manager().away = false;
+  EXPECT_TRUE(until([&] { return metrics.text().contains("tidemark_yarn_operator_silent_nodes 3\n"); }));
+  patch("n4", annotations(Json::object({{kOrigin, origin("2k", "2Gi")}})));
+  EXPECT_TRUE(total({"h4", 1}, 2048, 2)) << "the others are told as ever";
+  for (int i : {0, 1, 2}) EXPECT_EQ(manager().nodes.at({base::cat("h", i), 1}).memory, 4096);
+  say_ready(0, "True");
+  for (int i : {1, 2}) EXPECT_TRUE(total({base::cat("h", i), 1}, 0, 0)) << "now it is but two";
+}
+
 TEST_F(YarnOperatorTest, WhatALostNodeManagerHeldCountsForAWhileAndOthersAllocationsStay) {
   manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
   node("n1", "a:1", origin("4k", "4Gi"));

@@ -62,6 +62,10 @@ YarnTotal yarn_total(const YarnNode& node, const YarnTotalConfig& config) {
   return total;
 }
 
+bool most_nodes_are_silent(std::int64_t nodes, std::int64_t not_ready) {
+  return not_ready >= kSilentNodesMin && Wide{not_ready} * 100 >= Wide{nodes} * kSilentNodesPercent;
+}
+
 bool yarn_growth_waits(YarnAmount now, const YarnTotal& wanted, const YarnTotalConfig& config) {
   if (wanted.reason != Reason::kYarnShared) return false;
   const auto little = [&](std::int64_t before, std::int64_t after) {

@@ -57,6 +57,13 @@ struct YarnTotal {
 // Total: never negative, never more than `batch` is worth (but for kPeer).
 YarnTotal yarn_total(const YarnNode& node, const YarnTotalConfig& config);
 
+// Most nodes of a cluster do not turn not ready together because they broke: what tells of them does not come through
+// (the way from kubelets to the API server). Their NodeManagers say for themselves whether they work, and a total of
+// nothing everywhere would end jobs; so what was told last stays. The bounds are those by which Kubernetes itself stops
+// evicting from a zone.
+inline constexpr std::int64_t kSilentNodesMin = 3, kSilentNodesPercent = 55;
+bool most_nodes_are_silent(std::int64_t nodes, std::int64_t not_ready);
+
 struct YarnAmount {
   std::int64_t memory_mib = 0;
   std::int32_t vcores = 0;

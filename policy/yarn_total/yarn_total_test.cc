@@ -251,5 +251,13 @@ TEST(YarnTakeTest, AnyNumbers) {
   }
 }
 
+TEST(YarnTotal, MostNodesOfAClusterDoNotBreakTogether) {
+  EXPECT_FALSE(most_nodes_are_silent(0, 0));
+  EXPECT_FALSE(most_nodes_are_silent(2, 2)) << "too few to tell";
+  EXPECT_TRUE(most_nodes_are_silent(3, 3));
+  EXPECT_FALSE(most_nodes_are_silent(10'000, 5'499));
+  EXPECT_TRUE(most_nodes_are_silent(10'000, 5'500));
+}
+
 }  // namespace
 }  // namespace tidemark::policy
