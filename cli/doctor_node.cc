@@ -28,8 +28,6 @@
 namespace tidemark::cli {
 namespace {
 
-constexpr std::int64_t kPercent = 100;
-
 policy::GroupLayout layout_of(linux::Layout layout) {
   switch (layout) {
     case linux::Layout::kV1:
@@ -86,11 +84,11 @@ class Examination {
 
   DoctorReport report() && {
     // btrfs, for one, has no number of inodes: no kubelet misses any there.
-    if (found_.kubelet && found_.disk.capacity > 0 && found_.disk_inodes.capacity == 0) {
+    if (found_.kubelet && found_.ours.disk.capacity > 0 && found_.ours.disk_inodes.capacity == 0) {
       found_.kubelet->hard.nodefs_inodes.reset();
       found_.kubelet->soft.nodefs_inodes.reset();
     }
-    if (found_.kubelet && found_.runtime_disk.capacity > 0 && found_.runtime_inodes.capacity == 0) {
+    if (found_.kubelet && found_.ours.runtime_disk.capacity > 0 && found_.ours.runtime_inodes.capacity == 0) {
       found_.kubelet->hard.imagefs_inodes.reset();
       found_.kubelet->soft.imagefs_inodes.reset();
     }
@@ -106,7 +104,7 @@ class Examination {
   void look_at_memory(const linux::Folder& proc) {
     const auto memory = linux::read_memory_info(proc, buffer_);
     if (!memory) return note(memory.error(), "the machine's memory is not known");
-    found_.memory.capacity = memory->total;
+    found_.ours.memory.capacity = memory->total;
     found_.swap_bytes = memory->swap_total.value_or(0);
   }
 
@@ -173,16 +171,7 @@ class Examination {
     for (const policy::RulesProblem& each : step.problems) {
       report_.notes.push_back(base::cat("of the NodeSLO ", each.part, " cannot be used: ", each.why));
     }
-    const policy::ThresholdRules& rules = step.rules.threshold;
-    if (!rules.enable) return;
-    found_.memory.percent = rules.memory_evict_percent;
-    if (step.rules.word) {
-      const auto in_use = [](std::int64_t free) { return kPercent - free; };
-      const policy::EvictSettings& ours = step.rules.word->evict;
-      found_.disk.percent = found_.runtime_disk.percent = ours.disk_free_percent.transform(in_use);
-      found_.disk_inodes.percent = found_.runtime_inodes.percent = ours.inodes_free_percent.transform(in_use);
-    }
-    found_.suppresses_by_cpuset = rules.cpu_suppress_policy == policy::SuppressPolicy::kCpuset;
+    found_.ours.go_by(step.rules);
   }
 
   std::optional<std::string> kept_spec() {
@@ -206,12 +195,12 @@ class Examination {
     auto runtime = space(options_.runtime_dir, "the container runtime's disk is not known");
     if (!runtime) runtime = kubelet;  // as where both are one
     if (kubelet) {
-      found_.disk.capacity = kubelet->bytes;
-      found_.disk_inodes.capacity = kubelet->inodes;
+      found_.ours.disk.capacity = kubelet->bytes;
+      found_.ours.disk_inodes.capacity = kubelet->inodes;
     }
     if (runtime) {
-      found_.runtime_disk.capacity = runtime->bytes;
-      found_.runtime_inodes.capacity = runtime->inodes;
+      found_.ours.runtime_disk.capacity = runtime->bytes;
+      found_.ours.runtime_inodes.capacity = runtime->inodes;
     }
   }
 

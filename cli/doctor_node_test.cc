@@ -306,7 +306,9 @@ TEST_F(DoctorNode, WhatCannotBeReadIsNoted) {
   EXPECT_EQ(report.notes.size(), 3u) << base::join(report.notes, "\n");
   const Json json = render_json(report);
   EXPECT_EQ(json.at("notes")->as_array().size(), 3u);
-  EXPECT_EQ(of(report, NodeTopic::kMemoryLine).fact, NodeFact::kLineUnknown);
+  EXPECT_EQ(of(report, NodeTopic::kMemoryLine).fact, NodeFact::kNoLineOfOurs) << "the kubelet's is a share: 10 %";
+  kubelet.answers = {{.body = R"({"kubeletconfig":{"evictionHard":{"memory.available":"100Mi"}}})"}};
+  EXPECT_EQ(of(examine(), NodeTopic::kMemoryLine).fact, NodeFact::kLineUnknown);
 }
 
 TEST_F(DoctorNode, ForPrograms) {
