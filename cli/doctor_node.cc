@@ -6,6 +6,7 @@
 
 #include "agent/enforcer/found_journal.h"
 #include "agent/latch/latch.h"
+#include "agent/protect/host_peer.h"
 #include "agent/protect/kept_objects.h"
 #include "agent/protect/machinery.h"
 #include "agent/protect/status.h"
@@ -113,17 +114,24 @@ class Examination {
     const std::string& run_dir = options_.places.run_dir;
     found_.latched =
         agent::read_latch(agent::run_latch(run_dir)).has_value() || agent::read_latch(options_.places.latch_file);
-    found_.koordlet.reset();
+    look_for_peer();
     report_.agent_runs = agent::FoundJournal::is_held(run_dir);
     if (!report_.agent_runs) return;
     auto status = agent::read_status(run_dir);
     if (!status) return note(status.error(), "what the agent here says of itself cannot be read");
     if (!*status) return;
-    found_.koordlet = (*status)->peer_present;
+    found_.koordlet = (*status)->peer_present || found_.koordlet.value_or(false);
     found_.holds = (*status)->holding;
     found_.agent = said_by(**status);
     trials_ = std::move((*status)->trials);
     found_.measures = std::move((*status)->measures);
+  }
+
+  // Beside the pods; which pods there are only an agent knows.
+  void look_for_peer() {
+    const auto process = agent::find_host_peer(options_.places.proc_root);
+    if (!process) note(process.error(), "whether Koordinator's agent runs beside the pods is not known");
+    found_.koordlet = process && *process ? std::optional(true) : std::nullopt;
   }
 
   void look_at_groups(const linux::Folder& proc) {

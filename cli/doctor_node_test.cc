@@ -121,6 +121,14 @@ TEST_F(DoctorNode, WhereAnAgentRunsItsOwnWordsAreTaken) {
   EXPECT_TRUE(report.bad()) << "nothing limits memory";
 }
 
+TEST_F(DoctorNode, KoordinatorsAgentIsSeenBesideThePodsAlsoWithoutOurs) {
+  proc.write("4711/comm", "koordlet\n");
+  proc.write("4711/status", "State:\tS (sleeping)\nUid:\t0\t0\t0\t0\nNSpid:\t4711\n");
+  EXPECT_EQ(of(examine(), NodeTopic::kPeer).fact, NodeFact::kPeerPresent);
+  agent_runs({});
+  EXPECT_EQ(of(examine(), NodeTopic::kPeer).fact, NodeFact::kPeerPresent) << "ours may not have looked yet";
+}
+
 TEST_F(DoctorNode, WhatIsInForceIsTold) {
   EXPECT_EQ(of(examine(), NodeTopic::kInForce).fact, NodeFact::kNoAgentSays);
   agent::AgentStatus status;

@@ -402,7 +402,7 @@ std::string fix_text(const NodeFinding& finding) {
     case NodeFact::kNoPressure:
       return "boot with psi=1, and a kernel with CONFIG_PSI";
     case NodeFact::kPeerPresent:
-      return "let one agent act: take this node out of the DaemonSet of koordlet";
+      return "let one agent act: take this node out of the DaemonSet of koordlet, or stop it where it runs beside pods";
     case NodeFact::kLatched:
       return "tidemark on --local, on this machine, when the cause is gone";
     case NodeFact::kGroupsNotKilled:

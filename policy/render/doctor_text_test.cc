@@ -187,7 +187,8 @@ TEST(DoctorText, ForPrograms) {
             Json::object({{"what", Json("otherAgent")},
                           {"severity", Json("warn")},
                           {"found", Json("Koordinator's agent runs on this node: ours only observes [TM-AGENT-007]")},
-                          {"fix", Json("let one agent act: take this node out of the DaemonSet of koordlet")},
+                          {"fix", Json("let one agent act: take this node out of the DaemonSet of koordlet, or stop it "
+                                       "where it runs beside pods")},
                           {"reason", Json("TM-AGENT-007")}}));
 }
 
