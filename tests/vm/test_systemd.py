@@ -1,4 +1,4 @@
-"""The agent on a machine whose groups are systemd's: Debian's systemd is process 1 of the guest and makes the slices and scopes that a kubelet and a runtime with the systemd
+"""The agent on a machine whose groups are systemd's, and beside a koordlet that systemd begins: Debian's systemd is process 1 of the guest and makes the slices and scopes that a kubelet and a runtime with the systemd
 driver ask it for. No kubelet runs there: what it would ask for is asked by `systemctl` and `systemd-run`, and the pod is one that an agent before had heard of."""
 
 import json
@@ -59,6 +59,7 @@ told() {{ echo "-- $1"; for file in {' '.join(FILES.values())}; do if [ -e "$fil
 quota() {{ cat {FILES["all quota"]}; }}
 in_force() {{ [ "$(quota)" != "max 100000" ] && [ "$(quota)" != "150000 100000" ] && grep -q 1 {FILES["pod idle"]} && grep -q 67108864 {FILES["pod memory"]} && grep -q 67108864 {FILES["memory"]}; }}
 off() {{ tidemark off --local --reason test 2>&1; }}
+doctor() {{ tidemark doctor node --run-dir=/run/tidemark --latch-file=/latch --kubelet-endpoint=http://127.0.0.1:1 2>&1; }}
 """
 SESSION = rf"""
 . /given/library
@@ -87,7 +88,7 @@ systemctl set-property --runtime kubepods-besteffort.slice CPUQuota=150%
 systemctl set-property --runtime {SCOPE} MemoryMax=32M
 until_so 'in_force && grep -q "found=33554432 wanted=67108864" /agent.log'
 told "repaired again"
-echo "-- doctor"; tidemark doctor node --run-dir=/run/tidemark --latch-file=/latch --kubelet-endpoint=http://127.0.0.1:1 2>&1
+echo "-- doctor"; doctor
 echo "-- status"; cat /run/tidemark/status.json
 echo "-- left to others"; grep TM-AGENT-008 /agent.log
 echo "-- off says"; off
@@ -100,6 +101,14 @@ until_so '! pidof tidemark >/dev/null'
 echo "-- off says again"; off
 echo "-- groups left"; ls -d tidemark* 2>/dev/null
 echo "-- log"; cat /agent.log
+tidemark on --local --reason test >/dev/null 2>&1
+systemd-run --quiet --unit=koordlet.service -p DefaultDependencies=no /bin/koordlet
+until_so 'grep -qx koordlet /proc/[0-9]*/comm 2>/dev/null'
+echo "-- doctor beside koordlet"; doctor
+{AGENT} >/beside.log 2>&1 &
+until_so 'grep -q "\"peerPresent\":true.*cpuSuppress.,.stance.:.observe" /run/tidemark/status.json'
+told "beside koordlet"
+echo "-- log beside koordlet"; grep "beside the pods" /beside.log
 """
 
 
@@ -110,7 +119,7 @@ class Systemd(unittest.TestCase):
         files = {
             **systemd.files(), "/bin/tidemark": BINARY, "/given/library": LIBRARY.encode(), "/given/session": SESSION.encode(), "/given/node.json": json.dumps(NODE).encode(),
             "/given/nodeslo.json": json.dumps(SLO).encode(), "/given/pods.json": json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD]}).encode(),
-            "/given/kubeconfig": json.dumps(KUBECONFIG).encode(),
+            "/given/kubeconfig": json.dumps(KUBECONFIG).encode(), "/bin/koordlet": b"#!/bin/sh\nsleep 100000\nexit 1\n",
         }
         done = vm.run(["sh", "/given/session"], files=files, deadline_s=PATIENCE_S)
         out = done.text
@@ -143,6 +152,11 @@ class Systemd(unittest.TestCase):
         self.assertEqual({**nothing, "all quota": "150000 100000", **dict.fromkeys(("weight", "quota", "memory"), "gone")}, told("put back"), "a property that somebody set is his again")
         self.assertIn("nothing of ours is left in the kernel's files\n", said["off says again"])
         self.assertEqual("", said["groups left"])
+
+        # Koordinator's agent as a service of systemd, of which no list of pods tells.
+        self.assertRegex(said["doctor beside koordlet"], r"(?m)^warn +other agent +Koordinator's agent runs")
+        self.assertIn("Koordinator's agent runs beside the pods process=", said["log beside koordlet"])
+        self.assertEqual(told("put back"), told("beside koordlet"), "nothing is written beside it")
 
 
 if __name__ == "__main__":
