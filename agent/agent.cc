@@ -359,7 +359,9 @@ class RunningAgent final : public Agent {
   }
 
   void follow_kernel_log(const TaskSnapshot& tasks) {
-    if (!kernel_) return;
+    const base::MonotonicTime now = loop_.clock().monotonic();
+    if (!kernel_ || now < kernel_read_at_) return;
+    kernel_read_at_ = now + kernel_->interval();
     if (const auto read = kernel_->read(tasks); !read) {
       log_.warn("the kernel's log cannot be read", {{"error", read.error().message}});
       return;
@@ -435,6 +437,7 @@ class RunningAgent final : public Agent {
   EvictionController eviction_;
   Recorder recorder_;
   std::optional<KernelEvents> kernel_;
+  base::MonotonicTime kernel_read_at_;  // no sooner is it read again
   base::Histogram& pass_seconds_;
   base::Counter& late_passes_;
   base::Counter& unreadable_;

@@ -7,7 +7,10 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
   flags.text("node-name", options.node_name, "the node that this is; else $NODE_NAME").placeholder("NAME");
   declare_machine_flags(flags, options.places);
   flags.text("sys-root", options.sys_root, "the machine's /sys").placeholder("DIR");
-  flags.text("kernel-log", options.kernel_log, "the kernel's log").placeholder("FILE");
+  flags
+      .text("kernel-log", options.kernel_log,
+            "the kernel's log: a file, or the word syslog, by that call: in a container, which has no such file")
+      .placeholder("FILE");
 
   options.tasks.add_to(flags);
 

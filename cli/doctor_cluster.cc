@@ -30,6 +30,7 @@ using base::cat;
 constexpr base::Duration kKubeletLimit = std::chrono::seconds(10);  // for the answer of one, behind the API server
 constexpr std::size_t kAskedAtOnceMax = 8;
 constexpr base::Duration kProgressEvery = std::chrono::seconds(1);
+constexpr std::string_view kDiskOfKubelet = "ephemeral-storage";  // a node's: its nodefs, as the kubelet measured it
 constexpr std::string_view kRunningPods = "status.phase=Running";
 
 kube::NodeFields fields_of_nodes() {
@@ -75,7 +76,8 @@ policy::ClusterNode seen_of(const kube::Node& node) {
   }
   out.sells = std::ranges::any_of(std::array{model::kBatchCpu, model::kBatchMemory},
                                   [&](std::string_view name) { return node.allocatable.get(name) > 0; });
-  out.memory.capacity = node.capacity.memory_bytes().value_or(0);
+  out.ours.memory.capacity = node.capacity.memory_bytes().value_or(0);
+  out.ours.disk.capacity = node.capacity.get(kDiskOfKubelet);
   return out;
 }
 
@@ -271,11 +273,7 @@ class ClusterExamination {
     if (!settings) return;
     const auto decided =
         manager::decide_node_slo(&node, nullptr, (*settings)->revision, loop_.clock().wall(), now_.overrides_known());
-    const policy::ThresholdRules rules =
-        policy::next_node_rules({}, policy::slo_spec_json(decided.spec)).rules.threshold;
-    if (!rules.enable) return;
-    into.memory.percent = rules.memory_evict_percent;
-    into.suppresses_by_cpuset = rules.cpu_suppress_policy == policy::SuppressPolicy::kCpuset;
+    into.ours.go_by(policy::next_node_rules({}, policy::slo_spec_json(decided.spec)).rules);
   }
 
   net::EventLoop& loop_;

@@ -37,7 +37,7 @@ class DoctorCluster : public testing::ApiInMemory {
       return response;
     };
   }
-  // With 100 GiB. `agent`: the reason of its condition; "" for none.
+  // With 100 GiB, and a disk of 1000. `agent`: the reason of its condition; "" for none.
   void node(const std::string& name, std::string_view agent = "Enforcing", std::string_view more = "",
             std::string_view meta = R"("labels":{"stage":"night"})") {
     call("POST", "/api/v1/nodes",
@@ -47,7 +47,8 @@ class DoctorCluster : public testing::ApiInMemory {
                                            : base::cat(R"(,{"type":"TidemarkIsolation","status":"True","reason":")",
                                                        agent, R"(","message":"m"})");
     call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
-         base::cat(R"({"status":{"capacity":{"memory":"100Gi"},"conditions":[{"type":"Ready","status":"True"})", said,
+         base::cat(R"({"status":{"capacity":{"memory":"100Gi","ephemeral-storage":"1000Gi"},)",
+                   R"("conditions":[{"type":"Ready","status":"True"})", said,
                    R"(],"nodeInfo":{"kernelVersion":"6.1.0-18","osImage":"Debian 12","architecture":"amd64",)",
                    R"("containerRuntimeVersion":"containerd://1.7.2","kubeletVersion":"v1.31.4","machineID":"",)",
                    R"("systemUUID":"","bootID":"","kubeProxyVersion":"","operatingSystem":"linux"})", more, "}}"));
@@ -187,6 +188,25 @@ TEST_F(DoctorCluster, KubeletsAreAskedThroughTheApiServer) {
   EXPECT_NE(text.find("systemd: 1 node: n1"), std::string::npos) << text;
   EXPECT_EQ(names(the(report, ClusterFact::kSwapTaken)), Names{"n2"});
   EXPECT_TRUE(report.bad());
+}
+
+// The size of its nodefs is the node's ephemeral-storage; of image disks and inodes the API server knows none.
+TEST_F(DoctorCluster, LinesOfDisksGoByTheSettings) {
+  map("slo-controller-config", "resource-threshold-config", R"({"clusterStrategy":{"enable":true}})");
+  map("tidemark-config", "config.yaml",
+      "schema: 1\nmode: enforce\nevictions: {node: {diskFreePercent: 12, inodesFreePercent: 10}}\n");
+  node("n1");
+  kubelet("n1", R"({"evictionHard":{"nodefs.available":"5%","nodefs.inodesFree":"5%","imagefs.available":"15%"}})");
+  const std::string text = render_text(examine());
+  for (const std::string_view line :
+       {"ok    disk line        offline work is evicted from 944892805120 (880.0 GiB) in use on, the kubelet evicts "
+        "from "
+        "1020054732800 (950.0 GiB) in use on",
+        "ok    inodes line      offline work is evicted from 90 % in use on, the kubelet evicts from 95 %",
+        "bad   imagefs line     offline work is evicted from 88 % in use on, the kubelet evicts from 85 %",
+        "ok    image inodes     the kubelet evicts nobody for it"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  }
 }
 
 TEST_F(DoctorCluster, ARefusalEndsTheAskingAndIsToldOnce) {

@@ -6,6 +6,7 @@
 
 #include "agent/enforcer/found_journal.h"
 #include "agent/latch/latch.h"
+#include "agent/protect/host_peer.h"
 #include "agent/protect/kept_objects.h"
 #include "agent/protect/machinery.h"
 #include "agent/protect/status.h"
@@ -27,8 +28,6 @@
 
 namespace tidemark::cli {
 namespace {
-
-constexpr std::int64_t kPercent = 100;
 
 policy::GroupLayout layout_of(linux::Layout layout) {
   switch (layout) {
@@ -86,11 +85,11 @@ class Examination {
 
   DoctorReport report() && {
     // btrfs, for one, has no number of inodes: no kubelet misses any there.
-    if (found_.kubelet && found_.disk.capacity > 0 && found_.disk_inodes.capacity == 0) {
+    if (found_.kubelet && found_.ours.disk.capacity > 0 && found_.ours.disk_inodes.capacity == 0) {
       found_.kubelet->hard.nodefs_inodes.reset();
       found_.kubelet->soft.nodefs_inodes.reset();
     }
-    if (found_.kubelet && found_.runtime_disk.capacity > 0 && found_.runtime_inodes.capacity == 0) {
+    if (found_.kubelet && found_.ours.runtime_disk.capacity > 0 && found_.ours.runtime_inodes.capacity == 0) {
       found_.kubelet->hard.imagefs_inodes.reset();
       found_.kubelet->soft.imagefs_inodes.reset();
     }
@@ -106,7 +105,7 @@ class Examination {
   void look_at_memory(const linux::Folder& proc) {
     const auto memory = linux::read_memory_info(proc, buffer_);
     if (!memory) return note(memory.error(), "the machine's memory is not known");
-    found_.memory.capacity = memory->total;
+    found_.ours.memory.capacity = memory->total;
     found_.swap_bytes = memory->swap_total.value_or(0);
   }
 
@@ -115,17 +114,24 @@ class Examination {
     const std::string& run_dir = options_.places.run_dir;
     found_.latched =
         agent::read_latch(agent::run_latch(run_dir)).has_value() || agent::read_latch(options_.places.latch_file);
-    found_.koordlet.reset();
+    look_for_peer();
     report_.agent_runs = agent::FoundJournal::is_held(run_dir);
     if (!report_.agent_runs) return;
     auto status = agent::read_status(run_dir);
     if (!status) return note(status.error(), "what the agent here says of itself cannot be read");
     if (!*status) return;
-    found_.koordlet = (*status)->peer_present;
+    found_.koordlet = (*status)->peer_present || found_.koordlet.value_or(false);
     found_.holds = (*status)->holding;
     found_.agent = said_by(**status);
     trials_ = std::move((*status)->trials);
     found_.measures = std::move((*status)->measures);
+  }
+
+  // Beside the pods; which pods there are only an agent knows.
+  void look_for_peer() {
+    const auto process = agent::find_host_peer(options_.places.proc_root);
+    if (!process) note(process.error(), "whether Koordinator's agent runs beside the pods is not known");
+    found_.koordlet = process && *process ? std::optional(true) : std::nullopt;
   }
 
   void look_at_groups(const linux::Folder& proc) {
@@ -173,16 +179,7 @@ class Examination {
     for (const policy::RulesProblem& each : step.problems) {
       report_.notes.push_back(base::cat("of the NodeSLO ", each.part, " cannot be used: ", each.why));
     }
-    const policy::ThresholdRules& rules = step.rules.threshold;
-    if (!rules.enable) return;
-    found_.memory.percent = rules.memory_evict_percent;
-    if (step.rules.word) {
-      const auto in_use = [](std::int64_t free) { return kPercent - free; };
-      const policy::EvictSettings& ours = step.rules.word->evict;
-      found_.disk.percent = found_.runtime_disk.percent = ours.disk_free_percent.transform(in_use);
-      found_.disk_inodes.percent = found_.runtime_inodes.percent = ours.inodes_free_percent.transform(in_use);
-    }
-    found_.suppresses_by_cpuset = rules.cpu_suppress_policy == policy::SuppressPolicy::kCpuset;
+    found_.ours.go_by(step.rules);
   }
 
   std::optional<std::string> kept_spec() {
@@ -206,12 +203,12 @@ class Examination {
     auto runtime = space(options_.runtime_dir, "the container runtime's disk is not known");
     if (!runtime) runtime = kubelet;  // as where both are one
     if (kubelet) {
-      found_.disk.capacity = kubelet->bytes;
-      found_.disk_inodes.capacity = kubelet->inodes;
+      found_.ours.disk.capacity = kubelet->bytes;
+      found_.ours.disk_inodes.capacity = kubelet->inodes;
     }
     if (runtime) {
-      found_.runtime_disk.capacity = runtime->bytes;
-      found_.runtime_inodes.capacity = runtime->inodes;
+      found_.ours.runtime_disk.capacity = runtime->bytes;
+      found_.ours.runtime_inodes.capacity = runtime->inodes;
     }
   }
 

@@ -121,6 +121,14 @@ TEST_F(DoctorNode, WhereAnAgentRunsItsOwnWordsAreTaken) {
   EXPECT_TRUE(report.bad()) << "nothing limits memory";
 }
 
+TEST_F(DoctorNode, KoordinatorsAgentIsSeenBesideThePodsAlsoWithoutOurs) {
+  proc.write("4711/comm", "koordlet\n");
+  proc.write("4711/status", "State:\tS (sleeping)\nUid:\t0\t0\t0\t0\nNSpid:\t4711\n");
+  EXPECT_EQ(of(examine(), NodeTopic::kPeer).fact, NodeFact::kPeerPresent);
+  agent_runs({});
+  EXPECT_EQ(of(examine(), NodeTopic::kPeer).fact, NodeFact::kPeerPresent) << "ours may not have looked yet";
+}
+
 TEST_F(DoctorNode, WhatIsInForceIsTold) {
   EXPECT_EQ(of(examine(), NodeTopic::kInForce).fact, NodeFact::kNoAgentSays);
   agent::AgentStatus status;
@@ -306,7 +314,9 @@ TEST_F(DoctorNode, WhatCannotBeReadIsNoted) {
   EXPECT_EQ(report.notes.size(), 3u) << base::join(report.notes, "\n");
   const Json json = render_json(report);
   EXPECT_EQ(json.at("notes")->as_array().size(), 3u);
-  EXPECT_EQ(of(report, NodeTopic::kMemoryLine).fact, NodeFact::kLineUnknown);
+  EXPECT_EQ(of(report, NodeTopic::kMemoryLine).fact, NodeFact::kNoLineOfOurs) << "the kubelet's is a share: 10 %";
+  kubelet.answers = {{.body = R"({"kubeletconfig":{"evictionHard":{"memory.available":"100Mi"}}})"}};
+  EXPECT_EQ(of(examine(), NodeTopic::kMemoryLine).fact, NodeFact::kLineUnknown);
 }
 
 TEST_F(DoctorNode, ForPrograms) {

@@ -156,6 +156,10 @@ std::optional<KernelIncident> classify_kernel_message(std::string_view text) {
 }
 
 Result<KernelLog> KernelLog::open(const std::string& path, From from) {
+  if (path == kBySyslog) {
+    TM_TRY(auto ring, KernelRing::open(from == From::kNow));
+    return KernelLog(std::move(ring));
+  }
   Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd) {
     const int error = errno;
@@ -172,6 +176,7 @@ Result<KernelLog> KernelLog::open(const std::string& path, From from) {
 }
 
 Result<std::optional<KernelMessage>> KernelLog::next() {
+  if (ring_) return ring_->next();
   for (int skipped = 0; skipped < kSkippedMax; ++skipped) {
     TM_TRY(const auto record, next_record());
     if (!record) return std::nullopt;

@@ -1,5 +1,5 @@
-// What the kernel says in its log (/dev/kmsg), and which of it concerns us: kills for want of memory, tasks that hang,
-// processors that are stuck. An agent shows these beside its own last action.
+// What the kernel says in its log (/dev/kmsg, or syslog(2)), and which of it concerns us: kills for want of memory,
+// tasks that hang, processors that are stuck. An agent shows these beside its own last action.
 #pragma once
 
 #include <sys/types.h>
@@ -11,12 +11,13 @@
 
 #include "base/result.h"
 #include "linux/kernel_files.h"
+#include "linux/kernel_ring.h"
 
 namespace tidemark::linux {
 
 struct KernelMessage {
   std::int32_t priority = 0;  // 0 (emergency) .. 7 (debug)
-  std::int64_t sequence = 0;
+  std::int64_t sequence = 0;  // 0 where the kernel does not tell
   std::int64_t since_boot_us = 0;
   std::string_view text;  // the first line: what follows are names of devices
 };
@@ -47,28 +48,32 @@ std::optional<KernelIncident> classify_kernel_message(std::string_view text);
 
 inline constexpr std::size_t kKernelRecordBytes = 8192;  // the longest record that the kernel hands out
 
+// In the place of a path: by the call, and not by a file.
+inline constexpr std::string_view kBySyslog = "syslog";
+
 class KernelLog {
  public:
   enum class From : std::uint8_t { kBeginning, kNow };
-  // A file with a record a line serves as well. kUnsupported: no such file; kDenied: it takes CAP_SYSLOG.
+  // A file with a record a line serves as well. kUnsupported: no such file or call; kDenied: it takes CAP_SYSLOG.
   static Result<KernelLog> open(const std::string& path, From);
 
-  // Without waiting; nullopt: nothing new. The descriptor is readable when there is. Records that are no messages are
-  // skipped.
+  // Without waiting; nullopt: nothing new. Records that are no messages are skipped.
   Result<std::optional<KernelMessage>> next();
 
-  int fd() const { return fd_.get(); }
-  std::int64_t lost() const { return lost_; }  // how often the kernel wrote over what was not read yet
+  bool is_dear() const { return ring_.has_value(); }                   // to ask, also where there is nothing new
+  std::int64_t lost() const { return ring_ ? ring_->lost() : lost_; }  // how often something may be gone unread
 
  private:
   KernelLog(Fd fd, std::string path, bool device, off_t at)
       : fd_(std::move(fd)), path_(std::move(path)), device_(device), at_(at) {}
+  explicit KernelLog(KernelRing ring) : ring_(std::move(ring)) {}
   Result<std::optional<std::string_view>> next_record();
 
+  std::optional<KernelRing> ring_;  // nullopt: a file is read, by what follows
   Fd fd_;
   std::string path_;
-  bool device_;
-  off_t at_;  // of a plain file
+  bool device_ = false;
+  off_t at_ = 0;  // of a plain file
   Buffer buffer_{kKernelRecordBytes};
   std::int64_t lost_ = 0;
 };

@@ -1,4 +1,5 @@
-// Any text as a record of the kernel's log or as its message: refused or passed over, or told in parts of itself.
+// Any text as a record of the kernel's log, as a line of it, or as its message: refused or passed over, or told in
+// parts of itself.
 #include "linux/kmsg.h"
 
 #include <cstddef>
@@ -14,6 +15,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     TM_CHECK(message->priority >= 0 && message->priority < 8 && message->sequence >= 0, "a priority that there is");
     TM_CHECK(!message->text.contains('\n') && text.contains(message->text), "one line of it");
   }
+  if (const auto message = parse_ring_line(text)) {
+    TM_CHECK(message->priority >= 0 && message->priority < 8 && message->since_boot_us >= 0, "a priority and a time");
+    TM_CHECK(text.ends_with(message->text), "the end of it");
+  }
+  const std::string_view last = text.substr(0, text.find('\n'));
+  TM_CHECK(text.ends_with(lines_behind(text, last).text), "what stands behind is the end");
+  TM_CHECK(lines_behind(text, last).missed == false, "a line that is there is found");
   if (const auto incident = classify_kernel_message(text)) {
     for (const std::string_view part : {incident->task, incident->group, incident->limit_group})
       TM_CHECK(text.contains(part), "a part of it");

@@ -58,6 +58,14 @@ std::optional<bool> narrows(File file, linux::Version version, const std::string
   return linux::same_value(file, version, *widest, from);
 }
 
+// systemd says all that its units have anew with whatever is asked of them: each time a kubelet makes a pod, and with a
+// reload. How often that is tells of nobody's wish. tests/vm/test_systemd.py
+policy::ContestConfig contest_of(std::string_view group) {
+  policy::ContestConfig out;
+  if (group.ends_with(".slice") || group.ends_with(".scope")) out.reset_gap = base::Duration(0);
+  return out;
+}
+
 Permit permit_of(const Permits& permits, model::Strategy strategy) {
   return permits[static_cast<std::size_t>(strategy)];
 }
@@ -365,7 +373,7 @@ void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
   const auto version = pending.group->group->version(file.file).value_or(linux::Version::kV1);
   const bool reset = linux::same_value(file.file, version, foreign, file.made_with);
   const auto event = reset ? policy::ContestEvent::kReset : policy::ContestEvent::kOverwritten;
-  auto step = policy::step(file.contest, event, {}, now);
+  auto step = policy::step(file.contest, event, contest_of(pending.path), now);
   file.contest = std::move(step.state);
   file.foreign = foreign;
   if (file.contest.standing_back) {

@@ -373,6 +373,26 @@ TEST_P(EnforcerOn, WhatIsOnlyResetNowAndThenIsNoContest) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
 }
 
+// As a kubelet has it done with each pod that it makes, and it may make many.
+TEST_P(EnforcerOn, WhatSystemdResetsIsNoContestHoweverOftenItDoes) {
+  make("be.slice");
+  start();
+  const auto wanted = std::vector{quota_of("be.slice", 120'000)};
+  carry_out(wanted);
+  for (int times = 0; times < 100; ++times) {
+    foreign("be.slice", File::kCpuQuota, v2() ? "max" : "-1");
+    clock.advance(kLookInterval);
+    ASSERT_EQ(carry_out(wanted).left, 0) << times;
+    ASSERT_EQ(value("be.slice", File::kCpuQuota), quota("120000")) << times;
+  }
+  for (int times = 0; times < 3; ++times) {  // a property that somebody set is one
+    foreign("be.slice", File::kCpuQuota, "50000");
+    clock.advance(kLookInterval);
+    carry_out(wanted);
+  }
+  EXPECT_EQ(value("be.slice", File::kCpuQuota), quota("50000"));
+}
+
 TEST_P(EnforcerOn, WhatSomebodySawElsewhereIsLookedAtAtOnce) {
   start();
   const auto wanted = std::vector{quota_of("be", 120'000)};

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "agent/protect/host_peer.h"
 #include "agent/protect/machinery.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -160,8 +161,24 @@ void ProtectController::look_for_peer(base::MonotonicTime now) {
   const bool runs = std::ranges::any_of(tasks_->tasks, [&](const ListedTask& each) {
     return policy::runs_peers_agent(*each.task, options_.peers_namespace);
   });
-  if (runs) peer_seen_ = now;
+  if (sees_peer_beside_pods(now) || runs) peer_seen_ = now;
   peer_present_ = peer_seen_ && now - *peer_seen_ < policy::kPeerStays;
+}
+
+// True in the pass of a look that found it.
+bool ProtectController::sees_peer_beside_pods(base::MonotonicTime now) {
+  if (looked_beside_pods_ && now - *looked_beside_pods_ < policy::kPeerLook) return false;
+  looked_beside_pods_ = now;
+  const auto found = find_host_peer(options_.places.proc_root);
+  if (!found) {
+    log_.warn("whether Koordinator's agent runs beside the pods is not known", {{"error", found.error().message}});
+    return false;
+  }
+  if (*found && *found != peer_beside_pods_) {
+    log_.warn("Koordinator's agent runs beside the pods", {{"process", static_cast<std::int64_t>(**found)}});
+  }
+  peer_beside_pods_ = *found;
+  return found->has_value();
 }
 
 policy::Stance ProtectController::stance() const {

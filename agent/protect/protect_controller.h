@@ -3,6 +3,8 @@
 // the switch on the machine change.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -106,6 +108,7 @@ class ProtectController {
   void look_for_online_in_besteffort();
   policy::Stance stance() const;
   void look_for_peer(base::MonotonicTime now);
+  bool sees_peer_beside_pods(base::MonotonicTime now);
   void forget_ends();
   void tell_refused();
   void order_oom(base::MonotonicTime now);
@@ -145,8 +148,10 @@ class ProtectController {
   bool latch_not_copied_ = false;  // to where it is looked at
   std::optional<base::MonotonicTime> looked_at_kubelet_;
   std::optional<std::uint64_t> looked_at_tasks_;  // TaskSnapshot::change
-  bool kubelet_static_ = false;
+  std::optional<base::MonotonicTime> looked_beside_pods_;
+  std::optional<pid_t> peer_beside_pods_;         // then
   std::optional<base::MonotonicTime> peer_seen_;  // running, last
+  bool kubelet_static_ = false;
   bool peer_present_ = false;
   bool holding_ = false;
   policy::Stance stands_;

@@ -425,6 +425,48 @@ TEST_F(Protect, BesideThePeersAgentItStepsBack) {
   EXPECT_GT(quota(), 0);
 }
 
+TEST_F(Protect, ThePeersAgentBesideThePodsIsSeenAtTheStart) {
+  the_peer_runs_beside_pods(4711);
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  EXPECT_TRUE(guard->status().peer_present);
+  EXPECT_EQ(quota(), -1) << "nothing was written beside it";
+  net::testing::run_for(loop, node.clock, 2 * policy::kPeerStays);
+  seconds(2);
+  EXPECT_TRUE(guard->status().peer_present) << "it is looked for again before it counts as gone";
+  node.proc.remove("4711/comm");
+  node.proc.remove("4711/status");
+  net::testing::run_for(loop, node.clock, policy::kPeerLook + policy::kPeerStays);
+  seconds(2);
+  EXPECT_FALSE(guard->status().peer_present);
+  EXPECT_GT(quota(), 0);
+}
+
+TEST_F(Protect, ThePeersAgentThatSystemdBeginsLaterIsSeenWithTheNextLook) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  ASSERT_GT(quota(), 0);
+  the_peer_runs_beside_pods(4711);
+  net::testing::run_for(loop, node.clock, policy::kPeerLook);
+  seconds(2);
+  EXPECT_TRUE(guard->status().peer_present);
+  EXPECT_EQ(quota(), -1);
+}
+
+TEST_F(Protect, AProcessThatOnlyHasItsNameFreesNoNode) {
+  the_peer_runs_beside_pods(4711, 1000);
+  the_peer_runs_beside_pods(4712, 0, true);
+  the_peer_runs_beside_pods(::getpid());
+  node.proc.write("self/stat", base::cat(::getpid(), " (koordlet) S 1\n"));  // a link by that name starts ours too
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  EXPECT_FALSE(guard->status().peer_present);
+  EXPECT_GT(quota(), 0);
+}
+
 // A koordlet that crashes again and again: nothing is set and put back with each of its starts.
 TEST_F(Protect, ThePeersAgentThatStartsAgainAndAgainCountsAsThere) {
   start();

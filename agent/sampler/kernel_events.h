@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "agent/tasks/task_list.h"
+#include "base/clock.h"
 #include "base/result.h"
 #include "linux/cgroup/hierarchies.h"
 #include "linux/kmsg.h"
@@ -36,12 +38,13 @@ class KernelEvents {
  public:
   static constexpr std::size_t kEventsMax = 256;  // that nobody has taken yet; more than that, the oldest go
   static constexpr int kMessagesMax = 1000;       // looked at in one call
+  static constexpr base::Duration kDearInterval = std::chrono::seconds(10);  // where asking costs something
 
   // What the log says from now on. The log names groups from the root of their hierarchy, of which the mount may show a
   // part only.
   static Result<KernelEvents> open(const std::string& path, linux::KernelLog::From, const linux::Hierarchies&);
 
-  int fd() const { return log_.fd(); }  // readable when there is something to read()
+  base::Duration interval() const { return log_.is_dear() ? kDearInterval : base::Duration(0); }  // between two read()
 
   // False: the limit was reached before the end of the log; another call goes on.
   Result<bool> read(const TaskSnapshot&);

@@ -158,6 +158,14 @@ class GuardedNode : public ::testing::Test {
     pods.at("peer").containers[0].name = policy::kPeersContainer;
     list_pods();
   }
+  // As systemd begins it, or whoever `uid` is, in a container where `nested`.
+  void the_peer_runs_beside_pods(int pid, std::int64_t uid = 0, bool nested = false) {
+    const std::string folder = std::to_string(pid);
+    node.proc.write(folder + "/comm", "koordlet\n");
+    node.proc.write(folder + "/status",
+                    base::cat("Name:\tkoordlet\nState:\tS (sleeping)\nPid:\t", pid, "\nUid:\t", uid, "\t", uid, "\t",
+                              uid, "\t", uid, "\nNSpid:\t", pid, nested ? "\t1" : "", "\n"));
+  }
   void list_pods() {
     std::vector<model::Task> all;
     for (const auto& [name, task] : pods) all.push_back(task);

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
 #include "linux/proc/cpu_times.h"
 #include "linux/proc/disks.h"
 #include "linux/proc/machine.h"
@@ -125,6 +129,32 @@ TEST_F(ProcTest, AProcess) {
   EXPECT_FALSE(read_process_group(proc, 12, "pids", buffer).value());
   EXPECT_EQ(read_process_group(proc, 12, "cpuset", buffer).error().kind, ErrorKind::kUnsupported);
   EXPECT_EQ(read_start_ticks(proc, 12, buffer).value(), 8123);
+}
+
+TEST_F(ProcTest, WhoseAProcessIs) {
+  tree.write("12/status", "Name:\ta: b\nState:\tZ (zombie)\nTgid:\t12\nUid:\t1000\t0\t7\t8\nNSpid:\t12\t3\n");
+  const auto owner = read_process_owner(proc, 12, buffer);
+  ASSERT_TRUE(owner && *owner);
+  EXPECT_EQ((*owner)->uid, 0) << "the effective one";
+  EXPECT_TRUE((*owner)->ended && (*owner)->nested);
+  const auto other = parse_process_owner("State:\tS (sleeping)\nUid:\t5\t6\t6\t6\nNSpid:\t12\n");
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_EQ(other->uid, 6);
+  EXPECT_FALSE(other->ended || other->nested);
+  EXPECT_FALSE(read_process_owner(proc, 13, buffer).value()) << "it is gone";
+  for (const std::string_view text : {"", "State:\tS\n", "Uid:\t5\n", "Uid:\tx\ty\n"})
+    EXPECT_FALSE(parse_process_owner(text)) << text;
+}
+
+TEST_F(ProcTest, ProcessesByTheirName) {
+  tree.write("self/stat", "14 (koordlet) S 1\n");
+  const std::pair<std::string_view, std::string_view> processes[] = {
+      {"1", "systemd"},  {"12", "koordlet"},        {"13", "koordlet-x"},        {"14", "koordlet"},
+      {"15", "koordle"}, {"16", "a-name-that-is-"}, {"99999999999", "koordlet"}, {"net", "koordlet"}};
+  for (const auto& [pid, name] : processes) tree.write(base::cat(pid, "/comm"), base::cat(name, "\n"));
+  tree.folder("17");  // it goes while it is looked at
+  EXPECT_EQ(find_named(proc, "koordlet", buffer).value(), std::vector<pid_t>{12}) << "not the one that asks";
+  EXPECT_EQ(find_named(proc, "a-name-that-is-cut", buffer).value(), std::vector<pid_t>{16});
 }
 
 TEST_F(ProcTest, AProcessThatIsGoneIsNoError) {

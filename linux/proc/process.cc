@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 #include "base/text.h"
 #include "linux/scan.h"
@@ -109,6 +110,51 @@ Result<std::int64_t> parse_start_ticks(std::string_view stat) {
 
 Result<std::optional<std::int64_t>> read_start_ticks(const Folder& proc, pid_t pid, Buffer& buffer) {
   return read_of(proc, pid, "stat", buffer, parse_start_ticks);
+}
+
+// "State:\tS (sleeping)", "NSpid:\t4711\t1" (a number for each namespace, this one's first; kernels since 4.1),
+// "Uid:\t0\t0\t0\t0" (real, effective, saved, of files).
+Result<ProcessOwner> parse_process_owner(std::string_view status) {
+  ProcessOwner out;
+  std::optional<std::int64_t> uid;
+  Lines lines(status);
+  for (std::string_view line; lines.next(line);) {
+    const std::size_t colon = std::min(line.find(':'), line.size());
+    Words words(line.substr(std::min(colon + 1, line.size())));
+    std::string_view first, second;
+    if (!words.next(first)) continue;
+    const bool two = words.next(second);
+    const std::string_view key = line.substr(0, colon);
+    if (key == "State") out.ended = first == "Z" || first == "X";
+    if (key == "NSpid") out.nested = two;
+    if (key == "Uid" && two) uid = parse_count(second);
+  }
+  if (!uid) return fail(ErrorKind::kInvalid, "the status of a process is wanted, found ", base::in_quotes(status));
+  out.uid = *uid;
+  return out;
+}
+
+Result<std::optional<ProcessOwner>> read_process_owner(const Folder& proc, pid_t pid, Buffer& buffer) {
+  return read_of(proc, pid, "status", buffer, parse_process_owner);
+}
+
+Result<std::vector<pid_t>> find_named(const Folder& proc, std::string_view name, Buffer& buffer) {
+  constexpr std::size_t kNameBytes = 15;
+  std::vector<std::string> folders;
+  TM_TRY([[maybe_unused]] const bool there, list_folders(proc.fd(), folders, {proc.path(), {}, {}}));
+  std::optional<std::int64_t> self;
+  if (const auto stat = proc.read("self/stat", buffer); stat && *stat) {
+    self = parse_count((*stat)->substr(0, (*stat)->find(' ')));
+  }
+  std::vector<pid_t> out;
+  for (const std::string& folder : folders) {
+    const auto pid = parse_count(folder);
+    if (!pid || *pid > std::numeric_limits<pid_t>::max() || pid == self) continue;
+    const auto comm = proc.read(ProcessFile(static_cast<pid_t>(*pid), "comm").path(), buffer);
+    if (!comm) return fail(comm.error());
+    if (*comm && without_line_end(**comm) == name.substr(0, kNameBytes)) out.push_back(static_cast<pid_t>(*pid));
+  }
+  return out;
 }
 
 }  // namespace tidemark::linux

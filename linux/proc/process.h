@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "linux/kernel_files.h"
@@ -32,5 +33,18 @@ Result<std::optional<std::string>> read_process_group(const Folder& proc, pid_t,
 // When it began, in ticks since the start of the machine: pid and this together name a process for good.
 Result<std::int64_t> parse_start_ticks(std::string_view stat);
 Result<std::optional<std::int64_t>> read_start_ticks(const Folder& proc, pid_t, Buffer&);
+
+// /proc/<pid>/status: whose process it is.
+struct ProcessOwner {
+  std::int64_t uid = 0;  // that its rights go by, as this user namespace numbers it
+  bool ended = false;    // only its parent has not looked yet
+  bool nested = false;   // it has a pid namespace of its own below this one, as a container mostly has
+};
+Result<ProcessOwner> parse_process_owner(std::string_view status);
+Result<std::optional<ProcessOwner>> read_process_owner(const Folder& proc, pid_t, Buffer&);
+
+// Pids of those whose program has this name (of which the kernel keeps 15 letters), but for the caller's own. One look
+// at all processes of the machine, some ten microseconds each.
+Result<std::vector<pid_t>> find_named(const Folder& proc, std::string_view name, Buffer& buffer);
 
 }  // namespace tidemark::linux

@@ -18,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!group || !*group) continue;
     TM_CHECK(text.contains(**group) && !(**group).starts_with("../"), "a path that stands there, within the namespace");
   }
+  if (const auto owner = parse_process_owner(text)) TM_CHECK(owner->uid >= 0, "a user");
   if (const auto start = parse_start_ticks(text)) TM_CHECK(*start >= 0, "after the start of the machine");
   return 0;
 }

@@ -10,7 +10,8 @@
 //
 // What ours had found there may come back by somebody who does not want it: where groups are systemd's, the kubelet
 // sets the shares of its own each minute, and systemd says their quota anew with them. So a reset that comes no sooner
-// than `reset_gap` after the one before is repaired, and that one does not count any more.
+// than `reset_gap` after the one before is repaired, and that one does not count any more. For groups that systemd made
+// there is no gap.
 #pragma once
 
 #include <cstdint>

@@ -13,6 +13,24 @@
 namespace tidemark::policy {
 namespace {
 
+// Where the same of many nodes is told.
+ClusterTopic of_cluster(NodeTopic topic) {
+  switch (topic) {
+    case NodeTopic::kDiskLine:
+      return ClusterTopic::kDiskLine;
+    case NodeTopic::kDiskInodesLine:
+      return ClusterTopic::kDiskInodesLine;
+    case NodeTopic::kRuntimeDiskLine:
+      return ClusterTopic::kRuntimeDiskLine;
+    case NodeTopic::kRuntimeInodesLine:
+      return ClusterTopic::kRuntimeInodesLine;
+    case NodeTopic::kCpuManager:
+      return ClusterTopic::kCpuManager;
+    default:
+      return ClusterTopic::kMemoryLine;
+  }
+}
+
 using model::Reason;
 using Nodes = std::vector<const ClusterNode*>;  // by name
 
@@ -353,13 +371,7 @@ class Findings {
       const auto driver = node.kubelet->driver;
       return std::array<std::string_view, 1>{!driver ? "" : *driver == GroupDriver::kSystemd ? "systemd" : "cgroupfs"};
     }));
-    as_on_nodes(ClusterTopic::kMemoryLine, told, [](const ClusterNode& node) {
-      return line_finding(NodeTopic::kMemoryLine, node.memory, node.kubelet->hard.memory_available,
-                          node.kubelet->soft.memory_available);
-    });
-    as_on_nodes(ClusterTopic::kCpuManager, told, [](const ClusterNode& node) {
-      return cpu_manager_finding(node.kubelet->static_cpus, node.suppresses_by_cpuset);
-    });
+    as_on_nodes(told);
     push(grouped(ClusterTopic::kMemoryManager, ClusterFact::kAre, Severity::kOk, told, [](const ClusterNode& node) {
       return std::array<std::string_view, 1>{node.kubelet->static_memory ? "Static" : "None"};
     }));
@@ -370,22 +382,23 @@ class Findings {
     }
   }
 
-  // One finding for each fact, the worst first; the numbers are those of its first node.
-  template <class Of>
-  void as_on_nodes(ClusterTopic topic, const Nodes& nodes, const Of& of) {
-    std::map<std::tuple<int, NodeFact>, ClusterFinding> facts;
+  // Of each topic one finding for each fact, the worst first; the numbers are those of its first node.
+  void as_on_nodes(const Nodes& nodes) {
+    std::map<std::tuple<ClusterTopic, int, NodeFact>, ClusterFinding> facts;
     for (const ClusterNode* node : nodes) {
-      NodeFinding one = of(*node);
-      auto& into = facts[{-static_cast<int>(one.severity), one.fact}];
-      if (!into.of_node) {
-        into.topic = topic;
-        into.fact = ClusterFact::kAsOnNode;
-        into.severity = one.severity;
-        into.groups.emplace_back();
-        into.of_node = std::move(one);
+      for (NodeFinding& one : kubelet_findings(*node->kubelet, node->ours)) {
+        const ClusterTopic topic = of_cluster(one.topic);
+        auto& into = facts[{topic, -static_cast<int>(one.severity), one.fact}];
+        if (!into.of_node) {
+          into.topic = topic;
+          into.fact = ClusterFact::kAsOnNode;
+          into.severity = one.severity;
+          into.groups.emplace_back();
+          into.of_node = std::move(one);
+        }
+        add(into.groups.front(), *node);
+        ++into.nodes;
       }
-      add(into.groups.front(), *node);
-      ++into.nodes;
     }
     for (auto& [key, finding] : facts) out_.push_back(std::move(finding));
   }

@@ -47,8 +47,7 @@ struct ClusterNode {
   // Of the kubelets that were asked. Where neither is there it was not.
   std::optional<KubeletFound> kubelet{};
   std::string kubelet_silent;
-  LineFound memory{};
-  bool suppresses_by_cpuset = false;
+  OurSide ours{};  // how large its image disk is, and how many inodes there are, the API server does not know
 };
 
 struct ClusterFound {
@@ -81,11 +80,15 @@ enum class ClusterTopic : std::uint8_t {
   kKubelets,
   kGroupDriver,
   kMemoryLine,
+  kDiskLine,
+  kDiskInodesLine,
+  kRuntimeDiskLine,
+  kRuntimeInodesLine,
   kCpuManager,
   kMemoryManager,
   kSwap,
 };
-inline constexpr std::size_t kClusterTopics = 20;
+inline constexpr std::size_t kClusterTopics = 24;
 
 enum class ClusterFact : std::uint8_t {
   kNoNodes,

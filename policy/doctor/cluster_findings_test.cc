@@ -26,7 +26,7 @@ ClusterNode sound(std::string name) {
   out.agent = "Enforcing";
   out.sells = true;
   out.pool = "default";
-  out.memory = {100 * kGib, 70};
+  out.ours.memory = {100 * kGib, 70};
   return out;
 }
 
@@ -71,7 +71,7 @@ TEST_F(ClusterFindings, OfASoundClusterNothingIsWrongAndAllIsSaid) {
   std::set<ClusterTopic> topics;
   for (const auto& one : findings) topics.insert(one.topic);
   // Without those that only a kubelet's configuration tells, and what is said of asking.
-  EXPECT_EQ(topics.size(), kClusterTopics - 6);
+  EXPECT_EQ(topics.size(), kClusterTopics - 10);
   EXPECT_TRUE(std::ranges::is_sorted(findings, {}, &ClusterFinding::topic));
 }
 
@@ -284,11 +284,35 @@ TEST_F(ClusterFindings, LinesAreHeldAgainstThoseOfTheKubelets) {
   EXPECT_EQ(lines[2].of_node->line, (LinePair{70 * kGib, 90 * kGib, 100 * kGib}));
 }
 
+// The same code as of one node: whose nodefs is known by its size, and the rest by shares.
+TEST_F(ClusterFindings, DisksHaveALineForEachThreshold) {
+  for (ClusterNode& node : found.nodes) {
+    node.kubelet.emplace();
+    node.kubelet->hard.nodefs_available = node.kubelet->hard.imagefs_available = EvictionThreshold{0, 15'000};
+    node.kubelet->hard.nodefs_inodes = EvictionThreshold{0, 5'000};
+    node.ours.disk = {1000 * kGib, 80};
+    node.ours.runtime_disk.percent = 80;
+    node.ours.disk_inodes.percent = node.ours.runtime_inodes.percent = 90;
+  }
+  found.nodes[0].ours.runtime_disk.percent = 88;
+  const auto disk = of(ClusterTopic::kDiskLine);
+  ASSERT_EQ(disk.size(), 1u);
+  EXPECT_EQ(disk[0].of_node->line, (LinePair{800 * kGib, 850 * kGib, 1000 * kGib}));
+  EXPECT_EQ(disk[0].nodes, 3);
+  const auto images = of(ClusterTopic::kRuntimeDiskLine);
+  ASSERT_EQ(images.size(), 2u);
+  EXPECT_EQ(images[0].severity, Severity::kBad);
+  EXPECT_EQ(names(images[0]), Names{"n3"});
+  EXPECT_EQ(images[1].of_node->line, (LinePair{80'000, 85'000, kAllInShares, false, true}));
+  EXPECT_EQ(of(ClusterTopic::kDiskInodesLine).at(0).of_node->fact, NodeFact::kLineUnder);
+  EXPECT_EQ(of(ClusterTopic::kRuntimeInodesLine).at(0).of_node->fact, NodeFact::kNoLineOfKubelet);
+}
+
 TEST_F(ClusterFindings, WhatKubeletsAreSetTo) {
   for (ClusterNode& node : found.nodes) node.kubelet.emplace();
   found.nodes[0].kubelet->driver = GroupDriver::kSystemd;
   found.nodes[1].kubelet->driver = GroupDriver::kCgroupfs;
-  found.nodes[1].kubelet->static_cpus = found.nodes[1].suppresses_by_cpuset = true;
+  found.nodes[1].kubelet->static_cpus = found.nodes[1].ours.suppresses_by_cpuset = true;
   found.nodes[2].kubelet->static_memory = found.nodes[2].kubelet->takes_swap = true;
   EXPECT_EQ(of(ClusterTopic::kGroupDriver).at(0).groups.size(), 3u);
   EXPECT_EQ(of(ClusterTopic::kCpuManager).at(0).severity, Severity::kWarn);

@@ -146,16 +146,42 @@ void append_kubelet(const NodeFound& found, std::vector<NodeFinding>& out) {
     return;
   }
   out.push_back({NodeTopic::kKubelet, NodeFact::kKubeletAnswers, Severity::kOk});
-  const auto line = [&](NodeTopic topic, const LineFound& ours,
-                        std::optional<EvictionThreshold> EvictionThresholds::* signal) {
-    out.push_back(line_finding(topic, ours, found.kubelet->hard.*signal, found.kubelet->soft.*signal));
-  };
-  line(NodeTopic::kMemoryLine, found.memory, &EvictionThresholds::memory_available);
-  line(NodeTopic::kDiskLine, found.disk, &EvictionThresholds::nodefs_available);
-  line(NodeTopic::kDiskInodesLine, found.disk_inodes, &EvictionThresholds::nodefs_inodes);
-  line(NodeTopic::kRuntimeDiskLine, found.runtime_disk, &EvictionThresholds::imagefs_available);
-  line(NodeTopic::kRuntimeInodesLine, found.runtime_inodes, &EvictionThresholds::imagefs_inodes);
-  out.push_back(cpu_manager_finding(found.kubelet->static_cpus, found.suppresses_by_cpuset));
+  std::ranges::move(kubelet_findings(*found.kubelet, found.ours), std::back_inserter(out));
+}
+
+// Thresholds that are shares of whatever there is.
+bool in_shares(const std::optional<EvictionThreshold>& hard, const std::optional<EvictionThreshold>& soft) {
+  return (!hard || hard->milli_percent > 0) && (!soft || soft->milli_percent > 0);
+}
+
+NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::optional<EvictionThreshold>& hard,
+                         const std::optional<EvictionThreshold>& soft) {
+  const bool shares = ours.capacity <= 0 && in_shares(hard, soft);
+  const std::int64_t capacity = shares ? kAllInShares : ours.capacity;
+  const auto threshold = reached_first(hard, soft, capacity);
+  if (!ours.percent && !threshold) return {topic, NodeFact::kNoLines, Severity::kOk};
+  if (!threshold) return {topic, NodeFact::kNoLineOfKubelet, Severity::kOk};
+  // For disks nobody has to have a line of ours.
+  const Severity without = topic == NodeTopic::kMemoryLine ? Severity::kWarn : Severity::kOk;
+  if (capacity <= 0) return {topic, NodeFact::kLineUnknown, ours.percent ? Severity::kWarn : without};
+  LinePair pair{0, capacity - std::min(threshold_bytes(*threshold, capacity), capacity), capacity, threshold->soft,
+                shares};
+  NodeFinding out{topic, NodeFact::kNoLineOfOurs, without};
+  if (ours.percent) {
+    pair.ours = share(capacity, std::clamp<std::int64_t>(*ours.percent, 0, 100));
+    const std::int64_t room = pair.kubelet - pair.ours;
+    const bool over = room <= 0, near = room < share(capacity, kRoomPercent);
+    out.fact = over ? NodeFact::kLineOver : near ? NodeFact::kLineNear : NodeFact::kLineUnder;
+    out.severity = over ? Severity::kBad : near ? Severity::kWarn : Severity::kOk;
+  }
+  out.line = pair;
+  return out;
+}
+
+// Contract 7.3: with a static kubelet the sets of containers alone are written, one by one, and none above them.
+NodeFinding cpu_manager_finding(bool static_cpus, bool suppresses_by_cpuset) {
+  return {NodeTopic::kCpuManager, static_cpus ? NodeFact::kCpusStatic : NodeFact::kCpusShared,
+          static_cpus && suppresses_by_cpuset ? Severity::kWarn : Severity::kOk};
 }
 
 NodeFinding pressure(const NodeFound& found) {
@@ -229,31 +255,19 @@ NodeFinding either(NodeTopic topic, bool is, NodeFact yes, NodeFact no) {
 
 }  // namespace
 
-NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::optional<EvictionThreshold>& hard,
-                         const std::optional<EvictionThreshold>& soft) {
-  const auto threshold = reached_first(hard, soft, ours.capacity);
-  if (!ours.percent && !threshold) return {topic, NodeFact::kNoLines, Severity::kOk};
-  if (!threshold) return {topic, NodeFact::kNoLineOfKubelet, Severity::kOk};
-  const std::int64_t capacity = ours.capacity;
-  if (capacity <= 0) return {topic, NodeFact::kLineUnknown, Severity::kWarn};
-  LinePair pair{0, capacity - std::min(threshold_bytes(*threshold, capacity), capacity), capacity, threshold->soft};
-  // For disks nobody has to have a line of ours.
-  NodeFinding out{topic, NodeFact::kNoLineOfOurs, topic == NodeTopic::kMemoryLine ? Severity::kWarn : Severity::kOk};
-  if (ours.percent) {
-    pair.ours = share(capacity, std::clamp<std::int64_t>(*ours.percent, 0, 100));
-    const std::int64_t room = pair.kubelet - pair.ours;
-    const bool over = room <= 0, near = room < share(capacity, kRoomPercent);
-    out.fact = over ? NodeFact::kLineOver : near ? NodeFact::kLineNear : NodeFact::kLineUnder;
-    out.severity = over ? Severity::kBad : near ? Severity::kWarn : Severity::kOk;
-  }
-  out.line = pair;
+std::vector<NodeFinding> kubelet_findings(const KubeletFound& kubelet, const OurSide& ours) {
+  std::vector<NodeFinding> out;
+  const auto line = [&](NodeTopic topic, const LineFound& one,
+                        std::optional<EvictionThreshold> EvictionThresholds::* signal) {
+    out.push_back(line_finding(topic, one, kubelet.hard.*signal, kubelet.soft.*signal));
+  };
+  line(NodeTopic::kMemoryLine, ours.memory, &EvictionThresholds::memory_available);
+  line(NodeTopic::kDiskLine, ours.disk, &EvictionThresholds::nodefs_available);
+  line(NodeTopic::kDiskInodesLine, ours.disk_inodes, &EvictionThresholds::nodefs_inodes);
+  line(NodeTopic::kRuntimeDiskLine, ours.runtime_disk, &EvictionThresholds::imagefs_available);
+  line(NodeTopic::kRuntimeInodesLine, ours.runtime_inodes, &EvictionThresholds::imagefs_inodes);
+  out.push_back(cpu_manager_finding(kubelet.static_cpus, ours.suppresses_by_cpuset));
   return out;
-}
-
-// Contract 7.3: with a static kubelet the sets of containers alone are written, one by one, and none above them.
-NodeFinding cpu_manager_finding(bool static_cpus, bool suppresses_by_cpuset) {
-  return {NodeTopic::kCpuManager, static_cpus ? NodeFact::kCpusStatic : NodeFact::kCpusShared,
-          static_cpus && suppresses_by_cpuset ? Severity::kWarn : Severity::kOk};
 }
 
 std::vector<NodeFinding> node_findings(const NodeFound& found) {

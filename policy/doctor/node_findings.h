@@ -5,7 +5,7 @@
 //   line of the kubelet  =  capacity − threshold                 the larger of evictionHard and evictionSoft
 //   line of ours         =  capacity × percent / 100
 //   bad where ours ≥ the kubelet's: it evicts first, by its own order; a warning where less than kRoomPercent of
-//   capacity lies between them
+//   capacity lies between them. Shares are compared also where nobody says how much there is
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 
 #include "model/node_strategy.h"
 #include "policy/doctor/eviction_threshold.h"
+#include "policy/doctor/our_side.h"
 #include "policy/knobs/knobs.h"
 
 namespace tidemark::policy {
@@ -50,12 +51,6 @@ struct KubeletFound {
   bool static_memory = false;  // memoryManagerPolicy Static
   bool takes_swap = false;     // failSwapOn false: it starts where swap is on
   bool operator==(const KubeletFound&) const = default;
-};
-
-// A resource that runs out, and from which use on we evict.
-struct LineFound {
-  std::int64_t capacity = 0;            // bytes or inodes; 0: not known
-  std::optional<std::int64_t> percent;  // nullopt: we never evict for it
 };
 
 // One of what the agent decides, as it says itself.
@@ -107,9 +102,7 @@ struct NodeFound {
   std::string not_tried;  // why no knob could be tried; empty: they were
   std::optional<KubeletFound> kubelet;
   std::string kubelet_silent;  // why there is none
-  // Of a kubelet's nodefs and imagefs, which may be one: then both of its thresholds hold for it.
-  LineFound memory, disk, disk_inodes, runtime_disk, runtime_inodes;
-  bool suppresses_by_cpuset = false;  // cpuSuppressPolicy is cpuset, not cfsQuota
+  OurSide ours;
   std::int64_t swap_bytes = 0;
   bool node_pressure = false, group_pressure = false;
   std::optional<bool> koordlet = false;  // Koordinator's agent runs here; nullopt: nobody could see
@@ -225,9 +218,13 @@ enum class NodeFact : std::uint8_t {
 };
 inline constexpr NodeFact kLastNodeFact = NodeFact::kMeasures;
 
+// Of what nobody says how much there is, lines are shares, in thousandths of a percent.
+inline constexpr std::int64_t kAllInShares = 100'000;
+
 struct LinePair {
-  std::int64_t ours = 0, kubelet = 0, capacity = 0;  // in use: bytes, inodes
+  std::int64_t ours = 0, kubelet = 0, capacity = 0;  // in use: bytes, inodes, shares
   bool soft = false;                                 // the kubelet's is of evictionSoft
+  bool shares = false;
   bool operator==(const LinePair&) const = default;
 };
 
@@ -247,10 +244,8 @@ struct NodeFinding {
   bool operator==(const NodeFinding&) const = default;
 };
 
-// What lies between two lines of a node, and how its kubelet gives processors away.
-NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::optional<EvictionThreshold>& hard,
-                         const std::optional<EvictionThreshold>& soft);
-NodeFinding cpu_manager_finding(bool static_cpus, bool suppresses_by_cpuset);
+// What a kubelet's configuration means beside ours: one of each line, and of how it gives processors away.
+std::vector<NodeFinding> kubelet_findings(const KubeletFound& kubelet, const OurSide& ours);
 
 // Total. One for each topic at least, in its order, but for lines and processors where no kubelet answers.
 std::vector<NodeFinding> node_findings(const NodeFound& found);

@@ -40,8 +40,8 @@ NodeFound sound() {
   out.kubelet->driver = GroupDriver::kSystemd;
   out.kubelet->hard.memory_available = EvictionThreshold{100 << 20, 0};
   out.kubelet->hard.nodefs_available = EvictionThreshold{0, 10'000};
-  out.memory = {100 * kGib, 70};
-  out.disk = {1000 * kGib, 80};
+  out.ours.memory = {100 * kGib, 70};
+  out.ours.disk = {1000 * kGib, 80};
   out.node_pressure = out.group_pressure = true;
   return out;
 }
@@ -226,14 +226,14 @@ TEST(NodeFindings, TheThresholdThatIsReachedFirstCounts) {
 
 TEST(NodeFindings, ALineThatOneOfBothLacks) {
   NodeFound found = sound();
-  found.memory.percent.reset();
-  found.disk.percent.reset();
+  found.ours.memory.percent.reset();
+  found.ours.disk.percent.reset();
   expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLineOfOurs, Severity::kWarn);
   expect(found, NodeTopic::kDiskLine, NodeFact::kNoLineOfOurs, Severity::kOk);
   EXPECT_EQ(only(found, NodeTopic::kDiskLine).line, (LinePair{0, 900 * kGib, 1000 * kGib}));
   found.kubelet->hard.memory_available.reset();
   expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLines, Severity::kOk);
-  found.memory.percent = 70;
+  found.ours.memory.percent = 70;
   expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLineOfKubelet, Severity::kOk);
 }
 
@@ -243,23 +243,39 @@ TEST(NodeFindings, EachThresholdOfADiskHasItsOwnLine) {
   NodeFound found = sound();
   found.kubelet->hard.imagefs_available = EvictionThreshold{0, 15'000};
   found.kubelet->hard.nodefs_inodes = EvictionThreshold{0, 5'000};
-  found.disk = found.runtime_disk = {1000 * kGib, 100 - 12};
-  found.disk_inodes = {1'000'000, 100 - 10};
+  found.ours.disk = found.ours.runtime_disk = {1000 * kGib, 100 - 12};
+  found.ours.disk_inodes = {1'000'000, 100 - 10};
   expect(found, NodeTopic::kDiskLine, NodeFact::kLineNear, Severity::kWarn);
   expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineOver, Severity::kBad);
   expect(found, NodeTopic::kDiskInodesLine, NodeFact::kLineUnder, Severity::kOk);
   EXPECT_EQ(only(found, NodeTopic::kDiskInodesLine).line, (LinePair{900'000, 950'000, 1'000'000}));
   expect(found, NodeTopic::kRuntimeInodesLine, NodeFact::kNoLines, Severity::kOk);
-  found.disk.percent = found.runtime_disk.percent = 100 - 20;
+  found.ours.disk.percent = found.ours.runtime_disk.percent = 100 - 20;
   expect(found, NodeTopic::kDiskLine, NodeFact::kLineUnder, Severity::kOk);
   expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnder, Severity::kOk);
 }
 
 TEST(NodeFindings, WhereItIsNotKnownHowMuchThereIsNothingIsCompared) {
   NodeFound found = sound();
-  found.memory.capacity = 0;
+  found.ours.memory.capacity = 0;
   expect(found, NodeTopic::kMemoryLine, NodeFact::kLineUnknown, Severity::kWarn);
   EXPECT_EQ(only(found, NodeTopic::kMemoryLine).line, std::nullopt);
+}
+
+// As for inodes and image disks of a cluster, of which the API server knows no size.
+TEST(NodeFindings, SharesAreComparedWhereNobodySaysHowMuchThereIs) {
+  NodeFound found = sound();
+  found.ours.runtime_disk = {0, 100 - 12};
+  found.kubelet->hard.imagefs_available = EvictionThreshold{0, 7'500};
+  expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineNear, Severity::kWarn);
+  EXPECT_EQ(only(found, NodeTopic::kRuntimeDiskLine).line, (LinePair{88'000, 92'500, kAllInShares, false, true}));
+  found.kubelet->soft.imagefs_available = EvictionThreshold{0, 15'000, true};
+  expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineOver, Severity::kBad);
+  EXPECT_TRUE(only(found, NodeTopic::kRuntimeDiskLine).line->soft);
+  found.kubelet->soft.imagefs_available = EvictionThreshold{10 * kGib, 0, true};
+  expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnknown, Severity::kWarn);
+  found.ours.runtime_disk.percent.reset();
+  expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnknown, Severity::kOk);
 }
 
 TEST(NodeFindings, AKubeletThatIsSilentIsOneFinding) {
@@ -277,7 +293,7 @@ TEST(NodeFindings, AStaticKubeletAndSetsOfProcessors) {
   NodeFound found = sound();
   found.kubelet->static_cpus = true;
   expect(found, NodeTopic::kCpuManager, NodeFact::kCpusStatic, Severity::kOk);
-  found.suppresses_by_cpuset = true;
+  found.ours.suppresses_by_cpuset = true;
   expect(found, NodeTopic::kCpuManager, NodeFact::kCpusStatic, Severity::kWarn);
   found.kubelet->static_cpus = false;
   expect(found, NodeTopic::kCpuManager, NodeFact::kCpusShared, Severity::kOk);
@@ -399,12 +415,12 @@ class AnyNode : public ::testing::TestWithParam<int> {
                                  {threshold(), threshold(), threshold(), threshold(), threshold()},
                                  {threshold(), threshold(), threshold(), threshold(), threshold()}};
     }
-    out.memory = line();
-    out.disk = line();
-    out.disk_inodes = line();
-    out.runtime_disk = line();
-    out.runtime_inodes = line();
-    out.suppresses_by_cpuset = coin();
+    out.ours.memory = line();
+    out.ours.disk = line();
+    out.ours.disk_inodes = line();
+    out.ours.runtime_disk = line();
+    out.ours.runtime_inodes = line();
+    out.ours.suppresses_by_cpuset = coin();
     out.swap_bytes = amount();
     out.node_pressure = coin();
     out.group_pressure = coin();
@@ -461,9 +477,9 @@ TEST_P(AnyNode, ALowerLineIsNeverWorse) {
   found.kubelet = KubeletFound{};
   found.kubelet->hard.memory_available = EvictionThreshold{amount(), coin() ? 0 : amount()};
   const std::int64_t percent = static_cast<std::int64_t>(random() % 100);
-  found.memory.percent = percent;
+  found.ours.memory.percent = percent;
   const Severity lower = only(found, NodeTopic::kMemoryLine).severity;
-  found.memory.percent = percent + 1;
+  found.ours.memory.percent = percent + 1;
   EXPECT_GE(only(found, NodeTopic::kMemoryLine).severity, lower);
 }
 

@@ -55,6 +55,14 @@ TopicWords words(ClusterTopic topic) {
       return {"cgroup driver", "cgroupDriver"};
     case ClusterTopic::kMemoryLine:
       return {"memory line", "memoryLine"};
+    case ClusterTopic::kDiskLine:
+      return {"disk line", "diskLine"};
+    case ClusterTopic::kDiskInodesLine:
+      return {"inodes line", "inodesLine"};
+    case ClusterTopic::kRuntimeDiskLine:
+      return {"imagefs line", "runtimeDiskLine"};
+    case ClusterTopic::kRuntimeInodesLine:
+      return {"image inodes", "runtimeInodesLine"};
     case ClusterTopic::kCpuManager:
       return {"CPU manager", "cpuManager"};
     case ClusterTopic::kMemoryManager:
@@ -292,7 +300,13 @@ FormedFinding formed(const ClusterFinding& finding) {
   FormedFinding out{finding.severity, words(finding.topic).text, words(finding.topic).key, found_text(finding), {},
                     finding.reason};
   if (finding.severity == Severity::kOk) return out;
-  out.fix = finding.of_node ? formed(*finding.of_node).fix : std::string(words(finding.fact).fix);
+  if (!finding.of_node) {
+    out.fix = words(finding.fact).fix;
+  } else if (finding.of_node->fact == NodeFact::kLineUnknown) {
+    out.fix = "tidemark doctor node, on one of them: it looks at the disk, of which the API server knows too little";
+  } else {
+    out.fix = formed(*finding.of_node).fix;
+  }
   return out;
 }
 

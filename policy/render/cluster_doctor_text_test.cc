@@ -51,6 +51,12 @@ TEST(ClusterDoctorText, WhatANodesFindingSaysIsSaidInItsWords) {
   EXPECT_NE(text.find("memoryEvictThresholdPercent"), std::string::npos) << text;
 }
 
+TEST(ClusterDoctorText, WhatTheApiServerDoesNotKnowANodeCanBeAsked) {
+  ClusterFinding line = some(ClusterFact::kAsOnNode, Severity::kWarn);
+  line.of_node = NodeFinding{NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnknown, Severity::kWarn};
+  EXPECT_NE(render_text({&line, 1}).find("fix: tidemark doctor node, on one of them"), std::string::npos);
+}
+
 // Those that are never told as a warning, or in a node's words.
 const std::set<ClusterFact> kNeverWrong = {
     ClusterFact::kAre,          ClusterFact::kNotLinux,         ClusterFact::kAllReady,

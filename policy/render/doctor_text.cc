@@ -151,14 +151,24 @@ LineWords line_words(NodeTopic topic) {
   }
 }
 
+// "92.5 %", of thousandths.
+std::string share_text(std::int64_t milli_percent) {
+  std::string rest = std::to_string(1000 + milli_percent % 1000).substr(1);
+  rest.erase(rest.find_last_not_of('0') + 1);
+  return cat(milli_percent / 1000, rest.empty() ? "" : ".", rest, " %");
+}
+
 std::string line_text(const NodeFinding& finding) {
   const LinePair pair = finding.line.value_or(LinePair{});
   const bool inodes = finding.topic == NodeTopic::kDiskInodesLine || finding.topic == NodeTopic::kRuntimeInodesLine;
-  const auto amount = [&](std::int64_t of) { return inodes ? std::to_string(of) : bytes_text(of); };
-  const std::string kubelet = cat("the kubelet evicts from ", amount(pair.kubelet), inodes ? " inodes" : "",
-                                  " in use on", pair.soft ? " (evictionSoft)" : "", ", of ", amount(pair.capacity));
+  const auto amount = [&](std::int64_t of) {
+    return pair.shares ? share_text(of) : inodes ? cat(of, " inodes") : bytes_text(of);
+  };
+  std::string kubelet =
+      cat("the kubelet evicts from ", amount(pair.kubelet), " in use on", pair.soft ? " (evictionSoft)" : "");
+  if (!pair.shares) kubelet += cat(", of ", inodes ? std::to_string(pair.capacity) : bytes_text(pair.capacity));
   if (finding.fact == NodeFact::kNoLineOfOurs) return cat("only ", kubelet);
-  return cat("offline work is evicted from ", amount(pair.ours), inodes ? " inodes" : "", " in use on, ", kubelet);
+  return cat("offline work is evicted from ", amount(pair.ours), " in use on, ", kubelet);
 }
 
 std::string count_text(std::int64_t count, std::string_view of_one) {
@@ -392,7 +402,7 @@ std::string fix_text(const NodeFinding& finding) {
     case NodeFact::kNoPressure:
       return "boot with psi=1, and a kernel with CONFIG_PSI";
     case NodeFact::kPeerPresent:
-      return "let one agent act: take this node out of the DaemonSet of koordlet";
+      return "let one agent act: take this node out of the DaemonSet of koordlet, or stop it where it runs beside pods";
     case NodeFact::kLatched:
       return "tidemark on --local, on this machine, when the cause is gone";
     case NodeFact::kGroupsNotKilled:

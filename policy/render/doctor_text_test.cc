@@ -21,7 +21,7 @@ NodeFound example() {
   out.kubelet.emplace();
   out.kubelet->driver = GroupDriver::kSystemd;
   out.kubelet->hard.memory_available = EvictionThreshold{0, 30'000};
-  out.memory = {100 * kGib, 70};
+  out.ours.memory = {100 * kGib, 70};
   out.node_pressure = out.group_pressure = true;
   return out;
 }
@@ -145,7 +145,7 @@ TEST(DoctorText, WhatIsMeasuredAndWhatIsNot) {
 TEST(DoctorText, AnInodesLineCountsInodes) {
   NodeFound found = example();
   found.kubelet->hard.imagefs_inodes = EvictionThreshold{0, 5'000};
-  found.runtime_inodes = {1'000'000, 98};
+  found.ours.runtime_inodes = {1'000'000, 98};
   const std::string text = render_text(node_findings(found));
   EXPECT_NE(
       text.find("bad  image inodes   offline work is evicted from 980000 inodes in use on, the kubelet evicts from "
@@ -155,6 +155,18 @@ TEST(DoctorText, AnInodesLineCountsInodes) {
   EXPECT_NE(
       text.find("fix: raise inodesFreePercent, or lower imagefs.inodesFree of the kubelet's evictionHard, until 5 "
                 "% lie between them"),
+      std::string::npos)
+      << text;
+}
+
+TEST(DoctorText, ALineOfSomethingOfUnknownSizeIsAShare) {
+  NodeFound found = example();
+  found.kubelet->hard.imagefs_available = EvictionThreshold{0, 7'050};
+  found.ours.runtime_disk = {0, 80};
+  const std::string text = render_text(node_findings(found));
+  EXPECT_NE(
+      text.find("ok   imagefs line   offline work is evicted from 80 % in use on, the kubelet evicts from 92.95 % "
+                "in use on\n"),
       std::string::npos)
       << text;
 }
@@ -175,7 +187,8 @@ TEST(DoctorText, ForPrograms) {
             Json::object({{"what", Json("otherAgent")},
                           {"severity", Json("warn")},
                           {"found", Json("Koordinator's agent runs on this node: ours only observes [TM-AGENT-007]")},
-                          {"fix", Json("let one agent act: take this node out of the DaemonSet of koordlet")},
+                          {"fix", Json("let one agent act: take this node out of the DaemonSet of koordlet, or stop it "
+                                       "where it runs beside pods")},
                           {"reason", Json("TM-AGENT-007")}}));
 }
 

@@ -13,4 +13,8 @@ bool runs_peers_agent(const model::Task& task, std::string_view peers_namespace)
   });
 }
 
+bool is_peers_agent(const NamedProcess& process) {
+  return process.uid == 0 && !process.ended && !process.nested;
+}
+
 }  // namespace tidemark::policy

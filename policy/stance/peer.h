@@ -4,6 +4,8 @@
 // so only a pod of the peer's own counts, and none of offline work.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <string_view>
 
 #include "base/clock.h"
@@ -20,5 +22,19 @@ inline constexpr std::string_view kPeersNamespace = "koordinator-system";  // wh
 inline constexpr base::Duration kPeerStays = std::chrono::minutes(6);
 
 bool runs_peers_agent(const model::Task& task, std::string_view peers_namespace);
+
+// The same beside the pods, begun by systemd or a person: no list of pods tells of it. All processes of the machine are
+// looked at for it, at the start and so often.
+inline constexpr base::Duration kPeerLook = std::chrono::minutes(5);
+static_assert(kPeerLook < kPeerStays, "who is seen with each look is there all the time");
+
+// A process by that name. Names are free for all: what counts is root's, in the machine's own pid namespace, where
+// nobody may begin a pod who is not trusted with the machine anyhow (Pod Security Standards: hostPID).
+struct NamedProcess {
+  std::int64_t uid = 0;
+  bool ended = false;
+  bool nested = false;  // in a pid namespace below the machine's
+};
+bool is_peers_agent(const NamedProcess& process);
 
 }  // namespace tidemark::policy

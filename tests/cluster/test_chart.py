@@ -23,7 +23,7 @@ EVERYTHING = {
     "manager": {"extraArgs": ["--sync-period=10m"], "extraEnv": [{"name": "TZ", "value": "UTC"}], "kubeApiQps": 0.5, "logFormat": "text"},
     "webhooks": {"certificateSecret": "given", "profile": "tidemark", "whileOff": "refuse", "port": 10443, "evictionsConfiguration": "night-evictions"},
     "agent": {
-        "enabled": True, "podSource": "api-server", "mode": "observe", "metricsHost": "127.0.0.1", "metricsPort": 9999, "extraArgs": ["--kube-api-qps=2"], "maxUnavailable": 3,
+        "enabled": True, "podSource": "api-server", "mode": "observe", "kernelLog": True, "metricsHost": "127.0.0.1", "metricsPort": 9999, "extraArgs": ["--kube-api-qps=2"], "maxUnavailable": 3,
         "copilots": [{"socket": "/run/yarn/copilot.sock", "group": "kubepods/besteffort/hadoop-yarn"}],
         "kubelet": {"endpoint": "https://10.0.0.1:10250", "caFile": "/etc/kubernetes/pki/ca.crt", "cgroupRoot": "/kube", "rootDir": "/data/kubelet", "podLogsDir": "/data/logs", "seeVolumes": True},
         "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
@@ -311,6 +311,9 @@ class Chart(unittest.TestCase):
         self.assertEqual([], [flag for flag in sorted(flags) if flag not in told])
         for wanted in ("--kubelet-ca-file=/kubelet-ca.crt", "--kubelet-cgroup-root=/kube", "--metrics-addr=127.0.0.1:9999", "--mode=observe", "--kube-api-qps=2", "--copilot=/host/copilot-0/copilot.sock=kubepods/besteffort/hadoop-yarn", "--copilot=/host/copilot-1/yarn.sock=kube/besteffort/yarn", "--stream-token-file=/stream/token"):
             self.assertIn(wanted, container["args"])
+        self.assertEqual(["DAC_OVERRIDE", "KILL", "SYSLOG"], container["securityContext"]["capabilities"]["add"])
+        self.assertIn("--kernel-log=syslog", container["args"])
+        self.assertNotIn("SYSLOG", template({"agent": {"enabled": True}}), "by the operator's own word only")
 
     def on_each_node(self, component: str) -> dict:
         """Its container."""

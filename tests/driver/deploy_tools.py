@@ -1,8 +1,6 @@
 """helm and promtool, which read what lies in deploy/: helm from the Go module that tests/support/helm pins, promtool out of Debian's package of
 Prometheus, which would start a server where it is installed."""
 
-import re
-
 from driver import debian_file, go_programs
 from driver.console import Failed, say
 from driver.go_programs import GoProgram
@@ -31,7 +29,7 @@ def _provide_helm() -> dict[str, str]:
 
 def _provide_promtool() -> dict[str, str]:
     try:
-        package, version = debian_file.known(PROMETHEUS, parse)
+        package, version = debian_file.known(PROMETHEUS, debian_file.version_of)
         found = debian_file.provide(package, version, "usr/bin/promtool", cache_folder() / f"promtool-{version}" / "promtool")
     except Failed as error:
         # By the time that the package gave it, which is when it was built.
@@ -44,10 +42,3 @@ def _provide_promtool() -> dict[str, str]:
 
 # Each gives what tells the tests where its tool is. Failed with the remedy: where there is no helm for want of Go, promtool may be had, and the reverse.
 PROVIDE = {"helm": _provide_helm, "promtool": _provide_promtool}
-
-
-def parse(text: str) -> tuple[str, str]:
-    match = re.search(r"^Version: (\S+)$", text, re.M)
-    if not match:
-        raise Failed(f"wanted `Version: …` in the package {PROMETHEUS}, found:\n{text}")
-    return PROMETHEUS, match[1]

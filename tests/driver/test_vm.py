@@ -1,5 +1,6 @@
 """What the fixture of a guest does before there is one: its archive, its kernel, the cases it lists, and what is said where there can be none."""
 
+import os
 import stat
 import subprocess
 import tempfile
@@ -82,19 +83,22 @@ class Listed(unittest.TestCase):
         self.assertEqual(["Machine.A", "Machine.B", "Write/OnV2.C/folder"], gtest.parse_list(text))
 
 
-class Kernel(unittest.TestCase):
-    def test_the_newest_is_taken_by_version(self):
+class Fetched(unittest.TestCase):
+    def test_the_newest_kernel_and_systemd_are_taken_by_version(self):
         cache = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.enterContext(mock.patch.object(vm, "cache_folder", lambda: cache))
         self.enterContext(mock.patch.object(vm.shutil, "which", lambda name: f"/usr/bin/{name}"))
         self.enterContext(mock.patch.object(packages, "setup"))
         self.enterContext(mock.patch.object(vm.platform, "machine", lambda: "x86_64"))
-        self.enterContext(mock.patch.object(debian_file, "_shown", lambda _: SHOWN))
+        self.enterContext(mock.patch.object(debian_file, "_shown", lambda package: SHOWN if package == vm.KERNEL else f"Package: {package}\nVersion: 252.39\n"))
+        self.enterContext(mock.patch.object(debian_file, "_fetch_tree", lambda packages, wanted: (wanted / " ".join(packages)).mkdir(parents=True)))
         self.enterContext(mock.patch.object(debian_file, "_fetch", lambda package, version, _, wanted: wanted.write_text(f"{package} {version}")))
         self.assertFalse(vm.complete())
         environment, reason = vm.provide()
         self.assertEqual("", reason)
         self.assertEqual("linux-image-6.1.0-56-cloud-amd64 6.1.192-2", Path(environment["TIDEMARK_VM_KERNEL"]).read_text())
+        self.assertEqual(cache / "vm-systemd-252.39" / "root", Path(environment["TIDEMARK_VM_SYSTEMD"]))
+        self.assertEqual([" ".join(vm.SYSTEMD)], os.listdir(environment["TIDEMARK_VM_SYSTEMD"]))
         self.assertTrue(vm.complete())
 
     def test_a_package_without_one_kernel_is_refused(self):

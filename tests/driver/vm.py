@@ -1,4 +1,4 @@
-"""What the group `vm` wants: an emulator from Debian, and Debian's newest kernel, taken out of its package and installed nowhere."""
+"""What the group `vm` wants: an emulator from Debian, and Debian's newest kernel and systemd, taken out of their packages and installed nowhere."""
 
 import platform
 import re
@@ -10,6 +10,7 @@ from driver.console import Failed
 from driver.paths import LOGS, cache_folder
 
 KERNEL = "linux-image-cloud-amd64"  # depends on the newest; without drivers for hardware that nobody emulates
+SYSTEMD = ["systemd", "libsystemd-shared", "libapparmor1", "libip4tc2", "libkmod2", "libseccomp2"]  # with the libraries that a Debian without systemd may lack
 MACHINE = "x86_64"
 
 
@@ -19,19 +20,25 @@ def provide() -> tuple[dict[str, str], str]:
         return {}, f"the guest is an {MACHINE}, and so must be the programs that are put into it; this machine is {platform.machine()}"
     try:
         packages.setup([package for package, program in packages.VM.items() if shutil.which(program) is None])
-        return {"TIDEMARK_VM_KERNEL": str(_kernel()), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "vm")}, ""
+        return {"TIDEMARK_VM_KERNEL": str(_kernel()), "TIDEMARK_VM_SYSTEMD": str(_systemd()), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "vm")}, ""
     except Failed as error:
         return {}, str(error)
 
 
 def complete() -> bool:
-    """Whether nothing has to be fetched, unless Debian has a newer kernel."""
-    return all(shutil.which(program) for program in packages.VM.values()) and any(cache_folder().glob("vm-kernel-*/vmlinuz"))
+    """Whether nothing has to be fetched, unless Debian has a newer kernel or systemd."""
+    fetched = all(any(cache_folder().glob(pattern)) for pattern in ("vm-kernel-*/vmlinuz", "vm-systemd-*/root"))
+    return fetched and all(shutil.which(program) for program in packages.VM.values())
 
 
 def _kernel() -> Path:
     package, version = debian_file.known(KERNEL, parse)
     return debian_file.provide(package, version, "boot/vmlinuz-*", cache_folder() / f"vm-kernel-{version}" / "vmlinuz")
+
+
+def _systemd() -> Path:
+    versions = dict(debian_file.known(package, debian_file.version_of) for package in SYSTEMD)
+    return debian_file.provide_tree(versions, cache_folder() / f"vm-systemd-{versions['systemd']}" / "root")
 
 
 def parse(text: str) -> tuple[str, str]:

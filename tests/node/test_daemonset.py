@@ -32,6 +32,8 @@ AGENT = "tidemark-agent"
 PODS = f"/api/v1/namespaces/{chart.NAMESPACE}/pods"
 LIMIT_S = 120
 CAPABILITIES = 1 << 1 | 1 << 5  # DAC_OVERRIDE, KILL
+SYSLOG = 1 << 34  # with agent.kernelLog
+KMSG = Path("/dev/kmsg")
 NOT_KILLED = "TM-EVICT-020"
 NODE_CRITICAL = 2000001000  # so the kubelet gives it oom_score_adj -997; the runtime of the test node is told to give none below its own
 BIG_MIB = 1000  # lines of memory are whole percents of this machine's
@@ -79,7 +81,7 @@ class DaemonSet(unittest.TestCase):
             "image": {"repository": IMAGE.rsplit(":", 1)[0], "tag": IMAGE.rsplit(":", 1)[1], "pullPolicy": "Never"},
             "settings": {"create": False},
             "agent": {
-                "enabled": True, "uninstall": {"waitSeconds": 30}, "metricsHost": "127.0.0.1", "metricsPort": cls.port, "logFormat": "text",
+                "enabled": True, "kernelLog": True, "uninstall": {"waitSeconds": 30}, "metricsHost": "127.0.0.1", "metricsPort": cls.port, "logFormat": "text",
                 "kubelet": {
                     "endpoint": cls.node.kubelet, "cgroupRoot": f"/{cls.node.cgroup}", "rootDir": str(layout.kubelet / "root"),
                     "podLogsDir": str(layout.state / "pod-logs"),
@@ -192,19 +194,27 @@ class DaemonSet(unittest.TestCase):
         self.assertEqual([], [line for line in wrong if re.search(r"403|orbidden|denied|not permitted|Read-only|cannot be tried|No such file", line)])
         self.assertEqual(0, self.metrics()["tidemark_agent_readings_unreadable_total"])
         self.assertEqual(0, self.metrics()["tidemark_agent_journal_refused_total"])
-        # What it cannot have there it says: a runtime keeps devices from a pod that is not privileged.
-        self.assertEqual(0, self.metrics()['tidemark_agent_facility{component="kernel log"}'])
-        self.assertIn("the kernel's log is not followed", self.log())
+        self.assertEqual(1, self.metrics()['tidemark_agent_facility{component="kernel log"}'], self.log())
 
     def test_it_has_what_it_needs_and_no_more(self):
         status = dict(line.split(":\t", 1) for line in (self.process() / "status").read_text().splitlines())
         for kind in ("CapEff", "CapPrm", "CapBnd"):
-            self.assertEqual(CAPABILITIES, int(status[kind], 16), kind)
+            self.assertEqual(CAPABILITIES | SYSLOG, int(status[kind], 16), kind)
         self.assertEqual("1", status["NoNewPrivs"])
         self.assertEqual(NODE_CRITICAL, self.pod["spec"]["priority"])
         quota = [(hierarchy / line.split(":")[2].strip("/") / "cpu.cfs_quota_us") for hierarchy in cgroups.hierarchies() if hierarchy.name == "cpu"
                  for line in (self.process() / "cgroup").read_text().splitlines() if line.split(":")[1] == "cpu"]
         self.assertEqual(["-1"], [file.read_text().strip() for file in quota], "no quota would make it late")
+
+    @unittest.skipUnless(os.access(KMSG, os.W_OK), "nobody here may write to the kernel's log")
+    def test_what_the_kernel_complains_of_is_told(self):
+        """A runtime keeps the device from a pod that is not privileged, and with the capability not the call."""
+        complaint = f"tidemark-{os.getpid()}"
+        KMSG.write_text(f"<4>INFO: task {complaint}:1 blocked for more than 122 seconds.\n")
+        told = lambda: [line for line in self.log().splitlines() if "the kernel says" in line and f"process={complaint}" in line]
+        self.wait(told, "a hung task in the log")
+        self.assertIn('what="hung task"', told()[0])
+        self.assertGreaterEqual(self.metrics()['tidemark_agent_kernel_incidents_total{reason="hung task"}'], 1)
 
     def test_an_upgrade_leaves_in_force_what_is(self):
         self.slo(OFF)

@@ -160,7 +160,7 @@ class Protection(Protecting):
 
     def test_what_somebody_else_changes_is_set_again_and_who_goes_on_is_left_alone(self):
         """A person, once. What `systemctl daemon-reload` does where the groups are systemd's: everything that they were made with said anew, from the top down, all at
-        once; twice it is repaired (systemd itself runs on no node of the tests). And one who does it ten times a second, against whom nobody wins."""
+        once; twice it is repaired (systemd itself: tests/vm/test_systemd.py). And one who does it ten times a second, against whom nobody wins."""
         self.order("observe")
         wait_for(lambda: sum(self.in_force(each) for each in ("cpuSuppress", "batchLimits", "cpuPriority")) == 0, "everything put back", self.agent, LIMIT_S)
         places = [*self.folder("cpu", "besteffort").rglob("cpu.*"), *self.folder("memory", "besteffort").rglob("memory.limit_in_bytes")]

@@ -112,7 +112,7 @@ class Container(unittest.TestCase):
     maxDiff = None
 
     def test_it_has_what_it_needs(self):
-        capabilities = re.search(r"^ *add: \[([A-Z_, ]+)\]$", CHART, re.M)[1].split(", ")
+        capabilities = re.findall(r"^ +- ([A-Z_]+)", CHART.split("            add:\n")[1].split("{{-")[0], re.M)
         mounts = re.findall(r"^        - \{name: (\S+), mountPath: ([^,}]+)(, readOnly: true)?\}$", CHART.split("volumeMounts:")[1].split("{{- if")[0], re.M)
         self.assertEqual(set(HOST), {name for name, _, _ in mounts}, "this test does what the chart says")
         binds = "\n".join(f"bind {HOST[name]} {place} {'ro' if read_only else 'rw'}" for name, place, read_only in mounts)

@@ -3,6 +3,7 @@
   machine.py     the fixture: boots, runs commands, ends; who fell silent and who died is told apart from who failed
   initramfs.py   what is in the guest: busybox, the programs and files of the test, and the libraries they need
   init.sh        process 1 of the guest: runs what it is sent over the second serial port
+  systemd.py     systemd as process 1 instead, for tests that want it; init.sh is then a service of its
 
 The kernel is Debian's, out of its package and installed nowhere (driver/vm.py). Time in the guest proves nothing: it is emulated.
 """

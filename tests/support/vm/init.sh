@@ -1,23 +1,32 @@
 #!/bin/busybox sh
-# Process 1 of the guest. Says `ready`, then runs what it is sent, one command after the other, and answers each with
-# `ended CODE BYTES BYTES`, its output and its errors. A line to us is `LIMIT-SECONDS SCRIPT-IN-BASE64`.
+# Process 1 of the guest, or a service of systemd where that was put into it. Says `ready`, then runs what it is sent, one command after the other,
+# and answers each with `ended CODE BYTES BYTES`, its output and its errors. A line to us is `LIMIT-SECONDS SCRIPT-IN-BASE64`.
 export PATH=/bin
-/bin/busybox --install -s /bin
+systemd=/lib/systemd/systemd
 
 broken() {
   echo "broken $1" >&3
   poweroff -f
 }
 
-mount -t proc proc /proc && mount -t devtmpfs devices /dev
+# What systemd does by itself.
+set_up() {
+  mkdir -p /dev/shm /dev/pts
+  mount -t sysfs sysfs /sys && mount -t cgroup2 cgroup2 /sys/fs/cgroup && mount -t tmpfs shm /dev/shm && mount -t devpts devpts /dev/pts || broken "what is mounted"
+  for controller in cpu cpuset io memory pids; do
+    echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control || broken "the controller $controller"
+  done
+  ifconfig lo 127.0.0.1 up || broken "loopback"
+}
+
+if [ $$ = 1 ]; then
+  /bin/busybox --install -s /bin
+  mount -t proc proc /proc && mount -t devtmpfs devices /dev
+  [ ! -e "$systemd" ] || exec "$systemd"
+fi
 exec 3<>/dev/ttyS1
 stty -F /dev/ttyS1 raw -echo
-mkdir -p /dev/shm /dev/pts
-mount -t sysfs sysfs /sys && mount -t cgroup2 cgroup2 /sys/fs/cgroup && mount -t tmpfs shm /dev/shm && mount -t devpts devpts /dev/pts || broken "what is mounted"
-for controller in cpu cpuset io memory pids; do
-  echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control || broken "the controller $controller"
-done
-ifconfig lo 127.0.0.1 up || broken "loopback"
+[ $$ != 1 ] || set_up
 own=/run/guest
 mkdir -p "$own"
 chmod 1777 /tmp
@@ -25,7 +34,7 @@ rm /dev/ttyS1  # nothing that runs in here can talk in our name
 
 others_left() {
   for process in /proc/[0-9]*; do
-    [ "$process" != /proc/1 ] && [ -e "$process/exe" ] && return 0  # a thread of the kernel, or one that is dead, has none
+    [ "$process" != /proc/1 ] && [ "$process" != "/proc/$$" ] && [ -e "$process/exe" ] && return 0  # a thread of the kernel, or one that is dead, has none
   done
   return 1
 }
@@ -44,7 +53,7 @@ while read -r limit script <&3; do
   wait "$child"
   code=$?
   [ -e "$own/late" ] && code=late
-  while kill -9 -1; others_left; do  # all but us
+  while kill -9 -1; others_left; do  # all but us and process 1
     usleep 10000
   done
   wait

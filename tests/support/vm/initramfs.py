@@ -1,8 +1,10 @@
 """What is in the guest, as the archive that a kernel unpacks into its first file system (cpio, "newc"). Made without root: device files are only entries."""
 
+import os
 import re
 import stat
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 BUSYBOX = "/bin/busybox"
@@ -28,12 +30,13 @@ def make(busybox: Path, files: dict[str, Path | bytes]) -> bytes:
     return archive.whole()
 
 
-def libraries(program: Path) -> dict[str, Path]:
-    """The shared libraries that it needs here, where the loader looks for them; none for a static one and for what is no program."""
+def libraries(program: Path, first: Sequence[Path] = ()) -> dict[str, Path]:
+    """The shared libraries that it needs here, where the loader looks for them, in the folders `first` before others; none for a static one and for what is no program."""
     with open(program, "rb") as file:
         if file.read(len(ELF)) != ELF:
             return {}
-    done = subprocess.run(["ldd", str(program)], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, first))} if first else None
+    done = subprocess.run(["ldd", str(program)], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         if "not a dynamic executable" in done.stderr + done.stdout or "statically linked" in done.stdout:
             return {}

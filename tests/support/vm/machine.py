@@ -65,7 +65,8 @@ def run(argv: Sequence[str], *, deadline_s: float, **guest) -> Result:
 class Vm:
     """`with Vm(files={"/bin/program": path}) as vm:` has a guest that waits for commands. Files are programs, with which their libraries go, or bytes.
 
-    The guest has a pure cgroup v2 with cpu, cpuset, io, memory and pids for groups below the root, pressure, loopback, and no disk or network."""
+    The guest has a pure cgroup v2 with cpu, cpuset, io, memory and pids for groups below the root, pressure, loopback, and no disk or network.
+    With systemd.files() among the files systemd is its process 1, and which controllers groups have is by systemd's word."""
 
     def __init__(self, files: Mapping[str, Path | bytes] | None = None, memory_mib: int = 512, cpus: int = 2, kernel: Path | None = None, grace_s: float = GRACE_S):
         self._files, self._memory_mib, self._cpus, self._grace_s = dict(files or {}), memory_mib, cpus, grace_s

@@ -1,0 +1,34 @@
+"""systemd as process 1 of a guest: `Vm(files={**systemd.files(), …})`. Debian's own, out of its packages (driver/vm.py), with one service, by which the guest is told what to run."""
+
+import os
+from pathlib import Path
+
+from support.vm import initramfs
+
+PROGRAMS = {"/lib/systemd/systemd": "lib/systemd/systemd", "/bin/systemctl": "bin/systemctl", "/bin/systemd-run": "usr/bin/systemd-run"}
+LIBRARIES = ("usr/lib/x86_64-linux-gnu/systemd", "usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
+# A test may run out of memory, and may kill whatever is not process 1.
+SERVICE = b"""[Unit]
+Description=runs what the test sends
+DefaultDependencies=no
+[Service]
+ExecStart=/init
+StandardOutput=null
+OOMPolicy=continue
+"""
+TARGET = b"""[Unit]
+Description=all that there is
+DefaultDependencies=no
+Wants=guest.service
+"""
+
+
+def files() -> dict[str, bytes]:
+    root = Path(os.environ["TIDEMARK_VM_SYSTEMD"])
+    found = {"/etc/systemd/system/guest.service": SERVICE, "/etc/systemd/system/default.target": TARGET}
+    for place, program in PROGRAMS.items():
+        needed = initramfs.libraries(root / program, [root / folder for folder in LIBRARIES])
+        found[place] = (root / program).read_bytes()
+        # Those of the packages go where the packages have them; the rest is this machine's.
+        found |= {f"/{path.relative_to(root)}" if path.is_relative_to(root) else name: path.read_bytes() for name, path in needed.items()}
+    return found

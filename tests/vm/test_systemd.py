@@ -1,0 +1,163 @@
+"""The agent on a machine whose groups are systemd's, and beside a koordlet that systemd begins: Debian's systemd is process 1 of the guest and makes the slices and scopes that a kubelet and a runtime with the systemd
+driver ask it for. No kubelet runs there: what it would ask for is asked by `systemctl` and `systemd-run`, and the pod is one that an agent before had heard of."""
+
+import json
+import os
+import re
+import unittest
+from pathlib import Path
+
+from support import vm
+from support.vm import systemd
+
+PATIENCE_S = 180
+BINARY = Path(os.environ["TIDEMARK_BINARY"])
+FLOOR = "2000 100000"  # contract 7.3
+UID, CONTAINER = "0e1c9f6e-0000-4000-8000-000000000001", "c" * 64
+# Names as a kubelet's driver makes them: a dash in a slice's name leads down.
+ALL = "kubepods.slice/kubepods-besteffort.slice"
+POD_SLICE = f"kubepods-besteffort-pod{UID.replace('-', '_')}.slice"
+SCOPE = f"cri-containerd-{CONTAINER}.scope"
+POD_GROUP = f"{ALL}/{POD_SLICE}"
+FILES = {
+    "all quota": f"{ALL}/cpu.max", "pod idle": f"{POD_GROUP}/cpu.idle", "pod quota": f"{POD_GROUP}/cpu.max", "pod memory": f"{POD_GROUP}/memory.max",
+    "weight": f"{POD_GROUP}/{SCOPE}/cpu.weight", "quota": f"{POD_GROUP}/{SCOPE}/cpu.max", "memory": f"{POD_GROUP}/{SCOPE}/memory.max",
+}
+POD = {
+    "metadata": {"name": "job", "namespace": "default", "uid": UID, "labels": {"koordinator.sh/qosClass": "BE"}},
+    "spec": {
+        "nodeName": "n1", "containers": [{
+            "name": "main", "image": "x",
+            "resources": {each: {"kubernetes.io/batch-cpu": "500", "kubernetes.io/batch-memory": "64Mi"} for each in ("requests", "limits")},
+        }],
+    },
+    "status": {
+        "phase": "Running", "qosClass": "BestEffort",
+        "containerStatuses": [{"name": "main", "containerID": f"containerd://{CONTAINER}", "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}],
+    },
+}
+NODE = {"metadata": {"name": "n1"}, "status": {each: {"cpu": "2", "memory": "500Mi"} for each in ("capacity", "allocatable")}}
+SLO = {
+    "metadata": {"name": "n1"}, "spec": {
+        "resourceUsedThresholdWithBE": {"enable": True, "cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 90, "cpuSuppressMinPercent": 80},
+        "resourceQOSStrategy": {"beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}},
+    },
+}
+KUBECONFIG = {
+    "apiVersion": "v1", "kind": "Config", "current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+    "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "a", "user": {}}],  # where nobody listens
+}
+AGENT = (
+    "tidemark agent --node-name n1 --kubeconfig /given/kubeconfig --mode=enforce --kubelet-endpoint=http://127.0.0.1:1 --run-dir=/run/tidemark"
+    " --latch-file=/latch --state-dir=/state --metrics-addr=127.0.0.1:9316"
+)
+# Each wait has an end. `told NAME`: all files, a line each.
+LIBRARY = rf"""
+cd /sys/fs/cgroup
+until_so() {{ n=0; until eval "$1"; do n=$((n + 1)); [ $n -le 100 ] || {{ echo "late: $1"; break; }}; usleep 200000; done; }}
+told() {{ echo "-- $1"; for file in {' '.join(FILES.values())}; do if [ -e "$file" ]; then cat "$file"; else echo gone; fi; done; }}
+quota() {{ cat {FILES["all quota"]}; }}
+in_force() {{ [ "$(quota)" != "max 100000" ] && [ "$(quota)" != "150000 100000" ] && grep -q 1 {FILES["pod idle"]} && grep -q 67108864 {FILES["pod memory"]} && grep -q 67108864 {FILES["memory"]}; }}
+off() {{ tidemark off --local --reason test 2>&1; }}
+doctor() {{ tidemark doctor node --run-dir=/run/tidemark --latch-file=/latch --kubelet-endpoint=http://127.0.0.1:1 2>&1; }}
+"""
+SESSION = rf"""
+. /given/library
+echo "-- process 1"; cat /proc/1/comm; grep -o nsdelegate /proc/mounts
+systemctl start {POD_SLICE}
+for slice in kubepods-besteffort.slice {POD_SLICE}; do
+  systemctl set-property --runtime $slice CPUWeight=1 CPUAccounting=yes MemoryAccounting=yes TasksAccounting=yes
+done
+systemd-run --quiet --scope --unit={SCOPE} --slice={POD_SLICE} -p Delegate=yes -p CPUAccounting=yes -p MemoryAccounting=yes sleep 100000 &
+until_so 'grep -q . {POD_GROUP}/{SCOPE}/cgroup.procs 2>/dev/null'
+mkdir -p /run/tidemark /state && cp /given/*.json /run/tidemark/
+told found
+{AGENT} >/agent.log 2>&1 &
+until_so in_force
+told held
+systemctl daemon-reload
+told reloaded
+until_so in_force
+told repaired
+echo "-- pods begin"
+for pod in 1 2 3 4 5; do
+  systemctl set-property --runtime kubepods-besteffort.slice CPUWeight=1
+  until_so in_force
+done
+systemctl set-property --runtime kubepods-besteffort.slice CPUQuota=150%
+systemctl set-property --runtime {SCOPE} MemoryMax=32M
+until_so 'in_force && grep -q "found=33554432 wanted=67108864" /agent.log'
+told "repaired again"
+echo "-- doctor"; doctor
+echo "-- status"; cat /run/tidemark/status.json
+echo "-- left to others"; grep TM-AGENT-008 /agent.log
+echo "-- off says"; off
+told off
+systemctl stop {SCOPE}
+until_so '[ "$(quota)" = "150000 100000" ] && grep -q 0 {FILES["pod idle"]}'
+told "put back"
+kill -TERM $(pidof tidemark)
+until_so '! pidof tidemark >/dev/null'
+echo "-- off says again"; off
+echo "-- groups left"; ls -d tidemark* 2>/dev/null
+echo "-- log"; cat /agent.log
+tidemark on --local --reason test >/dev/null 2>&1
+systemd-run --quiet --unit=koordlet.service -p DefaultDependencies=no /bin/koordlet
+until_so 'grep -qx koordlet /proc/[0-9]*/comm 2>/dev/null'
+echo "-- doctor beside koordlet"; doctor
+{AGENT} >/beside.log 2>&1 &
+until_so 'grep -q "\"peerPresent\":true.*cpuSuppress.,.stance.:.observe" /run/tidemark/status.json'
+told "beside koordlet"
+echo "-- log beside koordlet"; grep "beside the pods" /beside.log
+"""
+
+
+class Systemd(unittest.TestCase):
+    maxDiff = None
+
+    def test_what_systemd_overwrites_is_repaired_and_put_back(self):
+        files = {
+            **systemd.files(), "/bin/tidemark": BINARY, "/given/library": LIBRARY.encode(), "/given/session": SESSION.encode(), "/given/node.json": json.dumps(NODE).encode(),
+            "/given/nodeslo.json": json.dumps(SLO).encode(), "/given/pods.json": json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD]}).encode(),
+            "/given/kubeconfig": json.dumps(KUBECONFIG).encode(), "/bin/koordlet": b"#!/bin/sh\nsleep 100000\nexit 1\n",
+        }
+        done = vm.run(["sh", "/given/session"], files=files, deadline_s=PATIENCE_S)
+        out = done.text
+        self.assertEqual((0, b""), (done.code, done.stderr), out)
+        self.assertNotIn("late: ", out)
+        said = dict(re.findall(r"^-- (.*)\n((?:(?!-- ).*\n?)*)", out, re.M))
+        told = lambda name: dict(zip(FILES, said[name].splitlines(), strict=True))
+        self.assertEqual("systemd\nnsdelegate\n", said["process 1"])
+
+        found, held = told("found"), told("held")
+        nothing = {"all quota": "max 100000", "pod idle": "0", "pod quota": "max 100000", "pod memory": "max", "weight": "100", "quota": "max 100000", "memory": "max"}
+        self.assertEqual(nothing, found)
+        memory = str(64 << 20)
+        limits = {**nothing, "pod idle": "1", "pod memory": memory, "weight": str(1 + (512 - 2) * 9999 // 262142), "memory": memory}  # contract 7.8 and 7.2
+        without_quota = lambda files: {name: value for name, value in files.items() if name != "all quota"}
+        for name in ("held", "repaired", "repaired again", "off"):
+            self.assertEqual(without_quota(limits), without_quota(told(name)), name)
+        reloaded = told("reloaded")
+        self.assertTrue(any(reloaded[name] == found[name] != held[name] for name in FILES), "systemd says what it wants anew")
+        self.assertEqual("", said["pods begin"])
+
+        status, log = json.loads(said["status"]), said["log"]
+        self.assertEqual((ALL, 0, 0, ""), (status["offlineGroup"], status["refused"], status["left"], status["trouble"]))
+        self.assertRegex(said["doctor"], r"(?m)^ok +cgroup driver +systemd$")
+        self.assertRegex(log, r'set again group=\S+ file=cpu.cfs_quota_us found="150000 100000"')
+        self.assertEqual("", said["left to others"], "systemd is no other writer")
+
+        self.assertEqual(FLOOR, told("off")["all quota"])
+        self.assertIn("left until offline work has ended: 8 files\n", said["off says"])
+        self.assertEqual({**nothing, "all quota": "150000 100000", **dict.fromkeys(("weight", "quota", "memory"), "gone")}, told("put back"), "a property that somebody set is his again")
+        self.assertIn("nothing of ours is left in the kernel's files\n", said["off says again"])
+        self.assertEqual("", said["groups left"])
+
+        # Koordinator's agent as a service of systemd, of which no list of pods tells.
+        self.assertRegex(said["doctor beside koordlet"], r"(?m)^warn +other agent +Koordinator's agent runs")
+        self.assertIn("Koordinator's agent runs beside the pods process=", said["log beside koordlet"])
+        self.assertEqual(told("put back"), told("beside koordlet"), "nothing is written beside it")
+
+
+if __name__ == "__main__":
+    unittest.main()
