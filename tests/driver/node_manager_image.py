@@ -96,8 +96,8 @@ def read(text: str, architecture: str = images.HERE) -> Recipe:
             case "ARG":
                 name, _, value = rest.partition("=")
                 values.setdefault(name, value)
-            case "RUN":
-                recipe.packages += re.search(r"apt-get install -y --no-install-recommends ([^&]*)", rest)[1].split()
+            case "RUN" if found := re.search(r"apt-get install -y --no-install-recommends ([^&]*)", rest):
+                recipe.packages += found[1].split()
             case "COPY":
                 recipe.copies.append(_copy(rest.split()))
             case "ENV":

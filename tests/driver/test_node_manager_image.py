@@ -38,8 +38,9 @@ class Recipe(unittest.TestCase):
         self.assertRegex(values, rf"(?m)^    repository: {node_manager_image.NAME}\b.*\n    tag: {re.escape(version)}$")
 
     def test_an_instruction_that_nobody_knows_is_refused(self):
-        with self.assertRaisesRegex(Failed, "VOLUME: ./dev image does not know"):
-            node_manager_image.read("ARG HADOOP_VERSION=1\nVOLUME /data\n")
+        for line in ("VOLUME /data", "RUN curl https://example.com"):
+            with self.assertRaisesRegex(Failed, f"{line.split()[0]}: ./dev image does not know"):
+                node_manager_image.read(f"ARG HADOOP_VERSION=1\n{line}\n")
 
     def test_it_is_for_this_machine_alone(self):
         with self.assertRaisesRegex(WrongUse, "takes no --arch"):
