@@ -34,7 +34,8 @@ class LocalCommandsTest : public ::testing::Test {
     client = std::make_unique<kube::Client>(
         loop, *transport, [] { return std::string(); },
         kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
-    for (const auto& [name, value] : {std::pair("koord-prod", 9000), std::pair("koord-batch", 5000)}) {
+    for (const auto& [name, value] :
+         {std::pair("koord-prod", 9000), std::pair("koord-mid", 7000), std::pair("koord-batch", 5000)}) {
       call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses",
            base::cat(R"({"metadata":{"name":")", name, R"("},"value":)", value, "}"));
     }
@@ -365,7 +366,7 @@ TEST_F(LocalLogsTest, TopReadsTheMachine) {
   call("POST", "/api/v1/nodes", R"({"metadata":{"name":"n"}})");
   call(
       "PATCH", "/api/v1/nodes/n/status",
-      R"({"status":{"capacity":{"cpu":"8","memory":"32Gi"},"allocatable":{"kubernetes.io/batch-cpu":"3000","kubernetes.io/batch-memory":"8Gi"},
+      R"({"status":{"capacity":{"cpu":"8","memory":"32Gi"},"allocatable":{"kubernetes.io/batch-cpu":"3000","kubernetes.io/batch-memory":"8Gi","kubernetes.io/mid-cpu":"2500"},
            "conditions":[{"type":"Ready","status":"True"},{"type":"TidemarkIsolation","status":"True","reason":"Enforcing"}]}})",
       kMerge);
   const std::string now = base::format_rfc3339(clock.wall());
@@ -382,6 +383,10 @@ TEST_F(LocalLogsTest, TopReadsTheMachine) {
            "spec":{"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressThresholdPercent":55}}})");
   ASSERT_TRUE(run(batch("a")));
   start("a", "a-12345");
+  RunOptions mid = batch("m");
+  mid.work_class = model::PriorityClass::kMid;
+  ASSERT_TRUE(run(mid));
+  start("m", "m-12345");
   RunOptions online = batch("web");
   online.work_class = model::PriorityClass::kProd;
   ASSERT_TRUE(run(online));
@@ -399,8 +404,10 @@ TEST_F(LocalLogsTest, TopReadsTheMachine) {
   EXPECT_EQ(top->parts[0].used.cpu.value, 3000);
   EXPECT_EQ(top->parts[1].used.cpu.value, 1500);
   EXPECT_EQ(top->parts[2].used.cpu.value, 500);
-  EXPECT_EQ(top->sold.cpu.value, 1000);
-  EXPECT_EQ(top->sellable.cpu.value, 3000);
+  EXPECT_EQ(top->batch.sold.cpu.value, 1000);
+  EXPECT_EQ(top->batch.sellable.cpu.value, 3000);
+  EXPECT_EQ(top->mid.sold.cpu.value, 1000);
+  EXPECT_EQ(top->mid.sellable.cpu.value, 2500);
   ASSERT_EQ(top->queue.size(), 1u);
   EXPECT_EQ(top->queue[0].name, "1 web");
   EXPECT_EQ(top->trouble, "");

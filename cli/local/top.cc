@@ -53,7 +53,8 @@ std::string amounts_text(const model::Resources& amounts) {
 void take_node(const kube::Node& node, TopValues& values) {
   values.node = node.meta.name.view();
   values.capacity = {{node.capacity.cpu_milli().value_or(0)}, {node.capacity.memory_bytes().value_or(0)}};
-  values.sellable = {{node.allocatable.get(model::kBatchCpu)}, {node.allocatable.get(model::kBatchMemory)}};
+  values.batch.sellable = {{node.allocatable.get(model::kBatchCpu)}, {node.allocatable.get(model::kBatchMemory)}};
+  values.mid.sellable = {{node.allocatable.get(model::kMidCpu)}, {node.allocatable.get(model::kMidMemory)}};
   const kube::NodeCondition* isolation = node.condition(kIsolationCondition);
   values.isolation =
       isolation == nullptr ? "no agent has told how it stands" : cat("agent: ", isolation->reason.view());
@@ -99,8 +100,9 @@ void take_slo(std::string_view bytes, TopValues& values) {
 
 void take_tasks(const LocalObjects& objects, const HeldBack& held, base::WallTime now, TopValues& values) {
   for (const PodSeen& pod : objects.pods) {
-    const bool holds = !pod.node.empty() && !pod.over();
-    if (holds && pod.offline && pod.priority_class == model::PriorityClass::kBatch) values.sold += pod.asked;
+    if (pod.node.empty() || pod.over() || !pod.offline) continue;
+    if (pod.priority_class == model::PriorityClass::kBatch) values.batch.sold += pod.asked;
+    if (pod.priority_class == model::PriorityClass::kMid) values.mid.sold += pod.asked;
   }
   std::vector<const LocalTask*> waiting;
   const std::vector<LocalTask> tasks = local_tasks(objects, "", held);

@@ -161,6 +161,15 @@ std::string head(const TopValues& values) {
   return cat("tidemark  ", values.node, "  ", when, values.isolation.empty() ? "" : "  ", one_line(values.isolation));
 }
 
+std::string sold_text(const TopSold& of) {
+  return cat(cores_text(of.sold.cpu.value), " of ", cores_text(of.sellable.cpu.value), " cores, ",
+             memory_text(of.sold.memory.value), " of ", memory_text(of.sellable.memory.value));
+}
+
+Json amounts_json(const model::Resources& amounts) {
+  return Json::object({{"cpuMilli", amounts.cpu.value}, {"memoryBytes", amounts.memory.value}});
+}
+
 Json rows_json(const std::vector<TopRow>& rows) {
   Json out = Json::array();
   for (const TopRow& row : rows) {
@@ -181,10 +190,10 @@ std::vector<std::string> top_screen(const TopValues& values, std::size_t width, 
     out.push_back(cat("nothing was measured yet, of ", cores_text(values.capacity.cpu.value), " cores and ",
                       memory_text(values.capacity.memory.value)));
   }
-  out.push_back(cat(
-      "SOLD ", cores_text(values.sold.cpu.value), " of ", cores_text(values.sellable.cpu.value), " cores, ",
-      memory_text(values.sold.memory.value), " of ", memory_text(values.sellable.memory.value), " to batch work",
-      values.offline_limit_milli ? cat("; it may use ", cores_text(*values.offline_limit_milli), " cores now") : ""));
+  const std::string limit =
+      values.offline_limit_milli ? cat("; it may use ", cores_text(*values.offline_limit_milli), " cores now") : "";
+  out.push_back(cat(padded("SOLD", kLabel), sold_text(values.batch), " to batch work", limit));
+  if (!values.mid.none()) out.push_back(cat(std::string(kLabel, ' '), sold_text(values.mid), " to mid work"));
   out.emplace_back();
   const std::vector<List> lists{{"LIMITED", "nobody", values.limited},
                                 {"QUEUE", "nobody waits", values.queue},
@@ -214,20 +223,20 @@ Json top_json(const TopValues& values) {
   }
   cpu["usedMilli"] = std::move(cpu_used);
   memory["usedBytes"] = std::move(memory_used);
-  Json out = Json::object(
-      {{"schema", 1},
-       {"time", base::format_rfc3339(values.now)},
-       {"node", values.node},
-       {"isolation", values.isolation},
-       {"trouble", values.trouble},
-       {"cpu", std::move(cpu)},
-       {"memory", std::move(memory)},
-       {"sold", Json::object({{"cpuMilli", values.sold.cpu.value}, {"memoryBytes", values.sold.memory.value}})},
-       {"sellable",
-        Json::object({{"cpuMilli", values.sellable.cpu.value}, {"memoryBytes", values.sellable.memory.value}})},
-       {"limited", rows_json(values.limited)},
-       {"queue", rows_json(values.queue)},
-       {"evicted", rows_json(values.evicted)}});
+  Json out = Json::object({{"schema", 1},
+                           {"time", base::format_rfc3339(values.now)},
+                           {"node", values.node},
+                           {"isolation", values.isolation},
+                           {"trouble", values.trouble},
+                           {"cpu", std::move(cpu)},
+                           {"memory", std::move(memory)},
+                           {"sold", amounts_json(values.batch.sold)},
+                           {"sellable", amounts_json(values.batch.sellable)},
+                           {"midSold", amounts_json(values.mid.sold)},
+                           {"midSellable", amounts_json(values.mid.sellable)},
+                           {"limited", rows_json(values.limited)},
+                           {"queue", rows_json(values.queue)},
+                           {"evicted", rows_json(values.evicted)}});
   if (values.age) out["measuredSecondsAgo"] = std::chrono::duration_cast<std::chrono::seconds>(*values.age).count();
   return out;
 }

@@ -24,6 +24,12 @@ struct TopPart {
   model::Resources used;
 };
 
+// Of one class of offline work: what those have asked for that have their place, of what the node offers now.
+struct TopSold {
+  model::Resources sold, sellable;
+  bool none() const { return sold == model::Resources() && sellable == model::Resources(); }
+};
+
 struct TopRow {
   std::string name;
   std::string what;  // "2 cores, 4Gi, 30m0s"
@@ -39,14 +45,14 @@ struct TopValues {
   model::Resources capacity;
   std::vector<TopPart> parts;                                         // in the order of the bars
   std::optional<std::int64_t> line_cpu_percent, line_memory_percent;  // the water line; nullopt: none is drawn
-  model::Resources sold, sellable;                                    // of batch
+  TopSold batch, mid;                                                 // mid is shown where there is some
   std::optional<std::int64_t> offline_limit_milli;                    // what offline work may use now
   std::vector<TopRow> limited, queue, evicted;
 };
 
 // Lines of at most `width` columns, and at most `height` of them; 0: as many as there are.
 std::vector<std::string> top_screen(const TopValues& values, std::size_t width, std::size_t height);
-// {"schema":1,"node":…,"cpu":{…},"memory":{…},"sold":…,"limited":[…],"queue":[…],"evicted":[…]}
+// {"schema":1,"node":…,"cpu":{…},"memory":{…},"sold":…,"midSold":…,"limited":[…],"queue":[…],"evicted":[…]}
 Json top_json(const TopValues& values);
 
 }  // namespace tidemark::cli

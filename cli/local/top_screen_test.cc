@@ -24,8 +24,7 @@ TopValues busy() {
                   {'s', "system", {{2'700}, {4 * kGi}}}};
   values.line_cpu_percent = 65;
   values.line_memory_percent = 70;
-  values.sold = {{9'000}, {20 * kGi}};
-  values.sellable = {{9'500}, {30 * kGi}};
+  values.batch = {{{9'000}, {20 * kGi}}, {{9'500}, {30 * kGi}}};
   values.offline_limit_milli = 8'250;
   values.limited = {{"train-x7k2pq", "", "held to a quota 40 % of the time"}};
   values.queue = {{"1 fit", "2 cores, 4Gi, 30m0s", "batch-cpu: 500m of 2 left"},
@@ -56,6 +55,19 @@ QUEUE  2
 EVICTED  1
   default/old  2026-11-23T11:00:00Z  memory [TM-EVICT-001]
 )");
+}
+
+TEST(TopScreenTest, WhatOfMidIsSoldStandsThereWhereThereIsSome) {
+  TopValues values = busy();
+  EXPECT_EQ(text(values, 80).find("mid work"), std::string::npos);
+  values.mid.sellable = {{1'500}, {4 * kGi}};
+  EXPECT_NE(text(values, 80)
+                .find("to batch work; it may use 8.25 cores now\n"
+                      "     0 of 1.5 cores, 0 of 4Gi to mid work\n"),
+            std::string::npos)
+      << text(values, 80);
+  values.mid = {{{500}, {kGi}}, {}};  // sold before the offer was taken back
+  EXPECT_NE(text(values, 80).find("     0.5 of 0 cores, 1Gi of 0 to mid work\n"), std::string::npos);
 }
 
 TEST(TopScreenTest, NothingIsThereYet) {
@@ -122,6 +134,8 @@ TEST(TopScreenTest, Json) {
   EXPECT_EQ(*json.at("cpu", "usedMilli", "batch"), Json(8100));
   EXPECT_EQ(*json.at("measuredSecondsAgo"), Json(10));
   EXPECT_EQ(json.at("queue")->as_array().size(), 2u);
+  EXPECT_EQ(*json.at("sold", "cpuMilli"), Json(9000));
+  EXPECT_EQ(*json.at("midSold", "cpuMilli"), Json(0));
 }
 
 TEST(TopEvictedTest, ByTheAudit) {

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -36,7 +37,11 @@ namespace tidemark::runtime {
 namespace {
 
 constexpr std::size_t kFileBytesMax = std::size_t{4} << 20;
-constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
+// What is read at once, and how much of a log is made of it before that is written: a line of one byte becomes fifty,
+// and what the heap has once grown to it keeps.
+constexpr std::size_t kPieceBytes = std::size_t{16} << 10;
+constexpr std::size_t kSliceBytes = std::size_t{1} << 10;
+constexpr std::size_t kLogBytes = std::size_t{32} << 10;
 constexpr int kKillRounds = 20;
 constexpr int kRoomLook_ms = 1000;
 constexpr std::int64_t kSignalCode = 128;
@@ -223,20 +228,31 @@ class Shim {
     }
   }
 
-  // False: that stream has ended.
-  bool take(Fd& from, LogLines& lines) {
-    std::string bytes(kPieceBytes, '\0');
-    const ssize_t count = ::read(from.get(), bytes.data(), bytes.size());
-    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+  void take(Fd& from, LogLines& lines) {
+    std::array<char, kPieceBytes> piece;
+    const ssize_t count = ::read(from.get(), piece.data(), piece.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    const base::WallTime now = clock_.wall();
     std::string out;
     if (count <= 0) {
-      lines.end(clock_.wall(), out);
+      lines.end(now, out);
       from.reset();
-    } else {
-      lines.take(std::string_view(bytes).substr(0, static_cast<std::size_t>(count)), clock_.wall(), out);
     }
-    if (!begin_.log.empty()) log_.write(out, clock_.wall());
-    return count > 0;
+    std::string_view bytes(piece.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    while (!bytes.empty()) {
+      const std::string_view slice = bytes.substr(0, kSliceBytes);
+      bytes.remove_prefix(slice.size());
+      lines.take(slice, now, out);
+      if (out.size() >= kLogBytes) {
+        log(out, now);
+        out.clear();
+      }
+    }
+    log(out, now);
+  }
+
+  void log(std::string_view lines, base::WallTime now) {
+    if (!begin_.log.empty()) log_.write(lines, now);
   }
 
   // What is told comes before what ended: whoever is asked may end sooner than this is run.
@@ -294,7 +310,7 @@ class Shim {
     std::string rest;
     out.end(clock_.wall(), rest);
     err.end(clock_.wall(), rest);
-    if (!begin_.log.empty()) log_.write(rest, clock_.wall());
+    log(rest, clock_.wall());
   }
 
   // Its number is nobody else's as long as a child of ours is in it, whether it has ended or not.

@@ -103,6 +103,15 @@ TEST_F(ShimTest, WhatRanIsToldWithItsExitCodeAndItsWords) {
   }
 }
 
+// More than is read at once, and more than is written at once.
+TEST_F(ShimTest, ManyLinesComeWholeAndInOrder) {
+  constexpr int kLines = 30'000;
+  EXPECT_EQ(run({"seq", base::cat(kLines)}), 0);
+  std::string wanted;
+  for (int i = 1; i <= kLines; ++i) wanted += base::cat("stdout F ", i, "|");
+  EXPECT_TRUE(log() == wanted) << log().size() << " of " << wanted.size();
+}
+
 TEST_F(ShimTest, HowSoonTheKernelEndsItIsRaisedAndNeverLowered) {
   int own = 0;
   std::ifstream("/proc/self/oom_score_adj") >> own;

@@ -5,8 +5,10 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 import unittest
+from pathlib import Path
 
 from cluster.local_case import CGROUPS, LocalCase
 from cluster.tidemark_process import Component, wait_for
@@ -15,6 +17,7 @@ from driver.demo import plain_groups
 TASKS = 10
 SHORT_JOBS = 20
 SOLD_WITHIN_S = 60
+SHIM_GROWTH_KIB_MAX = 400  # what much output may leave in a shim that has none of it any more
 
 
 def pod(name: str, command: list[str], **more) -> dict:
@@ -69,6 +72,26 @@ class Local(LocalCase):
             self.assertEqual(0, status["restartCount"])
             log = next(data.glob(f"logs/default_{name}_*/main/0.log")).read_text()
             self.assertRegex(log, rf"^\S+ stdout F {name}\n$")
+
+    def shims_kib(self) -> list[int]:
+        """Of the process beside each container: what it shares with nobody."""
+        pids = [file.read_text().split()[0] for file in (self.folder / "data").glob("containers/*/*/*/lock")]
+        rollups = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids]
+        return [sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_")) for rollup in rollups]
+
+    def test_what_stands_beside_a_container_is_small_however_much_that_writes(self):
+        quiet = [pod(f"quiet-{i}", ["sleep", "1000"]) for i in range(TASKS)]
+        self.apply(*quiet)
+        wait_for(lambda: set(self.phases().values()) == {"Running"}, "those that run", self.component)
+        before = self.shims_kib()
+        self.assertEqual(TASKS, len(before))
+        short_lines = "head -c 1000000 /dev/zero | tr '\\0' '\\n'; seq 20000; echo done; sleep 1000"
+        self.apply(pod("writes", ["sh", "-c", short_lines]))
+        log = lambda: "".join(file.read_text() for file in (self.folder / "data").glob("logs/default_writes_*/main/0.log"))
+        wait_for(lambda: log().endswith(" done\n"), "all that it writes", self.component)
+        after = self.shims_kib()
+        print(f"memory of its own that each of {TASKS} shims has: {min(before)} to {max(before)} KiB; of one whose container wrote much: {max(after)} KiB", file=sys.stderr)
+        self.assertLess(max(after) - max(before), SHIM_GROWTH_KIB_MAX)
 
     def test_offline_work_is_sold_what_is_idle_limited_and_goes_first(self):
         def sold() -> int:

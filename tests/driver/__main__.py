@@ -91,12 +91,18 @@ def _release(arguments):
 
 
 def _image(arguments):
-    from driver import image
+    from driver import image, node_manager_image
 
     asked, names = _architecture(arguments)
+    of_node_manager = names[:1] == [node_manager_image.WORD]
+    names = names[1:] if of_node_manager else names
     if len(names) > 1 or any(not re.fullmatch(r"[a-z0-9][-a-z0-9._/:]*:[-A-Za-z0-9._]+", word) for word in names):
         raise WrongUse(f"takes one name with a tag, as registry.example/tidemark:0.1.0, found `{' '.join(names)}`")
-    return image.run(names, asked)
+    if not of_node_manager:
+        return image.run(names, asked)
+    if asked is not None:
+        raise WrongUse(f"{node_manager_image.WORD} is made for this machine's architecture, and takes no --arch")
+    return node_manager_image.run(names)
 
 
 def _architecture(arguments: list[str]) -> tuple[str | None, list[str]]:
@@ -169,10 +175,12 @@ VERBS = {
                     "Leaves dist/tidemark-VERSION-linux-ARCH, SHA256SUMS and an SPDX SBOM; of this machine's architecture where none is named. arm64\n"
                     "is built on amd64 too: against Debian's libraries of arm64, which are unpacked into the cache and installed nowhere, and\n"
                     "started in qemu-user-static, which is installed where it is missing.", _release),
-    "image": Verb("image [--arch amd64|arm64|all] [NAME:TAG]", "an image of what release left, in dist/, without a builder",
+    "image": Verb("image [node-manager] [--arch amd64|arm64|all] [NAME:TAG]", "an image of what release left, in dist/, without a builder",
                   "A docker-archive of the static binary and the time zones, for `docker load`, `podman load`, `ctr images import`.\n"
                   "all: one OCI archive with the images of both, for registries and containerd. NAME:TAG is what it is called there;\n"
-                  "tidemark:VERSION when not given, as the chart asks for.", _image),
+                  "tidemark:VERSION when not given, as the chart asks for.\n"
+                  "node-manager: the image of YARN's NodeManager instead, by deploy/node-manager/Dockerfile: Debian's packages by apt, and Hadoop of the\n"
+                  "distribution that lies there unpacked, or of Maven's jars (docs/guide/yarn-node-manager.md).", _image),
     "cluster": Verb("cluster [COMMAND]", "a real etcd and kube-apiserver to try things on",
                     "start | stop | status | kubeconfig, and of one program (etcd or apiserver):\n"
                   "kill NAME | start NAME | restart NAME | pause NAME | resume NAME.\n"

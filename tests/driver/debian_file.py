@@ -22,7 +22,7 @@ def known(package: str, parse: Callable[[str], tuple[str, str]]) -> tuple[str, s
     try:
         return parse(_shown(package))
     except Failed:
-        _update()
+        renew_lists()
         return parse(_shown(package))
 
 
@@ -54,6 +54,13 @@ def _once(what: str, wanted: Path, fetch: Callable[[], None]) -> Path:
     return wanted
 
 
+def renew_lists() -> None:
+    if os.geteuid() != 0:
+        raise Failed("what apt knows of packages is missing or old, and only root can renew it. Run as root:\n  apt-get update")
+    if processes.run(["apt-get", "update", "-qq"], timeout_s=DOWNLOAD_S).code != 0:
+        raise Failed("apt-get update failed: is a package mirror reachable?")
+
+
 def _shown(package: str) -> str:
     try:
         return processes.capture(["apt-cache", "show", "--no-all-versions", package])
@@ -79,7 +86,7 @@ def _fetch_tree(packages: dict[str, str], wanted: Path) -> None:
 def _unpacked(packages: dict[str, str], scratch: Path) -> Path:
     for package, version in packages.items():
         if not _download(package, version, scratch):
-            _update()  # the mirror has none but the newest
+            renew_lists()  # the mirror has none but the newest
             if not _download(package, version, scratch):
                 raise Failed(f"apt-get download {package}={version} failed: is a package mirror reachable? As root: apt-get update")
     for archive in sorted(scratch.glob("*.deb")):
@@ -97,10 +104,3 @@ def _unpack(archive: Path, folder: Path) -> None:
         processes.capture(["dpkg-deb", "-x", archive, folder])
     except (OSError, subprocess.SubprocessError) as error:
         raise Failed(f"{archive.name} cannot be unpacked in {archive.parent.parent}: {getattr(error, 'stderr', '') or error}")
-
-
-def _update() -> None:
-    if os.geteuid() != 0:
-        raise Failed("what apt knows of packages is missing or old, and only root can renew it. Run as root:\n  apt-get update")
-    if processes.run(["apt-get", "update", "-qq"], timeout_s=DOWNLOAD_S).code != 0:
-        raise Failed("apt-get update failed: is a package mirror reachable?")

@@ -16,7 +16,7 @@ SHOWN = "Package: prometheus\nVersion: 2.42.0+ds-5+deb12u1\nDescription: monitor
 class Known(unittest.TestCase):
     def test_what_apt_does_not_know_it_is_asked_again(self):
         unknown = subprocess.CalledProcessError(100, "apt-cache", stderr="E: No packages found")
-        with mock.patch.object(debian_file.processes, "capture", side_effect=[unknown, SHOWN]), mock.patch.object(debian_file, "_update") as update:
+        with mock.patch.object(debian_file.processes, "capture", side_effect=[unknown, SHOWN]), mock.patch.object(debian_file, "renew_lists") as update:
             self.assertEqual(("prometheus", "2.42.0+ds-5+deb12u1"), debian_file.known("prometheus", debian_file.version_of))
         update.assert_called_once_with()
 
@@ -31,7 +31,7 @@ class Known(unittest.TestCase):
                 debian_file.known("prometheus", debian_file.version_of)
 
     def test_where_there_is_no_apt_nobody_is_told_to_run_it(self):
-        with mock.patch.object(debian_file.shutil, "which", lambda _: None), mock.patch.object(debian_file, "_update", side_effect=AssertionError("with what?")):
+        with mock.patch.object(debian_file.shutil, "which", lambda _: None), mock.patch.object(debian_file, "renew_lists", side_effect=AssertionError("with what?")):
             with self.assertRaisesRegex(Failed, "prometheus.*not Debian"):
                 debian_file.known("prometheus", debian_file.version_of)
 
@@ -42,7 +42,7 @@ class Fetched(unittest.TestCase):
         self.files = ["usr/bin/promtool"]
         self.downloads = []
         self.enterContext(mock.patch.object(debian_file, "_download", self.download))
-        self.update = self.enterContext(mock.patch.object(debian_file, "_update"))
+        self.update = self.enterContext(mock.patch.object(debian_file, "renew_lists"))
 
     def download(self, package: str, version: str, folder: Path) -> bool:
         """A package made here: dpkg-deb takes the real one apart."""

@@ -11,6 +11,7 @@ import subprocess
 import tarfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 ZONES = Path("/usr/share/zoneinfo")  # of tzdata: calendars name time zones
 ZONES_LEFT_OUT = ("right", "posix")  # the same once more, with leap seconds and without
@@ -38,11 +39,25 @@ _OCI = "application/vnd.oci.image"
 
 
 def write(archive: Path, name: str, layer: Layer, config: dict, made_by: str, architecture: str = HERE) -> None:
-    packed = _tar(layer.files, layer.links)
-    whole = _configuration(packed, config, made_by, architecture)
+    _write(archive, name, io.BytesIO(_tar(layer.files, layer.links)), config, made_by, architecture)
+
+
+def write_from(archive: Path, name: str, layer: Path, config: dict, made_by: str, architecture: str = HERE) -> None:
+    """The same of a layer that is a file (image_layer.py), which may be too large to be held in memory."""
+    with open(layer, "rb") as packed:
+        _write(archive, name, packed, config, made_by, architecture)
+
+
+def _write(archive: Path, name: str, layer: BinaryIO, config: dict, made_by: str, architecture: str) -> None:
+    whole = _configuration(hashlib.file_digest(layer, "sha256").hexdigest(), config, made_by, architecture)
+    size = layer.seek(0, os.SEEK_END)
+    layer.seek(0)
     digest = f"{hashlib.sha256(whole).hexdigest()}.json"
     manifest = json.dumps([{"Config": digest, "RepoTags": [name], "Layers": ["layer.tar"]}]).encode()
-    archive.write_bytes(_tar({digest: whole, "layer.tar": packed, "manifest.json": manifest}, {}))
+    with tarfile.open(archive, "w") as out:
+        _add(out, digest, io.BytesIO(whole), len(whole))
+        _add(out, "layer.tar", layer, size)
+        _add(out, "manifest.json", io.BytesIO(manifest), len(manifest))
 
 
 def write_of_all(archive: Path, name: str, layers: dict[str, Layer], config: dict, made_by: str) -> None:
@@ -62,7 +77,7 @@ def write_of_all(archive: Path, name: str, layers: dict[str, Layer], config: dic
         packed = _tar(layer.files, layer.links)
         manifest = {
             "schemaVersion": 2, "mediaType": f"{_OCI}.manifest.v1+json",
-            "config": blob("config.v1+json", _configuration(packed, config, made_by, architecture)), "layers": [blob("layer.v1.tar", packed)],
+            "config": blob("config.v1+json", _configuration(hashlib.sha256(packed).hexdigest(), config, made_by, architecture)), "layers": [blob("layer.v1.tar", packed)],
         }
         images.append({**blob("manifest.v1+json", json.dumps(manifest).encode()), "platform": {"architecture": architecture, "os": "linux"}})
     # containerd goes by the whole name, others by the tag.
@@ -71,10 +86,10 @@ def write_of_all(archive: Path, name: str, layers: dict[str, Layer], config: dic
     archive.write_bytes(_tar({"oci-layout": b'{"imageLayoutVersion": "1.0.0"}', "index.json": top, **blobs}, {}))
 
 
-def _configuration(packed: bytes, config: dict, made_by: str, architecture: str) -> bytes:
+def _configuration(layer_sha256: str, config: dict, made_by: str, architecture: str) -> bytes:
     return json.dumps({
         "architecture": architecture, "os": "linux", "created": MADE, "config": config,
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(packed).hexdigest()}"]},
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer_sha256}"]},
         "history": [{"created": MADE, "created_by": made_by}],
     }).encode()
 
@@ -113,11 +128,15 @@ def _tar(files: dict[str, bytes], links: dict[str, str]) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         for name, content in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(content), 0o755
-            archive.addfile(entry, io.BytesIO(content))
+            _add(archive, name, io.BytesIO(content), len(content))
         for name, target in links.items():
             entry = tarfile.TarInfo(name)
             entry.type, entry.linkname = tarfile.SYMTYPE, target
             archive.addfile(entry)
     return out.getvalue()
+
+
+def _add(archive: tarfile.TarFile, name: str, content: BinaryIO, size: int) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = size, 0o755
+    archive.addfile(entry, content)

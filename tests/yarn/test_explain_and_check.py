@@ -4,13 +4,13 @@ import datetime
 import json
 import os
 import subprocess
-import time
 import unittest
 
 from cluster import colocation
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import Component
 from support.yarn import Totals, Yarn, until
+from yarn.looks import Looks
 
 NODE = "explained"
 NODE_ID = "yarn.hadoop.apache.org/node-id"
@@ -107,10 +107,11 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertIn("note: cluster __default_yarn_cluster__ does not answer", self.explain())
 
 
-    def check(self, seconds: int) -> subprocess.Popen:
+    def check(self, seconds: int, looks: Looks | None = None) -> subprocess.Popen:
+        configuration = looks.configuration if looks else self.yarn.configuration
         words = [os.environ["TIDEMARK_BINARY"], "check", "ledger", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "-o", "json", f"--for={seconds}s", "--lag=3s"]
         child = subprocess.Popen(
-            [*words, "--hadoop-conf-dir", str(self.yarn.configuration), "--yarn-poll=500ms"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [*words, "--hadoop-conf-dir", str(configuration), "--yarn-poll=500ms"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         self.addCleanup(child.communicate)
         self.addCleanup(child.kill)
@@ -144,10 +145,11 @@ class ExplainAndCheck(unittest.TestCase):
 
     def test_a_node_that_fits_no_more_goes_on_to_count_and_its_node_manager_is_told(self):
         until("the total is what is to be", lambda: self.yarn.rm.update_total(self.nm.id, 2048, 2).status == 200 and self.nm.total() == (2048, 2))
-        child = self.check(16)
-        time.sleep(5)
+        looks = self.enterContext(Looks(self.yarn))
+        child = self.check(16, looks)
+        looks.wait_whole()
         self.annotate({NODE_ID: None})
-        time.sleep(2)
+        looks.wait_whole()
         self.assertEqual(200, self.yarn.rm.update_total(self.nm.id, 2560, 2).status)
         _, report = self.report(child)
         found = {each["id"]: each for each in report["findings"]}
@@ -159,8 +161,9 @@ class ExplainAndCheck(unittest.TestCase):
         return {each["id"] for each in report["causes"] if not each["mistake"]}
 
     def test_a_resource_manager_that_goes_away_is_time_in_which_not_everything_was_seen(self):
-        child = self.check(10)
-        time.sleep(4)
+        looks = self.enterContext(Looks(self.yarn))
+        child = self.check(10, looks)
+        looks.wait_whole()
         self.yarn.rm.kill()
         self.addCleanup(self.yarn.rm.start)
         _, report = self.report(child)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from cluster.tidemark_process import wait_for
 from support.yarn import Yarn, until
-from yarn.operating import NODE_ID, POLL_S, SITE, Operating, origin
+from yarn.looks import Looks
+from yarn.operating import NODE_ID, SITE, Operating, origin
 
 GRACE_S = "600"  # longer than any test
 HELD_S = 3  # of the five of --lost-hold
@@ -34,10 +35,10 @@ class NodeStates(Operating):
         self.excluded.write_text(host)
         self.yarn.admin("-refreshNodes", "-g", GRACE_S, "-server")
 
-    def begin_with_a_job(self):
+    def begin_with_a_job(self, looks: Looks | None = None):
         nm = self.nms[0]
         self.put_node("yarn-0", {NODE_ID: nm.id, **origin(3500, 3072)})
-        operator = self.begin()
+        operator = self.begin(configuration=looks and looks.configuration)
         self.wait_total(0, 3072, 3, operator)
         job = self.yarn.submit("sleep 1000", memory_mib=256, master_memory_mib=256)
         self.addCleanup(job.end)
@@ -66,8 +67,9 @@ class NodeStates(Operating):
 
     def test_the_total_of_one_that_is_decommissioned_is_its_resource_managers(self):
         nm = self.nms[0]
-        operator, job, used = self.begin_with_a_job()
-        time.sleep(2 * POLL_S)  # a report has shown what it was told
+        looks = self.enterContext(Looks(self.yarn))
+        operator, job, used = self.begin_with_a_job(looks)
+        looks.wait_whole()  # a report has shown what it was told
         told = operator.metrics()["tidemark_yarn_operator_updates_total"]
 
         self.addCleanup(self.exclude, "")

@@ -5,11 +5,13 @@ import json
 import signal
 import time
 import unittest
+from pathlib import Path
 
 from cluster import colocation, faulty
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import Component, wait_for
 from support.yarn import End, Yarn, until
+from yarn.looks import Looks
 from yarn.operating import NODE_ID, POLL_S, SITE, THIRD, Operating, origin
 
 LOST_S = 5  # a NodeManager that says nothing for so long is lost
@@ -92,9 +94,10 @@ class Operator(Operating):
         self.wait_total(0, 1024, 2, operator)
 
     def test_a_node_manager_that_begins_anew_is_told_again(self):
-        operator = self.begin()
+        looks = self.enterContext(Looks(self.yarn))
+        operator = self.begin(configuration=looks.configuration)
         self.wait_total(0, 3072, 3, operator)
-        time.sleep(2 * POLL_S)  # a report has shown it
+        looks.wait_whole()  # a report has shown it
         self.nms[0].kill()
         self.nms[0].start()
         wait_for(lambda: operator.metrics()["tidemark_yarn_operator_set_again_total"] >= 1, "a total that is set again", operator)
@@ -129,9 +132,10 @@ class Operator(Operating):
         self.wait_total(1, 3072, 3, operator)
         operator.kill()
         self.annotate("yarn-1", origin(2000, 1024))
-        second = self.begin()
+        looks = self.enterContext(Looks(self.yarn))
+        second = self.begin(configuration=looks.configuration)
         self.wait_total(1, 1024, 2, second)
-        time.sleep(2 * POLL_S)
+        looks.wait_whole()
         self.assertEqual(1, second.metrics()["tidemark_yarn_operator_updates_total"])  # not of the node that had the right total
 
     def test_off_for_the_node_is_off_for_yarn_and_on_again(self):
@@ -198,10 +202,11 @@ class Operator(Operating):
         self.assertIn("TM-YARN-018", operator.log)
 
     def test_observing_it_tells_nobody_anything(self):
-        operator = self.begin("--mode=observe")
+        looks = self.enterContext(Looks(self.yarn))
+        operator = self.begin("--mode=observe", configuration=looks.configuration)
         wait_for(operator.ready, "a ready operator", operator)
         wait_for(lambda: operator.metrics()["tidemark_yarn_operator_nodes"] == 2, "two nodes with a NodeManager", operator)
-        time.sleep(3 * POLL_S)
+        looks.wait_whole()
         self.assertEqual([(SITE.memory_mib, SITE.vcores)] * 2, [nm.total() for nm in self.nms])
         self.assertIsNone(self.held("yarn-0"))
 
@@ -269,8 +274,9 @@ class Operator(Operating):
         self.wait_total(1, 3072, 3, operator)
 
     def test_without_an_api_server_what_is_known_is_kept_in_force(self):
-        operator = self.begin_settled()
-        time.sleep(2 * POLL_S)  # a report has shown it
+        looks = self.enterContext(Looks(self.yarn))
+        operator = self.begin_settled(configuration=looks.configuration)
+        looks.wait_whole()  # a report has shown it
         faulty.control("kill", "apiserver")
         try:
             self.nms[0].kill()
@@ -326,8 +332,8 @@ class Operator(Operating):
         self.assertFalse(must(self.api.request("GET", LEASE)).get("spec.holderIdentity"), "given back: the peer need not wait")
         self.assertEqual([PEER_ENTRY] * 3, [self.annotation(name, THIRD) for name in self.names])
 
-    def begin_settled(self) -> Component:
-        operator = self.begin()
+    def begin_settled(self, configuration: Path | None = None) -> Component:
+        operator = self.begin(configuration=configuration)
         for number in (0, 1):
             self.wait_total(number, 3072, 3, operator)
         return operator
