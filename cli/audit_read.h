@@ -10,21 +10,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/audit_amounts.h"
 #include "model/quantity.h"
 
 namespace tidemark::cli {
-
-// CPU in thousandths of a core, memory in bytes.
-struct AuditAmounts {
-  std::int64_t cpu = 0;
-  std::int64_t memory = 0;
-  bool operator==(const AuditAmounts&) const = default;
-  AuditAmounts& operator+=(const AuditAmounts& more) {
-    cpu += more.cpu;
-    memory += more.memory;
-    return *this;
-  }
-};
 
 inline constexpr std::string_view kAuditBatchCpu = "kubernetes.io/batch-cpu";
 inline constexpr std::string_view kAuditBatchMemory = "kubernetes.io/batch-memory";

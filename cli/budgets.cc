@@ -78,12 +78,13 @@ net::Task<Result<std::string>> report_budgets(net::EventLoop& loop, kube::Client
   }
   policy::EvictionBook book = stored.counts.value_or(policy::EvictionBook());
   const base::WallTime now = loop.clock().wall();
+  const policy::OperatorGrants grants = stored.grants.value_or(policy::OperatorGrants());
   std::string out;
   if (options.about == BudgetsOf::kBudgets) {
     std::erase_if(state.pools,
                   [&](const policy::PoolBudget& each) { return !options.pool.empty() && each.pool != options.pool; });
-    out = options.json ? policy::budgets_json(state, book, now).dump_pretty() + "\n"
-                       : policy::budgets_text(state, book, now);
+    out = options.json ? policy::budgets_json(state, book, grants, now).dump_pretty() + "\n"
+                       : policy::budgets_text(state, book, grants, now);
   } else {
     out = options.json ? policy::evictions_json(book, state, options.pool, now).dump_pretty() + "\n"
                        : policy::evictions_text(book, state, options.pool, now);

@@ -10,10 +10,12 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/get.h"
+#include "cli/yarn_hour.h"
 #include "hadoop/resource_manager.h"
 #include "kube/decode.h"
 #include "kube/objects.h"
 #include "model/annotations.h"
+#include "model/ended_tasks.h"
 #include "model/names.h"
 #include "model/take_back.h"
 #include "policy/drain/drain.h"
@@ -51,6 +53,7 @@ struct Found {
   std::optional<model::YarnBook> book;
   std::optional<base::WallTime> drains;  // when what containers hold beyond the offer ends, or did a moment ago
   std::vector<model::Reclaim> reclaim;   // what its work is to give back, the least timely first
+  std::optional<YarnHour> hour;          // that bounds it; where something is to give back, or did within the hour
   std::optional<yarn_operator::HeldBack> held_back;
   std::string agent;  // what the node's agent says of itself; "" where none does
   std::optional<NmName> nm;
@@ -301,6 +304,7 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
     row("is to give back", base::cat(each.work_class.empty() ? "work of no class" : each.work_class, ", down to ",
                                      amount_text(each.keep), " [", each.reason, "]"));
   }
+  if (found.hour) row("its hour", yarn_hour_text(*found.hour));
   if (found.held_back) {
     row("held back", base::cat("no more than ", found.held_back->keep_mib, " MiB until ",
                                base::format_rfc3339(found.held_back->until), ": containers were taken back"));
@@ -368,6 +372,7 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
                                                       {"keep", amount_json(each.keep)},
                                                       {"reason", Json(each.reason)}}));
   }
+  if (found.hour) out["reclaimHour"] = yarn_hour_json(*found.hour);
   if (found.held_back) {
     out["heldBack"] = Json::object(
         {{"keepMiB", Json(found.held_back->keep_mib)}, {"until", Json(base::format_rfc3339(found.held_back->until))}});
@@ -423,6 +428,10 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
   read_book(node, found);
   read_drain(node, now, found);
   read_reclaim(node, found);
+  if (!found.reclaim.empty() || node.meta.annotations.has(model::kYarnGivenBackAnnotation)) {
+    TM_CO_TRY(found.hour,
+              co_await read_yarn_hour(client, options.config_namespace, node, found.pool, now, options.limit));
+  }
   read_held_back(node, now, found);
   yarn_operator::MapInput input;
   // Claims of clusters that nobody is asked about are taken as they are.

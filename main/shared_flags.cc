@@ -48,11 +48,13 @@ Said::Said() : by(somebody()) {}
 
 void declare_said_flags(base::Flags& flags, Said& said) {
   flags.group("Order");
-  declare_reason_flag(flags, said.reason).required();
+  // Said::wrong() asks for it, after the command has looked at what it is about: a misspelt word is told first.
+  declare_reason_flag(flags, said.reason);
   flags.text("by", said.by, "who gives the order").placeholder("NAME");
 }
 
 std::string Said::wrong() const {
+  if (reason.empty()) return "--reason is required: why, shown wherever what was ordered is shown";
   if (reason.size() > policy::kWhyBytesMax || base::trim(reason).empty()) {
     return base::cat("--reason wants some words, at most ", policy::kWhyBytesMax, " bytes");
   }

@@ -198,6 +198,7 @@ BudgetContext RunningManager::budget_context(kube::Client& client) {
           .interner = interner_,
           .metrics = metrics_,
           .evictions = evictions_,
+          .operator_grants = [this] { return grants_.of_operator(); },
           .config = [in_force]() -> const policy::TidemarkConfig& { return in_force().tidemark; },
           .asked_for = [in_force] { return in_force().texts.tidemark.has_value(); },
           .leading = [this] { return may_write(); },
@@ -234,6 +235,7 @@ GrantContext RunningManager::grant_context() {
                   if (slo.told.grant) each(key.name, *slo.told.grant);
                 });
               },
+          .of_operator = [this]() -> const std::optional<policy::OperatorGrants>& { return budgets_.stored_grants(); },
           .look_at = [this](const std::string& node) { specs_.look_at(node); }};
 }
 

@@ -22,6 +22,11 @@
 namespace tidemark::model {
 
 inline constexpr std::string_view kEndedTasksAnnotation = "tidemark.io/ended-tasks";
+// In the same words, of YARN's operator: what it had end on the node for more timely work of the other side. To the
+// agent such containers look finished, so nobody tells of them twice. It stands for an hour: the operator that begins
+// anew goes by it.
+inline constexpr std::string_view kYarnGivenBackAnnotation = "tidemark.io/yarn-given-back";
+inline constexpr base::Duration kGivenBackKept = std::chrono::hours(1);
 // Longer than counts of a manager that starts anew may be old.
 inline constexpr base::Duration kEndedTasksKept = std::chrono::minutes(15);
 inline constexpr std::size_t kEndedTasksMax = 64;             // entries

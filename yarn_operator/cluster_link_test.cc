@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/testing/clock.h"
@@ -58,6 +59,7 @@ class ClusterLinkTest : public ::testing::Test {
   base::Registry metrics;
   net::WorkerPool workers{1, 4};
   std::vector<model::AuditLine> audit;
+  HourRoom no_room;  // drains need none
   ResourceManagerTwin one{loop};
   ResourceManagerTwin two{loop};
   ClusterLink link{loop,
@@ -224,11 +226,11 @@ TEST_F(ClusterLinkTest, OfOneThatKnowsTooLittleNothingIsDrainedYet) {
   ASSERT_TRUE(refresh());
   const std::vector<Due> due{drain(1, 1024)};
   ShrinkBook book;
-  EXPECT_TRUE(book.begin(due, link, clock.monotonic()).shrinks.empty());
+  EXPECT_TRUE(book.begin(due, link, clock.monotonic(), no_room).shrinks.empty());
   clock.advance(10s);
   one.nodes.at(kNm).used_memory = 2048;
   ASSERT_TRUE(refresh());
-  const auto begun = book.begin(due, link, clock.monotonic());
+  const auto begun = book.begin(due, link, clock.monotonic(), no_room);
   ASSERT_EQ(begun.shrinks.size(), 1U);
   EXPECT_EQ(begun.shrinks[0].total.memory_mib, 1024);
   EXPECT_EQ(begun.first, 1U);
@@ -247,7 +249,7 @@ TEST_F(ClusterLinkTest, OfManyNodesThatAreAskedATenthBeginsAtOnceAndTheOthersAft
   ASSERT_TRUE(refresh());
   const auto begin = [&] {
     const auto now = clock.monotonic();
-    const auto begun = book.begin(book.to_try({due, {}}, now).due, link, now, pace.room(due.size(), now));
+    const auto begun = book.begin(book.to_try({due, {}}, now).due, link, now, no_room, pace.room(due.size(), now));
     pace.began(begun.first);
     return begun.first;
   };
@@ -267,16 +269,86 @@ TEST_F(ClusterLinkTest, ADrainThatIsTriedAgainGoesNoFurtherThanAtFirst) {
   one.nodes = {{kNm, {.used_memory = 2048, .used_vcores = 2}}};
   ASSERT_TRUE(refresh());
   ShrinkBook book;
-  EXPECT_EQ(book.begin({drain(1, 1024)}, link, clock.monotonic()).shrinks.size(), 1U);
-  const auto again = book.begin({drain(1, 512)}, link, clock.monotonic());
+  EXPECT_EQ(book.begin({drain(1, 1024)}, link, clock.monotonic(), no_room).shrinks.size(), 1U);
+  const auto again = book.begin({drain(1, 512)}, link, clock.monotonic(), no_room);
   ASSERT_EQ(again.shrinks.size(), 1U) << "it was not done yet";
   EXPECT_EQ(again.shrinks[0].total.memory_mib, 1024);
   EXPECT_EQ(again.first, 0U);
   one.nodes.at(kNm).used_memory = 1024;
   ASSERT_TRUE(refresh());
-  EXPECT_TRUE(book.begin({drain(1, 512)}, link, clock.monotonic()).shrinks.empty());
+  EXPECT_TRUE(book.begin({drain(1, 512)}, link, clock.monotonic(), no_room).shrinks.empty());
   // Another drain is another one.
-  EXPECT_EQ(book.begin({drain(2, 512)}, link, clock.monotonic()).shrinks.size(), 1U);
+  EXPECT_EQ(book.begin({drain(2, 512)}, link, clock.monotonic(), no_room).shrinks.size(), 1U);
+}
+
+class BoundedReclaimTest : public ClusterLinkTest {
+ protected:
+  void SetUp() override {
+    one.nodes = {{kNm, {.used_memory = 4096, .used_vcores = 4}}};
+    ASSERT_TRUE(refresh());
+  }
+  static HourRoom room_for(std::int64_t containers) {
+    HourRoom room;
+    room.add_pool("night", {.granted = containers});
+    room.add_node("n", "night", 0);
+    return room;
+  }
+  static Due due(std::int64_t keep_mib = 0, bool bounded = true) {
+    return {"n", kNm, model::Reason::kYarnReclaimed, 1, {keep_mib, 4}, 4, bounded};
+  }
+  ShrinkBook::Begun begin(HourRoom& room, std::int64_t keep_mib = 0, bool bounded = true) {
+    return book.begin({due(keep_mib, bounded)}, link, clock.monotonic(), room);
+  }
+  void holds(std::int64_t memory_mib, std::int64_t containers) {
+    one.nodes.at(kNm).used_memory = memory_mib;
+    one.nodes.at(kNm).used_vcores = containers;
+    ASSERT_TRUE(refresh());
+  }
+  using OffTheHour = std::vector<std::pair<std::string, std::int64_t>>;
+  ShrinkBook book;
+};
+
+TEST_F(BoundedReclaimTest, AsManyAsTheHourHasRoomForAndTheRestWhenItHasMore) {
+  auto room = room_for(3);
+  auto begun = begin(room);
+  ASSERT_EQ(begun.shrinks.size(), 1U);
+  EXPECT_EQ(begun.shrinks[0].total.memory_mib, 1024);
+  EXPECT_EQ(begun.off_the_hour, (OffTheHour{{"n", 3}}));
+  holds(1024, 1);
+  EXPECT_TRUE(begin(room).shrinks.empty());
+  EXPECT_TRUE(book.waits(due())) << "the rest";
+  auto later = room_for(1);
+  begun = begin(later);
+  ASSERT_EQ(begun.shrinks.size(), 1U);
+  EXPECT_EQ(begun.shrinks[0].total.memory_mib, 0);
+  EXPECT_EQ(later.left("n"), 0);
+  EXPECT_FALSE(book.waits(due()));
+}
+
+TEST_F(BoundedReclaimTest, WhereTheHourIsUsedUpNothingBegins) {
+  auto room = room_for(0);
+  const auto begun = begin(room);
+  EXPECT_TRUE(begun.shrinks.empty());
+  EXPECT_TRUE(begun.off_the_hour.empty());
+  EXPECT_EQ(begin(room, 0, false).shrinks.size(), 1U) << "what somebody ordered is not bounded";
+}
+
+TEST_F(BoundedReclaimTest, WhatTheResourceManagerDroppedIsTriedAgainInItsPlaceOfTheHour) {
+  auto room = room_for(4);
+  ASSERT_EQ(begin(room).off_the_hour, (OffTheHour{{"n", 4}}));
+  const auto again = begin(room);
+  EXPECT_EQ(again.shrinks.size(), 1U);
+  EXPECT_TRUE(again.off_the_hour.empty());
+}
+
+// The newest were the smallest: more went than the average says.
+TEST_F(BoundedReclaimTest, WhatEndedBeyondWhatWasCountedIsCountedToo) {
+  auto room = room_for(4);
+  ASSERT_EQ(begin(room, 3072).off_the_hour, (OffTheHour{{"n", 1}}));
+  holds(3072, 1);
+  EXPECT_EQ(begin(room, 3072).off_the_hour, (OffTheHour{{"n", 2}}));
+  EXPECT_EQ(room.left("n"), 1);
+  EXPECT_TRUE(begin(room, 3072).off_the_hour.empty()) << "once";
 }
 
 }  // namespace

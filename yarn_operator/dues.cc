@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/reason.h"
 #include "policy/drain/drain.h"
 #include "yarn_operator/objects.h"
 
@@ -14,6 +15,18 @@ constexpr std::int32_t kAllVcores = std::numeric_limits<std::int32_t>::max();
 
 std::int64_t mib(model::MemoryBytes amount) {
   return std::max<std::int64_t>(amount.value, 0) >> 20;
+}
+
+// What is asked of work without a class was asked before the cluster had one.
+bool is_asked_of(const model::Reclaim& reclaim, std::string_view work_class) {
+  return reclaim.work_class.empty() || reclaim.work_class == work_class;
+}
+
+// A class of work that is switched off is to be gone when somebody said so, whatever it costs.
+bool is_ordered(const std::vector<model::Reclaim>& reclaim, std::string_view work_class) {
+  return std::ranges::any_of(reclaim, [&](const model::Reclaim& each) {
+    return is_asked_of(each, work_class) && each.reason == model::reason_id(model::Reason::kStateClassOff);
+  });
 }
 
 }  // namespace
@@ -40,7 +53,7 @@ std::optional<policy::YarnAmount> may_keep(const std::vector<model::Reclaim>& re
   bool asked = false;
   model::Resources keep, give;
   for (const model::Reclaim& each : reclaim) {
-    if (!each.work_class.empty() && each.work_class != work_class) continue;
+    if (!is_asked_of(each, work_class)) continue;
     asked = true;
     keep += model::max(each.keep, model::Resources{});
     give += model::max(each.give_back, model::Resources{});
@@ -62,8 +75,8 @@ Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std:
     if (!reclaim || offer_generation(*node) != reclaim->generation) continue;
     const auto keep = may_keep(reclaim->classes, work_class, config);
     if (!keep) continue;
-    found.due.push_back(
-        {each.node, each.nm, model::Reason::kYarnReclaimed, reclaim->generation, *keep, each.total.vcores});
+    found.due.push_back({each.node, each.nm, model::Reason::kYarnReclaimed, reclaim->generation, *keep,
+                         each.total.vcores, !is_ordered(reclaim->classes, work_class)});
   }
   return found;
 }

@@ -28,6 +28,7 @@ struct Due {
   std::int64_t order = 0;           // tells one order from another: the moment of a drain, the generation of a reclaim
   policy::YarnAmount keep;          // what containers may go on holding
   std::int32_t offered_vcores = 0;  // by the total that follows
+  bool bounded = false;             // by the hour of its pool (yarn_operator/hour_room.h): nobody's order
 };
 struct Dues {
   std::vector<Due> due;

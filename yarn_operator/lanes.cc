@@ -2,6 +2,7 @@
 // so that no agent waits for it, takes back what agents ask for.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -60,25 +61,84 @@ RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
   leave_out_who_gives_back(lane, wanted);
   const NodeOf node_of = [this](const std::string& name) { return nodes_.find({"", name}); };
   const base::MonotonicTime now = loop_.clock().monotonic();
-  Dues reclaims = reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals);
-  const std::size_t asked = reclaims.due.size();
-  return {drains_.to_try(drains_due(wanted, node_of, loop_.clock().wall()), now),
-          reclaims_.to_try(std::move(reclaims), now), asked};
+  WhatIsDue found;
+  found.drains = drains_.to_try(drains_due(wanted, node_of, loop_.clock().wall()), now);
+  found.reclaims = reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals);
+  found.asked_to_give_back = found.reclaims.due.size();
+  std::set<std::string> bounded;
+  for (const Due& each : found.reclaims.due) {
+    if (!reclaims_.waits(each)) continue;
+    bounded.insert(each.node);
+    found.wait.push_back(each.node);
+  }
+  found.reclaims = reclaims_.to_try(std::move(found.reclaims), now);
+  for (const Due& each : found.reclaims.due) {
+    if (each.bounded) bounded.insert(each.node);
+  }
+  found.room = hour_room(bounded);
+  std::erase_if(found.reclaims.due, [&](const Due& each) {
+    const bool waits = each.bounded && !reclaims_.is_under_way(each) && found.room.left(each.node) == 0;
+    if (waits) found.wait.push_back(each.node);
+    return waits;
+  });
+  return found;
+}
+
+HourRoom RunningOperator::hour_room(const std::set<std::string>& bounded) {
+  HourRoom room;
+  if (bounded.empty() || !budgets_.synced()) return room;  // nobody knows yet what the manager grants
+  const base::WallTime now = loop_.clock().wall();
+  std::set<std::string> pools;
+  nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
+    const std::int64_t given_back = given_back_.containers(node, now);
+    if (given_back == 0 && !bounded.contains(key.name)) return;
+    const std::string pool = pool_modes_.pool_of(node);
+    if (pools.insert(pool).second) room.add_pool(pool, budgets_.of(pool, now));
+    room.add_node(key.name, pool, given_back);
+  });
+  return room;
 }
 
 net::Task<std::optional<base::Duration>> RunningOperator::end_what_is_due(Lane& lane) {
   const UnderWay mine(under_way_);
   WhatIsDue found = what_is_due(lane);
+  note_waits(lane, found);
   if (found.none() || !co_await lane.link.refresh() || !may_write()) co_return found.drains.next;
   found = what_is_due(lane);  // an order may have been taken back meanwhile
   const base::MonotonicTime now = loop_.clock().monotonic();
-  auto drains = drains_.begin(found.drains.due, lane.link, now);
+  auto drains = drains_.begin(found.drains.due, lane.link, now, found.room);
   if (co_await end(lane, std::move(drains.shrinks))) drained_.add(drains.first);
-  auto reclaims =
-      reclaims_.begin(found.reclaims.due, lane.link, now, lane.reclaims.room(found.asked_to_give_back, now));
+  auto reclaims = reclaims_.begin(found.reclaims.due, lane.link, now, found.room,
+                                  lane.reclaims.room(found.asked_to_give_back, now));
   lane.reclaims.began(reclaims.first);
+  count_given_back(lane, reclaims);
   if (co_await end(lane, std::move(reclaims.shrinks))) reclaimed_.add(reclaims.first);
   co_return found.drains.next;
+}
+
+void RunningOperator::count_given_back(Lane& lane, const ShrinkBook::Begun& begun) {
+  for (const auto& [name, containers] : begun.off_the_hour) {
+    const kube::Node* node = nodes_.find({"", name});
+    if (node == nullptr) continue;
+    given_back_.gave_back(*node, lane.link.work_class(), containers, loop_.clock().wall());
+    given_back_containers_.add(static_cast<std::uint64_t>(containers));
+  }
+  if (!begun.off_the_hour.empty()) annotate_.set();
+}
+
+void RunningOperator::note_waits(Lane& lane, const WhatIsDue& found) {
+  if (!found.wait.empty() && lane.waits == 0 && budgets_.synced()) {
+    const Reason why = found.room.why_none(found.wait.front());
+    lane.log.warn("what is to be given back to more timely work waits: its hour is used up",
+                  {{"nodes", std::to_string(found.wait.size())},
+                   {"first", found.wait.front()},
+                   {"reason", model::reason_id(why)},
+                   {"means", model::reason_sentence(why)}});
+  }
+  lane.waits = found.wait.size();
+  std::size_t all = 0;
+  for (const auto& each : lanes_) all += each->waits;
+  reclaims_wait_.set(static_cast<double>(all));
 }
 
 net::Task<bool> RunningOperator::end(Lane& lane, std::vector<Shrink> shrinks) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/annotations.h"
+#include "model/ended_tasks.h"
 #include "model/names.h"
 #include "yarn_operator/at_once.h"
 #include "yarn_operator/running_operator.h"
@@ -95,6 +96,7 @@ std::vector<std::string> RunningOperator::nodes_to_annotate() {
     if (!mapped.nm_of.contains(key.name) && !node.meta.annotations.has(model::kYarnBookAnnotation) &&
         !node.meta.annotations.has(kYarnBookOfAnnotation) &&
         !node.meta.annotations.has(model::kYarnTakenBackAnnotation) &&
+        !node.meta.annotations.has(model::kYarnGivenBackAnnotation) &&
         written.find(model::kYarnThirdParty) == std::string_view::npos) {
       return;
     }
@@ -107,6 +109,7 @@ std::vector<std::string> RunningOperator::nodes_to_annotate() {
   std::erase_if(held_, is_gone);
   std::erase_if(written_, is_gone);
   take_backs_.forget(is_gone);
+  given_back_.forget(is_gone);
   for (ShrinkBook* book : {&drains_, &reclaims_}) {
     book->forget([&](const std::string& name) { return nodes_.find({"", name}) == nullptr; });
   }
@@ -140,6 +143,7 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
     sight.hears = total && total->send;
   }
   sight.lost_answer = take_backs_.lost_answer(node);
+  sight.given_back = given_back_.to_write(node, loop_.clock().wall());
   if (options_.totals.rounding == policy::YarnRounding::kPeer) {
     sight.book = NodeSight::Book::kRemove;  // its numbers are no offer's
     return sight;

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/annotations.h"
+#include "model/ended_tasks.h"
 #include "model/names.h"
 #include "model/take_back.h"
 #include "yarn_operator/node_map.h"
@@ -22,10 +23,13 @@ struct Texts {
   bool drop_book = false;
   std::optional<std::string> taken_back;
   bool drop_taken_back = false;
+  std::optional<std::string> given_back;  // "": it goes
 
   bool none() const { return !renewed && says_nothing(); }
   bool only_renewed() const { return renewed && says_nothing(); }
-  bool says_nothing() const { return !held && !book && !book_of && !drop_book && !taken_back && !drop_taken_back; }
+  bool says_nothing() const {
+    return !held && !book && !book_of && !drop_book && !taken_back && !drop_taken_back && !given_back;
+  }
 };
 
 std::optional<model::YarnBook> book_on(const kube::Node& node) {
@@ -51,6 +55,11 @@ void write_body(const kube::Node& node, const Texts& texts, std::string& body) {
   }
   if (texts.taken_back) json.member(model::kYarnTakenBackAnnotation, *texts.taken_back);
   if (texts.drop_taken_back) json.key(model::kYarnTakenBackAnnotation).null();
+  if (texts.given_back && texts.given_back->empty()) {
+    json.key(model::kYarnGivenBackAnnotation).null();
+  } else if (texts.given_back) {
+    json.member(model::kYarnGivenBackAnnotation, *texts.given_back);
+  }
   json.end_object().end_object().end_object();
 }
 
@@ -111,6 +120,11 @@ std::optional<NodeWrite> node_write(const kube::Node& node, const NodeSight& sig
     } else if (*sight.hears && (answer == nullptr || !model::parse_taken_back(answer->view()))) {
       texts.taken_back = model::format_taken_back({});
     }
+  }
+  if (sight.given_back && changes(model::kYarnGivenBackAnnotation, *sight.given_back)) {
+    texts.given_back = sight.given_back;
+    write.turn = Turn::kUrgent;  // the pool's hour counts it when it is told
+    write.reason = Reason::kYarnReclaimed;
   }
   if (texts.none()) return std::nullopt;
   if (texts.only_renewed()) write.turn = Turn::kRenewal;

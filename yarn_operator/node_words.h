@@ -25,6 +25,8 @@ struct NodeSight {
   // Whether an agent that wants containers back is heard: said before it asks. nullopt: nobody knows, as it stands.
   std::optional<bool> hears{};
   std::optional<model::TakenBack> lost_answer{};  // to it
+  // What ended there within the hour for more timely work (GivenBackBook::to_write).
+  std::optional<std::string> given_back{};
 };
 
 // Who is written first.

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "kube/convert.h"
 #include "model/annotations.h"
+#include "model/ended_tasks.h"
 #include "model/names.h"
 #include "model/take_back.h"
 #include "policy/ledger/books.h"
@@ -20,7 +21,8 @@ constexpr std::string_view kHostNameLabel = "kubernetes.io/hostname";
 constexpr std::string_view kReady = "Ready";
 // Annotations.
 constexpr std::array kWritten = {model::kThirdPartyAllocationsAnnotation, model::kYarnBookAnnotation,
-                                 model::kYarnTakenBackAnnotation, kYarnBookOfAnnotation};
+                                 model::kYarnTakenBackAnnotation, model::kYarnGivenBackAnnotation,
+                                 kYarnBookOfAnnotation};
 constexpr std::array kRead = {model::kOriginAllocatableAnnotation, model::kStateDetailAnnotation,
                               model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,
                               model::kYarnOfferAnnotation,         model::kYarnTakeBackAnnotation,
@@ -110,11 +112,19 @@ Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner) 
 kube::NodeFields node_fields() {
   kube::NodeFields fields;
   fields.meta.labels = kube::KeyFilter::all();  // pools choose their nodes by any of them
-  fields.meta.annotations = {
-      model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation, model::kStateDetailAnnotation,
-      model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,         model::kYarnOfferAnnotation,
-      model::kYarnBookAnnotation,          model::kYarnTakeBackAnnotation,          model::kYarnTakenBackAnnotation,
-      model::kYarnDrainAnnotation,         model::kYarnReclaimAnnotation,           kYarnBookOfAnnotation};
+  fields.meta.annotations = {model::kOriginAllocatableAnnotation,
+                             model::kThirdPartyAllocationsAnnotation,
+                             model::kStateDetailAnnotation,
+                             model::kYarnNodeIdAnnotation,
+                             model::kYarnClusterIdAnnotation,
+                             model::kYarnOfferAnnotation,
+                             model::kYarnBookAnnotation,
+                             model::kYarnTakeBackAnnotation,
+                             model::kYarnTakenBackAnnotation,
+                             model::kYarnDrainAnnotation,
+                             model::kYarnReclaimAnnotation,
+                             model::kYarnGivenBackAnnotation,
+                             kYarnBookOfAnnotation};
   fields.info = true;  // the internal address comes with it
   return fields;
 }

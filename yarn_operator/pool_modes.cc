@@ -72,6 +72,11 @@ policy::Mode PoolModes::of(const kube::Node& node) {
   return pool_of_node(*state_.config, node).modes.yarn;
 }
 
+std::string PoolModes::pool_of(const kube::Node& node) {
+  if (old_) read();
+  return state_.config ? pool_of_node(*state_.config, node).name : std::string();
+}
+
 bool PoolModes::names_class(std::string_view name) {
   if (old_) read();
   if (!state_.config) return true;  // of what cannot be read something else is told

@@ -35,6 +35,7 @@ class PoolModes {
   // Once it is synced.
   policy::Mode of(const kube::Node& node);
   bool names_class(std::string_view name);
+  std::string pool_of(const kube::Node& node);  // "": no settings that could be read
 
  private:
   void read();

@@ -4,9 +4,14 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "model/annotations.h"
+#include "model/ended_tasks.h"
+#include "model/names.h"
+#include "policy/budget/stored.h"
 #include "yarn_operator/dues.h"
 #include "yarn_operator/testing/operator_world.h"
 
@@ -63,12 +68,42 @@ class ReclaimTest : public testing::OperatorWorld {
   }
   // What the manager writes, in one write.
   void ask(Resources keep, std::string_view of = "transcode", std::int64_t generation = 5, std::int64_t offer = 5,
-           Resources give = amount(1, 512)) {
+           Resources give = amount(1, 512), std::string_view why = "TM-LEDGER-009") {
     const Resources offered = amount(2, 768);
-    const model::YarnReclaim reclaim{generation, {{std::string(of), give, keep, "TM-LEDGER-009"}}};
+    const model::YarnReclaim reclaim{generation, {{std::string(of), give, keep, std::string(why)}}};
     patch("n1", annotations(Json::object(
                     {{model::kYarnOfferAnnotation, Json(model::format_yarn_offer({offer, offered, offered}))},
                      {model::kYarnReclaimAnnotation, Json(model::format_yarn_reclaim(reclaim))}})));
+  }
+  // What the manager tells of evictions; 0: the operator has no grant.
+  void grant(std::int64_t per_hour, bool used_up = false) {
+    policy::BudgetState state;
+    state.pools.emplace_back();
+    state.pools.back().pool = "default";
+    state.pools.back().exhausted = used_up;
+    policy::OperatorGrants grants;
+    if (per_hour > 0) grants["default"] = {{per_hour, clock.wall() + 24h}, std::nullopt};
+    const Json data = Json::object({{std::string(model::kBudgetsStateKey), Json(policy::encode_budgets(state))},
+                                    {std::string(policy::kBudgetsGrantsKey), Json(policy::encode_grants(grants))}});
+    if (std::exchange(granted_, true)) {
+      must("PATCH", base::cat(kMaps, "/", model::kBudgetsName), Json::object({{"data", data}}), testing::kMerge);
+      return;
+    }
+    must("POST", "/api/v1/namespaces", Json::object({{"metadata", Json::object({{"name", "koordinator-system"}})}}));
+    must("POST", kMaps,
+         Json::object({{"metadata", Json::object({{"name", Json(model::kBudgetsName)}})}, {"data", data}}));
+  }
+  static constexpr std::string_view kMaps = "/api/v1/namespaces/koordinator-system/configmaps";
+  bool granted_ = false;
+  std::int64_t told_given_back() {
+    const auto told = model::parse_ended_tasks(annotation("n1", model::kYarnGivenBackAnnotation));
+    std::int64_t sum = 0;
+    for (const auto& each : told.value_or(std::vector<model::EndedTasks>())) sum += each.evicted;
+    return sum;
+  }
+  bool waits(int nodes) {
+    const std::string line = base::cat("tidemark_yarn_operator_reclaims_waiting_nodes ", nodes, "\n");
+    return until([&] { return metrics.text().contains(line); });
   }
   bool preempted(const std::vector<std::string>& wanted) {
     return until([&] { return manager().preempted == wanted; });
@@ -106,6 +141,7 @@ TEST_F(ReclaimTest, WhereCpuAloneIsShortTheSamePartOfTheMemoryGoes) {
 }
 
 TEST_F(ReclaimTest, AskedOfWorkWithoutAClassItIsAskedOfAll) {
+  grant(3);
   work_class = "spark";
   ask(amount(0, 0), "");
   begin();
@@ -172,11 +208,61 @@ TEST_F(ReclaimTest, WhereTheClassOfTheClusterIsOffNothingIsHandedOut) {
   const std::string marks =
       R"({"schema":1,"generation":7,"state":"on","node":{"generation":7,"orders":[{"wish":"off","only":["class=transcode"],)"
       R"("by":"me","why":"a test","since":"2026-11-21T10:00:34Z","drainUntil":"2026-11-21T10:00:34Z"}]}})";
-  ask(amount(0, 0));
+  ask(amount(0, 0), "transcode", 5, 5, amount(1, 512), "TM-STATE-027");  // an order: no hour bounds it
   patch("n1", annotations(Json::object({{model::kStateDetailAnnotation, Json(marks)}})));
   begin();
   EXPECT_TRUE(preempted({kNew, kOld, kMaster}));
   EXPECT_TRUE(total(kNm, 0, 0));
+}
+
+// ---- the hour of the pool ----
+
+TEST_F(ReclaimTest, WithoutAGrantTwoContainersOfANodeEndInAnHourAndTheNodeTellsIt) {
+  ask(amount(0, 0));
+  begin();
+  EXPECT_TRUE(preempted({kNew, kOld}));
+  EXPECT_TRUE(until([&] { return told_given_back() == 2; }));
+  EXPECT_TRUE(waits(1)) << "for the third";
+  // Another order, and an operator that begins anew: the same hour.
+  running.reset();
+  ask(amount(0, 0), "transcode", 6, 6);
+  begin();
+  EXPECT_TRUE(waits(1));
+  pass(500ms);
+  EXPECT_EQ(manager().preempted, (std::vector{kNew, kOld}));
+  const auto says = [&](std::string_view what) {
+    return std::ranges::any_of(said, [&](const std::string& line) { return line.contains(what); });
+  };
+  EXPECT_TRUE(says("its hour is used up"));
+  EXPECT_TRUE(says("TM-EVICT-012"));
+  grant(3);
+  EXPECT_TRUE(preempted({kNew, kOld, kMaster})) << "and a grant counts what went before it";
+  EXPECT_TRUE(until([&] { return told_given_back() == 3; }));
+  EXPECT_TRUE(waits(0));
+}
+
+TEST_F(ReclaimTest, WhereThePoolHasUsedUpItsHourItWaitsUntilTheManagerSaysOtherwise) {
+  grant(10, true);
+  ask(amount(2, 768));
+  begin();
+  EXPECT_TRUE(waits(1));
+  pass(500ms);
+  EXPECT_TRUE(manager().preempted.empty());
+  EXPECT_EQ(annotation("n1", model::kYarnGivenBackAnnotation), "");
+  EXPECT_TRUE(std::ranges::any_of(said, [](const std::string& line) { return line.contains("TM-BUDGET-009"); }));
+  grant(10);
+  EXPECT_TRUE(preempted({kNew}));
+}
+
+TEST_F(ReclaimTest, AGrantOfOneEndsOneAndTheRestWaits) {
+  grant(1);
+  ask(amount(0, 0));
+  begin();
+  EXPECT_TRUE(preempted({kNew}));
+  EXPECT_TRUE(waits(1));
+  pass(500ms);
+  EXPECT_EQ(manager().preempted, std::vector{kNew});
+  EXPECT_EQ(told_given_back(), 1);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,8 +14,10 @@
 #include "kube/informer.h"
 #include "kube/recorder.h"
 #include "net/admin.h"
+#include "yarn_operator/budgets_watch.h"
 #include "yarn_operator/cluster_link.h"
 #include "yarn_operator/dues.h"
+#include "yarn_operator/given_back.h"
 #include "yarn_operator/node_map.h"
 #include "yarn_operator/node_words.h"
 #include "yarn_operator/objects.h"
@@ -62,6 +65,7 @@ class RunningOperator final : public YarnOperator {
     bool closed = false;
     std::size_t silent = 0;  // nodes
     bool classless = false;  // the settings do not name the class of its work
+    std::size_t waits = 0;   // nodes of which the hour lets nothing end now
     Pace reclaims;
   };
   struct UnderWay {
@@ -81,6 +85,8 @@ class RunningOperator final : public YarnOperator {
     Dues drains;
     Dues reclaims;
     std::size_t asked_to_give_back = 0;  // nodes, those that are done with it too
+    HourRoom room;                       // for reclaims
+    std::vector<std::string> wait;       // nodes, for their hour
     bool none() const { return drains.due.empty() && reclaims.due.empty(); }
   };
 
@@ -117,6 +123,10 @@ class RunningOperator final : public YarnOperator {
   // another one is due.
   net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane);
   net::Task<bool> end(Lane& lane, std::vector<Shrink> shrinks);
+  // Of these nodes, less what their pools gave back within the hour.
+  HourRoom hour_room(const std::set<std::string>& bounded);
+  void count_given_back(Lane& lane, const ShrinkBook::Begun& begun);
+  void note_waits(Lane& lane, const WhatIsDue& found);
   // What agents want back, beside the totals of other nodes; their own follow at once.
   net::Task<void> hear_agents(Lane& lane);
   net::Task<void> take_back(Lane& lane);
@@ -161,6 +171,7 @@ class RunningOperator final : public YarnOperator {
   kube::Informer<kube::Node> nodes_;
   kube::Informer<PodRow> pods_;
   PoolModes pool_modes_;
+  BudgetsWatch budgets_;
   kube::EventRecorder recorder_;
   std::unique_ptr<kube::LeaderElector> elector_;
   base::Gauge& wrong_;
@@ -180,9 +191,12 @@ class RunningOperator final : public YarnOperator {
   base::Counter& not_taken_back_;
   base::Counter& drained_;
   base::Counter& reclaimed_;
+  base::Counter& given_back_containers_;
+  base::Gauge& reclaims_wait_;
   TakeBackBook take_backs_;
   ShrinkBook drains_;
   ShrinkBook reclaims_;
+  GivenBackBook given_back_;
   net::Event annotate_;
   bool renews_too_seldom_ = false;  // said
   int under_way_ = 0;

@@ -6,6 +6,14 @@
 #include "policy/yarn_total/yarn_total.h"
 
 namespace tidemark::yarn_operator {
+namespace {
+
+// Where a ResourceManager does not say how many there are, each has a vcore.
+std::int64_t containers_of(const hadoop::NodeReport& report) {
+  return report.containers > 0 ? report.containers : std::max(report.used.vcores, report.used.memory_mib > 0 ? 1 : 0);
+}
+
+}  // namespace
 
 std::size_t Pace::room(std::size_t asked, base::MonotonicTime now) {
   if (!since_ || now - *since_ >= kPaceEvery) {
@@ -29,13 +37,44 @@ Dues ShrinkBook::to_try(Dues found, base::MonotonicTime now) const {
   return found;
 }
 
+void ShrinkBook::count_what_ended(const Due& due, const hadoop::NodeReport& report, HourRoom& room, Begun& begun) {
+  const auto found = last_.find(due.node);
+  if (found == last_.end() || found->second.counted == 0) return;
+  Last& last = found->second;
+  const std::int64_t beyond = last.containers - containers_of(report) - last.counted;
+  if (report.used.memory_mib >= last.used_mib || beyond <= 0) return;
+  room.take(due.node, beyond);
+  begun.off_the_hour.emplace_back(due.node, beyond);
+  last.counted += beyond;
+}
+
+std::int64_t ShrinkBook::within_the_hour(const Due& due, const hadoop::NodeReport& report, std::int64_t too_much_mib,
+                                         HourRoom& room, Begun& begun, Last& next) const {
+  const Last* last = last_of(due);
+  const std::int64_t used = report.used.memory_mib;
+  // A try that did nothing has its place in the hour already.
+  const std::int64_t before = last != nullptr && used >= last->used_mib ? last->counted : 0;
+  const std::int64_t most = before + room.left(due.node);
+  next.used_mib = used;
+  next.containers = containers_of(report);
+  const std::int64_t wanted = policy::yarn_containers_with(too_much_mib, used, next.containers);
+  next.counted = std::min(wanted, most);
+  if (next.counted > before) {
+    room.take(due.node, next.counted - before);
+    begun.off_the_hour.emplace_back(due.node, next.counted - before);
+  }
+  next.waits = wanted > most;
+  return next.waits ? policy::yarn_memory_of(most, used, next.containers) : too_much_mib;
+}
+
 ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime now,
-                                    std::size_t first_max) {
+                                    HourRoom& room, std::size_t first_max) {
   Begun begun;
   for (const Due& each : due) {
     const hadoop::NodeReport* report = link.find(each.nm);
     if (report == nullptr || !hadoop::is_active(report->state)) continue;
     if (link.may_hold_more(report->id)) continue;  // what it holds is not known yet: the next look decides
+    if (each.bounded) count_what_ended(each, *report, room, begun);
     const Last* last = last_of(each);
     const bool again = last != nullptr;
     policy::YarnAmount keep = each.keep;
@@ -43,9 +82,15 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
       keep = {std::max(keep.memory_mib, last->keep.memory_mib), std::max(keep.vcores, last->keep.vcores)};
     }
     const policy::YarnAmount used{report->used.memory_mib, report->used.vcores};
-    const std::int64_t too_much = policy::yarn_too_much(used, keep);
+    std::int64_t too_much = policy::yarn_too_much(used, keep);
     if (too_much > 0 && !again && begun.first == first_max) continue;
-    last_[each.node] = {each.order, keep, too_much == 0, now + kShrinkAgain};
+    Last next{each.order, keep, too_much == 0, now + kShrinkAgain};
+    if (too_much > 0 && each.bounded) {
+      too_much = within_the_hour(each, *report, too_much, room, begun, next);
+    }
+    // What has not begun stays as it is: it is due at once when there is room.
+    if (next.waits && too_much == 0 && !again) continue;
+    last_[each.node] = next;
     if (too_much == 0) continue;
     const auto take = policy::yarn_take(used, {report->capability.memory_mib, report->capability.vcores},
                                         each.offered_vcores, too_much);
@@ -56,6 +101,11 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
     begun.first += again ? 0 : 1;
   }
   return begun;
+}
+
+bool ShrinkBook::waits(const Due& due) const {
+  const Last* last = last_of(due);
+  return last != nullptr && last->waits;
 }
 
 void ShrinkBook::forget(const std::function<bool(const std::string&)>& is_gone) {

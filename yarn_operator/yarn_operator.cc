@@ -56,6 +56,10 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
             [this](std::string_view bytes) { return decode_pod_row(bytes, interner_); }),
       pool_modes_(loop, client_, interner_, log_, metrics, random.fork(), options_.config_namespace, rim.zones,
                   [this] { changed(); }),
+      budgets_(loop, client_, interner_, log_, metrics, random.fork(), options_.config_namespace,
+               [this] {
+                 for (const auto& lane : lanes_) lane->wake.set();
+               }),
       recorder_(loop, client_, log_, metrics, "tidemark-yarn-operator"),
       wrong_(metrics.gauge("tidemark_yarn_operator_mismatched_nodes",
                            "Nodes whose NodeManager is not known for certain: nothing is told of them.")),
@@ -80,6 +84,10 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
           "tidemark_yarn_operator_reclaimed_nodes_total",
           "Nodes on which YARN held more than its class may keep, for work that is more timely: what was too much "
           "ended.")),
+      given_back_containers_(metrics.counter("tidemark_yarn_operator_given_back_total",
+                                             "Containers taken off the hour of their pool, for more timely work.")),
+      reclaims_wait_(metrics.gauge("tidemark_yarn_operator_reclaims_waiting_nodes",
+                                   "Nodes on which work is to be given back and waits: their hour is used up.")),
       take_backs_(log_),
       annotate_(loop),
       scope_(loop) {
@@ -123,6 +131,7 @@ void RunningOperator::start() {
   scope_.spawn(nodes_.run());
   scope_.spawn(pods_.run());
   scope_.spawn(pool_modes_.run());
+  scope_.spawn(budgets_.run());
   if (!only_observes()) scope_.spawn(recorder_.run());
   if (elector_) scope_.spawn(elector_->run());
   for (const auto& lane : lanes_) {

@@ -376,6 +376,7 @@ kube::NodeFields node_fields() {
                              model::kYarnReclaimAnnotation,
                              model::kYarnDrainAnnotation,
                              model::kEndedTasksAnnotation,
+                             model::kYarnGivenBackAnnotation,
                              model::kOversoldAnnotation,
                              kEpochAnnotation,
                              model::kNodeSettingsAnnotation,

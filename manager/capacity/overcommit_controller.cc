@@ -261,26 +261,27 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
   kube::Place zones_place;
   while (true) {
     TM_CO_TRY(Settled settled, co_await settle_node(node_name));
-    const bool ours = settled.outcome.done == Done::kUnchanged || settled.outcome.done == Done::kWritten;
-    if (settled.outcome.done == Done::kObserved) zones_.not_ours(node_name);
-    if (!ours) co_return settled.outcome;
-    TM_CO_TRY(const auto zones, co_await zones_.settle(node_name, std::move(settled.zones), settled.thresholds,
-                                                       settled.follow, zones_place));
+    if (!settled.zones) {
+      if (settled.outcome.done == Done::kObserved) zones_.not_ours(node_name);
+      co_return settled.outcome;
+    }
+    TM_CO_TRY(const auto zones, co_await zones_.settle(node_name, *std::move(settled.zones), zones_place));
     if (zones == TopologyController::Done::kSettled) co_return settled.outcome;
   }
 }
 
-OvercommitController::Settled OvercommitController::settled(Done done, const Decision& decision) {
+OvercommitController::Settled OvercommitController::settled(Done done, const Decision& decision, bool wrote) {
+  Settled out{{done, decision.again_after}};
+  const bool only_cut = decision.node.only_cut();
+  if (done == Done::kObserved && !only_cut) return out;
   const policy::ZonesPlan& zones = decision.node.plan().zones;
-  Settled out{{done, decision.again_after}, zones, write_thresholds(decision.node)};
-  if (decision.node.strategy().profile != policy::Profile::kTidemark && zones.reason != model::Reason::kZonesScaled &&
-      zones.reason != model::Reason::kZonesHeld) {
-    return out;
-  }
-  const auto& carried = done == Done::kWritten ? decision.node.plan().publish : decision.node.snapshot.published;
-  out.follow = model::Resources{carried.batch_cpu.value_or(model::CpuMilli{}),
-                                carried.batch_memory.value_or(model::MemoryBytes{})};
-  out.zones = policy::within_node(std::move(out.zones), *out.follow);
+  out.zones = TopologyController::Wanted{zones, write_thresholds(decision.node), std::nullopt, only_cut};
+  const bool moved = zones.reason == model::Reason::kZonesScaled || zones.reason == model::Reason::kZonesHeld;
+  if (decision.node.strategy().profile != policy::Profile::kTidemark && !moved && !only_cut) return out;
+  const auto& carried = wrote ? decision.node.plan().publish : decision.node.snapshot.published;
+  out.zones->follow = model::Resources{carried.batch_cpu.value_or(model::CpuMilli{}),
+                                       carried.batch_memory.value_or(model::MemoryBytes{})};
+  out.zones->plan = policy::within_node(std::move(out.zones->plan), *out.zones->follow);
   return out;
 }
 
@@ -335,7 +336,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       log_.error("a node carries a higher epoch: another leads, or the lease was made anew; its next renewal will tell",
                  {{"node", node_name.value}, {"epoch", epoch}, {"epoch_on_node", on_node_epoch}});
       leadership_.found_higher(on_node_epoch);
-      co_return Settled{{Done::kSuperseded, std::nullopt}, {}, {}};
+      co_return Settled{{Done::kSuperseded, std::nullopt}};
     }
     const Revision& revision = settings_.for_node(*node);
     if (!revision.colocation.config) co_return Settled{};
@@ -373,7 +374,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       if (repair && decision.node.plan().action != policy::PlanAction::kHold) writes_.accept(*node);
       co_return settled(Done::kUnchanged, decision);
     }
-    if (!leading) co_return Settled{{Done::kNotLeading, decision.again_after}, {}, {}};
+    if (!leading) co_return Settled{{Done::kNotLeading, decision.again_after}};
 
     const bool amounts = decision.node.plan().action != policy::PlanAction::kHold;
     const CapacityWrite write = write_of(*node, decision, epoch);
@@ -408,7 +409,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
                  {"batch_memory_bytes", decision.node.plan().publish.batch_memory.value_or(model::MemoryBytes{}).value},
                  {"why", model::reason_id(decision.node.plan().reason)},
                  {"write", model::reason_id(decision.write.reason)}});
-      co_return settled(decision.node.writes() ? Done::kWritten : Done::kObserved, decision);
+      co_return settled(decision.node.writes() ? Done::kWritten : Done::kObserved, decision, true);
     }
     journal_.end(std::move(record), done_of(decision.node, decision.write.reason, RecordedResult::kFailed,
                                             patched.error().message, epoch));

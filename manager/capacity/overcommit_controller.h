@@ -125,11 +125,10 @@ class OvercommitController {
                   bool repair) const;
   struct Settled {
     Outcome outcome;
-    policy::ZonesPlan zones;  // with kUnchanged and kWritten
-    policy::WriteThresholds thresholds;
-    std::optional<model::Resources> follow = {};  // what the node carries, where its zones follow it
+    std::optional<TopologyController::Wanted> zones = {};  // nullopt: they are not ours to write
   };
-  static Settled settled(Done done, const Decision& decision);
+  // `wrote`: the node carries what was decided.
+  static Settled settled(Done done, const Decision& decision, bool wrote = false);
   net::Task<Result<Settled>> settle_node(model::NodeName node_name);
   void observe(const model::NodeName& node, const Decision& decision);
   void count_plugins(const NodeDecision& decision);

@@ -85,10 +85,9 @@ void TopologyController::not_ours(const model::NodeName& node) {
   if (contests_ != nullptr) contests_->forget(KeptObject::kZones, node.value);
 }
 
-net::Task<Result<TopologyController::Done>> TopologyController::settle(model::NodeName node, policy::ZonesPlan plan,
-                                                                       policy::WriteThresholds thresholds,
-                                                                       std::optional<model::Resources> follow,
+net::Task<Result<TopologyController::Done>> TopologyController::settle(model::NodeName node, Wanted wanted,
                                                                        kube::Place& place) {
+  const policy::ZonesPlan& plan = wanted.plan;
   const kube::NodeResourceTopology* topology = topologies_.find({"", node.value});
   if (topology == nullptr || plan.zones.empty()) {
     not_ours(node);
@@ -114,6 +113,8 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
   if (const auto at = written_.find(node); at != written_.end() && at->second.epoch == epoch) {
     if (is_behind(at->second, *topology)) co_return Done::kSettled;
     repair = carried_by(view) != at->second.zones;
+    // Who wrote over a cut of ours is not written over in turn: that would be a war on each node of a pool that is his.
+    if (repair && wanted.only_cut) co_return Done::kSettled;
     fought_over = is_fought_over(at->second);
     const auto now = loop_.clock().monotonic();
     if (now - at->second.repaired_at < kFightWindow) repairs = at->second.repairs;
@@ -122,7 +123,8 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
     // What was changed is put right by any amount, not only by a tenth.
     if (!repair) since_write = loop_.clock().monotonic() - at->second.when;
   }
-  auto decision = policy::needs_zone_write(view, plan, since_write, thresholds, follow);
+  auto decision = wanted.only_cut ? policy::needs_zone_cut(view, plan, wanted.follow.value_or(model::Resources()))
+                                  : policy::needs_zone_write(view, plan, since_write, wanted.thresholds, wanted.follow);
   // A node that is cut goes ahead of others in some cases; its zones must not say the old number meanwhile.
   const bool ahead = (repair || decision.above_node) && !fought_over;
   if (contests_ != nullptr) {

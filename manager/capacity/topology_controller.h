@@ -42,11 +42,17 @@ class TopologyController {
     kSettled,
     kDecideAgain,  // `place` is there now, and was waited for: the plan is old
   };
-  // kConflict: somebody changed the topology meanwhile; decide the node again. `follow`: what the node carries, where
-  // its zones follow it: together they say no more, and a cut of theirs is as urgent as one of the node. `place` is the
-  // caller's until the task is done.
-  net::Task<Result<Done>> settle(model::NodeName node, policy::ZonesPlan plan, policy::WriteThresholds thresholds,
-                                 std::optional<model::Resources> follow, kube::Place& place);
+  struct Wanted {
+    policy::ZonesPlan plan;
+    policy::WriteThresholds thresholds;
+    // What the node carries, where its zones follow it: together they say no more, and a cut of theirs is as urgent as
+    // one of the node.
+    std::optional<model::Resources> follow = {};
+    bool only_cut = false;  // as the node: it follows a pool that is another writer's
+  };
+  // kConflict: somebody changed the topology meanwhile; decide the node again. `place` is the caller's until the task
+  // is done.
+  net::Task<Result<Done>> settle(model::NodeName node, Wanted wanted, kube::Place& place);
   bool writing() const { return writing_ > 0; }
 
   // Whether the zones carry something else than what this process wrote last, and that is worth going ahead of others:

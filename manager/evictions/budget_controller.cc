@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -54,14 +55,16 @@ auto urgent(const policy::BudgetState& state) {
   return std::pair(state.request, found);
 }
 
+using Minutes = std::map<std::string, policy::Series, std::less<>>;
+
 // Whether tasks of the pool were evicted within the last hour that `stored` does not have.
-bool lost_more(const policy::EvictionBook& book, const policy::EvictionBook& stored, const std::string& pool) {
-  const auto now = book.minutes.find(pool);
-  if (now == book.minutes.end()) return false;
-  const auto then = stored.minutes.find(pool);
+bool lost_more(const Minutes& book, const Minutes& stored, const std::string& pool) {
+  const auto now = book.find(pool);
+  if (now == book.end()) return false;
+  const auto then = stored.find(pool);
   return std::ranges::any_of(now->second.slots, [&](const policy::Series::Slot& slot) {
     if (slot.ended.evicted == 0) return false;
-    if (then == stored.minutes.end()) return true;
+    if (then == stored.end()) return true;
     const auto known = std::ranges::find(then->second.slots, slot.index, &policy::Series::Slot::index);
     return known == then->second.slots.end() || known->ended.evicted < slot.ended.evicted;
   });
@@ -173,13 +176,21 @@ bool BudgetController::worth_storing(const policy::BudgetState& wanted) const {
   return jobs(*stored) != jobs(wanted) && (!stored_at_ || now - *stored_at_ >= kJobsPause);
 }
 
+std::optional<std::string> BudgetController::grants_to_store() const {
+  const auto wanted = context_.operator_grants();
+  if (!wanted || *wanted == store_.stored().grants.value_or(policy::OperatorGrants())) return std::nullopt;
+  return policy::encode_grants(*wanted);
+}
+
 net::Task<void> BudgetController::store() {
   const policy::EvictionBook& book = context_.evictions.book();
   const bool worth = worth_storing(state_);
+  auto grants = grants_to_store();
   const bool counts_due = counts_worth_storing(book, worth);
-  if (!counts_due && !worth) co_return;
-  auto written = co_await store_.write(policy::encode_budgets(state_),
-                                       counts_due ? std::optional(policy::encode_counts(book)) : std::nullopt);
+  if (!counts_due && !worth && !grants) co_return;
+  auto written = co_await store_.write({policy::encode_budgets(state_),
+                                        counts_due ? std::optional(policy::encode_counts(book)) : std::nullopt,
+                                        std::move(grants)});
   if (!written) {
     errors_.add();
     log_.warn("what evictions let pools do could not be stored; it holds all the same, and is tried again",
@@ -194,13 +205,14 @@ net::Task<void> BudgetController::store() {
 // On change alone. `beside`: the state is written anyway.
 bool BudgetController::counts_worth_storing(const policy::EvictionBook& book, bool beside) const {
   const auto& stored = store_.stored().counts;
-  if (!stored) return !book.classes.empty() || !book.jobs.empty();
+  if (!stored) return !book.classes.empty() || !book.jobs.empty() || !book.given_back.empty();
   const auto now = context_.loop.clock().monotonic();
   const auto rested = [&](base::Duration pause) { return !counts_stored_at_ || now - *counts_stored_at_ >= pause; };
   // Where a pool may only lose so many tasks an hour, what it lost must not be forgotten.
   const policy::TidemarkConfig& config = context_.config();
   const auto lost = [&](const policy::Pool& pool) {
-    return pool.budget.pool_per_hour.has_value() && lost_more(book, *stored, pool.name);
+    return pool.budget.pool_per_hour.has_value() && (lost_more(book.minutes, stored->minutes, pool.name) ||
+                                                     lost_more(book.given_back, stored->given_back, pool.name));
   };
   if ((beside || rested(kJobsPause)) && (lost(config.rest) || std::ranges::any_of(config.pools, lost))) return true;
   return rested(kCountsPause) && counted_more(book, *stored);

@@ -33,6 +33,7 @@ struct BudgetContext {
   kube::Interner& interner;
   base::Registry& metrics;
   EvictionWatch& evictions;
+  std::function<std::optional<policy::OperatorGrants>()> operator_grants;  // nullopt: not known now
   // The settings in force, and whether they are of a tidemark-config.
   std::function<const policy::TidemarkConfig&()> config;
   std::function<bool()> asked_for;
@@ -56,6 +57,7 @@ class BudgetController {
   // Until the loop runs again.
   void enter(StandingInputs& inputs) const;
   const policy::BudgetState& state() const { return state_; }
+  const std::optional<policy::OperatorGrants>& stored_grants() const { return store_.stored().grants; }
 
  private:
   net::Task<void> run();
@@ -64,6 +66,8 @@ class BudgetController {
   void take(policy::BudgetState state);
   bool counts_worth_storing(const policy::EvictionBook& book, bool beside) const;
   bool worth_storing(const policy::BudgetState& wanted) const;
+  // nullopt: they stand as they are to be.
+  std::optional<std::string> grants_to_store() const;
   net::Task<void> store();
   void look_for_newer();
   void tell(const std::vector<policy::BudgetChange>& changes);

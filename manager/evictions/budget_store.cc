@@ -22,7 +22,9 @@ void read(const kube::ConfigMap& map, std::string_view key, Result<T> (*decode_t
   }
   stored.problem += base::cat(stored.problem.empty() ? "" : "\n", key, ": ", value.error().message);
   // A request is its writer's: nothing is written over it anyway.
-  if (key != model::kBudgetsStateKey && key != model::kBudgetsCountsKey) return;
+  const bool ours =
+      key == model::kBudgetsStateKey || key == model::kBudgetsCountsKey || key == policy::kBudgetsGrantsKey;
+  if (!ours) return;
   stored.newer = stored.newer || value.error().kind == ErrorKind::kUnsupported;
 }
 
@@ -32,6 +34,7 @@ StoredBudgets read_budgets(const kube::ConfigMap& map) {
   StoredBudgets stored;
   read(map, model::kBudgetsStateKey, policy::decode_budgets, stored.state, stored);
   read(map, model::kBudgetsCountsKey, policy::decode_counts, stored.counts, stored);
+  read(map, policy::kBudgetsGrantsKey, policy::decode_grants, stored.grants, stored);
   for (const auto& [key, text] : map.data) {
     const bool is_request = key.view() == model::kBudgetsRequestKey || key.view().starts_with(policy::kResumeKeys);
     if (!is_request || stored.requests.size() >= policy::kResumeRequestsMax) continue;
@@ -51,7 +54,7 @@ BudgetStore::BudgetStore(const WatchedMap::Context& context, const base::Log& lo
     : log_(log),
       map_(
           context, model::kBudgetsName, model::kBudgetsName,
-          {model::kBudgetsStateKey, model::kBudgetsCountsKey, model::kBudgetsRequestKey,
+          {model::kBudgetsStateKey, model::kBudgetsCountsKey, policy::kBudgetsGrantsKey, model::kBudgetsRequestKey,
            base::cat(policy::kResumeKeys, "*")},
           log, random, [this](const kube::ConfigMap* map) { take(map); }, std::move(on_change)) {}
 
@@ -68,9 +71,10 @@ void BudgetStore::take(const kube::ConfigMap* map) {
   }
 }
 
-net::Task<Result<void>> BudgetStore::write(std::string state, std::optional<std::string> counts) {
-  MapChanges data{{std::string(model::kBudgetsStateKey), std::move(state)}};
-  if (counts) data.emplace(model::kBudgetsCountsKey, std::move(counts));
+net::Task<Result<void>> BudgetStore::write(Texts texts) {
+  MapChanges data{{std::string(model::kBudgetsStateKey), std::move(texts.state)}};
+  if (texts.counts) data.emplace(model::kBudgetsCountsKey, std::move(texts.counts));
+  if (texts.grants) data.emplace(policy::kBudgetsGrantsKey, std::move(texts.grants));
   for (const auto& key : stored_.request_keys) data.emplace(key, std::nullopt);
   return map_.write(std::move(data));
 }

@@ -15,16 +15,18 @@
 #include "manager/maps/owned_map.h"
 #include "net/loop.h"
 #include "policy/budget/budget.h"
+#include "policy/budget/grants.h"
 
 namespace tidemark::manager {
 
 struct StoredBudgets {
   std::optional<policy::BudgetState> state;
   std::optional<policy::EvictionBook> counts;
+  std::optional<policy::OperatorGrants> grants;
   std::vector<policy::ResumeRequest> requests;  // each once
   std::vector<std::string> request_keys;        // under which they are
   std::string problem;                          // parts that could not be read, one a line
-  bool newer = false;                           // a newer version wrote the state or the counts: this one may not write
+  bool newer = false;                           // a newer version wrote state, counts or grants: this one may not write
 };
 inline constexpr std::string_view kBudgetsNewer =
     "a newer version wrote what is stored of evictions; it is kept as it is, and offers are only cut";
@@ -44,9 +46,13 @@ class BudgetStore {
   const StoredBudgets& stored() const { return stored_; }
   kube::ObjectReference reference() const { return map_.reference(); }
 
-  // Over the revision that was read: kConflict or kAlreadyExists where somebody was quicker. Without `counts` they
-  // stay. The requests that were read go: the state says that they were taken up.
-  net::Task<Result<void>> write(std::string state, std::optional<std::string> counts);
+  // Over the revision that was read: kConflict or kAlreadyExists where somebody was quicker. Counts and grants that are
+  // not given stay. The requests that were read go: the state says that they were taken up.
+  struct Texts {
+    std::string state;
+    std::optional<std::string> counts, grants;
+  };
+  net::Task<Result<void>> write(Texts texts);
 
  private:
   void take(const kube::ConfigMap* map);

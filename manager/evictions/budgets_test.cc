@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "manager/evictions/budget_controller.h"
 #include "manager/testing/cluster.h"
 #include "model/ended_tasks.h"
 #include "model/names.h"
@@ -18,6 +19,7 @@ using base::cat;
 using testing::kConfigPath;
 using testing::kMerge;
 
+constexpr base::Duration kStoredWithin = BudgetController::kJobsPause + 10s;
 constexpr std::string_view kPods = "/api/v1/namespaces/jobs/pods";
 
 class BudgetsTest : public testing::InMemoryCluster {
@@ -441,13 +443,13 @@ TEST_F(BudgetsTest, WhatAnAgentTellsAndNobodyCanReadIsPassedOver) {
 class GrantsTest : public BudgetsTest {
  protected:
   // `one_by_one`: an edit reaches one node a minute.
-  void granting(int limit, bool one_by_one = false) {
+  void granting(int limit, bool one_by_one = false, std::string_view more = "") {
     Json map = name_only("tidemark-config");
     map["data"] = Json::object(
         {{"config.yaml", Json(cat("{schema: 1, mode: enforce, rollout: {",
                                   one_by_one ? "nodesPerMinute: 1, canarySoak: 0s, stopOnEvictions: {watched: false}"
                                              : "pace: at-once",
-                                  "}, evictions: {perPoolHour: ", limit, ", grants: true}}"))}});
+                                  "}, evictions: {perPoolHour: ", limit, ", grants: true}", more, "}"))}});
     if (call("POST", kConfigPath, map).status == 409) {
       must("PATCH", cat(kConfigPath, "/tidemark-config"), Json::object({{"data", map["data"]}}), kMerge);
     }
@@ -521,6 +523,77 @@ TEST_F(GrantsTest, ANewLeaderReadsThemAndOffTakesThemAway) {
   run_for(2min);
   EXPECT_EQ(slo("n1").at("spec", "extensions")->dump(),
             R"({"Object":{"tidemark":{"schema":1,"agent":{"modes":{"default":"enforce"}}}}})");
+}
+
+// The operator of a class-aware pool is one of those who share its hour.
+class OperatorGrantTest : public GrantsTest {
+ protected:
+  void SetUp() override {
+    GrantsTest::SetUp();
+    granting(8, false, ", ledger: {mode: strict, classAware: true}");
+  }
+  std::string stored_grants() {
+    const auto map = budgets();
+    return map ? std::string(map->text_at("data", policy::kBudgetsGrantsKey)) : "";
+  }
+  std::int64_t of_operator() {
+    const auto grants = policy::decode_grants(stored_grants());
+    return grants && grants->contains("default") ? grants->at("default").now.per_hour : 0;
+  }
+  // As YARN's operator tells it.
+  void gave_back(std::string_view name, std::int64_t containers) {
+    ends_.push_back({clock.wall(), "spark", "", containers, 0});
+    must("PATCH", cat("/api/v1/nodes/", name),
+         Json::object(
+             {{"metadata", Json::object({{"annotations", Json::object({{model::kYarnGivenBackAnnotation,
+                                                                        Json(model::format_ended_tasks(ends_))}})}})}}),
+         kMerge);
+  }
+  bool used_up() {
+    const auto state = stored();
+    return state.pool("default") != nullptr && state.pool("default")->exhausted;
+  }
+  std::vector<model::EndedTasks> ends_;
+};
+
+TEST_F(OperatorGrantTest, ItsPartIsPublishedAndKeptByTheNextLeader) {
+  auto& manager = start();
+  run_for(10s);
+  EXPECT_EQ(of_operator(), 2);
+  EXPECT_EQ(granted("n1") + granted("n2"), 6) << "the nodes share the rest";
+  EXPECT_EQ(manager.metric("tidemark_pool_evictions_granted{pool=\"default\"}"), 8);
+  const std::string before = stored_grants();
+  replicas.clear();
+  run_for(10min);
+  start("two");
+  run_for(3min);
+  EXPECT_EQ(stored_grants(), before) << "nothing to be said anew";
+  run_for(13h);
+  EXPECT_NE(stored_grants(), before) << "extended";
+  EXPECT_EQ(of_operator(), 2);
+}
+
+TEST_F(OperatorGrantTest, WhatYarnGivesBackUsesUpTheHourAndIsNoSpike) {
+  auto& manager = start();
+  run_for(10s);
+  gave_back("n1", 7);
+  run_for(10s);
+  EXPECT_FALSE(used_up());
+  tells("n2", 1);
+  run_for(10s);
+  EXPECT_TRUE(used_up()) << "seven of its operator, one of an agent";
+  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 0);
+  run_for(kStoredWithin);
+  EXPECT_EQ(day().evicted, 1) << "in no rate";
+  // Another leader counts it once.
+  replicas.clear();
+  start("two");
+  run_for(10s);
+  EXPECT_TRUE(used_up());
+  const auto book = *policy::decode_counts(budgets()->text_at("data", "counts.json"));
+  EXPECT_EQ(policy::given_back_lately(book, "default", clock.wall()), 7);
+  run_for(62min);
+  EXPECT_FALSE(used_up());
 }
 
 TEST_F(GrantsTest, WithoutOurSettingsOursIsTakenAwayAndNothingElse) {

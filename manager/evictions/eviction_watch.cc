@@ -46,8 +46,8 @@ Kind kind_of(EndedBy by, bool emptied) {
 // Long after an agent has stopped telling of it, and that is what counts may be missing at a start.
 constexpr base::Duration kToldMax = policy::kMinutesKept;
 
-std::optional<std::string_view> ends_on(const kube::Node* node) {
-  const kube::Text* text = node == nullptr ? nullptr : node->meta.annotations.find(model::kEndedTasksAnnotation);
+std::optional<std::string_view> said_on(const kube::Node* node, std::string_view annotation) {
+  const kube::Text* text = node == nullptr ? nullptr : node->meta.annotations.find(annotation);
   return text == nullptr ? std::nullopt : std::optional(text->view());
 }
 
@@ -137,32 +137,56 @@ policy::LastEvicted EvictionWatch::evicted_last(std::string_view node) const {
 }
 
 void EvictionWatch::node_changed(const kube::Node* before, const kube::Node* after) {
-  if (begun_ && after != nullptr && ends_on(after) != ends_on(before)) read_ends(*after, before == nullptr);
+  if (!begun_ || after == nullptr) return;
+  const auto changed = [&](std::string_view key) { return said_on(after, key) != said_on(before, key); };
+  if (changed(model::kEndedTasksAnnotation)) read_ends(*after, before == nullptr);
+  if (changed(model::kYarnGivenBackAnnotation)) read_given_back(*after);
+}
+
+std::optional<EvictionWatch::News> EvictionWatch::news(const kube::Node& node, std::string_view annotation,
+                                                       ReadUpTo& read_up_to) const {
+  const auto text = said_on(&node, annotation);
+  if (!text) return std::nullopt;
+  auto ends = model::parse_ended_tasks(*text);
+  if (!ends) {
+    unread_.add();
+    return std::nullopt;
+  }
+  if (ends->empty()) return std::nullopt;
+  const base::WallTime now = context_.loop.clock().wall();
+  std::erase_if(read_up_to, [&](const auto& each) { return now - each.second >= kToldMax; });
+  const auto [place, first] = read_up_to.try_emplace(std::string(node.meta.name));
+  // A clock that was set back: what is told from now on is new.
+  const base::WallTime read = std::exchange(place->second, ends->back().at);
+  News found{{}, first ? from_ : read, {}};
+  for (const model::EndedTasks& each : *ends) {
+    if (each.evicted > 0) found.last_eviction = each.at;
+  }
+  std::erase_if(*ends, [&](const model::EndedTasks& each) { return each.at <= read || now - each.at >= kToldMax; });
+  found.ends = *std::move(ends);
+  return found;
 }
 
 void EvictionWatch::read_ends(const kube::Node& node, bool listed) {
-  const auto text = ends_on(&node);
-  if (!text) return;
-  const auto ends = model::parse_ended_tasks(*text);
-  if (!ends) {
-    unread_.add();
-    return;
-  }
-  if (ends->empty()) return;
+  const auto told = news(node, model::kEndedTasksAnnotation, agents_);
+  if (!told) return;
   const base::WallTime now = context_.loop.clock().wall();
-  std::erase_if(read_up_to_, [&](const auto& each) { return now - each.second >= kToldMax; });
-  const auto [place, first] = read_up_to_.try_emplace(std::string(node.meta.name));
-  // A clock that was set back: what is told from now on is new.
-  const base::WallTime read = std::exchange(place->second, ends->back().at);
-  const auto last =
-      std::ranges::find_if(ends->rbegin(), ends->rend(), [](const auto& each) { return each.evicted > 0; });
-  for (const model::EndedTasks& each : *ends) {
-    if (each.at <= read || now - each.at >= kToldMax) continue;
+  for (const model::EndedTasks& each : told->ends) {
     const base::WallTime when = std::min(each.at, now);
-    if (!first || each.at > from_) count_told(node, each, when);
+    if (each.at > told->counts_from) count_told(node, each, when);
     if (each.evicted == 0 || emptied(node, each.work_class)) continue;
     tally_.evicted(node.meta.name, when, each.evicted);
-    back_off(node, &policy::LastEvicted::yarn, when, !listed && each.at == last->at);
+    back_off(node, &policy::LastEvicted::yarn, when, !listed && each.at == told->last_eviction);
+  }
+}
+
+void EvictionWatch::read_given_back(const kube::Node& node) {
+  const auto told = news(node, model::kYarnGivenBackAnnotation, operators_);
+  if (!told) return;
+  const std::string pool = context_.pool_of(node);
+  const base::WallTime now = context_.loop.clock().wall();
+  for (const model::EndedTasks& each : told->ends) {
+    if (each.at > told->counts_from) policy::count_given_back(book_, pool, each.evicted, each.at, now);
   }
 }
 
@@ -189,7 +213,10 @@ void EvictionWatch::begin(policy::EvictionBook book) {
     if (when > from_) count_end(end, when);
   }
   early_ = {};
-  context_.nodes.for_each([&](const kube::ObjectKey&, const kube::Node& node) { read_ends(node, true); });
+  context_.nodes.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
+    read_ends(node, true);
+    read_given_back(node);
+  });
 }
 
 const policy::EvictionBook& EvictionWatch::book() {

@@ -5,6 +5,7 @@
 //   evicted by the API, or by the scheduler       seen when it is told so, in the cache of running pods: many such pods
 //                                                 are gone before they are over
 //   a task of YARN's, evicted or ended by itself  told by the node's agent, on its Node (model/ended_tasks.h)
+//   one that gave way to more timely work         told by YARN's operator, there too; in the pool's hour alone
 //
 // Each way counts what the others do not, so of pods nothing is remembered to count them once; of what an agent tells,
 // up to when it was read. What happened while this process was away is counted by its own time where the pod is still
@@ -82,6 +83,15 @@ class EvictionWatch {
   void over(const PodEnd& end, bool listed);
   void tally(const PodEnd& end, base::WallTime when);
   void read_ends(const kube::Node& node, bool listed);
+  void read_given_back(const kube::Node& node);
+  // Who told on a node, by the time of what was read last, by the node's clock.
+  using ReadUpTo = std::map<std::string, base::WallTime, std::less<>>;
+  struct News {
+    std::vector<model::EndedTasks> ends;  // later than what was read before, and of the last hour
+    base::WallTime counts_from;           // what is not later was counted by whoever stored the book
+    base::WallTime last_eviction;
+  };
+  std::optional<News> news(const kube::Node& node, std::string_view annotation, ReadUpTo& read_up_to) const;
   void count_told(const kube::Node& node, const model::EndedTasks& told, base::WallTime when);
   void count_end(const PodEnd& end, base::WallTime when);
   void count(const kube::Node& node, policy::TaskEnd task, std::string_view work_class, std::string_view reason,
@@ -94,8 +104,9 @@ class EvictionWatch {
 
   EvictionContext context_;
   EvictionTally tally_;
-  std::map<std::string, policy::LastEvicted, std::less<>> last_;   // by node
-  std::map<std::string, base::WallTime, std::less<>> read_up_to_;  // by node: what its agent told, by the node's clock
+  std::map<std::string, policy::LastEvicted, std::less<>> last_;  // by node
+  ReadUpTo agents_;                                               // by node: what its agent told
+  ReadUpTo operators_;                                            // and YARN's operator
   kube::Informer<PodEnd> ended_;
   base::Counter& unread_;
   bool begun_ = false;

@@ -41,12 +41,16 @@ void NodeGrants::learn() {
     if (node != nullptr) pools_[context_.pool_of(*node).name].insert_or_assign(name, grant);
     context_.look_at(name);  // it may have been told by settings that have gone meanwhile
   });
+  for (const auto& [pool, grant] : context_.of_operator().value_or(policy::OperatorGrants())) {
+    pools_[pool].insert_or_assign(std::string(policy::kOperatorHolder), grant);
+  }
 }
 
 void NodeGrants::step() {
   struct Members {
     std::optional<std::int64_t> limit;
     std::vector<std::string> nodes;
+    bool yarn_gives_back = false;  // to more timely work, by its operator
   };
   std::map<std::string, Members> members;
   for (const auto& [pool, book] : pools_) members[pool];
@@ -60,19 +64,22 @@ void NodeGrants::step() {
       if (!pool.budget.grants || !pool.budget.pool_per_hour) return;
       of.limit = std::min(of.limit.value_or(*pool.budget.pool_per_hour), *pool.budget.pool_per_hour);
       of.nodes.push_back(key.name);
+      of.yarn_gives_back = of.yarn_gives_back || pool.ledger.class_aware;
     });
   }
   const base::WallTime now = context_.loop.clock().wall();
   for (const auto& [pool, of] : members) {
-    auto done = policy::grant(pools_[pool], of.nodes, of.limit, now);
+    auto done = policy::grant(pools_[pool], of.nodes, of.limit, now, of.yarn_gives_back);
     pools_[pool] = std::move(done.book);
     for (const auto& change : done.changes) {
-      if (change.reason != model::Reason::kBudgetNoRoom) context_.look_at(change.node);
+      const bool of_node = change.node != policy::kOperatorHolder;
+      if (of_node && change.reason != model::Reason::kBudgetNoRoom) context_.look_at(change.node);
     }
     const bool shows = of.limit.has_value() || !pools_[pool].empty();
     if (shows || shown_.contains(pool)) {
       context_.metrics
-          .gauge("tidemark_pool_evictions_granted", "Evictions an hour that the nodes of a pool may still go by.",
+          .gauge("tidemark_pool_evictions_granted",
+                 "Evictions an hour that the nodes of a pool, and YARN's operator there, may still go by.",
                  {{"pool", pool}})
           .set(static_cast<double>(policy::held(pools_[pool], now)));
     }
@@ -91,6 +98,16 @@ std::optional<std::optional<policy::NodeGrant>> NodeGrants::told(const kube::Nod
   if (book == pools_.end()) return std::nullopt;  // not looked at yet
   const auto grant = book->second.find(node.meta.name.view());
   return grant == book->second.end() ? Granted() : Granted(grant->second);
+}
+
+std::optional<policy::OperatorGrants> NodeGrants::of_operator() const {
+  if (!learned_) return std::nullopt;
+  policy::OperatorGrants grants;
+  for (const auto& [pool, book] : pools_) {
+    const auto grant = book.find(policy::kOperatorHolder);
+    if (grant != book.end()) grants.emplace(pool, grant->second);
+  }
+  return grants;
 }
 
 }  // namespace tidemark::manager

@@ -1,5 +1,6 @@
-// What of its pool's evictions each node is granted (policy/budget/grants.h), told in its NodeSLO. The NodeSLOs are the
-// memory: a new leader reads there what was granted before it.
+// What of its pool's evictions each node is granted (policy/budget/grants.h), told in its NodeSLO; and YARN's operator
+// where it may have to end work for more timely work, told in `tidemark-budgets`. Those are the memory: a new leader
+// reads there what was granted before it.
 #pragma once
 
 #include <functional>
@@ -27,6 +28,7 @@ struct GrantContext {
   std::function<bool()> synced;  // nodes, settings and NodeSLOs are there
   // Each NodeSLO that carries a grant.
   std::function<void(const std::function<void(const std::string& node, const policy::NodeGrant&)>&)> carried;
+  std::function<const std::optional<policy::OperatorGrants>&()> of_operator;  // as `tidemark-budgets` has it
   std::function<void(const std::string& node)> look_at;
 };
 
@@ -41,6 +43,8 @@ class NodeGrants {
 
   // What this node is granted, if anything; nullopt: not known, or nobody asked for grants.
   std::optional<std::optional<policy::NodeGrant>> told(const kube::Node& node) const;
+  // What YARN's operator is granted, by pool; nullopt: not known.
+  std::optional<policy::OperatorGrants> of_operator() const;
 
  private:
   net::Task<void> run();

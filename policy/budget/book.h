@@ -58,8 +58,11 @@ struct EvictionBook {
   std::map<std::string, Series, std::less<>> minutes;  // by pool
   std::map<PoolAnd, Series> classes;
   std::map<PoolAnd, Series> jobs;  // evictions alone
-  std::int64_t left_out = 0;       // evictions of jobs beyond kJobSeriesMax
-  base::WallTime until;            // what ended up to here is in it
+  // By pool, minutes, as evicted: what YARN's operator had end for more timely work. It uses up the pool's hour as
+  // evictions do, and is no sign of too much being sold: no rate has it.
+  std::map<std::string, Series, std::less<>> given_back;
+  std::int64_t left_out = 0;  // evictions of jobs beyond kJobSeriesMax
+  base::WallTime until;       // what ended up to here is in it
   bool operator==(const EvictionBook&) const = default;
 };
 
@@ -73,12 +76,17 @@ struct TaskEnd {
 
 // `when` later than `now`, or before what is kept, counts now, or not at all.
 void count(EvictionBook& book, const TaskEnd& end, base::WallTime when, base::WallTime now);
+void count_given_back(EvictionBook& book, std::string_view pool, std::int64_t tasks, base::WallTime when,
+                      base::WallTime now);
 // Drops what is older than what is kept. A clock that was set back drops what lies in its future.
 void forget_old(EvictionBook& book, base::WallTime now);
 
 // Of the last `window`, which is up to kMinutesKept; nothing from before `since`. To the minute, never less than that.
 Ended lately(const EvictionBook& book, std::string_view pool, base::Duration window, base::WallTime since,
              base::WallTime now);
+// Of the last hour, what uses it up: evicted, and given back.
+std::int64_t given_back_lately(const EvictionBook& book, std::string_view pool, base::WallTime now);
+std::int64_t used_of_hour(const EvictionBook& book, std::string_view pool, base::WallTime now);
 // Of the last day: of one class, or of the whole pool.
 Ended of_day(const EvictionBook& book, std::string_view pool, std::string_view work_class, base::WallTime now);
 Ended of_day(const EvictionBook& book, std::string_view pool, base::WallTime now);

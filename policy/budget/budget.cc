@@ -109,9 +109,9 @@ PoolBudget look_at(PoolBudget budget, const BudgetObservation& seen, const Budge
     budget.over_report = {};
   }
 
-  const Ended hour = lately(seen.book, pool.name, kMinutesKept, {}, now);
-  const bool exhausted = pool.settings.pool_per_hour && hour.evicted >= *pool.settings.pool_per_hour;
-  if (exhausted && !budget.exhausted) changes.push_back({Reason::kBudgetPoolExhausted, pool.name, "", hour});
+  const std::int64_t used = used_of_hour(seen.book, pool.name, now);
+  const bool exhausted = pool.settings.pool_per_hour && used >= *pool.settings.pool_per_hour;
+  if (exhausted && !budget.exhausted) changes.push_back({Reason::kBudgetPoolExhausted, pool.name, "", {used, 0}});
   budget.exhausted = exhausted;
   look_at_jobs(budget, seen, pool, now, changes);
   return budget;

@@ -37,6 +37,9 @@ class Scenario {
       const auto many = *base::parse_int(words.next());
       const std::string job = words.empty() ? "" : words.next();
       count(book_, {name, "spark", job, verb == "evicted", many}, now_, now_);
+    } else if (verb == "gave-back") {  // gave-back POOL COUNT: YARN's work, to more timely work
+      const std::string name = words.next();
+      count_given_back(book_, name, *base::parse_int(words.next()), now_, now_);
     } else if (verb == "resume") {
       requests_.push_back({cat("r", ++asked_), words.next(), "", now_});
     } else if (verb == "restart") {  // what is stored is all that is left
@@ -280,6 +283,35 @@ TEST(EvictionBook, CountsWhatEndedWhenItEnded) {
   EXPECT_EQ(of_day(book, "nigh", kStart), Ended());
   EXPECT_EQ(of_job(book.jobs.at({"night", "j"}), kStart).hour, 2);
   EXPECT_EQ(of_job(book.jobs.at({"night", "j"}), kStart).day, 3);
+}
+
+TEST(EvictionBook, WhatYarnGaveBackIsInTheHourAndInNoRate) {
+  EvictionBook book;
+  count(book, {"night", "spark", "j", true}, kStart, kStart);
+  count_given_back(book, "night", 3, kStart + -minutes(59), kStart);
+  count_given_back(book, "night", 5, kStart + -minutes(61), kStart);  // too long ago
+  count_given_back(book, "night", -5, kStart, kStart);
+  count_given_back(book, "day", 2, kStart + hours(3), kStart);  // somebody's clock is wrong: now
+  EXPECT_EQ(used_of_hour(book, "night", kStart), 4);
+  EXPECT_EQ(given_back_lately(book, "day", kStart), 2);
+  EXPECT_EQ(lately(book, "night", hours(1), {}, kStart), (Ended{1, 0}));
+  EXPECT_EQ(of_day(book, "night", kStart), (Ended{1, 0}));
+  const auto again = decode_counts(encode_counts(book));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->given_back, book.given_back);
+  forget_old(book, kStart + hours(2));
+  EXPECT_TRUE(book.given_back.empty());
+}
+
+TEST(StoredBudgets, GrantsOfTheOperatorAreReadAsTheyWereWritten) {
+  const EvictionGrant now{30, kStart + hours(24)}, before{50, kStart + hours(3)};
+  const OperatorGrants grants{{"day", {now, std::nullopt}}, {"night", {now, before}}};
+  EXPECT_EQ(*decode_grants(encode_grants(grants)), grants);
+  EXPECT_EQ(*decode_grants(encode_grants({})), OperatorGrants());
+  EXPECT_EQ(decode_grants(R"({"schema":2,"pools":[]})").error().kind, ErrorKind::kUnsupported);
+  EXPECT_FALSE(decode_grants(R"({"schema":1,"pools":[{"name":"day"}]})").has_value());
+  EXPECT_FALSE(
+      decode_grants(R"({"schema":1,"pools":[{"yarnOperator":{"perHour":1,"until":"2026-11-21T20:00:00Z"}}]})"));
 }
 
 TEST(StoredBudgets, WhatCannotBeReadIsRefused) {

@@ -9,6 +9,11 @@ namespace {
 using model::Reason;
 
 constexpr std::int64_t kPerHourMax = 1'000'000'000;
+constexpr std::string_view kToldAs = "evictions";
+
+std::int64_t operator_part(std::int64_t limit) {
+  return limit < 2 ? 0 : std::max<std::int64_t>(limit / kOperatorPart, 1);
+}
 
 bool counts(const EvictionGrant& grant, base::WallTime at) {
   return grant.per_hour > 0 && at < grant.until + kGrantLasts;
@@ -68,21 +73,25 @@ std::int64_t size_class(std::int64_t nodes) {
 }
 
 GrantStep grant(const GrantBook& book, std::span<const std::string> nodes, std::optional<std::int64_t> limit,
-                base::WallTime now) {
+                base::WallTime now, bool yarn_operator) {
   GrantStep out;
   for (const auto& [node, grant] : book) {
     if (grant.held(now) > 0) out.book.emplace(node, grant);
   }
   if (!limit || nodes.empty()) return out;
   const std::int64_t most = std::clamp<std::int64_t>(*limit, 0, kPerHourMax);
-  const std::int64_t part = std::max<std::int64_t>(most / size_class(static_cast<std::int64_t>(nodes.size())), 1);
+  const std::int64_t of_operator = yarn_operator ? operator_part(most) : 0;
+  const std::int64_t of_node =
+      std::max<std::int64_t>((most - of_operator) / size_class(static_cast<std::int64_t>(nodes.size())), 1);
   std::vector<std::string_view> sorted(nodes.begin(), nodes.end());
+  if (yarn_operator) sorted.push_back(kOperatorHolder);
   std::ranges::sort(sorted);
   sorted.erase(std::ranges::unique(sorted).begin(), sorted.end());
   std::int64_t all = held(out.book, now);
   // Cuts first: what they free is free later, and what must be extended is not taken by somebody else.
   for (const bool growing : {false, true}) {
     for (const auto name : sorted) {
+      const std::int64_t part = name == kOperatorHolder ? of_operator : of_node;
       const auto at = out.book.find(name);
       const NodeGrant known = at == out.book.end() ? NodeGrant() : at->second;
       const bool in_force = known.now.per_hour > 0 && now < known.now.until;
@@ -113,8 +122,8 @@ GrantStep grant(const GrantBook& book, std::span<const std::string> nodes, std::
   return out;
 }
 
-void write_grant(base::JsonWriter& json, const NodeGrant& grant) {
-  json.key("evictions").begin_object().member("perHour", grant.now.per_hour);
+void write_grant(base::JsonWriter& json, std::string_view key, const NodeGrant& grant) {
+  json.key(key).begin_object().member("perHour", grant.now.per_hour);
   json.member("until", base::format_rfc3339(grant.now.until));
   if (grant.before) {
     json.key("before");
@@ -123,15 +132,23 @@ void write_grant(base::JsonWriter& json, const NodeGrant& grant) {
   json.end_object();
 }
 
+void write_grant(base::JsonWriter& json, const NodeGrant& grant) {
+  write_grant(json, kToldAs, grant);
+}
+
 Result<NodeGrant> read_grant(const Json& told) {
   const Json* schema = told.member("schema");
   const std::int64_t written = schema == nullptr ? 0 : schema->get_int().value_or(0);
   if (written != kGrantSchema) {
     return fail(ErrorKind::kUnsupported, "written with schema ", written, "; this version reads ", kGrantSchema);
   }
-  const auto now = read(told.member("evictions"));
-  if (!now) return fail(ErrorKind::kInvalid, "evictions is missing or not what it should be");
-  return NodeGrant{*now, read(told.at("evictions", "before"))};
+  return read_grant(told, kToldAs);
+}
+
+Result<NodeGrant> read_grant(const Json& of, std::string_view key) {
+  const auto now = read(of.member(key));
+  if (!now) return fail(ErrorKind::kInvalid, key, " is missing or not what it should be");
+  return NodeGrant{*now, read(of.at(key, "before"))};
 }
 
 }  // namespace tidemark::policy

@@ -6,14 +6,16 @@
 //   Σ held ≤ the pool's limit, whatever messages are lost, late or out of order; except after the limit itself was
 //   lowered
 //
-//   part        = limit / size class of the pool,   size class = the number of its nodes, up to the next of 1, 2, 3, 4,
-//   5,
-//                 7, 9, 12 … (a quarter more each): so that a node more does not cut every grant
+//   part        = (limit − the operator's part) / size class of the pool
+//   size class  = the number of its nodes, up to the next of 1, 2, 3, 4, 5, 7, 9, 12 … (a quarter more each): so that a
+//                 node more does not cut every grant
+//   operator's  = limit / kOperatorPart where YARN's operator ends work in the pool for more timely work, else nothing:
+//                 the ResourceManager of a cluster is told for all of its nodes by one
 //   granted     = min(part, limit − Σ held of the others),   at least 1, else nothing
 //
 // A grant ends after kGrantValid and is extended after half of that: two writes a day and node. Cuts are at once, and
 // what they free is granted when it cannot be in force any more. What a node holds is written on the node's own object,
-// so nothing else must remember it.
+// and what the operator does in `tidemark-budgets`, so nothing else must remember it.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +51,12 @@ struct NodeGrant {
   bool operator==(const NodeGrant&) const = default;
 };
 
-// What was granted in one pool, by node.
+inline constexpr std::int64_t kOperatorPart = 4;
+// YARN's operator among the holders of a pool's grants: no node can have this name.
+inline constexpr std::string_view kOperatorHolder = "/yarn-operator";
+using OperatorGrants = std::map<std::string, NodeGrant, std::less<>>;  // by pool
+
+// What was granted in one pool, by node; and kOperatorHolder.
 using GrantBook = std::map<std::string, NodeGrant, std::less<>>;
 std::int64_t held(const GrantBook& book, base::WallTime at);
 
@@ -63,9 +70,9 @@ struct GrantStep {
   std::vector<GrantChange> changes;
 };
 // `nodes`: those of the pool; `limit`: nullopt where the pool grants nothing. Total and deterministic; the order of
-// nodes does not matter. kNoRoom is told for nodes that get nothing, each time.
+// nodes does not matter. kNoRoom is told for holders that get nothing, each time.
 GrantStep grant(const GrantBook& book, std::span<const std::string> nodes, std::optional<std::int64_t> limit,
-                base::WallTime now);
+                base::WallTime now, bool yarn_operator = false);
 
 std::int64_t size_class(std::int64_t nodes);
 
@@ -74,5 +81,8 @@ std::int64_t size_class(std::int64_t nodes);
 void write_grant(base::JsonWriter& json, const NodeGrant& grant);  // the member `evictions`
 // kUnsupported: of a newer schema.
 Result<NodeGrant> read_grant(const Json& told);
+// The same as the member `key` of what has a schema of its own.
+void write_grant(base::JsonWriter& json, std::string_view key, const NodeGrant& grant);
+Result<NodeGrant> read_grant(const Json& of, std::string_view key);
 
 }  // namespace tidemark::policy

@@ -90,6 +90,33 @@ TEST(Grants, WithFewerThanNodesSomeHaveOneAndTheOthersTheirOwn) {
   EXPECT_TRUE(grant({}, nodes(10), -5, kStart).book.empty());
 }
 
+TEST(Grants, YarnsOperatorHasAQuarterOfThePoolsWhereItEndsWork) {
+  const std::string holder(kOperatorHolder);
+  auto done = grant({}, nodes(4), 40, kStart, true);
+  EXPECT_EQ(done.book.at(holder).now, (EvictionGrant{10, kStart + kGrantValid}));
+  EXPECT_EQ(done.book.at("n0").now.per_hour, 7) << "the nodes share the rest";
+  EXPECT_LE(held(done.book, kStart), 40);
+  EXPECT_TRUE(grant(done.book, nodes(4), 40, kStart + hours(1), true).changes.empty());
+  EXPECT_FALSE(grant({}, nodes(4), 40, kStart).book.contains(holder)) << "where it ends none";
+  EXPECT_EQ(grant({}, nodes(4), 3, kStart, true).book.at(holder).now.per_hour, 1) << "one at least";
+  EXPECT_FALSE(grant({}, nodes(4), 1, kStart, true).book.contains(holder)) << "of one eviction there is no part";
+}
+
+TEST(Grants, TheOperatorWaitsUntilNodesThatHadItAllCannotGoByItAnyMore) {
+  const std::string holder(kOperatorHolder);
+  auto book = grant({}, nodes(4), 40, kStart).book;
+  auto done = grant(book, nodes(4), 40, kStart + hours(1), true);
+  EXPECT_FALSE(done.book.contains(holder));
+  EXPECT_EQ(done.book.at("n0").now.per_hour, 7) << "cut at once";
+  done = grant(done.book, nodes(4), 40, kStart + hours(25), true);
+  EXPECT_EQ(done.book.at(holder).now.per_hour, 10);
+  // And it keeps what it has while it is asked no more, until its end.
+  done = grant(done.book, nodes(4), 40, kStart + hours(26));
+  EXPECT_LE(held(done.book, kStart + hours(26)), 40);
+  EXPECT_TRUE(done.book.contains(holder));
+  EXPECT_FALSE(grant(done.book, nodes(4), 40, kStart + hours(51)).book.contains(holder));
+}
+
 // Nodes hear of their grants late, or never, and go by the last one they heard of until its end.
 TEST(Grants, NodesTogetherNeverGoByMoreThanThePoolMayWhateverIsLost) {
   std::mt19937_64 random(11);
@@ -103,10 +130,11 @@ TEST(Grants, NodesTogetherNeverGoByMoreThanThePoolMayWhateverIsLost) {
     for (int i = 0; i < 300; ++i) {
       now = now + minutes(below(120));
       auto members = nodes(1 + below(30));
-      auto done = grant(book, members, limit, now);
-      EXPECT_EQ(done.book, grant(book, members, limit, now).book) << "deterministic";
+      const bool yarn = below(3) > 0;  // its operator is one of them, and hears as late
+      auto done = grant(book, members, limit, now, yarn);
+      EXPECT_EQ(done.book, grant(book, members, limit, now, yarn).book) << "deterministic";
       std::ranges::reverse(members);
-      EXPECT_EQ(done.book, grant(book, members, limit, now).book) << "in any order";
+      EXPECT_EQ(done.book, grant(book, members, limit, now, yarn).book) << "in any order";
       book = std::move(done.book);
       // It is read again by another leader.
       for (auto& [node, held_by] : book) {

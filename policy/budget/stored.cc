@@ -153,6 +153,29 @@ void write_all(JsonWriter& json, std::string_view key, std::string_view second, 
   json.end_array();
 }
 
+using Minutes = std::map<std::string, Series, std::less<>>;  // by pool
+
+void write_minutes(JsonWriter& json, std::string_view key, const Minutes& minutes) {
+  if (minutes.empty()) return;
+  json.key(key).begin_array();
+  for (const auto& [pool, series] : minutes) {
+    json.begin_object().member("pool", std::string_view(pool)).key("slots");
+    write_series(json, series);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+Result<void> read_minutes(const Json& value, std::string_view key, Minutes& out) {
+  for (const Json& each : list(value, key)) {
+    TM_TRY(auto series, read_series(each, key));
+    std::string pool = name_at(each, "pool");
+    if (pool.empty()) return lacks(base::cat(key, ".pool"));
+    if (out.size() < kPoolSeriesMax && !series.slots.empty()) out.insert_or_assign(std::move(pool), std::move(series));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string resume_key(std::string_view id) {
@@ -264,15 +287,8 @@ std::string written(const EvictionBook& book) {
   json.member("leftOut", book.left_out);
   write_all(json, "classes", "class", book.classes);
   write_all(json, "jobs", "job", book.jobs);
-  if (!book.minutes.empty()) {
-    json.key("minutes").begin_array();
-    for (const auto& [pool, series] : book.minutes) {
-      json.begin_object().member("pool", std::string_view(pool)).key("slots");
-      write_series(json, series);
-      json.end_object();
-    }
-    json.end_array();
-  }
+  write_minutes(json, "minutes", book.minutes);
+  write_minutes(json, "givenBack", book.given_back);
   json.end_object();
   return out;
 }
@@ -305,15 +321,35 @@ Result<EvictionBook> decode_counts(std::string_view text) {
   book.left_out = number(value, "leftOut");
   TM_TRY_VOID(read_all(value, "classes", "class", kClassSeriesMax + kPoolSeriesMax, book.classes));
   TM_TRY_VOID(read_all(value, "jobs", "job", kJobSeriesMax, book.jobs));
-  for (const Json& each : list(value, "minutes")) {
-    TM_TRY(auto series, read_series(each, "minutes"));
-    std::string pool = name_at(each, "pool");
-    if (pool.empty()) return lacks("minutes.pool");
-    if (book.minutes.size() < kPoolSeriesMax && !series.slots.empty()) {
-      book.minutes.insert_or_assign(std::move(pool), std::move(series));
-    }
-  }
+  TM_TRY_VOID(read_minutes(value, "minutes", book.minutes));
+  TM_TRY_VOID(read_minutes(value, "givenBack", book.given_back));
   return book;
+}
+
+std::string encode_grants(const OperatorGrants& grants) {
+  std::string out;
+  JsonWriter json(out);
+  begin(json);
+  json.key("pools").begin_array();
+  for (const auto& [pool, grant] : grants) {
+    json.begin_object().member("name", std::string_view(pool));
+    write_grant(json, "yarnOperator", grant);
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return out;
+}
+
+Result<OperatorGrants> decode_grants(std::string_view text) {
+  TM_TRY(const Json value, read_object(text));
+  OperatorGrants grants;
+  for (const Json& each : list(value, "pools")) {
+    std::string pool = name_at(each, "name");
+    if (pool.empty()) return lacks("pools.name");
+    TM_TRY(auto grant, read_grant(each, "yarnOperator"));
+    if (grants.size() < kPoolSeriesMax) grants.insert_or_assign(std::move(pool), std::move(grant));
+  }
+  return grants;
 }
 
 std::string encode_resume(const ResumeRequest& request) {

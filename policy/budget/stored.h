@@ -1,6 +1,7 @@
 // How budgets are stored: the data of the ConfigMap `tidemark-budgets`, which others may read too.
 //
 //   state.json    what holds of each pool: the breaker, jobs and pools that are not to be evicted for now
+//   grants.json   what YARN's operator was granted of each pool's hour (policy/budget/grants.h)
 //   counts.json   the counts of a day, and of each pool's last hour by the minute, so that a restart does not forget
 //   them request-*.json  what a person asked for, a key each; written by `tidemark`, taken away by the manager once it
 //   is
@@ -18,6 +19,7 @@
 #include "base/result.h"
 #include "policy/budget/book.h"
 #include "policy/budget/budget.h"
+#include "policy/budget/grants.h"
 
 namespace tidemark::policy {
 
@@ -28,16 +30,19 @@ inline constexpr std::size_t kBudgetBytesMax = 1 << 20;  // of a text that is re
 // jobs are left out, and old slots become coarser.
 inline constexpr std::size_t kCountsBytesMax = 512 << 10;
 
+inline constexpr std::string_view kBudgetsGrantsKey = "grants.json";
 inline constexpr std::string_view kResumeKeys = "request-";
 inline constexpr std::size_t kResumeRequestsMax = 64;  // that are looked at together
 std::string resume_key(std::string_view id);           // any id has one that a ConfigMap takes
 
 std::string encode_budgets(const BudgetState& state);
 std::string encode_counts(const EvictionBook& book);
+std::string encode_grants(const OperatorGrants& grants);
 std::string encode_resume(const ResumeRequest& request);
 
 Result<BudgetState> decode_budgets(std::string_view text);
 Result<EvictionBook> decode_counts(std::string_view text);
+Result<OperatorGrants> decode_grants(std::string_view text);
 Result<ResumeRequest> decode_resume(std::string_view text);
 
 }  // namespace tidemark::policy

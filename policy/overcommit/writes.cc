@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 namespace tidemark::policy {
 namespace {
@@ -163,6 +164,17 @@ ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const Zo
   } else if (all) {
     decision.write = {true, Reason::kWriteRefresh};
   }
+  return decision;
+}
+
+ZoneWriteDecision needs_zone_cut(const model::TopologyView& topology, const ZonesPlan& wanted,
+                                 model::Resources carried) {
+  WriteThresholds never;
+  never.refresh_s = std::numeric_limits<std::int64_t>::max();
+  never.difference = std::numeric_limits<double>::infinity();
+  auto decision = needs_zone_write(topology, wanted, base::Duration(0), never, carried);
+  std::erase_if(decision.changes, [](const ZoneChange& change) { return change.added; });
+  decision.write = decision.changes.empty() ? WriteDecision{} : WriteDecision{true, Reason::kWriteCut};
   return decision;
 }
 

@@ -71,5 +71,9 @@ struct ZoneWriteDecision {
 ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const ZonesPlan& wanted,
                                    std::optional<base::Duration> since_write, WriteThresholds thresholds,
                                    std::optional<model::Resources> follow = std::nullopt);
+// Of zones that are only cut, with their node: the cuts that would be worth a write of the node, and any while together
+// they say more than it carries. Nothing appears, and nothing is refreshed.
+ZoneWriteDecision needs_zone_cut(const model::TopologyView& topology, const ZonesPlan& wanted,
+                                 model::Resources carried);
 
 }  // namespace tidemark::policy

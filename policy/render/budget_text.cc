@@ -88,6 +88,9 @@ std::string render_text(const BudgetChange& change) {
   std::string text =
       cat("pool ", change.pool, change.job.empty() ? "" : ", job ", change.job, ": ", why(change.reason));
   if (!change.job.empty()) return cat(text, ": ", change.seen.evicted, " evictions within an hour");
+  if (change.reason == Reason::kBudgetPoolExhausted) {
+    return cat(text, ": ", change.seen.evicted, " within an hour, with what was given back to more timely work");
+  }
   return cat(text, ": ", change.seen.evicted, " of ", change.seen.ended(), " tasks that ended were evicted");
 }
 
@@ -111,12 +114,25 @@ std::string_view event_reason(const BudgetChange& change) {
   }
 }
 
-std::string budgets_text(const BudgetState& state, const EvictionBook& book, base::WallTime now) {
+std::string operator_grant_text(const OperatorGrants& grants, std::string_view pool, base::WallTime now) {
+  const auto at = grants.find(pool);
+  if (at == grants.end() || at->second.now.until <= now) return "";
+  return cat(at->second.now.per_hour, " an hour until ", base::format_rfc3339(at->second.now.until));
+}
+
+std::string budgets_text(const BudgetState& state, const EvictionBook& book, const OperatorGrants& grants,
+                         base::WallTime now) {
   std::string out;
   for (const auto& pool : state.pools) {
     out += cat("pool ", pool.pool, ": ", breaker_text(pool.breaker, now), "\n");
     const Ended day = of_day(book, pool.pool, now);
     out += cat("  last day: ", day.evicted, " evicted, ", day.finished, " finished, ", rate_text(day), "\n");
+    const std::string granted = operator_grant_text(grants, pool.pool, now);
+    const std::int64_t given_back = given_back_lately(book, pool.pool, now);
+    if (!granted.empty() || given_back > 0) {
+      out += cat("  given back by YARN to more timely work: ", given_back,
+                 " in the last hour; granted to its operator: ", granted.empty() ? "nothing" : granted, "\n");
+    }
     if (pool.over_report.fallen_back) out += cat("  over-report: ", why(Reason::kBudgetOverReportGivenUp), "\n");
     if (pool.exhausted) out += cat("  ", why(Reason::kBudgetPoolExhausted), "\n");
     for (const auto& job : pool.jobs) out += cat("  ", job, ": ", why(Reason::kBudgetJobExhausted), "\n");
@@ -124,17 +140,26 @@ std::string budgets_text(const BudgetState& state, const EvictionBook& book, bas
   return out;
 }
 
-Json budgets_json(const BudgetState& state, const EvictionBook& book, base::WallTime now) {
+Json budgets_json(const BudgetState& state, const EvictionBook& book, const OperatorGrants& grants,
+                  base::WallTime now) {
   Json pools = Json::array();
   for (const auto& pool : state.pools) {
     Json jobs = Json::array();
     for (const auto& job : pool.jobs) jobs.as_array().push_back(Json(job));
-    pools.as_array().push_back(Json::object({{"pool", Json(pool.pool)},
-                                             {"breaker", breaker_json(pool.breaker)},
-                                             {"overReportGivenUp", Json(pool.over_report.fallen_back)},
-                                             {"exhausted", Json(pool.exhausted)},
-                                             {"jobsExhausted", std::move(jobs)},
-                                             {"lastDay", ended_json(of_day(book, pool.pool, now))}}));
+    Json told = Json::object({{"pool", Json(pool.pool)},
+                              {"breaker", breaker_json(pool.breaker)},
+                              {"overReportGivenUp", Json(pool.over_report.fallen_back)},
+                              {"exhausted", Json(pool.exhausted)},
+                              {"jobsExhausted", std::move(jobs)},
+                              {"lastHour", Json::object({{"used", used_of_hour(book, pool.pool, now)},
+                                                         {"givenBack", given_back_lately(book, pool.pool, now)}})},
+                              {"lastDay", ended_json(of_day(book, pool.pool, now))}});
+    const auto grant = grants.find(pool.pool);
+    if (grant != grants.end() && grant->second.now.until > now) {
+      told["yarnOperator"] = Json::object(
+          {{"perHour", grant->second.now.per_hour}, {"until", Json(base::format_rfc3339(grant->second.now.until))}});
+    }
+    pools.as_array().push_back(std::move(told));
   }
   return Json::object({{"schema", 1},
                        {"report", "budgets"},

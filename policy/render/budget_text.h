@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "policy/budget/book.h"
 #include "policy/budget/budget.h"
+#include "policy/budget/grants.h"
 
 namespace tidemark::policy {
 
@@ -18,9 +19,13 @@ std::string_view event_reason(const BudgetChange& change);
 std::string breaker_text(const Breaker& breaker, base::WallTime now);
 Json breaker_json(const Breaker& breaker);
 
-// A line or more for each pool: the breaker, what is exhausted, the rate of the last day.
-std::string budgets_text(const BudgetState& state, const EvictionBook& book, base::WallTime now);
-Json budgets_json(const BudgetState& state, const EvictionBook& book, base::WallTime now);
+// A line or more for each pool: the breaker, what is exhausted, the rate of the last day, what YARN's operator may end.
+std::string budgets_text(const BudgetState& state, const EvictionBook& book, const OperatorGrants& grants,
+                         base::WallTime now);
+Json budgets_json(const BudgetState& state, const EvictionBook& book, const OperatorGrants& grants, base::WallTime now);
+
+// "30 an hour until …"; "" where it has none now.
+std::string operator_grant_text(const OperatorGrants& grants, std::string_view pool, base::WallTime now);
 
 // By pool and class, and the jobs that were evicted most; of one pool where it is named.
 std::string evictions_text(const EvictionBook& book, const BudgetState& state, std::string_view pool,

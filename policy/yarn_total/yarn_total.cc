@@ -96,6 +96,18 @@ std::int64_t yarn_too_much(YarnAmount used, YarnAmount keep) {
   return std::max(memory, static_cast<std::int64_t>(for_cpu));
 }
 
+std::int64_t yarn_containers_with(std::int64_t memory_mib, std::int64_t used_mib, std::int64_t containers) {
+  if (memory_mib <= 0 || containers <= 0) return 0;
+  if (memory_mib >= used_mib) return containers;
+  return static_cast<std::int64_t>((Wide{memory_mib} * containers + used_mib - 1) / used_mib);
+}
+
+std::int64_t yarn_memory_of(std::int64_t part, std::int64_t used_mib, std::int64_t containers) {
+  if (part <= 0 || used_mib <= 0) return 0;
+  if (part >= containers) return used_mib;
+  return static_cast<std::int64_t>(Wide{used_mib} * part / containers);
+}
+
 model::Resources batch_of_yarn(std::int64_t memory_mib, std::int64_t vcores, const YarnTotalConfig& config) {
   const auto times = [](std::int64_t a, std::int64_t b) {
     std::int64_t product = 0;

@@ -92,6 +92,11 @@ YarnTake yarn_take(YarnAmount used, YarnAmount total, std::int32_t offered_vcore
 // of the memory goes, rounded up: what a total takes by vcores, a scheduler that goes by memory does not take at all.
 std::int64_t yarn_too_much(YarnAmount used, YarnAmount keep);
 
+// Of `containers` that hold `used_mib` in all: how many hold so much, and how much so many hold, as large as they are
+// on average. A ResourceManager says no more of a node.
+std::int64_t yarn_containers_with(std::int64_t memory_mib, std::int64_t used_mib, std::int64_t containers);
+std::int64_t yarn_memory_of(std::int64_t part, std::int64_t used_mib, std::int64_t containers);
+
 // What YARN's containers hold, as Kubernetes counts it.
 model::Resources batch_of_yarn(std::int64_t memory_mib, std::int64_t vcores, const YarnTotalConfig& config);
 

@@ -216,6 +216,15 @@ TEST(YarnTooMuchTest, WhatIsBeyondWhatMayBeKeptByMemoryOrByTheSamePartForCpu) {
   EXPECT_EQ(yarn_too_much({4096, 4}, {1024, 3}), 3072) << "the larger of both";
   EXPECT_EQ(yarn_too_much({4096, 4}, {0, 0}), 4096);
   EXPECT_EQ(yarn_too_much({0, 4}, {0, 0}), 0) << "nothing is left that memory could end";
+  EXPECT_EQ(yarn_containers_with(1024, 4096, 4), 1);
+  EXPECT_EQ(yarn_containers_with(1025, 4096, 4), 2) << "one ends whole";
+  EXPECT_EQ(yarn_containers_with(1 << 20, 4096, 4), 4);
+  EXPECT_EQ(yarn_containers_with(0, 4096, 4), 0);
+  EXPECT_EQ(yarn_containers_with(1024, 0, 0), 0);
+  EXPECT_EQ(yarn_memory_of(1, 4096, 4), 1024);
+  EXPECT_EQ(yarn_memory_of(3, 4096, 7), 1755) << "rounded down: no container more";
+  EXPECT_EQ(yarn_memory_of(7, 4096, 7), 4096);
+  EXPECT_EQ(yarn_memory_of(0, 4096, 7), 0);
 }
 
 TEST(YarnTooMuchTest, NeverMoreThanIsHeldAndLessTheMoreMayBeKept) {

@@ -4,22 +4,30 @@ One manager carries all files out at the same time, each on nodes and in a pool 
 expected ones a single number is milli-cores of CPU, a memory is in bytes, and they are batch where nothing else is said.
 
     settings JSON                     of this scenario's nodes, in colocation-config
+    normalization JSON, amplification JSON    the same in cpu-normalization-config and resource-amplification-config, which are off for all others
     pool TEXT, calendar TEXT          of this scenario's pool and calendar in tidemark-config, as YAML between braces
     node NAME [carries MILLI] [allocatable C/M]    32 cores, 128Gi, of which 60 % and 65 % may be used; it carries so much batch-cpu already
     zones NAME N                      its NodeResourceTopology, with so many equal zones
+    cpu NAME [hyper-thread] [turbo] MODEL    what its agent says there of the processor
     report NAME WORDS                 its agent reports, again and again; silent NAME: no more. `cpu N`: the system uses N cores and 4Gi, or each by its
                                       name: node C/M, system C/M, reclaimable C/M, host C/M and gone C/M (online, on the host and of a pod that is not there
                                       any more); age MINUTES
     online|batch|pod NAME on NODE …   a pod, requesting `cpu` cores, `batch-cpu` milli-cores or `request` C/M; with `uses C[/M]` it is in the reports;
-                                      qos, prio, phase, of: its StatefulSet, and numa: the places of its zones, by comma
+                                      qos, prio, phase, of: its StatefulSet, class: transcode (order 10) or spark (30), and numa: the places of its zones
+    overwrites NODE MILLI             another manager writes so much batch-cpu
     uses POD C/M, evict PODS, ends POD    what its agent reports of it, and as a kubelet leaves it
     annotate|label NODE KEY TEXT, tidemark WORDS    a TEXT of - takes it away
-    yarn NODE holds MILLI [waits MILLI] [frozen]    YARN's operator keeps its book on the node, and acts on each offer that it sees; a frozen one on none
+    yarn NODE holds MILLI [waits MILLI] [class NAME] [frozen]    YARN's operator keeps its book on the node, and acts on each offer that it sees; a frozen one on none
+    gave-back NODE N                  YARN's operator had so many containers end there for more timely work
     > NODE offers [mid|yarn] AMOUNT|nothing, > NODE offers at most MILLI, > NODE origin AMOUNT, > NODE zone PLACE offers AMOUNT
-    > NODE may evict N                within an hour, as its NodeSLO tells its agent
+    > NODE annotation KEY TEXT        a TEXT of - is none
+    > NODE gives back CLASS MILLI keeps MILLI|nothing    of its pods, as its NodeSLO tells its agent
+    > NODE may evict N                within an hour, as its NodeSLO tells its agent; > pool yarn-operator may end N, as tidemark-budgets tells it
+    > pool used N of its hour, > pool has none left    as `tidemark report budgets` says
     > NODE says REASON, > NODE rises to MILLI by at most MILLI a second
 """
 
+import datetime
 import json
 import os
 import re
@@ -37,8 +45,13 @@ PODS = "/api/v1/namespaces/default/pods"
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 BATCH = "kubernetes.io/batch-cpu"
 BOOK = "tidemark.io/yarn-book"
+ANOTHER = "another-manager"
+CPU_INFO = "node.koordinator.sh/cpu-basic-info"
+CLASSES = "[{name: transcode, order: 10}, {name: spark, order: 30}]"
+# Settings of a scenario's nodes, by the word that gives them.
+NODE_SETTINGS = {"settings": "colocation-config", "normalization": "cpu-normalization-config", "amplification": "resource-amplification-config"}
 ONLINE = {"priority": "koord-prod", "qos": "LS"}
-LIMIT_S = 120
+LIMIT_S = 180  # a side whose work waits no more counts as content after two minutes
 LOOK_S = 0.25
 GRACE_S = 10  # between a cut and the report that this clock begins at lies whatever a busy machine needs
 
@@ -85,7 +98,7 @@ class Scenario:
         lines = [(number, line) for number, line in lines if line]
         begin = next(i for i, (_, line) in enumerate(lines) if line == "manager")
         self.path, self.before, self.after = path, lines[:begin], lines[begin + 1 :]
-        self.settings = [json.loads(line.split(None, 1)[1]) for _, line in self.before if line.startswith("settings ")]
+        self.settings = {key: [json.loads(line.split(None, 1)[1]) for _, line in self.before if line.startswith(f"{word} ")] for word, key in NODE_SETTINGS.items()}
         self.pool = [line.split(None, 1)[1] for _, line in self.before if line.startswith("pool ")]
         self.calendar = [line.split(None, 1)[1] for _, line in self.before if line.startswith("calendar ")]
         self.nodes: set[str] = set()
@@ -93,6 +106,7 @@ class Scenario:
         self.uses: dict[str, dict] = {}  # pod → its part of a report
         self.reports: dict[str, tuple[dict, float]] = {}  # node → what is said of it, and how old that is
         self.books: dict[str, tuple[dict[str, str], bool]] = {}  # node → what YARN's operator says of it, and whether it acts on offers
+        self.given_back: list[dict] = []  # as YARN's operator tells it
         self.grows_from: dict[str, tuple[float, int]] = {}  # node → when it was reported last otherwise, and its offer then
         self.failure = ""
 
@@ -101,13 +115,13 @@ class Scenario:
         pool = ", ".join([f"name: {self.name}", f"nodeSelector: {{matchLabels: {{pool: {self.name}}}}}", *calendar, *self.pool])
         return f"- {{{pool}}}\n", "".join(f"- {{name: {self.name}, {text}}}\n" for text in self.calendar)
 
-    def node_configs(self) -> list[dict]:
-        return [{"name": self.name, "nodeSelector": {"matchLabels": {"pool": self.name}}, **each} for each in self.settings]
+    def node_configs(self, key: str) -> list[dict]:
+        return [{"name": self.name, "nodeSelector": {"matchLabels": {"pool": self.name}}, **each} for each in self.settings[key]]
 
     def prepare(self, api) -> None:
         self.api = api
         for number, line in self.before:
-            if not line.startswith(("settings ", "pool ", "calendar ")):
+            if line.split()[0] not in (*NODE_SETTINGS, "pool", "calendar"):
                 self.do(number, line)
 
     def run(self, component: Component) -> None:
@@ -128,8 +142,8 @@ class Scenario:
         word, rest = line.split(None, 1)
         words = rest.split()
         if word == ">":
-            return self.expect(words)
-        getattr(self, f"do_{word}")(words, rest)
+            return self.expect_of_pool(words[1:]) if words[0] == "pool" else self.expect(words)
+        getattr(self, f"do_{word.replace('-', '_')}")(words, rest)
 
     # -- what people and agents do
 
@@ -150,6 +164,23 @@ class Scenario:
         self.api.request("DELETE", f"{TOPOLOGIES}/{node}")  # of a run that was killed
         topology = {"apiVersion": "topology.node.k8s.io/v1alpha1", "kind": "NodeResourceTopology", "metadata": {"name": node}, "topologyPolicies": ["None"], "zones": zones}
         must(self.api.request("POST", TOPOLOGIES, topology))
+
+    def do_cpu(self, words, _) -> None:
+        flags = {"hyper-thread", "turbo"} & set(words[1:])
+        says = {"cpuModel": " ".join(word for word in words[1:] if word not in flags), "hyperThreadEnabled": "hyper-thread" in flags, "turboEnabled": "turbo" in flags}
+        change = {"metadata": {"annotations": {CPU_INFO: json.dumps(says)}}}
+        must(self.api.request("PATCH", f"{TOPOLOGIES}/{self.node(words[0])}", change, content=MERGE))
+
+    def do_overwrites(self, words, _) -> None:
+        amounts = {BATCH: words[1]}
+        change = {"status": {"capacity": amounts, "allocatable": amounts}}
+        must(self.api.request("PATCH", f"/api/v1/nodes/{self.node(words[0])}/status", change, content=MERGE, fieldManager=ANOTHER))
+
+    def do_gave_back(self, words, _) -> None:
+        node = self.node(words[0])
+        self.given_back.append({"at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "class": "transcode", "evicted": int(words[1])})
+        text = json.dumps({"schema": 1, "ends": self.given_back})
+        must(self.api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {"tidemark.io/yarn-given-back": text}}}, content=MERGE))
 
     def do_report(self, words, _) -> None:
         node = self.node(words[0])
@@ -174,6 +205,8 @@ class Scenario:
         owner = {"of": f"{self.name}-{fields.pop('of')}"} if "of" in fields else {}
         colocation.put_pod(self.api, node, {"name": name, "prio": prio, "qos": qos, "requests": requests, "phase": fields.pop("phase", "Running"), **owner})
         self.pods[name] = node
+        if "class" in fields:
+            must(self.api.request("PATCH", f"{PODS}/{name}", {"metadata": {"labels": {"tidemark.io/class": fields.pop("class")}}}, content=MERGE))
         if "numa" in fields:
             placed = json.dumps({"numaNodeResources": [{"node": int(place)} for place in fields.pop("numa").split(",")]})
             must(self.api.request("PATCH", f"{PODS}/{name}", {"metadata": {"annotations": {"scheduling.koordinator.sh/resource-status": placed}}}, content=MERGE))
@@ -205,9 +238,10 @@ class Scenario:
             acted = {"generation": offer.get("generation", 0), "confirmed": offer.get("resources", batch("0", "0"))}
             if not acts and before:
                 acted = {name: before[name] for name in acted}
-            book = {"schema": 1, **acted, "sold": [{"class": "", "resources": batch(says["holds"])}]}
+            work = says.get("class", "")
+            book = {"schema": 1, **acted, "sold": [{"class": work, "resources": batch(says["holds"])}]}
             if "waits" in says:
-                book |= {"waiting": "", "waitingFor": batch(says["waits"])}
+                book |= {"waiting": work, "waitingFor": batch(says["waits"])}
             if book != before:
                 must(self.api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {BOOK: json.dumps(book)}}}, content=MERGE))
 
@@ -261,6 +295,12 @@ class Scenario:
             self.wait(lambda: rest[0] in explain(node, "-o", "json").stdout, lambda: explain(node).stdout)
         elif rest[:2] == ["at", "most"]:
             self.wait(lambda: (self.offered(node) or 0) <= int(rest[2]), lambda: f"{self.offered(node)}\n{explain(node).stdout}")
+        elif verb == "annotation":
+            key, text = rest
+            self.wait(lambda: self.annotation(node, key) == (None if text == "-" else text), lambda: f"{self.annotation(node, key)}\n{explain(node).stdout}")
+        elif verb == "gives":
+            wanted = [] if rest[1] == "nothing" else [(rest[1], int(rest[2]), int(rest[4]))]
+            self.wait(lambda: self.gives_back(node) == wanted, lambda: f"{self.gives_back(node)}\n{explain(node).stdout}")
         elif verb == "may":
             self.wait(lambda: self.granted(node) == int(rest[1]), lambda: self.granted(node))
         elif verb == "rises":
@@ -272,6 +312,19 @@ class Scenario:
             found = {"origin": lambda: colocation.origin(self.api, node), "offers": lambda: self.carried(node, kind, place)}[verb]
             self.wait(lambda: same(found() or {}, kind, amount), lambda: f"{found()}\n{explain(node).stdout}")
 
+    def expect_of_pool(self, words: list[str]) -> None:
+        question = {
+            "yarn-operator": lambda told: told.get("yarnOperator", {}).get("perHour") == int(words[3]),
+            "used": lambda told: told["lastHour"]["used"] == int(words[1]),
+            "has": lambda told: told["exhausted"],
+        }[words[0]]
+        self.wait(lambda: question(self.budget()), self.budget)
+
+    def budget(self) -> dict:
+        words = ["report", "budgets", "--pool", self.name, "-o", "json", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
+        done = subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90)
+        return json.loads(done.stdout)["pools"][0] if done.returncode == 0 else {"lastHour": {"used": None}, "exhausted": False, "error": done.stderr}
+
     def carried(self, node: str, kind: str, place: int | None) -> dict[str, str]:
         if place is not None:
             zones = must(self.api.request("GET", f"{TOPOLOGIES}/{node}"))["zones"]
@@ -281,10 +334,21 @@ class Scenario:
             return {} if text is None else json.loads(text)["resources"]
         return colocation.offered(self.api, node)
 
-    def granted(self, node: str) -> int | None:
+    def annotation(self, node: str, key: str) -> str | None:
+        return must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata"].get("annotations", {}).get(key)
+
+    def told(self, node: str) -> dict:
+        """What the node's agent is told beside the peer's settings."""
         found = self.api.request("GET", f"{colocation.NODESLOS}/{node}")
         told = (found.get("spec.extensions") or {}) if found.status == 200 else {}
-        return told.get("Object", {}).get("tidemark", {}).get("evictions", {}).get("perHour")
+        return told.get("Object", {}).get("tidemark", {})
+
+    def granted(self, node: str) -> int | None:
+        return self.told(node).get("evictions", {}).get("perHour")
+
+    def gives_back(self, node: str) -> list[tuple[str, int, int]]:
+        asked = self.told(node).get("reclaim", {}).get("classes", [])
+        return [(each["class"], quantity(each["giveBack"][BATCH]), quantity(each["keep"][BATCH])) for each in asked]
 
     def rises(self, node: str, wanted: int, a_second: int) -> None:
         """What is seen was decided before: since the beginning it can have grown by no more than this."""

@@ -1,6 +1,7 @@
 """Evictions on a real API server: counted as the eviction API leaves them, a spike stops what a pool sells, somebody lets
 it sell again, and a manager that is started anew goes on where the one before stood."""
 
+import datetime
 import json
 import os
 import subprocess
@@ -150,6 +151,26 @@ class Budgets(WithManager):
         must(self.api.request("PATCH", f"{SETTINGS}/{TIDEMARK_CONFIG}", {"data": {"config.yaml": json.dumps(CONFIG)}}, content=MERGE))
         wait_for(lambda: [told(node) for node in self.nodes] == [None] * 3, "nothing that is told", component)
         self.assertEqual({"schema", "agent"}, set(slo("budget-day").get("spec.extensions.Object.tidemark")), "how the agent stands is told on")
+
+    def test_yarns_operator_is_granted_its_part_and_what_it_has_end_is_in_the_hour(self):
+        self.put_config({**CONFIG, "ledger": {"mode": "strict", "classAware": True}, "evictions": {"perPoolHour": 8, "grants": True}})
+        component = self.run_manager(*FAST)
+
+        def granted() -> dict:
+            found = self.api.request("GET", f"{SETTINGS}/{BUDGETS}")
+            text = found.get("data", {}).get("grants.json") if found.status == 200 else None
+            return {pool["name"]: pool["yarnOperator"]["perHour"] for pool in json.loads(text)["pools"]} if text else {}
+
+        wait_for(lambda: granted() == {"default": 2, "night": 2}, "its parts", component)
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+        ended = {"schema": 1, "ends": [{"at": now, "class": "spark", "evicted": 8}]}
+        body = {"metadata": {"annotations": {"tidemark.io/yarn-given-back": json.dumps(ended)}}}
+        must(self.api.request("PATCH", "/api/v1/nodes/budget-night-1", body, content=MERGE))
+        wait_for(lambda: self.stored().get("night", {}).get("exhausted"), "an hour that is used up", component)
+        self.assertEqual((0, False), (self.phase(component), self.stored()["default"]["exhausted"]), "no spike, and no other pool's")
+        told = self.command("report", "budgets", "--pool", "night")
+        self.assertRegex(told, r"(?m)^  given back by YARN to more timely work: 8 in the last hour; granted to its operator: 2 an hour until ")
+        self.assertIn("TM-BUDGET-009", told)
 
     def test_a_cordoned_node_that_is_emptied_is_no_spike(self):
         self.put_config()

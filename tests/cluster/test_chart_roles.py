@@ -513,7 +513,7 @@ class Roles(WithManager):
         }.items():
             with self.subTest(what):
                 self.assertIn("the YARN operator may change", refusal(body))
-        own_words = {THIRD_PARTY: '{"allocations":[]}', "tidemark.io/yarn-book": "{}", "tidemark.io/yarn-book-of": "a/b:1", "tidemark.io/yarn-book-renewed": "1", "tidemark.io/yarn-taken-back": "{}"}
+        own_words = {THIRD_PARTY: '{"allocations":[]}', "tidemark.io/yarn-book": "{}", "tidemark.io/yarn-book-of": "a/b:1", "tidemark.io/yarn-book-renewed": "1", "tidemark.io/yarn-taken-back": "{}", "tidemark.io/yarn-given-back": "{}"}
         for annotations in (own_words, dict.fromkeys(own_words)):
             colocation.must(own.request("PATCH", node, {"metadata": {"annotations": annotations}}, content=MERGE))
 

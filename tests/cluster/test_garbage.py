@@ -58,6 +58,7 @@ SHAPED = {
     "tidemark.io/yarn-drain": ['{"schema":1,"generation":1,"by":"soon"}', '{"schema":1,"generation":1}'],
     "tidemark.io/yarn-take-back": ['{"schema":1,"generation":1,"containers":[7]}'],
     "tidemark.io/ended-tasks": ['{"schema":1,"ends":[{"at":"soon","evicted":1}]}', '{"schema":1,"ends":[{"at":"2026-03-01T02:00:00Z","evicted":1e9}]}'],
+    "tidemark.io/yarn-given-back": ['{"schema":1,"ends":[{"at":"soon","evicted":1}]}', '{"schema":1,"ends":[{"at":"2026-03-01T02:00:00Z","evicted":-1}]}'],
     "tidemark.io/yarn-taken-back": ['{"schema":1,"generation":1,"gone":[],"stayed":[],"keepMiB":-1}'],
     "tidemark.io/oversold": ['{"schema":1,"since":7}', '{"schema":2}'],
     "tidemark.io/capacity-epoch": ["-1", "99999999999999999999", "1.5"],

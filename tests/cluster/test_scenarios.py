@@ -1,5 +1,6 @@
 """Scenario files on the real API server (tests/cluster/scenarios, and what their words mean: scenario.py)."""
 
+import json
 import os
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from cluster import colocation
 from cluster.colocation import SETTINGS, must
-from cluster.scenario import TOPOLOGIES, Scenario
+from cluster.scenario import CLASSES, NODE_SETTINGS, TOPOLOGIES, Scenario
 from cluster.test_manager import WithApi
 
 FOLDER = Path(__file__).parent / "scenarios"
@@ -18,9 +19,11 @@ class Scenarios(WithApi):
         scenarios = [Scenario(path) for path in sorted(FOLDER.glob(os.environ.get("TIDEMARK_TEST_SCENARIO", "*") + ".txt"))]
         self.assertGreater(len(scenarios), 0)
         self.addCleanup(self.api.request, "DELETE", f"{SETTINGS}/tidemark-state")
-        colocation.put_settings(self.api, {"enable": True, "nodeConfigs": [each for scenario in scenarios for each in scenario.node_configs()]})
+        for key in NODE_SETTINGS.values():
+            of_nodes = [each for scenario in scenarios for each in scenario.node_configs(key)]
+            colocation.put_data(self.api, {key: json.dumps({"enable": key == "colocation-config", "nodeConfigs": of_nodes})})
         pools, calendars = zip(*(each.config() for each in scenarios))
-        text = f"schema: 1\nmode: enforce\nrollout: {{pace: at-once}}\nprofiles: {{sampleEvery: 1s, storeEvery: 1s}}\ncalendars:\n{''.join(calendars)}pools:\n{''.join(pools)}"
+        text = f"schema: 1\nmode: enforce\nrollout: {{pace: at-once}}\nclasses: {CLASSES}\nprofiles: {{sampleEvery: 1s, storeEvery: 1s}}\ncalendars:\n{''.join(calendars)}pools:\n{''.join(pools)}"
         must(self.api.request("POST", SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": text}}))
         for each in scenarios:
             each.prepare(self.api)

@@ -25,7 +25,7 @@ BOOK, OFFER, RECLAIM = "tidemark.io/yarn-book", "tidemark.io/yarn-offer", "tidem
 PODS = "/api/v1/namespaces/default/pods"
 CONFIG = {
     "schema": 1, "rollout": {"pace": "at-once"}, "mode": {"capacity": "enforce", "nodeSlo": "enforce", "agent": {"default": "observe", "eviction": "enforce"}},
-    "ledger": {"mode": "strict", "classAware": True},
+    "ledger": {"mode": "strict", "classAware": True}, "evictions": {"perPoolHour": 40, "grants": True},
     "classes": [{"name": "transcode", "order": 10}, {"name": "spark", "order": 30}, {"name": "stream", "order": 50}],
 }
 LINE = {"enable": True, "cpuReclaimThresholdPercent": 100, "memoryReclaimThresholdPercent": 60}

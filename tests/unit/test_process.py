@@ -59,6 +59,14 @@ def get(url: str) -> tuple[int, str]:
 class Output(unittest.TestCase):
     WORDS = (["--help"], ["--version"], ["manager", "--help"], ["manager", "--version"], ["explain", "--help"])
 
+    def test_a_misspelt_word_is_told_before_the_reason_that_is_missing(self):
+        for command in ("on", "off", "observe", "override"):
+            with self.subTest(command=command):
+                done = run(command, "clustr")
+                self.assertEqual(2, done.returncode)
+                self.assertIn('cluster, found "clustr"', done.stderr)
+        self.assertIn("--reason is required", run("off", "cluster", "--yes").stderr)
+
     def test_a_full_disk_is_a_failure(self):
         for words in self.WORDS:
             with self.subTest(words=words), open("/dev/full", "w") as full:

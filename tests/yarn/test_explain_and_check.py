@@ -90,8 +90,15 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertRegex(self.explain(), r"(?m)^  is to give back +etl, down to 1000m, 536870912 \(512\.0 MiB\) \[TM-LEDGER-009\]$")
         asked = {"cpuMilli": 1000, "memoryBytes": 512 * 2**20}
         self.assertEqual([{"class": "etl", "giveBack": asked, "keep": asked, "reason": "TM-LEDGER-009"}], json.loads(self.explain(NODE, "-o", "json"))["reclaim"])
-        self.annotate({"tidemark.io/yarn-reclaim": json.dumps({**reclaim, "generation": 6})})
+        self.assertRegex(self.explain(), r"(?m)^  its hour +no grant: 2 an hour of each node, 0 used here$")
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+        self.annotate({"tidemark.io/yarn-given-back": json.dumps({"schema": 1, "ends": [{"at": now, "class": "etl", "evicted": 2}]})})
+        self.assertRegex(self.explain(), r"(?m)^  its hour +no grant: 2 an hour of each node, 2 used here; what is more waits: .* \[TM-EVICT-012\]$")
+        hour = json.loads(self.explain(NODE, "-o", "json"))["reclaimHour"]
+        self.assertEqual((2, 2, 0, "TM-EVICT-012"), (hour["givenBackHere"], hour["givenBackInPool"], hour["left"], hour["why"]["id"]))
+        self.annotate({"tidemark.io/yarn-reclaim": json.dumps({**reclaim, "generation": 6}), "tidemark.io/yarn-given-back": None})
         self.assertNotIn("is to give back", self.explain())
+        self.assertNotIn("its hour", self.explain())
 
     def test_what_is_wrong_or_not_known_is_told(self):
         self.assertIn("no ResourceManager was asked; --hadoop-conf-dir or $HADOOP_CONF_DIR says where they are", self.explain(asked=False))

@@ -24,6 +24,7 @@ CONFIG = {
     "schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"},
     "ledger": {"mode": "strict", "classAware": True, "kubernetes": {"minPercent": 20}, "yarn": {"minPercent": 20}},
     "classes": [{"name": "etl", "order": 1}, {"name": "spark", "order": 3}],
+    "evictions": {"perPoolHour": 40, "grants": True},  # a pod here wants more back than a node without a grant gives in an hour
 }
 CLASS = {"tidemark.class": "etl"}  # of all of YARN's work
 SITE = Totals(memory_mib=2048, vcores=2)

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -91,6 +92,8 @@ struct ResourceManagerTwin {
         report.message(1, [&](WireWriter& w) { w.bytes(1, id.host).number(2, id.port); });
         report.message(4, [&](WireWriter& w) { w.number(1, nm.used_memory).number(2, nm.used_vcores); });
         report.message(5, [&](WireWriter& w) { w.number(1, nm.memory).number(2, nm.vcores); });
+        const auto here = std::ranges::count_if(containers, [&](const auto& each) { return each.second.node == id; });
+        if (here > 0) report.number(6, here);
         report.number(7, nm.state);
       });
     }

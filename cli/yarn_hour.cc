@@ -1,0 +1,59 @@
+#include "cli/yarn_hour.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/get.h"
+#include "manager/evictions/budget_store.h"
+#include "model/names.h"
+#include "policy/budget/budget.h"
+#include "policy/render/budget_text.h"
+#include "policy/render/why.h"
+#include "yarn_operator/given_back.h"
+
+namespace tidemark::cli {
+
+net::Task<Result<YarnHour>> read_yarn_hour(kube::Client& client, std::string config_namespace, const kube::Node& node,
+                                           std::string pool, base::WallTime now, base::Duration limit) {
+  kube::Interner interner;
+  TM_CO_TRY(const auto map,
+            co_await config_map(client, config_namespace, std::string(model::kBudgetsName), limit, interner));
+  const manager::StoredBudgets stored = map ? manager::read_budgets(*map) : manager::StoredBudgets();
+  const auto grants = stored.grants.value_or(policy::OperatorGrants());
+  YarnHour hour;
+  hour.given_back_here = yarn_operator::GivenBackBook().containers(node, now);
+  // What the manager has not counted yet stands on this node.
+  hour.given_back_in_pool = std::max(
+      hour.given_back_here, policy::given_back_lately(stored.counts.value_or(policy::EvictionBook()), pool, now));
+  if (auto text = policy::operator_grant_text(grants, pool, now); !text.empty()) hour.granted = std::move(text);
+  yarn_operator::HourRoom room;
+  const std::string here(node.meta.name);
+  room.add_pool(pool, yarn_operator::hour_of(stored.state.value_or(policy::BudgetState()), grants, pool, now));
+  room.add_node(here, pool, hour.given_back_here);
+  room.add_node("", pool, hour.given_back_in_pool - hour.given_back_here);  // all others
+  hour.left = room.left(here);
+  hour.why_none = room.why_none(here);
+  hour.pool = std::move(pool);
+  co_return hour;
+}
+
+std::string yarn_hour_text(const YarnHour& hour) {
+  std::string text = hour.granted
+                         ? base::cat("granted ", *hour.granted, " in the pool, ", hour.given_back_in_pool, " used")
+                         : base::cat("no grant: ", policy::kLocalEvictionsPerHour, " an hour of each node, ",
+                                     hour.given_back_here, " used here");
+  return text + (hour.left > 0 ? "" : base::cat("; what is more waits: ", policy::why(hour.why_none)));
+}
+
+Json yarn_hour_json(const YarnHour& hour) {
+  Json out = Json::object({{"pool", Json(hour.pool)},
+                           {"givenBackHere", hour.given_back_here},
+                           {"givenBackInPool", hour.given_back_in_pool},
+                           {"left", hour.left}});
+  if (hour.granted) out["granted"] = Json(*hour.granted);
+  if (hour.left == 0) out["why"] = policy::why_json(hour.why_none);
+  return out;
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,64 @@
+#include "yarn_operator/budgets_watch.h"
+
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "model/names.h"
+#include "policy/budget/stored.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+kube::InformerConfig budgets_of(const std::string& ns) {
+  kube::InformerConfig config;
+  config.name = "budgets";
+  config.resource = kube::kConfigMaps;
+  config.ns = ns;
+  config.field_selector = base::cat("metadata.name=", model::kBudgetsName);
+  config.may_be_absent = true;  // a role that does not let it be read: then there is no grant
+  return config;
+}
+
+// Of the counts nothing is needed, and they may be large.
+const kube::KeyFilter& read_keys() {
+  static const kube::KeyFilter keys{model::kBudgetsStateKey, policy::kBudgetsGrantsKey};
+  return keys;
+}
+
+template <class T>
+T read(const kube::ConfigMap* map, std::string_view key, Result<T> (*decode)(std::string_view), base::Log& log) {
+  const kube::Text* text = map == nullptr ? nullptr : map->data.find(key);
+  if (text == nullptr) return {};
+  auto value = decode(text->view());
+  if (value) return *std::move(value);
+  log.warn("what is told of evictions is not taken",
+           {{"map", model::kBudgetsName}, {"key", key}, {"why", value.error().message}});
+  return {};
+}
+
+}  // namespace
+
+BudgetsWatch::BudgetsWatch(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, base::Log log,
+                           base::Registry& metrics, base::Random random, const std::string& ns,
+                           std::function<void()> on_change)
+    : log_(std::move(log)),
+      maps_(loop, client, client, log_, metrics, random, budgets_of(ns),
+            [&interner](std::string_view bytes) { return kube::decode_config_map(bytes, {}, read_keys(), interner); }) {
+  maps_.subscribe([this, on_change = std::move(on_change)](const kube::ObjectKey&, const kube::ConfigMap*,
+                                                           const kube::ConfigMap* after) {
+    take(after);
+    on_change();
+  });
+}
+
+void BudgetsWatch::take(const kube::ConfigMap* map) {
+  state_ = read(map, model::kBudgetsStateKey, policy::decode_budgets, log_);
+  grants_ = read(map, policy::kBudgetsGrantsKey, policy::decode_grants, log_);
+}
+
+PoolHour BudgetsWatch::of(const std::string& pool, base::WallTime now) const {
+  return hour_of(state_, grants_, pool, now);
+}
+
+}  // namespace tidemark::yarn_operator

@@ -1,0 +1,42 @@
+// What the manager tells of the pools' hours in `tidemark-budgets`: what the operator is granted, and which pools have
+// used up theirs. Where it tells nothing (an older one, none of ours, or a text that cannot be read) the operator has
+// no grant.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/intern.h"
+#include "kube/objects.h"
+#include "net/loop.h"
+#include "net/task.h"
+#include "policy/budget/budget.h"
+#include "policy/budget/grants.h"
+#include "yarn_operator/hour_room.h"
+
+namespace tidemark::yarn_operator {
+
+class BudgetsWatch {
+ public:
+  BudgetsWatch(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, base::Log log,
+               base::Registry& metrics, base::Random random, const std::string& ns, std::function<void()> on_change);
+
+  net::Task<void> run() { return maps_.run(); }
+  bool synced() const { return maps_.synced(); }
+  PoolHour of(const std::string& pool, base::WallTime now) const;
+
+ private:
+  void take(const kube::ConfigMap* map);
+
+  base::Log log_;
+  policy::BudgetState state_;
+  policy::OperatorGrants grants_;
+  kube::Informer<kube::ConfigMap> maps_;
+};
+
+}  // namespace tidemark::yarn_operator

@@ -1,0 +1,69 @@
+#include "yarn_operator/given_back.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/intern.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using namespace std::chrono_literals;
+
+const base::WallTime kNow = *base::parse_rfc3339("2026-11-21T20:00:00Z");
+
+class GivenBackTest : public ::testing::Test {
+ protected:
+  kube::Node node(std::string_view text = "") {
+    Json object = Json::object({{"metadata", Json::object({{"name", "n"}})}});
+    if (!text.empty()) {
+      object["metadata"]["annotations"] = Json::object({{std::string(model::kYarnGivenBackAnnotation), Json(text)}});
+    }
+    kube::NodeFields fields;
+    fields.meta.annotations = {model::kYarnGivenBackAnnotation};
+    return *kube::decode_node(object.dump(), fields, interner);
+  }
+  static std::string written(base::WallTime at, std::int64_t containers) {
+    return model::format_ended_tasks({{at, "transcode", "", containers, 0}});
+  }
+  kube::Interner interner;
+  GivenBackBook book;
+};
+
+TEST_F(GivenBackTest, WhatStandsOnTheNodeAndWhatIsFreshTogether) {
+  const auto before = node(written(kNow + -10min, 2));
+  book.gave_back(before, "transcode", 3, kNow);
+  book.gave_back(before, "transcode", 0, kNow);
+  EXPECT_EQ(book.containers(before, kNow), 5);
+  const auto text = book.to_write(before, kNow);
+  ASSERT_TRUE(text);
+  const auto after = node(*text);
+  EXPECT_EQ(book.containers(after, kNow), 5) << "the watch brought it: once";
+  EXPECT_EQ(GivenBackBook().containers(after, kNow), 5) << "an operator that begins anew";
+  EXPECT_FALSE(book.to_write(after, kNow));
+}
+
+TEST_F(GivenBackTest, TwoOfOneMomentAreToldApart) {
+  book.gave_back(node(), "transcode", 1, kNow);
+  book.gave_back(node(), "transcode", 1, kNow);
+  const auto told = model::parse_ended_tasks(*book.to_write(node(), kNow));
+  ASSERT_EQ(told->size(), 2U);
+  EXPECT_LT((*told)[0].at, (*told)[1].at);
+}
+
+TEST_F(GivenBackTest, AfterTheHourItIsTakenAway) {
+  const auto old = node(written(kNow, 2));
+  EXPECT_FALSE(book.to_write(old, kNow + 59min));
+  EXPECT_EQ(book.containers(old, kNow + 59min), 2);
+  EXPECT_EQ(book.containers(old, kNow + 60min), 0);
+  EXPECT_EQ(book.to_write(old, kNow + 60min), "");
+  EXPECT_FALSE(book.to_write(node(), kNow)) << "where nothing ever ended nothing is written";
+}
+
+TEST_F(GivenBackTest, WhatCannotBeReadOrLiesFarAheadUsesUpNothing) {
+  EXPECT_EQ(book.containers(node("{"), kNow), 0);
+  EXPECT_EQ(book.containers(node(written(kNow + 2h, 2)), kNow), 0);
+  EXPECT_EQ(book.to_write(node("{"), kNow), "");
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator
