@@ -303,6 +303,12 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
                               : "no agent has a file of the kernel in force: nothing was ordered\n");
       }
     }
+    if (options.scope == cli::OrderScope::kPool) {
+      auto pools = co_await cli::pools_for_order(client, options);
+      if (!pools) co_return failed(pools.error());
+      if (!pools->note.empty()) log.warn(pools->note);
+      options.pools = std::move(pools->config);
+    }
     if (ask) {
       auto count = co_await cli::count_nodes(client, options);
       if (!count) co_return failed(count.error());
