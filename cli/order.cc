@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "cli/pools.h"
 #include "kube/decode.h"
@@ -33,8 +34,8 @@ struct Order {
   OrderScope scope = OrderScope::kCluster;
   std::string pool;
   policy::StateCommand command;
-  policy::StateMark mark;                        // of the pool or the cluster
-  std::optional<policy::TidemarkConfig> config;  // of kPool
+  policy::StateMark mark;                         // of the pool or the cluster
+  const policy::TidemarkConfig* pools = nullptr;  // of kPool; outlives it
 };
 
 kube::NodeFields node_fields() {
@@ -179,21 +180,22 @@ net::Task<Result<Stored>> store(net::EventLoop& loop, kube::Client& client, cons
                  " times while this order was stored; nothing was done");
 }
 
-// The pools, with the one that is meant among them. A pool that is gone from the settings can still be let go.
-net::Task<Result<policy::TidemarkConfig>> pools_for(kube::Client& client, const OrderOptions& options) {
-  TM_CO_TRY(auto config, co_await read_pools(client, options.config_namespace, options.zones, options.limit));
-  auto exists = pool_exists(config, options.pool);
-  if (exists) co_return config;
-  if (options.command.wish != policy::Wish::kOff) {
-    const auto before = co_await read_before(client, options);
-    if (before && before->desired.pool(options.pool) != nullptr) co_return config;
+// What was asked for, before it is known which mark says so.
+Order unmarked(const OrderOptions& options) {
+  Order order;
+  order.scope = options.scope;
+  order.pool = options.pool;
+  order.command = options.command;
+  if (options.scope == OrderScope::kPool) {
+    TM_CHECK(options.pools, "an order for a pool goes by pools_for_order()");
+    order.pools = &*options.pools;
   }
-  co_return std::unexpected(std::move(exists).error());
+  return order;
 }
 
 bool concerns(const Order& order, const kube::Node& node) {
   if (order.scope != OrderScope::kPool) return true;
-  if (in_pool(*order.config, node, order.pool)) return true;
+  if (in_pool(*order.pools, node, order.pool)) return true;
   // A node that left the pool, or whose pool is gone, may still be held by its order; it is let go here.
   if (order.command.wish == policy::Wish::kOff) return false;
   const auto marks = manager::read_marks(manager::mark_of(node)).marks;
@@ -451,15 +453,35 @@ bool OrderReport::failed() const {
   });
 }
 
+// A pool that is gone from all settings can still be let go.
+net::Task<Result<PoolsForOrder>> pools_for_order(kube::Client& client, const OrderOptions& options) {
+  auto live = co_await read_pools(client, options.config_namespace, options.zones, options.limit);
+  if (!live && live.error().kind != ErrorKind::kInvalid) co_return std::unexpected(std::move(live).error());
+  auto exists = live ? pool_exists(*live, options.pool) : std::unexpected(live.error());
+  if (exists) co_return PoolsForOrder{std::move(*live), ""};
+  auto in_force = co_await pools_in_force(client, options.config_namespace, options.zones, options.pool, options.limit);
+  if (in_force) {
+    const std::string why =
+        live ? base::cat(model::kTidemarkConfigName, " has no pool ", base::in_quotes(options.pool), " any more")
+             : live.error().message;
+    co_return PoolsForOrder{std::move(in_force->config),
+                            base::cat(why, "; its nodes are those of revision ", in_force->revision,
+                                      " of the settings, which is in force")};
+  }
+  if (!live) {
+    co_return fail(ErrorKind::kInvalid, live.error().message, "; and no revision in force has a pool ",
+                   base::in_quotes(options.pool), ", as far as can be read: name the nodes instead");
+  }
+  if (options.command.wish != policy::Wish::kOff) {
+    const auto before = co_await read_before(client, options);
+    if (before && before->desired.pool(options.pool) != nullptr) co_return PoolsForOrder{std::move(*live), ""};
+  }
+  co_return std::unexpected(std::move(exists).error());
+}
+
 net::Task<Result<std::size_t>> count_nodes(kube::Client& client, const OrderOptions& options) {
   if (options.scope == OrderScope::kNode) co_return options.nodes.size();
-  Order order;
-  order.scope = options.scope;
-  order.pool = options.pool;
-  order.command = options.command;
-  if (options.scope == OrderScope::kPool) {
-    TM_CO_TRY(order.config, co_await pools_for(client, options));
-  }
+  const Order order = unmarked(options);
   std::size_t count = 0;
   kube::Interner interner;
   auto listed = co_await client.list(
@@ -481,13 +503,7 @@ net::Task<Result<OrderReport>> give_order(net::EventLoop& loop, kube::Client& cl
                                           std::function<void(const OrderProgress&)> on_progress) {
   OrderReport report;
   report.dry_run = options.dry_run;
-  Order order;
-  order.scope = options.scope;
-  order.pool = options.pool;
-  order.command = options.command;
-  if (options.scope == OrderScope::kPool) {
-    TM_CO_TRY(order.config, co_await pools_for(client, options));
-  }
+  Order order = unmarked(options);
   if (options.scope != OrderScope::kNode) {
     TM_CO_TRY(auto stored, co_await store(loop, client, options));
     order.mark = std::move(stored.mark);

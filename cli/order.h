@@ -18,6 +18,7 @@
 #include "kube/client.h"
 #include "manager/settings/revision.h"
 #include "net/loop.h"
+#include "policy/pools/pools.h"
 #include "policy/state/order.h"
 #include "policy/state/state.h"
 
@@ -27,8 +28,9 @@ enum class OrderScope : std::uint8_t { kNode, kPool, kCluster };
 
 struct OrderOptions {
   OrderScope scope = OrderScope::kCluster;
-  std::vector<std::string> nodes;  // of kNode
-  std::string pool;                // of kPool
+  std::vector<std::string> nodes;               // of kNode
+  std::string pool;                             // of kPool
+  std::optional<policy::TidemarkConfig> pools;  // of kPool: from pools_for_order()
   policy::StateCommand command;
   bool dry_run = false;
   // Of `off`: for whoever takes the agents out. Ordered only where one of them may have a file of the kernel in force,
@@ -78,10 +80,18 @@ struct OrderProgress {
   std::size_t failed = 0;
 };
 
+// By which an order for a pool finds its nodes: those that tidemark-config has now. An order is urgent, and an edit may
+// be bad, or rename the pool: then those of the settings in force, and `note` says so.
+struct PoolsForOrder {
+  policy::TidemarkConfig config;
+  std::string note;
+};
+net::Task<Result<PoolsForOrder>> pools_for_order(kube::Client& client, const OrderOptions& options);
+
 // How many nodes it concerns, for the question before it. Cheap for kNode.
 net::Task<Result<std::size_t>> count_nodes(kube::Client& client, const OrderOptions& options);
 
-// An error where nothing was done at all: no such pool, the API server away.
+// An error where nothing was done at all: the API server away.
 net::Task<Result<OrderReport>> give_order(net::EventLoop& loop, kube::Client& client, OrderOptions options,
                                           std::function<void(const OrderProgress&)> on_progress);
 

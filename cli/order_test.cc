@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/classes.h"
 #include "cli/order_wait.h"
-#include "cli/testing/api_in_memory.h"
+#include "cli/testing/orders.h"
 #include "model/reason.h"
 #include "policy/state/desired.h"
 
@@ -17,44 +17,9 @@ namespace tidemark::cli {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::kMaps;
 
-constexpr std::string_view kMaps = "/api/v1/namespaces/koordinator-system/configmaps";
-
-class OrderTest : public testing::ApiInMemory {
- protected:
-  // A node that sells 8 cores and 80 bytes.
-  void node(const std::string& name, std::string_view meta = R"("labels":{"zone":"a"},"annotations":{"x":"y"})") {
-    call("POST", "/api/v1/nodes",
-         base::cat(R"({"metadata":{"name":")", name, R"(")", meta.empty() ? "" : ",", meta, "}}"));
-    const std::string amounts =
-        R"({"cpu":"32","memory":"128Gi","kubernetes.io/batch-cpu":"8000","kubernetes.io/batch-memory":"80"})";
-    call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
-         base::cat(R"({"status":{"capacity":)", amounts, R"(,"allocatable":)", amounts, "}}"));
-  }
-  Json read(const std::string& name) { return call("GET", "/api/v1/nodes/" + name); }
-  std::string label(const std::string& name) {
-    return std::string(read(name).text_at("metadata", "labels", "tidemark.io/state"));
-  }
-  std::string batch_cpu(const std::string& name) {
-    return std::string(read(name).text_at("status", "allocatable", "kubernetes.io/batch-cpu"));
-  }
-
-  static OrderOptions order(policy::Wish wish, std::vector<std::string> nodes = {}) {
-    OrderOptions options;
-    options.scope = nodes.empty() ? OrderScope::kCluster : OrderScope::kNode;
-    options.nodes = std::move(nodes);
-    options.command.wish = wish;
-    options.command.by = "ann";
-    options.command.why = "a test";
-    return options;
-  }
-  Result<OrderReport> give(OrderOptions options) {
-    return net::testing::run_task(loop, clock, give_order(loop, client, std::move(options), nullptr));
-  }
-  static std::size_t count(const OrderReport& report, OrderOutcome outcome) {
-    return static_cast<std::size_t>(std::ranges::count(report.nodes, outcome, &OrderedNode::outcome));
-  }
-};
+class OrderTest : public testing::Orders {};
 
 TEST_F(OrderTest, OffStopsSellingAtOnceAndIsStoredForNodesThatJoinLater) {
   for (int i = 0; i < 30; ++i) node(base::cat("n", i));
@@ -232,12 +197,8 @@ TEST_F(OrderTest, AStoreThatCannotBeReadIsReplacedAndToldOneOfANewerVersionIsNot
 TEST_F(OrderTest, WhatIsLostOfTheStoreIsTakenFromWhatNodesCarry) {
   node("day", R"("labels":{"pool":"day"})");
   node("night", R"("labels":{"pool":"night"})");
-  call(
-      "POST", std::string(kMaps),
-      R"({"metadata":{"name":"tidemark-config"},"data":{"config.yaml":"schema: 1\nmode: enforce\npools:\n- name: night\n  nodeSelector: {matchLabels: {pool: night}}\n"}})");
-  auto night = order(policy::Wish::kOff);
-  night.scope = OrderScope::kPool;
-  night.pool = "night";
+  live(config_with("night"));
+  auto night = pool_order(policy::Wish::kOff, "night");
   night.command.why = "of the night";
   auto all = order(policy::Wish::kOff);
   all.command.why = "of all";
@@ -305,26 +266,6 @@ TEST_F(OrderTest, AListThatBreaksHidesNothingOfWhatWasDone) {
   call("DELETE", base::cat(kMaps, "/tidemark-state"));
   EXPECT_FALSE(give(order(policy::Wish::kOn)));
   EXPECT_EQ(ask("GET", base::cat(kMaps, "/tidemark-state")).status, 404);
-}
-
-TEST_F(OrderTest, APoolIsWhatTheSettingsSay) {
-  node("day", R"("labels":{"pool":"day"})");
-  node("night", R"("labels":{"pool":"night"})");
-  call(
-      "POST", std::string(kMaps),
-      R"({"metadata":{"name":"tidemark-config"},"data":{"config.yaml":"schema: 1\nmode: enforce\npools:\n- name: night\n  nodeSelector: {matchLabels: {pool: night}}\n"}})");
-  auto options = order(policy::Wish::kOff);
-  options.scope = OrderScope::kPool;
-  options.pool = "night";
-  const auto report = give(options);
-  ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->nodes.size(), 1u);
-  EXPECT_EQ(label("night"), "off");
-  EXPECT_EQ(label("day"), "");
-  options.pool = "nigh";
-  const auto refused = give(options);
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("did you mean night?"), std::string::npos) << refused.error().message;
 }
 
 TEST_F(OrderTest, AClassMustBeThere) {

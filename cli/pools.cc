@@ -1,12 +1,16 @@
 #include "cli/pools.h"
 
-#include <optional>
+#include <ranges>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "cli/get.h"
+#include "manager/settings/effective.h"
 #include "model/names.h"
 #include "policy/pools/parse.h"
+#include "policy/render/rollout_text.h"
+#include "policy/rollout/stored.h"
 
 namespace tidemark::cli {
 
@@ -20,15 +24,35 @@ net::Task<Result<policy::TidemarkConfig>> read_pools(kube::Reader& reader, std::
   const auto* text = map.data.find(model::kTidemarkConfigKey);
   if (text == nullptr) {
     co_return fail(ErrorKind::kInvalid, "ConfigMap ", config_namespace, "/", model::kTidemarkConfigName, " has no key ",
-                   model::kTidemarkConfigKey, ": the pools are not known; name the nodes instead");
+                   model::kTidemarkConfigKey);
   }
   auto config = policy::parse_tidemark_config(text->view(), zones(text->view()));
   if (!config) {
-    co_return fail(ErrorKind::kInvalid, "the pools are not known, because ", config_namespace, "/",
-                   model::kTidemarkConfigName, " cannot be used; name the nodes instead. ",
-                   policy::to_string(config.error()));
+    co_return fail(ErrorKind::kInvalid, "ConfigMap ", config_namespace, "/", model::kTidemarkConfigName,
+                   " cannot be used: ", policy::to_string(config.error()));
   }
   co_return std::move(*config);
+}
+
+net::Task<std::optional<PoolsInForce>> pools_in_force(kube::Client& client, std::string config_namespace,
+                                                      manager::ZonesOf zones, std::string pool, base::Duration limit) {
+  kube::Interner interner;
+  const auto map = co_await config_map(client, config_namespace, std::string(model::kRevisionsName), limit, interner);
+  if (!map || !*map) co_return std::nullopt;
+  const auto stored = policy::decode_stored(manager::data_of(**map));
+  if (!stored.state) co_return std::nullopt;
+  for (const policy::Layer& layer : stored.state->layers | std::views::reverse) {
+    const auto* revision = policy::find_revision(stored.book, layer.revision);
+    if (revision == nullptr) continue;
+    PoolsInForce found{policy::drop_in(), policy::revision_name(stored.book, layer.revision)};
+    if (const auto& text = revision->texts.tidemark) {
+      auto config = policy::parse_tidemark_config(*text, zones(*text));
+      if (!config) continue;
+      found.config = std::move(*config);
+    }
+    if (pool_exists(found.config, pool)) co_return found;
+  }
+  co_return std::nullopt;
 }
 
 Result<policy::Overrides> overrides_in(const manager::StoredText& stored) {

@@ -1,6 +1,7 @@
-// The pools of the cluster, as the ConfigMap `tidemark-config` has them now.
+// The pools of the cluster, as the ConfigMap `tidemark-config` has them now, or as the settings in force have them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,16 @@ namespace tidemark::cli {
 // Without a tidemark-config there is one pool, `default`. One that cannot be read is an error that says why.
 net::Task<Result<policy::TidemarkConfig>> read_pools(kube::Reader& reader, std::string config_namespace,
                                                      manager::ZonesOf zones, base::Duration limit);
+
+// Those that managers go by, of the revisions that they store.
+struct PoolsInForce {
+  policy::TidemarkConfig config;
+  std::string revision;  // as people name it: its number and hash
+};
+// The newest in force that have the pool: while a roll-out is under way there are several. nullopt: none has, or the
+// revisions cannot be read.
+net::Task<std::optional<PoolsInForce>> pools_in_force(kube::Client& client, std::string config_namespace,
+                                                      manager::ZonesOf zones, std::string pool, base::Duration limit);
 
 // The overrides of the water line that are stored; none where nothing is.
 Result<policy::Overrides> overrides_in(const manager::StoredText& stored);

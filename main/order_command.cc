@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -175,6 +176,14 @@ int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
        0, 0});
 }
 
+// What is wrong with flags that exclude each other; empty where nothing is. Draining that only the environment or a
+// file names is a habit of this machine, which --now outranks.
+std::string wrong_together(const Asked& asked_for, const base::Flags::Parsed& parsed) {
+  const bool drain_said = std::ranges::any_of(
+      parsed.settings, [](const auto& setting) { return setting.name == "drain" && setting.from == "--drain"; });
+  return asked_for.now && drain_said ? "--now is off at once, --drain gives time: one of them" : "";
+}
+
 // What is wrong with asking to wait for that; empty where nothing is.
 std::string wrong_wait(const Asked& asked_for, const cli::OrderOptions& options) {
   if (!options.nothing_in_force) return "";
@@ -238,6 +247,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   flags.arguments("node NAME... | pool NAME | cluster", 0, kNodesNamedMax);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  if (auto wrong = wrong_together(asked_for, parsed); !wrong.empty()) return wrong_use(wrong, flags);
   if (asked_for.local) {
     if (auto wrong = read_command(asked_for, wish, options.command); !wrong.empty()) return wrong_use(wrong, flags);
     if (auto wrong = wrong_locally(options.command, parsed.arguments); !wrong.empty()) return wrong_use(wrong, flags);
@@ -292,6 +302,12 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
         co_return print(quiet ? "{\"reached\": true}\n"
                               : "no agent has a file of the kernel in force: nothing was ordered\n");
       }
+    }
+    if (options.scope == cli::OrderScope::kPool) {
+      auto pools = co_await cli::pools_for_order(client, options);
+      if (!pools) co_return failed(pools.error());
+      if (!pools->note.empty()) log.warn(pools->note);
+      options.pools = std::move(pools->config);
     }
     if (ask) {
       auto count = co_await cli::count_nodes(client, options);

@@ -128,6 +128,7 @@ int run_resume(const std::vector<std::string>& args) {
   command.flags().boolean("now", now, "every node takes the new settings at once");
   if (auto code = command.parse(args, "config", true)) return *code;
   if (!command.pool.empty()) {
+    if (now) return wrong_use("--now is about new settings: resume pool NAME goes without it", command.flags());
     const cli::ResumePoolOptions options{command.pool,         command.change.reason,
                                          command.change.id,    command.change.dry_run,
                                          command.change.wait,  command.options.config_namespace,

@@ -254,14 +254,22 @@ void BudgetController::show_pool(std::string_view pool, double phase, double giv
       .set(exhausted);
 }
 
+void BudgetController::show_rate(const policy::PoolAnd& of, double ratio) {
+  context_.metrics
+      .gauge("tidemark_eviction_rate_ratio", "Share of the offline tasks that ended within a day which were evicted.",
+             {{"pool", of.first}, {"class", of.second}})
+      .set(ratio);
+}
+
 // What a former leader last showed is not true for ever: whoever leads shows.
 void BudgetController::hide() {
   for (const auto& pool : shown_) show_pool(pool, 0, 0, 0);
   shown_.clear();
+  for (const auto& of : shown_rates_) show_rate(of, 0);
+  shown_rates_.clear();
 }
 
 void BudgetController::show() {
-  base::Registry& metrics = context_.metrics;
   for (const auto& pool : shown_) {
     if (state_.pool(pool) == nullptr) show_pool(pool, 0, 0, 0);
   }
@@ -278,10 +286,7 @@ void BudgetController::show() {
   for (const auto& pool : state_.pools) shown_rates_.emplace(pool.pool, policy::kUnnamed);
   for (const auto& name : shown_rates_) {
     const auto day = policy::of_day(book, name.first, name.second, now);
-    metrics
-        .gauge("tidemark_eviction_rate_ratio", "Share of the offline tasks that ended within a day which were evicted.",
-               {{"pool", name.first}, {"class", name.second}})
-        .set(day.ended() == 0 ? 0 : static_cast<double>(day.evicted) / static_cast<double>(day.ended()));
+    show_rate(name, day.ended() == 0 ? 0 : static_cast<double>(day.evicted) / static_cast<double>(day.ended()));
   }
 }
 

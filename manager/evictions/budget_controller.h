@@ -73,6 +73,7 @@ class BudgetController {
   void tell(const std::vector<policy::BudgetChange>& changes);
   void show();
   void show_pool(std::string_view pool, double phase, double given_up, double exhausted);
+  void show_rate(const policy::PoolAnd& of, double ratio);
   void hide();
 
   BudgetContext context_;

@@ -208,6 +208,24 @@ TEST_F(BudgetsTest, ARestartAndANewLeaderGoOnWhereItStood) {
   EXPECT_EQ(day().evicted, 4);
 }
 
+// A sum over replicas, or the highest of them, must not count what somebody saw who leads no more.
+TEST_F(BudgetsTest, AFormerLeaderShowsNothingOfIt) {
+  tidemark();
+  auto& former = start("one", true);
+  run_for(5s);
+  spike();
+  const auto shown = [&] {
+    return std::pair(former.metric("tidemark_pool_breaker_phase{pool=\"default\"}"),
+                     former.metric("tidemark_eviction_rate_ratio{class=\"unnamed\",pool=\"default\"}"));
+  };
+  ASSERT_EQ(shown(), std::pair(1.0, 1.0)) << "open, and all four that ended were evicted";
+  must("PATCH", "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager",
+       *Json::parse(R"({"spec":{"holderIdentity":"another","leaseTransitions":9}})"), kMerge);
+  run_for(8s);  // one look more; the other one does not keep the lease up
+  ASSERT_EQ(former.metric("tidemark_leader"), 0);
+  EXPECT_EQ(shown(), std::pair(0.0, 0.0));
+}
+
 TEST_F(BudgetsTest, SomebodyLetsItSellAgain) {
   tidemark();
   start();

@@ -50,8 +50,16 @@ BY = "--by=ann@ops"
 RECLAIM = (65, 60)  # an edit, so that there is a revision to go back to
 MAP_GONE = {"kube-root-ca.crt"}  # the cluster's own
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+# What `replay` makes otherwise of the journals that are recorded, by node and field. The window of a calendar begins again as it ends,
+# each midnight: since policy 8 that is no change of the line.
+OTHERWISE = {("previous-web", "offer.line.changesAt")}
 # Whoever makes an object anew gets these anew.
 GIVEN = ("resourceVersion", "managedFields", "uid", "creationTimestamp", "generation", "selfLink")
+
+
+def otherwise(report: dict) -> set[tuple[str, str]]:
+    """Of what `replay -o json` tells: what it made otherwise, by node and field."""
+    return {(each["node"], change["field"]) for each in report["differences"] for change in each["changes"]}
 
 
 def tidemark_config() -> dict:

@@ -250,6 +250,24 @@ class Rollouts(WithManager):
         colocation.put_settings(self.api, reclaim(50))
         wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries, as the last good text says", component)
 
+    def test_a_pool_is_off_by_its_name_where_an_edit_is_bad_or_takes_the_name_away(self):
+        component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
+        wait_for(self.stored_layers, "the settings in force, stored", component)
+        self.addCleanup(self.api.request, "DELETE", f"{SETTINGS}/tidemark-state")
+        renamed = settings_text(nodesPerMinute=600, canarySoak="1h").replace('"name": "canary"', '"name": "first"')
+        for edit, why in (
+            ("schema: 1\nmode: maybe\n", f"ConfigMap koordinator-system/{TIDEMARK_CONFIG} cannot be used: mode: wanted observe or enforce"),
+            (renamed, f'{TIDEMARK_CONFIG} has no pool "canary" any more'),
+        ):
+            with self.subTest(why):
+                self.put_tidemark_config(edit)
+                for wish in ("off", "on"):
+                    done = self.command(wish, "pool", "canary", "--yes", "--reason=an edit", "-o", "json")
+                    self.assertEqual(0, done.returncode, done.stderr)
+                    self.assertEqual(sorted(self.canaries), [each["name"] for each in json.loads(done.stdout)["nodes"]])
+                    self.assertIn(why, done.stderr)
+                    self.assertIn("its nodes are those of revision 1 (", done.stderr)
+
     def test_explain_tells_which_settings_are_in_force_on_the_node(self):
         component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
         colocation.put_settings(self.api, reclaim(50))

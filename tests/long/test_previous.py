@@ -96,7 +96,7 @@ class ThereAndBack(WithManager):
             [os.environ["TIDEMARK_BINARY"], "replay", "--journal-dir", str(self.journal), "-o", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
         )
         report = json.loads(done.stdout)
-        self.assertEqual((0, 0, 0), (done.returncode, report["unreadable"], report["differ"]), done.stdout)
+        self.assertEqual((1, 0, previous.OTHERWISE), (done.returncode, report["unreadable"], previous.otherwise(report)), done.stdout)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,123 @@
+"""What `off`, `on`, `observe`, `undo`, `hold` and `resume` say to a call that is wrong: nothing of it is done, exit code 2, and words that name what is wrong.
+
+There is no cluster: what is taken for a good call fails with 1, because none can be found. And the machine is a folder: a call with --local that
+is wrongly taken for a good one must not switch off the machine that the test runs on.
+"""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+PATIENCE_S = 60
+WHY = "--reason=a test"
+ONE_PLACE = "wanted node, pool or cluster, found"
+ASKED_FIRST = "a pool or the whole cluster is changed only with --yes where nobody can be asked"
+
+# What is typed behind `tidemark`, and what is told. Those of EVERY_ORDER are of `off`, `on` and `observe` alike.
+EVERY_ORDER = {
+    ("node", "n"): "--reason is required",
+    ("node", "n", "--reason="): "--reason wants some words",
+    ("node", "n", "--reason= "): "--reason wants some words",
+    ("node", "n", f"--reason={'x' * 513}"): "--reason wants some words, at most 512 bytes",
+    ("node", "n", f"--by={'x' * 10000}", WHY): "--by: at most ",
+    (WHY,): "what? node NAME..., pool NAME or cluster",
+    ("node", WHY): "which node?",
+    ("pool", WHY): "which pool?",
+    ("pool", "a", "b", "--yes", WHY): "one pool at a time",
+    ("cluster", "a", "--yes", WHY): "cluster goes without a name",
+    ("nodes", "n", WHY): f'{ONE_PLACE} "nodes"',
+    ("pool", "a", WHY): ASKED_FIRST,
+    ("cluster", WHY): ASKED_FIRST,
+    ("node", "n", "--for=-1h", WHY): '--for: "-1h" is not in 0s..',
+    ("node", "n", "--wait=soon", WHY): '--wait: "soon" is not a duration',
+    ("node", "n", "--waitt=1m", WHY): "unknown flag --waitt; did you mean --wait?",
+    ("node", "n", "--dryrun", WHY): "unknown flag --dryrun; did you mean --dry-run?",
+}
+WITH_PARTS = {
+    ("node", "n", "--only=nonsense", WHY): '--only "nonsense" is none of k8s, yarn, class=NAME',
+    ("node", "n", "--only=k8s,nonsense", WHY): '--only "nonsense" is none of k8s, yarn, class=NAME',
+    ("node", "n", "--only=class=", WHY): '--only "class=" ',
+    ("--local", "node", "n", WHY): '--local is about this machine: without "node"',
+    ("--local", "--only=k8s", WHY): "--local is about all offline work of this machine: without --only",
+    ("--local", "--for=1h", WHY): "--local holds until `tidemark on --local`: without --for",
+    ("--local",): "--reason is required",
+}
+NOT_BOTH = "--now is off at once, --drain gives time: one of them"
+OF_ONE = {
+    ("off", "node", "n", "--now", "--drain=1h", WHY): NOT_BOTH,
+    ("off", "cluster", "--drain=15m", "--now", "--yes", WHY): NOT_BOTH,
+    ("off", "--local", "--now", "--drain=1h", WHY): NOT_BOTH,
+    ("off", "node", "n", "--drain=-1m", WHY): '--drain: "-1m" is not in 0s..',
+    ("off", "node", "n", "--nothing-in-force", "--wait=1m", WHY): "--nothing-in-force is about the whole cluster",
+    ("off", "cluster", "--nothing-in-force", "--only=k8s", "--wait=1m", "--yes", WHY): "--nothing-in-force is about all offline work: without --only",
+    ("off", "cluster", "--nothing-in-force", "--yes", WHY): "--nothing-in-force is waited for: with --wait",
+    ("on", "node", "n", "--now", WHY): "unknown flag --now",
+    ("on", "node", "n", "--drain=1h", WHY): "unknown flag --drain",
+    ("observe", "node", "n", "--only=k8s", WHY): "unknown flag --only",
+    ("observe", "--local", WHY): "unknown flag --local",
+    ("undo", "config", "7"): 'unexpected argument "7"',
+    ("undo", "config", "--to=-1"): '--to: "-1" is not in 0..',
+    ("undo", "config", "--too=1"): "unknown flag --too; did you mean --to?",
+    ("hold", "pool", "night"): 'unexpected argument "night"',
+    ("hold", "config", "--for=-1h"): '--for: "-1h" is not in 0s..',
+    ("hold", "config", "--now"): "unknown flag --now",
+    ("resume", "pool"): "which pool? say resume pool NAME",
+    ("resume", "pool", "a", "b"): 'unexpected argument "b"',
+    ("resume", "config", "night"): "config takes no name",
+    ("resume", "night"): 'cannot resume "night"; what it is about: config, pool',
+    ("resume", "pool", "night", "--now"): "--now is about new settings: resume pool NAME goes without it",
+    **{(verb,): "1 more argument wanted" for verb in ("undo", "hold", "resume")},
+    **{(verb, "confg"): f'cannot {verb} "confg"; what it is about: config' for verb in ("undo", "hold", "resume")},
+    **{(verb, "config", "--resaon=x"): "unknown flag --resaon; did you mean --reason?" for verb in ("undo", "hold", "resume")},
+}
+WRONG = {
+    **{(verb, *words): told for verb in ("off", "on", "observe") for words, told in EVERY_ORDER.items()},
+    **{(verb, *words): told for verb in ("off", "on") for words, told in WITH_PARTS.items()},
+    **OF_ONE,
+}
+# The same flags where they do not exclude each other.
+GOOD = (
+    ("off", "node", "n", "--now", WHY),
+    ("off", "node", "n", "--drain=1h", WHY),
+    ("off", "node", "n", "--now=false", "--drain=1h", WHY),
+    ("resume", "config", "--now", "--yes"),
+    ("resume", "pool", "night"),
+)
+
+
+class WrongOrders(unittest.TestCase):
+    def call(self, *words: str, **variables: str) -> subprocess.CompletedProcess:
+        with tempfile.TemporaryDirectory(prefix="tidemark-orders-") as folder:
+            machine = {f"TIDEMARK_{name}": f"{folder}/{name}" for name in ("CGROUP_ROOT", "PROC_ROOT", "RUN_DIR", "LATCH_FILE")}
+            environment = {"PATH": os.environ["PATH"], "HOME": folder, "KUBECONFIG": f"{folder}/no-cluster", **machine, **variables}
+            done = subprocess.run(
+                [os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, env=environment, cwd=folder
+            )
+            self.assertEqual([], os.listdir(folder), done.stdout)
+            return done
+
+    def test_each_is_2_and_names_what_is_wrong(self):
+        for words, told in WRONG.items():
+            with self.subTest(words):
+                done = self.call(*words)
+                self.assertEqual((2, ""), (done.returncode, done.stdout), done.stderr)
+                self.assertIn(told, done.stderr)
+                self.assertIn(f"\nusage: tidemark {words[0]} ", done.stderr)
+
+    def good(self, *words: str, **variables: str) -> None:
+        done = self.call(*words, **variables)
+        self.assertEqual((1, ""), (done.returncode, done.stdout), done.stderr)
+        self.assertIn("/no-cluster", done.stderr)
+
+    def test_what_does_not_exclude_each_other_is_taken(self):
+        for words in GOOD:
+            with self.subTest(words):
+                self.good(*words)
+
+    def test_of_the_environment_draining_hinders_no_one_who_is_in_a_hurry(self):
+        self.good("off", "node", "n", "--now", WHY, TIDEMARK_DRAIN="1h")
+
+
+if __name__ == "__main__":
+    unittest.main()
