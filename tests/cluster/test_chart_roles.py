@@ -394,6 +394,25 @@ class Roles(WithManager):
                 self.assertEqual([], asked_by(ACCOUNT, self.since)[1])
                 self.assertNotIn("secrets", {grant.resource for grant in grants_of(self.rendered, ACCOUNT)})
 
+    def test_a_manager_that_observes_may_write_nothing(self):
+        """`manager.mode=observe`: it writes nothing at all, not even a lease or an event, so no right to write is given."""
+        self.install({"manager": {"mode": "observe", "logFormat": "text"}})
+        self.nodes = ["roles-6"]
+        colocation.put_settings(self.api, {"enable": True})
+        self.put_tidemark_config(OURS % 600)
+        colocation.put_node(self.api, "roles-6", capacity=CAPACITY)
+        colocation.put_metric(self.api, "roles-6", STATUS)
+        self.put_topology("roles-6")
+        component = self.start()
+        wait_for(lambda: component.metrics().get('tidemark_observed_wanted_batch_cpu_cores{pool="default"}') == 17.2, "a decision that is only shown", component)
+        self.assertEqual(0, component.stop())
+        asked, forbidden = asked_by(ACCOUNT, self.since)
+        self.assertEqual([], forbidden)
+        for what, grants in (("granted", grants_of(self.rendered, ACCOUNT)), ("asked for", asked)):
+            with self.subTest(what):
+                self.assertTrue(grants)
+                self.assertEqual([], sorted(str(each) for each in grants if each.verb not in ("get", "list", "watch")))
+
     def test_a_viewer_changes_nothing_and_is_told_so(self):
         self.nodes = ["roles-3"]
         colocation.put_node(self.api, "roles-3", capacity=CAPACITY)
