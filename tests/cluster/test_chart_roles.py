@@ -182,11 +182,11 @@ class Roles(WithManager):
         colocation.must(self.api.request("POST", PODS, {"metadata": meta, "spec": {**POD_SPEC, "nodeName": node}}))
         colocation.must(self.api.request("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Running"}}, content=MERGE))
 
-    def profile(self, app: str, priority_class: str) -> None:
+    def profile(self, app: str, priority_class: str, **more) -> None:
         body = {
             "apiVersion": "config.koordinator.sh/v1alpha1", "kind": "ClusterColocationProfile",
             "metadata": {"name": f"roles-{app}", "labels": {"config.koordinator.sh/controller-managed": "true"}},
-            "spec": {"selector": {"matchLabels": {"app": app}}, "labels": {"by": "profile"}, "priorityClassName": priority_class},
+            "spec": {"selector": {"matchLabels": {"app": app}}, "labels": {"by": "profile"}, "priorityClassName": priority_class, **more},
         }
         colocation.must(self.api.request("POST", PROFILES, body))
         self.addCleanup(self.api.request, "DELETE", f"{PROFILES}/roles-{app}")
@@ -215,8 +215,7 @@ class Roles(WithManager):
 
     def live(self) -> None:
         """Everything that a manager meets, once."""
-        colocation.must(self.api.request("POST", PODS, {"metadata": {"name": "roles-missed", "labels": {"app": "missed"}}, "spec": POD_SPEC}))
-        self.addCleanup(self.api.request, "DELETE", f"{PODS}/roles-missed", gracePeriodSeconds=0)
+        self.put_missed_pod("roles-missed")
         # The Secret of the webhooks is there, and empty; later it is gone.
         colocation.must(self.api.request("POST", SECRETS, {"metadata": {"name": WEBHOOK_SECRET}}))
         self.profile("missed", "")
@@ -395,6 +394,25 @@ class Roles(WithManager):
                 self.assertEqual([], asked_by(ACCOUNT, self.since)[1])
                 self.assertNotIn("secrets", {grant.resource for grant in grants_of(self.rendered, ACCOUNT)})
 
+    def test_a_manager_that_observes_may_write_nothing(self):
+        """`manager.mode=observe`: it writes nothing at all, not even a lease or an event, so no right to write is given."""
+        self.install({"manager": {"mode": "observe", "logFormat": "text"}})
+        self.nodes = ["roles-6"]
+        colocation.put_settings(self.api, {"enable": True})
+        self.put_tidemark_config(OURS % 600)
+        colocation.put_node(self.api, "roles-6", capacity=CAPACITY)
+        colocation.put_metric(self.api, "roles-6", STATUS)
+        self.put_topology("roles-6")
+        component = self.start()
+        wait_for(lambda: component.metrics().get('tidemark_observed_wanted_batch_cpu_cores{pool="default"}') == 17.2, "a decision that is only shown", component)
+        self.assertEqual(0, component.stop())
+        asked, forbidden = asked_by(ACCOUNT, self.since)
+        self.assertEqual([], forbidden)
+        for what, grants in (("granted", grants_of(self.rendered, ACCOUNT)), ("asked for", asked)):
+            with self.subTest(what):
+                self.assertTrue(grants)
+                self.assertEqual([], sorted(str(each) for each in grants if each.verb not in ("get", "list", "watch")))
+
     def test_a_viewer_changes_nothing_and_is_told_so(self):
         self.nodes = ["roles-3"]
         colocation.put_node(self.api, "roles-3", capacity=CAPACITY)
@@ -404,6 +422,51 @@ class Roles(WithManager):
         labels = self.api.request("GET", "/api/v1/nodes/roles-3").get("metadata.labels", {})
         self.assertNotIn("tidemark.io/state", labels)
 
+    def patch_as_manager(self, *what: str):
+        """Of one object: what a patch of it comes to, by kubectl with the manager's token."""
+        kubeconfig = chart.kubeconfig_of(ACCOUNT, self.folder)
+
+        def patch(body: dict, *flags: str) -> subprocess.CompletedProcess:
+            return chart.run([os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", str(kubeconfig), "patch", *what, "--type=merge", "-p", json.dumps(body), *flags])
+
+        return patch
+
+    def put_missed_pod(self, name: str, namespace: str = "default", **spec) -> None:
+        pods = PODS.replace("/default/", f"/{namespace}/")
+        colocation.must(self.api.request("POST", pods, {"metadata": {"name": name, "labels": {"app": "missed"}}, "spec": {**POD_SPEC, **spec}}))
+        self.addCleanup(self.api.request, "DELETE", f"{pods}/{name}", gracePeriodSeconds=0)
+
+    def test_of_pods_the_manager_changes_those_that_wait_alone(self):
+        """And of those what a profile may set; what missed the webhooks is caught up with under that policy."""
+        self.put_missed_pod("roles-runs", nodeName="roles-none")
+        self.put_missed_pod("roles-of-system", "kube-system")
+        colocation.must(self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "roles-controllers", "labels": {"control-plane": "x"}}}), 201, 409)
+        self.put_missed_pod("roles-of-controllers", "roles-controllers")
+        self.put_missed_pod("roles-waits", schedulingGates=[{"name": "example.com/later"}])
+        runs, waits = (self.patch_as_manager("-n", "default", "pod", name) for name in ("roles-runs", "roles-waits"))
+        label = {"metadata": {"labels": {"a": "b"}}}
+        wait_for(lambda: "Forbidden" in runs(label, "--dry-run=server").stderr, "a policy that holds")
+        of_system, of_controllers = (
+            self.patch_as_manager("-n", namespace, "pod", name) for name, namespace in (("roles-of-system", "kube-system"), ("roles-of-controllers", "roles-controllers")))
+        image = {"spec": {"containers": [{"name": "main", "image": "other"}]}}
+        for what, patch, body, why in (
+            ("a label of one that runs", runs, label, "that has a node"), ("the image of one that runs", runs, image, "that has a node"),
+            ("one of kube-system", of_system, label, "no pod of this namespace"), ("one of controllers", of_controllers, label, "no pod of this namespace"),
+            ("a gate", waits, {"spec": {"schedulingGates": None}}, "of a pod's spec"), ("where it may run", waits, {"spec": {"nodeSelector": {"a": "b"}}}, "of a pod's spec"),
+            ("a finalizer", waits, {"metadata": {"finalizers": ["a/b"]}}, "of a pod's metadata"),
+        ):
+            with self.subTest(what):
+                done = patch(body)
+                self.assertIn(why, done.stderr, done.stdout)
+        self.assertEqual(0, waits({**label, **image}).returncode)
+
+        self.profile("missed", "", patch={"spec": {"activeDeadlineSeconds": 600}})
+        component = self.start()
+        caught_up = lambda: self.api.request("GET", f"{PODS}/roles-waits")
+        wait_for(lambda: caught_up().get("metadata.labels", {}).get("by") == "profile", "the pod to be caught up with", component)
+        self.assertEqual(600, caught_up().get("spec.activeDeadlineSeconds"))
+        self.assertNotIn("by", self.api.request("GET", f"{PODS}/roles-runs").get("metadata.labels"))
+
     def test_of_a_node_itself_the_manager_changes_one_taint(self):
         """RBAC knows no fields: the right to patch nodes is held to that by a policy."""
         self.nodes = ["roles-5"]
@@ -411,10 +474,7 @@ class Roles(WithManager):
         node = "/api/v1/nodes/roles-5"
         theirs, ours = {"key": "maintenance", "effect": "NoSchedule"}, {"key": "tidemark.io/oversold", "effect": "NoSchedule"}
         self.api.request("PATCH", node, {"spec": {"taints": [theirs]}}, content=MERGE)
-        kubeconfig = chart.kubeconfig_of(ACCOUNT, self.folder)
-
-        def patch(body: dict, *flags: str) -> subprocess.CompletedProcess:
-            return chart.run([os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", str(kubeconfig), "patch", "node", "roles-5", "--type=merge", "-p", json.dumps(body), *flags])
+        patch = self.patch_as_manager("node", "roles-5")
 
         def refused() -> bool:
             """The API server hears of a policy a moment after it was made. What it took before that would be no change the next time: nothing is kept."""

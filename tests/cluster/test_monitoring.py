@@ -57,6 +57,29 @@ class Rules(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         self.assertGreater(len(exprs), 20)
 
+    def test_the_board_counts_the_leader_of_the_managers_alone(self):
+        """A YARN operator leads as well, by a lease of its own, and exports the same two metrics."""
+        series = {
+            'tidemark_leader{namespace="k",instance="a"}': "1x60",
+            'tidemark_leader{namespace="k",instance="b"}': "0x60",
+            'tidemark_leader{namespace="k",instance="operator"}': "1x60",
+            'tidemark_leader_changes_total{namespace="k",instance="a"}': "1x60",
+            'tidemark_leader_changes_total{namespace="k",instance="operator"}': "0+1x60",
+            'tidemark_yarn_operator_nodes{namespace="k",instance="operator"}': "3x60",
+        }
+        panels = {panel["title"]: panel for panel in json.loads((MONITORING / "dashboard.json").read_text())["panels"]}
+        wanted = {"Leaders (wanted: 1)": 1, "Changes of leader": 0}
+        exprs = {title: panels[title]["targets"][0]["expr"].replace("$__rate_interval", "5m").replace("$namespace", ".+") for title in wanted}
+        tests = [{
+            "interval": "1m",
+            "input_series": [{"series": name, "values": values} for name, values in series.items()],
+            "promql_expr_test": [{"expr": exprs[title], "eval_time": "30m", "exp_samples": [{"value": value}]} for title, value in wanted.items()],
+        }]
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            json.dump({"tests": tests}, file)
+            file.flush()
+            done = promtool("test", "rules", file.name)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
 
     @chart.needs_helm
     def test_the_chart_ships_the_same_rules_and_the_same_board(self):

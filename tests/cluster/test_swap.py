@@ -79,14 +79,26 @@ def numbers(node: dict) -> dict:
 
 
 def plain(node: dict) -> dict:
-    """All of a node but who wrote it and when."""
+    """All of a node, or another object, but who wrote it, when and how often."""
     kept = json.loads(json.dumps(node))
-    for key in ("resourceVersion", "managedFields"):
+    for key in ("resourceVersion", "managedFields", "generation"):
         kept["metadata"].pop(key, None)
     for key in ("labels", "annotations"):
         if not kept["metadata"].get(key):
             kept["metadata"].pop(key, None)
     return kept
+
+
+def put_ours(api) -> None:
+    """A tidemark-config that enforces, in one pool of all nodes."""
+    config = {"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "pools": [{"name": "all", "nodeSelector": {}}], "classes": [{"name": "spark", "order": 1}]}
+    must(api.request("POST", SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(config)}}))
+
+
+def words_of_ours(api, nodes: list[str]) -> set[str]:
+    """Which nodes' NodeSLOs hold the key that only we know."""
+    listed = must(api.request("GET", NODESLOS))["items"]
+    return {each["metadata"]["name"] for each in listed if "tidemark" in each["spec"].get("extensions", {}).get("Object", {})} & set(nodes)
 
 
 def batch_of_zones(topology: dict) -> list[dict]:
@@ -264,6 +276,22 @@ class Swap(Specs, WithTopology):
         for event in zones.seen:
             self.assertEqual(batch_of_zones(topology), batch_of_zones(event["object"]), "a number of a zone moved")
 
+    def test_a_tidemark_config_leaves_nothing_either(self):
+        """With settings of ours in force every NodeSLO has a word for the node's agent, whether there is one or not."""
+        node = f"/api/v1/nodes/{self.nodes[0]}"
+        theirs, ours = ({"key": key, "effect": "NoSchedule"} for key in ("maintenance", "tidemark.io/oversold"))
+        must(self.api.request("PATCH", node, {"spec": {"taints": [theirs]}}, content=MERGE))
+        before, _ = self.read()
+        there, specs = self.everything(), self.specs()
+        put_ours(self.api)
+        self.come_and_go(meanwhile=lambda component: wait_for(lambda: words_of_ours(self.api, self.nodes) == set(self.nodes), "a word in every NodeSLO", component))
+        must(self.api.request("PATCH", node, {"spec": {"taints": [theirs, ours]}}, content=MERGE))
+        self.clean_up()
+        clean, _ = self.read()
+        self.assertEqual({name: plain(node) for name, node in before.items()}, {name: plain(node) for name, node in clean.items()})
+        self.assertEqual({name: plain(each) for name, each in specs.items()}, {name: plain(each) for name, each in self.specs().items()})
+        self.assertEqual(there, self.everything())
+
     def test_off_and_on_leave_no_trace_either(self):
         before, _ = self.read()
         there = self.everything()
@@ -326,6 +354,25 @@ class SwapOfNodeSlos(Specs, WithManager):
         wait_for(lambda: len(self.specs()) == len(before) + 2, "the specs of a last node", component)
         component.stop()
         self.assertEqual(before, {name: each for name, each in self.specs().items() if name in before})
+
+    def test_the_manager_takes_its_word_back_itself(self):
+        """By the way of the guide: undone to a revision from before there was a tidemark-config. Deleting the ConfigMap does not do it."""
+        self.nodes = ["undone"]
+        colocation.put_node(self.api, "undone", capacity={"cpu": "32", "memory": "128Gi", "pods": "110"})
+        self.write_specs("undone", DEFAULTS)
+        colocation.put_settings(self.api, {"enable": True})
+        before = self.specs()
+        component = self.run_manager("--leader-elect=false")
+        wait_for(lambda: self.api.request("GET", f"{SETTINGS}/tidemark-config-revisions").status == 200, "a first revision", component)
+        put_ours(self.api)
+        wait_for(lambda: words_of_ours(self.api, self.nodes), "the word for the agent", component)
+        done = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], "undo", "config", "--to=1", "--yes", "--wait=1m", "--reason=test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        wait_for(lambda: not words_of_ours(self.api, self.nodes), "the word to go", component)
+        component.stop()
+        self.assertEqual({name: plain(each) for name, each in before.items()}, {name: plain(each) for name, each in self.specs().items()})
 
 
 if __name__ == "__main__":

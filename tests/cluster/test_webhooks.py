@@ -72,18 +72,23 @@ class Pods(WithWebhooks):
         self.profile("spark", BATCH)
         must(self.api.request("POST", colocation.SETTINGS, settings(colocation_config='{"enable":false}')))
         body = pod("a", labels={"app": "spark"}, requests={"cpu": "1"})
-        for word in ("plain", "refuse"):
-            component = self.manager(f"--webhook-while-off={word}")
-            if word == "plain":
-                wait_for(lambda: "skipped" in str(must(self.api.request("POST", PODS, body, dryRun="All")).get("metadata.annotations", {})), "the profile", component)
-                self.assertEqual({"cpu": "1"}, must(self.api.request("POST", PODS, body, dryRun="All"))["spec.containers"][0]["resources"]["requests"])
+        dry_run = lambda: must(self.api.request("POST", PODS, body, dryRun="All"))
+        requests = lambda: dry_run()["spec.containers"][0]["resources"]["requests"]
+        for word in ("", "plain", "refuse"):
+            component = self.manager(*([f"--webhook-while-off={word}"] if word else []))
+            if word == "":  # wait, by default: offline work as ever, of what no node offers
+                self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
+                self.assertEqual({"kubernetes.io/batch-cpu": "1k"}, requests())
+                self.assertEqual("BE", dry_run()["metadata.labels"][QOS])
+            elif word == "plain":
+                wait_for(lambda: "skipped" in str(dry_run().get("metadata.annotations", {})), "the profile", component)
+                self.assertEqual({"cpu": "1"}, requests())
             else:
                 wait_for(lambda: self.api.request("POST", PODS, body, dryRun="All").status == 403, "the refusal", component)
                 self.assertIn("TM-ADMIT-001", self.refused("create", body))
             component.stop()
             for path in (MUTATING, VALIDATING):
                 self.api.request("DELETE", path)
-
 
     def order(self, *words: str) -> None:
         done = subprocess.run(
