@@ -21,6 +21,7 @@
 #include "agent/protect/protect_metrics.h"
 #include "agent/protect/status.h"
 #include "agent/protect/strategies.h"
+#include "agent/reaction/reaction_controller.h"
 #include "agent/sampler/measured.h"
 #include "agent/tasks/pod_groups.h"
 #include "agent/tasks/task_list.h"
@@ -55,6 +56,7 @@ struct ProtectOutside {
   linux::GroupWriter& writer;
   ConditionController& condition;
   std::function<void(model::AuditLine)> audit;  // may be empty
+  Reactor* reactor = nullptr;                   // null: nobody reacts between two decisions
 };
 
 // New processes in groups that stay as they are get their place so soon: a child has its parent's until then.
@@ -107,6 +109,7 @@ class ProtectController {
   policy::Stance stance() const;
   void look_for_peer(base::MonotonicTime now);
   void forget_ends();
+  void withdraw_reaction();
   void tell_refused();
   void order_oom(base::MonotonicTime now);
   void tell(const Enforced& enforced);
@@ -133,6 +136,7 @@ class ProtectController {
 
   std::optional<FoundJournal> journal_;
   std::unique_ptr<Enforcer> enforcer_;
+  ReactionController reaction_;
   std::optional<OomScores> oom_;
   policy::OomPlan oom_asked_;  // when it was looked at last
   std::optional<std::pair<bool, Permit>> oom_stood_;
