@@ -21,6 +21,8 @@
 #include "agent/protect/machinery.h"
 #include "agent/protect/node_facts.h"
 #include "agent/protect/protect_controller.h"
+#include "agent/reaction/reaction_thread.h"
+#include "agent/reaction/reactor.h"
 #include "agent/record/last_action.h"
 #include "agent/record/recorder.h"
 #include "agent/report/node_metric_controller.h"
@@ -101,10 +103,11 @@ class RunningAgent final : public Agent {
                      {models_folder(), {options_.safety_margin_percent, policy::kColdStart}}),
         condition_(loop, connections.client, log_, options_.node_name),
         audit_(connections.audit),
+        reactor_(loop.clock()),
         trial_(linux::probe_knobs(machine_->hierarchies, machine_->proc, "", connections.kernel)),
         protect_(loop,
                  {machine_->hierarchies, connections.kernel.writer(), condition_,
-                  [this](model::AuditLine line) { did(std::move(line)); }},
+                  [this](model::AuditLine line) { did(std::move(line)); }, options_.reaction ? &reactor_ : nullptr},
                  log_, metrics, find_out_machinery(see(), trial_, log_),
                  {options_.places, options_.mode == "observe" ? policy::Mode::kObserve : policy::Mode::kEnforce,
                   options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates,
@@ -164,6 +167,7 @@ class RunningAgent final : public Agent {
   }
 
   void start() override {
+    start_to_react();
     for (const FacilityReport& each : facilities_) {
       if (!each.there) log_.info("not measured here", {{"what", to_string(each.facility)}, {"why", each.why}});
     }
@@ -352,6 +356,15 @@ class RunningAgent final : public Agent {
     }
   }
 
+  void start_to_react() {
+    if (!options_.reaction) return;
+    auto started = ReactionThread::start(loop_, reactor_, [this] { protect_.decide(); });
+    if (!started) {
+      return log_.warn("surges of online work wait for the next decision", {{"error", started.error().message}});
+    }
+    reaction_ = std::move(*started);
+  }
+
   void open_kernel_log() {
     auto opened = KernelEvents::open(options_.kernel_log, linux::KernelLog::From::kNow, machine_->hierarchies);
     if (!opened) return log_.info("the kernel's log is not followed", {{"why", opened.error().message}});
@@ -422,8 +435,10 @@ class RunningAgent final : public Agent {
   ConditionController condition_;
   std::function<void(model::AuditLine)> audit_;
   LastAction last_action_;
+  Reactor reactor_;
   Result<linux::KnobReport> trial_;
   ProtectController protect_;
+  std::unique_ptr<ReactionThread> reaction_;  // it ends first
   linux::KernelGroupKiller killer_;
   kube::EventRecorder events_;
   LossLedger losses_;

@@ -39,6 +39,7 @@ struct AgentOptions {
   // With its API server, on one machine: what is spread over many nodes elsewhere is done at once, and evictions go by
   // the lines that are drawn, without a gate or a grant.
   bool alone = false;
+  bool reaction = true;  // to surges of online work between two decisions, on a thread and by a clock of its own
   std::string mode = "enforce";  // of strategies of which the manager says nothing
   std::string peers_namespace{policy::kPeersNamespace};
   std::string only_shows;  // why nothing could be written here, whatever anybody says; "": something can

@@ -32,6 +32,10 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
   flags.choice("mode", options.mode, {"enforce", "observe"},
                "what is done with what is decided for the groups of this node, where the manager does not say: written "
                "to the kernel, or only shown");
+  flags.boolean(
+      "reaction", options.reaction,
+      "between two decisions, narrow what offline work has within a tenth of a second where online work begins "
+      "to use more");
   flags
       .text("peer-namespace", options.peers_namespace,
             "where Koordinator's agent is installed: beside a container named koordlet there this one only observes")

@@ -421,6 +421,8 @@ constexpr ReasonInfo kReasons[] = {
                "co-location is off on this node: offline work that still runs keeps its least"},
     ReasonInfo{Reason::kSuppressLowestFirst, "TM-SUPPRESS-009",
                "the least timely class of offline work gives way first"},
+    ReasonInfo{Reason::kSuppressSurge, "TM-SUPPRESS-010",
+               "online work began to use more between two decisions: offline work was narrowed at once"},
     ReasonInfo{Reason::kLimitFromBatch, "TM-LIMIT-001", "as much as its batch resources say"},
     ReasonInfo{Reason::kLimitNothingSaid, "TM-LIMIT-002", "it says no batch limit: none is set"},
     ReasonInfo{Reason::kLimitBySuppression, "TM-LIMIT-003",

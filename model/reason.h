@@ -335,6 +335,7 @@ enum class Reason : std::uint16_t {
   kSuppressNothingKnown,
   kSuppressNodeOff,
   kSuppressLowestFirst,
+  kSuppressSurge,
 
   // What a pod or task of batch resources may use at most.
   kLimitFromBatch,

@@ -87,6 +87,16 @@ class Enforcer {
   // only the next look.
   void saw(std::string_view group, linux::File file, std::int64_t value);
 
+  // ---- for who writes between two calls, over what stands there by our hand (agent/reaction) ----
+
+  // That, as it was written. nullopt: nothing does, the kernel refused it, or it is left to somebody else.
+  std::optional<std::string_view> standing(std::string_view group, linux::File file) const;
+  // Each of these may come to stand there from here on: the journal has them. Only where standing() answers.
+  Result<void> announce(std::string_view group, linux::File file, std::span<const std::string> texts);
+  // One of them does: it is a value of ours as any other. `value`, `cpus`: as a KnobWrite has them.
+  void wrote(std::string_view group, linux::File file, const std::string& text, std::int64_t value,
+             const std::vector<std::int32_t>& cpus);
+
   // In these groups nothing is put back: somebody whom it would let loose runs there.
   void keep(std::set<std::string, std::less<>> groups) { kept_ = std::move(groups); }
 
@@ -135,6 +145,7 @@ class Enforcer {
   bool recall(std::uint32_t id, const FoundFile& left);  // whether it is held from now on
   static HeldFile* find(HeldGroup& group, linux::File file);
   static HeldFile& held(HeldGroup& group, linux::File file);
+  const HeldFile* ours(std::string_view group, linux::File file) const;  // nullptr: nothing of ours stands there
   bool open(const std::string& path, HeldGroup& group);
   void want(const policy::KnobWrite& write, Permit permit);
   bool still_stands(const HeldGroup& group, HeldFile& file, const std::string& text);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -18,6 +19,8 @@
 
 #include "agent/protect/machinery.h"
 #include "agent/protect/protect_controller.h"
+#include "agent/reaction/reaction_thread.h"
+#include "agent/reaction/reactor.h"
 #include "agent/testing/guarded_node.h"
 #include "linux/cgroup/limit.h"
 #include "linux/knob_probe.h"
@@ -53,6 +56,43 @@ class Sleeper {
   pid_t pid_;
 };
 
+// A process that uses a processor as soon as it is told to.
+class Busy {
+ public:
+  Busy() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::raise(SIGSTOP);
+    for (volatile int i = 0;; i = 1 - i) {
+    }
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+  ~Busy() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  pid_t id() const { return pid_; }
+  void begin() const {
+    ::waitpid(pid_, nullptr, WUNTRACED);  // until it has stopped
+    ::kill(pid_, SIGCONT);
+  }
+
+ private:
+  pid_t pid_;
+};
+
+// The machine's time, and a jump of it.
+class Shifted final : public base::Clock {
+ public:
+  base::MonotonicTime monotonic() const override { return real_.monotonic() + base::Duration(by_ns.load()); }
+  base::BootTime boot() const override { return real_.boot(); }
+  base::WallTime wall() const override { return real_.wall(); }
+  std::atomic<std::int64_t> by_ns = 0;
+
+ private:
+  base::SystemClock real_;
+};
+
 class ProtectOnMachine : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -82,10 +122,7 @@ class ProtectOnMachine : public ::testing::Test {
     model::Task& job = add("job", model::KubeQos::kBestEffort);
     testing::make_offline(job);
     process.emplace();
-    for (const linux::Hierarchy& one : hierarchies->all()) {
-      std::ofstream file(one.path + "/" + job.containers[0].path + "/cgroup.procs");
-      ASSERT_TRUE(file << process->id() << std::flush) << one.path;
-    }
+    put(process->id(), job);
     list_pods();
     before = read_all();
   }
@@ -127,6 +164,19 @@ class ProtectOnMachine : public ::testing::Test {
     made_up.group(task.containers[0].path);
     return pods.emplace(name, std::move(task)).first->second;
   }
+  void put(pid_t process_id, const model::Task& task) const {
+    for (const linux::Hierarchy& one : hierarchies->all()) {
+      std::ofstream file(one.path + "/" + task.containers[0].path + "/cgroup.procs");
+      ASSERT_TRUE(file << process_id << std::flush) << one.path;
+    }
+  }
+  // However busy the machine is with other work, of which nothing is known here.
+  void runs_before_others() {
+    const auto group = linux::Group::open(*hierarchies, own->name());
+    ASSERT_TRUE(group && *group);
+    const auto most = linux::value_text(File::kCpuShares, *(*group)->version(File::kCpuShares), linux::kSharesMax);
+    ASSERT_TRUE(kernel.writer().put(**group, File::kCpuShares, most.value()));
+  }
   void end_job() {
     process.reset();
     const model::Task job = pods.at("job");
@@ -147,7 +197,7 @@ class ProtectOnMachine : public ::testing::Test {
   void start() {
     condition = std::make_unique<ConditionController>(loop, writer, log, "n1");
     guard = std::make_unique<ProtectController>(
-        loop, ProtectOutside{*hierarchies, kernel.writer(), *condition, {}}, log, metrics, machinery,
+        loop, ProtectOutside{*hierarchies, kernel.writer(), *condition, {}, reactor}, log, metrics, machinery,
         ProtectOptions{{kMachineRoot, made_up.proc.root(), run.root() + "/run", run.root() + "/lib/latch"},
                        policy::Mode::kEnforce,
                        "agent n1"});
@@ -228,6 +278,9 @@ class ProtectOnMachine : public ::testing::Test {
   std::int64_t used_ns = 0;
   std::map<std::string, std::string> before;
   std::unique_ptr<ConditionController> condition;
+  Shifted machine_clock;
+  Reactor watched{machine_clock};
+  Reactor* reactor = nullptr;
   std::unique_ptr<ProtectController> guard;
 };
 
@@ -329,6 +382,46 @@ TEST_F(ProtectOnMachine, OffHoldsWhatRunsToItsLeastAndThenEveryFileIsAsItWas) {
   EXPECT_EQ(read_all(), before);
   EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty());
   EXPECT_EQ(guard->status().refused, 0) << lines;
+}
+
+// What is used is not made up here: processes in the groups of online work begin, and nobody decides until they are
+// answered.
+TEST_F(ProtectOnMachine, ASurgeOfOnlineWorkIsAnsweredBeforeTheNextDecision) {
+  reactor = &watched;
+  start();
+  say_node();
+  say_rules(kByQuota);
+  seconds(2, 0);
+  ASSERT_EQ(offline_quota(), 260'000) << "4000 × 65 %";
+  // What it used lately: nothing.
+  ASSERT_FALSE(watched.look());
+  machine_clock.by_ns += 2'000'000'000;
+  ASSERT_FALSE(watched.look());
+
+  runs_before_others();
+  std::int64_t found = -1;
+  int answered = 0;
+  const auto thread = ReactionThread::start(loop, watched, [&] {
+    found = offline_quota();
+    ++answered;
+    guard->decide();
+  });
+  ASSERT_TRUE(thread);
+  const std::array<Busy, 2> surge;
+  for (const Busy& each : surge) put(each.id(), pods.at("web"));
+  for (const Busy& each : surge) each.begin();
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return answered > 0; }))
+      << guard->status().strategies[0].says
+      << "; online work used ns: " << read(path_of("kubepods/burstable"), File::kCpuUsage).value_or("?") << "\n"
+      << lines;
+  EXPECT_LT(found, 260'000) << "written before anybody decided";
+  EXPECT_GE(found, policy::kSuppressQuotaMin_us);
+  EXPECT_LE(offline_quota(), found) << "and left by who did";
+  EXPECT_EQ(guard->status().left, 0) << lines;
+  EXPECT_EQ(guard->status().refused, 0) << lines;
+  say_rules(kNot);
+  seconds(2, 0);
+  EXPECT_EQ(offline_quota(), policy::kNoLimit);
 }
 
 // The next agent knows from the journal alone what was found.

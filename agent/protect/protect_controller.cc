@@ -55,7 +55,8 @@ ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outsid
       metrics_(metrics),
       options_(std::move(options)),
       run_latch_(run_latch(options_.places.run_dir)),
-      strategies_(outside_.hierarchies, std::move(machinery)) {
+      strategies_(outside_.hierarchies, std::move(machinery)),
+      reaction_(outside_.hierarchies, outside_.reactor, log_, metrics) {
   // A machine that was switched off before it was started anew is off from the first second.
   if (const auto kept = read_latch(options_.places.latch_file); kept && !read_latch(run_latch_)) {
     if (const auto set = set_latch(run_latch_, *kept); !set) {
@@ -199,8 +200,21 @@ policy::Stance ProtectController::stance() const {
   return policy::stance(inputs, loop_.clock().wall());
 }
 
+// Before anything is decided: from here on nobody writes beside the enforcer.
+void ProtectController::withdraw_reaction() {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  const auto taken = reaction_.withdraw(enforcer_.get(), now);
+  if (!taken || taken->files == 0) return;
+  strategies_.narrowed(now);
+  for (model::AuditLine& line : reaction_.audit_lines(*taken)) {
+    metrics_.wrote(model::Strategy::kCpuSuppress, Reason::kSuppressSurge);
+    tell_audit(std::move(line), Reason::kSuppressSurge, {});
+  }
+}
+
 void ProtectController::decide() {
   if (measured_ == nullptr || !tasks_) return;
+  withdraw_reaction();
   look_at_latch();
   const base::MonotonicTime now = loop_.clock().monotonic();
   look_at_kubelet(now);
@@ -240,6 +254,7 @@ void ProtectController::decide() {
   const Enforced& enforced = enforcer_->carry_out(wanted, permits, stands.off);
   tell(enforced);
   order_oom(now);
+  reaction_.arm(strategies_.suppress_plan(), strategies_.suppress_seen(), suppress, *enforcer_, now);
   show(stands, enforced);
 }
 
@@ -436,6 +451,10 @@ void ProtectController::fill_status(const policy::Stance& stance, const Enforced
       case model::Strategy::kOomOrder:
         told.in_force = oom_ ? std::ssize(oom_->entries()) : 0;
         told.says = oom_says();
+        break;
+      case model::Strategy::kCpuSuppress:
+        told.says = strategies_.says(strategy);
+        if (reaction_.is_there()) told.says.append("; reaction: ").append(reaction_.says());
         break;
       default:
         told.says = strategies_.says(strategy);

@@ -23,6 +23,7 @@
 #include "agent/protect/protect_metrics.h"
 #include "agent/protect/status.h"
 #include "agent/protect/strategies.h"
+#include "agent/reaction/reaction_controller.h"
 #include "agent/sampler/measured.h"
 #include "agent/tasks/pod_groups.h"
 #include "agent/tasks/task_list.h"
@@ -57,6 +58,7 @@ struct ProtectOutside {
   linux::GroupWriter& writer;
   ConditionController& condition;
   std::function<void(model::AuditLine)> audit;  // may be empty
+  Reactor* reactor = nullptr;                   // null: nobody reacts between two decisions
 };
 
 // New processes in groups that stay as they are get their place so soon: a child has its parent's until then.
@@ -110,6 +112,7 @@ class ProtectController {
   void look_for_peer(base::MonotonicTime now);
   bool sees_peer_beside_pods(base::MonotonicTime now);
   void forget_ends();
+  void withdraw_reaction();
   void tell_refused();
   void order_oom(base::MonotonicTime now);
   void tell(const Enforced& enforced);
@@ -136,6 +139,7 @@ class ProtectController {
 
   std::optional<FoundJournal> journal_;
   std::unique_ptr<Enforcer> enforcer_;
+  ReactionController reaction_;
   std::optional<OomScores> oom_;
   policy::OomPlan oom_asked_;  // when it was looked at last
   std::optional<std::pair<bool, Permit>> oom_stood_;

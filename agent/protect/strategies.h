@@ -57,6 +57,9 @@ class Strategies {
   const policy::Capabilities& capabilities() const { return machinery_.capabilities; }
   // Who ends first when the machine is out of memory: of processes, not of files.
   const policy::OomPlan& oom_plan() const { return oom_plan_; }
+  // Offline work was narrowed between two decisions (agent/reaction): the way back begins with a pause, as after a
+  // step.
+  void narrowed(base::MonotonicTime now) { suppress_state_.grew = now; }
   const policy::SuppressPlan& suppress_plan() const { return suppress_plan_; }
   const std::vector<policy::PriorityPlan::Refused>& refused() const { return refused_; }  // pods, by their annotation
   std::size_t unmet() const { return unmet_; }  // wishes that no file of this kernel meets

@@ -180,7 +180,10 @@ class GuardedNode : public ::testing::Test {
     condition.reset();
     condition = std::make_unique<ConditionController>(loop, writer, log, "n1");
     guard = std::make_unique<ProtectController>(
-        loop, ProtectOutside{*node.hierarchies, rules, *condition, {}}, log, metrics, machinery,
+        loop,
+        ProtectOutside{*node.hierarchies, rules, *condition,
+                       [this](model::AuditLine line) { audited.push_back(std::move(line)); }, reactor},
+        log, metrics, machinery,
         ProtectOptions{
             .places = {node.cgroups.root(), node.proc.root(), run.root() + "/run", run.root() + "/lib/latch"},
             .mode = mode,
@@ -248,6 +251,8 @@ class GuardedNode : public ::testing::Test {
   Machinery machinery;
   policy::Mode mode = policy::Mode::kEnforce;
   std::string only_shows;
+  Reactor* reactor = nullptr;
+  std::vector<model::AuditLine> audited;
   Tasks provider;
   TaskList list{{&provider}};
   PodGroups groups{loop, *node.hierarchies, log, PodGroupsConfig()};

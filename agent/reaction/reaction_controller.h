@@ -1,0 +1,74 @@
+// The loop's side of the reaction: makes the order of each decision, after what it may write is in the journal, and
+// takes what was done into what the agent knows: the enforcer takes the value for ours, suppression does not grow at
+// once, and it is told as every other write is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/enforcer/enforcer.h"
+#include "agent/reaction/reactor.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "linux/cgroup/hierarchies.h"
+#include "model/audit_line.h"
+#include "policy/reaction/reaction.h"
+#include "policy/reaction/reaction_pace.h"
+#include "policy/suppress/suppress.h"
+
+namespace tidemark::agent {
+
+// After a reaction that wrote nothing the next one is so far off: what made it one is there still.
+inline constexpr base::Duration kReactionPause = std::chrono::seconds(1);
+
+class ReactionController {
+ public:
+  // `reactor` may be null: nothing reacts here. It outlives this.
+  ReactionController(const linux::Hierarchies& hierarchies, Reactor* reactor, const base::Log& log,
+                     base::Registry& metrics);
+  ReactionController(const ReactionController&) = delete;
+  ReactionController& operator=(const ReactionController&) = delete;
+  ~ReactionController();
+
+  // From here on nobody writes but the caller, until arm(). First of all that a decision does, so that nothing is
+  // written after a file was put back. What was done meanwhile; `enforcer` may be null where nothing can have been.
+  std::optional<ReactionTaken> withdraw(Enforcer* enforcer, base::MonotonicTime now);
+  // A line of the audit for each file that it wrote.
+  std::vector<model::AuditLine> audit_lines(const ReactionTaken& taken) const;
+
+  // The last of all that a decision does.
+  void arm(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen, Permit permit,
+           Enforcer& enforcer, base::MonotonicTime now);
+
+  bool is_there() const { return reactor_ != nullptr; }
+  std::string_view says() const { return says_; }
+
+ private:
+  std::string_view try_to_arm(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen,
+                              Permit permit, Enforcer& enforcer, base::MonotonicTime now);
+  std::int64_t in_force(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen, bool only_shown,
+                        const Enforcer& enforcer);
+  void make_order(bool only_shown);
+  bool announce(Enforcer& enforcer) const;
+  void tell(const ReactionTaken& taken);
+
+  const linux::Hierarchies& hierarchies_;
+  Reactor* const reactor_;
+  base::Log log_;
+  base::Registry& metrics_;
+  base::Histogram* seconds_ = nullptr;
+  policy::ReactionPlan plan_;       // that was armed last
+  ReactionOrder order_;             // of it
+  std::vector<std::int32_t> cpus_;  // in force, as `cpus_text_`
+  std::string cpus_text_;
+  policy::ReactionPace pace_;
+  std::optional<base::MonotonicTime> not_before_;
+  std::string_view says_ = "not yet";  // literals
+  bool told_trouble_ = false;
+};
+
+}  // namespace tidemark::agent

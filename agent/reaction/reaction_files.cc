@@ -1,0 +1,122 @@
+#include "agent/reaction/reaction_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "linux/cgroup/cpu.h"
+#include "linux/kernel_files.h"
+
+namespace tidemark::agent {
+namespace {
+
+using linux::File;
+
+// cpu.stat of v2 with all that kernels put there; the counter of v1 is one number.
+constexpr std::size_t kCounterBytes = 1024;
+
+Result<Fd> open_file_of(const linux::Hierarchies& hierarchies, const std::string& path, File file, int flags) {
+  const auto* home = hierarchies.home(file);
+  if (home == nullptr) return fail(ErrorKind::kUnsupported, "no hierarchy here has ", linux::names_of(file).v2);
+  const linux::Place place{hierarchies.all()[home->hierarchy].path, path, home->name};
+  TM_TRY(const auto directory, linux::open_beneath(hierarchies.directory(home->hierarchy), path, place));
+  if (!directory) return fail(ErrorKind::kNotFound, place.text(), ": the group is not there");
+  TM_TRY(auto fd, linux::open_file(directory->fd.get(), home->name, flags, place));
+  if (!fd) return fail(ErrorKind::kNotFound, place.text(), " is not there");
+  return std::move(*fd);
+}
+
+std::string_view read_into(int fd, std::span<char> space) {
+  const ssize_t size = ::pread(fd, space.data(), space.size(), 0);
+  return size <= 0 ? std::string_view() : std::string_view(space.data(), static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+File file_of(policy::SuppressPolicy policy) {
+  return policy == policy::SuppressPolicy::kCpuset ? File::kCpusetCpus : File::kCpuQuota;
+}
+
+bool ReactionFiles::has_counters(const policy::ReactionPlan& plan) const {
+  return counters_.size() == 1 + plan.less.size() && counters_.front().group == plan.whole &&
+         std::ranges::equal(plan.less, std::span(counters_).subspan(1), {}, {}, &Held::group);
+}
+
+bool ReactionFiles::has_written(const policy::ReactionPlan& plan, bool to_write) const {
+  return file_ == file_of(plan.policy) && writable_ == to_write &&
+         std::ranges::equal(plan.groups, written_, {}, {}, &Held::group);
+}
+
+void ReactionFiles::close() {
+  counters_.clear();
+  written_.clear();
+}
+
+Result<void> ReactionFiles::open_counters(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan) {
+  const auto* home = hierarchies.home(File::kCpuUsage);
+  version_ = home == nullptr ? linux::Version::kV1 : home->version;
+  counters_.clear();
+  TM_TRY(auto whole, open_file_of(hierarchies, plan.whole, File::kCpuUsage, O_RDONLY));
+  counters_.push_back({plan.whole, std::move(whole)});
+  for (const std::string& group : plan.less) {
+    TM_TRY(auto less, open_file_of(hierarchies, group, File::kCpuUsage, O_RDONLY));
+    counters_.push_back({group, std::move(less)});
+  }
+  return {};
+}
+
+Result<void> ReactionFiles::open_written(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan,
+                                         bool to_write) {
+  file_ = file_of(plan.policy);
+  writable_ = to_write;
+  written_.clear();
+  for (const std::string& group : plan.groups) {
+    TM_TRY(auto fd, open_file_of(hierarchies, group, file_, to_write ? O_RDWR : O_RDONLY));
+    written_.push_back({group, std::move(fd)});
+  }
+  return {};
+}
+
+Result<bool> ReactionFiles::open(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan,
+                                 bool to_write) {
+  const bool others = !has_counters(plan);
+  auto opened = others ? open_counters(hierarchies, plan) : Result<void>();
+  if (opened && !has_written(plan, to_write)) opened = open_written(hierarchies, plan, to_write);
+  if (opened) return others;
+  close();
+  return fail(std::move(opened).error());
+}
+
+std::optional<std::int64_t> ReactionFiles::used_ns() const {
+  std::array<char, kCounterBytes> space;
+  std::int64_t sum = 0;
+  bool whole = true;
+  for (const Held& each : counters_) {
+    const auto used = linux::parse_cpu_usage_ns(read_into(each.fd.get(), space), version_);
+    if (!used) return std::nullopt;
+    sum += std::exchange(whole, false) ? *used : -*used;
+  }
+  return sum;
+}
+
+std::string_view ReactionFiles::shown(std::size_t at, std::span<char> space) const {
+  const std::string_view text = read_into(written_[at].fd.get(), space);
+  return text.substr(0, std::min(text.find_first_of(" \n"), text.size()));
+}
+
+int ReactionFiles::put(std::size_t at, std::string_view bytes) const {
+  const int fd = written_[at].fd.get();
+  // A kernel truncates nothing; a folder of a test would keep the rest.
+  if (::ftruncate(fd, 0) != 0) return errno;
+  const ssize_t size = ::pwrite(fd, bytes.data(), bytes.size(), 0);
+  if (size < 0) return errno;
+  return static_cast<std::size_t>(size) == bytes.size() ? 0 : EIO;
+}
+
+}  // namespace tidemark::agent
