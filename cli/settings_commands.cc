@@ -153,9 +153,9 @@ struct Change {
   std::optional<std::string> after;
 };
 
-void compare(std::vector<Change>& changes, const std::string& map,
-             const std::map<std::string, std::string, std::less<>>& before,
-             const std::map<std::string, std::string, std::less<>>& after) {
+using TextMap = std::map<std::string, std::string, std::less<>>;
+
+void compare(std::vector<Change>& changes, const std::string& map, const TextMap& before, const TextMap& after) {
   for (const auto& [key, text] : before) {
     const auto at = after.find(key);
     if (at == after.end()) {
@@ -167,6 +167,22 @@ void compare(std::vector<Change>& changes, const std::string& map,
   for (const auto& [key, text] : after) {
     if (!before.contains(key)) changes.push_back({map, key, std::nullopt, text});
   }
+}
+
+TextMap slo_of(const policy::StoredRevision& revision) {
+  return {revision.texts.slo.begin(), revision.texts.slo.end()};
+}
+
+TextMap tidemark_of(const policy::StoredRevision& revision) {
+  if (!revision.texts.tidemark) return {};
+  return {{std::string(model::kTidemarkConfigKey), *revision.texts.tidemark}};
+}
+
+std::vector<Change> changes_to(const policy::StoredRevision& revision, const Map& slo, const Map& tidemark) {
+  std::vector<Change> changes;
+  compare(changes, slo.name, slo.data, slo_of(revision));
+  compare(changes, tidemark.name, tidemark.data, tidemark_of(revision));
+  return changes;
 }
 
 std::string changes_text(const std::vector<Change>& changes) {
@@ -190,6 +206,12 @@ Json changes_json(const std::vector<Change>& changes) {
                                             {"after", change.after ? Json(*change.after) : Json(nullptr)}}));
   }
   return list;
+}
+
+// Null: a roll-out is under way, or none ever was.
+const policy::StoredRevision* in_force_everywhere(const policy::Stored& stored) {
+  if (!stored.state || stored.state->layers.size() != 1) return nullptr;
+  return policy::find_revision(stored.book, stored.state->target());
 }
 
 Result<const policy::StoredRevision*> choose(const policy::Stored& stored, std::int64_t to) {
@@ -276,23 +298,23 @@ net::Task<Result<std::string>> list_revisions(net::EventLoop& loop, kube::Client
 net::Task<Result<ChangeReport>> undo_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
                                             ChangeOptions change, std::int64_t to) {
   TM_CO_TRY(const auto store, co_await read_store(client, options));
-  TM_CO_TRY(const policy::StoredRevision* target, choose(store.stored, to));
   TM_CO_TRY(const Map slo, co_await read_map(client, options, options.config_name));
   TM_CO_TRY(const Map tidemark, co_await read_map(client, options, model::kTidemarkConfigName));
-
-  const std::map<std::string, std::string, std::less<>> slo_wanted(target->texts.slo.begin(), target->texts.slo.end());
-  std::map<std::string, std::string, std::less<>> tidemark_wanted;
-  if (target->texts.tidemark) tidemark_wanted.emplace(model::kTidemarkConfigKey, *target->texts.tidemark);
-  std::vector<Change> changes;
-  compare(changes, slo.name, slo.data, slo_wanted);
-  compare(changes, tidemark.name, tidemark.data, tidemark_wanted);
+  const auto* in_force = in_force_everywhere(store.stored);
+  const bool refused = to == 0 && in_force != nullptr && !changes_to(*in_force, slo, tidemark).empty();
+  TM_CO_TRY(const policy::StoredRevision* target,
+            refused ? Result<const policy::StoredRevision*>(in_force) : choose(store.stored, to));
+  const std::vector<Change> changes = changes_to(*target, slo, tidemark);
+  const TextMap slo_wanted = slo_of(*target), tidemark_wanted = tidemark_of(*target);
 
   const bool at_once = target->completed;
-  std::string text = cat("back to revision ", policy::revision_name(store.stored.book, target->hash), ", taken at ",
-                         base::format_rfc3339(target->taken),
-                         at_once ? "; it was in force everywhere, so it holds everywhere at once\n"
-                                 : "; it was never in force everywhere, so it is rolled out in steps\n",
-                         changes_text(changes));
+  std::string text =
+      cat(refused ? "what the ConfigMaps hold was never taken: it was refused, or no manager has seen it yet\n" : "",
+          "back to revision ", policy::revision_name(store.stored.book, target->hash), ", taken at ",
+          base::format_rfc3339(target->taken),
+          at_once ? "; it was in force everywhere, so it holds everywhere at once\n"
+                  : "; it was never in force everywhere, so it is rolled out in steps\n",
+          changes_text(changes));
   if (!change.dry_run && !change.yes) co_return fail(ErrorKind::kInvalid, not_confirmed(std::move(text)));
 
   std::optional<Waited> waited;

@@ -144,6 +144,21 @@ TEST_F(SettingsCommandsTest, UndoBringsBothConfigMapsBackAndLeavesItsRequest) {
       << "the webhook that checks edits goes by it";
 }
 
+// What was refused, or no manager has seen yet, is what there is to undo: the revision in force stays in force.
+TEST_F(SettingsCommandsTest, AnEditThatWasNeverTakenIsUndoneBeforeWhatIsInForce) {
+  store(true);
+  const Json good = data_of("slo");
+  patch("slo", {{"colocation-config", "{not to be read"}});
+  change.yes = true;
+  std::string told = text(undo_config(loop, client, options, change, 0));
+  EXPECT_TRUE(says(told, "what the ConfigMaps hold was never taken")) << told;
+  EXPECT_TRUE(says(told, "back to revision 2 (")) << told;
+  EXPECT_EQ(data_of("slo"), good);
+  EXPECT_EQ(data_of("tidemark-config").text_at("config.yaml"), "schema: 1\nmode: enforce\n");
+  told = text(undo_config(loop, client, options, change, 0));
+  EXPECT_TRUE(says(told, "back to revision 1 (")) << told;
+}
+
 TEST_F(SettingsCommandsTest, WhatDoesNotComeAboutWithinTheWaitIsToldApart) {
   store(true);
   change.yes = true;

@@ -4,6 +4,7 @@
 #include <deque>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -36,6 +37,7 @@ struct WorkQueue::Impl {
       : loop(event_loop),
         random(seeded),
         config(settings),
+        line_ready(event_loop),
         ready(event_loop),
         urgent_ready(event_loop),
         depth(metrics.gauge("tidemark_work_queue_depth", "Keys that wait to be reconciled.", {{"component", name}})),
@@ -60,7 +62,7 @@ struct WorkQueue::Impl {
     key.queued = true;
     key.urgency = urgency;
     (urgency == Urgency::kUrgent ? urgent : routine).push_back(name);
-    depth.set(static_cast<double>(waiting));
+    show_depth();
     ready.set();
     if (urgency == Urgency::kUrgent) urgent_ready.set();
   }
@@ -74,7 +76,7 @@ struct WorkQueue::Impl {
       at->second.queued = false;
       at->second.working = true;
       --waiting;
-      depth.set(static_cast<double>(waiting));
+      show_depth();
       return name;
     }
     return std::nullopt;
@@ -105,10 +107,15 @@ struct WorkQueue::Impl {
     if (auto at = keys.find(name); at != keys.end() && at->second.idle()) keys.erase(at);
   }
 
+  void show_depth() { depth.set(static_cast<double>(waiting + line.size())); }
+
   net::EventLoop& loop;
   base::Random random;
   WorkQueueConfig config;
   std::unordered_map<std::string, Key> keys;
+  std::deque<std::string> line;
+  std::unordered_set<std::string> in_line;
+  net::Event line_ready;
   std::deque<std::string> urgent;
   std::deque<std::string> routine;
   std::size_t waiting = 0;
@@ -174,6 +181,29 @@ void WorkQueue::done(const std::string& name) {
     impl_->enqueue(name, at->second, at->second.urgency);
   }
   impl_->forget_if_idle(name);
+}
+
+void WorkQueue::stand_in_line(const std::string& key) {
+  if (!impl_->in_line.insert(key).second) return;
+  impl_->line.push_back(key);
+  impl_->show_depth();
+  impl_->line_ready.set();
+}
+
+net::Task<void> WorkQueue::line() {
+  while (impl_->line.empty()) {
+    impl_->line_ready.clear();
+    co_await impl_->line_ready.wait();
+  }
+}
+
+std::string WorkQueue::first_in_line() {
+  TM_CHECK(!impl_->line.empty(), "line() says when somebody stands there");
+  std::string key = std::move(impl_->line.front());
+  impl_->line.pop_front();
+  impl_->in_line.erase(key);
+  impl_->show_depth();
+  return key;
 }
 
 std::size_t WorkQueue::waiting() const {

@@ -37,7 +37,13 @@ class WorkQueue {
   net::Task<std::string> next(Urgency least = Urgency::kRoutine);
   void done(const std::string& key);
 
-  std::size_t waiting() const;
+  // A key that is not to hold up others stands in a line beside the queue, once, until somebody takes it out to put it
+  // back; it keeps its place there while it comes and goes in the queue.
+  void stand_in_line(const std::string& key);
+  net::Task<void> line();       // until somebody stands there
+  std::string first_in_line();  // who then leaves it
+
+  std::size_t waiting() const;  // in the queue, not in the line
 
  private:
   struct Impl;

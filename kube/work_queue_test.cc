@@ -211,5 +211,28 @@ TEST_F(WorkQueueTest, SeveralWorkersNeverHoldTheSameKey) {
   EXPECT_EQ(worked, (std::vector<std::string>{"a"}));
 }
 
+TEST_F(WorkQueueTest, AKeyKeepsItsPlaceInTheLineWhileItComesAndGoesInTheQueue) {
+  const auto depth = [&] { return metrics.gauge("tidemark_work_queue_depth", "", {{"component", "test"}}).value(); };
+  net::Scope scope(loop);
+  bool there = false;
+  scope.spawn([](WorkQueue& on, bool& said) -> net::Task<void> {
+    co_await on.line();
+    said = true;
+  }(queue, there));
+  run_for(1s);
+  EXPECT_FALSE(there);
+  for (const char* key : {"a", "b", "a"}) queue.stand_in_line(key);
+  run_for(1s);
+  EXPECT_TRUE(there);
+  queue.add("b");
+  EXPECT_EQ(depth(), 3) << "two stand there, one of them waits in the queue too";
+  EXPECT_EQ(take(), "b");
+  queue.stand_in_line("b");
+  queue.done("b");
+  EXPECT_EQ(queue.first_in_line(), "a");
+  EXPECT_EQ(queue.first_in_line(), "b");
+  EXPECT_EQ(depth(), 0);
+}
+
 }  // namespace
 }  // namespace tidemark::kube

@@ -87,7 +87,7 @@ RunningManager::RunningManager(net::EventLoop& loop, kube::Client& client, base:
       reclaims_(metrics, recorder_, specs_),
       controller_(loop, lanes_, caches(), settings_, leadership(), interner_, log_, metrics, zones_, journal_,
                   overcommit_hooks(), options_.plugins, write_limit(options_)),
-      workers_(queue_, controller_, log_, metrics, options_.retry_period),
+      workers_(loop, queue_, controller_, log_, metrics, options_.retry_period),
       forecasts_(forecast_context(client), log_),
       specs_(loop, client, interner_, nodes_, node_metrics_, settings_, log_, metrics, random.fork(), specs_options()),
       profiles_(profiles_context(client), log_),
@@ -179,6 +179,7 @@ void RunningManager::start() {
     return;
   }
   for (std::int64_t i = 0; i < options_.workers; ++i) scope_.spawn(work(kube::WorkQueue::Urgency::kRoutine));
+  scope_.spawn(workers_.serve_line());
   for (int i = 0; i < kRepairWorkers; ++i) scope_.spawn(work(kube::WorkQueue::Urgency::kUrgent));
   for (std::int64_t i = 0; i < kStateWorkers; ++i) scope_.spawn(work_on_states());
   if (options_.sync_period > base::Duration(0)) scope_.spawn(look_again());

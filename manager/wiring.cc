@@ -271,6 +271,7 @@ Leadership RunningManager::leadership() {
 void RunningManager::subscribe() {
   nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
     const bool marked = after != nullptr && mark_changed(before, *after);
+    controller_.node_changed(before, after);
     contests_.node_changed(key.name, before, after);
     evictions_.node_changed(before, after);
     object_contests_.node_changed(key.name, before, after);

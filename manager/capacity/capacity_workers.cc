@@ -6,9 +6,10 @@
 
 namespace tidemark::manager {
 
-CapacityWorkers::CapacityWorkers(kube::WorkQueue& queue, OvercommitController& controller, base::Log log,
-                                 base::Registry& metrics, base::Duration superseded_rest)
-    : queue_(queue),
+CapacityWorkers::CapacityWorkers(net::EventLoop& loop, kube::WorkQueue& queue, OvercommitController& controller,
+                                 base::Log log, base::Registry& metrics, base::Duration superseded_rest)
+    : loop_(loop),
+      queue_(queue),
       controller_(controller),
       log_(std::move(log)),
       errors_(
@@ -23,7 +24,9 @@ kube::WorkQueue::Urgency CapacityWorkers::urgency_of(const std::string& node) co
 net::Task<void> CapacityWorkers::work(kube::WorkQueue::Urgency least) {
   while (true) {
     const std::string node = co_await queue_.next(least);
-    auto outcome = co_await controller_.reconcile(model::NodeName(node));
+    auto place = places_.extract(node);
+    auto outcome =
+        co_await controller_.reconcile(model::NodeName(node), place ? std::move(place.mapped()) : kube::Place());
     queue_.done(node);
     if (!outcome) {
       errors_.add();
@@ -32,6 +35,7 @@ net::Task<void> CapacityWorkers::work(kube::WorkQueue::Urgency least) {
       continue;
     }
     queue_.forget(node);
+    if (outcome->done == OvercommitController::Done::kStepsBack) queue_.stand_in_line(node);
     if (outcome->done == OvercommitController::Done::kSuperseded) {
       // Leading by our own clock, yet somebody newer wrote: the lease tells at its next look. Until then this node
       // rests.
@@ -39,6 +43,20 @@ net::Task<void> CapacityWorkers::work(kube::WorkQueue::Urgency least) {
     } else if (outcome->again_after) {
       queue_.add_after(node, *outcome->again_after);
     }
+  }
+}
+
+net::Task<void> CapacityWorkers::serve_line() {
+  while (true) {
+    co_await queue_.line();
+    auto place = co_await controller_.place_for_growth();
+    if (!place) {  // it would come later than anybody may wait, which is said at once
+      co_await loop_.sleep(kLineRest);
+      continue;
+    }
+    const std::string node = queue_.first_in_line();
+    places_.insert_or_assign(node, std::move(*place));
+    queue_.add(node);
   }
 }
 

@@ -1,7 +1,13 @@
 // Takes nodes from the queue and brings what they offer up to date, one at a time each.
+//
+// While the budget of writes is used up, nodes that want more, or the same written again, stand in a line: whoever
+// comes to its head waits for a place, and goes back into the queue with it. So the workers are there for cuts. A node
+// keeps its place in the line however often it is looked at meanwhile, and leaves it as soon as it is written.
 #pragma once
 
+#include <chrono>
 #include <string>
+#include <unordered_map>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -12,22 +18,27 @@
 
 namespace tidemark::manager {
 
+inline constexpr base::Duration kLineRest = std::chrono::seconds(1);
+
 class CapacityWorkers {
  public:
   // `superseded_rest`: how long a node rests that somebody newer writes.
-  CapacityWorkers(kube::WorkQueue& queue, OvercommitController& controller, base::Log log, base::Registry& metrics,
-                  base::Duration superseded_rest);
+  CapacityWorkers(net::EventLoop& loop, kube::WorkQueue& queue, OvercommitController& controller, base::Log log,
+                  base::Registry& metrics, base::Duration superseded_rest);
 
   // What a node offered is gone or overwritten: that cannot wait in line.
   kube::WorkQueue::Urgency urgency_of(const std::string& node) const;
   net::Task<void> work(kube::WorkQueue::Urgency least);  // until destroyed
+  net::Task<void> serve_line();                          // until destroyed
 
  private:
+  net::EventLoop& loop_;
   kube::WorkQueue& queue_;
   OvercommitController& controller_;
   base::Log log_;
   base::Counter& errors_;
   base::Duration superseded_rest_;
+  std::unordered_map<std::string, kube::Place> places_;  // of nodes that were at its head
 };
 
 }  // namespace tidemark::manager

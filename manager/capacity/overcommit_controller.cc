@@ -119,6 +119,10 @@ LeftAs OvercommitController::left_as(const kube::Node& node) const {
   return writes_.left_as(node, leadership_.epoch(), loop_.clock().monotonic());
 }
 
+void OvercommitController::node_changed(const kube::Node* before, const kube::Node* after) {
+  if (before != nullptr) writes_.saw(*before, after, leadership_.epoch(), loop_.clock().monotonic());
+}
+
 bool OvercommitController::needs_repair(const model::NodeName& node_name) const {
   const kube::Node* node = caches_.nodes.find({"", node_name.value});
   if (node != nullptr && manager::needs_repair(left_as(*node))) return true;
@@ -250,6 +254,28 @@ void OvercommitController::remember(const model::NodeName& node_name, const poli
   }
 }
 
+// What was decided and does not stand on the node is no step that the next one goes on from.
+void OvercommitController::take_step_back(const model::NodeName& node_name, const policy::MotionState& before) {
+  const auto at = offers_.find(node_name);
+  if (at == offers_.end()) return;
+  at->second.motion.offered = before.offered;
+  at->second.motion.changed_at = before.changed_at;
+}
+
+bool OvercommitController::takes_away(const kube::Node& node, const Decision& decision) {
+  switch (decision.write.reason) {
+    case model::Reason::kWriteFirst:
+    case model::Reason::kWriteRefresh:
+    case model::Reason::kWriteAppears:
+    case model::Reason::kWriteMoved:
+    case model::Reason::kWriteSettings:
+      return policy::needs_cut_write(decision.node.snapshot.published, decision.node.plan().publish).write ||
+             yarn_needs_cut(node, decision.node).write;
+    default:
+      return true;
+  }
+}
+
 // Not what somebody ordered for a while, nor what a node that is off would have offered.
 void OvercommitController::learn(const model::NodeName& node_name, const NodeDecision& decision) {
   if (hooks_.least == nullptr || !decision.offer.could || !decision.basis.overrides.empty()) return;
@@ -257,10 +283,11 @@ void OvercommitController::learn(const model::NodeName& node_name, const NodeDec
   hooks_.least->learn(node_name, *decision.offer.could, decision.basis.now);
 }
 
-net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name) {
+net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name,
+                                                                                 kube::Place place) {
   kube::Place zones_place;
   while (true) {
-    TM_CO_TRY(Settled settled, co_await settle_node(node_name));
+    TM_CO_TRY(Settled settled, co_await settle_node(node_name, place));
     if (!settled.zones) {
       if (settled.outcome.done == Done::kObserved) zones_.not_ours(node_name);
       co_return settled.outcome;
@@ -321,8 +348,8 @@ CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decis
   return write;
 }
 
-net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_node(model::NodeName node_name) {
-  kube::Place place;               // for one write, taken before that is decided
+net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_node(model::NodeName node_name,
+                                                                                   kube::Place& place) {
   std::optional<kube::Node> read;  // after a refusal, in place of the cache
   for (int refusals = 0; refusals < kTriesMax;) {
     const kube::Node* node = read ? &*read : caches_.nodes.find({"", node_name.value});  // until we wait for something
@@ -341,6 +368,8 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     const Revision& revision = settings_.for_node(*node);
     if (!revision.colocation.config) co_return Settled{};
     const bool repair = manager::needs_repair(left_as(*node));
+    const auto remembered = offers_.find(node_name);
+    const policy::MotionState before = remembered == offers_.end() ? policy::MotionState() : remembered->second.motion;
     const base::MonotonicTime began = loop_.clock().monotonic();
     Decision decision = decide(node_name, *node, revision, repair);
     decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());
@@ -361,6 +390,10 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     const bool ahead = repair || decision.write.reason == model::Reason::kWriteState ||
                        decision.write.reason == model::Reason::kArbitrateReject;
     if (leading && decision.write.write && !place) {
+      if (!ahead && !takes_away(*node, decision) && lanes_.routine_waits()) {
+        take_step_back(node_name, before);
+        co_return Settled{{Done::kStepsBack, decision.again_after}};
+      }
       TM_CO_TRY(place, co_await lanes_.of(ahead).writer.take_place(kPlaceLimit));
       if (place.waited() > base::Duration(0)) continue;  // the world went on: decided again, and sent at once
     }
@@ -417,6 +450,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       count_reconcile("updateNodeNotFound", false);
       co_return Settled{};
     }
+    if (end_of(patched) == WriteEnd::kRefused) take_step_back(node_name, before);
     if (patched.error().kind != ErrorKind::kConflict) {
       count_reconcile("updateNodeStatus", false);
       co_return std::unexpected(std::move(patched).error());

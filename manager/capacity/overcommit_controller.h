@@ -96,6 +96,7 @@ class OvercommitController {
     kNotLeading,
     kObserved,    // decided and shown
     kSuperseded,  // the node carries a higher epoch: left alone until the lease shows whose it is
+    kStepsBack,   // it wants a write that takes nothing away, and others wait for the budget
   };
   struct Outcome {
     Done done = Done::kNothing;
@@ -103,13 +104,18 @@ class OvercommitController {
     // this.
     std::optional<base::Duration> again_after;
   };
-  // The node first, then its zones.
-  net::Task<Result<Outcome>> reconcile(model::NodeName node_name);
+  // The node first, then its zones. `place`: for one write; where there is none, one that takes nothing away does not
+  // wait for it.
+  net::Task<Result<Outcome>> reconcile(model::NodeName node_name, kube::Place place = {});
+  // For reconcile(); waits, however long.
+  net::Task<Result<kube::Place>> place_for_growth() { return lanes_.routine.writer.take_place(kPlaceLimit); }
 
   // Whether the node or its zones carry something else than what this process left them with: that goes ahead.
   bool needs_repair(const model::NodeName& node_name) const;
   const Figures& figures() const { return figures_; }
   void forget_writes_of(const model::NodeName& node_name) { writes_.forget(node_name); }
+  // Before needs_repair() is asked of it.
+  void node_changed(const kube::Node* before, const kube::Node* after);
   bool writing() const { return writing_ > 0; }
 
  private:
@@ -129,12 +135,15 @@ class OvercommitController {
   };
   // `wrote`: the node carries what was decided.
   static Settled settled(Done done, const Decision& decision, bool wrote = false);
-  net::Task<Result<Settled>> settle_node(model::NodeName node_name);
+  net::Task<Result<Settled>> settle_node(model::NodeName node_name, kube::Place& place);
   void observe(const model::NodeName& node, const Decision& decision);
   void count_plugins(const NodeDecision& decision);
   void count_reconcile(std::string_view what, bool succeeded);
   void learn(const model::NodeName& node_name, const NodeDecision& decision);
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
+  void take_step_back(const model::NodeName& node_name, const policy::MotionState& before);
+  // Of Kubernetes or of YARN; or what it does waits for nothing.
+  static bool takes_away(const kube::Node& node, const Decision& decision);
   void forget(const model::NodeName& node_name);
   CapacityWrite write_of(const kube::Node& node, const Decision& decision, std::int64_t epoch) const;
   net::Task<Result<kube::Node>> read_again(model::NodeName node_name, bool ahead);

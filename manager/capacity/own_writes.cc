@@ -49,6 +49,7 @@ bool OwnWrites::lacks(const Carried& now, const Carried& written) {
 void OwnWrites::wrote(const kube::Node& after, std::int64_t epoch, base::MonotonicTime now) {
   writes_[model::NodeName(std::string(after.meta.name))] = {now, epoch, revision_number(after.meta.resource_version),
                                                             carried_by(after)};
+  inherited_.erase(model::NodeName(std::string(after.meta.name)));
 }
 
 void OwnWrites::accept(const kube::Node& node) {
@@ -74,23 +75,47 @@ void OwnWrites::gone(const model::NodeName& node, base::MonotonicTime now) {
   if (writes_.contains(node)) gone_.push_back({now, node});
 }
 
+void OwnWrites::saw(const kube::Node& before, const kube::Node* after, std::optional<std::int64_t> epoch,
+                    base::MonotonicTime now) {
+  const model::NodeName node{std::string(before.meta.name)};
+  if (written(node, epoch) != nullptr) return;
+  const auto at = inherited_.find(node);
+  if (at != inherited_.end()) {
+    if (after != nullptr && !lacks(carried_by(*after), at->second.carried)) inherited_.erase(at);
+    return;
+  }
+  Carried carried = carried_by(before);
+  if (!lacks(after == nullptr ? Carried() : carried_by(*after), carried)) return;
+  std::erase_if(inherited_, [&](const auto& each) { return now - each.second.when > kMadeAnewWithin; });
+  inherited_.emplace(node, Inherited{now, std::move(carried)});
+}
+
+const OwnWrites::Written* OwnWrites::written(const model::NodeName& node, std::optional<std::int64_t> epoch) const {
+  const auto at = writes_.find(node);
+  return at == writes_.end() || (epoch && *epoch != at->second.epoch) ? nullptr : &at->second;
+}
+
 std::optional<base::Duration> OwnWrites::since(const model::NodeName& node, std::optional<std::int64_t> epoch,
                                                base::MonotonicTime now) const {
-  const auto at = writes_.find(node);
-  if (at == writes_.end() || (epoch && *epoch != at->second.epoch)) return std::nullopt;
-  return now - at->second.when;
+  const Written* last = written(node, epoch);
+  return last == nullptr ? std::nullopt : std::optional(now - last->when);
 }
 
 LeftAs OwnWrites::left_as(const kube::Node& node, std::optional<std::int64_t> epoch, base::MonotonicTime now) const {
-  const auto at = writes_.find(model::NodeName(std::string(node.meta.name)));
-  if (at == writes_.end() || (epoch && *epoch != at->second.epoch)) return LeftAs::kNotWritten;
-  const Written& written = at->second;
+  const model::NodeName name{std::string(node.meta.name)};
+  const Written* last = written(name, epoch);
+  if (last == nullptr) {
+    const auto at = inherited_.find(name);
+    const bool lost = at != inherited_.end() && now - at->second.when <= kMadeAnewWithin &&
+                      lacks(carried_by(node), at->second.carried);
+    return lost ? LeftAs::kLost : LeftAs::kNotWritten;
+  }
   const std::uint64_t seen = revision_number(node.meta.resource_version);
-  if (seen == written.revision) return LeftAs::kAsWritten;
-  if (seen != 0 && seen < written.revision && now - written.when < kBehindMax) return LeftAs::kBehind;
+  if (seen == last->revision) return LeftAs::kAsWritten;
+  if (seen != 0 && seen < last->revision && now - last->when < kBehindMax) return LeftAs::kBehind;
   const Carried carried = carried_by(node);
-  if (carried == written.carried) return LeftAs::kAsWritten;
-  return lacks(carried, written.carried) ? LeftAs::kLost : LeftAs::kChanged;
+  if (carried == last->carried) return LeftAs::kAsWritten;
+  return lacks(carried, last->carried) ? LeftAs::kLost : LeftAs::kChanged;
 }
 
 }  // namespace tidemark::manager

@@ -5,6 +5,9 @@
 //   kLost        a number or the origin annotation is gone (the node was made anew, or somebody took it away)
 //   kChanged     one of them says something else
 //
+// A node that was not written yet under this epoch (a new leader comes to it by and by) was left by a predecessor: what
+// it carried before it lost some of it counts as ours.
+//
 // Only what this manager is there for counts: what a plugin that is off would have written is somebody else's.
 #pragma once
 
@@ -42,7 +45,10 @@ class OwnWrites {
   void accept(const kube::Node& node);
   // A write would have changed nothing, and counts as made: the next refresh is due as long after it as after one.
   void stands(const kube::Node& node, base::MonotonicTime now);
-  void forget(const model::NodeName& node) { writes_.erase(node); }
+  void forget(const model::NodeName& node) { writes_.erase(node), inherited_.erase(node); }
+  // A node changed, or is gone (`after` null).
+  void saw(const kube::Node& before, const kube::Node* after, std::optional<std::int64_t> epoch,
+           base::MonotonicTime now);
   // The node does not exist any more.
   void gone(const model::NodeName& node, base::MonotonicTime now);
 
@@ -69,16 +75,22 @@ class OwnWrites {
     std::uint64_t revision = 0;
     Carried carried;
   };
+  struct Inherited {
+    base::MonotonicTime when;
+    Carried carried;
+  };
   struct Gone {
     base::MonotonicTime when;
     model::NodeName node;
   };
+  const Written* written(const model::NodeName& node, std::optional<std::int64_t> epoch) const;
   Carried carried_by(const kube::Node& node) const;
   void keep_ours(Carried& carried) const;
   static bool lacks(const Carried& now, const Carried& written);
 
   policy::PluginSet plugins_;
   std::unordered_map<model::NodeName, Written> writes_;
+  std::unordered_map<model::NodeName, Inherited> inherited_;  // of those that lost some of it
   std::deque<Gone> gone_;  // by time; each is forgotten once it was gone for kMadeAnewWithin, unless it came back
 };
 

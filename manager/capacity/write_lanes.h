@@ -7,6 +7,9 @@
 //   place = take_place()          waits; if it did wait, decide again
 //   patch(plan, place)            at once, while the cache is as old as a watch is late
 //
+// Cuts do not wait behind growth: who has nothing to take away, and would have to wait, steps back into a line of its
+// own (capacity_workers.h), and comes again with a place.
+//
 // The other way round somebody who writes an object more often than a request waits keeps everybody else out: each
 // patch then meets a revision that is newer than the one it was decided on.
 #pragma once
@@ -29,11 +32,16 @@ struct Lane {
 };
 
 struct WriteLanes {
-  explicit WriteLanes(kube::Client& client) : routine{client, client}, ahead{client.ahead(), client.ahead()} {}
+  explicit WriteLanes(kube::Client& client)
+      : routine{client, client}, ahead{client.ahead(), client.ahead()}, client_(client) {}
   const Lane& of(bool repair) const { return repair ? ahead : routine; }
+  bool routine_waits() const { return client_.budget_wait() > base::Duration(0); }  // whoever comes now does
 
   Lane routine;
   Lane ahead;
+
+ private:
+  kube::Client& client_;
 };
 
 // One write under way, also where its task is destroyed in the middle: an orderly stop waits for those.

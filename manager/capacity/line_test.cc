@@ -1,0 +1,87 @@
+// Who waits for the budget of writes, and what is made of growth that does not come about; against the API server in
+// memory, under simulated time.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "manager/testing/cluster.h"
+
+namespace tidemark::manager {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LineTest : public testing::InMemoryCluster {
+ protected:
+  static std::string name(int i) { return base::cat("n", i); }
+  std::int64_t offered_milli() { return *base::parse_int(offered("n1")); }
+};
+
+TEST_F(LineTest, ACutDoesNotWaitBehindTheGrowthOfOthers) {
+  constexpr int kNodes = 300, kLast = kNodes - 1;
+  for (int i = 0; i < kNodes; ++i) {
+    node(name(i));
+    metric(name(i), "12");
+  }
+  start();
+  run_for(30s);
+  ASSERT_EQ(offered(name(kLast)), "7200");
+  const auto grown = [&] {
+    int count = 0;
+    for (int i = 0; i < kNodes; ++i) count += offered(name(i)) == "17200" ? 1 : 0;
+    return count;
+  };
+  for (int i = 0; i < kNodes; ++i) metric(name(i), "2");
+  run_for(100ms);
+  metric(name(kLast), "15");
+  run_for(1s);
+  EXPECT_EQ(offered(name(kLast)), "4200");
+  EXPECT_LT(grown(), kNodes / 2) << "the budget was not used up: the test proves nothing";
+  run_for(15s);
+  EXPECT_EQ(grown(), kNodes - 1);
+}
+
+// 3.2 of 32 cores a minute, and what two minutes give at most at once: after one minute no more than three give.
+TEST_F(LineTest, GrowthThatIsRefusedForLongDoesNotComeInOneWrite) {
+  constexpr std::int64_t kThreeMinutes = 9600;
+  Json config = name_only("tidemark-config");
+  config["data"] = Json::object({{"config.yaml", "{schema: 1, mode: enforce, profile: tidemark}"}});
+  must("POST", testing::kConfigPath, config);
+  node("n1");
+  metric("n1", "17");
+  bool refuses = false;
+  const net::HttpHandler inner = server->handler();
+  const net::HttpHandler handler = [&](net::HttpExchange& exchange) -> net::Task<void> {
+    const bool status =
+        exchange.head().method == "PATCH" && exchange.head().target.starts_with("/api/v1/nodes/n1/status");
+    if (!refuses || !status) co_return co_await inner(exchange);
+    exchange.respond(403, "application/json", R"({"kind":"Status","code":403,"reason":"Forbidden","message":"no"})");
+  };
+  ManagerOptions options;
+  options.leader_elect = false;
+  replicas.push_back(std::make_unique<testing::Replica>(loop, handler, log, "one", 100, options));
+  const auto reports = [&](std::string_view cores) {  // of an agent that is seen to live
+    metric("n1", cores);
+    run_for(30s);
+    metric("n1", base::cat(cores, "1"));
+    run_for(30s);
+  };
+  reports("17.00");
+  const std::int64_t before = offered_milli();
+  ASSERT_LT(before, 2300);
+  refuses = true;
+  for (int minute = 0; minute < 10; ++minute) reports("2.00");
+  ASSERT_EQ(offered_milli(), before);
+  refuses = false;
+  reports("2.00");
+  EXPECT_GT(offered_milli(), before);
+  EXPECT_LE(offered_milli(), before + kThreeMinutes);
+  for (int minute = 0; minute < 10; ++minute) reports("2.00");
+  EXPECT_GT(offered_milli(), 16'500) << "and goes on until it is there";
+}
+
+}  // namespace
+}  // namespace tidemark::manager
