@@ -17,7 +17,7 @@ ASKED_FIRST = "a pool or the whole cluster is changed only with --yes where nobo
 # What is typed behind `tidemark`, and what is told. Those of EVERY_ORDER are of `off`, `on` and `observe` alike.
 EVERY_ORDER = {
     ("node", "n"): "--reason is required",
-    ("node", "n", "--reason="): "--reason wants some words",
+    ("node", "n", "--reason="): "--reason is required",
     ("node", "n", "--reason= "): "--reason wants some words",
     ("node", "n", f"--reason={'x' * 513}"): "--reason wants some words, at most 512 bytes",
     ("node", "n", f"--by={'x' * 10000}", WHY): "--by: at most ",
