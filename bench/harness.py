@@ -6,10 +6,13 @@ import re
 import select
 import statistics
 import subprocess
+import sys
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
-from driver import processes
+from driver import build, cluster, processes
 from driver.console import Failed
 
 ANSWER_S = 180
@@ -76,3 +79,21 @@ def figure(name: str, unit: str, values: list[float]) -> None:
     shown = [round(v, digits) for v in sorted(values)]
     entry = {"figure": name, "value": round(value, digits), "unit": unit, "n": len(values), "spread": [shown[0], shown[-1]]}
     print(json.dumps(entry, ensure_ascii=False), flush=True)
+
+
+def main_with_cluster(suite: str, run: Callable[[Path, dict[str, str], ExitStack], None]) -> int:
+    """`run` with the program and the surroundings of a real kube-apiserver of its own; answers the exit code."""
+    processes.install_signal_handlers()
+    programs = {Path(path).name: Path(path) for _, path in build.listed("release", "benches")}
+    program = Path(os.environ["TIDEMARK_BINARY"]) if "TIDEMARK_BINARY" in os.environ else programs["tidemark"]
+    fixture = cluster.Fixture()
+    try:
+        environment = fixture.start()
+        with ExitStack() as stack:
+            run(program, environment, stack)
+    except Failed as why:
+        print(f"bench {suite}: {why}", file=sys.stderr)
+        return 1
+    finally:
+        fixture.stop()
+    return 0

@@ -23,9 +23,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from driver import build, cluster, node as node_programs, processes
+from driver import node as node_programs, processes
 from driver.console import Failed, say
-from harness import cpu_seconds, figure
+from harness import cpu_seconds, figure, main_with_cluster
 
 PODS, MORE_PODS = 50, int(os.environ.get("TIDEMARK_BENCH_MORE_PODS", "150"))
 LOT = 25  # made and waited for together: two processors start no more within the time that a node gives its pods
@@ -159,22 +159,5 @@ def check(state: str, *in_force: str) -> None:
             raise Failed(f"nothing of {name} is in force: {status}")
 
 
-def main() -> int:
-    processes.install_signal_handlers()
-    programs = {Path(path).name: Path(path) for _, path in build.listed("release", "benches")}
-    program = Path(os.environ["TIDEMARK_BINARY"]) if "TIDEMARK_BINARY" in os.environ else programs["tidemark"]
-    fixture = cluster.Fixture()
-    try:
-        environment = fixture.start()
-        with ExitStack() as stack:
-            run(program, environment, stack)
-    except Failed as why:
-        print(f"bench agent: {why}", file=sys.stderr)
-        return 1
-    finally:
-        fixture.stop()
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main_with_cluster("agent", run))

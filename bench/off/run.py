@@ -11,20 +11,19 @@ node carries the label and the annotation, after `off` none offers anything, and
 """
 
 import json
-import os
 import resource
 import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from contract.client import Client, Target
-from driver import build, cluster, processes
 from driver.console import Failed
-from harness import figure
+from harness import figure, main_with_cluster
 
 NODES = 10_000
 ROUNDS = 3
@@ -107,7 +106,7 @@ def command(program: Path, environment: dict[str, str], *words: str) -> tuple[fl
     return took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def run(program: Path, environment: dict[str, str]) -> None:
+def run(program: Path, environment: dict[str, str], _: ExitStack) -> None:
     fleet = Fleet(environment)
     fleet.make()
     off, on, read, cpu = [], [], [], []
@@ -128,23 +127,5 @@ def run(program: Path, environment: dict[str, str]) -> None:
     figure("off.read_10000_nodes", "s", read)
 
 
-def built() -> list[tuple[str, Path]]:
-    return [(Path(path).name, Path(path)) for _, path in build.listed("release", "benches")]
-
-
-def main() -> int:
-    processes.install_signal_handlers()
-    program = Path(os.environ["TIDEMARK_BINARY"]) if "TIDEMARK_BINARY" in os.environ else dict(built())["tidemark"]
-    fixture = cluster.Fixture()
-    try:
-        run(program, fixture.start())
-    except Failed as why:
-        print(f"bench off: {why}", file=sys.stderr)
-        return 1
-    finally:
-        fixture.stop()
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main_with_cluster("off", run))

@@ -22,9 +22,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from driver import build, cluster, node as node_programs, processes
+from driver import node as node_programs, processes
 from driver.console import Failed, say
-from harness import figure
+from harness import figure, main_with_cluster
 
 TURNS, SURGES = 2, 5  # of each side
 APART_S = 11
@@ -138,22 +138,5 @@ def run(program: Path, environment: dict[str, str], stack: ExitStack) -> None:
     figure("reaction.narrowed_without", "ms", took[False])
 
 
-def main() -> int:
-    processes.install_signal_handlers()
-    programs = {Path(path).name: Path(path) for _, path in build.listed("release", "benches")}
-    program = Path(os.environ["TIDEMARK_BINARY"]) if "TIDEMARK_BINARY" in os.environ else programs["tidemark"]
-    fixture = cluster.Fixture()
-    try:
-        environment = fixture.start()
-        with ExitStack() as stack:
-            run(program, environment, stack)
-    except Failed as why:
-        print(f"bench reaction: {why}", file=sys.stderr)
-        return 1
-    finally:
-        fixture.stop()
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main_with_cluster("reaction", run))
