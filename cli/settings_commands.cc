@@ -330,12 +330,12 @@ net::Task<Result<ChangeReport>> undo_config(net::EventLoop& loop, kube::Client& 
     TM_CO_TRY_VOID(co_await put(client, options, tidemark, tidemark_map, true));
     TM_CO_TRY_VOID(co_await leave_request(client, options, request, change));
     if (auto done = co_await put(client, options, slo, slo_wanted, false); !done) {
-      co_return std::unexpected(std::move(done).error().within(
-          "only the request is left, which lapses; no settings are written, do it again"));
+      co_return std::unexpected(std::move(done).error().within(cat(
+          "only the request is left, which lapses; no settings are written, do it again with --to ", target->number)));
     }
     if (auto done = co_await put(client, options, tidemark, tidemark_map, false); !done) {
-      co_return std::unexpected(
-          std::move(done).error().within(cat(options.config_name, " is written, the rest is not; do it again")));
+      co_return std::unexpected(std::move(done).error().within(
+          cat(options.config_name, " is written, the rest is not; do it again with --to ", target->number)));
     }
     if (change.wait > base::Duration(0)) {
       const std::string hash = target->hash;

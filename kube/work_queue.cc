@@ -197,6 +197,10 @@ net::Task<void> WorkQueue::line() {
   }
 }
 
+bool WorkQueue::has_line() const {
+  return !impl_->line.empty();
+}
+
 std::string WorkQueue::first_in_line() {
   TM_CHECK(!impl_->line.empty(), "line() says when somebody stands there");
   std::string key = std::move(impl_->line.front());

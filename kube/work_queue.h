@@ -42,6 +42,7 @@ class WorkQueue {
   void stand_in_line(const std::string& key);
   net::Task<void> line();       // until somebody stands there
   std::string first_in_line();  // who then leaves it
+  bool has_line() const;
 
   std::size_t waiting() const;  // in the queue, not in the line
 

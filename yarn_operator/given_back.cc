@@ -28,7 +28,12 @@ void GivenBackBook::gave_back(const kube::Node& node, std::string_view work_clas
   const auto before = of(node, now);
   base::WallTime at{std::chrono::floor<std::chrono::microseconds>(now.since_epoch)};
   if (!before.empty()) at = std::max(at, before.back().at + kApart);
-  fresh_[std::string(node.meta.name)].push_back({at, std::string(work_class), "", containers, 0});
+  auto& fresh = fresh_[std::string(node.meta.name)];
+  const auto written = written_on(node);
+  std::erase_if(fresh, [&](const model::EndedTasks& each) {
+    return !counts(each, now) || (!written.empty() && each.at <= written.back().at);
+  });
+  fresh.push_back({at, std::string(work_class), "", containers, 0});
 }
 
 std::vector<model::EndedTasks> GivenBackBook::of(const kube::Node& node, base::WallTime now) const {

@@ -3,6 +3,7 @@
 // begins anew, or leads now, goes on in the same hour.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,6 +25,11 @@ class GivenBackBook {
   std::int64_t containers(const kube::Node& node, base::WallTime now) const;
   // What is to stand on the node; nullopt: it stands there. "": nothing is any more, what stands there goes.
   std::optional<std::string> to_write(const kube::Node& node, base::WallTime now) const;
+
+  std::size_t kept(const kube::Node& node) const {
+    const auto at = fresh_.find(std::string(node.meta.name));
+    return at == fresh_.end() ? 0 : at->second.size();
+  }
 
   template <class IsGone>
   void forget(IsGone&& is_gone) {

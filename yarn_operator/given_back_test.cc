@@ -42,6 +42,18 @@ TEST_F(GivenBackTest, WhatStandsOnTheNodeAndWhatIsFreshTogether) {
   EXPECT_FALSE(book.to_write(after, kNow));
 }
 
+// What the node tells by now, and what is older than the hour, is kept nowhere else.
+TEST_F(GivenBackTest, NothingPilesUp) {
+  kube::Node now = node();
+  for (int i = 0; i < 1000; ++i) {
+    const base::WallTime at = kNow + i * 1min;
+    book.gave_back(now, "transcode", 1, at);
+    EXPECT_LE(book.kept(now), 60U);
+    if (i >= 500) now = node(*book.to_write(now, at));
+    if (i > 500) EXPECT_LE(book.kept(now), 1U);
+  }
+}
+
 TEST_F(GivenBackTest, TwoOfOneMomentAreToldApart) {
   book.gave_back(node(), "transcode", 1, kNow);
   book.gave_back(node(), "transcode", 1, kNow);

@@ -37,9 +37,12 @@ Dues ShrinkBook::to_try(Dues found, base::MonotonicTime now) const {
   return found;
 }
 
-void ShrinkBook::count_what_ended(const Due& due, const hadoop::NodeReport& report, HourRoom& room, Begun& begun) {
+void ShrinkBook::count_what_ended(const Due& due, const hadoop::NodeReport& report, base::MonotonicTime now,
+                                  HourRoom& room, Begun& begun) {
   const auto found = last_.find(due.node);
   if (found == last_.end() || found->second.counted == 0) return;
+  // Long after the last try of another order, containers have ended by themselves.
+  if (found->second.order != due.order && now >= found->second.again + kShrinkAgain) return;
   Last& last = found->second;
   const std::int64_t beyond = last.containers - containers_of(report) - last.counted;
   if (report.used.memory_mib >= last.used_mib || beyond <= 0) return;
@@ -74,7 +77,7 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
     const hadoop::NodeReport* report = link.find(each.nm);
     if (report == nullptr || !hadoop::is_active(report->state)) continue;
     if (link.may_hold_more(report->id)) continue;  // what it holds is not known yet: the next look decides
-    if (each.bounded) count_what_ended(each, *report, room, begun);
+    if (each.bounded) count_what_ended(each, *report, now, room, begun);
     const Last* last = last_of(each);
     const bool again = last != nullptr;
     policy::YarnAmount keep = each.keep;

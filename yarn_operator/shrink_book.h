@@ -75,7 +75,8 @@ class ShrinkBook {
   std::int64_t within_the_hour(const Due& due, const hadoop::NodeReport& report, std::int64_t too_much_mib,
                                HourRoom& room, Begun& begun, Last& next) const;
   // What ended by the last try beyond what it had counted.
-  void count_what_ended(const Due& due, const hadoop::NodeReport& report, HourRoom& room, Begun& begun);
+  void count_what_ended(const Due& due, const hadoop::NodeReport& report, base::MonotonicTime now, HourRoom& room,
+                        Begun& begun);
 
   std::map<std::string, Last> last_;  // by node
 };

@@ -35,14 +35,13 @@ policy::WriteDecision is_taken_back(const NodeDecision& decision) {
   return {true, decision.offer.stopped ? model::Reason::kWriteStopped : model::Reason::kWriteBackedOff};
 }
 
-// Of what Kubernetes may use, and of what batch may in all.
+}  // namespace
+
 policy::WriteDecision is_cut(const NodeDecision& decision) {
   const auto cut = policy::needs_cut_write(decision.snapshot.published, decision.plan().publish);
   if (cut.write || !decision.snapshot.origin || !decision.plan().origin) return cut;
   return policy::needs_cut_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin));
 }
-
-}  // namespace
 
 policy::WriteThresholds write_thresholds(const NodeDecision& decision) {
   policy::WriteThresholds thresholds(decision.strategy().values);

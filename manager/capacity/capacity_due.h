@@ -21,6 +21,8 @@ policy::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<
 
 // The same of a node that is only cut, with either profile.
 policy::WriteDecision worth_a_cut(const NodeDecision& decision);
+// Of what Kubernetes may use, and of what batch may in all.
+policy::WriteDecision is_cut(const NodeDecision& decision);
 
 // How long from now; nullopt: only an event changes it.
 std::optional<base::Duration> look_again(const NodeDecision& decision, base::WallTime now);

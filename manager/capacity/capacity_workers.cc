@@ -14,7 +14,8 @@ CapacityWorkers::CapacityWorkers(net::EventLoop& loop, kube::WorkQueue& queue, O
       log_(std::move(log)),
       errors_(
           metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
-      superseded_rest_(superseded_rest) {}
+      superseded_rest_(superseded_rest),
+      spent_(loop) {}
 
 kube::WorkQueue::Urgency CapacityWorkers::urgency_of(const std::string& node) const {
   return controller_.needs_repair(model::NodeName(node)) ? kube::WorkQueue::Urgency::kUrgent
@@ -25,8 +26,9 @@ net::Task<void> CapacityWorkers::work(kube::WorkQueue::Urgency least) {
   while (true) {
     const std::string node = co_await queue_.next(least);
     auto place = places_.extract(node);
-    auto outcome =
-        co_await controller_.reconcile(model::NodeName(node), place ? std::move(place.mapped()) : kube::Place());
+    if (place) spent_.set();
+    auto outcome = co_await controller_.reconcile(model::NodeName(node),
+                                                  place ? std::move(place.mapped()) : kube::Place(), queue_.has_line());
     queue_.done(node);
     if (!outcome) {
       errors_.add();
@@ -49,6 +51,10 @@ net::Task<void> CapacityWorkers::work(kube::WorkQueue::Urgency least) {
 net::Task<void> CapacityWorkers::serve_line() {
   while (true) {
     co_await queue_.line();
+    while (places_.size() >= kPlacesOutMax) {
+      spent_.clear();
+      co_await spent_.wait();
+    }
     auto place = co_await controller_.place_for_growth();
     if (!place) {  // it would come later than anybody may wait, which is said at once
       co_await loop_.sleep(kLineRest);

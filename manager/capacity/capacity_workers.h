@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <unordered_map>
 
@@ -19,6 +20,9 @@
 namespace tidemark::manager {
 
 inline constexpr base::Duration kLineRest = std::chrono::seconds(1);
+// So many of those that stood in the line may be ahead of a cut: where the API server is slow, or away, the others stay
+// there, and no places pile up that would all be spent when it answers again.
+inline constexpr std::size_t kPlacesOutMax = 8;
 
 class CapacityWorkers {
  public:
@@ -39,6 +43,7 @@ class CapacityWorkers {
   base::Counter& errors_;
   base::Duration superseded_rest_;
   std::unordered_map<std::string, kube::Place> places_;  // of nodes that were at its head
+  net::Event spent_;                                     // one of them
 };
 
 }  // namespace tidemark::manager

@@ -16,31 +16,64 @@ using namespace std::chrono_literals;
 
 class LineTest : public testing::InMemoryCluster {
  protected:
+  static constexpr int kNodes = 300, kLast = kNodes - 1;
   static std::string name(int i) { return base::cat("n", i); }
-  std::int64_t offered_milli() { return *base::parse_int(offered("n1")); }
-};
 
-TEST_F(LineTest, ACutDoesNotWaitBehindTheGrowthOfOthers) {
-  constexpr int kNodes = 300, kLast = kNodes - 1;
-  for (int i = 0; i < kNodes; ++i) {
-    node(name(i));
-    metric(name(i), "12");
+  // A manager, and nodes that offer 7200.
+  void begin(const net::HttpHandler& handler) {
+    for (int i = 0; i < kNodes; ++i) {
+      node(name(i));
+      metric(name(i), "12");
+    }
+    begin_manager(handler);
+    run_for(30s);
+    ASSERT_EQ(offered(name(kLast)), "7200");
   }
-  start();
-  run_for(30s);
-  ASSERT_EQ(offered(name(kLast)), "7200");
-  const auto grown = [&] {
+  void begin_manager(const net::HttpHandler& handler) {
+    ManagerOptions options;
+    options.leader_elect = false;
+    replicas.push_back(std::make_unique<testing::Replica>(loop, handler, log, "one", 100, options));
+  }
+  int all_grow_and_the_last_is_cut(base::Duration meanwhile);
+  int grown() {
     int count = 0;
     for (int i = 0; i < kNodes; ++i) count += offered(name(i)) == "17200" ? 1 : 0;
     return count;
-  };
+  }
+  std::int64_t offered_milli() { return *base::parse_int(offered("n1")); }
+};
+
+// The last of many that want to grow is cut instead, after `meanwhile`. Answers how many have grown by then.
+int LineTest::all_grow_and_the_last_is_cut(base::Duration meanwhile) {
   for (int i = 0; i < kNodes; ++i) metric(name(i), "2");
-  run_for(100ms);
+  run_for(meanwhile);
   metric(name(kLast), "15");
+  return grown();
+}
+
+TEST_F(LineTest, ACutDoesNotWaitBehindTheGrowthOfOthers) {
+  begin(server->handler());
+  all_grow_and_the_last_is_cut(100ms);
   run_for(1s);
   EXPECT_EQ(offered(name(kLast)), "4200");
   EXPECT_LT(grown(), kNodes / 2) << "the budget was not used up: the test proves nothing";
   run_for(15s);
+  EXPECT_EQ(grown(), kNodes - 1);
+}
+
+// Places come faster than they are used up there.
+TEST_F(LineTest, NorDoesItWhereTheServerIsSlow) {
+  const net::HttpHandler inner = server->handler();
+  bool is_slow = false;
+  begin([&](net::HttpExchange& exchange) -> net::Task<void> {
+    if (is_slow && exchange.head().method == "PATCH") co_await loop.sleep(500ms);
+    co_await inner(exchange);
+  });
+  is_slow = true;
+  EXPECT_LT(all_grow_and_the_last_is_cut(10s), kNodes / 2) << "the server was not slow: the test proves nothing";
+  run_for(4s);
+  EXPECT_EQ(offered(name(kLast)), "4200");
+  run_for(1min);
   EXPECT_EQ(grown(), kNodes - 1);
 }
 
@@ -60,9 +93,7 @@ TEST_F(LineTest, GrowthThatIsRefusedForLongDoesNotComeInOneWrite) {
     if (!refuses || !status) co_return co_await inner(exchange);
     exchange.respond(403, "application/json", R"({"kind":"Status","code":403,"reason":"Forbidden","message":"no"})");
   };
-  ManagerOptions options;
-  options.leader_elect = false;
-  replicas.push_back(std::make_unique<testing::Replica>(loop, handler, log, "one", 100, options));
+  begin_manager(handler);
   const auto reports = [&](std::string_view cores) {  // of an agent that is seen to live
     metric("n1", cores);
     run_for(30s);

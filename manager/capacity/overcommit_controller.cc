@@ -120,7 +120,8 @@ LeftAs OvercommitController::left_as(const kube::Node& node) const {
 }
 
 void OvercommitController::node_changed(const kube::Node* before, const kube::Node* after) {
-  if (before != nullptr) writes_.saw(*before, after, leadership_.epoch(), loop_.clock().monotonic());
+  if (before == nullptr) return;
+  writes_.saw(*before, after, leadership_.leading(), leadership_.epoch(), loop_.clock().monotonic());
 }
 
 bool OvercommitController::needs_repair(const model::NodeName& node_name) const {
@@ -262,6 +263,19 @@ void OvercommitController::take_step_back(const model::NodeName& node_name, cons
   at->second.motion.changed_at = before.changed_at;
 }
 
+// What they say too much, and what somebody wrote over, stands in no line.
+bool OvercommitController::zones_lose(const kube::Node& node, const Decision& decision) const {
+  const kube::NodeResourceTopology* topology = caches_.topologies.find({"", std::string(node.meta.name)});
+  const auto& view = decision.node.snapshot.topology;
+  if (topology == nullptr || !view) return false;
+  if (zones_.overwritten(*topology)) return true;
+  const auto& carried = decision.node.snapshot.published;
+  return policy::needs_zone_cut(
+             *view, decision.node.plan().zones,
+             {carried.batch_cpu.value_or(model::CpuMilli{}), carried.batch_memory.value_or(model::MemoryBytes{})})
+      .write.write;
+}
+
 bool OvercommitController::takes_away(const kube::Node& node, const Decision& decision) {
   switch (decision.write.reason) {
     case model::Reason::kWriteFirst:
@@ -269,8 +283,7 @@ bool OvercommitController::takes_away(const kube::Node& node, const Decision& de
     case model::Reason::kWriteAppears:
     case model::Reason::kWriteMoved:
     case model::Reason::kWriteSettings:
-      return policy::needs_cut_write(decision.node.snapshot.published, decision.node.plan().publish).write ||
-             yarn_needs_cut(node, decision.node).write;
+      return is_cut(decision.node).write || yarn_loses(node, decision.node);
     default:
       return true;
   }
@@ -284,10 +297,10 @@ void OvercommitController::learn(const model::NodeName& node_name, const NodeDec
 }
 
 net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name,
-                                                                                 kube::Place place) {
+                                                                                 kube::Place place, bool others_wait) {
   kube::Place zones_place;
   while (true) {
-    TM_CO_TRY(Settled settled, co_await settle_node(node_name, place));
+    TM_CO_TRY(Settled settled, co_await settle_node(node_name, place, others_wait));
     if (!settled.zones) {
       if (settled.outcome.done == Done::kObserved) zones_.not_ours(node_name);
       co_return settled.outcome;
@@ -304,7 +317,8 @@ OvercommitController::Settled OvercommitController::settled(Done done, const Dec
   const policy::ZonesPlan& zones = decision.node.plan().zones;
   out.zones = TopologyController::Wanted{zones, write_thresholds(decision.node), std::nullopt, only_cut};
   const bool moved = zones.reason == model::Reason::kZonesScaled || zones.reason == model::Reason::kZonesHeld;
-  if (decision.node.strategy().profile != policy::Profile::kTidemark && !moved && !only_cut) return out;
+  const bool follow = moved || only_cut || done == Done::kStepsBack;
+  if (decision.node.strategy().profile != policy::Profile::kTidemark && !follow) return out;
   const auto& carried = wrote ? decision.node.plan().publish : decision.node.snapshot.published;
   out.zones->follow = model::Resources{carried.batch_cpu.value_or(model::CpuMilli{}),
                                        carried.batch_memory.value_or(model::MemoryBytes{})};
@@ -349,7 +363,8 @@ CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decis
 }
 
 net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_node(model::NodeName node_name,
-                                                                                   kube::Place& place) {
+                                                                                   kube::Place& place,
+                                                                                   bool others_wait) {
   std::optional<kube::Node> read;  // after a refusal, in place of the cache
   for (int refusals = 0; refusals < kTriesMax;) {
     const kube::Node* node = read ? &*read : caches_.nodes.find({"", node_name.value});  // until we wait for something
@@ -390,8 +405,9 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     const bool ahead = repair || decision.write.reason == model::Reason::kWriteState ||
                        decision.write.reason == model::Reason::kArbitrateReject;
     if (leading && decision.write.write && !place) {
-      if (!ahead && !takes_away(*node, decision) && lanes_.routine_waits()) {
+      if (!ahead && !takes_away(*node, decision) && (others_wait || lanes_.routine_waits())) {
         take_step_back(node_name, before);
+        if (zones_lose(*node, decision)) co_return settled(Done::kStepsBack, decision);
         co_return Settled{{Done::kStepsBack, decision.again_after}};
       }
       TM_CO_TRY(place, co_await lanes_.of(ahead).writer.take_place(kPlaceLimit));

@@ -105,8 +105,8 @@ class OvercommitController {
     std::optional<base::Duration> again_after;
   };
   // The node first, then its zones. `place`: for one write; where there is none, one that takes nothing away does not
-  // wait for it.
-  net::Task<Result<Outcome>> reconcile(model::NodeName node_name, kube::Place place = {});
+  // wait for it, nor take one before others who do.
+  net::Task<Result<Outcome>> reconcile(model::NodeName node_name, kube::Place place = {}, bool others_wait = false);
   // For reconcile(); waits, however long.
   net::Task<Result<kube::Place>> place_for_growth() { return lanes_.routine.writer.take_place(kPlaceLimit); }
 
@@ -135,7 +135,7 @@ class OvercommitController {
   };
   // `wrote`: the node carries what was decided.
   static Settled settled(Done done, const Decision& decision, bool wrote = false);
-  net::Task<Result<Settled>> settle_node(model::NodeName node_name, kube::Place& place);
+  net::Task<Result<Settled>> settle_node(model::NodeName node_name, kube::Place& place, bool others_wait);
   void observe(const model::NodeName& node, const Decision& decision);
   void count_plugins(const NodeDecision& decision);
   void count_reconcile(std::string_view what, bool succeeded);
@@ -143,6 +143,7 @@ class OvercommitController {
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
   void take_step_back(const model::NodeName& node_name, const policy::MotionState& before);
   // Of Kubernetes or of YARN; or what it does waits for nothing.
+  bool zones_lose(const kube::Node& node, const Decision& decision) const;
   static bool takes_away(const kube::Node& node, const Decision& decision);
   void forget(const model::NodeName& node_name);
   CapacityWrite write_of(const kube::Node& node, const Decision& decision, std::int64_t epoch) const;

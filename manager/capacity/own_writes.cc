@@ -75,10 +75,10 @@ void OwnWrites::gone(const model::NodeName& node, base::MonotonicTime now) {
   if (writes_.contains(node)) gone_.push_back({now, node});
 }
 
-void OwnWrites::saw(const kube::Node& before, const kube::Node* after, std::optional<std::int64_t> epoch,
+void OwnWrites::saw(const kube::Node& before, const kube::Node* after, bool leading, std::optional<std::int64_t> epoch,
                     base::MonotonicTime now) {
   const model::NodeName node{std::string(before.meta.name)};
-  if (written(node, epoch) != nullptr) return;
+  if (leading && written(node, epoch) != nullptr) return;
   const auto at = inherited_.find(node);
   if (at != inherited_.end()) {
     if (after != nullptr && !lacks(carried_by(*after), at->second.carried)) inherited_.erase(at);

@@ -46,8 +46,8 @@ class OwnWrites {
   // A write would have changed nothing, and counts as made: the next refresh is due as long after it as after one.
   void stands(const kube::Node& node, base::MonotonicTime now);
   void forget(const model::NodeName& node) { writes_.erase(node), inherited_.erase(node); }
-  // A node changed, or is gone (`after` null).
-  void saw(const kube::Node& before, const kube::Node* after, std::optional<std::int64_t> epoch,
+  // A node changed, or is gone (`after` null). Where another leads, what we wrote last says nothing.
+  void saw(const kube::Node& before, const kube::Node* after, bool leading, std::optional<std::int64_t> epoch,
            base::MonotonicTime now);
   // The node does not exist any more.
   void gone(const model::NodeName& node, base::MonotonicTime now);

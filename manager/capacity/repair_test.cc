@@ -128,6 +128,31 @@ TEST_F(RepairTest, WhatIsLostBeforeANewLeaderHasComeToTheNodeIsNoFirstWrite) {
   EXPECT_EQ(first, 0) << "the budget was not exhausted: the test proves nothing";
 }
 
+// What it wrote when it led before says nothing of what the node carried since.
+TEST_F(RepairTest, NorIsItForOneThatLedBefore) {
+  node("n1");
+  node("n2");
+  metric("n1", "2");
+  metric("n2", "2");
+  Replica& again = start("one", true);
+  run_for(10s);
+  ASSERT_EQ(offered("n1"), "17200");
+  must("PATCH", "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager",
+       *Json::parse(R"({"spec":{"holderIdentity":"another","leaseTransitions":9}})"), kMerge);
+  run_for(8s);
+  ASSERT_EQ(again.metric("tidemark_leader"), 0);
+  const auto firsts = [&] { return again.metric(R"(tidemark_manager_capacity_writes_total{reason="TM-WRITE-001"})"); };
+  const double first = firsts();
+  lose_batch("n1");
+  net::Scope others(loop);
+  exhaust_budget(again, others, 3000);
+  run_for(40s);
+  ASSERT_EQ(again.metric("tidemark_leader"), 1);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(again.metric(kRepaired), 1);
+  EXPECT_EQ(firsts(), first) << "the budget was not exhausted: the test proves nothing";
+}
+
 TEST_F(RepairTest, EachNumberAndTheOriginArePutRightByAnyAmount) {
   node("n1");
   metric("n1", "2");
@@ -186,6 +211,26 @@ TEST_F(RepairTest, ZonesAreRepairedAheadOfTheBudgetAndSoIsATopologyThatIsMadeAne
   must("POST", kTopologiesPath, topology);
   run_for(1s);
   EXPECT_EQ(batch_of_zone(), "17200");
+}
+
+TEST_F(RepairTest, ZonesOfANodeThatStandsInTheLineAreRepairedAllTheSame) {
+  node("n1");
+  metric("n1", "12");
+  make_topology();
+  auto& replica = start();
+  run_for(10s);
+  ASSERT_EQ(batch_of_zone(), "7200");
+  net::Scope others(loop);
+  exhaust_budget(replica, others, 1000);
+  run_for(2s);
+  metric("n1", "2");
+  run_for(1s);
+  ASSERT_EQ(offered("n1"), "7200") << "the budget was not exhausted: the test proves nothing";
+  must("PATCH", base::cat(kTopologiesPath, "/n1"),
+       *Json::parse(R"([{"op":"replace","path":"/zones/0/resources/1/available","value":"31000"}])"),
+       "application/json-patch+json");
+  run_for(1s);
+  EXPECT_NE(batch_of_zone(), "31000");
 }
 
 TEST_F(RepairTest, ZonesThatSomebodyElseKeepsWritingAreLeftToThem) {

@@ -85,6 +85,13 @@ policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecisio
                              decision.strategy().values);
 }
 
+bool yarn_loses(const kube::Node& node, const NodeDecision& decision) {
+  const auto write = yarn_needs_write(node, decision);
+  return write.write &&
+         (write.reason == model::Reason::kWriteDisappears || write.reason == model::Reason::kLedgerReclaim ||
+          write.reason == model::Reason::kLineDraining || write.reason == model::Reason::kWriteCut);
+}
+
 void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amounts, base::WallTime now,
                CapacityWrite& write) {
   using policy::AnnotationAction;

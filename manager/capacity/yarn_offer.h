@@ -15,6 +15,8 @@ namespace tidemark::manager {
 policy::WriteDecision yarn_needs_cut(const kube::Node& node, const NodeDecision& decision);
 // Whether YARN must hear of something else than the node says.
 policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision);
+// Its offer goes or gets less, or it is to give something back: that waits for nobody's growth.
+bool yarn_loses(const kube::Node& node, const NodeDecision& decision);
 
 // YARN's part of a write. `amounts`: those of Kubernetes are part of it, so that nothing of YARN's stays by itself.
 void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amounts, base::WallTime now,

@@ -22,6 +22,8 @@ NODE_ID = "yarn.hadoop.apache.org/node-id"
 SITE = Totals(memory_mib=2048, vcores=4)
 LIFE_S = 6  # of a ticket of the operator
 METHODS = (b"getClusterNodes", b"updateNodeResource")
+# The head of a wrapped message (RFC 4121, 4.2.6.2): its number, flags of which the second bit says sealed, a filler.
+SIGNED, SEALED = re.compile(rb"\x05\x04[\x00\x01\x04\x05]\xff"), re.compile(rb"\x05\x04[\x02\x03\x06\x07]\xff")
 
 
 def origin(cpu_milli: int, memory_mib: int) -> dict[str, str]:
@@ -108,6 +110,11 @@ class Kerberos(WithKerberos):
                 for words in (*METHODS, f"localhost:{self.nm.ports.web}".encode()):
                     self.assertEqual(protection != "privacy", words in told, f"{words!r} with {protection}")
                 self.assertIn(b"KERBEROS", told)
+                # Both sides sign what they agree on, one message each on a connection; with integrity everything that is said after that too.
+                agreed = 2 * proxy.connections()
+                signed, sealed = len(SIGNED.findall(told)), len(SEALED.findall(told))
+                self.assertEqual(protection == "integrity", signed > 2 * agreed, f"{signed} signed messages with {protection}, of {proxy.connections()} connections")
+                self.assertEqual(protection == "privacy", sealed > agreed, f"{sealed} sealed messages with {protection}")
 
     def test_tickets_are_renewed_and_a_kdc_that_is_away_is_survived(self):
         """Of tickets that live for seconds: new connections after several lives, a connection that is there without a KDC, none after the ticket's end, and all of it again."""
