@@ -2,7 +2,8 @@
 //
 // While the budget of writes is used up, nodes that want more, or the same written again, stand in a line: whoever
 // comes to its head waits for a place, and goes back into the queue with it. So the workers are there for cuts. A node
-// keeps its place in the line however often it is looked at meanwhile, and leaves it as soon as it is written.
+// keeps its place in the line however often it is looked at meanwhile; one that was cut before its turn comes gives the
+// place back.
 #pragma once
 
 #include <chrono>

@@ -142,8 +142,8 @@ class OvercommitController {
   void learn(const model::NodeName& node_name, const NodeDecision& decision);
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
   void take_step_back(const model::NodeName& node_name, const policy::MotionState& before);
-  // Of Kubernetes or of YARN; or what it does waits for nothing.
   bool zones_lose(const kube::Node& node, const Decision& decision) const;
+  // Of Kubernetes or of YARN; or what it does waits for nothing.
   static bool takes_away(const kube::Node& node, const Decision& decision);
   void forget(const model::NodeName& node_name);
   CapacityWrite write_of(const kube::Node& node, const Decision& decision, std::int64_t epoch) const;
