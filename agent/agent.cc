@@ -324,7 +324,8 @@ class RunningAgent final : public Agent {
   void evict(const Measured& measured, const std::shared_ptr<const TaskSnapshot>& tasks) {
     const policy::Stance& stands = protect_.stands();
     constexpr auto kIndex = static_cast<std::size_t>(model::Strategy::kEviction);
-    const BesteffortInForce besteffort = besteffort_in_force(protect_.suppress_seen(), protect_.container_cpus());
+    const BesteffortInForce besteffort =
+        besteffort_in_force(protect_.suppress_seen(), protect_.suppress_plan(), protect_.container_cpus());
     // Observing looks at the same as enforcing would; where nobody is evicted whatever there is, a full disk is spared.
     const bool may_act = !stands.off && (stands.permits[kIndex] == policy::Permit::kEnforce ||
                                          stands.permits[kIndex] == policy::Permit::kPutBack);

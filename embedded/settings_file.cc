@@ -18,13 +18,14 @@ constexpr std::string_view kSloConfig = "slo-controller-config";
 constexpr std::array<std::string_view, 2> kNames = {kSloConfig, "tidemark-config"};
 
 // One machine whose owner wants it used: sold up to nine tenths, told of each half minute, offline work last at every
-// processor and held below the same line. It ends, and is queued again, where memory gets short, and where the online
-// side leaves it less than a third of what it was sold for five minutes: held so small it only keeps its memory.
+// processor and, where the kernel cannot do that, held below the same line. It ends, and is queued again, where memory
+// gets short, and where the online side leaves it less than a third of what it was sold for five minutes: held so small
+// it only keeps its memory.
 constexpr std::string_view kDefaultColocation =
     R"({"enable":true,"cpuReclaimThresholdPercent":90,"memoryReclaimThresholdPercent":85,)"
     R"("metricReportIntervalSeconds":30,"metricAggregateDurationSeconds":60,"updateTimeThresholdSeconds":30})";
 constexpr std::string_view kDefaultThresholds =
-    R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":90,"cpuSuppressPolicy":"cfsQuota",)"
+    R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":90,"cpuSuppressPolicy":"idle",)"
     R"("memoryEvictThresholdPercent":90,"cpuEvictBESatisfactionLowerPercent":30,)"
     R"("cpuEvictBESatisfactionUpperPercent":50,"cpuEvictTimeWindowSeconds":300}})";
 constexpr std::string_view kDefaultQos =

@@ -423,6 +423,8 @@ constexpr ReasonInfo kReasons[] = {
                "the least timely class of offline work gives way first"},
     ReasonInfo{Reason::kSuppressSurge, "TM-SUPPRESS-010",
                "online work began to use more between two decisions: offline work was narrowed at once"},
+    ReasonInfo{Reason::kSuppressRunsLast, "TM-SUPPRESS-011",
+               "the kernel runs offline work only where nobody else wants a processor: nothing holds it back"},
     ReasonInfo{Reason::kLimitFromBatch, "TM-LIMIT-001", "as much as its batch resources say"},
     ReasonInfo{Reason::kLimitNothingSaid, "TM-LIMIT-002", "it says no batch limit: none is set"},
     ReasonInfo{Reason::kLimitBySuppression, "TM-LIMIT-003",

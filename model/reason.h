@@ -336,6 +336,7 @@ enum class Reason : std::uint16_t {
   kSuppressNodeOff,
   kSuppressLowestFirst,
   kSuppressSurge,
+  kSuppressRunsLast,
 
   // What a pod or task of batch resources may use at most.
   kLimitFromBatch,

@@ -474,5 +474,22 @@ TEST_F(Evictions, NobodyEndsForWhatAnOrderHoldsHimTo) {
   EXPECT_EQ(hands.asked, std::vector<std::string>{"job"}) << "without an order it is one";
 }
 
+TEST_F(Evictions, WhereNoQuotaHoldsOfflineWorkWhatOthersLeaveItCounts) {
+  gates.set(policy::EvictFeature::kBeCpu);
+  rules.threshold.cpu_evict_satisfaction_lower_percent = 30;
+  rules.threshold.cpu_evict_satisfaction_upper_percent = 60;
+  rules.threshold.cpu_evict_window_s = 60;
+  begin();
+  work("job", "", 3000, model::TaskKind::kPod);
+  cpu_micro = 20'000;
+  besteffort.quota_us = policy::kNoLimit;
+  besteffort.left = model::CpuMilli{2000};
+  seconds(120);
+  EXPECT_TRUE(hands.asked.empty());
+  besteffort.left = model::CpuMilli{20};
+  seconds(120);
+  EXPECT_EQ(hands.asked, std::vector<std::string>{"job"});
+}
+
 }  // namespace
 }  // namespace tidemark::agent

@@ -18,15 +18,15 @@ bool counts_as_offline(const model::Task& task) {
   return task.qos_raw == model::Qos::kBe && !task.terminal() && task.kind != model::TaskKind::kHostApplication;
 }
 
-// Contract 7.4: the narrowest of processors and quota in force.
+// Contract 7.4: the narrowest of processors and quota in force. Ours: and of what is left where neither holds it.
 std::optional<model::CpuMilli> real_limit(const BesteffortInForce& in_force) {
-  std::optional<std::int64_t> milli;
-  if (in_force.cpus) milli = *in_force.cpus * kMilliPerCore;
-  if (in_force.quota_us && *in_force.quota_us != policy::kNoLimit) {
-    const std::int64_t by_quota = *in_force.quota_us / kQuotaPerMilli_us;
-    milli = milli ? std::min(*milli, by_quota) : by_quota;
-  }
-  return milli ? std::optional(model::CpuMilli{*milli}) : std::nullopt;
+  std::optional<model::CpuMilli> limit = in_force.left;
+  const auto narrow = [&](std::int64_t milli) {
+    limit = model::CpuMilli{limit ? std::min(limit->value, milli) : milli};
+  };
+  if (in_force.cpus) narrow(*in_force.cpus * kMilliPerCore);
+  if (in_force.quota_us && *in_force.quota_us != policy::kNoLimit) narrow(*in_force.quota_us / kQuotaPerMilli_us);
+  return limit;
 }
 
 // Contract 7.4: a node that offers 0 counts with 1, one that says nothing is passed over.
@@ -45,9 +45,9 @@ bool wants_window(const policy::ThresholdRules& rules) {
 }  // namespace
 
 // Contract 7.4: "the narrowest" of the group's own and of its containers' processors.
-BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen,
+BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, const policy::SuppressPlan& plan,
                                       std::optional<std::int64_t> container_cpus) {
-  BesteffortInForce out{container_cpus, seen.besteffort_quota_us};
+  BesteffortInForce out{container_cpus, seen.besteffort_quota_us, plan.left};
   if (seen.besteffort_cpus) {
     const auto cpus = std::ssize(*seen.besteffort_cpus);
     out.cpus = std::min<std::int64_t>(container_cpus.value_or(cpus), cpus);

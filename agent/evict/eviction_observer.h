@@ -15,7 +15,7 @@
 #include "policy/evict/gap.h"
 #include "policy/evict/task_seen.h"
 #include "policy/node_rules/node_rules.h"
-#include "policy/suppress/observation.h"
+#include "policy/suppress/suppress.h"
 
 namespace tidemark::agent {
 
@@ -26,9 +26,10 @@ inline constexpr base::Duration kMomentsKept = std::chrono::minutes(10);
 struct BesteffortInForce {
   std::optional<std::int64_t> cpus;  // how many
   std::optional<std::int64_t> quota_us;
+  std::optional<model::CpuMilli> left;  // nothing holds it, and it runs last: what all others leave of the node
 };
 // Of the besteffort group, and of its containers where those are held to fewer processors than it has.
-BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen,
+BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, const policy::SuppressPlan& plan,
                                       std::optional<std::int64_t> container_cpus);
 
 class EvictionObserver {

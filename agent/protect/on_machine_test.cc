@@ -349,6 +349,27 @@ TEST_F(ProtectOnMachine, WhereNoKubeletWritesOfflineWorkRunsIdleAsOneAndPodsKeep
   }
 }
 
+// No quota while the kernel puts offline work last by itself, and one as soon as that is taken away or off wants it.
+TEST_F(ProtectOnMachine, WhatRunsLastIsHeldByNoQuotaWhereThePolicyIsIdle) {
+  constexpr std::string_view kIdle = R"("enable":true,"cpuSuppressPolicy":"idle")";
+  machinery.own_groups = true;
+  const std::string besteffort = path_of("kubepods/besteffort");
+  start();
+  say_node();
+  say_rules(kIdle);
+  seconds(3, 500);
+  EXPECT_EQ(number(besteffort, File::kCpuIdle), 1);
+  EXPECT_EQ(number(besteffort, File::kCpuQuota), policy::kNoLimit) << lines;
+  EXPECT_TRUE(guard->suppress_plan().left);
+  say_rules(kIdle, R"("enable":false)");
+  seconds(2, 500);
+  EXPECT_EQ(number(besteffort, File::kCpuIdle), 0);
+  EXPECT_GT(number(besteffort, File::kCpuQuota), 0) << "the weight alone is not enough";
+  say_rules(kIdle);
+  seconds(2, 500);
+  EXPECT_EQ(number(besteffort, File::kCpuQuota), policy::kNoLimit);
+}
+
 TEST_F(ProtectOnMachine, AClassHasItsWeightAndWhereThereIsOneItsMemory) {
   pods.at("job").identity.work_class = "spark";
   list_pods();

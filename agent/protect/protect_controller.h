@@ -88,6 +88,7 @@ class ProtectController {
   // How many processors each container of offline work is held to, where their group has more: the kubelet's CPU
   // manager is static, and it is suppressed by processors. nullopt: they have what the group has.
   std::optional<std::int64_t> container_cpus() const;
+  const policy::SuppressPlan& suppress_plan() const { return strategies_.suppress_plan(); }
   std::span<const policy::ClassShare> classes() const { return strategies_.suppress_plan().classes; }
   // How eviction stands, which decides for itself (agent/evict): told with the others. `lines`: of it, that hold
   // otherwise than the settings say.

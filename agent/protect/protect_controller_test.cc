@@ -137,11 +137,11 @@ TEST_F(Protect, WhereContainersAloneAreNarrowedThatIsWhatOfflineWorkHas) {
   seconds(3);
   ASSERT_EQ(value("cpuset/kubepods/besteffort/cpuset.cpus"), "0-3");
   EXPECT_EQ(guard->container_cpus(), 3) << "of 4 processors 65 %, rounded up";
-  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->container_cpus()).cpus, 3);
+  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->suppress_plan(), guard->container_cpus()).cpus, 3);
   say_node(R"("tidemark.io/state":"observe")");
   seconds(1);
   EXPECT_EQ(guard->container_cpus(), std::nullopt) << "only shown";
-  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->container_cpus()).cpus, 4);
+  EXPECT_EQ(besteffort_in_force(guard->suppress_seen(), guard->suppress_plan(), guard->container_cpus()).cpus, 4);
 }
 
 // Only our own settings ask for it: in the place of Koordinator's agent nothing of the kind is done.

@@ -60,13 +60,15 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   const auto classes = classes_of(rules);
   const auto sharing =
       inputs.observed[at(model::Strategy::kClassWeights)] ? std::span<const policy::WorkClass>() : classes;
-  const bool idle = policy::offline_runs_idle(priority) && !inputs.observed[at(model::Strategy::kCpuPriority)];
+  const bool prioritises = !inputs.observed[at(model::Strategy::kCpuPriority)];
+  const bool idle = prioritises && policy::offline_runs_idle(priority);
+  runs_last_ = prioritises && policy::offline_runs_last(priority);
   const bool suppressed = (rules.threshold.enable || inputs.off) && !inputs.observed[at(model::Strategy::kCpuSuppress)];
   policy::LimitsInput limits;
   limits.tasks = tasks;
   limits.ratio_percent = inputs.facts->normalization_percent;
   limits.oversold_since = inputs.facts->oversold_since;
-  limits.quota_suppressed = suppressed && rules.threshold.cpu_suppress_policy == policy::SuppressPolicy::kCfsQuota;
+  limits.quota_suppressed = suppressed && rules.threshold.cpu_suppress_policy != policy::SuppressPolicy::kCpuset;
   limits.group_shares = policy::group_shares_of_limits(sharing, idle);
   auto limited = policy::batch_limits(limits);
   auto weighted = policy::class_weights({tasks, classes, idle});
@@ -112,9 +114,10 @@ bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime 
   } else {
     const bool limits = !inputs.observed[at(model::Strategy::kBatchLimits)];
     const auto refuses_since = limits && inputs.facts != nullptr ? inputs.facts->oversold_since : std::nullopt;
-    const auto& seen = observer_.observe({inputs.facts, *inputs.measured, *inputs.tasks, *inputs.groups,
-                                          machinery_.capabilities, inputs.kubelet_static, inputs.off, refuses_since},
-                                         now);
+    const auto& seen =
+        observer_.observe({inputs.facts, *inputs.measured, *inputs.tasks, *inputs.groups, machinery_.capabilities,
+                           inputs.kubelet_static, inputs.off, runs_last_, refuses_since},
+                          now);
     auto step = policy::suppress(
         suppress_state_, seen, inputs.rules != nullptr ? *inputs.rules : unsaid_, now,
         {std::move(suppress_before_), std::move(suppress_plan_), std::move(processors_), std::move(shares_)});

@@ -91,6 +91,7 @@ class Strategies {
   const policy::NodeRules unsaid_;      // what holds where nobody said anything
   std::vector<policy::Intent> steady_;  // of all but suppression
   std::size_t limits_ = 0, priorities_ = 0, weights_ = 0, unmet_ = 0;
+  bool runs_last_ = false;  // offline work, by what was asked last
   std::vector<policy::PriorityPlan::Refused> refused_;
   policy::OomPlan oom_plan_;
   policy::SuppressState suppress_state_;

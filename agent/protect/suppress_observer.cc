@@ -139,6 +139,7 @@ const policy::SuppressObservation& SuppressObserver::observe(const Inputs& input
     seen_.ratio_percent = inputs.facts->normalization_percent;
   }
   seen_.kubelet_static = inputs.kubelet_static;
+  seen_.runs_last = inputs.runs_last;
   seen_.nested_cpuset = inputs.capabilities.nested_cpuset;
   seen_.nested_quota = inputs.capabilities.nested_quota;
   take_tasks(inputs, now);

@@ -96,6 +96,8 @@ void take_slo(std::string_view bytes, TopValues& values) {
   };
   values.line_cpu_percent = percent("cpuSuppressThresholdPercent");
   values.line_memory_percent = percent("memoryEvictThresholdPercent");
+  const Json* policy = rules->at("cpuSuppressPolicy");
+  values.line_cpu_of_sold = policy != nullptr && policy->get_string() == "idle";
 }
 
 void take_tasks(const LocalObjects& objects, const HeldBack& held, base::WallTime now, TopValues& values) {

@@ -102,6 +102,7 @@ void add_kind(const TopValues& values, const Kind& kind, std::optional<std::int6
       kIdle, " idle ",
       kind.text(std::max<std::int64_t>((model::CpuMilli{capacity} - model::CpuMilli{used_of(values, kind)}).value, 0)));
   if (percent) legend += cat("  ", kLine, " line ", *percent, " %");
+  if (percent && &kind == &kCpu && values.line_cpu_of_sold) legend += " of what is sold";
   const auto line = percent ? std::optional(share(capacity, *percent)) : std::nullopt;
   out.push_back(cat(padded(std::string(kind.label), kLabel), bar(parts, capacity, line, bar_width), "  ",
                     sum_text(values, kind)));
@@ -212,6 +213,7 @@ Json top_json(const TopValues& values) {
   Json cpu = Json::object({{"capacityMilli", values.capacity.cpu.value}});
   Json memory = Json::object({{"capacityBytes", values.capacity.memory.value}});
   if (values.line_cpu_percent) cpu["linePercent"] = *values.line_cpu_percent;
+  if (values.line_cpu_of_sold) cpu["lineOfSold"] = true;
   if (values.line_memory_percent) memory["linePercent"] = *values.line_memory_percent;
   if (values.offline_limit_milli) cpu["offlineLimitMilli"] = *values.offline_limit_milli;
   Json cpu_used = Json::object(), memory_used = Json::object();

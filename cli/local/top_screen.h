@@ -45,6 +45,7 @@ struct TopValues {
   model::Resources capacity;
   std::vector<TopPart> parts;                                         // in the order of the bars
   std::optional<std::int64_t> line_cpu_percent, line_memory_percent;  // the water line; nullopt: none is drawn
+  bool line_cpu_of_sold = false;                                      // what runs may go beyond it
   TopSold batch, mid;                                                 // mid is shown where there is some
   std::optional<std::int64_t> offline_limit_milli;                    // what offline work may use now
   std::vector<TopRow> limited, queue, evicted;

@@ -190,7 +190,7 @@ TEST(NodeRules, AWordThatNobodyKnowsIsTheDefaultAndIsTold) {
   EXPECT_EQ(step.rules.burst.policy, BurstPolicy::kNone);
   ASSERT_EQ(step.problems.size(), 2U);
   EXPECT_EQ(step.problems[0].why,
-            "cpuSuppressPolicy: wanted one of cpuset, cfsQuota, found \"cfsquota\"; it counts as cpuset");
+            "cpuSuppressPolicy: wanted one of cpuset, cfsQuota, idle, found \"cfsquota\"; it counts as cpuset");
 }
 
 TEST(NodeRules, ListsAreBounded) {

@@ -26,7 +26,7 @@ constexpr std::array kParts{
 };
 constexpr ObjectSchema kPartsSchema{kParts};
 
-constexpr std::array<std::string_view, 2> kSuppressPolicies{"cpuset", "cfsQuota"};
+constexpr std::array<std::string_view, 3> kSuppressPolicies{"cpuset", "cfsQuota", "idle"};
 constexpr std::array<std::string_view, 2> kEvictPolicies{"evictByRealLimit", "evictByAllocatable"};
 constexpr std::array<std::string_view, 4> kBurstPolicies{"none", "cpuBurstOnly", "cfsQuotaBurstOnly", "auto"};
 

@@ -24,7 +24,8 @@
 
 namespace tidemark::policy {
 
-enum class SuppressPolicy : std::uint8_t { kCpuset, kCfsQuota };
+// kIdle is ours: a quota only where the kernel does not put offline work last by itself.
+enum class SuppressPolicy : std::uint8_t { kCpuset, kCfsQuota, kIdle };
 enum class CpuEvictPolicy : std::uint8_t { kByRealLimit, kByAllocatable };
 
 // resourceUsedThresholdWithBE. nullopt: nobody said, and there is no default.

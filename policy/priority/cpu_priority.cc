@@ -171,6 +171,10 @@ void set_offline_back(Priorities& priorities, const PriorityInput& input) {
 
 }  // namespace
 
+bool offline_runs_last(const PriorityInput& input) {
+  return input.rung.has_value() && offline_is_set_back(input) && (mainline(input) || !input.switched_off);
+}
+
 bool offline_runs_idle(const PriorityInput& input) {
   return input.rung == Knob::kCpuIdle && offline_is_set_back(input) && group_of_offline(input).empty();
 }

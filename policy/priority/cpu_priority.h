@@ -82,6 +82,10 @@ struct PriorityPlan {
 // Total.
 PriorityPlan cpu_priority(const PriorityInput& input);
 
+// Whether offline work is asked to run last by more than its weight: it has a processor only where nobody else wants
+// it.
+bool offline_runs_last(const PriorityInput& input);
+
 // Whether offline work is asked to run idle (cpu.idle), each at its own group: then the kernel takes no weight of it.
 bool offline_runs_idle(const PriorityInput& input);
 

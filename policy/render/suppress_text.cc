@@ -37,6 +37,7 @@ std::string amount_text(const SuppressPlan& plan, std::int64_t amount) {
 }
 
 std::string in_force_text(const SuppressPlan& plan) {
+  if (plan.left) return cat("Nothing is in force; all others leave it ", milli(*plan.left), " of the node.");
   if (!plan.policy) return plan.holds ? "Nothing is changed." : "Nothing is in force.";
   const bool cpus = by_cpus(plan);
   const std::int64_t now = cpus ? static_cast<std::int64_t>(plan.cpus.size()) : plan.quota_us;
@@ -110,6 +111,7 @@ Json suppress_json(const SuppressPlan& plan) {
       if (plan.each) out["each"] = Json(true);
     }
   }
+  if (plan.left) out["leftMilli"] = Json(plan.left->value);
   if (plan.wanted) out["wanted"] = Json(*plan.wanted);
   if (plan.found) out["found"] = Json(*plan.found);
   if (plan.candidates) out["candidates"] = Json(*plan.candidates);

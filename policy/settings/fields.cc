@@ -86,7 +86,7 @@ constexpr Shape kColocationShape{.fields = kColocation};
 
 // ---- resource-threshold-config (3.2) ----
 
-constexpr std::array<std::string_view, 2> kSuppressPolicies{"cpuset", "cfsQuota"};
+constexpr std::array<std::string_view, 3> kSuppressPolicies{"cpuset", "cfsQuota", "idle"};
 constexpr std::array<std::string_view, 2> kEvictPolicies{"evictByRealLimit", "evictByAllocatable"};
 constexpr std::array kThreshold{
     yes_no("enable"),

@@ -53,6 +53,7 @@ struct SuppressObservation {
 
   OfflineGroups groups;
   bool kubelet_static = false;  // its CPU manager sets the processors of containers itself
+  bool runs_last = false;       // offline work: the kernel gives it what nobody else wants, and nothing else
   // Of the kernel: a child's processors are a part of its parent's, its quota no larger (policy/knobs/knobs.h).
   bool nested_cpuset = true;
   bool nested_quota = true;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <random>
 #include <set>
@@ -40,7 +41,8 @@ NodeRules any_rules(Random& random) {
   rules.threshold.enable = random() % 8 != 0;
   rules.threshold.cpu_suppress_percent = random() % 3 == 0 ? 65 : any_of(random, 101);
   if (random() % 3 == 0) rules.threshold.cpu_suppress_min_percent = any_of(random, 30);
-  if (random() % 2 == 0) rules.threshold.cpu_suppress_policy = SuppressPolicy::kCfsQuota;
+  constexpr std::array kPolicies = {SuppressPolicy::kCpuset, SuppressPolicy::kCfsQuota, SuppressPolicy::kIdle};
+  rules.threshold.cpu_suppress_policy = kPolicies[random() % kPolicies.size()];
   if (random() % 2 == 0) {
     rules.word.emplace();
     rules.word->classes = {{"transcode", 10}, {"training", 20}, {"spark", 30}};
@@ -73,6 +75,7 @@ SuppressObservation any_observation(Random& random, const std::vector<model::Tas
     for (const auto& container : each.containers) seen.groups.containers.push_back(container.path);
   }
   seen.kubelet_static = random() % 4 == 0;
+  seen.runs_last = random() % 2 == 0;
   seen.nested_cpuset = random() % 2 == 0;
   seen.nested_quota = random() % 2 == 0;
   seen.ratio_percent = random() % 2 == 0 ? 100 : any_of(random, 500);
@@ -104,7 +107,15 @@ void expect_sound(const SuppressObservation& seen, const NodeRules& rules, const
     ASSERT_LE(plan.room->room, plan.room->capacity);
   }
   if (plan.holds) return;
-  ASSERT_EQ(plan.policy, rules.threshold.cpu_suppress_policy);
+  const bool idle = rules.threshold.cpu_suppress_policy == SuppressPolicy::kIdle;
+  if (idle && seen.runs_last && !seen.node_off) {
+    ASSERT_EQ(plan.reason, Reason::kSuppressRunsLast);
+    ASSERT_TRUE(plan.intents.empty());
+    ASSERT_EQ(step.state, SuppressState());
+    ASSERT_GT(plan.left.value().value, 0);
+    return;
+  }
+  ASSERT_EQ(plan.policy, idle ? SuppressPolicy::kCfsQuota : rules.threshold.cpu_suppress_policy);
   if (*plan.policy == SuppressPolicy::kCfsQuota) {
     ASSERT_GE(plan.quota_us, kSuppressQuotaMin_us);
     return;

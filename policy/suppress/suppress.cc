@@ -72,6 +72,16 @@ std::vector<Intent> intents_of(const SuppressState& state, const SuppressObserva
   return intents;
 }
 
+bool left_to_the_kernel(const SuppressObservation& seen, const NodeRules& rules) {
+  return rules.threshold.cpu_suppress_policy == SuppressPolicy::kIdle && seen.runs_last && !seen.node_off;
+}
+
+// Of what is held at all.
+SuppressPolicy policy_of(const NodeRules& rules) {
+  const auto policy = rules.threshold.cpu_suppress_policy;
+  return policy == SuppressPolicy::kIdle ? SuppressPolicy::kCfsQuota : policy;
+}
+
 class Step {
  public:
   Step(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules, MonotonicTime now,
@@ -80,7 +90,7 @@ class Step {
         seen_(seen),
         rules_(rules),
         now_(now),
-        policy_(rules.threshold.cpu_suppress_policy),
+        policy_(policy_of(rules)),
         spare_(std::move(spare.plan.intents)),
         processors_(std::move(spare.processors)),
         shares_{std::move(spare.state.shares), std::move(spare.plan.classes), std::move(spare.shares)} {
@@ -97,6 +107,7 @@ class Step {
     if (!known) return kept(Reason::kSuppressNothingKnown);
     plan_.room = suppress_room(seen_, rules_.threshold);
     if (!seen_.node_off && !plan_.room) return kept(Reason::kSuppressUnknown);
+    if (left_to_the_kernel(seen_, rules_)) return nothing_held();
     state_.policy = policy_;
     state_.grew = before_.grew;
     if (state_.grew && *state_.grew > now_) state_.grew = now_;  // nothing is gained from a clock that went back
@@ -106,7 +117,7 @@ class Step {
       plan_.reason = Reason::kSuppressNodeOff;
       state_.shares = before_.shares;  // what is cut stays so while it ends
     } else {
-      share();
+      share(held());
     }
     return finished();
   }
@@ -191,11 +202,26 @@ class Step {
     return {static_cast<std::int64_t>(state_.cpus.size()) * kMilliPerCore};
   }
 
-  void share() {
+  void share(CpuMilli among_all) {
     if (!rules_.word) return;
-    shares_ = class_shares(before_.shares, seen_, rules_.word->classes, held(), std::move(shares_));
+    shares_ = class_shares(before_.shares, seen_, rules_.word->classes, among_all, std::move(shares_));
     state_.shares = std::move(shares_.state);
     plan_.classes = std::move(shares_.classes);
+  }
+
+  // Classes share by weight, none is cut by a quota: each is told of, and has what it wants as far as this goes.
+  SuppressStep nothing_held() {
+    const SuppressRoom& room = *plan_.room;
+    const CpuMilli others = room.online_pods + room.online_applications + room.system_part();
+    plan_.reason = Reason::kSuppressRunsLast;
+    plan_.left = std::max(room.capacity - others, CpuMilli{kSuppressQuotaMin_us / kQuotaPerMilli_us});
+    share(room.capacity + room.capacity);
+    state_.shares = {};
+    for (ClassShare& each : plan_.classes) {
+      each.share = each.wants;
+      each.cut = false;
+    }
+    return finished();
   }
 
   SuppressStep kept(Reason reason) {

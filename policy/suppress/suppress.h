@@ -6,6 +6,9 @@
 //   cfsQuota   q = room × 100 µs a thousandth, at least 2000
 //              stays      while |q − what is in force| < 1 % of the cores, unless q is 2000
 //              growth     by 10 % of the cores a step, unless there was no quota
+//   idle       no quota and no processors while the kernel puts offline work last by itself (cpu_priority.h); else
+//              as cfsQuota. The line is then one of what is sold: a quota below what is free leaves processors empty,
+//              and offline work that comes back all at once disturbs its neighbours more than one that never went.
 //
 // A cut is at once. A step of growth comes at most once in kGrowthGapMin, however often somebody asks. Where what is
 // needed is not known, what is in force stays; switched off there are no intents, and whoever carries them out puts
@@ -47,10 +50,11 @@ inline constexpr std::int64_t kSuppressBand_percent = 1;
 inline constexpr base::Duration kGrowthGapMin = std::chrono::milliseconds(900);
 
 struct SuppressState {
-  std::optional<SuppressPolicy> policy;  // that decided last; nullopt: nothing is in force that this knows of
-  std::vector<std::int32_t> cpus;        // of kCpuset
-  std::int64_t quota_us = kNoLimit;      // of kCfsQuota
-  bool each = false;                     // has that quota, and not all of them together
+  std::optional<SuppressPolicy>
+      policy;                        // that decided last, never kIdle; nullopt: nothing is in force that this knows of
+  std::vector<std::int32_t> cpus;    // of kCpuset
+  std::int64_t quota_us = kNoLimit;  // of kCfsQuota
+  bool each = false;                 // has that quota, and not all of them together
   std::optional<base::MonotonicTime> grew;
   ShareState shares;
   bool operator==(const SuppressState&) const = default;
@@ -60,7 +64,8 @@ struct SuppressPlan {
   model::Reason reason = model::Reason::kSuppressOff;
   // What is in force stays, known here or not: nothing of this strategy is put back. `intents` are what is known of it.
   bool holds = false;
-  std::optional<SuppressRoom> room;  // nullopt: not calculated
+  std::optional<SuppressRoom> room;     // nullopt: not calculated
+  std::optional<model::CpuMilli> left;  // runs last, and nothing holds it: what all others leave of the node
 
   std::optional<SuppressPolicy> policy;    // of what follows; nullopt: nothing is in force
   std::vector<std::int32_t> cpus;          // of kCpuset: in force from now on

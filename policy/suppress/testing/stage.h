@@ -112,6 +112,7 @@ inline void SuppressStage::set_rules(Words& words) {
   rules.threshold = {};
   rules.threshold.enable = policy != "off";
   if (policy == "cfsQuota") rules.threshold.cpu_suppress_policy = SuppressPolicy::kCfsQuota;
+  if (policy == "idle") rules.threshold.cpu_suppress_policy = SuppressPolicy::kIdle;
   while (!words.empty()) {
     const std::string word = words.next();
     if (word == "line") {
@@ -174,6 +175,8 @@ inline bool SuppressStage::take(std::string_view verb, Words& words) {
     seen_.nested_cpuset = seen_.nested_quota = words.next() == "v1";
   } else if (verb == "kubelet") {
     seen_.kubelet_static = words.next() == "static";
+  } else if (verb == "runs-last") {
+    seen_.runs_last = words.next() == "yes";
   } else if (verb == "state") {
     seen_.node_off = words.next() == "off";
   } else if (verb == "in-force") {
