@@ -12,8 +12,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from driver import build, cluster, processes
+from contract.client import Client, Target
+from driver import build, cluster, node as node_programs, processes
 from driver.console import Failed
+from support.node.node import Node
 
 ANSWER_S = 180
 
@@ -79,6 +81,33 @@ def figure(name: str, unit: str, values: list[float]) -> None:
     shown = [round(v, digits) for v in sorted(values)]
     entry = {"figure": name, "value": round(value, digits), "unit": unit, "n": len(values), "spread": [shown[0], shown[-1]]}
     print(json.dumps(entry, ensure_ascii=False), flush=True)
+
+
+def client(environment: dict[str, str]) -> Client:
+    """Of the kube-apiserver of these surroundings."""
+    token = Path(environment["TIDEMARK_TEST_TOKEN_FILE"]).read_text().strip()
+    return Client(Target(environment["TIDEMARK_TEST_SERVER"], environment["TIDEMARK_TEST_CA_FILE"], token))
+
+
+def real_node(environment: dict[str, str], stack: ExitStack) -> tuple[Client, Node]:
+    """A client, and a node with a real kubelet, until the stack ends. What the tests share reads the surroundings from this process's own."""
+    more, why_not = node_programs.provide()
+    if why_not:
+        raise Failed(f"no node can be made here: {why_not}")
+    os.environ.update({**environment, **more})
+    api = client(environment)
+    stack.callback(api.close)
+    places = [Path(os.environ[name]) for name in ("TIDEMARK_TEST_KUBECONFIG", "TIDEMARK_TEST_CA_FILE", "TIDEMARK_KUBELET")]
+    return api, stack.enter_context(Node(api, *places))
+
+
+def start_agent(program: Path, node: Node, folder: str, *more: str, log=subprocess.DEVNULL) -> subprocess.Popen:
+    """`tidemark agent` of that node, with all that it keeps in the folder."""
+    return processes.start([
+        program, "agent", "--node-name", node.name, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--kubelet-endpoint", node.kubelet,
+        "--kubelet-ca-file", os.environ["TIDEMARK_TEST_CA_FILE"], "--kubelet-cgroup-root", f"/{node.cgroup}", "--metrics-addr", "127.0.0.1:0",
+        "--run-dir", f"{folder}/run", "--latch-file", f"{folder}/latch", *more,
+    ], stderr=log)
 
 
 def main_with_cluster(suite: str, run: Callable[[Path, dict[str, str], ExitStack], None]) -> int:

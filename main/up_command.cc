@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "embedded/embedded.h"
+#include "embedded/service_manager.h"
 #include "main/audit.h"
 #include "main/process.h"
 #include "main/zones.h"
@@ -61,6 +62,9 @@ int run_up(const std::vector<std::string>& args) {
   if (!embedded) return failed(embedded.error());
   code = print(base::cat("API server  https://", (*embedded)->address(), "\nkubeconfig  ", (*embedded)->kubeconfig(),
                          "\n\nTry: KUBECONFIG=", (*embedded)->kubeconfig(), " kubectl get nodes\n"));
+  if (const auto told = embedded::tell_ready(environment_or_empty("NOTIFY_SOCKET")); !told) {
+    log.warn("the service manager was not told that this serves", {{"error", told.error()}});
+  }
   if (code == kDone) signals.run(log, [&] { return (*embedded)->drain(); });
   embedded->reset();
   return code;

@@ -4,41 +4,27 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <csignal>
-#include <filesystem>
-#include <memory>
+#include <cstdint>
+#include <map>
 #include <optional>
-#include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
+#include "agent/testing/enforced_groups.h"
 #include "base/random.h"
-#include "base/testing/clock.h"
 #include "base/text.h"
-#include "linux/scan.h"
-#include "linux/testing/kernel_rules.h"
-#include "linux/testing/own_group.h"
-#include "linux/testing/tree.h"
 
 namespace tidemark::agent {
 namespace {
 
 using namespace std::chrono_literals;
 using linux::File;
-using linux::Version;
 using model::Reason;
 using model::Strategy;
-using policy::Knob;
 using policy::KnobWrite;
-
-constexpr Permits all(Permit permit) {
-  Permits out{};
-  out.fill(permit);
-  return out;
-}
-
-enum class Where { kV1, kV2, kMachine };
+using testing::all;
+using testing::Where;
 
 // Dies at the n-th write, as a process that is killed does: nothing after it happens.
 struct Killed {};
@@ -88,172 +74,9 @@ class FileSizeLimit {
   void (*ignored_)(int);
 };
 
-class EnforcerOn : public ::testing::TestWithParam<Where> {
- protected:
-  void SetUp() override {
-    if (GetParam() == Where::kMachine) {
-      linux::Buffer buffer;
-      const auto mounts = linux::read_path("/proc/self/mountinfo", buffer);
-      ASSERT_TRUE(mounts && *mounts);
-      hierarchies.emplace(linux::Hierarchies::discover(linux::testing::kMachineRoot, **mounts).value());
-      const auto* home = hierarchies->home(File::kCpuQuota);
-      if (home == nullptr || home->version != Version::kV1) GTEST_SKIP() << "cpu of this machine is not of v1";
-      own.emplace(*hierarchies);
-      if (!own->complete()) GTEST_SKIP() << "may not make groups";
-      top = own->name();
-      give_processors(top);
-    } else {
-      GetParam() == Where::kV1 ? linux::testing::make_v1(cgroups) : linux::testing::make_v2(cgroups);
-      hierarchies.emplace(linux::Hierarchies::discover(cgroups.root(), "").value());
-      if (GetParam() == Where::kV1) cgroups.write("cpuset/cpuset.cpus", "0-1");
-      top = "kubepods";
-      make_files(top);
-    }
-    make("be");
-    make("be/p1");
-  }
-  void TearDown() override {
-    enforcer.reset();
-    journal.reset();
-    for (auto path = made.rbegin(); path != made.rend(); ++path) drop(*path);
-  }
-
-  std::string path(std::string_view below) const { return base::cat(top, "/", below); }
-  void make(std::string_view below) {
-    if (own) {
-      made.emplace_back(below);
-      for (const auto& one : hierarchies->all()) ::mkdir(base::cat(one.path, "/", path(below)).c_str(), 0755);
-      give_processors(path(below));
-    } else {
-      make_files(path(below));
-    }
-  }
-  void drop(std::string_view below) {
-    for (const auto& one : hierarchies->all()) {
-      const std::string folder = base::cat(one.path, "/", path(below));
-      own ? static_cast<void>(::rmdir(folder.c_str())) : static_cast<void>(std::filesystem::remove_all(folder));
-    }
-  }
-  void drop_from(linux::Controller controller, std::string_view below) {
-    const auto hierarchy = hierarchies->of(controller);
-    ASSERT_TRUE(hierarchy);
-    const std::string folder = base::cat(hierarchies->all()[*hierarchy].path, "/", path(below));
-    own ? static_cast<void>(::rmdir(folder.c_str())) : static_cast<void>(std::filesystem::remove_all(folder));
-  }
-
-  void start() {
-    enforcer.reset();
-    journal.reset();
-    journal.emplace(FoundJournal::open(run.root(), "b1").value());
-    enforcer = std::make_unique<Enforcer>(*hierarchies, kernel(), *journal, clock);
-  }
-  linux::GroupWriter& kernel() {
-    if (own) return machine;
-    return rules;
-  }
-  const Enforced& carry_out(const std::vector<KnobWrite>& wanted, const Permits& permits = all(Permit::kEnforce)) {
-    return enforcer->carry_out(wanted, permits);
-  }
-  const Enforced& carry_out_off(const std::vector<KnobWrite>& wanted) {
-    return enforcer->carry_out(wanted, all(Permit::kEnforce), true);
-  }
-  // Somebody sets the quota of `be` again and again, until it is his.
-  void leave_quota_to_another(std::string_view his) {
-    const auto wanted = std::vector{quota_of("be", 120'000)};
-    carry_out(wanted);
-    for (int times = 0; times < 3; ++times) {
-      foreign("be", File::kCpuQuota, his);
-      clock.advance(kLookInterval);
-      carry_out(wanted);
-    }
-    ASSERT_EQ(carry_out(wanted).left, 1);
-    ASSERT_EQ(value("be", File::kCpuQuota), quota(his));
-  }
-
-  std::string value(std::string_view below, File file) {
-    const auto group = linux::Group::open(*hierarchies, path(below));
-    if (!group || !*group) return "gone";
-    linux::Buffer buffer;
-    const auto text = (*group)->read(file, buffer);
-    return text && *text ? std::string(linux::without_line_end(**text)) : "none";
-  }
-  void foreign(std::string_view below, File file, std::string_view text) {
-    const auto group = linux::Group::open(*hierarchies, path(below));
-    ASSERT_TRUE(group && *group);
-    ASSERT_TRUE(kernel().put(**group, file, text));
-  }
-  bool v2() const { return GetParam() == Where::kV2; }
-  std::string quota(std::string_view number) const {
-    return v2() ? base::cat(number == "-1" ? "max" : number, " 100000") : std::string(number);
-  }
-
-  KnobWrite quota_of(std::string_view below, std::int64_t quota) const {
-    return {path(below), Knob::kCpuQuota, quota, {}, Strategy::kCpuSuppress, Reason::kSuppressUnderLine};
-  }
-  KnobWrite cpus_of(std::string_view below, std::vector<std::int32_t> cpus) const {
-    return {path(below), Knob::kCpusetCpus, 0, std::move(cpus), Strategy::kCpuSuppress, Reason::kSuppressUnderLine};
-  }
-  KnobWrite idle_of(std::string_view below) const {
-    return {path(below), Knob::kCpuIdle, 1, {}, Strategy::kCpuPriority, Reason::kPriorityByClass};
-  }
-  KnobWrite shares_of(std::string_view below, std::int64_t shares) const {
-    return {path(below), Knob::kCpuShares, shares, {}, Strategy::kBatchLimits, Reason::kLimitFromBatch};
-  }
-  bool told(const Enforced& enforced, Reason reason) const {
-    return std::ranges::any_of(enforced.deeds, [&](const Deed& deed) { return deed.reason == reason; });
-  }
-
-  linux::testing::Tree cgroups, run;
-  linux::testing::KernelRules rules;
-  linux::KernelWriter machine;
-  std::optional<linux::Hierarchies> hierarchies;
-  std::optional<linux::testing::OwnGroup> own;
-  std::vector<std::string> made;
-  std::string top;
-  base::testing::Clock clock;
-  std::optional<FoundJournal> journal;
-  std::unique_ptr<Enforcer> enforcer;
-
- private:
-  void make_files(const std::string& group) {
-    if (GetParam() == Where::kV2) {
-      linux::testing::make_v2_group(cgroups, "", group);
-      for (const auto& [name, text] : std::initializer_list<std::pair<const char*, const char*>>{
-               {"cpu.max", "max 100000"}, {"cpu.weight", "100"}, {"cpu.idle", "0"}, {"cpuset.cpus", ""}}) {
-        cgroups.write(base::cat(group, "/", name), base::cat(text, "\n"));
-      }
-      return;
-    }
-    linux::testing::make_v1_group(cgroups, group);
-    for (const auto& [name, text] : std::initializer_list<std::pair<const char*, const char*>>{
-             {"cpu.cfs_quota_us", "-1"}, {"cpu.shares", "1024"}, {"cpu.idle", "0"}}) {
-      cgroups.write(base::cat("cpu/", group, "/", name), base::cat(text, "\n"));
-    }
-    // As a runtime makes it: with what its parent has.
-    const auto parent = linux::Group::open(*hierarchies, group.substr(0, group.rfind('/')));
-    linux::Buffer buffer;
-    const auto cpus = parent && *parent && group != top ? (*parent)->read(File::kCpusetCpus, buffer)
-                                                        : Result<std::optional<std::string_view>>("0-1\n");
-    cgroups.write(base::cat("cpuset/", group, "/cpuset.cpus"), cpus && *cpus ? **cpus : "0-1\n");
-  }
-  void give_processors(const std::string& group) {
-    const auto slash = group.rfind('/');
-    const auto parent = linux::Group::open(*hierarchies, slash == std::string::npos ? "" : group.substr(0, slash));
-    const auto child = linux::Group::open(*hierarchies, group);
-    ASSERT_TRUE(parent && *parent && child && *child);
-    for (const File file : {File::kCpusetCpus, File::kCpusetMems}) {
-      linux::Buffer buffer;
-      const auto text = (*parent)->read(file, buffer);
-      ASSERT_TRUE(text && *text);
-      ASSERT_TRUE(machine.put(**child, file, **text));
-    }
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(
-    Enforcer, EnforcerOn, ::testing::Values(Where::kV1, Where::kV2, Where::kMachine), [](const auto& info) {
-      return std::string(info.param == Where::kV1 ? "v1" : info.param == Where::kV2 ? "v2" : "machine");
-    });
+class EnforcerOn : public testing::EnforcedGroups {};
+INSTANTIATE_TEST_SUITE_P(Enforcer, EnforcerOn, ::testing::Values(Where::kV1, Where::kV2, Where::kMachine),
+                         testing::name_of);
 
 TEST_P(EnforcerOn, WhatIsWantedStandsAndComesBackWhenItIsNotWanted) {
   start();
@@ -327,150 +150,6 @@ TEST_P(EnforcerOn, AsLongAsNothingIsKnownAllStays) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("-1")) << "the process before this one found it so";
 }
 
-TEST_P(EnforcerOn, WhatSomebodyElseChangedIsSetAgainAndThenLeftToHim) {
-  start();
-  const auto wanted = std::vector{quota_of("be", 120'000)};
-  carry_out(wanted);
-  for (int times = 1; times <= 2; ++times) {
-    foreign("be", File::kCpuQuota, "50000");
-    clock.advance(kLookInterval);
-    EXPECT_TRUE(told(carry_out(wanted), Reason::kAgentRepaired)) << times;
-    EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
-  }
-  foreign("be", File::kCpuQuota, "50000");
-  clock.advance(kLookInterval);
-  EXPECT_TRUE(told(carry_out(wanted), Reason::kAgentStandsBack));
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
-  for (int i = 0; i < 30; ++i) {
-    clock.advance(kLookInterval);
-    EXPECT_EQ(carry_out(wanted).left, 1);
-  }
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
-  clock.advance(10min);
-  carry_out(wanted);
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "he was silent for ten minutes";
-}
-
-// As the kubelet has systemd do it with its own groups, when it sets their shares each minute.
-TEST_P(EnforcerOn, WhatIsOnlyResetNowAndThenIsNoContest) {
-  start();
-  const auto wanted = std::vector{quota_of("be", 120'000)};
-  carry_out(wanted);
-  for (int minute = 0; minute < 20; ++minute) {
-    foreign("be", File::kCpuQuota, v2() ? "max" : "-1");
-    clock.advance(1min);
-    const Enforced& enforced = carry_out(wanted);
-    ASSERT_TRUE(told(enforced, Reason::kAgentRepaired)) << minute;
-    ASSERT_EQ(enforced.left, 0) << minute;
-    ASSERT_EQ(value("be", File::kCpuQuota), quota("120000")) << minute;
-  }
-  // Who wants something is no less another writer for it, though it is what was found since he came.
-  for (int minute = 0; minute < 3; ++minute) {
-    foreign("be", File::kCpuQuota, "50000");
-    clock.advance(1min);
-    carry_out(wanted);
-  }
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
-}
-
-// As a kubelet has it done with each pod that it makes, and it may make many.
-TEST_P(EnforcerOn, WhatSystemdResetsIsNoContestHoweverOftenItDoes) {
-  make("be.slice");
-  start();
-  const auto wanted = std::vector{quota_of("be.slice", 120'000)};
-  carry_out(wanted);
-  for (int times = 0; times < 100; ++times) {
-    foreign("be.slice", File::kCpuQuota, v2() ? "max" : "-1");
-    clock.advance(kLookInterval);
-    ASSERT_EQ(carry_out(wanted).left, 0) << times;
-    ASSERT_EQ(value("be.slice", File::kCpuQuota), quota("120000")) << times;
-  }
-  for (int times = 0; times < 3; ++times) {  // a property that somebody set is one
-    foreign("be.slice", File::kCpuQuota, "50000");
-    clock.advance(kLookInterval);
-    carry_out(wanted);
-  }
-  EXPECT_EQ(value("be.slice", File::kCpuQuota), quota("50000"));
-}
-
-TEST_P(EnforcerOn, WhatSomebodySawElsewhereIsLookedAtAtOnce) {
-  start();
-  const auto wanted = std::vector{quota_of("be", 120'000)};
-  carry_out(wanted);
-  foreign("be", File::kCpuQuota, v2() ? "max" : "-1");
-  clock.advance(1s);
-  enforcer->saw(path("be"), File::kCpuQuota, 120'000);
-  EXPECT_TRUE(carry_out(wanted).deeds.empty());
-  enforcer->saw(path("be"), File::kCpuQuota, -1);
-  carry_out(wanted);
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
-}
-
-// Whoever orders `off` wants offline work held, whoever else writes the file.
-TEST_P(EnforcerOn, AnOrderNarrowsAlsoWhatIsLeftToSomebodyElse) {
-  start();
-  leave_quota_to_another("50000");
-  const auto least = std::vector{quota_of("be", 2'000)};
-  EXPECT_EQ(carry_out_off(least).left, 0);
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("2000")) << "at once, not at the next look";
-  foreign("be", File::kCpuQuota, "70000");
-  carry_out_off(least);
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("70000")) << "once a second at most";
-  clock.advance(kNarrowAgain);
-  carry_out_off(least);
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("2000"));
-  foreign("be", File::kCpuQuota, "1000");
-  for (int second = 0; second < 20; ++second) {
-    clock.advance(1s);
-    EXPECT_EQ(carry_out_off(least).left, 1);
-  }
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("1000")) << "narrower is no matter";
-}
-
-TEST_P(EnforcerOn, AfterTheOrderWhatItNarrowedIsOursUntilTheOtherComesAgain) {
-  start();
-  leave_quota_to_another("50000");
-  const auto wanted = std::vector{quota_of("be", 120'000)};
-  carry_out_off({quota_of("be", 2'000)});
-  EXPECT_EQ(carry_out(wanted).left, 0);
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "nobody is kept at the least";
-  foreign("be", File::kCpuQuota, "60000");
-  clock.advance(kLookInterval);
-  EXPECT_EQ(carry_out(wanted).left, 1);
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("60000"));
-}
-
-TEST_P(EnforcerOn, WhatAnOrderNarrowedOverSomebodyElseGoesBackToHisValue) {
-  start();
-  leave_quota_to_another("50000");
-  carry_out_off({quota_of("be", 2'000)});
-  start();
-  carry_out_off({quota_of("be", 2'000)});
-  ASSERT_EQ(value("be", File::kCpuQuota), quota("2000"));
-  carry_out({});
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
-  EXPECT_TRUE(journal->files().empty());
-}
-
-TEST_P(EnforcerOn, ItGoesBackToWhatSomebodyElseWantedLast) {
-  start();
-  carry_out({quota_of("be", 120'000)});
-  foreign("be", File::kCpuQuota, "50000");
-  clock.advance(kLookInterval);
-  carry_out({quota_of("be", 120'000)});
-  carry_out({});
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
-}
-
-TEST_P(EnforcerOn, WhatSomebodyElseChangedIsNotPutBack) {
-  start();
-  carry_out({quota_of("be", 120'000)});
-  foreign("be", File::kCpuQuota, "50000");
-  EXPECT_TRUE(told(carry_out({}), Reason::kAgentNotOurs));
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
-  EXPECT_TRUE(journal->files().empty());
-}
-
 TEST_P(EnforcerOn, AfterARestartOnlyWhatIsOursIsTakenBack) {
   start();
   carry_out({quota_of("be", 120'000), quota_of("be/p1", 110'000)});
@@ -480,93 +159,6 @@ TEST_P(EnforcerOn, AfterARestartOnlyWhatIsOursIsTakenBack) {
   EXPECT_TRUE(told(enforced, Reason::kAgentNotOurs));
   EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
   EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("70000"));
-}
-
-TEST_P(EnforcerOn, AGroupThatIsMadeAgainIsAnotherOne) {
-  start();
-  carry_out({quota_of("be/p1", 120'000)});
-  drop("be/p1");
-  make("be/p1");
-  start();
-  carry_out({});
-  EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("-1"));
-  EXPECT_TRUE(journal->files().empty());
-}
-
-TEST_P(EnforcerOn, AGroupThatGoesTakesNothingWithIt) {
-  start();
-  carry_out({quota_of("be", 120'000), quota_of("be/p1", 110'000)});
-  drop("be/p1");
-  // A kernel of v1 goes on counting the quota of a group that was just removed.
-  for (int tries = 0; tries < 1000 && value("be", File::kCpuQuota) != quota("90000"); ++tries) {
-    carry_out({quota_of("be", 90'000), quota_of("be/p1", 80'000)});
-    clock.advance(kRefusedPauseMax);
-  }
-  EXPECT_EQ(value("be", File::kCpuQuota), quota("90000"));
-  clock.advance(kLookInterval);
-  make("be/p1");
-  carry_out({quota_of("be", 90'000), quota_of("be/p1", 80'000)});
-  EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("80000"));
-  carry_out({});
-  EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("-1"));
-}
-
-// A group is removed from one hierarchy after the other, and a pass may come in between.
-TEST_P(EnforcerOn, AGroupThatIsGoneFromOneHierarchyAloneIsGivenUpWhole) {
-  if (v2()) return;  // it has one hierarchy
-  start();
-  carry_out({cpus_of("be/p1", {0}), idle_of("be/p1")});
-  ASSERT_EQ(value("be/p1", File::kCpuIdle), "1");
-  drop_from(linux::Controller::kCpuset, "be/p1");
-  carry_out({});
-  EXPECT_EQ(value("be/p1", File::kCpuIdle), "0") << "where it is there still it is put back";
-  carry_out({});
-  EXPECT_TRUE(journal->files().empty());
-}
-
-TEST_P(EnforcerOn, WhatSomebodyElseChangedInAGroupThatGoesIsNotSetAgain) {
-  if (v2()) return;
-  start();
-  carry_out({quota_of("be/p1", 120'000), cpus_of("be/p1", {0})});
-  foreign("be/p1", File::kCpuQuota, "50000");
-  drop_from(linux::Controller::kCpuset, "be/p1");
-  clock.advance(kLookInterval);
-  carry_out({quota_of("be/p1", 90'000), cpus_of("be/p1", {0})});
-  EXPECT_EQ(value("be/p1", File::kCpuQuota), "50000");
-  drop("be/p1");
-  carry_out({});
-  EXPECT_TRUE(journal->files().empty());
-}
-
-// cpu.idle takes the weight of its group; with the one the other comes back.
-TEST_P(EnforcerOn, TheWeightOfAGroupThatWasIdleComesBack) {
-  start();
-  foreign("be/p1", File::kCpuShares, v2() ? "20" : "300");
-  carry_out({idle_of("be/p1")});
-  EXPECT_EQ(value("be/p1", File::kCpuIdle), "1");
-  carry_out({});
-  EXPECT_EQ(value("be/p1", File::kCpuIdle), "0");
-  EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? "20" : "300");
-  EXPECT_TRUE(journal->files().empty());
-}
-
-TEST_P(EnforcerOn, TheWeightOfAGroupThatWasIdleComesBackAfterARestartToo) {
-  start();
-  foreign("be/p1", File::kCpuShares, v2() ? "20" : "300");
-  carry_out({idle_of("be/p1")});
-  start();
-  carry_out({});
-  EXPECT_EQ(value("be/p1", File::kCpuIdle), "0");
-  EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? "20" : "300");
-}
-
-TEST_P(EnforcerOn, AWeightThatWasOursBeforeTheGroupBecameIdleGoesBackToWhatWasFound) {
-  start();
-  carry_out({shares_of("be/p1", 512)});
-  carry_out({idle_of("be/p1")});
-  carry_out({});
-  EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? "100" : "1024");
-  EXPECT_TRUE(journal->files().empty());
 }
 
 TEST_P(EnforcerOn, AValueThatTheKernelRefusesIsToldOnceAndTriedAgain) {
@@ -633,20 +225,6 @@ TEST_P(EnforcerOn, WhatWasOnlyHeldIsWrittenAtOnceWhereItMayBe) {
   clock.advance(1s);
   carry_out({quota_of("be", 120'000)});
   EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
-}
-
-// Of v1: what a runtime copies from a parent that is narrowed is not what the group would have without us.
-TEST_P(EnforcerOn, AGroupMadeUnderNarrowedProcessorsGetsThemAllBack) {
-  if (v2()) return;  // a new group has no processors of its own
-  start();
-  const std::string before = value("be", File::kCpusetCpus);
-  if (before == "0") GTEST_SKIP() << "needs two processors";
-  carry_out({cpus_of("be", {0}), cpus_of("be/p1", {0})});
-  make("be/p1/c1");
-  EXPECT_EQ(value("be/p1/c1", File::kCpusetCpus), "0");
-  carry_out({cpus_of("be", {0}), cpus_of("be/p1", {0}), cpus_of("be/p1/c1", {0})});
-  carry_out({});
-  for (const char* group : {"be", "be/p1", "be/p1/c1"}) EXPECT_EQ(value(group, File::kCpusetCpus), before) << group;
 }
 
 // Killed before any write of any plan, whoever comes next puts everything back to what was found at the beginning.

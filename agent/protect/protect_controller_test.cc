@@ -1,4 +1,4 @@
-// What stands in the kernel's files of a node, second by second, by whoever's word.
+// What stands in the kernel's files of a node, second by second.
 #include "agent/protect/protect_controller.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,6 @@
 
 #include "agent/evict/eviction_observer.h"
 #include "agent/testing/guarded_node.h"
-#include "policy/suppress/suppress.h"
 
 namespace tidemark::agent {
 namespace {
@@ -17,9 +16,6 @@ namespace {
 using model::Strategy;
 
 class Protect : public testing::GuardedNode {};
-
-constexpr std::string_view kQuota80 =
-    R"("enable":true,"cpuSuppressPolicy":"cfsQuota","cpuSuppressThresholdPercent":80)";
 
 TEST_F(Protect, UntilAllIsKnownNothingIsWritten) {
   start();
@@ -56,75 +52,6 @@ TEST_F(Protect, BatchPodsHaveTheirLimits) {
   EXPECT_EQ(value(base::cat("memory/", pods.at("job").path, "/memory.limit_in_bytes")), base::cat(64 << 20));
   EXPECT_EQ(quota(), -1) << "suppression is off";
   EXPECT_EQ(quota(pods.at("web").path), -1);
-}
-
-TEST_F(Protect, OffHoldsOfflineWorkToItsLeastAtOnceAndGivesBackWhenItHasEnded) {
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  say_node(R"("tidemark.io/state":"off")");
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
-  seconds(5);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
-  end("job");
-  seconds(2);
-  EXPECT_EQ(quota(), -1);
-  EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty());
-  say_node();
-  offline("job", 0);
-  list_pods();
-  seconds(2);
-  EXPECT_GT(quota(), policy::kSuppressQuotaMin_us);
-}
-
-// kube-proxy, or what collects logs, has no requests mostly: it lies among BestEffort pods, and would get nothing.
-TEST_F(Protect, OffHoldsEachPodByItselfBesideOnesThatAreNotOffline) {
-  add("proxy", model::KubeQos::kBestEffort, 0).ns = "kube-system";
-  list_pods();
-  const std::string job = pods.at("job").path, proxy = pods.at("proxy").path;
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  ASSERT_GT(quota(), policy::kSuppressQuotaMin_us);
-  EXPECT_EQ(guard->status().online_in_besteffort, "kube-system/proxy");
-  say_node(R"("tidemark.io/state":"off")");
-  EXPECT_EQ(quota(), -1);
-  EXPECT_EQ(quota(proxy), -1);
-  EXPECT_EQ(quota(job), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
-  EXPECT_EQ(guard->status().refused, 0);
-  offline("late", 0);
-  list_pods();
-  seconds(1);
-  EXPECT_EQ(quota(pods.at("late").path), policy::kSuppressQuotaMin_us);
-  say_node();
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us + 40'000) << "in steps: a tenth of 400,000 more";
-  EXPECT_EQ(quota(job), -1);
-  say_node(R"("tidemark.io/state":"off")");
-  end("job");
-  end("late");
-  seconds(2);
-  EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty()) << "that somebody else runs there is no reason";
-}
-
-// A v1 kernel refuses the least of all offline work while a pod below it may use more: while all of it is held by one
-// quota nobody has his own (contract 7.8), by whoever's word it is held.
-TEST_F(Protect, OffIsObeyedWhereSuppressionIsSwitchedOffToo) {
-  start();
-  say_all(R"("enable":false,"cpuSuppressPolicy":"cfsQuota")");
-  seconds(2);
-  const std::string pod = pods.at("job").path, container = pods.at("job").containers[0].path;
-  ASSERT_EQ(quota(pod), 50'000);
-  ASSERT_EQ(quota(container), 50'000);
-  say_node(R"("tidemark.io/state":"off")");
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
-  EXPECT_EQ(quota(pod), -1);
-  EXPECT_EQ(quota(container), -1);
-  EXPECT_EQ(guard->status().refused, 0);
-  say_node();
-  EXPECT_EQ(quota(), -1);
-  EXPECT_EQ(quota(pod), 50'000);
-  EXPECT_EQ(quota(container), 50'000);
-  EXPECT_EQ(guard->status().refused, 0);
 }
 
 // Contract 7.3, 7.4: where the kubelet's CPU manager is static containers alone are narrowed, and the real limit is the
@@ -258,87 +185,6 @@ TEST_F(Protect, AnAnnotationThatCannotBeReadIsToldOnceWithItsPod) {
   EXPECT_NE(metrics.text().find("tidemark_agent_pod_annotations_refused 0"), std::string::npos);
 }
 
-// A kernel that tells classes apart has a file in force for each pod, online ones too: off, those go back at once, and
-// what is left ends with offline work.
-TEST_F(Protect, OffEndsWhereEachClassHasAPriorityOfItsOwn) {
-  machinery.capabilities.effective.set(static_cast<std::size_t>(policy::Knob::kCpuBvt));
-  const std::string web = pods.at("web").path, job = pods.at("job").path;
-  for (const std::string& each : {std::string("kubepods"), std::string("kubepods/burstable"),
-                                  std::string("kubepods/besteffort"), web, web + "/webc1", job, job + "/jobc1"}) {
-    node.cgroups.write(base::cat("cpu/", each, "/cpu.bvt_warp_ns"), "0\n");
-  }
-  const auto bvt = [&](const std::string& group) { return value(base::cat("cpu/", group, "/cpu.bvt_warp_ns")); };
-  start();
-  say_node();
-  say_spec(R"({"resourceQOSStrategy":{"lsClass":{"cpuQOS":{"enable":true,"groupIdentity":2}},)"
-           R"("beClass":{"cpuQOS":{"enable":true,"groupIdentity":-1}}}})");
-  seconds(2);
-  ASSERT_EQ(bvt(web), "2");
-  ASSERT_EQ(bvt(job), "-1");
-  say_node(R"("tidemark.io/state":"off")");
-  seconds(2);
-  EXPECT_EQ(bvt(web), "0");
-  EXPECT_EQ(bvt("kubepods/burstable"), "0");
-  EXPECT_EQ(bvt(job), "-1");
-  EXPECT_EQ(bvt("kubepods/besteffort"), "-1");
-  end("job");
-  seconds(2);
-  EXPECT_EQ(bvt("kubepods/besteffort"), "0");
-  EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty());
-  const AgentStatus& status = guard->status();
-  EXPECT_TRUE(says_nothing_in_force(condition_reason(status), condition_message(status))) << condition_message(status);
-}
-
-TEST_F(Protect, TheSwitchOnTheMachineOutranksTheClusterAndOutlivesRestarts) {
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  for (const std::string& file : {run.root() + "/run/latch", run.root() + "/lib/latch"}) {
-    ASSERT_TRUE(set_latch(file, {"root@n1", "disk", {}, ""}));
-  }
-  say_node(R"("tidemark.io/state":"on")");
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
-  EXPECT_TRUE(guard->status().latched);
-  EXPECT_EQ(guard->status().by, "root@n1");
-  ASSERT_TRUE(clear_latch(run.root() + "/run/latch"));  // as a restart of the machine does
-  start();
-  seconds(1, false);
-  EXPECT_TRUE(guard->status().latched);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
-  ASSERT_TRUE(clear_latch(run.root() + "/run/latch") && clear_latch(run.root() + "/lib/latch"));
-  say_all(kQuota80);
-  seconds(30);
-  EXPECT_EQ(quota(), 320'000);
-}
-
-TEST_F(Protect, TheKeptSwitchIsObeyedWhereItCannotBeCopied) {
-  ASSERT_TRUE(set_latch(run.root() + "/lib/latch", {"root@n1", "disk", {}, ""}));
-  std::filesystem::create_directories(run.root() + "/run/.latch.new");  // where a new one is written first
-  start();
-  say_all(kQuota80);
-  seconds(3);
-  EXPECT_TRUE(guard->status().latched);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
-}
-
-// The kubelet answers nobody while the API server is away.
-TEST_F(Protect, TheSwitchOnTheMachineIsObeyedBeforeItIsKnownWhatRuns) {
-  provider.say({});
-  start();
-  say_all(kQuota80);
-  seconds(2, false);
-  EXPECT_EQ(quota(), -1);
-  ASSERT_TRUE(set_latch(run.root() + "/run/latch", {"root@n1", "disk", {}, ""}));
-  seconds(1, false);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
-  ASSERT_TRUE(clear_latch(run.root() + "/run/latch"));
-  seconds(2, false);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "kept, until it is known";
-  list_pods();
-  seconds(30);
-  EXPECT_EQ(quota(), 320'000);
-}
-
 // Where groups are systemd's: with the shares that the kubelet sets of its own groups each minute, their quota is said
 // anew.
 TEST_F(Protect, AQuotaThatIsResetEachMinuteIsSetAgainEachTimeAndAtOnce) {
@@ -353,175 +199,6 @@ TEST_F(Protect, AQuotaThatIsResetEachMinuteIsSetAgainEachTimeAndAtOnce) {
     seconds(59);
   }
   EXPECT_EQ(lines.find("TM-AGENT-009"), std::string::npos) << "no line of the log for each";
-}
-
-// As `systemctl daemon-reload` does, three times within half a minute.
-TEST_F(Protect, OffHoldsOfflineWorkAlsoWhereItsQuotaIsLeftToAnotherWriter) {
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  for (int reload = 0; reload < 3; ++reload) {
-    node.cgroups.write("cpu/kubepods/besteffort/cpu.cfs_quota_us", "-1\n");
-    seconds(11);
-  }
-  ASSERT_EQ(guard->status().left, 1);
-  ASSERT_EQ(quota(), -1);
-  say_node(R"("tidemark.io/state":"off")");
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "with the mark, not when the other is silent";
-  EXPECT_EQ(guard->status().left, 0);
-  say_node();
-  seconds(30);
-  EXPECT_GT(quota(), policy::kSuppressQuotaMin_us);
-}
-
-TEST_F(Protect, ObservingTakesEverythingBackAndGoesOnDeciding) {
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  say_node(R"("tidemark.io/state":"observe")");
-  EXPECT_EQ(quota(), -1);
-  EXPECT_EQ(quota(pods.at("job").path), -1);
-  seconds(2);
-  EXPECT_EQ(stance_of(Strategy::kCpuSuppress), "observe");
-  EXPECT_NE(guard->status().strategies[0].says, "");
-  EXPECT_EQ(quota(), -1);
-}
-
-TEST_F(Protect, AnAgentThatOnlyObservesByItsFlagWritesNothing) {
-  mode = policy::Mode::kObserve;
-  start();
-  say_all(kQuota80);
-  seconds(5);
-  EXPECT_TRUE(rules.taken.empty());
-}
-
-TEST_F(Protect, AnAgentThatCannotWriteHereObservesWhateverItIsTold) {
-  only_shows = "mkdir /sys/fs/cgroup/x: Read-only file system";
-  start();
-  say_all(kQuota80);
-  say_node(R"("tidemark.io/state":"on")");
-  seconds(12);
-  EXPECT_TRUE(rules.taken.empty());
-  EXPECT_EQ(stance_of(Strategy::kEviction), "observe");
-  EXPECT_NE(writer.last.find(R"("reason":"Observing")"), std::string::npos) << writer.last;
-  EXPECT_NE(writer.last.find("only shown: mkdir /sys/fs/cgroup/x: Read-only file system"), std::string::npos)
-      << writer.last;
-}
-
-TEST_F(Protect, BesideThePeersAgentItStepsBack) {
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  the_peer_comes();
-  seconds(2);
-  EXPECT_EQ(quota(), -1);
-  EXPECT_TRUE(guard->status().peer_present);
-  end("peer");
-  seconds(2);
-  EXPECT_EQ(quota(), -1) << "it may only be made anew";
-  net::testing::run_for(loop, node.clock, policy::kPeerStays);
-  seconds(2);
-  EXPECT_FALSE(guard->status().peer_present);
-  EXPECT_GT(quota(), 0);
-}
-
-TEST_F(Protect, ThePeersAgentBesideThePodsIsSeenAtTheStart) {
-  the_peer_runs_beside_pods(4711);
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  EXPECT_TRUE(guard->status().peer_present);
-  EXPECT_EQ(quota(), -1) << "nothing was written beside it";
-  net::testing::run_for(loop, node.clock, 2 * policy::kPeerStays);
-  seconds(2);
-  EXPECT_TRUE(guard->status().peer_present) << "it is looked for again before it counts as gone";
-  node.proc.remove("4711/comm");
-  node.proc.remove("4711/status");
-  net::testing::run_for(loop, node.clock, policy::kPeerLook + policy::kPeerStays);
-  seconds(2);
-  EXPECT_FALSE(guard->status().peer_present);
-  EXPECT_GT(quota(), 0);
-}
-
-TEST_F(Protect, ThePeersAgentThatSystemdBeginsLaterIsSeenWithTheNextLook) {
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  ASSERT_GT(quota(), 0);
-  the_peer_runs_beside_pods(4711);
-  net::testing::run_for(loop, node.clock, policy::kPeerLook);
-  seconds(2);
-  EXPECT_TRUE(guard->status().peer_present);
-  EXPECT_EQ(quota(), -1);
-}
-
-TEST_F(Protect, AProcessThatOnlyHasItsNameFreesNoNode) {
-  the_peer_runs_beside_pods(4711, 1000);
-  the_peer_runs_beside_pods(4712, 0, true);
-  the_peer_runs_beside_pods(::getpid());
-  node.proc.write("self/stat", base::cat(::getpid(), " (koordlet) S 1\n"));  // a link by that name starts ours too
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  EXPECT_FALSE(guard->status().peer_present);
-  EXPECT_GT(quota(), 0);
-}
-
-// A koordlet that crashes again and again: nothing is set and put back with each of its starts.
-TEST_F(Protect, ThePeersAgentThatStartsAgainAndAgainCountsAsThere) {
-  start();
-  say_all(kQuota80);
-  the_peer_comes();
-  seconds(2);
-  ASSERT_EQ(quota(), -1);
-  for (int crash = 0; crash < 4; ++crash) {
-    pods.at("peer").containers[0].state = model::ContainerState::kWaiting;
-    list_pods();
-    for (int second = 0; second < 90; ++second) {
-      seconds(1);
-      ASSERT_EQ(quota(), -1) << crash << "/" << second;
-    }
-    pods.at("peer").containers[0].state = model::ContainerState::kRunning;
-    list_pods();
-    seconds(5);
-  }
-  EXPECT_TRUE(guard->status().peer_present);
-}
-
-// Anybody who may begin a pod may call a container so.
-TEST_F(Protect, AContainerThatIsOnlyCalledAsThePeersAgentFreesNoNode) {
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  ASSERT_GT(quota(), 0);
-  pods.at("job").containers[0].name = "koordlet";
-  online("friend", 0);
-  pods.at("friend").ns = "batch";
-  pods.at("friend").containers[0].name = "koordlet";
-  list_pods();
-  seconds(3);
-  EXPECT_FALSE(guard->status().peer_present);
-  EXPECT_GT(quota(), 0);
-  EXPECT_EQ(quota(pods.at("job").path), -1) << "one quota for all of it";
-}
-
-TEST_F(Protect, OffHoldsOfflineWorkBesideThePeersAgent) {
-  start();
-  say_all(kQuota80);
-  the_peer_comes();
-  seconds(2);
-  ASSERT_EQ(quota(), -1);
-  say_node(R"("tidemark.io/state":"off")");
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
-  EXPECT_EQ(condition_reason(guard->status()), "Off");
-  EXPECT_EQ(stance_of(Strategy::kCpuPriority), "observe") << "all else is the peer's";
-  say_node();
-  seconds(1);
-  EXPECT_EQ(quota(), -1);
-  EXPECT_EQ(condition_reason(guard->status()), "PeerPresent");
-  ASSERT_TRUE(set_latch(run.root() + "/run/latch", {"root@n1", "disk", {}, ""}));
-  seconds(1);
-  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
 }
 
 TEST_F(Protect, AnUpgradeLeavesWhatIsInForce) {
@@ -565,18 +242,6 @@ TEST_F(Protect, AfterThreeUnexpectedEndsItHolds) {
   start(false);
   seconds(1);
   EXPECT_FALSE(guard->status().holding) << "what was before is forgotten";
-}
-
-TEST_F(Protect, WhereAnotherAgentWritesThisOneOnlySaysSo) {
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  const auto first = std::move(guard);
-  start();
-  say_all(R"("enable":false)");
-  seconds(3);
-  EXPECT_GT(quota(), 0);
-  EXPECT_EQ(condition_reason(guard->status()), "Unable");
 }
 
 TEST_F(Protect, TheConditionAndTheFileOnTheMachineSayHowItStands) {

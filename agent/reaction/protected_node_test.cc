@@ -17,9 +17,6 @@ namespace {
 using model::Strategy;
 using std::chrono::milliseconds;
 
-constexpr std::string_view kQuota80 =
-    R"("enable":true,"cpuSuppressPolicy":"cfsQuota","cpuSuppressThresholdPercent":80)";
-
 class Reacting : public testing::GuardedNode {
  protected:
   Reacting() {

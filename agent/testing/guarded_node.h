@@ -105,6 +105,8 @@ inline NodeFacts facts_of_node(std::string_view labels, std::string_view annotat
 class GuardedNode : public ::testing::Test {
  protected:
   static constexpr std::int64_t kCpus = 4;
+  static constexpr std::string_view kQuota80 =
+      R"("enable":true,"cpuSuppressPolicy":"cfsQuota","cpuSuppressThresholdPercent":80)";
 
   GuardedNode() {
     for (const char* each : {"kubepods", "kubepods/burstable", "kubepods/besteffort"}) make_group(each);

@@ -23,9 +23,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from driver import node as node_programs, processes
+from cluster import colocation
+from driver import processes
 from driver.console import Failed, say
-from harness import cpu_seconds, figure, main_with_cluster
+from harness import cpu_seconds, figure, main_with_cluster, real_node, start_agent
+from support.node import pods
 
 PODS, MORE_PODS = 50, int(os.environ.get("TIDEMARK_BENCH_MORE_PODS", "150"))
 LOT = 25  # made and waited for together: two processors start no more within the time that a node gives its pods
@@ -35,7 +37,7 @@ OFFLINE = {"koordinator.sh/qosClass": "BE", "tidemark.io/class": "spark"}
 NODESLOS = "/apis/slo.koordinator.sh/v1alpha1/nodeslos"
 
 
-def works(pods, first: int, count: int, containers: int) -> list:
+def works(first: int, count: int, containers: int) -> list:
     """Online pods and, every third, offline ones; each container uses 4 milli-cores."""
     kinds = [
         lambda name: pods.Work(name, pods.GUARANTEED, 4, 4, containers),
@@ -64,8 +66,6 @@ def slo_spec(policy: dict[str, str]) -> dict:
 
 def set_up(api, name: str) -> None:
     """What a manager would: the objects of the node, with everything switched on."""
-    from cluster import colocation
-
     colocation.install_crds()
     metric = {
         "apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": {"name": name},
@@ -97,27 +97,13 @@ def rounds(agent, suffix: str) -> None:
 
 
 def run(program: Path, environment: dict[str, str], stack: ExitStack) -> None:
-    more, why_not = node_programs.provide()
-    if why_not:
-        raise Failed(f"no node can be made here: {why_not}")
-    os.environ.update({**environment, **more})
-    from contract.client import Client, Target
-    from support.node import node, pods
-
-    token = Path(environment["TIDEMARK_TEST_TOKEN_FILE"]).read_text().strip()
-    api = Client(Target(environment["TIDEMARK_TEST_SERVER"], environment["TIDEMARK_TEST_CA_FILE"], token))
-    stack.callback(api.close)
-    here = stack.enter_context(node.Node(api, Path(environment["TIDEMARK_TEST_KUBECONFIG"]), Path(environment["TIDEMARK_TEST_CA_FILE"]), Path(more["TIDEMARK_KUBELET"])))
+    api, here = real_node(environment, stack)
     set_up(api, here.name)
     say(f"{PODS} pods with {2 * PODS} containers …")
-    here.run(works(pods, 0, PODS, 2))
+    here.run(works(0, PODS, 2))
     state = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidemark-bench-"))
     log = stack.enter_context(open(f"{state}/log", "w+"))
-    agent = processes.start([
-        program, "agent", "--node-name", here.name, "--kubeconfig", environment["TIDEMARK_TEST_KUBECONFIG"], "--kubelet-endpoint", here.kubelet,
-        "--kubelet-ca-file", environment["TIDEMARK_TEST_CA_FILE"], "--kubelet-cgroup-root", f"/{here.cgroup}", "--metrics-addr", "127.0.0.1:0",
-        "--state-dir", f"{state}/learned", "--run-dir", f"{state}/run", "--latch-file", f"{state}/latch",
-    ], stderr=log)
+    agent = start_agent(program, here, state, "--state-dir", f"{state}/learned", log=log)
     try:
         rounds(agent, "50_pods")
         check(state, "batchLimits", "cpuPriority")  # by cpuset there may be nothing to narrow: two processors are its least
@@ -129,7 +115,7 @@ def run(program: Path, environment: dict[str, str], stack: ExitStack) -> None:
         suppress(api, here.name, "cpuset")
         say(f"{MORE_PODS} pods more …")
         for first in range(PODS, PODS + MORE_PODS, LOT):
-            here.run(works(pods, first, LOT, 1))
+            here.run(works(first, LOT, 1))
         rounds(agent, "200_pods")
         check(state, "batchLimits", "cpuPriority")
     except Failed:
@@ -141,8 +127,6 @@ def run(program: Path, environment: dict[str, str], stack: ExitStack) -> None:
 
 
 def suppress(api, name: str, policy: str) -> None:
-    from cluster import colocation
-
     body = {"spec": slo_spec({"cpuSuppressPolicy": policy})}
     colocation.must(api.request("PATCH", f"{NODESLOS}/{name}", body, content="application/merge-patch+json"))
 

@@ -21,9 +21,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from contract.client import Client, Target
+from contract.client import Client
 from driver.console import Failed
-from harness import figure, main_with_cluster
+from harness import client, figure, main_with_cluster
 
 NODES = 10_000
 ROUNDS = 3
@@ -41,8 +41,7 @@ class Fleet:
 
     def api(self) -> Client:
         if not hasattr(self._own, "client"):
-            token = Path(self._environment["TIDEMARK_TEST_TOKEN_FILE"]).read_text().strip()
-            self._own.client = Client(Target(self._environment["TIDEMARK_TEST_SERVER"], self._environment["TIDEMARK_TEST_CA_FILE"], token))
+            self._own.client = client(self._environment)
         return self._own.client
 
     def make(self) -> None:

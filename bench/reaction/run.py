@@ -22,9 +22,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from driver import node as node_programs, processes
+from cluster import colocation
+from driver import processes
 from driver.console import Failed, say
-from harness import figure, main_with_cluster
+from harness import figure, main_with_cluster, real_node, start_agent
+from support.node import cgroups, pods
 
 TURNS, SURGES = 2, 5  # of each side
 APART_S = 11
@@ -94,18 +96,7 @@ class Side:
 
 
 def run(program: Path, environment: dict[str, str], stack: ExitStack) -> None:
-    more, why_not = node_programs.provide()
-    if why_not:
-        raise Failed(f"no node can be made here: {why_not}")
-    os.environ.update({**environment, **more})
-    from cluster import colocation
-    from contract.client import Client, Target
-    from support.node import cgroups, node, pods
-
-    token = Path(environment["TIDEMARK_TEST_TOKEN_FILE"]).read_text().strip()
-    api = Client(Target(environment["TIDEMARK_TEST_SERVER"], environment["TIDEMARK_TEST_CA_FILE"], token))
-    stack.callback(api.close)
-    here = stack.enter_context(node.Node(api, Path(environment["TIDEMARK_TEST_KUBECONFIG"]), Path(environment["TIDEMARK_TEST_CA_FILE"]), Path(more["TIDEMARK_KUBELET"])))
+    api, here = real_node(environment, stack)
     colocation.install_crds()
     slo = {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": here.name}, "spec": SPEC}
     colocation.must(api.request("POST", NODESLOS, slo))
@@ -121,11 +112,7 @@ def run(program: Path, environment: dict[str, str], stack: ExitStack) -> None:
     for _ in range(TURNS):
         for reaction in (True, False):
             with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as state:
-                agent = processes.start([
-                    program, "agent", "--node-name", here.name, "--kubeconfig", environment["TIDEMARK_TEST_KUBECONFIG"], "--kubelet-endpoint", here.kubelet,
-                    "--kubelet-ca-file", environment["TIDEMARK_TEST_CA_FILE"], "--kubelet-cgroup-root", f"/{here.cgroup}", "--metrics-addr", "127.0.0.1:0",
-                    "--run-dir", f"{state}/run", "--latch-file", f"{state}/latch", f"--reaction={str(reaction).lower()}",
-                ], stderr=subprocess.DEVNULL)
+                agent = start_agent(program, here, state, f"--reaction={str(reaction).lower()}")
                 side = Side(state, reaction, quota, surged, step_us)
                 try:
                     for _ in range(SURGES):

@@ -28,10 +28,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from contract.client import Client, Target
+from contract.client import Client
 from driver import cluster, processes
 from driver.console import Failed
-from harness import cpu_seconds, figure, resident_bytes
+from harness import client, cpu_seconds, figure, resident_bytes
 
 ROUNDS = 5
 PODS = 600       # a round and kind
@@ -62,11 +62,6 @@ def must(answer, *allowed: int):
     if answer.status not in (allowed or (200, 201)):
         raise Failed(f"{answer.request} answered {answer.status}: {answer.body[:1000]!r}")
     return answer
-
-
-def client(environment: dict) -> Client:
-    token = Path(environment["TIDEMARK_TEST_TOKEN_FILE"]).read_text().strip()
-    return Client(Target(environment["TIDEMARK_TEST_SERVER"], environment["TIDEMARK_TEST_CA_FILE"], token))
 
 
 def create(api: Client, kind: str, name: str) -> float:

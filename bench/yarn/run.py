@@ -31,7 +31,6 @@ change is one of the amount of every node; each node gets another one. That its 
 
 import http.client
 import os
-import re
 import socket
 import subprocess
 import sys

@@ -9,28 +9,17 @@ import json
 import os
 import re
 import ssl
-import subprocess
-import tempfile
 import unittest
 import urllib.request
-from dataclasses import dataclass
 from pathlib import Path
 
 from cluster import chart, colocation
-from cluster.chart import ACCOUNT, NAMESPACE, RELEASE, YARN_OPERATOR, find, helm, must
+from cluster.chart import ACCOUNT, must
+from cluster.chart_roles import OURS, PEOPLE, POD_SPEC, PODS, SECRETS, WEBHOOK_SECRET, ChartRoles, asked_by, grants_of, spare
 from cluster.colocation import MERGE, SETTINGS, TIDEMARK_CONFIG
-from cluster.manager_case import WithManager
 from cluster.test_manager import CAPACITY, STATUS
 from cluster.tidemark_process import Component, wait_for
-from contract.client import Client
 
-PEOPLE = ("viewer", "operator")
-STATE = "tidemark-state"
-OURS = (
-    '{"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": %d, "canarySoak": "1s"}, "evictions": {"breaker": {"atLeast": 1}}, "calendar": "nights", "calendars": [{"name": "nights", "zone": "UTC",'
-    ' "entries": [{"name": "long-ago", "from": "2020-01-01T00:00", "to": "2020-01-02T00:00", "cpu": 60}]}],'
-    ' "pools": [{"name": "gentle", "nodeSelector": {"matchLabels": {"gentle": "yes"}}, "profile": "tidemark"}]}'
-)
 LEARNING = (
     '{"schema": 1, "mode": "enforce", "profile": "tidemark", "rollout": {"pace": "at-once"}, "evictions": {"backOff": "0s"}, "profiles": {"sampleEvery": "1s", "storeEvery": "1s",'
     ' "recommendations": {"publish": %s, "knownHours": 1, "every": "1s"}}}'
@@ -38,18 +27,6 @@ LEARNING = (
 ONLINE = {"koordinator.sh/priority-class": "koord-prod", "koordinator.sh/qosClass": "LS"}
 RECOMMENDATIONS = "/apis/analysis.koordinator.sh/v1alpha1/namespaces/default/recommendations"
 LEARNED = ["tidemark-history-forecast-0", *(f"tidemark-history-least-{i}" for i in range(8))]  # where there is a calendar; and a pool with motion
-SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
-WEBHOOK_SECRET = "koordinator-webhook-certs"
-PODS = "/api/v1/namespaces/default/pods"
-PROFILES = "/apis/config.koordinator.sh/v1alpha1/clustercolocationprofiles"
-POD_SPEC = {"containers": [{"name": "main", "image": "none"}]}
-LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/koordinator-yarn-operator"
-NODE_ID = "yarn.hadoop.apache.org/node-id"
-THIRD_PARTY = "node.koordinator.sh/thirdPartyAllocations"
-# Nobody listens there.
-NO_RESOURCE_MANAGER = "".join(
-    f"<property><name>yarn.resourcemanager.{kind}address</name><value>127.0.0.1:1</value></property>" for kind in ("", "admin.")
-).join(("<configuration>", "</configuration>"))
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 
 
@@ -57,113 +34,8 @@ def history_writes(component: Component) -> float:
     return component.metrics().get('tidemark_history_writes_total{component="profiles"}', 0)
 
 
-@dataclass(frozen=True)
-class Grant:
-    """The smallest thing that a role can give."""
-
-    namespace: str | None  # None: everywhere
-    group: str
-    resource: str
-    verb: str
-    name: str | None  # None: any
-
-    def covers(self, request: "Grant") -> bool:
-        return (
-            self.namespace in (None, request.namespace) and self.name in (None, request.name)
-            and (self.group, self.resource, self.verb) == (request.group, request.resource, request.verb)
-        )
-
-    def __str__(self) -> str:
-        where = "everywhere" if self.namespace is None else f"in {self.namespace}"
-        return f"{self.verb} {self.resource}{'.' + self.group if self.group else ''} {self.name or ''} {where}"
-
-
-def grants_of(found: list[dict], account: str) -> set[Grant]:
-    """What the rendered bindings give to this service account."""
-    given = set()
-    for binding in found:
-        if not binding["kind"].endswith("RoleBinding") or account not in [subject["name"] for subject in binding["subjects"]]:
-            continue
-        role = find(found, binding["roleRef"]["kind"], binding["roleRef"]["name"])
-        namespace = role["metadata"].get("namespace")
-        given |= {
-            Grant(namespace, group, resource, verb, name)
-            for rule in role["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
-            for verb in rule["verbs"] for name in rule.get("resourceNames", [None])
-        }
-    return given
-
-
-def asked_by(account: str, since: int) -> tuple[set[Grant], list[str]]:
-    """What the API server was asked by this account for an object of its kinds, and what of that it forbade."""
-    asked, forbidden = set(), []
-    with open(os.environ["TIDEMARK_TEST_AUDIT_LOG"], "rb") as log:
-        log.seek(since)
-        lines = [line for line in log.read().split(b"\n")[:-1] if line]  # the last one may be half written
-    for line in lines:
-        event = json.loads(line)
-        about = event.get("objectRef")
-        if event["user"]["username"] != f"system:serviceaccount:{NAMESPACE}:{account}" or about is None:
-            continue
-        resource = "/".join(filter(None, (about["resource"], about.get("subresource"))))
-        request = Grant(about.get("namespace"), about.get("apiGroup", ""), resource, event["verb"], about.get("name"))
-        asked.add(request)
-        if event.get("responseStatus", {}).get("code") in (401, 403):
-            forbidden.append(str(request))
-    return asked, sorted(set(forbidden))
-
-
 @chart.needs_helm
-class Roles(WithManager):
-    def setUp(self):
-        chart.ensure_namespace(self.api)
-        colocation.delete_settings(self.api)
-        chart.delete_webhooks(self.api)
-        self.api.request("DELETE", f"{SETTINGS}/{STATE}")  # of earlier tests: here it is made
-        self.addCleanup(self.api.request, "DELETE", f"{SETTINGS}/{STATE}")
-        self.since = Path(os.environ["TIDEMARK_TEST_AUDIT_LOG"]).stat().st_size
-        self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        subject = [{"kind": "ServiceAccount", "namespace": NAMESPACE}]
-        self.values = {
-            "settings": {"create": False}, "manager": {"logFormat": "text"},
-            "rbac": {"recommendations": True}, "agent": {"enabled": True},
-            "access": {f"{role}s": [{**subject[0], "name": role}] for role in PEOPLE},
-        }
-        self.addCleanup(chart.delete_webhooks, self.api)
-        self.addCleanup(helm, "uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found", "--no-hooks")
-        self.install({})
-        for role in PEOPLE:
-            self.api.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {"metadata": {"name": role}})
-            self.addCleanup(self.api.request, "DELETE", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{role}")
-
-    def install(self, more: dict) -> None:
-        values = {**self.values, **more}
-        must(helm("upgrade", "--install", RELEASE, chart.CHART, "--namespace", NAMESPACE, values=values))
-        self.rendered = chart.objects(chart.template(values))
-
-    def start(self, certificates: Path | None = None) -> Component:
-        """As the chart's Deployment does, on ports of its own, and with the folder that it mounts."""
-        folders = {"--journal-dir": tempfile.mkdtemp(dir=self.folder), "--webhook-cert-dir": str(certificates)}
-        component = Component(*chart.command_here(chart.container(self.rendered), folders), "--kubeconfig", chart.kubeconfig_of(ACCOUNT, self.folder))
-        self.components = [*getattr(self, "components", []), component]
-        self.addCleanup(component.stop)
-        wait_for(component.ready, "a ready manager", component)
-        return component
-
-    def command(self, role: str, *words: str) -> subprocess.CompletedProcess:
-        kubeconfig = chart.kubeconfig_of(role, self.folder)
-        return chart.run([os.environ["TIDEMARK_BINARY"], *words, "--kubeconfig", kubeconfig])
-
-    def put_tidemark_config(self, text: str) -> None:
-        made = self.api.request("POST", SETTINGS, {"metadata": {"name": TIDEMARK_CONFIG}, "data": {"config.yaml": text}})
-        if made.status == 409:
-            self.api.request("PATCH", f"{SETTINGS}/{TIDEMARK_CONFIG}", {"data": {"config.yaml": text}}, content=MERGE)
-
-    def offers(self, node: str, batch_cpu: str | None, component: Component) -> None:
-        wait_for(
-            lambda: colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == batch_cpu, f"batch-cpu {batch_cpu} on {node}", component
-        )
-
+class Roles(ChartRoles):
     def put_topology(self, name: str) -> None:
         resources = [{"name": key, "capacity": amount, "allocatable": amount, "available": amount} for key, amount in (("cpu", "32"), ("memory", "128Gi"))]
         body = {
@@ -181,15 +53,6 @@ class Roles(WithManager):
         meta = {"name": name, "labels": {"pod-template-hash": "7d9c", **ONLINE}, "ownerReferences": [owner]}
         colocation.must(self.api.request("POST", PODS, {"metadata": meta, "spec": {**POD_SPEC, "nodeName": node}}))
         colocation.must(self.api.request("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Running"}}, content=MERGE))
-
-    def profile(self, app: str, priority_class: str, **more) -> None:
-        body = {
-            "apiVersion": "config.koordinator.sh/v1alpha1", "kind": "ClusterColocationProfile",
-            "metadata": {"name": f"roles-{app}", "labels": {"config.koordinator.sh/controller-managed": "true"}},
-            "spec": {"selector": {"matchLabels": {"app": app}}, "labels": {"by": "profile"}, "priorityClassName": priority_class, **more},
-        }
-        colocation.must(self.api.request("POST", PROFILES, body))
-        self.addCleanup(self.api.request, "DELETE", f"{PROFILES}/roles-{app}")
 
     def meet_pods(self, component: Component) -> None:
         """A pod that nobody was asked about, one whose profile names a priority class that is not there, and one of a
@@ -364,11 +227,7 @@ class Roles(WithManager):
             with self.subTest(account, question="what was forbidden"):
                 self.assertEqual([], forbidden)
             with self.subTest(account, question="what was granted and not needed"):
-                # Without this one grant, some request of that life would have been forbidden.
-                spare = [grant for grant in given if not any(
-                    grant.covers(request) and not any(other.covers(request) for other in given - {grant}) for request in asked
-                )]
-                self.assertEqual([], sorted(map(str, spare)))
+                self.assertEqual([], spare(given, asked))
 
     def test_enough_without_webhooks_and_with_certificates_that_are_given(self):
         folder = Path(self.folder) / "certificates"
@@ -421,161 +280,6 @@ class Roles(WithManager):
         self.assertIn("forbidden", done.stdout + done.stderr)
         labels = self.api.request("GET", "/api/v1/nodes/roles-3").get("metadata.labels", {})
         self.assertNotIn("tidemark.io/state", labels)
-
-    def patch_as_manager(self, *what: str):
-        """Of one object: what a patch of it comes to, by kubectl with the manager's token."""
-        kubeconfig = chart.kubeconfig_of(ACCOUNT, self.folder)
-
-        def patch(body: dict, *flags: str) -> subprocess.CompletedProcess:
-            return chart.run([os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", str(kubeconfig), "patch", *what, "--type=merge", "-p", json.dumps(body), *flags])
-
-        return patch
-
-    def put_missed_pod(self, name: str, namespace: str = "default", **spec) -> None:
-        pods = PODS.replace("/default/", f"/{namespace}/")
-        colocation.must(self.api.request("POST", pods, {"metadata": {"name": name, "labels": {"app": "missed"}}, "spec": {**POD_SPEC, **spec}}))
-        self.addCleanup(self.api.request, "DELETE", f"{pods}/{name}", gracePeriodSeconds=0)
-
-    def test_of_pods_the_manager_changes_those_that_wait_alone(self):
-        """And of those what a profile may set; what missed the webhooks is caught up with under that policy."""
-        self.put_missed_pod("roles-runs", nodeName="roles-none")
-        self.put_missed_pod("roles-of-system", "kube-system")
-        colocation.must(self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "roles-controllers", "labels": {"control-plane": "x"}}}), 201, 409)
-        self.put_missed_pod("roles-of-controllers", "roles-controllers")
-        self.put_missed_pod("roles-waits", schedulingGates=[{"name": "example.com/later"}])
-        runs, waits = (self.patch_as_manager("-n", "default", "pod", name) for name in ("roles-runs", "roles-waits"))
-        label = {"metadata": {"labels": {"a": "b"}}}
-        wait_for(lambda: "Forbidden" in runs(label, "--dry-run=server").stderr, "a policy that holds")
-        of_system, of_controllers = (
-            self.patch_as_manager("-n", namespace, "pod", name) for name, namespace in (("roles-of-system", "kube-system"), ("roles-of-controllers", "roles-controllers")))
-        image = {"spec": {"containers": [{"name": "main", "image": "other"}]}}
-        for what, patch, body, why in (
-            ("a label of one that runs", runs, label, "that has a node"), ("the image of one that runs", runs, image, "that has a node"),
-            ("one of kube-system", of_system, label, "no pod of this namespace"), ("one of controllers", of_controllers, label, "no pod of this namespace"),
-            ("a gate", waits, {"spec": {"schedulingGates": None}}, "of a pod's spec"), ("where it may run", waits, {"spec": {"nodeSelector": {"a": "b"}}}, "of a pod's spec"),
-            ("a finalizer", waits, {"metadata": {"finalizers": ["a/b"]}}, "of a pod's metadata"),
-        ):
-            with self.subTest(what):
-                done = patch(body)
-                self.assertIn(why, done.stderr, done.stdout)
-        self.assertEqual(0, waits({**label, **image}).returncode)
-
-        self.profile("missed", "", patch={"spec": {"activeDeadlineSeconds": 600}})
-        component = self.start()
-        caught_up = lambda: self.api.request("GET", f"{PODS}/roles-waits")
-        wait_for(lambda: caught_up().get("metadata.labels", {}).get("by") == "profile", "the pod to be caught up with", component)
-        self.assertEqual(600, caught_up().get("spec.activeDeadlineSeconds"))
-        self.assertNotIn("by", self.api.request("GET", f"{PODS}/roles-runs").get("metadata.labels"))
-
-    def test_of_a_node_itself_the_manager_changes_one_taint(self):
-        """RBAC knows no fields: the right to patch nodes is held to that by a policy."""
-        self.nodes = ["roles-5"]
-        colocation.put_node(self.api, "roles-5", capacity=CAPACITY)
-        node = "/api/v1/nodes/roles-5"
-        theirs, ours = {"key": "maintenance", "effect": "NoSchedule"}, {"key": "tidemark.io/oversold", "effect": "NoSchedule"}
-        self.api.request("PATCH", node, {"spec": {"taints": [theirs]}}, content=MERGE)
-        patch = self.patch_as_manager("node", "roles-5")
-
-        def refused() -> bool:
-            """The API server hears of a policy a moment after it was made. What it took before that would be no change the next time: nothing is kept."""
-            return "Forbidden" in patch({"spec": {"unschedulable": True}}, "--dry-run=server").stderr
-
-        wait_for(refused, "a policy that holds")
-        for what, body in {
-            "another taint": {"spec": {"taints": [theirs, {"key": "a", "effect": "NoExecute"}]}}, "no taint of others": {"spec": {"taints": [ours]}},
-            "a label": {"metadata": {"labels": {"a": "b"}}}, "an annotation": {"metadata": {"annotations": {"a": "b"}}}, "a finalizer": {"metadata": {"finalizers": ["a/b"]}},
-        }.items():
-            with self.subTest(what):
-                done = patch(body)
-                self.assertIn("the manager may change", done.stderr, done.stdout)
-        for taints in ([theirs, ours], [theirs]):
-            self.assertEqual(0, patch({"spec": {"taints": taints}}).returncode)
-
-    def start_yarn_operator(self) -> Component:
-        """As the chart's Deployment does, with the files of its ConfigMap. Two nodes claim one NodeManager, so it has something to say."""
-        self.install({"yarnOperator": {"enabled": True, "logFormat": "text", "hadoopConf": {"yarn-site.xml": NO_RESOURCE_MANAGER}}})
-        self.addCleanup(self.api.request, "DELETE", LEASE)
-        folder = Path(tempfile.mkdtemp(dir=self.folder))
-        for name, text in find(self.rendered, "ConfigMap", "yarn-config")["data"].items():
-            (folder / name).write_text(text)
-        command = chart.command_here(chart.container(self.rendered, "yarn-operator"), {"--hadoop-conf-dir": str(folder)})
-        component = Component(*command, "--kubeconfig", chart.kubeconfig_of(YARN_OPERATOR, self.folder))
-        self.components = [*getattr(self, "components", []), component]
-        self.addCleanup(component.stop)
-        wait_for(component.ready, "a ready operator", component)
-        wait_for(lambda: component.metrics().get("tidemark_leader") == 1, "an operator that leads", component)
-        self.nodes = ["roles-yarn-1", "roles-yarn-2"]
-        for name in self.nodes:
-            colocation.put_node(self.api, name, capacity=CAPACITY, annotations={NODE_ID: "nm.example:45454"})
-        return component
-
-    def mismatches(self) -> list[int]:
-        """How often each event about the first node was told."""
-        uid = self.api.request("GET", "/api/v1/nodes/roles-yarn-1")["metadata.uid"]
-        items = colocation.must(self.api.request("GET", "/api/v1/namespaces/default/events")).get("items")
-        return [each["count"] for each in items if each["reason"] == "TidemarkYarnMismatch" and each["involvedObject"].get("uid") == uid]
-
-    def as_yarn_operator(self) -> Client:
-        own = chart.client_of(YARN_OPERATOR)
-        self.addCleanup(own.close)
-        return own
-
-    def test_the_yarn_operator_has_enough_and_not_more_than_enough(self):
-        component = self.start_yarn_operator()
-        wait_for(lambda: self.mismatches() == [1], "an event", component)
-        for node_id in ("other.example:45454", "nm.example:45454"):  # the same again is counted up
-            colocation.must(self.api.request("PATCH", "/api/v1/nodes/roles-yarn-2", {"metadata": {"annotations": {NODE_ID: node_id}}}, content=MERGE))
-            wrong = 2 if node_id == "nm.example:45454" else 0
-            wait_for(lambda: component.metrics()["tidemark_yarn_operator_mismatched_nodes"] == wrong, f"{wrong} nodes that do not fit", component)
-        wait_for(lambda: self.mismatches() == [2], "an event that is counted up", component)
-        wait_for(lambda: component.metrics()["tidemark_yarn_operator_clusters_away"] == 1, "a ResourceManager that is away", component)
-        self.assertEqual(0, component.stop())
-        self.assertEqual("", self.api.request("GET", LEASE).get("spec.holderIdentity", ""))
-        own = self.as_yarn_operator()
-        # What it writes when there is a ResourceManager.
-        colocation.must(own.request("PATCH", "/api/v1/nodes/roles-yarn-1", {"metadata": {"annotations": {THIRD_PARTY: '{"allocations":[]}'}}}, content=MERGE))
-        given = grants_of(self.rendered, YARN_OPERATOR)
-        asked, forbidden = asked_by(YARN_OPERATOR, self.since)
-        self.assertEqual([], forbidden)
-        spare = [grant for grant in given if not any(
-            grant.covers(request) and not any(other.covers(request) for other in given - {grant}) for request in asked
-        )]
-        self.assertEqual([], sorted(map(str, spare)))
-        for method, path, body in (
-            ("PATCH", "/api/v1/nodes/roles-yarn-1/status", {"status": {"capacity": {"kubernetes.io/batch-cpu": "1"}}}), ("DELETE", "/api/v1/nodes/roles-yarn-1", None),
-            ("PATCH", f"{PODS}/any", {"metadata": {"labels": {"a": "b"}}}), ("DELETE", f"{PODS}/any", None), ("POST", f"{PODS}/any/eviction", {"metadata": {"name": "any"}}),
-            ("GET", SECRETS, None), ("GET", f"{SECRETS}/{WEBHOOK_SECRET}", None), ("GET", SETTINGS, None), ("GET", f"{SETTINGS}/{STATE}", None),
-            ("PATCH", f"{SETTINGS}/{TIDEMARK_CONFIG}", {"data": {}}), ("POST", SETTINGS, {"metadata": {"name": "any"}}),
-            ("PATCH", LEASE.replace("koordinator-yarn-operator", "koordinator-manager"), {"spec": {"holderIdentity": "me"}}), ("DELETE", LEASE, None),
-            ("GET", LEASE.rpartition("/")[0], None), ("GET", colocation.NODEMETRICS, None),
-        ):
-            with self.subTest(f"{method} {path}"):
-                answer = own.request(method, path, body, **({"content": MERGE} if method == "PATCH" else {}))
-                self.assertEqual(403, answer.status, answer.body)
-
-    def test_of_a_node_the_yarn_operator_changes_what_yarn_holds_of_it(self):
-        """RBAC knows no fields: the right to patch nodes is held to four annotations by a policy."""
-        self.start_yarn_operator()
-        node = "/api/v1/nodes/roles-yarn-1"
-        colocation.must(self.api.request("PATCH", node, {"spec": {"taints": [{"key": "maintenance", "effect": "NoSchedule"}]}, "metadata": {"labels": {"a": "b"}}}, content=MERGE))
-        own = self.as_yarn_operator()
-
-        def refusal(body: dict, **query: str) -> str:
-            answer = own.request("PATCH", node, body, content=MERGE, **query)
-            return answer.get("message") if answer.status == 403 else ""
-
-        wait_for(lambda: refusal({"spec": {"unschedulable": True}}, dryRun="All"), "a policy that holds")  # not kept: the next time it would be no change
-        for what, body in {
-            "no taint": {"spec": {"taints": None}}, "a taint": {"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}, "cordoned": {"spec": {"unschedulable": True}},
-            "a label": {"metadata": {"labels": {"tidemark.io/state": "off"}}}, "no label": {"metadata": {"labels": {"a": None}}}, "a finalizer": {"metadata": {"finalizers": ["a/b"]}},
-            "an annotation": {"metadata": {"annotations": {colocation.ORIGIN: "{}"}}}, "no annotation": {"metadata": {"annotations": {NODE_ID: None}}},
-            "one of its own, and another": {"metadata": {"annotations": {THIRD_PARTY: "{}", NODE_ID: "a:1"}}},
-        }.items():
-            with self.subTest(what):
-                self.assertIn("the YARN operator may change", refusal(body))
-        own_words = {THIRD_PARTY: '{"allocations":[]}', "tidemark.io/yarn-book": "{}", "tidemark.io/yarn-book-of": "a/b:1", "tidemark.io/yarn-book-renewed": "1", "tidemark.io/yarn-taken-back": "{}", "tidemark.io/yarn-given-back": "{}"}
-        for annotations in (own_words, dict.fromkeys(own_words)):
-            colocation.must(own.request("PATCH", node, {"metadata": {"annotations": annotations}}, content=MERGE))
 
     def test_a_manager_that_may_not_write_says_so_and_goes_on_when_it_may(self):
         path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/tidemark-manager"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cluster import chart, colocation
 from cluster.chart import CHART, NAMESPACE, RELEASE, helm, kubectl, must
-from cluster.test_chart_roles import asked_by, grants_of
+from cluster.chart_roles import asked_by, grants_of
 from cluster.test_manager import CAPACITY
 from cluster.tidemark_process import wait_for
 from contract.client import MERGE, STRATEGIC

@@ -270,9 +270,10 @@ def _unit(run: Run, built: bool) -> None:
     with run.timed("unit"):
         say("unit: tidy")
         run.add([Case("unit", "tidy", name, FAILED if found else PASSED, "\n".join(found)) for name, found in checks.run_all(ROOT)])
-        for folder in ("tidy", "driver", *(["unit"] if built else [])):
-            for file in _python_files(ROOT / "tests" / folder):
-                run.add(_run_python("unit", file, {}))
+        files = [file for folder in ("tidy", "driver", *(["unit"] if built else [])) for file in _python_files(ROOT / "tests" / folder)]
+        with ThreadPoolExecutor(build.JOBS) as pool:  # they share nothing, as the programs
+            for cases in pool.map(lambda file: _run_python("unit", file, {}), files):
+                run.add(cases)
         if built:
             _run_all(run, "unit", "dev", [each for each in build.listed("dev", "unit-tests") if each[0] in WITHOUT_SANITIZERS_TOO])
             run.add([*_docs("unit", {}), *_pages("unit", {})])

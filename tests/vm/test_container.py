@@ -9,6 +9,8 @@ from pathlib import Path
 
 from driver.paths import ROOT
 from support import vm
+from support.vm import offline_pod
+from support.vm.offline_pod import CONTAINER, FLOOR_US, MEMORY_BYTES, UID, WEIGHT
 
 PATIENCE_S = 120
 BINARY = Path(os.environ["TIDEMARK_BINARY"])
@@ -19,37 +21,8 @@ HOST = {
 }
 CAPABILITY_BITS = {"DAC_OVERRIDE": 1, "KILL": 5}
 NO_EFFECT_SEEN = "accepted; not tried: move a process into"
-FLOOR_US = 2000  # contract 7.3
-UID, CONTAINER = "0e1c9f6e-0000-4000-8000-000000000001", "c" * 64
 POD_GROUP, OWN = f"kubepods/besteffort/pod{UID}", "kubepods/burstable/podagent/agent"
 WORK = f"{POD_GROUP}/{CONTAINER}"
-POD = {
-    "metadata": {"name": "job", "namespace": "default", "uid": UID, "labels": {"koordinator.sh/qosClass": "BE"}},
-    "spec": {
-        "nodeName": "n1", "containers": [{
-            "name": "main", "image": "x",
-            "resources": {each: {"kubernetes.io/batch-cpu": "500", "kubernetes.io/batch-memory": "64Mi"} for each in ("requests", "limits")},
-        }],
-    },
-    "status": {
-        "phase": "Running", "qosClass": "BestEffort",
-        "containerStatuses": [{"name": "main", "containerID": f"containerd://{CONTAINER}", "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}],
-    },
-}
-NODE = {"metadata": {"name": "n1"}, "status": {each: {"cpu": "2", "memory": "500Mi"} for each in ("capacity", "allocatable")}}
-# Whatever runs there uses more than a hundredth of the memory: with the API server away, who is offline is killed for it.
-SLO = {
-    "metadata": {"name": "n1"}, "spec": {
-        "resourceUsedThresholdWithBE": {
-            "enable": True, "cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 90, "cpuSuppressMinPercent": 80, "memoryEvictThresholdPercent": 1,
-        },
-        "resourceQOSStrategy": {"beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}},
-    },
-}
-KUBECONFIG = {
-    "apiVersion": "v1", "kind": "Config", "current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
-    "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "a", "user": {}}],  # where nobody listens
-}
 # Groups as a kubelet makes them, a process of another user in an offline pod's container, and what an agent before this one had heard.
 MACHINE = rf"""#!/bin/sh
 set -e
@@ -119,9 +92,9 @@ class Container(unittest.TestCase):
         contain = CONTAIN.replace("MOUNTS", binds).replace("CAPABILITIES", ",".join(["-all", *(f"+{each.lower()}" for each in capabilities)]))
         files = {
             "/bin/machine": MACHINE.encode(), "/bin/contain": contain.encode(), "/bin/tidemark": BINARY, "/bin/setpriv-real": Path("/usr/bin/setpriv"),
-            "/bin/unshare-real": Path("/usr/bin/unshare"), "/given/node.json": json.dumps(NODE).encode(), "/given/nodeslo.json": json.dumps(SLO).encode(),
-            "/given/pods.json": json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD]}).encode(),
-            "/given/kubeconfig": json.dumps(KUBECONFIG).encode(),
+            "/bin/unshare-real": Path("/usr/bin/unshare"),
+            # Whatever runs there uses more than a hundredth of the memory: with the API server away, who is offline is killed for it.
+            **offline_pod.heard(memoryEvictThresholdPercent=1),
         }
         done = vm.run(["sh", "-c", SESSION], files=files, deadline_s=PATIENCE_S)
         out = done.text
@@ -130,7 +103,7 @@ class Container(unittest.TestCase):
         status, log = json.loads(rest.split("-- log\n")[0]), rest.split("-- log\n")[1]
 
         idle, memory, weight, quota, *granted, own, least, left = told.splitlines()
-        self.assertEqual(("1", str(64 << 20), str(1 + (512 - 2) * 9999 // 262142)), (idle, memory, weight), out)  # contract 7.8 and 7.2
+        self.assertEqual(("1", str(MEMORY_BYTES), str(WEIGHT)), (idle, memory, weight), out)
         self.assertGreater(int(quota.split()[0]), FLOOR_US)
         mask = f"{sum(1 << CAPABILITY_BITS[each] for each in capabilities):016x}"
         self.assertEqual({"CapPrm": mask, "CapEff": mask, "CapBnd": mask, "NoNewPrivs": "1"}, dict(line.split(":\t") for line in granted))

@@ -8,12 +8,11 @@ import unittest
 from pathlib import Path
 
 from support import vm
-from support.vm import systemd
+from support.vm import offline_pod, systemd
+from support.vm.offline_pod import CONTAINER, FLOOR_US, MEMORY_BYTES, UID, WEIGHT
 
 PATIENCE_S = 180
 BINARY = Path(os.environ["TIDEMARK_BINARY"])
-FLOOR = "2000 100000"  # contract 7.3
-UID, CONTAINER = "0e1c9f6e-0000-4000-8000-000000000001", "c" * 64
 # Names as a kubelet's driver makes them: a dash in a slice's name leads down.
 ALL = "kubepods.slice/kubepods-besteffort.slice"
 POD_SLICE = f"kubepods-besteffort-pod{UID.replace('-', '_')}.slice"
@@ -22,30 +21,6 @@ POD_GROUP = f"{ALL}/{POD_SLICE}"
 FILES = {
     "all quota": f"{ALL}/cpu.max", "pod idle": f"{POD_GROUP}/cpu.idle", "pod quota": f"{POD_GROUP}/cpu.max", "pod memory": f"{POD_GROUP}/memory.max",
     "weight": f"{POD_GROUP}/{SCOPE}/cpu.weight", "quota": f"{POD_GROUP}/{SCOPE}/cpu.max", "memory": f"{POD_GROUP}/{SCOPE}/memory.max",
-}
-POD = {
-    "metadata": {"name": "job", "namespace": "default", "uid": UID, "labels": {"koordinator.sh/qosClass": "BE"}},
-    "spec": {
-        "nodeName": "n1", "containers": [{
-            "name": "main", "image": "x",
-            "resources": {each: {"kubernetes.io/batch-cpu": "500", "kubernetes.io/batch-memory": "64Mi"} for each in ("requests", "limits")},
-        }],
-    },
-    "status": {
-        "phase": "Running", "qosClass": "BestEffort",
-        "containerStatuses": [{"name": "main", "containerID": f"containerd://{CONTAINER}", "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}],
-    },
-}
-NODE = {"metadata": {"name": "n1"}, "status": {each: {"cpu": "2", "memory": "500Mi"} for each in ("capacity", "allocatable")}}
-SLO = {
-    "metadata": {"name": "n1"}, "spec": {
-        "resourceUsedThresholdWithBE": {"enable": True, "cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 90, "cpuSuppressMinPercent": 80},
-        "resourceQOSStrategy": {"beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}},
-    },
-}
-KUBECONFIG = {
-    "apiVersion": "v1", "kind": "Config", "current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
-    "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "a", "user": {}}],  # where nobody listens
 }
 AGENT = (
     "tidemark agent --node-name n1 --kubeconfig /given/kubeconfig --mode=enforce --kubelet-endpoint=http://127.0.0.1:1 --run-dir=/run/tidemark"
@@ -117,9 +92,8 @@ class Systemd(unittest.TestCase):
 
     def test_what_systemd_overwrites_is_repaired_and_put_back(self):
         files = {
-            **systemd.files(), "/bin/tidemark": BINARY, "/given/library": LIBRARY.encode(), "/given/session": SESSION.encode(), "/given/node.json": json.dumps(NODE).encode(),
-            "/given/nodeslo.json": json.dumps(SLO).encode(), "/given/pods.json": json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD]}).encode(),
-            "/given/kubeconfig": json.dumps(KUBECONFIG).encode(), "/bin/koordlet": b"#!/bin/sh\nsleep 100000\nexit 1\n",
+            **systemd.files(), **offline_pod.heard(), "/bin/tidemark": BINARY, "/given/library": LIBRARY.encode(), "/given/session": SESSION.encode(),
+            "/bin/koordlet": b"#!/bin/sh\nsleep 100000\nexit 1\n",
         }
         done = vm.run(["sh", "/given/session"], files=files, deadline_s=PATIENCE_S)
         out = done.text
@@ -132,8 +106,8 @@ class Systemd(unittest.TestCase):
         found, held = told("found"), told("held")
         nothing = {"all quota": "max 100000", "pod idle": "0", "pod quota": "max 100000", "pod memory": "max", "weight": "100", "quota": "max 100000", "memory": "max"}
         self.assertEqual(nothing, found)
-        memory = str(64 << 20)
-        limits = {**nothing, "pod idle": "1", "pod memory": memory, "weight": str(1 + (512 - 2) * 9999 // 262142), "memory": memory}  # contract 7.8 and 7.2
+        memory = str(MEMORY_BYTES)
+        limits = {**nothing, "pod idle": "1", "pod memory": memory, "weight": str(WEIGHT), "memory": memory}
         without_quota = lambda files: {name: value for name, value in files.items() if name != "all quota"}
         for name in ("held", "repaired", "repaired again", "off"):
             self.assertEqual(without_quota(limits), without_quota(told(name)), name)
@@ -147,7 +121,7 @@ class Systemd(unittest.TestCase):
         self.assertRegex(log, r'set again group=\S+ file=cpu.cfs_quota_us found="150000 100000"')
         self.assertEqual("", said["left to others"], "systemd is no other writer")
 
-        self.assertEqual(FLOOR, told("off")["all quota"])
+        self.assertEqual(f"{FLOOR_US} 100000", told("off")["all quota"])
         self.assertIn("left until offline work has ended: 8 files\n", said["off says"])
         self.assertEqual({**nothing, "all quota": "150000 100000", **dict.fromkeys(("weight", "quota", "memory"), "gone")}, told("put back"), "a property that somebody set is his again")
         self.assertIn("nothing of ours is left in the kernel's files\n", said["off says again"])

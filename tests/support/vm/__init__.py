@@ -4,6 +4,8 @@
   initramfs.py   what is in the guest: busybox, the programs and files of the test, and the libraries they need
   init.sh        process 1 of the guest: runs what it is sent over the second serial port
   systemd.py     systemd as process 1 instead, for tests that want it; init.sh is then a service of its
+  gtest.py       the cases of a GoogleTest program in a guest
+  offline_pod.py what an agent before had heard of a node with one offline pod
 
 The kernel is Debian's, out of its package and installed nowhere (driver/vm.py). Time in the guest proves nothing: it is emulated.
 """

@@ -7,6 +7,8 @@ from support.vm import initramfs
 
 PROGRAMS = {"/lib/systemd/systemd": "lib/systemd/systemd", "/bin/systemctl": "bin/systemctl", "/bin/systemd-run": "usr/bin/systemd-run"}
 LIBRARIES = ("usr/lib/x86_64-linux-gnu/systemd", "usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
+# What units of services come after, unless they say otherwise, and what they are begun with.
+TARGETS = ("sysinit", "local-fs", "swap", "basic", "sockets", "timers", "paths", "slices", "multi-user", "shutdown")
 # A test may run out of memory, and may kill whatever is not process 1.
 SERVICE = b"""[Unit]
 Description=runs what the test sends
@@ -26,6 +28,7 @@ Wants=guest.service
 def files() -> dict[str, bytes]:
     root = Path(os.environ["TIDEMARK_VM_SYSTEMD"])
     found = {"/etc/systemd/system/guest.service": SERVICE, "/etc/systemd/system/default.target": TARGET}
+    found |= {f"/lib/systemd/system/{name}.target": (root / f"lib/systemd/system/{name}.target").read_bytes() for name in TARGETS}
     for place, program in PROGRAMS.items():
         needed = initramfs.libraries(root / program, [root / folder for folder in LIBRARIES])
         found[place] = (root / program).read_bytes()
