@@ -90,6 +90,10 @@ bool has_ended(std::string_view state) {
   return std::ranges::find(kEnded, state) != kEnded.end();
 }
 
+bool waits_to_begin(std::string_view state) {
+  return state == "NEW" || state == "LOCALIZING" || state == "SCHEDULED";
+}
+
 Result<NodeContainers> parse_node_containers(std::string_view json_text) {
   NodeContainers out;
   JsonReader json(json_text);

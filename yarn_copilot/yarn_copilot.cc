@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -85,6 +86,12 @@ bool limits_disks(const CopilotOptions& options) {
   return disk_limit_of(options) != linux::IoLimit();
 }
 
+// A NodeManager lists a container that has ended for a heartbeat, which is a second; and a look at a list that serves
+// on sees nothing new.
+base::Duration ends_interval(const CopilotOptions& options) {
+  return std::max(options.ends_interval, options.list_age + std::chrono::milliseconds(50));
+}
+
 bool is_there(const linux::Hierarchies& hierarchies, std::string_view path) {
   const auto group = linux::Group::open(hierarchies, path);
   return group && *group;
@@ -135,7 +142,7 @@ class RunningCopilot final : public YarnCopilot {
                {options_.local_dirs, options_.local_dirs_limit_mib << 20, options_.local_dirs_grace}),
         disks_(loop, hierarchies_, containers_, machine_.parent(), log, metrics, rim.audit,
                {options_.local_dirs, disk_limit_of(options_), options_.sys_root, options_.stance_patience}),
-        troubles_(loop, containers_, options_.queues, log, metrics),
+        troubles_(loop, containers_, {options_.queues, ends_interval(options_)}, log, metrics),
         api_(loop, {containers_, ends_, machine_, disks_, metrics, rim.audit, &local_}, log,
              {.users = std::move(users), .queues = options_.queues}),
         adoption_(loop, containers_, machine_, log, metrics),
@@ -161,7 +168,8 @@ class RunningCopilot final : public YarnCopilot {
                           {"node_manager", options_.node_manager},
                           {"group", machine_.parent()},
                           {"cgroups", linux::to_string(hierarchies_.layout())}});
-    scope_.spawn(troubles_.run());
+    scope_.spawn(troubles_.watch_ends());
+    scope_.spawn(troubles_.watch_stuck());
     if (!options_.local_dirs.empty()) scope_.spawn(local_.run());
     if (limits_disks(options_)) limiting_.spawn(disks_.run());
     scope_.spawn(options_.adopt ? adoption_.run() : first_look());
