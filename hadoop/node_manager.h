@@ -42,10 +42,14 @@ struct NodeContainers {
 // kInvalid for bytes that are something else. A node without containers has null for a list.
 Result<NodeContainers> parse_node_containers(std::string_view json);
 
+// It wants to know who asks, and does not, or does not let him in.
+bool is_shut_out(const Error& error);
+
 class NodeManager {
  public:
   // `transport` leads to it, and outlives this.
   explicit NodeManager(net::HttpTransport& transport) : transport_(transport) {}
+  // kUnavailable with whatever it answers in place of a list (is_shut_out).
   net::Task<Result<NodeContainers>> containers(base::Duration limit);
 
  private:

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "hadoop/negotiate.h"
 #include "hadoop/node_manager.h"
 #include "linux/cgroup/group.h"
 #include "linux/cgroup/hierarchies.h"
@@ -119,6 +120,14 @@ Result<std::string> group_of(const CopilotOptions& options, const linux::Hierarc
   return systemd ? std::string(kSystemdGroup) : out;
 }
 
+// A NodeManager has Kerberos at its web address only where its cluster has it.
+std::unique_ptr<hadoop::NegotiatingTransport> prove_to(net::EventLoop& loop, net::HttpClient& client,
+                                                       const std::optional<hadoop::RmCluster>& managers,
+                                                       const std::string& principal) {
+  if (!managers || !managers->security || !managers->make_gss) return nullptr;
+  return std::make_unique<hadoop::NegotiatingTransport>(loop, client, managers->make_gss, principal);
+}
+
 class RunningCopilot final : public YarnCopilot {
  public:
   RunningCopilot(net::EventLoop& loop, Rim rim, const base::Log& log, base::Registry& metrics, CopilotOptions options,
@@ -132,7 +141,8 @@ class RunningCopilot final : public YarnCopilot {
         others_(std::move(groups.others)),
         proc_(std::move(proc)),
         client_(loop, &rim.workers, std::move(client)),
-        manager_(client_),
+        proving_(prove_to(loop, client_, rim.managers, options_.node_manager_principal)),
+        manager_(proving_ ? static_cast<net::HttpTransport&>(*proving_) : client_),
         list_(loop, manager_, log, metrics, {.age_max = options_.list_age, .limit = options_.node_manager_limit}),
         machine_(hierarchies_, others_, proc_, rim.killing, std::move(group), options_.adopt, limits_disks(options_)),
         applications_(loop, rim.workers, log, metrics, base::Random(rim.seed), {.managers = std::move(rim.managers)}),
@@ -198,6 +208,7 @@ class RunningCopilot final : public YarnCopilot {
   linux::Hierarchies others_;
   linux::Folder proc_;
   net::HttpClient client_;
+  std::unique_ptr<hadoop::NegotiatingTransport> proving_;  // null without Kerberos
   hadoop::NodeManager manager_;
   ContainerList list_;
   Machine machine_;

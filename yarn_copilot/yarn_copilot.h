@@ -35,7 +35,8 @@ struct CopilotOptions {
   std::string socket = "/var/run/yarn-copilot/yarn-copilot.sock";
   std::string group = std::string(kDefaultGroup);
   std::string node_manager = "localhost:8042";
-  std::string node_manager_ca;  // file; "": the system's
+  std::string node_manager_principal = "HTTP/_HOST";  // of its web address; _HOST: this machine
+  std::string node_manager_ca;                        // file; "": the system's
   base::Duration node_manager_limit = std::chrono::seconds(3);
   base::Duration list_age = std::chrono::milliseconds(500);
   std::vector<std::string> users;         // uids beside root and our own
