@@ -16,6 +16,8 @@ using base::JsonReader;
 constexpr std::size_t kNameBytesMax = 256;
 constexpr std::size_t kSaidBytesMax = 200;  // of what a NodeManager answered in place of a list
 
+constexpr int kUnauthorized = 401, kForbidden = 403;
+
 constexpr std::array<std::string_view, 7> kEnded = {
     "KILLING",
     "DONE",
@@ -84,10 +86,29 @@ void read_one(JsonReader& json, NodeContainers& out, std::size_t at) {
   }
 }
 
+Error not_listed(const net::HttpResponse& answer) {
+  std::string said = base::cat("the NodeManager's containers: it answered ", answer.status, " ",
+                               base::in_quotes(base::trim(std::string_view(answer.body).substr(0, kSaidBytesMax))));
+  if (answer.status == kUnauthorized && base::trim(answer.headers.get("www-authenticate")).starts_with("Negotiate")) {
+    said +=
+        ": its web address wants Kerberos (SPNEGO), which is spoken where the core-site.xml that is read says "
+        "hadoop.security.authentication kerberos";
+  }
+  return {ErrorKind::kUnavailable, std::move(said), answer.status, 0};
+}
+
 }  // namespace
 
 bool has_ended(std::string_view state) {
   return std::ranges::find(kEnded, state) != kEnded.end();
+}
+
+bool is_shut_out(const Error& error) {
+  return error.code == kUnauthorized || error.code == kForbidden;
+}
+
+bool waits_to_begin(std::string_view state) {
+  return state == "NEW" || state == "LOCALIZING" || state == "SCHEDULED";
 }
 
 Result<NodeContainers> parse_node_containers(std::string_view json_text) {
@@ -122,14 +143,12 @@ net::Task<Result<NodeContainers>> NodeManager::containers(base::Duration limit) 
   request.target = "/ws/v1/node/containers";
   request.headers.add("accept", "application/json");
   auto answer = co_await transport_.fetch(std::move(request), limit);
-  if (!answer) co_return fail(std::move(answer).error().within("the NodeManager's containers"));
-  if (answer->status != 200) {
-    Error error{ErrorKind::kUnavailable,
-                base::cat("the NodeManager's containers: it answered ", answer->status, " ",
-                          base::in_quotes(base::trim(std::string_view(answer->body).substr(0, kSaidBytesMax)))),
-                answer->status, 0};
+  if (!answer) {
+    Error error = std::move(answer).error().within("the NodeManager's containers");
+    if (error.kind == ErrorKind::kDenied) error = {ErrorKind::kUnavailable, std::move(error.message), kUnauthorized, 0};
     co_return fail(std::move(error));
   }
+  if (answer->status != 200) co_return fail(not_listed(*answer));
   co_return parse_node_containers(answer->body);
 }
 

@@ -68,10 +68,12 @@ TEST(NodeManager, SomethingElseIsRefused) {
 TEST(NodeManager, ItIsAskedByItsRestDoor) {
   net::testing::HttpPair pair{net::testing::Wire::kClear};
   int status = 200;
-  std::string asked, answer(kTwo);
+  std::string asked, answer(kTwo), wants;
   pair.begin([&](net::HttpExchange& exchange) -> net::Task<void> {
     asked = exchange.head().target;
-    exchange.respond(status, "application/json", answer);
+    net::Headers headers;
+    if (!wants.empty()) headers.add("www-authenticate", wants);
+    exchange.respond(status, std::move(headers), net::make_buffer(answer));
     co_return;
   });
   NodeManager manager(*pair.client);
@@ -85,6 +87,18 @@ TEST(NodeManager, ItIsAskedByItsRestDoor) {
   ASSERT_FALSE(away);
   EXPECT_EQ(away.error().kind, ErrorKind::kUnavailable);
   EXPECT_EQ(away.error().message, "the NodeManager's containers: it answered 503 \"starting\"");
+
+  status = 401;
+  answer = "Authentication required";
+  wants = "Negotiate";
+  const auto denied = ask();
+  ASSERT_FALSE(denied);
+  EXPECT_EQ(denied.error().kind, ErrorKind::kUnavailable) << "it is not whoever asks us that is shut out";
+  EXPECT_TRUE(is_shut_out(denied.error()));
+  EXPECT_FALSE(is_shut_out(away.error()));
+  EXPECT_TRUE(
+      denied.error().message.contains("it answered 401 \"Authentication required\": its web address wants Kerberos"))
+      << denied.error().message;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "kerberos/errors.h"
+#include "kerberos/tickets.h"
 
 namespace tidemark::kerberos {
 namespace {
@@ -152,7 +153,7 @@ class MitContext : public Context {
 }  // namespace
 
 Result<std::unique_ptr<Context>> Context::make(std::shared_ptr<const Tickets> tickets, const std::string& server) {
-  auto made = std::make_unique<MitContext>(std::move(tickets), server);
+  auto made = std::make_unique<MitContext>(std::move(tickets), with_own_host(server));
   TM_TRY_VOID(made->begin());
   return made;
 }

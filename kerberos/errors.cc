@@ -20,9 +20,8 @@ std::string_view what_helps(std::int32_t code) {
     case KRB5KDC_ERR_CLIENT_REVOKED:
       return "the KDC has no such principal, or took it away: is it spelt as it was added there?";
     case KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN:
-      return "the KDC has no such service: is yarn.resourcemanager.principal what the ResourceManager logs in as, and "
-             "is "
-             "_HOST the name that its address is looked up as?";
+      return "the KDC has no such service: is yarn.resourcemanager.principal (of a NodeManager's web address: "
+             "--node-manager-principal) what it logs in as, and is _HOST the name that its address is looked up as?";
     case KRB5KDC_ERR_PREAUTH_FAILED:
     case KRB5KRB_AP_ERR_BAD_INTEGRITY:
     case KRB5_PREAUTH_FAILED:

@@ -90,14 +90,6 @@ std::string own_host() {
   return small(std::move(out));
 }
 
-std::string with_own_host(const std::string& principal) {
-  const std::string place = base::cat("/", kHostPlace);
-  const std::size_t at = principal.find(place);
-  const std::size_t end = at + place.size();
-  if (at == std::string::npos || (end != principal.size() && principal[end] != '@')) return principal;
-  return base::cat(principal.substr(0, at + 1), own_host(), principal.substr(end));
-}
-
 // Whose keys are in it, each once.
 Result<std::vector<std::string>> principals_in(const Context& context, krb5_keytab keytab, const std::string& file) {
   krb5_kt_cursor cursor;
@@ -250,6 +242,14 @@ bool is_looked_up_as(const std::string& name, const std::string& ip) {
 }
 
 }  // namespace
+
+std::string with_own_host(const std::string& principal) {
+  const std::string place = base::cat("/", kHostPlace);
+  const std::size_t at = principal.find(place);
+  const std::size_t end = at + place.size();
+  if (at == std::string::npos || (end != principal.size() && principal[end] != '@')) return principal;
+  return base::cat(principal.substr(0, at + 1), own_host(), principal.substr(end));
+}
 
 Tickets::~Tickets() {
   if (cache_.empty()) return;

@@ -41,6 +41,9 @@ class Tickets {
 // An error says what was wanted, what was found, and what helps.
 Result<std::shared_ptr<const Tickets>> log_in(const TicketOptions& options);
 
+// With this machine's name in the place of _HOST, where that is its host.
+std::string with_own_host(const std::string& principal);
+
 // The host as Hadoop wants it in a principal: what the address is looked up as, where that name is looked up as the
 // address too; else the address.
 std::string canonical_name_of(const std::string& ip);

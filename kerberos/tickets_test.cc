@@ -59,6 +59,14 @@ TEST(ErrorsTest, WhatIsKnownIsSaidWithWhatHelps) {
   EXPECT_NE(what_helps(-1765328347), "");  // KRB5KRB_AP_ERR_SKEW
 }
 
+TEST(NamesTest, OnlyAHostThatIsToBeThisMachineIsReplaced) {
+  const std::string own = with_own_host("HTTP/_HOST");
+  EXPECT_TRUE(own.starts_with("HTTP/"));
+  EXPECT_GT(own.size(), std::string("HTTP/").size());
+  EXPECT_EQ(with_own_host("HTTP/_HOST@R"), own + "@R");
+  for (const std::string other : {"HTTP/_HOSTS@R", "rm/host@R", "_HOST@R"}) EXPECT_EQ(with_own_host(other), other);
+}
+
 TEST(NamesTest, AnAddressHasTheNameThatItIsLookedUpAs) {
   EXPECT_EQ(canonical_name_of("127.0.0.1"), "localhost");
   EXPECT_EQ(canonical_name_of("no address"), "no address");

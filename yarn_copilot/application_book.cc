@@ -31,11 +31,15 @@ ApplicationBook::ApplicationBook(net::EventLoop& loop, net::WorkerPool& workers,
 
 void ApplicationBook::set(const std::set<std::string>& applications) {
   if (!config_.managers) return;
-  std::erase_if(known_, [&](const auto& each) { return !applications.contains(each.first); });
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  for (auto& [application, known] : known_) {
+    if (applications.contains(application)) known.wanted = now;
+  }
+  std::erase_if(known_, [&](const auto& each) { return now - each.second.wanted >= config_.remembered_for; });
   bool fresh = false;
   for (const std::string& each : applications) {
     if (known_.size() == kApplicationsMax) break;
-    fresh |= known_.emplace(each, Known{}).second;
+    fresh |= known_.emplace(each, Known{.report = {}, .not_before = {}, .wanted = now}).second;
   }
   if (fresh) wanted_.set();
 }
@@ -89,7 +93,7 @@ net::Task<void> ApplicationBook::ask(std::string application) {
   }
   backoff_.reset();
   const auto known = known_.find(application);
-  if (known == known_.end()) co_return;  // it has no container here any more
+  if (known == known_.end()) co_return;  // it was forgotten
   if (report) {
     known->second.report = *std::move(report);
   } else {

@@ -30,6 +30,7 @@ struct ApplicationBookConfig {
   base::Duration idle = std::chrono::seconds(10);
   // One that the ResourceManager does not know (it began anew, and has not read its store) is asked for again.
   base::Duration unknown_for = std::chrono::minutes(5);
+  base::Duration remembered_for = std::chrono::minutes(1);  // after its last container here
   double calls_per_second = 2;
   std::int64_t calls_burst = 5;
 };
@@ -39,14 +40,17 @@ class ApplicationBook {
   ApplicationBook(net::EventLoop& loop, net::WorkerPool& workers, base::Log log, base::Registry& metrics,
                   base::Random random, ApplicationBookConfig config);
 
-  // These have containers here now: what is not known of them is asked for, others are forgotten.
+  // These have containers here now: what is not known of them is asked for. Others are forgotten after a while: what
+  // went wrong with a container is told by its class, which may be known only after its end.
   void set(const std::set<std::string>& applications);
+  bool asks() const { return config_.managers.has_value(); }
   const hadoop::ApplicationReport* find(std::string_view application) const;  // null: not known, or not yet
 
  private:
   struct Known {
     std::optional<hadoop::ApplicationReport> report;
     std::optional<base::MonotonicTime> not_before;  // of the next question
+    base::MonotonicTime wanted;                     // when it had a container here last
   };
   net::Task<void> run();
   net::Task<void> ask(std::string application);

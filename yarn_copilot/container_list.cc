@@ -12,6 +12,8 @@ ContainerList::ContainerList(net::EventLoop& loop, hadoop::NodeManager& manager,
       config_(config),
       calls_(metrics.counter("tidemark_yarn_copilot_node_manager_calls_total", "Lists asked of the NodeManager.")),
       failed_(metrics.counter("tidemark_yarn_copilot_node_manager_failed_total", "Of those: not answered.")),
+      shut_out_(metrics.counter("tidemark_yarn_copilot_node_manager_shut_out_total",
+                                "Of those: it wants to know who asks (401), or does not let us in (403).")),
       up_(metrics.gauge("tidemark_yarn_copilot_node_manager_up", "1: it answered the last question.")),
       containers_(metrics.gauge("tidemark_yarn_copilot_containers", "Containers that have not ended.")),
       shared_(loop, config.age_max, [this] { return ask(); }) {}
@@ -23,6 +25,7 @@ net::Task<Result<Listing>> ContainerList::ask() {
   up_.set(listed ? 1 : 0);
   if (!listed) {
     failed_.add();
+    if (hadoop::is_shut_out(listed.error())) shut_out_.add();
     if (was_up || !shared_.last()) log_.warn("the NodeManager does not answer", {{"error", listed.error()}});
     co_return fail(std::move(listed).error());
   }

@@ -43,6 +43,7 @@ class ContainerList {
   ContainerListConfig config_;
   base::Counter& calls_;
   base::Counter& failed_;
+  base::Counter& shut_out_;
   base::Gauge& up_;
   base::Gauge& containers_;
   Listing remembered_;

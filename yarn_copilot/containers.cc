@@ -46,10 +46,10 @@ net::Task<Result<std::vector<SeenContainer>>> Containers::running(Detail detail)
   std::set<std::string_view> ids;
   std::set<std::string> applications;
   for (const hadoop::NodeContainer& each : listing->containers) {
+    if (const auto yarn = copilot::parse_yarn_container(each.id)) applications.insert(yarn->application);
     if (hadoop::has_ended(each.state)) continue;
     said.push_back(each);
     ids.insert(each.id);
-    if (const auto yarn = copilot::parse_yarn_container(each.id)) applications.insert(yarn->application);
   }
   applications_.set(applications);
   std::erase_if(began_, [&](const auto& each) { return !ids.contains(each.first); });
@@ -74,6 +74,11 @@ net::Task<Result<std::vector<SeenContainer>>> Containers::all(Detail detail) {
     one.said = std::move(each);
   }
   co_return seen;
+}
+
+const hadoop::ApplicationReport* Containers::application_of(std::string_view id) const {
+  const auto yarn = copilot::parse_yarn_container(id);
+  return yarn ? applications_.find(yarn->application) : nullptr;
 }
 
 std::optional<SeenContainer> Containers::remembered(std::string_view id) {

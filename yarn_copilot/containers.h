@@ -58,6 +58,9 @@ class Containers {
   net::Task<Result<std::vector<SeenContainer>>> all(Detail detail);
   // As it was listed last, without asking. nullopt: it was not there then.
   std::optional<SeenContainer> remembered(std::string_view id);
+  // Of the application of a container that may have ended; null: not known, or not yet.
+  const hadoop::ApplicationReport* application_of(std::string_view id) const;
+  bool asks_for_applications() const { return applications_.asks(); }
   // One of any state. kNotFound: the NodeManager does not know it.
   net::Task<Result<SeenContainer>> one(std::string id, Detail detail);
 

@@ -32,6 +32,11 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
       .text("node-manager-ca-file", options.node_manager_ca,
             "certificates that its own is checked against; empty: those of the system")
       .placeholder("FILE");
+  flags
+      .text("node-manager-principal", options.node_manager_principal,
+            "whose key its web address has, where that wants Kerberos (hadoop.http.authentication.kerberos.principal), "
+            "as in HTTP/host@EXAMPLE.COM; _HOST: this machine")
+      .placeholder("PRINCIPAL");
   flags.duration("node-manager-timeout", options.node_manager_limit, milliseconds(100), seconds(60),
                  "how long an answer of it is awaited");
   flags.duration("list-age", options.list_age, milliseconds(0), seconds(60),

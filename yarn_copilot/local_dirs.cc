@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "linux/filesystem.h"
 #include "linux/kernel_files.h"
@@ -14,14 +15,19 @@ constexpr std::string_view kUsers = "usercache", kApplications = "appcache";
 
 class Look {
  public:
-  Look(const std::set<LocalApplication>& running, const LocalLook& limits, const base::Clock& clock, LocalUse& out)
-      : running_(running),
-        clock_(clock),
-        entries_left_(limits.entries),
-        end_(clock.monotonic() + limits.time),
-        out_(out) {}
+  Look(const std::set<LocalApplication>& running, const LocalLook& limits, const base::Clock& clock)
+      : running_(running), clock_(clock), entries_left_(limits.entries), end_(clock.monotonic() + limits.time) {}
 
-  void folder(const std::string& path) {
+  bool over() const { return entries_left_ == 0 || clock_.monotonic() >= end_; }
+
+  LocalUse folder(const std::string& path) {
+    out_ = {};
+    look_into(path);
+    return std::move(out_);
+  }
+
+ private:
+  void look_into(const std::string& path) {
     const auto root = linux::open_directory(path);
     if (!root || !*root) {
       out_.absent.push_back(path);
@@ -38,7 +44,6 @@ class Look {
     }
   }
 
- private:
   void of_user(const linux::Directory& users, const std::string& user) {
     each(users, user, [&](const linux::Directory& of_user, const std::string& part) {
       if (part != kApplications) {
@@ -105,7 +110,7 @@ class Look {
 
   // Whoever fills these folders, with whatever names, makes the look no longer.
   bool spent() {
-    if (entries_left_ > 0 && clock_.monotonic() < end_) return false;
+    if (!over()) return false;
     out_.whole = false;
     return true;
   }
@@ -116,17 +121,62 @@ class Look {
   const base::Clock& clock_;
   std::size_t entries_left_;
   base::MonotonicTime end_;
-  LocalUse& out_;
+  LocalUse out_;
 };
+
+void add(LocalUse& sum, const LocalUse& part) {
+  sum.bytes += part.bytes;
+  sum.whole = sum.whole && part.whole;
+  sum.absent.insert(sum.absent.end(), part.absent.begin(), part.absent.end());
+  for (const auto& [name, bytes] : part.containers) sum.containers[name] += bytes;
+  for (const auto& [application, bytes] : part.applications) sum.applications[application] += bytes;
+  for (const auto& [name, parts] : part.devices) {
+    for (const auto& [device, held] : parts) {
+      LocalPart& all = sum.devices[name][device];
+      all.bytes += held.bytes;
+      all.inodes += held.inodes;
+    }
+  }
+}
+
+// Its folder goes with an application.
+void forget_who_ended(LocalUse& use, const std::set<LocalApplication>& running) {
+  std::erase_if(use.applications, [&](const auto& each) {
+    if (running.contains(each.first)) return false;
+    use.bytes -= each.second;
+    return true;
+  });
+}
+
+LocalUse sum_of(const LocalMemory& memory) {
+  LocalUse sum;
+  for (const auto& each : memory.folders) {
+    if (each) add(sum, *each);
+    sum.whole = sum.whole && each;
+  }
+  return sum;
+}
 
 }  // namespace
 
-LocalUse look_at_local_dirs(const std::vector<std::string>& folders, const std::set<LocalApplication>& running,
-                            const LocalLook& limits, const base::Clock& clock) {
-  LocalUse out;
-  Look look(running, limits, clock, out);
-  for (const std::string& each : folders) look.folder(each);
-  return out;
+LocalSight look_at_local_dirs(const std::vector<std::string>& folders, const std::set<LocalApplication>& running,
+                              LocalMemory memory, const LocalLook& limits, const base::Clock& clock) {
+  memory.folders.resize(folders.size());
+  for (auto& each : memory.folders) {
+    if (each) forget_who_ended(*each, running);
+  }
+  Look look(running, limits, clock);
+  const std::size_t first = folders.empty() ? 0 : memory.next % folders.size();
+  for (std::size_t turn = 0; turn < folders.size() && !look.over(); ++turn) {
+    const std::size_t at = (first + turn) % folders.size();
+    LocalUse seen = look.folder(folders[at]);
+    // Cut short: the next look has all of its limits for this folder. One that had all of them now takes no more.
+    const bool again = !seen.whole && look.over() && turn > 0;
+    memory.next = again ? at : at + 1;
+    if (!again || !memory.folders[at]) memory.folders[at] = std::move(seen);
+  }
+  LocalUse sum = sum_of(memory);
+  return {std::move(sum), std::move(memory)};
 }
 
 }  // namespace tidemark::yarn_copilot

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -43,9 +44,21 @@ struct LocalUse {
   std::vector<std::string> absent;  // folders that are not there, or cannot be opened
 };
 
+// What is known of each folder, by the last look that came to it, and where the next one begins. A look that ends at
+// its limits is gone on with by the next one: on a large node the last folders have their turn as the first ones have.
+struct LocalMemory {
+  std::vector<std::optional<LocalUse>> folders;  // nullopt: not seen yet
+  std::size_t next = 0;
+};
+
+struct LocalSight {
+  LocalUse use;  // of all folders; one that this look did not come to counts as it is remembered
+  LocalMemory memory;
+};
+
 // Waits for the disks: for a worker, with a clock that any thread may ask. Follows no link: what containers make leads
 // nowhere else. `running`: whose parts are told apart; what others left counts in the sum alone.
-LocalUse look_at_local_dirs(const std::vector<std::string>& folders, const std::set<LocalApplication>& running,
-                            const LocalLook& look, const base::Clock& clock);
+LocalSight look_at_local_dirs(const std::vector<std::string>& folders, const std::set<LocalApplication>& running,
+                              LocalMemory memory, const LocalLook& look, const base::Clock& clock);
 
 }  // namespace tidemark::yarn_copilot

@@ -49,6 +49,9 @@ struct LocalDirs : World {
     }
     return false;
   }
+  LocalSight look(const LocalLook& limits = {}) {
+    return look_at_local_dirs({local.root()}, kRunning, {}, limits, clock);
+  }
 
   linux::testing::Tree local;
   pid_t pid = 100;
@@ -123,7 +126,7 @@ TEST_F(LocalDirs, ALinkLeadsNowhere) {
   local.folder(place(kTask));
   std::filesystem::create_directory_symlink(elsewhere.root(), local.path(place(kTask) + "/out"));
   std::filesystem::create_directory_symlink(elsewhere.root(), local.path(place(kOther)));
-  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {}, clock);
+  const LocalUse use = look().use;
   EXPECT_LT(use.bytes, 1 << 20);
   EXPECT_TRUE(use.whole);
 }
@@ -132,7 +135,7 @@ TEST_F(LocalDirs, ALinkLeadsNowhere) {
 TEST_F(LocalDirs, WhatAUserCallsAnothersCountsForNobody) {
   local.write(base::cat("usercache/eve/appcache/application_1700000000000_0001/", kTask, "/file"),
               std::string(2000 << 10, 'x'));
-  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {}, clock);
+  const LocalUse use = look().use;
   EXPECT_GE(use.bytes, 2000 << 10);
   EXPECT_TRUE(use.applications.empty());
   EXPECT_TRUE(use.containers.empty());
@@ -140,15 +143,73 @@ TEST_F(LocalDirs, WhatAUserCallsAnothersCountsForNobody) {
 
 TEST_F(LocalDirs, HoweverManyNamesThereAreALookEnds) {
   for (int i = 0; i < 60; ++i) local.folder(base::cat("usercache/eve/appcache/application_", i));
-  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {.entries = 10}, clock);
+  const LocalUse use = look({.entries = 10}).use;
   EXPECT_FALSE(use.whole);
 }
 
 TEST_F(LocalDirs, ALookHasItsLimits) {
   for (int i = 0; i < 50; ++i) local.write(base::cat(place(kTask), "/", i), "x");
-  EXPECT_TRUE(look_at_local_dirs({local.root()}, kRunning, {}, clock).whole);
-  EXPECT_FALSE(look_at_local_dirs({local.root()}, kRunning, {.entries = 20}, clock).whole);
-  EXPECT_FALSE(look_at_local_dirs({local.root()}, kRunning, {.time = 0s}, clock).whole);
+  EXPECT_TRUE(look().use.whole);
+  EXPECT_FALSE(look({.entries = 20}).use.whole);
+  EXPECT_FALSE(look({.time = 0s}).use.whole);
+}
+
+// A task's files in three folders of so many entries that a look comes to the end of one and a half.
+struct ManyFolders : LocalDirs {
+  ManyFolders() {
+    for (linux::testing::Tree* each : {&local, &second, &third}) fill_many(*each, kFiles);
+  }
+  static void fill_many(linux::testing::Tree& tree, int files) {
+    for (int i = 0; i < files; ++i) tree.write(base::cat(place(kTask), "/", i), std::string(4096, 'x'));
+  }
+  LocalUse look_on(const std::set<LocalApplication>& running = kRunning) {
+    auto sight = look_at_local_dirs({local.root(), second.root(), third.root()}, running, memory,
+                                    {.entries = kFiles * 3 / 2}, clock);
+    memory = std::move(sight.memory);
+    return std::move(sight.use);
+  }
+  std::size_t seen_of_task(const LocalUse& use) const {
+    std::int64_t inodes = 0;
+    for (const auto& [device, part] : use.devices.at(std::string(kTask))) inodes += part.inodes;
+    return static_cast<std::size_t>(inodes);
+  }
+  static constexpr int kFiles = 40;
+  static constexpr std::size_t kOfAll = 3 * (kFiles + 1);  // with the folder itself
+  linux::testing::Tree second, third;
+  LocalMemory memory;
+};
+
+TEST_F(ManyFolders, WhereOneLookEndsTheNextOneGoesOn) {
+  LocalUse use = look_on();
+  EXPECT_FALSE(use.whole);
+  EXPECT_LT(seen_of_task(use), kOfAll);
+  EXPECT_EQ(memory.next, 1U) << "the second one was cut short";
+  use = look_on();
+  EXPECT_EQ(memory.next, 2U);
+  EXPECT_FALSE(use.whole) << "the third one was not seen to its end yet";
+  use = look_on();
+  EXPECT_TRUE(use.whole);
+  EXPECT_EQ(seen_of_task(use), kOfAll);
+  const std::int64_t all = use.bytes;
+  fill_many(third, kFiles + 5);
+  for (int i = 0; i < 3; ++i) use = look_on();
+  EXPECT_GT(use.bytes, all) << "each has its turn again";
+}
+
+TEST_F(ManyFolders, OneThatIsTooLargeForALookHoldsUpNoOther) {
+  fill_many(local, 10 * kFiles);
+  for (int i = 0; i < 4; ++i) look_on();
+  ASSERT_TRUE(memory.folders[1] && memory.folders[2]);
+  EXPECT_TRUE(memory.folders[1]->whole);
+  EXPECT_TRUE(memory.folders[2]->whole);
+  EXPECT_FALSE(memory.folders[0]->whole);
+}
+
+TEST_F(ManyFolders, WhatIsRememberedOfAnApplicationGoesWithIt) {
+  for (int i = 0; i < 3; ++i) look_on();
+  ASSERT_TRUE(look_on().whole);
+  for (linux::testing::Tree* each : {&local, &second, &third}) each->remove("usercache");
+  EXPECT_LT(look_on({}).bytes, 4096 * kFiles) << "of folders too that this look may not have come to";
 }
 
 TEST_F(LocalDirs, ALimitWithoutFoldersIsRefused) {

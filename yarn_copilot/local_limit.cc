@@ -27,8 +27,9 @@ LocalLimit::LocalLimit(net::EventLoop& loop, Containers& containers, Ends& ends,
       config_(std::move(config)),
       bytes_(metrics.gauge("tidemark_yarn_copilot_local_dirs_bytes",
                            "What is in the local folders of the NodeManager, at the last look.")),
-      whole_(metrics.gauge("tidemark_yarn_copilot_local_dirs_seen_whole",
-                           "1 where that look saw all of it, 0 where there is more than it may take or see.")),
+      whole_(metrics.gauge(
+          "tidemark_yarn_copilot_local_dirs_seen_whole",
+          "1 where the last looks together saw all of it, 0 where there is more than one may take or see.")),
       stopped_(metrics.counter("tidemark_yarn_copilot_local_dirs_stopped_total",
                                "Containers that were asked to end since those folders hold more than their limit.")),
       worker_(1, kLooksWaitingMax) {
@@ -54,14 +55,15 @@ net::Task<void> LocalLimit::pass() {
       if (each.yarn) applications.insert({each.said.user, std::string(each.yarn->application)});
     }
   }
-  std::function<LocalUse()> look = [folders = config_.folders, applications, limits = config_.look,
-                                    clock = &loop_.clock()] {
-    return look_at_local_dirs(folders, applications, limits, *clock);
+  std::function<LocalSight()> look = [folders = config_.folders, applications, memory = memory_, limits = config_.look,
+                                      clock = &loop_.clock()] {
+    return look_at_local_dirs(folders, applications, memory, limits, *clock);
   };
   auto seen = co_await worker_.run(loop_, std::move(look));
   if (!seen) co_return;
   took_ = loop_.clock().monotonic() - begin;
-  last_ = *std::move(seen);
+  last_ = std::move(seen->use);
+  memory_ = std::move(seen->memory);
   bytes_.set(static_cast<double>(last_->bytes));
   whole_.set(last_->whole ? 1 : 0);
   tell_absent();
@@ -106,6 +108,7 @@ net::Task<void> LocalLimit::end(LocalHolder victim) {
              {"reason", model::reason_id(model::Reason::kYarnLocalDirs)}});
   const auto asked = co_await ends_.stop(
       {victim.id, std::string(model::reason_id(model::Reason::kYarnLocalDirs)), "yarn-copilot"}, config_.grace);
+  memory_.folders.clear();  // whether that was enough is seen, not remembered
   if (asked) stopped_.add();
   if (!asked) log_.warn("it could not be asked to end", {{"container", victim.id}, {"error", asked.error()}});
 }
@@ -130,7 +133,7 @@ std::vector<copilot::HeldOnDisk> LocalLimit::held_by(std::string_view container)
 void LocalLimit::tell_cut() {
   const bool cut = !last_->whole && last_->absent.empty();
   if (cut && !told_cut_) {
-    log_.warn("the local folders hold more than a look sees: what is compared with their limit is too little",
+    log_.warn("the local folders hold more than was seen yet: what is compared with their limit is too little",
               {{"seen_mib", mib(last_->bytes)},
                {"entries_max", config_.look.entries},
                {"time_max", base::format_go_duration(config_.look.time)}});

@@ -67,6 +67,7 @@ class LocalLimit {
   base::Gauge& whole_;
   base::Counter& stopped_;
   std::optional<LocalUse> last_;
+  LocalMemory memory_;
   base::Duration took_{0};
   LocalEnds ends_so_far_;
   bool told_nobody_ = false, told_cut_ = false;

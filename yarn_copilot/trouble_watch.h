@@ -1,4 +1,4 @@
-// Looks for troubles with containers from time to time, and counts them.
+// Looks for troubles with containers from time to time, and counts them by class.
 #pragma once
 
 #include <set>
@@ -14,28 +14,46 @@
 
 namespace tidemark::yarn_copilot {
 
-inline constexpr base::Duration kTroubleInterval = std::chrono::seconds(10);
+inline constexpr base::Duration kStuckInterval = std::chrono::seconds(10);
+// Of a container that has ended its class is waited for so long: its ResourceManager is asked, never fast.
+inline constexpr base::Duration kClassPatience = std::chrono::seconds(10);
 // A tag is anybody's text: more classes than these are told as `other`.
 inline constexpr std::size_t kClassesMax = 16;
 
 class TroubleWatch {
  public:
+  struct Config {
+    std::vector<QueueClass> queues;
+    base::Duration ends_interval;
+  };
   // `containers` outlives it.
-  TroubleWatch(net::EventLoop& loop, Containers& containers, std::vector<QueueClass> queues, base::Log log,
-               base::Registry& metrics);
+  TroubleWatch(net::EventLoop& loop, Containers& containers, Config config, base::Log log, base::Registry& metrics);
 
-  net::Task<void> run();
-  net::Task<void> pass();
+  net::Task<void> watch_ends();
+  net::Task<void> watch_stuck();
 
  private:
+  struct Untold {  // its class is not known yet
+    FoundTrouble found;
+    std::string said;  // why, by its NodeManager
+    base::MonotonicTime by;
+  };
+  net::Task<void> look_at_ends();
+  net::Task<void> look_at_stuck();
+  void tell_known();
+  void tell(const Untold& each, const std::string& work_class);
+  std::string class_of(const hadoop::ApplicationReport& report) const;
+  std::vector<Sighting> sightings_of(const std::vector<SeenContainer>& containers) const;
   std::string class_label(const std::string& work_class);
 
   net::EventLoop& loop_;
   Containers& containers_;
-  const std::vector<QueueClass> queues_;
+  const Config config_;
   base::Log log_;
   base::Registry& metrics_;
-  TroubleState state_;
+  EndState ends_;
+  StuckState stuck_;
+  std::vector<Untold> untold_;
   std::set<std::string> classes_;
 };
 

@@ -8,22 +8,33 @@
 namespace tidemark::yarn_copilot {
 namespace {
 
-constexpr std::string_view kLocalizationFailed = "LOCALIZATION_FAILED";
 constexpr std::int64_t kStuckUse_ns =
     std::chrono::duration_cast<std::chrono::nanoseconds>(kStuckAfter).count() / 1000 * kStuckUse_permille;
+
+// A NodeManager has a container in LOCALIZATION_FAILED for an instant: it clears up what was fetched, and then has done
+// with it. Who was ended by somebody has that one's exit code, and who ran has one of its own.
+bool localization_failed(const Sighting& each) {
+  return each.state == "LOCALIZATION_FAILED" || (each.state == "DONE" && each.exit_code == hadoop::kNoExitCode);
+}
 
 // Counters go back where a container begins anew under its name.
 bool worked(const std::optional<std::int64_t>& before, const std::optional<std::int64_t>& now) {
   return !before || !now || *now < *before || *now - *before >= kStuckUse_ns;
 }
 
-void take(TroubleState::Known& known, const Sighting& each, base::MonotonicTime now) {
-  known.started = known.started || each.started;
+template <class Known>
+void forget_who_went(std::map<std::string, Known>& all, const std::vector<Sighting>& seen) {
+  std::set<std::string_view> there;
+  for (const Sighting& each : seen) there.insert(each.id);
+  std::erase_if(all, [&](const auto& each) { return !there.contains(each.first); });
+}
+
+void take(StuckState::Known& known, const Sighting& each, base::MonotonicTime now) {
   if (!each.work_class.empty()) known.work_class = each.work_class;  // the ResourceManager tells it a bit later
-  if (worked(known.cpu_ns, each.cpu_ns)) {
-    known.cpu_ns = each.cpu_ns;
-    known.worked = now;
-  }
+  const bool begins = each.started && !std::exchange(known.started, known.started || each.started);
+  if (!begins && (!known.started || !worked(known.cpu_ns, each.cpu_ns))) return;
+  known.cpu_ns = each.cpu_ns;
+  known.worked = now;
 }
 
 }  // namespace
@@ -32,33 +43,49 @@ std::string_view to_string(Trouble trouble) {
   return trouble == Trouble::kLocalizationFailed ? "localization_failed" : "never_started";
 }
 
-TroubleStep look_for_troubles(const TroubleState& state, const std::vector<Sighting>& seen, base::MonotonicTime now) {
-  TroubleStep step{state, {}};
+EndStep look_for_bad_ends(const EndState& state, const std::vector<Sighting>& seen, base::MonotonicTime now) {
+  EndStep step{state, {}};
   step.state.looked = true;
   auto& all = step.state.containers;
-  const auto tell = [&](const std::string& id, TroubleState::Known& known, Trouble trouble) {
-    if (!std::exchange(known.told, true)) step.report.found.push_back({trouble, id, known.work_class});
+  const auto tell = [&](const std::string& id, EndState::Known& known, Trouble trouble) {
+    if (!std::exchange(known.told, true)) step.found.push_back({trouble, id});
   };
-  std::set<std::string_view> there;
   for (const Sighting& each : seen) {
-    there.insert(each.id);
     const bool ended = hadoop::has_ended(each.state);
-    auto known = all.find(each.id);
-    // One that had ended before we looked first: nobody knows what it did.
-    if (known == all.end() && ended && !state.looked) continue;
-    if (known == all.end())
-      known = all.emplace(each.id, TroubleState::Known{.work_class = {}, .cpu_ns = each.cpu_ns, .worked = now}).first;
-    take(known->second, each, now);
-    if (each.state == kLocalizationFailed) {
-      tell(each.id, known->second, Trouble::kLocalizationFailed);
-    } else if (ended && !known->second.started && state.containers.contains(each.id)) {
-      tell(each.id, known->second, Trouble::kNeverStarted);
-    }
-    if (ended || each.master || !known->second.started || !each.cpu_ns) continue;
-    step.report.stuck[known->second.work_class] += now - known->second.worked >= kStuckAfter ? 1 : 0;
+    // One that had ended before we looked first: nobody knows what it did, and who looked before us may have told.
+    if (ended && !state.looked) continue;
+    const auto [at, fresh] = all.try_emplace(each.id);
+    EndState::Known& known = at->second;
+    const bool failed = localization_failed(each);
+    known.seen = now;
+    // One that came and ended between two looks may have run.
+    known.started |= each.started || (ended && fresh && !failed);
+    if (known.started || !ended) continue;
+    tell(each.id, known, failed ? Trouble::kLocalizationFailed : Trouble::kNeverStarted);
   }
-  // One that went between two looks may have run.
-  std::erase_if(all, [&](const auto& each) { return !there.contains(each.first); });
+  for (auto& [id, known] : all) {
+    const base::Duration unseen = now - known.seen;
+    if (unseen > base::Duration(0) && unseen <= kGoneUnseenMax && !known.started && !known.told) {
+      tell(id, known, Trouble::kNeverStarted);
+    }
+  }
+  forget_who_went(all, seen);
+  return step;
+}
+
+StuckStep look_for_stuck(const StuckState& state, const std::vector<Sighting>& seen, base::MonotonicTime now) {
+  StuckStep step{state, {}};
+  auto& all = step.state.containers;
+  for (const Sighting& each : seen) {
+    if (hadoop::has_ended(each.state)) continue;
+    StuckState::Known& known =
+        all.try_emplace(each.id, StuckState::Known{.work_class = {}, .cpu_ns = each.cpu_ns, .worked = now})
+            .first->second;
+    take(known, each, now);
+    if (known.started && (each.master || !each.cpu_ns)) continue;
+    step.stuck[known.work_class] += now - known.worked >= kStuckAfter ? 1 : 0;
+  }
+  forget_who_went(all, seen);
   return step;
 }
 

@@ -1,11 +1,13 @@
 // What goes wrong with containers, by the timeliness class of their work:
 //
 //   localization failed   their files could not be fetched
-//   never started         they were seen to end, and no process of theirs ever was: somebody ended them before it
-//   stuck                 they run, and used less than kStuckUse_permille of a core over the last kStuckAfter. Masters
-//                         are left out: many only wait
+//   never started         they ended, and no look before it saw a process of theirs: somebody ended them while they
+//                         waited for their files
+//   stuck                 they used less than kStuckUse_permille of a core over the last kStuckAfter, or waited so long
+//                         for their files. Masters that run are left out: many only wait
 //
-// Looked at from time to time, so what lives shorter than that is not seen.
+// Ends are looked for often: a NodeManager lists a container that has ended for a heartbeat or two, and where its
+// application has ended for none.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +23,8 @@ namespace tidemark::yarn_copilot {
 
 inline constexpr base::Duration kStuckAfter = std::chrono::minutes(10);
 inline constexpr std::int64_t kStuckUse_permille = 1;  // an idle JVM with a heartbeat uses some
+// Who waited at a look so short ago and is gone had no time to run; of longer absences nobody knows.
+inline constexpr base::Duration kGoneUnseenMax = std::chrono::seconds(3);
 
 enum class Trouble : std::uint8_t { kLocalizationFailed, kNeverStarted };
 std::string_view to_string(Trouble);
@@ -29,40 +33,51 @@ struct Sighting {
   std::string id;
   std::string work_class;  // "": nobody says
   std::string state;       // as the NodeManager calls it
+  std::int32_t exit_code = -1000;
   bool master = false;
-  bool started = false;                // it has processes, or had some: those that ended have an exit code
+  bool started = false;                // it runs, or has processes, or had some: those that ended have an exit code
   std::optional<std::int64_t> cpu_ns;  // since it began; nullopt: not counted
 };
 
-struct TroubleState {
+struct EndState {
   struct Known {
-    std::string work_class;
     bool started = false;
     bool told = false;  // what went wrong with it
-    std::optional<std::int64_t> cpu_ns;
-    base::MonotonicTime worked;  // when it had used what is worth mentioning last
+    base::MonotonicTime seen;
     bool operator==(const Known&) const = default;
   };
   std::map<std::string, Known> containers;
   bool looked = false;
-  bool operator==(const TroubleState&) const = default;
+  bool operator==(const EndState&) const = default;
 };
-
-struct TroubleReport {
-  struct Found {
-    Trouble trouble;
-    std::string id;
-    std::string work_class;
-    bool operator==(const Found&) const = default;
-  };
-  std::vector<Found> found;                   // each once
-  std::map<std::string, std::int64_t> stuck;  // by class: how many there are now, 0 for a class that has some
+struct FoundTrouble {
+  Trouble trouble;
+  std::string id;
+  bool operator==(const FoundTrouble&) const = default;
 };
-struct TroubleStep {
-  TroubleState state;
-  TroubleReport report;
+struct EndStep {
+  EndState state;
+  std::vector<FoundTrouble> found;  // each once
 };
 // `seen`: all that the NodeManager lists, of any state. Total.
-TroubleStep look_for_troubles(const TroubleState& state, const std::vector<Sighting>& seen, base::MonotonicTime now);
+EndStep look_for_bad_ends(const EndState& state, const std::vector<Sighting>& seen, base::MonotonicTime now);
+
+struct StuckState {
+  struct Known {
+    std::string work_class;
+    bool started = false;
+    std::optional<std::int64_t> cpu_ns;
+    base::MonotonicTime worked;  // when it had used what is worth mentioning last, or was seen first
+    bool operator==(const Known&) const = default;
+  };
+  std::map<std::string, Known> containers;
+  bool operator==(const StuckState&) const = default;
+};
+struct StuckStep {
+  StuckState state;
+  std::map<std::string, std::int64_t> stuck;  // by class: how many there are now, 0 for a class that has some
+};
+// The same, with what they use. Total.
+StuckStep look_for_stuck(const StuckState& state, const std::vector<Sighting>& seen, base::MonotonicTime now);
 
 }  // namespace tidemark::yarn_copilot

@@ -15,39 +15,62 @@ using namespace std::chrono_literals;
 
 class Troubles : public ::testing::Test {
  protected:
-  // "id:class:word …", what was found now.
-  std::string look(std::vector<Sighting> seen, base::Duration later = 10s) {
+  // "id:word …", what was found now.
+  std::string look(std::vector<Sighting> seen, base::Duration later = 1s) {
     now_ = now_ + later;
-    auto step = look_for_troubles(state_, seen, now_);
+    auto ends = look_for_bad_ends(ends_, seen, now_);
+    ends_ = std::move(ends.state);
+    auto step = look_for_stuck(state_, seen, now_);
     state_ = std::move(step.state);
-    stuck_ = step.report.stuck;
+    stuck_ = step.stuck;
     std::string out;
-    for (const auto& each : step.report.found) {
-      out += base::cat(out.empty() ? "" : " ", each.id, ":", each.work_class, ":", to_string(each.trouble));
-    }
+    for (const auto& each : ends.found) out += base::cat(out.empty() ? "" : " ", each.id, ":", to_string(each.trouble));
     return out;
   }
   static Sighting one(std::string state, bool started = false, std::optional<std::int64_t> cpu_ns = {}) {
-    return {"c", "spark", std::move(state), false, started, cpu_ns};
+    return {"c", "spark", std::move(state), kKilled, false, started, cpu_ns};
   }
-  TroubleState state_;
+  static Sighting done(std::string id, std::int32_t exit_code) {
+    return {std::move(id), "", "DONE", exit_code, false, false, {}};
+  }
+  static constexpr std::int32_t kKilled = -105;  // as YARN has it of one that was ended by its master
+  static constexpr std::int32_t kNone = -1000;
+  EndState ends_;
+  StuckState state_;
   base::MonotonicTime now_{};
   std::map<std::string, std::int64_t> stuck_;
 };
 
 TEST_F(Troubles, AFailureToFetchItsFilesCountsOnce) {
   EXPECT_EQ(look({one("LOCALIZING")}), "");
-  EXPECT_EQ(look({one("LOCALIZATION_FAILED")}), "c:spark:localization_failed");
-  EXPECT_EQ(look({one("LOCALIZATION_FAILED")}), "");
+  EXPECT_EQ(look({one("LOCALIZATION_FAILED")}), "c:localization_failed");
+  EXPECT_EQ(look({done("c", kNone)}), "");
   EXPECT_EQ(look({}), "") << "not for its absence too";
+}
+
+// A NodeManager clears away what was fetched at once, and has done with it then.
+TEST_F(Troubles, AFailureToFetchItsFilesIsAnEndWithoutAnExitCode) {
+  EXPECT_EQ(look({}), "");
+  EXPECT_EQ(look({done("c", kNone), done("d", kKilled)}), "c:localization_failed");
+  EXPECT_EQ(look({one("RUNNING", true)}), "");
+  EXPECT_EQ(look({done("c", kNone)}), "") << "it ran";
 }
 
 TEST_F(Troubles, OneThatEndsWithoutAProcessNeverStarted) {
   EXPECT_EQ(look({one("LOCALIZING")}), "");
-  EXPECT_EQ(look({one("EXITED_WITH_FAILURE")}), "c:spark:never_started");
+  EXPECT_EQ(look({one("CONTAINER_CLEANEDUP_AFTER_KILL")}), "c:never_started");
+  EXPECT_EQ(look({done("c", kKilled)}), "");
   EXPECT_EQ(look({}), "");
-  EXPECT_EQ(look({one("SCHEDULED")}), "");
-  EXPECT_EQ(look({}), "") << "it may have run between two looks";
+}
+
+// Of an application that has ended a NodeManager lists no container any longer.
+TEST_F(Troubles, OneThatWaitedAMomentAgoAndIsGoneNeverStarted) {
+  look({one("LOCALIZING")});
+  EXPECT_EQ(look({}), "c:never_started");
+  look({one("SCHEDULED")});
+  EXPECT_EQ(look({}, kGoneUnseenMax + 1ms), "") << "it may have run since";
+  look({one("RUNNING", true)});
+  EXPECT_EQ(look({}), "");
 }
 
 TEST_F(Troubles, OneThatRanDidStart) {
@@ -57,10 +80,21 @@ TEST_F(Troubles, OneThatRanDidStart) {
 }
 
 TEST_F(Troubles, OfOneThatHadEndedBeforeNobodyKnows) {
-  EXPECT_EQ(look({one("EXITED_WITH_FAILURE"), {"d", "", "LOCALIZATION_FAILED", false, false, {}}}), "");
+  EXPECT_EQ(look({one("EXITED_WITH_FAILURE"), done("d", kNone)}), "");
   // Later ones that come and end between two looks may have run.
-  EXPECT_EQ(look({{"e", "", "EXITED_WITH_FAILURE", false, false, {}}}), "");
-  EXPECT_EQ(look({{"f", "etl", "LOCALIZATION_FAILED", false, false, {}}}), "f:etl:localization_failed");
+  EXPECT_EQ(look({done("e", kKilled)}), "");
+  EXPECT_EQ(look({done("f", kNone)}), "f:localization_failed");
+}
+
+TEST_F(Troubles, OneThatWaitsForItsFilesForTenMinutesIsStuck) {
+  Sighting master = one("LOCALIZING");
+  master.id = "m";
+  master.master = true;
+  look({one("LOCALIZING"), master});
+  look({one("LOCALIZING"), master}, kStuckAfter);
+  EXPECT_EQ(stuck_.at("spark"), 2);
+  look({one("RUNNING", true, 7)}, 1s);
+  EXPECT_EQ(stuck_.at("spark"), 0) << "it has begun";
 }
 
 TEST_F(Troubles, OneThatUsesNothingForTenMinutesIsStuck) {
@@ -80,15 +114,15 @@ TEST_F(Troubles, OneThatUsesNothingForTenMinutesIsStuck) {
 TEST_F(Troubles, MastersAndWhatNobodyCountsAreNotStuck) {
   Sighting master = one("RUNNING", true, 7);
   master.master = true;
-  look({master, {"d", "spark", "RUNNING", false, true, std::nullopt}});
-  look({master, {"d", "spark", "RUNNING", false, true, std::nullopt}}, 1h);
+  look({master, {"d", "spark", "RUNNING", kNone, false, true, std::nullopt}});
+  look({master, {"d", "spark", "RUNNING", kNone, false, true, std::nullopt}}, 1h);
   EXPECT_TRUE(stuck_.empty());
 }
 
 TEST_F(Troubles, ItsClassMayBeKnownLater) {
-  look({{"c", "", "LOCALIZING", false, false, {}}});
-  look({one("LOCALIZING")});
-  EXPECT_EQ(look({{"c", "", "LOCALIZATION_FAILED", false, false, {}}}), "c:spark:localization_failed");
+  look({{"c", "", "LOCALIZING", kNone, false, false, {}}});
+  look({one("LOCALIZING")}, kStuckAfter);
+  EXPECT_EQ(stuck_, (std::map<std::string, std::int64_t>{{"spark", 1}}));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "hadoop/negotiate.h"
 #include "hadoop/node_manager.h"
 #include "linux/cgroup/group.h"
 #include "linux/cgroup/hierarchies.h"
@@ -85,6 +87,12 @@ bool limits_disks(const CopilotOptions& options) {
   return disk_limit_of(options) != linux::IoLimit();
 }
 
+// A NodeManager lists a container that has ended for a heartbeat, which is a second; and a look at a list that serves
+// on sees nothing new.
+base::Duration ends_interval(const CopilotOptions& options) {
+  return std::max(options.ends_interval, options.list_age + std::chrono::milliseconds(50));
+}
+
 bool is_there(const linux::Hierarchies& hierarchies, std::string_view path) {
   const auto group = linux::Group::open(hierarchies, path);
   return group && *group;
@@ -112,6 +120,14 @@ Result<std::string> group_of(const CopilotOptions& options, const linux::Hierarc
   return systemd ? std::string(kSystemdGroup) : out;
 }
 
+// A NodeManager has Kerberos at its web address only where its cluster has it.
+std::unique_ptr<hadoop::NegotiatingTransport> prove_to(net::EventLoop& loop, net::HttpClient& client,
+                                                       const std::optional<hadoop::RmCluster>& managers,
+                                                       const std::string& principal) {
+  if (!managers || !managers->security || !managers->make_gss) return nullptr;
+  return std::make_unique<hadoop::NegotiatingTransport>(loop, client, managers->make_gss, principal);
+}
+
 class RunningCopilot final : public YarnCopilot {
  public:
   RunningCopilot(net::EventLoop& loop, Rim rim, const base::Log& log, base::Registry& metrics, CopilotOptions options,
@@ -125,7 +141,8 @@ class RunningCopilot final : public YarnCopilot {
         others_(std::move(groups.others)),
         proc_(std::move(proc)),
         client_(loop, &rim.workers, std::move(client)),
-        manager_(client_),
+        proving_(prove_to(loop, client_, rim.managers, options_.node_manager_principal)),
+        manager_(proving_ ? static_cast<net::HttpTransport&>(*proving_) : client_),
         list_(loop, manager_, log, metrics, {.age_max = options_.list_age, .limit = options_.node_manager_limit}),
         machine_(hierarchies_, others_, proc_, rim.killing, std::move(group), options_.adopt, limits_disks(options_)),
         applications_(loop, rim.workers, log, metrics, base::Random(rim.seed), {.managers = std::move(rim.managers)}),
@@ -135,7 +152,7 @@ class RunningCopilot final : public YarnCopilot {
                {options_.local_dirs, options_.local_dirs_limit_mib << 20, options_.local_dirs_grace}),
         disks_(loop, hierarchies_, containers_, machine_.parent(), log, metrics, rim.audit,
                {options_.local_dirs, disk_limit_of(options_), options_.sys_root, options_.stance_patience}),
-        troubles_(loop, containers_, options_.queues, log, metrics),
+        troubles_(loop, containers_, {options_.queues, ends_interval(options_)}, log, metrics),
         api_(loop, {containers_, ends_, machine_, disks_, metrics, rim.audit, &local_}, log,
              {.users = std::move(users), .queues = options_.queues}),
         adoption_(loop, containers_, machine_, log, metrics),
@@ -161,7 +178,8 @@ class RunningCopilot final : public YarnCopilot {
                           {"node_manager", options_.node_manager},
                           {"group", machine_.parent()},
                           {"cgroups", linux::to_string(hierarchies_.layout())}});
-    scope_.spawn(troubles_.run());
+    scope_.spawn(troubles_.watch_ends());
+    scope_.spawn(troubles_.watch_stuck());
     if (!options_.local_dirs.empty()) scope_.spawn(local_.run());
     if (limits_disks(options_)) limiting_.spawn(disks_.run());
     scope_.spawn(options_.adopt ? adoption_.run() : first_look());
@@ -190,6 +208,7 @@ class RunningCopilot final : public YarnCopilot {
   linux::Hierarchies others_;
   linux::Folder proc_;
   net::HttpClient client_;
+  std::unique_ptr<hadoop::NegotiatingTransport> proving_;  // null without Kerberos
   hadoop::NodeManager manager_;
   ContainerList list_;
   Machine machine_;

@@ -35,9 +35,10 @@ struct CopilotOptions {
   std::string socket = "/var/run/yarn-copilot/yarn-copilot.sock";
   std::string group = std::string(kDefaultGroup);
   std::string node_manager = "localhost:8042";
-  std::string node_manager_ca;  // file; "": the system's
+  std::string node_manager_principal = "HTTP/_HOST";  // of its web address; _HOST: this machine
+  std::string node_manager_ca;                        // file; "": the system's
   base::Duration node_manager_limit = std::chrono::seconds(3);
-  base::Duration list_age = std::chrono::seconds(1);
+  base::Duration list_age = std::chrono::milliseconds(500);
   std::vector<std::string> users;         // uids beside root and our own
   std::vector<std::string> local_dirs;    // of the NodeManager; none: nobody looks what containers have there
   std::int64_t local_dirs_limit_mib = 0;  // 0: nobody ends for it
@@ -45,8 +46,9 @@ struct CopilotOptions {
   base::Duration local_dirs_grace = std::chrono::seconds(10);
   std::int64_t disk_read_mib = 0;  // a second, from each of their disks, all containers together; 0: no limit
   std::int64_t disk_write_mib = 0;
-  base::Duration stance_patience = std::chrono::seconds(30);  // no flag: so long the node's agent is waited for
-  bool adopt = false;                                         // groups for containers that have none
+  base::Duration stance_patience = std::chrono::seconds(30);      // no flag: so long the node's agent is waited for
+  base::Duration ends_interval = std::chrono::milliseconds(700);  // no flag: of looks for containers that end badly
+  bool adopt = false;                                             // groups for containers that have none
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string proc_root = "/proc";
   std::string sys_root = "/sys";

@@ -260,6 +260,28 @@ TEST_F(World, WhatItsUserWroteOnAnApplicationIsAskedForOnce) {
   EXPECT_EQ(methods, std::vector<std::string>{"getApplicationReport"}) << "three containers of one application";
 }
 
+// Its end was the first that anybody saw of it, and the ResourceManager is asked whose work it was only then.
+TEST_F(World, WhatWentWrongIsToldByTheClassOfAContainerThatIsGone) {
+  hadoop::testing::RpcServer manager(loop, [&](const hadoop::testing::SeenCall&) {
+    std::string response;
+    hadoop::WireWriter(response).message(
+        1, [](hadoop::WireWriter& report) { report.bytes(2, "ada").bytes(20, "tidemark-class:etl"); });
+    return hadoop::testing::RpcServer::Reply(response);
+  });
+  managers = hadoop::RmCluster{{{"", manager.address(), manager.address()}}, {}};
+  options.ends_interval = 50ms;
+  tell({});
+  start();
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return asked > 2; }));
+  tell({base::cat(R"({"id":")", kTask, R"(","state":"DONE","exitCode":-1000,"diagnostics":"no such file\nat java"})")});
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("a container did not come to work"); }));
+  tell({});
+  EXPECT_TRUE(lines.contains("why=localization_failed class=etl node_manager_says=\"no such file\"")) << lines;
+  EXPECT_TRUE(metrics.text().contains(
+      R"(tidemark_yarn_copilot_troubled_containers_total{class="etl",reason="localization_failed"} 1)"))
+      << metrics.text();
+}
+
 TEST_F(World, FreesAsMuchAsIsAskedFor) {
   add_process(10, kMaster, 100);
   add_process(11, kTask, 200);

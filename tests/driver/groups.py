@@ -46,9 +46,9 @@ PROGRAM_LIMIT_DEFAULT_S = 600.0
 # Groups that drive programs of others by the wall clock. Where CI runs, what fails there is run once more, and what then passes is
 # told loudly and does not fail the run: a race between two strangers is worth a look, not a landing. Never unit tests, never long.
 SECOND_TRY = {"contract", "node", "cluster", "yarn", "vm"}
-# Unit tests are compiled once, with sanitizers. Some without them too: one measures the heap, which AddressSanitizer replaces, and two
+# Unit tests are compiled once, with sanitizers. Some without them too: one measures the heap, which AddressSanitizer replaces, and three
 # are what the guest of the group vm runs.
-WITHOUT_SANITIZERS_TOO = ["net_test", "linux_test", "agent_test"]
+WITHOUT_SANITIZERS_TOO = ["net_test", "linux_test", "agent_test", "yarn_copilot_test"]
 # Building these under tsan takes longer than all of tsan else. Suites that want it have Concurrent in their name, here as there.
 TSAN_IN_LONG = {"kube_memory_test", "manager_test", "embedded_test"}
 LONG_PARTS = ["fuzz", "tsan"]  # what `long` has beside its files

@@ -7,7 +7,7 @@ from pathlib import Path
 from cluster.colocation import MERGE, NODESLOS, must
 from cluster.tidemark_process import wait_for
 from support.node import cgroups
-from support.yarn import groups
+from support.yarn import frameworks, groups
 from yarn.sharing import API, LIMIT_S, MASTER_MIB, ROOM, TASK_MIB, OnASharedNode, tearDownModule  # noqa: F401
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ def written_by_the_agent() -> set[str]:
 
 class IsolationFiles(OnASharedNode):
     # By its NodeManager a container would have the same limit of memory, and nobody could tell whose it is.
-    YARN_SITE = {"yarn.nodemanager.resource.memory.enforced": "false"}
+    YARN_SITE = {"yarn.nodemanager.resource.memory.enforced": "false", **frameworks.SHUFFLE}
     QUEUES = {f"{CAPACITY}.queues": "default,spark", f"{CAPACITY}.default.capacity": "50", f"{CAPACITY}.spark.capacity": "50", f"{CAPACITY}.spark.user-limit-factor": "2"}
 
     @classmethod
@@ -114,6 +114,23 @@ class IsolationFiles(OnASharedNode):
         self.enforce()
         wait_for(lambda: {name: self.stands(name) for name in found} == found, f"all as it was: {found}", self.agent, LIMIT_S)
         self.assertEqual({master, task}, set(self.copilot.running()), "nobody ended for it")
+
+    def test_the_class_that_a_job_is_tagged_with_is_its_tasks_weight(self):
+        """In a queue of no class: what counts is what its user wrote on it."""
+        job = frameworks.map_reduce(self.yarn, 1, 1, until=self.yarn.layout.folder / "never", tags="nightly,tidemark-class:spark")
+        self.addCleanup(job.end)
+        task = wait_for(lambda: next((name for name, each in self.copilot.running().items() if not each["master"]), ""), "a map", self.copilot, LIMIT_S)
+        seen = wait_for(lambda: (each := self.copilot.seen()[task])["tags"] and each, "its tags", self.copilot)
+        self.assertEqual(("root.default", "MAPREDUCE", ["nightly", "tidemark-class:spark"]), (seen["queue"], seen["type"], sorted(seen["tags"])))
+        self.assertEqual("spark", next(each["labels"] for each in self.copilot.get("/v1/containers") if each["name"] == task)["tidemark.io/class"])
+        plain = self.yarn.submit_by_rest("sleep 1000", tags=["tidemark-job:nightly"])
+        self.addCleanup(plain.end)
+        beside = wait_for(lambda: next((name for name in self.copilot.running() if plain.id.removeprefix("application") in name), ""), "one without a class", self.copilot)
+        self.enforce("batchLimits", "classWeights", classes=(SPARK,))
+        self.wait_stands(task, cpu_shares="256")
+        self.wait_stands(beside, cpu_shares="512")
+        self.enforce("batchLimits")
+        self.wait_stands(task, cpu_shares="512")
 
     def narrow_processors(self) -> None:
         """Of offline work to one, which its least is not: the agent has something to write, on a machine of two as well."""

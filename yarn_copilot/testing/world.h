@@ -55,6 +55,7 @@ struct World : ::testing::Test {
     options.cgroup_root = groups.root();
     options.proc_root = proc.root();
     options.list_age = 0s;
+    options.ends_interval = 1h;
   }
   ~World() override {
     client.reset();

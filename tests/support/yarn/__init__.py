@@ -6,6 +6,7 @@
   settings.py    what they are configured with
   rest.py        their REST doors
   job.py         an application of distributed shell
+  rest_job.py    one that is submitted by REST, with tags and files to fetch
   frameworks.py  jobs of MapReduce and Spark, from the sources in jobs/
   groups.py      the cgroups of containers; container_executor.sh puts them there, in the place of Hadoop's own
   kerberos.py    a KDC of a test's own, and what Hadoop is told of it

@@ -50,8 +50,8 @@ class Spark(Job):
         return set(re.findall(r"Container from a bad node: (container_\w+)", self.masters()))
 
 
-def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256, master_memory_mib: int = 512, until: Path | None = None) -> MapReduce:
-    """With `until` no map ends before that file is there."""
+def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256, master_memory_mib: int = 512, until: Path | None = None, tags: str = "") -> MapReduce:
+    """With `until` no map ends before that file is there. `tags` as its user writes them on it, with commas between them."""
     name = f"job-{len(yarn.jobs)}"
     classes = _compile("SleepingMaps", yarn.jars, yarn.layout.folder / "classes-map-reduce")
     output = yarn.layout.scratch / f"{name}-output"
@@ -62,6 +62,7 @@ def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256
             "yarn.app.mapreduce.am.resource.mb": str(master_memory_mib), "yarn.app.mapreduce.am.command-opts": f"-Xmx{master_memory_mib // 2}m",
             **{f"mapreduce.{kind}.memory.mb": str(map_memory_mib) for kind in ("map", "reduce")}, **{f"mapreduce.{kind}.java.opts": f"-Xmx{map_memory_mib // 2}m" for kind in ("map", "reduce")},
             "mapreduce.task.io.sort.mb": "16",  # of a hundred, which is not in so small a heap
+            **({"mapreduce.job.tags": tags} if tags else {}),
         },
     )
     words = ["-cp", f"{yarn.configuration}:{classes}:{yarn.jars}/*", "SleepingMaps", str(maps), str(seconds), str(output), *([str(until)] if until else [])]

@@ -98,6 +98,10 @@ class Kdc:
         """As the KDC counts them."""
         return sum("AS_REQ" in line and "ISSUE" in line and f" {principal}@{REALM} for krbtgt/" in line for line in self._said().splitlines())
 
+    def tickets_for(self, service: str) -> int:
+        """That it gave out, for whomever."""
+        return sum("TGS_REQ" in line and "ISSUE" in line and f" for {service}@{REALM}" in line for line in self._said().splitlines())
+
     def admin(self, command: str) -> None:
         self._run("kadmin.local", "-r", REALM, "-q", command)
 

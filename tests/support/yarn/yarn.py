@@ -12,6 +12,7 @@ from support import owners
 from support.yarn import leftovers, settings
 from support.yarn.groups import Groups
 from support.yarn.job import Job
+from support.yarn.rest_job import RestJob
 from support.yarn.rest import ANSWER_S, Answer, Door
 from support.yarn.server import NotReady, Server, until
 from support.yarn.settings import Layout, NodePorts, Ports, Totals
@@ -226,6 +227,10 @@ class Yarn:
         client = Server(name, [*command, *words], environment, self.layout.logs / f"{name}.log")
         client.launch()
         return self.add(Job, client)
+
+    def submit_by_rest(self, command: str, *, tags: Sequence[str] = (), files: Mapping[str, Path] | None = None, memory_mib: int = 256, queue: str = "default") -> RestJob:
+        """An application whose master is `command`, which registers with nobody. Its `files` are what its container has to fetch before, whether or not they are there."""
+        return RestJob.submit(self.rm, [node.container_logs for node in self.nodes], command, tags, files or {}, memory_mib, queue)
 
     def client(self) -> tuple[list[str], dict[str, str]]:
         """Command and environment of the distributed shell's client, for whoever types one."""

@@ -1,0 +1,36 @@
+"""An application that is submitted by REST, with what no client of an example has flags for: tags, and files that its container is to fetch."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from support.yarn.job import Job
+
+
+class RestJob(Job):
+    """It has no client beside it. Ended by whoever submitted it."""
+
+    def __init__(self, manager, application: str, container_logs: list[Path]):
+        self._manager, self._id, self._container_logs = manager, application, container_logs
+
+    @classmethod
+    def submit(cls, manager, container_logs: list[Path], command: str, tags: Sequence[str], files: Mapping[str, Path], memory_mib: int, queue: str) -> "RestJob":
+        application = manager.ask("/ws/v1/cluster/apps/new-application", "POST", {}).body["application-id"]
+        answer = manager.ask("/ws/v1/cluster/apps", "POST", {
+            "application-id": application, "application-name": "by-rest", "application-type": "YARN", "queue": queue, "max-app-attempts": 1,
+            "resource": {"memory": memory_mib, "vCores": 1}, "application-tags": {"tag": list(tags)},
+            "am-container-spec": {
+                "commands": {"command": command},
+                "local-resources": {"entry": [{"key": name, "value": _resource(path)} for name, path in files.items()]},
+            },
+        })
+        if answer.status != 202:
+            raise AssertionError(f"{application} is not taken: {answer.status} {answer.text[:400]}")
+        return cls(manager, application, container_logs)
+
+
+def _resource(path: Path) -> dict:
+    """As a client describes it, which has looked at it: of one that is not there any more it says what was."""
+    seen = path.stat() if path.exists() else None
+    return {
+        "resource": f"file://{path}", "type": "FILE", "visibility": "APPLICATION", "size": seen.st_size if seen else 1, "timestamp": seen.st_mtime_ns // 1_000_000 if seen else 1,
+    }

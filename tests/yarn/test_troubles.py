@@ -1,0 +1,72 @@
+"""Containers that never come to work, as a real NodeManager has them: of `tidemark yarn-copilot` each is counted, by the class that its application's tag says."""
+
+import os
+import tempfile
+import unittest
+
+from cluster.tidemark_process import wait_for
+from support.yarn import Totals, Yarn, groups, until
+from yarn.over_socket import Copilot
+
+# A second, as a NodeManager's is where nobody sets it: so long it lists a container that has ended.
+HEARTBEAT = {"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "1000"}
+LOOK_S = 10  # with the question to the ResourceManager of which class it was
+
+
+class Troubles(unittest.TestCase):
+    PLACE: str | None = None  # of containers' groups
+
+    @classmethod
+    def setUpClass(cls):
+        cls.yarn = cls.enterClassContext(Yarn([Totals(2048, 8)], site=HEARTBEAT, groups=cls.PLACE))
+        cls.node = cls.yarn.nodes[0]
+        more = [f"--yarn-container-cgroup-path={cls.yarn.groups.path}"] if cls.PLACE else []
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-"))
+        cls.copilot = Copilot(folder, cls.node.ports.web, f"--hadoop-conf-dir={cls.yarn.configuration}", "--list-age=500ms", *more)
+        cls.addClassCleanup(cls.copilot.stop)
+
+    def counted(self) -> dict[str, int]:
+        begin = "tidemark_yarn_copilot_troubled_containers_total"
+        return {line.split()[0].removeprefix(begin): int(line.split()[1]) for line in self.copilot.get("/metrics").splitlines() if line.startswith(begin)}
+
+    def wait_counted(self, work_class: str, reason: str) -> None:
+        wanted = f'{{class="{work_class}",reason="{reason}"}}'
+        wait_for(lambda: self.counted().get(wanted) == 1, f"{wanted} counted", self.copilot, LOOK_S)
+
+    def test_a_file_that_is_not_there(self):
+        job = self.yarn.submit_by_rest("sleep 1000", tags=["tidemark-class:etl"], files={"missing": self.yarn.layout.folder / "nowhere"})
+        report = job.wait_for("FAILED")
+        self.assertIn("exitCode: -1000", report["diagnostics"])
+        self.wait_counted("etl", "localization_failed")
+        self.assertRegex(self.copilot.log, r"did not come to work .*class=etl node_manager_says=.*nowhere does not exist")
+
+    def test_a_file_that_never_comes(self):
+        pipe = self.yarn.layout.folder / "pipe"
+        os.mkfifo(pipe)
+        self.addCleanup(lambda: os.close(os.open(pipe, os.O_RDWR)))  # who reads there goes on
+        job = self.yarn.submit_by_rest("sleep 1000", tags=["tidemark-class:transcode"], files={"hangs": pipe})
+        until("it waits for its files", lambda: [each["state"] for each in self.node.containers()] == ["LOCALIZING"])
+        wait_for(lambda: [each["state"] for each in self.copilot.seen().values()] == ["LOCALIZING"], "a copilot that knows of it", self.copilot)
+        job.end()
+        self.wait_counted("transcode", "never_started")
+
+    def test_one_that_runs_is_none_of_them(self):
+        before = self.counted()
+        job = self.yarn.submit_by_rest("exit 7", tags=["tidemark-class:web"])
+        job.wait_for("FAILED")
+        job = self.yarn.submit_by_rest("sleep 1000", tags=["tidemark-class:web"])
+        wait_for(self.copilot.running, "its process", self.copilot)
+        job.end()
+        until("nothing of it is listed", lambda: not self.node.containers())
+        self.assertEqual(before, {name: count for name, count in self.counted().items() if "web" not in name or self.fail(f"{name}: {count}")})
+
+
+@unittest.skipIf(groups.why_not(), groups.why_not())
+class InGroups(Troubles):
+    """With the LinuxContainerExecutor: who never began has no group."""
+
+    PLACE = "kubepods/besteffort/hadoop-yarn"
+
+
+if __name__ == "__main__":
+    unittest.main()
