@@ -254,7 +254,9 @@ void ProtectController::decide() {
   const Enforced& enforced = enforcer_->carry_out(wanted, permits, stands.off);
   tell(enforced);
   order_oom(now);
-  reaction_.arm(strategies_.suppress_plan(), strategies_.suppress_seen(), suppress, *enforcer_, now);
+  const bool said = rules_ && rules_->word;
+  reaction_.arm(strategies_.suppress_plan(), seen, suppress,
+                said ? rules_->word->modes.of_reaction() : policy::Mode::kEnforce, *enforcer_, now);
   show(stands, enforced);
 }
 
