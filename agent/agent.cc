@@ -361,6 +361,7 @@ class RunningAgent final : public Agent {
     if (!options_.reaction) return;
     auto started = ReactionThread::start(loop_, reactor_, [this] { protect_.decide(); });
     if (!started) {
+      protect_.nobody_reacts();
       return log_.warn("surges of online work wait for the next decision", {{"error", started.error().message}});
     }
     reaction_ = std::move(*started);

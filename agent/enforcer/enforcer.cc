@@ -9,6 +9,7 @@
 #include "linux/cgroup/limit.h"
 #include "linux/cpu_set.h"
 #include "linux/scan.h"
+#include "policy/suppress/room.h"
 
 namespace tidemark::agent {
 namespace {
@@ -487,13 +488,22 @@ void Enforcer::write_pending() {
   again_.clear();
 }
 
+bool Enforcer::puts_online_work_behind(std::string_view group, const HeldFile& file) const {
+  const bool priority = file.file == File::kCpuIdle || file.file == File::kCpuBvt || file.file == File::kCpuQosLevel;
+  return priority && std::ranges::any_of(spared_, [&](const std::string& online) {
+           return online == group || policy::lies_below(online, group);
+         });
+}
+
 void Enforcer::put_back_unwanted(const Permits& permits) {
   for (auto& [path, group] : groups_) {
     if (kept_.contains(path)) continue;
     for (HeldFile& file : group.files) {
       const Permit permit = permit_of(permits, file.strategy);
       const bool wanted = file.turn == turn_ && permit != Permit::kPutBack;
-      if (file.id == 0 || wanted || (permit != Permit::kEnforce && permit != Permit::kPutBack)) continue;
+      const bool may = permit == Permit::kEnforce || permit == Permit::kPutBack ||
+                       (permit == Permit::kTighten && puts_online_work_behind(path, file));
+      if (file.id == 0 || wanted || !may) continue;
       want_back(path, group, file);
     }
   }

@@ -99,6 +99,9 @@ class Enforcer {
 
   // In these groups nothing is put back: somebody whom it would let loose runs there.
   void keep(std::set<std::string, std::less<>> groups) { kept_ = std::move(groups); }
+  // Groups of online work. What puts one of them behind others, itself or by a group above it, and is not wanted any
+  // more is put back also while only what narrows may be written: it takes nothing from offline work's limits.
+  void spare(std::vector<std::string> online) { spared_ = std::move(online); }
 
   std::int64_t in_force(model::Strategy strategy) const;        // files that say something of its
   bool stands(std::string_view group, linux::File file) const;  // there, what was wanted of it
@@ -168,6 +171,7 @@ class Enforcer {
   void forget_unused();
   void count();
   bool weight_is_hidden(HeldGroup& group) const;
+  bool puts_online_work_behind(std::string_view group, const HeldFile& file) const;
   void tell(std::string_view group, linux::File file, model::Strategy strategy, std::string before, std::string after,
             model::Reason reason, std::optional<Error> error = {});
   void tell(const Pending& pending, std::string before, model::Reason reason, std::optional<Error> error = {});
@@ -179,6 +183,7 @@ class Enforcer {
   linux::Buffer buffer_;
   Groups groups_;
   std::set<std::string, std::less<>> kept_;
+  std::vector<std::string> spared_;
   std::uint64_t turn_ = 0;
   bool off_ = false;
   std::vector<Pending> pending_;

@@ -37,6 +37,9 @@ using linux::testing::OwnGroup;
 constexpr std::array kFilesOfOurs{File::kCpuShares,   File::kCpuQuota,  File::kCpuIdle,  File::kCpusetCpus,
                                   File::kMemoryLimit, File::kMemoryMin, File::kMemoryLow};
 
+constexpr std::string_view kByQuota = R"("enable":true,"cpuSuppressPolicy":"cfsQuota")";
+constexpr std::string_view kNot = R"("enable":false)";
+
 // A process that waits to be ended.
 class Sleeper {
  public:
@@ -179,13 +182,52 @@ class ProtectOnMachine : public ::testing::Test {
   }
   void end_job() {
     process.reset();
-    const model::Task job = pods.at("job");
-    pods.erase("job");
-    for (const std::string& path : {job.containers[0].path, job.path}) {
+    end_pod("job");
+    list_pods();
+  }
+  // Its groups are gone; that it is, nobody has heard.
+  void end_pod(const std::string& name) {
+    const model::Task pod = pods.at(name);
+    pods.erase(name);
+    for (const std::string& path : {pod.containers[0].path, pod.path}) {
       for (const linux::Hierarchy& one : hierarchies->all()) ASSERT_EQ(::rmdir((one.path + "/" + path).c_str()), 0);
     }
-    made_up.remove_group(job.path);
-    list_pods();
+    made_up.remove_group(pod.path);
+  }
+
+  void react() {
+    reactor = &watched;
+    start();
+    say_node();
+    say_rules(kByQuota);
+    seconds(2, 0);
+    ASSERT_EQ(offline_quota(), 260'000) << "4000 × 65 %";
+  }
+  void surge_is_answered() {
+    runs_before_others();
+    std::int64_t found = -1;
+    int answered = 0;
+    const auto thread = ReactionThread::start(loop, watched, [&] {
+      found = offline_quota();
+      ++answered;
+      guard->decide();
+    });
+    ASSERT_TRUE(thread);
+    const std::array<Busy, 2> surge;
+    for (const Busy& each : surge) put(each.id(), pods.at("web"));
+    for (const Busy& each : surge) each.begin();
+    ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return answered > 0; }))
+        << guard->status().strategies[0].says
+        << "; online work used ns: " << read(path_of("kubepods/burstable"), File::kCpuUsage).value_or("?") << "\n"
+        << lines;
+    EXPECT_LT(found, 260'000) << "written before anybody decided";
+    EXPECT_GE(found, policy::kSuppressQuotaMin_us);
+    EXPECT_LE(offline_quota(), found) << "and left by who did";
+    EXPECT_EQ(guard->status().left, 0) << lines;
+    EXPECT_EQ(guard->status().refused, 0) << lines;
+    say_rules(kNot);
+    seconds(2, 0);
+    EXPECT_EQ(offline_quota(), policy::kNoLimit);
   }
   void list_pods() {
     std::vector<model::Task> all;
@@ -283,9 +325,6 @@ class ProtectOnMachine : public ::testing::Test {
   Reactor* reactor = nullptr;
   std::unique_ptr<ProtectController> guard;
 };
-
-constexpr std::string_view kByQuota = R"("enable":true,"cpuSuppressPolicy":"cfsQuota")";
-constexpr std::string_view kNot = R"("enable":false)";
 
 // Contract 7.3, as on a node that is made up (protect_controller_test.cc).
 TEST_F(ProtectOnMachine, TheKernelTakesWhatSuppressionSays) {
@@ -408,41 +447,29 @@ TEST_F(ProtectOnMachine, OffHoldsWhatRunsToItsLeastAndThenEveryFileIsAsItWas) {
 // What is used is not made up here: processes in the groups of online work begin, and nobody decides until they are
 // answered.
 TEST_F(ProtectOnMachine, ASurgeOfOnlineWorkIsAnsweredBeforeTheNextDecision) {
-  reactor = &watched;
-  start();
-  say_node();
-  say_rules(kByQuota);
-  seconds(2, 0);
-  ASSERT_EQ(offline_quota(), 260'000) << "4000 × 65 %";
+  react();
   // What it used lately: nothing.
   ASSERT_FALSE(watched.look());
   machine_clock.by_ns += 2'000'000'000;
   ASSERT_FALSE(watched.look());
+  surge_is_answered();
+}
 
-  runs_before_others();
-  std::int64_t found = -1;
-  int answered = 0;
-  const auto thread = ReactionThread::start(loop, watched, [&] {
-    found = offline_quota();
-    ++answered;
-    guard->decide();
-  });
-  ASSERT_TRUE(thread);
-  const std::array<Busy, 2> surge;
-  for (const Busy& each : surge) put(each.id(), pods.at("web"));
-  for (const Busy& each : surge) each.begin();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return answered > 0; }))
-      << guard->status().strategies[0].says
-      << "; online work used ns: " << read(path_of("kubepods/burstable"), File::kCpuUsage).value_or("?") << "\n"
-      << lines;
-  EXPECT_LT(found, 260'000) << "written before anybody decided";
-  EXPECT_GE(found, policy::kSuppressQuotaMin_us);
-  EXPECT_LE(offline_quota(), found) << "and left by who did";
-  EXPECT_EQ(guard->status().left, 0) << lines;
-  EXPECT_EQ(guard->status().refused, 0) << lines;
-  say_rules(kNot);
-  seconds(2, 0);
-  EXPECT_EQ(offline_quota(), policy::kNoLimit);
+// Offline pods that request CPU of the ordinary kind lie beside online ones.
+TEST_F(ProtectOnMachine, ASurgeIsAnsweredWhereOfflinePodsComeAndGoBesideOnlineOnes) {
+  react();
+  ASSERT_FALSE(watched.look());
+  machine_clock.by_ns += 2'000'000'000;
+  ASSERT_FALSE(watched.look());
+  for (const char* name : {"batch1", "batch2", "batch3"}) {
+    testing::make_offline(add(name, model::KubeQos::kBurstable));
+    list_pods();
+    seconds(1, 0);
+    ASSERT_FALSE(watched.look()) << name;
+    end_pod(name);
+    ASSERT_FALSE(watched.look()) << name << " is gone, and what all others use is known as before";
+  }
+  surge_is_answered();
 }
 
 // The next agent knows from the journal alone what was found.

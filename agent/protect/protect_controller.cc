@@ -39,6 +39,14 @@ std::string online_in_besteffort(const TaskSnapshot& snapshot) {
   return out;
 }
 
+std::vector<std::string> groups_of_online(const TaskSnapshot& snapshot) {
+  std::vector<std::string> out;
+  for (const ListedTask& each : snapshot.tasks) {
+    if (!policy::is_offline(*each.task) && !each.task->terminal()) out.push_back(each.task->path);
+  }
+  return out;
+}
+
 std::string quoted_json(std::string_view text) {
   std::string out;
   base::JsonWriter(out).value(text);
@@ -251,10 +259,13 @@ void ProtectController::decide() {
   if (seen.besteffort_quota_us) {
     enforcer_->saw(seen.groups.besteffort, linux::File::kCpuQuota, *seen.besteffort_quota_us);
   }
+  enforcer_->spare(holding_ ? groups_of_online(*tasks_) : std::vector<std::string>());
   const Enforced& enforced = enforcer_->carry_out(wanted, permits, stands.off);
   tell(enforced);
   order_oom(now);
-  reaction_.arm(strategies_.suppress_plan(), strategies_.suppress_seen(), suppress, *enforcer_, now);
+  const bool said = rules_ && rules_->word;
+  reaction_.arm(strategies_.suppress_plan(), seen, suppress,
+                said ? rules_->word->modes.of_reaction() : policy::Mode::kEnforce, *enforcer_, now);
   show(stands, enforced);
 }
 

@@ -81,6 +81,9 @@ class ProtectController {
   // What was observed last, decided anew: something else is wanted.
   void decide();
 
+  // The thread of the reaction could not be started: that is told from the next decision on.
+  void nobody_reacts() { reaction_.nobody_looks(); }
+
   // As it stood when it last decided.
   const policy::Stance& stands() const { return stands_; }
   const NodeFacts* facts() const { return facts_ ? &*facts_ : nullptr; }  // null: the Node is not known yet

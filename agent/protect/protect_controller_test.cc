@@ -244,6 +244,36 @@ TEST_F(Protect, AfterThreeUnexpectedEndsItHolds) {
   EXPECT_FALSE(guard->status().holding) << "what was before is forgotten";
 }
 
+// Without a kubelet all of the pods are idle as one while nobody is online among them.
+TEST_F(Protect, AlsoWhoHoldsPutsNoOnlineWorkBehindOthers) {
+  machinery.own_groups = true;
+  end("web");
+  const auto idle = [&](std::string_view group) { return value(base::cat("cpu/", group, "/cpu.idle")); };
+  constexpr std::string_view kRules =
+      R"({"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressPolicy":"cfsQuota","cpuSuppressThresholdPercent":80},)"
+      R"("resourceQOSStrategy":{"beClass":{"cpuQOS":{"enable":true,"groupIdentity":-1}}}})";
+  for (int ends = 0; ends < 4; ++ends) {
+    start(false);
+    say_node();
+    say_spec(kRules);
+    seconds(20);
+  }
+  ASSERT_TRUE(guard->status().holding);
+  ASSERT_EQ(idle("kubepods"), "1");
+  const auto held = quota();
+  online("web", 0);
+  list_pods();
+  seconds(2);
+  ASSERT_TRUE(guard->status().holding);
+  EXPECT_EQ(idle("kubepods"), "0") << "web lies there";
+  EXPECT_EQ(value("cpu/kubepods/cpu.shares"), "1024");
+  EXPECT_EQ(idle("kubepods/besteffort"), "1") << "what only narrows is written as before";
+  say_spec(R"({"resourceUsedThresholdWithBE":{"enable":false}})");
+  seconds(2);
+  EXPECT_EQ(idle("kubepods/besteffort"), "1") << "of offline work nothing is put back";
+  EXPECT_EQ(quota(), held);
+}
+
 TEST_F(Protect, TheConditionAndTheFileOnTheMachineSayHowItStands) {
   start();
   say_all(kQuota80);

@@ -174,6 +174,38 @@ TEST_F(Reacting, WhereItIsOnlyObservedThatIsShown) {
   EXPECT_TRUE(rules.taken.empty());
 }
 
+// Told by pool, as a mode of its own; suppression itself goes on writing.
+TEST_F(Reacting, WhereTheSettingsOnlyObserveItThatIsShownAndSuppressionWrites) {
+  const auto say = [&](std::string_view mode) {
+    say_spec(base::cat(R"({"resourceUsedThresholdWithBE":{)", kQuota80,
+                       R"(},"extensions":{"Object":{"tidemark":{"schema":1,"agent":{"modes":{"reaction":")", mode,
+                       R"("}}}}}})"));
+  };
+  start();
+  say_node();
+  say("observe");
+  calm();
+  ASSERT_EQ(quota(), 300'000);
+  EXPECT_EQ(says(), "TM-SUPPRESS-002: 300000 us of 100 ms; reaction: ready, and only shown");
+  ASSERT_TRUE(surge(8200));
+  EXPECT_EQ(quota(), 300'000);
+  EXPECT_TRUE(counted(R"(tidemark_agent_reactions_total{reason="shown"} 1)"));
+  say("enforce");
+  calm();
+  ASSERT_TRUE(surge(8200));
+  EXPECT_EQ(quota(), 100'000);
+}
+
+TEST_F(Reacting, WithoutItsThreadItSaysSoAndIsNotArmed) {
+  start();
+  guard->nobody_reacts();
+  say_all(kQuota80);
+  calm();
+  EXPECT_EQ(says(), "TM-SUPPRESS-002: 300000 us of 100 ms; reaction: its thread could not be started");
+  EXPECT_FALSE(surge(8200));
+  EXPECT_EQ(quota(), 300'000);
+}
+
 // A process that died after the write, and before it told anybody.
 TEST_F(Reacting, WhatItWroteTheNextAgentPutsBack) {
   start();

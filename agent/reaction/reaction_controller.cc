@@ -122,8 +122,8 @@ std::vector<model::AuditLine> ReactionController::audit_lines(const ReactionTake
 }
 
 void ReactionController::arm(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen,
-                             Permit permit, Enforcer& enforcer, base::MonotonicTime now) {
-  if (reactor_ != nullptr) says_ = try_to_arm(decided, seen, permit, enforcer, now);
+                             Permit permit, policy::Mode mode, Enforcer& enforcer, base::MonotonicTime now) {
+  if (reactor_ != nullptr) says_ = try_to_arm(decided, seen, permit, mode, enforcer, now);
 }
 
 // Of one that was only decided, or that stands by our hand. kNoLimit: none does.
@@ -174,9 +174,10 @@ bool ReactionController::announce(Enforcer& enforcer) const {
 // What is to be said of it.
 std::string_view ReactionController::try_to_arm(const policy::SuppressPlan& decided,
                                                 const policy::SuppressObservation& seen, Permit permit,
-                                                Enforcer& enforcer, base::MonotonicTime now) {
+                                                policy::Mode mode, Enforcer& enforcer, base::MonotonicTime now) {
+  if (!somebody_looks_) return "its thread could not be started";
   if (permit == Permit::kKeep) return "what is in force stays as it is";
-  const bool only_shown = permit == Permit::kPutBack;
+  const bool only_shown = permit == Permit::kPutBack || mode == policy::Mode::kObserve;
   plan_ = policy::plan_reaction(decided, seen, in_force(decided, seen, only_shown, enforcer), std::move(plan_));
   if (plan_.standing != policy::ReactionStanding::kReady) {
     reactor_->close_files();

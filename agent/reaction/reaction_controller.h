@@ -16,6 +16,7 @@
 #include "base/metrics.h"
 #include "linux/cgroup/hierarchies.h"
 #include "model/audit_line.h"
+#include "policy/pools/modes.h"
 #include "policy/reaction/reaction.h"
 #include "policy/reaction/reaction_pace.h"
 #include "policy/suppress/suppress.h"
@@ -40,16 +41,18 @@ class ReactionController {
   // A line of the audit for each file that it wrote.
   std::vector<model::AuditLine> audit_lines(const ReactionTaken& taken) const;
 
-  // The last of all that a decision does.
+  // The last of all that a decision does. `permit` is that of suppression; `mode` says whether it is also written.
   void arm(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen, Permit permit,
-           Enforcer& enforcer, base::MonotonicTime now);
+           policy::Mode mode, Enforcer& enforcer, base::MonotonicTime now);
+  // Its thread did not start: from here on nothing is armed.
+  void nobody_looks() { somebody_looks_ = false; }
 
   bool is_there() const { return reactor_ != nullptr; }
   std::string_view says() const { return says_; }
 
  private:
   std::string_view try_to_arm(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen,
-                              Permit permit, Enforcer& enforcer, base::MonotonicTime now);
+                              Permit permit, policy::Mode mode, Enforcer& enforcer, base::MonotonicTime now);
   std::int64_t in_force(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen, bool only_shown,
                         const Enforcer& enforcer);
   void make_order(bool only_shown);
@@ -68,6 +71,7 @@ class ReactionController {
   policy::ReactionPace pace_;
   std::optional<base::MonotonicTime> not_before_;
   std::string_view says_ = "not yet";  // literals
+  bool somebody_looks_ = true;
   bool told_trouble_ = false;
 };
 

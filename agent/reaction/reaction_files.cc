@@ -20,6 +20,8 @@ using linux::File;
 
 // cpu.stat of v2 with all that kernels put there; the counter of v1 is one number.
 constexpr std::size_t kCounterBytes = 1024;
+// The group of all pods and the besteffort group: without one of these nothing is known.
+constexpr std::size_t kAlwaysThere = 2;
 
 Result<Fd> open_file_of(const linux::Hierarchies& hierarchies, const std::string& path, File file, int flags) {
   const auto* home = hierarchies.home(file);
@@ -43,9 +45,15 @@ File file_of(policy::SuppressPolicy policy) {
   return policy == policy::SuppressPolicy::kCpuset ? File::kCpusetCpus : File::kCpuQuota;
 }
 
+bool ReactionFiles::is_of_same_groups(const policy::ReactionPlan& plan) const {
+  return counters_.size() >= kAlwaysThere && counters_[0].group == plan.whole &&
+         counters_[1].group == plan.less.front();
+}
+
 bool ReactionFiles::has_counters(const policy::ReactionPlan& plan) const {
-  return counters_.size() == 1 + plan.less.size() && counters_.front().group == plan.whole &&
-         std::ranges::equal(plan.less, std::span(counters_).subspan(1), {}, {}, &Held::group);
+  return is_of_same_groups(plan) &&
+         std::ranges::equal(plan.less, std::span(counters_).subspan(1), {}, {}, &Counter::group) &&
+         std::ranges::all_of(counters_, [](const Counter& each) { return static_cast<bool>(each.fd); });
 }
 
 bool ReactionFiles::has_written(const policy::ReactionPlan& plan, bool to_write) const {
@@ -56,18 +64,32 @@ bool ReactionFiles::has_written(const policy::ReactionPlan& plan, bool to_write)
 void ReactionFiles::close() {
   counters_.clear();
   written_.clear();
+  one_went_ = false;
+  sum_ns_ = used_ns_ = 0;
 }
 
+// Whoever is watched already goes on where he was.
 Result<void> ReactionFiles::open_counters(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan) {
   const auto* home = hierarchies.home(File::kCpuUsage);
   version_ = home == nullptr ? linux::Version::kV1 : home->version;
-  counters_.clear();
-  TM_TRY(auto whole, open_file_of(hierarchies, plan.whole, File::kCpuUsage, O_RDONLY));
-  counters_.push_back({plan.whole, std::move(whole)});
-  for (const std::string& group : plan.less) {
-    TM_TRY(auto less, open_file_of(hierarchies, group, File::kCpuUsage, O_RDONLY));
-    counters_.push_back({group, std::move(less)});
-  }
+  std::vector<Counter> before = std::exchange(counters_, {});
+  const auto add = [&](const std::string& group) -> Result<void> {
+    const auto known =
+        std::ranges::find_if(before, [&](const Counter& each) { return each.fd && each.group == group; });
+    if (known != before.end()) {
+      counters_.push_back(std::move(*known));
+      return {};
+    }
+    auto opened = open_file_of(hierarchies, group, File::kCpuUsage, O_RDONLY);
+    const bool may_be_missing =
+        counters_.size() >= kAlwaysThere && !opened && opened.error().kind == ErrorKind::kNotFound;
+    if (!opened && !may_be_missing) return fail(std::move(opened).error());
+    counters_.push_back({group, opened ? std::move(*opened) : Fd(), std::nullopt});
+    return {};
+  };
+  TM_TRY_VOID(add(plan.whole));
+  for (const std::string& group : plan.less) TM_TRY_VOID(add(group));
+  one_went_ = one_went_ || std::ranges::any_of(before, [](const Counter& each) { return each.fd && each.last_ns; });
   return {};
 }
 
@@ -85,24 +107,38 @@ Result<void> ReactionFiles::open_written(const linux::Hierarchies& hierarchies, 
 
 Result<bool> ReactionFiles::open(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan,
                                  bool to_write) {
-  const bool others = !has_counters(plan);
-  auto opened = others ? open_counters(hierarchies, plan) : Result<void>();
+  const bool others = !is_of_same_groups(plan);
+  if (others) close();
+  auto opened = has_counters(plan) ? Result<void>() : open_counters(hierarchies, plan);
   if (opened && !has_written(plan, to_write)) opened = open_written(hierarchies, plan, to_write);
   if (opened) return others;
   close();
   return fail(std::move(opened).error());
 }
 
-std::optional<std::int64_t> ReactionFiles::used_ns() const {
+std::optional<std::int64_t> ReactionFiles::used_ns() {
   std::array<char, kCounterBytes> space;
-  std::int64_t sum = 0;
-  bool whole = true;
-  for (const Held& each : counters_) {
+  std::int64_t more_ns = 0;
+  bool known = !std::exchange(one_went_, false);
+  for (std::size_t at = 0; at < counters_.size(); ++at) {
+    Counter& each = counters_[at];
+    if (!each.fd) continue;
     const auto used = linux::parse_cpu_usage_ns(read_into(each.fd.get(), space), version_);
-    if (!used) return std::nullopt;
-    sum += std::exchange(whole, false) ? *used : -*used;
+    if (!used) {
+      if (at < kAlwaysThere) return std::nullopt;
+      known = false;
+      each.fd.reset();
+      each.last_ns.reset();
+      continue;
+    }
+    // Of one that is new here: what it used until now counted as online work's, and stays.
+    if (each.last_ns) more_ns += (at == 0 ? 1 : -1) * (*used - *each.last_ns);
+    each.last_ns = *used;
   }
-  return sum;
+  if (known) sum_ns_ += more_ns;
+  // They are read one after the other, so the sum goes back at times by what ran in between.
+  used_ns_ = std::max(used_ns_, sum_ns_);
+  return used_ns_;
 }
 
 std::string_view ReactionFiles::shown(std::size_t at, std::span<char> space) const {

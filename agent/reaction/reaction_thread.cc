@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include "base/thread.h"
@@ -24,7 +25,13 @@ Result<std::unique_ptr<ReactionThread>> ReactionThread::start(net::EventLoop& lo
                                                               std::function<void()> taken) {
   Fd told(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!told) return base::fail_errno(errno, "make a descriptor for the reaction thread");
-  return std::unique_ptr<ReactionThread>(new ReactionThread(loop, reactor, std::move(told), std::move(taken)));
+  std::unique_ptr<ReactionThread> out(new ReactionThread(loop, reactor, std::move(told), std::move(taken)));
+  try {
+    out->thread_ = base::start_thread([thread = out.get()] { thread->run(); });
+  } catch (const std::system_error& error) {  // no memory, or as many threads as there may be
+    return base::fail_errno(error.code().value(), "start the reaction thread");
+  }
+  return out;
 }
 
 ReactionThread::ReactionThread(net::EventLoop& loop, Reactor& reactor, Fd told, std::function<void()> taken)
@@ -34,12 +41,11 @@ ReactionThread::ReactionThread(net::EventLoop& loop, Reactor& reactor, Fd told, 
     (void)!::read(told_.get(), &times, sizeof(times));
     taken();
   });
-  thread_ = base::start_thread([this] { run(); });
 }
 
 ReactionThread::~ReactionThread() {
   reactor_.end();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   watch_.cancel();
 }
 

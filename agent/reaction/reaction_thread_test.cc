@@ -1,6 +1,7 @@
 #include "agent/reaction/reaction_thread.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <fstream>
@@ -67,6 +68,19 @@ TEST_F(OnAThread, WhatItTookItTellsTheLoop) {
   ASSERT_TRUE(taken);
   EXPECT_EQ(taken->outcome, ReactionTaken::Outcome::kWrote);
   EXPECT_EQ(told, 1);
+}
+
+TEST_F(OnAThread, OneThatCannotBeStartedIsAnErrorAndWhatIsArmedStaysTheLoops) {
+  arm();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};  // more descriptors
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto started = ReactionThread::start(loop, reactor, [] {});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(started);
+  EXPECT_NE(started.error().message.find("reaction thread"), std::string::npos) << started.error().message;
+  EXPECT_FALSE(reactor.withdraw());
 }
 
 TEST_F(OnAThread, EndsWhateverItDoes) {

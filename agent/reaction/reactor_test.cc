@@ -151,6 +151,14 @@ TEST_P(ReactorTest, ACounterThatCannotBeReadEndsTheWatch) {
   EXPECT_EQ(reactor.withdraw()->outcome, Outcome::kUnreadable);
 }
 
+TEST_P(ReactorTest, WithoutTheBesteffortGroupNothingIsKnown) {
+  arm();
+  ASSERT_FALSE(uses(200, milliseconds(1500)));
+  node.cgroups.write(is_v2 ? "kubepods/besteffort/cpu.stat" : "cpuacct/kubepods/besteffort/cpuacct.usage", "");
+  EXPECT_TRUE(reactor.look());
+  EXPECT_EQ(reactor.withdraw()->outcome, Outcome::kUnreadable);
+}
+
 TEST_P(ReactorTest, AGroupThatIsNotThereIsSaidByItsName) {
   plan.whole = "nowhere";
   const auto armed = reactor.arm(*node.hierarchies, plan, order);
@@ -159,7 +167,7 @@ TEST_P(ReactorTest, AGroupThatIsNotThereIsSaidByItsName) {
   EXPECT_FALSE(reactor.look());
 }
 
-// Each decision arms anew: what was learned of the same counters stays.
+// Each decision arms anew: what was learned of the same groups stays.
 TEST_P(ReactorTest, GoesOnByTheSameCountersWhenItIsArmedAgain) {
   arm();
   ASSERT_FALSE(uses(200, milliseconds(1500)));
@@ -167,11 +175,58 @@ TEST_P(ReactorTest, GoesOnByTheSameCountersWhenItIsArmedAgain) {
   arm();
   EXPECT_TRUE(uses(4200, kLook));
   (void)reactor.withdraw();
-  node.group("kubepods/burstable/batch");
-  plan.less.push_back("kubepods/burstable/batch");
+  for (const char* each : {"other", "other/besteffort"}) node.group(each);
+  plan.whole = "other";
+  plan.less = {"other/besteffort"};
   put_quota("240000");
   arm();
+  node.cpu("other", 50'000'000'000);
   EXPECT_FALSE(uses(9000, milliseconds(500))) << "another sum: nothing is known of it before a second";
+}
+
+// Offline pods outside of the besteffort group, another one each second.
+TEST_P(ReactorTest, OfflinePodsThatComeAndGoElsewhereTakeNothingFromWhatIsKnown) {
+  arm();
+  ASSERT_FALSE(uses(200, milliseconds(1500)));
+  const std::vector<std::string> alone = plan.less;
+  std::int64_t ended_ns = 0;
+  for (int second = 0; second < 5; ++second) {
+    const std::string pod = base::cat("kubepods/burstable/batch", second);
+    node.group(pod);
+    (void)reactor.withdraw();
+    plan.less = alone;
+    plan.less.push_back(pod);
+    plan.less.push_back("kubepods/burstable/not-there-yet");
+    arm();
+    for (int look = 0; look < 10; ++look) {
+      node.clock.advance(kLook);
+      online_ns += 200 * kLook.count() / 1000;
+      ended_ns += 900 * kLook.count() / 1000;
+      node.cpu(pod, (look + 1) * 900 * kLook.count() / 1000);
+      node.cpu("kubepods", online_ns + offline_ns + ended_ns);
+      ASSERT_FALSE(reactor.look()) << "second " << second;
+    }
+    // As a kernel reads a group that is gone; the whole has what that used last.
+    ended_ns += 40'000'000;
+    node.cgroups.write(is_v2 ? pod + "/cpu.stat" : base::cat("cpuacct/", pod, "/cpuacct.usage"), "");
+    node.clock.advance(kLook);
+    node.cpu("kubepods", online_ns + offline_ns + ended_ns);
+    ASSERT_FALSE(reactor.look()) << "second " << second;
+  }
+  online_ns += ended_ns;  // of the sum nobody knows whose it was
+  EXPECT_TRUE(uses(4200, kLook)) << "a surge is answered as if they had never been";
+  EXPECT_EQ(reactor.withdraw()->outcome, Outcome::kWrote);
+}
+
+// What is read second has run on: with many processors by some ticks.
+TEST_P(ReactorTest, ASumThatGoesBackIsNotForgotten) {
+  arm();
+  ASSERT_FALSE(uses(200, milliseconds(1500)));
+  node.clock.advance(kLook);
+  offline_ns += 50'000'000;
+  node.cpu("kubepods/besteffort", offline_ns);
+  ASSERT_FALSE(reactor.look());
+  EXPECT_TRUE(uses(4200, 2 * kLook));
 }
 
 TEST_P(ReactorTest, ALookAllocatesNothing) {

@@ -89,6 +89,7 @@ void write_agent_word(base::JsonWriter& json, const AgentWord& word) {
     if (const auto mode = word.modes.named[static_cast<std::size_t>(each)])
       json.member(to_string(each), to_string(*mode));
   }
+  if (word.modes.reaction) json.member(kReactionMode, to_string(*word.modes.reaction));
   json.end_object();
   if (!word.classes.empty()) {
     json.key("classes").begin_array();

@@ -2,7 +2,7 @@
 // (policy/nodeslo/told.h has what else stands there):
 //
 //   {"schema":1, "agent":{
-//      "modes":{"default":"observe","cpuSuppress":"enforce"},        names of model/node_strategy.h
+//      "modes":{"default":"observe","cpuSuppress":"enforce"},        names of model/node_strategy.h, and "reaction"
 //      "classes":[{"name":"transcode","order":10,"cpuWeight":50,"memoryLowPercent":25,"restartCostSeconds":300,
 //                  "checkpointing":true}, …],
 //      "business":"search",                                          where the pool names one

@@ -53,6 +53,14 @@ TEST(AgentWord, WhatIsNotSaidHasItsDefault) {
   EXPECT_EQ(*read_agent_word(*Json::parse(R"({"schema":1,"evictions":{}})")), std::nullopt);
 }
 
+TEST(AgentWord, TheModeOfTheReactionIsSaidWhereThePoolSaysIt) {
+  AgentWord word;
+  word.modes.reaction = Mode::kObserve;
+  EXPECT_EQ(written(word), R"({"schema":1,"agent":{"modes":{"default":"enforce","reaction":"observe"}}})");
+  EXPECT_EQ(**read_agent_word(*Json::parse(written(word))), word);
+  EXPECT_FALSE(read(R"({"modes":{"reaction":"fast"}})").has_value());
+}
+
 TEST(AgentWord, LinesOfEvictionsGoTheirOwnWay) {
   AgentWord word;
   word.evict = {seconds(60), 20, 15, 8};

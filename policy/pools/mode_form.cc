@@ -27,11 +27,12 @@ void read_agent_modes(Form& form, AgentModes& modes) {
   for (const model::Strategy each : model::kStrategies) {
     if (const auto mode = read_mode(form, to_string(each))) modes.named[static_cast<std::size_t>(each)] = mode;
   }
+  if (const auto mode = read_mode(form, kReactionMode)) modes.reaction = mode;
 }
 
 void read_pool_modes(Form& form, PoolModes& modes, Problems& problems) {
   if (!by_name(form, kMode)) {
-    if (const auto all = read_mode(form, kMode)) modes = {*all, *all, {*all, {}}, *all};
+    if (const auto all = read_mode(form, kMode)) modes = {*all, *all, {.otherwise = *all}, *all};
     return;
   }
   Form each(form.member(kMode), form.place(kMode), problems);
@@ -43,7 +44,7 @@ void read_pool_modes(Form& form, PoolModes& modes, Problems& problems) {
     read_agent_modes(agent, modes.agent);
     agent.finish();
   } else if (const auto all = read_mode(each, kAgent)) {
-    modes.agent = {*all, {}};
+    modes.agent = {.otherwise = *all};
   }
   each.finish();
 }

@@ -19,8 +19,11 @@ enum class Mode : std::uint8_t {
 struct AgentModes {
   Mode otherwise = Mode::kEnforce;  // "default": of a strategy that is not named
   std::array<std::optional<Mode>, model::kStrategies.size()> named{};
+  // Of what kCpuSuppress does between two decisions (policy/reaction). Not named: as that strategy.
+  std::optional<Mode> reaction{};
 
   Mode of(model::Strategy strategy) const;
+  Mode of_reaction() const;  // what is decided for suppression and not written is not written in between either
   bool operator==(const AgentModes&) const = default;
 };
 
@@ -31,6 +34,8 @@ struct PoolModes {
   Mode yarn = Mode::kEnforce;      // what ResourceManagers are told of the node
   bool operator==(const PoolModes&) const = default;
 };
+
+inline constexpr std::string_view kReactionMode = "reaction";
 
 std::string_view to_string(Mode);
 

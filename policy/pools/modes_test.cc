@@ -49,6 +49,26 @@ TEST(Modes, ModesByWhatIsDoneAndByStrategyOfTheAgent) {
   }
 }
 
+TEST(Modes, WhatSuppressionDoesBetweenTwoDecisionsHasAModeThatGoesByPool) {
+  const auto config = must(R"(
+schema: 1
+mode: {agent: {cpuSuppress: enforce, reaction: observe}}
+pools:
+- {name: canary, nodeSelector: {matchLabels: {a: a}}, mode: {agent: {reaction: enforce}}}
+- {name: shown, nodeSelector: {matchLabels: {a: b}}, mode: {agent: {cpuSuppress: observe, reaction: enforce}}}
+- {name: all, nodeSelector: {matchLabels: {a: c}}, mode: {agent: enforce}}
+- {name: none, nodeSelector: {}, mode: {agent: {default: observe}}}
+)");
+  const auto of = [&](std::size_t pool) { return config.pools.at(pool).modes.agent.of_reaction(); };
+  EXPECT_EQ(config.rest.modes.agent.of_reaction(), kObserve);
+  EXPECT_EQ(of(0), kEnforce);
+  EXPECT_EQ(of(1), kObserve) << "what suppression may not write is not written in between either";
+  EXPECT_EQ(of(2), kEnforce) << "one mode is for all";
+  EXPECT_EQ(of(3), kObserve);
+  EXPECT_EQ(AgentModes().of_reaction(), kEnforce) << "nobody said anything: as suppression";
+  EXPECT_EQ(modes_in("{agent: observe}").agent.of_reaction(), kObserve);
+}
+
 TEST(Modes, APoolsModesOfTheAgentLieOverThoseOfTheDocument) {
   const auto config = must(R"(
 schema: 1

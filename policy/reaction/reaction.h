@@ -1,7 +1,8 @@
 // What offline work has at once where online work uses more than the last decision of suppression knew. That one is
 // made once a second; a plan is made with it, and somebody who only compares and writes carries it out in between.
 //
-//   online      what the kubelet's groups use, less the besteffort group and offline pods outside of it
+//   online      what the kubelet's groups use, less the besteffort group and offline pods outside of it that the
+//               decision knew
 //   risen       online, over kSurgeWindow, less the more of what the decision went by and what it was lately
 //   left(r)     what the decision had under the line, less r: line − online − system as in suppress/room.h
 //   a step      a quota, or as many processors, of 1/2, 1/4, 1/8 of the node, or the least; narrower than what is in

@@ -94,6 +94,7 @@ void append_agent(std::string& out, const AgentWord& word) {
     if (mode != Mode::kEnforce) rows.emplace_back(to_string(each), to_string(mode));
   }
   if (rows.empty()) out += "    enforces all its strategies\n";
+  if (word.modes.reaction) rows.emplace_back(kReactionMode, to_string(word.modes.of_reaction()));
   std::vector<std::string> names;
   names.reserve(word.classes.size());
   for (const WorkClass& each : word.classes) names.push_back(each.name);
@@ -110,6 +111,7 @@ Json agent_json(const AgentWord& word) {
   for (const model::Strategy each : model::kStrategies) {
     strategies[to_string(each)] = Json(to_string(word.modes.of(each)));
   }
+  if (word.modes.reaction) strategies[kReactionMode] = Json(to_string(word.modes.of_reaction()));
   Json classes = Json::array();
   for (const WorkClass& each : word.classes) classes.as_array().push_back(Json(each.name));
   return Json::object({{"strategies", std::move(strategies)}, {"classes", std::move(classes)}});

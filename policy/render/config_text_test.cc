@@ -203,6 +203,9 @@ the node's NodeSLO)"),
   EXPECT_EQ(render_json(config).at("agent")->dump(),
             R"({"strategies":{"cpuSuppress":"enforce","batchLimits":"observe","cpuPriority":"observe",)"
             R"("classWeights":"observe","oomOrder":"observe","eviction":"observe"},"classes":["transcode","spark"]})");
+  config.agent->modes.reaction = Mode::kObserve;
+  EXPECT_NE(render_text(config).find("    reaction      observe\n"), std::string::npos) << render_text(config);
+  EXPECT_EQ(render_json(config).at("agent", "strategies", "reaction")->dump(), R"("observe")");
 }
 
 TEST(ConfigText, TheSameForPrograms) {

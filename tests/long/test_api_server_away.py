@@ -2,16 +2,41 @@
 
 import os
 import unittest
+from pathlib import Path
 
+from cluster import colocation
 from cluster.tidemark_process import wait_for
 from node.outage import ThroughAnOutage
 from node.protecting import LIMIT_S, QUOTA_FLOOR_US
+from node.test_agent import API
 
-AWAY_S = 300
+TOKEN_S = 600  # the least that an API server gives; a kubelet renews the one in a pod's file, and cannot meanwhile
+AWAY_S = 660  # longer than any watch, and than the token
 
 
 @unittest.skipUnless("TIDEMARK_KUBELET" in os.environ, "no node can be made here: run as root, with writable cgroups and a route")
 class ApiServerAwayForLong(ThroughAnOutage):
+    @classmethod
+    def account(cls) -> dict:
+        config = super().account()
+        cls.token_file = Path(cls.state) / "token"
+        cls.new_token()
+        config["users"] = [{"name": "agent", "user": {"tokenFile": str(cls.token_file)}}]
+        return config
+
+    @classmethod
+    def new_token(cls) -> None:
+        path = f"/api/v1/namespaces/default/serviceaccounts/{cls.node.name}-agent/token"
+        token = API.post(path, {"spec": {"expirationSeconds": TOKEN_S}}).get("status.token")
+        fresh = cls.token_file.with_suffix(".new")
+        fresh.write_text(token)
+        fresh.chmod(0o600)
+        fresh.rename(cls.token_file)
+
+    def server_is_there(self) -> None:
+        super().server_is_there()
+        self.new_token()
+
     def test_offline_work_gives_way_all_the_same_and_nothing_is_left_wrong(self):
         self.live_through(away_s=AWAY_S, counted_s=60)
 

@@ -31,6 +31,7 @@ ASKED_A_MINUTE_MAX = 75
 ASKED_AT_FIRST_MAX = 40
 ASKED_AFTERWARDS_MAX = 30  # in the first minute in which the server is there again
 GROWN_KB_MAX = 2048
+JOURNALS_KB_MAX = 256  # that what an agent keeps in its folder of run time grows by, however long it hears nobody
 BALLOON = f"""
 import sys
 held = []
@@ -58,7 +59,7 @@ class ThroughAnOutage(Evicting, Protecting):
         faulty.control("kill", "apiserver")
         API.close()  # its connection is dead
         self.lost = time.monotonic()
-        self.asked_before, self.rss_before_kb = self.asked(), self.rss_kb()
+        self.asked_before, self.rss_before_kb, self.kept_before_kb = self.asked(), self.rss_kb(), self.kept_kb()
 
     def server_is_there(self) -> None:
         faulty.control("start", "apiserver")  # one that runs stays
@@ -71,6 +72,15 @@ class ThroughAnOutage(Evicting, Protecting):
 
     def rss_kb(self) -> int:
         return int(re.search(r"^VmRSS:\s+(\d+)", Path(f"/proc/{self.agent.process.pid}/status").read_text(), re.M)[1])
+
+    def kept_kb(self) -> int:
+        """What the journals of the agent have on tmpfs, and its audit."""
+        files = [*(Path(self.state) / "run").iterdir(), Path(self.state) / "learned/audit.jsonl"]
+        return sum(file.stat().st_size for file in files if file.is_file()) // 1024
+
+    def ended(self) -> float:
+        """Tasks that the agent evicted, or killed."""
+        return sum(value for name, value in self.agent.metrics().items() if name.startswith(("tidemark_agent_evictions_total", "tidemark_agent_kills_total")))
 
     def heard(self, since: int) -> list[str]:
         """Requests of the agent that the server wrote down from there on."""
@@ -155,16 +165,24 @@ class ThroughAnOutage(Evicting, Protecting):
         print(f"no API server for {minutes * 60:.0f} s: {asked:.0f} requests, Rss {self.rss_before_kb} kB and {grown:+} kB", file=sys.stderr)
         self.assertLess(asked, ASKED_AT_FIRST_MAX + ASKED_A_MINUTE_MAX * minutes, [each for each in self.agent.metrics().items() if each[0].startswith("tidemark_client_requests_total")])
         self.assertLess(grown, GROWN_KB_MAX)
+        kept = self.kept_kb() - self.kept_before_kb
+        print(f"its journals and its audit: {self.kept_before_kb} kB and {kept:+} kB", file=sys.stderr)
+        self.assertLess(kept, JOURNALS_KB_MAX)
 
     def is_heard_again_and_makes_no_storm(self, counted_s: float) -> None:
-        told, log = self.status_before, Path(os.environ["TIDEMARK_TEST_AUDIT_LOG"]).stat().st_size
+        """The mark is written before the agent knows that there is anybody to hear of it."""
+        told, log, ended = self.status_before, Path(os.environ["TIDEMARK_TEST_AUDIT_LOG"]).stat().st_size, self.ended()
         self.server_is_there()
+        self.order("off")
+        wait_for(self.held, "an order of meanwhile obeyed", self.agent, FOUND_OUT_S)
+        print(f"off, written meanwhile, obeyed {time.monotonic() - self.back:.1f} s after the API server was ready again", file=sys.stderr)
         wait_for(lambda: self.status().get("updateTime") != told, "a report", self.agent, FOUND_OUT_S + OWN_TIME_S + 5)
         print(f"reported {time.monotonic() - self.back:.1f} s after the API server was ready again", file=sys.stderr)
         wait_for(lambda: time.monotonic() - self.back > counted_s, "the end of what is counted", self.agent, counted_s)
         heard = self.heard(log)
         print(f"{len(heard)} requests in the first {time.monotonic() - self.back:.0f} s with it", file=sys.stderr)
         self.assertLess(len(heard), ASKED_AFTERWARDS_MAX, heard)
+        self.assertEqual(ended, self.ended(), "nobody ends for what was missed")
 
     def all_is_right_again(self, killed: str | None) -> None:
         """New words are obeyed; nobody ended but who was killed, and his kubelet started him again; every file is as before the agent ever wrote."""
