@@ -82,13 +82,9 @@ ProfilesContext RunningManager::profiles_context(kube::Client& client) {
 }
 
 RecommenderContext RunningManager::recommender_context(kube::Client& client) {
-  return {loop_,
-          client,
-          client,
-          metrics_,
-          [this] { return may_write(); },
-          pods_,
-          profiles_.book(),
+  return {loop_, client, client, metrics_,
+          // Until the settings are read nobody knows that nothing is to be published.
+          [this] { return may_write() && settings_.not_ready().empty(); }, pods_, profiles_.book(),
           [this] { return profiles_.all_read(); },
           [this]() -> const policy::ProfileSettings& { return profile_settings(); },
           write_limit(options_)};
