@@ -475,6 +475,67 @@ TEST_F(BudgetsTest, WhatAnAgentTellsAndNobodyCanReadIsPassedOver) {
   EXPECT_EQ(counted(manager, "agent", "other"), 2);
 }
 
+// ---- over-report ----
+
+class OverReportTest : public BudgetsTest {
+ protected:
+  void over_reporting(std::string_view kubernetes) {
+    Json map = name_only("tidemark-config");
+    map["data"] = Json::object(
+        {{"config.yaml", Json(cat("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {breaker: {watched: "
+                                  "false}}, ledger: {kubernetes: ",
+                                  kubernetes, "}}"))}});
+    must("POST", kConfigPath, map);
+  }
+  void evict_one() {
+    const std::string name = cat("victim-", victims_++);
+    pod(name, "n2", "1000", name);
+    kubelet_evicts(name);
+    run_for(6s);
+  }
+  void minutes_pass(int minutes) {
+    for (int i = 0; i < minutes; ++i) {
+      run_for(1min);
+      for (const char* name : {"n1", "n2"}) metric(name, "4");
+    }
+    run_for(6s);
+  }
+  // 15.2 cores are real, and half as much again is told.
+  void falls_back_and_returns() {
+    auto& manager = start();
+    const auto given_up = [&] { return manager.metric("tidemark_pool_over_report_given_up{pool=\"default\"}"); };
+    tells("n1", 0, 198);
+    evict_one();
+    evict_one();
+    EXPECT_EQ(offered("n1"), "22800") << "2 of 200 are not more than 1 %";
+    EXPECT_EQ(given_up(), 0);
+    evict_one();
+    EXPECT_EQ(offered("n1"), "15200") << "3 of 201 are";
+    EXPECT_EQ(given_up(), 1);
+    tells("n1", 0, 300);
+    run_for(6s);
+    minutes_pass(65);
+    EXPECT_EQ(offered("n1"), "15200") << "3 of 501: no more, and not calm";
+    tells("n1", 0, 200);
+    minutes_pass(58);
+    EXPECT_EQ(offered("n1"), "15200") << "3 of 701 are less than 0.5 %, for not quite an hour";
+    minutes_pass(3);
+    EXPECT_EQ(offered("n1"), "22800");
+    EXPECT_EQ(given_up(), 0);
+  }
+  int victims_ = 0;
+};
+
+TEST_F(OverReportTest, IsGivenUpWhileMoreThanOneInAHundredIsEvictedAndComesBackAfterACalmHour) {
+  over_reporting("{overReport: {cpuPercent: 150}}");
+  falls_back_and_returns();
+}
+
+TEST_F(OverReportTest, ThatOfAnEntryIsToo) {
+  over_reporting("{overReport: {entries: [{cpuPercent: 150}]}}");
+  falls_back_and_returns();
+}
+
 // ---- grants ----
 
 class GrantsTest : public BudgetsTest {
@@ -542,6 +603,50 @@ TEST_F(GrantsTest, WhileALimitIsRolledOutTheSmallerOneHoldsForTheWholePool) {
   run_for(5min);
   EXPECT_EQ(behind(), 0);
   EXPECT_EQ(granted("n1") + granted("n2"), 40);
+}
+
+// While an edit is on its way one node goes by it, and one does not yet.
+class OnTheWayTest : public GrantsTest {
+ protected:
+  // Answers which node goes by the new settings.
+  std::string half_rolled_out(testing::Replica& manager, std::string_view edit) {
+    const auto hash = [&](std::string_view name) {
+      return std::string(read_node(name).text_at("metadata", "annotations", model::kConfigHashAnnotation));
+    };
+    const std::string before = hash("n1");
+    granting(40, true, edit);
+    run_for(20s);
+    EXPECT_EQ(manager.metric("tidemark_settings_nodes_behind"), 1);
+    EXPECT_NE(hash("n1") == before, hash("n2") == before);
+    return hash("n1") == before ? "n2" : "n1";
+  }
+};
+
+TEST_F(OnTheWayTest, APoolThatIsNewIsStoppedByItsSpike) {
+  granting(40, true);
+  auto& manager = start();
+  run_for(5s);
+  const std::string moved = half_rolled_out(manager, ", pools: [{name: new, nodeSelector: {}}]");
+  tells(moved, 30);
+  run_for(6s);
+  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"new\"}"), 1);
+  EXPECT_EQ(offered(moved), "0");
+  EXPECT_EQ(condition(moved), "False EvictionSpike");
+  EXPECT_EQ(offered(moved == "n1" ? "n2" : "n1"), "15200") << "the pool that it is in yet had none";
+  run_for(2min);
+  EXPECT_EQ(manager.metric("tidemark_settings_nodes_behind"), 0);
+  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"new\"}"), 1) << "nor is it forgotten";
+}
+
+TEST_F(OnTheWayTest, APoolThatOverReportsByTheNewSettingsAloneFallsBack) {
+  granting(40, true);
+  auto& manager = start();
+  run_for(5s);
+  const std::string moved = half_rolled_out(manager, ", ledger: {kubernetes: {overReport: {cpuPercent: 150}}}");
+  EXPECT_EQ(offered(moved), "22800");
+  tells(moved, 2, 98);
+  run_for(6s);
+  EXPECT_EQ(offered(moved), "15200") << "2 of 100";
 }
 
 TEST_F(GrantsTest, ANewLeaderReadsThemAndOffTakesThemAway) {
@@ -624,50 +729,6 @@ TEST_F(OperatorGrantTest, WhatYarnGivesBackUsesUpTheHourAndIsNoSpike) {
   EXPECT_EQ(day().evicted, 1) << "in no rate";
   // Another leader counts it once.
   replicas.clear();
-// While an edit is on its way one node goes by it, and one does not yet.
-class OnTheWayTest : public GrantsTest {
- protected:
-  // Answers which node goes by the new settings.
-  std::string half_rolled_out(testing::Replica& manager, std::string_view edit) {
-    const auto hash = [&](std::string_view name) {
-      return std::string(read_node(name).text_at("metadata", "annotations", model::kConfigHashAnnotation));
-    };
-    const std::string before = hash("n1");
-    granting(40, true, edit);
-    run_for(20s);
-    EXPECT_EQ(manager.metric("tidemark_settings_nodes_behind"), 1);
-    EXPECT_NE(hash("n1") == before, hash("n2") == before);
-    return hash("n1") == before ? "n2" : "n1";
-  }
-};
-
-TEST_F(OnTheWayTest, APoolThatIsNewIsStoppedByItsSpike) {
-  granting(40, true);
-  auto& manager = start();
-  run_for(5s);
-  const std::string moved = half_rolled_out(manager, ", pools: [{name: new, nodeSelector: {}}]");
-  tells(moved, 30);
-  run_for(6s);
-  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"new\"}"), 1);
-  EXPECT_EQ(offered(moved), "0");
-  EXPECT_EQ(condition(moved), "False EvictionSpike");
-  EXPECT_EQ(offered(moved == "n1" ? "n2" : "n1"), "15200") << "the pool that it is in yet had none";
-  run_for(2min);
-  EXPECT_EQ(manager.metric("tidemark_settings_nodes_behind"), 0);
-  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"new\"}"), 1) << "nor is it forgotten";
-}
-
-TEST_F(OnTheWayTest, APoolThatOverReportsByTheNewSettingsAloneFallsBack) {
-  granting(40, true);
-  auto& manager = start();
-  run_for(5s);
-  const std::string moved = half_rolled_out(manager, ", ledger: {kubernetes: {overReport: {cpuPercent: 150}}}");
-  EXPECT_EQ(offered(moved), "22800");
-  tells(moved, 2, 98);
-  run_for(6s);
-  EXPECT_EQ(offered(moved), "15200") << "2 of 100";
-}
-
   start("two");
   run_for(10s);
   EXPECT_TRUE(used_up());
