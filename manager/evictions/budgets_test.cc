@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "manager/evictions/budget_controller.h"
-#include "manager/testing/cluster.h"
+#include "manager/testing/budgets.h"
 #include "model/ended_tasks.h"
 #include "model/names.h"
 #include "policy/budget/stored.h"
@@ -20,101 +20,8 @@ using testing::kConfigPath;
 using testing::kMerge;
 
 constexpr base::Duration kStoredWithin = BudgetController::kJobsPause + 10s;
-constexpr std::string_view kPods = "/api/v1/namespaces/jobs/pods";
-
-class BudgetsTest : public testing::InMemoryCluster {
- protected:
-  void SetUp() override {
-    InMemoryCluster::SetUp();
-    must("POST", "/api/v1/namespaces", name_only("jobs"));
-    for (const char* name : {"n1", "n2"}) {
-      node(name);
-      metric(name, "4");
-    }
-  }
-  void tidemark(std::string_view more = "") {
-    Json map = name_only("tidemark-config");
-    map["data"] = Json::object(
-        {{"config.yaml", Json(cat("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {perJobHour: 3, "
-                                  "breaker: {atLeast: 4, ratePercent: 10, coolDown: 10m}}",
-                                  more, "}"))}});
-    must("POST", kConfigPath, map);
-  }
-  void pod(std::string_view name, std::string_view on = "n1", std::string_view cores = "2000",
-           std::string_view job = "nightly") {
-    const Json amounts = Json::object({{testing::kBatchCpu, Json(cores)}, {"kubernetes.io/batch-memory", "1Gi"}});
-    Json object = name_only(name);
-    object["metadata"]["labels"] = Json::object({{"koordinator.sh/qosClass", "BE"},
-                                                 {"koordinator.sh/priority-class", "koord-batch"},
-                                                 {"tidemark.io/job", Json(job)}});
-    object["spec"] = Json::object(
-        {{"nodeName", Json(on)},
-         {"containers",
-          Json::array({Json::object({{"name", "c"},
-                                     {"image", "i"},
-                                     {"resources", Json::object({{"requests", amounts}, {"limits", amounts}})}})})}});
-    must("POST", kPods, object);
-    status(name, R"({"phase":"Running"})");
-  }
-  void status(std::string_view name, std::string_view text) {
-    must("PATCH", cat(kPods, "/", name, "/status"), Json::object({{"status", *Json::parse(text)}}), kMerge);
-  }
-  void finishes(std::string_view name) { status(name, R"({"phase":"Succeeded"})"); }
-  void kubelet_evicts(std::string_view name) { status(name, R"({"phase":"Failed","reason":"Evicted"})"); }
-  // As the eviction API leaves it, until its kubelet is done with it.
-  void api_evicts(std::string_view name) {
-    status(name, R"({"conditions":[{"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"}]})");
-  }
-  std::optional<Json> budgets() {
-    const auto found = call("GET", cat(kConfigPath, "/", model::kBudgetsName), nullptr);
-    if (found.status != 200) return std::nullopt;
-    return *Json::parse(found.body);
-  }
-  policy::BudgetState stored() {
-    const auto map = budgets();
-    if (!map) return {};
-    return *policy::decode_budgets(map->text_at("data", "state.json"));
-  }
-  policy::Ended day(std::string_view pool = "default") {
-    const auto map = budgets();
-    if (!map) return {};
-    return policy::of_day(*policy::decode_counts(map->text_at("data", "counts.json")), pool, clock.wall());
-  }
-  std::string condition(std::string_view name) {
-    const Json object = read_node(name);
-    const Json* all = object.at("status", "conditions");
-    if (all == nullptr) return "";
-    for (const Json& each : all->as_array()) {
-      if (each.text_at("type") == model::kStateCondition) {
-        return cat(each.text_at("status"), " ", each.text_at("reason"));
-      }
-    }
-    return "";
-  }
-  double counted(testing::Replica& replica, std::string_view reason, std::string_view work_class = "unnamed") {
-    return replica.metric(
-        cat("tidemark_tasks_ended_total{class=\"", work_class, "\",pool=\"default\",reason=\"", reason, "\"}"));
-  }
-  // As the agent of the node tells of YARN's containers: all that it told so far, and this.
-  void tells(std::string_view name, std::int64_t evicted, std::int64_t finished = 0, std::string_view job = "") {
-    auto& ends = told_[std::string(name)];
-    ends.push_back({clock.wall(), "spark", std::string(job), evicted, finished});
-    must("PATCH", cat("/api/v1/nodes/", name),
-         Json::object(
-             {{"metadata", Json::object({{"annotations", Json::object({{model::kEndedTasksAnnotation,
-                                                                        Json(model::format_ended_tasks(ends))}})}})}}),
-         kMerge);
-  }
-  std::map<std::string, std::vector<model::EndedTasks>> told_;
-
-  void spike() {
-    for (int i = 0; i < 4; ++i) {
-      pod(cat("victim-", i), "n2", "1000", cat("job-", i));
-      kubelet_evicts(cat("victim-", i));
-    }
-    run_for(6s);
-  }
-};
+using testing::BudgetsTest;
+using testing::kPods;
 
 TEST_F(BudgetsTest, TasksAreCountedByWhatEndedThem) {
   tidemark(", classes: [{name: spark, order: 1}]");
@@ -473,67 +380,6 @@ TEST_F(BudgetsTest, WhatAnAgentTellsAndNobodyCanReadIsPassedOver) {
   tells("n1", 2);
   run_for(1s);
   EXPECT_EQ(counted(manager, "agent", "other"), 2);
-}
-
-// ---- over-report ----
-
-class OverReportTest : public BudgetsTest {
- protected:
-  void over_reporting(std::string_view kubernetes) {
-    Json map = name_only("tidemark-config");
-    map["data"] = Json::object(
-        {{"config.yaml", Json(cat("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {breaker: {watched: "
-                                  "false}}, ledger: {kubernetes: ",
-                                  kubernetes, "}}"))}});
-    must("POST", kConfigPath, map);
-  }
-  void evict_one() {
-    const std::string name = cat("victim-", victims_++);
-    pod(name, "n2", "1000", name);
-    kubelet_evicts(name);
-    run_for(6s);
-  }
-  void minutes_pass(int minutes) {
-    for (int i = 0; i < minutes; ++i) {
-      run_for(1min);
-      for (const char* name : {"n1", "n2"}) metric(name, "4");
-    }
-    run_for(6s);
-  }
-  // 15.2 cores are real, and half as much again is told.
-  void falls_back_and_returns() {
-    auto& manager = start();
-    const auto given_up = [&] { return manager.metric("tidemark_pool_over_report_given_up{pool=\"default\"}"); };
-    tells("n1", 0, 198);
-    evict_one();
-    evict_one();
-    EXPECT_EQ(offered("n1"), "22800") << "2 of 200 are not more than 1 %";
-    EXPECT_EQ(given_up(), 0);
-    evict_one();
-    EXPECT_EQ(offered("n1"), "15200") << "3 of 201 are";
-    EXPECT_EQ(given_up(), 1);
-    tells("n1", 0, 300);
-    run_for(6s);
-    minutes_pass(65);
-    EXPECT_EQ(offered("n1"), "15200") << "3 of 501: no more, and not calm";
-    tells("n1", 0, 200);
-    minutes_pass(58);
-    EXPECT_EQ(offered("n1"), "15200") << "3 of 701 are less than 0.5 %, for not quite an hour";
-    minutes_pass(3);
-    EXPECT_EQ(offered("n1"), "22800");
-    EXPECT_EQ(given_up(), 0);
-  }
-  int victims_ = 0;
-};
-
-TEST_F(OverReportTest, IsGivenUpWhileMoreThanOneInAHundredIsEvictedAndComesBackAfterACalmHour) {
-  over_reporting("{overReport: {cpuPercent: 150}}");
-  falls_back_and_returns();
-}
-
-TEST_F(OverReportTest, ThatOfAnEntryIsToo) {
-  over_reporting("{overReport: {entries: [{cpuPercent: 150}]}}");
-  falls_back_and_returns();
 }
 
 // ---- grants ----
