@@ -16,11 +16,13 @@
 #include "manager/specs/node_slo.h"
 #include "manager/state/standing.h"
 #include "model/names.h"
+#include "policy/calendar/holidays.h"
 #include "policy/doctor/kubelet_configz.h"
 #include "policy/node_rules/node_rules.h"
 #include "policy/nodeslo/nodeslo.h"
 #include "policy/overcommit/strategy.h"
 #include "policy/render/cluster_doctor_text.h"
+#include "policy/render/preview_text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -181,6 +183,10 @@ class ClusterExamination {
       if (!(*settings)->notes.empty()) found_.settings_notes = lines_of((*settings)->notes);
     }
     if (!pools_) return;
+    for (const policy::Calendar& calendar : pools_->calendars) {
+      const auto end = policy::holidays_end_soon(calendar, loop_.clock().wall());
+      if (end) found_.settings_notes.push_back(policy::holidays_text(calendar, *end));
+    }
     found_.pools = &*pools_;
     found_.overlaps = policy::overlaps(*pools_, labels);
   }

@@ -1,5 +1,6 @@
 #include "cli/preview.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "cli/manifests.h"
 #include "manager/forecast/forecast_controller.h"
 #include "manager/history/record.h"
+#include "policy/calendar/holidays.h"
 #include "policy/forecast/forecast.h"
 #include "policy/render/over_report_text.h"
 #include "policy/render/preview_text.h"
@@ -93,6 +95,9 @@ net::Task<Result<std::string>> preview_pool(net::EventLoop& loop, kube::Client& 
         known ? cat("held against what online work used of cpu in ", forecast.cpu.known(), ", and of memory in ",
                     forecast.memory.known(), " of 168 hours of the week")
               : std::string("what online work of the pool uses is not known yet: nothing to hold it against"));
+  }
+  if (const auto end = policy::holidays_end_soon(calendar, std::max(from, loop.clock().wall()))) {
+    notes.push_back(policy::holidays_text(calendar, *end));
   }
   if (pool.other_base > 0) {
     notes.push_back(cat(pool.other_base, " of its nodes have another base line by settings of their own"));

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "kube/convert.h"
 #include "manager/capacity/decide.h"
+#include "manager/evictions/budget_pools.h"
 #include "manager/forecast/forecast_pools.h"
 #include "manager/running_manager.h"
 #include "manager/state/mark_write.h"
@@ -82,16 +83,11 @@ ProfilesContext RunningManager::profiles_context(kube::Client& client) {
 }
 
 RecommenderContext RunningManager::recommender_context(kube::Client& client) {
-  return {loop_,
-          client,
-          client,
-          metrics_,
-          [this] { return may_write(); },
-          pods_,
-          profiles_.book(),
+  return {loop_, client, client, metrics_,
+          // Until the settings are read nobody knows that nothing is to be published.
+          [this] { return may_write() && settings_.not_ready().empty(); }, pods_, profiles_.book(),
           [this] { return profiles_.all_read(); },
-          [this]() -> const policy::ProfileSettings& { return profile_settings(); },
-          write_limit(options_)};
+          [this]() -> const policy::ProfileSettings& { return profile_settings(); }, write_limit(options_)};
 }
 
 ContestContext RunningManager::contest_context(kube::Client& client) {
@@ -188,8 +184,6 @@ void RunningManager::tell_back_off(const kube::Node& node, policy::LedgerSide si
 }
 
 BudgetContext RunningManager::budget_context(kube::Client& client) {
-  // Of nodes that no roll-out treats first.
-  const auto in_force = [this]() -> const Revision& { return settings_.for_node(model::NodeName()); };
   return {.loop = loop_,
           .reader = client,
           .watcher = client,
@@ -199,8 +193,8 @@ BudgetContext RunningManager::budget_context(kube::Client& client) {
           .metrics = metrics_,
           .evictions = evictions_,
           .operator_grants = [this] { return grants_.of_operator(); },
-          .config = [in_force]() -> const policy::TidemarkConfig& { return in_force().tidemark; },
-          .asked_for = [in_force] { return in_force().texts.tidemark.has_value(); },
+          .pools = [this] { return budget_pools(settings_.in_force()); },
+          .asked_for = [this] { return any_of_tidemark(settings_.in_force()); },
           .leading = [this] { return may_write(); },
           .on_change = [this] { enqueue_all(); },
           .config_namespace = options_.config_namespace,
@@ -214,7 +208,7 @@ EvictionLimitsContext RunningManager::limits_context() {
           .state = [this]() -> const policy::BudgetState& { return budgets_.state(); },
           .pool_of = [this](std::string_view name, std::string_view work_class) -> std::optional<policy::BudgetPool> {
             const kube::Node* node = nodes_.find({"", std::string(name)});
-            if (node == nullptr || !settings_.for_node(model::NodeName()).texts.tidemark) return std::nullopt;
+            if (node == nullptr || !settings_.for_node(*node).texts.tidemark) return std::nullopt;
             if (class_is_off(*node, work_class, loop_.clock().wall())) return std::nullopt;
             const policy::Pool& pool = settings_.pool_of(*node);
             return policy::BudgetPool{pool.name, pool.budget};
@@ -226,7 +220,7 @@ GrantContext RunningManager::grant_context() {
           .nodes = nodes_,
           .metrics = metrics_,
           .pool_of = [this](const kube::Node& node) -> const policy::Pool& { return settings_.pool_of(node); },
-          .asked_for = [this] { return settings_.for_node(model::NodeName()).texts.tidemark.has_value(); },
+          .asked_for = [this] { return any_of_tidemark(settings_.in_force()); },
           .leading = [this] { return may_write(); },
           .synced = [this] { return all_synced_.is_set() && specs_.slos().synced(); },
           .carried =

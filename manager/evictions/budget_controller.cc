@@ -18,19 +18,6 @@ using model::Reason;
 
 constexpr base::Duration kSyncPatience = std::chrono::minutes(1);
 
-std::vector<policy::BudgetPool> pools_of(const policy::TidemarkConfig& config) {
-  std::vector<policy::BudgetPool> pools;
-  const auto add = [&](const policy::Pool& pool) {
-    const auto over = [](const policy::SideConfig& side) {
-      return policy::over_reports(side.over_report, side.entries);
-    };
-    pools.push_back({pool.name, pool.budget, over(pool.ledger.kubernetes) || over(pool.ledger.yarn)});
-  };
-  add(config.rest);
-  for (const auto& pool : config.pools) add(pool);
-  return pools;
-}
-
 bool needs_somebody(Reason reason) {
   return reason == Reason::kBudgetSpike || reason == Reason::kBudgetReopened ||
          reason == Reason::kBudgetPoolExhausted || reason == Reason::kBudgetOverReportGivenUp;
@@ -161,7 +148,7 @@ net::Task<void> BudgetController::tick() {
                              base::cat(kBudgetsNewer, ": ", store_.stored().problem));
   }
   if (!context_.leading() || !context_.evictions.synced()) co_return;
-  const auto pools = pools_of(context_.config());
+  const auto pools = context_.pools();
   auto done = policy::step(state_, {pools, book, store_.stored().requests}, context_.loop.clock().wall());
   take(std::move(done.state));
   tell(done.changes);
@@ -209,12 +196,11 @@ bool BudgetController::counts_worth_storing(const policy::EvictionBook& book, bo
   const auto now = context_.loop.clock().monotonic();
   const auto rested = [&](base::Duration pause) { return !counts_stored_at_ || now - *counts_stored_at_ >= pause; };
   // Where a pool may only lose so many tasks an hour, what it lost must not be forgotten.
-  const policy::TidemarkConfig& config = context_.config();
-  const auto lost = [&](const policy::Pool& pool) {
-    return pool.budget.pool_per_hour.has_value() && (lost_more(book.minutes, stored->minutes, pool.name) ||
-                                                     lost_more(book.given_back, stored->given_back, pool.name));
+  const auto lost = [&](const policy::BudgetPool& pool) {
+    return pool.settings.pool_per_hour.has_value() && (lost_more(book.minutes, stored->minutes, pool.name) ||
+                                                       lost_more(book.given_back, stored->given_back, pool.name));
   };
-  if ((beside || rested(kJobsPause)) && (lost(config.rest) || std::ranges::any_of(config.pools, lost))) return true;
+  if ((beside || rested(kJobsPause)) && std::ranges::any_of(context_.pools(), lost)) return true;
   return rested(kCountsPause) && counted_more(book, *stored);
 }
 

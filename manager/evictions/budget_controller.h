@@ -20,7 +20,6 @@
 #include "manager/state/standing.h"
 #include "net/loop.h"
 #include "policy/budget/budget.h"
-#include "policy/pools/pools.h"
 
 namespace tidemark::manager {
 
@@ -34,8 +33,8 @@ struct BudgetContext {
   base::Registry& metrics;
   EvictionWatch& evictions;
   std::function<std::optional<policy::OperatorGrants>()> operator_grants;  // nullopt: not known now
-  // The settings in force, and whether they are of a tidemark-config.
-  std::function<const policy::TidemarkConfig&()> config;
+  // Of the settings in force on any node, and whether any are of a tidemark-config.
+  std::function<std::vector<policy::BudgetPool>()> pools;
   std::function<bool()> asked_for;
   std::function<bool()> leading;
   std::function<void()> on_change;  // what pools may do has changed

@@ -57,6 +57,25 @@ TEST_F(BudgetsTest, TasksAreCountedByWhatEndedThem) {
   EXPECT_EQ(counted(manager, "drained"), 1);
 }
 
+// As a kubelet leaves a pod one of whose containers the kernel ended.
+TEST_F(BudgetsTest, WhatTheKernelEndedForWantOfMemoryIsCountedApartAndInNoRate) {
+  tidemark();
+  auto& manager = start();
+  for (int i = 0; i < 6; ++i) {
+    pod(cat("starved-", i), "n1", "1000", cat("job-", i));
+    status(cat("starved-", i),
+           R"({"phase":"Failed","containerStatuses":[{"name":"c","image":"i","imageID":"","ready":false,)"
+           R"("restartCount":0,"state":{"terminated":{"exitCode":137,"reason":"OOMKilled"}}}]})");
+  }
+  pod("done");
+  finishes("done");
+  run_for(11min);
+  EXPECT_EQ(counted(manager, "oom"), 6);
+  EXPECT_EQ(counted(manager, "finished"), 1);
+  EXPECT_EQ(day(), (policy::Ended{0, 1}));
+  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 0);
+}
+
 TEST_F(BudgetsTest, ASpikeStopsThePoolAtWhatIsSoldAndItComesBack) {
   tidemark();
   auto& manager = start();

@@ -36,6 +36,10 @@ Kind kind_of(EndedBy by, bool emptied) {
       return emptied ? Kind{Counts::kNeither, "drained"} : Kind{Counts::kEvicted, "api"};
     case EndedBy::kScheduler:
       return {Counts::kEvicted, "preempted"};
+    case EndedBy::kKernel:
+      // A task with too small a limit, or a node that was oversold: nobody can tell which, so the rate neither rises
+      // nor falls by it.
+      return {Counts::kNeither, "oom"};
     case EndedBy::kNode:
     case EndedBy::kNothing:
       break;

@@ -1,7 +1,7 @@
 // Follows how pods end, all the time: counts tasks by pool, class and job (policy/budget/book.h), and what is evicted
 // by node for roll-outs.
 //
-//   evicted by its kubelet, or ended by itself    seen when the pod is over, in a cache of ended pods of its own
+//   by its kubelet, by the kernel, or by itself   seen when the pod is over, in a cache of ended pods of its own
 //   evicted by the API, or by the scheduler       seen when it is told so, in the cache of running pods: many such pods
 //                                                 are gone before they are over
 //   a task of YARN's, evicted or ended by itself  told by the node's agent, on its Node (model/ended_tasks.h)

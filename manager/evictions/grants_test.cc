@@ -88,6 +88,50 @@ TEST_F(GrantsTest, WhileALimitIsRolledOutTheSmallerOneHoldsForTheWholePool) {
   EXPECT_EQ(granted("n1") + granted("n2"), 40);
 }
 
+// While an edit is on its way one node goes by it, and one does not yet.
+class OnTheWayTest : public GrantsTest {
+ protected:
+  // Answers which node goes by the new settings.
+  std::string half_rolled_out(testing::Replica& manager, std::string_view edit) {
+    const auto hash = [&](std::string_view name) {
+      return std::string(read_node(name).text_at("metadata", "annotations", model::kConfigHashAnnotation));
+    };
+    const std::string before = hash("n1");
+    granting(40, true, edit);
+    run_for(20s);
+    EXPECT_EQ(manager.metric("tidemark_settings_nodes_behind"), 1);
+    EXPECT_NE(hash("n1") == before, hash("n2") == before);
+    return hash("n1") == before ? "n2" : "n1";
+  }
+};
+
+TEST_F(OnTheWayTest, APoolThatIsNewIsStoppedByItsSpike) {
+  granting(40, true);
+  auto& manager = start();
+  run_for(5s);
+  const std::string moved = half_rolled_out(manager, ", pools: [{name: new, nodeSelector: {}}]");
+  tells(moved, 30);
+  run_for(6s);
+  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"new\"}"), 1);
+  EXPECT_EQ(offered(moved), "0");
+  EXPECT_EQ(condition(moved), "False EvictionSpike");
+  EXPECT_EQ(offered(moved == "n1" ? "n2" : "n1"), "15200") << "the pool that it is in yet had none";
+  run_for(2min);
+  EXPECT_EQ(manager.metric("tidemark_settings_nodes_behind"), 0);
+  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"new\"}"), 1) << "nor is it forgotten";
+}
+
+TEST_F(OnTheWayTest, APoolThatOverReportsByTheNewSettingsAloneFallsBack) {
+  granting(40, true);
+  auto& manager = start();
+  run_for(5s);
+  const std::string moved = half_rolled_out(manager, ", ledger: {kubernetes: {overReport: {cpuPercent: 150}}}");
+  EXPECT_EQ(offered(moved), "22800");
+  tells(moved, 2, 98);
+  run_for(6s);
+  EXPECT_EQ(offered(moved), "15200") << "2 of 100";
+}
+
 TEST_F(GrantsTest, ANewLeaderReadsThemAndOffTakesThemAway) {
   granting(40);
   start();

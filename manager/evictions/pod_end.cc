@@ -13,6 +13,7 @@ namespace tidemark::manager {
 namespace {
 
 constexpr std::string_view kDisrupted = "DisruptionTarget";
+constexpr std::string_view kOutOfMemory = "OOMKilled";  // as the kubelet, or its runtime, says why a container ended
 
 kube::PodFields end_fields() {
   kube::PodFields fields;
@@ -26,6 +27,7 @@ struct StatusWords {
   std::string reason;
   std::string disrupted;  // the reason of the condition; empty: not disrupted
   std::optional<base::WallTime> when;
+  bool out_of_memory = false;  // the kernel ended a container of it for want of memory
 };
 
 void read_condition(kube::Decoder& decoder, StatusWords& words) {
@@ -51,6 +53,19 @@ void read_condition(kube::Decoder& decoder, StatusWords& words) {
   if (type == kDisrupted && status == "True") words.disrupted = reason.empty() ? "Unknown" : reason;
 }
 
+// {"state":{"terminated":{"reason":"OOMKilled", …}}, …}
+void read_container(kube::Decoder& decoder, StatusWords& words) {
+  std::string reason;
+  decoder.object([&](std::string_view key) {
+    if (key != "state") return decoder.skip();
+    decoder.object([&](std::string_view state) {
+      if (state != "terminated") return decoder.skip();
+      decoder.object([&](std::string_view member) { member == "reason" ? decoder.string(reason) : decoder.skip(); });
+    });
+  });
+  if (reason == kOutOfMemory) words.out_of_memory = true;
+}
+
 Result<StatusWords> read_status(std::string_view bytes, kube::Interner& interner) {
   StatusWords words;
   kube::Decoder decoder(bytes, interner);
@@ -61,6 +76,8 @@ Result<StatusWords> read_status(std::string_view bytes, kube::Interner& interner
         decoder.string(words.reason);
       } else if (member == "conditions") {
         decoder.array([&] { read_condition(decoder, words); });
+      } else if (member == "containerStatuses" || member == "initContainerStatuses") {
+        decoder.array([&] { read_container(decoder, words); });
       } else {
         decoder.skip();
       }
@@ -78,6 +95,7 @@ EndedBy ended_by(const StatusWords& words, model::PodPhase phase) {
   // The kubelet says so before it says Evicted, and of every pod of a node that shuts down.
   if (words.disrupted == "TerminationByKubelet") return failed ? EndedBy::kNode : EndedBy::kNothing;
   if (!words.disrupted.empty()) return EndedBy::kNode;
+  if (failed && words.out_of_memory) return EndedBy::kKernel;
   return failed || phase == model::PodPhase::kSucceeded ? EndedBy::kItself : EndedBy::kNothing;
 }
 

@@ -5,6 +5,8 @@
 //   condition DisruptionTarget, EvictionByEvictionAPI   | by the eviction API: an agent, a descheduler, `kubectl drain`
 //   condition DisruptionTarget, PreemptionByScheduler   | by the scheduler, for a pod of higher priority
 //   condition DisruptionTarget, any other reason        | with its node: gone, tainted, shut down
+//   phase Failed, a container ended with OOMKilled      | by the kernel: over its own limit of memory, or with a node
+//                                                       | that had none left, which nothing in its status tells apart
 //   phase Succeeded or Failed, none of these            | by itself
 //
 // What kills containers and leaves no word of it looks like a task that failed: Koordinator's agent, by default, and
@@ -23,7 +25,7 @@
 
 namespace tidemark::manager {
 
-enum class EndedBy : std::uint8_t { kNothing, kItself, kKubelet, kEvictionApi, kScheduler, kNode };
+enum class EndedBy : std::uint8_t { kNothing, kItself, kKubelet, kEvictionApi, kScheduler, kNode, kKernel };
 
 struct PodEnd {
   struct Meta {

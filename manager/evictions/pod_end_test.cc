@@ -48,6 +48,25 @@ TEST(PodEnd, AKubeletSaysThatItTerminatesBeforeItSaysWhy) {
   EXPECT_EQ(read(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Terminated")")).by, EndedBy::kNode);
 }
 
+TEST(PodEnd, WhatTheKernelEndedForWantOfMemoryIsNoPlainEnd) {
+  const auto ended = [](std::string_view list, std::string_view state) {
+    return cat(R"(")", list, R"(":[{"name":"a","state":{"terminated":{"exitCode":0,"reason":"Completed"}}},)",
+               R"({"name":"b","lastState":{},"state":{)", state, "}}]");
+  };
+  const std::string killed = R"("terminated":{"exitCode":137,"reason":"OOMKilled","startedAt":null})";
+  const std::string failed = R"("phase":"Failed",)";
+  EXPECT_EQ(read(failed + ended("containerStatuses", killed)).by, EndedBy::kKernel);
+  EXPECT_EQ(read(failed + ended("initContainerStatuses", killed)).by, EndedBy::kKernel);
+  EXPECT_EQ(read(failed + ended("containerStatuses", R"("terminated":{"exitCode":137,"reason":"Error"})")).by,
+            EndedBy::kItself);
+  EXPECT_EQ(read(R"("phase":"Running",)" + ended("containerStatuses", R"("running":{})")).by, EndedBy::kNothing);
+  // One that goes on, and one that was evicted before.
+  EXPECT_EQ(read(R"("phase":"Running",)" + ended("containerStatuses", killed)).by, EndedBy::kNothing);
+  EXPECT_EQ(read(R"("reason":"Evicted",)" + failed + ended("containerStatuses", killed)).by, EndedBy::kKubelet);
+  EXPECT_FALSE(read(failed + ended("containerStatuses", killed), R"(,"labels":{"koordinator.sh/qosClass":"BE"})")
+                   .makes_back_off());
+}
+
 TEST(PodEnd, AConditionThatIsNotTrueSaysNothing) {
   EXPECT_EQ(read(R"("phase":"Running","conditions":[{"type":"DisruptionTarget","status":"False",
       "reason":"EvictionByEvictionAPI"}])")

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "model/names.h"
+#include "policy/calendar/holidays.h"
 #include "policy/render/preview_text.h"
 
 namespace tidemark::manager {
@@ -135,6 +136,7 @@ void ForecastController::sample(const std::vector<ForecastPool>& pools) {
     if (there.contains(name)) return false;
     show(name, 0, 0);
     show_line(name, 0, 0);
+    show_holidays_end(name, std::nullopt);
     if (kept_.size() + 2 <= kRecordsMax) {
       kept_.insert_or_assign(name, std::move(known.cpu));
       kept_.insert_or_assign(memory_record(name), std::move(known.memory));
@@ -150,8 +152,10 @@ void ForecastController::show_lines(const std::vector<ForecastPool>& pools, base
     if (pool.calendar == nullptr || !known_.contains(pool.name)) continue;
     if (!leading) {
       show_line(pool.name, 0, 0);
+      show_holidays_end(pool.name, std::nullopt);
       continue;
     }
+    show_holidays_end(pool.name, policy::holidays_end(*pool.calendar));
     const auto line = policy::water_line(
         *pool.calendar, pool.base_cpu, pool.base_memory,
         overrides == nullptr ? policy::LineOverrides() : overrides_of(*overrides, pool.name, now), now);
@@ -229,6 +233,15 @@ void ForecastController::show(std::string_view pool, double known, double disagr
              "Times in the next seven days in which a window of the calendar disagrees with the forecast.",
              {{"pool", pool}})
       .set(disagreements);
+}
+
+void ForecastController::show_holidays_end(std::string_view pool, std::optional<base::WallTime> end) {
+  const auto time_s = end ? std::chrono::floor<std::chrono::seconds>(end->since_epoch).count() : 0;
+  context_.history.metrics
+      .gauge("tidemark_calendar_holidays_end_seconds",
+             "When the list of holidays that a pool's calendar goes by ends, in Unix time; 0: it goes by none.",
+             {{"pool", pool}})
+      .set(static_cast<double>(time_s));
 }
 
 void ForecastController::show_line(std::string_view pool, std::int64_t cpu, std::int64_t memory) {

@@ -69,6 +69,7 @@ class ForecastController {
   void show(std::string_view pool, double known, double disagreements);
   // Where the line lies now, in percent of a node that may be sold.
   void show_line(std::string_view pool, std::int64_t cpu, std::int64_t memory);
+  void show_holidays_end(std::string_view pool, std::optional<base::WallTime> end);
 
  private:
   struct Known {

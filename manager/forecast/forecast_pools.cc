@@ -30,9 +30,10 @@ std::vector<ForecastPool> forecast_pools(const kube::Informer<kube::Node>& nodes
 }
 
 bool has_motion(const Settings& settings) {
-  const policy::TidemarkConfig& config = settings.for_node(model::NodeName()).tidemark;
   const auto moves = [](const policy::Pool& pool) { return pool.profile == policy::Profile::kTidemark; };
-  return moves(config.rest) || std::ranges::any_of(config.pools, moves);
+  return std::ranges::any_of(settings.in_force(), [&](const Revision* revision) {
+    return moves(revision->tidemark.rest) || std::ranges::any_of(revision->tidemark.pools, moves);
+  });
 }
 
 }  // namespace tidemark::manager

@@ -15,7 +15,7 @@ namespace tidemark::manager {
 // Of each pool with a calendar, as the node of it has it that comes first by name.
 std::vector<ForecastPool> forecast_pools(const kube::Informer<kube::Node>& nodes, const Settings& settings);
 
-// Whether the offers of any pool are moved, by the settings that new nodes get.
+// Whether the offers of any pool are moved, by any of the settings in force.
 bool has_motion(const Settings& settings);
 
 }  // namespace tidemark::manager

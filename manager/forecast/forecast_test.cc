@@ -63,6 +63,21 @@ class ForecastTest : public testing::InMemoryCluster {
   }
 };
 
+TEST_F(ForecastTest, WhenTheListOfHolidaysEndsIsShown) {
+  Replica& one = start();
+  constexpr std::string_view kEnd = R"(tidemark_calendar_holidays_end_seconds{pool="default"})";
+  run_for(2min);
+  EXPECT_EQ(one.metric(kEnd), 0) << "it has none";
+  must(
+      "PATCH", base::cat(kConfigPath, "/tidemark-config"),
+      Json::object({{"data", Json::object({{"config.yaml", R"({"schema":1,"mode":"enforce","rollout":{"pace":"at-once"},
+      "calendar":"early","calendars":[{"name":"early","zone":"UTC","holidays":{"days":["2026-02-03"]},"entries":[
+        {"name":"window","cron":"0 1 * * *","for":"2h","cpu":80,"on":"holidays"}]}]})"}})}}),
+      kMerge);
+  run_for(2min);
+  EXPECT_EQ(one.metric(kEnd), 1'770'163'200) << "2026-02-04T00:00:00Z";
+}
+
 TEST_F(ForecastTest, AWindowThatOnlineWorkNeedsItselfIsWarnedOfOnce) {
   Replica& one = start();
   use_for("27", 115min);

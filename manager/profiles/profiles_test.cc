@@ -226,6 +226,41 @@ TEST_F(ProfilesTest, RecommendationsAreMadeKeptRightAndTakenAway) {
   EXPECT_EQ(call("GET", cat(kShopRecommendations, "/deployment-web"), nullptr).status, 404);
 }
 
+// The store keeps the most useful profiles alone: after a restart a workload that runs may have none.
+TEST_F(ProfilesTest, AWorkloadThatRunsKeepsItsRecommendationWithoutAProfileMarkedAsOld) {
+  tidemark(cat(kTidemark, "profiles: {recommendations: {publish: true, knownHours: 2, every: 1m}}\n"));
+  start();
+  pod("web-1");
+  pod("api-1", "api");
+  report_for(3h, {{"web-1", "4"}, {"api-1", "2"}});
+  const auto object = [&](std::string_view name) {
+    return must("GET", cat(kShopRecommendations, "/deployment-", name), nullptr);
+  };
+  const Json made = object("web");
+  ASSERT_FALSE(read_recommendation(made)->old);
+  ASSERT_EQ(call("GET", cat(kShopRecommendations, "/deployment-api"), nullptr).status, 200);
+
+  replicas.clear();
+  must("DELETE", "/api/v1/namespaces/shop/pods/api-1?gracePeriodSeconds=0", nullptr);
+  for (std::size_t shard = 0; shard < 8; ++shard) {
+    call("DELETE", cat(testing::kConfigPath, "/", history_map_name(kProfileKind, shard)), nullptr);
+  }
+  auto& again = start("two");
+  report_for(5min, {{"web-1", "4"}});
+  EXPECT_EQ(call("GET", cat(kShopRecommendations, "/deployment-api"), nullptr).status, 404) << "nothing runs of it";
+  const Json old = object("web");
+  EXPECT_TRUE(read_recommendation(old)->old);
+  EXPECT_EQ(read_recommendation(old)->told, read_recommendation(made)->told);
+  EXPECT_EQ(old.text_at("status", "updateTime"), made.text_at("status", "updateTime"));
+  EXPECT_EQ(again.metric("tidemark_recommendations_old"), 1);
+  const std::string revision(old.text_at("metadata", "resourceVersion"));
+  report_for(10min, {{"web-1", "4"}});
+  EXPECT_EQ(object("web").text_at("metadata", "resourceVersion"), revision) << "said once";
+  report_for(3h, {{"web-1", "4"}});
+  EXPECT_FALSE(read_recommendation(object("web"))->old) << "it is known again";
+  EXPECT_EQ(again.metric("tidemark_recommendations_old"), 0);
+}
+
 TEST_F(ProfilesTest, SwitchedOffItTakesItsRecommendationsAwayAndNobodyElses) {
   const std::string publish =
       cat(kTidemark, "profiles: {recommendations: {publish: true, knownHours: 1, every: 1m}}\n");

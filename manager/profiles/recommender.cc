@@ -18,6 +18,28 @@ using model::Reason;
 constexpr base::Duration kIdle = std::chrono::seconds(10);  // between two looks whether anything is to be published
 constexpr std::size_t kFailuresMax = 3;                     // in a row; then the rest waits for the next round
 
+constexpr std::string_view kCondition = "Recommended";
+constexpr std::string_view kOldStatus = "Unknown";
+
+Json conditions(std::string_view status, std::string_view reason, std::string_view message, base::WallTime now) {
+  return Json::array({Json::object({{"type", Json(kCondition)},
+                                    {"status", Json(status)},
+                                    {"reason", Json(reason)},
+                                    {"message", Json(message)},
+                                    {"lastTransitionTime", Json(base::format_rfc3339(now))}})});
+}
+
+std::string with_id(Reason reason) {
+  return base::cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
+}
+
+bool says_old(const Json& status) {
+  const Json* list = status.member("conditions");
+  return list != nullptr && list->is_array() && std::ranges::any_of(list->as_array(), [](const Json& each) {
+           return each.text_at("type") == kCondition && each.text_at("status") == kOldStatus;
+         });
+}
+
 std::int64_t amount_at(const Json& resources, std::string_view key) {
   const auto quantity = model::Quantity::parse(resources.text_at(key));
   if (!quantity) return 0;
@@ -53,20 +75,21 @@ Json recommendation_status(const policy::Recommendation& wanted, std::string_vie
                       {"resources", Json::object({{"cpu", Json(base::cat(each.request.cpu.value, "m"))},
                                                   {"memory", Json(base::cat(each.request.memory.value))}})}}));
   }
-  const std::string time = base::format_rfc3339(now);
-  Json condition = Json::object({{"type", "Recommended"},
-                                 {"status", "True"},
-                                 {"reason", "FromProfile"},
-                                 {"message", Json(base::cat(model::reason_sentence(Reason::kRecommendFromProfile), " [",
-                                                            model::reason_id(Reason::kRecommendFromProfile), "]"))},
-                                 {"lastTransitionTime", Json(time)}});
-  Json conditions = Json::array();
-  conditions.as_array().push_back(std::move(condition));
   return Json::object(
       {{"metadata", Json::object({{"resourceVersion", Json(resource_version)}})},
        {"status", Json::object({{"podStatus", Json::object({{"containerStatuses", std::move(containers)}})},
-                                {"updateTime", Json(time)},
-                                {"conditions", std::move(conditions)}})}});
+                                {"updateTime", Json(base::format_rfc3339(now))},
+                                {"conditions",
+                                 conditions("True", "FromProfile", with_id(Reason::kRecommendFromProfile), now)}})}});
+}
+
+Json recommendation_old(std::string_view resource_version, base::WallTime now) {
+  return Json::object(
+      {{"metadata", Json::object({{"resourceVersion", Json(resource_version)}})},
+       {"status", Json::object({{"conditions", conditions(kOldStatus, "OldProfile",
+                                                          base::cat("of what was known at updateTime; since then ",
+                                                                    with_id(Reason::kRecommendTooEarly)),
+                                                          now)}})}});
 }
 
 Result<PublishedRecommendation> read_recommendation(const Json& object) {
@@ -81,6 +104,7 @@ Result<PublishedRecommendation> read_recommendation(const Json& object) {
                  std::string(object.text_at("spec", "target", "workload", "name"))};
   if (read.uid.empty() || read.resource_version.empty()) return fail(ErrorKind::kInvalid, "without an identity");
   const Json* status = object.member("status");
+  read.old = status != nullptr && says_old(*status);
   const Json* pod = status == nullptr ? nullptr : status->member("podStatus");
   const Json* list = pod == nullptr ? nullptr : pod->member("containerStatuses");
   if (list == nullptr || !list->is_array()) return read;
@@ -97,6 +121,8 @@ Recommender::Recommender(RecommenderContext context, const base::Log& log)
     : context_(std::move(context)),
       log_(log),
       there_(context_.metrics.gauge("tidemark_recommendations", "Recommendation objects of ours.")),
+      old_(context_.metrics.gauge("tidemark_recommendations_old",
+                                  "Recommendations of workloads that run and of which nothing newer is known.")),
       foreign_count_(context_.metrics.gauge("tidemark_recommendations_foreign",
                                             "Workloads whose Recommendation is somebody else's; it is left alone.")),
       errors_(context_.metrics.counter("tidemark_recommendation_errors_total",
@@ -173,47 +199,57 @@ std::map<std::string, std::string, std::less<>> Recommender::containers_by_workl
   return containers;
 }
 
+std::vector<Recommender::Write> Recommender::writes(const Published& published, Names& stays) const {
+  const auto settings = context_.settings().recommendations;
+  const base::WallTime now = context_.loop.clock().wall();
+  const auto containers = containers_by_workload();
+  std::vector<Write> writes;
+  Names recommended;
+  const auto add = [&](std::string_view name, std::optional<policy::Recommendation> wanted,
+                       const PublishedRecommendation* there) {
+    writes.push_back({std::string(name), foreign_.contains(name), name <= last_written_, std::move(wanted), there});
+  };
+  context_.book.for_each([&](std::string_view name, const policy::UsageProfile& profile) {
+    if (!policy::usage_of_all_hours(profile, now)) return;
+    stays.emplace(name);
+    const auto at = containers.find(name);
+    if (at == containers.end()) return;  // without pods for now: what was said of it stays
+    auto wanted = policy::recommend(profile, policy::parse_containers(at->second), settings, now);
+    if (!wanted) return;
+    recommended.emplace(name);
+    const auto found = published.find(name);
+    const auto* there = found == published.end() ? nullptr : &found->second;
+    if (there == nullptr || there->old || policy::differs(there->told, *wanted, settings.change_percent)) {
+      add(name, std::move(wanted), there);
+    }
+  });
+  for (const auto& [name, there] : published) {
+    if (!containers.contains(name)) continue;
+    stays.insert(name);  // it runs: what was known of it is better than nothing
+    if (!recommended.contains(name) && !there.old && knows_all()) add(name, std::nullopt, &there);
+  }
+  return writes;
+}
+
 net::Task<Result<void>> Recommender::round(bool publishes) {
   TM_CO_TRY(const Published published, co_await list_ours());
   there_.set(static_cast<double>(published.size()));
-  const auto settings = context_.settings().recommendations;
-  const base::WallTime now = context_.loop.clock().wall();
+  old_.set(static_cast<double>(std::ranges::count_if(published, [](const auto& each) { return each.second.old; })));
 
   // Decided at once, carried out after: the profiles go on meanwhile.
-  struct Write {
-    std::string name;
-    bool foreign = false;    // what others hold comes last, so that the rest does not starve behind it
-    bool was_asked = false;  // what the last round did not come to, first
-    policy::Recommendation wanted;
-    const PublishedRecommendation* there = nullptr;
-  };
+  Names stays;
   std::vector<Write> writes;
-  std::set<std::string, std::less<>> known;
-  if (publishes) {
-    const auto containers = containers_by_workload();
-    context_.book.for_each([&](std::string_view name, const policy::UsageProfile& profile) {
-      if (!policy::usage_of_all_hours(profile, now)) return;
-      known.emplace(name);
-      const auto at = containers.find(name);
-      if (at == containers.end()) return;  // without pods for now: what was said of it stays
-      const auto wanted = policy::recommend(profile, policy::parse_containers(at->second), settings, now);
-      if (!wanted) return;
-      const auto there = published.find(name);
-      const auto* told = there == published.end() ? nullptr : &there->second;
-      if (told != nullptr && !policy::differs(told->told, *wanted, settings.change_percent)) return;
-      writes.push_back({std::string(name), foreign_.contains(name), name <= last_written_, *wanted, told});
-    });
-  }
+  if (publishes) writes = this->writes(published, stays);
   std::ranges::sort(writes, {}, [](const Write& write) {
     return std::tuple(write.foreign, write.was_asked, std::string_view(write.name));
   });
-  std::set<std::string, std::less<>> foreign;
+  Names foreign;
   more_ = false;
   std::size_t left = context_.writes_max;
   std::size_t failures = 0;
   Result<void> result;
   for (const auto& [name, there] : published) {
-    if (known.contains(name) || (publishes && !context_.all_read())) continue;
+    if (stays.contains(name) || (publishes && !knows_all())) continue;
     more_ = left == 0;
     if (left == 0 || !context_.leading()) break;
     --left;
@@ -235,7 +271,7 @@ net::Task<Result<void>> Recommender::round(bool publishes) {
     }
     --left;
     last_written_ = name;
-    auto done = co_await publish(policy::parse_workload(name), write.wanted, write.there);
+    auto done = co_await this->write(policy::parse_workload(name), write.wanted, write.there);
     if (!done && done.error().kind == ErrorKind::kAlreadyExists) {
       if (!foreign_.contains(name)) {
         log_.warn(model::reason_sentence(Reason::kRecommendForeign),
@@ -256,8 +292,8 @@ net::Task<Result<void>> Recommender::round(bool publishes) {
   co_return result;
 }
 
-net::Task<Result<void>> Recommender::publish(policy::Workload workload, policy::Recommendation wanted,
-                                             const PublishedRecommendation* there) {
+net::Task<Result<void>> Recommender::write(policy::Workload workload, std::optional<policy::Recommendation> wanted,
+                                           const PublishedRecommendation* there) {
   kube::WriteOptions options;
   options.ns = workload.ns;
   std::string revision = there == nullptr ? std::string() : there->resource_version;
@@ -269,11 +305,15 @@ net::Task<Result<void>> Recommender::publish(policy::Workload workload, policy::
     revision = object.text_at("metadata", "resourceVersion");
   }
   options.subresource = "status";
-  const std::string name = recommendation_name(workload);
-  TM_CO_TRY_VOID(co_await context_.writer.patch(
-      kRecommendations, name, kube::PatchType::kMerge,
-      recommendation_status(wanted, revision, context_.loop.clock().wall()).dump(), options, context_.write_limit));
-  count(there == nullptr ? Reason::kRecommendFromProfile : Reason::kRecommendDiffers);
+  const base::WallTime now = context_.loop.clock().wall();
+  const Json status = wanted ? recommendation_status(*wanted, revision, now) : recommendation_old(revision, now);
+  TM_CO_TRY_VOID(co_await context_.writer.patch(kRecommendations, recommendation_name(workload),
+                                                kube::PatchType::kMerge, status.dump(), options, context_.write_limit));
+  if (!wanted) {
+    count(Reason::kRecommendTooEarly);
+  } else {
+    count(there == nullptr ? Reason::kRecommendFromProfile : Reason::kRecommendDiffers);
+  }
   co_return Result<void>();
 }
 

@@ -3,15 +3,18 @@
 //
 // Level, not edge: each round lists what is ours, and makes, updates or takes away what is not right; by the leader, a
 // bounded number of writes a round, and an amount only where it differs by more than the settings tolerate. An object
-// of such a name without our label is somebody else's: it is left alone.
+// of such a name without our label is somebody else's: it is left alone. That of a workload which runs and has no
+// profile (there was no room to store it, say) stays as it is, marked as old.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -54,12 +57,15 @@ struct PublishedRecommendation {
   std::string resource_version;
   policy::Workload target;
   policy::Recommendation told;
+  bool old = false;  // it says so: nothing newer is known
 };
 // Error: not one that could be ours.
 Result<PublishedRecommendation> read_recommendation(const Json& object);
 std::string recommendation_name(const policy::Workload& workload);
 Json recommendation_object(const policy::Workload& workload);
 Json recommendation_status(const policy::Recommendation& wanted, std::string_view resource_version, base::WallTime now);
+// What is told stays, and when it was; and that nothing newer is known.
+Json recommendation_old(std::string_view resource_version, base::WallTime now);
 
 class Recommender {
  public:
@@ -69,13 +75,25 @@ class Recommender {
 
  private:
   using Published = std::map<std::string, PublishedRecommendation, std::less<>>;  // by workload
+  struct Write {
+    std::string name;
+    bool foreign = false;    // what others hold comes last, so that the rest does not starve behind it
+    bool was_asked = false;  // what the last round did not come to, first
+    std::optional<policy::Recommendation> wanted;  // nullopt: what is there is old
+    const PublishedRecommendation* there = nullptr;
+  };
+  using Names = std::set<std::string, std::less<>>;
 
   net::Task<void> run();
   net::Task<Result<void>> round(bool publish);
   net::Task<Result<Published>> list_ours();
   std::map<std::string, std::string, std::less<>> containers_by_workload() const;
-  net::Task<Result<void>> publish(policy::Workload workload, policy::Recommendation wanted,
-                                  const PublishedRecommendation* there);
+  // What was stored, and what runs, is known: what is not there is nowhere.
+  bool knows_all() const { return context_.all_read() && context_.pods.synced(); }
+  // What is to be written, and added to `stays` whose object does.
+  std::vector<Write> writes(const Published& published, Names& stays) const;
+  net::Task<Result<void>> write(policy::Workload workload, std::optional<policy::Recommendation> wanted,
+                                const PublishedRecommendation* there);
   net::Task<Result<void>> take_away(std::string ns, std::string name, std::string uid);
   void count(model::Reason reason);
 
@@ -83,8 +101,9 @@ class Recommender {
   bool more_ = false;         // the last round had no room for all that is to be taken away
   RecommenderContext context_;
   base::Log log_;
-  std::set<std::string, std::less<>> foreign_;  // workloads whose object is somebody else's
+  Names foreign_;  // workloads whose object is somebody else's
   base::Gauge& there_;
+  base::Gauge& old_;
   base::Gauge& foreign_count_;
   base::Counter& errors_;
   net::Scope scope_;  // last: its tasks use everything above

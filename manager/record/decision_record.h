@@ -37,7 +37,7 @@ inline constexpr std::int64_t kRecordSchemaYarnEvicted = 9;  // the first one wi
 inline constexpr std::int64_t kRecordSchemaOrders = 10;      // the first one with orders, and what they left
 // Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an
 // error. decision_record_test tells when.
-inline constexpr std::int64_t kPolicyVersion = 8;
+inline constexpr std::int64_t kPolicyVersion = 9;
 
 inline constexpr char kDecisionRecord = journal::kFirstOfOwner;
 inline constexpr char kLeadRecord = journal::kFirstOfOwner + 1;

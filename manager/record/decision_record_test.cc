@@ -378,7 +378,7 @@ TEST(DecisionRecord, ThePolicyVersionIsThatOfTheOutcomes) {
     io(writer, outcome);
     hash.add(bytes);
   }
-  EXPECT_EQ(kPolicyVersion, 8);
+  EXPECT_EQ(kPolicyVersion, 9);
   EXPECT_EQ(hash.hex(), "5283391416ff47a4");
 }
 

@@ -99,6 +99,13 @@ const Revision& RolloutController::for_node(const model::NodeName& name) const {
   return state_.layers.empty() ? *source_ : revision(policy::in_force(state_, name.value, false));
 }
 
+std::vector<const Revision*> RolloutController::in_force() const {
+  if (state_.layers.empty()) return {source_.get()};
+  std::vector<const Revision*> found;
+  for (const auto& layer : state_.layers) found.push_back(&revision(layer.revision));
+  return found;
+}
+
 const policy::Pool& RolloutController::pool_of(const kube::Node& node) const {
   return policy::pool_of(for_node(node).tidemark, node.meta.labels);
 }

@@ -72,6 +72,8 @@ class RolloutController {
   // Valid until the loop runs again.
   const Revision& for_node(const model::NodeName& node) const;
   const Revision& for_node(const kube::Node& node) const;
+  // All that are in force on some node, or are about to be: those that were there first, first.
+  std::vector<const Revision*> in_force() const;
   // The pool a node is in, by the settings in force on it.
   const policy::Pool& pool_of(const kube::Node& node) const;
 

@@ -54,6 +54,15 @@ std::optional<std::int64_t> turns_at(std::int64_t start_s, std::int64_t end_s, c
   return start_s + rises_s + (at_its_end ? 1 : 0);
 }
 
+// From where on the beginnings of an entry matter at `from_s`: what began before is over, or has its ramp
+// behind it. nullopt: it never ends, which is refused, and counts as never.
+std::optional<std::int64_t> begins_after(const CalendarEntry& entry, const TimeZone& zone, std::int64_t from_s) {
+  const auto* until = std::get_if<Cron>(&std::get<Recurring>(entry.when).end);
+  if (until == nullptr) return from_s - seconds(kWindowMax);
+  // Whatever began before an end is over by then; one that begins as it ends goes on, and no ramp reaches back to it.
+  return until->latest(zone, from_s - seconds(std::clamp(entry.ramp_up, Duration(0), kWindowMax)));
+}
+
 // Of an entry that begins only on some days, so many beginnings in a row may fall on others; then the next one is left
 // for a later look.
 constexpr int kSkippedMax = 1000;
@@ -119,7 +128,6 @@ Timeline::Timeline(const Calendar& calendar, std::int64_t base_cpu, std::int64_t
 std::vector<Timeline::Span> Timeline::lay_out(const CalendarEntry& entry, std::int64_t from_s,
                                               std::int64_t to_s) const {
   std::vector<Span> spans;
-  const std::int64_t longest_s = seconds(kWindowMax);
   const auto add = [&](std::int64_t start_s, std::int64_t end_s) {
     if (end_s <= start_s) return;
     if (!on_this_day(entry.on, calendar_.holidays, calendar_.zone, start_s)) return;
@@ -137,7 +145,9 @@ std::vector<Timeline::Span> Timeline::lay_out(const CalendarEntry& entry, std::i
   const auto& recurring = std::get<Recurring>(entry.when);
   // Whether an end is one, or it goes on there, is to be known before its ramp begins.
   to_s += seconds(std::clamp(entry.ramp_down, Duration(0), kWindowMax));
-  auto starts = recurring.start.between(calendar_.zone, from_s - longest_s, to_s);
+  const auto since_s = begins_after(entry, calendar_.zone, from_s);
+  if (!since_s) return spans;
+  auto starts = recurring.start.between(calendar_.zone, *since_s, to_s);
   std::int64_t after_s = to_s - 1;
   for (int skipped = 0; skipped < kSkippedMax; ++skipped) {
     const auto next = recurring.start.next(calendar_.zone, after_s);
@@ -149,12 +159,12 @@ std::vector<Timeline::Span> Timeline::lay_out(const CalendarEntry& entry, std::i
   std::optional<std::int64_t> end_s;  // the next one by `until`, as long as it lies ahead
   for (const std::int64_t start_s : starts) {
     if (const auto* length = std::get_if<Duration>(&recurring.end)) {
-      add(start_s, start_s + std::min(seconds(*length), longest_s));
+      add(start_s, start_s + seconds(std::min(*length, kWindowMax)));
       continue;
     }
     if (!end_s || *end_s <= start_s) end_s = std::get<Cron>(recurring.end).next(calendar_.zone, start_s);
     if (!end_s) break;  // it never comes
-    add(start_s, std::min(*end_s, start_s + longest_s));
+    add(start_s, *end_s);
   }
   std::erase_if(spans, [&](const Span& each) { return each.end_s <= from_s; });
   return spans;

@@ -117,7 +117,7 @@ struct LinePlan {
   bool operator==(const LinePlan&) const = default;
 };
 
-inline constexpr base::Duration kWindowMax = std::chrono::hours(24 * 31);
+inline constexpr base::Duration kWindowMax = std::chrono::hours(24 * 31);  // of what recurs `for` so long
 inline constexpr base::Duration kLeadMax = std::chrono::hours(24 * 7);
 inline constexpr std::size_t kStartsADayMax = 24;      // of one recurring entry
 inline constexpr std::size_t kAllStartsADayMax = 400;  // of all of one calendar

@@ -148,7 +148,7 @@ class Scenario {
 };
 
 TEST(Calendar, TheLineLiesWhereTheFilesSay) {
-  testing::play_scenarios("policy/calendar/testdata", 7, [] {
+  testing::play_scenarios("policy/calendar/testdata", 8, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view text) { return scenario->run(text); };
   });
 }
@@ -225,6 +225,60 @@ TEST(CalendarProperty, WithinBoundsAndNeverSoldAboveWhatWillHold) {
   }
 }
 
+// A moment of a week, a month or a year.
+Cron any_cron(std::mt19937_64& random) {
+  const auto number = [&](std::uint64_t from, std::uint64_t to) {
+    return std::to_string(from + random() % (to - from));
+  };
+  const std::string time = cat(number(0, 60), " ", number(0, 24), " ");
+  const std::string month = random() % 2 == 0 ? "*" : number(1, 13);
+  if (random() % 4 == 0) return *Cron::parse(cat(time, "* * ", number(0, 7)));
+  return *Cron::parse(cat(time, number(1, 29), " ", month, " *"));
+}
+
+// By the words of the guide alone: it has begun on a day on which it may, and since then no end has come.
+bool in_force(const Calendar& calendar, const CalendarEntry& entry, std::int64_t at_s) {
+  constexpr std::int64_t kYears_s = std::int64_t{3} * 366 * 86'400;
+  const auto& recurring = std::get<Recurring>(entry.when);
+  std::optional<std::int64_t> begun_s;
+  for (const std::int64_t start_s : recurring.start.between(calendar.zone, at_s - kYears_s, at_s + 1)) {
+    const bool rests = calendar.holidays.rests(calendar.zone.local(start_s) / 86'400);
+    if (entry.on == OnDays::kAll || rests == (entry.on == OnDays::kHolidays)) begun_s = start_s;
+  }
+  return begun_s && *std::get<Cron>(recurring.end).next(calendar.zone, *begun_s) > at_s;
+}
+
+TEST(CalendarProperty, AnEntryLastsUntilItsEndHoweverFarOffThatLies) {
+  const std::vector<TimeZone> zones{TimeZone::utc(), zone("Asia/Shanghai"), zone("America/New_York")};
+  int lasting = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    std::mt19937_64 random(seed);
+    Calendar calendar;
+    calendar.zone = zones[random() % zones.size()];
+    CalendarEntry entry;
+    entry.when = Recurring{any_cron(random), any_cron(random)};
+    entry.on = static_cast<OnDays>(random() % 3);
+    entry.line.cpu = 80;
+    calendar.entries = {entry};
+    Calendar ramped = calendar;
+    ramped.entries[0].ramp_up = ramped.entries[0].ramp_down = std::chrono::hours(random() % 24);
+    const std::int64_t first_s = 1'790'000'000 + static_cast<std::int64_t>(random() % 31'000'000);
+    const WallTime first{std::chrono::seconds(first_s)};
+    const Timeline long_look(ramped, 60, 65, {}, first + -std::chrono::hours(24 * 800),
+                             first + std::chrono::hours(24 * 400));
+    for (int i = 0; i < 20; ++i) {
+      const std::int64_t at_s = first_s + static_cast<std::int64_t>(random() % 31'000'000);
+      const WallTime at{std::chrono::seconds(at_s)};
+      const bool wanted = in_force(calendar, entry, at_s);
+      ASSERT_EQ(water_line(calendar, 60, 65, {}, at).cpu.hold, wanted ? 80 : 60) << "seed " << seed << " at " << at_s;
+      lasting += wanted && in_force(calendar, entry, at_s - 32 * 86'400) ? 1 : 0;
+      // One that was under way a ramp ago has its ramp behind it, however long ago it began.
+      ASSERT_EQ(water_line(ramped, 60, 65, {}, at).cpu, long_look.at(at).cpu) << "seed " << seed << " at " << at_s;
+    }
+  }
+  EXPECT_GT(lasting, 100) << "that were in force a month before as well";
+}
+
 TEST(Calendar, AnEntryThatBeginsAgainWhileItLastsGoesOn) {
   Calendar calendar;
   CalendarEntry entry;
@@ -291,6 +345,7 @@ TEST(Calendar, ALargeOneIsNoHeap) {
     entry.when = Recurring{*Cron::parse(cat(i % 60, " ", i % 12, ",", i % 12 + 12, " * * *")),
                            i % 2 == 0 ? std::variant<base::Duration, Cron>(kWindowMax) : *Cron::parse("0 0 30 2 *")};
     if (i % 5 == 0) std::get<Recurring>(entry.when).end = std::chrono::minutes(30);
+    if (i % 5 == 1) std::get<Recurring>(entry.when).end = *Cron::parse("0 0 29 2 *");
     entry.line.cpu = static_cast<std::int64_t>(i % 101);
     entry.ramp_up = entry.ramp_down = std::chrono::minutes(i % 90);
     calendar.entries.push_back(std::move(entry));

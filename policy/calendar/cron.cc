@@ -148,6 +148,23 @@ std::optional<std::int64_t> Cron::next(const TimeZone& zone, std::int64_t utc_s)
   return found;
 }
 
+std::optional<std::int64_t> Cron::latest(const TimeZone& zone, std::int64_t utc_s) const {
+  const std::int64_t today = floor_day(zone.local(utc_s));
+  // From the day after: what a clock that is set back over midnight shows twice was there the first time.
+  for (std::int64_t day = today + 1; day >= today - kSearchDays; --day) {
+    if (!on_day(day) || zone.moment(day * kDay_s) > utc_s) continue;
+    for (std::size_t hour = hours_.size(); hour-- > 0;) {
+      if (!hours_.test(hour)) continue;
+      for (std::size_t minute = minutes_.size(); minute-- > 0;) {
+        if (!minutes_.test(minute)) continue;
+        const auto of_day = static_cast<std::int64_t>(hour * 3600 + minute * 60);
+        if (const std::int64_t moment = zone.moment(day * kDay_s + of_day); moment <= utc_s) return moment;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<std::int64_t> Cron::between(const TimeZone& zone, std::int64_t from_s, std::int64_t to_s) const {
   std::vector<std::int64_t> found;
   visit(zone, from_s, [&](std::int64_t moment) {

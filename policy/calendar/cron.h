@@ -22,6 +22,8 @@ class Cron {
 
   // The next moment after `utc_s`; nullopt where there is none within kSearchDays ("0 0 30 2 *").
   std::optional<std::int64_t> next(const TimeZone& zone, std::int64_t utc_s) const;
+  // The last moment up to `utc_s`; nullopt where there was none within kSearchDays.
+  std::optional<std::int64_t> latest(const TimeZone& zone, std::int64_t utc_s) const;
   // All in [from, to), in order.
   std::vector<std::int64_t> between(const TimeZone& zone, std::int64_t from_s, std::int64_t to_s) const;
 

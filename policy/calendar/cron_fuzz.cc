@@ -41,6 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     TM_CHECK(moments[i] >= from && moments[i] < to && (i == 0 || moments[i] > moments[i - 1]), "in order");
   }
   const auto next = rule->next(zone(), from - 1);
+  const auto latest = rule->latest(zone(), to - 1);
+  TM_CHECK(moments.empty() ? !latest || *latest < from : latest == moments.back(), "the latest one is the last");
   TM_CHECK(moments.empty() ? !next || *next >= to : next == moments.front(), "the next one is the first");
   return 0;
 }

@@ -70,6 +70,21 @@ TEST(Cron, ADailyTimeHappensOnceADayWhateverTheClockDoes) {
             (Moments{"2011-12-29T22:00:00Z", "2011-12-30T10:00:00Z", "2011-12-30T22:00:00Z"}));
 }
 
+TEST(Cron, TheLatestIsTheFirstOfTwoAndNeverOneThatIsStillToCome) {
+  const auto latest = [](std::string_view text, const TimeZone& where, std::string_view at) {
+    const auto found = Cron::parse(text)->latest(
+        where, std::chrono::floor<std::chrono::seconds>(base::parse_rfc3339(at)->since_epoch).count());
+    return found ? base::format_rfc3339({std::chrono::seconds(*found)}) : "never";
+  };
+  const auto berlin = zone("Europe/Berlin");
+  EXPECT_EQ(latest("30 2 * * *", berlin, "2026-10-25T01:45:00Z"), "2026-10-25T00:30:00Z") << "02:45 the second time";
+  EXPECT_EQ(latest("30 2 * * *", berlin, "2026-10-25T01:15:00Z"), "2026-10-25T00:30:00Z") << "02:15 the second time";
+  EXPECT_EQ(latest("30 2 * * *", berlin, "2026-03-29T00:59:59Z"), "2026-03-28T01:30:00Z");
+  EXPECT_EQ(latest("30 2 * * *", berlin, "2026-03-29T01:00:00Z"), "2026-03-29T01:00:00Z") << "the moment of the jump";
+  EXPECT_EQ(latest("0 0 29 2 *", TimeZone::utc(), "2104-02-28T23:59:59Z"), "2096-02-29T00:00:00Z");
+  EXPECT_EQ(latest("0 0 30 2 *", TimeZone::utc(), "2026-01-01T00:00:00Z"), "never");
+}
+
 TEST(Cron, WhatNeverComesIsNotSearchedForEver) {
   EXPECT_TRUE(next("0 0 30 2 *", TimeZone::utc(), "2026-01-01T00:00:00Z", 1).empty());
   EXPECT_EQ(next("0 0 29 2 *", TimeZone::utc(), "2096-03-01T00:00:00Z", 1), (Moments{"2104-02-29T00:00:00Z"}));
@@ -105,6 +120,10 @@ TEST(CronProperty, NextAndBetweenTellTheSame) {
     }
     EXPECT_EQ(all, one_by_one) << text << " in " << where.name();
     EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
+    if (all.empty()) continue;
+    EXPECT_EQ(cron->latest(where, to - 1), all.back()) << text << " in " << where.name();
+    EXPECT_EQ(cron->latest(where, all.back()), all.back());
+    if (all.size() > 1) EXPECT_EQ(cron->latest(where, all.back() - 1), all[all.size() - 2]);
   }
 }
 

@@ -87,6 +87,13 @@ std::string entry_name(const Disagreement& found, const Calendar& calendar) {
 
 }  // namespace
 
+std::string holidays_text(const Calendar& calendar, base::WallTime end) {
+  const std::string last = local_text(calendar.zone, end + base::Duration(-std::chrono::seconds(1)));
+  return cat("calendar ", calendar.name, ": its list of holidays ends; the last day that it names is ",
+             std::string_view(last).substr(0, 10),
+             ", and after that its entries on holidays or workdays go by the week alone");
+}
+
 std::string local_text(const TimeZone& zone, base::WallTime at) {
   const std::int64_t local_s = zone.local(seconds(at));
   const std::string text = base::format_rfc3339(base::WallTime{std::chrono::seconds(local_s)});

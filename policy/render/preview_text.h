@@ -23,6 +23,8 @@ std::string render_text(const PreviewView& view);
 // Every point: {"points":[{"at":…,"local":…,"cpu":{…},"memory":{…}},…],"changes":[…],"warnings":[…]}
 Json render_json(const PreviewView& view);
 
+// Of a calendar whose list of holidays ends soon, or has ended.
+std::string holidays_text(const Calendar& calendar, base::WallTime end);
 // "2026-11-21 Sat 22:00", on the clock on the wall of the zone.
 std::string local_text(const TimeZone& zone, base::WallTime at);
 // "window night, 2026-11-21 Sat 22:00 to 2026-11-21 Sat 23:00: …"

@@ -186,12 +186,14 @@ class Preview(WithPools):
         text = tidemark("preview", "pool", "web", "--from", "2025-12-31T12:00:00Z", "--for", "2d")
         self.assertIn("2026-01-01 Thu 00:00  cpu 60 %, memory 65 %  sale (frozen): a freeze of the calendar is in force [TM-LINE-003]", text)
 
-        new = {**POOLS, "calendars": [{"name": "nights", "zone": "Asia/Shanghai", "entries": [{"name": "dawn", "cron": "0 4 * * *", "for": "1h", "cpu": 90}]}]}
+        dawn = {"name": "dawn", "cron": "0 4 * * *", "for": "1h", "cpu": 90, "on": "holidays"}
+        new = {**POOLS, "calendars": [{"name": "nights", "zone": "Asia/Shanghai", "holidays": {"days": ["2026-01-06"]}, "entries": [dawn]}]}
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "new.yaml"
             file.write_text(json.dumps({"kind": "ConfigMap", "metadata": {"name": "tidemark-config"}, "data": {"config.yaml": json.dumps(new)}}))
             text = tidemark("preview", "pool", "web", "--from", "2026-01-05T00:00:00Z", "--for", "1d", "-f", str(file))
         self.assertIn("2026-01-06 Tue 04:00  cpu 90 %", text)
+        self.assertIn("note: calendar nights: its list of holidays ends; the last day that it names is 2026-01-06, ", text)
 
         for arguments, code, why in (
             (("preview", "pool", "wed"), 1, "did you mean web?"),

@@ -121,6 +121,8 @@ BAD = [
     ({"nodeManager": {"localDirs": []}}, "localDirs"),
     ({"nodeManager": {"recoveryDir": "recovery"}}, "recoveryDir"),
     ({"nodeManager": {"updateStrategy": "Recreate"}}, "updateStrategy"),
+    ({"journal": {"persistence": {"size": "lots"}}}, "size"),
+    ({"journal": {"persistence": {"existingClaim": "mine"}}}, "existingClaim"),
     ({"service": {"metricsPort": 80}}, "metricsPort"),
     ({"resources": {"requests": {"memory": "lots"}}}, "memory"),
     ({"commonLabels": {"a": 1}}, "commonLabels"),
@@ -191,6 +193,35 @@ class Chart(unittest.TestCase):
                 self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
                 container["securityContext"]["allowPrivilegeEscalation"] = True  # the check is there at all
                 self.assertEqual(403, self.api.request("POST", "/api/v1/namespaces/pod-security/pods", pod, dryRun="All").status)
+
+    def test_a_journal_that_outlives_its_pod_is_a_claim_of_each_replica(self):
+        wanted = {"journal": {"persistence": {"enabled": True, "storageClass": "fast", "size": "5Gi"}}}
+        must(helm("lint", "--strict", CHART, values=wanted))
+        found = chart.objects(template(wanted))
+        manager = chart.find(found, "StatefulSet")["spec"]
+        self.assertNotIn("Deployment", [each["kind"] for each in found])
+        [claim] = manager["volumeClaimTemplates"]
+        self.assertEqual(("journal", ["ReadWriteOnce"], "fast", "5Gi"), (
+            claim["metadata"]["name"], claim["spec"]["accessModes"], claim["spec"]["storageClassName"], claim["spec"]["resources"]["requests"]["storage"],
+        ))
+        service = chart.find(found, "Service", manager["serviceName"])["spec"]
+        self.assertEqual("None", service["clusterIP"], "what gives pods of a StatefulSet their names")
+        self.assertLessEqual(service["selector"].items(), manager["template"]["metadata"]["labels"].items())
+        # Its pods are those of the Deployment, but for where the journal lies.
+        plain = chart.deployment(chart.objects(template({})))["spec"]["template"]
+        self.assertEqual(["journal"], [each["name"] for each in plain["spec"].pop("volumes")])
+        self.assertEqual(plain, manager["template"])
+        self.assertIn({"name": "journal", "mountPath": "/journal"}, plain["spec"]["containers"][0]["volumeMounts"])
+        self.assertNotIn("storageClassName", template({"journal": {"persistence": {"enabled": True}}}), "the cluster's own")
+        self.assertIn("kind: Deployment", template({"journal": {"enabled": False, "persistence": {"enabled": True}}}, "--show-only", "templates/deployment.yaml"))
+
+        # Switched on and off again in a release that runs.
+        kinds = lambda: must(kubectl("-n", NAMESPACE, "get", "deployment,statefulset", "-l", "app.kubernetes.io/component=manager", "-o", "name")).split()
+        must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
+        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values=wanted))
+        self.assertEqual(["statefulset.apps/tidemark-manager"], kinds())
+        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"journal": {"persistence": {"enabled": False}}}))
+        self.assertEqual(["deployment.apps/tidemark-manager"], kinds())
 
     def test_installed_upgraded_and_gone(self):
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))

@@ -20,6 +20,75 @@ def alerts() -> dict[str, str]:
     return {part.split("\n", 1)[0]: part for part in parts}
 
 
+def selectors() -> set[tuple[str, str, str, str]]:
+    """Of the rules and of the board: metric, label, operator and the value that is asked for."""
+    board = json.loads((MONITORING / "dashboard.json").read_text())
+    queries = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
+    queries += re.findall(r"^    expr: \|\n((?:      .*\n)+)", (MONITORING / "alerts.yaml").read_text(), re.M)
+    return {
+        (metric, *selector)
+        for query in queries
+        for metric, braces in re.findall(r"\b((?:tidemark|slo_controller)_\w+)\{([^}]*)\}", query)
+        for selector in re.findall(r'(\w+)\s*(=~|!=|!~|=)\s*"([^"]*)"', braces)
+        if "$" not in selector[2]  # what the reader of the board chose
+    }
+
+
+def sources() -> dict[Path, str]:
+    """What the program is made of, without its tests."""
+    found = {}
+    for folder in ("agent", "kube", "manager", "net", "yarn_operator", "yarn_copilot"):
+        for path in (ROOT / folder).rglob("*.cc"):
+            if not path.stem.endswith(("_test", "_fuzz")) and "testing" not in path.parts:
+                found[path] = path.read_text()
+    return found
+
+
+class LabelValues(unittest.TestCase):
+    """A value that the code does not have is a rule that never fires, and promtool takes it. Whether the metric is one is held by cluster/test_monitoring.py."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.asked, cls.sources = selectors(), sources()
+        cls.guide = (ROOT / "docs" / "guide" / "metrics.md").read_text()
+        cls.reasons = {name: id for name, id in re.findall(r'ReasonInfo\{Reason::(k\w+),\s*"(TM-[A-Z]+-\d+)"', (ROOT / "model" / "reason.cc").read_text())}
+
+    def told_by(self, metric: str) -> list[Path]:
+        return [path for path, text in self.sources.items() if f'"{metric}"' in text]
+
+    def test_each_label_is_one_of_its_metric(self):
+        self.assertGreaterEqual(len(self.asked), 5)
+        for metric, label, _, _ in self.asked:
+            labels = re.search(rf"^\| `{metric}\{{([a-z,]+)\}}`", self.guide, re.M)
+            self.assertIsNotNone(labels, f"{metric} has no labels in the guide")
+            self.assertIn(label, labels[1].split(","), metric)
+
+    def test_each_reason_is_one_that_is_given(self):
+        policies = [path.read_text() for path in (ROOT / "policy").rglob("*.cc") if not path.stem.endswith(("_test", "_fuzz")) and path.parent.name != "render"]
+        named = {word for text in [*policies, *self.sources.values()] for word in re.findall(r"\bk[A-Z]\w+", text)}
+        given = {id for name, id in self.reasons.items() if name in named}
+        self.assertGreater(len(given), 100)
+        asked = [(metric, value) for metric, label, _, value in self.asked if label == "reason" and value.startswith("TM-")]
+        self.assertGreater(len(asked), 0)
+        for metric, value in asked:
+            first = [value] if value in given else [id for id in given if re.fullmatch(value, id)]
+            self.assertNotEqual([], first, f"{metric}: nobody gives the reason {value}")
+            for alternative in re.findall(r"\[(\w+)\]", value)[-1:]:  # of TM-EVICT-01[67] both
+                self.assertEqual(len(alternative), len(first), f"{metric}: of {value} there is only {first}")
+
+    def test_each_other_value_is_a_word_of_who_tells_the_metric(self):
+        asked = [(metric, label, word) for metric, label, operator, value in self.asked if not value.startswith("TM-") for word in (value.split("|") if "~" in operator else [value])]
+        self.assertGreater(len(asked), 3)
+        for metric, label, word in asked:
+            files = self.told_by(metric)
+            self.assertNotEqual([], files, metric)
+            components = {path.relative_to(ROOT).parts[0] for path in files}
+            # A queue's metrics are of kube, and its name of who made it.
+            named_elsewhere = label == "component" and components == {"kube"}
+            texts = self.sources.values() if named_elsewhere else [self.sources[path] for path in files]
+            self.assertTrue(any(re.search(rf'\\?"{re.escape(word)}\\?"', text) for text in texts), f"{metric}: no {label} of it is called {word}")
+
+
 class Alerts(unittest.TestCase):
     def test_each_alert_has_a_page_and_each_page_an_alert(self):
         pages = {page.stem for page in RUNBOOKS.glob("*.md")} - {"README"}

@@ -1,0 +1,57 @@
+#include "policy/calendar/holidays.h"
+
+#include <gtest/gtest.h>
+
+#include "policy/render/preview_text.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::int64_t kFirstOfOctober = 20'727;  // 2026-10-01, in days since 1970
+
+// Eight hours east of Greenwich, all the time.
+Calendar of_the_east() {
+  Calendar calendar;
+  calendar.name = "shifts";
+  calendar.zone = *TimeZone::from_spans("Test/East", {{TimeZone::utc().spans()[0].from_s, 8 * 3600}});
+  CalendarEntry entry;
+  entry.when = Recurring{*Cron::parse("0 0 * * *"), std::chrono::hours(24)};
+  entry.on = OnDays::kHolidays;
+  calendar.entries = {{}, entry};
+  calendar.holidays.holidays = {kFirstOfOctober, kFirstOfOctober + 1};
+  return calendar;
+}
+
+TEST(Holidays, EndWhenTheLastDayThatIsNamedIsOver) {
+  auto calendar = of_the_east();
+  EXPECT_EQ(base::format_rfc3339(*holidays_end(calendar)), "2026-10-02T16:00:00Z") << "midnight there";
+  calendar.holidays.workdays = {kFirstOfOctober + 9};
+  EXPECT_EQ(base::format_rfc3339(*holidays_end(calendar)), "2026-10-10T16:00:00Z")
+      << "a day that is worked is named too";
+  calendar.holidays.holidays.clear();
+  EXPECT_EQ(base::format_rfc3339(*holidays_end(calendar)), "2026-10-10T16:00:00Z");
+  calendar.holidays.workdays.clear();
+  EXPECT_EQ(holidays_end(calendar), std::nullopt) << "it goes by the week, and always did";
+}
+
+TEST(Holidays, OfACalendarThatDoesNotGoByThemDoNotMatter) {
+  auto calendar = of_the_east();
+  for (auto& entry : calendar.entries) entry.on = OnDays::kAll;
+  EXPECT_EQ(holidays_end(calendar), std::nullopt);
+  calendar.entries[1].on = OnDays::kWorkdays;
+  EXPECT_TRUE(holidays_end(calendar));
+}
+
+TEST(Holidays, AreToldOfThirtyDaysBeforeTheyEndAndForGoodAfter) {
+  const auto calendar = of_the_east();
+  const auto soon = [&](std::string_view now) { return holidays_end_soon(calendar, *base::parse_rfc3339(now)); };
+  EXPECT_EQ(soon("2026-09-02T16:00:00Z"), std::nullopt);
+  EXPECT_EQ(soon("2026-09-02T16:00:01Z"), holidays_end(calendar));
+  EXPECT_EQ(soon("2027-09-02T16:00:01Z"), holidays_end(calendar));
+  EXPECT_EQ(holidays_text(calendar, *holidays_end(calendar)),
+            "calendar shifts: its list of holidays ends; the last day that it names is 2026-10-02, and after that its "
+            "entries on holidays or workdays go by the week alone");
+}
+
+}  // namespace
+}  // namespace tidemark::policy
