@@ -234,6 +234,41 @@ TEST_F(Evictions, WhereNobodyAnswersMemoryIsSavedByTheKernel) {
   EXPECT_NE(lines.find("TM-EVICT-017"), std::string::npos);
 }
 
+// A surge on many nodes keeps a webhook busy: its answer is waited for, a kill would pass the budgets that it holds.
+TEST_F(Evictions, WhoIsBusyIsAskedAgainAndNobodyIsKilled) {
+  pod("job", 6);
+  hands.answer = EvictOutcome::kBusy;
+  seconds(25);
+  EXPECT_TRUE(hands.killed.empty()) << lines;
+  EXPECT_GE(hands.asked.size(), 4U) << "each 2 to 6 s";
+  EXPECT_LE(hands.asked.size(), 13U);
+  hands.answer = EvictOutcome::kForbidden;
+  seconds(8);
+  EXPECT_TRUE(hands.killed.empty()) << "a budget forbids it";
+  EXPECT_NE(lines.find("could not be evicted"), std::string::npos);
+}
+
+TEST_F(Evictions, WhoStaysBusyIsNotWaitedForUntilTheMachineIsOutOfMemory) {
+  pod("job", 6);
+  hands.answer = EvictOutcome::kBusy;
+  seconds(32);
+  ASSERT_EQ(hands.killed, std::vector<std::string>{"job"}) << lines;
+  const std::size_t asked = hands.asked.size();
+  seconds(8);
+  EXPECT_EQ(hands.asked.size(), asked) << "it was killed: that one is asked no more";
+}
+
+TEST_F(Evictions, WhoIsBusyIsNotAskedAgainOnceOnlyObserved) {
+  pod("job", 6);
+  hands.answer = EvictOutcome::kBusy;
+  seconds(1);
+  ASSERT_EQ(hands.asked.size(), 1U);
+  permit = Permit::kPutBack;
+  seconds(40);
+  EXPECT_EQ(hands.asked.size(), 1U);
+  EXPECT_TRUE(hands.killed.empty());
+}
+
 TEST_F(Evictions, AnotherOneIsAskedWhereOneMayNotGo) {
   pod("guarded", 4);
   pod("other", 3);
