@@ -87,6 +87,7 @@ TEST_F(Protect, OffHoldsEachPodByItselfBesideOnesThatAreNotOffline) {
   seconds(2);
   ASSERT_GT(quota(), policy::kSuppressQuotaMin_us);
   EXPECT_EQ(guard->status().online_in_besteffort, "kube-system/proxy");
+  runs_in(proxy, "17\n");
   say_node(R"("tidemark.io/state":"off")");
   EXPECT_EQ(quota(), -1);
   EXPECT_EQ(quota(proxy), -1);

@@ -49,7 +49,7 @@ struct StrategyInputs {
 class Strategies {
  public:
   Strategies(const linux::Hierarchies& hierarchies, Machinery machinery)
-      : machinery_(std::move(machinery)), observer_(hierarchies, machinery_.topology) {}
+      : hierarchies_(hierarchies), machinery_(std::move(machinery)), observer_(hierarchies, machinery_.topology) {}
 
   // All that is to be written now, one at most for each file of a group. Holds until the next call.
   std::span<const policy::KnobWrite> ask(const StrategyInputs& inputs, base::MonotonicTime now);
@@ -84,6 +84,10 @@ class Strategies {
   void say_steady();
   void say_suppress();
 
+  // Off, and nobody offline runs here any more: nothing is left to hold.
+  bool is_over(const StrategyInputs& inputs, base::MonotonicTime now);
+
+  const linux::Hierarchies& hierarchies_;
   Machinery machinery_;
   SuppressObserver observer_;
   std::optional<Seen> seen_;
@@ -109,6 +113,11 @@ class Strategies {
   };
   std::optional<SaidSuppress> said_suppress_;
   policy::ByStrategy<bool> observed_{};
+  struct Unlisted {
+    base::MonotonicTime looked;
+    bool somebody = false;  // runs in the group of all BestEffort pods
+  };
+  std::optional<Unlisted> unlisted_;  // while nobody offline is listed and the node is off
   std::vector<policy::KnobWrite> writes_;
 };
 
