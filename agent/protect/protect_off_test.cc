@@ -42,5 +42,24 @@ TEST_F(ProtectOff, OffHoldsWhoIsNotListedAndRuns) {
   EXPECT_EQ(quota(), -1);
 }
 
+// Nothing is killed by off: a pod that uses more memory than its limit would be, where no limit was in force.
+TEST_F(ProtectOff, OffHoldsProcessorsWhereAllWasOnlyObserved) {
+  mode = policy::Mode::kObserve;
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  const std::string limit = base::cat("memory/", pods.at("job").path, "/memory.limit_in_bytes");
+  const std::string before = value(limit);
+  ASSERT_NE(before, base::cat(64 << 20));
+  ASSERT_EQ(quota(), -1);
+  say_node(R"("tidemark.io/state":"off")");
+  seconds(2);
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_EQ(value(limit), before);
+  say_node();
+  seconds(2);
+  EXPECT_EQ(quota(), -1);
+}
+
 }  // namespace
 }  // namespace tidemark::agent

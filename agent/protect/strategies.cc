@@ -82,6 +82,7 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   const bool suppressed = (rules.threshold.enable || inputs.off) && !inputs.observed[at(model::Strategy::kCpuSuppress)];
   policy::LimitsInput limits;
   limits.tasks = tasks;
+  limits.cpu_alone = inputs.limits_cpu_alone;
   limits.ratio_percent = inputs.facts->normalization_percent;
   limits.oversold_since = inputs.facts->oversold_since;
   limits.quota_suppressed = suppressed && rules.threshold.cpu_suppress_policy == policy::SuppressPolicy::kCfsQuota;
@@ -108,6 +109,7 @@ bool Strategies::seldom_due(const StrategyInputs& inputs) {
                   inputs.facts->oversold_since,
                   inputs.groups->kubepods() != nullptr,
                   inputs.off,
+                  inputs.limits_cpu_alone,
                   inputs.observed};
   if (seen_ == seen && rules_ == *inputs.rules) return false;
   seen_ = seen;

@@ -43,6 +43,7 @@ struct StrategyInputs {
   bool kubelet_static = false;          // its CPU manager
   bool known = false;                   // everybody has said what runs here
   bool off = false;                     // co-location, on this node
+  bool limits_cpu_alone = false;        // policy::Stance
   policy::ByStrategy<bool> observed{};  // decided and shown; what it wants is not written
 };
 
@@ -74,6 +75,7 @@ class Strategies {
     std::optional<base::WallTime> oversold_since;
     bool kubepods = false;
     bool off = false;
+    bool limits_cpu_alone = false;
     policy::ByStrategy<bool> observed{};
     bool operator==(const Seen&) const = default;
   };
