@@ -136,7 +136,7 @@ class Evictions : public ::testing::Test {
   std::int64_t read_gib = 0;  // of files, lately: available, and used as the kubelet counts
   Measured measured;
   DiskSights disks;
-  BesteffortInForce besteffort;
+  BesteffortInForce besteffort{.cpus = {}, .quota_us = {}, .group = "kubepods/besteffort"};
   bool off = false;
   std::int64_t cpu_micro = 1'000'000;  // of each task
   std::shared_ptr<const TaskSnapshot> tasks;
@@ -484,6 +484,29 @@ TEST_F(Evictions, OfANodeThatTwoSchedulersOversoldTranscodingGoesFirst) {
   EXPECT_EQ(hands.asked, (std::vector<std::string>{"transcode-pod", "transcode-task"}));
   EXPECT_EQ(hands.why, (std::vector{model::Reason::kArbitrateEvict, model::Reason::kArbitrateEvict}));
   EXPECT_NE(lines.find("TM-ARBITRATE-003"), std::string::npos) << lines;
+}
+
+// A NodeManager's containers may lie beside the kubelet's groups: besteffort's limit does not hold them.
+TEST_F(Evictions, NobodyEndsForWhatRunsBesideBesteffort) {
+  gates.set(policy::EvictFeature::kBeCpu);
+  rules.threshold.cpu_evict_satisfaction_lower_percent = 30;
+  rules.threshold.cpu_evict_satisfaction_upper_percent = 60;
+  rules.threshold.cpu_evict_window_s = 60;
+  begin();
+  work("job", "", 1000, model::TaskKind::kPod);
+  work("container", "", 9000, model::TaskKind::kCopilotTask);
+  auto beside = std::make_shared<model::Task>(*pods["container"].first);
+  beside->path = "hadoop-yarn/container";
+  pods["container"].first = beside;
+  cpu_micro = 500'000;
+  besteffort.quota_us = 50'000;
+  seconds(120);
+  EXPECT_TRUE(hands.asked.empty()) << "the pod has half of what it asked for";
+  beside = std::make_shared<model::Task>(*beside);
+  beside->path = "kubepods/besteffort/hadoop-yarn/container";
+  pods["container"].first = beside;
+  seconds(120);
+  EXPECT_FALSE(hands.asked.empty()) << "both have a twentieth";
 }
 
 // What the agent leaves to offline work by an order is no lack that anybody ends for, nor what was seen of it once it
