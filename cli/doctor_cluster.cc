@@ -122,7 +122,6 @@ class ClusterExamination {
         },
         [&] { now_.nodes.clear(); }));
     for (const kube::Node& node : now_.nodes) found_.nodes.push_back(seen_of(node));
-    for (policy::ClusterNode& node : found_.nodes) node.silent = model::Reason::kMetricMissing;
     co_return Result<void>();
   }
 
@@ -139,6 +138,14 @@ class ClusterExamination {
           return {};
         },
         [&] { reported_.clear(); }));
+    for (policy::ClusterNode& node : found_.nodes) {
+      const auto reported = reported_.find(node.name);
+      if (reported == reported_.end()) {
+        node.silent = model::Reason::kMetricMissing;
+      } else if (!reported->second) {
+        node.silent = model::Reason::kMetricWithoutTime;
+      }
+    }
     co_return Result<void>();
   }
 
@@ -172,12 +179,13 @@ class ClusterExamination {
       const auto settings = in_force_->on(node);
       if (!settings) {
         found_.settings_notes = {settings.error().message};
+        found_.ages_known = false;
         return;
       }
       const manager::Revision& revision = (*settings)->revision;
       labels.push_back({model::NodeName(found_.nodes[at].name), manager::labels_of(node)});
       stand_of(node, revision, found_.nodes[at]);
-      report_of(node, revision, labels.back().labels, found_.nodes[at]);
+      age_of_report(node, revision, labels.back().labels, found_.nodes[at]);
       if (at > 0) continue;
       pools_ = revision.tidemark;
       if (!(*settings)->notes.empty()) found_.settings_notes = lines_of((*settings)->notes);
@@ -220,12 +228,9 @@ class ClusterExamination {
     into.unheeded_why = std::move(standing.watched_why);
   }
 
-  void report_of(const kube::Node& node, const manager::Revision& revision, std::span<const model::Label> labels,
-                 policy::ClusterNode& into) const {
-    const auto reported = reported_.find(into.name);
-    if (reported == reported_.end()) return;
-    into.silent = model::Reason::kMetricWithoutTime;
-    if (!reported->second) return;
+  void age_of_report(const kube::Node& node, const manager::Revision& revision, std::span<const model::Label> labels,
+                     policy::ClusterNode& into) const {
+    if (into.silent) return;
     model::ColocationStrategy strategy;
     if (revision.colocation.config) {
       const auto* own = node.meta.annotations.find(model::kColocationStrategyAnnotation);
@@ -233,8 +238,8 @@ class ClusterExamination {
                                       own == nullptr ? std::nullopt : std::optional(own->view()))
                      .values;
     }
-    const bool old = loop_.clock().wall() - *reported->second > std::chrono::minutes(strategy.degrade_time_minutes);
-    into.silent = old ? std::optional(model::Reason::kMetricStale) : std::nullopt;
+    const base::Duration age = loop_.clock().wall() - *reported_.at(into.name);
+    if (age > std::chrono::minutes(strategy.degrade_time_minutes)) into.silent = model::Reason::kMetricStale;
   }
 
   net::Task<void> ask_kubelets() {

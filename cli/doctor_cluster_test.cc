@@ -164,12 +164,28 @@ TEST_F(DoctorCluster, PoolsAndOrdersAreLookedAt) {
   EXPECT_NE(render_text(report).find("matched by pool again as well: 1 node: n1"), std::string::npos);
 }
 
+// Nothing is made up of what rests on them: that a report is there is seen, that it is late is not.
 TEST_F(DoctorCluster, SettingsThatCannotBeUsedAreAFinding) {
   node("n1");
+  node("n2", "Enforcing", R"(,"allocatable":{"kubernetes.io/batch-cpu":"4000"})");
   map("tidemark-config", "config.yaml", "schema: 99\n");
+  reports({{"n1", 1min}, {"n2", 16min}});
   const auto report = examine();
   EXPECT_TRUE(report.bad());
   EXPECT_TRUE(has(report, ClusterFact::kSettingsUnusable));
+  EXPECT_FALSE(has(report, ClusterFact::kReportMissing)) << render_text(report);
+  EXPECT_FALSE(has(report, ClusterFact::kOffersUnseen)) << render_text(report);
+  EXPECT_TRUE(has(report, ClusterFact::kReportsAgeUnknown));
+  EXPECT_EQ(names(the(report, ClusterFact::kOffersAgeUnknown)), Names{"n2"});
+}
+
+TEST_F(DoctorCluster, AReportThatIsMissingIsSeenWithoutSettings) {
+  node("n1");
+  node("n2");
+  map("tidemark-config", "config.yaml", "schema: 99\n");
+  reports({{"n1", 1min}});
+  const auto report = examine();
+  EXPECT_EQ(names(the(report, ClusterFact::kReportMissing)), Names{"n2"});
 }
 
 TEST_F(DoctorCluster, KubeletsAreAskedThroughTheApiServer) {

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "agent/enforcer/enforcer.h"
+#include "agent/enforcer/occupied.h"
 #include "agent/enforcer/oom_scores.h"
 #include "base/text.h"
 #include "linux/cgroup/limit.h"
-#include "linux/cgroup/processes.h"
 #include "linux/cpu_set.h"
 #include "policy/suppress/suppress.h"
 
@@ -20,81 +19,9 @@ namespace {
 
 using linux::File;
 
-constexpr int kDepthMax = 16;  // of groups below one
-
 bool lies_below(std::string_view group, std::string_view above) {
   return group.size() > above.size() && group.starts_with(above) && group[above.size()] == '/';
 }
-
-bool is_online(const KnownPods& pods, const std::string& group) {
-  return std::ranges::any_of(pods.online, [&](const auto& each) { return group == each || lies_below(group, each); });
-}
-
-// Whether anybody is in a group, or below it, but for pods that are known not to be offline. One that cannot be looked
-// at counts as if somebody were: it is better kept than loosened.
-class Occupied {
- public:
-  Occupied(const linux::Hierarchies& hierarchies, const KnownPods& pods, std::vector<Error>& troubles)
-      : hierarchies_(hierarchies), pods_(pods), troubles_(troubles) {}
-
-  bool operator()(const std::string& path) {
-    const auto known = known_.find(path);
-    if (known != known_.end()) return known->second;
-    auto found = look(path, 0);
-    if (!found) troubles_.push_back(std::move(found).error());
-    return known_[path] = found.value_or(true);
-  }
-
-  // Directly below it; none where it is not there, or cannot be looked at.
-  std::vector<std::string> below(const std::string& path) {
-    auto found = look_below(path);
-    if (!found) troubles_.push_back(std::move(found).error());
-    return found.value_or(std::vector<std::string>());
-  }
-
- private:
-  Result<std::vector<std::string>> look_below(const std::string& path) {
-    TM_TRY(const auto group, linux::Group::open(hierarchies_, path));
-    if (!group) return std::vector<std::string>();
-    return folders_of(*group);
-  }
-
-  Result<std::vector<std::string>> folders_of(const linux::Group& group) {
-    std::vector<std::string> out;
-    const auto* directory = directory_of(hierarchies_, group, File::kProcesses);
-    if (directory == nullptr) return out;
-    linux::Place folder = group.place(File::kProcesses);
-    folder.name = {};
-    TM_TRY([[maybe_unused]] const bool listed, linux::list_folders(directory->fd.get(), out, folder));
-    for (std::string& each : out) {
-      if (!group.path().empty()) each = base::cat(group.path(), "/", each);
-    }
-    return out;
-  }
-
-  Result<bool> look(const std::string& path, int depth) {
-    if (is_online(pods_, path)) return false;
-    TM_TRY(const auto group, linux::Group::open(hierarchies_, path));
-    if (!group) return false;
-    std::vector<pid_t> processes;
-    TM_TRY(const bool there, linux::read_processes(*group, File::kProcesses, buffer_, processes));
-    if (!there) return false;
-    if (!processes.empty()) return true;
-    if (depth == kDepthMax) return true;  // nobody looked
-    TM_TRY(const auto folders, folders_of(*group));
-    for (const std::string& each : folders) {
-      TM_TRY(const bool found, look(each, depth + 1));
-      if (found) return true;
-    }
-    return false;
-  }
-
-  const linux::Hierarchies& hierarchies_;
-  const KnownPods& pods_;
-  std::vector<Error>& troubles_;
-  linux::Buffer buffer_;
-  std::map<std::string, bool> known_;
-};
 
 policy::KnobWrite least_quota(const std::string& group) {
   policy::KnobWrite out;
@@ -205,7 +132,7 @@ void off_files(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer
   const std::size_t files_before = journal.files().size();
   const std::uint32_t last_before = journal.read_at_start().last_id;
   Enforcer enforcer(hierarchies, writer, journal, clock);
-  Occupied occupied(hierarchies, gone.pods, out.troubles);
+  Occupied occupied(hierarchies, gone.pods.online, out.troubles);
   const Inside inside = look_inside(journal.files(), gone, occupied);
   for (const std::string& each : inside.unknown) {
     out.troubles.push_back(Error{

@@ -38,10 +38,11 @@ bool has_two_budgets(const Error& error) {
 }
 
 EvictOutcome outcome_of(const Error& error) {
-  // An API server that has too much to do answers 429 as well.
   const bool budget = error.message.contains("disruption budget") || says(error.message, EvictionDenial::kJobBudget) ||
                       says(error.message, EvictionDenial::kPoolBudget);
   if ((error.code == kTooManyCode && budget) || has_two_budgets(error)) return EvictOutcome::kForbidden;
+  // An API server that has too much to do answers 429 as well.
+  if (error.code == kTooManyCode || says(error.message, EvictionDenial::kTooMany)) return EvictOutcome::kBusy;
   if (error.kind == ErrorKind::kNotFound) return EvictOutcome::kGone;
   if (error.code == kConflictCode) return EvictOutcome::kNever;
   if (error.code == kForbiddenCode) {
@@ -74,6 +75,8 @@ std::string_view text_of(EvictOutcome outcome) {
       return "replaced";
     case EvictOutcome::kSent:
       return "sent";
+    case EvictOutcome::kBusy:
+      return "busy";
   }
   return "unknown";
 }

@@ -106,7 +106,7 @@ TEST_F(EndingTest, WhatTheApiServerSays) {
   const auto plain = [&](int code, const char* reason) { return ask(refusal(code, "something", reason)); };
   EXPECT_EQ(ask(refusal(429, "Cannot evict pod as it would violate the pod's disruption budget.", "TooManyRequests")),
             EvictOutcome::kForbidden);
-  EXPECT_EQ(plain(429, "TooManyRequests"), EvictOutcome::kUnreachable) << "it has too much to do";
+  EXPECT_EQ(plain(429, "TooManyRequests"), EvictOutcome::kBusy) << "it has too much to do";
   EXPECT_EQ(plain(404, "NotFound"), EvictOutcome::kGone);
   EXPECT_EQ(plain(409, "Conflict"), EvictOutcome::kNever);
   EXPECT_EQ(plain(401, "Unauthorized"), EvictOutcome::kUnreachable);
@@ -131,6 +131,7 @@ TEST_F(EndingTest, WhatTheWebhookSays) {
   EXPECT_EQ(said(EvictionDenial::kAnotherPod, 403), EvictOutcome::kNever);
   EXPECT_EQ(said(EvictionDenial::kJobBudget, 429), EvictOutcome::kForbidden);
   EXPECT_EQ(said(EvictionDenial::kPoolBudget, 429), EvictOutcome::kForbidden);
+  EXPECT_EQ(said(EvictionDenial::kTooMany, 503), EvictOutcome::kBusy);
   EXPECT_EQ(said(EvictionDenial::kNoUid, 400), EvictOutcome::kUnreachable);
   EXPECT_EQ(said(EvictionDenial::kNoNode, 403), EvictOutcome::kUnreachable);
   EXPECT_EQ(said(EvictionDenial::kUnreadable, 403), EvictOutcome::kUnreachable);

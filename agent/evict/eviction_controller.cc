@@ -1,6 +1,7 @@
 #include "agent/evict/eviction_controller.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/json.h"
@@ -22,6 +23,9 @@ constexpr std::size_t kToldMax = 1024;
 // Within policy::kNobodyThere.
 constexpr base::Duration kAskAgain = std::chrono::seconds(1);
 constexpr int kAskAgainMax = 3;
+// Where somebody is there and has too much to do: so long, and up to the spread longer.
+constexpr base::Duration kBusyPause = std::chrono::seconds(2);
+constexpr std::size_t kBusySpread_ms = 4000;
 // A job of which a task went so shortly before is evicted again.
 constexpr base::Duration kAgainWithin = std::chrono::hours(1);
 constexpr std::size_t kEvictedJobsMax = 1024;
@@ -53,6 +57,7 @@ Reason reason_of(EvictOutcome outcome) {
     case EvictOutcome::kNever:
       return Reason::kEvictForbidden;
     case EvictOutcome::kUnreachable:
+    case EvictOutcome::kBusy:
       return Reason::kEvictUnreachable;
     case EvictOutcome::kGone:
       return Reason::kEvictGone;
@@ -64,6 +69,12 @@ Reason reason_of(EvictOutcome outcome) {
       break;  // no answer
   }
   return Reason::kEvictUnreachable;
+}
+
+// Another one for each task and each time: who were turned away together do not come back together.
+base::Duration busy_pause(std::string_view key, int times) {
+  const std::size_t hash = std::hash<std::string>{}(base::cat(key, " ", times));
+  return kBusyPause + std::chrono::milliseconds(hash % kBusySpread_ms);
 }
 
 }  // namespace
@@ -93,7 +104,7 @@ void EvictionController::observe(const EvictionInputs& inputs) {
   const base::WallTime wall = loop_.clock().wall();
   observer_.observe(inputs.seen, now);
   if (inputs.rules.word && classes_ != inputs.rules.word->classes) classes_ = inputs.rules.word->classes;
-  const bool may_act = inputs.permit == policy::Permit::kEnforce;
+  const bool may_act = may_act_ = inputs.permit == policy::Permit::kEnforce;
   know_again(inputs);
   auto step = policy::evict(state_,
                             {observer_.node(), observer_.tasks(), answers_,
@@ -180,12 +191,7 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base:
     co_await outside_.last_words->keep(*task, epitaph(gap.reason, gap.feature, policy::evict_seen(gap)));
   }
   answers_.push_back({policy::evict_key(*task), EvictOutcome::kSent});
-  EvictOutcome outcome = co_await outside_.hands.ask(*task, gap.reason, grace, itself);
-  // An API server that starts anew answers a moment later; what it is asked carries the pod's uid.
-  for (int again = 0; outcome == EvictOutcome::kUnreachable && again < kAskAgainMax; ++again) {
-    co_await loop_.sleep(kAskAgain);
-    outcome = co_await outside_.hands.ask(*task, gap.reason, grace, itself);
-  }
+  const EvictOutcome outcome = co_await ask_until_answered(task, gap.reason, grace, itself);
   answers_.push_back({policy::evict_key(*task), outcome});
   sum_up(*task, outcome);
   const Reason reason = reason_of(outcome);
@@ -213,11 +219,37 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base:
       .add();
 }
 
+// An API server that starts anew answers a moment later; what it is asked carries the pod's uid. How long one that is
+// busy is waited for is the policy's.
+net::Task<EvictOutcome> EvictionController::ask_until_answered(TaskPointer task, Reason why, base::Duration grace,
+                                                               bool itself) {
+  const std::string key = policy::evict_key(*task);
+  int nobody = 0;
+  for (int times = 0;; ++times) {
+    const EvictOutcome outcome = co_await outside_.hands.ask(*task, why, grace, itself);
+    if (outcome == EvictOutcome::kBusy) {
+      answers_.push_back({key, outcome});
+      co_await loop_.sleep(busy_pause(key, times));
+      if (!is_still_asked(key)) co_return outcome;
+    } else if (outcome == EvictOutcome::kUnreachable && nobody++ < kAskAgainMax) {
+      co_await loop_.sleep(kAskAgain);
+    } else {
+      co_return outcome;
+    }
+  }
+}
+
+bool EvictionController::is_still_asked(std::string_view key) const {
+  const auto at = std::ranges::lower_bound(state_.leaving, key, {}, &policy::Leaving::task);
+  return may_act_ && at != state_.leaving.end() && at->task == key && at->stage == EvictStage::kAsked;
+}
+
 void EvictionController::sum_up(const model::Task& task, EvictOutcome outcome) {
   if (outside_.ends == nullptr) return;
   if (outcome == EvictOutcome::kAccepted || outcome == EvictOutcome::kPreempted) outside_.ends->evicted(task);
   if (outcome == EvictOutcome::kReplaced) outside_.ends->replaced(task);
-  if (outcome == EvictOutcome::kUnreachable || outcome == EvictOutcome::kForbidden) outside_.ends->stays(task);
+  const bool stays = outcome == EvictOutcome::kUnreachable || outcome == EvictOutcome::kBusy;
+  if (stays || outcome == EvictOutcome::kForbidden) outside_.ends->stays(task);
 }
 
 net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reason by) {

@@ -83,6 +83,9 @@ class EvictionController {
   void order(const policy::EvictOrder& order, const EvictionInputs& inputs);
   void only_tell(const policy::EvictOrder& order, const model::Task& task);
   net::Task<void> ask(TaskPointer task, policy::Gap gap, base::Duration grace, bool itself);
+  net::Task<policy::EvictOutcome> ask_until_answered(TaskPointer task, model::Reason why, base::Duration grace,
+                                                     bool itself);
+  bool is_still_asked(std::string_view key) const;
   net::Task<void> kill(TaskPointer task, std::string why, model::Reason by);
   void sum_up(const model::Task& task, policy::EvictOutcome outcome);
   void know_again(const EvictionInputs& inputs);
@@ -100,6 +103,7 @@ class EvictionController {
   base::Gauge& leaving_;
   EvictionDefaults defaults_;
   EvictionObserver observer_;
+  bool may_act_ = false;
   policy::EvictState state_;
   std::vector<policy::EvictAnswer> answers_;
   std::vector<policy::WorkClass> classes_;                        // that the settings name, for labels of metrics

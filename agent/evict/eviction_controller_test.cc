@@ -136,7 +136,7 @@ class Evictions : public ::testing::Test {
   std::int64_t read_gib = 0;  // of files, lately: available, and used as the kubelet counts
   Measured measured;
   DiskSights disks;
-  BesteffortInForce besteffort;
+  BesteffortInForce besteffort{.cpus = {}, .quota_us = {}, .group = "kubepods/besteffort"};
   bool off = false;
   std::int64_t cpu_micro = 1'000'000;  // of each task
   std::shared_ptr<const TaskSnapshot> tasks;
@@ -232,6 +232,41 @@ TEST_F(Evictions, WhereNobodyAnswersMemoryIsSavedByTheKernel) {
   seconds(8);
   ASSERT_FALSE(hands.killed.empty()) << lines;
   EXPECT_NE(lines.find("TM-EVICT-017"), std::string::npos);
+}
+
+// A surge on many nodes keeps a webhook busy: its answer is waited for, a kill would pass the budgets that it holds.
+TEST_F(Evictions, WhoIsBusyIsAskedAgainAndNobodyIsKilled) {
+  pod("job", 6);
+  hands.answer = EvictOutcome::kBusy;
+  seconds(25);
+  EXPECT_TRUE(hands.killed.empty()) << lines;
+  EXPECT_GE(hands.asked.size(), 4U) << "each 2 to 6 s";
+  EXPECT_LE(hands.asked.size(), 13U);
+  hands.answer = EvictOutcome::kForbidden;
+  seconds(8);
+  EXPECT_TRUE(hands.killed.empty()) << "a budget forbids it";
+  EXPECT_NE(lines.find("could not be evicted"), std::string::npos);
+}
+
+TEST_F(Evictions, WhoStaysBusyIsNotWaitedForUntilTheMachineIsOutOfMemory) {
+  pod("job", 6);
+  hands.answer = EvictOutcome::kBusy;
+  seconds(32);
+  ASSERT_EQ(hands.killed, std::vector<std::string>{"job"}) << lines;
+  const std::size_t asked = hands.asked.size();
+  seconds(8);
+  EXPECT_EQ(hands.asked.size(), asked) << "it was killed: that one is asked no more";
+}
+
+TEST_F(Evictions, WhoIsBusyIsNotAskedAgainOnceOnlyObserved) {
+  pod("job", 6);
+  hands.answer = EvictOutcome::kBusy;
+  seconds(1);
+  ASSERT_EQ(hands.asked.size(), 1U);
+  permit = Permit::kPutBack;
+  seconds(40);
+  EXPECT_EQ(hands.asked.size(), 1U);
+  EXPECT_TRUE(hands.killed.empty());
 }
 
 TEST_F(Evictions, AnotherOneIsAskedWhereOneMayNotGo) {
@@ -449,6 +484,29 @@ TEST_F(Evictions, OfANodeThatTwoSchedulersOversoldTranscodingGoesFirst) {
   EXPECT_EQ(hands.asked, (std::vector<std::string>{"transcode-pod", "transcode-task"}));
   EXPECT_EQ(hands.why, (std::vector{model::Reason::kArbitrateEvict, model::Reason::kArbitrateEvict}));
   EXPECT_NE(lines.find("TM-ARBITRATE-003"), std::string::npos) << lines;
+}
+
+// A NodeManager's containers may lie beside the kubelet's groups: besteffort's limit does not hold them.
+TEST_F(Evictions, NobodyEndsForWhatRunsBesideBesteffort) {
+  gates.set(policy::EvictFeature::kBeCpu);
+  rules.threshold.cpu_evict_satisfaction_lower_percent = 30;
+  rules.threshold.cpu_evict_satisfaction_upper_percent = 60;
+  rules.threshold.cpu_evict_window_s = 60;
+  begin();
+  work("job", "", 1000, model::TaskKind::kPod);
+  work("container", "", 9000, model::TaskKind::kCopilotTask);
+  auto beside = std::make_shared<model::Task>(*pods["container"].first);
+  beside->path = "hadoop-yarn/container";
+  pods["container"].first = beside;
+  cpu_micro = 500'000;
+  besteffort.quota_us = 50'000;
+  seconds(120);
+  EXPECT_TRUE(hands.asked.empty()) << "the pod has half of what it asked for";
+  beside = std::make_shared<model::Task>(*beside);
+  beside->path = "kubepods/besteffort/hadoop-yarn/container";
+  pods["container"].first = beside;
+  seconds(120);
+  EXPECT_FALSE(hands.asked.empty()) << "both have a twentieth";
 }
 
 // What the agent leaves to offline work by an order is no lack that anybody ends for, nor what was seen of it once it

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "policy/knobs/intent.h"
+#include "policy/suppress/room.h"
 
 namespace tidemark::agent {
 namespace {
@@ -14,8 +15,15 @@ constexpr std::int64_t kQuotaPerMilli_us = 100;  // of a period of 100 ms
 constexpr std::int64_t kMilliPerCore = 1000;
 constexpr std::size_t kMomentsMax = std::chrono::duration_cast<std::chrono::seconds>(kMomentsKept).count();
 
-bool counts_as_offline(const model::Task& task) {
+bool runs_offline(const model::Task& task) {
   return task.qos_raw == model::Qos::kBe && !task.terminal() && task.kind != model::TaskKind::kHostApplication;
+}
+
+// Contract 7.4: pods of raw QoS BE. Of a copilot's tasks those that lie where the limit holds; the others are no part
+// of what suppression leaves to offline work either (policy/suppress/room.h).
+bool counts_as_offline(const model::Task& task, std::string_view besteffort) {
+  if (!runs_offline(task)) return false;
+  return task.kind != model::TaskKind::kCopilotTask || !policy::counts_as_online(&task, besteffort);
 }
 
 // Contract 7.4: the narrowest of processors and quota in force. Ours: and of what is left where neither holds it.
@@ -47,7 +55,7 @@ bool wants_window(const policy::ThresholdRules& rules) {
 // Contract 7.4: "the narrowest" of the group's own and of its containers' processors.
 BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, const policy::SuppressPlan& plan,
                                       std::optional<std::int64_t> container_cpus) {
-  BesteffortInForce out{container_cpus, seen.besteffort_quota_us, plan.left};
+  BesteffortInForce out{container_cpus, seen.besteffort_quota_us, plan.left, seen.groups.besteffort};
   if (seen.besteffort_cpus) {
     const auto cpus = std::ssize(*seen.besteffort_cpus);
     out.cpus = std::min<std::int64_t>(container_cpus.value_or(cpus), cpus);
@@ -77,12 +85,16 @@ void EvictionObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now)
 // What lies in a task that counts, counts in it.
 void EvictionObserver::take_offline(const Inputs& inputs) {
   policy::OfflineCpu offline;
+  std::int64_t sold = 0;  // wherever it lies
   const auto& listed = inputs.tasks.tasks;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const model::Task& task = *tasks_[i].task;
-    if (!counts_as_offline(task)) continue;
-    offline.request += task.requests.batch.cpu.value_or(model::CpuMilli{});
-    const bool counted = listed[i].above && counts_as_offline(*listed[*listed[i].above].task);
+    if (!runs_offline(task)) continue;
+    const model::CpuMilli request = task.requests.batch.cpu.value_or(model::CpuMilli{});
+    sold += request.value;
+    if (!counts_as_offline(task, inputs.besteffort.group)) continue;
+    offline.request += request;
+    const bool counted = listed[i].above && counts_as_offline(*listed[*listed[i].above].task, inputs.besteffort.group);
     if (!counted) offline.used += tasks_[i].cpu.value_or(model::CpuMilli{});
   }
   // What an order leaves it says nothing of what it was sold: nobody ends for the least that ours holds him to.
@@ -95,7 +107,7 @@ void EvictionObserver::take_offline(const Inputs& inputs) {
   node_.oversold.reset();
   const NodeFacts* facts = inputs.facts;
   if (facts == nullptr || !facts->oversold || !facts->origin) return;
-  node_.oversold = model::CpuMilli{std::max<std::int64_t>(offline.request.value - facts->origin->cpu.value, 0)};
+  node_.oversold = model::CpuMilli{std::max<std::int64_t>(sold - facts->origin->cpu.value, 0)};
 }
 
 void EvictionObserver::take_offered(const NodeFacts& facts) {

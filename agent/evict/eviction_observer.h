@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "agent/evict/disk_watch.h"
@@ -26,7 +27,8 @@ inline constexpr base::Duration kMomentsKept = std::chrono::minutes(10);
 struct BesteffortInForce {
   std::optional<std::int64_t> cpus;  // how many
   std::optional<std::int64_t> quota_us;
-  std::optional<model::CpuMilli> left;  // nothing holds it, and it runs last: what all others leave of the node
+  std::optional<model::CpuMilli> left{};  // nothing holds it, and it runs last: what all others leave of the node
+  std::string_view group{};  // whose they are; "": none is there. Whoever gives it keeps it
 };
 // Of the besteffort group, and of its containers where those are held to fewer processors than it has.
 BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, const policy::SuppressPlan& plan,

@@ -240,6 +240,7 @@ void ProtectController::decide() {
                                        .kubelet_static = kubelet_static_,
                                        .known = known_,
                                        .off = stands.off,
+                                       .limits_cpu_alone = stands.limits_cpu_alone,
                                        .observed = observed},
                                       now);
   tell_refused();

@@ -1,9 +1,12 @@
 #include "agent/protect/strategies.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <set>
 #include <utility>
 
+#include "agent/enforcer/occupied.h"
 #include "base/text.h"
 #include "policy/limits/limits.h"
 #include "policy/limits/task_groups.h"
@@ -32,6 +35,21 @@ policy::QosGroups qos_groups(const PodGroups& groups) {
   if (kubepods == nullptr) return {};
   return {kubepods->qos_path(linux::KubeQos::kGuaranteed), kubepods->qos_path(linux::KubeQos::kBurstable),
           kubepods->qos_path(linux::KubeQos::kBestEffort)};
+}
+
+constexpr base::Duration kUnlistedLook = std::chrono::seconds(2);
+
+// Whether anybody is in the group of all BestEffort pods, beside pods that are listed and not offline. A list may lack
+// who runs: that of a copilot that is silent, or not there yet, and that of a kubelet which knows static pods alone.
+bool runs_in_besteffort(const linux::Hierarchies& hierarchies, const TaskSnapshot& tasks, const PodGroups& groups) {
+  if (groups.kubepods() == nullptr) return false;
+  std::set<std::string, std::less<>> online;
+  for (const ListedTask& each : tasks.tasks) {
+    const model::Task& task = *each.task;
+    if (task.kind == model::TaskKind::kPod && !policy::is_offline(task) && !task.path.empty()) online.insert(task.path);
+  }
+  std::vector<Error> troubles;  // what cannot be looked at counts as occupied
+  return Occupied(hierarchies, online, troubles)(qos_groups(groups).besteffort);
 }
 
 }  // namespace
@@ -66,6 +84,7 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   const bool suppressed = (rules.threshold.enable || inputs.off) && !inputs.observed[at(model::Strategy::kCpuSuppress)];
   policy::LimitsInput limits;
   limits.tasks = tasks;
+  limits.cpu_alone = inputs.limits_cpu_alone;
   limits.ratio_percent = inputs.facts->normalization_percent;
   limits.oversold_since = inputs.facts->oversold_since;
   limits.quota_suppressed = suppressed && rules.threshold.cpu_suppress_policy != policy::SuppressPolicy::kCpuset;
@@ -92,6 +111,7 @@ bool Strategies::seldom_due(const StrategyInputs& inputs) {
                   inputs.facts->oversold_since,
                   inputs.groups->kubepods() != nullptr,
                   inputs.off,
+                  inputs.limits_cpu_alone,
                   inputs.observed};
   if (seen_ == seen && rules_ == *inputs.rules) return false;
   seen_ = seen;
@@ -99,16 +119,26 @@ bool Strategies::seldom_due(const StrategyInputs& inputs) {
   return true;
 }
 
+bool Strategies::is_over(const StrategyInputs& inputs, base::MonotonicTime now) {
+  const bool listed = std::ranges::any_of(inputs.tasks->tasks, [](const ListedTask& each) {
+    return each.task->kind != model::TaskKind::kHostApplication && policy::is_offline(*each.task) &&
+           !each.task->terminal();
+  });
+  if (!inputs.off || !inputs.known || listed) {
+    unlisted_.reset();
+    return false;
+  }
+  if (!unlisted_ || now - unlisted_->looked >= kUnlistedLook) {
+    unlisted_ = {now, runs_in_besteffort(hierarchies_, *inputs.tasks, *inputs.groups)};
+  }
+  return !unlisted_->somebody;
+}
+
 bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime now) {
   if (inputs.measured == nullptr || inputs.tasks == nullptr || inputs.groups == nullptr) return false;
   // Off needs no settings.
   if (inputs.rules == nullptr && !inputs.off) return false;
-  // Off, and nobody offline runs here any more: nothing is left to hold.
-  const bool over = inputs.off && inputs.known && std::ranges::none_of(inputs.tasks->tasks, [](const ListedTask& each) {
-                      return each.task->kind != model::TaskKind::kHostApplication && policy::is_offline(*each.task) &&
-                             !each.task->terminal();
-                    });
-  if (over) {
+  if (is_over(inputs, now)) {
     suppress_state_ = {};
     suppress_plan_ = {};
   } else {

@@ -43,13 +43,14 @@ struct StrategyInputs {
   bool kubelet_static = false;          // its CPU manager
   bool known = false;                   // everybody has said what runs here
   bool off = false;                     // co-location, on this node
+  bool limits_cpu_alone = false;        // policy::Stance
   policy::ByStrategy<bool> observed{};  // decided and shown; what it wants is not written
 };
 
 class Strategies {
  public:
   Strategies(const linux::Hierarchies& hierarchies, Machinery machinery)
-      : machinery_(std::move(machinery)), observer_(hierarchies, machinery_.topology) {}
+      : hierarchies_(hierarchies), machinery_(std::move(machinery)), observer_(hierarchies, machinery_.topology) {}
 
   // All that is to be written now, one at most for each file of a group. Holds until the next call.
   std::span<const policy::KnobWrite> ask(const StrategyInputs& inputs, base::MonotonicTime now);
@@ -74,6 +75,7 @@ class Strategies {
     std::optional<base::WallTime> oversold_since;
     bool kubepods = false;
     bool off = false;
+    bool limits_cpu_alone = false;
     policy::ByStrategy<bool> observed{};
     bool operator==(const Seen&) const = default;
   };
@@ -84,6 +86,10 @@ class Strategies {
   void say_steady();
   void say_suppress();
 
+  // Off, and nobody offline runs here any more: nothing is left to hold.
+  bool is_over(const StrategyInputs& inputs, base::MonotonicTime now);
+
+  const linux::Hierarchies& hierarchies_;
   Machinery machinery_;
   SuppressObserver observer_;
   std::optional<Seen> seen_;
@@ -110,6 +116,11 @@ class Strategies {
   };
   std::optional<SaidSuppress> said_suppress_;
   policy::ByStrategy<bool> observed_{};
+  struct Unlisted {
+    base::MonotonicTime looked;
+    bool somebody = false;  // runs in the group of all BestEffort pods
+  };
+  std::optional<Unlisted> unlisted_;  // while nobody offline is listed and the node is off
   std::vector<policy::KnobWrite> writes_;
 };
 

@@ -7,6 +7,7 @@
 #include "agent/tasks/group_path.h"
 #include "base/text.h"
 #include "copilot/yarn_id.h"
+#include "linux/cgroup/group.h"
 #include "model/names.h"
 
 namespace tidemark::agent {
@@ -121,7 +122,7 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
   held_ = std::move(listed);
   std::ranges::move(missing, std::back_inserter(held_));
   std::ranges::sort(held_, {}, id_of);
-  give_up();
+  give_up(false);
   tell_refused(std::move(refused));
   provided_.confirmed = now;
   stand(Standing::kCurrent);
@@ -149,18 +150,28 @@ void CopilotProvider::miss() {
   const base::MonotonicTime until = *provided_.confirmed + config_.hold_max;
   if (loop_.clock().monotonic() < until) return stand(Standing::kHeld);
   for (Held& each : held_) each.unconfirmed = each.unconfirmed.value_or(until);
-  give_up();
+  give_up(true);
   stand(held_.empty() ? Standing::kMissing : Standing::kHeld);
 }
 
+// Somebody is in its group, or nobody can look.
+bool CopilotProvider::runs(const Held& held) {
+  const auto group = linux::Group::open(hierarchies_, held.task->path);
+  if (!group) return true;
+  if (!*group) return false;
+  const auto processes = (*group)->read(linux::File::kProcesses, buffer_);
+  return !processes || (*processes && !base::trim(**processes).empty());
+}
+
 // What is unconfirmed and has no group any more, was so for too long, or finds no room.
-void CopilotProvider::give_up() {
+void CopilotProvider::give_up(bool away) {
   const base::MonotonicTime now = loop_.clock().monotonic();
   std::size_t unconfirmed = 0;
   std::erase_if(held_, [&](const Held& each) {
     if (!each.unconfirmed) return false;
-    const bool stays = unconfirmed < kUnconfirmedMax && now - *each.unconfirmed < kUnconfirmedFor &&
-                       group_is_there(hierarchies_, each.task->path);
+    const bool lately = now - *each.unconfirmed < kUnconfirmedFor;
+    const bool stays =
+        unconfirmed < kUnconfirmedMax && (lately ? group_is_there(hierarchies_, each.task->path) : away && runs(each));
     unconfirmed += stays ? 1 : 0;
     return !stays;
   });

@@ -3,7 +3,8 @@
 // Asked every `interval`, and soon when a group is made or goes below its parents.
 //
 // A task that its list lacks is unconfirmed while its group is there (kUnconfirmedFor), and so are all tasks of a
-// copilot that is away for `hold_max`. It is missing once none is left: nobody can say any more what still runs.
+// copilot that is away for `hold_max`; those as long as somebody runs in their groups: nobody else says that they
+// ended, and an agent would take from them what holds them. It is missing once none is left.
 //
 // What of a list cannot be read, or lies elsewhere than it may, is refused by itself; the log says so once.
 #pragma once
@@ -22,6 +23,7 @@
 #include "base/result.h"
 #include "copilot/client.h"
 #include "linux/cgroup/hierarchies.h"
+#include "linux/kernel_files.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 
@@ -82,7 +84,8 @@ class CopilotProvider final : public TaskProvider {
   void miss();
   Result<model::Task> task_of(const copilot::Container& container) const;
   void tell_refused(std::vector<std::string> refused);
-  void give_up();
+  void give_up(bool away);
+  bool runs(const Held& held);
   void stand(Standing standing);
 
   net::EventLoop& loop_;
@@ -98,6 +101,7 @@ class CopilotProvider final : public TaskProvider {
   std::vector<Held> held_;                           // by id
   std::optional<copilot::LimitStance> limit_stance_;
   std::string limits_say_;
+  linux::Buffer buffer_;
   ToldOnce refused_;
   ProvidedTasks provided_;
 };

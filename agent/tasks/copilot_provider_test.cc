@@ -293,6 +293,24 @@ TEST_F(CopilotProviderTest, OneThatIsAwayLosesNoTaskWhoseGroupIsThereForAWhile) 
   EXPECT_EQ(standing(), Standing::kCurrent);
 }
 
+// Nobody says that they ended, and they have not.
+TEST_F(CopilotProviderTest, WhatRunsStaysWhileACopilotIsSilent) {
+  yarn.run("c1", kParent);
+  yarn.run("c2", kParent);
+  make("besteffort/hadoop-yarn/c1");
+  make("besteffort/hadoop-yarn/c2");
+  runs_in("besteffort/hadoop-yarn/c1", "4711\n");
+  begin();
+  yarn.fails = true;
+  run_for(60s + kUnconfirmedFor + 1h);
+  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(listed(), "c1@kubepods/besteffort/hadoop-yarn/c1?");
+  runs_in("besteffort/hadoop-yarn/c1", "");
+  run_for(10s);
+  EXPECT_EQ(standing(), Standing::kMissing);
+  EXPECT_EQ(listed(), "");
+}
+
 TEST_F(CopilotProviderTest, ATaskThatItsListLacksStaysAWhileWithItsGroup) {
   yarn.run("c1", kParent);
   yarn.run("c2", kParent);

@@ -147,6 +147,13 @@ class GuardedNode : public ::testing::Test {
     loads[task.path] = milli;
     return pods.emplace(name, std::move(task)).first->second;
   }
+  // What its cgroup.procs says, in each hierarchy.
+  void runs_in(const std::string& group, std::string_view processes) {
+    for (const auto& one : node.hierarchies->all()) {
+      node.cgroups.write(base::cat(one.path.substr(node.cgroups.root().size() + 1), "/", group, "/cgroup.procs"),
+                         std::string(processes));
+    }
+  }
   void end(const std::string& name) {
     const std::string path = pods.at(name).path;
     node.remove_group(path);

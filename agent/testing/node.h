@@ -32,6 +32,9 @@ class NodeTest : public ::testing::Test {
   // "burstable/podu1", "podu1" of a guaranteed one, "burstable/podu1/c1" of a container's.
   static std::string group(std::string_view below_kubepods) { return base::cat("kubepods/", below_kubepods); }
   void make(std::string_view below_kubepods) { tree.folder(group(below_kubepods)); }
+  void runs_in(std::string_view below_kubepods, std::string_view processes) {
+    tree.write(base::cat(group(below_kubepods), "/cgroup.procs"), std::string(processes));
+  }
   void remove(std::string_view below_kubepods) { tree.remove(group(below_kubepods)); }
   void make_levels() {
     make("burstable");

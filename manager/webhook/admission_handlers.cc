@@ -231,8 +231,7 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest
   const policy::EvictionAsked asked{request.user_node, uid};
   if (const auto refusal = policy::refuse_eviction(asked)) co_return answer_of(*refusal);
   if (!evictions_.try_take(clock_.monotonic())) {
-    co_return eviction_refused(kUnavailable, "TooMany",
-                               cat("more than ", kEvictionsPerSecond, " evictions a second are asked about"));
+    co_return answer_of({policy::EvictionDenial::kTooMany, kUnavailable, "", cat(kEvictionsPerSecond)});
   }
   const auto bytes = co_await ahead_.get(kube::kPods, request.ns, request.name, kLookupLimit);
   if (!bytes) {

@@ -337,9 +337,11 @@ TEST_F(EvictionsTest, AreHeldToARate) {
   admission = handlers({}, &counting);
   const AdmissionRequest one = eviction("on-n1");
   std::map<std::string, int> seen;
-  for (int i = 0; i < 200; ++i) ++seen[said(one)];
+  for (int i = 0; i < kEvictionsBurst + 200; ++i) ++seen[said(one)];
   EXPECT_GT(seen["503 TooMany"], 100);
   EXPECT_EQ(counting.gets, seen["allowed"]);
+  const AdmissionAnswer busy = ask(admission->validate_eviction(one));
+  EXPECT_TRUE(busy.message.ends_with("ask again in a few seconds [TooMany]")) << busy.message;
   run_for(1s);
   EXPECT_EQ(said(one), "allowed");
 }

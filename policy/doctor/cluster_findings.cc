@@ -222,6 +222,10 @@ class Findings {
     }
     if (silent || unlooked) return;
     ClusterFinding come{ClusterTopic::kReports, ClusterFact::kReportsCome, Severity::kOk};
+    if (!found_.ages_known) {
+      come.fact = ClusterFact::kReportsAgeUnknown;
+      come.severity = Severity::kWarn;
+    }
     come.nodes = static_cast<std::int64_t>(watched.size());
     push(std::move(come));
   }
@@ -236,7 +240,9 @@ class Findings {
     wrong |= push(where(ClusterTopic::kOffers, ClusterFact::kOffersUnseen, Severity::kBad, nodes_,
                         [](const ClusterNode& node) { return node.sells && is_watched(node) && node.silent; }));
     if (wrong) return;
-    if (!push(where(ClusterTopic::kOffers, ClusterFact::kOffersGuarded, Severity::kOk, nodes_,
+    if (!push(where(ClusterTopic::kOffers,
+                    found_.ages_known ? ClusterFact::kOffersGuarded : ClusterFact::kOffersAgeUnknown,
+                    found_.ages_known ? Severity::kOk : Severity::kWarn, nodes_,
                     [](const ClusterNode& node) { return node.sells; }))) {
       tell(ClusterTopic::kOffers, ClusterFact::kNothingOffered, Severity::kOk);
     }

@@ -35,7 +35,8 @@ struct ClusterNode {
 
   std::string agent;      // the reason of its condition TidemarkIsolation; "": no agent ever set one
   bool koordlet = false;  // Koordinator's agent runs here
-  // kMetricMissing, kMetricWithoutTime, kMetricStale; nullopt: its NodeMetric is young enough to sell by.
+  // kMetricMissing, kMetricWithoutTime, kMetricStale; nullopt: its NodeMetric is young enough to sell by, where ages
+  // are known.
   std::optional<model::Reason> silent{};
   bool sells = false;  // allocatable has batch resources
 
@@ -55,6 +56,7 @@ struct ClusterFound {
   // nullopt: pods could not be listed, so nobody saw who else runs.
   std::optional<std::vector<std::string>> koord_managers = std::vector<std::string>();  // "NAMESPACE/NAME" of pods
   std::string pods_unread;                                                              // why
+  bool ages_known = true;  // of reports; false: nothing says what is old, since the settings cannot be used
   const TidemarkConfig* pools = nullptr;  // null: the settings cannot be used
   std::vector<PoolOverlap> overlaps;
   std::vector<std::string> settings_notes;  // what a reader of the settings should know, or why they cannot be used
@@ -116,10 +118,12 @@ enum class ClusterFact : std::uint8_t {
   kReportMissing,
   kReportNever,
   kReportOld,
+  kReportsAgeUnknown,
   kReportsUnlooked,  // whether an agent is there is not known
   kNothingOffered,
   kOffersGuarded,
   kOffersUnguarded,
+  kOffersAgeUnknown,
   kOffersGuardUnknown,
   kOffersUnseen,  // an agent is there and is silent
 

@@ -35,6 +35,10 @@
 //                         memory that is above its line still it is killed, once; then, as without a kill, it stays as
 //                         one that is forbidden: its kubelet may start it again
 //
+//   is not heard yet      who is asked has too much to do, and says so: he is asked again, for kBusyFor. Memory that is
+//                         above its line then is saved as by an agent without a grant: killed is who is among the first
+//                         kLocalEvictionsPerHour of the hour; the others stay as ones that are forbidden
+//
 //   is at its deadline    grace, or the end of its own grace period and kEndedLate, kEvictGraceMax at most: all of its
 //                         group is killed; again every kKillAgain until it is gone
 //
@@ -71,6 +75,9 @@ inline constexpr base::Duration kForbiddenPause = std::chrono::seconds(30);
 // budget, maybe: sooner nobody is killed for its silence.
 inline constexpr base::Duration kUnanswered = std::chrono::seconds(8);
 inline constexpr base::Duration kNobodyThere = std::chrono::seconds(5);  // no connection, no right, no sense in it
+// Ten thousand nodes that ask at once are through a webhook of ours sooner (manager/webhook), asking again included;
+// and a kubelet seldom evicts by itself within it, where the line is not right below its own.
+inline constexpr base::Duration kBusyFor = std::chrono::seconds(30);
 inline constexpr base::Duration kKillAgain = std::chrono::seconds(2);
 inline constexpr base::Duration kGiveUp = std::chrono::minutes(10);
 inline constexpr base::Duration kEndedLate = std::chrono::seconds(2);  // past the end of its own grace period
@@ -94,6 +101,7 @@ struct Leaving {
   base::MonotonicTime since;                   // of the stage
   base::MonotonicTime deadline;                // of kLeaving: when it is killed; of kKilled: when it is killed again
   bool unreachable = false;                    // nobody answered
+  bool busy = false;                           // of kAsked: somebody did, and has too much to do for now
   bool killed = false;                         // its group was, once at least
   std::optional<base::MonotonicTime> counted;  // in EvictState::hour; nullopt: it evicted nobody
   std::optional<base::WallTime> ends;          // of its own grace period, by which the deadline was set
@@ -120,6 +128,7 @@ enum class EvictOutcome : std::uint8_t {
   kPreempted,    // its scheduler has ended it; what is left of it goes
   kReplaced,     // its scheduler ended another one for it
   kSent,         // no answer yet: the order left only now, after the last words of the task were kept
+  kBusy,         // whoever was asked is there and has too much to do; he is asked again
 };
 struct EvictAnswer {
   std::string task;

@@ -100,7 +100,7 @@ class World {
       } else if (what == 7) {
         answer(key, chance(2) ? EvictOutcome::kNever : EvictOutcome::kGone);
       } else if (what == 8) {
-        answer(key, EvictOutcome::kUnreachable);
+        answer(key, chance(2) ? EvictOutcome::kUnreachable : EvictOutcome::kBusy);
       }
     }
   }
@@ -354,7 +354,7 @@ class Watcher {
       ASSERT_LE(one.since, now());
       ASSERT_LE(one.deadline, now() + kEvictGraceMax);
       if (one.stage == EvictStage::kAsked) {
-        ASSERT_LT(now() - one.since, kUnanswered);
+        ASSERT_LT(now() - one.since, one.busy ? kBusyFor : kUnanswered);
       }
       if (one.stage == EvictStage::kForbidden || one.stage == EvictStage::kKilled) {
         ASSERT_LT(now() - one.since, kGiveUp);

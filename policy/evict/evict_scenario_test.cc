@@ -23,7 +23,7 @@
 //   gone NAME                          it is listed no more
 //   over|pending|without-group|with-group NAME
 //   ends NAME DURATION                 it is being ended, its own grace period is over in so long
-//   answer NAME accepted|forbidden|never|unreachable|gone
+//   answer NAME accepted|forbidden|never|unreachable|gone|preempted|replaced|sent|busy
 //   observe on|off                     whether it may act
 //   wall DURATION                      the wall clock jumps
 //
@@ -235,8 +235,8 @@ class Scenario {
   }
 
   void answer(Words& words) {
-    constexpr std::string_view kOutcomes[] = {"accepted", "forbidden", "never",    "unreachable",
-                                              "gone",     "preempted", "replaced", "sent"};
+    constexpr std::string_view kOutcomes[] = {"accepted",  "forbidden", "never", "unreachable", "gone",
+                                              "preempted", "replaced",  "sent",  "busy"};
     const std::string key = evict_key(task(words));
     const std::string word = words.next();
     const auto at = std::ranges::find(kOutcomes, word);

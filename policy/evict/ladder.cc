@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/budget/budget.h"
 #include "policy/limits/task_groups.h"
 
 namespace tidemark::policy {
@@ -202,6 +203,9 @@ void Ladder::hear(Leaving& one, EvictOutcome outcome) {
     case EvictOutcome::kUnreachable:
       if (one.stage == EvictStage::kAsked) one.unreachable = true;
       break;
+    case EvictOutcome::kBusy:
+      if (one.stage == EvictStage::kAsked) one.busy = true;
+      break;
     case EvictOutcome::kSent:
       if (one.stage == EvictStage::kAsked) one.since = now_;
       break;
@@ -223,18 +227,31 @@ void Ladder::climb(EvictSwitches above) {
                 [&](const Leaving& one) { return one.stage == EvictStage::kForbidden && now_ - one.since >= kGiveUp; });
 }
 
+// Whoever carries it out asks again meanwhile, where nobody answered or the answer was no more than "later".
+bool Ladder::is_waited_for(const Leaving& one) const {
+  const Duration asked_for = now_ - one.since;
+  if (one.busy) return asked_for < kBusyFor;
+  if (one.unreachable) return asked_for < kNobodyThere && saves_the_machine(one.feature);
+  return asked_for < kUnanswered;
+}
+
+// Where a surge keeps many nodes waiting, each ends no more without a word of budgets than one that has no grant. Who
+// is still asked has cost nothing yet.
+bool Ladder::is_within_local_budget(const Leaving& one) const {
+  const auto still_asked = std::ranges::count_if(state_.leaving, [&](const Leaving& each) {
+    return &each != &one && each.stage == EvictStage::kAsked && each.counted;
+  });
+  return std::ssize(state_.hour) - still_asked <= kLocalEvictionsPerHour;
+}
+
 void Ladder::climb(Leaving& one, EvictSwitches above) {
   const Duration in_stage = now_ - one.since;
   switch (one.stage) {
     case EvictStage::kAsked:
-      // Whoever carries it out asks again meanwhile, where nobody answered.
-      if (in_stage < (one.unreachable ? kNobodyThere : kUnanswered) &&
-          !(one.unreachable && !saves_the_machine(one.feature))) {
-        break;
-      }
+      if (is_waited_for(one)) break;
       one.unreachable = true;
       // Nobody knows whether it was told to end: it is killed for nothing where that is not needed any more.
-      if (saves_the_machine(one.feature) && above.has(one.feature)) {
+      if (saves_the_machine(one.feature) && above.has(one.feature) && (!one.busy || is_within_local_budget(one))) {
         kill(one);
       } else {
         enter(one, EvictStage::kForbidden);
@@ -293,6 +310,7 @@ void Ladder::asked(Leaving* known, std::string name, const Gap& gap, std::int64_
   known->feature = gap.feature;
   known->reason = gap.reason;
   known->unreachable = false;
+  known->busy = false;
   known->counted = now_;
   known->ends.reset();
   known->lost_core_seconds = lost_core_seconds;

@@ -57,6 +57,8 @@ class Ladder {
   void refuse(Leaving& one, EvictStage stage);
   void end_as_told(Leaving& one, base::WallTime ends) const;
   void climb(Leaving& one, EvictSwitches above);
+  bool is_waited_for(const Leaving& one) const;
+  bool is_within_local_budget(const Leaving& one) const;
   void kill(Leaving& one);
   const model::Task& task(std::size_t index) const { return *seen_.tasks[index].task; }
   bool& refused_flag(EvictFeature feature);

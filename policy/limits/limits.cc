@@ -26,6 +26,7 @@ class Limits {
       want(group, Want::kCpuQuota,
            why == Reason::kLimitBySuppression ? kNoLimit : quota_of(limits.cpu, input_.ratio_percent), why);
     }
+    if (input_.cpu_alone) return;
     const std::int64_t memory = memory_limit_of(limits.memory);
     want(group, Want::kMemoryLimit, memory, memory == kNoLimit ? Reason::kLimitNothingSaid : Reason::kLimitFromBatch);
   }

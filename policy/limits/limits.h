@@ -37,6 +37,7 @@ struct LimitsInput {
   bool group_shares = true;          // of the tasks' own groups (priority/class_weights.h); containers' stay here
   // Since when the node is marked as one of which two schedulers sold too much (model/oversold.h).
   std::optional<base::WallTime> oversold_since{};
+  bool cpu_alone = false;  // no memory limits
 };
 
 // Its quota is the smallest one: it began since the node is marked.

@@ -91,6 +91,8 @@ std::string render_text(const EvictionRefusal& refusal) {
       return told("the job ", refusal.found, ", and ", refusal.wanted, " are allowed: perJobHour of its pool");
     case EvictionDenial::kPoolBudget:
       return told("the pool ", refusal.found, " was evicted as often within the hour as its perPoolHour allows");
+    case EvictionDenial::kTooMany:
+      return told("more than ", refusal.wanted, " evictions a second are asked about: ask again in a few seconds");
   }
   return told("refused");
 }

@@ -144,6 +144,10 @@ FactWords words(ClusterFact fact) {
               fact == ClusterFact::kReportMissing
                   ? "see whether a manager runs: it makes the NodeMetric"
                   : "see whether the agent's pod runs there, and its log; until it reports the node sells nothing"};
+    case ClusterFact::kReportsAgeUnknown:
+      return {"reportsAgeUnknown",
+              "reports are there; whether one is too old is not known: the settings cannot be used",
+              "mend the settings first"};
     case ClusterFact::kReportsUnlooked:
       return {"reportsUnlooked", "not looked at: not known whether an agent is there that should report",
               "grant `list` of pods (the chart's viewers have it)"};
@@ -155,6 +159,10 @@ FactWords words(ClusterFact fact) {
       return {"offersUnguarded",
               "batch resources are offered and no agent is there: nobody keeps what takes them out of the way",
               "run the agent there, or `tidemark off node NAME`"};
+    case ClusterFact::kOffersAgeUnknown:
+      return {"offersAgeUnknown",
+              "batch resources are offered where an agent is, and whether its reports are too old is not known",
+              "mend the settings first"};
     case ClusterFact::kOffersGuardUnknown:
       return {"offersGuardUnknown",
               "batch resources are offered where no agent of ours is, and whether Koordinator's is there is not known",

@@ -24,12 +24,15 @@ constexpr std::size_t index_of(model::Strategy strategy) {
   return static_cast<std::size_t>(strategy);
 }
 
+bool is_observed(const StanceInputs& inputs, model::Strategy strategy) {
+  return inputs.modes[index_of(strategy)] == Mode::kObserve;
+}
+
 // Who draws the switch at the machine wants nothing to happen to what runs there. Where the cluster is off, what still
 // runs threatens the node as before: evictions go on where they were enforced, and begin nowhere.
 One eviction_when_off(const StanceInputs& inputs) {
   if (inputs.latched) return {Permit::kPutBack, Reason::kAgentLatched};
-  const bool observed = inputs.modes[index_of(model::Strategy::kEviction)] == Mode::kObserve;
-  const One its = one(inputs, observed ? NodeState::kObserve : NodeState::kOn);
+  const One its = one(inputs, is_observed(inputs, model::Strategy::kEviction) ? NodeState::kObserve : NodeState::kOn);
   return its.permit == Permit::kEnforce ? One{Permit::kEnforce, Reason::kAgentOff} : its;
 }
 
@@ -41,9 +44,13 @@ bool holds_offline_work(model::Strategy strategy) {
 
 void set_off(Stance& stance, const StanceInputs& inputs) {
   stance.off = true;
+  stance.limits_cpu_alone = is_observed(inputs, model::Strategy::kBatchLimits);
   const One held{Permit::kEnforce, inputs.latched ? Reason::kAgentLatched : Reason::kAgentOff};
   for (const model::Strategy strategy : model::kStrategies) {
     One each = strategy == model::Strategy::kEviction ? eviction_when_off(inputs) : held;
+    // Nothing but what holds begins by an order to end.
+    const bool begins = is_observed(inputs, strategy) && !holds_offline_work(strategy);
+    if (begins && each.permit == Permit::kEnforce) each = {Permit::kPutBack, Reason::kAgentObserves};
     if (inputs.peer_present && !holds_offline_work(strategy)) each = {Permit::kPutBack, Reason::kAgentPeerPresent};
     // What holds all of offline work needs no list of it; what is set of each stays until there is one.
     if (!inputs.known && strategy != model::Strategy::kCpuSuppress) each.permit = Permit::kKeep;

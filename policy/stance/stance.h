@@ -1,6 +1,7 @@
 // How an agent stands to each of its strategies: whether what it decides is written, and by whose word.
 //
-//   switched off, on the machine or by the mark    off: offline work keeps its least, the rest is put back
+//   switched off, on the machine or by the mark    off: offline work keeps its least, the rest is put back. Of what was
+//                                                  only observed nothing begins but what holds processors
 //   Koordinator's agent runs here (peer.h)         observe: two would write over each other
 //   what runs here, or what is wanted, not known   keep: what stands stays
 //   nobody could write here (no rights, no groups) observe, whatever the settings or the mark say
@@ -51,6 +52,8 @@ struct StanceInputs {
 
 struct Stance {
   bool off = false;  // strategies are asked what an off node wants
+  // Of limits only what holds processors: memory was only observed, and a pod that uses more than its limit is killed.
+  bool limits_cpu_alone = false;
   ByStrategy<Permit> permits{};
   ByStrategy<model::Reason> reasons{};
   std::optional<StateOrder> order;            // that made it so

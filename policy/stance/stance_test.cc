@@ -105,6 +105,28 @@ TEST(Stance, OffEvictsNobodyWhereThatIsOnlyObserved) {
   EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kBatchLimits)], Permit::kEnforce);
 }
 
+// Nor with anything else but what holds offline work; of limits no memory, which can kill.
+TEST(Stance, OffBeginsOnlyWhatHoldsOfThatWhichIsObserved) {
+  const NodeMarks off = ordered(order(Wish::kOff));
+  for (const bool latched : {false, true}) {
+    Inputs inputs;
+    inputs.modes.fill(Mode::kObserve);
+    inputs.latched = latched;
+    if (!latched) inputs.marks = &off;
+    const Stance got = stance(inputs, kNow);
+    EXPECT_TRUE(got.off);
+    EXPECT_TRUE(got.limits_cpu_alone);
+    for (const Strategy each : model::kStrategies) {
+      const bool holds = each == Strategy::kCpuSuppress || each == Strategy::kBatchLimits;
+      EXPECT_EQ(to_string(got.permits[static_cast<std::size_t>(each)]),
+                to_string(holds ? Permit::kEnforce : Permit::kPutBack))
+          << model::to_string(each);
+    }
+    inputs.modes[static_cast<std::size_t>(Strategy::kBatchLimits)] = Mode::kEnforce;
+    EXPECT_FALSE(stance(inputs, kNow).limits_cpu_alone) << "it was in force before";
+  }
+}
+
 TEST(Stance, TheLatchOutranksTheCluster) {
   Inputs inputs;
   const NodeMarks on = ordered(order(Wish::kOn));
