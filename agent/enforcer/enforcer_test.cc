@@ -17,6 +17,7 @@
 #include "base/testing/clock.h"
 #include "base/text.h"
 #include "linux/scan.h"
+#include "linux/testing/descriptor_limit.h"
 #include "linux/testing/kernel_rules.h"
 #include "linux/testing/own_group.h"
 #include "linux/testing/tree.h"
@@ -141,9 +142,12 @@ class EnforcerOn : public ::testing::TestWithParam<Where> {
     own ? static_cast<void>(::rmdir(folder.c_str())) : static_cast<void>(std::filesystem::remove_all(folder));
   }
 
-  void start() {
+  void end() {
     enforcer.reset();
     journal.reset();
+  }
+  void start() {
+    end();
     journal.emplace(FoundJournal::open(run.root(), "b1").value());
     enforcer = std::make_unique<Enforcer>(*hierarchies, kernel(), *journal, clock);
   }
@@ -156,6 +160,13 @@ class EnforcerOn : public ::testing::TestWithParam<Where> {
   }
   const Enforced& carry_out_off(const std::vector<KnobWrite>& wanted) {
     return enforcer->carry_out(wanted, all(Permit::kEnforce), true);
+  }
+  // One that cannot look at anything in the moment in which it begins.
+  void start_without_descriptors() {
+    end();
+    journal.emplace(FoundJournal::open(run.root(), "b1").value());
+    const linux::testing::DescriptorLimit none_left(0);
+    enforcer = std::make_unique<Enforcer>(*hierarchies, kernel(), *journal, clock);
   }
   // Somebody sets the quota of `be` again and again, until it is his.
   void leave_quota_to_another(std::string_view his) {
@@ -480,6 +491,35 @@ TEST_P(EnforcerOn, AfterARestartOnlyWhatIsOursIsTakenBack) {
   EXPECT_TRUE(told(enforced, Reason::kAgentNotOurs));
   EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
   EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("70000"));
+}
+
+TEST_P(EnforcerOn, WhatCannotBeLookedAtAtTheStartIsKeptAndToldAndTakenBackLater) {
+  start();
+  carry_out({quota_of("be", 120'000), idle_of("be/p1")});
+  start_without_descriptors();
+  const Enforced& enforced = carry_out({});
+  EXPECT_EQ(enforced.in_force, 3) << "as far as anybody knows";
+  ASSERT_EQ(enforced.deeds.size(), 3U) << "each is told";
+  EXPECT_NE(enforced.deeds[0].error->message.find("Too many open files"), std::string::npos)
+      << enforced.deeds[0].error->message;
+  EXPECT_EQ(journal->files().size(), 3U);
+  carry_out({});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
+  EXPECT_EQ(value("be/p1", File::kCpuIdle), "0");
+  EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? "100" : "1024");
+  EXPECT_TRUE(journal->files().empty());
+}
+
+TEST_P(EnforcerOn, WhatCouldNotBeLookedAtIsNotFoundAnewAsSomebodyElses) {
+  start();
+  carry_out({quota_of("be", 120'000)});
+  start_without_descriptors();
+  carry_out({quota_of("be", 60'000)});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "nobody knows yet what is ours";
+  carry_out({quota_of("be", 60'000)});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("60000"));
+  carry_out({});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
 }
 
 TEST_P(EnforcerOn, AGroupThatIsMadeAgainIsAnotherOne) {

@@ -194,6 +194,15 @@ std::vector<policy::KnobWrite> what_holds(const FoundFiles& files, const std::st
   return wanted;
 }
 
+void tell_unread(const Enforcer& enforcer, WithoutAgent& out) {
+  if (enforcer.unread() == 0) return;
+  out.troubles.push_back(Error{ErrorKind::kIo,
+                               base::cat(enforcer.unread(),
+                                         " files could not be looked at: they are as they were, and the journal keeps "
+                                         "what was found in them. Give the order again"),
+                               0, 0});
+}
+
 const Deed* refusal(const Enforced& enforced, std::string_view group, File file) {
   const auto found = std::ranges::find_if(
       enforced.deeds, [&](const Deed& deed) { return deed.error && deed.group == group && deed.file == file; });
@@ -223,6 +232,7 @@ void off_files(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer
   permits.fill(Permit::kEnforce);
   const Enforced& enforced = enforcer.carry_out(wanted, permits);
   if (enforced.journal) out.troubles.push_back(*enforced.journal);
+  tell_unread(enforcer, out);
   out.put_back = enforced.put_back;
   for (const policy::KnobWrite& each : wanted) {
     const File file = file_of(each.knob);
@@ -340,6 +350,7 @@ Result<WithoutAgent> on_without_agent(const linux::Hierarchies& hierarchies, lin
     }
   }
   if (enforced.journal) out.troubles.push_back(*enforced.journal);
+  tell_unread(enforcer, out);
   return out;
 }
 
