@@ -97,9 +97,10 @@ std::string Enforcer::before_ours(std::string_view path, File file, linux::Versi
   const HeldFile* above = find(parent->second, file);
   if (above == nullptr || above->id == 0) return found;
   const FoundFile& known = journal_.files().at(above->id);
-  const bool ours = std::ranges::any_of(
-      known.written, [&](const std::string& text) { return linux::same_value(file, version, text, found); });
-  return ours ? known.found : found;
+  const auto is_found = [&](const std::string& text) { return linux::same_value(file, version, text, found); };
+  // One that was seen first in this pass too had nothing written yet: what it was made with is not its own either.
+  const bool as_made = known.written.empty() && above->stands && is_found(*above->stands);
+  return as_made || std::ranges::any_of(known.written, is_found) ? known.found : found;
 }
 
 // Before the first write: what stands there goes to the journal. False: nothing may be written.
