@@ -401,6 +401,20 @@ void Enforcer::drop_vanished() {
   });
 }
 
+// What stands there by our hand, where the journal has newer values of the file: it keeps few of them, and that one
+// goes on standing however many the kernel refuses.
+std::optional<std::string> Enforcer::standing_unsaid(const Pending& each, linux::Version version) const {
+  // Crossed out: a weight that went back by itself and is looked at again with its group's idleness.
+  if (!each.file->ours || each.file->id == 0) return std::nullopt;
+  const FoundFile& known = journal_.files().at(each.file->id);
+  const auto is_over = [&](const std::string& text) {
+    return linux::same_value(each.file->file, version, text, each.over);
+  };
+  if (is_over(known.found)) return std::nullopt;
+  if (!known.written.empty() && is_over(known.written.back())) return std::nullopt;
+  return as_written(each.file->file, each.over);
+}
+
 void Enforcer::write_pending() {
   // The second round is for what somebody else had changed, and for weights after their groups are not idle any more.
   for (int round = 0; round < 2 && !pending_.empty(); ++round) {
@@ -409,6 +423,7 @@ void Enforcer::write_pending() {
     for (const Pending& each : pending_) {
       const linux::Group& group = *each.group->group;
       const linux::Version version = group.version(each.file->file).value_or(linux::Version::kV1);
+      if (auto stands = standing_unsaid(each, version)) coming.push_back({each.file->id, std::move(*stands)});
       // Both values that write_levelled() may leave.
       const auto first = linux::loosest(each.file->file, version, each.over, each.text);
       if (first && !linux::same_value(each.file->file, version, *first, each.text)) {

@@ -165,6 +165,7 @@ class Enforcer {
   std::optional<std::string> read(const linux::Group& group, linux::File file);          // nor where it cannot be read
   std::string before_ours(std::string_view path, linux::File file, linux::Version version, std::string found);
   void write_pending();
+  std::optional<std::string> standing_unsaid(const Pending& each, linux::Version version) const;
   void drop_vanished();
   void settle(Pending& pending, linux::WriteReport& report);
   void overwritten(Pending& pending, const std::string& foreign);

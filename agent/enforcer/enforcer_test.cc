@@ -650,6 +650,21 @@ TEST_P(EnforcerOn, WhatTheKernelGoesOnRefusingIsTriedEverMoreSeldom) {
   enforcer.reset();  // before its writer
 }
 
+// Of a file the journal keeps the newest values alone.
+TEST_P(EnforcerOn, HoweverManyValuesAreRefusedTheOneThatStandsIsKnownToTheNextOne) {
+  if (v2()) return;  // it takes a quota above that of the group above
+  foreign("be", File::kCpuQuota, "50000");
+  start();
+  carry_out({quota_of("be/p1", 40'000)});
+  for (std::size_t times = 0; times <= kFoundValuesKept; ++times) {
+    carry_out({quota_of("be/p1", 100'000 + 1'000 * static_cast<std::int64_t>(times))});
+    ASSERT_EQ(value("be/p1", File::kCpuQuota), "40000");
+  }
+  start();
+  EXPECT_FALSE(told(carry_out({}), Reason::kAgentNotOurs));
+  EXPECT_EQ(value("be/p1", File::kCpuQuota), "-1");
+}
+
 // A full tmpfs, for a second: a narrower value must not wait for the next look.
 TEST_P(EnforcerOn, WhatTheJournalDidNotTakeIsTriedAgainWithTheNextPass) {
   start();
