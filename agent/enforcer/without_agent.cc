@@ -273,7 +273,8 @@ std::optional<std::int64_t> quota_in(std::string_view text) {
   return quota ? std::optional(*quota) : std::nullopt;
 }
 
-// What stood there before it was narrowed to its least; nullopt: what was found there, or no file that is narrowed so.
+// What stood there before it was narrowed to its least; nullopt: it is put back all the same, or no file that is
+// narrowed so.
 std::optional<policy::KnobWrite> before_least(const FoundFile& file) {
   policy::KnobWrite out;
   out.group = file.group;
@@ -282,7 +283,9 @@ std::optional<policy::KnobWrite> before_least(const FoundFile& file) {
     const auto is_least = [](const std::string& text) { return quota_in(text) == policy::kSuppressQuotaMin_us; };
     const auto last = std::ranges::find_if_not(file.written.rbegin(), file.written.rend(), is_least);
     const auto quota = last == file.written.rend() ? std::nullopt : quota_in(*last);
-    if (!quota || quota == quota_in(file.found)) return std::nullopt;
+    // What suppression wrote is put back where nobody wants it; of others only what is wanted here is written.
+    const bool goes_back = file.strategy == model::Strategy::kCpuSuppress && quota == quota_in(file.found);
+    if (!quota || goes_back) return std::nullopt;
     out.knob = policy::Knob::kCpuQuota;
     out.value = *quota;
     return out;

@@ -266,6 +266,16 @@ TEST_F(WithoutAgentTest, OnLeavesWhatAnAgentHadSet) {
   EXPECT_EQ(read_found(run.root(), "b1")->files.size(), 2U) << "an agent that comes puts them back";
 }
 
+// A pod with no limit of its own, to which an agent had nothing to change.
+TEST_F(WithoutAgentTest, OnGivesBackAlsoWhatAnAgentHadSetAsItWasFound) {
+  agent_writes({kPod, policy::Knob::kCpuQuota, -1, {}, model::Strategy::kBatchLimits, model::Reason::kLimitFromBatch});
+  runs_in(kPod);
+  off(kOffline);
+  ASSERT_EQ(base::trim(quota(kPod)), base::cat(policy::kSuppressQuotaMin_us));
+  on();
+  EXPECT_EQ(base::trim(quota(kPod)), "-1");
+}
+
 TEST_F(WithoutAgentTest, WithoutAJournalNothingIsWrittenAndThatIsTold) {
   std::filesystem::create_directories(run.path(".found.journal.new"));  // where a new one is written first
   runs_in(kPod);
