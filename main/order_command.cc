@@ -218,6 +218,7 @@ int run_local(const Asked& asked_for, const policy::StateCommand& command, bool 
     const cli::LocalReport would = cli::local_dry_run(order);
     return tell(would, would.troubles.empty());
   }
+  raise_descriptor_limit();  // each group that an agent wrote to is held open
   const base::SystemClock clock;
   net::EventLoop loop(clock);
   int code = kFailed;

@@ -41,12 +41,6 @@ Result<std::string> text_of(File file, linux::Version version, std::int64_t valu
   return set.text();
 }
 
-std::optional<linux::Identity> identity_of(const linux::Hierarchies& hierarchies, const linux::Group& group,
-                                           File file) {
-  const auto* directory = directory_of(hierarchies, group, file);
-  return directory == nullptr ? std::nullopt : std::optional(directory->identity);
-}
-
 // As it was shown, without the period that v2 shows beside a quota: that is nobody's business here.
 std::string as_written(File file, const std::string& shown) {
   return file == File::kCpuQuota ? shown.substr(0, shown.find(' ')) : shown;
@@ -104,45 +98,6 @@ const linux::Directory* directory_of(const linux::Hierarchies& hierarchies, cons
   return group.directory(home->version == linux::Version::kV1 ? names.v1_controller : names.v2_controller);
 }
 
-Enforcer::Enforcer(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer, FoundJournal& journal,
-                   const base::Clock& clock)
-    : hierarchies_(hierarchies), writer_(writer), journal_(journal), clock_(clock) {
-  recall();
-}
-
-// What a process before this one left. A value that is neither its nor what it found is somebody else's.
-void Enforcer::recall() {
-  // Weights last: those of idle groups are hidden.
-  for (const bool weights : {false, true}) {
-    for (const auto& [id, left] : journal_.files()) {
-      if ((left.file == File::kCpuShares) == weights && !recall(id, left)) over_.push_back(id);
-    }
-  }
-  if (journal_.over(over_)) over_.clear();
-}
-
-bool Enforcer::recall(std::uint32_t id, const FoundFile& left) {
-  HeldGroup& group = groups_[left.group];
-  if (!open(left.group, group) || identity_of(hierarchies_, *group.group, left.file) != left.identity) return false;
-  const auto now = read(*group.group, left.file);
-  const auto version = group.group->version(left.file);
-  if (!now || !version || left.written.empty()) return false;
-  const auto says = [&](const std::string& text) { return linux::same_value(left.file, *version, *now, text); };
-  const bool hidden = left.file == File::kCpuShares && weight_is_hidden(group);
-  if (!hidden && std::ranges::none_of(left.written, says)) {
-    if (says(left.found)) return false;
-    tell(left.group, left.file, left.strategy, *now, "", Reason::kAgentNotOurs);
-    return false;
-  }
-  HeldFile& file = held(group, left.file);
-  file.strategy = left.strategy;
-  file.id = id;
-  file.ours = true;
-  file.stands = *now;
-  file.made_with = left.found;
-  return true;
-}
-
 Enforcer::HeldFile* Enforcer::find(HeldGroup& group, File file) {
   const auto at = std::ranges::find(group.files, file, &HeldFile::file);
   return at == group.files.end() ? nullptr : &*at;
@@ -155,18 +110,24 @@ Enforcer::HeldFile& Enforcer::held(HeldGroup& group, File file) {
   return made;
 }
 
-bool Enforcer::open(const std::string& path, HeldGroup& group) {
+Result<bool> Enforcer::open(const std::string& path, HeldGroup& group) {
   if (group.group) return true;
-  auto opened = linux::Group::open(hierarchies_, path, controllers());
-  if (!opened || !*opened) return false;
-  group.group.emplace(std::move(**opened));
+  TM_TRY(auto opened, linux::Group::open(hierarchies_, path, controllers()));
+  if (!opened) return false;
+  group.group.emplace(std::move(*opened));
   return true;
 }
 
-std::optional<std::string> Enforcer::read(const linux::Group& group, File file) {
+Result<std::optional<std::string>> Enforcer::look(const linux::Group& group, File file) {
   const auto text = group.read(file, buffer_);
-  if (!text || !*text) return std::nullopt;
+  if (!text && text.error().kind == ErrorKind::kUnsupported) return std::nullopt;  // its values went with it
+  if (!text) return fail(text.error());
+  if (!*text) return std::nullopt;
   return std::string(linux::without_line_end(**text));
+}
+
+std::optional<std::string> Enforcer::read(const linux::Group& group, File file) {
+  return look(group, file).value_or(std::nullopt);
 }
 
 // A kernel shows and takes no weight of a group that is idle.
@@ -174,40 +135,6 @@ bool Enforcer::weight_is_hidden(HeldGroup& group) const {
   const HeldFile* idle = find(group, File::kCpuIdle);
   if (idle == nullptr) return false;
   return (idle->stands && *idle->stands != "0") || (idle->turn == turn_ && idle->value != 0);
-}
-
-// A group of v1 that is made in one whose processors are narrowed has the narrow set from the beginning: what it would
-// have without us is what its parent had.
-std::string Enforcer::before_ours(std::string_view path, File file, linux::Version version, std::string found) {
-  if (file != File::kCpusetCpus) return found;
-  const auto slash = path.rfind('/');
-  if (slash == std::string_view::npos) return found;
-  const auto parent = groups_.find(path.substr(0, slash));
-  if (parent == groups_.end()) return found;
-  const HeldFile* above = find(parent->second, file);
-  if (above == nullptr || above->id == 0) return found;
-  const FoundFile& known = journal_.files().at(above->id);
-  const bool ours = std::ranges::any_of(
-      known.written, [&](const std::string& text) { return linux::same_value(file, version, text, found); });
-  return ours ? known.found : found;
-}
-
-// Before the first write: what stands there goes to the journal. False: nothing may be written.
-bool Enforcer::find_out(const std::string& path, HeldGroup& group, HeldFile& file) {
-  if (file.id != 0) return true;
-  const auto identity = identity_of(hierarchies_, *group.group, file.file);
-  const auto version = group.group->version(file.file);
-  auto found = read(*group.group, file.file);
-  if (!identity || !version || !found) return false;
-  file.made_with = before_ours(path, file.file, *version, *found);
-  auto id = journal_.add({path, file.file, *identity, file.strategy, file.made_with, {}});
-  if (!id) {
-    enforced_.journal = std::move(id).error();
-    return false;
-  }
-  file.id = *id;
-  file.stands = std::move(*found);
-  return true;
 }
 
 bool Enforcer::may_write(HeldFile& file, const linux::Group& group, Permit permit, const std::string& text) {
@@ -293,7 +220,7 @@ void Enforcer::want(const policy::KnobWrite& write, Permit permit) {
   file.reason = write.reason;
   file.value = write.value;
   file.cpus = write.cpus;
-  if (!open(at->first, group)) return;
+  if (!open(at->first, group).value_or(false)) return;
   const auto version = group.group->version(wanted);
   if (!version) return;
   auto text = text_of(wanted, *version, write.value, write.cpus);
@@ -316,6 +243,15 @@ void Enforcer::want(const policy::KnobWrite& write, Permit permit) {
   pending_.push_back(std::move(pending));
 }
 
+Result<bool> Enforcer::reach(const std::string& path, HeldGroup& group, HeldFile& file) {
+  TM_TRY(const bool there, open(path, group));
+  if (!there) return false;
+  if (!file.stands) {
+    TM_TRY(file.stands, look(*group.group, file.file));
+  }
+  return file.stands.has_value();
+}
+
 void Enforcer::want_back(const std::string& path, HeldGroup& group, HeldFile& file) {
   const base::MonotonicTime now = clock_.monotonic();
   if (file.refused && now < file.next_look) return;
@@ -326,9 +262,22 @@ void Enforcer::want_back(const std::string& path, HeldGroup& group, HeldFile& fi
     tell(path, file.file, file.strategy, file.foreign.value_or(""), "", Reason::kAgentNotOurs);
     return cross_out(file);
   }
-  if (!file.ours || !file.stands || !open(path, group)) return cross_out(file);
+  const auto there = file.ours ? reach(path, group, file) : Result<bool>(false);
+  if (!there) {
+    put_off(file);
+    if (!std::exchange(file.refused, true)) {
+      tell(path, file.file, file.strategy, file.stands.value_or(""), "", Reason::kKnobRefused, there.error());
+    }
+    return;
+  }
+  if (!*there) return cross_out(file);
   pending_.push_back(
       {&group, &file, path, as_written(file.file, known.found), *file.stands, Reason::kAgentPutBack, true});
+}
+
+void Enforcer::put_off(HeldFile& file) const {
+  file.refused_pause = std::clamp(file.refused_pause * 2, kRefusedPause, kRefusedPauseMax);
+  file.next_look = clock_.monotonic() + file.refused_pause;
 }
 
 void Enforcer::cross_out(HeldFile& file) {
@@ -435,8 +384,7 @@ void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
         file.ours = true;
         file.stands = std::move(report.stands);
       }
-      file.refused_pause = std::clamp(file.refused_pause * 2, kRefusedPause, kRefusedPauseMax);
-      file.next_look = now + file.refused_pause;
+      put_off(file);
       if (!std::exchange(file.refused, true)) {
         tell(pending, std::move(report.found), Reason::kKnobRefused, std::move(report.error));
       }
@@ -454,6 +402,20 @@ void Enforcer::drop_vanished() {
   });
 }
 
+// What stands there by our hand, where the journal has newer values of the file: it keeps few of them, and that one
+// goes on standing however many the kernel refuses.
+std::optional<std::string> Enforcer::standing_unsaid(const Pending& each, linux::Version version) const {
+  // Crossed out: a weight that went back by itself and is looked at again with its group's idleness.
+  if (!each.file->ours || each.file->id == 0) return std::nullopt;
+  const FoundFile& known = journal_.files().at(each.file->id);
+  const auto is_over = [&](const std::string& text) {
+    return linux::same_value(each.file->file, version, text, each.over);
+  };
+  if (is_over(known.found)) return std::nullopt;
+  if (!known.written.empty() && is_over(known.written.back())) return std::nullopt;
+  return as_written(each.file->file, each.over);
+}
+
 void Enforcer::write_pending() {
   // The second round is for what somebody else had changed, and for weights after their groups are not idle any more.
   for (int round = 0; round < 2 && !pending_.empty(); ++round) {
@@ -462,6 +424,7 @@ void Enforcer::write_pending() {
     for (const Pending& each : pending_) {
       const linux::Group& group = *each.group->group;
       const linux::Version version = group.version(each.file->file).value_or(linux::Version::kV1);
+      if (auto stands = standing_unsaid(each, version)) coming.push_back({each.file->id, std::move(*stands)});
       // Both values that write_levelled() may leave.
       const auto first = linux::loosest(each.file->file, version, each.over, each.text);
       if (first && !linux::same_value(each.file->file, version, *first, each.text)) {
@@ -517,7 +480,8 @@ void Enforcer::forget_unused() {
 }
 
 void Enforcer::count() {
-  enforced_.in_force = enforced_.left = enforced_.refused = 0;
+  enforced_.left = enforced_.refused = 0;
+  enforced_.in_force = std::ssize(unread_);
   for (const auto& [path, group] : groups_) {
     for (const HeldFile& file : group.files) {
       if (file.left()) {
@@ -532,7 +496,8 @@ void Enforcer::count() {
 }
 
 std::int64_t Enforcer::in_force(model::Strategy strategy) const {
-  std::int64_t out = 0;
+  std::int64_t out =
+      std::ranges::count_if(unread_, [&](std::uint32_t id) { return journal_.files().at(id).strategy == strategy; });
   for (const auto& [path, group] : groups_) {
     out += std::ranges::count_if(group.files,
                                  [&](const HeldFile& file) { return file.ours && file.strategy == strategy; });
@@ -549,7 +514,10 @@ bool Enforcer::stands(std::string_view path, File file) const {
 
 const Enforced& Enforcer::carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits, bool off) {
   // What recall() told comes with the first answer.
-  if (turn_++ > 0) enforced_.deeds.clear();
+  if (turn_++ > 0) {
+    enforced_.deeds.clear();
+    recall(std::exchange(unread_, {}));
+  }
   enforced_.put_back = 0;
   enforced_.journal.reset();
   if (std::exchange(off_, off) != off && off) look_at_left();

@@ -72,8 +72,9 @@ struct Enforced {
 
 class Enforcer {
  public:
-  // All of it outlives the enforcer. What the journal has from before is looked at: what is ours stays known, the rest
-  // is crossed out.
+  // All of it outlives the enforcer. What the journal has from before is looked at: what is ours stays known, what
+  // somebody else has or is not there any more is crossed out. What cannot be looked at (no descriptors) is told, stays
+  // in the journal, and is neither written nor put back until a later pass could.
   Enforcer(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer, FoundJournal& journal,
            const base::Clock& clock);
   Enforcer(const Enforcer&) = delete;
@@ -102,6 +103,8 @@ class Enforcer {
   // Groups of online work. What puts one of them behind others, itself or by a group above it, and is not wanted any
   // more is put back also while only what narrows may be written: it takes nothing from offline work's limits.
   void spare(std::vector<std::string> online) { spared_ = std::move(online); }
+
+  std::size_t unread() const { return unread_.size(); }  // files that could not be looked at so far
 
   std::int64_t in_force(model::Strategy strategy) const;        // files that say something of its
   bool stands(std::string_view group, linux::File file) const;  // there, what was wanted of it
@@ -144,12 +147,16 @@ class Enforcer {
     bool reset = false;  // over what was found there
   };
 
-  void recall();
-  bool recall(std::uint32_t id, const FoundFile& left);  // whether it is held from now on
+  void recall(const std::vector<std::uint32_t>& ids);
+  // Whether it is held from now on. False: there is nothing to put back. An error: nobody knows.
+  Result<bool> recall(std::uint32_t id, const FoundFile& left);
+  bool is_unread(std::string_view path, linux::File file) const;
   static HeldFile* find(HeldGroup& group, linux::File file);
   static HeldFile& held(HeldGroup& group, linux::File file);
   const HeldFile* ours(std::string_view group, linux::File file) const;  // nullptr: nothing of ours stands there
-  bool open(const std::string& path, HeldGroup& group);
+  Result<bool> open(const std::string& path, HeldGroup& group);          // false: it is not there
+  // Whether the group is there, and what stands in the file known.
+  Result<bool> reach(const std::string& path, HeldGroup& group, HeldFile& file);
   void want(const policy::KnobWrite& write, Permit permit);
   bool still_stands(const HeldGroup& group, HeldFile& file, const std::string& text);
   bool may_write(HeldFile& file, const linux::Group& group, Permit permit, const std::string& text);
@@ -157,14 +164,17 @@ class Enforcer {
   void look_at_left();
   void want_back(const std::string& path, HeldGroup& group, HeldFile& file);
   bool find_out(const std::string& path, HeldGroup& group, HeldFile& file);
-  std::optional<std::string> read(const linux::Group& group, linux::File file);
+  Result<std::optional<std::string>> look(const linux::Group& group, linux::File file);  // nullopt: it is not there
+  std::optional<std::string> read(const linux::Group& group, linux::File file);          // nor where it cannot be read
   std::string before_ours(std::string_view path, linux::File file, linux::Version version, std::string found);
   void write_pending();
+  std::optional<std::string> standing_unsaid(const Pending& each, linux::Version version) const;
   void drop_vanished();
   void settle(Pending& pending, linux::WriteReport& report);
   void overwritten(Pending& pending, const std::string& foreign);
   void weight_goes(const Pending& pending);
   void weight_comes_back(const Pending& pending);
+  void put_off(HeldFile& file) const;
   void cross_out(HeldFile& file);
   void look_again_now(HeldFile& file) const { file.next_look = clock_.monotonic(); }
   void put_back_unwanted(const Permits& permits);
@@ -187,7 +197,8 @@ class Enforcer {
   std::uint64_t turn_ = 0;
   bool off_ = false;
   std::vector<Pending> pending_;
-  std::vector<Pending> again_;  // over what somebody else put there meanwhile
+  std::vector<Pending> again_;         // over what somebody else put there meanwhile
+  std::vector<std::uint32_t> unread_;  // of the journal, from before: nobody could look at them yet
   std::vector<std::uint32_t> over_;
   Enforced enforced_;
 };

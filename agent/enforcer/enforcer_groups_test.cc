@@ -116,5 +116,20 @@ TEST_P(EnforcerGroups, AGroupMadeUnderNarrowedProcessorsGetsThemAllBack) {
   for (const char* group : {"be", "be/p1", "be/p1/c1"}) EXPECT_EQ(value(group, File::kCpusetCpus), before) << group;
 }
 
+// As when an agent that was away comes back and pods began meanwhile.
+TEST_P(EnforcerGroups, AGroupSeenFirstTogetherWithTheNarrowedOneAboveItGetsAllBack) {
+  if (v2()) return;  // a new group has no processors of its own
+  start();
+  const std::string before = value("be", File::kCpusetCpus);
+  if (before == "0") GTEST_SKIP() << "needs two processors";
+  drop("be/p1");
+  carry_out({cpus_of("be", {0})});
+  make("be/p2");
+  make("be/p2/c1");
+  carry_out({cpus_of("be", {0}), cpus_of("be/p2", {0}), cpus_of("be/p2/c1", {0})});
+  carry_out({});
+  for (const char* group : {"be", "be/p2", "be/p2/c1"}) EXPECT_EQ(value(group, File::kCpusetCpus), before) << group;
+}
+
 }  // namespace
 }  // namespace tidemark::agent

@@ -161,6 +161,35 @@ TEST_P(EnforcerOn, AfterARestartOnlyWhatIsOursIsTakenBack) {
   EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("70000"));
 }
 
+TEST_P(EnforcerOn, WhatCannotBeLookedAtAtTheStartIsKeptAndToldAndTakenBackLater) {
+  start();
+  carry_out({quota_of("be", 120'000), idle_of("be/p1")});
+  start_without_descriptors();
+  const Enforced& enforced = carry_out({});
+  EXPECT_EQ(enforced.in_force, 3) << "as far as anybody knows";
+  ASSERT_EQ(enforced.deeds.size(), 3U) << "each is told";
+  EXPECT_NE(enforced.deeds[0].error->message.find("Too many open files"), std::string::npos)
+      << enforced.deeds[0].error->message;
+  EXPECT_EQ(journal->files().size(), 3U);
+  carry_out({});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
+  EXPECT_EQ(value("be/p1", File::kCpuIdle), "0");
+  EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? "100" : "1024");
+  EXPECT_TRUE(journal->files().empty());
+}
+
+TEST_P(EnforcerOn, WhatCouldNotBeLookedAtIsNotFoundAnewAsSomebodyElses) {
+  start();
+  carry_out({quota_of("be", 120'000)});
+  start_without_descriptors();
+  carry_out({quota_of("be", 60'000)});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "nobody knows yet what is ours";
+  carry_out({quota_of("be", 60'000)});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("60000"));
+  carry_out({});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
+}
+
 TEST_P(EnforcerOn, AValueThatTheKernelRefusesIsToldOnceAndTriedAgain) {
   if (v2()) return;  // it takes a quota above that of the group above
   start();
@@ -200,6 +229,21 @@ TEST_P(EnforcerOn, WhatTheKernelGoesOnRefusingIsTriedEverMoreSeldom) {
   EXPECT_EQ(value("be/p1", File::kCpuQuota), "40000");
   carry_out({});
   enforcer.reset();  // before its writer
+}
+
+// Of a file the journal keeps the newest values alone.
+TEST_P(EnforcerOn, HoweverManyValuesAreRefusedTheOneThatStandsIsKnownToTheNextOne) {
+  if (v2()) return;  // it takes a quota above that of the group above
+  foreign("be", File::kCpuQuota, "50000");
+  start();
+  carry_out({quota_of("be/p1", 40'000)});
+  for (std::size_t times = 0; times <= kFoundValuesKept; ++times) {
+    carry_out({quota_of("be/p1", 100'000 + 1'000 * static_cast<std::int64_t>(times))});
+    ASSERT_EQ(value("be/p1", File::kCpuQuota), "40000");
+  }
+  start();
+  EXPECT_FALSE(told(carry_out({}), Reason::kAgentNotOurs));
+  EXPECT_EQ(value("be/p1", File::kCpuQuota), "-1");
 }
 
 // A full tmpfs, for a second: a narrower value must not wait for the next look.

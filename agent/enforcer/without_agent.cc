@@ -121,6 +121,15 @@ std::vector<policy::KnobWrite> what_holds(const FoundFiles& files, const std::st
   return wanted;
 }
 
+void tell_unread(const Enforcer& enforcer, WithoutAgent& out) {
+  if (enforcer.unread() == 0) return;
+  out.troubles.push_back(Error{ErrorKind::kIo,
+                               base::cat(enforcer.unread(),
+                                         " files could not be looked at: they are as they were, and the journal keeps "
+                                         "what was found in them. Give the order again"),
+                               0, 0});
+}
+
 const Deed* refusal(const Enforced& enforced, std::string_view group, File file) {
   const auto found = std::ranges::find_if(
       enforced.deeds, [&](const Deed& deed) { return deed.error && deed.group == group && deed.file == file; });
@@ -150,6 +159,7 @@ void off_files(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer
   permits.fill(Permit::kEnforce);
   const Enforced& enforced = enforcer.carry_out(wanted, permits);
   if (enforced.journal) out.troubles.push_back(*enforced.journal);
+  tell_unread(enforcer, out);
   out.put_back = enforced.put_back;
   for (const policy::KnobWrite& each : wanted) {
     const File file = file_of(each.knob);
@@ -190,7 +200,8 @@ std::optional<std::int64_t> quota_in(std::string_view text) {
   return quota ? std::optional(*quota) : std::nullopt;
 }
 
-// What stood there before it was narrowed to its least; nullopt: what was found there, or no file that is narrowed so.
+// What stood there before it was narrowed to its least; nullopt: it is put back all the same, or no file that is
+// narrowed so.
 std::optional<policy::KnobWrite> before_least(const FoundFile& file) {
   policy::KnobWrite out;
   out.group = file.group;
@@ -199,7 +210,9 @@ std::optional<policy::KnobWrite> before_least(const FoundFile& file) {
     const auto is_least = [](const std::string& text) { return quota_in(text) == policy::kSuppressQuotaMin_us; };
     const auto last = std::ranges::find_if_not(file.written.rbegin(), file.written.rend(), is_least);
     const auto quota = last == file.written.rend() ? std::nullopt : quota_in(*last);
-    if (!quota || quota == quota_in(file.found)) return std::nullopt;
+    // What suppression wrote is put back where nobody wants it; of others only what is wanted here is written.
+    const bool goes_back = file.strategy == model::Strategy::kCpuSuppress && quota == quota_in(file.found);
+    if (!quota || goes_back) return std::nullopt;
     out.knob = policy::Knob::kCpuQuota;
     out.value = *quota;
     return out;
@@ -267,6 +280,7 @@ Result<WithoutAgent> on_without_agent(const linux::Hierarchies& hierarchies, lin
     }
   }
   if (enforced.journal) out.troubles.push_back(*enforced.journal);
+  tell_unread(enforcer, out);
   return out;
 }
 

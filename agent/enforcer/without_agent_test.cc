@@ -12,6 +12,7 @@
 #include "base/testing/clock.h"
 #include "base/text.h"
 #include "journal/whole_file.h"
+#include "linux/testing/descriptor_limit.h"
 #include "linux/testing/kernel_rules.h"
 #include "linux/testing/tree.h"
 #include "policy/suppress/suppress.h"
@@ -220,6 +221,27 @@ TEST_F(WithoutAgentTest, APriorityThatHoldsNobodyBackIsPutBackWhereSomebodyRuns)
   EXPECT_TRUE(std::ranges::none_of(done.left, [&](const LeftBehind& each) { return each.group == web; }));
 }
 
+// Each group that an agent wrote to is held open, and a shell gives a command 1024 descriptors.
+TEST_F(WithoutAgentTest, MorePodsThanDescriptorsLoseNothing) {
+  std::vector<std::string> limited;
+  for (int pod = 0; pod < 20; ++pod) {
+    const std::string& group = limited.emplace_back(base::cat(kOffline, "/podof", pod));
+    make(group);
+    agent_writes(
+        {group, policy::Knob::kCpuQuota, 50'000, {}, model::Strategy::kBatchLimits, model::Reason::kLimitFromBatch});
+  }
+  {
+    const linux::testing::DescriptorLimit few(20);
+    const WithoutAgent done = off(kOffline);
+    ASSERT_FALSE(done.left.empty());
+    EXPECT_NE(done.left.back().why.find("Too many open files"), std::string::npos) << done.left.back().why;
+    EXPECT_FALSE(done.troubles.empty());
+    EXPECT_EQ(done.gone, 0);
+  }
+  EXPECT_TRUE(off(kOffline).left.empty());
+  for (const std::string& group : limited) EXPECT_EQ(base::trim(quota(group)), "-1") << group;
+}
+
 TEST_F(WithoutAgentTest, OnGivesBackWhatOffTook) {
   runs_in(kPod);
   off(kOffline);
@@ -242,6 +264,16 @@ TEST_F(WithoutAgentTest, OnLeavesWhatAnAgentHadSet) {
   EXPECT_EQ(base::trim(quota(kPod)), "50000");
   EXPECT_EQ(on().put_back, 0);
   EXPECT_EQ(read_found(run.root(), "b1")->files.size(), 2U) << "an agent that comes puts them back";
+}
+
+// A pod with no limit of its own, to which an agent had nothing to change.
+TEST_F(WithoutAgentTest, OnGivesBackAlsoWhatAnAgentHadSetAsItWasFound) {
+  agent_writes({kPod, policy::Knob::kCpuQuota, -1, {}, model::Strategy::kBatchLimits, model::Reason::kLimitFromBatch});
+  runs_in(kPod);
+  off(kOffline);
+  ASSERT_EQ(base::trim(quota(kPod)), base::cat(policy::kSuppressQuotaMin_us));
+  on();
+  EXPECT_EQ(base::trim(quota(kPod)), "-1");
 }
 
 TEST_F(WithoutAgentTest, WithoutAJournalNothingIsWrittenAndThatIsTold) {

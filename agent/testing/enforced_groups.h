@@ -19,6 +19,7 @@
 #include "base/testing/clock.h"
 #include "base/text.h"
 #include "linux/scan.h"
+#include "linux/testing/descriptor_limit.h"
 #include "linux/testing/kernel_rules.h"
 #include "linux/testing/own_group.h"
 #include "linux/testing/tree.h"
@@ -90,9 +91,12 @@ class EnforcedGroups : public ::testing::TestWithParam<Where> {
     own ? static_cast<void>(::rmdir(folder.c_str())) : static_cast<void>(std::filesystem::remove_all(folder));
   }
 
-  void start() {
+  void end() {
     enforcer.reset();
     journal.reset();
+  }
+  void start() {
+    end();
     journal.emplace(FoundJournal::open(run.root(), "b1").value());
     enforcer = std::make_unique<Enforcer>(*hierarchies, kernel(), *journal, clock);
   }
@@ -106,6 +110,13 @@ class EnforcedGroups : public ::testing::TestWithParam<Where> {
   }
   const Enforced& carry_out_off(const std::vector<policy::KnobWrite>& wanted) {
     return enforcer->carry_out(wanted, all(Permit::kEnforce), true);
+  }
+  // One that cannot look at anything in the moment in which it begins.
+  void start_without_descriptors() {
+    end();
+    journal.emplace(FoundJournal::open(run.root(), "b1").value());
+    const linux::testing::DescriptorLimit none_left(0);
+    enforcer = std::make_unique<Enforcer>(*hierarchies, kernel(), *journal, clock);
   }
   // Somebody sets the quota of `be` again and again, until it is his.
   void leave_quota_to_another(std::string_view his) {

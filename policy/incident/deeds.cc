@@ -135,11 +135,12 @@ void NarrowFiles::take(const model::AuditLine& line, DeedReach reach) {
   if (!narrows(line.part, at->second.found, at->second.stands).value_or(true)) files_.erase(at);
 }
 
-std::optional<std::string> NarrowFiles::own(std::span<const std::string_view> files) const {
+std::optional<std::string> NarrowFiles::any(std::span<const std::string_view> files, DeedReach least) const {
   for (const auto& [key, file] : files_) {
-    if (file.reach != DeedReach::kOwn) continue;
+    if (file.reach < least) continue;
     if (std::ranges::find(files, std::string_view(key.second)) == files.end()) continue;
-    return base::cat(key.second, " = ", file.stands, " (", file.found, " before), ", file.reason);
+    const std::string above = file.reach == DeedReach::kAbove ? base::cat(" of ", key.first) : "";
+    return base::cat(key.second, above, " = ", file.stands, " (", file.found, " before), ", file.reason);
   }
   return std::nullopt;
 }

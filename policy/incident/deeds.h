@@ -56,9 +56,9 @@ std::vector<IncidentDeed> deeds_between(std::span<const model::AuditLine> audit,
 class NarrowFiles {
  public:
   void take(const model::AuditLine& line, DeedReach reach);  // in the order of their times
-  // One whose name has that in it, of the task's own groups: "cfs_quota" and "cpu.max", "memory". Its reason; nullopt:
-  // none.
-  std::optional<std::string> own(std::span<const std::string_view> files) const;
+  // One of these files, in words with its reason: of the task's own groups, or with kAbove also of those above them.
+  // nullopt: none.
+  std::optional<std::string> any(std::span<const std::string_view> files, DeedReach least = DeedReach::kOwn) const;
 
  private:
   struct File {

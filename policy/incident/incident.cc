@@ -18,6 +18,7 @@ constexpr std::int64_t kMilliPerCore = 1000;
 constexpr std::int64_t kAtLimitPermille = 900;
 
 constexpr std::array<std::string_view, 2> kQuotaFiles = {"cpu.cfs_quota_us", "cpu.max"};
+constexpr std::array<std::string_view, 3> kProcessorFiles = {"cpu.cfs_quota_us", "cpu.max", "cpuset.cpus"};
 constexpr std::array<std::string_view, 2> kMemoryFiles = {"memory.limit_in_bytes", "memory.max"};
 
 std::int64_t share_permille(std::int64_t part, std::int64_t whole) {
@@ -200,7 +201,7 @@ class Judge {
 
   void look_at_cpu(const model::NodeRecord& record, const model::TaskRecord& task) {
     const bool held = task.throttled_permille >= kThrottledPermille;
-    const auto by_ours = files_.own(kQuotaFiles);
+    const auto by_ours = files_.any(kQuotaFiles);
     if (held) {
       add(by_ours ? Fact::kHeldByOurs : Fact::kHeldByOwn, record,
           {task.throttled_permille, 0, 0, by_ours.value_or("")});
@@ -224,12 +225,18 @@ class Judge {
       return;
     }
     const bool beside = share_permille(offline, cores) >= kBesidePermille;
-    if (!beside) {
-      if (!held) add(Fact::kCpuAlone, record, numbers);
-    } else if (held && !by_ours) {
-      add(Fact::kCpuHeldAndBeside, record, numbers);
-    } else {
-      add(Fact::kCpuBeside, record, numbers);
+    // Pods without requests lie in one group with offline work: what narrows that narrows them as well.
+    auto our_limit = files_.any(kProcessorFiles, DeedReach::kAbove);
+    const std::int64_t below_it = record.offline_peak_milli.value_or(offline) + task.cpu_peak_milli;
+    const std::int64_t left = record.offline_limit_milli.value_or(0);
+    if (our_limit && !held && share_permille(below_it, left) >= kAtLimitPermille) {
+      add(Fact::kCpuAtOurLimit, record, {waited, below_it, left, std::move(*our_limit)});
+    } else if (beside) {
+      add(held && !by_ours ? Fact::kCpuHeldAndBeside : Fact::kCpuBeside, record, numbers);
+    } else if (our_limit) {
+      add(Fact::kCpuUnderOurLimit, record, {waited, 0, 0, std::move(*our_limit)});
+    } else if (!held) {
+      add(Fact::kCpuAlone, record, numbers);
     }
   }
 
@@ -252,7 +259,7 @@ class Judge {
       if (event.limit.empty()) {
         count(some_offline ? Fact::kOomOfMachine : Fact::kOomOfMachineAlone, record, task.oom_kills, event.process,
               offline, record.memory_total);
-      } else if (const auto ours = files_.own(kMemoryFiles)) {
+      } else if (const auto ours = files_.any(kMemoryFiles)) {
         count(Fact::kOomAtOurLimit, record, task.oom_kills, base::cat(event.process, " at ", *ours));
       } else {
         count(Fact::kOomAtOwnLimit, record, task.oom_kills, event.process);
@@ -327,6 +334,7 @@ IncidentVerdict verdict_of(IncidentFact fact) {
     case Fact::kNarrowed:
     case Fact::kHeldByOurs:
     case Fact::kOfflineLimited:
+    case Fact::kCpuAtOurLimit:
     case Fact::kOomAtOurLimit:
       return IncidentVerdict::kOurs;
     case Fact::kOomOfMachine:
@@ -336,6 +344,7 @@ IncidentVerdict verdict_of(IncidentFact fact) {
       return IncidentVerdict::kLikely;
     case Fact::kOomUntold:
     case Fact::kCpuHeldAndBeside:
+    case Fact::kCpuUnderOurLimit:
     case Fact::kIoUnknown:
     case Fact::kPressureUnknown:
     case Fact::kGaps:

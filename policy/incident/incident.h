@@ -38,6 +38,7 @@ enum class IncidentFact : std::uint8_t {
   kNarrowed,        // we wrote less into a group of its own, or above it
   kHeldByOurs,      // by a quota of its own groups that we set
   kOfflineLimited,  // it is offline work, and waited while that was held small
+  kCpuAtOurLimit,   // it is online work, and waited in groups that we narrowed for offline work, with that used up
   kOomAtOurLimit,   // killed at a memory limit that we set
   kOomAtOwnLimit,
   kOomOfMachine,       // the machine had no memory left, with offline work holding some
@@ -48,6 +49,7 @@ enum class IncidentFact : std::uint8_t {
   kCpuBeside,          // waited for processors while offline work had some
   kCpuAlone,           // waited, and offline work had next to none
   kCpuHeldAndBeside,   // waited while its own quota held it back, and offline work had some
+  kCpuUnderOurLimit,   // waited in groups that we narrowed; whether that was used up is not known
   kMemoryBeside,
   kMemoryAlone,
   kIoBeside,

@@ -140,6 +140,41 @@ TEST_F(IncidentTest, AQuotaThatWeSetHeldItBack) {
   EXPECT_EQ(says(), "notOurs: heldByOwn") << "taken back before the line ended";
 }
 
+// kube-proxy, and all that has no requests: it lies in one group with offline work.
+TEST_F(IncidentTest, OnlineWorkWaitsWhereOfflineWorkIsHeld) {
+  wrote(-5min, "kubepods/besteffort", "cpu.cfs_quota_us", "-1", "2000");
+  for (NodeRecord& record : records) {
+    for (TaskRecord& each : record.tasks) each.group = "kubepods/besteffort";
+  }
+  EXPECT_EQ(says(), "notOurs: quiet") << "it did not wait";
+  TaskRecord& waiting = task_in(3);
+  waiting.group = "kubepods/besteffort";
+  waiting.cpu_pressure = 300;
+  waiting.cpu_peak_milli = 10;
+  EXPECT_EQ(says(), "cannotTell: cpuUnderOurLimit") << "what is left there nobody recorded";
+  line(3).offline_limit_milli = 20;
+  EXPECT_EQ(says(), "cannotTell: cpuUnderOurLimit") << "others without requests may have used the rest";
+  line(3).offline_peak_milli = 9;
+  EXPECT_EQ(says(), "ours: cpuAtOurLimit");
+  EXPECT_EQ(judge().findings.at(0).detail,
+            "cpu.cfs_quota_us of kubepods/besteffort = 2000 (-1 before), TM-SUPPRESS-001");
+  waiting.throttled_permille = 400;
+  EXPECT_EQ(says(), "cannotTell: cpuUnderOurLimit, heldByOwn") << "for which of the two the kernel does not tell";
+  waiting.throttled_permille = 0;
+  wrote(61s, "kubepods/besteffort", "cpu.cfs_quota_us", "2000", "-1");
+  EXPECT_EQ(says(), "notOurs: cpuAlone") << "taken back before the line ended";
+}
+
+TEST_F(IncidentTest, OnlineWorkWaitsOnProcessorsThatWeNarrowed) {
+  wrote(-5min, own_group(), "cpuset.cpus", "0-7", "0-1");  // version 1: each pod below has a set of its own
+  task_in(3).cpu_pressure = 300;
+  task_in(3).cpu_peak_milli = 200;
+  line(3).offline_milli = line(3).offline_peak_milli = 1700;
+  EXPECT_EQ(says(), "likely: cpuBeside");
+  line(3).offline_limit_milli = 2000;
+  EXPECT_EQ(says(), "ours: cpuAtOurLimit");
+}
+
 TEST_F(IncidentTest, WeLeftItsGroupsLess) {
   wrote(1min, own_group() + "/container", "cpu.shares", "1024", "2");
   EXPECT_EQ(says(), "ours: narrowed");

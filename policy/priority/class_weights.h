@@ -12,8 +12,9 @@
 // neither: a kernel takes no weight of an idle group, all of them run alike. The plan names those groups.
 //
 // memory.low is not asked of the groups above, on purpose. The kernel protects a group no further than the groups above
-// it are: so this one tells kinds of offline work apart where all of it together is at its limit, and never makes
-// online work give way to it.
+// it are, up to the one whose limit is reached: so this one tells kinds of offline work apart where the group directly
+// above them has a limit of memory and is at it, and never makes online work give way to it. Where no group above has
+// one, as a kubelet makes them, it has no effect.
 #pragma once
 
 #include <span>

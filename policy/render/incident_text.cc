@@ -107,6 +107,9 @@ std::string found(const IncidentFinding& finding) {
     case Fact::kOfflineLimited:
       return cat(waited(finding, "processors"), ", as offline work, which was held to ", cores(finding.beside), " of ",
                  cores(finding.of), " cores");
+    case Fact::kCpuAtOurLimit:
+      return cat(waited(finding, "processors"), ", where we hold offline work", named(finding), ": of ",
+                 cores(finding.of), " cores that are left there, up to ", cores(finding.beside), " were used");
     case Fact::kOomAtOurLimit:
       return cat("killed for want of memory ", times(finding), ", at a limit that we set", named(finding));
     case Fact::kOomAtOwnLimit:
@@ -132,6 +135,9 @@ std::string found(const IncidentFinding& finding) {
     case Fact::kCpuHeldAndBeside:
       return cat(waited(finding, "processors"), " while its own limit held it back; ", beside(finding),
                  ". What of the waiting was the limit's is not told by the kernel");
+    case Fact::kCpuUnderOurLimit:
+      return cat(waited(finding, "processors"), ", where we hold offline work", named(finding),
+                 "; whether all that is left there was used is not recorded");
     case Fact::kMemoryBeside:
       return cat(waited(finding, "memory"), "; ", beside_bytes(finding));
     case Fact::kMemoryAlone:
@@ -164,13 +170,11 @@ std::string found(const IncidentFinding& finding) {
 
 std::string_view key(Fact fact) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Fact::kLast) + 1> kKeys = {
-      "ended",         "narrowed",         "heldByOurs",   "offlineLimited",
-      "oomAtOurLimit", "oomAtOwnLimit",    "oomOfMachine", "oomOfMachineAlone",
-      "oomUntold",     "heldByOwn",        "limitHit",     "cpuBeside",
-      "cpuAlone",      "cpuHeldAndBeside", "memoryBeside", "memoryAlone",
-      "ioBeside",      "ioAlone",          "ioUnknown",    "kernel",
-      "quiet",         "pressureUnknown",  "gaps",         "absent",
-      "auditShort",    "linesLost"};
+      "ended",         "narrowed",     "heldByOurs",        "offlineLimited",   "cpuAtOurLimit", "oomAtOurLimit",
+      "oomAtOwnLimit", "oomOfMachine", "oomOfMachineAlone", "oomUntold",        "heldByOwn",     "limitHit",
+      "cpuBeside",     "cpuAlone",     "cpuHeldAndBeside",  "cpuUnderOurLimit", "memoryBeside",  "memoryAlone",
+      "ioBeside",      "ioAlone",      "ioUnknown",         "kernel",           "quiet",         "pressureUnknown",
+      "gaps",          "absent",       "auditShort",        "linesLost"};
   return kKeys[static_cast<std::size_t>(fact)];
 }
 
