@@ -28,7 +28,7 @@ struct BesteffortInForce {
   std::optional<std::int64_t> cpus;  // how many
   std::optional<std::int64_t> quota_us;
   std::optional<model::CpuMilli> left{};  // nothing holds it, and it runs last: what all others leave of the node
-  std::string_view group{};  // whose they are; "": none is there. Whoever gives it keeps it
+  std::string_view group{};               // whose they are; "": none is there. Whoever gives it keeps it
 };
 // Of the besteffort group, and of its containers where those are held to fewer processors than it has.
 BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, const policy::SuppressPlan& plan,
