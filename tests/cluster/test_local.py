@@ -117,8 +117,14 @@ class Local(LocalCase):
 
     def test_offline_work_runs_idle_as_one(self):
         """A kernel compares idleness between siblings: who wakes up online would wait for a slice of a pod that is idle by itself alone."""
+        def value(name: str, *below: str) -> str:
+            return next((path.read_text().strip() for top in (CGROUPS / self.group, CGROUPS / "cpu" / self.group) if (path := top.joinpath(*below, name)).exists()), "")
+
         def idle(*below: str) -> str:
-            return next((path.read_text().strip() for top in (CGROUPS / self.group, CGROUPS / "cpu" / self.group) if (path := top.joinpath(*below, "cpu.idle")).exists()), "")
+            return value("cpu.idle", *below)
+
+        def quota() -> str:
+            return value("cpu.cfs_quota_us", "kubepods", "besteffort") or value("cpu.max", "kubepods", "besteffort").split()[0]
 
         wait_for(lambda: idle(), "groups", self.component)
         if not idle("kubepods"):
@@ -126,6 +132,11 @@ class Local(LocalCase):
         wait_for(lambda: idle() == "1", "all of it idle beside the services of the machine", self.component)
         self.apply(pod("web", ["sleep", "1000"], container={"resources": {"requests": {"cpu": "100m"}}}))
         wait_for(lambda: idle() == "0" and idle("kubepods", "besteffort") == "1", "offline work alone idle", self.component)
+        self.apply(batch("burn", ["sleep", "1000"], 100))
+        suppressed = lambda: (self.folder / "run" / "status.json").read_text()
+        wait_for(lambda: "TM-SUPPRESS-011" in suppressed(), "what runs last is held by nothing", self.component)
+        self.assertIn(quota(), ("-1", "max"))
+        self.assertEqual(0, self.kubectl("delete", "pod", "burn", "--grace-period=0", "--force").returncode)
         self.component.kill()
         self.start()
         self.assertEqual("1", idle("kubepods", "besteffort"), "as the one before left it")
