@@ -63,6 +63,14 @@ class Evictions : public ::testing::Test {
     controller.emplace(loop, EvictionOutside{hands, nullptr, &ledger, nullptr, &*memory}, log, metrics,
                        eviction_defaults(gates, alone));
   }
+  // Offline work ends where it has less than 30 % of the processors that it asked for, over a minute.
+  void begin_by_satisfaction() {
+    gates.set(policy::EvictFeature::kBeCpu);
+    rules.threshold.cpu_evict_satisfaction_lower_percent = 30;
+    rules.threshold.cpu_evict_satisfaction_upper_percent = 60;
+    rules.threshold.cpu_evict_window_s = 60;
+    begin();
+  }
   std::vector<Loss> losses() {
     EXPECT_TRUE(net::testing::run_task(loop, ledger.drain(1h)));
     return read_losses(folder.root()).value().losses;
@@ -488,11 +496,7 @@ TEST_F(Evictions, OfANodeThatTwoSchedulersOversoldTranscodingGoesFirst) {
 
 // A NodeManager's containers may lie beside the kubelet's groups: besteffort's limit does not hold them.
 TEST_F(Evictions, NobodyEndsForWhatRunsBesideBesteffort) {
-  gates.set(policy::EvictFeature::kBeCpu);
-  rules.threshold.cpu_evict_satisfaction_lower_percent = 30;
-  rules.threshold.cpu_evict_satisfaction_upper_percent = 60;
-  rules.threshold.cpu_evict_window_s = 60;
-  begin();
+  begin_by_satisfaction();
   work("job", "", 1000, model::TaskKind::kPod);
   work("container", "", 9000, model::TaskKind::kCopilotTask);
   auto beside = std::make_shared<model::Task>(*pods["container"].first);
@@ -512,11 +516,7 @@ TEST_F(Evictions, NobodyEndsForWhatRunsBesideBesteffort) {
 // What the agent leaves to offline work by an order is no lack that anybody ends for, nor what was seen of it once it
 // is over.
 TEST_F(Evictions, NobodyEndsForWhatAnOrderHoldsHimTo) {
-  gates.set(policy::EvictFeature::kBeCpu);
-  rules.threshold.cpu_evict_satisfaction_lower_percent = 30;
-  rules.threshold.cpu_evict_satisfaction_upper_percent = 60;
-  rules.threshold.cpu_evict_window_s = 60;
-  begin();
+  begin_by_satisfaction();
   work("job", "", 3000, model::TaskKind::kPod);
   cpu_micro = 20'000;
   besteffort.quota_us = 2'000;
@@ -533,11 +533,7 @@ TEST_F(Evictions, NobodyEndsForWhatAnOrderHoldsHimTo) {
 }
 
 TEST_F(Evictions, WhereNoQuotaHoldsOfflineWorkWhatOthersLeaveItCounts) {
-  gates.set(policy::EvictFeature::kBeCpu);
-  rules.threshold.cpu_evict_satisfaction_lower_percent = 30;
-  rules.threshold.cpu_evict_satisfaction_upper_percent = 60;
-  rules.threshold.cpu_evict_window_s = 60;
-  begin();
+  begin_by_satisfaction();
   work("job", "", 3000, model::TaskKind::kPod);
   cpu_micro = 20'000;
   besteffort.quota_us = policy::kNoLimit;

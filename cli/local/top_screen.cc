@@ -101,8 +101,8 @@ void add_kind(const TopValues& values, const Kind& kind, std::optional<std::int6
   legend += cat(
       kIdle, " idle ",
       kind.text(std::max<std::int64_t>((model::CpuMilli{capacity} - model::CpuMilli{used_of(values, kind)}).value, 0)));
-  if (percent) legend += cat("  ", kLine, " line ", *percent, " %");
-  if (percent && &kind == &kCpu && values.line_cpu_of_sold) legend += " of what is sold";
+  const bool of_sold = &kind == &kCpu && values.line_cpu_of_sold;
+  if (percent) legend += cat("  ", kLine, of_sold ? " sold up to " : " line ", *percent, " %");
   const auto line = percent ? std::optional(share(capacity, *percent)) : std::nullopt;
   out.push_back(cat(padded(std::string(kind.label), kLabel), bar(parts, capacity, line, bar_width), "  ",
                     sum_text(values, kind)));
