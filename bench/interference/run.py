@@ -14,7 +14,8 @@ each round; the same requests in all columns of a round. A ratio is of the same 
 
 Columns: `unprotected` (each process in its own group of 1024 shares beside the service's), `nothing` (all below one group of 2 shares: what the kernel gives for
 nothing), `each_idle` (below it each process's own group is idle, which is all that can be done beside a kubelet), knobs on that group (`idle`; `cpuset`, all processors but one; `quota`, to 90 % of the machine; `burst`, the same quota with as much burst; `idle_quota`),
-`tidemark` (the tasks of `tidemark up` as it is: offline work runs last, no quota), `tidemark_quota` (held by a quota to a line of 98 %). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds. Another process on the machine spoils it all, and so
+`tidemark` (the tasks of `tidemark up` as it is: offline work runs last, no quota), `tidemark_sold` (a third of them, and as `./dev up` has it, of the class that takes what is free, the others as jobs that are sold what is
+idle: some wait in the queue), `tidemark_quota` (as the first, held by a quota to a line of 98 %). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds. Another process on the machine spoils it all, and so
 does a busy host of a virtual machine: a column of which more than STOLEN_MAX was stolen is measured again, up to TRIES times in all, and the one with the least stolen counts.
 """
 
@@ -94,8 +95,9 @@ class Bench:
     def columns(self) -> dict:
         found = {
             **{name: lambda seed, found=found: self.on_plain(seed, self.batch, found) for name, found in self.knobs.items()},
-            "tidemark": lambda seed: self.on_tidemark(seed, None),
-            "tidemark_quota": lambda seed: self.on_tidemark(seed, LINE),
+            "tidemark": lambda seed: self.on_tidemark(seed, None, self.free),
+            "tidemark_sold": lambda seed: self.on_tidemark(seed, None, show.sold_and_free),
+            "tidemark_quota": lambda seed: self.on_tidemark(seed, LINE, self.free),
         }
         if missing := [name for name in ONLY if name not in found]:
             raise Failed(f"TIDEMARK_BENCH_COLUMNS: no column `{missing[0]}`; there are {', '.join(found)}")
@@ -105,7 +107,10 @@ class Bench:
     def on_plain(self, seed: int, batch: int, found: Knobs | None) -> Measured:
         return self.plain.measure(self.rate, SECONDS, seed, batch, found, WARM_UP_S)
 
-    def on_tidemark(self, seed: int, line: int | None) -> Measured:
+    def free(self, up: OnTidemark) -> None:
+        up.run_batch(self.batch, ["--class=free"], show.WORK)
+
+    def on_tidemark(self, seed: int, line: int | None, start_batch: Callable[[OnTidemark], None]) -> Measured:
         data = self.scratch / "up"
         more = ()
         if line:
@@ -115,7 +120,7 @@ class Bench:
         up = OnTidemark(self.tidemark, data, f"tidemark-demo-{secrets.token_hex(4)}", more=more)
         with processes.cleaned_up(up.stop):
             up.start()
-            found = show.on_tidemark(up, self.service, self.rate, SECONDS, seed, lambda: up.run_batch(self.batch, ["--class=free"], show.WORK))
+            found = show.on_tidemark(up, self.service, self.rate, SECONDS, seed, lambda: start_batch(up))
         shutil.rmtree(data)
         return found
 

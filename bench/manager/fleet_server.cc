@@ -12,6 +12,8 @@
 //   spoil
 //     writes colocation-config as a text that is no JSON; this and those before answer how many writes of nodes there
 //     were so far
+//   own FILE
+//     writes what is in FILE as the tidemark-config
 //   mark
 //     the count of `settle` starts now; `settings`, `suppress` and `spoil` start it, too
 //   settle LIMIT_S
@@ -28,6 +30,8 @@
 // server spends on accepting it is not part of the bench.
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +59,7 @@ using namespace tidemark;
 constexpr const char* kListen = "127.0.0.1:0";
 constexpr std::string_view kNamespace = "koordinator-system";
 constexpr std::string_view kConfigMap = "slo-controller-config";
+constexpr std::string_view kOwnConfigMap = "tidemark-config";
 constexpr std::uint64_t kSeed = 1;
 constexpr std::size_t kObjectsBytesMax = std::size_t{4} << 30;
 constexpr std::size_t kHistoryBytesMax = std::size_t{128} << 20;
@@ -169,6 +174,19 @@ class FleetServer {
     co_return Result<void>();
   }
 
+  void write_own(const std::string& file) {
+    std::ifstream text(file, std::ios::binary);
+    const Json data = Json::object({{"config.yaml", std::string(std::istreambuf_iterator<char>(text), {})}});
+    const Json map = Json::object(
+        {{"apiVersion", "v1"},
+         {"kind", "ConfigMap"},
+         {"metadata", Json::object({{"name", std::string(kOwnConfigMap)}, {"namespace", std::string(kNamespace)}})},
+         {"data", data}});
+    const auto written = api_->registry().create(kind(kube::kConfigMaps), "v1", kNamespace, map, {});
+    if (!written) return lines_.fail(base::cat("own ", file, ": ", written.error().message));
+    bench::say("{}");
+  }
+
   // No refresh of what stands and no metric that turns stale while the bench runs: either would be a write of its own.
   Json config_map() const {
     const Json settings = Json::object({{"enable", true},
@@ -223,7 +241,7 @@ class FleetServer {
   bool obey(const bench::Lines::Words& words) {
     std::vector<std::int64_t> numbers;
     for (std::size_t i = 1; i < words.size(); ++i) {
-      if (words[0] == "settings" && i == 2) break;
+      if (words[0] == "own" || (words[0] == "settings" && i == 2)) break;
       const auto number = base::parse_int(words[i]);
       if (!number || *number < 0) return false;
       numbers.push_back(*number);
@@ -237,6 +255,8 @@ class FleetServer {
       write_settings(*config_map().at("data"));
     } else if (words[0] == "spoil" && numbers.empty()) {
       write_settings(Json::object({{"colocation-config", "{"}}));
+    } else if (words[0] == "own" && words.size() == 2) {
+      write_own(std::string(words[1]));
     } else if (words[0] == "mark" && numbers.empty()) {
       mark_ = loop_.clock().monotonic();
       hash_before_.clear();

@@ -26,6 +26,9 @@ What is counted is checked: so many updates, so many writes, each node's number 
   recompute        CPU of deciding every node anew with nothing to write, which is checked: colocation-config becomes a text that is no
                    JSON, and is repaired. Both times all nodes are decided, by the last good settings. From the edit until the manager
                    has come to rest (no more than 1 ms of CPU in 50 ms), which is recompute_wall
+  own_…            the same with a tidemark-config (OWN) on the 10,000 nodes: profile tidemark, so motion, warm-up and reports that go stale;
+                   a calendar and its forecast; a strict ledger; workloads learned; and a journal on disk. Growth is slewed there, so no
+                   number is checked: writes are told instead, as own_update_writes (of 20,000 updates)
 """
 
 import http.client
@@ -59,6 +62,26 @@ REST_S = 2
 SAMPLE_S = 0.05
 AT_REST_CPU_S = 0.001
 MIB = 2**20
+OWN = """schema: 1
+mode: enforce
+profile: tidemark
+calendar: night-rise
+calendars:
+- name: night-rise
+  zone: Asia/Shanghai
+  lead: 1h
+  holidays: {days: [2030-10-01], workdays: []}
+  entries:
+  - {name: night, cron: "0 22 * * *", until: "0 7 * * *", cpu: 70, memory: 70, rampUp: 30m, rampDown: 30m}
+pools:
+- name: all
+  nodeSelector: {}
+  ledger: {kubernetes: {maxPercent: 90}, yarn: {minPercent: 30}}
+classes:
+- {name: transcode, order: 10}
+- {name: spark, order: 30}
+profiles: {learn: true}
+"""
 
 
 class Manager:
@@ -148,18 +171,21 @@ class Fleet:
     def edit_slo(self, suppress_percent: int) -> None:
         self.server.ask(f"suppress {suppress_percent}")
 
+    def decide_all(self, manager: Manager, line: str) -> tuple[float, float, int]:
+        """CPU and seconds of deciding every node anew, and how many writes there had been before it."""
+        decided, before = manager.decided(), manager.cpu()
+        writes = self.server.ask(line)["writes"]
+        wall = manager.come_to_rest()
+        if manager.decided() - decided < self.nodes:
+            raise Failed(f"only {manager.decided() - decided} of {self.nodes} nodes were decided anew")
+        return manager.cpu() - before, wall, writes
+
     def recompute(self, manager: Manager, found: dict[str, list]) -> None:
-        writes = []
-        for line in ("spoil", self._settings):
-            decided, before = manager.decided(), manager.cpu()
-            writes.append(self.server.ask(line)["writes"])
-            found["recompute_wall"].append(manager.come_to_rest())
-            found["recompute"].append(manager.cpu() - before)
-            if manager.decided() - decided < self.nodes:
-                raise Failed(f"only {manager.decided() - decided} of {self.nodes} nodes were decided anew")
-        writes.append(self.server.ask(self._settings)["writes"])
-        if writes[0] != writes[-1]:
-            raise Failed(f"{writes[-1] - writes[0]} nodes were written where nothing had changed")
+        runs = [self.decide_all(manager, line) for line in ("spoil", self._settings)]
+        found["recompute"] += [cpu for cpu, _, _ in runs]
+        found["recompute_wall"] += [wall for _, wall, _ in runs]
+        if more := self.server.ask(self._settings)["writes"] - runs[0][2]:
+            raise Failed(f"{more} nodes were written where nothing had changed")
 
     def settle(self) -> dict:
         answer = self.server.ask(f"settle {SETTLE_S}")
@@ -167,8 +193,11 @@ class Fleet:
             raise Failed(f"{self.nodes - answer['right']} of {self.nodes} nodes do not carry the number that the formula gives {SETTLE_S} s after it was due")
         return answer["since"]
 
-    def update(self, count: int, rate: int, loads: list[int], writes: int) -> dict:
-        answer = self.server.ask(f"update {count} {rate} {' '.join(map(str, loads))}")
+    def update(self, count: int, rate: int, loads: list[int]) -> dict:
+        return self.server.ask(f"update {count} {rate} {' '.join(map(str, loads))}")
+
+    def checked_update(self, count: int, rate: int, loads: list[int], writes: int) -> dict:
+        answer = self.update(count, rate, loads)
         if answer["writes"] != writes:
             raise Failed(f"{count} updates were {answer['writes']} writes of nodes, {writes} wanted")
         return answer["latency"]
@@ -192,10 +221,10 @@ class Fleet:
             found["memory"].append(manager.memory())
 
             before = manager.cpu()
-            self.update(UPDATES, UPDATE_RATE, [USUAL, NEAR], 0)
+            self.checked_update(UPDATES, UPDATE_RATE, [USUAL, NEAR], 0)
             found["update_cpu"].append(1e6 * (manager.cpu() - before) / UPDATES)
             before = manager.cpu()
-            latencies = [self.update(self.nodes, WRITE_RATE, [load], self.nodes) for load in (FAR, USUAL)]
+            latencies = [self.checked_update(self.nodes, WRITE_RATE, [load], self.nodes) for load in (FAR, USUAL)]
             found["write_cpu"].append(1e6 * (manager.cpu() - before) / (2 * self.nodes) - found["update_cpu"][-1])
             for part in ("p50", "p99"):
                 found[f"write_latency_{part}"].append(statistics.mean(each[part] for each in latencies))
@@ -214,20 +243,55 @@ class Fleet:
         finally:
             manager.end()
 
+    def own_settings(self) -> None:
+        document = self._folder / "tidemark-config.yaml"
+        document.write_text(OWN)
+        self.server.ask(f"own {document}")
 
-UNITS = {"memory": "MiB", "memory_peak": "MiB", "update_cpu": "µs", "write_cpu": "µs", "write_latency_p50": "ms", "write_latency_p99": "ms"}
+    def own_round(self, found: dict[str, list]) -> None:
+        journal = self._folder / f"journal-{next(self._differ)}"
+        manager = self.manager(f"--kube-api-qps={QPS}", f"--kube-api-burst={QPS}", f"--journal-dir={journal}")
+        try:
+            found["own_ready"].append(manager.ready())
+            manager.come_to_rest()
+            time.sleep(REST_S)
+            found["own_memory"].append(manager.memory())
+            before = manager.cpu()
+            answer = self.update(UPDATES, UPDATE_RATE, [USUAL, NEAR])
+            found["own_update_cpu"].append(1e6 * (manager.cpu() - before) / UPDATES)
+            found["own_update_writes"].append(answer["writes"])
+            manager.come_to_rest()
+            found["own_recompute"] += [self.decide_all(manager, line)[0] for line in ("spoil", self._settings)]
+            found["own_memory_peak"].append(manager.memory("VmHWM"))
+        finally:
+            manager.end()
+
+
+UNITS = {"memory": "MiB", "memory_peak": "MiB", "update_cpu": "µs", "write_cpu": "µs", "write_latency_p50": "ms", "write_latency_p99": "ms",
+         "own_memory": "MiB", "own_memory_peak": "MiB", "own_update_cpu": "µs", "own_update_writes": "writes"}
+
+
+def tell(found: dict[str, list]) -> None:
+    print({name: round(values[-1], 3) for name, values in found.items()}, f"load {os.getloadavg()[0]:.1f}", flush=True)
 
 
 def measure(server_program: Path, nodes: int, pods_a_node: int, rounds: int) -> dict[str, list]:
     found: dict[str, list] = {name: [] for name in (
         "ready", "ready_cpu", "ready_default_budget", "settled", "memory", "memory_peak", "update_cpu", "write_cpu", "write_latency_p50", "write_latency_p99",
         "edit_p50", "edit_p99", "edit_max", "edit_server_cpu", "edit_slo_p50", "edit_slo_p99", "edit_slo_max", "edit_slo_server_cpu", "recompute", "recompute_wall")}
+    own: dict[str, list] = {name: [] for name in ("own_ready", "own_memory", "own_memory_peak", "own_update_cpu", "own_update_writes", "own_recompute")}
     with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as scratch:
         fleet = Fleet(server_program, nodes, pods_a_node, Path(scratch))
         try:
             for _ in range(rounds):
                 fleet.round(found)
-                print({name: round(values[-1], 3) for name, values in found.items()}, f"load {os.getloadavg()[0]:.1f}", flush=True)
+                tell(found)
+            if (nodes, pods_a_node) == FLEETS[0]:
+                fleet.own_settings()
+                for _ in range(rounds):
+                    fleet.own_round(own)
+                    tell(own)
+                found |= own
         finally:
             fleet.server.end()
     suffix = f"{nodes}_nodes" + ("" if pods_a_node == FLEETS[0][1] else f"_{pods_a_node * nodes}_pods")

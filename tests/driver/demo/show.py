@@ -138,12 +138,12 @@ def in_rounds(groups: PlainGroups, up: OnTidemark, service: Service, length_s: i
             found["unprotected"].append(plain.measure(rate, each_s, number, offline))
         with step(f"{of}with the same as tasks of `tidemark up`"):
             up.start()
-            found["with Tidemark"].append(on_tidemark(up, service, rate, each_s, number, lambda: _sold_and_free(up)))
+            found["with Tidemark"].append(on_tidemark(up, service, rate, each_s, number, lambda: sold_and_free(up)))
     up.run("load", ["--qos=LS", "--cpu=0.5", "--memory=128Mi"], service.load_command(rate, LONG_S, 1))
     return rate, found
 
 
-def _sold_and_free(up: OnTidemark) -> None:
+def sold_and_free(up: OnTidemark) -> None:
     """More than can be sold, so that some of it waits, and as many that ask for nothing as there are processors."""
     for i in range((WORK_PER_CORE - 1) * cores()):
         up.run(f"crunch-{i}", [f"--cpu={SOLD_CORES}", "--memory=64Mi"], WORK)

@@ -1,0 +1,37 @@
+# tidemark_lay_out_for_agents(TARGET): links TARGET, which has everything in it, with the code that an agent never calls behind the rest.
+# Why, and what it saves: docs/decisions/0011-one-binary.md. A module, folder or library that is not there is an error, so that no
+# renaming brings it back into every agent's memory unseen.
+
+set(TIDEMARK_RARE_MODULES cli embedded hadoop kube_memory manager runtime yarn_copilot yarn_operator)
+# Of policy/: what the manager, the scheduler of one machine and the commands decide and write; an agent's decisions stay in front.
+set(TIDEMARK_RARE_POLICIES calendar forecast incident job_life ledger local_queue nodeslo offer overcommit profile render rollout settings)
+set(TIDEMARK_RARE_LIBRARIES expat sqlite3 yaml-cpp)
+
+function(tidemark_lay_out_for_agents target)
+  set(archives "")
+  foreach(module IN LISTS TIDEMARK_RARE_MODULES)
+    if(NOT TARGET tidemark_${module})
+      message(FATAL_ERROR "TidemarkRare.cmake: there is no module ${module}")
+    endif()
+    list(APPEND archives "libtidemark_${module}.a:*")
+  endforeach()
+  foreach(folder IN LISTS TIDEMARK_RARE_POLICIES)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/policy/${folder}/*.cc)
+    if(NOT sources)
+      message(FATAL_ERROR "TidemarkRare.cmake: nothing is compiled in policy/${folder}")
+    endif()
+    list(FILTER sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
+    foreach(source IN LISTS sources)
+      cmake_path(GET source FILENAME name)
+      list(APPEND archives "libtidemark_policy.a:${name}.o")
+    endforeach()
+  endforeach()
+  foreach(library IN LISTS TIDEMARK_RARE_LIBRARIES)
+    list(APPEND archives "lib${library}.a:*")
+  endforeach()
+  list(TRANSFORM archives REPLACE "(.+)" "    *\\1(.text .text.*)\n")
+  list(JOIN archives "" TIDEMARK_RARE_FILES)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/rare.ld.in ${CMAKE_BINARY_DIR}/rare.ld @ONLY)
+  target_link_options(${target} PRIVATE "LINKER:-T,${CMAKE_BINARY_DIR}/rare.ld")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${CMAKE_BINARY_DIR}/rare.ld)
+endfunction()
