@@ -52,11 +52,16 @@ def put_settings(api: Client, colocation) -> None:
 
 def put_data(api: Client, data: dict) -> None:
     """Keys of the settings; None takes one out, and keys that are not named stay as they are."""
+    put_map(api, SETTINGS_NAME, data)
+
+
+def put_map(api: Client, name: str, data: dict) -> None:
+    """The same of any ConfigMap in the manager's namespace."""
     must(api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)
     present = {key: text for key, text in data.items() if text is not None}
-    made = api.request("POST", SETTINGS, {"metadata": {"name": SETTINGS_NAME}, "data": present})
+    made = api.request("POST", SETTINGS, {"metadata": {"name": name}, "data": present})
     if must(made, 201, 409).status == 409:
-        must(api.request("PATCH", f"{SETTINGS}/{SETTINGS_NAME}", {"data": data}, content=MERGE))
+        must(api.request("PATCH", f"{SETTINGS}/{name}", {"data": data}, content=MERGE))
 
 
 def delete_settings(api: Client) -> None:

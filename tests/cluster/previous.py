@@ -1,11 +1,11 @@
 """A cluster on which a manager of ours has left everything that it leaves: made, written out as files, and put back.
 
-What earlier versions left is in tests/golden/previous, a folder for each commit, recorded with `record` below by a binary of it. Times
+What earlier versions left is in tests/golden/previous, a folder for each commit, recorded with `record` below by a binary of it; what this policy
+decided is in tests/golden/replay. Times
 move by as much as has passed since, so that it is as if the recording had ended now, whatever the date: also those that are numbers (the
 days of a profile, the slots of counts).
 """
 
-import base64
 import datetime
 import json
 import os
@@ -15,13 +15,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
-from cluster import colocation
+from cluster import colocation, history
 from cluster.colocation import MERGE, NODEMETRICS, NODESLOS, SETTINGS, must
 from cluster.tidemark_process import Component, wait_for
+from driver.cluster import Fixture
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "previous"
+DECISIONS = GOLDEN.parent / "replay"
 COMMITS = tuple(re.findall(r"commit `([0-9a-f]+)`", (GOLDEN / "README.md").read_text()))  # the last one first
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
 RECOMMENDATIONS = "/apis/analysis.koordinator.sh/v1alpha1/namespaces/default/recommendations"
@@ -262,40 +265,16 @@ def moved(value, by: datetime.timedelta):
     return value
 
 
-# A history record, as manager/history/record.cc writes it: base64 of form, name, schema, policy, worth, bytes, and a checksum of them.
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        value |= (data[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 0x80:
-            return value, at
-
-
-def _checksum(data: bytes) -> bytes:
-    value = 0xCBF29CE484222325  # FNV-1a
-    for byte in data:
-        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    return value.to_bytes(8, "little")
-
-
 PROFILE_DAYS = 7  # a profile keeps a day in the row of its number modulo this
 
 
 def moved_profile(text: str, by: datetime.timedelta) -> str:
     """The record of a profile, its days later by whole weeks: of a recording that is six days old its last day is six days back."""
-    raw = base64.b64decode(text)
-    body, checksum = raw[:-8], raw[-8:]
-    assert _checksum(body) == checksum, "not a record of ours"
-    _, at = _varint(body, 0)
-    size, at = _varint(body, at)
-    at += size
-    for _ in ("schema", "policy", "worth", "bytes"):
-        _, at = _varint(body, at)
-    last_day = int.from_bytes(body[at : at + 8], "little") + by.days // PROFILE_DAYS * PROFILE_DAYS
-    body = body[:at] + last_day.to_bytes(8, "little") + body[at + 8 :]
-    return base64.b64encode(body + _checksum(body)).decode()
+    body = history.opened(text)
+    at = history.content_at(body)
+    weeks = int(by / datetime.timedelta(days=PROFILE_DAYS))  # toward 0: a clock that ran ahead while it was recorded takes no week away
+    last_day = int.from_bytes(body[at : at + 8], "little") + weeks * PROFILE_DAYS
+    return history.sealed(body[:at] + last_day.to_bytes(8, "little") + body[at + 8 :])
 
 
 def moved_counts(text: str, by: datetime.timedelta) -> str:
@@ -359,16 +338,29 @@ def take_away(api) -> None:
                 api.request("DELETE", f"{path}/{each['metadata']['name']}")
 
 
-def record(binary: str, commit: str) -> None:
-    """Writes tests/golden/previous/COMMIT anew, with the cluster that the environment names. Begun in the last minutes of an hour it takes
-    least: what nodes could offer in it is learned when it is over, and kept by who takes over the lead then."""
+def begin(api) -> None:
     colocation.install_crds()
-    api = colocation.client()
     take_away(api)
-    folder = GOLDEN / commit
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
     put_inputs(api)
+
+
+def emptied(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def keep_segments(journal: Path) -> None:
+    for beside in (each for each in journal.iterdir() if each.suffix != ".tmj"):
+        beside.unlink()  # the lock, and an audit
+
+
+def record(binary: str, commit: str) -> None:
+    """Writes tests/golden/previous/COMMIT anew. Begun in the last minutes of an hour it takes least: what nodes could offer in it is
+    learned when it is over, and kept by who takes over the lead then."""
+    api = colocation.client()
+    folder = emptied(GOLDEN / commit)
+    begin(api)
     component = run(binary, folder / "journal")
     other = None
     try:
@@ -384,12 +376,42 @@ def record(binary: str, commit: str) -> None:
         component.stop()
         if other is not None:
             other.stop()
-    for beside in (each for each in (folder / "journal").iterdir() if each.suffix != ".tmj"):
-        beside.unlink()  # the lock, and an audit
+    keep_segments(folder / "journal")
     written = {"recorded": colocation.time_stamp(), "objects": everything(api)}
     (folder / "objects.json").write_text(json.dumps(written, indent=1, sort_keys=True) + "\n")
     take_away(api)
 
 
+def record_decisions(binary: str) -> None:
+    """Writes tests/golden/replay anew: what a manager decided on the same cluster, without the hour."""
+    api = colocation.client()
+    begin(api)
+    with tempfile.TemporaryDirectory() as made:
+        journal = Path(made) / "journal"
+        component = run(binary, journal)
+        try:
+            leave_everything(api, binary, component)
+        finally:
+            component.stop()
+        for old in DECISIONS.glob("*.tmj"):
+            old.unlink()
+        for segment in journal.glob("*.tmj"):
+            shutil.copy(segment, DECISIONS)
+    take_away(api)
+
+
+def main(binary: str, what: str) -> None:
+    """On a cluster of its own, or on that of the environment."""
+    with ExitStack() as put_away:
+        if "TIDEMARK_TEST_KUBECONFIG" not in os.environ:
+            fixture = Fixture()
+            put_away.callback(fixture.stop)
+            os.environ.update(fixture.start())
+        if what == "decisions":
+            record_decisions(binary)
+        else:
+            record(binary, what)
+
+
 if __name__ == "__main__":
-    record(*sys.argv[1:])
+    main(*sys.argv[1:])

@@ -7,6 +7,7 @@ expected ones a single number is milli-cores of CPU, a memory is in bytes, and t
     normalization JSON, amplification JSON    the same in cpu-normalization-config and resource-amplification-config, which are off for all others
     pool TEXT, calendar TEXT          of this scenario's pool and calendar in tidemark-config, as YAML between braces
     node NAME [carries MILLI] [allocatable C/M]    32 cores, 128Gi, of which 60 % and 65 % may be used; it carries so much batch-cpu already
+    could-offer NAME MILLI            the least that it could offer lately, at any hour of the day, as a manager before stored it
     zones NAME N                      its NodeResourceTopology, with so many equal zones
     cpu NAME [hyper-thread] [turbo] MODEL    what its agent says there of the processor
     report NAME WORDS                 its agent reports, again and again; silent NAME: no more. `cpu N`: the system uses N cores and 4Gi, or each by its
@@ -25,6 +26,8 @@ expected ones a single number is milli-cores of CPU, a memory is in bytes, and t
     > NODE may evict N                within an hour, as its NodeSLO tells its agent; > pool yarn-operator may end N, as tidemark-budgets tells it
     > pool used N of its hour, > pool has none left    as `tidemark report budgets` says
     > NODE says REASON, > NODE rises to MILLI by at most MILLI a second
+
+In any line {now-2h30m} is that moment by UTC's clock, to the minute, and {hour+2h} that hour of the day.
 """
 
 import datetime
@@ -36,7 +39,7 @@ import time
 import traceback
 from pathlib import Path
 
-from cluster import colocation
+from cluster import colocation, history
 from cluster.colocation import MERGE, must
 from cluster.test_manager import CAPACITY, quantity
 from cluster.tidemark_process import Component, explain
@@ -64,6 +67,16 @@ def measured(text: str) -> dict:
 
 def batch(cpu_milli: str, memory: str = "1Gi") -> dict[str, str]:
     return {BATCH: cpu_milli, "kubernetes.io/batch-memory": memory}
+
+
+def filled_in(line: str, now: datetime.datetime) -> str:
+    """With its {now…} and {hour…} told."""
+    def told(match: re.Match) -> str:
+        away = datetime.timedelta(hours=int(match["hours"] or 0), minutes=int(match["minutes"] or 0))
+        then = now - away if match["sign"] == "-" else now + away
+        return then.strftime("%Y-%m-%dT%H:%M") if match["what"] == "now" else str(then.hour)
+
+    return re.sub(r"{(?P<what>now|hour)(?:(?P<sign>[+-])(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?)?}", told, line)
 
 
 def status_of(words: list[str]) -> tuple[dict, float]:
@@ -95,7 +108,8 @@ class Scenario:
     def __init__(self, path: Path):
         self.name = path.stem.replace("_", "-")
         lines = [(number, line.split("#")[0].rstrip() if not line.startswith("annotate") else line.rstrip()) for number, line in enumerate(path.read_text().splitlines(), 1)]
-        lines = [(number, line) for number, line in lines if line]
+        now = datetime.datetime.now(datetime.timezone.utc)
+        lines = [(number, filled_in(line, now)) for number, line in lines if line]
         begin = next(i for i, (_, line) in enumerate(lines) if line == "manager")
         self.path, self.before, self.after = path, lines[:begin], lines[begin + 1 :]
         self.settings = {key: [json.loads(line.split(None, 1)[1]) for _, line in self.before if line.startswith(f"{word} ")] for word, key in NODE_SETTINGS.items()}
@@ -155,6 +169,11 @@ class Scenario:
         origin = {colocation.ORIGIN: json.dumps({"resources": carried})} if carried else {}
         amounts = {**CAPACITY, **carried}
         colocation.put_node(self.api, name, capacity=amounts, allocatable={**amounts, **allocatable}, labels={"pool": self.name}, annotations=origin)
+
+    def do_could_offer(self, words, _) -> None:
+        hours = ",".join([f"{words[1]}:0"] * 24)
+        key, text = history.record(self.node(words[0]), schema=1, content=hours.encode())
+        colocation.put_map(self.api, colocation.LEAST_OFFERS[0], {key: text})
 
     def do_zones(self, words, _) -> None:
         node, count = self.node(words[0]), int(words[1])

@@ -3,6 +3,7 @@ server's watch (node_states.py), and printed.
 """
 
 import json
+import statistics
 import sys
 import time
 
@@ -17,9 +18,10 @@ CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 USED = {"resources": {"cpu": "2", "memory": "4Gi"}}
 STATUS = {"nodeMetric": {"nodeUsage": USED, "systemUsage": USED}, "podsMetric": [], "prodReclaimableMetric": {"resource": {"resources": {}}}}
 OTHERS = 500
-# The line of waiting writes is good for more than ten seconds: what is repaired sooner went ahead of it. The promise, a second of the event, is held under
-# simulated time in manager/capacity/repair_test.cc; what a real server shows is in docs/guide/manager.md.
-WITHIN_S = 5.0
+# The promise, a second of the event, is held under simulated time in manager/capacity/repair_test.cc, and here by the case in the middle: a machine that others
+# keep busy may be late with one or two. The line of waiting writes is good for more than ten seconds: what is repaired sooner went ahead of it, each of them.
+MIDDLE_S = 1.0
+EACH_S = 5.0
 SLOW = ("--kube-api-qps=10", "--kube-api-burst=10")
 
 
@@ -72,17 +74,23 @@ class Repair(WithManager):
             "origin taken away": {"annotations": {colocation.ORIGIN: None}},
             "origin overwritten": {"annotations": {colocation.ORIGIN: json.dumps({"resources": {BATCH_CPU: "1", BATCH_MEMORY: "1"}})}},
         }
-        for victim, (what, damage) in zip(victims, damages.items(), strict=True):
+        took = [
             self.comes_back(victim, what, whole, component, lambda: self.change(victim, **damage))
+            for victim, (what, damage) in zip(victims, damages.items(), strict=True)
+        ]
+        victim = victims[-1]
 
         def made_anew() -> None:
             """Under the same name, as a kubelet registers it: with what the machine has."""
             must(self.api.request("DELETE", f"/api/v1/nodes/{victim}"))
             must(self.api.request("POST", "/api/v1/nodes", {"metadata": {"name": victim}, "status": {"capacity": CAPACITY, "allocatable": CAPACITY}}))
 
-        self.comes_back(victim, "made anew", whole, component, made_anew)
+        took.append(self.comes_back(victim, "made anew", whole, component, made_anew))
+        self.assertLess(max(took), EACH_S)
+        self.assertLess(statistics.median(took), MIDDLE_S, took)
 
-    def comes_back(self, node: str, what: str, whole: tuple, component: Component, event) -> None:
+    def comes_back(self, node: str, what: str, whole: tuple, component: Component, event) -> float:
+        """How long after it was asked for, at most, in seconds."""
         self.assertGreater(self.waiting(component), 20, f"the line is over before {what}: this proves nothing")
         with NodeStates(node, lambda seen: numbers(seen) == whole) as states:
             asked = time.monotonic()
@@ -92,4 +100,4 @@ class Repair(WithManager):
         # Whoever reads late may be told of both at once: the time since the request is the one that bounds it from above.
         [(lost, back), *_] = reversed(states.losses())
         print(f"{what}: lost for {(back - lost) * 1000:.0f} ms, whole {(back - asked) * 1000:.0f} ms after it was asked for", file=sys.stderr)
-        self.assertLess(back - asked, WITHIN_S, what)
+        return back - asked

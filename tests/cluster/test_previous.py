@@ -1,6 +1,5 @@
 """What earlier versions of ours left on a cluster (tests/golden/previous, written by a binary of each) is taken over by this one."""
 
-import base64
 import datetime
 import json
 import os
@@ -11,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from cluster import colocation, previous
+from cluster import colocation, history, previous
 from cluster.colocation import must
 from cluster.manager_case import WithManager
 from cluster.test_manager import amounts
@@ -143,10 +142,9 @@ class Since9ebc1dc(TakenOver, WithManager):
     commit = "9ebc1dc"
 
 
-class SinceA740928(TakenOver, WithManager):
-    """With YARN's side: books and offers, an order that drains, a node that both schedulers oversold."""
+class WithYarn(TakenOver):
+    """Books and offers of YARN's side, an order that drains, a node that both schedulers oversold."""
 
-    commit = "a740928"
     whys = (*TakenOver.whys, "a long drain")
     wanted_metrics = {
         'tidemark_pool_breaker_phase{pool="spike"}': 1, "tidemark_budgets_held": 0, 'tidemark_history_records{component="least"}': 1,
@@ -169,6 +167,18 @@ class SinceA740928(TakenOver, WithManager):
         self.assertEqual(wanted, self.words(self.nodes_now()[0]))
         pools = {pool["pool"]: pool for pool in self.told("report", "budgets")["pools"]}
         self.assertEqual("open", pools["spike"]["breaker"]["phase"])
+
+
+class Since078c0090(WithYarn, WithManager):
+    """The version before, by the schema of its journal."""
+
+    commit = "078c0090"
+
+
+class SinceA740928(WithYarn, WithManager):
+    """The one before that."""
+
+    commit = "a740928"
 
 
 class Since31e1c13(TakenOver, WithManager):
@@ -209,12 +219,8 @@ class AnyDate(unittest.TestCase):
                     self.assertTrue(today * 144 - 144 < slot <= today * 144 + 144, f"{commit}, {later} days later: {slot}")
 
     def last_day(self, text: str) -> int:
-        body = base64.b64decode(text)[:-8]
-        at = 1
-        size, at = previous._varint(body, at)
-        at += size
-        for _ in range(4):
-            _, at = previous._varint(body, at)
+        body = history.opened(text)
+        at = history.content_at(body)
         return int.from_bytes(body[at : at + 8], "little")
 
 

@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from cluster import colocation
+from cluster import colocation, previous
 from cluster.colocation import MERGE, must
 from cluster.test_manager import LEFT, SETTINGS, WithApi, amounts
 from cluster.tidemark_process import Component, explain, explain_json, wait_for
@@ -14,6 +14,8 @@ from cluster.tidemark_process import Component, explain, explain_json, wait_for
 STATE = "tidemark.io/state"
 STATE_MAP = "tidemark-state"
 BATCH = "kubernetes.io/batch-cpu"
+OBSERVER = "observer"  # where a manager that observes has settings of its own
+OBSERVER_MAPS = f"/api/v1/namespaces/{OBSERVER}/configmaps"
 UNOBEYED_S = 3  # so long a manager is given to do the wrong thing
 NIGHT = {"schema": 1, "mode": "enforce", "pools": [{"name": "night", "nodeSelector": {"matchLabels": {"time": "night"}}, "mode": "observe"}]}
 
@@ -173,26 +175,63 @@ class Observe(WithState):
 
     def test_a_manager_that_observes_writes_nothing_beside_one_that_does(self):
         node = self.node("state-watch")
+        written = (f"/api/v1/nodes/{node}", f"{colocation.NODESLOS}/{node}", f"{colocation.NODEMETRICS}/{node}")
         peer = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, peer)
-        for path in (colocation.NODESLOS, colocation.NODEMETRICS):
-            wait_for(lambda: self.api.request("GET", f"{path}/{node}").get("spec", None), path, peer)
-        peer.kill()
-        self.api.request("DELETE", f"{colocation.SETTINGS}/{colocation.REVISIONS}")  # a peer has none
-        before = must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.resourceVersion")
-        objects = {path: self.api.request("GET", path).get("metadata.resourceVersion") for path in (f"{colocation.NODESLOS}/{node}", f"{colocation.NODEMETRICS}/{node}")}
-        # Other settings: it would set other numbers and another NodeSLO.
-        colocation.put_settings(self.api, {**SETTINGS, "cpuReclaimThresholdPercent": 40})
-        component = self.run_manager("--mode=observe")
-        wanted = 'tidemark_observed_wanted_batch_cpu_cores{pool="default"}'
-        wait_for(lambda: component.metrics().get(wanted) == 10.8, "what it would set", component)
+        for path in written[1:]:
+            wait_for(lambda: self.api.request("GET", path).get("spec", None), path, peer)
+        previous.wait_settled(peer)
+        before = {path: self.version(path) for path in written}
+        # Settings that the peer does not read: by them ours would set other numbers, and another NodeSLO and NodeMetric spec.
+        self.put_settings_of_observer({
+            "colocation-config": {**SETTINGS, "cpuReclaimThresholdPercent": 40, "metricReportIntervalSeconds": 61},
+            "resource-threshold-config": {"clusterStrategy": {"enable": True, "cpuSuppressThresholdPercent": 41}},
+        })
+        ours = self.run_manager("--mode=observe", f"--config-namespace={OBSERVER}")
+        self.wait_observed(ours, in_force=17.2, wanted=10.8)
         time.sleep(UNOBEYED_S)
-        self.assertEqual(component.metrics()['tidemark_observed_in_force_batch_cpu_cores{pool="default"}'], 17.2)
-        self.assertEqual(must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.resourceVersion"), before)
-        for path, version in objects.items():
-            self.assertEqual(self.api.request("GET", path).get("metadata.resourceVersion"), version, path)
-        leases = self.api.request("GET", "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases").get("items", [])
-        self.assertEqual([lease["metadata"]["name"] for lease in leases], [])
+        self.assertEqual({path: self.version(path) for path in written}, before)
+        self.assertEqual(self.difference(node), (int(LEFT), 10800))
+
+        # The peer goes on: ours sees what it sets, and sets nothing itself.
+        self.report(node, "12")
+        self.wait_offered(node, "7200", peer)
+        previous.wait_settled(peer)
+        before = {path: self.version(path) for path in written}
+        self.wait_observed(ours, in_force=7.2, wanted=0.8)
+        time.sleep(UNOBEYED_S)
+        self.assertEqual({path: self.version(path) for path in written}, before)
+        self.assertEqual(self.difference(node), (7200, 800))
+        self.assertIsNone(peer.process.poll())
+        leases = self.api.request("GET", "/apis/coordination.k8s.io/v1/leases").get("items", [])
+        self.assertEqual([lease["metadata"]["name"] for lease in leases if lease["metadata"]["namespace"] in (OBSERVER, "koordinator-system")], [])
+        maps = {each["metadata"]["name"] for each in self.api.request("GET", OBSERVER_MAPS).get("items", [])}
+        self.assertEqual(maps - previous.MAP_GONE, {colocation.SETTINGS_NAME})
+
+    def version(self, path: str) -> str:
+        return must(self.api.request("GET", path)).get("metadata.resourceVersion")
+
+    def put_settings_of_observer(self, settings: dict) -> None:
+        must(self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": OBSERVER}}), 201, 409)
+        data = {key: json.dumps(value) for key, value in settings.items()}
+        must(self.api.request("POST", OBSERVER_MAPS, {"metadata": {"name": colocation.SETTINGS_NAME}, "data": data}))
+        self.addCleanup(self.api.request, "DELETE", f"{OBSERVER_MAPS}/{colocation.SETTINGS_NAME}")
+
+    def wait_observed(self, component: Component, *, in_force: float, wanted: float) -> None:
+        names = [f'tidemark_observed_{which}_batch_cpu_cores{{pool="default"}}' for which in ("in_force", "wanted")]
+        wait_for(lambda: [component.metrics().get(name) for name in names] == [in_force, wanted], f"{wanted} cores wanted beside {in_force} in force", component)
+
+    def difference(self, node: str) -> tuple[int, int]:
+        """Of batch-cpu, in milli-cores: what is in force on the node and what it would be, as the command tells people. Of memory there is none."""
+        words = ("report", "difference", f"--config-namespace={OBSERVER}")
+        told = json.loads(tidemark(*words, "-o", "json"))
+        [pool], [row] = told["pools"], told["nodes"]
+        self.assertEqual((pool["pool"], pool["nodes"], pool["different"]), ("default", 1, 1))
+        self.assertEqual((row["name"], row["inForce"], row["wouldBe"]), (node, pool["inForce"], pool["wouldBe"]))
+        self.assertEqual(row["inForce"]["batchMemoryBytes"], row["wouldBe"]["batchMemoryBytes"])
+        in_force, would_be = row["inForce"]["batchCpuMilli"], row["wouldBe"]["batchCpuMilli"]
+        self.assertIn(f"{node} (on): batch-cpu {in_force}m -> {would_be}m", tidemark(*words))
+        return in_force, would_be
 
 
 class Rival(threading.Thread):

@@ -9,7 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "previous" / "31e1c13" / "journal" / "0000000000000001.tmj"
+DECISIONS = Path(__file__).parents[1] / "golden" / "replay"
+GOLDEN = DECISIONS.parent / "previous" / "31e1c13" / "journal" / "0000000000000001.tmj"
 MARK = b"TMJ\x01"
 START, DECISION = 1, 16  # the first byte of a payload
 
@@ -50,6 +51,36 @@ def segment(payloads: list[bytes]) -> bytes:
     return out
 
 
+def replayed(folder: Path, *words: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [os.environ["TIDEMARK_BINARY"], "replay", "--journal-dir", str(folder), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+    )
+
+
+class Recorded(unittest.TestCase):
+    """A run on a real API server, recorded under policy 9 (tests/golden/replay): what that policy decided it decides again, in every version that calls itself so."""
+
+    POLICY = 9
+    # What later policies decide otherwise, by node and field.
+    OTHERWISE: set[tuple[str, str]] = set()
+
+    def test_what_was_decided_is_decided_again(self):
+        [segment] = DECISIONS.glob("*.tmj")
+        start = frames(segment.read_bytes())[0]
+        self.assertEqual((START, varint(self.POLICY)), (start[0], start[2:3]), "policy of its writer")
+        done = replayed(DECISIONS, "-o", "json")
+        told = json.loads(done.stdout)
+        self.assertEqual(("", 0), (done.stderr, told["unreadable"]))
+        self.assertGreater(told["decisions"], 30)
+        found = {(each["node"], change["field"]) for each in told["differences"] for change in each["changes"]}
+        if told["policy"] == self.POLICY:
+            self.assertEqual(set(), found, "the same input gives another outcome: raise kPolicyVersion (manager/record/decision_record.h)")
+        self.assertEqual(
+            self.OTHERWISE, found,
+            f"policy {told['policy']} decides this otherwise than {self.POLICY}. Where that is meant, name it in OTHERWISE, or record anew: tests/golden/replay/README.md",
+        )
+
+
 class Replay(unittest.TestCase):
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="tidemark-replay-"))
@@ -60,9 +91,7 @@ class Replay(unittest.TestCase):
 
     def replay(self, *words: str) -> tuple[int, str]:
         (self.folder / GOLDEN.name).write_bytes(segment(self.payloads))
-        done = subprocess.run(
-            [os.environ["TIDEMARK_BINARY"], "replay", "--journal-dir", str(self.folder), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
-        )
+        done = replayed(self.folder, *words)
         self.assertEqual("", done.stderr)
         return done.returncode, done.stdout
 
@@ -129,7 +158,7 @@ class Replay(unittest.TestCase):
         damaged = bytearray(whole)
         damaged[-1] ^= 0x55
         (self.folder / GOLDEN.name).write_bytes(damaged)
-        done = subprocess.run([os.environ["TIDEMARK_BINARY"], "replay", "--journal-dir", str(self.folder)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        done = replayed(self.folder)
         self.assertEqual(1, done.returncode)
         self.assertIn(" the same, 0 otherwise, ", done.stdout)
         self.assertIn("damaged bytes", done.stdout)

@@ -1,6 +1,7 @@
-// A life of one node, drawn from bytes: settings, then looks at it in which reports come and stop, time passes, work
-// comes and goes on both sides. After each look all that holds for any offer is held against it. For the property test
-// (bytes from a seed) and the fuzzer.
+// A life of one node, drawn from bytes: settings and NUMA zones, then looks at it in which reports come and stop, time
+// passes, work comes and goes on both sides and on that of third parties, pods are young, somebody overrides the line.
+// After each look all that holds for any offer is held against it. For the property test (bytes from a seed) and the
+// fuzzer.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +37,8 @@ class Life {
  private:
   static constexpr std::int64_t kCores = 64'000;
   static constexpr std::int64_t kBytes = 256'000;
+  static constexpr std::int64_t kFine = 1000;  // of a zone's unit in one of the node's
+  static constexpr std::uint64_t kZonesMax = 3;
 
   std::uint64_t draw(std::uint64_t below) {
     std::uint64_t value = 0;
@@ -99,6 +102,18 @@ class Life {
       has_calendar_ = true;
     }
     node_.capacity = node_.allocatable = {{kCores}, {kBytes}};
+    if (one_in(2)) divide_into_zones(1 + draw(kZonesMax));
+  }
+
+  void divide_into_zones(std::uint64_t count) {
+    auto& zones = node_.topology.emplace().zones;
+    const auto parts = static_cast<std::int64_t>(count);
+    for (std::uint64_t place = 0; place < count; ++place) {
+      model::ZoneView& zone = zones.emplace_back();
+      zone.name = base::cat("node-", place);
+      zone.cpu = model::CpuMilli{kCores / parts};
+      zone.memory = model::MemoryMilli{kBytes * kFine / parts};
+    }
   }
 
   void report() {
@@ -115,12 +130,42 @@ class Life {
       const auto qos = one_in(3) ? model::Qos::kBe : model::Qos::kLs;
       const model::Resources request{{number(kCores / 8)}, {number(kBytes / 8)}};
       const model::Resources usage{{number(kCores / 8)}, {number(kBytes / 8)}};
-      node_.pods.push_back({id, model::PodPhase::kRunning, priority, qos, request, {}, std::nullopt});
+      node_.pods.push_back({id, model::PodPhase::kRunning, priority, qos, request, places(), young()});
+      if (one_in(8)) continue;  // it began after the agent looked
       metric.pods.push_back({id, usage, priority, qos});
       all += usage;
     }
     metric.node_usage = all;
     metric.below_zero = one_in(12);
+  }
+  // Of a pod: none, some twice, some that the node does not have.
+  std::vector<std::int32_t> places() {
+    std::vector<std::int32_t> out;
+    for (auto n = draw(3); n > 0; --n) out.push_back(static_cast<std::int32_t>(draw(kZonesMax + 1)));
+    return out;
+  }
+  std::optional<model::WarmUp> young() {
+    if (!one_in(3)) return std::nullopt;
+    return model::WarmUp{number(1001), one_in(2) ? std::optional(amount(8)) : std::nullopt};
+  }
+  void third_parties_hold() {
+    node_.third_party.reset();
+    if (one_in(8)) return;  // their annotation cannot be read
+    auto& all = node_.third_party.emplace();
+    for (auto n = draw(4); n > 0; --n) {
+      const std::string name(one_in(2) ? model::kYarnThirdParty : "another");
+      all.push_back({name, one_in(4) ? model::PriorityClass::kMid : model::PriorityClass::kBatch, amount(8)});
+    }
+  }
+  // Of the pool, of the cluster, of both or of neither: each for some hours, some of one side alone.
+  void override_line() {
+    overrides_.clear();
+    for (auto n = draw(3); n > 0; --n) {
+      LineOverride& each = overrides_.emplace_back();
+      if (!one_in(4)) each.line.cpu = number(101);
+      if (!one_in(4)) each.line.memory = number(101);
+      each.until = now_ + std::chrono::minutes(number(600));
+    }
   }
   void sell(SideBook& book) {
     book.sold.reset();
@@ -146,6 +191,8 @@ class Life {
     mono_ = mono_ + passed;
     if (!one_in(4)) report();
     if (one_in(40)) node_.metric.reset();
+    if (one_in(4)) third_parties_hold();
+    if (one_in(12)) override_line();
     if (one_in(3)) sell(kubernetes_);
     if (one_in(3)) sell(yarn_);
     if (one_in(3)) wish(kubernetes_);
@@ -168,7 +215,7 @@ class Life {
             .strategy = strategy_,
             .pool = pool_,
             .calendar = has_calendar_ ? &calendar_ : nullptr,
-            .overrides = {},
+            .overrides = overrides_,
             .origin_on_node = origin_,
             .least_ever = least_ever_,
             .kubernetes = kubernetes_,
@@ -186,7 +233,7 @@ class Life {
            a.offer.motion == b.offer.motion && a.offer.ledger == b.offer.ledger &&
            a.offer.yarn_offer == b.offer.yarn_offer && a.offer.again_after == b.offer.again_after &&
            a.offer.stopped == b.offer.stopped && a.offer.backs_off == b.offer.backs_off &&
-           a.offer.arbitrate == b.offer.arbitrate;
+           a.offer.arbitrate == b.offer.arbitrate && a.offer.others == b.offer.others;
   }
   static bool negative(model::Resources amount) { return amount.cpu.value < 0 || amount.memory.value < 0; }
   static bool above(model::Resources amount, model::Resources most) {
@@ -230,12 +277,13 @@ class Life {
                                      : offer.backs_off ? offer.backs_off->wanted
                                      : offer.rejected  ? offer.rejected->wanted
                                                        : *plan.origin;
+    const model::Resources for_both = model::max(ceiling - offer.others, model::Resources{});
     const LedgerPlan& ledger = *offer.ledger;
     const model::Resources k{ledger.kubernetes.cpu.real, ledger.kubernetes.memory.real};
     const model::Resources y{ledger.yarn.cpu.real, ledger.yarn.memory.real};
-    if (above(k, ceiling) || above(y, ceiling)) return "a side above the ceiling";
+    if (above(k, for_both) || above(y, for_both)) return "a side above the ceiling";
     const bool strict = pool_.ledger.mode == LedgerMode::kStrict && !offer.shared_for_want_of_yarn;
-    if (strict && above(k + y, ceiling)) return "both sides above the ceiling";
+    if (strict && above(k + y, for_both)) return "both sides above the ceiling";
     for (const SidePlan* side : {&ledger.kubernetes, &ledger.yarn}) {
       for (const auto& each : side->reclaim) {
         if (negative(each.give_back) || negative(each.keep)) return "negative amounts are given back";
@@ -248,15 +296,30 @@ class Life {
     return "";
   }
 
+  // A zone sells nothing that is not there; with the safe profile all of them no more than the node.
+  std::string zones_sound(const OvercommitPlan& plan) const {
+    model::CpuMicro cpu;
+    model::MemoryMilli memory;
+    for (const ZonePlan& zone : plan.zones.zones) {
+      if (zone.batch_cpu.value < 0 || zone.batch_memory.value < 0) return "a negative amount of a zone";
+      cpu += zone.batch_cpu;
+      memory += zone.batch_memory;
+    }
+    if (pool_.profile != Profile::kTidemark) return "";
+    const model::Resources node = batch_of(plan);
+    const bool more = cpu.value > node.cpu.value * kFine || memory.value > node.memory.value * kFine;
+    return more ? "zones sell more than their node" : "";
+  }
+
   // The offer moves as it may: at once where it falls, in steps where it grows.
   std::string moves(const OfferState& before, const Offer& offer) const {
     if (pool_.profile != Profile::kTidemark || !offer.motion || !offer.plan.origin) return "";
     const model::Resources now = *offer.plan.origin;
     if (offer.could && above(now, model::max(*offer.could, model::Resources{}))) return "a cut waits";
-    if (node_.metric && node_.metric->below_zero) {
-      if (above(now, origin_.value_or(model::Resources{}))) return "grows on a measurement below 0";
-      if (offer.could) return "learns from a measurement below 0";
-    }
+    const bool below_zero = node_.metric && node_.metric->below_zero;
+    const bool unsure = below_zero || !node_.third_party;
+    if (unsure && above(now, origin_.value_or(model::Resources{}))) return "grows on what proves nothing";
+    if (below_zero && offer.could) return "learns from a measurement below 0";
     if (!before.motion.offered) return "";
     const model::Resources had = *before.motion.offered;
     constexpr std::int64_t kCredit_ms = 120'000;
@@ -274,13 +337,26 @@ class Life {
     model::NodeSnapshot node = node_;
     std::ranges::reverse(node.pods);
     if (node.metric) std::ranges::reverse(node.metric->pods);
+    if (node.third_party) std::ranges::reverse(*node.third_party);
     OfferInput other = input(node);
+    std::ranges::reverse(other.overrides);
     if (other.kubernetes.sold) std::ranges::reverse(*other.kubernetes.sold);
     if (other.yarn.sold) std::ranges::reverse(*other.yarn.sold);
     return same(step, offer(state_, other)) ? "" : "the order counts";
   }
 
-  // More use never sells more.
+  // What a side may come to hold. In a class-aware ledger that counts, and not the offer: where the origin falls below
+  // what the side holds for which work waits, nothing can be given to that, and the other is not asked to give back.
+  model::Resources room(model::Resources offered, const SideBook& book) const {
+    if (!pool_.ledger.class_aware || !book.sold) return offered;
+    model::Resources sold;
+    for (const auto& each : *book.sold) sold += model::max(each.amount, model::Resources{});
+    return model::max(offered, sold);
+  }
+
+  // More use never sells more, of neither side. But for YARN's at the first look at a node in a strict ledger: what
+  // Kubernetes may have been told before is taken from the origin of now (could_carry), at the worst that it can count
+  // with. Over-reported that is more than all of it, so that less origin leaves YARN more.
   std::string monotone(const OfferStep& step, model::Resources more) const {
     if (!node_.metric || step.offer.plan.action != PlanAction::kPublish || !step.offer.plan.origin) return "";
     model::NodeSnapshot node = node_;
@@ -289,9 +365,11 @@ class Life {
     const auto used = offer(state_, input(node));
     if (used.offer.plan.action != PlanAction::kPublish || !used.offer.plan.origin) return "";
     if (above(*used.offer.plan.origin, *step.offer.plan.origin)) return "more use sells more";
-    const bool strict = pool_.ledger.mode == LedgerMode::kStrict && yarn_obeys_;
-    if (!strict && above(batch_of(used.offer.plan), batch_of(step.offer.plan))) return "more use gives Kubernetes more";
-    return "";
+    if (above(batch_of(used.offer.plan), room(batch_of(step.offer.plan), kubernetes_)))
+      return "more use gives Kubernetes more";
+    const bool guessed = pool_.ledger.mode == LedgerMode::kStrict && !state_.kubernetes.seen;
+    if (guessed || !step.offer.yarn_offer || !used.offer.yarn_offer) return "";
+    return above(*used.offer.yarn_offer, room(*step.offer.yarn_offer, yarn_)) ? "more use gives YARN more" : "";
   }
 
   std::string look() {
@@ -300,18 +378,25 @@ class Life {
     const model::Resources more{{number(kCores / 2)}, {number(kBytes / 2)}};
     const OfferStep step = offer(state_, input(node_));
     if (!same(step, offer(state_, input(node_)))) return "the same input gives another offer";
-    for (const std::string& wrong :
-         {sound(step.offer), moves(state_, step.offer), without_order(step), monotone(step, more)}) {
+    for (const std::string& wrong : {sound(step.offer), zones_sound(step.offer.plan), moves(state_, step.offer),
+                                     without_order(step), monotone(step, more)}) {
       if (!wrong.empty()) return wrong;
     }
-    // It is carried out.
-    state_ = step.state;
-    if (step.offer.plan.action != PlanAction::kHold) {
-      node_.published = step.offer.plan.publish;
-      node_.origin = origin_ = step.offer.plan.origin;
-    }
-    if (step.offer.yarn_offer) yarn_.told = *step.offer.yarn_offer;
+    carry_out(step);
     return "";
+  }
+  void carry_out(const OfferStep& step) {
+    state_ = step.state;
+    if (step.offer.yarn_offer) yarn_.told = *step.offer.yarn_offer;
+    const OvercommitPlan& plan = step.offer.plan;
+    if (plan.action == PlanAction::kHold) return;
+    node_.published = plan.publish;
+    node_.origin = origin_ = plan.origin;
+    for (std::size_t place = 0; place < plan.zones.zones.size(); ++place) {
+      const auto [cpu, memory] = std::pair(plan.zones.zones[place].batch_cpu, plan.zones.zones[place].batch_memory);
+      node_.topology->zones[place].batch_cpu = {cpu, cpu, cpu};
+      node_.topology->zones[place].batch_memory = {memory, memory, memory};
+    }
   }
 
   std::span<const std::uint8_t> bytes_;
@@ -319,6 +404,7 @@ class Life {
   Pool pool_;
   Calendar calendar_;
   bool has_calendar_ = false;
+  LineOverrides overrides_;
   NodeStrategy strategy_;
   model::NodeSnapshot node_;
   std::optional<model::Resources> origin_;
