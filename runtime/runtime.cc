@@ -269,11 +269,11 @@ class Running final : public Runtime {
       if (!workers_.contains(place.pod)) end_stranger(place);
     }
     if (groups_->pods == nullptr) co_return;
-    std::vector<std::string> uids;
-    for (const auto& [uid, worker] : workers_) uids.push_back(uid);
     base::Duration pause = kStrangersPause;
     while (true) {
-      const auto removed = co_await groups_->pods->remove_others(uids);
+      // Asked anew each time: while one does not end others begin.
+      const auto removed =
+          co_await groups_->pods->remove_others([this](const std::string& uid) { return workers_.contains(uid); });
       if (removed && *removed > 0) log_.info("groups of pods that are no more are removed", {{"count", *removed}});
       if (removed) co_return;
       log_.warn("groups of pods that are no more are there still", {{"error", removed.error().message}});

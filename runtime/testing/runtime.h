@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -54,7 +56,7 @@ class SetClock final : public base::Clock {
 class WatchedRim final : public linux::KillRim {
  public:
   linux::GroupWriter& writer() override { return kernel_.writer(); }
-  pid_t self() const override { return kernel_.self(); }
+  pid_t self() const override { return spared > 0 ? spared.load() : kernel_.self(); }
   Result<std::optional<Fd>> open_process(pid_t pid) override { return kernel_.open_process(pid); }
   Result<bool> signal(const Fd& process, int signal) override { return kernel_.signal(process, signal); }
   void wait(std::span<const Fd> processes, base::Duration at_most) override {
@@ -62,6 +64,7 @@ class WatchedRim final : public linux::KillRim {
     kernel_.wait(processes, at_most);
   }
   std::set<std::thread::id> waited;
+  std::atomic<pid_t> spared = 0;  // > 0: a group that holds this process is not to be ended
 
  private:
   linux::KernelKillRim kernel_;
@@ -161,6 +164,10 @@ struct RuntimeTest : ::testing::Test {
       look_again = loop.after(20ms, [] {});
       return condition();
     })) << lines;
+  }
+  std::size_t lines_with(std::string_view words) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(base::split(lines, '\n'), [&](std::string_view line) { return line.contains(words); }));
   }
   std::string log_of(const std::string& name) {
     for (const auto& each : std::filesystem::directory_iterator(folder + "/logs")) {
