@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -367,12 +368,21 @@ class Shim {
   bool waits_for_rest_ = false;  // it was asked to end
 };
 
+bool still_lies_at(const Fd& file, const std::string& path) {
+  struct stat open{}, there{};
+  return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &there) == 0 && open.st_dev == there.st_dev &&
+         open.st_ino == there.st_ino;
+}
+
 Result<void> run_in(const std::string& folder, const base::Clock& clock, Fd told) {
-  const Fd lock(::open(base::cat(folder, "/", kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const std::string path = base::cat(folder, "/", kLockFile);
+  const Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return base::fail_errno(errno, base::cat("open the lock in ", folder));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorKind::kAlreadyExists, folder, ": another shim has this container");
   }
+  // Whoever came after the one that started this may have taken the folder away as one that nobody came to begin.
+  if (!still_lies_at(lock, path)) return fail(ErrorKind::kNotFound, folder, ": what was to be begun here is forgotten");
   // For whoever comes after the one that started this.
   const std::string self = base::cat(::getpid(), " ", start_ticks(::getpid()), "\n");
   const auto size = static_cast<ssize_t>(self.size());
