@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "model/audit_line.h"
 
@@ -9,6 +10,7 @@ namespace tidemark::embedded {
 namespace {
 
 constexpr base::Duration kRetry = std::chrono::milliseconds(100);
+constexpr base::BackoffConfig kMakeAgain{std::chrono::seconds(1), std::chrono::seconds(30), 2.0, 0.2};
 constexpr int kMissedBeforeWord = 50;
 constexpr base::Duration kLastLinesLimit = std::chrono::seconds(2);  // of the audit
 
@@ -89,14 +91,26 @@ net::Task<void> ComponentThread::live() {
     }
     co_await loop_.sleep(kRetry);
   }
-  if (draining_) co_return;
-  auto made = config_.make(around);
-  if (!made) {
-    on_failure_(std::move(made).error().within(base::cat("the ", config_.name, " cannot start")));
-    co_return;
+  co_await begin_component(around);
+}
+
+net::Task<void> ComponentThread::begin_component(const ComponentSurroundings& around) {
+  base::Backoff pauses(kMakeAgain, random_.fork());
+  while (!draining_) {
+    auto made = config_.make(around);
+    if (made) {
+      component_ = std::move(*made);
+      component_->start();
+      co_return;
+    }
+    Error error = std::move(made).error().within(base::cat("the ", config_.name, " cannot start"));
+    if (!config_.missing) {
+      on_failure_(std::move(error));
+      co_return;
+    }
+    co_await config_.missing(around, error);
+    co_await loop_.sleep(pauses.next());
   }
-  component_ = std::move(*made);
-  component_->start();
 }
 
 }  // namespace tidemark::embedded

@@ -47,11 +47,13 @@ struct ComponentConfig {
   // What has to be there before it is made; tried again until it answers well. May be empty.
   std::function<net::Task<Result<void>>(const ComponentSurroundings&)> before{};
   std::function<Result<std::unique_ptr<Component>>(const ComponentSurroundings&)> make;
+  // What is done each time that it cannot be made, before it is tried again. Empty: it is not tried again.
+  std::function<net::Task<void>(const ComponentSurroundings&, const Error&)> missing{};
 };
 
 class ComponentThread {
  public:
-  // `on_failure` is called on the component's thread where it cannot be made.
+  // `on_failure` is called on the component's thread where it cannot be made, and is not tried again.
   ComponentThread(const base::Clock& clock, const base::Log& log, base::Registry& metrics, std::uint64_t seed,
                   ComponentConfig config, std::function<void(Error)> on_failure);
   ~ComponentThread();
@@ -65,6 +67,7 @@ class ComponentThread {
   net::Task<void> drain_here(net::EventLoop& asker, std::shared_ptr<net::Event> done);
   void run();
   net::Task<void> live();
+  net::Task<void> begin_component(const ComponentSurroundings& around);
 
   net::EventLoop loop_;
   base::Log log_;

@@ -9,6 +9,7 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "embedded/agent_trouble.h"
 #include "embedded/component_thread.h"
 #include "embedded/crds.h"
 #include "embedded/credentials.h"
@@ -261,11 +262,9 @@ class Running final : public Embedded {
         std::make_unique<ComponentThread>(loop_.clock(), log_, runtime_metrics_, seed, std::move(config), failed);
   }
 
-  // A machine that shows no groups has nothing for an agent to do: all else goes on.
+  // A machine that shows no groups has nothing for an agent to do, and an address may be taken for a while: all else
+  // goes on.
   void begin_agent(ComponentConfig config, const EmbeddedOptions& options, std::uint64_t seed) {
-    const auto failed = [log = log_](const Error& error) {
-      log.error("this machine is not measured, nothing of it is sold, and nobody is held back", {{"error", error}});
-    };
     config.name = "agent";
     config.actor = options.agent.audit_actor;
     config.audit.path = options.agent.state_dir + "/audit.jsonl";
@@ -275,7 +274,11 @@ class Running final : public Embedded {
       TM_TRY_VOID(component->make(around, agent_metrics_, made));
       return component;
     };
-    agent_ = std::make_unique<ComponentThread>(loop_.clock(), log_, agent_metrics_, seed, std::move(config), failed);
+    config.missing = [trouble = std::make_shared<AgentTrouble>(options.agent.node_name)](
+                         const ComponentSurroundings& around, const Error& error) {
+      return trouble->tell(around, error.message);
+    };
+    agent_ = std::make_unique<ComponentThread>(loop_.clock(), log_, agent_metrics_, seed, std::move(config), nullptr);
   }
 
   net::EventLoop& loop_;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,8 +14,12 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "kube/client.h"
 #include "kube/config.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/testing/own_group.h"
+#include "net/admin.h"
 #include "net/http_client.h"
 #include "net/testing/loop.h"
 
@@ -139,6 +144,29 @@ TEST_F(EmbeddedConcurrentTest, AMachineWithoutGroupsIsANodeToo) {
     net::testing::run_task(loop, wait_for_node_that_says("without limits: they have no groups"), kGuard);
     stop();
   }
+}
+
+// Some other program had it first, and has it no more.
+TEST_F(EmbeddedConcurrentTest, AnAgentWhoseAddressIsTakenBeginsOnceItIsFree) {
+  std::ifstream mounts("/proc/self/mountinfo");
+  const std::string text(std::istreambuf_iterator<char>(mounts), {});
+  const auto groups = linux::Hierarchies::discover(linux::testing::kMachineRoot, text);
+  if (!groups || groups->all().empty()) GTEST_SKIP() << "this machine shows no groups";
+  const linux::testing::OwnGroup own(*groups);
+  base::Registry others;
+  auto taken = net::serve_admin(loop, log, "127.0.0.1:0", others, [] { return std::string(); });
+  ASSERT_TRUE(taken && *taken) << taken.error().message;
+  EmbeddedOptions options = machine();
+  options.agent.places.cgroup_root = linux::testing::kMachineRoot;
+  options.agent.mode = "observe";
+  options.runtime.group = base::cat("/", own.name(), "/here");
+  options.agent.metrics_address = (*taken)->address();
+  start(std::move(options));
+  ASSERT_FALSE(HasFatalFailure());
+  net::testing::run_task(loop, wait_for_node_that_says("the agent cannot start"), kGuard);
+  taken->reset();
+  net::testing::run_task(loop, wait_for_node_that_says("Observing"), kGuard);
+  stop();
 }
 
 // A calendar alone in the file of settings does not keep the machine from being sold.

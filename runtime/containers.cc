@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -207,10 +208,8 @@ void Containers::shim_ended(const ContainerPlace& place) {
   held.told_watch.cancel();
   held.told.reset();
   if (held.child > 0) ::waitpid(std::exchange(held.child, -1), nullptr, WNOHANG);
-  const ContainerState before = held.seen.state;
-  read(place, held);
-  if (held.seen.state != ContainerState::kEnded) give_up(place, held);
-  if (held.seen.state != before) tell(place);
+  // It may be in the hands of another one, which the process before this one began and which came late.
+  look_at_adopted(place);
 }
 
 // It was begun in another life of the machine; or nobody can read how it was begun, which had not reached the disk as
@@ -307,6 +306,20 @@ void Containers::look_at_adopted(const ContainerPlace& place) {
   if (held.seen.state != before) post_change(place);
 }
 
+// Its runtime ended before its shim had begun: nothing of it ran, and it is begun again as if for the first time. A
+// shim that comes all the same finds its folder gone, or another one in its place (shim.cc).
+bool Containers::forget_unbegun(const ContainerPlace& place) const {
+  const std::string folder = folder_of(place);
+  const auto begun = how(place);
+  // Of another life of the machine the last words may be lost.
+  if (!begun || begun->boot.empty() || begun->boot != options_.boot) return false;
+  if (read_file(base::cat(folder, "/", kEndedFile), parse_ended)) return false;
+  const auto found = find_shim(folder);
+  struct stat lock{};
+  if (!found || !found->lock || ::fstat(found->lock.get(), &lock) != 0 || lock.st_size > 0) return false;
+  return remove_folder(place).has_value();
+}
+
 Result<void> Containers::adopt() {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -322,6 +335,7 @@ Result<void> Containers::adopt() {
         }
         const ContainerPlace place{pod.path().filename().string(), name.path().filename().string(),
                                    static_cast<std::int32_t>(*number)};
+        if (forget_unbegun(place)) continue;
         held_.try_emplace(place);
         look_at_adopted(place);
       }

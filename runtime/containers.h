@@ -90,6 +90,7 @@ class Containers {
   Result<void> remove_folder(const ContainerPlace& place) const;
   Result<Held*> running(const ContainerPlace& place);
   void look_at_adopted(const ContainerPlace& place);
+  bool forget_unbegun(const ContainerPlace& place) const;
   void follow(const ContainerPlace& place, Held& held);
   void read(const ContainerPlace& place, Held& held) const;
   void look(const ContainerPlace& place);

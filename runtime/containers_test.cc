@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -207,6 +208,44 @@ TEST_F(AdoptedTest, AFreeLockIsAShimThatIsGone) {
   again();
   until(one, ContainerState::kEnded);
   EXPECT_EQ(seen(one).ended.exit_code, 137);
+}
+
+// The runtime was killed between the two.
+TEST_F(AdoptedTest, OneThatNoShimCameToBeginIsBegunAgainAsIfForTheFirstTime) {
+  end_shim();
+  again();
+  EXPECT_EQ(containers->find(one), nullptr);
+  EXPECT_EQ(containers->next_attempt(one.pod, one.name), 0);
+  ASSERT_TRUE(containers->begin(one, program({"sh", "-c", "exit 3"})));
+  until(one, ContainerState::kEnded);
+  EXPECT_EQ(seen(one).ended.exit_code, 3);
+}
+
+TEST_F(AdoptedTest, OneOfAnotherLifeOfTheMachineMayHaveRun) {
+  end_shim();
+  ShimBegin begin = program({"true"});
+  begin.boot = "another life";
+  std::ofstream(file("begin.json")) << to_json(begin);
+  again();
+  EXPECT_TRUE(seen(one).ended.with_machine);
+}
+
+// The next runtime began it as well, and that shim finds it taken.
+TEST_F(AdoptedTest, AShimThatComesLateAndHasItIsFollowed) {
+  say_who_has_the_lock();
+  std::ofstream(file("running.json")) << to_json(ShimRunning{shim, ticks, clock.wall()});
+  ASSERT_TRUE(containers->begin(one, program({"true"})));
+  until(one, ContainerState::kRunning);
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] {
+    std::ifstream said(file("shim.log"));
+    return std::string(std::istreambuf_iterator<char>(said), {}).contains("another shim has this container");
+  }));
+  ShimEnded ended;
+  ended.exit_code = 5;
+  std::ofstream(file("ended.json")) << to_json(ended);
+  end_shim();
+  until(one, ContainerState::kEnded);
+  EXPECT_EQ(seen(one).ended.exit_code, 5);
 }
 
 TEST_F(ContainersTest, WithItsShimKilledAContainerIsEnded) {

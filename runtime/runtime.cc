@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "journal/whole_file.h"
+#include "kube/decode.h"
 #include "kube/informer.h"
 #include "kube/intern.h"
 #include "linux/cgroup/hierarchies.h"
@@ -33,7 +35,6 @@ namespace tidemark::runtime {
 namespace {
 
 constexpr std::size_t kMountsBytesMax = std::size_t{32} << 20;
-constexpr std::size_t kPodsBytesMax = std::size_t{64} << 20;
 // An agent takes 2,048 of one node (agent/tasks/pod_tasks.h), or none: some are left to whoever binds pods by hand.
 constexpr std::int64_t kPodsAtOnceMax = 2'000;
 constexpr base::Duration kSweepPause = std::chrono::seconds(1);
@@ -49,6 +50,7 @@ struct Kept {
   };
   Meta meta;
   std::shared_ptr<const RunPod> pod;
+  bool understood = true;  // else only the names are there
   std::size_t bytes() const { return sizeof(Kept) + pod->bytes(); }
 };
 
@@ -214,7 +216,7 @@ class Running final : public Runtime {
     const base::MonotonicTime until = loop_.clock().monotonic() + kClearLimit;
     while (clears() && loop_.clock().monotonic() < until) co_await loop_.sleep(kClearLook);
     const bool any_runs = std::ranges::any_of(workers_, [](const auto& each) { return each.second->runs(); });
-    if (!any_runs && known_ && groups_->pods) {
+    if (!any_runs && all_pods_known() && not_understood_.empty() && groups_->pods) {
       auto gone = groups_->pods->remove_all();
       if (gone) gone = linux::remove_group(*groups_->others, options_.group);
       if (!gone) log_.warn("groups are there still", {{"error", gone.error().message}});
@@ -228,20 +230,38 @@ class Running final : public Runtime {
     config.resource = kube::kPods;
     config.name = "runtime_pods";
     config.field_selector = "spec.nodeName=" + options_.node_name;
-    config.bytes_max = kPodsBytesMax;
+    config.bytes_max = options_.pods_bytes_max;
     return config;
   }
 
+  // One that is not understood is kept by its name: what runs of it is not left behind by anybody.
   Result<Kept> keep(std::string_view bytes) {
-    TM_TRY(RunPod pod, read_pod(bytes, interner_));
-    return Kept{{pod.ns, pod.name, pod.resource_version}, std::make_shared<const RunPod>(std::move(pod))};
+    auto read = read_pod(bytes, interner_);
+    RunPod pod;
+    if (read) {
+      pod = *std::move(read);
+    } else {
+      TM_TRY(const kube::Identity identity, kube::read_identity(bytes));
+      log_.error("a pod is not understood: what runs of it runs on as it is", {{"error", read.error().message}});
+      pod.uid = identity.uid;
+      pod.ns = identity.ns;
+      pod.name = identity.name;
+      pod.resource_version = identity.resource_version;
+    }
+    return Kept{{pod.ns, pod.name, pod.resource_version}, std::make_shared<const RunPod>(std::move(pod)), bool(read)};
   }
 
   void change(const Kept* before, const Kept* after) {
     if (before != nullptr && (after == nullptr || after->pod->uid != before->pod->uid)) {
       if (const auto found = workers_.find(before->pod->uid); found != workers_.end()) found->second->lost();
+      not_understood_.erase(before->pod->uid);
     }
     if (after == nullptr) return;
+    if (!after->understood) {
+      not_understood_.insert(after->pod->uid);
+      return;
+    }
+    not_understood_.erase(after->pod->uid);
     auto& worker = workers_[after->pod->uid];
     if (worker) return worker->use(after->pod);
     const std::string uid = after->pod->uid;
@@ -255,37 +275,46 @@ class Running final : public Runtime {
 
   void look(const ContainerPlace& place) {
     if (const auto found = workers_.find(place.pod); found != workers_.end()) return found->second->look(place);
-    end_stranger(place);
+    if (all_pods_known() && !is_known(place.pod)) end_stranger(place);
   }
 
-  // Containers of pods that the server does not know (any more): of a process before this one, whose pods were removed
-  // while nobody was here.
+  bool all_pods_known() const { return known_ && !informer_.core().over_budget(); }
+  bool is_known(const std::string& uid) const { return workers_.contains(uid) || not_understood_.contains(uid); }
+
   net::Task<void> end_strangers() {
     while (!co_await informer_.wait_synced(std::chrono::minutes(1))) {
     }
     known_ = true;
     sweep_soon();
-    for (const ContainerPlace& place : containers_.places()) {
-      if (!workers_.contains(place.pod)) end_stranger(place);
-    }
-    if (groups_->pods == nullptr) co_return;
-    std::vector<std::string> uids;
-    for (const auto& [uid, worker] : workers_) uids.push_back(uid);
     base::Duration pause = kStrangersPause;
+    bool told = false;
     while (true) {
-      const auto removed = co_await groups_->pods->remove_others(uids);
-      if (removed && *removed > 0) log_.info("groups of pods that are no more are removed", {{"count", *removed}});
-      if (removed) co_return;
-      log_.warn("groups of pods that are no more are there still", {{"error", removed.error().message}});
+      if (all_pods_known()) {
+        if (co_await strangers_are_gone()) co_return;
+      } else if (!std::exchange(told, true)) {
+        log_.warn("what pods that are no more left running is not ended yet: not all pods of this node are known");
+      }
       co_await loop_.sleep(pause);
       pause = std::min<base::Duration>(2 * pause, kStrangersPauseMax);
     }
   }
 
+  // Containers and groups of pods that the server does not know (any more): of a process before this one, whose pods
+  // were removed while nobody was here. Who is known is asked each time: while one does not end others begin.
+  net::Task<bool> strangers_are_gone() {
+    for (const ContainerPlace& place : containers_.places()) {
+      if (!is_known(place.pod)) end_stranger(place);
+    }
+    if (groups_->pods == nullptr) co_return true;
+    const auto removed =
+        co_await groups_->pods->remove_others([this](const std::string& uid) { return is_known(uid); });
+    if (removed && *removed > 0) log_.info("groups of pods that are no more are removed", {{"count", *removed}});
+    if (!removed) log_.warn("groups of pods that are no more are there still", {{"error", removed.error().message}});
+    co_return removed.has_value();
+  }
+
   void end_stranger(const ContainerPlace& place) {
-    const ContainerSeen* seen = containers_.find(place);
-    if (!known_ || seen == nullptr) return;
-    if (seen->state != ContainerState::kEnded) {
+    if (containers_.find(place)->state != ContainerState::kEnded) {
       log_.info("a container of a pod that is no more is killed", {{"pod", place.pod}, {"container", place.name}});
     }
     containers_.drop(place);
@@ -295,11 +324,10 @@ class Running final : public Runtime {
   void sweep_soon() {
     if (!sweep_.armed()) sweep_ = loop_.after(kSweepPause, [this] { sweep(); });
   }
-  bool all_pods_known() const { return known_ && !informer_.core().over_budget(); }
   void sweep() {
     // Whom the server has is not known yet: nobody's logs may go.
     if (!all_pods_known() || !jobs_.all_known()) return sweep_soon();
-    const auto done = sweep_logs(around_.logs.dir, {[this](const std::string& uid) { return workers_.contains(uid); },
+    const auto done = sweep_logs(around_.logs.dir, {[this](const std::string& uid) { return is_known(uid); },
                                                     [this](const std::string& uid) { return jobs_.knows(uid); }});
     if (!done) log_.warn("logs of what is no more are there still", {{"error", done.error().message}});
   }
@@ -307,7 +335,7 @@ class Running final : public Runtime {
   net::Task<void> bound_logs() {
     const auto has_ended = [this](const std::string& uid) {
       const auto found = workers_.find(uid);
-      return found == workers_.end() || found->second->pod().terminal();
+      return found == workers_.end() ? !not_understood_.contains(uid) : found->second->pod().terminal();
     };
     while (true) {
       co_await loop_.sleep(kLogsLook);
@@ -359,6 +387,7 @@ class Running final : public Runtime {
   Binder binder_;
   kube::Informer<Kept> informer_;
   std::map<std::string, std::unique_ptr<PodWorker>> workers_;  // by uid
+  std::set<std::string> not_understood_;                       // uids of pods
   bool known_ = false;                                         // what the server has
   net::Timer sweep_;
   base::Gauge& pods_;

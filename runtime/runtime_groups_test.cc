@@ -56,6 +56,14 @@ struct RuntimeGroupsTest : RuntimeTest {
   std::string path_of(const std::string& name, std::string_view qos) {
     return base::cat(own->name(), "/here/kubepods/", qos, "/pod", pod(name).text_at("metadata", "uid"));
   }
+  // A process that sleeps in a group which is made for it.
+  pid_t put_process_into(const std::string& path) {
+    EXPECT_TRUE(linux::make_group(*hierarchies, path));
+    const pid_t process = ::fork();
+    if (process == 0) ::_exit(::execlp("sleep", "sleep", "1000", nullptr));
+    for (const std::string& file : linux::process_files(*hierarchies, path)) std::ofstream(file) << process;
+    return process;
+  }
   std::int64_t value(const std::string& path, linux::File file) {
     const auto group = linux::Group::open(*hierarchies, path);
     if (!group || !*group) return -1;
@@ -119,11 +127,8 @@ TEST_F(RuntimeGroupsTest, NobodyWaitsOnTheLoopForWhatIsBeingKilled) {
   until([&] { return phase("deep") == "Running"; });
   // Its shim does not know of what is in groups below its own.
   const std::string below = base::cat(path_of("deep", "besteffort"), "/below");
-  ASSERT_TRUE(linux::make_group(*hierarchies, below));
-  const pid_t left = ::fork();
-  ASSERT_GE(left, 0);
-  if (left == 0) ::_exit(::execlp("sleep", "sleep", "1000", nullptr));
-  for (const std::string& file : linux::process_files(*hierarchies, below)) std::ofstream(file) << left;
+  const pid_t left = put_process_into(below);
+  ASSERT_GT(left, 0);
   remove("deep", 1);
   until([&] { return pods().empty(); });
   int status = 0;
@@ -133,6 +138,27 @@ TEST_F(RuntimeGroupsTest, NobodyWaitsOnTheLoopForWhatIsBeingKilled) {
   runtime.reset();
   EXPECT_FALSE(killing.waited.empty());
   EXPECT_FALSE(killing.waited.contains(std::this_thread::get_id()));
+}
+
+// One that is slow to die is tried again and again; what began meanwhile is none of it.
+TEST_F(RuntimeGroupsTest, AnObstinateGroupOfAPodThatIsNoMoreEndsNobodyElse) {
+  runtime.reset();
+  const std::string stranger = base::cat(own->name(), "/here/kubepods/besteffort/podgone");
+  const pid_t left = put_process_into(stranger);
+  ASSERT_GT(left, 0);
+  killing.spared = left;
+  begin();
+  const auto tries = [&] { return lines_with("groups of pods that are no more are there still"); };
+  until([&] { return tries() == 1; });
+  make("new", "  containers: [{name: main, image: local, command: [sleep, '1000']}]\n");
+  until([&] { return phase("new") == "Running"; });
+  until([&] { return tries() == 3; });
+  killing.spared = 0;
+  until([&] { return lines.contains("groups of pods that are no more are removed"); });
+  int status = 0;
+  EXPECT_EQ(::waitpid(left, &status, 0), left);
+  EXPECT_TRUE(runs_as_restart("new", 0)) << pod("new").dump();
+  EXPECT_EQ(container("new").at("lastState", "terminated"), nullptr);
 }
 
 // Who writes without end keeps its shim busy.

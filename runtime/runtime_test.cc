@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -225,6 +227,69 @@ TEST_F(RuntimeTest, WhatIsGoneFromTheServerWhileNobodyIsHereIsEnded) {
   until([&] { return std::filesystem::is_empty(folder + "/containers"); });
 }
 
+// What there is no room for is no more gone than what there is.
+TEST_F(RuntimeTest, WhatThereWasNoRoomToKnowOfRunsOn) {
+  begin();
+  make("long", "  containers: [{name: main, image: local, command: [sleep, '1000']}]\n");
+  until([&] { return phase("long") == "Running"; });
+  const std::string process = process_of("long");
+  runtime.reset();
+  options.pods_bytes_max = 1;
+  begin();
+  until([&] { return lines.contains("not all pods of this node are known"); });
+  runtime.reset();
+  options.pods_bytes_max = RuntimeOptions().pods_bytes_max;
+  begin();
+  until([&] { return pods_told().size() == 1; });
+  EXPECT_EQ(process_of("long"), process);
+  EXPECT_EQ(lines_with("is killed"), 0U) << lines;
+}
+
+// As of a server whose stored objects this program cannot read.
+class Garbling final : public net::HttpTransport {
+ public:
+  Garbling(net::HttpTransport& behind, std::string from, std::string to)
+      : behind_(behind), from_(std::move(from)), to_(std::move(to)) {}
+  net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
+    auto answer = co_await behind_.fetch(std::move(request), limit);
+    if (!answer) co_return answer;
+    for (std::size_t at = 0; (at = answer->body.find(from_, at)) != std::string::npos; at += to_.size()) {
+      answer->body.replace(at, from_.size(), to_);
+    }
+    co_return answer;
+  }
+  net::Task<Result<std::unique_ptr<net::HttpStream>>> open(net::HttpRequest request, base::Duration limit) override {
+    return behind_.open(std::move(request), limit);
+  }
+
+ private:
+  net::HttpTransport& behind_;
+  std::string from_, to_;
+};
+
+TEST_F(RuntimeTest, APodThatIsNotUnderstoodRunsOn) {
+  begin();
+  make("long", R"(
+  containers: [{name: main, image: local, command: [sleep, "1000"], resources: {requests: {cpu: 333m}}}]
+)");
+  make("gone", "  containers: [{name: main, image: local, command: [sleep, '1000']}]\n");
+  until([&] { return phase("long") == "Running" && phase("gone") == "Running"; });
+  const std::string process = process_of("long");
+  const std::string left = base::cat(folder, "/containers/", pod("gone").text_at("metadata", "uid"));
+  runtime.reset();
+  remove("gone", 0);
+  Garbling garbling(*transport, "\"333m\"", "\"?\"");
+  const auto garbled = client_over(garbling);
+  begin(*garbled);
+  until([&] { return !std::filesystem::exists(left); });
+  EXPECT_TRUE(lines.contains("a pod is not understood")) << lines;
+  EXPECT_EQ(lines_with("a container of a pod that is no more is killed"), 1U) << lines;
+  runtime.reset();
+  begin();
+  until([&] { return pods_told().size() == 1; });
+  EXPECT_EQ(process_of("long"), process);
+}
+
 TEST_F(RuntimeTest, WhatCannotRunHereFailsWithThePlace) {
   begin();
   make("image", "  containers: [{name: main, image: nginx}]\n");
@@ -276,19 +341,8 @@ TEST_F(RuntimeTest, AnAgentIsToldOfThePodsAsByAKubelet) {
   make("told", "  containers: [{name: main, image: local, command: [sleep, '100']}]\n");
   make("over", "  restartPolicy: Never\n  containers: [{name: main, image: local, command: ['true']}]\n");
   until([&] { return phase("told") == "Running" && phase("over") == "Succeeded"; });
-  net::HttpClientConfig http;
-  http.url = *net::parse_url("unix:" + pods_socket(options));
-  net::HttpClient asker(loop, nullptr, http);
-  net::HttpRequest request;
-  request.target = "/pods";
-  Json list;
-  const auto ask = [&] {
-    const auto answer = wait(asker.fetch(request, 10s));
-    if (answer && answer->status == 200) list = Json::parse(answer->body).value_or(Json());
-    return list.member("items") == nullptr ? 0U : list.member("items")->as_array().size();
-  };
-  until([&] { return ask() == 1; });  // one that is over leaves the list as its end is told
-  const Json& item = list.member("items")->as_array()[0];
+  until([&] { return pods_told().size() == 1; });  // one that is over leaves the list as its end is told
+  const Json item = pods_told().at(0);
   EXPECT_EQ(item.text_at("metadata", "name"), "told");
   EXPECT_FALSE(item.at("status", "containerStatuses")->as_array()[0].text_at("containerID").empty());
 }

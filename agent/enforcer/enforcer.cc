@@ -505,6 +505,14 @@ std::int64_t Enforcer::in_force(model::Strategy strategy) const {
   return out;
 }
 
+bool Enforcer::lacks(model::Strategy strategy) const {
+  return std::ranges::any_of(groups_, [&](const auto& each) {
+    return std::ranges::any_of(each.second.files, [&](const HeldFile& file) {
+      return file.strategy == strategy && file.turn == turn_ && (file.refused || file.left());
+    });
+  });
+}
+
 bool Enforcer::stands(std::string_view path, File file) const {
   const auto group = groups_.find(path);
   if (group == groups_.end()) return false;

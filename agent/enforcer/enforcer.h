@@ -108,6 +108,8 @@ class Enforcer {
 
   std::int64_t in_force(model::Strategy strategy) const;        // files that say something of its
   bool stands(std::string_view group, linux::File file) const;  // there, what was wanted of it
+  // It wants a file that the kernel refused, or that is left to somebody else.
+  bool lacks(model::Strategy strategy) const;
 
  private:
   struct HeldFile {

@@ -241,6 +241,7 @@ void ProtectController::decide() {
                                        .known = known_,
                                        .off = stands.off,
                                        .limits_cpu_alone = stands.limits_cpu_alone,
+                                       .lacks_priority = enforcer_ && enforcer_->lacks(model::Strategy::kCpuPriority),
                                        .observed = observed},
                                       now);
   tell_refused();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -149,6 +150,23 @@ TEST_F(Protect, WhatIsOnlyObservedTakesNothingFromTheOthers) {
   EXPECT_EQ(value(shares), "1536");
   say("", kIdle);
   EXPECT_EQ(value(idle), "1");
+}
+
+// What was tried at the start need not hold for ever, nor for each group.
+TEST_F(Protect, WhereTheKernelRefusesToRunOfflineWorkLastTheQuotaHoldsIt) {
+  machinery.own_groups = true;
+  start();
+  say_node();
+  rules.idle_refused = EINVAL;
+  say_spec(R"({"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressPolicy":"idle"},)"
+           R"("resourceQOSStrategy":{"beClass":{"cpuQOS":{"enable":true,"groupIdentity":-1}}}})");
+  seconds(3);
+  EXPECT_EQ(value("cpu/kubepods/besteffort/cpu.idle"), "0");
+  EXPECT_GT(quota(), 0) << lines;
+  rules.idle_refused = 0;
+  seconds(120);  // until it is tried again
+  EXPECT_EQ(value("cpu/kubepods/besteffort/cpu.idle"), "1");
+  EXPECT_EQ(quota(), policy::kNoLimit);
 }
 
 TEST_F(Protect, WhatNoFileHereMeetsIsCounted) {

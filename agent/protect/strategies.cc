@@ -146,7 +146,7 @@ bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime 
     const auto refuses_since = limits && inputs.facts != nullptr ? inputs.facts->oversold_since : std::nullopt;
     const auto& seen =
         observer_.observe({inputs.facts, *inputs.measured, *inputs.tasks, *inputs.groups, machinery_.capabilities,
-                           inputs.kubelet_static, inputs.off, runs_last_, refuses_since},
+                           inputs.kubelet_static, inputs.off, runs_last_ && !inputs.lacks_priority, refuses_since},
                           now);
     auto step = policy::suppress(
         suppress_state_, seen, inputs.rules != nullptr ? *inputs.rules : unsaid_, now,

@@ -44,6 +44,7 @@ struct StrategyInputs {
   bool known = false;                   // everybody has said what runs here
   bool off = false;                     // co-location, on this node
   bool limits_cpu_alone = false;        // policy::Stance
+  bool lacks_priority = false;          // what CPU priority wanted before does not all stand in the kernel
   policy::ByStrategy<bool> observed{};  // decided and shown; what it wants is not written
 };
 

@@ -1,5 +1,6 @@
 #include "cli/local/held_back.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -11,17 +12,31 @@ namespace tidemark::cli {
 namespace {
 
 constexpr base::Duration kTooOld = agent::kRecordEvery * 3;
-constexpr double kAllUsedFrom = 0.95;    // of what offline work may use: what measures both is no more exact
+constexpr double kAllUsedFrom = 0.95;  // of what may be used: what measures both is no more exact
+constexpr std::int64_t kMilliPerCore = 1000;
 constexpr std::int64_t kRunsMilli = 50;  // one that takes less wants no more, whatever the others take
 
 std::string percent(std::int64_t permille) {
   return base::cat(permille / 10, " %");
 }
 
-// The quota of all offline work is on the group above them: no task's own group tells that it held one.
-bool all_is_used(const model::NodeRecord& record) {
-  const auto used = record.offline_milli, limit = record.offline_limit_milli;
-  return used && limit && static_cast<double>(*used) >= static_cast<double>(*limit) * kAllUsedFrom;
+bool is_all_of(std::int64_t used, std::int64_t milli) {
+  return static_cast<double>(used) >= static_cast<double>(milli) * kAllUsedFrom;
+}
+
+// Why whoever runs has no more; "" where nothing is known that would keep it from more. What is shared out between all
+// of them no task's own group tells of: the quota is on the group above them, and without one (`cpuSuppressPolicy:
+// idle`) they have what others leave. Alone on the machine offline work holds itself back, which is no news.
+std::string shared_out(const model::NodeRecord& record) {
+  if (!record.offline_milli) return "";
+  const std::int64_t used = *record.offline_milli, all = record.cpus * kMilliPerCore;
+  if (const auto limit = record.offline_limit_milli) {
+    if (!is_all_of(used, *limit)) return "";
+    return base::cat("offline work uses all of the ", cores_text(*limit), " of ", record.cpus, " cores that it has");
+  }
+  if (!record.cpu_milli || !is_all_of(*record.cpu_milli, all) || is_all_of(used, all)) return "";
+  return base::cat("all ", record.cpus, " cores are in use, ",
+                   cores_text(std::max<std::int64_t>(*record.cpu_milli - used, 0)), " of them not by offline work");
 }
 
 }  // namespace
@@ -40,7 +55,7 @@ std::optional<model::NodeRecord> last_record(const std::string& data_dir, base::
 
 HeldBack held_back(const model::NodeRecord& record) {
   HeldBack out;
-  const bool all_used = all_is_used(record);
+  const std::string shared = shared_out(record);
   for (const model::TaskRecord& task : record.tasks) {
     if (!task.offline || task.ended) continue;
     std::string why;
@@ -49,11 +64,9 @@ HeldBack held_back(const model::NodeRecord& record) {
     if (task.cpu_pressure >= kHeldFrom) {
       why += base::cat(why.empty() ? "" : ", ", "waited for processors ", percent(task.cpu_pressure), " of the time");
     }
-    const bool shares_all = all_used && task.cpu_milli >= kRunsMilli;
-    if (why.empty() && !shares_all) continue;
     if (why.empty()) {
-      why = base::cat("offline work uses all of the ", cores_text(*record.offline_limit_milli), " of ", record.cpus,
-                      " cores that it has");
+      if (shared.empty() || task.cpu_milli < kRunsMilli) continue;
+      why = shared;
     } else if (record.offline_limit_milli) {
       why += base::cat("; offline work has ", cores_text(*record.offline_limit_milli), " of ", record.cpus, " cores");
     }

@@ -18,7 +18,7 @@ inline constexpr std::int64_t kHeldFrom = 50;
 std::optional<model::NodeRecord> last_record(const std::string& data_dir, base::WallTime now);
 
 // Offline tasks that were held to a quota or waited for processors, and those that ran while offline work as a whole
-// used all that it has; by their pods' uids. Pure.
+// used all that it has, or all processors were in use; by their pods' uids. Pure.
 HeldBack held_back(const model::NodeRecord& record);
 
 }  // namespace tidemark::cli

@@ -65,14 +65,15 @@ struct Place {
 };
 using Queue = std::map<const PodSeen*, Place>;
 
-// As the runtime's queue numbers them: where the node is not known to it, all wait.
+// As the runtime's queue numbers them: where the node is not known to it, all wait. For how long it has seen each wait
+// it alone knows; by a clock that nobody set that is the order of their creation.
 Queue queue_of(const LocalObjects& objects) {
   std::vector<const PodSeen*> pods;
-  std::vector<const policy::QueuePod*> waiting;
+  std::vector<policy::QueueWaiting> waiting;
   for (const PodSeen& pod : objects.pods) {
     if (!pod.waits()) continue;
     pods.push_back(&pod);
-    waiting.push_back(&pod.queued);
+    waiting.push_back({&pod.queued});
   }
   policy::LocalQueueInputs inputs;
   inputs.waiting = waiting;

@@ -269,5 +269,26 @@ TEST(HeldBackTest, WhereOfflineWorkUsesAllThatItHasWhoRunsIsHeldBack) {
   EXPECT_TRUE(held_back(record).empty()) << "nothing holds it";
 }
 
+// Under `cpuSuppressPolicy: idle`, on a kernel that tells no pressure.
+TEST(HeldBackTest, WithoutAQuotaWhoRunsOnAFullMachineIsHeldBackByTheOthers) {
+  model::NodeRecord record;
+  record.cpus = 8;
+  record.cpu_milli = 7900;
+  record.offline_milli = 2500;
+  model::TaskRecord task;
+  task.task = "runs";
+  task.offline = true;
+  task.cpu_milli = 2480;
+  record.tasks.push_back(task);
+  task.task = "sleeps";
+  task.cpu_milli = 10;
+  record.tasks.push_back(task);
+  EXPECT_EQ(held_back(record), (HeldBack{{"runs", "all 8 cores are in use, 5.4 of them not by offline work"}}));
+  record.cpu_milli = 7000;
+  EXPECT_TRUE(held_back(record).empty()) << "there is room";
+  record.cpu_milli = record.offline_milli = 7900;
+  EXPECT_TRUE(held_back(record).empty()) << "nobody else wants them";
+}
+
 }  // namespace
 }  // namespace tidemark::cli

@@ -27,6 +27,7 @@ class KernelRules final : public GroupWriter {
  public:
   // Each text that was taken, as "path/file=text", in the order of writing.
   std::vector<std::string> taken;
+  int idle_refused = 0;  // != 0: no group turns idle, with this errno
 
   Result<std::optional<std::size_t>> put(const Group& group, File file, std::string_view text) override {
     if (!group.alive()) return std::nullopt;
@@ -37,7 +38,8 @@ class KernelRules final : public GroupWriter {
     const std::filesystem::path path = place.text();
     const Version version = *group.version(file);
     std::string shown(text);
-    if (const int error = check(path, place.folder, file, version, text, shown)) {
+    const bool refused = idle_refused != 0 && file == File::kCpuIdle && text == "1";
+    if (const int error = refused ? idle_refused : check(path, place.folder, file, version, text, shown)) {
       return base::fail_errno(error, base::cat("write ", base::in_quotes(text), " to ", path.string()));
     }
     const bool turns = file == File::kCpuIdle && number(path) != base::parse_int(text);

@@ -43,19 +43,19 @@ auto age(const QueuePod& pod) {
   return std::tie(pod.created, pod.ns, pod.name, pod.uid);
 }
 
-bool before(const QueuePod& a, const QueuePod& b) {
-  return std::make_tuple(a.kind, b.priority, age(a)) < std::make_tuple(b.kind, a.priority, age(b));
+// Until nobody passes it who came later; 0 where that is so.
+base::Duration passed_for(const QueueWaiting& waiting) {
+  return kPassedMax - std::clamp(waiting.waited, base::Duration(0), kPassedMax);
 }
 
-// Until nobody younger passes it; 0 where that is so. A clock that went back makes it younger.
-base::Duration passed_for(const QueuePod& pod, base::WallTime now) {
-  std::int64_t waited = 0;
-  if (__builtin_sub_overflow(now.since_epoch.count(), pod.created.since_epoch.count(), &waited)) {
-    waited = now < pod.created ? INT64_MIN : INT64_MAX;
-  }
-  std::int64_t left = 0;
-  if (__builtin_sub_overflow(kPassedMax.count(), waited, &left)) left = waited < 0 ? INT64_MAX : 0;
-  return base::Duration(std::max<std::int64_t>(left, 0));
+// Whatever they look like by the clock: that may have been set.
+auto comes_after(const QueueWaiting& waiting) {
+  return std::make_tuple(passed_for(waiting) > base::Duration(0), age(*waiting.pod));
+}
+
+bool before(const QueueWaiting& a, const QueueWaiting& b) {
+  return std::make_tuple(a.pod->kind, b.pod->priority, comes_after(a)) <
+         std::make_tuple(b.pod->kind, a.pod->priority, comes_after(b));
 }
 
 bool tolerates(const QueueToleration& toleration, const QueueTaint& taint) {
@@ -102,12 +102,11 @@ class Pass {
     out_.outcomes.resize(in_.waiting.size());
     out_.order.resize(in_.waiting.size());
     std::iota(out_.order.begin(), out_.order.end(), std::size_t{0});
-    std::ranges::sort(out_.order,
-                      [&](std::size_t a, std::size_t b) { return before(*in_.waiting[a], *in_.waiting[b]); });
+    std::ranges::sort(out_.order, [&](std::size_t a, std::size_t b) { return before(in_.waiting[a], in_.waiting[b]); });
     for (const std::size_t i : out_.order) {
-      const QueuePod& pod = *in_.waiting[i];
-      out_.outcomes[i] = look_at(pod);
-      if (!out_.outcomes[i]) add(taken_, with_itself(pod));
+      later(passed_for(in_.waiting[i]));
+      out_.outcomes[i] = look_at(in_.waiting[i]);
+      if (!out_.outcomes[i]) add(taken_, with_itself(*in_.waiting[i].pod));
     }
     number();
     return std::move(out_);
@@ -136,7 +135,8 @@ class Pass {
     return out;
   }
 
-  QueueOutcome look_at(const QueuePod& pod) {
+  QueueOutcome look_at(const QueueWaiting& waiting) {
+    const QueuePod& pod = *waiting.pod;
     if (pod.gated) return wait(QueueReason::kGated);
     if (in_.node == nullptr) return wait(QueueReason::kNoNode);
     if (std::string other = mismatch(pod, *in_.node); !other.empty()) {
@@ -145,10 +145,11 @@ class Pass {
     if (in_.node->cordoned) return wait(QueueReason::kCordoned);
     if (const QueueTaint* taint = kept_away_by(pod, *in_.node)) return wait(QueueReason::kTainted, taint->key);
     if (!in_.node->ready) return wait(QueueReason::kNotReady);
-    return by_room(pod);
+    return by_room(waiting);
   }
 
-  QueueOutcome by_room(const QueuePod& pod) {
+  QueueOutcome by_room(const QueueWaiting& waiting) {
+    const QueuePod& pod = *waiting.pod;
     const Amounts wanted = wanted_by(pod);
     QueueWait too_large = wait(QueueReason::kTooLarge);
     QueueWait lacks = wait(QueueReason::kShort);
@@ -159,15 +160,13 @@ class Pass {
     }
     if (!too_large.shorts.empty()) return too_large;
     if (!lacks.shorts.empty()) {
-      const base::Duration left = passed_for(pod, in_.now);
-      later(left);
-      if (left == base::Duration(0)) not_passed_.emplace_back(&pod, lacks.shorts);
+      if (passed_for(waiting) == base::Duration(0)) not_passed_.emplace_back(&waiting, lacks.shorts);
       return lacks;
     }
     for (const auto& [older, shorts] : not_passed_) {
-      if (age(*older) < age(pod) &&
+      if (comes_after(*older) < comes_after(waiting) &&
           std::ranges::any_of(shorts, [&](const QueueShort& each) { return wanted.contains(each.resource); })) {
-        QueueWait behind = wait(QueueReason::kBehind, base::cat(older->ns, "/", older->name));
+        QueueWait behind = wait(QueueReason::kBehind, base::cat(older->pod->ns, "/", older->pod->name));
         behind.shorts = shorts;
         return behind;
       }
@@ -184,11 +183,11 @@ class Pass {
   void number() {
     std::array<std::size_t, 2> waiting{};
     const auto count = [&](std::size_t i) -> std::size_t& {
-      return waiting[static_cast<std::size_t>(in_.waiting[i]->kind)];
+      return waiting[static_cast<std::size_t>(in_.waiting[i].pod->kind)];
     };
     for (const std::size_t i : out_.order) {
       if (!out_.outcomes[i]) continue;
-      out_.outcomes[i]->kind = in_.waiting[i]->kind;
+      out_.outcomes[i]->kind = in_.waiting[i].pod->kind;
       out_.outcomes[i]->position = ++count(i);
     }
     for (const std::size_t i : out_.order) {
@@ -199,7 +198,7 @@ class Pass {
   const LocalQueueInputs& in_;
   LocalQueuePlan out_;
   Amounts all_, taken_;
-  std::vector<std::pair<const QueuePod*, std::vector<QueueShort>>> not_passed_;
+  std::vector<std::pair<const QueueWaiting*, std::vector<QueueShort>>> not_passed_;
   base::Duration cool_down_{0};
 };
 

@@ -1,15 +1,17 @@
 // Which pods a machine without a cluster takes next.
 //
-//   order       online before offline, higher priority first, then older, then by name
+//   order       online before offline, higher priority first, then who has waited for 10 minutes, then older, then by
+//               name
 //   free        = allocatable − Σ requests of bound pods − Σ requests of those bound before in this pass
 //   bound       where every resource that it asks for is free, in this order
 //   passing     a smaller pod may be bound while a bigger one before it waits, until that one waits for 10 minutes:
-//               then nobody younger gets a resource that the bigger one lacks. One that the empty node could not hold
-//               either holds nobody back
+//               then nobody behind it gets a resource that the bigger one lacks, but by kind or priority. One that the
+//               empty node could not hold either holds nobody back
 //   cool-down   nothing offline is bound for 30 s after offline work was evicted: what room there is may be the room
 //               that the node took back
 //
-// Total: wild amounts hold at the ends of int64, a clock that went back makes pods young and nothing worse.
+// Total: wild amounts hold at the ends of int64. Where the clock was set, "older" is what it said; who waits for 10
+// minutes comes before whoever looks older since then.
 #pragma once
 
 #include <chrono>

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,10 +52,14 @@ struct LocalQueueTest : ::testing::Test {
     bound.push_back(pod(base::cat("bound-", bound.size()), std::move(requests)));
   }
   LocalQueuePlan plan(base::Duration later = 0s) const {
-    std::vector<const QueuePod*> of_node, of_queue;
+    std::vector<const QueuePod*> of_node;
+    std::vector<QueueWaiting> of_queue;
     for (const QueuePod& each : bound) of_node.push_back(&each);
-    for (const QueuePod& each : waiting) of_queue.push_back(&each);
-    return local_queue({known ? &node : nullptr, of_node, of_queue, since_eviction, kNow + later});
+    for (const QueuePod& each : waiting) {
+      const auto seen = waited.find(each.name);
+      of_queue.push_back({&each, (seen == waited.end() ? kNow - each.created : seen->second) + later});
+    }
+    return local_queue({known ? &node : nullptr, of_node, of_queue, since_eviction});
   }
   const QueueWait& of(const LocalQueuePlan& plan, std::string_view name) const {
     for (std::size_t i = 0; i < waiting.size(); ++i) {
@@ -86,6 +91,7 @@ struct LocalQueueTest : ::testing::Test {
   bool known = true;
   std::deque<QueuePod> bound, waiting;  // references stay
   std::optional<base::Duration> since_eviction;
+  std::map<std::string, base::Duration> waited;  // where it is not what the clock says
 };
 
 TEST_F(LocalQueueTest, OnlineFirstThenPriorityThenAgeThenName) {
@@ -127,9 +133,20 @@ TEST_F(LocalQueueTest, AfterTenMinutesNobodyYoungerTakesWhatItLacks) {
   EXPECT_EQ(look(), "web bound, vip bound, big bound, other bound, small bound, older bound");
 }
 
+// What comes after the clock was set back looks older than what waits.
+TEST_F(LocalQueueTest, AClockThatIsSetBackLetsNobodyPassForLonger) {
+  runs({{kCpu, 4000}});
+  batch("big", 3000, -1h);
+  batch("small", 1000);
+  waited["big"] = 9min;
+  EXPECT_EQ(look(), "small bound, big 1/1 short");
+  EXPECT_EQ(plan().again_after, 1min);
+  EXPECT_EQ(look(1min), "big 1/2 short, small 2/2 behind jobs/big");
+}
+
 TEST_F(LocalQueueTest, OneThatNeverFitsHoldsNobodyBack) {
   batch("huge", 6001, 1h);
-  batch("small", 1000);
+  batch("small", 1000, 1h);
   EXPECT_EQ(look(), "huge 1/1 too large, small bound");
   EXPECT_EQ(plan().again_after, std::nullopt);
   node.allocatable = {{"cpu", 4000}, {"pods", 10}};

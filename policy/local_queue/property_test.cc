@@ -20,9 +20,15 @@ using namespace std::chrono_literals;
 constexpr std::array<std::string_view, 5> kResources{"cpu", "memory", "pods", "kubernetes.io/batch-cpu", "x.io/y"};
 constexpr base::WallTime kNow{std::chrono::hours(1000)};
 
+struct Waits {
+  QueuePod pod;
+  base::Duration waited{0};
+};
+
 struct Scene {
   QueueNode node;
-  std::vector<QueuePod> bound, waiting;
+  std::vector<QueuePod> bound;
+  std::vector<Waits> waiting;
   std::optional<base::Duration> since_eviction;
 };
 
@@ -55,6 +61,14 @@ QueuePod any_pod(base::Random& random, std::size_t number) {
   return out;
 }
 
+// By the clock, or as it is where somebody set that.
+Waits any_waiting(base::Random& random, std::size_t number) {
+  Waits out{any_pod(random, number)};
+  out.waited = random.below(4) == 0 ? base::Duration(std::chrono::seconds(random.below(1200)))
+                                    : std::clamp<base::Duration>(kNow - out.pod.created, -1h, 24h);
+  return out;
+}
+
 Scene any_scene(base::Random& random) {
   Scene out;
   for (const std::string_view resource : kResources) {
@@ -66,7 +80,7 @@ Scene any_scene(base::Random& random) {
   if (random.below(6) == 0) out.node.taints = {{"t", "", QueueEffect::kNoSchedule}};
   std::size_t number = 0;
   for (auto left = random.below(4); left > 0; --left) out.bound.push_back(any_pod(random, number++));
-  for (auto left = random.below(12); left > 0; --left) out.waiting.push_back(any_pod(random, number++));
+  for (auto left = random.below(12); left > 0; --left) out.waiting.push_back(any_waiting(random, number++));
   if (random.below(3) == 0) out.since_eviction = std::chrono::seconds(random.below(40));
   return out;
 }
@@ -78,15 +92,17 @@ std::vector<const QueuePod*> pointers(const std::vector<QueuePod>& pods) {
 }
 
 LocalQueuePlan plan_of(const Scene& scene, base::Duration later = 0s) {
-  const auto bound = pointers(scene.bound), waiting = pointers(scene.waiting);
+  const auto bound = pointers(scene.bound);
+  std::vector<QueueWaiting> waiting;
+  for (const Waits& each : scene.waiting) waiting.push_back({&each.pod, each.waited + later});
   std::optional<base::Duration> since = scene.since_eviction;
   if (since) *since += later;
-  return local_queue({&scene.node, bound, waiting, since, kNow + later});
+  return local_queue({&scene.node, bound, waiting, since});
 }
 
 std::map<std::string, QueueOutcome> by_uid(const Scene& scene, const LocalQueuePlan& plan) {
   std::map<std::string, QueueOutcome> out;
-  for (std::size_t i = 0; i < scene.waiting.size(); ++i) out.emplace(scene.waiting[i].uid, plan.outcomes[i]);
+  for (std::size_t i = 0; i < scene.waiting.size(); ++i) out.emplace(scene.waiting[i].pod.uid, plan.outcomes[i]);
   return out;
 }
 
@@ -113,7 +129,7 @@ void expect_nothing_oversold(const Scene& scene, const LocalQueuePlan& plan) {
     bool adds = false;
     for (std::size_t i = 0; i < scene.waiting.size(); ++i) {
       if (plan.outcomes[i]) continue;
-      const Wide more = takes(scene.waiting[i], resource);
+      const Wide more = takes(scene.waiting[i].pod, resource);
       taken += more;
       adds = adds || more > 0;
     }
@@ -127,13 +143,13 @@ void expect_places(const Scene& scene, const LocalQueuePlan& plan) {
   for (const WorkKind kind : {WorkKind::kOnline, WorkKind::kOffline}) {
     std::vector<std::size_t> places;
     for (const std::size_t i : plan.order) {
-      if (scene.waiting[i].kind != kind || !plan.outcomes[i]) continue;
+      if (scene.waiting[i].pod.kind != kind || !plan.outcomes[i]) continue;
       EXPECT_EQ(plan.outcomes[i]->kind, kind);
       places.push_back(plan.outcomes[i]->position);
     }
     for (std::size_t i = 0; i < places.size(); ++i) EXPECT_EQ(places[i], i + 1);
     for (std::size_t i = 0; i < scene.waiting.size(); ++i) {
-      if (scene.waiting[i].kind == kind && plan.outcomes[i]) EXPECT_EQ(plan.outcomes[i]->of, places.size());
+      if (scene.waiting[i].pod.kind == kind && plan.outcomes[i]) EXPECT_EQ(plan.outcomes[i]->of, places.size());
     }
   }
 }
@@ -158,13 +174,14 @@ void expect_true_numbers(const LocalQueuePlan& plan) {
 void expect_old_ones_are_not_passed(const Scene& scene, const LocalQueuePlan& plan) {
   for (const std::size_t i : plan.order) {
     if (!plan.outcomes[i] || plan.outcomes[i]->reason != QueueReason::kShort) continue;
-    const QueuePod& old = scene.waiting[i];
-    if (old.created > kNow + -kPassedMax) continue;
+    const Waits& old = scene.waiting[i];
+    if (old.waited < kPassedMax) continue;
     const auto place = std::ranges::find(plan.order, i);
     for (auto next = place + 1; next != plan.order.end(); ++next) {
-      const QueuePod& other = scene.waiting[*next];
-      if (plan.outcomes[*next] || other.created <= old.created) continue;
-      for (const QueueShort& lacks : plan.outcomes[i]->shorts) EXPECT_EQ(takes(other, lacks.resource), Wide{0});
+      const Waits& other = scene.waiting[*next];
+      const bool waited_too = other.waited >= kPassedMax && other.pod.created <= old.pod.created;
+      if (plan.outcomes[*next] || waited_too) continue;
+      for (const QueueShort& lacks : plan.outcomes[i]->shorts) EXPECT_EQ(takes(other.pod, lacks.resource), Wide{0});
     }
   }
 }

@@ -62,12 +62,17 @@ struct QueuePod {
   bool gated = false;
 };
 
+// By a clock that nobody sets, as far as somebody looked: what `created` says of it may be wrong by years.
+struct QueueWaiting {
+  const QueuePod* pod = nullptr;  // not null
+  base::Duration waited{0};
+};
+
 struct LocalQueueInputs {
   const QueueNode* node = nullptr;               // null: nobody knows it yet
   std::span<const QueuePod* const> bound;        // to it, and not over: one on its way out counts until it is gone
-  std::span<const QueuePod* const> waiting;      // uids are unique
+  std::span<const QueueWaiting> waiting;         // uids are unique
   std::optional<base::Duration> since_eviction;  // of offline work of this node; nullopt: none that matters
-  base::WallTime now;
 };
 
 enum class QueueReason : std::uint8_t {

@@ -99,7 +99,23 @@ net::Task<void> Binder::run() {
   }
 }
 
+void Binder::follow_waiting(const QueuedPod* before, const QueuedPod* after) {
+  if (before != nullptr && (after == nullptr || after->pod.uid != before->pod.uid)) {
+    waiting_since_.erase(before->pod.uid);
+  }
+  if (after == nullptr) return;
+  if (!after->node.empty()) {
+    waiting_since_.erase(after->pod.uid);
+    return;
+  }
+  const base::Clock& clock = loop_.clock();
+  const base::Duration waited =
+      std::clamp(clock.wall() - after->pod.created, base::Duration(0), policy::kPassedMax);  // more changes nothing
+  waiting_since_.try_emplace(after->pod.uid, clock.monotonic() + -waited);
+}
+
 void Binder::pod_changed(const QueuedPod* before, const QueuedPod* after) {
+  follow_waiting(before, after);
   if (before != nullptr && (after == nullptr || after->pod.uid != before->pod.uid)) attempts_.erase(before->pod.uid);
   if (after != nullptr && !after->node.empty()) attempts_.erase(after->pod.uid);
   const bool same = before != nullptr && after != nullptr && before->pod.uid == after->pod.uid;
@@ -148,19 +164,21 @@ std::optional<base::Duration> Binder::next_retry() const {
 }
 
 std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
-  std::vector<const policy::QueuePod*> bound, waiting;
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  std::vector<const policy::QueuePod*> bound;
+  std::vector<policy::QueueWaiting> waiting;
   pods_.for_each([&](const kube::ObjectKey&, const QueuedPod& each) {
     const Standing standing = this->standing(each);
     if (standing == Standing::kHasRoom) bound.push_back(&each.pod);
-    if (standing == Standing::kWaits) waiting.push_back(&each.pod);
+    if (standing == Standing::kWaits) waiting.push_back({&each.pod, now - waiting_since_.at(each.pod.uid)});
   });
   const QueuedNode* node = node_.find({"", config_.node_name});
-  const policy::LocalQueuePlan plan = policy::local_queue(
-      {node == nullptr ? nullptr : &node->node, bound, waiting, since_eviction(), loop_.clock().wall()});
+  const policy::LocalQueuePlan plan =
+      policy::local_queue({node == nullptr ? nullptr : &node->node, bound, waiting, since_eviction()});
 
   std::vector<WaitTeller::Waits> tell;
   for (const std::size_t i : plan.order) {
-    const policy::QueuePod& pod = *waiting[i];
+    const policy::QueuePod& pod = *waiting[i].pod;
     if (const policy::QueueOutcome& outcome = plan.outcomes[i]) {
       tell.push_back({pod.uid, pod.ns, pod.name, *outcome});
     } else {
@@ -172,10 +190,10 @@ std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
   return plan.again_after;
 }
 
-void Binder::show(const policy::LocalQueuePlan& plan, const std::vector<const policy::QueuePod*>& waiting) {
+void Binder::show(const policy::LocalQueuePlan& plan, const std::vector<policy::QueueWaiting>& waiting) {
   std::array<double, 2> count{};
   for (std::size_t i = 0; i < waiting.size(); ++i) {
-    if (plan.outcomes[i]) ++count.at(static_cast<std::size_t>(waiting[i]->kind));
+    if (plan.outcomes[i]) ++count.at(static_cast<std::size_t>(waiting[i].pod->kind));
   }
   for (const WorkKind kind : {WorkKind::kOnline, WorkKind::kOffline}) {
     metrics_.gauge("tidemark_runtime_pods_waiting", "Pods that wait for room on the node.", {{"component", word(kind)}})

@@ -7,6 +7,9 @@
 //
 // A bind that failed is tried again after a backoff. Where its outcome is not known, its room is kept for it that long.
 // A pod that was bound counts as bound before the watch tells so.
+//
+// How long a pod has waited counts from when it was first seen, by a clock that nobody sets; only what was there before
+// this process is known by the wall clock alone.
 #pragma once
 
 #include <chrono>
@@ -60,11 +63,12 @@ class Binder {
   };
 
   void pod_changed(const QueuedPod* before, const QueuedPod* after);
+  void follow_waiting(const QueuedPod* before, const QueuedPod* after);
   void evicted(const QueuedPod& pod);
   Standing standing(const QueuedPod& pod) const;
   std::optional<base::Duration> next_retry() const;
   std::optional<base::Duration> decide(std::vector<Bind>& binds);  // when time alone changes something
-  void show(const policy::LocalQueuePlan& plan, const std::vector<const policy::QueuePod*>& waiting);
+  void show(const policy::LocalQueuePlan& plan, const std::vector<policy::QueueWaiting>& waiting);
   net::Task<void> bind_all(std::vector<Bind> binds);
   net::Task<void> bind(Bind pod);
   std::optional<base::Duration> since_eviction() const;
@@ -79,7 +83,8 @@ class Binder {
   kube::Informer<QueuedPod> pods_;
   kube::Informer<QueuedNode> node_;
   WaitTeller teller_;
-  std::map<std::string, Attempt, std::less<>> attempts_;  // by uid
+  std::map<std::string, Attempt, std::less<>> attempts_;                   // by uid
+  std::map<std::string, base::MonotonicTime, std::less<>> waiting_since_;  // the same, of those without a node
   std::optional<base::MonotonicTime> last_eviction_;
   bool less_room_ = false;  // maybe, since what is being bound was decided
   net::Event changed_;

@@ -244,6 +244,19 @@ TEST_F(BinderTest, ABigOneIsPassedForTenMinutesAndNotStarved) {
   EXPECT_EQ(on("late"), "n1");
 }
 
+TEST_F(BinderTest, AClockThatIsSetBackDoesNotStarveABigOne) {
+  batch("first", 4000);
+  batch("big", 5000);
+  clock.jump_wall(-24h);
+  batch("quick", 1000);
+  EXPECT_EQ(on("quick"), "n1");
+  run_for(10min);
+  batch("late", 1000);
+  EXPECT_EQ(on("late"), "") << "though it looks older";
+  remove("first");
+  EXPECT_EQ(on("big"), "n1");
+}
+
 TEST_F(BinderTest, AfterAnEvictionOfOfflineWorkNoneIsBegunForAWhile) {
   batch("a", 1000);
   create("web", "cpu", "1");

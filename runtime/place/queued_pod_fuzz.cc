@@ -27,8 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   node.allocatable = {{"cpu", 1000}, {"pods", 1}};
   node.labels = {{"disk", "ssd"}};
   node.taints = {{"k", "v", policy::QueueEffect::kNoExecute}};
-  const policy::QueuePod* const one[] = {&pod->pod};
-  const policy::LocalQueuePlan plan = policy::local_queue({&node, {}, one, std::nullopt, base::WallTime()});
+  const policy::QueueWaiting one[] = {{&pod->pod, base::Duration(0)}};
+  const policy::LocalQueuePlan plan = policy::local_queue({&node, {}, one, std::nullopt});
   TM_CHECK(plan.outcomes.size() == 1, "each has one outcome");
   if (plan.outcomes[0]) TM_CHECK(!policy::local_queue_text(*plan.outcomes[0]).empty(), "and a sentence");
   const auto again = runtime::decode_queued_pod(bytes, interner);

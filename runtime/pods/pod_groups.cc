@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <optional>
 #include <span>
 
@@ -194,27 +193,29 @@ net::Task<Result<void>> PodGroups::remove_pod(const RunPod& pod) {
   return []() -> net::Task<Result<void>> { co_return Result<void>(); }();  // a name that nothing was made for
 }
 
-Result<std::set<std::string>> PodGroups::others_than(const std::vector<std::string>& known) const {
-  const std::set<std::string_view> kept(known.begin(), known.end());
-  std::set<std::string> others;
+// In any hierarchy.
+Result<std::map<std::string, std::string>> PodGroups::uids_by_path() const {
+  std::map<std::string, std::string> out;
   for (std::size_t i = 0; i < hierarchies_.all().size(); ++i) {
     TM_TRY(const auto pods,
            linux::walk_pods(hierarchies_.directory(i), layout_, {hierarchies_.all()[i].path, root_, {}}));
-    for (const linux::LivePod& pod : pods) {
-      if (!kept.contains(pod.uid)) others.insert(pod.path);
-    }
+    for (const linux::LivePod& pod : pods) out.emplace(pod.path, pod.uid);
   }
-  return others;
+  return out;
 }
 
-net::Task<Result<std::size_t>> PodGroups::remove_others(std::vector<std::string> known) {
-  TM_CO_TRY(const auto others, others_than(known));
+net::Task<Result<std::size_t>> PodGroups::remove_others(IsKnown is_known) {
+  TM_CO_TRY(const auto found, uids_by_path());
+  std::size_t removed = 0;
   std::optional<Error> trouble;  // the first: one that does not end holds up no other
-  for (const std::string& path : others) {
-    if (const auto ended = co_await end(path); !ended && !trouble) trouble = ended.error();
+  for (const auto& [path, uid] : found) {
+    if (is_known(uid)) continue;
+    const auto ended = co_await end(path);
+    if (ended) ++removed;
+    if (!ended && !trouble) trouble = ended.error();
   }
   if (trouble) co_return base::fail(*std::move(trouble));
-  co_return others.size();
+  co_return removed;
 }
 
 Result<void> PodGroups::remove_all() {

@@ -10,7 +10,8 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,8 +61,10 @@ class PodGroups {
   // (its disk hangs) is waited for, for seconds.
   net::Task<Result<void>> remove_container(const RunPod& pod, const std::string& id);
   net::Task<Result<void>> remove_pod(const RunPod& pod);
-  // Groups of pods that `known` does not name, emptied and removed: of a process before this one.
-  net::Task<Result<std::size_t>> remove_others(std::vector<std::string> known);
+  // Groups of pods that are not known, emptied and removed: of a process before this one. Each is asked for on the loop
+  // just before its end.
+  using IsKnown = std::function<bool(const std::string& uid)>;
+  net::Task<Result<std::size_t>> remove_others(IsKnown is_known);
   // All of it, once no pod is there any more.
   Result<void> remove_all();
 
@@ -69,7 +72,7 @@ class PodGroups {
   bool runs_idle(const linux::Group& group);
   Result<void> write(const std::string& path, std::span<const std::pair<linux::File, std::int64_t>> values);
   Result<void> limit(const std::string& path, const GroupLimits& limits);
-  Result<std::set<std::string>> others_than(const std::vector<std::string>& known) const;
+  Result<std::map<std::string, std::string>> uids_by_path() const;
   net::Task<Result<void>> end(std::string path);
 
   net::EventLoop& loop_;

@@ -5,8 +5,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,7 +48,8 @@ constexpr int kKillRounds = 20;
 constexpr int kRoomLook_ms = 1000;
 constexpr std::int64_t kSignalCode = 128;
 constexpr std::int64_t kNoProgramCode = 127;
-// After its end whoever it left behind may hold its output open: that is waited for no longer.
+// After its end whoever it left behind may hold its output open: that is waited for no longer. What it wrote itself is
+// there by then, however late this process comes to read it.
 constexpr base::Duration kLastOutput = std::chrono::milliseconds(200);
 
 struct Pipe {
@@ -228,10 +231,11 @@ class Shim {
     }
   }
 
-  void take(Fd& from, LogLines& lines) {
+  // Answers how much it was.
+  std::size_t take(Fd& from, LogLines& lines) {
     std::array<char, kPieceBytes> piece;
     const ssize_t count = ::read(from.get(), piece.data(), piece.size());
-    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return 0;
     const base::WallTime now = clock_.wall();
     std::string out;
     if (count <= 0) {
@@ -249,6 +253,16 @@ class Shim {
       }
     }
     log(out, now);
+    return static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+  }
+
+  // What is there at this moment, and not what somebody goes on to write meanwhile. Nothing else reads it: it does not
+  // block.
+  void take_what_is_there(Fd& from, LogLines& lines) {
+    int there = 0;
+    if (!from || ::ioctl(from.get(), FIONREAD, &there) != 0) return;
+    std::size_t left = static_cast<std::size_t>(std::max(there, 0));
+    while (from && left > 0) left -= std::min(take(from, lines), left);
   }
 
   void log(std::string_view lines, base::WallTime now) {
@@ -307,6 +321,8 @@ class Shim {
       if (watched[2].revents != 0) take(errors_, err);
       if (watched[0].revents != 0) hear();
     }
+    take_what_is_there(output_, out);
+    take_what_is_there(errors_, err);
     std::string rest;
     out.end(clock_.wall(), rest);
     err.end(clock_.wall(), rest);
@@ -352,12 +368,21 @@ class Shim {
   bool waits_for_rest_ = false;  // it was asked to end
 };
 
+bool still_lies_at(const Fd& file, const std::string& path) {
+  struct stat open{}, there{};
+  return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &there) == 0 && open.st_dev == there.st_dev &&
+         open.st_ino == there.st_ino;
+}
+
 Result<void> run_in(const std::string& folder, const base::Clock& clock, Fd told) {
-  const Fd lock(::open(base::cat(folder, "/", kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const std::string path = base::cat(folder, "/", kLockFile);
+  const Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return base::fail_errno(errno, base::cat("open the lock in ", folder));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorKind::kAlreadyExists, folder, ": another shim has this container");
   }
+  // Whoever came after the one that started this may have taken the folder away as one that nobody came to begin.
+  if (!still_lies_at(lock, path)) return fail(ErrorKind::kNotFound, folder, ": what was to be begun here is forgotten");
   // For whoever comes after the one that started this.
   const std::string self = base::cat(::getpid(), " ", start_ticks(::getpid()), "\n");
   const auto size = static_cast<ssize_t>(self.size());

@@ -3,7 +3,8 @@
 //
 //   begin.json     written by the runtime before the shim starts: what is to run, and how
 //   lock           held by the shim as long as it lives, with its pid and when that began; and for a moment by whoever
-//                  finds it free and writes ended.json: a shim that gets it later finds that and begins nothing
+//                  finds it free and writes ended.json: a shim that gets it later finds that and begins nothing. Empty
+//                  and free: none came to begin anything, and the folder goes
 //   running.json   written by the shim: the process that runs
 //   ended.json     written by the shim when that has ended, whole or not at all: what a container came to
 //

@@ -40,12 +40,12 @@ struct ShimTest : ::testing::Test {
     std::filesystem::remove(folder + "/ended.json");  // of the one before
     std::ofstream(folder + "/begin.json") << to_json(begin);
   }
-  void start(std::vector<std::string> argv) {
+  void start(std::vector<std::string> argv, const base::Clock& clock = base::SystemClock()) {
     begin.argv = std::move(argv);
     put();
     shim = ::fork();
     ASSERT_GE(shim, 0);
-    if (shim == 0) ::_exit(run_shim(folder, base::SystemClock()));
+    if (shim == 0) ::_exit(run_shim(folder, clock));
   }
   int wait() const {
     int status = 0;
@@ -212,6 +212,32 @@ TEST_F(ShimTest, OutputThatSomebodyElseHoldsIsNotWaitedFor) {
   const auto left = base::parse_int(said.substr(9, said.size() - 10));
   ASSERT_TRUE(left) << said;
   ::kill(static_cast<pid_t>(*left), SIGKILL);  // it is in no group of the container's here
+}
+
+// As for a process that is given a processor once a second.
+class SlowLife final : public base::Clock {
+ public:
+  base::MonotonicTime monotonic() const override { return real_.monotonic() + looks_++ * 1s; }
+  base::BootTime boot() const override { return real_.boot(); }
+  base::WallTime wall() const override { return real_.wall(); }
+
+ private:
+  base::SystemClock real_;
+  mutable int looks_ = 0;
+};
+
+TEST_F(ShimTest, AShimThatComesLateReadsTheLastWordsAllTheSame) {
+  constexpr int kLines = 8'000;  // a pipe holds them, one read does not
+  start({"sh", "-c", base::cat("until [ -e ", folder, "/go ]; do sleep 0.02; done; seq ", kLines)}, SlowLife());
+  const ShimRunning now = running();
+  ::kill(shim, SIGSTOP);
+  std::ofstream(folder + "/go").close();
+  const std::string files = base::cat("/proc/", now.pid, "/fd/0");  // one that has ended and is not waited for has none
+  while (std::filesystem::exists(files)) ::poll(nullptr, 0, 10);
+  ::kill(shim, SIGCONT);
+  EXPECT_EQ(wait(), 0);
+  EXPECT_TRUE(log().ends_with(base::cat("stdout F ", kLines, "|"))) << log().size();
+  EXPECT_EQ(ended().log_lost, 0);
 }
 
 TEST_F(ShimTest, OneContainerHasOneShim) {

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -30,6 +32,7 @@
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
 #include "linux/cgroup/kill.h"
+#include "net/http_client.h"
 #include "net/testing/loop.h"
 #include "runtime/runtime.h"
 
@@ -54,7 +57,7 @@ class SetClock final : public base::Clock {
 class WatchedRim final : public linux::KillRim {
  public:
   linux::GroupWriter& writer() override { return kernel_.writer(); }
-  pid_t self() const override { return kernel_.self(); }
+  pid_t self() const override { return spared > 0 ? spared.load() : kernel_.self(); }
   Result<std::optional<Fd>> open_process(pid_t pid) override { return kernel_.open_process(pid); }
   Result<bool> signal(const Fd& process, int signal) override { return kernel_.signal(process, signal); }
   void wait(std::span<const Fd> processes, base::Duration at_most) override {
@@ -62,6 +65,7 @@ class WatchedRim final : public linux::KillRim {
     kernel_.wait(processes, at_most);
   }
   std::set<std::thread::id> waited;
+  std::atomic<pid_t> spared = 0;  // > 0: a group that holds this process is not to be ended
 
  private:
   linux::KernelKillRim kernel_;
@@ -80,10 +84,13 @@ struct RuntimeTest : ::testing::Test {
     ASSERT_TRUE(opened) << opened.error().message;
     api = std::move(*opened);
     transport = std::make_unique<kube::memory::LocalTransport>(loop, api->handler(), "tester");
+    client = client_over(*transport);
+  }
+  std::unique_ptr<kube::Client> client_over(net::HttpTransport& way) {
     kube::ClientConfig config;
     config.queries_per_second = 10'000;
     config.burst = 10'000;
-    client = std::make_unique<kube::Client>(loop, *transport, [] { return std::string(); }, config, base::Random(1));
+    return std::make_unique<kube::Client>(loop, way, [] { return std::string(); }, config, base::Random(1));
   }
   void TearDown() override {
     for (const Json& pod : pods()) remove(std::string(pod.text_at("metadata", "name")), 0);
@@ -91,8 +98,9 @@ struct RuntimeTest : ::testing::Test {
     runtime.reset();
     std::filesystem::remove_all(folder);
   }
-  void begin() {
-    auto made = Runtime::make(loop, *client, log, metrics.emplace(), base::Random(2), killing, options);
+  void begin() { begin(*client); }
+  void begin(kube::Client& server) {
+    auto made = Runtime::make(loop, server, log, metrics.emplace(), base::Random(2), killing, options);
     ASSERT_TRUE(made) << made.error().message;
     runtime = std::move(*made);
     runtime->start();
@@ -135,6 +143,21 @@ struct RuntimeTest : ::testing::Test {
         [] {}, 10s));
     return out;
   }
+  // As an agent is told of them, which asks as it would ask a kubelet; none while they are not known yet.
+  std::vector<Json> pods_told() {
+    net::HttpClientConfig http;
+    http.url = *net::parse_url("unix:" + pods_socket(options));
+    net::HttpClient asker(loop, nullptr, http);
+    net::HttpRequest request;
+    request.target = "/pods";
+    const auto answer = wait(asker.fetch(request, 10s));
+    const Json list = answer && answer->status == 200 ? Json::parse(answer->body).value_or(Json()) : Json();
+    return list.member("items") == nullptr ? std::vector<Json>() : list.member("items")->as_array();
+  }
+  // Which process it is, as its shim wrote it down.
+  std::string process_of(const std::string& name) {
+    return text_of(base::cat(folder, "/containers/", pod(name).text_at("metadata", "uid"), "/main/0/running.json"));
+  }
   Json node() {
     const auto got = wait(client->get(kube::kNodes, "", "here", 10s));
     return got ? Json::parse(*got).value_or(Json()) : Json();
@@ -161,6 +184,10 @@ struct RuntimeTest : ::testing::Test {
       look_again = loop.after(20ms, [] {});
       return condition();
     })) << lines;
+  }
+  std::size_t lines_with(std::string_view words) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(base::split(lines, '\n'), [&](std::string_view line) { return line.contains(words); }));
   }
   std::string log_of(const std::string& name) {
     for (const auto& each : std::filesystem::directory_iterator(folder + "/logs")) {

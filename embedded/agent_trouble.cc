@@ -1,0 +1,42 @@
+#include "embedded/agent_trouble.h"
+
+#include <chrono>
+#include <utility>
+
+#include "agent/protect/status.h"
+#include "base/json.h"
+
+namespace tidemark::embedded {
+namespace {
+
+constexpr base::Duration kCallLimit = std::chrono::seconds(10);
+
+std::string condition(const std::string& why, base::WallTime at) {
+  const std::string now = base::format_rfc3339(at);
+  std::string body;
+  base::JsonWriter out(body);
+  out.begin_object().key("status").begin_object().key("conditions").begin_array().begin_object();
+  out.member("type", agent::kIsolationCondition).member("status", "False").member("reason", "Unable");
+  out.member("message", why).member("lastHeartbeatTime", now).member("lastTransitionTime", now);
+  out.end_object().end_array().end_object().end_object();
+  return body;
+}
+
+}  // namespace
+
+net::Task<void> AgentTrouble::tell(const ComponentSurroundings& around, std::string why) {
+  if (std::exchange(logged_, why) != why) {
+    around.log.error("this machine is not measured, nothing of it is sold, and nobody is held back: it is tried again",
+                     {{"error", why}});
+  }
+  if (told_ == why) co_return;
+  kube::WriteOptions options;
+  options.subresource = "status";
+  // Before the runtime has made the node nobody can be told.
+  const auto told =
+      co_await around.client.patch(kube::kNodes, node_name_, kube::PatchType::kStrategicMerge,
+                                   condition(why, around.loop.clock().wall()), std::move(options), kCallLimit);
+  if (told) told_ = std::move(why);
+}
+
+}  // namespace tidemark::embedded
