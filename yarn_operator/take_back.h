@@ -1,7 +1,7 @@
 // Has containers of nodes end as pre-empted, because their agents want them back (model/take_back.h).
 //
-//   1  what the containers were given, and then what is held on the node, are asked of the ResourceManager now; one that
-//      may not know all of them yet, after a failover, is told nothing
+//   1  what the containers were given, and then what is held on the node, are asked of the ResourceManager now; of one
+//      that may not know all of them yet, after a failover, nothing is taken
 //   2  the node's total becomes what is held less that, with a timeout of zero: the newest end at once, and masters
 //      hear of a pre-emption. Which those are is the ResourceManager's choice
 //   3  it is asked until those that were named are gone, or others went in their place, kGoneWithin at most
