@@ -95,16 +95,18 @@ CheckReport report(const Auditor& auditor, const FailedLooks& failed, const Chec
   return out;
 }
 
-net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& client, CheckOptions options) {
+net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& client, CheckOptions options,
+                                            const net::Event& over) {
   Auditor auditor(options.audit);
   LedgerWatch watch(loop, client, auditor, options.watch);
   auto end = loop.clock().monotonic() + options.length;
+  const auto left_of = [&] { return over.is_set() ? base::Duration(0) : end - loop.clock().monotonic(); };
   // One question first: its answer tells best why there is none.
   while (true) {
     const auto reached = co_await get_if_there(client, kube::kConfigMaps, options.watch.config_namespace,
                                                options.watch.config_name, options.watch.limit);
     if (reached) break;
-    if (loop.clock().monotonic() >= end || !may_pass(reached.error())) co_return std::unexpected(reached.error());
+    if (left_of() <= base::Duration(0) || !may_pass(reached.error())) co_return std::unexpected(reached.error());
     co_await loop.sleep(kTick);
   }
   watch.start();
@@ -112,7 +114,7 @@ net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& 
   while (true) {
     // A server that answers late takes nothing from the time that was asked for.
     if (watch.saw_all() && !std::exchange(began, true)) end = loop.clock().monotonic() + options.length;
-    const auto left = end - loop.clock().monotonic();
+    const base::Duration left = left_of();
     if (watch.saw_all() && left <= base::Duration(0)) break;
     if (!watch.saw_all() && watch.hopeless()) co_return std::unexpected(*watch.hopeless());
     if (!watch.saw_all() && left <= base::Duration(0) && watch.failed().count > 0) {

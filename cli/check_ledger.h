@@ -29,7 +29,9 @@ struct CheckReport {
 };
 // Lists and watches that fail are counted, and the watching goes on; the time in which not everything was seen is told
 // and counts for nothing. An error where everything was never seen; at once where a failure says that it never will.
-net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& client, CheckOptions options);
+// `over`: sooner than options.length, with what was seen until then.
+net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& client, CheckOptions options,
+                                            const net::Event& over);
 
 CheckReport report(const Auditor& auditor, const FailedLooks& failed, const CheckOptions& options);
 

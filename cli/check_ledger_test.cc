@@ -26,7 +26,7 @@ class CheckLedgerTest : public testing::ApiInMemory {
     call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
          base::cat(R"({"status":{"allocatable":{"cpu":"32","kubernetes.io/batch-cpu":")", batch_cpu, R"("}}})"));
   }
-  Result<CheckReport> check() { return net::testing::run_task(loop, clock, check_ledger(loop, client, options)); }
+  Result<CheckReport> check() { return net::testing::run_task(loop, clock, check_ledger(loop, client, options, over)); }
   // The server is away in this time.
   void away(base::Duration from, base::Duration to) {
     const base::MonotonicTime start = clock.monotonic();
@@ -38,6 +38,7 @@ class CheckLedgerTest : public testing::ApiInMemory {
   }
 
   CheckOptions options;
+  net::Event over{loop};
 };
 
 TEST_F(CheckLedgerTest, WhatFailsThrowsNothingAwayThatWasSeenAndItsTimeIsTold) {
@@ -62,6 +63,24 @@ TEST_F(CheckLedgerTest, WhatFailsThrowsNothingAwayThatWasSeenAndItsTimeIsTold) {
   ASSERT_TRUE(once);
   EXPECT_TRUE(once->text.starts_with("NOT CLEAN: 1 nodes")) << once->text;
   EXPECT_EQ(once->text.find("failed"), std::string::npos) << once->text;
+}
+
+TEST_F(CheckLedgerTest, WhoEndsItSoonerIsToldWhatWasSeenUntilThen) {
+  node("n", "20000");  // and no report at all
+  options.length = 24h;
+  options.json = true;
+  auto end = [&]() -> net::Task<void> {
+    co_await loop.sleep(4s);
+    over.set();
+  };
+  net::Scope scope(loop);
+  scope.spawn(end());
+  const base::MonotonicTime start = clock.monotonic();
+  const auto report = check();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_LE(clock.monotonic() - start, 5s);
+  EXPECT_FALSE(report->clean);
+  EXPECT_GE(Json::parse(report->text)->at("causes")->as_array()[0].at("cpuCoreSeconds")->as_double(), 20 * 3);
 }
 
 // Between two looks of one that polls each second.

@@ -1,6 +1,7 @@
 #include "hadoop/rpc_frames.h"
 
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "hadoop/wire.h"
@@ -73,6 +74,13 @@ constexpr std::array kKnown = {
     Known{"RpcNoSuchProtocolException", ErrorKind::kUnsupported},
 };
 
+std::optional<ErrorKind> kind_by_name(std::string_view java_class) {
+  for (const Known& known : kKnown) {
+    if (simple_name(java_class) == known.exception) return known.kind;
+  }
+  return std::nullopt;
+}
+
 ErrorKind kind_of(const Refusal& refusal) {
   switch (refusal.detail) {
     case kNoSuchMethod:
@@ -86,10 +94,18 @@ ErrorKind kind_of(const Refusal& refusal) {
     default:
       break;
   }
-  for (const Known& known : kKnown) {
-    if (simple_name(refusal.exception) == known.exception) return known.kind;
-  }
-  return ErrorKind::kInternal;
+  return kind_by_name(refusal.exception).value_or(ErrorKind::kInternal);
+}
+
+// A ResourceManager's door for administrators says why it refuses inside of another exception's message:
+// "org.apache.hadoop.security.AccessControlException: User …".
+Refusal unwrapped(const Refusal& refusal) {
+  const std::string_view said = refusal.message;
+  const std::size_t end = said.find(": ");
+  if (simple_name(refusal.exception) != "YarnException" || end == said.npos) return refusal;
+  const std::string_view inner = said.substr(0, end);
+  if (!kind_by_name(inner)) return refusal;
+  return {.exception = std::string(inner), .message = std::string(said.substr(end + 2))};
 }
 
 // A Java message goes on with a stack; its first line says it.
@@ -193,7 +209,8 @@ Result<Answer> read_answer(std::string_view frame) {
   return answer;
 }
 
-Error to_error(const Refusal& refusal) {
+Error to_error(const Refusal& wrapped) {
+  const Refusal refusal = unwrapped(wrapped);
   Error error;
   error.kind = kind_of(refusal);
   const std::string_view name = refusal.exception.empty() ? "an error without a name" : simple_name(refusal.exception);

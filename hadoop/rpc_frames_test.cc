@@ -95,6 +95,13 @@ TEST(RpcFramesTest, AnExceptionsClassTellsWhatKindOfErrorItIs) {
   EXPECT_EQ(kind("org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException"), ErrorKind::kNotFound);
   EXPECT_EQ(kind("x", 3), ErrorKind::kUnsupported);
   EXPECT_EQ(kind("x", 15), ErrorKind::kDenied);
+  // As a ResourceManager of Hadoop 3.4.3 said it (tests/yarn/test_admin_acl.py).
+  const Error denied = to_error({.exception = "org.apache.hadoop.yarn.exceptions.YarnException",
+                                 .message = "org.apache.hadoop.security.AccessControlException: User mallory doesn't "
+                                            "have permission to call 'updateNodeResource'\n\tat X"});
+  EXPECT_EQ(denied.kind, ErrorKind::kDenied);
+  EXPECT_EQ(denied.message,
+            "AccessControlException: User mallory doesn't have permission to call 'updateNodeResource'");
   const Error error = to_error({.exception = "org.apache.hadoop.ipc.StandbyException", .message = "why\n\tat X"});
   EXPECT_EQ(error.message, "StandbyException: why");
   EXPECT_TRUE(is_standby(error));

@@ -1,3 +1,7 @@
+#include <unistd.h>
+
+#include <csignal>
+
 #include "base/text.h"
 #include "cli/check_ledger.h"
 #include "main/cluster.h"
@@ -25,7 +29,8 @@ int run_check(const std::vector<std::string>& args) {
   declare_settings_flags(flags, options.watch.config_namespace, options.watch.config_name);
   flags.group("Check");
   flags.duration("for", options.length, base::Duration(0), hours(24 * 31),
-                 "how long to watch; 0s: what is wrong at once");
+                 "how long to watch, with the summary at the end, or at SIGINT (^C) or SIGTERM. 0s: what is wrong at "
+                 "once");
   flags.duration("lag", options.audit.lag, base::Duration(0), hours(1), "how soon a change must be followed");
   flags.text("writer", options.audit.writer, "how the field manager begins that should offer batch resources")
       .placeholder("NAME");
@@ -58,7 +63,12 @@ int run_check(const std::vector<std::string>& args) {
       "check", log_options, cluster_options,
       [&](net::EventLoop& loop, kube::Client& client, const base::Log& log) -> net::Task<Result<std::string>> {
         for (auto& each : options.watch.managers.clusters) speak_kerberos(each.managers, yarn.kerberos, log);
-        TM_CO_TRY(auto report, co_await cli::check_ledger(loop, client, options));
+        net::Event over(loop);
+        const net::FdWatch signals = loop.watch_signals({SIGINT, SIGTERM}, [&](int signal) {
+          if (over.is_set()) ::_exit(kEndedBySignal + signal);
+          over.set();
+        });
+        TM_CO_TRY(auto report, co_await cli::check_ledger(loop, client, options, over));
         clean = report.clean;
         co_return std::move(report.text);
       });

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kPassesWaitingMax = 2;
 // A group of cpuset below offline work's own would keep the processors of that from being fewer.
-constexpr linux::Controllers kOnlyCpuset(1U << static_cast<unsigned>(linux::Controller::kCpuset));
+constexpr linux::Controllers kOnlyCpuset = linux::controllers_of({linux::Controller::kCpuset});
+constexpr linux::Controllers kOnlyIo = linux::controllers_of({linux::Controller::kIo});
 constexpr std::size_t kTextBytes = 64 * 1024;  // a line for each disk
 
 const linux::Hierarchy* home_of(const linux::Hierarchies& hierarchies) {
@@ -171,7 +172,7 @@ DiskLimit::Report DiskLimit::put_in_force(const linux::Hierarchies& hierarchies,
     return out;
   }
   // In v2 this hands the controller down to it.
-  if (auto made = linux::make_group(hierarchies, group, kOnlyCpuset); !made) {
+  if (auto made = linux::make_group(hierarchies, group, kOnlyCpuset, kOnlyIo); !made) {
     out.wrong.insert(made.error().message);
     return out;
   }

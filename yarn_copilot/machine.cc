@@ -34,8 +34,12 @@ constexpr std::int64_t kMilli = 1000;
 constexpr std::int64_t kSharesPerCore = 1024;
 constexpr int kAdoptRounds = 10;
 constexpr pid_t kInit = 1;
-constexpr linux::Controllers kOnlyCpuset(1U << static_cast<unsigned>(linux::Controller::kCpuset));
-constexpr linux::Controllers kOnlyIo(1U << static_cast<unsigned>(linux::Controller::kIo));
+constexpr linux::Controllers kOnlyCpuset = linux::controllers_of({linux::Controller::kCpuset});
+constexpr linux::Controllers kOnlyIo = linux::controllers_of({linux::Controller::kIo});
+// What a container's group is measured and limited by. A kubelet hands these down to its pods too, so that nothing
+// becomes another above the group of all containers.
+constexpr linux::Controllers kOfContainers =
+    linux::controllers_of({linux::Controller::kCpu, linux::Controller::kMemory, linux::Controller::kPids});
 
 bool only_cpuset(const linux::Hierarchy& one) {
   return one.version == linux::Version::kV1 && one.controllers == kOnlyCpuset;
@@ -264,8 +268,8 @@ std::vector<std::string> Machine::groups() const {
 }
 
 Result<void> Machine::make(const std::string& group) const {
-  TM_TRY_VOID(linux::make_group(hierarchies_, group, shared_));
-  if (shared_ != kOnlyCpuset) TM_TRY_VOID(linux::make_group(hierarchies_, parent_, kOnlyCpuset));
+  TM_TRY_VOID(linux::make_group(hierarchies_, group, shared_, kOfContainers));
+  if (shared_ != kOnlyCpuset) TM_TRY_VOID(linux::make_group(hierarchies_, parent_, kOnlyCpuset, kOfContainers));
   return linux::make_group(others_, group);
 }
 

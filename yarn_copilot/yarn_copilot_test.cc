@@ -218,6 +218,30 @@ TEST_F(World, AdoptedAContainerIsInItsGroupInEveryHierarchy) {
       << "limits are its NodeManager's";
 }
 
+// Each controller that is handed down in a kubelet's group is handed to all of its pods, and nobody takes that back.
+TEST_F(World, ToAdoptOnV2NothingNewIsAskedOfTheGroupsAboveItsOwn) {
+  for (const char* name : {"cpu", "cpuacct", "cpuset", "memory", "blkio", "pids", "freezer"}) groups.remove(name);
+  const std::string kubelets = "cpuset cpu memory hugetlb pids\n", parent(kDefaultGroup);
+  linux::testing::make_v2(groups, "cpuset cpu io memory hugetlb pids\n");
+  groups.write("cgroup.subtree_control", kubelets);
+  for (const std::string& each : {std::string("kubepods"), std::string("kubepods/besteffort"), parent}) {
+    linux::testing::make_v2_group(groups, "", each);
+    groups.write(each + "/cgroup.controllers", kubelets);
+    groups.write(each + "/cgroup.subtree_control", each == parent ? "" : kubelets);
+  }
+  proc.write("20/stat", "20 (java) S 1 20 20 0 -1 0 0 0 0 0 300 100 0 0 20 0 1 0 500 0 10\n");
+  proc.write("20/environ", base::cat("CONTAINER_ID=", kTask, std::string(1, '\0')));
+  options.adopt = true;
+  start();
+  // That it has no files, as a kernel would give it, is said when the group is made.
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("a container gets no group"); })) << lines;
+  EXPECT_TRUE(std::filesystem::exists(groups.path(group_of(kTask)))) << lines;
+  for (const char* each : {"", "kubepods/", "kubepods/besteffort/"}) {
+    EXPECT_EQ(content(base::cat(each, "cgroup.subtree_control")), kubelets) << each;
+  }
+  EXPECT_EQ(content(parent + "/cgroup.subtree_control"), "+cpu +memory +pids");
+}
+
 TEST_F(World, WhatItsGroupsDoNotCountIsNotNought) {
   add_process(10, kTask);
   add_process(11, kOther);

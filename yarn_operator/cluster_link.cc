@@ -104,6 +104,12 @@ bool ClusterLink::closed(const std::vector<Wanted>& wanted) const {
 }
 
 net::Task<Result<void>> ClusterLink::refresh() {
+  TM_CO_TRY_VOID(co_await refresh_nodes());
+  co_await look_who_waits();
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> ClusterLink::refresh_nodes() {
   const base::MonotonicTime asked = loop_.clock().monotonic();
   auto reports = co_await manager_.nodes({}, kCallLimit);
   if (seen_ && asked < looked_) co_return Result<void>();  // what was asked for later is here already
@@ -121,7 +127,6 @@ net::Task<Result<void>> ClusterLink::refresh() {
     if (refused_.insert(each.message).second) log_.warn("a report that is not taken", {{"why", each.message}});
   }
   if (reports->refused.empty()) refused_.clear();
-  co_await look_who_waits();
   co_return Result<void>();
 }
 

@@ -72,8 +72,9 @@ class ClusterLink {
   const std::string& work_class() const { return work_class_; }
   const std::string& class_place() const { return class_place_; }  // the file that says so
 
-  // Asks for all nodes. What was seen before stays where it fails.
+  // Asks for all nodes, and who waits. What was seen before stays where it fails.
   net::Task<Result<void>> refresh();
+  net::Task<Result<void>> refresh_nodes();  // the first half of it
   // Tells the ResourceManager, in one call, of those whose total is another one.
   net::Task<Result<Telling>> tell(std::vector<Wanted> wanted);
 

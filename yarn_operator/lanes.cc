@@ -44,7 +44,7 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
       if (may_write()) {
         const UnderWay mine(under_way_);
         auto told = co_await lane.link.tell(std::move(wanted));
-        if (!told) lane.log.warn("totals were not taken", {{"why", told.error().message}});
+        if (!told) note_not_told(lane, told.error());
         if (told) tell_set_again(told->set_again);
         if (!told || told->told > 0) next_look = std::min(next_look, loop_.clock().monotonic() + kLookAgain);
       }
@@ -54,6 +54,15 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
     if (wait > base::Duration(0) && co_await lane.wake.wait_for(wait)) co_await loop_.sleep(kGather);
     lane.wake.clear();
   }
+}
+
+void RunningOperator::note_not_told(Lane& lane, const Error& why) {
+  const bool denied = why.kind == ErrorKind::kDenied;
+  lane.log.warn("totals were not taken",
+                {{"why", why.message},
+                 {"helps", denied ? "yarn.admin.acl of the ResourceManager has to name who calls: --yarn-user, or whom "
+                                    "the Kerberos ticket names"
+                                  : ""}});
 }
 
 RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {

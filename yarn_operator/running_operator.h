@@ -137,6 +137,7 @@ class RunningOperator final : public YarnOperator {
   void taken_back(Lane& lane, const Taking& asked, const model::TakenBack& answer);
   net::Task<void> answer_agent(std::string node, model::TakenBack answer);
   void note(Lane& lane, const Result<void>& seen);
+  static void note_not_told(Lane& lane, const Error& why);
   void note_closed(Lane& lane, bool closed);
   // It may be named in a moment: no reason to stop.
   void note_class(Lane& lane);

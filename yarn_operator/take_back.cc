@@ -11,7 +11,11 @@ namespace tidemark::yarn_operator {
 namespace {
 
 constexpr base::Duration kAskAgain = std::chrono::milliseconds(20);
+// A look lists all nodes of the cluster, at a ResourceManager that hands out containers meanwhile. It takes a fifth of
+// the time at most, whatever is asked for; but an agent waits for three seconds.
 constexpr base::Duration kLookAgain = std::chrono::milliseconds(100);
+constexpr int kRests = 4;  // times as long as it took
+constexpr base::Duration kRestMax = std::chrono::milliseconds(1500);
 // A ResourceManager answers clients with 50 threads (yarn.resourcemanager.client.thread-count), and not us alone.
 constexpr std::size_t kAskedAtOnce = 16;
 
@@ -45,8 +49,8 @@ void TakingBack::add(Taking taking) {
 net::Task<void> TakingBack::run() {
   if (std::exchange(running_, true)) co_return;
   while (!going_.empty()) {
-    co_await begin(still_there(false));
     co_await follow(still_there(true));
+    if (loop_.clock().monotonic() >= next_look_) co_await look(still_there(false), still_there(true));
     answer_done();
     if (!going_.empty()) co_await loop_.sleep(kAskAgain);
   }
@@ -61,21 +65,16 @@ std::vector<TakingBack::Going*> TakingBack::still_there(bool shrunk) {
   return found;
 }
 
-net::Task<void> TakingBack::begin(std::vector<Going*> fresh) {
-  const auto leave_out_done = [&] { std::erase_if(fresh, [](const Going* each) { return each->there.empty(); }); };
-  co_await look(fresh);
-  leave_out_done();
+// After the questions, so that what began while they were asked does not end in the place of who is named, and no
+// answer is believed of a ResourceManager that does not know all yet.
+net::Task<void> TakingBack::look(std::vector<Going*> fresh, std::vector<Going*> ending) {
   co_await ask(fresh);
-  leave_out_done();
-  co_await look(fresh);  // what began while they were asked for is not to end in their place
-  leave_out_done();
-  if (may_write_()) co_await shrink(fresh);
-}
-
-// By what it says now, those that it does not know yet are gone, and a total would end them too.
-net::Task<void> TakingBack::look(const std::vector<Going*>& fresh) {
-  if (fresh.empty()) co_return;
-  const auto seen = co_await link_.refresh();
+  const base::MonotonicTime begin = loop_.clock().monotonic();
+  std::erase_if(fresh, [](const Going* each) { return each->is_refused(); });
+  std::erase_if(ending, [&](const Going* each) { return each->end <= begin; });
+  if (fresh.empty() && ending.empty()) co_return;
+  const auto seen = co_await link_.refresh_nodes();
+  rest_after(loop_.clock().monotonic() - begin);
   for (Going* each : fresh) {
     if (!seen) {
       refuse(*each, seen.error().message);
@@ -84,6 +83,14 @@ net::Task<void> TakingBack::look(const std::vector<Going*>& fresh) {
              base::cat("the ResourceManager of ", each->of.nm.text(), " does not know all of its containers yet"));
     }
   }
+  // Others went in their place where the rest fits: no total ends anybody else. They are asked for once more.
+  for (Going* each : ending) each->last = seen && fits(*each);
+  std::erase_if(fresh, [](const Going* each) { return each->there.empty(); });
+  if (may_write_()) co_await shrink(fresh);
+}
+
+void TakingBack::rest_after(base::Duration took) {
+  next_look_ = loop_.clock().monotonic() + std::clamp(took * kRests, kLookAgain, kRestMax);
 }
 
 net::Task<void> TakingBack::ask(const std::vector<Going*>& of) {
@@ -127,7 +134,7 @@ net::Task<void> TakingBack::shrink(const std::vector<Going*>& fresh) {
   if (shrinks.empty()) co_return;
   const auto done = co_await link_.shrink(std::move(shrinks));
   const base::MonotonicTime now = loop_.clock().monotonic();
-  if (next_look_ < now) next_look_ = now + kLookAgain;
+  next_look_ = std::max(next_look_, now + kLookAgain);  // nobody ends sooner
   for (Going* each : fresh) {
     each->end = now + kGoneWithin;
     if (!done && each->shrunk) refuse(*each, done.error().message);
@@ -159,12 +166,6 @@ net::Task<void> TakingBack::follow(std::vector<Going*> ending) {
   for (Going* each : ending) {
     if (each->last) each->end = now;
   }
-  std::erase_if(ending, [&](const Going* each) { return each->there.empty() || each->end <= now; });
-  if (ending.empty() || now < next_look_) co_return;
-  next_look_ = now + kLookAgain;
-  if (!co_await link_.refresh()) co_return;
-  // Others went in their place where the rest fits: no total ends anybody else. They are asked for once more.
-  for (Going* each : ending) each->last = fits(*each);
 }
 
 bool TakingBack::fits(const Going& going) const {

@@ -1,15 +1,15 @@
 // Has containers of nodes end as pre-empted, because their agents want them back (model/take_back.h).
 //
-//   1  what is held on the node, and what the containers were given, are asked of the ResourceManager now; one that may
-//      not know all of them yet, after a failover, is told nothing
+//   1  what the containers were given, and then what is held on the node, are asked of the ResourceManager now; of one
+//      that may not know all of them yet, after a failover, nothing is taken
 //   2  the node's total becomes what is held less that, with a timeout of zero: the newest end at once, and masters
-//   hear
-//      of a pre-emption. Which those are is the ResourceManager's choice
+//      hear of a pre-emption. Which those are is the ResourceManager's choice
 //   3  it is asked until those that were named are gone, or others went in their place, kGoneWithin at most
 //   4  the next total that the node is told ends nobody (Overcommit::kill_never)
 //
-// Each node is answered when it is done, and one that comes while others are on their way waits for no more than the
-// questions that are being asked: an agent waits for three seconds.
+// Each node is answered when it is done. What is held is known of all nodes or of none: a look lists the whole cluster,
+// so who asks before the next one is due shares it (rest_after), those that are awaited too. An agent waits for three
+// seconds.
 //
 // Who goes for good is the agent's matter: it kills what stays on the node where that is needed.
 #pragma once
@@ -77,13 +77,15 @@ class TakingBack {
     bool shrunk = false;
     bool last = false;  // the rest fits: who is there at the next question stays
     base::MonotonicTime end;
+
+    bool is_refused() const { return !answer.refused.empty(); }
   };
   static void refuse(Going& going, std::string_view why);
   static void hear(Going& going);
   std::vector<Going*> still_there(bool shrunk);
-  net::Task<void> begin(std::vector<Going*> fresh);
   net::Task<void> follow(std::vector<Going*> ending);
-  net::Task<void> look(const std::vector<Going*>& fresh);
+  net::Task<void> look(std::vector<Going*> fresh, std::vector<Going*> ending);
+  void rest_after(base::Duration took);
   net::Task<void> ask(const std::vector<Going*>& of);
   net::Task<void> ask_one(Named& named);
   net::Task<void> shrink(const std::vector<Going*>& fresh);

@@ -229,6 +229,35 @@ TEST_F(TakeBackTest, ANodeOnWhichNobodyEndsKeepsNoOtherWaiting) {
   EXPECT_LT(slow, said.end());
 }
 
+// A listing of ten thousand nodes takes a ResourceManager's time away from those who hand out containers.
+TEST_F(TakeBackTest, HoweverManyAskListingsTakeAFifthOfTheTime) {
+  constexpr int kAsking = 8;
+  constexpr base::Duration kTakes = 100ms;
+  for (int i = 0; i < kAsking; ++i) {
+    const NodeId nm{base::cat("asks-", i), 1};
+    manager().nodes[nm] = {};
+    manager().run(base::cat("container_1_0003_01_00000", i), nm, 512);
+    node(base::cat("asks-", i), nm.text(), origin("4k", "4Gi"));
+  }
+  options.poll = 1h;
+  begin_heard();
+  ASSERT_TRUE(until([&] { return manager().updated_nodes >= kAsking; }));
+  manager().listing_takes = kTakes;
+  // The operator's own looks ask who waits too; those for agents do not.
+  const auto own = [&] { return manager().asked("getQueueInfo"); };
+  const auto for_agents = [&] { return manager().asked("getClusterNodes") - own(); };
+  const auto own_before = own(), for_agents_before = for_agents();
+  const base::MonotonicTime begin = clock.monotonic();
+  for (int i = 0; i < kAsking; ++i) {
+    ask({base::cat("container_1_0003_01_00000", i)}, 1, 60, 0s, base::cat("asks-", i));
+    pass(60ms);
+  }
+  ASSERT_TRUE(until([&] { return manager().preempted.size() == kAsking; }));
+  const base::Duration took = clock.monotonic() - begin;
+  EXPECT_LE(for_agents() - for_agents_before, 2 + took / (5 * kTakes)) << "one in whose midst we end counts";
+  EXPECT_LE(own() - own_before, 2 + took / 1s) << "a look of its own follows each second in which something was told";
+}
+
 // The agent has done without by then; but what is held back holds for the next operator too, and who asks is heard.
 TEST_F(TakeBackTest, AnAnswerThatWasLostIsWrittenAgain) {
   begin_heard();

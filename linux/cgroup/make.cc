@@ -16,8 +16,6 @@ namespace {
 
 constexpr mode_t kMode = 0755;
 constexpr int kDepthMax = 32;
-// Of v2: those that limits and measures of ours need; a kernel may lack some.
-constexpr std::array<std::string_view, 5> kHandedDown = {"cpu", "cpuset", "memory", "io", "pids"};
 constexpr std::array<const char*, 2> kCpusetFiles = {"cpuset.cpus", "cpuset.mems"};
 
 Result<std::vector<std::string_view>> parts_of(std::string_view path) {
@@ -48,18 +46,21 @@ Result<std::string> text_of(int directory, const char* name, Buffer& buffer, con
 }
 
 // What a kernel lacks cannot be handed down; what it has must be, or limits would be there and hold nothing.
-Result<void> hand_down(int directory, Buffer& buffer, const Place& place) {
+Result<void> hand_down(int directory, Controllers needed, Buffer& buffer, const Place& place) {
   TM_TRY(const std::string there, text_of(directory, "cgroup.controllers", buffer, place));
   TM_TRY(const std::string done, text_of(directory, "cgroup.subtree_control", buffer, place));
   const auto has = [](const std::string& list, std::string_view name) {
     const auto words = base::split(list, ' ');
     return std::ranges::find(words, name) != words.end();
   };
-  for (const std::string_view name : kHandedDown) {
-    if (!has(there, name) || has(done, name)) continue;
-    TM_TRY_VOID(put(directory, "cgroup.subtree_control", base::cat("+", name), place));
+  std::string missing;
+  for (std::size_t at = 0; at < kControllers; ++at) {
+    const std::string_view name = name_of(static_cast<Controller>(at), Version::kV2);
+    if (!needed.test(at) || !has(there, name) || has(done, name)) continue;
+    missing += base::cat(missing.empty() ? "+" : " +", name);
   }
-  return {};
+  if (missing.empty()) return {};
+  return put(directory, "cgroup.subtree_control", missing, place);
 }
 
 Result<void> inherit_cpuset(int parent, int directory, Buffer& buffer, const Place& place) {
@@ -72,7 +73,8 @@ Result<void> inherit_cpuset(int parent, int directory, Buffer& buffer, const Pla
   return {};
 }
 
-Result<void> make_in(const Hierarchy& hierarchy, int root, const std::vector<std::string_view>& parts) {
+Result<void> make_in(const Hierarchy& hierarchy, int root, const std::vector<std::string_view>& parts,
+                     Controllers needed) {
   const bool v2 = hierarchy.version == Version::kV2;
   const bool has_cpuset = hierarchy.controllers.test(static_cast<std::size_t>(Controller::kCpuset));
   const bool has_controllers = hierarchy.controllers.count() > 1;  // beside the core
@@ -81,9 +83,9 @@ Result<void> make_in(const Hierarchy& hierarchy, int root, const std::vector<std
   std::optional<Directory> parent;
   int above = root;
   for (const std::string_view part : parts) {
+    if (v2 && has_controllers) TM_TRY_VOID(hand_down(above, needed, buffer, {hierarchy.path, path, {}}));
     path = path.empty() ? std::string(part) : base::cat(path, '/', part);
     const Place place{hierarchy.path, path, {}};
-    if (v2 && has_controllers) TM_TRY_VOID(hand_down(above, buffer, place));
     if (::mkdirat(above, std::string(part).c_str(), kMode) != 0 && errno != EEXIST) {
       return base::fail_errno(errno, base::cat("make the group ", place.text()));
     }
@@ -111,12 +113,12 @@ Result<void> remove_in(int above, const std::string& name, const Place& place, i
 
 }  // namespace
 
-Result<void> make_group(const Hierarchies& hierarchies, std::string_view path, Controllers except) {
+Result<void> make_group(const Hierarchies& hierarchies, std::string_view path, Controllers except, Controllers needed) {
   TM_TRY(const auto parts, parts_of(path));
   for (std::size_t i = 0; i < hierarchies.all().size(); ++i) {
     const Hierarchy& one = hierarchies.all()[i];
     if (one.version == Version::kV1 && except.any() && (one.controllers & ~except).none()) continue;
-    TM_TRY_VOID(make_in(one, hierarchies.directory(i), parts));
+    TM_TRY_VOID(make_in(one, hierarchies.directory(i), parts, needed));
   }
   return {};
 }

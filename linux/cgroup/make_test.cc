@@ -11,6 +11,7 @@
 #include <string>
 
 #include "linux/testing/own_group.h"
+#include "linux/testing/tree.h"
 
 namespace tidemark::linux {
 namespace {
@@ -78,6 +79,34 @@ TEST_F(MakeGroup, WhatSomebodySetOfProcessorsStays) {
   const std::string inner = v1 ? "/cpuset.cpus" : "/cpuset.cpus.effective";
   EXPECT_EQ(text(base::cat(hierarchies->all()[*cpuset].path, "/", below("a/b"), inner)), "0");
   EXPECT_TRUE(remove_group(*hierarchies, below("a")));
+}
+
+// As a kubelet leaves its groups: with io for none of them.
+TEST(MakeGroupOfV2, HandsDownWhatIsNeededThatThereIs) {
+  const std::string kubelets = "cpuset cpu memory hugetlb pids\n";
+  testing::Tree tree;
+  testing::make_v2(tree, "cpuset cpu io memory hugetlb pids\n");
+  tree.write("cgroup.subtree_control", kubelets);
+  tree.write("kubepods/cgroup.controllers", kubelets);
+  tree.write("kubepods/cgroup.subtree_control", "");
+  testing::make_v2_group(tree, "", "kubepods");
+  const auto hierarchies = Hierarchies::discover(tree.root(), "");
+  ASSERT_TRUE(hierarchies) << hierarchies.error().message;
+
+  const Controllers limits = controllers_of({Controller::kCpu, Controller::kMemory, Controller::kPids});
+  ASSERT_TRUE(make_group(*hierarchies, "kubepods/ours", {}, limits));
+  EXPECT_EQ(text(tree.path("cgroup.subtree_control")) + "\n", kubelets);
+  EXPECT_EQ(text(tree.path("kubepods/cgroup.subtree_control")), "+cpu +memory +pids");
+  EXPECT_TRUE(is_there(tree.path("kubepods/ours")));
+
+  ASSERT_TRUE(make_group(*hierarchies, "kubepods/ours", {}, controllers_of({Controller::kIo})));
+  EXPECT_TRUE(text(tree.path("cgroup.subtree_control")).starts_with("+io")) << "the kernel has it";
+
+  tree.remove("kubepods/cgroup.subtree_control");
+  const auto refused = make_group(*hierarchies, "kubepods/ours");
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().message.contains(tree.path("kubepods") + ": there is no cgroup.subtree_control"))
+      << refused.error().message;
 }
 
 TEST_F(MakeGroup, NamesThatLeadElsewhereAreRefused) {

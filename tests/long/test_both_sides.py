@@ -4,8 +4,10 @@ Transcoding in pods makes room for Spark on YARN, and Spark for a pod that is mo
 import json
 import os
 import sys
+import tempfile
 import time
 import unittest
+from pathlib import Path
 
 if "TIDEMARK_JAVA" not in os.environ:
     raise unittest.SkipTest("no YARN can be made here: it wants Java and Maven")
@@ -16,6 +18,7 @@ from cluster.manager_case import manager
 from cluster.tidemark_process import Component, wait_for
 from node.evicting import offline
 from support.node import pods
+from yarn.doors import Doors
 from yarn.looking_on import LookingOn
 from yarn.operating import NODE_ID
 from yarn.sharing import API, MASTER_MIB, TASK_MIB, OnASharedNode, tearDownModule  # noqa: F401
@@ -58,8 +61,9 @@ class BothSides(OnASharedNode):
         colocation.put_metric(API, self.node.name, {"nodeMetric": {"nodeUsage": used, "systemUsage": used}, "podsMetric": [], "prodReclaimableMetric": {"resource": {"resources": {}}}})
         self.manager = manager("--leader-elect=false")
         self.addCleanup(self.manager.stop)
+        self.doors = Doors(self.yarn.rm, Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-audit-"))))
         self.operator = Component(
-            "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
+            "yarn-operator", *self.doors.flags, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
             "--poll=500ms", "--metrics-addr=127.0.0.1:0", f"--millicores-per-vcore={CORE_PART}",
         )
         self.addCleanup(self.operator.stop)
@@ -147,7 +151,6 @@ class BothSides(OnASharedNode):
 
     def test_each_gives_back_to_more_timely_work_of_the_other_and_that_holds_it_then(self):
         looking = LookingOn(self.yarn.configuration, CORE_PART, lag_s=10)
-        looking.start()
         self.addCleanup(looking.end)
         self.pods_give_way_to_spark()
         self.node.end(sorted(self.names() & set(TRANSCODE)))  # the last of them is done
@@ -159,10 +162,9 @@ class BothSides(OnASharedNode):
             self.assertLessEqual(self.pods_have_mib() + self.yarn_has_mib(), self.there_mib())
             time.sleep(0.5)
         self.assertIn("waiting", self.annotation(BOOK))
-        looking.end()
-        self.assertGreater(len(looking.reports), 2)
-        self.assertEqual([], looking.mistakes())
-        print(f"{len(looking.reports)} reports of the checker, all clean", file=sys.stderr)
+        seen = looking.assert_clean(self)
+        self.doors.assert_operators_alone(self, self.operator)
+        print(f"the checker saw {seen['changes']} changes, and no mistake", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,6 @@ class Night(WithOperator):
     def setUp(self):
         super().setUp()
         self.looking = LookingOn(self.yarn.configuration, self.VCORE_MILLI, LAG_S)
-        self.looking.start()
         self.addCleanup(self.looking.end)
 
     def quota(self) -> int:
@@ -98,10 +97,9 @@ class Night(WithOperator):
         self.say({"enable": False})
         wait_for(lambda: self.quota() == -1, "no quota", self.agent, LIMIT_S)
         until("all of it is handed out again", lambda: self.nm.total() == (self.SITE.memory_mib, self.SITE.vcores), 90)
-        self.looking.end()
-        self.assertGreater(len(self.looking.reports), 2)
-        self.assertEqual([], self.looking.mistakes())
-        print(f"{len(self.looking.reports)} reports of the checker, all clean; {self.evictions('TM-EVICT-022'):.0f} containers pre-empted", file=sys.stderr)
+        seen = self.looking.assert_clean(self)
+        self.doors.assert_operators_alone(self, self.operator)
+        print(f"the checker saw {seen['changes']} changes, and no mistake; {self.evictions('TM-EVICT-022'):.0f} containers pre-empted", file=sys.stderr)
 
 
 if __name__ == "__main__":

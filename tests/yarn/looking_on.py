@@ -1,35 +1,39 @@
-"""The checker of the ledger beside a test, all the time: one look after the other, over the API server and the ResourceManager."""
+"""The checker of the ledger beside a test, from its beginning to its end: one process, over the API server and the ResourceManager."""
 
 import json
 import os
+import signal
 import subprocess
-import threading
+import unittest
 from pathlib import Path
 
-SLICE_S = 15
+LONGER_THAN_ANY_TEST = "24h"
+REPORT_S = 60
 
 
-class LookingOn(threading.Thread):
+class LookingOn:
     """`lag_s`: a total that is so late is a mistake."""
 
     def __init__(self, configuration: Path, vcore_milli: int, lag_s: int):
-        super().__init__(daemon=True)
-        self._words = [
-            os.environ["TIDEMARK_BINARY"], "check", "ledger", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "-o", "json", f"--for={SLICE_S}s", f"--lag={lag_s}s",
-            "--hadoop-conf-dir", str(configuration), "--yarn-poll=500ms", f"--millicores-per-vcore={vcore_milli}",
-        ]
-        self._over = threading.Event()
-        self.reports: list[tuple[int, str]] = []
-
-    def run(self) -> None:
-        while not self._over.is_set():
-            done = subprocess.run(self._words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-            self.reports.append((done.returncode, done.stdout or done.stderr))
+        self._child = subprocess.Popen(
+            [
+                os.environ["TIDEMARK_BINARY"], "check", "ledger", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "-o", "json", f"--for={LONGER_THAN_ANY_TEST}", f"--lag={lag_s}s",
+                "--hadoop-conf-dir", str(configuration), "--yarn-poll=500ms", f"--millicores-per-vcore={vcore_milli}",
+            ],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
 
     def end(self) -> None:
-        """After the look that is on."""
-        self._over.set()
-        self.join()
+        """Also of one that has ended."""
+        self._child.kill()
+        self._child.communicate()
 
-    def mistakes(self) -> list[str]:
-        return [said for code, said in self.reports if code != 0 or not json.loads(said)["clean"]]
+    def assert_clean(self, test: unittest.TestCase) -> dict:
+        """Its report, of all the time until now, in which it saw everything and no mistake."""
+        self._child.send_signal(signal.SIGTERM)
+        said, complaints = self._child.communicate(timeout=REPORT_S)
+        test.assertEqual(0, self._child.returncode, f"{said}\n{complaints}")
+        report = json.loads(said)
+        test.assertEqual((True, 0, 0), (report["clean"], report["failures"], report["blindSeconds"]), said)
+        test.assertGreater(report["changes"], 0, "it saw nothing")
+        return report

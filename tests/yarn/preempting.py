@@ -1,12 +1,15 @@
 """A node that a kubelet and a NodeManager share, with YARN's operator: an eviction there goes by the ResourceManager."""
 
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import Component, wait_for
+from yarn.doors import Doors
 from yarn.sharing import API, OnASharedNode, test_eviction
 from yarn.operating import NODE_ID, origin
 
@@ -26,8 +29,9 @@ class WithOperator(OnASharedNode):
         super().setUp()
         self.annotate({NODE_ID: self.nm.id, **origin(self.VCORE_MILLI * self.SITE.vcores, self.SITE.memory_mib)})
         self.addCleanup(self.annotate, {NODE_ID: None, TAKE_BACK: None, TAKEN_BACK: None})
+        self.doors = Doors(self.yarn.rm, Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-audit-"))))
         self.operator = Component(
-            "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
+            "yarn-operator", *self.doors.flags, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
             "--metrics-addr=127.0.0.1:0", f"--millicores-per-vcore={self.VCORE_MILLI}",
         )
         self.addCleanup(self.operator.stop)

@@ -3,15 +3,18 @@ offered of a node and what YARN may hand out there never pass what there is, at 
 
 import json
 import os
-import subprocess
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 from cluster import colocation
 from cluster.colocation import MERGE, must
 from cluster.manager_case import WithManager
 from cluster.tidemark_process import Component, wait_for
 from support.yarn import Totals, Yarn
+from yarn.doors import Doors
+from yarn.looking_on import LookingOn
 
 NODE = "shared"
 NODE_PATH = f"/api/v1/nodes/{NODE}"
@@ -83,7 +86,8 @@ class Ledger(WithManager):
         must(self.api.request("PATCH", f"{NODE_PATH}/status", ready, content=MERGE))
         colocation.put_metric(self.api, NODE, STATUS)
         self.manager = self.run_manager("--leader-elect=false")
-        self.operator = self.begin()
+        self.doors = Doors(self.yarn.rm, Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-audit-"))))
+        self.operator = self.begin(*self.doors.flags)
         # The sum counts from here on. Before, each side had all of it, so that the first offer to YARN is nothing, until what Kubernetes gave up is
         # known to be in force.
         self.wait(lambda: self.in_force() and self.yarn_total()[0] > 0, "an offer that came into force")
@@ -91,10 +95,10 @@ class Ledger(WithManager):
     def in_force(self) -> bool:
         return "generation" in self.annotation(OFFER) and self.book().get("generation") == self.annotation(OFFER)["generation"]
 
-    def begin(self) -> Component:
+    def begin(self, *more: str) -> Component:
         operator = Component(
             "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
-            "--poll=500ms", "--metrics-addr=127.0.0.1:0",
+            "--poll=500ms", "--metrics-addr=127.0.0.1:0", *more,
         )
         self.addCleanup(operator.stop)
         return operator
@@ -125,21 +129,13 @@ class Ledger(WithManager):
         self.addCleanup(end)
         return looking
 
-    def check(self, seconds: int) -> subprocess.Popen:
-        child = subprocess.Popen(
-            [os.environ["TIDEMARK_BINARY"], "check", "ledger", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "-o", "json", f"--for={seconds}s"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        self.addCleanup(child.communicate)
-        self.addCleanup(child.kill)
-        return child
-
     def held_by_yarn(self) -> int:
         """Bytes of its class, by the book."""
         return sum(bytes_of(each["resources"][BATCH_MEMORY]) for each in self.book().get("sold", []) if each["class"] == "etl")
 
     def test_capacity_goes_to_the_side_that_waits_and_the_sum_never_passes_what_there_is(self):
-        looking, check = self.look(), self.check(40)
+        looking, checking = self.look(), LookingOn(self.yarn.configuration, 1000, lag_s=10)
+        self.addCleanup(checking.end)
         offer = self.annotation(OFFER)
         self.assertEqual(bytes_of(offer["resources"][BATCH_CPU]) // 1000, self.yarn_total()[1])
         self.assertEqual(bytes_of(offer["resources"][BATCH_MEMORY]) // 2**20, self.yarn_total()[0])
@@ -167,9 +163,8 @@ class Ledger(WithManager):
         self.wait(lambda: self.kubernetes_milli() > held, "what YARN gave up, for Kubernetes")
         self.wait(self.in_force, "the last offer in force")
 
-        out, error = check.communicate(timeout=120)
-        report = json.loads(out or "{}")
-        self.assertEqual((0, True), (check.returncode, report.get("clean")), f"{out}\n{error}")
+        checking.assert_clean(self)
+        self.doors.assert_operators_alone(self, self.operator)
         self.assertGreater(looking.looks, 100)
         self.assertEqual([], looking.worst[:3])
 

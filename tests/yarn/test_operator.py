@@ -3,6 +3,7 @@
 import datetime
 import json
 import signal
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -11,6 +12,7 @@ from cluster import colocation, faulty
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import Component, wait_for
 from support.yarn import End, Yarn, until
+from yarn.doors import Doors
 from yarn.looks import Looks
 from yarn.operating import NODE_ID, POLL_S, SITE, THIRD, Operating, origin
 
@@ -263,7 +265,8 @@ class Operator(Operating):
         self.wait_total(0, 2048, 3, second)
 
     def test_one_that_was_frozen_puts_right_what_changed_meanwhile(self):
-        operator = self.begin_settled()
+        doors = Doors(self.yarn.rm, Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-audit-"))))
+        operator = self.begin_settled(*doors.flags)
         operator.process.send_signal(signal.SIGSTOP)
         self.annotate("yarn-0", origin(2000, 1024))
         self.assertEqual(200, self.yarn.rm.update_total(self.nms[1].id, 4000, 4).status)
@@ -272,6 +275,8 @@ class Operator(Operating):
         operator.process.send_signal(signal.SIGCONT)
         self.wait_total(0, 1024, 2, operator)
         self.wait_total(1, 3072, 3, operator)
+        self.assertEqual(0, operator.stop())
+        self.assertEqual((4000, 4), doors.by_others()[0], "the door that is not the operator's")
 
     def test_without_an_api_server_what_is_known_is_kept_in_force(self):
         looks = self.enterContext(Looks(self.yarn))
@@ -332,8 +337,8 @@ class Operator(Operating):
         self.assertFalse(must(self.api.request("GET", LEASE)).get("spec.holderIdentity"), "given back: the peer need not wait")
         self.assertEqual([PEER_ENTRY] * 3, [self.annotation(name, THIRD) for name in self.names])
 
-    def begin_settled(self, configuration: Path | None = None) -> Component:
-        operator = self.begin(configuration=configuration)
+    def begin_settled(self, *more: str, configuration: Path | None = None) -> Component:
+        operator = self.begin(*more, configuration=configuration)
         for number in (0, 1):
             self.wait_total(number, 3072, 3, operator)
         return operator

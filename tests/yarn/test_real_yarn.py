@@ -2,11 +2,13 @@
 Hadoop as tests/support/yarn/pom.xml names it; another version may give others, and then a case here fails."""
 
 import os
+import re
 import signal
 import time
 import unittest
 
 from support.yarn import Job, NotReady, Totals, Yarn, until
+from yarn.recording_proxy import RecordingProxy
 
 SITE = Totals(memory_mib=2048, vcores=4)
 MASTER_MIB, TASK_MIB = 256, 256
@@ -14,6 +16,25 @@ HEARTBEATS_S = 4  # four of a master, and more of a node
 PREEMPTED = "exitStatus=-102, diagnostics=Container preempted by scheduler"
 WAIT = "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms"
 CONFIGURED_MAXIMUM = (8192, 8)
+NEVER_MS = 2**31 - 1  # the operator's: docs/guide/yarn.md
+
+
+def varint(value: int) -> bytes:
+    return bytes([value & 0x7F | 0x80]) + varint(value >> 7) if value > 0x7F else bytes([value])
+
+
+def field(number: int, value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def may_be_preempted(container: str) -> bytes:
+    """What the answer to a master has of one, by yarn_service_protos.proto and yarn_protos.proto: the field `container` of a PreemptionContractProto."""
+    time_ms, application, attempt, number = map(int, re.fullmatch(r"container_(\d+)_(\d+)_(\d+)_(\d+)", container).groups())
+    application_id = field(1, application) + field(2, time_ms)
+    attempt_id = field(1, application_id) + field(2, attempt)
+    return field(2, field(1, field(2, attempt_id) + field(3, number)))
 
 
 class WithOneNode(unittest.TestCase):
@@ -155,6 +176,24 @@ class Jobs(WithOneNode):
         self.assertEqual((3, "RUNNING"), (self.running(), job.state))
         node = self.node.seen()
         self.assertEqual((300 - 768, 1 - 3), (node["availMemoryMB"], node["availableVirtualCores"]))
+
+    def test_with_the_longest_timeout_nobody_ends_and_the_master_of_the_newest_reads_that_it_may(self):
+        """In what passes between them: the master of distributed shell makes nothing of it."""
+        scheduler = f">127.0.0.1:{self.rm.ports.scheduler}<"
+        proxy = self.enterContext(RecordingProxy())
+        site = self.yarn.configuration / "yarn-site.xml"  # of masters too
+        direct = site.read_text()
+        self.assertIn(scheduler, direct)
+        self.addCleanup(site.write_text, direct)
+        site.write_text(direct.replace(scheduler, f">127.0.0.1:{proxy.to(self.rm.ports.scheduler)}<"))
+        job = self.start_job(2)
+        oldest, *_, newest = sorted(container["id"] for container in self.node.containers())
+        self.assertNotIn(may_be_preempted(newest), proxy.recorded())
+        self.set_total(MASTER_MIB + TASK_MIB, 2, over_commit_ms=NEVER_MS)
+        until("its master reads it", lambda: may_be_preempted(newest) in proxy.recorded())
+        time.sleep(HEARTBEATS_S)
+        self.assertNotIn(may_be_preempted(oldest), proxy.recorded(), "the rest fits")
+        self.assertEqual((3, "RUNNING"), (self.running(), job.state))
 
     def test_shrinking_with_timeout_0_kills_the_newest_until_the_rest_fits(self):
         job = self.start_job(2)

@@ -58,7 +58,7 @@ struct ResourceManagerTwin {
     std::int64_t memory = 0, created = 0;
   };
 
-  explicit ResourceManagerTwin(net::EventLoop& loop) {
+  explicit ResourceManagerTwin(net::EventLoop& on) : loop(on), later(on) {
     const auto handler = [this](const SeenCall& call) { return answer(call); };
     client = std::make_unique<RpcServer>(loop, handler);
     admin = std::make_unique<RpcServer>(loop, handler);
@@ -79,14 +79,24 @@ struct ResourceManagerTwin {
       return "";
     }
     if (call.method == "getContainerReport") return report_of(call.request);
-    std::string all;
     if (call.method == "getQueueInfo") {
+      std::string all;
       WireWriter(all).message(1, [&](WireWriter& queue) {
         queue.bytes(1, "root").message(
             10, [&](WireWriter& w) { w.number(10, waiting.memory_mib).number(14, waiting.vcores); });
       });
       return all;
     }
+    if (listing_takes == base::Duration(0)) return listing();
+    later.spawn([](ResourceManagerTwin& twin, SeenCall asked) -> net::Task<void> {
+      co_await twin.loop.sleep(twin.listing_takes);
+      twin.client->answer(asked, twin.listing());
+    }(*this, call));
+    return std::nullopt;
+  }
+
+  std::string listing() const {
+    std::string all;
     for (const auto& [id, nm] : nodes) {
       WireWriter(all).message(1, [&](WireWriter& report) {
         report.message(1, [&](WireWriter& w) { w.bytes(1, id.host).number(2, id.port); });
@@ -140,6 +150,10 @@ struct ResourceManagerTwin {
     ++nodes.at(on).used_vcores;
   }
 
+  std::ptrdiff_t asked(std::string_view method) const {
+    return std::ranges::count(client->calls(), method, &SeenCall::method);
+  }
+
   // RUNNING, UNHEALTHY or DECOMMISSIONING.
   bool active(const NodeId& id) const {
     const std::int64_t state = nodes.contains(id) ? nodes.at(id).state : 0;
@@ -177,7 +191,9 @@ struct ResourceManagerTwin {
     }
   }
 
+  net::EventLoop& loop;
   std::map<NodeId, Nm> nodes;
+  base::Duration listing_takes{0};
   std::map<std::string, Container> containers;
   std::vector<std::string> preempted;
   std::vector<std::array<std::int64_t, 3>> told_totals;  // memory, vcores, timeout
@@ -192,6 +208,7 @@ struct ResourceManagerTwin {
   std::int32_t overcommit = 0;
   std::unique_ptr<RpcServer> client;
   std::unique_ptr<RpcServer> admin;
+  net::Scope later;
 };
 
 class OperatorWorld : public ::testing::Test {

@@ -1,0 +1,44 @@
+"""Who may change totals: a ResourceManager without security whose yarn.admin.acl names somebody, and callers who are that and who are not."""
+
+import unittest
+
+from cluster.tidemark_process import wait_for
+from support.yarn import Yarn
+from yarn.operating import NODE_ID, SITE, Operating, origin
+
+ALLOWED, ANOTHER = "tidemark", "mallory"
+
+
+class AdminAcl(Operating):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.yarn = cls.enterClassContext(Yarn([SITE], site={"yarn.admin.acl": ALLOWED}))
+        cls.nms = cls.yarn.nodes
+
+    def setUp(self):
+        super().setUp()
+        self.put_node("yarn-0", {NODE_ID: self.nms[0].id, **origin(3500, 3072)})
+
+    def test_who_is_in_the_list_sets_totals(self):
+        self.wait_total(0, 3072, 3, self.begin(f"--yarn-user={ALLOWED}"))
+
+    def test_so_does_who_is_nobody_whom_it_takes_for_itself(self):
+        """Which is why a list alone closes no door."""
+        self.wait_total(0, 3072, 3, self.begin())
+
+    def test_who_is_not_in_it_is_refused_and_told_what_helps(self):
+        operator = self.begin(f"--yarn-user={ANOTHER}")
+        wait_for(lambda: "totals were not taken" in operator.log, "a refusal", operator)
+        self.assertRegex(operator.log, rf"totals were not taken.*User {ANOTHER} doesn't have permission to call 'updateNodeResource'.*yarn\.admin\.acl")
+        self.assertGreaterEqual(operator.metrics()["tidemark_yarn_operator_failed_calls_total"], 1)
+        self.assertEqual((SITE.memory_mib, SITE.vcores), self.nms[0].total())
+
+    def test_the_door_of_rest_asks_nobody(self):
+        """Its calls are the ResourceManager's own."""
+        self.assertEqual(200, self.yarn.rm.update_total(self.nms[0].id, 1024, 1).status)
+        wait_for(lambda: self.nms[0].total() == (1024, 1), "a total that anybody has set")
+
+
+if __name__ == "__main__":
+    unittest.main()
