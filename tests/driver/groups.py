@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from driver import budget, build, contract_suite, deploy_tools, docs_world, fuzz, lanes, node, packages, processes, results, sanitizers, vm, yarn
-from driver.cluster import CLUSTERS, Fixture, Fixtures
+from driver.cluster import CLUSTERS, Fixtures
 from driver.console import Failed, WrongUse, loud, say
 from driver.demo import plain_groups
 from driver.kubernetes import find_go
@@ -38,9 +38,25 @@ BESIDE_CLUSTER = {"node": node, "yarn": yarn, "long": yarn}  # what they want be
 MAY_LACK = {"long"}  # its tests that want what cannot be made here skip, the others run
 NEED_DEPLOY_TOOLS = {"node": ["helm"], "yarn": ["helm"], "cluster": ["helm", "promtool"]}
 NEED_UNIT_PROGRAMS = {"unit", "vm"}
-SIDE_BY_SIDE = {"cluster", "yarn"}  # on several clusters; the others measure, or drive an API server of ours in memory
-# Of those, what wants the machine to itself, and is run after the others: what evicts by how much of it is in use, and what takes away the runs of others.
-ALONE = {"yarn": {"test_leftovers.py", "test_preemption.py", "test_shared_node.py"}}
+# How many files run side by side, each on a cluster of its own. They wait more than they work, those of `node` most. The other groups run one file after the
+# other: they measure, emulate a machine, or drive an API server of ours in memory.
+LANES = {"node": CLUSTERS, "cluster": 2, "yarn": 2}
+# Of those, what wants the machine to itself, and is run after the others, with the reason.
+BY_MEMORY = "evicts by how much of the machine's memory is in use, and wants that steady"
+ALONE = {
+    "node": {
+        "test_api_server_away.py": f"{BY_MEMORY}, and has a surge that other work would hide",
+        "test_eviction.py": BY_MEMORY,
+        "test_manager.py": "says how soon what was lost is back",
+        "test_memory_eaten.py": BY_MEMORY,
+        "test_reaction.py": "says how soon offline work gives way",
+    },
+    "yarn": {
+        "test_leftovers.py": "takes away the runs of others",
+        "test_preemption.py": BY_MEMORY,
+        "test_shared_node.py": BY_MEMORY,
+    },
+}
 PROGRAM_LIMIT_S = {"long": 7200.0}
 PROGRAM_LIMIT_DEFAULT_S = 600.0
 # Groups that drive programs of others by the wall clock. Where CI runs, what fails there is run once more, and what then passes is
@@ -157,13 +173,13 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         return
     if not built:
         return
-    together = [file for file in files if file.name not in ALONE.get(group, ())] if group in SIDE_BY_SIDE else []
-    surroundings = _surroundings(run, group, CLUSTERS if group in SIDE_BY_SIDE and len(programs) + len(together) > 1 else 1)
+    together = [file for file in files if file.name not in ALONE.get(group, ())] if group in LANES else []
+    surroundings = _surroundings(run, group, max(1, min(LANES.get(group, 1), len(programs) + len(together))))
     if surroundings is None:
         return
     clusters, environment = surroundings
     ending = processes.cleaned_up(BESIDE_CLUSTER[group].clear_away) if group in BESIDE_CLUSTER else nullcontext()
-    if group in SIDE_BY_SIDE:
+    if group in LANES:
         with ending:
             with run.timed(group):
                 _side_by_side(run, group, programs, together, clusters, environment)
@@ -190,8 +206,8 @@ def _run_group(run: Run, group: str, built: bool) -> None:
             say(f"{group}: {file.name:<30} {time.monotonic() - begin:6.1f} s  {results.tally(cases)}")
 
 
-def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict[str, str]] | None:
-    """So many clusters, and the environment of a test on the first of them. None where the group cannot run here, which is told."""
+def _surroundings(run: Run, group: str, count: int) -> tuple[list[lanes.Lane], dict[str, str]] | None:
+    """So many lanes, and the environment of a test on the first of them. None where the group cannot run here, which is told."""
     if group == "vm":
         with run.timed(group):
             environment, remedy = vm.provide()
@@ -234,8 +250,8 @@ def _skip(run: Run, group: str, remedy: str) -> None:
     run.add([Case(group, "(whole group)", "(all)", SKIPPED, remedy)])
 
 
-def _side_by_side(run: Run, group: str, programs, files: list[Path], clusters: list[Fixture], environment: dict[str, str]) -> None:
-    """Files are dealt to several clusters. On each they run one after the other: some of them kill what they run on."""
+def _side_by_side(run: Run, group: str, programs, files: list[Path], clusters: list[lanes.Lane], environment: dict[str, str]) -> None:
+    """Files are dealt to several lanes. On each they run one after the other: some of them kill what they run on."""
     if not programs and not files:
         return
 
@@ -247,7 +263,7 @@ def _side_by_side(run: Run, group: str, programs, files: list[Path], clusters: l
     docs = group == "cluster" and not run.only
     if docs:
         jobs["docs"] = lanes.Job("docs", lambda lane: _cluster_docs(lane.environment))
-    say(f"{group}: {len(programs)} programs, {len(files)} Python files{' and the docs' if docs else ''} on {len(clusters)} cluster(s)")
+    say(f"{group}: {len(programs)} programs, {len(files)} Python files{' and the docs' if docs else ''}, {len(clusters)} at a time")
 
     def done(number: int, each: lanes.Job, cases: list[Case], seconds: float) -> None:
         say(f"{group} {number}: {each.name:<30} {seconds:6.1f} s  {results.tally(cases)}")
@@ -257,7 +273,7 @@ def _side_by_side(run: Run, group: str, programs, files: list[Path], clusters: l
     lanes.deal(group, [jobs[name] for name in order], clusters, done)
 
 
-def _alone(run: Run, group: str, files: list[Path], clusters: list[Fixture], environment: dict[str, str]) -> None:
+def _alone(run: Run, group: str, files: list[Path], clusters: list[lanes.Lane], environment: dict[str, str]) -> None:
     for file in files:
         begin, before = time.monotonic(), len(run.cases)
         run.attempt(group, clusters, partial(_run_python, group, file, environment))
@@ -318,11 +334,13 @@ def _has_concurrent(program: Path) -> bool:
 
 
 def _run_all(run: Run, group: str, preset: str, programs, arguments: list[str] = []) -> None:
-    """Unit test programs share nothing, so they run beside each other."""
+    """Unit test programs share nothing, so they run beside each other; the longest first, or the last one runs by itself."""
     say(f"{group}: {len(programs)} test programs ({preset})")
+    paths = dict(programs)
+    order = lanes.longest_first(paths, lanes.table(ROOT / "tests" / "unit"))
     with ThreadPoolExecutor(build.JOBS) as pool:
         suffix = "" if preset == "dev" else f".{preset}"
-        jobs = [pool.submit(_run_gtest, group, name, path, {}, arguments, suffix) for name, path in programs]
+        jobs = [pool.submit(_run_gtest, group, name, paths[name], {}, arguments, suffix) for name in order]
         for job in jobs:
             run.add(job.result())
 

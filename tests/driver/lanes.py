@@ -1,5 +1,5 @@
-"""Files of tests dealt from one queue to clusters that run side by side: the longest first, each file whole on one cluster, and every
-file accounted for. A cluster that was lost is a failure and gets no more files; what nobody could run is a failure too."""
+"""Files of tests dealt from one queue to lanes that run side by side, each a cluster: the longest first, each file whole on one lane, and
+every file accounted for. A lane that was lost is a failure and gets no more files; what nobody could run is a failure too."""
 
 import threading
 import time
@@ -60,9 +60,9 @@ def deal(group: str, jobs: list[Job], lanes: list[Lane], done: Callable[[int, Jo
             processes.stop_if_told()
             left, usable = _left_behind(lane)
             if left:
-                cases = [*cases, Case(group, job.name, f"(cluster {number} afterwards)", FAILED, left)]
+                cases = [*cases, Case(group, job.name, f"(lane {number} afterwards)", FAILED, left)]
             if not usable:
-                lost.append(f"cluster {number} was lost after {job.name}")
+                lost.append(f"lane {number} was lost after {job.name}")
             finish(number, job, cases, time.monotonic() - begin)
             if not usable:
                 return

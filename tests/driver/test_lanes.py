@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import cluster, groups, lanes, processes
+from driver import build, cluster, groups, lanes, processes
 from driver.console import Failed, WrongUse
 from driver.lanes import Job, deal, longest_first
 from driver.paths import ROOT
@@ -134,29 +134,40 @@ class Order(unittest.TestCase):
         self.assertEqual(["new", "b", "c", "a"], longest_first(["a", "b", "c", "new"], table))
 
     def test_every_line_of_the_table_names_a_file_that_is_there(self):
-        for group, known in (("cluster", "test_faults.py"), ("yarn", "test_operator.py")):
-            folder = ROOT / "tests" / group
-            named = longest_first([line.split()[0] for line in lanes.table(folder).splitlines() if line and line[0] != "#"], "")
-            self.assertIn(known, named)
+        for group in groups.LANES:
+            folder, named = ROOT / "tests" / group, self.named(group)
+            self.assertNotEqual([], named, group)
             self.assertEqual([], [name for name in named if name != "docs" and not (folder / name).exists()])
+            self.assertEqual([], [name for name in named if name in groups.ALONE.get(group, {})], "who is alone is in no order")
+
+    def named(self, group: str) -> list[str]:
+        return [line.split()[0] for line in lanes.table(ROOT / "tests" / group).splitlines() if line and line[0] != "#"]
+
+    def test_the_unit_programs_of_the_table_are_built(self):
+        if not build.listed("dev", "unit-tests"):
+            self.skipTest("nothing is configured here")
+        self.assertLessEqual(set(self.named("unit")), {name for name, _ in build.listed("dev", "unit-tests")})
 
     def test_who_is_alone_is_there_and_in_a_group_of_lanes(self):
-        self.assertEqual(set(), set(groups.ALONE) - groups.SIDE_BY_SIDE)
-        self.assertEqual([], [name for group, names in groups.ALONE.items() for name in names if not (ROOT / "tests" / group / name).exists()])
+        self.assertLessEqual(set(groups.ALONE), set(groups.LANES))
+        for group, names in groups.ALONE.items():
+            for name, why in names.items():
+                self.assertTrue((ROOT / "tests" / group / name).exists(), name)
+                self.assertTrue(why, name)
 
 
 class Group(unittest.TestCase):
-    """The groups `cluster` and `yarn` with everything around them replaced: who gets which files, and that all cases arrive."""
+    """The groups that have lanes with everything around them replaced: who gets which files, and that all cases arrive."""
 
     def run_group(self, files: list[str], only: str = "", promtool=lambda: {}, name: str = "cluster") -> tuple[groups.Run, list[int], list]:
         run, counts, ran = groups.Run(only=only), [], []
         run.fixtures = mock.Mock()
         run.fixtures.start = lambda count: counts.append(count) or [FakeLane(str(number)) for number in range(count)]
-        yarn = mock.Mock()
-        yarn.provide.return_value = ({"JAVA": "java"}, "")
+        beside = mock.Mock()
+        beside.provide.return_value = ({"JAVA": "java"}, "")
 
         def python(group, file, environment):
-            ran.append((file.name, environment["ON"], environment["HELM"]))
+            ran.append((file.name, environment.get("ON"), environment.get("HELM")))
             return [Case(group, file.name, "a", PASSED)]
 
         with (
@@ -165,7 +176,7 @@ class Group(unittest.TestCase):
             mock.patch.dict(groups.deploy_tools.PROVIDE, {"helm": lambda: {"HELM": "helm"}, "promtool": promtool}),
             mock.patch.object(groups, "_cluster_docs", lambda environment: [Case("cluster", "docs", "README.md:1", PASSED)]),
             mock.patch.object(groups, "_pages", lambda group, environment: [Case(group, "page", "more.md:1", PASSED)] if group == "cluster" else []),
-            mock.patch.dict(groups.BESIDE_CLUSTER, {"yarn": yarn}),
+            mock.patch.dict(groups.BESIDE_CLUSTER, {"node": beside, "yarn": beside}),
         ):
             groups._run_group(run, name, True)
         self.assertIn(mock.call.stop(all_but=1), run.fixtures.method_calls)
@@ -174,7 +185,7 @@ class Group(unittest.TestCase):
     def test_all_files_and_the_docs_are_run(self):
         names = [f"test_{i}.py" for i in range(20)]
         run, counts, ran = self.run_group(names)
-        self.assertEqual([cluster.CLUSTERS], counts)
+        self.assertEqual([groups.LANES["cluster"]], counts)
         self.assertEqual(sorted(names), sorted(name for name, _, _ in ran))
         self.assertEqual(sorted([*names, "docs", "page"]), sorted(case.program for case in run.cases))
         self.assertEqual("page", run.cases[-1].program, "it wants an idle machine")
@@ -186,14 +197,16 @@ class Group(unittest.TestCase):
         self.assertEqual([("test_0.py", "helm"), ("test_1.py", "helm")], sorted((name, helm) for name, _, helm in ran))
 
     def test_who_wants_the_machine_alone_comes_after_the_others_on_the_first_cluster(self):
-        alone, others = sorted(groups.ALONE["yarn"]), [f"test_{i}.py" for i in range(8)]
-        run, counts, ran = self.run_group([*alone, *others], name="yarn")
-        self.assertEqual([cluster.CLUSTERS], counts)
-        self.assertEqual(sorted(others), sorted(name for name, _, _ in ran[: len(others)]))
-        self.assertEqual([(name, "0") for name in alone], [(name, on) for name, on, _ in ran[len(others) :]])
-        self.assertEqual(sorted([*alone, *others]), sorted(case.program for case in run.cases), "and no docs, which are another group's")
-        _, counts, ran = self.run_group([*alone, *others], alone[1].removesuffix(".py"), name="yarn")
-        self.assertEqual(([1], [alone[1]]), (counts, [name for name, _, _ in ran]))
+        for group in groups.ALONE:
+            with self.subTest(group):
+                alone, others = sorted(groups.ALONE[group]), [f"test_{i}.py" for i in range(8)]
+                run, counts, ran = self.run_group([*alone, *others], name=group)
+                self.assertEqual([groups.LANES[group]], counts)
+                self.assertEqual(sorted(others), sorted(name for name, _, _ in ran[: len(others)]))
+                self.assertEqual([(name, "0") for name in alone], [(name, on) for name, on, _ in ran[len(others) :]])
+                self.assertEqual(sorted([*alone, *others]), sorted(case.program for case in run.cases), "and no docs, which are another group's")
+                _, counts, ran = self.run_group([*alone, *others], alone[1].removesuffix(".py"), name=group)
+                self.assertEqual(([1], [alone[1]]), (counts, [name for name, _, _ in ran]))
 
     def test_one_file_is_not_worth_a_second_cluster(self):
         _, counts, ran = self.run_group(["test_0.py"])
@@ -234,7 +247,7 @@ class Group(unittest.TestCase):
 class Starting(unittest.TestCase):
     def test_where_one_does_not_start_none_is_left(self):
         fixtures = cluster.Fixtures()
-        first, second = fixtures._all
+        first, second = fixtures._all[:2]
         with (
             mock.patch.object(cluster.kubernetes, "provide", lambda: {}),
             mock.patch.object(cluster.Fixture, "launch"),

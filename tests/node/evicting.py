@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 import unittest.mock
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from node.test_agent import API, RIGHTS, OnARealNode
 from support.node import pods
 
 LIMIT_S = 90
+OFF = 99  # a line of memory that nothing reaches
 CLASSES = [{"name": "transcode", "order": 10}, {"name": "spark", "order": 30}]
 # docs/guide/agent.md, "Whose rights": what evictions need beside what measuring needs.
 EVICTION_RIGHTS = [
@@ -71,3 +73,21 @@ class Evicting(OnARealNode):
 
     def evictions(self, reason: str) -> float:
         return sum(value for name, value in self.agent.metrics().items() if name.startswith("tidemark_agent_evictions_total") and reason in name)
+
+
+class EachAnew(Evicting):
+    """Each case begins with all its pods, no line that anything reaches, and an agent that was refused nothing."""
+
+    def setUp(self):
+        self.line(OFF)
+        going = lambda: {pod["metadata"]["name"] for pod in self.node.pods()} - self.names()
+        wait_for(lambda: not going(), "an end of those that were evicted before", self.agent, LIMIT_S)
+        there = self.names()
+        self.node.run([work for work in self.WORKS if work.name not in there])
+        self.agent.stop()
+        self.memory().unlink(missing_ok=True)  # what one case was refused, another one does not wait for
+        type(self).agent = self.start()
+
+    def line(self, percent: int, mode: str = "enforce") -> None:
+        self.drawn = time.monotonic()
+        self.say({"memoryEvictThresholdPercent": percent, "memoryEvictLowerPercent": percent - 1}, mode)

@@ -44,7 +44,7 @@ def mebibytes(quantity: str) -> float:
 
 
 class OnARealNode(unittest.TestCase):
-    """An agent on a node with pods; the cases are below, in test_protection, and in tests/long those that wait for several reports."""
+    """An agent on a node with pods; the cases are below, in the files beside this one, and in tests/long those that wait for several reports."""
 
     WORKS = pods.spread(PODS, CPU_MILLI, MEMORY_MIB)
     LATER: list[pods.Work] = []  # that a case begins itself

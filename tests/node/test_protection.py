@@ -1,4 +1,4 @@
-"""The agent on a real node: offline work gives way and comes back, batch pods get their limits, an order takes everything back, and no kill leaves anything wrong."""
+"""The agent on a real node: batch pods get their limits, an order takes everything back, and no kill leaves anything wrong. How soon: test_reaction.py."""
 
 import json
 import os
@@ -10,22 +10,13 @@ import unittest
 from pathlib import Path
 
 from cluster.tidemark_process import wait_for
-from node.protecting import BATCH, LIMIT_S, OFFLINE, QUOTA_FLOOR_US, ROOM, Protecting
+from node.protecting import LIMIT_S, QUOTA_FLOOR_US, ROOM, Protecting
 from node.test_agent import tearDownModule  # noqa: F401
-from support.node import pods
 
 KILLS = 10
-SURGE_MILLI = 700
 THEIRS = str(160 << 20)
 REPAIRED, LEFT = DRIFT = ("TM-AGENT-009", "TM-AGENT-008")
-SURGE_US = 40000  # so much of a period has to be there for offline work before a surge shows
-SHOWS_US = 20000  # and so much it falls by
-SURGES = 3
-OFF_S = 2.0  # from the mark to the least
 OF_SYSTEMD = ("cpu.shares", "cpu.cfs_quota_us", "memory.limit_in_bytes")  # what it knows of a pod's slice and a container's scope, and says anew
-LATER = pods.Work("offline-3", pods.BEST_EFFORT, 5, 6, labels=OFFLINE, batch=BATCH)
-LIMITED_S = 2.0  # some second for a group to be found and a pass to come by; as much again for a busy machine
-CONTAINER_LIMITED_S = 5.0  # the kubelet's look at its runtime, the way of the status to the API server and back, and the same
 STAYS_S = 3  # passes of an agent that leaves files alone
 
 
@@ -41,39 +32,6 @@ class Protection(Protecting):
             self.assertEqual(["512"] * containers, [(each / "cpu.shares").read_text().strip() for each in limited])
         self.assertEqual("-1", (self.pod_folder("cpu", "plain") / "cpu.cfs_quota_us").read_text().strip())
 
-    def test_what_starts_is_limited_at_once(self):
-        """The pod, from when its group is made: whatever two schedulers sold, nobody takes more for longer. Its container, which the kubelet first has to name."""
-        made, limited, over = {}, {}, threading.Event()
-        ours = str(BATCH["batch-memory"])
-
-        def look() -> None:
-            while not over.wait(0.01):
-                places = self.folder("memory", "besteffort")
-                for file in (*places.glob("pod*/memory.limit_in_bytes"), *places.glob("pod*/*/memory.limit_in_bytes")):
-                    try:
-                        limit = file.read_text().strip()
-                    except OSError:  # gone meanwhile
-                        continue
-                    made.setdefault(file, time.monotonic())
-                    if limit == ours:
-                        limited.setdefault(file, time.monotonic())
-
-        watch = threading.Thread(target=look)
-        watch.start()
-        try:
-            wait_for(lambda: limited, "those that run", self.agent, LIMIT_S)
-            there = set(made)
-            self.node.run([LATER])
-            self.addCleanup(self.node.end, [LATER.name])
-            pod, container = sorted(wait_for(lambda: len(set(limited) - there) == 2 and set(limited) - there, "a limit of the pod and of its container", self.agent, LIMIT_S), key=lambda file: len(file.parts))
-        finally:
-            over.set()
-            watch.join()
-        took = {file: limited[file] - made[file] for file in (pod, container)}
-        print(f"limited {took[pod]:.2f} s after its group was made, its container {took[container]:.2f} s after its own", file=sys.stderr)
-        self.assertLess(took[pod], LIMITED_S)
-        self.assertLess(took[container], CONTAINER_LIMITED_S)
-
     def test_offline_pods_run_when_nobody_else_wants_to_and_the_kubelet_goes_on(self):
         if not (self.folder("cpu", "besteffort") / "cpu.idle").exists():
             self.skipTest("this kernel has no cpu.idle")
@@ -82,52 +40,6 @@ class Protection(Protecting):
         for below in ("", "besteffort", "burstable"):
             self.assertEqual("0", (self.folder("cpu", below) / "cpu.idle").read_text().strip(), "the kubelet writes weights there")
         self.assertEqual("0", (self.pod_folder("cpu", "plain") / "cpu.idle").read_text().strip())
-
-    def test_offline_work_gives_way_to_a_surge_and_comes_back(self):
-        """On a machine that is busy with other work an attempt shows nothing, and another one is made. Where none does, that is no proof, and no pass."""
-        self.want(enable=True, cpuSuppressThresholdPercent=80)
-        if not any(self.a_surge_shows() for _ in range(SURGES)):
-            self.skipTest(f"NOT SHOWN: {SURGES} times other work of this machine left a surge no room, or came and went meanwhile")
-        self.want(enable=False)
-        wait_for(lambda: self.quota() == -1, "no quota at all", self.agent, LIMIT_S)
-
-    def a_surge_shows(self) -> bool:
-        """False where other work of this machine could have done the same to the quota, or kept it from coming back."""
-        if not self.room_for(SURGE_US) or not self.others_leave(SURGE_MILLI / 1000 + 0.4):
-            return False
-        self.assertEqual("-1", (self.pod_folder("cpu", "offline-1") / "cpu.cfs_quota_us").read_text().strip(), "one quota for all of it")
-        calm, others = self.quota(), self.others
-        begin = time.monotonic()
-        try:
-            self.node.run([pods.Work("surge", pods.BURSTABLE, SURGE_MILLI, 6)])
-            low = wait_for(lambda: self.quota() < calm - SHOWS_US and self.quota(), f"less than {calm}", self.agent, LIMIT_S)
-            took = time.monotonic() - begin
-            more = self.others_use() - others
-        finally:
-            self.node.end(["surge"])
-        if more * 1000 > SURGE_MILLI / 2:
-            print(f"other work of this machine took {more:.1f} processors more meanwhile: that may have been why", file=sys.stderr)
-            return False
-        if not self.room_for(low + SHOWS_US):
-            return False
-        print(f"surge: quota {calm} -> {low} within {took:.1f} s of asking for the pod, and back", file=sys.stderr)
-        return True
-
-    def test_off_by_the_mark_holds_offline_work_to_its_least_and_on_gives_it_back(self):
-        self.want(**ROOM)
-        took = []
-        for mark in range(3):
-            wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least for offline work", self.agent, LIMIT_S)
-            begin = time.monotonic()
-            self.order("off")
-            wait_for(self.held, "the least", self.agent, LIMIT_S)
-            took.append(time.monotonic() - begin)
-            if mark == 0:
-                wait_for(lambda: self.condition().get("reason") == "Off", "a condition that says so", self.agent, LIMIT_S)
-            self.order("on")
-        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least", self.agent, LIMIT_S)
-        print(f"off: the least {', '.join(f'{each:.2f}' for each in took)} s after the mark was written, read by a test that looks every 50 ms", file=sys.stderr)
-        self.assertLess(max(took), OFF_S, took)
 
     def test_observing_shows_and_writes_nothing(self):
         self.want(**ROOM)

@@ -1,7 +1,8 @@
 """Each header stands alone: a file that includes only it compiles.
 
 Of most headers the build says so: X.cc includes X.h first, and nothing of ours is precompiled; what X.h wants of the standard library is
-std_includes.py's to say. The others are compiled here, and remembered by content, so an unchanged one costs a hash."""
+std_includes.py's to say. The others are compiled here, and remembered by content in the cache folder, so an unchanged one costs a hash,
+in a fresh clone too."""
 
 import hashlib
 import json
@@ -11,6 +12,7 @@ import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+from driver.paths import cache_folder
 from tidy.source import Tree
 
 COMPILER = "clang++-19"
@@ -18,20 +20,22 @@ FLAGS = ["-std=c++23", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unu
 # What cmake/TidemarkModule.cmake defines for everyone.
 FLAGS += ['-DTIDEMARK_VERSION="0"']
 COMPILE_S = 120
+REMEMBERED_MAX = 5000  # of several clones and their pasts; the oldest are forgotten
 
 
 def stand_alone(tree: Tree) -> list[str]:
-    memory = tree.root / "build" / "tidy-headers.json"
-    good = set(json.loads(memory.read_text())) if memory.exists() else set()
-    keys = {header: _key(tree, header) for header in tree.headers if not _opens_its_source(tree, header)}
+    memory = cache_folder() / "tidy-headers.json"
+    good = dict.fromkeys(json.loads(memory.read_text()) if memory.exists() else [])
+    compiler = subprocess.run([COMPILER, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout
+    keys = {header: _key(tree, header, compiler) for header in tree.headers if not _opens_its_source(tree, header)}
     with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         unknown = [header for header, key in keys.items() if key not in good]
         errors = dict(zip(unknown, pool.map(lambda header: _compile(tree, header), unknown)))
-    passed = {key for header, key in keys.items() if not errors.get(header)}
-    if unknown:
-        memory.parent.mkdir(exist_ok=True)
+    passed = [keys[header] for header in unknown if not errors[header]]
+    if passed:
+        memory.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=memory.parent, delete=False) as scratch:
-            json.dump(sorted(passed), scratch)
+            json.dump([*good, *passed][-REMEMBERED_MAX:], scratch)
         os.rename(scratch.name, memory)
     return [f"{header}:1: does not compile alone:\n{text}" for header, text in errors.items() if text]
 
@@ -44,15 +48,15 @@ def _opens_its_source(tree: Tree, header: str) -> bool:
     return first is not None and first[1] in (f'"{header}"', f'"{os.path.basename(header)}"')
 
 
-def _key(tree: Tree, header: str) -> str:
-    """Everything of ours that the compiler would read, and how it is called."""
+def _key(tree: Tree, header: str, compiler: str) -> str:
+    """Everything of ours that the compiler would read, how it is called, and which one it is."""
     seen, queue = set(), [header]
     while queue:
         file = queue.pop()
         if file not in seen and (tree.root / file).is_file():
             seen.add(file)
             queue += [target for _, target in tree.includes(file)]
-    digest = hashlib.sha256(" ".join([COMPILER, *FLAGS, header]).encode())
+    digest = hashlib.sha256(" ".join([compiler, *FLAGS, header]).encode())
     for file in sorted(seen):
         digest.update(f"\0{file}\0{tree.text(file)}".encode())
     return digest.hexdigest()

@@ -1,9 +1,11 @@
 """Each check on a tree that holds to it and on one that breaks it in one place: a check that cannot fail holds nothing."""
 
+import os
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from tidy import checks, docs, headers, layers, std_includes, strategies
 from tidy.source import Tree
@@ -50,6 +52,10 @@ GOOD = {
 
 
 class Checks(unittest.TestCase):
+    def setUp(self):
+        """With a memory of its own."""
+        self.enterContext(mock.patch.dict(os.environ, XDG_CACHE_HOME=self.enterContext(tempfile.TemporaryDirectory())))
+
     def tree(self, changes: dict[str, str] | None = None) -> Tree:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -209,23 +215,27 @@ class Checks(unittest.TestCase):
     def test_header_result_is_remembered_until_something_it_reads_changes(self):
         tree = self.tree(self.LAST)
         self.assertEqual([], headers.stand_alone(tree))
-        compiler, headers.COMPILER = headers.COMPILER, "/nonexistent"
-        try:
-            with self.assertRaises(OSError):
-                headers.stand_alone(Tree(tree.root))  # another compiler is another key
-        finally:
-            headers.COMPILER = compiler
+        with mock.patch.object(headers, "FLAGS", [*headers.FLAGS, "-fno-such-flag"]):
+            self.assertEqual(1, len(headers.stand_alone(Tree(tree.root))), "asked otherwise, another key")
         (tree.root / "base/text.h").write_text(self.LEANING)
         self.assertEqual(1, len(headers.stand_alone(Tree(tree.root))))
 
     def test_header_result_costs_nothing_when_unchanged(self):
-        tree = self.tree(self.LAST)
-        headers.stand_alone(tree)
-        compile_one, headers._compile = headers._compile, lambda *_: self.fail("compiled again")
-        try:
-            self.assertEqual([], headers.stand_alone(Tree(tree.root)))
-        finally:
-            headers._compile = compile_one
+        headers.stand_alone(self.tree(self.LAST))
+        with mock.patch.object(headers, "_compile", lambda *_: self.fail("compiled again")):
+            self.assertEqual([], headers.stand_alone(self.tree(self.LAST)), "in another clone")
+
+    def test_header_results_of_long_ago_are_forgotten_first(self):
+        old, new = self.tree(self.LAST), self.tree({**self.LAST, "base/text.h": GOOD["base/text.h"] + "// changed\n"})
+        with mock.patch.object(headers, "REMEMBERED_MAX", 1):
+            for tree in (old, new, new):
+                headers.stand_alone(tree)
+        compiled = []
+        with mock.patch.object(headers, "_compile", lambda _, header: compiled.append(header) or ""):
+            headers.stand_alone(Tree(new.root))
+            self.assertEqual([], compiled)
+            headers.stand_alone(Tree(old.root))
+        self.assertEqual(["base/text.h"], compiled)
 
     LIBRARY = staticmethod(std_includes.includes_of_the_library)
 
