@@ -18,6 +18,7 @@
 #include "agent/protect/condition_controller.h"
 #include "agent/protect/kept_objects.h"
 #include "agent/protect/limit_stance.h"
+#include "agent/protect/line_ends.h"
 #include "agent/protect/machinery.h"
 #include "agent/protect/node_facts.h"
 #include "agent/protect/protect_controller.h"
@@ -81,6 +82,7 @@ class RunningAgent final : public Agent {
         facilities_(probe_facilities(
             {machine_->hierarchies, machine_->proc, machine_->numa ? &*machine_->numa : nullptr, options_.kernel_log})),
         kept_(options_.places.run_dir),
+        rules_(log_, metrics),
         node_(loop, connections.client, connections.client, log_, metrics, random.fork(), own_node(),
               [this](std::string_view bytes) {
                 keep(KeptObject::kNode, bytes);
@@ -260,12 +262,12 @@ class RunningAgent final : public Agent {
   }
 
   void use_rules(std::optional<std::string_view> spec) {
-    auto step = policy::next_node_rules(rules_, spec);
+    auto step = policy::next_node_rules(rules_.said(), spec);
     for (const policy::RulesProblem& each : step.problems) {
       log_.warn("a part of the NodeSLO cannot be used", {{"part", each.part}, {"error", each.why}});
     }
-    rules_ = std::move(step.rules);
-    protect_.use_rules(rules_);
+    rules_.use(std::move(step.rules), loop_.clock().wall());
+    protect_.use_rules(rules_.rules());
   }
 
   void use_node_slo(const kube::NodeSlo* slo) {
@@ -308,12 +310,14 @@ class RunningAgent final : public Agent {
       follow_kernel_log(*tasks);
       // As long as somebody has not said what runs here, its use would pass for the system's.
       const bool known = tasks_->awaited().empty();
+      if (rules_.look(loop_.clock().wall())) protect_.use_rules(rules_.rules());
+      protect_.tell_line_ends(rules_.says());
       protect_.observe(measured, tasks, tasks_->groups(), known);
       tasks_->stand_to_limits(limit_stance(protect_.stands()));
       protect_.tell_copilots(tasks_->limits_say());
       if (!known) continue;
       evict(measured, tasks);
-      ends_.observe(tasks, rules_.word.has_value() && options_.report);
+      ends_.observe(tasks, rules_.said().word.has_value() && options_.report);
       recorder_.observe({measured, tasks, protect_.stands(), protect_.suppress_seen(), protect_.classes()});
       observed_.take(measured, tasks);
       reports_.observe(observed_, capacity_);
@@ -329,7 +333,7 @@ class RunningAgent final : public Agent {
     // Observing looks at the same as enforcing would; where nobody is evicted whatever there is, a full disk is spared.
     const bool may_act = !stands.off && (stands.permits[kIndex] == policy::Permit::kEnforce ||
                                          stands.permits[kIndex] == policy::Permit::kPutBack);
-    const policy::NodeRules& rules = lines_.hold(rules_, tasks_->kubelet(), capacity_.memory, disks_.sights());
+    const policy::NodeRules& rules = lines_.hold(rules_.rules(), tasks_->kubelet(), capacity_.memory, disks_.sights());
     disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : policy::EvictSettings(), *tasks, may_act);
     eviction_.observe(
         {.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights(), stands.off},
@@ -421,7 +425,7 @@ class RunningAgent final : public Agent {
   kube::Interner interner_;
   std::vector<FacilityReport> facilities_;
   KeptObjects kept_;
-  policy::NodeRules rules_;
+  LineEnds rules_;  // of the NodeSLO
   kube::Informer<kube::Node> node_;
   ReadRights node_slo_rights_;
   kube::Informer<kube::NodeSlo> node_slo_;

@@ -157,6 +157,29 @@ TEST_F(AgentTest, WhatTheKernelSaysIsToldBesideOurLastAction) {
   EXPECT_NE(lines.find("our_last_action=\"write kubepods/besteffort cpu.cfs_quota_us"), std::string::npos) << lines;
 }
 
+// No manager is there to write the line of the day.
+TEST_F(AgentTest, ALineThatWasRaisedEndsByTheNodesClock) {
+  this_process();
+  node.cgroups.write("kubepods/besteffort/cpu.max", "max 100000\n");
+  pod("", "job", R"(,"labels":{"koordinator.sh/qosClass":"BE"})");
+  must(
+      "POST", kNodeSlos,
+      parsed(base::cat(R"({"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeSLO","metadata":{"name":"n1"},
+      "spec":{"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressPolicy":"cfsQuota",
+      "cpuSuppressThresholdPercent":90},"extensions":{"Object":{"tidemark":{"schema":1,"lines":[{"from":")",
+                       base::format_rfc3339(node.clock.wall() + 60s), R"(","cpuSuppressThresholdPercent":40}]}}}}})")));
+  const auto quota = [&] {
+    return std::strtol(testing::read_file(node.cgroups.root() + "/kubepods/besteffort/cpu.max").c_str(), nullptr, 10);
+  };
+  start();
+  work(30s, {}, 100);
+  EXPECT_EQ(metric("tidemark_agent_lines_ended"), 0);
+  EXPECT_GT(quota(), 120'000) << "90 % of two processors, less what others use";
+  work(40s, {}, 100);
+  EXPECT_EQ(metric("tidemark_agent_lines_ended"), 1);
+  EXPECT_LT(quota(), 80'000) << "40 %";
+}
+
 TEST_F(AgentTest, WithoutTheKernelsLogKillsAreToldByGroups) {
   pod("", "web");
   const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));

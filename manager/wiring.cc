@@ -278,6 +278,7 @@ void RunningManager::subscribe() {
     if (before == nullptr || after == nullptr) waiting_.bound(key, after);
     evictions_.running_changed(before == nullptr ? nullptr : before->end.get(),
                                after == nullptr ? nullptr : after->end.get(), !pods_.synced());
+    if (after != nullptr && after->end) limits_.seen(*after->end);
     // Draining is over when the last of what is sold ends.
     if (before != nullptr && before->sold) states_.look_at(std::string(before->node_name));
     if (before != nullptr && !before->node_name.empty()) queue_.add(std::string(before->node_name));

@@ -440,6 +440,7 @@ void ProtectController::fill_status(const policy::Stance& stance, const Enforced
   next.trouble = trouble_;
   next.only_shows = options_.only_shows;
   next.evict_lines = evict_lines_;
+  next.line_ends = line_ends_;
   next.copilots = copilots_say_;
   const auto rung = policy::priority_knob(strategies_.capabilities());
   next.priority_by = rung ? policy::to_string(*rung) : std::string_view();

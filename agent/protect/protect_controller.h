@@ -99,6 +99,8 @@ class ProtectController {
     eviction_says_ = says;
     evict_lines_ = lines;
   }
+  // Raised lines that ended, and that no manager took back; "" where there are none.
+  void tell_line_ends(std::string_view says) { line_ends_ = says; }
   // The same of what copilots limit by themselves.
   void tell_copilots(std::string_view says) { copilots_say_ = says; }
 
@@ -163,7 +165,7 @@ class ProtectController {
   bool peer_present_ = false;
   bool holding_ = false;
   policy::Stance stands_;
-  std::string eviction_says_, evict_lines_, copilots_say_;
+  std::string eviction_says_, evict_lines_, line_ends_, copilots_say_;
   std::string trouble_;  // why nothing can be written
   ToldOnce told_refused_;
   AgentStatus status_, next_status_;  // as it was shown last; as it stands now

@@ -75,6 +75,7 @@ std::string status_json(const AgentStatus& status) {
       .member("trouble", status.trouble)
       .member("onlyShows", status.only_shows)
       .member("evictLines", status.evict_lines)
+      .member("lineEnds", status.line_ends)
       .member("copilots", status.copilots)
       .member("priorityBy", status.priority_by)
       .member("offlineGroup", status.offline_group)
@@ -139,6 +140,7 @@ Result<AgentStatus> parse_status(std::string_view text) {
   out.trouble = json.text_at("trouble");
   out.only_shows = json.text_at("onlyShows");  // "" of an older version
   out.evict_lines = json.text_at("evictLines");
+  out.line_ends = json.text_at("lineEnds");  // "" of an older version
   out.copilots = json.text_at("copilots");
   out.priority_by = json.text_at("priorityBy");
   out.offline_group = json.text_at("offlineGroup");  // "" of an older version
@@ -205,6 +207,7 @@ std::string condition_message(const AgentStatus& status) {
   if (!status.by.empty()) out += base::cat("; ordered by ", status.by, status.why.empty() ? "" : ": ", status.why);
   if (!status.priority_by.empty()) out += base::cat("; CPU priority by ", status.priority_by);
   if (!status.evict_lines.empty()) out += base::cat("; lines of eviction: ", status.evict_lines);
+  if (!status.line_ends.empty()) out += base::cat("; raised lines that ended: ", status.line_ends);
   if (!status.only_shows.empty()) out += base::cat("; only shown: ", status.only_shows);
   if (!status.copilots.empty()) out += base::cat("; ", status.copilots);
   if (!status.trouble.empty()) out += base::cat("; nothing can be written: ", status.trouble);

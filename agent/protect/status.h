@@ -51,6 +51,7 @@ struct AgentStatus {
   std::string trouble;               // why nothing can be written; "" where something can
   std::string only_shows;            // why all is only shown, whatever is said; "" where what is said holds
   std::string evict_lines;           // of eviction, that hold otherwise than the settings say; "" where none does
+  std::string line_ends;             // raised lines that ended, and that no manager took back; "" where there are none
   std::string copilots;              // what they say of limits of their own; "" where none has any
   std::string priority_by;           // the file that CPU priority is set with; "" where only weights are left
   std::string offline_group;         // of all BestEffort pods; "": there is none, or suppression may not write it

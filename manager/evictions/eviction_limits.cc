@@ -1,8 +1,6 @@
 #include "manager/evictions/eviction_limits.h"
 
 #include <algorithm>
-#include <iterator>
-#include <string>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -17,8 +15,9 @@ std::string uid_of(std::string_view pod) {
   return object ? std::string(object->text_at("metadata", "uid")) : "";
 }
 
-std::int64_t not_counted(std::int64_t times, std::int64_t counted_since) {
-  return std::max<std::int64_t>(times - std::max<std::int64_t>(counted_since, 0), 0);
+// Of a pod's key; its uid comes after it.
+std::string named(const PodEnd& end) {
+  return base::cat(end.meta.ns, "/", end.meta.name, "/");
 }
 
 }  // namespace
@@ -28,37 +27,77 @@ std::optional<policy::EvictionRefusal> EvictionLimits::take(std::string_view pod
   if (!end) return std::nullopt;  // whether it may be evicted at all is somebody else's question
   const auto pool = context_.pool_of(end->node, end->work_class);
   if (!pool) return std::nullopt;
-  if (const auto* budget = context_.state().pool(pool->name); budget != nullptr && budget->exhausted) {
-    return policy::EvictionRefusal{policy::EvictionDenial::kPoolBudget, kTooMany, pool->name, ""};
-  }
 
-  const base::MonotonicTime now = context_.clock.monotonic();
-  std::erase_if(let_, [&](const auto& each) { return now - each.second.last >= kEvictionCounted; });
-  const policy::PoolAnd key{pool->name, end->job_name()};
-  policy::JobEvictions job;
-  const auto& jobs = context_.book().jobs;
-  if (const auto at = jobs.find(key); at != jobs.end()) job = policy::of_job(at->second, context_.clock.wall());
-  const std::int64_t counted = job.hour;
-  const auto let = let_.find(key);
-  const std::string name = base::cat(end->meta.ns, "/", end->meta.name, "/", uid_of(pod));
-  if (let != let_.end() && let->second.pods.contains(name)) return std::nullopt;
-  const std::int64_t more =
-      let == let_.end() ? 0 : not_counted(std::ssize(let->second.pods), counted - let->second.counted);
-  job.hour += more;
-  job.day += more;
-  const auto allowance = policy::allowance(job, pool->settings.job_per_hour);
-  if (allowance.left == 0) {
-    return policy::EvictionRefusal{policy::EvictionDenial::kJobBudget, kTooMany,
-                                   base::cat(key.second, " was evicted ", job.hour, " times within the hour"),
-                                   base::cat(allowance.allowed)};
-  }
-  if (let == let_.end()) {
-    let_.emplace(key, Let{now, counted, {name}});
-  } else {
-    let->second.last = now;
-    let->second.pods.insert(name);
-  }
+  forget_old();
+  const policy::PoolAnd job{pool->name, end->job_name()};
+  const std::string key = named(*end) + uid_of(pod);
+  if (const auto let = let_.find(job); let != let_.end() && let->second.contains(key)) return std::nullopt;
+  if (auto refusal = refuse(*pool)) return refusal;
+  if (auto refusal = refuse(*pool, job)) return refusal;
+  let_[job].emplace(key, Let{context_.clock.monotonic()});
   return std::nullopt;
+}
+
+void EvictionLimits::seen(const PodEnd& end) {
+  const auto pool = context_.pool_of(end.node, end.work_class);
+  if (!pool) return;
+  const auto let = let_.find(policy::PoolAnd{pool->name, end.job_name()});
+  if (let == let_.end()) return;
+  const std::string name = named(end);
+  for (auto at = let->second.lower_bound(name); at != let->second.end() && at->first.starts_with(name); ++at) {
+    at->second.seen = true;
+  }
+}
+
+void EvictionLimits::forget_old() {
+  const base::MonotonicTime now = context_.clock.monotonic();
+  for (auto& [job, pods] : let_) {
+    std::erase_if(pods, [&](const auto& each) { return now - each.second.at >= kEvictionCounted; });
+  }
+  std::erase_if(let_, [](const auto& each) { return each.second.empty(); });
+}
+
+std::int64_t EvictionLimits::on_their_way(const Pods& pods) {
+  return std::ranges::count_if(pods, [](const auto& each) { return !each.second.seen; });
+}
+
+std::int64_t EvictionLimits::on_their_way(const policy::PoolAnd& job) const {
+  const auto let = let_.find(job);
+  return let == let_.end() ? 0 : on_their_way(let->second);
+}
+
+std::int64_t EvictionLimits::on_their_way(std::string_view pool) const {
+  std::int64_t pods = 0;
+  for (auto let = let_.lower_bound(policy::PoolAnd{pool, ""}); let != let_.end() && let->first.first == pool; ++let) {
+    pods += on_their_way(let->second);
+  }
+  return pods;
+}
+
+std::optional<policy::EvictionRefusal> EvictionLimits::refuse(const policy::BudgetPool& pool) const {
+  const auto* stored = context_.state().pool(pool.name);
+  bool exhausted = stored != nullptr && stored->exhausted;
+  if (const auto limit = pool.settings.pool_per_hour; limit && !exhausted) {
+    const std::int64_t used = policy::used_of_hour(context_.book(), pool.name, context_.clock.wall());
+    exhausted = used + on_their_way(pool.name) >= *limit;
+  }
+  if (!exhausted) return std::nullopt;
+  return policy::EvictionRefusal{policy::EvictionDenial::kPoolBudget, kTooMany, pool.name, ""};
+}
+
+std::optional<policy::EvictionRefusal> EvictionLimits::refuse(const policy::BudgetPool& pool,
+                                                              const policy::PoolAnd& job) const {
+  policy::JobEvictions evictions;
+  const auto& jobs = context_.book().jobs;
+  if (const auto at = jobs.find(job); at != jobs.end()) evictions = policy::of_job(at->second, context_.clock.wall());
+  const std::int64_t more = on_their_way(job);
+  evictions.hour += more;
+  evictions.day += more;
+  const auto allowance = policy::allowance(evictions, pool.settings.job_per_hour);
+  if (allowance.left > 0) return std::nullopt;
+  return policy::EvictionRefusal{policy::EvictionDenial::kJobBudget, kTooMany,
+                                 base::cat(job.second, " was evicted ", evictions.hour, " times within the hour"),
+                                 base::cat(allowance.allowed)};
 }
 
 }  // namespace tidemark::manager

@@ -1,14 +1,21 @@
 // Whether one more task may be evicted by a node's agent: the limits of its job and of its pool (policy/budget), asked
-// by the webhook of evictions. What was let through and is not counted yet (its pod has to say so first) counts too, so
-// that many nodes that ask within a moment do not pass a limit together.
+// by the webhook of evictions.
 //
-// Every replica answers for itself, by its own counts and by what is stored of pools.
+//   of a job     counted within its hours + let through and not seen to go yet        against its allowance
+//   of a pool    counted within the hour  + let through and not seen to go yet, all jobs   against perPoolHour
+//
+// What was let through counts from the answer on: a pod says a moment later that it was evicted, and many nodes that
+// ask within that moment must not pass a limit together. One that never says so (a disruption budget refused it) gives
+// its place back after kEvictionCounted.
+//
+// Every replica answers for itself, and knows what another one let through when the pods say so: within that moment
+// each may let through what is left of a limit. Once the leader has stored that a pool is exhausted none does.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -43,18 +50,26 @@ class EvictionLimits {
 
   // Why the pod may not be evicted for now; nullopt: it may, and is taken for evicted. `pod` as the API server has it.
   std::optional<policy::EvictionRefusal> take(std::string_view pod);
+  // The pod says that it was evicted: the book has it, or it counts nowhere.
+  void seen(const PodEnd& end);
 
  private:
-  // Let through since the book had `counted` evictions of the job, for the last time at `last`: each pod once, however
-  // often its node asks.
   struct Let {
-    base::MonotonicTime last;
-    std::int64_t counted = 0;
-    std::set<std::string> pods;
+    base::MonotonicTime at;
+    bool seen = false;  // to go
   };
+  // By namespace, name and uid: each pod once, however often its node asks.
+  using Pods = std::map<std::string, Let, std::less<>>;
+
+  void forget_old();
+  static std::int64_t on_their_way(const Pods& pods);
+  std::int64_t on_their_way(const policy::PoolAnd& job) const;
+  std::int64_t on_their_way(std::string_view pool) const;
+  std::optional<policy::EvictionRefusal> refuse(const policy::BudgetPool& pool) const;
+  std::optional<policy::EvictionRefusal> refuse(const policy::BudgetPool& pool, const policy::PoolAnd& job) const;
 
   EvictionLimitsContext context_;
-  std::map<policy::PoolAnd, Let> let_;
+  std::map<policy::PoolAnd, Pods> let_;  // within the last kEvictionCounted, by job
 };
 
 }  // namespace tidemark::manager

@@ -15,9 +15,10 @@
 namespace tidemark::manager {
 namespace {
 
-// Beside what the caller knows lie the node's own settings, and how its agent stands.
+// Beside what the caller knows lie the node's own settings, how its agent stands, and until when its lines are raised.
 std::optional<std::string> told(policy::KnownTold known, const OwnSettings& own, std::optional<policy::AgentWord> word,
-                                const NodeSloProjection* object, base::WallTime now) {
+                                std::vector<policy::LineCap> lines, const NodeSloProjection* object,
+                                base::WallTime now) {
   const policy::NodeTold carried = object == nullptr ? policy::NodeTold() : object->told;
   if (own.in_force) {
     known.settings = policy::node_settings_json(*own.in_force).dump();
@@ -25,8 +26,16 @@ std::optional<std::string> told(policy::KnownTold known, const OwnSettings& own,
     known.settings = "";
   }
   // Without settings of ours nothing is said; where something of ours stands, a word of theirs may be part of it.
-  if (word || (object != nullptr && object->fingerprint.ours != 0)) known.agent = std::move(word);
+  const bool ours_stand = object != nullptr && object->fingerprint.ours != 0;
+  if (word || ours_stand) known.agent = std::move(word);
+  if (!lines.empty() || ours_stand) known.lines = std::move(lines);
   return policy::next_told(carried, known, now);
+}
+
+std::vector<policy::LineFall> falls_of(const policy::SloCalendar& calendar, const Revision& settings,
+                                       base::WallTime now, LineMemos* memos) {
+  if (memos == nullptr) return policy::falls(calendar.calendar, calendar.line, calendar.overrides, now);
+  return memos->falls.at(settings.hash, calendar.calendar, calendar.line, calendar.overrides, now);
 }
 
 std::string object_json(std::string_view node, const policy::SloSpec& spec) {
@@ -56,7 +65,9 @@ Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kub
     if (const auto spec = Json::parse(slo.spec)) {
       const Json* ours = spec->at("extensions", "Object", "tidemark");
       if (ours != nullptr) kept.told = policy::read_told(*ours);
-      kept.told.agent.reset();  // made from the settings at every look: nobody has to remember it for each node
+      // Made from the settings at every look: nobody has to remember them for each node.
+      kept.told.agent.reset();
+      kept.told.lines = {};
     }
   }
   return kept;
@@ -113,7 +124,7 @@ std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Re
 
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
                                 base::WallTime now, const policy::Overrides* overrides, const policy::KnownTold& known,
-                                policy::LineMemo* lines) {
+                                LineMemos* memos) {
   using Action = NodeObjectPlan::Action;
   NodeSloDecision decision;
   if (node == nullptr) {
@@ -126,8 +137,10 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
   std::optional<std::string_view> bandwidth;
   if (const auto* text = node->meta.annotations.find(model::kNetworkBandwidthAnnotation)) bandwidth = text->view();
   std::optional<policy::SloShift> shift;
-  if (const auto calendar = slo_calendar(*node, settings, now, overrides, lines)) {
+  std::vector<policy::LineFall> falls;
+  if (const auto calendar = slo_calendar(*node, settings, now, overrides, memos == nullptr ? nullptr : &memos->lines)) {
     shift = policy::slo_shift(calendar->line);
+    falls = falls_of(*calendar, settings, now, memos);
     if (calendar->line.changes_at) decision.plan.again_after = *calendar->line.changes_at - now;
   }
   auto own = own_settings(*node, object);
@@ -135,7 +148,9 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
   const policy::Pool& pool = policy::pool_of(settings.tidemark, labels);
   const policy::SloLayers layers{&pool.nodeslo, own.in_force ? &own.in_force->slo : nullptr};
   decision.spec = policy::slo_for(settings.nodeslo, labels, bandwidth, shift, layers);
-  decision.spec.ours = told(known, own, agent_word(settings, pool), object, now);
+  const auto& threshold = decision.spec.parts[static_cast<std::size_t>(policy::SloPart::kThreshold)].strategy;
+  decision.spec.ours = told(known, own, agent_word(settings, pool),
+                            policy::line_caps(threshold, shift.value_or(policy::SloShift()), falls), object, now);
   decision.own_note = own.note;
   decision.own_problem = std::move(own.problem);
   decision.plan.config_hash = settings.hash;

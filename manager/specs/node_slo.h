@@ -12,6 +12,7 @@
 #include "kube/objects.h"
 #include "manager/settings/revision.h"
 #include "manager/specs/node_objects.h"
+#include "policy/calendar/falls.h"
 #include "policy/nodeslo/agent_word.h"
 #include "policy/nodeslo/layer.h"
 #include "policy/nodeslo/nodeslo.h"
@@ -55,11 +56,17 @@ struct NodeSloDecision {
   std::optional<model::Reason> own_note;  // as OwnSettings
   std::string own_problem;
 };
-// Node and object may be null. `known`: what the node is told beside the settings; its own settings and the word to its
-// agent are put beside that.
+// What is worked out once for the nodes of a pool, for whoever asks for many of them.
+struct LineMemos {
+  policy::LineMemo lines;
+  policy::FallMemo falls;
+};
+
+// Node and object may be null. `known`: what the node is told beside the settings; its own settings, the word to its
+// agent and until when raised lines hold are put beside that.
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
                                 base::WallTime now, const policy::Overrides* overrides = nullptr,
-                                const policy::KnownTold& known = {}, policy::LineMemo* lines = nullptr);
+                                const policy::KnownTold& known = {}, LineMemos* memos = nullptr);
 
 // Where the calendar of the node's pool, or an override, has the water line now, over the base line of the node's
 // strategy; nullopt where the pool has neither. It refers to the settings. `overrides` and `lines`, of whoever asks for

@@ -159,7 +159,7 @@ bool NodeSpecs::held(const kube::Node* node, policy::Mode policy::PoolModes::* m
 NodeSloDecision NodeSpecs::slo_decision(const kube::Node* node, const kube::ObjectKey& key) const {
   const auto known = node != nullptr && options_.told ? options_.told(*node) : policy::KnownTold();
   return decide_node_slo(node, slos_.find(key), settings_of(model::NodeName(key.name)), loop_.clock().wall(),
-                         options_.overrides ? options_.overrides() : nullptr, known, &lines_);
+                         options_.overrides ? options_.overrides() : nullptr, known, &memos_);
 }
 
 bool NodeSpecs::told(const kube::Node& node) const {

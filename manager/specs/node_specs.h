@@ -83,7 +83,7 @@ class NodeSpecs {
   base::Log log_;
   base::Registry& registry_;
   NodeSpecsOptions options_;
-  mutable policy::LineMemo lines_;
+  mutable LineMemos memos_;
   kube::Informer<NodeSloProjection> slos_;
   std::map<std::string, std::string, std::less<>> bad_settings_;  // what is wrong with those of a node
   base::TokenBucket budget_;

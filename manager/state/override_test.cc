@@ -95,6 +95,47 @@ TEST_F(OverrideTest, ItHoldsForOffersAndAgentsAndEndsByItself) {
   EXPECT_EQ(one.metric("tidemark_manager_reconcile_errors_total"), 0);
 }
 
+// So that they come down where no manager is left to write it.
+TEST_F(OverrideTest, AgentsAreToldBeforehandWhenARaisedLineEndsAndALoweredOneIsNotEnded) {
+  pools();
+  setting("resource-threshold-config", Json(R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":65}})"));
+  node("n1", Json::object({{"pool", "web"}}));
+  start();
+  const auto slo = [&] { return must("GET", base::cat(kNodeSlosPath, "/n1"), nullptr); };
+  const auto lines = [&] {
+    const Json found = slo();
+    const Json* told = found.at("spec", "extensions", "Object", "tidemark", "lines");
+    return told == nullptr ? "" : told->dump();
+  };
+  const auto revision = [&] { return std::string(slo().text_at("metadata", "resourceVersion")); };
+  EXPECT_EQ(lines(), "");
+
+  override_line("web", {80, std::nullopt}, 10min);
+  const std::string end = base::format_rfc3339(clock.wall() + 10min);
+  run_for(2s);
+  EXPECT_EQ(suppress_line("n1"), 85);
+  EXPECT_EQ(lines(), base::cat(R"([{"from":")", end, R"(","cpuSuppressThresholdPercent":65}])"));
+  const std::string raised = revision();
+  run_for(9min);
+  EXPECT_EQ(revision(), raised) << "told once";
+
+  // Another manager, after the end: what agents hold already.
+  replicas.clear();
+  run_for(5min);
+  EXPECT_EQ(suppress_line("n1"), 85);
+  start("two");
+  EXPECT_EQ(suppress_line("n1"), 65);
+  EXPECT_EQ(lines(), "");
+  const std::string day = revision();
+  run_for(2min);
+  EXPECT_EQ(revision(), day);
+
+  override_line("web", {40, std::nullopt}, 10min);
+  run_for(2s);
+  EXPECT_EQ(suppress_line("n1"), 45);
+  EXPECT_EQ(lines(), "");
+}
+
 TEST_F(OverrideTest, TakenBackTheCalendarHoldsAtOnce) {
   node("n1");
   metric("n1", "2");

@@ -144,6 +144,15 @@ void take_reclaim(const Json& ours, std::vector<model::Reclaim>& reclaim, std::v
   }
 }
 
+// An end that cannot be read takes back none that is known.
+void take_line_caps(const Json& ours, std::vector<LineCap>& caps, std::vector<RulesProblem>& problems) {
+  if (auto read = read_line_caps(ours)) {
+    caps = *std::move(read);
+  } else {
+    problems.push_back({cat(kSloExtensions, ".", kSloObject, ".", kSloOurs), std::move(read).error().message});
+  }
+}
+
 void take_ours(const JsonObject& parts, NodeRules& rules, std::vector<RulesProblem>& problems) {
   const Json* extensions = parts.find(kSloExtensions);
   const Json* ours = extensions == nullptr ? nullptr : extensions->at(kSloObject, kSloOurs);
@@ -151,10 +160,12 @@ void take_ours(const JsonObject& parts, NodeRules& rules, std::vector<RulesProbl
     rules.word.reset();
     rules.grant.reset();
     rules.reclaim.clear();
+    rules.line_caps.clear();
     return;
   }
   take_grant(*ours, rules.grant, problems);
   take_reclaim(*ours, rules.reclaim, problems);
+  take_line_caps(*ours, rules.line_caps, problems);
   auto read = read_agent_word(*ours);
   if (read) {
     rules.word = *std::move(read);

@@ -21,6 +21,7 @@
 #include "policy/budget/grants.h"
 #include "policy/node_rules/qos_rules.h"
 #include "policy/nodeslo/agent_word.h"
+#include "policy/nodeslo/line_caps.h"
 
 namespace tidemark::policy {
 
@@ -91,7 +92,8 @@ struct NodeRules {
   // What pods of a class are to give back, the first ones first: they may go on holding `keep`. An order of the
   // manager, whether a part is enabled or not.
   std::vector<model::Reclaim> reclaim;
-  bool heard = false;  // they come from a NodeSLO that was read
+  std::vector<LineCap> line_caps;  // when lines of `threshold` that were raised come down (lines_held.h)
+  bool heard = false;              // they come from a NodeSLO that was read
 
   Mode mode_of(model::Strategy strategy) const;
   EvictSettings evict_settings() const;

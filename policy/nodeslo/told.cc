@@ -66,12 +66,13 @@ NodeTold read_told(const Json& ours) {
   if (auto grant = read_grant(ours)) told.grant = std::move(*grant);
   told.reclaim = reclaim_in(ours);
   if (auto agent = read_agent_word(ours)) told.agent = *std::move(agent);
+  if (auto lines = read_line_caps(ours)) told.lines = *std::move(lines);
   return told;
 }
 
 std::string told_json(const NodeTold& told) {
   std::string out;
-  if (!told.grant && !told.reclaim && told.settings.empty() && !told.agent) return out;
+  if (!told.grant && !told.reclaim && told.settings.empty() && !told.agent && told.lines.empty()) return out;
   base::JsonWriter json(out);
   json.begin_object().member("schema", kGrantSchema);
   if (told.grant) write_grant(json, *told.grant);
@@ -82,12 +83,14 @@ std::string told_json(const NodeTold& told) {
   }
   if (!told.settings.empty()) json.key("settings").raw(told.settings);
   if (told.agent) write_agent_word(json, *told.agent);
+  if (!told.lines.empty()) write_line_caps(json, told.lines);
   json.end_object();
   return out;
 }
 
 std::optional<std::string> next_told(const NodeTold& carried, const KnownTold& known, base::WallTime now) {
-  if (!carried.known || (!known.grant && !known.reclaim && !known.settings && !known.agent)) return std::nullopt;
+  const bool anything = known.grant || known.reclaim || known.settings || known.agent || known.lines;
+  if (!carried.known || !anything) return std::nullopt;
   NodeTold next = carried;
   if (known.grant) next.grant = *known.grant;
   if (known.reclaim) {
@@ -98,6 +101,7 @@ std::optional<std::string> next_told(const NodeTold& carried, const KnownTold& k
   }
   if (known.settings) next.settings = *known.settings;
   if (known.agent) next.agent = *known.agent;
+  if (known.lines) next.lines = *known.lines;
   return told_json(next);
 }
 

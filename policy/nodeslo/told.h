@@ -4,7 +4,8 @@
 //    "reclaim":{"generation":N, "classes":[{"class":…, "giveBack":{…}, "keep":{…}, "reason":…}, …]},
 //                                            without classes: over; the number stays, so that none comes twice
 //    "settings":{…},                                     of the node itself, as they were good last (layer.h)
-//    "agent":{…}}                                        how its agent stands (agent_word.h)
+//    "agent":{…},                                        how its agent stands (agent_word.h)
+//    "lines":[…]}                                        until when raised lines of its agent hold (line_caps.h)
 //
 // The NodeSLO is the memory: what is not known now stays as it says.
 #pragma once
@@ -20,6 +21,7 @@
 #include "model/annotations.h"
 #include "policy/budget/grants.h"
 #include "policy/nodeslo/agent_word.h"
+#include "policy/nodeslo/line_caps.h"
 
 namespace tidemark::policy {
 
@@ -33,6 +35,7 @@ struct NodeTold {
   std::optional<NodeReclaim> reclaim;
   std::string settings{};  // JSON; "" where there are none
   std::optional<AgentWord> agent{};
+  std::vector<LineCap> lines{};
   bool known = true;  // false: what stands there is of a newer version, and stays
   bool operator==(const NodeTold&) const = default;
 };
@@ -50,6 +53,7 @@ struct KnownTold {
   std::optional<std::vector<model::Reclaim>> reclaim;
   std::optional<std::string> settings{};  // as in NodeTold
   std::optional<std::optional<AgentWord>> agent{};
+  std::optional<std::vector<LineCap>> lines{};
 };
 // nullopt: nothing is known, all stays.
 std::optional<std::string> next_told(const NodeTold& carried, const KnownTold& known, base::WallTime now);

@@ -199,11 +199,12 @@ def leave_everything(api, binary: str, component: Component) -> None:
 
 
 def specs(api, nodes: tuple[str, ...]) -> dict[str, dict]:
-    """Of NodeSLOs, without the word on modes and classes (extensions…agent), which earlier versions did not say."""
+    """Of NodeSLOs, without the word on modes and classes and the ends of raised lines (extensions…agent, …lines), which earlier versions did not say."""
     found = {node: must(api.request("GET", f"{NODESLOS}/{node}"))["spec"] for node in nodes}
     for spec in found.values():
         ours = spec["extensions"]["Object"].get("tidemark", {})
         ours.pop("agent", None)
+        ours.pop("lines", None)
         if set(ours) == {"schema"}:
             del spec["extensions"]["Object"]["tidemark"]
     return found

@@ -328,15 +328,21 @@ class Evictions(WithManager):
         self.assertEqual(1, denied)
         self.assertIn(f"user={USER}", component.log)
 
-    def test_a_job_loses_no_more_than_it_may_within_an_hour(self):
-        config = json.dumps({"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "evictions": {"perJobHour": 2}})
+    def limited(self, evictions: dict) -> None:
+        """A manager that goes by these limits."""
+        config = json.dumps({"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "evictions": evictions})
         self.addCleanup(colocation.delete_settings, self.api)
         must(self.api.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": config}}), 201)
         self.manager()
-        of_job = lambda job: {**BATCH, "tidemark.io/job": job}
+
+    def pod_of(self, job: str, name: str) -> None:
+        self.pod(name, labels={**BATCH, "tidemark.io/job": job})
+
+    def test_a_job_loses_no_more_than_it_may_within_an_hour(self):
+        self.limited({"perJobHour": 2})
         for i in range(3):
-            self.pod(f"sort-{i}", labels=of_job("sort"))
-        self.pod("other", labels=of_job("other"))
+            self.pod_of("sort", f"sort-{i}")
+        self.pod_of("other", "other")
         for i in range(2):
             must(self.evict(self.agent, f"sort-{i}"))
         answer = self.evict(self.agent, "sort-2")
@@ -345,6 +351,22 @@ class Evictions(WithManager):
         self.assertTrue(self.there("sort-2"))
         must(self.evict(self.agent, "other"))  # each job has its own
         must(self.evict(self.api, "sort-2"))  # and nobody else is held
+
+    def test_a_pool_loses_no_more_than_it_may_within_an_hour_though_all_ask_within_a_moment(self):
+        """Each of another job, and sooner than the leader looks at its pools (policy::kBudgetStep)."""
+        self.limited({"perPoolHour": 3})
+        names = [f"surge-{i}" for i in range(12)]
+        for name in names:
+            self.pod_of(name, name)
+        answers = [self.evict(self.agent, name) for name in names]
+        let = [name for name, answer in zip(names, answers) if answer.status == 201]
+        self.assertEqual(3, len(let), [answer.body.decode() for answer in answers])
+        for answer in answers:
+            if answer.status != 201:
+                self.refused(answer, 429, "PoolBudget")
+                self.assertIn("the pool default was evicted as often within the hour as its perPoolHour allows", answer.body.decode())
+        self.assertEqual([name for name in names if name not in let], [name for name in names if self.there(name)])
+        must(self.evict(self.api, next(name for name in names if name not in let)))  # nobody else is held
 
     def test_with_nobody_to_ask_the_agents_evictions_are_refused_and_no_others(self):
         """Before a manager ever ran, and after the last one was killed."""

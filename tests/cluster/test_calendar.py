@@ -13,7 +13,7 @@ from cluster import colocation
 from cluster.colocation import MERGE, NODESLOS, must
 from cluster.test_manager import LEFT
 from cluster.test_state import STATE_MAP, WithState, order, tidemark
-from cluster.tidemark_process import explain, explain_json, wait_for
+from cluster.tidemark_process import Component, explain, explain_json, wait_for
 
 EVENTS = "/api/v1/namespaces/koordinator-system/events"
 LIMIT_S = 60
@@ -126,15 +126,56 @@ class Override(WithPools):
         component = self.run_manager("--leader-elect=false")
         self.report(node)
         self.wait_offered(node, LOWER, component, LIMIT_S)
-        # An end that comes soon: the command wants a minute at least.
-        text = must(self.api.request("GET", f"{colocation.SETTINGS}/{STATE_MAP}")).get("data")["overrides.json"]
-        stored = json.loads(text)
-        stored["generation"] += 1
-        stored["cluster"]["until"] = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=3)).strftime("%Y-%m-%dT%H:%M:%SZ")
-        must(self.api.request("PATCH", f"{colocation.SETTINGS}/{STATE_MAP}", {"data": {"overrides.json": json.dumps(stored)}}, content=MERGE))
+        self.ends_in(3)
         self.wait_offered(node, LEFT, component, LIMIT_S)
         self.wait_event("TidemarkLineOverrideEnded", "cluster", component)
         self.assertNotIn("overridden", tidemark("report", "states"))
+
+    def test_a_raised_line_ends_while_no_manager_runs(self):
+        """The agent was told beforehand, and goes by its own clock; the manager that comes back writes what holds already."""
+        node = self.node("override-d")
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component)
+        override("cluster", "--cpu", "80", "--for", "1h")
+        wait_for(lambda: self.suppress(node) == 85, "the raised line", component, LIMIT_S)
+        end = self.ends_in(20)
+        wait_for(lambda: self.ends(node) == [{"from": end, "cpuSuppressThresholdPercent": 65}], "its end", component, LIMIT_S)
+        agent = self.run_agent(node)
+        self.assertEqual(0, agent.metrics()["tidemark_agent_lines_ended"])
+        component.kill()
+
+        wait_for(lambda: agent.metrics()["tidemark_agent_lines_ended"] == 1, "the end by the agent's clock", agent, LIMIT_S)
+        self.assertGreaterEqual(datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), end)
+        self.assertIn("cpuSuppressThresholdPercent 85 % -> 65 %", agent.log)
+        self.assertEqual(85, self.suppress(node), "nobody wrote it")
+
+        component = self.run_manager("--leader-elect=false")
+        wait_for(lambda: self.suppress(node) == 65 and not self.ends(node), "the line of the day", component, LIMIT_S)
+        wait_for(lambda: agent.metrics()["tidemark_agent_lines_ended"] == 0, "nothing to hold down", agent, LIMIT_S)
+
+    def ends_in(self, seconds: int) -> str:
+        """The cluster's override ends so soon: the command wants a minute at least."""
+        text = must(self.api.request("GET", f"{colocation.SETTINGS}/{STATE_MAP}")).get("data")["overrides.json"]
+        stored = json.loads(text)
+        stored["generation"] += 1
+        stored["cluster"]["until"] = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        must(self.api.request("PATCH", f"{colocation.SETTINGS}/{STATE_MAP}", {"data": {"overrides.json": json.dumps(stored)}}, content=MERGE))
+        return stored["cluster"]["until"]
+
+    def ends(self, node: str) -> list[dict]:
+        extensions = self.api.request("GET", f"{NODESLOS}/{node}").get("spec.extensions") or {}
+        return extensions.get("Object", {}).get("tidemark", {}).get("lines", [])
+
+    def run_agent(self, node: str) -> Component:
+        """It only observes: this machine is not the node."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        agent = Component(
+            "agent", "--node-name", node, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--metrics-addr", "127.0.0.1:0", "--mode", "observe", "--pod-source", "api-server",
+            "--run-dir", f"{folder}/run", "--latch-file", f"{folder}/latch", "--state-dir", f"{folder}/state", "--reaction=false",
+        )
+        self.addCleanup(agent.stop)
+        wait_for(agent.ready, "an agent that is ready", agent, LIMIT_S)
+        return agent
 
     def test_what_is_wrong_is_said_and_nothing_is_stored(self):
         self.put_pools()

@@ -1,0 +1,52 @@
+#include "agent/protect/line_ends.h"
+
+#include <utility>
+
+#include "base/text.h"
+
+namespace tidemark::agent {
+
+LineEnds::LineEnds(const base::Log& log, base::Registry& metrics)
+    : log_(log),
+      ended_(metrics.gauge("tidemark_agent_lines_ended",
+                           "Raised lines of the NodeSLO that have ended by this node's clock, and hold lower than it "
+                           "says.")) {}
+
+void LineEnds::use(policy::NodeRules said, base::WallTime now) {
+  said_ = std::move(said);
+  hold(now);
+}
+
+bool LineEnds::look(base::WallTime now) {
+  const bool other = policy::ends_passed(said_, now) != passed_;
+  if (other) {
+    const auto before = held_.lowered;
+    hold(now);
+    if (held_.lowered != before && !held_.lowered.empty()) {
+      log_.info("raised lines have ended by this node's clock", {{"lines", in_words()}});
+    }
+  }
+  if (says_.empty() && !held_.lowered.empty() && now - held_.since >= kManagerPatience) {
+    says_ = in_words();
+    log_.warn("raised lines have ended, and no manager has written so", {{"lines", says_}});
+  }
+  return other;
+}
+
+void LineEnds::hold(base::WallTime now) {
+  passed_ = policy::ends_passed(said_, now);
+  auto held = policy::lines_held(said_, now);
+  if (held.lowered != held_.lowered) says_.clear();
+  held_ = std::move(held);
+  ended_.set(static_cast<double>(held_.lowered.size()));
+}
+
+std::string LineEnds::in_words() const {
+  std::string out;
+  for (const policy::LoweredLine& each : held_.lowered) {
+    out += base::cat(each.field, " ", each.said, " % -> ", each.held, " %, ");
+  }
+  return base::cat(out, "since ", base::format_rfc3339(held_.since));
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,33 @@
+// The agent's lines at a moment: those of the NodeSLO, and where a raised one has ended by the node's own clock what
+// was told beforehand (policy/nodeslo/line_caps.h). A manager writes the same as soon as one leads, so whether there is
+// one changes nothing but who says it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "policy/node_rules/node_rules.h"
+
+namespace tidemark::policy {
+
+struct LoweredLine {
+  std::string field;
+  std::int64_t said = 0;  // by the NodeSLO
+  std::int64_t held = 0;  // lower
+  bool operator==(const LoweredLine&) const = default;
+};
+
+struct LinesHeld {
+  NodeRules rules;                   // as they were said, with the lines that hold
+  std::vector<LoweredLine> lowered;  // none: all hold as they are said
+  base::WallTime since;              // when the last of the ends passed, where any did
+};
+
+// How many ends have passed. Allocates nothing: it is asked each second.
+std::size_t ends_passed(const NodeRules& said, base::WallTime now);
+LinesHeld lines_held(const NodeRules& said, base::WallTime now);
+
+}  // namespace tidemark::policy
