@@ -134,10 +134,10 @@ net::Task<Result<void>> read_map(kube::Client& client, const ExplainYarnOptions&
   };
   TM_CO_TRY_VOID(co_await each_of(client, kube::kNodes, {}, options.limit, [&] { input.nodes.clear(); }, take_node));
   kube::ListOptions list;
-  list.label_selector = base::cat(model::kYarnComponentLabel, "=", model::kYarnNodeManager);
+  list.label_selector = yarn_operator::nm_pod_selector();
   list.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
   const auto take_pod = [&](std::string_view item) -> Result<void> {
-    TM_TRY(const auto pod, yarn_operator::decode_pod_row(item, interner));
+    TM_TRY(const auto pod, yarn_operator::decode_nm_pod_row(item, interner));
     input.pods.push_back(yarn_operator::nm_pod_of(pod));
     return {};
   };

@@ -100,7 +100,7 @@ class RunningOperator final : public YarnOperator {
 
   bool only_observes() const { return options_.mode == "observe"; }
   bool may_write() const { return !only_observes() && !draining_ && (elector_ == nullptr || elector_->leading()); }
-  bool listed() const { return nodes_.synced() && pods_.synced() && pool_modes_.synced(); }
+  bool listed() const { return nodes_.synced() && pods_.synced() && nm_pods_.synced() && pool_modes_.synced(); }
   void changed();
 
   // ---- what the loops go by ----
@@ -173,7 +173,8 @@ class RunningOperator final : public YarnOperator {
   const OperatorOptions options_;
   kube::Interner interner_;
   kube::Informer<kube::Node> nodes_;
-  kube::Informer<PodRow> pods_;
+  kube::Informer<PodRow> pods_;  // that hold of batch
+  kube::Informer<NmPodRow> nm_pods_;
   PoolModes pool_modes_;
   BudgetsWatch budgets_;
   kube::EventRecorder recorder_;

@@ -35,6 +35,14 @@ kube::InformerConfig pod_informer() {
   return config;
 }
 
+// Beside the other: there are few of them, and what is kept of them need not be kept of every pod.
+kube::InformerConfig nm_pod_informer() {
+  kube::InformerConfig config = pod_informer();
+  config.name = "node_manager_pods";
+  config.label_selector = nm_pod_selector();
+  return config;
+}
+
 }  // namespace
 
 void let_answers_go_ahead(kube::ClientConfig& client) {
@@ -54,6 +62,8 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
              [this](std::string_view bytes) { return decode_node(bytes, interner_); }),
       pods_(loop, client_, client_, log_, metrics, random.fork(), pod_informer(),
             [this](std::string_view bytes) { return decode_pod_row(bytes, interner_); }),
+      nm_pods_(loop, client_, client_, log_, metrics, random.fork(), nm_pod_informer(),
+               [this](std::string_view bytes) { return decode_nm_pod_row(bytes, interner_); }),
       pool_modes_(loop, client_, interner_, log_, metrics, random.fork(), options_.config_namespace, rim.zones,
                   [this] { changed(); }),
       budgets_(loop, client_, interner_, log_, metrics, random.fork(), options_.config_namespace,
@@ -97,7 +107,7 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
       scope_(loop) {
   pods_.add_index(std::string(kPodsByNode),
                   [](const PodRow& pod) { return std::vector<std::string>{std::string(pod.node)}; });
-  pods_.hold_only([](const PodRow& pod) { return pod.matters(); });
+  pods_.hold_only([](const PodRow& pod) { return pod.batch != model::Resources(); });
   // A look at all nodes for each event of one would be most of what the operator does: kubelets report, and its own
   // writes come back.
   nodes_.subscribe([this](const kube::ObjectKey&, const kube::Node* before, const kube::Node* after) {
@@ -108,6 +118,9 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
     }
   });
   pods_.subscribe([this](const kube::ObjectKey&, const PodRow* before, const PodRow* after) {
+    if (before == nullptr || after == nullptr || !says_the_same(*before, *after)) changed();
+  });
+  nm_pods_.subscribe([this](const kube::ObjectKey&, const NmPodRow* before, const NmPodRow* after) {
     if (before == nullptr || after == nullptr || !says_the_same(*before, *after)) changed();
   });
   for (YarnCluster& cluster : clusters) {
@@ -134,6 +147,7 @@ Result<void> RunningOperator::prepare(kube::Client& election, base::Random rando
 void RunningOperator::start() {
   scope_.spawn(nodes_.run());
   scope_.spawn(pods_.run());
+  scope_.spawn(nm_pods_.run());
   scope_.spawn(pool_modes_.run());
   scope_.spawn(budgets_.run());
   if (!only_observes()) scope_.spawn(recorder_.run());
@@ -148,7 +162,7 @@ void RunningOperator::start() {
 std::string RunningOperator::not_ready() const {
   if (draining_) return "on its way out";
   if (!nodes_.synced()) return "nodes are not listed yet";
-  if (!pods_.synced()) return "pods are not listed yet";
+  if (!pods_.synced() || !nm_pods_.synced()) return "pods are not listed yet";
   if (!pool_modes_.synced()) return "settings are not read yet";
   return "";
 }
@@ -174,9 +188,7 @@ const NodeMap& RunningOperator::map() {
   map_old_ = false;
   MapInput input;
   nodes_.for_each([&](const kube::ObjectKey&, const kube::Node& node) { input.nodes.push_back(place_of(node)); });
-  pods_.for_each([&](const kube::ObjectKey&, const PodRow& pod) {
-    if (pod.node_manager) input.pods.push_back(nm_pod_of(pod));
-  });
+  nm_pods_.for_each([&](const kube::ObjectKey&, const NmPodRow& pod) { input.pods.push_back(nm_pod_of(pod)); });
   std::ranges::sort(input.pods, {}, &NmPod::name);
   for (const auto& lane : lanes_) {
     auto& ids = input.known[lane->link.id()];
