@@ -22,6 +22,7 @@
 #include "policy/pools/parse.h"
 #include "policy/render/overcommit_text.h"
 #include "policy/render/why.h"
+#include "yarn_operator/container_room.h"
 #include "yarn_operator/node_map.h"
 #include "yarn_operator/objects.h"
 #include "yarn_operator/take_back_book.h"
@@ -41,6 +42,8 @@ struct Asked {
   std::string cluster;
   std::string error;  // "" where it answered
   std::optional<hadoop::NodeReport> report;
+  hadoop::Resource largest_container;                  // that may be asked for
+  std::optional<yarn_operator::ContainerRoom> room{};  // by the totals that it has now
 };
 
 struct Found {
@@ -131,10 +134,10 @@ net::Task<Result<void>> read_map(kube::Client& client, const ExplainYarnOptions&
   };
   TM_CO_TRY_VOID(co_await each_of(client, kube::kNodes, {}, options.limit, [&] { input.nodes.clear(); }, take_node));
   kube::ListOptions list;
-  list.label_selector = base::cat(model::kYarnComponentLabel, "=", model::kYarnNodeManager);
+  list.label_selector = yarn_operator::nm_pod_selector();
   list.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
   const auto take_pod = [&](std::string_view item) -> Result<void> {
-    TM_TRY(const auto pod, yarn_operator::decode_pod_row(item, interner));
+    TM_TRY(const auto pod, yarn_operator::decode_nm_pod_row(item, interner));
     input.pods.push_back(yarn_operator::nm_pod_of(pod));
     return {};
   };
@@ -142,6 +145,15 @@ net::Task<Result<void>> read_map(kube::Client& client, const ExplainYarnOptions&
       co_await each_of(client, kube::kPods, std::move(list), options.limit, [&] { input.pods.clear(); }, take_pod));
   std::ranges::sort(input.pods, {}, &yarn_operator::NmPod::name);
   co_return Result<void>();
+}
+
+std::optional<yarn_operator::ContainerRoom> room_of(const std::vector<hadoop::NodeReport>& reports,
+                                                    const yarn_operator::ContainerSizes& sizes) {
+  yarn_operator::NodeTotals totals;
+  for (const hadoop::NodeReport& report : reports) {
+    if (report.state == hadoop::NodeState::kRunning) totals.emplace(report.id, &report.capability);
+  }
+  return yarn_operator::container_room(totals, sizes);
 }
 
 net::Task<void> ask_clusters(net::EventLoop& loop, base::Random random, const ExplainYarnOptions& options,
@@ -152,11 +164,13 @@ net::Task<void> ask_clusters(net::EventLoop& loop, base::Random random, const Ex
     auto answer = co_await manager.nodes({}, options.limit);
     Asked& asked = found.asked.emplace_back();
     asked.cluster = cluster.id;
+    asked.largest_container = cluster.containers.largest;
     auto& known = input.known[cluster.id];
     if (!answer) {
       asked.error = answer.error().message;
       continue;
     }
+    asked.room = room_of(answer->nodes, cluster.containers);
     for (auto& report : answer->nodes) {
       if (hadoop::is_active(report.state)) known.push_back(report.id);
       reports.insert_or_assign({cluster.id, report.id}, std::move(report));
@@ -278,6 +292,15 @@ std::string sold_text(const model::YarnBook& book) {
   return base::cat("held ", amount_text(sum), work_class.empty() ? "" : ", of class ", work_class);
 }
 
+std::string largest_text(const Asked& asked) {
+  const hadoop::Resource& may = asked.largest_container;
+  const hadoop::Resource& has = asked.room->largest_total;
+  return base::cat("a container may be asked for with up to ", total_text(may.memory_mib, may.vcores),
+                   "; the largest node, ", asked.room->largest_node.text(), ", has ",
+                   total_text(has.memory_mib, has.vcores),
+                   asked.room->for_the_largest ? "" : ": no node could hold such a one");
+}
+
 std::string as_text(const Found& found, const ExplainYarnOptions& options) {
   std::string out =
       base::cat("node ", options.node, ": YARN is to have ", total_text(found.total.memory_mib, found.total.vcores),
@@ -341,6 +364,7 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
       row("its containers",
           base::cat(report.containers, " hold ", total_text(report.used.memory_mib, report.used.vcores)));
     }
+    if (asked->room) row("its cluster", largest_text(*asked));
   }
   for (const std::string& note : found.notes) out += base::cat("note: ", note, "\n");
   return out;
@@ -396,6 +420,13 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
       asked["total"] = total_json(each.report->capability.memory_mib, each.report->capability.vcores);
       asked["used"] = total_json(each.report->used.memory_mib, each.report->used.vcores);
       asked["containers"] = Json(std::int64_t{each.report->containers});
+    }
+    if (each.room) {
+      const hadoop::Resource& has = each.room->largest_total;
+      asked["largestContainer"] = total_json(each.largest_container.memory_mib, each.largest_container.vcores);
+      asked["largestNode"] = total_json(has.memory_mib, has.vcores);
+      asked["largestNode"]["id"] = Json(each.room->largest_node.text());
+      asked["holdsLargestContainer"] = Json(each.room->for_the_largest);
     }
     out["resourceManagers"].as_array().push_back(std::move(asked));
   }

@@ -91,13 +91,13 @@ net::Task<Result<void>> RmWatch::look_for_pods() {
   kube::Interner interner;
   std::vector<yarn_operator::NmPod> pods;
   kube::ListOptions list;
-  list.label_selector = base::cat(model::kYarnComponentLabel, "=", model::kYarnNodeManager);
+  list.label_selector = yarn_operator::nm_pod_selector();
   list.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
   auto done = co_await client_.list(
       kube::kPods, std::move(list),
       [&](std::string_view page) -> Result<void> {
         TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
-          TM_TRY(const auto pod, yarn_operator::decode_pod_row(item, interner));
+          TM_TRY(const auto pod, yarn_operator::decode_nm_pod_row(item, interner));
           pods.push_back(yarn_operator::nm_pod_of(pod));
           return {};
         }));

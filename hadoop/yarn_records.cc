@@ -236,7 +236,8 @@ std::string encode_get_queue_info(std::string_view queue) {
 }
 
 Result<QueueWaiting> decode_get_queue_info(std::string_view response) {
-  constexpr std::uint32_t kQueueInfo = 1, kQueueStatistics = 10, kPendingMemory = 10, kPendingVcores = 14;
+  constexpr std::uint32_t kQueueInfo = 1, kQueueStatistics = 10, kPendingMemory = 10, kPendingVcores = 14,
+                          kPendingContainers = 17;
   QueueWaiting out;
   bool told = false;
   WireReader reader(response);
@@ -250,6 +251,7 @@ Result<QueueWaiting> decode_get_queue_info(std::string_view response) {
       while (const auto value = statistics.next()) {
         if (value->number == kPendingMemory) out.memory_mib = value->integer();
         if (value->number == kPendingVcores) out.vcores = value->integer();
+        if (value->number == kPendingContainers) out.containers = value->integer();
       }
       TM_TRY_VOID(statistics.finish("QueueStatisticsProto"));
     }
@@ -259,6 +261,7 @@ Result<QueueWaiting> decode_get_queue_info(std::string_view response) {
   if (!told) return fail(ErrorKind::kInvalid, "GetQueueInfoResponseProto: no statistics of the queue");
   out.memory_mib = std::max<std::int64_t>(out.memory_mib, 0);
   out.vcores = std::max<std::int64_t>(out.vcores, 0);
+  out.containers = std::max<std::int64_t>(out.containers, 0);
   return out;
 }
 

@@ -106,6 +106,7 @@ Result<NodeReports> decode_get_cluster_nodes(std::string_view response);
 struct QueueWaiting {
   std::int64_t memory_mib = 0;
   std::int64_t vcores = 0;
+  std::int64_t containers = 0;
   bool operator==(const QueueWaiting&) const = default;
 };
 inline constexpr std::string_view kRootQueue = "root";

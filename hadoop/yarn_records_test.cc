@@ -121,12 +121,14 @@ TEST(YarnRecordsTest, WhoIsActive) {
 
 TEST(YarnRecordsTest, WhatAQueueWaitsFor) {
   EXPECT_EQ(encode_get_queue_info(kRootQueue), "\x0a\x04root"sv);
-  // Of a queue (1) its name, something else, and its statistics (10): pending memory (10) and vcores (14).
+  // Of a queue (1) its name, something else, and its statistics (10): pending memory (10), vcores (14), containers
+  // (17).
   const auto waiting = decode_get_queue_info("\x0a\x10\x0a\x04root\x28\x01\x52\x06\x50\x80\x10\x18\x07\x70\x03"sv);
   ASSERT_FALSE(waiting) << "its statistics end in mid-field";
-  const auto whole = decode_get_queue_info("\x0a\x11\x0a\x04root\x28\x01\x52\x07\x50\x80\x10\x18\x07\x70\x03"sv);
+  const auto whole =
+      decode_get_queue_info("\x0a\x14\x0a\x04root\x28\x01\x52\x0a\x50\x80\x10\x18\x07\x70\x03\x88\x01\x02"sv);
   ASSERT_TRUE(whole) << whole.error().message;
-  EXPECT_EQ(*whole, (QueueWaiting{2048, 3}));
+  EXPECT_EQ(*whole, (QueueWaiting{2048, 3, 2}));
   EXPECT_FALSE(decode_get_queue_info(""));
   EXPECT_FALSE(decode_get_queue_info("\x0a\x06\x0a\x04root"sv)) << "a queue without statistics";
 }

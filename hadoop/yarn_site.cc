@@ -22,6 +22,8 @@ constexpr std::string_view kEverywhere = "0.0.0.0";  // to listen at: nobody is 
 
 constexpr std::string_view kLeastMemory = "yarn.scheduler.minimum-allocation-mb";
 constexpr std::string_view kLeastVcores = "yarn.scheduler.minimum-allocation-vcores";
+constexpr std::string_view kLargestMemory = "yarn.scheduler.maximum-allocation-mb";
+constexpr std::string_view kLargestVcores = "yarn.scheduler.maximum-allocation-vcores";
 
 constexpr std::string_view kAuthentication = "hadoop.security.authentication";
 constexpr std::string_view kProtection = "hadoop.rpc.protection";
@@ -36,6 +38,13 @@ Result<std::int32_t> amount_at(const Site& site, std::string_view name) {
                 base::in_quotes(said.value_or("")));
   }
   return static_cast<std::int32_t>(*number);
+}
+
+Result<Resource> container_at(const Site& site, std::string_view memory, std::string_view vcores) {
+  Resource container;
+  TM_TRY(container.memory_mib, amount_at(site, memory));
+  TM_TRY(container.vcores, amount_at(site, vcores));
+  return container;
 }
 
 Result<Address> address_at(const Site& site, const std::string& key, std::uint16_t port) {
@@ -67,15 +76,18 @@ void set_yarn_defaults(Site& site) {
   }
   site.set_default(std::string(kLeastMemory), "1024");
   site.set_default(std::string(kLeastVcores), "1");
+  site.set_default(std::string(kLargestMemory), "8192");
+  site.set_default(std::string(kLargestVcores), "4");
   site.set_default(std::string(kAuthentication), "simple");
   site.set_default(std::string(kProtection), "authentication");
 }
 
 Result<Resource> least_container(const Site& site) {
-  Resource least;
-  TM_TRY(least.memory_mib, amount_at(site, kLeastMemory));
-  TM_TRY(least.vcores, amount_at(site, kLeastVcores));
-  return least;
+  return container_at(site, kLeastMemory, kLeastVcores);
+}
+
+Result<Resource> largest_container(const Site& site) {
+  return container_at(site, kLargestMemory, kLargestVcores);
 }
 
 Result<std::optional<Security>> security_of(const Site& site) {

@@ -19,6 +19,8 @@ Result<RmCluster> resource_managers(const Site& site);
 
 // The smallest container that its scheduler gives out. Every application needs one.
 Result<Resource> least_container(const Site& site);
+// The largest that may be asked for, in any queue.
+Result<Resource> largest_container(const Site& site);
 
 // kInvalid where a NodeManager would not know whom to register with: neither an address of a resource tracker nor a
 // host is said, of each member with HA.

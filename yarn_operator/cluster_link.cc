@@ -52,7 +52,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnClu
       log_(std::move(log)),
       audit_(std::move(audit)),
       actor_(std::move(actor)),
-      least_container_(std::move(cluster.least_container)),
+      containers_(std::move(cluster.containers)),
       manager_(loop, &workers, std::move(cluster.managers), random),
       calls_failed_(
           metrics.counter("tidemark_yarn_operator_failed_calls_total", "Calls to ResourceManagers that failed.")),
@@ -89,18 +89,15 @@ bool ClusterLink::may_hold_more(const hadoop::NodeId& id) const {
   return came != came_.end() && loop_.clock().monotonic() - came->second < kKnowsAllAfter;
 }
 
-bool ClusterLink::closed(const std::vector<Wanted>& wanted) const {
-  std::map<hadoop::NodeId, const hadoop::Resource*> totals;
+std::optional<ContainerRoom> ClusterLink::room(const std::vector<Wanted>& wanted) const {
+  NodeTotals totals;
   for (const auto& [id, report] : nodes_) {
     if (report.state == hadoop::NodeState::kRunning) totals.emplace(id, &report.capability);
   }
-  if (totals.empty()) return false;  // there is nobody who could be refused by us
   for (const Wanted& each : wanted) {
     if (const auto at = totals.find(each.nm); at != totals.end()) at->second = &each.total;
   }
-  return std::ranges::none_of(totals, [&](const auto& each) {
-    return each.second->memory_mib >= least_container_.memory_mib && each.second->vcores >= least_container_.vcores;
-  });
+  return container_room(totals, containers_);
 }
 
 net::Task<Result<void>> ClusterLink::refresh() {

@@ -21,6 +21,7 @@
 #include "net/loop.h"
 #include "net/worker.h"
 #include "yarn_operator/clusters.h"
+#include "yarn_operator/container_room.h"
 
 namespace tidemark::yarn_operator {
 
@@ -95,8 +96,9 @@ class ClusterLink {
   const ActsOn* acts_on(const hadoop::NodeId& id) const;
   // What applications of the cluster ask for and do not have, a while longer than they do; nullopt: nobody knows.
   const std::optional<hadoop::QueueWaiting>& waiting() const { return waiting_; }
-  // Whether all nodes together have no room for the smallest container, once they have what is wanted.
-  bool closed(const std::vector<Wanted>& wanted) const;
+  // Once its nodes have what is wanted. nullopt: there is none that could hold a container.
+  std::optional<ContainerRoom> room(const std::vector<Wanted>& wanted) const;
+  const hadoop::Resource& largest_container() const { return containers_.largest; }
 
  private:
   struct Told {
@@ -137,7 +139,7 @@ class ClusterLink {
   base::Log log_;
   std::function<void(model::AuditLine)> audit_;
   const std::string actor_;
-  const hadoop::Resource least_container_;
+  const ContainerSizes containers_;
   hadoop::ResourceManager manager_;
   std::map<hadoop::NodeId, hadoop::NodeReport> nodes_;
   std::map<hadoop::NodeId, Told> told_;

@@ -131,13 +131,13 @@ TEST_F(ClusterLinkTest, ANodeThatIsBeingDecommissionedIsToldNothingAndIsNoRoom) 
   one.nodes = {{kNm, {}}, {{"b", 1}, {.memory = 512, .vcores = 1}}};
   ASSERT_TRUE(refresh());
   settle(2048, 1);
-  EXPECT_FALSE(link.closed({}));
+  EXPECT_TRUE(link.room({})->for_the_smallest);
   one.nodes.at(kNm) = {.memory = 1024, .vcores = 1, .used_memory = 1024, .used_vcores = 1, .state = 7};
   clock.advance(10s);
   ASSERT_TRUE(refresh());
   EXPECT_EQ(tell(2048, 1)->told, 0U);
   EXPECT_EQ(one.nodes.at(kNm).memory, 1024);
-  EXPECT_TRUE(link.closed({})) << "the other one is too small";
+  EXPECT_FALSE(link.room({})->for_the_smallest) << "the other one is too small";
   clock.advance(kBelievedAfter);
   ASSERT_TRUE(refresh());
   EXPECT_EQ(link.acts_on(kNm)->total.memory_mib, 1024) << "what it gave up is known to be given up";

@@ -26,15 +26,22 @@ Result<void> read_class(const hadoop::Site& site, YarnCluster& cluster) {
   return {};
 }
 
+Result<ContainerSizes> read_containers(const hadoop::Site& site) {
+  ContainerSizes sizes;
+  TM_TRY(sizes.smallest, hadoop::least_container(site));
+  TM_TRY(sizes.largest, hadoop::largest_container(site));
+  return sizes;
+}
+
 Result<YarnCluster> read_cluster(const HadoopFolder& folder, std::string id, std::string_view prefix,
                                  const hadoop::Identity& identity) {
   TM_TRY(const hadoop::Site site, read_site(folder, prefix));
   YarnCluster cluster;
   cluster.id = std::move(id);
   cluster.overruled = site.overruled();
-  auto least = hadoop::least_container(site);
-  if (!least) return fail(std::move(least).error().within(base::cat("cluster ", cluster.id)));
-  cluster.least_container = std::move(*least);
+  auto containers = read_containers(site);
+  if (!containers) return fail(std::move(containers).error().within(base::cat("cluster ", cluster.id)));
+  cluster.containers = *std::move(containers);
   auto classed = read_class(site, cluster);
   if (!classed) return fail(std::move(classed).error().within(base::cat("cluster ", cluster.id)));
   auto managers = hadoop::resource_managers(site);

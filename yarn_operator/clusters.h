@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "hadoop/resource_manager.h"
 #include "hadoop/site.h"
+#include "yarn_operator/container_room.h"
 
 namespace tidemark::yarn_operator {
 
@@ -25,10 +26,10 @@ inline constexpr std::string_view kClassProperty = "tidemark.class";
 struct YarnCluster {
   std::string id;
   hadoop::RmCluster managers;
-  hadoop::Resource least_container{1024, 1, {}};  // that its scheduler gives out, by its settings
-  std::string work_class{};                       // of its work; "": nobody said
-  std::string class_place{};                      // the file that said so
-  std::vector<std::string> overruled;             // settings that a `final` one shut out
+  ContainerSizes containers;           // that its scheduler gives out
+  std::string work_class{};            // of its work; "": nobody said
+  std::string class_place{};           // the file that said so
+  std::vector<std::string> overruled;  // settings that a `final` one shut out
 };
 
 struct HadoopFolder {

@@ -73,16 +73,18 @@ TEST_F(ClustersTest, EachClusterHasKerberosOrNot) {
             "\"ldap\"");
 }
 
-TEST_F(ClustersTest, TheSmallestContainerIsWhatTheSchedulerGives) {
+TEST_F(ClustersTest, TheSmallestAndTheLargestContainerAreWhatTheSchedulerGives) {
   const auto with = [&](const std::string& value) {
-    files = {
-        {"/conf/yarn-site.xml", "<configuration><property><name>yarn.scheduler.minimum-allocation-mb</name><value>" +
-                                    value + "</value></property></configuration>"}};
+    files = {{"/conf/yarn-site.xml",
+              "<configuration><property><name>yarn.scheduler.minimum-allocation-mb</name><value>" + value +
+                  "</value></property><property><name>yarn.scheduler.maximum-allocation-vcores</name><value>2</value>"
+                  "</property></configuration>"}};
     return read();
   };
   const auto clusters = with("256");
   ASSERT_TRUE(clusters) << clusters.error().message;
-  EXPECT_EQ((*clusters)[0].least_container, (hadoop::Resource{256, 1, {}}));
+  EXPECT_EQ((*clusters)[0].containers.smallest, (hadoop::Resource{256, 1, {}}));
+  EXPECT_EQ((*clusters)[0].containers.largest, (hadoop::Resource{8192, 2, {}}));
   EXPECT_EQ(with("much").error().message,
             "cluster __default_yarn_cluster__: /conf/yarn-site.xml: yarn.scheduler.minimum-allocation-mb is to be a "
             "number, found \"much\"");

@@ -38,7 +38,7 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
     if (lane.link.synced() && !lane.away && listed()) {
       std::vector<Wanted> wanted = wanted_of(lane.link.id());
       note_silent(lane, leave_out_who_is_silent(wanted));
-      note_closed(lane, lane.link.closed(wanted));
+      note_room(lane, wanted);
       note_class(lane);
       leave_out_who_gives_back(lane, wanted);
       if (may_write()) {
@@ -248,14 +248,43 @@ void RunningOperator::note(Lane& lane, const Result<void>& seen) {
   away_.set(static_cast<double>(std::ranges::count_if(lanes_, [](const auto& each) { return each->away; })));
 }
 
-void RunningOperator::note_closed(Lane& lane, bool closed) {
+void RunningOperator::note_room(Lane& lane, const std::vector<Wanted>& wanted) {
+  const auto room = lane.link.room(wanted);
+  const bool closed = room && !room->for_the_smallest;  // without a node there is nobody who could be refused by us
   if (closed && !lane.closed) {
     lane.log.warn("no node has room for a container", {{"reason", model::reason_id(Reason::kYarnClosed)},
                                                        {"means", model::reason_sentence(Reason::kYarnClosed)}});
   }
   if (!closed && lane.closed) lane.log.info("a node has room for a container again");
   lane.closed = closed;
-  closed_.set(static_cast<double>(std::ranges::count_if(lanes_, [](const auto& each) { return each->closed; })));
+  // The largest of them may be about to come to a ResourceManager that has just begun.
+  if (room && !lane.link.begins()) note_largest(lane, *room);
+  closed_.set(static_cast<double>(lanes_that(&Lane::closed)));
+  small_.set(static_cast<double>(lanes_that(&Lane::small)));
+  wait_in_vain_.set(static_cast<double>(lanes_that(&Lane::waits_in_vain)));
+}
+
+void RunningOperator::note_largest(Lane& lane, const ContainerRoom& room) {
+  const auto amount = [](const hadoop::Resource& of) {
+    return base::cat(of.memory_mib, " MiB, ", of.vcores, " vcores");
+  };
+  const std::initializer_list<base::LogField> sizes = {{"largest_container", amount(lane.link.largest_container())},
+                                                       {"largest_node", room.largest_node.text()},
+                                                       {"has", amount(room.largest_total)}};
+  const bool small = !room.for_the_largest;
+  if (small && !lane.small) lane.log.warn("no node could hold the largest container that may be asked for", sizes);
+  if (!small && lane.small) lane.log.info("a node could hold the largest container again", sizes);
+  lane.small = small;
+  const auto& waiting = lane.link.waiting();
+  const bool in_vain = waiting && some_wait_in_vain(*waiting, room);
+  if (in_vain && !lane.waits_in_vain) lane.log.warn("a container is waited for that no node can hold", sizes);
+  if (!in_vain && lane.waits_in_vain)
+    lane.log.info("nothing is known to wait for more than a node has any more", sizes);
+  lane.waits_in_vain = in_vain;
+}
+
+std::size_t RunningOperator::lanes_that(bool Lane::* are) const {
+  return static_cast<std::size_t>(std::ranges::count_if(lanes_, [are](const auto& each) { return (*each).*are; }));
 }
 
 void RunningOperator::note_class(Lane& lane) {

@@ -44,10 +44,20 @@ bool same_labels(const kube::TextMap& a, const kube::TextMap& b) {
 
 kube::PodFields pod_fields() {
   kube::PodFields fields;
-  fields.meta.labels = {model::kYarnComponentLabel};
-  fields.meta.annotations = {model::kYarnNodeIdAnnotation, model::kYarnClusterIdAnnotation};
   fields.statuses = false;
   return fields;
+}
+
+kube::PodFields nm_pod_fields() {
+  kube::PodFields fields;
+  fields.meta.annotations = {model::kYarnNodeIdAnnotation, model::kYarnClusterIdAnnotation};
+  fields.resources = false;
+  fields.statuses = false;
+  return fields;
+}
+
+PodMeta meta_of(kube::Pod& pod) {
+  return {std::move(pod.meta.ns), std::move(pod.meta.name), std::move(pod.meta.resource_version)};
 }
 
 std::optional<std::string_view> text_of(const kube::TextMap& map, std::string_view key) {
@@ -71,8 +81,11 @@ Result<std::optional<model::Resources>> origin_of(const kube::Node& node) {
 }  // namespace
 
 bool says_the_same(const PodRow& a, const PodRow& b) {
-  return a.node == b.node && a.batch == b.batch && a.node_manager == b.node_manager && a.nm_id == b.nm_id &&
-         a.nm_cluster == b.nm_cluster;
+  return a.node == b.node && a.batch == b.batch;
+}
+
+bool says_the_same(const NmPodRow& a, const NmPodRow& b) {
+  return a.node == b.node && a.id == b.id && a.cluster == b.cluster;
 }
 
 bool says_the_same(const kube::Node* a, const kube::Node* b) {
@@ -88,24 +101,22 @@ bool carries_the_same(const kube::Node* a, const kube::Node* b) {
   return same_texts(a->meta.annotations, b->meta.annotations, kWritten);
 }
 
-std::size_t PodRow::bytes() const {
-  return sizeof(PodRow) + meta.ns.bytes() + meta.name.bytes() + kube::string_bytes(meta.resource_version) +
-         node.bytes() + nm_id.bytes() + nm_cluster.bytes();
-}
-
 Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner) {
   static const kube::PodFields fields = pod_fields();
   TM_TRY(kube::Pod pod, kube::decode_pod(bytes, fields, interner));
-  PodRow row;
-  row.batch = kube::batch_request(pod);
-  row.meta = {std::move(pod.meta.ns), std::move(pod.meta.name), std::move(pod.meta.resource_version)};
-  row.node = std::move(pod.node_name);
-  row.node_manager = pod.meta.labels.get(model::kYarnComponentLabel) == model::kYarnNodeManager;
-  if (row.node_manager) {
-    if (const kube::Text* id = pod.meta.annotations.find(model::kYarnNodeIdAnnotation)) row.nm_id = *id;
-    if (const kube::Text* cluster = pod.meta.annotations.find(model::kYarnClusterIdAnnotation))
-      row.nm_cluster = *cluster;
-  }
+  return PodRow{meta_of(pod), std::move(pod.node_name), kube::batch_request(pod)};
+}
+
+std::string nm_pod_selector() {
+  return base::cat(model::kYarnComponentLabel, "=", model::kYarnNodeManager);
+}
+
+Result<NmPodRow> decode_nm_pod_row(std::string_view bytes, kube::Interner& interner) {
+  static const kube::PodFields fields = nm_pod_fields();
+  TM_TRY(kube::Pod pod, kube::decode_pod(bytes, fields, interner));
+  NmPodRow row{meta_of(pod), std::move(pod.node_name), {}, {}};
+  if (const kube::Text* id = pod.meta.annotations.find(model::kYarnNodeIdAnnotation)) row.id = *id;
+  if (const kube::Text* cluster = pod.meta.annotations.find(model::kYarnClusterIdAnnotation)) row.cluster = *cluster;
   return row;
 }
 
@@ -153,10 +164,10 @@ NodePlace place_of(const kube::Node& node) {
           parse_nm_name(node.meta.annotations.get(kYarnBookOfAnnotation))};
 }
 
-NmPod nm_pod_of(const PodRow& pod) {
+NmPod nm_pod_of(const NmPodRow& pod) {
   return {base::cat(pod.meta.ns.view(), "/", pod.meta.name.view()),
           std::string(pod.node),
-          {std::string(pod.nm_id), std::string(pod.nm_cluster)}};
+          {std::string(pod.id), std::string(pod.cluster)}};
 }
 
 policy::NodeState yarn_state_of(const kube::Node& node, policy::Mode mode, std::string_view work_class,

@@ -19,26 +19,38 @@
 
 namespace tidemark::yarn_operator {
 
-// A pod that is bound and has not ended. Only those that hold of batch and NodeManagers' are kept: a cluster has many
-// times as many others.
+struct PodMeta {
+  kube::Text ns;
+  kube::Text name;
+  std::string resource_version;
+
+  std::size_t bytes() const { return ns.bytes() + name.bytes() + kube::string_bytes(resource_version); }  // heap only
+};
+
+// A pod that is bound and has not ended. Only those that hold of batch are kept: a cluster has many times as many
+// others. Of these it may have hundreds of thousands, so a row has nothing that a few of them need.
 struct PodRow {
-  struct Meta {
-    kube::Text ns;
-    kube::Text name;
-    std::string resource_version;
-  };
-  Meta meta;
+  PodMeta meta;
   kube::Text node;
   model::Resources batch;  // what it holds of batch
-  bool node_manager = false;
-  kube::Text nm_id;  // of a NodeManager's pod: its annotations
-  kube::Text nm_cluster;
 
-  bool matters() const { return node_manager || batch != model::Resources(); }
-  std::size_t bytes() const;
+  std::size_t bytes() const { return sizeof(PodRow) + meta.bytes() + node.bytes(); }
 };
 bool says_the_same(const PodRow& a, const PodRow& b);
 Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner);
+
+// The pod of a NodeManager, with what its annotations say.
+struct NmPodRow {
+  PodMeta meta;
+  kube::Text node;
+  kube::Text id;
+  kube::Text cluster;
+
+  std::size_t bytes() const { return sizeof(NmPodRow) + meta.bytes() + node.bytes() + id.bytes() + cluster.bytes(); }
+};
+std::string nm_pod_selector();  // of labels
+bool says_the_same(const NmPodRow& a, const NmPodRow& b);
+Result<NmPodRow> decode_nm_pod_row(std::string_view bytes, kube::Interner& interner);
 
 kube::NodeFields node_fields();
 Result<kube::Node> decode_node(std::string_view bytes, kube::Interner& interner);
@@ -50,7 +62,7 @@ bool says_the_same(const kube::Node* a, const kube::Node* b);
 bool carries_the_same(const kube::Node* a, const kube::Node* b);
 
 NodePlace place_of(const kube::Node& node);
-NmPod nm_pod_of(const PodRow& pod);
+NmPod nm_pod_of(const NmPodRow& pod);
 
 // As a policy looks at the node. An origin that is there and cannot be read is an error: then nothing is decided.
 // Nor is one whose offer cannot be read. `mode` is its pool's, `work_class` that of its YARN cluster's work.

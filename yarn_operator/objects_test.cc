@@ -93,25 +93,41 @@ TEST_F(ObjectsTest, ANodeThatComesOrGoesIsNew) {
   EXPECT_FALSE(says_the_same(&there, nullptr));
 }
 
-TEST_F(ObjectsTest, OfPodsOnlyThoseOfBatchAndNodeManagersMatter) {
-  const auto row = [&](std::string_view labels, std::string_view requests) {
-    auto read =
-        decode_pod_row(base::cat(R"({"metadata":{"name":"p","namespace":"d","resourceVersion":"1","labels":)", labels,
-                                 R"(},"spec":{"nodeName":"n1","containers":[{"name":"c","resources":{"requests":)",
-                                 requests, R"(}}]},"status":{"phase":"Running"}})"),
-                       interner_);
+TEST_F(ObjectsTest, OfAPodCountsWhereItIsAndWhatItHoldsOfBatch) {
+  const auto row = [&](std::string_view node, std::string_view requests) {
+    auto read = decode_pod_row(
+        base::cat(R"({"metadata":{"name":"p","namespace":"d","resourceVersion":"1"},"spec":{"nodeName":")", node,
+                  R"(","containers":[{"name":"c","resources":{"requests":)", requests,
+                  R"(}}]},"status":{"phase":"Running"}})"),
+        interner_);
     EXPECT_TRUE(read);
     return std::move(*read);
   };
-  const PodRow online = row("{}", R"({"cpu":"1","memory":"1Gi"})");
-  const PodRow batch = row("{}", R"({"kubernetes.io/batch-cpu":"1k"})");
-  const PodRow manager = row(R"({"app.kubernetes.io/component":"node-manager"})", R"({"cpu":"1"})");
-  EXPECT_FALSE(online.matters());
-  EXPECT_TRUE(batch.matters());
-  EXPECT_TRUE(manager.matters());
-  EXPECT_TRUE(says_the_same(batch, row("{}", R"({"kubernetes.io/batch-cpu":"1k"})")));
-  EXPECT_FALSE(says_the_same(batch, row("{}", R"({"kubernetes.io/batch-cpu":"2k"})")));
-  EXPECT_FALSE(says_the_same(online, manager));
+  EXPECT_EQ(row("n1", R"({"cpu":"1","memory":"1Gi"})").batch, model::Resources());
+  const PodRow batch = row("n1", R"({"kubernetes.io/batch-cpu":"1k"})");
+  EXPECT_EQ(batch.batch.cpu.value, 1000);
+  EXPECT_TRUE(says_the_same(batch, row("n1", R"({"kubernetes.io/batch-cpu":"1k"})")));
+  EXPECT_FALSE(says_the_same(batch, row("n1", R"({"kubernetes.io/batch-cpu":"2k"})")));
+  EXPECT_FALSE(says_the_same(batch, row("n2", R"({"kubernetes.io/batch-cpu":"1k"})")));
+}
+
+TEST_F(ObjectsTest, OfANodeManagersPodCountsWhereItIsAndWhoseItSaysItIs) {
+  const auto row = [&](std::string_view annotations) {
+    auto read = decode_nm_pod_row(
+        base::cat(R"({"metadata":{"name":"p","namespace":"d","resourceVersion":"1","annotations":)", annotations,
+                  R"(},"spec":{"nodeName":"n1","containers":[{"name":"c"}]},"status":{"phase":"Running"}})"),
+        interner_);
+    EXPECT_TRUE(read);
+    return std::move(*read);
+  };
+  const NmPodRow named =
+      row(R"({"yarn.hadoop.apache.org/node-id":"a:1","yarn.hadoop.apache.org/cluster-id":"blue","other":"x"})");
+  const NmPod pod = nm_pod_of(named);
+  EXPECT_EQ(pod.name, "d/p");
+  EXPECT_EQ(pod.node, "n1");
+  EXPECT_EQ(pod.claim, (NmClaim{"a:1", "blue"}));
+  EXPECT_FALSE(says_the_same(named, row("{}")));
+  EXPECT_TRUE(says_the_same(row(R"({"other":"x"})"), row("{}")));
 }
 
 }  // namespace

@@ -62,10 +62,12 @@ class RunningOperator final : public YarnOperator {
     net::Event asked;  // an agent may want something back
     TakingBack taking_back;
     bool away = false;
-    bool closed = false;
-    std::size_t silent = 0;  // nodes
-    bool classless = false;  // the settings do not name the class of its work
-    std::size_t waits = 0;   // nodes of which the hour lets nothing end now
+    bool closed = false;         // no node has room for the smallest container
+    bool small = false;          // nor for the largest
+    bool waits_in_vain = false;  // a container that no node can hold is waited for
+    std::size_t silent = 0;      // nodes
+    bool classless = false;      // the settings do not name the class of its work
+    std::size_t waits = 0;       // nodes of which the hour lets nothing end now
     Pace reclaims;
   };
   struct UnderWay {
@@ -98,7 +100,7 @@ class RunningOperator final : public YarnOperator {
 
   bool only_observes() const { return options_.mode == "observe"; }
   bool may_write() const { return !only_observes() && !draining_ && (elector_ == nullptr || elector_->leading()); }
-  bool listed() const { return nodes_.synced() && pods_.synced() && pool_modes_.synced(); }
+  bool listed() const { return nodes_.synced() && pods_.synced() && nm_pods_.synced() && pool_modes_.synced(); }
   void changed();
 
   // ---- what the loops go by ----
@@ -138,7 +140,9 @@ class RunningOperator final : public YarnOperator {
   net::Task<void> answer_agent(std::string node, model::TakenBack answer);
   void note(Lane& lane, const Result<void>& seen);
   static void note_not_told(Lane& lane, const Error& why);
-  void note_closed(Lane& lane, bool closed);
+  void note_room(Lane& lane, const std::vector<Wanted>& wanted);
+  void note_largest(Lane& lane, const ContainerRoom& room);
+  std::size_t lanes_that(bool Lane::* are) const;
   // It may be named in a moment: no reason to stop.
   void note_class(Lane& lane);
   void tell_set_again(const std::vector<std::string>& names);
@@ -170,7 +174,8 @@ class RunningOperator final : public YarnOperator {
   const OperatorOptions options_;
   kube::Interner interner_;
   kube::Informer<kube::Node> nodes_;
-  kube::Informer<PodRow> pods_;
+  kube::Informer<PodRow> pods_;  // that hold of batch
+  kube::Informer<NmPodRow> nm_pods_;
   PoolModes pool_modes_;
   BudgetsWatch budgets_;
   kube::EventRecorder recorder_;
@@ -180,6 +185,8 @@ class RunningOperator final : public YarnOperator {
   base::Gauge& without_node_;
   base::Gauge& away_;
   base::Gauge& closed_;
+  base::Gauge& small_;
+  base::Gauge& wait_in_vain_;
   base::Gauge& silent_;
   base::Gauge& renew_after_;
   std::vector<std::unique_ptr<Lane>> lanes_;

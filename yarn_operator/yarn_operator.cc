@@ -35,6 +35,14 @@ kube::InformerConfig pod_informer() {
   return config;
 }
 
+// Beside the other: there are few of them, and what is kept of them need not be kept of every pod.
+kube::InformerConfig nm_pod_informer() {
+  kube::InformerConfig config = pod_informer();
+  config.name = "node_manager_pods";
+  config.label_selector = nm_pod_selector();
+  return config;
+}
+
 }  // namespace
 
 void let_answers_go_ahead(kube::ClientConfig& client) {
@@ -54,6 +62,8 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
              [this](std::string_view bytes) { return decode_node(bytes, interner_); }),
       pods_(loop, client_, client_, log_, metrics, random.fork(), pod_informer(),
             [this](std::string_view bytes) { return decode_pod_row(bytes, interner_); }),
+      nm_pods_(loop, client_, client_, log_, metrics, random.fork(), nm_pod_informer(),
+               [this](std::string_view bytes) { return decode_nm_pod_row(bytes, interner_); }),
       pool_modes_(loop, client_, interner_, log_, metrics, random.fork(), options_.config_namespace, rim.zones,
                   [this] { changed(); }),
       budgets_(loop, client_, interner_, log_, metrics, random.fork(), options_.config_namespace,
@@ -69,6 +79,10 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
       away_(metrics.gauge("tidemark_yarn_operator_clusters_away", "Clusters whose ResourceManager does not answer.")),
       closed_(metrics.gauge("tidemark_yarn_operator_clusters_closed",
                             "Clusters in which no node has room for a container: applications are refused.")),
+      small_(metrics.gauge("tidemark_yarn_operator_clusters_small",
+                           "Clusters in which no node could hold the largest container that may be asked for.")),
+      wait_in_vain_(metrics.gauge("tidemark_yarn_operator_clusters_waiting_in_vain",
+                                  "Clusters in which a container is waited for that no node can hold.")),
       silent_(metrics.gauge("tidemark_yarn_operator_silent_nodes",
                             "Nodes that keep their totals, since most of their cluster are not ready together.")),
       renew_after_(metrics.gauge("tidemark_yarn_operator_book_renewal_seconds",
@@ -93,7 +107,7 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
       scope_(loop) {
   pods_.add_index(std::string(kPodsByNode),
                   [](const PodRow& pod) { return std::vector<std::string>{std::string(pod.node)}; });
-  pods_.hold_only([](const PodRow& pod) { return pod.matters(); });
+  pods_.hold_only([](const PodRow& pod) { return pod.batch != model::Resources(); });
   // A look at all nodes for each event of one would be most of what the operator does: kubelets report, and its own
   // writes come back.
   nodes_.subscribe([this](const kube::ObjectKey&, const kube::Node* before, const kube::Node* after) {
@@ -104,6 +118,9 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
     }
   });
   pods_.subscribe([this](const kube::ObjectKey&, const PodRow* before, const PodRow* after) {
+    if (before == nullptr || after == nullptr || !says_the_same(*before, *after)) changed();
+  });
+  nm_pods_.subscribe([this](const kube::ObjectKey&, const NmPodRow* before, const NmPodRow* after) {
     if (before == nullptr || after == nullptr || !says_the_same(*before, *after)) changed();
   });
   for (YarnCluster& cluster : clusters) {
@@ -130,6 +147,7 @@ Result<void> RunningOperator::prepare(kube::Client& election, base::Random rando
 void RunningOperator::start() {
   scope_.spawn(nodes_.run());
   scope_.spawn(pods_.run());
+  scope_.spawn(nm_pods_.run());
   scope_.spawn(pool_modes_.run());
   scope_.spawn(budgets_.run());
   if (!only_observes()) scope_.spawn(recorder_.run());
@@ -144,7 +162,7 @@ void RunningOperator::start() {
 std::string RunningOperator::not_ready() const {
   if (draining_) return "on its way out";
   if (!nodes_.synced()) return "nodes are not listed yet";
-  if (!pods_.synced()) return "pods are not listed yet";
+  if (!pods_.synced() || !nm_pods_.synced()) return "pods are not listed yet";
   if (!pool_modes_.synced()) return "settings are not read yet";
   return "";
 }
@@ -170,9 +188,7 @@ const NodeMap& RunningOperator::map() {
   map_old_ = false;
   MapInput input;
   nodes_.for_each([&](const kube::ObjectKey&, const kube::Node& node) { input.nodes.push_back(place_of(node)); });
-  pods_.for_each([&](const kube::ObjectKey&, const PodRow& pod) {
-    if (pod.node_manager) input.pods.push_back(nm_pod_of(pod));
-  });
+  nm_pods_.for_each([&](const kube::ObjectKey&, const NmPodRow& pod) { input.pods.push_back(nm_pod_of(pod)); });
   std::ranges::sort(input.pods, {}, &NmPod::name);
   for (const auto& lane : lanes_) {
     auto& ids = input.known[lane->link.id()];

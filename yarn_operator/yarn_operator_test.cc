@@ -53,6 +53,23 @@ TEST_F(YarnOperatorTest, OnlyPodsThatHoldOfBatchAreKept) {
   EXPECT_EQ(metrics.gauge("tidemark_informer_objects", "", {{"component", "pods"}}).value(), 1);
 }
 
+TEST_F(YarnOperatorTest, ThePodOfANodeManagerSaysWhichNodeIsItsAndIsKeptByItself) {
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "", origin("4k", "4Gi"));
+  const Json metadata =
+      Json::object({{"name", "nm"},
+                    {"labels", Json::object({{model::kYarnComponentLabel, Json(model::kYarnNodeManager)}})},
+                    {"annotations", Json::object({{model::kYarnNodeIdAnnotation, "a:1"}})}});
+  const Json container = Json::object({{"name", "c"}, {"image", "i"}});
+  must("POST", "/api/v1/namespaces/default/pods",
+       Json::object({{"metadata", metadata},
+                     {"spec", Json::object({{"nodeName", "n1"}, {"containers", Json::array({container})}})}}));
+  begin();
+  EXPECT_TRUE(total({"a", 1}, 4096, 4));
+  EXPECT_EQ(metrics.gauge("tidemark_informer_objects", "", {{"component", "pods"}}).value(), 0);
+  EXPECT_EQ(metrics.gauge("tidemark_informer_objects", "", {{"component", "node_manager_pods"}}).value(), 1);
+}
+
 TEST_F(YarnOperatorTest, AllThatChangedGoesInOneCallAndNothingGoesTwice) {
   for (int i = 0; i < 20; ++i) {
     const std::string host = "h" + std::to_string(i);

@@ -1,4 +1,5 @@
-"""The copilot on a real cgroup v2: containers in groups as a LinuxContainerExecutor makes them, listed, limited, asked to end and killed."""
+"""The copilot on a real cgroup v2: containers in groups as a LinuxContainerExecutor makes them, listed, limited, asked to end and killed; those that have
+none, adopted; and the limit of a disk."""
 
 import os
 from pathlib import Path
@@ -9,4 +10,4 @@ PROGRAM = Path(os.environ["TIDEMARK_BINARY"]).parent / "yarn_copilot" / "yarn_co
 
 
 def load_tests(*_):
-    return gtest.suite(PROGRAM, "CopilotOnMachine.*")
+    return gtest.suite(PROGRAM, "CopilotOnMachine.*", disk_mib=64)

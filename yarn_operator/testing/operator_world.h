@@ -82,8 +82,9 @@ struct ResourceManagerTwin {
     if (call.method == "getQueueInfo") {
       std::string all;
       WireWriter(all).message(1, [&](WireWriter& queue) {
-        queue.bytes(1, "root").message(
-            10, [&](WireWriter& w) { w.number(10, waiting.memory_mib).number(14, waiting.vcores); });
+        queue.bytes(1, "root").message(10, [&](WireWriter& w) {
+          w.number(10, waiting.memory_mib).number(14, waiting.vcores).number(17, waiting.containers);
+        });
       });
       return all;
     }

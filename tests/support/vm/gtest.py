@@ -13,8 +13,9 @@ DEADLINE_S = 300.0
 WHOLE = "(whole program)"
 
 
-def suite(program: Path, cases: str) -> unittest.TestSuite:
-    """`cases`: those that are run, as GoogleTest wants them ("A.*", "-B.*:C.*"). A case that is skipped has failed: whoever cannot run in the guest is named."""
+def suite(program: Path, cases: str, **guest) -> unittest.TestSuite:
+    """`cases`: those that are run, as GoogleTest wants them ("A.*", "-B.*:C.*"). A case that is skipped has failed: whoever cannot run in the guest is named.
+    `guest`: more for the Vm."""
 
     class InGuest(unittest.TestCase):
         found: dict[str, results.Case]
@@ -30,7 +31,7 @@ def suite(program: Path, cases: str) -> unittest.TestSuite:
 
         @classmethod
         def setUpClass(cls):
-            cls.found = {case.name: case for case in _run(program, cases)}
+            cls.found = {case.name: case for case in _run(program, cases, guest)}
 
         def runTest(self):
             case = self.found.get(self.name)
@@ -62,8 +63,8 @@ def parse_list(text: str) -> list[str]:
     return found
 
 
-def _run(program: Path, cases: str) -> list[results.Case]:
-    with Vm(files={f"/bin/{program.name}": program}) as vm, tempfile.TemporaryDirectory() as folder:
+def _run(program: Path, cases: str, guest: dict) -> list[results.Case]:
+    with Vm(files={f"/bin/{program.name}": program}, **guest) as vm, tempfile.TemporaryDirectory() as folder:
         report, late = Path(folder) / "report.json", False
         try:
             done = vm.run([program.name, f"--gtest_filter={cases}", f"--gtest_output=json:{REPORT}"], deadline_s=DEADLINE_S)

@@ -17,6 +17,15 @@ set_up() {
     echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control || broken "the controller $controller"
   done
   ifconfig lo 127.0.0.1 up || broken "loopback"
+  [ -z "$disk" ] || set_up_disk || broken "the disk"
+}
+
+set_up_disk() {
+  for attempt in $(seq 500); do
+    [ ! -b "$disk" ] || break  # its driver looks for it beside us
+    usleep 10000
+  done
+  mkdir /disk && mke2fs -F "$disk" >/dev/null && mount -t ext4 "$disk" /disk
 }
 
 if [ $$ = 1 ]; then

@@ -26,6 +26,7 @@ TAIL_LINES = 80  # a panic has that many
 # no_timer_check: the check waits for ticks that an emulator on a busy machine does not give in time, and the boot hangs.
 # panic=-1: a panic is a restart, at which -no-reboot ends the emulator.
 KERNEL_LINE = "console=ttyS0 quiet panic=-1 psi=1 no_timer_check mitigations=off"
+DISK_LINE = "disk=/dev/nvme0n1"  # what no kernel knows is a variable of process 1
 SILENCE, END = "silence", "end"
 
 
@@ -65,11 +66,11 @@ def run(argv: Sequence[str], *, deadline_s: float, **guest) -> Result:
 class Vm:
     """`with Vm(files={"/bin/program": path}) as vm:` has a guest that waits for commands. Files are programs, with which their libraries go, or bytes.
 
-    The guest has a pure cgroup v2 with cpu, cpuset, io, memory and pids for groups below the root, pressure, loopback, and no disk or network.
-    With systemd.files() among the files systemd is its process 1, and which controllers groups have is by systemd's word."""
+    The guest has a pure cgroup v2 with cpu, cpuset, io, memory and pids for groups below the root, pressure, loopback, and no network; a disk, mounted as /disk,
+    where `disk_mib` says how large. With systemd.files() among the files systemd is its process 1, and which controllers groups have is by systemd's word."""
 
-    def __init__(self, files: Mapping[str, Path | bytes] | None = None, memory_mib: int = 512, cpus: int = 2, kernel: Path | None = None, grace_s: float = GRACE_S):
-        self._files, self._memory_mib, self._cpus, self._grace_s = dict(files or {}), memory_mib, cpus, grace_s
+    def __init__(self, files: Mapping[str, Path | bytes] | None = None, memory_mib: int = 512, cpus: int = 2, kernel: Path | None = None, grace_s: float = GRACE_S, disk_mib: int = 0):
+        self._files, self._memory_mib, self._cpus, self._grace_s, self._disk_mib = dict(files or {}), memory_mib, cpus, grace_s, disk_mib
         self._kernel = kernel or Path(os.environ["TIDEMARK_VM_KERNEL"])
         self._child: subprocess.Popen | None = None
         self._folder: Path | None = None
@@ -95,8 +96,10 @@ class Vm:
         # Emulated, also where there is KVM: under that a guest may hang, and a test is to be the same on every machine.
         command = [
             EMULATOR, "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-m", str(self._memory_mib), "-smp", str(self._cpus), "-nodefaults", "-no-user-config",
-            "-display", "none", "-no-reboot", "-kernel", str(self._kernel), "-initrd", str(archive), "-append", KERNEL_LINE,
+            "-display", "none", "-no-reboot", "-kernel", str(self._kernel), "-initrd", str(archive),
+            "-append", " ".join([KERNEL_LINE, *([DISK_LINE] if self._disk_mib else [])]),
             "-chardev", f"file,id=console,path={self.console}", "-serial", "chardev:console", "-chardev", "stdio,id=channel,signal=off", "-serial", "chardev:channel",
+            *self._disk(),
         ]
         with open(self._folder / "emulator.log", "wb") as log:  # killed with the thread that starts it, however that ends
             self._child = subprocess.Popen(
@@ -109,6 +112,15 @@ class Vm:
                 why = {SILENCE: f"it said nothing for {BOOT_S:g} s", END: "it ended"}.get(got) or f"it could not set up {got.decode()[7:]}"
                 raise NotReady(f"no guest: {why}\n{self.tail()}")
             line = got
+
+    def _disk(self) -> list[str]:
+        """The kernel has no driver of its own for another kind: the rest are modules."""
+        if not self._disk_mib:
+            return []
+        image = self._folder / "disk"
+        with open(image, "wb") as file:
+            file.truncate(self._disk_mib << 20)
+        return ["-drive", f"file={image},if=none,id=disk,format=raw", "-device", "nvme,drive=disk,serial=disk"]
 
     # -- commands
 

@@ -1,0 +1,68 @@
+"""An application that asks for more than any node has after its totals got smaller: it waits, nobody tells its user why, and the operator says so."""
+
+import os
+import subprocess
+import time
+import unittest
+
+from cluster.tidemark_process import Component, wait_for
+from support.yarn import Yarn
+from yarn.operating import NODE_ID, SITE, Operating, origin
+
+LARGEST_MIB, SMALLER_MIB = 3072, 2048
+WAITS_S = 4  # many heartbeats, and looks of the operator
+SMALL, IN_VAIN = "tidemark_yarn_operator_clusters_small", "tidemark_yarn_operator_clusters_waiting_in_vain"
+
+
+class LargestContainer(Operating):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        largest = {"yarn.scheduler.maximum-allocation-mb": str(LARGEST_MIB), "yarn.scheduler.maximum-allocation-vcores": "4"}
+        cls.yarn = cls.enterClassContext(Yarn([SITE], site=largest))
+        cls.nms = cls.yarn.nodes
+
+    def wait_figures(self, small: int, in_vain: int, operator: Component) -> None:
+        wait_for(lambda: [operator.metrics()[each] for each in (SMALL, IN_VAIN)] == [small, in_vain], f"{SMALL} {small} and {IN_VAIN} {in_vain}", operator)
+
+    def explain(self) -> str:
+        words = ["explain", "yarn", "yarn-0", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration)]
+        return subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    def test_what_was_let_in_waits_until_a_node_is_so_large_again(self):
+        self.put_node("yarn-0", {NODE_ID: self.nms[0].id, **origin(4000, SITE.memory_mib)})
+        operator = self.begin()
+        self.wait_total(0, SITE.memory_mib, 4, operator)
+        others = self.yarn.submit("sleep 1000", memory_mib=1024, master_memory_mib=256)
+        self.addCleanup(others.end)
+        others.wait_for_containers(2)
+        large = self.yarn.submit_by_rest("sleep 1000", memory_mib=LARGEST_MIB)
+        self.addCleanup(large.end)
+        large.wait_for("ACCEPTED")
+        end = time.monotonic() + WAITS_S
+        while time.monotonic() < end:
+            self.assertEqual([0, 0], [operator.metrics()[each] for each in (SMALL, IN_VAIN)], "it waits for the others to end")
+            time.sleep(0.5)
+
+        self.annotate("yarn-0", origin(4000, SMALLER_MIB))
+        self.wait_total(0, SMALLER_MIB, 4, operator)
+        self.wait_figures(1, 1, operator)
+        for words in ("no node could hold the largest container that may be asked for", "a container is waited for that no node can hold", f"{SMALLER_MIB} MiB, 4 vcores"):
+            self.assertIn(words, operator.log)
+        node = f"the largest node, {self.nms[0].id}, has {SMALLER_MIB} MiB and 4 vcores"
+        self.assertIn(f"its cluster           a container may be asked for with up to {LARGEST_MIB} MiB and 4 vcores; {node}: no node could hold such a one\n", self.explain())
+        with self.assertRaisesRegex(AssertionError, f"400 .*maximum allowed allocation=<memory:{SMALLER_MIB}, vCores:4>"):
+            self.yarn.submit_by_rest("sleep 1000", memory_mib=LARGEST_MIB)
+        others.end()
+        time.sleep(WAITS_S)
+        self.assertEqual(("ACCEPTED", 0), (large.state, self.nms[0].seen()["usedMemoryMB"]), "the node is empty, and it waits")
+
+        self.annotate("yarn-0", origin(4000, SITE.memory_mib))
+        self.wait_figures(0, 0, operator)
+        large.wait_for_containers(1)
+        self.assertIn("a node could hold the largest container again", operator.log)
+        self.assertTrue(self.explain().splitlines()[-1].endswith(f"has {SITE.memory_mib} MiB and 4 vcores"), self.explain())
+
+
+if __name__ == "__main__":
+    unittest.main()
