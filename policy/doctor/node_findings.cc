@@ -90,10 +90,26 @@ Severity severity_without(Knob knob, const Capabilities& capabilities) {
   }
 }
 
-NodeFact fact_of(const KnobFound& knob) {
-  if (!knob.exists) return NodeFact::kKnobMissing;
-  if (!knob.accepted) return NodeFact::kKnobRefused;
-  return NodeFact::kKnobWithoutEffect;
+// Of these a trial would take long, and more groups than one, or a kernel that no test has.
+bool is_only_written(Knob knob) {
+  return knob == Knob::kCpuQosLevel || knob == Knob::kMemoryMin || knob == Knob::kMemoryLow;
+}
+
+NodeFact fact_of(KnobVerdict verdict) {
+  switch (verdict) {
+    case KnobVerdict::kMissing:
+      return NodeFact::kKnobMissing;
+    case KnobVerdict::kRefused:
+      return NodeFact::kKnobRefused;
+    case KnobVerdict::kNoEffect:
+      return NodeFact::kKnobWithoutEffect;
+    case KnobVerdict::kNotDecided:
+      return NodeFact::kKnobNotDecided;
+    case KnobVerdict::kAccepted:
+    case KnobVerdict::kEffective:
+      break;
+  }
+  return NodeFact::kKnobsWork;
 }
 
 // Those of the ladder stand under kPriority.
@@ -104,15 +120,12 @@ void append_knobs(std::span<const KnobFound> knobs, std::vector<NodeFinding>& ou
   for (std::size_t at = 0; at < kKnobs; ++at) {
     KnobFound knob = of(knobs, static_cast<Knob>(at));
     if (is_rung(knob.knob)) continue;
-    if (knob.effective && knob.why.empty()) {
+    NodeFinding one{NodeTopic::kKnobs, fact_of(verdict_of(knob)), Severity::kOk};
+    if (one.fact == NodeFact::kKnobsWork) {
       work.knobs.push_back(std::move(knob));
       continue;
     }
-    NodeFinding one{NodeTopic::kKnobs, NodeFact::kKnobNotSeen, Severity::kOk};
-    if (!knob.effective) {
-      one.fact = fact_of(knob);
-      one.severity = severity_without(knob.knob, capabilities);
-    }
+    if (!knob.effective) one.severity = severity_without(knob.knob, capabilities);
     one.knobs.push_back(std::move(knob));
     others.push_back(std::move(one));
   }
@@ -254,6 +267,14 @@ NodeFinding either(NodeTopic topic, bool is, NodeFact yes, NodeFact no) {
 }
 
 }  // namespace
+
+KnobVerdict verdict_of(const KnobFound& knob) {
+  if (!knob.exists) return KnobVerdict::kMissing;
+  if (!knob.accepted) return KnobVerdict::kRefused;
+  if (!knob.effective) return KnobVerdict::kNoEffect;
+  if (!knob.why.empty()) return KnobVerdict::kNotDecided;
+  return is_only_written(knob.knob) ? KnobVerdict::kAccepted : KnobVerdict::kEffective;
+}
 
 std::vector<NodeFinding> kubelet_findings(const KubeletFound& kubelet, const OurSide& ours) {
   std::vector<NodeFinding> out;

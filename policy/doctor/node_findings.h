@@ -33,9 +33,13 @@ struct KnobFound {
   bool exists = false;
   bool accepted = false;
   bool effective = false;
-  std::string why;  // as the kernel said it; of an effective one: what was not seen
+  std::string why;  // as the kernel said it; of an effective one: why the trial decided nothing
   bool operator==(const KnobFound&) const = default;
 };
+
+// In a word. kAccepted: effective as far as anybody looks, which is that the kernel takes it.
+enum class KnobVerdict : std::uint8_t { kMissing, kRefused, kNoEffect, kNotDecided, kAccepted, kEffective };
+KnobVerdict verdict_of(const KnobFound&);
 
 // Of what a kubelet watches; nullopt: it evicts nobody for it.
 struct EvictionThresholds {
@@ -159,7 +163,7 @@ enum class NodeFact : std::uint8_t {
   kKnobMissing,
   kKnobRefused,
   kKnobWithoutEffect,
-  kKnobNotSeen,  // accepted; the trial came to no end
+  kKnobNotDecided,  // accepted; the trial came to no end
   kNothingTried,
 
   kKubeletAnswers,
@@ -233,7 +237,7 @@ struct NodeFinding {
   NodeFact fact = NodeFact::kNoGroups;
   Severity severity = Severity::kOk;
   // The knob that it is about, or the rung in force and then the better ones, best first, which are not. Of kKnobsWork
-  // all that work.
+  // all that are effective or accepted.
   std::vector<KnobFound> knobs{};
   std::optional<LinePair> line{};
   std::int64_t bytes = 0;               // of swap

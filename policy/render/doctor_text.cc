@@ -110,23 +110,44 @@ std::optional<Reason> reason_of(NodeFact fact) {
   }
 }
 
-// "cpu.idle: the kernel of this node has no such file [TM-KNOB-001]: what it said".
-std::string knob_text(const KnobFound& knob) {
-  std::string out(to_string(knob.knob));
-  if (!knob.effective) {
-    const Reason reason = !knob.exists     ? Reason::kKnobMissing
-                          : !knob.accepted ? Reason::kKnobRefused
-                                           : Reason::kKnobWithoutEffect;
-    out += cat(": ", why(reason));
+std::string_view word(KnobVerdict verdict) {
+  switch (verdict) {
+    case KnobVerdict::kMissing:
+      return "missing";
+    case KnobVerdict::kRefused:
+      return "refused";
+    case KnobVerdict::kNoEffect:
+      return "no effect";
+    case KnobVerdict::kNotDecided:
+      return "not decided";
+    case KnobVerdict::kAccepted:
+      return "accepted";
+    case KnobVerdict::kEffective:
+      return "effective";
   }
-  if (!knob.why.empty()) out += cat(": ", knob.why);
-  return out;
+  return "unknown";
 }
 
-std::string knob_names(std::span<const KnobFound> knobs) {
-  std::string out;
-  for (const KnobFound& one : knobs) out += cat(out.empty() ? "" : ", ", to_string(one.knob));
-  return out;
+std::string verdict_text(KnobVerdict verdict) {
+  switch (verdict) {
+    case KnobVerdict::kMissing:
+      return cat(": ", why(Reason::kKnobMissing));
+    case KnobVerdict::kRefused:
+      return cat(": ", why(Reason::kKnobRefused));
+    case KnobVerdict::kNoEffect:
+      return cat(": ", why(Reason::kKnobWithoutEffect));
+    case KnobVerdict::kNotDecided:
+      return cat(": ", word(verdict));
+    case KnobVerdict::kAccepted:
+    case KnobVerdict::kEffective:
+      break;
+  }
+  return "";
+}
+
+// "cpu.idle: the kernel of this node has no such file [TM-KNOB-001]: what it said".
+std::string knob_text(const KnobFound& knob) {
+  return cat(to_string(knob.knob), verdict_text(verdict_of(knob)), knob.why.empty() ? "" : ": ", knob.why);
 }
 
 // Where a line lies, by which settings.
@@ -252,11 +273,11 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
       return out;
     }
     case NodeFact::kKnobsWork:
-      return {knob_names(finding.knobs)};
+      return {knobs_text(finding.knobs)};
     case NodeFact::kKnobMissing:
     case NodeFact::kKnobRefused:
     case NodeFact::kKnobWithoutEffect:
-    case NodeFact::kKnobNotSeen:
+    case NodeFact::kKnobNotDecided:
       return {knob_text(knob)};
     case NodeFact::kNothingTried:
       return {cat("no file could be tried: ", finding.said)};
@@ -440,6 +461,19 @@ std::string in_force_count_text(model::Strategy strategy, std::int64_t count) {
   const bool processes = strategy == model::Strategy::kOomOrder;
   if (count == 1) return processes ? "1 process" : "1 file";
   return cat(count, processes ? " processes" : " files");
+}
+
+std::string knobs_text(std::span<const KnobFound> knobs) {
+  std::string out;
+  for (const KnobVerdict verdict : {KnobVerdict::kEffective, KnobVerdict::kAccepted, KnobVerdict::kNotDecided,
+                                    KnobVerdict::kNoEffect, KnobVerdict::kRefused}) {
+    std::string names;
+    for (const KnobFound& one : knobs) {
+      if (verdict_of(one) == verdict) names += cat(names.empty() ? "" : ", ", to_string(one.knob));
+    }
+    if (!names.empty()) out += cat(out.empty() ? "" : "; ", word(verdict), ": ", names);
+  }
+  return out;
 }
 
 FormedFinding formed(const NodeFinding& finding) {

@@ -44,8 +44,8 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "                     not cpu.bvt_warp_ns: the kernel of this node has no such file [TM-KNOB-001]: "
           "x/cpu.bvt_warp_ns",
           "                     not cpu.qos_level: the kernel of this node has no such file [TM-KNOB-001]",
-          "ok    kernel files   cpu.shares, cpu.cfs_quota_us, cpuset.cpus, memory.limit_in_bytes, memory.min, "
-          "memory.low",
+          "ok    kernel files   effective: cpu.shares, cpu.cfs_quota_us, cpuset.cpus, memory.limit_in_bytes; accepted: "
+          "memory.min, memory.low",
           "ok    kubelet        tells its configuration",
           "bad   memory line    offline work is evicted from 75161927680 (70.0 GiB) in use on, the kubelet evicts from "
           "75161927680 (70.0 GiB) in use on, of 107374182400 (100.0 GiB)",
@@ -72,6 +72,26 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "ok    kill           who does not end when it is asked can be killed, with all of its group",
           "ok    measures       none",
           ""}));
+}
+
+TEST(DoctorText, WhatATrialShowedOfEachFile) {
+  NodeFound found = example();
+  KnobFound& weight = found.knobs[static_cast<std::size_t>(Knob::kCpuShares)];
+  weight.why = "move a process into x: No such file or directory";
+  KnobFound& limit = found.knobs[static_cast<std::size_t>(Knob::kMemoryLimit)];
+  limit.effective = false;
+  limit.why = "a group that may have 4096 bytes came to have 8192";
+  const std::string wanted =
+      "ok   kernel files   effective: cpu.cfs_quota_us, cpuset.cpus; accepted: memory.min, memory.low\n"
+      "ok   kernel files   cpu.shares: not decided: move a process into x: No such file or directory\n"
+      "bad  kernel files   memory.limit_in_bytes: the kernel took the value on a trial and nothing came of it "
+      "[TM-KNOB-004]: a group that may have 4096 bytes came to have 8192\n";
+  const std::string text = render_text(node_findings(found));
+  EXPECT_NE(text.find(wanted), std::string::npos) << text;
+  EXPECT_EQ(knobs_text(found.knobs),
+            "effective: cpu.cfs_quota_us, cpu.idle, cpuset.cpus; accepted: memory.min, memory.low; "
+            "not decided: cpu.shares; no effect: memory.limit_in_bytes");
+  EXPECT_EQ(knobs_text({}), "");
 }
 
 // As the node's condition tells it, a line for each, with what helps.
