@@ -242,6 +242,24 @@ NodeFinding requests(const NodeFound& found) {
   return out;
 }
 
+// Whether memoryLowPercent, where a class has it, does anything.
+NodeFinding memory_protection(const NodeFound& found) {
+  NodeFinding out{NodeTopic::kMemoryProtection, NodeFact::kProtectionNotAsked, Severity::kOk};
+  if (!found.ours.protects_memory) return out;
+  const KnobFound knob = of(found.knobs, Knob::kMemoryLow);
+  if (!knob.effective) {
+    out.fact = NodeFact::kProtectionNoKernel;
+    out.knobs.push_back(knob);
+  } else if (!found.protection.handed_down) {
+    out.fact = NodeFact::kProtectionNotHandedDown;
+  } else {
+    out.fact = found.protection.limit_bytes ? NodeFact::kProtectionHolds : NodeFact::kProtectionNoLimit;
+  }
+  if (out.fact != NodeFact::kProtectionHolds) out.severity = Severity::kWarn;
+  out.protection = found.protection;
+  return out;
+}
+
 // Whom the kernel ends first when it is out of memory. That nobody asked for it is no fault.
 void append_oom(const NodeFound& found, std::vector<NodeFinding>& out) {
   const auto say = [&](NodeFact fact, Severity severity) {
@@ -306,6 +324,7 @@ std::vector<NodeFinding> node_findings(const NodeFound& found) {
   out.push_back(either(NodeTopic::kHold, found.holds, NodeFact::kHolds, NodeFact::kNotHeld));
   append_agent(found, out);
   out.push_back(requests(found));
+  out.push_back(memory_protection(found));
   append_oom(found, out);
   out.push_back(
       either(NodeTopic::kKills, !found.no_kills.empty(), NodeFact::kGroupsNotKilled, NodeFact::kGroupsKilled));

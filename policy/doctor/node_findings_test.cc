@@ -362,6 +362,22 @@ TEST(NodeFindings, WhoIsNotOfflineAndHasNoRequestsIsHeldWithOfflineWork) {
   EXPECT_EQ(only(found, NodeTopic::kRequests).agent, found.agent);
 }
 
+TEST(NodeFindings, WhetherMemoryIsProtectedByClass) {
+  NodeFound found = sound();
+  expect(found, NodeTopic::kMemoryProtection, NodeFact::kProtectionNotAsked, Severity::kOk);
+  found.ours.protects_memory = true;
+  found.protection = {true, "kubepods/besteffort", 8 * kGib};
+  expect(found, NodeTopic::kMemoryProtection, NodeFact::kProtectionHolds, Severity::kOk);
+  EXPECT_EQ(only(found, NodeTopic::kMemoryProtection).protection, found.protection);
+  found.protection.limit_bytes.reset();
+  expect(found, NodeTopic::kMemoryProtection, NodeFact::kProtectionNoLimit, Severity::kWarn);
+  found.protection.handed_down = false;
+  expect(found, NodeTopic::kMemoryProtection, NodeFact::kProtectionNotHandedDown, Severity::kWarn);
+  set(found, missing(Knob::kMemoryLow));
+  expect(found, NodeTopic::kMemoryProtection, NodeFact::kProtectionNoKernel, Severity::kWarn);
+  EXPECT_EQ(knobs_of(only(found, NodeTopic::kMemoryProtection)), std::vector{Knob::kMemoryLow});
+}
+
 TEST(NodeFindings, WhomTheKernelEndsFirst) {
   NodeFound found = sound();
   expect(found, NodeTopic::kOomOrder, NodeFact::kNoAgentSays, Severity::kOk);

@@ -68,6 +68,7 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "ok    in force       not known: no agent of ours runs here to say it",
           "ok    files          not known: no agent of ours runs here to say it",
           "ok    requests       not known: no agent of ours runs here to say it",
+          "ok    memory.low     no class of the settings asks for any (memoryLowPercent)",
           "ok    out of memory  not known: no agent of ours runs here to say it",
           "ok    kill           who does not end when it is asked can be killed, with all of its group",
           "ok    measures       none",
@@ -146,6 +147,35 @@ TEST(DoctorText, WhoCannotBeGivenAPlaceBeforeAKernelOutOfMemory) {
   found.agent->oom = {};
   const std::string shown = "ok   out of memory  not enforced (observe): the kernel goes by what each process has\n";
   EXPECT_NE(render_text(node_findings(found)).find(shown), std::string::npos);
+}
+
+TEST(DoctorText, WhereMemoryLowPercentDoesNothingItSaysWhy) {
+  NodeFound found = example();
+  found.ours.protects_memory = true;
+  const auto expect = [&](std::string_view wanted) {
+    const std::string text = render_text(node_findings(found));
+    EXPECT_NE(text.find(wanted), std::string::npos) << text;
+  };
+  found.protection = {true, "kubepods/besteffort", 8 * kGib};
+  expect(
+      "ok   memory.low     memoryLowPercent of a class holds where kubepods/besteffort reaches its limit of "
+      "8589934592 (8.0 GiB)\n");
+  found.protection.limit_bytes.reset();
+  expect(
+      "warn  memory.low     memoryLowPercent of a class has no effect: the group directly above offline pods has no "
+      "limit of memory to choose by: kubepods/besteffort\n"
+      "                     fix: give that group a limit of memory (memory.high); or take memoryLowPercent out of "
+      "tidemark-config\n");
+  found.protection.handed_down = false;
+  expect(
+      "warn  memory.low     memoryLowPercent of a class has no effect: cgroup2 is mounted without "
+      "memory_recursiveprot, so what a pod is to keep its containers, which have the memory, are not\n");
+  found.knobs[static_cast<std::size_t>(Knob::kMemoryLow)] = {Knob::kMemoryLow, false, false, false, "x"};
+  expect(
+      "warn  memory.low     memoryLowPercent of a class has no effect: memory.low: the kernel of this node has no "
+      "such file [TM-KNOB-001]: x\n"
+      "                     fix: cgroup version 2; in version 1 only Anolis has it; or take memoryLowPercent out of "
+      "tidemark-config\n");
 }
 
 TEST(DoctorText, WhatIsMeasuredAndWhatIsNot) {

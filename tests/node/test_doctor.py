@@ -99,6 +99,17 @@ class Doctor(OnARealNode):
         under = wait_for(lambda: self.of_line("ok"), "a line under the kubelet's", self.agent, LIMIT_S)
         self.assertEqual("nodeslo", under["settings"])
 
+    def test_memory_of_a_class_where_the_kernel_has_none(self):
+        """This machine's groups are of version 1, whose kernel has no memory.low; the other ways without effect take version 2: `DoctorNode`."""
+        self.assertEqual("ok", self.of(self.told(), "memoryProtection")["severity"], "no class asks for any")
+        spec = {"extensions": {"Object": {"tidemark": {"schema": 1, "agent": {"classes": [{"name": "spark", "order": 1, "memoryLowPercent": 25}]}}}}}
+        slo = {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": spec}
+        colocation.must(API.request("POST", NODESLOS, slo))
+        self.addCleanup(API.request, "DELETE", f"{NODESLOS}/{self.node.name}")
+        said = wait_for(lambda: (found := self.of(self.told(), "memoryProtection"))["severity"] == "warn" and found, "memoryLowPercent without effect", self.agent, LIMIT_S)
+        self.assertIn("has no effect: memory.low: the kernel of this node has no such file", said["found"])
+        self.assertIn("cgroup version 2", said["fix"])
+
     def of_line(self, severity: str) -> dict | None:
         told = self.told()
         line = next((each for each in told["findings"] if each["what"] == "memoryLine"), None)
