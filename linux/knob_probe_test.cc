@@ -156,6 +156,17 @@ TEST_P(KnobProbe, AWeightThatPutsNobodyFirstHasNoEffect) {
             "the process with the least of it had a processor for 9 ms, the one beside it for 11 ms");
 }
 
+// A virtual machine whose host is busy stands still in somebody's turn.
+TEST_P(KnobProbe, OneRaceThatIsEvenIsNotYetOneWithoutEffect) {
+  int races = 0;
+  rim.raced = [&] {
+    const bool first = races++ == 0;
+    return RaceReport{0, {std::chrono::milliseconds(first ? 11 : 1), std::chrono::milliseconds(first ? 9 : 19)}};
+  };
+  EXPECT_EQ(of(probe(), File::kCpuShares).why, "");
+  EXPECT_EQ(races, 2);
+}
+
 // That others had the processor meanwhile changes nothing, as long as the two had some of it.
 TEST_P(KnobProbe, ARaceThatWasCutShortTellsWhoIsFarBehind) {
   rim.raced = [] { return RaceReport{0, {std::chrono::milliseconds(1), std::chrono::milliseconds(6)}}; };
