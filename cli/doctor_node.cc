@@ -16,7 +16,9 @@
 #include "base/text.h"
 #include "kube/intern.h"
 #include "kube/objects.h"
+#include "linux/cgroup/group.h"
 #include "linux/cgroup/hierarchies.h"
+#include "linux/cgroup/limit.h"
 #include "linux/filesystem.h"
 #include "linux/kernel_files.h"
 #include "linux/kubepods.h"
@@ -69,8 +71,8 @@ class Examination {
     look_at_memory(proc);
     found_.node_pressure = linux::read_pressure(proc, "pressure/cpu", buffer_).has_value();
     look_at_agent();
-    look_at_groups(proc);
     look_at_settings();
+    look_at_groups(proc);
     look_at_disks();
     return {};
   }
@@ -123,6 +125,7 @@ class Examination {
     found_.koordlet = (*status)->peer_present || found_.koordlet.value_or(false);
     found_.holds = (*status)->holding;
     found_.agent = said_by(**status);
+    found_.protection.group = (*status)->offline_group;
     trials_ = std::move((*status)->trials);
     found_.measures = std::move((*status)->measures);
   }
@@ -140,6 +143,7 @@ class Examination {
       found_.layout = layout_of(groups->layout());
       found_.group_pressure = found_.node_pressure && groups->home(linux::File::kCpuPressure) != nullptr;
       look_at_driver(*groups);
+      if (found_.ours.protects_memory) look_at_protection(*groups);
       if (const auto can = linux::can_kill_groups(*groups, killing_); !can) found_.no_kills = can.error().message;
       if (found_.measures.empty()) look_at_measures(*groups, proc);
     }
@@ -169,6 +173,27 @@ class Examination {
     if (!*driver) return;
     found_.driver =
         **driver == linux::CgroupDriver::kSystemd ? policy::GroupDriver::kSystemd : policy::GroupDriver::kCgroupfs;
+  }
+
+  // The kubelet's group for BestEffort, unless an agent here names another.
+  void look_at_protection(const linux::Hierarchies& groups) {
+    policy::ProtectionFound& found = found_.protection;
+    if (found.group.empty() && found_.driver) {
+      const bool systemd = *found_.driver == policy::GroupDriver::kSystemd;
+      const auto driver = systemd ? linux::CgroupDriver::kSystemd : linux::CgroupDriver::kCgroupfs;
+      found.group = linux::Kubepods(driver, options_.kubelet_root).qos_path(linux::KubeQos::kBestEffort);
+    }
+    const auto* home = groups.home(linux::File::kMemoryLow);
+    found.handed_down = home != nullptr && groups.all()[home->hierarchy].hands_down_memory;
+    if (found.group.empty()) return;
+    const auto group = linux::Group::open(groups, found.group);
+    if (!group) return note(group.error(), "the group above offline pods cannot be read");
+    if (!*group) return;
+    for (const linux::File file : {linux::File::kMemoryHigh, linux::File::kMemoryLimit}) {
+      const auto limit = linux::read_value(**group, file, buffer_);
+      if (limit && *limit && **limit != linux::kUnlimited)
+        found.limit_bytes = std::min(**limit, found.limit_bytes.value_or(**limit));
+    }
   }
 
   // As an agent here would go by them if it began now.

@@ -129,6 +129,34 @@ TEST_F(DoctorNode, KoordinatorsAgentIsSeenBesideThePodsAlsoWithoutOurs) {
   EXPECT_EQ(of(examine(), NodeTopic::kPeer).fact, NodeFact::kPeerPresent) << "ours may not have looked yet";
 }
 
+// As a kubelet makes them no group above offline pods has a limit: the file says so, and nothing comes of it.
+TEST_F(DoctorNode, WhetherMemoryLowPercentDoesAnythingHere) {
+  const auto mounted = [&](std::string_view options) {
+    proc.write("self/mountinfo", base::cat("1 0 0:9 / ", machine.root(), " rw - cgroup2 none rw,", options, "\n"));
+  };
+  mounted("nsdelegate,memory_recursiveprot");
+  EXPECT_EQ(of(examine(), NodeTopic::kMemoryProtection).fact, NodeFact::kProtectionNotAsked);
+  ASSERT_TRUE(agent::KeptObjects(run()).keep(
+      agent::KeptObject::kNodeSlo,
+      R"({"metadata":{"name":"n1"},"spec":{"extensions":{"Object":{"tidemark":{"schema":1,"agent":{"classes":[{"name":"spark","memoryLowPercent":25}]}}}}}})"));
+  EXPECT_EQ(of(examine(), NodeTopic::kMemoryProtection).fact, NodeFact::kProtectionNoLimit);
+  machine.write("kubepods/besteffort/memory.max", "8192\n");
+  machine.write("kubepods/besteffort/memory.high", "4096\n");
+  EXPECT_EQ(of(examine(), NodeTopic::kMemoryProtection).protection,
+            (policy::ProtectionFound{true, "kubepods/besteffort", 4096}));
+  agent::AgentStatus status;
+  for (std::size_t at = 0; at < policy::kKnobs; ++at) {
+    status.trials.found.push_back({static_cast<policy::Knob>(at), true, true, true, {}});
+  }
+  status.offline_group = "own/besteffort";
+  machine.write("own/besteffort/memory.max", "max\n");
+  agent_runs(status);
+  EXPECT_EQ(of(examine(), NodeTopic::kMemoryProtection).protection,
+            (policy::ProtectionFound{true, "own/besteffort", std::nullopt}));
+  mounted("nsdelegate");
+  EXPECT_EQ(of(examine(), NodeTopic::kMemoryProtection).fact, NodeFact::kProtectionNotHandedDown);
+}
+
 TEST_F(DoctorNode, WhatIsInForceIsTold) {
   EXPECT_EQ(of(examine(), NodeTopic::kInForce).fact, NodeFact::kNoAgentSays);
   agent::AgentStatus status;

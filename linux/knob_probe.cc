@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include "base/text.h"
 #include "linux/cgroup/cpu.h"
 #include "linux/cgroup/group.h"
 #include "linux/cgroup/limit.h"
+#include "linux/cgroup/memory.h"
 #include "linux/cpu_set.h"
-#include "linux/proc/process.h"
 #include "linux/scan.h"
 
 namespace tidemark::linux {
@@ -25,6 +24,20 @@ constexpr std::int64_t kTrialQuotaUs = 1000, kTrialPeriodUs = 10'000;
 
 // Under cpu.idle 1 v1 shows 3 shares and v2 a weight of 0.
 constexpr std::int64_t kIdleSharesMost = 3, kIdleWeight = 0;
+
+// Of two processes: the one with the least weight had no more than a quarter of what the other had, once both together
+// had enough to tell; or as much but for a quarter, in races that were run to their end, which is no effect. What lies
+// between is not decided: a kernel hands out a processor by some milliseconds at a time.
+constexpr base::Duration kRaceTells = std::chrono::milliseconds(6);
+constexpr int kFarLess = 4;
+constexpr int kEvenRaces = 3;  // that say so: one after the other
+bool about_equal(base::Duration one, base::Duration other) {
+  return one * 4 >= other * 3 && other * 4 >= one * 3;
+}
+
+// Half of what is touched fits.
+constexpr std::int64_t kFillLimitPages = 512;
+static_assert(kFillPages >= 2 * kFillLimitPages && kFillPagesAtOnce < kFillLimitPages);
 
 constexpr const char* kIdentitySwitch = "sys/kernel/sched_group_identity_enabled";
 
@@ -49,113 +62,9 @@ std::pair<std::int64_t, std::int64_t> trial_values(File file) {
   }
 }
 
-// "1234-5678": pid and start, as the folder has them.
-std::string life_text(std::int64_t pid, std::int64_t start) {
-  return base::cat(pid, "-", start);
+std::string ms_text(base::Duration time) {
+  return base::cat(std::chrono::duration_cast<std::chrono::milliseconds>(time).count(), " ms");
 }
-
-Result<std::string> own_life(const Folder& proc, Buffer& buffer) {
-  TM_TRY(const auto text, proc.read("self/stat", buffer));
-  std::string_view word;
-  const auto pid = text && Words(*text).next(word) ? parse_count(word) : std::nullopt;
-  if (!pid) return fail(ErrorKind::kInvalid, "the number of this process is wanted in ", proc.path(), "/self/stat");
-  TM_TRY(const std::int64_t start, parse_start_ticks(*text));
-  return life_text(*pid, start);
-}
-
-// Whether the name is that of a probe whose process is no more, or is this one.
-bool is_left(std::string_view name, std::string_view own, const Folder& proc, Buffer& buffer) {
-  if (!name.starts_with(kProbePrefix)) return false;
-  const std::string_view life = name.substr(kProbePrefix.size());
-  const std::size_t dash = std::min(life.find('-'), life.size());
-  const auto pid = parse_count(life.substr(0, dash));
-  if (!pid || *pid > std::numeric_limits<pid_t>::max() || dash == life.size()) return false;
-  if (life == own) return true;
-  const auto start = read_start_ticks(proc, static_cast<pid_t>(*pid), buffer);
-  return start && (!*start || life_text(*pid, **start) != life);
-}
-
-// The group of a probe, in the hierarchy of each file that is tried.
-class Scratch {
- public:
-  Scratch(const Hierarchies& hierarchies, const Group& parent, std::string name, ProbeRim& rim)
-      : hierarchies_(hierarchies), parent_(parent), name_(std::move(name)), rim_(rim) {}
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { remove(); }
-
-  std::string path() const { return parent_.path().empty() ? name_ : base::cat(parent_.path(), "/", name_); }
-
-  void make(const Folder& proc, std::string_view own, Buffer& buffer) {
-    for (const File file : kTriedFiles) {
-      const auto* home = hierarchies_.home(file);
-      if (!home || tried_[home->hierarchy]) continue;
-      tried_[home->hierarchy] = true;
-      if (auto made = make_in(home->hierarchy, controller_of(file, home->version), proc, own, buffer); !made)
-        why_not_[home->hierarchy] = std::move(made).error();
-    }
-  }
-  bool anywhere() const { return !made_.empty(); }
-  // Why the group is not in the hierarchy of that file. nullptr: it is.
-  const Error* why_not(File file) const {
-    const auto* home = hierarchies_.home(file);
-    return home && why_not_[home->hierarchy] ? &*why_not_[home->hierarchy] : nullptr;
-  }
-  const Error* any_error() const {
-    const auto first = std::ranges::find_if(why_not_, [](const auto& one) { return one.has_value(); });
-    return first == why_not_.end() ? nullptr : &**first;
-  }
-
-  // What could not be removed, and why.
-  std::string remove() {
-    std::string left;
-    for (const Made& one : made_) {
-      if (const auto done = rim_.remove_group(one.directory, name_, place(one.hierarchy)); !done)
-        left += base::cat(left.empty() ? "" : "; ", done.error().message);
-    }
-    made_.clear();
-    return left;
-  }
-
- private:
-  struct Made {
-    std::size_t hierarchy = 0;
-    int directory = -1;  // of the parent, which holds it
-  };
-
-  static Controller controller_of(File file, Version version) {
-    return version == Version::kV1 ? names_of(file).v1_controller : names_of(file).v2_controller;
-  }
-  std::string_view mount(std::size_t hierarchy) const { return hierarchies_.all()[hierarchy].path; }
-  // Its text is put together only for a message, while path_ lives.
-  Place place(std::size_t hierarchy) const { return {mount(hierarchy), parent_.path(), name_}; }
-
-  Result<void> make_in(std::size_t hierarchy, Controller controller, const Folder& proc, std::string_view own,
-                       Buffer& buffer) {
-    const Place above{mount(hierarchy), parent_.path(), {}};
-    const Directory* directory = parent_.directory(controller);
-    if (!directory) return fail(ErrorKind::kNotFound, above.text(), " is not there: no group can be made below it");
-    std::vector<std::string> names;
-    TM_TRY([[maybe_unused]] const bool there, list_folders(directory->fd.get(), names, above));
-    for (const std::string& name : names) {
-      if (!is_left(name, own, proc, buffer)) continue;
-      // One that is not empty is not ours to empty; it is told of when it bears our own name.
-      [[maybe_unused]] const auto removed =
-          rim_.remove_group(directory->fd.get(), name, {mount(hierarchy), parent_.path(), name});
-    }
-    TM_TRY_VOID(rim_.make_group(directory->fd.get(), name_, place(hierarchy)));
-    made_.push_back({hierarchy, directory->fd.get()});
-    return {};
-  }
-
-  const Hierarchies& hierarchies_;
-  const Group& parent_;
-  std::string name_;
-  ProbeRim& rim_;
-  std::vector<Made> made_;
-  std::array<bool, kHierarchiesMax> tried_{};
-  std::array<std::optional<Error>, kHierarchiesMax> why_not_;
-};
 
 class Trials {
  public:
@@ -191,6 +100,42 @@ class Trials {
     return trial;
   }
 
+  // Before there is a quota, and processors that a process cannot leave. Who stood still in a turn, as a virtual
+  // machine does whose host is busy, had it all the same: one race that is even is not yet one without effect.
+  void try_weight(KnobTrial& weight, const Result<std::optional<Group>>& beside) {
+    if (!weight.effective) return;
+    for (int even = 0; even < kEvenRaces; ++even) {
+      const auto raced = race(beside);
+      if (!raced) {
+        weight.why = raced.error().message;
+        return;
+      }
+      const auto [least, other] = raced->ran;
+      weight.why = base::cat("the process with the least of it had a processor for ", ms_text(least),
+                             ", the one beside it for ", ms_text(other));
+      if (least + other >= kRaceTells && least * kFarLess <= other) weight.why.clear();
+      if (least + other < Race{}.busy || !about_equal(least, other)) return;
+    }
+    weight.effective = false;
+  }
+
+  void try_memory_limit(KnobTrial& limit) {
+    if (!limit.effective) return;
+    std::int64_t used_bytes = 0;
+    const auto filled = fill(used_bytes);
+    const auto events = read_memory_events(group_, buffer_);
+    if (events && *events && (*events)->max.value_or(0) > 0) return;
+    const std::int64_t limit_bytes = kFillLimitPages * ::sysconf(_SC_PAGESIZE);
+    if (!filled) {
+      limit.why = filled.error().message;
+    } else if (!filled->whole || used_bytes <= limit_bytes) {
+      limit.why = base::cat("the process of the trial came to no more than ", used_bytes, " bytes of ", limit_bytes);
+    } else {
+      limit.effective = false;
+      limit.why = base::cat("a group that may have ", limit_bytes, " bytes came to have ", used_bytes);
+    }
+  }
+
   // One process for both: in the cpuset first, where a quota does not hold it yet.
   void try_with_a_process(KnobTrial& quota, KnobTrial& cpus) {
     std::vector<Fd> members;
@@ -199,20 +144,16 @@ class Trials {
     if (!members.empty()) {
       std::vector<int> groups;
       for (const Fd& one : members) groups.push_back(one.get());
-      auto spun = rim_.spin({.groups = groups, .release = [&] { lift_quota(); }});
-      if (spun && spun->refused != 0) {
-        spun = base::fail_errno(spun->refused, base::cat("move a process into ", group_.path()));
-      }
+      auto spun = rim_.spin({.groups = groups, .release = [&] { lift(File::kCpuQuota, kUnlimited); }});
+      if (spun && spun->refused != 0) spun = not_in(spun->refused);
       if (wanted_cpus) judge_cpus(cpus, spun, *wanted_cpus);
       if (before) judge_quota(quota, spun, *before);
     }
-    if (cpus.effective && !wanted_cpus) cpus.why = not_tried(wanted_cpus.error());
-    if (quota.effective && !before) quota.why = not_tried(before.error());
+    if (cpus.effective && !wanted_cpus) cpus.why = wanted_cpus.error().message;
+    if (quota.effective && !before) quota.why = before.error().message;
   }
 
  private:
-  static std::string not_tried(const Error& error) { return base::cat("accepted; not tried: ", error.message); }
-
   // The group of the trial is gone when this is read: its name helps nobody.
   std::string lacking(File file) const {
     const Place place = parent_.place(file);
@@ -279,9 +220,9 @@ class Trials {
     return base::cat("the kernel's switch ", proc_.path(), "/", kIdentitySwitch, " is 0");
   }
 
-  Result<Fd> members_of(Controller controller) {
-    const Directory* directory = group_.directory(controller);
-    const Place place{group_.path(), {}, "cgroup.procs"};
+  static Result<Fd> members_of(const Group& group, Controller controller) {
+    const Directory* directory = group.directory(controller);
+    const Place place{group.path(), {}, "cgroup.procs"};
     if (!directory) return fail(ErrorKind::kNotFound, place.text(), " is not there");
     TM_TRY(auto file, open_file(directory->fd.get(), "cgroup.procs", O_WRONLY, place));
     if (!file) return fail(ErrorKind::kGone, place.text(), " is not there");
@@ -296,9 +237,42 @@ class Trials {
         return fail(ErrorKind::kIo, why);
     }
     if (auto why = write(File::kCpusetCpus, one.text()); !why.empty()) return fail(ErrorKind::kIo, why);
-    TM_TRY(auto file, members_of(Controller::kCpuset));
+    TM_TRY(auto file, members_of(group_, Controller::kCpuset));
     members.push_back(std::move(file));
     return one;
+  }
+
+  Result<RaceReport> race(const Result<std::optional<Group>>& beside) {
+    if (!beside) return fail(beside.error());
+    TM_TRY(const std::string had, text_of(File::kCpuShares));
+    if (!*beside) return fail(ErrorKind::kGone, "somebody removed a group of the trial");
+    TM_TRY(const auto least, members_of(group_, Controller::kCpu));
+    TM_TRY(const auto other, members_of(**beside, Controller::kCpu));
+    TM_TRY(const RaceReport raced,
+           rim_.race({.groups = {least.get(), other.get()},
+                      .handicap = [&] { return put(File::kCpuShares, kSharesMin); },
+                      .release = [&] { [[maybe_unused]] const auto done = write(File::kCpuShares, had); }}));
+    if (raced.refused != 0) return not_in(raced.refused);
+    return raced;
+  }
+
+  // How much the group had of it in the end.
+  Result<FillReport> fill(std::int64_t& used_bytes) {
+    TM_TRY_VOID(put(File::kMemoryLimit, kFillLimitPages * ::sysconf(_SC_PAGESIZE)));
+    TM_TRY(const auto members, members_of(group_, Controller::kMemory));
+    const auto look = [&] {
+      const auto now = read_value(group_, File::kMemoryUsage, buffer_);
+      if (now) used_bytes = now->value_or(0);
+    };
+    const auto filled = rim_.fill({.group = members.get(), .look = look});
+    lift(File::kMemoryLimit, kUnlimited);  // v2: the process of the next trial is in this group too
+    if (!filled) return filled;
+    if (filled->refused != 0) return base::fail_errno(filled->refused, base::cat("use memory in ", group_.path()));
+    return filled;
+  }
+
+  std::unexpected<Error> not_in(int refused) const {
+    return base::fail_errno(refused, base::cat("move a process into ", group_.path()));
   }
 
   // A short period, so that throttling is counted soon. How often it was by now.
@@ -312,23 +286,25 @@ class Trials {
     }
     TM_TRY(const auto counted, read_cpu_throttling(group_, buffer_));
     if (!counted) return fail(ErrorKind::kGone, "somebody removed the group of the trial");
-    TM_TRY(auto file, members_of(Controller::kCpu));
+    TM_TRY(auto file, members_of(group_, Controller::kCpu));
     // v2, or cpu and cpuset in one hierarchy of v1: it is there already.
     if (members.empty() || hierarchies_.of(Controller::kCpu) != hierarchies_.of(Controller::kCpuset))
       members.push_back(std::move(file));
     return counted->throttled_periods;
   }
 
-  // A process that is held to a tenth takes ten times as long to end. The group is removed all the same.
-  void lift_quota() {
-    const auto none = value_text(File::kCpuQuota, group_.version(File::kCpuQuota).value_or(Version::kV1), kUnlimited);
-    if (none) [[maybe_unused]]
-      const auto lifted = rim_.writer().put(group_, File::kCpuQuota, *none);
+  Result<void> put(File file, std::int64_t value) {
+    TM_TRY(const std::string text, value_text(file, group_.version(file).value_or(Version::kV1), value));
+    if (auto why = write(file, text); !why.empty()) return fail(ErrorKind::kIo, why);
+    return {};
   }
+  // A process that is held to a tenth takes ten times as long to end, and one that comes after all others longer. The
+  // group is removed all the same.
+  void lift(File file, std::int64_t value) { [[maybe_unused]] const auto done = put(file, value); }
 
   static void judge_cpus(KnobTrial& trial, const Result<SpinReport>& spun, const CpuSet& wanted) {
     if (!spun) {
-      trial.why = not_tried(spun.error());
+      trial.why = spun.error().message;
       return;
     }
     trial.effective = spun->cpus == wanted;
@@ -340,17 +316,14 @@ class Trials {
   void judge_quota(KnobTrial& trial, const Result<SpinReport>& spun, std::int64_t before) {
     const auto after = read_cpu_throttling(group_, buffer_);
     if (after && *after && (*after)->throttled_periods > before) return;
-    const auto ms = [](base::Duration time) {
-      return base::cat(std::chrono::duration_cast<std::chrono::milliseconds>(time).count(), " ms");
-    };
     if (!spun) {
-      trial.why = not_tried(spun.error());
+      trial.why = spun.error().message;
     } else if (spun->ran >= Spin{}.busy) {
       trial.effective = false;
       trial.why = base::cat("a process with ", kTrialQuotaUs, " of each ", kTrialPeriodUs, " microseconds ran for ",
-                            ms(spun->ran), " within ", ms(spun->lasted), " and was never throttled");
+                            ms_text(spun->ran), " within ", ms_text(spun->lasted), " and was never throttled");
     } else {
-      trial.why = base::cat("accepted; not tried: the process of the trial had a processor for only ", ms(spun->ran));
+      trial.why = base::cat("the process of the trial had a processor for only ", ms_text(spun->ran));
     }
   }
 
@@ -385,27 +358,36 @@ Result<KnobReport> probe_knobs(const Hierarchies& hierarchies, const Folder& pro
   TM_TRY(const std::string own, own_life(proc, buffer));
   TM_TRY(const auto parent, Group::open(hierarchies, below));
   if (!parent) return fail(ErrorKind::kNotFound, "there is no group ", base::in_quotes(below), " to try the kernel in");
-  Scratch scratch(hierarchies, *parent, base::cat(kProbePrefix, own), rim);
-  scratch.make(proc, own, buffer);
-  if (!scratch.anywhere()) {
-    if (const Error* error = scratch.any_error()) return fail(*error);
+  ProbeGroup tried(hierarchies, *parent, proc, rim, own, "");
+  ProbeGroup beside(hierarchies, *parent, proc, rim, own, kBesideSuffix);
+  tried.make(kTriedFiles, buffer);
+  if (!tried.anywhere()) {
+    if (const Error* error = tried.any_error()) return fail(*error);
     return fail(ErrorKind::kUnsupported, "no hierarchy here has a file that could be tried");
   }
+  constexpr std::array kFilesBeside = {File::kCpuShares};
+  beside.make(kFilesBeside, buffer);
   KnobReport report;
   {
-    TM_TRY(const auto group, Group::open(hierarchies, scratch.path()));
-    if (!group) return fail(ErrorKind::kGone, scratch.path(), ": somebody removed the group of the trial");
+    TM_TRY(const auto group, Group::open(hierarchies, tried.path()));
+    if (!group) return fail(ErrorKind::kGone, tried.path(), ": somebody removed the group of the trial");
     Trials trials(hierarchies, proc, *parent, *group, rim, buffer);
     for (const File file : kTriedFiles) {
-      if (const Error* why_not = scratch.why_not(file)) {
+      if (const Error* why_not = tried.why_not(file)) {
         report.trials.push_back({file, group->version(file), false, false, false, why_not->message});
       } else {
         report.trials.push_back(trials.take(file));
       }
     }
+    const Error* none_beside = beside.why_not(File::kCpuShares);
+    trials.try_weight(of(report.trials, File::kCpuShares),
+                      none_beside ? fail(*none_beside) : Group::open(hierarchies, beside.path()));
+    trials.try_memory_limit(of(report.trials, File::kMemoryLimit));
     trials.try_with_a_process(of(report.trials, File::kCpuQuota), of(report.trials, File::kCpusetCpus));
   }
-  report.left = scratch.remove();
+  report.left = tried.remove();
+  if (const std::string also = beside.remove(); !also.empty())
+    report.left += base::cat(report.left.empty() ? "" : "; ", also);
   return report;
 }
 

@@ -1,16 +1,20 @@
-// Which files of groups this kernel takes, and which of them do something: tried on a group of our own, made below one
-// that the caller names and removed again.
+// Which files of groups this kernel takes, and which of them do something: tried on two groups of our own, made below
+// one that the caller names and removed again.
 //
 //   exists     the group has the file
 //   accepted   a value was written and reads back as the same
 //   effective  accepted, could be put back, and where a trial is cheap something came of it:
+//     cpu.shares         of two processes that want one processor the one in the group with the least has less: both
+//                        groups are siblings, so whatever else wants that processor, what they have is by their weights
 //     cpu.cfs_quota_us   a process that computes is throttled
 //     cpu.idle           the weight shows the form of an idle group
 //     cpu.bvt_warp_ns    kernel.sched_group_identity_enabled is not 0, where the kernel has that switch
 //     cpuset.cpus        a process in the group may run there and nowhere else
+//     memory.limit       a process that comes to need more meets the limit (memory.events, v1: failcnt); the kernel has
+//                        pages of its to take there, so it ends nobody and its log has nothing of it
 //
-// A trial that comes to no end on a busy machine proves nothing: what was accepted then counts as effective, and `why`
-// says that it was not tried.
+// A trial that comes to no end on a busy machine, or where nobody may move a process, decides nothing: what was
+// accepted then counts as effective, and `why` says what was seen.
 #pragma once
 
 #include <array>
@@ -25,6 +29,7 @@
 #include "linux/cgroup/hierarchies.h"
 #include "linux/cgroup/write.h"
 #include "linux/kernel_files.h"
+#include "linux/probe_group.h"
 #include "linux/trial_process.h"
 
 namespace tidemark::linux {
@@ -39,7 +44,7 @@ struct KnobTrial {
   bool exists = false;
   bool accepted = false;
   bool effective = false;
-  std::string why;  // what is missing, or was found instead; what of an effective one was not seen
+  std::string why;  // what is missing, or was found instead; of an effective one why a trial of it decided nothing
 };
 
 struct KnobReport {
@@ -56,6 +61,8 @@ class ProbeRim {
   virtual Result<void> remove_group(int parent, const std::string& name, const Place& place) = 0;
   virtual GroupWriter& writer() = 0;
   virtual Result<SpinReport> spin(const Spin&) = 0;
+  virtual Result<RaceReport> race(const Race&) = 0;
+  virtual Result<FillReport> fill(const Fill&) = 0;
 };
 
 class KernelProbeRim final : public ProbeRim {
@@ -64,16 +71,16 @@ class KernelProbeRim final : public ProbeRim {
   Result<void> remove_group(int parent, const std::string& name, const Place&) override;
   GroupWriter& writer() override { return writer_; }
   Result<SpinReport> spin(const Spin& spin) override { return spin_in_groups(spin); }
+  Result<RaceReport> race(const Race& race) override { return race_in_groups(race); }
+  Result<FillReport> fill(const Fill& fill) override { return fill_in_group(fill); }
 
  private:
   KernelWriter writer_;
 };
 
-// Blocks for about 60 ms: the wait for one process is nearly all of it, and ends after 100. `below` is a group's path
-// from the root of each hierarchy, "" the root; of v2 it must give its controllers to those below it, or their files
-// are missing. The group is called kProbePrefix, then pid and start of this process as `proc` has them: one that was
-// left by a process that is no more is removed first, if it is empty.
-inline constexpr std::string_view kProbePrefix = "tidemark-probe-";
+// Blocks while processes run: 20 ms for a weight, 40 for a quota, a few for a limit of memory, and on a machine that is
+// busy until each is late. `below` is a group's path from the root of each hierarchy, "" the root; of v2 it must give
+// its controllers to those below it, or their files are missing.
 Result<KnobReport> probe_knobs(const Hierarchies&, const Folder& proc, std::string_view below, ProbeRim&);
 
 }  // namespace tidemark::linux

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "linux/testing/probe_folder.h"
 
@@ -137,6 +139,82 @@ TEST_P(KnobProbe, AQuotaThatThrottlesNobodyHasNoEffect) {
   EXPECT_NE(of(report, File::kCpuQuota).why.find("never throttled"), std::string::npos);
 }
 
+// Contract 7.2: 2 … 262144 shares; a weight of v2 is 1 … 10000.
+TEST_P(KnobProbe, TheLeastWeightRacesTheOneOfANewGroupAndIsPutBack) {
+  probe();
+  EXPECT_EQ(rim.weights_raced, GetParam() == Version::kV1 ? std::pair(std::string("2"), std::string("1024"))
+                                                          : std::pair(std::string("1"), std::string("100")));
+  EXPECT_EQ(rim.weight_of_trial_at_its_end, GetParam() == Version::kV1 ? "1024" : "100");
+}
+
+TEST_P(KnobProbe, AWeightThatPutsNobodyFirstHasNoEffect) {
+  rim.raced = [] { return RaceReport{0, {std::chrono::milliseconds(9), std::chrono::milliseconds(11)}}; };
+  const KnobReport report = probe();
+  EXPECT_EQ(effective(report), without({File::kCpuShares}));
+  EXPECT_TRUE(of(report, File::kCpuShares).accepted);
+  EXPECT_EQ(of(report, File::kCpuShares).why,
+            "the process with the least of it had a processor for 9 ms, the one beside it for 11 ms");
+}
+
+// A virtual machine whose host is busy stands still in somebody's turn.
+TEST_P(KnobProbe, OneRaceThatIsEvenIsNotYetOneWithoutEffect) {
+  int races = 0;
+  rim.raced = [&] {
+    const bool first = races++ == 0;
+    return RaceReport{0, {std::chrono::milliseconds(first ? 11 : 1), std::chrono::milliseconds(first ? 9 : 19)}};
+  };
+  EXPECT_EQ(of(probe(), File::kCpuShares).why, "");
+  EXPECT_EQ(races, 2);
+}
+
+// That others had the processor meanwhile changes nothing, as long as the two had some of it.
+TEST_P(KnobProbe, ARaceThatWasCutShortTellsWhoIsFarBehind) {
+  rim.raced = [] { return RaceReport{0, {std::chrono::milliseconds(1), std::chrono::milliseconds(6)}}; };
+  EXPECT_EQ(of(probe(), File::kCpuShares).why, "");
+}
+
+TEST_P(KnobProbe, AWeightOfWhichNothingIsDecidedCountsAndSaysSo) {
+  using std::chrono::milliseconds;
+  const std::vector<Result<RaceReport>> undecided = {
+      RaceReport{0, {milliseconds(0), milliseconds(5)}},   // too little to tell
+      RaceReport{0, {milliseconds(9), milliseconds(9)}},   // even, and cut short
+      RaceReport{0, {milliseconds(7), milliseconds(13)}},  // neither even nor far behind
+      RaceReport{0, {milliseconds(14), milliseconds(6)}},  // the wrong one is ahead: by no weight
+      RaceReport{EACCES, {}},
+      fail(ErrorKind::kDeadline, "no end in time"),
+  };
+  for (const auto& each : undecided) {
+    rim.raced = [&] { return each; };
+    const KnobReport report = probe();
+    EXPECT_EQ(effective(report), without({}));
+    EXPECT_NE(of(report, File::kCpuShares).why, "");
+  }
+}
+
+TEST_P(KnobProbe, ALimitOfMemoryThatNobodyMeetsHasNoEffect) {
+  rim.limits_memory = false;
+  const KnobReport report = probe();
+  EXPECT_EQ(effective(report), without({File::kMemoryLimit}));
+  EXPECT_NE(of(report, File::kMemoryLimit).why.find("a group that may have"), std::string::npos)
+      << of(report, File::kMemoryLimit).why;
+}
+
+// Kernels from 4.5 to 4.11 let go at once of what a process may lose: it never has more than the limit.
+TEST_P(KnobProbe, ALimitOfMemoryThatNobodyCameToCountsAndSaysSo) {
+  const std::vector<Result<FillReport>> undecided = {
+      FillReport{0, true},   // and had less all the time
+      FillReport{0, false},  // ended by the kernel, for something else
+      FillReport{EINVAL, false},
+      fail(ErrorKind::kDeadline, "no end in time"),
+  };
+  for (const auto& each : undecided) {
+    rim.filled = [&] { return each; };
+    const KnobReport report = probe();
+    EXPECT_EQ(effective(report), without({}));
+    EXPECT_NE(of(report, File::kMemoryLimit).why, "");
+  }
+}
+
 TEST_P(KnobProbe, AQuotaThatWasNotSeenToHoldCountsAndSaysSo) {
   for (const bool started : {true, false}) {
     rim.spun = [&]() -> Result<SpinReport> {
@@ -147,7 +225,8 @@ TEST_P(KnobProbe, AQuotaThatWasNotSeenToHoldCountsAndSaysSo) {
     };
     const KnobReport report = probe();
     EXPECT_EQ(effective(report), without({}));
-    EXPECT_TRUE(of(report, File::kCpuQuota).why.starts_with("accepted; not tried: "));
+    EXPECT_EQ(of(report, File::kCpuQuota).why,
+              started ? "the process of the trial had a processor for only 0 ms" : "no end in time");
     EXPECT_EQ(of(report, File::kCpusetCpus).why.empty(), started);
   }
 }
@@ -202,7 +281,7 @@ TEST_P(KnobProbe, BelowTheGroupThatIsNamed) {
   }
   EXPECT_EQ(effective(probe("agent/own")), without({}));
   EXPECT_TRUE(std::ranges::all_of(
-      rim.made, [](const std::string& group) { return group.ends_with(base::cat("agent/own/", kOwn)); }));
+      rim.made, [](const std::string& group) { return group.contains(base::cat("agent/own/", kOwn)); }));
 }
 
 TEST_P(KnobProbe, WithoutTheGroupThereIsNoTrial) {
@@ -237,17 +316,18 @@ TEST_P(KnobProbe, GroupsOfProbesThatWereKilledAreRemoved) {
     v1 ? testing::make_v1_group(tree, group) : testing::make_v2_group(tree, "", group);
   };
   const auto in_cpu = [&](std::string_view group) { return base::cat(v1 ? "cpu/" : "", group); };
-  for (const char* dead : {"tidemark-probe-5-99", "tidemark-probe-6-1", "tidemark-probe-77-4711", "tidemark-probe-6-3"})
-    make(dead);
+  const std::vector<std::string> dead = {"tidemark-probe-5-99", "tidemark-probe-6-1", "tidemark-probe-6-1-beside",
+                                         "tidemark-probe-77-4711", "tidemark-probe-77-4711-beside"};
+  for (const std::string& each : dead) make(each);
+  make("tidemark-probe-6-3");
   tree.write(in_cpu("tidemark-probe-6-3/cgroup.procs"), "123\n");
-  for (const char* kept : {"tidemark-probe-5-100", "tidemark-probe-", "tidemark-probe-6", "tidemark-probe-x-1", "pod"})
-    make(kept);
+  const std::vector<std::string> kept = {"tidemark-probe-5-100", "tidemark-probe-5-100-beside", "tidemark-probe-",
+                                         "tidemark-probe-6",     "tidemark-probe-x-1",          "pod"};
+  for (const std::string& each : kept) make(each);
   ASSERT_TRUE(run());
   const auto there = [&](std::string_view group) { return std::filesystem::exists(tree.path(in_cpu(group))); };
-  for (const char* dead : {"tidemark-probe-5-99", "tidemark-probe-6-1", "tidemark-probe-77-4711"})
-    EXPECT_FALSE(there(dead)) << dead;
-  for (const char* kept : {"tidemark-probe-5-100", "tidemark-probe-", "tidemark-probe-6", "tidemark-probe-x-1", "pod"})
-    EXPECT_TRUE(there(kept)) << kept;
+  for (const std::string& each : dead) EXPECT_FALSE(there(each)) << each;
+  for (const std::string& each : kept) EXPECT_TRUE(there(each)) << each;
   EXPECT_TRUE(there("tidemark-probe-6-3")) << "somebody is in it";
 }
 

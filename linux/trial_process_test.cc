@@ -91,6 +91,66 @@ TEST(TrialProcess, OneThatHangsIsKilledAndLeavesNothing) {
   EXPECT_EQ(errno, ECHILD);
 }
 
+// A pipe stands for the groups: nothing tells the two apart but their turns.
+TEST(TrialProcess, TwoShareOneProcessorFromTheHandicapOn) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const Fd from(ends[0]), to(ends[1]);
+  std::string joined_before;
+  bool released = false;
+  const auto handicap = [&]() -> Result<void> {
+    std::array<char, 8> text{};
+    joined_before.assign(text.data(), static_cast<std::size_t>(::read(from.get(), text.data(), text.size())));
+    return {};
+  };
+  const auto raced = race_in_groups(
+      {{to.get(), to.get()}, handicap, milliseconds(20), kPatience, kPatience, [&] { released = true; }});
+  ASSERT_TRUE(raced) << raced.error().message;
+  EXPECT_EQ(raced->refused, 0);
+  EXPECT_EQ(joined_before, "00") << "both are there before one has less";
+  EXPECT_TRUE(released);
+  EXPECT_GE(raced->ran[0] + raced->ran[1], milliseconds(20));
+  EXPECT_GT(raced->ran[0].count(), 0) << "none of them waits for the other's end";
+  EXPECT_GT(raced->ran[1].count(), 0);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD) << "nobody is left";
+}
+
+TEST(TrialProcess, ARaceIsOverByTheClockToo) {
+  const Fd open(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const auto raced = race_in_groups({{open.get(), open.get()}, {}, kPatience, milliseconds(5), kPatience});
+  ASSERT_TRUE(raced) << raced.error().message;
+  EXPECT_LT(raced->ran[0] + raced->ran[1], kPatience);
+}
+
+TEST(TrialProcess, ARaceThatOneOfThemMayNotJoinOrThatHasNoHandicapIsNone) {
+  const Fd closed(::open("/dev/null", O_RDONLY | O_CLOEXEC)), open(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const auto raced = race_in_groups({{open.get(), closed.get()}, {}, kPatience, kPatience, kPatience});
+  ASSERT_TRUE(raced) << raced.error().message;
+  EXPECT_EQ(raced->refused, EBADF);
+  const auto refuses = [] { return Result<void>(fail(ErrorKind::kIo, "no weight")); };
+  const auto without = race_in_groups({{open.get(), open.get()}, refuses, kPatience, kPatience, kPatience});
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().message, "no weight");
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+}
+
+TEST(TrialProcess, OneThatTouchesMemoryIsThereWhileItIsLookedAt) {
+  const Fd open(::open("/dev/null", O_WRONLY | O_CLOEXEC)), closed(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  bool alive = false;
+  const auto look = [&] { alive = ::waitpid(-1, nullptr, WNOHANG) == 0; };
+  const auto filled = fill_in_group({open.get(), 64, 16, kPatience, look});
+  ASSERT_TRUE(filled) << filled.error().message;
+  EXPECT_EQ(filled->refused, 0);
+  EXPECT_TRUE(filled->whole);
+  EXPECT_TRUE(alive);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  const auto refused = fill_in_group({closed.get(), 64, 16, kPatience});
+  ASSERT_TRUE(refused) << refused.error().message;
+  EXPECT_EQ(refused->refused, EBADF);
+  EXPECT_FALSE(refused->whole);
+}
+
 TEST(TrialProcess, SignalsAreAsBefore) {
   sigset_t before, after;
   ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, nullptr, &before), 0);

@@ -28,7 +28,8 @@ void take_line(const Json& line, OomEntries& entries) {
   const auto found = number(line, "found"), wrote = number(line, "wrote");
   if (!pid || *pid <= 0 || *pid > std::numeric_limits<pid_t>::max() || !start || !found || !wrote) return;
   if (entries.size() >= kOomProcessesMax) return;
-  entries[static_cast<pid_t>(*pid)] = {*start, std::string(line.text_at("group")), *found, *wrote};
+  entries[static_cast<pid_t>(*pid)] = {*start, std::string(line.text_at("group")), *found, *wrote,
+                                       number(line, "before")};
 }
 
 }  // namespace
@@ -38,14 +39,15 @@ std::string oom_journal_text(const OomEntries& entries, std::string_view boot_id
   base::JsonWriter(out).begin_object().member("schema", kOomSchema).member("boot", boot_id).end_object();
   out += "\n";
   for (const auto& [pid, entry] : entries) {
-    base::JsonWriter(out)
-        .begin_object()
+    base::JsonWriter json(out);
+    json.begin_object()
         .member("pid", std::int64_t{pid})
         .member("start", entry.start_ticks)
         .member("group", entry.group)
         .member("found", entry.found)
-        .member("wrote", entry.wrote)
-        .end_object();
+        .member("wrote", entry.wrote);
+    if (entry.wrote_before) json.member("before", *entry.wrote_before);
+    json.end_object();
     out += "\n";
   }
   return out;

@@ -2,7 +2,9 @@
 // (found_journal.h) and under its lock: written whole, on tmpfs, before any of it is written to the kernel.
 //
 //   {"schema":1,"boot":"6d0b…"}
-//   {"pid":4711,"start":123456,"group":"yarn/container_1","found":-997,"wrote":1000}
+//   {"pid":4711,"start":123456,"group":"yarn/container_1","found":-997,"wrote":1000,"before":960}
+//
+// `before` is a value of ours too: it stands there where the writer died between this line and the kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -10,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +28,8 @@ struct OomEntry {
   std::string group;             // that it was in
   std::int64_t found = 0;        // before the first write; of a child of one that was written to, that one's
   std::int64_t wrote = 0;
+  std::optional<std::int64_t> wrote_before{};  // what of ours stood there when `wrote` was to be written
+  bool is_ours(std::int64_t value) const { return value == wrote || value == wrote_before; }
   bool operator==(const OomEntry&) const = default;
 };
 

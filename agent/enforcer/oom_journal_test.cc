@@ -9,7 +9,7 @@
 namespace tidemark::agent {
 namespace {
 
-const OomEntries kEntries = {{7, {420, "yarn/c1", -997, 1000}}, {8, {421, "a \"quoted\" group", 1000, 960}}};
+const OomEntries kEntries = {{7, {420, "yarn/c1", -997, 1000}}, {8, {421, "a \"quoted\" group", 1000, 940, 960}}};
 
 TEST(OomJournal, SaysAgainWhatItWasTold) {
   EXPECT_EQ(parse_oom_journal(oom_journal_text(kEntries, "b1"), "b1").value(), kEntries);

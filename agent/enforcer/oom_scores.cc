@@ -47,6 +47,7 @@ void OomScores::begin() {
   report_.journal.reset();
   report_.trouble.clear();
   seen_.clear();
+  unread_.clear();
   refused_now_.clear();
 }
 
@@ -58,7 +59,7 @@ const OomReport& OomScores::carry_out(const policy::OomPlan& plan, Permit permit
   }
   if (permit != Permit::kTighten) {
     for (const auto& [pid, entry] : entries_) {
-      if (!seen_.contains(pid)) give_back(pid, entry);
+      if (!seen_.contains(pid) && !unread_.contains(entry.group)) give_back(pid, entry);
     }
   }
   return finish();
@@ -73,14 +74,18 @@ const OomReport& OomScores::wind_down() {
 }
 
 void OomScores::look_at(const policy::OomWish& wish, std::int64_t line, Permit permit) {
+  const auto unread = [&](const Error& why) {
+    unread_.insert(wish.group);
+    trouble(why);
+  };
   const auto group = linux::Group::open(hierarchies_, wish.group, any_controller());
-  if (!group) return trouble(group.error());
+  if (!group) return unread(group.error());
   if (!*group) return;
   const auto text = (*group)->read(File::kProcesses, buffer_);
-  if (!text) return trouble(text.error());
+  if (!text) return unread(text.error());
   if (!*text) return;
   report_.foreign += static_cast<std::int64_t>(linux::foreign_processes(**text));
-  if (const auto parsed = linux::parse_processes(**text, processes_); !parsed) return trouble(parsed.error());
+  if (const auto parsed = linux::parse_processes(**text, processes_); !parsed) return unread(parsed.error());
   eldest_.reset();
   for (const auto& [pid, entry] : entries_) {
     if (entry.group == wish.group && (!eldest_ || entry.start_ticks < eldest_->start_ticks)) eldest_ = entry;
@@ -120,24 +125,36 @@ void OomScores::look_at(pid_t pid, const policy::OomWish& wish, std::int64_t lin
 void OomScores::inherit(pid_t pid, std::int64_t value) {
   if (!eldest_ || eldest_->wrote != value || entries_.contains(pid) || entries_.size() >= kOomProcessesMax) return;
   const auto process = linux::HeldProcess::open(proc_, pid);
-  if (!process || !*process) return;
+  if (!process) return trouble(process.error());
+  if (!*process) return;
   const auto start = (*process)->start_ticks(buffer_);
-  if (!start || !*start || **start < eldest_->start_ticks) return;
+  if (!start) return trouble(start.error());
+  if (!*start || !is_child_of_eldest(value, **start)) return;
   entries_[pid] = {**start, eldest_->group, eldest_->found, value};
   changed_ = true;
 }
 
+bool OomScores::is_child_of_eldest(std::int64_t value, std::int64_t start_ticks) const {
+  return eldest_ && eldest_->wrote == value && start_ticks >= eldest_->start_ticks;
+}
+
 // What is held open and listed after that, and has not ended since, was in the group: its number was nobody else's.
 void OomScores::drop_who_left(std::size_t first, const linux::Group& group) {
-  const auto listed = linux::read_processes(group, File::kProcesses, buffer_, processes_);
-  if (!listed || !*listed) processes_.clear();
   const auto from = pending_.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto listed = linux::read_processes(group, File::kProcesses, buffer_, processes_);
+  if (!listed) {
+    trouble(listed.error());
+    pending_.erase(from, pending_.end());  // they were seen, and keep what they have
+    return;
+  }
+  if (!*listed) processes_.clear();
   const auto gone = std::remove_if(from, pending_.end(), [&](Pending& each) {
     if (std::ranges::find(processes_, each.process.pid()) == processes_.end()) {
       seen_.erase(each.process.pid());  // it may be in another one
       return true;
     }
     const auto start = each.process.start_ticks(buffer_);
+    if (!start) trouble(start.error());
     if (!start || !*start) return true;
     if (refused_.contains({each.process.pid(), **start})) {
       refused_now_.insert({each.process.pid(), **start});
@@ -150,7 +167,12 @@ void OomScores::drop_who_left(std::size_t first, const linux::Group& group) {
       report_.more = true;
       return true;
     }
-    entries_[each.process.pid()] = {**start, each.group, same ? known->second.found : each.before, each.after};
+    // A child that began since the last pass has a value of ours by birth.
+    const bool child = !same && is_child_of_eldest(each.before, **start);
+    const bool ours = child || (same && known->second.is_ours(each.before));
+    const std::int64_t found = same ? known->second.found : child ? eldest_->found : each.before;
+    entries_[each.process.pid()] = {**start, each.group, found, each.after,
+                                    ours ? std::optional(each.before) : std::nullopt};
     changed_ = true;
     return false;
   });
@@ -161,7 +183,8 @@ void OomScores::give_back(pid_t pid, const OomEntry& entry) {
   auto process = hold(pid);
   if (!process) return;
   const auto start = process->start_ticks(buffer_);
-  if (!start || !*start || **start != entry.start_ticks) return;
+  if (!start) return trouble(start.error());
+  if (!*start || **start != entry.start_ticks) return;
   if (refused_.contains({pid, entry.start_ticks})) {
     refused_now_.insert({pid, entry.start_ticks});
     return;
@@ -189,7 +212,7 @@ void OomScores::settle(Pending& pending) {
   const auto tell = [&](Reason reason, std::optional<Error> error = {}) {
     report_.deeds.push_back({pid, pending.group, pending.before, pending.after, reason, std::move(error)});
   };
-  if (pending.back && pending.before != entry.wrote) {
+  if (pending.back && !entry.is_ours(pending.before)) {
     // Where it was never written, or is back already, nobody has to hear of it.
     if (pending.before != entry.found) tell(Reason::kAgentNotOurs);
     entries_.erase(pid);
@@ -197,10 +220,11 @@ void OomScores::settle(Pending& pending) {
   }
   auto written = pending.process.set_oom_score_adj(pending.after);
   if (!written) {
+    as_before(pending);
+    if (written.error().kind != ErrorKind::kDenied) return trouble(written.error());  // the next pass tries again
     const std::pair name(pid, entry.start_ticks);
     if (!refused_.contains(name)) tell(Reason::kKnobRefused, std::move(written).error());
     refused_now_.insert(name);
-    as_before(pending);
     return;
   }
   if (*written) tell(pending.reason);

@@ -7,6 +7,9 @@
 //   switched off                         what was lowered goes back; what was raised stays until the process ends: as
 //                                        with groups, nobody offline who still runs is let loose
 //
+// What cannot be read or written now stays as it is, and in the journal, until a later pass can: a group that could not
+// be looked at still names its processes. Only a process that the kernel lets nobody lower is left alone for good.
+//
 // A process that ends, or that leaves its group meanwhile, is no trouble; one that takes the number of one that ended
 // is never written to by mistake: each is held open, seen in its group after that, and known by when it began.
 //
@@ -51,7 +54,7 @@ struct OomReport {
   std::int64_t refused = 0;      // processes that the kernel lets nobody lower here
   std::int64_t foreign = 0;      // processes of another pid namespace, which nobody can reach by number
   std::optional<Error> journal;  // it takes nothing: nothing new was written
-  std::string trouble;           // of a group or process that could not be read; "" where there was none
+  std::string trouble;           // why a group or process could not be read, or written to now; "" where all could
 };
 
 class OomScores {
@@ -88,6 +91,7 @@ class OomScores {
   std::optional<linux::HeldProcess> hold(pid_t pid);
   void look_at(pid_t pid, const policy::OomWish& wish, std::int64_t line, policy::Permit permit);
   void inherit(pid_t pid, std::int64_t value);
+  bool is_child_of_eldest(std::int64_t value, std::int64_t start_ticks) const;
   void drop_who_left(std::size_t first, const linux::Group& group);
   void give_back(pid_t pid, const OomEntry& entry);
   const OomReport& finish();
@@ -104,6 +108,7 @@ class OomScores {
   bool may_lower_ = false;
   bool changed_ = false;                              // not in the journal as it stands there
   std::set<pid_t> seen_;                              // in this pass, in a group that somebody names
+  std::set<std::string> unread_;                      // in this pass: groups that somebody names, too
   std::set<std::pair<pid_t, std::int64_t>> refused_;  // told already; with when they began
   std::set<std::pair<pid_t, std::int64_t>> refused_now_;
   std::optional<OomEntry> eldest_;  // of the group that is looked at: the first that was written to

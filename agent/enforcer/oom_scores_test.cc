@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "agent/enforcer/without_agent.h"
 #include "agent/testing/kernel_node.h"
 #include "base/text.h"
+#include "linux/testing/descriptor_limit.h"
 #include "linux/testing/kernel_rules.h"
 #include "linux/testing/own_group.h"
 
@@ -26,6 +28,26 @@ using model::Reason;
 using policy::OomPlan;
 using policy::OomRank;
 using policy::Permit;
+
+// No file takes a byte more: writing fails (EFBIG), opening and reading do not.
+class NoBytes {
+ public:
+  NoBytes() : before_handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit none{0, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+  }
+  NoBytes(const NoBytes&) = delete;
+  NoBytes& operator=(const NoBytes&) = delete;
+  ~NoBytes() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, before_handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*before_handler_)(int);
+};
 
 class OomScoresTest : public ::testing::TestWithParam<linux::Layout> {
  protected:
@@ -51,10 +73,15 @@ class OomScoresTest : public ::testing::TestWithParam<linux::Layout> {
     in >> out;
     return out;
   }
-  // The kernel says no to whoever opens it to write.
-  void refuse(int pid) {
-    node.proc.remove(base::cat(pid, "/oom_score_adj"));
-    std::filesystem::create_symlink("nowhere", node.proc.path(base::cat(pid, "/oom_score_adj")));
+  // Nobody can see who is in it: a link is not followed.
+  void hide(const std::string& group) {
+    const std::string members = node.file("cpu", group, "cgroup.procs");
+    node.cgroups.remove(members);
+    std::filesystem::create_symlink("nowhere", node.cgroups.path(members));
+  }
+  void show(const std::string& group, std::string_view pids) {
+    node.cgroups.remove(node.file("cpu", group, "cgroup.procs"));
+    node.processes(group, pids);
   }
 
   const OomReport& enforce() { return scores->carry_out(plan, Permit::kEnforce); }
@@ -178,6 +205,92 @@ TEST_P(OomScoresTest, WhatWasNeverWrittenIsForgotten) {
   EXPECT_TRUE(scores->carry_out({}, Permit::kEnforce).deeds.empty());
   EXPECT_EQ(value(7), 0);
   EXPECT_TRUE(scores->entries().empty());
+}
+
+// It died before the kernel had the last one, and what stands there is the one before.
+TEST_P(OomScoresTest, AValueOfOursThatWasNotReplacedIsPutBackToo) {
+  process(7, 0);
+  node.processes("yarn/c1", "7\n");
+  enforce();
+  plan.wishes = {{"yarn/c1", OomRank::kInfrastructure}};
+  enforce();
+  EXPECT_EQ(kept().at(7), (OomEntry{100, "yarn/c1", 0, 960, 1000}));
+  process(7, 1000);
+  open();
+  EXPECT_EQ(scores->carry_out(plan, Permit::kPutBack).deeds.at(0).reason, Reason::kAgentPutBack);
+  EXPECT_EQ(value(7), 0);
+}
+
+TEST_P(OomScoresTest, AChildThatBeganJustBeforeAnotherValueGoesBackWithItsParent) {
+  process(7, 0);
+  node.processes("yarn/c1", "7\n");
+  enforce();
+  process(8, 1000, 200);  // begun by 7
+  node.processes("yarn/c1", "7\n8\n");
+  plan.wishes = {{"yarn/c1", OomRank::kInfrastructure}};
+  enforce();
+  EXPECT_EQ(value(8), 960);
+  EXPECT_EQ(kept().at(8).found, 0);
+}
+
+TEST_P(OomScoresTest, WhoIsInAGroupThatNobodyCanLookAtKeepsItsPlace) {
+  process(7, 0);
+  node.processes("yarn/c1", "7\n");
+  enforce();
+  hide("yarn/c1");
+  EXPECT_NE(enforce().trouble, "");
+  EXPECT_EQ(value(7), 1000) << "somebody names its group still";
+  EXPECT_TRUE(kept().contains(7));
+  show("yarn/c1", "7\n");
+  EXPECT_EQ(enforce().trouble, "");
+  scores->carry_out(plan, Permit::kPutBack);
+  EXPECT_EQ(value(7), 0);
+}
+
+TEST_P(OomScoresTest, WhatCannotBeLookedAtIsToldAndPutBackLater) {
+  process(7, -997);
+  node.processes("yarn/c1", "7\n");
+  enforce();
+  {
+    const linux::testing::DescriptorLimit none_left(0);
+    const OomReport& report = scores->carry_out(plan, Permit::kPutBack);
+    EXPECT_NE(report.trouble.find("Too many open files"), std::string::npos) << report.trouble;
+    EXPECT_EQ(report.refused, 0);
+  }
+  EXPECT_EQ(kept().at(7).found, -997);
+  scores->carry_out(plan, Permit::kPutBack);
+  EXPECT_EQ(value(7), -997);
+}
+
+// A kernel's no, by EACCES, is for good; anything else is of this moment.
+TEST_P(OomScoresTest, WhatCouldNotBeWrittenOnceIsWrittenLater) {
+  process(7, -997);
+  node.processes("yarn/c1", "7\n");
+  enforce();
+  {
+    const NoBytes nothing_is_written;
+    const OomReport& report = scores->carry_out(plan, Permit::kPutBack);
+    EXPECT_NE(report.trouble, "");
+    EXPECT_EQ(report.refused, 0);
+  }
+  process(7, 1000);  // in a folder the text is gone; a kernel has its value still
+  scores->carry_out(plan, Permit::kPutBack);
+  EXPECT_EQ(value(7), -997);
+}
+
+TEST_P(OomScoresTest, OffWithoutAnAgentTellsWhatItCouldNotDo) {
+  process(9, 1000);
+  node.processes("nm", "9\n");
+  enforce();
+  scores.reset();
+  node.proc.remove("9/stat");
+  std::filesystem::create_symlink("nowhere", node.proc.path("9/stat"));
+  linux::testing::KernelRules writer;
+  const auto off = off_without_agent(*node.hierarchies, writer, {node.proc.root(), run.root(), "b1", ""}, node.clock);
+  ASSERT_TRUE(off) << off.error().message;
+  EXPECT_EQ(off->put_back, 0);
+  ASSERT_EQ(off->troubles.size(), 1U);
+  EXPECT_NE(off->troubles[0].message.find("9/stat"), std::string::npos) << off->troubles[0].message;
 }
 
 TEST_P(OomScoresTest, ANumberThatAnotherProcessHasNowIsNotPutBack) {

@@ -190,6 +190,7 @@ void off_oom_scores(const linux::Hierarchies& hierarchies, const AgentGone& gone
     out.put_back += std::ranges::count(report.deeds, model::Reason::kAgentPutBack, &OomDeed::reason);
     more = report.more && !report.journal;
     if (report.journal) out.troubles.push_back(*report.journal);
+    if (!report.trouble.empty() && !more) out.troubles.push_back({ErrorKind::kUnavailable, report.trouble});
   }
   std::ranges::move(oom_scores_left(scores->entries(), "they run still"), std::back_inserter(out.left));
 }

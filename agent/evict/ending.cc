@@ -37,12 +37,24 @@ bool has_two_budgets(const Error& error) {
   return error.message.contains("more than one PodDisruptionBudget");
 }
 
+// A webhook that answers 429 is a failed call to the API server, whose answer is a 500 with these words (apimachinery's
+// NewGenericServerResponse). Who called cannot be a pod's name: no name has a blank.
+bool is_busy_webhook(const Error& error) {
+  return error.message.contains("failed calling webhook") &&
+         error.message.contains("the server has received too many requests and has asked us to try again later");
+}
+
+bool is_busy(const Error& error) {
+  // An API server that has too much to do answers 429 as well.
+  return error.code == kTooManyCode || is_busy_webhook(error) || says(error.message, EvictionDenial::kTooMany) ||
+         says(error.message, EvictionDenial::kNotKnown);
+}
+
 EvictOutcome outcome_of(const Error& error) {
   const bool budget = error.message.contains("disruption budget") || says(error.message, EvictionDenial::kJobBudget) ||
                       says(error.message, EvictionDenial::kPoolBudget);
   if ((error.code == kTooManyCode && budget) || has_two_budgets(error)) return EvictOutcome::kForbidden;
-  // An API server that has too much to do answers 429 as well.
-  if (error.code == kTooManyCode || says(error.message, EvictionDenial::kTooMany)) return EvictOutcome::kBusy;
+  if (is_busy(error)) return EvictOutcome::kBusy;
   if (error.kind == ErrorKind::kNotFound) return EvictOutcome::kGone;
   if (error.code == kConflictCode) return EvictOutcome::kNever;
   if (error.code == kForbiddenCode) {

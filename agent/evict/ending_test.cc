@@ -132,9 +132,26 @@ TEST_F(EndingTest, WhatTheWebhookSays) {
   EXPECT_EQ(said(EvictionDenial::kJobBudget, 429), EvictOutcome::kForbidden);
   EXPECT_EQ(said(EvictionDenial::kPoolBudget, 429), EvictOutcome::kForbidden);
   EXPECT_EQ(said(EvictionDenial::kTooMany, 503), EvictOutcome::kBusy);
+  EXPECT_EQ(said(EvictionDenial::kNotKnown, 503), EvictOutcome::kBusy);
   EXPECT_EQ(said(EvictionDenial::kNoUid, 400), EvictOutcome::kUnreachable);
   EXPECT_EQ(said(EvictionDenial::kNoNode, 403), EvictOutcome::kUnreachable);
   EXPECT_EQ(said(EvictionDenial::kUnreadable, 403), EvictOutcome::kUnreachable);
+}
+
+// What a kube-apiserver answers where the webhook itself was asked for more than it takes, or is not there.
+TEST_F(EndingTest, AWebhookThatIsFullIsThere) {
+  const auto failed = [&](std::string_view why) {
+    const std::string text = base::cat(
+        "Internal error occurred: failed calling webhook \"agent-eviction.tidemark.io\": failed to call webhook: ",
+        why);
+    return ask(refusal(500, text, "InternalError"));
+  };
+  EXPECT_EQ(failed("the server has received too many requests and has asked us to try again later"),
+            EvictOutcome::kBusy);
+  EXPECT_EQ(failed("the server is currently unable to handle the request"), EvictOutcome::kUnreachable);
+  EXPECT_EQ(
+      failed("Post \"https://x:443/validate-eviction?timeout=5s\": dial tcp 10.0.0.1:443: connect: connection refused"),
+      EvictOutcome::kUnreachable);
 }
 
 // Only the webhook's own word counts, which stands at the end.

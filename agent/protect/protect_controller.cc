@@ -129,13 +129,6 @@ bool ProtectController::begin() {
               {{"error", ends.error().message}});
   }
   enforcer_ = std::make_unique<Enforcer>(outside_.hierarchies, outside_.writer, *journal_, loop_.clock());
-  if (auto scores = OomScores::open(outside_.hierarchies, options_.places.proc_root, options_.places.run_dir,
-                                    boot_id(options_.places.proc_root))) {
-    oom_.emplace(std::move(*scores));
-  } else {
-    oom_trouble_ = scores.error().message;
-    log_.error("nobody is given a place before a kernel that is out of memory", {{"error", oom_trouble_}});
-  }
   began_ = now;
   trouble_.clear();
   return true;
@@ -271,8 +264,26 @@ void ProtectController::decide() {
   show(stands, enforced);
 }
 
+// What a process before this one wrote cannot be put back before its journal was read: it is tried again.
+bool ProtectController::open_oom_scores(base::MonotonicTime now) {
+  if (oom_) return true;
+  if (now < next_oom_) return false;
+  auto scores = OomScores::open(outside_.hierarchies, options_.places.proc_root, options_.places.run_dir,
+                                boot_id(options_.places.proc_root));
+  if (scores) {
+    oom_.emplace(std::move(*scores));
+    return true;
+  }
+  next_oom_ = now + kOomLook;
+  if (oom_trouble_ != scores.error().message) {
+    oom_trouble_ = scores.error().message;
+    log_.error("nobody is given a place before a kernel that is out of memory", {{"error", oom_trouble_}});
+  }
+  return false;
+}
+
 void ProtectController::order_oom(base::MonotonicTime now) {
-  if (!oom_) return;
+  if (!open_oom_scores(now)) return;
   const std::pair stood(stands_.off, stands_.permits[static_cast<std::size_t>(model::Strategy::kOomOrder)]);
   const policy::OomPlan& plan = strategies_.oom_plan();
   if (now < next_oom_ && oom_stood_ == stood && oom_asked_ == plan) return;

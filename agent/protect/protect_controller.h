@@ -120,6 +120,7 @@ class ProtectController {
   void forget_ends();
   void withdraw_reaction();
   void tell_refused();
+  bool open_oom_scores(base::MonotonicTime now);
   void order_oom(base::MonotonicTime now);
   void tell(const Enforced& enforced);
   void tell_oom();

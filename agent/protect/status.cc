@@ -206,6 +206,9 @@ std::string condition_message(const AgentStatus& status) {
   }
   if (!status.by.empty()) out += base::cat("; ordered by ", status.by, status.why.empty() ? "" : ": ", status.why);
   if (!status.priority_by.empty()) out += base::cat("; CPU priority by ", status.priority_by);
+  if (const std::string knobs = policy::knobs_text(status.trials.found); !knobs.empty()) {
+    out += base::cat("; kernel files ", knobs);
+  }
   if (!status.evict_lines.empty()) out += base::cat("; lines of eviction: ", status.evict_lines);
   if (!status.line_ends.empty()) out += base::cat("; raised lines that ended: ", status.line_ends);
   if (!status.only_shows.empty()) out += base::cat("; only shown: ", status.only_shows);

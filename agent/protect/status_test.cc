@@ -72,10 +72,16 @@ TEST(AgentStatus, TheConditionSaysWhatIsInForce) {
   EXPECT_EQ(condition_reason(status), "Enforcing");
   EXPECT_EQ(condition_message(status),
             "cpuSuppress: enforce (2 files); batchLimits: observe; ordered by ann@ops-1: kernel \"update\"; CPU "
-            "priority by cpu.idle; only shown: no groups; disks of containers: 10 MiB/s written where it is enforced; "
+            "priority by cpu.idle; kernel files effective: cpu.idle; only shown: no groups; disks of containers: 10 "
+            "MiB/s written where it is enforced; "
             "left to another writer: 1; wanted, and met by no file here: 3");
   status.copilots = "disks of containers: 10 MiB/s written, in force on 1 disk";
   EXPECT_TRUE(condition_message(status).contains("; disks of containers: 10 MiB/s written, in force on 1 disk"));
+  status.trials.found.push_back({policy::Knob::kCpuShares, true, true, true, "the machine is busy"});
+  status.trials.found.push_back({policy::Knob::kMemoryLimit, true, true, false, "nobody met it"});
+  EXPECT_TRUE(condition_message(status).contains(
+      "; kernel files effective: cpu.idle; not decided: cpu.shares; no effect: memory.limit_in_bytes; only shown"))
+      << condition_message(status);
   status.strategies[0].stance = "observe";
   EXPECT_EQ(condition_reason(status), "Observing");
   status.strategies[1].stance = "hold";

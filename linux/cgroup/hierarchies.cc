@@ -68,6 +68,8 @@ std::optional<Hierarchy> parse_mount(std::string_view line) {
   if (type == "cgroup2") {
     made.version = Version::kV2;
     made.controllers = of_v2("");
+    const auto flags = base::split(options, ',');
+    made.hands_down_memory = std::ranges::find(flags, "memory_recursiveprot") != flags.end();
   } else if (type == "cgroup") {
     made.controllers = controllers_in(options, ',', Version::kV1);
   } else {

@@ -24,6 +24,8 @@ struct Hierarchy {
   std::string path;              // the mount point
   Controllers controllers;       // v2: those of cgroup.controllers, and the core always
   std::string mount_root = "/";  // not "/": the mount shows only the groups below that one
+  // v2: memory that a group is to keep is its children's too, where they ask for none (memory_recursiveprot).
+  bool hands_down_memory = false;
 };
 
 // One hierarchy for each mount of the text (/proc/self/mountinfo) at `root` or beneath it that carries a controller of

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "linux/testing/tree.h"
 
 namespace tidemark::linux {
@@ -55,6 +56,17 @@ TEST(Mounts, AMountThatShowsTheWholeIsPreferred) {
   EXPECT_EQ(found[0].path, "/b");
   EXPECT_EQ(found[1].path, "/c");
   EXPECT_EQ(found[1].mount_root, "/docker/abc");
+}
+
+// Kernel, cgroup-v2: memory_recursiveprot is an option of the whole filesystem: it stands behind the type.
+TEST(Mounts, WhetherMemoryIsHandedDown) {
+  const auto with = [](std::string_view mount, std::string_view whole) {
+    const auto found = parse_mounts("/", base::cat("1 0 0:9 / /c rw,", mount, " - cgroup2 none rw,", whole));
+    return found.size() == 1 && found[0].hands_down_memory;
+  };
+  EXPECT_TRUE(with("nosuid", "nsdelegate,memory_recursiveprot"));
+  EXPECT_FALSE(with("nosuid", "nsdelegate"));
+  EXPECT_FALSE(with("memory_recursiveprot", "nsdelegate"));
 }
 
 TEST(Mounts, BlanksInPathsAndALaterMountOnTheSamePoint) {

@@ -2,7 +2,10 @@
 // says how it fails.
 #pragma once
 
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -49,10 +52,15 @@ class ProbeFolder final : public ProbeRim {
   // By folder of the hierarchy (v1: "cpu" …; v2: ""), the files of a new group.
   std::map<std::string, std::map<std::string, std::string>> files;
   FlawedWriter flawed;
-  std::function<Result<SpinReport>()> spun;    // instead of what a sound kernel does with the process
+  // Instead of what a sound kernel does with the processes of each trial.
+  std::function<Result<SpinReport>()> spun;
+  std::function<Result<RaceReport>()> raced;
+  std::function<Result<FillReport>()> filled;
   std::map<std::string, int> refused_folders;  // hierarchies in which no group may be made, and the errno
-  bool throttles = true;
-  std::vector<std::string> made, removed;  // groups, by path from the root of the tree
+  bool throttles = true, limits_memory = true;
+  std::vector<std::string> made, removed;             // groups, by path from the root of the tree
+  std::pair<std::string, std::string> weights_raced;  // of the group of the trial and of the one beside it
+  std::string weight_of_trial_at_its_end;
 
   ProbeFolder(Tree& tree, Version version) : tree_(tree), version_(version) {
     if (version == Version::kV1) {
@@ -67,16 +75,23 @@ class ProbeFolder final : public ProbeRim {
                       {"cpu.qos_level", "0"},
                       {"cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0"}};
       files["cpuset"] = {{"cpuset.cpus", ""}, {"cpuset.mems", ""}};
-      files["memory"] = {{"memory.limit_in_bytes", "9223372036854771712"}, {"memory.min", "0"}, {"memory.low", "0"}};
+      files["memory"] = {{"memory.limit_in_bytes", "9223372036854771712"},
+                         {"memory.usage_in_bytes", "0"},
+                         {"memory.failcnt", "0"},
+                         {"memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0"},
+                         {"memory.min", "0"},
+                         {"memory.low", "0"}};
       for (const char* name : {"cpuacct", "blkio", "pids", "freezer"}) files[name] = {};
     } else {
       make_v2(tree);
       tree.write("cpuset.cpus.effective", "2-3\n");
-      files[""] = {{"cpu.weight", "100"},  {"cpu.max", "max 100000"},
-                   {"cpu.idle", "0"},      {"cpu.bvt_warp_ns", "0"},
-                   {"cpu.qos_level", "0"}, {"cpu.stat", "usage_usec 0\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0"},
-                   {"cpuset.cpus", ""},    {"memory.max", "max"},
-                   {"memory.min", "0"},    {"memory.low", "0"}};
+      files[""] = {
+          {"cpu.weight", "100"},   {"cpu.max", "max 100000"},
+          {"cpu.idle", "0"},       {"cpu.bvt_warp_ns", "0"},
+          {"cpu.qos_level", "0"},  {"cpu.stat", "usage_usec 0\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0"},
+          {"cpuset.cpus", ""},     {"memory.max", "max"},
+          {"memory.min", "0"},     {"memory.low", "0"},
+          {"memory.current", "0"}, {"memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0"}};
     }
   }
 
@@ -96,6 +111,7 @@ class ProbeFolder final : public ProbeRim {
   Result<void> remove_group(int, const std::string&, const Place& place) override {
     const std::filesystem::path path = place.text();
     if (!std::filesystem::exists(path)) return {};
+    if (auto weight = weight_of(""); !weight.empty()) weight_of_trial_at_its_end = std::move(weight);
     for (const auto& entry : std::filesystem::directory_iterator(path)) {
       if (entry.is_directory()) return base::fail_errno(EBUSY, base::cat("remove ", path.string()));
     }
@@ -113,6 +129,7 @@ class ProbeFolder final : public ProbeRim {
     if (spun) return spun();
     SpinReport out{0, std::chrono::milliseconds(4), spin.at_most, {}};
     for (const std::string& group : made) {
+      if (group.ends_with(kBesideSuffix)) continue;  // nobody is in it
       if (throttles) throttle(group);
       if (const auto cpus = text_of(group + "/cpuset.cpus")) out.cpus = CpuSet::parse(*cpus).value();
     }
@@ -120,11 +137,47 @@ class ProbeFolder final : public ProbeRim {
     return out;
   }
 
+  Result<RaceReport> race(const Race& race) override {
+    const auto handicap = race.handicap();
+    weights_raced = {weight_of(""), weight_of(kBesideSuffix)};
+    race.release();
+    if (!handicap) return fail(handicap.error());
+    if (raced) return raced();
+    return RaceReport{0, {std::chrono::microseconds(40), race.busy}};
+  }
+
+  Result<FillReport> fill(const Fill& fill) override {
+    if (filled) return filled();
+    const std::int64_t had = ::sysconf(_SC_PAGESIZE) * static_cast<std::int64_t>(fill.pages);
+    for (const std::string& group : made) {
+      overwrite(group + "/memory.usage_in_bytes", base::cat(limits_memory ? had / 2 : had));
+      overwrite(group + "/memory.current", base::cat(limits_memory ? had / 2 : had));
+      if (!limits_memory) continue;
+      overwrite(group + "/memory.failcnt", "7");
+      overwrite(group + "/memory.events", "low 0\nhigh 0\nmax 7\noom 0\noom_kill 0");
+    }
+    fill.look();
+    return FillReport{0, true};
+  }
+
  private:
   std::optional<std::string> text_of(const std::string& relative) const {
     std::ifstream in(tree_.path(relative), std::ios::binary);
     if (!in) return std::nullopt;
     return std::string((std::istreambuf_iterator<char>(in)), {});
+  }
+  void overwrite(const std::string& relative, const std::string& text) const {
+    if (text_of(relative)) tree_.write(relative, text + "\n");
+  }
+  // Of the group whose name has that end.
+  std::string weight_of(std::string_view suffix) const {
+    for (const std::string& group : made) {
+      if (group.ends_with(kBesideSuffix) != !suffix.empty()) continue;
+      for (const char* name : {"/cpu.shares", "/cpu.weight"}) {
+        if (const auto text = text_of(group + name)) return text->substr(0, text->find('\n'));
+      }
+    }
+    return "";
   }
   void throttle(const std::string& group) {
     constexpr std::string_view kNever = "nr_throttled 0";

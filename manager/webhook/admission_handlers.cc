@@ -23,7 +23,8 @@ using model::Reason;
 constexpr int kBadRequest = 400;
 constexpr int kNotFound = 404;
 constexpr int kUnavailable = 503;  // and not 429: for an eviction that is a disruption budget
-constexpr int kLookupsMax = 16;    // PriorityClasses that no cache has, for one pod
+constexpr int kTooManyRequests = 429, kServerErrors = 500;
+constexpr int kLookupsMax = 16;  // PriorityClasses that no cache has, for one pod
 constexpr int kPercent = 100;
 
 bool is_of(const AdmissionRequest& request, std::string_view resource, std::string_view subresource = "") {
@@ -63,6 +64,12 @@ AdmissionAnswer eviction_refused(int code, std::string_view word, std::string me
   answer.message = std::move(message);
   answer.causes.push_back({std::string(word), "", answer.message});
   return answer;
+}
+
+// It was too busy, or nobody answered in time.
+bool may_answer_later(const Error& error) {
+  return error.code == kTooManyRequests || error.code >= kServerErrors || error.kind == ErrorKind::kUnavailable ||
+         error.kind == ErrorKind::kDeadline;
 }
 
 AdmissionAnswer answer_of(const policy::EvictionRefusal& refusal) {
@@ -235,9 +242,13 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest
   }
   const auto bytes = co_await ahead_.get(kube::kPods, request.ns, request.name, kLookupLimit);
   if (!bytes) {
-    const bool gone = bytes.error().kind == ErrorKind::kNotFound;
-    co_return eviction_refused(gone ? kNotFound : kUnavailable, gone ? "Gone" : "NotKnown",
-                               cat("looking the pod up: ", bytes.error().message));
+    if (bytes.error().kind == ErrorKind::kNotFound) {
+      co_return eviction_refused(kNotFound, "Gone", cat("looking the pod up: ", bytes.error().message));
+    }
+    // Without the right to, for one, nobody gets an answer the next time either.
+    const auto why =
+        may_answer_later(bytes.error()) ? policy::EvictionDenial::kNotKnown : policy::EvictionDenial::kUnreadable;
+    co_return answer_of({why, kUnavailable, bytes.error().message, ""});
   }
   const auto pod = Json::parse(*bytes);
   if (const auto refusal = policy::refuse_eviction(asked, pod ? *pod : Json())) co_return answer_of(*refusal);

@@ -5,7 +5,7 @@
 
 namespace tidemark::manager {
 
-inline constexpr std::size_t kReviewsBytesMax = 128 * 1024 * 1024;  // of all; one more is answered 503
+inline constexpr std::size_t kReviewsBytesMax = 128 * 1024 * 1024;  // of all; one more is answered 429
 inline constexpr std::size_t kReviewValueBytes = 256;               // a value of an object, in the trees made of it
 
 class ReviewBudget {

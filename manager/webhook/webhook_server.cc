@@ -10,6 +10,9 @@
 namespace tidemark::manager {
 namespace {
 
+// The API server passes on none of our words with it, but that there were too many: so an agent that asked to evict
+// knows that we are there (agent/evict/ending.cc). 503 is said where we cannot answer anybody.
+constexpr int kTooManyCode = 429;
 constexpr base::Duration kIdleLimit = std::chrono::seconds(90);  // the API server's own client lets go after 90 s
 
 const std::vector<double>& seconds_buckets() {
@@ -117,15 +120,15 @@ net::Task<Result<std::string>> WebhookServer::answer(const Path& path, net::Http
     outcome = "not-ready";
     co_return http_error(503, base::cat("not ready: ", missing));
   }
-  if (running_ >= kAdmissionsMax) {
+  const auto too_many = [&outcome](std::string message) {
     outcome = "too-many";
-    co_return http_error(503, base::cat("more than ", kAdmissionsMax, " requests at once"));
-  }
+    return http_error(kTooManyCode, std::move(message));
+  };
+  if (running_ >= kAdmissionsMax) co_return too_many(base::cat("more than ", kAdmissionsMax, " requests at once"));
   const Place place(running_);
   ReviewBudget::Share share(budget_);
-  const auto full = [&outcome] {
-    outcome = "too-many";
-    return http_error(503, base::cat("the reviews that run take all of ", kReviewsBytesMax, " bytes"));
+  const auto full = [&too_many] {
+    return too_many(base::cat("the reviews that run take all of ", kReviewsBytesMax, " bytes"));
   };
   if (!share.grow(announced_bytes(exchange.head().headers.get("content-length")))) co_return full();
   const auto began = loop_.clock().monotonic();

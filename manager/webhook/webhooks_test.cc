@@ -318,9 +318,10 @@ TEST_F(EvictionsTest, OfEverybodyElseAreNotLookedAt) {
 TEST_F(EvictionsTest, AreDeniedWhereThePodCannotBeLookedUp) {
   class Unreachable final : public kube::Reader {
    public:
+    Error error{ErrorKind::kUnavailable, "connection refused"};
     net::Task<Result<std::string>> get(const kube::Resource&, std::string_view, std::string_view,
                                        base::Duration) override {
-      co_return fail(ErrorKind::kUnavailable, "connection refused");
+      co_return fail(error);
     }
     net::Task<Result<std::string>> list(const kube::Resource&, kube::ListOptions,
                                         std::function<Result<void>(std::string_view)>, std::function<void()>,
@@ -329,7 +330,13 @@ TEST_F(EvictionsTest, AreDeniedWhereThePodCannotBeLookedUp) {
     }
   } unreachable;
   admission = handlers({}, &unreachable);
-  EXPECT_EQ(said(eviction("on-n1")), "503 NotKnown");
+  for (const Error& later : {Error{ErrorKind::kUnavailable, "connection refused"}, Error{ErrorKind::kDeadline, "2 s"},
+                             Error{ErrorKind::kUnavailable, "too many", 429}, Error{ErrorKind::kIo, "no etcd", 500}}) {
+    unreachable.error = later;
+    EXPECT_EQ(said(eviction("on-n1")), "503 NotKnown") << later.message;
+  }
+  unreachable.error = {ErrorKind::kDenied, "no right", 403};
+  EXPECT_EQ(said(eviction("on-n1")), "503 Unreadable") << "which does not change by itself";
 }
 
 TEST_F(EvictionsTest, AreHeldToARate) {

@@ -15,9 +15,10 @@ constexpr int kConflict = 409;  // as the API server answers a precondition that
 // The kubelet's mark on the API server's image of a pod that it runs from a file.
 constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 
-constexpr std::array<std::string_view, 10> kWords{"NoNode", "NoUid",  "Unreadable", "AnotherPod", "AnotherNode",
-                                                  "Mirror", "Online", "JobBudget",  "PoolBudget", "TooMany"};
-static_assert(kWords.size() == static_cast<std::size_t>(EvictionDenial::kTooMany) + 1);
+constexpr std::array<std::string_view, 11> kWords{"NoNode",      "NoUid",   "Unreadable", "AnotherPod",
+                                                  "AnotherNode", "Mirror",  "Online",     "JobBudget",
+                                                  "PoolBudget",  "TooMany", "NotKnown"};
+static_assert(kWords.size() == static_cast<std::size_t>(EvictionDenial::kNotKnown) + 1);
 
 EvictionRefusal refused(EvictionDenial why, int http_code, std::string_view found = "", std::string_view wanted = "") {
   return {why, http_code, std::string(found), std::string(wanted)};

@@ -24,6 +24,7 @@ enum class EvictionDenial : std::uint8_t {
   kJobBudget,   // its job lost as many tasks within the hour as it may
   kPoolBudget,  // the same of its pool
   kTooMany,     // nobody looked: more evictions are asked about than are looked at
+  kNotKnown,    // the pod could not be looked up in time, and may be the next time
 };
 std::string_view to_string(EvictionDenial);  // "AnotherNode", as Kubernetes writes such words
 

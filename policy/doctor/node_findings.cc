@@ -90,10 +90,26 @@ Severity severity_without(Knob knob, const Capabilities& capabilities) {
   }
 }
 
-NodeFact fact_of(const KnobFound& knob) {
-  if (!knob.exists) return NodeFact::kKnobMissing;
-  if (!knob.accepted) return NodeFact::kKnobRefused;
-  return NodeFact::kKnobWithoutEffect;
+// Of these a trial would take long, and more groups than one, or a kernel that no test has.
+bool is_only_written(Knob knob) {
+  return knob == Knob::kCpuQosLevel || knob == Knob::kMemoryMin || knob == Knob::kMemoryLow;
+}
+
+NodeFact fact_of(KnobVerdict verdict) {
+  switch (verdict) {
+    case KnobVerdict::kMissing:
+      return NodeFact::kKnobMissing;
+    case KnobVerdict::kRefused:
+      return NodeFact::kKnobRefused;
+    case KnobVerdict::kNoEffect:
+      return NodeFact::kKnobWithoutEffect;
+    case KnobVerdict::kNotDecided:
+      return NodeFact::kKnobNotDecided;
+    case KnobVerdict::kAccepted:
+    case KnobVerdict::kEffective:
+      break;
+  }
+  return NodeFact::kKnobsWork;
 }
 
 // Those of the ladder stand under kPriority.
@@ -104,15 +120,12 @@ void append_knobs(std::span<const KnobFound> knobs, std::vector<NodeFinding>& ou
   for (std::size_t at = 0; at < kKnobs; ++at) {
     KnobFound knob = of(knobs, static_cast<Knob>(at));
     if (is_rung(knob.knob)) continue;
-    if (knob.effective && knob.why.empty()) {
+    NodeFinding one{NodeTopic::kKnobs, fact_of(verdict_of(knob)), Severity::kOk};
+    if (one.fact == NodeFact::kKnobsWork) {
       work.knobs.push_back(std::move(knob));
       continue;
     }
-    NodeFinding one{NodeTopic::kKnobs, NodeFact::kKnobNotSeen, Severity::kOk};
-    if (!knob.effective) {
-      one.fact = fact_of(knob);
-      one.severity = severity_without(knob.knob, capabilities);
-    }
+    if (!knob.effective) one.severity = severity_without(knob.knob, capabilities);
     one.knobs.push_back(std::move(knob));
     others.push_back(std::move(one));
   }
@@ -229,6 +242,24 @@ NodeFinding requests(const NodeFound& found) {
   return out;
 }
 
+// Whether memoryLowPercent, where a class has it, does anything.
+NodeFinding memory_protection(const NodeFound& found) {
+  NodeFinding out{NodeTopic::kMemoryProtection, NodeFact::kProtectionNotAsked, Severity::kOk};
+  if (!found.ours.protects_memory) return out;
+  const KnobFound knob = of(found.knobs, Knob::kMemoryLow);
+  if (!knob.effective) {
+    out.fact = NodeFact::kProtectionNoKernel;
+    out.knobs.push_back(knob);
+  } else if (!found.protection.handed_down) {
+    out.fact = NodeFact::kProtectionNotHandedDown;
+  } else {
+    out.fact = found.protection.limit_bytes ? NodeFact::kProtectionHolds : NodeFact::kProtectionNoLimit;
+  }
+  if (out.fact != NodeFact::kProtectionHolds) out.severity = Severity::kWarn;
+  out.protection = found.protection;
+  return out;
+}
+
 // Whom the kernel ends first when it is out of memory. That nobody asked for it is no fault.
 void append_oom(const NodeFound& found, std::vector<NodeFinding>& out) {
   const auto say = [&](NodeFact fact, Severity severity) {
@@ -254,6 +285,14 @@ NodeFinding either(NodeTopic topic, bool is, NodeFact yes, NodeFact no) {
 }
 
 }  // namespace
+
+KnobVerdict verdict_of(const KnobFound& knob) {
+  if (!knob.exists) return KnobVerdict::kMissing;
+  if (!knob.accepted) return KnobVerdict::kRefused;
+  if (!knob.effective) return KnobVerdict::kNoEffect;
+  if (!knob.why.empty()) return KnobVerdict::kNotDecided;
+  return is_only_written(knob.knob) ? KnobVerdict::kAccepted : KnobVerdict::kEffective;
+}
 
 std::vector<NodeFinding> kubelet_findings(const KubeletFound& kubelet, const OurSide& ours) {
   std::vector<NodeFinding> out;
@@ -285,6 +324,7 @@ std::vector<NodeFinding> node_findings(const NodeFound& found) {
   out.push_back(either(NodeTopic::kHold, found.holds, NodeFact::kHolds, NodeFact::kNotHeld));
   append_agent(found, out);
   out.push_back(requests(found));
+  out.push_back(memory_protection(found));
   append_oom(found, out);
   out.push_back(
       either(NodeTopic::kKills, !found.no_kills.empty(), NodeFact::kGroupsNotKilled, NodeFact::kGroupsKilled));

@@ -33,9 +33,13 @@ struct KnobFound {
   bool exists = false;
   bool accepted = false;
   bool effective = false;
-  std::string why;  // as the kernel said it; of an effective one: what was not seen
+  std::string why;  // as the kernel said it; of an effective one: why the trial decided nothing
   bool operator==(const KnobFound&) const = default;
 };
+
+// In a word. kAccepted: effective as far as anybody looks, which is that the kernel takes it.
+enum class KnobVerdict : std::uint8_t { kMissing, kRefused, kNoEffect, kNotDecided, kAccepted, kEffective };
+KnobVerdict verdict_of(const KnobFound&);
 
 // Of what a kubelet watches; nullopt: it evicts nobody for it.
 struct EvictionThresholds {
@@ -95,6 +99,14 @@ struct AgentFound {
   bool operator==(const AgentFound&) const = default;
 };
 
+// Of memory.low, which protects a group no further than those above it are, up to the one whose limit is reached.
+struct ProtectionFound {
+  bool handed_down = false;  // a pod's is its containers', where they ask for none: how cgroup2 is mounted
+  std::string group;         // directly above offline pods; "" where there is none
+  std::optional<std::int64_t> limit_bytes;  // of that group: from there on the kernel takes memory of what is below it
+  bool operator==(const ProtectionFound&) const = default;
+};
+
 struct NodeFound {
   GroupLayout layout = GroupLayout::kNone;
   std::optional<GroupDriver> driver;  // by the groups of pods that are there
@@ -103,6 +115,7 @@ struct NodeFound {
   std::optional<KubeletFound> kubelet;
   std::string kubelet_silent;  // why there is none
   OurSide ours;
+  ProtectionFound protection;
   std::int64_t swap_bytes = 0;
   bool node_pressure = false, group_pressure = false;
   std::optional<bool> koordlet = false;  // Koordinator's agent runs here; nullopt: nobody could see
@@ -135,11 +148,12 @@ enum class NodeTopic : std::uint8_t {
   kInForce,
   kFiles,
   kRequests,
+  kMemoryProtection,
   kOomOrder,
   kKills,
   kMeasures,
 };
-inline constexpr std::size_t kNodeTopics = 22;
+inline constexpr std::size_t kNodeTopics = 23;
 
 enum class NodeFact : std::uint8_t {
   kNoGroups,
@@ -159,7 +173,7 @@ enum class NodeFact : std::uint8_t {
   kKnobMissing,
   kKnobRefused,
   kKnobWithoutEffect,
-  kKnobNotSeen,  // accepted; the trial came to no end
+  kKnobNotDecided,  // accepted; the trial came to no end
   kNothingTried,
 
   kKubeletAnswers,
@@ -205,6 +219,12 @@ enum class NodeFact : std::uint8_t {
   kOnlineHasRequests,
   kOnlineWithoutRequests,  // held by whatever holds all of offline work
 
+  kProtectionNotAsked,
+  kProtectionHolds,
+  kProtectionNoKernel,       // memory.low is missing, refused or without effect
+  kProtectionNotHandedDown,  // a pod's group has it, and its containers' groups have none of it
+  kProtectionNoLimit,        // nothing makes the kernel choose between pods
+
   kOomOrdered,
   kOomOnlyShown,  // not enforced
   kOomNotLowered,
@@ -233,7 +253,7 @@ struct NodeFinding {
   NodeFact fact = NodeFact::kNoGroups;
   Severity severity = Severity::kOk;
   // The knob that it is about, or the rung in force and then the better ones, best first, which are not. Of kKnobsWork
-  // all that work.
+  // all that are effective or accepted.
   std::vector<KnobFound> knobs{};
   std::optional<LinePair> line{};
   std::int64_t bytes = 0;               // of swap
@@ -241,6 +261,7 @@ struct NodeFinding {
   std::string said{};                   // why nothing was tried, or can be written, why the kubelet is silent
   std::optional<AgentFound> agent{};    // of what is in force, of files, pods and processes
   std::vector<MeasureFound> measures{};
+  std::optional<ProtectionFound> protection{};
   bool operator==(const NodeFinding&) const = default;
 };
 

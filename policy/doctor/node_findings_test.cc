@@ -163,15 +163,27 @@ TEST(NodeFindings, WithoutQuotaAndSetsNothingSuppresses) {
   }
 }
 
-TEST(NodeFindings, WhatWasNotSeenIsSaidAndIsWell) {
+TEST(NodeFindings, WhatWasNotDecidedIsSaidAndIsWell) {
   NodeFound found = sound();
   KnobFound quota = works(Knob::kCpuQuota);
-  quota.why = "accepted; not tried: the machine is busy";
+  quota.why = "the machine is busy";
   set(found, quota);
   const auto knobs = of(node_findings(found), NodeTopic::kKnobs);
   ASSERT_EQ(knobs.size(), 2u);
-  EXPECT_EQ(knobs[1].fact, NodeFact::kKnobNotSeen);
+  EXPECT_EQ(knobs[1].fact, NodeFact::kKnobNotDecided);
   EXPECT_EQ(knobs[1].severity, Severity::kOk);
+}
+
+TEST(NodeFindings, InAWord) {
+  EXPECT_EQ(verdict_of(works(Knob::kCpuShares)), KnobVerdict::kEffective);
+  for (const Knob knob : {Knob::kCpuQosLevel, Knob::kMemoryMin, Knob::kMemoryLow})
+    EXPECT_EQ(verdict_of(works(knob)), KnobVerdict::kAccepted) << "no trial shows more";
+  KnobFound busy = works(Knob::kMemoryLow);
+  busy.why = "the machine is busy";
+  EXPECT_EQ(verdict_of(busy), KnobVerdict::kNotDecided);
+  EXPECT_EQ(verdict_of(hollow(Knob::kMemoryLow)), KnobVerdict::kNoEffect);
+  EXPECT_EQ(verdict_of(refused(Knob::kCpuShares)), KnobVerdict::kRefused);
+  EXPECT_EQ(verdict_of(missing(Knob::kCpuShares)), KnobVerdict::kMissing);
 }
 
 TEST(NodeFindings, WhereNothingCouldBeTried) {
@@ -348,6 +360,22 @@ TEST(NodeFindings, WhoIsNotOfflineAndHasNoRequestsIsHeldWithOfflineWork) {
   found.agent->online_in_besteffort = "kube-system/kube-proxy-x";
   expect(found, NodeTopic::kRequests, NodeFact::kOnlineWithoutRequests, Severity::kWarn);
   EXPECT_EQ(only(found, NodeTopic::kRequests).agent, found.agent);
+}
+
+TEST(NodeFindings, WhetherMemoryIsProtectedByClass) {
+  NodeFound found = sound();
+  expect(found, NodeTopic::kMemoryProtection, NodeFact::kProtectionNotAsked, Severity::kOk);
+  found.ours.protects_memory = true;
+  found.protection = {true, "kubepods/besteffort", 8 * kGib};
+  expect(found, NodeTopic::kMemoryProtection, NodeFact::kProtectionHolds, Severity::kOk);
+  EXPECT_EQ(only(found, NodeTopic::kMemoryProtection).protection, found.protection);
+  found.protection.limit_bytes.reset();
+  expect(found, NodeTopic::kMemoryProtection, NodeFact::kProtectionNoLimit, Severity::kWarn);
+  found.protection.handed_down = false;
+  expect(found, NodeTopic::kMemoryProtection, NodeFact::kProtectionNotHandedDown, Severity::kWarn);
+  set(found, missing(Knob::kMemoryLow));
+  expect(found, NodeTopic::kMemoryProtection, NodeFact::kProtectionNoKernel, Severity::kWarn);
+  EXPECT_EQ(knobs_of(only(found, NodeTopic::kMemoryProtection)), std::vector{Knob::kMemoryLow});
 }
 
 TEST(NodeFindings, WhomTheKernelEndsFirst) {

@@ -1,6 +1,9 @@
 #include "policy/doctor/our_side.h"
 
+#include <algorithm>
+
 #include "policy/node_rules/node_rules.h"
+#include "policy/pools/pools.h"
 
 namespace tidemark::policy {
 namespace {
@@ -10,6 +13,9 @@ constexpr std::int64_t kPercent = 100;
 }  // namespace
 
 void OurSide::go_by(const NodeRules& rules) {
+  protects_memory = rules.word && std::ranges::any_of(rules.word->classes, [](const WorkClass& each) {
+                      return each.memory_low_percent > 0;
+                    });
   if (!rules.threshold.enable) return;
   memory.percent = rules.threshold.memory_evict_percent;
   suppresses_by_cpuset = rules.threshold.cpu_suppress_policy == SuppressPolicy::kCpuset;

@@ -19,6 +19,7 @@ struct OurSide {
   // Of a kubelet's nodefs and imagefs, which may be one: then both of its thresholds hold for it.
   LineFound memory, disk, disk_inodes, runtime_disk, runtime_inodes;
   bool suppresses_by_cpuset = false;  // cpuSuppressPolicy is cpuset, not cfsQuota
+  bool protects_memory = false;       // a class has memoryLowPercent
 
   // Lines and processors as an agent that began now would have them.
   void go_by(const NodeRules& rules);

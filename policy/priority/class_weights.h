@@ -14,7 +14,7 @@
 // memory.low is not asked of the groups above, on purpose. The kernel protects a group no further than the groups above
 // it are, up to the one whose limit is reached: so this one tells kinds of offline work apart where the group directly
 // above them has a limit of memory and is at it, and never makes online work give way to it. Where no group above has
-// one, as a kubelet makes them, it has no effect.
+// one, as a kubelet makes them, it has no effect; policy/doctor/node_findings.h tells so.
 #pragma once
 
 #include <span>

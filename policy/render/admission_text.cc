@@ -93,6 +93,8 @@ std::string render_text(const EvictionRefusal& refusal) {
       return told("the pool ", refusal.found, " was evicted as often within the hour as its perPoolHour allows");
     case EvictionDenial::kTooMany:
       return told("more than ", refusal.wanted, " evictions a second are asked about: ask again in a few seconds");
+    case EvictionDenial::kNotKnown:
+      return told("the pod could not be looked up, ask again in a few seconds: ", refusal.found);
   }
   return told("refused");
 }

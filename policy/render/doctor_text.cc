@@ -19,6 +19,9 @@ using model::Reason;
 constexpr std::string_view kBetterKernel =
     "a kernel with cpu.idle (5.15 and newer), cpu.bvt_warp_ns (Anolis) or cpu.qos_level (openEuler)";
 
+constexpr std::string_view kNoProtection = "memoryLowPercent of a class has no effect: ";
+constexpr std::string_view kOrAskForNone = "; or take memoryLowPercent out of tidemark-config";
+
 struct TopicWords {
   std::string_view text;  // for people
   std::string_view key;   // for programs
@@ -64,6 +67,8 @@ TopicWords words(NodeTopic topic) {
       return {"files", "files"};
     case NodeTopic::kRequests:
       return {"requests", "requests"};
+    case NodeTopic::kMemoryProtection:
+      return {"memory.low", "memoryProtection"};
     case NodeTopic::kOomOrder:
       return {"out of memory", "oomOrder"};
     case NodeTopic::kKills:
@@ -110,23 +115,44 @@ std::optional<Reason> reason_of(NodeFact fact) {
   }
 }
 
-// "cpu.idle: the kernel of this node has no such file [TM-KNOB-001]: what it said".
-std::string knob_text(const KnobFound& knob) {
-  std::string out(to_string(knob.knob));
-  if (!knob.effective) {
-    const Reason reason = !knob.exists     ? Reason::kKnobMissing
-                          : !knob.accepted ? Reason::kKnobRefused
-                                           : Reason::kKnobWithoutEffect;
-    out += cat(": ", why(reason));
+std::string_view word(KnobVerdict verdict) {
+  switch (verdict) {
+    case KnobVerdict::kMissing:
+      return "missing";
+    case KnobVerdict::kRefused:
+      return "refused";
+    case KnobVerdict::kNoEffect:
+      return "no effect";
+    case KnobVerdict::kNotDecided:
+      return "not decided";
+    case KnobVerdict::kAccepted:
+      return "accepted";
+    case KnobVerdict::kEffective:
+      return "effective";
   }
-  if (!knob.why.empty()) out += cat(": ", knob.why);
-  return out;
+  return "unknown";
 }
 
-std::string knob_names(std::span<const KnobFound> knobs) {
-  std::string out;
-  for (const KnobFound& one : knobs) out += cat(out.empty() ? "" : ", ", to_string(one.knob));
-  return out;
+std::string verdict_text(KnobVerdict verdict) {
+  switch (verdict) {
+    case KnobVerdict::kMissing:
+      return cat(": ", why(Reason::kKnobMissing));
+    case KnobVerdict::kRefused:
+      return cat(": ", why(Reason::kKnobRefused));
+    case KnobVerdict::kNoEffect:
+      return cat(": ", why(Reason::kKnobWithoutEffect));
+    case KnobVerdict::kNotDecided:
+      return cat(": ", word(verdict));
+    case KnobVerdict::kAccepted:
+    case KnobVerdict::kEffective:
+      break;
+  }
+  return "";
+}
+
+// "cpu.idle: the kernel of this node has no such file [TM-KNOB-001]: what it said".
+std::string knob_text(const KnobFound& knob) {
+  return cat(to_string(knob.knob), verdict_text(verdict_of(knob)), knob.why.empty() ? "" : ": ", knob.why);
 }
 
 // Where a line lies, by which settings.
@@ -252,11 +278,11 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
       return out;
     }
     case NodeFact::kKnobsWork:
-      return {knob_names(finding.knobs)};
+      return {knobs_text(finding.knobs)};
     case NodeFact::kKnobMissing:
     case NodeFact::kKnobRefused:
     case NodeFact::kKnobWithoutEffect:
-    case NodeFact::kKnobNotSeen:
+    case NodeFact::kKnobNotDecided:
       return {knob_text(knob)};
     case NodeFact::kNothingTried:
       return {cat("no file could be tried: ", finding.said)};
@@ -324,6 +350,22 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
     case NodeFact::kOnlineWithoutRequests:
       return {cat("pods without any that are not offline share with offline work what that is held to: ",
                   agent.online_in_besteffort)};
+    case NodeFact::kProtectionNotAsked:
+      return {"no class of the settings asks for any (memoryLowPercent)"};
+    case NodeFact::kProtectionHolds:
+      return {cat("memoryLowPercent of a class holds where ", finding.protection.value_or(ProtectionFound{}).group,
+                  " reaches its limit of ",
+                  bytes_text(finding.protection.value_or(ProtectionFound{}).limit_bytes.value_or(0)))};
+    case NodeFact::kProtectionNoKernel:
+      return {cat(kNoProtection, knob_text(knob))};
+    case NodeFact::kProtectionNotHandedDown:
+      return {cat(kNoProtection,
+                  "cgroup2 is mounted without memory_recursiveprot, so what a pod is to keep its "
+                  "containers, which have the memory, are not")};
+    case NodeFact::kProtectionNoLimit:
+      return {cat(kNoProtection, "the group directly above offline pods has no limit of memory to choose by",
+                  finding.protection && !finding.protection->group.empty() ? ": " : "",
+                  finding.protection.value_or(ProtectionFound{}).group)};
     case NodeFact::kOomOrdered:
     case NodeFact::kOomOnlyShown:
       return {oom_text(agent)};
@@ -422,6 +464,12 @@ std::string fix_text(const NodeFinding& finding) {
       return "a kernel that has what is missing: CPU priority and kernel files above say what";
     case NodeFact::kOnlineWithoutRequests:
       return "give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet puts them elsewhere";
+    case NodeFact::kProtectionNoKernel:
+      return cat(knob_fix(Knob::kMemoryLow), kOrAskForNone);
+    case NodeFact::kProtectionNotHandedDown:
+      return cat("remount cgroup2 with memory_recursiveprot (Linux 5.7) beside the options that it has", kOrAskForNone);
+    case NodeFact::kProtectionNoLimit:
+      return cat("give that group a limit of memory (memory.high)", kOrAskForNone);
     case NodeFact::kOomNotLowered:
       return "give pods with tidemark.io/infrastructure a request for the memory that they use, then the kubelet puts "
              "them after their tasks; or give the agent CAP_SYS_RESOURCE. Its log names each";
@@ -440,6 +488,19 @@ std::string in_force_count_text(model::Strategy strategy, std::int64_t count) {
   const bool processes = strategy == model::Strategy::kOomOrder;
   if (count == 1) return processes ? "1 process" : "1 file";
   return cat(count, processes ? " processes" : " files");
+}
+
+std::string knobs_text(std::span<const KnobFound> knobs) {
+  std::string out;
+  for (const KnobVerdict verdict : {KnobVerdict::kEffective, KnobVerdict::kAccepted, KnobVerdict::kNotDecided,
+                                    KnobVerdict::kNoEffect, KnobVerdict::kRefused}) {
+    std::string names;
+    for (const KnobFound& one : knobs) {
+      if (verdict_of(one) == verdict) names += cat(names.empty() ? "" : ", ", to_string(one.knob));
+    }
+    if (!names.empty()) out += cat(out.empty() ? "" : "; ", word(verdict), ": ", names);
+  }
+  return out;
 }
 
 FormedFinding formed(const NodeFinding& finding) {

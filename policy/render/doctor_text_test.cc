@@ -44,8 +44,8 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "                     not cpu.bvt_warp_ns: the kernel of this node has no such file [TM-KNOB-001]: "
           "x/cpu.bvt_warp_ns",
           "                     not cpu.qos_level: the kernel of this node has no such file [TM-KNOB-001]",
-          "ok    kernel files   cpu.shares, cpu.cfs_quota_us, cpuset.cpus, memory.limit_in_bytes, memory.min, "
-          "memory.low",
+          "ok    kernel files   effective: cpu.shares, cpu.cfs_quota_us, cpuset.cpus, memory.limit_in_bytes; accepted: "
+          "memory.min, memory.low",
           "ok    kubelet        tells its configuration",
           "bad   memory line    offline work is evicted from 75161927680 (70.0 GiB) in use on, the kubelet evicts from "
           "75161927680 (70.0 GiB) in use on, of 107374182400 (100.0 GiB)",
@@ -68,10 +68,31 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "ok    in force       not known: no agent of ours runs here to say it",
           "ok    files          not known: no agent of ours runs here to say it",
           "ok    requests       not known: no agent of ours runs here to say it",
+          "ok    memory.low     no class of the settings asks for any (memoryLowPercent)",
           "ok    out of memory  not known: no agent of ours runs here to say it",
           "ok    kill           who does not end when it is asked can be killed, with all of its group",
           "ok    measures       none",
           ""}));
+}
+
+TEST(DoctorText, WhatATrialShowedOfEachFile) {
+  NodeFound found = example();
+  KnobFound& weight = found.knobs[static_cast<std::size_t>(Knob::kCpuShares)];
+  weight.why = "move a process into x: No such file or directory";
+  KnobFound& limit = found.knobs[static_cast<std::size_t>(Knob::kMemoryLimit)];
+  limit.effective = false;
+  limit.why = "a group that may have 4096 bytes came to have 8192";
+  const std::string wanted =
+      "ok   kernel files   effective: cpu.cfs_quota_us, cpuset.cpus; accepted: memory.min, memory.low\n"
+      "ok   kernel files   cpu.shares: not decided: move a process into x: No such file or directory\n"
+      "bad  kernel files   memory.limit_in_bytes: the kernel took the value on a trial and nothing came of it "
+      "[TM-KNOB-004]: a group that may have 4096 bytes came to have 8192\n";
+  const std::string text = render_text(node_findings(found));
+  EXPECT_NE(text.find(wanted), std::string::npos) << text;
+  EXPECT_EQ(knobs_text(found.knobs),
+            "effective: cpu.cfs_quota_us, cpu.idle, cpuset.cpus; accepted: memory.min, memory.low; "
+            "not decided: cpu.shares; no effect: memory.limit_in_bytes");
+  EXPECT_EQ(knobs_text({}), "");
 }
 
 // As the node's condition tells it, a line for each, with what helps.
@@ -126,6 +147,35 @@ TEST(DoctorText, WhoCannotBeGivenAPlaceBeforeAKernelOutOfMemory) {
   found.agent->oom = {};
   const std::string shown = "ok   out of memory  not enforced (observe): the kernel goes by what each process has\n";
   EXPECT_NE(render_text(node_findings(found)).find(shown), std::string::npos);
+}
+
+TEST(DoctorText, WhereMemoryLowPercentDoesNothingItSaysWhy) {
+  NodeFound found = example();
+  found.ours.protects_memory = true;
+  const auto expect = [&](std::string_view wanted) {
+    const std::string text = render_text(node_findings(found));
+    EXPECT_NE(text.find(wanted), std::string::npos) << text;
+  };
+  found.protection = {true, "kubepods/besteffort", 8 * kGib};
+  expect(
+      "ok   memory.low     memoryLowPercent of a class holds where kubepods/besteffort reaches its limit of "
+      "8589934592 (8.0 GiB)\n");
+  found.protection.limit_bytes.reset();
+  expect(
+      "warn  memory.low     memoryLowPercent of a class has no effect: the group directly above offline pods has no "
+      "limit of memory to choose by: kubepods/besteffort\n"
+      "                     fix: give that group a limit of memory (memory.high); or take memoryLowPercent out of "
+      "tidemark-config\n");
+  found.protection.handed_down = false;
+  expect(
+      "warn  memory.low     memoryLowPercent of a class has no effect: cgroup2 is mounted without "
+      "memory_recursiveprot, so what a pod is to keep its containers, which have the memory, are not\n");
+  found.knobs[static_cast<std::size_t>(Knob::kMemoryLow)] = {Knob::kMemoryLow, false, false, false, "x"};
+  expect(
+      "warn  memory.low     memoryLowPercent of a class has no effect: memory.low: the kernel of this node has no "
+      "such file [TM-KNOB-001]: x\n"
+      "                     fix: cgroup version 2; in version 1 only Anolis has it; or take memoryLowPercent out of "
+      "tidemark-config\n");
 }
 
 TEST(DoctorText, WhatIsMeasuredAndWhatIsNot) {

@@ -3,11 +3,15 @@
 Policies by the node that the token is bound to, the roles, and the manager's word on each eviction; and that nobody else is held by any of it."""
 
 import base64
+import contextlib
 import json
 import os
 import re
+import socket
+import ssl
 import tempfile
 import unittest
+import urllib.parse
 from pathlib import Path
 
 from cluster import chart, colocation
@@ -367,6 +371,23 @@ class Evictions(WithManager):
                 self.assertIn("the pool default was evicted as often within the hour as its perPoolHour allows", answer.body.decode())
         self.assertEqual([name for name in names if name not in let], [name for name in names if self.there(name)])
         must(self.evict(self.api, next(name for name in names if name not in let)))  # nobody else is held
+
+    def test_a_manager_with_all_the_reviews_that_it_takes_is_heard_as_busy(self):
+        """What an agent goes by is in the API server's own words (agent/evict/ending.cc): somebody is there, and has too much to do."""
+        component = self.manager()
+        config = must(self.api.request("GET", EVICTIONS))["webhooks"][0]["clientConfig"]
+        at = urllib.parse.urlsplit(config["url"])
+        context = ssl.create_default_context(cadata=base64.b64decode(config["caBundle"]).decode())
+        self.pod("own")
+        # Each says how much it will send, which is kept for it, and sends nothing of it: sixteen have all that there is (review_budget.h) for ten seconds.
+        with contextlib.ExitStack() as slow:
+            for _ in range(16):
+                one = slow.enter_context(context.wrap_socket(socket.create_connection((at.hostname, at.port)), server_hostname=at.hostname))
+                one.sendall(b"POST /validate-pod HTTP/1.1\r\nHost: webhook\r\nContent-Type: application/json\r\nContent-Length: 8388608\r\n\r\n")
+            full = wait_for(lambda: (answer := self.evict(self.agent, "own", dryRun="All")).status == 500 and answer, "a manager that is full", component)
+        self.assertRegex(full.body.decode(), "failed calling webhook .*: the server has received too many requests and has asked us to try again later")
+        wait_for(lambda: self.evict(self.agent, "own").status == 201, "room again", component)
+        self.assertFalse(self.there("own"))
 
     def test_with_nobody_to_ask_the_agents_evictions_are_refused_and_no_others(self):
         """Before a manager ever ran, and after the last one was killed."""

@@ -63,6 +63,7 @@ class Doctor(OnARealNode):
         self.assertEqual("none", self.of(told, "otherAgent")["found"])
         self.assertIn("cpuManagerPolicy none", self.of(told, "cpuManager")["found"])
         self.assertEqual("as they are wanted", self.of(told, "files")["found"])
+        self.see_trials(told)
         self.assertEqual("not enforced (observe): the kernel goes by what each process has", self.of(told, "oomOrder")["found"], "nobody asked for it")
         self.assertIn("/plain", self.of(told, "requests")["found"], "it is held with offline work")
         measures = self.of(told, "measures")["found"]
@@ -71,11 +72,24 @@ class Doctor(OnARealNode):
         self.assertEqual("ok", self.of(told, "measures")["severity"], "nothing needs them")
         wait_for(lambda: (says := self.condition()) and all(each in self.of(self.told(), "inForce")["found"] for each in says), "what the condition says", self.agent, LIMIT_S)
 
+    def see_trials(self, told: dict) -> None:
+        """Of a kernel where all works no trial comes to another end; on a machine that others keep busy one may come to none."""
+        said = "; ".join(each["found"] for each in told["findings"] if each["what"] == "kernelFiles")
+        self.assertNotIn("TM-KNOB-004", said, "without effect")
+        self.assertIn("effective: ", said)
+        for each in ("cpu.shares", "cpu.cfs_quota_us", "cpuset.cpus", "memory.limit_in_bytes"):
+            self.assertIn(each, said)
+        message = wait_for(lambda: "; kernel files " in (text := self.message()) and text, "what its trials showed in the condition", self.agent, LIMIT_S)
+        self.assertIn("; kernel files effective: ", message)
+        self.assertNotIn("no effect: ", message)
+
+    def message(self) -> str:
+        conditions = API.get(f"/api/v1/nodes/{self.node.name}").get("status.conditions", [])
+        return next((each["message"] for each in conditions if each["type"] == "TidemarkIsolation"), "")
+
     def condition(self) -> list[str]:
         """What it says of each strategy, without its files: those are told a minute later."""
-        conditions = API.get(f"/api/v1/nodes/{self.node.name}").get("status.conditions", [])
-        message = next((each["message"] for each in conditions if each["type"] == "TidemarkIsolation"), "")
-        return [each.split(" (")[0] for each in message.split("; ") if each.startswith(STRATEGIES)]
+        return [each.split(" (")[0] for each in self.message().split("; ") if each.startswith(STRATEGIES)]
 
     def test_our_line_beside_the_kubelets(self):
         """The fixture's kubelet evicts from all but 1 MiB in use on: 100 % is over that, 70 % (the default) is not."""
@@ -91,6 +105,17 @@ class Doctor(OnARealNode):
         colocation.must(API.request("PATCH", f"{NODESLOS}/{self.node.name}", {"spec": spec}, content="application/merge-patch+json"))
         under = wait_for(lambda: self.of_line("ok"), "a line under the kubelet's", self.agent, LIMIT_S)
         self.assertEqual("nodeslo", under["settings"])
+
+    def test_memory_of_a_class_where_the_kernel_has_none(self):
+        """This machine's groups are of version 1, whose kernel has no memory.low; the other ways without effect take version 2: `DoctorNode`."""
+        self.assertEqual("ok", self.of(self.told(), "memoryProtection")["severity"], "no class asks for any")
+        spec = {"extensions": {"Object": {"tidemark": {"schema": 1, "agent": {"classes": [{"name": "spark", "order": 1, "memoryLowPercent": 25}]}}}}}
+        slo = {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": spec}
+        colocation.must(API.request("POST", NODESLOS, slo))
+        self.addCleanup(API.request, "DELETE", f"{NODESLOS}/{self.node.name}")
+        said = wait_for(lambda: (found := self.of(self.told(), "memoryProtection"))["severity"] == "warn" and found, "memoryLowPercent without effect", self.agent, LIMIT_S)
+        self.assertIn("has no effect: memory.low: the kernel of this node has no such file", said["found"])
+        self.assertIn("cgroup version 2", said["fix"])
 
     def of_line(self, severity: str) -> dict | None:
         told = self.told()

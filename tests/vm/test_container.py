@@ -20,7 +20,7 @@ HOST = {
     "cgroup": "/sys/fs/cgroup", "run": "/run/tidemark", "state": "/var/lib/tidemark", "pod-logs": "/var/log/pods", "cpu-manager-state": "/var/lib/kubelet/cpu_manager_state",
 }
 CAPABILITY_BITS = {"DAC_OVERRIDE": 1, "KILL": 5}
-NO_EFFECT_SEEN = "accepted; not tried: move a process into"
+NOT_DECIDED = "move a process into"
 POD_GROUP, OWN = f"kubepods/besteffort/pod{UID}", "kubepods/burstable/podagent/agent"
 WORK = f"{POD_GROUP}/{CONTAINER}"
 # Groups as a kubelet makes them, a process of another user in an offline pod's container, and what an agent before this one had heard.
@@ -115,9 +115,9 @@ class Container(unittest.TestCase):
         self.assertEqual([], wrong)
         # A kernel lets nobody move processes who does not see both groups in his namespace: files are tried, what comes of them is not.
         knobs = {each["knob"]: each for each in status["knobs"]}
-        for name in ("cpu.cfs_quota_us", "cpuset.cpus"):
+        for name in ("cpu.shares", "cpu.cfs_quota_us", "cpuset.cpus", "memory.limit_in_bytes"):
             self.assertTrue(knobs[name]["effective"], knobs[name])
-            self.assertIn(NO_EFFECT_SEEN, knobs[name]["why"])
+            self.assertIn(NOT_DECIDED, knobs[name]["why"])
 
 
 if __name__ == "__main__":
