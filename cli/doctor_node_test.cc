@@ -138,7 +138,7 @@ TEST_F(DoctorNode, WhetherMemoryLowPercentDoesAnythingHere) {
   EXPECT_EQ(of(examine(), NodeTopic::kMemoryProtection).fact, NodeFact::kProtectionNotAsked);
   ASSERT_TRUE(agent::KeptObjects(run()).keep(
       agent::KeptObject::kNodeSlo,
-      R"({"metadata":{"name":"n1"},"spec":{"extensions":{"Object":{"tidemark":{"schema":1,"agent":{"classes":[{"name":"spark","memoryLowPercent":25}]}}}}}})"));
+      R"({"metadata":{"name":"n1"},"spec":{"extensions":{"Object":{"tidemark":{"schema":1,"agent":{"classes":[{"name":"spark","order":30,"memoryLowPercent":25}]}}}}}})"));
   EXPECT_EQ(of(examine(), NodeTopic::kMemoryProtection).fact, NodeFact::kProtectionNoLimit);
   machine.write("kubepods/besteffort/memory.max", "8192\n");
   machine.write("kubepods/besteffort/memory.high", "4096\n");
