@@ -82,7 +82,8 @@ class RunningAgent final : public Agent {
         facilities_(probe_facilities(
             {machine_->hierarchies, machine_->proc, machine_->numa ? &*machine_->numa : nullptr, options_.kernel_log})),
         kept_(options_.places.run_dir),
-        rules_(log_, metrics),
+        rules_(log_, metrics,
+               own_moment(options_.node_name, options_.alone ? base::Duration(0) : options_.line_ends_within)),
         node_(loop, connections.client, connections.client, log_, metrics, random.fork(), own_node(),
               [this](std::string_view bytes) {
                 keep(KeptObject::kNode, bytes);

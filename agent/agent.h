@@ -10,6 +10,7 @@
 #include "agent/evict/take_back.h"
 #include "agent/feature_gates.h"
 #include "agent/machine_places.h"
+#include "agent/protect/line_ends.h"
 #include "agent/tasks/task_flags.h"
 #include "base/flags.h"
 #include "base/log.h"
@@ -45,6 +46,7 @@ struct AgentOptions {
   std::string only_shows;  // why nothing could be written here, whatever anybody says; "": something can
   std::string pod_logs{kPodLogsDefault};
   base::Duration yarn_hold_back = kHoldBack;
+  base::Duration line_ends_within = kLineEndsWithin;
   FeatureGates feature_gates;
   std::string audit_actor;
   std::string metrics_address = "127.0.0.1:9316";

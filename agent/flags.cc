@@ -37,6 +37,12 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
       "between two decisions, narrow what offline work has within a tenth of a second where online work begins "
       "to use more");
   flags
+      .duration(
+          "line-ends-within", options.line_ends_within, base::Duration(0), kLineEndsWithinMax,
+          "so long nodes take, each in its turn, to lower a raised line that has ended, where no manager writes it "
+          "sooner")
+      .placeholder("DURATION");
+  flags
       .text("peer-namespace", options.peers_namespace,
             "where Koordinator's agent is installed: beside a container named koordlet there this one only observes")
       .placeholder("NAME");

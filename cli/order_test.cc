@@ -377,7 +377,7 @@ TEST_F(OrderTest, WaitingEndsWhenTheAgentSaysThatItObeys) {
     say(reason);
     EXPECT_FALSE(waiting().reached) << reason;
   }
-  for (const std::string_view reason : {"Off", "OffLocally"}) {
+  for (const std::string_view reason : {"Off", "OffLocally", "NoGroups"}) {
     say(reason);
     EXPECT_TRUE(waiting().reached) << reason;
   }

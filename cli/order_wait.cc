@@ -22,7 +22,7 @@ constexpr base::Duration kLook = std::chrono::seconds(1);
 
 constexpr std::string_view kPeerPresent = "PeerPresent";
 // Reasons of the agent's condition with which no group has more than its least.
-constexpr std::string_view kObeying[] = {"Off", "OffLocally"};
+constexpr std::string_view kObeying[] = {"Off", "OffLocally", agent::kNoGroups};
 
 enum class Phase { kReached, kDraining, kOffering, kLimiting, kInForce, kUnheard };
 

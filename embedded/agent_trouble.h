@@ -14,7 +14,7 @@ class AgentTrouble {
   explicit AgentTrouble(std::string node_name) : node_name_(std::move(node_name)) {}
 
   // Once for each reason; to the node again until it was taken.
-  net::Task<void> tell(const ComponentSurroundings& around, std::string why);
+  net::Task<void> tell(const ComponentSurroundings& around, const Error& error);
 
  private:
   std::string node_name_;

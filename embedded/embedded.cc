@@ -276,7 +276,7 @@ class Running final : public Embedded {
     };
     config.missing = [trouble = std::make_shared<AgentTrouble>(options.agent.node_name)](
                          const ComponentSurroundings& around, const Error& error) {
-      return trouble->tell(around, error.message);
+      return trouble->tell(around, error);
     };
     agent_ = std::make_unique<ComponentThread>(loop_.clock(), log_, agent_metrics_, seed, std::move(config), nullptr);
   }

@@ -254,7 +254,7 @@ class Running final : public Runtime {
   void change(const Kept* before, const Kept* after) {
     if (before != nullptr && (after == nullptr || after->pod->uid != before->pod->uid)) {
       if (const auto found = workers_.find(before->pod->uid); found != workers_.end()) found->second->lost();
-      not_understood_.erase(before->pod->uid);
+      if (not_understood_.erase(before->pod->uid) != 0) end_what_it_left();
     }
     if (after == nullptr) return;
     if (!after->understood) {
@@ -286,17 +286,31 @@ class Running final : public Runtime {
     }
     known_ = true;
     sweep_soon();
+    co_await end_those_left();
+  }
+
+  net::Task<void> end_those_left() {
+    if (std::exchange(ending_, true)) co_return;
     base::Duration pause = kStrangersPause;
     bool told = false;
     while (true) {
       if (all_pods_known()) {
-        if (co_await strangers_are_gone()) co_return;
+        more_left_ = false;
+        const bool gone = co_await strangers_are_gone();
+        if (gone && !more_left_) break;
       } else if (!std::exchange(told, true)) {
         log_.warn("what pods that are no more left running is not ended yet: not all pods of this node are known");
       }
       co_await loop_.sleep(pause);
       pause = std::min<base::Duration>(2 * pause, kStrangersPauseMax);
     }
+    ending_ = false;
+  }
+
+  // Of a pod that has no worker to do so.
+  void end_what_it_left() {
+    more_left_ = true;
+    if (known_) scope_.spawn(end_those_left());
   }
 
   // Containers and groups of pods that the server does not know (any more): of a process before this one, whose pods
@@ -389,6 +403,7 @@ class Running final : public Runtime {
   std::map<std::string, std::unique_ptr<PodWorker>> workers_;  // by uid
   std::set<std::string> not_understood_;                       // uids of pods
   bool known_ = false;                                         // what the server has
+  bool ending_ = false, more_left_ = false;                    // end_those_left()
   net::Timer sweep_;
   base::Gauge& pods_;
   std::unique_ptr<net::HttpServer> server_, admin_;

@@ -290,6 +290,23 @@ TEST_F(RuntimeTest, APodThatIsNotUnderstoodRunsOn) {
   EXPECT_EQ(process_of("long"), process);
 }
 
+TEST_F(RuntimeTest, WhatRunsOfAPodThatIsNotUnderstoodEndsWithThePod) {
+  begin();
+  make("long", R"(
+  containers: [{name: main, image: local, command: [sleep, "1000"], resources: {requests: {cpu: 333m}}}]
+)");
+  until([&] { return phase("long") == "Running"; });
+  const std::string left = base::cat(folder, "/containers/", pod("long").text_at("metadata", "uid"));
+  runtime.reset();
+  Garbling garbling(*transport, "\"333m\"", "\"?\"");
+  const auto garbled = client_over(garbling);
+  begin(*garbled);
+  until([&] { return lines.contains("a pod is not understood"); });
+  EXPECT_TRUE(std::filesystem::exists(left));
+  remove("long", 0);
+  until([&] { return !std::filesystem::exists(left); });
+}
+
 TEST_F(RuntimeTest, WhatCannotRunHereFailsWithThePlace) {
   begin();
   make("image", "  containers: [{name: main, image: nginx}]\n");

@@ -259,6 +259,7 @@ void RunningOperator::note_room(Lane& lane, const std::vector<Wanted>& wanted) {
   lane.closed = closed;
   // The largest of them may be about to come to a ResourceManager that has just begun.
   if (room && !lane.link.begins()) note_largest(lane, *room);
+  if (!room && !lane.link.begins()) lane.small = lane.waits_in_vain = false;  // without a node nothing is known of any
   closed_.set(static_cast<double>(lanes_that(&Lane::closed)));
   small_.set(static_cast<double>(lanes_that(&Lane::small)));
   wait_in_vain_.set(static_cast<double>(lanes_that(&Lane::waits_in_vain)));

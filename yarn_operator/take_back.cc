@@ -12,10 +12,12 @@ namespace {
 
 constexpr base::Duration kAskAgain = std::chrono::milliseconds(20);
 // A look lists all nodes of the cluster, at a ResourceManager that hands out containers meanwhile. It takes a fifth of
-// the time at most, whatever is asked for; but an agent waits for three seconds.
+// the time at most, whatever is asked for; of one that is slow it takes more, since an agent waits for three seconds.
 constexpr base::Duration kLookAgain = std::chrono::milliseconds(100);
 constexpr int kRests = 4;  // times as long as it took
-constexpr base::Duration kRestMax = std::chrono::milliseconds(1500);
+constexpr base::Duration kRestMax = std::chrono::milliseconds(500);
+// Whoever waited so long before anything was taken ends what it named by itself: others would go beside it.
+constexpr base::Duration kTooLate = std::chrono::milliseconds(2500);
 // A ResourceManager answers clients with 50 threads (yarn.resourcemanager.client.thread-count), and not us alone.
 constexpr std::size_t kAskedAtOnce = 16;
 
@@ -31,6 +33,7 @@ void TakingBack::add(Taking taking) {
   if (!is_new) return;
   Going& going = place->second;
   going.of = std::move(taking);
+  going.begin = loop_.clock().monotonic();
   going.answer.generation = going.of.request.generation;
   if (going.of.age > kAskedAgoMax || going.of.age < -kAskedAgoMax) {
     refuse(going, "it was asked long ago, or the clocks of node and operator differ");
@@ -74,9 +77,12 @@ net::Task<void> TakingBack::look(std::vector<Going*> fresh, std::vector<Going*> 
   std::erase_if(ending, [&](const Going* each) { return each->end <= begin; });
   if (fresh.empty() && ending.empty()) co_return;
   const auto seen = co_await link_.refresh_nodes();
-  rest_after(loop_.clock().monotonic() - begin);
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  rest_after(now - begin);
   for (Going* each : fresh) {
-    if (!seen) {
+    if (now - each->begin > kTooLate) {
+      refuse(*each, "the ResourceManager took too long to answer");
+    } else if (!seen) {
       refuse(*each, seen.error().message);
     } else if (link_.may_hold_more(each->of.nm)) {
       refuse(*each,

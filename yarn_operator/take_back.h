@@ -76,7 +76,7 @@ class TakingBack {
     std::int64_t given_mib = 0;  // to those that were there when it began
     bool shrunk = false;
     bool last = false;  // the rest fits: who is there at the next question stays
-    base::MonotonicTime end;
+    base::MonotonicTime begin, end;
 
     bool is_refused() const { return !answer.refused.empty(); }
   };

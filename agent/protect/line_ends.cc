@@ -1,16 +1,23 @@
 #include "agent/protect/line_ends.h"
 
+#include <functional>
 #include <utility>
 
 #include "base/text.h"
 
 namespace tidemark::agent {
 
-LineEnds::LineEnds(const base::Log& log, base::Registry& metrics)
+base::Duration own_moment(std::string_view node, base::Duration within) {
+  const auto seconds = static_cast<std::size_t>(std::chrono::duration_cast<std::chrono::seconds>(within).count());
+  return std::chrono::seconds(seconds == 0 ? 0 : std::hash<std::string_view>()(node) % seconds);
+}
+
+LineEnds::LineEnds(const base::Log& log, base::Registry& metrics, base::Duration later)
     : log_(log),
       ended_(metrics.gauge("tidemark_agent_lines_ended",
                            "Raised lines of the NodeSLO that have ended by this node's clock, and hold lower than it "
-                           "says.")) {}
+                           "says.")),
+      later_(later) {}
 
 void LineEnds::use(policy::NodeRules said, base::WallTime now) {
   said_ = std::move(said);
@@ -18,7 +25,7 @@ void LineEnds::use(policy::NodeRules said, base::WallTime now) {
 }
 
 bool LineEnds::look(base::WallTime now) {
-  const bool other = policy::ends_passed(said_, now) != passed_;
+  const bool other = policy::ends_passed(said_, now + -later_) != passed_;
   if (other) {
     const auto before = held_.lowered;
     hold(now);
@@ -26,16 +33,16 @@ bool LineEnds::look(base::WallTime now) {
       log_.info("raised lines have ended by this node's clock", {{"lines", in_words()}});
     }
   }
-  if (says_.empty() && !held_.lowered.empty() && now - held_.since >= kManagerPatience) {
+  if (says_.empty() && !held_.lowered.empty() && now - held_.since >= later_ + kManagerPatience) {
     says_ = in_words();
-    log_.warn("raised lines have ended, and no manager has written so", {{"lines", says_}});
+    log_.warn("raised lines have ended, and the NodeSLO does not say so yet", {{"lines", says_}});
   }
   return other;
 }
 
 void LineEnds::hold(base::WallTime now) {
-  passed_ = policy::ends_passed(said_, now);
-  auto held = policy::lines_held(said_, now);
+  passed_ = policy::ends_passed(said_, now + -later_);
+  auto held = policy::lines_held(said_, now + -later_);
   if (held.lowered != held_.lowered) says_.clear();
   held_ = std::move(held);
   ended_.set(static_cast<double>(held_.lowered.size()));

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "base/testing/clock.h"
+#include "base/text.h"
 
 namespace tidemark::agent {
 namespace {
@@ -15,7 +17,7 @@ TEST(LineEnds, ARaisedLineEndsByItselfAndIsToldWhenAManagerWouldLongHaveWritten)
   base::testing::Clock clock;
   base::Registry metrics;
   std::string log_lines;
-  LineEnds lines(base::Log(clock, {.write = [&](std::string_view line) { log_lines += line; }}), metrics);
+  LineEnds lines(base::Log(clock, {.write = [&](std::string_view line) { log_lines += line; }}), metrics, 0s);
   const auto& ended = metrics.gauge("tidemark_agent_lines_ended", "");
   const auto suppress = [&] { return lines.rules().threshold.cpu_suppress_percent; };
 
@@ -38,7 +40,7 @@ TEST(LineEnds, ARaisedLineEndsByItselfAndIsToldWhenAManagerWouldLongHaveWritten)
   clock.advance(kManagerPatience);
   EXPECT_FALSE(lines.look(clock.wall()));
   EXPECT_TRUE(lines.says().starts_with("cpuSuppressThresholdPercent 85 % -> 65 %, since ")) << lines.says();
-  EXPECT_NE(log_lines.find("no manager has written so"), std::string::npos) << log_lines;
+  EXPECT_NE(log_lines.find("the NodeSLO does not say so yet"), std::string::npos) << log_lines;
 
   // Somebody else writes something else into the NodeSLO: told already.
   const std::string told = log_lines;
@@ -62,7 +64,7 @@ TEST(LineEnds, ARaisedLineEndsByItselfAndIsToldWhenAManagerWouldLongHaveWritten)
 TEST(LineEnds, WhatIsOverAtTheStartDoesNotHoldForAMoment) {
   base::testing::Clock clock;
   base::Registry metrics;
-  LineEnds lines(base::Log(clock, {}), metrics);
+  LineEnds lines(base::Log(clock, {}), metrics, 0s);
   policy::NodeRules night;
   night.threshold.cpu_suppress_percent = 85;
   night.line_caps = {{clock.wall() + -1h, {{"cpuSuppressThresholdPercent", 65}}}};
@@ -70,6 +72,33 @@ TEST(LineEnds, WhatIsOverAtTheStartDoesNotHoldForAMoment) {
   EXPECT_EQ(lines.rules().threshold.cpu_suppress_percent, 65);
   EXPECT_FALSE(lines.look(clock.wall()));
   EXPECT_NE(lines.says(), "");
+}
+
+TEST(LineEnds, NodesComeDownOneAfterTheOther) {
+  std::set<base::Duration> moments;
+  for (int i = 0; i < 1000; ++i) {
+    const base::Duration moment = own_moment(base::cat("node-", i), 10min);
+    EXPECT_GE(moment, 0s);
+    EXPECT_LT(moment, 10min);
+    moments.insert(moment);
+  }
+  EXPECT_GT(moments.size(), 300U) << "of six hundred seconds";
+  EXPECT_EQ(own_moment("node-1", 10min), own_moment("node-1", 10min));
+  EXPECT_EQ(own_moment("node-1", 0s), 0s);
+
+  base::testing::Clock clock;
+  base::Registry metrics;
+  LineEnds lines(base::Log(clock, {}), metrics, 2min);
+  policy::NodeRules night;
+  night.threshold.cpu_suppress_percent = 85;
+  night.line_caps = {{clock.wall() + 1h, {{"cpuSuppressThresholdPercent", 65}}}};
+  lines.use(night, clock.wall());
+  clock.advance(1h + 2min - 1s);
+  EXPECT_FALSE(lines.look(clock.wall()));
+  EXPECT_EQ(lines.rules().threshold.cpu_suppress_percent, 85);
+  clock.advance(1s);
+  EXPECT_TRUE(lines.look(clock.wall()));
+  EXPECT_EQ(lines.rules().threshold.cpu_suppress_percent, 65);
 }
 
 }  // namespace

@@ -221,7 +221,7 @@ std::string condition_message(const AgentStatus& status) {
 }
 
 bool says_nothing_in_force(std::string_view reason, std::string_view message) {
-  constexpr std::string_view kNothingWritten[] = {"Off", "OffLocally", "Observing", "PeerPresent"};
+  constexpr std::string_view kNothingWritten[] = {"Off", "OffLocally", "Observing", "PeerPresent", kNoGroups};
   if (std::ranges::find(kNothingWritten, reason) == std::end(kNothingWritten)) return false;
   // Strategies come first: what stands behind them may be anybody's words.
   while (is_of_strategy(message.substr(0, message.find(kBetween)))) {

@@ -148,6 +148,7 @@ class AgentTest : public ::testing::Test {
     options.places.latch_file = run.root() + "/latch";
     options.tasks.kubelet.dir = run.root() + "/kubelet";
     options.sys_root = node.numa_tree.root();
+    options.line_ends_within = base::Duration(0);
     options.reaction = false;  // its thread would look at counters of simulated seconds in real ones
     options.kernel_log = node.proc.root() + "/kmsg";  // there is none until a test writes it
     options.state_dir = std::move(state_dir);

@@ -31,10 +31,13 @@ std::optional<policy::EvictionRefusal> EvictionLimits::take(std::string_view pod
   forget_old();
   const policy::PoolAnd job{pool->name, end->job_name()};
   const std::string key = named(*end) + uid_of(pod);
-  if (const auto let = let_.find(job); let != let_.end() && let->second.contains(key)) return std::nullopt;
+  const base::MonotonicTime now = context_.clock.monotonic();
+  const auto let = let_.find(job);
+  const bool was_let = let != let_.end() && let->second.contains(key);
+  if (was_let && now < let->second.find(key)->second.until) return std::nullopt;
   if (auto refusal = refuse(*pool)) return refusal;
   if (auto refusal = refuse(*pool, job)) return refusal;
-  let_[job].emplace(key, Let{context_.clock.monotonic()});
+  let_[job].insert_or_assign(key, Let{now + (was_let ? kSecondTry : kEvictionCounted)});
   return std::nullopt;
 }
 
@@ -52,13 +55,17 @@ void EvictionLimits::seen(const PodEnd& end) {
 void EvictionLimits::forget_old() {
   const base::MonotonicTime now = context_.clock.monotonic();
   for (auto& [job, pods] : let_) {
-    std::erase_if(pods, [&](const auto& each) { return now - each.second.at >= kEvictionCounted; });
+    std::erase_if(pods, [&](const auto& each) {
+      const Let& let = each.second;
+      return now >= let.until + (let.seen ? base::Duration(0) : kStayedRemembered);
+    });
   }
   std::erase_if(let_, [](const auto& each) { return each.second.empty(); });
 }
 
-std::int64_t EvictionLimits::on_their_way(const Pods& pods) {
-  return std::ranges::count_if(pods, [](const auto& each) { return !each.second.seen; });
+std::int64_t EvictionLimits::on_their_way(const Pods& pods) const {
+  const base::MonotonicTime now = context_.clock.monotonic();
+  return std::ranges::count_if(pods, [&](const auto& each) { return !each.second.seen && now < each.second.until; });
 }
 
 std::int64_t EvictionLimits::on_their_way(const policy::PoolAnd& job) const {

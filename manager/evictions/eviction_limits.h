@@ -6,7 +6,8 @@
 //
 // What was let through counts from the answer on: a pod says a moment later that it was evicted, and many nodes that
 // ask within that moment must not pass a limit together. One that never says so (a disruption budget refused it) gives
-// its place back after kEvictionCounted.
+// its place back after kEvictionCounted; asked for again it has one for kSecondTry only, so that those whom nobody may
+// evict do not hold the places of others.
 //
 // Every replica answers for itself, and knows what another one let through when the pods say so: within that moment
 // each may let through what is left of a limit. Once the leader has stored that a pool is exhausted none does.
@@ -30,6 +31,8 @@ namespace tidemark::manager {
 
 // An eviction that was let through is in the counts by then, or never happened.
 inline constexpr base::Duration kEvictionCounted = std::chrono::seconds(10);
+inline constexpr base::Duration kSecondTry = std::chrono::seconds(2);
+inline constexpr base::Duration kStayedRemembered = std::chrono::minutes(2);  // an agent asks twice a minute
 
 // Why a pod may not be evicted for now, for the sake of its job or pool; what is answered nullopt counts as evicted.
 using MayNotGo = std::function<std::optional<policy::EvictionRefusal>(std::string_view pod)>;
@@ -55,21 +58,21 @@ class EvictionLimits {
 
  private:
   struct Let {
-    base::MonotonicTime at;
-    bool seen = false;  // to go
+    base::MonotonicTime until;  // it counts
+    bool seen = false;          // to go
   };
   // By namespace, name and uid: each pod once, however often its node asks.
   using Pods = std::map<std::string, Let, std::less<>>;
 
   void forget_old();
-  static std::int64_t on_their_way(const Pods& pods);
+  std::int64_t on_their_way(const Pods& pods) const;
   std::int64_t on_their_way(const policy::PoolAnd& job) const;
   std::int64_t on_their_way(std::string_view pool) const;
   std::optional<policy::EvictionRefusal> refuse(const policy::BudgetPool& pool) const;
   std::optional<policy::EvictionRefusal> refuse(const policy::BudgetPool& pool, const policy::PoolAnd& job) const;
 
   EvictionLimitsContext context_;
-  std::map<policy::PoolAnd, Pods> let_;  // within the last kEvictionCounted, by job
+  std::map<policy::PoolAnd, Pods> let_;  // on their way, or remembered as such that stayed; by job
 };
 
 }  // namespace tidemark::manager

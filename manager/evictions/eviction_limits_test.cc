@@ -167,6 +167,21 @@ TEST_F(EvictionLimitsTest, APodThatDidNotGoGivesItsPlaceInThePoolBack) {
   EXPECT_EQ(evict_pod("guarded", "a"), "PoolBudget: night; ");
 }
 
+// Agents ask twice a minute for those whom a disruption budget guards; others are to go meanwhile.
+TEST_F(EvictionLimitsTest, PodsThatNobodyMayEvictDoNotHoldThePlacesOfOthers) {
+  pool_per_hour_ = 2;
+  EXPECT_EQ(evict_pod("guarded-1", "a"), "goes");
+  EXPECT_EQ(evict_pod("guarded-2", "b"), "goes");
+  clock_.advance(kEvictionCounted + std::chrono::seconds(20));
+  EXPECT_EQ(evict_pod("guarded-1", "a"), "goes");
+  EXPECT_EQ(evict_pod("guarded-2", "b"), "goes");
+  EXPECT_EQ(evict("c"), "PoolBudget: night; ") << "they may go this time";
+  clock_.advance(kSecondTry);
+  EXPECT_EQ(evict("c"), "goes");
+  EXPECT_EQ(evict("d"), "goes");
+  EXPECT_EQ(evict("e"), "PoolBudget: night; ");
+}
+
 TEST_F(EvictionLimitsTest, APodOfTheSameNameIsAnotherOne) {
   pool_per_hour_ = 2;
   const auto member = [&](std::string_view uid) {

@@ -171,7 +171,7 @@ class Override(WithPools):
         folder = self.enterContext(tempfile.TemporaryDirectory())
         agent = Component(
             "agent", "--node-name", node, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--metrics-addr", "127.0.0.1:0", "--mode", "observe", "--pod-source", "api-server",
-            "--run-dir", f"{folder}/run", "--latch-file", f"{folder}/latch", "--state-dir", f"{folder}/state", "--reaction=false",
+            "--run-dir", f"{folder}/run", "--latch-file", f"{folder}/latch", "--state-dir", f"{folder}/state", "--reaction=false", "--line-ends-within=0s",
         )
         self.addCleanup(agent.stop)
         wait_for(agent.ready, "an agent that is ready", agent, LIMIT_S)
