@@ -258,6 +258,15 @@ TEST_F(TakeBackTest, HoweverManyAskListingsTakeAFifthOfTheTime) {
   EXPECT_LE(own() - own_before, 2 + took / 1s) << "a look of its own follows each second in which something was told";
 }
 
+// Its agent ends what it named by itself after three seconds.
+TEST_F(TakeBackTest, WhoWaitedTooLongLosesNobodyElse) {
+  begin_heard();
+  manager().listing_takes = 3s;
+  ask({kNew});
+  EXPECT_NE(answer(1).refused.find("took too long"), std::string::npos);
+  EXPECT_TRUE(manager().preempted.empty());
+}
+
 // The agent has done without by then; but what is held back holds for the next operator too, and who asks is heard.
 TEST_F(TakeBackTest, AnAnswerThatWasLostIsWrittenAgain) {
   begin_heard();

@@ -9,6 +9,7 @@ from pathlib import Path
 
 LONGER_THAN_ANY_TEST = "24h"
 REPORT_S = 60
+BLIND_S = 5  # a ResourceManager that collects its garbage on a full machine
 
 
 class LookingOn:
@@ -34,6 +35,7 @@ class LookingOn:
         said, complaints = self._child.communicate(timeout=REPORT_S)
         test.assertEqual(0, self._child.returncode, f"{said}\n{complaints}")
         report = json.loads(said)
-        test.assertEqual((True, 0, 0), (report["clean"], report["failures"], report["blindSeconds"]), said)
+        test.assertEqual((True, 0), (report["clean"], report["failures"]), said)
+        test.assertLess(report["blindSeconds"], BLIND_S, said)
         test.assertGreater(report["changes"], 0, "it saw nothing")
         return report
