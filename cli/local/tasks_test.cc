@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+#include <utility>
+
 #include "base/text.h"
 #include "cli/local/held_back.h"
 #include "model/queued_again.h"
@@ -243,24 +247,21 @@ TEST(HeldBackTest, WhatTheRecordSaysOfOfflineTasks) {
                       {"u2", "waited for processors 12 % of the time; offline work has 2.5 of 8 cores"}}));
 }
 
+model::TaskRecord task(std::string name, bool offline, std::int64_t cpu_milli) {
+  model::TaskRecord out;
+  out.task = std::move(name);
+  out.offline = offline;
+  out.cpu_milli = cpu_milli;
+  return out;
+}
+
 // As under the settings that a machine begins with: the quota is on the group above all of them.
 TEST(HeldBackTest, WhereOfflineWorkUsesAllThatItHasWhoRunsIsHeldBack) {
   model::NodeRecord record;
   record.cpus = 8;
   record.offline_limit_milli = 2500;
   record.offline_milli = 2490;
-  model::TaskRecord task;
-  task.task = "runs";
-  task.offline = true;
-  task.cpu_milli = 2480;
-  record.tasks.push_back(task);
-  task.task = "sleeps";
-  task.cpu_milli = 10;
-  record.tasks.push_back(task);
-  task.task = "online";
-  task.offline = false;
-  task.cpu_milli = 3000;
-  record.tasks.push_back(task);
+  record.tasks = {task("runs", true, 2480), task("sleeps", true, 10), task("online", false, 3000)};
   EXPECT_EQ(held_back(record), (HeldBack{{"runs", "offline work uses all of the 2.5 of 8 cores that it has"}}));
   record.offline_milli = 2300;
   EXPECT_TRUE(held_back(record).empty());
@@ -275,14 +276,7 @@ TEST(HeldBackTest, WithoutAQuotaWhoRunsOnAFullMachineIsHeldBackByTheOthers) {
   record.cpus = 8;
   record.cpu_milli = 7900;
   record.offline_milli = 2500;
-  model::TaskRecord task;
-  task.task = "runs";
-  task.offline = true;
-  task.cpu_milli = 2480;
-  record.tasks.push_back(task);
-  task.task = "sleeps";
-  task.cpu_milli = 10;
-  record.tasks.push_back(task);
+  record.tasks = {task("runs", true, 2480), task("sleeps", true, 10)};
   EXPECT_EQ(held_back(record), (HeldBack{{"runs", "all 8 cores are in use, 5.4 of them not by offline work"}}));
   record.cpu_milli = 7000;
   EXPECT_TRUE(held_back(record).empty()) << "there is room";
