@@ -52,8 +52,13 @@ class LocalPods(unittest.TestCase):
 
     def take_down(self):
         self.kubectl("delete", "pods", "--all", "--grace-period=0", "--force")
-        wait_for(lambda: not list((self.folder / "data/containers").glob("*/*/*")), "containers gone", self.component)
+        wait_for(lambda: not self.containers(), "containers gone", self.component)
         self.component.stop()
+
+    def containers(self) -> list[str]:
+        """Their folders, pod/name/number, also while they go."""
+        root = self.folder / "data/containers"
+        return [folder for folder, _, _ in os.walk(root) if len(Path(folder).relative_to(root).parts) == 3]
 
     def kubectl(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess:
         return subprocess.run([os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", self.kubeconfig, *arguments], input=stdin, capture_output=True, text=True, timeout=60)

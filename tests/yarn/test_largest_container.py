@@ -11,6 +11,7 @@ from yarn.operating import NODE_ID, SITE, Operating, origin
 
 LARGEST_MIB, SMALLER_MIB = 3072, 2048
 WAITS_S = 4  # many heartbeats, and looks of the operator
+CONFIGURED_S = 11  # of a ResourceManager's life it goes by the maximum that is configured (yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms: ten)
 SMALL, IN_VAIN = "tidemark_yarn_operator_clusters_small", "tidemark_yarn_operator_clusters_waiting_in_vain"
 
 
@@ -21,6 +22,7 @@ class LargestContainer(Operating):
         largest = {"yarn.scheduler.maximum-allocation-mb": str(LARGEST_MIB), "yarn.scheduler.maximum-allocation-vcores": "4"}
         cls.yarn = cls.enterClassContext(Yarn([SITE], site=largest))
         cls.nms = cls.yarn.nodes
+        cls.began = time.monotonic()
 
     def wait_figures(self, small: int, in_vain: int, operator: Component) -> None:
         wait_for(lambda: [operator.metrics()[each] for each in (SMALL, IN_VAIN)] == [small, in_vain], f"{SMALL} {small} and {IN_VAIN} {in_vain}", operator)
@@ -51,6 +53,7 @@ class LargestContainer(Operating):
             self.assertIn(words, operator.log)
         node = f"the largest node, {self.nms[0].id}, has {SMALLER_MIB} MiB and 4 vcores"
         self.assertIn(f"its cluster           a container may be asked for with up to {LARGEST_MIB} MiB and 4 vcores; {node}: no node could hold such a one\n", self.explain())
+        time.sleep(max(0.0, self.began + CONFIGURED_S - time.monotonic()))
         with self.assertRaisesRegex(AssertionError, f"400 .*maximum allowed allocation=<memory:{SMALLER_MIB}, vCores:4>"):
             self.yarn.submit_by_rest("sleep 1000", memory_mib=LARGEST_MIB)
         others.end()
