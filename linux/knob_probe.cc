@@ -267,7 +267,9 @@ class Trials {
     const auto filled = rim_.fill({.group = members.get(), .look = look});
     lift(File::kMemoryLimit, kUnlimited);  // v2: the process of the next trial is in this group too
     if (!filled) return filled;
-    if (filled->refused != 0) return base::fail_errno(filled->refused, base::cat("use memory in ", group_.path()));
+    if (filled->refused != 0) {
+      return base::fail_errno(filled->refused, base::cat("move a process into ", group_.path(), " that uses memory"));
+    }
     return filled;
   }
 
