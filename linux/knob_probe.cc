@@ -121,18 +121,20 @@ class Trials {
 
   void try_memory_limit(KnobTrial& limit) {
     if (!limit.effective) return;
-    std::int64_t used_bytes = 0;
+    std::optional<std::int64_t> used_bytes;
     const auto filled = fill(used_bytes);
     const auto events = read_memory_events(group_, buffer_);
     if (events && *events && (*events)->max.value_or(0) > 0) return;
     const std::int64_t limit_bytes = kFillLimitPages * ::sysconf(_SC_PAGESIZE);
     if (!filled) {
       limit.why = filled.error().message;
-    } else if (!filled->whole || used_bytes <= limit_bytes) {
-      limit.why = base::cat("the process of the trial came to no more than ", used_bytes, " bytes of ", limit_bytes);
+    } else if (!used_bytes) {
+      limit.why = "how much the process of the trial came to have cannot be read";
+    } else if (!filled->whole || *used_bytes <= limit_bytes) {
+      limit.why = base::cat("the process of the trial came to no more than ", *used_bytes, " bytes of ", limit_bytes);
     } else {
       limit.effective = false;
-      limit.why = base::cat("a group that may have ", limit_bytes, " bytes came to have ", used_bytes);
+      limit.why = base::cat("a group that may have ", limit_bytes, " bytes came to have ", *used_bytes);
     }
   }
 
@@ -256,13 +258,13 @@ class Trials {
     return raced;
   }
 
-  // How much the group had of it in the end.
-  Result<FillReport> fill(std::int64_t& used_bytes) {
+  // How much the group had of it in the end, where that can be read.
+  Result<FillReport> fill(std::optional<std::int64_t>& used_bytes) {
     TM_TRY_VOID(put(File::kMemoryLimit, kFillLimitPages * ::sysconf(_SC_PAGESIZE)));
     TM_TRY(const auto members, members_of(group_, Controller::kMemory));
     const auto look = [&] {
       const auto now = read_value(group_, File::kMemoryUsage, buffer_);
-      if (now) used_bytes = now->value_or(0);
+      if (now) used_bytes = *now;
     };
     const auto filled = rim_.fill({.group = members.get(), .look = look});
     lift(File::kMemoryLimit, kUnlimited);  // v2: the process of the next trial is in this group too

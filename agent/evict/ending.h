@@ -63,9 +63,8 @@ class Ending final : public EvictionHands {
   //   kGone         404; a host application in whose group is nobody
   //   kPreempted    a container of YARN, by its ResourceManager
   //   kReplaced     another one by it
-  //   kBusy         429 of no budget; a webhook that has too much to do, that is asked about more evictions than it
-  //   looks
-  //                 at, or that could not look the pod up now
+  //   kBusy         429 of no budget; a webhook that has too much to do, is asked about more evictions than it looks
+  //                 at, or could not look the pod up now
   //   kUnreachable  all else: no answer in time, no right to ask, a webhook that is not there or cannot read the pod
   net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace,
                                       bool itself) override;

@@ -32,12 +32,15 @@ std::optional<policy::EvictionRefusal> EvictionLimits::take(std::string_view pod
   const policy::PoolAnd job{pool->name, end->job_name()};
   const std::string key = named(*end) + uid_of(pod);
   const base::MonotonicTime now = context_.clock.monotonic();
-  const auto let = let_.find(job);
-  const bool was_let = let != let_.end() && let->second.contains(key);
-  if (was_let && now < let->second.find(key)->second.until) return std::nullopt;
+  const auto of_job = let_.find(job);
+  const Let* before = nullptr;  // it was let through, and has not gone
+  if (of_job != let_.end()) {
+    if (const auto at = of_job->second.find(key); at != of_job->second.end()) before = &at->second;
+  }
+  if (before != nullptr && now < before->until) return std::nullopt;
   if (auto refusal = refuse(*pool)) return refusal;
   if (auto refusal = refuse(*pool, job)) return refusal;
-  let_[job].insert_or_assign(key, Let{now + (was_let ? kSecondTry : kEvictionCounted)});
+  let_[job].insert_or_assign(key, Let{now + (before != nullptr ? kSecondTry : kEvictionCounted)});
   return std::nullopt;
 }
 

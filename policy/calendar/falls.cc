@@ -41,6 +41,13 @@ LinePlan at_base(LinePlan line) {
   return line;
 }
 
+// What is asked for within a minute of a ramp is the same: looks at it are at whole minutes.
+LinePlan within_its_minute(LinePlan line) {
+  if (line.changes_at)
+    line.changes_at->since_epoch = std::chrono::floor<std::chrono::minutes>(line.changes_at->since_epoch);
+  return line;
+}
+
 }  // namespace
 
 std::vector<LineFall> falls(const Calendar& calendar, const LinePlan& line, const LineOverrides& overrides,
@@ -69,14 +76,15 @@ std::vector<LineFall> falls(const Calendar& calendar, const LinePlan& line, cons
 
 const std::vector<LineFall>& FallMemo::at(std::string_view settings, const Calendar& calendar, const LinePlan& line,
                                           const LineOverrides& overrides, WallTime now) {
+  const LinePlan key = within_its_minute(line);
   for (const Known& each : known_) {
-    if (each.line == line && each.settings == settings && each.calendar == calendar.name &&
+    if (each.line == key && each.settings == settings && each.calendar == calendar.name &&
         each.overrides == overrides) {
       return each.falls;
     }
   }
   if (known_.size() >= kLinesMax) known_.clear();
-  known_.push_back({std::string(settings), calendar.name, line, overrides, falls(calendar, line, overrides, now)});
+  known_.push_back({std::string(settings), calendar.name, key, overrides, falls(calendar, line, overrides, now)});
   return known_.back().falls;
 }
 

@@ -29,7 +29,7 @@ inline constexpr int kFallLooksMax = 3'000;  // two days of ramps
 std::vector<LineFall> falls(const Calendar& calendar, const LinePlan& line, const LineOverrides& overrides,
                             base::WallTime now);
 
-// Nodes of a pool ask for the same falls, and these stay the same as long as the line does.
+// Nodes of a pool ask for the same falls, and these stay the same as long as the line does; on a ramp for a minute.
 class FallMemo {
  public:
   // `settings` names what the calendar is of: the hash of their texts.

@@ -103,5 +103,18 @@ TEST(FallMemo, SaysTheSame) {
   }
 }
 
+// Nodes of a pool are decided in any second of a minute.
+TEST(FallMemo, SaysTheSameAllTheWayDownARamp) {
+  Calendar calendar;
+  calendar.name = "nights";
+  calendar.entries = {window("0 22 * * *", 8h, 80, 75)};
+  calendar.entries[0].ramp_down = 30min;
+  FallMemo memo;
+  for (WallTime now = moment("2026-11-22T05:25:00Z"); now < moment("2026-11-22T06:05:00Z"); now = now + 7s) {
+    const LinePlan line = water_line(calendar, 60, 65, {}, now);
+    ASSERT_EQ(memo.at("a", calendar, line, {}, now), falls(calendar, line, {}, now)) << base::format_rfc3339(now);
+  }
+}
+
 }  // namespace
 }  // namespace tidemark::policy

@@ -1,6 +1,6 @@
 // The agent's lines at a moment: those of the NodeSLO, and where a raised one has ended by the node's own clock what
-// was told beforehand (policy/nodeslo/line_caps.h). A manager writes the same as soon as one leads, so whether there is
-// one changes nothing but who says it.
+// was told beforehand (policy/nodeslo/line_caps.h). A manager that leads writes the same, so whether there is one
+// changes nothing but who says it, and how soon (agent/protect/line_ends.h).
 #pragma once
 
 #include <cstddef>
