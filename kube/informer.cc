@@ -430,7 +430,13 @@ const void* InformerCore::find(const ObjectKey& key) const {
 }
 
 void InformerCore::for_each(const std::function<void(const ObjectKey&, const void*)>& visit) const {
-  for (const Impl::Held& held : impl_->objects) visit(key_of(impl_->view(held.object.get())), held.object.get());
+  ObjectKey key;  // its texts keep their room: some caches are walked each second
+  for (const Impl::Held& held : impl_->objects) {
+    const ObjectView object = impl_->view(held.object.get());
+    key.ns.assign(object.ns);
+    key.name.assign(object.name);
+    visit(key, held.object.get());
+  }
 }
 
 }  // namespace tidemark::kube

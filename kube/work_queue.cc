@@ -63,8 +63,9 @@ struct WorkQueue::Impl {
     key.urgency = urgency;
     (urgency == Urgency::kUrgent ? urgent : routine).push_back(name);
     show_depth();
-    ready.set();
-    if (urgency == Urgency::kUrgent) urgent_ready.set();
+    // One key is for one worker: the others would only look and lie down again.
+    ready.wake_one();
+    if (urgency == Urgency::kUrgent) urgent_ready.wake_one();
   }
 
   std::optional<std::string> take(std::deque<std::string>& from, Urgency urgency) {

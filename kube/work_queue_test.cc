@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ class WorkQueueTest : public ::testing::Test {
       queue.done(key);
     }
   }
+  net::Task<void> hold_one(Urgency least) { worked.push_back(co_await queue.next(least)); }
   void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
   std::string take() { return net::testing::run_task(loop, clock, queue.next()); }
 
@@ -209,6 +211,20 @@ TEST_F(WorkQueueTest, SeveralWorkersNeverHoldTheSameKey) {
   queue.done("a");
   run_for(1s);
   EXPECT_EQ(worked, (std::vector<std::string>{"a"}));
+}
+
+TEST_F(WorkQueueTest, AsManyWorkersBeginAsThereAreKeysOfEitherUrgency) {
+  net::Scope scope(loop);
+  for (int i = 0; i < 4; ++i) scope.spawn(hold_one(Urgency::kRoutine));
+  scope.spawn(hold_one(Urgency::kUrgent));  // may come too late for both
+  run_for(1s);
+  queue.add("a");
+  queue.add("b");
+  queue.add("urgent", Urgency::kUrgent);
+  queue.add("urgent too", Urgency::kUrgent);
+  run_for(1s);
+  std::ranges::sort(worked);
+  EXPECT_EQ(worked, (std::vector<std::string>{"a", "b", "urgent", "urgent too"}));
 }
 
 TEST_F(WorkQueueTest, AKeyKeepsItsPlaceInTheLineWhileItComesAndGoesInTheQueue) {

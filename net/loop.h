@@ -148,7 +148,8 @@ class Scope {
   std::shared_ptr<Impl> impl_;
 };
 
-// A flag that coroutines wait for. set() wakes all who wait now; whoever comes later finds it set.
+// A flag that coroutines wait for. set() wakes all who wait now; whoever comes later finds it set. wake_one() is for
+// what one of them will take: it wakes whoever has waited longest, and sets the flag where nobody waits.
 class Event {
  public:
   explicit Event(EventLoop& loop) : loop_(loop) {}
@@ -156,6 +157,7 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   void set();
+  void wake_one();
   void clear() { set_ = false; }
   bool is_set() const { return set_; }
 

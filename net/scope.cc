@@ -110,6 +110,16 @@ void Event::set() {
   }
 }
 
+void Event::wake_one() {
+  if (waiting_.empty()) {
+    set_ = true;
+    return;
+  }
+  Awaiter* const first = waiting_.front();
+  first->unlist();
+  first->waiter.wake(loop_);
+}
+
 Task<void> Event::wait() {
   if (set_) co_return;
   Awaiter awaiter(*this);

@@ -207,6 +207,26 @@ TEST_F(TaskTest, AnEventSetAndClearedAtOnceStillWakesWhoWaited) {
   EXPECT_EQ(log, "+");
 }
 
+TEST_F(TaskTest, AnEventWakesOneAfterTheOtherWhereOneIsEnough) {
+  Event event(loop_);
+  std::string log;
+  Scope scope(loop_);
+  scope.spawn(wait_for_and_log(event, log, seconds(2)));
+  scope.spawn(wait_and_log(event, log, 'a'));
+  scope.spawn(wait_and_log(event, log, 'b'));
+  testing::run_for(loop_, clock_, seconds(2));
+  EXPECT_EQ(log, "-");  // who waits no more is nobody's turn
+  event.wake_one();
+  loop_.run_ready();
+  EXPECT_EQ(log, "-a");
+  EXPECT_FALSE(event.is_set());
+  event.wake_one();
+  event.wake_one();  // nobody is left to take it: it is there for whoever comes
+  loop_.run_ready();
+  EXPECT_EQ(log, "-ab");
+  EXPECT_TRUE(event.is_set());
+}
+
 TEST_F(TaskTest, AWaitWithALimitEndsWithTheLimit) {
   Event event(loop_);
   std::string log;

@@ -220,37 +220,32 @@ policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::Colo
 
 NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision,
                     policy::LineMemo* lines) {
-  NodeDecision decision;
-  decision.snapshot = std::move(snapshot);
-  decision.basis = std::move(basis);
-  const DecisionBasis& on = decision.basis;
-  const policy::Pool& pool = policy::pool_of(revision.tidemark, on.labels);
-  decision.pool = &pool;
+  const policy::Pool& pool = policy::pool_of(revision.tidemark, basis.labels);
+  const policy::Calendar* calendar = pool.calendar ? &revision.tidemark.calendars[*pool.calendar] : nullptr;
   const policy::OvercommitSettings settings{
       *revision.colocation.config, revision.normalization ? &*revision.normalization : nullptr,
-      revision.amplification ? &*revision.amplification : nullptr, on.plugins, pool.profile};
-  auto strategy = policy::strategy_for(settings, on.labels, on.strategy_annotation);
-  if (pool.calendar) decision.calendar = &revision.tidemark.calendars[*pool.calendar];
-  policy::OfferInput input{.node = decision.snapshot,
-                           .strategy = std::move(strategy),
+      revision.amplification ? &*revision.amplification : nullptr, basis.plugins, pool.profile};
+  policy::OfferInput input{.node = snapshot,
+                           .strategy = policy::strategy_for(settings, basis.labels, basis.strategy_annotation),
                            .pool = pool,
-                           .calendar = decision.calendar,
-                           .overrides = on.overrides,
-                           .origin_on_node = on.origin,
-                           .least_ever = on.least_ever,
-                           .kubernetes = on.kubernetes,
-                           .yarn = on.yarn,
-                           .now = on.now,
-                           .mono = on.mono,
-                           .yarn_obeys = on.yarn_obeys,
-                           .guard = on.guard,
-                           .evicted = on.evicted,
-                           .yarn_book_mark = on.yarn_book_mark,
+                           .calendar = calendar,
+                           .overrides = basis.overrides,
+                           .origin_on_node = basis.origin,
+                           .least_ever = basis.least_ever,
+                           .kubernetes = basis.kubernetes,
+                           .yarn = basis.yarn,
+                           .now = basis.now,
+                           .mono = basis.mono,
+                           .yarn_obeys = basis.yarn_obeys,
+                           .guard = basis.guard,
+                           .evicted = basis.evicted,
+                           .yarn_book_mark = basis.yarn_book_mark,
                            .lines = lines,
                            .settings = revision.hash};
-  auto step = policy::offer(on.state, std::move(input));
-  decision.offer = std::move(step.offer);
-  decision.state = std::move(step.state);
+  auto step = policy::offer(basis.state, std::move(input));
+  NodeDecision decision(std::move(snapshot), std::move(basis), std::move(step));
+  decision.pool = &pool;
+  decision.calendar = calendar;
   follow_orders(decision);
   return decision;
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -85,6 +86,13 @@ struct DecisionBasis {
 };
 
 struct NodeDecision {
+  NodeDecision() = default;
+  NodeDecision(model::NodeSnapshot node, DecisionBasis decided_on, policy::OfferStep step)
+      : snapshot(std::move(node)),
+        basis(std::move(decided_on)),
+        offer(std::move(step.offer)),
+        state(std::move(step.state)) {}
+
   model::NodeSnapshot snapshot;
   DecisionBasis basis;
   std::vector<std::string> notes;              // parts of the node that could not be read

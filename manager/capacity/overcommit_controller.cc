@@ -134,7 +134,6 @@ bool OvercommitController::needs_repair(const model::NodeName& node_name) const 
 OvercommitController::Decision OvercommitController::decide(const model::NodeName& node_name, const kube::Node& node,
                                                             const Revision& revision, bool repair) const {
   const kube::ObjectKey key{"", node_name.value};
-  Decision decision;
   const auto before = offers_.find(node_name);
   const auto pods = caches_.pods.by_index(kPodsByNode, key.name);
   fetch_ahead(pods);
@@ -155,7 +154,7 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
       &lines_,
       hooks_.evicted ? hooks_.evicted(key.name) : policy::LastEvicted(),
       caches_.whole()};
-  decision.node = decide_node(node, around);
+  Decision decision{.node = decide_node(node, around)};
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   if (!caches_.whole()) {
     log_.warn("a cache is over its budget; offers are only cut", {{"node", key.name}});

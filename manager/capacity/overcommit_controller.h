@@ -121,11 +121,11 @@ class OvercommitController {
  private:
   struct Decision {
     NodeDecision node;
-    policy::WriteDecision write;
-    std::string config_hash;          // of what it was decided by
-    bool told = true;                 // and all of that is in force on the node
-    model::Resources batch_requests;  // of the pods on the node
-    std::optional<base::Duration> again_after;
+    policy::WriteDecision write{};
+    std::string config_hash{};          // of what it was decided by
+    bool told = true;                   // and all of that is in force on the node
+    model::Resources batch_requests{};  // of the pods on the node
+    std::optional<base::Duration> again_after{};
   };
   Decision decide(const model::NodeName& node_name, const kube::Node& node, const Revision& revision,
                   bool repair) const;

@@ -351,10 +351,8 @@ void apply_zones(const OfferInput& input, const std::optional<Resources>& formul
 }  // namespace
 
 OfferStep offer(const OfferState& state, OfferInput input) {
-  OfferStep out;
-  out.state = state;
+  OfferStep out{state, Offer(std::move(input.strategy))};
   Offer& offer = out.offer;
-  offer.strategy = std::move(input.strategy);
   draw_line(input, offer);
   std::optional<Resources> formula;
   if (input.pool.profile == Profile::kTidemark) {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -94,6 +95,9 @@ struct OfferState {
 };
 
 struct Offer {
+  Offer() = default;
+  explicit Offer(NodeStrategy node_strategy) : strategy(std::move(node_strategy)) {}
+
   OvercommitPlan plan;    // `publish` and `origin` are what the node is to carry, after all steps below
   NodeStrategy strategy;  // with the thresholds that the calendar set
   std::optional<LinePlan> line;
