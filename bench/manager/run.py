@@ -29,6 +29,8 @@ What is counted is checked: so many updates, so many writes, each node's number 
   own_…            the same with a tidemark-config (OWN) on the 10,000 nodes: profile tidemark, so motion, warm-up and reports that go stale;
                    a calendar and its forecast; a strict ledger; workloads learned; and a journal on disk. Growth is slewed there, so no
                    number is checked: writes are told instead, as own_update_writes (of 20,000 updates)
+
+TIDEMARK_BENCH_PARTS names some of `large` (the 10,000 nodes), `own` (the same with settings of their own) and `small` (the others). How much it grows is told where both `large` and `small` are there.
 """
 
 import http.client
@@ -41,6 +43,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -49,7 +52,9 @@ from driver import processes
 from driver.console import Failed
 from harness import Talker, cpu_seconds, figure, resident_bytes
 
-FLEETS = [(10_000, 30), (1_000, 30), (1_000, 15)]  # nodes, pods on each
+LARGE, SMALL = (10_000, 30), [(1_000, 30), (1_000, 15)]  # nodes, pods on each
+PARTS = ("large", "own", "small")
+ONLY = os.environ.get("TIDEMARK_BENCH_PARTS", "").split() or PARTS
 ROUNDS = 3
 UPDATES = 20_000
 UPDATE_RATE = 1_000
@@ -154,6 +159,7 @@ class Fleet:
         self._program = server_program.parents[2] / "tidemark"  # of the same build
         self._folder = folder
         self._differ = itertools.count(1)
+        self._settings = "settings 60 0.1"
         self.server = Talker([server_program, folder / "api", str(nodes), str(pods_a_node)])
         said = self.server.answer()
         self._kubeconfig = said["kubeconfig"]
@@ -275,43 +281,59 @@ def tell(found: dict[str, list]) -> None:
     print({name: round(values[-1], 3) for name, values in found.items()}, f"load {os.getloadavg()[0]:.1f}", flush=True)
 
 
-def measure(server_program: Path, nodes: int, pods_a_node: int, rounds: int) -> dict[str, list]:
-    found: dict[str, list] = {name: [] for name in (
-        "ready", "ready_cpu", "ready_default_budget", "settled", "memory", "memory_peak", "update_cpu", "write_cpu", "write_latency_p50", "write_latency_p99",
-        "edit_p50", "edit_p99", "edit_max", "edit_server_cpu", "edit_slo_p50", "edit_slo_p99", "edit_slo_max", "edit_slo_server_cpu", "recompute", "recompute_wall")}
-    own: dict[str, list] = {name: [] for name in ("own_ready", "own_memory", "own_memory_peak", "own_update_cpu", "own_update_writes", "own_recompute")}
+OF_A_ROUND = ("ready", "ready_cpu", "ready_default_budget", "settled", "memory", "memory_peak", "update_cpu", "write_cpu", "write_latency_p50", "write_latency_p99",
+              "edit_p50", "edit_p99", "edit_max", "edit_server_cpu", "edit_slo_p50", "edit_slo_p99", "edit_slo_max", "edit_slo_server_cpu", "recompute", "recompute_wall")
+OF_AN_OWN_ROUND = ("own_ready", "own_memory", "own_memory_peak", "own_update_cpu", "own_update_writes", "own_recompute")
+
+
+def measure(server_program: Path, fleet_of: tuple[int, int], plain: bool, own: bool) -> dict[str, list]:
+    nodes, pods_a_node = fleet_of
+    found: dict[str, list] = {}
     with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as scratch:
         fleet = Fleet(server_program, nodes, pods_a_node, Path(scratch))
+
+        def rounds(names: tuple[str, ...], run: Callable[[dict[str, list]], None]) -> None:
+            values: dict[str, list] = {name: [] for name in names}
+            for _ in range(ROUNDS):
+                run(values)
+                tell(values)
+            found.update(values)
+
         try:
-            for _ in range(rounds):
-                fleet.round(found)
-                tell(found)
-            if (nodes, pods_a_node) == FLEETS[0]:
+            if plain:
+                rounds(OF_A_ROUND, fleet.round)
+            if own:
                 fleet.own_settings()
-                for _ in range(rounds):
-                    fleet.own_round(own)
-                    tell(own)
-                found |= own
+                rounds(OF_AN_OWN_ROUND, fleet.own_round)
         finally:
             fleet.server.end()
-    suffix = f"{nodes}_nodes" + ("" if pods_a_node == FLEETS[0][1] else f"_{pods_a_node * nodes}_pods")
+    suffix = f"{nodes}_nodes" + ("" if pods_a_node == LARGE[1] else f"_{pods_a_node * nodes}_pods")
     for name, values in found.items():
         figure(f"manager.{name}_{suffix}", UNITS.get(name, "s"), values)
     return found
+
+
+def tell_growth(large: dict[str, list], small: dict[str, list]) -> None:
+    more = LARGE[0] - SMALL[0][0]
+    figure("manager.memory_a_node", "KiB", [1024 * (a - b) / more for a, b in zip(large["memory"], small["memory"])])
+    figure("manager.memory_growth_10_times_the_nodes", "×", [a / b for a, b in zip(large["memory"], small["memory"])])
+    figure("manager.update_cpu_growth_10_times_the_nodes", "×", [a / b for a, b in zip(large["update_cpu"], small["update_cpu"])])
 
 
 def main() -> int:
     processes.install_signal_handlers()
     server_program = Path(os.environ["TIDEMARK_BENCH_PROGRAMS"].split(os.pathsep)[0])
     try:
-        large, small, _ = (measure(server_program, nodes, pods, ROUNDS) for nodes, pods in FLEETS)
+        if missing := [part for part in ONLY if part not in PARTS]:
+            raise Failed(f"TIDEMARK_BENCH_PARTS: no part `{missing[0]}`; there are {', '.join(PARTS)}")
+        with_large, with_own, with_small = (part in ONLY for part in PARTS)
+        large = measure(server_program, LARGE, with_large, with_own) if with_large or with_own else {}
+        small = [measure(server_program, fleet, True, False) for fleet in SMALL] if with_small else []
     except Failed as why:
         print(f"bench manager: {why}", file=sys.stderr)
         return 1
-    more = FLEETS[0][0] - FLEETS[1][0]
-    figure("manager.memory_a_node", "KiB", [1024 * (a - b) / more for a, b in zip(large["memory"], small["memory"])])
-    figure("manager.memory_growth_10_times_the_nodes", "×", [a / b for a, b in zip(large["memory"], small["memory"])])
-    figure("manager.update_cpu_growth_10_times_the_nodes", "×", [a / b for a, b in zip(large["update_cpu"], small["update_cpu"])])
+    if with_large and small:
+        tell_growth(large, small[0])
     return 0
 
 
