@@ -157,6 +157,7 @@ void EvictionObserver::observe(const Inputs& inputs, base::MonotonicTime now) {
   if (const auto memory = node.memory.last(now)) node_.memory = model::MemoryBytes{memory->without_page_cache};
   node_.memory_of_kubelet.reset();
   if (const auto memory = node.memory_of_kubelet.last(now)) node_.memory_of_kubelet = model::MemoryBytes{*memory};
+  node_.left_to_pods = inputs.left_to_pods;
   node_.memory_pressure_percent.reset();
   if (const auto pressure = node.pressure.memory.last(now); pressure && pressure->full_centi) {
     node_.memory_pressure_percent = *pressure->full_centi / kCentiPerPercent;

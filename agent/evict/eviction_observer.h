@@ -44,6 +44,7 @@ class EvictionObserver {
     BesteffortInForce besteffort{};
     const DiskSights* disks = nullptr;  // null: nobody looks at them
     bool off = false;                   // co-location: offline work has its least, by that order
+    std::optional<model::MemoryBytes> left_to_pods{};  // of their limit together; nullopt: they have none
   };
   // Once a pass. Both answers hold until the next one, or until the tasks or the Node are others.
   void observe(const Inputs& inputs, base::MonotonicTime now);

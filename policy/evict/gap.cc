@@ -113,6 +113,21 @@ std::int64_t memory_step(const NodeSeen& node) {
   return std::max<std::int64_t>(part_of(node.capacity.memory.value, kMemoryStep_percent), 1);
 }
 
+struct KubeletsUse {
+  std::optional<std::int64_t> bytes;
+  bool of_pods = false;
+};
+
+// Its signals memory.available and allocatableMemory.available have one threshold: what is less available counts.
+KubeletsUse used_for_kubelet(const NodeSeen& node) {
+  KubeletsUse out{node.memory_of_kubelet.transform([](MemoryBytes used) { return used.value; })};
+  if (!node.left_to_pods) return out;
+  const std::int64_t by_pods = held(Wide{node.capacity.memory.value} - node.left_to_pods->value);
+  out.of_pods = !out.bytes || by_pods > *out.bytes;
+  if (out.of_pods) out.bytes = by_pods;
+  return out;
+}
+
 Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRules& rules) {
   std::optional<UsedLine> line = used_line(rules.memory_evict_percent, rules.memory_evict_lower_percent);
   if (feature == EvictFeature::kMemory && !rules.evict_priority) line.reset();
@@ -120,11 +135,13 @@ Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRu
   const std::int64_t capacity = node.capacity.memory.value;
   Outcome ours = used_gap(feature, line, capacity, node.memory.transform(bytes));
   if (!line || !ours.gaps.empty() || !rules.memory_before_kubelet_percent) return ours;
-  Outcome kubelets = used_gap(feature, used_line(rules.memory_before_kubelet_percent, std::nullopt), capacity,
-                              node.memory_of_kubelet.transform(bytes));
+  const KubeletsUse use = used_for_kubelet(node);
+  Outcome kubelets =
+      used_gap(feature, used_line(rules.memory_before_kubelet_percent, std::nullopt), capacity, use.bytes);
   if (kubelets.gaps.empty()) return ours;
   Gap& gap = kubelets.gaps.front();
   gap.as_kubelet = true;
+  gap.of_pods = use.of_pods;
   gap.amount = std::min(gap.amount, memory_step(node));
   return kubelets;
 }

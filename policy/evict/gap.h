@@ -14,6 +14,8 @@
 //                         goes: capacity × (use % − lower %),  lower = the line − 2 where nobody says
 //                         (ours) else what the kubelet counts as used % ≥ the line before the kubelet's
 //                         goes: 1 % of the memory a step at most: what of it a task has nobody knows
+//                         what it counts: the node's, or capacity − what is left of the limit that all pods have
+//                         together, where that is more: it evicts by both
 //   MemoryPressure (ours) all work stood still for want of memory for more than the settings say
 //                         goes: 1 % of the memory a step
 //   Disk (ours)           of a disk's bytes, or of its inodes, less than the settings say is free (whole percent)
@@ -90,6 +92,7 @@ struct Gap {
   std::int64_t line_percent = 0;
   std::int64_t goal_percent = 0;  // what is gone down to; of kDisk up to
   bool as_kubelet = false;        // of memory: seen as the kubelet counts it, against the line before its own
+  bool of_pods = false;           // with as_kubelet: by what is left of the limit that all pods have together
   bool operator==(const Gap&) const = default;
 };
 
@@ -109,6 +112,9 @@ struct NodeSeen {
   std::optional<model::CpuMilli> cpu_in_window;         // on average, over the window of CPU features
   std::optional<model::MemoryBytes> memory;             // total − available
   std::optional<model::MemoryBytes> memory_of_kubelet;  // as the kubelet counts it; at least `memory`
+  // Of the limit that a kubelet gives all pods together, where it keeps something of the node back for the system.
+  // nullopt: there is none, or nobody knows.
+  std::optional<model::MemoryBytes> left_to_pods;
   // The node is marked as oversold (model/oversold.h): how much more batch CPU its work requests than all sides
   // together may sell. nullopt: it is not, or nobody knows.
   std::optional<model::CpuMilli> oversold;

@@ -6,7 +6,8 @@
 //   ours is too late      memory in use ≥ the kubelet's; free ≤ the kubelet's
 //   then holds instead    the kubelet's, with kRoomPercent between, within 1 … 100 and 0 … kDiskFreeMax_percent
 //   of memory beside ours the kubelet's, with as much between, or ours where that is later: of memory as the kubelet
-//                         counts it, which has recently read files in it. Ours counts them as available
+//                         counts it, which has recently read files in it. Ours counts them as available. It has the
+//                         same threshold for what is left of the limit of all pods together (gap.h)
 //
 // A threshold is the larger of evictionHard and evictionSoft.
 //

@@ -44,7 +44,9 @@ std::string evict_seen(const Gap& gap) {
                to_string(gap.disk), " free, the line is ", gap.line_percent, " %, up to ", gap.goal_percent, " %");
   }
   return cat(levels(gap.seen_percent, gap.line_percent), ", down to ", gap.goal_percent, " %",
-             gap.as_kubelet ? ", as the kubelet counts it: with files that were read" : "");
+             !gap.as_kubelet ? ""
+             : gap.of_pods   ? ", as the kubelet counts it: by what is left of the limit of all pods together"
+                             : ", as the kubelet counts it: with files that were read");
 }
 
 std::string evict_why(const Gap& gap) {
