@@ -93,6 +93,7 @@ struct Gap {
   std::int64_t goal_percent = 0;  // what is gone down to; of kDisk up to
   bool as_kubelet = false;        // of memory: seen as the kubelet counts it, against the line before its own
   bool of_pods = false;           // with as_kubelet: by what is left of the limit that all pods have together
+  bool kubelet_next = false;      // as the kubelet counts it, it is about to evict, by an order of its own
   bool operator==(const Gap&) const = default;
 };
 

@@ -9,6 +9,9 @@
 //                         counts it, which has recently read files in it. Ours counts them as available. It has the
 //                         same threshold for what is left of the limit of all pods together (gap.h)
 //
+//   the kubelet is next   kNextPercent before its threshold, as it counts memory; where a disk has no more than that above
+//                         it free, or than our line. Who is known to help goes beyond the hour's grant there (evict.h)
+//
 // A threshold is the larger of evictionHard and evictionSoft.
 //
 // Both disks have one line of ours, so the kubelet's larger threshold counts; that of imagefs holds for the kubelet's
@@ -25,6 +28,9 @@
 #include "policy/node_rules/node_rules.h"
 
 namespace tidemark::policy {
+
+// Nearer than kRoomPercent: a use that stays between both has offline work end within its grant alone.
+inline constexpr std::int64_t kNextPercent = 2;
 
 enum class EvictLine : std::uint8_t { kMemory, kDiskFree, kInodesFree };
 
