@@ -359,7 +359,7 @@ std::string EvictionController::class_label(const model::Task& task) const {
 }
 
 void EvictionController::show(const policy::EvictPlan& plan) {
-  says_ = policy::evict_says(plan.verdicts, state_.leaving.size());
+  says_ = policy::evict_says(plan.verdicts, state_.leaving.size(), std::move(says_));
   leaving_.set(static_cast<double>(state_.leaving.size()));
 }
 

@@ -174,7 +174,7 @@ struct EvictVerdict {
 
 struct EvictPlan {
   std::vector<EvictOrder> orders;
-  std::vector<EvictVerdict> verdicts;
+  PerFeature<EvictVerdict> verdicts;
   // That ended since the last step after they were asked to, each once, by task. Its stage tells whether that came of
   // it: one that was forbidden or spared ended for a reason of its own.
   std::vector<Leaving> ended;

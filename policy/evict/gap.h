@@ -30,7 +30,9 @@
 // What is not measured evicts nothing.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -38,6 +40,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "model/qos.h"
 #include "model/reason.h"
@@ -150,11 +153,30 @@ struct FeatureVerdict {
   bool operator==(const FeatureVerdict&) const = default;
 };
 
+// One of each feature at most, kept in place: there are some every second, for as long as an agent runs.
+template <class T>
+class PerFeature {
+ public:
+  void push_back(const T& one) {
+    TM_CHECK(count_ < kEvictFeatures, "one of each feature at most");
+    all_[count_++] = one;
+  }
+  std::size_t size() const { return count_; }
+  const T* begin() const { return all_.data(); }
+  const T* end() const { return begin() + count_; }
+  const T& operator[](std::size_t at) const { return all_[at]; }
+  bool operator==(const PerFeature&) const = default;
+
+ private:
+  std::array<T, kEvictFeatures> all_{};
+  std::size_t count_ = 0;
+};
+
 struct Gaps {
   std::vector<Gap> gaps;  // in the order of EvictFeature; of an allocatable feature one for each oversold class,
                           // of kDisk one for each disk and what is short on it, of kReclaim one for each class, in the
                           // manager's order, and what it has too much of
-  std::vector<FeatureVerdict> verdicts;
+  PerFeature<FeatureVerdict> verdicts;
 };
 
 // Ours are looked at where the settings draw their lines, or the manager gives an order; all others have theirs in the
