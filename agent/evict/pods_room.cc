@@ -30,15 +30,17 @@ Result<bool> PodsRoom::hold(const std::string& group) {
 
 // The limit first: mostly there is none, and nothing more to read.
 Result<std::optional<model::MemoryBytes>> PodsRoom::left() {
-  TM_TRY(const auto limit, linux::read_value(*group_, linux::File::kMemoryLimit, buffer_));
-  if (!limit) group_.reset();  // one that is made anew is looked for by the next look
-  if (!limit || *limit == linux::kUnlimited) return std::nullopt;
+  const auto limit = linux::read_value(*group_, linux::File::kMemoryLimit, buffer_);
+  if (!limit && limit.error().kind == ErrorKind::kUnsupported) return std::nullopt;  // nor can it have one
+  if (!limit) return fail(limit.error());
+  if (!*limit) group_.reset();  // one that is made anew is looked for by the next look
+  if (!*limit || **limit == linux::kUnlimited) return std::nullopt;
   TM_TRY(const auto use, linux::read_memory_use(*group_, buffer_));
   if (!use) {
     group_.reset();
     return std::nullopt;
   }
-  return model::MemoryBytes{std::max<std::int64_t>(*limit - use->working_set_bytes, 0)};
+  return model::MemoryBytes{std::max<std::int64_t>(**limit - use->working_set_bytes, 0)};
 }
 
 Result<std::optional<model::MemoryBytes>> PodsRoom::look(const std::string& group) {

@@ -66,6 +66,12 @@ TEST_P(PodsRooms, AGroupThatIsNotThereHasNone) {
   EXPECT_EQ(left_mib(), 524);
 }
 
+TEST_P(PodsRooms, WithoutAFileForOneThereIsNone) {
+  node.cgroups.remove(
+      node.file("memory", "kubepods", GetParam() == Layout::kV2 ? "memory.max" : "memory.limit_in_bytes"));
+  EXPECT_EQ(left_mib(), std::nullopt);
+}
+
 // What cannot be read is not nothing.
 TEST_P(PodsRooms, WhatCannotBeReadIsAnErrorThatNamesTheFile) {
   limit("much");
