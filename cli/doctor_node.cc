@@ -50,7 +50,7 @@ policy::AgentFound said_by(const agent::AgentStatus& status) {
   policy::AgentFound out;
   for (const agent::StrategyStatus& each : status.strategies) {
     out.strategies.push_back({each.strategy, each.stance, each.reason, each.in_force, each.says});
-    out.waits |= each.stance == policy::to_string(policy::Permit::kKeep);
+    out.waits |= agent::awaits(each);
   }
   out.trouble = status.trouble;
   out.ordered_by = status.by;

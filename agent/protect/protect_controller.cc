@@ -264,7 +264,7 @@ void ProtectController::decide() {
   if (seen.besteffort_quota_us) {
     enforcer_->saw(seen.groups.besteffort, linux::File::kCpuQuota, *seen.besteffort_quota_us);
   }
-  enforcer_->spare(holding_ ? groups_of_online(*tasks_) : std::vector<std::string>());
+  enforcer_->spare(holding_ && known_ ? groups_of_online(*tasks_) : std::vector<std::string>());
   const Enforced& enforced = enforcer_->carry_out(wanted, permits, stands.off);
   tell(enforced);
   order_oom(now);
