@@ -340,7 +340,7 @@ class RunningAgent final : public Agent {
     disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : policy::EvictSettings(), *tasks, may_act);
     eviction_.observe(
         {.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights(), stands.off,
-                  left_to_pods(rules.threshold)},
+                  stands.withdrawn, left_to_pods(rules.threshold)},
          .tasks = tasks,
          .rules = rules,
          .permit = stands.permits[kIndex],

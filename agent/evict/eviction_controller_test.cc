@@ -124,7 +124,7 @@ class Evictions : public ::testing::Test {
       measured.node.memory_of_kubelet.good_for = 2s;
       measured.node.memory_of_kubelet.put(used + read_gib * kGiB, clock.monotonic());
       tasks = std::move(snapshot);
-      controller->observe({{&facts, measured, *tasks, rules.threshold, besteffort, &disks, off,
+      controller->observe({{&facts, measured, *tasks, rules.threshold, besteffort, &disks, off, withdrawn,
                             left_to_pods.transform([](std::int64_t bytes) { return model::MemoryBytes{bytes}; })},
                            tasks,
                            rules,
@@ -152,6 +152,7 @@ class Evictions : public ::testing::Test {
   DiskSights disks;
   BesteffortInForce besteffort{.cpus = {}, .quota_us = {}, .group = "kubepods/besteffort"};
   bool off = false;
+  bool withdrawn = false;
   std::int64_t cpu_micro = 1'000'000;  // of each task
   std::shared_ptr<const TaskSnapshot> tasks;
   linux::testing::Tree folder;
@@ -565,6 +566,36 @@ TEST_F(Evictions, NobodyEndsForWhatAnOrderHoldsHimTo) {
   besteffort.quota_us = 2'000;
   seconds(120);
   EXPECT_EQ(hands.asked, std::vector<std::string>{"job"}) << "without an order it is one";
+}
+
+// `tidemark off pool night` (docs/guide/off.md): what runs already goes on running. While a node drains it says that it
+// offers 0, and a mark that nobody can read counts as that.
+TEST_F(Evictions, NobodyEndsSinceAnOrderTakesBackWhatIsOffered) {
+  for (const auto feature : {policy::EvictFeature::kCpuAllocatable, policy::EvictFeature::kMemoryAllocatable}) {
+    gates.set(feature);
+  }
+  gates.set(policy::EvictFeature::kBeCpu);
+  policy::ThresholdRules& threshold = rules.threshold;
+  threshold.cpu_allocatable_evict_percent = threshold.memory_allocatable_evict_percent = 100;
+  threshold.cpu_allocatable_evict_lower_percent = threshold.memory_allocatable_evict_lower_percent = 90;
+  threshold.allocatable_evict_priority = 5999;
+  threshold.cpu_evict_satisfaction_lower_percent = 30;
+  threshold.cpu_evict_satisfaction_upper_percent = 60;
+  threshold.cpu_evict_policy = policy::CpuEvictPolicy::kByAllocatable;
+  begin();
+  work("job", "spark", 4000, model::TaskKind::kPod);
+  auto task = std::make_shared<model::Task>(*pods["job"].first);
+  task->eviction_enabled = true;
+  task->priority_value = 5500;
+  pods["job"].first = std::move(task);
+  other_gib = 2;
+  facts.batch = {model::CpuMilli{0}, model::MemoryBytes{0}};
+  withdrawn = true;
+  seconds(60);
+  EXPECT_TRUE(hands.asked.empty()) << controller->says();
+  withdrawn = false;
+  seconds(2);
+  EXPECT_EQ(hands.asked, std::vector<std::string>{"job"}) << "the node lost what it sold";
 }
 
 TEST_F(Evictions, WhereNoQuotaHoldsOfflineWorkWhatOthersLeaveItCounts) {

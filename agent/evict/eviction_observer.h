@@ -44,6 +44,7 @@ class EvictionObserver {
     BesteffortInForce besteffort{};
     const DiskSights* disks = nullptr;  // null: nobody looks at them
     bool off = false;                   // co-location: offline work has its least, by that order
+    bool withdrawn = false;             // by an order it offers nothing, whatever was sold
     std::optional<model::MemoryBytes> left_to_pods{};  // of their limit together; nullopt: they have none
   };
   // Once a pass. Both answers hold until the next one, or until the tasks or the Node are others.
@@ -60,7 +61,7 @@ class EvictionObserver {
   };
   void take_tasks(const Inputs& inputs, base::MonotonicTime now);
   void take_offline(const Inputs& inputs);
-  void take_offered(const NodeFacts& facts);
+  void take_offered(const NodeFacts& facts, bool withdrawn);
   void look_back(const Inputs& inputs, base::MonotonicTime now);
 
   policy::NodeSeen node_;

@@ -93,6 +93,7 @@ Stance stance(const StanceInputs& inputs, base::WallTime now) {
   const EffectiveState enforced = of(Mode::kEnforce);
   out.again_after = enforced.again_after;
   out.order = enforced.order;
+  out.withdrawn = inputs.state_known && enforced.k8s >= NodeState::kDraining;
   // Whoever draws the switch at the machine is obeyed before it is known what runs there.
   const bool off = inputs.state_known && enforced.k8s == NodeState::kOff;
   if (inputs.latched || off) {

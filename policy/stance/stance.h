@@ -53,6 +53,8 @@ struct StanceInputs {
 
 struct Stance {
   bool off = false;  // strategies are asked what an off node wants
+  // By its mark (draining, off) the node offers nothing: that says nothing of how much was sold on it.
+  bool withdrawn = false;
   // Of limits only what holds processors: memory was only observed, and a pod that uses more than its limit is killed.
   bool limits_cpu_alone = false;
   ByStrategy<Permit> permits{};

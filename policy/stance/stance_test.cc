@@ -91,6 +91,10 @@ TEST(Stance, WhatDrainsIsKeptAsEver) {
   inputs.marks = &marks;
   expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
   EXPECT_EQ(stance(inputs, kNow).again_after, 15min) << "off then, without anybody's word";
+  EXPECT_TRUE(stance(inputs, kNow).withdrawn);
+  EXPECT_FALSE(stance(Inputs(), kNow).withdrawn);
+  inputs.state_known = false;
+  EXPECT_FALSE(stance(inputs, kNow).withdrawn) << "nobody knows yet";
 }
 
 // Off is no reason to begin with evictions.
