@@ -338,13 +338,12 @@ class RunningAgent final : public Agent {
                                          stands.permits[kIndex] == policy::Permit::kPutBack);
     const policy::NodeRules& rules = lines_.hold(rules_.rules(), tasks_->kubelet(), capacity_.memory, disks_.sights());
     disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : policy::EvictSettings(), *tasks, may_act);
-    eviction_.observe(
-        {.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights(), stands.off,
-                  stands.withdrawn, left_to_pods(rules.threshold)},
-         .tasks = tasks,
-         .rules = rules,
-         .permit = stands.permits[kIndex],
-         .yarn_preempts = take_back_.heard()});
+    eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights(),
+                                stands.off, stands.withdrawn, left_to_pods(rules.threshold)},
+                       .tasks = tasks,
+                       .rules = rules,
+                       .permit = stands.permits[kIndex],
+                       .yarn_preempts = take_back_.heard()});
     protect_.tell_eviction(eviction_.says(), lines_.says());
   }
 

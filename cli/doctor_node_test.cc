@@ -262,8 +262,8 @@ TEST_F(DoctorNode, OurLineIsThatOfTheNodeSloThatAnAgentHeardLast) {
   EXPECT_TRUE(examine().bad());
 }
 
-// 40 GiB are in use, and pods have 35 GiB left of the limit that they have together: 75 are in use when that is used up,
-// and a kubelet that evicts where a tenth of the node is left does so from 65 on.
+// 40 GiB are in use, and pods have 35 GiB left of the limit that they have together: 75 are in use when that is used
+// up, and a kubelet that evicts where a tenth of the node is left does so from 65 on.
 TEST_F(DoctorNode, WhatAllPodsMayHaveTogetherIsLookedAt) {
   proc.write("meminfo", "MemTotal: 104857600 kB\nMemFree: 1 kB\nMemAvailable: 62914560 kB\nSwapTotal: 0 kB\n");
   machine.write("kubepods/memory.max", base::cat(std::int64_t{60} << 30, "\n"));

@@ -42,9 +42,9 @@ class EvictionObserver {
     const TaskSnapshot& tasks;
     const policy::ThresholdRules& rules;
     BesteffortInForce besteffort{};
-    const DiskSights* disks = nullptr;  // null: nobody looks at them
-    bool off = false;                   // co-location: offline work has its least, by that order
-    bool withdrawn = false;             // by an order it offers nothing, whatever was sold
+    const DiskSights* disks = nullptr;                 // null: nobody looks at them
+    bool off = false;                                  // co-location: offline work has its least, by that order
+    bool withdrawn = false;                            // by an order it offers nothing, whatever was sold
     std::optional<model::MemoryBytes> left_to_pods{};  // of their limit together; nullopt: they have none
   };
   // Once a pass. Both answers hold until the next one, or until the tasks or the Node are others.

@@ -221,8 +221,7 @@ TEST(NodeFindings, AKubeletIsSoonerWhereItKeepsMemoryBackForTheSystem) {
   found.kubelet->hard.memory_available = EvictionThreshold{10 * kGib, 0};
   found.ours.memory.full_for_pods = 80 * kGib;
   expect(found, NodeTopic::kMemoryLine, NodeFact::kLineOver, Severity::kBad);
-  EXPECT_EQ(only(found, NodeTopic::kMemoryLine).line,
-            (LinePair{70 * kGib, 70 * kGib, 100 * kGib, false, false, true}));
+  EXPECT_EQ(only(found, NodeTopic::kMemoryLine).line, (LinePair{70 * kGib, 70 * kGib, 100 * kGib, false, false, true}));
   found.ours.memory.full_for_pods = 82 * kGib;
   expect(found, NodeTopic::kMemoryLine, NodeFact::kLineNear, Severity::kWarn);
   found.ours.memory.full_for_pods = 120 * kGib;

@@ -146,8 +146,8 @@ Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRu
     gap.amount = std::min(gap.amount, memory_step(node));
     out = std::move(kubelets);
   }
-  out.gaps.front().kubelet_next = use.bytes && rules.kubelet_next_percent &&
-                                  percent_of(*use.bytes, capacity, false) >= *rules.kubelet_next_percent;
+  out.gaps.front().kubelet_next =
+      use.bytes && rules.kubelet_next_percent && percent_of(*use.bytes, capacity, false) >= *rules.kubelet_next_percent;
   return out;
 }
 

@@ -9,8 +9,9 @@
 //                         counts it, which has recently read files in it. Ours counts them as available. It has the
 //                         same threshold for what is left of the limit of all pods together (gap.h)
 //
-//   the kubelet is next   kNextPercent before its threshold, as it counts memory; where a disk has no more than that above
-//                         it free, or than our line. Who is known to help goes beyond the hour's grant there (evict.h)
+//   the kubelet is next   kNextPercent before its threshold, as it counts memory; where a disk has no more than that
+//                         above it free, or than our line. Who is known to help goes beyond the hour's grant there
+//                         (evict.h)
 //
 // A threshold is the larger of evictionHard and evictionSoft.
 //

@@ -165,7 +165,8 @@ void Ladder::take_back(Leaving& one) {
   }
 }
 
-// It ended by itself. What it held on a disk is free when its kubelet has taken it away: that is waited for all the same.
+// It ended by itself. What it held on a disk is free when its kubelet has taken it away: that is waited for all the
+// same.
 void Ladder::went_by_itself(Leaving& one) {
   const auto disk = state_.disk_not_before;
   take_back(one);
