@@ -12,6 +12,7 @@
 #include "agent/evict/eviction_controller.h"
 #include "agent/evict/last_words.h"
 #include "agent/evict/loss_ledger.h"
+#include "agent/evict/pods_room.h"
 #include "agent/evict/take_back.h"
 #include "agent/evict/task_ends.h"
 #include "agent/prediction/prediction_controller.h"
@@ -130,6 +131,7 @@ class RunningAgent final : public Agent {
                [this] { return tasks_->held_on_disks(); }),
         evict_memory_(log_, options_.places.run_dir, boot_id(options_.places.proc_root)),
         lines_(log_),
+        pods_room_(machine_->hierarchies),
         eviction_(loop, {ending_, &events_, &losses_, &last_words_, &evict_memory_, &ends_}, log_, metrics,
                   eviction_defaults(options_.feature_gates.evictions(), options_.alone)),
         recorder_(loop, log_, metrics,
@@ -336,13 +338,24 @@ class RunningAgent final : public Agent {
                                          stands.permits[kIndex] == policy::Permit::kPutBack);
     const policy::NodeRules& rules = lines_.hold(rules_.rules(), tasks_->kubelet(), capacity_.memory, disks_.sights());
     disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : policy::EvictSettings(), *tasks, may_act);
-    eviction_.observe(
-        {.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights(), stands.off},
-         .tasks = tasks,
-         .rules = rules,
-         .permit = stands.permits[kIndex],
-         .yarn_preempts = take_back_.heard()});
+    eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights(),
+                                stands.off, stands.withdrawn, left_to_pods(rules.threshold)},
+                       .tasks = tasks,
+                       .rules = rules,
+                       .permit = stands.permits[kIndex],
+                       .yarn_preempts = take_back_.heard()});
     protect_.tell_eviction(eviction_.says(), lines_.says());
+  }
+
+  // Looked at only where there is a line for it.
+  std::optional<model::MemoryBytes> left_to_pods(const policy::ThresholdRules& rules) {
+    const linux::Kubepods* kubepods = tasks_->groups().kubepods();
+    if (!rules.enable || !rules.memory_before_kubelet_percent || kubepods == nullptr) return std::nullopt;
+    const auto left = pods_room_.look(kubepods->qos_path(linux::KubeQos::kGuaranteed));  // the group of all of them
+    if (left) return *left;
+    unreadable_.add();
+    log_.warn("a value of the kernel cannot be read", {{"error", left.error().message}});
+    return std::nullopt;
   }
 
   void did(model::AuditLine line) {
@@ -456,6 +469,7 @@ class RunningAgent final : public Agent {
   DiskWatch disks_;
   EvictMemory evict_memory_;
   EvictLines lines_;
+  PodsRoom pods_room_;
   EvictionController eviction_;
   Recorder recorder_;
   std::optional<KernelEvents> kernel_;

@@ -1,5 +1,5 @@
 // An agent passes over its node every second for months. A pass that finds nothing to do, from the kernel's files to
-// those that stand as they are wanted, allocates nothing but a timer to wait for the next one.
+// those that stand as they are wanted, allocates nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,11 +22,6 @@ using testing::kMiB;
 using testing::kNodeSlos;
 using testing::kPods;
 using testing::parsed;
-
-// What the loop needs to wake somebody up.
-constexpr long kTimer = 2;
-// What evictions that are enforced answer for each of their features, for any number of pods.
-constexpr long kVerdicts = 9;
 
 class AgentSteady : public AgentTest {
  protected:
@@ -124,8 +119,7 @@ constexpr long kLookAround = 15L * 2 * 10;
 
 TEST_F(AgentSteady, APassOverTwentyPodsAllocatesNothing) {
   const auto made = allocations_of(R"(,"cpuSuppressPolicy":"cfsQuota")");
-  EXPECT_GE(std::ranges::count(made, kTimer), kQuietSeconds) << ::testing::PrintToString(made);
-  EXPECT_EQ(*std::ranges::min_element(made), kTimer);
+  EXPECT_GE(std::ranges::count(made, 0), kQuietSeconds) << ::testing::PrintToString(made);
   EXPECT_GE(std::ranges::count_if(made, [](long each) { return each < kLookAround; }), 60 - 2 - 1)
       << "but reports, and what is learned: " << ::testing::PrintToString(made);
   EXPECT_EQ(in_force(model::Strategy::kCpuSuppress), 1);
@@ -135,19 +129,17 @@ TEST_F(AgentSteady, APassOverTwentyPodsAllocatesNothing) {
 
 TEST_F(AgentSteady, SuppressionByProcessorsAllocatesNothingEither) {
   const auto made = allocations_of("");
-  EXPECT_GE(std::ranges::count(made, kTimer), kQuietSeconds) << ::testing::PrintToString(made);
-  EXPECT_EQ(*std::ranges::min_element(made), kTimer);
+  EXPECT_GE(std::ranges::count(made, 0), kQuietSeconds) << ::testing::PrintToString(made);
   EXPECT_EQ(in_force(model::Strategy::kCpuSuppress), 1) << "of all offline pods together, on v2";
 }
 
-// Of our own settings: what each class has, and the quota of each of its tasks.
-TEST_F(AgentSteady, ClassesAreDividedWithoutMoreForEachPod) {
+// Of our own settings: what each class has, the quota of each of its tasks, and evictions with a word for each feature.
+TEST_F(AgentSteady, NorDoClassesAndEvictionsThatAreEnforced) {
   const auto made = allocations_of(R"(,"cpuSuppressPolicy":"cfsQuota")",
                                    R"(,"extensions":{"Object":{"tidemark":{"schema":1,"agent":{
       "modes":{"default":"enforce"},"classes":[{"name":"spark","order":20},{"name":"free","order":10}]}}}})");
   const auto quiet = kQuietSeconds - 6;  // every ten seconds oomOrder looks for new processes
-  const auto few = [](long each) { return each <= kTimer + kVerdicts; };
-  EXPECT_GE(std::ranges::count_if(made, few), quiet) << ::testing::PrintToString(made);
+  EXPECT_GE(std::ranges::count(made, 0), quiet) << ::testing::PrintToString(made);
   EXPECT_EQ(in_force(model::Strategy::kCpuSuppress), 1 + kPodsOfEach) << "of all of them, and of each";
   EXPECT_EQ(in_force(model::Strategy::kClassWeights), kPodsOfEach);
 }

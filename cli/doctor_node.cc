@@ -1,10 +1,13 @@
 #include "cli/doctor_node.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "agent/enforcer/found_journal.h"
+#include "agent/evict/pods_room.h"
 #include "agent/latch/latch.h"
 #include "agent/protect/host_peer.h"
 #include "agent/protect/kept_objects.h"
@@ -47,7 +50,7 @@ policy::AgentFound said_by(const agent::AgentStatus& status) {
   policy::AgentFound out;
   for (const agent::StrategyStatus& each : status.strategies) {
     out.strategies.push_back({each.strategy, each.stance, each.reason, each.in_force, each.says});
-    out.waits |= each.stance == policy::to_string(policy::Permit::kKeep);
+    out.waits |= agent::awaits(each);
   }
   out.trouble = status.trouble;
   out.ordered_by = status.by;
@@ -108,6 +111,7 @@ class Examination {
     const auto memory = linux::read_memory_info(proc, buffer_);
     if (!memory) return note(memory.error(), "the machine's memory is not known");
     found_.ours.memory.capacity = memory->total;
+    memory_used_ = memory->used();
     found_.swap_bytes = memory->swap_total.value_or(0);
   }
 
@@ -143,6 +147,7 @@ class Examination {
       found_.layout = layout_of(groups->layout());
       found_.group_pressure = found_.node_pressure && groups->home(linux::File::kCpuPressure) != nullptr;
       look_at_driver(*groups);
+      look_at_pods_limit(*groups);
       if (found_.ours.protects_memory) look_at_protection(*groups);
       if (const auto can = linux::can_kill_groups(*groups, killing_); !can) found_.no_kills = can.error().message;
       if (found_.measures.empty()) look_at_measures(*groups, proc);
@@ -175,14 +180,26 @@ class Examination {
         **driver == linux::CgroupDriver::kSystemd ? policy::GroupDriver::kSystemd : policy::GroupDriver::kCgroupfs;
   }
 
+  // Of the kubelet here; "" where no pod has a group yet.
+  std::string group_of(linux::KubeQos qos) const {
+    if (!found_.driver) return {};
+    const bool systemd = *found_.driver == policy::GroupDriver::kSystemd;
+    const auto driver = systemd ? linux::CgroupDriver::kSystemd : linux::CgroupDriver::kCgroupfs;
+    return linux::Kubepods(driver, options_.kubelet_root).qos_path(qos);
+  }
+
+  void look_at_pods_limit(const linux::Hierarchies& groups) {
+    const std::string all_pods = group_of(linux::KubeQos::kGuaranteed);
+    if (all_pods.empty() || !memory_used_) return;
+    const auto left = agent::PodsRoom(groups).look(all_pods);
+    if (!left) return note(left.error(), "what pods have left of the memory of all of them is not known");
+    if (*left) found_.ours.memory.full_for_pods = *memory_used_ + (*left)->value;
+  }
+
   // The kubelet's group for BestEffort, unless an agent here names another.
   void look_at_protection(const linux::Hierarchies& groups) {
     policy::ProtectionFound& found = found_.protection;
-    if (found.group.empty() && found_.driver) {
-      const bool systemd = *found_.driver == policy::GroupDriver::kSystemd;
-      const auto driver = systemd ? linux::CgroupDriver::kSystemd : linux::CgroupDriver::kCgroupfs;
-      found.group = linux::Kubepods(driver, options_.kubelet_root).qos_path(linux::KubeQos::kBestEffort);
-    }
+    if (found.group.empty()) found.group = group_of(linux::KubeQos::kBestEffort);
     const auto* home = groups.home(linux::File::kMemoryLow);
     found.handed_down = home != nullptr && groups.all()[home->hierarchy].hands_down_memory;
     if (found.group.empty()) return;
@@ -241,6 +258,7 @@ class Examination {
   linux::ProbeRim& kernel_;
   linux::KillRim& killing_;
   linux::Buffer buffer_;
+  std::optional<std::int64_t> memory_used_;
   agent::KnobTrials trials_;
   policy::NodeFound found_;
   DoctorReport report_;

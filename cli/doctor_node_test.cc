@@ -262,6 +262,24 @@ TEST_F(DoctorNode, OurLineIsThatOfTheNodeSloThatAnAgentHeardLast) {
   EXPECT_TRUE(examine().bad());
 }
 
+// 40 GiB are in use, and pods have 35 GiB left of the limit that they have together: 75 are in use when that is used
+// up, and a kubelet that evicts where a tenth of the node is left does so from 65 on.
+TEST_F(DoctorNode, WhatAllPodsMayHaveTogetherIsLookedAt) {
+  proc.write("meminfo", "MemTotal: 104857600 kB\nMemFree: 1 kB\nMemAvailable: 62914560 kB\nSwapTotal: 0 kB\n");
+  machine.write("kubepods/memory.max", base::cat(std::int64_t{60} << 30, "\n"));
+  machine.write("kubepods/memory.current", base::cat(std::int64_t{30} << 30, "\n"));
+  machine.write("kubepods/memory.stat", base::cat("anon 0\nfile 0\ninactive_file ", std::int64_t{5} << 30, "\n"));
+  settings(R"("enable":true,"memoryEvictThresholdPercent":70)");
+  const DoctorReport report = examine();
+  const policy::NodeFinding line = of(report, NodeTopic::kMemoryLine);
+  EXPECT_EQ(line.fact, NodeFact::kLineOver);
+  ASSERT_TRUE(line.line);
+  EXPECT_EQ(line.line->kubelet, std::int64_t{65} << 30);
+  EXPECT_NE(render_text(report).find("little is left then of the limit that all pods have together"), std::string::npos)
+      << render_text(report);
+  EXPECT_TRUE(report.bad());
+}
+
 // A line of ours for disks comes with our manager's word; 20 % free is before the kubelet's 10, and 8 is not.
 TEST_F(DoctorNode, OurLinesForDisksAreHeldAgainstTheKubelets) {
   options.runtime_dir = state.root() + "/no-such-runtime";  // then its disk is the kubelet's

@@ -155,6 +155,10 @@ net::Task<LocalReport> give_local_order(net::EventLoop& loop, const LocalOrder& 
     if (last_look) break;
     co_await loop.sleep(kLookPause);
   }
+  if (order.off && report.obeyed && report.status && !report.status->trouble.empty()) {
+    report.troubles.push_back(
+        {ErrorKind::kUnavailable, base::cat("the agent can write nothing: ", report.status->trouble), 0, 0});
+  }
   if (order.off) {
     report.left = or_trouble(left_of(order.places.run_dir, agent::boot_id(order.places.proc_root)), report.troubles);
   }

@@ -128,6 +128,22 @@ TEST_F(LocalOrderTest, WhatIsNotHeldHasALineOfItsOwn) {
   EXPECT_EQ(render_json(report, order).at("notHeld")->as_array().size(), 1U);
 }
 
+// It hears the order, and holds nobody.
+TEST_F(LocalOrderTest, AnAgentThatCanWriteNothingHasDoneNothing) {
+  const auto journal = agent::FoundJournal::open(run.root(), "b1");
+  ASSERT_TRUE(journal);
+  agent::AgentStatus status;
+  status.off = status.latched = true;
+  ASSERT_TRUE(agent::write_status(order.places.run_dir, status));
+  EXPECT_FALSE(give().failed());
+  status.trouble = "no space left on the device";
+  ASSERT_TRUE(agent::write_status(order.places.run_dir, status));
+  const LocalReport report = give();
+  EXPECT_TRUE(report.failed());
+  EXPECT_NE(render_text(report, order).find("not done: the agent can write nothing: no space left"), std::string::npos)
+      << render_text(report, order);
+}
+
 TEST_F(LocalOrderTest, OnTakesBothSwitchesAwayAsFarAsItCan) {
   give();
   order.off = false;

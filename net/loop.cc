@@ -25,6 +25,7 @@ namespace {
 // A delay beyond it is "never" in practice, and due times stay far from overflow.
 constexpr base::Duration kDelayMax = std::chrono::hours(24 * 365 * 10);
 constexpr int kEventsPerRound = 256;
+constexpr std::size_t kSpareTimersMax = 16;
 // run_ready() is for tests and shutdown; more rounds than this mean that something is always ready.
 constexpr int kReadyRoundsMax = 1'000'000;
 
@@ -84,6 +85,8 @@ struct FdWatch::Entry : std::enable_shared_from_this<FdWatch::Entry> {
 };
 
 struct EventLoop::Impl {
+  using Timers = std::map<TimerKey, std::shared_ptr<Timer::Entry>>;
+
   const base::Clock& clock;
   std::shared_ptr<Impl*> home = std::make_shared<Impl*>(this);
   Fd epoll;
@@ -94,8 +97,10 @@ struct EventLoop::Impl {
   std::size_t waiters = 0;
   std::vector<std::function<void()>> posted;
   // A cancelled timer leaves at once, so there is no garbage to bound.
-  std::map<TimerKey, std::shared_ptr<Timer::Entry>> timers;
+  Timers timers;
   std::uint64_t timers_made = 0;
+  // Some that fired: the next ones are made of them. Whoever waits each second, for months, allocates nothing for it.
+  std::vector<Timers::node_type> spare;
   // Cancelled while events are given out: the rest of the batch may still point to them.
   std::vector<std::shared_ptr<FdWatch::Entry>> cancelled;
   bool giving_out = false;
@@ -112,6 +117,7 @@ struct EventLoop::Impl {
     event.events = EPOLLIN;
     event.data.ptr = nullptr;
     TM_CHECK(epoll_ctl(epoll.get(), EPOLL_CTL_ADD, wake.get(), &event) == 0, "epoll must take an eventfd");
+    spare.reserve(kSpareTimersMax);
   }
 
   ~Impl() {
@@ -169,14 +175,38 @@ struct EventLoop::Impl {
     while (!timers.empty()) {
       auto next = timers.begin();
       if (next->first.first > now || next->first.second >= made_before) break;
-      const auto entry = std::move(next->second);
-      timers.erase(next);
-      entry->armed = false;
-      const auto callback = std::exchange(entry->callback, nullptr);
+      Timers::node_type node = timers.extract(next);
+      Timer::Entry& entry = *node.mapped();
+      entry.armed = false;
+      const auto callback = std::exchange(entry.callback, nullptr);
       callback();
+      if (spare.size() < kSpareTimersMax) spare.push_back(std::move(node));
       worked = true;
     }
     return worked;
+  }
+
+  std::shared_ptr<Timer::Entry> arm(base::MonotonicTime due, std::function<void()> callback) {
+    Timers::node_type node;
+    if (!spare.empty()) {
+      node = std::move(spare.back());
+      spare.pop_back();
+    }
+    // One whose handle is still somebody's tells him that it fired: it stays as it is.
+    std::shared_ptr<Timer::Entry> entry =
+        !node.empty() && node.mapped().use_count() == 1 ? node.mapped() : std::make_shared<Timer::Entry>();
+    entry->home = home;
+    entry->key = {due, timers_made++};
+    entry->callback = std::move(callback);
+    entry->armed = true;
+    if (node.empty()) {
+      timers.emplace(entry->key, entry);
+    } else {
+      node.key() = entry->key;
+      node.mapped() = entry;
+      timers.insert(std::move(node));
+    }
+    return entry;
   }
 
   std::optional<base::Duration> wait_limit(bool wait) const {
@@ -334,12 +364,7 @@ std::optional<base::MonotonicTime> EventLoop::next_timer() const {
 }
 
 Timer EventLoop::after(base::Duration delay, std::function<void()> callback) {
-  auto entry = std::make_shared<Timer::Entry>();
-  entry->home = impl_->home;
-  entry->key = {clock_.monotonic() + std::clamp(delay, base::Duration(0), kDelayMax), impl_->timers_made++};
-  entry->callback = std::move(callback);
-  impl_->timers.emplace(entry->key, entry);
-  return Timer(std::move(entry));
+  return Timer(impl_->arm(clock_.monotonic() + std::clamp(delay, base::Duration(0), kDelayMax), std::move(callback)));
 }
 
 FdWatch EventLoop::watch(int fd, std::uint32_t events, std::function<void(std::uint32_t)> callback) {

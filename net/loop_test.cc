@@ -114,6 +114,20 @@ TEST_F(LoopTest, ATimerWithoutDelayThatArmsItselfStarvesNobody) {
   EXPECT_TRUE(posted);
 }
 
+// Timers are made of those that fired: a handle that somebody keeps goes on telling of its own.
+TEST_F(LoopTest, ATimerThatFiredStaysSoWhateverIsMadeAfterIt) {
+  std::string fired;
+  Timer kept = loop_.after(seconds(1), [&] { fired += 'a'; });
+  testing::run_for(loop_, clock_, seconds(1));
+  const Timer next = loop_.after(seconds(1), [&] { fired += 'b'; });
+  EXPECT_FALSE(kept.armed());
+  EXPECT_TRUE(next.armed());
+  kept.cancel();
+  EXPECT_TRUE(next.armed()) << "it is another one";
+  testing::run_for(loop_, clock_, seconds(1));
+  EXPECT_EQ(fired, "ab");
+}
+
 TEST_F(LoopTest, CancelledTimersLeaveNothingBehind) {
   const auto kept = std::make_shared<int>(0);
   for (int i = 0; i < 100'000; ++i) auto timer = loop_.after(std::chrono::hours(1), [kept] {});

@@ -464,8 +464,8 @@ void Enforcer::put_back_unwanted(const Permits& permits) {
     for (HeldFile& file : group.files) {
       const Permit permit = permit_of(permits, file.strategy);
       const bool wanted = file.turn == turn_ && permit != Permit::kPutBack;
-      const bool may = permit == Permit::kEnforce || permit == Permit::kPutBack ||
-                       (permit == Permit::kTighten && puts_online_work_behind(path, file));
+      // Who holds lets nothing loose, and keeps no online work behind.
+      const bool may = permit == Permit::kEnforce || permit == Permit::kPutBack || puts_online_work_behind(path, file);
       if (file.id == 0 || wanted || !may) continue;
       want_back(path, group, file);
     }

@@ -171,21 +171,29 @@ Result<FoundReading> read_found(const std::string& folder, std::string_view boot
   return reading;
 }
 
-Result<FoundJournal> FoundJournal::open(const std::string& folder, std::string boot_id) {
+Result<FoundLock> FoundLock::take(const std::string& folder) {
   TM_TRY_VOID(journal::make_folder(folder));
+  const std::string path = base::cat(folder, "/", kLockName);
+  Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return base::fail_errno(errno, base::cat("open ", path));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return FoundLock(std::move(fd));
+  if (errno != EWOULDBLOCK) return base::fail_errno(errno, base::cat("lock ", path));
+  return fail(ErrorKind::kAlreadyExists, "another process has the journal in ", folder, ": an agent runs here");
+}
+
+Result<FoundJournal> FoundJournal::open(const std::string& folder, std::string boot_id) {
+  TM_TRY(auto lock, FoundLock::take(folder));
+  return open(lock, folder, std::move(boot_id));
+}
+
+Result<FoundJournal> FoundJournal::open(FoundLock& lock, const std::string& folder, std::string boot_id) {
   FoundJournal journal(folder, std::move(boot_id));
-  const std::string lock = base::cat(folder, "/", kLockName);
-  journal.lock_ = Fd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!journal.lock_) return base::fail_errno(errno, base::cat("open ", lock));
-  if (::flock(journal.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return base::fail_errno(errno, base::cat("lock ", lock));
-    return fail(ErrorKind::kAlreadyExists, "another process has the journal in ", folder, ": an agent runs here");
-  }
   TM_TRY(journal.reading_, read_found(folder, journal.boot_id_));
   auto made = journal.rewrite();
   // Where there is room for no other file, the one that is there may take some lines yet.
   if (!made && journal.reading_.whole) made = journal.go_on();
   if (!made) return fail(std::move(made).error());
+  journal.lock_ = std::move(lock.fd_);
   return journal;
 }
 

@@ -16,6 +16,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -54,10 +55,25 @@ Result<FoundReading> read_found(const std::string& folder, std::string_view boot
 // The text of such a file. kUnsupported: of a newer version.
 Result<FoundReading> parse_found(std::string_view text, std::string_view boot_id);
 
-class FoundJournal {
+// Whoever has it is the one process of this machine that writes by the journal, or is going to as soon as it can be
+// read.
+class FoundLock {
  public:
   // Makes the folder. kAlreadyExists: another process has the journal, and writes.
+  static Result<FoundLock> take(const std::string& folder);
+
+ private:
+  friend class FoundJournal;
+  explicit FoundLock(Fd fd) : fd_(std::move(fd)) {}
+  Fd fd_;
+};
+
+class FoundJournal {
+ public:
   static Result<FoundJournal> open(const std::string& folder, std::string boot_id);
+  // With the lock of that folder, which is the journal's when it answers well. Otherwise it is the caller's still: he
+  // tells why it cannot be read, and tries again.
+  static Result<FoundJournal> open(FoundLock& lock, const std::string& folder, std::string boot_id);
 
   // Whether a process has the journal of this folder now.
   static bool is_held(const std::string& folder);

@@ -169,6 +169,10 @@ void EvictionController::order(const policy::EvictOrder& order, const EvictionIn
                       order.by));
     return;
   }
+  if (order.beyond_grant) {
+    log_.warn("goes beyond what the hour was granted: the kubelet is about to evict, by an order of its own",
+              {{"namespace", task->ns}, {"name", task->name}, {"why", policy::evict_why(order.gap)}});
+  }
   going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};
   if (outside_.ends != nullptr) outside_.ends->asked(*task);
   scope_.spawn(ask(task, order.gap, order.grace, order.itself));
@@ -355,7 +359,7 @@ std::string EvictionController::class_label(const model::Task& task) const {
 }
 
 void EvictionController::show(const policy::EvictPlan& plan) {
-  says_ = policy::evict_says(plan.verdicts, state_.leaving.size());
+  says_ = policy::evict_says(plan.verdicts, state_.leaving.size(), std::move(says_));
   leaving_.set(static_cast<double>(state_.leaving.size()));
 }
 

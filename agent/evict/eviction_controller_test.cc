@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -123,7 +124,11 @@ class Evictions : public ::testing::Test {
       measured.node.memory_of_kubelet.good_for = 2s;
       measured.node.memory_of_kubelet.put(used + read_gib * kGiB, clock.monotonic());
       tasks = std::move(snapshot);
-      controller->observe({{&facts, measured, *tasks, rules.threshold, besteffort, &disks, off}, tasks, rules, permit});
+      controller->observe({{&facts, measured, *tasks, rules.threshold, besteffort, &disks, off, withdrawn,
+                            left_to_pods.transform([](std::int64_t bytes) { return model::MemoryBytes{bytes}; })},
+                           tasks,
+                           rules,
+                           permit});
       net::testing::run_for(loop, clock, 1s);
     }
   }
@@ -142,10 +147,12 @@ class Evictions : public ::testing::Test {
   std::map<std::string, std::pair<TaskPointer, std::int64_t>> pods;  // with what it uses
   std::int64_t other_gib = 8;
   std::int64_t read_gib = 0;  // of files, lately: available, and used as the kubelet counts
+  std::optional<std::int64_t> left_to_pods;
   Measured measured;
   DiskSights disks;
   BesteffortInForce besteffort{.cpus = {}, .quota_us = {}, .group = "kubepods/besteffort"};
   bool off = false;
+  bool withdrawn = false;
   std::int64_t cpu_micro = 1'000'000;  // of each task
   std::shared_ptr<const TaskSnapshot> tasks;
   linux::testing::Tree folder;
@@ -399,6 +406,36 @@ TEST_F(Evictions, TheHourIsBounded) {
   EXPECT_EQ(hands.asked.size(), 4U);
 }
 
+// It would evict by an order of its own, which knows nothing of YARN's containers.
+TEST_F(Evictions, WhereTheKubeletIsAboutToEvictMoreGoThanTheHourWasGranted) {
+  for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
+  rules.threshold.memory_before_kubelet_percent = 87;
+  rules.threshold.kubelet_next_percent = 92;
+  seconds(10);
+  EXPECT_EQ(hands.asked.size(), 2U) << "14 of 16 GiB are 87 %: it is not next yet";
+  EXPECT_EQ(lines.find("beyond what the hour was granted"), std::string::npos);
+  other_gib = 9;
+  seconds(5);
+  EXPECT_EQ(hands.asked.size(), 4U) << "93 %: down to 68 % are 4 GiB, and two are on their way";
+  EXPECT_NE(lines.find("beyond what the hour was granted"), std::string::npos) << lines;
+}
+
+// The same where most of the node is free, and all pods together have little left of theirs.
+TEST_F(Evictions, OfflineWorkEndsBeforeTheKubeletWouldEvictForWhatPodsHaveLeft) {
+  pod("shuffle", 2);
+  rules.threshold.memory_before_kubelet_percent = 89;
+  left_to_pods = 2 * kGiB;
+  seconds(5);
+  EXPECT_TRUE(hands.asked.empty()) << "87 % of what it may be";
+  left_to_pods = kGiB;
+  seconds(1);
+  EXPECT_EQ(hands.asked, std::vector<std::string>{"shuffle"});
+  EXPECT_NE(
+      lines.find("(93 % of 89 %, down to 87 %, as the kubelet counts it: by what is left of the limit of all pods"),
+      std::string::npos)
+      << lines;
+}
+
 // `tidemark up`: nobody switches gates there, and nobody grants anything.
 TEST_F(Evictions, AMachineOfItsOwnGoesByEveryLineThatIsDrawn) {
   gates = {};
@@ -530,6 +567,36 @@ TEST_F(Evictions, NobodyEndsForWhatAnOrderHoldsHimTo) {
   besteffort.quota_us = 2'000;
   seconds(120);
   EXPECT_EQ(hands.asked, std::vector<std::string>{"job"}) << "without an order it is one";
+}
+
+// `tidemark off pool night` (docs/guide/off.md): what runs already goes on running. While a node drains it says that it
+// offers 0, and a mark that nobody can read counts as that.
+TEST_F(Evictions, NobodyEndsSinceAnOrderTakesBackWhatIsOffered) {
+  for (const auto feature : {policy::EvictFeature::kCpuAllocatable, policy::EvictFeature::kMemoryAllocatable}) {
+    gates.set(feature);
+  }
+  gates.set(policy::EvictFeature::kBeCpu);
+  policy::ThresholdRules& threshold = rules.threshold;
+  threshold.cpu_allocatable_evict_percent = threshold.memory_allocatable_evict_percent = 100;
+  threshold.cpu_allocatable_evict_lower_percent = threshold.memory_allocatable_evict_lower_percent = 90;
+  threshold.allocatable_evict_priority = 5999;
+  threshold.cpu_evict_satisfaction_lower_percent = 30;
+  threshold.cpu_evict_satisfaction_upper_percent = 60;
+  threshold.cpu_evict_policy = policy::CpuEvictPolicy::kByAllocatable;
+  begin();
+  work("job", "spark", 4000, model::TaskKind::kPod);
+  auto task = std::make_shared<model::Task>(*pods["job"].first);
+  task->eviction_enabled = true;
+  task->priority_value = 5500;
+  pods["job"].first = std::move(task);
+  other_gib = 2;
+  facts.batch = {model::CpuMilli{0}, model::MemoryBytes{0}};
+  withdrawn = true;
+  seconds(60);
+  EXPECT_TRUE(hands.asked.empty()) << controller->says();
+  withdrawn = false;
+  seconds(2);
+  EXPECT_EQ(hands.asked, std::vector<std::string>{"job"}) << "the node lost what it sold";
 }
 
 TEST_F(Evictions, WhereNoQuotaHoldsOfflineWorkWhatOthersLeaveItCounts) {

@@ -110,8 +110,13 @@ void EvictionObserver::take_offline(const Inputs& inputs) {
   node_.oversold = model::CpuMilli{std::max<std::int64_t>(sold - facts->origin->cpu.value, 0)};
 }
 
-void EvictionObserver::take_offered(const NodeFacts& facts) {
+// What an order takes back is not what there is too little of: nobody ends because a node drains.
+void EvictionObserver::take_offered(const NodeFacts& facts, bool withdrawn) {
   using model::PriorityClass;
+  if (withdrawn) {
+    node_.offered.assign({{PriorityClass::kProd, facts.native.cpu, facts.native.memory}});
+    return;
+  }
   node_.offered.assign({{PriorityClass::kProd, facts.native.cpu, facts.native.memory},
                         {PriorityClass::kMid, facts.mid.cpu, facts.mid.memory},
                         {PriorityClass::kBatch, facts.batch.cpu, facts.batch.memory}});
@@ -150,13 +155,14 @@ void EvictionObserver::observe(const Inputs& inputs, base::MonotonicTime now) {
   const NodeMeasured& node = inputs.measured.node;
   node_.capacity = inputs.facts != nullptr ? inputs.facts->size.capacity : model::Resources();
   node_.offered.clear();
-  if (inputs.facts != nullptr) take_offered(*inputs.facts);
+  if (inputs.facts != nullptr) take_offered(*inputs.facts, inputs.withdrawn);
   node_.cpu.reset();
   if (const auto cpu = node.cpu_micro.last(now)) node_.cpu = model::CpuMilli{*cpu / kMicroPerMilli};
   node_.memory.reset();
   if (const auto memory = node.memory.last(now)) node_.memory = model::MemoryBytes{memory->without_page_cache};
   node_.memory_of_kubelet.reset();
   if (const auto memory = node.memory_of_kubelet.last(now)) node_.memory_of_kubelet = model::MemoryBytes{*memory};
+  node_.left_to_pods = inputs.left_to_pods;
   node_.memory_pressure_percent.reset();
   if (const auto pressure = node.pressure.memory.last(now); pressure && pressure->full_centi) {
     node_.memory_pressure_percent = *pressure->full_centi / kCentiPerPercent;

@@ -42,8 +42,10 @@ class EvictionObserver {
     const TaskSnapshot& tasks;
     const policy::ThresholdRules& rules;
     BesteffortInForce besteffort{};
-    const DiskSights* disks = nullptr;  // null: nobody looks at them
-    bool off = false;                   // co-location: offline work has its least, by that order
+    const DiskSights* disks = nullptr;                 // null: nobody looks at them
+    bool off = false;                                  // co-location: offline work has its least, by that order
+    bool withdrawn = false;                            // by an order it offers nothing, whatever was sold
+    std::optional<model::MemoryBytes> left_to_pods{};  // of their limit together; nullopt: they have none
   };
   // Once a pass. Both answers hold until the next one, or until the tasks or the Node are others.
   void observe(const Inputs& inputs, base::MonotonicTime now);
@@ -59,7 +61,7 @@ class EvictionObserver {
   };
   void take_tasks(const Inputs& inputs, base::MonotonicTime now);
   void take_offline(const Inputs& inputs);
-  void take_offered(const NodeFacts& facts);
+  void take_offered(const NodeFacts& facts, bool withdrawn);
   void look_back(const Inputs& inputs, base::MonotonicTime now);
 
   policy::NodeSeen node_;

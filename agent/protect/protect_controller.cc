@@ -99,12 +99,21 @@ void ProtectController::observe(const Measured& measured, const std::shared_ptr<
   decide();
 }
 
+// One that cannot be read is kept from others all the same: they are to know that an agent is there.
+Result<FoundJournal> ProtectController::open_journal() {
+  if (!lock_) {
+    TM_TRY(auto lock, FoundLock::take(options_.places.run_dir));
+    lock_.emplace(std::move(lock));
+  }
+  return FoundJournal::open(*lock_, options_.places.run_dir, boot_id(options_.places.proc_root));
+}
+
 bool ProtectController::begin() {
   if (enforcer_) return true;
   const base::MonotonicTime now = loop_.clock().monotonic();
   if (begin_again_ && now < *begin_again_) return false;
   begin_again_ = now + kBeginAgain;
-  auto journal = FoundJournal::open(options_.places.run_dir, boot_id(options_.places.proc_root));
+  auto journal = open_journal();
   if (!journal) {
     if (trouble_ != journal.error().message) {
       log_.error("nothing can be written on this node", {{"error", journal.error().message}});
@@ -113,6 +122,7 @@ bool ProtectController::begin() {
     return false;
   }
   journal_.emplace(std::move(*journal));
+  lock_.reset();
   if (journal_->read_at_start().unreadable > 0) {
     log_.warn("lines of the journal that say nothing",
               {{"lines", std::to_string(journal_->read_at_start().unreadable)}});
@@ -254,7 +264,7 @@ void ProtectController::decide() {
   if (seen.besteffort_quota_us) {
     enforcer_->saw(seen.groups.besteffort, linux::File::kCpuQuota, *seen.besteffort_quota_us);
   }
-  enforcer_->spare(holding_ ? groups_of_online(*tasks_) : std::vector<std::string>());
+  enforcer_->spare(holding_ && known_ ? groups_of_online(*tasks_) : std::vector<std::string>());
   const Enforced& enforced = enforcer_->carry_out(wanted, permits, stands.off);
   tell(enforced);
   order_oom(now);
@@ -500,7 +510,7 @@ void ProtectController::show(const policy::Stance& stance, const Enforced& enfor
   status_ = next;
   shown_at_ = now;
   // Another process may have the folder, and tells there how it stands.
-  if (!journal_) return;
+  if (!journal_ && !lock_) return;
   if (const auto written = write_status(options_.places.run_dir, status_); !written) {
     log_.warn("how the agent stands cannot be written", {{"error", written.error().message}});
   }

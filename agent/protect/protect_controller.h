@@ -111,6 +111,7 @@ class ProtectController {
 
  private:
   bool begin();  // whether it may write; tried again from time to time
+  Result<FoundJournal> open_journal();
   void look_at_latch();
   void look_at_kubelet(base::MonotonicTime now);
   void look_for_online_in_besteffort();
@@ -144,6 +145,7 @@ class ProtectController {
   const PodGroups* groups_ = nullptr;
   bool known_ = false;
 
+  std::optional<FoundLock> lock_;  // of a journal that cannot be read
   std::optional<FoundJournal> journal_;
   std::unique_ptr<Enforcer> enforcer_;
   ReactionController reaction_;

@@ -232,6 +232,67 @@ TEST_F(Protect, AnUpgradeLeavesWhatIsInForce) {
   EXPECT_EQ(quota(), -1) << "and takes back what it did not write";
 }
 
+// What stands in the kernel's files may be ours and may be found there: nobody knows until it can be read.
+class UnreadJournal : public Protect {
+ protected:
+  UnreadJournal() {
+    start();
+    say_all(kQuota80);
+    seconds(2);
+    EXPECT_EQ(quota(), 320'000);
+    start();  // the next one, which has not looked yet
+    std::filesystem::rename(file, file + ".kept");
+  }
+  void can_be_read_again() {
+    std::filesystem::remove_all(file);
+    std::filesystem::rename(file + ".kept", file);
+  }
+
+  const std::string file = run.root() + "/run/found.journal";
+};
+
+TEST_F(UnreadJournal, NothingIsWrittenAndThatIsToldUntilItCanBe) {
+  std::filesystem::create_directory(file);
+  const std::size_t taken = rules.taken.size();
+  say_all(R"("enable":false)");
+  seconds(25);
+  EXPECT_EQ(quota(), 320'000) << "what was in force stays";
+  say_node(R"("tidemark.io/state":"off")");
+  seconds(1);
+  EXPECT_EQ(rules.taken.size(), taken) << "and an order changes nothing of that";
+  EXPECT_EQ(condition_reason(guard->status()), "Unable");
+  EXPECT_NE(writer.last.find(R"("reason":"Unable")"), std::string::npos) << writer.last;
+  EXPECT_NE(writer.last.find(file), std::string::npos) << writer.last;
+  const auto told = lines.find("nothing can be written on this node");
+  ASSERT_NE(told, std::string::npos) << lines;
+  EXPECT_EQ(lines.find("nothing can be written on this node", told + 1), std::string::npos) << "once";
+  can_be_read_again();
+  say_node();
+  seconds(4);
+  EXPECT_EQ(quota(), 320'000) << "tried each ten seconds: after 30 the next time";
+  seconds(1);
+  EXPECT_EQ(quota(), -1) << "what the one before wrote is put back";
+  EXPECT_EQ(guard->status().trouble, "");
+}
+
+// A command on the machine sees that an agent is there, and hears from it what is wrong.
+TEST_F(UnreadJournal, CommandsOnTheMachineHearOfIt) {
+  std::ofstream(file) << R"({"schema":99,"boot":"b1"})" << "\n";
+  say_all(kQuota80);
+  seconds(1);
+  EXPECT_TRUE(FoundJournal::is_held(run.root() + "/run"));
+  const auto status = read_status(run.root() + "/run");
+  ASSERT_TRUE(status && *status);
+  EXPECT_NE((*status)->trouble.find("of a newer version than this program"), std::string::npos) << (*status)->trouble;
+  EXPECT_EQ(FoundJournal::open(run.root() + "/run", "b1").error().kind, ErrorKind::kAlreadyExists);
+  can_be_read_again();
+  seconds(10);
+  const auto later = read_status(run.root() + "/run");
+  ASSERT_TRUE(later && *later);
+  EXPECT_EQ((*later)->trouble, "");
+  EXPECT_TRUE(FoundJournal::is_held(run.root() + "/run"));
+}
+
 // DESIGN 5: after three crashes in ten minutes it keeps limits and loosens nothing, for ten minutes.
 TEST_F(Protect, AfterThreeUnexpectedEndsItHolds) {
   loads[pods.at("web").path] = 1'200;

@@ -206,6 +206,41 @@ TEST_F(ProtectOff, AnAgentThatOnlyObservesByItsFlagWritesNothing) {
   EXPECT_TRUE(rules.taken.empty());
 }
 
+// To narrow is to write: whoever only observes does not begin with it because he ended three times.
+TEST_F(ProtectOff, NorDoesOneThatOnlyObservesAndHolds) {
+  mode = policy::Mode::kObserve;
+  for (int ends = 0; ends < 4; ++ends) {
+    start(false);
+    say_node();
+    say_spec(base::cat(R"({"resourceUsedThresholdWithBE":{)", kQuota80,
+                       R"(},"resourceQOSStrategy":{"beClass":{"cpuQOS":{"enable":true,"groupIdentity":-1}}}})"));
+    seconds(20);
+  }
+  ASSERT_TRUE(guard->status().holding);
+  EXPECT_TRUE(rules.taken.empty()) << rules.taken.front();
+  EXPECT_EQ(stance_of(Strategy::kCpuSuppress), "keep");
+  EXPECT_EQ(stance_of(Strategy::kEviction), "observe");
+  EXPECT_EQ(condition_reason(guard->status()), "Holding");
+}
+
+// An order to observe loosens nothing while he holds, and takes effect afterwards.
+TEST_F(ProtectOff, WhatWasInForceStaysWhileHeHoldsAlsoWhereHeIsToObserve) {
+  for (int ends = 0; ends < 4; ++ends) {
+    start(false);
+    say_all(kQuota80);
+    seconds(20);
+  }
+  ASSERT_TRUE(guard->status().holding);
+  const std::int64_t before = quota();
+  ASSERT_GT(before, 0);
+  say_node(R"("tidemark.io/state":"observe")");
+  seconds(5);
+  EXPECT_EQ(quota(), before);
+  net::testing::run_for(loop, node.clock, policy::kHoldWindow);
+  seconds(2);
+  EXPECT_EQ(quota(), -1);
+}
+
 TEST_F(ProtectOff, AnAgentThatCannotWriteHereObservesWhateverItIsTold) {
   only_shows = "mkdir /sys/fs/cgroup/x: Read-only file system";
   start();

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "journal/whole_file.h"
+#include "model/reason.h"
 #include "policy/render/doctor_text.h"
 
 namespace tidemark::agent {
@@ -184,6 +185,11 @@ Result<void> write_status(const std::string& folder, const AgentStatus& status) 
   return {};
 }
 
+bool awaits(const StrategyStatus& strategy) {
+  return strategy.stance == policy::to_string(policy::Permit::kKeep) &&
+         strategy.reason != model::reason_id(model::Reason::kAgentHolds);
+}
+
 std::string_view condition_reason(const AgentStatus& status) {
   if (status.peer_present && !status.off) return "PeerPresent";
   if (!status.trouble.empty()) return "Unable";
@@ -192,8 +198,8 @@ std::string_view condition_reason(const AgentStatus& status) {
     return std::ranges::any_of(status.strategies,
                                [&](const StrategyStatus& each) { return each.stance == policy::to_string(permit); });
   };
-  if (any(policy::Permit::kKeep)) return "Waiting";
-  if (any(policy::Permit::kTighten)) return "Holding";
+  if (std::ranges::any_of(status.strategies, awaits)) return "Waiting";
+  if (any(policy::Permit::kTighten) || any(policy::Permit::kKeep)) return "Holding";
   return any(policy::Permit::kEnforce) ? "Enforcing" : "Observing";
 }
 

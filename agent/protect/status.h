@@ -72,6 +72,8 @@ Result<void> write_status(const std::string& folder, const AgentStatus& status);
 
 // "PeerPresent", "Unable", "OffLocally", "Off", "Waiting", "Holding", "Enforcing" or "Observing": the first that holds,
 // "PeerPresent" where it is not off, "Waiting" and "Holding" where any strategy does.
+// Nothing is done for it since it is not known yet what is wanted, or what runs here; not since the agent holds.
+bool awaits(const StrategyStatus& strategy);
 std::string_view condition_reason(const AgentStatus& status);
 std::string condition_message(const AgentStatus& status);
 

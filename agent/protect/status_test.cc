@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "linux/testing/tree.h"
+#include "model/reason.h"
 
 namespace tidemark::agent {
 namespace {
@@ -88,6 +89,8 @@ TEST(AgentStatus, TheConditionSaysWhatIsInForce) {
   EXPECT_EQ(condition_reason(status), "Holding");
   status.strategies[1].stance = "keep";
   EXPECT_EQ(condition_reason(status), "Waiting");
+  status.strategies[1].reason = model::reason_id(model::Reason::kAgentHolds);
+  EXPECT_EQ(condition_reason(status), "Holding") << "what is only observed is kept then";
   status.off = true;
   EXPECT_EQ(condition_reason(status), "Off");
   status.latched = true;

@@ -8,6 +8,7 @@ from the kernel after it came to rest.
   cpu_50_pods         what the process had of a core, kernel part included, in percent: ROUND_S a round
   rss_50_pods         Rss of its smaps_rollup at the end of a round, in MiB
   private_50_pods     Private_Dirty of the same
+  grew_50_pods        by how much its own memory (Anonymous of the same) grew within a round, in KiB
   …_50_pods_by_quota  the same with suppression by quota; the others have the default, by cpuset
   …_200_pods          as the first, with 200 pods, of one container each beyond the first 50; TIDEMARK_BENCH_MORE_PODS=0 leaves them out
 """
@@ -81,8 +82,9 @@ def set_up(api, name: str) -> None:
 
 def rounds(agent, suffix: str) -> None:
     time.sleep(REST_S)  # files opened, first values written, the first report sent
-    cpu, rss, private = [], [], []
+    cpu, rss, private, grew = [], [], [], []
     for _ in range(ROUNDS):
+        own = memory(agent.pid)["Anonymous"]
         began, had = time.monotonic(), cpu_seconds(agent.pid)
         time.sleep(ROUND_S)
         if agent.poll() is not None:
@@ -91,9 +93,11 @@ def rounds(agent, suffix: str) -> None:
         held = memory(agent.pid)
         rss.append(held["Rss"] / 2**20)
         private.append(held["Private_Dirty"] / 2**20)
+        grew.append((held["Anonymous"] - own) / 2**10)
     figure(f"agent.cpu_{suffix}", "%", cpu)
     figure(f"agent.rss_{suffix}", "MiB", rss)
     figure(f"agent.private_{suffix}", "MiB", private)
+    figure(f"agent.grew_{suffix}", "KiB", grew)
 
 
 def run(program: Path, environment: dict[str, str], stack: ExitStack) -> None:

@@ -179,6 +179,14 @@ NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::opti
   if (capacity <= 0) return {topic, NodeFact::kLineUnknown, ours.percent ? Severity::kWarn : without};
   LinePair pair{0, capacity - std::min(threshold_bytes(*threshold, capacity), capacity), capacity, threshold->soft,
                 shares};
+  // A hard threshold is one of what is left to all pods together as well.
+  if (ours.full_for_pods && hard && !shares) {
+    const std::int64_t full = std::clamp<std::int64_t>(*ours.full_for_pods, 0, capacity);
+    const std::int64_t by_pods = full - std::min(threshold_bytes(*hard, capacity), full);
+    pair.of_pods = by_pods < pair.kubelet;
+    if (pair.of_pods) pair.soft = false;
+    pair.kubelet = std::min(pair.kubelet, by_pods);
+  }
   NodeFinding out{topic, NodeFact::kNoLineOfOurs, without};
   if (ours.percent) {
     pair.ours = share(capacity, std::clamp<std::int64_t>(*ours.percent, 0, 100));

@@ -245,6 +245,7 @@ struct LinePair {
   std::int64_t ours = 0, kubelet = 0, capacity = 0;  // in use: bytes, inodes, shares
   bool soft = false;                                 // the kubelet's is of evictionSoft
   bool shares = false;
+  bool of_pods = false;  // the kubelet's is of what all pods have left of their limit together
   bool operator==(const LinePair&) const = default;
 };
 

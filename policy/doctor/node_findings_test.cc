@@ -215,6 +215,25 @@ TEST(NodeFindings, OurLineOfMemoryLiesUnderTheKubelets) {
   EXPECT_EQ(with({200 * kGib, 0}).line->kubelet, 0);
 }
 
+// 80 GiB are in use when pods have used up what they may have together: the same threshold holds for that.
+TEST(NodeFindings, AKubeletIsSoonerWhereItKeepsMemoryBackForTheSystem) {
+  NodeFound found = sound();
+  found.kubelet->hard.memory_available = EvictionThreshold{10 * kGib, 0};
+  found.ours.memory.full_for_pods = 80 * kGib;
+  expect(found, NodeTopic::kMemoryLine, NodeFact::kLineOver, Severity::kBad);
+  EXPECT_EQ(only(found, NodeTopic::kMemoryLine).line, (LinePair{70 * kGib, 70 * kGib, 100 * kGib, false, false, true}));
+  found.ours.memory.full_for_pods = 82 * kGib;
+  expect(found, NodeTopic::kMemoryLine, NodeFact::kLineNear, Severity::kWarn);
+  found.ours.memory.full_for_pods = 120 * kGib;
+  expect(found, NodeTopic::kMemoryLine, NodeFact::kLineUnder, Severity::kOk);
+  EXPECT_EQ(only(found, NodeTopic::kMemoryLine).line, (LinePair{70 * kGib, 90 * kGib, 100 * kGib}));
+  found.kubelet->hard.memory_available.reset();
+  found.kubelet->soft.memory_available = EvictionThreshold{10 * kGib, 0, true};
+  found.ours.memory.full_for_pods = 20 * kGib;
+  EXPECT_EQ(only(found, NodeTopic::kMemoryLine).line, (LinePair{70 * kGib, 90 * kGib, 100 * kGib, true}))
+      << "a soft one holds for the node alone";
+}
+
 TEST(NodeFindings, WhetherWhoDoesNotEndCanBeKilled) {
   NodeFound found = sound();
   expect(found, NodeTopic::kKills, NodeFact::kGroupsKilled, Severity::kOk);

@@ -13,6 +13,9 @@ struct NodeRules;
 struct LineFound {
   std::int64_t capacity = 0;            // bytes or inodes; 0: not known
   std::optional<std::int64_t> percent;  // nullopt: we never evict for it
+  // Of memory: in use when all pods have used up the limit that they have together, and the rest of the node uses what
+  // it does now. nullopt: they have none, or nobody looked.
+  std::optional<std::int64_t> full_for_pods{};
 };
 
 struct OurSide {

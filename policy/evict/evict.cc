@@ -125,14 +125,15 @@ class Step {
         wanted.held = Reason::kEvictCoolDown;
         return false;
       }
-      if (ladder_.in_hour_beside(known) >= std::min(seen_.per_hour, kEvictionsPerHourMax)) {
+      const bool rescues = wanted.gap.kubelet_next && victim.sight == Sight::kSeen;
+      if (ladder_.in_hour_beside(known) >= (rescues ? granted_and_rescues() : granted())) {
         wanted.held = Reason::kEvictBudgetSpent;
         stays = std::min(stays, rank);
         continue;  // one that counts already costs no more
       }
       plan_.orders.push_back({EvictVerb::kAsk, victim.task, wanted.gap.feature, wanted.gap.reason, Reason::kEvictAsked,
                               wanted.gap, victim.release, victim.lost_core_seconds, grace_,
-                              is_seen_to_hold(victim, wanted.gap)});
+                              is_seen_to_hold(victim, wanted.gap), ladder_.in_hour_beside(known) >= granted()});
       plan_.orders.back().gap.amount = wanted.left;
       ladder_.asked(known, std::move(name), wanted.gap, victim.lost_core_seconds);
       ++asked_;
@@ -142,6 +143,8 @@ class Step {
     }
     return false;
   }
+  std::int64_t granted() const { return std::clamp<std::int64_t>(seen_.per_hour, 0, kEvictionsPerHourMax); }
+  std::int64_t granted_and_rescues() const { return std::min(granted() + kRescuesPerHour, kEvictionsPerHourMax); }
   VictimRules victim_rules() const {
     if (!rules_.word) return {rules_.threshold, {}, {}, seen_.yarn_preempts};
     return {rules_.threshold, rules_.word->classes, rules_.word->business, seen_.yarn_preempts};

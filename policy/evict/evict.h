@@ -13,7 +13,8 @@
 //                     there is no cool-down
 //   budget            so many in any hour: the grant (policy/budget/grants.h), else that of policy/budget/budget.h;
 //                     at most kEvictionsPerHourMax. Who may not go does not count, and a kill of the ladder is no new
-//                     eviction
+//                     eviction. Where the kubelet is about to evict, by an order of its own that may take an online
+//                     pod, kRescuesPerHour more that are known to help. (Of pods the manager has the last word)
 //
 //   depended on       (service_rank) nobody of a higher rank is asked while one of a lower is here of whom nobody has
 //   said
@@ -83,6 +84,9 @@ inline constexpr base::Duration kGiveUp = std::chrono::minutes(10);
 inline constexpr base::Duration kEndedLate = std::chrono::seconds(2);  // past the end of its own grace period
 inline constexpr std::size_t kLeavingMax = 256;                        // where there are as many, nobody new is asked
 inline constexpr std::int64_t kEvictionsPerHourMax = 1024;
+// Beyond what was granted: enough for what a few tasks at once can do to a node, too few for a wrong reading to empty a
+// cluster.
+inline constexpr std::int64_t kRescuesPerHour = 10;
 
 enum class EvictStage : std::uint8_t {
   kAsked,      // the API server or its provider was asked to end it; no answer yet
@@ -156,6 +160,7 @@ struct EvictOrder {
   std::int64_t lost_core_seconds = 0;  // of kAsk
   base::Duration grace{};              // of kAsk: until its kill, where nobody says otherwise
   bool itself = false;                 // of kAsk: the end of another one in its place frees nothing
+  bool beyond_grant = false;           // of kAsk: the hour has none left, and the kubelet is about to evict
   bool operator==(const EvictOrder&) const = default;
 };
 
@@ -169,7 +174,7 @@ struct EvictVerdict {
 
 struct EvictPlan {
   std::vector<EvictOrder> orders;
-  std::vector<EvictVerdict> verdicts;
+  PerFeature<EvictVerdict> verdicts;
   // That ended since the last step after they were asked to, each once, by task. Its stage tells whether that came of
   // it: one that was forbidden or spared ended for a reason of its own.
   std::vector<Leaving> ended;

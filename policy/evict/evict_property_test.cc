@@ -43,6 +43,11 @@ class World {
     rules.word->evict.grace = seconds(chance(3) ? 5 : 30);
     rules.word->evict.memory_pressure_percent = 20;
     rules.word->evict.disk_free_percent = 20;
+    if (chance(2)) {
+      rules.threshold.memory_before_kubelet_percent = 85;
+      rules.threshold.kubelet_next_percent = 88;
+    }
+    if (chance(2)) rules.word->evict.disk_kubelet_next_percent = 15;
     per_hour = static_cast<std::int64_t>(chance(8) ? 0 : random_() % 25);
     constexpr std::uint32_t kAll = (1U << kEvictFeatures) - 1;
     switches.on = static_cast<std::uint32_t>(chance(2) ? kAll : random_() % (kAll + 1));
@@ -196,7 +201,8 @@ class World {
     node = {};
     node.capacity = {{64'000}, {256 * kGi}};
     if (!chance(20)) node.cpu = node.cpu_in_window = used.cpu;
-    if (!chance(20)) node.memory = used.memory;
+    if (!chance(20)) node.memory = node.memory_of_kubelet = used.memory;
+    if (chance(4)) node.left_to_pods = model::MemoryBytes{static_cast<std::int64_t>(random_() % 256) * kGi};
     node.offline = node.offline_in_window = offline;
     node.offered.push_back({model::PriorityClass::kBatch, model::CpuMilli{50'000}, model::MemoryBytes{120 * kGi}});
     node.memory_pressure_percent = chance(10) ? 30 : 0;
@@ -250,6 +256,7 @@ class Watcher {
   int killed_in_all = 0;
   int enough_in_all = 0;
   int asked_back_in_all = 0;
+  int beyond_in_all = 0;
 
  private:
   struct Asked {
@@ -318,7 +325,9 @@ class Watcher {
     one.pause = pause;
     std::int64_t in_hour = 0;
     for (const auto& [name, each] : asked_) in_hour += each.counts && now() - each.at < hours(1) ? 1 : 0;
-    ASSERT_LE(in_hour, world_.per_hour);
+    ASSERT_LE(in_hour, world_.per_hour + (order.gap.kubelet_next ? kRescuesPerHour : 0));
+    if (in_hour > world_.per_hour) ASSERT_TRUE(order.beyond_grant);
+    if (order.beyond_grant) ++beyond_in_all;
   }
 
   void killed(const model::Task& task, const EvictOrder& order, const EvictState& before) {
@@ -525,6 +534,8 @@ TEST(EvictProperty, EveryLadderEnds) {
       world.carry_out(step.plan);
     }
     world.per_hour = 0;
+    world.rules.threshold.kubelet_next_percent.reset();
+    world.rules.word->evict.disk_kubelet_next_percent.reset();
     const auto most = kEvictGraceMax + kGiveUp + kForbiddenPause;
     for (Duration at{0}; at < most; at += seconds(1)) {
       if (seed % 2 == 0 && world.chance(100)) world.clock.jump_wall(-hours(5));

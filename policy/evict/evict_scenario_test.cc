@@ -6,6 +6,7 @@
 //   pressure PERCENT                   from where work that stands still for memory counts
 //   stalls PERCENT                     and how much of it does
 //   line PERCENT LOWER                 of memory (70 60)
+//   kubelet-next memory|disk PERCENT   from there on, or where less is free, the kubelet is about to evict
 //   disk-line PERCENT                  of our own settings
 //   disk FREE of BYTES|unknown         the kubelet's
 //   holds NAME BYTES [whole]           on it; whole: nothing else
@@ -159,6 +160,11 @@ class Scenario {
     } else if (verb == "line") {
       rules_.threshold.memory_evict_percent = testing::quantity(words.next()).value();
       rules_.threshold.memory_evict_lower_percent = testing::quantity(words.next()).value();
+    } else if (verb == "kubelet-next") {
+      const bool memory = words.next() == "memory";
+      const std::int64_t percent = testing::quantity(words.next()).value();
+      if (memory) rules_.threshold.memory_before_kubelet_percent = rules_.threshold.kubelet_next_percent = percent;
+      if (!memory) rules_.word->evict.disk_kubelet_next_percent = percent;
     } else if (verb == "satisfaction") {
       rules_.threshold.cpu_evict_satisfaction_upper_percent = testing::quantity(words.next()).value();
       rules_.threshold.cpu_evict_satisfaction_lower_percent = testing::quantity(words.next()).value();
@@ -261,7 +267,7 @@ class Scenario {
     }
     if (rest_) {
       out.cpu = out.cpu_in_window = used.cpu;
-      out.memory = used.memory;
+      out.memory = out.memory_of_kubelet = used.memory;
     }
     out.offline = out.offline_in_window = offline;
     if (offers_) out.offered.push_back({model::PriorityClass::kBatch, offers_->cpu, offers_->memory});

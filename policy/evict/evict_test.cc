@@ -48,7 +48,7 @@ struct Node {
 };
 
 model::Reason why(const EvictStep& step) {
-  return step.plan.verdicts.at(0).reason;
+  return step.plan.verdicts[0].reason;
 }
 
 TEST(Evict, NobodyNewIsAskedWhileAsManyAsMayBeAreWaitedFor) {

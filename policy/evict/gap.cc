@@ -113,20 +113,42 @@ std::int64_t memory_step(const NodeSeen& node) {
   return std::max<std::int64_t>(part_of(node.capacity.memory.value, kMemoryStep_percent), 1);
 }
 
+struct KubeletsUse {
+  std::optional<std::int64_t> bytes;
+  bool of_pods = false;
+};
+
+// Its signals memory.available and allocatableMemory.available have one threshold: what is less available counts.
+KubeletsUse used_for_kubelet(const NodeSeen& node) {
+  KubeletsUse out{node.memory_of_kubelet.transform([](MemoryBytes used) { return used.value; })};
+  if (!node.left_to_pods) return out;
+  const std::int64_t by_pods = held(Wide{node.capacity.memory.value} - node.left_to_pods->value);
+  out.of_pods = !out.bytes || by_pods > *out.bytes;
+  if (out.of_pods) out.bytes = by_pods;
+  return out;
+}
+
 Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRules& rules) {
   std::optional<UsedLine> line = used_line(rules.memory_evict_percent, rules.memory_evict_lower_percent);
   if (feature == EvictFeature::kMemory && !rules.evict_priority) line.reset();
   const auto bytes = [](MemoryBytes used) { return used.value; };
   const std::int64_t capacity = node.capacity.memory.value;
-  Outcome ours = used_gap(feature, line, capacity, node.memory.transform(bytes));
-  if (!line || !ours.gaps.empty() || !rules.memory_before_kubelet_percent) return ours;
-  Outcome kubelets = used_gap(feature, used_line(rules.memory_before_kubelet_percent, std::nullopt), capacity,
-                              node.memory_of_kubelet.transform(bytes));
-  if (kubelets.gaps.empty()) return ours;
-  Gap& gap = kubelets.gaps.front();
-  gap.as_kubelet = true;
-  gap.amount = std::min(gap.amount, memory_step(node));
-  return kubelets;
+  Outcome out = used_gap(feature, line, capacity, node.memory.transform(bytes));
+  if (!line || !rules.memory_before_kubelet_percent) return out;
+  const KubeletsUse use = used_for_kubelet(node);
+  if (out.gaps.empty()) {
+    Outcome kubelets =
+        used_gap(feature, used_line(rules.memory_before_kubelet_percent, std::nullopt), capacity, use.bytes);
+    if (kubelets.gaps.empty()) return out;
+    Gap& gap = kubelets.gaps.front();
+    gap.as_kubelet = true;
+    gap.of_pods = use.of_pods;
+    gap.amount = std::min(gap.amount, memory_step(node));
+    out = std::move(kubelets);
+  }
+  out.gaps.front().kubelet_next =
+      use.bytes && rules.kubelet_next_percent && percent_of(*use.bytes, capacity, false) >= *rules.kubelet_next_percent;
+  return out;
 }
 
 // Ours: while work stands still a part of the memory goes at each step, whatever is used.
@@ -150,8 +172,13 @@ Outcome pressure_gap(const NodeSeen& node, std::int64_t line) {
 
 // ---- disks ----
 
+struct FreeLine {
+  std::int64_t line = 0;
+  std::optional<std::int64_t> kubelet_next;
+};
+
 // What is short of one kind. `free` may be anything.
-Outcome free_gap(Measure measure, Disk disk, std::int64_t line, std::int64_t capacity, std::int64_t free) {
+Outcome free_gap(Measure measure, Disk disk, const FreeLine& line, std::int64_t capacity, std::int64_t free) {
   const bool bytes = measure == Measure::kDiskHeld;
   Gap gap;
   gap.feature = EvictFeature::kDisk;
@@ -160,9 +187,10 @@ Outcome free_gap(Measure measure, Disk disk, std::int64_t line, std::int64_t cap
   gap.disk = disk;
   free = std::clamp<std::int64_t>(free, 0, capacity);
   gap.seen_percent = percent_of(free, capacity, false);
-  gap.line_percent = line;
-  gap.goal_percent = line + kUpperAboveDiskLine_percent;
-  if (gap.seen_percent < line) gap.amount = held(Wide{capacity} * gap.goal_percent / kPercent - free);
+  gap.line_percent = line.line;
+  gap.goal_percent = line.line + kUpperAboveDiskLine_percent;
+  gap.kubelet_next = line.kubelet_next && gap.seen_percent < *line.kubelet_next;
+  if (gap.seen_percent < line.line) gap.amount = held(Wide{capacity} * gap.goal_percent / kPercent - free);
   return one(gap);
 }
 
@@ -188,10 +216,12 @@ Outcome disk_gaps(const NodeSeen& node, const EvictSettings& settings) {
     const auto& seen = node.disks[i];
     const auto disk = static_cast<Disk>(i);
     if (seen && settings.disk_free_percent && seen->bytes > 0) {
-      add(free_gap(Measure::kDiskHeld, disk, *settings.disk_free_percent, seen->bytes, seen->bytes_free));
+      const FreeLine line{*settings.disk_free_percent, settings.disk_kubelet_next_percent};
+      add(free_gap(Measure::kDiskHeld, disk, line, seen->bytes, seen->bytes_free));
     }
     if (seen && settings.inodes_free_percent && seen->inodes > 0) {
-      add(free_gap(Measure::kInodesHeld, disk, *settings.inodes_free_percent, seen->inodes, seen->inodes_free));
+      const FreeLine line{*settings.inodes_free_percent, settings.inodes_kubelet_next_percent};
+      add(free_gap(Measure::kInodesHeld, disk, line, seen->inodes, seen->inodes_free));
     }
   }
   return out;

@@ -14,6 +14,8 @@
 //                         goes: capacity × (use % − lower %),  lower = the line − 2 where nobody says
 //                         (ours) else what the kubelet counts as used % ≥ the line before the kubelet's
 //                         goes: 1 % of the memory a step at most: what of it a task has nobody knows
+//                         what it counts: the node's, or capacity − what is left of the limit that all pods have
+//                         together, where that is more: it evicts by both
 //   MemoryPressure (ours) all work stood still for want of memory for more than the settings say
 //                         goes: 1 % of the memory a step
 //   Disk (ours)           of a disk's bytes, or of its inodes, less than the settings say is free (whole percent)
@@ -28,7 +30,9 @@
 // What is not measured evicts nothing.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -36,6 +40,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "model/qos.h"
 #include "model/reason.h"
@@ -90,6 +95,8 @@ struct Gap {
   std::int64_t line_percent = 0;
   std::int64_t goal_percent = 0;  // what is gone down to; of kDisk up to
   bool as_kubelet = false;        // of memory: seen as the kubelet counts it, against the line before its own
+  bool of_pods = false;           // with as_kubelet: by what is left of the limit that all pods have together
+  bool kubelet_next = false;      // as the kubelet counts it, it is about to evict, by an order of its own
   bool operator==(const Gap&) const = default;
 };
 
@@ -109,6 +116,9 @@ struct NodeSeen {
   std::optional<model::CpuMilli> cpu_in_window;         // on average, over the window of CPU features
   std::optional<model::MemoryBytes> memory;             // total − available
   std::optional<model::MemoryBytes> memory_of_kubelet;  // as the kubelet counts it; at least `memory`
+  // Of the limit that a kubelet gives all pods together, where it keeps something of the node back for the system.
+  // nullopt: there is none, or nobody knows.
+  std::optional<model::MemoryBytes> left_to_pods;
   // The node is marked as oversold (model/oversold.h): how much more batch CPU its work requests than all sides
   // together may sell. nullopt: it is not, or nobody knows.
   std::optional<model::CpuMilli> oversold;
@@ -143,11 +153,30 @@ struct FeatureVerdict {
   bool operator==(const FeatureVerdict&) const = default;
 };
 
+// One of each feature at most, kept in place: there are some every second, for as long as an agent runs.
+template <class T>
+class PerFeature {
+ public:
+  void push_back(const T& one) {
+    TM_CHECK(count_ < kEvictFeatures, "one of each feature at most");
+    all_[count_++] = one;
+  }
+  std::size_t size() const { return count_; }
+  const T* begin() const { return all_.data(); }
+  const T* end() const { return begin() + count_; }
+  const T& operator[](std::size_t at) const { return all_[at]; }
+  bool operator==(const PerFeature&) const = default;
+
+ private:
+  std::array<T, kEvictFeatures> all_{};
+  std::size_t count_ = 0;
+};
+
 struct Gaps {
   std::vector<Gap> gaps;  // in the order of EvictFeature; of an allocatable feature one for each oversold class,
                           // of kDisk one for each disk and what is short on it, of kReclaim one for each class, in the
                           // manager's order, and what it has too much of
-  std::vector<FeatureVerdict> verdicts;
+  PerFeature<FeatureVerdict> verdicts;
 };
 
 // Ours are looked at where the settings draw their lines, or the manager gives an order; all others have theirs in the

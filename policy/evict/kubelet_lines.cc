@@ -45,6 +45,7 @@ void move_memory(ThresholdRules& rules, std::int64_t kubelet_free, std::vector<L
   const std::int64_t kubelet = kPercent - kubelet_free;
   const std::int64_t holds = std::max<std::int64_t>(kubelet - kRoomPercent, 1);
   rules.memory_before_kubelet_percent = holds;
+  rules.kubelet_next_percent = std::max<std::int64_t>(kubelet - kNextPercent, 1);
   if (rules.memory_evict_percent < kubelet) {
     rules.memory_before_kubelet_percent = std::max(rules.memory_evict_percent, holds);
     return;
@@ -56,13 +57,21 @@ void move_memory(ThresholdRules& rules, std::int64_t kubelet_free, std::vector<L
   }
 }
 
-void move_free(EvictLine which, std::optional<std::int64_t>& line, std::optional<std::int64_t> kubelet,
+struct FreeLines {
+  std::optional<std::int64_t>& ours;
+  std::optional<std::int64_t>& kubelet_next;
+};
+
+void move_free(EvictLine which, FreeLines lines, std::optional<std::int64_t> kubelet,
                std::vector<LineBeforeKubelet>& moved) {
-  if (!line || !kubelet || *line > *kubelet) return;
+  std::optional<std::int64_t>& line = lines.ours;
+  if (!line || !kubelet) return;
   const std::int64_t holds = std::min(*kubelet + kRoomPercent, kDiskFreeMax_percent);
-  if (holds <= *line) return;
-  moved.push_back({which, *line, *kubelet, holds});
-  line = holds;
+  if (*line <= *kubelet && *line < holds) {
+    moved.push_back({which, *line, *kubelet, holds});
+    line = holds;
+  }
+  lines.kubelet_next = std::min(*line, *kubelet + kNextPercent);
 }
 
 }  // namespace
@@ -76,12 +85,12 @@ LinesUnderKubelet under_kubelet(NodeRules rules, const KubeletFound& kubelet, co
   constexpr auto kOwn = static_cast<std::size_t>(Disk::kKubelet);
   EvictSettings& lines = out.rules.word->evict;
   move_free(
-      EvictLine::kDiskFree, lines.disk_free_percent,
+      EvictLine::kDiskFree, {lines.disk_free_percent, lines.disk_kubelet_next_percent},
       larger(free_percent(kubelet, &Thresholds::nodefs_available, capacities.bytes[kOwn]),
              free_percent(kubelet, &Thresholds::imagefs_available, of_runtime(capacities.bytes, capacities.one_disk))),
       out.moved);
   move_free(
-      EvictLine::kInodesFree, lines.inodes_free_percent,
+      EvictLine::kInodesFree, {lines.inodes_free_percent, lines.inodes_kubelet_next_percent},
       larger(free_percent(kubelet, &Thresholds::nodefs_inodes, capacities.inodes[kOwn]),
              free_percent(kubelet, &Thresholds::imagefs_inodes, of_runtime(capacities.inodes, capacities.one_disk))),
       out.moved);

@@ -6,7 +6,12 @@
 //   ours is too late      memory in use ≥ the kubelet's; free ≤ the kubelet's
 //   then holds instead    the kubelet's, with kRoomPercent between, within 1 … 100 and 0 … kDiskFreeMax_percent
 //   of memory beside ours the kubelet's, with as much between, or ours where that is later: of memory as the kubelet
-//                         counts it, which has recently read files in it. Ours counts them as available
+//                         counts it, which has recently read files in it. Ours counts them as available. It has the
+//                         same threshold for what is left of the limit of all pods together (gap.h)
+//
+//   the kubelet is next   kNextPercent before its threshold, as it counts memory; where a disk has no more than that
+//                         above it free, or than our line. Who is known to help goes beyond the hour's grant there
+//                         (evict.h)
 //
 // A threshold is the larger of evictionHard and evictionSoft.
 //
@@ -24,6 +29,9 @@
 #include "policy/node_rules/node_rules.h"
 
 namespace tidemark::policy {
+
+// Nearer than kRoomPercent: a use that stays between both has offline work end within its grant alone.
+inline constexpr std::int64_t kNextPercent = 2;
 
 enum class EvictLine : std::uint8_t { kMemory, kDiskFree, kInodesFree };
 

@@ -39,7 +39,10 @@ TEST(KubeletLines, WhatLiesUnderTheKubeletsIsUsedAsItIs) {
   NodeRules said = rules(89, 80, 16, 6);
   const auto got = under_kubelet(said, kubelet(), {});
   said.threshold.memory_before_kubelet_percent = 89;
-  EXPECT_EQ(got.rules, said);
+  said.threshold.kubelet_next_percent = 88;
+  said.word->evict.disk_kubelet_next_percent = 16;
+  said.word->evict.inodes_kubelet_next_percent = 6;
+  EXPECT_EQ(got.rules, said) << "and where the kubelet is next";
   EXPECT_TRUE(got.moved.empty());
 }
 
@@ -48,6 +51,19 @@ TEST(KubeletLines, MemoryAsTheKubeletCountsItHasALineBeforeIts) {
   EXPECT_EQ(under_kubelet(rules(70), kubelet(), {}).rules.threshold.memory_before_kubelet_percent, 85);
   EXPECT_EQ(under_kubelet(rules(95), kubelet(), {}).rules.threshold.memory_before_kubelet_percent, 85);
   EXPECT_EQ(under_kubelet(rules(70), {}, {}).rules.threshold.memory_before_kubelet_percent, std::nullopt);
+}
+
+TEST(KubeletLines, RightBeforeItsThresholdTheKubeletIsNext) {
+  const auto next = [](std::int64_t line) {
+    return under_kubelet(rules(70, {}, line), kubelet(), {}).rules.word->evict.disk_kubelet_next_percent;
+  };
+  EXPECT_EQ(next(40), 17) << "15 % and a little";
+  EXPECT_EQ(next(16), 16) << "no sooner than our line";
+  EXPECT_EQ(next(5), 17) << "a line that was moved";
+  EXPECT_EQ(under_kubelet(rules(70), kubelet(), {}).rules.threshold.kubelet_next_percent, 88);
+  const NodeRules untold = under_kubelet(rules(70, {}, 40), {}, {}).rules;
+  EXPECT_EQ(untold.threshold.kubelet_next_percent, std::nullopt);
+  EXPECT_EQ(untold.word->evict.disk_kubelet_next_percent, std::nullopt);
 }
 
 TEST(KubeletLines, TheLargerOfHardAndSoftCounts) {
@@ -98,6 +114,7 @@ TEST(KubeletLines, ALineThatIsNotDrawnIsNotDrawnByTheKubelet) {
   NodeRules peers = rules(70);
   peers.word.reset();
   peers.threshold.memory_before_kubelet_percent = 85;  // as the kubelet counts, before its own
+  peers.threshold.kubelet_next_percent = 88;
   EXPECT_EQ(under_kubelet(peers, kubelet(), {}).rules, peers);
 }
 

@@ -165,6 +165,14 @@ void Ladder::take_back(Leaving& one) {
   }
 }
 
+// It ended by itself. What it held on a disk is free when its kubelet has taken it away: that is waited for all the
+// same.
+void Ladder::went_by_itself(Leaving& one) {
+  const auto disk = state_.disk_not_before;
+  take_back(one);
+  if (one.feature == EvictFeature::kDisk) state_.disk_not_before = disk;
+}
+
 void Ladder::refuse(Leaving& one, EvictStage stage) {
   take_back(one);
   refused_flag(one.feature) = true;
@@ -187,7 +195,7 @@ void Ladder::hear(Leaving& one, EvictOutcome outcome) {
     case EvictOutcome::kGone:
       // Whoever lists tasks sees it a moment later; until then it is not asked again.
       if (!is_unanswered(one)) break;
-      take_back(one);
+      went_by_itself(one);
       leave(one);
       break;
     case EvictOutcome::kForbidden:

@@ -54,6 +54,7 @@ class Ladder {
   void leave(Leaving& one) const;
   bool discount(Leaving& one);
   void take_back(Leaving& one);
+  void went_by_itself(Leaving& one);
   void refuse(Leaving& one, EvictStage stage);
   void end_as_told(Leaving& one, base::WallTime ends) const;
   void climb(Leaving& one, EvictSwitches above);

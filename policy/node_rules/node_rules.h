@@ -53,6 +53,8 @@ struct ThresholdRules {
   // Nobody says it: where the kubelet would evict, less some room, of memory as the kubelet counts it
   // (policy/evict/kubelet_lines.h). nullopt: it evicts nobody, or does not tell.
   std::optional<std::int64_t> memory_before_kubelet_percent;
+  // The same, and less room: from there on it is about to.
+  std::optional<std::int64_t> kubelet_next_percent;
   bool operator==(const ThresholdRules&) const = default;
 };
 

@@ -193,6 +193,7 @@ std::string line_text(const NodeFinding& finding) {
   std::string kubelet =
       cat("the kubelet evicts from ", amount(pair.kubelet), " in use on", pair.soft ? " (evictionSoft)" : "");
   if (!pair.shares) kubelet += cat(", of ", inodes ? std::to_string(pair.capacity) : bytes_text(pair.capacity));
+  if (pair.of_pods) kubelet += ": little is left then of the limit that all pods have together";
   if (finding.fact == NodeFact::kNoLineOfOurs) return cat("only ", kubelet);
   return cat("offline work is evicted from ", amount(pair.ours), " in use on, ", kubelet);
 }

@@ -1,6 +1,7 @@
 #include "policy/render/evict_text.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 
@@ -44,7 +45,9 @@ std::string evict_seen(const Gap& gap) {
                to_string(gap.disk), " free, the line is ", gap.line_percent, " %, up to ", gap.goal_percent, " %");
   }
   return cat(levels(gap.seen_percent, gap.line_percent), ", down to ", gap.goal_percent, " %",
-             gap.as_kubelet ? ", as the kubelet counts it: with files that were read" : "");
+             !gap.as_kubelet ? ""
+             : gap.of_pods   ? ", as the kubelet counts it: by what is left of the limit of all pods together"
+                             : ", as the kubelet counts it: with files that were read");
 }
 
 std::string evict_why(const Gap& gap) {
@@ -55,11 +58,12 @@ std::string evict_event(const Gap& gap) {
   return cat("trigger by koordlet feature ", to_string(gap.feature), ", ", evict_why(gap));
 }
 
-std::string evict_says(std::span<const EvictVerdict> verdicts, std::size_t leaving) {
-  std::string out;
+std::string evict_says(std::span<const EvictVerdict> verdicts, std::size_t leaving, std::string spare) {
+  std::string out = std::move(spare);
+  out.clear();
   const auto first = std::ranges::max_element(verdicts, {}, weight);
   if (first != verdicts.end()) {
-    out = cat(model::reason_id(first->reason), ": ", to_string(first->feature.feature));
+    out.append(model::reason_id(first->reason)).append(": ").append(to_string(first->feature.feature));
     // Below its line a level moves all the time, and means nothing.
     if (first->feature.line_percent != 0 && weight(*first) > 2) {
       out += first->feature.feature == EvictFeature::kDisk

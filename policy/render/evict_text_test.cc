@@ -67,6 +67,9 @@ TEST(EvictText, WhatTheKubeletCountsIsToldAsSuch) {
   const std::string ours = evict_seen(gap);
   gap.as_kubelet = true;
   EXPECT_EQ(evict_seen(gap), base::cat(ours, ", as the kubelet counts it: with files that were read"));
+  gap.of_pods = true;
+  EXPECT_EQ(evict_seen(gap),
+            base::cat(ours, ", as the kubelet counts it: by what is left of the limit of all pods together"));
 }
 
 TEST(EvictText, HowADiskStands) {

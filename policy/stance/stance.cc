@@ -15,9 +15,18 @@ struct One {
 One one(const StanceInputs& inputs, NodeState state) {
   if (!inputs.known || !inputs.state_known) return {Permit::kKeep, Reason::kAgentAwaits};
   if (inputs.only_shows) return {Permit::kPutBack, Reason::kAgentObserves};
-  if (inputs.holding) return {Permit::kTighten, Reason::kAgentHolds};
-  if (state == NodeState::kObserve) return {Permit::kPutBack, Reason::kAgentObserves};
+  const bool observes = state == NodeState::kObserve;
+  // Of what is only observed nothing is to begin, and who holds lets nothing loose.
+  if (inputs.holding) return {observes ? Permit::kKeep : Permit::kTighten, Reason::kAgentHolds};
+  if (observes) return {Permit::kPutBack, Reason::kAgentObserves};
   return {Permit::kEnforce, Reason::kAgentEnforces};
+}
+
+// One leaves nothing that could be kept: what is only shown goes on being shown.
+One of_eviction(const StanceInputs& inputs, NodeState state) {
+  const One its = one(inputs, state);
+  const bool kept = its.permit == Permit::kKeep && its.reason == Reason::kAgentHolds;
+  return kept ? One{Permit::kPutBack, Reason::kAgentObserves} : its;
 }
 
 constexpr std::size_t index_of(model::Strategy strategy) {
@@ -32,7 +41,8 @@ bool is_observed(const StanceInputs& inputs, model::Strategy strategy) {
 // runs threatens the node as before: evictions go on where they were enforced, and begin nowhere.
 One eviction_when_off(const StanceInputs& inputs) {
   if (inputs.latched) return {Permit::kPutBack, Reason::kAgentLatched};
-  const One its = one(inputs, is_observed(inputs, model::Strategy::kEviction) ? NodeState::kObserve : NodeState::kOn);
+  const bool observed = is_observed(inputs, model::Strategy::kEviction);
+  const One its = of_eviction(inputs, observed ? NodeState::kObserve : NodeState::kOn);
   return its.permit == Permit::kEnforce ? One{Permit::kEnforce, Reason::kAgentOff} : its;
 }
 
@@ -83,6 +93,7 @@ Stance stance(const StanceInputs& inputs, base::WallTime now) {
   const EffectiveState enforced = of(Mode::kEnforce);
   out.again_after = enforced.again_after;
   out.order = enforced.order;
+  out.withdrawn = inputs.state_known && enforced.k8s >= NodeState::kDraining;
   // Whoever draws the switch at the machine is obeyed before it is known what runs there.
   const bool off = inputs.state_known && enforced.k8s == NodeState::kOff;
   if (inputs.latched || off) {
@@ -90,8 +101,9 @@ Stance stance(const StanceInputs& inputs, base::WallTime now) {
     return out;
   }
   for (const model::Strategy strategy : model::kStrategies) {
-    const One each = inputs.peer_present ? One{Permit::kPutBack, Reason::kAgentPeerPresent}
-                                         : one(inputs, of(inputs.modes[index_of(strategy)]).k8s);
+    const NodeState state = of(inputs.modes[index_of(strategy)]).k8s;
+    One each = strategy == model::Strategy::kEviction ? of_eviction(inputs, state) : one(inputs, state);
+    if (inputs.peer_present) each = {Permit::kPutBack, Reason::kAgentPeerPresent};
     out.permits[index_of(strategy)] = each.permit;
     out.reasons[index_of(strategy)] = each.reason;
   }

@@ -5,7 +5,8 @@
 //   Koordinator's agent runs here (peer.h)         observe: two would write over each other
 //   what runs here, or what is wanted, not known   keep: what stands stays
 //   nobody could write here (no rights, no groups) observe, whatever the settings or the mark say
-//   the agent ended unexpectedly again and again   hold: only what narrows; online work is kept behind nobody
+//   the agent ended unexpectedly again and again   hold: only what narrows; online work is kept behind nobody. What is
+//                                                  only observed is kept: nothing of it begins or is put back
 //   observe, by settings or by the mark            observe: decided and shown; what was written is put back
 //   otherwise                                      enforce
 //
@@ -52,6 +53,8 @@ struct StanceInputs {
 
 struct Stance {
   bool off = false;  // strategies are asked what an off node wants
+  // By its mark (draining, off) the node offers nothing: that says nothing of how much was sold on it.
+  bool withdrawn = false;
   // Of limits only what holds processors: memory was only observed, and a pod that uses more than its limit is killed.
   bool limits_cpu_alone = false;
   ByStrategy<Permit> permits{};

@@ -91,6 +91,10 @@ TEST(Stance, WhatDrainsIsKeptAsEver) {
   inputs.marks = &marks;
   expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
   EXPECT_EQ(stance(inputs, kNow).again_after, 15min) << "off then, without anybody's word";
+  EXPECT_TRUE(stance(inputs, kNow).withdrawn);
+  EXPECT_FALSE(stance(Inputs(), kNow).withdrawn);
+  inputs.state_known = false;
+  EXPECT_FALSE(stance(inputs, kNow).withdrawn) << "nobody knows yet";
 }
 
 // Off is no reason to begin with evictions.
@@ -157,6 +161,30 @@ TEST(Stance, HoldingItOnlyTightens) {
   Inputs inputs;
   inputs.holding = true;
   expect_all(inputs, Permit::kTighten, Reason::kAgentHolds);
+}
+
+// To narrow is to write.
+TEST(Stance, HoldingItBeginsNothingThatIsOnlyObserved) {
+  Inputs inputs;
+  inputs.holding = true;
+  inputs.modes.fill(Mode::kObserve);
+  inputs.modes[static_cast<std::size_t>(Strategy::kCpuSuppress)] = Mode::kEnforce;
+  const Stance got = stance(inputs, kNow);
+  for (const Strategy each : model::kStrategies) {
+    const auto index = static_cast<std::size_t>(each);
+    const bool shown = each == Strategy::kEviction;
+    EXPECT_EQ(to_string(got.permits[index]), to_string(each == Strategy::kCpuSuppress ? Permit::kTighten
+                                                       : shown                        ? Permit::kPutBack
+                                                                                      : Permit::kKeep))
+        << model::to_string(each);
+    EXPECT_EQ(got.reasons[index], shown ? Reason::kAgentObserves : Reason::kAgentHolds) << model::to_string(each);
+  }
+  const NodeMarks observe = ordered(order(Wish::kObserve)), off = ordered(order(Wish::kOff));
+  inputs.marks = &observe;
+  EXPECT_EQ(stance(inputs, kNow).permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kKeep);
+  inputs.marks = &off;
+  EXPECT_EQ(stance(inputs, kNow).permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kEnforce)
+      << "an order holds offline work all the same";
 }
 
 TEST(Stance, WhoCannotWriteObservesWhateverIsSaid) {

@@ -346,6 +346,17 @@ class Chart(unittest.TestCase):
         self.assertIn("--kernel-log=syslog", container["args"])
         self.assertNotIn("SYSLOG", template({"agent": {"enabled": True}}), "by the operator's own word only")
 
+    def test_agents_begin_by_observing_where_the_settings_do(self):
+        """Before a manager has told them what those say, and where none ever does."""
+        def mode(values: dict) -> list[str]:
+            agents = find(chart.objects(template({**values, "agent": {"enabled": True, **values.get("agent", {})}}, "--show-only", "templates/agent_daemonset.yaml")), "DaemonSet")
+            return [flag for flag in agents["spec"]["template"]["spec"]["containers"][0]["args"] if flag.startswith("--mode=")]
+
+        self.assertEqual(["--mode=observe"], mode({}))
+        self.assertEqual(["--mode=enforce"], mode({"settings": {"create": False}}), "in the place of Koordinator's agent")
+        self.assertEqual(["--mode=enforce"], mode({"settings": {"tidemarkConfig": None}}), "the same with settings of Koordinator's alone")
+        self.assertEqual(["--mode=enforce"], mode({"agent": {"mode": "enforce"}}), "as somebody says")
+
     def on_each_node(self, component: str) -> dict:
         """Its container."""
         found = [each for each in chart.objects(template(EVERYTHING)) if each["kind"] == "DaemonSet" and each["metadata"]["labels"]["app.kubernetes.io/component"] == component]

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 from cluster.tidemark_process import wait_for
-from node.protecting import LIMIT_S, QUOTA_FLOOR_US, ROOM, Protecting
+from node.protecting import HOLD_AFTER, LIMIT_S, QUOTA_FLOOR_US, ROOM, Protecting
 from node.test_agent import tearDownModule  # noqa: F401
 
 KILLS = 10
@@ -47,6 +47,22 @@ class Protection(Protecting):
         self.order("observe")
         wait_for(lambda: self.quota() == -1 and self.in_force("batchLimits") == 0, "everything put back", self.agent, LIMIT_S)
         wait_for(lambda: self.condition().get("reason") == "Observing", "a condition that says so", self.agent, LIMIT_S)
+
+    def test_who_observes_and_holds_writes_nothing(self):
+        """To hold is to narrow, but not for one that only observes."""
+        self.want(**ROOM)
+        self.order("observe")
+        wait_for(lambda: sum(self.in_force(each) for each in ("cpuSuppress", "batchLimits", "cpuPriority")) == 0, "everything put back", self.agent, LIMIT_S)
+        before = self.everything()
+        self.addCleanup(self.begins_anew)
+        self.assertEqual(0, self.agent.stop())
+        self.starts_again()
+        for _ in range(HOLD_AFTER):
+            self.agent.kill()
+            self.starts_again()
+        time.sleep(STAYS_S)
+        self.assertTrue(self.says()["holding"])
+        self.assertEqual({}, self.differences(before))
 
     def test_a_switch_on_the_machine_needs_nobody(self):
         self.want(**ROOM)

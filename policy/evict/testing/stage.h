@@ -2,7 +2,8 @@
 //
 //   node CPU/MEMORY                          its capacity; unknown
 //   node-uses cpu CPU|unknown [in-window CPU|unknown]      without in-window the same in the window
-//   node-uses memory BYTES|unknown           node-uses pressure PERCENT|unknown
+//   node-uses memory BYTES|unknown [of-kubelet BYTES|unknown]           node-uses pressure PERCENT|unknown
+//   pods-have-left BYTES|unknown             of the limit that all of them have together; without a word there is none
 //   offline uses CPU request CPU limit CPU|unknown         of all offline work, now and in the window
 //   offline unknown        offline-in-window uses … | unknown        of the window only
 //   offered batch|mid|prod CPU/MEMORY        "-" nobody knows
@@ -326,6 +327,8 @@ inline bool EvictNode::take(std::string_view verb, Words& words) {
     node.capacity = capacity == "unknown" ? model::Resources{} : amounts(capacity);
   } else if (verb == "node-uses") {
     node_uses(words);
+  } else if (verb == "pods-have-left") {
+    node.left_to_pods = evict_memory(words.next());
   } else if (verb == "offline") {
     node.offline = node.offline_in_window = evict_offline(words);
   } else if (verb == "offline-in-window") {

@@ -72,7 +72,7 @@ def _refused_overlay() -> str:
 class Node:
     """`with Node(api, kubeconfig, authority, kubelet) as node:` has a node that is ready. Everything of it is gone afterwards, or this fails."""
 
-    def __init__(self, api: Client, kubeconfig: Path, authority: Path, kubelet: Path, evicts: dict[str, str] = settings.EVICTS_NEVER):
+    def __init__(self, api: Client, kubeconfig: Path, authority: Path, kubelet: Path, evicts: dict[str, str] = settings.EVICTS_NEVER, reserved: dict[str, str] | None = None):
         clear_away(api)
         self._api, self._authority = api, authority
         self.id = secrets.token_hex(4)
@@ -80,7 +80,7 @@ class Node:
         self.port, self._health_port = free(2)
         self.layout = Layout(Path(tempfile.mkdtemp(prefix=PREFIX, dir=PLACE)))
         self._child: subprocess.Popen | None = None
-        self._kubelet, self._kubeconfig, self._evicts = kubelet, kubeconfig, evicts
+        self._kubelet, self._kubeconfig, self._evicts, self._reserved = kubelet, kubeconfig, evicts, reserved
 
     # -- life of the whole
 
@@ -108,7 +108,7 @@ class Node:
         cgroups.make(self.cgroup)
         (layout.containerd / "config.toml").write_text(settings.containerd(layout))
         (layout.state / "cni" / "conf" / "10-none.conflist").write_text(settings.cni())
-        (layout.kubelet / "config.json").write_text(settings.kubelet(layout, self.cgroup, (self.port, self._health_port), self._authority, self._evicts))
+        (layout.kubelet / "config.json").write_text(settings.kubelet(layout, self.cgroup, (self.port, self._health_port), self._authority, self._evicts, self._reserved))
         shutil.copy(self._kubeconfig, layout.kubelet / "kubeconfig")
         pki = layout.kubelet / "pki"
         for name in ("ca.crt", "ca.key"):

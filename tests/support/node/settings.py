@@ -87,7 +87,8 @@ def cni() -> str:
 EVICTS_NEVER = {"memory.available": "1Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%"}
 
 
-def kubelet(layout: Layout, cgroup: str, ports: tuple[int, int], authority: Path, evicts: dict[str, str] = EVICTS_NEVER) -> str:
+def kubelet(layout: Layout, cgroup: str, ports: tuple[int, int], authority: Path, evicts: dict[str, str] = EVICTS_NEVER, reserved: dict[str, str] | None = None) -> str:
+    """`reserved`: what of the machine no pod may have. All of them together have a limit then."""
     port, health = ports
     return json.dumps({
         "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
@@ -100,6 +101,6 @@ def kubelet(layout: Layout, cgroup: str, ports: tuple[int, int], authority: Path
         "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{cgroup}", "failCgroupV1": False, "failSwapOn": False, "oomScoreAdj": 0,
         "podLogsDir": str(layout.state / "pod-logs"), "resolvConf": "", "makeIPTablesUtilChains": False, "maxPods": 210,
         "serializeImagePulls": False, "enableControllerAttachDetach": False, "nodeStatusUpdateFrequency": "5s", "syncFrequency": "10s",
-        "evictionHard": evicts,
+        "evictionHard": evicts, "systemReserved": reserved or {},
         "imageGCHighThresholdPercent": 100,
     }, indent=1)

@@ -1,0 +1,76 @@
+"""A kubelet that keeps memory back for the system gives all of its pods a limit together, and evicts by what is left of that, however much the machine has. The agent is sooner
+there as well: what eats memory goes by its word, and the kubelet finds nothing to do."""
+
+import json
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from cluster import colocation
+from cluster.tidemark_process import wait_for
+from node.evicting import LIMIT_S, Evicting, offline
+from node.test_agent import API
+from node.test_agent import tearDownModule  # noqa: F401
+from node.test_eviction import BATCH, memory_percent
+from node.test_memory_eaten import PODS, mebibytes
+from support.node import pods
+
+ALL_PODS_MIB = mebibytes(11)  # of the machine's memory, for all pods together
+KUBELETS_MIB = 256  # the kubelet evicts where less is left of that: in whole percents 98 of a hundred in use, so the agent's line is at 93
+STAYS_S = 15  # a kubelet looks each ten seconds
+
+
+def eats(mebibytes_in_all: int) -> pods.Work:
+    return offline("greedy", "transcode", mebibytes_in_all, BATCH)
+
+
+class MemoryOfPods(Evicting):
+    WORKS = [pods.Work("web", pods.BURSTABLE, 5, 100), offline("spark", "spark", 100, BATCH)]
+    LATER = [eats(0)]
+
+    @classmethod
+    def node_options(cls) -> dict:
+        return {"evicts": {"memory.available": f"{KUBELETS_MIB}Mi"}, "reserved": {"memory": f"{mebibytes(100) - ALL_PODS_MIB}Mi"}}
+
+    def setUp(self):
+        limits = [file for file in (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")) if (file / self.node.cgroup / "kubepods").exists()]
+        limit = next(each for each in (limits[0] / self.node.cgroup / "kubepods" / name for name in ("memory.limit_in_bytes", "memory.max")) if each.exists())
+        wait_for(lambda: limit.read_text().strip().isdecimal() and int(limit.read_text()) >> 20 <= ALL_PODS_MIB, "a limit of all pods together", self.agent, LIMIT_S)
+        self.addCleanup(API.request, "DELETE", f"{PODS}/greedy")
+
+    def begin(self, work: pods.Work) -> str:
+        made = colocation.must(API.request("POST", PODS, pods.manifest(work, self.node.name, "default")), 201)
+        return json.loads(made.body)["metadata"]["uid"]
+
+    def pod(self, name: str) -> dict:
+        return API.get(f"{PODS}/{name}").json
+
+    def test_an_agent_is_sooner_than_the_kubelet(self):
+        """The line of the node is far away, before and after."""
+        self.say({"memoryEvictThresholdPercent": 90})
+        begin = time.monotonic()
+        uid = self.begin(eats(mebibytes(6)))
+        wait_for(lambda: "greedy" not in self.names(), "who eats memory on its way", self.agent, LIMIT_S)
+        print(f"on its way {time.monotonic() - begin:.1f} s after it was made, {memory_percent()} % of the node in use", file=sys.stderr)
+        self.assertLess(memory_percent(), 90)
+        self.all_have_ended()
+        events = wait_for(lambda: self.events("evictPodSuccess", uid), "an event", self.agent, LIMIT_S)
+        self.assertIn("BEMemoryEvict, TM-EVICT-001", events[0]["message"])
+        self.assertIn("by what is left of the limit of all pods together", events[0]["message"])
+        end = time.monotonic() + STAYS_S
+        while time.monotonic() < end:
+            self.assertEqual({"web", "spark"}, self.names(), self.agent.log[-6000:])
+            time.sleep(0.5)
+
+    def test_without_one_the_kubelet_evicts(self):
+        """What the other case stands on: with most of the machine's memory free."""
+        self.say({"memoryEvictThresholdPercent": 90}, "observe")
+        self.begin(eats(ALL_PODS_MIB - KUBELETS_MIB - 100))  # beside 200 MiB of the others: less than its threshold is left
+        wait_for(lambda: self.pod("greedy").get("status", {}).get("reason") == "Evicted", "an eviction by the kubelet", self.agent, LIMIT_S)
+        self.assertIn("low on resource: memory", self.pod("greedy")["status"]["message"])
+        self.assertLess(memory_percent(), 90)
+
+
+if __name__ == "__main__":
+    unittest.main()
