@@ -70,10 +70,10 @@ Result<AgentStatus> parse_status(std::string_view text);
 Result<std::optional<AgentStatus>> read_status(const std::string& folder);
 Result<void> write_status(const std::string& folder, const AgentStatus& status);
 
-// "PeerPresent", "Unable", "OffLocally", "Off", "Waiting", "Holding", "Enforcing" or "Observing": the first that holds,
-// "PeerPresent" where it is not off, "Waiting" and "Holding" where any strategy does.
 // Nothing is done for it since it is not known yet what is wanted, or what runs here; not since the agent holds.
 bool awaits(const StrategyStatus& strategy);
+// "PeerPresent", "Unable", "OffLocally", "Off", "Waiting", "Holding", "Enforcing" or "Observing": the first that holds,
+// "PeerPresent" where it is not off, "Waiting" and "Holding" where any strategy does.
 std::string_view condition_reason(const AgentStatus& status);
 std::string condition_message(const AgentStatus& status);
 
