@@ -110,6 +110,9 @@ std::string why_text(const QueueWait& wait) {
       return cat("it does not tolerate the node's taint ", wait.key);
     case QueueReason::kNotReady:
       return "the node is not ready";
+    case QueueReason::kNotAllKnown:
+      return "what is free is not known: there are pods that are not understood, or more than can be followed; the log "
+             "of `tidemark up` names them";
     case QueueReason::kTooLarge:
       return shorts_text(wait.shorts, true);
     case QueueReason::kShort:

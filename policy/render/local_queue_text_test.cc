@@ -60,6 +60,9 @@ TEST(LocalQueueText, EveryReasonHasItsSentence) {
             "position 3 of 7: the node is not one that it asks for by disk=ssd");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kCordoned)), "position 3 of 7: the node is cordoned");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kNotReady)), "position 3 of 7: the node is not ready");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kNotAllKnown)),
+            "position 3 of 7: what is free is not known: there are pods that are not understood, or more than can be "
+            "followed; the log of `tidemark up` names them");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kNoNode)), "position 3 of 7: the node is not there yet");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kGated)), "position 3 of 7: its scheduling gates hold it back");
 }
