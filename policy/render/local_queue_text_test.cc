@@ -49,6 +49,8 @@ TEST(LocalQueueText, BytesWhereTenthsWouldHideIt) {
 TEST(LocalQueueText, EveryReasonHasItsSentence) {
   EXPECT_EQ(local_queue_text(waits(QueueReason::kTooLarge, {batch_cpu(40'000, 0, 6000)})),
             "position 3 of 7: batch-cpu: 40 cores wanted, no more than 6 sold to batch with nothing else on the node");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kTooLarge, {batch_cpu(500, 0, 0)})),
+            "position 3 of 7: batch-cpu: 0.5 cores wanted, none is sold to batch now");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kBehind, {batch_cpu(4000, 1200, 6000)}, "jobs/big")),
             "position 3 of 7: jobs/big has waited longer than 10m0s for batch-cpu, and is not passed any more");
   QueueWait cooling = waits(QueueReason::kCoolingDown);
