@@ -19,6 +19,7 @@
 #include "linux/cgroup/kill.h"
 #include "linux/knob_probe.h"
 #include "net/http_server.h"
+#include "net/listening.h"
 #include "net/worker.h"
 
 namespace tidemark::embedded {
@@ -124,8 +125,8 @@ Result<std::string> why_only_shown(net::EventLoop& loop, const runtime::RuntimeO
   return why;
 }
 
-// What follows from the folder and the machine, where nobody said otherwise.
-Result<void> complete(net::EventLoop& loop, EmbeddedOptions& options, const base::Log& log) {
+// What follows from the folder and the machine, where nobody said otherwise. Nothing is made yet.
+Result<void> complete(EmbeddedOptions& options) {
   std::error_code error;
   const std::string folder = std::filesystem::absolute(options.data_dir, error).lexically_normal().string();
   if (error) return fail(ErrorKind::kIo, "--data-dir ", options.data_dir, ": ", error.message());
@@ -146,9 +147,19 @@ Result<void> complete(net::EventLoop& loop, EmbeddedOptions& options, const base
   agent.tasks.kubelet.runtime_dir = folder;
   agent.tasks.cgroup_driver = "cgroupfs";
   TM_TRY_VOID(agent.tasks.config(agent.node_name));  // the agent begins later, and would only log it
-  TM_TRY_VOID(check_settings(options.settings, options.manager.config_namespace));
-  TM_TRY(agent.only_shows, why_only_shown(loop, runtime, log));
-  return {};
+  return check_settings(options.settings, options.manager.config_namespace);
+}
+
+Result<Fd> own_port(const std::string& listen) {
+  auto socket = net::listen_socket(listen);
+  if (socket) return socket;
+  Error error = std::move(socket).error();
+  if (error.kind == ErrorKind::kAlreadyExists) {
+    error.message +=
+        ": another `tidemark up`, or another program, listens there; stop it, or name another port (0 picks "
+        "one that is free)";
+  }
+  return base::fail(std::move(error).within("--listen"));
 }
 
 class Running final : public Embedded {
@@ -162,7 +173,8 @@ class Running final : public Embedded {
     if (options.listen.starts_with("unix:")) {
       return fail(ErrorKind::kInvalid, "--listen ", options.listen, ": a kubeconfig needs an address and a port");
     }
-    if (options.pods) TM_TRY_VOID(complete(loop_, options, log_));  // what is wrong is said before anything is served
+    if (options.pods) TM_TRY_VOID(complete(options));  // what is wrong is said before anything is made
+    TM_TRY(Fd socket, own_port(options.listen));       // whose port is taken touches nothing
     base::Random random(seed);
     TM_TRY(const auto credentials, open_credentials(options.data_dir, options.listen, loop_.clock().wall()));
     if (options.pods)
@@ -179,14 +191,17 @@ class Running final : public Embedded {
     }
     config.metrics = &metrics_;
     TM_TRY(api_, kube::memory::Server::open(loop_, log_.named("apiserver"), std::move(config), &workers_));
+    // After the folder is ours: whose it is not makes no groups.
+    if (options.pods) {
+      TM_TRY(options.agent.only_shows, why_only_shown(loop_, options.runtime, log_));
+    }
 
     net::HttpServerConfig http;
-    http.listen = options.listen;
     http.tls.emplace();
     http.tls->certificate.text = credentials.server.certificate_pem;
     http.tls->key.text = credentials.server.key_pem;
     http.tls->client_ca.text = credentials.authority.certificate_pem;
-    TM_TRY(server_, net::HttpServer::listen(loop_, log_.named("apiserver"), std::move(http), api_->handler()));
+    TM_TRY(server_, net::serve_on(std::move(socket), loop_, log_.named("apiserver"), std::move(http), api_->handler()));
     TM_TRY(kubeconfig_, write_kubeconfig(options.data_dir, credentials, server_->address()));
 
     // One process is its own leader.

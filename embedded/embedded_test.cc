@@ -200,6 +200,31 @@ TEST_F(EmbeddedConcurrentTest, ACopilotThatCannotBeAskedIsRefusedAtTheStart) {
   }
 }
 
+TEST_F(EmbeddedConcurrentTest, WhosePortIsTakenTouchesNothing) {
+  start();
+  ASSERT_FALSE(HasFatalFailure());
+  EmbeddedOptions options = machine();
+  options.data_dir = folder + "/another";
+  options.listen = embedded->address();
+  const auto refused = Embedded::start(loop, log, metrics, 1, std::move(options), [](const Error&) {});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().message.starts_with(base::cat("--listen: listening on ", embedded->address(), ": ")))
+      << refused.error().message;
+  EXPECT_FALSE(std::filesystem::exists(folder + "/another"));
+  stop();
+}
+
+TEST_F(EmbeddedConcurrentTest, WhoseFolderIsTakenSaysWhose) {
+  start();
+  ASSERT_FALSE(HasFatalFailure());
+  base::Registry others;
+  const auto refused = Embedded::start(loop, log, others, 1, machine(), [](const Error&) {});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().message.starts_with(folder + "/data/objects.sqlite is another server's that runs"))
+      << refused.error().message;
+  stop();
+}
+
 TEST_F(EmbeddedConcurrentTest, ItMayBeDestroyedWithoutADrain) {
   start();
   ASSERT_FALSE(HasFatalFailure());

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "net/http_server_connection.h"
+#include "net/listening.h"
 #include "net/tls_context.h"
 
 namespace tidemark::net {
@@ -16,14 +17,18 @@ class Server final : public HttpServer {
   Server(EventLoop& loop, base::Log log, HttpServerConfig config, HttpHandler handler)
       : context_{loop, std::move(log), std::move(config), std::move(handler)}, all_gone_(loop) {}
 
-  Result<void> open() {
+  // Without a socket it listens where the configuration says.
+  Result<void> open(Fd socket) {
     const HttpServerConfig& config = context_.config;
     if (config.tls) {
       TM_TRY(tls_, make_tls_server_context(*config.tls, context_.loop.clock()));
     }
-    TM_TRY(listener_, listen_on(context_.loop, context_.log, config.listen, config.unix_mode, tls_, config.head_timeout,
-                                config.connections_max,
-                                [this](std::unique_ptr<Connection> connection) { welcome(std::move(connection)); }));
+    if (!socket) {
+      TM_TRY(socket, listen_socket(config.listen, config.unix_mode));
+    }
+    listener_ =
+        accept_on(std::move(socket), context_.loop, context_.log, tls_, config.head_timeout, config.connections_max,
+                  [this](std::unique_ptr<Connection> connection) { welcome(std::move(connection)); });
     address_ = listener_->address();
     port_ = listener_->port();
     return {};
@@ -84,9 +89,14 @@ class Server final : public HttpServer {
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(EventLoop& loop, base::Log log, HttpServerConfig config,
                                                        HttpHandler handler) {
+  return serve_on({}, loop, std::move(log), std::move(config), std::move(handler));
+}
+
+Result<std::unique_ptr<HttpServer>> serve_on(Fd socket, EventLoop& loop, base::Log log, HttpServerConfig config,
+                                             HttpHandler handler) {
   TM_CHECK(handler != nullptr, "a server answers");
   auto server = std::make_unique<Server>(loop, std::move(log), std::move(config), std::move(handler));
-  TM_TRY_VOID(server->open());
+  TM_TRY_VOID(server->open(std::move(socket)));
   return std::unique_ptr<HttpServer>(std::move(server));
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "net/address.h"
 #include "net/handshake.h"
+#include "net/listening.h"
 #include "net/socket_connection.h"
 #include "net/tls_context.h"
 
@@ -251,10 +252,7 @@ Result<Fd> bind_socket(SocketAddress address, unsigned unix_mode, std::string_vi
 
 }  // namespace
 
-Result<std::unique_ptr<Listener>> listen_on(EventLoop& loop, base::Log log, std::string_view address,
-                                            unsigned unix_mode, std::shared_ptr<TlsServerContext> tls,
-                                            base::Duration handshake_limit, std::size_t connections_max,
-                                            std::function<void(std::unique_ptr<Connection>)> on_connection) {
+Result<Fd> listen_socket(std::string_view address, unsigned unix_mode) {
   TM_TRY(SocketAddress wanted, listen_address(address));
   if (wanted.family() == AF_UNIX) {
     TM_TRY_VOID(remove_stale(wanted, reinterpret_cast<const sockaddr_un*>(&wanted.storage)->sun_path));
@@ -265,15 +263,28 @@ Result<std::unique_ptr<Listener>> listen_on(EventLoop& loop, base::Log log, std:
     wanted = *ip_address("0.0.0.0", wanted.port());
     bound = bind_socket(wanted, unix_mode, address);
   }
-  if (!bound) return std::unexpected(std::move(bound).error());
-  if (wanted.family() != AF_UNIX) {
-    wanted.size = sizeof wanted.storage;
-    getsockname(bound->get(), reinterpret_cast<sockaddr*>(&wanted.storage), &wanted.size);
-  }
-  auto core = std::make_shared<Core>(loop, std::move(log), std::move(*bound), std::move(tls), handshake_limit,
+  return bound;
+}
+
+std::unique_ptr<Listener> accept_on(Fd socket, EventLoop& loop, base::Log log, std::shared_ptr<TlsServerContext> tls,
+                                    base::Duration handshake_limit, std::size_t connections_max,
+                                    std::function<void(std::unique_ptr<Connection>)> on_connection) {
+  SocketAddress address;
+  address.size = sizeof address.storage;
+  getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.size);
+  auto core = std::make_shared<Core>(loop, std::move(log), std::move(socket), std::move(tls), handshake_limit,
                                      connections_max, std::move(on_connection));
   core->begin();
-  return std::make_unique<SocketListener>(std::move(core), wanted);
+  return std::make_unique<SocketListener>(std::move(core), address);
+}
+
+Result<std::unique_ptr<Listener>> listen_on(EventLoop& loop, base::Log log, std::string_view address,
+                                            unsigned unix_mode, std::shared_ptr<TlsServerContext> tls,
+                                            base::Duration handshake_limit, std::size_t connections_max,
+                                            std::function<void(std::unique_ptr<Connection>)> on_connection) {
+  TM_TRY(Fd socket, listen_socket(address, unix_mode));
+  return accept_on(std::move(socket), loop, std::move(log), std::move(tls), handshake_limit, connections_max,
+                   std::move(on_connection));
 }
 
 }  // namespace tidemark::net

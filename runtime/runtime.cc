@@ -88,12 +88,17 @@ Result<std::unique_ptr<Groups>> open_groups(net::EventLoop& loop, const RuntimeO
   }
   out->hierarchies.emplace(std::move(*seen));
   TM_TRY(out->others, linux::Hierarchies::discover_others(options.cgroup_root, mounts.value_or("")));
-  auto pods = std::make_unique<PodGroups>(loop, *out->hierarchies, killing, options.group);
-  if (const auto made = pods->make(allocatable); !made) {
+  if (const auto made = linux::make_group(*out->hierarchies, options.group); !made) {
     out->why_not = made.error().message;
     return out;
   }
-  TM_TRY(out->lock, lock_groups(*out->hierarchies, options.group));
+  TM_TRY(out->lock, lock_groups(*out->hierarchies, options.group));  // before a value of another's is written over
+  auto pods = std::make_unique<PodGroups>(loop, *out->hierarchies, killing, options.group);
+  if (const auto made = pods->make(allocatable); !made) {
+    out->why_not = made.error().message;
+    out->lock.reset();
+    return out;
+  }
   out->pods = std::move(pods);
   return out;
 }

@@ -14,12 +14,14 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "net/http_client.h"
+#include "runtime/testing/garbling.h"
 #include "runtime/testing/runtime.h"
 
 namespace tidemark::runtime {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Garbling;
 using testing::kPutsAway;
 using testing::RuntimeTest;
 
@@ -244,28 +246,6 @@ TEST_F(RuntimeTest, WhatThereWasNoRoomToKnowOfRunsOn) {
   EXPECT_EQ(process_of("long"), process);
   EXPECT_EQ(lines_with("is killed"), 0U) << lines;
 }
-
-// As of a server whose stored objects this program cannot read.
-class Garbling final : public net::HttpTransport {
- public:
-  Garbling(net::HttpTransport& behind, std::string from, std::string to)
-      : behind_(behind), from_(std::move(from)), to_(std::move(to)) {}
-  net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
-    auto answer = co_await behind_.fetch(std::move(request), limit);
-    if (!answer) co_return answer;
-    for (std::size_t at = 0; (at = answer->body.find(from_, at)) != std::string::npos; at += to_.size()) {
-      answer->body.replace(at, from_.size(), to_);
-    }
-    co_return answer;
-  }
-  net::Task<Result<std::unique_ptr<net::HttpStream>>> open(net::HttpRequest request, base::Duration limit) override {
-    return behind_.open(std::move(request), limit);
-  }
-
- private:
-  net::HttpTransport& behind_;
-  std::string from_, to_;
-};
 
 TEST_F(RuntimeTest, APodThatIsNotUnderstoodRunsOn) {
   begin();

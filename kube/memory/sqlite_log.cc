@@ -62,6 +62,11 @@ std::unexpected<Error> SqliteLog::failed(std::string_view doing) const {
   error.message =
       cat(doing, " ", path_, ": ", sqlite3_errmsg(db_),
           damaged ? "; the file is damaged or not a database: put it aside and start with a copy or without it" : "");
+  // Nobody shares it: prepare().
+  if ((code & 0xff) == SQLITE_BUSY) {
+    error.message =
+        cat(path_, " is another server's that runs (", sqlite3_errmsg(db_), "): stop that one, or name another folder");
+  }
   return fail(std::move(error));
 }
 

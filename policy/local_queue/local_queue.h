@@ -3,6 +3,7 @@
 //   order       online before offline, higher priority first, then who has waited for 10 minutes, then older, then by
 //               name
 //   free        = allocatable − Σ requests of bound pods − Σ requests of those bound before in this pass
+//               unknown while not all pods are known: then nobody is bound, or what one of the others has is sold twice
 //   bound       where every resource that it asks for is free, in this order
 //   passing     a smaller pod may be bound while a bigger one before it waits, until that one waits for 10 minutes:
 //               then nobody behind it gets a resource that the bigger one lacks, but by kind or priority. One that the

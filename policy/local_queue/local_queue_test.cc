@@ -59,7 +59,7 @@ struct LocalQueueTest : ::testing::Test {
       const auto seen = waited.find(each.name);
       of_queue.push_back({&each, (seen == waited.end() ? kNow - each.created : seen->second) + later});
     }
-    return local_queue({known ? &node : nullptr, of_node, of_queue, since_eviction});
+    return local_queue({known ? &node : nullptr, of_node, of_queue, since_eviction, all_known});
   }
   const QueueWait& of(const LocalQueuePlan& plan, std::string_view name) const {
     for (std::size_t i = 0; i < waiting.size(); ++i) {
@@ -71,8 +71,9 @@ struct LocalQueueTest : ::testing::Test {
   }
   // In the order of the queue: "a bound, b 1/2 short, c 2/2 behind jobs/b".
   std::string look(base::Duration later = 0s) const {
-    static constexpr std::string_view kWords[] = {"gated",     "no node",   "mismatch", "cordoned", "tainted",
-                                                  "not ready", "too large", "short",    "behind",   "cooling"};
+    static constexpr std::string_view kWords[] = {"gated",   "no node",   "mismatch",      "cordoned",
+                                                  "tainted", "not ready", "not all known", "too large",
+                                                  "short",   "behind",    "cooling"};
     std::vector<std::string> out;
     const LocalQueuePlan all = plan(later);
     for (const std::size_t i : all.order) {
@@ -88,7 +89,7 @@ struct LocalQueueTest : ::testing::Test {
   }
 
   QueueNode node;
-  bool known = true;
+  bool known = true, all_known = true;
   std::deque<QueuePod> bound, waiting;  // references stay
   std::optional<base::Duration> since_eviction;
   std::map<std::string, base::Duration> waited;  // where it is not what the clock says
@@ -223,6 +224,16 @@ TEST_F(LocalQueueTest, OneHeldBackForAnotherReasonHoldsNobodyBack) {
   batch("elsewhere", 3000, 1h).node_selector = {{"disk", "tape"}};
   batch("small", 500);
   EXPECT_EQ(look(), "elsewhere 1/2 mismatch disk=tape, gated 2/2 gated, small bound");
+}
+
+TEST_F(LocalQueueTest, WhileNotAllThatIsBoundIsKnownNothingIs) {
+  batch("job", 500);
+  waits("web", {{"cpu", 100}});
+  batch("elsewhere", 500).node_selector = {{"disk", "tape"}};
+  all_known = false;
+  EXPECT_EQ(look(), "web 1/1 not all known, elsewhere 1/2 mismatch disk=tape, job 2/2 not all known");
+  all_known = true;
+  EXPECT_EQ(look(), "web bound, elsewhere 1/1 mismatch disk=tape, job bound");
 }
 
 TEST_F(LocalQueueTest, SoldTooMuchIsNothingFree) {

@@ -73,19 +73,21 @@ struct LocalQueueInputs {
   std::span<const QueuePod* const> bound;        // to it, and not over: one on its way out counts until it is gone
   std::span<const QueueWaiting> waiting;         // uids are unique
   std::optional<base::Duration> since_eviction;  // of offline work of this node; nullopt: none that matters
+  bool all_known = true;                         // false: more may be bound than `bound` has
 };
 
 enum class QueueReason : std::uint8_t {
-  kGated,       // it is not to be looked at yet
-  kNoNode,      // nobody knows the node
-  kMismatch,    // it asks for a node with other labels: `key`
-  kCordoned,    //
-  kTainted,     // `key`
-  kNotReady,    // the node
-  kTooLarge,    // for the node with nothing on it: `shorts`
-  kShort,       // something is not free: `shorts`
-  kBehind,      // it would take what an older pod lacks: `shorts` are the older one's, and `key` its name
-  kCoolingDown  // `left`
+  kGated,        // it is not to be looked at yet
+  kNoNode,       // nobody knows the node
+  kMismatch,     // it asks for a node with other labels: `key`
+  kCordoned,     //
+  kTainted,      // `key`
+  kNotReady,     // the node
+  kNotAllKnown,  // what is free
+  kTooLarge,     // for the node with nothing on it: `shorts`
+  kShort,        // something is not free: `shorts`
+  kBehind,       // it would take what an older pod lacks: `shorts` are the older one's, and `key` its name
+  kCoolingDown   // `left`
 };
 
 struct QueueShort {

@@ -75,6 +75,8 @@ std::string short_text(const QueueShort& each, bool node_is_empty) {
   const Told what = told(each.resource);
   const Amounts all = amounts(each, what.unit);
   std::string out = cat(short_name(what), ": ", all.wanted, " wanted, ");
+  // As in the first seconds, before anything is measured, and where a machine is full or off.
+  if (each.sold == 0 && !what.sold_to.empty()) return cat(out, "none is sold to ", what.sold_to, " now");
   out += node_is_empty ? cat("no more than ", all.sold) : cat(all.free, " free of ", all.sold);
   if (!what.sold_to.empty()) out += cat(" sold to ", what.sold_to);
   return node_is_empty ? out + " with nothing else on the node" : out;
@@ -110,6 +112,9 @@ std::string why_text(const QueueWait& wait) {
       return cat("it does not tolerate the node's taint ", wait.key);
     case QueueReason::kNotReady:
       return "the node is not ready";
+    case QueueReason::kNotAllKnown:
+      return "what is free is not known: there are pods that are not understood, or more than can be followed; the log "
+             "of `tidemark up` names them";
     case QueueReason::kTooLarge:
       return shorts_text(wait.shorts, true);
     case QueueReason::kShort:

@@ -49,6 +49,8 @@ TEST(LocalQueueText, BytesWhereTenthsWouldHideIt) {
 TEST(LocalQueueText, EveryReasonHasItsSentence) {
   EXPECT_EQ(local_queue_text(waits(QueueReason::kTooLarge, {batch_cpu(40'000, 0, 6000)})),
             "position 3 of 7: batch-cpu: 40 cores wanted, no more than 6 sold to batch with nothing else on the node");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kTooLarge, {batch_cpu(500, 0, 0)})),
+            "position 3 of 7: batch-cpu: 0.5 cores wanted, none is sold to batch now");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kBehind, {batch_cpu(4000, 1200, 6000)}, "jobs/big")),
             "position 3 of 7: jobs/big has waited longer than 10m0s for batch-cpu, and is not passed any more");
   QueueWait cooling = waits(QueueReason::kCoolingDown);
@@ -60,6 +62,9 @@ TEST(LocalQueueText, EveryReasonHasItsSentence) {
             "position 3 of 7: the node is not one that it asks for by disk=ssd");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kCordoned)), "position 3 of 7: the node is cordoned");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kNotReady)), "position 3 of 7: the node is not ready");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kNotAllKnown)),
+            "position 3 of 7: what is free is not known: there are pods that are not understood, or more than can be "
+            "followed; the log of `tidemark up` names them");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kNoNode)), "position 3 of 7: the node is not there yet");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kGated)), "position 3 of 7: its scheduling gates hold it back");
 }

@@ -15,6 +15,7 @@ using policy::WorkKind;
 
 constexpr base::Duration kBindLimit = std::chrono::seconds(10);
 constexpr base::Duration kSyncedLook = std::chrono::minutes(1);
+constexpr base::Duration kRoomLook = std::chrono::seconds(1);
 constexpr base::Duration kForAWhile = std::chrono::hours(1);
 constexpr std::size_t kPodsBytesMax = 64 * 1024 * 1024;
 constexpr std::size_t kNodeBytesMax = 1024 * 1024;
@@ -64,7 +65,7 @@ Binder::Binder(net::EventLoop& loop, kube::Client& client, const base::Log& log,
       config_(std::move(config)),
       interner_(metrics, "queue", kInternerBytesMax),
       pods_(loop, client, client, log_, metrics, random_.fork(), pods_config(),
-            [this](std::string_view bytes) { return decode_queued_pod(bytes, interner_); }),
+            [this](std::string_view bytes) { return keep(bytes); }),
       node_(loop, client, client, log_, metrics, random_.fork(), node_config(config_.node_name),
             [this](std::string_view bytes) { return decode_queued_node(bytes, interner_); }),
       teller_(loop, client, log_,
@@ -99,11 +100,19 @@ net::Task<void> Binder::run() {
   }
 }
 
+Result<QueuedPod> Binder::keep(std::string_view bytes) {
+  auto read = decode_queued_pod(bytes, interner_);
+  if (read) return read;
+  log_.error("a pod is not understood: nothing is bound, since what it may have of the node is not known",
+             {{"error", read.error().message}});
+  return name_queued_pod(bytes, interner_);
+}
+
 void Binder::follow_waiting(const QueuedPod* before, const QueuedPod* after) {
   if (before != nullptr && (after == nullptr || after->pod.uid != before->pod.uid)) {
     waiting_since_.erase(before->pod.uid);
   }
-  if (after == nullptr) return;
+  if (after == nullptr || !after->understood) return;
   if (!after->node.empty()) {
     waiting_since_.erase(after->pod.uid);
     return;
@@ -143,6 +152,7 @@ std::optional<base::Duration> Binder::since_eviction() const {
 }
 
 Binder::Standing Binder::standing(const QueuedPod& pod) const {
+  if (!pod.understood) return Standing::kLeftOut;
   if (!pod.node.empty()) return pod.node == config_.node_name ? Standing::kHasRoom : Standing::kLeftOut;
   const auto at = attempts_.find(pod.pod.uid);
   if (at == attempts_.end()) return pod.leaving ? Standing::kLeftOut : Standing::kWaits;
@@ -165,16 +175,19 @@ std::optional<base::Duration> Binder::next_retry() const {
 
 std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
   const base::MonotonicTime now = loop_.clock().monotonic();
+  const bool all_held = !pods_.core().over_budget();
+  bool all_known = all_held;
   std::vector<const policy::QueuePod*> bound;
   std::vector<policy::QueueWaiting> waiting;
   pods_.for_each([&](const kube::ObjectKey&, const QueuedPod& each) {
+    all_known = all_known && each.understood;
     const Standing standing = this->standing(each);
     if (standing == Standing::kHasRoom) bound.push_back(&each.pod);
     if (standing == Standing::kWaits) waiting.push_back({&each.pod, now - waiting_since_.at(each.pod.uid)});
   });
   const QueuedNode* node = node_.find({"", config_.node_name});
   const policy::LocalQueuePlan plan =
-      policy::local_queue({node == nullptr ? nullptr : &node->node, bound, waiting, since_eviction()});
+      policy::local_queue({node == nullptr ? nullptr : &node->node, bound, waiting, since_eviction(), all_known});
 
   std::vector<WaitTeller::Waits> tell;
   for (const std::size_t i : plan.order) {
@@ -187,7 +200,7 @@ std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
   }
   teller_.set(std::move(tell));
   show(plan, waiting);
-  return plan.again_after;
+  return all_held ? plan.again_after : kRoomLook;  // nobody tells when there is room for all
 }
 
 void Binder::show(const policy::LocalQueuePlan& plan, const std::vector<policy::QueueWaiting>& waiting) {

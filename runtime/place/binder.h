@@ -6,7 +6,8 @@
 //                                               └──▶ wait_teller: condition PodScheduled=False
 //
 // A bind that failed is tried again after a backoff. Where its outcome is not known, its room is kept for it that long.
-// A pod that was bound counts as bound before the watch tells so.
+// A pod that was bound counts as bound before the watch tells so. While one is not understood, or found no room here,
+// nothing is bound: what it may have would be sold twice.
 //
 // How long a pod has waited counts from when it was first seen, by a clock that nobody sets; only what was there before
 // this process is known by the wall clock alone.
@@ -62,6 +63,7 @@ class Binder {
     base::WallTime created;
   };
 
+  Result<QueuedPod> keep(std::string_view bytes);
   void pod_changed(const QueuedPod* before, const QueuedPod* after);
   void follow_waiting(const QueuedPod* before, const QueuedPod* after);
   void evicted(const QueuedPod& pod);

@@ -15,6 +15,7 @@
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
 #include "net/testing/loop.h"
+#include "runtime/testing/garbling.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -99,7 +100,10 @@ struct BinderTest : ::testing::Test {
 
   void begin() { begin_at("", std::nullopt); }
   void begin_at(std::string ending, std::optional<net::HttpRequest> quicker) {
-    gate = std::make_unique<Gate>(loop, *admin);
+    begin_at(std::move(ending), std::move(quicker), *admin);
+  }
+  void begin_at(std::string ending, std::optional<net::HttpRequest> quicker, net::HttpTransport& behind) {
+    gate = std::make_unique<Gate>(loop, behind);
     gate->ending = std::move(ending);
     gate->quicker = std::move(quicker);
     metrics = std::make_unique<base::Registry>();
@@ -396,6 +400,23 @@ TEST_F(BinderTest, OneThatWasBoundMeanwhileIsNotToldThatItWaits) {
   batch("a", 40'000);
   EXPECT_EQ(gate->seen, 1);
   EXPECT_EQ(scheduled("a").text_at("status"), "True");
+}
+
+TEST_F(BinderTest, TheRoomOfAPodThatIsNotUnderstoodIsNotSoldTwice) {
+  batch("a", 3500);
+  end();
+  testing::Garbling garbling(*admin, R"("3500")", R"("?")");
+  begin_at("", std::nullopt, garbling);
+  batch("b", 3000);
+  create("web", "cpu", "1");
+  EXPECT_EQ(on("b"), "") << "2500 are left";
+  EXPECT_EQ(on("web"), "") << "what it has of other resources is not known either";
+  EXPECT_TRUE(told("b").starts_with("position 1 of 1: what is free is not known: ")) << told("b");
+  EXPECT_TRUE(lines.contains("default/a")) << lines;
+  remove("a");
+  run_for(2s);
+  EXPECT_EQ(on("b"), "n1");
+  EXPECT_EQ(on("web"), "n1");
 }
 
 TEST_F(BinderTest, AnotherProcessGoesOn) {

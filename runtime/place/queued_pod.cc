@@ -261,13 +261,24 @@ Result<QueuedPod> decode_queued_pod(std::string_view bytes, kube::Interner& inte
   return out;
 }
 
+Result<QueuedPod> name_queued_pod(std::string_view bytes, kube::Interner& interner) {
+  TM_TRY(kube::Identity identity, kube::read_identity(bytes));
+  QueuedPod out;
+  out.understood = false;
+  out.meta = {interner.intern(identity.ns), kube::Text::plain(identity.name), std::move(identity.resource_version)};
+  out.pod.uid = std::move(identity.uid);
+  out.pod.ns = std::move(identity.ns);
+  out.pod.name = std::move(identity.name);
+  return out;
+}
+
 bool matters_to_queue(const QueuedPod* before, const QueuedPod* after) {
   if (before == nullptr || after == nullptr) return true;
   const QueuePod &was = before->pod, &is = after->pod;
-  return was.uid != is.uid || !(before->node == after->node) || before->leaving != after->leaving ||
-         before->disrupted != after->disrupted || was.gated != is.gated || was.priority != is.priority ||
-         was.kind != is.kind || was.requests != is.requests || was.node_selector != is.node_selector ||
-         was.tolerations != is.tolerations;
+  return was.uid != is.uid || before->understood != after->understood || !(before->node == after->node) ||
+         before->leaving != after->leaving || before->disrupted != after->disrupted || was.gated != is.gated ||
+         was.priority != is.priority || was.kind != is.kind || was.requests != is.requests ||
+         was.node_selector != is.node_selector || was.tolerations != is.tolerations;
 }
 
 std::size_t QueuedNode::bytes() const {

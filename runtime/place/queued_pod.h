@@ -23,6 +23,7 @@ struct QueuedPod {
   Meta meta;
   kube::Text node;  // empty: it waits
   policy::QueuePod pod;
+  bool understood = true;  // else only its names are there
   bool leaving = false;    // it has a deletionTimestamp
   bool disrupted = false;  // condition DisruptionTarget
   std::optional<base::WallTime> disrupted_at;
@@ -34,6 +35,8 @@ struct QueuedPod {
 };
 
 Result<QueuedPod> decode_queued_pod(std::string_view bytes, kube::Interner& interner);
+// Of one that is not understood what names it.
+Result<QueuedPod> name_queued_pod(std::string_view bytes, kube::Interner& interner);
 
 // Whether the queue may come out otherwise by this change: a pod's status changes far more often.
 bool matters_to_queue(const QueuedPod* before, const QueuedPod* after);

@@ -6,6 +6,7 @@
 #include "kube/convert.h"
 #include "kube/objects.h"
 #include "model/names.h"
+#include "model/task.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -47,6 +48,11 @@ class Reader {
     read_volumes();
     read_containers("initContainers");
     read_containers("containers");
+    // An agent does not know a larger one: nobody would hold it to its limits, or end it for others.
+    if (out_.containers.size() > model::kTaskContainersMax) {
+      refuse("spec.containers: ", out_.containers.size(), " with those of spec.initContainers: at most ",
+             model::kTaskContainersMax, " of a pod here");
+    }
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "base/metrics.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "model/task.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -28,6 +29,16 @@ struct PodSpecTest : ::testing::Test {
   base::Registry metrics;
   kube::Interner interner{metrics, "test"};
 };
+
+TEST_F(PodSpecTest, MoreContainersThanAnAgentFollowsAreRefused) {
+  std::string spec = "  containers:\n";
+  for (std::size_t i = 0; i < model::kTaskContainersMax; ++i) {
+    spec += base::cat("  - {name: c", i, ", image: i, command: [x]}\n");
+  }
+  EXPECT_EQ(read(spec).refused, "");
+  EXPECT_EQ(read(spec + "  initContainers: [{name: first, image: i, command: [x]}]\n").refused,
+            "spec.containers: 129 with those of spec.initContainers: at most 128 of a pod here");
+}
 
 TEST_F(PodSpecTest, TheJobThatItBelongsTo) {
   const std::string_view container = "  containers: [{name: main, image: i, command: [x]}]\n";

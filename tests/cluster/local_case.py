@@ -40,8 +40,11 @@ class LocalCase(unittest.TestCase):
         self.addCleanup(self.take_down)
         self.start()
 
+    def run_component(self, *arguments: str) -> Component:
+        return Component(*arguments)
+
     def start(self, *more: str):
-        self.component = Component(*self.arguments, *more)
+        self.component = self.run_component(*self.arguments, *more)
         self.kubeconfig = wait_for(lambda: (re.search(r"^kubeconfig +(\S+)$", self.component.log, re.M) or [None, None])[1], "a kubeconfig", self.component)
         wait_for(lambda: self.kubectl("get", "node", "here").returncode == 0, "a node", self.component)
 

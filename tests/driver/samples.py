@@ -11,12 +11,14 @@ import json
 import re
 import ssl
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from driver.console import Failed, step
 from driver.paths import ROOT
 
+ANSWER_S = 10
 SETTLE_S = 20
 RENEW_S = 60  # well inside the three minutes after which a NodeMetric counts as old
 SAMPLES = ROOT / "deploy" / "samples"
@@ -64,16 +66,31 @@ class Api:
         finally:
             pair.unlink()
 
-    def call(self, method: str, path: str, body=None, kind: str = "application/json") -> tuple[int, dict]:
+    def _connection(self) -> http.client.HTTPConnection:
         if self._context:
-            connection = http.client.HTTPSConnection(self._server.hostname, self._server.port, context=self._context, timeout=10)
-        else:
-            connection = http.client.HTTPConnection(self._server.hostname, self._server.port, timeout=10)
+            return http.client.HTTPSConnection(self._server.hostname, self._server.port, context=self._context, timeout=ANSWER_S)
+        return http.client.HTTPConnection(self._server.hostname, self._server.port, timeout=ANSWER_S)
+
+    def call(self, method: str, path: str, body=None, kind: str = "application/json") -> tuple[int, dict]:
+        connection = self._connection()
         try:
             connection.request(method, path, None if body is None else json.dumps(body).encode(), {**self._headers, "Content-Type": kind, "Accept": "application/json"})
             response = connection.getresponse()
             answer = response.read()
             return response.status, json.loads(answer) if answer.startswith(b"{") else {"message": answer.decode(errors="replace")}
+        finally:
+            connection.close()
+
+    def watch(self, path: str) -> Iterator[dict]:
+        """Events, until the server ends them; OSError where it goes away, or has none for long."""
+        connection = self._connection()
+        try:
+            connection.request("GET", path, headers={**self._headers, "Accept": "application/json"})
+            response = connection.getresponse()
+            if response.status != 200:
+                raise Failed(f"GET {path}: {response.status} {response.read().decode(errors='replace')}")
+            for line in response:
+                yield json.loads(line)
         finally:
             connection.close()
 

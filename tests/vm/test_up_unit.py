@@ -77,6 +77,11 @@ cp /good /etc/tidemark/settings.yaml
 until_so '[ "$(active)" = active ]'
 told "begins again"; active; tidemark local ps >/dev/null 2>&1 && echo serves
 
+mkdir -p /etc/systemd/system/tidemark.service.d
+printf '[Service]\nKillMode=control-group\n' >/etc/systemd/system/tidemark.service.d/kill.conf
+systemctl daemon-reload; systemctl restart tidemark.service
+told "tasks of cgroup v2 under control-group"; systemctl show --property=KillMode --value tidemark.service; tasks
+
 for name in web batch; do timeout 60 tidemark local stop $name --now --wait >/dev/null 2>&1; done
 systemctl stop tidemark.service
 told left; ls -d /sys/fs/cgroup/tidemark $up 2>/dev/null; pidof tidemark
@@ -121,6 +126,7 @@ class UpUnit(unittest.TestCase):
         self.assertRegex(said["kept from beginning"], r'\Aactivating\n.*settings\.yaml: document 1: wanted a ConfigMap, found "Nothing"\n')
         self.assertEqual(two, said["tasks meanwhile"])
         self.assertEqual("active\nserves\n", said["begins again"])
+        self.assertEqual(f"control-group\n{two}", said["tasks of cgroup v2 under control-group"])
         self.assertEqual("", said["left"])
 
 

@@ -101,7 +101,11 @@ class OnTidemark:
 
     def end_tasks(self, keep: tuple[str, ...] = ()) -> None:
         for namespace, name in self.tasks(keep):
-            self.local("stop", name, "--now", f"--namespace={namespace}")
+            try:
+                self.local("stop", name, "--now", f"--namespace={namespace}")
+            except Failed:
+                if (namespace, name) in self.tasks(keep):  # else it went by itself since it was listed
+                    raise
         self._until("still has tasks", END_S, lambda: not self.tasks(keep))
         pods = [top / self.group for top in cgroups.hierarchies()]
         if not keep:

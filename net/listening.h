@@ -1,0 +1,31 @@
+// A socket that listens, apart from who answers on it: an address can be had before all else, and served later.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "net/connection.h"
+#include "net/http_server.h"
+#include "net/loop.h"
+
+namespace tidemark::net {
+
+// Nobody is accepted there yet: whoever connects waits. kAlreadyExists: somebody else listens there. A unix socket left
+// behind by a dead process is replaced; one that answers is not.
+Result<Fd> listen_socket(std::string_view address, unsigned unix_mode = 0600);
+
+// listen_on() and HttpServer::listen() on such a socket; of the server's configuration `listen` and `unix_mode` are not
+// looked at.
+std::unique_ptr<Listener> accept_on(Fd socket, EventLoop& loop, base::Log log, std::shared_ptr<TlsServerContext> tls,
+                                    base::Duration handshake_limit, std::size_t connections_max,
+                                    std::function<void(std::unique_ptr<Connection>)> on_connection);
+Result<std::unique_ptr<HttpServer>> serve_on(Fd socket, EventLoop& loop, base::Log log, HttpServerConfig config,
+                                             HttpHandler handler);
+
+}  // namespace tidemark::net
