@@ -27,6 +27,7 @@
 #include "linux/kubepods.h"
 #include "linux/proc/memory_info.h"
 #include "linux/psi.h"
+#include "policy/node_rules/lines_held.h"
 #include "policy/node_rules/node_rules.h"
 #include "policy/render/doctor_text.h"
 #include "policy/stance/stance.h"
@@ -67,7 +68,7 @@ policy::AgentFound said_by(const agent::AgentStatus& status) {
 class Examination {
  public:
   Examination(const DoctorOptions& options, const DoctorOutside& outside)
-      : options_(options), kernel_(outside.kernel), killing_(outside.killing) {}
+      : options_(options), kernel_(outside.kernel), killing_(outside.killing), now_(outside.clock.wall()) {}
 
   Result<void> look() {
     TM_TRY(const auto proc, linux::Folder::open(options_.places.proc_root));
@@ -213,7 +214,8 @@ class Examination {
     }
   }
 
-  // As an agent here would go by them if it began now.
+  // As an agent here would go by them if it began now. One that runs has its own moment within --line-ends-within after
+  // the end of a raised line.
   void look_at_settings() {
     const auto spec = kept_spec();
     report_.heard_settings = spec.has_value();
@@ -221,7 +223,10 @@ class Examination {
     for (const policy::RulesProblem& each : step.problems) {
       report_.notes.push_back(base::cat("of the NodeSLO ", each.part, " cannot be used: ", each.why));
     }
-    found_.ours.go_by(step.rules);
+    const policy::LinesHeld held = policy::lines_held(step.rules, now_);
+    found_.ours.go_by(held.rules);
+    found_.lines_ended = policy::to_string(held);
+    found_.lines_forgotten = now_ - held.since >= policy::kManagerPatience;
   }
 
   std::optional<std::string> kept_spec() {
@@ -257,6 +262,7 @@ class Examination {
   const DoctorOptions& options_;
   linux::ProbeRim& kernel_;
   linux::KillRim& killing_;
+  const base::WallTime now_;
   linux::Buffer buffer_;
   std::optional<std::int64_t> memory_used_;
   agent::KnobTrials trials_;

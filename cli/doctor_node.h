@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/machine_places.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "linux/cgroup/kill.h"
@@ -33,6 +34,7 @@ struct DoctorOutside {
   linux::ProbeRim& kernel;
   linux::KillRim& killing;
   net::HttpTransport& kubelet;
+  const base::Clock& clock;
   std::string bearer{};  // to ask it with; "" for none
 };
 

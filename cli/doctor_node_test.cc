@@ -20,6 +20,7 @@
 #include "linux/testing/probe_folder.h"
 #include "linux/testing/tree.h"
 #include "net/testing/loop.h"
+#include "policy/node_rules/lines_held.h"
 
 namespace tidemark::cli {
 namespace {
@@ -49,7 +50,7 @@ class DoctorNode : public ::testing::Test {
   std::string run() const { return state.root() + "/run"; }
 
   DoctorReport examine() {
-    auto report = net::testing::run_task(loop, clock, examine_node(options, {kernel, killing, kubelet, "t1"}));
+    auto report = net::testing::run_task(loop, clock, examine_node(options, {kernel, killing, kubelet, clock, "t1"}));
     EXPECT_TRUE(report) << report.error().message;
     return report ? std::move(*report) : DoctorReport();
   }
@@ -280,6 +281,28 @@ TEST_F(DoctorNode, WhatAllPodsMayHaveTogetherIsLookedAt) {
   EXPECT_TRUE(report.bad());
 }
 
+// The night's 88 % lies over what leaves room to the kubelet's 90; the day's 70 does not.
+TEST_F(DoctorNode, ARaisedLineThatEndedIsNotTheLine) {
+  ASSERT_TRUE(agent::KeptObjects(run()).keep(
+      agent::KeptObject::kNodeSlo,
+      base::cat(
+          R"({"metadata":{"name":"n1"},"spec":{"resourceUsedThresholdWithBE":{"enable":true,)",
+          R"("memoryEvictThresholdPercent":88},"extensions":{"Object":{"tidemark":{"schema":1,"lines":[{"from":")",
+          base::format_rfc3339(clock.wall() + std::chrono::hours(1)), R"(","memoryEvictThresholdPercent":70}]}}}}})")));
+  const DoctorReport night = examine();
+  EXPECT_EQ(of(night, NodeTopic::kMemoryLine).fact, NodeFact::kLineNear);
+  EXPECT_EQ(of(night, NodeTopic::kRaisedLines).fact, NodeFact::kLinesAsSaid);
+  clock.advance(std::chrono::hours(1));
+  const DoctorReport day = examine();
+  EXPECT_EQ(of(day, NodeTopic::kMemoryLine).fact, NodeFact::kLineUnder);
+  EXPECT_EQ(of(day, NodeTopic::kRaisedLines).severity, Severity::kOk) << "a manager may be about to write it";
+  clock.advance(policy::kManagerPatience);
+  const DoctorReport forgotten = examine();
+  EXPECT_EQ(of(forgotten, NodeTopic::kRaisedLines).severity, Severity::kWarn);
+  EXPECT_NE(render_text(forgotten).find("memoryEvictThresholdPercent 88 % -> 70 %, since "), std::string::npos)
+      << render_text(forgotten);
+}
+
 // A line of ours for disks comes with our manager's word; 20 % free is before the kubelet's 10, and 8 is not.
 TEST_F(DoctorNode, OurLinesForDisksAreHeldAgainstTheKubelets) {
   options.runtime_dir = state.root() + "/no-such-runtime";  // then its disk is the kubelet's
@@ -381,7 +404,7 @@ TEST_F(DoctorNode, ForPrograms) {
 
 TEST_F(DoctorNode, ItIsNoMachineWithoutProc) {
   options.places.proc_root = state.root() + "/no-proc";
-  const auto report = net::testing::run_task(loop, clock, examine_node(options, {kernel, killing, kubelet, ""}));
+  const auto report = net::testing::run_task(loop, clock, examine_node(options, {kernel, killing, kubelet, clock, ""}));
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().message.find("no-proc"), std::string::npos);
 }

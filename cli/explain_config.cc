@@ -14,6 +14,8 @@
 #include "manager/specs/node_slo.h"
 #include "manager/state/desired_store.h"
 #include "model/names.h"
+#include "policy/node_rules/lines_held.h"
+#include "policy/node_rules/node_rules.h"
 #include "policy/nodeslo/origin.h"
 #include "policy/overcommit/strategy_origin.h"
 #include "policy/render/config_text.h"
@@ -24,6 +26,13 @@ namespace {
 std::optional<std::string_view> annotation(const kube::Node& node, std::string_view key) {
   const kube::Text* found = node.meta.annotations.find(key);
   return found == nullptr ? std::nullopt : std::optional<std::string_view>(found->view());
+}
+
+// Its agent goes by its own clock where nobody writes, and would for good (policy/node_rules/lines_held.h).
+std::string ended_lines(std::string_view slo_bytes, base::WallTime now, kube::Interner& interner) {
+  const auto slo = kube::decode_node_slo(slo_bytes, {}, interner);
+  if (!slo) return "";
+  return policy::to_string(policy::lines_held(policy::next_node_rules({}, slo->spec).rules, now));
 }
 
 }  // namespace
@@ -78,6 +87,11 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
   std::optional<manager::NodeSloProjection> object;
   if (slo_bytes) {
     TM_CO_TRY(object, manager::decode_node_slo_projection(*slo_bytes, interner));
+    if (const auto ended = ended_lines(*slo_bytes, loop.clock().wall(), interner); !ended.empty()) {
+      shown.notes.push_back(
+          base::cat("raised lines of its NodeSLO have ended, and no manager has written so: its agent holds the lower ",
+                    "ones until one does: ", ended));
+    }
   }
   const auto own = manager::own_settings(node, object ? &*object : nullptr);
   if (!own.problem.empty()) {

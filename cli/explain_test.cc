@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "cli/explain_config.h"
 #include "cli/last_eviction.h"
 #include "cli/testing/failing_transport.h"
 #include "manager/testing/cluster.h"
@@ -284,6 +285,29 @@ TEST_F(ExplainTest, WhatANewerVersionStoredOfEvictionsIsToldAsNotKnown) {
   EXPECT_FALSE(told().at("evictions", "known")->as_bool());
   metric("n1", "1");
   EXPECT_EQ(offer(told()), 17200) << "and the offer that it shows does not grow with what is free";
+}
+
+// Nobody writes the NodeSLO any more: no manager runs here.
+TEST_F(ExplainTest, ARaisedLineThatEndedAndIsNotTakenBackIsANoteOfTheConfig) {
+  const auto end = base::format_rfc3339(clock.wall() + 1h);
+  Json object = name_only("n1");
+  object["apiVersion"] = "slo.koordinator.sh/v1alpha1";
+  object["kind"] = "NodeSLO";
+  object["spec"] = *Json::parse(
+      cat(R"({"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressThresholdPercent":85},"extensions":{"Object":{)",
+          R"("tidemark":{"schema":1,"lines":[{"from":")", end, R"(","cpuSuppressThresholdPercent":65}]}}}})"));
+  must("POST", manager::testing::kNodeSlosPath, object);
+  const auto config = [&] {
+    ExplainOptions options;
+    options.node = "n1";
+    auto answer = net::testing::run_task(loop, clock, explain_config(loop, *client, options));
+    return answer ? *answer : answer.error().message;
+  };
+  EXPECT_FALSE(says(config(), "raised lines of its NodeSLO")) << config();
+  clock.advance(1h);
+  EXPECT_TRUE(says(config(), cat("its agent holds the lower ones until one does: cpuSuppressThresholdPercent 85 % -> ",
+                                 "65 %, since ", end)))
+      << config();
 }
 
 TEST_F(ExplainTest, AYoungPodIsNamedWithTheHistoryThatItCountsBy) {

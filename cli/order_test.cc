@@ -386,6 +386,43 @@ TEST_F(OrderTest, WaitingEndsWhenTheAgentSaysThatItObeys) {
   EXPECT_TRUE(waiting().reached) << "an agent obeys no order that is YARN's alone";
 }
 
+// They are named apart: waiting longer may bring nothing.
+TEST_F(OrderTest, WaitingSaysWhoseAgentGivesNoAnswerOfThatKind) {
+  for (const char* name : {"n", "newer", "down", "bare"}) node(name);
+  const auto say = [&](std::string_view name, std::string_view reason, std::string_view ready) {
+    call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
+         base::cat(R"({"status":{"conditions":[{"type":"Ready","status":")", ready,
+                   R"("},{"type":"TidemarkIsolation","status":"True","reason":")", reason, R"("}]}})"));
+  };
+  say("n", "Enforcing", "True");
+  say("newer", "Sleeping", "True");
+  say("down", "Enforcing", "Unknown");
+  auto options = order(policy::Wish::kOff);
+  const auto report = give(options);
+  ASSERT_TRUE(report);
+  const auto waiting = [&] {
+    return net::testing::run_task(loop, clock,
+                                  wait_for_order(loop, client, log, base::Random(2), *report, options, 5s, nullptr));
+  };
+  const auto waited = waiting();
+  EXPECT_FALSE(waited.reached);
+  EXPECT_EQ(waited.last.limiting, 3u);
+  EXPECT_EQ(waited.last.reached, 1u);
+  EXPECT_EQ(waited.other_words, std::vector<std::string>{"newer (Sleeping)"});
+  EXPECT_EQ(waited.silent, std::vector<std::string>{"down"});
+  EXPECT_EQ(waited.without_agent, std::vector<std::string>{"bare"}) << "reached, and nobody says that it is held";
+  EXPECT_EQ(waited.last.silent, 1u);
+  EXPECT_EQ(waited.last.other_words, 1u);
+  Json json = Json::object();
+  add_json(waited, json);
+  EXPECT_EQ(json.dump(), R"-({"reached":false,"nodesSilent":["down"],"agentsOfOtherVersion":["newer (Sleeping)"],)-"
+                         R"-("withoutAgent":["bare"]})-");
+  for (const char* name : {"n", "newer", "down"}) say(name, "Off", "True");
+  EXPECT_TRUE(waiting().reached);
+  options.command.only.yarn = true;
+  EXPECT_TRUE(waiting().without_agent.empty()) << "of YARN's part no agent is to say anything";
+}
+
 TEST_F(OrderTest, WaitingMayBeUntilNoFileOfTheKernelIsInForce) {
   node("n");
   node("never-had-an-agent");

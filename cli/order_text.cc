@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/order.h"
+#include "cli/order_wait.h"
 #include "policy/render/state_text.h"
 
 namespace tidemark::cli {
@@ -125,6 +126,13 @@ Json render_json(const OrderReport& report, const OrderOptions& options) {
   }
   out["nodes"] = std::move(nodes);
   return out;
+}
+
+void add_json(const WaitReport& waited, Json& into) {
+  into["reached"] = waited.reached;
+  into["nodesSilent"] = names_json(waited.silent);
+  into["agentsOfOtherVersion"] = names_json(waited.other_words);
+  into["withoutAgent"] = names_json(waited.without_agent);
 }
 
 }  // namespace tidemark::cli

@@ -57,10 +57,14 @@ const policy::StateMark* mark_in(const policy::NodeMarks& marks, OrderScope scop
   return marks.cluster ? &*marks.cluster : nullptr;
 }
 
-// What the node's agent says of it. YARN's side or a class alone changes nothing for an agent.
+// YARN's side or a class alone changes nothing for an agent.
+bool is_for_agents(const policy::StateCommand& command) {
+  return command.wish == policy::Wish::kOff && command.only.classes.empty() && command.only.has_k8s();
+}
+
+// What the node's agent says of it.
 Phase phase_of_agent(const kube::Node& node, const OrderOptions& options) {
-  const policy::StateCommand& command = options.command;
-  if (!command.only.classes.empty() || !command.only.has_k8s()) return Phase::kReached;
+  if (!is_for_agents(options.command)) return Phase::kReached;
   const kube::NodeCondition* says = node.condition(agent::kIsolationCondition);
   const bool obeys = says == nullptr || std::ranges::find(kObeying, says->reason.view()) != std::end(kObeying);
   if (!obeys) return Phase::kLimiting;
@@ -110,6 +114,18 @@ Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTi
     return Phase::kOffering;
   const bool offers = offers_something(manager::carried_by(node), command.only);
   return offers ? Phase::kOffering : phase_of_agent(node, options);
+}
+
+// Whose answer waiting does not bring.
+void note_agent(const std::string& name, const kube::Node& node, Phase phase, WaitReport& out) {
+  const kube::NodeCondition* says = node.condition(agent::kIsolationCondition);
+  if (says == nullptr) {
+    if (phase == Phase::kReached) out.without_agent.push_back(name);
+  } else if (phase == Phase::kLimiting && !agent::is_condition_reason(says->reason.view())) {
+    out.other_words.push_back(base::cat(name, " (", says->reason.view(), ")"));
+  } else if (phase == Phase::kLimiting && node.ready() == kube::Truth::kUnknown) {
+    out.silent.push_back(name);
+  }
 }
 
 }  // namespace
@@ -163,7 +179,7 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
     if (nodes.synced()) {
       WaitProgress progress;
       out.not_reached.clear();
-      out.in_force.clear();
+      for (auto* names : {&out.in_force, &out.silent, &out.other_words, &out.without_agent}) names->clear();
       nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
         if (!waited.contains(key.name)) return;
         ++progress.nodes;
@@ -175,11 +191,14 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
         progress.unheard += phase == Phase::kUnheard ? 1 : 0;
         progress.reached += phase == Phase::kReached ? 1 : 0;
         if (phase != Phase::kReached) out.not_reached.push_back(key.name);
+        if (is_for_agents(options.command)) note_agent(key.name, node, phase, out);
         if (phase == Phase::kInForce) {
           out.in_force.push_back(
               base::cat(key.name, " (", node.condition(agent::kIsolationCondition)->message.view(), ")"));
         }
       });
+      progress.silent = out.silent.size();
+      progress.other_words = out.other_words.size();
       if (on_progress && (!told || progress != out.last)) on_progress(progress);
       told = true;
       out.last = progress;
@@ -190,8 +209,9 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
     if (left <= base::Duration(0)) break;
     co_await loop.sleep(std::min(kLook, left));
   }
-  std::ranges::sort(out.not_reached);
-  std::ranges::sort(out.in_force);
+  for (auto* names : {&out.not_reached, &out.in_force, &out.silent, &out.other_words, &out.without_agent}) {
+    std::ranges::sort(*names);
+  }
   out.reached = out.listed && out.not_reached.empty() && out.not_marked.empty() && report.incomplete.empty();
   co_return out;
 }

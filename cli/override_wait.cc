@@ -19,6 +19,7 @@
 #include "manager/capacity/pod_projection.h"
 #include "manager/settings/effective.h"
 #include "manager/specs/node_slo.h"
+#include "policy/nodeslo/nodeslo.h"
 #include "policy/overcommit/writes.h"
 
 namespace tidemark::cli {
@@ -95,25 +96,26 @@ class Follower {
     if (settings_ && synced()) {
       for (const auto& name : std::exchange(changed_, {})) decide(name);
       for (auto& [name, known] : known_) {
-        if (known != Follows::kNot) continue;
+        if (known != Follows::kNot && known != Follows::kOtherWords) continue;
         known = follows(*nodes_.find({"", name}));  // time alone may have changed it
       }
       for (const auto& [name, known] : known_) {
         if (known == Follows::kNotOurs) continue;
         ++out.nodes;
         if (known == Follows::kNot) out.not_reached.push_back(name);
+        if (known == Follows::kOtherWords) out.other_words.push_back(name);
       }
       for (const auto& [pool, guard] : guards_of(settings_->budgets)) {
         if (guard.stopped && (options_.pool.empty() || options_.pool == pool)) out.stopped.push_back(pool);
       }
       if (out.trouble.empty()) out.trouble = trouble_;
-      out.reached = out.trouble.empty() && out.not_reached.empty();
+      out.reached = out.trouble.empty() && out.not_reached.empty() && out.other_words.empty();
     }
     co_return out;
   }
 
  private:
-  enum class Follows { kNotOurs, kNot, kYes };
+  enum class Follows { kNotOurs, kNot, kOtherWords, kYes };
 
   void look_at(std::string name) { changed_.insert(std::move(name)); }
 
@@ -192,14 +194,18 @@ class Follower {
     const auto decision =
         decided(*settings_, node, in_steps ? at_its_end(revision) : revision, {}, loop_.clock(), around);
     if (!decision.writes()) return Follows::kNotOurs;  // observed, or left to somebody else
-    const auto told = manager::decide_node_slo(&node, slos_.find({"", name}), revision, loop_.clock().wall(),
-                                               settings_->overrides_known());
-    const bool agent = told.plan.action == manager::NodeObjectPlan::Action::kNone;
+    const auto* slo = slos_.find({"", name});
+    const auto told =
+        manager::decide_node_slo(&node, slo, revision, loop_.clock().wall(), settings_->overrides_known());
+    const bool all_told = told.plan.action == manager::NodeObjectPlan::Action::kNone;
+    const bool lines_told =
+        all_told || (slo != nullptr && slo->fingerprint.parts == policy::slo_fingerprint(told.spec).parts);
     const bool offers = decision.plan().action == policy::PlanAction::kHold ||
                         !policy::needs_write(decision.snapshot.published, decision.plan().publish, base::Duration(0),
                                              decision.strategy().values)
                              .write;
-    return agent && offers ? Follows::kYes : Follows::kNot;
+    if (!lines_told || !offers) return Follows::kNot;
+    return all_told ? Follows::kYes : Follows::kOtherWords;
   }
 
   const manager::Revision& at_its_end(const manager::Revision& revision) {

@@ -27,8 +27,11 @@ struct OverrideWait {
   bool reached = false;
   std::size_t nodes = 0;                 // of the scope that a manager writes
   std::vector<std::string> not_reached;  // by name
-  std::vector<std::string> stopped;      // pools of the scope that sell nothing new because of evictions, by name
-  std::string trouble;                   // why nothing newer is known: a list that is not in, an error of the last try
+  // Offer and lines have followed, and the rest of the NodeSLO's extensions.tidemark is not what this version would
+  // write: a manager of another one may never write it. By name; not among not_reached.
+  std::vector<std::string> other_words;
+  std::vector<std::string> stopped;  // pools of the scope that sell nothing new because of evictions, by name
+  std::string trouble;               // why nothing newer is known: a list that is not in, an error of the last try
   bool operator==(const OverrideWait&) const = default;
 };
 

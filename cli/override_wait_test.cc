@@ -115,6 +115,32 @@ TEST_F(OverrideWaitTest, AnOfferThatGrowsInStepsHasFollowedAtTheLastOne) {
   EXPECT_GE(*base::parse_int(offered("n1")), 21'600 * 9 / 10) << "but for what is not worth a write";
 }
 
+// A manager of another version, which tells agents something else beside the lines.
+TEST_F(OverrideWaitTest, ANodeSloInOtherWordsIsCountedApart) {
+  start();
+  give();
+  {
+    net::Scope scope(loop);
+    wait(scope, 10min);
+    run_for(30s);
+    ASSERT_TRUE(waited);
+    ASSERT_TRUE(waited->reached) << waited->trouble;
+  }
+  replicas.clear();
+  must("PATCH", base::cat(manager::testing::kNodeSlosPath, "/n2"),
+       *Json::parse(R"({"spec":{"extensions":{"Object":{"tidemark":{"ofAnotherVersion":1}}}}})"),
+       manager::testing::kMerge);
+  waited.reset();
+  net::Scope scope(loop);
+  wait(scope, 10s);
+  run_for(11s);
+  ASSERT_TRUE(waited);
+  EXPECT_FALSE(waited->reached);
+  EXPECT_EQ(waited->nodes, 2u);
+  EXPECT_TRUE(waited->not_reached.empty());
+  EXPECT_EQ(waited->other_words, std::vector<std::string>{"n2"});
+}
+
 TEST_F(OverrideWaitTest, ItsTimeIsItsEndAndItSaysWhoDoesNotFollow) {
   give();
   net::Scope scope(loop);

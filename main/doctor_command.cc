@@ -169,7 +169,7 @@ int run_doctor(const std::vector<std::string>& args) {
     return report->bad() ? kFailed : printed;
   };
   const auto examine_then_stop = [&]() -> net::Task<void> {
-    code = tell(co_await cli::examine_node(options, {kernel, killing, client, std::move(bearer)}));
+    code = tell(co_await cli::examine_node(options, {kernel, killing, client, clock, std::move(bearer)}));
     loop.stop();
   };
   net::Scope scope(loop);

@@ -133,7 +133,32 @@ std::string progress_text(policy::Wish wish, const cli::WaitProgress& seen) {
   const std::string done = base::cat("  ", policy::to_string(wish), " ", seen.reached);
   if (wish != policy::Wish::kOff) return base::cat("marked ", seen.nodes, "  to be taken up ", seen.unheard, done);
   return base::cat("marked ", seen.nodes, "  draining ", seen.draining, "  still offering ", seen.offering,
-                   "  agents to obey ", seen.limiting, "  files in force ", seen.in_force, done);
+                   "  agents to obey ", seen.limiting,
+                   seen.silent == 0 ? "" : base::cat(" (", seen.silent, " nodes silent)"),
+                   seen.other_words == 0 ? "" : base::cat(" (", seen.other_words, " of another version)"),
+                   "  files in force ", seen.in_force, done);
+}
+
+// Of nodes that waiting brings no answer from.
+std::string unanswered_text(const cli::WaitReport& waited) {
+  std::string out;
+  if (!waited.silent.empty()) {
+    out += base::cat(". The kubelet does not answer either on ", first_names(waited.silent));
+  }
+  if (!waited.other_words.empty()) {
+    out += base::cat(". Agents that answer with a word this version does not know, and are of another: ",
+                     first_names(waited.other_words));
+  }
+  return out;
+}
+
+// Where an order is said to be done and no agent says it.
+std::string without_agent_text(const cli::WaitReport& waited) {
+  if (waited.without_agent.empty()) return "";
+  return base::cat("note: on ", waited.without_agent.size(), waited.without_agent.size() == 1 ? " node" : " nodes",
+                   " no agent of ours has ever said anything: nothing is offered there, and nobody says that what runs "
+                   "is held: ",
+                   first_names(waited.without_agent), "\n");
 }
 
 int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
@@ -172,7 +197,8 @@ int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
        base::cat("not done after ", base::format_go_duration(limit), ": ", waited.last.draining, " nodes drain, ",
                  waited.last.offering, " still offer amounts (is a manager writing them?), of ", waited.last.limiting,
                  " the agent has not said that it obeys (`tidemark off --local` there needs none), of ",
-                 waited.last.in_force, " files of the kernel are in force: ", first_names(waited.not_reached)),
+                 waited.last.in_force, " files of the kernel are in force: ", first_names(waited.not_reached),
+                 unanswered_text(waited)),
        0, 0});
 }
 
@@ -337,10 +363,10 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
     std::string text;
     if (quiet) {
       Json out = cli::render_json(*report, options);
-      if (waited) out["reached"] = waited->reached;
+      if (waited) cli::add_json(*waited, out);
       text = out.dump_pretty() + "\n";
     } else {
-      text = cli::render_text(*report, options);
+      text = cli::render_text(*report, options) + (waited ? without_agent_text(*waited) : "");
     }
     if (print(text) != kDone) answer = kFailed;
     if (waited && finish_wait(*waited, asked_for.wait) != kDone) answer = kFailed;

@@ -118,14 +118,28 @@ std::string stopped_text(const std::vector<std::string>& pools) {
   return text;
 }
 
+std::string progress_text(const cli::OverrideWait& seen) {
+  const std::size_t waits = seen.not_reached.size() + seen.other_words.size();
+  std::string out = base::cat("followed by ", seen.nodes - waits, " of ", seen.nodes, " nodes");
+  if (!seen.other_words.empty()) out += base::cat(", ", seen.other_words.size(), " more in offer and lines alone");
+  return base::cat(out, seen.trouble.empty() ? "" : "; ", seen.trouble);
+}
+
 int finish_wait(const cli::OverrideWait& waited, base::Duration limit) {
   if (waited.reached) return kDone;
-  return failed({ErrorKind::kDeadline,
-                 base::cat("stored, but not followed by all nodes after ", base::format_go_duration(limit),
-                           waited.trouble.empty() ? "" : "; ", waited.trouble,
-                           " (is a manager running? with profile tidemark an offer grows in steps): ",
-                           first_names(waited.not_reached)),
-                 0, 0});
+  std::string why = base::cat("stored, but not followed by all nodes after ", base::format_go_duration(limit),
+                              waited.trouble.empty() ? "" : "; ", waited.trouble);
+  if (waited.other_words.empty() || !waited.not_reached.empty()) {
+    why += base::cat(" (is a manager running? with profile tidemark an offer grows in steps): ",
+                     first_names(waited.not_reached));
+  }
+  if (!waited.other_words.empty()) {
+    why += base::cat("; of ", waited.other_words.size(),
+                     " offer and lines have followed, and the NodeSLO does not say the rest as this version would (is "
+                     "the manager of another version?): ",
+                     first_names(waited.other_words));
+  }
+  return failed({ErrorKind::kDeadline, std::move(why), 0, 0});
 }
 
 }  // namespace
@@ -167,13 +181,11 @@ int run_override(const std::vector<std::string>& args) {
       [&](net::EventLoop& loop, kube::Client& client, const base::Log& log) -> net::Task<Result<std::string>> {
         TM_CO_TRY(const auto report, co_await cli::give_override(loop, client, options));
         if (asked_for.wait > base::Duration(0) && !options.dry_run) {
-          waited = co_await cli::wait_for_override(
-              loop, client, log, base::Random(base::Random::seed_from_system()), options, asked_for.wait,
-              [&](const cli::OverrideWait& seen) {
-                if (quiet) return;
-                progress.show(base::cat("followed by ", seen.nodes - seen.not_reached.size(), " of ", seen.nodes,
-                                        " nodes", seen.trouble.empty() ? "" : "; ", seen.trouble));
-              });
+          waited = co_await cli::wait_for_override(loop, client, log, base::Random(base::Random::seed_from_system()),
+                                                   options, asked_for.wait, [&](const cli::OverrideWait& seen) {
+                                                     if (quiet) return;
+                                                     progress.show(progress_text(seen));
+                                                   });
           progress.end();
         }
         if (!quiet) co_return cli::render_text(report) + (waited ? stopped_text(waited->stopped) : "");

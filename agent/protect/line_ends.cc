@@ -3,8 +3,6 @@
 #include <functional>
 #include <utility>
 
-#include "base/text.h"
-
 namespace tidemark::agent {
 
 base::Duration own_moment(std::string_view node, base::Duration within) {
@@ -30,11 +28,11 @@ bool LineEnds::look(base::WallTime now) {
     const auto before = held_.lowered;
     hold(now);
     if (held_.lowered != before && !held_.lowered.empty()) {
-      log_.info("raised lines have ended by this node's clock", {{"lines", in_words()}});
+      log_.info("raised lines have ended by this node's clock", {{"lines", policy::to_string(held_)}});
     }
   }
-  if (says_.empty() && !held_.lowered.empty() && now - held_.since >= later_ + kManagerPatience) {
-    says_ = in_words();
+  if (says_.empty() && !held_.lowered.empty() && now - held_.since >= later_ + policy::kManagerPatience) {
+    says_ = policy::to_string(held_);
     log_.warn("raised lines have ended, and the NodeSLO does not say so yet", {{"lines", says_}});
   }
   return other;
@@ -46,14 +44,6 @@ void LineEnds::hold(base::WallTime now) {
   if (held.lowered != held_.lowered) says_.clear();
   held_ = std::move(held);
   ended_.set(static_cast<double>(held_.lowered.size()));
-}
-
-std::string LineEnds::in_words() const {
-  std::string out;
-  for (const policy::LoweredLine& each : held_.lowered) {
-    out += base::cat(each.field, " ", each.said, " % -> ", each.held, " %, ");
-  }
-  return base::cat(out, "since ", base::format_rfc3339(held_.since));
 }
 
 }  // namespace tidemark::agent

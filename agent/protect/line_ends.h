@@ -18,9 +18,6 @@
 
 namespace tidemark::agent {
 
-// What a manager that leads takes to write to all nodes of a large cluster.
-inline constexpr base::Duration kManagerPatience = std::chrono::minutes(30);
-
 inline constexpr base::Duration kLineEndsWithin = std::chrono::minutes(10);
 inline constexpr base::Duration kLineEndsWithinMax = std::chrono::hours(1);
 
@@ -37,12 +34,11 @@ class LineEnds {
 
   const policy::NodeRules& said() const { return said_; }
   const policy::NodeRules& rules() const { return held_.rules; }  // that hold
-  // "cpuSuppressThresholdPercent 85 % -> 65 %, since …"; "" where all hold as they are said, or it is no news yet.
+  // As to_string() of them; "" where all hold as they are said, or a manager may be about to write so.
   const std::string& says() const { return says_; }
 
  private:
   void hold(base::WallTime now);
-  std::string in_words() const;
 
   base::Log log_;
   base::Gauge& ended_;

@@ -37,7 +37,7 @@ TEST(LineEnds, ARaisedLineEndsByItselfAndIsToldWhenAManagerWouldLongHaveWritten)
   EXPECT_EQ(lines.says(), "") << "a manager may be about to write it";
   EXPECT_FALSE(lines.look(clock.wall())) << "once";
 
-  clock.advance(kManagerPatience);
+  clock.advance(policy::kManagerPatience);
   EXPECT_FALSE(lines.look(clock.wall()));
   EXPECT_TRUE(lines.says().starts_with("cpuSuppressThresholdPercent 85 % -> 65 %, since ")) << lines.says();
   EXPECT_NE(log_lines.find("the NodeSLO does not say so yet"), std::string::npos) << log_lines;

@@ -226,6 +226,12 @@ std::string condition_message(const AgentStatus& status) {
   return out;
 }
 
+bool is_condition_reason(std::string_view reason) {
+  constexpr std::string_view kReasons[] = {"PeerPresent", "Unable",    "OffLocally", "Off",    "Waiting",
+                                           "Holding",     "Enforcing", "Observing",  kNoGroups};
+  return std::ranges::find(kReasons, reason) != std::end(kReasons);
+}
+
 bool says_nothing_in_force(std::string_view reason, std::string_view message) {
   constexpr std::string_view kNothingWritten[] = {"Off", "OffLocally", "Observing", "PeerPresent", kNoGroups};
   if (std::ranges::find(kNothingWritten, reason) == std::end(kNothingWritten)) return false;

@@ -76,6 +76,8 @@ bool awaits(const StrategyStatus& strategy);
 // "PeerPresent" where it is not off, "Waiting" and "Holding" where any strategy does.
 std::string_view condition_reason(const AgentStatus& status);
 std::string condition_message(const AgentStatus& status);
+// Whether it is one of those above, or of a machine of `tidemark up`. Another is of an agent of another version.
+bool is_condition_reason(std::string_view reason);
 
 // Whether such a condition says that no file of the kernel is in force. The chart asks the same before it is
 // uninstalled (deploy/chart/templates/agent_uninstall.yaml).

@@ -151,7 +151,7 @@ std::string Fleet::node(std::size_t node, std::int64_t revision) const {
   const std::int64_t made = kMadeAt + static_cast<std::int64_t>(random.below(100 * 86'400));
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("apiVersion", "v1").member("kind", "Node");
+  json.begin_object().member("kind", "Node").member("apiVersion", "v1");
   json.key("metadata").begin_object();
   json.member("name", std::string_view(name)).member("uid", std::string_view(uid(random)));
   json.member("resourceVersion", std::string_view(cat(revision)));
@@ -275,8 +275,8 @@ std::string Fleet::pod(std::size_t node, std::size_t pod, std::int64_t revision)
   JsonWriter json(out);
   const auto text = [&](std::string_view key, std::string_view value) { json.member(key, value); };
   json.begin_object();
-  text("apiVersion", "v1");
   text("kind", "Pod");
+  text("apiVersion", "v1");
   json.key("metadata").begin_object();
   text("name", pod_facts.name);
   if (pod_facts.kind != PodFacts::Kind::kStatefulSet) text("generateName", pod_facts.owner + "-");
@@ -435,7 +435,7 @@ std::string Fleet::node_metric(std::size_t node, const Report& report, std::int6
   std::string out;
   out.reserve(12'000);
   JsonWriter json(out);
-  json.begin_object().member("apiVersion", "slo.koordinator.sh/v1alpha1").member("kind", "NodeMetric");
+  json.begin_object().member("kind", "NodeMetric").member("apiVersion", "slo.koordinator.sh/v1alpha1");
   json.key("metadata").begin_object();
   json.member("name", std::string_view(node_name(node))).member("uid", std::string_view(uid(random)));
   json.member("resourceVersion", std::string_view(cat(revision))).member("generation", 1);

@@ -1,6 +1,6 @@
 // A made-up fleet, the same on every machine: everything comes from one seed, and each object is made by itself, so
 // that nothing has to be kept. Objects are as an API server prints them, managed fields of pods and NodeMetrics
-// included.
+// included, and begin as kube/memory stores them (kind, apiVersion): else it would write each anew for every list.
 //
 // Nodes have 64 cores and 256 GiB. Of ten pods of a node about seven serve (Deployments with a sidecar now and then,
 // DaemonSets, StatefulSets) and three are batch jobs that ask for batch-cpu. No two pods are alike.

@@ -215,6 +215,10 @@ class FleetServer {
   Result<kube::memory::ObjectPtr> put(const kube::memory::Kind& of, const std::string& text, std::size_t& bytes) {
     TM_TRY(const Json tree, Json::parse(text));
     auto object = kube::memory::make_object(of, tree);
+    if (!object->bytes->starts_with(R"({"kind":)")) {
+      return fail(ErrorKind::kInternal, of.name, " ", object->name, " does not begin as it is stored: each list would ",
+                  "print it anew");
+    }
     bytes += object->bytes->size();
     api_->store().restore(of.storage_id, object);
     return object;

@@ -15,6 +15,11 @@ std::string uid_of(std::string_view pod) {
   return object ? std::string(object->text_at("metadata", "uid")) : "";
 }
 
+std::string evictions_text(std::int64_t evictions) {
+  return base::cat(evictions, evictions == 1 ? " eviction" : " evictions",
+                   " within the hour, those on their way counted");
+}
+
 // Of a pod's key; its uid comes after it.
 std::string named(const PodEnd& end) {
   return base::cat(end.meta.ns, "/", end.meta.name, "/");
@@ -85,13 +90,17 @@ std::int64_t EvictionLimits::on_their_way(std::string_view pool) const {
 }
 
 std::optional<policy::EvictionRefusal> EvictionLimits::refuse(const policy::BudgetPool& pool) const {
-  const auto* stored = context_.state().pool(pool.name);
-  bool exhausted = stored != nullptr && stored->exhausted;
-  if (const auto limit = pool.settings.pool_per_hour; limit && !exhausted) {
-    const std::int64_t used = policy::used_of_hour(context_.book(), pool.name, context_.clock.wall());
-    exhausted = used + on_their_way(pool.name) >= *limit;
+  if (const auto limit = pool.settings.pool_per_hour) {
+    const std::int64_t used =
+        policy::used_of_hour(context_.book(), pool.name, context_.clock.wall()) + on_their_way(pool.name);
+    if (used >= *limit) {
+      return policy::EvictionRefusal{policy::EvictionDenial::kPoolBudget, kTooMany,
+                                     base::cat(pool.name, " has ", evictions_text(used)), base::cat(*limit)};
+    }
   }
-  if (!exhausted) return std::nullopt;
+  // A replica that began later may have seen less than the leader stored.
+  const auto* stored = context_.state().pool(pool.name);
+  if (stored == nullptr || !stored->exhausted) return std::nullopt;
   return policy::EvictionRefusal{policy::EvictionDenial::kPoolBudget, kTooMany, pool.name, ""};
 }
 
@@ -106,7 +115,7 @@ std::optional<policy::EvictionRefusal> EvictionLimits::refuse(const policy::Budg
   const auto allowance = policy::allowance(evictions, pool.settings.job_per_hour);
   if (allowance.left > 0) return std::nullopt;
   return policy::EvictionRefusal{policy::EvictionDenial::kJobBudget, kTooMany,
-                                 base::cat(job.second, " was evicted ", evictions.hour, " times within the hour"),
+                                 base::cat(job.second, " has ", evictions_text(evictions.hour)),
                                  base::cat(allowance.allowed)};
 }
 

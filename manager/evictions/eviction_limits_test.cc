@@ -47,6 +47,12 @@ class EvictionLimitsTest : public ::testing::Test {
     let.erase(let.begin());
   }
 
+  // What is said where the pool is at its limit, neither above nor below.
+  std::string pool_is_full() const {
+    return cat("PoolBudget: night has ", *pool_per_hour_, *pool_per_hour_ == 1 ? " eviction" : " evictions",
+               " within the hour, those on their way counted; ", *pool_per_hour_);
+  }
+
   int pods_ = 0;
   base::testing::Clock clock_;
   kube::Interner interner_;
@@ -72,7 +78,7 @@ TEST_F(EvictionLimitsTest, AJobLosesNoMoreThanItMayWithinAnHour) {
     is_counted("sort");
     clock_.advance(1min);
   }
-  EXPECT_EQ(evict("sort"), "JobBudget: team/sort was evicted 3 times within the hour; 3");
+  EXPECT_EQ(evict("sort"), "JobBudget: team/sort has 3 evictions within the hour, those on their way counted; 3");
   EXPECT_EQ(evict("other"), "goes") << "each job has its own";
   clock_.advance(70min);
   EXPECT_EQ(evict("sort"), "goes") << "hours slide";
@@ -116,7 +122,7 @@ TEST_F(EvictionLimitsTest, AJobThatWasEvictedOftenMayLoseLess) {
   for (int i = 0; i < 16; ++i) is_counted("old");
   clock_.advance(3h);
   EXPECT_EQ(evict("old"), "goes");
-  EXPECT_EQ(evict("old"), "JobBudget: team/old was evicted 1 times within the hour; 1");
+  EXPECT_EQ(evict("old"), "JobBudget: team/old has 1 eviction within the hour, those on their way counted; 1");
 }
 
 // 500 a second is what the webhook looks at, and five seconds what the leader takes to look at its pools.
@@ -131,7 +137,7 @@ TEST_F(EvictionLimitsTest, NodesThatAskWithinAMomentDoNotPassTheLimitOfTheirPool
     clock_.advance(2ms);
   }
   EXPECT_EQ(gone, 50);
-  EXPECT_EQ(evict("one-more"), "PoolBudget: night; ");
+  EXPECT_EQ(evict("one-more"), pool_is_full());
 }
 
 TEST_F(EvictionLimitsTest, WhatThePoolCountedAlreadyDoesNotCountTwice) {
@@ -140,7 +146,7 @@ TEST_F(EvictionLimitsTest, WhatThePoolCountedAlreadyDoesNotCountTwice) {
   is_counted("a");
   EXPECT_EQ(evict("b"), "goes");
   EXPECT_EQ(evict("c"), "goes");
-  EXPECT_EQ(evict("d"), "PoolBudget: night; ");
+  EXPECT_EQ(evict("d"), pool_is_full());
   is_counted("b");
   is_counted("c");
   clock_.advance(70min);
@@ -153,7 +159,7 @@ TEST_F(EvictionLimitsTest, WhatOthersEvictDoesNotHideWhatIsOnItsWay) {
   EXPECT_EQ(evict("b"), "goes");
   is_counted("by-its-kubelet");
   policy::count_given_back(book_, "night", 1, clock_.wall(), clock_.wall());
-  EXPECT_EQ(evict("c"), "PoolBudget: night; ") << "two are counted, two are on their way";
+  EXPECT_EQ(evict("c"), pool_is_full()) << "two are counted, two are on their way";
 }
 
 // The API server asks the webhook before it looks at a disruption budget.
@@ -161,10 +167,10 @@ TEST_F(EvictionLimitsTest, APodThatDidNotGoGivesItsPlaceInThePoolBack) {
   pool_per_hour_ = 1;
   EXPECT_EQ(evict_pod("guarded", "a"), "goes");
   EXPECT_EQ(evict_pod("guarded", "a"), "goes") << "its node asks again: the same one";
-  EXPECT_EQ(evict("b"), "PoolBudget: night; ");
+  EXPECT_EQ(evict("b"), pool_is_full());
   clock_.advance(kEvictionCounted);
   EXPECT_EQ(evict("b"), "goes");
-  EXPECT_EQ(evict_pod("guarded", "a"), "PoolBudget: night; ");
+  EXPECT_EQ(evict_pod("guarded", "a"), pool_is_full());
 }
 
 // Agents ask twice a minute for those whom a disruption budget guards; others are to go meanwhile.
@@ -175,11 +181,11 @@ TEST_F(EvictionLimitsTest, PodsThatNobodyMayEvictDoNotHoldThePlacesOfOthers) {
   clock_.advance(kEvictionCounted + std::chrono::seconds(20));
   EXPECT_EQ(evict_pod("guarded-1", "a"), "goes");
   EXPECT_EQ(evict_pod("guarded-2", "b"), "goes");
-  EXPECT_EQ(evict("c"), "PoolBudget: night; ") << "they may go this time";
+  EXPECT_EQ(evict("c"), pool_is_full()) << "they may go this time";
   clock_.advance(kSecondTry);
   EXPECT_EQ(evict("c"), "goes");
   EXPECT_EQ(evict("d"), "goes");
-  EXPECT_EQ(evict("e"), "PoolBudget: night; ");
+  EXPECT_EQ(evict("e"), pool_is_full());
 }
 
 TEST_F(EvictionLimitsTest, APodOfTheSameNameIsAnotherOne) {
@@ -197,6 +203,8 @@ TEST_F(EvictionLimitsTest, APodOfTheSameNameIsAnotherOne) {
 TEST_F(EvictionLimitsTest, APoolThatLostAllThatItMayLosesNoMore) {
   state_.pools.push_back({"night", {}, {}, true, {}});
   EXPECT_EQ(evict("sort"), "PoolBudget: night; ");
+  pool_per_hour_ = 3;
+  EXPECT_EQ(evict("sort"), "PoolBudget: night; ") << "of which this replica saw none";
 }
 
 TEST_F(EvictionLimitsTest, WhereNobodySetALimitEveryTaskMayGo) {

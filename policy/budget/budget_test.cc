@@ -314,6 +314,12 @@ TEST(StoredBudgets, GrantsOfTheOperatorAreReadAsTheyWereWritten) {
       decode_grants(R"({"schema":1,"pools":[{"yarnOperator":{"perHour":1,"until":"2026-11-21T20:00:00Z"}}]})"));
 }
 
+TEST(StoredBudgets, AFinerTimeIsReadAsItWouldBeWritten) {
+  const auto book = decode_counts(R"({"schema":1,"until":"2026-11-21T20:00:00.4386723867Z","slotSeconds":600})");
+  ASSERT_TRUE(book);
+  EXPECT_EQ(decode_counts(encode_counts(*book)).value(), *book);
+}
+
 TEST(StoredBudgets, WhatCannotBeReadIsRefused) {
   EXPECT_FALSE(decode_budgets("").has_value());
   EXPECT_FALSE(decode_budgets("[]").has_value());

@@ -30,6 +30,13 @@ void write_time(JsonWriter& json, std::string_view name, base::WallTime when) {
   json.member(name, base::format_rfc3339_micro(when));
 }
 
+// As fine as it is written.
+std::optional<base::WallTime> read_time(std::string_view text) {
+  const auto when = base::parse_rfc3339(text);
+  if (!when) return std::nullopt;
+  return base::WallTime{std::chrono::floor<std::chrono::microseconds>(when->since_epoch)};
+}
+
 std::int64_t seconds(base::Duration duration) {
   return std::chrono::floor<std::chrono::seconds>(duration).count();
 }
@@ -81,7 +88,7 @@ Result<PoolBudget> read_pool(const Json& value) {
   pool.breaker.phase = *at;
   if (pool.breaker.phase != BreakerPhase::kClosed) {
     const Json& breaker = *value.member("breaker");
-    const auto since = base::parse_rfc3339(breaker.text_at("since"));
+    const auto since = read_time(breaker.text_at("since"));
     if (!since) return lacks("pools.breaker.since");
     pool.breaker.since = *since;
     pool.breaker.cool_down = std::chrono::seconds(number(breaker, "coolDownSeconds", kCoolDownMax_s));
@@ -221,7 +228,7 @@ std::string encode_budgets(const BudgetState& state) {
 Result<BudgetState> decode_budgets(std::string_view text) {
   TM_TRY(const Json value, read_object(text));
   BudgetState state;
-  const auto looked = base::parse_rfc3339(value.text_at("at"));
+  const auto looked = read_time(value.text_at("at"));
   if (!looked) return lacks("at");
   state.looked = *looked;
   state.request = name_at(value, "request");
@@ -314,7 +321,7 @@ std::string encode_counts(const EvictionBook& book) {
 Result<EvictionBook> decode_counts(std::string_view text) {
   TM_TRY(const Json value, read_object(text));
   EvictionBook book;
-  const auto until = base::parse_rfc3339(value.text_at("until"));
+  const auto until = read_time(value.text_at("until"));
   if (!until) return lacks("until");
   book.until = *until;
   if (number(value, "slotSeconds") != seconds(kSlot)) return lacks("slotSeconds");
@@ -371,7 +378,7 @@ Result<ResumeRequest> decode_resume(std::string_view text) {
   request.pool = name_at(value, "pool");
   if (request.id.empty() || request.pool.empty()) return lacks("id or pool");
   request.why = name_at(value, "reason");
-  const auto at = base::parse_rfc3339(value.text_at("at"));
+  const auto at = read_time(value.text_at("at"));
   if (!at) return lacks("at");
   request.at = *at;
   return request;

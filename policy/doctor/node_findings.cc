@@ -288,6 +288,15 @@ void append_oom(const NodeFound& found, std::vector<NodeFinding>& out) {
   say(enforced ? NodeFact::kOomOrdered : NodeFact::kOomOnlyShown, Severity::kOk);
 }
 
+// A manager may be about to write so: until it would long have, that is no warning.
+NodeFinding raised_lines(const NodeFound& found) {
+  if (found.lines_ended.empty()) return {NodeTopic::kRaisedLines, NodeFact::kLinesAsSaid, Severity::kOk};
+  NodeFinding out{NodeTopic::kRaisedLines, NodeFact::kLinesEnded,
+                  found.lines_forgotten ? Severity::kWarn : Severity::kOk};
+  out.said = found.lines_ended;
+  return out;
+}
+
 NodeFinding either(NodeTopic topic, bool is, NodeFact yes, NodeFact no) {
   return {topic, is ? yes : no, is ? Severity::kWarn : Severity::kOk};
 }
@@ -333,6 +342,7 @@ std::vector<NodeFinding> node_findings(const NodeFound& found) {
   append_agent(found, out);
   out.push_back(requests(found));
   out.push_back(memory_protection(found));
+  out.push_back(raised_lines(found));
   append_oom(found, out);
   out.push_back(
       either(NodeTopic::kKills, !found.no_kills.empty(), NodeFact::kGroupsNotKilled, NodeFact::kGroupsKilled));

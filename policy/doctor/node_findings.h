@@ -122,7 +122,11 @@ struct NodeFound {
   bool latched = false;                  // switched off on the machine itself
   bool holds = false;                    // the agent ended unexpectedly several times
   std::optional<AgentFound> agent;       // nullopt: none runs here, or it says nothing
-  std::string no_kills;                  // why no group of processes can be killed here; "": it can
+  // Raised lines of the NodeSLO that have ended by the clock, and that it still has as they were; "" where there are
+  // none.
+  std::string lines_ended;
+  bool lines_forgotten = false;  // a manager would long have written so
+  std::string no_kills;          // why no group of processes can be killed here; "": it can
   std::vector<MeasureFound> measures;
 };
 
@@ -149,11 +153,12 @@ enum class NodeTopic : std::uint8_t {
   kFiles,
   kRequests,
   kMemoryProtection,
+  kRaisedLines,
   kOomOrder,
   kKills,
   kMeasures,
 };
-inline constexpr std::size_t kNodeTopics = 23;
+inline constexpr std::size_t kNodeTopics = 24;
 
 enum class NodeFact : std::uint8_t {
   kNoGroups,
@@ -225,6 +230,9 @@ enum class NodeFact : std::uint8_t {
   kProtectionNotHandedDown,  // a pod's group has it, and its containers' groups have none of it
   kProtectionNoLimit,        // nothing makes the kernel choose between pods
 
+  kLinesAsSaid,
+  kLinesEnded,  // they hold lower than the NodeSLO says
+
   kOomOrdered,
   kOomOnlyShown,  // not enforced
   kOomNotLowered,
@@ -259,8 +267,8 @@ struct NodeFinding {
   std::optional<LinePair> line{};
   std::int64_t bytes = 0;               // of swap
   std::optional<GroupDriver> driver{};  // of the groups
-  std::string said{};                   // why nothing was tried, or can be written, why the kubelet is silent
-  std::optional<AgentFound> agent{};    // of what is in force, of files, pods and processes
+  std::string said{};  // why nothing was tried, or can be written, why the kubelet is silent; which lines ended
+  std::optional<AgentFound> agent{};  // of what is in force, of files, pods and processes
   std::vector<MeasureFound> measures{};
   std::optional<ProtectionFound> protection{};
   bool operator==(const NodeFinding&) const = default;

@@ -87,6 +87,16 @@ TEST(NodeFindings, OfASoundNodeAreAllWell) {
   EXPECT_EQ(topics, all) << "one for each, in order";
 }
 
+TEST(NodeFindings, ALineThatEndedIsAWarningWhenAManagerWouldLongHaveWritten) {
+  NodeFound found = sound();
+  expect(found, NodeTopic::kRaisedLines, NodeFact::kLinesAsSaid, Severity::kOk);
+  found.lines_ended = "memoryEvictThresholdPercent 95 % -> 70 %, since then";
+  expect(found, NodeTopic::kRaisedLines, NodeFact::kLinesEnded, Severity::kOk);
+  found.lines_forgotten = true;
+  expect(found, NodeTopic::kRaisedLines, NodeFact::kLinesEnded, Severity::kWarn);
+  EXPECT_EQ(only(found, NodeTopic::kRaisedLines).said, found.lines_ended);
+}
+
 TEST(NodeFindings, WhereGroupsLie) {
   NodeFound found = sound();
   found.layout = GroupLayout::kHybrid;
@@ -474,6 +484,8 @@ class AnyNode : public ::testing::TestWithParam<int> {
     out.koordlet = coin();
     out.latched = coin();
     out.holds = coin();
+    if (coin()) out.lines_ended = "a line";
+    out.lines_forgotten = coin();
     if (coin()) {
       out.agent = AgentFound{{},
                              coin(),

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace tidemark::policy {
 namespace {
 
@@ -63,6 +65,15 @@ LinesHeld lines_held(const NodeRules& said, base::WallTime now) {
     if (now >= cap.from) out.since = std::max(out.since, cap.from);
   }
   return out;
+}
+
+std::string to_string(const LinesHeld& held) {
+  if (held.lowered.empty()) return "";
+  std::string out;
+  for (const LoweredLine& each : held.lowered) {
+    out += base::cat(each.field, " ", each.said, " % -> ", each.held, " %, ");
+  }
+  return base::cat(out, "since ", base::format_rfc3339(held.since));
 }
 
 }  // namespace tidemark::policy

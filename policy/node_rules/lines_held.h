@@ -3,6 +3,7 @@
 // changes nothing but who says it, and how soon (agent/protect/line_ends.h).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,6 +13,9 @@
 #include "policy/node_rules/node_rules.h"
 
 namespace tidemark::policy {
+
+// What a manager that leads takes to write to all nodes of a large cluster.
+inline constexpr base::Duration kManagerPatience = std::chrono::minutes(30);
 
 struct LoweredLine {
   std::string field;
@@ -29,5 +33,8 @@ struct LinesHeld {
 // How many ends have passed. Allocates nothing: it is asked each second.
 std::size_t ends_passed(const NodeRules& said, base::WallTime now);
 LinesHeld lines_held(const NodeRules& said, base::WallTime now);
+
+// "cpuSuppressThresholdPercent 85 % -> 65 %, since …"; "" where all hold as they are said.
+std::string to_string(const LinesHeld& held);
 
 }  // namespace tidemark::policy

@@ -90,7 +90,11 @@ std::string render_text(const EvictionRefusal& refusal) {
     case EvictionDenial::kJobBudget:
       return told("the job ", refusal.found, ", and ", refusal.wanted, " are allowed: perJobHour of its pool");
     case EvictionDenial::kPoolBudget:
-      return told("the pool ", refusal.found, " was evicted as often within the hour as its perPoolHour allows");
+      if (refusal.wanted.empty()) {
+        return told("the pool ", refusal.found,
+                    " lost what its perPoolHour allows within the hour, by the leader's count");
+      }
+      return told("the pool ", refusal.found, ", and ", refusal.wanted, " are allowed: its perPoolHour");
     case EvictionDenial::kTooMany:
       return told("more than ", refusal.wanted, " evictions a second are asked about: ask again in a few seconds");
     case EvictionDenial::kNotKnown:

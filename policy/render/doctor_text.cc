@@ -69,6 +69,8 @@ TopicWords words(NodeTopic topic) {
       return {"requests", "requests"};
     case NodeTopic::kMemoryProtection:
       return {"memory.low", "memoryProtection"};
+    case NodeTopic::kRaisedLines:
+      return {"raised lines", "raisedLines"};
     case NodeTopic::kOomOrder:
       return {"out of memory", "oomOrder"};
     case NodeTopic::kKills:
@@ -367,6 +369,11 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
       return {cat(kNoProtection, "the group directly above offline pods has no limit of memory to choose by",
                   finding.protection && !finding.protection->group.empty() ? ": " : "",
                   finding.protection.value_or(ProtectionFound{}).group)};
+    case NodeFact::kLinesAsSaid:
+      return {"none has ended that the NodeSLO still has"};
+    case NodeFact::kLinesEnded:
+      return {
+          cat("ended by this machine's clock, the lower ones hold, and the NodeSLO does not say so: ", finding.said)};
     case NodeFact::kOomOrdered:
     case NodeFact::kOomOnlyShown:
       return {oom_text(agent)};
@@ -471,6 +478,9 @@ std::string fix_text(const NodeFinding& finding) {
       return cat("remount cgroup2 with memory_recursiveprot (Linux 5.7) beside the options that it has", kOrAskForNone);
     case NodeFact::kProtectionNoLimit:
       return cat("give that group a limit of memory (memory.high)", kOrAskForNone);
+    case NodeFact::kLinesEnded:
+      return "let a manager write it: one that leads, on a node that is not left to others; where none will, write "
+             "the lower lines into the NodeSLO's resourceUsedThresholdWithBE yourself. Until then they hold for good";
     case NodeFact::kOomNotLowered:
       return "give pods with tidemark.io/infrastructure a request for the memory that they use, then the kubelet puts "
              "them after their tasks; or give the agent CAP_SYS_RESOURCE. Its log names each";

@@ -69,6 +69,7 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "ok    files          not known: no agent of ours runs here to say it",
           "ok    requests       not known: no agent of ours runs here to say it",
           "ok    memory.low     no class of the settings asks for any (memoryLowPercent)",
+          "ok    raised lines   none has ended that the NodeSLO still has",
           "ok    out of memory  not known: no agent of ours runs here to say it",
           "ok    kill           who does not end when it is asked can be killed, with all of its group",
           "ok    measures       none",
@@ -207,6 +208,19 @@ TEST(DoctorText, AnInodesLineCountsInodes) {
                 "% lie between them"),
       std::string::npos)
       << text;
+}
+
+TEST(DoctorText, LinesThatNobodyTakesBackAreNamedWithWhatHelps) {
+  NodeFound found = example();
+  found.lines_ended = "cpuSuppressThresholdPercent 85 % -> 65 %, since 2026-11-22T06:00:00Z";
+  found.lines_forgotten = true;
+  const std::string text = render_text(node_findings(found));
+  EXPECT_NE(
+      text.find("warn  raised lines   ended by this machine's clock, the lower ones hold, and the NodeSLO does not "
+                "say so: cpuSuppressThresholdPercent 85 % -> 65 %, since 2026-11-22T06:00:00Z\n"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("fix: let a manager write it"), std::string::npos) << text;
 }
 
 TEST(DoctorText, ALineOfSomethingOfUnknownSizeIsAShare) {

@@ -351,7 +351,7 @@ class Evictions(WithManager):
             must(self.evict(self.agent, f"sort-{i}"))
         answer = self.evict(self.agent, "sort-2")
         self.refused(answer, 429, "JobBudget")
-        self.assertIn("the job default/sort was evicted 2 times within the hour, and 2 are allowed", answer.body.decode())
+        self.assertIn("the job default/sort has 2 evictions within the hour, those on their way counted, and 2 are allowed", answer.body.decode())
         self.assertTrue(self.there("sort-2"))
         must(self.evict(self.agent, "other"))  # each job has its own
         must(self.evict(self.api, "sort-2"))  # and nobody else is held
@@ -368,7 +368,7 @@ class Evictions(WithManager):
         for answer in answers:
             if answer.status != 201:
                 self.refused(answer, 429, "PoolBudget")
-                self.assertIn("the pool default was evicted as often within the hour as its perPoolHour allows", answer.body.decode())
+                self.assertIn("the pool default has 3 evictions within the hour, those on their way counted, and 3 are allowed", answer.body.decode())
         self.assertEqual([name for name in names if name not in let], [name for name in names if self.there(name)])
         must(self.evict(self.api, next(name for name in names if name not in let)))  # nobody else is held
 

@@ -62,6 +62,13 @@ def build(preset: str, targets: list[str] | None = None, jobs: int = JOBS, setti
     return seconds
 
 
+def list_anew(preset: str) -> None:
+    """What `listed` reads is then of the list files as they are; nothing is compiled."""
+    folder = configure(preset)
+    if processes.run(["ninja", "-C", folder, "build.ninja"], cwd=ROOT, env=environment()).code != 0:
+        raise Failed(f"CMake could not make {folder.name}/ anew, see above")
+
+
 def listed(preset: str, what: str) -> list[tuple[str, Path]]:
     """Programs that CMake registered: lines `NAME PATH` of BUILD/NAME-OF-LIST.txt (cmake/TidemarkLists.cmake)."""
     file = build_folder(preset) / f"{what}.txt"

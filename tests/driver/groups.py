@@ -129,9 +129,11 @@ def test(arguments: list[str]) -> int:
         owners.clear_away(Path(tempfile.gettempdir()), owners.SCRATCH)
         with run.timed("setup"):
             packages.setup()
+        groups = names or CI_GROUPS
+        if only:
+            _refuse_unknown(groups[0], only)
         shutil.rmtree(LOGS, ignore_errors=True)
         LOGS.mkdir(parents=True, exist_ok=True)
-        groups = names or CI_GROUPS
         # Without a build only what reads sources can run; the rest would fail with a hundred consequences of one cause.
         built = run.build("build", "dev", ["all", *(WITHOUT_SANITIZERS_TOO if NEED_UNIT_PROGRAMS & set(groups) else [])])
         for group in groups:
@@ -153,6 +155,30 @@ def _parse(arguments: list[str]) -> tuple[list[str], str]:
     return names, "".join(wanted)
 
 
+def _refuse_unknown(group: str, only: str) -> None:
+    """Before anything is built for it."""
+    if not _part_of_long(group, only) and not _named(_python_files(ROOT / "tests" / group), only):
+        build.list_anew("dev")
+        _chosen(group, only)
+
+
+def _part_of_long(group: str, only: str) -> bool:
+    return group == "long" and any(only in part for part in LONG_PARTS)
+
+
+def _named(files: list[Path], only: str) -> list[Path]:
+    return [file for file in files if only in file.name]
+
+
+def _chosen(group: str, only: str) -> tuple[list[tuple[str, Path]], list[Path]]:
+    """Programs and files of the group with that in their names; all of them where it is empty."""
+    programs = [each for each in build.listed("dev", f"{group}-tests") if only in each[0]]
+    files = _named(_python_files(ROOT / "tests" / group), only)
+    if only and not programs and not files and not _part_of_long(group, only):
+        raise WrongUse(f"no program and no file of the group {group} has `{only}` in its name")
+    return programs, files
+
+
 def _run_group(run: Run, group: str, built: bool) -> None:
     if group == "unit":
         _unit(run, built)
@@ -161,12 +187,8 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         _fuzz(run)
     if group == "long" and run.only in LONG_PARTS[1]:
         _tsan(run, "long", "build-tsan-long", sorted(TSAN_IN_LONG))
-    programs, files = build.listed("dev", f"{group}-tests"), _python_files(ROOT / "tests" / group)
-    suite = group == "contract"
-    if run.only:
-        programs, files, suite = [each for each in programs if run.only in each[0]], [file for file in files if run.only in file.name], False
-        if not programs and not files and not (group == "long" and any(run.only in part for part in LONG_PARTS)):
-            raise WrongUse(f"no program and no file of the group {group} has `{run.only}` in its name")
+    programs, files = _chosen(group, run.only)
+    suite = group == "contract" and not run.only
     if not programs and not files and not suite:
         if not run.only:
             say(f"{group}: no tests in this group yet")

@@ -46,6 +46,17 @@ class CommandLine(unittest.TestCase):
                 groups._run_group(groups.Run(only="nothing-has-this-name"), group, True)
             self.assertIn("nothing-has-this-name", str(raised.exception))
 
+    def test_that_is_said_before_anything_is_built(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        for where, name, instead in (
+            (groups, "LOGS", Path(folder)), (groups.packages, "setup", lambda: None), (groups.owners, "clear_away", lambda *_: None),
+            (groups.build, "list_anew", lambda _: None), (groups.build, "listed", lambda *_: []), (groups.build, "build", lambda *_: self.fail("it builds")),
+        ):
+            self.enterContext(mock.patch.object(where, name, instead))
+        for group in ("node", "cluster", "long"):
+            with self.subTest(group), self.assertRaisesRegex(WrongUse, "nothing-has-this-name"):
+                groups.test([group, "--only=nothing-has-this-name"])
+
     def test_a_part_of_long_by_its_name(self):
         ran = []
         with mock.patch.object(groups.build, "listed", lambda *_: []), mock.patch.object(groups, "_fuzz", lambda run: ran.append("fuzz")), \

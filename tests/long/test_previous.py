@@ -16,6 +16,7 @@ from cluster.manager_case import WithManager
 from cluster.test_previous import EPOCH
 from cluster.test_swap import numbers
 from cluster.tidemark_process import wait_for
+from driver import build
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMIT = previous.COMMITS[0]
@@ -33,7 +34,7 @@ def build_previous(case: type[unittest.TestCase]) -> str:
     case.addClassCleanup(shutil.rmtree, tree, True)
     packed = subprocess.run(["git", "-C", str(ROOT), "archive", COMMIT], stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=True)
     subprocess.run(["tar", "-x", "-C", str(tree)], input=packed.stdout, timeout=600, check=True)
-    environment = {**os.environ, "CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "1"}
+    environment = {**build.environment(), "CCACHE_BASEDIR": str(tree)}  # what is the same in both versions is not compiled again
     for command in (["cmake", "--preset", "dev", "-B", "build"], ["nice", "-n19", "ninja", "-C", "build", "tidemark"]):
         done = subprocess.run(command, cwd=tree, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_S)
         if done.returncode != 0:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -178,6 +179,14 @@ class Ending(unittest.TestCase):
         self.assertEqual(before, of_the_machine())
         self.assertEqual(404, API.get(f"/api/v1/nodes/{made.name}").status)
         self.assertEqual([], made.pods())
+
+    def test_a_port_that_somebody_takes_before_the_kubelet_is_drawn_again(self):
+        for door in ("port", "_health_port"):
+            made = new_node()
+            taken = getattr(made, door)
+            with self.subTest(door), socket.create_server(("127.0.0.1", taken)), made:
+                self.assertNotEqual(taken, getattr(made, door))
+                self.assertEqual(401, made.ask_kubelet("/pods")[0])
 
     def test_what_a_killed_run_leaves_is_taken_away_by_the_next(self):
         before = of_the_machine()

@@ -29,6 +29,7 @@ NAMESPACE = "default"
 READY_S = 120
 PODS_S = 300
 END_S = 30
+DRAWS_MAX = 3  # of ports: another process may take one between the choice and the bind
 SHOWN_CHARS = 400  # of a line of a log in a failure
 
 
@@ -78,6 +79,7 @@ class Node:
         self.id = secrets.token_hex(4)
         self.name, self.cgroup = f"node-{self.id}", f"tidemark-test-{self.id}"
         self.port, self._health_port = free(2)
+        self._draws = 1
         self.layout = Layout(Path(tempfile.mkdtemp(prefix=PREFIX, dir=PLACE)))
         self._child: subprocess.Popen | None = None
         self._kubelet, self._kubeconfig, self._evicts, self._reserved = kubelet, kubeconfig, evicts, reserved
@@ -108,7 +110,7 @@ class Node:
         cgroups.make(self.cgroup)
         (layout.containerd / "config.toml").write_text(settings.containerd(layout))
         (layout.state / "cni" / "conf" / "10-none.conflist").write_text(settings.cni())
-        (layout.kubelet / "config.json").write_text(settings.kubelet(layout, self.cgroup, (self.port, self._health_port), self._authority, self._evicts, self._reserved))
+        self._configure_kubelet()
         shutil.copy(self._kubeconfig, layout.kubelet / "kubeconfig")
         pki = layout.kubelet / "pki"
         for name in ("ca.crt", "ca.key"):
@@ -117,6 +119,26 @@ class Node:
                        stdin=subprocess.DEVNULL, capture_output=True, check=True)
         # As kubelets have it: the node's name. What asks over the loopback has to know that.
         sign(pki, "server", f"/O=system:nodes/CN=system:node:{self.name}", f"subjectAltName=DNS:{self.name}\nextendedKeyUsage=serverAuth\n")
+
+    def _configure_kubelet(self) -> None:
+        file = self.layout.kubelet / "config.json"
+        scratch = file.with_suffix(".new")
+        scratch.write_text(settings.kubelet(self.layout, self.cgroup, (self.port, self._health_port), self._authority, self._evicts, self._reserved))
+        scratch.rename(file)  # one may be starting
+
+    def _draw_again_where_taken(self) -> None:
+        """The kubelet that is started next has other ports."""
+        log = self.layout.logs / "kubelet.log"
+        said = log.read_text(errors="replace") if log.exists() else ""
+        taken = [port for port in (self.port, self._health_port) if f":{port}: bind: address already in use" in said]
+        if not taken or self._draws == DRAWS_MAX:
+            return
+        self._draws += 1
+        runs_on = self._health_port in taken and self._kubelet_pid()  # without the other one it ends by itself
+        self.port, self._health_port = free(2)
+        self._configure_kubelet()
+        if runs_on:
+            os.kill(runs_on, signal.SIGKILL)
 
     def _start(self) -> None:
         inside = [sys.executable, "-m", "support.node.inside", self.layout.state, self._kubelet, self.name, _address()]
@@ -146,9 +168,10 @@ class Node:
 
     def _wait_ready(self) -> None:
         def ready() -> bool:
+            self._draw_again_where_taken()
             node = self._api.get(f"/api/v1/nodes/{self.name}")
             conditions = node.get("status.conditions", []) if node.status == 200 else []
-            return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+            return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions) and self._healthy()
 
         self._until("the node is ready", ready)
 
