@@ -19,7 +19,7 @@ Result<RmCluster> resource_managers(const Site& site);
 
 // The smallest container that its scheduler gives out. Every application needs one.
 Result<Resource> least_container(const Site& site);
-// The largest that may be asked for, in any queue.
+// The largest that may be asked for where its queue says no less (capacity_scheduler.h).
 Result<Resource> largest_container(const Site& site);
 
 // kInvalid where a NodeManager would not know whom to register with: neither an address of a resource tracker nor a

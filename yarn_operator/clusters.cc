@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "hadoop/capacity_scheduler.h"
 #include "hadoop/yarn_site.h"
 #include "policy/pools/form.h"
 
@@ -11,6 +12,9 @@ namespace tidemark::yarn_operator {
 namespace {
 
 constexpr std::string_view kSite = "yarn-site.xml";
+constexpr std::string_view kQueuesFile = "capacity-scheduler.xml";
+constexpr std::string_view kSchedulerProperty = "yarn.resourcemanager.scheduler.class";
+constexpr std::string_view kCapacityScheduler = ".CapacityScheduler";
 
 // The order of Hadoop: a later file counts. Only the last must be there.
 constexpr std::string_view kFiles[] = {"core-default.xml", "core-site.xml", "yarn-default.xml", kSite};
@@ -26,10 +30,23 @@ Result<void> read_class(const hadoop::Site& site, YarnCluster& cluster) {
   return {};
 }
 
-Result<ContainerSizes> read_containers(const hadoop::Site& site) {
+// Of the queues of a CapacityScheduler, which is Hadoop's own choice; another one reads no such file.
+Result<hadoop::Resource> largest_by_queues(const HadoopFolder& folder, std::string_view prefix,
+                                           const hadoop::Site& site, hadoop::Resource largest) {
+  TM_TRY(const auto scheduler, site.text(std::string(kSchedulerProperty)));
+  if (scheduler && !scheduler->empty() && !scheduler->ends_with(kCapacityScheduler)) return largest;
+  hadoop::Site queues(folder.environment);
+  auto added = queues.add(base::cat(folder.path, "/", prefix, kQueuesFile), folder.read);
+  if (!added && added.error().kind == ErrorKind::kNotFound) return largest;
+  if (!added) return fail(std::move(added).error());
+  return hadoop::largest_in_any_queue(queues, largest);
+}
+
+Result<ContainerSizes> read_containers(const HadoopFolder& folder, std::string_view prefix, const hadoop::Site& site) {
   ContainerSizes sizes;
   TM_TRY(sizes.smallest, hadoop::least_container(site));
-  TM_TRY(sizes.largest, hadoop::largest_container(site));
+  TM_TRY(hadoop::Resource largest, hadoop::largest_container(site));
+  TM_TRY(sizes.largest, largest_by_queues(folder, prefix, site, std::move(largest)));
   return sizes;
 }
 
@@ -39,7 +56,7 @@ Result<YarnCluster> read_cluster(const HadoopFolder& folder, std::string id, std
   YarnCluster cluster;
   cluster.id = std::move(id);
   cluster.overruled = site.overruled();
-  auto containers = read_containers(site);
+  auto containers = read_containers(folder, prefix, site);
   if (!containers) return fail(std::move(containers).error().within(base::cat("cluster ", cluster.id)));
   cluster.containers = *std::move(containers);
   auto classed = read_class(site, cluster);

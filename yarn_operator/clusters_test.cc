@@ -90,6 +90,31 @@ TEST_F(ClustersTest, TheSmallestAndTheLargestContainerAreWhatTheSchedulerGives) 
             "number, found \"much\"");
 }
 
+TEST_F(ClustersTest, TheLargestContainerIsThatOfTheQueuesWhereTheirFileIsThere) {
+  const std::string queues =
+      "<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property>"
+      "<property><name>yarn.scheduler.capacity.root.default.maximum-allocation-mb</name><value>2048</value></property>"
+      "</configuration>";
+  files = {{"/conf/yarn-site.xml", site("one")},
+           {"/conf/blue.yarn-site.xml", site("two")},
+           {"/conf/blue.capacity-scheduler.xml", queues}};
+  auto clusters = read();
+  ASSERT_TRUE(clusters) << clusters.error().message;
+  EXPECT_EQ((*clusters)[0].containers.largest, (hadoop::Resource{8192, 4, {}}));
+  EXPECT_EQ((*clusters)[1].containers.largest, (hadoop::Resource{2048, 4, {}}));
+  files["/conf/blue.core-site.xml"] =
+      "<configuration><property><name>yarn.resourcemanager.scheduler.class</name>"
+      "<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>"
+      "</configuration>";
+  clusters = read();
+  ASSERT_TRUE(clusters) << clusters.error().message;
+  EXPECT_EQ((*clusters)[1].containers.largest, (hadoop::Resource{8192, 4, {}})) << "which reads no such file";
+  files["/conf/blue.core-site.xml"] = "<configuration/>";
+  files["/conf/blue.capacity-scheduler.xml"] = "<configuration";
+  EXPECT_TRUE(read().error().message.starts_with("cluster blue: /conf/blue.capacity-scheduler.xml"))
+      << read().error().message;
+}
+
 TEST_F(ClustersTest, TheClassOfItsWorkIsAPropertyOfEachCluster) {
   const auto saying = [](const std::string& name) {
     return "<configuration><property><name>tidemark.class</name><value>" + name + "</value></property></configuration>";

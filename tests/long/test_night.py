@@ -82,7 +82,9 @@ class Night(WithOperator):
         self.assertGreaterEqual(self.evict_some(EVICTIONS, lambda: all(job.state in ENDED for job in jobs), JOBS_LIMIT_S), EVICTIONS)
         for job in jobs:
             self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", JOBS_LIMIT_S)["finalStatus"], job.tail())
-            self.assertEqual([""], [each["blacklistedNodes"] for each in job.attempts()], "one attempt, and no node that it would not have")
+            self.assertEqual(1, len(job.attempts()))
+        # Of two jobs whose queue is Spark's so many at least had lost one before.
+        self.assertGreaterEqual(self.agent.metrics().get('tidemark_agent_evicted_again_total{class="spark"}', 0), EVICTIONS - len(jobs))
         self.assertEqual(MAPS, jobs[0].sum())
         self.assertEqual(set(), jobs[1].failed())
         losses = [json.loads(each) for each in (Path(self.state) / "learned/losses.jsonl").read_text().splitlines()]

@@ -2,6 +2,8 @@
 
 import json
 import os
+import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -14,6 +16,8 @@ SITE = Totals(memory_mib=4096, vcores=4)
 POLL_S = 1
 NODE_ID = "yarn.hadoop.apache.org/node-id"
 THIRD = "node.koordinator.sh/thirdPartyAllocations"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/koordinator-yarn-operator"
+ELECTION = ("--leader-elect=true", "--leader-election-namespace=default")
 
 
 def origin(cpu_milli: int, memory_mib: int) -> dict[str, str]:
@@ -63,11 +67,26 @@ class Operating(unittest.TestCase):
     def held(self, name: str) -> dict[str, str] | None:
         return held_on(self.api, name)
 
+    def annotation(self, name: str, key: str) -> str | None:
+        return self.annotations(name).get(key)
+
+    def annotations(self, name: str) -> dict[str, str]:
+        return must(self.api.request("GET", f"/api/v1/nodes/{name}")).get("metadata.annotations", {})
+
     def wait_held(self, name: str, vcores: int, memory_mib: int, operator: Component) -> None:
-        # The peer's text: quantities in their canonical form.
-        cpu = f"{vcores}k" if vcores else "0"
-        memory = "0" if memory_mib == 0 else f"{memory_mib // 1024}Gi" if memory_mib % 1024 == 0 else f"{memory_mib}Mi"
-        wait_for(lambda: self.held(name) == {"kubernetes.io/batch-cpu": cpu, "kubernetes.io/batch-memory": memory}, f"{cpu} and {memory} held on {name}", operator)
+        wanted = amounts(vcores, memory_mib)
+        wait_for(lambda: self.held(name) == wanted, f"{wanted} held on {name}", operator)
+
+    def right_again(self, fault: str, since: float) -> None:
+        """How long a fault was felt, for the table of docs/guide/yarn.md. That it ends is asserted by who waited; how soon is the machine's."""
+        print(f"{fault}: right again after {time.monotonic() - since:.1f} s", file=sys.stderr)
+
+
+def amounts(vcores: int, memory_mib: int) -> dict[str, str]:
+    """As the peer writes them: quantities in their canonical form."""
+    cpu = f"{vcores}k" if vcores else "0"
+    memory = "0" if memory_mib == 0 else f"{memory_mib // 1024}Gi" if memory_mib % 1024 == 0 else f"{memory_mib}Mi"
+    return {"kubernetes.io/batch-cpu": cpu, "kubernetes.io/batch-memory": memory}
 
 
 def held_on(api, name: str) -> dict[str, str] | None:

@@ -37,6 +37,7 @@ def holds(mib: int) -> str:
 
 class OnASharedNode(Evicting):
     SITE = Totals(memory_mib=4096, vcores=8)
+    OTHERS: list[Totals] = []  # machines beside it that only YARN has
     YARN_SITE: dict[str, str] = {}
     QUEUES: dict[str, str] = {}  # of the scheduler
     WORKS = [pods.Work("web", pods.BURSTABLE, 5, 100)]
@@ -45,7 +46,7 @@ class OnASharedNode(Evicting):
     def launch(cls):
         """The agent of a node where a NodeManager and a copilot were first."""
         if not hasattr(cls, "yarn"):
-            cls.yarn = cls.enterClassContext(Yarn([cls.SITE], site=cls.YARN_SITE, capacity=cls.QUEUES, groups=PLACE, below=cls.node.cgroup))
+            cls.yarn = cls.enterClassContext(Yarn([cls.SITE], site=cls.YARN_SITE, capacity=cls.QUEUES, groups=PLACE, below=cls.node.cgroup, others=cls.OTHERS))
             folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-"))
             cls.copilot = Copilot(folder, cls.yarn.nodes[0].ports.web, f"--yarn-container-cgroup-path={cls.yarn.groups.path}", *cls.copilot_flags())
             cls.addClassCleanup(cls.copilot.stop)

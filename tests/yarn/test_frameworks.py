@@ -10,21 +10,24 @@ from pathlib import Path
 
 from support.yarn import Totals, Yarn, frameworks, until
 
-SITE = Totals(memory_mib=4096, vcores=16)
 AT_ONCE, NEVER_MS = 0, 2**31 - 1
 TIMES = 4
+EXCLUDED_AFTER = 3  # mapreduce.job.maxtaskfailures.per.tracker, by itself
 MAPS, TASKS = 10, 12
 LIMIT_S = 120
 
 
-class Frameworks(unittest.TestCase):
+class WithFrameworks(unittest.TestCase):
+    SITE: Totals  # of the node on which containers go
+    OTHERS: list[Totals] = []
+
     @classmethod
     def setUpClass(cls):
-        cls.yarn = cls.enterClassContext(Yarn([SITE], site=frameworks.SHUFFLE))
+        cls.yarn = cls.enterClassContext(Yarn([cls.SITE], site=frameworks.SHUFFLE, others=cls.OTHERS))
         cls.rm, cls.node = cls.yarn.rm, cls.yarn.nodes[0]
 
     def setUp(self):
-        self.addCleanup(self.set_total, SITE.memory_mib, SITE.vcores, NEVER_MS)
+        self.addCleanup(self.set_total, self.SITE.memory_mib, self.SITE.vcores, NEVER_MS)
 
     def set_total(self, memory_mib: int, vcores: int, over_commit_ms: int) -> None:
         self.assertEqual(200, self.rm.update_total(self.node.id, memory_mib, vcores, over_commit_ms).status)
@@ -39,8 +42,8 @@ class Frameworks(unittest.TestCase):
         so_far = lambda: job.report()["numNonAMContainerPreempted"]
         while so_far() < count:
             until("two containers work", lambda: len(self.tasks()) >= 2, LIMIT_S)
-            self.set_total(self.node.seen()["usedMemoryMB"] - 1, SITE.vcores + 1, AT_ONCE)
-            self.set_total(SITE.memory_mib, SITE.vcores, NEVER_MS)
+            self.set_total(self.node.seen()["usedMemoryMB"] - 1, self.SITE.vcores + 1, AT_ONCE)
+            self.set_total(self.SITE.memory_mib, self.SITE.vcores, NEVER_MS)
             time.sleep(2)  # time to work, and for new ones to begin
 
     def kill(self, count: int) -> None:
@@ -54,6 +57,10 @@ class Frameworks(unittest.TestCase):
     def gate(self) -> Path:
         """The job is there until it is opened: how fast a machine is says not how much of it is left for who takes containers away."""
         return self.yarn.layout.scratch / f"gate-{len(self.yarn.jobs)}"
+
+
+class Frameworks(WithFrameworks):
+    SITE = Totals(memory_mib=4096, vcores=16)
 
     def test_a_pre_empted_map_is_run_again_and_counts_as_no_failure(self):
         gate = self.gate()
@@ -95,6 +102,36 @@ class Frameworks(unittest.TestCase):
         gate.touch()
         self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"], job.tail())
         self.assertEqual((0, 1), (len(job.preempted()), len(job.failed())), job.tail())
+
+
+class SeveralNodes(WithFrameworks):
+    """Whether a job goes on to use a node on which several of its maps went. Of three, one were a third of all nodes, and so many a master of MapReduce never excludes."""
+
+    SITE, OTHERS = Totals(1664, 4), [Totals(512, 1)] * 3
+
+    def start_job(self):
+        """More maps than there is room for, none of which ends before its gate is open; those that work here."""
+        gate = self.gate()
+        job = frameworks.map_reduce(self.yarn, MAPS, 0, map_memory_mib=384, until=gate)
+        self.host = self.node.id.split(":")[0]
+        return job, gate, until("three maps work here", lambda: len(found := set(self.tasks())) >= 3 and found, LIMIT_S)
+
+    def test_killed_maps_exclude_their_node(self):
+        """What the next one would see."""
+        job, gate, _ = self.start_job()
+        self.kill(EXCLUDED_AFTER)
+        until("its master has had enough of that node", lambda: job.excluded() == {self.host}, LIMIT_S)
+        self.assertEqual({self.host: EXCLUDED_AFTER}, job.failures_by_host())
+        gate.touch()
+        job.wait_for("FINISHED", LIMIT_S)
+
+    def test_pre_empted_maps_do_not(self):
+        job, gate, first = self.start_job()
+        self.preempt(job, TIMES)
+        until("maps begin here again", lambda: set(self.tasks()) - first, LIMIT_S)
+        self.assertEqual((set(), {}), (job.excluded(), job.failures_by_host()))
+        gate.touch()
+        self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"])
 
 
 if __name__ == "__main__":

@@ -15,12 +15,14 @@ CONFIGURED_S = 11  # of a ResourceManager's life it goes by the maximum that is 
 SMALL, IN_VAIN = "tidemark_yarn_operator_clusters_small", "tidemark_yarn_operator_clusters_waiting_in_vain"
 
 
-class LargestContainer(Operating):
+class WithLargest(Operating):
+    QUEUES: dict[str, str] = {}  # of the scheduler
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         largest = {"yarn.scheduler.maximum-allocation-mb": str(LARGEST_MIB), "yarn.scheduler.maximum-allocation-vcores": "4"}
-        cls.yarn = cls.enterClassContext(Yarn([SITE], site=largest))
+        cls.yarn = cls.enterClassContext(Yarn([SITE], site=largest, capacity=cls.QUEUES))
         cls.nms = cls.yarn.nodes
         cls.began = time.monotonic()
 
@@ -31,6 +33,8 @@ class LargestContainer(Operating):
         words = ["explain", "yarn", "yarn-0", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration)]
         return subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True).stdout
 
+
+class LargestContainer(WithLargest):
     def test_what_was_let_in_waits_until_a_node_is_so_large_again(self):
         self.put_node("yarn-0", {NODE_ID: self.nms[0].id, **origin(4000, SITE.memory_mib)})
         operator = self.begin()
@@ -65,6 +69,29 @@ class LargestContainer(Operating):
         large.wait_for_containers(1)
         self.assertIn("a node could hold the largest container again", operator.log)
         self.assertTrue(self.explain().splitlines()[-1].endswith(f"has {SITE.memory_mib} MiB and 4 vcores"), self.explain())
+
+
+class OfQueues(WithLargest):
+    """Whose bounds lie in capacity-scheduler.xml: one of its own, and one that it has from the queue above it."""
+
+    ROOT = "yarn.scheduler.capacity.root"
+    QUEUES = {
+        f"{ROOT}.queues": "default,etl", f"{ROOT}.default.capacity": "50", f"{ROOT}.default.maximum-allocation-mb": str(SMALLER_MIB),
+        f"{ROOT}.etl.capacity": "50", f"{ROOT}.etl.maximum-allocation-mb": "1024", f"{ROOT}.etl.queues": "night", f"{ROOT}.etl.night.capacity": "100",
+    }
+
+    def test_the_largest_of_them_is_the_largest_container(self):
+        for queue, most in (("default", SMALLER_MIB), ("night", 1024)):
+            with self.assertRaisesRegex(AssertionError, f"400 .*maximum allowed allocation=<memory:{most}, vCores:4>"):
+                self.yarn.submit_by_rest("sleep 1000", memory_mib=most + 128, queue=queue)
+        self.put_node("yarn-0", {NODE_ID: self.nms[0].id, **origin(4000, SMALLER_MIB)})
+        operator = self.begin()
+        self.wait_total(0, SMALLER_MIB, 4, operator)
+        self.wait_figures(0, 0, operator)
+        self.assertIn(f"a container may be asked for with up to {SMALLER_MIB} MiB and 4 vcores", self.explain())
+        self.annotate("yarn-0", origin(4000, SMALLER_MIB - 128))
+        self.wait_total(0, SMALLER_MIB - 128, 4, operator)
+        self.wait_figures(1, 0, operator)
 
 
 if __name__ == "__main__":

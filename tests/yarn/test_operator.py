@@ -1,6 +1,5 @@
 """`tidemark yarn-operator` between a real API server and a real ResourceManager with two NodeManagers."""
 
-import datetime
 import json
 import signal
 import tempfile
@@ -20,11 +19,6 @@ LOST_S = 5  # a NodeManager that says nothing for so long is lost
 MIB = 2**20
 OFFER, DRAIN, RECLAIM = "tidemark.io/yarn-offer", "tidemark.io/yarn-drain", "tidemark.io/yarn-reclaim"
 BOOK = "tidemark.io/yarn-book"
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/koordinator-yarn-operator"
-ELECTION = ("--leader-elect=true", "--leader-election-namespace=default")
-# By the contract: what the peer writes onto every node, and what it makes of an origin of 7001m and 10 GiB; and what that is worth.
-PEER_ENTRY = '{"allocations":[{"name":"hadoop-yarn","priority":"koord-batch","resources":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"}}]}'
-PEER_ORIGIN, PEER_TOTAL, EXACT_TOTAL = (7001, 10240), (10738, 8), (10240, 7)
 POD = {"name": "batch", "prio": "koord-batch", "qos": "BE", "phase": "Running", "requests": {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "1Gi"}}
 
 
@@ -92,8 +86,10 @@ class Operator(Operating):
             self.annotate(name, origin(2000, 1024))
         self.wait_total(1, 1024, 2, operator)
         self.nms[0].resume()
+        resumed = time.monotonic()
         self.nms[0].wait_registered(before)
         self.wait_total(0, 1024, 2, operator)
+        self.right_again("a NodeManager that was frozen until it was lost goes on", resumed)
 
     def test_a_node_manager_that_begins_anew_is_told_again(self):
         looks = self.enterContext(Looks(self.yarn))
@@ -102,8 +98,10 @@ class Operator(Operating):
         looks.wait_whole()  # a report has shown it
         self.nms[0].kill()
         self.nms[0].start()
+        registered = time.monotonic()
         wait_for(lambda: operator.metrics()["tidemark_yarn_operator_set_again_total"] >= 1, "a total that is set again", operator)
         self.wait_total(0, 3072, 3, operator)
+        self.right_again("a NodeManager was killed and has registered again", registered)
         self.assertIn("TM-YARN-011", operator.log)
 
     def test_a_resource_manager_that_was_killed_or_frozen_is_told_again_and_what_was_seen_last_stands_meanwhile(self):
@@ -116,9 +114,11 @@ class Operator(Operating):
         self.annotate("yarn-0", {**origin(2000, 1024), THIRD: None})
         self.wait_held("yarn-0", 0, 0, operator)  # what was seen last stands
         self.yarn.rm.start()
+        active = time.monotonic()
         for nm, before in zip(self.nms, registered):
             nm.wait_registered(before)
         self.wait_total(0, 1024, 2, operator)
+        self.right_again("a ResourceManager without a second one was killed and is active again", active)
         self.wait_held("yarn-0", 0, 0, operator)
         self.yarn.rm.freeze()
         self.addCleanup(self.yarn.rm.resume)
@@ -126,7 +126,9 @@ class Operator(Operating):
         self.assertTrue(operator.ready())
         self.annotate("yarn-0", origin(3000, 2048))
         self.yarn.rm.resume()
+        resumed = time.monotonic()
         self.wait_total(0, 2048, 3, operator)
+        self.right_again("a ResourceManager without a second one was frozen and goes on", resumed)
 
     def test_one_that_was_killed_goes_on_where_it_was(self):
         operator = self.begin()
@@ -135,8 +137,10 @@ class Operator(Operating):
         operator.kill()
         self.annotate("yarn-1", origin(2000, 1024))
         looks = self.enterContext(Looks(self.yarn))
+        began = time.monotonic()
         second = self.begin(configuration=looks.configuration)
         self.wait_total(1, 1024, 2, second)
+        self.right_again("an operator that was killed is begun again", began)
         looks.wait_whole()
         self.assertEqual(1, second.metrics()["tidemark_yarn_operator_updates_total"])  # not of the node that had the right total
 
@@ -250,20 +254,6 @@ class Operator(Operating):
         self.wait_held(name, 0, 0, operator)
         wait_for(lambda: self.annotation(name, BOOK) is None, "no book", operator)
 
-    def test_one_replica_of_two_tells_and_the_other_takes_over(self):
-        first = self.begin(*ELECTION)
-        self.wait_total(0, 3072, 3, first)
-        second = self.begin(*ELECTION)
-        wait_for(second.ready, "a second one that is ready", second)
-        self.annotate("yarn-0", origin(2000, 1024))
-        self.wait_total(0, 1024, 2, first)
-        self.assertEqual(0, second.metrics()["tidemark_yarn_operator_updates_total"])
-        self.addCleanup(self.api.request, "DELETE", LEASE)
-        self.assertTrue(must(self.api.request("GET", LEASE)).get("spec.holderIdentity"))
-        self.assertEqual(0, first.stop())
-        self.annotate("yarn-0", origin(3000, 2048))
-        self.wait_total(0, 2048, 3, second)
-
     def test_one_that_was_frozen_puts_right_what_changed_meanwhile(self):
         doors = Doors(self.yarn.rm, Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-audit-"))))
         operator = self.begin_settled(*doors.flags)
@@ -273,8 +263,10 @@ class Operator(Operating):
         time.sleep(2 * POLL_S)
         self.assertEqual((3072, 3), self.nms[0].total())
         operator.process.send_signal(signal.SIGCONT)
+        resumed = time.monotonic()
         self.wait_total(0, 1024, 2, operator)
         self.wait_total(1, 3072, 3, operator)
+        self.right_again("an operator that was frozen goes on", resumed)
         self.assertEqual(0, operator.stop())
         self.assertEqual((4000, 4), doors.by_others()[0], "the door that is not the operator's")
 
@@ -289,65 +281,19 @@ class Operator(Operating):
             self.wait_total(0, 3072, 3, operator)
         finally:
             faulty.control("start", "apiserver")
+            back = time.monotonic()
             self.api.close()  # its connection went with the server
         for number in (0, 1):
             self.annotate(f"yarn-{number}", origin(2000, 1024))
-        began = time.monotonic()
         for number in (0, 1):
             self.wait_total(number, 1024, 2, operator)
-        print(f"the API server is back: what nodes may sell is followed after {time.monotonic() - began:.1f} s")
-
-    def test_from_koordinators_operator_to_ours_and_back(self):
-        """The peer's part is played by what the contract says of it: its rounding, an entry on every node, and the lease."""
-        self.put_node("no-yarn", origin(*PEER_ORIGIN))
-        self.addCleanup(self.api.request, "DELETE", LEASE)
-        for number, nm in enumerate(self.nms):
-            self.annotate(f"yarn-{number}", origin(*PEER_ORIGIN))
-            self.assertEqual(200, self.yarn.rm.update_total(nm.id, *PEER_TOTAL, over_commit_ms=0).status)
-        for name in self.names:
-            self.annotate(name, {THIRD: PEER_ENTRY})
-        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        held = {"holderIdentity": "koord-yarn-operator-0_1", "leaseDurationSeconds": 60, "acquireTime": now, "renewTime": now, "leaseTransitions": 3}
-        leases, name = LEASE.rsplit("/", 1)
-        must(self.api.request("POST", leases, {"metadata": {"name": name}, "spec": held}))
-
-        ours = self.begin("--rounding=peer", *ELECTION)
-        wait_for(lambda: ours.ready() and ours.metrics()["tidemark_yarn_operator_nodes"] == 2, "a ready operator", ours)
-        versions = self.versions()
-        time.sleep(2 * POLL_S)
-        self.assertEqual((0, versions), (ours.metrics()["tidemark_yarn_operator_updates_total"], self.versions()), "the peer leads")
-        must(self.api.request("PATCH", LEASE, {"spec": {"holderIdentity": "", "leaseDurationSeconds": 1}}, content=MERGE))  # as it does when it ends
-        wait_for(lambda: any(name.startswith("yarn_node_cpu_resource{") for name in ours.metrics()), "one that leads", ours)
-        time.sleep(2 * POLL_S)
-        self.assertEqual((0, [PEER_TOTAL] * 2), (ours.metrics()["tidemark_yarn_operator_updates_total"], [nm.total() for nm in self.nms]), "no number moves")
-        self.assertEqual([PEER_ENTRY] * 3, [self.annotation(name, THIRD) for name in self.names])
-        self.assertEqual(0, ours.stop())
-
-        exact = self.begin(*ELECTION)
-        for number in (0, 1):
-            self.wait_total(number, *EXACT_TOTAL, exact)
-            wait_for(lambda: self.annotation(f"yarn-{number}", BOOK), "a book", exact)
-        self.assertEqual(0, exact.stop())
-
-        back = self.begin("--rounding=peer", *ELECTION)
-        for number in (0, 1):
-            self.wait_total(number, *PEER_TOTAL, back)
-            wait_for(lambda: self.annotation(f"yarn-{number}", BOOK) is None, "no book", back)
-        self.assertEqual(0, back.stop())
-        self.assertFalse(must(self.api.request("GET", LEASE)).get("spec.holderIdentity"), "given back: the peer need not wait")
-        self.assertEqual([PEER_ENTRY] * 3, [self.annotation(name, THIRD) for name in self.names])
+        self.right_again("the API server is back, and what nodes may sell has changed", back)
 
     def begin_settled(self, *more: str, configuration: Path | None = None) -> Component:
         operator = self.begin(*more, configuration=configuration)
         for number in (0, 1):
             self.wait_total(number, 3072, 3, operator)
         return operator
-
-    def versions(self) -> list[str]:
-        return [must(self.api.request("GET", f"/api/v1/nodes/{name}"))["metadata.resourceVersion"] for name in self.names]
-
-    def annotation(self, name: str, key: str) -> str | None:
-        return must(self.api.request("GET", f"/api/v1/nodes/{name}")).get("metadata.annotations", {}).get(key)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from cluster.colocation import SETTINGS, TIDEMARK_CONFIG, delete_settings, must
 from cluster.tidemark_process import Component, wait_for
 from support.yarn import until
 from yarn.preempting import TAKE_BACK, TAKEN_BACK, WithOperator
-from yarn.sharing import API, MASTER_MIB, TASK_MIB, TERMINATED, tearDownModule  # noqa: F401
+from yarn.sharing import API, MASTER_MIB, TASK_MIB, TERMINATED, offline, tearDownModule  # noqa: F401
 
 PREEMPTED = -102
 ENDED = "tidemark.io/ended-tasks"
@@ -20,9 +20,13 @@ ENDED = "tidemark.io/ended-tasks"
 OBSERVED = {"schema": 1, "mode": {"capacity": "observe", "nodeSlo": "observe", "agent": "enforce", "yarn": "enforce"}, "rollout": {"pace": "at-once"}, "evictions": {"backOff": "2m", "breaker": {"atLeast": 1, "ratePercent": 1}}}
 ANSWER_LIMIT_S = 3  # docs/guide/yarn.md: after that the copilot stops it
 HOLD_BACK_S = 30  # a minute by itself
+POD_MIB = 300
 
 
 class Preemption(WithOperator):
+    # One list of both sides: work of no class, as YARN's here, goes before any that has one. The other way round is shown by tests/long/test_night.py.
+    WORKS = [*WithOperator.WORKS, offline("transcode", "transcode", POD_MIB)]
+
     @classmethod
     def more_flags(cls) -> list[str]:
         return [*super().more_flags(), f"--yarn-hold-back={HOLD_BACK_S}s"]
@@ -55,6 +59,7 @@ class Preemption(WithOperator):
         self.all_have_ended()
         gone = sorted(set(tasks) - set(self.copilot.running()))
         self.assertEqual(tasks[-1:], gone, "one is enough, and that is the newest")
+        self.assertEqual({"web", "transcode"}, self.names())
         self.assertIn(master, self.copilot.running())
         self.assertEqual(PREEMPTED, job.wait_told(gone[0]).status)
         self.assertEqual((1, 0), (job.report()["numNonAMContainerPreempted"], job.report()["numAMContainerPreempted"]))

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 from support.yarn import settings
@@ -16,7 +17,7 @@ SOURCES = Path(__file__).parent / "jobs"
 SHUFFLE = {
     "yarn.nodemanager.aux-services": "mapreduce_shuffle",
     "yarn.nodemanager.aux-services.mapreduce_shuffle.class": "org.apache.hadoop.mapred.ShuffleHandler",
-    "mapreduce.shuffle.port": "0",
+    "mapreduce.shuffle.port": "0",  # 13562 by itself, of which a machine has one
 }
 CLIENT_HEAP_MIB = 192
 LOOPBACK = "127.0.0.1"
@@ -32,6 +33,10 @@ class MapReduce(Job):
     def sum(self) -> int:
         """What its reduce wrote; only once it has finished."""
         return int((self._output / "part-r-00000").read_text())
+
+    def failures_by_host(self) -> Counter[str]:
+        """Of maps, as its master counts them: by itself three of one host exclude that, as long as it is no third of all."""
+        return Counter(re.findall(r"\d+ failures on node (\S+)", self.masters()))
 
     def counters(self) -> dict[str, int]:
         """As its client was told at the end: "Failed map tasks", "Killed map tasks", "Launched map tasks" and more; what is 0 is not there."""

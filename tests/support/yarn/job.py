@@ -64,6 +64,10 @@ class Job:
     def attempts(self) -> list[dict]:
         return self._manager.get(f"/ws/v1/cluster/apps/{self.id}/appattempts")["appAttempts"]["appAttempt"]
 
+    def excluded(self) -> set[str]:
+        """Hosts that its master would have no container on, by its ResourceManager, which forgets it when the job has ended."""
+        return {host for attempt in self.attempts() for host in attempt["blacklistedNodes"].split(", ") if host}
+
     def end(self) -> None:
         """As `yarn application -kill` does, and waits until it has ended."""
         self._manager.ask(f"/ws/v1/cluster/apps/{self.id}/state", "PUT", {"state": "KILLED"})

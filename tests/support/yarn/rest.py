@@ -17,8 +17,8 @@ class Answer:
 
 
 class Door:
-    def __init__(self, port: int):
-        self.address = f"http://127.0.0.1:{port}"
+    def __init__(self, port: int, host: str = "127.0.0.1"):
+        self.address = f"http://{host}:{port}"
 
     def ask(self, path: str, method: str = "GET", body: dict | None = None, limit_s: float = ANSWER_S) -> Answer:
         """Any answer is one. OSError where nobody answers."""

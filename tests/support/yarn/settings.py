@@ -10,6 +10,7 @@ from support.ports import free
 
 HEAP_MIB = {"ResourceManager": 256, "NodeManager": 192, "Client": 192, "Admin": 128, "ZooKeeper": 96}
 SERVER = "org.apache.hadoop.yarn.server"
+HERE = "127.0.0.1"
 MAIN = {
     "ResourceManager": f"{SERVER}.resourcemanager.ResourceManager",
     "NodeManager": f"{SERVER}.nodemanager.NodeManager",
@@ -133,8 +134,7 @@ def _shared(layout: Layout, jars: Path) -> dict[str, str]:
     }
 
 
-def node(layout: Layout, name: str, ports: NodePorts, totals: Totals) -> dict[str, str]:
-    here = "127.0.0.1"
+def node(layout: Layout, name: str, ports: NodePorts, totals: Totals, here: str = HERE) -> dict[str, str]:
     return {
         "yarn.nodemanager.hostname": here, "yarn.nodemanager.bind-host": here, "yarn.nodemanager.address": f"{here}:{ports.containers}",
         "yarn.nodemanager.localizer.address": f"{here}:{ports.localizer}", "yarn.nodemanager.webapp.address": f"{here}:{ports.web}",

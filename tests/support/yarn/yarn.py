@@ -20,6 +20,7 @@ from support.yarn.settings import Layout, NodePorts, Ports, Totals
 START_ATTEMPTS = 3  # another process may take a free port between the choice and the bind
 REGISTERED = "Registered with ResourceManager as "
 TAKEN = "java.net.BindException"
+OTHER_HOST = "127.0.0.{}"  # all of them are this machine
 EXECUTOR = Path(__file__).parent / "container_executor.sh"
 
 
@@ -51,9 +52,11 @@ class ResourceManager(Server, Door):
 
 
 class NodeManager(Server, Door):
-    def __init__(self, name: str, manager: ResourceManager, ports: NodePorts, totals: Totals, command: list[str], environment: dict[str, str], layout: Layout):
+    def __init__(
+        self, name: str, manager: ResourceManager, ports: NodePorts, totals: Totals, command: list[str], environment: dict[str, str], layout: Layout, host: str = settings.HERE,
+    ):
         Server.__init__(self, name, command, environment, layout.logs / f"{name}.log")
-        Door.__init__(self, ports.web)
+        Door.__init__(self, ports.web, host)
         self.ports, self.totals, self.manager = ports, totals, manager
         self.local, self.container_logs = layout.local(name), layout.container_logs(name)
 
@@ -107,15 +110,16 @@ class NodeManager(Server, Door):
 class Yarn:
     """`with Yarn() as yarn:` has yarn.rm and yarn.nodes, each of which can be killed, stopped, frozen and started again. Everything of it is gone
     afterwards, the processes of containers too, or this fails. `site`, `core` and `capacity` are added to every yarn-site, every core-site and the scheduler's file, `java` to the options of every JVM.
-    With `groups` the containers lie in cgroups below that path, which is made below `below` or a group of the run's own, and goes with it."""
+    With `groups` the containers lie in cgroups below that path, which is made below `below` or a group of the run's own, and goes with it.
+    Of `others` each has a NodeManager as well, on an address of its own, by which frameworks take it for another machine, and without groups. They come last in yarn.nodes."""
 
     def __init__(
         self, totals: Sequence[Totals] = (Totals(),), site: Mapping[str, str] | None = None, capacity: Mapping[str, str] | None = None,
-        groups: str | None = None, below: str | None = None, core: Mapping[str, str] | None = None, java: Sequence[str] = (),
+        groups: str | None = None, below: str | None = None, core: Mapping[str, str] | None = None, java: Sequence[str] = (), others: Sequence[Totals] = (),
     ):
         leftovers.clear_away()
         self.groups = Groups(groups, below) if groups is not None else None
-        self._totals, self._site, self._capacity = totals, dict(site or {}), dict(capacity or {})
+        self._totals, self._others, self._site, self._capacity = totals, others, dict(site or {}), dict(capacity or {})
         self._core, self._java = dict(core or {}), list(java)
         self.java, self.jars = Path(os.environ["TIDEMARK_JAVA"]), Path(os.environ["TIDEMARK_HADOOP_JARS"])
         self.layout = Layout(Path(tempfile.mkdtemp(prefix=leftovers.PREFIX, dir=leftovers.PLACE)))
@@ -159,6 +163,7 @@ class Yarn:
         self._servers = []
         launched: list[Server] = self._managers()
         self.nodes = [self._node(f"nm-{number}", totals) for number, totals in enumerate(self._totals)]
+        self.nodes += [self._node(f"nm-{number}", totals, OTHER_HOST.format(number + 1)) for number, totals in enumerate(self._others, len(self.nodes))]
         launched += self.nodes
         self._servers += launched
         for server in launched:  # beside each other: a NodeManager waits for its ResourceManager
@@ -178,12 +183,15 @@ class Yarn:
         scheduler = {**settings.capacity(), **self._capacity}
         settings.write(self.layout.configuration(program), core_site={**settings.core(self.layout), **self._core}, yarn_site={**self._agreed, **own, **self._site}, capacity_scheduler=scheduler)
 
-    def _node(self, name: str, totals: Totals) -> NodeManager:
+    def _node(self, name: str, totals: Totals, host: str = settings.HERE) -> NodeManager:
         ports = NodePorts.free()
-        places = settings.containers_in_groups(self.layout, self.groups.path) if self.groups is not None else {}
-        site = {**self._agreed, **settings.node(self.layout, name, ports, totals), **places, **self._site}
-        settings.write(self.layout.configuration(name), core_site={**settings.core(self.layout), **self._core}, yarn_site=site)
-        return NodeManager(name, self.rm, ports, totals, self._command(name, "NodeManager"), self._environment(name), self.layout)
+        in_groups = self.groups is not None and host == settings.HERE
+        places = settings.containers_in_groups(self.layout, self.groups.path) if in_groups else {}
+        site = {**self._agreed, **settings.node(self.layout, name, ports, totals, host), **places, **self._site}
+        # A service of MapReduce in it reads mapred-default.xml after yarn-site.xml.
+        services = {key: value for key, value in self._site.items() if key.startswith("mapreduce.")}
+        settings.write(self.layout.configuration(name), core_site={**settings.core(self.layout), **self._core}, yarn_site=site, mapred_site=services)
+        return NodeManager(name, self.rm, ports, totals, self._command(name, "NodeManager"), self._environment(name), self.layout, host)
 
     def node_from(self, name: str, ports: NodePorts, site: str) -> NodeManager:
         """One more, with a yarn-site.xml that somebody else has made. It is started, and its folders are named, by whoever asks for it."""

@@ -1,0 +1,140 @@
+"""Whose clock counts, where the one that wrote a time and YARN's operator are an hour apart: a lease, the moment at which a drain ends, what an agent wants back, and what was held back
+after that. Nobody else's hour ends a container, or keeps a total from what it should be."""
+
+import datetime
+import json
+import time
+import unittest
+
+from cluster.colocation import must
+from cluster.tidemark_process import Component, wait_for
+from support.yarn import End, Job, Yarn, until
+from yarn.operating import ELECTION, LEASE, NODE_ID, POLL_S, SITE, Operating, origin
+
+AHEAD_S, BEHIND_S = 3600, -3600
+LEASE_S, HOLD_S = 3, 5
+OFFER, DRAIN = "tidemark.io/yarn-offer", "tidemark.io/yarn-drain"
+TAKE_BACK, TAKEN_BACK = "tidemark.io/yarn-take-back", "tidemark.io/yarn-taken-back"
+MASTER_MIB, TASK_MIB, TASKS = 256, 512, 3
+PREEMPTED = End(-102, "Container preempted by scheduler")
+
+
+def in_seconds(seconds: float) -> str:
+    """That moment by this machine's clock, as objects have it."""
+    then = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+    return then.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class Clocks(Operating):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.yarn = cls.enterClassContext(Yarn([SITE]))
+        cls.nms = cls.yarn.nodes
+
+    def setUp(self):
+        super().setUp()
+        self.put_node("yarn-0", {NODE_ID: self.nms[0].id, **origin(4000, 3072)})
+
+    def begin_with_a_job(self) -> tuple[Component, Job]:
+        operator = self.begin()
+        self.wait_total(0, 3072, 4, operator)
+        job = self.yarn.submit("sleep 1000", containers=TASKS, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
+        self.addCleanup(job.end)
+        until("a master and its containers run", lambda: len(self.running()) == TASKS + 1)
+        until("its node holds them", lambda: self.nms[0].seen()["usedMemoryMB"] == MASTER_MIB + TASKS * TASK_MIB)
+        return operator, job
+
+    def running(self) -> list[str]:
+        """The oldest first, which is the master."""
+        return sorted(each["id"] for each in self.nms[0].containers() if each["state"] == "RUNNING")
+
+    def answer(self) -> dict:
+        return json.loads(self.annotation("yarn-0", TAKEN_BACK) or "{}")
+
+    def ask_back(self, generation: int, container: str, asked_in_s: float) -> None:
+        """As the agent of a node does, by its clock."""
+        asked = {"generation": generation, "containers": [container], "reason": "TM-EVICT-001", "asked": in_seconds(asked_in_s), "holdSeconds": HOLD_S}
+        self.annotate("yarn-0", {TAKE_BACK: json.dumps({"schema": 1, **asked})})
+
+    def wait_answer(self, generation: int, operator: Component) -> dict:
+        return wait_for(lambda: (answer := self.answer()).get("generation") == generation and answer, f"an answer to {generation}", operator)
+
+    def test_a_lease_is_over_by_the_watch_of_who_waits_for_it(self):
+        folder, name = LEASE.rsplit("/", 1)
+        self.addCleanup(self.api.request, "DELETE", LEASE)
+        for off_s in (AHEAD_S, BEHIND_S):
+            with self.subTest(off_s):
+                stamp = in_seconds(off_s)
+                left = {"holderIdentity": "another", "leaseDurationSeconds": LEASE_S, "acquireTime": stamp, "renewTime": stamp, "leaseTransitions": 1}
+                must(self.api.request("POST", folder, {"metadata": {"name": name}, "spec": left}), 201)
+                began = time.monotonic()
+                operator = self.begin(*ELECTION)
+                self.wait_total(0, 3072, 4, operator)
+                self.right_again(f"a lease of {LEASE_S} s was left by a clock that is off by {off_s} s", began)
+                self.assertGreaterEqual(time.monotonic() - began, LEASE_S)
+                self.assertEqual(0, operator.stop())
+                must(self.api.request("DELETE", LEASE))
+                self.restore_totals()
+
+    def test_a_drain_by_a_clock_that_is_off_ends_nobody_until_it_is_told_by_one_that_is_right(self):
+        operator, job = self.begin_with_a_job()
+        before, rest = self.running(), MASTER_MIB + (TASKS - 1) * TASK_MIB
+
+        def drain(generation: int, in_s: float) -> None:
+            """What a manager writes: an offer, and the moment from which on nothing may be held beyond it."""
+            amount = {"kubernetes.io/batch-cpu": "4k", "kubernetes.io/batch-memory": f"{rest}Mi"}
+            offer = {"schema": 1, "generation": generation, "resources": amount, "upTo": amount}
+            self.annotate("yarn-0", {OFFER: json.dumps(offer), DRAIN: json.dumps({"schema": 1, "generation": generation, "by": in_seconds(in_s)})})
+
+        for generation, off_s in enumerate((AHEAD_S, BEHIND_S), 1):
+            drain(generation, off_s)
+            self.wait_total(0, rest, 4, operator)  # nothing new begins all the same
+            time.sleep(3 * POLL_S)
+            self.assertEqual(before, self.running(), off_s)
+        told = time.monotonic()
+        drain(3, 0)
+        self.assertEqual(PREEMPTED, job.wait_told(before[-1]))
+        self.right_again("a drain by a clock that was off is told by one that is right", told)
+        until("the rest runs", lambda: self.running() == before[:-1])
+
+    def test_what_an_agent_wants_back_is_as_old_as_the_operator_saw_it_come(self):
+        operator, job = self.begin_with_a_job()
+        wait_for(self.answer, "an operator that says it hears", operator)
+        for generation, off_s in enumerate((AHEAD_S, BEHIND_S), 1):
+            newest = self.running()[-1]
+            asked = time.monotonic()
+            self.ask_back(generation, newest, off_s)
+            self.assertEqual(([newest], []), ((answer := self.wait_answer(generation, operator))["gone"], answer["stayed"]))
+            self.assertEqual(PREEMPTED, job.wait_told(newest))
+            self.wait_total(0, 3072, 4, operator)
+            self.right_again(f"a container is taken back for a clock that is off by {off_s} s, and {HOLD_S} s are held", asked)
+            until("it is gone", lambda: newest not in self.running())
+
+    def test_what_was_there_before_the_operator_looked_is_refused_where_the_clocks_are_apart(self):
+        """It may be as old as it says."""
+        operator, _ = self.begin_with_a_job()
+        before = self.running()
+        for generation, off_s in enumerate((AHEAD_S, BEHIND_S), 1):
+            self.assertEqual(0, operator.stop())
+            self.ask_back(generation, before[-1], off_s)
+            operator = self.begin()
+            self.assertIn("the clocks of node and operator differ", self.wait_answer(generation, operator)["refused"])
+        self.wait_total(0, 3072, 4, operator)
+        self.assertEqual(before, self.running())
+
+    def test_nothing_is_held_back_until_an_hour_that_nobody_can_have_meant(self):
+        """What an operator before this one has left, on a machine whose clock was another."""
+        left = lambda in_s: {TAKEN_BACK: json.dumps({"schema": 1, "generation": 1, "gone": [], "stayed": [], "keepMiB": 512, "until": in_seconds(in_s)})}
+        self.annotate("yarn-0", left(60))
+        operator = self.begin()
+        wait_for(lambda: self.nms[0].total()[0] == 512, "what is held back", operator)
+        for off_s in (AHEAD_S, BEHIND_S):
+            self.annotate("yarn-0", left(off_s))
+            self.wait_total(0, 3072, 4, operator)
+            self.annotate("yarn-0", left(60))
+            wait_for(lambda: self.nms[0].total()[0] == 512, "what is held back", operator)
+
+
+if __name__ == "__main__":
+    unittest.main()
