@@ -21,8 +21,9 @@ struct Queue {
   Resource largest;  // that may be asked for in it
 };
 
+// A queue's own counts also where the one above it has less, up to the cluster's.
 template <typename Amount>
-Result<void> bound(const Site& scheduler, const std::string& key, Amount& amount) {
+Result<void> bound(const Site& scheduler, const std::string& key, Amount most, Amount& amount) {
   TM_TRY(const auto said, scheduler.text(key));
   if (!said || said->empty()) return {};
   const auto number = base::parse_int(*said);
@@ -31,7 +32,7 @@ Result<void> bound(const Site& scheduler, const std::string& key, Amount& amount
                 base::in_quotes(*said));
   }
   // −1 is Hadoop's own word for nothing; more than the cluster gives out it refuses at its start.
-  if (*number >= 0) amount = std::min(amount, static_cast<Amount>(*number));
+  if (*number >= 0) amount = std::min(most, static_cast<Amount>(*number));
   return {};
 }
 
@@ -44,8 +45,10 @@ Result<Resource> largest_in_any_queue(const Site& scheduler, const Resource& clu
     if (looked == kQueuesMax) return fail(ErrorKind::kExhausted, "more than ", kQueuesMax, " queues");
     Queue queue = std::move(left.back());
     left.pop_back();
-    TM_TRY_VOID(bound(scheduler, base::cat(queue.key, ".maximum-allocation-mb"), queue.largest.memory_mib));
-    TM_TRY_VOID(bound(scheduler, base::cat(queue.key, ".maximum-allocation-vcores"), queue.largest.vcores));
+    TM_TRY_VOID(
+        bound(scheduler, base::cat(queue.key, ".maximum-allocation-mb"), cluster.memory_mib, queue.largest.memory_mib));
+    TM_TRY_VOID(
+        bound(scheduler, base::cat(queue.key, ".maximum-allocation-vcores"), cluster.vcores, queue.largest.vcores));
     TM_TRY(const std::vector<std::string> below, scheduler.list(base::cat(queue.key, ".queues")));
     for (const std::string& name : below) left.push_back({base::cat(queue.key, ".", name), queue.largest});
     if (!below.empty()) continue;  // applications are in queues that have none below them

@@ -48,7 +48,9 @@ TEST_F(CapacitySchedulerTest, AQueueHasWhatCountsForTheOneAboveItAndMayHaveItsOw
                                                  {"root.etl.day.maximum-allocation-mb", "512"}};
   EXPECT_EQ(*largest(settings), (Resource{2048, 2, {}}));
   settings["root.maximum-allocation-mb"] = "1024";
-  EXPECT_EQ(*largest(settings), (Resource{1024, 2, {}})) << "of all";
+  EXPECT_EQ(*largest(settings), (Resource{2048, 2, {}})) << "its own counts, be it more than what is above it";
+  settings["root.etl.maximum-allocation-mb"] = "9000";
+  EXPECT_EQ(*largest(settings), (Resource{8192, 2, {}})) << "up to the cluster's";
 }
 
 TEST_F(CapacitySchedulerTest, WhatIsNoNumberIsToldWithItsPlace) {
