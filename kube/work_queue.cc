@@ -63,7 +63,8 @@ struct WorkQueue::Impl {
     key.urgency = urgency;
     (urgency == Urgency::kUrgent ? urgent : routine).push_back(name);
     show_depth();
-    // One key is for one worker: the others would only look and lie down again.
+    // One key is for one worker: the others would only look and lie down again. (One that is destroyed before it runs
+    // would take the wake-up with it: workers of a queue end together.)
     ready.wake_one();
     if (urgency == Urgency::kUrgent) urgent_ready.wake_one();
   }

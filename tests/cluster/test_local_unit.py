@@ -1,6 +1,7 @@
 """The unit of docs/guide/one-server.md where no systemd is: `tidemark up` in a group of its own, as a unit has one, and what systemd's two ways to end
 a unit do to tasks. tests/vm/test_up_unit.py has the real one, on cgroup v2."""
 
+import contextlib
 import json
 import os
 import re
@@ -82,7 +83,8 @@ class LocalUnit(LocalCase):
         inside = tasks & self.members()
         self.assertEqual(tasks if followed_in() != CGROUPS else set(), inside, "in cgroup v2 they lie elsewhere")
         for pid in self.members():
-            os.kill(int(pid), signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.kill(int(pid), signal.SIGTERM)
         self.component.process.wait(GONE_S)
         wait_for(lambda: not any(map(lives, inside)), "an end of those in it")
         self.assertTrue(all(map(lives, tasks - inside)))

@@ -49,6 +49,7 @@ ALONE = {
         "test_eviction.py": BY_MEMORY,
         "test_manager.py": "says how soon what was lost is back",
         "test_memory_eaten.py": BY_MEMORY,
+        "test_memory_of_pods.py": BY_MEMORY,
         "test_reaction.py": "says how soon offline work gives way",
     },
     "yarn": {

@@ -90,7 +90,7 @@ class Handover(Operating):
         for number in (0, 1):
             self.wait_total(number, *EXACT_TOTAL, exact)
             wait_for(lambda: self.annotation(f"yarn-{number}", BOOK), "a book", exact)
-        self.right_again("the peer's totals become ours, two replicas apart", began)
+        self.right_again("the peer's totals become ours", began)
         time.sleep(3 * POLL_S)
         self.assertEqual((containers, entries), (self.running(), self.entries()), "what is beyond the total goes on, and stays told")
         self.assertEqual(0, exact.metrics()["tidemark_yarn_operator_set_again_total"])
