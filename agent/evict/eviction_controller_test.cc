@@ -410,13 +410,13 @@ TEST_F(Evictions, TheHourIsBounded) {
 TEST_F(Evictions, WhereTheKubeletIsAboutToEvictMoreGoThanTheHourWasGranted) {
   for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
   rules.threshold.memory_before_kubelet_percent = 87;
-  rules.threshold.kubelet_next_percent = 92;
+  rules.threshold.kubelet_next_bytes = 2 * kGiB;
   seconds(10);
-  EXPECT_EQ(hands.asked.size(), 2U) << "14 of 16 GiB are 87 %: it is not next yet";
+  EXPECT_EQ(hands.asked.size(), 2U) << "2 GiB are left of 16: it is not next yet";
   EXPECT_EQ(lines.find("beyond what the hour was granted"), std::string::npos);
   other_gib = 9;
   seconds(5);
-  EXPECT_EQ(hands.asked.size(), 4U) << "93 %: down to 68 % are 4 GiB, and two are on their way";
+  EXPECT_EQ(hands.asked.size(), 4U) << "one GiB: 93 % down to 68 % are 4 GiB, and two are on their way";
   EXPECT_NE(lines.find("beyond what the hour was granted"), std::string::npos) << lines;
 }
 

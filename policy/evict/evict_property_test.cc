@@ -45,7 +45,7 @@ class World {
     rules.word->evict.disk_free_percent = 20;
     if (chance(2)) {
       rules.threshold.memory_before_kubelet_percent = 85;
-      rules.threshold.kubelet_next_percent = 88;
+      rules.threshold.kubelet_next_bytes = 32 * kGi;
     }
     if (chance(2)) rules.word->evict.disk_kubelet_next_percent = 15;
     per_hour = static_cast<std::int64_t>(chance(8) ? 0 : random_() % 25);
@@ -534,7 +534,7 @@ TEST(EvictProperty, EveryLadderEnds) {
       world.carry_out(step.plan);
     }
     world.per_hour = 0;
-    world.rules.threshold.kubelet_next_percent.reset();
+    world.rules.threshold.kubelet_next_bytes.reset();
     world.rules.word->evict.disk_kubelet_next_percent.reset();
     const auto most = kEvictGraceMax + kGiveUp + kForbiddenPause;
     for (Duration at{0}; at < most; at += seconds(1)) {

@@ -128,6 +128,10 @@ KubeletsUse used_for_kubelet(const NodeSeen& node) {
   return out;
 }
 
+bool is_kubelet_next(std::int64_t capacity, std::optional<std::int64_t> used, std::optional<std::int64_t> next_bytes) {
+  return used && next_bytes && Wide{capacity} - *used < *next_bytes;
+}
+
 Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRules& rules) {
   std::optional<UsedLine> line = used_line(rules.memory_evict_percent, rules.memory_evict_lower_percent);
   if (feature == EvictFeature::kMemory && !rules.evict_priority) line.reset();
@@ -146,8 +150,7 @@ Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRu
     gap.amount = std::min(gap.amount, memory_step(node));
     out = std::move(kubelets);
   }
-  out.gaps.front().kubelet_next =
-      use.bytes && rules.kubelet_next_percent && percent_of(*use.bytes, capacity, false) >= *rules.kubelet_next_percent;
+  out.gaps.front().kubelet_next = is_kubelet_next(capacity, use.bytes, rules.kubelet_next_bytes);
   return out;
 }
 

@@ -41,11 +41,24 @@ std::int64_t of_runtime(const ByDisk<std::int64_t>& amounts, bool one_disk) {
   return amounts[static_cast<std::size_t>(one_disk ? Disk::kKubelet : Disk::kRuntime)];
 }
 
-void move_memory(ThresholdRules& rules, std::int64_t kubelet_free, std::vector<LineBeforeKubelet>& moved) {
-  const std::int64_t kubelet = kPercent - kubelet_free;
+// Where less memory is available the kubelet is about to evict. nullopt: it does not, or nobody knows how much there
+// is.
+std::optional<std::int64_t> next_bytes(const std::optional<EvictionThreshold>& threshold, std::int64_t capacity) {
+  if (!threshold || capacity <= 0) return std::nullopt;
+  const std::int64_t bytes = std::min(threshold_bytes(*threshold, capacity), capacity);
+  const std::int64_t room = std::min(capacity / (kPercent / kNextPercent), std::max(bytes, kNextRoom_bytes));
+  return bytes + std::min(room, capacity - bytes);
+}
+
+void move_memory(ThresholdRules& rules, const KubeletFound& found, std::int64_t capacity,
+                 std::vector<LineBeforeKubelet>& moved) {
+  const auto kubelet_free = free_percent(found, &EvictionThresholds::memory_available, capacity);
+  if (!kubelet_free) return;
+  const std::int64_t kubelet = kPercent - *kubelet_free;
   const std::int64_t holds = std::max<std::int64_t>(kubelet - kRoomPercent, 1);
   rules.memory_before_kubelet_percent = holds;
-  rules.kubelet_next_percent = std::max<std::int64_t>(kubelet - kNextPercent, 1);
+  rules.kubelet_next_bytes =
+      next_bytes(reached_first(found.hard.memory_available, found.soft.memory_available, capacity), capacity);
   if (rules.memory_evict_percent < kubelet) {
     rules.memory_before_kubelet_percent = std::max(rules.memory_evict_percent, holds);
     return;
@@ -79,8 +92,7 @@ void move_free(EvictLine which, FreeLines lines, std::optional<std::int64_t> kub
 LinesUnderKubelet under_kubelet(NodeRules rules, const KubeletFound& kubelet, const LineCapacities& capacities) {
   LinesUnderKubelet out{std::move(rules), {}};
   using Thresholds = EvictionThresholds;
-  const auto memory = free_percent(kubelet, &Thresholds::memory_available, capacities.memory.value);
-  if (memory && out.rules.threshold.enable) move_memory(out.rules.threshold, *memory, out.moved);
+  if (out.rules.threshold.enable) move_memory(out.rules.threshold, kubelet, capacities.memory.value, out.moved);
   if (!out.rules.word || !out.rules.threshold.enable) return out;
   constexpr auto kOwn = static_cast<std::size_t>(Disk::kKubelet);
   EvictSettings& lines = out.rules.word->evict;

@@ -9,9 +9,11 @@
 //                         counts it, which has recently read files in it. Ours counts them as available. It has the
 //                         same threshold for what is left of the limit of all pods together (gap.h)
 //
-//   the kubelet is next   kNextPercent before its threshold, as it counts memory; where a disk has no more than that
-//                         above it free, or than our line. Who is known to help goes beyond the hour's grant there
-//                         (evict.h)
+//   the kubelet is next   of memory, as it counts it: available < threshold + room, in bytes, for 100 MiB are far less
+//                         than a percent of a large node;
+//                         room = min(kNextPercent of the capacity, max(threshold, kNextRoom_bytes))
+//                         of a disk: free, in whole percent, < threshold + kNextPercent, or < our line where that is
+//                         less. Who is known to help goes beyond the hour's grant there (evict.h)
 //
 // A threshold is the larger of evictionHard and evictionSoft.
 //
@@ -32,6 +34,8 @@ namespace tidemark::policy {
 
 // Nearer than kRoomPercent: a use that stays between both has offline work end within its grant alone.
 inline constexpr std::int64_t kNextPercent = 2;
+// Of memory no further before a threshold that is smaller: a few tasks at once take so much between two looks.
+inline constexpr std::int64_t kNextRoom_bytes = std::int64_t{512} << 20;
 
 enum class EvictLine : std::uint8_t { kMemory, kDiskFree, kInodesFree };
 

@@ -39,7 +39,6 @@ TEST(KubeletLines, WhatLiesUnderTheKubeletsIsUsedAsItIs) {
   NodeRules said = rules(89, 80, 16, 6);
   const auto got = under_kubelet(said, kubelet(), {});
   said.threshold.memory_before_kubelet_percent = 89;
-  said.threshold.kubelet_next_percent = 88;
   said.word->evict.disk_kubelet_next_percent = 16;
   said.word->evict.inodes_kubelet_next_percent = 6;
   EXPECT_EQ(got.rules, said) << "and where the kubelet is next";
@@ -60,10 +59,25 @@ TEST(KubeletLines, RightBeforeItsThresholdTheKubeletIsNext) {
   EXPECT_EQ(next(40), 17) << "15 % and a little";
   EXPECT_EQ(next(16), 16) << "no sooner than our line";
   EXPECT_EQ(next(5), 17) << "a line that was moved";
-  EXPECT_EQ(under_kubelet(rules(70), kubelet(), {}).rules.threshold.kubelet_next_percent, 88);
   const NodeRules untold = under_kubelet(rules(70, {}, 40), {}, {}).rules;
-  EXPECT_EQ(untold.threshold.kubelet_next_percent, std::nullopt);
+  EXPECT_EQ(untold.threshold.kubelet_next_bytes, std::nullopt);
   EXPECT_EQ(untold.word->evict.disk_kubelet_next_percent, std::nullopt);
+}
+
+// A whole percent of a large node is far more than what a kubelet waits for, and nobody goes beyond a grant for that.
+TEST(KubeletLines, OfMemoryTheKubeletIsNextByWhatIsAvailable) {
+  constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
+  const auto next = [](const EvictionThreshold& threshold, std::int64_t capacity) {
+    KubeletFound found;
+    found.hard.memory_available = threshold;
+    return under_kubelet(rules(70), found, {.memory = model::MemoryBytes{capacity}}).rules.threshold.kubelet_next_bytes;
+  };
+  EXPECT_EQ(next({100 * kMiB, 0}, 256 * kGiB), 612 * kMiB) << "512 MiB before it, and not 2 % of 256 GiB";
+  EXPECT_EQ(next({100 * kMiB, 0}, 10'000 * kMiB), 300 * kMiB) << "2 %";
+  EXPECT_EQ(next({2 * kGiB, 0}, 256 * kGiB), 4 * kGiB) << "as much again as the threshold";
+  EXPECT_EQ(next(share(10), 100 * kGiB), 12 * kGiB);
+  EXPECT_EQ(next({4 * kGiB, 0}, kGiB), kGiB) << "no more than there is";
+  EXPECT_EQ(next(share(10), 0), std::nullopt) << "how much there is is not known";
 }
 
 TEST(KubeletLines, TheLargerOfHardAndSoftCounts) {
@@ -114,7 +128,6 @@ TEST(KubeletLines, ALineThatIsNotDrawnIsNotDrawnByTheKubelet) {
   NodeRules peers = rules(70);
   peers.word.reset();
   peers.threshold.memory_before_kubelet_percent = 85;  // as the kubelet counts, before its own
-  peers.threshold.kubelet_next_percent = 88;
   EXPECT_EQ(under_kubelet(peers, kubelet(), {}).rules, peers);
 }
 
