@@ -350,7 +350,7 @@ class RunningAgent final : public Agent {
   // Looked at only where there is a line for it.
   std::optional<model::MemoryBytes> left_to_pods(const policy::ThresholdRules& rules) {
     const linux::Kubepods* kubepods = tasks_->groups().kubepods();
-    if (!rules.enable || !rules.memory_before_kubelet_percent || kubepods == nullptr) return std::nullopt;
+    if (!rules.enable || !rules.pods_before_kubelet_percent || kubepods == nullptr) return std::nullopt;
     const auto left = pods_room_.look(kubepods->qos_path(linux::KubeQos::kGuaranteed));  // the group of all of them
     if (left) return *left;
     unreadable_.add();

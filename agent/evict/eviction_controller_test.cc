@@ -423,7 +423,7 @@ TEST_F(Evictions, WhereTheKubeletIsAboutToEvictMoreGoThanTheHourWasGranted) {
 // The same where most of the node is free, and all pods together have little left of theirs.
 TEST_F(Evictions, OfflineWorkEndsBeforeTheKubeletWouldEvictForWhatPodsHaveLeft) {
   pod("shuffle", 2);
-  rules.threshold.memory_before_kubelet_percent = 89;
+  rules.threshold.pods_before_kubelet_percent = 89;
   left_to_pods = 2 * kGiB;
   seconds(5);
   EXPECT_TRUE(hands.asked.empty()) << "87 % of what it may be";

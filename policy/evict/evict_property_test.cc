@@ -46,6 +46,8 @@ class World {
     if (chance(2)) {
       rules.threshold.memory_before_kubelet_percent = 85;
       rules.threshold.kubelet_next_bytes = 32 * kGi;
+      rules.threshold.pods_before_kubelet_percent = 90;
+      rules.threshold.pods_kubelet_next_bytes = 20 * kGi;
     }
     if (chance(2)) rules.word->evict.disk_kubelet_next_percent = 15;
     per_hour = static_cast<std::int64_t>(chance(8) ? 0 : random_() % 25);
@@ -535,6 +537,7 @@ TEST(EvictProperty, EveryLadderEnds) {
     }
     world.per_hour = 0;
     world.rules.threshold.kubelet_next_bytes.reset();
+    world.rules.threshold.pods_kubelet_next_bytes.reset();
     world.rules.word->evict.disk_kubelet_next_percent.reset();
     const auto most = kEvictGraceMax + kGiveUp + kForbiddenPause;
     for (Duration at{0}; at < most; at += seconds(1)) {

@@ -50,24 +50,36 @@ std::optional<std::int64_t> next_bytes(const std::optional<EvictionThreshold>& t
   return bytes + std::min(room, capacity - bytes);
 }
 
+// In use, in percent: with room before the line of the kubelet, or ours where that is later.
+std::int64_t line_before(std::int64_t kubelet, std::int64_t ours) {
+  return std::max({kubelet - kRoomPercent, ours, std::int64_t{1}});
+}
+
+// Ours lies before the kubelet's by then.
+void draw_before_pods(ThresholdRules& rules, const std::optional<EvictionThreshold>& hard, std::int64_t capacity) {
+  const auto kubelet_free = free_percent(hard, capacity);
+  if (!kubelet_free) return;
+  rules.pods_before_kubelet_percent = line_before(kPercent - *kubelet_free, rules.memory_evict_percent);
+  rules.pods_kubelet_next_bytes = next_bytes(hard, capacity);
+}
+
 void move_memory(ThresholdRules& rules, const KubeletFound& found, std::int64_t capacity,
                  std::vector<LineBeforeKubelet>& moved) {
   const auto kubelet_free = free_percent(found, &EvictionThresholds::memory_available, capacity);
   if (!kubelet_free) return;
   const std::int64_t kubelet = kPercent - *kubelet_free;
-  const std::int64_t holds = std::max<std::int64_t>(kubelet - kRoomPercent, 1);
-  rules.memory_before_kubelet_percent = holds;
+  const std::int64_t holds = line_before(kubelet, 0);
+  if (rules.memory_evict_percent >= kubelet) {
+    moved.push_back({EvictLine::kMemory, rules.memory_evict_percent, kubelet, holds});
+    rules.memory_evict_percent = holds;
+    if (rules.memory_evict_lower_percent && *rules.memory_evict_lower_percent >= holds) {
+      rules.memory_evict_lower_percent.reset();
+    }
+  }
+  rules.memory_before_kubelet_percent = line_before(kubelet, rules.memory_evict_percent);
   rules.kubelet_next_bytes =
       next_bytes(reached_first(found.hard.memory_available, found.soft.memory_available, capacity), capacity);
-  if (rules.memory_evict_percent < kubelet) {
-    rules.memory_before_kubelet_percent = std::max(rules.memory_evict_percent, holds);
-    return;
-  }
-  moved.push_back({EvictLine::kMemory, rules.memory_evict_percent, kubelet, holds});
-  rules.memory_evict_percent = holds;
-  if (rules.memory_evict_lower_percent && *rules.memory_evict_lower_percent >= holds) {
-    rules.memory_evict_lower_percent.reset();
-  }
+  draw_before_pods(rules, found.hard.memory_available, capacity);
 }
 
 struct FreeLines {

@@ -38,7 +38,7 @@ KubeletFound kubelet() {
 TEST(KubeletLines, WhatLiesUnderTheKubeletsIsUsedAsItIs) {
   NodeRules said = rules(89, 80, 16, 6);
   const auto got = under_kubelet(said, kubelet(), {});
-  said.threshold.memory_before_kubelet_percent = 89;
+  said.threshold.memory_before_kubelet_percent = said.threshold.pods_before_kubelet_percent = 89;
   said.word->evict.disk_kubelet_next_percent = 16;
   said.word->evict.inodes_kubelet_next_percent = 6;
   EXPECT_EQ(got.rules, said) << "and where the kubelet is next";
@@ -50,6 +50,25 @@ TEST(KubeletLines, MemoryAsTheKubeletCountsItHasALineBeforeIts) {
   EXPECT_EQ(under_kubelet(rules(70), kubelet(), {}).rules.threshold.memory_before_kubelet_percent, 85);
   EXPECT_EQ(under_kubelet(rules(95), kubelet(), {}).rules.threshold.memory_before_kubelet_percent, 85);
   EXPECT_EQ(under_kubelet(rules(70), {}, {}).rules.threshold.memory_before_kubelet_percent, std::nullopt);
+}
+
+// Contract of the kubelet (addAllocatableThresholds): it holds hard thresholds alone against what all pods have left.
+TEST(KubeletLines, WhatAllPodsHaveLeftGoesByTheHardThresholdAlone) {
+  constexpr std::int64_t kMiB = 1 << 20;
+  const LineCapacities capacities{.memory = model::MemoryBytes{100'000 * kMiB}};
+  KubeletFound found;
+  found.hard.memory_available = EvictionThreshold{100 * kMiB, 0};
+  found.soft.memory_available = EvictionThreshold{0, 10'000, true};
+  const ThresholdRules both = under_kubelet(rules(95), found, capacities).rules.threshold;
+  EXPECT_EQ(both.memory_before_kubelet_percent, 85) << "the soft one, of the node";
+  EXPECT_EQ(both.kubelet_next_bytes, 12'000 * kMiB);
+  EXPECT_EQ(both.pods_before_kubelet_percent, 94);
+  EXPECT_EQ(both.pods_kubelet_next_bytes, 612 * kMiB);
+  found.hard.memory_available.reset();
+  const ThresholdRules soft = under_kubelet(rules(95), found, capacities).rules.threshold;
+  EXPECT_EQ(soft.memory_before_kubelet_percent, 85);
+  EXPECT_EQ(soft.pods_before_kubelet_percent, std::nullopt) << "what is left to pods is passed over";
+  EXPECT_EQ(soft.pods_kubelet_next_bytes, std::nullopt);
 }
 
 TEST(KubeletLines, RightBeforeItsThresholdTheKubeletIsNext) {
@@ -127,7 +146,8 @@ TEST(KubeletLines, ALineThatIsNotDrawnIsNotDrawnByTheKubelet) {
   EXPECT_EQ(under_kubelet(off, kubelet(), {}).rules, off);
   NodeRules peers = rules(70);
   peers.word.reset();
-  peers.threshold.memory_before_kubelet_percent = 85;  // as the kubelet counts, before its own
+  // As the kubelet counts, before its own.
+  peers.threshold.memory_before_kubelet_percent = peers.threshold.pods_before_kubelet_percent = 85;
   EXPECT_EQ(under_kubelet(peers, kubelet(), {}).rules, peers);
 }
 

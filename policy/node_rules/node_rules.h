@@ -55,6 +55,9 @@ struct ThresholdRules {
   std::optional<std::int64_t> memory_before_kubelet_percent;
   // The same: where less than that is available it is about to.
   std::optional<std::int64_t> kubelet_next_bytes;
+  // Both of what is left of the limit that all pods have together: a kubelet holds its hard threshold alone against
+  // that.
+  std::optional<std::int64_t> pods_before_kubelet_percent, pods_kubelet_next_bytes;
   bool operator==(const ThresholdRules&) const = default;
 };
 

@@ -212,6 +212,7 @@ inline void EvictNode::set_rules(Words& words) {
       {"cpuAllocatableEvictThresholdPercent", &ThresholdRules::cpu_allocatable_evict_percent},
       {"cpuAllocatableEvictLowerPercent", &ThresholdRules::cpu_allocatable_evict_lower_percent},
       {"memoryBeforeKubeletPercent", &ThresholdRules::memory_before_kubelet_percent},
+      {"podsBeforeKubeletPercent", &ThresholdRules::pods_before_kubelet_percent},
       {"evictEnabledPriorityThreshold", &ThresholdRules::evict_priority},
       {"allocatableEvictPriorityThreshold", &ThresholdRules::allocatable_evict_priority},
   };
