@@ -124,11 +124,12 @@ class Evictions : public ::testing::Test {
       measured.node.memory_of_kubelet.good_for = 2s;
       measured.node.memory_of_kubelet.put(used + read_gib * kGiB, clock.monotonic());
       tasks = std::move(snapshot);
-      controller->observe({{&facts, measured, *tasks, rules.threshold, besteffort, &disks, off, withdrawn,
-                            left_to_pods.transform([](std::int64_t bytes) { return model::MemoryBytes{bytes}; })},
-                           tasks,
-                           rules,
-                           permit});
+      controller->observe(
+          {{&facts, measured, *tasks, rules.threshold, besteffort, &disks, off, withdrawn,
+            left_to_pods.transform([](std::int64_t bytes) { return model::MemoryBytes{bytes}; }), "kubepods"},
+           tasks,
+           rules,
+           permit});
       net::testing::run_for(loop, clock, 1s);
     }
   }
@@ -434,6 +435,22 @@ TEST_F(Evictions, OfflineWorkEndsBeforeTheKubeletWouldEvictForWhatPodsHaveLeft) 
       lines.find("(93 % of 89 %, down to 87 %, as the kubelet counts it: by what is left of the limit of all pods"),
       std::string::npos)
       << lines;
+}
+
+// Of the limit of pods nothing is free when somebody beside their group ends.
+TEST_F(Evictions, WhoLiesBesideThePodsDoesNotEndForWhatTheyHaveLeft) {
+  work("container", "", 500, model::TaskKind::kCopilotTask);
+  auto beside = std::make_shared<model::Task>(*pods["container"].first);
+  beside->path = "kubepods-yarn/container";
+  pods["container"] = {std::move(beside), 2};
+  rules.threshold.pods_before_kubelet_percent = 89;
+  rules.threshold.pods_kubelet_next_bytes = 2 * kGiB;
+  left_to_pods = kGiB;
+  seconds(5);
+  EXPECT_TRUE(hands.asked.empty());
+  pod("shuffle", 1);
+  seconds(5);
+  EXPECT_EQ(hands.asked, std::vector<std::string>{"shuffle"});
 }
 
 // `tidemark up`: nobody switches gates there, and nobody grants anything.
