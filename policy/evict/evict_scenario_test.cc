@@ -168,7 +168,7 @@ class Scenario {
         rules_.threshold.memory_before_kubelet_percent = percent;
         rules_.threshold.kubelet_next_bytes = kMemory_bytes / 100 * (100 - percent) + 1;
       }
-      if (!memory) rules_.word->evict.disk_kubelet_next_percent = percent;
+      if (!memory) rules_.word->evict.disk_kubelet_next_percent[0] = percent;
     } else if (verb == "satisfaction") {
       rules_.threshold.cpu_evict_satisfaction_upper_percent = testing::quantity(words.next()).value();
       rules_.threshold.cpu_evict_satisfaction_lower_percent = testing::quantity(words.next()).value();

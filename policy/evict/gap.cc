@@ -232,11 +232,11 @@ Outcome disk_gaps(const NodeSeen& node, const EvictSettings& settings) {
     const auto& seen = node.disks[i];
     const auto disk = static_cast<Disk>(i);
     if (seen && settings.disk_free_percent && seen->bytes > 0) {
-      const FreeLine line{*settings.disk_free_percent, settings.disk_kubelet_next_percent};
+      const FreeLine line{*settings.disk_free_percent, settings.disk_kubelet_next_percent[i]};
       add(free_gap(Measure::kDiskHeld, disk, line, seen->bytes, seen->bytes_free));
     }
     if (seen && settings.inodes_free_percent && seen->inodes > 0) {
-      const FreeLine line{*settings.inodes_free_percent, settings.inodes_kubelet_next_percent};
+      const FreeLine line{*settings.inodes_free_percent, settings.inodes_kubelet_next_percent[i]};
       add(free_gap(Measure::kInodesHeld, disk, line, seen->inodes, seen->inodes_free));
     }
   }

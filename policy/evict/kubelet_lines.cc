@@ -30,15 +30,27 @@ std::optional<std::int64_t> larger(std::optional<std::int64_t> a, std::optional<
   return std::max(*a, *b);
 }
 
+using Signal = std::optional<EvictionThreshold> EvictionThresholds::*;
+
 // Of one signal, where it is reached first.
-std::optional<std::int64_t> free_percent(const KubeletFound& kubelet,
-                                         std::optional<EvictionThreshold> EvictionThresholds::* signal,
-                                         std::int64_t capacity) {
+std::optional<std::int64_t> free_percent(const KubeletFound& kubelet, Signal signal, std::int64_t capacity) {
   return larger(free_percent(kubelet.hard.*signal, capacity), free_percent(kubelet.soft.*signal, capacity));
 }
 
-std::int64_t of_runtime(const ByDisk<std::int64_t>& amounts, bool one_disk) {
-  return amounts[static_cast<std::size_t>(one_disk ? Disk::kKubelet : Disk::kRuntime)];
+struct DiskSignals {
+  Signal nodefs, imagefs;
+};
+
+// Where both are one the kubelet's own has the thresholds of both.
+ByDisk<std::optional<std::int64_t>> free_by_disk(const KubeletFound& kubelet, const DiskSignals& signals,
+                                                 const ByDisk<std::int64_t>& capacities, bool one_disk) {
+  constexpr auto kOwn = static_cast<std::size_t>(Disk::kKubelet), kRuntime = static_cast<std::size_t>(Disk::kRuntime);
+  const auto own = free_percent(kubelet, signals.nodefs, capacities[kOwn]);
+  const auto runtime = free_percent(kubelet, signals.imagefs, capacities[one_disk ? kOwn : kRuntime]);
+  ByDisk<std::optional<std::int64_t>> out;
+  out[kOwn] = one_disk ? larger(own, runtime) : own;
+  out[kRuntime] = runtime;
+  return out;
 }
 
 // Where less memory is available the kubelet is about to evict. nullopt: it does not, or nobody knows how much there
@@ -84,19 +96,22 @@ void move_memory(ThresholdRules& rules, const KubeletFound& found, std::int64_t 
 
 struct FreeLines {
   std::optional<std::int64_t>& ours;
-  std::optional<std::int64_t>& kubelet_next;
+  ByDisk<std::optional<std::int64_t>>& kubelet_next;
 };
 
-void move_free(EvictLine which, FreeLines lines, std::optional<std::int64_t> kubelet,
+void move_free(EvictLine which, FreeLines lines, const ByDisk<std::optional<std::int64_t>>& kubelet,
                std::vector<LineBeforeKubelet>& moved) {
   std::optional<std::int64_t>& line = lines.ours;
-  if (!line || !kubelet) return;
-  const std::int64_t holds = std::min(*kubelet + kRoomPercent, kDiskFreeMax_percent);
-  if (*line <= *kubelet && *line < holds) {
-    moved.push_back({which, *line, *kubelet, holds});
+  const auto first = larger(kubelet[0], kubelet[1]);
+  if (!line || !first) return;
+  const std::int64_t holds = std::min(*first + kRoomPercent, kDiskFreeMax_percent);
+  if (*line <= *first && *line < holds) {
+    moved.push_back({which, *line, *first, holds});
     line = holds;
   }
-  lines.kubelet_next = std::min(*line, *kubelet + kNextPercent);
+  for (std::size_t at = 0; at < kDisks; ++at) {
+    if (kubelet[at]) lines.kubelet_next[at] = std::min(*line, *kubelet[at] + kNextPercent);
+  }
 }
 
 }  // namespace
@@ -106,18 +121,15 @@ LinesUnderKubelet under_kubelet(NodeRules rules, const KubeletFound& kubelet, co
   using Thresholds = EvictionThresholds;
   if (out.rules.threshold.enable) move_memory(out.rules.threshold, kubelet, capacities.memory.value, out.moved);
   if (!out.rules.word || !out.rules.threshold.enable) return out;
-  constexpr auto kOwn = static_cast<std::size_t>(Disk::kKubelet);
   EvictSettings& lines = out.rules.word->evict;
-  move_free(
-      EvictLine::kDiskFree, {lines.disk_free_percent, lines.disk_kubelet_next_percent},
-      larger(free_percent(kubelet, &Thresholds::nodefs_available, capacities.bytes[kOwn]),
-             free_percent(kubelet, &Thresholds::imagefs_available, of_runtime(capacities.bytes, capacities.one_disk))),
-      out.moved);
-  move_free(
-      EvictLine::kInodesFree, {lines.inodes_free_percent, lines.inodes_kubelet_next_percent},
-      larger(free_percent(kubelet, &Thresholds::nodefs_inodes, capacities.inodes[kOwn]),
-             free_percent(kubelet, &Thresholds::imagefs_inodes, of_runtime(capacities.inodes, capacities.one_disk))),
-      out.moved);
+  move_free(EvictLine::kDiskFree, {lines.disk_free_percent, lines.disk_kubelet_next_percent},
+            free_by_disk(kubelet, {&Thresholds::nodefs_available, &Thresholds::imagefs_available}, capacities.bytes,
+                         capacities.one_disk),
+            out.moved);
+  move_free(EvictLine::kInodesFree, {lines.inodes_free_percent, lines.inodes_kubelet_next_percent},
+            free_by_disk(kubelet, {&Thresholds::nodefs_inodes, &Thresholds::imagefs_inodes}, capacities.inodes,
+                         capacities.one_disk),
+            out.moved);
   return out;
 }
 

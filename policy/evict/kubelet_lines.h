@@ -13,8 +13,9 @@
 //   the kubelet is next   of memory, as it counts it: available < threshold + room, in bytes, for 100 MiB are far less
 //                         than a percent of a large node;
 //                         room = min(kNextPercent of the capacity, max(threshold, kNextRoom_bytes))
-//                         of a disk: free, in whole percent, < threshold + kNextPercent, or < our line where that is
-//                         less. Who is known to help goes beyond the hour's grant there (evict.h)
+//                         of a disk, by its own threshold: free, in whole percent, < threshold + kNextPercent, or
+//                         < our line where that is less. Who is known to help goes beyond the hour's grant there
+//                         (evict.h)
 //
 // A threshold is the larger of evictionHard and evictionSoft, but for what is left to all pods.
 //

@@ -39,8 +39,8 @@ TEST(KubeletLines, WhatLiesUnderTheKubeletsIsUsedAsItIs) {
   NodeRules said = rules(89, 80, 16, 6);
   const auto got = under_kubelet(said, kubelet(), {});
   said.threshold.memory_before_kubelet_percent = said.threshold.pods_before_kubelet_percent = 89;
-  said.word->evict.disk_kubelet_next_percent = 16;
-  said.word->evict.inodes_kubelet_next_percent = 6;
+  said.word->evict.disk_kubelet_next_percent = {16, 16};
+  said.word->evict.inodes_kubelet_next_percent = {6, std::nullopt};
   EXPECT_EQ(got.rules, said) << "and where the kubelet is next";
   EXPECT_TRUE(got.moved.empty());
 }
@@ -73,14 +73,14 @@ TEST(KubeletLines, WhatAllPodsHaveLeftGoesByTheHardThresholdAlone) {
 
 TEST(KubeletLines, RightBeforeItsThresholdTheKubeletIsNext) {
   const auto next = [](std::int64_t line) {
-    return under_kubelet(rules(70, {}, line), kubelet(), {}).rules.word->evict.disk_kubelet_next_percent;
+    return under_kubelet(rules(70, {}, line), kubelet(), {}).rules.word->evict.disk_kubelet_next_percent[0];
   };
   EXPECT_EQ(next(40), 17) << "15 % and a little";
   EXPECT_EQ(next(16), 16) << "no sooner than our line";
   EXPECT_EQ(next(5), 17) << "a line that was moved";
   const NodeRules untold = under_kubelet(rules(70, {}, 40), {}, {}).rules;
   EXPECT_EQ(untold.threshold.kubelet_next_bytes, std::nullopt);
-  EXPECT_EQ(untold.word->evict.disk_kubelet_next_percent, std::nullopt);
+  EXPECT_EQ(untold.word->evict.disk_kubelet_next_percent[0], std::nullopt);
 }
 
 // A whole percent of a large node is far more than what a kubelet waits for, and nobody goes beyond a grant for that.
@@ -138,6 +138,18 @@ TEST(KubeletLines, ARuntimesOwnDiskIsMeasuredByItsOwnSize) {
   EXPECT_EQ(under_kubelet(rules(70, {}, 5), found, capacities).rules.word->evict.disk_free_percent, 15);
   capacities.one_disk = true;
   EXPECT_EQ(under_kubelet(rules(70, {}, 5), found, capacities).rules.word->evict.disk_free_percent, 5);
+}
+
+TEST(KubeletLines, OfTwoDisksEachIsNextByItsOwnThreshold) {
+  using Next = ByDisk<std::optional<std::int64_t>>;
+  const auto next = [](const KubeletFound& found) {
+    const LineCapacities two{.one_disk = false};
+    return under_kubelet(rules(70, {}, 40), found, two).rules.word->evict.disk_kubelet_next_percent;
+  };
+  KubeletFound found = kubelet();
+  EXPECT_EQ(next(found), (Next{12, 17})) << "10 % of its own, 15 % of the runtime's";
+  found.hard.nodefs_available.reset();
+  EXPECT_EQ(next(found), (Next{std::nullopt, 17})) << "for its own it evicts nobody";
 }
 
 TEST(KubeletLines, ALineThatIsNotDrawnIsNotDrawnByTheKubelet) {
