@@ -243,6 +243,8 @@ void ProtectController::decide() {
   look_at_kubelet(now);
   look_for_online_in_besteffort();
   look_for_peer(now);
+  // First: one that has just begun may have to hold, from this pass on.
+  const bool writes = begin();
   stands_ = stance();
   const policy::Stance& stands = stands_;
   const policy::ByStrategy<bool> observed = only_observed(stands);
@@ -259,7 +261,7 @@ void ProtectController::decide() {
                                        .observed = observed},
                                       now);
   tell_refused();
-  if (!begin()) return show(stands, {});
+  if (!writes) return show(stands, {});
   if (holding_ && now - began_ >= policy::kHoldWindow) {
     holding_ = false;
     log_.info("no longer holding: no unexpected end for ten minutes");

@@ -323,6 +323,21 @@ TEST_F(Protect, AfterThreeUnexpectedEndsItHolds) {
   EXPECT_FALSE(guard->status().holding) << "what was before is forgotten";
 }
 
+TEST_F(Protect, WhoHoldsDoesSoFromItsFirstPassOn) {
+  loads[pods.at("web").path] = 1'200;
+  for (int ends = 0; ends < 3; ++ends) {
+    start(false);
+    say_all(kQuota80);
+    seconds(20);
+  }
+  ASSERT_EQ(quota(), 200'000);
+  start(false);
+  say_all(R"("enable":false)");
+  seconds(1);
+  EXPECT_EQ(stance_of(Strategy::kCpuSuppress), "hold");
+  EXPECT_EQ(quota(), 200'000) << "nothing is put back";
+}
+
 // What nobody writes holds nobody: a pod that begins meanwhile has a quota of its own.
 TEST_F(Protect, WhoHoldsDecidesWithoutWhatIsOnlyObserved) {
   constexpr std::string_view kRules =
