@@ -339,7 +339,7 @@ class RunningAgent final : public Agent {
     const policy::NodeRules& rules = lines_.hold(rules_.rules(), tasks_->kubelet(), capacity_.memory, disks_.sights());
     disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : policy::EvictSettings(), *tasks, may_act);
     eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights(),
-                                stands.off, stands.withdrawn, left_to_pods(rules.threshold)},
+                                stands.off, stands.withdrawn, left_to_pods(rules.threshold), group_of_pods()},
                        .tasks = tasks,
                        .rules = rules,
                        .permit = stands.permits[kIndex],
@@ -347,11 +347,17 @@ class RunningAgent final : public Agent {
     protect_.tell_eviction(eviction_.says(), lines_.says());
   }
 
+  // "": there is none.
+  std::string_view group_of_pods() const {
+    const linux::Kubepods* kubepods = tasks_->groups().kubepods();
+    return kubepods == nullptr ? std::string_view() : kubepods->qos_path(linux::KubeQos::kGuaranteed);
+  }
+
   // Looked at only where there is a line for it.
   std::optional<model::MemoryBytes> left_to_pods(const policy::ThresholdRules& rules) {
-    const linux::Kubepods* kubepods = tasks_->groups().kubepods();
-    if (!rules.enable || !rules.memory_before_kubelet_percent || kubepods == nullptr) return std::nullopt;
-    const auto left = pods_room_.look(kubepods->qos_path(linux::KubeQos::kGuaranteed));  // the group of all of them
+    const std::string_view group = group_of_pods();
+    if (!rules.enable || !rules.pods_before_kubelet_percent || group.empty()) return std::nullopt;
+    const auto left = pods_room_.look(std::string(group));
     if (left) return *left;
     unreadable_.add();
     log_.warn("a value of the kernel cannot be read", {{"error", left.error().message}});

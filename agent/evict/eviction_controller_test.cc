@@ -124,11 +124,12 @@ class Evictions : public ::testing::Test {
       measured.node.memory_of_kubelet.good_for = 2s;
       measured.node.memory_of_kubelet.put(used + read_gib * kGiB, clock.monotonic());
       tasks = std::move(snapshot);
-      controller->observe({{&facts, measured, *tasks, rules.threshold, besteffort, &disks, off, withdrawn,
-                            left_to_pods.transform([](std::int64_t bytes) { return model::MemoryBytes{bytes}; })},
-                           tasks,
-                           rules,
-                           permit});
+      controller->observe(
+          {{&facts, measured, *tasks, rules.threshold, besteffort, &disks, off, withdrawn,
+            left_to_pods.transform([](std::int64_t bytes) { return model::MemoryBytes{bytes}; }), "kubepods"},
+           tasks,
+           rules,
+           permit});
       net::testing::run_for(loop, clock, 1s);
     }
   }
@@ -410,20 +411,20 @@ TEST_F(Evictions, TheHourIsBounded) {
 TEST_F(Evictions, WhereTheKubeletIsAboutToEvictMoreGoThanTheHourWasGranted) {
   for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
   rules.threshold.memory_before_kubelet_percent = 87;
-  rules.threshold.kubelet_next_percent = 92;
+  rules.threshold.kubelet_next_bytes = 2 * kGiB;
   seconds(10);
-  EXPECT_EQ(hands.asked.size(), 2U) << "14 of 16 GiB are 87 %: it is not next yet";
+  EXPECT_EQ(hands.asked.size(), 2U) << "2 GiB are left of 16: it is not next yet";
   EXPECT_EQ(lines.find("beyond what the hour was granted"), std::string::npos);
   other_gib = 9;
   seconds(5);
-  EXPECT_EQ(hands.asked.size(), 4U) << "93 %: down to 68 % are 4 GiB, and two are on their way";
+  EXPECT_EQ(hands.asked.size(), 4U) << "one GiB: 93 % down to 68 % are 4 GiB, and two are on their way";
   EXPECT_NE(lines.find("beyond what the hour was granted"), std::string::npos) << lines;
 }
 
 // The same where most of the node is free, and all pods together have little left of theirs.
 TEST_F(Evictions, OfflineWorkEndsBeforeTheKubeletWouldEvictForWhatPodsHaveLeft) {
   pod("shuffle", 2);
-  rules.threshold.memory_before_kubelet_percent = 89;
+  rules.threshold.pods_before_kubelet_percent = 89;
   left_to_pods = 2 * kGiB;
   seconds(5);
   EXPECT_TRUE(hands.asked.empty()) << "87 % of what it may be";
@@ -434,6 +435,22 @@ TEST_F(Evictions, OfflineWorkEndsBeforeTheKubeletWouldEvictForWhatPodsHaveLeft) 
       lines.find("(93 % of 89 %, down to 87 %, as the kubelet counts it: by what is left of the limit of all pods"),
       std::string::npos)
       << lines;
+}
+
+// Of the limit of pods nothing is free when somebody beside their group ends.
+TEST_F(Evictions, WhoLiesBesideThePodsDoesNotEndForWhatTheyHaveLeft) {
+  work("container", "", 500, model::TaskKind::kCopilotTask);
+  auto beside = std::make_shared<model::Task>(*pods["container"].first);
+  beside->path = "kubepods-yarn/container";
+  pods["container"] = {std::move(beside), 2};
+  rules.threshold.pods_before_kubelet_percent = 89;
+  rules.threshold.pods_kubelet_next_bytes = 2 * kGiB;
+  left_to_pods = kGiB;
+  seconds(5);
+  EXPECT_TRUE(hands.asked.empty());
+  pod("shuffle", 1);
+  seconds(5);
+  EXPECT_EQ(hands.asked, std::vector<std::string>{"shuffle"});
 }
 
 // `tidemark up`: nobody switches gates there, and nobody grants anything.

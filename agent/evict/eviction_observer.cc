@@ -67,6 +67,7 @@ void EvictionObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now)
   tasks_.clear();
   for (const ListedTask& each : inputs.tasks.tasks) {
     policy::TaskSeen seen{each.task.get(), std::nullopt, std::nullopt};
+    seen.in_pods = policy::lies_below(each.task->path, inputs.pods);
     if (inputs.disks != nullptr && !inputs.disks->held.empty()) {
       const auto held = inputs.disks->held.find(each.task->identity.task);
       if (held != inputs.disks->held.end()) seen.disks = held->second;

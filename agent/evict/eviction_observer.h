@@ -46,6 +46,7 @@ class EvictionObserver {
     bool off = false;                                  // co-location: offline work has its least, by that order
     bool withdrawn = false;                            // by an order it offers nothing, whatever was sold
     std::optional<model::MemoryBytes> left_to_pods{};  // of their limit together; nullopt: they have none
+    std::string_view pods{};                           // the group of all of them; "": there is none
   };
   // Once a pass. Both answers hold until the next one, or until the tasks or the Node are others.
   void observe(const Inputs& inputs, base::MonotonicTime now);

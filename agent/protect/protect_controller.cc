@@ -47,6 +47,18 @@ std::vector<std::string> groups_of_online(const TaskSnapshot& snapshot) {
   return out;
 }
 
+// What is not in force, and does not come to be: also where an agent that holds leaves it as it stands. The others are
+// decided without it. Of what is kept because too little is known it is not known either.
+policy::ByStrategy<bool> only_observed(const policy::Stance& stands) {
+  policy::ByStrategy<bool> out{};
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    const policy::Permit permit = stands.permits[at];
+    const bool kept = permit == policy::Permit::kKeep && stands.reasons[at] == Reason::kAgentHolds;
+    out[at] = permit == policy::Permit::kPutBack || kept;
+  }
+  return out;
+}
+
 std::string quoted_json(std::string_view text) {
   std::string out;
   base::JsonWriter(out).value(text);
@@ -231,10 +243,11 @@ void ProtectController::decide() {
   look_at_kubelet(now);
   look_for_online_in_besteffort();
   look_for_peer(now);
+  // First: one that has just begun may have to hold, from this pass on.
+  const bool writes = begin();
   stands_ = stance();
   const policy::Stance& stands = stands_;
-  policy::ByStrategy<bool> observed{};
-  std::ranges::transform(stands.permits, observed.begin(), [](Permit each) { return each == Permit::kPutBack; });
+  const policy::ByStrategy<bool> observed = only_observed(stands);
   const auto wanted = strategies_.ask({.facts = facts_ ? &*facts_ : nullptr,
                                        .rules = rules_ ? &*rules_ : nullptr,
                                        .measured = measured_,
@@ -248,7 +261,7 @@ void ProtectController::decide() {
                                        .observed = observed},
                                       now);
   tell_refused();
-  if (!begin()) return show(stands, {});
+  if (!writes) return show(stands, {});
   if (holding_ && now - began_ >= policy::kHoldWindow) {
     holding_ = false;
     log_.info("no longer holding: no unexpected end for ten minutes");

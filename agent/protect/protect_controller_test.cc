@@ -323,6 +323,43 @@ TEST_F(Protect, AfterThreeUnexpectedEndsItHolds) {
   EXPECT_FALSE(guard->status().holding) << "what was before is forgotten";
 }
 
+TEST_F(Protect, WhoHoldsDoesSoFromItsFirstPassOn) {
+  loads[pods.at("web").path] = 1'200;
+  for (int ends = 0; ends < 3; ++ends) {
+    start(false);
+    say_all(kQuota80);
+    seconds(20);
+  }
+  ASSERT_EQ(quota(), 200'000);
+  start(false);
+  say_all(R"("enable":false)");
+  seconds(1);
+  EXPECT_EQ(stance_of(Strategy::kCpuSuppress), "hold");
+  EXPECT_EQ(quota(), 200'000) << "nothing is put back";
+}
+
+// What nobody writes holds nobody: a pod that begins meanwhile has a quota of its own.
+TEST_F(Protect, WhoHoldsDecidesWithoutWhatIsOnlyObserved) {
+  constexpr std::string_view kRules =
+      R"({"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressPolicy":"cfsQuota"},)"
+      R"("extensions":{"Object":{"tidemark":{"schema":1,"agent":{"modes":{"cpuSuppress":"observe"}}}}}})";
+  for (int ends = 0; ends < 4; ++ends) {
+    start(false);
+    if (ends == 3) {
+      offline("late", 0);
+      list_pods();
+    }
+    say_node();
+    say_spec(kRules);
+    seconds(5);
+  }
+  ASSERT_TRUE(guard->status().holding);
+  ASSERT_EQ(stance_of(Strategy::kCpuSuppress), "keep");
+  ASSERT_EQ(stance_of(Strategy::kBatchLimits), "hold");
+  EXPECT_EQ(quota(), -1) << "only observed";
+  EXPECT_EQ(quota(pods.at("late").path), 50'000);
+}
+
 // Without a kubelet all of the pods are idle as one while nobody is online among them.
 TEST_F(Protect, AlsoWhoHoldsPutsNoOnlineWorkBehindOthers) {
   machinery.own_groups = true;

@@ -45,9 +45,11 @@ class World {
     rules.word->evict.disk_free_percent = 20;
     if (chance(2)) {
       rules.threshold.memory_before_kubelet_percent = 85;
-      rules.threshold.kubelet_next_percent = 88;
+      rules.threshold.kubelet_next_bytes = 32 * kGi;
+      rules.threshold.pods_before_kubelet_percent = 90;
+      rules.threshold.pods_kubelet_next_bytes = 20 * kGi;
     }
-    if (chance(2)) rules.word->evict.disk_kubelet_next_percent = 15;
+    if (chance(2)) rules.word->evict.disk_kubelet_next_percent[0] = 15;
     per_hour = static_cast<std::int64_t>(chance(8) ? 0 : random_() % 25);
     constexpr std::uint32_t kAll = (1U << kEvictFeatures) - 1;
     switches.on = static_cast<std::uint32_t>(chance(2) ? kAll : random_() % (kAll + 1));
@@ -534,8 +536,9 @@ TEST(EvictProperty, EveryLadderEnds) {
       world.carry_out(step.plan);
     }
     world.per_hour = 0;
-    world.rules.threshold.kubelet_next_percent.reset();
-    world.rules.word->evict.disk_kubelet_next_percent.reset();
+    world.rules.threshold.kubelet_next_bytes.reset();
+    world.rules.threshold.pods_kubelet_next_bytes.reset();
+    world.rules.word->evict.disk_kubelet_next_percent = {};
     const auto most = kEvictGraceMax + kGiveUp + kForbiddenPause;
     for (Duration at{0}; at < most; at += seconds(1)) {
       if (seed % 2 == 0 && world.chance(100)) world.clock.jump_wall(-hours(5));

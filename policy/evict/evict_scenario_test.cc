@@ -53,6 +53,7 @@ using testing::Words;
 
 constexpr std::string_view kStages[] = {"asked", "leaving", "forbidden", "spared", "killed"};
 constexpr std::int64_t kMi = 1024 * 1024;
+constexpr std::int64_t kMemory_bytes = 100 * 1024 * kMi;
 
 bool in_memory(EvictFeature feature) {
   return feature != EvictFeature::kBeCpu && feature != EvictFeature::kCpuAllocatable && feature != EvictFeature::kCpu;
@@ -163,8 +164,11 @@ class Scenario {
     } else if (verb == "kubelet-next") {
       const bool memory = words.next() == "memory";
       const std::int64_t percent = testing::quantity(words.next()).value();
-      if (memory) rules_.threshold.memory_before_kubelet_percent = rules_.threshold.kubelet_next_percent = percent;
-      if (!memory) rules_.word->evict.disk_kubelet_next_percent = percent;
+      if (memory) {
+        rules_.threshold.memory_before_kubelet_percent = percent;
+        rules_.threshold.kubelet_next_bytes = kMemory_bytes / 100 * (100 - percent) + 1;
+      }
+      if (!memory) rules_.word->evict.disk_kubelet_next_percent[0] = percent;
     } else if (verb == "satisfaction") {
       rules_.threshold.cpu_evict_satisfaction_upper_percent = testing::quantity(words.next()).value();
       rules_.threshold.cpu_evict_satisfaction_lower_percent = testing::quantity(words.next()).value();
@@ -252,7 +256,7 @@ class Scenario {
 
   NodeSeen node(std::vector<TaskSeen>& seen) const {
     NodeSeen out;
-    out.capacity = testing::amounts("100/100Gi");
+    out.capacity = {{100'000}, {kMemory_bytes}};
     model::Resources used = rest_.value_or(model::Resources());
     OfflineCpu offline{{}, {}, limit_};
     for (const auto& [name, one] : tasks_) {

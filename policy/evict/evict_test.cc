@@ -82,6 +82,23 @@ TEST(Evict, NoGrantIsLargerThanWhatIsRemembered) {
   EXPECT_EQ(why(step), model::Reason::kEvictBudgetSpent);
 }
 
+// Right before the kubelet evicts for what its pods have left nobody goes beyond the grant for nothing.
+TEST(Evict, WhoLiesBesideThePodsIsNoRescueForThem) {
+  Node node(3);
+  node.per_hour = 0;
+  node.seen.memory = model::MemoryBytes{500 * kGi};
+  node.seen.left_to_pods = model::MemoryBytes{kGi};
+  node.rules.threshold.pods_before_kubelet_percent = 90;
+  node.rules.threshold.pods_kubelet_next_bytes = 2 * kGi;
+  node.tasks[1].in_pods = false;
+  const EvictStep step = node.step({}, kNow);
+  ASSERT_EQ(step.plan.orders.size(), 2u) << "ten of a thousand gibibytes are missing";
+  for (const EvictOrder& each : step.plan.orders) {
+    EXPECT_TRUE(each.beyond_grant);
+    EXPECT_NE(each.task, 1u);
+  }
+}
+
 TEST(Evict, NothingIsHeldForLongerByAClockThatWentBack) {
   Node node(40);
   node.per_hour = 100;

@@ -113,41 +113,57 @@ std::int64_t memory_step(const NodeSeen& node) {
   return std::max<std::int64_t>(part_of(node.capacity.memory.value, kMemoryStep_percent), 1);
 }
 
-struct KubeletsUse {
-  std::optional<std::int64_t> bytes;
-  bool of_pods = false;
+// Used as the kubelet counts, and its lines for that.
+struct KubeletsCount {
+  std::optional<std::int64_t> used, line_percent, next_bytes;
 };
 
-// Its signals memory.available and allocatableMemory.available have one threshold: what is less available counts.
-KubeletsUse used_for_kubelet(const NodeSeen& node) {
-  KubeletsUse out{node.memory_of_kubelet.transform([](MemoryBytes used) { return used.value; })};
-  if (!node.left_to_pods) return out;
-  const std::int64_t by_pods = held(Wide{node.capacity.memory.value} - node.left_to_pods->value);
-  out.of_pods = !out.bytes || by_pods > *out.bytes;
-  if (out.of_pods) out.bytes = by_pods;
+KubeletsCount count_of_node(const NodeSeen& node, const ThresholdRules& rules) {
+  return {node.memory_of_kubelet.transform([](MemoryBytes used) { return used.value; }),
+          rules.memory_before_kubelet_percent, rules.kubelet_next_bytes};
+}
+
+KubeletsCount count_of_pods(const NodeSeen& node, const ThresholdRules& rules) {
+  const Wide capacity = node.capacity.memory.value;
+  return {node.left_to_pods.transform([&](MemoryBytes left) { return held(capacity - left.value); }),
+          rules.pods_before_kubelet_percent, rules.pods_kubelet_next_bytes};
+}
+
+bool is_next(const NodeSeen& node, const KubeletsCount& count) {
+  return count.used && count.next_bytes && Wide{node.capacity.memory.value} - *count.used < *count.next_bytes;
+}
+
+// Against the line before the kubelet's. What of that a task has nobody knows: a step at most.
+Outcome kubelets_gap(EvictFeature feature, const NodeSeen& node, const KubeletsCount& count) {
+  Outcome out = used_gap(feature, used_line(count.line_percent, std::nullopt), node.capacity.memory.value, count.used);
+  for (Gap& gap : out.gaps) {
+    gap.as_kubelet = true;
+    gap.amount = std::min(gap.amount, memory_step(node));
+    gap.kubelet_next = is_next(node, count);
+  }
   return out;
 }
 
+// Our line, else the one before the kubelet's.
+Outcome node_memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRules& rules, const UsedLine& line) {
+  const auto used = node.memory.transform([](MemoryBytes of) { return of.value; });
+  const KubeletsCount count = count_of_node(node, rules);
+  Outcome out = used_gap(feature, line, node.capacity.memory.value, used);
+  for (Gap& gap : out.gaps) gap.kubelet_next = is_next(node, count);
+  if (!out.gaps.empty()) return out;
+  Outcome kubelets = kubelets_gap(feature, node, count);
+  return kubelets.gaps.empty() ? out : kubelets;
+}
+
 Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRules& rules) {
-  std::optional<UsedLine> line = used_line(rules.memory_evict_percent, rules.memory_evict_lower_percent);
-  if (feature == EvictFeature::kMemory && !rules.evict_priority) line.reset();
-  const auto bytes = [](MemoryBytes used) { return used.value; };
-  const std::int64_t capacity = node.capacity.memory.value;
-  Outcome out = used_gap(feature, line, capacity, node.memory.transform(bytes));
-  if (!line || !rules.memory_before_kubelet_percent) return out;
-  const KubeletsUse use = used_for_kubelet(node);
-  if (out.gaps.empty()) {
-    Outcome kubelets =
-        used_gap(feature, used_line(rules.memory_before_kubelet_percent, std::nullopt), capacity, use.bytes);
-    if (kubelets.gaps.empty()) return out;
-    Gap& gap = kubelets.gaps.front();
-    gap.as_kubelet = true;
-    gap.of_pods = use.of_pods;
-    gap.amount = std::min(gap.amount, memory_step(node));
-    out = std::move(kubelets);
-  }
-  out.gaps.front().kubelet_next =
-      use.bytes && rules.kubelet_next_percent && percent_of(*use.bytes, capacity, false) >= *rules.kubelet_next_percent;
+  const auto line = used_line(rules.memory_evict_percent, rules.memory_evict_lower_percent);
+  if (!line || (feature == EvictFeature::kMemory && !rules.evict_priority)) return none(feature, Reason::kEvictUnfit);
+  Outcome out = node_memory_gap(feature, node, rules, *line);
+  Outcome pods = kubelets_gap(feature, node, count_of_pods(node, rules));
+  for (Gap& gap : pods.gaps) gap.of_pods = true;
+  if (out.gaps.empty() && !pods.gaps.empty()) return pods;
+  // First: what ends for that is free on the node too, and not the other way round.
+  out.gaps.insert(out.gaps.begin(), pods.gaps.begin(), pods.gaps.end());
   return out;
 }
 
@@ -216,11 +232,11 @@ Outcome disk_gaps(const NodeSeen& node, const EvictSettings& settings) {
     const auto& seen = node.disks[i];
     const auto disk = static_cast<Disk>(i);
     if (seen && settings.disk_free_percent && seen->bytes > 0) {
-      const FreeLine line{*settings.disk_free_percent, settings.disk_kubelet_next_percent};
+      const FreeLine line{*settings.disk_free_percent, settings.disk_kubelet_next_percent[i]};
       add(free_gap(Measure::kDiskHeld, disk, line, seen->bytes, seen->bytes_free));
     }
     if (seen && settings.inodes_free_percent && seen->inodes > 0) {
-      const FreeLine line{*settings.inodes_free_percent, settings.inodes_kubelet_next_percent};
+      const FreeLine line{*settings.inodes_free_percent, settings.inodes_kubelet_next_percent[i]};
       add(free_gap(Measure::kInodesHeld, disk, line, seen->inodes, seen->inodes_free));
     }
   }

@@ -14,8 +14,8 @@
 //                         goes: capacity × (use % − lower %),  lower = the line − 2 where nobody says
 //                         (ours) else what the kubelet counts as used % ≥ the line before the kubelet's
 //                         goes: 1 % of the memory a step at most: what of it a task has nobody knows
-//                         what it counts: the node's, or capacity − what is left of the limit that all pods have
-//                         together, where that is more: it evicts by both
+//                         (ours) and the same of capacity − what is left of the limit that all pods have together,
+//                         by which the kubelet evicts as well, whatever the node has
 //   MemoryPressure (ours) all work stood still for want of memory for more than the settings say
 //                         goes: 1 % of the memory a step
 //   Disk (ours)           of a disk's bytes, or of its inodes, less than the settings say is free (whole percent)
@@ -173,9 +173,10 @@ class PerFeature {
 };
 
 struct Gaps {
-  std::vector<Gap> gaps;  // in the order of EvictFeature; of an allocatable feature one for each oversold class,
-                          // of kDisk one for each disk and what is short on it, of kReclaim one for each class, in the
-                          // manager's order, and what it has too much of
+  // In the order of EvictFeature; of memory in use first the one for what all pods have left, then the node's; of an
+  // allocatable feature one for each oversold class, of kDisk one for each disk and what is short on it, of kReclaim
+  // one for each class, in the manager's order, and what it has too much of.
+  std::vector<Gap> gaps;
   PerFeature<FeatureVerdict> verdicts;
 };
 

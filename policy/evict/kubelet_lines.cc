@@ -30,48 +30,88 @@ std::optional<std::int64_t> larger(std::optional<std::int64_t> a, std::optional<
   return std::max(*a, *b);
 }
 
+using Signal = std::optional<EvictionThreshold> EvictionThresholds::*;
+
 // Of one signal, where it is reached first.
-std::optional<std::int64_t> free_percent(const KubeletFound& kubelet,
-                                         std::optional<EvictionThreshold> EvictionThresholds::* signal,
-                                         std::int64_t capacity) {
+std::optional<std::int64_t> free_percent(const KubeletFound& kubelet, Signal signal, std::int64_t capacity) {
   return larger(free_percent(kubelet.hard.*signal, capacity), free_percent(kubelet.soft.*signal, capacity));
 }
 
-std::int64_t of_runtime(const ByDisk<std::int64_t>& amounts, bool one_disk) {
-  return amounts[static_cast<std::size_t>(one_disk ? Disk::kKubelet : Disk::kRuntime)];
+struct DiskSignals {
+  Signal nodefs, imagefs;
+};
+
+// Where both are one the kubelet's own has the thresholds of both.
+ByDisk<std::optional<std::int64_t>> free_by_disk(const KubeletFound& kubelet, const DiskSignals& signals,
+                                                 const ByDisk<std::int64_t>& capacities, bool one_disk) {
+  constexpr auto kOwn = static_cast<std::size_t>(Disk::kKubelet), kRuntime = static_cast<std::size_t>(Disk::kRuntime);
+  const auto own = free_percent(kubelet, signals.nodefs, capacities[kOwn]);
+  const auto runtime = free_percent(kubelet, signals.imagefs, capacities[one_disk ? kOwn : kRuntime]);
+  ByDisk<std::optional<std::int64_t>> out;
+  out[kOwn] = one_disk ? larger(own, runtime) : own;
+  out[kRuntime] = runtime;
+  return out;
 }
 
-void move_memory(ThresholdRules& rules, std::int64_t kubelet_free, std::vector<LineBeforeKubelet>& moved) {
-  const std::int64_t kubelet = kPercent - kubelet_free;
-  const std::int64_t holds = std::max<std::int64_t>(kubelet - kRoomPercent, 1);
-  rules.memory_before_kubelet_percent = holds;
-  rules.kubelet_next_percent = std::max<std::int64_t>(kubelet - kNextPercent, 1);
-  if (rules.memory_evict_percent < kubelet) {
-    rules.memory_before_kubelet_percent = std::max(rules.memory_evict_percent, holds);
-    return;
+// Where less memory is available the kubelet is about to evict. nullopt: it does not, or nobody knows how much there
+// is.
+std::optional<std::int64_t> next_bytes(const std::optional<EvictionThreshold>& threshold, std::int64_t capacity) {
+  if (!threshold || capacity <= 0) return std::nullopt;
+  const std::int64_t bytes = std::min(threshold_bytes(*threshold, capacity), capacity);
+  const std::int64_t room = std::min(capacity / (kPercent / kNextPercent), std::max(bytes, kNextRoom_bytes));
+  return bytes + std::min(room, capacity - bytes);
+}
+
+// In use, in percent: with room before the line of the kubelet, or ours where that is later.
+std::int64_t line_before(std::int64_t kubelet, std::int64_t ours) {
+  return std::max({kubelet - kRoomPercent, ours, std::int64_t{1}});
+}
+
+// Ours lies before the kubelet's by then.
+void draw_before_pods(ThresholdRules& rules, const std::optional<EvictionThreshold>& hard, std::int64_t capacity) {
+  const auto kubelet_free = free_percent(hard, capacity);
+  if (!kubelet_free) return;
+  rules.pods_before_kubelet_percent = line_before(kPercent - *kubelet_free, rules.memory_evict_percent);
+  rules.pods_kubelet_next_bytes = next_bytes(hard, capacity);
+}
+
+void move_memory(ThresholdRules& rules, const KubeletFound& found, std::int64_t capacity,
+                 std::vector<LineBeforeKubelet>& moved) {
+  const auto kubelet_free = free_percent(found, &EvictionThresholds::memory_available, capacity);
+  if (!kubelet_free) return;
+  const std::int64_t kubelet = kPercent - *kubelet_free;
+  const std::int64_t holds = line_before(kubelet, 0);
+  if (rules.memory_evict_percent >= kubelet) {
+    moved.push_back({EvictLine::kMemory, rules.memory_evict_percent, kubelet, holds});
+    rules.memory_evict_percent = holds;
+    if (rules.memory_evict_lower_percent && *rules.memory_evict_lower_percent >= holds) {
+      rules.memory_evict_lower_percent.reset();
+    }
   }
-  moved.push_back({EvictLine::kMemory, rules.memory_evict_percent, kubelet, holds});
-  rules.memory_evict_percent = holds;
-  if (rules.memory_evict_lower_percent && *rules.memory_evict_lower_percent >= holds) {
-    rules.memory_evict_lower_percent.reset();
-  }
+  rules.memory_before_kubelet_percent = line_before(kubelet, rules.memory_evict_percent);
+  rules.kubelet_next_bytes =
+      next_bytes(reached_first(found.hard.memory_available, found.soft.memory_available, capacity), capacity);
+  draw_before_pods(rules, found.hard.memory_available, capacity);
 }
 
 struct FreeLines {
   std::optional<std::int64_t>& ours;
-  std::optional<std::int64_t>& kubelet_next;
+  ByDisk<std::optional<std::int64_t>>& kubelet_next;
 };
 
-void move_free(EvictLine which, FreeLines lines, std::optional<std::int64_t> kubelet,
+void move_free(EvictLine which, FreeLines lines, const ByDisk<std::optional<std::int64_t>>& kubelet,
                std::vector<LineBeforeKubelet>& moved) {
   std::optional<std::int64_t>& line = lines.ours;
-  if (!line || !kubelet) return;
-  const std::int64_t holds = std::min(*kubelet + kRoomPercent, kDiskFreeMax_percent);
-  if (*line <= *kubelet && *line < holds) {
-    moved.push_back({which, *line, *kubelet, holds});
+  const auto first = larger(kubelet[0], kubelet[1]);
+  if (!line || !first) return;
+  const std::int64_t holds = std::min(*first + kRoomPercent, kDiskFreeMax_percent);
+  if (*line <= *first && *line < holds) {
+    moved.push_back({which, *line, *first, holds});
     line = holds;
   }
-  lines.kubelet_next = std::min(*line, *kubelet + kNextPercent);
+  for (std::size_t at = 0; at < kDisks; ++at) {
+    if (kubelet[at]) lines.kubelet_next[at] = std::min(*line, *kubelet[at] + kNextPercent);
+  }
 }
 
 }  // namespace
@@ -79,21 +119,17 @@ void move_free(EvictLine which, FreeLines lines, std::optional<std::int64_t> kub
 LinesUnderKubelet under_kubelet(NodeRules rules, const KubeletFound& kubelet, const LineCapacities& capacities) {
   LinesUnderKubelet out{std::move(rules), {}};
   using Thresholds = EvictionThresholds;
-  const auto memory = free_percent(kubelet, &Thresholds::memory_available, capacities.memory.value);
-  if (memory && out.rules.threshold.enable) move_memory(out.rules.threshold, *memory, out.moved);
+  if (out.rules.threshold.enable) move_memory(out.rules.threshold, kubelet, capacities.memory.value, out.moved);
   if (!out.rules.word || !out.rules.threshold.enable) return out;
-  constexpr auto kOwn = static_cast<std::size_t>(Disk::kKubelet);
   EvictSettings& lines = out.rules.word->evict;
-  move_free(
-      EvictLine::kDiskFree, {lines.disk_free_percent, lines.disk_kubelet_next_percent},
-      larger(free_percent(kubelet, &Thresholds::nodefs_available, capacities.bytes[kOwn]),
-             free_percent(kubelet, &Thresholds::imagefs_available, of_runtime(capacities.bytes, capacities.one_disk))),
-      out.moved);
-  move_free(
-      EvictLine::kInodesFree, {lines.inodes_free_percent, lines.inodes_kubelet_next_percent},
-      larger(free_percent(kubelet, &Thresholds::nodefs_inodes, capacities.inodes[kOwn]),
-             free_percent(kubelet, &Thresholds::imagefs_inodes, of_runtime(capacities.inodes, capacities.one_disk))),
-      out.moved);
+  move_free(EvictLine::kDiskFree, {lines.disk_free_percent, lines.disk_kubelet_next_percent},
+            free_by_disk(kubelet, {&Thresholds::nodefs_available, &Thresholds::imagefs_available}, capacities.bytes,
+                         capacities.one_disk),
+            out.moved);
+  move_free(EvictLine::kInodesFree, {lines.inodes_free_percent, lines.inodes_kubelet_next_percent},
+            free_by_disk(kubelet, {&Thresholds::nodefs_inodes, &Thresholds::imagefs_inodes}, capacities.inodes,
+                         capacities.one_disk),
+            out.moved);
   return out;
 }
 

@@ -6,14 +6,18 @@
 //   ours is too late      memory in use ≥ the kubelet's; free ≤ the kubelet's
 //   then holds instead    the kubelet's, with kRoomPercent between, within 1 … 100 and 0 … kDiskFreeMax_percent
 //   of memory beside ours the kubelet's, with as much between, or ours where that is later: of memory as the kubelet
-//                         counts it, which has recently read files in it. Ours counts them as available. It has the
-//                         same threshold for what is left of the limit of all pods together (gap.h)
+//                         counts it, which has recently read files in it. Ours counts them as available. It holds its
+//                         hard threshold, and no soft one, against what is left of the limit of all pods together as
+//                         well: by that alone the same two lines are drawn there (gap.h)
 //
-//   the kubelet is next   kNextPercent before its threshold, as it counts memory; where a disk has no more than that
-//                         above it free, or than our line. Who is known to help goes beyond the hour's grant there
+//   the kubelet is next   of memory, as it counts it: available < threshold + room, in bytes, for 100 MiB are far less
+//                         than a percent of a large node;
+//                         room = min(kNextPercent of the capacity, max(threshold, kNextRoom_bytes))
+//                         of a disk, by its own threshold: free, in whole percent, < threshold + kNextPercent, or
+//                         < our line where that is less. Who is known to help goes beyond the hour's grant there
 //                         (evict.h)
 //
-// A threshold is the larger of evictionHard and evictionSoft.
+// A threshold is the larger of evictionHard and evictionSoft, but for what is left to all pods.
 //
 // Both disks have one line of ours, so the kubelet's larger threshold counts; that of imagefs holds for the kubelet's
 // own disk where both are one. A line that is not drawn stays so: whether anything is evicted at all is not decided
@@ -32,6 +36,8 @@ namespace tidemark::policy {
 
 // Nearer than kRoomPercent: a use that stays between both has offline work end within its grant alone.
 inline constexpr std::int64_t kNextPercent = 2;
+// Of memory no further before a threshold that is smaller: a few tasks at once take so much between two looks.
+inline constexpr std::int64_t kNextRoom_bytes = std::int64_t{512} << 20;
 
 enum class EvictLine : std::uint8_t { kMemory, kDiskFree, kInodesFree };
 

@@ -38,10 +38,9 @@ KubeletFound kubelet() {
 TEST(KubeletLines, WhatLiesUnderTheKubeletsIsUsedAsItIs) {
   NodeRules said = rules(89, 80, 16, 6);
   const auto got = under_kubelet(said, kubelet(), {});
-  said.threshold.memory_before_kubelet_percent = 89;
-  said.threshold.kubelet_next_percent = 88;
-  said.word->evict.disk_kubelet_next_percent = 16;
-  said.word->evict.inodes_kubelet_next_percent = 6;
+  said.threshold.memory_before_kubelet_percent = said.threshold.pods_before_kubelet_percent = 89;
+  said.word->evict.disk_kubelet_next_percent = {16, 16};
+  said.word->evict.inodes_kubelet_next_percent = {6, std::nullopt};
   EXPECT_EQ(got.rules, said) << "and where the kubelet is next";
   EXPECT_TRUE(got.moved.empty());
 }
@@ -53,17 +52,51 @@ TEST(KubeletLines, MemoryAsTheKubeletCountsItHasALineBeforeIts) {
   EXPECT_EQ(under_kubelet(rules(70), {}, {}).rules.threshold.memory_before_kubelet_percent, std::nullopt);
 }
 
+// Contract of the kubelet (addAllocatableThresholds): it holds hard thresholds alone against what all pods have left.
+TEST(KubeletLines, WhatAllPodsHaveLeftGoesByTheHardThresholdAlone) {
+  constexpr std::int64_t kMiB = 1 << 20;
+  const LineCapacities capacities{.memory = model::MemoryBytes{100'000 * kMiB}};
+  KubeletFound found;
+  found.hard.memory_available = EvictionThreshold{100 * kMiB, 0};
+  found.soft.memory_available = EvictionThreshold{0, 10'000, true};
+  const ThresholdRules both = under_kubelet(rules(95), found, capacities).rules.threshold;
+  EXPECT_EQ(both.memory_before_kubelet_percent, 85) << "the soft one, of the node";
+  EXPECT_EQ(both.kubelet_next_bytes, 12'000 * kMiB);
+  EXPECT_EQ(both.pods_before_kubelet_percent, 94);
+  EXPECT_EQ(both.pods_kubelet_next_bytes, 612 * kMiB);
+  found.hard.memory_available.reset();
+  const ThresholdRules soft = under_kubelet(rules(95), found, capacities).rules.threshold;
+  EXPECT_EQ(soft.memory_before_kubelet_percent, 85);
+  EXPECT_EQ(soft.pods_before_kubelet_percent, std::nullopt) << "what is left to pods is passed over";
+  EXPECT_EQ(soft.pods_kubelet_next_bytes, std::nullopt);
+}
+
 TEST(KubeletLines, RightBeforeItsThresholdTheKubeletIsNext) {
   const auto next = [](std::int64_t line) {
-    return under_kubelet(rules(70, {}, line), kubelet(), {}).rules.word->evict.disk_kubelet_next_percent;
+    return under_kubelet(rules(70, {}, line), kubelet(), {}).rules.word->evict.disk_kubelet_next_percent[0];
   };
   EXPECT_EQ(next(40), 17) << "15 % and a little";
   EXPECT_EQ(next(16), 16) << "no sooner than our line";
   EXPECT_EQ(next(5), 17) << "a line that was moved";
-  EXPECT_EQ(under_kubelet(rules(70), kubelet(), {}).rules.threshold.kubelet_next_percent, 88);
   const NodeRules untold = under_kubelet(rules(70, {}, 40), {}, {}).rules;
-  EXPECT_EQ(untold.threshold.kubelet_next_percent, std::nullopt);
-  EXPECT_EQ(untold.word->evict.disk_kubelet_next_percent, std::nullopt);
+  EXPECT_EQ(untold.threshold.kubelet_next_bytes, std::nullopt);
+  EXPECT_EQ(untold.word->evict.disk_kubelet_next_percent[0], std::nullopt);
+}
+
+// A whole percent of a large node is far more than what a kubelet waits for, and nobody goes beyond a grant for that.
+TEST(KubeletLines, OfMemoryTheKubeletIsNextByWhatIsAvailable) {
+  constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
+  const auto next = [](const EvictionThreshold& threshold, std::int64_t capacity) {
+    KubeletFound found;
+    found.hard.memory_available = threshold;
+    return under_kubelet(rules(70), found, {.memory = model::MemoryBytes{capacity}}).rules.threshold.kubelet_next_bytes;
+  };
+  EXPECT_EQ(next({100 * kMiB, 0}, 256 * kGiB), 612 * kMiB) << "512 MiB before it, and not 2 % of 256 GiB";
+  EXPECT_EQ(next({100 * kMiB, 0}, 10'000 * kMiB), 300 * kMiB) << "2 %";
+  EXPECT_EQ(next({2 * kGiB, 0}, 256 * kGiB), 4 * kGiB) << "as much again as the threshold";
+  EXPECT_EQ(next(share(10), 100 * kGiB), 12 * kGiB);
+  EXPECT_EQ(next({4 * kGiB, 0}, kGiB), kGiB) << "no more than there is";
+  EXPECT_EQ(next(share(10), 0), std::nullopt) << "how much there is is not known";
 }
 
 TEST(KubeletLines, TheLargerOfHardAndSoftCounts) {
@@ -107,14 +140,26 @@ TEST(KubeletLines, ARuntimesOwnDiskIsMeasuredByItsOwnSize) {
   EXPECT_EQ(under_kubelet(rules(70, {}, 5), found, capacities).rules.word->evict.disk_free_percent, 5);
 }
 
+TEST(KubeletLines, OfTwoDisksEachIsNextByItsOwnThreshold) {
+  using Next = ByDisk<std::optional<std::int64_t>>;
+  const auto next = [](const KubeletFound& found) {
+    const LineCapacities two{.one_disk = false};
+    return under_kubelet(rules(70, {}, 40), found, two).rules.word->evict.disk_kubelet_next_percent;
+  };
+  KubeletFound found = kubelet();
+  EXPECT_EQ(next(found), (Next{12, 17})) << "10 % of its own, 15 % of the runtime's";
+  found.hard.nodefs_available.reset();
+  EXPECT_EQ(next(found), (Next{std::nullopt, 17})) << "for its own it evicts nobody";
+}
+
 TEST(KubeletLines, ALineThatIsNotDrawnIsNotDrawnByTheKubelet) {
   NodeRules off = rules(99, {}, 1, 1);
   off.threshold.enable = false;
   EXPECT_EQ(under_kubelet(off, kubelet(), {}).rules, off);
   NodeRules peers = rules(70);
   peers.word.reset();
-  peers.threshold.memory_before_kubelet_percent = 85;  // as the kubelet counts, before its own
-  peers.threshold.kubelet_next_percent = 88;
+  // As the kubelet counts, before its own.
+  peers.threshold.memory_before_kubelet_percent = peers.threshold.pods_before_kubelet_percent = 85;
   EXPECT_EQ(under_kubelet(peers, kubelet(), {}).rules, peers);
 }
 

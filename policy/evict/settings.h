@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "policy/evict/disk.h"
 
 namespace tidemark::policy {
 
@@ -17,9 +18,9 @@ struct EvictSettings {
   std::optional<std::int64_t> memory_pressure_percent;
   // Of a disk less than this is free: of its bytes, of its inodes. nullopt: not looked at.
   std::optional<std::int64_t> disk_free_percent, inodes_free_percent;
-  // Nobody says it: where less is free than that, the kubelet is about to evict (policy/evict/kubelet_lines.h).
+  // Nobody says it: where less of that disk is free, the kubelet is about to evict (policy/evict/kubelet_lines.h).
   // nullopt: it evicts nobody for it, or does not tell.
-  std::optional<std::int64_t> disk_kubelet_next_percent{}, inodes_kubelet_next_percent{};
+  ByDisk<std::optional<std::int64_t>> disk_kubelet_next_percent{}, inodes_kubelet_next_percent{};
   bool operator==(const EvictSettings&) const = default;
 };
 

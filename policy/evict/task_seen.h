@@ -18,6 +18,7 @@ struct TaskSeen {
   // To all disks together, since its group was made; nullopt: not measured. Cgroup v1 counts only what goes past the
   // page cache.
   std::optional<std::int64_t> written_bytes{};
+  bool in_pods = true;  // it lies in the group of all pods: what it uses is of the limit that they have together
 };
 
 }  // namespace tidemark::policy

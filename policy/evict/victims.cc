@@ -195,6 +195,7 @@ std::int64_t release_of(const TaskSeen& seen, const Gap& gap) {
     case Measure::kCpuUsed:
       return std::max<std::int64_t>(seen.cpu.value_or(model::CpuMilli{}).value, 0);
     case Measure::kMemoryUsed:
+      if (gap.of_pods && !seen.in_pods) return 0;
       return std::max<std::int64_t>(seen.memory.value_or(model::MemoryBytes{}).value, 0);
     case Measure::kDiskHeld:
     case Measure::kInodesHeld:

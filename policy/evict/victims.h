@@ -13,6 +13,9 @@
 //                               that it holds
 //   Reclaim                     a pod of the class that is asked back, by its own label
 //
+// For what is left of the limit of all pods together only who lies in their group: YARN's may be beside it, and nothing
+// of that limit is free without it.
+//
 // Online work never: neither the peer's label nor a priority makes a victim of it here. A pod is offline where our
 // manager lets an agent evict it (policy/admission/eviction.h), a copilot's task where is_offline (policy/limits) says
 // so; a host application is its owner's.
@@ -89,7 +92,8 @@ bool is_ours_to_end(const model::Task& task);
 // Who depends on it: nobody (0), the tasks of a master (1), masters too: a pod that serves them (2).
 int service_rank(const model::Task& task);
 
-// What it would release towards the gap; 0: nothing, or nobody knows. Of a disk of which nobody can see what it holds:
+// What it would release towards the gap; 0: nothing, or nobody knows. Of what all pods have left nothing, where it lies
+// outside of their group. Of a disk of which nobody can see what it holds:
 // all that is missing.
 std::int64_t release_of(const TaskSeen& seen, const Gap& gap);
 // Without such a guess.

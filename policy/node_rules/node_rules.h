@@ -53,8 +53,11 @@ struct ThresholdRules {
   // Nobody says it: where the kubelet would evict, less some room, of memory as the kubelet counts it
   // (policy/evict/kubelet_lines.h). nullopt: it evicts nobody, or does not tell.
   std::optional<std::int64_t> memory_before_kubelet_percent;
-  // The same, and less room: from there on it is about to.
-  std::optional<std::int64_t> kubelet_next_percent;
+  // The same: where less than that is available it is about to.
+  std::optional<std::int64_t> kubelet_next_bytes;
+  // Both of what is left of the limit that all pods have together: a kubelet holds its hard threshold alone against
+  // that.
+  std::optional<std::int64_t> pods_before_kubelet_percent, pods_kubelet_next_bytes;
   bool operator==(const ThresholdRules&) const = default;
 };
 

@@ -6,7 +6,8 @@
 //   what runs here, or what is wanted, not known   keep: what stands stays
 //   nobody could write here (no rights, no groups) observe, whatever the settings or the mark say
 //   the agent ended unexpectedly again and again   hold: only what narrows; online work is kept behind nobody. What is
-//                                                  only observed is kept: nothing of it begins or is put back
+//                                                  only observed is kept: nothing of it begins or is put back, but for
+//                                                  online work that is behind others by it
 //   observe, by settings or by the mark            observe: decided and shown; what was written is put back
 //   otherwise                                      enforce
 //

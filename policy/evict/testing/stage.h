@@ -26,13 +26,14 @@
 //                                            evictable, policy FEATURE[,FEATURE …], infrastructure, business NAME,
 //                                            age DURATION, progress PERCENT, held BYTES, native CPU/MEMORY,
 //                                            mid CPU/MEMORY, source NAME, uid TEXT, static, deleted,
-//                                            attempt NAME
+//                                            attempt NAME, beside-pods
 //   yarn-preempts                            from now on its ResourceManager ends YARN's tasks
 //   after DURATION                           time goes on
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -91,6 +92,7 @@ class EvictNode {
   std::map<std::string, Use> uses_;
   std::map<std::string, ByDisk<DiskHeld>> holds_;
   std::map<std::string, std::int64_t> wrote_;
+  std::set<std::string> beside_pods_;  // no part of the group of all pods
   std::vector<model::Task> tasks_;
   std::vector<TaskSeen> seen_;
 };
@@ -212,6 +214,7 @@ inline void EvictNode::set_rules(Words& words) {
       {"cpuAllocatableEvictThresholdPercent", &ThresholdRules::cpu_allocatable_evict_percent},
       {"cpuAllocatableEvictLowerPercent", &ThresholdRules::cpu_allocatable_evict_lower_percent},
       {"memoryBeforeKubeletPercent", &ThresholdRules::memory_before_kubelet_percent},
+      {"podsBeforeKubeletPercent", &ThresholdRules::pods_before_kubelet_percent},
       {"evictEnabledPriorityThreshold", &ThresholdRules::evict_priority},
       {"allocatableEvictPriorityThreshold", &ThresholdRules::allocatable_evict_priority},
   };
@@ -265,6 +268,10 @@ inline void EvictNode::about(Words& words) {
   const std::string name = words.next();
   while (!words.empty()) {
     Said said{words.next(), {}};
+    if (said.word == "beside-pods") {
+      beside_pods_.insert(name);
+      continue;
+    }
     if (said.word == "age") {
       // From now on: time goes on for it too.
       said.value = base::cat((wall.since_epoch - duration(words.next())).count());
@@ -409,6 +416,7 @@ inline std::span<const TaskSeen> EvictNode::look() {
     const Use use = used == uses_.end() ? Use{} : used->second;
     seen_.push_back({&task, use.cpu, use.memory});
     if (const auto held = holds_.find(task.name); held != holds_.end()) seen_.back().disks = held->second;
+    seen_.back().in_pods = !beside_pods_.contains(task.name);
     if (const auto wrote = wrote_.find(task.name); wrote != wrote_.end()) seen_.back().written_bytes = wrote->second;
   }
   return seen_;
