@@ -338,8 +338,10 @@ class RunningAgent final : public Agent {
                                          stands.permits[kIndex] == policy::Permit::kPutBack);
     const policy::NodeRules& rules = lines_.hold(rules_.rules(), tasks_->kubelet(), capacity_.memory, disks_.sights());
     disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : policy::EvictSettings(), *tasks, may_act);
+    const std::string* group = group_of_pods();
     eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights(),
-                                stands.off, stands.withdrawn, left_to_pods(rules.threshold), group_of_pods()},
+                                stands.off, stands.withdrawn, left_to_pods(rules.threshold),
+                                group != nullptr ? std::string_view(*group) : std::string_view()},
                        .tasks = tasks,
                        .rules = rules,
                        .permit = stands.permits[kIndex],
@@ -347,17 +349,17 @@ class RunningAgent final : public Agent {
     protect_.tell_eviction(eviction_.says(), lines_.says());
   }
 
-  // "": there is none.
-  std::string_view group_of_pods() const {
+  // Of all of them; null: there is none.
+  const std::string* group_of_pods() const {
     const linux::Kubepods* kubepods = tasks_->groups().kubepods();
-    return kubepods == nullptr ? std::string_view() : kubepods->qos_path(linux::KubeQos::kGuaranteed);
+    return kubepods == nullptr ? nullptr : &kubepods->qos_path(linux::KubeQos::kGuaranteed);
   }
 
   // Looked at only where there is a line for it.
   std::optional<model::MemoryBytes> left_to_pods(const policy::ThresholdRules& rules) {
-    const std::string_view group = group_of_pods();
-    if (!rules.enable || !rules.pods_before_kubelet_percent || group.empty()) return std::nullopt;
-    const auto left = pods_room_.look(std::string(group));
+    const std::string* group = group_of_pods();
+    if (!rules.enable || !rules.pods_before_kubelet_percent || group == nullptr) return std::nullopt;
+    const auto left = pods_room_.look(*group);
     if (left) return *left;
     unreadable_.add();
     log_.warn("a value of the kernel cannot be read", {{"error", left.error().message}});

@@ -345,14 +345,13 @@ TEST_F(Protect, WhoHoldsDecidesWithoutWhatIsOnlyObserved) {
       R"("extensions":{"Object":{"tidemark":{"schema":1,"agent":{"modes":{"cpuSuppress":"observe"}}}}}})";
   for (int ends = 0; ends < 4; ++ends) {
     start(false);
-    if (ends == 3) {
-      offline("late", 0);
-      list_pods();
-    }
     say_node();
     say_spec(kRules);
     seconds(5);
   }
+  offline("late", 0);
+  list_pods();
+  seconds(3);
   ASSERT_TRUE(guard->status().holding);
   ASSERT_EQ(stance_of(Strategy::kCpuSuppress), "keep");
   ASSERT_EQ(stance_of(Strategy::kBatchLimits), "hold");
