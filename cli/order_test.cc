@@ -19,7 +19,13 @@ namespace {
 using namespace std::chrono_literals;
 using testing::kMaps;
 
-class OrderTest : public testing::Orders {};
+class OrderTest : public testing::Orders {
+ protected:
+  WaitReport wait(const OrderReport& report, const OrderOptions& options, base::Duration limit = 5s) {
+    return net::testing::run_task(loop, clock,
+                                  wait_for_order(loop, client, log, base::Random(2), report, options, limit, nullptr));
+  }
+};
 
 TEST_F(OrderTest, OffStopsSellingAtOnceAndIsStoredForNodesThatJoinLater) {
   for (int i = 0; i < 30; ++i) node(base::cat("n", i));
@@ -365,25 +371,21 @@ TEST_F(OrderTest, WaitingEndsWhenTheAgentSaysThatItObeys) {
   auto options = order(policy::Wish::kOff);
   const auto report = give(options);
   ASSERT_TRUE(report);
-  const auto waiting = [&] {
-    return net::testing::run_task(loop, clock,
-                                  wait_for_order(loop, client, log, base::Random(2), *report, options, 5s, nullptr));
-  };
-  const auto early = waiting();
+  const auto early = wait(*report, options);
   EXPECT_FALSE(early.reached);
   EXPECT_EQ(early.last.limiting, 1u);
   EXPECT_EQ(early.not_reached, std::vector<std::string>{"n"});
   for (const std::string_view reason : {"Unable", "Holding", "Waiting", "PeerPresent"}) {
     say(reason);
-    EXPECT_FALSE(waiting().reached) << reason;
+    EXPECT_FALSE(wait(*report, options).reached) << reason;
   }
   for (const std::string_view reason : {"Off", "OffLocally", "NoGroups"}) {
     say(reason);
-    EXPECT_TRUE(waiting().reached) << reason;
+    EXPECT_TRUE(wait(*report, options).reached) << reason;
   }
   say("Enforcing");
   options.command.only.yarn = true;
-  EXPECT_TRUE(waiting().reached) << "an agent obeys no order that is YARN's alone";
+  EXPECT_TRUE(wait(*report, options).reached) << "an agent obeys no order that is YARN's alone";
 }
 
 // They are named apart: waiting longer may bring nothing.
@@ -400,11 +402,7 @@ TEST_F(OrderTest, WaitingSaysWhoseAgentGivesNoAnswerOfThatKind) {
   auto options = order(policy::Wish::kOff);
   const auto report = give(options);
   ASSERT_TRUE(report);
-  const auto waiting = [&] {
-    return net::testing::run_task(loop, clock,
-                                  wait_for_order(loop, client, log, base::Random(2), *report, options, 5s, nullptr));
-  };
-  const auto waited = waiting();
+  const auto waited = wait(*report, options);
   EXPECT_FALSE(waited.reached);
   EXPECT_EQ(waited.last.limiting, 3u);
   EXPECT_EQ(waited.last.reached, 1u);
@@ -418,9 +416,9 @@ TEST_F(OrderTest, WaitingSaysWhoseAgentGivesNoAnswerOfThatKind) {
   EXPECT_EQ(json.dump(), R"-({"reached":false,"nodesSilent":["down"],"agentsOfOtherVersion":["newer (Sleeping)"],)-"
                          R"-("withoutAgent":["bare"]})-");
   for (const char* name : {"n", "newer", "down"}) say(name, "Off", "True");
-  EXPECT_TRUE(waiting().reached);
+  EXPECT_TRUE(wait(*report, options).reached);
   options.command.only.yarn = true;
-  EXPECT_TRUE(waiting().without_agent.empty()) << "of YARN's part no agent is to say anything";
+  EXPECT_TRUE(wait(*report, options).without_agent.empty()) << "of YARN's part no agent is to say anything";
 }
 
 TEST_F(OrderTest, WaitingMayBeUntilNoFileOfTheKernelIsInForce) {
@@ -443,19 +441,15 @@ TEST_F(OrderTest, WaitingMayBeUntilNoFileOfTheKernelIsInForce) {
   auto options = order(policy::Wish::kOff);
   const auto report = give(options);
   ASSERT_TRUE(report);
-  const auto waiting = [&] {
-    return net::testing::run_task(loop, clock,
-                                  wait_for_order(loop, client, log, base::Random(2), *report, options, 5s, nullptr));
-  };
   say("Off", "batchLimits: off (12 files)");
-  EXPECT_TRUE(waiting().reached) << "pods that run are held to their least: that is what off means";
+  EXPECT_TRUE(wait(*report, options).reached) << "pods that run are held to their least: that is what off means";
   options.nothing_in_force = true;
-  const auto early = waiting();
+  const auto early = wait(*report, options);
   EXPECT_FALSE(early.reached);
   EXPECT_EQ(early.last.in_force, 1u);
   EXPECT_EQ(early.in_force, std::vector<std::string>{"n (batchLimits: off (12 files))"});
   say("Off", "batchLimits: off");
-  EXPECT_TRUE(waiting().reached);
+  EXPECT_TRUE(wait(*report, options).reached);
   EXPECT_EQ(in_force()->nodes, std::vector<std::string>());
 }
 
@@ -467,15 +461,11 @@ TEST_F(OrderTest, WaitingForAClassEndsWhenItsDrainingIsOver) {
   options.command.drain = 10min;
   const auto report = give(options);
   ASSERT_TRUE(report);
-  const auto waiting = [&] {
-    return net::testing::run_task(loop, clock,
-                                  wait_for_order(loop, client, log, base::Random(2), *report, options, 4min, nullptr));
-  };
-  const auto early = waiting();
+  const auto early = wait(*report, options, 4min);
   EXPECT_FALSE(early.reached);
   EXPECT_EQ(early.last.draining, 1u);
-  EXPECT_FALSE(waiting().reached) << "eight minutes";
-  EXPECT_TRUE(waiting().reached) << "ten minutes";
+  EXPECT_FALSE(wait(*report, options, 4min).reached) << "eight minutes";
+  EXPECT_TRUE(wait(*report, options, 4min).reached) << "ten minutes";
 }
 
 }  // namespace
