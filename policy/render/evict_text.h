@@ -20,7 +20,8 @@ std::string evict_why(const Gap& gap);
 std::string evict_event(const Gap& gap);
 
 // How eviction stands: of the features that are on the one that asks for most, and how many are on their way out.
-// "TM-EVICT-009: BEMemoryEvict 83 % of 70 %; 2 on their way out"; "" where no feature is on and nobody goes.
+// "TM-EVICT-009: BEMemoryEvict 83 % of 70 %; 2 on their way out"; "" where no feature is on and nobody goes. `spare` is
+// written over: who tells it each second hands in the last one, and nothing is allocated.
 std::string evict_says(std::span<const EvictVerdict> verdicts, std::size_t leaving, std::string spare = {});
 
 // A line that holds otherwise than it was said: "memory 95 % -> 85 %, since the kubelet evicts from 90 % on";
