@@ -8,15 +8,21 @@ namespace tidemark::kube {
 struct Place::Held {
   Held(std::shared_ptr<CallBudget> of, base::Duration waited_for) : budget(std::move(of)), waited(waited_for) {}
   ~Held() {
-    if (!used) budget->give_back();
+    if (!used && budget != nullptr) budget->give_back();
   }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
 
-  std::shared_ptr<CallBudget> budget;
+  std::shared_ptr<CallBudget> budget;  // null outside of any
   base::Duration waited;
   bool used = false;
 };
+
+Place Place::outside_budget() {
+  Place place;
+  place.held_ = std::make_shared<Held>(nullptr, base::Duration(0));
+  return place;
+}
 
 Place::operator bool() const {
   return held_ != nullptr && !held_->used;

@@ -18,7 +18,8 @@ namespace tidemark::kube {
 // was sent.
 class Place {
  public:
-  Place() = default;  // none
+  Place() = default;              // none
+  static Place outside_budget();  // for what holds itself back: a page that is asked for only once the one before came
 
   explicit operator bool() const;  // there is one, and it is not used up
   bool use();                      // true once

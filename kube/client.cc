@@ -458,7 +458,7 @@ struct Client::Impl {
 
   using Page = net::OneShot<Result<std::string>>;
   net::Task<void> fetch_page(net::HttpRequest request, base::Duration limit, Page& into) {
-    into.give(co_await call(std::move(request), Repeat::kAlways, limit));
+    into.give(co_await call(std::move(request), Repeat::kAlways, limit, Place::outside_budget()));
   }
 
   net::Task<Result<std::string>> list_pages(ListCall what, std::function<Result<void>(std::string_view)> on_page,
@@ -471,8 +471,11 @@ struct Client::Impl {
     while (true) {
       // The last try asks for everything at once: with pages it would expire for ever on a server that compacts fast.
       const bool whole = restarts == kListRestartsMax;
+      // A list has one place. With one for each page a long list would wait for writes, and writes for it.
+      Place place = continue_token.empty() ? Place() : Place::outside_budget();
       auto page = next ? co_await *next
-                       : co_await call(page_request(what, continue_token, whole), Repeat::kAlways, deadline - now());
+                       : co_await call(page_request(what, continue_token, whole), Repeat::kAlways, deadline - now(),
+                                       std::move(place));
       next.reset();
       if (!page) {
         if (page.error().kind != ErrorKind::kGone || continue_token.empty() || whole) {

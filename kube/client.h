@@ -5,9 +5,10 @@
 // Answers with a status of 400 and above become errors: 404 kNotFound, 409 kConflict or kAlreadyExists, 410 kGone,
 // 401/403 kDenied, 422/400 kInvalid, 415 kUnsupported, 429 kExhausted (with retry_after_ms), 5xx kUnavailable or
 // kInternal, with the server's own message. Every call takes its place in the client's budget (queries a second, with
-// bursts) first; the wait counts against its deadline. Whoever writes what it decided by what it read takes the place
-// before that (take_place()), so that nobody else writes in between: a decision that waits gets old. Retries of 429 and
-// 5xx-with-Retry-After happen inside, within the deadline, for calls that are safe to repeat.
+// bursts) first, a list one for all of its pages; the wait counts against its deadline. Whoever writes what it decided
+// by what it read takes the place before that (take_place()), so that nobody else writes in between: a decision that
+// waits gets old. Retries of 429 and 5xx-with-Retry-After happen inside, within the deadline, for calls that are safe
+// to repeat.
 #pragma once
 
 #include <cstdint>

@@ -66,6 +66,19 @@ TEST_F(ListTest, FollowsContinueTokens) {
             "fieldSelector=spec.nodeName%3Dn1&limit=2&continue=c%2F1%2B");
 }
 
+TEST_F(ListTest, HasOnePlaceInTheBudgetForAllItsPages) {
+  make({.queries_per_second = 2, .burst = 1});
+  for (const bool read_ahead : {false, true}) {
+    const std::size_t first = transport.sent.size();
+    transport.answers = {{.body = page("7", "c1", "1")}, {.body = page("7", "c2", "2")}, {.body = page("7", "", "3")}};
+    ListOptions options;
+    options.read_ahead = read_ahead;
+    ASSERT_TRUE(list(options));
+    EXPECT_EQ(between(first, first + 2), 0ms);
+  }
+  EXPECT_EQ(between(2, 3), 500ms) << "the next list waits for its own";
+}
+
 TEST_F(ListTest, AnExpiredContinueTokenStartsOver) {
   transport.answers = {
       {.body = page("7", "c1", "1")}, kExpired, {.body = page("9", "c3", "2")}, {.body = page("9", "", "3")}};

@@ -26,7 +26,7 @@ kube::InformerConfig informer(const kube::Resource& resource) {
 // A pod that ended holds nothing, and one without a node concerns none.
 kube::InformerConfig pod_informer() {
   kube::InformerConfig config = informer(kube::kPods);
-  // By far the longest list: with pages of this size the client's budget is not what a start waits for.
+  // By far the longest list, and each page is a read of the server's in etcd.
   config.page_size = 1000;
   config.read_ahead = true;
   config.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";

@@ -206,8 +206,8 @@ def main() -> int:
                 if failed:
                     raise Failed(f"requests that were not answered: {failed}")
                 say(f"round {number + 1} of {ROUNDS}: {time.monotonic() - begun:.0f} s")
+            tell(rounds)  # also where none is kept: three quarters of an hour went into it
             check_half(statistics.median(each[name].busy for each in rounds for name in (ALONE, AGAIN)))
-            tell(rounds)
             say(f"{again} measured once more, for what the host had stolen")
     except Failed as why:
         print(f"bench interference: {why}", file=sys.stderr)
