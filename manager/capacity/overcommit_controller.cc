@@ -155,9 +155,6 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
       caches_.whole()};
   Decision decision{.node = decide_node(node, around)};
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
-  if (!caches_.whole()) {
-    log_.warn("a cache is over its budget; offers are only cut", {{"node", key.name}});
-  }
   decision.again_after = look_again(decision.node, loop_.clock().wall());
   decision.config_hash = revision.hash;
   if (decision.node.only_cut()) {
