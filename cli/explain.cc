@@ -176,8 +176,8 @@ std::vector<policy::Source> sources_of(const ExplainOptions& options, const Read
                                                std::move(gives), std::move(terms)});
   };
   add(base::cat("Node ", options.node), read.node.meta.resource_version,
-      "capacity, what the kubelet reserves, the node's own settings, what third parties hold",
-      {"capacity", "reservedByKubelet", "reservedByAnnotation", "thirdParty", "onNode"});
+      "capacity, what the kubelet reserves, the node's own settings and orders, what YARN and third parties hold",
+      {"capacity", "reservedByKubelet", "reservedByAnnotation", "thirdParty", "onNode", "pool", "state", "offer"});
   auto& metric = add(base::cat("NodeMetric ", options.node), read.metric ? read.metric->meta.resource_version : "",
                      "what the system, pods and host applications use",
                      {"systemUsed", "highPriority", "prodReclaimable", "nodeUnused"});
@@ -198,9 +198,9 @@ std::vector<policy::Source> sources_of(const ExplainOptions& options, const Read
         {"highPriority", "youngPods"});
   }
   add(base::cat("NodeResourceTopology ", options.node), read.topology ? read.topology->meta.resource_version : "",
-      "NUMA zones, the processor", {"zones", "normalization"});
+      "NUMA zones, the processor", {"zones", "normalization", "ratioPercent"});
   add(map_name(options, options.config_name), revision_of(read.maps.slo), "percentages, policies and ratios",
-      {"margin", "cap", "policy", "normalization", "amplification"});
+      {"margin", "cap", "policy", "unallocatedShare", "staticShare", "normalization", "ratioPercent", "amplification"});
   add(map_name(options, model::kTidemarkConfigName), revision_of(read.maps.tidemark), "pool, calendar, profile, ledger",
       {"pool", "offer"});
   auto& revisions = add(map_name(options, model::kRevisionsName), revision_of(read.maps.revisions),

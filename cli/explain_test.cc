@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "base/text.h"
 #include "cli/explain_config.h"
@@ -308,6 +310,32 @@ TEST_F(ExplainTest, ARaisedLineThatEndedAndIsNotTakenBackIsANoteOfTheConfig) {
   EXPECT_TRUE(says(config(), cat("its agent holds the lower ones until one does: cpuSuppressThresholdPercent 85 % -> ",
                                  "65 %, since ", end)))
       << config();
+}
+
+// What is not worked out from other terms is some object's, and no source names a term that is not there.
+TEST_F(ExplainTest, EachTermHasItsSource) {
+  start();
+  const Json seen = told();
+  std::set<std::string, std::less<>> sourced, there;
+  for (const Json& each : seen.member("sources")->as_array()) {
+    for (const Json& term : each.member("terms")->as_array()) sourced.insert(std::string(term.as_string()));
+  }
+  const std::set<std::string_view> worked_out{"reserved",     "reservedBy", "left",        "origin", "originBy",
+                                              "thirdPartyBy", "base",       "unallocated", "reason", "published"};
+  for (const auto& [name, part] : seen.as_object()) {
+    there.insert(std::string(name));
+    if (!name.starts_with("kubernetes.io/")) continue;
+    for (const auto& [term, amount] : part.as_object()) {
+      there.insert(std::string(term));
+      EXPECT_TRUE(sourced.contains(term) || worked_out.contains(term)) << term << " of " << name << " has no source";
+    }
+  }
+  EXPECT_GT(there.size(), 30U);
+  for (const char* part :
+       {"zones", "normalization", "amplification", "state", "pool", "settings", "revision", "evictions", "offer"}) {
+    EXPECT_TRUE(sourced.contains(part)) << part << " has no source";
+  }
+  for (const auto& term : sourced) EXPECT_TRUE(there.contains(term)) << term << " is not there";
 }
 
 TEST_F(ExplainTest, AYoungPodIsNamedWithTheHistoryThatItCountsBy) {

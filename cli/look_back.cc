@@ -57,16 +57,18 @@ std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, 
         {std::move(object), std::move(revision), std::nullopt, std::nullopt, std::move(gives), std::move(terms), true});
   };
   const manager::ObjectRevisions& revisions = record.basis.revisions;
-  add(base::cat("Node ", node), "capacity, what the kubelet reserves, the node's own settings, what third parties hold",
-      {"capacity", "reservedByKubelet", "reservedByAnnotation", "thirdParty", "onNode"}, revisions.node);
+  add(base::cat("Node ", node),
+      "capacity, what the kubelet reserves, the node's own settings, what YARN and third parties hold",
+      {"capacity", "reservedByKubelet", "reservedByAnnotation", "thirdParty", "onNode", "pool", "offer"},
+      revisions.node);
   if (metric) {
     add(base::cat("NodeMetric ", node), "what the system, pods and host applications use",
         {"systemUsed", "highPriority", "prodReclaimable", "nodeUnused"}, revisions.metric);
     if (metric->update_time) sources.back().age = record.basis.now - *metric->update_time;
   }
   if (!revisions.topology.empty()) {
-    add(base::cat("NodeResourceTopology ", node), "NUMA zones, the processor", {"zones", "normalization"},
-        revisions.topology);
+    add(base::cat("NodeResourceTopology ", node), "NUMA zones, the processor",
+        {"zones", "normalization", "ratioPercent"}, revisions.topology);
   }
   add(base::cat("pods of ", node), "what they request", {"highPriority", "prodRequest"});
   sources.back().count = record.snapshot.pods.size();
@@ -77,7 +79,8 @@ std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, 
   }
   add(base::cat("settings ", grounds.settings.hash),
       "percentages, policies and ratios, pool, calendar, profile, ledger",
-      {"margin", "cap", "policy", "normalization", "amplification", "pool", "settings", "revision", "offer"});
+      {"margin", "cap", "policy", "unallocatedShare", "staticShare", "normalization", "ratioPercent", "amplification",
+       "pool", "settings", "revision", "offer"});
   if (record.basis.guard != policy::PoolGuard()) {
     add("budgets", "what evictions let the pool do", {"evictions", "offer"});
   }

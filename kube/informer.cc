@@ -154,8 +154,24 @@ struct InformerCore::Impl {
     return config.may_be_absent && told && objects.empty();
   }
 
+  static bool is_silence(const Error& error) {
+    constexpr int kTooManyRequests = 429;
+    return error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kDeadline ||
+           error.kind == ErrorKind::kInternal || error.code == kTooManyRequests;
+  }
+
+  void end_of_silence() {
+    if (unheard_since) unheard_before += loop.clock().monotonic() - *unheard_since;
+    unheard_since.reset();
+  }
+
   net::Task<void> pause(Error error) {
     away = true;
+    if (!is_silence(error)) {
+      end_of_silence();
+    } else if (!unheard_since) {
+      unheard_since = loop.clock().monotonic();
+    }
     // On top of what the server asks for: it tells all of its clients the same time.
     const base::Duration asked = std::chrono::milliseconds(error.retry_after_ms);
     co_await loop.sleep(asked + backoff.next());
@@ -350,6 +366,7 @@ struct InformerCore::Impl {
   void contact() {
     last_contact = loop.clock().monotonic();
     if (std::exchange(away, false)) back_since = last_contact;
+    end_of_silence();
   }
 
   net::EventLoop& loop;
@@ -373,6 +390,8 @@ struct InformerCore::Impl {
   base::MonotonicTime last_contact;
   bool away = false;  // the last list or watch failed
   std::optional<base::MonotonicTime> back_since;
+  std::optional<base::MonotonicTime> unheard_since;
+  base::Duration unheard_before{0};  // in all, without that
   base::Gauge& objects_gauge;
   base::Gauge& bytes_gauge;
   base::Counter& lists;
@@ -419,6 +438,10 @@ base::MonotonicTime InformerCore::last_contact() const {
 }
 std::optional<base::MonotonicTime> InformerCore::back_since() const {
   return impl_->back_since;
+}
+base::Duration InformerCore::unheard() const {
+  if (!impl_->unheard_since) return impl_->unheard_before;
+  return impl_->unheard_before + (impl_->loop.clock().monotonic() - *impl_->unheard_since);
 }
 std::string_view InformerCore::resource_version() const {
   return impl_->resource_version;

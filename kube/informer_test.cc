@@ -196,6 +196,7 @@ TEST_F(InformerTest, WhatHappenedDuringABrokenWatchIsCaughtUp) {
   run_for(20s);
   EXPECT_EQ(held(), (Colors{{"a", "red"}})) << "what was synced stays readable while the server is away";
   EXPECT_EQ(informer->core().back_since(), std::nullopt);
+  EXPECT_EQ(informer->core().unheard(), 20s) << "it counts while it lasts";
   api.down = false;
   const base::MonotonicTime back = clock.monotonic();
   run_for(1min);
@@ -203,8 +204,21 @@ TEST_F(InformerTest, WhatHappenedDuringABrokenWatchIsCaughtUp) {
   const base::Duration heard = *informer->core().back_since() - back;
   EXPECT_GT(heard, 0s);
   EXPECT_LT(heard, 1min);
+  EXPECT_EQ(informer->core().unheard(), 20s + heard) << "and no longer";
   EXPECT_EQ(held(), (Colors{{"a", "blue"}, {"b", "green"}}));
   EXPECT_EQ(api.lists, 1);
+}
+
+TEST_F(InformerTest, AKindThatWeMayNotSeeAnyMoreIsNoSilence) {
+  put("a", "red");
+  start();
+  run_for(2s);
+  api.list_error = Error{ErrorKind::kDenied, "forbidden", 403, 0};
+  api.break_watches(Error{ErrorKind::kGone, "too old", 410, 0});
+  const int lists = api.lists;
+  run_for(1min);
+  EXPECT_GT(api.lists, lists + 1);
+  EXPECT_EQ(informer->core().unheard(), 0s);
 }
 
 TEST_F(InformerTest, ARevisionThatIsTooOldMeansListingAgainAndForgettingWhatIsGone) {

@@ -134,7 +134,6 @@ bool OvercommitController::needs_repair(const model::NodeName& node_name) const 
 OvercommitController::Decision OvercommitController::decide(const model::NodeName& node_name, const kube::Node& node,
                                                             const Revision& revision, bool repair) const {
   const kube::ObjectKey key{"", node_name.value};
-  const auto before = offers_.find(node_name);
   const auto pods = caches_.pods.by_index(kPodsByNode, key.name);
   fetch_ahead(pods);
   const NodeSurroundings around{
@@ -143,7 +142,7 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
       caches_.topologies.find(key),
       revision,
       plugins_,
-      before == offers_.end() ? policy::OfferState() : before->second,
+      remembered(node_name, node, revision),
       loop_.clock().wall(),
       loop_.clock().monotonic(),
       hooks_.standing(node),
@@ -156,9 +155,6 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
       caches_.whole()};
   Decision decision{.node = decide_node(node, around)};
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
-  if (!caches_.whole()) {
-    log_.warn("a cache is over its budget; offers are only cut", {{"node", key.name}});
-  }
   decision.again_after = look_again(decision.node, loop_.clock().wall());
   decision.config_hash = revision.hash;
   if (decision.node.only_cut()) {
@@ -245,12 +241,27 @@ void OvercommitController::count_reconcile(std::string_view what, bool succeeded
       .add();
 }
 
+// While no report of anybody could be seen no node was silent: an API server that comes back finds every offer as it
+// was.
+policy::OfferState OvercommitController::remembered(const model::NodeName& node_name, const kube::Node& node,
+                                                    const Revision& revision) const {
+  const auto at = offers_.find(node_name);
+  if (at == offers_.end()) return {};
+  policy::OfferState state = at->second.state;
+  const base::Duration unheard = caches_.metrics.core().unheard() - at->second.unheard;
+  if (unheard > base::Duration(0)) {
+    const policy::Pool& pool = policy::pool_of(revision.tidemark, node.meta.labels);
+    state.motion = policy::without_unheard(state.motion, unheard, pool.motion, loop_.clock().monotonic());
+  }
+  return state;
+}
+
 // Most nodes are decided without a memory; those cost nothing.
 void OvercommitController::remember(const model::NodeName& node_name, const policy::OfferState& state) {
   if (state == policy::OfferState()) {
     offers_.erase(node_name);
   } else {
-    offers_[node_name] = state;
+    offers_[node_name] = {state, caches_.metrics.core().unheard()};
   }
 }
 
@@ -258,8 +269,9 @@ void OvercommitController::remember(const model::NodeName& node_name, const poli
 void OvercommitController::take_step_back(const model::NodeName& node_name, const policy::MotionState& before) {
   const auto at = offers_.find(node_name);
   if (at == offers_.end()) return;
-  at->second.motion.offered = before.offered;
-  at->second.motion.changed_at = before.changed_at;
+  policy::MotionState& motion = at->second.state.motion;
+  motion.offered = before.offered;
+  motion.changed_at = before.changed_at;
 }
 
 // What they say too much, and what somebody wrote over, stands in no line.
@@ -382,8 +394,8 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     const Revision& revision = settings_.for_node(*node);
     if (!revision.colocation.config) co_return Settled{};
     const bool repair = manager::needs_repair(left_as(*node));
-    const auto remembered = offers_.find(node_name);
-    const policy::MotionState before = remembered == offers_.end() ? policy::MotionState() : remembered->second.motion;
+    const auto known = offers_.find(node_name);
+    const policy::MotionState before = known == offers_.end() ? policy::MotionState() : known->second.state.motion;
     const base::MonotonicTime began = loop_.clock().monotonic();
     Decision decision = decide(node_name, *node, revision, repair);
     decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());

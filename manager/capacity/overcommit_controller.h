@@ -140,6 +140,8 @@ class OvercommitController {
   void count_plugins(const NodeDecision& decision);
   void count_reconcile(std::string_view what, bool succeeded);
   void learn(const model::NodeName& node_name, const NodeDecision& decision);
+  policy::OfferState remembered(const model::NodeName& node_name, const kube::Node& node,
+                                const Revision& revision) const;
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
   void take_step_back(const model::NodeName& node_name, const policy::MotionState& before);
   bool zones_lose(const kube::Node& node, const Decision& decision) const;
@@ -166,7 +168,11 @@ class OvercommitController {
   ObservedSums observed_;
   NodeNotes notes_;
   mutable policy::LineMemo lines_;
-  std::unordered_map<model::NodeName, policy::OfferState> offers_;  // what was decided of each before
+  struct Before {
+    policy::OfferState state;
+    base::Duration unheard;  // of the reports of all nodes, by then (kube/informer.h)
+  };
+  std::unordered_map<model::NodeName, Before> offers_;  // what was decided of each before
   base::Duration write_limit_;
   std::size_t writing_ = 0;
   base::Registry& metrics_;

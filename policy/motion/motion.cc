@@ -49,13 +49,17 @@ Freshness freshness_of(Duration quiet, bool moved, const MotionConfig& config) {
   return moved ? Freshness::kFresh : Freshness::kUnconfirmed;
 }
 
-// A quiet metric is fresh no longer than half of `hold`: an agent reports several times in it.
+// A quiet metric is fresh no longer than this: an agent reports several times in it.
+Duration fresh_for(const MotionConfig& config) {
+  return config.hold / 2;
+}
+
 Situation situation(const MotionState& state, const MotionConfig& config, base::MonotonicTime now) {
   const Duration quiet = since(state.stamp_at, now);
   Situation found;
   found.elapsed = since(state.changed_at, now);
   found.freshness = freshness_of(quiet, state.stamp_moved, config);
-  if (found.freshness == Freshness::kFresh && quiet >= config.hold / 2) found.freshness = Freshness::kHeld;
+  if (found.freshness == Freshness::kFresh && quiet >= fresh_for(config)) found.freshness = Freshness::kHeld;
   if (found.freshness == Freshness::kDecaying) {
     const Duration step = std::max<Duration>(config.decay_step, std::chrono::seconds(1));
     const auto steps = std::max<std::int64_t>(config.decay_steps, 1);
@@ -176,6 +180,13 @@ MotionStep move(const MotionState& before, const MotionInput& input, const Motio
   }
   plan.again_after = look_again(state, plan, situation, config, now);
   return out;
+}
+
+MotionState without_unheard(MotionState state, Duration unheard, const MotionConfig& config, base::MonotonicTime now) {
+  const Duration quiet = since(state.stamp_at, now);
+  const Duration heard = quiet - std::clamp<Duration>(unheard, Duration(0), quiet);
+  state.stamp_at = state.stamp_at + (quiet - std::max(heard, std::min(quiet, fresh_for(config))));
+  return state;
 }
 
 }  // namespace tidemark::policy

@@ -13,7 +13,9 @@
 //               this hour lately (0 where nothing is known)
 //   is nothing  after `forget`
 //
-// There is no cliff: a fleet whose agents stop at once gives its capacity back in steps that somebody can watch.
+// There is no cliff: a fleet whose agents stop at once gives its capacity back in steps that somebody can watch. Nor is
+// there one where this process was deaf (without_unheard): when an API server comes back after an hour, no node was
+// silent for an hour.
 #pragma once
 
 #include <chrono>
@@ -96,5 +98,11 @@ struct MotionStep {
 // change: a report that stands there at the start may be days old.
 MotionStep move(const MotionState& state, const MotionInput& input, const MotionConfig& config,
                 base::MonotonicTime now);
+
+// The same node as if the time had not passed in which this process could see no report of anybody, since no API server
+// answered: whether its agent lives is not known of that time. What was reported before is not fresh any more, though:
+// nothing grows on it.
+MotionState without_unheard(MotionState state, base::Duration unheard, const MotionConfig& config,
+                            base::MonotonicTime now);
 
 }  // namespace tidemark::policy

@@ -36,6 +36,10 @@ class Scenario {
       node(words);
     } else if (verb == "after") {
       now_ = now_ + testing::duration(words.next());
+    } else if (verb == "deaf") {  // for so long no report of anybody could be seen
+      const base::Duration unheard = testing::duration(words.next());
+      now_ = now_ + unheard;
+      state_ = without_unheard(state_, unheard, config_, now_);
     } else if (verb == "restart") {  // the process: what it remembered is gone, what the node carries is not
       if (state_.offered) input_.on_node = state_.offered;
       state_ = MotionState();
@@ -115,7 +119,7 @@ class Scenario {
 };
 
 TEST(Motion, MovesAsTheFilesSay) {
-  testing::play_scenarios("policy/motion/testdata", 4, [] {
+  testing::play_scenarios("policy/motion/testdata", 5, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
   });
 }
@@ -287,6 +291,40 @@ TEST(MotionProperty, OverAnyTimeGrowthIsWithinTheSlewAndCutsAreAtOnce) {
       }
     }
   }
+}
+
+// Whatever passes unheard: what stands at its end is no less than it would be with that time, and no more than without.
+TEST(MotionProperty, TimeThatNobodyHeardTakesNothingAndGivesNothing) {
+  std::mt19937_64 random(3);
+  int kept = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    const MotionConfig config = any_config(random);
+    MotionInput input;
+    input.capacity = {CpuMilli{64'000}, MemoryBytes{1'000'000}};
+    input.stamp = base::WallTime{std::chrono::seconds(2)};
+    input.wanted = {CpuMilli{static_cast<std::int64_t>(random() % 64'000)}, MemoryBytes{0}};
+    MotionState state;
+    state.offered = Resources{CpuMilli{static_cast<std::int64_t>(random() % 64'000)}, MemoryBytes{0}};
+    state.stamp = input.stamp;
+    state.stamp_moved = true;
+    state.stamp_at = state.changed_at = base::MonotonicTime{std::chrono::hours(1)};
+    const auto before = state.stamp_at + std::chrono::seconds(random() % 900);
+    const base::Duration unheard = std::chrono::seconds(1 + random() % 9'000);
+    const auto after = before + unheard;
+    const auto deaf = without_unheard(state, unheard, config, after);
+    const auto offered = move(deaf, input, config, after).plan.cpu.offered;
+    EXPECT_GE(offered, move(state, input, config, after).plan.cpu.offered);
+    if (after - state.stamp_at >= config.hold / 2) {
+      EXPECT_LE(offered, state.offered->cpu) << "grown on a report of before";
+    }
+    kept += offered > move(state, input, config, after).plan.cpu.offered ? 1 : 0;
+    // In how many pieces it passed does not matter.
+    const base::Duration half = unheard / 2;
+    auto pieces = without_unheard(state, half, config, before + half);
+    pieces = without_unheard(pieces, unheard - half, config, after);
+    EXPECT_EQ(pieces.stamp_at, deaf.stamp_at);
+  }
+  EXPECT_GT(kept, 200);
 }
 
 TEST(MotionProperty, TwoLooksGiveNoMoreThanOne) {

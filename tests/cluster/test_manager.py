@@ -198,7 +198,8 @@ class Explained(WithApi):
 
 
 class Leaders(WithApi):
-    ELECT = ("--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=300ms")
+    LEASE_S, RENEW_S = 10, 8  # after its last renewal a leader believes to lead for RENEW_S, and nobody else does for LEASE_S
+    ELECT = (f"--leader-elect-lease-duration={LEASE_S}s", f"--leader-elect-renew-deadline={RENEW_S}s", "--leader-elect-retry-period=300ms")
 
     def setUp(self):
         colocation.put_settings(self.api, SETTINGS)
@@ -218,15 +219,37 @@ class Leaders(WithApi):
         [lease] = must(self.api.request("GET", LEASES))["items"]
         must(self.api.request("PATCH", f"{LEASES}/{lease['metadata']['name']}", {"spec": {"holderIdentity": ""}}, content=MERGE))
 
-    def test_one_of_two_leads_and_an_orderly_stop_hands_over_at_once(self):
+    def numbers_of(self, node: str, watch, last: str) -> list[str | None]:
+        """Each amount that the node came to offer until the last one: as any reader sees it, who is told of every write."""
+        seen: list[str | None] = [LEFT]
+        while seen[-1] != last:
+            amount = watch.next("MODIFIED")["status"]["allocatable"].get("kubernetes.io/batch-cpu")
+            if amount != seen[-1]:
+                seen.append(amount)
+        return seen[1:]
+
+    def watch_of(self, node: str):
+        version = must(self.api.request("GET", "/api/v1/nodes"))["metadata.resourceVersion"]
+        return self.api.watch("/api/v1/nodes", fieldSelector=f"metadata.name={node}", resourceVersion=version)
+
+    def test_an_orderly_stop_hands_over_at_once_and_no_offer_is_lost_or_written_twice(self):
+        """Long before the lease would be over, while reports come in."""
         node = self.node("handed-over")
         first = self.run_manager(*self.ELECT)
         wait_for(lambda: self.leads(first), "a leader", first)
         second = self.run_manager(*self.ELECT)
         self.wait_offered(node, LEFT, first)
         self.assertFalse(self.leads(second))
-        first.stop()
-        wait_for(lambda: self.leads(second), "a successor", second)
+        with self.watch_of(node) as watch:
+            began = time.monotonic()
+            first.process.terminate()
+            colocation.put_metric(self.api, node, self.busy("12"))
+            wait_for(lambda: self.leads(second), "a successor", second)
+            self.assertLess(time.monotonic() - began, self.LEASE_S / 2, "it waited for the lease to end")
+            colocation.put_metric(self.api, node, self.busy("4"))
+            numbers = self.numbers_of(node, watch, "15200")
+        self.assertIn(numbers, (["7200", "15200"], ["15200"]), "whoever wrote the first, or nobody")
+        self.assertEqual(0, first.stop())
 
     def test_a_leader_that_was_stopped_writes_nothing_over_its_successor(self):
         """SIGSTOP, a successor with newer numbers, SIGCONT: the old leader's view must not come back."""
@@ -302,9 +325,7 @@ class Leaders(WithApi):
         first = self.start_manager(*self.ELECT, kubeconfig=str(proxy.kubeconfig(Path(os.environ["TMPDIR"]))))
         self.wait_offered(node, LEFT, first, 60)
         second = self.run_manager(*self.ELECT)
-        seen: list[str] = []
-        version = must(self.api.request("GET", "/api/v1/nodes"))["metadata.resourceVersion"]
-        with self.api.watch("/api/v1/nodes", fieldSelector=f"metadata.name={node}", resourceVersion=version) as watch:
+        with self.watch_of(node) as watch:
             proxy.hold_next(is_patch_of(f"/api/v1/nodes/{node}/status"), answered=True)
             colocation.put_metric(self.api, node, self.busy("12"))
             proxy.held(60)
@@ -313,10 +334,8 @@ class Leaders(WithApi):
             self.free_lease()
             wait_for(lambda: self.leads(second), "a successor", second, 60)
             colocation.put_metric(self.api, node, self.busy("4"))
-            while not seen or seen[-1] != "15200":
-                seen.append(watch.next("MODIFIED")["status"]["allocatable"]["kubernetes.io/batch-cpu"])
+            numbers = self.numbers_of(node, watch, "15200")
         # The successor writes its epoch, and no number a second time. What the first wrote beside its numbers may still come.
-        numbers = [amount for before, amount in zip([LEFT, *seen], seen) if before != amount]
         self.assertEqual(["7200", "15200"], numbers)
 
     def test_settings_under_way_when_their_leader_was_killed_are_refused(self):
@@ -343,16 +362,22 @@ class Leaders(WithApi):
         self.assertEqual(kept, must(self.api.request("GET", revisions)).get("data"))
         self.assertEqual("15600", colocation.offered(self.api, node)["kubernetes.io/batch-cpu"])
 
-    def test_a_killed_leader_is_replaced_when_its_lease_is_over(self):
+    def test_a_killed_leader_is_replaced_when_its_lease_is_over_and_offers_stand_meanwhile(self):
         node = self.node("survives")
         first = self.run_manager(*self.ELECT)
         wait_for(lambda: self.leads(first), "a leader", first)
         second = self.run_manager(*self.ELECT)
-        started = time.monotonic()
-        first.kill()
-        wait_for(lambda: self.leads(second), "a successor", second)
-        self.assertGreater(time.monotonic() - started, 1.0, "the lease was taken while it could still be held")
-        self.wait_offered(node, LEFT, second)
+        self.wait_offered(node, LEFT, first)
+        with self.watch_of(node) as watch:
+            began = time.monotonic()
+            first.kill()
+            wait_for(lambda: self.leads(second), "a successor", second)
+            took = time.monotonic() - began
+            colocation.put_metric(self.api, node, self.busy("12"))
+            numbers = self.numbers_of(node, watch, "7200")
+        self.assertGreater(took, self.RENEW_S, "it could still have believed to lead")
+        self.assertLess(took, 2 * self.LEASE_S)
+        self.assertEqual(["7200"], numbers)
 
 
 if __name__ == "__main__":
