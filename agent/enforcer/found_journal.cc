@@ -137,6 +137,13 @@ std::string boot_id(const std::string& proc_root) {
   return text && *text ? std::string(base::trim(**text)) : std::string();
 }
 
+Result<void> needs_boot_id(std::string_view boot_id) {
+  if (!boot_id.empty()) return {};
+  return fail(ErrorKind::kUnavailable,
+              "sys/kernel/random/boot_id in --proc-root cannot be read: nobody can tell whether what was found before "
+              "is of this life of the machine");
+}
+
 Result<FoundReading> parse_found(std::string_view text, std::string_view boot_id) {
   FoundReading reading;
   bool first = true;
@@ -164,6 +171,7 @@ Result<FoundReading> parse_found(std::string_view text, std::string_view boot_id
 }
 
 Result<FoundReading> read_found(const std::string& folder, std::string_view boot_id) {
+  TM_TRY_VOID(needs_boot_id(boot_id));
   const std::string path = journal_path(folder);
   TM_TRY(const auto text, journal::read_whole(path, kJournalBytesMax));
   auto reading = parse_found(text ? *text : std::string_view(), boot_id);

@@ -112,5 +112,7 @@ std::string_view found_name(linux::File file);
 
 // Which life of the machine this is (/proc/sys/kernel/random/boot_id); "" where nobody says.
 std::string boot_id(const std::string& proc_root);
+// Without it no journal is read or begun: what was found would be taken for that of another life, and thrown away.
+Result<void> needs_boot_id(std::string_view boot_id);
 
 }  // namespace tidemark::agent

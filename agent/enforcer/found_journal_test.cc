@@ -116,6 +116,19 @@ TEST_F(FoundJournalTest, AnotherLifeOfTheMachineHasNothingToPutBack) {
   EXPECT_TRUE(must_open("b2").files().empty());
 }
 
+// A process that is out of descriptors reads no boot id either.
+TEST_F(FoundJournalTest, WhoCannotTellWhichLifeThisIsThrowsNothingAway) {
+  {
+    EXPECT_TRUE(must_open().add(besteffort()));
+  }
+  const auto journal = FoundJournal::open(folder(), "");
+  ASSERT_FALSE(journal);
+  EXPECT_NE(journal.error().message.find("boot_id"), std::string::npos) << journal.error().message;
+  EXPECT_FALSE(read_found(folder(), ""));
+  EXPECT_EQ(left().size(), 1U);
+  EXPECT_EQ(must_open().files().size(), 1U);
+}
+
 TEST_F(FoundJournalTest, TwoDoNotWriteAtOnce) {
   EXPECT_FALSE(FoundJournal::is_held(folder()));
   const FoundJournal first = must_open();

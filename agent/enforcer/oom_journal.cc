@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "agent/enforcer/found_journal.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "journal/whole_file.h"
@@ -73,6 +74,7 @@ Result<OomEntries> parse_oom_journal(std::string_view text, std::string_view boo
 }
 
 Result<OomEntries> read_oom_journal(const std::string& folder, std::string_view boot_id) {
+  TM_TRY_VOID(needs_boot_id(boot_id));
   TM_TRY(const auto text, journal::read_whole(path_in(folder), kBytesMax));
   if (!text) return OomEntries();
   auto entries = parse_oom_journal(*text, boot_id);

@@ -207,7 +207,9 @@ net::Task<Result<KillReport>> Ending::refuse(Error error) {
 }
 
 net::Task<Result<KillReport>> Ending::kill_group(Of of) {
-  auto done = co_await on_worker(of.path, &linux::GroupKiller::kill);
+  const bool again = stay_.contains(of.path);
+  auto done = co_await on_worker(of.path, again ? &linux::GroupKiller::kill_again : &linux::GroupKiller::kill);
+  note_who_stays(of.path, done && done->left > 0);
   std::string value;
   if (done) {
     base::JsonWriter(value)
@@ -218,6 +220,16 @@ net::Task<Result<KillReport>> Ending::kill_group(Of of) {
   }
   tell_audit("kill", "Cgroup", of, of.path, std::move(value), done ? nullptr : &done.error());
   co_return done;
+}
+
+// One that is listed no more is killed no more: what is kept of those is given up together.
+void Ending::note_who_stays(const std::string& path, bool stays) {
+  if (!stays) {
+    stay_.erase(path);
+    return;
+  }
+  if (stay_.size() >= policy::kLeavingMax) stay_.clear();
+  stay_.insert(path);
 }
 
 net::Task<Result<KillReport>> Ending::on_worker(std::string path,

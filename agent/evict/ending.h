@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "agent/evict/hands.h"
@@ -93,6 +94,7 @@ class Ending final : public EvictionHands {
   net::Task<Told> terminate(Of of);
   net::Task<Result<linux::KillReport>> refuse(Error error);
   net::Task<Result<linux::KillReport>> kill_group(Of of);
+  void note_who_stays(const std::string& path, bool stays);
   net::Task<Result<linux::KillReport>> on_worker(
       std::string path, Result<linux::KillReport> (linux::GroupKiller::*end)(const std::string&));
   void tell_audit(std::string_view verb, std::string_view kind, const Of& of, std::string name, std::string value,
@@ -102,7 +104,8 @@ class Ending final : public EvictionHands {
   EndingOutside outside_;
   base::Log log_;
   std::string actor_;
-  net::WorkerPool worker_;  // its own: a disk that hangs must not keep a group alive. Last: it uses what is above
+  std::set<std::string> stay_;  // groups that were killed and had somebody in them after that
+  net::WorkerPool worker_;      // its own: a disk that hangs must not keep a group alive. Last: it uses what is above
 };
 
 }  // namespace tidemark::agent

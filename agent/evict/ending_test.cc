@@ -328,6 +328,24 @@ TEST_F(EndingTest, TheWholeGroupIsKilledOnAnotherThread) {
   EXPECT_EQ(audit[0].reason, model::reason_id(model::Reason::kEvictKilled));
 }
 
+// Tasks whose disk hangs do not die, and are killed again each two seconds, one after the other on one thread: who can
+// be killed is not to wait for all of them.
+TEST_F(EndingTest, WhoDoesNotDieIsNotWaitedForAtEachKill) {
+  const model::Task task = pod();
+  const auto kill = [&] { return run_on_worker(ending->kill(task, model::Reason::kEvictKilled)).value(); };
+  killer.processes[task.path] = 1;
+  killer.stuck[task.path] = 1;
+  EXPECT_EQ(kill(), (KillReport{0, 1}));
+  EXPECT_TRUE(killer.again.empty());
+  EXPECT_EQ(kill(), (KillReport{0, 1}));
+  killer.stuck.clear();
+  EXPECT_EQ(kill(), (KillReport{1, 0}));
+  EXPECT_EQ(killer.again, (std::vector<std::string>{task.path, task.path}));
+  killer.processes[task.path] = 1;
+  EXPECT_EQ(kill(), (KillReport{1, 0}));
+  EXPECT_EQ(killer.again.size(), 2u) << "another one of that name";
+}
+
 TEST_F(EndingTest, AKillThatFailsIsTold) {
   killer.broken = Error{ErrorKind::kDenied, "not the host's pid namespace"};
   const auto killed = run_on_worker(ending->kill(pod(), model::Reason::kEvictKilled));

@@ -275,6 +275,25 @@ TEST_F(UnreadJournal, NothingIsWrittenAndThatIsToldUntilItCanBe) {
   EXPECT_EQ(guard->status().trouble, "");
 }
 
+// A process that is out of descriptors reads no boot id. Taken for that of another life of the machine, what the one
+// before found would be thrown away, and nobody could put it back.
+TEST_F(Protect, WhatWasFoundOutlivesAnAgentThatCannotTellWhichLifeOfTheMachineThisIs) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  ASSERT_EQ(quota(), 320'000);
+  node.proc.write("sys/kernel/random/boot_id", "");
+  start();
+  say_all(R"("enable":false)");
+  seconds(2);
+  EXPECT_EQ(quota(), 320'000) << "what was in force stays";
+  EXPECT_EQ(condition_reason(guard->status()), "Unable");
+  EXPECT_NE(guard->status().trouble.find("boot_id"), std::string::npos) << guard->status().trouble;
+  node.proc.write("sys/kernel/random/boot_id", "b1\n");
+  seconds(10);
+  EXPECT_EQ(quota(), -1);
+}
+
 // A command on the machine sees that an agent is there, and hears from it what is wrong.
 TEST_F(UnreadJournal, CommandsOnTheMachineHearOfIt) {
   std::ofstream(file) << R"({"schema":99,"boot":"b1"})" << "\n";

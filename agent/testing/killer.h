@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "linux/cgroup/kill.h"
 
@@ -19,7 +20,8 @@ class Killer final : public linux::GroupKiller {
   std::set<std::string> asked;                   // to end
   std::map<std::string, std::size_t> stuck;      // so many of them do not die
   std::optional<Error> broken;
-  std::thread::id thread;  // of the last call
+  std::vector<std::string> again;  // that were killed before
+  std::thread::id thread;          // of the last call
 
   Result<linux::KillReport> kill(const std::string& path) override {
     thread = std::this_thread::get_id();
@@ -28,6 +30,10 @@ class Killer final : public linux::GroupKiller {
     const linux::KillReport report{processes[path] - left, left};
     processes[path] = left;
     return report;
+  }
+  Result<linux::KillReport> kill_again(const std::string& path) override {
+    again.push_back(path);
+    return kill(path);
   }
   Result<linux::KillReport> ask(const std::string& path) override {
     thread = std::this_thread::get_id();

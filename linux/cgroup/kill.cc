@@ -91,7 +91,7 @@ class Ender {
   Ender(const Hierarchies& hierarchies, KillRim& rim, const std::string& path)
       : hierarchies_(hierarchies), rim_(rim), path_(path) {}
 
-  Result<KillReport> kill();
+  Result<KillReport> kill(base::Duration last_patience);
   Result<KillReport> ask();
 
  private:
@@ -243,7 +243,7 @@ Result<KillReport> Ender::outcome(std::size_t killed, const Members& left) {
   return KillReport{killed, left.count()};
 }
 
-Result<KillReport> Ender::kill() {
+Result<KillReport> Ender::kill(base::Duration last_patience) {
   TM_TRY(Members members, look());
   std::size_t killed = 0;
   bool kernel_told = false;
@@ -274,10 +274,11 @@ Result<KillReport> Ender::kill() {
     }
   }
   // Signalled often enough: what is there still is dying, or cannot.
+  if (last_patience == base::Duration(0)) return outcome(killed, members);
   std::vector<pid_t> dying;
   const std::vector<Fd> processes = open_some(members.pids, dying);
   if (!trouble_ && !processes.empty()) {
-    rim_.wait(processes, kKillLastPatience);
+    rim_.wait(processes, last_patience);
     const std::size_t before = members.count();
     TM_TRY(members, look());
     killed += before - std::min(before, members.count());
@@ -351,7 +352,11 @@ void KernelKillRim::wait(std::span<const Fd> processes, base::Duration at_most) 
 }
 
 Result<KillReport> KernelGroupKiller::kill(const std::string& path) {
-  return Ender(hierarchies_, rim_, path).kill();
+  return Ender(hierarchies_, rim_, path).kill(kKillLastPatience);
+}
+
+Result<KillReport> KernelGroupKiller::kill_again(const std::string& path) {
+  return Ender(hierarchies_, rim_, path).kill(base::Duration(0));
 }
 
 Result<KillReport> KernelGroupKiller::ask(const std::string& path) {

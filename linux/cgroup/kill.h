@@ -48,6 +48,9 @@ class GroupKiller {
   // that some are left and why; kDenied where they are of another pid namespace. It blocks for kKillRounds ×
   // kKillRoundPatience and kKillLastPatience at most, and what the kernel takes for its files.
   virtual Result<KillReport> kill(const std::string& path) = 0;
+  // Of a group that was killed and has somebody in it still: nobody is waited for in the end. A process that waits in
+  // the kernel for a disk would keep whoever kills from the next group for kKillLastPatience each time.
+  virtual Result<KillReport> kill_again(const std::string& path) = 0;
   // SIGTERM to each, once.
   virtual Result<KillReport> ask(const std::string& path) = 0;
 };
@@ -88,6 +91,7 @@ class KernelGroupKiller final : public GroupKiller {
   // Both outlive it.
   KernelGroupKiller(const Hierarchies& hierarchies, KillRim& rim) : hierarchies_(hierarchies), rim_(rim) {}
   Result<KillReport> kill(const std::string& path) override;
+  Result<KillReport> kill_again(const std::string& path) override;
   Result<KillReport> ask(const std::string& path) override;
 
  private:

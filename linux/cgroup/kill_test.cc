@@ -165,6 +165,15 @@ TEST_F(KillTest, WhoTakesLongToDieIsWaitedForAndNotForEver) {
   EXPECT_EQ(kill("top").value(), (KillReport{0, 1}));
 }
 
+TEST_F(KillTest, WhoWasKilledBeforeIsNotWaitedForOnceMore) {
+  make_v1({"top"});
+  add_v1(11, "top");
+  rim.processes[11].gives_back = 2 * kKillRounds * kKillRoundPatience;
+  KernelGroupKiller killer(*hierarchies, rim);
+  EXPECT_EQ(killer.kill_again("top").value(), (KillReport{0, 1}));
+  EXPECT_EQ(killer.kill_again("top").value(), (KillReport{1, 0})) << "by now it has ended";
+}
+
 TEST_F(KillTest, ABrokenFreezerStopsNothing) {
   make_v1({"top"});
   add_v1(11, "top");

@@ -174,9 +174,7 @@ NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::opti
   const auto threshold = reached_first(hard, soft, capacity);
   if (!ours.percent && !threshold) return {topic, NodeFact::kNoLines, Severity::kOk};
   if (!threshold) return {topic, NodeFact::kNoLineOfKubelet, Severity::kOk};
-  // For disks nobody has to have a line of ours.
-  const Severity without = topic == NodeTopic::kMemoryLine ? Severity::kWarn : Severity::kOk;
-  if (capacity <= 0) return {topic, NodeFact::kLineUnknown, ours.percent ? Severity::kWarn : without};
+  if (capacity <= 0) return {topic, NodeFact::kLineUnknown, Severity::kWarn};
   LinePair pair{0, capacity - std::min(threshold_bytes(*threshold, capacity), capacity), capacity, threshold->soft,
                 shares};
   // A hard threshold is one of what is left to all pods together as well.
@@ -187,7 +185,7 @@ NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::opti
     if (pair.of_pods) pair.soft = false;
     pair.kubelet = std::min(pair.kubelet, by_pods);
   }
-  NodeFinding out{topic, NodeFact::kNoLineOfOurs, without};
+  NodeFinding out{topic, NodeFact::kNoLineOfOurs, Severity::kWarn};
   if (ours.percent) {
     pair.ours = share(capacity, std::clamp<std::int64_t>(*ours.percent, 0, 100));
     const std::int64_t room = pair.kubelet - pair.ours;

@@ -5,7 +5,8 @@
 //   line of the kubelet  =  capacity − threshold                 the larger of evictionHard and evictionSoft
 //   line of ours         =  capacity × percent / 100
 //   bad where ours ≥ the kubelet's: it evicts first, by its own order; a warning where less than kRoomPercent of
-//   capacity lies between them. Shares are compared also where nobody says how much there is
+//   capacity lies between them, or where there is none of ours. Shares are compared also where nobody says how much
+//   there is
 #pragma once
 
 #include <cstdint>

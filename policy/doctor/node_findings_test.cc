@@ -270,7 +270,7 @@ TEST(NodeFindings, ALineThatOneOfBothLacks) {
   found.ours.memory.percent.reset();
   found.ours.disk.percent.reset();
   expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLineOfOurs, Severity::kWarn);
-  expect(found, NodeTopic::kDiskLine, NodeFact::kNoLineOfOurs, Severity::kOk);
+  expect(found, NodeTopic::kDiskLine, NodeFact::kNoLineOfOurs, Severity::kWarn);
   EXPECT_EQ(only(found, NodeTopic::kDiskLine).line, (LinePair{0, 900 * kGib, 1000 * kGib}));
   found.kubelet->hard.memory_available.reset();
   expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLines, Severity::kOk);
@@ -316,7 +316,7 @@ TEST(NodeFindings, SharesAreComparedWhereNobodySaysHowMuchThereIs) {
   found.kubelet->soft.imagefs_available = EvictionThreshold{10 * kGib, 0, true};
   expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnknown, Severity::kWarn);
   found.ours.runtime_disk.percent.reset();
-  expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnknown, Severity::kOk);
+  expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnknown, Severity::kWarn);
 }
 
 TEST(NodeFindings, AKubeletThatIsSilentIsOneFinding) {

@@ -22,6 +22,10 @@ std::int64_t less(std::int64_t amount, std::int64_t by) {
   return __builtin_sub_overflow(amount, std::max<std::int64_t>(by, 0), &out) ? INT64_MIN : out;
 }
 
+bool is_used(Measure measure) {
+  return measure == Measure::kCpuUsed || measure == Measure::kMemoryUsed;
+}
+
 // A gap of this step, and what of it nobody on the way out covers.
 struct Missing {
   Gap gap;
@@ -83,7 +87,7 @@ class Step {
   void count_on_the_way() {
     for (const Leaving& one : state_.leaving) {
       const auto index = is_on_its_way(one.stage) ? ladder_.task_of(one) : std::nullopt;
-      if (index) count(seen_.tasks[*index], one.feature);
+      if (index) count(seen_.tasks[*index], one.feature, ladder_.holds_on(one));
     }
     for (const TaskSeen& each : seen_.tasks) {
       if (each.task == nullptr || !ladder_.ends_anyway(*each.task)) continue;
@@ -92,8 +96,10 @@ class Step {
     }
   }
   // Only whoever goes for a gap counts with what one may only guess: of others that come and go nothing is awaited.
-  void count(const TaskSeen& seen, std::optional<EvictFeature> goes_for) {
+  // `holds_on`: to what it uses. What it holds of a disk, or requests, is its kubelet's or its scheduler's to free.
+  void count(const TaskSeen& seen, std::optional<EvictFeature> goes_for, bool holds_on = false) {
     for (Missing& each : missing_) {
+      if (holds_on && is_used(each.gap.measure)) continue;
       const auto release = goes_for == each.gap.feature ? release_of : known_release_of;
       each.left = less(each.left, release(seen, each.gap));
     }

@@ -4,7 +4,7 @@
 //
 //   on its way out    counts with what it uses at this moment: once it is gone, so is its use from what is measured.
 //                     With it what somebody else ends (or we, before a restart), where that comes no later than the end
-//                     of one that is asked now
+//                     of one that is asked now. Who was killed kKilledLate ago and is there still holds what he uses
 //   several gaps      one after the other in their order; a victim counts towards all of them, in each one's measure
 //   cool-down         after a step that asked somebody: CPU 20 s, memory 4 s (contract 7.1), pressure 15 s, disks 60 s
 //                     and again when he has ended, each for itself; of the CPU ones also at the start. Reclaim waits
@@ -80,6 +80,9 @@ inline constexpr base::Duration kNobodyThere = std::chrono::seconds(5);  // no c
 // and a kubelet seldom evicts by itself within it, where the line is not right below its own.
 inline constexpr base::Duration kBusyFor = std::chrono::seconds(30);
 inline constexpr base::Duration kKillAgain = std::chrono::seconds(2);
+// A kernel takes some seconds for the memory of a large one; whoever is there still waits in the kernel for something
+// that does not answer, mostly a disk.
+inline constexpr base::Duration kKilledLate = std::chrono::seconds(30);
 inline constexpr base::Duration kGiveUp = std::chrono::minutes(10);
 inline constexpr base::Duration kEndedLate = std::chrono::seconds(2);  // past the end of its own grace period
 inline constexpr std::size_t kLeavingMax = 256;                        // where there are as many, nobody new is asked

@@ -326,6 +326,10 @@ void Ladder::asked(Leaving* known, std::string name, const Gap& gap, std::int64_
   not_before(gap.feature) = now_ + pause_after(gap.feature);
 }
 
+bool Ladder::holds_on(const Leaving& one) const {
+  return one.stage == EvictStage::kKilled && now_ - one.since >= kKilledLate;
+}
+
 bool Ladder::ends_anyway(const model::Task& task) const {
   if (!task.deleted || !is_here(task) || !is_offline(task)) return false;
   const Duration left = until(*task.deleted, wall_, kEvictGraceMax + kEndedLate);

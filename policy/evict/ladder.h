@@ -42,6 +42,8 @@ class Ladder {
   std::int64_t in_hour_beside(const Leaving* known) const;
   // `known`: as found by that name.
   void asked(Leaving* known, std::string name, const Gap& gap, std::int64_t lost_core_seconds);
+  // It was killed so long ago that what it uses is not about to be free.
+  bool holds_on(const Leaving& one) const;
   // It ends no later than one that is asked now, whoever asked it to.
   bool ends_anyway(const model::Task& task) const;
 

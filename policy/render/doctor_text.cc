@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "policy/evict/settings.h"
 #include "policy/render/overcommit_text.h"
 #include "policy/render/why.h"
 #include "policy/stance/stance.h"
@@ -184,6 +185,13 @@ std::string share_text(std::int64_t milli_percent) {
   std::string rest = std::to_string(1000 + milli_percent % 1000).substr(1);
   rest.erase(rest.find_last_not_of('0') + 1);
   return cat(milli_percent / 1000, rest.empty() ? "" : ".", rest, " %");
+}
+
+// A line of ours that comes before the kubelet's, with room between, in percent that are free.
+std::int64_t free_before(const LinePair& pair) {
+  const std::int64_t free = pair.capacity - pair.kubelet;
+  const std::int64_t hundredth = std::max<std::int64_t>(pair.capacity / 100, 1);
+  return std::min(free / hundredth + (free % hundredth != 0 ? 1 : 0) + kRoomPercent, kDiskFreeMax_percent);
 }
 
 std::string line_text(const NodeFinding& finding) {
@@ -441,8 +449,13 @@ std::string fix_text(const NodeFinding& finding) {
     case NodeFact::kLineUnknown:
       return line.path.empty() ? "find out why the machine does not tell its memory (/proc/meminfo)"
                                : cat("name the folder that lies on that disk with ", line.path);
-    case NodeFact::kNoLineOfOurs:
-      return cat("set ", line.ours, " below that: the kubelet picks who goes by an order of its own");
+    case NodeFact::kNoLineOfOurs: {
+      const bool memory = finding.topic == NodeTopic::kMemoryLine;
+      const std::string line_of_ours = memory ? cat(line.ours, " below that")
+                                              : cat(line.ours, " (evictions.node of tidemark-config) to ",
+                                                    free_before(finding.line.value_or(LinePair{})), " or more");
+      return cat("set ", line_of_ours, ": the kubelet picks who goes by an order of its own");
+    }
     case NodeFact::kCpusStatic:
       return "suppress by quota: cpuSuppressPolicy cfsQuota";
     case NodeFact::kSwapOn:

@@ -210,6 +210,26 @@ TEST(DoctorText, AnInodesLineCountsInodes) {
       << text;
 }
 
+// Off by default: whoever fills a disk has the kubelet evict.
+TEST(DoctorText, WhereWeDrawNoLineForADiskItIsSaidWhichWouldComeFirst) {
+  NodeFound found = example();
+  found.kubelet->hard.nodefs_available = EvictionThreshold{0, 10'000};
+  found.kubelet->hard.nodefs_inodes = EvictionThreshold{0, 5'001};
+  found.kubelet->hard.imagefs_available = EvictionThreshold{20 * kGib, 0};
+  found.ours.disk = found.ours.runtime_disk = {100 * kGib, {}};
+  found.ours.disk_inodes = {0, {}};
+  const std::string text = render_text(node_findings(found));
+  for (const std::string_view line :
+       {"warn  disk line      only the kubelet evicts from 96636764160 (90.0 GiB) in use on, of 107374182400 (100.0 "
+        "GiB)\n",
+        "fix: set diskFreePercent (evictions.node of tidemark-config) to 15 or more: the kubelet picks who goes by an "
+        "order of its own\n",
+        "warn  inodes line    only the kubelet evicts from 94.999 % in use on\n", "to 11 or more",
+        "warn  imagefs line   only the kubelet evicts from 85899345920 (80.0 GiB) in use on", "to 25 or more"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  }
+}
+
 TEST(DoctorText, LinesThatNobodyTakesBackAreNamedWithWhatHelps) {
   NodeFound found = example();
   found.lines_ended = "cpuSuppressThresholdPercent 85 % -> 65 %, since 2026-11-22T06:00:00Z";
