@@ -145,6 +145,7 @@ class Pass {
     if (in_.node->cordoned) return wait(QueueReason::kCordoned);
     if (const QueueTaint* taint = kept_away_by(pod, *in_.node)) return wait(QueueReason::kTainted, taint->key);
     if (!in_.node->ready) return wait(QueueReason::kNotReady);
+    if (in_.off && pod.kind == WorkKind::kOffline) return wait(QueueReason::kOff);
     if (!in_.all_known) return wait(QueueReason::kNotAllKnown);
     return by_room(waiting);
   }

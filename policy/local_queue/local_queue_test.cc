@@ -59,7 +59,7 @@ struct LocalQueueTest : ::testing::Test {
       const auto seen = waited.find(each.name);
       of_queue.push_back({&each, (seen == waited.end() ? kNow - each.created : seen->second) + later});
     }
-    return local_queue({known ? &node : nullptr, of_node, of_queue, since_eviction, all_known});
+    return local_queue({known ? &node : nullptr, of_node, of_queue, since_eviction, all_known, off});
   }
   const QueueWait& of(const LocalQueuePlan& plan, std::string_view name) const {
     for (std::size_t i = 0; i < waiting.size(); ++i) {
@@ -73,7 +73,7 @@ struct LocalQueueTest : ::testing::Test {
   std::string look(base::Duration later = 0s) const {
     static constexpr std::string_view kWords[] = {"gated",   "no node",   "mismatch",      "cordoned",
                                                   "tainted", "not ready", "not all known", "too large",
-                                                  "short",   "behind",    "cooling"};
+                                                  "short",   "behind",    "cooling",       "off"};
     std::vector<std::string> out;
     const LocalQueuePlan all = plan(later);
     for (const std::size_t i : all.order) {
@@ -89,7 +89,7 @@ struct LocalQueueTest : ::testing::Test {
   }
 
   QueueNode node;
-  bool known = true, all_known = true;
+  bool known = true, all_known = true, off = false;
   std::deque<QueuePod> bound, waiting;  // references stay
   std::optional<base::Duration> since_eviction;
   std::map<std::string, base::Duration> waited;  // where it is not what the clock says
@@ -164,6 +164,16 @@ TEST_F(LocalQueueTest, AfterAnEvictionNothingOfflineForAWhile) {
   EXPECT_EQ(plan().again_after, 25s);
   since_eviction = 30s;
   EXPECT_EQ(look(), "web bound, a bound, too-big 1/1 too large");
+}
+
+TEST_F(LocalQueueTest, WhereOfflineWorkIsOffNoneBeginsAlsoNotWhatAsksForNothing) {
+  batch("a", 1000);
+  waits("free", {}).kind = WorkKind::kOffline;
+  waits("web", {{"cpu", 1000}});
+  off = true;
+  EXPECT_EQ(look(), "web bound, a 1/2 off, free 2/2 off");
+  off = false;
+  EXPECT_EQ(look(), "web bound, a bound, free bound");
 }
 
 TEST_F(LocalQueueTest, EachPodTakesAPlace) {

@@ -30,6 +30,7 @@ struct Scene {
   std::vector<QueuePod> bound;
   std::vector<Waits> waiting;
   std::optional<base::Duration> since_eviction;
+  bool off = false;
 };
 
 std::int64_t any_amount(base::Random& random, std::uint64_t below) {
@@ -82,6 +83,7 @@ Scene any_scene(base::Random& random) {
   for (auto left = random.below(4); left > 0; --left) out.bound.push_back(any_pod(random, number++));
   for (auto left = random.below(12); left > 0; --left) out.waiting.push_back(any_waiting(random, number++));
   if (random.below(3) == 0) out.since_eviction = std::chrono::seconds(random.below(40));
+  out.off = random.below(12) == 0;
   return out;
 }
 
@@ -97,7 +99,7 @@ LocalQueuePlan plan_of(const Scene& scene, base::Duration later = 0s) {
   for (const Waits& each : scene.waiting) waiting.push_back({&each.pod, each.waited + later});
   std::optional<base::Duration> since = scene.since_eviction;
   if (since) *since += later;
-  return local_queue({&scene.node, bound, waiting, since});
+  return local_queue({&scene.node, bound, waiting, since, true, scene.off});
 }
 
 std::map<std::string, QueueOutcome> by_uid(const Scene& scene, const LocalQueuePlan& plan) {
@@ -170,6 +172,12 @@ void expect_true_numbers(const LocalQueuePlan& plan) {
   }
 }
 
+void expect_nothing_offline_where_that_is_off(const Scene& scene, const LocalQueuePlan& plan) {
+  for (std::size_t i = 0; scene.off && i < scene.waiting.size(); ++i) {
+    EXPECT_TRUE(plan.outcomes[i] || scene.waiting[i].pod.kind == WorkKind::kOnline);
+  }
+}
+
 // Who is bound now waits no longer than without the young ones behind an old one.
 void expect_old_ones_are_not_passed(const Scene& scene, const LocalQueuePlan& plan) {
   for (const std::size_t i : plan.order) {
@@ -195,6 +203,7 @@ TEST(LocalQueueProperty, HoldsOfAnyQueue) {
     expect_places(scene, plan);
     expect_true_numbers(plan);
     expect_old_ones_are_not_passed(scene, plan);
+    expect_nothing_offline_where_that_is_off(scene, plan);
     if (::testing::Test::HasFailure()) {
       FAIL() << "round " << round;
     }

@@ -74,6 +74,7 @@ struct LocalQueueInputs {
   std::span<const QueueWaiting> waiting;         // uids are unique
   std::optional<base::Duration> since_eviction;  // of offline work of this node; nullopt: none that matters
   bool all_known = true;                         // false: more may be bound than `bound` has
+  bool off = false;                              // offline work was switched off here, or drains
 };
 
 enum class QueueReason : std::uint8_t {
@@ -87,7 +88,8 @@ enum class QueueReason : std::uint8_t {
   kTooLarge,     // for the node with nothing on it: `shorts`
   kShort,        // something is not free: `shorts`
   kBehind,       // it would take what an older pod lacks: `shorts` are the older one's, and `key` its name
-  kCoolingDown   // `left`
+  kCoolingDown,  // `left`
+  kOff           // offline work, here
 };
 
 struct QueueShort {

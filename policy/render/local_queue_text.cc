@@ -124,6 +124,8 @@ std::string why_text(const QueueWait& wait) {
                  names_text(wait.shorts), ", and is not passed any more");
     case QueueReason::kCoolingDown:
       return cat("offline work was evicted: none is begun for another ", seconds_text(wait.left));
+    case QueueReason::kOff:
+      return "offline work is switched off here, or drains: none begins until `tidemark on`";
   }
   return "";
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "kube/actions.h"
 #include "kube/resource.h"
+#include "policy/state/state.h"
 
 namespace tidemark::runtime {
 namespace {
@@ -47,6 +48,15 @@ kube::InformerConfig node_config(std::string_view name) {
 // Whether it may have come about all the same.
 bool outcome_unknown(ErrorKind kind) {
   return kind == ErrorKind::kDeadline || kind == ErrorKind::kUnavailable || kind == ErrorKind::kInternal;
+}
+
+// What was ordered of the node itself: what the settings sell is in its amounts.
+policy::EffectiveState state_of(const QueuedNode* node, base::WallTime now) {
+  return node == nullptr ? policy::EffectiveState() : policy::effective(node->ordered, policy::Mode::kEnforce, now);
+}
+
+std::optional<base::Duration> sooner(std::optional<base::Duration> a, std::optional<base::Duration> b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
 std::vector<double> wait_bounds() {
@@ -186,8 +196,10 @@ std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
     if (standing == Standing::kWaits) waiting.push_back({&each.pod, now - waiting_since_.at(each.pod.uid)});
   });
   const QueuedNode* node = node_.find({"", config_.node_name});
+  const policy::EffectiveState ordered = state_of(node, loop_.clock().wall());
+  const bool off = ordered.k8s >= policy::NodeState::kDraining || (node != nullptr && node->off_locally);
   const policy::LocalQueuePlan plan =
-      policy::local_queue({node == nullptr ? nullptr : &node->node, bound, waiting, since_eviction(), all_known});
+      policy::local_queue({node == nullptr ? nullptr : &node->node, bound, waiting, since_eviction(), all_known, off});
 
   std::vector<WaitTeller::Waits> tell;
   for (const std::size_t i : plan.order) {
@@ -200,7 +212,8 @@ std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
   }
   teller_.set(std::move(tell));
   show(plan, waiting);
-  return all_held ? plan.again_after : kRoomLook;  // nobody tells when there is room for all
+  if (!all_held) return kRoomLook;  // nobody tells when there is room for all
+  return sooner(plan.again_after, ordered.again_after);
 }
 
 void Binder::show(const policy::LocalQueuePlan& plan, const std::vector<policy::QueueWaiting>& waiting) {

@@ -315,6 +315,37 @@ TEST_F(BinderTest, FreeWorkIsOfflineThoughItAsksForNothing) {
   EXPECT_EQ(on("other"), "n1");
 }
 
+TEST_F(BinderTest, WhereOfflineWorkIsOffNoneBeginsUntilTheOrderEnds) {
+  const auto ordered = [&](std::string_view mark) {
+    node("", cat(R"({"metadata":{"labels":{"tidemark.io/state":)", mark, "}}}"));
+  };
+  ordered(R"("off")");
+  must(request(
+      "POST", std::string(kPods),
+      R"({"metadata":{"name":"free","labels":{"koordinator.sh/qosClass":"BE"}},"spec":{"containers":[{"name":"c","image":"i"}]}})"));
+  batch("a", 1000);
+  create("api", "cpu", "1");
+  EXPECT_EQ(on("free"), "") << "it asks for nothing, and finds room for that anywhere";
+  EXPECT_EQ(on("a"), "");
+  EXPECT_EQ(on("api"), "n1");
+  EXPECT_TRUE(told("free").contains("switched off here")) << told("free");
+  ordered("null");
+  EXPECT_EQ(on("free"), "n1");
+  EXPECT_EQ(on("a"), "n1");
+  const auto isolation = [&](std::string_view reason) {
+    must(request(
+        "PATCH", cat(kNode, "/status"),
+        cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":")", reason, R"("}]}})"),
+        kStrategic));
+    run_for(1s);
+  };
+  isolation("OffLocally");
+  batch("b", 1000);
+  EXPECT_EQ(on("b"), "") << "by the switch on the machine";
+  isolation("Enforcing");
+  EXPECT_EQ(on("b"), "n1");
+}
+
 TEST_F(BinderTest, OneThatEndsAtOnceWasEvictedToo) {
   batch("a", 1000);
   status("a", R"({"conditions":[{"type":"DisruptionTarget","status":"True","reason":"X"}]})");
@@ -496,30 +527,6 @@ TEST_F(BinderTest, GatesSelectorsAndTheNodeItself) {
   EXPECT_EQ(told("soon"), "position 1 of 1: the node is not ready");
   sells(6000);
   EXPECT_EQ(on("soon"), "n1");
-}
-
-TEST(QueuedPod, TakesWhatTheSchedulerSetsAside) {
-  kube::Interner interner;
-  const auto pod = decode_queued_pod(
-      R"({"metadata":{"namespace":"n","name":"p","uid":"u","deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{
-        "priority":5000,"overhead":{"cpu":"50m"},
-        "initContainers":[{"name":"s","restartPolicy":"Always","resources":{"requests":{"cpu":"100m"}}},
-                          {"name":"i","resources":{"requests":{"cpu":"2","kubernetes.io/batch-cpu":"3000"}}}],
-        "containers":[{"name":"a","resources":{"requests":{"cpu":"500m","kubernetes.io/batch-cpu":"1000"}}},
-                      {"name":"b","resources":{"requests":{"kubernetes.io/batch-cpu":"1000"}}}],
-        "tolerations":[{"operator":"Exists"},{"key":"k","value":"v","effect":"PreferNoSchedule"}],
-        "affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{}]}}}},
-        "status":{"conditions":[{"type":"DisruptionTarget","status":"True"}]}})",
-      interner);
-  ASSERT_TRUE(pod) << pod.error().message;
-  EXPECT_EQ(pod->pod.requests, (std::vector<policy::QueueAmount>{{"cpu", 2150}, {"kubernetes.io/batch-cpu", 3000}}));
-  EXPECT_EQ(pod->pod.kind, policy::WorkKind::kOffline);
-  EXPECT_EQ(pod->pod.priority, 5000);
-  EXPECT_EQ(pod->pod.tolerations.size(), 1u);
-  EXPECT_TRUE(pod->evicted());
-  ASSERT_EQ(pod->pod.affinity.size(), 1u);
-  EXPECT_FALSE(pod->pod.affinity[0].matches({})) << "a term that asks for nothing matches no node";
-  EXPECT_GT(pod->bytes(), sizeof(QueuedPod));
 }
 
 }  // namespace

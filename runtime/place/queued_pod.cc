@@ -20,6 +20,8 @@ using policy::QueueEffect;
 using policy::QueuePod;
 using policy::QueueToleration;
 
+// As the agent of the node tells how it stands.
+constexpr std::string_view kIsolationCondition = "TidemarkIsolation", kOffLocally = "OffLocally";
 constexpr std::array kSoldResources{model::kBatchCpu, model::kBatchMemory, model::kMidCpu, model::kMidMemory};
 
 // ---- what it takes: model/pod.h has the rule, here it is of every resource ----
@@ -210,6 +212,10 @@ Result<void> read_rest(std::string_view bytes, kube::Interner& interner, QueuedP
   return decoder.finish("Pod");
 }
 
+std::optional<std::string_view> text_of(const kube::Text* text) {
+  return text == nullptr ? std::nullopt : std::optional(text->view());
+}
+
 // ---- what it costs ----
 
 std::size_t amounts_bytes(const std::vector<QueueAmount>& amounts) {
@@ -284,7 +290,8 @@ bool matters_to_queue(const QueuedPod* before, const QueuedPod* after) {
 std::size_t QueuedNode::bytes() const {
   std::size_t sum = sizeof(QueuedNode) + meta.name.bytes() + kube::string_bytes(meta.resource_version) +
                     kube::string_bytes(node.name) + amounts_bytes(node.allocatable) + labels_bytes(node.labels) +
-                    node.taints.capacity() * sizeof(policy::QueueTaint);
+                    node.taints.capacity() * sizeof(policy::QueueTaint) +
+                    (ordered.any() ? policy::kStateDetailBytesMax : 0);
   for (const policy::QueueTaint& each : node.taints) {
     sum += kube::string_bytes(each.key) + kube::string_bytes(each.value);
   }
@@ -294,6 +301,7 @@ std::size_t QueuedNode::bytes() const {
 Result<QueuedNode> decode_queued_node(std::string_view bytes, kube::Interner& interner) {
   kube::NodeFields fields;
   fields.meta.labels = kube::KeyFilter::all();
+  fields.meta.annotations = {model::kStateDetailAnnotation};
   fields.info = false;
   TM_TRY(kube::Node node, kube::decode_node(bytes, fields, interner));
   QueuedNode out;
@@ -310,6 +318,11 @@ Result<QueuedNode> decode_queued_node(std::string_view bytes, kube::Interner& in
   for (const auto& [key, value] : node.meta.labels) {
     out.node.labels.push_back({std::string(key.view()), std::string(value.view())});
   }
+  out.ordered = policy::read_marks(text_of(node.meta.labels.find(model::kStateLabel)),
+                                   text_of(node.meta.annotations.find(model::kStateDetailAnnotation)))
+                    .marks;
+  const kube::NodeCondition* isolation = node.condition(kIsolationCondition);
+  out.off_locally = isolation != nullptr && isolation->reason.view() == kOffLocally;
   out.node.cordoned = node.unschedulable;
   out.node.ready = node.ready() == kube::Truth::kTrue;
   out.meta = {std::move(node.meta.ns), std::move(node.meta.name), std::move(node.meta.resource_version)};

@@ -11,6 +11,7 @@
 #include "kube/intern.h"
 #include "kube/objects.h"
 #include "policy/local_queue/queue_types.h"
+#include "policy/state/mark.h"
 
 namespace tidemark::runtime {
 
@@ -49,6 +50,8 @@ struct QueuedNode {
   };
   Meta meta;
   policy::QueueNode node;
+  policy::NodeMarks ordered;  // on, observe, off: what its mark says, read as an agent reads it
+  bool off_locally = false;   // by the switch on the machine, as its agent tells
 
   std::size_t bytes() const;
 };

@@ -1,4 +1,4 @@
-"""./dev up as somebody who has just cloned the tree uses it: the table, what is up after it, a second one, and the end by Ctrl-C, by --stop, and after kill -9."""
+"""./dev up as somebody who has just cloned the tree uses it: the table, what is up after it, a second one, and the end by --stop, by Ctrl-C, and after kill -9."""
 
 import json
 import os
@@ -46,11 +46,16 @@ class Example(unittest.TestCase):
         self.assertIsNone(child.poll(), self.log.read_text())
         self.groups = (self.data / "groups").read_text().split()
 
-    def are_all_there(self) -> bool:
-        """The groups of the demo: of `tidemark up`, and those without it."""
+    def names(self) -> list[str]:
+        """Of the groups of the demo: of `tidemark up`, and those without it."""
         told = self.data / "groups"
-        names = told.read_text().split() if told.exists() else []
-        return bool(names) and all(cgroups.there(name) for name in names)
+        return told.read_text().split() if told.exists() else []
+
+    def any_is_there(self) -> bool:
+        return any(cgroups.there(name) for name in self.names())
+
+    def are_all_there(self) -> bool:
+        return bool(self.names()) and all(cgroups.there(name) for name in self.names())
 
     def wait(self, condition, limit_s: float, what: str):
         deadline = time.monotonic() + limit_s
@@ -62,7 +67,7 @@ class Example(unittest.TestCase):
         self.assertEqual([], [str(folder) for name in self.groups for folder in cgroups.there(name)])
         self.assertEqual(but, tuple(file.name for file in self.data.iterdir()) if self.data.exists() else ())
 
-    def test_the_table_what_is_up_and_ctrl_c(self):
+    def test_the_table_what_is_up_and_its_end_by_stop(self):
         child = self.begin()
         self.wait_while_it_runs(child, lambda: "up until Ctrl-C" in self.log.read_text(), "not up")
         text = self.log.read_text()
@@ -76,9 +81,18 @@ class Example(unittest.TestCase):
         refused = self.dev()
         self.assertEqual(1, refused.returncode)
         self.assertIn("runs already", refused.stderr)
-        child.send_signal(signal.SIGINT)
+        stopped = self.dev("--stop")
+        self.assertEqual(0, stopped.returncode, stopped.stderr)
+        self.assertIn("nothing of it is left but the drawing", stopped.stderr)
         self.assertEqual(0, child.wait(GONE_WITHIN_S), self.log.read_text())
         self.assert_nothing_left(but=("colocation.svg",))
+
+    def test_ctrl_c_before_it_is_up_leaves_nothing(self):
+        child = self.begin()
+        self.wait_while_it_runs(child, self.any_is_there, "no groups")
+        child.send_signal(signal.SIGINT)
+        self.assertEqual(0, child.wait(GONE_WITHIN_S), self.log.read_text())
+        self.assert_nothing_left()
 
     def test_one_that_was_killed_is_taken_down_by_stop(self):
         """In the middle of what it measures, when there is most of it."""

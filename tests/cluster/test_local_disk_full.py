@@ -1,5 +1,5 @@
 """`tidemark up` with pods on a disk that the logs of one of them fill: the others run on, an end there has its exit code, what cannot be kept is refused with its reason,
-and it goes on when there is room."""
+who was killed comes up again on it, and it goes on when there is room."""
 
 import contextlib
 import json
@@ -15,6 +15,7 @@ from pathlib import Path
 from cluster.tidemark_process import START_S, Component, wait_for
 from contract.test_disk_full import mount_small_disk
 from driver.demo import plain_groups
+from support import ports
 from support.node import cgroups
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -36,10 +37,15 @@ class LocalDiskFull(unittest.TestCase):
         self.addCleanup(lambda: cgroups.there(self.group) and plain_groups.clear(self.group))  # tasks outlive a test that fails
         more = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-run-")))
         self.go = more / "go"
-        self.component = Component(
-            "up", "--data-dir", str(self.data), "--listen", "127.0.0.1:0", "--node-name", "here", "--pod-group", f"/{self.group}",
+        listen = f"127.0.0.1:{ports.free(1)[0]}"  # the same after a kill: its kubeconfig is right already
+        self.arguments = [
+            "up", "--data-dir", str(self.data), "--listen", listen, "--node-name", "here", "--pod-group", f"/{self.group}",
             "--run-dir", str(more / "run"), "--latch-file", str(more / "off"),
-        )
+        ]
+        self.start()
+
+    def start(self) -> None:
+        self.component = Component(*self.arguments)
         self.addCleanup(self.component.stop)
         wait_for(lambda: re.search(r"^kubeconfig +(\S+)$", self.component.log, re.M), "a kubeconfig", self.component)
         wait_for(lambda: self.local("ps").returncode == 0, "an answer", self.component)
@@ -146,6 +152,10 @@ class LocalDiskFull(unittest.TestCase):
         self.go.touch()
         wait_for(lambda: self.exit_code("early") is not None, "the word of one that ends on a full disk", self.component)
         self.assertEqual(CODES["early"], self.exit_code("early"))
+
+        self.component.kill()
+        self.start()
+        wait_for(lambda: self.state("steady") == "Running" and self.state("chatty") in ("Running", "Limited"), "both adopted on a full disk", self.component)
 
         self.filler.unlink()
         wait_for(lambda: self.local("stop", "chatty", "--now").returncode == 0, "room", self.component)

@@ -57,10 +57,11 @@ def _mark(pid: int) -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process began: by now its number may be another's."""
+    """When a process began: by now its number may be another's. One that has ended is gone, though its parent may never look."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
-    except (OSError, IndexError):
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return "gone" if state in "ZX" else fields[18]
+    except (OSError, IndexError, ValueError):
         return "gone"
 
 

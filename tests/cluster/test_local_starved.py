@@ -1,0 +1,75 @@
+"""The online side needs the processors of the machine, and goes on needing them: a batch job that has next to nothing of what it was sold is asked to end, waits in the
+queue, and later runs to its end. What is held back is memory that it only keeps."""
+
+import json
+import os
+import unittest
+
+from cluster.local_case import LocalCase
+from cluster.tidemark_process import wait_for
+
+CORES = os.cpu_count() or 1
+SPIN = "while :; do :; done"
+SPINNING = ["sh", "-c", f"for i in $(seq {2 * CORES}); do ({SPIN}) & done; wait"]
+# Writes down what it is told, and ends for it; takes all that it gets until it may end by itself.
+COMMAND = """
+echo begun >>{words}
+trap 'echo told to end >>{words}; exit 143' TERM
+until [ -e {go} ]; do :; done
+echo done >>{words}
+"""
+WINDOW_S = 6
+LINES = {"cpuEvictBESatisfactionLowerPercent": 30, "cpuEvictBESatisfactionUpperPercent": 50}  # those of `tidemark up` where nobody says others
+
+
+def config_map(lines: dict) -> str:
+    """More is sold than there is: whoever else keeps the machine busy, the job begins."""
+    sells = {"enable": True, "cpuReclaimThresholdPercent": 300, "memoryReclaimThresholdPercent": 85, "metricReportIntervalSeconds": 2, "metricAggregateDurationSeconds": 10}
+    holds = {"enable": True, "cpuSuppressThresholdPercent": 90, "cpuSuppressPolicy": "idle", "cpuEvictTimeWindowSeconds": WINDOW_S, "memoryEvictThresholdPercent": 100, **lines}
+    orders = {"lsClass": {"cpuQOS": {"enable": True, "groupIdentity": 2}}, "beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}}
+    data = {"colocation-config": sells, "resource-threshold-config": {"clusterStrategy": holds}, "resource-qos-config": {"clusterStrategy": orders}}
+    return json.dumps({"kind": "ConfigMap", "metadata": {"name": "slo-controller-config"}, "data": {key: json.dumps(value) for key, value in data.items()}})
+
+
+class LocalStarved(LocalCase):
+    def start(self, *more: str):
+        if not (file := self.folder / "settings.yaml").exists():
+            file.write_text(config_map({}))
+        super().start("--settings", str(file), *more)
+
+    def draw(self, lines: dict) -> None:
+        fresh = self.folder / "settings.new"
+        fresh.write_text(config_map(lines))
+        fresh.rename(self.folder / "settings.yaml")
+
+    def words(self) -> list[str]:
+        return (self.folder / "words").read_text().splitlines() if (self.folder / "words").exists() else []
+
+    def test_a_job_without_processors_ends_waits_and_runs_again_to_its_end(self):
+        wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
+        command = COMMAND.format(words=self.folder / "words", go=self.folder / "go")
+        done = self.local("run", "--name=crunch", f"--cpu={CORES}", "--memory=32Mi", "--", "sh", "-c", command)
+        self.assertEqual(0, done.returncode, done.stderr)
+        wait_for(lambda: self.words() == ["begun"], "it runs", self.component)
+        web = {"name": "main", "image": "local", "command": SPINNING, "resources": {"requests": {"cpu": "500m"}}}
+        self.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"terminationGracePeriodSeconds": 1, "containers": [web]}})
+        wait_for(lambda: self.phases().get("web") == "Running", "online work that wants all of it", self.component)
+
+        self.draw(LINES)
+        wait_for(lambda: self.words() == ["begun", "told to end"], "it is asked to end", self.component)
+        wait_for(lambda: self.tasks()["crunch"]["state"] == "Requeued", "it waits again", self.component)
+        told = json.loads(self.local("top", "--once", "-o", "json").stdout)["evicted"]
+        self.assertRegex(told[0]["why"], r"far less CPU than it asked for.*TM-EVICT-003", told)
+        self.assertEqual("Running", self.phases()["web"])
+
+        self.draw({})
+        self.assertEqual(0, self.kubectl("delete", "pod", "web").returncode)
+        (self.folder / "go").touch()
+        wait_for(lambda: self.tasks()["crunch"]["state"] == "Succeeded", "it has come to its end", self.component)
+        self.assertEqual(["begun", "told to end", "begun", "done"], self.words())
+        status = self.get("job", "crunch")["status"]
+        self.assertEqual((1, 0), (status.get("succeeded"), status.get("failed", 0)), status)
+
+
+if __name__ == "__main__":
+    unittest.main()
