@@ -20,7 +20,6 @@
 #include "linux/cgroup/make.h"
 #include "linux/kernel_files.h"
 #include "linux/proc/memory_info.h"
-#include "linux/proc/slice.h"
 #include "net/admin.h"
 #include "net/http_server.h"
 #include "runtime/containers.h"
@@ -38,7 +37,6 @@ namespace {
 constexpr std::size_t kMountsBytesMax = std::size_t{32} << 20;
 // An agent takes 2,048 of one node (agent/tasks/pod_tasks.h), or none: some are left to whoever binds pods by hand.
 constexpr std::int64_t kPodsAtOnceMax = 2'000;
-constexpr std::int64_t kSliceMin_us = 100, kSliceMax_us = 100'000;  // what a kernel keeps as it is said
 constexpr base::Duration kSweepPause = std::chrono::seconds(1);
 constexpr base::Duration kLogsLook = std::chrono::seconds(10);   // what they take together
 constexpr base::Duration kClearLimit = std::chrono::seconds(5);  // for groups that are being ended as this one ends
@@ -121,19 +119,6 @@ Result<void> check_group(std::string_view group) {
   return {};
 }
 
-// An older kernel would take it, and do nothing.
-Result<void> check_online_slice(std::int64_t slice_us) {
-  if (slice_us == 0) return {};
-  if (slice_us < kSliceMin_us) {
-    return fail(ErrorKind::kInvalid, "--online-slice ", slice_us, ": wanted 0, or ", kSliceMin_us, " to ", kSliceMax_us,
-                " microseconds");
-  }
-  TM_TRY(const auto own, linux::read_slice(0));
-  if (own) return {};
-  return fail(ErrorKind::kInvalid, "--online-slice ", slice_us,
-              ": this kernel keeps no slice of a process's own (Linux 6.12 and newer do)");
-}
-
 // As an API server takes it. Any other would be refused second by second, while every pod waits for the node.
 Result<void> check_node_name(std::string_view name) {
   constexpr std::size_t kNameMax = 253;
@@ -192,8 +177,7 @@ class Running final : public Runtime {
             containers_,
             groups_->pods.get(),
             groups_->hierarchies ? &*groups_->hierarchies : nullptr,
-            {options_.data_dir + "/logs", options_.log_megabytes << 20, options_.log_files, options_.logs_whole_for},
-            options_.online_slice_us},
+            {options_.data_dir + "/logs", options_.log_megabytes << 20, options_.log_files, options_.logs_whole_for}},
         node_(loop, client, log_, std::move(facts)),
         jobs_(loop, client, log.named("jobs"), metrics, random.fork(), [this] { sweep_soon(); }),
         binder_(loop, client, log, metrics, random.fork(), {options_.node_name}),
@@ -436,7 +420,6 @@ class Running final : public Runtime {
 Result<void> check_options(const RuntimeOptions& options) {
   TM_TRY_VOID(check_group(options.group));
   TM_TRY_VOID(check_node_name(options.node_name));
-  TM_TRY_VOID(check_online_slice(options.online_slice_us));
   TM_TRY([[maybe_unused]] const auto facts, facts_of_machine(options));
   return {};
 }
@@ -460,12 +443,6 @@ void declare_flags(base::Flags& flags, RuntimeOptions& options) {
   flags.integer("reserved-memory", options.reserved_memory_mib, 0, 100'000'000, "of its memory, not for pods")
       .placeholder("MIB");
   flags.integer("max-pods", options.pods_max, 1, kPodsAtOnceMax, "so many pods at once");
-  flags
-      .integer(
-          "online-slice", options.online_slice_us, 0, kSliceMax_us,
-          "so long an online process runs at most while another one waits for its turn; a shorter one lets who wakes "
-          "up in sooner. From Linux 6.12 on; 0: as the kernel has it")
-      .placeholder("MICROSECONDS");
   flags.integer("log-size", options.log_megabytes, 1, 100'000, "MiB of one file of a container's log")
       .placeholder("MIB");
   flags

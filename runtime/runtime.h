@@ -30,7 +30,6 @@ struct RuntimeOptions {
   std::int64_t reserved_cpu_milli = 0;  // of the machine, not for pods
   std::int64_t reserved_memory_mib = 0;
   std::int64_t pods_max = 250;
-  std::int64_t online_slice_us = 0;  // of a processor, of online pods' processes; 0: as the kernel gives it
   std::size_t pods_bytes_max = std::size_t{64} << 20;        // of what is kept of them
   std::int64_t log_megabytes = 10;                           // of one file of a container's log
   base::Duration logs_whole_for = std::chrono::seconds(30);  // after a pod has ended for good

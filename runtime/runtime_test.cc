@@ -13,7 +13,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "linux/proc/slice.h"
 #include "net/http_client.h"
 #include "runtime/testing/garbling.h"
 #include "runtime/testing/runtime.h"
@@ -75,29 +74,6 @@ TEST_F(RuntimeTest, WhenMemoryRunsOutTheKernelEndsOfflineWorkFirst) {
   until([&] { return phase("batch") == "Succeeded" && phase("web") == "Succeeded"; });
   EXPECT_TRUE(log_of("batch").ends_with(" stdout F 1000\n")) << log_of("batch");
   EXPECT_TRUE(log_of("web").ends_with(base::cat(" stdout F ", std::max(own, 0), "\n"))) << log_of("web");
-}
-
-TEST_F(RuntimeTest, OnlineWorkHasTheSliceThatItIsToHaveAndOfflineWorkTheKernels) {
-  const auto own = linux::read_slice(0);
-  ASSERT_TRUE(own) << own.error().message;
-  if (!*own || !std::filesystem::exists("/proc/self/sched")) GTEST_SKIP() << "this kernel keeps, or tells, no slices";
-  options.online_slice_us = 300;
-  begin();
-  const std::string_view tells =
-      "  restartPolicy: Never\n  containers: [{name: main, image: local, command: [grep, se.slice, /proc/self/sched], "
-      "resources: ";
-  make("batch", base::cat(tells, "{}}]\n"));
-  make("web", base::cat(tells, "{requests: {cpu: 10m}}}]\n"));
-  until([&] { return phase("batch") == "Succeeded" && phase("web") == "Succeeded"; });
-  EXPECT_TRUE(log_of("batch").ends_with(base::cat(" ", (*own)->count(), "\n"))) << log_of("batch");
-  EXPECT_TRUE(log_of("web").ends_with(" 300000\n")) << log_of("web");
-}
-
-TEST_F(RuntimeTest, ASliceThatNoKernelKeepsIsRefusedAtTheStart) {
-  options.online_slice_us = 50;
-  const auto refused = check_options(options);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "--online-slice 50: wanted 0, or 100 to 100000 microseconds");
 }
 
 TEST_F(RuntimeTest, TheNodeIsThereAndIsReady) {

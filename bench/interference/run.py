@@ -15,8 +15,7 @@ each round; the same requests in all columns of a round. A ratio is of the same 
 Columns: `unprotected` (each process in its own group of 1024 shares beside the service's), `nothing` (all below one group of 2 shares: what the kernel gives for
 nothing), `each_idle` (below it each process's own group is idle, which is all that can be done beside a kubelet), knobs on that group (`idle`; `cpuset`, all processors but one; `quota`, to 90 % of the machine; `burst`, the same quota with as much burst; `idle_quota`),
 `tidemark` (the tasks of `tidemark up` as it is: offline work runs last, no quota), `tidemark_sold` (a third of them, and as `./dev up` has it, of the class that takes what is free, the others as jobs that are sold what is
-idle: some wait in the queue), `tidemark_quota` (as the first, held by a quota to a line of 98 %), `tidemark_slice` (as the first, with `--online-slice` of TIDEMARK_BENCH_SLICE_US microseconds, else 100, for the service and the load). TIDEMARK_BENCH_COLUMNS names
-some of them, TIDEMARK_BENCH_ROUNDS fewer rounds. Another process on the machine spoils it all, and so
+idle: some wait in the queue), `tidemark_quota` (as the first, held by a quota to a line of 98 %). TIDEMARK_BENCH_COLUMNS names some of them, TIDEMARK_BENCH_ROUNDS fewer rounds. Another process on the machine spoils it all, and so
 does a busy host of a virtual machine: a column of which more than STOLEN_MAX was stolen is measured again, up to TRIES times in all, and the one with the least stolen counts.
 """
 
@@ -48,7 +47,6 @@ SECONDS = 20  # p99.9 wants thousands of requests; all rounds together are to st
 WARM_UP_S = 1
 STOLEN_MAX, TRIES = 0.02, 3
 LINE = 98
-SLICE_US = int(os.environ.get("TIDEMARK_BENCH_SLICE_US", "100"))
 SETTINGS = """apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -100,7 +98,6 @@ class Bench:
             "tidemark": lambda seed: self.on_tidemark(seed, None, self.free),
             "tidemark_sold": lambda seed: self.on_tidemark(seed, None, show.sold_and_free),
             "tidemark_quota": lambda seed: self.on_tidemark(seed, LINE, self.free),
-            "tidemark_slice": lambda seed: self.on_tidemark(seed, None, self.free, ("--online-slice", str(SLICE_US))),
         }
         if missing := [name for name in ONLY if name not in found]:
             raise Failed(f"TIDEMARK_BENCH_COLUMNS: no column `{missing[0]}`; there are {', '.join(found)}")
@@ -113,12 +110,13 @@ class Bench:
     def free(self, up: OnTidemark) -> None:
         up.run_batch(self.batch, ["--class=free"], show.WORK)
 
-    def on_tidemark(self, seed: int, line: int | None, start_batch: Callable[[OnTidemark], None], more: tuple[str, ...] = ()) -> Measured:
+    def on_tidemark(self, seed: int, line: int | None, start_batch: Callable[[OnTidemark], None]) -> Measured:
         data = self.scratch / "up"
+        more = ()
         if line:
             settings = self.scratch / "settings.yaml"
             settings.write_text(SETTINGS % {"line": line})
-            more = (*more, "--settings", str(settings))
+            more = ("--settings", str(settings))
         up = OnTidemark(self.tidemark, data, f"tidemark-demo-{secrets.token_hex(4)}", more=more)
         with processes.cleaned_up(up.stop):
             up.start()

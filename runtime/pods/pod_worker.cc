@@ -249,7 +249,6 @@ Result<ShimBegin> PodWorker::how_to_begin(std::size_t i, std::int32_t attempt) {
   out.user = container.user;
   out.group = container.group;
   out.oom_score_adj = pod_->offline ? kOfflineOomScoreAdj : kOnlineOomScoreAdj;
-  if (!pod_->offline && around_.online_slice_us > 0) out.slice_us = around_.online_slice_us;
   if (around_.groups != nullptr) {
     const bool first = std::ranges::none_of(held_, [](const Held& one) { return one.attempt >= 0; });
     TM_TRY(out.procs,

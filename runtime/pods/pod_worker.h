@@ -45,7 +45,6 @@ struct PodSurroundings {
   PodGroups* groups = nullptr;                      // null: nobody here may make groups
   const linux::Hierarchies* hierarchies = nullptr;  // with groups
   PodLogs logs;
-  std::int64_t online_slice_us = 0;  // 0: the kernel's
 };
 
 class PodWorker {

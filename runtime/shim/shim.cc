@@ -31,7 +31,6 @@
 #include "linux/kernel_files.h"
 #include "linux/proc/oom_score.h"
 #include "linux/proc/process.h"
-#include "linux/proc/slice.h"
 #include "runtime/shim/log_file.h"
 #include "runtime/shim/log_lines.h"
 #include "runtime/shim/shim_files.h"
@@ -96,11 +95,6 @@ Result<void> raise_oom_score_adj(std::int64_t least) {
   if (begin.oom_score_adj) {
     if (const auto raised = raise_oom_score_adj(*begin.oom_score_adj); !raised) {
       give_up(told, "set oom_score_adj", raised.error().code);
-    }
-  }
-  if (begin.slice_us) {
-    if (const auto set = linux::set_own_slice(std::chrono::microseconds(*begin.slice_us)); !set) {
-      give_up(told, "set the slice", set.error().code);
     }
   }
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));

@@ -68,7 +68,6 @@ std::string to_json(const ShimBegin& begin) {
   texts(json, "procs", begin.procs);
   texts(json, "shimProcs", begin.shim_procs);
   some(json, "oomScoreAdj", begin.oom_score_adj);
-  some(json, "sliceUs", begin.slice_us);
   json.member("alone", begin.alone)
       .member("log", begin.log)
       .member("logBytesMax", begin.log_bytes_max)
@@ -118,7 +117,6 @@ Result<ShimBegin> parse_begin(std::string_view text) {
     if (key == "procs") return read_texts(json, out.procs), true;
     if (key == "shimProcs") return read_texts(json, out.shim_procs), true;
     if (key == "oomScoreAdj") return json.integer(out.oom_score_adj.emplace(0)), true;
-    if (key == "sliceUs") return json.integer(out.slice_us.emplace(0)), true;
     if (key == "alone") return json.boolean(out.alone), true;
     if (key == "log") return json.string(out.log), true;
     if (key == "logBytesMax") return json.integer(out.log_bytes_max), true;
@@ -131,7 +129,6 @@ Result<ShimBegin> parse_begin(std::string_view text) {
   for (const auto& id : {out.user, out.group}) {
     if (id && (*id < 0 || *id > kIdMax)) return fail(ErrorKind::kInvalid, "user or group: ", *id, " is none");
   }
-  if (out.slice_us.value_or(1) < 1) return fail(ErrorKind::kInvalid, "sliceUs: ", *out.slice_us, " is none");
   if (out.log_bytes_max < 1 || out.log_files_max < 1) return fail(ErrorKind::kInvalid, "log: bounds below 1");
   return out;
 }

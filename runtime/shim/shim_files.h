@@ -43,7 +43,6 @@ struct ShimBegin {
   std::vector<std::string> procs;             // files cgroup.procs that it joins, one of each hierarchy
   std::vector<std::string> shim_procs;        // and those of the shim itself
   std::optional<std::int64_t> oom_score_adj;  // at least; one that has more keeps it
-  std::optional<std::int64_t> slice_us;       // of a processor (linux/proc/slice.h); nullopt: as whoever begins it
   bool alone = true;  // it is all that its group is for: with its end the rest of the group ends
   std::string log;    // path; "": nothing is kept
   std::int64_t log_bytes_max = std::int64_t{10} << 20;

@@ -19,7 +19,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "linux/proc/slice.h"
 #include "runtime/shim/shim_files.h"
 
 namespace tidemark::runtime {
@@ -130,17 +129,6 @@ TEST_F(ShimTest, HowSoonTheKernelEndsItIsRaisedAndNeverLowered) {
     EXPECT_EQ(ended().cannot_begin, "");
     EXPECT_TRUE(log().ends_with(base::cat("stdout F ", std::max(before, 700), "|"))) << log();
   }
-}
-
-// As the kernel tells it, of what the container began.
-TEST_F(ShimTest, ItsSliceOfAProcessorHoldsForWhatItBegins) {
-  const auto own = linux::read_slice(0);
-  ASSERT_TRUE(own) << own.error().message;
-  if (!*own || !std::filesystem::exists("/proc/self/sched")) GTEST_SKIP() << "this kernel keeps, or tells, no slices";
-  begin.slice_us = 300;
-  EXPECT_EQ(run({"sh", "-c", "sed -n 's/^se.slice *: *//p' /proc/self/sched; exit 0"}), 0);
-  EXPECT_EQ(ended().cannot_begin, "");
-  EXPECT_EQ(log(), "stdout F 300000|");
 }
 
 TEST_F(ShimTest, ASignalIsAnExitCodeAsShellsCount) {
@@ -269,8 +257,7 @@ TEST_F(ShimTest, AFolderThatSaysNothingIsRefused) {
   if (shim == 0) ::_exit(run_shim(folder, base::SystemClock()));
   EXPECT_EQ(wait(), EXIT_FAILURE);
   for (const std::string_view wrong :
-       {"{", R"({"schema":2,"argv":["a"]})", R"({"schema":1})", R"({"schema":1,"argv":["a"],"user":-1})",
-        R"({"schema":1,"argv":["a"],"sliceUs":0})"}) {
+       {"{", R"({"schema":2,"argv":["a"]})", R"({"schema":1})", R"({"schema":1,"argv":["a"],"user":-1})"}) {
     EXPECT_FALSE(parse_begin(wrong)) << wrong;
   }
 }
@@ -280,7 +267,6 @@ TEST_F(ShimTest, WhatIsWrittenIsRead) {
   begin.root = "/r";
   begin.user = 65534;
   begin.oom_score_adj = -5;
-  begin.slice_us = 100;
   begin.shim_procs = {"x"};
   begin.boot = "b";
   EXPECT_EQ(parse_begin(to_json(begin)).value(), begin);
