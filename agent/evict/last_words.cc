@@ -24,6 +24,7 @@ namespace tidemark::agent {
 namespace {
 
 constexpr std::string_view kLogEnd = ".log";
+constexpr int kSameNameMax = 100;                       // within one second
 constexpr mode_t kFolderMode = 0700, kFileMode = 0600;  // logs hold what only their owner may see
 
 // "20261122T200000Z": in the order of time.
@@ -168,6 +169,17 @@ Result<linux::Directory> make_folder(int parent, const std::string& name, const 
   return std::move(*made);
 }
 
+// Two pods may have one: "b" in the namespace "a-c", and "c-b" in "a"; or two long ones of which the end is cut.
+Result<std::string> make_own_folder(int parent, std::string_view wanted, const std::string& path) {
+  for (int which = 1; which <= kSameNameMax; ++which) {
+    const std::string more = which == 1 ? "" : base::cat("-", which);
+    const std::string name = base::cat(wanted.substr(0, kFileNameMax - more.size()), more);
+    if (::mkdirat(parent, name.c_str(), kFolderMode) == 0) return name;
+    if (errno != EEXIST) return base::fail_errno(errno, base::cat("make ", path, "/", name));
+  }
+  return fail(ErrorKind::kExhausted, kSameNameMax, " pods have the name ", wanted, " in ", path);
+}
+
 Result<void> write_words(int folder, const Words& words, const std::string& epitaph, const std::string& path) {
   const std::string name = words.container + std::string(kLogEnd);
   const std::string place = base::cat(path, "/", name);
@@ -205,7 +217,8 @@ Result<LastWordsKept> keep_last_words(const std::string& pod_logs, const std::st
   std::int64_t coming = 0;
   for (const Words& each : words) coming += static_cast<std::int64_t>(each.text.size() + evicted.epitaph.size() + 2);
   TM_TRY(kept.gone, make_room(directory.fd.get(), all, coming));
-  const std::string name = base::cat(stamp(evicted.at), "-", evicted.ns, "-", evicted.name).substr(0, kFileNameMax);
+  const std::string wanted = base::cat(stamp(evicted.at), "-", evicted.ns, "-", evicted.name);
+  TM_TRY(const std::string name, make_own_folder(directory.fd.get(), wanted, all));
   TM_TRY(const linux::Directory folder, make_folder(directory.fd.get(), name, {all, name, {}}));
   kept.folder = base::cat(all, "/", name);
   for (const Words& each : words) {

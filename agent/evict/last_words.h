@@ -3,7 +3,7 @@
 //
 //   POD_LOGS/NS_NAME_UID/CONTAINER/0.log, 1.log …       read: of each container the newest, its last kLastWordsBytes
 //   STATE_DIR/evicted/20261122T200000Z-NS-NAME/         written: CONTAINER.log, whole lines, and behind them one of
-//   ours
+//   ours; with -2 and so on behind the name where another pod's words have it
 //
 //   evicted by tidemark: TM-EVICT-001 SENTENCE, BEMemoryEvict, memory 82 % of the node, the line is 70 %
 //

@@ -74,6 +74,21 @@ TEST_F(LastWordsTest, TheNewestLogOfEachContainerIsKept) {
   EXPECT_EQ(found.st_mode & 07777, 0600u);
 }
 
+// "b" in the namespace "a-c" and "c-b" in "a".
+TEST_F(LastWordsTest, OfTwoPodsThatWouldHaveOneFolderBothAreKept) {
+  tree.write("logs/a_c-b_u1/main/0.log", "the first\n");
+  tree.write("logs/a-c_b_u2/main/0.log", "the second\n");
+  const base::WallTime at = pod().at;
+  ASSERT_TRUE(keep({"a", "c-b", "u1", std::string(kEpitaph), at}));
+  const auto second = keep({"a-c", "b", "u2", std::string(kEpitaph), at});
+  ASSERT_TRUE(second) << second.error().message;
+  const std::string name = "20261122T200000Z-a-c-b";
+  EXPECT_EQ(folders(), (std::vector<std::string>{name, name + "-2"}));
+  EXPECT_EQ(second->folder, tree.path("state/evicted/" + name + "-2"));
+  EXPECT_EQ(text("state/evicted/" + name + "/main.log"), with_epitaph("the first\n"));
+  EXPECT_EQ(text("state/evicted/" + name + "-2/main.log"), with_epitaph("the second\n"));
+}
+
 TEST_F(LastWordsTest, OfALongLogTheEndIs) {
   std::string lines;
   for (int i = 0; lines.size() < 3 * kLastWordsBytes; ++i) lines += base::cat("line ", i, "\n");
@@ -88,8 +103,10 @@ TEST_F(LastWordsTest, OfALongLogTheEndIs) {
   EXPECT_GT(words.size(), kLastWordsBytes - 20);
   // One line without an end is kept as it is.
   log("main/0.log", std::string(2 * kLastWordsBytes, 'x'));
-  ASSERT_TRUE(keep(pod()));
-  EXPECT_EQ(text("state/evicted/20261122T200000Z-jobs-crunch-0/main.log"),
+  Evicted later = pod();
+  later.at = later.at + 1s;
+  ASSERT_TRUE(keep(later));
+  EXPECT_EQ(text("state/evicted/20261122T200001Z-jobs-crunch-0/main.log"),
             with_epitaph(std::string(kLastWordsBytes, 'x') + "\n"));
 }
 

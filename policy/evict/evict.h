@@ -41,7 +41,8 @@
 //                         kLocalEvictionsPerHour of the hour; the others stay as ones that are forbidden
 //
 //   is at its deadline    grace, or the end of its own grace period and kEndedLate, kEvictGraceMax at most: all of its
-//                         group is killed; again every kKillAgain until it is gone
+//                         group is killed; until it is gone again after as long as that was tried for, kKillAgain at
+//                         least, kKillAgainMax at most
 //
 // A task that nobody may end (online after all, another one of that name) is left out until it is listed anew; so is
 // one whose group is there kGiveUp after the first kill: it counts as staying, and another one may go. One that is
@@ -79,7 +80,7 @@ inline constexpr base::Duration kNobodyThere = std::chrono::seconds(5);  // no c
 // Ten thousand nodes that ask at once are through a webhook of ours sooner (manager/webhook), asking again included;
 // and a kubelet seldom evicts by itself within it, where the line is not right below its own.
 inline constexpr base::Duration kBusyFor = std::chrono::seconds(30);
-inline constexpr base::Duration kKillAgain = std::chrono::seconds(2);
+inline constexpr base::Duration kKillAgain = std::chrono::seconds(2), kKillAgainMax = std::chrono::seconds(30);
 // A kernel takes some seconds for the memory of a large one; whoever is there still waits in the kernel for something
 // that does not answer, mostly a disk.
 inline constexpr base::Duration kKilledLate = std::chrono::seconds(30);

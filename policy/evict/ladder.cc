@@ -286,7 +286,8 @@ void Ladder::climb(Leaving& one, EvictSwitches above) {
 
 void Ladder::kill(Leaving& one) {
   if (one.stage != EvictStage::kKilled) enter(one, EvictStage::kKilled);
-  one.deadline = now_ + kKillAgain;
+  // One of which nothing ran may begin any moment.
+  one.deadline = now_ + (one.killed ? std::clamp(now_ - one.since, kKillAgain, kKillAgainMax) : kKillAgain);
   const auto index = task_of(one);
   if (!index || task(*index).path.empty()) return;  // pending, and nothing of it runs
   one.killed = true;

@@ -11,6 +11,7 @@ from cluster.tidemark_process import wait_for
 from node.test_agent import API, CONFIGZ, RBAC, RIGHTS, OnARealNode
 from node.test_agent import tearDownModule  # noqa: F401
 from support.node import cgroups, pods
+from support.node.settings import EVICTS_NEVER
 
 NODESLOS = "/apis/slo.koordinator.sh/v1alpha1/nodeslos"
 LIMIT_S = 60
@@ -19,6 +20,10 @@ STRATEGIES = ("cpuSuppress: ", "batchLimits: ", "cpuPriority: ", "classWeights: 
 
 class Doctor(OnARealNode):
     WORKS = [pods.Work("online", pods.BURSTABLE, 5, 6), pods.Work("plain", pods.BEST_EFFORT, 5, 6)]
+
+    @classmethod
+    def node_options(cls) -> dict:
+        return {"evicts": {**EVICTS_NEVER, "nodefs.available": "1%"}}
 
     def setUp(self):
         self.ours: set[int] = set()  # processes that may have tried the kernel
@@ -105,6 +110,20 @@ class Doctor(OnARealNode):
         colocation.must(API.request("PATCH", f"{NODESLOS}/{self.node.name}", {"spec": spec}, content="application/merge-patch+json"))
         under = wait_for(lambda: self.of_line("ok"), "a line under the kubelet's", self.agent, LIMIT_S)
         self.assertEqual("nodeslo", under["settings"])
+
+    def test_a_kubelet_that_evicts_for_a_disk_where_we_do_not(self):
+        """Off by default: said, with the number that comes before the kubelet's; and with that number all is well."""
+        alone = self.of(self.told(), "diskLine")
+        self.assertEqual("warn", alone["severity"], alone)
+        self.assertIn("only the kubelet evicts from", alone["found"])
+        self.assertIn("set diskFreePercent (evictions.node of tidemark-config) to 6 or more", alone["fix"])
+        self.assertEqual("ok", self.of(self.told(), "inodesLine")["severity"], "the kubelet has none either")
+        word = {"schema": 1, "agent": {"modes": {"default": "observe"}, "evict": {"diskFreePercent": 6}}}
+        spec = {"resourceUsedThresholdWithBE": {"enable": True}, "extensions": {"Object": {"tidemark": word}}}
+        colocation.must(API.request("POST", NODESLOS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": spec}))
+        self.addCleanup(API.request, "DELETE", f"{NODESLOS}/{self.node.name}")
+        before = wait_for(lambda: (found := self.of(self.told(), "diskLine"))["severity"] == "ok" and found, "a line before the kubelet's", self.agent, LIMIT_S)
+        self.assertIn("offline work is evicted from", before["found"])
 
     def test_memory_of_a_class_where_the_kernel_has_none(self):
         """This machine's groups are of version 1, whose kernel has no memory.low; the other ways without effect take version 2: `DoctorNode`."""
