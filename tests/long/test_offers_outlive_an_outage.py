@@ -8,9 +8,9 @@ from cluster import colocation, faulty
 from cluster.test_manager import LEFT, SETTINGS, STATUS, WithApi
 from cluster.tidemark_process import wait_for
 
-HOLD_S = 30  # the least that may be set; half a minute later nothing is left of an offer whose node is silent
-MOTION = f"{{hold: {HOLD_S}s, decayStep: 1s, decaySteps: 1}}"
-AWAY_S = 3 * HOLD_S
+HOLD_S = 120  # longer than the caches of one process come back apart, each after a wait of up to 45 s
+MOTION = f"{{slewPermillePerMinute: 1000, deadBandPermille: 0, hold: {HOLD_S}s, decayStep: 1s, decaySteps: 1}}"
+AWAY_S = HOLD_S + 60  # by then nothing is left of an offer whose node is silent
 REPORT_S = 1
 ELECT = ("--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=300ms")
 
@@ -49,7 +49,7 @@ class OffersOutliveAnOutage(WithApi):
         [seen] = self.report_until("16200", [self.live], busier)
         self.assertLessEqual(seen, {LEFT, "16200"})
         self.assertEqual(LEFT, colocation.offered(self.api, self.silent)["kubernetes.io/batch-cpu"], "it was not heard to be silent yet")
-        self.wait_offered(self.silent, "0", self.component, limit_s=4 * HOLD_S)
+        self.wait_offered(self.silent, "0", self.component, limit_s=2 * HOLD_S)
 
 
 if __name__ == "__main__":
