@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace tidemark::hadoop {
 namespace {
@@ -51,6 +52,30 @@ TEST_F(CapacitySchedulerTest, AQueueHasWhatCountsForTheOneAboveItAndMayHaveItsOw
   EXPECT_EQ(*largest(settings), (Resource{2048, 2, {}})) << "its own counts, be it more than what is above it";
   settings["root.etl.maximum-allocation-mb"] = "9000";
   EXPECT_EQ(*largest(settings), (Resource{8192, 2, {}})) << "up to the cluster's";
+}
+
+// As ResourceUtils of Hadoop 3.4.3 reads it; on a real ResourceManager: tests/yarn/test_largest_container.py.
+TEST_F(CapacitySchedulerTest, BothMayBeInOneWordWhichCountsAlone) {
+  const auto in_a_word = [&](const std::string& word) {
+    return largest({{"root.queues", "a"},
+                    {"root.a.maximum-allocation", word},
+                    {"root.a.maximum-allocation-mb", "512"},
+                    {"root.a.maximum-allocation-vcores", "1"}});
+  };
+  EXPECT_EQ(*in_a_word("memory-mb=2048,vcores=2"), (Resource{2048, 2, {}}));
+  EXPECT_EQ(*in_a_word(" vcores=3 , memory-mb=2 g"), (Resource{2048, 3, {}}));
+  EXPECT_EQ(*in_a_word("memory=3G,vcores=2,yarn.io/gpu=1"), (Resource{3072, 2, {}}));
+  EXPECT_EQ(*in_a_word("memory=1073741824,vcores=2"), (Resource{1024, 2, {}})) << "bytes";
+  EXPECT_EQ(*in_a_word("memory-mb=2048"), (Resource{2048, 0, {}})) << "what it does not name is nothing";
+  EXPECT_EQ(*in_a_word("memory-mb=99999,vcores=99"), kCluster);
+  EXPECT_EQ(*in_a_word(""), (Resource{512, 1, {}}));
+  for (const std::string& wrong :
+       std::vector<std::string>{"2048", "memory-mb=much", "memory-mb=2t", "memory-mb=-1", "vcores="}) {
+    EXPECT_EQ(in_a_word(wrong).error().message,
+              "/conf/capacity-scheduler.xml: yarn.scheduler.capacity.root.a.maximum-allocation is to be amounts as in "
+              "memory-mb=2048,vcores=2, found \"" +
+                  wrong + "\"");
+  }
 }
 
 TEST_F(CapacitySchedulerTest, WhatIsNoNumberIsToldWithItsPlace) {

@@ -230,6 +230,7 @@ ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
     if (same_again && loop_.clock().monotonic() - told->second.at < kTakenWithin) continue;
     const bool undone = same_again && told->second.confirmed;
     if (undone) changes.set_again.push_back(each.node);
+    if (same_again && !begins()) changes.told_again.push_back(each.node);
     changes.reasons.push_back(undone ? model::Reason::kYarnForeign : each.reason);
     changes.of.push_back(&each);
     changes.counts_as.push_back(std::move(counts_as));
@@ -250,7 +251,7 @@ net::Task<Result<Telling>> ClusterLink::tell(std::vector<Wanted> wanted) {
     const Wanted& of = *changes.of[i];
     told_.insert_or_assign(each.id, Told{each.total, of.generation, now, false, changes.counts_as[i]});
   }
-  co_return Telling{changes.updates.size(), std::move(changes.set_again)};
+  co_return Telling{changes.updates.size(), std::move(changes.set_again), std::move(changes.told_again)};
 }
 
 net::Task<Result<void>> ClusterLink::shrink(std::vector<Shrink> shrinks) {

@@ -61,6 +61,9 @@ inline constexpr base::Duration kKnowsAllAfter = std::chrono::seconds(10);
 struct Telling {
   std::size_t told = 0;
   std::vector<std::string> set_again;  // nodes on which somebody else had set another total, or NodeManagers began anew
+  // Those, and nodes whose last total no report has shown: who sets another one within the second is seen by nothing
+  // else. Without those of a ResourceManager that has just begun, which answers and may take nothing yet.
+  std::vector<std::string> told_again;
 };
 
 class ClusterLink {
@@ -114,6 +117,7 @@ class ClusterLink {
     std::vector<hadoop::Resource> counts_as;
     std::vector<model::Reason> reasons;
     std::vector<std::string> set_again;
+    std::vector<std::string> told_again;
   };
   // An update of which nobody knows whether it was taken: until when it may still come into force, and of how many
   // ResourceManagers so far it went to the last. What another one before it was sent is gone with that.

@@ -166,6 +166,46 @@ TEST_F(ClusterLinkTest, WhatTheOneBeforeWasToldNobodyElseHasUndone) {
   EXPECT_NE(metrics.text().find("tidemark_yarn_operator_failovers_total 1"), std::string::npos);
 }
 
+// Who sets another total within the second is gone before a report could show ours.
+TEST_F(ClusterLinkTest, ATotalThatNoReportEverShowsIsKnownToBeToldAgain) {
+  one.nodes = {{kNm, {}}};
+  ASSERT_TRUE(refresh());
+  EXPECT_TRUE(tell(2048)->told_again.empty());
+  for (int i = 0; i < 3; ++i) {
+    one.nodes.at(kNm).memory = 4096;
+    clock.advance(3s);
+    ASSERT_TRUE(refresh());
+    const auto told = tell(2048);
+    EXPECT_EQ(told->told_again, std::vector<std::string>{"n"});
+    EXPECT_TRUE(told->set_again.empty()) << "it may be the ResourceManager that did not take it";
+  }
+  clock.advance(1s);
+  ASSERT_TRUE(refresh());
+  one.nodes.at(kNm).memory = 4096;
+  clock.advance(3s);
+  ASSERT_TRUE(refresh());
+  const auto undone = tell(2048);
+  EXPECT_EQ(undone->set_again, std::vector<std::string>{"n"});
+  EXPECT_EQ(undone->told_again, std::vector<std::string>{"n"});
+  EXPECT_TRUE(tell(1024)->told_again.empty()) << "another one";
+}
+
+// It answers while it starts, and takes nothing.
+TEST_F(ClusterLinkTest, OfAResourceManagerThatHasJustBegunATotalThatIsToldAgainSaysNothing) {
+  one.nodes = {{kNm, {}}};
+  one.away = true;
+  EXPECT_FALSE(refresh());
+  one.away = false;
+  one.drops = true;
+  ASSERT_TRUE(refresh());
+  ASSERT_TRUE(tell(2048));
+  clock.advance(3s);
+  ASSERT_TRUE(refresh());
+  const auto told = tell(2048);
+  EXPECT_EQ(told->told, 1U);
+  EXPECT_TRUE(told->told_again.empty());
+}
+
 // A total that was told a moment before the failover is not waited for: its ResourceManager is gone.
 TEST_F(ClusterLinkTest, TheNextOneIsToldAtOnce) {
   one.nodes = two.nodes = {{kNm, {}}};

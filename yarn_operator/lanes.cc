@@ -46,9 +46,11 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
         auto told = co_await lane.link.tell(std::move(wanted));
         if (!told) note_not_told(lane, told.error());
         if (told) tell_set_again(told->set_again);
+        if (told) lane.contested.told_again(told->told_again, loop_.clock().monotonic());
         if (!told || told->told > 0) next_look = std::min(next_look, loop_.clock().monotonic() + kLookAgain);
       }
     }
+    note_contested(lane);
     base::Duration wait = next_look - loop_.clock().monotonic();
     if (next_drain) wait = std::min(wait, *next_drain);
     if (wait > base::Duration(0) && co_await lane.wake.wait_for(wait)) co_await loop_.sleep(kGather);
@@ -306,6 +308,19 @@ void RunningOperator::tell_set_again(const std::vector<std::string>& names) {
         {"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kWarning, "TidemarkYarnSetAgain",
         base::cat(model::reason_sentence(Reason::kYarnForeign), " [", model::reason_id(Reason::kYarnForeign), "]"));
   }
+}
+
+void RunningOperator::note_contested(Lane& lane) {
+  const std::vector<std::string> nodes = lane.contested.nodes(loop_.clock().monotonic());
+  if (!nodes.empty() && lane.contested_nodes == 0) {
+    lane.log.warn("totals do not stay as they are told, time and again: is there a second operator?",
+                  {{"nodes", std::to_string(nodes.size())}, {"first", nodes.front()}});
+  }
+  if (nodes.empty() && lane.contested_nodes > 0) lane.log.info("totals stay as they are told again");
+  lane.contested_nodes = nodes.size();
+  std::size_t all = 0;
+  for (const auto& each : lanes_) all += each->contested_nodes;
+  contested_.set(static_cast<double>(all));
 }
 
 std::vector<Wanted> RunningOperator::wanted_of(const std::string& cluster) {

@@ -16,6 +16,7 @@
 #include "net/admin.h"
 #include "yarn_operator/budgets_watch.h"
 #include "yarn_operator/cluster_link.h"
+#include "yarn_operator/contested.h"
 #include "yarn_operator/dues.h"
 #include "yarn_operator/given_back.h"
 #include "yarn_operator/node_map.h"
@@ -66,8 +67,10 @@ class RunningOperator final : public YarnOperator {
     bool small = false;          // nor for the largest
     bool waits_in_vain = false;  // a container that no node can hold is waited for
     std::size_t silent = 0;      // nodes
-    bool classless = false;      // the settings do not name the class of its work
-    std::size_t waits = 0;       // nodes of which the hour lets nothing end now
+    ContestedTotals contested;
+    std::size_t contested_nodes = 0;
+    bool classless = false;  // the settings do not name the class of its work
+    std::size_t waits = 0;   // nodes of which the hour lets nothing end now
     Pace reclaims;
   };
   struct UnderWay {
@@ -146,6 +149,7 @@ class RunningOperator final : public YarnOperator {
   // It may be named in a moment: no reason to stop.
   void note_class(Lane& lane);
   void tell_set_again(const std::vector<std::string>& names);
+  void note_contested(Lane& lane);
   std::vector<Wanted> wanted_of(const std::string& cluster);
 
   // ---- the loop of what is written onto nodes ----
@@ -188,6 +192,7 @@ class RunningOperator final : public YarnOperator {
   base::Gauge& small_;
   base::Gauge& wait_in_vain_;
   base::Gauge& silent_;
+  base::Gauge& contested_;
   base::Gauge& renew_after_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   NodeMap map_;

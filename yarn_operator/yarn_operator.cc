@@ -85,6 +85,8 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
                                   "Clusters in which a container is waited for that no node can hold.")),
       silent_(metrics.gauge("tidemark_yarn_operator_silent_nodes",
                             "Nodes that keep their totals, since most of their cluster are not ready together.")),
+      contested_(metrics.gauge("tidemark_yarn_operator_contested_nodes",
+                               "Nodes whose totals did not stay as they were told, three times within five minutes.")),
       renew_after_(metrics.gauge("tidemark_yarn_operator_book_renewal_seconds",
                                  "After how long the book of a node is renewed while work waits.")),
       taken_back_(metrics.counter("tidemark_yarn_operator_taken_back_total",

@@ -46,9 +46,13 @@ class Operating(unittest.TestCase):
 
     def put_node(self, name: str, annotations: dict[str, str]) -> None:
         colocation.put_node(self.api, name, capacity={"cpu": "8", "memory": "16Gi", "pods": "110"}, annotations=annotations)
-        ready = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}]}}
-        must(self.api.request("PATCH", f"/api/v1/nodes/{name}/status", ready, content=MERGE))
+        self.say_ready(name, "True")
         self.names.append(name)
+
+    def say_ready(self, name: str, status: str) -> None:
+        """As its kubelet does, or whoever misses that one."""
+        condition = {"type": "Ready", "status": status, "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}
+        must(self.api.request("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [condition]}}, content=MERGE))
 
     def annotate(self, name: str, annotations: dict) -> None:
         must(self.api.request("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"annotations": annotations}}, content=MERGE))

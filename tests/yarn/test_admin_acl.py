@@ -1,12 +1,15 @@
-"""Who may change totals: a ResourceManager without security whose yarn.admin.acl names somebody, and callers who are that and who are not."""
+"""Who may change totals: a ResourceManager without security whose yarn.admin.acl names somebody, and callers who are that and who are not. And two who both may."""
 
+import sys
 import unittest
 
 from cluster.tidemark_process import wait_for
 from support.yarn import Yarn
-from yarn.operating import NODE_ID, SITE, Operating, origin
+from yarn.operating import LEASE, NODE_ID, SITE, Operating, origin
+from yarn.peers_operator import PeersOperator
 
 ALLOWED, ANOTHER = "tidemark", "mallory"
+CONTESTED = "tidemark_yarn_operator_contested_nodes"
 
 
 class AdminAcl(Operating):
@@ -38,6 +41,18 @@ class AdminAcl(Operating):
         """Its calls are the ResourceManager's own."""
         self.assertEqual(200, self.yarn.rm.update_total(self.nms[0].id, 1024, 1).status)
         wait_for(lambda: self.nms[0].total() == (1024, 1), "a total that anybody has set")
+
+    def test_another_operator_without_a_common_lease_is_told_of(self):
+        """Koordinator's, which tells each second: ours is gone before any look could find it in force."""
+        self.addCleanup(self.api.request, "DELETE", LEASE)
+        operator = self.begin()
+        self.wait_total(0, 3072, 3, operator)
+        with PeersOperator({"yarn-0": self.nms[0]}):
+            wait_for(lambda: operator.metrics()[CONTESTED] == 1, "a node whose total does not stay", operator)
+            self.assertIn("totals do not stay as they are told, time and again: is there a second operator?", operator.log)
+            told, undone = (operator.metrics()[f"tidemark_yarn_operator_{each}_total"] for each in ("updates", "set_again"))
+            print(f"told {told:.0f} times, of which {undone:.0f} after ours had been found in force", file=sys.stderr)
+        self.wait_total(0, 3072, 3, operator)
 
 
 if __name__ == "__main__":

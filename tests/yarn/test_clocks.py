@@ -1,65 +1,22 @@
 """Whose clock counts, where the one that wrote a time and YARN's operator are an hour apart: a lease, the moment at which a drain ends, what an agent wants back, and what was held back
 after that. Nobody else's hour ends a container, or keeps a total from what it should be."""
 
-import datetime
 import json
 import time
 import unittest
 
 from cluster.colocation import must
-from cluster.tidemark_process import Component, wait_for
-from support.yarn import End, Job, Yarn, until
-from yarn.operating import ELECTION, LEASE, NODE_ID, POLL_S, SITE, Operating, origin
+from cluster.tidemark_process import wait_for
+from support.yarn import until
+from yarn.asking_back import HOLD_S, MASTER_MIB, PREEMPTED, TAKEN_BACK, TASK_MIB, TASKS, AskingBack, in_seconds
+from yarn.operating import ELECTION, LEASE, POLL_S
 
 AHEAD_S, BEHIND_S = 3600, -3600
-LEASE_S, HOLD_S = 3, 5
+LEASE_S = 3
 OFFER, DRAIN = "tidemark.io/yarn-offer", "tidemark.io/yarn-drain"
-TAKE_BACK, TAKEN_BACK = "tidemark.io/yarn-take-back", "tidemark.io/yarn-taken-back"
-MASTER_MIB, TASK_MIB, TASKS = 256, 512, 3
-PREEMPTED = End(-102, "Container preempted by scheduler")
 
 
-def in_seconds(seconds: float) -> str:
-    """That moment by this machine's clock, as objects have it."""
-    then = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
-    return then.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-class Clocks(Operating):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.yarn = cls.enterClassContext(Yarn([SITE]))
-        cls.nms = cls.yarn.nodes
-
-    def setUp(self):
-        super().setUp()
-        self.put_node("yarn-0", {NODE_ID: self.nms[0].id, **origin(4000, 3072)})
-
-    def begin_with_a_job(self) -> tuple[Component, Job]:
-        operator = self.begin()
-        self.wait_total(0, 3072, 4, operator)
-        job = self.yarn.submit("sleep 1000", containers=TASKS, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
-        self.addCleanup(job.end)
-        until("a master and its containers run", lambda: len(self.running()) == TASKS + 1)
-        until("its node holds them", lambda: self.nms[0].seen()["usedMemoryMB"] == MASTER_MIB + TASKS * TASK_MIB)
-        return operator, job
-
-    def running(self) -> list[str]:
-        """The oldest first, which is the master."""
-        return sorted(each["id"] for each in self.nms[0].containers() if each["state"] == "RUNNING")
-
-    def answer(self) -> dict:
-        return json.loads(self.annotation("yarn-0", TAKEN_BACK) or "{}")
-
-    def ask_back(self, generation: int, container: str, asked_in_s: float) -> None:
-        """As the agent of a node does, by its clock."""
-        asked = {"generation": generation, "containers": [container], "reason": "TM-EVICT-001", "asked": in_seconds(asked_in_s), "holdSeconds": HOLD_S}
-        self.annotate("yarn-0", {TAKE_BACK: json.dumps({"schema": 1, **asked})})
-
-    def wait_answer(self, generation: int, operator: Component) -> dict:
-        return wait_for(lambda: (answer := self.answer()).get("generation") == generation and answer, f"an answer to {generation}", operator)
-
+class Clocks(AskingBack):
     def test_a_lease_is_over_by_the_watch_of_who_waits_for_it(self):
         folder, name = LEASE.rsplit("/", 1)
         self.addCleanup(self.api.request, "DELETE", LEASE)

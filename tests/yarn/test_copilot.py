@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import secrets
+import shlex
 import tempfile
 import threading
 import time
@@ -18,6 +20,19 @@ SITE = Totals(memory_mib=2048, vcores=6)
 MASTER_MIB, TASK_MIB = 256, 128
 FILL_MIB = 128  # a job's own files are some MiB
 WRITE_MIB_S = 8
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "yarn-copilot.md"
+CURL = "curl --unix-socket $SOCKET "
+ENDING = ("/tidemark/v1/stop", "/v1/killContainer", "/v1/killContainersByResource")  # a container is gone after each
+
+
+def calls_of_the_guide() -> list[tuple[str, dict | None]]:
+    """Path and body of each, those that end something last."""
+    calls = []
+    for line in GUIDE.read_text().splitlines():
+        if line.startswith(CURL):
+            url, *more = [word for word in shlex.split(line.removeprefix(CURL)) if word != "--no-buffer"]
+            calls.append((url.removeprefix("http://copilot"), json.loads(more[1]) if more[:1] == ["-d"] else None))
+    return sorted(calls, key=lambda call: ENDING.index(call[0]) if call[0] in ENDING else -1)
 
 
 class WithoutGroups(unittest.TestCase):
@@ -227,6 +242,19 @@ class WithoutGroups(unittest.TestCase):
         wait_for(lambda: not self.processes_of(tasks[0]), "the kill", self.copilot)
         wait_for(lambda: "a container was killed" in self.copilot.log, "its word on the kill", self.copilot)
         self.assertIn("TM-EVICT-001", self.copilot.log)
+
+    def test_each_call_of_the_guide_is_answered_as_it_stands_there(self):
+        """But for the name of a container, which is one of here, and for events, which have no end."""
+        _, tasks = self.start_job(containers=3)
+        calls = [(path, body) for path, body in calls_of_the_guide() if path != "/tidemark/v1/events"]
+        self.assertEqual(9, len(calls), calls)
+        for path, body in calls:
+            whose = tasks[ENDING.index(path)] if path in ENDING else tasks[0]
+            with self.subTest(path, body=body):
+                named = json.loads(re.sub(r"container_[\w…]+", whose, json.dumps(body, ensure_ascii=False)))
+                status, said = self.copilot.ask("GET" if body is None else "POST", re.sub(r"container_[\w…]+", whose, path), named)
+                # What nothing holds cannot be limited: here no container has a group.
+                self.assertEqual({"/tidemark/v1/stop": 202, "/tidemark/v1/limits": 404}.get(path.partition("?")[0], 200), status, said)
 
     def test_the_newest_go_first_and_the_master_last(self):
         master, tasks = self.start_job(containers=3)

@@ -189,6 +189,16 @@ class Kerberos(WithKerberos):
         wait_for(lambda: re.search(r"User bob doesn't have permission|bob.*(permission|denied)", operator.log), "a refusal by name", operator)
         self.assertNotEqual((999, 2), self.nm.total())
 
+    def test_the_door_of_rest_is_shut_for_who_says_nothing_of_himself(self):
+        """Without security it asks nobody (test_admin_acl.py)."""
+        before = self.nm.total()
+        for named in ("", "?user.name=tidemark"):
+            answer = self.yarn.rm.ask(f"/ws/v1/cluster/nodes/{self.nm.id}/resource{named}", "POST", {"resource": {"memory": 512, "vCores": 1}, "overCommitTimeout": 0})
+            self.assertEqual(403, answer.status, answer.text)
+            self.assertIn("The default static user cannot carry out this operation", answer.text)
+        time.sleep(1)  # what it took would be in force after a heartbeat
+        self.assertEqual(before, self.nm.total())
+
     def test_a_person_asks_with_a_ticket_of_his_own(self):
         cache = self.kdc.kinit(self.keytab, "tidemark")
         for protection in ("authentication", "privacy"):

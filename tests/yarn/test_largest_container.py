@@ -72,17 +72,17 @@ class LargestContainer(WithLargest):
 
 
 class OfQueues(WithLargest):
-    """Whose bounds lie in capacity-scheduler.xml: one of its own, and one that it has from the queue above it."""
+    """Whose bounds lie in capacity-scheduler.xml: one of its own, and one that it has from the queue above it, in one word."""
 
     ROOT = "yarn.scheduler.capacity.root"
     QUEUES = {
         f"{ROOT}.queues": "default,etl", f"{ROOT}.default.capacity": "50", f"{ROOT}.default.maximum-allocation-mb": str(SMALLER_MIB),
-        f"{ROOT}.etl.capacity": "50", f"{ROOT}.etl.maximum-allocation-mb": "1024", f"{ROOT}.etl.queues": "night", f"{ROOT}.etl.night.capacity": "100",
+        f"{ROOT}.etl.capacity": "50", f"{ROOT}.etl.maximum-allocation": "memory-mb=1g,vcores=2", f"{ROOT}.etl.queues": "night", f"{ROOT}.etl.night.capacity": "100",
     }
 
     def test_the_largest_of_them_is_the_largest_container(self):
-        for queue, most in (("default", SMALLER_MIB), ("night", 1024)):
-            with self.assertRaisesRegex(AssertionError, f"400 .*maximum allowed allocation=<memory:{most}, vCores:4>"):
+        for queue, most, vcores in (("default", SMALLER_MIB, 4), ("night", 1024, 2)):
+            with self.assertRaisesRegex(AssertionError, f"400 .*maximum allowed allocation=<memory:{most}, vCores:{vcores}>"):
                 self.yarn.submit_by_rest("sleep 1000", memory_mib=most + 128, queue=queue)
         self.put_node("yarn-0", {NODE_ID: self.nms[0].id, **origin(4000, SMALLER_MIB)})
         operator = self.begin()

@@ -3,6 +3,7 @@ offered of a node and what YARN may hand out there never pass what there is, at 
 
 import json
 import os
+import subprocess
 import tempfile
 import threading
 import time
@@ -12,7 +13,7 @@ from cluster import colocation
 from cluster.colocation import MERGE, must
 from cluster.manager_case import WithManager
 from cluster.tidemark_process import Component, wait_for
-from support.yarn import Totals, Yarn
+from support.yarn import Totals, Yarn, until
 from yarn.doors import Doors
 from yarn.looking_on import LookingOn
 
@@ -27,6 +28,7 @@ CONFIG = {
     "schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"},
     "ledger": {"mode": "strict", "classAware": True, "kubernetes": {"minPercent": 20}, "yarn": {"minPercent": 20}},
     "classes": [{"name": "etl", "order": 1}, {"name": "spark", "order": 3}],
+    "drain": {"yarn": "end"},
     "evictions": {"perPoolHour": 40, "grants": True},  # a pod here wants more back than a node without a grant gives in an hour
 }
 CLASS = {"tidemark.class": "etl"}  # of all of YARN's work
@@ -34,6 +36,8 @@ SITE = Totals(memory_mib=2048, vcores=2)
 BOOK, OFFER = "tidemark.io/yarn-book", "tidemark.io/yarn-offer"
 BATCH_CPU, BATCH_MEMORY = "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory"
 LIMIT_S = 90
+DRAIN_S = 12  # so long a job that runs may go on
+HEARTBEATS_S = 3  # of a master, which has said by then that it wants no more: where no node has anything it would end for that question
 
 
 def bytes_of(text: str) -> int:
@@ -166,6 +170,29 @@ class Ledger(WithManager):
         checking.assert_clean(self)
         self.doors.assert_operators_alone(self, self.operator)
         self.assertGreater(looking.looks, 100)
+        self.assertEqual([], looking.worst[:3])
+
+    def test_off_with_time_to_drain_what_runs_still_goes_on_until_its_end_and_is_pre_empted_then(self):
+        looking, checking = self.look(), LookingOn(self.yarn.configuration, 1000, lag_s=10)
+        self.addCleanup(checking.end)
+        job = self.yarn.submit("sleep 1000", containers=2, memory_mib=256, master_memory_mib=256)
+        self.addCleanup(job.end)
+        until("both work", lambda: sum(each["state"] == "RUNNING" for each in self.nm.containers()) == 3)
+        time.sleep(HEARTBEATS_S)
+        ordered = time.time()
+        words = ["off", "node", NODE, f"--drain={DRAIN_S}s", "--reason=a test", "--yes", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
+        subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=60)
+        self.wait(lambda: self.yarn_total() == (0, 0), "nothing to begin with")
+        if time.time() < ordered + DRAIN_S - 1:  # the machine may be slow
+            self.assertEqual(3, job.report()["runningContainers"])
+        self.wait(lambda: self.nm.seen()["usedMemoryMB"] == 0, "an empty node")
+        self.assertGreaterEqual(time.time(), ordered + DRAIN_S)
+        report = job.report()
+        self.assertEqual((2, 1), (report["numNonAMContainerPreempted"], report["numAMContainerPreempted"]))
+        self.assertEqual(1, self.operator.metrics()["tidemark_yarn_operator_drained_nodes_total"])
+        self.wait(lambda: self.held_by_yarn() == 0, "a book that says so")
+        checking.assert_clean(self)
+        self.doors.assert_operators_alone(self, self.operator)
         self.assertEqual([], looking.worst[:3])
 
     def test_a_resource_manager_that_is_away_gives_nothing_up_and_an_operator_that_dies_confirms_nothing(self):

@@ -144,14 +144,32 @@ class Operator(Operating):
         looks.wait_whole()
         self.assertEqual(1, second.metrics()["tidemark_yarn_operator_updates_total"])  # not of the node that had the right total
 
-    def test_off_for_the_node_is_off_for_yarn_and_on_again(self):
+    def test_off_cordoned_or_not_ready_nothing_begins_there_and_what_runs_goes_on(self):
         operator = self.begin()
-        self.wait_total(0, 3072, 3, operator)
-        must(self.api.request("PATCH", "/api/v1/nodes/yarn-0", {"metadata": {"labels": {"tidemark.io/state": "off"}}}, content=MERGE))
-        self.wait_total(0, 0, 0, operator)
-        self.wait_total(1, 3072, 3, operator)
-        must(self.api.request("PATCH", "/api/v1/nodes/yarn-0", {"metadata": {"labels": {"tidemark.io/state": None}}}, content=MERGE))
-        self.wait_total(0, 3072, 3, operator)
+        for number in (0, 1):
+            self.wait_total(number, 3072, 3, operator)
+        job = self.yarn.submit("sleep 1000", memory_mib=256, master_memory_mib=256)
+        self.addCleanup(job.end)
+        job.wait_for_containers(2)
+        running = lambda: sorted(each["id"] for nm in self.nms for each in nm.containers() if each["state"] == "RUNNING")
+        before = until("both run", lambda: len(found := running()) == 2 and found)
+        number = next(number for number, nm in enumerate(self.nms) if nm.containers())
+        name = f"yarn-{number}"
+        change = lambda body: must(self.api.request("PATCH", f"/api/v1/nodes/{name}", body, content=MERGE))
+        for what, begins, ends in (
+            ("off", lambda: change({"metadata": {"labels": {"tidemark.io/state": "off"}}}), lambda: change({"metadata": {"labels": {"tidemark.io/state": None}}})),
+            ("cordoned", lambda: change({"spec": {"unschedulable": True}}), lambda: change({"spec": {"unschedulable": None}})),
+            ("not ready", lambda: self.say_ready(name, "False"), lambda: self.say_ready(name, "True")),
+            ("of unknown readiness", lambda: self.say_ready(name, "Unknown"), lambda: self.say_ready(name, "True")),
+        ):
+            with self.subTest(what):
+                begins()
+                self.wait_total(number, 0, 0, operator)
+                self.wait_total(1 - number, 3072, 3, operator)
+                self.assertEqual(("RUNNING", before), (job.state, running()))
+                ends()
+                self.wait_total(number, 3072, 3, operator)
+        self.assertEqual(("RUNNING", before), (job.state, running()))
 
     def test_when_a_window_has_closed_what_is_too_much_ends_as_pre_empted(self):
         """What the manager writes in the lead before it: an offer, and by when what is held beyond it ends."""

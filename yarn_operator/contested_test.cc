@@ -1,0 +1,49 @@
+#include "yarn_operator/contested.h"
+
+#include <gtest/gtest.h>
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using namespace std::chrono_literals;
+using Nodes = std::vector<std::string>;
+
+class ContestedTest : public ::testing::Test {
+ protected:
+  void again(const Nodes& nodes, base::Duration later) {
+    now = now + later;
+    totals.told_again(nodes, now);
+  }
+  Nodes contested(base::Duration later = 0s) {
+    now = now + later;
+    return totals.nodes(now);
+  }
+  base::MonotonicTime now{1h};
+  ContestedTotals totals;
+};
+
+TEST_F(ContestedTest, ThreeTimesWithinFiveMinutes) {
+  again({"a", "b"}, 0s);
+  again({"a"}, 2min);
+  EXPECT_EQ(contested(), Nodes{}) << "a NodeManager that began anew, and a hand";
+  again({"a", "b"}, 3min);
+  EXPECT_EQ(contested(), Nodes{"a"});
+  EXPECT_EQ(contested(1s), Nodes{}) << "the first one is older by now";
+}
+
+TEST_F(ContestedTest, SeldomIsNothingHoweverLong) {
+  for (int i = 0; i < 50; ++i) {
+    again({"a"}, kContestedWithin / 2 + 1s);
+    ASSERT_EQ(contested(), Nodes{}) << i;
+  }
+}
+
+TEST_F(ContestedTest, ItIsOverFiveMinutesAfterTheLastButTwo) {
+  for (int i = 0; i < 100; ++i) again({"a"}, 3s);
+  EXPECT_EQ(contested(), Nodes{"a"});
+  EXPECT_EQ(contested(kContestedWithin - 6s), Nodes{"a"});
+  EXPECT_EQ(contested(1s), Nodes{});
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator
