@@ -8,9 +8,8 @@
 //   passing     a smaller pod may be bound while a bigger one before it waits, until that one waits for 10 minutes:
 //               then nobody behind it gets a resource that the bigger one lacks, but by kind or priority. One that the
 //               empty node could not hold either holds nobody back
-//   off         nothing offline is bound where it was switched off, or drains: also not what asks for nothing, and
-//   would
-//               find room for that
+//   off         nothing offline is bound where it was switched off, or drains: also not what asks for nothing, for
+//               which there is always room
 //   cool-down   nothing offline is bound for 30 s after offline work was evicted: what room there is may be the room
 //               that the node took back
 //
