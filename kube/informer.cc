@@ -161,7 +161,8 @@ struct InformerCore::Impl {
   }
 
   void end_of_silence() {
-    if (unheard_since) unheard_before += loop.clock().monotonic() - *unheard_since;
+    heard = loop.clock().monotonic();
+    if (unheard_since) unheard_before += heard - *unheard_since;
     unheard_since.reset();
   }
 
@@ -170,7 +171,9 @@ struct InformerCore::Impl {
     if (!is_silence(error)) {
       end_of_silence();
     } else if (!unheard_since) {
-      unheard_since = loop.clock().monotonic();
+      // A watch that is cut off is found out by its silence, and then by the next one that nobody answers.
+      constexpr base::Duration kNoticedWithin = std::chrono::minutes(3);
+      unheard_since = std::max(heard, loop.clock().monotonic() + -kNoticedWithin);
     }
     // On top of what the server asks for: it tells all of its clients the same time.
     const base::Duration asked = std::chrono::milliseconds(error.retry_after_ms);
@@ -390,6 +393,7 @@ struct InformerCore::Impl {
   base::MonotonicTime last_contact;
   bool away = false;  // the last list or watch failed
   std::optional<base::MonotonicTime> back_since;
+  base::MonotonicTime heard;  // an event, or an answer
   std::optional<base::MonotonicTime> unheard_since;
   base::Duration unheard_before{0};  // in all, without that
   base::Gauge& objects_gauge;

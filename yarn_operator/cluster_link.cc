@@ -230,7 +230,8 @@ ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
     if (same_again && loop_.clock().monotonic() - told->second.at < kTakenWithin) continue;
     const bool undone = same_again && told->second.confirmed;
     if (undone) changes.set_again.push_back(each.node);
-    if (same_again && !begins()) changes.told_again.push_back(each.node);
+    const bool was_looked_for = same_again && looked_ - told->second.at >= kTakenWithin;
+    if (was_looked_for && !begins()) changes.told_again.push_back(each.node);
     changes.reasons.push_back(undone ? model::Reason::kYarnForeign : each.reason);
     changes.of.push_back(&each);
     changes.counts_as.push_back(std::move(counts_as));

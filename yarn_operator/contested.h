@@ -22,11 +22,15 @@ inline constexpr base::Duration kContestedWithin = std::chrono::minutes(5);
 class ContestedTotals {
  public:
   void told_again(const std::vector<std::string>& nodes, base::MonotonicTime now);
-  // Nodes that were told again so often within that time. What is older is forgotten.
+  // Nodes that were told again so often within that time; each until it was told no more for as long.
   std::vector<std::string> nodes(base::MonotonicTime now);
 
  private:
-  std::map<std::string, std::vector<base::MonotonicTime>> times_;  // the last kContestedAfter, the oldest first
+  struct Told {
+    std::vector<base::MonotonicTime> times;  // the last kContestedAfter, the oldest first
+    bool contested = false;
+  };
+  std::map<std::string, Told> told_;
 };
 
 }  // namespace tidemark::yarn_operator

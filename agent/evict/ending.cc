@@ -209,7 +209,7 @@ net::Task<Result<KillReport>> Ending::refuse(Error error) {
 net::Task<Result<KillReport>> Ending::kill_group(Of of) {
   const bool again = stay_.contains(of.path);
   auto done = co_await on_worker(of.path, again ? &linux::GroupKiller::kill_again : &linux::GroupKiller::kill);
-  note_who_stays(of.path, done && done->left > 0);
+  if (done) note_who_stays(of.path, done->left > 0);
   std::string value;
   if (done) {
     base::JsonWriter(value)

@@ -125,7 +125,8 @@ std::string why_text(const QueueWait& wait) {
     case QueueReason::kCoolingDown:
       return cat("offline work was evicted: none is begun for another ", seconds_text(wait.left));
     case QueueReason::kOff:
-      return "offline work is switched off here, or drains: none begins until `tidemark on`";
+      return "offline work is switched off here, or drains: none begins until that ends (`tidemark on`, or `on "
+             "--local` where it was the switch on the machine)";
   }
   return "";
 }

@@ -66,7 +66,8 @@ TEST(LocalQueueText, EveryReasonHasItsSentence) {
             "position 3 of 7: what is free is not known: there are pods that are not understood, or more than can be "
             "followed; the log of `tidemark up` names them");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kOff)),
-            "position 3 of 7: offline work is switched off here, or drains: none begins until `tidemark on`");
+            "position 3 of 7: offline work is switched off here, or drains: none begins until that ends (`tidemark "
+            "on`, or `on --local` where it was the switch on the machine)");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kNoNode)), "position 3 of 7: the node is not there yet");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kGated)), "position 3 of 7: its scheduling gates hold it back");
 }

@@ -30,7 +30,7 @@ class LocalOff(LocalCase):
         return next((file.read_text().strip() for top in tops if (file := top / "kubepods/besteffort" / name).exists()), "")
 
     def quota(self) -> str:
-        return self.of_besteffort("cpu.cfs_quota_us") or self.of_besteffort("cpu.max").split()[0]
+        return self.of_besteffort("cpu.cfs_quota_us") or self.of_besteffort("cpu.max").partition(" ")[0]
 
     def isolation(self) -> str:
         return next((each["reason"] for each in self.get("node", "here")["status"]["conditions"] if each["type"] == "TidemarkIsolation"), "")
@@ -52,7 +52,7 @@ class LocalOff(LocalCase):
 
         self.order("off", "node", "here", "--now")
         wait_for(lambda: self.isolation() == "Off", "an agent that obeys", self.component)
-        self.assertEqual(set(), self.sold())
+        wait_for(lambda: not self.sold(), "nothing is sold", self.component)
         wait_for(lambda: self.quota() == str(LEAST_US), "what runs is held to its least", self.component)
         self.assertEqual("Running", self.tasks()["steady"]["state"], "nobody is ended")
         self.assertEqual(0, self.local("run", "--name=filler", "--class=free", "--", "true").returncode)

@@ -10,7 +10,7 @@ from cluster.tidemark_process import wait_for
 
 CORES = os.cpu_count() or 1
 SPIN = "while :; do :; done"
-SPINNING = ["sh", "-c", f"for i in $(seq {2 * CORES}); do ({SPIN}) & done; wait"]
+SPINNING = ["sh", "-c", f"for i in $(seq {CORES}); do ({SPIN}) & done; wait"]
 # Writes down what it is told, and ends for it; takes all that it gets until it may end by itself.
 COMMAND = """
 echo begun >>{words}

@@ -8,7 +8,7 @@ from cluster import colocation, faulty
 from cluster.test_manager import LEFT, SETTINGS, STATUS, WithApi
 from cluster.tidemark_process import wait_for
 
-HOLD_S = 120  # longer than the caches of one process come back apart, each after a wait of up to 45 s
+HOLD_S = 240  # half of it is longer than the caches of one process come back apart, each after a wait of up to 45 s, and what comes after that
 MOTION = f"{{slewPermillePerMinute: 1000, deadBandPermille: 0, hold: {HOLD_S}s, decayStep: 1s, decaySteps: 1}}"
 AWAY_S = HOLD_S + 60  # by then nothing is left of an offer whose node is silent
 REPORT_S = 1

@@ -49,7 +49,7 @@ class AdminAcl(Operating):
         self.wait_total(0, 3072, 3, operator)
         with PeersOperator({"yarn-0": self.nms[0]}):
             wait_for(lambda: operator.metrics()[CONTESTED] == 1, "a node whose total does not stay", operator)
-            self.assertIn("totals do not stay as they are told, time and again: is there a second operator?", operator.log)
+            wait_for(lambda: "totals do not stay as they are told, time and again: is there a second operator?" in operator.log, "it says so", operator)
             told, undone = (operator.metrics()[f"tidemark_yarn_operator_{each}_total"] for each in ("updates", "set_again"))
             print(f"told {told:.0f} times, of which {undone:.0f} after ours had been found in force", file=sys.stderr)
         self.wait_total(0, 3072, 3, operator)
