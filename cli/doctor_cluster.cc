@@ -15,6 +15,7 @@
 #include "manager/capacity/decide.h"
 #include "manager/specs/node_slo.h"
 #include "manager/state/standing.h"
+#include "model/isolation.h"
 #include "model/names.h"
 #include "policy/calendar/holidays.h"
 #include "policy/doctor/kubelet_configz.h"
@@ -73,7 +74,7 @@ policy::ClusterNode seen_of(const kube::Node& node) {
   out.memory_pressure = is_true(node, "MemoryPressure");
   out.disk_pressure = is_true(node, "DiskPressure");
   for (const kube::Taint& taint : node.taints) out.taints.push_back(cat(taint.key.view(), ":", word(taint.effect)));
-  if (const auto* said = node.condition(agent::kIsolationCondition)) {
+  if (const auto* said = node.condition(model::kIsolationCondition)) {
     out.agent = said->reason.empty() ? std::string_view("Unknown") : said->reason.view();
   }
   out.sells = std::ranges::any_of(std::array{model::kBatchCpu, model::kBatchMemory},

@@ -16,6 +16,7 @@
 #include "kube/objects.h"
 #include "model/annotations.h"
 #include "model/ended_tasks.h"
+#include "model/isolation.h"
 #include "model/names.h"
 #include "model/take_back.h"
 #include "policy/drain/drain.h"
@@ -443,10 +444,10 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
   TM_CO_TRY(const auto bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
   if (!bytes) co_return fail(ErrorKind::kNotFound, "there is no node ", base::in_quotes(options.node));
   kube::NodeFields fields = yarn_operator::node_fields();
-  fields.condition_messages = {agent::kIsolationCondition};
+  fields.condition_messages = {model::kIsolationCondition};
   TM_CO_TRY(const kube::Node node, kube::decode_node(*bytes, fields, interner));
   Found found;
-  if (const auto* says = node.condition(agent::kIsolationCondition)) {
+  if (const auto* says = node.condition(model::kIsolationCondition)) {
     found.agent = base::cat(says->reason.view(), ": ", says->message.view());
   }
   TM_CO_TRY_VOID(co_await read_pods(client, options, interner, found));

@@ -12,6 +12,7 @@
 #include "kube/objects.h"
 #include "manager/state/mark_write.h"
 #include "manager/state/oversold_taint.h"
+#include "model/isolation.h"
 #include "model/names.h"
 #include "policy/render/state_text.h"
 
@@ -22,7 +23,7 @@ constexpr base::Duration kLook = std::chrono::seconds(1);
 
 constexpr std::string_view kPeerPresent = "PeerPresent";
 // Reasons of the agent's condition with which no group has more than its least.
-constexpr std::string_view kObeying[] = {"Off", "OffLocally", agent::kNoGroups};
+constexpr std::string_view kObeying[] = {"Off", model::kOffLocally, agent::kNoGroups};
 
 enum class Phase { kReached, kDraining, kOffering, kLimiting, kInForce, kUnheard };
 
@@ -30,12 +31,12 @@ kube::NodeFields fields_of_nodes() {
   kube::NodeFields fields;
   fields.meta = manager::mark_fields();
   fields.info = false;
-  fields.condition_messages = {agent::kIsolationCondition, model::kStateCondition};
+  fields.condition_messages = {model::kIsolationCondition, model::kStateCondition};
   return fields;
 }
 
 bool nothing_in_force(const kube::Node& node) {
-  const kube::NodeCondition* says = node.condition(agent::kIsolationCondition);
+  const kube::NodeCondition* says = node.condition(model::kIsolationCondition);
   return says == nullptr || agent::says_nothing_in_force(says->reason.view(), says->message.view());
 }
 
@@ -65,7 +66,7 @@ bool is_for_agents(const policy::StateCommand& command) {
 // What the node's agent says of it.
 Phase phase_of_agent(const kube::Node& node, const OrderOptions& options) {
   if (!is_for_agents(options.command)) return Phase::kReached;
-  const kube::NodeCondition* says = node.condition(agent::kIsolationCondition);
+  const kube::NodeCondition* says = node.condition(model::kIsolationCondition);
   const bool obeys = says == nullptr || std::ranges::find(kObeying, says->reason.view()) != std::end(kObeying);
   if (!obeys) return Phase::kLimiting;
   return options.nothing_in_force && !nothing_in_force(node) ? Phase::kInForce : Phase::kReached;
@@ -118,7 +119,7 @@ Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTi
 
 // Whose answer waiting does not bring.
 void note_agent(const std::string& name, const kube::Node& node, Phase phase, WaitReport& out) {
-  const kube::NodeCondition* says = node.condition(agent::kIsolationCondition);
+  const kube::NodeCondition* says = node.condition(model::kIsolationCondition);
   if (says == nullptr) {
     if (phase == Phase::kReached) out.without_agent.push_back(name);
   } else if (phase == Phase::kLimiting && !agent::is_condition_reason(says->reason.view())) {
@@ -139,7 +140,7 @@ net::Task<Result<NodesInForce>> nodes_in_force(kube::Client& client, base::Durat
         TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
           TM_TRY(const auto node, kube::decode_node(item, fields_of_nodes(), interner));
           if (!nothing_in_force(node)) out.nodes.emplace_back(node.meta.name.view());
-          const kube::NodeCondition* says = node.condition(agent::kIsolationCondition);
+          const kube::NodeCondition* says = node.condition(model::kIsolationCondition);
           if (says != nullptr && says->reason.view() == kPeerPresent) {
             out.beside_peer.emplace_back(node.meta.name.view());
           }
@@ -194,7 +195,7 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
         if (is_for_agents(options.command)) note_agent(key.name, node, phase, out);
         if (phase == Phase::kInForce) {
           out.in_force.push_back(
-              base::cat(key.name, " (", node.condition(agent::kIsolationCondition)->message.view(), ")"));
+              base::cat(key.name, " (", node.condition(model::kIsolationCondition)->message.view(), ")"));
         }
       });
       progress.silent = out.silent.size();

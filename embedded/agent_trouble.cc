@@ -6,6 +6,7 @@
 
 #include "agent/protect/status.h"
 #include "base/json.h"
+#include "model/isolation.h"
 
 namespace tidemark::embedded {
 namespace {
@@ -22,7 +23,7 @@ std::string condition(std::string_view reason, const std::string& why, base::Wal
   std::string body;
   base::JsonWriter out(body);
   out.begin_object().key("status").begin_object().key("conditions").begin_array().begin_object();
-  out.member("type", agent::kIsolationCondition).member("status", "False").member("reason", reason);
+  out.member("type", model::kIsolationCondition).member("status", "False").member("reason", reason);
   out.member("message", why).member("lastHeartbeatTime", now).member("lastTransitionTime", now);
   out.end_object().end_array().end_object().end_object();
   return body;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "model/isolation.h"
 
 namespace tidemark::agent {
 namespace {
@@ -64,7 +65,7 @@ net::Task<void> ConditionController::write(Said said) {
       .key("conditions")
       .begin_array()
       .begin_object()
-      .member("type", kIsolationCondition)
+      .member("type", model::kIsolationCondition)
       .member("status", std::string_view(said.enforces ? "True" : "False"))
       .member("reason", said.reason)
       .member("message", said.message)

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "model/annotations.h"
 #include "model/ended_tasks.h"
+#include "model/isolation.h"
 #include "model/names.h"
 #include "model/oversold.h"
 #include "model/take_back.h"
@@ -65,7 +66,7 @@ kube::NodeFields node_facts_fields() {
                              model::kOversoldAnnotation,           model::kYarnTakeBackAnnotation,
                              model::kYarnTakenBackAnnotation,      model::kEndedTasksAnnotation};
   fields.info = false;
-  fields.condition_messages = {kIsolationCondition};
+  fields.condition_messages = {model::kIsolationCondition};
   return fields;
 }
 

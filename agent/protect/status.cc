@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "journal/whole_file.h"
+#include "model/isolation.h"
 #include "model/reason.h"
 #include "policy/render/doctor_text.h"
 
@@ -193,7 +194,7 @@ bool awaits(const StrategyStatus& strategy) {
 std::string_view condition_reason(const AgentStatus& status) {
   if (status.peer_present && !status.off) return "PeerPresent";
   if (!status.trouble.empty()) return "Unable";
-  if (status.off) return status.latched ? "OffLocally" : "Off";
+  if (status.off) return status.latched ? model::kOffLocally : "Off";
   const auto any = [&](policy::Permit permit) {
     return std::ranges::any_of(status.strategies,
                                [&](const StrategyStatus& each) { return each.stance == policy::to_string(permit); });
@@ -227,13 +228,13 @@ std::string condition_message(const AgentStatus& status) {
 }
 
 bool is_condition_reason(std::string_view reason) {
-  constexpr std::string_view kReasons[] = {"PeerPresent", "Unable",    "OffLocally", "Off",    "Waiting",
-                                           "Holding",     "Enforcing", "Observing",  kNoGroups};
+  constexpr std::string_view kReasons[] = {"PeerPresent", "Unable",    model::kOffLocally, "Off",    "Waiting",
+                                           "Holding",     "Enforcing", "Observing",        kNoGroups};
   return std::ranges::find(kReasons, reason) != std::end(kReasons);
 }
 
 bool says_nothing_in_force(std::string_view reason, std::string_view message) {
-  constexpr std::string_view kNothingWritten[] = {"Off", "OffLocally", "Observing", "PeerPresent", kNoGroups};
+  constexpr std::string_view kNothingWritten[] = {"Off", model::kOffLocally, "Observing", "PeerPresent", kNoGroups};
   if (std::ranges::find(kNothingWritten, reason) == std::end(kNothingWritten)) return false;
   // Strategies come first: what stands behind them may be anybody's words.
   while (is_of_strategy(message.substr(0, message.find(kBetween)))) {

@@ -16,6 +16,7 @@
 #include "cli/local/tasks.h"
 #include "kube/objects.h"
 #include "model/audit_line.h"
+#include "model/isolation.h"
 #include "model/names.h"
 #include "model/reason.h"
 #include "model/strategy.h"
@@ -25,7 +26,6 @@ namespace {
 
 using base::cat;
 
-constexpr std::string_view kIsolationCondition = "TidemarkIsolation";
 constexpr base::Duration kOldMeasure = std::chrono::minutes(3);  // reports come once a minute
 
 enum Part : std::size_t { kOnline, kMid, kBatch, kFree, kSystem, kParts };
@@ -55,7 +55,7 @@ void take_node(const kube::Node& node, TopValues& values) {
   values.capacity = {{node.capacity.cpu_milli().value_or(0)}, {node.capacity.memory_bytes().value_or(0)}};
   values.batch.sellable = {{node.allocatable.get(model::kBatchCpu)}, {node.allocatable.get(model::kBatchMemory)}};
   values.mid.sellable = {{node.allocatable.get(model::kMidCpu)}, {node.allocatable.get(model::kMidMemory)}};
-  const kube::NodeCondition* isolation = node.condition(kIsolationCondition);
+  const kube::NodeCondition* isolation = node.condition(model::kIsolationCondition);
   values.isolation =
       isolation == nullptr ? "no agent has told how it stands" : cat("agent: ", isolation->reason.view());
   const std::string_view state = node.meta.labels.get(model::kStateLabel);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "model/isolation.h"
 #include "policy/doctor/kernel_release.h"
 
 namespace tidemark::policy {
@@ -199,8 +200,9 @@ class Findings {
     push(where(ClusterTopic::kAgents, ClusterFact::kAgentUnable, Severity::kBad, nodes_, says("Unable")));
     push(where(ClusterTopic::kAgents, ClusterFact::kAgentHolds, Severity::kWarn, nodes_, says("Holding")),
          Reason::kAgentHolds);
-    push(where(ClusterTopic::kAgents, ClusterFact::kAgentSwitchedOff, Severity::kWarn, nodes_, says("OffLocally")),
-         Reason::kAgentLatched);
+    push(
+        where(ClusterTopic::kAgents, ClusterFact::kAgentSwitchedOff, Severity::kWarn, nodes_, says(model::kOffLocally)),
+        Reason::kAgentLatched);
   }
 
   // Where nobody measures there is nothing to be late.

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "kube/decode.h"
 #include "kube/objects.h"
+#include "model/isolation.h"
 #include "model/names.h"
 #include "model/qos.h"
 
@@ -20,8 +21,6 @@ using policy::QueueEffect;
 using policy::QueuePod;
 using policy::QueueToleration;
 
-// As the agent of the node tells how it stands.
-constexpr std::string_view kIsolationCondition = "TidemarkIsolation", kOffLocally = "OffLocally";
 constexpr std::array kSoldResources{model::kBatchCpu, model::kBatchMemory, model::kMidCpu, model::kMidMemory};
 
 // ---- what it takes: model/pod.h has the rule, here it is of every resource ----
@@ -321,8 +320,8 @@ Result<QueuedNode> decode_queued_node(std::string_view bytes, kube::Interner& in
   out.ordered = policy::read_marks(text_of(node.meta.labels.find(model::kStateLabel)),
                                    text_of(node.meta.annotations.find(model::kStateDetailAnnotation)))
                     .marks;
-  const kube::NodeCondition* isolation = node.condition(kIsolationCondition);
-  out.off_locally = isolation != nullptr && isolation->reason.view() == kOffLocally;
+  const kube::NodeCondition* isolation = node.condition(model::kIsolationCondition);
+  out.off_locally = isolation != nullptr && isolation->reason.view() == model::kOffLocally;
   out.node.cordoned = node.unschedulable;
   out.node.ready = node.ready() == kube::Truth::kTrue;
   out.meta = {std::move(node.meta.ns), std::move(node.meta.name), std::move(node.meta.resource_version)};
