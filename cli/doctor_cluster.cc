@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/protect/status.h"
 #include "base/text.h"
 #include "cli/cluster_now.h"
 #include "cli/in_force.h"

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "agent/protect/status.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/get.h"
