@@ -163,6 +163,17 @@ with new_node() as node:
 """
 
 
+class SlowImport:
+    """An image that is imported no sooner than the kubelet has drawn another port: on a slow machine the kubelet starts in vain meanwhile."""
+
+    def __init__(self, made: node.Node, door: str):
+        self._made, self._door, self._taken, self._really = made, door, getattr(made, door), made.import_image
+
+    def __call__(self, archive: Path) -> None:
+        wait_for(lambda: getattr(self._made, self._door) != self._taken, "another port is drawn while the image is not there")
+        self._really(archive)
+
+
 class Ending(unittest.TestCase):
     def test_nothing_is_left_by_a_node_that_is_stopped(self):
         before = of_the_machine()
@@ -184,6 +195,7 @@ class Ending(unittest.TestCase):
         for door in ("port", "_health_port"):
             made = new_node()
             taken = getattr(made, door)
+            made.import_image = SlowImport(made, door)
             with self.subTest(door), socket.create_server(("127.0.0.1", taken)), made:
                 self.assertNotEqual(taken, getattr(made, door))
                 self.assertEqual(401, made.ask_kubelet("/pods")[0])

@@ -13,6 +13,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -127,7 +128,7 @@ class Node:
         scratch.rename(file)  # one may be starting
 
     def _draw_again_where_taken(self) -> None:
-        """The kubelet that is started next has other ports."""
+        """The kubelet that is started next has other ports. Asked from the kubelet's first start on: after a few in vain the node gives up."""
         log = self.layout.logs / "kubelet.log"
         said = log.read_text(errors="replace") if log.exists() else ""
         taken = [port for port in (self.port, self._health_port) if f":{port}: bind: address already in use" in said]
@@ -153,7 +154,10 @@ class Node:
         archive = self.layout.state / "image.tar"
         image.make(archive, self.layout.state)
         self._until("containerd answers", lambda: self.layout.socket.exists() and self.ctr("version").returncode == 0)
-        self.import_image(archive)
+        with ThreadPoolExecutor(1) as beside:  # an import may take longer than a kubelet without its ports is started again
+            imported = beside.submit(self.import_image, archive)
+            self._until("the image is imported", lambda: self._draw_again_where_taken() or imported.done())
+            imported.result()
 
     def import_image(self, archive: Path) -> None:
         done = self.ctr("images", "import", str(archive))
