@@ -206,8 +206,8 @@ TEST_F(ShimTest, WhatIsLeftIsKilledWhenTheTimeIsOver) {
 
 TEST_F(ShimTest, OutputThatSomebodyElseHoldsIsNotWaitedFor) {
   const auto before = std::chrono::steady_clock::now();
-  EXPECT_EQ(run({"sh", "-c", "sleep 5 & echo $!; exit 0"}), 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - before, 4s);
+  EXPECT_EQ(run({"sh", "-c", "sleep 1000 & echo $!; exit 0"}), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 500s);
   const std::string said = log();
   const auto left = base::parse_int(said.substr(9, said.size() - 10));
   ASSERT_TRUE(left) << said;

@@ -8,6 +8,7 @@ import unittest
 from pathlib import Path
 
 from contract.client import Client, Target
+from support.patience import PATIENCE_S as LIMIT_S
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy" / "chart"
@@ -15,7 +16,6 @@ NAMESPACE = "koordinator-system"
 RELEASE = "tidemark"
 ACCOUNT = "tidemark-manager"
 YARN_OPERATOR = "tidemark-yarn-operator"
-LIMIT_S = 120
 
 needs_helm = unittest.skipUnless(os.environ.get("TIDEMARK_HELM"), "no helm: ./dev test cluster builds it where there is Go")
 

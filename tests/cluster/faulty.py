@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cluster.tidemark_process import wait_for
+from support.cluster.control import ANSWER_S as ANSWERED_S
+from support.patience import PATIENCE_S
 
 ANSWER_S = 30
-CONTROL_S = 200
 PIECE_BYTES = 16384
 
 
@@ -116,7 +117,7 @@ def on_server(api, namespace: str) -> dict[str, tuple[str, str]]:
     return {item["metadata"]["name"]: (item["metadata"]["resourceVersion"], item["data"]["v"]) for item in answer.json["items"]}
 
 
-def wait_equal(case, api, mirror: Mirror, namespace: str, limit_s: float = 60) -> int:
+def wait_equal(case, api, mirror: Mirror, namespace: str, limit_s: float = PATIENCE_S) -> int:
     """Nobody writes any more: the cache must become what the server has, to the last revision. Answers how many objects."""
     deadline = time.monotonic() + limit_s
     # Read each time: a write that its writer gave up may still be done.
@@ -130,7 +131,7 @@ def wait_equal(case, api, mirror: Mirror, namespace: str, limit_s: float = 60) -
 
 def control(*arguments: str) -> None:
     done = subprocess.run(
-        [os.environ["TIDEMARK_TEST_CLUSTER_CONTROL"], *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=CONTROL_S
+        [os.environ["TIDEMARK_TEST_CLUSTER_CONTROL"], *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ANSWERED_S
     )
     assert done.returncode == 0, done.stderr
 

@@ -11,6 +11,7 @@ import unittest
 from pathlib import Path
 
 from cluster.tidemark_process import Component, wait_for
+from support.patience import PATIENCE_S
 
 CGROUPS = Path("/sys/fs/cgroup")
 
@@ -60,7 +61,7 @@ class LocalCase(unittest.TestCase):
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", self.kubeconfig, *arguments], input=stdin or "", capture_output=True, text=True, timeout=60
+            [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", self.kubeconfig, *arguments], input=stdin or "", capture_output=True, text=True, timeout=PATIENCE_S
         )
 
     def apply(self, *objects: dict):
@@ -88,7 +89,7 @@ class LocalCase(unittest.TestCase):
         command, *rest = arguments
         data = f"--data-dir={self.folder / 'data'}"
         return subprocess.run(
-            [os.environ["TIDEMARK_BINARY"], "local", command, data, *rest], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+            [os.environ["TIDEMARK_BINARY"], "local", command, data, *rest], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S
         )
 
     def tasks(self) -> dict[str, dict]:

@@ -158,8 +158,8 @@ def leave_everything(api, binary: str, component: Component) -> None:
             report(api, node)  # a node of the safe profile waits for one that this process has seen
         return all(has(node) for node in NODES)
 
-    wait_for(offered, "offers on every node", component, 120)
-    wait_for(lambda: put_books(api), "offers to YARN", component, 120)
+    wait_for(offered, "offers on every node", component)
+    wait_for(lambda: put_books(api), "offers to YARN", component)
     colocation.put_settings(api, {"enable": True, "cpuReclaimThresholdPercent": RECLAIM[1]})
     for words in ORDERS:
         done = subprocess.run(
@@ -176,7 +176,7 @@ def leave_everything(api, binary: str, component: Component) -> None:
     def records(kind: str) -> float:
         return component.metrics().get(f'tidemark_history_records{{component="{kind}"}}', 0)
 
-    wait_for(learned, "what is learned to be stored", component, 120)
+    wait_for(learned, "what is learned to be stored", component)
     wait_for(lambda: not has("previous-off") and not has("previous-idle"), "the orders to be obeyed", component)
     for i, job in enumerate(VICTIMS):
         requests = {"kubernetes.io/batch-cpu": "1000", "kubernetes.io/batch-memory": "1Gi"}
@@ -184,7 +184,7 @@ def leave_everything(api, binary: str, component: Component) -> None:
         must(api.request("PATCH", f"{PODS}/victim-{i}", {"metadata": {"labels": {"tidemark.io/job": job, "tidemark.io/class": "spark"}}}, content=MERGE))
     for i in range(len(VICTIMS)):
         must(api.request("PATCH", f"{PODS}/victim-{i}/status", {"status": {"phase": "Failed", "reason": "Evicted"}}, content=MERGE))
-    wait_for(lambda: component.metrics().get('tidemark_pool_breaker_phase{pool="spike"}') == 1, "a pool that is stopped", component, 120)
+    wait_for(lambda: component.metrics().get('tidemark_pool_breaker_phase{pool="spike"}') == 1, "a pool that is stopped", component)
     for i in range(len(VICTIMS)):
         api.request("DELETE", f"{PODS}/victim-{i}", gracePeriodSeconds=0)
     wait_for(lambda: colocation.offered(api, "previous-spike").get("kubernetes.io/batch-cpu") == "3k", "what is sold and no more", component)
@@ -193,8 +193,8 @@ def leave_everything(api, binary: str, component: Component) -> None:
         words = {node: must(api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations") or {} for node in YARN}
         return confirmed and DRAIN in words["previous-draining"] and OVERSOLD in words["previous-oversold"]
 
-    wait_for(shared, "a drain of YARN's work, and the mark of what is oversold", component, 120)
-    wait_for(lambda: "greedy" in str(must(api.request("GET", f"{SETTINGS}/{colocation.BUDGETS}")).get("data", {})), "the counts stored", component, 120)
+    wait_for(shared, "a drain of YARN's work, and the mark of what is oversold", component)
+    wait_for(lambda: "greedy" in str(must(api.request("GET", f"{SETTINGS}/{colocation.BUDGETS}")).get("data", {})), "the counts stored", component)
     wait_settled(component)
 
 
@@ -231,7 +231,7 @@ def wait_settled(component: Component) -> None:
         told = component.metrics()
         return not any(value for name, value in told.items() if name.startswith("tidemark_work_queue_depth")) and told.get("tidemark_settings_nodes_unconfirmed") == 0
 
-    wait_for(quiet, "nothing left to do", component, 120)
+    wait_for(quiet, "nothing left to do", component)
 
 
 # ---- as files
@@ -370,7 +370,7 @@ def record(binary: str, commit: str) -> None:
             other = run(binary, Path(unread), leads=False)
             learn_an_hour(api, [component, other])
             component.stop()
-            wait_for(lambda: other.metrics().get('tidemark_history_records{component="least"}', 0) >= 1, "least offers to be stored", other, 120)
+            wait_for(lambda: other.metrics().get('tidemark_history_records{component="least"}', 0) >= 1, "least offers to be stored", other)
             wait_settled(other)
             other.stop()
     finally:

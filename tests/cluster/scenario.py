@@ -43,6 +43,7 @@ from cluster import colocation, history
 from cluster.colocation import MERGE, must
 from cluster.test_manager import CAPACITY, quantity
 from cluster.tidemark_process import Component, explain
+from support.patience import PATIENCE_S
 
 PODS = "/api/v1/namespaces/default/pods"
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
@@ -54,7 +55,7 @@ CLASSES = "[{name: transcode, order: 10}, {name: spark, order: 30}]"
 # Settings of a scenario's nodes, by the word that gives them.
 NODE_SETTINGS = {"settings": "colocation-config", "normalization": "cpu-normalization-config", "amplification": "resource-amplification-config"}
 ONLINE = {"priority": "koord-prod", "qos": "LS"}
-LIMIT_S = 180  # a side whose work waits no more counts as content after two minutes
+LIMIT_S = 120 + PATIENCE_S  # a side whose work waits no more counts as content after two minutes
 LOOK_S = 0.25
 GRACE_S = 10  # between a cut and the report that this clock begins at lies whatever a busy machine needs
 

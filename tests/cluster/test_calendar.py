@@ -14,9 +14,9 @@ from cluster.colocation import MERGE, NODESLOS, must
 from cluster.test_manager import LEFT
 from cluster.test_state import STATE_MAP, WithState, order, tidemark
 from cluster.tidemark_process import Component, explain, explain_json, wait_for
+from support.patience import PATIENCE_S as LIMIT_S
 
 EVENTS = "/api/v1/namespaces/koordinator-system/events"
-LIMIT_S = 60
 LOWER = "10800"  # 40 % of 32 cores, without the 2 that the system uses
 POOLS = {
     "schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"},

@@ -138,7 +138,7 @@ class Roles(ChartRoles):
         for kind in (colocation.NODESLOS, colocation.NODEMETRICS):
             wait_for(lambda: self.api.request("GET", f"{kind}/roles-2").status == 404, "an end of what belonged to the node", first)
 
-        wait_for(lambda: all(self.api.request("GET", f"{SETTINGS}/{name}").status == 200 for name in LEARNED), "the first of what is learned", first, 180)
+        wait_for(lambda: all(self.api.request("GET", f"{SETTINGS}/{name}").status == 200 for name in LEARNED), "the first of what is learned", first)
         # Settings that are taken back, by a change of the ConfigMap and by its end.
         revision = first.metrics()["tidemark_settings_revision"]
         self.put_tidemark_config(OURS % 500)
@@ -200,7 +200,7 @@ class Roles(ChartRoles):
         self.offers("roles-1", "7200", second)
         # What the first one learned is the second one's now.
         self.put_tidemark_config(OURS % 600)
-        wait_for(lambda: not set(carries()) & {None, *learned}, "what was learned to be taken over", second, 180)
+        wait_for(lambda: not set(carries()) & {None, *learned}, "what was learned to be taken over", second)
         # A node is sold too much of, and taken out of that by hand when no manager is there.
         self.nodes.append("roles-oversold")
         colocation.put_node(self.api, "roles-oversold", capacity=CAPACITY, labels={"gentle": "yes"})

@@ -19,7 +19,7 @@ from cluster.tidemark_process import wait_for
 
 THIRD_PARTY = "node.koordinator.sh/thirdPartyAllocations"
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
-LOAD_LIMIT_S = 240
+LOAD_LIMIT_S = 600
 ORIGIN_MILLI = 16000  # of 17200 under the line of `used(2, 4)`
 
 
@@ -265,7 +265,7 @@ class CheckLedger(WithApi):
         shared = self.node("naive-book", status=used(2, 4))
         with NaiveOperator([shared], with_book=True):
             annotations = lambda: must(self.api.request("GET", f"/api/v1/nodes/{shared}")).get("metadata.annotations") or {}
-            wait_for(lambda: "tidemark.io/yarn-book" in annotations(), "the naive operator's book", limit_s=60)
+            wait_for(lambda: "tidemark.io/yarn-book" in annotations(), "the naive operator's book")
             code, report = check("--for", "5s", "--lag", "1s", "--writer", FIELD_MANAGER)
             self.assertEqual(code, 1)
             self.assertIn("TM-AUDIT-003", self.causes(report), report)

@@ -14,10 +14,10 @@ from cluster.colocation import MERGE, NODESLOS, SETTINGS, must
 from cluster.reading_proxy import Conflicts, ReadingProxy, Request
 from cluster.test_manager import WithApi
 from cluster.tidemark_process import Component, wait_for
+from support.patience import PATIENCE_S as LIMIT_S
 
 BUDGET = {"--kube-api-qps": 20, "--kube-api-burst": 20}
 AHEAD = {"rate": 10, "burst": 50}  # of repairs, beside the budget (kube/client.h)
-LIMIT_S = 120
 PAUSE_S = 0.1
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager"
 

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from driver.paths import ROOT
 from support.node import cgroups
+from support.patience import PATIENCE_S
 
-UP_WITHIN_S = 180
-GONE_WITHIN_S = 90
 
 
 @unittest.skipUnless(os.geteuid() == 0 and cgroups.writable(), "no groups can be made here")
@@ -26,11 +25,11 @@ class Example(unittest.TestCase):
         self.addCleanup(lambda: self.dev("--stop"))
 
     def dev(self, *more: str) -> subprocess.CompletedProcess:
-        return subprocess.run([*self.arguments, *more], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=GONE_WITHIN_S)
+        return subprocess.run([*self.arguments, *more], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
 
     def local(self, *words: str) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [os.environ["TIDEMARK_BINARY"], "local", words[0], f"--data-dir={self.data}", *words[1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+            [os.environ["TIDEMARK_BINARY"], "local", words[0], f"--data-dir={self.data}", *words[1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S
         )
 
     def begin(self) -> subprocess.Popen:
@@ -42,7 +41,7 @@ class Example(unittest.TestCase):
         return child
 
     def wait_while_it_runs(self, child: subprocess.Popen, condition, what: str):
-        self.wait(lambda: condition() or child.poll() is not None, UP_WITHIN_S, what)
+        self.wait(lambda: condition() or child.poll() is not None, PATIENCE_S, what)
         self.assertIsNone(child.poll(), self.log.read_text())
         self.groups = (self.data / "groups").read_text().split()
 
@@ -84,14 +83,14 @@ class Example(unittest.TestCase):
         stopped = self.dev("--stop")
         self.assertEqual(0, stopped.returncode, stopped.stderr)
         self.assertIn("nothing of it is left but the drawing", stopped.stderr)
-        self.assertEqual(0, child.wait(GONE_WITHIN_S), self.log.read_text())
+        self.assertEqual(0, child.wait(PATIENCE_S), self.log.read_text())
         self.assert_nothing_left(but=("colocation.svg",))
 
     def test_ctrl_c_before_it_is_up_leaves_nothing(self):
         child = self.begin()
         self.wait_while_it_runs(child, self.any_is_there, "no groups")
         child.send_signal(signal.SIGINT)
-        self.assertEqual(0, child.wait(GONE_WITHIN_S), self.log.read_text())
+        self.assertEqual(0, child.wait(PATIENCE_S), self.log.read_text())
         self.assert_nothing_left()
 
     def test_one_that_was_killed_is_taken_down_by_stop(self):

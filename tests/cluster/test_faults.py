@@ -67,7 +67,7 @@ class Connections(WithApi):
         writer.wait_filled()
         proxy = self.proxy(seed=3)
         mirror = self.mirror(proxy, namespace, page_size=20, seed=3)
-        wait_for(lambda: all(times >= 3 for times in proxy.happened.values()), "every kind of fault, three times", limit_s=120)
+        wait_for(lambda: all(times >= 3 for times in proxy.happened.values()), "every kind of fault, three times")
         writer.stop()
         proxy.calm = True
         count = faulty.wait_equal(self, self.api, mirror, namespace)
@@ -91,7 +91,7 @@ class Connections(WithApi):
             before = mirror.stats()
             self.assertGreaterEqual(proxy.freeze(), 1)
             # 0.3 s of silence and 0.7 s for the answer; then a wait of at most 0.75 s, and a new connection.
-            wait_for(lambda: mirror.stats()["events"] > before["events"] + 10, "events over a new connection", limit_s=60)
+            wait_for(lambda: mirror.stats()["events"] > before["events"] + 10, "events over a new connection")
             self.assertEqual(before["lists"], mirror.stats()["lists"], "the watch goes on from its revision: no list is needed")
         writer.stop()
         faulty.wait_equal(self, self.api, mirror, namespace)
@@ -198,7 +198,7 @@ class Storms(WithApi):
         is_write = is_patch_of(f"/api/v1/nodes/{node}/status")
         for used in itertools.cycle((2, 12)):  # too far apart for the threshold below which nothing is written
             colocation.put_metric(self.api, node, Managers.status(used))
-            wait_for(lambda: colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == Managers.left(used), f"what {used} cores leave", manager, 120)
+            wait_for(lambda: colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == Managers.left(used), f"what {used} cores leave", manager)
             if storm.enough(3) and sum(bool(request.retry_after_s) for request in proxy.requests if is_write(request)) > 2:
                 break
         self.assert_waited([request for request in proxy.requests if is_write(request)])
@@ -245,7 +245,7 @@ class Managers(WithApi):
             return all(colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == self.left(used) for node, used in wanted.items())
 
         # A watch that lost its server comes back after a wait of up to 45 s.
-        wait_for(right, f"what is left of {wanted}", component, limit_s=120)
+        wait_for(right, f"what is left of {wanted}", component)
 
     def test_numbers_are_right_after_kills_and_only_a_leader_writes(self):
         rng = random.Random(5)

@@ -11,7 +11,8 @@ import time
 import unittest
 from pathlib import Path
 
-LIMIT_S = 120
+from support.patience import PATIENCE_S as LIMIT_S
+
 
 
 def kubectl(*arguments: str, context: str = "admin", kubeconfig: str | None = None) -> subprocess.CompletedProcess:

@@ -181,7 +181,7 @@ class Garbage(WithApi):
             wanted = self.left()
             return all(abs(found[node].get(name, -99) - amount) <= 1 for node in nodes for name, amount in wanted.items())
 
-        wait_for(right, f"{self.left()} on {nodes}", component, 120)
+        wait_for(right, f"{self.left()} on {nodes}", component)
 
     def round(self, nodes, component: Component, looked_at=()) -> None:
         """Everybody reports something else, the witness last: when it is decided on, all others are too."""
@@ -302,7 +302,7 @@ class Garbage(WithApi):
             self.round([], component)
         # Whatever came last above: a newer version's, and then what is nobody's.
         self.put_into_ours('{"schema":99}')
-        wait_for(lambda: component.metrics()["tidemark_budgets_held"] == 1, "what a newer version stored to be kept", component, 120)
+        wait_for(lambda: component.metrics()["tidemark_budgets_held"] == 1, "what a newer version stored to be kept", component)
         self.put_into_ours("{")
         self.spoil(f"{SETTINGS}/{colocation.SETTINGS_NAME}", {"data": {key: "{" for key in SETTINGS_KEYS}})
 
@@ -310,7 +310,7 @@ class Garbage(WithApi):
             metrics = component.metrics()
             return (metrics["tidemark_manager_config_good"], metrics["tidemark_manager_state_good"], metrics["tidemark_budgets_held"]) == (0, 0, 0)
 
-        wait_for(nothing_good, "settings and orders that are known not to be good", component, 120)
+        wait_for(nothing_good, "settings and orders that are known not to be good", component)
         for name, keys in {colocation.SETTINGS_NAME: SETTINGS_KEYS, **OUR_MAPS}.items():
             for key in (name,) if name == colocation.TIDEMARK_CONFIG else keys:
                 if name.startswith("tidemark-history-"):  # read where somebody goes by it: test_profiles
@@ -326,7 +326,7 @@ class Garbage(WithApi):
         self.api.request("DELETE", f"{SETTINGS}/{colocation.SETTINGS_NAME}")
         colocation.put_settings(self.api, {"enable": True})
         self.put_config()
-        wait_for(lambda: component.metrics()["tidemark_manager_config_good"] == 1 and component.metrics()["tidemark_manager_state_good"] == 1, "good settings", component, 120)
+        wait_for(lambda: component.metrics()["tidemark_manager_config_good"] == 1 and component.metrics()["tidemark_manager_state_good"] == 1, "good settings", component)
         self.round([], component)
         metrics = component.metrics()
         self.assertEqual((0, 0), (metrics["tidemark_settings_held"], metrics["tidemark_budgets_held"]))
@@ -340,7 +340,7 @@ class Garbage(WithApi):
             colocation.put_metric(self.api, node, self.status(self.used))
             return bool(self.batch(node))
 
-        wait_for(seen_to_report, "an offer", component, 120)
+        wait_for(seen_to_report, "an offer", component)
         self.addCleanup(self.api.request, "DELETE", f"{TOPOLOGIES}/{node}")
         taken = 0
         for i, value in enumerate((*AMOUNTS, "", "many", "-1", "16")):
@@ -352,7 +352,7 @@ class Garbage(WithApi):
             self.assertIn(answer.status, (201, 400, 422), f"{value}: {answer.body[:500]!r}")
             taken += answer.status == 201
             self.round([node], component)
-            wait_for(lambda: self.zones_are_within(node), f"zones within their node, with {value!r}", component, 120)
+            wait_for(lambda: self.zones_are_within(node), f"zones within their node, with {value!r}", component)
         self.assertGreater(taken, 5)
         self.wait_good([self.witness], component)
 
@@ -375,12 +375,12 @@ class Garbage(WithApi):
     def test_node_slos(self):
         component = self.run_manager(*FAST)
         nodes = [self.plain(f"slo-{i}") for i in range(len(NODE_SLOS))]
-        wait_for(lambda: all(self.slo(node) == self.slo(self.witness) != {} for node in nodes), "every NodeSLO", component, 120)
+        wait_for(lambda: all(self.slo(node) == self.slo(self.witness) != {} for node in nodes), "every NodeSLO", component)
         taken = sum(self.spoil(f"{NODESLOS}/{node}", {"spec": spec}) for node, spec in zip(nodes, NODE_SLOS))
         self.assertGreater(taken, 10)
         self.round(nodes, component)
         # Each is repaired; what others keep in its extensions is theirs.
-        wait_for(lambda: all(self.slo(node) == self.slo(self.witness) for node in nodes), "every NodeSLO as it was", component, 120)
+        wait_for(lambda: all(self.slo(node) == self.slo(self.witness) for node in nodes), "every NodeSLO as it was", component)
         self.wait_good([*nodes, self.witness], component)
         self.look("explain", "config", nodes[0])
 
@@ -394,7 +394,7 @@ class Garbage(WithApi):
             answer = self.api.request("POST", LEASES, {"metadata": {"name": "koordinator-manager", "annotations": {"a": LARGE[:1000]}}, "spec": spec})
             self.assertIn(answer.status, (201, 400, 422), f"{spec!s:.300}: {answer.body[:500]!r}")
             component = self.run_manager("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=300ms")
-            wait_for(lambda: component.metrics().get("tidemark_leader") == 1, f"a leader after {spec!s:.100}", component, 120)
+            wait_for(lambda: component.metrics().get("tidemark_leader") == 1, f"a leader after {spec!s:.100}", component)
             self.assertEqual(0, component.stop())
 
     def test_what_was_learned_of_workloads(self):
@@ -407,9 +407,9 @@ class Garbage(WithApi):
         component = self.run_manager(*FAST)
         for kind, maps in (("profiles", colocation.PROFILES), ("least", colocation.LEAST_OFFERS)):
             refused = f'tidemark_history_refused_total{{component="{kind}"}}'
-            wait_for(lambda: component.metrics().get(refused, 0) >= len(data) * len(maps), f"every record of {kind} refused", component, 120)
+            wait_for(lambda: component.metrics().get(refused, 0) >= len(data) * len(maps), f"every record of {kind} refused", component)
         # What cannot be read goes with the next write, and stops nothing.
-        wait_for(lambda: all(not must(self.api.request("GET", f"{SETTINGS}/{name}")).get("data") for name in colocation.PROFILES), "nothing of it left", component, 120)
+        wait_for(lambda: all(not must(self.api.request("GET", f"{SETTINGS}/{name}")).get("data") for name in colocation.PROFILES), "nothing of it left", component)
         self.round([], component)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from cluster.local_case import CGROUPS, LocalCase
 from cluster.tidemark_process import Component, wait_for
 from driver.demo import plain_groups
+from support.patience import PATIENCE_S
 
 TASKS = 10
 SHORT_JOBS = 20
@@ -149,7 +150,7 @@ class Local(LocalCase):
             done = self.kubectl("create", "job", f"short-{i}", "--image=local", "--", "sh", "-c", f"exit {i % 2}")
             self.assertEqual(0, done.returncode, done.stderr)
         good = [f"job/short-{i}" for i in range(0, SHORT_JOBS, 2)]
-        waited = self.kubectl("wait", "--for=condition=complete", "--timeout=55s", *good)
+        waited = self.kubectl("wait", "--for=condition=complete", f"--timeout={PATIENCE_S - 60}s", *good)
         self.assertEqual(0, waited.returncode, waited.stderr + self.component.log)
         pods = self.get("pods", "-l", "job-name=short-0")["items"]
         self.assertEqual(["Succeeded"], [each["status"]["phase"] for each in pods])

@@ -15,7 +15,6 @@ metadata: {name: slo-controller-config}
 data:
   colocation-config: '{"enable": true, "cpuReclaimThresholdPercent": 90, "memoryReclaimThresholdPercent": 1, "metricReportIntervalSeconds": 2, "metricAggregateDurationSeconds": 10}'
 """
-WINDOW_S = 90
 
 
 def with_window(begins: datetime.datetime) -> str:
@@ -40,7 +39,7 @@ class LocalCalendar(LocalCase):
         fresh = file.with_suffix(".new")
         fresh.write_text(with_window(datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=1)))
         fresh.rename(file)
-        wait_for(lambda: self.tasks()["nightly"]["state"] == "Succeeded", "its end", self.component, WINDOW_S)
+        wait_for(lambda: self.tasks()["nightly"]["state"] == "Succeeded", "its end", self.component)
         explained = subprocess.run(
             [os.environ["TIDEMARK_BINARY"], "explain", "node", "here", "--kubeconfig", self.kubeconfig], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
         )

@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from cluster.tidemark_process import START_S, Component, wait_for
+from cluster.tidemark_process import Component, wait_for
 from contract.test_disk_full import mount_small_disk
 from driver.demo import plain_groups
 from support import ports
@@ -110,7 +110,7 @@ class LocalDiskFull(unittest.TestCase):
         self.filler.write_bytes(b"\0" * (self.free() - LEFT_BYTES - (4 << 20)))
         before = self.free()
         self.begin_chatty("chatty")
-        wait_for(lambda: self.free() < LEFT_BYTES + (1 << 20), "a disk that its log has filled, but for what is left to others", self.component, 3 * START_S)
+        wait_for(lambda: self.free() < LEFT_BYTES + (1 << 20), "a disk that its log has filled, but for what is left to others", self.component)
         end = time.monotonic() + 3
         while time.monotonic() < end:
             self.assertGreater(self.free(), LEFT_BYTES // 2)

@@ -19,7 +19,6 @@ OVER_S = 5
 SMALL_SHARE = 0.15
 MANY_TIMES = 4  # what it had before
 IDLE_MAX = 0.1 * CORES  # processors
-TOLD_S = 100  # a line of the record each half minute
 
 
 def spinning(processes: int) -> list[str]:
@@ -75,7 +74,7 @@ class LocalIdle(LocalCase):
         self.assertLess(beside / (online + beside), SMALL_SHARE)
 
         limited = lambda: [each for each in self.tasks().values() if each["name"] in names and each["state"] == "Limited"]
-        wait_for(lambda: len(limited()) == CORES, "all of it told as limited", self.component, TOLD_S)
+        wait_for(lambda: len(limited()) == CORES, "all of it told as limited", self.component)
         for each in limited():
             self.assertRegex(each["why"], r"waited for processors \d+ % of the time|\d cores are in use, [\d.]+ of them not by offline work")
         rows = {row["name"]: row["why"] for row in self.top()["limited"]}
@@ -84,7 +83,7 @@ class LocalIdle(LocalCase):
         self.assertEqual(0, self.kubectl("delete", "pod", "web").returncode)
         wait_for(lambda: "web" not in self.phases(), "an end of online work", self.component)
 
-        after = wait_for(lambda: self.takes_all_that_is_left(MANY_TIMES * beside), "all of it for offline work", self.component, TOLD_S)  # others may keep the machine busy
+        after = wait_for(lambda: self.takes_all_that_is_left(MANY_TIMES * beside), "all of it for offline work", self.component)  # others may keep the machine busy
         print(f"offline once that is gone: {after:.2f}", file=sys.stderr)
 
     def takes_all_that_is_left(self, more_than: float) -> float | None:

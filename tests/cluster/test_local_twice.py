@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from cluster.local_case import CGROUPS, LocalCase
 from cluster.tidemark_process import wait_for
+from support.patience import PATIENCE_S
 
-START_S = 60
 ITS_OWN = ("objects.sqlite", "audit.jsonl", "agent/", "logs/")  # written by whoever runs there
 
 
@@ -30,7 +30,7 @@ class LocalTwice(LocalCase):
         given = dict(zip(self.arguments[1::2], self.arguments[2::2]))
         for flag, value in {**given, **{f"--{name.replace('_', '-')}": value for name, value in flags.items()}}.items():
             command.append(f"{flag}={value}")
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=START_S)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
         self.assertEqual(1, done.returncode, done.stderr)
         return done.stderr
 

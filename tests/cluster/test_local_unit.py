@@ -15,10 +15,10 @@ from cluster.local_case import CGROUPS, LocalCase
 from cluster.tidemark_process import Component, wait_for
 from driver.paths import ROOT
 from support.node import cgroups
+from support.patience import PATIENCE_S
 
 UNIT = re.search(r"^```ini\n(.*?)^```$", (ROOT / "docs/guide/one-server.md").read_text(), re.M | re.S)[1]
 ENTER = 'echo $$ > "$0" && exec "$@"'
-GONE_S = 10
 
 
 def followed_in() -> Path:
@@ -43,7 +43,7 @@ class LocalUnit(LocalCase):
         super().setUp()
 
     def remove_unit(self):
-        deadline = time.monotonic() + GONE_S
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
                 return self.unit.rmdir()

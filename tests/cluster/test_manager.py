@@ -287,13 +287,13 @@ class Leaders(WithApi):
         first.process.send_signal(signal.SIGSTOP)
         try:
             colocation.put_metric(self.api, node, self.busy("4"))
-            wait_for(lambda: self.leads(second), "a successor", second, 60)
+            wait_for(lambda: self.leads(second), "a successor", second)
             self.wait_offered(node, "15200", second, 60)
         finally:
             first.process.send_signal(signal.SIGCONT)
         self.assertEqual(409, held.let_go(60), held.request.body)
         self.assertIn(b"resourceVersion", held.request.body, "what the precondition stands on")
-        wait_for(lambda: not self.leads(first), "the old leader to notice", first, 60)
+        wait_for(lambda: not self.leads(first), "the old leader to notice", first)
         self.assertEqual("15200", colocation.offered(self.api, node)["kubernetes.io/batch-cpu"])
         writes = [request for request in proxy.requests if request.method != "GET" and f"/nodes/{node}" in request.path and request.at >= held.request.at]
         self.assertEqual([held.request], writes, "the old leader wrote once more")
@@ -311,7 +311,7 @@ class Leaders(WithApi):
         held = proxy.held(60)
         first.kill()
         colocation.put_metric(self.api, node, self.busy("4"))
-        wait_for(lambda: self.leads(second), "a successor", second, 60)
+        wait_for(lambda: self.leads(second), "a successor", second)
         self.wait_offered(node, "15200", second, 60)
         version = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata.resourceVersion"]
         self.assertEqual(409, held.let_go(60), held.request.body)
@@ -333,7 +333,7 @@ class Leaders(WithApi):
             self.wait_offered(node, "7200", first, 60)
             first.kill()
             self.free_lease()
-            wait_for(lambda: self.leads(second), "a successor", second, 60)
+            wait_for(lambda: self.leads(second), "a successor", second)
             colocation.put_metric(self.api, node, self.busy("4"))
             numbers = self.numbers_of(node, watch, "15200")
         # The successor writes its epoch, and no number a second time. What the first wrote beside its numbers may still come.
@@ -355,7 +355,7 @@ class Leaders(WithApi):
         first.kill()
         self.free_lease()
         colocation.put_settings(self.api, {**SETTINGS, "cpuReclaimThresholdPercent": 55})
-        wait_for(lambda: self.leads(second), "a successor", second, 60)
+        wait_for(lambda: self.leads(second), "a successor", second)
         self.wait_offered(node, "15600", second, 60)
         wait_for(lambda: "55" in json.dumps(self.api.request("GET", revisions).get("data")), "the successor's revision", second)
         kept = must(self.api.request("GET", revisions)).get("data")

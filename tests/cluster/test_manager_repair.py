@@ -95,7 +95,7 @@ class Repair(WithManager):
         with NodeStates(node, lambda seen: numbers(seen) == whole) as states:
             asked = time.monotonic()
             event()
-            wait_for(lambda: states.losses() and states.losses()[-1][1], f"repair after: {what}", component, limit_s=60)
+            wait_for(lambda: states.losses() and states.losses()[-1][1], f"repair after: {what}", component)
         self.assertGreater(self.waiting(component), 20, f"the line was over when it was repaired: {what}")
         # Whoever reads late may be told of both at once: the time since the request is the one that bounds it from above.
         [(lost, back), *_] = reversed(states.losses())

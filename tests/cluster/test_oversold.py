@@ -11,6 +11,7 @@ from cluster.colocation import MERGE, SETTINGS, TIDEMARK_CONFIG, must
 from cluster.manager_case import WithManager
 from cluster.test_manager import CAPACITY, STATUS
 from cluster.tidemark_process import Component, wait_for
+from support.patience import PATIENCE_S as LIMIT_S
 
 NODE = "oversold-node"
 PODS, NODE_PATH = "/api/v1/namespaces/default/pods", f"/api/v1/nodes/{NODE}"
@@ -19,7 +20,6 @@ BOOK, OFFER, MARK = "tidemark.io/yarn-book", "tidemark.io/yarn-offer", "tidemark
 OTHERS = {"key": "gpu", "value": "a", "effect": "PreferNoSchedule"}
 OURS = {"key": MARK, "effect": "NoSchedule"}
 CONFIG = {"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "ledger": {"mode": "strict"}, "arbitrate": {"enabled": True, "overAfter": "1s"}}
-LIMIT_S = 60
 
 
 class Oversold(WithManager):

@@ -87,11 +87,11 @@ class Reclaim(WithManager):
             self.put_batch(name, "4000")
         self.put_book()
         component = self.run_manager(*FAST)
-        wait_for(lambda: self.yarn_cpu() == "2600", "half of what is idle for YARN", component, limit_s=60)
+        wait_for(lambda: self.yarn_cpu() == "2600", "half of what is idle for YARN", component)
         self.put_book("spark", "10000")
         wait_for(lambda: [(each["class"], each["giveBack"][BATCH_CPU], each["keep"][BATCH_CPU]) for each in self.told()]
                  == [("transcode", "4800", "7200")], "the NodeSLO that asks for it", component, limit_s=60)
-        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "nothing new in its place", component, limit_s=60)
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "nothing new in its place", component)
         self.assertNotIn(self.yarn_cpu(), ("10k", "13200"), "not before it is given back")
         explained = json.loads(self.command("explain", "node", NODE, "-o", "json"))
         gives = explained["offer"]["ledger"]["kubernetes"]["givesBack"][0]
@@ -104,13 +104,13 @@ class Reclaim(WithManager):
             self.put_book("spark", "10000")  # each offer is confirmed
             return self.yarn_cpu() == "13200"
 
-        wait_for(grown, "YARN's side grown by what was given back", component, limit_s=90)
-        wait_for(lambda: self.told() == [], "nothing more to give back", component, limit_s=60)
+        wait_for(grown, "YARN's side grown by what was given back", component)
+        wait_for(lambda: self.told() == [], "nothing more to give back", component)
 
     def test_yarn_is_told_beside_its_offer_and_a_pod_that_is_bound_waits_no_more(self):
         self.put_book(holds="12000")
         component = self.run_manager(*FAST)
-        wait_for(lambda: self.yarn_cpu() is not None, "a first offer", component, limit_s=60)
+        wait_for(lambda: self.yarn_cpu() is not None, "a first offer", component)
         amounts = {BATCH_CPU: "9000", BATCH_MEMORY: "1Gi"}
         must(self.api.request("POST", PODS, {
             "metadata": {"name": "reclaim-waits", "labels": {"koordinator.sh/qosClass": "BE", "koordinator.sh/priority-class": "koord-batch", "tidemark.io/class": "spark"}},
@@ -121,15 +121,15 @@ class Reclaim(WithManager):
             found = json.loads(self.annotations().get(RECLAIM, "{}"))
             return [(each["class"], each["keep"][BATCH_CPU], found["generation"]) for each in found.get("reclaim", [])]
 
-        wait_for(lambda: asked() == [("transcode", "8200", self.offer()["generation"])], "what YARN is to give back", component, limit_s=60)
+        wait_for(lambda: asked() == [("transcode", "8200", self.offer()["generation"])], "what YARN is to give back", component)
         self.assertEqual({"schema", "generation", "resources", "upTo"}, set(self.offer()), "what the version before reads, and nothing else")
         # YARN obeys, in part: the rest is asked for, and no more.
         self.put_book(holds="10000")
-        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "what is free, for the pod", component, limit_s=60)
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "what is free, for the pod", component)
         self.assertEqual([("transcode", "8200")], [each[:2] for each in asked()])
         self.put_book(holds="8200")
-        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "9k", "room for the pod", component, limit_s=60)
-        wait_for(lambda: asked() == [], "nothing more to give back", component, limit_s=60)
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "9k", "room for the pod", component)
+        wait_for(lambda: asked() == [], "nothing more to give back", component)
         must(self.api.request("POST", f"{PODS}/reclaim-waits/binding", {
             "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "reclaim-waits"}, "target": {"kind": "Node", "name": NODE},
         }), 201)
@@ -141,13 +141,13 @@ class Reclaim(WithManager):
     def test_a_class_that_is_off_is_taken_back_and_asked_back_and_must_exist(self):
         self.put_batch("reclaim-1", "4000")
         component = self.run_manager(*FAST)
-        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "17200", "a first offer", component, limit_s=60)
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "17200", "a first offer", component)
         refused = self.command("off", "node", NODE, "--only", "class=transcoding", "--reason", "a test", status=2)
         self.assertIn("did you mean transcode?", refused)
         self.command("off", "node", NODE, "--only", "class=transcode", "--now", "--reason", "a test")
-        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "13200", "what it holds taken back", component, limit_s=60)
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "13200", "what it holds taken back", component)
         wait_for(lambda: [(each["class"], each["keep"][BATCH_CPU], each["reason"]) for each in self.told()]
-                 == [("transcode", "0", "TM-STATE-027")], "all of it asked back", component, limit_s=60)
+                 == [("transcode", "0", "TM-STATE-027")], "all of it asked back", component)
         self.command("on", "node", NODE, "--only", "class=transcode", "--reason", "a test")
-        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "17200", "what it was", component, limit_s=60)
-        wait_for(lambda: self.told() == [], "nothing to give back", component, limit_s=60)
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "17200", "what it was", component)
+        wait_for(lambda: self.told() == [], "nothing to give back", component)

@@ -11,6 +11,7 @@ from cluster import colocation
 from cluster.colocation import CONFIG_HASH, MERGE, REVISIONS, SETTINGS, TIDEMARK_CONFIG, must
 from cluster.manager_case import WithManager
 from cluster.tidemark_process import Component, wait_for
+from support.patience import PATIENCE_S
 
 CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 STATUS = {
@@ -146,7 +147,7 @@ class Rollouts(WithManager):
                 others_at = others_at or reached[-1][0]
             if len(now) == len(self.nodes):
                 break
-            self.assertLess(reached[-1][0], 90, component.log[-3000:])
+            self.assertLess(reached[-1][0], PATIENCE_S, component.log[-3000:])
             time.sleep(0.2)
         self.assertGreaterEqual(others_at, 4, "no soak")
         counts = [count for _, count in reached]
@@ -170,7 +171,7 @@ class Rollouts(WithManager):
         colocation.put_settings(self.api, "{ broken")
         second = self.run_manager(*FAST)
         self.assertTrue(reached <= self.with_percent(50), "a node went back")
-        wait_for(lambda: len(self.with_percent(50)) == len(self.nodes), "the rest of the fleet", second, 90)
+        wait_for(lambda: len(self.with_percent(50)) == len(self.nodes), "the rest of the fleet", second)
         self.assertEqual(0, second.metrics()["tidemark_manager_config_good"])
         self.assertIn("ColocationCfgUnmarshalFailed", self.events("slo-controller-config"))
 

@@ -9,10 +9,9 @@ import unittest
 from pathlib import Path
 
 from cluster.tidemark_process import wait_for
+from support.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
-UP_S = 300  # what it builds on the way is there when this runs
-END_S = 60
 
 
 def alive_with(word: str) -> list[str]:
@@ -32,7 +31,7 @@ class Up(unittest.TestCase):
     def test_samples_are_sold_and_explained(self):
         data = Path(os.environ["TMPDIR"]) / "up"
         done = subprocess.run(
-            [ROOT / "dev", "up", "--samples", "--once", "--data-dir", data], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
+            [ROOT / "dev", "up", "--samples", "--once", "--data-dir", data], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S
         )
         self.assertEqual(0, done.returncode, done.stderr)
         parts = re.split(r"^\$ build/tidemark explain node (\S+)$", done.stdout, flags=re.M)[1:]
@@ -53,19 +52,19 @@ class Up(unittest.TestCase):
             self.addCleanup(child.wait)
             self.addCleanup(child.kill)
             printed = Path(out.name)
-            wait_for(lambda: child.poll() is not None or "up until Ctrl-C" in printed.read_text(), "a line that it is up", limit_s=UP_S)
+            wait_for(lambda: child.poll() is not None or "up until Ctrl-C" in printed.read_text(), "a line that it is up", limit_s=PATIENCE_S)
             text = printed.read_text()
             self.assertIsNone(child.poll(), text)
             kubeconfig = re.search(r"^export KUBECONFIG=(\S+)$", text, re.M)[1]
             self.assertEqual(str(data), str(Path(kubeconfig).parent))
             nodes = subprocess.run(
                 [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", kubeconfig, "get", "nodes", "-o", "name"],
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=END_S,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S,
             )
             self.assertEqual(["node/database-1", "node/web-1", "node/web-2"], sorted(nodes.stdout.split()), nodes.stderr)
             server = re.search(r"https://127\.0\.0\.1:(\d+)", Path(kubeconfig).read_text())
             child.send_signal(number)
-            self.assertEqual(128 + number, child.wait(END_S), printed.read_text())
+            self.assertEqual(128 + number, child.wait(PATIENCE_S), printed.read_text())
         self.assertEqual([], alive_with(str(data)), "nothing of it is left")
         with self.assertRaises(OSError):
             socket.create_connection(("127.0.0.1", int(server[1])), timeout=2).close()

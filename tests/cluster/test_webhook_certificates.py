@@ -39,7 +39,7 @@ class Certificates(WithWebhooks):
         self.assertEqual(404, self.api.request("GET", MUTATING).status)
         first = self.bundle(VALIDATING).strip().split("-----END CERTIFICATE-----")[0]
         replaced = lambda: "the next authority signs from now on" in component.log and first not in self.bundle(VALIDATING)
-        wait_for(replaced, "another authority", component, 30)
+        wait_for(replaced, "another authority", component)
 
     def test_replicas_share_the_secret_and_a_restart_keeps_it(self):
         first = self.manager()

@@ -10,8 +10,9 @@ import time
 import urllib.request
 from pathlib import Path
 
-START_S = 60
-STOP_S = 20
+from support.patience import PATIENCE_S
+
+STOP_S = 60
 
 
 class Component:
@@ -57,7 +58,7 @@ class Component:
         self.process.wait()
 
 
-def wait_for(question, what: str, component: Component | None = None, limit_s: float = START_S):
+def wait_for(question, what: str, component: Component | None = None, limit_s: float = PATIENCE_S):
     """Asks until the answer is true; a failure tells what was waited for and shows the end of the component's log."""
     deadline = time.monotonic() + limit_s
     while True:

@@ -11,7 +11,7 @@ from contract.client import Answer
 if TYPE_CHECKING:
     from contract.suite import T
 
-FORGOTTEN_S = 60  # a kube-apiserver drops its cached lists within fifteen seconds of a compaction
+FORGOTTEN_S = 300  # a kube-apiserver drops its cached lists within fifteen seconds of a compaction
 COMPACTOR_KEY = b"compact_rev_key"  # where the compactors of several kube-apiservers tell each other how far they came
 
 

@@ -27,8 +27,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support.patience import PATIENCE_S as COMMAND_S
+
 FOLDER = Path(__file__).parent / "sessions"
-COMMAND_S = 60
 WORKERS = 3
 
 # until_in FILE TEXT waits for what another process writes.

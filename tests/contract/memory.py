@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 from contract.client import Target
+from support.patience import PATIENCE_S as START_S
 
-START_S = 30
 
 
 class Memory:

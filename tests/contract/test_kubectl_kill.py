@@ -13,9 +13,9 @@ from pathlib import Path
 
 from contract import kubectl
 from contract.memory import Memory
+from support.patience import PATIENCE_S as COMMAND_S
 
 KUBECTL = Path(os.environ.get("TIDEMARK_KUBECTL", ""))
-COMMAND_S = 120  # also what an end may take that is to come by itself
 NAMESPACE = "killed"
 ENOUGH = 4  # acknowledged commands of each writer before the kill
 

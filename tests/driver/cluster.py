@@ -15,8 +15,9 @@ from driver.console import Failed, WrongUse, say, step
 from driver.paths import BUILD, LOGS, ROOT
 from support import owners
 from support.cluster import control
+from support.patience import PATIENCE_S
 
-START_S = 180
+START_S = 2 * PATIENCE_S + 60  # of etcd, then of the API server
 CLUSTERS = 3  # at most, side by side: what runs on them waits more than it works, and each cluster is a sixth of a core at rest
 PREFIX = "tidemark-cluster-"
 STANDING = BUILD / "cluster"  # where ./dev cluster start keeps its one cluster
@@ -49,7 +50,7 @@ def install_crds(programs: dict[str, Path], kubeconfig: str) -> None:
     kubectl = [programs["kubectl"], "--kubeconfig", kubeconfig]
     try:
         processes.capture([*kubectl, "apply", "--server-side", "-f", folder])
-        processes.capture([*kubectl, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"])
+        processes.capture([*kubectl, "wait", "--for=condition=Established", "crd", "--all", f"--timeout={PATIENCE_S}s"])
     except subprocess.CalledProcessError as error:
         raise Failed(f"the API server refuses deploy/crds:\n{error.stderr}")
 

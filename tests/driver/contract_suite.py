@@ -14,7 +14,7 @@ from driver.console import say
 from driver.paths import BUILD, LOGS, ROOT
 from driver.results import FAILED, Case
 
-SUITE_LIMIT_S = 900
+SUITE_LIMIT_S = 1800
 
 
 def run_real(environment: dict[str, str], scratch: Path) -> list[Case]:

@@ -22,6 +22,7 @@ from driver.kubernetes import find_go
 from driver.paths import BUILD, LOGS, ROOT
 from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
 from support import owners, ports
+from support.patience import PATIENCE_S
 
 GROUPS = {
     "unit": "tidy, unit tests under asan+ubsan, concurrent ones under tsan, the commands of the docs",
@@ -58,8 +59,9 @@ ALONE = {
         "test_shared_node.py": BY_MEMORY,
     },
 }
+# Of a program or a file, after which it is killed as a whole and no second try is made. The longest take no tenth of it where nothing else runs.
 PROGRAM_LIMIT_S = {"long": 7200.0}
-PROGRAM_LIMIT_DEFAULT_S = 600.0
+PROGRAM_LIMIT_DEFAULT_S = 1800.0
 # Groups that drive programs of others by the wall clock. Where CI runs, what fails there is run once more, and what then passes is
 # told loudly and does not fail the run: a race between two strangers is worth a look, not a landing. Never unit tests, never long.
 SECOND_TRY = {"contract", "node", "cluster", "yarn", "vm"}
@@ -440,7 +442,7 @@ def _run_block(group: str, block, scratch: str, environment, more: dict[str, str
     log = LOGS / group / f"docs-{block.file.replace('/', '-')}-{block.line}.log"
     programs = [str(BUILD), *([str(Path(environment["TIDEMARK_KUBECTL"]).parent)] if environment else [])]
     done = processes.run_logged(
-        ["bash", "-euo", "pipefail", "-c", block.text], log, cwd=ROOT, timeout_s=120,
+        ["bash", "-euo", "pipefail", "-c", block.text], log, cwd=ROOT, timeout_s=PATIENCE_S,
         env={**_environment(environment, scratch), **more, "PATH": ":".join([*programs, os.environ["PATH"]]), "HOME": scratch},
     )
     detail = "" if done.code == 0 else f"exit code {done.code}\n{block.text}\n{log.read_text(errors='replace')}"

@@ -7,7 +7,7 @@ from unittest import mock
 
 from driver import build, cluster, groups, lanes, processes
 from driver.console import Failed, WrongUse
-from driver.lanes import Job, deal, longest_first
+from driver.lanes import Job, deal, longest_first, table
 from driver.paths import ROOT
 from driver.results import FAILED, PASSED, Case
 from support import ports
@@ -142,6 +142,12 @@ class Order(unittest.TestCase):
 
     def named(self, group: str) -> list[str]:
         return [line.split()[0] for line in lanes.table(ROOT / "tests" / group).splitlines() if line and line[0] != "#"]
+
+    def test_the_longest_is_far_from_the_limit_at_which_a_file_is_killed(self):
+        """Nothing forgives that, and a machine may be several times slower than the one that the tables are of."""
+        for group in (*groups.LANES, "unit"):
+            fields = [line.split("#", 1)[0].split() for line in table(ROOT / "tests" / group).splitlines()]
+            self.assertLess(10 * max(float(each[1]) for each in fields if each), groups.PROGRAM_LIMIT_DEFAULT_S, group)
 
     def test_the_unit_programs_of_the_table_are_built(self):
         if not build.listed("dev", "unit-tests"):

@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import budget, results
+from driver import budget, groups, results
 from driver.console import Failed
 from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
 
@@ -56,6 +56,24 @@ class SecondTry(unittest.TestCase):
             with self.subTest(first=first):
                 count, _ = results.second_try([Case("c", "p", first, FAILED)], [Case("c", "p", second, PASSED if second == "a" else FAILED)])
                 self.assertEqual({FAILED}, {case.outcome for case in count})
+
+
+class Finish(unittest.TestCase):
+    def finished(self, **more) -> tuple[int, list[str]]:
+        run, loud = groups.Run(cases=cases(a=PASSED), took={"vm": 10_000.0}, warm=True, **more), []
+        with (
+            mock.patch.object(groups, "loud", loud.append), mock.patch.object(budget, "loud", loud.append), mock.patch.object(groups, "say"), mock.patch.object(budget, "say"),
+            mock.patch("builtins.print"), mock.patch.dict("os.environ", {"CI": "true"}),
+        ):
+            return groups._finish(run, 20_000.0), loud
+
+    def test_a_slow_machine_is_told_loudly_and_fails_no_run(self):
+        code, loud = self.finished(unsteady=cases(a=FAILED))
+        self.assertEqual(0, code)
+        self.assertEqual(3, len(loud), loud)
+        self.assertRegex(loud[0], "^OVER BUDGET: vm took 10000 s")
+        self.assertRegex(loud[1], "^OVER BUDGET: all took 20000 s")
+        self.assertRegex(loud[2], "^UNSTEADY, failed and passed in the same run: cluster test_x.py a$")
 
 
 class GoogleTest(unittest.TestCase):

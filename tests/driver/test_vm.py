@@ -11,6 +11,7 @@ from unittest import mock
 from driver import debian_file, groups, packages, vm
 from driver.console import Failed
 from support.vm import gtest, initramfs
+from support.vm.waiting import UNTIL_SO
 
 LDD = """\tlinux-vdso.so.1 (0x00007ffd0a5f2000)
 \tlibstdc++.so.6 => /lib/x86_64-linux-gnu/libstdc++.so.6 (0x00007f5c4f800000)
@@ -32,6 +33,20 @@ def entries(archive: bytes) -> dict[str, tuple[int, bytes, tuple[int, int]]]:
             return found
         found[name] = (fields[1], archive[at:at + fields[6]], (fields[9], fields[10]))
         at += (fields[6] + 3) // 4 * 4
+
+
+class Waiting(unittest.TestCase):
+    """In any shell, where no time passes between two looks."""
+
+    def told(self, script: str) -> str:
+        return subprocess.run(["sh", "-c", f"{UNTIL_SO}\nsleep() {{ :; }}\n{script}"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout
+
+    def test_it_counts_no_looks(self):
+        self.assertEqual("2000\n", self.told("looks=0; until_so 'looks=$((looks + 1)); [ $looks = 2000 ]'; echo $looks"))
+
+    def test_what_is_late_is_told_and_nothing_after_it_is_waited_for(self):
+        self.assertEqual("late: false\nlate: [ -e /nowhere ]\nover\n", self.told("patience_s=0; until_so false; until_so '[ -e /nowhere ]'; until_so true; echo over"))
+        self.assertEqual("late: false\n0\n", self.told("patience_s=1; until_so false; echo $patience_s"))
 
 
 class Initramfs(unittest.TestCase):

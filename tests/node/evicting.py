@@ -11,8 +11,8 @@ from cluster.colocation import NODESLOS
 from cluster.tidemark_process import wait_for
 from node.test_agent import API, RIGHTS, OnARealNode
 from support.node import pods
+from support.patience import PATIENCE_S as LIMIT_S
 
-LIMIT_S = 90
 OFF = 99  # a line of memory that nothing reaches
 CLASSES = [{"name": "transcode", "order": 10}, {"name": "spark", "order": 30}]
 # docs/guide/agent.md, "Whose rights": what evictions need beside what measuring needs.

@@ -13,8 +13,9 @@ from cluster.colocation import NODESLOS
 from cluster.tidemark_process import wait_for
 from node.test_agent import API, OnARealNode
 from support.node import cgroups, pods
+from support.patience import PATIENCE_S as LIMIT_S
 
-LIMIT_S = 60
+ROOM_S = 60  # where other work has left none by then, a test shows nothing, and says so
 QUOTA_FLOOR_US = 2000  # contract 7.3
 HOLD_AFTER = 3  # unexpected ends within ten minutes
 # However busy this machine is with other work, which counts as the system's, something is left for offline work.
@@ -116,7 +117,7 @@ class Protecting(OnARealNode):
     def room_for(self, quota_us: int) -> bool:
         """Waits until offline work has more than this. False where other work has the machine, and offline work therefore no more than its least: that is right too."""
         try:
-            return bool(wait_for(lambda: self.quota() > quota_us, "room for offline work", self.agent, LIMIT_S))
+            return bool(wait_for(lambda: self.quota() > quota_us, "room for offline work", self.agent, ROOM_S))
         except AssertionError:
             says = next(each["says"] for each in json.loads((Path(self.state) / "run/status.json").read_text())["strategies"] if each["name"] == "cpuSuppress")
             self.assertIn("TM-SUPPRESS-003", says)
@@ -141,7 +142,7 @@ class Protecting(OnARealNode):
             return os.cpu_count() - self.others >= cores
 
         try:
-            return bool(wait_for(enough, "room beside other work", self.agent, LIMIT_S))
+            return bool(wait_for(enough, "room beside other work", self.agent, ROOM_S))
         except AssertionError:
             print(f"this machine is too busy to show it: {self.others:.1f} of {os.cpu_count()} processors are others'", file=sys.stderr)
             return False

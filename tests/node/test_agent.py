@@ -11,10 +11,10 @@ from cluster import colocation
 from cluster.tidemark_process import Component, wait_for
 from node.test_node import API, new_node
 from support.node import pods
+from support.patience import PATIENCE_S as LIMIT_S
 
 PODS, CPU_MILLI, MEMORY_MIB = 20, 4, 6
 REPORT_S, AGGREGATE_S = 30, 60
-LIMIT_S = 120
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 CONFIGZ = {"apiGroups": [""], "resources": ["nodes/configz"], "verbs": ["get"]}
 # docs/guide/agent.md, "What it needs".

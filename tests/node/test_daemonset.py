@@ -25,12 +25,12 @@ from node.test_eviction import DRAWN_AGAIN_S, OFF, memory_percent
 from node.test_node import API, new_node
 from support import images
 from support.node import cgroups, pods
+from support.patience import PATIENCE_S as LIMIT_S
 from support.ports import free
 
 IMAGE = "tidemark.test/tidemark:1"
 AGENT = "tidemark-agent"
 PODS = f"/api/v1/namespaces/{chart.NAMESPACE}/pods"
-LIMIT_S = 120
 CAPABILITIES = 1 << 1 | 1 << 5  # DAC_OVERRIDE, KILL
 SYSLOG = 1 << 34  # with agent.kernelLog
 KMSG = Path("/dev/kmsg")

@@ -12,9 +12,9 @@ from node.test_agent import API, CONFIGZ, RBAC, RIGHTS, OnARealNode
 from node.test_agent import tearDownModule  # noqa: F401
 from support.node import cgroups, pods
 from support.node.settings import EVICTS_NEVER
+from support.patience import PATIENCE_S as LIMIT_S
 
 NODESLOS = "/apis/slo.koordinator.sh/v1alpha1/nodeslos"
-LIMIT_S = 60
 STRATEGIES = ("cpuSuppress: ", "batchLimits: ", "cpuPriority: ", "classWeights: ", "eviction: ")
 
 

@@ -19,8 +19,8 @@ from node.protecting import QUOTA_FLOOR_US, ROOM, Protecting
 from node.test_agent import API
 from node.test_agent import tearDownModule  # noqa: F401
 from support.node import cgroups
+from support.patience import PATIENCE_S as LIMIT_S
 
-LIMIT_S = 60
 # Files that can be written and are no settings: who is in the group, and counters that a write sets back.
 NO_SETTINGS = {"cgroup.procs", "cgroup.threads", "tasks", "cpuacct.usage", "memory.oom_control", "memory.shown_ram_in_bytes"}
 COUNTERS = ("failcnt", "max_usage_in_bytes", ".pressure")

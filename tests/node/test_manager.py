@@ -16,6 +16,7 @@ from cluster.node_states import NodeStates
 from cluster.tidemark_process import Component, wait_for
 from node.test_node import API, new_node, tearDownModule  # noqa: F401
 from support.node import pods
+from support.patience import PATIENCE_S as LIMIT_S
 
 BATCH = ("kubernetes.io/batch-cpu", "kubernetes.io/batch-memory")
 WORK = pods.Work("batch", pods.BEST_EFFORT, 5, 6, batch={"batch-cpu": 200, "batch-memory": 32 << 20})
@@ -25,7 +26,6 @@ OTHERS = 60
 OTHERS_CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 SLOW = ("--kube-api-qps=2", "--kube-api-burst=2")  # the others' writes, several a node, take minutes
 WITHIN_S = 1.0
-LIMIT_S = 60
 
 
 def numbers(node: dict) -> tuple:
@@ -46,13 +46,10 @@ class BesideAKubelet(WithManager):
         colocation.put_settings(self.api, {"enable": True})
         colocation.put_metric(self.api, self.node.name, STATUS)
         self.addCleanup(self.api.request, "DELETE", f"{colocation.NODEMETRICS}/{self.node.name}")
-        self.nodes = [f"other-{i}" for i in range(OTHERS)]
+        self.nodes: list[str] = []
         self.manager = self.run_manager("--leader-elect=false", *SLOW)
         wait_for(lambda: colocation.CONFIG_HASH in self.read()["metadata"].get("annotations", {}), "everything on its node", self.manager, LIMIT_S)
-        for other in self.nodes:
-            colocation.put_node(self.api, other, capacity=OTHERS_CAPACITY)
-            colocation.put_metric(self.api, other, STATUS)
-        wait_for(lambda: self.waiting() > OTHERS / 2, "a line of waiting writes", self.manager, LIMIT_S)
+        self.others_wait()
         self.whole = numbers(self.read())
         self.assertNotIn(None, self.whole)
         self.node.run([WORK])
@@ -60,6 +57,17 @@ class BesideAKubelet(WithManager):
 
     def read(self) -> dict:
         return must(self.api.get(self.path)).json
+
+    def others_wait(self) -> None:
+        """A line of other writes; of more nodes, where that of those before has become short."""
+        if self.waiting() > OTHERS / 2:
+            return
+        more = [f"other-{i}" for i in range(len(self.nodes), len(self.nodes) + OTHERS)]
+        self.nodes += more
+        for other in more:
+            colocation.put_node(self.api, other, capacity=OTHERS_CAPACITY)
+            colocation.put_metric(self.api, other, STATUS)
+        wait_for(lambda: self.waiting() > OTHERS / 2, "a line of waiting writes", self.manager, LIMIT_S)
 
     def waiting(self) -> float:
         return self.manager.metrics()['tidemark_work_queue_depth{component="overcommit"}']
@@ -83,6 +91,7 @@ class BesideAKubelet(WithManager):
 
     def after(self, what: str, event) -> list[float]:
         """How long each loss lasted that came of the event."""
+        self.others_wait()
         with NodeStates(self.node.name, lambda node: not {None, "0"} & set(numbers(node))) as states:
             event()
             version = self.read()["metadata"]["resourceVersion"]

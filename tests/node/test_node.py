@@ -12,9 +12,9 @@ from pathlib import Path
 
 from contract.client import Client, Target
 from support.node import cgroups, node, pods, settings
+from support.patience import PATIENCE_S as LIMIT_S
 
 PODS, CPU_MILLI, MEMORY_MIB = 50, 4, 6
-LIMIT_S = 120
 LEVEL = {pods.GUARANTEED: "", pods.BURSTABLE: "burstable", pods.BEST_EFFORT: "besteffort"}  # contract: under kubepods/, cgroupfs driver
 
 

@@ -2,9 +2,9 @@
 
 import unittest
 
+from support.patience import PATIENCE_S
 from support.vm import Result, Vm
 
-PATIENCE_S = 60
 INVALID, RANGE, BUSY, UNSUPPORTED = "Invalid argument", "Numerical result out of range", "Device or resource busy", "Operation not supported"
 MAX_INT64 = str((1 << 63) - 1)
 # in-group GROUP COMMAND …: there, with all controllers in the group and in the group `low` below it.

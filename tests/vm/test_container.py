@@ -9,10 +9,11 @@ from pathlib import Path
 
 from driver.paths import ROOT
 from support import vm
+from support.patience import PATIENCE_S
 from support.vm import offline_pod
 from support.vm.offline_pod import CONTAINER, FLOOR_US, MEMORY_BYTES, UID, WEIGHT
+from support.vm.waiting import UNTIL_SO
 
-PATIENCE_S = 120
 BINARY = Path(os.environ["TIDEMARK_BINARY"])
 CHART = (ROOT / "deploy/chart/templates/agent_daemonset.yaml").read_text()
 # The machine's folder or file of each volume that a pod always has.
@@ -59,9 +60,8 @@ exec chroot /c /bin/setpriv --bounding-set CAPABILITIES --inh-caps -all --no-new
   --pod-source=kubelet --kubelet-endpoint=http://127.0.0.1:1 --kubelet-dir=/host/kubelet --runtime-dir=/ --cgroup-root=/host/cgroup --pod-logs=/host/pod-logs --run-dir=/run/tidemark \
   --latch-file=/var/lib/tidemark/latch --state-dir=/var/lib/tidemark/agent --metrics-addr=127.0.0.1:9316 --feature-gates=BEMemoryEvict=true
 """
-# Each wait has an end; what did not come about is seen in what is told.
 SESSION = rf"""
-until_so() {{ n=0; until eval "$1"; do n=$((n + 1)); [ $n -le 150 ] || break; usleep 200000; done; }}
+{UNTIL_SO}
 told() {{ for file in {POD_GROUP}/cpu.idle {WORK}/memory.max {WORK}/cpu.weight kubepods/besteffort/cpu.max; do cat $file; done; }}
 machine || exit 3
 cd /sys/fs/cgroup
@@ -96,7 +96,7 @@ class Container(unittest.TestCase):
             # Whatever runs there uses more than a hundredth of the memory: with the API server away, who is offline is killed for it.
             **offline_pod.heard(memoryEvictThresholdPercent=1),
         }
-        done = vm.run(["sh", "-c", SESSION], files=files, deadline_s=PATIENCE_S)
+        done = vm.run(["sh", "-c", SESSION], files=files, deadline_s=3 * PATIENCE_S)
         out = done.text
         self.assertEqual((0, b""), (done.code, done.stderr), out)
         told, rest = out.split("-- status\n")

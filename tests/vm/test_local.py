@@ -5,19 +5,19 @@ import unittest
 from pathlib import Path
 
 from support import vm
+from support.patience import PATIENCE_S
 
-PATIENCE_S = 120
 BINARY = Path(os.environ["TIDEMARK_BINARY"])
 SESSION = r"""
 ifconfig lo up
 tidemark up --data-dir=/d --listen=127.0.0.1:0 --node-name=guest >/up.log 2>&1 &
-until timeout 10 tidemark local ps --data-dir=/d 2>/dev/null; do sleep 0.2; done
-timeout 60 tidemark local run --data-dir=/d --class=free --name=first --wait -- sh -c 'cat /proc/self/cgroup; exit 7'
+until timeout 120 tidemark local ps --data-dir=/d 2>/dev/null; do sleep 0.2; done
+timeout 120 tidemark local run --data-dir=/d --class=free --name=first --wait -- sh -c 'cat /proc/self/cgroup; exit 7'
 echo "first ended with $?"
-timeout 10 tidemark local run --data-dir=/d --cpu=300m --memory=64Mi --name=second -- sh -c 'while :; do sleep 1; done'
-until timeout 10 tidemark local ps --data-dir=/d | grep '^second .*Running'; do sleep 0.2; done
+timeout 120 tidemark local run --data-dir=/d --cpu=300m --memory=64Mi --name=second -- sh -c 'while :; do sleep 1; done'
+until timeout 120 tidemark local ps --data-dir=/d | grep '^second .*Running'; do sleep 0.2; done
 until grep -q 67108864 /sys/fs/cgroup/tidemark/kubepods/besteffort/pod*/memory.max; do sleep 0.2; done
-timeout 30 tidemark local stop --data-dir=/d second --wait --now
+timeout 120 tidemark local stop --data-dir=/d second --wait --now
 kill -TERM $(pidof tidemark)
 while pidof tidemark; do sleep 0.2; done
 [ ! -e /sys/fs/cgroup/tidemark ] && echo "nothing is left"
@@ -34,10 +34,10 @@ YAML
 mount -o remount,ro /sys/fs/cgroup
 mkdir /sys/fs/cgroup/x 2>/dev/null && echo "groups can be made here"
 tidemark up --data-dir=/d --listen=127.0.0.1:0 --node-name=guest --settings=/settings.yaml --run-dir=/run-dir >/up.log 2>&1 &
-until timeout 10 tidemark local ps --data-dir=/d 2>/dev/null; do sleep 0.2; done
-timeout 60 tidemark local run --data-dir=/d --class=free --name=first --wait -- sh -c 'exit 7'
+until timeout 120 tidemark local ps --data-dir=/d 2>/dev/null; do sleep 0.2; done
+timeout 120 tidemark local run --data-dir=/d --class=free --name=first --wait -- sh -c 'exit 7'
 echo "it ended with $?"
-until timeout 10 tidemark local top --data-dir=/d --once | grep 'agent: Observing'; do sleep 0.5; done
+until timeout 120 tidemark local top --data-dir=/d --once | grep 'agent: Observing'; do sleep 0.5; done
 grep -o '"onlyShows":"[^"]*"' /run-dir/status.json
 kill -TERM $(pidof tidemark)
 while pidof tidemark; do sleep 0.2; done
@@ -53,28 +53,28 @@ data:
   colocation-config: '{"enable": true, "metricReportIntervalSeconds": 2, "metricAggregateDurationSeconds": 10}'
 YAML
 tidemark up --data-dir=/d --listen=127.0.0.1:0 --node-name=guest --settings=/settings.yaml >/up.log 2>&1 &
-until timeout 10 tidemark local ps --data-dir=/d 2>/dev/null; do sleep 0.2; done
-timeout 60 tidemark local run --data-dir=/d --qos=LS --cpu=100m --memory=32Mi --name=web -- sh -c 'echo web begins; exec sleep 100000'
-timeout 60 tidemark local run --data-dir=/d --class=free --name=steady -- sh -c 'echo steady begins; until [ -e /go ]; do sleep 0.1; done; exit 5'
-for name in web steady; do until timeout 10 tidemark local ps --data-dir=/d | grep "^$name .*Running"; do sleep 0.2; done; done
+until timeout 120 tidemark local ps --data-dir=/d 2>/dev/null; do sleep 0.2; done
+timeout 120 tidemark local run --data-dir=/d --qos=LS --cpu=100m --memory=32Mi --name=web -- sh -c 'echo web begins; exec sleep 100000'
+timeout 120 tidemark local run --data-dir=/d --class=free --name=steady -- sh -c 'echo steady begins; until [ -e /go ]; do sleep 0.1; done; exit 5'
+for name in web steady; do until timeout 120 tidemark local ps --data-dir=/d | grep "^$name .*Running"; do sleep 0.2; done; done
 begun=$(date +%s)
 for days in 2 -2; do
   date -s "@$((begun + days * 86400))"
-  timeout 60 tidemark local run --data-dir=/d --class=free --wait --name="at$days" -- sh -c 'echo hello; exit 3'
+  timeout 120 tidemark local run --data-dir=/d --class=free --wait --name="at$days" -- sh -c 'echo hello; exit 3'
   echo "after a jump to $days days it ended with $?"
-  timeout 10 tidemark local ps --data-dir=/d | grep -cE ' (Running|Limited) '
-  until timeout 10 tidemark local top --data-dir=/d --once -o json | grep -q "measuredSecondsAgo.: [0-9]\{1,2\},*$"; do sleep 0.5; done
+  timeout 120 tidemark local ps --data-dir=/d | grep -cE ' (Running|Limited) '
+  until timeout 120 tidemark local top --data-dir=/d --once -o json | grep -q "measuredSecondsAgo.: [0-9]\{1,2\},*$"; do sleep 0.5; done
   echo "measured after $days days"
 done
-timeout 60 tidemark local run --data-dir=/d --class=free --retries=1 --name=again -- sh -c '[ -e /tried ] || { touch /tried; exit 1; }'
-until timeout 10 tidemark local ps -a --data-dir=/d | grep -E '^again .*(Restarting|Succeeded)'; do sleep 0.2; done
+timeout 120 tidemark local run --data-dir=/d --class=free --retries=1 --name=again -- sh -c '[ -e /tried ] || { touch /tried; exit 1; }'
+until timeout 120 tidemark local ps -a --data-dir=/d | grep -E '^again .*(Restarting|Succeeded)'; do sleep 0.2; done
 date -s "@$((begun - 4 * 86400))"
-until timeout 10 tidemark local ps -a --data-dir=/d | grep '^again .*Succeeded'; do sleep 0.2; done
+until timeout 120 tidemark local ps -a --data-dir=/d | grep '^again .*Succeeded'; do sleep 0.2; done
 touch /go
-until timeout 10 tidemark local ps -a --data-dir=/d | grep '^steady .*Failed exit 5'; do sleep 0.2; done
-timeout 10 tidemark local logs --data-dir=/d web
-timeout 10 tidemark local logs --data-dir=/d steady
-timeout 30 tidemark local stop --data-dir=/d web --wait --now && echo "web is stopped"
+until timeout 120 tidemark local ps -a --data-dir=/d | grep '^steady .*Failed exit 5'; do sleep 0.2; done
+timeout 120 tidemark local logs --data-dir=/d web
+timeout 120 tidemark local logs --data-dir=/d steady
+timeout 120 tidemark local stop --data-dir=/d web --wait --now && echo "web is stopped"
 """
 
 
@@ -97,7 +97,7 @@ class Local(unittest.TestCase):
         self.assertRegex(out, r'"onlyShows":"[^"]*Read-only file system')
 
     def test_a_clock_that_jumps_ends_nobody_and_keeps_nobody_from_ending(self):
-        done = vm.run(["sh", "-c", CLOCK_SESSION], files={"/bin/tidemark": BINARY}, deadline_s=2 * PATIENCE_S)
+        done = vm.run(["sh", "-c", CLOCK_SESSION], files={"/bin/tidemark": BINARY}, deadline_s=3 * PATIENCE_S)
         out = done.stdout.decode(errors="replace")
         self.assertEqual(0, done.code, out + done.stderr.decode(errors="replace"))
         for days in (2, -2):

@@ -9,10 +9,10 @@ import time
 import unittest
 from pathlib import Path
 
+from support.patience import PATIENCE_S
 from support.vm import Late, Lost, NotReady, Vm
 
-PATIENCE_S = 60
-LATE_S = 5  # enough for a guest to begin a command
+LATE_S = 10  # enough for a guest to begin a command
 BYTES = bytes(range(256)) + random.Random(1).randbytes((1 << 20) - 256)
 
 
@@ -103,7 +103,7 @@ class Losses(unittest.TestCase):
         """Its process 1 is frozen: nobody in there keeps the deadline."""
         with Vm(grace_s=2) as vm:
             with self.assertRaises(Lost) as lost:
-                vm.shell("cd /sys/fs/cgroup && mkdir cold && echo 1 >cold/cgroup.procs && echo 1 >cold/cgroup.freeze", deadline_s=2)
+                vm.shell("cd /sys/fs/cgroup && mkdir cold && echo 1 >cold/cgroup.procs && echo 1 >cold/cgroup.freeze", deadline_s=LATE_S)
             self.assertIn("it answers no more", str(lost.exception))
             self.assertTrue(ended(vm.pid))
 

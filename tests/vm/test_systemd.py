@@ -8,10 +8,11 @@ import unittest
 from pathlib import Path
 
 from support import vm
+from support.patience import PATIENCE_S
 from support.vm import offline_pod, systemd
 from support.vm.offline_pod import CONTAINER, FLOOR_US, MEMORY_BYTES, UID, WEIGHT
+from support.vm.waiting import UNTIL_SO
 
-PATIENCE_S = 180
 BINARY = Path(os.environ["TIDEMARK_BINARY"])
 # Names as a kubelet's driver makes them: a dash in a slice's name leads down.
 ALL = "kubepods.slice/kubepods-besteffort.slice"
@@ -26,14 +27,15 @@ AGENT = (
     "tidemark agent --node-name n1 --kubeconfig /given/kubeconfig --mode=enforce --kubelet-endpoint=http://127.0.0.1:1 --run-dir=/run/tidemark"
     " --latch-file=/latch --state-dir=/state --metrics-addr=127.0.0.1:9316"
 )
-# Each wait has an end. `told NAME`: all files, a line each.
+# `told NAME`: all files, a line each.
 LIBRARY = rf"""
 cd /sys/fs/cgroup
-until_so() {{ n=0; until eval "$1"; do n=$((n + 1)); [ $n -le 100 ] || {{ echo "late: $1"; break; }}; usleep 200000; done; }}
+{UNTIL_SO}
 told() {{ echo "-- $1"; for file in {' '.join(FILES.values())}; do if [ -e "$file" ]; then cat "$file"; else echo gone; fi; done; }}
 quota() {{ cat {FILES["all quota"]}; }}
-in_force() {{ [ "$(quota)" != "max 100000" ] && [ "$(quota)" != "150000 100000" ] && grep -q 1 {FILES["pod idle"]} && grep -q 67108864 {FILES["pod memory"]} && grep -q 67108864 {FILES["memory"]}; }}
-off() {{ tidemark off --local --reason test 2>&1; }}
+put_back() {{ [ "$(quota)" = "150000 100000" ] && grep -q 0 {FILES["pod idle"]} && grep -q max {FILES["pod memory"]} && [ ! -e {POD_GROUP}/{SCOPE} ]; }}
+in_force() {{ [ "$(quota)" != "max 100000" ] && [ "$(quota)" != "150000 100000" ] && grep -q 1 {FILES["pod idle"]} && grep -q 67108864 {FILES["pod memory"]} && grep -q 67108864 {FILES["memory"]} && grep -qx {WEIGHT} {FILES["weight"]}; }}
+off() {{ tidemark off --local --wait={PATIENCE_S}s --reason test 2>&1; }}
 doctor() {{ tidemark doctor node --run-dir=/run/tidemark --latch-file=/latch --kubelet-endpoint=http://127.0.0.1:1 2>&1; }}
 """
 SESSION = rf"""
@@ -50,8 +52,12 @@ told found
 {AGENT} >/agent.log 2>&1 &
 until_so in_force
 told held
+kill -STOP $(pidof tidemark)  # or it has put right what systemd wrote, before that is read
+before=$(told reloaded)
 systemctl daemon-reload
+until_so '[ "$(told reloaded)" != "$before" ]'
 told reloaded
+kill -CONT $(pidof tidemark)
 until_so in_force
 told repaired
 echo "-- pods begin"
@@ -61,7 +67,7 @@ for pod in 1 2 3 4 5; do
 done
 systemctl set-property --runtime kubepods-besteffort.slice CPUQuota=150%
 systemctl set-property --runtime {SCOPE} MemoryMax=32M
-until_so 'in_force && grep -q "found=33554432 wanted=67108864" /agent.log'
+until_so 'in_force && grep -q "found=\"150000 100000\"" /agent.log && grep -q "found=33554432 wanted=67108864" /agent.log'
 told "repaired again"
 echo "-- doctor"; doctor
 echo "-- status"; cat /run/tidemark/status.json
@@ -69,7 +75,7 @@ echo "-- left to others"; grep TM-AGENT-008 /agent.log
 echo "-- off says"; off
 told off
 systemctl stop {SCOPE}
-until_so '[ "$(quota)" = "150000 100000" ] && grep -q 0 {FILES["pod idle"]}'
+until_so put_back
 told "put back"
 kill -TERM $(pidof tidemark)
 until_so '! pidof tidemark >/dev/null'
@@ -82,6 +88,7 @@ until_so 'grep -qx koordlet /proc/[0-9]*/comm 2>/dev/null'
 echo "-- doctor beside koordlet"; doctor
 {AGENT} >/beside.log 2>&1 &
 until_so 'grep -q "\"peerPresent\":true.*cpuSuppress.,.stance.:.observe" /run/tidemark/status.json'
+until_so 'grep -q "beside the pods" /beside.log'
 told "beside koordlet"
 echo "-- log beside koordlet"; grep "beside the pods" /beside.log
 """
@@ -95,7 +102,7 @@ class Systemd(unittest.TestCase):
             **systemd.files(), **offline_pod.heard(), "/bin/tidemark": BINARY, "/given/library": LIBRARY.encode(), "/given/session": SESSION.encode(),
             "/bin/koordlet": b"#!/bin/sh\nsleep 100000\nexit 1\n",
         }
-        done = vm.run(["sh", "/given/session"], files=files, deadline_s=PATIENCE_S)
+        done = vm.run(["sh", "/given/session"], files=files, deadline_s=3 * PATIENCE_S)
         out = done.text
         self.assertEqual((0, b""), (done.code, done.stderr), out)
         self.assertNotIn("late: ", out)

@@ -6,8 +6,8 @@ import unittest
 from pathlib import Path
 
 from support import vm
+from support.patience import PATIENCE_S
 
-PATIENCE_S = 60
 BINARY = Path(os.environ["TIDEMARK_BINARY"])
 
 

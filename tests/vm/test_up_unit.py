@@ -7,35 +7,38 @@ from pathlib import Path
 
 from driver.paths import ROOT
 from support import vm
+from support.patience import PATIENCE_S
 from support.vm import systemd
+from support.vm.waiting import UNTIL_SO
 
-PATIENCE_S = 500
 BINARY = Path(os.environ["TIDEMARK_BINARY"])
 PAGE = (ROOT / "docs/guide/one-server.md").read_text()
 UNIT = re.search(r"^```ini\n(.*?)^```$", PAGE, re.M | re.S)[1]
 SETTINGS = re.search(r"^cat > ~/settings.yaml <<'YAML'\n(.*?)^YAML$", PAGE, re.M | re.S)[1]
 LOG = b"[Service]\nStandardOutput=append:/up.log\nStandardError=append:/up.log\n"  # nobody keeps a journal in the guest
-# Each wait has an end. Of tasks their processes are told, by the words that they begin with, and where each lies.
-LIBRARY = r"""
+# Of tasks their processes are told, by the words that they begin with, and where each lies. A task begins no other program: what it had made of itself before it began that would be a second one.
+LIBRARY = rf"""
+{UNTIL_SO}""" + r"""
 up=/sys/fs/cgroup/system.slice/tidemark.service
 told() { echo "-- $1"; }
-until_so() { n=0; until eval "$1"; do n=$((n + 1)); [ $n -le 150 ] || { echo "late: $1"; break; }; usleep 200000; done; }
 active() { systemctl is-active tidemark.service; }
 main() { systemctl show --property=MainPID --value tidemark.service; }
-is() { timeout 60 tidemark local ps -a 2>/dev/null | grep -qE "^$1 .*($2)"; }
+is() { timeout 120 tidemark local ps -a 2>/dev/null | grep -qE "^$1 .*($2)"; }
 tasks() { for group in $(find /sys/fs/cgroup/tidemark -path '*pod*/*' -type d); do for pid in $(cat $group/cgroup.procs); do tr '\0' ' ' </proc/$pid/cmdline | grep -q '^sh -c : ' && echo "$pid ${group#/sys/fs/cgroup}"; done; done | sort; }
 limits() { cd /sys/fs/cgroup && cat cgroup.subtree_control tidemark/cgroup.subtree_control tidemark/kubepods/besteffort/cgroup.subtree_control; cat tidemark/kubepods/burstable/pod*/memory.max $(grep -l 67108864 tidemark/kubepods/besteffort/pod*/memory.max); }
 """
 SESSION = r"""
 . /given/library
+mkfifo /never /go
 systemctl enable tidemark.service 2>/dev/null
 systemctl start multi-user.target
 told enabled; systemctl is-enabled tidemark.service; active; tidemark local ps 2>&1
-tidemark local run --qos=LS --cpu=100m --memory=32Mi --name=web -- sh -c ': web; while :; do sleep 1; done' >/dev/null
-tidemark local run --class=free --name=steady -- sh -c ': steady; until [ -e /go ]; do sleep 0.2; done; exit 7' >/dev/null
-tidemark local run --cpu=200m --memory=64Mi --name=batch -- sh -c ': batch; while :; do sleep 1; done' >/dev/null
+tidemark local run --qos=LS --cpu=100m --memory=32Mi --name=web -- sh -c ': web; read word </never' >/dev/null
+tidemark local run --class=free --name=steady -- sh -c ': steady; read word </go; exit 7' >/dev/null
+tidemark local run --cpu=200m --memory=64Mi --name=batch -- sh -c ': batch; read word </never' >/dev/null
 for name in web steady batch; do until_so "is $name 'Running|Limited'"; done
 until_so 'grep -q 67108864 /sys/fs/cgroup/tidemark/kubepods/besteffort/pod*/memory.max'
+until_so '[ $(tasks | wc -l) = 3 ]'
 told "tasks found"; tasks
 told "limits found"; limits
 told "in its own group"; for pid in $(cat $up/cgroup.procs); do [ $pid = $(main) ] || cat /proc/$pid/comm; done
@@ -51,19 +54,19 @@ told stopped; active; ls -d $up 2>/dev/null
 systemctl daemon-reload
 told "tasks while it is stopped"; tasks
 told "limits while it is stopped"; limits
-touch /go
+echo now >/go
 until_so '[ $(tasks | wc -l) = 2 ]'
 systemctl start tidemark.service
 until_so "is steady 'Failed exit 7'"
-told "ended while it was stopped"; timeout 60 tidemark local ps -a | grep '^steady '
+told "ended while it was stopped"; timeout 120 tidemark local ps -a | grep '^steady '
 
-rm /go
-tidemark local run --class=free --name=again -- sh -c ': again; until [ -e /go ]; do sleep 0.2; done; exit 9' >/dev/null
+tidemark local run --class=free --name=again -- sh -c ': again; read word </go; exit 9' >/dev/null
 until_so "is again 'Running|Limited'"
 killed=$(main)
-kill -9 $killed; touch /go
+kill -9 $killed; echo now >/go
 until_so "is again 'Failed exit 9'"
-told "ended when it was killed"; timeout 60 tidemark local ps -a | grep '^again '
+until_so '[ "$(active)" = active ]'  # it serves before it says so
+told "ended when it was killed"; timeout 120 tidemark local ps -a | grep '^again '
 told "begun by itself"; systemctl show --property=NRestarts --value tidemark.service; [ $(main) != $killed ] && active
 told "tasks after a kill"; tasks
 
@@ -82,8 +85,9 @@ printf '[Service]\nKillMode=control-group\n' >/etc/systemd/system/tidemark.servi
 systemctl daemon-reload; systemctl restart tidemark.service
 told "tasks of cgroup v2 under control-group"; systemctl show --property=KillMode --value tidemark.service; tasks
 
-for name in web batch; do timeout 60 tidemark local stop $name --now --wait >/dev/null 2>&1; done
+for name in web batch; do timeout 120 tidemark local stop $name --now --wait >/dev/null 2>&1; done
 systemctl stop tidemark.service
+until_so '! pidof tidemark >/dev/null'
 told left; ls -d /sys/fs/cgroup/tidemark $up 2>/dev/null; pidof tidemark
 told log; cat /up.log
 """
@@ -98,7 +102,7 @@ class UpUnit(unittest.TestCase):
             "/etc/systemd/system/tidemark.service": UNIT.encode(), "/etc/systemd/system/tidemark.service.d/log.conf": LOG,
             "/etc/tidemark/settings.yaml": SETTINGS.encode(), "/given/library": LIBRARY.encode(), "/given/session": SESSION.encode(),
         }
-        done = vm.run(["sh", "/given/session"], files=files, deadline_s=PATIENCE_S)
+        done = vm.run(["sh", "/given/session"], files=files, deadline_s=5 * PATIENCE_S)
         out = done.text
         self.assertEqual(0, done.code, out + done.stderr.decode(errors="replace"))
         self.assertNotIn("late: ", out)

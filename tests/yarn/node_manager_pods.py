@@ -11,6 +11,7 @@ from unittest import mock
 
 from cluster.tidemark_process import wait_for
 from support.node import cgroups
+from support.patience import PATIENCE_S as LIMIT_S
 from support.yarn import Job, Yarn, groups, until
 from support.yarn.settings import NodePorts, environment
 from support.yarn.yarn import REGISTERED, NodeManager
@@ -32,7 +33,6 @@ NAME = "nm"
 PODS = f"/api/v1/namespaces/{chart.NAMESPACE}/pods"
 TOTAL = (2048, 4)
 LEAST = (128, 1)
-LIMIT_S = 90
 
 
 def tearDownModule():

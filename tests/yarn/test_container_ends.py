@@ -71,6 +71,13 @@ class WithContainers(unittest.TestCase):
     def tasks(self) -> list[str]:
         return [container for container in self.running() if not container.endswith("_000001")]
 
+    def grace_ms(self) -> int:
+        """A timeout within which a test gets something done, by how long a change of a total takes here."""
+        began = time.monotonic()
+        self.set_total(SITE.memory_mib, SITE.vcores - 1)
+        self.set_total(SITE.memory_mib, SITE.vcores)
+        return max(GRACE_MS, int(5000 * (time.monotonic() - began)))
+
     def kill(self, container: str) -> None:
         """All of it, as its group is killed."""
         self.end_all(self.node.processes(container))
@@ -84,8 +91,8 @@ class WithContainers(unittest.TestCase):
     def preempted(self) -> int:
         return self.job.report()["numNonAMContainerPreempted"]
 
-    def assert_stays(self, running: list[str]) -> None:
-        time.sleep(HEARTBEATS_S)
+    def assert_stays(self, running: list[str], after_ms: int = 0) -> None:
+        time.sleep(HEARTBEATS_S + after_ms / 1000)
         self.assertEqual(running, self.running())
 
 
@@ -136,11 +143,11 @@ class Default(Signals, WithContainers):
         self.assertGreaterEqual(time.monotonic() - started, GRACE_MS / 1000)
 
     def test_one_that_is_killed_within_the_timeout_is_told_as_137(self):
-        before = self.preempted()
-        container = self.shrink(over_commit_ms=GRACE_MS)
+        before, grace_ms = self.preempted(), self.grace_ms()
+        container = self.shrink(over_commit_ms=grace_ms)
         self.kill(container)
         self.assertEqual(KILLED, self.job.wait_told(container).status)
-        self.assert_stays(self.running())  # the rest fits
+        self.assert_stays(self.running(), grace_ms - GRACE_MS)  # the rest fits
         self.assertEqual(before, self.preempted())
 
     def test_a_timeout_is_cut_short_by_timeout_0_with_another_total_and_not_with_the_same(self):
@@ -155,10 +162,11 @@ class Default(Signals, WithContainers):
         until("nobody else", lambda: self.running() == running[:-1])
 
     def test_what_is_given_back_within_the_timeout_ends_nobody(self):
+        grace_ms = self.grace_ms()
         running = self.running()
-        self.shrink(over_commit_ms=GRACE_MS)
+        self.shrink(over_commit_ms=grace_ms)
         self.set_total(SITE.memory_mib, SITE.vcores)
-        self.assert_stays(running)
+        self.assert_stays(running, grace_ms - GRACE_MS)
 
     def test_a_timeout_outlives_what_is_given_back_until_another_takes_its_place(self):
         """Not so a timeout of -1, which takes nobody's place."""

@@ -235,7 +235,7 @@ class WithoutGroups(unittest.TestCase):
         _, tasks = self.start_job(f"trap '' TERM; touch {deaf}; while :; do sleep 0.2; done", 1)
         wait_for(deaf.exists, "a container that does not listen", self.copilot)
         before = self.processes_of(tasks[0])
-        status, body = self.copilot.ask("POST", "/tidemark/v1/stop", {"containerID": tasks[0], "graceSeconds": 2, "reason": "TM-EVICT-001"})
+        status, body = self.copilot.ask("POST", "/tidemark/v1/stop", {"containerID": tasks[0], "graceSeconds": 5, "reason": "TM-EVICT-001"})
         self.assertEqual((202, tasks[0]), (status, body["containerID"]))
         self.assertEqual(body["killedAt"], self.copilot.seen()[tasks[0]]["stoppedAt"])
         self.assertTrue(before & self.processes_of(tasks[0]), "it does not listen, and its time is not over")

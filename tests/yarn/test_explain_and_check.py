@@ -132,7 +132,7 @@ class ExplainAndCheck(unittest.TestCase):
     def test_a_total_that_somebody_sets_is_found_and_with_an_operator_all_is_well(self):
         self.assertEqual(200, self.yarn.rm.update_total(self.nm.id, 2560, 2).status)
         until("it is set", lambda: self.nm.total() == (2560, 2))
-        code, report = self.report(self.check(8))
+        code, report = self.report(self.check(12))
         found = {each["id"]: each for each in report["findings"]}
         self.assertEqual((1, False), (code, report["clean"]), report)
         self.assertEqual((512 * 2**20, 0), (found["TM-AUDIT-016"]["worstMemoryBytes"], found["TM-AUDIT-016"]["worstCpuMilli"]), report)

@@ -8,13 +8,13 @@ import unittest
 from contextlib import suppress
 from pathlib import Path
 
+from support.patience import PATIENCE_S as LIMIT_S
 from support.yarn import Totals, Yarn, frameworks, until
 
 AT_ONCE, NEVER_MS = 0, 2**31 - 1
 TIMES = 4
 EXCLUDED_AFTER = 3  # mapreduce.job.maxtaskfailures.per.tracker, by itself
 MAPS, TASKS = 10, 12
-LIMIT_S = 120
 
 
 class WithFrameworks(unittest.TestCase):

@@ -16,13 +16,13 @@ from pathlib import Path
 from cluster import colocation
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import wait_for
+from support.patience import PATIENCE_S as LIMIT_S
 from support.yarn import Yarn, YarnPair, until
 from yarn.operating import NODE_ID, POLL_S, SITE, Operating, held_on, origin
 
 MASTER_MIB, TASK_MIB = 256, 1024
 # Each has room for what runs, and none is what a NodeManager begins with.
 TOTALS = [(3, 3000), (2, 2000), (3, 2500), (2, 2800)]
-LIMIT_S = 90
 # A total that is so late is a mistake, on a machine where one that nothing is in the way of comes within the poll. On a slower one (the first call of a
 # ResourceManager that has just become active, in a JVM that has compiled nothing yet) all of this is longer, by how long such a total takes there.
 LAG_S, AT_ONCE_S = 3, 3 * POLL_S

@@ -6,7 +6,7 @@ import time
 import unittest
 
 from cluster.tidemark_process import Component, wait_for
-from support.yarn import Yarn
+from support.yarn import Yarn, until
 from yarn.operating import NODE_ID, SITE, Operating, origin
 
 LARGEST_MIB, SMALLER_MIB = 3072, 2048
@@ -61,6 +61,7 @@ class LargestContainer(WithLargest):
         with self.assertRaisesRegex(AssertionError, f"400 .*maximum allowed allocation=<memory:{SMALLER_MIB}, vCores:4>"):
             self.yarn.submit_by_rest("sleep 1000", memory_mib=LARGEST_MIB)
         others.end()
+        until("the node is empty", lambda: self.nms[0].seen()["usedMemoryMB"] == 0)
         time.sleep(WAITS_S)
         self.assertEqual(("ACCEPTED", 0), (large.state, self.nms[0].seen()["usedMemoryMB"]), "the node is empty, and it waits")
 

@@ -13,6 +13,7 @@ from cluster import colocation
 from cluster.colocation import MERGE, must
 from cluster.manager_case import WithManager
 from cluster.tidemark_process import Component, wait_for
+from support.patience import PATIENCE_S as LIMIT_S
 from support.yarn import Totals, Yarn, until
 from yarn.doors import Doors
 from yarn.looking_on import LookingOn
@@ -35,7 +36,6 @@ CLASS = {"tidemark.class": "etl"}  # of all of YARN's work
 SITE = Totals(memory_mib=2048, vcores=2)
 BOOK, OFFER = "tidemark.io/yarn-book", "tidemark.io/yarn-offer"
 BATCH_CPU, BATCH_MEMORY = "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory"
-LIMIT_S = 90
 DRAIN_S = 12  # so long a job that runs may go on
 HEARTBEATS_S = 3  # of a master, which has said by then that it wants no more: where no node has anything it would end for that question
 

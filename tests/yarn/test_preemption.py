@@ -79,7 +79,7 @@ class Preemption(WithOperator):
         backs_off = lambda: [each for each in API.get("/api/v1/namespaces/default/events").get("items", []) if (each["reason"], each["involvedObject"]["name"]) == ("TidemarkYarnBacksOff", self.node.name)]
         wait_for(backs_off, "a node that backs off", manager)
         # Nobody else ends by any total.
-        until("all of it is handed out again", lambda: self.nm.total() == (self.SITE.memory_mib, self.SITE.vcores), 90)
+        until("all of it is handed out again", lambda: self.nm.total() == (self.SITE.memory_mib, self.SITE.vcores))
         self.assertEqual(3, len(set(self.copilot.running()) & {master, *tasks}))
 
     def test_where_the_operator_is_silent_it_is_told_to_end(self):

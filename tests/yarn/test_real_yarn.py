@@ -38,7 +38,7 @@ def may_be_preempted(container: str) -> bytes:
 
 
 class WithOneNode(unittest.TestCase):
-    SITE_FILE: dict[str, str] = {}
+    SITE_FILE = {"yarn.nodemanager.sleep-delay-before-sigkill.ms": "10000"}  # a quarter of a second by itself, in which a slow machine ends nobody by SIGTERM
 
     @classmethod
     def setUpClass(cls):
@@ -80,7 +80,8 @@ class WithOneNode(unittest.TestCase):
         """Its containers do nothing, and run on the node; the master's own is one more."""
         job = self.submit("sleep 1000", containers)
         until(f"a master and {containers} containers run", lambda: self.running() == containers + 1)
-        self.assertEqual(MASTER_MIB + containers * TASK_MIB, self.node.seen()["usedMemoryMB"])
+        # A master may be given more than it asked for, and gives that back with its next heartbeat.
+        until("nothing else is on the node", lambda: self.node.seen()["usedMemoryMB"] == MASTER_MIB + containers * TASK_MIB)
         return job
 
     def kill_with_0(self, job: Job) -> None:
@@ -88,13 +89,17 @@ class WithOneNode(unittest.TestCase):
         self.set_total(0, 0, over_commit_ms=0)
         job.wait_for("ACCEPTED")
         until("nothing runs", lambda: self.running() == 0)
-        report = job.report()
+        report = self.wait_says(job, "Skipping AM assignment as cluster resource is empty")
         self.assertEqual((1, 1), (report["numNonAMContainerPreempted"], report["numAMContainerPreempted"]))
-        self.assertIn("Skipping AM assignment as cluster resource is empty", report["diagnostics"])
         first, second = job.attempts()
         self.assertEqual(("FAILED", "SCHEDULED"), (first["appAttemptState"], second["appAttemptState"]))
         self.assertIn(f"{first['appAttemptId']} with final state: FAILED, and exit status: -102", self.rm.said())
         self.assertIn("The number of failed attempts is 0.", self.rm.said())  # it counts against nobody's tries
+
+    @staticmethod
+    def wait_says(job: Job, what: str) -> dict:
+        """Its report with that in it: an application is accepted before its ResourceManager has looked for a place."""
+        return until(f"{job.id} says `{what}`", lambda: what in (report := job.report())["diagnostics"] and report)
 
     def asks_for(self, job: Job) -> dict[str, int]:
         capability = job.report()["resourceRequests"][0]["capability"]
@@ -157,7 +162,7 @@ class Jobs(WithOneNode):
     def test_where_no_node_has_anything_a_job_is_refused(self):
         """Not made to wait: the most that a container may have is what the largest node has, which is nothing."""
         self.set_total(0, 0)
-        self.assertEqual((0, 0), self.maximum())
+        until("the largest node has nothing", lambda: self.maximum() == (0, 0))
         client = self.submit("sleep 0.1")
         self.assertRaisesRegex(NotReady, "Invalid memory specified for application master, exiting. Specified memory=0", lambda: client.id)
         new = self.rm.ask("/ws/v1/cluster/apps/new-application", "POST", {}).body["application-id"]
@@ -244,7 +249,8 @@ class RightAfterTheStart(WithOneNode):
         self.set_total(0, 0)
         self.assertEqual(CONFIGURED_MAXIMUM, self.maximum())
         job = self.submit("sleep 0.1")
-        self.assertIn("Skipping AM assignment as cluster resource is empty", job.wait_for("ACCEPTED")["diagnostics"])
+        job.wait_for("ACCEPTED")
+        self.wait_says(job, "Skipping AM assignment as cluster resource is empty")
         time.sleep(HEARTBEATS_S)
         self.assertEqual(("ACCEPTED", 0), (job.state, self.running()))
         self.set_total(SITE.memory_mib, SITE.vcores)

@@ -10,7 +10,6 @@ from yarn.over_socket import Copilot
 
 # A second, as a NodeManager's is where nobody sets it: so long it lists a container that has ended.
 HEARTBEAT = {"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "1000"}
-LOOK_S = 10  # with the question to the ResourceManager of which class it was
 
 
 class Troubles(unittest.TestCase):
@@ -31,7 +30,7 @@ class Troubles(unittest.TestCase):
 
     def wait_counted(self, work_class: str, reason: str) -> None:
         wanted = f'{{class="{work_class}",reason="{reason}"}}'
-        wait_for(lambda: self.counted().get(wanted) == 1, f"{wanted} counted", self.copilot, LOOK_S)
+        wait_for(lambda: self.counted().get(wanted) == 1, f"{wanted} counted", self.copilot)
 
     def test_a_file_that_is_not_there(self):
         job = self.yarn.submit_by_rest("sleep 1000", tags=["tidemark-class:etl"], files={"missing": self.yarn.layout.folder / "nowhere"})

@@ -13,7 +13,9 @@ import socket
 import sys
 from pathlib import Path
 
-ANSWER_S = 200  # above the supervisor's own limits: the answer then says what was not ready
+from support.patience import PATIENCE_S
+
+ANSWER_S = PATIENCE_S + 60  # above the supervisor's own limit: the answer then says what was not ready
 
 
 class Refused(Exception):

@@ -21,9 +21,8 @@ from pathlib import Path
 
 from support.cluster import programs
 from support.cluster.programs import Layout, Ports
+from support.patience import PATIENCE_S
 
-ETCD_READY_S = 30
-APISERVER_READY_S = 90
 START_ATTEMPTS = 3  # another process may take a free port between the choice and the bind
 REQUEST_MAX_BYTES = 4096
 
@@ -112,8 +111,7 @@ class Cluster:
         return result
 
     def wait_ready(self, name: str) -> None:
-        limit = ETCD_READY_S if name == "etcd" else APISERVER_READY_S
-        deadline = time.monotonic() + limit
+        deadline = time.monotonic() + PATIENCE_S
         last = "no answer"
         while time.monotonic() < deadline:
             if not self.alive(name):
@@ -125,7 +123,7 @@ class Cluster:
             except (OSError, http.client.HTTPException) as error:
                 last = str(error)
             time.sleep(0.05)
-        raise NotReady(f"{name} not ready after {limit} s ({last}): see {self._layout.logs / name}.log")
+        raise NotReady(f"{name} not ready after {PATIENCE_S} s ({last}): see {self._layout.logs / name}.log")
 
     def _probe(self, name: str) -> tuple[bool, str]:
         if name == "etcd":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 NAME = re.compile(r"tidemark-(test|demo)-[0-9a-f]{8}")  # nothing that is called otherwise is ever removed
 PATH = re.compile(rf"{NAME.pattern}(/\w[\w.-]*)*")  # the same, or a folder in it
-EMPTY_S = 20  # until processes that were killed are gone from their cgroups
+EMPTY_S = 120  # until processes that were killed are gone from their cgroups
 
 
 def hierarchies() -> list[Path]:

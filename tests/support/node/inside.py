@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from support.node.settings import TUNABLES, Layout
+from support.patience import PATIENCE_S as SERVES_S
 
-SERVES_S = 60
 FAILED_START_S = 5  # a kubelet that ends sooner has not started
 FAILED_STARTS_MAX = 3  # in a row: then it will not
 _started: list[subprocess.Popen] = []  # kept for life: what subprocess finds dropped it buries itself, and os.wait() never tells of it

@@ -22,14 +22,13 @@ from support import owners
 from support.cluster.programs import sign
 from support.node import cgroups, image, pods, settings
 from support.node.settings import Layout
+from support.patience import PATIENCE_S as READY_S
 from support.ports import free
 
 PLACE = Path("/tmp")  # not TMPDIR: what a killed run leaves must be found by the next
 PREFIX = "tidemark-node-"
 NAMESPACE = "default"
-READY_S = 120
-PODS_S = 300
-END_S = 30
+END_S = 120
 DRAWS_MAX = 3  # of ports: another process may take one between the choice and the bind
 SHOWN_CHARS = 400  # of a line of a log in a failure
 
@@ -209,7 +208,7 @@ class Node:
             return sum(_runs(pod) for pod in self._found) == len(names)
 
         try:
-            self._until(f"{len(works)} pods run", running, PODS_S)
+            self._until(f"{len(works)} pods run", running)
         except NotReady as error:
             waiting = [f"{pod['metadata']['name']}: {json.dumps(pod['status'])[:600]}" for pod in self._found if not _runs(pod)]
             raise NotReady(f"{len(waiting)} do not:\n" + "\n".join(waiting[:3]) + f"\n{error}")
@@ -222,7 +221,7 @@ class Node:
         """Deletes them as a user does, and waits until the kubelet has let them go."""
         for name in names:
             self._api.delete(f"/api/v1/namespaces/{namespace}/pods/{name}")
-        self._until(f"{', '.join(names)} are gone", lambda: not {pod["metadata"]["name"] for pod in self.pods()} & set(names), PODS_S)
+        self._until(f"{', '.join(names)} are gone", lambda: not {pod["metadata"]["name"] for pod in self.pods()} & set(names))
 
     def kill_kubelet(self) -> None:
         """SIGKILL. It is started again at once; its pods run on meanwhile."""

@@ -5,6 +5,7 @@
   init.sh        process 1 of the guest: runs what it is sent over the second serial port
   systemd.py     systemd as process 1 instead, for tests that want it; init.sh is then a service of its
   gtest.py       the cases of a GoogleTest program in a guest
+  waiting.py     how a script in the guest waits for what has to come about
   offline_pod.py what an agent before had heard of a node with one offline pod
 
 The kernel is Debian's, out of its package and installed nowhere (driver/vm.py). Time in the guest proves nothing: it is emulated.

@@ -6,10 +6,11 @@ import unittest
 from pathlib import Path
 
 from driver import results
+from support.patience import PATIENCE_S
 from support.vm.machine import Late, Vm
 
 REPORT = "/run/report.json"
-DEADLINE_S = 300.0
+DEADLINE_S = 3 * PATIENCE_S
 WHOLE = "(whole program)"
 
 
@@ -69,7 +70,7 @@ def _run(program: Path, cases: str, guest: dict) -> list[results.Case]:
         try:
             done = vm.run([program.name, f"--gtest_filter={cases}", f"--gtest_output=json:{REPORT}"], deadline_s=DEADLINE_S)
             code, output = done.code, done.stdout + done.stderr
-            written = vm.run(["cat", REPORT], deadline_s=60)
+            written = vm.run(["cat", REPORT], deadline_s=PATIENCE_S)
             if written.code == 0:
                 report.write_bytes(written.stdout)
         except Late as error:

@@ -21,7 +21,7 @@ set_up() {
 }
 
 set_up_disk() {
-  for attempt in $(seq 500); do
+  for attempt in $(seq 6000); do
     [ ! -b "$disk" ] || break  # its driver looks for it beside us
     usleep 10000
   done

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support import owners
+from support.patience import PATIENCE_S
 from support.vm import initramfs
 
 EMULATOR = "qemu-system-x86_64"
-BOOT_S = 120.0  # two seconds where nothing else runs
 GRACE_S = 60.0  # after the deadline of a command, until its guest counts as dead: the guest's own clock ends the command
 SCRIPT_BYTES = 3000  # of a command; the line that carries it fits into what a terminal holds
 TAIL_LINES = 80  # a panic has that many
@@ -105,11 +105,11 @@ class Vm:
             self._child = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "--", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
             )
-        deadline, line = time.monotonic() + BOOT_S, b""
+        deadline, line = time.monotonic() + PATIENCE_S, b""
         while line != b"ready":
             got = self._line(deadline)
             if got in (SILENCE, END) or got.startswith(b"broken "):
-                why = {SILENCE: f"it said nothing for {BOOT_S:g} s", END: "it ended"}.get(got) or f"it could not set up {got.decode()[7:]}"
+                why = {SILENCE: f"it said nothing for {PATIENCE_S} s", END: "it ended"}.get(got) or f"it could not set up {got.decode()[7:]}"
                 raise NotReady(f"no guest: {why}\n{self.tail()}")
             line = got
 

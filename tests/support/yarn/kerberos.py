@@ -59,7 +59,7 @@ class Kdc:
         said = self._said()
         self._server.launch()
         try:
-            self._server.until("the KDC begins", lambda: "commencing operation" in self._said()[len(said):], 20)
+            self._server.until("the KDC begins", lambda: "commencing operation" in self._said()[len(said):])
         except Exception as error:
             raise AssertionError(f"{error}\n{self._said()[-2000:]}")
 

@@ -14,7 +14,7 @@ from support.yarn import groups
 
 PLACE = Path("/tmp")  # not TMPDIR: what a killed run leaves must be found by the next
 PREFIX = "tidemark-yarn-"
-END_S = 30
+END_S = 120
 
 
 def processes_of(folder: Path) -> dict[int, str]:

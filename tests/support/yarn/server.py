@@ -8,7 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-READY_S = 120
+from support.patience import PATIENCE_S as READY_S
+
 STOP_S = 20  # a NodeManager whose ResourceManager is gone takes no notice of SIGTERM for a quarter of an hour
 SHOWN_CHARS = 300  # of a line of a log in a failure
 
