@@ -251,7 +251,7 @@ policy::OfferState OvercommitController::remembered(const model::NodeName& node_
   const base::Duration unheard = caches_.metrics.core().unheard() - at->second.unheard;
   if (unheard > base::Duration(0)) {
     const policy::Pool& pool = policy::pool_of(revision.tidemark, node.meta.labels);
-    state.motion = policy::without_unheard(state.motion, unheard, pool.motion, loop_.clock().monotonic());
+    state = policy::without_unheard(std::move(state), unheard, pool.motion, loop_.clock().monotonic());
   }
   return state;
 }
