@@ -66,6 +66,7 @@ class RunningManager final : public Manager {
   // How much waits counts in class-aware ledgers alone.
   void look_at_ledgers(bool class_aware);
   net::Task<void> look_again();
+  net::Task<void> tell_of_silence();
   net::Task<void> work(kube::WorkQueue::Urgency least);
 
   // ---- what each part is given of the others ----
