@@ -122,6 +122,11 @@ void recall(const ExplainOptions& options, base::WallTime now, Read& read, std::
   }
   read.manager = std::move(*remembered);
   notes.push_back(base::cat("what only a manager remembers is by its journal: ", read.manager->who));
+  const auto unheard = std::chrono::duration_cast<std::chrono::seconds>(read.manager->unheard);
+  if (unheard > base::Duration(0)) {
+    notes.push_back(base::cat("since then no report could come for ", base::format_go_duration(unheard),
+                              ": that is no silence of the node"));
+  }
 }
 
 // How long ago offline work of the node was evicted, and who says so: the later of what the journal and the API server

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -76,10 +78,11 @@ class ExplainTest : public manager::testing::InMemoryCluster {
     status(name, Json::object({{"conditions", Json::array({std::move(condition)})}}));
   }
   void gone(std::string_view name) { must("DELETE", cat(kPods, "/", name, "?gracePeriodSeconds=0"), nullptr); }
-  std::string text(std::string_view of, bool json = false) {
+  std::string text(std::string_view of, bool json = false, std::string_view journal = "") {
     ExplainOptions options;
     options.node = of;
     options.json = json;
+    options.journal = journal;
     auto answer = net::testing::run_task(loop, clock, explain_node(loop, *client, options));
     return answer ? *answer : answer.error().message;
   }
@@ -99,6 +102,40 @@ class ExplainTest : public manager::testing::InMemoryCluster {
   std::unique_ptr<testing::FailingTransport> between;
   std::unique_ptr<kube::Client> client;
 };
+
+class ExplainByJournalConcurrentTest : public ExplainTest {
+ protected:
+  void SetUp() override {
+    ExplainTest::SetUp();
+    std::string pattern = (std::filesystem::temp_directory_path() / "explain-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  void TearDown() override {
+    ExplainTest::TearDown();
+    std::filesystem::remove_all(folder);
+  }
+  std::string folder;
+};
+
+TEST_F(ExplainByJournalConcurrentTest, AnOutageOfTheManagerIsNoSilenceOfTheNode) {
+  tidemark("{schema: 1, mode: enforce, profile: tidemark, motion: {hold: 15m}, rollout: {pace: at-once}}");
+  manager::ManagerOptions options;
+  options.journal.directory = folder;
+  auto& replica = start("one", false, options);
+  metric("n1", "2");
+  run_for(1min);
+  ASSERT_EQ(offered("n1"), "17200");
+  outage(Answers::kNone, 25min);
+  run_for(1min);
+  ASSERT_EQ(offered("n1"), "17200") << "no report could be seen for longer than an offer is held";
+  net::testing::run_task(loop, replica.manager->drain());
+  const std::string seen = text("n1", false, folder);
+  EXPECT_TRUE(says(seen, "what only a manager remembers is by its journal: one at ")) << seen;
+  EXPECT_TRUE(says(seen, "since then no report could come for 1")) << seen;
+  EXPECT_TRUE(says(seen, "that is no silence of the node")) << seen;
+  EXPECT_FALSE(says(seen, "TM-MOTION-009")) << "it does not go down: " << seen;
+}
 
 // 32 cores, the line at 60 %: 19.2, of which the system uses 2. A pod that stays holds 3.
 TEST_F(ExplainTest, ANodeThatBacksOffIsExplainedAsItIs) {

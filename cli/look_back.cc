@@ -117,8 +117,9 @@ std::string explanation(const manager::NodeDecision& decision, const policy::Gro
 // The last decision about the node up to `at` that came about on the node.
 struct Search {
   std::optional<std::string_view> found;
-  std::optional<manager::DecisionDone> failed;  // a later one that did not come about
-  std::optional<manager::LeadRecord> lead;      // the last one up to then
+  std::optional<manager::DecisionDone> failed;   // a later one that did not come about
+  std::optional<manager::LeadRecord> lead;       // the last one up to then
+  std::vector<manager::SilenceRecord> silences;  // all up to then
 };
 
 Result<Search> last_before(const journal::Segment& segment, const manager::RecordedDecisions& decisions,
@@ -127,6 +128,9 @@ Result<Search> last_before(const journal::Segment& segment, const manager::Recor
   const auto find = [&segment](std::uint64_t hash) { return segment.blob(hash); };
   for (const std::string_view payload : segment.records()) {
     if (const auto lead = manager::decode_lead(payload); lead && lead->at <= options.at) search.lead = lead;
+    if (const auto silence = manager::decode_silence(payload); silence && silence->at <= options.at) {
+      search.silences.push_back(*silence);
+    }
     const auto heading = decisions.reader().heading(payload);
     if (!heading || heading->node != options.node || heading->now > options.at) continue;
     TM_TRY(const auto record, decisions.reader().decode(payload, find));
@@ -138,6 +142,22 @@ Result<Search> last_before(const journal::Segment& segment, const manager::Recor
     }
   }
   return search;
+}
+
+// How much of the time since a decision its process could hear of no node, by what it told of that.
+base::Duration unheard_since(base::WallTime decided, base::WallTime until,
+                             const std::vector<manager::SilenceRecord>& silences) {
+  base::Duration sum{0};
+  std::optional<base::WallTime> goes_on;  // since when nobody said how long it was
+  for (const auto& silence : silences) {
+    if (silence.at > decided) {
+      sum += silence.grew;
+      if (goes_on && *goes_on < decided) sum -= std::min(silence.grew, decided - *goes_on);  // it knew of that
+    }
+    goes_on = silence.lasts ? std::optional(silence.at) : std::nullopt;
+  }
+  if (goes_on) sum += std::max(until - std::max(*goes_on, decided), base::Duration(0));
+  return sum;
 }
 
 std::unexpected<Error> out_of_reach(const LookBack& options, std::optional<base::WallTime> oldest,
@@ -167,7 +187,8 @@ struct Found {
   std::optional<manager::DecisionDone> failed;  // a later one that did not come about
   std::optional<manager::LeadRecord> lead;      // the last one up to then
   journal::Damage damage;
-  std::string elsewhere;  // why another journal has to be asked what was in force; "" where nothing says so
+  base::Duration unheard;  // since then its process could hear of no node for so long
+  std::string elsewhere;   // why another journal has to be asked what was in force; "" where nothing says so
 };
 
 std::string other_journal(const LookBack& options, base::WallTime decided, const Found& found) {
@@ -189,6 +210,7 @@ Result<void> with_last(const LookBack& options, const std::function<Result<void>
   journal::Damage damage;
   std::optional<manager::DecisionDone> failed;
   std::optional<manager::LeadRecord> lead;
+  std::vector<manager::SilenceRecord> silences;
   for (std::size_t place = reader.segments(); place-- > 0;) {
     TM_TRY(const auto segment, reader.read(place));
     if (!segment || !segment->start()) continue;
@@ -199,10 +221,13 @@ Result<void> with_last(const LookBack& options, const std::function<Result<void>
     TM_TRY(const auto search, last_before(*segment, decisions, options));
     if (search.failed && !failed) failed = search.failed;
     if (search.lead && !lead) lead = search.lead;
+    silences.insert(silences.begin(), search.silences.begin(), search.silences.end());
     if (!search.found) continue;
     TM_TRY(const auto replayed, decisions.replay(*search.found));
-    Found found{*segment->start(), decisions, replayed, failed, lead, damage, {}};
-    found.elsewhere = other_journal(options, replayed.record.basis.now, found);
+    const base::WallTime decided = replayed.record.basis.now;
+    const base::Duration unheard = unheard_since(decided, options.at, silences);
+    Found found{*segment->start(), decisions, replayed, failed, lead, damage, unheard, {}};
+    found.elsewhere = other_journal(options, decided, found);
     return use(found);
   }
   return out_of_reach(options, oldest, damage);
@@ -272,11 +297,15 @@ Result<Remembered> remembered_of(const std::string& directory, const std::string
                   ") comes to something else than this program's");
     }
     const manager::DecisionBasis& basis = found.replayed.record.basis;
-    remembered.state = found.replayed.decision.state;
+    const auto* revision = found.decisions.settings(found.replayed.record.settings);
+    const policy::Pool& pool = policy::pool_of(revision->tidemark, basis.labels);
+    remembered.now = basis.mono + std::max(now - basis.now, base::Duration(0));
+    remembered.state =
+        policy::without_unheard(found.replayed.decision.state, found.unheard, pool.motion, remembered.now);
+    remembered.unheard = found.unheard;
     remembered.least_ever = basis.least_ever;
     remembered.evicted = basis.evicted;
     remembered.decided = basis.now;
-    remembered.now = basis.mono + std::max(now - basis.now, base::Duration(0));
     remembered.who = base::cat(found.start.identity, " at ", moment(basis.now));
     return {};
   }));
@@ -367,7 +396,7 @@ Result<ReplayReport> replay_journal(const ReplayOptions& options) {
       continue;
     }
     for (const std::string_view payload : segment->records()) {
-      if (manager::decode_lead(payload)) continue;
+      if (manager::decode_lead(payload) || manager::decode_silence(payload)) continue;
       const auto heading = decisions->reader().heading(payload);
       if (heading) {
         if (!options.node.empty() && heading->node != options.node) continue;

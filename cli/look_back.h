@@ -28,7 +28,8 @@ Result<std::string> explain_node_at(const LookBack& options);
 
 // What the manager remembers of a node, by the last decision in its journal: for who decides as it would now.
 struct Remembered {
-  policy::OfferState state;
+  policy::OfferState state;  // as if the time had not passed in which it could hear of no node
+  base::Duration unheard;    // which is that much
   std::optional<model::Resources> least_ever;
   policy::LastEvicted evicted;
   base::MonotonicTime now;  // of the clock that these are of

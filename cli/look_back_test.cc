@@ -56,6 +56,7 @@ class LookBackTest : public ::testing::Test {
         basis.state.motion = {};
         basis.kubernetes.taken_back = basis.yarn.taken_back = false;
       }
+      motion = policy::pool_of(revision.tidemark, basis.labels).motion;
       const auto decision = manager::decide(snapshot, basis, revision);
       auto entry = manager::draft(decision, settings);
       manager::finish(entry, manager::done_of(decision, model::Reason::kWriteMoved, RecordedResult::kWritten, "", 1));
@@ -91,8 +92,9 @@ class LookBackTest : public ::testing::Test {
 
   std::string folder;
   std::string bytes;
-  std::size_t begun = 0;  // the first byte behind the start record
-  std::size_t last = 0;   // the first byte of the last decision
+  std::size_t begun = 0;        // the first byte behind the start record
+  std::size_t last = 0;         // the first byte of the last decision
+  policy::MotionConfig motion;  // of the last decision's pool
 };
 
 TEST_F(LookBackTest, ReplayIsExactWhereEverythingCouldBeRead) {
@@ -175,6 +177,36 @@ TEST_F(LookBackTest, AManagersMemoryIsItsLastDecisionUnlessAnotherLedSince) {
   write(bytes);
   EXPECT_TRUE(remembered_of(folder, "n1", kStart + 3min));
   EXPECT_TRUE(says(remembered_of(folder, "n1", kStart + 5min).error().message, "no longer led from"));
+}
+
+// The manager takes such time out of what it remembers (policy/motion), and so does who reads it.
+TEST_F(LookBackTest, TimeInWhichNoReportCouldComeIsNoSilenceOfTheNode) {
+  const auto recorded = bytes;
+  const auto unheard = [&](std::vector<manager::SilenceRecord> records, base::Duration after) {
+    bytes = recorded;
+    for (const auto& record : records) journal::append_frame(bytes, encode(record));
+    write(bytes);
+    const auto seen = remembered_of(folder, "n1", kStart + after);
+    EXPECT_TRUE(seen);
+    return seen ? seen->unheard : -1s;
+  };
+  EXPECT_EQ(unheard({}, 50min), 0s);
+  // The decision is of the second minute.
+  const manager::SilenceRecord begins{kStart + 4min, 1min, true}, ends{kStart + 14min, 10min, false};
+  EXPECT_EQ(unheard({begins, ends}, 50min), 11min);
+  EXPECT_EQ(unheard({begins, ends, {kStart + 20min, 2min, false}}, 50min), 13min);
+  EXPECT_EQ(unheard({begins, ends}, 9min), 6min) << "as it was known then";
+  EXPECT_EQ(unheard({begins}, 50min), 47min) << "it goes on";
+  EXPECT_EQ(unheard({{kStart + 1min, 1min, true}, ends}, 50min), 9min) << "the decision knew of a minute of it";
+  EXPECT_EQ(unheard({{kStart + 1min, 1min, true}}, 50min), 48min);
+  EXPECT_EQ(unheard({{kStart + 1min, 1min, false}}, 50min), 0s);
+  unheard({}, 50min);
+  const auto plain = *remembered_of(folder, "n1", kStart + 50min);
+  unheard({begins, ends}, 50min);
+  const auto state = remembered_of(folder, "n1", kStart + 50min)->state;
+  EXPECT_NE(state, plain.state);
+  EXPECT_EQ(state, policy::without_unheard(plain.state, 11min, motion, plain.now));
+  EXPECT_TRUE(replay().exact);
 }
 
 // Another process leads: what stands in this one's journal is long replaced.

@@ -154,26 +154,19 @@ struct InformerCore::Impl {
     return config.may_be_absent && told && objects.empty();
   }
 
-  static bool is_silence(const Error& error) {
-    constexpr int kTooManyRequests = 429;
-    return error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kDeadline ||
-           error.kind == ErrorKind::kInternal || error.code == kTooManyRequests;
-  }
-
   void end_of_silence() {
     heard = loop.clock().monotonic();
-    if (unheard_since) unheard_before += heard - *unheard_since;
-    unheard_since.reset();
+    silence.ends(heard);
   }
 
   net::Task<void> pause(Error error) {
     away = true;
-    if (!is_silence(error)) {
-      end_of_silence();
-    } else if (!unheard_since) {
+    if (is_silence(error)) {
       // A watch that is cut off is found out by its silence, and then by the next one that nobody answers.
       constexpr base::Duration kNoticedWithin = std::chrono::minutes(3);
-      unheard_since = std::max(heard, loop.clock().monotonic() + -kNoticedWithin);
+      silence.begins(std::max(heard, loop.clock().monotonic() + -kNoticedWithin));
+    } else {
+      end_of_silence();
     }
     // On top of what the server asks for: it tells all of its clients the same time.
     const base::Duration asked = std::chrono::milliseconds(error.retry_after_ms);
@@ -394,8 +387,7 @@ struct InformerCore::Impl {
   bool away = false;  // the last list or watch failed
   std::optional<base::MonotonicTime> back_since;
   base::MonotonicTime heard;  // an event, or an answer
-  std::optional<base::MonotonicTime> unheard_since;
-  base::Duration unheard_before{0};  // in all, without that
+  Silence silence;
   base::Gauge& objects_gauge;
   base::Gauge& bytes_gauge;
   base::Counter& lists;
@@ -443,9 +435,8 @@ base::MonotonicTime InformerCore::last_contact() const {
 std::optional<base::MonotonicTime> InformerCore::back_since() const {
   return impl_->back_since;
 }
-base::Duration InformerCore::unheard() const {
-  if (!impl_->unheard_since) return impl_->unheard_before;
-  return impl_->unheard_before + (impl_->loop.clock().monotonic() - *impl_->unheard_since);
+Unheard InformerCore::unheard() const {
+  return impl_->silence.until(impl_->loop.clock().monotonic());
 }
 std::string_view InformerCore::resource_version() const {
   return impl_->resource_version;

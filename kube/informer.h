@@ -32,6 +32,7 @@
 #include "base/result.h"
 #include "kube/client.h"
 #include "kube/intern.h"
+#include "kube/silence.h"
 #include "net/loop.h"
 
 namespace tidemark::kube {
@@ -109,9 +110,8 @@ class InformerCore {
   base::MonotonicTime last_contact() const;
   // When the server answered again, last time, after a list or a watch had failed. nullopt: none ever failed.
   std::optional<base::MonotonicTime> back_since() const;
-  // How long, in all, this kind was not followed because nobody answered, or none who could (5xx, 429), from what was
-  // heard last. Between two moments: time in which nobody could be heard. That we may not see the kind is an answer.
-  base::Duration unheard() const;
+  // How long this kind was not followed because nobody answered, from what was heard last.
+  Unheard unheard() const;
   std::string_view resource_version() const;
   const void* find(const ObjectKey&) const;
   void for_each(const std::function<void(const ObjectKey&, const void*)>&) const;

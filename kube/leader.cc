@@ -59,14 +59,21 @@ class Elector final : public LeaderElector {
 
   bool leading() const override { return renewed_at_ && loop_.clock().boot() - *renewed_at_ < config_.renew_deadline; }
   std::int64_t epoch() const override { return epoch_; }
+  Unheard unheard() const override { return silence_.until(loop_.clock().monotonic()); }
   void raise_epoch(std::int64_t seen) override { epoch_least_ = std::max(epoch_least_, seen + 1); }
   void on_change(std::function<void(bool)> listener) override { listeners_.push_back(std::move(listener)); }
 
   net::Task<void> run() override {
     while (!released_) {
       const base::BootTime asked = loop_.clock().boot();
+      const base::MonotonicTime began = loop_.clock().monotonic();
       auto held = co_await acquire_or_renew();
       if (released_) co_return;  // meanwhile: what was just renewed is not led any more
+      if (!held && is_silence(held.error())) {
+        silence_.begins(began);
+      } else {
+        silence_.ends(loop_.clock().monotonic());
+      }
       if (!held) {
         log_.warn("lease not reached", {{"lease", config_.name}, {"error", held.error()}});
       } else if (*held) {
@@ -214,6 +221,7 @@ class Elector final : public LeaderElector {
   std::string revision_;          // of the lease as we last wrote it
   std::string seen_revision_;     // of somebody else's lease
   base::BootTime seen_at_;
+  Silence silence_;
   bool announced_ = false;
   bool released_ = false;
   std::vector<std::function<void(bool)>> listeners_;

@@ -285,6 +285,35 @@ TEST_F(LeaderTest, OfManyNeverTwoLeadWhateverFails) {
   }
 }
 
+TEST_F(LeaderTest, TimeInWhichNobodyTakesTheRenewalIsTold) {
+  auto a = start("a", 1);
+  auto b = start("b", 2);
+  run_for(1min);
+  ASSERT_TRUE(a.leading());
+  EXPECT_EQ(a.elector->unheard().total, 0s);
+  api.takes_no_writes = true;
+  run_for(10min);
+  EXPECT_FALSE(a.leading() || b.leading());
+  for (const auto* each : {&a, &b}) {
+    EXPECT_TRUE(each->elector->unheard().lasts);
+    EXPECT_GT(each->elector->unheard().total, 9min + 30s) << "the other waits for the end of the lease first";
+  }
+  api.takes_no_writes = false;
+  run_for(10min);
+  for (const auto* each : {&a, &b}) {
+    EXPECT_FALSE(each->elector->unheard().lasts);
+    EXPECT_LT(each->elector->unheard().total, 10min + 5s);
+  }
+}
+
+TEST_F(LeaderTest, ALeaseThatSomebodyElseHoldsIsAnAnswer) {
+  auto a = start("a", 1);
+  run_for(3s);
+  auto b = start("b", 2);
+  run_for(1min);
+  EXPECT_EQ(b.elector->unheard().total, 0s);
+}
+
 TEST_F(LeaderTest, TimesThatContradictEachOtherAreRefused) {
   base::Registry metrics;
   auto make = [&](base::Duration lease, base::Duration renew, base::Duration retry) {

@@ -15,6 +15,7 @@ constexpr std::string_view kComponent = "tidemark-manager";
 constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
 constexpr int kRepairWorkers = 2;  // beside those that may all be waiting for a place in the write budget
 constexpr std::int64_t kStateWorkers = 2;
+constexpr base::Duration kSilenceLook = std::chrono::seconds(10);
 constexpr base::Duration kJournalDrainLimit = std::chrono::seconds(2);
 
 kube::InformerConfig informer(const kube::Resource& resource) {
@@ -183,6 +184,7 @@ void RunningManager::start() {
   for (int i = 0; i < kRepairWorkers; ++i) scope_.spawn(work(kube::WorkQueue::Urgency::kUrgent));
   for (std::int64_t i = 0; i < kStateWorkers; ++i) scope_.spawn(work_on_states());
   if (options_.sync_period > base::Duration(0)) scope_.spawn(look_again());
+  scope_.spawn(tell_of_silence());
 }
 
 std::string RunningManager::not_ready() const {
@@ -283,6 +285,13 @@ net::Task<void> RunningManager::look_again() {
   while (true) {
     co_await loop_.sleep(options_.sync_period);
     enqueue_all();
+  }
+}
+
+net::Task<void> RunningManager::tell_of_silence() {
+  while (true) {
+    co_await loop_.sleep(kSilenceLook);
+    journal_.unheard(unheard(), loop_.clock().wall());
   }
 }
 

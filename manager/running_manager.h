@@ -13,6 +13,7 @@
 #include "kube/work_queue.h"
 #include "manager/capacity/capacity_workers.h"
 #include "manager/capacity/least_offers.h"
+#include "manager/capacity/no_reports.h"
 #include "manager/capacity/overcommit_controller.h"
 #include "manager/capacity/pod_projection.h"
 #include "manager/capacity/topology_controller.h"
@@ -65,6 +66,7 @@ class RunningManager final : public Manager {
   // How much waits counts in class-aware ledgers alone.
   void look_at_ledgers(bool class_aware);
   net::Task<void> look_again();
+  net::Task<void> tell_of_silence();
   net::Task<void> work(kube::WorkQueue::Urgency least);
 
   // ---- what each part is given of the others ----
@@ -75,6 +77,7 @@ class RunningManager final : public Manager {
   // Whether the node's NodeSLO, or NodeMetric, stays as it is.
   bool specs_held(const kube::Node& node, policy::Mode policy::PoolModes::* mode);
   const policy::ProfileSettings& profile_settings() const { return settings_.newest().tidemark.profiles; }
+  kube::Unheard unheard();
   OvercommitHooks overcommit_hooks();
   ProfilesContext profiles_context(kube::Client& client);
   RecommenderContext recommender_context(kube::Client& client);
@@ -116,6 +119,7 @@ class RunningManager final : public Manager {
   WriteLanes lanes_;
   TopologyController zones_;
   DecisionJournal journal_;
+  NoReports no_reports_;
   LeastOffers least_;
   Reclaims reclaims_;
   OvercommitController controller_;

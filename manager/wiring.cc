@@ -52,6 +52,10 @@ bool RunningManager::specs_held(const kube::Node& node, policy::Mode policy::Poo
               .writes();
 }
 
+kube::Unheard RunningManager::unheard() {
+  return no_reports_.look(node_metrics_.core().unheard(), elector_ == nullptr ? kube::Unheard() : elector_->unheard());
+}
+
 OvercommitHooks RunningManager::overcommit_hooks() {
   return {[this](const kube::Node& node) { return standing_inputs(node); },
           [this] { return &waiting_.state(); },
@@ -64,6 +68,7 @@ OvercommitHooks RunningManager::overcommit_hooks() {
             contests_.after_write(node, end == WriteEnd::kDone);
           },
           [this](const kube::Node& node) { return specs_.told(node); },
+          [this] { return unheard(); },
           [this](std::string_view workload) { return profiles_.expected(workload); },
           &least_,
           &reclaims_,

@@ -62,6 +62,7 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
   // ---- how it fails ----
 
   bool down = false;                // every call: kUnavailable
+  bool takes_no_writes = false;     // each: kInternal
   int fail_lists = 0;               // so many lists fail
   std::optional<Error> list_error;  // every list
   base::Duration get_delay{};       // on its way to the server
@@ -154,6 +155,7 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
                                         base::Duration) override {
     co_await arrive();
     if (down) co_return unavailable();
+    if (takes_no_writes) co_return fail(ErrorKind::kInternal, "etcdserver: mvcc: database space exceeded");
     written.push_back(body);
     Json object = *Json::parse(body);
     const std::string name(object.text_at("metadata", "name"));
@@ -169,6 +171,7 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
     std::string wanted(name);
     co_await arrive();
     if (down) co_return unavailable();
+    if (takes_no_writes) co_return fail(ErrorKind::kInternal, "etcdserver: mvcc: database space exceeded");
     written.push_back(body);
     auto at = objects_.find(wanted);
     if (at == objects_.end()) co_return fail(ErrorKind::kNotFound, wanted, " not found");

@@ -302,6 +302,30 @@ TEST_F(LedgerTest, AnOperatorThatDiedWaitsNoMore) {
   EXPECT_GT(last_told_, before);
 }
 
+TEST_F(LedgerTest, WhatWaitsOnYarnWaitsWhenTheServerComesBack) {
+  ledger(
+      "{mode: strict, classAware: true}\nprofile: tidemark\n"
+      "classes: [{name: transcode, order: 1}, {name: spark, order: 3}]");
+  book(0);
+  for (const char* name : {"t1", "t2", "t3"}) pod(name, "4000", true, "transcode");
+  start();
+  const auto minutes = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      metric("n1", "2");
+      run_for(1min);
+    }
+  };
+  minutes(2);
+  book(yarn_cpu(), "spark", 10'000);
+  minutes(5);
+  ASSERT_FALSE(told().is_null());
+  outage(Answers::kNone, 2h);
+  minutes(9);
+  EXPECT_FALSE(told().is_null()) << "its operator could not tell that it lives";
+  minutes(3);
+  EXPECT_TRUE(told().is_null()) << "and has not for a quarter of an hour in which it could";
+}
+
 TEST_F(LedgerTest, WhatPodsHoldWhileKubernetesIsOffIsNotYarns) {
   ledger("{mode: shared, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: spark, order: 3}]");
   book(0, "spark", 16'000);

@@ -1,11 +1,11 @@
-// The API server is away for longer than an offer is held without reports; against the one in memory, under simulated
-// time.
+// The API server answers nobody, or takes no writes, for longer than an offer is held without reports; against the one
+// in memory, under simulated time.
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 
 #include "base/json.h"
+#include "manager/capacity/no_reports.h"
 #include "manager/testing/cluster.h"
 
 namespace tidemark::manager {
@@ -15,7 +15,6 @@ using namespace std::chrono_literals;
 
 class OutageTest : public testing::InMemoryCluster {
  protected:
-  // A node that offers 17200 of its 32 cores; it grew by 3200 a minute.
   void SetUp() override {
     InMemoryCluster::SetUp();
     Json config = name_only("tidemark-config");
@@ -24,36 +23,21 @@ class OutageTest : public testing::InMemoryCluster {
                                     "hold: 30m, decayStep: 5m, decaySteps: 2}}"}});
     must("POST", testing::kConfigPath, config);
     node("n1");
-    begin_manager();
+  }
+  // A node that offers 17200 of its 32 cores; it grew by 3200 a minute.
+  void begin(bool elect) {
+    start("one", elect);
     for (int report = 0; report < 14; ++report) {
       metric("n1", "2");
       run_for(30s);
     }
     ASSERT_EQ(offered("n1"), "17200");
   }
-  void begin_manager() {
-    ManagerOptions options;
-    options.leader_elect = false;
-    const net::HttpHandler inner = server->handler();
-    const net::HttpHandler handler = [this, inner](net::HttpExchange& exchange) -> net::Task<void> {
-      if (!away_) co_return co_await inner(exchange);
-      exchange.respond(503, "application/json", R"({"kind":"Status","code":503,"reason":"ServiceUnavailable"})");
-    };
-    replicas.push_back(std::make_unique<testing::Replica>(loop, handler, log, "one", 100, options));
-  }
-  // Watches that are under way go on to their end, some minutes later.
-  void be_away(base::Duration time) {
-    away_ = true;
-    run_for(time);
-    away_ = false;
-  }
-
- private:
-  bool away_ = false;
 };
 
 TEST_F(OutageTest, WhatANodeOffersStandsWhenTheServerComesBack) {
-  be_away(2h);
+  begin(false);
+  outage(Answers::kNone, 2h);
   run_for(10min);
   EXPECT_EQ(offered("n1"), "17200") << "no node was silent: nobody could be heard";
   metric("n1", "3");
@@ -62,11 +46,46 @@ TEST_F(OutageTest, WhatANodeOffersStandsWhenTheServerComesBack) {
 }
 
 TEST_F(OutageTest, ANodeThatIsSilentAfterItGoesDownFromThere) {
-  be_away(2h);
+  begin(false);
+  outage(Answers::kNone, 2h);
   run_for(10min);
   ASSERT_EQ(offered("n1"), "17200");
   run_for(40min);
   EXPECT_EQ(offered("n1"), "0");
+}
+
+TEST_F(OutageTest, AServerThatTakesNoWritesTakesNoReports) {
+  begin(true);
+  outage(Answers::kReads, 2h);
+  run_for(10min);
+  EXPECT_EQ(offered("n1"), "17200") << "our lease was not taken either";
+  metric("n1", "3");
+  run_for(5s);
+  EXPECT_EQ(offered("n1"), "16200");
+  run_for(50min);
+  EXPECT_EQ(offered("n1"), "0") << "silent when it could have reported";
+}
+
+TEST_F(OutageTest, AnOutageWithBothSignsCountsOnce) {
+  begin(true);
+  outage(Answers::kNone, 25min);
+  ASSERT_EQ(offered("n1"), "17200");
+  run_for(34min);
+  EXPECT_NE(offered("n1"), "17200") << "it was silent for longer than 30 minutes in which it could be heard";
+}
+
+TEST(NoReports, TheLongerOfTwoSignsCounts) {
+  NoReports signs;
+  EXPECT_EQ(signs.look({}, {}).total, 0s);
+  EXPECT_EQ(signs.look({}, {20s, true}).total, 20s) << "the lease is noticed first";
+  auto both = signs.look({3min, true}, {2min, true});
+  EXPECT_EQ(both.total, 3min);
+  EXPECT_TRUE(both.lasts);
+  EXPECT_EQ(signs.look({3min, false}, {4min, true}).total, 4min);
+  both = signs.look({3min, false}, {5min, false});
+  EXPECT_EQ(both.total, 5min);
+  EXPECT_FALSE(both.lasts);
+  EXPECT_EQ(signs.look({4min, true}, {5min, false}).total, 6min) << "another one";
 }
 
 }  // namespace

@@ -241,17 +241,16 @@ void OvercommitController::count_reconcile(std::string_view what, bool succeeded
       .add();
 }
 
-// While no report of anybody could be seen no node was silent: an API server that comes back finds every offer as it
-// was.
+// While no report of anybody could come no node was silent: an API server that comes back finds every offer as it was.
 policy::OfferState OvercommitController::remembered(const model::NodeName& node_name, const kube::Node& node,
                                                     const Revision& revision) const {
   const auto at = offers_.find(node_name);
   if (at == offers_.end()) return {};
   policy::OfferState state = at->second.state;
-  const base::Duration unheard = caches_.metrics.core().unheard() - at->second.unheard;
+  const base::Duration unheard = hooks_.unheard().total - at->second.unheard;
   if (unheard > base::Duration(0)) {
     const policy::Pool& pool = policy::pool_of(revision.tidemark, node.meta.labels);
-    state.motion = policy::without_unheard(state.motion, unheard, pool.motion, loop_.clock().monotonic());
+    state = policy::without_unheard(std::move(state), unheard, pool.motion, loop_.clock().monotonic());
   }
   return state;
 }
@@ -261,7 +260,7 @@ void OvercommitController::remember(const model::NodeName& node_name, const poli
   if (state == policy::OfferState()) {
     offers_.erase(node_name);
   } else {
-    offers_[node_name] = {state, caches_.metrics.core().unheard()};
+    offers_[node_name] = {state, hooks_.unheard().total};
   }
 }
 

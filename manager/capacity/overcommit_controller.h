@@ -20,6 +20,7 @@
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
+#include "kube/silence.h"
 #include "manager/capacity/capacity_patch.h"
 #include "manager/capacity/decide.h"
 #include "manager/capacity/figures.h"
@@ -75,9 +76,10 @@ struct OvercommitHooks {
   std::function<void(const model::NodeName&, WriteEnd end)> after_write;
   // Whether the node's NodeSLO says what the settings say: before that nobody is told that they are in force.
   std::function<bool(const kube::Node&)> told;
-  ExpectedUse expected;          // what pods that warm up are about to use
-  LeastOffers* least = nullptr;  // what nodes could offer lately; null: nobody learns it
-  Reclaims* reclaims = nullptr;  // what work is to be given back; null: nobody is told
+  std::function<kube::Unheard()> unheard;  // how long no report could come (manager/capacity/no_reports.h)
+  ExpectedUse expected;                    // what pods that warm up are about to use
+  LeastOffers* least = nullptr;            // what nodes could offer lately; null: nobody learns it
+  Reclaims* reclaims = nullptr;            // what work is to be given back; null: nobody is told
   // When offline work of a node was evicted, last; null: nobody looks.
   std::function<policy::LastEvicted(std::string_view node)> evicted = {};
 };
@@ -170,7 +172,7 @@ class OvercommitController {
   mutable policy::LineMemo lines_;
   struct Before {
     policy::OfferState state;
-    base::Duration unheard;  // of the reports of all nodes, by then (kube/informer.h)
+    base::Duration unheard;  // in all, by then
   };
   std::unordered_map<model::NodeName, Before> offers_;  // what was decided of each before
   base::Duration write_limit_;

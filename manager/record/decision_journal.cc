@@ -83,6 +83,13 @@ void DecisionJournal::leads(bool leading, std::int64_t epoch, base::WallTime now
   writer_->add({encode(LeadRecord{now, leading, epoch}), {}});
 }
 
+void DecisionJournal::unheard(const kube::Unheard& unheard, base::WallTime now) {
+  if (!writer_ || (unheard.lasts == unheard_.lasts && (unheard.lasts || unheard.total == unheard_.total))) return;
+  // Before anything is kept of any node there is nothing that it could be held against.
+  if (!seen_.empty()) writer_->add({encode(SilenceRecord{now, unheard.total - unheard_.total, unheard.lasts}), {}});
+  unheard_ = unheard;
+}
+
 void DecisionJournal::end(std::optional<Draft> draft, const DecisionDone& done) {
   if (!draft || told_before(*draft, done)) return;
   finish(draft->entry, done);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "journal/writer.h"
+#include "kube/silence.h"
 #include "manager/record/decision_record.h"
 #include "model/names.h"
 
@@ -47,6 +48,8 @@ class DecisionJournal {
   // Of a process that is elected: kept where it is another than the last time, or another term. One that never led has
   // nothing to tell.
   void leads(bool leading, std::int64_t epoch, base::WallTime now);
+  // How long no report could come: kept where such a time begins, and where it is over.
+  void unheard(const kube::Unheard& unheard, base::WallTime now);
   void forget(const model::NodeName& node) { seen_.erase(node); }
 
  private:
@@ -69,6 +72,7 @@ class DecisionJournal {
   std::unordered_map<model::NodeName, Seen> seen_;
   bool leading_ = false;
   std::int64_t epoch_ = 0;  // in which it led last
+  kube::Unheard unheard_;   // as it was told last
   // Of the revisions in force, which are few.
   std::unordered_map<std::string, std::shared_ptr<const journal::Blob>> settings_;
 };

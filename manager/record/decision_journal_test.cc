@@ -97,6 +97,23 @@ TEST_F(DecisionJournalConcurrentTest, ALeaseLostAndWonAgainBetweenTwoLooksIsATer
   EXPECT_EQ(decode_lead(segment->records()[1]), (LeadRecord{base::WallTime{1h}, true, 4}));
 }
 
+TEST_F(DecisionJournalConcurrentTest, ThatNoReportCouldComeIsKeptWhereItBeginsAndEnds) {
+  journal->unheard({1min, false}, base::WallTime{1h});
+  EXPECT_EQ(kept(), 0u) << "nothing was decided before";
+  decide_and_end(30s, RecordedResult::kWritten);
+  for (int i = 0; i < 3; ++i) journal->unheard({3min + i * 1min, true}, base::WallTime{2h + i * 1min});
+  for (int i = 0; i < 3; ++i) journal->unheard({10min, false}, base::WallTime{3h});
+  journal->unheard({11min, false}, base::WallTime{4h});
+  EXPECT_EQ(kept(), 4u);
+  const auto segment = *(*journal::Reader::open(folder)).read(0);
+  const auto& records = segment->records();
+  EXPECT_EQ(decode_silence(records[1]), (SilenceRecord{base::WallTime{2h}, 2min, true}));
+  EXPECT_EQ(decode_silence(records[2]), (SilenceRecord{base::WallTime{3h}, 7min, false}));
+  EXPECT_EQ(decode_silence(records[3]), (SilenceRecord{base::WallTime{4h}, 1min, false})) << "between two looks";
+  EXPECT_EQ(decode_silence(records[1].substr(0, 3)), std::nullopt);
+  EXPECT_EQ(decode_silence(records[0]), std::nullopt);
+}
+
 TEST_F(DecisionJournalConcurrentTest, WhatIsWrittenIsKeptAndWhatFailsAfterIt) {
   decide_and_end(30s, RecordedResult::kFailed, "forbidden");
   for (int i = 0; i < 3; ++i) decide_and_end(30s, RecordedResult::kWritten);

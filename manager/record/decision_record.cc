@@ -235,6 +235,25 @@ std::optional<LeadRecord> decode_lead(std::string_view payload) {
   return unpacker.at_end() ? std::optional(record) : std::nullopt;
 }
 
+std::string encode(const SilenceRecord& record) {
+  std::string payload(1, kSilenceRecord);
+  journal::Packer packer(payload);
+  packer.number(record.at.since_epoch.count());
+  packer.number(record.grew.count());
+  packer.byte(record.lasts ? 1 : 0);
+  return payload;
+}
+
+std::optional<SilenceRecord> decode_silence(std::string_view payload) {
+  if (payload.empty() || payload[0] != kSilenceRecord) return std::nullopt;
+  journal::Unpacker unpacker(payload.substr(1));
+  SilenceRecord record;
+  record.at = {base::Duration(unpacker.number())};
+  record.grew = base::Duration(unpacker.number());
+  record.lasts = unpacker.byte() != 0;
+  return unpacker.at_end() ? std::optional(record) : std::nullopt;
+}
+
 std::optional<RecordReader::Heading> RecordReader::heading(std::string_view payload) const {
   if (payload.empty() || payload[0] != kDecisionRecord) return std::nullopt;
   FieldReader reader(payload.substr(1), reasons_, schema_);

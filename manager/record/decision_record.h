@@ -41,6 +41,7 @@ inline constexpr std::int64_t kPolicyVersion = 9;
 
 inline constexpr char kDecisionRecord = journal::kFirstOfOwner;
 inline constexpr char kLeadRecord = journal::kFirstOfOwner + 1;
+inline constexpr char kSilenceRecord = journal::kFirstOfOwner + 2;
 
 enum class RecordedResult : std::uint8_t {
   kWritten,
@@ -118,6 +119,16 @@ struct LeadRecord {
 };
 std::string encode(const LeadRecord& record);
 std::optional<LeadRecord> decode_lead(std::string_view payload);  // nullopt: another record
+
+// No report of any node could come (manager/capacity/no_reports.h): what the nodes offer stands as long.
+struct SilenceRecord {
+  base::WallTime at;
+  base::Duration grew{0};  // by so much since the one before, or since this process began
+  bool lasts = false;      // and goes on from `at` to the next one
+  bool operator==(const SilenceRecord&) const = default;
+};
+std::string encode(const SilenceRecord& record);
+std::optional<SilenceRecord> decode_silence(std::string_view payload);  // nullopt: another record
 
 // ---- writing ----
 

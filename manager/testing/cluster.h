@@ -145,11 +145,19 @@ class InMemoryCluster : public ::testing::Test {
   Replica& start(std::string identity = "one", bool elect = false, ManagerOptions options = {}) {
     options.leader_elect = elect;
     replicas.push_back(
-        std::make_unique<Replica>(loop, server->handler(), log, std::move(identity), 100 + replicas.size(), options));
+        std::make_unique<Replica>(loop, for_managers(), log, std::move(identity), 100 + replicas.size(), options));
     run_for(1s);
     return *replicas.back();
   }
   void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
+
+  // What managers find for so long. Watches that are under way go on to their end, some minutes later.
+  enum class Answers { kAll, kNone, kReads };
+  void outage(Answers answers, base::Duration time) {
+    answers_ = answers;
+    run_for(time);
+    answers_ = Answers::kAll;
+  }
 
   base::testing::Clock clock;
   net::EventLoop loop{clock};
@@ -157,6 +165,23 @@ class InMemoryCluster : public ::testing::Test {
   std::unique_ptr<kube::memory::Server> server;
   std::unique_ptr<kube::memory::LocalTransport> admin;
   std::vector<std::unique_ptr<Replica>> replicas;
+
+ private:
+  net::HttpHandler for_managers() {
+    return [this, inner = server->handler()](net::HttpExchange& exchange) -> net::Task<void> {
+      if (answers_ == Answers::kAll || (answers_ == Answers::kReads && exchange.head().method == "GET")) {
+        co_return co_await inner(exchange);
+      }
+      if (answers_ == Answers::kNone) {
+        exchange.respond(503, "application/json", R"({"kind":"Status","code":503,"reason":"ServiceUnavailable"})");
+      } else {  // as while etcd has no room
+        exchange.respond(500, "application/json",
+                         R"({"kind":"Status","code":500,"message":"etcdserver: mvcc: database space exceeded"})");
+      }
+    };
+  }
+
+  Answers answers_ = Answers::kAll;
 };
 
 }  // namespace tidemark::manager::testing

@@ -139,6 +139,12 @@ BookSeen see(const std::optional<BookSeen>& before, std::uint64_t mark, base::Mo
   return before && before->mark == mark ? *before : BookSeen{mark, now};
 }
 
+BookSeen without_unheard(BookSeen seen, Duration unheard, base::MonotonicTime now) {
+  const Duration age = std::max(now - seen.at, Duration(0));
+  seen.at = seen.at + std::clamp<Duration>(unheard, Duration(0), age);
+  return seen;
+}
+
 Resources taken_off(const TakenOff& before, Resources told, Resources now_off) {
   if (!before.looked) return now_off;
   if (told == before.told) return before.in_told;

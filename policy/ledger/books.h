@@ -106,6 +106,8 @@ struct BookSeen {
   bool operator==(const BookSeen&) const = default;
 };
 BookSeen see(const std::optional<BookSeen>& before, std::uint64_t mark, base::MonotonicTime now);
+// As if the time had not passed in which no change could come: nobody renews a book then.
+BookSeen without_unheard(BookSeen seen, base::Duration unheard, base::MonotonicTime now);
 
 // What was taken off a side's offer for classes of work that are off, remembered from look to look.
 struct TakenOff {

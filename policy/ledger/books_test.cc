@@ -217,6 +217,14 @@ TEST(Books, ABookIsAsOldAsItsText) {
   EXPECT_EQ(see(seen, 8, kStart + 1h).at, kStart + 1h);
 }
 
+TEST(Books, ABookDoesNotAgeWhileNobodyCouldRenewIt) {
+  const BookSeen seen{7, kStart};
+  EXPECT_EQ(without_unheard(seen, 50min, kStart + 1h), (BookSeen{7, kStart + 50min}));
+  EXPECT_EQ(without_unheard(seen, 2h, kStart + 1h), (BookSeen{7, kStart + 1h})) << "and none is of later than now";
+  EXPECT_EQ(without_unheard(seen, -1h, kStart + 1h), seen);
+  EXPECT_EQ(without_unheard(seen, 1h, kStart + -1h), seen);
+}
+
 TEST(Books, WhatWasTakenOffAnOfferIsKnownByWhatTheSideCarries) {
   EXPECT_EQ(taken_off({}, of(15, 15), of(5, 5)), of(5, 5)) << "who led before took it off";
   const TakenOff before{true, of(20, 20), of(0, 0), of(15, 15), of(5, 5)};

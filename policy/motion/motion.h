@@ -99,9 +99,9 @@ struct MotionStep {
 MotionStep move(const MotionState& state, const MotionInput& input, const MotionConfig& config,
                 base::MonotonicTime now);
 
-// The same node as if the time had not passed in which this process could see no report of anybody, since no API server
-// answered: whether its agent lives is not known of that time. What was reported before is not fresh any more, though:
-// nothing grows on it.
+// The same node as if the time had not passed in which no report of anybody could come, since no API server answered,
+// or took any: whether its agent lives is not known of that time. What was reported before is not fresh any more,
+// though: nothing grows on it.
 MotionState without_unheard(MotionState state, base::Duration unheard, const MotionConfig& config,
                             base::MonotonicTime now);
 

@@ -350,6 +350,12 @@ void apply_zones(const OfferInput& input, const std::optional<Resources>& formul
 
 }  // namespace
 
+OfferState without_unheard(OfferState state, Duration unheard, const MotionConfig& config, base::MonotonicTime now) {
+  state.motion = without_unheard(state.motion, unheard, config, now);
+  if (state.yarn_book) state.yarn_book = without_unheard(*state.yarn_book, unheard, now);
+  return state;
+}
+
 OfferStep offer(const OfferState& state, OfferInput input) {
   OfferStep out{state, Offer(std::move(input.strategy))};
   Offer& offer = out.offer;

@@ -94,6 +94,10 @@ struct OfferState {
   bool operator==(const OfferState&) const = default;
 };
 
+// The same node as if the time had not passed in which no report of anybody could come (policy/motion/motion.h).
+OfferState without_unheard(OfferState state, base::Duration unheard, const MotionConfig& config,
+                           base::MonotonicTime now);
+
 struct Offer {
   Offer() = default;
   explicit Offer(NodeStrategy node_strategy) : strategy(std::move(node_strategy)) {}

@@ -1,0 +1,30 @@
+// How long nobody answered who asks all the time.
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace tidemark::kube {
+
+// Nobody answered, or none who could (5xx, 429). That something is not there, or that we may not, is an answer.
+bool is_silence(const Error& error);
+
+struct Unheard {
+  base::Duration total{0};  // in all: between two moments it grew by what passed in silence
+  bool lasts = false;       // there is silence now
+};
+
+class Silence {
+ public:
+  void begins(base::MonotonicTime since);  // no effect while one lasts
+  void ends(base::MonotonicTime now);
+  Unheard until(base::MonotonicTime now) const;
+
+ private:
+  std::optional<base::MonotonicTime> since_;
+  base::Duration before_{0};
+};
+
+}  // namespace tidemark::kube
