@@ -129,7 +129,7 @@ class RunningAgent final : public Agent {
         disks_(loop, connections.disks, log_, metrics,
                {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs},
                [this] { return tasks_->held_on_disks(); }),
-        evict_memory_(log_, options_.places.run_dir, boot_id(options_.places.proc_root)),
+        evict_memory_(log_, options_.places.run_dir, options_.places.proc_root),
         lines_(log_),
         pods_room_(machine_->hierarchies),
         eviction_(loop, {ending_, &events_, &losses_, &last_words_, &evict_memory_, &ends_}, log_, metrics,

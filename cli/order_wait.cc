@@ -23,7 +23,7 @@ constexpr base::Duration kLook = std::chrono::seconds(1);
 
 constexpr std::string_view kPeerPresent = "PeerPresent";
 // Reasons of the agent's condition with which no group has more than its least.
-constexpr std::string_view kObeying[] = {"Off", model::kOffLocally, agent::kNoGroups};
+constexpr std::string_view kObeying[] = {"Off", model::kOffLocally, model::kNoGroups};
 
 enum class Phase { kReached, kDraining, kOffering, kLimiting, kInForce, kUnheard };
 

@@ -1,9 +1,12 @@
 // What is said of a machine while its agent cannot start: in the log, and in the node's condition, which the agent
-// would write itself and which may say of its life before that all is well.
+// would write itself and which may say of its life before that all is well. The switch on the machine is looked at in
+// its place: while it is drawn the condition's status is True.
 #pragma once
 
 #include <string>
+#include <utility>
 
+#include "agent/machine_places.h"
 #include "embedded/component_thread.h"
 #include "net/task.h"
 
@@ -11,14 +14,17 @@ namespace tidemark::embedded {
 
 class AgentTrouble {
  public:
-  explicit AgentTrouble(std::string node_name) : node_name_(std::move(node_name)) {}
+  AgentTrouble(std::string node_name, agent::MachinePlaces places)
+      : node_name_(std::move(node_name)), places_(std::move(places)) {}
 
-  // Once for each reason; to the node again until it was taken.
+  // Once for each reason, and for each turn of the switch; to the node again until it was taken.
   net::Task<void> tell(const ComponentSurroundings& around, const Error& error);
 
  private:
   std::string node_name_;
+  agent::MachinePlaces places_;
   std::string logged_, told_;
+  bool told_off_ = false;
 };
 
 }  // namespace tidemark::embedded

@@ -289,7 +289,7 @@ class Running final : public Embedded {
       TM_TRY_VOID(component->make(around, agent_metrics_, made));
       return component;
     };
-    config.missing = [trouble = std::make_shared<AgentTrouble>(options.agent.node_name)](
+    config.missing = [trouble = std::make_shared<AgentTrouble>(options.agent.node_name, options.agent.places)](
                          const ComponentSurroundings& around, const Error& error) {
       return trouble->tell(around, error);
     };

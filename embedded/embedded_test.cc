@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/latch/latch.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/random.h"
@@ -144,6 +145,15 @@ TEST_F(EmbeddedConcurrentTest, AMachineWithoutGroupsIsANodeToo) {
     net::testing::run_task(loop, wait_for_node_that_says("without limits: they have no groups"), kGuard);
     stop();
   }
+}
+
+// Nobody else looks at the switch there, and the queue goes by what the node says.
+TEST_F(EmbeddedConcurrentTest, WhereThereIsNoAgentTheSwitchOnTheMachineIsToldAllTheSame) {
+  ASSERT_TRUE(agent::set_latch(folder + "/off", {"root@here", "disk", {}, ""}));
+  start(true);
+  ASSERT_FALSE(HasFatalFailure());
+  net::testing::run_task(loop, wait_for_node_that_says(R"("status":"True","reason":"NoGroups")"), kGuard);
+  stop();
 }
 
 // Some other program had it first, and has it no more.

@@ -6,6 +6,9 @@
 namespace tidemark::model {
 
 inline constexpr std::string_view kIsolationCondition = "TidemarkIsolation";
-inline constexpr std::string_view kOffLocally = "OffLocally";  // its reason while the switch on the machine is drawn
+// Its reasons. While the node is off its status is True, whatever the reason.
+inline constexpr std::string_view kOffLocally = "OffLocally";  // while the switch on the machine is drawn
+inline constexpr std::string_view kUnable = "Unable";          // nothing can be written
+inline constexpr std::string_view kNoGroups = "NoGroups";      // on a machine of `tidemark up` without cgroups
 
 }  // namespace tidemark::model

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/text.h"
+#include "agent/enforcer/found_journal.h"
 #include "journal/whole_file.h"
 #include "policy/evict/stored.h"
 
@@ -16,10 +16,19 @@ bool is_worth_keeping(const policy::EvictState& state) {
 
 }  // namespace
 
-EvictMemory::EvictMemory(const base::Log& log, const std::string& run_dir, std::string boot_id)
-    : log_(log), folder_(run_dir), path_(run_dir + "/evictions.json"), boot_id_(std::move(boot_id)) {}
+EvictMemory::EvictMemory(const base::Log& log, const std::string& run_dir, std::string proc_root)
+    : log_(log), folder_(run_dir), path_(run_dir + "/evictions.json"), proc_root_(std::move(proc_root)) {}
+
+Result<void> EvictMemory::know_boot() {
+  if (boot_id_.empty()) boot_id_ = boot_id(proc_root_);
+  return needs_boot_id(boot_id_);
+}
 
 policy::EvictState EvictMemory::begin(base::MonotonicTime now) {
+  if (const auto known = know_boot(); !known) {
+    log_.warn("evictions before this start do not count", {{"error", known.error().message}});
+    return policy::first_evict_state(now);
+  }
   const auto text = journal::read_whole(path_, policy::kEvictStoredBytesMax);
   if (!text || !*text) {
     if (!text) log_.warn("evictions before this start do not count", {{"error", text.error().message}});
@@ -41,10 +50,11 @@ policy::EvictState EvictMemory::begin(base::MonotonicTime now) {
 }
 
 void EvictMemory::keep(const policy::EvictState& state) {
-  if (state == kept_ || boot_id_.empty()) return;
+  if (state == kept_) return;
   const bool was_worth = is_worth_keeping(kept_);
   if (!is_worth_keeping(state) && !was_worth) return;
   const auto done = [&]() -> Result<void> {
+    TM_TRY_VOID(know_boot());
     if (!is_worth_keeping(state)) {
       TM_TRY_VOID(journal::remove_whole(path_));
     } else {

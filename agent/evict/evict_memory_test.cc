@@ -7,8 +7,10 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 #include "base/testing/clock.h"
+#include "base/text.h"
 #include "linux/testing/tree.h"
 #include "policy/evict/stored.h"
 
@@ -19,7 +21,9 @@ using namespace std::chrono_literals;
 
 class EvictMemories : public ::testing::Test {
  protected:
-  EvictMemory memory(std::string boot = "b1") { return EvictMemory(log, tree.root() + "/run", std::move(boot)); }
+  EvictMemories() { boot("b1"); }
+  void boot(std::string_view id) { tree.write("proc/sys/kernel/random/boot_id", base::cat(id, "\n")); }
+  EvictMemory memory() { return EvictMemory(log, tree.root() + "/run", tree.root() + "/proc"); }
   policy::EvictState evicted() const {
     policy::EvictState out;
     out.hour = {kNow};
@@ -39,7 +43,23 @@ TEST_F(EvictMemories, TheNextAgentCountsOn) {
   memory().keep(evicted());
   EXPECT_EQ(memory().begin(kNow + 1min).hour, evicted().hour);
   EXPECT_NE(lines.find("goes on with evictions"), std::string::npos);
-  EXPECT_EQ(memory("b2").begin(kNow), policy::first_evict_state(kNow)) << "another life of the machine";
+  boot("b2");
+  EXPECT_EQ(memory().begin(kNow), policy::first_evict_state(kNow)) << "another life of the machine";
+}
+
+// A process that is out of descriptors reads no boot id: what it evicts counts for the next one all the same.
+TEST_F(EvictMemories, OneThatReadsNoBootIdAtItsStartSaysSoAndKeepsWhatComesAfter) {
+  boot("");
+  EvictMemory kept = memory();
+  EXPECT_EQ(kept.begin(kNow), policy::first_evict_state(kNow));
+  EXPECT_NE(lines.find("evictions before this start do not count"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("boot_id"), std::string::npos) << lines;
+  kept.keep(evicted());
+  EXPECT_FALSE(there()) << "nobody could tell of which life of the machine it is";
+  EXPECT_NE(lines.find("evictions are not kept"), std::string::npos) << lines;
+  boot("b1");
+  kept.keep(evicted());
+  EXPECT_EQ(memory().begin(kNow + 1min).hour, evicted().hour);
 }
 
 TEST_F(EvictMemories, WhereNothingWasEvictedThereIsNoFile) {

@@ -193,7 +193,7 @@ bool awaits(const StrategyStatus& strategy) {
 
 std::string_view condition_reason(const AgentStatus& status) {
   if (status.peer_present && !status.off) return "PeerPresent";
-  if (!status.trouble.empty()) return "Unable";
+  if (!status.trouble.empty()) return model::kUnable;
   if (status.off) return status.latched ? model::kOffLocally : "Off";
   const auto any = [&](policy::Permit permit) {
     return std::ranges::any_of(status.strategies,
@@ -228,13 +228,15 @@ std::string condition_message(const AgentStatus& status) {
 }
 
 bool is_condition_reason(std::string_view reason) {
-  constexpr std::string_view kReasons[] = {"PeerPresent", "Unable",    model::kOffLocally, "Off",    "Waiting",
-                                           "Holding",     "Enforcing", "Observing",        kNoGroups};
+  constexpr std::string_view kReasons[] = {"PeerPresent", model::kUnable, model::kOffLocally,
+                                           "Off",         "Waiting",      "Holding",
+                                           "Enforcing",   "Observing",    model::kNoGroups};
   return std::ranges::find(kReasons, reason) != std::end(kReasons);
 }
 
 bool says_nothing_in_force(std::string_view reason, std::string_view message) {
-  constexpr std::string_view kNothingWritten[] = {"Off", model::kOffLocally, "Observing", "PeerPresent", kNoGroups};
+  constexpr std::string_view kNothingWritten[] = {"Off", model::kOffLocally, "Observing", "PeerPresent",
+                                                  model::kNoGroups};
   if (std::ranges::find(kNothingWritten, reason) == std::end(kNothingWritten)) return false;
   // Strategies come first: what stands behind them may be anybody's words.
   while (is_of_strategy(message.substr(0, message.find(kBetween)))) {

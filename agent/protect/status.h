@@ -18,7 +18,6 @@
 namespace tidemark::agent {
 
 inline constexpr std::int64_t kStatusSchema = 1;
-inline constexpr std::string_view kNoGroups = "NoGroups";  // its reason on a machine of `tidemark up` without cgroups
 
 struct StrategyStatus {
   model::Strategy strategy = model::Strategy::kCpuSuppress;

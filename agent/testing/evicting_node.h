@@ -59,7 +59,8 @@ class EvictingNode : public ::testing::Test {
 
   void begin() {
     controller.reset();
-    memory.emplace(log, folder.root() + "/run", "b1");
+    folder.write("proc/sys/kernel/random/boot_id", "b1\n");
+    memory.emplace(log, folder.root() + "/run", folder.root() + "/proc");
     controller.emplace(loop, EvictionOutside{hands, nullptr, &ledger, nullptr, &*memory}, log, metrics,
                        eviction_defaults(gates, alone));
   }

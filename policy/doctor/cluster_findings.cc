@@ -197,7 +197,7 @@ class Findings {
     const auto says = [](std::string_view word) {
       return [word](const ClusterNode& node) { return node.agent == word; };
     };
-    push(where(ClusterTopic::kAgents, ClusterFact::kAgentUnable, Severity::kBad, nodes_, says("Unable")));
+    push(where(ClusterTopic::kAgents, ClusterFact::kAgentUnable, Severity::kBad, nodes_, says(model::kUnable)));
     push(where(ClusterTopic::kAgents, ClusterFact::kAgentHolds, Severity::kWarn, nodes_, says("Holding")),
          Reason::kAgentHolds);
     push(

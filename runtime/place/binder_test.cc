@@ -332,11 +332,11 @@ TEST_F(BinderTest, WhereOfflineWorkIsOffNoneBeginsUntilTheOrderEnds) {
   ordered("null");
   EXPECT_EQ(on("free"), "n1");
   EXPECT_EQ(on("a"), "n1");
-  const auto isolation = [&](std::string_view reason) {
-    must(request(
-        "PATCH", cat(kNode, "/status"),
-        cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":")", reason, R"("}]}})"),
-        kStrategic));
+  const auto isolation = [&](std::string_view reason, std::string_view is = "True") {
+    must(request("PATCH", cat(kNode, "/status"),
+                 cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":")", is, R"(","reason":")",
+                     reason, R"("}]}})"),
+                 kStrategic));
     run_for(1s);
   };
   isolation("OffLocally");
@@ -344,6 +344,19 @@ TEST_F(BinderTest, WhereOfflineWorkIsOffNoneBeginsUntilTheOrderEnds) {
   EXPECT_EQ(on("b"), "") << "by the switch on the machine";
   isolation("Enforcing");
   EXPECT_EQ(on("b"), "n1");
+  // An agent that can write nothing, or was never begun, says that first.
+  auto next = [&, number = 0]() mutable {
+    const std::string name = cat("c", number++);
+    batch(name, 100);
+    return name;
+  };
+  for (const std::string_view reason : {"Unable", "NoGroups"}) {
+    isolation(reason);
+    const std::string held = next();
+    EXPECT_EQ(on(held), "") << reason << ": the switch on the machine is drawn all the same";
+    isolation(reason, "False");
+    EXPECT_EQ(on(held), "n1") << reason;
+  }
 }
 
 TEST_F(BinderTest, OneThatEndsAtOnceWasEvictedToo) {

@@ -232,6 +232,13 @@ std::size_t labels_bytes(const std::vector<model::Label>& labels) {
 // Affinity is told by nobody in how many bytes: terms of a few requirements.
 constexpr std::size_t kAffinityTermBytes = sizeof(model::LabelSelector) + 512;
 
+// Who can write nothing says that before all, and that it is off all the same by the status.
+bool is_off(const kube::NodeCondition& isolation) {
+  const std::string_view reason = isolation.reason.view();
+  if (reason == model::kOffLocally) return true;
+  return isolation.status == kube::Truth::kTrue && (reason == model::kUnable || reason == model::kNoGroups);
+}
+
 }  // namespace
 
 std::size_t QueuedPod::bytes() const {
@@ -321,7 +328,7 @@ Result<QueuedNode> decode_queued_node(std::string_view bytes, kube::Interner& in
                                    text_of(node.meta.annotations.find(model::kStateDetailAnnotation)))
                     .marks;
   const kube::NodeCondition* isolation = node.condition(model::kIsolationCondition);
-  out.off_locally = isolation != nullptr && isolation->reason.view() == model::kOffLocally;
+  out.off_locally = isolation != nullptr && is_off(*isolation);
   out.node.cordoned = node.unschedulable;
   out.node.ready = node.ready() == kube::Truth::kTrue;
   out.meta = {std::move(node.meta.ns), std::move(node.meta.name), std::move(node.meta.resource_version)};

@@ -51,7 +51,8 @@ struct QueuedNode {
   Meta meta;
   policy::QueueNode node;
   policy::NodeMarks ordered;  // on, observe, off: what its mark says, read as an agent reads it
-  bool off_locally = false;   // by the switch on the machine, as its agent tells
+  // By the switch on the machine, as its agent tells; of one that can write nothing, by a mark as well.
+  bool off_locally = false;
 
   std::size_t bytes() const;
 };

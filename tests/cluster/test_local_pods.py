@@ -1,17 +1,20 @@
-"""What a pod of `tidemark up` may say of itself: a folder as its root, probes over HTTP and TCP; and the same without root, where nothing is limited and all is only shown."""
+"""What a pod of `tidemark up` may say of itself: a folder as its root, probes over HTTP and TCP; a terminal that shows who runs and who waits; and the same without root, where nothing is limited and all is only shown."""
 
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
+from cluster.local_case import batch_job
 from cluster.tidemark_process import Component, wait_for
 from support import owners, ports
 from support.node import cgroups
+from support.terminal import OTHER_SCREEN, OWN_SCREEN, Terminal
 
 NOBODY = 65534
 
@@ -92,6 +95,41 @@ class LocalPods(unittest.TestCase):
         wait_for(lambda: "GET /none" in self.log_of("web"), "the other one was asked", self.component)
         self.assertFalse(self.container("wrong-path")["ready"], "404 is no yes")
         wait_for(lambda: self.container("shut-port")["restartCount"] > 0, "one that is unwell begins again", self.component)
+
+    def test_a_terminal_shows_who_runs_and_who_waits_in_its_own_size(self):
+        self.start()
+        terminal = Terminal(30, 110)
+        self.addCleanup(terminal.close)
+        before = terminal.settings()
+        words = [os.environ["TIDEMARK_BINARY"], "local", "top", f"--data-dir={self.folder / 'data'}"]
+        row = lambda text: next((line for line in terminal.screen() if text in line), "")
+
+        with terminal.start(*words, "--interval=200ms") as top:
+            self.assertIn(OTHER_SCREEN, terminal.read_until(b"\x1b[J"))
+            self.assertTrue(terminal.screen()[0].startswith("tidemark  here  "), terminal.screen())
+            self.apply(batch_job("runs", ["sleep", "1000"], "32Mi"), batch_job("waits", ["sleep", "1000"], "1Pi"))
+            terminal.wait_for(lambda: " 32Mi of " in row("SOLD"), "memory that is sold")
+            terminal.wait_for(lambda: "batch-memory" in row("waits"), "somebody who waits, and what for")
+            self.kubectl("delete", "job", "waits")
+            terminal.wait_for(lambda: row("nobody waits"), "nobody who waits")
+            terminal.type(b"q")
+            terminal.read_until(OWN_SCREEN)
+            self.assertEqual(0, top.wait(60))
+        self.assertEqual(before, terminal.settings())
+
+        with terminal.start(*words, "--interval=1h") as top:  # what is drawn again is drawn for the other size
+            terminal.wait_for(lambda: len(terminal.screen()) > 8, "a screen")
+            for rows, columns in ((8, 64), (5, 40), (30, 110)):
+                terminal.read = b""
+                terminal.resize(rows, columns)
+                screen = terminal.wait_for(terminal.screen, f"a screen of {rows} lines")
+                self.assertLessEqual(len(screen), rows)
+                self.assertLessEqual(max(map(len, screen)), columns)
+            self.assertGreater(len(screen), 8)
+            terminal.type(b"\x03")
+            terminal.read_until(OWN_SCREEN)
+            self.assertEqual(128 + signal.SIGINT, top.wait(60))
+        self.assertEqual(before, terminal.settings())
 
     @unittest.skipUnless(os.geteuid() == 0, "another root wants root")
     def test_a_folder_of_the_machine_is_the_root(self):

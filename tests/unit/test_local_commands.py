@@ -1,20 +1,14 @@
 """`tidemark local` in the hands of a person: exit codes, what a wrong call is told, a terminal that is as it was afterwards."""
 
-import fcntl
 import os
-import pty
-import select
 import signal
-import struct
 import subprocess
 import tempfile
-import termios
 import time
 import unittest
 from pathlib import Path
 
-PATIENCE_S = 60
-OTHER_SCREEN, OWN_SCREEN = b"\x1b[?1049h", b"\x1b[?25h\x1b[?1049l"
+from support.terminal import OTHER_SCREEN, OWN_SCREEN, PATIENCE_S, Terminal
 
 
 class LocalCommands(unittest.TestCase):
@@ -101,33 +95,20 @@ class LocalCommands(unittest.TestCase):
         self.assertEqual(0, self.local("stop", "stays").returncode)
 
     def test_a_terminal_is_as_it_was_however_top_ends(self):
-        for how, code in (("q", 0), (signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGINT, 128 + signal.SIGINT)):
-            with self.subTest(how):
-                terminal, own = pty.openpty()
-                fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 90, 0, 0))
-                before = termios.tcgetattr(own)
-                words = [os.environ["TIDEMARK_BINARY"], "local", "top", f"--data-dir={self.data}"]
-                with subprocess.Popen(words, stdin=own, stdout=own) as top:
-                    shown = self.read_until(terminal, b"EVICTED")
-                    self.assertIn(OTHER_SCREEN, shown)
-                    self.assertNotEqual(before, termios.tcgetattr(own))
-                    if how == "q":
-                        os.write(terminal, b"q")
-                    else:
-                        top.send_signal(how)
-                    self.read_until(terminal, OWN_SCREEN)
-                    self.assertEqual(code, top.wait(PATIENCE_S))
-                self.assertEqual(before, termios.tcgetattr(own))
-                os.close(own)
-                os.close(terminal)
-
-    def read_until(self, terminal: int, wanted: bytes) -> bytes:
-        read, deadline = b"", time.monotonic() + PATIENCE_S
-        while wanted not in read:
-            self.assertLess(time.monotonic(), deadline, read)
-            if select.select([terminal], [], [], 0.5)[0]:
-                read += os.read(terminal, 65536)
-        return read
+        terminal = Terminal(24, 90)
+        self.addCleanup(terminal.close)
+        before = terminal.settings()
+        for how, code in ((b"q", 0), (b"\x03", 128 + signal.SIGINT), (signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGINT, 128 + signal.SIGINT)):
+            with self.subTest(how), terminal.start(os.environ["TIDEMARK_BINARY"], "local", "top", f"--data-dir={self.data}") as top:
+                self.assertIn(OTHER_SCREEN, terminal.read_until(b"EVICTED"))
+                self.assertNotEqual(before, terminal.settings())
+                if isinstance(how, bytes):
+                    terminal.type(how)
+                else:
+                    top.send_signal(how)
+                terminal.read_until(OWN_SCREEN)
+                self.assertEqual(code, top.wait(PATIENCE_S))
+            self.assertEqual(before, terminal.settings())
 
 
 if __name__ == "__main__":
