@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 namespace tidemark::yarn_operator {
 namespace {
 
@@ -12,22 +15,27 @@ const ContainerSizes kSizes{{1024, 1, {}}, {8192, 4, {}}};
 
 class ContainerRoomTest : public ::testing::Test {
  protected:
-  ContainerRoom room() const { return container_room({{{"a", 1}, &a}, {{"b", 1}, &b}}, kSizes).value(); }
+  ContainerRoom cluster() const {
+    return container_room({{{"a", 1}, {&a}}, {{"b", 1}, {&b, of_b}}}, kSizes, shared).value();
+  }
+  PartitionRoom room(const std::string& partition = "") const { return cluster().partitions.at(partition); }
 
   Resource a{512, 1, {}};
   Resource b{512, 1, {}};
+  std::string of_b;  // its partition
+  std::set<std::string> shared;
 };
 
 TEST_F(ContainerRoomTest, WithoutANodeNobodyKnows) {
-  EXPECT_FALSE(container_room({}, kSizes));
+  EXPECT_FALSE(container_room({}, kSizes, {}));
 }
 
 TEST_F(ContainerRoomTest, OneNodeHasToHoldAllOfAContainer) {
-  EXPECT_FALSE(room().for_the_smallest);
+  EXPECT_FALSE(cluster().for_the_smallest);
   a = {1024, 0, {}};
-  EXPECT_FALSE(room().for_the_smallest) << "memory here and vcores there are no container";
+  EXPECT_FALSE(cluster().for_the_smallest) << "memory here and vcores there are no container";
   a = {1024, 1, {}};
-  EXPECT_TRUE(room().for_the_smallest);
+  EXPECT_TRUE(cluster().for_the_smallest);
   EXPECT_FALSE(room().for_the_largest);
   a = {8192, 3, {}};
   b = {8191, 4, {}};
@@ -43,6 +51,34 @@ TEST_F(ContainerRoomTest, TheLargestNodeIsTheOneOfTheMostMemory) {
   EXPECT_EQ(room().largest_total, b);
   a = {6144, 3, {}};
   EXPECT_EQ(room().largest_node.text(), "a:1");
+}
+
+TEST_F(ContainerRoomTest, EachPartitionHasItsOwnLargestNode) {
+  a = {4096, 4, {}};
+  b = {8192, 4, {}};
+  of_b = "volatile";
+  EXPECT_EQ(room().largest_total, a);
+  EXPECT_FALSE(room().for_the_largest) << "who asks for no partition is not let onto that of b";
+  EXPECT_EQ(room("volatile").largest_node.text(), "b:1");
+  EXPECT_TRUE(room("volatile").for_the_largest);
+  EXPECT_TRUE(some_wait_in_vain({6144, 1, 1}, room()));
+  EXPECT_FALSE(some_wait_in_vain({6144, 1, 1}, room("volatile")));
+}
+
+TEST_F(ContainerRoomTest, WhatIsSharedIsThereForWhoAsksForNoPartitionToo) {
+  b = {8192, 4, {}};
+  of_b = "volatile";
+  shared = {"volatile", "other"};
+  EXPECT_EQ(room().largest_node.text(), "b:1");
+  EXPECT_TRUE(room().for_the_largest);
+  a = {9216, 4, {}};
+  EXPECT_EQ(room("volatile").largest_total, b) << "but not the other way round";
+}
+
+TEST_F(ContainerRoomTest, RoomForAnyContainerIsWhereverItIs) {
+  b = {1024, 1, {}};
+  of_b = "volatile";
+  EXPECT_TRUE(cluster().for_the_smallest) << "a ResourceManager refuses by all of its nodes";
 }
 
 TEST_F(ContainerRoomTest, WhatWaitsIsTooLargeWhereItIsSoOnAverage) {
