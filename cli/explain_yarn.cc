@@ -44,7 +44,6 @@ struct Asked {
   std::string cluster;
   std::string error;  // "" where it answered
   std::optional<hadoop::NodeReport> report;
-  hadoop::Resource largest_container;                  // that may be asked for
   std::string partition{};                             // of the node that is explained
   std::optional<yarn_operator::PartitionRoom> room{};  // there, by the totals that it has now
 };
@@ -175,7 +174,6 @@ net::Task<void> ask_clusters(net::EventLoop& loop, base::Random random, const Ex
     auto answer = co_await manager.nodes({}, options.limit);
     Asked& asked = found.asked.emplace_back();
     asked.cluster = cluster.id;
-    asked.largest_container = cluster.containers.largest;
     auto& known = input.known[cluster.id];
     if (!answer) {
       asked.error = answer.error().message;
@@ -312,11 +310,11 @@ std::string sold_text(const model::YarnBook& book) {
 }
 
 std::string largest_text(const Asked& asked) {
-  const hadoop::Resource& may = asked.largest_container;
+  const hadoop::Resource& may = asked.room->largest_container;
   const hadoop::Resource& has = asked.room->largest_total;
   return base::cat("a container may be asked for with up to ", total_text(may.memory_mib, may.vcores),
-                   "; the largest node", asked.partition.empty() ? "" : " of its partition, ", asked.partition, ", ", asked.room->largest_node.text(), ", has ",
-                   total_text(has.memory_mib, has.vcores),
+                   "; the largest node", asked.partition.empty() ? "" : " of its partition, ", asked.partition, ", ",
+                   asked.room->largest_node.text(), ", has ", total_text(has.memory_mib, has.vcores),
                    asked.room->for_the_largest ? "" : ": no node could hold such a one");
 }
 
@@ -442,7 +440,8 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
     }
     if (each.room) {
       const hadoop::Resource& has = each.room->largest_total;
-      asked["largestContainer"] = total_json(each.largest_container.memory_mib, each.largest_container.vcores);
+      const hadoop::Resource& may = each.room->largest_container;
+      asked["largestContainer"] = total_json(may.memory_mib, may.vcores);
       asked["largestNode"] = total_json(has.memory_mib, has.vcores);
       asked["largestNode"]["id"] = Json(each.room->largest_node.text());
       if (!each.partition.empty()) asked["largestNode"]["partition"] = Json(each.partition);

@@ -103,7 +103,6 @@ class ClusterLink {
   std::optional<hadoop::QueueWaiting> waiting_for(const hadoop::NodeId& id) const;
   // Once its nodes have what is wanted. nullopt: there is none that could hold a container.
   std::optional<ContainerRoom> room(const std::vector<Wanted>& wanted) const;
-  const hadoop::Resource& largest_container() const { return containers_.largest; }
 
  private:
   struct Told {
@@ -165,8 +164,8 @@ class ClusterLink {
   std::map<std::string, Waiting> waiting_;  // by partition; one that is not there: nobody knows
   std::set<std::string> shared_;            // partitions whose nodes take who asks for none
   std::set<std::string> unknown_said_;      // what cannot be asked
-  base::MonotonicTime looked_;     // when the report was asked for that is held
-  std::set<std::string> refused_;  // reports that could not be read: said once each
+  base::MonotonicTime looked_;              // when the report was asked for that is held
+  std::set<std::string> refused_;           // reports that could not be read: said once each
   std::optional<base::MonotonicTime> seen_;
   base::Counter& calls_failed_;
   base::Counter& updates_;

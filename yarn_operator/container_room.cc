@@ -21,7 +21,8 @@ std::optional<ContainerRoom> container_room(const NodeTotals& totals, const Cont
   const auto count = [&](const std::string& partition, const hadoop::NodeId& id, const hadoop::Resource& total) {
     const auto [at, first] = room->partitions.try_emplace(partition);
     PartitionRoom& of = at->second;
-    of.for_the_largest = of.for_the_largest || holds(total, sizes.largest);
+    if (first) of.largest_container = hadoop::largest_in(sizes.largest, partition);
+    of.for_the_largest = of.for_the_largest || holds(total, of.largest_container);
     if (!first && !is_larger(total, of.largest_total)) return;
     of.largest_node = id;
     of.largest_total = total;

@@ -10,7 +10,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "hadoop/capacity_scheduler.h"
 #include "hadoop/yarn_records.h"
 
 namespace tidemark::yarn_operator {
@@ -18,17 +20,18 @@ namespace tidemark::yarn_operator {
 // What its scheduler gives out, by its settings; as Hadoop has them where nobody sets them.
 struct ContainerSizes {
   hadoop::Resource smallest{1024, 1, {}};
-  hadoop::Resource largest{8192, 4, {}};
+  std::vector<hadoop::QueueBound> largest{{std::nullopt, {8192, 4, {}}}};
 };
 
 struct PartitionRoom {
+  hadoop::Resource largest_container;  // that may be asked for there
   bool for_the_largest = false;
   hadoop::NodeId largest_node;     // by memory, then by vcores
   hadoop::Resource largest_total;  // of that node
 };
 
 struct ContainerRoom {
-  bool for_the_smallest = false;                   // on some node
+  bool for_the_smallest = false;                    // on some node
   std::map<std::string, PartitionRoom> partitions;  // that have a node; "": for who asks for none
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -11,7 +12,7 @@ namespace {
 using hadoop::QueueWaiting;
 using hadoop::Resource;
 
-const ContainerSizes kSizes{{1024, 1, {}}, {8192, 4, {}}};
+const ContainerSizes kSizes{{1024, 1, {}}, {{std::nullopt, {8192, 4, {}}}}};
 
 class ContainerRoomTest : public ::testing::Test {
  protected:
@@ -63,6 +64,17 @@ TEST_F(ContainerRoomTest, EachPartitionHasItsOwnLargestNode) {
   EXPECT_TRUE(room("volatile").for_the_largest);
   EXPECT_TRUE(some_wait_in_vain({6144, 1, 1}, room()));
   EXPECT_FALSE(some_wait_in_vain({6144, 1, 1}, room("volatile")));
+}
+
+TEST_F(ContainerRoomTest, EachPartitionHasItsOwnLargestContainer) {
+  const ContainerSizes sizes{
+      {1024, 1, {}}, {{std::set<std::string>(), {8192, 4, {}}}, {std::set<std::string>{"masters"}, {1024, 1, {}}}}};
+  b = {1024, 1, {}};
+  const auto partitions = container_room({{{"a", 1}, {&a}}, {{"b", 1}, {&b, "masters"}}}, sizes, {})->partitions;
+  EXPECT_TRUE(partitions.at("masters").for_the_largest);
+  EXPECT_EQ(partitions.at("masters").largest_container, b);
+  EXPECT_FALSE(partitions.at("").for_the_largest);
+  EXPECT_EQ(partitions.at("").largest_container.memory_mib, 8192);
 }
 
 TEST_F(ContainerRoomTest, WhatIsSharedIsThereForWhoAsksForNoPartitionToo) {

@@ -281,7 +281,7 @@ void RunningOperator::note_largest(Lane& lane, const std::string& partition, con
   const auto amount = [](const hadoop::Resource& of) {
     return base::cat(of.memory_mib, " MiB, ", of.vcores, " vcores");
   };
-  const std::initializer_list<base::LogField> sizes = {{"largest_container", amount(lane.link.largest_container())},
+  const std::initializer_list<base::LogField> sizes = {{"largest_container", amount(room.largest_container)},
                                                        {"partition", hadoop::partition_name(partition)},
                                                        {"largest_node", room.largest_node.text()},
                                                        {"has", amount(room.largest_total)}};
