@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/json.h"
@@ -42,8 +44,8 @@ struct Asked {
   std::string cluster;
   std::string error;  // "" where it answered
   std::optional<hadoop::NodeReport> report;
-  hadoop::Resource largest_container;                  // that may be asked for
-  std::optional<yarn_operator::ContainerRoom> room{};  // by the totals that it has now
+  std::string partition{};                             // of the node that is explained
+  std::optional<yarn_operator::PartitionRoom> room{};  // there, by the totals that it has now
 };
 
 struct Found {
@@ -147,30 +149,41 @@ net::Task<Result<void>> read_map(kube::Client& client, const ExplainYarnOptions&
   co_return Result<void>();
 }
 
-std::optional<yarn_operator::ContainerRoom> room_of(const std::vector<hadoop::NodeReport>& reports,
-                                                    const yarn_operator::ContainerSizes& sizes) {
+bool has_partitions(const std::vector<hadoop::NodeReport>& reports) {
+  return std::ranges::any_of(reports, [](const auto& each) { return !hadoop::partition_of(each).empty(); });
+}
+
+using Rooms = std::map<std::string, yarn_operator::PartitionRoom>;
+Rooms rooms_of(const std::vector<hadoop::NodeReport>& reports, const yarn_operator::ContainerSizes& sizes,
+               const std::set<std::string>& shared) {
   yarn_operator::NodeTotals totals;
   for (const hadoop::NodeReport& report : reports) {
-    if (report.state == hadoop::NodeState::kRunning) totals.emplace(report.id, &report.capability);
+    if (report.state != hadoop::NodeState::kRunning) continue;
+    totals.emplace(report.id, yarn_operator::NodeTotal{&report.capability, std::string(hadoop::partition_of(report))});
   }
-  return yarn_operator::container_room(totals, sizes);
+  const auto room = yarn_operator::container_room(totals, sizes, shared);
+  return room ? room->partitions : Rooms();
 }
 
 net::Task<void> ask_clusters(net::EventLoop& loop, base::Random random, const ExplainYarnOptions& options,
                              yarn_operator::MapInput& input, Found& found) {
   std::map<NmName, hadoop::NodeReport> reports;
+  std::map<std::string, Rooms> rooms;  // by cluster
   for (const auto& cluster : options.clusters) {
     hadoop::ResourceManager manager(loop, options.workers, cluster.managers, random.fork());
     auto answer = co_await manager.nodes({}, options.limit);
     Asked& asked = found.asked.emplace_back();
     asked.cluster = cluster.id;
-    asked.largest_container = cluster.containers.largest;
     auto& known = input.known[cluster.id];
     if (!answer) {
       asked.error = answer.error().message;
       continue;
     }
-    asked.room = room_of(answer->nodes, cluster.containers);
+    std::set<std::string> shared;
+    if (has_partitions(answer->nodes)) {
+      if (auto said = co_await manager.shared_partitions(options.limit)) shared = *std::move(said);
+    }
+    rooms[cluster.id] = rooms_of(answer->nodes, cluster.containers, shared);
     for (auto& report : answer->nodes) {
       if (hadoop::is_active(report.state)) known.push_back(report.id);
       reports.insert_or_assign({cluster.id, report.id}, std::move(report));
@@ -180,8 +193,12 @@ net::Task<void> ask_clusters(net::EventLoop& loop, base::Random random, const Ex
   if (const auto at = map.nm_of.find(options.node); at != map.nm_of.end()) found.nm = at->second;
   if (const auto at = map.wrong.find(options.node); at != map.wrong.end()) found.mismatch = at->second;
   for (Asked& asked : found.asked) {
-    if (!found.nm || found.nm->cluster != asked.cluster) continue;
-    if (const auto at = reports.find(*found.nm); at != reports.end()) asked.report = at->second;
+    if (found.nm && found.nm->cluster == asked.cluster) {
+      if (const auto at = reports.find(*found.nm); at != reports.end()) asked.report = at->second;
+    }
+    if (asked.report) asked.partition = hadoop::partition_of(*asked.report);
+    const Rooms& of = rooms[asked.cluster];
+    if (const auto at = of.find(asked.partition); at != of.end()) asked.room = at->second;
   }
 }
 
@@ -293,11 +310,11 @@ std::string sold_text(const model::YarnBook& book) {
 }
 
 std::string largest_text(const Asked& asked) {
-  const hadoop::Resource& may = asked.largest_container;
+  const hadoop::Resource& may = asked.room->largest_container;
   const hadoop::Resource& has = asked.room->largest_total;
   return base::cat("a container may be asked for with up to ", total_text(may.memory_mib, may.vcores),
-                   "; the largest node, ", asked.room->largest_node.text(), ", has ",
-                   total_text(has.memory_mib, has.vcores),
+                   "; the largest node", asked.partition.empty() ? "" : " of its partition, ", asked.partition, ", ",
+                   asked.room->largest_node.text(), ", has ", total_text(has.memory_mib, has.vcores),
                    asked.room->for_the_largest ? "" : ": no node could hold such a one");
 }
 
@@ -423,9 +440,11 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
     }
     if (each.room) {
       const hadoop::Resource& has = each.room->largest_total;
-      asked["largestContainer"] = total_json(each.largest_container.memory_mib, each.largest_container.vcores);
+      const hadoop::Resource& may = each.room->largest_container;
+      asked["largestContainer"] = total_json(may.memory_mib, may.vcores);
       asked["largestNode"] = total_json(has.memory_mib, has.vcores);
       asked["largestNode"]["id"] = Json(each.room->largest_node.text());
+      if (!each.partition.empty()) asked["largestNode"]["partition"] = Json(each.partition);
       asked["holdsLargestContainer"] = Json(each.room->for_the_largest);
     }
     out["resourceManagers"].as_array().push_back(std::move(asked));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -21,7 +22,14 @@ constexpr std::int64_t kMibPerGib = 1024, kBytesPerMib = 1 << 20;
 struct Queue {
   std::string key;   // of its settings, with those of all above it
   Resource largest;  // that may be asked for in it
+  std::optional<std::set<std::string>> labels{};
 };
+
+constexpr std::string_view kAnyLabel = "*";
+
+bool is_larger(const Resource& a, const Resource& b) {
+  return std::tie(a.memory_mib, a.vcores) > std::tie(b.memory_mib, b.vcores);
+}
 
 // A queue's own counts also where the one above it has less, up to the cluster's.
 template <typename Amount>
@@ -95,23 +103,54 @@ Result<void> bound_all(const Site& scheduler, const Resource& cluster, Queue& qu
   return bound(scheduler, base::cat(key, "-vcores"), cluster.vcores, queue.largest.vcores);
 }
 
+// What is there and empty is none of them.
+Result<void> read_labels(const Site& scheduler, Queue& queue) {
+  const std::string key = base::cat(queue.key, ".accessible-node-labels");
+  TM_TRY(const auto said, scheduler.text(key));
+  if (!said || queue.key == kRoot) return {};
+  TM_TRY(const std::vector<std::string> labels, scheduler.list(key));
+  queue.labels.emplace(labels.begin(), labels.end());
+  if (queue.labels->contains(std::string(kAnyLabel))) queue.labels.reset();
+  return {};
+}
+
+void add_bound(std::vector<QueueBound>& bounds, Queue queue) {
+  const auto same = std::ranges::find(bounds, queue.labels, &QueueBound::labels);
+  if (same == bounds.end()) {
+    bounds.push_back({std::move(queue.labels), std::move(queue.largest)});
+  } else if (is_larger(queue.largest, same->largest)) {
+    same->largest = std::move(queue.largest);
+  }
+}
+
 }  // namespace
 
-Result<Resource> largest_in_any_queue(const Site& scheduler, const Resource& cluster) {
+Result<std::vector<QueueBound>> queue_bounds(const Site& scheduler, const Resource& cluster) {
   std::vector<Queue> left{{std::string(kRoot), cluster}};
-  std::optional<Resource> largest;
+  std::vector<QueueBound> bounds;
   for (std::size_t looked = 0; !left.empty(); ++looked) {
     if (looked == kQueuesMax) return fail(ErrorKind::kExhausted, "more than ", kQueuesMax, " queues");
     Queue queue = std::move(left.back());
     left.pop_back();
     TM_TRY_VOID(bound_all(scheduler, cluster, queue));
+    TM_TRY_VOID(read_labels(scheduler, queue));
     TM_TRY(const std::vector<std::string> below, scheduler.list(base::cat(queue.key, ".queues")));
-    for (const std::string& name : below) left.push_back({base::cat(queue.key, ".", name), queue.largest});
-    if (!below.empty()) continue;  // applications are in queues that have none below them
-    const auto by_memory = [](const Resource& each) { return std::tie(each.memory_mib, each.vcores); };
-    if (!largest || by_memory(queue.largest) > by_memory(*largest)) largest = queue.largest;
+    for (const std::string& name : below) {
+      left.push_back({base::cat(queue.key, ".", name), queue.largest, queue.labels});
+    }
+    // Applications are in queues that have none below them.
+    if (below.empty()) add_bound(bounds, std::move(queue));
   }
-  return *largest;
+  return bounds;
+}
+
+Resource largest_in(const std::vector<QueueBound>& bounds, std::string_view partition) {
+  Resource largest;
+  for (const QueueBound& each : bounds) {
+    const bool may = partition.empty() || !each.labels || each.labels->contains(std::string(partition));
+    if (may && is_larger(each.largest, largest)) largest = each.largest;
+  }
+  return largest;
 }
 
 }  // namespace tidemark::hadoop

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tidemark::hadoop {
@@ -14,7 +15,11 @@ const Resource kCluster{8192, 8, {}};
 class CapacitySchedulerTest : public ::testing::Test {
  protected:
   // Keys without what stands before each of them.
-  Result<Resource> largest(const std::map<std::string, std::string>& settings) {
+  Result<Resource> largest(const std::map<std::string, std::string>& settings, std::string_view partition = "") {
+    TM_TRY(const auto bounds, queue_bounds(site_of(settings), kCluster));
+    return largest_in(bounds, partition);
+  }
+  static Site site_of(const std::map<std::string, std::string>& settings) {
     std::string text = "<configuration>";
     for (const auto& [key, value] : settings) {
       text += "<property><name>yarn.scheduler.capacity." + key + "</name><value>" + value + "</value></property>";
@@ -22,7 +27,7 @@ class CapacitySchedulerTest : public ::testing::Test {
     Site site;
     const auto read = [&](const std::string&, std::size_t) -> Result<std::string> { return text + "</configuration>"; };
     EXPECT_TRUE(site.add("/conf/capacity-scheduler.xml", read));
-    return largest_in_any_queue(site, kCluster);
+    return site;
   }
 };
 
@@ -76,6 +81,24 @@ TEST_F(CapacitySchedulerTest, BothMayBeInOneWordWhichCountsAlone) {
               "memory-mb=2048,vcores=2, found \"" +
                   wrong + "\"");
   }
+}
+
+TEST_F(CapacitySchedulerTest, OfAPartitionTheQueuesCountThatMayAskForIt) {
+  std::map<std::string, std::string> settings = {{"root.queues", "masters,etl"},
+                                                 {"root.masters.maximum-allocation-mb", "1024"},
+                                                 {"root.masters.accessible-node-labels", "stable"},
+                                                 {"root.etl.queues", "night"},
+                                                 {"root.etl.maximum-allocation-mb", "4096"},
+                                                 {"root.etl.accessible-node-labels", "volatile, gpu"}};
+  EXPECT_EQ(largest(settings, "stable")->memory_mib, 1024);
+  EXPECT_EQ(largest(settings, "gpu")->memory_mib, 4096) << "it has what the queue above it has";
+  EXPECT_EQ(largest(settings)->memory_mib, 4096) << "nodes without a label are there for all";
+  EXPECT_EQ(*largest(settings, "nobodys"), Resource());
+  settings["root.etl.night.accessible-node-labels"] = " ";
+  EXPECT_EQ(*largest(settings, "gpu"), Resource());
+  settings["root.etl.night.accessible-node-labels"] = "x,*";
+  EXPECT_EQ(largest(settings, "stable")->memory_mib, 4096);
+  EXPECT_EQ(*largest({{"root.accessible-node-labels", "stable"}}, "gpu"), kCluster) << "the root queue has all";
 }
 
 TEST_F(CapacitySchedulerTest, WhatIsNoNumberIsToldWithItsPlace) {

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,8 @@ namespace tidemark::hadoop {
 // Bounds of what an answer may hold: more is no ResourceManager that we could serve.
 inline constexpr std::size_t kNodesMax = 100'000;
 inline constexpr std::size_t kResourceTypesMax = 64;
-inline constexpr std::size_t kLabelsMax = 64;
+inline constexpr std::size_t kLabelsMax = 64;        // of a node
+inline constexpr std::size_t kPartitionsMax = 1000;  // of a cluster
 
 // How a NodeManager is named: what it registered with, not where it is.
 struct NodeId {
@@ -73,6 +75,13 @@ struct NodeReport {
   std::vector<std::string> labels;
 };
 
+// The nodes with one label are a partition, those without any are one too, "". A node has one label at most, and work
+// asks for one partition.
+std::string_view partition_of(const NodeReport& report);
+std::string_view partition_name(std::string_view partition);  // for people, as YARN calls it
+// Those whose nodes, while they are idle, also take who asks for none (exclusive=false): of getClusterNodeLabels.
+Result<std::set<std::string>> decode_shared_partitions(std::string_view response);
+
 // What becomes of containers that no longer fit after a cut. It sticks: a grace that was once given is remembered by
 // the ResourceManager, and holds for later updates that keep.
 struct Overcommit {
@@ -102,7 +111,8 @@ struct NodeReports {
 };
 Result<NodeReports> decode_get_cluster_nodes(std::string_view response);
 
-// What applications of a queue, and of all below it, ask for and do not have.
+// What applications of a queue, and of all below it, ask for and do not have, of nodes without a label: a
+// CapacityScheduler counts here nothing else (partition_waiting.h).
 struct QueueWaiting {
   std::int64_t memory_mib = 0;
   std::int64_t vcores = 0;

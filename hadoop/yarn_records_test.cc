@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -131,6 +132,24 @@ TEST(YarnRecordsTest, WhatAQueueWaitsFor) {
   EXPECT_EQ(*whole, (QueueWaiting{2048, 3, 2}));
   EXPECT_FALSE(decode_get_queue_info(""));
   EXPECT_FALSE(decode_get_queue_info("\x0a\x06\x0a\x04root"sv)) << "a queue without statistics";
+}
+
+// NodeLabelProto: its name (1), and whether only who asks for it is let in (2), which holds where nothing is said.
+TEST(YarnRecordsTest, PartitionsThatAreSharedWithWhoAsksForNone) {
+  const auto shared =
+      decode_shared_partitions("\x0a\x01s\x12\x05\x0a\x01s\x10\x00\x12\x05\x0a\x01x\x10\x01\x12\x03\x0a\x01u"sv);
+  ASSERT_TRUE(shared) << shared.error().message;
+  EXPECT_EQ(*shared, (std::set<std::string>{"s"}));
+  EXPECT_TRUE(decode_shared_partitions("")->empty());
+  EXPECT_FALSE(decode_shared_partitions("\x12\x05\x0a"sv));
+}
+
+TEST(YarnRecordsTest, TheLabelOfANodeIsItsPartition) {
+  NodeReport report;
+  EXPECT_EQ(partition_of(report), "");
+  EXPECT_EQ(partition_name(partition_of(report)), "DEFAULT_PARTITION");
+  report.labels = {"volatile"};
+  EXPECT_EQ(partition_name(partition_of(report)), "volatile");
 }
 
 TEST(NodeIdTest, HostAndPort) {

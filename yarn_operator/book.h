@@ -36,7 +36,7 @@ struct BookInput {
   std::optional<InForce> in_force;          // nullopt: not known yet, what stands there stays
   std::optional<model::Resources> held;     // by its containers, when it was known last; nullopt: nobody knows
   bool long_unknown = false;                // that was kSoldHold ago
-  std::optional<model::Resources> waiting;  // in the whole cluster
+  std::optional<model::Resources> waiting;  // in the whole cluster, of what this node could hold
   model::Resources origin;                  // the most that this node could give of it
   std::string work_class{};                 // of all of the cluster's work; "": it has none
 };

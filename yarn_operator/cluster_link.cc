@@ -20,6 +20,11 @@ constexpr base::Duration kArrivesWithin = std::chrono::seconds(30);
 // Work that asks for a container each second is not content in between.
 constexpr base::Duration kContentAfter = std::chrono::minutes(1);
 
+// What may not be known.
+constexpr std::string_view kWhoWaits = "whether applications wait";
+constexpr std::string_view kWhoWaitsInPartitions = "whether applications wait for nodes with a label";
+constexpr std::string_view kWhatIsShared = "whose nodes are shared with who asks for no label";
+
 // One that is being decommissioned is its ResourceManager's own: with each of its heartbeats the total becomes what its
 // containers hold, so that nothing begins there any more. Ours would be room until the next one.
 bool is_told(hadoop::NodeState state) {
@@ -92,12 +97,13 @@ bool ClusterLink::may_hold_more(const hadoop::NodeId& id) const {
 std::optional<ContainerRoom> ClusterLink::room(const std::vector<Wanted>& wanted) const {
   NodeTotals totals;
   for (const auto& [id, report] : nodes_) {
-    if (report.state == hadoop::NodeState::kRunning) totals.emplace(id, &report.capability);
+    if (report.state != hadoop::NodeState::kRunning) continue;
+    totals.emplace(id, NodeTotal{&report.capability, std::string(hadoop::partition_of(report))});
   }
   for (const Wanted& each : wanted) {
-    if (const auto at = totals.find(each.nm); at != totals.end()) at->second = &each.total;
+    if (const auto at = totals.find(each.nm); at != totals.end()) at->second.total = &each.total;
   }
-  return container_room(totals, containers_);
+  return container_room(totals, containers_, shared_);
 }
 
 net::Task<Result<void>> ClusterLink::refresh() {
@@ -181,19 +187,79 @@ void ClusterLink::look_what_is_acted_on(const hadoop::NodeReport& report) {
 }
 
 net::Task<void> ClusterLink::look_who_waits() {
-  const auto waiting = co_await manager_.waiting(kCallLimit);
-  if (!waiting) {
-    calls_failed_.add();
-    waiting_.reset();
-    if (!queue_said_) log_.warn("nobody knows whether applications wait", {{"why", waiting.error().message}});
-    queue_said_ = true;
-    co_return;
+  std::set<std::string> partitions;
+  for (const auto& [id, report] : nodes_) {
+    if (hadoop::is_active(report.state)) partitions.emplace(hadoop::partition_of(report));
   }
-  queue_said_ = false;
+  partitions.erase("");
+  const auto waiting = co_await manager_.waiting(kCallLimit);
+  if (waiting) {
+    unknown_said_.erase(std::string(kWhoWaits));
+    take_waiting("", *waiting);
+  } else {
+    note_unknown(kWhoWaits, waiting.error());
+    waiting_.erase("");
+  }
+  std::erase_if(waiting_, [&](const auto& each) { return !each.first.empty() && !partitions.contains(each.first); });
+  if (partitions.empty()) {
+    shared_.clear();
+  } else {
+    co_await look_who_waits_in(std::move(partitions));
+  }
+}
+
+net::Task<void> ClusterLink::look_who_waits_in(std::set<std::string> partitions) {
+  auto shared = co_await manager_.shared_partitions(kCallLimit);
+  if (shared) {
+    unknown_said_.erase(std::string(kWhatIsShared));
+    shared_ = *std::move(shared);
+  } else {
+    note_unknown(kWhatIsShared, shared.error());
+  }
+  const auto waiting = co_await manager_.waiting_in_partitions(kCallLimit);
+  if (!waiting) note_unknown(kWhoWaitsInPartitions, waiting.error());
+  if (waiting) unknown_said_.erase(std::string(kWhoWaitsInPartitions));
+  for (const std::string& each : partitions) {
+    if (!waiting) {
+      waiting_.erase(each);
+      continue;
+    }
+    const auto found = waiting->find(each);
+    take_waiting(each, found == waiting->end() ? hadoop::QueueWaiting() : found->second);
+  }
+}
+
+void ClusterLink::take_waiting(const std::string& partition, const hadoop::QueueWaiting& amount) {
   const base::MonotonicTime now = loop_.clock().monotonic();
-  const bool some = *waiting != hadoop::QueueWaiting();
-  if (some) waited_at_ = now;
-  if (some || !waiting_ || now - waited_at_ >= kContentAfter) waiting_ = *waiting;
+  const auto [at, first] = waiting_.try_emplace(partition);
+  Waiting& known = at->second;
+  const bool some = amount != hadoop::QueueWaiting();
+  if (some) known.at = now;
+  if (some || first || now - known.at >= kContentAfter) known.amount = amount;
+}
+
+// Said once, until it is known again.
+void ClusterLink::note_unknown(std::string_view what, const Error& why) {
+  calls_failed_.add();
+  if (unknown_said_.emplace(what).second) log_.warn(base::cat("nobody knows ", what), {{"why", why.message}});
+}
+
+std::optional<hadoop::QueueWaiting> ClusterLink::waiting_in(const std::string& partition) const {
+  const auto found = waiting_.find(partition);
+  if (found == waiting_.end()) return std::nullopt;
+  return found->second.amount;
+}
+
+std::optional<hadoop::QueueWaiting> ClusterLink::waiting_for(const hadoop::NodeId& id) const {
+  const hadoop::NodeReport* report = find(id);
+  const std::string partition(report == nullptr ? std::string_view() : hadoop::partition_of(*report));
+  auto waiting = waiting_in(partition);
+  const auto with_none = shared_.contains(partition) ? waiting_in("") : std::nullopt;
+  if (!waiting || !with_none) return waiting ? waiting : with_none;
+  waiting->memory_mib += with_none->memory_mib;
+  waiting->vcores += with_none->vcores;
+  waiting->containers += with_none->containers;
+  return waiting;
 }
 
 ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {

@@ -97,11 +97,12 @@ class ClusterLink {
   bool may_hold_more(const hadoop::NodeId& id) const;
   // By a report that was made after it was told; null: nobody knows.
   const ActsOn* acts_on(const hadoop::NodeId& id) const;
-  // What applications of the cluster ask for and do not have, a while longer than they do; nullopt: nobody knows.
-  const std::optional<hadoop::QueueWaiting>& waiting() const { return waiting_; }
+  // What applications ask for of a partition and do not have, a while longer than they do; nullopt: nobody knows.
+  std::optional<hadoop::QueueWaiting> waiting_in(const std::string& partition) const;
+  // What could be given out on that node.
+  std::optional<hadoop::QueueWaiting> waiting_for(const hadoop::NodeId& id) const;
   // Once its nodes have what is wanted. nullopt: there is none that could hold a container.
   std::optional<ContainerRoom> room(const std::vector<Wanted>& wanted) const;
-  const hadoop::Resource& largest_container() const { return containers_.largest; }
 
  private:
   struct Told {
@@ -130,6 +131,9 @@ class ClusterLink {
   void take(std::vector<hadoop::NodeReport> reports, bool first);
   void look_what_is_acted_on(const hadoop::NodeReport& report);
   net::Task<void> look_who_waits();
+  net::Task<void> look_who_waits_in(std::set<std::string> partitions);
+  void take_waiting(const std::string& partition, const hadoop::QueueWaiting& amount);
+  void note_unknown(std::string_view what, const Error& why);
   bool unsure(const hadoop::NodeId& id) const;
   net::Task<Result<void>> send(const std::vector<hadoop::NodeUpdate>& updates,
                                const std::vector<model::Reason>& reasons);
@@ -153,11 +157,15 @@ class ClusterLink {
   std::map<hadoop::NodeId, base::MonotonicTime> came_;  // to who answers now, and when
   bool away_ = false;
   std::uint64_t failovers_ = 0;
-  std::optional<hadoop::QueueWaiting> waiting_;
-  base::MonotonicTime waited_at_;
-  bool queue_said_ = false;        // that it cannot be asked
-  base::MonotonicTime looked_;     // when the report was asked for that is held
-  std::set<std::string> refused_;  // reports that could not be read: said once each
+  struct Waiting {
+    hadoop::QueueWaiting amount;
+    base::MonotonicTime at;  // when there was any
+  };
+  std::map<std::string, Waiting> waiting_;  // by partition; one that is not there: nobody knows
+  std::set<std::string> shared_;            // partitions whose nodes take who asks for none
+  std::set<std::string> unknown_said_;      // what cannot be asked
+  base::MonotonicTime looked_;              // when the report was asked for that is held
+  std::set<std::string> refused_;           // reports that could not be read: said once each
   std::optional<base::MonotonicTime> seen_;
   base::Counter& calls_failed_;
   base::Counter& updates_;

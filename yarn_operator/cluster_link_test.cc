@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,7 +57,10 @@ class ClusterLinkTest : public ::testing::Test {
 
   base::testing::Clock clock;
   net::EventLoop loop{clock};
-  base::Log log{clock, {base::LogLevel::kInfo, base::LogFormat::kText, [](std::string_view) {}}};
+  std::vector<std::string> said;
+  base::Log log{clock, {base::LogLevel::kInfo, base::LogFormat::kText, [this](std::string_view line) {
+                          said.emplace_back(line);
+                        }}};
   base::Registry metrics;
   net::WorkerPool workers{1, 4};
   std::vector<model::AuditLine> audit;
@@ -389,6 +394,28 @@ TEST_F(BoundedReclaimTest, WhatEndedBeyondWhatWasCountedIsCountedToo) {
   EXPECT_EQ(begin(room, 3072).off_the_hour, (OffTheHour{{"n", 2}}));
   EXPECT_EQ(room.left("n"), 1);
   EXPECT_TRUE(begin(room, 3072).off_the_hour.empty()) << "once";
+}
+
+TEST_F(ClusterLinkTest, WhatWaitsInAPartitionIsNotKnownWhereNobodySaysTheWebAddress) {
+  one.nodes = {{kNm, {}}, {{"b", 1}, {.label = "volatile"}}};
+  one.waiting = {1024, 1, 1};
+  ASSERT_TRUE(refresh());
+  EXPECT_EQ(link.waiting_for(kNm), one.waiting);
+  EXPECT_EQ(link.waiting_in("volatile"), std::nullopt);
+  EXPECT_EQ(link.waiting_for({"b", 1}), std::nullopt);
+  ASSERT_TRUE(refresh());
+  EXPECT_EQ(std::ranges::count_if(said, [](const std::string& line) { return line.contains("nobody knows"); }), 1);
+
+  one.shared = {"volatile"};
+  ASSERT_TRUE(refresh());
+  EXPECT_EQ(link.waiting_for({"b", 1}), one.waiting) << "whoever asks for no partition may get it there";
+}
+
+TEST_F(ClusterLinkTest, WithoutPartitionsNobodyIsAskedForMore) {
+  one.nodes = {{kNm, {}}};
+  ASSERT_TRUE(refresh());
+  EXPECT_EQ(one.asked("getClusterNodeLabels"), 0);
+  EXPECT_EQ(one.asked("getQueueInfo"), 1);
 }
 
 }  // namespace

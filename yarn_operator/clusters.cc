@@ -30,23 +30,24 @@ Result<void> read_class(const hadoop::Site& site, YarnCluster& cluster) {
   return {};
 }
 
-// Of the queues of a CapacityScheduler, which is Hadoop's own choice; another one reads no such file.
-Result<hadoop::Resource> largest_by_queues(const HadoopFolder& folder, std::string_view prefix,
-                                           const hadoop::Site& site, hadoop::Resource largest) {
+// Of a CapacityScheduler, which is Hadoop's own choice; another one reads no such file, and has no partitions.
+Result<std::vector<hadoop::QueueBound>> bounds_of_queues(const HadoopFolder& folder, std::string_view prefix,
+                                                         const hadoop::Site& site) {
+  TM_TRY(const hadoop::Resource largest, hadoop::largest_container(site));
+  const std::vector<hadoop::QueueBound> unbounded{{std::nullopt, largest}};
   TM_TRY(const auto scheduler, site.text(std::string(kSchedulerProperty)));
-  if (scheduler && !scheduler->empty() && !scheduler->ends_with(kCapacityScheduler)) return largest;
+  if (scheduler && !scheduler->empty() && !scheduler->ends_with(kCapacityScheduler)) return unbounded;
   hadoop::Site queues(folder.environment);
   auto added = queues.add(base::cat(folder.path, "/", prefix, kQueuesFile), folder.read);
-  if (!added && added.error().kind == ErrorKind::kNotFound) return largest;
+  if (!added && added.error().kind == ErrorKind::kNotFound) return unbounded;
   if (!added) return fail(std::move(added).error());
-  return hadoop::largest_in_any_queue(queues, largest);
+  return hadoop::queue_bounds(queues, largest);
 }
 
 Result<ContainerSizes> read_containers(const HadoopFolder& folder, std::string_view prefix, const hadoop::Site& site) {
   ContainerSizes sizes;
   TM_TRY(sizes.smallest, hadoop::least_container(site));
-  TM_TRY(hadoop::Resource largest, hadoop::largest_container(site));
-  TM_TRY(sizes.largest, largest_by_queues(folder, prefix, site, std::move(largest)));
+  TM_TRY(sizes.largest, bounds_of_queues(folder, prefix, site));
   return sizes;
 }
 

@@ -14,6 +14,10 @@ std::string site(const std::string& host) {
          "</value></property></configuration>";
 }
 
+hadoop::Resource largest_of(const std::vector<YarnCluster>& clusters, std::size_t number) {
+  return hadoop::largest_in(clusters[number].containers.largest, "");
+}
+
 class ClustersTest : public ::testing::Test {
  protected:
   Result<std::vector<YarnCluster>> read() {
@@ -84,7 +88,7 @@ TEST_F(ClustersTest, TheSmallestAndTheLargestContainerAreWhatTheSchedulerGives) 
   const auto clusters = with("256");
   ASSERT_TRUE(clusters) << clusters.error().message;
   EXPECT_EQ((*clusters)[0].containers.smallest, (hadoop::Resource{256, 1, {}}));
-  EXPECT_EQ((*clusters)[0].containers.largest, (hadoop::Resource{8192, 2, {}}));
+  EXPECT_EQ(largest_of(*clusters, 0), (hadoop::Resource{8192, 2, {}}));
   EXPECT_EQ(with("much").error().message,
             "cluster __default_yarn_cluster__: /conf/yarn-site.xml: yarn.scheduler.minimum-allocation-mb is to be a "
             "number, found \"much\"");
@@ -100,15 +104,15 @@ TEST_F(ClustersTest, TheLargestContainerIsThatOfTheQueuesWhereTheirFileIsThere) 
            {"/conf/blue.capacity-scheduler.xml", queues}};
   auto clusters = read();
   ASSERT_TRUE(clusters) << clusters.error().message;
-  EXPECT_EQ((*clusters)[0].containers.largest, (hadoop::Resource{8192, 4, {}}));
-  EXPECT_EQ((*clusters)[1].containers.largest, (hadoop::Resource{2048, 4, {}}));
+  EXPECT_EQ(largest_of(*clusters, 0), (hadoop::Resource{8192, 4, {}}));
+  EXPECT_EQ(largest_of(*clusters, 1), (hadoop::Resource{2048, 4, {}}));
   files["/conf/blue.core-site.xml"] =
       "<configuration><property><name>yarn.resourcemanager.scheduler.class</name>"
       "<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>"
       "</configuration>";
   clusters = read();
   ASSERT_TRUE(clusters) << clusters.error().message;
-  EXPECT_EQ((*clusters)[1].containers.largest, (hadoop::Resource{8192, 4, {}})) << "which reads no such file";
+  EXPECT_EQ(largest_of(*clusters, 1), (hadoop::Resource{8192, 4, {}})) << "which reads no such file";
   files["/conf/blue.core-site.xml"] = "<configuration/>";
   files["/conf/blue.capacity-scheduler.xml"] = "<configuration";
   EXPECT_TRUE(read().error().message.starts_with("cluster blue: /conf/blue.capacity-scheduler.xml"))

@@ -15,21 +15,28 @@ bool is_larger(const hadoop::Resource& a, const hadoop::Resource& b) {
 
 }  // namespace
 
-std::optional<ContainerRoom> container_room(const NodeTotals& totals, const ContainerSizes& sizes) {
+std::optional<ContainerRoom> container_room(const NodeTotals& totals, const ContainerSizes& sizes,
+                                            const std::set<std::string>& shared) {
   std::optional<ContainerRoom> room;
-  for (const auto& [id, total] : totals) {
-    const bool first = !room;
-    if (first) room.emplace();
-    room->for_the_smallest = room->for_the_smallest || holds(*total, sizes.smallest);
-    room->for_the_largest = room->for_the_largest || holds(*total, sizes.largest);
-    if (!first && !is_larger(*total, room->largest_total)) continue;
-    room->largest_node = id;
-    room->largest_total = *total;
+  const auto count = [&](const std::string& partition, const hadoop::NodeId& id, const hadoop::Resource& total) {
+    const auto [at, first] = room->partitions.try_emplace(partition);
+    PartitionRoom& of = at->second;
+    if (first) of.largest_container = hadoop::largest_in(sizes.largest, partition);
+    of.for_the_largest = of.for_the_largest || holds(total, of.largest_container);
+    if (!first && !is_larger(total, of.largest_total)) return;
+    of.largest_node = id;
+    of.largest_total = total;
+  };
+  for (const auto& [id, node] : totals) {
+    if (!room) room.emplace();
+    room->for_the_smallest = room->for_the_smallest || holds(*node.total, sizes.smallest);
+    count(node.partition, id, *node.total);
+    if (shared.contains(node.partition)) count("", id, *node.total);
   }
   return room;
 }
 
-bool some_wait_in_vain(const hadoop::QueueWaiting& waiting, const ContainerRoom& room) {
+bool some_wait_in_vain(const hadoop::QueueWaiting& waiting, const PartitionRoom& room) {
   if (waiting.containers <= 0 || waiting.memory_mib <= 0) return false;
   return (waiting.memory_mib - 1) / waiting.containers >= room.largest_total.memory_mib;  // more than so many times it
 }

@@ -2,12 +2,17 @@
 //
 // A ResourceManager refuses whoever asks for more than the largest node has, or than its settings allow. What it let in
 // while a node was larger stays, and waits until one is so large again: its application is ACCEPTED, and nothing tells
-// its user why.
+// its user why. It refuses by all nodes and gives out by partition: what is larger than each node of the one that it
+// asks for is let in, and waits so, as long as another partition has a larger one.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
+#include "hadoop/capacity_scheduler.h"
 #include "hadoop/yarn_records.h"
 
 namespace tidemark::yarn_operator {
@@ -15,24 +20,34 @@ namespace tidemark::yarn_operator {
 // What its scheduler gives out, by its settings; as Hadoop has them where nobody sets them.
 struct ContainerSizes {
   hadoop::Resource smallest{1024, 1, {}};
-  hadoop::Resource largest{8192, 4, {}};
+  std::vector<hadoop::QueueBound> largest{{std::nullopt, {8192, 4, {}}}};
 };
 
-struct ContainerRoom {
-  bool for_the_smallest = false;
+struct PartitionRoom {
+  hadoop::Resource largest_container;  // that may be asked for there
   bool for_the_largest = false;
   hadoop::NodeId largest_node;     // by memory, then by vcores
   hadoop::Resource largest_total;  // of that node
 };
 
-using NodeTotals = std::map<hadoop::NodeId, const hadoop::Resource*>;
+struct ContainerRoom {
+  bool for_the_smallest = false;                    // on some node
+  std::map<std::string, PartitionRoom> partitions;  // that have a node; "": for who asks for none
+};
 
-// nullopt: there is no node.
-std::optional<ContainerRoom> container_room(const NodeTotals& totals, const ContainerSizes& sizes);
+struct NodeTotal {
+  const hadoop::Resource* total;
+  std::string partition{};
+};
+using NodeTotals = std::map<hadoop::NodeId, NodeTotal>;
 
-// Whether a container is waited for that no node can hold: on average they want more memory than the largest node has.
-// Where smaller ones wait beside it that does not show. Vcores are not looked at: a scheduler with the
+// nullopt: there is no node. Those of `shared` partitions are there also for who asks for none.
+std::optional<ContainerRoom> container_room(const NodeTotals& totals, const ContainerSizes& sizes,
+                                            const std::set<std::string>& shared);
+
+// Whether a container is waited for that no node of its partition can hold: on average they want more memory than the
+// largest one has. Where smaller ones wait beside it that does not show. Vcores are not looked at: a scheduler with the
 // DefaultResourceCalculator hands out more of them than there are.
-bool some_wait_in_vain(const hadoop::QueueWaiting& waiting, const ContainerRoom& room);
+bool some_wait_in_vain(const hadoop::QueueWaiting& waiting, const PartitionRoom& room);
 
 }  // namespace tidemark::yarn_operator

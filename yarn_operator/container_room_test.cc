@@ -2,32 +2,41 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <set>
+#include <string>
+
 namespace tidemark::yarn_operator {
 namespace {
 
 using hadoop::QueueWaiting;
 using hadoop::Resource;
 
-const ContainerSizes kSizes{{1024, 1, {}}, {8192, 4, {}}};
+const ContainerSizes kSizes{{1024, 1, {}}, {{std::nullopt, {8192, 4, {}}}}};
 
 class ContainerRoomTest : public ::testing::Test {
  protected:
-  ContainerRoom room() const { return container_room({{{"a", 1}, &a}, {{"b", 1}, &b}}, kSizes).value(); }
+  ContainerRoom cluster() const {
+    return container_room({{{"a", 1}, {&a}}, {{"b", 1}, {&b, of_b}}}, kSizes, shared).value();
+  }
+  PartitionRoom room(const std::string& partition = "") const { return cluster().partitions.at(partition); }
 
   Resource a{512, 1, {}};
   Resource b{512, 1, {}};
+  std::string of_b;  // its partition
+  std::set<std::string> shared;
 };
 
 TEST_F(ContainerRoomTest, WithoutANodeNobodyKnows) {
-  EXPECT_FALSE(container_room({}, kSizes));
+  EXPECT_FALSE(container_room({}, kSizes, {}));
 }
 
 TEST_F(ContainerRoomTest, OneNodeHasToHoldAllOfAContainer) {
-  EXPECT_FALSE(room().for_the_smallest);
+  EXPECT_FALSE(cluster().for_the_smallest);
   a = {1024, 0, {}};
-  EXPECT_FALSE(room().for_the_smallest) << "memory here and vcores there are no container";
+  EXPECT_FALSE(cluster().for_the_smallest) << "memory here and vcores there are no container";
   a = {1024, 1, {}};
-  EXPECT_TRUE(room().for_the_smallest);
+  EXPECT_TRUE(cluster().for_the_smallest);
   EXPECT_FALSE(room().for_the_largest);
   a = {8192, 3, {}};
   b = {8191, 4, {}};
@@ -43,6 +52,45 @@ TEST_F(ContainerRoomTest, TheLargestNodeIsTheOneOfTheMostMemory) {
   EXPECT_EQ(room().largest_total, b);
   a = {6144, 3, {}};
   EXPECT_EQ(room().largest_node.text(), "a:1");
+}
+
+TEST_F(ContainerRoomTest, EachPartitionHasItsOwnLargestNode) {
+  a = {4096, 4, {}};
+  b = {8192, 4, {}};
+  of_b = "volatile";
+  EXPECT_EQ(room().largest_total, a);
+  EXPECT_FALSE(room().for_the_largest) << "who asks for no partition is not let onto that of b";
+  EXPECT_EQ(room("volatile").largest_node.text(), "b:1");
+  EXPECT_TRUE(room("volatile").for_the_largest);
+  EXPECT_TRUE(some_wait_in_vain({6144, 1, 1}, room()));
+  EXPECT_FALSE(some_wait_in_vain({6144, 1, 1}, room("volatile")));
+}
+
+TEST_F(ContainerRoomTest, EachPartitionHasItsOwnLargestContainer) {
+  const ContainerSizes sizes{
+      {1024, 1, {}}, {{std::set<std::string>(), {8192, 4, {}}}, {std::set<std::string>{"masters"}, {1024, 1, {}}}}};
+  b = {1024, 1, {}};
+  const auto partitions = container_room({{{"a", 1}, {&a}}, {{"b", 1}, {&b, "masters"}}}, sizes, {})->partitions;
+  EXPECT_TRUE(partitions.at("masters").for_the_largest);
+  EXPECT_EQ(partitions.at("masters").largest_container, b);
+  EXPECT_FALSE(partitions.at("").for_the_largest);
+  EXPECT_EQ(partitions.at("").largest_container.memory_mib, 8192);
+}
+
+TEST_F(ContainerRoomTest, WhatIsSharedIsThereForWhoAsksForNoPartitionToo) {
+  b = {8192, 4, {}};
+  of_b = "volatile";
+  shared = {"volatile", "other"};
+  EXPECT_EQ(room().largest_node.text(), "b:1");
+  EXPECT_TRUE(room().for_the_largest);
+  a = {9216, 4, {}};
+  EXPECT_EQ(room("volatile").largest_total, b) << "but not the other way round";
+}
+
+TEST_F(ContainerRoomTest, RoomForAnyContainerIsWhereverItIs) {
+  b = {1024, 1, {}};
+  of_b = "volatile";
+  EXPECT_TRUE(cluster().for_the_smallest) << "a ResourceManager refuses by all of its nodes";
 }
 
 TEST_F(ContainerRoomTest, WhatWaitsIsTooLargeWhereItIsSoOnAverage) {

@@ -261,33 +261,48 @@ void RunningOperator::note_room(Lane& lane, const std::vector<Wanted>& wanted) {
   lane.closed = closed;
   // The largest of them may be about to come to a ResourceManager that has just begun.
   if (room && !lane.link.begins()) note_largest(lane, *room);
-  if (!room && !lane.link.begins()) lane.small = lane.waits_in_vain = false;  // without a node nothing is known of any
-  closed_.set(static_cast<double>(lanes_that(&Lane::closed)));
-  small_.set(static_cast<double>(lanes_that(&Lane::small)));
-  wait_in_vain_.set(static_cast<double>(lanes_that(&Lane::waits_in_vain)));
+  if (!room && !lane.link.begins()) {  // without a node nothing is known of any
+    lane.small.clear();
+    lane.waits_in_vain.clear();
+  }
+  closed_.set(static_cast<double>(lanes_that([](const Lane& each) { return each.closed; })));
+  small_.set(static_cast<double>(lanes_that([](const Lane& each) { return !each.small.empty(); })));
+  wait_in_vain_.set(static_cast<double>(lanes_that([](const Lane& each) { return !each.waits_in_vain.empty(); })));
 }
 
 void RunningOperator::note_largest(Lane& lane, const ContainerRoom& room) {
+  const auto has_no_node = [&](const std::string& partition) { return !room.partitions.contains(partition); };
+  std::erase_if(lane.small, has_no_node);
+  std::erase_if(lane.waits_in_vain, has_no_node);
+  for (const auto& [partition, of] : room.partitions) note_largest(lane, partition, of);
+}
+
+void RunningOperator::note_largest(Lane& lane, const std::string& partition, const PartitionRoom& room) {
   const auto amount = [](const hadoop::Resource& of) {
     return base::cat(of.memory_mib, " MiB, ", of.vcores, " vcores");
   };
-  const std::initializer_list<base::LogField> sizes = {{"largest_container", amount(lane.link.largest_container())},
+  const std::initializer_list<base::LogField> sizes = {{"largest_container", amount(room.largest_container)},
+                                                       {"partition", hadoop::partition_name(partition)},
                                                        {"largest_node", room.largest_node.text()},
                                                        {"has", amount(room.largest_total)}};
-  const bool small = !room.for_the_largest;
-  if (small && !lane.small) lane.log.warn("no node could hold the largest container that may be asked for", sizes);
-  if (!small && lane.small) lane.log.info("a node could hold the largest container again", sizes);
-  lane.small = small;
-  const auto& waiting = lane.link.waiting();
+  if (!room.for_the_largest && lane.small.insert(partition).second) {
+    lane.log.warn("no node could hold the largest container that may be asked for", sizes);
+  }
+  if (room.for_the_largest && lane.small.erase(partition) > 0) {
+    lane.log.info("a node could hold the largest container again", sizes);
+  }
+  const auto waiting = lane.link.waiting_in(partition);
   const bool in_vain = waiting && some_wait_in_vain(*waiting, room);
-  if (in_vain && !lane.waits_in_vain) lane.log.warn("a container is waited for that no node can hold", sizes);
-  if (!in_vain && lane.waits_in_vain)
+  if (in_vain && lane.waits_in_vain.insert(partition).second) {
+    lane.log.warn("a container is waited for that no node can hold", sizes);
+  }
+  if (!in_vain && lane.waits_in_vain.erase(partition) > 0) {
     lane.log.info("nothing is known to wait for more than a node has any more", sizes);
-  lane.waits_in_vain = in_vain;
+  }
 }
 
-std::size_t RunningOperator::lanes_that(bool Lane::* are) const {
-  return static_cast<std::size_t>(std::ranges::count_if(lanes_, [are](const auto& each) { return (*each).*are; }));
+std::size_t RunningOperator::lanes_that(const std::function<bool(const Lane&)>& are) const {
+  return static_cast<std::size_t>(std::ranges::count_if(lanes_, [&](const auto& each) { return are(*each); }));
 }
 
 void RunningOperator::note_class(Lane& lane) {

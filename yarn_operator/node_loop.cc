@@ -162,7 +162,9 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
   }
   sight.of_book.work_class = link->work_class();
   sight.of_book.long_unknown = loop_.clock().monotonic() - *link->seen() >= kSoldHold;
-  if (const auto& waiting = link->waiting()) sight.of_book.waiting = worth(waiting->memory_mib, waiting->vcores);
+  if (const auto waiting = link->waiting_for(mapped->second.id)) {
+    sight.of_book.waiting = worth(waiting->memory_mib, waiting->vcores);
+  }
   if (const auto share = share_of(node, {}, policy::Mode::kEnforce, {}, loop_.clock().wall()); share && share->origin) {
     sight.of_book.origin = *share->origin;
   }

@@ -285,5 +285,34 @@ TEST_F(OffersTest, AClusterWithoutANodeForItsLargestContainerIsToldAndSoIsOneTha
   EXPECT_TRUE(says("a node could hold the largest container again"));
 }
 
+TEST_F(OffersTest, OfEachPartitionItIsToldWhetherItHasANodeAndWhoWaits) {
+  manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {.label = "volatile"}}};
+  manager().open_web(log);
+  node("n1", "a:1", origin("8k", "8Gi"));
+  node("n2", "b:1", origin("8k", "6Gi"));
+  begin();
+  const auto shows = [&](int small, int in_vain) {
+    return until([&] {
+      return metrics.text().contains(base::cat("tidemark_yarn_operator_clusters_small ", small, "\n")) &&
+             metrics.text().contains(base::cat("tidemark_yarn_operator_clusters_waiting_in_vain ", in_vain, "\n"));
+    });
+  };
+  const auto says = [&](std::string_view words) {
+    return std::ranges::any_of(said, [&](const std::string& line) { return line.contains(words); });
+  };
+  EXPECT_TRUE(shows(1, 0)) << "n1 is no node for who asks for the partition of n2";
+  manager().waiting_in["volatile"] = {7168, 1, 1};
+  EXPECT_TRUE(shows(1, 1));
+  EXPECT_TRUE(says("partition=volatile"));
+  EXPECT_FALSE(says("partition=DEFAULT_PARTITION"));
+  const auto waits = [&](std::string_view name) {
+    return annotation(name, model::kYarnBookAnnotation).contains("waiting");
+  };
+  EXPECT_TRUE(until([&] { return waits("n2"); }));
+  EXPECT_FALSE(waits("n1")) << "it could hold nothing of that";
+  patch("n2", annotations(Json::object({{testing::kOrigin, origin("8k", "8Gi")}})));
+  EXPECT_TRUE(shows(0, 0));
+}
+
 }  // namespace
 }  // namespace tidemark::yarn_operator

@@ -2,6 +2,7 @@
 // nodes (node_loop.cc); what both go by, and how it begins and ends, is in yarn_operator.cc. Nobody else includes it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,10 +64,10 @@ class RunningOperator final : public YarnOperator {
     net::Event asked;  // an agent may want something back
     TakingBack taking_back;
     bool away = false;
-    bool closed = false;         // no node has room for the smallest container
-    bool small = false;          // nor for the largest
-    bool waits_in_vain = false;  // a container that no node can hold is waited for
-    std::size_t silent = 0;      // nodes
+    bool closed = false;  // no node has room for the smallest container
+    // Partitions of which no node has room for the largest, and in which a container is waited for that none can hold.
+    std::set<std::string> small, waits_in_vain;
+    std::size_t silent = 0;  // nodes
     ContestedTotals contested;
     std::size_t contested_nodes = 0;
     bool classless = false;  // the settings do not name the class of its work
@@ -145,7 +146,8 @@ class RunningOperator final : public YarnOperator {
   static void note_not_told(Lane& lane, const Error& why);
   void note_room(Lane& lane, const std::vector<Wanted>& wanted);
   void note_largest(Lane& lane, const ContainerRoom& room);
-  std::size_t lanes_that(bool Lane::* are) const;
+  void note_largest(Lane& lane, const std::string& partition, const PartitionRoom& room);
+  std::size_t lanes_that(const std::function<bool(const Lane&)>& are) const;
   // It may be named in a moment: no reason to stop.
   void note_class(Lane& lane);
   void tell_set_again(const std::vector<std::string>& names);

@@ -80,7 +80,8 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
       closed_(metrics.gauge("tidemark_yarn_operator_clusters_closed",
                             "Clusters in which no node has room for a container: applications are refused.")),
       small_(metrics.gauge("tidemark_yarn_operator_clusters_small",
-                           "Clusters in which no node could hold the largest container that may be asked for.")),
+                           "Clusters with a partition in which no node could hold the largest container that may be "
+                           "asked for.")),
       wait_in_vain_(metrics.gauge("tidemark_yarn_operator_clusters_waiting_in_vain",
                                   "Clusters in which a container is waited for that no node can hold.")),
       silent_(metrics.gauge("tidemark_yarn_operator_silent_nodes",

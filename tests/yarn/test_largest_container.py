@@ -1,5 +1,7 @@
-"""An application that asks for more than any node has after its totals got smaller: it waits, nobody tells its user why, and the operator says so."""
+"""An application that asks for more than any node of its partition has, after its totals got smaller or while another partition has more: it waits, nobody tells its user why, and the
+operator says so."""
 
+import json
 import os
 import subprocess
 import time
@@ -12,25 +14,28 @@ from yarn.operating import NODE_ID, SITE, Operating, origin
 LARGEST_MIB, SMALLER_MIB = 3072, 2048
 WAITS_S = 4  # many heartbeats, and looks of the operator
 CONFIGURED_S = 11  # of a ResourceManager's life it goes by the maximum that is configured (yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms: ten)
+BOOK = "tidemark.io/yarn-book"
 SMALL, IN_VAIN = "tidemark_yarn_operator_clusters_small", "tidemark_yarn_operator_clusters_waiting_in_vain"
 
 
 class WithLargest(Operating):
     QUEUES: dict[str, str] = {}  # of the scheduler
+    NODES = [SITE]
+    LABELS: dict[str, str] = {}
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         largest = {"yarn.scheduler.maximum-allocation-mb": str(LARGEST_MIB), "yarn.scheduler.maximum-allocation-vcores": "4"}
-        cls.yarn = cls.enterClassContext(Yarn([SITE], site=largest, capacity=cls.QUEUES))
+        cls.yarn = cls.enterClassContext(Yarn(cls.NODES, site={**largest, **cls.LABELS}, capacity=cls.QUEUES))
         cls.nms = cls.yarn.nodes
         cls.began = time.monotonic()
 
     def wait_figures(self, small: int, in_vain: int, operator: Component) -> None:
         wait_for(lambda: [operator.metrics()[each] for each in (SMALL, IN_VAIN)] == [small, in_vain], f"{SMALL} {small} and {IN_VAIN} {in_vain}", operator)
 
-    def explain(self) -> str:
-        words = ["explain", "yarn", "yarn-0", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration)]
+    def explain(self, node: str = "yarn-0") -> str:
+        words = ["explain", "yarn", node, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration)]
         return subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True).stdout
 
 
@@ -73,13 +78,28 @@ class LargestContainer(WithLargest):
 
 
 class OfQueues(WithLargest):
-    """Whose bounds lie in capacity-scheduler.xml: one of its own, and one that it has from the queue above it, in one word."""
+    """Whose bounds lie in capacity-scheduler.xml: one of its own, and one that it has from the queue above it, in one word. A third one's work is for the nodes of one label, where only
+    its own and that of nobody else may be."""
 
-    ROOT = "yarn.scheduler.capacity.root"
+    ROOT, LABEL = "yarn.scheduler.capacity.root", "volatile"
     QUEUES = {
-        f"{ROOT}.queues": "default,etl", f"{ROOT}.default.capacity": "50", f"{ROOT}.default.maximum-allocation-mb": str(SMALLER_MIB),
-        f"{ROOT}.etl.capacity": "50", f"{ROOT}.etl.maximum-allocation": "memory-mb=1g,vcores=2", f"{ROOT}.etl.queues": "night", f"{ROOT}.etl.night.capacity": "100",
+        f"{ROOT}.queues": "default,etl,labelled", f"{ROOT}.default.capacity": "50", f"{ROOT}.default.maximum-allocation-mb": str(SMALLER_MIB),
+        f"{ROOT}.etl.capacity": "25", f"{ROOT}.etl.maximum-allocation": "memory-mb=1g,vcores=2", f"{ROOT}.etl.queues": "night", f"{ROOT}.etl.night.capacity": "100",
+        f"{ROOT}.labelled.capacity": "25", f"{ROOT}.labelled.maximum-allocation-mb": str(SMALLER_MIB), f"{ROOT}.labelled.default-node-label-expression": LABEL,
+        f"{ROOT}.labelled.accessible-node-labels": LABEL, f"{ROOT}.accessible-node-labels.{LABEL}.capacity": "100", f"{ROOT}.labelled.accessible-node-labels.{LABEL}.capacity": "100",
+        f"{ROOT}.default.accessible-node-labels": " ", f"{ROOT}.etl.accessible-node-labels": " ",
     }
+    NODES = [SITE, SITE]
+    LABELS = {"yarn.node-labels.enabled": "true"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        labels = {"nodeLabelInfo": [{"name": cls.LABEL, "exclusivity": True}]}
+        for door, words in (("add-node-labels", labels), (f"nodes/{cls.nms[1].id}/replace-labels?labels={cls.LABEL}", {})):
+            answer = cls.yarn.rm.ask(f"/ws/v1/cluster/{door}", "POST", words)
+            if answer.status != 200:
+                raise AssertionError(f"{door}: {answer.status} {answer.text[:400]}")
 
     def test_the_largest_of_them_is_the_largest_container(self):
         for queue, most, vcores in (("default", SMALLER_MIB, 4), ("night", 1024, 2)):
@@ -93,6 +113,27 @@ class OfQueues(WithLargest):
         self.annotate("yarn-0", origin(4000, SMALLER_MIB - 128))
         self.wait_total(0, SMALLER_MIB - 128, 4, operator)
         self.wait_figures(1, 0, operator)
+
+    def test_what_no_node_of_its_partition_can_hold_waits_whatever_another_has(self):
+        for number, memory_mib in ((0, SITE.memory_mib), (1, SMALLER_MIB - 128)):
+            self.put_node(f"yarn-{number}", {NODE_ID: self.nms[number].id, **origin(4000, memory_mib)})
+        operator = self.begin()
+        self.wait_total(1, SMALLER_MIB - 128, 4, operator)
+        self.wait_figures(1, 0, operator)
+        job = self.yarn.submit_by_rest("sleep 1000", memory_mib=SMALLER_MIB, queue="labelled", label=self.LABEL)
+        self.addCleanup(job.end)
+        job.wait_for("ACCEPTED")
+        self.wait_figures(1, 1, operator)
+        self.assertIn(f"partition={self.LABEL}", operator.log)
+        self.assertIn(f"the largest node of its partition, {self.LABEL}, {self.nms[1].id}, has {SMALLER_MIB - 128} MiB and 4 vcores: no node could hold such a one", self.explain("yarn-1"))
+        self.assertNotIn("could hold", self.explain())
+        self.assertEqual(0, self.yarn.rm.get("/ws/v1/cluster/metrics")["clusterMetrics"]["containersPending"], "the ResourceManager's own sum is of nodes without a label")
+        wait_for(lambda: "waiting" in json.loads(self.annotation("yarn-1", BOOK) or "{}"), "the book says who waits", operator)
+        self.assertNotIn("waiting", json.loads(self.annotation("yarn-0", BOOK)))
+
+        self.annotate("yarn-1", origin(4000, SITE.memory_mib))
+        self.wait_figures(0, 0, operator)
+        job.wait_for_containers(1)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
 #include "model/names.h"
+#include "net/http_server.h"
 #include "net/testing/loop.h"
 #include "yarn_operator/yarn_operator.h"
 
@@ -52,6 +55,7 @@ struct ResourceManagerTwin {
   struct Nm {
     std::int64_t memory = 8192, vcores = 8, used_memory = 0, used_vcores = 0, state = 2;
     bool ends_nobody = false;  // whatever its total
+    std::string label{};
   };
   struct Container {
     NodeId node;
@@ -79,6 +83,7 @@ struct ResourceManagerTwin {
       return "";
     }
     if (call.method == "getContainerReport") return report_of(call.request);
+    if (call.method == "getClusterNodeLabels") return labels();
     if (call.method == "getQueueInfo") {
       std::string all;
       WireWriter(all).message(1, [&](WireWriter& queue) {
@@ -106,9 +111,44 @@ struct ResourceManagerTwin {
         const auto here = std::ranges::count_if(containers, [&](const auto& each) { return each.second.node == id; });
         if (here > 0) report.number(6, here);
         report.number(7, nm.state);
+        if (!nm.label.empty()) report.bytes(10, nm.label);
       });
     }
     return all;
+  }
+
+  std::string labels() const {
+    std::string all;
+    for (const auto& [id, nm] : nodes) {
+      if (nm.label.empty()) continue;
+      WireWriter(all).bytes(1, nm.label).message(2, [&](WireWriter& label) {
+        label.bytes(1, nm.label).number(2, shared.contains(nm.label) ? 0 : 1);
+      });
+    }
+    return all;
+  }
+
+  // Its metrics at a web address.
+  void open_web(const base::Log& log) {
+    const auto metrics = [this](net::HttpExchange& exchange) -> net::Task<void> {
+      Json beans = Json::array();
+      for (const auto& [label, waits] : waiting_in) {
+        beans.as_array().push_back(Json::object(
+            {{"name", Json("Hadoop:service=ResourceManager,name=PartitionQueueMetrics,partition=" + label)},
+             {"PendingMB", Json(waits.memory_mib)},
+             {"PendingVCores", Json(waits.vcores)},
+             {"PendingContainers", Json(waits.containers)}}));
+      }
+      exchange.respond(200, "application/json", Json::object({{"beans", std::move(beans)}}).dump());
+      co_return;
+    };
+    net::HttpServerConfig config;
+    config.listen = "127.0.0.1:0";
+    web = std::move(*net::HttpServer::listen(loop, log, std::move(config), metrics));
+  }
+  std::optional<net::Url> web_address() const {
+    if (!web) return std::nullopt;
+    return net::Url{"http", "127.0.0.1", web->port(), ""};
   }
 
   RpcServer::Reply report_of(std::string_view request) const {
@@ -200,6 +240,9 @@ struct ResourceManagerTwin {
   std::vector<std::array<std::int64_t, 3>> told_totals;  // memory, vcores, timeout
   bool denies = false;                                   // to say anything of containers
   hadoop::QueueWaiting waiting;
+  std::map<std::string, hadoop::QueueWaiting> waiting_in;  // partitions
+  std::set<std::string> shared;                            // of those
+  std::unique_ptr<net::HttpServer> web;                    // null: nobody says where
   bool away = false;
   bool standby = false;
   std::string refuses;  // updates, with this exception
@@ -242,7 +285,7 @@ class OperatorWorld : public ::testing::Test {
       made.id = id;
       made.work_class = work_class;
       made.class_place = "/conf/yarn-site.xml";
-      made.managers.members = {{"", twin->client->address(), twin->admin->address()}};
+      made.managers.members = {{"", twin->client->address(), twin->admin->address(), twin->web_address()}};
     }
     auto made = YarnOperator::make(
         loop, {*client, *client, workers, [this](model::AuditLine line) { audit.push_back(std::move(line)); }, "me"},

@@ -13,11 +13,12 @@ class RestJob(Job):
         self._manager, self._id, self._container_logs = manager, application, container_logs
 
     @classmethod
-    def submit(cls, manager, container_logs: list[Path], command: str, tags: Sequence[str], files: Mapping[str, Path], memory_mib: int, queue: str) -> "RestJob":
+    def submit(cls, manager, container_logs: list[Path], command: str, tags: Sequence[str], files: Mapping[str, Path], memory_mib: int, queue: str, label: str = "") -> "RestJob":
         application = manager.ask("/ws/v1/cluster/apps/new-application", "POST", {}).body["application-id"]
         answer = manager.ask("/ws/v1/cluster/apps", "POST", {
             "application-id": application, "application-name": "by-rest", "application-type": "YARN", "queue": queue, "max-app-attempts": 1,
             "resource": {"memory": memory_mib, "vCores": 1}, "application-tags": {"tag": list(tags)},
+            **({"am-container-node-label-expression": label, "app-node-label-expression": label} if label else {}),  # a queue's default does not count here
             "am-container-spec": {
                 "commands": {"command": command},
                 "local-resources": {"entry": [{"key": name, "value": _resource(path)} for name, path in files.items()]},

@@ -236,9 +236,9 @@ class Yarn:
         client.launch()
         return self.add(Job, client)
 
-    def submit_by_rest(self, command: str, *, tags: Sequence[str] = (), files: Mapping[str, Path] | None = None, memory_mib: int = 256, queue: str = "default") -> RestJob:
+    def submit_by_rest(self, command: str, *, tags: Sequence[str] = (), files: Mapping[str, Path] | None = None, memory_mib: int = 256, queue: str = "default", label: str = "") -> RestJob:
         """An application whose master is `command`, which registers with nobody. Its `files` are what its container has to fetch before, whether or not they are there."""
-        return RestJob.submit(self.rm, [node.container_logs for node in self.nodes], command, tags, files or {}, memory_mib, queue)
+        return RestJob.submit(self.rm, [node.container_logs for node in self.nodes], command, tags, files or {}, memory_mib, queue, label)
 
     def client(self) -> tuple[list[str], dict[str, str]]:
         """Command and environment of the distributed shell's client, for whoever types one."""
