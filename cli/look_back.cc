@@ -148,11 +148,14 @@ Result<Search> last_before(const journal::Segment& segment, const manager::Recor
 base::Duration unheard_since(base::WallTime decided, base::WallTime until,
                              const std::vector<manager::SilenceRecord>& silences) {
   base::Duration sum{0};
+  base::WallTime told = decided;          // up to there
   std::optional<base::WallTime> goes_on;  // since when nobody said how long it was
   for (const auto& silence : silences) {
-    if (silence.at > decided) {
-      sum += silence.grew;
-      if (goes_on && *goes_on < decided) sum -= std::min(silence.grew, decided - *goes_on);  // it knew of that
+    if (silence.at > told) {
+      const base::Duration grew = std::clamp(silence.grew, base::Duration(0), silence.at - told);
+      sum += grew;
+      if (goes_on && *goes_on < decided) sum -= std::min(grew, decided - *goes_on);  // it knew of that
+      told = silence.at;
     }
     goes_on = silence.lasts ? std::optional(silence.at) : std::nullopt;
   }
@@ -211,6 +214,7 @@ Result<void> with_last(const LookBack& options, const std::function<Result<void>
   std::optional<manager::DecisionDone> failed;
   std::optional<manager::LeadRecord> lead;
   std::vector<manager::SilenceRecord> silences;
+  std::optional<journal::Start> next;  // of the segment after
   for (std::size_t place = reader.segments(); place-- > 0;) {
     TM_TRY(const auto segment, reader.read(place));
     if (!segment || !segment->start()) continue;
@@ -221,6 +225,11 @@ Result<void> with_last(const LookBack& options, const std::function<Result<void>
     TM_TRY(const auto search, last_before(*segment, decisions, options));
     if (search.failed && !failed) failed = search.failed;
     if (search.lead && !lead) lead = search.lead;
+    // A process that ended meanwhile says of no silence that it is over.
+    if (next && next->identity != segment->start()->identity) {
+      silences.insert(silences.begin(), {next->opened, {}, false});
+    }
+    next = *segment->start();
     silences.insert(silences.begin(), search.silences.begin(), search.silences.end());
     if (!search.found) continue;
     TM_TRY(const auto replayed, decisions.replay(*search.found));
@@ -396,7 +405,7 @@ Result<ReplayReport> replay_journal(const ReplayOptions& options) {
       continue;
     }
     for (const std::string_view payload : segment->records()) {
-      if (manager::decode_lead(payload) || manager::decode_silence(payload)) continue;
+      if (!manager::is_decision(payload)) continue;
       const auto heading = decisions->reader().heading(payload);
       if (heading) {
         if (!options.node.empty() && heading->node != options.node) continue;

@@ -200,13 +200,38 @@ TEST_F(LookBackTest, TimeInWhichNoReportCouldComeIsNoSilenceOfTheNode) {
   EXPECT_EQ(unheard({{kStart + 1min, 1min, true}, ends}, 50min), 9min) << "the decision knew of a minute of it";
   EXPECT_EQ(unheard({{kStart + 1min, 1min, true}}, 50min), 48min);
   EXPECT_EQ(unheard({{kStart + 1min, 1min, false}}, 50min), 0s);
+  EXPECT_EQ(unheard({ends}, 50min), 10min);
+  EXPECT_EQ(unheard({{kStart + 3min, 10min, false}}, 50min), 1min) << "the rest was before the decision";
+  EXPECT_EQ(unheard({{kStart + 3min, -10min, false}, {kStart + 4min, base::Duration::max(), false}}, 50min), 1min);
   unheard({}, 50min);
   const auto plain = *remembered_of(folder, "n1", kStart + 50min);
   unheard({begins, ends}, 50min);
   const auto state = remembered_of(folder, "n1", kStart + 50min)->state;
   EXPECT_NE(state, plain.state);
   EXPECT_EQ(state, policy::without_unheard(plain.state, 11min, motion, plain.now));
+  journal::append_frame(bytes, std::string(1, manager::kSilenceRecord + 1) + "of a newer program");
+  write(bytes);
   EXPECT_TRUE(replay().exact);
+}
+
+TEST_F(LookBackTest, ASilenceThatItsProcessDidNotSeeTheEndOfDoesNotGoOnForEver) {
+  journal::append_frame(bytes, encode(manager::SilenceRecord{kStart + 4min, 1min, true}));
+  write(bytes);
+  const auto next = [&](const char* identity) {
+    journal::Start start;
+    start.schema = manager::kRecordSchema;
+    start.version = manager::kPolicyVersion;
+    start.identity = identity;
+    start.opened = kStart + 10min;
+    start.owner = manager::reason_table();
+    std::string segment;
+    journal::append_frame(segment, encode(start));
+    std::ofstream(folder + "/0000000000000002.tmj", std::ios::binary) << segment;
+    const auto seen = remembered_of(folder, "n1", kStart + 50min);
+    return seen ? seen->unheard : -1s;
+  };
+  EXPECT_EQ(next("one"), 47min) << "it is only another file";
+  EXPECT_EQ(next("two"), 1min);
 }
 
 // Another process leads: what stands in this one's journal is long replaced.

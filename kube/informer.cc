@@ -162,8 +162,6 @@ struct InformerCore::Impl {
   net::Task<void> pause(Error error) {
     away = true;
     if (is_silence(error)) {
-      // A watch that is cut off is found out by its silence, and then by the next one that nobody answers.
-      constexpr base::Duration kNoticedWithin = std::chrono::minutes(3);
       silence.begins(std::max(heard, loop.clock().monotonic() + -kNoticedWithin));
     } else {
       end_of_silence();

@@ -64,16 +64,12 @@ class Elector final : public LeaderElector {
   void on_change(std::function<void(bool)> listener) override { listeners_.push_back(std::move(listener)); }
 
   net::Task<void> run() override {
+    answered_ = loop_.clock().monotonic();
     while (!released_) {
       const base::BootTime asked = loop_.clock().boot();
-      const base::MonotonicTime began = loop_.clock().monotonic();
       auto held = co_await acquire_or_renew();
       if (released_) co_return;  // meanwhile: what was just renewed is not led any more
-      if (!held && is_silence(held.error())) {
-        silence_.begins(began);
-      } else {
-        silence_.ends(loop_.clock().monotonic());
-      }
+      note_answer(held || !is_silence(held.error()));
       if (!held) {
         log_.warn("lease not reached", {{"lease", config_.name}, {"error", held.error()}});
       } else if (*held) {
@@ -97,6 +93,17 @@ class Elector final : public LeaderElector {
   }
 
  private:
+  // A renewal that fails now and then is no silence: one that is missing for so long that the lease is lost is.
+  void note_answer(bool answered) {
+    const base::MonotonicTime now = loop_.clock().monotonic();
+    if (answered) {
+      answered_ = now;
+      silence_.ends(now);
+    } else if (now - answered_ >= config_.renew_deadline) {
+      silence_.begins(answered_);
+    }
+  }
+
   // The revision is that of our last renewal: if anybody took over meanwhile, this must not undo it.
   net::Task<Result<std::string>> give_back() {
     std::string body = lease_body(config_, revision_, {"", now_text(), now_text(), epoch_});
@@ -221,6 +228,7 @@ class Elector final : public LeaderElector {
   std::string revision_;          // of the lease as we last wrote it
   std::string seen_revision_;     // of somebody else's lease
   base::BootTime seen_at_;
+  base::MonotonicTime answered_;  // the lease was renewed then, or somebody said why not
   Silence silence_;
   bool announced_ = false;
   bool released_ = false;

@@ -11,6 +11,9 @@ namespace tidemark::kube {
 // Nobody answered, or none who could (5xx, 429). That something is not there, or that we may not, is an answer.
 bool is_silence(const Error& error);
 
+// Of a connection that is cut off nobody is told: its end is noticed when the next request is not answered.
+inline constexpr base::Duration kNoticedWithin = std::chrono::minutes(3);
+
 struct Unheard {
   base::Duration total{0};  // in all: between two moments it grew by what passed in silence
   bool lasts = false;       // there is silence now

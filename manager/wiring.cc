@@ -53,7 +53,8 @@ bool RunningManager::specs_held(const kube::Node& node, policy::Mode policy::Poo
 }
 
 kube::Unheard RunningManager::unheard() {
-  return no_reports_.look(node_metrics_.core().unheard(), elector_ == nullptr ? kube::Unheard() : elector_->unheard());
+  return no_reports_.look(loop_.clock().monotonic(), node_metrics_.core().unheard(),
+                          elector_ == nullptr ? kube::Unheard() : elector_->unheard());
 }
 
 OvercommitHooks RunningManager::overcommit_hooks() {
@@ -291,6 +292,7 @@ void RunningManager::subscribe() {
   });
   node_metrics_.subscribe(
       [this](const kube::ObjectKey& key, const kube::NodeMetric* before, const kube::NodeMetric* after) {
+        no_reports_.came();
         profiles_.metric_changed(before, after);
         if (after == nullptr) {
           controller_.forget_writes_of(model::NodeName(key.name));

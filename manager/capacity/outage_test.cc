@@ -74,18 +74,45 @@ TEST_F(OutageTest, AnOutageWithBothSignsCountsOnce) {
   EXPECT_NE(offered("n1"), "17200") << "it was silent for longer than 30 minutes in which it could be heard";
 }
 
-TEST(NoReports, TheLongerOfTwoSignsCounts) {
+class NoReportsTest : public ::testing::Test {
+ protected:
+  kube::Unheard look(base::Duration now, kube::Unheard reads, kube::Unheard lease) {
+    return signs.look(base::MonotonicTime{now}, reads, lease);
+  }
   NoReports signs;
-  EXPECT_EQ(signs.look({}, {}).total, 0s);
-  EXPECT_EQ(signs.look({}, {20s, true}).total, 20s) << "the lease is noticed first";
-  auto both = signs.look({3min, true}, {2min, true});
+};
+
+TEST_F(NoReportsTest, TheLongerOfTwoSignsCounts) {
+  EXPECT_EQ(look(0s, {}, {}).total, 0s);
+  EXPECT_EQ(look(1min, {}, {20s, true}).total, 20s) << "the lease is noticed first";
+  auto both = look(4min, {3min, true}, {2min, true});
   EXPECT_EQ(both.total, 3min);
   EXPECT_TRUE(both.lasts);
-  EXPECT_EQ(signs.look({3min, false}, {4min, true}).total, 4min);
-  both = signs.look({3min, false}, {5min, false});
+  EXPECT_EQ(look(6min, {3min, false}, {4min, true}).total, 4min);
+  both = look(7min, {3min, false}, {5min, false});
   EXPECT_EQ(both.total, 5min);
   EXPECT_FALSE(both.lasts);
-  EXPECT_EQ(signs.look({4min, true}, {5min, false}).total, 6min) << "another one";
+  EXPECT_EQ(look(11min, {3min, false}, {5min, false}).total, 5min);
+  EXPECT_EQ(look(12min, {4min, true}, {5min, false}).total, 6min) << "another one";
+}
+
+TEST_F(NoReportsTest, AnOutageWhoseSecondSignComesWhenTheFirstIsOverCountsOnce) {
+  look(0s, {}, {});
+  EXPECT_EQ(look(1min, {}, {1min, true}).total, 1min);
+  EXPECT_EQ(look(70s, {}, {1min, false}).total, 1min);
+  EXPECT_EQ(look(90s, {90s, true}, {1min, false}).total, 90s) << "the watch was cut off as well, and is noticed now";
+}
+
+TEST_F(NoReportsTest, ALeaseThatNobodyRenewsIsNoSignWhileReportsCome) {
+  look(0s, {}, {});
+  EXPECT_EQ(look(1min, {}, {1min, true}).total, 1min);
+  for (auto now = 70s; now < 10min; now += 10s) {
+    signs.came();
+    const auto seen = look(now, {}, {now, true});
+    EXPECT_EQ(seen.total, 1min);
+    EXPECT_FALSE(seen.lasts);
+  }
+  EXPECT_EQ(look(11min, {}, {11min, true}).total, 1min + 70s) << "and one again when none comes any more";
 }
 
 }  // namespace

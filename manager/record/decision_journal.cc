@@ -5,7 +5,8 @@
 namespace tidemark::manager {
 namespace {
 
-constexpr std::size_t kSettingsMax = 16;  // revisions whose bytes are kept ready
+constexpr std::size_t kSettingsMax = 16;                          // revisions whose bytes are kept ready
+constexpr base::Duration kSilenceTold = std::chrono::minutes(1);  // shorter ones once they come to that together
 
 journal::StoreOptions store_options(const JournalOptions& options, const std::string& identity) {
   journal::StoreOptions store;
@@ -84,9 +85,10 @@ void DecisionJournal::leads(bool leading, std::int64_t epoch, base::WallTime now
 }
 
 void DecisionJournal::unheard(const kube::Unheard& unheard, base::WallTime now) {
-  if (!writer_ || (unheard.lasts == unheard_.lasts && (unheard.lasts || unheard.total == unheard_.total))) return;
+  const base::Duration grew = unheard.total - unheard_.total;
+  if (!writer_ || (unheard_.lasts ? unheard.lasts : grew < kSilenceTold)) return;
   // Before anything is kept of any node there is nothing that it could be held against.
-  if (!seen_.empty()) writer_->add({encode(SilenceRecord{now, unheard.total - unheard_.total, unheard.lasts}), {}});
+  if (!seen_.empty()) writer_->add({encode(SilenceRecord{now, grew, unheard.lasts}), {}});
   unheard_ = unheard;
 }
 

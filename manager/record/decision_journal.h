@@ -48,7 +48,7 @@ class DecisionJournal {
   // Of a process that is elected: kept where it is another than the last time, or another term. One that never led has
   // nothing to tell.
   void leads(bool leading, std::int64_t epoch, base::WallTime now);
-  // How long no report could come: kept where such a time begins, and where it is over.
+  // How long no report could come: kept where such a time has gone on for a minute, and where it is over.
   void unheard(const kube::Unheard& unheard, base::WallTime now);
   void forget(const model::NodeName& node) { seen_.erase(node); }
 

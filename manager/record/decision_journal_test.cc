@@ -105,6 +105,13 @@ TEST_F(DecisionJournalConcurrentTest, ThatNoReportCouldComeIsKeptWhereItBeginsAn
   for (int i = 0; i < 3; ++i) journal->unheard({10min, false}, base::WallTime{3h});
   journal->unheard({11min, false}, base::WallTime{4h});
   EXPECT_EQ(kept(), 4u);
+  for (int i = 1; i <= 2; ++i) {
+    journal->unheard({11min + i * 25s, true}, base::WallTime{5h + i * 1min});
+    journal->unheard({11min + i * 25s, false}, base::WallTime{6h + i * 1min});
+  }
+  EXPECT_EQ(kept(), 4u) << "less than a minute together";
+  journal->unheard({12min, true}, base::WallTime{7h});
+  EXPECT_EQ(kept(), 5u);
   const auto segment = *(*journal::Reader::open(folder)).read(0);
   const auto& records = segment->records();
   EXPECT_EQ(decode_silence(records[1]), (SilenceRecord{base::WallTime{2h}, 2min, true}));
