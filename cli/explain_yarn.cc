@@ -149,8 +149,9 @@ net::Task<Result<void>> read_map(kube::Client& client, const ExplainYarnOptions&
   co_return Result<void>();
 }
 
-bool has_partitions(const std::vector<hadoop::NodeReport>& reports) {
-  return std::ranges::any_of(reports, [](const auto& each) { return !hadoop::partition_of(each).empty(); });
+bool has_partitions(const std::vector<hadoop::NodeReport>& reports, const yarn_operator::ContainerSizes& sizes) {
+  return std::ranges::any_of(reports,
+                             [&](const auto& each) { return !yarn_operator::partition_of(each, sizes).empty(); });
 }
 
 using Rooms = std::map<std::string, yarn_operator::PartitionRoom>;
@@ -159,7 +160,7 @@ Rooms rooms_of(const std::vector<hadoop::NodeReport>& reports, const yarn_operat
   yarn_operator::NodeTotals totals;
   for (const hadoop::NodeReport& report : reports) {
     if (report.state != hadoop::NodeState::kRunning) continue;
-    totals.emplace(report.id, yarn_operator::NodeTotal{&report.capability, std::string(hadoop::partition_of(report))});
+    totals.emplace(report.id, yarn_operator::NodeTotal{&report.capability, yarn_operator::partition_of(report, sizes)});
   }
   const auto room = yarn_operator::container_room(totals, sizes, shared);
   return room ? room->partitions : Rooms();
@@ -180,7 +181,7 @@ net::Task<void> ask_clusters(net::EventLoop& loop, base::Random random, const Ex
       continue;
     }
     std::set<std::string> shared;
-    if (has_partitions(answer->nodes)) {
+    if (has_partitions(answer->nodes, cluster.containers)) {
       if (auto said = co_await manager.shared_partitions(options.limit)) shared = *std::move(said);
     }
     rooms[cluster.id] = rooms_of(answer->nodes, cluster.containers, shared);
@@ -196,7 +197,10 @@ net::Task<void> ask_clusters(net::EventLoop& loop, base::Random random, const Ex
     if (found.nm && found.nm->cluster == asked.cluster) {
       if (const auto at = reports.find(*found.nm); at != reports.end()) asked.report = at->second;
     }
-    if (asked.report) asked.partition = hadoop::partition_of(*asked.report);
+    if (asked.report) {
+      const auto of = std::ranges::find(options.clusters, asked.cluster, &yarn_operator::YarnCluster::id);
+      asked.partition = yarn_operator::partition_of(*asked.report, of->containers);
+    }
     const Rooms& of = rooms[asked.cluster];
     if (const auto at = of.find(asked.partition); at != of.end()) asked.room = at->second;
   }

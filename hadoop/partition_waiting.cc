@@ -21,7 +21,8 @@ void read_amount(JsonReader& json, std::int64_t& out) {
   if (json.integer(out)) out = std::max<std::int64_t>(out, 0);  // Hadoop's gauges are counted up and down
 }
 
-void read_one(JsonReader& json, WaitingByPartition& out) {
+// Answers whether it is of a partition.
+bool read_one(JsonReader& json, WaitingByPartition& out) {
   std::string name;
   QueueWaiting waiting;
   json.object([&](std::string_view key) {
@@ -37,11 +38,15 @@ void read_one(JsonReader& json, WaitingByPartition& out) {
       json.skip();
     }
   });
-  if (!json.ok() || !name.starts_with(kNamedAs)) return;
+  if (!json.ok() || !name.starts_with(kNamedAs)) return false;
   std::string label = name.substr(kNamedAs.size());
-  if (label.empty() || label == kNoLabel || label.contains(',')) return;
-  if (out.size() == kPartitionsMax) return json.fail_here("more partitions than a cluster can have");
+  if (label.empty() || label == kNoLabel || label.contains(',')) return true;
+  if (out.size() == kPartitionsMax) {
+    json.fail_here("more partitions than a cluster can have");
+    return true;
+  }
   out.insert_or_assign(std::move(label), waiting);
+  return true;
 }
 
 }  // namespace
@@ -49,6 +54,7 @@ void read_one(JsonReader& json, WaitingByPartition& out) {
 Result<WaitingByPartition> parse_partition_waiting(std::string_view json_text) {
   WaitingByPartition out;
   bool told = false;
+  bool any = false;
   JsonReader json(json_text);
   json.object([&](std::string_view key) {
     if (key != "beans") {
@@ -56,10 +62,15 @@ Result<WaitingByPartition> parse_partition_waiting(std::string_view json_text) {
       return;
     }
     told = true;
-    json.array([&] { read_one(json, out); });
+    json.array([&] { any = read_one(json, out) || any; });
   });
   if (auto end = json.finish(); !end) return fail(std::move(end).error().within(kWhat));
   if (!told) return fail(ErrorKind::kInvalid, kWhat, ": the answer has no metrics");
+  if (!any) {
+    return fail(ErrorKind::kNotFound, kWhat,
+                ": the answer names none: its ResourceManager has given out nothing yet, is on standby, or has no such "
+                "metrics");
+  }
   return out;
 }
 

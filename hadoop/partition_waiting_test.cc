@@ -26,10 +26,22 @@ TEST(PartitionWaiting, EachPartitionWithANameIsReadAsAWhole) {
   EXPECT_EQ(*read, (WaitingByPartition{{"volatile", {6144, 3, 2}}}));
 }
 
-TEST(PartitionWaiting, WhereNothingEverWaitedThereIsNothing) {
-  EXPECT_EQ(parse_partition_waiting(R"({"beans":[]})")->size(), 0u);
-  EXPECT_EQ(
-      parse_partition_waiting(R"({ "beans" : [ { "name" : "java.lang:type=Memory", "HeapMB" : 1.5 } ] })")->size(), 0u);
+TEST(PartitionWaiting, WhereNothingWithALabelEverWaitedThereIsNothing) {
+  const auto read = parse_partition_waiting(
+      R"({"beans":[{"name":"Hadoop:service=ResourceManager,name=PartitionQueueMetrics,partition=default"}]})");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(read->empty());
+}
+
+// An older release answers so, and one on standby.
+TEST(PartitionWaiting, WhoNamesNoPartitionDoesNotSayThatNothingWaits) {
+  for (const std::string_view bytes :
+       {R"({"beans":[]})", R"({ "beans" : [ { "name" : "java.lang:type=Memory", "HeapMB" : 1.5 } ] })"}) {
+    const auto read = parse_partition_waiting(bytes);
+    ASSERT_FALSE(read) << bytes;
+    EXPECT_EQ(read.error().kind, ErrorKind::kNotFound);
+    EXPECT_TRUE(read.error().message.starts_with("what is waited for in partitions: ")) << read.error().message;
+  }
 }
 
 TEST(PartitionWaiting, ACounterBelowZeroIsZero) {

@@ -19,6 +19,9 @@ constexpr base::Duration kTakenWithin = std::chrono::seconds(3);
 constexpr base::Duration kArrivesWithin = std::chrono::seconds(30);
 // Work that asks for a container each second is not content in between.
 constexpr base::Duration kContentAfter = std::chrono::minutes(1);
+// Of the web address: it may be shut by a firewall, and what it says is advice.
+constexpr base::Duration kWebLimit = std::chrono::seconds(2);
+constexpr base::Duration kWebPause = std::chrono::minutes(1);
 
 // What may not be known.
 constexpr std::string_view kWhoWaits = "whether applications wait";
@@ -66,7 +69,8 @@ ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnClu
           metrics.counter("tidemark_yarn_operator_set_again_total",
                           "Of those: because somebody else had set another one, or the NodeManager began anew.")),
       failovers_seen_(metrics.counter("tidemark_yarn_operator_failovers_total",
-                                      "How often another ResourceManager of a cluster was active than before.")) {
+                                      "How often another ResourceManager of a cluster was active than before.")),
+      asking_web_(loop) {
   for (const std::string& each : cluster.overruled) log_.warn("a setting is not taken", {{"why", each}});
 }
 
@@ -98,7 +102,7 @@ std::optional<ContainerRoom> ClusterLink::room(const std::vector<Wanted>& wanted
   NodeTotals totals;
   for (const auto& [id, report] : nodes_) {
     if (report.state != hadoop::NodeState::kRunning) continue;
-    totals.emplace(id, NodeTotal{&report.capability, std::string(hadoop::partition_of(report))});
+    totals.emplace(id, NodeTotal{&report.capability, partition_of(report, containers_)});
   }
   for (const Wanted& each : wanted) {
     if (const auto at = totals.find(each.nm); at != totals.end()) at->second.total = &each.total;
@@ -139,6 +143,7 @@ void ClusterLink::look_who_answered() {
     failovers_seen_.add(manager_.failovers() - failovers_);
     failovers_ = manager_.failovers();
     told_.clear();  // by us, to another one
+    web_again_ = base::MonotonicTime();
     log_.info("another ResourceManager is active", {{"id", manager_.active()->id}});
   }
   if (!another && !away_) return;
@@ -189,7 +194,7 @@ void ClusterLink::look_what_is_acted_on(const hadoop::NodeReport& report) {
 net::Task<void> ClusterLink::look_who_waits() {
   std::set<std::string> partitions;
   for (const auto& [id, report] : nodes_) {
-    if (hadoop::is_active(report.state)) partitions.emplace(hadoop::partition_of(report));
+    if (hadoop::is_active(report.state)) partitions.insert(partition_of(report, containers_));
   }
   partitions.erase("");
   const auto waiting = co_await manager_.waiting(kCallLimit);
@@ -198,17 +203,19 @@ net::Task<void> ClusterLink::look_who_waits() {
     take_waiting("", *waiting);
   } else {
     note_unknown(kWhoWaits, waiting.error());
-    waiting_.erase("");
+    forget_waiting("");
   }
   std::erase_if(waiting_, [&](const auto& each) { return !each.first.empty() && !partitions.contains(each.first); });
   if (partitions.empty()) {
     shared_.clear();
-  } else {
-    co_await look_who_waits_in(std::move(partitions));
+    co_return;
   }
+  co_await look_what_is_shared();
+  const bool may_ask = asking_web_.running() == 0 && loop_.clock().monotonic() >= web_again_;
+  if (may_ask) asking_web_.spawn(look_who_waits_in(std::move(partitions)));
 }
 
-net::Task<void> ClusterLink::look_who_waits_in(std::set<std::string> partitions) {
+net::Task<void> ClusterLink::look_what_is_shared() {
   auto shared = co_await manager_.shared_partitions(kCallLimit);
   if (shared) {
     unknown_said_.erase(std::string(kWhatIsShared));
@@ -216,14 +223,21 @@ net::Task<void> ClusterLink::look_who_waits_in(std::set<std::string> partitions)
   } else {
     note_unknown(kWhatIsShared, shared.error());
   }
-  const auto waiting = co_await manager_.waiting_in_partitions(kCallLimit);
-  if (!waiting) note_unknown(kWhoWaitsInPartitions, waiting.error());
-  if (waiting) unknown_said_.erase(std::string(kWhoWaitsInPartitions));
+}
+
+// Beside all else: nobody waits for its answer, nor for the token of a KDC that it may want.
+net::Task<void> ClusterLink::look_who_waits_in(std::set<std::string> partitions) {
+  const std::uint64_t failovers = manager_.failovers();
+  const auto waiting = co_await manager_.waiting_in_partitions(kWebLimit);
+  if (manager_.failovers() != failovers) co_return;  // the next one is asked
+  if (!waiting) {
+    note_unknown(kWhoWaitsInPartitions, waiting.error());
+    for (const std::string& each : partitions) forget_waiting(each);
+    if (waiting.error().kind != ErrorKind::kNotFound) web_again_ = loop_.clock().monotonic() + kWebPause;
+    co_return;
+  }
+  unknown_said_.erase(std::string(kWhoWaitsInPartitions));
   for (const std::string& each : partitions) {
-    if (!waiting) {
-      waiting_.erase(each);
-      continue;
-    }
     const auto found = waiting->find(each);
     take_waiting(each, found == waiting->end() ? hadoop::QueueWaiting() : found->second);
   }
@@ -233,14 +247,22 @@ void ClusterLink::take_waiting(const std::string& partition, const hadoop::Queue
   const base::MonotonicTime now = loop_.clock().monotonic();
   const auto [at, first] = waiting_.try_emplace(partition);
   Waiting& known = at->second;
+  known.asked_at = now;
   const bool some = amount != hadoop::QueueWaiting();
   if (some) known.at = now;
   if (some || first || now - known.at >= kContentAfter) known.amount = amount;
 }
 
-// Said once, until it is known again.
+// One answer that is missing says nothing of who waits.
+void ClusterLink::forget_waiting(const std::string& partition) {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  const auto found = waiting_.find(partition);
+  if (found != waiting_.end() && now - found->second.asked_at >= kContentAfter) waiting_.erase(found);
+}
+
+// Said once, until it is known again. kNotFound is no call that failed: there is nobody to ask, or nothing to tell.
 void ClusterLink::note_unknown(std::string_view what, const Error& why) {
-  calls_failed_.add();
+  if (why.kind != ErrorKind::kNotFound) calls_failed_.add();
   if (unknown_said_.emplace(what).second) log_.warn(base::cat("nobody knows ", what), {{"why", why.message}});
 }
 
@@ -252,7 +274,7 @@ std::optional<hadoop::QueueWaiting> ClusterLink::waiting_in(const std::string& p
 
 std::optional<hadoop::QueueWaiting> ClusterLink::waiting_for(const hadoop::NodeId& id) const {
   const hadoop::NodeReport* report = find(id);
-  const std::string partition(report == nullptr ? std::string_view() : hadoop::partition_of(*report));
+  const std::string partition = report == nullptr ? "" : partition_of(*report, containers_);
   auto waiting = waiting_in(partition);
   const auto with_none = shared_.contains(partition) ? waiting_in("") : std::nullopt;
   if (!waiting || !with_none) return waiting ? waiting : with_none;

@@ -76,7 +76,8 @@ class ClusterLink {
   const std::string& work_class() const { return work_class_; }
   const std::string& class_place() const { return class_place_; }  // the file that says so
 
-  // Asks for all nodes, and who waits. What was seen before stays where it fails.
+  // Asks for all nodes, and who waits; in partitions by the web address, beside it: that is known a moment later. What
+  // was seen before stays where it fails.
   net::Task<Result<void>> refresh();
   net::Task<Result<void>> refresh_nodes();  // the first half of it
   // Tells the ResourceManager, in one call, of those whose total is another one.
@@ -97,7 +98,8 @@ class ClusterLink {
   bool may_hold_more(const hadoop::NodeId& id) const;
   // By a report that was made after it was told; null: nobody knows.
   const ActsOn* acts_on(const hadoop::NodeId& id) const;
-  // What applications ask for of a partition and do not have, a while longer than they do; nullopt: nobody knows.
+  // What applications ask for of a partition and do not have, a while longer than they do, or than anybody knows it;
+  // nullopt: nobody knows.
   std::optional<hadoop::QueueWaiting> waiting_in(const std::string& partition) const;
   // What could be given out on that node.
   std::optional<hadoop::QueueWaiting> waiting_for(const hadoop::NodeId& id) const;
@@ -131,8 +133,10 @@ class ClusterLink {
   void take(std::vector<hadoop::NodeReport> reports, bool first);
   void look_what_is_acted_on(const hadoop::NodeReport& report);
   net::Task<void> look_who_waits();
+  net::Task<void> look_what_is_shared();
   net::Task<void> look_who_waits_in(std::set<std::string> partitions);
   void take_waiting(const std::string& partition, const hadoop::QueueWaiting& amount);
+  void forget_waiting(const std::string& partition);
   void note_unknown(std::string_view what, const Error& why);
   bool unsure(const hadoop::NodeId& id) const;
   net::Task<Result<void>> send(const std::vector<hadoop::NodeUpdate>& updates,
@@ -159,11 +163,13 @@ class ClusterLink {
   std::uint64_t failovers_ = 0;
   struct Waiting {
     hadoop::QueueWaiting amount;
-    base::MonotonicTime at;  // when there was any
+    base::MonotonicTime at;        // when there was any
+    base::MonotonicTime asked_at;  // and when that was known
   };
   std::map<std::string, Waiting> waiting_;  // by partition; one that is not there: nobody knows
   std::set<std::string> shared_;            // partitions whose nodes take who asks for none
   std::set<std::string> unknown_said_;      // what cannot be asked
+  base::MonotonicTime web_again_;           // not before
   base::MonotonicTime looked_;              // when the report was asked for that is held
   std::set<std::string> refused_;           // reports that could not be read: said once each
   std::optional<base::MonotonicTime> seen_;
@@ -171,6 +177,7 @@ class ClusterLink {
   base::Counter& updates_;
   base::Counter& set_again_;
   base::Counter& failovers_seen_;
+  net::Scope asking_web_;  // the last member: it uses the others
 };
 
 }  // namespace tidemark::yarn_operator

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,8 +34,8 @@ class ClusterLinkTest : public ::testing::Test {
   static YarnCluster cluster(const ResourceManagerTwin& one, const ResourceManagerTwin& two) {
     YarnCluster made;
     made.id = "c";
-    made.managers.members = {{"rm1", one.client->address(), one.admin->address()},
-                             {"rm2", two.client->address(), two.admin->address()}};
+    made.managers.members = {{"rm1", one.client->address(), one.admin->address(), one.web_address()},
+                             {"rm2", two.client->address(), two.admin->address(), two.web_address()}};
     return made;
   }
   void fail_over() {
@@ -45,6 +46,9 @@ class ClusterLinkTest : public ::testing::Test {
   Result<Telling> tell(std::int64_t memory_mib, std::int64_t generation = 0) {
     Wanted wanted{"n", kNm, {memory_mib, 4, {}}, model::Reason::kYarnShared, generation};
     return net::testing::run_task(loop, link.tell({wanted}));
+  }
+  std::ptrdiff_t times_said(std::string_view words) const {
+    return std::ranges::count_if(said, [&](const std::string& line) { return line.contains(words); });
   }
   // Told, and shown by a report.
   void settle(std::int64_t memory_mib, std::int64_t generation) {
@@ -404,7 +408,8 @@ TEST_F(ClusterLinkTest, WhatWaitsInAPartitionIsNotKnownWhereNobodySaysTheWebAddr
   EXPECT_EQ(link.waiting_in("volatile"), std::nullopt);
   EXPECT_EQ(link.waiting_for({"b", 1}), std::nullopt);
   ASSERT_TRUE(refresh());
-  EXPECT_EQ(std::ranges::count_if(said, [](const std::string& line) { return line.contains("nobody knows"); }), 1);
+  EXPECT_EQ(times_said("nobody knows"), 1);
+  EXPECT_TRUE(metrics.text().contains("failed_calls_total 0\n")) << "nobody was called";
 
   one.shared = {"volatile"};
   ASSERT_TRUE(refresh());
@@ -416,6 +421,107 @@ TEST_F(ClusterLinkTest, WithoutPartitionsNobodyIsAskedForMore) {
   ASSERT_TRUE(refresh());
   EXPECT_EQ(one.asked("getClusterNodeLabels"), 0);
   EXPECT_EQ(one.asked("getQueueInfo"), 1);
+}
+
+// Of nodes with a label, at ResourceManagers with a web address.
+class WaitingInPartitionsTest : public ClusterLinkTest {
+ protected:
+  void SetUp() override {
+    one.open_web(log);
+    two.open_web(log);
+    one.nodes = two.nodes = {{kNm, {}}, {kLabelled, {.label = "volatile"}}};
+    one.waiting_in["volatile"] = kSome;
+    begin();
+  }
+  void begin(bool has_partitions = true) {
+    YarnCluster made = cluster(one, two);
+    made.containers.partitions = has_partitions;
+    seeing.emplace(loop, workers, std::move(made), log, metrics, base::Random(1), nullptr, "me");
+  }
+  bool refresh() { return net::testing::run_task(loop, seeing->refresh()).has_value(); }
+  template <class Condition>
+  bool until(Condition&& condition) {
+    return net::testing::run_real_until(loop, condition);
+  }
+  std::optional<hadoop::QueueWaiting> waits() const { return seeing->waiting_for(kLabelled); }
+  bool failed(int times) const { return metrics.text().contains(base::cat("failed_calls_total ", times, "\n")); }
+  // A look to which nothing is answered there, until it is given up.
+  bool look_in_vain(int fails) {
+    one.web_answers.clear();
+    const int before = one.web_asked;
+    if (!refresh() || !until([&] { return one.web_asked > before; })) return false;
+    clock.advance(2s);
+    return until([&] { return failed(fails); });
+  }
+
+  const NodeId kLabelled{"b", 1};
+  const hadoop::QueueWaiting kSome{2048, 2, 1};
+  std::optional<ClusterLink> seeing;
+};
+
+TEST_F(WaitingInPartitionsTest, AWebAddressThatIsSilentHoldsUpNothing) {
+  one.web_answers.clear();
+  ASSERT_TRUE(refresh()) << "time stands still";
+  ASSERT_TRUE(until([&] { return one.web_asked == 1; }));
+  const auto told = net::testing::run_task(loop, seeing->tell({{"n", kNm, {2048, 4, {}}}}));
+  ASSERT_TRUE(told);
+  EXPECT_EQ(one.nodes.at(kNm).memory, 2048);
+  ASSERT_TRUE(refresh());
+  ASSERT_TRUE(refresh());
+  EXPECT_EQ(one.web_asked, 1) << "once at a time";
+
+  clock.advance(2s);
+  ASSERT_TRUE(until([&] { return failed(1); }));
+  clock.advance(1min - 1s);
+  ASSERT_TRUE(refresh());
+  ASSERT_TRUE(refresh());
+  EXPECT_EQ(one.web_asked, 1) << "and not again for a while";
+  one.web_answers.set();
+  clock.advance(1s);
+  ASSERT_TRUE(refresh());
+  EXPECT_TRUE(until([&] { return waits() == kSome; }));
+  EXPECT_EQ(times_said("nobody knows"), 1);
+}
+
+TEST_F(WaitingInPartitionsTest, TheNextResourceManagerIsAskedAtOnce) {
+  ASSERT_TRUE(look_in_vain(1));
+  two.waiting_in["volatile"] = kSome;
+  fail_over();
+  ASSERT_TRUE(refresh());
+  EXPECT_TRUE(until([&] { return waits() == kSome; }));
+  EXPECT_EQ(two.web_asked, 1);
+}
+
+TEST_F(WaitingInPartitionsTest, WhatWaitedIsForgottenOnceNobodyHasKnownItForAWhile) {
+  ASSERT_TRUE(refresh());
+  ASSERT_TRUE(until([&] { return waits() == kSome; }));
+  ASSERT_TRUE(look_in_vain(1));
+  EXPECT_EQ(waits(), kSome) << "one answer is missing";
+  clock.advance(1min);
+  ASSERT_TRUE(look_in_vain(2));
+  EXPECT_EQ(waits(), std::nullopt);
+}
+
+TEST_F(WaitingInPartitionsTest, WithoutAnyMetricsOfPartitionsNobodyKnows) {
+  one.has_metrics = false;
+  one.waiting_in.clear();
+  ASSERT_TRUE(refresh());
+  ASSERT_TRUE(until([&] { return times_said("nobody knows") == 1; }));
+  EXPECT_EQ(waits(), std::nullopt);
+  EXPECT_TRUE(failed(0));
+  one.has_metrics = true;
+  ASSERT_TRUE(refresh()) << "it may have some in a moment";
+  EXPECT_TRUE(until([&] { return waits() == hadoop::QueueWaiting(); }));
+}
+
+TEST_F(WaitingInPartitionsTest, ASchedulerThatGoesByNoLabelsHasOneSumForAllNodes) {
+  begin(false);
+  one.waiting = {1024, 1, 1};
+  ASSERT_TRUE(refresh());
+  EXPECT_EQ(waits(), one.waiting);
+  EXPECT_EQ(seeing->room({})->partitions.size(), 1U);
+  EXPECT_EQ(one.asked("getClusterNodeLabels"), 0);
+  EXPECT_EQ(one.web_asked, 0);
 }
 
 }  // namespace

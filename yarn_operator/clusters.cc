@@ -30,13 +30,18 @@ Result<void> read_class(const hadoop::Site& site, YarnCluster& cluster) {
   return {};
 }
 
-// Of a CapacityScheduler, which is Hadoop's own choice; another one reads no such file, and has no partitions.
+// Hadoop's own choice. Another one reads no file of its queues, and has no partitions.
+Result<bool> has_capacity_scheduler(const hadoop::Site& site) {
+  TM_TRY(const auto scheduler, site.text(std::string(kSchedulerProperty)));
+  return !scheduler || scheduler->empty() || scheduler->ends_with(kCapacityScheduler);
+}
+
 Result<std::vector<hadoop::QueueBound>> bounds_of_queues(const HadoopFolder& folder, std::string_view prefix,
                                                          const hadoop::Site& site) {
   TM_TRY(const hadoop::Resource largest, hadoop::largest_container(site));
   const std::vector<hadoop::QueueBound> unbounded{{std::nullopt, largest}};
-  TM_TRY(const auto scheduler, site.text(std::string(kSchedulerProperty)));
-  if (scheduler && !scheduler->empty() && !scheduler->ends_with(kCapacityScheduler)) return unbounded;
+  TM_TRY(const bool has_queues, has_capacity_scheduler(site));
+  if (!has_queues) return unbounded;
   hadoop::Site queues(folder.environment);
   auto added = queues.add(base::cat(folder.path, "/", prefix, kQueuesFile), folder.read);
   if (!added && added.error().kind == ErrorKind::kNotFound) return unbounded;
@@ -48,6 +53,7 @@ Result<ContainerSizes> read_containers(const HadoopFolder& folder, std::string_v
   ContainerSizes sizes;
   TM_TRY(sizes.smallest, hadoop::least_container(site));
   TM_TRY(sizes.largest, bounds_of_queues(folder, prefix, site));
+  TM_TRY(sizes.partitions, has_capacity_scheduler(site));
   return sizes;
 }
 

@@ -106,6 +106,7 @@ TEST_F(ClustersTest, TheLargestContainerIsThatOfTheQueuesWhereTheirFileIsThere) 
   ASSERT_TRUE(clusters) << clusters.error().message;
   EXPECT_EQ(largest_of(*clusters, 0), (hadoop::Resource{8192, 4, {}}));
   EXPECT_EQ(largest_of(*clusters, 1), (hadoop::Resource{2048, 4, {}}));
+  EXPECT_TRUE((*clusters)[1].containers.partitions);
   files["/conf/blue.core-site.xml"] =
       "<configuration><property><name>yarn.resourcemanager.scheduler.class</name>"
       "<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>"
@@ -113,6 +114,7 @@ TEST_F(ClustersTest, TheLargestContainerIsThatOfTheQueuesWhereTheirFileIsThere) 
   clusters = read();
   ASSERT_TRUE(clusters) << clusters.error().message;
   EXPECT_EQ(largest_of(*clusters, 1), (hadoop::Resource{8192, 4, {}})) << "which reads no such file";
+  EXPECT_FALSE((*clusters)[1].containers.partitions);
   files["/conf/blue.core-site.xml"] = "<configuration/>";
   files["/conf/blue.capacity-scheduler.xml"] = "<configuration";
   EXPECT_TRUE(read().error().message.starts_with("cluster blue: /conf/blue.capacity-scheduler.xml"))

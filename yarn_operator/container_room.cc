@@ -15,6 +15,10 @@ bool is_larger(const hadoop::Resource& a, const hadoop::Resource& b) {
 
 }  // namespace
 
+std::string partition_of(const hadoop::NodeReport& report, const ContainerSizes& sizes) {
+  return sizes.partitions ? std::string(hadoop::partition_of(report)) : "";
+}
+
 std::optional<ContainerRoom> container_room(const NodeTotals& totals, const ContainerSizes& sizes,
                                             const std::set<std::string>& shared) {
   std::optional<ContainerRoom> room;

@@ -21,7 +21,11 @@ namespace tidemark::yarn_operator {
 struct ContainerSizes {
   hadoop::Resource smallest{1024, 1, {}};
   std::vector<hadoop::QueueBound> largest{{std::nullopt, {8192, 4, {}}}};
+  bool partitions = true;  // it goes by nodes' labels
 };
+
+// In which its scheduler has the node.
+std::string partition_of(const hadoop::NodeReport& report, const ContainerSizes& sizes);
 
 struct PartitionRoom {
   hadoop::Resource largest_container;  // that may be asked for there

@@ -87,6 +87,13 @@ TEST_F(ContainerRoomTest, WhatIsSharedIsThereForWhoAsksForNoPartitionToo) {
   EXPECT_EQ(room("volatile").largest_total, b) << "but not the other way round";
 }
 
+TEST_F(ContainerRoomTest, ASchedulerThatGoesByNoLabelsHasAllNodesInOnePartition) {
+  hadoop::NodeReport report;
+  report.labels = {"volatile"};
+  EXPECT_EQ(partition_of(report, {}), "volatile");
+  EXPECT_EQ(partition_of(report, {.partitions = false}), "");
+}
+
 TEST_F(ContainerRoomTest, RoomForAnyContainerIsWhereverItIs) {
   b = {1024, 1, {}};
   of_b = "volatile";

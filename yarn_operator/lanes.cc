@@ -114,7 +114,7 @@ net::Task<std::optional<base::Duration>> RunningOperator::end_what_is_due(Lane& 
   const UnderWay mine(under_way_);
   WhatIsDue found = what_is_due(lane);
   note_waits(lane, found);
-  if (found.none() || !co_await lane.link.refresh() || !may_write()) co_return found.drains.next;
+  if (found.none() || !co_await lane.link.refresh_nodes() || !may_write()) co_return found.drains.next;
   found = what_is_due(lane);  // an order may have been taken back meanwhile
   const base::MonotonicTime now = loop_.clock().monotonic();
   auto drains = drains_.begin(found.drains.due, lane.link, now, found.room);

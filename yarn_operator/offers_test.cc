@@ -309,6 +309,7 @@ TEST_F(OffersTest, OfEachPartitionItIsToldWhetherItHasANodeAndWhoWaits) {
     return annotation(name, model::kYarnBookAnnotation).contains("waiting");
   };
   EXPECT_TRUE(until([&] { return waits("n2"); }));
+  pass(3 * options.poll);
   EXPECT_FALSE(waits("n1")) << "it could hold nothing of that";
   patch("n2", annotations(Json::object({{testing::kOrigin, origin("8k", "8Gi")}})));
   EXPECT_TRUE(shows(0, 0));

@@ -66,6 +66,7 @@ struct ResourceManagerTwin {
     const auto handler = [this](const SeenCall& call) { return answer(call); };
     client = std::make_unique<RpcServer>(loop, handler);
     admin = std::make_unique<RpcServer>(loop, handler);
+    web_answers.set();
   }
 
   RpcServer::Reply answer(const SeenCall& call) {
@@ -128,16 +129,21 @@ struct ResourceManagerTwin {
     return all;
   }
 
+  static std::string metrics_of(const std::string& partition) {
+    return "Hadoop:service=ResourceManager,name=PartitionQueueMetrics,partition=" + partition;
+  }
   // Its metrics at a web address.
   void open_web(const base::Log& log) {
     const auto metrics = [this](net::HttpExchange& exchange) -> net::Task<void> {
+      ++web_asked;
+      co_await web_answers.wait();
       Json beans = Json::array();
+      if (has_metrics) beans.as_array().push_back(Json::object({{"name", Json(metrics_of("default"))}}));
       for (const auto& [label, waits] : waiting_in) {
-        beans.as_array().push_back(Json::object(
-            {{"name", Json("Hadoop:service=ResourceManager,name=PartitionQueueMetrics,partition=" + label)},
-             {"PendingMB", Json(waits.memory_mib)},
-             {"PendingVCores", Json(waits.vcores)},
-             {"PendingContainers", Json(waits.containers)}}));
+        beans.as_array().push_back(Json::object({{"name", Json(metrics_of(label))},
+                                                 {"PendingMB", Json(waits.memory_mib)},
+                                                 {"PendingVCores", Json(waits.vcores)},
+                                                 {"PendingContainers", Json(waits.containers)}}));
       }
       exchange.respond(200, "application/json", Json::object({{"beans", std::move(beans)}}).dump());
       co_return;
@@ -242,7 +248,10 @@ struct ResourceManagerTwin {
   hadoop::QueueWaiting waiting;
   std::map<std::string, hadoop::QueueWaiting> waiting_in;  // partitions
   std::set<std::string> shared;                            // of those
-  std::unique_ptr<net::HttpServer> web;                    // null: nobody says where
+  bool has_metrics = true;                                 // of partitions
+  net::Event web_answers{loop};                            // set: it does
+  int web_asked = 0;
+  std::unique_ptr<net::HttpServer> web;  // null: nobody says where
   bool away = false;
   bool standby = false;
   std::string refuses;  // updates, with this exception
