@@ -4,8 +4,9 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/latch/latch.h"
+#include "agent/protect/status.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "model/isolation.h"
 
 namespace tidemark::embedded {
@@ -18,20 +19,21 @@ std::string_view reason_of(const Error& error) {
   return error.kind == ErrorKind::kNotFound ? model::kNoGroups : model::kUnable;
 }
 
-// As an agent that has not copied it yet sees it.
-bool is_switched_off(const agent::MachinePlaces& places) {
-  return agent::read_latch(agent::run_latch(places.run_dir)).has_value() ||
-         agent::read_latch(places.latch_file).has_value();
+// As the agent would say it.
+std::string message_of(const std::string& why, const std::optional<agent::Latch>& drawn) {
+  if (!drawn) return why;
+  return base::cat(why, "; switched off on this machine", agent::ordered_text(drawn->by, drawn->why),
+                   drawn->trouble.empty() ? "" : "; the switch cannot be read: ", drawn->trouble);
 }
 
-std::string condition(std::string_view reason, bool off, const std::string& why, base::WallTime at) {
+std::string condition(std::string_view reason, bool off, const std::string& message, base::WallTime at) {
   const std::string now = base::format_rfc3339(at);
   std::string body;
   base::JsonWriter out(body);
   out.begin_object().key("status").begin_object().key("conditions").begin_array().begin_object();
   out.member("type", model::kIsolationCondition).member("status", std::string_view(off ? "True" : "False"));
   out.member("reason", reason);
-  out.member("message", why).member("lastHeartbeatTime", now).member("lastTransitionTime", now);
+  out.member("message", message).member("lastHeartbeatTime", now).member("lastTransitionTime", now);
   out.end_object().end_array().end_object().end_object();
   return body;
 }
@@ -44,17 +46,36 @@ net::Task<void> AgentTrouble::tell(const ComponentSurroundings& around, const Er
     around.log.error("this machine is not measured, nothing of it is sold, and nobody is held back: it is tried again",
                      {{"error", why}});
   }
-  const bool off = is_switched_off(places_);
-  if (told_ == why && told_off_ == off) co_return;
+  const auto drawn = look_at_switch(around.log);
+  std::string message = message_of(why, drawn);
+  if (told_ == message) co_return;
   kube::WriteOptions options;
   options.subresource = "status";
   // Before the runtime has made the node nobody can be told.
-  const auto told = co_await around.client.patch(kube::kNodes, node_name_, kube::PatchType::kStrategicMerge,
-                                                 condition(reason_of(error), off, why, around.loop.clock().wall()),
-                                                 std::move(options), kCallLimit);
+  const auto told =
+      co_await around.client.patch(kube::kNodes, node_name_, kube::PatchType::kStrategicMerge,
+                                   condition(reason_of(error), drawn.has_value(), message, around.loop.clock().wall()),
+                                   std::move(options), kCallLimit);
   if (!told) co_return;
-  told_ = std::move(why);
-  told_off_ = off;
+  told_ = std::move(message);
+}
+
+// As an agent that has not copied it yet sees it.
+std::optional<agent::Latch> AgentTrouble::look_at_switch(const base::Log& log) {
+  std::string unseen;
+  std::optional<agent::Latch> drawn;
+  for (const std::string& path : {agent::run_latch(places_.run_dir), places_.latch_file}) {
+    auto seen = agent::see_latch(path);
+    if (!seen) {
+      unseen += base::cat(unseen.empty() ? "" : "; ", seen.error().message);
+    } else if (!drawn) {
+      drawn = std::move(*seen);
+    }
+  }
+  if (std::exchange(unseen_, unseen) != unseen && !unseen.empty()) {
+    log.warn("whether this machine is switched off cannot be seen, and counts as not", {{"error", unseen}});
+  }
+  return drawn;
 }
 
 }  // namespace tidemark::embedded

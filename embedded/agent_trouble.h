@@ -3,10 +3,13 @@
 // its place: while it is drawn the condition's status is True.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "agent/latch/latch.h"
 #include "agent/machine_places.h"
+#include "base/log.h"
 #include "embedded/component_thread.h"
 #include "net/task.h"
 
@@ -21,10 +24,11 @@ class AgentTrouble {
   net::Task<void> tell(const ComponentSurroundings& around, const Error& error);
 
  private:
+  std::optional<agent::Latch> look_at_switch(const base::Log& log);
+
   std::string node_name_;
   agent::MachinePlaces places_;
-  std::string logged_, told_;
-  bool told_off_ = false;
+  std::string logged_, told_, unseen_;
 };
 
 }  // namespace tidemark::embedded

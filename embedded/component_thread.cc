@@ -11,6 +11,7 @@ namespace {
 
 constexpr base::Duration kRetry = std::chrono::milliseconds(100);
 constexpr base::BackoffConfig kMakeAgain{std::chrono::seconds(1), std::chrono::seconds(30), 2.0, 0.2};
+constexpr base::Duration kMissingLook = std::chrono::seconds(1);
 constexpr int kMissedBeforeWord = 50;
 constexpr base::Duration kLastLinesLimit = std::chrono::seconds(2);  // of the audit
 
@@ -108,8 +109,11 @@ net::Task<void> ComponentThread::begin_component(const ComponentSurroundings& ar
       on_failure_(std::move(error));
       co_return;
     }
-    co_await config_.missing(around, error);
-    co_await loop_.sleep(pauses.next());
+    const base::MonotonicTime again = loop_.clock().monotonic() + pauses.next();
+    do {
+      co_await config_.missing(around, error);
+      co_await loop_.sleep(kMissingLook);
+    } while (!draining_ && loop_.clock().monotonic() < again);
   }
 }
 

@@ -47,7 +47,8 @@ struct ComponentConfig {
   // What has to be there before it is made; tried again until it answers well. May be empty.
   std::function<net::Task<Result<void>>(const ComponentSurroundings&)> before{};
   std::function<Result<std::unique_ptr<Component>>(const ComponentSurroundings&)> make;
-  // What is done each time that it cannot be made, before it is tried again. Empty: it is not tried again.
+  // What is done each time that it cannot be made, and each second until it is tried again. Empty: it is not tried
+  // again.
   std::function<net::Task<void>(const ComponentSurroundings&, const Error&)> missing{};
 };
 

@@ -152,7 +152,9 @@ TEST_F(EmbeddedConcurrentTest, WhereThereIsNoAgentTheSwitchOnTheMachineIsToldAll
   ASSERT_TRUE(agent::set_latch(folder + "/off", {"root@here", "disk", {}, ""}));
   start(true);
   ASSERT_FALSE(HasFatalFailure());
-  net::testing::run_task(loop, wait_for_node_that_says(R"("status":"True","reason":"NoGroups")"), kGuard);
+  net::testing::run_task(loop, wait_for_node_that_says(R"("status":"True","reason":"Unable")"), kGuard);
+  ASSERT_TRUE(agent::clear_latch(folder + "/off"));
+  net::testing::run_task(loop, wait_for_node_that_says(R"("status":"False","reason":"Unable")"), kGuard);
   stop();
 }
 

@@ -66,7 +66,8 @@ EvictOutcome outcome_of(const Error& error) {
 }
 
 bool nobody_may_end(const model::Task& task) {
-  return task.fixed || (task.kind == model::TaskKind::kPod && (task.identity.task.empty() || task.name.empty()));
+  return task.fixed || task.kind == model::TaskKind::kHostApplication ||
+         (task.kind == model::TaskKind::kPod && (task.identity.task.empty() || task.name.empty()));
 }
 
 std::string_view text_of(EvictOutcome outcome) {
@@ -111,7 +112,7 @@ net::Task<EvictOutcome> Ending::ask(const model::Task& task, model::Reason why, 
     case model::TaskKind::kCopilotTask:
       return told(end_container(task, of, itself), of);
     case model::TaskKind::kHostApplication:
-      return told(terminate(of), of);
+      break;
   }
   return answer(EvictOutcome::kNever);
 }
@@ -186,18 +187,10 @@ net::Task<Ending::Told> Ending::kill_container(copilot::Client* copilot, Of of) 
   co_return Told{EvictOutcome::kUnreachable, done.error().message};
 }
 
-net::Task<Ending::Told> Ending::terminate(Of of) {
-  auto done = co_await on_worker(of.path, &linux::GroupKiller::ask);
-  std::string value;
-  if (done) base::JsonWriter(value).begin_object().member("told", static_cast<std::int64_t>(done->killed)).end_object();
-  tell_audit("terminate", "Cgroup", of, of.path, std::move(value), done ? nullptr : &done.error());
-  if (!done) co_return Told{EvictOutcome::kUnreachable, done.error().message};
-  co_return Told{done->killed + done->left == 0 ? EvictOutcome::kGone : EvictOutcome::kAccepted, {}};
-}
-
 net::Task<Result<KillReport>> Ending::kill(const model::Task& task, model::Reason why) {
   if (nobody_may_end(task)) {
-    return refuse({ErrorKind::kDenied, base::cat(task.ns, "/", task.name, " is fixed to the node, or has no uid")});
+    return refuse({ErrorKind::kDenied,
+                   base::cat(task.ns, "/", task.name, " is fixed to the node, runs beside the pods, or has no uid")});
   }
   return kill_group({task.identity.source, task.identity.task, task.ns, task.name, task.path, why});
 }

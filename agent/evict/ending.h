@@ -60,8 +60,9 @@ class Ending final : public EvictionHands {
   //
   //   kAccepted     done, or going to be
   //   kForbidden    429: a disruption budget; two of them for one pod, which the server answers with 500
-  //   kNever        409, and what the webhook says of the pod itself: online, of another node, a mirror, another one
-  //   kGone         404; a host application in whose group is nobody
+  //   kNever        409, and what the webhook says of the pod itself: online, of another node, a mirror, another one;
+  //                 a host application
+  //   kGone         404
   //   kPreempted    a container of YARN, by its ResourceManager
   //   kReplaced     another one by it
   //   kBusy         429 of no budget; a webhook that has too much to do, is asked about more evictions than it looks
@@ -91,7 +92,6 @@ class Ending final : public EvictionHands {
   net::Task<Told> take_back(copilot::Client* copilot, Of of);
   net::Task<Told> stop_container(copilot::Client* copilot, Of of);
   net::Task<Told> kill_container(copilot::Client* copilot, Of of);
-  net::Task<Told> terminate(Of of);
   net::Task<Result<linux::KillReport>> refuse(Error error);
   net::Task<Result<linux::KillReport>> kill_group(Of of);
   void note_who_stays(const std::string& path, bool stays);

@@ -299,16 +299,12 @@ TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
   EXPECT_TRUE(transport.sent.empty());
 }
 
-TEST_F(EndingTest, AHostApplicationGetsASignal) {
+TEST_F(EndingTest, AHostApplicationIsNeverEnded) {
   const model::Task task = of(model::TaskKind::kHostApplication, "trainer");
-  const auto ask = [&] { return run_on_worker(ending->ask(task, model::Reason::kEvictCpuLine, kGrace, false)); };
-  EXPECT_EQ(ask(), EvictOutcome::kGone) << "nobody is in its group";
   killer.processes[task.path] = 2;
-  EXPECT_EQ(ask(), EvictOutcome::kAccepted);
-  EXPECT_EQ(killer.asked, std::set<std::string>{task.path});
-  EXPECT_EQ(killer.processes[task.path], 2u) << "told, not killed";
-  killer.broken = Error{ErrorKind::kDenied, "not the host's pid namespace"};
-  EXPECT_EQ(ask(), EvictOutcome::kUnreachable);
+  EXPECT_EQ(run_on_worker(ending->ask(task, model::Reason::kEvictCpuLine, kGrace, false)), EvictOutcome::kNever);
+  EXPECT_EQ(run_on_worker(ending->kill(task, model::Reason::kEvictKilled)).error().kind, ErrorKind::kDenied);
+  EXPECT_EQ(killer.processes[task.path], 2u);
 }
 
 TEST_F(EndingTest, TheWholeGroupIsKilledOnAnotherThread) {

@@ -1,6 +1,7 @@
 #include "agent/latch/latch.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -52,6 +53,16 @@ std::optional<Latch> read_latch(const std::string& path) {
     return unreadable;
   }
   return *text ? std::optional(parse_latch(**text)) : std::nullopt;
+}
+
+Result<std::optional<Latch>> see_latch(const std::string& path) {
+  auto latch = read_latch(path);
+  if (!latch || latch->trouble.empty()) return latch;
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) == 0) return latch;
+  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+  if (errno == EACCES) return base::fail_errno(errno, base::cat("look for ", path));
+  return latch;
 }
 
 Result<void> set_latch(const std::string& path, const Latch& latch) {

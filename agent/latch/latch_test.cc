@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 
+#include "linux/testing/descriptor_limit.h"
 #include "linux/testing/tree.h"
+#include "linux/testing/without_root.h"
 
 namespace tidemark::agent {
 namespace {
@@ -50,6 +53,40 @@ TEST_F(LatchTest, WhatCannotBeReadCountsAsOff) {
   std::filesystem::create_directories(path());
   ASSERT_TRUE(read_latch(path()));
   EXPECT_FALSE(read_latch(path())->trouble.empty()) << "a folder";
+}
+
+// Without root, beside what root has shut: nobody of that user could take a switch away there.
+TEST_F(LatchTest, WhereNobodyMayLookItIsNotKnownWhetherThereIsOne) {
+  for (const bool drawn : {false, true}) {
+    if (drawn) ASSERT_TRUE(set_latch(path(), {"root@web-1", "disk", {}, ""}));
+    std::filesystem::create_directories(tree.root() + "/lib/tidemark");
+    std::filesystem::permissions(tree.root() + "/lib", std::filesystem::perms::none);
+    Result<std::optional<Latch>> seen;
+    {
+      const linux::testing::WithoutRoot nobody;
+      seen = see_latch(path());
+      EXPECT_TRUE(read_latch(path()));
+    }
+    std::filesystem::permissions(tree.root() + "/lib", std::filesystem::perms::owner_all);
+    ASSERT_FALSE(seen);
+    EXPECT_EQ(seen.error().code, EACCES);
+    EXPECT_EQ(see_latch(path()).value().has_value(), drawn);
+  }
+}
+
+TEST_F(LatchTest, WhatCannotBeReadCountsOnlyWhereItIsThere) {
+  const auto seen_without_descriptor = [&] {
+    const linux::testing::DescriptorLimit none(0);
+    return see_latch(path());
+  };
+  EXPECT_EQ(seen_without_descriptor().value(), std::nullopt);
+  tree.write("lib/tidemark/latch", R"({"schema":1,"by":"ann"})");
+  ASSERT_TRUE(seen_without_descriptor().value());
+  EXPECT_FALSE(seen_without_descriptor().value()->trouble.empty());
+  EXPECT_EQ(see_latch(path()).value()->by, "ann");
+  std::filesystem::remove(path());
+  std::filesystem::create_directories(path());
+  EXPECT_TRUE(see_latch(path()).value()) << "a folder";
 }
 
 }  // namespace

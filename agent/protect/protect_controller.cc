@@ -78,7 +78,7 @@ ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outsid
       strategies_(outside_.hierarchies, std::move(machinery)),
       reaction_(outside_.hierarchies, outside_.reactor, log_, metrics) {
   // A machine that was switched off before it was started anew is off from the first second.
-  if (const auto kept = read_latch(options_.places.latch_file); kept && !read_latch(run_latch_)) {
+  if (const auto kept = look_at(options_.places.latch_file); kept && !look_at(run_latch_)) {
     if (const auto set = set_latch(run_latch_, *kept); !set) {
       log_.warn("the switch of the machine cannot be copied", {{"error", set.error().message}});
       latch_not_copied_ = true;
@@ -156,10 +156,21 @@ bool ProtectController::begin() {
   return true;
 }
 
+// Where its user may not search the folder there is none: without root he writes nothing, and could not take it away.
+std::optional<Latch> ProtectController::look_at(const std::string& path) {
+  auto seen = see_latch(path);
+  if (seen) return std::move(*seen);
+  if (std::exchange(latch_unseen_, seen.error().message) != seen.error().message) {
+    log_.warn("whether this machine is switched off cannot be seen, and counts as not",
+              {{"error", seen.error().message}});
+  }
+  return std::nullopt;
+}
+
 void ProtectController::look_at_latch() {
-  auto now = read_latch(run_latch_);
+  auto now = look_at(run_latch_);
   // Where no copy could be made the kept one is the switch.
-  if (!now && latch_not_copied_) now = read_latch(options_.places.latch_file);
+  if (!now && latch_not_copied_) now = look_at(options_.places.latch_file);
   if (now == latch_) return;
   if (now) {
     log_.warn("switched off on this machine", {{"by", now->by}, {"why", now->why}, {"trouble", now->trouble}});

@@ -112,6 +112,7 @@ class ProtectController {
  private:
   bool begin();  // whether it may write; tried again from time to time
   Result<FoundJournal> open_journal();
+  std::optional<Latch> look_at(const std::string& path);  // of a latch
   void look_at_latch();
   void look_at_kubelet(base::MonotonicTime now);
   void look_for_online_in_besteffort();
@@ -159,6 +160,7 @@ class ProtectController {
   std::optional<base::MonotonicTime> begin_again_;
   std::optional<Latch> latch_;
   bool latch_not_copied_ = false;  // to where it is looked at
+  std::string latch_unseen_;       // why, as it was said last
   std::optional<base::MonotonicTime> looked_at_kubelet_;
   std::optional<std::uint64_t> looked_at_tasks_;  // TaskSnapshot::change
   std::optional<base::MonotonicTime> looked_beside_pods_;

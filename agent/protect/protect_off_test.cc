@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "agent/testing/guarded_node.h"
+#include "linux/testing/without_root.h"
 #include "policy/suppress/suppress.h"
 
 namespace tidemark::agent {
@@ -146,6 +147,20 @@ TEST_F(ProtectOff, TheKeptSwitchIsObeyedWhereItCannotBeCopied) {
   seconds(3);
   EXPECT_TRUE(guard->status().latched);
   EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+}
+
+// Without root, beside folders that root has shut: off for ever, and nobody of that user could change it.
+TEST_F(ProtectOff, WhereNobodyMayLookTheSwitchIsNotDrawn) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  std::filesystem::permissions(run.root(), std::filesystem::perms::none);
+  {
+    const linux::testing::WithoutRoot nobody;
+    say_node(R"("tidemark.io/state":"on")");
+  }
+  std::filesystem::permissions(run.root(), std::filesystem::perms::owner_all);
+  EXPECT_FALSE(guard->status().latched);
 }
 
 // The kubelet answers nobody while the API server is away.

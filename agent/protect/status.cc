@@ -204,6 +204,10 @@ std::string_view condition_reason(const AgentStatus& status) {
   return any(policy::Permit::kEnforce) ? "Enforcing" : "Observing";
 }
 
+std::string ordered_text(std::string_view by, std::string_view why) {
+  return by.empty() ? std::string() : base::cat("; ordered by ", by, why.empty() ? "" : ": ", why);
+}
+
 std::string condition_message(const AgentStatus& status) {
   std::string out;
   for (const StrategyStatus& each : status.strategies) {
@@ -211,7 +215,7 @@ std::string condition_message(const AgentStatus& status) {
     out += base::cat(model::to_string(each.strategy), ": ", each.stance);
     if (each.in_force > 0) out += base::cat(" (", policy::in_force_count_text(each.strategy, each.in_force), ")");
   }
-  if (!status.by.empty()) out += base::cat("; ordered by ", status.by, status.why.empty() ? "" : ": ", status.why);
+  out += ordered_text(status.by, status.why);
   if (!status.priority_by.empty()) out += base::cat("; CPU priority by ", status.priority_by);
   if (const std::string knobs = policy::knobs_text(status.trials.found); !knobs.empty()) {
     out += base::cat("; kernel files ", knobs);

@@ -74,6 +74,8 @@ bool awaits(const StrategyStatus& strategy);
 // "PeerPresent" where it is not off, "Waiting" and "Holding" where any strategy does.
 std::string_view condition_reason(const AgentStatus& status);
 std::string condition_message(const AgentStatus& status);
+// What stands in it of an order, behind other words; "" where nobody is named.
+std::string ordered_text(std::string_view by, std::string_view why);
 // Whether it is one of those above, or of a machine of `tidemark up`. Another is of an agent of another version.
 bool is_condition_reason(std::string_view reason);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,7 +16,6 @@ class Killer final : public linux::GroupKiller {
  public:
   // Set before it is asked, read when it has answered: it runs on another thread meanwhile.
   std::map<std::string, std::size_t> processes;  // by path
-  std::set<std::string> asked;                   // to end
   std::map<std::string, std::size_t> stuck;      // so many of them do not die
   std::optional<Error> broken;
   std::vector<std::string> again;  // that were killed before
@@ -38,7 +36,6 @@ class Killer final : public linux::GroupKiller {
   Result<linux::KillReport> ask(const std::string& path) override {
     thread = std::this_thread::get_id();
     if (broken) return fail(*broken);
-    asked.insert(path);
     return linux::KillReport{processes[path], processes[path]};
   }
 };

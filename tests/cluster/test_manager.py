@@ -13,6 +13,7 @@ from cluster.colocation import MERGE, must
 from cluster.manager_case import LEASES, WithManager
 from cluster.reading_proxy import ReadingProxy, is_patch_of
 from cluster.tidemark_process import Component, explain, explain_json, wait_for
+from support.patience import PATIENCE_S
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "overcommit"
 
@@ -49,7 +50,7 @@ class WithApi(WithManager):
         colocation.put_metric(self.api, name, status, age_s)
         return name
 
-    def wait_offered(self, node: str, batch_cpu: str | None, component: Component, limit_s: float = 60) -> None:
+    def wait_offered(self, node: str, batch_cpu: str | None, component: Component, limit_s: float = PATIENCE_S) -> None:
         wanted = None if batch_cpu is None else int(batch_cpu)
         wait_for(
             lambda: amounts(colocation.offered(self.api, node)).get("kubernetes.io/batch-cpu") == wanted,
@@ -279,19 +280,19 @@ class Leaders(WithApi):
         self.addCleanup(proxy.close)
         node = self.node("held-back")
         first = self.start_manager(*self.ELECT, kubeconfig=str(proxy.kubeconfig(Path(os.environ["TMPDIR"]))))
-        self.wait_offered(node, LEFT, first, 60)
+        self.wait_offered(node, LEFT, first)
         second = self.run_manager(*self.ELECT)
         proxy.hold_next(is_patch_of(f"/api/v1/nodes/{node}/status"))
         colocation.put_metric(self.api, node, self.busy("12"))
-        held = proxy.held(60)
+        held = proxy.held(PATIENCE_S)
         first.process.send_signal(signal.SIGSTOP)
         try:
             colocation.put_metric(self.api, node, self.busy("4"))
             wait_for(lambda: self.leads(second), "a successor", second)
-            self.wait_offered(node, "15200", second, 60)
+            self.wait_offered(node, "15200", second)
         finally:
             first.process.send_signal(signal.SIGCONT)
-        self.assertEqual(409, held.let_go(60), held.request.body)
+        self.assertEqual(409, held.let_go(PATIENCE_S), held.request.body)
         self.assertIn(b"resourceVersion", held.request.body, "what the precondition stands on")
         wait_for(lambda: not self.leads(first), "the old leader to notice", first)
         self.assertEqual("15200", colocation.offered(self.api, node)["kubernetes.io/batch-cpu"])
@@ -304,17 +305,17 @@ class Leaders(WithApi):
         self.addCleanup(proxy.close)
         node = self.node("left-behind")
         first = self.start_manager(*self.ELECT, kubeconfig=str(proxy.kubeconfig(Path(os.environ["TMPDIR"]))))
-        self.wait_offered(node, LEFT, first, 60)
+        self.wait_offered(node, LEFT, first)
         second = self.run_manager(*self.ELECT)
         proxy.hold_next(is_patch_of(f"/api/v1/nodes/{node}/status"))
         colocation.put_metric(self.api, node, self.busy("12"))
-        held = proxy.held(60)
+        held = proxy.held(PATIENCE_S)
         first.kill()
         colocation.put_metric(self.api, node, self.busy("4"))
         wait_for(lambda: self.leads(second), "a successor", second)
-        self.wait_offered(node, "15200", second, 60)
+        self.wait_offered(node, "15200", second)
         version = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata.resourceVersion"]
-        self.assertEqual(409, held.let_go(60), held.request.body)
+        self.assertEqual(409, held.let_go(PATIENCE_S), held.request.body)
         after = must(self.api.request("GET", f"/api/v1/nodes/{node}"))
         self.assertEqual((version, "15200"), (after["metadata.resourceVersion"], after["status"]["allocatable"]["kubernetes.io/batch-cpu"]))
 
@@ -324,13 +325,13 @@ class Leaders(WithApi):
         self.addCleanup(proxy.close)
         node = self.node("not-twice")
         first = self.start_manager(*self.ELECT, kubeconfig=str(proxy.kubeconfig(Path(os.environ["TMPDIR"]))))
-        self.wait_offered(node, LEFT, first, 60)
+        self.wait_offered(node, LEFT, first)
         second = self.run_manager(*self.ELECT)
         with self.watch_of(node) as watch:
             proxy.hold_next(is_patch_of(f"/api/v1/nodes/{node}/status"), answered=True)
             colocation.put_metric(self.api, node, self.busy("12"))
-            proxy.held(60)
-            self.wait_offered(node, "7200", first, 60)
+            proxy.held(PATIENCE_S)
+            self.wait_offered(node, "7200", first)
             first.kill()
             self.free_lease()
             wait_for(lambda: self.leads(second), "a successor", second)
@@ -345,21 +346,21 @@ class Leaders(WithApi):
         self.addCleanup(proxy.close)
         node = self.node("settings-behind")
         first = self.start_manager(*self.ELECT, kubeconfig=str(proxy.kubeconfig(Path(os.environ["TMPDIR"]))))
-        self.wait_offered(node, LEFT, first, 60)
+        self.wait_offered(node, LEFT, first)
         second = self.run_manager(*self.ELECT)
         revisions = f"{colocation.SETTINGS}/{colocation.REVISIONS}"
         wait_for(lambda: self.api.request("GET", revisions).status == 200, "the first revision", first)
         proxy.hold_next(is_patch_of(revisions))
         colocation.put_settings(self.api, {**SETTINGS, "cpuReclaimThresholdPercent": 50})
-        held = proxy.held(60)
+        held = proxy.held(PATIENCE_S)
         first.kill()
         self.free_lease()
         colocation.put_settings(self.api, {**SETTINGS, "cpuReclaimThresholdPercent": 55})
         wait_for(lambda: self.leads(second), "a successor", second)
-        self.wait_offered(node, "15600", second, 60)
+        self.wait_offered(node, "15600", second)
         wait_for(lambda: "55" in json.dumps(self.api.request("GET", revisions).get("data")), "the successor's revision", second)
         kept = must(self.api.request("GET", revisions)).get("data")
-        self.assertEqual(409, held.let_go(60), held.request.body)
+        self.assertEqual(409, held.let_go(PATIENCE_S), held.request.body)
         self.assertEqual(kept, must(self.api.request("GET", revisions)).get("data"))
         self.assertEqual("15600", colocation.offered(self.api, node)["kubernetes.io/batch-cpu"])
 

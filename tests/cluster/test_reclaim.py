@@ -90,7 +90,7 @@ class Reclaim(WithManager):
         wait_for(lambda: self.yarn_cpu() == "2600", "half of what is idle for YARN", component)
         self.put_book("spark", "10000")
         wait_for(lambda: [(each["class"], each["giveBack"][BATCH_CPU], each["keep"][BATCH_CPU]) for each in self.told()]
-                 == [("transcode", "4800", "7200")], "the NodeSLO that asks for it", component, limit_s=60)
+                 == [("transcode", "4800", "7200")], "the NodeSLO that asks for it", component)
         wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "nothing new in its place", component)
         self.assertNotIn(self.yarn_cpu(), ("10k", "13200"), "not before it is given back")
         explained = json.loads(self.command("explain", "node", NODE, "-o", "json"))

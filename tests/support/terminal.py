@@ -11,7 +11,8 @@ import subprocess
 import termios
 import time
 
-PATIENCE_S = 60
+from support.patience import PATIENCE_S
+
 OTHER_SCREEN, OWN_SCREEN = b"\x1b[?1049h", b"\x1b[?25h\x1b[?1049l"
 # As `tidemark local top` draws: from the first line on, each to its end, and nothing below.
 FRAME = re.compile(rb"\x1b\[H((?:(?!\x1b\[H).)*?)\x1b\[J", re.S)

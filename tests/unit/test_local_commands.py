@@ -8,7 +8,8 @@ import time
 import unittest
 from pathlib import Path
 
-from support.terminal import OTHER_SCREEN, OWN_SCREEN, PATIENCE_S, Terminal
+from support.patience import PATIENCE_S
+from support.terminal import OTHER_SCREEN, OWN_SCREEN, Terminal
 
 
 class LocalCommands(unittest.TestCase):

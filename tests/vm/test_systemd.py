@@ -53,10 +53,10 @@ told found
 until_so in_force
 told held
 kill -STOP $(pidof tidemark)  # or it has put right what systemd wrote, before that is read
-before=$(told reloaded)
+before=$(told reloaded); now=$before
 systemctl daemon-reload
-until_so '[ "$(told reloaded)" != "$before" ]'
-told reloaded
+until_so 'last=$now; now=$(told reloaded); [ "$now" != "$before" ] && [ "$now" = "$last" ]'  # it writes one file after the other
+echo "$now"
 kill -CONT $(pidof tidemark)
 until_so in_force
 told repaired

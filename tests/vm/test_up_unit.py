@@ -21,6 +21,7 @@ LIBRARY = rf"""
 {UNTIL_SO}""" + r"""
 up=/sys/fs/cgroup/system.slice/tidemark.service
 told() { echo "-- $1"; }
+go() { timeout $((patience_s + 1)) sh -c 'echo now >/go' || echo "late: /go"; }  # whoever reads it may have died
 active() { systemctl is-active tidemark.service; }
 main() { systemctl show --property=MainPID --value tidemark.service; }
 is() { timeout 120 tidemark local ps -a 2>/dev/null | grep -qE "^$1 .*($2)"; }
@@ -54,7 +55,7 @@ told stopped; active; ls -d $up 2>/dev/null
 systemctl daemon-reload
 told "tasks while it is stopped"; tasks
 told "limits while it is stopped"; limits
-echo now >/go
+go
 until_so '[ $(tasks | wc -l) = 2 ]'
 systemctl start tidemark.service
 until_so "is steady 'Failed exit 7'"
@@ -63,7 +64,7 @@ told "ended while it was stopped"; timeout 120 tidemark local ps -a | grep '^ste
 tidemark local run --class=free --name=again -- sh -c ': again; read word </go; exit 9' >/dev/null
 until_so "is again 'Running|Limited'"
 killed=$(main)
-kill -9 $killed; echo now >/go
+kill -9 $killed; go
 until_so "is again 'Failed exit 9'"
 until_so '[ "$(active)" = active ]'  # it serves before it says so
 told "ended when it was killed"; timeout 120 tidemark local ps -a | grep '^again '
@@ -102,7 +103,7 @@ class UpUnit(unittest.TestCase):
             "/etc/systemd/system/tidemark.service": UNIT.encode(), "/etc/systemd/system/tidemark.service.d/log.conf": LOG,
             "/etc/tidemark/settings.yaml": SETTINGS.encode(), "/given/library": LIBRARY.encode(), "/given/session": SESSION.encode(),
         }
-        done = vm.run(["sh", "/given/session"], files=files, deadline_s=5 * PATIENCE_S)
+        done = vm.run(["sh", "/given/session"], files=files, deadline_s=4 * PATIENCE_S)
         out = done.text
         self.assertEqual(0, done.code, out + done.stderr.decode(errors="replace"))
         self.assertNotIn("late: ", out)
