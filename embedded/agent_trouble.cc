@@ -65,7 +65,7 @@ std::optional<agent::Latch> AgentTrouble::look_at_switch(const base::Log& log) {
   std::string unseen;
   std::optional<agent::Latch> drawn;
   for (const std::string& path : {agent::run_latch(places_.run_dir), places_.latch_file}) {
-    auto seen = agent::see_latch(path);
+    auto seen = agent::see_latch(path, as_root_);
     if (!seen) {
       unseen += base::cat(unseen.empty() ? "" : "; ", seen.error().message);
     } else if (!drawn) {

@@ -17,8 +17,8 @@ namespace tidemark::embedded {
 
 class AgentTrouble {
  public:
-  AgentTrouble(std::string node_name, agent::MachinePlaces places)
-      : node_name_(std::move(node_name)), places_(std::move(places)) {}
+  AgentTrouble(std::string node_name, agent::MachinePlaces places, bool as_root)
+      : node_name_(std::move(node_name)), places_(std::move(places)), as_root_(as_root) {}
 
   // Once for each reason, and for each turn of the switch; to the node again until it was taken.
   net::Task<void> tell(const ComponentSurroundings& around, const Error& error);
@@ -28,6 +28,7 @@ class AgentTrouble {
 
   std::string node_name_;
   agent::MachinePlaces places_;
+  bool as_root_;
   std::string logged_, told_, unseen_;
 };
 

@@ -56,7 +56,7 @@ class AgentTroubleTest : public ::testing::Test {
   std::unique_ptr<kube::memory::LocalTransport> transport_;
   std::unique_ptr<kube::Client> client_;
   linux::testing::Tree machine_;
-  AgentTrouble trouble_{"here", {"", "/proc", shut() + "/run", shut() + "/lib/latch"}};
+  AgentTrouble trouble_{"here", {"", "/proc", shut() + "/run", shut() + "/lib/latch"}, false};
 };
 
 TEST_F(AgentTroubleTest, WhoDrewTheSwitchIsToldAndThatItIsDrawnNoMore) {

@@ -289,10 +289,9 @@ class Running final : public Embedded {
       TM_TRY_VOID(component->make(around, agent_metrics_, made));
       return component;
     };
-    config.missing = [trouble = std::make_shared<AgentTrouble>(options.agent.node_name, options.agent.places)](
-                         const ComponentSurroundings& around, const Error& error) {
-      return trouble->tell(around, error);
-    };
+    config.missing =
+        [trouble = std::make_shared<AgentTrouble>(options.agent.node_name, options.agent.places, ::geteuid() == 0)](
+            const ComponentSurroundings& around, const Error& error) { return trouble->tell(around, error); };
     agent_ = std::make_unique<ComponentThread>(loop_.clock(), log_, agent_metrics_, seed, std::move(config), nullptr);
   }
 

@@ -30,8 +30,9 @@ struct Latch {
 // nullopt: there is none.
 std::optional<Latch> read_latch(const std::string& path);
 // The same for who may be without root, or without a descriptor left: what cannot be read counts only where it is
-// there. An error: a folder on the way may not be searched, and nobody knows.
-Result<std::optional<Latch>> see_latch(const std::string& path);
+// there. An error: a folder on the way may not be searched, and nobody knows; for root, whom something else keeps from
+// looking, it is drawn then.
+Result<std::optional<Latch>> see_latch(const std::string& path, bool as_root);
 Latch parse_latch(std::string_view text);
 
 // Stands on the disk when it answers well; the folder is made.

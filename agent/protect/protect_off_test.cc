@@ -1,13 +1,11 @@
 // Somebody's word over the agent: off, by the cluster or on the machine, and observing.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 #include "agent/testing/guarded_node.h"
-#include "linux/testing/without_root.h"
 #include "policy/suppress/suppress.h"
 
 namespace tidemark::agent {
@@ -148,20 +146,6 @@ TEST_F(ProtectOff, TheKeptSwitchIsObeyedWhereItCannotBeCopied) {
   seconds(3);
   EXPECT_TRUE(guard->status().latched);
   EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
-}
-
-// As a security module keeps it from looking.
-TEST_F(ProtectOff, WhereRootMayNotLookTheSwitchIsDrawn) {
-  start();
-  say_all(kQuota80);
-  seconds(2);
-  std::filesystem::permissions(run.root(), std::filesystem::perms::none);
-  {
-    const linux::testing::WithoutRoot nobody;
-    say_node(R"("tidemark.io/state":"on")");
-  }
-  std::filesystem::permissions(run.root(), std::filesystem::perms::owner_all);
-  EXPECT_EQ(guard->status().latched, ::geteuid() == 0);
 }
 
 // The kubelet answers nobody while the API server is away.
