@@ -85,7 +85,7 @@ class LocalUnit(LocalCase):
         for pid in self.members():
             with contextlib.suppress(ProcessLookupError):  # it has just ended
                 os.kill(int(pid), signal.SIGTERM)
-        self.component.process.wait(GONE_S)
+        self.component.process.wait(PATIENCE_S)
         wait_for(lambda: not any(map(lives, inside)), "an end of those in it")
         self.assertTrue(all(map(lives, tasks - inside)))
         self.start()
