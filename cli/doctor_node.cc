@@ -1,5 +1,7 @@
 #include "cli/doctor_node.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -116,11 +118,16 @@ class Examination {
     found_.swap_bytes = memory->swap_total.value_or(0);
   }
 
+  bool is_drawn(const std::string& latch) {
+    const auto seen = agent::see_latch(latch, ::geteuid() == 0);
+    if (!seen) note(seen.error(), "whether this machine is switched off is not known");
+    return seen && *seen;
+  }
+
   // Of an agent that is gone the status is of then.
   void look_at_agent() {
     const std::string& run_dir = options_.places.run_dir;
-    found_.latched =
-        agent::read_latch(agent::run_latch(run_dir)).has_value() || agent::read_latch(options_.places.latch_file);
+    found_.latched = is_drawn(agent::run_latch(run_dir)) || is_drawn(options_.places.latch_file);
     look_for_peer();
     report_.agent_runs = agent::FoundJournal::is_held(run_dir);
     if (!report_.agent_runs) return;

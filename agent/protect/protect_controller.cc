@@ -159,8 +159,11 @@ bool ProtectController::begin() {
 // Where its user may not search the folder there is none: without root he writes nothing, and could not take it away.
 std::optional<Latch> ProtectController::look_at(const std::string& path) {
   auto seen = see_latch(path, ::geteuid() == 0);
-  if (seen) return std::move(*seen);
-  if (std::exchange(latch_unseen_, seen.error().message) != seen.error().message) {
+  if (seen) {
+    latches_unseen_.erase(path);
+    return std::move(*seen);
+  }
+  if (latches_unseen_.insert(path).second) {
     log_.warn("whether this machine is switched off cannot be seen, and counts as not",
               {{"error", seen.error().message}});
   }

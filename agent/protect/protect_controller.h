@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -159,8 +160,8 @@ class ProtectController {
   base::MonotonicTime began_;
   std::optional<base::MonotonicTime> begin_again_;
   std::optional<Latch> latch_;
-  bool latch_not_copied_ = false;  // to where it is looked at
-  std::string latch_unseen_;       // why, as it was said last
+  bool latch_not_copied_ = false;         // to where it is looked at
+  std::set<std::string> latches_unseen_;  // paths; each is said once
   std::optional<base::MonotonicTime> looked_at_kubelet_;
   std::optional<std::uint64_t> looked_at_tasks_;  // TaskSnapshot::change
   std::optional<base::MonotonicTime> looked_beside_pods_;
