@@ -197,6 +197,23 @@ void JsonObject::append_unchecked(std::string key, Json value) {
   members_.emplace_back(std::move(key), std::move(value));
 }
 
+Json::Json() : value_(nullptr) {}
+Json::Json(std::nullptr_t) : value_(nullptr) {}
+Json::Json(bool value) : value_(value) {}
+Json::Json(int value) : value_(std::int64_t{value}) {}
+Json::Json(std::int64_t value) : value_(value) {}
+Json::Json(double value) : value_(value) {}
+Json::Json(const char* value) : value_(std::string(value)) {}
+Json::Json(std::string_view value) : value_(std::string(value)) {}
+Json::Json(std::string value) : value_(std::move(value)) {}
+Json::Json(Array value) : value_(std::move(value)) {}
+Json::Json(JsonObject value) : value_(std::move(value)) {}
+Json::Json(const Json& other) = default;
+Json::Json(Json&& other) noexcept = default;
+Json& Json::operator=(const Json& other) = default;
+Json& Json::operator=(Json&& other) noexcept = default;
+Json::~Json() = default;
+
 Json Json::object(std::initializer_list<std::pair<std::string_view, Json>> members) {
   JsonObject object;
   for (const auto& [name, value] : members) object.set(name, value);

@@ -51,17 +51,23 @@ class Json {
  public:
   using Array = std::vector<Json>;
 
-  Json() : value_(nullptr) {}
-  Json(std::nullptr_t) : value_(nullptr) {}
-  Json(bool value) : value_(value) {}
-  Json(int value) : value_(std::int64_t{value}) {}
-  Json(std::int64_t value) : value_(value) {}
-  Json(double value) : value_(value) {}
-  Json(const char* value) : value_(std::string(value)) {}
-  Json(std::string_view value) : value_(std::string(value)) {}
-  Json(std::string value) : value_(std::move(value)) {}
-  Json(Array value) : value_(std::move(value)) {}
-  Json(JsonObject value) : value_(std::move(value)) {}
+  // Defined in json.cc, all of them: what a variant is made of would be instantiated in each file that includes this.
+  Json();
+  Json(std::nullptr_t);
+  Json(bool value);
+  Json(int value);
+  Json(std::int64_t value);
+  Json(double value);
+  Json(const char* value);
+  Json(std::string_view value);
+  Json(std::string value);
+  Json(Array value);
+  Json(JsonObject value);
+  Json(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+  ~Json();
   // Json::object({{"name", "a"}, {"replicas", 3}})
   static Json object(std::initializer_list<std::pair<std::string_view, Json>> members = {});
   static Json array(std::initializer_list<Json> elements = {});

@@ -16,6 +16,13 @@ endif()
 target_compile_definitions(tidemark_settings INTERFACE TIDEMARK_VERSION="${PROJECT_VERSION}")
 # Tests are compiled more often than they are run: making them fast took twice as long as making them. What they test is as its preset says.
 set(tidemark_test_options -O0)
+if(TIDEMARK_CHECKED)
+  # Costs no compile time, wants no library, and the programs that tests of real clusters run are these.
+  target_compile_options(tidemark_settings INTERFACE -fsanitize=undefined -fsanitize-trap=undefined -fno-sanitize=vptr,function)
+endif()
+if(TIDEMARK_CHECKED OR TIDEMARK_SANITIZE)
+  target_compile_definitions(tidemark_settings INTERFACE _GLIBCXX_ASSERTIONS)
+endif()
 if(TIDEMARK_SANITIZE)
   target_compile_options(tidemark_settings INTERFACE -fsanitize=${TIDEMARK_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(tidemark_settings INTERFACE -fsanitize=${TIDEMARK_SANITIZE})

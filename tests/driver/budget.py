@@ -10,7 +10,7 @@ from driver.paths import ROOT
 
 FILE = ROOT / "tests" / "budget.txt"
 WHOLE = "all"  # of a plain run: everything but what is only in long
-ONLY_LONG = {"long", "build-fuzz", "build-tsan-long"}
+ONLY_LONG = {"long", "build-fuzz", "build-tsan-long", "build-asan-long"}
 KNOWN_SHARE = 0.9  # of all compilations: so many come from the cache of a warm run
 
 

@@ -1,5 +1,6 @@
 """./dev test: which groups there are, what each runs, and the end of a run."""
 
+import math
 import os
 import re
 import secrets
@@ -25,7 +26,7 @@ from support import owners, ports
 from support.patience import PATIENCE_S
 
 GROUPS = {
-    "unit": "tidy, unit tests under asan+ubsan, concurrent ones under tsan, the commands of the docs",
+    "unit": "tidy, unit tests (under asan+ubsan what reads bytes of strangers), concurrent ones under tsan, the commands of the docs",
     "contract": "the contract suite on a real kube-apiserver and on the API server in memory",
     "node": "a real kubelet with 50 pods; cgroups and kernel interfaces of this machine",
     "cluster": "components and kubectl sessions against a real kube-apiserver, faults included",
@@ -65,12 +66,19 @@ PROGRAM_LIMIT_DEFAULT_S = 1800.0
 # Groups that drive programs of others by the wall clock. Where CI runs, what fails there is run once more, and what then passes is
 # told loudly and does not fail the run: a race between two strangers is worth a look, not a landing. Never unit tests, never long.
 SECOND_TRY = {"contract", "node", "cluster", "yarn", "vm"}
-# Unit tests are compiled once, with sanitizers. Some without them too: one measures the heap, which AddressSanitizer replaces, and three
-# are what the guest of the group vm runs.
-WITHOUT_SANITIZERS_TOO = ["net_test", "linux_test", "agent_test", "yarn_copilot_test"]
+# Under asan+ubsan what reads bytes of strangers, speaks to the kernel, or shares memory between threads. What computes on values, and all that stands on it, is
+# compiled once, for the program too (0010 in docs/decisions): a build of `dev` stops at undefined behaviour and at an index beyond its end. In long all are under asan.
+SANITIZED = [
+    "base_test", "model_test", "net_test", "linux_test", "journal_test", "kube_test", "kube_memory_test", "hadoop_test", "kerberos_test", "copilot_test",
+]
+# Of those, without asan too: one measures the heap, which it replaces, and one is what the guest of the group vm runs.
+WITHOUT_SANITIZERS_TOO = ["net_test", "linux_test"]
 # Building these under tsan takes longer than all of tsan else. Suites that want it have Concurrent in their name, here as there.
 TSAN_IN_LONG = {"kube_memory_test", "manager_test", "embedded_test"}
-LONG_PARTS = ["fuzz", "tsan"]  # what `long` has beside its files
+LONG_PARTS = ["fuzz", "tsan", "asan"]  # what `long` has beside its files
+# Where this is set: so many minutes after its begin a run begins no file of these groups any more, and says loudly which. That fails nothing: it is for a CI that
+# ends a run by the clock, on a machine several times slower than others, where all would be lost with the last of them.
+LIMIT = "TIDEMARK_TEST_MINUTES"
 LONG_FUZZ_S = 2700  # for all fuzzers together, one on each core; the soak and the kills need the rest of the budget
 
 @dataclass
@@ -81,6 +89,8 @@ class Run:
     fixtures: Fixtures = field(default_factory=Fixtures)
     warm: bool = False  # nothing had to be made from nothing
     unsteady: list[Case] = field(default_factory=list)  # failed, and passed when run once more
+    until: float = math.inf  # by the monotonic clock: what would begin later is not run
+    too_late: list[Case] = field(default_factory=list)
 
     @contextmanager
     def timed(self, name: str):
@@ -94,11 +104,14 @@ class Run:
                 say(f"FAILED {case.title}")
         self.cases.extend(cases)
 
-    def attempt(self, group: str, clusters: list[lanes.Lane], program: Callable[[], list[Case]]) -> None:
-        self.add(self.tried(group, clusters, program))
+    def attempt(self, group: str, name: str, clusters: list[lanes.Lane], program: Callable[[], list[Case]]) -> None:
+        self.add(self.tried(group, name, clusters, program))
 
-    def tried(self, group: str, clusters: list[lanes.Lane], program: Callable[[], list[Case]]) -> list[Case]:
+    def tried(self, group: str, name: str, clusters: list[lanes.Lane], program: Callable[[], list[Case]]) -> list[Case]:
         """Its cases, after a second try where there is one, on clusters that are put right again before. Any thread may ask."""
+        if time.monotonic() > self.until:
+            self.too_late.append(Case(group, name, "(all)", SKIPPED, f"would have begun later than the {LIMIT} minutes that this run has"))
+            return self.too_late[-1:]
         cases = program()
         if os.environ.get("CI") and group in SECOND_TRY and any(case.outcome == FAILED for case in cases):
             say("\n".join(f"failed once: {case.title}\n{case.detail.rstrip()}" for case in cases if case.outcome == FAILED))
@@ -113,21 +126,21 @@ class Run:
             self.unsteady += unsteady
         return cases
 
-    def build(self, name: str, preset: str, targets: list[str] | None) -> bool:
+    def build(self, name: str, preset: str, targets: Callable[[], list[str]]) -> bool:
         """A build that fails is a failed case: the run goes on with what needs it not."""
         try:
             with self.timed(name):
-                build.build(preset, targets)
+                build.build(preset, targets())
             return True
         except Failed as error:
-            self.add([Case("build", preset, " ".join(targets or ["everything"]), FAILED, str(error))])
+            self.add([Case("build", preset, name, FAILED, str(error))])
             return False
 
 
 def test(arguments: list[str]) -> int:
     names, only = _parse(arguments)
-    run = Run(only=only)
     begin, caches = time.monotonic(), budget.Caches()
+    run = Run(only=only, until=begin + 60 * _minutes())
     try:
         owners.clear_away(Path(tempfile.gettempdir()), owners.SCRATCH)
         with run.timed("setup"):
@@ -138,13 +151,30 @@ def test(arguments: list[str]) -> int:
         shutil.rmtree(LOGS, ignore_errors=True)
         LOGS.mkdir(parents=True, exist_ok=True)
         # Without a build only what reads sources can run; the rest would fail with a hundred consequences of one cause.
-        built = run.build("build", "dev", ["all", *(WITHOUT_SANITIZERS_TOO if NEED_UNIT_PROGRAMS & set(groups) else [])])
+        built = run.build("build", "dev", lambda: ["all", *(_plain_programs() if NEED_UNIT_PROGRAMS & set(groups) else [])])
         for group in groups:
             _run_group(run, group, built)
     finally:
         run.fixtures.stop()
     run.warm = caches.warm()
     return _finish(run, time.monotonic() - begin)
+
+
+def _minutes() -> float:
+    text = os.environ.get(LIMIT, "")
+    if text and not (text.isdigit() and int(text) > 0):
+        raise WrongUse(f"{LIMIT} wants a number of minutes, not `{text}`")
+    return int(text) if text else math.inf
+
+
+def _plain_programs() -> list[str]:
+    build.list_anew("dev")
+    return [name for name, _ in _plain()]
+
+
+def _plain() -> list[tuple[str, Path]]:
+    """Unit test programs that are run without sanitizers."""
+    return [each for each in build.listed("dev", "unit-tests") if each[0] not in SANITIZED or each[0] in WITHOUT_SANITIZERS_TOO]
 
 
 def _parse(arguments: list[str]) -> tuple[list[str], str]:
@@ -190,6 +220,8 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         _fuzz(run)
     if group == "long" and run.only in LONG_PARTS[1]:
         _tsan(run, "long", "build-tsan-long", sorted(TSAN_IN_LONG))
+    if group == "long" and run.only in LONG_PARTS[2]:
+        _asan(run, "long", "build-asan-long", [name for name, _ in build.listed("dev", "unit-tests")])
     programs, files = _chosen(group, run.only)
     suite = group == "contract" and not run.only
     if not programs and not files and not suite:
@@ -212,7 +244,7 @@ def _run_group(run: Run, group: str, built: bool) -> None:
             with run.timed(group):
                 _alone(run, group, [file for file in files if file not in together], clusters[:1], environment)
                 if not run.only:
-                    run.attempt(group, clusters[:1], partial(_pages, group, environment))
+                    run.attempt(group, "docs", clusters[:1], partial(_pages, group, environment))
         return
     say(f"{group}: {len(programs)} programs, {len(files)} Python files")
     with run.timed(group), ending:  # one after the other: they share the cluster, and some of them kill it
@@ -220,13 +252,13 @@ def _run_group(run: Run, group: str, built: bool) -> None:
             with _scratch() as scratch:
                 whole = _environment(environment, scratch)
                 if environment:
-                    run.attempt(group, clusters, lambda: contract_suite.run_real(whole, Path(scratch)))
-                run.attempt(group, [], lambda: contract_suite.run_in_memory(whole, Path(scratch)))
+                    run.attempt(group, "suite", clusters, lambda: contract_suite.run_real(whole, Path(scratch)))
+                run.attempt(group, "suite in memory", [], lambda: contract_suite.run_in_memory(whole, Path(scratch)))
         for name, path in programs:
-            run.attempt(group, clusters, partial(_run_gtest, group, name, path, environment))
+            run.attempt(group, name, clusters, partial(_run_gtest, group, name, path, environment))
         for file in files:
             begin = time.monotonic()
-            cases = run.tried(group, clusters, partial(_run_python, group, file, environment))
+            cases = run.tried(group, file.name, clusters, partial(_run_python, group, file, environment))
             run.add(cases)
             say(f"{group}: {file.name:<30} {time.monotonic() - begin:6.1f} s  {results.tally(cases)}")
 
@@ -281,7 +313,7 @@ def _side_by_side(run: Run, group: str, programs, files: list[Path], clusters: l
         return
 
     def job(name: str, cases: Callable[[dict[str, str]], list[Case]]) -> lanes.Job:
-        return lanes.Job(name, lambda lane: run.tried(group, [lane], lambda: cases({**environment, **lane.environment})))
+        return lanes.Job(name, lambda lane: run.tried(group, name, [lane], lambda: cases({**environment, **lane.environment})))
 
     jobs = {name: job(name, lambda its_own, name=name, path=path: _run_gtest(group, name, path, its_own)) for name, path in programs}
     jobs |= {file.name: job(file.name, lambda its_own, file=file: _run_python(group, file, its_own)) for file in files}
@@ -301,7 +333,7 @@ def _side_by_side(run: Run, group: str, programs, files: list[Path], clusters: l
 def _alone(run: Run, group: str, files: list[Path], clusters: list[lanes.Lane], environment: dict[str, str]) -> None:
     for file in files:
         begin, before = time.monotonic(), len(run.cases)
-        run.attempt(group, clusters, partial(_run_python, group, file, environment))
+        run.attempt(group, file.name, clusters, partial(_run_python, group, file, environment))
         say(f"{group}: {file.name:<32} {time.monotonic() - begin:6.1f} s  {results.tally(run.cases[before:])}")
 
 
@@ -316,20 +348,27 @@ def _unit(run: Run, built: bool) -> None:
             for cases in pool.map(lambda file: _run_python("unit", file, {}), files):
                 run.add(cases)
         if built:
-            _run_all(run, "unit", "dev", [each for each in build.listed("dev", "unit-tests") if each[0] in WITHOUT_SANITIZERS_TOO])
+            _run_all(run, "unit", "dev", _plain())
             run.add([*_docs("unit", {}), *_pages("unit", {})])
     if not built:
         return
-    if not run.build("build-asan", "asan", ["unit-tests"]):
-        return
-    with run.timed("unit"):
-        _run_all(run, "unit", "asan", build.listed("asan", "unit-tests"))
-    concurrent = [name for name, path in build.listed("asan", "unit-tests") if _has_concurrent(path)]
+    sanitized = _asan(run, "unit", "build-asan", SANITIZED)
+    concurrent = [name for name, path in dict([*_plain(), *sanitized]).items() if _has_concurrent(path)]
     _tsan(run, "unit", "build-tsan", [name for name in concurrent if name not in TSAN_IN_LONG])
 
 
+def _asan(run: Run, group: str, build_name: str, names: list[str]) -> list[tuple[str, Path]]:
+    """The programs that it has run."""
+    if not names or not run.build(build_name, "asan", lambda: names):
+        return []
+    tests = [each for each in build.listed("asan", "unit-tests") if each[0] in names]
+    with run.timed(group):
+        _run_all(run, group, "asan", tests)
+    return tests
+
+
 def _tsan(run: Run, group: str, build_name: str, concurrent: list[str]) -> None:
-    if not concurrent or not run.build(build_name, "tsan", concurrent):
+    if not concurrent or not run.build(build_name, "tsan", lambda: concurrent):
         return
     tests = [(name, path) for name, path in build.listed("tsan", "unit-tests") if name in concurrent]
     with run.timed(group):
@@ -338,7 +377,7 @@ def _tsan(run: Run, group: str, build_name: str, concurrent: list[str]) -> None:
 
 def _fuzz(run: Run) -> None:
     """Each fuzzer for a while, from the corpus that earlier runs have grown."""
-    if not run.build("build-fuzz", "fuzz", ["fuzzers"]):
+    if not run.build("build-fuzz", "fuzz", lambda: ["fuzzers"]):
         return
     fuzzers = build.listed("fuzz", "fuzzers")
     seconds = fuzz.share(len(fuzzers), LONG_FUZZ_S, build.JOBS)
@@ -483,9 +522,12 @@ def _finish(run: Run, seconds: float) -> int:
     say(f"all of it: {seconds:.1f} s; logs in {LOGS.relative_to(ROOT)}/")
     for case in run.unsteady:
         loud(f"UNSTEADY, failed and passed in the same run: {case.title}")
+    for case in run.too_late:
+        loud(f"NOT RUN, the time was up: {case.group} {case.program}")
     unexpected = []
     if os.environ.get("CI"):
-        unexpected = ExpectedSkips((ROOT / "tests" / "expected-skips.txt").read_text()).unexpected(run.cases)
+        told = [case for case in run.cases if case not in run.too_late]
+        unexpected = ExpectedSkips((ROOT / "tests" / "expected-skips.txt").read_text()).unexpected(told)
         for case in unexpected:
             loud(f"UNEXPECTED SKIP fails this run: {case.title} (tests/expected-skips.txt names those that are expected)")
     sys.stderr.flush()

@@ -1,6 +1,7 @@
 """Files dealt to clusters side by side: each is run once and whole, and nothing that breaks on the way reads as success."""
 
 import threading
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -9,7 +10,7 @@ from driver import build, cluster, groups, lanes, processes
 from driver.console import Failed, WrongUse
 from driver.lanes import Job, deal, longest_first, table
 from driver.paths import ROOT
-from driver.results import FAILED, PASSED, Case
+from driver.results import FAILED, PASSED, SKIPPED, Case
 from support import ports
 
 LIMIT_S = 60
@@ -245,9 +246,27 @@ class Group(unittest.TestCase):
         ):
             did.clear()
             with self.subTest(ci=ci, left=left), mock.patch.dict("os.environ", {"CI": ci}):
-                self.assertEqual([outcome], [case.outcome for case in run.tried("cluster", [Left(left=left)], once)])
+                self.assertEqual([outcome], [case.outcome for case in run.tried("cluster", "f", [Left(left=left)], once)])
                 self.assertEqual(expected, did)
         self.assertEqual(1, len(run.unsteady))
+
+    def test_when_its_time_is_up_a_run_begins_nothing_more_and_tells_what(self):
+        run, did = groups.Run(until=time.monotonic() - 1), []
+        run.attempt("cluster", "test_0.py", [], lambda: did.append("try") or [Case("cluster", "test_0.py", "a", PASSED)])
+        self.assertEqual([], did)
+        self.assertEqual([("test_0.py", SKIPPED)], [(case.program, case.outcome) for case in run.cases])
+        loud = []
+        with (
+            mock.patch.object(groups, "loud", loud.append), mock.patch.object(groups, "say"), mock.patch.object(groups.budget, "report"), mock.patch("builtins.print"),
+            mock.patch.dict("os.environ", {"CI": "true"}),
+        ):
+            self.assertEqual(0, groups._finish(run, 1.0))
+        self.assertEqual(["NOT RUN, the time was up: cluster test_0.py"], loud)
+
+    def test_a_time_that_is_none_is_refused(self):
+        for text in ("x", "0", "-3", "1.5"):
+            with self.subTest(text), mock.patch.dict("os.environ", {groups.LIMIT: text}), self.assertRaisesRegex(WrongUse, groups.LIMIT):
+                groups.test(["contract"])
 
 
 class Starting(unittest.TestCase):

@@ -60,7 +60,7 @@ class CommandLine(unittest.TestCase):
     def test_a_part_of_long_by_its_name(self):
         ran = []
         with mock.patch.object(groups.build, "listed", lambda *_: []), mock.patch.object(groups, "_fuzz", lambda run: ran.append("fuzz")), \
-             mock.patch.object(groups, "_tsan", lambda *_: ran.append("tsan")):
+             mock.patch.object(groups, "_tsan", lambda *_: ran.append("tsan")), mock.patch.object(groups, "_asan", lambda *_: ran.append("asan")):
             for part in groups.LONG_PARTS:
                 groups._run_group(groups.Run(only=part), "long", True)
         self.assertEqual(groups.LONG_PARTS, ran)

@@ -19,7 +19,7 @@ LIMIT_S = 1500  # after each few of them nothing new begins on the node for a mi
 
 
 class Frameworks(WithOperator):
-    """Killed, a fifth map of one kind or a seventh executor would have ended them, and three maps of one node would have excluded it (tests/yarn/test_frameworks.py)."""
+    """Killed, a fifth map of one kind or a seventh executor would have ended them, and three maps of one node would have excluded it (tests/long/test_yarn_frameworks.py)."""
 
     SITE = Totals(memory_mib=8192, vcores=12)
     OTHERS = [Totals(memory_mib=1024, vcores=2)] * 3  # full all the time: what is evicted has to come back to where it was

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -232,7 +233,7 @@ class Ha(Operating):
         self.addCleanup(lambda: rm.alive or rm.start())
         wait_for(lambda: self.up() == {DEFAULT: 1, OTHER: 0}, "the one that is away", self.operator)
         self.assertEqual((1, True), (self.count("clusters_away"), self.operator.ready()))
-        self.assertRegex(self.operator.log, rf" {OTHER} its ResourceManager does not answer")
+        wait_for(lambda: re.search(rf" {OTHER} its ResourceManager does not answer", self.operator.log), "that it is away is told", self.operator)
         self.assertLess(self.follows(2048, 3), at_once_s)
         self.annotate("yarn-2", origin(2000, 1024))
         rm.start()
