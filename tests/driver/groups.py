@@ -39,7 +39,7 @@ NEED_CLUSTER = {"contract", "node", "cluster", "yarn", "long"}
 BESIDE_CLUSTER = {"node": node, "yarn": yarn, "long": yarn}  # what they want beside it; what a killed test leaves of that is cleared away
 MAY_LACK = {"long"}  # its tests that want what cannot be made here skip, the others run
 NEED_DEPLOY_TOOLS = {"node": ["helm"], "yarn": ["helm"], "cluster": ["helm", "promtool"]}
-NEED_UNIT_PROGRAMS = {"unit", "vm"}
+IN_A_GUEST = ["linux_test", "agent_test", "yarn_copilot_test"]  # unit test programs that the group vm runs as well
 # How many files run side by side, each on a cluster of its own. They wait more than they work, those of `node` most. The other groups run one file after the
 # other: they measure, emulate a machine, or drive an API server of ours in memory.
 LANES = {"node": CLUSTERS, "cluster": 2, "yarn": 2}
@@ -151,7 +151,7 @@ def test(arguments: list[str]) -> int:
         shutil.rmtree(LOGS, ignore_errors=True)
         LOGS.mkdir(parents=True, exist_ok=True)
         # Without a build only what reads sources can run; the rest would fail with a hundred consequences of one cause.
-        built = run.build("build", "dev", lambda: ["all", *(_plain_programs() if NEED_UNIT_PROGRAMS & set(groups) else [])])
+        built = run.build("build", "dev", lambda: ["all", *_unit_programs(groups)])
         for group in groups:
             _run_group(run, group, built)
     finally:
@@ -167,7 +167,10 @@ def _minutes() -> float:
     return int(text) if text else math.inf
 
 
-def _plain_programs() -> list[str]:
+def _unit_programs(groups: list[str]) -> list[str]:
+    """Those that are wanted without sanitizers."""
+    if "unit" not in groups:
+        return IN_A_GUEST if "vm" in groups else []
     build.list_anew("dev")
     return [name for name, _ in _plain()]
 
