@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 import secrets
 import shutil
 import sys
@@ -73,8 +72,10 @@ SANITIZED = [
 ]
 # Of those, without asan too: one measures the heap, which it replaces, and one is what the guest of the group vm runs.
 WITHOUT_SANITIZERS_TOO = ["net_test", "linux_test"]
-# Building these under tsan takes longer than all of tsan else. Suites that want it have Concurrent in their name, here as there.
-TSAN_IN_LONG = {"kube_memory_test", "manager_test", "embedded_test"}
+# Suites that want tsan have Concurrent in their names. These programs stand on a tenth of the code; each of the others wants hundreds of files more for a case or two,
+# and is run in long. A program with such a suite stands in one of the two (test_verbs.py): what is only found out by a look at all of them grows unseen.
+TSAN = ["base_test", "net_test", "journal_test"]
+TSAN_IN_LONG = ["kube_memory_test", "manager_test", "embedded_test", "cli_test"]
 LONG_PARTS = ["fuzz", "tsan", "asan"]  # what `long` has beside its files
 # Where this is set: so many minutes after its begin a run begins no file of these groups any more, and says loudly which. That fails nothing: it is for a CI that
 # ends a run by the clock, on a machine several times slower than others, where all would be lost with the last of them.
@@ -222,7 +223,7 @@ def _run_group(run: Run, group: str, built: bool) -> None:
     if group == "long" and run.only in LONG_PARTS[0]:
         _fuzz(run)
     if group == "long" and run.only in LONG_PARTS[1]:
-        _tsan(run, "long", "build-tsan-long", sorted(TSAN_IN_LONG))
+        _tsan(run, "long", "build-tsan-long", TSAN_IN_LONG)
     if group == "long" and run.only in LONG_PARTS[2]:
         _asan(run, "long", "build-asan-long", [name for name, _ in build.listed("dev", "unit-tests")])
     programs, files = _chosen(group, run.only)
@@ -355,27 +356,24 @@ def _unit(run: Run, built: bool) -> None:
             run.add([*_docs("unit", {}), *_pages("unit", {})])
     if not built:
         return
-    sanitized = _asan(run, "unit", "build-asan", SANITIZED)
-    concurrent = [name for name, path in dict([*_plain(), *sanitized]).items() if _has_concurrent(path)]
-    _tsan(run, "unit", "build-tsan", [name for name in concurrent if name not in TSAN_IN_LONG])
+    _asan(run, "unit", "build-asan", SANITIZED)
+    _tsan(run, "unit", "build-tsan", TSAN)
 
 
-def _asan(run: Run, group: str, build_name: str, names: list[str]) -> list[tuple[str, Path]]:
-    """The programs that it has run."""
-    if not names or not run.build(build_name, "asan", lambda: names):
-        return []
-    tests = [each for each in build.listed("asan", "unit-tests") if each[0] in names]
-    with run.timed(group):
-        _run_all(run, group, "asan", tests)
-    return tests
+def _asan(run: Run, group: str, build_name: str, names: list[str]) -> None:
+    _sanitized(run, group, build_name, "asan", names, [])
 
 
-def _tsan(run: Run, group: str, build_name: str, concurrent: list[str]) -> None:
-    if not concurrent or not run.build(build_name, "tsan", lambda: concurrent):
+def _tsan(run: Run, group: str, build_name: str, names: list[str]) -> None:
+    _sanitized(run, group, build_name, "tsan", names, ["--gtest_filter=*Concurrent*"])
+
+
+def _sanitized(run: Run, group: str, build_name: str, preset: str, names: list[str], arguments: list[str]) -> None:
+    if not names or not run.build(build_name, preset, lambda: names):
         return
-    tests = [(name, path) for name, path in build.listed("tsan", "unit-tests") if name in concurrent]
+    tests = [each for each in build.listed(preset, "unit-tests") if each[0] in names]
     with run.timed(group):
-        _run_all(run, group, "tsan", tests, ["--gtest_filter=*Concurrent*"])
+        _run_all(run, group, preset, tests, arguments)
 
 
 def _fuzz(run: Run) -> None:
@@ -393,11 +391,6 @@ def _fuzz(run: Run) -> None:
     with run.timed("long"), ThreadPoolExecutor(build.JOBS) as pool:
         for case in pool.map(look, fuzzers):
             run.add([case])
-
-
-def _has_concurrent(program: Path) -> bool:
-    listed = processes.capture([program, "--gtest_list_tests", "--gtest_filter=*Concurrent*"])
-    return re.search(r"^[\w/]+\.(\s+#.*)?$", listed, re.M) is not None  # a suite's line; gtest_main says more than suites
 
 
 def _run_all(run: Run, group: str, preset: str, programs, arguments: list[str] = []) -> None:

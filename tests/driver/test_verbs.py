@@ -1,6 +1,7 @@
 """The command line of ./dev, and the parts of its verbs that can be tested without carrying them out."""
 
 import json
+import re
 import subprocess
 import tempfile
 import time
@@ -64,6 +65,20 @@ class CommandLine(unittest.TestCase):
             for part in groups.LONG_PARTS:
                 groups._run_group(groups.Run(only=part), "long", True)
         self.assertEqual(groups.LONG_PARTS, ran)
+
+    def test_each_program_with_a_concurrent_suite_is_run_under_tsan_somewhere(self):
+        listed, found = {*groups.TSAN, *groups.TSAN_IN_LONG}, set()
+        modules = {file.parent for file in ROOT.glob("*/CMakeLists.txt")} | {file.parent for file in ROOT.glob("*/*/CMakeLists.txt")}
+        for file in [each for module in modules for each in module.rglob("*_test.cc")]:
+            if re.search(r"^TEST(_F|_P)?\(\w*Concurrent", file.read_text(), re.M):
+                module = next(folder for folder in file.parents if folder in modules)
+                found.add("_".join([*module.relative_to(ROOT).parts, "test"]))
+        self.assertEqual(found, listed, "see TSAN in groups.py")
+        self.assertEqual(len(listed), len(groups.TSAN) + len(groups.TSAN_IN_LONG))
+
+    def test_a_sanitizer_names_programs_that_there_are(self):
+        for name in {*groups.SANITIZED, *groups.WITHOUT_SANITIZERS_TOO, *groups.IN_A_GUEST, *groups.TSAN, *groups.TSAN_IN_LONG}:
+            self.assertTrue(any((ROOT / name.removesuffix("_test").replace("_", "/", count) / "CMakeLists.txt").exists() for count in range(2)), name)
 
     def test_empty_group_says_so_and_counts_nothing(self):
         run = groups.Run()
