@@ -26,9 +26,10 @@ def mebibytes(percent: int) -> int:
 
 
 class MemoryEaten(Evicting):
-    """Two of the three that may go are of one class: what each holds tells them apart."""
+    """Two of the three that may go are of one class: what is lost with each for what it holds tells them apart. Who eats uses a whole core meanwhile, or less on a machine
+    that is slow; the other one holds so little that it is the dearer one either way."""
 
-    WORKS = [pods.Work("web", pods.BURSTABLE, 5, 200), offline("spark", "spark", 200, BATCH), offline("modest", "transcode", 200, BATCH)]
+    WORKS = [pods.Work("web", pods.BURSTABLE, 5, 200), offline("spark", "spark", 200, BATCH), offline("modest", "transcode", 40, BATCH)]
     LATER = [offline("greedy", "transcode", mebibytes(ABOVE + BEYOND), BATCH)]
 
     def test_who_eats_it_goes_by_the_api_server_and_nobody_else(self):
