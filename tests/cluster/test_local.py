@@ -109,7 +109,7 @@ class Local(LocalCase):
         limit = "memory.limit_in_bytes" if (CGROUPS / "memory").is_dir() else "memory.max"
         wait_for(lambda: self.file(uid, limit) == str(64 << 20), "the limit of its batch memory", self.component)
         audit = self.folder / "data" / "agent" / "audit.jsonl"
-        self.assertIn("TM-LIMIT-001", audit.read_text())
+        wait_for(lambda: "TM-LIMIT-001" in audit.read_text(), "a line of the audit, which a thread of its own writes", self.component)
 
         def stands() -> str:
             return next((each["reason"] for each in self.get("node", "here")["status"]["conditions"] if each["type"] == "TidemarkIsolation"), "")
