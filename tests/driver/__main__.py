@@ -145,7 +145,7 @@ VERBS = {
                  "--only=NAME runs the files and programs of one group that have it in their names: ./dev test cluster --only=faults\n\n"
                  "Ends with the line `N passed, N failed, N skipped`. Logs: build/test-logs/. Budgets: tests/budget.txt.\n"
                  "With CI set in the environment, a skip that tests/expected-skips.txt does not name fails the run. With TIDEMARK_TEST_MINUTES=N\n"
-                 "a file that would begin later than that is not run, and is named loudly at the end.", _test),
+                 "a file or a group that would begin later than that is not run, and is named loudly at the end.", _test),
     "up": Verb("up [--once] [--seconds N] [--yarn] [--stop]", "co-location on this machine: a web server, offline work, a table; stays up",
                "Builds, and puts a web server under load: alone, with unprotected offline work beside it, and with the same as tasks of\n"
                "`tidemark up`. Prints how long requests took and what the machine did, draws it (build/up/colocation.svg), and stays up\n"

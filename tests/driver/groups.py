@@ -25,7 +25,7 @@ from support import owners, ports
 from support.patience import PATIENCE_S
 
 GROUPS = {
-    "unit": "tidy, unit tests (under asan+ubsan what reads bytes of strangers), concurrent ones under tsan, the commands of the docs",
+    "unit": "tidy, unit tests (those of the lower layers under asan+ubsan, three concurrent ones under tsan), the commands of the docs",
     "contract": "the contract suite on a real kube-apiserver and on the API server in memory",
     "node": "a real kubelet with 50 pods; cgroups and kernel interfaces of this machine",
     "cluster": "components and kubectl sessions against a real kube-apiserver, faults included",
@@ -65,8 +65,8 @@ PROGRAM_LIMIT_DEFAULT_S = 1800.0
 # Groups that drive programs of others by the wall clock. Where CI runs, what fails there is run once more, and what then passes is
 # told loudly and does not fail the run: a race between two strangers is worth a look, not a landing. Never unit tests, never long.
 SECOND_TRY = {"contract", "node", "cluster", "yarn", "vm"}
-# Under asan+ubsan what reads bytes of strangers, speaks to the kernel, or shares memory between threads. What computes on values, and all that stands on it, is
-# compiled once, for the program too (0010 in docs/decisions): a build of `dev` stops at undefined behaviour and at an index beyond its end. In long all are under asan.
+# Under asan+ubsan: the lower layers, through which all else reads bytes of strangers and speaks to the kernel. policy and all that stands on it, fuzz_test too, is compiled
+# once, for the program as well (0010 in docs/decisions): a build of `dev` stops at undefined behaviour and at an index beyond the end. In long all are under asan.
 SANITIZED = [
     "base_test", "model_test", "net_test", "linux_test", "journal_test", "kube_test", "kube_memory_test", "hadoop_test", "kerberos_test", "copilot_test",
 ]
@@ -77,8 +77,8 @@ WITHOUT_SANITIZERS_TOO = ["net_test", "linux_test"]
 TSAN = ["base_test", "net_test", "journal_test"]
 TSAN_IN_LONG = ["kube_memory_test", "manager_test", "embedded_test", "cli_test"]
 LONG_PARTS = ["fuzz", "tsan", "asan"]  # what `long` has beside its files
-# Where this is set: so many minutes after its begin a run begins no file of these groups any more, and says loudly which. That fails nothing: it is for a CI that
-# ends a run by the clock, on a machine several times slower than others, where all would be lost with the last of them.
+# Where this is set: so many minutes after its begin a run begins no group and no file any more, and says loudly which. That fails nothing: it is for a CI that ends a
+# run by the clock, on a machine several times slower than others, where all would be lost with the last of them.
 LIMIT = "TIDEMARK_TEST_MINUTES"
 LONG_FUZZ_S = 2700  # for all fuzzers together, one on each core; the soak and the kills need the rest of the budget
 
@@ -110,9 +110,8 @@ class Run:
 
     def tried(self, group: str, name: str, clusters: list[lanes.Lane], program: Callable[[], list[Case]]) -> list[Case]:
         """Its cases, after a second try where there is one, on clusters that are put right again before. Any thread may ask."""
-        if time.monotonic() > self.until:
-            self.too_late.append(Case(group, name, "(all)", SKIPPED, f"would have begun later than the {LIMIT} minutes that this run has"))
-            return self.too_late[-1:]
+        if late := self.late(group, name):
+            return late
         cases = program()
         if os.environ.get("CI") and group in SECOND_TRY and any(case.outcome == FAILED for case in cases):
             say("\n".join(f"failed once: {case.title}\n{case.detail.rstrip()}" for case in cases if case.outcome == FAILED))
@@ -126,6 +125,13 @@ class Run:
             cases, unsteady = results.second_try(cases, program())
             self.unsteady += unsteady
         return cases
+
+    def late(self, group: str, name: str) -> list[Case]:
+        """What stands for what is not begun because the time is up; nothing while there is some."""
+        if time.monotonic() <= self.until:
+            return []
+        self.too_late.append(Case(group, name, "(all)", SKIPPED, f"would have begun later than {LIMIT} lets it"))
+        return self.too_late[-1:]
 
     def build(self, name: str, preset: str, targets: Callable[[], list[str]]) -> bool:
         """A build that fails is a failed case: the run goes on with what needs it not."""
@@ -217,6 +223,9 @@ def _chosen(group: str, only: str) -> tuple[list[tuple[str, Path]], list[Path]]:
 
 
 def _run_group(run: Run, group: str, built: bool) -> None:
+    if late := run.late(group, "(whole group)"):  # before anything is built or started for it
+        run.add(late)
+        return
     if group == "unit":
         _unit(run, built)
         return

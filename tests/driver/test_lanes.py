@@ -263,6 +263,13 @@ class Group(unittest.TestCase):
             self.assertEqual(0, groups._finish(run, 1.0))
         self.assertEqual(["NOT RUN, the time was up: cluster test_0.py"], loud)
 
+    def test_nothing_is_built_or_started_for_a_group_that_comes_too_late(self):
+        run = groups.Run(until=time.monotonic() - 1)
+        with mock.patch.object(groups, "_surroundings", lambda *_: self.fail("it is started")), mock.patch.object(groups, "_unit", lambda *_: self.fail("it is built")):
+            for group in groups.CI_GROUPS:
+                groups._run_group(run, group, True)
+        self.assertEqual([(group, SKIPPED) for group in groups.CI_GROUPS], [(case.group, case.outcome) for case in run.cases])
+
     def test_a_time_that_is_none_is_refused(self):
         for text in ("x", "0", "-3", "1.5"):
             with self.subTest(text), mock.patch.dict("os.environ", {groups.LIMIT: text}), self.assertRaisesRegex(WrongUse, groups.LIMIT):

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from driver.paths import ROOT, cache_folder
+from driver.paths import cache_folder
 from tidy.source import Tree
 
 COMPILER = "clang++-19"
@@ -20,7 +20,6 @@ FLAGS = ["-std=c++23", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unu
 # What cmake/TidemarkModule.cmake defines for everyone.
 FLAGS += ['-DTIDEMARK_VERSION="0"']
 COMPILE_S = 120
-WORTH_A_PRECOMPILED = 4  # headers: the library is parsed once for so many and more
 REMEMBERED_MAX = 5000  # of several clones and their pasts; the oldest are forgotten
 
 
@@ -31,9 +30,7 @@ def stand_alone(tree: Tree) -> list[str]:
     keys = {header: _key(tree, header, compiler) for header in tree.headers if not _opens_its_source(tree, header)}
     with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         unknown = [header for header, key in keys.items() if key not in good]
-        with tempfile.TemporaryDirectory() as folder:
-            library = _library_once(folder) if len(unknown) >= WORTH_A_PRECOMPILED else []
-            errors = dict(zip(unknown, pool.map(lambda header: _compile(tree, header, library), unknown)))
+        errors = dict(zip(unknown, pool.map(lambda header: _compile(tree, header), unknown)))
     passed = [keys[header] for header in unknown if not errors[header]]
     if passed:
         memory.parent.mkdir(parents=True, exist_ok=True)
@@ -65,18 +62,9 @@ def _key(tree: Tree, header: str, compiler: str) -> str:
     return digest.hexdigest()
 
 
-def _library_once(folder: str) -> list[str]:
-    """How a compiler is called that has the standard library's headers from one parse of them, as in the build. Nothing of ours is in it."""
-    names = re.search(r"set\(tidemark_standard_headers(.*?)\)", (ROOT / "cmake" / "TidemarkPrecompiled.cmake").read_text(), re.S)[1].split()
-    made = f"{folder}/library.pch"
-    call = [COMPILER, *[flag for flag in FLAGS if flag != "-fsyntax-only"], "-x", "c++-header", "-", "-o", made]
-    subprocess.run(call, input="".join(f"#include {name}\n" for name in names), capture_output=True, text=True, timeout=COMPILE_S, check=True)
-    return ["-include-pch", made]
-
-
-def _compile(tree: Tree, header: str, library: list[str]) -> str:
+def _compile(tree: Tree, header: str) -> str:
     done = subprocess.run(
-        [COMPILER, *FLAGS, *library, "-I", str(tree.root), "-x", "c++", "-"],
+        [COMPILER, *FLAGS, "-I", str(tree.root), "-x", "c++", "-"],
         input=f'#include "{header}"\n', capture_output=True, text=True, timeout=COMPILE_S, cwd=tree.root,
     )
     return done.stderr if done.returncode != 0 else ""

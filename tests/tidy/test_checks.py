@@ -231,7 +231,7 @@ class Checks(unittest.TestCase):
             for tree in (old, new, new):
                 headers.stand_alone(tree)
         compiled = []
-        with mock.patch.object(headers, "_compile", lambda _, header, library: compiled.append(header) or ""):
+        with mock.patch.object(headers, "_compile", lambda _, header: compiled.append(header) or ""):
             headers.stand_alone(Tree(new.root))
             self.assertEqual([], compiled)
             headers.stand_alone(Tree(old.root))

@@ -72,7 +72,8 @@ class WithoutGroups(unittest.TestCase):
 
     def seen_with(self, container: str, processes: int) -> dict | None:
         seen = self.copilot.seen()
-        return seen if seen[container]["use"]["processes"] == processes else None
+        use = seen[container]["use"]
+        return seen if use and use["processes"] == processes else None
 
     def processes_of(self, container: str) -> set[int]:
         """Without the script that waits for it in the NodeManager's session."""
