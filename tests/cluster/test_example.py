@@ -77,6 +77,10 @@ class Example(unittest.TestCase):
         self.assertEqual(0, listed.returncode, listed.stderr)
         self.assertLessEqual({"web", "load", "crunch-0", "filler-0"}, {each["name"] for each in json.loads(listed.stdout)["tasks"]})
         self.wait(lambda: re.search(r'"second":1,', self.local("logs", "load").stdout), 60, "the load that goes on writes")
+        # Word for word what it says to type next: it comes to its end, whatever of the machine is sold.
+        typed = re.search(r"local (run .*)", text)[1].split()
+        ran = self.local(*typed)
+        self.assertEqual((0, "/etc/os-release"), (ran.returncode, "".join(ran.stdout.split()[1:])), ran.stderr)
         refused = self.dev()
         self.assertEqual(1, refused.returncode)
         self.assertIn("runs already", refused.stderr)
@@ -92,6 +96,15 @@ class Example(unittest.TestCase):
         child.send_signal(signal.SIGINT)
         self.assertEqual(0, child.wait(PATIENCE_S), self.log.read_text())
         self.assert_nothing_left()
+
+    def test_where_tidemark_up_is_killed_that_is_what_is_told_and_nothing_of_it_is_left(self):
+        child = self.begin()
+        self.wait_while_it_runs(child, lambda: "up until Ctrl-C" in self.log.read_text(), "not up")
+        found = subprocess.run(["pgrep", "-f", f"up --data-dir {self.data} --listen"], capture_output=True, text=True, check=True)
+        os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
+        self.assertEqual(1, child.wait(PATIENCE_S), self.log.read_text())
+        self.assertIn("`tidemark up` ended by itself with -9", self.log.read_text())
+        self.assert_nothing_left(but=("colocation.svg",))
 
     def test_one_that_was_killed_is_taken_down_by_stop(self):
         """In the middle of what it measures, when there is most of it."""

@@ -1,4 +1,4 @@
-"""Configures and builds a preset. A configured folder is left alone: ninja calls CMake again when a list file changed."""
+"""Configures and builds a preset. A configured folder is left alone until the presets change: ninja calls CMake again when a list file changed."""
 
 import os
 import re
@@ -30,13 +30,16 @@ def configure(preset: str, settings: dict | None = None) -> Path:
     """`settings` are CMake's. A folder that was made with others is made anew: CMake keeps what it found by them."""
     folder = build_folder(preset)
     settings = settings or {}
+    log = folder / "configure.log"
     there = (folder / "build.ninja").exists()
-    if not there or not has_settings((folder / "CMakeCache.txt").read_text() if settings else "", settings):
+    kept = there and has_settings((folder / "CMakeCache.txt").read_text() if settings else "", settings)
+    if not kept or not log.exists() or log.stat().st_mtime < (ROOT / "CMakePresets.json").stat().st_mtime:
         say(f"configuring {preset} in {folder.name}/")
-        log = folder / "configure.log"
-        words = [*(["--fresh"] if there else []), *(f"-D{name}={value}" for name, value in settings.items())]
+        words = [*(["--fresh"] if there and not kept else []), *(f"-D{name}={value}" for name, value in settings.items())]
         if processes.run_logged(["cmake", "--preset", preset, *words], log, cwd=ROOT, env=environment()).code != 0:
-            raise Failed(f"cmake --preset {preset} failed:\n{log.read_text(errors='replace')}")
+            said = log.read_text(errors="replace")
+            log.unlink()  # the next build asks again
+            raise Failed(f"cmake --preset {preset} failed:\n{said}")
     return folder
 
 

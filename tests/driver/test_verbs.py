@@ -1,6 +1,7 @@
 """The command line of ./dev, and the parts of its verbs that can be tested without carrying them out."""
 
 import json
+import os
 import re
 import subprocess
 import tempfile
@@ -309,13 +310,26 @@ class Release(unittest.TestCase):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (folder / "build.ninja").touch()
         (folder / "CMakeCache.txt").write_text(cache)
+        (folder / "configure.log").touch()
         asked = []
         with mock.patch.object(build, "build_folder", lambda _: folder), \
              mock.patch.object(build.processes, "run_logged", lambda command, *_, **__: asked.append(command) or mock.Mock(code=0)):
             build.configure("x", {"TIDEMARK_SYSROOT": "/cache/new"})
             self.assertEqual([], asked)
             build.configure("x", {"TIDEMARK_SYSROOT": "/cache/newer"})
-        self.assertEqual([["cmake", "--preset", "x", "--fresh", "-DTIDEMARK_SYSROOT=/cache/newer"]], asked)
+            self.assertEqual([["cmake", "--preset", "x", "--fresh", "-DTIDEMARK_SYSROOT=/cache/newer"]], asked)
+            asked.clear()
+            before_the_presets = (ROOT / "CMakePresets.json").stat().st_mtime - 1
+            os.utime(folder / "configure.log", (before_the_presets, before_the_presets))
+            build.configure("x")
+        self.assertEqual([["cmake", "--preset", "x"]], asked, "what it knows stays, and what the presets say now comes to it")
+
+    def test_a_folder_that_could_not_be_configured_is_configured_by_the_next_build(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "build.ninja").touch()
+        with mock.patch.object(build, "build_folder", lambda _: folder), self.assertRaisesRegex(Failed, "no-such-preset"):
+            build.configure("no-such-preset")
+        self.assertFalse((folder / "configure.log").exists())
 
 
 if __name__ == "__main__":

@@ -230,7 +230,7 @@ def ways_on(data: Path, kubeconfig: Path) -> str:
         f"  export TIDEMARK_DATA_DIR={data}",
         f"  {TIDEMARK} local top                                        # who has the machine, who is limited and why",
         f"  {TIDEMARK} local ps                                         # every task",
-        f"  {TIDEMARK} local run --cpu=0.5 --wait -- sha256sum /etc/os-release",
+        f"  {TIDEMARK} local run --class=free --wait -- sha256sum /etc/os-release",
         f"  {TIDEMARK} local logs load -f                               # the latencies of each second",
         "",
         way_in(kubeconfig, kubernetes.built().get("kubectl") or shutil.which("kubectl")),

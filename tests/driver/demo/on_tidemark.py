@@ -10,7 +10,7 @@ from pathlib import Path
 
 from driver import processes
 from driver.console import Failed
-from driver.demo import measure
+from driver.demo import measure, plain_groups
 from driver.demo.measure import Measured, Watch
 from driver.demo.plain_groups import cpu_seconds
 from driver.demo.service import Service
@@ -122,6 +122,8 @@ class OnTidemark:
                 self.server.wait(END_S)
             except subprocess.TimeoutExpired:
                 pass
+        else:  # by itself, or somebody killed it: its tasks live on
+            plain_groups.clear(self.group)
         processes.kill_group(self.server)
         self.server = None
         left = [str(top / self.group) for top in cgroups.hierarchies() if (top / self.group).exists()]
