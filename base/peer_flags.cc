@@ -7,29 +7,29 @@
 namespace tidemark::base {
 namespace {
 
-using Kind = PeerFlag::Kind;
+using FlagKind = PeerFlag::Kind;
 
 constexpr std::string_view kLog = "the log goes to standard error; see --log-level and --log-format";
 
 constexpr PeerFlag kOfItsLogger[] = {
-    {"v", Kind::kText, kAnyValue, kLog},
-    {"vmodule", Kind::kText, "", kLog},
-    {"logtostderr", Kind::kSwitch, "true", kLog},
-    {"alsologtostderr", Kind::kSwitch, kAnyValue, kLog},
-    {"stderrthreshold", Kind::kText, kAnyValue, kLog},
-    {"legacy_stderr_threshold_behavior", Kind::kSwitch, kAnyValue, kLog},
-    {"log_dir", Kind::kText, "", kLog},
-    {"log_file", Kind::kText, "", kLog},
-    {"log_file_max_size", Kind::kText, kAnyValue, kLog},
-    {"log_backtrace_at", Kind::kText, "", kLog},
-    {"one_output", Kind::kSwitch, kAnyValue, kLog},
-    {"add_dir_header", Kind::kSwitch, "false", kLog},
-    {"skip_headers", Kind::kSwitch, "false", kLog},
-    {"skip_log_headers", Kind::kSwitch, kAnyValue, kLog},
+    {"v", FlagKind::kText, kAnyValue, kLog},
+    {"vmodule", FlagKind::kText, "", kLog},
+    {"logtostderr", FlagKind::kSwitch, "true", kLog},
+    {"alsologtostderr", FlagKind::kSwitch, kAnyValue, kLog},
+    {"stderrthreshold", FlagKind::kText, kAnyValue, kLog},
+    {"legacy_stderr_threshold_behavior", FlagKind::kSwitch, kAnyValue, kLog},
+    {"log_dir", FlagKind::kText, "", kLog},
+    {"log_file", FlagKind::kText, "", kLog},
+    {"log_file_max_size", FlagKind::kText, kAnyValue, kLog},
+    {"log_backtrace_at", FlagKind::kText, "", kLog},
+    {"one_output", FlagKind::kSwitch, kAnyValue, kLog},
+    {"add_dir_header", FlagKind::kSwitch, "false", kLog},
+    {"skip_headers", FlagKind::kSwitch, "false", kLog},
+    {"skip_log_headers", FlagKind::kSwitch, kAnyValue, kLog},
 };
 
-bool same(Kind kind, std::string_view given, std::string_view wanted) {
-  return kind == Kind::kSwitch ? parse_go_bool(given) == parse_go_bool(wanted) : given == wanted;
+bool same(FlagKind kind, std::string_view given, std::string_view wanted) {
+  return kind == FlagKind::kSwitch ? parse_go_bool(given) == parse_go_bool(wanted) : given == wanted;
 }
 
 // Ours have no underscores and more than one letter: such a name of the peer's is an alias.
@@ -46,11 +46,11 @@ void PeerFlags::declare(Flags& flags) {
   flags.group("Of the peer, without effect here");
   const auto add = [&](const PeerFlag& peer, const std::string& own) -> Flag& {
     switch (peer.kind) {
-      case Kind::kSwitch:
+      case FlagKind::kSwitch:
         return flags.boolean(own, switches_.emplace_back(), peer.why);
-      case Kind::kOnly:
+      case FlagKind::kOnly:
         return flags.choice(own, texts_.emplace_back(peer.anyway), {peer.anyway}, peer.why);
-      case Kind::kText:
+      case FlagKind::kText:
         break;
     }
     return flags.text(own, texts_.emplace_back(), peer.why);

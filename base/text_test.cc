@@ -190,13 +190,13 @@ TEST(ErrorText, EveryKindHasItsOwnName) {
 }
 
 TEST(SwitchedOn, TheFirstWordOnANameCountsElseTheStar) {
-  using Words = std::vector<std::string>;
-  EXPECT_TRUE(switched_on("a", Words{"a"}));
-  EXPECT_FALSE(switched_on("b", Words{"a"}));
-  EXPECT_TRUE(switched_on("b", Words{"-a", "*"}));
-  EXPECT_FALSE(switched_on("a", Words{"*", "-a", "a"}));
-  EXPECT_TRUE(switched_on("a", Words{"a", "-a"}));
-  EXPECT_FALSE(switched_on("a", Words{}));
+  using Strings = std::vector<std::string>;
+  EXPECT_TRUE(switched_on("a", Strings{"a"}));
+  EXPECT_FALSE(switched_on("b", Strings{"a"}));
+  EXPECT_TRUE(switched_on("b", Strings{"-a", "*"}));
+  EXPECT_FALSE(switched_on("a", Strings{"*", "-a", "a"}));
+  EXPECT_TRUE(switched_on("a", Strings{"a", "-a"}));
+  EXPECT_FALSE(switched_on("a", Strings{}));
 }
 
 TEST(GoBool, IsStrict) {

@@ -27,7 +27,7 @@ using base::cat;
 using manager::testing::kConfigPath;
 using manager::testing::kMerge;
 
-constexpr std::string_view kPods = "/api/v1/namespaces/jobs/pods";
+constexpr std::string_view kExplainPods = "/api/v1/namespaces/jobs/pods";
 
 class ExplainTest : public manager::testing::InMemoryCluster {
  protected:
@@ -59,7 +59,7 @@ class ExplainTest : public manager::testing::InMemoryCluster {
                       {"containers",
                        Json::array({Json::object(
                            {{"name", "c"}, {"image", "i"}, {"resources", Json::object({{"requests", requests}})}})})}});
-    must("POST", kPods, object);
+    must("POST", kExplainPods, object);
     status(name, Json::object({{"phase", "Running"}, {"startTime", Json(base::format_rfc3339(clock.wall()))}}));
   }
   void batch(std::string_view name, std::string_view cores) {
@@ -67,7 +67,7 @@ class ExplainTest : public manager::testing::InMemoryCluster {
         Json::object({{manager::testing::kBatchCpu, Json(cores)}, {"kubernetes.io/batch-memory", "1Gi"}}));
   }
   void status(std::string_view name, const Json& text) {
-    must("PATCH", cat(kPods, "/", name, "/status"), Json::object({{"status", text}}), kMerge);
+    must("PATCH", cat(kExplainPods, "/", name, "/status"), Json::object({{"status", text}}), kMerge);
   }
   // As the eviction API leaves it, until its kubelet is done with it.
   void evict(std::string_view name) {
@@ -77,7 +77,7 @@ class ExplainTest : public manager::testing::InMemoryCluster {
                                    {"lastTransitionTime", Json(base::format_rfc3339(clock.wall()))}});
     status(name, Json::object({{"conditions", Json::array({std::move(condition)})}}));
   }
-  void gone(std::string_view name) { must("DELETE", cat(kPods, "/", name, "?gracePeriodSeconds=0"), nullptr); }
+  void gone(std::string_view name) { must("DELETE", cat(kExplainPods, "/", name, "?gracePeriodSeconds=0"), nullptr); }
   std::string text(std::string_view of, bool json = false, std::string_view journal = "") {
     ExplainOptions options;
     options.node = of;

@@ -121,9 +121,9 @@ class Lines {
   journal::LinesRead read_;
 };
 
-class Examination {
+class IncidentExamination {
  public:
-  explicit Examination(const IncidentOptions& options)
+  explicit IncidentExamination(const IncidentOptions& options)
       : options_(options),
         question_(options.question),
         lines_(options),
@@ -263,7 +263,7 @@ Result<policy::IncidentQuestion> parse_incident_task(std::string_view text) {
 }
 
 Result<policy::IncidentReport> examine_incident(const IncidentOptions& options) {
-  return Examination(options).examine();
+  return IncidentExamination(options).examine();
 }
 
 }  // namespace tidemark::cli

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kMaps = "/api/v1/namespaces/koordinator-system/configmaps";
+constexpr std::string_view kOverrideMaps = "/api/v1/namespaces/koordinator-system/configmaps";
 constexpr std::string_view kConfig = R"(schema: 1
 mode: enforce
 calendars:
@@ -35,7 +35,7 @@ class OverrideTest : public testing::ApiInMemory {
     clock.advance(12h);  // 2026-01-01T12:00:00Z
     Json map = Json::object({{"metadata", Json::object({{"name", "tidemark-config"}})}});
     map["data"] = Json::object({{"config.yaml", Json(kConfig)}});
-    call("POST", kMaps, map.dump());
+    call("POST", kOverrideMaps, map.dump());
     for (const char* name : {"n1", "n2"}) {
       call("POST", "/api/v1/nodes", base::cat(R"({"metadata":{"name":")", name, R"(","labels":{"pool":"web"}}})"));
     }
@@ -54,7 +54,7 @@ class OverrideTest : public testing::ApiInMemory {
     return report ? render_text(*report) : report.error().message;
   }
   std::string stored() {
-    return std::string(call("GET", base::cat(kMaps, "/tidemark-state")).text_at("data", "overrides.json"));
+    return std::string(call("GET", base::cat(kOverrideMaps, "/tidemark-state")).text_at("data", "overrides.json"));
   }
 };
 
@@ -115,9 +115,9 @@ TEST_F(OverrideTest, APoolThatIsNotThereIsNamedWithTheNearestOne) {
 TEST_F(OverrideTest, OrdersOfAnotherKindInTheSameMapStayAsTheyAre) {
   Json map = Json::object({{"metadata", Json::object({{"name", "tidemark-state"}})}});
   map["data"] = Json::object({{"state.json", R"({"schema":1,"generation":7,"pools":[]})"}});
-  call("POST", kMaps, map.dump());
+  call("POST", kOverrideMaps, map.dump());
   ASSERT_TRUE(give(order("web", policy::LinePercent{40, std::nullopt})));
-  const Json after = call("GET", base::cat(kMaps, "/tidemark-state"));
+  const Json after = call("GET", base::cat(kOverrideMaps, "/tidemark-state"));
   EXPECT_EQ(after.text_at("data", "state.json"), R"({"schema":1,"generation":7,"pools":[]})");
   EXPECT_NE(after.text_at("data", "overrides.json"), "");
 }

@@ -9,7 +9,7 @@
 namespace tidemark::embedded {
 namespace {
 
-constexpr base::Duration kInstallLimit = std::chrono::seconds(20);
+constexpr base::Duration kCrdInstallLimit = std::chrono::seconds(20);
 
 // Whether a merge patch with the wanted members would change anything. The server completes what a manifest leaves out
 // (names, the conversion), which is no difference.
@@ -21,9 +21,9 @@ bool says_all(const Json& held, const Json& wanted) {
 
 net::Task<Result<void>> install(kube::Client& client, const base::Log& log, const Json& definition) {
   const std::string name(definition.text_at("metadata", "name"));
-  const auto held = co_await client.get(kube::kCustomResourceDefinitions, "", name, kInstallLimit);
+  const auto held = co_await client.get(kube::kCustomResourceDefinitions, "", name, kCrdInstallLimit);
   if (!held && held.error().kind == ErrorKind::kNotFound) {
-    TM_CO_TRY_VOID(co_await client.create(kube::kCustomResourceDefinitions, definition.dump(), {}, "", kInstallLimit));
+    TM_CO_TRY_VOID(co_await client.create(kube::kCustomResourceDefinitions, definition.dump(), {}, "", kCrdInstallLimit));
     log.debug("definition installed", {{"name", name}});
     co_return Result<void>();
   }
@@ -32,7 +32,7 @@ net::Task<Result<void>> install(kube::Client& client, const base::Log& log, cons
   const Json change = Json::object({{"spec", *definition.at("spec")}});
   if (says_all(present, change)) co_return Result<void>();
   TM_CO_TRY_VOID(co_await client.patch(kube::kCustomResourceDefinitions, name, kube::PatchType::kMerge, change.dump(),
-                                       {}, kInstallLimit));
+                                       {}, kCrdInstallLimit));
   log.info("definition brought up to date", {{"name", name}});
   co_return Result<void>();
 }

@@ -30,7 +30,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr base::Duration kGuard = 5min;  // a test that hangs ends after it; nothing waits for it otherwise
-constexpr base::Duration kCallLimit = 30s;
+constexpr base::Duration kEmbeddedCallLimit = 30s;
 constexpr base::Duration kLookAgain = 20ms;
 
 class EmbeddedConcurrentTest : public ::testing::Test {
@@ -88,12 +88,12 @@ class EmbeddedConcurrentTest : public ::testing::Test {
 
   // Until the object is there.
   net::Task<void> wait_for(const kube::Resource& resource, std::string name) {
-    while (!co_await client->get(resource, "", name, kCallLimit)) co_await loop.sleep(kLookAgain);
+    while (!co_await client->get(resource, "", name, kEmbeddedCallLimit)) co_await loop.sleep(kLookAgain);
   }
 
   net::Task<void> wait_for_node_that_says(std::string words) {
     while (true) {
-      const auto node = co_await client->get(kube::kNodes, "", "here", kCallLimit);
+      const auto node = co_await client->get(kube::kNodes, "", "here", kEmbeddedCallLimit);
       if (node && node->contains(words)) co_return;
       co_await loop.sleep(kLookAgain);
     }
@@ -113,14 +113,14 @@ TEST_F(EmbeddedConcurrentTest, TheManagerServesItsNodesAndASecondLifeFindsThemAg
   start();
   ASSERT_FALSE(HasFatalFailure());
   const auto made = net::testing::run_task(
-      loop, client->create(kube::kNodes, R"({"metadata":{"name":"n"}})", {}, "", kCallLimit), kGuard);
+      loop, client->create(kube::kNodes, R"({"metadata":{"name":"n"}})", {}, "", kEmbeddedCallLimit), kGuard);
   ASSERT_TRUE(made) << made.error().message;
   net::testing::run_task(loop, wait_for(kube::kNodeSlos, "n"), kGuard);
   stop();
 
   start();
   ASSERT_FALSE(HasFatalFailure());
-  const auto kept = net::testing::run_task(loop, client->get(kube::kNodes, "", "n", kCallLimit), kGuard);
+  const auto kept = net::testing::run_task(loop, client->get(kube::kNodes, "", "n", kEmbeddedCallLimit), kGuard);
   EXPECT_TRUE(kept) << kept.error().message;
   stop();
 }
@@ -140,7 +140,7 @@ TEST_F(EmbeddedConcurrentTest, AMachineWithoutGroupsIsANodeToo) {
     ASSERT_FALSE(HasFatalFailure());
     net::testing::run_task(loop, wait_for(kube::kNodes, "here"), kGuard);
     const auto settings = net::testing::run_task(
-        loop, client->get(kube::kConfigMaps, "koordinator-system", "slo-controller-config", kCallLimit), kGuard);
+        loop, client->get(kube::kConfigMaps, "koordinator-system", "slo-controller-config", kEmbeddedCallLimit), kGuard);
     EXPECT_TRUE(settings) << "sold by defaults: " << settings.error().message;
     net::testing::run_task(loop, wait_for_node_that_says("without limits: they have no groups"), kGuard);
     stop();
@@ -193,7 +193,7 @@ TEST_F(EmbeddedConcurrentTest, AFileThatDoesNotSayWhatIsSoldLeavesThatToTheDefau
   net::testing::run_task(loop, wait_for(kube::kNodes, "here"), kGuard);  // it comes after the settings
   for (const char* name : {"slo-controller-config", "tidemark-config"}) {
     const auto found =
-        net::testing::run_task(loop, client->get(kube::kConfigMaps, "koordinator-system", name, kCallLimit), kGuard);
+        net::testing::run_task(loop, client->get(kube::kConfigMaps, "koordinator-system", name, kEmbeddedCallLimit), kGuard);
     EXPECT_TRUE(found) << name << ": " << found.error().message;
   }
   stop();

@@ -11,9 +11,9 @@
 namespace tidemark::embedded {
 namespace {
 
-constexpr std::size_t kFileBytesMax = std::size_t{1} << 20;
+constexpr std::size_t kSettingsBytesMax = std::size_t{1} << 20;
 constexpr base::Duration kLook = std::chrono::seconds(2);
-constexpr base::Duration kCallLimit = std::chrono::seconds(20);
+constexpr base::Duration kSettingsCallLimit = std::chrono::seconds(20);
 constexpr std::string_view kSloConfig = "slo-controller-config";
 constexpr std::array<std::string_view, 2> kNames = {kSloConfig, "tidemark-config"};
 
@@ -44,7 +44,7 @@ struct Read {
   std::vector<Json> maps;
 };
 Result<Read> read_file(const std::string& path, std::string_view config_namespace) {
-  auto text = journal::read_whole(path, kFileBytesMax);
+  auto text = journal::read_whole(path, kSettingsBytesMax);
   if (!text) return std::unexpected(std::move(text).error().within("--settings"));
   if (!*text) return fail(ErrorKind::kNotFound, "--settings ", path, ": there is no such file");
   auto maps = read_settings(**text, config_namespace);
@@ -103,12 +103,12 @@ net::Task<Result<void>> SettingsFile::put(std::vector<Json> maps) {
     const std::string name(map.text_at("metadata", "name"));
     kube::WriteOptions options;
     options.ns = namespace_;
-    const auto made = co_await client_.create(kube::kConfigMaps, map.dump(), options, "", kCallLimit);
+    const auto made = co_await client_.create(kube::kConfigMaps, map.dump(), options, "", kSettingsCallLimit);
     if (made) continue;
     if (made.error().kind != ErrorKind::kAlreadyExists) co_return std::unexpected(made.error());
     const Json replaced = Json::array({Json::object({{"op", "add"}, {"path", "/data"}, {"value", map["data"]}})});
     const auto put = co_await client_.patch(kube::kConfigMaps, name, kube::PatchType::kJson, replaced.dump(),
-                                            std::move(options), kCallLimit);
+                                            std::move(options), kSettingsCallLimit);
     if (!put) co_return std::unexpected(put.error());
   }
   co_return Result<void>();
@@ -119,7 +119,7 @@ net::Task<Result<void>> SettingsFile::make_defaults() {
   kube::WriteOptions options;
   options.ns = namespace_;
   const auto made =
-      co_await client_.create(kube::kConfigMaps, default_settings().dump(), std::move(options), "", kCallLimit);
+      co_await client_.create(kube::kConfigMaps, default_settings().dump(), std::move(options), "", kSettingsCallLimit);
   if (!made && made.error().kind != ErrorKind::kAlreadyExists) co_return std::unexpected(made.error());
   co_return Result<void>();
 }

@@ -14,9 +14,9 @@ namespace {
 using base::JsonReader;
 
 constexpr std::size_t kNameBytesMax = 256;
-constexpr std::size_t kSaidBytesMax = 200;  // of what a NodeManager answered in place of a list
+constexpr std::size_t kAnswerBytesMax = 200;  // of what a NodeManager answered in place of a list
 
-constexpr int kUnauthorized = 401, kForbidden = 403;
+constexpr int kUnauthorizedCode = 401, kForbidden = 403;
 
 constexpr std::array<std::string_view, 7> kEnded = {
     "KILLING",
@@ -88,8 +88,8 @@ void read_one(JsonReader& json, NodeContainers& out, std::size_t at) {
 
 Error not_listed(const net::HttpResponse& answer) {
   std::string said = base::cat("the NodeManager's containers: it answered ", answer.status, " ",
-                               base::in_quotes(base::trim(std::string_view(answer.body).substr(0, kSaidBytesMax))));
-  if (answer.status == kUnauthorized && base::trim(answer.headers.get("www-authenticate")).starts_with("Negotiate")) {
+                               base::in_quotes(base::trim(std::string_view(answer.body).substr(0, kAnswerBytesMax))));
+  if (answer.status == kUnauthorizedCode && base::trim(answer.headers.get("www-authenticate")).starts_with("Negotiate")) {
     said +=
         ": its web address wants Kerberos (SPNEGO), which is spoken where the core-site.xml that is read says "
         "hadoop.security.authentication kerberos";
@@ -104,7 +104,7 @@ bool has_ended(std::string_view state) {
 }
 
 bool is_shut_out(const Error& error) {
-  return error.code == kUnauthorized || error.code == kForbidden;
+  return error.code == kUnauthorizedCode || error.code == kForbidden;
 }
 
 bool waits_to_begin(std::string_view state) {
@@ -145,7 +145,7 @@ net::Task<Result<NodeContainers>> NodeManager::containers(base::Duration limit) 
   auto answer = co_await transport_.fetch(std::move(request), limit);
   if (!answer) {
     Error error = std::move(answer).error().within("the NodeManager's containers");
-    if (error.kind == ErrorKind::kDenied) error = {ErrorKind::kUnavailable, std::move(error.message), kUnauthorized, 0};
+    if (error.kind == ErrorKind::kDenied) error = {ErrorKind::kUnavailable, std::move(error.message), kUnauthorizedCode, 0};
     co_return fail(std::move(error));
   }
   if (answer->status != 200) co_return fail(not_listed(*answer));

@@ -17,7 +17,7 @@ constexpr std::string_view kNamedAs = "Hadoop:service=ResourceManager,name=Parti
 constexpr std::string_view kNoLabel = "default";
 constexpr std::size_t kSaidBytesMax = 200;  // of what it answered in place of metrics
 
-void read_amount(JsonReader& json, std::int64_t& out) {
+void read_gauge(JsonReader& json, std::int64_t& out) {
   if (json.integer(out)) out = std::max<std::int64_t>(out, 0);  // Hadoop's gauges are counted up and down
 }
 
@@ -29,11 +29,11 @@ bool read_one(JsonReader& json, WaitingByPartition& out) {
     if (key == "name") {
       json.string(name);
     } else if (key == "PendingMB") {
-      read_amount(json, waiting.memory_mib);
+      read_gauge(json, waiting.memory_mib);
     } else if (key == "PendingVCores") {
-      read_amount(json, waiting.vcores);
+      read_gauge(json, waiting.vcores);
     } else if (key == "PendingContainers") {
-      read_amount(json, waiting.containers);
+      read_gauge(json, waiting.containers);
     } else {
       json.skip();
     }

@@ -11,7 +11,7 @@ namespace tidemark::hadoop {
 namespace {
 
 // As a ResourceManager of Hadoop 3.4.3 answers, shortened.
-constexpr std::string_view kTwo =
+constexpr std::string_view kPartitionWaitingTwo =
     R"({"beans":[{"name":"Hadoop:service=ResourceManager,name=PartitionQueueMetrics,partition=volatile",)"
     R"("modelerType":"PartitionQueueMetrics,partition=volatile","tag.Partition":"volatile","running_0":0,)"
     R"("AllocatedMB":1024,"PendingMB":6144,"PendingVCores":3,"PendingContainers":2,"ReservedMB":0},)"
@@ -21,7 +21,7 @@ constexpr std::string_view kTwo =
     R"("PendingMB":256,"PendingVCores":1,"PendingContainers":1}]})";
 
 TEST(PartitionWaiting, EachPartitionWithANameIsReadAsAWhole) {
-  const auto read = parse_partition_waiting(kTwo);
+  const auto read = parse_partition_waiting(kPartitionWaitingTwo);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, (WaitingByPartition{{"volatile", {6144, 3, 2}}}));
 }
@@ -64,7 +64,7 @@ TEST(PartitionWaiting, SomethingElseIsRefused) {
 TEST(PartitionWaiting, ItIsAskedAtTheWebAddress) {
   net::testing::HttpPair pair{net::testing::Wire::kClear};
   int status = 200;
-  std::string asked, answer(kTwo);
+  std::string asked, answer(kPartitionWaitingTwo);
   pair.begin([&](net::HttpExchange& exchange) -> net::Task<void> {
     asked = exchange.head().target;
     exchange.respond(status, "application/json", answer);

@@ -22,7 +22,7 @@ using testing::FakeGss;
 using testing::RpcServer;
 using testing::SeenCall;
 
-constexpr Method kEcho{"a.Protocol", "echo"};
+constexpr Method kSecureConnectionEcho{"a.Protocol", "echo"};
 
 class SecureConnectionTest : public ::testing::Test {
  protected:
@@ -39,7 +39,7 @@ class SecureConnectionTest : public ::testing::Test {
     return *mine;
   }
   Result<std::string> call(RpcClient& of, std::string request) {
-    return net::testing::run_task(loop, of.call(kEcho, std::move(request), seconds(30)));
+    return net::testing::run_task(loop, of.call(kSecureConnectionEcho, std::move(request), seconds(30)));
   }
   std::string why_not(RpcClient& of) {
     const auto answer = call(of, "x");
@@ -138,7 +138,7 @@ TEST_F(SecureConnectionTest, WithoutTicketsTheReasonIsToldAndTheNextTryHasThem) 
   gss->refusal.reset();
   const auto answered = [&](net::EventLoop& on) -> net::Task<bool> {
     for (int i = 0; i < 1000; ++i) {
-      if (co_await of.call(kEcho, "again", seconds(1))) co_return true;
+      if (co_await of.call(kSecureConnectionEcho, "again", seconds(1))) co_return true;
       co_await on.sleep(milliseconds(10));
     }
     co_return false;
@@ -157,7 +157,7 @@ TEST_F(SecureConnectionTest, AContextThatIsLostEndsTheConnectionAndTheNextOneIsN
   gss->lost.reset();
   const auto answered = [&](net::EventLoop& on) -> net::Task<bool> {
     for (int i = 0; i < 1000; ++i) {
-      if (co_await of.call(kEcho, "again", seconds(1))) co_return true;
+      if (co_await of.call(kSecureConnectionEcho, "again", seconds(1))) co_return true;
       co_await on.sleep(milliseconds(10));
     }
     co_return false;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kStateSchema = 1;
 constexpr std::size_t kStateBytesMax = std::size_t{64} << 10;
-constexpr std::size_t kBytesMin = std::size_t{4} << 10;  // of one request, where the collector takes less than we send
+constexpr std::size_t kStreamBytesMin = std::size_t{4} << 10;  // of one request, where the collector takes less than we send
 constexpr double kEveryJitter = 0.3;
 
 std::string_view name_of(std::string_view path) {
@@ -158,7 +158,7 @@ net::Task<bool> LineStream::send_file(const std::string& file) {
       const auto lines = std::ranges::count(piece.lines, '\n');
       const Answer answer = co_await post(std::move(piece.lines));
       if (answer == Answer::kLater) co_return false;
-      if (answer == Answer::kTooMuch && bytes_max_ > kBytesMin) {
+      if (answer == Answer::kTooMuch && bytes_max_ > kStreamBytesMin) {
         bytes_max_ /= 2;
         continue;
       }

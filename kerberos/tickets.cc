@@ -24,15 +24,15 @@ constexpr std::string_view kHostPlace = "_HOST";
 constexpr std::size_t kPrincipalsShown = 5;
 constexpr std::size_t kKeysMax = 10'000;  // of a keytab that are looked at
 
-struct Context {
+struct KerberosContext {
   krb5_context is = nullptr;
   krb5_error_code made = krb5_init_context(&is);
-  Context() = default;
-  ~Context() {
+  KerberosContext() = default;
+  ~KerberosContext() {
     if (is != nullptr) krb5_free_context(is);
   }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  KerberosContext(const KerberosContext&) = delete;
+  KerberosContext& operator=(const KerberosContext&) = delete;
 
   std::unexpected<Error> fail_with(krb5_error_code code, std::string_view doing) const {
     const char* said = krb5_get_error_message(is, code);
@@ -51,9 +51,9 @@ struct Context {
 
 template <class T, void (*Free)(krb5_context, T)>
 struct Held {
-  const Context& context;
+  const KerberosContext& context;
   T is = nullptr;
-  explicit Held(const Context& c) : context(c) {}
+  explicit Held(const KerberosContext& c) : context(c) {}
   ~Held() {
     if (is != nullptr) Free(context.is, is);
   }
@@ -91,7 +91,7 @@ std::string own_host() {
 }
 
 // Whose keys are in it, each once.
-Result<std::vector<std::string>> principals_in(const Context& context, krb5_keytab keytab, const std::string& file) {
+Result<std::vector<std::string>> principals_in(const KerberosContext& context, krb5_keytab keytab, const std::string& file) {
   krb5_kt_cursor cursor;
   if (const auto code = krb5_kt_start_seq_get(context.is, keytab, &cursor)) {
     return context.fail_with(code, base::cat("reading keytab ", file));
@@ -117,7 +117,7 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
-Result<std::string> who(const Context& context, krb5_keytab keytab, const TicketOptions& options) {
+Result<std::string> who(const KerberosContext& context, krb5_keytab keytab, const TicketOptions& options) {
   TM_TRY(const auto names, principals_in(context, keytab, options.keytab));
   if (options.principal.empty()) {
     if (names.size() == 1) return names.front();
@@ -134,7 +134,7 @@ Result<std::string> who(const Context& context, krb5_keytab keytab, const Ticket
   return fail(ErrorKind::kInvalid, "keytab ", options.keytab, " has no key of ", name, ", only of ", listed(names));
 }
 
-Result<std::shared_ptr<const Tickets>> from_keytab(const Context& context, const TicketOptions& options) {
+Result<std::shared_ptr<const Tickets>> from_keytab(const KerberosContext& context, const TicketOptions& options) {
   if (access(options.keytab.c_str(), R_OK) != 0) {
     auto error = base::fail_errno(errno, base::cat("keytab ", options.keytab)).error();
     error.message += "; --kerberos-keytab is to be a file that this process may read";
@@ -155,7 +155,7 @@ Result<std::shared_ptr<const Tickets>> from_keytab(const Context& context, const
     return context.fail_with(code, doing);
   }
   struct Contents {
-    const Context& context;
+    const KerberosContext& context;
     krb5_creds& creds;
     ~Contents() { krb5_free_cred_contents(context.is, &creds); }
   } const contents{context, creds};
@@ -173,7 +173,7 @@ Result<std::shared_ptr<const Tickets>> from_keytab(const Context& context, const
 }
 
 // The ticket for tickets of the cache's realm: the others follow from it.
-std::optional<krb5_ticket_times> times_in(const Context& context, krb5_ccache cache, krb5_principal of) {
+std::optional<krb5_ticket_times> times_in(const KerberosContext& context, krb5_ccache cache, krb5_principal of) {
   krb5_creds like{};
   krb5_creds found{};
   Principal server(context);
@@ -190,7 +190,7 @@ std::optional<krb5_ticket_times> times_in(const Context& context, krb5_ccache ca
   return out;
 }
 
-Result<std::shared_ptr<const Tickets>> from_cache(const Context& context, const TicketOptions& options) {
+Result<std::shared_ptr<const Tickets>> from_cache(const KerberosContext& context, const TicketOptions& options) {
   Cache cache(context);
   if (const auto code = krb5_cc_default(context.is, &cache.is)) return context.fail_with(code, "the ticket cache");
   const std::string name =
@@ -253,13 +253,13 @@ std::string with_own_host(const std::string& principal) {
 
 Tickets::~Tickets() {
   if (cache_.empty()) return;
-  const Context context;
+  const KerberosContext context;
   krb5_ccache cache = nullptr;
   if (context.made == 0 && krb5_cc_resolve(context.is, cache_.c_str(), &cache) == 0) krb5_cc_destroy(context.is, cache);
 }
 
 Result<std::shared_ptr<const Tickets>> log_in(const TicketOptions& options) {
-  const Context context;  // a new one each time: it reads krb5.conf, which may be another one by now
+  const KerberosContext context;  // a new one each time: it reads krb5.conf, which may be another one by now
   if (context.made != 0) {
     return fail(error_of(context.made, base::cat("Kerberos cannot begin (error ", context.made, ")")));
   }

@@ -7,7 +7,7 @@
 namespace tidemark::kube {
 namespace {
 
-constexpr std::int64_t kGi = std::int64_t{1} << 30;
+constexpr std::int64_t kNodeResourceTopologyGi = std::int64_t{1} << 30;
 
 // As the agent writes it and the manager adds to it; attributes and distances are nobody's business here.
 constexpr std::string_view kTwoZones = R"({
@@ -45,7 +45,7 @@ TEST_F(TopologyTest, KeepsTheOrderOfTheResourcesAndThousandthsOfWhatIsRead) {
   EXPECT_EQ(resources[1].name, "hugepages-2Mi");
   EXPECT_EQ(resources[2].capacity_milli, 9750500);
   EXPECT_EQ(resources[2].available_milli, 9751000);
-  EXPECT_EQ(resources[4].allocatable_milli, 62 * kGi * 1000);
+  EXPECT_EQ(resources[4].allocatable_milli, 62 * kNodeResourceTopologyGi * 1000);
   EXPECT_EQ(resources[4].format, model::Quantity::Format::kBinarySI);
   EXPECT_FALSE(topology.zones[1].has_resources);
 }
@@ -57,9 +57,9 @@ TEST_F(TopologyTest, BecomesWhatDecisionsRead) {
   EXPECT_EQ(view.cpu, (model::CpuBasicInfo{"Model A", true, true}));
   ASSERT_EQ(view.zones.size(), 2u);
   EXPECT_EQ(view.zones[0].cpu, model::CpuMilli{15500});
-  EXPECT_EQ(view.zones[0].memory, model::MemoryMilli{62 * kGi * 1000});
+  EXPECT_EQ(view.zones[0].memory, model::MemoryMilli{62 * kNodeResourceTopologyGi * 1000});
   EXPECT_EQ(view.zones[0].batch_cpu, (model::ZoneAmounts<model::CpuMicro>{{9750500}, {9750000}, {9751000}}));
-  EXPECT_EQ(view.zones[0].batch_memory, (model::ZoneAmounts<model::MemoryMilli>{{20 * kGi * 1000}, {1500}, {0}}));
+  EXPECT_EQ(view.zones[0].batch_memory, (model::ZoneAmounts<model::MemoryMilli>{{20 * kNodeResourceTopologyGi * 1000}, {1500}, {0}}));
   EXPECT_EQ(view.zones[1].name, "node-1");
   EXPECT_EQ(view.zones[1].cpu, std::nullopt);
   EXPECT_EQ(view.zones[1].batch_cpu, std::nullopt);

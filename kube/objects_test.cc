@@ -12,8 +12,8 @@ namespace {
 
 using testing::testdata;
 
-constexpr std::int64_t kMi = 1024 * 1024;
-constexpr std::int64_t kGi = 1024 * kMi;
+constexpr std::int64_t kObjectsMi = 1024 * 1024;
+constexpr std::int64_t kObjectsGi = 1024 * kObjectsMi;
 
 base::WallTime at(std::string_view text) {
   return base::parse_rfc3339(text).value();
@@ -61,9 +61,9 @@ TEST(PodProjection, SpecAndResources) {
   ASSERT_EQ(pod.containers.size(), 2u);
   EXPECT_EQ(pod.containers[0].name, "app");
   EXPECT_EQ(pod.containers[0].requests.cpu_milli(), 500);
-  EXPECT_EQ(pod.containers[0].requests.memory_bytes(), kGi);
+  EXPECT_EQ(pod.containers[0].requests.memory_bytes(), kObjectsGi);
   EXPECT_EQ(pod.containers[0].limits.cpu_milli(), 2000);
-  EXPECT_EQ(pod.containers[0].limits.memory_bytes(), 2 * kGi);
+  EXPECT_EQ(pod.containers[0].limits.memory_bytes(), 2 * kObjectsGi);
   EXPECT_EQ(pod.containers[1].requests.cpu_milli(), 100);
   EXPECT_EQ(pod.containers[1].requests.memory_bytes(), 100'000'000);
   EXPECT_TRUE(pod.containers[1].limits.empty());
@@ -71,9 +71,9 @@ TEST(PodProjection, SpecAndResources) {
   EXPECT_FALSE(pod.init_containers[0].restart_always);
   EXPECT_EQ(pod.init_containers[0].requests.cpu_milli(), 1000);
   EXPECT_TRUE(pod.init_containers[1].restart_always);
-  EXPECT_EQ(pod.init_containers[1].limits.memory_bytes(), 256 * kMi);
+  EXPECT_EQ(pod.init_containers[1].limits.memory_bytes(), 256 * kObjectsMi);
   EXPECT_EQ(pod.overhead.cpu_milli(), 250);
-  EXPECT_EQ(pod.overhead.memory_bytes(), 120 * kMi);
+  EXPECT_EQ(pod.overhead.memory_bytes(), 120 * kObjectsMi);
   EXPECT_TRUE(pod.pod_requests.empty());
 }
 
@@ -104,7 +104,7 @@ TEST(PodProjection, PodLevelResources) {
   auto pod = decode_pod(testdata("pod_level.json"), {}, interner);
   ASSERT_TRUE(pod) << pod.error().message;
   EXPECT_EQ(pod->pod_requests.cpu_milli(), 1000);
-  EXPECT_EQ(pod->pod_limits.memory_bytes(), 2 * kGi);
+  EXPECT_EQ(pod->pod_limits.memory_bytes(), 2 * kObjectsGi);
   ASSERT_EQ(pod->containers.size(), 2u);
   EXPECT_TRUE(pod->node_name.empty());
   EXPECT_EQ(pod->phase, model::PodPhase::kPending);
@@ -133,11 +133,11 @@ TEST(NodeProjection, Fields) {
   ASSERT_TRUE(node) << node.error().message;
   EXPECT_EQ(node->meta.name, "node-a");
   EXPECT_EQ(node->capacity.cpu_milli(), 32000);
-  EXPECT_EQ(node->capacity.memory_bytes(), 128 * kGi);
+  EXPECT_EQ(node->capacity.memory_bytes(), 128 * kObjectsGi);
   EXPECT_EQ(node->capacity.get("pods"), 110);
   EXPECT_EQ(node->allocatable.cpu_milli(), 31500);
   EXPECT_EQ(node->allocatable.get("kubernetes.io/batch-cpu"), 5000);
-  EXPECT_EQ(node->allocatable.get("kubernetes.io/batch-memory"), 12 * kGi);
+  EXPECT_EQ(node->allocatable.get("kubernetes.io/batch-memory"), 12 * kObjectsGi);
   EXPECT_EQ(node->allocatable.find("kubernetes.io/mid-cpu"), std::nullopt);
   EXPECT_EQ(node->ready(), Truth::kTrue);
   ASSERT_EQ(node->conditions.size(), 2u);
@@ -173,7 +173,7 @@ TEST(NodeMetricProjection, Fields) {
   EXPECT_EQ(metric->updated, at("2026-01-01T00:05:00Z"));
   EXPECT_TRUE(metric->has_node_metric);
   EXPECT_EQ(metric->node_usage.cpu_milli(), 11250);
-  EXPECT_EQ(metric->system_usage.memory_bytes(), 3 * kGi);
+  EXPECT_EQ(metric->system_usage.memory_bytes(), 3 * kObjectsGi);
   ASSERT_EQ(metric->aggregated_node_usages.size(), 2u);
   EXPECT_EQ(metric->aggregated_node_usages[0].duration, std::chrono::minutes(5));
   ASSERT_NE(metric->aggregated_node_usages[0].find(Aggregation::kP95), nullptr);
@@ -184,7 +184,7 @@ TEST(NodeMetricProjection, Fields) {
   EXPECT_EQ(metric->pods[0].id, model::PodId("default", "batch-1"));
   EXPECT_EQ(metric->pods[0].priority, model::PriorityClass::kBatch);
   EXPECT_EQ(metric->pods[0].qos, model::Qos::kBe);
-  EXPECT_EQ(metric->pods[1].usage, (model::Resources{{480}, {900 * kMi}}));
+  EXPECT_EQ(metric->pods[1].usage, (model::Resources{{480}, {900 * kObjectsMi}}));
   ASSERT_EQ(metric->host_applications.size(), 1u);
   EXPECT_EQ(metric->host_applications[0].usage.cpu_milli(), 500);
   ASSERT_TRUE(metric->prod_reclaimable);

@@ -23,7 +23,7 @@ namespace tidemark::linux {
 namespace {
 
 constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the filesystem's own are
-constexpr std::size_t kDepthMax = 64;       // a descriptor each
+constexpr std::size_t kTreeDepthMax = 64;       // a descriptor each
 constexpr std::size_t kLookAtTimeEach = 64;
 
 std::int64_t amount(std::uint64_t count, std::uint64_t unit) {
@@ -74,7 +74,7 @@ class Walk {
     if (!lies_here(*found)) return true;
     count(*found);
     if (!S_ISDIR(found->stx_mode)) return true;
-    if (open_.size() == kDepthMax) {
+    if (open_.size() == kTreeDepthMax) {
       out_.whole = false;
     } else {
       enter(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -18,7 +18,7 @@ namespace {
 constexpr int kReadAll = 3;  // SYSLOG_ACTION_READ_ALL
 constexpr std::int64_t kMicroseconds = 1'000'000;
 constexpr std::size_t kMicrosecondDigits = 6;
-constexpr std::int64_t kPriorities = 8;  // the rest of the number says who spoke
+constexpr std::int64_t kRingPriorities = 8;  // the rest of the number says who spoke
 
 // What stands in brackets at the beginning, which is taken away with them.
 std::optional<std::string_view> cut_bracketed(std::string_view& text, char open, char close) {
@@ -74,7 +74,7 @@ Result<KernelMessage> parse_ring_line(std::string_view line) {
   if (!priority || !since_boot || !rest.starts_with(' ')) {
     return fail(ErrorKind::kInvalid, "a priority, a time and a text are wanted, found ", base::in_quotes(line));
   }
-  return KernelMessage{static_cast<std::int32_t>(*priority % kPriorities), 0, *since_boot, rest.substr(1)};
+  return KernelMessage{static_cast<std::int32_t>(*priority % kRingPriorities), 0, *since_boot, rest.substr(1)};
 }
 
 NewLines lines_behind(std::string_view text, std::string_view last) {

@@ -14,7 +14,7 @@ std::string_view cut(std::string_view name) {
   return name.substr(0, kEndedTasksNameMax);
 }
 
-Result<std::string> text_of(const Json& entry, std::string_view key) {
+Result<std::string> short_text_of(const Json& entry, std::string_view key) {
   const Json* text = entry.member(key);
   if (text == nullptr) return std::string();
   if (!text->is_string() || text->as_string().size() > kEndedTasksNameMax) {
@@ -39,8 +39,8 @@ Result<EndedTasks> entry_of(const Json& entry) {
   const auto at = base::parse_rfc3339(entry.text_at("at"));
   if (!at) return fail(ErrorKind::kInvalid, "at: wanted a time like 2026-03-01T02:00:00Z");
   read.at = *at;
-  TM_TRY(read.work_class, text_of(entry, "class"));
-  TM_TRY(read.job, text_of(entry, "job"));
+  TM_TRY(read.work_class, short_text_of(entry, "class"));
+  TM_TRY(read.job, short_text_of(entry, "job"));
   TM_TRY(read.evicted, count_of(entry, "evicted"));
   TM_TRY(read.finished, count_of(entry, "finished"));
   return read;

@@ -9,7 +9,7 @@
 namespace tidemark::net {
 namespace {
 
-using Kind = Http1Reader::Kind;
+using ReaderKind = Http1Reader::Kind;
 using Step = Http1Reader::Step;
 
 // Everything a reader told about a stream of bytes, as one text, so that two ways of feeding it can be compared.
@@ -20,7 +20,7 @@ struct Story {
   std::optional<Error> error;
 };
 
-Story read_all(Kind kind, std::string_view bytes, std::size_t piece, bool end = true, bool to_head = false,
+Story read_all(ReaderKind kind, std::string_view bytes, std::size_t piece, bool end = true, bool to_head = false,
                HttpLimits limits = {}) {
   Http1Reader reader(kind, limits);
   reader.answers_head(to_head);
@@ -58,17 +58,17 @@ Story read_all(Kind kind, std::string_view bytes, std::size_t piece, bool end = 
 }
 
 Story requests(std::string_view bytes, HttpLimits limits = {}) {
-  Story whole = read_all(Kind::kRequests, bytes, bytes.size(), true, false, limits);
+  Story whole = read_all(ReaderKind::kRequests, bytes, bytes.size(), true, false, limits);
   for (const std::size_t piece : {1u, 2u, 3u, 7u}) {
-    EXPECT_EQ(read_all(Kind::kRequests, bytes, piece, true, false, limits).text, whole.text) << bytes;
+    EXPECT_EQ(read_all(ReaderKind::kRequests, bytes, piece, true, false, limits).text, whole.text) << bytes;
   }
   return whole;
 }
 
 Story responses(std::string_view bytes, bool to_head = false) {
-  Story whole = read_all(Kind::kResponses, bytes, bytes.size(), true, to_head);
+  Story whole = read_all(ReaderKind::kResponses, bytes, bytes.size(), true, to_head);
   for (const std::size_t piece : {1u, 2u, 3u, 7u}) {
-    EXPECT_EQ(read_all(Kind::kResponses, bytes, piece, true, to_head).text, whole.text) << bytes;
+    EXPECT_EQ(read_all(ReaderKind::kResponses, bytes, piece, true, to_head).text, whole.text) << bytes;
   }
   return whole;
 }

@@ -13,6 +13,7 @@
 #include <ctime>
 #include <memory>
 
+#include "net/openssl_types.h"
 #include "net/tls.h"
 
 namespace tidemark::net {
@@ -24,16 +25,6 @@ constexpr base::Duration kClockSkew = std::chrono::minutes(5);
 constexpr std::size_t kNamesMax = 1000;  // of one certificate
 constexpr int kSerialBytes = 16;
 
-template <auto Function>
-struct FreeBy {
-  template <class T>
-  void operator()(T* object) const {
-    Function(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, FreeBy<BIO_free_all>>;
-using Key = std::unique_ptr<EVP_PKEY, FreeBy<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, FreeBy<X509_free>>;
 using Names = std::unique_ptr<GENERAL_NAMES, FreeBy<GENERAL_NAMES_free>>;
 using Extension = std::unique_ptr<X509_EXTENSION, FreeBy<X509_EXTENSION_free>>;
 
@@ -151,10 +142,6 @@ Result<Draft> draft(std::string_view common_name, std::string_view organization,
   }
   return made;
 }
-
-int no_password(char*, int, int, void*) {
-  return 0;
-}  // the default would ask on the terminal
 
 Result<Certificate> parse_certificate(std::string_view pem, std::string_view what) {
   const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));

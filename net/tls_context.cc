@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "net/connection.h"
+#include "net/openssl_types.h"
 
 namespace tidemark::net {
 namespace {
@@ -26,17 +27,6 @@ constexpr unsigned kProtocolsSize = sizeof kProtocols - 1;
 // A static binary carries the build machine's default path; these are where distributions keep their bundle.
 constexpr const char* kSystemBundles[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
                                           "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
-
-template <auto Function>
-struct FreeBy {
-  template <class T>
-  void operator()(T* object) const {
-    Function(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, FreeBy<BIO_free_all>>;
-using Key = std::unique_ptr<EVP_PKEY, FreeBy<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, FreeBy<X509_free>>;
 
 // Text that is wiped when it goes: it may hold a key.
 struct Pem {
@@ -82,10 +72,6 @@ std::unexpected<Error> refuse(const PemSource& source, std::string_view what, st
   ERR_clear_error();
   return fail(ErrorKind::kInvalid, place(source, what), " ", why);
 }
-
-int no_password(char*, int, int, void*) {
-  return 0;
-}  // the default would ask on the terminal
 
 Result<std::vector<Certificate>> read_certificates(const PemSource& source, std::string_view what) {
   TM_TRY(const Pem pem, read_pem(source, what));

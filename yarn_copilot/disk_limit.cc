@@ -10,7 +10,7 @@
 namespace tidemark::yarn_copilot {
 namespace {
 
-constexpr std::size_t kPassesWaitingMax = 2;
+constexpr std::size_t kDiskPassesWaitingMax = 2;
 // A group of cpuset below offline work's own would keep the processors of that from being fewer.
 constexpr linux::Controllers kOnlyCpuset = linux::controllers_of({linux::Controller::kCpuset});
 constexpr linux::Controllers kOnlyIo = linux::controllers_of({linux::Controller::kIo});
@@ -93,7 +93,7 @@ DiskLimit::DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies
       config_(std::move(config)),
       began_(loop.clock().monotonic()),
       said_(loop),
-      worker_(1, kPassesWaitingMax) {
+      worker_(1, kDiskPassesWaitingMax) {
   const auto gauge = [&](const char* name, const char* help, const std::optional<std::int64_t>& bytes) {
     metrics.gauge(name, help).set(static_cast<double>(bytes.value_or(0)));
   };

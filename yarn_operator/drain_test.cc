@@ -17,17 +17,17 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t kMi = std::int64_t{1} << 20;
 constexpr std::int64_t kNever = 0x7fffffff;
-const NodeId kNm{"a", 1};
+const NodeId kDrainNm{"a", 1};
 const std::string kOld = "container_1_0001_01_000002", kNew = "container_1_0001_01_000003";
 
 class DrainTest : public testing::OperatorWorld {
  protected:
   void SetUp() override {
     OperatorWorld::SetUp();
-    manager().nodes = {{kNm, {}}};
+    manager().nodes = {{kDrainNm, {}}};
     node("n1", "a:1", origin("4k", "4Gi"));
-    manager().run(kOld, kNm, 1024);
-    manager().run(kNew, kNm, 512);
+    manager().run(kOld, kDrainNm, 1024);
+    manager().run(kNew, kDrainNm, 512);
   }
   void offer(std::int64_t memory_mib, std::int64_t generation = 5) {
     const model::Resources amounts{model::CpuMilli{4000}, model::MemoryBytes{memory_mib * kMi}};
@@ -51,12 +51,12 @@ TEST_F(DrainTest, AtItsMomentTheNewestEndUntilTheRestFits) {
   offer(1024);
   drain(700ms);
   begin();
-  EXPECT_TRUE(total(kNm, 1024, 4));
+  EXPECT_TRUE(total(kDrainNm, 1024, 4));
   EXPECT_LT(clock.wall(), by_);
   EXPECT_TRUE(manager().preempted.empty()) << "not before";
   EXPECT_TRUE(preempted({kNew}));
   EXPECT_GE(clock.wall(), by_);
-  EXPECT_TRUE(total(kNm, 1024, 4));
+  EXPECT_TRUE(total(kDrainNm, 1024, 4));
   EXPECT_EQ(manager().told_totals, (std::vector<Told>{{1024, 4, kNever}, {1024, 5, 0}, {1024, 4, kNever}}));
   EXPECT_TRUE(std::ranges::any_of(audit, [](const model::AuditLine& line) { return line.reason == "TM-YARN-016"; }));
   EXPECT_NE(metrics.text().find("tidemark_yarn_operator_drained_nodes_total 1"), std::string::npos);
@@ -67,7 +67,7 @@ TEST_F(DrainTest, WhoDrainsOffHoldsNothingMasterOrNot) {
   drain(0ms);
   begin();
   EXPECT_TRUE(preempted({kNew, kOld}));
-  EXPECT_TRUE(total(kNm, 0, 4));
+  EXPECT_TRUE(total(kDrainNm, 0, 4));
 }
 
 // An offer that gets smaller for what online work uses ends nobody, also right after a drain.
@@ -76,11 +76,11 @@ TEST_F(DrainTest, WhatGetsTooMuchLaterGoesOn) {
   drain(0ms);
   begin();
   EXPECT_TRUE(preempted({kNew}));
-  EXPECT_TRUE(total(kNm, 1024, 4));
+  EXPECT_TRUE(total(kDrainNm, 1024, 4));
   pass(500ms);  // a report shows that it is done
   offer(512, 6);
   say(model::kYarnDrainAnnotation, model::format_yarn_drain({6, by_}));
-  EXPECT_TRUE(total(kNm, 512, 4));
+  EXPECT_TRUE(total(kDrainNm, 512, 4));
   pass(500ms);
   EXPECT_EQ(manager().preempted, std::vector{kNew});
 }
@@ -91,10 +91,10 @@ TEST_F(DrainTest, OfACordonedNodeOnlyWhatIsBeyondItsOfferEnds) {
   offer(1024);
   drain(300ms);
   begin();
-  EXPECT_TRUE(total(kNm, 0, 0));
+  EXPECT_TRUE(total(kDrainNm, 0, 0));
   EXPECT_TRUE(preempted({kNew}));
   pass(500ms);
-  EXPECT_TRUE(total(kNm, 0, 0));
+  EXPECT_TRUE(total(kDrainNm, 0, 0));
   EXPECT_EQ(manager().preempted, std::vector{kNew});
 }
 
@@ -111,7 +111,7 @@ TEST_F(DrainTest, OneOfAnotherOfferOrLongAgoOrUnreadableEndsNobody) {
   offer(1024);
   drain(0ms, 4);
   begin();
-  EXPECT_TRUE(total(kNm, 1024, 4));
+  EXPECT_TRUE(total(kDrainNm, 1024, 4));
   drain(-policy::kDrainKept);
   pass(500ms);
   say(model::kYarnDrainAnnotation, R"({"schema":1,"generation":5,"by":"soon"})");
@@ -122,7 +122,7 @@ TEST_F(DrainTest, OneOfAnotherOfferOrLongAgoOrUnreadableEndsNobody) {
 TEST_F(DrainTest, AResourceManagerThatDropsItIsAskedAgain) {
   offer(1024);
   begin();
-  EXPECT_TRUE(total(kNm, 1024, 4));
+  EXPECT_TRUE(total(kDrainNm, 1024, 4));
   manager().drops = true;
   const int before = manager().updates;
   drain(0ms);

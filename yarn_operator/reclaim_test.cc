@@ -28,14 +28,14 @@ const NodeId kNm{"a", 1};
 const std::string kMaster = "container_1_0001_01_000001", kOld = "container_1_0001_01_000002",
                   kNew = "container_1_0001_01_000003";
 
-Resources amount(std::int64_t cores, std::int64_t mib) {
+Resources reclaim_amount(std::int64_t cores, std::int64_t mib) {
   return {{cores * 1000}, {mib * kMi}};
 }
 
 TEST(MayKeepTest, WhatIsAskedOfTheClassOfTheClusterAndOfWorkWithoutOne) {
   const policy::YarnTotalConfig config;
-  const std::vector<model::Reclaim> asked{{"", amount(1, 512), amount(2, 1024), "TM-LEDGER-009"},
-                                          {"transcode", amount(1, 512), amount(3, 256), "TM-LEDGER-009"}};
+  const std::vector<model::Reclaim> asked{{"", reclaim_amount(1, 512), reclaim_amount(2, 1024), "TM-LEDGER-009"},
+                                          {"transcode", reclaim_amount(1, 512), reclaim_amount(3, 256), "TM-LEDGER-009"}};
   EXPECT_EQ(may_keep(asked, "transcode", config)->memory_mib, 1280);
   EXPECT_EQ(may_keep(asked, "transcode", config)->vcores, 5);
   EXPECT_EQ(may_keep(asked, "spark", config)->memory_mib, 1024);
@@ -68,8 +68,8 @@ class ReclaimTest : public testing::OperatorWorld {
   }
   // What the manager writes, in one write.
   void ask(Resources keep, std::string_view of = "transcode", std::int64_t generation = 5, std::int64_t offer = 5,
-           Resources give = amount(1, 512), std::string_view why = "TM-LEDGER-009") {
-    const Resources offered = amount(2, 768);
+           Resources give = reclaim_amount(1, 512), std::string_view why = "TM-LEDGER-009") {
+    const Resources offered = reclaim_amount(2, 768);
     const model::YarnReclaim reclaim{generation, {{std::string(of), give, keep, std::string(why)}}};
     patch("n1", annotations(Json::object(
                     {{model::kYarnOfferAnnotation, Json(model::format_yarn_offer({offer, offered, offered}))},
@@ -117,7 +117,7 @@ class ReclaimTest : public testing::OperatorWorld {
 };
 
 TEST_F(ReclaimTest, TheNewestEndUntilTheRestIsWhatMayBeKept) {
-  ask(amount(2, 768));
+  ask(reclaim_amount(2, 768));
   begin();
   EXPECT_TRUE(preempted({kNew}));
   EXPECT_TRUE(total(kNm, 768, 2));
@@ -128,13 +128,13 @@ TEST_F(ReclaimTest, TheNewestEndUntilTheRestIsWhatMayBeKept) {
   EXPECT_NE(metrics.text().find("tidemark_yarn_operator_reclaimed_nodes_total 1"), std::string::npos);
   EXPECT_NE(metrics.text().find("tidemark_yarn_operator_drained_nodes_total 0"), std::string::npos);
   // Told again with another offer, and obeyed: nobody more.
-  ask(amount(2, 768), "transcode", 6, 6, amount(0, 0));
+  ask(reclaim_amount(2, 768), "transcode", 6, 6, reclaim_amount(0, 0));
   pass(500ms);
   EXPECT_EQ(manager().preempted, std::vector{kNew});
 }
 
 TEST_F(ReclaimTest, WhereCpuAloneIsShortTheSamePartOfTheMemoryGoes) {
-  ask(amount(1, 4096), "transcode", 5, 5, amount(2, 0));
+  ask(reclaim_amount(1, 4096), "transcode", 5, 5, reclaim_amount(2, 0));
   begin();
   EXPECT_TRUE(preempted({kNew, kOld}));
   EXPECT_TRUE(total(kNm, 768, 2));
@@ -143,25 +143,25 @@ TEST_F(ReclaimTest, WhereCpuAloneIsShortTheSamePartOfTheMemoryGoes) {
 TEST_F(ReclaimTest, AskedOfWorkWithoutAClassItIsAskedOfAll) {
   grant(3);
   work_class = "spark";
-  ask(amount(0, 0), "");
+  ask(reclaim_amount(0, 0), "");
   begin();
   EXPECT_TRUE(preempted({kNew, kOld, kMaster}));
 }
 
 TEST_F(ReclaimTest, WhatIsAskedOfAnotherClassEndsNobody) {
-  ask(amount(0, 0), "spark");
+  ask(reclaim_amount(0, 0), "spark");
   begin();
   nobody_ends();
 }
 
 TEST_F(ReclaimTest, WhatGoesWithAnotherOfferEndsNobody) {
-  ask(amount(0, 0), "transcode", 4, 5);
+  ask(reclaim_amount(0, 0), "transcode", 4, 5);
   begin();
   nobody_ends();
 }
 
 TEST_F(ReclaimTest, WhatCannotBeReadEndsNobody) {
-  ask(amount(0, 0));
+  ask(reclaim_amount(0, 0));
   patch("n1", annotations(Json::object({{model::kYarnReclaimAnnotation, R"({"schema":2,"generation":5})"}})));
   begin();
   nobody_ends();
@@ -169,7 +169,7 @@ TEST_F(ReclaimTest, WhatCannotBeReadEndsNobody) {
 
 TEST_F(ReclaimTest, WhoObeysNoOfferObeysNothingBesideIt) {
   options.totals.rounding = policy::YarnRounding::kPeer;
-  ask(amount(0, 0));
+  ask(reclaim_amount(0, 0));
   begin();
   EXPECT_TRUE(total(kNm, 4295, 4));
   pass(500ms);
@@ -178,7 +178,7 @@ TEST_F(ReclaimTest, WhoObeysNoOfferObeysNothingBesideIt) {
 
 TEST_F(ReclaimTest, AnOperatorThatObservesEndsNobody) {
   options.mode = "observe";
-  ask(amount(0, 0));
+  ask(reclaim_amount(0, 0));
   begin();
   pass(700ms);
   EXPECT_TRUE(manager().preempted.empty());
@@ -187,7 +187,7 @@ TEST_F(ReclaimTest, AnOperatorThatObservesEndsNobody) {
 
 TEST_F(ReclaimTest, OnANodeThatIsOnlyObservedNobodyEnds) {
   settings("schema: 1\nmode: {yarn: observe}\nclasses:\n- {name: transcode, order: 1}\n");
-  ask(amount(0, 0));
+  ask(reclaim_amount(0, 0));
   begin();
   pass(700ms);
   EXPECT_TRUE(manager().preempted.empty());
@@ -195,7 +195,7 @@ TEST_F(ReclaimTest, OnANodeThatIsOnlyObservedNobodyEnds) {
 
 TEST_F(ReclaimTest, AResourceManagerThatDropsItIsAskedAgain) {
   manager().drops = true;
-  ask(amount(2, 768));
+  ask(reclaim_amount(2, 768));
   begin();
   EXPECT_TRUE(until([&] { return manager().updates > 0; }));
   manager().drops = false;
@@ -208,7 +208,7 @@ TEST_F(ReclaimTest, WhereTheClassOfTheClusterIsOffNothingIsHandedOut) {
   const std::string marks =
       R"({"schema":1,"generation":7,"state":"on","node":{"generation":7,"orders":[{"wish":"off","only":["class=transcode"],)"
       R"("by":"me","why":"a test","since":"2026-11-21T10:00:34Z","drainUntil":"2026-11-21T10:00:34Z"}]}})";
-  ask(amount(0, 0), "transcode", 5, 5, amount(1, 512), "TM-STATE-027");  // an order: no hour bounds it
+  ask(reclaim_amount(0, 0), "transcode", 5, 5, reclaim_amount(1, 512), "TM-STATE-027");  // an order: no hour bounds it
   patch("n1", annotations(Json::object({{model::kStateDetailAnnotation, Json(marks)}})));
   begin();
   EXPECT_TRUE(preempted({kNew, kOld, kMaster}));
@@ -218,14 +218,14 @@ TEST_F(ReclaimTest, WhereTheClassOfTheClusterIsOffNothingIsHandedOut) {
 // ---- the hour of the pool ----
 
 TEST_F(ReclaimTest, WithoutAGrantTwoContainersOfANodeEndInAnHourAndTheNodeTellsIt) {
-  ask(amount(0, 0));
+  ask(reclaim_amount(0, 0));
   begin();
   EXPECT_TRUE(preempted({kNew, kOld}));
   EXPECT_TRUE(until([&] { return told_given_back() == 2; }));
   EXPECT_TRUE(waits(1)) << "for the third";
   // Another order, and an operator that begins anew: the same hour.
   running.reset();
-  ask(amount(0, 0), "transcode", 6, 6);
+  ask(reclaim_amount(0, 0), "transcode", 6, 6);
   begin();
   EXPECT_TRUE(waits(1));
   pass(500ms);
@@ -243,7 +243,7 @@ TEST_F(ReclaimTest, WithoutAGrantTwoContainersOfANodeEndInAnHourAndTheNodeTellsI
 
 TEST_F(ReclaimTest, WhereThePoolHasUsedUpItsHourItWaitsUntilTheManagerSaysOtherwise) {
   grant(10, true);
-  ask(amount(2, 768));
+  ask(reclaim_amount(2, 768));
   begin();
   EXPECT_TRUE(waits(1));
   pass(500ms);
@@ -256,7 +256,7 @@ TEST_F(ReclaimTest, WhereThePoolHasUsedUpItsHourItWaitsUntilTheManagerSaysOtherw
 
 TEST_F(ReclaimTest, AGrantOfOneEndsOneAndTheRestWaits) {
   grant(1);
-  ask(amount(0, 0));
+  ask(reclaim_amount(0, 0));
   begin();
   EXPECT_TRUE(preempted({kNew}));
   EXPECT_TRUE(waits(1));

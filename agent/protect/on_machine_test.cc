@@ -38,7 +38,7 @@ constexpr std::array kFilesOfOurs{File::kCpuShares,   File::kCpuQuota,  File::kC
                                   File::kMemoryLimit, File::kMemoryMin, File::kMemoryLow};
 
 constexpr std::string_view kByQuota = R"("enable":true,"cpuSuppressPolicy":"cfsQuota")";
-constexpr std::string_view kNot = R"("enable":false)";
+constexpr std::string_view kDisabled = R"("enable":false)";
 
 // A process that waits to be ended.
 class Sleeper {
@@ -225,7 +225,7 @@ class ProtectOnMachine : public ::testing::Test {
     EXPECT_LE(offline_quota(), found) << "and left by who did";
     EXPECT_EQ(guard->status().left, 0) << lines;
     EXPECT_EQ(guard->status().refused, 0) << lines;
-    say_rules(kNot);
+    say_rules(kDisabled);
     seconds(2, 0);
     EXPECT_EQ(offline_quota(), policy::kNoLimit);
   }
@@ -337,7 +337,7 @@ TEST_F(ProtectOnMachine, TheKernelTakesWhatSuppressionSays) {
   EXPECT_EQ(offline_quota(), 40'000);
   seconds(1, 200);
   EXPECT_EQ(offline_quota(), 80'000) << "a tenth of 400,000 more";
-  say_rules(kNot);
+  say_rules(kDisabled);
   seconds(2, 200);
   EXPECT_EQ(offline_quota(), policy::kNoLimit);
   EXPECT_EQ(guard->status().refused, 0) << lines;
@@ -346,7 +346,7 @@ TEST_F(ProtectOnMachine, TheKernelTakesWhatSuppressionSays) {
 TEST_F(ProtectOnMachine, APodOfBatchResourcesHasItsLimitsAndRunsLast) {
   start();
   say_node();
-  say_rules(kNot);
+  say_rules(kDisabled);
   seconds(2, 0);
   const model::Task& job = pods.at("job");
   for (const std::string& path : {job.path, job.containers[0].path}) {
@@ -365,7 +365,7 @@ TEST_F(ProtectOnMachine, WhereNoKubeletWritesOfflineWorkRunsIdleAsOneAndPodsKeep
   const std::string all = own->name(), besteffort = path_of("kubepods/besteffort");
   start();
   say_node();
-  say_rules(kNot);
+  say_rules(kDisabled);
   seconds(2, 0);
   EXPECT_EQ(number(besteffort, File::kCpuIdle), 1);
   EXPECT_EQ(number(all, File::kCpuIdle), 0) << "web lies there";
@@ -379,7 +379,7 @@ TEST_F(ProtectOnMachine, WhereNoKubeletWritesOfflineWorkRunsIdleAsOneAndPodsKeep
   EXPECT_EQ(number(besteffort, File::kCpuIdle), 0);
   EXPECT_EQ(guard->status().refused, 0) << lines;
   EXPECT_EQ(guard->status().unmet, 0) << lines;
-  say_rules(kNot, R"("enable":false)");
+  say_rules(kDisabled, R"("enable":false)");
   seconds(2, 0);
   for (const std::string& path : {all, besteffort}) {
     for (const File file : {File::kCpuIdle, File::kCpuShares}) {
@@ -414,13 +414,13 @@ TEST_F(ProtectOnMachine, AClassHasItsWeightAndWhereThereIsOneItsMemory) {
   list_pods();
   start();
   say_node();
-  say_rules(kNot, R"("enable":false)", R"({"name":"spark","order":30,"cpuWeight":300,"memoryLowPercent":50})");
+  say_rules(kDisabled, R"("enable":false)", R"({"name":"spark","order":30,"cpuWeight":300,"memoryLowPercent":50})");
   seconds(2, 0);
   const std::string& path = pods.at("job").path;
   // 512 of 500 milli-cores × 300 %, in v1's measure; of that a kernel of v2 knows from 1 to 10000.
   EXPECT_EQ(number(path, File::kCpuShares), is_v2 ? linux::shares_of_weight(linux::weight_of_shares(1536)) : 1536);
   if (is_v2) EXPECT_EQ(number(path, File::kMemoryLow), 32 << 20);
-  say_rules(kNot, R"("enable":false)");
+  say_rules(kDisabled, R"("enable":false)");
   seconds(2, 0);
   if (is_v2) EXPECT_EQ(number(path, File::kMemoryLow), 0);
   EXPECT_EQ(guard->status().refused, 0) << lines;

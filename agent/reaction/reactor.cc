@@ -7,7 +7,7 @@
 
 namespace tidemark::agent {
 
-using Outcome = ReactionTaken::Outcome;
+using TakenOutcome = ReactionTaken::Outcome;
 
 namespace {
 // A list of processors of a large machine; where it is longer, it is another text, and nothing is written.
@@ -73,21 +73,21 @@ bool Reactor::look_now() {
 // the enforcer sees ours then, as with every write of its own (linux/cgroup/write.h).
 ReactionTaken Reactor::take(std::size_t step) const {
   ReactionTaken out;
-  out.outcome = Outcome::kWouldWrite;
+  out.outcome = TakenOutcome::kWouldWrite;
   out.step = step;
   if (order_.only_shown) return out;
   std::array<char, kShownBytes> space;
   for (std::size_t at = 0; at < files_.size(); ++at) {
     const std::string_view there = files_.shown(at, space);
     if (there == order_.over) continue;
-    out.outcome = there.empty() ? Outcome::kUnreadable : Outcome::kNotOurs;
+    out.outcome = there.empty() ? TakenOutcome::kUnreadable : TakenOutcome::kNotOurs;
     return out;
   }
-  out.outcome = Outcome::kWrote;
+  out.outcome = TakenOutcome::kWrote;
   for (; out.files < files_.size(); ++out.files) {
     out.error = files_.put(out.files, order_.bytes[step]);
     if (out.error == 0) continue;
-    out.outcome = Outcome::kRefused;
+    out.outcome = TakenOutcome::kRefused;
     break;
   }
   return out;

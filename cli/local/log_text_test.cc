@@ -18,46 +18,46 @@ Shown shown(LogText::Options options, const std::vector<std::string>& lines) {
   LogText text(options, [&](LogStream stream, std::string_view bytes) {
     (stream == LogStream::kOut ? all.out : all.error) += bytes;
   });
-  for (const std::string& line : lines) text.take(line);
+  for (const std::string& log_text_line : lines) text.take(log_text_line);
   text.flush();
   text.break_off();
   return all;
 }
 
-std::string line(int second, std::string_view rest) {
+std::string log_text_line(int second, std::string_view rest) {
   return base::cat("2026-11-23T12:00:0", second, ".5Z ", rest);
 }
 
 TEST(LogTextTest, PartsBecomeLinesByTheirStream) {
   const auto all =
-      shown({}, {line(1, "stdout P a"), line(2, "stderr F E"), line(3, "stdout F b"), line(4, "stdout F ")});
+      shown({}, {log_text_line(1, "stdout P a"), log_text_line(2, "stderr F E"), log_text_line(3, "stdout F b"), log_text_line(4, "stdout F ")});
   EXPECT_EQ(all.out, "ab\n\n");
   EXPECT_EQ(all.error, "E\n");
 }
 
 TEST(LogTextTest, WhatHasNoEndGetsOne) {
-  EXPECT_EQ(shown({}, {line(1, "stdout P a")}).out, "a\n");
+  EXPECT_EQ(shown({}, {log_text_line(1, "stdout P a")}).out, "a\n");
 }
 
 TEST(LogTextTest, WhatNobodyUnderstandsIsShownAsItIs) {
-  EXPECT_EQ(shown({}, {"torn", line(1, "stdout F a")}).out, "torn\na\n");
+  EXPECT_EQ(shown({}, {"torn", log_text_line(1, "stdout F a")}).out, "torn\na\n");
 }
 
 TEST(LogTextTest, TimestampsStandBeforeLinesAndNotBeforeParts) {
-  EXPECT_EQ(shown({.timestamps = true}, {line(1, "stdout P a"), line(2, "stdout F b"), line(3, "stdout F c")}).out,
+  EXPECT_EQ(shown({.timestamps = true}, {log_text_line(1, "stdout P a"), log_text_line(2, "stdout F b"), log_text_line(3, "stdout F c")}).out,
             "2026-11-23T12:00:01.5Z ab\n2026-11-23T12:00:03.5Z c\n");
 }
 
 TEST(LogTextTest, SinceLeavesOutWhatIsOlder) {
   EXPECT_EQ(shown({.since = base::parse_rfc3339("2026-11-23T12:00:02.5Z")},
-                  {line(1, "stdout F a"), line(2, "stdout F b"), line(3, "stdout F c")})
+                  {log_text_line(1, "stdout F a"), log_text_line(2, "stdout F b"), log_text_line(3, "stdout F c")})
                 .out,
             "b\nc\n");
 }
 
 TEST(LogTextTest, TailCountsLinesOfBothStreams) {
-  const std::vector<std::string> lines{line(1, "stdout F a"), line(2, "stderr F b"), line(3, "stdout P c"),
-                                       line(4, "stdout F d"), line(5, "stdout F e")};
+  const std::vector<std::string> lines{log_text_line(1, "stdout F a"), log_text_line(2, "stderr F b"), log_text_line(3, "stdout P c"),
+                                       log_text_line(4, "stdout F d"), log_text_line(5, "stdout F e")};
   EXPECT_EQ(shown({.tail = 2}, lines).out, "cd\ne\n");
   EXPECT_EQ(shown({.tail = 3}, lines).error, "b\n");
   EXPECT_EQ(shown({.tail = 0}, lines).out, "");
@@ -66,7 +66,7 @@ TEST(LogTextTest, TailCountsLinesOfBothStreams) {
 
 TEST(LogTextTest, APartWhoseBeginningIsNotKeptIsNotALine) {
   EXPECT_EQ(
-      shown({.tail = 1}, {line(1, "stdout P a"), line(2, "stderr F b"), line(3, "stdout F c"), line(4, "stderr F d")})
+      shown({.tail = 1}, {log_text_line(1, "stdout P a"), log_text_line(2, "stderr F b"), log_text_line(3, "stdout F c"), log_text_line(4, "stderr F d")})
           .error,
       "d\n");
 }
@@ -74,11 +74,11 @@ TEST(LogTextTest, APartWhoseBeginningIsNotKeptIsNotALine) {
 TEST(LogTextTest, AfterTheTailEachComesAtOnce) {
   std::string out;
   LogText text({.tail = 1}, [&](LogStream, std::string_view bytes) { out += bytes; });
-  text.take(line(1, "stdout F a"));
-  text.take(line(2, "stdout P b"));
+  text.take(log_text_line(1, "stdout F a"));
+  text.take(log_text_line(2, "stdout P b"));
   EXPECT_EQ(out, "");
   text.flush();
-  text.take(line(3, "stdout F c"));
+  text.take(log_text_line(3, "stdout F c"));
   EXPECT_EQ(out, "bc\n");
 }
 

@@ -366,11 +366,11 @@ bool is_rgb_color(std::string_view text) {
   return kPattern.matches(text);
 }
 
-struct Row {
+struct FormatRow {
   std::string_view format;
   bool (*fits)(std::string_view);
 };
-constexpr Row kRows[] = {
+constexpr FormatRow kFormatRows[] = {
     {"bsonobjectid", [](std::string_view text) { return text.size() == 24 && all(text, is_hex); }},
     {"byte", is_byte},
     {"cidr", is_cidr},
@@ -400,7 +400,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 bool fits_format(std::string_view format, std::string_view text) {
-  for (const Row& row : kRows)
+  for (const FormatRow& row : kFormatRows)
     if (row.format == format) return row.fits(text);
   return true;
 }

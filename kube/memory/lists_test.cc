@@ -16,7 +16,7 @@ namespace {
 using base::cat;
 using std::chrono::seconds;
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kListsMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kTable = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 class ListsTest : public testing::ServerFixture {
@@ -25,7 +25,7 @@ class ListsTest : public testing::ServerFixture {
     for (int i = from; i < to; ++i) {
       const std::string name = cat("m", std::string(i < 10 ? 3 : i < 100 ? 2 : i < 1000 ? 1 : 0, '0'), i);
       ASSERT_EQ(
-          post(kMaps, cat(R"({"metadata":{"name":")", name, R"("},"data":{"k":")", std::string(bytes, 'x'), R"("}})"))
+          post(kListsMaps, cat(R"({"metadata":{"name":")", name, R"("},"data":{"k":")", std::string(bytes, 'x'), R"("}})"))
               .status,
           201);
     }
@@ -94,13 +94,13 @@ ServerConfig small_budget() {
 TEST_F(ListsTest, ListsThatNobodyReadsLeaveNoRoomForMore) {
   start(small_budget());
   make(0, 10, 100'000);
-  const auto unread = open(kMaps);
+  const auto unread = open(kListsMaps);
   Asked refused;
   net::Scope scope(loop_);
-  scope.spawn(ask("GET", kMaps, refused));
+  scope.spawn(ask("GET", kListsMaps, refused));
   loop_.run_ready();
   EXPECT_EQ(refused.status, 0) << "it waits first";
-  EXPECT_EQ(get(cat(kMaps, "/m0000")).status, 200) << "one object is no list";
+  EXPECT_EQ(get(cat(kListsMaps, "/m0000")).status, 200) << "one object is no list";
   net::testing::run_for(loop_, clock_, seconds(5));
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(refused.body.text_at("reason"), "TooManyRequests");
@@ -109,9 +109,9 @@ TEST_F(ListsTest, ListsThatNobodyReadsLeaveNoRoomForMore) {
 
   // Who waits is let in when the first is read, and sees what there is by then.
   Asked waits;
-  scope.spawn(ask("GET", kMaps, waits));
+  scope.spawn(ask("GET", kListsMaps, waits));
   loop_.run_ready();
-  ASSERT_EQ(call("DELETE", cat(kMaps, "/m0003")).status, 200);
+  ASSERT_EQ(call("DELETE", cat(kListsMaps, "/m0003")).status, 200);
   const auto text = rest(*unread);
   ASSERT_TRUE(text);
   EXPECT_EQ(items(*Json::parse(*text)), 10u) << "the moment it was asked at";
@@ -123,21 +123,21 @@ TEST_F(ListsTest, ListsThatNobodyReadsLeaveNoRoomForMore) {
 TEST_F(ListsTest, WhoGoesAwayLeavesItsRoom) {
   start(small_budget());
   make(0, 10, 100'000);
-  auto unread = open(kMaps);
+  auto unread = open(kListsMaps);
   unread.reset();
-  EXPECT_EQ(get(kMaps).status, 200);
+  EXPECT_EQ(get(kListsMaps).status, 200);
 }
 
 TEST_F(ListsTest, TheStateThatAWatchStartsWithTakesRoomToo) {
   start(small_budget());
   make(0, 10, 100'000);
-  const auto unread = open(cat(kMaps, "?watch=1"));
-  EXPECT_EQ(get(kMaps).status, 429);
-  EXPECT_EQ(get(cat(kMaps, "?watch=1")).status, 429);
+  const auto unread = open(cat(kListsMaps, "?watch=1"));
+  EXPECT_EQ(get(kListsMaps).status, 429);
+  EXPECT_EQ(get(cat(kListsMaps, "?watch=1")).status, 429);
   std::string buffer;
   for (int i = 0; i < 10; ++i) EXPECT_EQ(next_line(*unread, buffer).text_at("type"), "ADDED");
   loop_.run_ready();
-  EXPECT_EQ(get(kMaps).status, 200) << "changes that follow are the watch's own";
+  EXPECT_EQ(get(kListsMaps).status, 200) << "changes that follow are the watch's own";
 }
 
 TEST_F(ListsTest, ManySmallListsThatNobodyReadsAreBoundedAsWell) {
@@ -146,19 +146,19 @@ TEST_F(ListsTest, ManySmallListsThatNobodyReadsAreBoundedAsWell) {
   start(std::move(config));
   make(0, 10, 1'000);
   std::vector<std::unique_ptr<net::HttpStream>> unread;
-  for (int i = 0; i < 4; ++i) unread.push_back(open(kMaps));
-  EXPECT_EQ(get(kMaps).status, 429) << "whole answers wait for their readers too";
+  for (int i = 0; i < 4; ++i) unread.push_back(open(kListsMaps));
+  EXPECT_EQ(get(kListsMaps).status, 429) << "whole answers wait for their readers too";
   unread.clear();
-  EXPECT_EQ(get(kMaps).status, 200);
+  EXPECT_EQ(get(kListsMaps).status, 200);
 }
 
 TEST_F(ListsTest, AListReadTooSlowlyIsBrokenOff) {
   make(0, 20, 100'000);
-  const auto slow = open(kMaps);
+  const auto slow = open(kListsMaps);
   const auto text = rest(*slow, seconds(20));
   ASSERT_FALSE(text) << "2 MB at 64 KiB a second and 30 s: after a minute it is enough";
   EXPECT_NE(text.error().message.find("broken off"), std::string::npos) << text.error().message;
-  const auto steady = open(kMaps);
+  const auto steady = open(kListsMaps);
   EXPECT_TRUE(rest(*steady, seconds(2)));
 }
 
@@ -167,10 +167,10 @@ TEST_F(ListsTest, OthersAreAnsweredWhileATableIsMade) {
   Asked table;
   Asked version;
   net::Scope scope(loop_);
-  scope.spawn(ask("GET", kMaps, table, kTable));
+  scope.spawn(ask("GET", kListsMaps, table, kTable));
   scope.spawn(ask("GET", "/version", version));
   Asked gone;
-  scope.spawn(ask("DELETE", cat(kMaps, "/m0999"), gone));
+  scope.spawn(ask("DELETE", cat(kListsMaps, "/m0999"), gone));
   loop_.run_ready();
   EXPECT_EQ(version.place, 1);
   EXPECT_EQ(gone.status, 200);
@@ -185,13 +185,13 @@ TEST_F(ListsTest, OthersAreAnsweredWhileACollectionIsDeleted) {
   Asked all;
   Asked version;
   net::Scope scope(loop_);
-  scope.spawn(ask("DELETE", kMaps, all));
+  scope.spawn(ask("DELETE", kListsMaps, all));
   scope.spawn(ask("GET", "/version", version));
   // While the first are being deleted, one of the last goes and comes again under its name: that one was not meant.
   Asked gone;
   Asked made;
-  scope.spawn(ask("DELETE", cat(kMaps, "/m0999"), gone));
-  scope.spawn(ask("POST", kMaps, made, "", R"({"metadata":{"name":"m0999"},"data":{"k":"another"}})"));
+  scope.spawn(ask("DELETE", cat(kListsMaps, "/m0999"), gone));
+  scope.spawn(ask("POST", kListsMaps, made, "", R"({"metadata":{"name":"m0999"},"data":{"k":"another"}})"));
   loop_.run_ready();
   EXPECT_EQ(version.place, 1);
   EXPECT_EQ(gone.status, 200);
@@ -199,7 +199,7 @@ TEST_F(ListsTest, OthersAreAnsweredWhileACollectionIsDeleted) {
   EXPECT_EQ(all.place, 4);
   EXPECT_EQ(all.status, 200);
   EXPECT_EQ(items(all.body), 1000u);
-  const Reply left = get(kMaps);
+  const Reply left = get(kListsMaps);
   ASSERT_EQ(items(left.body), 1u);
   EXPECT_EQ(left.body.at("items")->as_array()[0].text_at("data", "k"), "another");
 }
@@ -207,7 +207,7 @@ TEST_F(ListsTest, OthersAreAnsweredWhileACollectionIsDeleted) {
 TEST_F(ListsTest, OthersAreAnsweredWhileTheCollectorWorks) {
   const auto left = [&](std::string_view ns) { return items(get(cat("/api/v1/namespaces/", ns, "/secrets")).body); };
   ASSERT_EQ(post("/api/v1/namespaces", R"({"metadata":{"name":"n"}})").status, 201);
-  const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
+  const Reply owner = post(kListsMaps, R"({"metadata":{"name":"o"}})");
   for (int i = 0; i < 1000; ++i) {
     ASSERT_EQ(post("/api/v1/namespaces/n/secrets", cat(R"({"metadata":{"name":"s)", i, R"("}})")).status, 201);
     ASSERT_EQ(post("/api/v1/namespaces/default/secrets",
@@ -227,10 +227,10 @@ TEST_F(ListsTest, OthersAreAnsweredWhileTheCollectorWorks) {
   EXPECT_EQ(get("/api/v1/namespaces/n").status, 404);
 
   Asked held;
-  scope.spawn(delete_then_get(cat(kMaps, "/o?propagationPolicy=Orphan"), cat(kMaps, "/o"), held));
+  scope.spawn(delete_then_get(cat(kListsMaps, "/o?propagationPolicy=Orphan"), cat(kListsMaps, "/o"), held));
   loop_.run_ready();
   EXPECT_EQ(held.status, 200) << "it goes when all dependents were let go";
-  EXPECT_EQ(get(cat(kMaps, "/o")).status, 404);
+  EXPECT_EQ(get(cat(kListsMaps, "/o")).status, 404);
   EXPECT_EQ(left("default"), 1000u);
 }
 
@@ -238,12 +238,12 @@ TEST_F(ListsTest, EveryFormIsTheSameInPiecesAndInYaml) {
   make(0, 300, 1'000);
   for (const char* form : {"", ";as=Table;v=v1;g=meta.k8s.io", ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}) {
     for (const char* query : {"", "?limit=7", "?labelSelector=none"}) {
-      const Reply json = call("GET", cat(kMaps, query), "", "", cat("application/json", form));
+      const Reply json = call("GET", cat(kListsMaps, query), "", "", cat("application/json", form));
       ASSERT_EQ(json.status, 200) << json.text;
       const Json* list = json.body.at(json.body.at("rows") != nullptr ? "rows" : "items");
       ASSERT_NE(list, nullptr) << form << query << json.text.substr(0, 200);
       EXPECT_EQ(list->as_array().size(), *query == 0 ? 300u : std::string_view(query) == "?limit=7" ? 7u : 0u);
-      const Reply yaml = call("GET", cat(kMaps, query), "", "", cat("application/yaml", form));
+      const Reply yaml = call("GET", cat(kListsMaps, query), "", "", cat("application/yaml", form));
       EXPECT_EQ(yaml.headers.get("content-type"), "application/yaml");
       const auto read = base::parse_yaml(yaml.text);
       ASSERT_TRUE(read) << read.error().message;

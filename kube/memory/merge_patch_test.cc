@@ -5,7 +5,7 @@
 namespace tidemark::kube::memory {
 namespace {
 
-Json patched(std::string_view target, std::string_view patch) {
+Json merge_patched(std::string_view target, std::string_view patch) {
   Json value = *Json::parse(target);
   apply_merge_patch(value, *Json::parse(patch));
   return value;
@@ -34,7 +34,7 @@ TEST(MergePatch, AnswersTheExamplesOfTheRfc) {
       {R"([1,2])", R"({"a":"b","c":null})", R"({"a":"b"})"},
       {R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"},
   };
-  for (const auto& row : rows) EXPECT_EQ(patched(row.target, row.patch), *Json::parse(row.result)) << row.patch;
+  for (const auto& row : rows) EXPECT_EQ(merge_patched(row.target, row.patch), *Json::parse(row.result)) << row.patch;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using base::cat;
 
 namespace {
 
-constexpr std::size_t kShownMax = 40;  // of a selector in a message
+constexpr std::size_t kSelectorShownMax = 40;  // of a selector in a message
 
 const std::string* find_label(const LabelList& labels, std::string_view key) {
   const auto at = std::lower_bound(labels.begin(), labels.end(), key,
@@ -66,7 +66,7 @@ class LabelSelectorParser {
   std::string_view found() const {
     if (at_ == text_.size()) return {};
     const std::size_t end = std::min(text_.find_first_of(" \t\r\n,()=!<>", at_), text_.size());
-    return text_.substr(at_, std::min<std::size_t>(std::max<std::size_t>(end - at_, 1), kShownMax));
+    return text_.substr(at_, std::min<std::size_t>(std::max<std::size_t>(end - at_, 1), kSelectorShownMax));
   }
   // Between requirements, and inside one: the API machinery words them differently, in commas too.
   std::unexpected<ApiError> stray(std::string_view wanted) const {

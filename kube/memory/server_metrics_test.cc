@@ -12,7 +12,7 @@ namespace {
 
 using base::cat;
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kServerMetricsMaps = "/api/v1/namespaces/default/configmaps";
 
 class ServerMetricsTest : public testing::ServerFixture {
  protected:
@@ -42,11 +42,11 @@ class ServerMetricsTest : public testing::ServerFixture {
 TEST_F(ServerMetricsTest, RequestsAreCountedByVerbAndByWhatBecameOfThem) {
   loop_.run_ready();  // the namespaces that are always there
   const double objects = value("tidemark_apiserver_objects");
-  EXPECT_EQ(post(kMaps, R"({"metadata":{"name":"m"}})").status, 201);
-  EXPECT_EQ(post(kMaps, R"({"metadata":{"name":"m"}})").status, 409);
-  EXPECT_EQ(get(cat(kMaps, "/none")).status, 404);
-  EXPECT_EQ(get(kMaps).status, 200);
-  EXPECT_EQ(call("PUT", kMaps, "{}").status, 405);
+  EXPECT_EQ(post(kServerMetricsMaps, R"({"metadata":{"name":"m"}})").status, 201);
+  EXPECT_EQ(post(kServerMetricsMaps, R"({"metadata":{"name":"m"}})").status, 409);
+  EXPECT_EQ(get(cat(kServerMetricsMaps, "/none")).status, 404);
+  EXPECT_EQ(get(kServerMetricsMaps).status, 200);
+  EXPECT_EQ(call("PUT", kServerMetricsMaps, "{}").status, 405);
   EXPECT_EQ(requests("post", "ok"), 1);
   EXPECT_EQ(requests("post", "conflict"), 1);
   EXPECT_EQ(requests("get", "not_found"), 1);
@@ -59,17 +59,17 @@ TEST_F(ServerMetricsTest, RequestsAreCountedByVerbAndByWhatBecameOfThem) {
 }
 
 TEST_F(ServerMetricsTest, AWatchIsOpenUntilItsReaderGoesAndASlowReaderIsClosed) {
-  auto stream = watch(cat(kMaps, "?watch=true"));
+  auto stream = watch(cat(kServerMetricsMaps, "?watch=true"));
   ASSERT_NE(stream, nullptr);
   EXPECT_EQ(value("tidemark_apiserver_watches"), 1);
   EXPECT_EQ(requests("watch", "ok"), 1);
   const std::string filler(64 * 1024, 'x');  // more than waits for a reader who does not read
   for (int i = 0; i < 12; ++i)
-    ASSERT_EQ(post(kMaps, cat(R"({"metadata":{"name":"m)", i, R"("},"data":{"a":")", filler, R"("}})")).status, 201);
+    ASSERT_EQ(post(kServerMetricsMaps, cat(R"({"metadata":{"name":"m)", i, R"("},"data":{"a":")", filler, R"("}})")).status, 201);
   EXPECT_EQ(value("tidemark_apiserver_watches_closed_total"), 1);
   stream.reset();
   loop_.run_ready();
-  EXPECT_EQ(get(kMaps).status, 200);
+  EXPECT_EQ(get(kServerMetricsMaps).status, 200);
   EXPECT_EQ(value("tidemark_apiserver_watches"), 0);
 }
 

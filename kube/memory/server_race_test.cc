@@ -11,7 +11,7 @@ namespace {
 
 using base::cat;
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kServerRaceMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 constexpr const char* kGangs = "/apis/x.io/v1/namespaces/default/gangs";
@@ -57,14 +57,14 @@ class ServerRaceTest : public testing::ServerFixture {
 };
 
 TEST_F(ServerRaceTest, AWriteThatChangesNothingWaitsForTheOneItAgreesWith) {
-  ASSERT_EQ(post(kMaps, R"({"metadata":{"name":"m"}})").status, 201);
+  ASSERT_EQ(post(kServerRaceMaps, R"({"metadata":{"name":"m"}})").status, 201);
   gate_.clear();
   net::Scope scope(loop_);
   int first = 0;
   int second = 0;
   const std::string body = R"({"metadata":{"name":"m"},"data":{"k":"v"}})";
-  scope.spawn(put(cat(kMaps, "/m"), body, first));
-  scope.spawn(put(cat(kMaps, "/m"), body, second));
+  scope.spawn(put(cat(kServerRaceMaps, "/m"), body, first));
+  scope.spawn(put(cat(kServerRaceMaps, "/m"), body, second));
   loop_.run_ready();
   EXPECT_EQ(first, 0);
   EXPECT_EQ(second, 0) << "told before it is durable";
@@ -112,8 +112,8 @@ TEST_F(ServerRaceTest, OfTwoDefinitionsOnTheirWayOneHasTheName) {
 
 TEST_F(ServerRaceTest, ADependentThatWasLetGoStays) {
   for (const char* policy : {"Background", "Foreground"}) {
-    const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
-    post(kMaps, cat(R"({"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
+    const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
+    post(kServerRaceMaps, cat(R"({"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
                     R"("blockOwnerDeletion":true,"uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
     DeleteRequest request;
     request.propagation = policy;
@@ -125,9 +125,9 @@ TEST_F(ServerRaceTest, ADependentThatWasLetGoStays) {
                                  *Json::parse(R"({"metadata":{"ownerReferences":null}})"), {}));
     gate_.set();
     loop_.run_ready();
-    EXPECT_EQ(get(cat(kMaps, "/o")).status, 404) << policy;
-    EXPECT_EQ(get(cat(kMaps, "/d")).status, 200) << policy;
-    call("DELETE", cat(kMaps, "/d"));
+    EXPECT_EQ(get(cat(kServerRaceMaps, "/o")).status, 404) << policy;
+    EXPECT_EQ(get(cat(kServerRaceMaps, "/d")).status, 200) << policy;
+    call("DELETE", cat(kServerRaceMaps, "/d"));
   }
 }
 
@@ -179,10 +179,10 @@ TEST_F(ServerRaceTest, BodiesThatAreBeingReadHaveABudget) {
   const std::string large = cat(R"({"metadata":{"name":"l"},"data":{"k":")", std::string(1'000'000, 'x'), "\"}}");
   const net::HttpHandler handler = server_->handler();
   {
-    LateBody parked(loop_, "POST", kMaps, large);
+    LateBody parked(loop_, "POST", kServerRaceMaps, large);
     parked.declare(3 * 1024 * 1024);
-    LateBody second(loop_, "POST", kMaps, large);  // as long as any may be
-    LateBody small(loop_, "POST", kMaps, R"({"metadata":{"name":"s"}})");
+    LateBody second(loop_, "POST", kServerRaceMaps, large);  // as long as any may be
+    LateBody small(loop_, "POST", kServerRaceMaps, R"({"metadata":{"name":"s"}})");
     small.declare(25);
     net::Scope scope(loop_);
     scope.spawn(handler(parked));
@@ -196,7 +196,7 @@ TEST_F(ServerRaceTest, BodiesThatAreBeingReadHaveABudget) {
     clock_.advance(std::chrono::seconds(5));
     loop_.run_ready();
     EXPECT_EQ(second.status, 429);
-    LateBody third(loop_, "POST", kMaps, large);
+    LateBody third(loop_, "POST", kServerRaceMaps, large);
     third.come.set();
     scope.spawn(handler(third));
     loop_.run_ready();
@@ -206,7 +206,7 @@ TEST_F(ServerRaceTest, BodiesThatAreBeingReadHaveABudget) {
     EXPECT_EQ(parked.status, 201);
     EXPECT_EQ(third.status, 409) << "it had its turn when the first one was done";
   }
-  EXPECT_EQ(get(cat(kMaps, "/l")).status, 200);
+  EXPECT_EQ(get(cat(kServerRaceMaps, "/l")).status, 200);
 }
 
 TEST_F(ServerRaceTest, TheDefinitionIsTheOneThatHoldsWhenTheBodyHasCome) {
@@ -231,7 +231,7 @@ TEST_F(ServerRaceTest, TimesThatDoNotFitAreCut) {
   post(kPods, R"({"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})");
   const Reply going = call("DELETE", cat(kPods, "/p?gracePeriodSeconds=9223372036854775807"));
   EXPECT_TRUE(going.body.text_at("metadata", "deletionTimestamp").starts_with("2125-")) << going.text;
-  EXPECT_NE(watch(cat(kMaps, "?watch=1&timeoutSeconds=9223372036854775807")), nullptr);
+  EXPECT_NE(watch(cat(kServerRaceMaps, "?watch=1&timeoutSeconds=9223372036854775807")), nullptr);
 }
 
 TEST_F(ServerRaceTest, WhatCouldNotBeReadAgainIsNotStored) {
@@ -282,12 +282,12 @@ TEST_F(ServerRaceTest, AFieldThatWasMadeSelectableLaterSelectsOlderObjects) {
 }
 
 TEST_F(ServerRaceTest, ARevisionOfAnEarlierLifeInMemoryIsNeverOneOfThisLife) {
-  ASSERT_EQ(post(kMaps, R"({"metadata":{"name":"a"}})").status, 201);
+  ASSERT_EQ(post(kServerRaceMaps, R"({"metadata":{"name":"a"}})").status, 201);
   const std::int64_t seen = server_->store().revision();
   clock_.advance(std::chrono::seconds(1));
   start();
-  for (int i = 0; i < 10; ++i) ASSERT_EQ(post(kMaps, cat(R"({"metadata":{"name":"b)", i, R"("}})")).status, 201);
-  const auto stream = watch(cat(kMaps, "?watch=1&resourceVersion=", seen));
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(post(kServerRaceMaps, cat(R"({"metadata":{"name":"b)", i, R"("}})")).status, 201);
+  const auto stream = watch(cat(kServerRaceMaps, "?watch=1&resourceVersion=", seen));
   ASSERT_NE(stream, nullptr);
   std::string buffer;
   EXPECT_EQ(next_line(*stream, buffer).text_at("object", "reason"), "Expired");
@@ -296,68 +296,68 @@ TEST_F(ServerRaceTest, ARevisionOfAnEarlierLifeInMemoryIsNeverOneOfThisLife) {
 TEST_F(ServerRaceTest, DependentsOfAnOwnerThatWasNeverHereStay) {
   const char* alone = R"({"metadata":{"name":"d","ownerReferences":[
     {"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"8a0c0f9e-0000-4000-8000-000000000001"}]}})";
-  ASSERT_EQ(post(kMaps, alone).status, 201);
-  const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
-  post(kMaps, cat(R"({"metadata":{"name":"kept","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
+  ASSERT_EQ(post(kServerRaceMaps, alone).status, 201);
+  const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
+  post(kServerRaceMaps, cat(R"({"metadata":{"name":"kept","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
                   R"("uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
   loop_.run_ready();
-  ASSERT_EQ(get(cat(kMaps, "/d")).status, 200);
+  ASSERT_EQ(get(cat(kServerRaceMaps, "/d")).status, 200);
   Collector started(loop_, base::Log(clock_, {.write = [](std::string_view) {}}), registry());
   started.resume();
   loop_.run_ready();
-  EXPECT_EQ(get(cat(kMaps, "/d")).status, 200);
-  EXPECT_EQ(get(cat(kMaps, "/kept")).status, 200);
+  EXPECT_EQ(get(cat(kServerRaceMaps, "/d")).status, 200);
+  EXPECT_EQ(get(cat(kServerRaceMaps, "/kept")).status, 200);
 }
 
 TEST_F(ServerRaceTest, TheLogKnowsAnOwnerThatWentUntilItsDependentsHaveGone) {
-  const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
+  const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
   const std::string uid(owner.body.text_at("metadata", "uid"));
-  post(kMaps, cat(R"({"metadata":{"name":"d","finalizers":["x.io/a"],"ownerReferences":[{"apiVersion":"v1",)",
+  post(kServerRaceMaps, cat(R"({"metadata":{"name":"d","finalizers":["x.io/a"],"ownerReferences":[{"apiVersion":"v1",)",
                   R"("kind":"ConfigMap","name":"o","uid":")", uid, R"("}]}})"));
   records_.clear();
-  ASSERT_EQ(call("DELETE", cat(kMaps, "/o")).status, 200);
+  ASSERT_EQ(call("DELETE", cat(kServerRaceMaps, "/o")).status, 200);
   loop_.run_ready();
   ASSERT_GE(records_.size(), 2u);
   EXPECT_EQ(cat(records_[0].storage, " ", records_[0].key), "configmaps default/o");
   EXPECT_EQ(cat(records_[1].storage, " ", records_[1].key), cat("gone owners ", uid)) << "in the same transaction";
   EXPECT_NE(records_[1].body, nullptr);
   EXPECT_TRUE(server_->store().is_gone(uid));
-  ASSERT_EQ(merge(cat(kMaps, "/d"), R"({"metadata":{"finalizers":null}})").status, 200);
+  ASSERT_EQ(merge(cat(kServerRaceMaps, "/d"), R"({"metadata":{"finalizers":null}})").status, 200);
   EXPECT_FALSE(server_->store().is_gone(uid));
   records_.clear();
-  ASSERT_EQ(post(kMaps, R"({"metadata":{"name":"next"}})").status, 201);
+  ASSERT_EQ(post(kServerRaceMaps, R"({"metadata":{"name":"next"}})").status, 201);
   ASSERT_EQ(records_.size(), 2u) << "the next write takes it off the list";
   EXPECT_EQ(records_[0].key, uid);
   EXPECT_EQ(records_[0].body, nullptr);
   records_.clear();
-  ASSERT_EQ(call("DELETE", cat(kMaps, "/next")).status, 200);
+  ASSERT_EQ(call("DELETE", cat(kServerRaceMaps, "/next")).status, 200);
   EXPECT_EQ(records_.size(), 1u) << "who owns nothing leaves nothing";
 }
 
 TEST_F(ServerRaceTest, AForegroundDeletionGoesOnWhenADependentLetsGoByAnUpdate) {
   for (const bool whole : {true, false}) {
-    const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
+    const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
     const auto reference = [&](const char* blocks) {
       return cat(R"("ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o","blockOwnerDeletion":)", blocks,
                  R"(,"uid":")", owner.body.text_at("metadata", "uid"), R"("}])");
     };
-    post(kMaps, cat(R"({"metadata":{"name":"d","finalizers":["x.io/a"],)", reference("true"), "}}"));
-    call("DELETE", cat(kMaps, "/o?propagationPolicy=Foreground"));
+    post(kServerRaceMaps, cat(R"({"metadata":{"name":"d","finalizers":["x.io/a"],)", reference("true"), "}}"));
+    call("DELETE", cat(kServerRaceMaps, "/o?propagationPolicy=Foreground"));
     loop_.run_ready();
-    ASSERT_EQ(get(cat(kMaps, "/o")).status, 200) << "it waits for its dependent";
+    ASSERT_EQ(get(cat(kServerRaceMaps, "/o")).status, 200) << "it waits for its dependent";
     const std::string patch =
         whole ? R"({"metadata":{"ownerReferences":null}})" : cat(R"({"metadata":{)", reference("false"), "}}");
-    ASSERT_EQ(merge(cat(kMaps, "/d"), patch).status, 200);
+    ASSERT_EQ(merge(cat(kServerRaceMaps, "/d"), patch).status, 200);
     loop_.run_ready();
-    EXPECT_EQ(get(cat(kMaps, "/o")).status, 404) << patch;
-    merge(cat(kMaps, "/d"), R"({"metadata":{"finalizers":null}})");
+    EXPECT_EQ(get(cat(kServerRaceMaps, "/o")).status, 404) << patch;
+    merge(cat(kServerRaceMaps, "/d"), R"({"metadata":{"finalizers":null}})");
     loop_.run_ready();
   }
 }
 
 TEST_F(ServerRaceTest, TheCollectorTriesAgainWhenTheLogRefused) {
-  const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
-  post(kMaps, cat(R"({"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
+  const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
+  post(kServerRaceMaps, cat(R"({"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
                   R"("uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
   ASSERT_EQ(post("/api/v1/namespaces", R"({"metadata":{"name":"n"}})").status, 201);
   ASSERT_EQ(post("/api/v1/namespaces/n/configmaps", R"({"metadata":{"name":"m"}})").status, 201);
@@ -366,20 +366,20 @@ TEST_F(ServerRaceTest, TheCollectorTriesAgainWhenTheLogRefused) {
   ASSERT_TRUE(registry().remove(kind("", "namespaces"), "", "n", {}));
   refuse_after_ = 1;
   loop_.run_ready();
-  ASSERT_EQ(get(cat(kMaps, "/o")).status, 404);
-  ASSERT_EQ(get(cat(kMaps, "/d")).status, 200);
+  ASSERT_EQ(get(cat(kServerRaceMaps, "/o")).status, 404);
+  ASSERT_EQ(get(cat(kServerRaceMaps, "/d")).status, 200);
   ASSERT_EQ(get("/api/v1/namespaces/n/configmaps/m").status, 200);
   refuse_after_ = -1;
   for (int i = 0; i < 5; ++i) {
     clock_.advance(std::chrono::seconds(1));
     loop_.run_ready();
   }
-  EXPECT_EQ(get(cat(kMaps, "/d")).status, 404);
+  EXPECT_EQ(get(cat(kServerRaceMaps, "/d")).status, 404);
   EXPECT_EQ(get("/api/v1/namespaces/n").status, 404);
 }
 
 TEST_F(ServerRaceTest, AWatchFromAnotherLifeOfTheServerIsToldToListAgain) {
-  const auto stream = watch(cat(kMaps, "?watch=1&resourceVersion=9999999999999999"));
+  const auto stream = watch(cat(kServerRaceMaps, "?watch=1&resourceVersion=9999999999999999"));
   ASSERT_NE(stream, nullptr);
   std::string buffer;
   const Json line = next_line(*stream, buffer);
@@ -391,7 +391,7 @@ TEST_F(ServerRaceTest, VeryManyUnknownMembersDoNotHoldTheLoop) {
   // Members erased one by one would take a quarter of an hour here, and its warnings would be 3 MB of header fields.
   std::string body = R"({"metadata":{"name":"m"})";
   for (int i = 0; i < 200'000; ++i) body += cat(",\"x", i, "\":1");
-  const Reply made = post(kMaps, body + "}");
+  const Reply made = post(kServerRaceMaps, body + "}");
   EXPECT_EQ(made.status, 201);
   EXPECT_LE(made.headers.size(), 110u);
   post(kDefinitions, R"({"metadata":{"name":"wings.x.io"},"spec":{"group":"x.io","scope":"Namespaced",

@@ -8,8 +8,8 @@ namespace {
 
 class ServerTest : public testing::ServerFixture {};
 
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kServerPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kServerMaps = "/api/v1/namespaces/default/configmaps";
 
 std::string pod(std::string_view name, std::string_view more = "") {
   return base::cat(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")", name,
@@ -21,7 +21,7 @@ std::string config_map(std::string_view name, std::string_view value = "1") {
 }
 
 TEST_F(ServerTest, CreatesReadsAndDefaults) {
-  const Reply made = post(kPods, pod("a"));
+  const Reply made = post(kServerPods, pod("a"));
   ASSERT_EQ(made.status, 201) << made.text;
   EXPECT_EQ(made.body.text_at("spec", "restartPolicy"), "Always");
   EXPECT_EQ(made.body.text_at("status", "phase"), "Pending");
@@ -29,32 +29,32 @@ TEST_F(ServerTest, CreatesReadsAndDefaults) {
   EXPECT_EQ(made.body.at("spec", "priority")->as_int(), 0);
   EXPECT_EQ(made.body.text_at("metadata", "creationTimestamp"), "2026-01-01T00:00:00Z");
   EXPECT_EQ(made.body.text_at("metadata", "uid").size(), 36u);
-  const Reply read = get(std::string(kPods) + "/a");
+  const Reply read = get(std::string(kServerPods) + "/a");
   EXPECT_EQ(read.status, 200);
   EXPECT_EQ(read.body, made.body);
-  const Reply again = post(kPods, pod("a"));
+  const Reply again = post(kServerPods, pod("a"));
   EXPECT_EQ(again.status, 409);
   EXPECT_EQ(again.message(), "pods \"a\" already exists");
-  EXPECT_EQ(get(std::string(kPods) + "/b").message(), "pods \"b\" not found");
+  EXPECT_EQ(get(std::string(kServerPods) + "/b").message(), "pods \"b\" not found");
   EXPECT_EQ(post("/api/v1/namespaces/none/pods", pod("a")).message(), "namespaces \"none\" not found");
 }
 
 TEST_F(ServerTest, RefusesBadObjectsWithTheirPlace) {
-  const Reply name = post(kPods, pod("A_b"));
+  const Reply name = post(kServerPods, pod("A_b"));
   EXPECT_EQ(name.status, 422);
   EXPECT_TRUE(name.message().starts_with(
       "Pod \"A_b\" is invalid: metadata.name: Invalid value: \"A_b\": a lowercase RFC 1123 subdomain"))
       << name.text;
-  EXPECT_EQ(post(kPods, R"({"metadata":{"name":"x"},"spec":{"containers":[]}})").message(),
+  EXPECT_EQ(post(kServerPods, R"({"metadata":{"name":"x"},"spec":{"containers":[]}})").message(),
             "Pod \"x\" is invalid: spec.containers: Required value");
-  const Reply type = post(kPods, R"({"metadata":{"name":"x"},"spec":{"containers":"y"}})");
+  const Reply type = post(kServerPods, R"({"metadata":{"name":"x"},"spec":{"containers":"y"}})");
   EXPECT_EQ(type.status, 400);
   EXPECT_EQ(type.message(),
             "Pod in version \"v1\" cannot be handled as a Pod: json: cannot unmarshal string into Go struct field "
             "PodSpec.spec.containers of type []v1.Container");
-  EXPECT_EQ(post(kPods, "{").status, 400);
-  EXPECT_EQ(call("POST", kPods, "x", "application/cbor").status, 415);
-  EXPECT_EQ(post(kPods, R"({"apiVersion":"v2","kind":"Pod"})").status, 400);
+  EXPECT_EQ(post(kServerPods, "{").status, 400);
+  EXPECT_EQ(call("POST", kServerPods, "x", "application/cbor").status, 415);
+  EXPECT_EQ(post(kServerPods, R"({"apiVersion":"v2","kind":"Pod"})").status, 400);
 }
 
 TEST_F(ServerTest, WarnsOfWhatNobodyHereDoesWithTheObject) {
@@ -72,40 +72,40 @@ TEST_F(ServerTest, WarnsOfWhatNobodyHereDoesWithTheObject) {
       "")
       << "a label changes nothing of what is not done";
   EXPECT_EQ(get(one).headers.get("warning"), "");
-  EXPECT_EQ(post(kPods, pod("a")).headers.get("warning"), "");
-  EXPECT_EQ(post(kMaps, R"({"metadata":{"name":"m","managedFields":[]}})").headers.get("warning"), "");
-  EXPECT_EQ(post(kMaps, R"({"metadata":{"name":"n","managedFields":[{"manager":"x","operation":"Update"}]}})")
+  EXPECT_EQ(post(kServerPods, pod("a")).headers.get("warning"), "");
+  EXPECT_EQ(post(kServerMaps, R"({"metadata":{"name":"m","managedFields":[]}})").headers.get("warning"), "");
+  EXPECT_EQ(post(kServerMaps, R"({"metadata":{"name":"n","managedFields":[{"manager":"x","operation":"Update"}]}})")
                 .headers.get("warning"),
             "299 - \"metadata.managedFields: this API server keeps none\"");
 }
 
 TEST_F(ServerTest, FieldValidation) {
   const std::string body = R"({"metadata":{"name":"x"},"daata":{}})";
-  const Reply strict = post(std::string(kMaps) + "?fieldValidation=Strict", body);
+  const Reply strict = post(std::string(kServerMaps) + "?fieldValidation=Strict", body);
   EXPECT_EQ(strict.status, 400);
   EXPECT_EQ(
       strict.message(),
       "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown field \"daata\"");
-  const Reply warned = post(kMaps, body);
+  const Reply warned = post(kServerMaps, body);
   EXPECT_EQ(warned.status, 201);
   EXPECT_EQ(warned.headers.get("warning"), "299 - \"unknown field \\\"daata\\\"\"");
   EXPECT_EQ(warned.body.at("daata"), nullptr);
 }
 
 TEST_F(ServerTest, UpdatesCheckRevisionAndGeneration) {
-  const Reply made = post(kMaps, config_map("m"));
-  const Reply merged = merge(std::string(kMaps) + "/m", R"({"data":{"x":"y"}})");
+  const Reply made = post(kServerMaps, config_map("m"));
+  const Reply merged = merge(std::string(kServerMaps) + "/m", R"({"data":{"x":"y"}})");
   EXPECT_EQ(merged.status, 200);
   EXPECT_EQ(merged.body.text_at("data", "x"), "y");
-  const Reply stale = call("PUT", std::string(kMaps) + "/m", made.text);
+  const Reply stale = call("PUT", std::string(kServerMaps) + "/m", made.text);
   EXPECT_EQ(stale.status, 409);
   EXPECT_EQ(stale.message(),
             "Operation cannot be fulfilled on configmaps \"m\": the object has been modified; please apply your "
             "changes to the latest version and try again");
-  const Reply same = merge(std::string(kMaps) + "/m", R"({"data":{"x":"y"}})");
+  const Reply same = merge(std::string(kServerMaps) + "/m", R"({"data":{"x":"y"}})");
   EXPECT_EQ(same.body.text_at("metadata", "resourceVersion"), merged.body.text_at("metadata", "resourceVersion"));
   const Reply conditional =
-      merge(std::string(kMaps) + "/m", R"({"metadata":{"resourceVersion":"1"},"data":{"z":"y"}})");
+      merge(std::string(kServerMaps) + "/m", R"({"metadata":{"resourceVersion":"1"},"data":{"z":"y"}})");
   EXPECT_EQ(conditional.status, 409);
 }
 
@@ -130,68 +130,68 @@ TEST_F(ServerTest, StatusIsASeparateThing) {
 }
 
 TEST_F(ServerTest, PodSpecIsFixedButForAFewFields) {
-  post(kPods, pod("a"));
-  const Reply refused = merge(std::string(kPods) + "/a", R"({"spec":{"hostname":"x"}})");
+  post(kServerPods, pod("a"));
+  const Reply refused = merge(std::string(kServerPods) + "/a", R"({"spec":{"hostname":"x"}})");
   EXPECT_EQ(refused.status, 422);
   EXPECT_TRUE(refused.message().find("pod updates may not change fields other than") != std::string_view::npos)
       << refused.text;
   const Reply image =
-      call("PATCH", std::string(kPods) + "/a", R"({"spec":{"containers":[{"name":"c","image":"busybox:2"}]}})",
+      call("PATCH", std::string(kServerPods) + "/a", R"({"spec":{"containers":[{"name":"c","image":"busybox:2"}]}})",
            "application/strategic-merge-patch+json");
   EXPECT_EQ(image.status, 200) << image.text;
   EXPECT_EQ(image.body.at("metadata", "generation")->as_int(), 2);
 }
 
 TEST_F(ServerTest, ListsByPagesThatAreConsistent) {
-  for (int i = 0; i < 5; ++i) post(kMaps, config_map(base::cat("m", i)));
-  const Reply first = get(std::string(kMaps) + "?limit=2");
+  for (int i = 0; i < 5; ++i) post(kServerMaps, config_map(base::cat("m", i)));
+  const Reply first = get(std::string(kServerMaps) + "?limit=2");
   ASSERT_EQ(first.body.at("items")->as_array().size(), 2u);
   const std::string token(first.body.text_at("metadata", "continue"));
-  call("DELETE", std::string(kMaps) + "/m3");
-  post(kMaps, config_map("m9"));
-  merge(std::string(kMaps) + "/m2", R"({"data":{"k":"new"}})");
-  const Reply second = get(base::cat(kMaps, "?limit=2&continue=", net::percent_encode(token)));
+  call("DELETE", std::string(kServerMaps) + "/m3");
+  post(kServerMaps, config_map("m9"));
+  merge(std::string(kServerMaps) + "/m2", R"({"data":{"k":"new"}})");
+  const Reply second = get(base::cat(kServerMaps, "?limit=2&continue=", net::percent_encode(token)));
   ASSERT_EQ(second.body.at("items")->as_array().size(), 2u) << second.text;
   EXPECT_EQ(second.body.at("items")->as_array()[0].text_at("data", "k"), "1");
   EXPECT_EQ(second.body.at("items")->as_array()[1].text_at("metadata", "name"), "m3");
   EXPECT_EQ(second.body.text_at("metadata", "resourceVersion"), first.body.text_at("metadata", "resourceVersion"));
   const Reply third =
-      get(base::cat(kMaps, "?limit=2&continue=", net::percent_encode(second.body.text_at("metadata", "continue"))));
+      get(base::cat(kServerMaps, "?limit=2&continue=", net::percent_encode(second.body.text_at("metadata", "continue"))));
   ASSERT_EQ(third.body.at("items")->as_array().size(), 1u);
   EXPECT_EQ(third.body.text_at("metadata", "continue"), "");
-  EXPECT_EQ(get(std::string(kMaps) + "?continue=xx").status, 400);
+  EXPECT_EQ(get(std::string(kServerMaps) + "?continue=xx").status, 400);
 }
 
 TEST_F(ServerTest, AnOldPageIs410) {
   ServerConfig config;
   config.store.history_bytes_max = 4000;
   start(config);
-  for (int i = 0; i < 3; ++i) post(kMaps, config_map(base::cat("m", i)));
-  const Reply first = get(std::string(kMaps) + "?limit=1");
-  for (int i = 0; i < 50; ++i) merge(std::string(kMaps) + "/m0", base::cat(R"({"data":{"k":")", i, "\"}}"));
+  for (int i = 0; i < 3; ++i) post(kServerMaps, config_map(base::cat("m", i)));
+  const Reply first = get(std::string(kServerMaps) + "?limit=1");
+  for (int i = 0; i < 50; ++i) merge(std::string(kServerMaps) + "/m0", base::cat(R"({"data":{"k":")", i, "\"}}"));
   const Reply second =
-      get(base::cat(kMaps, "?limit=1&continue=", net::percent_encode(first.body.text_at("metadata", "continue"))));
+      get(base::cat(kServerMaps, "?limit=1&continue=", net::percent_encode(first.body.text_at("metadata", "continue"))));
   EXPECT_EQ(second.status, 410);
   const Reply goes_on =
-      get(base::cat(kMaps, "?continue=", net::percent_encode(second.body.text_at("metadata", "continue"))));
+      get(base::cat(kServerMaps, "?continue=", net::percent_encode(second.body.text_at("metadata", "continue"))));
   EXPECT_EQ(goes_on.body.at("items")->as_array().size(), 2u) << goes_on.text;
   std::string buffer;
   const auto stream =
-      watch(base::cat(kMaps, "?watch=true&resourceVersion=", first.body.text_at("metadata", "resourceVersion")));
+      watch(base::cat(kServerMaps, "?watch=true&resourceVersion=", first.body.text_at("metadata", "resourceVersion")));
   const Json error = next_line(*stream, buffer);
   EXPECT_EQ(error.text_at("type"), "ERROR");
   EXPECT_EQ(error.at("object", "code")->as_int(), 410);
 }
 
 TEST_F(ServerTest, Selectors) {
-  post(kMaps, config_map("a", "x"));
-  post(kMaps, config_map("b", "y"));
-  EXPECT_EQ(get(std::string(kMaps) + "?labelSelector=l%20in%20(x,z)").body.at("items")->as_array().size(), 1u);
-  EXPECT_EQ(get(std::string(kMaps) + "?fieldSelector=metadata.name%3Db").body.at("items")->as_array().size(), 1u);
-  EXPECT_EQ(get(std::string(kMaps) + "?fieldSelector=data.k%3Db").message(),
+  post(kServerMaps, config_map("a", "x"));
+  post(kServerMaps, config_map("b", "y"));
+  EXPECT_EQ(get(std::string(kServerMaps) + "?labelSelector=l%20in%20(x,z)").body.at("items")->as_array().size(), 1u);
+  EXPECT_EQ(get(std::string(kServerMaps) + "?fieldSelector=metadata.name%3Db").body.at("items")->as_array().size(), 1u);
+  EXPECT_EQ(get(std::string(kServerMaps) + "?fieldSelector=data.k%3Db").message(),
             "\"data.k\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
-  post(kPods, pod("a", R"(,"nodeName":"n1")"));
-  post(kPods, pod("b"));
+  post(kServerPods, pod("a", R"(,"nodeName":"n1")"));
+  post(kServerPods, pod("b"));
   EXPECT_EQ(get("/api/v1/pods?fieldSelector=spec.nodeName%3Dn1").body.at("items")->as_array().size(), 1u);
   EXPECT_EQ(
       get("/api/v1/pods?fieldSelector=spec.nodeName%3D,status.phase%3DPending").body.at("items")->as_array().size(),
@@ -199,15 +199,15 @@ TEST_F(ServerTest, Selectors) {
 }
 
 TEST_F(ServerTest, WatchesFromARevisionThroughASelector) {
-  const Reply made = post(kMaps, config_map("a", "x"));
+  const Reply made = post(kServerMaps, config_map("a", "x"));
   const auto stream = watch(base::cat(
-      kMaps, "?watch=true&labelSelector=l%3Dx&resourceVersion=", made.body.text_at("metadata", "resourceVersion")));
+      kServerMaps, "?watch=true&labelSelector=l%3Dx&resourceVersion=", made.body.text_at("metadata", "resourceVersion")));
   std::string buffer;
-  merge(std::string(kMaps) + "/a", R"({"data":{"k":"2"}})");
-  merge(std::string(kMaps) + "/a", R"({"metadata":{"labels":{"l":"y"}}})");
-  merge(std::string(kMaps) + "/a", R"({"data":{"k":"3"}})");
-  const Reply back = merge(std::string(kMaps) + "/a", R"({"metadata":{"labels":{"l":"x"}}})");
-  call("DELETE", std::string(kMaps) + "/a");
+  merge(std::string(kServerMaps) + "/a", R"({"data":{"k":"2"}})");
+  merge(std::string(kServerMaps) + "/a", R"({"metadata":{"labels":{"l":"y"}}})");
+  merge(std::string(kServerMaps) + "/a", R"({"data":{"k":"3"}})");
+  const Reply back = merge(std::string(kServerMaps) + "/a", R"({"metadata":{"labels":{"l":"x"}}})");
+  call("DELETE", std::string(kServerMaps) + "/a");
   std::vector<std::string> types;
   std::vector<Json> lines;
   for (int i = 0; i < 4; ++i) lines.push_back(next_line(*stream, buffer));
@@ -220,8 +220,8 @@ TEST_F(ServerTest, WatchesFromARevisionThroughASelector) {
 }
 
 TEST_F(ServerTest, WatchStartsWithTheStateAndSendsBookmarksAndEnds) {
-  post(kMaps, config_map("a"));
-  const auto stream = watch(base::cat(kMaps, "?watch=true&allowWatchBookmarks=true&timeoutSeconds=90"));
+  post(kServerMaps, config_map("a"));
+  const auto stream = watch(base::cat(kServerMaps, "?watch=true&allowWatchBookmarks=true&timeoutSeconds=90"));
   std::string buffer;
   EXPECT_EQ(next_line(*stream, buffer).text_at("type"), "ADDED");
   const Reply other = post("/api/v1/namespaces/default/secrets", R"({"metadata":{"name":"s"}})");
@@ -236,7 +236,7 @@ TEST_F(ServerTest, WatchStartsWithTheStateAndSendsBookmarksAndEnds) {
   ASSERT_TRUE(end);
   EXPECT_FALSE(end->has_value());
   const auto listed = watch(base::cat(
-      kMaps, "?watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"));
+      kServerMaps, "?watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"));
   std::string more;
   EXPECT_EQ(next_line(*listed, more).text_at("type"), "ADDED");
   EXPECT_EQ(next_line(*listed, more).text_at("object", "metadata", "annotations", "k8s.io/initial-events-end"), "true");
@@ -246,13 +246,13 @@ TEST_F(ServerTest, ASlowWatcherIsClosedWith410AndTheOthersGoOn) {
   ServerConfig config;
   config.store.watch_queue_max = 20;
   start(config);
-  const auto slow = watch(base::cat(kMaps, "?watch=true"));
-  post(kMaps, config_map("a"));
+  const auto slow = watch(base::cat(kServerMaps, "?watch=true"));
+  post(kServerMaps, config_map("a"));
   const std::string big(20'000, 'x');
   std::string fast_buffer;
-  const auto fast = watch(base::cat(kMaps, "?watch=true&resourceVersion=", server_->store().revision()));
+  const auto fast = watch(base::cat(kServerMaps, "?watch=true&resourceVersion=", server_->store().revision()));
   for (int i = 0; i < 40; ++i) {
-    merge(std::string(kMaps) + "/a", base::cat(R"({"data":{"k":")", i, big, "\"}}"));
+    merge(std::string(kServerMaps) + "/a", base::cat(R"({"data":{"k":")", i, big, "\"}}"));
     EXPECT_EQ(next_line(*fast, fast_buffer).text_at("type"), "MODIFIED");
   }
   std::string buffer;
@@ -267,26 +267,26 @@ TEST_F(ServerTest, ASlowWatcherIsClosedWith410AndTheOthersGoOn) {
 }
 
 TEST_F(ServerTest, DeletesGracefullyAndWithFinalizers) {
-  post(kPods, pod("free"));
-  EXPECT_EQ(call("DELETE", std::string(kPods) + "/free").status, 200);
-  EXPECT_EQ(get(std::string(kPods) + "/free").status, 404);
-  post(kPods, pod("bound", R"(,"nodeName":"n")"));
-  const Reply going = call("DELETE", std::string(kPods) + "/bound");
+  post(kServerPods, pod("free"));
+  EXPECT_EQ(call("DELETE", std::string(kServerPods) + "/free").status, 200);
+  EXPECT_EQ(get(std::string(kServerPods) + "/free").status, 404);
+  post(kServerPods, pod("bound", R"(,"nodeName":"n")"));
+  const Reply going = call("DELETE", std::string(kServerPods) + "/bound");
   EXPECT_EQ(going.body.text_at("metadata", "deletionTimestamp"), "2026-01-01T00:00:30Z");
-  EXPECT_EQ(call("DELETE", std::string(kPods) + "/bound", R"({"gracePeriodSeconds":0})").status, 200);
-  EXPECT_EQ(get(std::string(kPods) + "/bound").status, 404);
-  post(kMaps, R"({"metadata":{"name":"f","finalizers":["x.io/a"]}})");
-  call("DELETE", std::string(kMaps) + "/f");
-  EXPECT_NE(get(std::string(kMaps) + "/f").body.at("metadata", "deletionTimestamp"), nullptr);
-  EXPECT_EQ(merge(std::string(kMaps) + "/f", R"({"metadata":{"finalizers":["x.io/a","x.io/b"]}})").status, 422);
-  merge(std::string(kMaps) + "/f", R"({"metadata":{"finalizers":null}})");
-  EXPECT_EQ(get(std::string(kMaps) + "/f").status, 404);
-  post(kMaps, config_map("p"));
-  EXPECT_EQ(call("DELETE", std::string(kMaps) + "/p", R"({"preconditions":{"uid":"other"}})").status, 409);
-  EXPECT_EQ(call("DELETE", std::string(kMaps) + "/p?dryRun=All").status, 200);
-  EXPECT_EQ(get(std::string(kMaps) + "/p").status, 200);
-  EXPECT_EQ(call("DELETE", std::string(kMaps) + "?labelSelector=l%3D1").status, 200);
-  EXPECT_EQ(get(std::string(kMaps) + "/p").status, 404);
+  EXPECT_EQ(call("DELETE", std::string(kServerPods) + "/bound", R"({"gracePeriodSeconds":0})").status, 200);
+  EXPECT_EQ(get(std::string(kServerPods) + "/bound").status, 404);
+  post(kServerMaps, R"({"metadata":{"name":"f","finalizers":["x.io/a"]}})");
+  call("DELETE", std::string(kServerMaps) + "/f");
+  EXPECT_NE(get(std::string(kServerMaps) + "/f").body.at("metadata", "deletionTimestamp"), nullptr);
+  EXPECT_EQ(merge(std::string(kServerMaps) + "/f", R"({"metadata":{"finalizers":["x.io/a","x.io/b"]}})").status, 422);
+  merge(std::string(kServerMaps) + "/f", R"({"metadata":{"finalizers":null}})");
+  EXPECT_EQ(get(std::string(kServerMaps) + "/f").status, 404);
+  post(kServerMaps, config_map("p"));
+  EXPECT_EQ(call("DELETE", std::string(kServerMaps) + "/p", R"({"preconditions":{"uid":"other"}})").status, 409);
+  EXPECT_EQ(call("DELETE", std::string(kServerMaps) + "/p?dryRun=All").status, 200);
+  EXPECT_EQ(get(std::string(kServerMaps) + "/p").status, 200);
+  EXPECT_EQ(call("DELETE", std::string(kServerMaps) + "?labelSelector=l%3D1").status, 200);
+  EXPECT_EQ(get(std::string(kServerMaps) + "/p").status, 404);
 }
 
 TEST_F(ServerTest, DependentsFollowTheirOwner) {
@@ -297,17 +297,17 @@ TEST_F(ServerTest, DependentsFollowTheirOwner) {
                      "}]}}");
   };
   for (const char* policy : {"Background", "Foreground", "Orphan"}) {
-    const Reply owner = post(kMaps, config_map("o"));
-    post(kMaps, with_owner("d", owner, true));
-    call("DELETE", base::cat(kMaps, "/o?propagationPolicy=", policy));
+    const Reply owner = post(kServerMaps, config_map("o"));
+    post(kServerMaps, with_owner("d", owner, true));
+    call("DELETE", base::cat(kServerMaps, "/o?propagationPolicy=", policy));
     loop_.run_ready();
-    EXPECT_EQ(get(std::string(kMaps) + "/o").status, 404) << policy;
-    const Reply left = get(std::string(kMaps) + "/d");
+    EXPECT_EQ(get(std::string(kServerMaps) + "/o").status, 404) << policy;
+    const Reply left = get(std::string(kServerMaps) + "/d");
     if (std::string_view(policy) == "Orphan")
       EXPECT_EQ(left.body.at("metadata", "ownerReferences"), nullptr);
     else
       EXPECT_EQ(left.status, 404) << policy;
-    call("DELETE", std::string(kMaps) + "/d");
+    call("DELETE", std::string(kServerMaps) + "/d");
   }
 }
 
@@ -327,32 +327,32 @@ TEST_F(ServerTest, ANamespaceTakesItsObjectsAlong) {
 }
 
 TEST_F(ServerTest, BindsAndEvicts) {
-  post(kPods, pod("a", R"(,"priorityClassName":"system-node-critical")"));
+  post(kServerPods, pod("a", R"(,"priorityClassName":"system-node-critical")"));
   const std::string binding =
       R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"a"},"target":{"kind":"Node","name":"n1"}})";
-  EXPECT_EQ(post(std::string(kPods) + "/a/binding", binding).status, 201);
-  EXPECT_EQ(post(std::string(kPods) + "/a/binding", binding).message(),
+  EXPECT_EQ(post(std::string(kServerPods) + "/a/binding", binding).status, 201);
+  EXPECT_EQ(post(std::string(kServerPods) + "/a/binding", binding).message(),
             "Operation cannot be fulfilled on pods/binding \"a\": pod a is already assigned to node \"n1\"");
-  EXPECT_EQ(get(std::string(kPods) + "/a").body.text_at("spec", "nodeName"), "n1");
-  merge(std::string(kPods) + "/a/status",
+  EXPECT_EQ(get(std::string(kServerPods) + "/a").body.text_at("spec", "nodeName"), "n1");
+  merge(std::string(kServerPods) + "/a/status",
         R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})");
-  merge(std::string(kPods) + "/a", R"({"metadata":{"labels":{"app":"x"}}})");
+  merge(std::string(kServerPods) + "/a", R"({"metadata":{"labels":{"app":"x"}}})");
   post("/apis/policy/v1/namespaces/default/poddisruptionbudgets",
        R"({"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"x"}}}})");
   const std::string eviction =
       R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"a","namespace":"default"}})";
-  const Reply refused = post(std::string(kPods) + "/a/eviction", eviction);
+  const Reply refused = post(std::string(kServerPods) + "/a/eviction", eviction);
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(refused.message(), "Cannot evict pod as it would violate the pod's disruption budget.");
   EXPECT_EQ(refused.headers.get("retry-after"), "10");
   EXPECT_EQ(refused.body.at("details", "causes")->as_array()[0].text_at("reason"), "DisruptionBudget");
   merge("/apis/policy/v1/namespaces/default/poddisruptionbudgets/b", R"({"spec":{"minAvailable":0}})");
-  EXPECT_EQ(post(std::string(kPods) + "/a/eviction", eviction).status, 201);
-  EXPECT_NE(get(std::string(kPods) + "/a").body.at("metadata", "deletionTimestamp"), nullptr);
-  EXPECT_EQ(post(kPods, pod("p", R"(,"priorityClassName":"none")")).status, 403);
+  EXPECT_EQ(post(std::string(kServerPods) + "/a/eviction", eviction).status, 201);
+  EXPECT_NE(get(std::string(kServerPods) + "/a").body.at("metadata", "deletionTimestamp"), nullptr);
+  EXPECT_EQ(post(kServerPods, pod("p", R"(,"priorityClassName":"none")")).status, 403);
 }
 
-constexpr const char* kCrd =
+constexpr const char* kServerCrd =
     R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gangs.x.io"},
   "spec":{"group":"x.io","scope":"Namespaced","names":{"plural":"gangs","kind":"Gang","shortNames":["gg"]},"versions":[{"name":"v1","served":true,"storage":true,
   "subresources":{"status":{}},"additionalPrinterColumns":[{"name":"Min","type":"integer","jsonPath":".spec.minMember"}],
@@ -360,7 +360,7 @@ constexpr const char* kCrd =
   "status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}]}})";
 
 TEST_F(ServerTest, ADefinitionMakesAKindAtOnce) {
-  const Reply crd = post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", kCrd);
+  const Reply crd = post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", kServerCrd);
   ASSERT_EQ(crd.status, 201) << crd.text;
   EXPECT_EQ(crd.body.at("status", "conditions")->as_array()[1].text_at("type"), "Established");
   const std::string gangs = "/apis/x.io/v1/namespaces/default/gangs";
@@ -390,7 +390,7 @@ TEST_F(ServerTest, ADefinitionMakesAKindAtOnce) {
 }
 
 TEST_F(ServerTest, ADefinitionWithCelRulesIsRefusedByName) {
-  Json crd = *Json::parse(kCrd);
+  Json crd = *Json::parse(kServerCrd);
   crd["spec"]["versions"].as_array()[0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] =
       Json::array({Json::object({{"rule", "true"}})});
   const Reply refused = post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.dump());
@@ -451,19 +451,19 @@ TEST_F(ServerTest, PriorityClassesThatWereAskedForAreThereFromTheFirstRequestOn)
   constexpr const char* kClass = "/apis/scheduling.k8s.io/v1/priorityclasses/koord-batch";
   const Json found = get(kClass).body;
   EXPECT_EQ(found.at("value")->get_int(), 5000) << found.dump();
-  EXPECT_EQ(post(kPods, pod("a", R"(,"priorityClassName":"koord-batch")")).status, 201);
+  EXPECT_EQ(post(kServerPods, pod("a", R"(,"priorityClassName":"koord-batch")")).status, 201);
 }
 
 TEST_F(ServerTest, Tables) {
-  post(kPods, pod("a"));
-  const Reply table = call("GET", kPods, "", "",
+  post(kServerPods, pod("a"));
+  const Reply table = call("GET", kServerPods, "", "",
                            "application/json;as=Table;v=v1;g=meta.k8s.io,application/"
                            "json;as=Table;v=v1beta1;g=meta.k8s.io,application/json");
   EXPECT_EQ(table.body.text_at("kind"), "Table");
   EXPECT_EQ(table.body.at("rows")->as_array()[0].at("cells")->dump(),
             R"(["a","0/1","Pending","0","0s","<none>","<none>","<none>","<none>"])");
   EXPECT_EQ(table.body.at("rows")->as_array()[0].text_at("object", "kind"), "PartialObjectMetadata");
-  EXPECT_EQ(call("GET", kPods, "", "", "application/vnd.kubernetes.protobuf").status, 406);
+  EXPECT_EQ(call("GET", kServerPods, "", "", "application/vnd.kubernetes.protobuf").status, 406);
 }
 
 TEST_F(ServerTest, EventsAreOneStoreUnderTwoNames) {
@@ -480,17 +480,17 @@ TEST_F(ServerTest, EventsAreOneStoreUnderTwoNames) {
 }
 
 TEST_F(ServerTest, SaysWhatItDoesNotDo) {
-  post(kMaps, config_map("a"));
-  EXPECT_EQ(call("PATCH", std::string(kMaps) + "/a", "{}", "application/apply-patch+yaml").status, 415);
+  post(kServerMaps, config_map("a"));
+  EXPECT_EQ(call("PATCH", std::string(kServerMaps) + "/a", "{}", "application/apply-patch+yaml").status, 415);
   EXPECT_EQ(get("/apis/apps/v1/namespaces/default/deployments/x/scale").status, 422);
-  EXPECT_EQ(get(std::string(kPods) + "/a/log").status, 422);
-  EXPECT_EQ(call("PUT", kPods, "{}").status, 405);
-  EXPECT_EQ(call("POST", std::string(kPods) + "/a", "{}").status, 405);
-  EXPECT_EQ(get(std::string(kMaps) + "?frob=1").message(), "unknown query parameter \"frob\"");
+  EXPECT_EQ(get(std::string(kServerPods) + "/a/log").status, 422);
+  EXPECT_EQ(call("PUT", kServerPods, "{}").status, 405);
+  EXPECT_EQ(call("POST", std::string(kServerPods) + "/a", "{}").status, 405);
+  EXPECT_EQ(get(std::string(kServerMaps) + "?frob=1").message(), "unknown query parameter \"frob\"");
   EXPECT_EQ(get("/apis/none.io/v1/things").status, 404);
   EXPECT_EQ(get("/nowhere").status, 404);
-  EXPECT_EQ(get(std::string(kMaps) + "?resourceVersion=9999999999999999").status, 504);
-  EXPECT_EQ(call("POST", kMaps, std::string(4 * 1024 * 1024, ' ')).status, 413);
+  EXPECT_EQ(get(std::string(kServerMaps) + "?resourceVersion=9999999999999999").status, 504);
+  EXPECT_EQ(call("POST", kServerMaps, std::string(4 * 1024 * 1024, ' ')).status, 413);
 }
 
 TEST_F(ServerTest, KnowsWhoAsks) {

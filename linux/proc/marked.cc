@@ -22,7 +22,7 @@ constexpr pid_t kInit = 1;
 constexpr int kRoundsForAll = 2;  // the last ones, in which who only waits is ended as well
 
 // Fields of /proc/<pid>/stat, counted from 1 as proc(5) does.
-constexpr int kFirstBehindName = 3, kParent = 4, kSession = 6, kUserTime = 14, kChildSystemTime = 17, kStartTime = 22,
+constexpr int kFirstField = 3, kParent = 4, kSession = 6, kUserTime = 14, kChildSystemTime = 17, kStartTime = 22,
               kResident = 24;
 
 // Without a line end anywhere in it, so not for the buffer that cuts at one. "" where it is gone, or not for us: a
@@ -185,11 +185,11 @@ Result<ProcessStat> parse_process_stat(std::string_view stat) {
   }
   Words words(without_line_end(stat.substr(bracket + 1)));
   std::string_view word;
-  for (int field = kFirstBehindName; field <= kResident; ++field) {
+  for (int field = kFirstField; field <= kResident; ++field) {
     if (!words.next(word)) {
       return fail(ErrorKind::kInvalid, "field ", field, " of a process is wanted, found ", base::in_quotes(stat));
     }
-    if (field == kFirstBehindName) out.ended = word == "Z" || word == "X";
+    if (field == kFirstField) out.ended = word == "Z" || word == "X";
     const bool cpu = field >= kUserTime && field <= kChildSystemTime;  // user, system, and both of its children
     const bool process = field == kParent || field == kSession;
     if (!process && field != kStartTime && field != kResident && !cpu) continue;

@@ -96,13 +96,13 @@ Result<std::optional<std::string>> read_process_group(const Folder& proc, pid_t 
 
 Result<std::int64_t> parse_start_ticks(std::string_view stat) {
   // The name in brackets may hold anything, blanks and brackets too: the fields begin behind the last bracket.
-  constexpr int kStartTime = 22, kFirstBehindName = 3;
+  constexpr int kStartTimeField = 22, kFirstBehindName = 3;
   const std::size_t bracket = stat.rfind(')');
   if (bracket != std::string_view::npos) {
     Words words(without_line_end(stat.substr(bracket + 1)));
     std::string_view word;
     bool there = true;
-    for (int field = kFirstBehindName; field <= kStartTime && there; ++field) there = words.next(word);
+    for (int field = kFirstBehindName; field <= kStartTimeField && there; ++field) there = words.next(word);
     if (const auto value = there ? parse_count(word) : std::nullopt) return *value;
   }
   return fail(ErrorKind::kInvalid, "the fields of a process are wanted, found ", base::in_quotes(stat));

@@ -32,14 +32,14 @@ void ObservedSums::remove(const model::NodeName& name) {
 
 void ObservedSums::add(const Node& node, double sign) {
   if (!node.shown) return;
-  constexpr double kMilli = 1000;
+  constexpr double kMilliPerCore = 1000;
   const auto gauge = [&](std::string_view name, std::string_view help) -> base::Gauge& {
     return metrics_.gauge(name, help, {{"pool", node.pool}});
   };
   gauge("tidemark_observed_wanted_batch_cpu_cores", "Batch CPU that observed nodes would be told to offer.")
-      .add(sign * static_cast<double>(node.wanted.cpu_milli) / kMilli);
+      .add(sign * static_cast<double>(node.wanted.cpu_milli) / kMilliPerCore);
   gauge("tidemark_observed_in_force_batch_cpu_cores", "Batch CPU that observed nodes offer.")
-      .add(sign * static_cast<double>(node.in_force.cpu_milli) / kMilli);
+      .add(sign * static_cast<double>(node.in_force.cpu_milli) / kMilliPerCore);
   gauge("tidemark_observed_wanted_batch_memory_bytes", "Batch memory that observed nodes would be told to offer.")
       .add(sign * static_cast<double>(node.wanted.memory_bytes));
   gauge("tidemark_observed_in_force_batch_memory_bytes", "Batch memory that observed nodes offer.")

@@ -23,7 +23,7 @@ using testing::kConfigPath;
 using testing::kMerge;
 
 constexpr std::int64_t kGi = std::int64_t{1} << 30;
-constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
+constexpr std::string_view kDefaultPods = "/api/v1/namespaces/default/pods";
 
 class OversoldTest : public testing::InMemoryCluster {
  protected:
@@ -71,10 +71,10 @@ class OversoldTest : public testing::InMemoryCluster {
           Json::array({Json::object({{"name", "c"},
                                      {"image", "i"},
                                      {"resources", Json::object({{"requests", amounts}, {"limits", amounts}})}})})}});
-    must("POST", kPods, object);
+    must("POST", kDefaultPods, object);
   }
   void end(std::string_view name) {
-    must("PATCH", base::cat(kPods, "/", name, "/status"), *Json::parse(R"({"status":{"phase":"Succeeded"}})"), kMerge);
+    must("PATCH", base::cat(kDefaultPods, "/", name, "/status"), *Json::parse(R"({"status":{"phase":"Succeeded"}})"), kMerge);
   }
   // "marked gpu:NoExecute tidemark.io/oversold:NoSchedule"
   std::string carries() {

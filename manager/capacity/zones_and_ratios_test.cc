@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::kBatchCpu;
 
-constexpr std::string_view kTopologiesPath = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies";
+constexpr std::string_view kZonesAndRatiosTopologiesPath = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies";
 
 class ZonesAndRatiosTest : public testing::InMemoryCluster {
  protected:
@@ -43,9 +43,9 @@ class ZonesAndRatiosTest : public testing::InMemoryCluster {
       {"name":"node-1","type":"Node","resources":[
         {"name":"cpu","capacity":"16","allocatable":"16","available":"16"},
         {"name":"memory","capacity":"64Gi","allocatable":"64Gi","available":"64Gi"}]}])");
-    must("POST", kTopologiesPath, object);
+    must("POST", kZonesAndRatiosTopologiesPath, object);
   }
-  Json read_topology(std::string_view name) { return must("GET", base::cat(kTopologiesPath, "/", name), nullptr); }
+  Json read_topology(std::string_view name) { return must("GET", base::cat(kZonesAndRatiosTopologiesPath, "/", name), nullptr); }
   // Of one resource of a zone: "capacity/allocatable/available".
   std::string zone(std::string_view node, std::size_t place, std::string_view resource) {
     const Json topology = read_topology(node);
@@ -56,7 +56,7 @@ class ZonesAndRatiosTest : public testing::InMemoryCluster {
     return "";
   }
   void foreign_zone_write(std::string_view node, std::string_view path, std::string_view amount) {
-    must("PATCH", base::cat(kTopologiesPath, "/", node),
+    must("PATCH", base::cat(kZonesAndRatiosTopologiesPath, "/", node),
          Json::array({Json::object({{"op", "replace"}, {"path", Json(path)}, {"value", Json(amount)}})}),
          "application/json-patch+json");
   }

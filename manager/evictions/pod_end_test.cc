@@ -1,4 +1,4 @@
-// What the kubelet, the eviction API and the scheduler leave in a pod, and what is read of it.
+// What the kubelet, the eviction API and the scheduler leave in a pod, and what is read_pod_end of it.
 #include "manager/evictions/pod_end.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using base::cat;
 
-PodEnd read(std::string_view status, std::string_view meta = "", std::string_view spec = "") {
+PodEnd read_pod_end(std::string_view status, std::string_view meta = "", std::string_view spec = "") {
   kube::Interner interner;
   auto end = decode_pod_end(
       cat(R"({"metadata":{"namespace":"jobs","name":"p","resourceVersion":"1")", meta,
@@ -28,24 +28,24 @@ std::string disrupted(std::string_view reason, std::string_view phase = "Running
 }
 
 TEST(PodEnd, IsReadFromWhatEachLeavesInTheStatus) {
-  EXPECT_EQ(read(R"("phase":"Running")").by, EndedBy::kNothing);
-  EXPECT_EQ(read(R"("phase":"Succeeded")").by, EndedBy::kItself);
-  EXPECT_EQ(read(R"("phase":"Failed","reason":"DeadlineExceeded")").by, EndedBy::kItself);
-  EXPECT_EQ(read(R"("phase":"Failed","reason":"Evicted")").by, EndedBy::kKubelet);
-  EXPECT_EQ(read(R"("phase":"Failed","reason":"Preempting")").by, EndedBy::kKubelet);
-  EXPECT_EQ(read(disrupted("EvictionByEvictionAPI")).by, EndedBy::kEvictionApi);
-  EXPECT_EQ(read(disrupted("EvictionByEvictionAPI", "Failed")).by, EndedBy::kEvictionApi);
-  EXPECT_EQ(read(disrupted("PreemptionByScheduler")).by, EndedBy::kScheduler);
-  EXPECT_EQ(read(disrupted("DeletionByTaintManager")).by, EndedBy::kNode);
-  EXPECT_EQ(read(disrupted("DeletionByPodGC", "Failed")).by, EndedBy::kNode);
-  EXPECT_EQ(read(disrupted("somebody's own")).by, EndedBy::kNode);
+  EXPECT_EQ(read_pod_end(R"("phase":"Running")").by, EndedBy::kNothing);
+  EXPECT_EQ(read_pod_end(R"("phase":"Succeeded")").by, EndedBy::kItself);
+  EXPECT_EQ(read_pod_end(R"("phase":"Failed","reason":"DeadlineExceeded")").by, EndedBy::kItself);
+  EXPECT_EQ(read_pod_end(R"("phase":"Failed","reason":"Evicted")").by, EndedBy::kKubelet);
+  EXPECT_EQ(read_pod_end(R"("phase":"Failed","reason":"Preempting")").by, EndedBy::kKubelet);
+  EXPECT_EQ(read_pod_end(disrupted("EvictionByEvictionAPI")).by, EndedBy::kEvictionApi);
+  EXPECT_EQ(read_pod_end(disrupted("EvictionByEvictionAPI", "Failed")).by, EndedBy::kEvictionApi);
+  EXPECT_EQ(read_pod_end(disrupted("PreemptionByScheduler")).by, EndedBy::kScheduler);
+  EXPECT_EQ(read_pod_end(disrupted("DeletionByTaintManager")).by, EndedBy::kNode);
+  EXPECT_EQ(read_pod_end(disrupted("DeletionByPodGC", "Failed")).by, EndedBy::kNode);
+  EXPECT_EQ(read_pod_end(disrupted("somebody's own")).by, EndedBy::kNode);
 }
 
 TEST(PodEnd, AKubeletSaysThatItTerminatesBeforeItSaysWhy) {
-  EXPECT_EQ(read(disrupted("TerminationByKubelet")).by, EndedBy::kNothing);
-  EXPECT_EQ(read(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Evicted")")).by, EndedBy::kKubelet);
+  EXPECT_EQ(read_pod_end(disrupted("TerminationByKubelet")).by, EndedBy::kNothing);
+  EXPECT_EQ(read_pod_end(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Evicted")")).by, EndedBy::kKubelet);
   // The node shuts down: nobody evicts.
-  EXPECT_EQ(read(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Terminated")")).by, EndedBy::kNode);
+  EXPECT_EQ(read_pod_end(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Terminated")")).by, EndedBy::kNode);
 }
 
 TEST(PodEnd, WhatTheKernelEndedForWantOfMemoryIsNoPlainEnd) {
@@ -55,44 +55,44 @@ TEST(PodEnd, WhatTheKernelEndedForWantOfMemoryIsNoPlainEnd) {
   };
   const std::string killed = R"("terminated":{"exitCode":137,"reason":"OOMKilled","startedAt":null})";
   const std::string failed = R"("phase":"Failed",)";
-  EXPECT_EQ(read(failed + ended("containerStatuses", killed)).by, EndedBy::kKernel);
-  EXPECT_EQ(read(failed + ended("initContainerStatuses", killed)).by, EndedBy::kKernel);
-  EXPECT_EQ(read(failed + ended("containerStatuses", R"("terminated":{"exitCode":137,"reason":"Error"})")).by,
+  EXPECT_EQ(read_pod_end(failed + ended("containerStatuses", killed)).by, EndedBy::kKernel);
+  EXPECT_EQ(read_pod_end(failed + ended("initContainerStatuses", killed)).by, EndedBy::kKernel);
+  EXPECT_EQ(read_pod_end(failed + ended("containerStatuses", R"("terminated":{"exitCode":137,"reason":"Error"})")).by,
             EndedBy::kItself);
-  EXPECT_EQ(read(R"("phase":"Running",)" + ended("containerStatuses", R"("running":{})")).by, EndedBy::kNothing);
+  EXPECT_EQ(read_pod_end(R"("phase":"Running",)" + ended("containerStatuses", R"("running":{})")).by, EndedBy::kNothing);
   // One that goes on, and one that was evicted before.
-  EXPECT_EQ(read(R"("phase":"Running",)" + ended("containerStatuses", killed)).by, EndedBy::kNothing);
-  EXPECT_EQ(read(R"("reason":"Evicted",)" + failed + ended("containerStatuses", killed)).by, EndedBy::kKubelet);
-  EXPECT_FALSE(read(failed + ended("containerStatuses", killed), R"(,"labels":{"koordinator.sh/qosClass":"BE"})")
+  EXPECT_EQ(read_pod_end(R"("phase":"Running",)" + ended("containerStatuses", killed)).by, EndedBy::kNothing);
+  EXPECT_EQ(read_pod_end(R"("reason":"Evicted",)" + failed + ended("containerStatuses", killed)).by, EndedBy::kKubelet);
+  EXPECT_FALSE(read_pod_end(failed + ended("containerStatuses", killed), R"(,"labels":{"koordinator.sh/qosClass":"BE"})")
                    .makes_back_off());
 }
 
 TEST(PodEnd, AConditionThatIsNotTrueSaysNothing) {
-  EXPECT_EQ(read(R"("phase":"Running","conditions":[{"type":"DisruptionTarget","status":"False",
+  EXPECT_EQ(read_pod_end(R"("phase":"Running","conditions":[{"type":"DisruptionTarget","status":"False",
       "reason":"EvictionByEvictionAPI"}])")
                 .by,
             EndedBy::kNothing);
 }
 
 TEST(PodEnd, ItEndedWhenTheLastOfItsConditionsTurned) {
-  const auto end = read(disrupted("EvictionByEvictionAPI"));
+  const auto end = read_pod_end(disrupted("EvictionByEvictionAPI"));
   ASSERT_TRUE(end.when.has_value());
   EXPECT_EQ(base::format_rfc3339(*end.when), "2026-11-21T20:00:07Z");
-  EXPECT_EQ(read(R"("phase":"Failed")").when, std::nullopt);
+  EXPECT_EQ(read_pod_end(R"("phase":"Failed")").when, std::nullopt);
 }
 
 TEST(PodEnd, TheJobIsTheLabelElseTheOwnerElseThePod) {
-  EXPECT_EQ(read("", R"(,"labels":{"tidemark.io/job":"nightly"})").job_name(), "jobs/nightly");
-  EXPECT_EQ(read("", R"(,"ownerReferences":[{"kind":"Job","name":"etl-7","controller":true,"uid":"u"}])").job_name(),
+  EXPECT_EQ(read_pod_end("", R"(,"labels":{"tidemark.io/job":"nightly"})").job_name(), "jobs/nightly");
+  EXPECT_EQ(read_pod_end("", R"(,"ownerReferences":[{"kind":"Job","name":"etl-7","controller":true,"uid":"u"}])").job_name(),
             "jobs/Job/etl-7");
-  EXPECT_EQ(read("").job_name(), "jobs/Pod/p");
+  EXPECT_EQ(read_pod_end("").job_name(), "jobs/Pod/p");
 }
 
 TEST(PodEnd, OfflineIsWhatItsPriorityOrItsRequestsSay) {
-  EXPECT_TRUE(read("", R"(,"labels":{"koordinator.sh/priority-class":"koord-batch"})").offline);
-  EXPECT_TRUE(read("", R"(,"labels":{"koordinator.sh/qosClass":"BE"})").offline);
-  EXPECT_FALSE(read("", R"(,"labels":{"koordinator.sh/qosClass":"LS"})").offline);
-  EXPECT_EQ(read("", R"(,"labels":{"tidemark.io/class":"spark"})").work_class.view(), "spark");
+  EXPECT_TRUE(read_pod_end("", R"(,"labels":{"koordinator.sh/priority-class":"koord-batch"})").offline);
+  EXPECT_TRUE(read_pod_end("", R"(,"labels":{"koordinator.sh/qosClass":"BE"})").offline);
+  EXPECT_FALSE(read_pod_end("", R"(,"labels":{"koordinator.sh/qosClass":"LS"})").offline);
+  EXPECT_EQ(read_pod_end("", R"(,"labels":{"tidemark.io/class":"spark"})").work_class.view(), "spark");
 }
 
 TEST(PodEnd, BytesThatAreNoPodAreRefused) {

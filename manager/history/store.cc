@@ -18,7 +18,7 @@ using model::Reason;
 constexpr base::Duration kUnwanted = std::chrono::seconds(5);
 constexpr base::Duration kIdle = std::chrono::seconds(30);        // between two looks whether there is anything to do
 constexpr base::Duration kRetryAfter = std::chrono::seconds(10);  // after what went wrong
-constexpr base::Duration kBreath = std::chrono::milliseconds(1);  // between two turns of making records
+constexpr base::Duration kStoreBreath = std::chrono::milliseconds(1);  // between two turns of making records
 constexpr std::size_t kToldMax = 3;                               // records that cannot be read, each with its own line
 
 std::uint64_t hash_of(std::string_view text) {
@@ -197,7 +197,7 @@ net::Task<std::vector<HistoryRecord>> HistoryStore::make_records(std::vector<std
   std::size_t made = 0;
   for (const std::string& name : names) {
     if (auto record = owner_.record(name)) records.push_back(std::move(*record));
-    if (++made % kHistoryTurn == 0) co_await context_.loop.sleep(kBreath);
+    if (++made % kHistoryTurn == 0) co_await context_.loop.sleep(kStoreBreath);
   }
   co_return records;
 }

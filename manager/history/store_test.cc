@@ -20,8 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 using base::cat;
 
-constexpr std::string_view kMaps = "/api/v1/namespaces/ns/configmaps";
-constexpr std::string_view kMerge = "application/merge-patch+json";
+constexpr std::string_view kHistoryMaps = "/api/v1/namespaces/ns/configmaps";
+constexpr std::string_view kMergePatch = "application/merge-patch+json";
 
 // One replica that learns words.
 struct Learner {
@@ -107,11 +107,11 @@ class HistoryStoreTest : public ::testing::Test {
     return response ? std::move(*response) : net::HttpResponse{};
   }
   Json map_of(std::size_t shard) {
-    return *Json::parse(call("GET", cat(kMaps, "/", history_map_name("words", shard))).body);
+    return *Json::parse(call("GET", cat(kHistoryMaps, "/", history_map_name("words", shard))).body);
   }
   std::string put(const std::string& key, std::string_view text, std::size_t shard) {
     const Json data = Json::object({{"data", Json::object({{key, Json(text)}})}});
-    return call("PATCH", cat(kMaps, "/", history_map_name("words", shard)), data.dump(), kMerge).body;
+    return call("PATCH", cat(kHistoryMaps, "/", history_map_name("words", shard)), data.dump(), kMergePatch).body;
   }
   std::unique_ptr<Learner> learner(HistoryVersion version = {}) {
     return std::make_unique<Learner>(loop, log, server->handler(), version);
@@ -161,10 +161,10 @@ TEST_F(HistoryStoreTest, AsksForNothingWhileNothingIsWanted) {
   auto one = learner();
   one->wanted = false;
   run_for(1h);
-  EXPECT_EQ(call("GET", cat(kMaps, "/", history_map_name("words", 0))).status, 404);
+  EXPECT_EQ(call("GET", cat(kHistoryMaps, "/", history_map_name("words", 0))).status, 404);
   one->wanted = true;
   run_for(1min);
-  EXPECT_EQ(call("GET", cat(kMaps, "/", history_map_name("words", 0))).status, 200);
+  EXPECT_EQ(call("GET", cat(kHistoryMaps, "/", history_map_name("words", 0))).status, 200);
 }
 
 TEST_F(HistoryStoreTest, OnlyTheLeaderWritesAndTheNextOneReadsAgain) {
@@ -254,7 +254,7 @@ TEST_F(HistoryStoreTest, AMapThatSomebodyDeletedIsMadeAgain) {
   one->learn("a", "apple");
   run_for(6min);
   for (std::size_t shard = 0; shard < 2; ++shard) {
-    EXPECT_EQ(call("DELETE", cat(kMaps, "/", history_map_name("words", shard))).status, 200);
+    EXPECT_EQ(call("DELETE", cat(kHistoryMaps, "/", history_map_name("words", shard))).status, 200);
   }
   one->learn("b", "berry");
   one->learn("c", "cherry");

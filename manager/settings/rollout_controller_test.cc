@@ -22,9 +22,9 @@ namespace {
 using namespace std::chrono_literals;
 using base::cat;
 
-constexpr std::string_view kMaps = "/api/v1/namespaces/ns/configmaps";
+constexpr std::string_view kRolloutMaps = "/api/v1/namespaces/ns/configmaps";
 constexpr std::string_view kRevisions = "/api/v1/namespaces/ns/configmaps/tidemark-config-revisions";
-constexpr std::string_view kMerge = "application/merge-patch+json";
+constexpr std::string_view kMergePatchType = "application/merge-patch+json";
 
 // Sixty nodes a minute: five every five seconds.
 constexpr std::string_view kStaged = R"(
@@ -40,8 +40,8 @@ std::string reclaim(int percent) {
 }
 
 // One replica's settings with what a process has around them.
-struct Replica {
-  Replica(net::EventLoop& loop, const base::Log& log, net::HttpHandler handler, bool leads)
+struct RolloutReplica {
+  RolloutReplica(net::EventLoop& loop, const base::Log& log, net::HttpHandler handler, bool leads)
       : leading(leads),
         transport(loop, std::move(handler), "test"),
         client(
@@ -143,10 +143,10 @@ class RolloutControllerTest : public ::testing::Test {
   }
   void map(std::string_view name, std::string_view key, std::string_view text) {
     const Json data = Json::object({{"data", Json::object({{key, Json(text)}})}});
-    if (call("PATCH", cat(kMaps, "/", name), data.dump(), kMerge).status != 404) return;
+    if (call("PATCH", cat(kRolloutMaps, "/", name), data.dump(), kMergePatchType).status != 404) return;
     Json made = data;
     made["metadata"] = Json::object({{"name", Json(name)}});
-    must("POST", kMaps, made.dump());
+    must("POST", kRolloutMaps, made.dump());
   }
   void slo(std::string_view text) { map("slo", "colocation-config", text); }
   void tidemark(std::string_view text) { map("tidemark-config", "config.yaml", text); }
@@ -157,17 +157,17 @@ class RolloutControllerTest : public ::testing::Test {
            cat(R"({"metadata":{"name":")", name,
                R"("},"spec":{"nodeName":"canary-1","containers":[{"name":"c","image":"i"}]}})"));
       must("PATCH", cat("/api/v1/namespaces/ns/pods/", name, "/status"),
-           R"({"status":{"phase":"Failed","reason":"Evicted"}})", kMerge);
+           R"({"status":{"phase":"Failed","reason":"Evicted"}})", kMergePatchType);
     }
   }
   void ask(policy::RolloutRequest request) {
     request.id = cat("r", ++serial);
     request.at = clock.wall();
     const Json data = Json::object({{"data", Json::object({{"request", policy::encode_request(request, "a test")}})}});
-    must("PATCH", kRevisions, data.dump(), kMerge);
+    must("PATCH", kRevisions, data.dump(), kMergePatchType);
   }
 
-  Replica& start(bool leads = true) {
+  RolloutReplica& start(bool leads = true) {
     const net::HttpHandler serve = server->handler();
     const net::HttpHandler handler = [this, serve](net::HttpExchange& exchange) -> net::Task<void> {
       const bool write = exchange.head().method == "PATCH" || exchange.head().method == "POST";
@@ -178,12 +178,12 @@ class RolloutControllerTest : public ::testing::Test {
       }
       co_await serve(exchange);
     };
-    replicas.push_back(std::make_unique<Replica>(loop, log, handler, leads));
+    replicas.push_back(std::make_unique<RolloutReplica>(loop, log, handler, leads));
     run_for(1s);
     return *replicas.back();
   }
   // "60:20 61:3": how many nodes run which settings.
-  std::string running(Replica& replica) {
+  std::string running(RolloutReplica& replica) {
     std::map<std::int64_t, int> counts;
     for (int i = 0; i < 3; ++i) ++counts[replica.reclaim_of(cat("canary-", i))];
     for (int i = 0; i < 20; ++i) ++counts[replica.reclaim_of(cat("n-", i))];
@@ -216,13 +216,13 @@ class RolloutControllerTest : public ::testing::Test {
   base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
   std::unique_ptr<kube::memory::Server> server;
   std::unique_ptr<kube::memory::LocalTransport> admin;
-  std::vector<std::unique_ptr<Replica>> replicas;
+  std::vector<std::unique_ptr<RolloutReplica>> replicas;
   int serial = 0;
   bool refuse_writes = false;
 };
 
 TEST_F(RolloutControllerTest, WhoeverIsToldNothingIsNotWaitedFor) {
-  Replica& replica = start();
+  RolloutReplica& replica = start();
   run_for(1min);
   base::Gauge& unconfirmed = replica.metrics.gauge("tidemark_settings_nodes_unconfirmed", "");
   EXPECT_EQ(unconfirmed.value(), 23) << "nobody writes hashes here";
@@ -360,7 +360,7 @@ TEST_F(RolloutControllerTest, WhatANewerVersionStoredIsKeptAndNothingIsRolledOut
   EXPECT_FALSE(replica.settings.for_node(model::NodeName("n-1")).colocation.config->cluster.enable);
   EXPECT_EQ(kept(), before);
 
-  must("PATCH", kRevisions, R"({"data":{"state":null}})", kMerge);
+  must("PATCH", kRevisions, R"({"data":{"state":null}})", kMergePatchType);
   slo(reclaim(61));
   run_for(3min);
   EXPECT_EQ(running(replica), "61:23");
@@ -500,7 +500,7 @@ TEST_F(RolloutControllerTest, ARevisionThatIsNowhereStoredMeansTheConfigMapsEver
   slo(reclaim(61));
   run_for(10s);
   replicas.clear();
-  must("PATCH", kRevisions, R"({"data":{"revision-1":null}})", kMerge);
+  must("PATCH", kRevisions, R"({"data":{"revision-1":null}})", kMergePatchType);
   auto& replica = start();
   EXPECT_EQ(running(replica), "61:23");
   EXPECT_EQ(stored().state->layers.size(), 1U);

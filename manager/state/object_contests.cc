@@ -15,7 +15,7 @@ namespace {
 using model::Reason;
 using policy::ContestEvent;
 
-constexpr base::Duration kReadLimit = std::chrono::seconds(4);
+constexpr base::Duration kObjectReadLimit = std::chrono::seconds(4);
 constexpr base::Duration kBeginAgain = std::chrono::seconds(1);
 
 struct KeptInfo {
@@ -161,7 +161,7 @@ bool ObjectContests::count(KeptObject object, const std::string& pool, int by) {
 }
 
 net::Task<void> ObjectContests::find_writer(KeptObject object, std::string name) {
-  auto bytes = co_await context_.reader.get(info_of(object).resource, "", name, kReadLimit);
+  auto bytes = co_await context_.reader.get(info_of(object).resource, "", name, kObjectReadLimit);
   const auto found = of(object).find(name);
   if (found == of(object).end() || !found->second.contest.standing_back) co_return;
   Entry& entry = found->second;

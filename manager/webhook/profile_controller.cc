@@ -13,7 +13,7 @@ namespace {
 using base::cat;
 
 constexpr base::Duration kReadLimit = std::chrono::seconds(5);
-constexpr base::Duration kWriteLimit = std::chrono::seconds(5);
+constexpr base::Duration kProfileWriteLimit = std::chrono::seconds(5);
 constexpr base::Duration kTellDenied = std::chrono::minutes(10);  // not more often: it is the same for every pod
 constexpr base::Duration kRateWaitMax = std::chrono::seconds(30);
 constexpr std::size_t kPendingBytesMax = 64 * 1024 * 1024;
@@ -200,7 +200,7 @@ net::Task<Result<void>> ProfileController::catch_up(std::string key) {
     write.ns = name.ns;
     write.place = std::move(place);
     auto patched =
-        co_await writer_.patch(kube::kPods, name.name, kube::PatchType::kMerge, done.patch.dump(), write, kWriteLimit);
+        co_await writer_.patch(kube::kPods, name.name, kube::PatchType::kMerge, done.patch.dump(), write, kProfileWriteLimit);
     if (!patched) {
       if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
       co_return std::unexpected(std::move(patched).error());

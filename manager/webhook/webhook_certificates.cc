@@ -12,9 +12,9 @@ namespace {
 using base::cat;
 using policy::RotationStep;
 
-constexpr base::Duration kWriteLimit = std::chrono::seconds(10);
+constexpr base::Duration kSecretWriteLimit = std::chrono::seconds(10);
 constexpr base::Duration kSeeOwnWrite = std::chrono::seconds(5);
-constexpr base::Duration kRetry = std::chrono::seconds(2);
+constexpr base::Duration kSecretRetry = std::chrono::seconds(2);
 constexpr base::Duration kFileLook = std::chrono::seconds(1);
 constexpr base::Duration kSettle = std::chrono::minutes(1);
 constexpr std::size_t kFileBytesMax = 1024 * 1024;
@@ -282,7 +282,7 @@ net::Task<void> WebhookCertificates::keep_secret() {
       if (plan.step == RotationStep::kNothing) {
         steps.settled();
       } else {
-        pause = kRetry;
+        pause = kSecretRetry;
         const auto* there = secrets_->find({options_.secret_namespace, options_.secret_name});
         std::string revision = there == nullptr ? "" : there->meta.resource_version;
         auto made = rotate(certificates_, plan.step, options_, now);
@@ -334,11 +334,11 @@ net::Task<Result<void>> WebhookCertificates::store(const StoredCertificates& cer
       object[key] = std::move(kept);
     }
     object["metadata"].as_object().erase("annotations");
-    written = co_await writer_.create(kube::kSecrets, object.dump(), options, "", kWriteLimit);
+    written = co_await writer_.create(kube::kSecrets, object.dump(), options, "", kSecretWriteLimit);
   } else {
     object["metadata"]["resourceVersion"] = Json(resource_version);
     written = co_await writer_.patch(kube::kSecrets, options_.secret_name, kube::PatchType::kMerge, object.dump(),
-                                     options, kWriteLimit);
+                                     options, kSecretWriteLimit);
   }
   if (!written) co_return std::unexpected(std::move(written).error());
   // The next step is decided on what the cache says: wait until it has heard of this one.

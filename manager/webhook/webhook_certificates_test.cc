@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using policy::RotationStep;
 
-CertificateOptions options() {
+CertificateOptions certificate_options() {
   CertificateOptions out;
   out.dns_names = {"koordinator-webhook-service.koordinator-system.svc"};
   out.ip_addresses = {"127.0.0.1"};
@@ -30,8 +30,8 @@ SecretObject as_read(const StoredCertificates& certificates) {
 
 TEST(WebhookCertificates, WhatIsStoredIsReadAgain) {
   const base::testing::Clock clock;
-  auto made = *rotate({}, RotationStep::kMakeAll, options(), clock.wall());
-  made = *rotate(made, RotationStep::kMakeNext, options(), clock.wall());
+  auto made = *rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall());
+  made = *rotate(made, RotationStep::kMakeNext, certificate_options(), clock.wall());
   const auto read = read_certificates(as_read(made));
   EXPECT_EQ(read.bundle(), made.bundle());
   EXPECT_EQ(read.serving.key_pem, made.serving.key_pem);
@@ -50,9 +50,9 @@ TEST(WebhookCertificates, EachStepLeavesACertificateThatTheBundleKnows) {
   for (const auto step : {RotationStep::kMakeAll, RotationStep::kIssueServing, RotationStep::kMakeNext,
                           RotationStep::kPromoteNext, RotationStep::kDropOld}) {
     const std::string bundle_before = state.bundle();
-    state = *rotate(state, step, options(), clock.wall());
+    state = *rotate(state, step, certificate_options(), clock.wall());
     EXPECT_TRUE(net::check_certificate(state.serving, state.authority.certificate_pem));
-    const auto facts = rotation_facts(state, options(), nobody);
+    const auto facts = rotation_facts(state, certificate_options(), nobody);
     EXPECT_TRUE(facts.serving_fits);
     // Whoever still has the bundle from before the step knows who signs now.
     if (!bundle_before.empty()) {
@@ -64,32 +64,32 @@ TEST(WebhookCertificates, EachStepLeavesACertificateThatTheBundleKnows) {
 
 TEST(WebhookCertificates, MaterialThatDoesNotFitIsFoundOut) {
   const base::testing::Clock clock;
-  const auto made = *rotate({}, RotationStep::kMakeAll, options(), clock.wall());
-  CertificateOptions more = options();
+  const auto made = *rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall());
+  CertificateOptions more = certificate_options();
   more.ip_addresses.emplace_back("10.0.0.7");
   EXPECT_FALSE(rotation_facts(made, more, nobody).serving_fits);
   StoredCertificates broken = made;
-  broken.authority = rotate({}, RotationStep::kMakeAll, options(), clock.wall())->authority;
-  EXPECT_FALSE(rotation_facts(broken, options(), nobody).serving_fits);
+  broken.authority = rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall())->authority;
+  EXPECT_FALSE(rotation_facts(broken, certificate_options(), nobody).serving_fits);
   broken.authority.key_pem.clear();
-  EXPECT_FALSE(rotation_facts(broken, options(), nobody).ca);
+  EXPECT_FALSE(rotation_facts(broken, certificate_options(), nobody).ca);
   broken.serving.certificate_pem = "garbage";
-  EXPECT_FALSE(rotation_facts(broken, options(), nobody).serving);
+  EXPECT_FALSE(rotation_facts(broken, certificate_options(), nobody).serving);
 }
 
 TEST(WebhookCertificates, AnAuthorityWithTheKeyOfAnotherIsNone) {
   const base::testing::Clock clock;
-  auto mixed = *rotate({}, RotationStep::kMakeAll, options(), clock.wall());
-  EXPECT_TRUE(rotation_facts(mixed, options(), nobody).ca);
-  mixed.authority.key_pem = rotate({}, RotationStep::kMakeAll, options(), clock.wall())->authority.key_pem;
-  const auto facts = rotation_facts(mixed, options(), nobody);
+  auto mixed = *rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall());
+  EXPECT_TRUE(rotation_facts(mixed, certificate_options(), nobody).ca);
+  mixed.authority.key_pem = rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall())->authority.key_pem;
+  const auto facts = rotation_facts(mixed, certificate_options(), nobody);
   EXPECT_FALSE(facts.ca) << "what it issued would never fit";
   EXPECT_EQ(policy::next_rotation(facts, {}, clock.wall()).step, RotationStep::kMakeAll);
 }
 
 TEST(WebhookCertificates, AShortLifeIsNotOverAtOnce) {
   const base::testing::Clock clock;
-  CertificateOptions brief = options();
+  CertificateOptions brief = certificate_options();
   brief.authority_lifetime = 15s;
   brief.serving_lifetime = 8s;
   const auto made = *rotate({}, RotationStep::kMakeAll, brief, clock.wall());

@@ -13,29 +13,29 @@ using base::cat;
 using model::LabelSelector;
 using model::Reason;
 
-const Json* member(const Json& object, std::string_view key) {
+const Json* member_of(const Json& object, std::string_view key) {
   const Json* found = object.member(key);
   return found == nullptr || found->is_null() ? nullptr : found;
 }
 
-std::unexpected<Error> wrong(std::string_view place, std::string_view wanted, const Json& found) {
+std::unexpected<Error> wrong_value(std::string_view place, std::string_view wanted, const Json& found) {
   return fail(ErrorKind::kInvalid, place, ": wanted ", wanted, ", found ", base::in_quotes(found.dump()));
 }
 
 Result<std::string> text(const Json& object, std::string_view key, std::string_view place) {
-  const Json* found = member(object, key);
+  const Json* found = member_of(object, key);
   if (found == nullptr) return std::string();
-  if (!found->is_string()) return wrong(place, "a string", *found);
+  if (!found->is_string()) return wrong_value(place, "a string", *found);
   return found->as_string();
 }
 
 Result<std::vector<TextPair>> pairs(const Json& object, std::string_view key, std::string_view place) {
   std::vector<TextPair> out;
-  const Json* found = member(object, key);
+  const Json* found = member_of(object, key);
   if (found == nullptr) return out;
-  if (!found->is_object()) return wrong(place, "an object of strings", *found);
+  if (!found->is_object()) return wrong_value(place, "an object of strings", *found);
   for (const auto& [name, value] : found->as_object()) {
-    if (!value.is_string()) return wrong(cat(place, ".", name), "a string", value);
+    if (!value.is_string()) return wrong_value(cat(place, ".", name), "a string", value);
     out.push_back({name, value.as_string()});
   }
   std::sort(out.begin(), out.end(), [](const TextPair& a, const TextPair& b) { return a.key < b.key; });
@@ -43,7 +43,7 @@ Result<std::vector<TextPair>> pairs(const Json& object, std::string_view key, st
 }
 
 Result<std::optional<LabelSelector>> selector(const Json& spec, std::string_view key) {
-  const Json* found = member(spec, key);
+  const Json* found = member_of(spec, key);
   if (found == nullptr) return std::optional<LabelSelector>();
   auto read = LabelSelector::from_json(*found);
   if (!read) return fail(std::move(read).error().within(cat("spec.", key)));
@@ -52,7 +52,7 @@ Result<std::optional<LabelSelector>> selector(const Json& spec, std::string_view
 
 // As intstr reads it: a number as it stands, a text only with its percent sign.
 void read_probability(const Json& spec, ColocationProfile& profile) {
-  const Json* found = member(spec, "probability");
+  const Json* found = member_of(spec, "probability");
   if (found == nullptr) return;
   if (found->is_int()) {
     profile.probability_percent = found->as_int();
@@ -71,12 +71,12 @@ void read_probability(const Json& spec, ColocationProfile& profile) {
 }
 
 Result<std::optional<std::int32_t>> priority(const Json& spec) {
-  const Json* found = member(spec, "koordinatorPriority");
+  const Json* found = member_of(spec, "koordinatorPriority");
   if (found == nullptr) return std::optional<std::int32_t>();
   const auto value = found->get_int();
   if (!value || *value < std::numeric_limits<std::int32_t>::min() ||
       *value > std::numeric_limits<std::int32_t>::max()) {
-    return wrong("spec.koordinatorPriority", "a whole number of 32 bits", *found);
+    return wrong_value("spec.koordinatorPriority", "a whole number of 32 bits", *found);
   }
   return std::optional(static_cast<std::int32_t>(*value));
 }
@@ -113,12 +113,12 @@ std::optional<WhileOff> parse_while_off(std::string_view text) {
 }
 
 Result<ColocationProfile> read_profile(const Json& object) {
-  if (!object.is_object()) return wrong("profile", "an object", object);
+  if (!object.is_object()) return wrong_value("profile", "an object", object);
   ColocationProfile profile;
   const Json none = Json::object();
-  const Json* metadata = member(object, "metadata");
+  const Json* metadata = member_of(object, "metadata");
   if (metadata == nullptr) metadata = &none;
-  if (!metadata->is_object()) return wrong("metadata", "an object", *metadata);
+  if (!metadata->is_object()) return wrong_value("metadata", "an object", *metadata);
   TM_TRY(profile.name, text(*metadata, "name", "metadata.name"));
   TM_TRY(const std::string created, text(*metadata, "creationTimestamp", "metadata.creationTimestamp"));
   profile.created = base::parse_rfc3339(created);
@@ -126,9 +126,9 @@ Result<ColocationProfile> read_profile(const Json& object) {
   profile.controller_managed = metadata->text_at("labels", model::kControllerManagedLabel) == "true";
   profile.while_off = parse_while_off(metadata->text_at("annotations", kWhileOffAnnotation));
 
-  const Json* spec = member(object, "spec");
+  const Json* spec = member_of(object, "spec");
   if (spec == nullptr) spec = &none;
-  if (!spec->is_object()) return wrong("spec", "an object", *spec);
+  if (!spec->is_object()) return wrong_value("spec", "an object", *spec);
   TM_TRY(profile.namespaces, selector(*spec, "namespaceSelector"));
   TM_TRY(profile.pods, selector(*spec, "selector"));
   read_probability(*spec, profile);
@@ -141,7 +141,7 @@ Result<ColocationProfile> read_profile(const Json& object) {
   TM_TRY(profile.qos_class, text(*spec, "qosClass", "spec.qosClass"));
   TM_TRY(profile.priority_class_name, text(*spec, "priorityClassName", "spec.priorityClassName"));
   TM_TRY(profile.koordinator_priority, priority(*spec));
-  if (const Json* patch = member(*spec, "patch")) profile.patch = *patch;
+  if (const Json* patch = member_of(*spec, "patch")) profile.patch = *patch;
   return profile;
 }
 

@@ -29,7 +29,7 @@ using testing::Words;
 
 constexpr std::int64_t kGi = std::int64_t{1} << 30;
 
-class Scenario {
+class ArbitrateScenario {
  public:
   std::vector<std::string> run(std::string_view line) {
     Words words(line);
@@ -76,7 +76,7 @@ class Scenario {
 
 TEST(Arbitrate, IsWhatTheFilesSay) {
   testing::play_scenarios("policy/arbitrate/testdata", 1, [] {
-    return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
+    return [scenario = std::make_shared<ArbitrateScenario>()](std::string_view line) { return scenario->run(line); };
   });
 }
 

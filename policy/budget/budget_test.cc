@@ -23,7 +23,7 @@ using testing::Words;
 
 const base::WallTime kStart = *base::parse_rfc3339("2026-11-21T20:00:00Z");
 
-class Scenario {
+class BudgetScenario {
  public:
   std::vector<std::string> run(std::string_view line) {
     Words words(line);
@@ -140,7 +140,7 @@ class Scenario {
 
 TEST(Budget, IsWhatTheFilesSay) {
   testing::play_scenarios("policy/budget/testdata", 5, [] {
-    auto scenario = std::make_shared<Scenario>();
+    auto scenario = std::make_shared<BudgetScenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
   });
 }

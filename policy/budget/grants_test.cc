@@ -16,7 +16,7 @@ using base::cat;
 using model::Reason;
 using std::chrono::hours, std::chrono::minutes;
 
-const base::WallTime kStart = *base::parse_rfc3339("2026-11-21T20:00:00Z");
+const base::WallTime kGrantsStart = *base::parse_rfc3339("2026-11-21T20:00:00Z");
 
 std::vector<std::string> nodes(int count) {
   std::vector<std::string> names;
@@ -25,12 +25,12 @@ std::vector<std::string> nodes(int count) {
 }
 
 TEST(Grants, EachNodeHasItsPartUntilItIsExtended) {
-  auto done = grant({}, nodes(4), 40, kStart);
+  auto done = grant({}, nodes(4), 40, kGrantsStart);
   ASSERT_EQ(done.changes.size(), 4U);
   EXPECT_EQ(done.changes[0], (GrantChange{"n0", Reason::kBudgetGranted}));
-  EXPECT_EQ(done.book.at("n0").now, (EvictionGrant{10, kStart + kGrantValid}));
-  EXPECT_TRUE(grant(done.book, nodes(4), 40, kStart + hours(12)).changes.empty());
-  done = grant(done.book, nodes(4), 40, kStart + hours(12) + minutes(1));
+  EXPECT_EQ(done.book.at("n0").now, (EvictionGrant{10, kGrantsStart + kGrantValid}));
+  EXPECT_TRUE(grant(done.book, nodes(4), 40, kGrantsStart + hours(12)).changes.empty());
+  done = grant(done.book, nodes(4), 40, kGrantsStart + hours(12) + minutes(1));
   ASSERT_EQ(done.changes.size(), 4U);
   EXPECT_EQ(done.changes[0], (GrantChange{"n0", Reason::kBudgetGrantRenewed}));
   EXPECT_EQ(done.book.at("n0").before, std::nullopt);
@@ -40,7 +40,7 @@ TEST(Grants, AreWrittenTwiceADayAtMost) {
   GrantBook book;
   std::size_t writes = 0;
   for (int minute = 0; minute < 10 * 24 * 60; minute += 5) {
-    auto done = grant(book, nodes(50), 1000, kStart + minutes(minute));
+    auto done = grant(book, nodes(50), 1000, kGrantsStart + minutes(minute));
     book = std::move(done.book);
     writes += done.changes.size();
   }
@@ -52,69 +52,69 @@ TEST(Grants, ANodeMoreDoesNotCutAllTheOthers) {
   EXPECT_EQ(size_class(5), 5);
   EXPECT_EQ(size_class(9), 10);
   EXPECT_EQ(size_class(10'000), 10'352);
-  const auto book = grant({}, nodes(95), 10'000, kStart).book;
-  const auto more = grant(book, nodes(96), 10'000, kStart + minutes(1));
+  const auto book = grant({}, nodes(95), 10'000, kGrantsStart).book;
+  const auto more = grant(book, nodes(96), 10'000, kGrantsStart + minutes(1));
   EXPECT_LE(more.changes.size(), 1U);
 }
 
 TEST(Grants, ALimitThatWasLoweredBelowOneForEachHoldsWhenWhatWasGrantedHasEnded) {
-  GrantBook book = grant({}, nodes(200), 100, kStart).book;
-  EXPECT_EQ(held(book, kStart + minutes(1)), 100);
+  GrantBook book = grant({}, nodes(200), 100, kGrantsStart).book;
+  EXPECT_EQ(held(book, kGrantsStart + minutes(1)), 100);
   for (int minute = 5; minute <= 48 * 60; minute += 5)
-    book = grant(book, nodes(200), 50, kStart + minutes(minute)).book;
-  EXPECT_LE(held(book, kStart + hours(48)), 50);
-  EXPECT_GT(held(book, kStart + hours(48)), 40);
+    book = grant(book, nodes(200), 50, kGrantsStart + minutes(minute)).book;
+  EXPECT_LE(held(book, kGrantsStart + hours(48)), 50);
+  EXPECT_GT(held(book, kGrantsStart + hours(48)), 40);
 }
 
 TEST(Grants, WhatIsCutIsGrantedToOthersWhenItCannotBeInForceAnyMore) {
-  auto book = grant({}, nodes(2), 20, kStart).book;
-  auto done = grant(book, nodes(4), 20, kStart + hours(1));
+  auto book = grant({}, nodes(2), 20, kGrantsStart).book;
+  auto done = grant(book, nodes(4), 20, kGrantsStart + hours(1));
   EXPECT_EQ(done.book.at("n0").now.per_hour, 5);
-  EXPECT_EQ(done.book.at("n0").before, (EvictionGrant{10, kStart + kGrantValid}));
+  EXPECT_EQ(done.book.at("n0").before, (EvictionGrant{10, kGrantsStart + kGrantValid}));
   EXPECT_FALSE(done.book.contains("n3"));
   EXPECT_EQ(done.changes.back(), (GrantChange{"n3", Reason::kBudgetNoRoom}));
   // Until the end of the grant before, and an hour more.
   book = done.book;
-  done = grant(book, nodes(4), 20, kStart + hours(24) + minutes(59));
+  done = grant(book, nodes(4), 20, kGrantsStart + hours(24) + minutes(59));
   EXPECT_FALSE(done.book.contains("n3"));
-  done = grant(done.book, nodes(4), 20, kStart + hours(25));
+  done = grant(done.book, nodes(4), 20, kGrantsStart + hours(25));
   EXPECT_EQ(done.book.at("n3").now.per_hour, 5);
 }
 
 TEST(Grants, WithFewerThanNodesSomeHaveOneAndTheOthersTheirOwn) {
-  const auto done = grant({}, nodes(10), 3, kStart);
+  const auto done = grant({}, nodes(10), 3, kGrantsStart);
   EXPECT_EQ(done.book.size(), 3U);
-  EXPECT_EQ(held(done.book, kStart), 3);
-  EXPECT_TRUE(grant({}, nodes(10), std::nullopt, kStart).book.empty());
-  EXPECT_TRUE(grant({}, nodes(10), 0, kStart).book.empty());
-  EXPECT_TRUE(grant({}, nodes(10), -5, kStart).book.empty());
+  EXPECT_EQ(held(done.book, kGrantsStart), 3);
+  EXPECT_TRUE(grant({}, nodes(10), std::nullopt, kGrantsStart).book.empty());
+  EXPECT_TRUE(grant({}, nodes(10), 0, kGrantsStart).book.empty());
+  EXPECT_TRUE(grant({}, nodes(10), -5, kGrantsStart).book.empty());
 }
 
 TEST(Grants, YarnsOperatorHasAQuarterOfThePoolsWhereItEndsWork) {
   const std::string holder(kOperatorHolder);
-  auto done = grant({}, nodes(4), 40, kStart, true);
-  EXPECT_EQ(done.book.at(holder).now, (EvictionGrant{10, kStart + kGrantValid}));
+  auto done = grant({}, nodes(4), 40, kGrantsStart, true);
+  EXPECT_EQ(done.book.at(holder).now, (EvictionGrant{10, kGrantsStart + kGrantValid}));
   EXPECT_EQ(done.book.at("n0").now.per_hour, 7) << "the nodes share the rest";
-  EXPECT_LE(held(done.book, kStart), 40);
-  EXPECT_TRUE(grant(done.book, nodes(4), 40, kStart + hours(1), true).changes.empty());
-  EXPECT_FALSE(grant({}, nodes(4), 40, kStart).book.contains(holder)) << "where it ends none";
-  EXPECT_EQ(grant({}, nodes(4), 3, kStart, true).book.at(holder).now.per_hour, 1) << "one at least";
-  EXPECT_FALSE(grant({}, nodes(4), 1, kStart, true).book.contains(holder)) << "of one eviction there is no part";
+  EXPECT_LE(held(done.book, kGrantsStart), 40);
+  EXPECT_TRUE(grant(done.book, nodes(4), 40, kGrantsStart + hours(1), true).changes.empty());
+  EXPECT_FALSE(grant({}, nodes(4), 40, kGrantsStart).book.contains(holder)) << "where it ends none";
+  EXPECT_EQ(grant({}, nodes(4), 3, kGrantsStart, true).book.at(holder).now.per_hour, 1) << "one at least";
+  EXPECT_FALSE(grant({}, nodes(4), 1, kGrantsStart, true).book.contains(holder)) << "of one eviction there is no part";
 }
 
 TEST(Grants, TheOperatorWaitsUntilNodesThatHadItAllCannotGoByItAnyMore) {
   const std::string holder(kOperatorHolder);
-  auto book = grant({}, nodes(4), 40, kStart).book;
-  auto done = grant(book, nodes(4), 40, kStart + hours(1), true);
+  auto book = grant({}, nodes(4), 40, kGrantsStart).book;
+  auto done = grant(book, nodes(4), 40, kGrantsStart + hours(1), true);
   EXPECT_FALSE(done.book.contains(holder));
   EXPECT_EQ(done.book.at("n0").now.per_hour, 7) << "cut at once";
-  done = grant(done.book, nodes(4), 40, kStart + hours(25), true);
+  done = grant(done.book, nodes(4), 40, kGrantsStart + hours(25), true);
   EXPECT_EQ(done.book.at(holder).now.per_hour, 10);
   // And it keeps what it has while it is asked no more, until its end.
-  done = grant(done.book, nodes(4), 40, kStart + hours(26));
-  EXPECT_LE(held(done.book, kStart + hours(26)), 40);
+  done = grant(done.book, nodes(4), 40, kGrantsStart + hours(26));
+  EXPECT_LE(held(done.book, kGrantsStart + hours(26)), 40);
   EXPECT_TRUE(done.book.contains(holder));
-  EXPECT_FALSE(grant(done.book, nodes(4), 40, kStart + hours(51)).book.contains(holder));
+  EXPECT_FALSE(grant(done.book, nodes(4), 40, kGrantsStart + hours(51)).book.contains(holder));
 }
 
 // Nodes hear of their grants late, or never, and go by the last one they heard of until its end.
@@ -126,7 +126,7 @@ TEST(Grants, NodesTogetherNeverGoByMoreThanThePoolMayWhateverIsLost) {
     GrantBook book;
     std::map<std::string, EvictionGrant> heard;
     std::map<std::string, std::vector<EvictionGrant>> on_the_way;
-    base::WallTime now = kStart;
+    base::WallTime now = kGrantsStart;
     for (int i = 0; i < 300; ++i) {
       now = now + minutes(below(120));
       auto members = nodes(1 + below(30));
@@ -159,10 +159,10 @@ TEST(Grants, NodesTogetherNeverGoByMoreThanThePoolMayWhateverIsLost) {
 }
 
 TEST(Grants, ALowerLimitCutsAtOnceAndStaysWithinItFromThenOn) {
-  auto book = grant({}, nodes(4), 100, kStart).book;
-  auto done = grant(book, nodes(4), 20, kStart + hours(1));
+  auto book = grant({}, nodes(4), 100, kGrantsStart).book;
+  auto done = grant(book, nodes(4), 20, kGrantsStart + hours(1));
   for (const auto& [node, grant] : done.book) EXPECT_LE(grant.now.per_hour, 5) << node;
-  base::WallTime now = kStart + hours(1);
+  base::WallTime now = kGrantsStart + hours(1);
   for (int i = 0; i < 60; ++i) {
     now = now + hours(1);
     done = grant(done.book, nodes(4), 20, now);

@@ -17,7 +17,7 @@ namespace {
 
 using base::JsonWriter;
 
-constexpr std::int64_t kCountMax = std::int64_t{1} << 40;
+constexpr std::int64_t kStoredCountMax = std::int64_t{1} << 40;
 constexpr std::int64_t kCoolDownMax_s = std::int64_t{3600} * 24 * 30;
 constexpr std::size_t kSlotsMax = 200;  // a day has 145
 constexpr std::array kPhases{BreakerPhase::kClosed, BreakerPhase::kOpen, BreakerPhase::kProbation};
@@ -37,7 +37,7 @@ std::optional<base::WallTime> read_time(std::string_view text) {
   return base::WallTime{std::chrono::floor<std::chrono::microseconds>(when->since_epoch)};
 }
 
-std::int64_t seconds(base::Duration duration) {
+std::int64_t whole_seconds(base::Duration duration) {
   return std::chrono::floor<std::chrono::seconds>(duration).count();
 }
 
@@ -58,7 +58,7 @@ Result<Json> read_object(std::string_view text) {
   return value;
 }
 
-std::int64_t number(const Json& value, std::string_view key, std::int64_t most = kCountMax) {
+std::int64_t number(const Json& value, std::string_view key, std::int64_t most = kStoredCountMax) {
   const Json* found = value.member(key);
   return std::clamp<std::int64_t>(found == nullptr ? 0 : found->get_int().value_or(0), 0, most);
 }
@@ -132,7 +132,7 @@ Result<Series> read_series(const Json& value, std::string_view what) {
     if (!series.slots.empty() && series.slots.back().index >= index) return lacks(what);
     if (series.slots.size() >= kSlotsMax) return lacks(what);
     series.slots.push_back(
-        {index, {std::clamp<std::int64_t>(evicted, 0, kCountMax), std::clamp<std::int64_t>(finished, 0, kCountMax)}});
+        {index, {std::clamp<std::int64_t>(evicted, 0, kStoredCountMax), std::clamp<std::int64_t>(finished, 0, kStoredCountMax)}});
   }
   return series;
 }
@@ -207,7 +207,7 @@ std::string encode_budgets(const BudgetState& state) {
     json.key("breaker").begin_object().member("phase", to_string(pool.breaker.phase));
     if (pool.breaker.phase != BreakerPhase::kClosed) {
       write_time(json, "since", pool.breaker.since);
-      json.member("coolDownSeconds", seconds(pool.breaker.cool_down));
+      json.member("coolDownSeconds", whole_seconds(pool.breaker.cool_down));
       json.member("evicted", pool.breaker.seen.evicted).member("finished", pool.breaker.seen.finished);
     }
     json.end_object();
@@ -290,7 +290,7 @@ std::string written(const EvictionBook& book) {
   JsonWriter json(out);
   begin(json);
   write_time(json, "until", book.until);
-  json.member("slotSeconds", seconds(kSlot));
+  json.member("slotSeconds", whole_seconds(kSlot));
   json.member("leftOut", book.left_out);
   write_all(json, "classes", "class", book.classes);
   write_all(json, "jobs", "job", book.jobs);
@@ -324,7 +324,7 @@ Result<EvictionBook> decode_counts(std::string_view text) {
   const auto until = read_time(value.text_at("until"));
   if (!until) return lacks("until");
   book.until = *until;
-  if (number(value, "slotSeconds") != seconds(kSlot)) return lacks("slotSeconds");
+  if (number(value, "slotSeconds") != whole_seconds(kSlot)) return lacks("slotSeconds");
   book.left_out = number(value, "leftOut");
   TM_TRY_VOID(read_all(value, "classes", "class", kClassSeriesMax + kPoolSeriesMax, book.classes));
   TM_TRY_VOID(read_all(value, "jobs", "job", kJobSeriesMax, book.jobs));

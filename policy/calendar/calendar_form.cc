@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::hours, std::chrono::minutes;
 
-constexpr std::int64_t kDay_s = 86'400;
+constexpr std::int64_t kFormDay_s = 86'400;
 constexpr std::int64_t kLinePercentMax = 100;
 constexpr std::int64_t kPriorityMax = 1'000'000;
 constexpr base::Duration kRampMax = hours(24);
@@ -127,7 +127,7 @@ void read_days(Form& form, std::string_view key, std::vector<std::int64_t>& out,
     const auto text = item.get_string();
     const auto day = text && text->size() == 10 ? local_time(*text) : std::nullopt;
     if (day) {
-      out.push_back(*day / kDay_s);
+      out.push_back(*day / kFormDay_s);
     } else {
       problems.add(std::move(place), base::cat("wanted a date like 2026-10-01, found ", item.dump()));
     }

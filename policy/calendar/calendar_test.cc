@@ -47,7 +47,7 @@ LinePercent line(const std::string& text) {  // "80/70", "80/-"
 }
 
 // Times are local: what an operator would write on a sheet of paper.
-class Scenario {
+class CalendarScenario {
  public:
   std::vector<std::string> run(std::string_view text) {
     Words words(text);
@@ -149,7 +149,7 @@ class Scenario {
 
 TEST(Calendar, TheLineLiesWhereTheFilesSay) {
   testing::play_scenarios("policy/calendar/testdata", 8, [] {
-    return [scenario = std::make_shared<Scenario>()](std::string_view text) { return scenario->run(text); };
+    return [scenario = std::make_shared<CalendarScenario>()](std::string_view text) { return scenario->run(text); };
   });
 }
 

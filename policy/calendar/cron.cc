@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kDay_s = 86'400;
 
-struct Field {
+struct CronField {
   std::string_view name;
   int lowest;
   int highest;
@@ -21,19 +21,19 @@ struct Field {
 constexpr std::array<std::string_view, 12> kMonths{"jan", "feb", "mar", "apr", "may", "jun",
                                                    "jul", "aug", "sep", "oct", "nov", "dec"};
 constexpr std::array<std::string_view, 7> kWeekdays{"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
-constexpr Field kMinute{"minute", 0, 59, {}};
-constexpr Field kHour{"hour", 0, 23, {}};
-constexpr Field kDay{"day of month", 1, 31, {}};
-constexpr Field kMonth{"month", 1, 12, kMonths};
-constexpr Field kWeekday{"day of week", 0, 7, kWeekdays};  // 7 is Sunday too
+constexpr CronField kMinute{"minute", 0, 59, {}};
+constexpr CronField kHour{"hour", 0, 23, {}};
+constexpr CronField kDay{"day of month", 1, 31, {}};
+constexpr CronField kMonth{"month", 1, 12, kMonths};
+constexpr CronField kWeekday{"day of week", 0, 7, kWeekdays};  // 7 is Sunday too
 
-std::unexpected<Error> wrong(const Field& field, std::string_view text) {
+std::unexpected<Error> wrong(const CronField& field, std::string_view text) {
   return fail(ErrorKind::kInvalid, field.name, ": wanted *, or numbers from ", field.lowest, " to ", field.highest,
               field.words.empty() ? "" : " or names", " as in 1-5,8 or */2, found ",
               base::in_quotes(std::string(text)));
 }
 
-std::optional<int> value_of(const Field& field, std::string_view text) {
+std::optional<int> value_of(const CronField& field, std::string_view text) {
   for (std::size_t i = 0; i < field.words.size(); ++i) {
     if (base::lower(text) == field.words[i]) return field.lowest + static_cast<int>(i);
   }
@@ -46,7 +46,7 @@ std::optional<int> value_of(const Field& field, std::string_view text) {
 
 // One of a list: *, 5, 1-5, each with /step.
 template <std::size_t Size>
-bool add_part(const Field& field, std::string_view part, std::bitset<Size>& out) {
+bool add_part(const CronField& field, std::string_view part, std::bitset<Size>& out) {
   int step = 1;
   if (const auto slash = part.find('/'); slash != std::string_view::npos) {
     const auto text = part.substr(slash + 1);
@@ -72,7 +72,7 @@ bool add_part(const Field& field, std::string_view part, std::bitset<Size>& out)
 }
 
 template <std::size_t Size>
-Result<void> add_field(const Field& field, std::string_view text, std::bitset<Size>& out) {
+Result<void> add_field(const CronField& field, std::string_view text, std::bitset<Size>& out) {
   for (const auto part : base::split(text, ',')) {
     if (!add_part(field, part, out)) return wrong(field, text);
   }

@@ -12,7 +12,7 @@
 namespace tidemark::policy {
 namespace {
 
-TimeZone zone(const std::string& name) {
+TimeZone cron_zone(const std::string& name) {
   std::stringstream bytes;
   bytes << std::ifstream("/usr/share/zoneinfo/" + name, std::ios::binary).rdbuf();
   auto parsed = TimeZone::parse(name, bytes.str());
@@ -44,7 +44,7 @@ std::vector<std::string> next(std::string_view cron, const TimeZone& where, std:
 using Moments = std::vector<std::string>;
 
 TEST(Cron, WeekdaysAtNightInShanghai) {
-  EXPECT_EQ(next("30 22 * * mon-fri", zone("Asia/Shanghai"), "2026-11-20T00:00:00Z", 3),
+  EXPECT_EQ(next("30 22 * * mon-fri", cron_zone("Asia/Shanghai"), "2026-11-20T00:00:00Z", 3),
             (Moments{"2026-11-20T14:30:00Z", "2026-11-23T14:30:00Z", "2026-11-24T14:30:00Z"}));
 }
 
@@ -61,12 +61,12 @@ TEST(Cron, EitherDayFieldFitsWhereBothAreGiven) {
 
 TEST(Cron, ADailyTimeHappensOnceADayWhateverTheClockDoes) {
   // 02:30 does not exist on 29 March, and comes twice on 25 October.
-  EXPECT_EQ(next("30 2 * * *", zone("Europe/Berlin"), "2026-03-27T12:00:00Z", 3),
+  EXPECT_EQ(next("30 2 * * *", cron_zone("Europe/Berlin"), "2026-03-27T12:00:00Z", 3),
             (Moments{"2026-03-28T01:30:00Z", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"}));
-  EXPECT_EQ(next("30 2 * * *", zone("Europe/Berlin"), "2026-10-23T12:00:00Z", 3),
+  EXPECT_EQ(next("30 2 * * *", cron_zone("Europe/Berlin"), "2026-10-23T12:00:00Z", 3),
             (Moments{"2026-10-24T00:30:00Z", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"}));
   // Samoa had no 30 December 2011 at all.
-  EXPECT_EQ(next("0 12 * * *", zone("Pacific/Apia"), "2011-12-29T00:00:00Z", 3),
+  EXPECT_EQ(next("0 12 * * *", cron_zone("Pacific/Apia"), "2011-12-29T00:00:00Z", 3),
             (Moments{"2011-12-29T22:00:00Z", "2011-12-30T10:00:00Z", "2011-12-30T22:00:00Z"}));
 }
 
@@ -76,7 +76,7 @@ TEST(Cron, TheLatestIsTheFirstOfTwoAndNeverOneThatIsStillToCome) {
         where, std::chrono::floor<std::chrono::seconds>(base::parse_rfc3339(at)->since_epoch).count());
     return found ? base::format_rfc3339({std::chrono::seconds(*found)}) : "never";
   };
-  const auto berlin = zone("Europe/Berlin");
+  const auto berlin = cron_zone("Europe/Berlin");
   EXPECT_EQ(latest("30 2 * * *", berlin, "2026-10-25T01:45:00Z"), "2026-10-25T00:30:00Z") << "02:45 the second time";
   EXPECT_EQ(latest("30 2 * * *", berlin, "2026-10-25T01:15:00Z"), "2026-10-25T00:30:00Z") << "02:15 the second time";
   EXPECT_EQ(latest("30 2 * * *", berlin, "2026-03-29T00:59:59Z"), "2026-03-28T01:30:00Z");
@@ -102,8 +102,8 @@ TEST(Cron, WhatCannotBeReadIsNamed) {
 
 TEST(CronProperty, NextAndBetweenTellTheSame) {
   std::mt19937_64 random(41);
-  const std::vector<TimeZone> zones{TimeZone::utc(), zone("Europe/Berlin"), zone("America/New_York"),
-                                    zone("Asia/Shanghai"), zone("Australia/Lord_Howe")};
+  const std::vector<TimeZone> zones{TimeZone::utc(), cron_zone("Europe/Berlin"), cron_zone("America/New_York"),
+                                    cron_zone("Asia/Shanghai"), cron_zone("Australia/Lord_Howe")};
   for (int i = 0; i < 300; ++i) {
     const auto number = [&](unsigned highest) { return std::to_string(random() % (highest + 1)); };
     const std::string text =

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::min();
 constexpr std::int32_t kOffsetMax_s = 26 * 3600;
-constexpr std::int64_t kDay_s = 86'400;
+constexpr std::int64_t kZoneDay_s = 86'400;
 
 std::unexpected<Error> broken(std::string_view what) {
   return fail(ErrorKind::kInvalid, "not a time zone file: ", what);
@@ -190,13 +190,13 @@ std::int64_t local_of(const YearDay& when, int year) {
   } else {
     days = first_of_year + when.day;
   }
-  return days * kDay_s + when.time_s;
+  return days * kZoneDay_s + when.time_s;
 }
 
 // Within the years that the calendar's arithmetic takes: a file may name any moment.
 int year_of(std::int64_t utc_s) {
   using namespace std::chrono;
-  utc_s = std::clamp<std::int64_t>(utc_s, -9999 * 366 * kDay_s, 9999 * 366 * kDay_s);
+  utc_s = std::clamp<std::int64_t>(utc_s, -9999 * 366 * kZoneDay_s, 9999 * 366 * kZoneDay_s);
   return static_cast<int>(year_month_day(floor<days>(sys_seconds(seconds(utc_s)))).year());
 }
 

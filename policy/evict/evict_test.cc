@@ -14,8 +14,8 @@ namespace {
 using base::MonotonicTime;
 using std::chrono::hours;
 
-constexpr std::int64_t kGi = 1024 * 1024 * 1024;
-constexpr MonotonicTime kNow{hours(10)};
+constexpr std::int64_t kEvictGi = 1024 * 1024 * 1024;
+constexpr MonotonicTime kEvictNow{hours(10)};
 
 // All of its memory is used, each of its tasks uses a gibibyte.
 struct Node {
@@ -29,8 +29,8 @@ struct Node {
   explicit Node(int many) {
     rules.threshold.enable = true;
     switches.set(EvictFeature::kBeMemory);
-    seen.capacity = {{100'000}, {1000 * kGi}};
-    seen.memory = model::MemoryBytes{1000 * kGi};
+    seen.capacity = {{100'000}, {1000 * kEvictGi}};
+    seen.memory = model::MemoryBytes{1000 * kEvictGi};
     for (int i = 0; i < many; ++i) {
       model::Task& task = made.emplace_back();
       task.kind = model::TaskKind::kCopilotTask;
@@ -39,7 +39,7 @@ struct Node {
       task.name = task.identity.task = base::cat("t", i);
       task.identity.source = "yarn";
       task.path = base::cat("yarn/t", i);
-      tasks.push_back({&task, model::CpuMilli{0}, model::MemoryBytes{kGi}});
+      tasks.push_back({&task, model::CpuMilli{0}, model::MemoryBytes{kEvictGi}});
     }
   }
   EvictStep step(const EvictState& before, MonotonicTime now) const {
@@ -60,12 +60,12 @@ TEST(Evict, NobodyNewIsAskedWhileAsManyAsMayBeAreWaitedFor) {
     one.stage = EvictStage::kSpared;
   }
   std::ranges::sort(state.leaving, {}, &Leaving::task);
-  EvictStep step = node.step(state, kNow);
+  EvictStep step = node.step(state, kEvictNow);
   EXPECT_TRUE(step.plan.orders.empty());
   EXPECT_EQ(why(step), model::Reason::kEvictCoolDown);
   EXPECT_EQ(step.state.leaving.size(), kLeavingMax);
   state.leaving.pop_back();
-  step = node.step(state, kNow);
+  step = node.step(state, kEvictNow);
   EXPECT_EQ(step.plan.orders.size(), 1u);
   EXPECT_EQ(step.state.leaving.size(), kLeavingMax);
 }
@@ -74,10 +74,10 @@ TEST(Evict, NoGrantIsLargerThanWhatIsRemembered) {
   Node node(20);
   node.per_hour = INT64_MAX;
   EvictState state;
-  state.hour.assign(static_cast<std::size_t>(kEvictionsPerHourMax) - 1, kNow);
-  EvictStep step = node.step(state, kNow);
+  state.hour.assign(static_cast<std::size_t>(kEvictionsPerHourMax) - 1, kEvictNow);
+  EvictStep step = node.step(state, kEvictNow);
   EXPECT_EQ(step.plan.orders.size(), 1u);
-  step = node.step(step.state, kNow + kMemoryEvictPause);
+  step = node.step(step.state, kEvictNow + kMemoryEvictPause);
   EXPECT_TRUE(step.plan.orders.empty());
   EXPECT_EQ(why(step), model::Reason::kEvictBudgetSpent);
 }
@@ -86,12 +86,12 @@ TEST(Evict, NoGrantIsLargerThanWhatIsRemembered) {
 TEST(Evict, WhoLiesBesideThePodsIsNoRescueForThem) {
   Node node(3);
   node.per_hour = 0;
-  node.seen.memory = model::MemoryBytes{500 * kGi};
-  node.seen.left_to_pods = model::MemoryBytes{kGi};
+  node.seen.memory = model::MemoryBytes{500 * kEvictGi};
+  node.seen.left_to_pods = model::MemoryBytes{kEvictGi};
   node.rules.threshold.pods_before_kubelet_percent = 90;
-  node.rules.threshold.pods_kubelet_next_bytes = 2 * kGi;
+  node.rules.threshold.pods_kubelet_next_bytes = 2 * kEvictGi;
   node.tasks[1].in_pods = false;
-  const EvictStep step = node.step({}, kNow);
+  const EvictStep step = node.step({}, kEvictNow);
   ASSERT_EQ(step.plan.orders.size(), 2u) << "ten of a thousand gibibytes are missing";
   for (const EvictOrder& each : step.plan.orders) {
     EXPECT_TRUE(each.beyond_grant);
@@ -102,9 +102,9 @@ TEST(Evict, WhoLiesBesideThePodsIsNoRescueForThem) {
 TEST(Evict, NothingIsHeldForLongerByAClockThatWentBack) {
   Node node(40);
   node.per_hour = 100;
-  EvictState state = node.step(first_evict_state(kNow), kNow).state;
+  EvictState state = node.step(first_evict_state(kEvictNow), kEvictNow).state;
   ASSERT_EQ(state.hour.size(), kVictimsAStep);
-  constexpr MonotonicTime kBack{kNow.since_start - hours(5)};
+  constexpr MonotonicTime kBack{kEvictNow.since_start - hours(5)};
   EvictStep step = node.step(state, kBack);
   EXPECT_TRUE(step.plan.orders.empty());
   EXPECT_EQ(step.state.hour, std::vector(kVictimsAStep, kBack)) << "they slide from where the clock is now";
@@ -127,11 +127,11 @@ TEST(Evict, WhoIsWorthItIsMeasuredByWhatIsMissingStill) {
     node.tasks[task].memory = model::MemoryBytes{bytes};
     node.tasks[task].cpu = model::CpuMilli{milli};
   };
-  is(0, kGi / 10, 0, base::Duration(0));
-  is(1, 200 * kGi, 1000, hours(1));
-  is(2, 310 * kGi, 1000, hours(1));
-  is(3, 15 * kGi, 10, std::chrono::minutes(6));
-  const EvictStep step = node.step({}, kNow);
+  is(0, kEvictGi / 10, 0, base::Duration(0));
+  is(1, 200 * kEvictGi, 1000, hours(1));
+  is(2, 310 * kEvictGi, 1000, hours(1));
+  is(3, 15 * kEvictGi, 10, std::chrono::minutes(6));
+  const EvictStep step = node.step({}, kEvictNow);
   std::vector<std::string> asked;
   for (const EvictOrder& each : step.plan.orders) asked.push_back(node.made[each.task].name);
   EXPECT_EQ(asked, (std::vector<std::string>{"t2", "t3"}));

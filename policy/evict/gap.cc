@@ -15,7 +15,7 @@ using model::Reason;
 
 using Wide = __int128;  // no product of an amount and a percentage overflows
 
-constexpr std::int64_t kPercent = 100;
+constexpr std::int64_t kGapPercent = 100;
 // Contract 7.4: "lower default threshold−2", of the features that count what is used.
 constexpr std::int64_t kLowerBelowLine_percent = 2;
 // "cpuEvictBEUsageThresholdPercent (default 90; limit <1000m counts as high)".
@@ -44,12 +44,12 @@ std::int64_t held(Wide value) {
 }
 
 std::int64_t part_of(std::int64_t amount, std::int64_t percent) {
-  return held(Wide{amount} * percent / kPercent);
+  return held(Wide{amount} * percent / kGapPercent);
 }
 
 // Whole percents of `all`, which is above 0; what is below 0 counts as nothing.
 std::int64_t percent_of(std::int64_t amount, std::int64_t all, bool up) {
-  const Wide product = Wide{std::max<std::int64_t>(amount, 0)} * kPercent + (up ? all - 1 : 0);
+  const Wide product = Wide{std::max<std::int64_t>(amount, 0)} * kGapPercent + (up ? all - 1 : 0);
   return static_cast<std::int64_t>(std::min<Wide>(product / all, kSeenPercentMax));
 }
 
@@ -206,7 +206,7 @@ Outcome free_gap(Measure measure, Disk disk, const FreeLine& line, std::int64_t 
   gap.line_percent = line.line;
   gap.goal_percent = line.line + kUpperAboveDiskLine_percent;
   gap.kubelet_next = line.kubelet_next && gap.seen_percent < *line.kubelet_next;
-  if (gap.seen_percent < line.line) gap.amount = held(Wide{capacity} * gap.goal_percent / kPercent - free);
+  if (gap.seen_percent < line.line) gap.amount = held(Wide{capacity} * gap.goal_percent / kGapPercent - free);
   return one(gap);
 }
 
@@ -259,7 +259,7 @@ std::optional<SatisfactionLine> satisfaction_line(const ThresholdRules& rules) {
   const auto upper = rules.cpu_evict_satisfaction_upper_percent;
   const std::int64_t usage = rules.cpu_evict_usage_percent.value_or(kOfflineUsageLine_percent);
   if (!lower || *lower <= 0 || *lower > kSatisfactionLowerMax_percent) return std::nullopt;
-  if (!upper || *upper >= kPercent || *upper < *lower || usage < 0) return std::nullopt;
+  if (!upper || *upper >= kGapPercent || *upper < *lower || usage < 0) return std::nullopt;
   return SatisfactionLine{*lower, *upper, usage, rules.cpu_evict_policy};
 }
 
@@ -282,11 +282,11 @@ std::optional<Satisfaction> satisfaction(const std::optional<OfflineCpu>& offlin
   if (!limit) return std::nullopt;
   const Wide request = offline->request.value;
   if (request <= 0) return Satisfaction{};  // nobody asked for any: nobody lacks it
-  const Wide had = Wide{limit->value} * kPercent;
+  const Wide had = Wide{limit->value} * kGapPercent;
   const bool busy =
-      *limit < kLimitAlwaysHigh || Wide{offline->used.value} * kPercent >= Wide{limit->value} * line.usage;
+      *limit < kLimitAlwaysHigh || Wide{offline->used.value} * kGapPercent >= Wide{limit->value} * line.usage;
   Satisfaction out{percent_of(limit->value, offline->request.value, true), 0};
-  if (busy && had <= request * line.lower) out.amount = held((request * line.upper - had) / kPercent);
+  if (busy && had <= request * line.lower) out.amount = held((request * line.upper - had) / kGapPercent);
   return out;
 }
 
@@ -355,8 +355,8 @@ Gap sold_gap(const SoldLine& line, std::int64_t requested, std::int64_t allocata
     return gap;
   }
   gap.seen_percent = percent_of(requested, allocatable, true);
-  if (Wide{requested} * kPercent > Wide{allocatable} * line.line) {
-    gap.amount = held(Wide{requested} - Wide{allocatable} * line.lower / kPercent);
+  if (Wide{requested} * kGapPercent > Wide{allocatable} * line.line) {
+    gap.amount = held(Wide{requested} - Wide{allocatable} * line.lower / kGapPercent);
   }
   return gap;
 }

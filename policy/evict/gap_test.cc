@@ -61,7 +61,7 @@ std::vector<std::string> lines_of(const Gaps& found) {
   return out;
 }
 
-class Scenario {
+class GapScenario {
  public:
   std::vector<std::string> run(std::string_view line) {
     testing::Words words(line);
@@ -87,7 +87,7 @@ using Random = std::mt19937_64;
 
 TEST(GapScenarios, ComeOutAsTheyAreWritten) {
   testing::play_scenarios("policy/evict/testdata/gap", 6, [] {
-    auto scenario = std::make_shared<Scenario>();
+    auto scenario = std::make_shared<GapScenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
   });
 }
@@ -138,7 +138,7 @@ using model::CpuMilli;
 using model::MemoryBytes;
 using model::PriorityClass;
 
-struct AnyNode {
+struct GapAnyNode {
   NodeSeen node;
   std::vector<model::Task> tasks;
   std::vector<TaskSeen> seen;
@@ -180,8 +180,8 @@ std::optional<DiskSeen> any_disk(Random& random) {
                   any_number(random, 500'000)};
 }
 
-AnyNode any_node(Random& random) {
-  AnyNode out;
+GapAnyNode any_node(Random& random) {
+  GapAnyNode out;
   out.node.capacity = {{any_number(random, 64'000)}, {any_number(random, 1'000'000)}};
   out.node.cpu = amount<CpuMilli>(maybe(random, 64'000));
   out.node.cpu_in_window = amount<CpuMilli>(maybe(random, 64'000));
@@ -227,7 +227,7 @@ TEST(GapProperty, TotalAndAboveNothing) {
   Random random(1);
   std::set<EvictFeature> seen;
   for (int round = 0; round < 10'000; ++round) {
-    const AnyNode node = any_node(random);
+    const GapAnyNode node = any_node(random);
     const Gaps found = node.gaps();
     if (!node.rules.threshold.enable) {
       for (const FeatureVerdict& each : found.verdicts) {
@@ -266,7 +266,7 @@ TEST(GapProperty, TotalAndAboveNothing) {
 TEST(GapProperty, NeverMoreThanIsUsed) {
   Random random(2);
   for (int round = 0; round < 10'000; ++round) {
-    const AnyNode node = any_node(random);
+    const GapAnyNode node = any_node(random);
     for (const Gap& gap : node.gaps().gaps) {
       if (gap.feature == EvictFeature::kCpu) {
         ASSERT_LE(gap.amount, node.node.cpu_in_window->value);
@@ -299,7 +299,7 @@ void expect_no_less(const Gaps& less, const Gaps& more) {
 TEST(GapProperty, MoreUseNeverLowersAGap) {
   Random random(3);
   for (int round = 0; round < 10'000; ++round) {
-    AnyNode node = any_node(random);
+    GapAnyNode node = any_node(random);
     const Gaps less = node.gaps();
     const auto more = [&] { return static_cast<std::int64_t>(random() % 20'000); };
     const auto grow = [&](auto& amount) {

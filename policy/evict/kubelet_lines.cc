@@ -9,20 +9,20 @@
 namespace tidemark::policy {
 namespace {
 
-constexpr std::int64_t kPercent = 100;
+constexpr std::int64_t kKubeletPercent = 100;
 constexpr std::int64_t kMilliPercent = 1000;
 
 // Free at the threshold, in whole percent, rounded up: so much sooner does the kubelet act at most.
 std::optional<std::int64_t> free_percent(const std::optional<EvictionThreshold>& threshold, std::int64_t capacity) {
   if (!threshold) return std::nullopt;
   if (threshold->milli_percent > 0) {
-    return std::min((threshold->milli_percent - 1) / kMilliPercent + 1, kPercent);
+    return std::min((threshold->milli_percent - 1) / kMilliPercent + 1, kKubeletPercent);
   }
   if (capacity <= 0) return std::nullopt;
   const std::int64_t bytes = std::clamp<std::int64_t>(threshold->bytes, 0, capacity);
   // A hundredth, rounded down, divides what is asked for into no less than there is.
-  const std::int64_t hundredth = std::max<std::int64_t>(capacity / kPercent, 1);
-  return std::min(bytes / hundredth + (bytes % hundredth != 0 ? 1 : 0), kPercent);
+  const std::int64_t hundredth = std::max<std::int64_t>(capacity / kKubeletPercent, 1);
+  return std::min(bytes / hundredth + (bytes % hundredth != 0 ? 1 : 0), kKubeletPercent);
 }
 
 std::optional<std::int64_t> larger(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
@@ -58,7 +58,7 @@ ByDisk<std::optional<std::int64_t>> free_by_disk(const KubeletFound& kubelet, co
 std::optional<std::int64_t> next_bytes(const std::optional<EvictionThreshold>& threshold, std::int64_t capacity) {
   if (!threshold || capacity <= 0) return std::nullopt;
   const std::int64_t bytes = std::min(threshold_bytes(*threshold, capacity), capacity);
-  const std::int64_t room = std::min(capacity / (kPercent / kNextPercent), std::max(bytes, kNextRoom_bytes));
+  const std::int64_t room = std::min(capacity / (kKubeletPercent / kNextPercent), std::max(bytes, kNextRoom_bytes));
   return bytes + std::min(room, capacity - bytes);
 }
 
@@ -71,7 +71,7 @@ std::int64_t line_before(std::int64_t kubelet, std::int64_t ours) {
 void draw_before_pods(ThresholdRules& rules, const std::optional<EvictionThreshold>& hard, std::int64_t capacity) {
   const auto kubelet_free = free_percent(hard, capacity);
   if (!kubelet_free) return;
-  rules.pods_before_kubelet_percent = line_before(kPercent - *kubelet_free, rules.memory_evict_percent);
+  rules.pods_before_kubelet_percent = line_before(kKubeletPercent - *kubelet_free, rules.memory_evict_percent);
   rules.pods_kubelet_next_bytes = next_bytes(hard, capacity);
 }
 
@@ -79,7 +79,7 @@ void move_memory(ThresholdRules& rules, const KubeletFound& found, std::int64_t 
                  std::vector<LineBeforeKubelet>& moved) {
   const auto kubelet_free = free_percent(found, &EvictionThresholds::memory_available, capacity);
   if (!kubelet_free) return;
-  const std::int64_t kubelet = kPercent - *kubelet_free;
+  const std::int64_t kubelet = kKubeletPercent - *kubelet_free;
   const std::int64_t holds = line_before(kubelet, 0);
   if (rules.memory_evict_percent >= kubelet) {
     moved.push_back({EvictLine::kMemory, rules.memory_evict_percent, kubelet, holds});

@@ -16,11 +16,11 @@ using base::cat;
 using model::CpuMilli;
 using model::Reason;
 
-const base::WallTime kNow{std::chrono::hours(24 * 365 * 56)};
+const base::WallTime kOversoldNow{std::chrono::hours(24 * 365 * 56)};
 constexpr base::MonotonicTime kMono{std::chrono::hours(10)};
 
-struct World {
-  explicit World(std::mt19937_64& random) {
+struct OversoldWorld {
+  explicit OversoldWorld(std::mt19937_64& random) {
     constexpr const char* kClasses[] = {"transcode", "training", "spark", ""};
     const auto draw = [&](std::int64_t below) {
       return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(below));
@@ -38,7 +38,7 @@ struct World {
       task.qos_raw = task.qos = model::Qos::kBe;
       task.priority_raw = task.priority = model::PriorityClass::kBatch;
       task.requests.batch.cpu = CpuMilli{100 * (1 + draw(80))};
-      task.created = task.started = kNow;
+      task.created = task.started = kOversoldNow;
       requested += task.requests.batch.cpu->value;
     }
     gives = requested * (40 + draw(60)) / 100;
@@ -73,9 +73,9 @@ TEST(Oversold, NoMoreGoesThanIsNeededAndWhatFitsKeepsWhatItWasSold) {
   std::mt19937_64 random(11);
   int arbitrated = 0;
   for (int i = 0; i < 3'000; ++i) {
-    const World world(random);
+    const OversoldWorld world(random);
     const auto step =
-        evict({}, {world.node, world.tasks, {}, kEvictionsPerHourMax, true}, world.rules, world.switches, kMono, kNow);
+        evict({}, {world.node, world.tasks, {}, kEvictionsPerHourMax, true}, world.rules, world.switches, kMono, kOversoldNow);
     NodeSeen fits = world.node;
     fits.oversold.reset();
     const Gaps plain = gaps_of(fits, world.tasks, world.rules, world.switches);

@@ -36,7 +36,7 @@ WallTime utc(const std::string& text) {
 }
 
 // `use` and `show` tell times in UTC, `local` those of the zone.
-class Scenario {
+class ForecastScenario {
  public:
   std::vector<std::string> run(std::string_view text) {
     Words words(text);
@@ -83,7 +83,7 @@ class Scenario {
 
 TEST(Forecast, LearnsWhatTheFilesSay) {
   testing::play_scenarios("policy/forecast/testdata", 3, [] {
-    return [scenario = std::make_shared<Scenario>()](std::string_view text) { return scenario->run(text); };
+    return [scenario = std::make_shared<ForecastScenario>()](std::string_view text) { return scenario->run(text); };
   });
 }
 

@@ -26,7 +26,7 @@ Resources cores(std::int64_t milli) {
   return {CpuMilli{milli}, MemoryBytes{milli}};
 }
 
-class Scenario {
+class LedgerScenario {
  public:
   std::vector<std::string> run(std::string_view line) {
     Words words(line);
@@ -157,7 +157,7 @@ class Scenario {
 
 TEST(Ledger, SplitsAsTheFilesSay) {
   testing::play_scenarios("policy/ledger/testdata", 4, [] {
-    return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
+    return [scenario = std::make_shared<LedgerScenario>()](std::string_view line) { return scenario->run(line); };
   });
 }
 

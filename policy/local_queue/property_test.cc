@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, 5> kResources{"cpu", "memory", "pods", "kubernetes.io/batch-cpu", "x.io/y"};
-constexpr base::WallTime kNow{std::chrono::hours(1000)};
+constexpr base::WallTime kLocalQueueNow{std::chrono::hours(1000)};
 
 struct Waits {
   QueuePod pod;
@@ -53,7 +53,7 @@ QueuePod any_pod(base::Random& random, std::size_t number) {
   out.name = base::cat("p", random.below(5));  // names repeat, uids do not
   out.kind = random.below(3) == 0 ? WorkKind::kOnline : WorkKind::kOffline;
   out.priority = static_cast<std::int64_t>(random.below(3));
-  out.created = kNow + -std::chrono::seconds(random.below(1200));
+  out.created = kLocalQueueNow + -std::chrono::seconds(random.below(1200));
   if (random.below(40) == 0) out.created = base::WallTime{base::Duration(any_amount(random, 10))};
   out.requests = any_amounts(random, 8);
   out.gated = random.below(15) == 0;
@@ -66,7 +66,7 @@ QueuePod any_pod(base::Random& random, std::size_t number) {
 Waits any_waiting(base::Random& random, std::size_t number) {
   Waits out{any_pod(random, number)};
   out.waited = random.below(4) == 0 ? base::Duration(std::chrono::seconds(random.below(1200)))
-                                    : std::clamp<base::Duration>(kNow - out.pod.created, -1h, 24h);
+                                    : std::clamp<base::Duration>(kLocalQueueNow - out.pod.created, -1h, 24h);
   return out;
 }
 

@@ -23,7 +23,7 @@ using model::Resources;
 using testing::Words;
 
 // One node, shown by its CPU; memory wants the same number of bytes and so moves alike.
-class Scenario {
+class MotionScenario {
  public:
   std::vector<std::string> run(std::string_view line) {
     Words words(line);
@@ -120,7 +120,7 @@ class Scenario {
 
 TEST(Motion, MovesAsTheFilesSay) {
   testing::play_scenarios("policy/motion/testdata", 5, [] {
-    return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
+    return [scenario = std::make_shared<MotionScenario>()](std::string_view line) { return scenario->run(line); };
   });
 }
 

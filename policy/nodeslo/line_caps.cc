@@ -10,9 +10,9 @@
 namespace tidemark::policy {
 namespace {
 
-constexpr std::string_view kLines = "lines";
+constexpr std::string_view kCapsKey = "lines";
 constexpr std::string_view kFrom = "from";
-constexpr std::int64_t kPercentMax = 100;
+constexpr std::int64_t kCapPercentMax = 100;
 
 SloShift lower_of(SloShift a, SloShift b) {
   return {std::min(a.cpu, b.cpu), std::min(a.memory, b.memory)};
@@ -34,8 +34,8 @@ Result<LineCap> read_cap(const Json& said) {
   LineCap cap{*from, {}};
   for (const auto& [field, percent] : said.as_object()) {
     if (field == kFrom) continue;
-    if (!percent.is_int() || percent.as_int() < 0 || percent.as_int() > kPercentMax) {
-      return fail(ErrorKind::kInvalid, field, ": wanted 0 to ", kPercentMax);
+    if (!percent.is_int() || percent.as_int() < 0 || percent.as_int() > kCapPercentMax) {
+      return fail(ErrorKind::kInvalid, field, ": wanted 0 to ", kCapPercentMax);
     }
     cap.lines.push_back({std::string(field), percent.as_int()});
   }
@@ -65,7 +65,7 @@ std::vector<LineCap> line_caps(const base::JsonObject& strategy, SloShift now, s
 }
 
 void write_line_caps(base::JsonWriter& json, const std::vector<LineCap>& caps) {
-  json.key(kLines).begin_array();
+  json.key(kCapsKey).begin_array();
   for (const LineCap& cap : caps) {
     json.begin_object().member(kFrom, base::format_rfc3339(cap.from));
     for (const CappedLine& line : cap.lines) json.member(line.field, line.percent);
@@ -76,20 +76,20 @@ void write_line_caps(base::JsonWriter& json, const std::vector<LineCap>& caps) {
 
 Result<std::vector<LineCap>> read_line_caps(const Json& ours) {
   std::vector<LineCap> caps;
-  const Json* said = ours.member(kLines);
+  const Json* said = ours.member(kCapsKey);
   if (said == nullptr || said->is_null()) return caps;
   const Json* schema = ours.member("schema");
   const std::int64_t written = schema == nullptr ? 0 : schema->get_int().value_or(0);
   if (written != kGrantSchema) {
     return fail(ErrorKind::kUnsupported, "written with schema ", written, "; this version reads ", kGrantSchema);
   }
-  if (!said->is_array()) return fail(ErrorKind::kInvalid, kLines, ": wanted a list");
+  if (!said->is_array()) return fail(ErrorKind::kInvalid, kCapsKey, ": wanted a list");
   if (said->as_array().size() > kLineCapsMax) {
-    return fail(ErrorKind::kInvalid, kLines, ": at most ", kLineCapsMax, ", found ", said->as_array().size());
+    return fail(ErrorKind::kInvalid, kCapsKey, ": at most ", kLineCapsMax, ", found ", said->as_array().size());
   }
   for (const Json& each : said->as_array()) {
     auto cap = read_cap(each);
-    if (!cap) return fail(std::move(cap).error().within(base::cat(kLines, "[", caps.size(), "]")));
+    if (!cap) return fail(std::move(cap).error().within(base::cat(kCapsKey, "[", caps.size(), "]")));
     caps.push_back(*std::move(cap));
   }
   return caps;

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const base::WallTime kSix = *base::parse_rfc3339("2026-11-22T06:00:00Z");
+const base::WallTime kLineCapsSix = *base::parse_rfc3339("2026-11-22T06:00:00Z");
 constexpr std::string_view kStrategy =
     R"({"cpuSuppressThresholdPercent":65,"memoryEvictThresholdPercent":70,"memoryEvictLowerPercent":65})";
 
@@ -37,27 +37,27 @@ std::string caps_text(SloShift now, const std::vector<LineFall>& falls) {
 }
 
 TEST(LineCaps, TheLinesOfTheDayAreToldByNight) {
-  EXPECT_EQ(caps_text({20, 10}, {fall(kSix, 60, 60)}),
+  EXPECT_EQ(caps_text({20, 10}, {fall(kLineCapsSix, 60, 60)}),
             R"({"schema":1,"lines":[{"from":"2026-11-22T06:00:00Z","cpuSuppressThresholdPercent":65,)"
             R"("memoryEvictThresholdPercent":70,"memoryEvictLowerPercent":65}]})");
 }
 
 TEST(LineCaps, OnlyWhatComesDownIsNamed) {
-  EXPECT_EQ(caps_text({20, -10}, {fall(kSix, 60, 60)}),
+  EXPECT_EQ(caps_text({20, -10}, {fall(kLineCapsSix, 60, 60)}),
             R"({"schema":1,"lines":[{"from":"2026-11-22T06:00:00Z","cpuSuppressThresholdPercent":65}]})")
       << "a line that was lowered stays";
   EXPECT_EQ(caps_text({-20, -20}, {}), R"({"schema":1,"lines":[]})");
 }
 
 TEST(LineCaps, EachStepIsLowerThanAllBeforeIt) {
-  EXPECT_EQ(caps_text({20, 0}, {fall(kSix, 70, 60), fall(kSix + 1h, 70, 60), fall(kSix + 2h, 40, 60)}),
+  EXPECT_EQ(caps_text({20, 0}, {fall(kLineCapsSix, 70, 60), fall(kLineCapsSix + 1h, 70, 60), fall(kLineCapsSix + 2h, 40, 60)}),
             R"({"schema":1,"lines":[{"from":"2026-11-22T06:00:00Z","cpuSuppressThresholdPercent":75},)"
             R"({"from":"2026-11-22T08:00:00Z","cpuSuppressThresholdPercent":45}]})");
 }
 
 TEST(LineCaps, WhereThereAreTooManyTheLastGoesDownToWhatIsConfigured) {
   std::vector<LineFall> many;
-  for (int i = 1; i < 30; ++i) many.push_back(fall(kSix + i * 1min, 90 - i, 60));
+  for (int i = 1; i < 30; ++i) many.push_back(fall(kLineCapsSix + i * 1min, 90 - i, 60));
   const auto caps = line_caps(Json::parse(kStrategy)->as_object(), {30, 0}, many);
   ASSERT_EQ(caps.size(), kLineCapsMax);
   EXPECT_EQ(caps.back().lines, (std::vector<CappedLine>{{"cpuSuppressThresholdPercent", 65}}));
@@ -65,7 +65,7 @@ TEST(LineCaps, WhereThereAreTooManyTheLastGoesDownToWhatIsConfigured) {
 
 TEST(LineCaps, WhatIsWrittenIsReadAsTheSame) {
   const auto caps = line_caps(Json::parse(kStrategy)->as_object(), {20, 10},
-                              std::vector{fall(kSix, 70, 60), fall(kSix + 1h, 60, 60)});
+                              std::vector{fall(kLineCapsSix, 70, 60), fall(kLineCapsSix + 1h, 60, 60)});
   EXPECT_EQ(read_line_caps(*Json::parse(json_of(caps))).value(), caps);
   EXPECT_TRUE(read_line_caps(*Json::parse("{}")).value().empty());
 }

@@ -16,7 +16,7 @@ namespace {
 using base::JsonObject;
 using model::Reason;
 
-constexpr std::string_view kBandwidth = "totalNetworkBandwidth";
+constexpr std::string_view kBandwidthKey = "totalNetworkBandwidth";
 
 constexpr std::array<SloPartInfo, kSloParts> kParts{{
     {SloPart::kThreshold, "resource-threshold-config", "resourceUsedThresholdWithBE", "nodeStrategies",
@@ -157,7 +157,7 @@ void take_bandwidth(SloNodePart& part, std::string_view annotation) {
     return;
   }
   JsonObject system = part.strategy;
-  system.set(kBandwidth, Json(quantity->to_string()));
+  system.set(kBandwidthKey, Json(quantity->to_string()));
   part.text = part_text(SloPart::kSystem, system);
   part.note = Reason::kSloBandwidthFromAnnotation;
 }

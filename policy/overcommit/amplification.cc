@@ -17,7 +17,7 @@ constexpr std::string_view kCpu = "cpu";
 // Nobody means more; it bounds the text as well.
 constexpr double kRatioMax = 1e15;
 
-Result<AmplificationSettings> merged(AmplificationSettings settings, const Json& document) {
+Result<AmplificationSettings> merged_amplification(AmplificationSettings settings, const Json& document) {
   if (document.is_null()) return settings;
   if (!document.is_object()) return wrong_type("strategy", "an object", document);
   for (const auto& [key, value] : document.as_object()) {
@@ -62,7 +62,7 @@ std::string format(const std::vector<AmplifiedResource>& ratios) {
 }  // namespace
 
 Result<AmplificationConfig> parse_amplification_config(std::string_view text) {
-  return parse_chosen<AmplificationSettings>(text, model::kAmplificationConfigKey, merged);
+  return parse_chosen<AmplificationSettings>(text, model::kAmplificationConfigKey, merged_amplification);
 }
 
 AmplificationPlan amplification(const AmplificationInput& input, Profile profile) {

@@ -14,7 +14,7 @@ using model::PriorityClass;
 using model::Qos;
 using model::Resources;
 
-constexpr std::int64_t kMilliPerByte = 1000;
+constexpr std::int64_t kDemandMilliPerByte = 1000;
 
 bool is_active(const model::PodView& pod) {
   return pod.phase == model::PodPhase::kRunning || pod.phase == model::PodPhase::kPending;
@@ -52,7 +52,7 @@ std::int64_t divided_up(std::int64_t amount, std::size_t parts) {
 
 std::int64_t in_milli(std::int64_t bytes) {
   std::int64_t milli = 0;
-  if (!__builtin_mul_overflow(bytes, kMilliPerByte, &milli)) return milli;
+  if (!__builtin_mul_overflow(bytes, kDemandMilliPerByte, &milli)) return milli;
   return bytes < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
 }
 

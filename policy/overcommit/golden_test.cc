@@ -16,14 +16,14 @@ namespace {
 
 using testing::as_written;
 
-const base::WallTime kNow{std::chrono::hours(24 * 365 * 56)};
+const base::WallTime kGoldenNow{std::chrono::hours(24 * 365 * 56)};
 
 model::NodeSnapshot snapshot_of(const Json& node) {
   model::NodeSnapshot snapshot = testing::golden_node(node);
   snapshot.name = node.text_at("node");
   for (const Json& item : node.at("pods")->as_array()) snapshot.pods.push_back(testing::golden_pod("default", item));
   const std::chrono::seconds age(*node.at("metricAgeSeconds")->get_int());
-  snapshot.metric = testing::golden_metric(*node.at("nodeMetricStatus"), kNow + -age);
+  snapshot.metric = testing::golden_metric(*node.at("nodeMetricStatus"), kGoldenNow + -age);
   return snapshot;
 }
 
@@ -49,7 +49,7 @@ TEST(Golden, EveryNodeGetsThePeersNumbers) {
     const auto strategy = strategy_for(*config, testing::golden_labels(node),
                                        testing::golden_annotation(node, model::kColocationStrategyAnnotation));
 
-    const auto plan = overcommit(snapshot, strategy, kNow);
+    const auto plan = overcommit(snapshot, strategy, kGoldenNow);
 
     const Json* allocatable = expected.at(snapshot.name, "allocatable");
     ASSERT_NE(allocatable, nullptr) << snapshot.name;

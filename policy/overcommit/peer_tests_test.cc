@@ -26,7 +26,7 @@ namespace {
 using base::cat;
 using testing::as_written;
 
-const base::WallTime kNow{std::chrono::hours(24 * 365 * 56)};
+const base::WallTime kPeerTestsNow{std::chrono::hours(24 * 365 * 56)};
 constexpr std::string_view kPodNamespace;  // reports name none either
 
 class PeerTests : public ::testing::Test {
@@ -62,7 +62,7 @@ class PeerTests : public ::testing::Test {
     }
     const Json* age = item.at("metricAgeSeconds");
     const std::chrono::seconds age_s(age == nullptr ? 0 : *age->get_int());
-    snapshot.metric = testing::golden_metric(*file_.at("metrics", item.text_at("metric")), kNow + -age_s);
+    snapshot.metric = testing::golden_metric(*file_.at("metrics", item.text_at("metric")), kPeerTestsNow + -age_s);
     if (item.at("zones") != nullptr) snapshot.topology = zones_of(item);
     return snapshot;
   }
@@ -102,7 +102,7 @@ TEST_F(PeerTests, OffersAreThePeers) {
     // A ratio needs a processor to be the ratio of.
     if (item.at("normalization") != nullptr) snapshot.topology.value().cpu.emplace();
 
-    const OvercommitPlan plan = overcommit(snapshot, strategy_of(item), kNow);
+    const OvercommitPlan plan = overcommit(snapshot, strategy_of(item), kPeerTestsNow);
 
     const Json& expect = *item.at("expect");
     if (const Json* allocatable = expect.at("allocatable")) {

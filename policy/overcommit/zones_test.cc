@@ -20,10 +20,10 @@ using model::MemoryMilli;
 using model::PriorityClass;
 using model::Qos;
 
-constexpr std::int64_t kGi = 1024LL * 1024 * 1024;
-const base::WallTime kNow{std::chrono::hours(24 * 365 * 50)};
+constexpr std::int64_t kZonesGi = 1024LL * 1024 * 1024;
+const base::WallTime kZonesNow{std::chrono::hours(24 * 365 * 50)};
 
-NodeStrategy enabled(model::ColocationStrategy values, Profile profile = Profile::kKoordinator) {
+NodeStrategy zones_enabled(model::ColocationStrategy values, Profile profile = Profile::kKoordinator) {
   NodeStrategy strategy;
   strategy.values = std::move(values);
   strategy.values.enable = true;
@@ -45,33 +45,33 @@ model::NodeSnapshot any_node(std::mt19937_64& random) {
   for (std::int64_t i = 0; i < count; ++i) {
     auto& zone = node.topology->zones.emplace_back();
     zone.name = "node-" + std::to_string(i);
-    const auto has = any(64'000, 256 * kGi);
+    const auto has = any(64'000, 256 * kZonesGi);
     zone.cpu = has.cpu;
     zone.memory = MemoryMilli{has.memory.value * 1000};
     node.capacity += has;
   }
   node.allocatable = node.capacity;
-  node.reserved_by_annotation = any(2'000, 2 * kGi);
+  node.reserved_by_annotation = any(2'000, 2 * kZonesGi);
   node.metric.emplace();
-  node.metric->update_time = kNow;
+  node.metric->update_time = kZonesNow;
   node.metric->has_node_metric = true;
-  node.metric->system_usage = any(2'000, 2 * kGi);
+  node.metric->system_usage = any(2'000, 2 * kZonesGi);
   for (auto n = below(6); n > 0; --n) {
     const std::string name = "p" + std::to_string(n);
     const auto priority = static_cast<PriorityClass>(below(5));
     const auto qos = static_cast<Qos>(below(6));
-    if (below(4) != 0) node.metric->pods.push_back({{"", name}, any(9'000, 9 * kGi), priority, qos});
+    if (below(4) != 0) node.metric->pods.push_back({{"", name}, any(9'000, 9 * kZonesGi), priority, qos});
     if (below(4) == 0) continue;
-    model::PodView pod{{"", name}, model::PodPhase::kRunning, priority, qos, any(9'000, 9 * kGi)};
+    model::PodView pod{{"", name}, model::PodPhase::kRunning, priority, qos, any(9'000, 9 * kZonesGi)};
     for (auto placed = below(3); placed > 0; --placed)
       pod.numa_nodes.push_back(static_cast<std::int32_t>(below(6)) - 1);
     node.pods.push_back(std::move(pod));
   }
-  if (below(2) == 0) node.third_party->push_back({"t", PriorityClass::kBatch, any(2'000, 2 * kGi)});
+  if (below(2) == 0) node.third_party->push_back({"t", PriorityClass::kBatch, any(2'000, 2 * kZonesGi)});
   return node;
 }
 
-model::ColocationStrategy any_strategy(std::mt19937_64& random, std::uint64_t percent_max) {
+model::ColocationStrategy any_zones_strategy(std::mt19937_64& random, std::uint64_t percent_max) {
   const auto percent = [&] { return static_cast<std::int64_t>(random() % (percent_max + 1)); };
   model::ColocationStrategy strategy;
   strategy.cpu_calculate_policy = static_cast<model::CalculatePolicy>(random() % 3);
@@ -93,17 +93,17 @@ NodeStrategy with_ratio(NodeStrategy strategy, double ratio) {
 
 TEST(Zones, ContractOrderIsPolicyThenCapThenRatioAndZonesAreNeverRounded) {
   model::NodeSnapshot node;
-  node.capacity = node.allocatable = {CpuMilli{3000}, MemoryBytes{3 * kGi}};
+  node.capacity = node.allocatable = {CpuMilli{3000}, MemoryBytes{3 * kZonesGi}};
   node.metric.emplace();
-  node.metric->update_time = kNow;
+  node.metric->update_time = kZonesNow;
   node.metric->has_node_metric = true;
   node.topology.emplace();
   node.topology->cpu.emplace();
-  node.topology->zones = {{"node-0", CpuMilli{3000}, MemoryMilli{3 * kGi * 1000}}};
+  node.topology->zones = {{"node-0", CpuMilli{3000}, MemoryMilli{3 * kZonesGi * 1000}}};
   node.third_party->push_back({"hadoop-yarn", PriorityClass::kBatch, {CpuMilli{100}, {}}});
   model::ColocationStrategy values;
   values.batch_cpu_threshold_percent = 37;  // 1110 of the 1800 under the water line
-  const auto plan = overcommit(node, with_ratio(enabled(values), 1.11), kNow);
+  const auto plan = overcommit(node, with_ratio(zones_enabled(values), 1.11), kZonesNow);
   EXPECT_EQ(plan.batch_cpu.allowed, CpuMilli{1110});
   EXPECT_EQ(plan.origin->cpu, CpuMilli{1233}) << "1232.1, rounded up";
   EXPECT_EQ(plan.publish.batch_cpu, CpuMilli{1133}) << "the third party comes off last";
@@ -115,8 +115,8 @@ TEST(Zones, TheQuantitiesAreWrittenAsThePeerWritesThem) {
   EXPECT_EQ(zone_quantity(CpuMicro{7'800'000}).canonical(), "7800");
   EXPECT_EQ(zone_quantity(CpuMicro{12'000'000}).canonical(), "12k");
   EXPECT_EQ(zone_quantity(CpuMicro{0}).canonical(), "0");
-  EXPECT_EQ(zone_quantity(MemoryMilli{kGi * 1000}, model::Quantity::Format::kBinarySI).canonical(), "1Gi");
-  EXPECT_EQ(zone_quantity(MemoryMilli{kGi * 1000 + 1}, model::Quantity::Format::kBinarySI).canonical(),
+  EXPECT_EQ(zone_quantity(MemoryMilli{kZonesGi * 1000}, model::Quantity::Format::kBinarySI).canonical(), "1Gi");
+  EXPECT_EQ(zone_quantity(MemoryMilli{kZonesGi * 1000 + 1}, model::Quantity::Format::kBinarySI).canonical(),
             "1073741824001m");
   EXPECT_EQ(zone_quantity(MemoryMilli{62'000'000'000'000}, model::Quantity::Format::kDecimalSI).canonical(), "62G");
 }
@@ -144,7 +144,7 @@ TEST(ZonesProperty, NoZoneOffersLessThanNothingOrMoreThanItHas) {
   for (int i = 0; i < 5'000; ++i) {
     const auto node = any_node(random);
     const double ratio = 1.0 + static_cast<double>(random() % 401) / 100;
-    const auto plan = overcommit(node, with_ratio(enabled(any_strategy(random, 100)), ratio), kNow);
+    const auto plan = overcommit(node, with_ratio(zones_enabled(any_zones_strategy(random, 100)), ratio), kZonesNow);
     ASSERT_EQ(plan.zones.zones.size(), node.topology->zones.size());
     for (std::size_t z = 0; z < plan.zones.zones.size(); ++z) {
       const auto& zone = plan.zones.zones[z];
@@ -163,11 +163,11 @@ TEST(ZonesProperty, WhereNoZoneIsOverloadedTheyOfferNoMoreThanTheNode) {
   int compared = 0;
   for (int i = 0; i < 20'000; ++i) {
     const auto node = any_node(random);
-    auto values = any_strategy(random, 100);
+    auto values = any_zones_strategy(random, 100);
     values.batch_cpu_threshold_percent.reset();
     values.batch_memory_threshold_percent.reset();
     // A pod that lists a zone twice is halved by the peer: only `profile: tidemark` keeps the sum.
-    const auto plan = overcommit(node, enabled(values, Profile::kTidemark), kNow);
+    const auto plan = overcommit(node, zones_enabled(values, Profile::kTidemark), kZonesNow);
     CpuMilli cpu;
     MemoryMilli memory;
     bool overloaded = false;
@@ -190,12 +190,12 @@ TEST(ZonesProperty, MoreUseNeverOffersMoreInAnyZone) {
   std::mt19937_64 random(23);
   for (int i = 0; i < 5'000; ++i) {
     const auto node = any_node(random);
-    const auto strategy = enabled(any_strategy(random, 120));
-    const auto before = overcommit(node, strategy, kNow);
+    const auto strategy = zones_enabled(any_zones_strategy(random, 120));
+    const auto before = overcommit(node, strategy, kZonesNow);
     const model::Resources more{CpuMilli{static_cast<std::int64_t>(random() % 3'000)},
-                                MemoryBytes{static_cast<std::int64_t>(random() % (3 * kGi))}};
+                                MemoryBytes{static_cast<std::int64_t>(random() % (3 * kZonesGi))}};
     const auto expect_no_more = [&](const model::NodeSnapshot& changed, const char* what) {
-      const auto after = overcommit(changed, strategy, kNow);
+      const auto after = overcommit(changed, strategy, kZonesNow);
       for (std::size_t z = 0; z < after.zones.zones.size(); ++z) {
         EXPECT_LE(after.zones.zones[z].batch_cpu, before.zones.zones[z].batch_cpu) << what;
         EXPECT_LE(after.zones.zones[z].batch_memory, before.zones.zones[z].batch_memory) << what;
@@ -220,12 +220,12 @@ TEST(ZonesProperty, TheOrderOfPodsAndReportsDoesNotMatter) {
   std::mt19937_64 random(24);
   for (int i = 0; i < 2'000; ++i) {
     const auto node = any_node(random);
-    const auto strategy = enabled(any_strategy(random, 120), i % 2 == 0 ? Profile::kKoordinator : Profile::kTidemark);
+    const auto strategy = zones_enabled(any_zones_strategy(random, 120), i % 2 == 0 ? Profile::kKoordinator : Profile::kTidemark);
     auto shuffled = node;
     std::shuffle(shuffled.pods.begin(), shuffled.pods.end(), random);
     std::shuffle(shuffled.metric->pods.begin(), shuffled.metric->pods.end(), random);
     for (auto& pod : shuffled.pods) std::shuffle(pod.numa_nodes.begin(), pod.numa_nodes.end(), random);
-    EXPECT_EQ(overcommit(node, strategy, kNow), overcommit(shuffled, strategy, kNow));
+    EXPECT_EQ(overcommit(node, strategy, kZonesNow), overcommit(shuffled, strategy, kZonesNow));
   }
 }
 
@@ -235,9 +235,9 @@ TEST(SafeProfileProperty, NeverOffersMoreThanThePeersRules) {
     auto node = any_node(random);
     if (random() % 8 == 0) node.third_party.reset();
     if (random() % 8 == 0) node.reservation_unreadable = true;
-    const auto values = any_strategy(random, 200);
-    const auto peer = overcommit(node, enabled(values), kNow);
-    const auto safe = overcommit(node, enabled(values, Profile::kTidemark), kNow);
+    const auto values = any_zones_strategy(random, 200);
+    const auto peer = overcommit(node, zones_enabled(values), kZonesNow);
+    const auto safe = overcommit(node, zones_enabled(values, Profile::kTidemark), kZonesNow);
     EXPECT_LE(safe.publish.batch_cpu, peer.publish.batch_cpu);
     EXPECT_LE(safe.publish.batch_memory, peer.publish.batch_memory);
     EXPECT_LE(safe.origin->cpu, peer.origin->cpu);
@@ -269,7 +269,7 @@ TEST(ZonesProperty, WildNumbersStayWithinTheirType) {
     }
     for (auto& pod : node.pods) pod.request = {{wild()}, {wild()}};
     const auto profile = i % 2 == 0 ? Profile::kKoordinator : Profile::kTidemark;
-    const auto plan = overcommit(node, with_ratio(enabled(any_strategy(random, 300), profile), 4.99), kNow);
+    const auto plan = overcommit(node, with_ratio(zones_enabled(any_zones_strategy(random, 300), profile), 4.99), kZonesNow);
     for (const auto& zone : plan.zones.zones) {
       EXPECT_GE(zone.batch_cpu, CpuMicro{0});
       EXPECT_GE(zone.batch_memory, MemoryMilli{0});

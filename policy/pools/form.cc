@@ -16,11 +16,11 @@ std::string shown(const Json& value) {
   return text.size() <= kShownMax ? text : base::cat(base::utf8_prefix(text, kShownMax), "…");
 }
 
-constexpr std::size_t kNameMax = 63;  // bytes: some names become label values
+constexpr std::size_t kPoolNameMax = 63;  // bytes: some names become label values
 
 bool is_name(std::string_view text) {
   const auto good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !text.empty() && text.size() <= kNameMax && good(text.front()) && good(text.back()) &&
+  return !text.empty() && text.size() <= kPoolNameMax && good(text.front()) && good(text.back()) &&
          std::ranges::all_of(text, [&](char c) { return good(c) || c == '-'; });
 }
 
@@ -28,7 +28,7 @@ bool is_name(std::string_view text) {
 
 Result<void> check_name(std::string_view name) {
   if (is_name(name)) return {};
-  return fail(ErrorKind::kInvalid, "wanted up to ", kNameMax,
+  return fail(ErrorKind::kInvalid, "wanted up to ", kPoolNameMax,
               " lower-case letters, digits or '-', with a letter or digit at both ends, found ", base::in_quotes(name));
 }
 

@@ -26,7 +26,7 @@ const Zones& zones() {
   return kUtcOnly;
 }
 
-TidemarkConfig must(std::string_view text) {
+TidemarkConfig pools_must(std::string_view text) {
   auto config = parse_tidemark_config(text, zones());
   EXPECT_TRUE(config.has_value()) << text << "\n" << (config ? "" : to_string(config.error()));
   return config ? std::move(*config) : TidemarkConfig();
@@ -55,7 +55,7 @@ pools:
 )";
 
 TEST(TidemarkConfigText, PoolsTakeTheRestsSettingsWhereTheySayNothing) {
-  const auto config = must(kPools);
+  const auto config = pools_must(kPools);
   EXPECT_EQ(config.rest.name, "default");
   EXPECT_EQ(config.rest.modes, (PoolModes{Mode::kObserve, Mode::kObserve, {Mode::kObserve, {}}, Mode::kObserve}));
   ASSERT_EQ(config.pools.size(), 2U);
@@ -75,11 +75,11 @@ TEST(TidemarkConfigText, PoolsTakeTheRestsSettingsWhereTheySayNothing) {
 }
 
 TEST(TidemarkConfigText, JsonIsYamlToo) {
-  EXPECT_EQ(must(R"({"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": 7}})").rollout.nodes_per_minute, 7);
+  EXPECT_EQ(pools_must(R"({"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": 7}})").rollout.nodes_per_minute, 7);
 }
 
 TEST(TidemarkConfigText, RolloutAndClasses) {
-  const auto config = must(R"(
+  const auto config = pools_must(R"(
 schema: 1
 mode: enforce
 rollout:
@@ -95,7 +95,7 @@ classes:
   ASSERT_EQ(config.classes.size(), 2U);
   EXPECT_EQ(config.classes[0], (WorkClass{"transcode", 10, 0s, true, 100}));
   EXPECT_EQ(config.classes[1], (WorkClass{"spark", 30, 2min, false, 60, 25}));
-  EXPECT_FALSE(must("schema: 1\nmode: enforce\nrollout: {pace: at-once}").rollout.staged);
+  EXPECT_FALSE(pools_must("schema: 1\nmode: enforce\nrollout: {pace: at-once}").rollout.staged);
 }
 
 TEST(TidemarkConfigText, EvictionsOfAllPoolsAndOfOne) {
@@ -134,7 +134,7 @@ evictions: {perJobHour: 0, perPoolHour: -1, backOff: 2h, breaker: {window: 2h, a
 }
 
 TEST(TidemarkConfigText, ArbitrationIsThePoolsAndGoesWithItsProfile) {
-  const auto config = must(R"(
+  const auto config = pools_must(R"(
 schema: 1
 mode: enforce
 arbitrate: {taint: false, overAfter: 5m}
@@ -162,7 +162,7 @@ arbitrate: {enabled: yes please, taint: 1, tolerancePermille: 1001, overAfter: 0
 }
 
 TEST(TidemarkConfigText, WhatADrainEndsIsThePools) {
-  const auto config = must(R"(
+  const auto config = pools_must(R"(
 schema: 1
 mode: enforce
 drain: {yarn: end}
@@ -179,7 +179,7 @@ pools:
 }
 
 TEST(TidemarkConfigText, APoolsNodeSloLiesOverThatOfTheDocument) {
-  const auto config = must(R"(
+  const auto config = pools_must(R"(
 schema: 1
 mode: enforce
 nodeSlo:
@@ -289,7 +289,7 @@ pools:
 }
 
 TEST(PoolOf, TheFirstThatMatchesElseTheRest) {
-  const auto config = must(kPools);
+  const auto config = pools_must(kPools);
   const auto pool = [&](std::vector<Label> labels) { return pool_of(config, labels).name; };
   EXPECT_EQ(pool({{"stage", "night"}}), "night");
   EXPECT_EQ(pool({{"stage", "canary"}}), "canary");
@@ -298,7 +298,7 @@ TEST(PoolOf, TheFirstThatMatchesElseTheRest) {
 }
 
 TEST(PoolOf, AnOverlapIsToldWithAnExample) {
-  const auto config = must(kPools);
+  const auto config = pools_must(kPools);
   const std::vector<NodeLabels> nodes{{model::NodeName("n3"), {{"stage", "night"}}},
                                       {model::NodeName("n1"), {{"stage", "night"}}},
                                       {model::NodeName("n2"), {{"stage", "canary"}}},
@@ -309,8 +309,8 @@ TEST(PoolOf, AnOverlapIsToldWithAnExample) {
   EXPECT_EQ(found[0].also, "canary");
   EXPECT_EQ(found[0].nodes, 2);
   EXPECT_EQ(found[0].example, model::NodeName("n1"));
-  EXPECT_TRUE(overlaps(must(cat(kPools, "- {name: rest, nodeSelector: {}}\n")), {}).empty());
-  EXPECT_EQ(overlaps(must(cat(kPools, "- {name: rest, nodeSelector: {}}\n")), nodes).size(), 1U)
+  EXPECT_TRUE(overlaps(pools_must(cat(kPools, "- {name: rest, nodeSelector: {}}\n")), {}).empty());
+  EXPECT_EQ(overlaps(pools_must(cat(kPools, "- {name: rest, nodeSelector: {}}\n")), nodes).size(), 1U)
       << "a last pool that takes the rest is no overlap";
 }
 
@@ -367,7 +367,7 @@ pools:
 )";
 
 TEST(TidemarkConfigText, CalendarsLedgersAndMotion) {
-  const auto config = must(kOffers);
+  const auto config = pools_must(kOffers);
   ASSERT_EQ(config.calendars.size(), 1U);
   const Calendar& nights = config.calendars[0];
   EXPECT_EQ(nights.lead, 1h);
@@ -392,7 +392,7 @@ TEST(TidemarkConfigText, CalendarsLedgersAndMotion) {
 }
 
 TEST(TidemarkConfigText, OverReportByClassAndHour) {
-  const auto config = must(R"(
+  const auto config = pools_must(R"(
 schema: 1
 mode: enforce
 ledger:
@@ -446,7 +446,7 @@ TEST(OverReportHours, AreThoseOfTheWallAndEndWithTheHour) {
 }
 
 TEST(TidemarkConfigText, ProfilesAndPodsThatWarmUp) {
-  const auto config = must(R"(
+  const auto config = pools_must(R"(
 schema: 1
 mode: enforce
 warmUp: 20m
@@ -462,8 +462,8 @@ pools:
   EXPECT_EQ(config.rest.warm_up, 20min);
   EXPECT_EQ(config.pools[0].warm_up, 0s);
   EXPECT_EQ(config.pools[1].warm_up, 20min);
-  EXPECT_TRUE(must("schema: 1\nmode: enforce\n").profiles.learn);
-  EXPECT_FALSE(must("schema: 1\nmode: enforce\n").profiles.recommendations.publish);
+  EXPECT_TRUE(pools_must("schema: 1\nmode: enforce\n").profiles.learn);
+  EXPECT_FALSE(pools_must("schema: 1\nmode: enforce\n").profiles.recommendations.publish);
   EXPECT_FALSE(drop_in().profiles.learn) << "nothing that the peer does not keep";
   const std::string told = refusal(
       "schema: 1\nmode: enforce\nwarmUp: 25h\n"
@@ -572,7 +572,7 @@ TEST(TidemarkConfigText, TheExampleOfTheGuideIsGood) {
   const auto begin = text.find("```yaml\n# tidemark-config");
   ASSERT_NE(begin, std::string::npos);
   const auto start = begin + 8;
-  const auto config = must(text.substr(start, text.find("\n```", start) - start));
+  const auto config = pools_must(text.substr(start, text.find("\n```", start) - start));
   EXPECT_EQ(config.pools.size(), 3U);
   EXPECT_EQ(config.classes.size(), 4U);
   EXPECT_TRUE(config.has_canary());

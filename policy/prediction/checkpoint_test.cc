@@ -49,7 +49,7 @@ std::string eight(double value) {
   return out;
 }
 
-std::string refusal(std::string_view bytes) {
+std::string checkpoint_refusal(std::string_view bytes) {
   const auto read = decode_model(bytes);
   return read ? "" : read.error().message;
 }
@@ -78,39 +78,39 @@ TEST(ModelCheckpoint, TheLargestFitsAndTheEmptyOneToo) {
 
 TEST(ModelCheckpoint, WhatIsNoneIsRefusedWithItsReason) {
   const std::string good = encode_model(sample());
-  EXPECT_EQ(refusal(""), "no model: it does not begin with TMPM");
-  EXPECT_EQ(refusal("{}"), "no model: it does not begin with TMPM");
-  for (std::size_t n = 4; n < good.size(); n += 7) EXPECT_NE(refusal(good.substr(0, n)), "") << n;
-  EXPECT_EQ(refusal(good + "x"), "a model whose checksum is wrong");
+  EXPECT_EQ(checkpoint_refusal(""), "no model: it does not begin with TMPM");
+  EXPECT_EQ(checkpoint_refusal("{}"), "no model: it does not begin with TMPM");
+  for (std::size_t n = 4; n < good.size(); n += 7) EXPECT_NE(checkpoint_refusal(good.substr(0, n)), "") << n;
+  EXPECT_EQ(checkpoint_refusal(good + "x"), "a model whose checksum is wrong");
   std::string flipped = good;
   flipped[100] = static_cast<char>(flipped[100] ^ 1);
-  EXPECT_EQ(refusal(flipped), "a model whose checksum is wrong");
-  EXPECT_EQ(refusal(std::string(kModelCheckpointBytesMax + 1, 'T')), "a model of 4097 bytes, at most 4096");
-  EXPECT_EQ(refusal(with(good, kHead, "/")), "a model without a usable key");
-  EXPECT_EQ(refusal(with_checksum(good + "x")), "a model with 1 bytes too many");
+  EXPECT_EQ(checkpoint_refusal(flipped), "a model whose checksum is wrong");
+  EXPECT_EQ(checkpoint_refusal(std::string(kModelCheckpointBytesMax + 1, 'T')), "a model of 4097 bytes, at most 4096");
+  EXPECT_EQ(checkpoint_refusal(with(good, kHead, "/")), "a model without a usable key");
+  EXPECT_EQ(checkpoint_refusal(with_checksum(good + "x")), "a model with 1 bytes too many");
   const std::size_t cpu = kHead + 36;
-  EXPECT_EQ(refusal(with(good, cpu + 8, eight(1))), "cpu: the total is not the sum of the weights");
-  EXPECT_EQ(refusal(with(good, cpu + 8, eight(std::numeric_limits<double>::quiet_NaN()))),
+  EXPECT_EQ(checkpoint_refusal(with(good, cpu + 8, eight(1))), "cpu: the total is not the sum of the weights");
+  EXPECT_EQ(checkpoint_refusal(with(good, cpu + 8, eight(std::numeric_limits<double>::quiet_NaN()))),
             "cpu: the total is not the sum of the weights");
-  EXPECT_EQ(refusal(with(good, cpu + 20, eight(-1))), "cpu: the weight of bucket 0 is none");
-  EXPECT_EQ(refusal(with(good, cpu + 20, eight(std::numeric_limits<double>::infinity()))),
+  EXPECT_EQ(checkpoint_refusal(with(good, cpu + 20, eight(-1))), "cpu: the weight of bucket 0 is none");
+  EXPECT_EQ(checkpoint_refusal(with(good, cpu + 20, eight(std::numeric_limits<double>::infinity()))),
             "cpu: the weight of bucket 0 is none");
-  EXPECT_EQ(refusal(with(good, cpu + 20, eight(0))), "cpu: written with empty buckets at an end");
-  EXPECT_EQ(refusal(with(good, cpu + 18, "\xff\x01")), "cpu: buckets 0 and 511 more, of 158");
+  EXPECT_EQ(checkpoint_refusal(with(good, cpu + 20, eight(0))), "cpu: written with empty buckets at an end");
+  EXPECT_EQ(checkpoint_refusal(with(good, cpu + 18, "\xff\x01")), "cpu: buckets 0 and 511 more, of 158");
   ModelCheckpoint later = sample();
   later.cpu.move_time(hours(14));
-  EXPECT_EQ(refusal(encode_model(later)), "cpu: its reference time is not of the time it was written at");
+  EXPECT_EQ(checkpoint_refusal(encode_model(later)), "cpu: its reference time is not of the time it was written at");
   ModelCheckpoint earlier = sample();
   earlier.memory.move_time(-hours(24 * 102));
-  EXPECT_EQ(refusal(encode_model(earlier)), "memory: its reference time is not of the time it was written at");
+  EXPECT_EQ(checkpoint_refusal(encode_model(earlier)), "memory: its reference time is not of the time it was written at");
 }
 
 // "A program reads N−1 and N": the first schema has none before it.
 TEST(ModelCheckpoint, OtherSchemasAreNamed) {
   const std::string good = encode_model(sample());
-  EXPECT_EQ(refusal(with(good, 4, std::string_view("\x02\x00", 2))), "a model of schema 2, wanted 1 to 1");
-  EXPECT_EQ(refusal(with(good, 4, std::string_view("\x00\x00", 2))), "a model of schema 0, wanted 1 to 1");
-  EXPECT_EQ(refusal(with(good, 6, std::string_view("\x09\x00", 2))), "a model of policy version 9, wanted 1 to 1");
+  EXPECT_EQ(checkpoint_refusal(with(good, 4, std::string_view("\x02\x00", 2))), "a model of schema 2, wanted 1 to 1");
+  EXPECT_EQ(checkpoint_refusal(with(good, 4, std::string_view("\x00\x00", 2))), "a model of schema 0, wanted 1 to 1");
+  EXPECT_EQ(checkpoint_refusal(with(good, 6, std::string_view("\x09\x00", 2))), "a model of policy version 9, wanted 1 to 1");
   EXPECT_EQ(decode_model(with(good, 4, std::string_view("\x02\x00", 2))).error().kind, ErrorKind::kUnsupported);
 }
 

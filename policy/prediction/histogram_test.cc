@@ -18,7 +18,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 // A multiple of both half-lives: weights begin at 1.
-constexpr WallTime kBegin{hours(24 * 20'000)};
+constexpr WallTime kHistogramBegin{hours(24 * 20'000)};
 constexpr double kMi = 1024.0 * 1024;
 
 // Contract 7.13: "CPU histogram: exponential buckets first 0.025 cores, ratio 1.05, max 1024; memory first 5 MiB, ratio
@@ -60,11 +60,11 @@ TEST(DecayingHistogram, PercentilesByHand) {
   DecayingHistogram histogram(kCpuShape);
   EXPECT_TRUE(histogram.empty());
   EXPECT_EQ(histogram.percentile(0.95), 0);
-  for (int i = 0; i < 95; ++i) histogram.add(0.01, kBegin);
-  for (int i = 0; i < 5; ++i) histogram.add(0.03, kBegin);
+  for (int i = 0; i < 95; ++i) histogram.add(0.01, kHistogramBegin);
+  for (int i = 0; i < 5; ++i) histogram.add(0.03, kHistogramBegin);
   EXPECT_DOUBLE_EQ(histogram.percentile(0.95), 0.025) << "95 of 100 is reached by the first";
   EXPECT_DOUBLE_EQ(histogram.percentile(0.96), 0.05125);
-  histogram.add(0.03, kBegin);
+  histogram.add(0.03, kHistogramBegin);
   EXPECT_DOUBLE_EQ(histogram.percentile(0.95), 0.05125);
   EXPECT_DOUBLE_EQ(histogram.percentile(1), 0.05125);
   EXPECT_FALSE(histogram.empty());
@@ -72,7 +72,7 @@ TEST(DecayingHistogram, PercentilesByHand) {
 
 TEST(DecayingHistogram, TheLastBucketHasNoUpperEdge) {
   DecayingHistogram histogram(kMemoryShape);
-  histogram.add(1e15, kBegin);
+  histogram.add(1e15, kHistogramBegin);
   EXPECT_DOUBLE_EQ(histogram.percentile(0.98), bucket_start(kMemoryShape, kMemoryShape.buckets - 1));
   EXPECT_DOUBLE_EQ(histogram.percentile(0), histogram.percentile(1));
 }
@@ -80,13 +80,13 @@ TEST(DecayingHistogram, TheLastBucketHasNoUpperEdge) {
 // Contract 7.13: "sample weight 1 × 2^((t−ref)/half-life)": a half-life later a sample weighs twice as much.
 TEST(DecayingHistogram, DecayByHand) {
   DecayingHistogram histogram(kCpuShape);
-  histogram.add(0.03, kBegin);
-  histogram.add(0.01, kBegin + hours(12));  // 1 and 2
-  EXPECT_EQ(histogram.reference(), kBegin);
+  histogram.add(0.03, kHistogramBegin);
+  histogram.add(0.01, kHistogramBegin + hours(12));  // 1 and 2
+  EXPECT_EQ(histogram.reference(), kHistogramBegin);
   EXPECT_DOUBLE_EQ(histogram.total(), 3);
   EXPECT_DOUBLE_EQ(histogram.percentile(0.66), 0.025);
   EXPECT_DOUBLE_EQ(histogram.percentile(0.67), 0.05125);
-  histogram.add(0.01, kBegin + hours(24));  // and 4
+  histogram.add(0.01, kHistogramBegin + hours(24));  // and 4
   EXPECT_DOUBLE_EQ(histogram.percentile(0.85), 0.025) << "6 of 7";
   EXPECT_DOUBLE_EQ(histogram.percentile(0.86), 0.05125);
 }
@@ -96,20 +96,20 @@ TEST(DecayingHistogram, TheReferenceIsTheNearestMultiple) {
        {std::pair(hours(5), hours(0)), std::pair(hours(6), hours(12)), std::pair(hours(7), hours(12)),
         std::pair(hours(-6), hours(0)), std::pair(hours(-7), hours(-12))}) {
     DecayingHistogram histogram(kCpuShape);
-    histogram.add(1, kBegin + at);
-    EXPECT_EQ(histogram.reference(), kBegin + reference) << at.count();
+    histogram.add(1, kHistogramBegin + at);
+    EXPECT_EQ(histogram.reference(), kHistogramBegin + reference) << at.count();
     EXPECT_DOUBLE_EQ(histogram.total(), std::exp2(static_cast<double>((at - reference).count()) / 12));
   }
 }
 
 TEST(DecayingHistogram, AHundredHalfLivesLaterTheReferenceMoves) {
   DecayingHistogram histogram(kCpuShape);
-  histogram.add(0.03, kBegin);
-  histogram.add(0.01, kBegin + hours(12 * 100));
-  EXPECT_EQ(histogram.reference(), kBegin);
+  histogram.add(0.03, kHistogramBegin);
+  histogram.add(0.01, kHistogramBegin + hours(12 * 100));
+  EXPECT_EQ(histogram.reference(), kHistogramBegin);
   EXPECT_DOUBLE_EQ(histogram.total(), std::exp2(100.0) + 1);
-  histogram.add(0.2, kBegin + hours(12 * 101));
-  EXPECT_EQ(histogram.reference(), kBegin + hours(12 * 101));
+  histogram.add(0.2, kHistogramBegin + hours(12 * 101));
+  EXPECT_EQ(histogram.reference(), kHistogramBegin + hours(12 * 101));
   EXPECT_DOUBLE_EQ(histogram.total(), 1.5);
   EXPECT_DOUBLE_EQ(histogram.percentile(0.33), 0.025) << "a third; what is 100 half-lives older is not there any more";
   EXPECT_GT(histogram.percentile(0.34), 0.2);
@@ -158,7 +158,7 @@ TEST_P(AgainstAList, PercentilesAreOfTheBucketThatTheExactOneIsIn) {
   for (int round = 0; round < 20; ++round) {
     DecayingHistogram histogram(shape);
     std::vector<Old> all;
-    WallTime now = kBegin + minutes(random() % 100'000);
+    WallTime now = kHistogramBegin + minutes(random() % 100'000);
     const double scale = shape.first * std::exp2(static_cast<double>(random() % 12));
     std::lognormal_distribution<double> amounts(0, 1 + static_cast<double>(random() % 3));
     for (int i = 0; i < 3'000; ++i) {
@@ -200,7 +200,7 @@ TEST_P(AgainstAList, TheOrderWithinAnInstantLeavesNoTrace) {
   for (int round = 0; round < 50; ++round) {
     DecayingHistogram one(shape);
     DecayingHistogram other(shape);
-    WallTime now = kBegin;
+    WallTime now = kHistogramBegin;
     for (int pass = 0; pass < 20; ++pass) {
       now = now + minutes(random() % 5'000);
       std::vector<double> amounts;
@@ -220,7 +220,7 @@ TEST_P(AgainstAList, MoreUseIsNeverToldAsLess) {
   std::mt19937_64 random(31);
   DecayingHistogram less(shape);
   DecayingHistogram more(shape);
-  WallTime now = kBegin;
+  WallTime now = kHistogramBegin;
   for (int i = 0; i < 5'000; ++i) {
     now = now + seconds(random() % 10'000);
     const double amount = shape.first * static_cast<double>(random() % 1'000) / 3;

@@ -18,7 +18,7 @@ using model::PriorityClass;
 using std::chrono::hours;
 using std::chrono::minutes;
 
-constexpr WallTime kBegin{hours(24 * 20'000)};
+constexpr WallTime kModelsBegin{hours(24 * 20'000)};
 constexpr std::int64_t kGi = std::int64_t{1} << 30;
 
 const UsageFigures kWeb{1'000'000, 2 * kGi};  // told as 1035 milli-cores and 2162529934 bytes
@@ -31,7 +31,7 @@ void pass(UsageModels& models, WallTime now, std::string_view uid = "web", const
 
 TEST(UsageModels, OneForEachPodAndSevenForTheNode) {
   UsageModels models;
-  pass(models, kBegin);
+  pass(models, kModelsBegin);
   EXPECT_EQ(models.size(), 8U);
   EXPECT_EQ(models.peak("web"), (ModelPeak{{{1035}, {2162529934}}}));
   EXPECT_EQ(models.peak("__node-koord-prod__"), models.peak("web"));
@@ -51,17 +51,17 @@ TEST(UsageModels, YarnsContainersAreNoPartOfTheSystemWhereTheyAreTold) {
   const TrainingPod pod{"web", PriorityClass::kProd, kWeb};
   const UsageFigures node{3'500'000, 7 * kGi};
   UsageModels models;
-  models.train({node, {&pod, 1}, {2'000'000, 4 * kGi}}, kBegin);
+  models.train({node, {&pod, 1}, {2'000'000, 4 * kGi}}, kModelsBegin);
   EXPECT_EQ(models.peak("__node-sys__"), (ModelPeak{{{539}, {1097586419}}})) << "half a core, one GiB";
   UsageModels more;
-  more.train({node, {&pod, 1}, {9'000'000, 9 * kGi}}, kBegin);
+  more.train({node, {&pod, 1}, {9'000'000, 9 * kGi}}, kModelsBegin);
   EXPECT_EQ(more.peak("__node-sys__"), (ModelPeak{{{25}, {5242880}}})) << "never less than nothing";
 }
 
 TEST(UsageModels, APodWithoutASampleIsNotTrained) {
   UsageModels models;
   const TrainingPod pod{"web", PriorityClass::kProd, std::nullopt};
-  models.train({std::nullopt, {&pod, 1}}, kBegin);
+  models.train({std::nullopt, {&pod, 1}}, kModelsBegin);
   EXPECT_EQ(models.find("web"), nullptr);
   EXPECT_EQ(models.find(kNodeModelKey), nullptr);
   EXPECT_EQ(models.find(kSystemModelKey), nullptr) << "the system is not idle because nobody measured";
@@ -71,8 +71,8 @@ TEST(UsageModels, APodWithoutASampleIsNotTrained) {
 // Contract 7.13: "Unknown 30 min → dropped".
 TEST(UsageModels, WhatIsUnknownForHalfAnHourIsDropped) {
   UsageModels models;
-  pass(models, kBegin);
-  WallTime now = kBegin;
+  pass(models, kModelsBegin);
+  WallTime now = kModelsBegin;
   for (int i = 0; i < 30; ++i) {
     now = now + kTrainEvery;
     EXPECT_TRUE(models.train({kNode, {}}, now).empty());
@@ -83,15 +83,15 @@ TEST(UsageModels, WhatIsUnknownForHalfAnHourIsDropped) {
 
 TEST(UsageModels, ThereIsRoomForSoMany) {
   UsageModels models;
-  for (std::size_t i = 0; i < kPodModelsMax + 2; ++i) pass(models, kBegin, base::cat("pod-", i));
-  pass(models, kBegin, "a/b");
-  pass(models, kBegin, std::string(kModelKeyBytesMax + 1, 'a'));
+  for (std::size_t i = 0; i < kPodModelsMax + 2; ++i) pass(models, kModelsBegin, base::cat("pod-", i));
+  pass(models, kModelsBegin, "a/b");
+  pass(models, kModelsBegin, std::string(kModelKeyBytesMax + 1, 'a'));
   EXPECT_EQ(models.size(), kPodModelsMax + 7);
   EXPECT_EQ(models.refused(), 4U);
   // Who goes makes room.
-  models.train({kNode, {}}, kBegin + minutes(31));
+  models.train({kNode, {}}, kModelsBegin + minutes(31));
   EXPECT_EQ(models.size(), 7U);
-  pass(models, kBegin + minutes(32), "new");
+  pass(models, kModelsBegin + minutes(32), "new");
   EXPECT_EQ(models.size(), 8U);
 }
 
@@ -103,7 +103,7 @@ TEST(UsageModels, FiftyPodsTakeAFractionOfAMebibyte) {
   pods.reserve(50);
   for (int i = 10; i < 60; ++i) uids.push_back(base::cat("0e1c9f6e-0000-4000-8000-0000000000", i));
   for (const auto& uid : uids) pods.push_back({uid, PriorityClass::kProd, kWeb});
-  models.train({kNode, pods}, kBegin);
+  models.train({kNode, pods}, kModelsBegin);
   EXPECT_LE(models.find(uids[0])->bytes() + sizeof(std::string) + 64, kModelBytesMax);
   EXPECT_LT(models.bytes(), 200U * 1024) << models.bytes();
   EXPECT_GT(models.bytes(), 57U * (158 + 205) * 8);
@@ -114,7 +114,7 @@ TEST(UsageModels, FiftyPodsTakeAFractionOfAMebibyte) {
 // Two hours of much, then the clock does something, then a quarter of an hour of little: the peak stays.
 std::int64_t peak_after(base::Duration jump, std::int64_t passes = 15) {
   UsageModels models;
-  WallTime now = kBegin;
+  WallTime now = kModelsBegin;
   for (int i = 0; i < 120; ++i) pass(models, now = now + kTrainEvery);
   now = now + jump;
   for (std::int64_t i = 0; i < passes; ++i) pass(models, now = now + kTrainEvery, "web", {10'000, kGi});
@@ -131,10 +131,10 @@ TEST(UsageModels, AClockThatIsSetBackCostsNothing) {
 TEST(UsageModels, AClockThatLeapsAheadAgesNoMoreThanAWeek) {
   EXPECT_EQ(peak_after(hours(24)), 1035);
   UsageModels models;
-  pass(models, kBegin);
-  models.train({kNode, {}}, kBegin + hours(24 * 365 * 10));
+  pass(models, kModelsBegin);
+  models.train({kNode, {}}, kModelsBegin + hours(24 * 365 * 10));
   EXPECT_EQ(models.find("web"), nullptr) << "who was not seen since";
-  pass(models, kBegin + hours(24 * 365 * 10) + kTrainEvery);
+  pass(models, kModelsBegin + hours(24 * 365 * 10) + kTrainEvery);
   const auto& node = models.find(kNodeModelKey)->cpu;
   EXPECT_GT(*std::ranges::max_element(node.weights()), 16'000) << "2^14: fourteen half-lives of CPU";
   EXPECT_LT(*std::ranges::max_element(node.weights()), 33'000);
@@ -153,7 +153,7 @@ TEST(UsageModels, TwelveAreStoredInAPassEachEveryTenMinutes) {
   for (const auto& uid : uids) pods.push_back({uid, PriorityClass::kProd, kWeb});
   std::vector<std::size_t> numbers;
   std::multiset<std::string> written;
-  WallTime now = kBegin;
+  WallTime now = kModelsBegin;
   for (int i = 0; i < 15; ++i) {
     now = now + kTrainEvery;
     models.train({kNode, pods}, now);
@@ -172,22 +172,22 @@ TEST(UsageModels, TwelveAreStoredInAPassEachEveryTenMinutes) {
 
 TEST(UsageModels, WhatFailedToBeStoredComesFirst) {
   UsageModels models;
-  pass(models, kBegin);
-  const auto keys = models.to_store(kBegin);
+  pass(models, kModelsBegin);
+  const auto keys = models.to_store(kModelsBegin);
   ASSERT_EQ(keys.size(), 8U);
   for (const auto& key : keys) {
-    if (key != "web") models.stored(key, kBegin);
+    if (key != "web") models.stored(key, kModelsBegin);
   }
-  EXPECT_EQ(models.to_store(kBegin + minutes(1)), std::vector<std::string>{"web"});
-  EXPECT_EQ(models.to_store(kBegin + minutes(10)).front(), "web");
+  EXPECT_EQ(models.to_store(kModelsBegin + minutes(1)), std::vector<std::string>{"web"});
+  EXPECT_EQ(models.to_store(kModelsBegin + minutes(10)).front(), "web");
 }
 
 // Twelve new pods a minute, each of which lives for a while, on a node where others stay: batch jobs are like that.
 TEST(UsageModels, NewPodsDoNotKeepOldOnesFromBeingStored) {
   UsageModels models;
-  WallTime now = kBegin;
+  WallTime now = kModelsBegin;
   std::vector<std::string> uids;
-  WallTime stored = kBegin;
+  WallTime stored = kModelsBegin;
   base::Duration longest{0};
   for (std::size_t minute = 0; minute < 120; ++minute) {
     now = now + kTrainEvery;
@@ -212,7 +212,7 @@ TEST(UsageModels, NewPodsDoNotKeepOldOnesFromBeingStored) {
 
 TEST(UsageModels, ARestartChangesNothing) {
   UsageModels models;
-  WallTime now = kBegin;
+  WallTime now = kModelsBegin;
   for (std::int64_t i = 0; i < 3'000; ++i) pass(models, now = now + kTrainEvery, "web", {i * 1'000, i << 20});
   UsageModels again;
   for (const auto key : {std::string_view("web"), kNodeModelKey, kSystemModelKey}) {
@@ -234,10 +234,10 @@ TEST(UsageModels, ARestartChangesNothing) {
 
 TEST(UsageModels, AfterARestartAPodHasHalfAnHourToShowItself) {
   UsageModels models;
-  pass(models, kBegin);
+  pass(models, kModelsBegin);
   UsageModels again;
-  const WallTime now = kBegin + hours(10);
-  ASSERT_TRUE(again.restore(models.checkpoint("web", kBegin).value(), now));
+  const WallTime now = kModelsBegin + hours(10);
+  ASSERT_TRUE(again.restore(models.checkpoint("web", kModelsBegin).value(), now));
   again.train({kNode, {}}, now);
   EXPECT_NE(again.find("web"), nullptr);
   EXPECT_EQ(again.train({kNode, {}}, now + minutes(31)), std::vector<std::string>{"web"});
@@ -249,7 +249,7 @@ TEST(UsageModels, ARestartWithAnotherClockCostsNothing) {
   for (const base::Duration jump : {base::Duration(-hours(24 * 365 * 20)), base::Duration(-hours(1)),
                                     base::Duration(hours(24 * 365 * 20)), base::Duration(0)}) {
     UsageModels models;
-    WallTime now = kBegin;
+    WallTime now = kModelsBegin;
     for (int i = 0; i < 60; ++i) pass(models, now = now + kTrainEvery);
     now = now + -hours(48);  // while it runs
     for (int i = 0; i < 60; ++i) pass(models, now = now + kTrainEvery);

@@ -23,7 +23,7 @@ using model::Resources;
 using std::chrono::minutes;
 using testing::Words;
 
-constexpr WallTime kBegin{std::chrono::hours(24 * 20'000)};
+constexpr WallTime kPredictionBegin{std::chrono::hours(24 * 20'000)};
 
 UsageFigures figures(const Resources& use) {
   return {use.cpu.value * 1000, use.memory.value};
@@ -141,7 +141,7 @@ class Scenario {
   std::map<std::string, Pod> pods_;
   std::optional<Resources> allocatable_;
   std::optional<Resources> node_use_;
-  WallTime now_ = kBegin;
+  WallTime now_ = kPredictionBegin;
 };
 
 TEST(Prediction, IsWhatTheFilesSay) {
@@ -152,11 +152,11 @@ TEST(Prediction, IsWhatTheFilesSay) {
 
 TEST(Prediction, AClassThatWasNeverTrainedTellsNothing) {
   UsageModels trained;
-  trained.train({figures({{1'000}, {1 << 30}}), {}}, kBegin);
+  trained.train({figures({{1'000}, {1 << 30}}), {}}, kPredictionBegin);
   // The system's model alone, as after a restart with half of the files.
   UsageModels half;
-  ASSERT_TRUE(half.restore(trained.checkpoint(kSystemModelKey, kBegin).value(), kBegin));
-  const auto told = predict(half, {Resources{{1'000}, {1 << 30}}, {}}, {}, kBegin);
+  ASSERT_TRUE(half.restore(trained.checkpoint(kSystemModelKey, kPredictionBegin).value(), kPredictionBegin));
+  const auto told = predict(half, {Resources{{1'000}, {1 << 30}}, {}}, {}, kPredictionBegin);
   EXPECT_EQ(told.why, PredictionWhy::kClassModelMissing);
   EXPECT_FALSE(told.reclaimable);
   EXPECT_FALSE(told.peak);
@@ -177,7 +177,7 @@ TEST(Prediction, IsTotalAndNeverNegativeNorMoreThanTheNodeOrTheRequests) {
   const auto time = [&] { return WallTime{base::Duration(any())}; };
   for (int round = 0; round < 300; ++round) {
     UsageModels models;
-    WallTime now = kBegin;
+    WallTime now = kPredictionBegin;
     std::vector<PredictedPod> pods;
     const std::vector<std::string> uids{"a", "b", "c", "d", "e"};
     pods.reserve(uids.size());

@@ -87,7 +87,7 @@ std::int64_t largest_inside(const SuppressPlan& decided, const SuppressObservati
 }
 
 // What steps are made of: amounts of one kind.
-struct Measure {
+struct Reading {
   std::int64_t node = 0;   // all of it
   std::int64_t least = 0;  // that offline work keeps
   std::int64_t floor = 0;  // that a kernel takes now
@@ -96,7 +96,7 @@ struct Measure {
   }
 };
 
-Measure measure_of(const SuppressPlan& decided, const SuppressObservation& seen, SuppressPolicy policy) {
+Reading measure_of(const SuppressPlan& decided, const SuppressObservation& seen, SuppressPolicy policy) {
   const std::int64_t least = decided.room->least.value_or(CpuMilli{0}).value;
   if (policy == SuppressPolicy::kCpuset) {
     const std::int64_t cpus =
@@ -112,7 +112,7 @@ Measure measure_of(const SuppressPlan& decided, const SuppressObservation& seen,
 //   rise of the next    left − what the one before leaves, no less than the first's
 void take_steps(const SuppressPlan& decided, const SuppressObservation& seen, ReactionPlan& out) {
   const SuppressRoom& room = *decided.room;
-  const Measure measure = measure_of(decided, seen, out.policy);
+  const Reading measure = measure_of(decided, seen, out.policy);
   const CpuMilli left = room.line - room.online_pods - room.online_applications - room.system_part();
   const CpuMilli worth{room.capacity.value * kReactionRise_percent / 100};
   const CpuMilli first = std::max(left - measure.milli(out.in_force, out.policy) + worth, std::max(worth, CpuMilli{1}));

@@ -18,7 +18,7 @@ namespace {
 using model::CpuMilli;
 using model::KubeQos;
 
-constexpr base::MonotonicTime kNow{std::chrono::hours(1)};
+constexpr base::MonotonicTime kReactionNow{std::chrono::hours(1)};
 
 // A node that suppresses by quota, and what it decides.
 struct Node {
@@ -63,7 +63,7 @@ struct Node {
     now.capacity = CpuMilli{cores * 1000};
     now.node_used = CpuMilli{0};
     for (const ObservedTask& each : now.tasks) *now.node_used += each.used.value_or(CpuMilli{0});
-    return suppress({}, now, rules, kNow).plan;
+    return suppress({}, now, rules, kReactionNow).plan;
   }
   ReactionPlan plan() {
     decided = decide();

@@ -23,12 +23,12 @@ constexpr std::string_view kBetterKernel =
 constexpr std::string_view kNoProtection = "memoryLowPercent of a class has no effect: ";
 constexpr std::string_view kOrAskForNone = "; or take memoryLowPercent out of tidemark-config";
 
-struct TopicWords {
+struct NodeTopicWords {
   std::string_view text;  // for people
   std::string_view key;   // for programs
 };
 
-TopicWords words(NodeTopic topic) {
+NodeTopicWords words(NodeTopic topic) {
   switch (topic) {
     case NodeTopic::kGroups:
       return {"cgroups", "cgroups"};

@@ -43,7 +43,7 @@ std::string_view short_name(const Told& what) {
 }
 
 // "1.2", to the thousandth: nothing is rounded, so that what is wanted and what is free differ where they do.
-std::string cores(std::int64_t milli) {
+std::string exact_cores(std::int64_t milli) {
   constexpr std::int64_t kMilli = 1000;
   std::string out = cat(milli / kMilli);
   if (std::int64_t rest = milli % kMilli; rest != 0) {
@@ -60,8 +60,8 @@ struct Amounts {
 };
 Amounts amounts(const QueueShort& each, Unit unit) {
   if (unit == Unit::kCores) {
-    const std::string wanted = cores(each.wanted);
-    return {cat(wanted, wanted == "1" ? " core" : " cores"), cores(each.free), cores(each.sold)};
+    const std::string wanted = exact_cores(each.wanted);
+    return {cat(wanted, wanted == "1" ? " core" : " exact_cores"), exact_cores(each.free), exact_cores(each.sold)};
   }
   const bool close =
       binary_text(each.wanted) == binary_text(each.free) || binary_text(each.wanted) == binary_text(each.sold);

@@ -14,7 +14,7 @@ namespace {
 
 using base::cat;
 
-constexpr std::array<std::string_view, 6> kPhases{"base line", "rising", "open", "falling", "frozen", "overridden"};
+constexpr std::array<std::string_view, 6> kLinePhases{"base line", "rising", "open", "falling", "frozen", "overridden"};
 constexpr std::array<std::string_view, 5> kFreshness{"fresh", "unconfirmed", "held", "decaying", "forgotten"};
 
 template <std::size_t Size, class Enum>
@@ -32,7 +32,7 @@ std::string line_text(std::string_view what, const LineTerms& terms, const Offer
   if (terms.hold != terms.sell) out += cat(", ", terms.hold, " % hold for what runs");
   if (terms.base != terms.hold) out += cat(", ", terms.base, " % without the calendar");
   const std::string entry = entry_name(terms, names);
-  if (!entry.empty()) out += cat(", ", entry, " (", word(kPhases, terms.phase), ")");
+  if (!entry.empty()) out += cat(", ", entry, " (", word(kLinePhases, terms.phase), ")");
   return cat(out, ": ", why(terms.reason), "\n");
 }
 
@@ -88,7 +88,7 @@ Json line_json(const LineTerms& terms, const OfferNames& names) {
   Json out = Json::object({{"basePercent", terms.base},
                            {"holdPercent", terms.hold},
                            {"sellPercent", terms.sell},
-                           {"phase", Json(word(kPhases, terms.phase))},
+                           {"phase", Json(word(kLinePhases, terms.phase))},
                            {"reason", reason_json(terms.reason)}});
   if (const std::string entry = entry_name(terms, names); !entry.empty()) out["entry"] = Json(entry);
   return out;
@@ -122,7 +122,7 @@ Json terms_json(const SideTerms<Amount>& terms) {
   return out;
 }
 
-Json resources_json(const model::Resources& amount) {
+Json amounts_json(const model::Resources& amount) {
   return Json::object({{"cpu", amount.cpu.value}, {"memory", amount.memory.value}});
 }
 
@@ -130,8 +130,8 @@ Json reclaim_json(const std::vector<ClassReclaim>& reclaim) {
   Json out = Json::array();
   for (const auto& each : reclaim) {
     out.as_array().push_back(Json::object({{"class", Json(each.work_class)},
-                                           {"giveBack", resources_json(each.give_back)},
-                                           {"keep", resources_json(each.keep)},
+                                           {"giveBack", amounts_json(each.give_back)},
+                                           {"keep", amounts_json(each.keep)},
                                            {"reason", reason_json(each.reason)}}));
   }
   return out;
@@ -187,9 +187,9 @@ Json back_off_json(const BackOffLeft& left) {
 
 Json stop_json(model::Reason reason, const StopTerms& terms) {
   return Json::object({{"reason", reason_json(reason)},
-                       {"sold", resources_json(terms.sold)},
-                       {"yarn", resources_json(terms.yarn)},
-                       {"without", resources_json(terms.wanted)}});
+                       {"sold", amounts_json(terms.sold)},
+                       {"yarn", amounts_json(terms.yarn)},
+                       {"without", amounts_json(terms.wanted)}});
 }
 
 }  // namespace
@@ -257,16 +257,16 @@ Json render_json(const Offer& offer, const OfferNames& names) {
   if (offer.ledger) {
     out["ledger"] =
         Json::object({{"kubernetes", side_json(offer.ledger->kubernetes)}, {"yarn", side_json(offer.ledger->yarn)}});
-    if (offer.others != model::Resources()) out["ledger"]["others"] = resources_json(offer.others);
+    if (offer.others != model::Resources()) out["ledger"]["others"] = amounts_json(offer.others);
     if (offer.truthful) out["ledger"]["overReport"] = reason_json(model::Reason::kBudgetOverReportGivenUp);
     if (offer.shared_for_want_of_yarn) out["ledger"]["sharedForWantOfYarn"] = Json(true);
   }
   if (offer.arbitrate) {
     const ArbitratePlan& verdict = *offer.arbitrate;
     out["arbitration"] = Json::object({{"reason", reason_json(verdict.reason)},
-                                       {"gives", resources_json(verdict.gives)},
-                                       {"excess", resources_json(verdict.excess)}});
-    out["arbitration"]["held"] = verdict.held ? resources_json(*verdict.held) : Json(nullptr);
+                                       {"gives", amounts_json(verdict.gives)},
+                                       {"excess", amounts_json(verdict.excess)}});
+    out["arbitration"]["held"] = verdict.held ? amounts_json(*verdict.held) : Json(nullptr);
   }
   if (offer.stopped) out["stopped"] = stop_json(model::Reason::kBudgetStopped, *offer.stopped);
   if (offer.backs_off) {

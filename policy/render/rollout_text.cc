@@ -14,7 +14,7 @@ using model::Reason;
 
 constexpr std::int64_t kRevisionsSchema = 1;
 
-std::string why(Reason reason) {
+std::string reason_words(Reason reason) {
   return cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
 }
 
@@ -71,7 +71,7 @@ std::string revision_name(const RevisionBook& book, std::string_view hash) {
 
 std::string render_text(Reason reason, const RolloutState& state, const RevisionBook& book, const RolloutPlan& plan) {
   std::string text =
-      cat("revision ", state.layers.empty() ? "" : revision_name(book, state.target()), ": ", why(reason));
+      cat("revision ", state.layers.empty() ? "" : revision_name(book, state.target()), ": ", reason_words(reason));
   if (reason == Reason::kRolloutEvictionSpike && state.hold) text += cat(": ", hold_text(*state.hold));
   if (reason == Reason::kRolloutHeld && state.hold && state.hold->until) text += cat(": ", hold_text(*state.hold));
   if (plan.waiting > 0) text += cat("; ", plan.waiting, " nodes do not run it yet");
@@ -122,7 +122,7 @@ std::string render_text(const Stored& stored, base::WallTime now) {
     }
     if (state.hold) {
       const std::string more = hold_text(*state.hold);
-      out += cat("held for ", span(now - state.hold->since), ": ", why(state.hold->reason), more.empty() ? "" : ": ",
+      out += cat("held for ", span(now - state.hold->since), ": ", reason_words(state.hold->reason), more.empty() ? "" : ": ",
                  more, "\n");
     }
   }

@@ -5,7 +5,7 @@
 namespace tidemark::policy {
 namespace {
 
-const base::WallTime kNow = *base::parse_rfc3339("2026-11-21T10:00:00Z");
+const base::WallTime kStateTextNow = *base::parse_rfc3339("2026-11-21T10:00:00Z");
 
 EffectiveState draining() {
   StateCommand off;
@@ -15,8 +15,8 @@ EffectiveState draining() {
   off.drain = std::chrono::minutes(15);
   off.lasts = std::chrono::hours(2);
   NodeMarks marks;
-  carry_cluster(marks, command(std::nullopt, off, 1, kNow).mark);
-  return effective(marks, Mode::kEnforce, kNow);
+  carry_cluster(marks, command(std::nullopt, off, 1, kStateTextNow).mark);
+  return effective(marks, Mode::kEnforce, kStateTextNow);
 }
 
 TEST(StateText, SaysWhatWhoWhyAndUntilWhen) {

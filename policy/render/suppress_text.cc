@@ -13,18 +13,18 @@ namespace {
 using base::cat;
 using model::CpuMilli;
 
-std::string milli(CpuMilli amount) {
+std::string milli_text(CpuMilli amount) {
   return cat(amount.value, "m");
 }
 
 std::string room_text(const SuppressRoom& room) {
   std::string out =
-      cat(milli(room.capacity), " × ", room.line_percent, " % = ", milli(room.line), ", less ", milli(room.online_pods),
-          " of online pods, ", milli(room.online_applications), " of online host applications and ",
-          milli(room.system_part()), " of the system (measured ", milli(room.measured_system), ", reserved ",
-          milli(room.reserved), "), leaves ", milli(room.room));
-  if (room.least) out += cat(" (at least ", milli(*room.least), ")");
-  return cat(out, "; offline work uses ", milli(room.offline), ". ");
+      cat(milli_text(room.capacity), " × ", room.line_percent, " % = ", milli_text(room.line), ", less ", milli_text(room.online_pods),
+          " of online pods, ", milli_text(room.online_applications), " of online host applications and ",
+          milli_text(room.system_part()), " of the system (measured ", milli_text(room.measured_system), ", reserved ",
+          milli_text(room.reserved), "), leaves ", milli_text(room.room));
+  if (room.least) out += cat(" (at least ", milli_text(*room.least), ")");
+  return cat(out, "; offline work uses ", milli_text(room.offline), ". ");
 }
 
 bool by_cpus(const SuppressPlan& plan) {
@@ -37,7 +37,7 @@ std::string amount_text(const SuppressPlan& plan, std::int64_t amount) {
 }
 
 std::string in_force_text(const SuppressPlan& plan) {
-  if (plan.left) return cat("Nothing is in force; all others leave it ", milli(*plan.left), " of the node.");
+  if (plan.left) return cat("Nothing is in force; all others leave it ", milli_text(*plan.left), " of the node.");
   if (!plan.policy) return plan.holds ? "Nothing is changed." : "Nothing is in force.";
   const bool cpus = by_cpus(plan);
   const std::int64_t now = cpus ? static_cast<std::int64_t>(plan.cpus.size()) : plan.quota_us;
@@ -54,7 +54,7 @@ std::string in_force_text(const SuppressPlan& plan) {
 
 std::string class_text(const ClassShare& share) {
   std::string out = cat("  ", share.name, ": ", share.tasks, share.tasks == 1 ? " task uses " : " tasks use ",
-                        milli(share.used), ", wants ", milli(share.wants), ", has ", milli(share.share));
+                        milli_text(share.used), ", wants ", milli_text(share.wants), ", has ", milli_text(share.share));
   if (share.cut) out += cat("; cut: ", why(model::Reason::kSuppressLowestFirst));
   if (share.satisfaction_permille) {
     const std::int64_t tenths = *share.satisfaction_permille;

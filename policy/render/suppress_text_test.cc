@@ -8,7 +8,7 @@ namespace {
 using model::CpuMilli;
 using model::Reason;
 
-SuppressPlan example() {
+SuppressPlan suppress_example() {
   SuppressPlan plan;
   plan.reason = Reason::kSuppressSlewed;
   SuppressRoom room;
@@ -34,7 +34,7 @@ TEST(SuppressText, SaysWhatIsInForceAndWhy) {
             "cpu of offline work: offline work is not suppressed: that is switched off for this node "
             "[TM-SUPPRESS-001]. Nothing is in force.\n");
   EXPECT_EQ(
-      suppress_text(example()),
+      suppress_text(suppress_example()),
       "cpu of offline work: more is left under the line; it is given back in steps [TM-SUPPRESS-004]. 64000m × 65 "
       "% = 41600m, less 10000m of online pods, 0m of online host applications and 2000m of the system (measured "
       "1000m, reserved 2000m), leaves 29600m (at least 6400m); offline work uses 0m. It has 642000 us in 100 ms, "
@@ -52,7 +52,7 @@ TEST(SuppressText, SaysWhatIsInForceAndWhy) {
 }
 
 TEST(SuppressText, TheSameAsJson) {
-  EXPECT_EQ(suppress_json(example()).dump(),
+  EXPECT_EQ(suppress_json(suppress_example()).dump(),
             R"({"reason":{"id":"TM-SUPPRESS-004","text":"more is left under the line; it is given back in steps"},)"
             R"("holds":false,"room":{"capacityMilli":64000,"linePercent":65,"lineMilli":41600,"onlinePodsMilli":10000,)"
             R"("onlineApplicationsMilli":0,"offlineMilli":0,"systemMeasuredMilli":1000,"reservedMilli":2000,)"

@@ -16,26 +16,26 @@ using model::CpuMilli;
 using model::MemoryBytes;
 using model::MemoryMilli;
 
-constexpr std::int64_t kGib = std::int64_t{1} << 30;
-const base::WallTime kNow{std::chrono::hours(24 * 365 * 50)};
+constexpr std::int64_t kZonesTextGib = std::int64_t{1} << 30;
+const base::WallTime kZonesTextNow{std::chrono::hours(24 * 365 * 50)};
 
 model::ZoneView zone(std::string name) {
   model::ZoneView out;
   out.name = std::move(name);
   out.cpu = CpuMilli{16000};
-  out.memory = MemoryMilli{64 * kGib * 1000};
+  out.memory = MemoryMilli{64 * kZonesTextGib * 1000};
   return out;
 }
 
 // Two zones of 16 cores and 64 GiB; the system uses 2.001 cores, which is a half of a milli-core more than zones share.
-model::NodeSnapshot example() {
+model::NodeSnapshot zones_text_example() {
   model::NodeSnapshot node;
   node.name = "n1";
-  node.capacity = node.allocatable = {CpuMilli{32000}, MemoryBytes{128 * kGib}};
+  node.capacity = node.allocatable = {CpuMilli{32000}, MemoryBytes{128 * kZonesTextGib}};
   model::NodeMetricView metric;
-  metric.update_time = kNow;
+  metric.update_time = kZonesTextNow;
   metric.has_node_metric = true;
-  metric.node_usage = metric.system_usage = model::Resources{CpuMilli{2000}, MemoryBytes{4 * kGib}};
+  metric.node_usage = metric.system_usage = model::Resources{CpuMilli{2000}, MemoryBytes{4 * kZonesTextGib}};
   node.metric = metric;
   node.topology.emplace();
   node.topology->zones = {zone("node-0"), zone("node-1")};
@@ -46,7 +46,7 @@ model::NodeSnapshot example() {
   return node;
 }
 
-NodeStrategy enabled() {
+NodeStrategy zones_text_enabled() {
   NodeStrategy strategy;
   strategy.enabled = true;
   strategy.reason = model::Reason::kConfigApplied;
@@ -71,9 +71,9 @@ std::string flat(const std::string& text) {
 }
 
 TEST(ZonesText, ATableByZoneWithWhatItCarriesNow) {
-  const auto node = example();
-  const auto plan = overcommit(node, enabled(), kNow);
-  const std::string text = flat(render_text(plan, node, enabled()));
+  const auto node = zones_text_example();
+  const auto plan = overcommit(node, zones_text_enabled(), kZonesTextNow);
+  const std::string text = flat(render_text(plan, node, zones_text_enabled()));
   EXPECT_NE(text.find("NUMA zones: each zone by the node's formula, with the zone's allocatable as its capacity "
                       "[TM-ZONE-001]\n"),
             std::string::npos);
@@ -85,9 +85,9 @@ TEST(ZonesText, ATableByZoneWithWhatItCarriesNow) {
 }
 
 TEST(ZonesText, TheRatiosWithTheirSources) {
-  const auto node = example();
-  const auto plan = overcommit(node, enabled(), kNow);
-  const std::string text = render_text(plan, node, enabled());
+  const auto node = zones_text_example();
+  const auto plan = overcommit(node, zones_text_enabled(), kZonesTextNow);
+  const std::string text = render_text(plan, node, zones_text_enabled());
   EXPECT_NE(
       text.find("CPU normalization: 1.25: the settings have a ratio for the node's CPU model [TM-NORM-002]; on the "
                 "node now: 1.25\n  processor: Model A, hyper-threading\n"),
@@ -99,9 +99,9 @@ TEST(ZonesText, TheRatiosWithTheirSources) {
 }
 
 TEST(ZonesText, JsonHasEachTermAndExactFractions) {
-  const auto node = example();
-  const auto plan = overcommit(node, enabled(), kNow);
-  const Json json = render_json(plan, node, enabled());
+  const auto node = zones_text_example();
+  const auto plan = overcommit(node, zones_text_enabled(), kZonesTextNow);
+  const Json json = render_json(plan, node, zones_text_enabled());
   const Json& zones = *json.at("zones", "zones");
   EXPECT_EQ(zones.as_array()[0].at("batch-cpu", "offered")->dump(), "10750");
   EXPECT_EQ(zones.as_array()[0].at("batch-cpu", "ratioPercent")->dump(), "125");
@@ -115,12 +115,12 @@ TEST(ZonesText, JsonHasEachTermAndExactFractions) {
 }
 
 TEST(ZonesText, WhatIsOffOrAbsentIsNotShown) {
-  auto node = example();
-  auto strategy = enabled();
+  auto node = zones_text_example();
+  auto strategy = zones_text_enabled();
   strategy.plugins.cpu_normalization = false;
   strategy.plugins.resource_amplification = false;
   node.topology.reset();
-  const auto plan = overcommit(node, strategy, kNow);
+  const auto plan = overcommit(node, strategy, kZonesTextNow);
   const std::string text = render_text(plan, node, strategy);
   for (const char* word : {"NUMA", "normalization:", "amplification"}) EXPECT_EQ(text.find(word), std::string::npos);
   const Json json = render_json(plan, node, strategy);
@@ -144,7 +144,7 @@ TEST(SourcesText, AgeRevisionAndWhatIsNotThere) {
   const Json json = render_json(sources);
   EXPECT_EQ(json.as_array()[1].at("ageSeconds")->dump(), "42");
   EXPECT_EQ(json.as_array()[3].at("revision")->dump(), "null");
-  EXPECT_EQ(render_text({}), "");
+  EXPECT_EQ(render_text(decltype(sources)()), "");
 }
 
 }  // namespace

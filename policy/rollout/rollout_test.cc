@@ -19,7 +19,7 @@ using base::cat;
 using model::Reason;
 using namespace std::chrono_literals;
 
-const base::WallTime kStart{std::chrono::hours(24 * 365 * 50)};
+const base::WallTime kRolloutStart{std::chrono::hours(24 * 365 * 50)};
 
 struct Fleet {
   std::vector<std::string> names;
@@ -87,7 +87,7 @@ TEST_P(EveryRollout, MovesAtMostSoManyAMinuteCanariesFirstEachNodeOnceAndEndsEve
   RolloutState state = settled("A");
   auto before = fleet.running(state);
   std::vector<std::pair<base::WallTime, std::int64_t>> moves;
-  base::WallTime now = kStart;
+  base::WallTime now = kRolloutStart;
   base::WallTime canaries_done = now;
   bool all_canaries = canaries == 0;
   for (int i = 0; state.layers.size() > 1 || i == 0; ++i) {
@@ -146,7 +146,7 @@ TEST_P(EveryRollout, ARestartAtAnyStepChangesNothing) {
   settings.evictions.at_least = 5;
   RolloutState steady = settled("A");
   RolloutState restarted = steady;
-  base::WallTime now = kStart;
+  base::WallTime now = kRolloutStart;
   RolloutObservation seen = seeing(fleet, "A");
   for (int i = 0; i < 200; ++i) {
     now = now + std::chrono::microseconds(draw(1, 12'000'000));
@@ -187,12 +187,12 @@ TEST_P(EveryRollout, AnyStateIsGoneOnFrom) {
         {cat("r", draw(0, 3)), order_of(cat("node-", draw(0, 12))), draw(0, 2) == 0 ? kAllNodes : ""});
   }
   state.phase = static_cast<Phase>(draw(1, 3));
-  state.looked = kStart + std::chrono::hours(draw(-100, 100));
-  state.grants = {{kStart + std::chrono::hours(draw(-2, 2)), draw(0, 1000)}};
+  state.looked = kRolloutStart + std::chrono::hours(draw(-100, 100));
+  state.grants = {{kRolloutStart + std::chrono::hours(draw(-2, 2)), draw(0, 1000)}};
   RolloutSettings settings;
   settings.nodes_per_minute = draw(1, 100'000);
   RolloutObservation seen = seeing(fleet, "r9");
-  base::WallTime now = kStart;
+  base::WallTime now = kRolloutStart;
   for (int i = 0; i < 5000 && (state.layers.size() > 1 || state.target() != "r9"); ++i) {
     now = now + kRolloutStep;
     state = step(state, seen, settings, now).state;
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, EveryRollout, ::testing::Range(1U, 60U));
 
 TEST(RolloutStepping, TheFirstSettingsHoldAtOnceHoweverManyNodes) {
   const Fleet fleet(3, 2000);
-  const auto result = step({}, seeing(fleet, "A"), {}, kStart);
+  const auto result = step({}, seeing(fleet, "A"), {}, kRolloutStart);
   EXPECT_TRUE(has(result.plan, Reason::kRolloutFirst));
   EXPECT_TRUE(result.plan.store);
   for (const auto& [name, revision] : fleet.running(result.state)) EXPECT_EQ(revision, "A") << name;
@@ -215,7 +215,7 @@ TEST(RolloutStepping, NothingToDoIsNothingToStore) {
   const Fleet fleet(3, 20);
   auto state = settled("A");
   for (int i = 0; i < 5; ++i) {
-    const auto result = step(state, seeing(fleet, "A"), {}, kStart + i * kRolloutStep);
+    const auto result = step(state, seeing(fleet, "A"), {}, kRolloutStart + i * kRolloutStep);
     EXPECT_FALSE(result.plan.store);
     EXPECT_FALSE(result.plan.in_force);
     EXPECT_TRUE(result.plan.reasons.empty());
@@ -227,8 +227,8 @@ TEST(RolloutStepping, NodesThatComeOrGoNeedNoBookkeeping) {
   Fleet fleet(0, 100);
   RolloutSettings settings;
   settings.nodes_per_minute = 60;
-  auto state = step(settled("A"), seeing(fleet, "B"), settings, kStart).state;
-  for (int i = 1; i < 10; ++i) state = step(state, seeing(fleet, "B"), settings, kStart + i * kRolloutStep).state;
+  auto state = step(settled("A"), seeing(fleet, "B"), settings, kRolloutStart).state;
+  for (int i = 1; i < 10; ++i) state = step(state, seeing(fleet, "B"), settings, kRolloutStart + i * kRolloutStep).state;
   const auto before = fleet.running(state);
   Fleet more(0, 150);  // the first hundred have the same names
   const auto after = more.running(state);
@@ -240,7 +240,7 @@ TEST(RolloutStepping, MoreEditsThanLayersWait) {
   RolloutSettings settings;
   settings.nodes_per_minute = 12;
   auto state = settled("r0");
-  base::WallTime now = kStart;
+  base::WallTime now = kRolloutStart;
   bool refused = false;
   std::string last;
   for (int i = 1; i < 20; ++i) {

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using base::Duration;
 using base::WallTime;
 
-constexpr WallTime kStart{1'000'000h};
+constexpr WallTime kRotationStart{1'000'000h};
 
 // The world around the rotation: what is stored, what clients trust, which certificate is shown. Clients hear of a
 // change of trust, and servers of a new certificate, up to `delay` late.
@@ -24,7 +24,7 @@ struct World {
   Duration ca_lifetime = 300h;
   Duration serving_lifetime = 90h;
   Duration delay = 30s;
-  WallTime now = kStart;
+  WallTime now = kRotationStart;
   RotationFacts facts;
   RotationConfig config;
   int ca = 0;  // numbers of authorities
@@ -35,8 +35,8 @@ struct World {
     WallTime when;
     std::vector<int> value;
   };
-  std::vector<Since> trusted{{kStart, {}}};
-  std::vector<Since> shown{{kStart, {}}};
+  std::vector<Since> trusted{{kRotationStart, {}}};
+  std::vector<Since> shown{{kRotationStart, {}}};
   std::vector<RotationStep> steps;
 
   std::vector<int> bundle() const {
@@ -130,11 +130,11 @@ TEST(Rotation, FromNothingAllIsMadeAtOnce) {
 TEST(Rotation, ACertificateIsIssuedAnewAtTwoThirdsOfItsLifeOrWhenItDoesNotFit) {
   World world;
   world.carry_out(RotationStep::kMakeAll);
-  world.now = kStart + 60h + -1ns;
+  world.now = kRotationStart + 60h + -1ns;
   EXPECT_EQ(next_rotation(world.facts, world.config, world.now).step, RotationStep::kNothing);
-  world.now = kStart + 60h;
+  world.now = kRotationStart + 60h;
   EXPECT_EQ(next_rotation(world.facts, world.config, world.now).step, RotationStep::kIssueServing);
-  world.now = kStart;
+  world.now = kRotationStart;
   world.facts.serving_fits = false;
   EXPECT_EQ(next_rotation(world.facts, world.config, world.now).step, RotationStep::kIssueServing);
 }
@@ -143,22 +143,22 @@ TEST(Rotation, WhatIsNotValidYetIsMadeAnew) {
   World world;
   world.carry_out(RotationStep::kMakeAll);
   // By a clock that was an hour ahead.
-  world.facts.serving = Validity{kStart + 1h, kStart + 91h};
-  EXPECT_EQ(next_rotation(world.facts, world.config, kStart).step, RotationStep::kIssueServing);
+  world.facts.serving = Validity{kRotationStart + 1h, kRotationStart + 91h};
+  EXPECT_EQ(next_rotation(world.facts, world.config, kRotationStart).step, RotationStep::kIssueServing);
   world.issue();
-  world.facts.next_ca = Validity{kStart + 1h, kStart + 301h};
-  world.facts.next_since = kStart + -1h;
+  world.facts.next_ca = Validity{kRotationStart + 1h, kRotationStart + 301h};
+  world.facts.next_since = kRotationStart + -1h;
   world.facts.next_trusted = true;
-  EXPECT_EQ(next_rotation(world.facts, world.config, kStart).step, RotationStep::kNothing);
-  world.facts.ca = Validity{kStart + 1h, kStart + 301h};
-  EXPECT_EQ(next_rotation(world.facts, world.config, kStart).step, RotationStep::kMakeAll);
-  EXPECT_EQ(next_rotation(world.facts, world.config, kStart + 1h).step, RotationStep::kPromoteNext);
+  EXPECT_EQ(next_rotation(world.facts, world.config, kRotationStart).step, RotationStep::kNothing);
+  world.facts.ca = Validity{kRotationStart + 1h, kRotationStart + 301h};
+  EXPECT_EQ(next_rotation(world.facts, world.config, kRotationStart).step, RotationStep::kMakeAll);
+  EXPECT_EQ(next_rotation(world.facts, world.config, kRotationStart + 1h).step, RotationStep::kPromoteNext);
 }
 
 TEST(Rotation, TheNextAuthoritySignsOnlyOnceItIsTrustedEverywhere) {
   World world;
   world.carry_out(RotationStep::kMakeAll);
-  world.now = kStart + 200h;
+  world.now = kRotationStart + 200h;
   world.issue();
   EXPECT_EQ(next_rotation(world.facts, world.config, world.now).step, RotationStep::kMakeNext);
   world.carry_out(RotationStep::kMakeNext);
@@ -173,7 +173,7 @@ TEST(Rotation, TheNextAuthoritySignsOnlyOnceItIsTrustedEverywhere) {
   EXPECT_EQ(plan.again_after, 1min);
   // At its end the present one is of no use: better one that not all know than none.
   world.facts.next_trusted = false;
-  world.now = kStart + 300h;
+  world.now = kRotationStart + 300h;
   EXPECT_EQ(next_rotation(world.facts, world.config, world.now).step, RotationStep::kPromoteNext);
 }
 
@@ -181,11 +181,11 @@ TEST(Rotation, TheOldAuthorityStaysTrustedForAWhile) {
   World world;
   world.carry_out(RotationStep::kMakeAll);
   world.facts.old_ca = true;
-  world.facts.old_since = kStart;
-  EXPECT_EQ(next_rotation(world.facts, world.config, kStart + 59s).step, RotationStep::kNothing);
-  EXPECT_EQ(next_rotation(world.facts, world.config, kStart + 1min).step, RotationStep::kDropOld);
-  world.facts.old_since = kStart + 1h;  // by a clock that was wrong
-  EXPECT_EQ(next_rotation(world.facts, world.config, kStart).step, RotationStep::kDropOld);
+  world.facts.old_since = kRotationStart;
+  EXPECT_EQ(next_rotation(world.facts, world.config, kRotationStart + 59s).step, RotationStep::kNothing);
+  EXPECT_EQ(next_rotation(world.facts, world.config, kRotationStart + 1min).step, RotationStep::kDropOld);
+  world.facts.old_since = kRotationStart + 1h;  // by a clock that was wrong
+  EXPECT_EQ(next_rotation(world.facts, world.config, kRotationStart).step, RotationStep::kDropOld);
 }
 
 // Through many rotations, with time passing in any steps and the process away for long: no gap, and it ends.
@@ -205,7 +205,7 @@ TEST(Rotation, NobodyIsEverShownACertificateThatHeDoesNotKnow) {
           break;
         }
         world.carry_out(plan.step);
-        ASSERT_EQ(world.gap(), "") << "after " << base::format_go_duration(world.now - kStart);
+        ASSERT_EQ(world.gap(), "") << "after " << base::format_go_duration(world.now - kRotationStart);
         ASSERT_LT(++in_a_row, 5) << "it comes to rest";
       }
       ASSERT_EQ(world.gap(), "");

@@ -17,7 +17,7 @@ namespace {
 
 using base::cat;
 
-class Scenario {
+class SettingsScenario {
  public:
   std::vector<std::string> run(std::string_view line) {
     line = base::trim(line);
@@ -102,7 +102,7 @@ class Scenario {
 
 TEST(SettingsScenarios, PlayAsWritten) {
   testing::play_scenarios("policy/settings/testdata", 5, [] {
-    auto scenario = std::make_shared<Scenario>();
+    auto scenario = std::make_shared<SettingsScenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
   });
 }

@@ -18,7 +18,7 @@ using model::Reason;
 
 constexpr std::int64_t kShareHighest = 100;
 
-bool same_name(std::string_view a, std::string_view b) {
+bool same_key(std::string_view a, std::string_view b) {
   return a.size() == b.size() && (a == b || base::lower(a) == base::lower(b));
 }
 
@@ -42,7 +42,7 @@ class Walker {
               std::span<const std::string_view> also) {
     for (const auto& [key, value] : object.as_object()) {
       const auto field = std::find_if(shape.fields.begin(), shape.fields.end(),
-                                      [&](const SettingsField& each) { return same_name(each.name, key); });
+                                      [&](const SettingsField& each) { return same_key(each.name, key); });
       if (field == shape.fields.end()) {
         unknown(key, shape, settings_place(place, key), also);
       } else if (!value.is_null()) {
@@ -58,7 +58,7 @@ class Walker {
     if (shape.open) return;
     std::vector<std::string_view> names(also.begin(), also.end());
     for (const SettingsField& field : shape.fields) names.push_back(field.name);
-    if (std::any_of(also.begin(), also.end(), [&](std::string_view each) { return same_name(each, key); })) return;
+    if (std::any_of(also.begin(), also.end(), [&](std::string_view each) { return same_key(each, key); })) return;
     const auto meant = base::nearest(key, names);
     report_.warn(Reason::kSettingsUnknown, std::move(place), "a field that nobody reads",
                  meant ? cat("did you mean ", *meant, "?") : "it is passed over");
@@ -211,7 +211,7 @@ const Json* settings_member(const Json& object, std::string_view name) {
   const Json* found = nullptr;
   if (!object.is_object()) return nullptr;
   for (const auto& [key, value] : object.as_object()) {
-    if (same_name(key, name)) found = &value;
+    if (same_key(key, name)) found = &value;
   }
   return found == nullptr || found->is_null() ? nullptr : found;
 }

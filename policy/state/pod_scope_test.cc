@@ -11,7 +11,7 @@ namespace {
 
 using model::Reason;
 
-constexpr base::WallTime kNow{std::chrono::hours(24 * 365 * 56)};
+constexpr base::WallTime kPodScopeNow{std::chrono::hours(24 * 365 * 56)};
 
 class PodScopeTest : public ::testing::Test {
  protected:
@@ -23,12 +23,12 @@ class PodScopeTest : public ::testing::Test {
     command.by = "ann@ops-1";
     command.why = "kernel update";
     command.drain = drain;
-    auto done = command_desired(desired, pool, command, kNow);
+    auto done = command_desired(desired, pool, command, kPodScopeNow);
     ASSERT_TRUE(done) << done.error().message;
     desired = std::move(done->desired);
   }
   PodScopeState ask(std::vector<model::Label> selector = {}, std::string_view work_class = "",
-                    base::WallTime now = kNow) {
+                    base::WallTime now = kPodScopeNow) {
     return state_for_pod({colocation ? &*colocation : nullptr, &config, &desired, selector, work_class}, now);
   }
 
@@ -41,7 +41,7 @@ class PodScopeTest : public ::testing::Test {
 };
 
 TEST_F(PodScopeTest, NothingKnownAndNothingOrderedIsOn) {
-  EXPECT_FALSE(state_for_pod({}, kNow).off);
+  EXPECT_FALSE(state_for_pod({}, kPodScopeNow).off);
   EXPECT_FALSE(ask().off);
   EXPECT_FALSE(ask({{"pool", "night"}}, "spark").off) << "observing is not off";
 }
@@ -62,7 +62,7 @@ TEST_F(PodScopeTest, TheClustersOrderHoldsForEveryPod) {
 TEST_F(PodScopeTest, DrainingTakesNothingNewEither) {
   order("", Wish::kOff, std::chrono::hours(1));
   EXPECT_TRUE(ask().off);
-  EXPECT_TRUE(ask({}, "", kNow + std::chrono::hours(2)).off);
+  EXPECT_TRUE(ask({}, "", kPodScopeNow + std::chrono::hours(2)).off);
 }
 
 TEST_F(PodScopeTest, ObservingIsNotOff) {

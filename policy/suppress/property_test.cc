@@ -19,7 +19,7 @@ using model::CpuMilli;
 using model::Reason;
 using Random = std::mt19937_64;
 
-constexpr MonotonicTime kNow{std::chrono::hours(1)};
+constexpr MonotonicTime kSuppressNow{std::chrono::hours(1)};
 
 std::int64_t any_of(Random& random, std::int64_t below) {
   constexpr std::int64_t kWild[] = {0, -1, 1, INT64_MAX, INT64_MIN, 999, 1'000'000'000'000'000};
@@ -134,7 +134,7 @@ TEST(SuppressProperty, TotalAndBounded) {
   SuppressStep spare;  // of whatever was asked before: its memory serves, and nothing that it said
   for (int round = 0; round < 6'000; ++round) {
     SuppressState state;
-    MonotonicTime now = kNow;
+    MonotonicTime now = kSuppressNow;
     const auto tasks = testing::any_tasks(random);
     for (int pass = 0; pass < 3; ++pass) {
       const NodeRules rules = any_rules(random);
@@ -201,7 +201,7 @@ TEST(SuppressProperty, GrowthIsLimitedAndACutIsAtOnce) {
     for (int round = 0; round < 300; ++round) {
       Node node(2 + static_cast<std::int64_t>(random() % 127), policy);
       SuppressState state;
-      MonotonicTime now = kNow;
+      MonotonicTime now = kSuppressNow;
       const bool quota = policy == SuppressPolicy::kCfsQuota;
       const std::int64_t most = quota ? node.processors * 10'000 : (node.processors + 9) / 10;
       std::int64_t before = quota ? INT64_MAX / 2 : node.processors;
@@ -239,7 +239,7 @@ TEST(SuppressProperty, MoreOnlineUseNeverGivesMoreRoom) {
     const auto look = [&](std::int64_t use) {
       node.uses(use, offline);
       *node.seen.node_used += CpuMilli{system};
-      return suppress({}, node.seen, node.rules, kNow).plan;
+      return suppress({}, node.seen, node.rules, kSuppressNow).plan;
     };
     const auto less = look(online + static_cast<std::int64_t>(random() % 5000));
     const auto more = look(online);
@@ -271,7 +271,7 @@ TEST(SuppressProperty, NoiseBelowOnePercentMovesNothing) {
     const auto low = static_cast<std::int64_t>(1000 + random() % 4000);
     const auto high = static_cast<std::int64_t>(1000 + random() % 4000);
     SuppressState state;
-    MonotonicTime now = kNow;
+    MonotonicTime now = kSuppressNow;
     // Each by itself by less than 1 % of what it is, all of them together by less than 1 % of the node. A cut that
     // comes of the loudest moment is no flapping: it is among the first ones.
     int pass = 0;

@@ -27,7 +27,7 @@ std::string amount(const ReportMoved& moved, std::int64_t value) {
 }
 
 // One step a second. Each attempt ends as `outcome` says before the next step; `lost`: nobody says.
-class Scenario {
+class ReportDueScenario {
  public:
   std::vector<std::string> run(std::string_view text) {
     Words words(text);
@@ -100,7 +100,7 @@ class Scenario {
 
 TEST(ReportDue, IsWhenTheFilesSay) {
   testing::play_scenarios("policy/usage/testdata/due", 3, [] {
-    return [scenario = std::make_shared<Scenario>()](std::string_view text) { return scenario->run(text); };
+    return [scenario = std::make_shared<ReportDueScenario>()](std::string_view text) { return scenario->run(text); };
   });
 }
 

@@ -34,7 +34,7 @@ UsageReading reading(MonotonicTime at, const model::Resources& use) {
 }
 
 // `use` and `ramp` take a sample a second, of the node and of the one pod.
-class Scenario {
+class ReportScenario {
  public:
   std::vector<std::string> run(std::string_view line) {
     Words words(line);
@@ -107,7 +107,7 @@ class Scenario {
 
 TEST(UsageReport, TellsWhatTheFilesSay) {
   testing::play_scenarios("policy/usage/testdata/report", 2, [] {
-    return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
+    return [scenario = std::make_shared<ReportScenario>()](std::string_view line) { return scenario->run(line); };
   });
 }
 

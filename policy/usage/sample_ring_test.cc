@@ -17,14 +17,14 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr std::int64_t kMi = std::int64_t{1} << 20;
+constexpr std::int64_t kSampleRingMi = std::int64_t{1} << 20;
 
 MonotonicTime at(base::Duration since_start) {
   return {since_start};
 }
 
 UsageSample sample(base::Duration time, std::int64_t cpu_milli, std::int64_t memory_mi) {
-  return {at(time), cpu_milli * 1000, memory_mi * kMi};
+  return {at(time), cpu_milli * 1000, memory_mi * kSampleRingMi};
 }
 
 // Contract 7.12: index floor(float32(n) × p) − 1, at least 0. In whole numbers that is floor(n × percent / 100) − 1.
@@ -54,14 +54,14 @@ TEST(SampleRing, PercentilesByHand) {
   const auto usage = ring.usage(at(seconds(100)), minutes(5), scratch);
   ASSERT_TRUE(usage);
   EXPECT_EQ(usage->span, seconds(99));
-  EXPECT_EQ(usage->avg, (UsageFigures{50'500, 101 * kMi}));
-  EXPECT_EQ(usage->p50, (UsageFigures{50'000, 100 * kMi}));
-  EXPECT_EQ(usage->p90, (UsageFigures{90'000, 180 * kMi}));
-  EXPECT_EQ(usage->p95, (UsageFigures{95'000, 190 * kMi}));
-  EXPECT_EQ(usage->p99, (UsageFigures{99'000, 198 * kMi}));
+  EXPECT_EQ(usage->avg, (UsageFigures{50'500, 101 * kSampleRingMi}));
+  EXPECT_EQ(usage->p50, (UsageFigures{50'000, 100 * kSampleRingMi}));
+  EXPECT_EQ(usage->p90, (UsageFigures{90'000, 180 * kSampleRingMi}));
+  EXPECT_EQ(usage->p95, (UsageFigures{95'000, 190 * kSampleRingMi}));
+  EXPECT_EQ(usage->p99, (UsageFigures{99'000, 198 * kSampleRingMi}));
   EXPECT_EQ(ring.percentile(at(seconds(100)), minutes(5), 0.9F, scratch), usage->p90);
   EXPECT_EQ(ring.average(at(seconds(100)), minutes(5)), usage->avg);
-  EXPECT_EQ(ring.last(at(seconds(100)), minutes(5)), (UsageFigures{1'000, 2 * kMi})) << "the latest, not the largest";
+  EXPECT_EQ(ring.last(at(seconds(100)), minutes(5)), (UsageFigures{1'000, 2 * kSampleRingMi})) << "the latest, not the largest";
 }
 
 TEST(SampleRing, BothEndsOfAWindowCount) {
@@ -80,19 +80,19 @@ TEST(SampleRing, BothEndsOfAWindowCount) {
 
 TEST(SampleRing, AMissingSampleIsNotZero) {
   SampleRing ring(minutes(1));
-  ring.add({at(seconds(1)), std::nullopt, 10 * kMi});
+  ring.add({at(seconds(1)), std::nullopt, 10 * kSampleRingMi});
   EXPECT_FALSE(ring.average(at(seconds(1)), minutes(1))) << "no CPU at all";
   EXPECT_FALSE(ring.last(at(seconds(1)), minutes(1)));
   WindowScratch scratch;
   EXPECT_FALSE(ring.usage(at(seconds(1)), minutes(1), scratch));
   EXPECT_FALSE(ring.percentile(at(seconds(1)), minutes(1), 0.9F, scratch));
   ring.add({at(seconds(2)), 4'000, std::nullopt});
-  ring.add({at(seconds(3)), 8'000, 20 * kMi});
+  ring.add({at(seconds(3)), 8'000, 20 * kSampleRingMi});
   const auto usage = ring.usage(at(seconds(3)), minutes(1), scratch);
   ASSERT_TRUE(usage);
-  EXPECT_EQ(usage->avg, (UsageFigures{6'000, 15 * kMi}));
+  EXPECT_EQ(usage->avg, (UsageFigures{6'000, 15 * kSampleRingMi}));
   EXPECT_EQ(usage->span, seconds(1)) << "of the shorter series: CPU";
-  EXPECT_EQ(ring.last(at(seconds(3)), minutes(1)), (UsageFigures{8'000, 20 * kMi}));
+  EXPECT_EQ(ring.last(at(seconds(3)), minutes(1)), (UsageFigures{8'000, 20 * kSampleRingMi}));
 }
 
 TEST(SampleRing, WhatIsNoSampleIsRefused) {

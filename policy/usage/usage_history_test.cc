@@ -13,10 +13,10 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr std::int64_t kMi = std::int64_t{1} << 20;
+constexpr std::int64_t kUsageHistoryMi = std::int64_t{1} << 20;
 
 UsageReading reading(base::Duration time, std::int64_t cpu_milli, std::int64_t memory_mi) {
-  return {{time}, cpu_milli * 1000, {memory_mi * kMi, (memory_mi + 100) * kMi, (memory_mi + 1000) * kMi}};
+  return {{time}, cpu_milli * 1000, {memory_mi * kUsageHistoryMi, (memory_mi + 100) * kUsageHistoryMi, (memory_mi + 1000) * kUsageHistoryMi}};
 }
 
 NodeReadings pass(base::Duration time, const UsageReading& node, const std::vector<NamedReading>& pods = {},
@@ -40,12 +40,12 @@ TEST(UsageHistory, ZonesAreInOrderWithTheirSystemPart) {
       seconds(1), reading(seconds(1), 10'000, 1'000), {},
       {{1, reading(seconds(1), 2'500, 100), reading(seconds(1), 1'500, 50)}, {0, reading(seconds(1), 7'500, 300), {}}},
       reading(seconds(1), 6'000, 600)));
-  EXPECT_EQ(history.system_part().last({seconds(1)}, minutes(5)), (UsageFigures{6'000'000, 600 * kMi}));
+  EXPECT_EQ(history.system_part().last({seconds(1)}, minutes(5)), (UsageFigures{6'000'000, 600 * kUsageHistoryMi}));
   ASSERT_EQ(history.numa_nodes().size(), 2U);
   EXPECT_EQ(history.numa_nodes()[0].numa_node_id, 0);
-  EXPECT_EQ(history.numa_nodes()[0].node.last({seconds(1)}, minutes(5)), (UsageFigures{7'500'000, 300 * kMi}));
+  EXPECT_EQ(history.numa_nodes()[0].node.last({seconds(1)}, minutes(5)), (UsageFigures{7'500'000, 300 * kUsageHistoryMi}));
   EXPECT_EQ(history.numa_nodes()[0].system.size(), 0U);
-  EXPECT_EQ(history.numa_nodes()[1].system.last({seconds(1)}, minutes(5)), (UsageFigures{1'500'000, 50 * kMi}));
+  EXPECT_EQ(history.numa_nodes()[1].system.last({seconds(1)}, minutes(5)), (UsageFigures{1'500'000, 50 * kUsageHistoryMi}));
 }
 
 TEST(UsageHistory, WhoIsGoneForAWindowIsForgotten) {
@@ -104,10 +104,10 @@ TEST(UsageHistory, MemoryIsOfTheKindAskedFor) {
     UsageHistory history{collect};
     history.observe(pass(seconds(1), reading(seconds(1), 2'000, 2'000), {{"a", reading(seconds(1), 1'000, 400)}}, {},
                          reading(seconds(1), 1'000, 1'600)));
-    EXPECT_EQ(history.pod("a")->told.last({seconds(1)}, minutes(5))->memory_bytes, each.told_mi * kMi);
-    EXPECT_EQ(history.system_part().last({seconds(1)}, minutes(5))->memory_bytes, (each.told_mi + 1'200) * kMi);
+    EXPECT_EQ(history.pod("a")->told.last({seconds(1)}, minutes(5))->memory_bytes, each.told_mi * kUsageHistoryMi);
+    EXPECT_EQ(history.system_part().last({seconds(1)}, minutes(5))->memory_bytes, (each.told_mi + 1'200) * kUsageHistoryMi);
     WindowScratch scratch;
-    EXPECT_EQ(UsageHistory::training_sample(*history.pod("a"), {seconds(1)}, scratch)->memory_bytes, 400 * kMi)
+    EXPECT_EQ(UsageHistory::training_sample(*history.pod("a"), {seconds(1)}, scratch)->memory_bytes, 400 * kUsageHistoryMi)
         << "predictions are always without page cache";
   }
 }
@@ -125,9 +125,9 @@ TEST(UsageHistory, AnotherKindOfMemoryIsLearnedAnew) {
   WindowScratch scratch;
   EXPECT_FALSE(UsageHistory::training_sample(history.node(), {seconds(299)}, scratch));
   history.observe(pass(seconds(300), reading(seconds(300), 1'000, 400), {{"a", reading(seconds(300), 100, 40)}}));
-  EXPECT_EQ(history.node().told.average({seconds(300)}, minutes(10)), (UsageFigures{1'000'000, 1'400 * kMi}))
+  EXPECT_EQ(history.node().told.average({seconds(300)}, minutes(10)), (UsageFigures{1'000'000, 1'400 * kUsageHistoryMi}))
       << "CPU of 301 samples, memory of one";
-  EXPECT_EQ(history.pod("a")->told.average({seconds(300)}, minutes(10)), (UsageFigures{100'000, 1'040 * kMi}));
+  EXPECT_EQ(history.pod("a")->told.average({seconds(300)}, minutes(10)), (UsageFigures{100'000, 1'040 * kUsageHistoryMi}));
   history.set_collect(CollectInForce());
   EXPECT_FALSE(history.node().plain);
 }
@@ -138,7 +138,7 @@ TEST(UsageHistory, TrainingTakesTheNinetiethOfAMinute) {
   // 0 … 99; the last minute holds 39 … 99, 61 of them: floor(61 × 0.9) − 1 = 53, the 54th from below is 92.
   for (std::int64_t i = 0; i < 100; ++i) history.observe(pass(seconds(i), reading(seconds(i), i, 10 * i)));
   WindowScratch scratch;
-  EXPECT_EQ(UsageHistory::training_sample(history.node(), {seconds(99)}, scratch), (UsageFigures{92'000, 920 * kMi}));
+  EXPECT_EQ(UsageHistory::training_sample(history.node(), {seconds(99)}, scratch), (UsageFigures{92'000, 920 * kUsageHistoryMi}));
 }
 
 }  // namespace

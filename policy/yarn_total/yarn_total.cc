@@ -11,7 +11,7 @@ using model::Reason;
 using Wide = __int128;
 
 constexpr std::int64_t kMiB = 1 << 20;
-constexpr std::int64_t kPermille = 1000;
+constexpr std::int64_t kVcorePermille = 1000;
 constexpr std::int64_t kPeerMegabyte = 1'000'000;
 constexpr std::int64_t kVcoresMax = std::numeric_limits<std::int32_t>::max();  // as wide as the record is
 
@@ -69,7 +69,7 @@ bool most_nodes_are_silent(std::int64_t nodes, std::int64_t not_ready) {
 bool yarn_growth_waits(YarnAmount now, const YarnTotal& wanted, const YarnTotalConfig& config) {
   if (wanted.reason != Reason::kYarnShared) return false;
   const auto little = [&](std::int64_t before, std::int64_t after) {
-    return after >= before && (Wide{after} - before) * kPermille <= Wide{before} * config.dead_band_permille;
+    return after >= before && (Wide{after} - before) * kVcorePermille <= Wide{before} * config.dead_band_permille;
   };
   return little(now.memory_mib, wanted.memory_mib) && little(now.vcores, wanted.vcores);
 }

@@ -10,8 +10,8 @@
 namespace tidemark::runtime {
 namespace {
 
-constexpr base::Duration kCallLimit = std::chrono::seconds(10);
-constexpr base::Duration kRetry = std::chrono::seconds(1);
+constexpr base::Duration kNodeCallLimit = std::chrono::seconds(10);
+constexpr base::Duration kNodeRetry = std::chrono::seconds(1);
 
 void amounts(base::JsonWriter& out, std::string_view key, const model::Resources& amount, std::int64_t pods) {
   out.key(key).begin_object();
@@ -65,7 +65,7 @@ net::Task<Result<void>> NodeObject::make() {
                                     {"kubernetes.io/os", "linux"},
                                     {"kubernetes.io/arch", architecture(system.machine)}});
   const Json node = Json::object({{"metadata", Json::object({{"name", facts_.name}, {"labels", labels}})}});
-  const auto made = co_await client_.create(kube::kNodes, node.dump(), {}, "", kCallLimit);
+  const auto made = co_await client_.create(kube::kNodes, node.dump(), {}, "", kNodeCallLimit);
   if (!made && made.error().kind != ErrorKind::kAlreadyExists) co_return std::unexpected(made.error());
   co_return Result<void>();
 }
@@ -74,7 +74,7 @@ net::Task<Result<void>> NodeObject::tell() {
   kube::WriteOptions options;
   options.subresource = "status";
   const auto told = co_await client_.patch(kube::kNodes, facts_.name, kube::PatchType::kStrategicMerge, status(),
-                                           std::move(options), kCallLimit);
+                                           std::move(options), kNodeCallLimit);
   if (!told) co_return std::unexpected(told.error());
   co_return Result<void>();
 }
@@ -87,7 +87,7 @@ net::Task<void> NodeObject::run() {
       if (told) told = co_await tell();
     }
     if (!told) log_.warn("the node cannot be told of", {{"error", told.error().message}});
-    co_await loop_.sleep(told ? kHeartbeat : kRetry);
+    co_await loop_.sleep(told ? kHeartbeat : kNodeRetry);
   }
 }
 
