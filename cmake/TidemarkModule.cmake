@@ -1,6 +1,7 @@
 # One folder is one namespace is one target.
 #
-#   tidemark_module(NAME DEPS a b LIBS OpenSSL::SSL)   library tidemark_NAME from every *.cc of this folder and below
+#   tidemark_module(NAME [FAST] DEPS a b LIBS OpenSSL::SSL)   library tidemark_NAME from every *.cc of this directory and below
+#     FAST        → compiled with TIDEMARK_FAST_FLAGS (preset dev: -O1), because tests call it in tight loops
 #     x_test.cc   → test binary NAME_test (GoogleTest)      x_fuzz.cc → fuzzer NAME_x_fuzz (with TIDEMARK_FUZZ)
 #     x_bench.cc  → not built here: bench/ names what it runs
 include_guard()
@@ -16,9 +17,10 @@ endif()
 target_compile_definitions(tidemark_settings INTERFACE TIDEMARK_VERSION="${PROJECT_VERSION}")
 # Tests are compiled more often than they are run: making them fast took twice as long as making them. What they test is as its preset says.
 set(tidemark_test_options -O0)
+set(tidemark_traps signed-integer-overflow,shift,integer-divide-by-zero,array-bounds,null,return,unreachable)
 if(TIDEMARK_CHECKED)
   # Costs a twentieth of the compile time and wants no library; the programs that tests of real clusters run are these.
-  target_compile_options(tidemark_settings INTERFACE -fsanitize=undefined -fsanitize-trap=undefined -fno-sanitize=vptr,function)
+  target_compile_options(tidemark_settings INTERFACE -fsanitize=${tidemark_traps} -fsanitize-trap=${tidemark_traps})
 endif()
 if(TIDEMARK_CHECKED OR TIDEMARK_SANITIZE)
   target_compile_definitions(tidemark_settings INTERFACE _GLIBCXX_ASSERTIONS)
@@ -68,7 +70,7 @@ function(tidemark_units OUT SUFFIX)
 endfunction()
 
 function(tidemark_module NAME)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "FAST" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   # A folder below with a CMakeLists.txt of its own is a module of its own.
   file(GLOB_RECURSE inner RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
@@ -90,7 +92,12 @@ function(tidemark_module NAME)
     tidemark_units(units "" ${sources})
     add_library(tidemark_${NAME} STATIC ${units})
     target_link_libraries(tidemark_${NAME} PUBLIC ${links})
-    tidemark_use_precompiled(tidemark_${NAME})
+    if(ARG_FAST)
+      target_compile_options(tidemark_${NAME} PRIVATE ${TIDEMARK_FAST_FLAGS})
+      tidemark_use_precompiled(tidemark_${NAME} FAST)
+    else()
+      tidemark_use_precompiled(tidemark_${NAME})
+    endif()
   else()
     add_library(tidemark_${NAME} INTERFACE)
     target_link_libraries(tidemark_${NAME} INTERFACE ${links})

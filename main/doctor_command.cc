@@ -24,7 +24,7 @@
 namespace tidemark::main {
 namespace {
 
-constexpr std::size_t kResolveQueueMax = 4;
+constexpr std::size_t kDoctorResolveQueueMax = 4;
 constexpr std::size_t kConfigzBytesMax = 1 << 20;
 
 // A kubelet names its node so where nobody says another name.
@@ -154,7 +154,7 @@ int run_doctor(const std::vector<std::string>& args) {
   http->user_agent = "tidemark-doctor/" TIDEMARK_VERSION;
 
   net::EventLoop loop(clock);
-  net::WorkerPool resolvers(1, kResolveQueueMax);
+  net::WorkerPool resolvers(1, kDoctorResolveQueueMax);
   net::HttpClient client(loop, &resolvers, *std::move(http));
   linux::KernelProbeRim kernel;
   linux::KernelKillRim killing;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr base::Duration kWaitMax = std::chrono::hours(24);
 
-struct Asked {
+struct AskedOverride {
   std::string cpu;
   std::string memory;
   bool clear = false;
@@ -31,7 +31,7 @@ struct Asked {
   AnswerForm form;
 };
 
-void declare(base::Flags& flags, Asked& asked_for, cli::OverrideOptions& options) {
+void declare(base::Flags& flags, AskedOverride& asked_for, cli::OverrideOptions& options) {
   declare_said_flags(flags, asked_for.said);
   flags.text("cpu", asked_for.cpu, "where the line of CPU is to be, in percent of capacity, 0 to 100")
       .placeholder("PERCENT");
@@ -70,7 +70,7 @@ std::string read_scope(const std::vector<std::string>& arguments, cli::OverrideO
                    arguments[0] == "node" ? ": a node's own line is its annotation colocation-strategy" : "");
 }
 
-std::string read_end(const Asked& asked_for, base::WallTime now, base::WallTime& until) {
+std::string read_end(const AskedOverride& asked_for, base::WallTime now, base::WallTime& until) {
   const bool lasts = asked_for.lasts > base::Duration(0);
   if (lasts == !asked_for.until.empty()) {
     return lasts ? "--for or --until, not both" : "until when? --for 2h or --until TIME: an override always ends";
@@ -87,7 +87,7 @@ std::string read_end(const Asked& asked_for, base::WallTime now, base::WallTime&
   return "";
 }
 
-std::string read_command(const Asked& asked_for, base::WallTime now, policy::OverrideCommand& command) {
+std::string read_command(const AskedOverride& asked_for, base::WallTime now, policy::OverrideCommand& command) {
   if (auto wrong = asked_for.said.wrong(); !wrong.empty()) return wrong;
   command.by = asked_for.said.by;
   command.why = asked_for.said.reason;
@@ -151,7 +151,7 @@ int run_override(const std::vector<std::string>& args) {
   ClusterOptions cluster_options;
   cli::OverrideOptions options;
   options.settings.zones = zones_of_machine();
-  Asked asked_for;
+  AskedOverride asked_for;
   LogOptions log_options;
   log_options.level = base::LogLevel::kWarn;
   declare_cluster_flags(flags, cluster_options);

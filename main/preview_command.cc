@@ -11,7 +11,7 @@
 namespace tidemark::main {
 namespace {
 
-constexpr std::size_t kFileMax = std::size_t{4} << 20;  // bytes
+constexpr std::size_t kPreviewFileMax = std::size_t{4} << 20;  // bytes
 
 // "7d", or as flags have it: "36h".
 std::optional<base::Duration> length_of(std::string_view text) {
@@ -70,7 +70,7 @@ int run_preview(const std::vector<std::string>& args) {
     }
   }
   if (!file.empty()) {
-    auto text = kube::system_files().read(file, kFileMax);
+    auto text = kube::system_files().read(file, kPreviewFileMax);
     if (!text) return failed(text.error());
     if (base::trim(*text).empty()) return failed({ErrorKind::kInvalid, base::cat(file, " is empty"), 0, 0});
     options.file = std::move(*text);

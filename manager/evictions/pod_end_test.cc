@@ -1,4 +1,4 @@
-// What the kubelet, the eviction API and the scheduler leave in a pod, and what is read_pod_end of it.
+// What the kubelet, the eviction API and the scheduler leave in a pod, and what is read of it.
 #include "manager/evictions/pod_end.h"
 
 #include <gtest/gtest.h>

@@ -61,7 +61,7 @@ struct Amounts {
 Amounts amounts(const QueueShort& each, Unit unit) {
   if (unit == Unit::kCores) {
     const std::string wanted = exact_cores(each.wanted);
-    return {cat(wanted, wanted == "1" ? " core" : " exact_cores"), exact_cores(each.free), exact_cores(each.sold)};
+    return {cat(wanted, wanted == "1" ? " core" : " cores"), exact_cores(each.free), exact_cores(each.sold)};
   }
   const bool close =
       binary_text(each.wanted) == binary_text(each.free) || binary_text(each.wanted) == binary_text(each.sold);

@@ -144,7 +144,7 @@ TEST(SourcesText, AgeRevisionAndWhatIsNotThere) {
   const Json json = render_json(sources);
   EXPECT_EQ(json.as_array()[1].at("ageSeconds")->dump(), "42");
   EXPECT_EQ(json.as_array()[3].at("revision")->dump(), "null");
-  EXPECT_EQ(render_text(decltype(sources)()), "");
+  EXPECT_EQ(render_text(std::span<const Source>()), "");
 }
 
 }  // namespace
