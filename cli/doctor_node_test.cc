@@ -242,7 +242,7 @@ TEST_F(DoctorNode, WhatAnAgentThatIsGoneSaidDoesNotCount) {
   EXPECT_EQ(of(report, NodeTopic::kHold).fact, NodeFact::kNotHeld);
 }
 
-// 70 % of 100 GiB is under the kubelet's 90, 88 % near it and 90 % on it (contract 3.2: the default is 70).
+// 70 % of 100 GiB is under the kubelet's 90, 88 % near it and 90 % on it (contract 4.4: the default is 70).
 TEST_F(DoctorNode, OurLineIsThatOfTheNodeSloThatAnAgentHeardLast) {
   const DoctorReport unheard = examine();
   EXPECT_FALSE(unheard.heard_settings);

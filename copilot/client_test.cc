@@ -72,7 +72,7 @@ TEST_F(CopilotClient, ItsSixRoutes) {
   EXPECT_EQ(got, R"({"resources":{"cpu":"2","memory":"1Gi"}})");
 }
 
-// Our own copilot's, which answers 202; of the peer "Unknown path → 404 text".
+// Our copilot answers 202. Koordinator's answers 404 with text to an unknown path (copilot contract 10).
 TEST_F(CopilotClient, AStopIsARouteOfOurs) {
   say(202, R"({"containerID":"x","killedAt":"2026-11-22T20:00:30Z"})");
   EXPECT_TRUE(run(client().stop({std::string(kId), 30s, "TM-EVICT-001"}, kLimit)));
@@ -108,7 +108,7 @@ TEST_F(CopilotClient, AnIdIsOneWord) {
   EXPECT_EQ(asked, "GET /v1/container?containerID=a%26b%3D%2F..%2Fc");
 }
 
-// "Errors: 400 with the JSON form of an error value, normally {}"
+// Copilot contract 10: a failure is 400, and the body is normally {}.
 TEST_F(CopilotClient, A400SaysLittle) {
   say(400, "{}");
   const auto refused = run(client().containers(kLimit));
@@ -121,7 +121,7 @@ TEST_F(CopilotClient, A400SaysLittle) {
             R"(POST /v1/killContainer: the copilot answered 400 "{\"Offset\":3}")");
 }
 
-// "not implemented: 200 with empty body"
+// Copilot contract 10: not implemented, 200 with an empty body.
 TEST_F(CopilotClient, AnEmptySuccessIsNone) {
   say(200, "");
   EXPECT_EQ(run(client().kill_by_resource({}, kLimit)).error().kind, ErrorKind::kUnsupported);

@@ -12,7 +12,7 @@ namespace {
 using model::CpuMilli;
 using model::MemoryBytes;
 
-// Contract, YARN 10: the example there.
+// The example of copilot contract 10.
 constexpr std::string_view kPeers =
     R"({"name":"container_e01_1700000000000_0001_01_000002","namespace":"yarn","uid":"container_e01_1700000000000_0001_01_000002",
  "labels":null,"annotations":null,"priority":1,"createTimestamp":"0001-01-01T00:00:00Z",
@@ -52,7 +52,7 @@ TEST(CopilotContainer, IsWrittenAsThePeerWritesIt) {
   EXPECT_EQ(written(*read_container(kPeers)), without_blanks);
 }
 
-// "Memory is decimal-SI canonical (1000 MB → "1048576k")."
+// Copilot contract 10: memory is decimal-SI, 1000 MB are "1048576k".
 TEST(CopilotContainer, AmountsAreQuantities) {
   const auto read = read_container(
       R"({"name":"c","resources":{"requests":{"cpu":"1500m","memory":"1048576k","disk":"7"},"limits":{"kubernetes.io/batch-cpu":"2k","kubernetes.io/batch-memory":1024}}})");

@@ -23,8 +23,7 @@ std::string frame_of(std::string_view header, std::optional<std::string_view> re
   return out;
 }
 
-// Byte by byte as the contract has them (yarn-copilot.md, section 7): what goes out is what the peer sends, but for
-// what is ours to choose.
+// The bytes of copilot contract 7: those that Koordinator sends, except for our own options.
 TEST(RpcFramesTest, AConnectionBeginsAsThePeersDoes) {
   EXPECT_EQ(
       preamble(Authentication::kSimple) + connection_context({.real_user = "root", .effective_user = ""}, "p", kClient),

@@ -40,7 +40,7 @@ std::string response(std::initializer_list<std::string> reports) {
   return out;
 }
 
-// yarn-copilot.md, section 7: NodeResourceMapProto, ResourceOptionProto, ResourceProto.
+// Copilot contract 7: NodeResourceMapProto, ResourceOptionProto, ResourceProto.
 TEST(YarnRecordsTest, AnUpdateIsWrittenByItsFieldNumbers) {
   EXPECT_EQ(encode_update_node_resource({{.id = {"h", 80}, .total = {2048, 2, {}}, .overcommit = std::nullopt}}),
             "\x0a\x10"

@@ -78,8 +78,8 @@ TEST(NodeMetricEncode, TheFormsAreTheContracts) {
   EXPECT_EQ(encode_node_metric_status(full()), kFull);
 }
 
-// Contract 3.1: "prodReclaimableMetric: always present, empty resource when prediction failed; prodPeakMetric: absent
-// when prediction failed". A report with nothing in it is one all the same.
+// Contract 3.1: if the prediction failed, prodReclaimableMetric has an empty resource and prodPeakMetric is absent. An
+// empty report is valid.
 TEST(NodeMetricEncode, WhatIsNotKnownIsEmptyOrAbsent) {
   model::NodeMetricReport report;
   report.update_time = kTime;

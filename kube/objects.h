@@ -80,7 +80,7 @@ struct ObjectMeta {
 };
 
 // Amounts of resources. cpu is in thousandths of a core, everything else in whole units (bytes, pods, …); a finer
-// quantity is rounded up, as the scheduler and the contract do. batch-cpu and mid-cpu are milli-cores by their own
+// quantity is rounded up, as the scheduler does and contract 0 says. batch-cpu and mid-cpu are milli-cores by their own
 // definition.
 class ResourceList {
  public:

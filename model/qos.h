@@ -1,5 +1,5 @@
 // QoS classes and priority bands of pods, and the two ways to read them: raw (what the pod says of itself) and with
-// default (what it counts as when it says nothing). Which reader a rule uses is part of the contract; mixing them up
+// default (what it counts as when it says nothing). Which reader a rule uses is part of contract 1.1; mixing them up
 // turns an unlabelled pod into a victim.
 #pragma once
 

@@ -1,5 +1,5 @@
 // How much of a node is sold: the co-location strategy, complete (every field has its value, default or given).
-// Names and defaults are those of `colocation-config`; percentages may pass 100 where the contract lets them.
+// Names and defaults are those of `colocation-config`; percentages may pass 100 as in contract 4.2.
 #pragma once
 
 #include <chrono>

@@ -5,7 +5,7 @@
 namespace tidemark::model {
 namespace {
 
-// Contract 7.4: "must contain the feature name when present"; 1.4: "absent = all; bad JSON = none".
+// Contract 7.4: a policy must contain the feature. Contract 1.4: absent = all, bad JSON = none.
 TEST(Task, EvictionPolicyNamesWhoMayEvict) {
   Task task;
   EXPECT_TRUE(task.may_be_evicted_by("BEMemoryEvict"));
@@ -16,7 +16,7 @@ TEST(Task, EvictionPolicyNamesWhoMayEvict) {
   EXPECT_FALSE(task.may_be_evicted_by("BECPUEvict"));
 }
 
-// Contract 1.3: "any text (empty is a valid group)".
+// Contract 1.3: any text; an empty text is a group too.
 TEST(Task, AnEmptySettingIsOne) {
   Task task;
   EXPECT_EQ(task.setting(TaskSetting::kCoreSchedGroup), nullptr);

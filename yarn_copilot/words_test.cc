@@ -19,7 +19,7 @@ SeenContainer seen() {
   return out;
 }
 
-// Contract, section 10: ContainerInfo of 2 vcores and 2048 MB. Labels and a time are more than the peer tells.
+// Copilot contract 10: ContainerInfo of 2 vcores and 2048 MB. Labels and a time are more than the peer tells.
 TEST(Words, AContainerIsThePeersContainerInfo) {
   SeenContainer peer = seen();
   peer.said.user.clear();

@@ -1,5 +1,5 @@
 // The peer's command line, as its manifests have it (koordinator-sh/yarn-copilot: config/manager/yarn-operator.yaml and
-// its Helm chart), and every flag of yarn-copilot.md, section 2.
+// its Helm chart), and every flag of copilot contract 2.
 #include <gtest/gtest.h>
 
 #include <optional>

@@ -11,7 +11,7 @@ namespace tidemark::yarn_operator {
 // Whether the ResourceManager of each answers.
 std::string cluster_figures(const std::vector<const ClusterLink*>& links);
 
-// The peer's, of single NodeManagers, by its names and labels (yarn-copilot.md, section 6).
+// The peer's, of single NodeManagers, by its names and labels (copilot contract 6).
 std::string node_figures(const std::vector<const ClusterLink*>& links);
 
 }  // namespace tidemark::yarn_operator

@@ -65,7 +65,7 @@ std::optional<std::string_view> text_of(const kube::TextMap& map, std::string_vi
   return found == nullptr ? std::nullopt : std::optional(found->view());
 }
 
-// The annotation of the manager; of older ones, which write none, what the node shows (yarn-copilot.md, section 4).
+// The annotation of the manager; of older ones, which write none, what the node shows (copilot contract 4).
 Result<std::optional<model::Resources>> origin_of(const kube::Node& node) {
   if (const auto text = text_of(node.meta.annotations, model::kOriginAllocatableAnnotation)) {
     auto origin = model::parse_origin(*text);

@@ -92,7 +92,7 @@ struct EndingTest : kube::testing::ClientTest {
   std::unique_ptr<Ending> ending;
 };
 
-// Contract 7.4: "POSTs policy/v1 Eviction with a UID precondition and no grace override".
+// Contract 7.4: a POST of a policy/v1 Eviction with a UID precondition, without a grace period.
 TEST_F(EndingTest, APodIsAskedThroughTheApiServer) {
   EXPECT_EQ(ask(Answer{.status = 201}), EvictOutcome::kAccepted);
   EXPECT_EQ(request().target, "/api/v1/namespaces/jobs/pods/crunch-0/eviction?fieldManager=tidemark");
@@ -222,7 +222,7 @@ TEST_F(EndingTest, ACopilotsTaskIsToldToEndAndHasItsGrace) {
   EXPECT_EQ(audit[2].outcome, model::AuditOutcome::kUnknown) << "it may have happened";
 }
 
-// The peer's: "Unknown path → 404 text", and a 400 to all else that goes wrong.
+// Copilot contract 10: 404 with text for an unknown path, 400 for every other failure.
 TEST_F(EndingTest, ACopilotThatKnowsNoStopIsToldToKill) {
   const model::Task task = of(model::TaskKind::kCopilotTask, "container_1_0001_01_000002");
   told_by = &copilot_client;

@@ -52,7 +52,7 @@ bool wants_window(const policy::ThresholdRules& rules) {
 
 }  // namespace
 
-// Contract 7.4: "the narrowest" of the group's own and of its containers' processors.
+// Contract 7.4: the narrowest cpuset among besteffort and its containers.
 BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, const policy::SuppressPlan& plan,
                                       std::optional<std::int64_t> container_cpus) {
   BesteffortInForce out{container_cpus, seen.besteffort_quota_us, plan.left, seen.groups.besteffort};

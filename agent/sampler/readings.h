@@ -50,7 +50,7 @@ using ReadingTable = std::array<ReadingRow, kReadings>;  // in the order of Read
 
 const ReadingTable& default_readings();
 
-// A sample is the last one until it is older than this: the contract's "last sample within twice the interval".
+// A sample counts as the latest until it is older than this (contract 7.3: two collect intervals).
 inline base::Duration good_for(const ReadingTable& table, Reading reading) {
   return 2 * table[static_cast<std::size_t>(reading)].period;
 }

@@ -31,7 +31,7 @@ struct SamplerPlaces {
   bool schedstat = true;                      // false: processes tell no run queue (facilities.h)
 };
 
-// The contract: what is left as the system's use is made of inputs that are no older than this.
+// Contract 7.12: the usage of the system is computed only from inputs that are not older than this.
 inline constexpr base::Duration kSystemGoodFor = std::chrono::seconds(10);
 
 struct SamplerOptions {

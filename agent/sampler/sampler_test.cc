@@ -83,7 +83,8 @@ TEST_P(SamplerTest, ARateTakesTwoReadings) {
   EXPECT_EQ(throttling.throttled_periods, 3);
 }
 
-// 7.12: memory = inactive_anon + active_anon + unevictable, with the page cache also active and inactive files.
+// Contract 7.12: memory = inactive_anon + active_anon + unevictable, with the page cache also active and inactive
+// files.
 TEST_P(SamplerTest, MemoryAsTheContractCountsIt) {
   node.group("pod1");
   node.group_memory("pod1", {10 * kMiB, 20 * kMiB, 5 * kMiB, 7 * kMiB});  // and one byte unevictable
@@ -401,7 +402,7 @@ TEST_P(SamplerTest, WaitingForAProcessorOfOnlineAccounts) {
   EXPECT_EQ(use.left_out, 0);
 }
 
-// 7.12: the system's use of a NUMA node is apportioned by the node's own use.
+// Contract 7.12: the system's use of a NUMA node is apportioned by the node's own use.
 TEST_P(SamplerTest, NumaNodes) {
   node.group("pod1");
   node.numa({{"0", 300 * kMiB}, {"1", 100 * kMiB}});

@@ -76,7 +76,7 @@ TEST_F(CopilotProviderTest, ItsContainersAreOfflineWork) {
   EXPECT_EQ(task.qos_raw, model::Qos::kBe);
   EXPECT_EQ(task.priority, model::PriorityClass::kBatch);
   EXPECT_EQ(task.priority_value, 5500);
-  // "resources uses native names although the containers run on batch resources"
+  // Copilot contract 10: `resources` has native names, although the containers use batch resources.
   EXPECT_TRUE(task.requests.native.none());
   EXPECT_EQ(task.requests.batch.cpu, model::CpuMilli{2000});
   EXPECT_EQ(task.limits.batch.memory, model::MemoryBytes{2147483648});

@@ -16,7 +16,7 @@
 
 namespace tidemark::agent {
 
-// Where v1 has a group in several hierarchies, the one that the contract looks at (7.2): cpu's.
+// The hierarchy to watch if v1 has a cgroup in several: cpu, as in contract 7.2.
 std::size_t watched_hierarchy(const linux::Hierarchies& hierarchies);
 
 // As far as it can be looked at.

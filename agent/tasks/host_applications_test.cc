@@ -35,8 +35,7 @@ struct HostApplicationsTest : testing::NodeTest {
   }
 };
 
-// Contract 7.12: "cgroup dir: explicit base/parentDir/relativePath, else host-latency-sensitive/<name> or
-// host-best-effort/<name>".
+// Contract 7.12: base/parentDir/relativePath, else host-latency-sensitive/<name> or host-best-effort/<name>.
 TEST_F(HostApplicationsTest, WhereTheirGroupsAre) {
   know_kubelet();
   EXPECT_EQ(path_of(R"("qos":"LS")"), "host-latency-sensitive/app");
@@ -70,7 +69,7 @@ TEST_F(HostApplicationsTest, NoneHasTheWholeNodeOrWhatIsTheKubelets) {
   EXPECT_NE(lines.find("which is the whole node"), std::string::npos) << lines;
 }
 
-// A report names them, and who reads it adds them up: what came twice counted twice (contract 3.1; 5.3, HostHP).
+// A report names them, and who reads it adds them up: what came twice counted twice (contract 3.1, 5.2).
 TEST_F(HostApplicationsTest, OfTwoWithOneNameTheFirstCounts) {
   const std::string twice =
       R"({"hostApplications":[{"name":"app","qos":"LS"},{"name":"app","qos":"BE"},{"name":"b","cgroupPath":{"relativePath":"x"}}]})";
@@ -91,7 +90,7 @@ TEST_F(HostApplicationsTest, BelowAKubeletThatIsNotThereYet) {
   EXPECT_NE(provider.provided().change, before);
 }
 
-// Contract, YARN 13: "counts as BE in CPU suppress"; 7.3: "BE host app = qos BE and base KubepodsBesteffort".
+// Copilot contract 13: CPU suppression counts it as BE. Contract 7.3: its qos is BE and its base KubepodsBesteffort.
 TEST_F(HostApplicationsTest, WhatTheyCountAs) {
   know_kubelet();
   ASSERT_TRUE(provider.set(

@@ -77,7 +77,7 @@ TEST_F(KubeletProviderTest, AsksForPodsAndForNothingElse) {
             "kubepods/pod11111111-2222-3333-4444-555555555555/cccc3333");
 }
 
-// Contract 7.1: "every 10 s, timeout 3 s".
+// Contract 7.1: every 10 s, timeout 3 s.
 TEST_F(KubeletProviderTest, EveryTenSecondsWithATokenThatIsReadEachTime) {
   answer(pods({pod("u1")}));
   begin();

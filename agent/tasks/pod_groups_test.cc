@@ -83,7 +83,7 @@ TEST_F(PodGroupsTest, SoAreItsContainersAndItsEnd) {
   EXPECT_EQ(new_pods, 1);
 }
 
-// Contract 7.1: "rate limited 5/s burst 10".
+// Contract 7.1: at most 5/s, burst 10.
 TEST_F(PodGroupsTest, LooksAreRateLimited) {
   make_levels();
   begin();

@@ -158,7 +158,7 @@ TaskAmounts amounts_of(const kube::ResourceList& list) {
           {said<CpuMilli>(list, model::kMidCpu), said<MemoryBytes>(list, model::kMidMemory)}};
 }
 
-// A limit of 0 is none, in Kubernetes as in the contract (7.2: quota ≤ 0 → −1).
+// A limit of 0 is none, in Kubernetes as in contract 7.2 (quota ≤ 0 → −1).
 void drop_empty_limits(TaskAmounts& limits) {
   for (SaidAmounts* each : {&limits.native, &limits.batch, &limits.mid}) {
     if (each->cpu && each->cpu->value <= 0) each->cpu.reset();

@@ -230,7 +230,7 @@ TEST_F(PodTaskTest, MidResources) {
   EXPECT_TRUE(task.requests.batch.none());
 }
 
-// Contract 1.4: "bad JSON = none"; "invalid → 0".
+// Contract 1.4: bad JSON = none; invalid = 0.
 TEST_F(PodTaskTest, WhatCannotBeReadMeansWhatTheContractSaysAndIsNoted) {
   const PodTask pod = made(R"("labels":{"koordinator.sh/priority":"high"},"annotations":{
       "koordinator.sh/eviction-policy":"[\"BECPUEvict\"","koordinator.sh/eviction-priority":"99999999999",

@@ -106,7 +106,7 @@ TEST_F(TaskListTest, WhatHasAPodInItIsNobodysElse) {
   EXPECT_EQ(refused(), "hosts/all: the group has a pod in it (web); yarn/liar: the group has a pod in it (web)");
 }
 
-// As `host-application-config` names YARN's parent for the peer (contract, YARN 13).
+// As `host-application-config` names YARN's parent for Koordinator (copilot contract 13).
 TEST_F(TaskListTest, AHostApplicationKeepsTheRestOfWhatACopilotNames) {
   yarn.say({"c1 kubepods/besteffort/hadoop-yarn/c1"});
   hosts.say({"yarn-task kubepods/besteffort/hadoop-yarn"});

@@ -38,7 +38,7 @@ class Fleet {
   std::string pod(std::size_t node, std::size_t pod, std::int64_t revision) const;
   std::string node_metric(std::size_t node, const Report& report, std::int64_t revision) const;
 
-  // What the node may sell after that report, by the contract's formula of policy `usage` (5.3), written out here once
+  // What the node may sell after that report, by the formula `usage` of contract 5.3, written out here once
   // more: capacity × reclaim % − max(system use, kubelet's reservation) − what serving pods use. No third party, no
   // cap.
   std::int64_t batch_cpu_milli(std::size_t node, const Report& report, std::int64_t reclaim_percent) const;

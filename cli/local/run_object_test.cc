@@ -28,7 +28,7 @@ std::string refused(const RunOptions& from) {
   return object ? "" : object.error().message;
 }
 
-// Contract 2: batch-cpu is a plain integer of milli-cores, batch-memory bytes; 11.3: with them goes the label BE.
+// Contract 2: batch-cpu is a plain integer of milli-cores, batch-memory bytes. Contract 11.3: they need the label BE.
 TEST(RunObjectTest, BatchWorkIsAJobOfOnePod) {
   EXPECT_EQ(run_object(options())->resource.kind, "Job");
   EXPECT_EQ(made(options()), *Json::parse(R"({"apiVersion":"batch/v1","kind":"Job",

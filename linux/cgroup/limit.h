@@ -1,4 +1,4 @@
-// Limits and weights in one unit for both versions: the values of v1, as the contract with other agents has them.
+// Limits and weights in one unit for both versions: the values of v1, as in contract 7.2.
 #pragma once
 
 #include <cstdint>

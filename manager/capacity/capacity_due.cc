@@ -82,7 +82,7 @@ policy::WriteDecision worth_a_cut(const NodeDecision& decision) {
 std::optional<base::Duration> look_again(const NodeDecision& decision, base::WallTime now) {
   if (!decision.strategy().enabled) return decision.standing.state.again_after;
   const auto& values = decision.strategy().values;
-  // The contract refreshes a node once its last write is older than this.
+  // Contract 5.6: a node is written again if its last write is older than this.
   using std::chrono::minutes, std::chrono::seconds;
   constexpr std::int64_t kMaxS = seconds(kLookAgainMax).count();
   base::Duration next = seconds(std::clamp<std::int64_t>(values.update_time_threshold_s, 1, kMaxS) + 1);

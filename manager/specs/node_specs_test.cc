@@ -377,7 +377,7 @@ TEST_F(NodeSpecsTest, ANodeThatIsMadeAnewAtOnceKeepsItsObjects) {
   EXPECT_FALSE(metric_object("n1"));
 }
 
-// Contract 4.3: error status keeps existing specs; 5.8: what is new follows what is in force.
+// Contract 4.3: error status keeps existing specs. Contract 5.8: a new spec follows the strategy in force.
 TEST_F(NodeSpecsTest, BrokenSettingsLeaveExistingMetricSpecsAlone) {
   settings(Json::object({{"enable", true}, {"metricReportIntervalSeconds", 30}}));
   node("n1");

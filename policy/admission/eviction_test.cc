@@ -1,5 +1,5 @@
-// Whose pods a node's agent may evict. Offline by the raw readers: contract 1.1 (QoS) and 1.2 (priority bands); "raw is
-// used for BE detection in eviction".
+// Whose pods a node's agent may evict. Offline by the raw readers: contract 1.1 (QoS) and 1.2 (priority bands).
+// Evictions detect BE by the raw reader.
 #include "policy/admission/eviction.h"
 
 #include <gtest/gtest.h>

@@ -29,7 +29,7 @@ std::optional<std::string_view> pod_text(const Json& pod, std::string_view map, 
 void set_pod_text(Json& pod, std::string_view map, std::string_view key, std::string_view value);
 std::vector<model::Label> pod_labels(const Json& pod);
 
-// Both readers of the contract (section 1): raw, and with default.
+// Both readers of contract 1.1, 1.2: raw, and with default.
 struct PodClasses {
   model::Qos raw_qos = model::Qos::kNone;
   model::PriorityClass raw_priority = model::PriorityClass::kNone;

@@ -329,7 +329,7 @@ TEST(NodeFindings, AKubeletThatIsSilentIsOneFinding) {
     EXPECT_TRUE(of(node_findings(found), topic).empty());
 }
 
-// Contract 7.3: "Kubelet policy static: containers only".
+// Contract 7.3: with kubelet policy static, containers alone are written.
 TEST(NodeFindings, AStaticKubeletAndSetsOfProcessors) {
   NodeFound found = sound();
   found.kubelet->static_cpus = true;

@@ -16,7 +16,7 @@ using model::Reason;
 using Wide = __int128;  // no product of an amount and a percentage overflows
 
 constexpr std::int64_t kGapPercent = 100;
-// Contract 7.4: "lower default threshold−2", of the features that count what is used.
+// Contract 7.4: the default of lower is threshold−2, for the features that count usage.
 constexpr std::int64_t kLowerBelowLine_percent = 2;
 // "cpuEvictBEUsageThresholdPercent (default 90; limit <1000m counts as high)".
 constexpr std::int64_t kOfflineUsageLine_percent = 90;

@@ -11,7 +11,7 @@ namespace {
 using model::CpuMilli;
 using model::MemoryBytes;
 
-// Contract 7.2: "shares = max(2, milli×1024/1000) capped 262144".
+// Contract 7.2: shares = max(2, milli×1024/1000), capped at 262144.
 TEST(Conversions, Shares) {
   EXPECT_EQ(shares_of(std::nullopt), 2);
   EXPECT_EQ(shares_of(CpuMilli{0}), 2);
@@ -25,7 +25,7 @@ TEST(Conversions, Shares) {
   EXPECT_EQ(shares_of(CpuMilli{INT64_MAX}), 262'144);
 }
 
-// Contract 7.2: "quota = milli×100000/1000, ≤0 → −1, <1000 → 1000".
+// Contract 7.2: quota = milli×100000/1000; ≤0 → −1, <1000 → 1000.
 TEST(Conversions, Quota) {
   EXPECT_EQ(quota_of(std::nullopt), -1);
   EXPECT_EQ(quota_of(CpuMilli{0}), -1);
@@ -37,7 +37,7 @@ TEST(Conversions, Quota) {
   EXPECT_EQ(quota_of(CpuMilli{INT64_MAX}), 17'592'186'044'415);  // 2^44 − 1, all that a kernel takes
 }
 
-// Contract 7.8: "If node ratio >1: quota = ceil(quota/ratio)".
+// Contract 7.8: a ratio above 1 makes it ceil(quota/ratio).
 TEST(Conversions, QuotaOfAFasterCore) {
   EXPECT_EQ(quota_of(CpuMilli{2000}, 100), 200'000);
   EXPECT_EQ(quota_of(CpuMilli{2000}, 90), 200'000);
@@ -48,7 +48,7 @@ TEST(Conversions, QuotaOfAFasterCore) {
   EXPECT_EQ(quota_of(std::nullopt, 125), -1);
 }
 
-// Contract 7.8: "batch-memory limit, none → −1".
+// Contract 7.8: batch-memory limit, none → −1.
 TEST(Conversions, Memory) {
   EXPECT_EQ(memory_limit_of(std::nullopt), -1);
   EXPECT_EQ(memory_limit_of(MemoryBytes{0}), -1);

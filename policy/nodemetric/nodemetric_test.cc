@@ -34,7 +34,8 @@ TEST(Collect, TheStrategySaysWhatIsReported) {
             R"("nodeMemoryCollectPolicy":"usageWithPageCache"}})");
 }
 
-// Contract 5.8: on a disabled strategy the defaults, so that nodes keep reporting; 4.1: the node's own switch counts.
+// Contract 5.8: on a disabled strategy the defaults, so that nodes keep reporting. Contract 4.1: the node's own switch
+// counts.
 TEST(Collect, WhereItIsOffForTheNodeTheDefaultsDo) {
   const auto off = plan(R"({"metricReportIntervalSeconds":30})");
   EXPECT_EQ(off.reason, Reason::kCollectDisabled);

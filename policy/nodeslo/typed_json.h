@@ -6,7 +6,7 @@
 //   merge   write the new one, read that over a copy of the old one: what the new one does not give stays
 //
 // Elements of a list are read over the old element at the same place, so a field that the new element leaves out keeps
-// the old one's value: Go does so, and the peer's settings show it (contract, conventions).
+// the old one's value: Go does so, and the peer's settings show it (contract 0).
 //
 // A value is held as a Json object with the table's names; what is not given is not in it.
 #pragma once

@@ -1,4 +1,4 @@
-// Each test is named after the sentence of the contract it holds to.
+// Each test is named after the fact of contract 5.3, 5.5 that it holds to.
 #include "policy/overcommit/overcommit.h"
 
 #include <gtest/gtest.h>

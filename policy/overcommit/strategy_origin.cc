@@ -31,7 +31,7 @@ Json percent(const std::optional<std::int64_t>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// In the order of the contract's table; what is unset (null) is not shown.
+// In the order of contract 4.2; what is unset (null) is not shown.
 struct Row {
   std::string_view name;
   Json (*value)(const ColocationStrategy&);

@@ -1,4 +1,4 @@
-// Each test is named after the sentence of the contract it holds to; the peer's own numbers are in testdata/zones.txt.
+// Each test is named after the fact of contract 5.3 that it holds to; the peer's own numbers are in testdata/zones.txt.
 #include "policy/overcommit/zones.h"
 
 #include <gtest/gtest.h>

@@ -21,8 +21,7 @@ using std::chrono::seconds;
 constexpr WallTime kHistogramBegin{hours(24 * 20'000)};
 constexpr double kMi = 1024.0 * 1024;
 
-// Contract 7.13: "CPU histogram: exponential buckets first 0.025 cores, ratio 1.05, max 1024; memory first 5 MiB, ratio
-// 1.05, max 2^41".
+// Contract 7.13: exponential buckets of ratio 1.05. CPU: first 0.025 cores, max 1024. Memory: first 5 MiB, max 2^41.
 TEST(HistogramShape, HasAsManyBucketsAsTheFormulaSays) {
   for (const HistogramShape* shape : {&kCpuShape, &kMemoryShape}) {
     const long double ratio = 1.05L;
@@ -55,7 +54,7 @@ TEST(HistogramShape, EdgesByHand) {
   EXPECT_EQ(bucket_of(kCpuShape, std::numeric_limits<double>::infinity()), kCpuShape.buckets - 1);
 }
 
-// Contract 7.13: "Percentile returns the upper edge of the first bucket whose cumulative weight ≥ p×total".
+// Contract 7.13: a percentile is the upper edge of the first bucket with cumulative weight ≥ p×total.
 TEST(DecayingHistogram, PercentilesByHand) {
   DecayingHistogram histogram(kCpuShape);
   EXPECT_TRUE(histogram.empty());
@@ -77,7 +76,7 @@ TEST(DecayingHistogram, TheLastBucketHasNoUpperEdge) {
   EXPECT_DOUBLE_EQ(histogram.percentile(0), histogram.percentile(1));
 }
 
-// Contract 7.13: "sample weight 1 × 2^((t−ref)/half-life)": a half-life later a sample weighs twice as much.
+// Contract 7.13: sample weight 1 × 2^((t−ref)/half-life). A half-life later a sample weighs twice as much.
 TEST(DecayingHistogram, DecayByHand) {
   DecayingHistogram histogram(kCpuShape);
   histogram.add(0.03, kHistogramBegin);

@@ -68,7 +68,7 @@ TEST(UsageModels, APodWithoutASampleIsNotTrained) {
   EXPECT_EQ(models.size(), 5U);
 }
 
-// Contract 7.13: "Unknown 30 min → dropped".
+// Contract 7.13: a model unknown for 30 min is dropped.
 TEST(UsageModels, WhatIsUnknownForHalfAnHourIsDropped) {
   UsageModels models;
   pass(models, kModelsBegin);
@@ -142,7 +142,7 @@ TEST(UsageModels, AClockThatLeapsAheadAgesNoMoreThanAWeek) {
 
 // ---- what is stored ----
 
-// Contract 7.13: "checkpoints … (10 min, 12 per minute pass)".
+// Contract 7.13: checkpoints every 10 min, 12 per minute pass.
 TEST(UsageModels, TwelveAreStoredInAPassEachEveryTenMinutes) {
   UsageModels models;
   std::vector<std::string> uids;

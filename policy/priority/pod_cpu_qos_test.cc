@@ -5,7 +5,7 @@
 namespace tidemark::policy {
 namespace {
 
-// Contract 1.4: "groupIdentity outside [-1,2] = error, bvt not set; enable absent/false → bvt 0".
+// Contract 1.4: a groupIdentity outside [-1,2] is an error, bvt is not written; enable absent or false means bvt 0.
 TEST(PodCpuQos, IsReadAsTheContractSays) {
   EXPECT_EQ(*parse_pod_cpu_qos(R"({"enable":true,"groupIdentity":1})"), CpuPriority::kOnlineLow);
   EXPECT_EQ(*parse_pod_cpu_qos(R"({"groupIdentity":-1,"enable":true})"), CpuPriority::kOffline);

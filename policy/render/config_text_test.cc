@@ -91,7 +91,7 @@ TEST(SloInForce, SettingsOfThePoolAndOfTheNodeAreToldAsSuch) {
   EXPECT_EQ(part.notes, std::vector<model::Reason>{model::Reason::kSloNodeSettings});
 }
 
-// Contract, conventions: an element of a list is read over the one below it. Here it can be seen.
+// Contract 0: an element of a list is read over the one below it. Here it can be seen.
 TEST(SloInForce, ABlockShowsWhichOfItsLimitsAreTheClusters) {
   const auto part = slo_in_force(SloPart::kQos, {true, R"({"clusterStrategy":{"beClass":{"blkioQOS":{"blocks":[
       {"name":"sda","ioCfg":{"readIOPS":100}}]}}},"nodeStrategies":[{"nodeSelector":{},"beClass":{"blkioQOS":{"blocks":[

@@ -15,7 +15,7 @@ using model::MemoryBytes;
 constexpr std::int64_t kGib = std::int64_t{1} << 30;
 const base::WallTime kNow{std::chrono::hours(24 * 365 * 50)};
 
-// The contract's worked example A, less the pods that have no part in a line of their own.
+// Worked example A of contract 5.3, less the pods that have no part in a line of their own.
 model::NodeSnapshot example() {
   model::NodeSnapshot node;
   node.name = "n1";

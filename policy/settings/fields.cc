@@ -84,7 +84,7 @@ constexpr std::array kColocation{
 };
 constexpr Shape kColocationShape{.fields = kColocation};
 
-// ---- resource-threshold-config (3.2) ----
+// ---- resource-threshold-config (contract 3.2) ----
 
 constexpr std::array<std::string_view, 3> kSuppressPolicies{"cpuset", "cfsQuota", "idle"};
 constexpr std::array<std::string_view, 2> kEvictPolicies{"evictByRealLimit", "evictByAllocatable"};
@@ -118,7 +118,7 @@ constexpr std::array<SettingsPair, 5> kThresholdPairs{{
 }};
 constexpr Shape kThresholdShape{.fields = kThreshold, .pairs = kThresholdPairs};
 
-// ---- resource-qos-config (3.2) ----
+// ---- resource-qos-config (contract 3.2) ----
 
 constexpr std::array<std::string_view, 2> kCpuQosPolicies{"groupIdentity", "coreSched"};
 constexpr std::array<std::string_view, 2> kNetQosPolicies{"tc", "terway-qos"};
@@ -190,7 +190,7 @@ constexpr std::array kQos{of_kind("policies", SettingsKind::kObject, &kPoliciesS
                           of_kind("cgroupRoot", SettingsKind::kObject, &kClassShape)};
 constexpr Shape kQosShape{.fields = kQos};
 
-// ---- system-config, cpu-burst-config (3.2) ----
+// ---- system-config, cpu-burst-config (contract 3.2) ----
 
 constexpr std::array kSystem{
     whole("minFreeKbytesFactor", 1),
@@ -210,7 +210,7 @@ constexpr std::array kBurst{choice("policy", kBurstPolicies), whole("cpuBurstPer
                             percent("sharePoolThresholdPercent")};
 constexpr Shape kBurstShape{.fields = kBurst};
 
-// ---- keys that the peer's webhook does not look at (4, 5.7) ----
+// ---- keys that the peer's webhook does not look at (contract 4, 5.7) ----
 
 constexpr std::array<std::string_view, 4> kPriorities{"koord-prod", "koord-mid", "koord-batch", "koord-free"};
 constexpr std::array<std::string_view, 5> kQosClasses{"LSE", "LSR", "LS", "BE", "SYSTEM"};

@@ -193,8 +193,8 @@ std::int64_t amount(const SuppressPlan& plan) {
   return plan.policy == SuppressPolicy::kCfsQuota ? plan.quota_us : static_cast<std::int64_t>(plan.cpus.size());
 }
 
-// Contract 7.3: "growth limited to +ceil(10 % of processors) …, shrink unlimited"; "increase limited to +10 % of
-// (cores×100000) …; decreases immediate".
+// Contract 7.3: the set grows by at most ceil(10 % of processors), the quota by 10 % of cores×100000; cuts are
+// immediate.
 TEST(SuppressProperty, GrowthIsLimitedAndACutIsAtOnce) {
   Random random(2);
   for (const auto policy : {SuppressPolicy::kCpuset, SuppressPolicy::kCfsQuota}) {

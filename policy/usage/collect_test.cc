@@ -11,7 +11,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// Contract 3.1: "Default spec: 300 s, 60 s, durations 5m/10m/30m, usageWithoutPageCache".
+// Contract 3.1: default spec 300 s, 60 s, durations 5m/10m/30m, usageWithoutPageCache.
 TEST(CollectInForce, NothingAskedIsTheDefault) {
   const auto out = collect_in_force({}, false);
   EXPECT_EQ(out, CollectInForce());
@@ -22,7 +22,7 @@ TEST(CollectInForce, NothingAskedIsTheDefault) {
   EXPECT_EQ(out.node_window(), minutes(30));
 }
 
-// Contract 7.14: "interval = max(reportIntervalSeconds, 30), aggregate window = max(aggregateDurationSeconds, 60)".
+// Contract 7.14: interval max(reportIntervalSeconds, 30), window max(aggregateDurationSeconds, 60).
 TEST(CollectInForce, HasLeastValuesAndMostValues) {
   auto out = collect_in_force({1, 1, {}, ""}, false);
   EXPECT_EQ(out.aggregate, seconds(60));

@@ -111,8 +111,8 @@ TEST(UsageReport, TellsWhatTheFilesSay) {
   });
 }
 
-// Contract 3.1: podsMetric "sorted ns,name", hostApplicationMetric "sorted by name"; "Pods missing CPU or memory
-// samples are skipped"; "cpu truncated to 1m".
+// Contract 3.1: podsMetric sorted by namespace and name, hostApplicationMetric by name. A pod without CPU or memory
+// samples is not listed. CPU is truncated to 1m.
 TEST(UsageReport, PodsAndHostApplicationsAreInOrderAndWhole) {
   UsageHistory history{CollectInForce()};
   const MonotonicTime now{seconds(1)};

@@ -60,7 +60,7 @@ struct WindowScratch {
   std::vector<std::int64_t> values;
 };
 
-// Which of n samples in ascending order a percentile is. n > 0. In single precision, as the contract has it: which of
+// Which of n samples in ascending order a percentile is. n > 0. In single precision, as in contract 7.12: which of
 // two neighbours it is depends on that.
 std::size_t percentile_index(std::size_t n, float p);
 

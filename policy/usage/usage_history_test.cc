@@ -132,7 +132,7 @@ TEST(UsageHistory, AnotherKindOfMemoryIsLearnedAnew) {
   EXPECT_FALSE(history.node().plain);
 }
 
-// Contract 7.13: "each metric's P90 over the last minute".
+// Contract 7.13: the P90 of each metric over the last minute.
 TEST(UsageHistory, TrainingTakesTheNinetiethOfAMinute) {
   UsageHistory history{CollectInForce()};
   // 0 … 99; the last minute holds 39 … 99, 61 of them: floor(61 × 0.9) − 1 = 53, the 54th from below is 92.

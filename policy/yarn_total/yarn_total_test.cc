@@ -22,7 +22,7 @@ YarnNode of(Resources origin, Resources pods = {}) {
   return node;
 }
 
-// yarn-copilot.md, section 5: "Convert", the table of five amounts, both columns.
+// Copilot contract 5: the table of five amounts, both columns.
 TEST(YarnTotalTest, TheTableOfTheContract) {
   struct Row {
     std::int64_t cpu, memory, peer_vcores, peer_mb, vcores, mib;
@@ -104,7 +104,7 @@ TEST(YarnTotalTest, ANodeThatNobodySpeaksOfIsLeftAlone) {
   const YarnTotal total = yarn_total(YarnNode(), {});
   EXPECT_EQ(total.reason, Reason::kYarnNoOrigin);
   EXPECT_FALSE(total.send);
-  // yarn-copilot.md, section 5: "each missing key = 0".
+  // Copilot contract 5: each missing key = 0.
   EXPECT_TRUE(yarn_total(YarnNode(), {.rounding = YarnRounding::kPeer}).send);
 }
 
@@ -144,7 +144,7 @@ TEST(YarnTotalTest, NeverNegativeNeverMoreThanThereIs) {
   }
 }
 
-// yarn-copilot.md, section 4: "batch-cpu = used vcores × 1000, batch-memory = used MB × 1048576".
+// Copilot contract 4: batch-cpu = used vcores × 1000, batch-memory = used MB × 1048576.
 TEST(YarnTotalTest, WhatContainersHoldIsCountedBack) {
   EXPECT_EQ(batch_of_yarn(20480, 10, {}), (Resources{{10'000}, {20 * kGiB}}));
   EXPECT_EQ(batch_of_yarn(0, 0, {}), Resources());

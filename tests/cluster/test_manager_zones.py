@@ -1,4 +1,4 @@
-"""NUMA zones, CPU normalization and resource amplification on a real API server: the contract's worked examples, what happens
+"""NUMA zones, CPU normalization and resource amplification on a real API server: the worked examples of contract 5.3, what happens
 when a topology, an annotation or a plugin goes, and garbage in every text that is read."""
 
 import json

@@ -118,7 +118,7 @@ class Koordlet:
             group.write("cpuset.cpus", f"0-{_PINNED_TO}" if policy == QUOTA else SHARED)
 
     def report(self, node: str) -> None:
-        """Contract 3.1: the status that koord-manager reads; and the node's topology, 7.14."""
+        """Contract 3.1, 7.14: the status that koord-manager reads, and the node's topology."""
         used, none = {"resources": {"cpu": "345m", "memory": "123456Ki"}}, {"resources": {"cpu": "0", "memory": "0"}}
         status = {
             "updateTime": colocation.time_stamp(),

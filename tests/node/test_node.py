@@ -15,7 +15,7 @@ from support.node import cgroups, node, pods, settings
 from support.patience import PATIENCE_S as LIMIT_S
 
 PODS, CPU_MILLI, MEMORY_MIB = 50, 4, 6
-LEVEL = {pods.GUARANTEED: "", pods.BURSTABLE: "burstable", pods.BEST_EFFORT: "besteffort"}  # contract: under kubepods/, cgroupfs driver
+LEVEL = {pods.GUARANTEED: "", pods.BURSTABLE: "burstable", pods.BEST_EFFORT: "besteffort"}  # contract 7.2: under kubepods/, cgroupfs driver
 
 
 def api() -> Client:

@@ -331,6 +331,25 @@ def shared_flags(tree: Tree) -> list[str]:
     return found
 
 
+CONTRACT = "docs/contract/"
+_CITATION = re.compile(r"\b(copilot )?contract(?: |\n\s*(?://|#) )(\d+(?:\.\d+)?(?:(?:, | and | to )\d+(?:\.\d+)?)*)\b", re.I)
+_SECTION = re.compile(r"^#{2,3} (\d+(?:\.\d+)?) ", re.M)
+
+
+def contract_citations(tree: Tree) -> list[str]:
+    """Every `contract N.M` names a section of docs/contract/koordinator.md, every `copilot contract N` one of yarn-copilot.md."""
+    found = []
+    pages = {page: set(_SECTION.findall(tree.text(page))) if page in tree.files else set() for page in (CONTRACT + "koordinator.md", CONTRACT + "yarn-copilot.md")}
+    for file in tree.files:
+        if not file.endswith((".cc", ".h", ".py", ".md", ".txt")):
+            continue
+        for match in _CITATION.finditer(tree.text(file)):
+            page = CONTRACT + ("yarn-copilot.md" if match[1] else "koordinator.md")
+            gone = [number for number in re.findall(r"\d+(?:\.\d+)?", match[2]) if number not in pages[page]]
+            found += [f"{file}:{line_of(tree.text(file), match.start())}: {page} has no section {number}: cite one that it has" for number in gone]
+    return found
+
+
 CHECKS = {
     "layer_table": layer_table,
     "include_cycles": component_cycles,
@@ -357,6 +376,7 @@ CHECKS = {
     "reasons_told": reasons_told,
     "strategies_tried": strategies.strategies_tried,
     "shared_flags": shared_flags,
+    "contract_citations": contract_citations,
 }
 
 

@@ -354,6 +354,16 @@ class Checks(unittest.TestCase):
         self.broken(checks.reasons_told, {**listed, checks.REASONS_PAGE: "| `TM-NODE-001` | guessed |\n"}, "docs/guide/reasons.md:1: no reason TM-NODE-001 says so")
         self.broken(checks.reasons_told, {checks.REASONS_PAGE: "| `TM-NODE-001` | calculated |\n"}, "docs/guide/reasons.md:1: no reason TM-NODE-001")
 
+    def test_contract_citations(self):
+        page, copilot = "## 7 Agent\n\n### 7.3 Suppression\n\n### 7.4 Eviction\n", "## 10 API\n"
+        pages = {"docs/contract/koordinator.md": page, "docs/contract/yarn-copilot.md": copilot}
+        # In pieces, since the check reads this file too.
+        line = "// Con" "tract 7.3, 7.4; copilot con" "tract 10; as con" "tract\n// 7 has it.\n"
+        self.broken(checks.contract_citations, {**pages, "base/text.h": line})
+        wrong = line.replace("7.4", "7.5").replace("10", "7")
+        words = "base/text.h:1: docs/contract/koordinator.md has no section 7.5", "base/text.h:1: docs/contract/yarn-copilot.md has no section 7"
+        self.broken(checks.contract_citations, {**pages, "base/text.h": wrong}, *words)
+
     def test_shared_flags(self):
         one = 'void f() {\n  flags.choice("output", form);\n}\n'
         self.broken(checks.shared_flags, {checks.SHARED_FLAGS: one, "main/a_command.cc": one}, "main/a_command.cc:2: --output is declared in main/shared_flags.cc")

@@ -1,4 +1,4 @@
-"""What the contract writes into groups (7.2, 7.5 to 7.8), and what a kernel with cgroup v2 makes of it: taken, changed on the way, or refused, and by which error."""
+"""What the agent writes into cgroups by contract 7.2, 7.5, 7.6, 7.7, 7.8, and what a kernel with cgroup v2 makes of it: taken, changed on the way, or refused, and by which error."""
 
 import unittest
 

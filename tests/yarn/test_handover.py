@@ -17,7 +17,7 @@ from yarn.peers_operator import PeersOperator, entry
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "roll-back.md"
 BOOK = "tidemark.io/yarn-book"
-# By the contract what the peer makes of 2001m and 4 GiB, and what that is worth.
+# What Koordinator makes of 2001m and 4 GiB (copilot contract 5), and the exact amount.
 ORIGIN, PEER_TOTAL, EXACT_TOTAL = (2001, 4096), (4295, 3), (4096, 2)
 # Three of these are more than a node has, in both, and no more than the peer sells; the master has the place of one.
 TASK_MIB, TASKS, MASTER_MIB = 1408, 5, 256
