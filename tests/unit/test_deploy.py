@@ -104,7 +104,7 @@ class Alerts(unittest.TestCase):
             page = (RUNBOOKS / f"{name}.md").read_text()
             summary = re.search(r'summary: "(.*)"', text)[1]
             self.assertIn(summary, page)
-            for heading in ("## What it means", "## Look", "## Do"):
+            for heading in ("## Meaning", "## Check", "## Repair"):
                 self.assertIn(heading, page, name)
 
     def test_each_alert_is_tested_to_fire(self):
