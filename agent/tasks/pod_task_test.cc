@@ -184,7 +184,7 @@ TEST_F(PodTaskTest, TheApiServersMirrorOfIt) {
   EXPECT_EQ(other.identity.task, "u1");
 }
 
-// docs/guide/agent-evictions.md: what ending it would lose, and whether others depend on it.
+// docs/guide/evictions.md: what ending it would lose, and whether others depend on it.
 TEST_F(PodTaskTest, WhatWouldBeLostWithIt) {
   const model::Task told = made(R"("labels":{"tidemark.io/infrastructure":"true"},)"
                                 R"("annotations":{"tidemark.io/progress":"70","tidemark.io/held-bytes":"1048576"})")
