@@ -181,7 +181,7 @@ VERBS = {
                   "all: one OCI archive with the images of both, for registries and containerd. NAME:TAG is what it is called there;\n"
                   "tidemark:VERSION when not given, as the chart asks for.\n"
                   "node-manager: the image of YARN's NodeManager instead, by deploy/node-manager/Dockerfile: Debian's packages by apt, and Hadoop of the\n"
-                  "distribution that lies there unpacked, or of Maven's jars (docs/guide/yarn-node-manager.md).", _image),
+                  "distribution that lies there unpacked, or of Maven's jars (docs/guide/yarn.md).", _image),
     "cluster": Verb("cluster [COMMAND]", "a real etcd and kube-apiserver to try things on",
                     "start | stop | status | kubeconfig, and of one program (etcd or apiserver):\n"
                   "kill NAME | start NAME | restart NAME | pause NAME | resume NAME.\n"

@@ -82,7 +82,7 @@ class Operating(unittest.TestCase):
         wait_for(lambda: self.held(name) == wanted, f"{wanted} held on {name}", operator)
 
     def right_again(self, fault: str, since: float) -> None:
-        """How long a fault was felt, for the table of docs/guide/yarn.md. That it ends is asserted by who waited; how soon is the machine's."""
+        """Prints how long a fault was felt, in seconds. That it ends is asserted by who waited; docs/guide/yarn.md has the bounds."""
         print(f"{fault}: right again after {time.monotonic() - since:.1f} s", file=sys.stderr)
 
 

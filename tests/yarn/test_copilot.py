@@ -20,7 +20,7 @@ SITE = Totals(memory_mib=2048, vcores=6)
 MASTER_MIB, TASK_MIB = 256, 128
 FILL_MIB = 128  # a job's own files are some MiB
 WRITE_MIB_S = 8
-GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "yarn-copilot.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "reference" / "copilot-api.md"
 CURL = "curl --unix-socket $SOCKET "
 ENDING = ("/tidemark/v1/stop", "/v1/killContainer", "/v1/killContainersByResource")  # a container is gone after each
 

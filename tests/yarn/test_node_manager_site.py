@@ -12,7 +12,7 @@ from yarn.generated import SITE, generate
 MASTER_MIB, TASK_MIB = 256, 128
 LEAST = (128, 1)  # the fixture's yarn.scheduler.minimum-allocation-*
 QUEUE = "yarn.scheduler.capacity.root"
-# docs/guide/yarn-node-manager.md, "Masters on other nodes".
+# docs/guide/yarn.md, "Masters on other nodes".
 LABELS = {
     "yarn.node-labels.enabled": "true", "yarn.node-labels.configuration-type": "distributed",
     "yarn.resourcemanager.node-labels.am.default-node-label-expression": "stable",
