@@ -453,8 +453,8 @@ class TheEnd(WithManager):
 @chart.needs_helm
 class Rendered(unittest.TestCase):
     def test_the_role_is_what_the_guide_lists(self):
-        page = (chart.ROOT / "docs" / "guide" / "agent.md").read_text()
-        table = re.search(r"## Whose rights\n.*?\n\n(\|.*?)\n\n", page, re.S)[1]
+        page = (chart.ROOT / "docs" / "guide" / "install.md").read_text()
+        table = re.search(r"### Rights of an agent\n.*?\n\n(\|.*?)\n\n", page, re.S)[1]
         rows = re.findall(r"^\| `([a-z/]+)` \| ([a-z, ]+) \|", table, re.M)
         listed = {(resource, verb) for resource, verbs in rows for verb in verbs.split(", ")}
         by_source = {}

@@ -243,7 +243,7 @@ class Chart(unittest.TestCase):
             "validatingadmissionpolicy,validatingadmissionpolicybinding,validatingwebhookconfiguration"
         )
         left = must(kubectl("get", kinds, "-A", "-l", label, "-o", "name")).split()
-        # Settings outlive the release, as docs/guide/roll-back.md says.
+        # Settings outlive the release, as docs/guide/upgrade-and-remove.md says.
         self.assertEqual(["configmap/slo-controller-config", "configmap/tidemark-config"], sorted(left))
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
         self.assertEqual(by_hand["data"], self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"], "installed again")

@@ -41,8 +41,8 @@ LEASE = {"metadata": {"name": "koordinator-manager"}, "spec": {"holderIdentity":
 
 def clean_up_commands() -> str:
     """The block of the guide that takes away every trace of ours."""
-    guide = (ROOT / "docs" / "guide" / "roll-back.md").read_text()
-    return re.search(r"^## 3\..*?^```sh run cluster\n(.*?)^```", guide, re.M | re.S)[1]
+    guide = (ROOT / "docs" / "guide" / "upgrade-and-remove.md").read_text()
+    return re.search(r"^## Remove every trace\n.*?^```sh run cluster\n(.*?)^```", guide, re.M | re.S)[1]
 
 
 class Watched:

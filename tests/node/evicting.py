@@ -15,7 +15,7 @@ from support.patience import PATIENCE_S as LIMIT_S
 
 OFF = 99  # a line of memory that nothing reaches
 CLASSES = [{"name": "transcode", "order": 10}, {"name": "spark", "order": 30}]
-# docs/guide/agent.md, "Whose rights": what evictions need beside what measuring needs.
+# docs/guide/install.md, "Rights of an agent": what evictions need beside what measuring needs.
 EVICTION_RIGHTS = [
     {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
     {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},

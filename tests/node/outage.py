@@ -24,7 +24,7 @@ SURGE_MILLI = 700
 SURGE_US = 40000  # so much of a period has to be there for offline work before a surge shows
 MEMORY_ABOVE = 8  # hundredths of the machine's memory: what other work of it comes and goes by is less
 BALLOON_MIB = 256  # a step
-FOUND_OUT_S, OWN_TIME_S = 45, 20  # docs/guide/agent.md: until an agent knows that the server is there again, and until it reports
+FOUND_OUT_S, OWN_TIME_S = 45, 20  # docs/guide/install.md, "What an agent reports": until an agent knows that the server is there again, and until it reports
 # Three kinds are followed. Whoever does waits ever longer, half a minute at last, and each time the client tries up to ten times: a request in some three
 # seconds for each of them. What is written (the node's condition, its NodeMetric, an event or two) is tried ever more seldom.
 ASKED_A_MINUTE_MAX = 75

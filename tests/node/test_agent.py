@@ -17,7 +17,7 @@ PODS, CPU_MILLI, MEMORY_MIB = 20, 4, 6
 REPORT_S, AGGREGATE_S = 30, 60
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 CONFIGZ = {"apiGroups": [""], "resources": ["nodes/configz"], "verbs": ["get"]}
-# docs/guide/agent.md, "What it needs".
+# docs/guide/install.md, "Rights of an agent".
 RIGHTS = [
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": [""], "resources": ["nodes/pods"], "verbs": ["get"]},

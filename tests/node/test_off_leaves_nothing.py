@@ -33,7 +33,7 @@ class OffLeavesNothing(Protecting):
         wait_for(lambda: sum(self.files().values()) == 0, "a journal with nothing in it", self.agent, LIMIT_S)
         self.assertIn("nothing of ours is left in the kernel's files", self.tidemark("off", "--local", "--reason", "a test").stdout)
         self.addCleanup(self.tidemark, "on", "--local", "--reason", "the test is over")
-        # What is left is the word of the agent that runs. An uninstall takes that away (docs/guide/roll-back.md).
+        # What is left is the word of the agent that runs. An uninstall takes that away (docs/guide/upgrade-and-remove.md).
         node = API.get(f"/api/v1/nodes/{self.node.name}")
         self.assertEqual([], [key for key in node.get("metadata.annotations", {}) or {} if "tidemark.io" in key])
         self.assertEqual(["off"], [value for key, value in node.get("metadata.labels").items() if "tidemark.io" in key], "by the test")

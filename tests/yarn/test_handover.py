@@ -15,7 +15,7 @@ from support.yarn import Yarn, until
 from yarn.operating import ELECTION, LEASE, NODE_ID, POLL_S, SITE, THIRD, Operating, origin
 from yarn.peers_operator import PeersOperator, entry
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "roll-back.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "upgrade-and-remove.md"
 BOOK = "tidemark.io/yarn-book"
 # What Koordinator makes of 2001m and 4 GiB (copilot contract 5), and the exact amount.
 ORIGIN, PEER_TOTAL, EXACT_TOTAL = (2001, 4096), (4295, 3), (4096, 2)
@@ -118,7 +118,7 @@ class Handover(Operating):
 
     def clean_up(self) -> None:
         """By the guide's own command, which is to name all that is left."""
-        command = re.search(r"^kubectl (annotate nodes --all .*)$", GUIDE.read_text(), re.M)[1]
+        command = re.search(r"^kubectl (annotate nodes --all (?:.*\\\n)*.*)$", GUIDE.read_text(), re.M)[1].replace("\\\n", " ")
         print(f"left on the nodes: {sorted(self.left_of_ours())}", file=sys.stderr)
         kubectl = [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
         subprocess.run([*kubectl, *shlex.split(command)], stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=60)
