@@ -23,7 +23,8 @@ net::Task<Result<void>> install(kube::Client& client, const base::Log& log, cons
   const std::string name(definition.text_at("metadata", "name"));
   const auto held = co_await client.get(kube::kCustomResourceDefinitions, "", name, kCrdInstallLimit);
   if (!held && held.error().kind == ErrorKind::kNotFound) {
-    TM_CO_TRY_VOID(co_await client.create(kube::kCustomResourceDefinitions, definition.dump(), {}, "", kCrdInstallLimit));
+    TM_CO_TRY_VOID(
+        co_await client.create(kube::kCustomResourceDefinitions, definition.dump(), {}, "", kCrdInstallLimit));
     log.debug("definition installed", {{"name", name}});
     co_return Result<void>();
   }

@@ -140,7 +140,8 @@ TEST_F(EmbeddedConcurrentTest, AMachineWithoutGroupsIsANodeToo) {
     ASSERT_FALSE(HasFatalFailure());
     net::testing::run_task(loop, wait_for(kube::kNodes, "here"), kGuard);
     const auto settings = net::testing::run_task(
-        loop, client->get(kube::kConfigMaps, "koordinator-system", "slo-controller-config", kEmbeddedCallLimit), kGuard);
+        loop, client->get(kube::kConfigMaps, "koordinator-system", "slo-controller-config", kEmbeddedCallLimit),
+        kGuard);
     EXPECT_TRUE(settings) << "sold by defaults: " << settings.error().message;
     net::testing::run_task(loop, wait_for_node_that_says("without limits: they have no groups"), kGuard);
     stop();
@@ -192,8 +193,8 @@ TEST_F(EmbeddedConcurrentTest, AFileThatDoesNotSayWhatIsSoldLeavesThatToTheDefau
   ASSERT_FALSE(HasFatalFailure());
   net::testing::run_task(loop, wait_for(kube::kNodes, "here"), kGuard);  // it comes after the settings
   for (const char* name : {"slo-controller-config", "tidemark-config"}) {
-    const auto found =
-        net::testing::run_task(loop, client->get(kube::kConfigMaps, "koordinator-system", name, kEmbeddedCallLimit), kGuard);
+    const auto found = net::testing::run_task(
+        loop, client->get(kube::kConfigMaps, "koordinator-system", name, kEmbeddedCallLimit), kGuard);
     EXPECT_TRUE(found) << name << ": " << found.error().message;
   }
   stop();

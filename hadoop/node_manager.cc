@@ -89,7 +89,8 @@ void read_one(JsonReader& json, NodeContainers& out, std::size_t at) {
 Error not_listed(const net::HttpResponse& answer) {
   std::string said = base::cat("the NodeManager's containers: it answered ", answer.status, " ",
                                base::in_quotes(base::trim(std::string_view(answer.body).substr(0, kAnswerBytesMax))));
-  if (answer.status == kUnauthorizedCode && base::trim(answer.headers.get("www-authenticate")).starts_with("Negotiate")) {
+  if (answer.status == kUnauthorizedCode &&
+      base::trim(answer.headers.get("www-authenticate")).starts_with("Negotiate")) {
     said +=
         ": its web address wants Kerberos (SPNEGO), which is spoken where the core-site.xml that is read says "
         "hadoop.security.authentication kerberos";
@@ -145,7 +146,8 @@ net::Task<Result<NodeContainers>> NodeManager::containers(base::Duration limit) 
   auto answer = co_await transport_.fetch(std::move(request), limit);
   if (!answer) {
     Error error = std::move(answer).error().within("the NodeManager's containers");
-    if (error.kind == ErrorKind::kDenied) error = {ErrorKind::kUnavailable, std::move(error.message), kUnauthorizedCode, 0};
+    if (error.kind == ErrorKind::kDenied)
+      error = {ErrorKind::kUnavailable, std::move(error.message), kUnauthorizedCode, 0};
     co_return fail(std::move(error));
   }
   if (answer->status != 200) co_return fail(not_listed(*answer));

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t kStateSchema = 1;
 constexpr std::size_t kStateBytesMax = std::size_t{64} << 10;
-constexpr std::size_t kStreamBytesMin = std::size_t{4} << 10;  // of one request, where the collector takes less than we send
+constexpr std::size_t kStreamBytesMin = std::size_t{4}
+                                        << 10;  // of one request, where the collector takes less than we send
 constexpr double kEveryJitter = 0.3;
 
 std::string_view name_of(std::string_view path) {

@@ -91,7 +91,8 @@ std::string own_host() {
 }
 
 // Whose keys are in it, each once.
-Result<std::vector<std::string>> principals_in(const KerberosContext& context, krb5_keytab keytab, const std::string& file) {
+Result<std::vector<std::string>> principals_in(const KerberosContext& context, krb5_keytab keytab,
+                                               const std::string& file) {
   krb5_kt_cursor cursor;
   if (const auto code = krb5_kt_start_seq_get(context.is, keytab, &cursor)) {
     return context.fail_with(code, base::cat("reading keytab ", file));

@@ -59,7 +59,8 @@ TEST_F(TopologyTest, BecomesWhatDecisionsRead) {
   EXPECT_EQ(view.zones[0].cpu, model::CpuMilli{15500});
   EXPECT_EQ(view.zones[0].memory, model::MemoryMilli{62 * kNodeResourceTopologyGi * 1000});
   EXPECT_EQ(view.zones[0].batch_cpu, (model::ZoneAmounts<model::CpuMicro>{{9750500}, {9750000}, {9751000}}));
-  EXPECT_EQ(view.zones[0].batch_memory, (model::ZoneAmounts<model::MemoryMilli>{{20 * kNodeResourceTopologyGi * 1000}, {1500}, {0}}));
+  EXPECT_EQ(view.zones[0].batch_memory,
+            (model::ZoneAmounts<model::MemoryMilli>{{20 * kNodeResourceTopologyGi * 1000}, {1500}, {0}}));
   EXPECT_EQ(view.zones[1].name, "node-1");
   EXPECT_EQ(view.zones[1].cpu, std::nullopt);
   EXPECT_EQ(view.zones[1].batch_cpu, std::nullopt);

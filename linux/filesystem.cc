@@ -23,7 +23,7 @@ namespace tidemark::linux {
 namespace {
 
 constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the filesystem's own are
-constexpr std::size_t kTreeDepthMax = 64;       // a descriptor each
+constexpr std::size_t kTreeDepthMax = 64;   // a descriptor each
 constexpr std::size_t kLookAtTimeEach = 64;
 
 std::int64_t amount(std::uint64_t count, std::uint64_t unit) {

@@ -13,7 +13,7 @@
 #include <ctime>
 #include <memory>
 
-#include "net/openssl_types.h"
+#include "net/free_by.h"
 #include "net/tls.h"
 
 namespace tidemark::net {
@@ -25,6 +25,9 @@ constexpr base::Duration kClockSkew = std::chrono::minutes(5);
 constexpr std::size_t kNamesMax = 1000;  // of one certificate
 constexpr int kSerialBytes = 16;
 
+using Bio = std::unique_ptr<BIO, FreeBy<BIO_free_all>>;
+using Key = std::unique_ptr<EVP_PKEY, FreeBy<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, FreeBy<X509_free>>;
 using Names = std::unique_ptr<GENERAL_NAMES, FreeBy<GENERAL_NAMES_free>>;
 using Extension = std::unique_ptr<X509_EXTENSION, FreeBy<X509_EXTENSION_free>>;
 
@@ -143,9 +146,14 @@ Result<Draft> draft(std::string_view common_name, std::string_view organization,
   return made;
 }
 
+// The default callback asks on the terminal.
+int empty_password(char*, int, int, void*) {
+  return 0;
+}
+
 Result<Certificate> parse_certificate(std::string_view pem, std::string_view what) {
   const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  Certificate certificate(bio ? PEM_read_bio_X509(bio.get(), nullptr, no_password, nullptr) : nullptr);
+  Certificate certificate(bio ? PEM_read_bio_X509(bio.get(), nullptr, empty_password, nullptr) : nullptr);
   if (certificate) return certificate;
   ERR_clear_error();
   return fail(ErrorKind::kInvalid, what, " holds no certificate that can be read");
@@ -153,7 +161,7 @@ Result<Certificate> parse_certificate(std::string_view pem, std::string_view wha
 
 Result<Key> parse_key(std::string_view pem, std::string_view what) {
   const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  Key key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr) : nullptr);
+  Key key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, empty_password, nullptr) : nullptr);
   if (key) return key;
   ERR_clear_error();
   return fail(ErrorKind::kInvalid, what, " holds no private key that can be read without a password");

@@ -14,7 +14,7 @@
 
 #include "base/fd.h"
 #include "net/connection.h"
-#include "net/openssl_types.h"
+#include "net/free_by.h"
 
 namespace tidemark::net {
 namespace {
@@ -27,6 +27,10 @@ constexpr unsigned kProtocolsSize = sizeof kProtocols - 1;
 // A static binary carries the build machine's default path; these are where distributions keep their bundle.
 constexpr const char* kSystemBundles[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
                                           "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
+
+using Bio = std::unique_ptr<BIO, FreeBy<BIO_free_all>>;
+using Key = std::unique_ptr<EVP_PKEY, FreeBy<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, FreeBy<X509_free>>;
 
 // Text that is wiped when it goes: it may hold a key.
 struct Pem {
@@ -71,6 +75,11 @@ std::string place(const PemSource& source, std::string_view what) {
 std::unexpected<Error> refuse(const PemSource& source, std::string_view what, std::string_view why) {
   ERR_clear_error();
   return fail(ErrorKind::kInvalid, place(source, what), " ", why);
+}
+
+// The default callback asks on the terminal.
+int no_password(char*, int, int, void*) {
+  return 0;
 }
 
 Result<std::vector<Certificate>> read_certificates(const PemSource& source, std::string_view what) {

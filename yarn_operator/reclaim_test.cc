@@ -34,8 +34,9 @@ Resources reclaim_amount(std::int64_t cores, std::int64_t mib) {
 
 TEST(MayKeepTest, WhatIsAskedOfTheClassOfTheClusterAndOfWorkWithoutOne) {
   const policy::YarnTotalConfig config;
-  const std::vector<model::Reclaim> asked{{"", reclaim_amount(1, 512), reclaim_amount(2, 1024), "TM-LEDGER-009"},
-                                          {"transcode", reclaim_amount(1, 512), reclaim_amount(3, 256), "TM-LEDGER-009"}};
+  const std::vector<model::Reclaim> asked{
+      {"", reclaim_amount(1, 512), reclaim_amount(2, 1024), "TM-LEDGER-009"},
+      {"transcode", reclaim_amount(1, 512), reclaim_amount(3, 256), "TM-LEDGER-009"}};
   EXPECT_EQ(may_keep(asked, "transcode", config)->memory_mib, 1280);
   EXPECT_EQ(may_keep(asked, "transcode", config)->vcores, 5);
   EXPECT_EQ(may_keep(asked, "spark", config)->memory_mib, 1024);

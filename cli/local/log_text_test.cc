@@ -29,8 +29,8 @@ std::string log_text_line(int second, std::string_view rest) {
 }
 
 TEST(LogTextTest, PartsBecomeLinesByTheirStream) {
-  const auto all =
-      shown({}, {log_text_line(1, "stdout P a"), log_text_line(2, "stderr F E"), log_text_line(3, "stdout F b"), log_text_line(4, "stdout F ")});
+  const auto all = shown({}, {log_text_line(1, "stdout P a"), log_text_line(2, "stderr F E"),
+                              log_text_line(3, "stdout F b"), log_text_line(4, "stdout F ")});
   EXPECT_EQ(all.out, "ab\n\n");
   EXPECT_EQ(all.error, "E\n");
 }
@@ -44,7 +44,9 @@ TEST(LogTextTest, WhatNobodyUnderstandsIsShownAsItIs) {
 }
 
 TEST(LogTextTest, TimestampsStandBeforeLinesAndNotBeforeParts) {
-  EXPECT_EQ(shown({.timestamps = true}, {log_text_line(1, "stdout P a"), log_text_line(2, "stdout F b"), log_text_line(3, "stdout F c")}).out,
+  EXPECT_EQ(shown({.timestamps = true},
+                  {log_text_line(1, "stdout P a"), log_text_line(2, "stdout F b"), log_text_line(3, "stdout F c")})
+                .out,
             "2026-11-23T12:00:01.5Z ab\n2026-11-23T12:00:03.5Z c\n");
 }
 
@@ -56,8 +58,9 @@ TEST(LogTextTest, SinceLeavesOutWhatIsOlder) {
 }
 
 TEST(LogTextTest, TailCountsLinesOfBothStreams) {
-  const std::vector<std::string> lines{log_text_line(1, "stdout F a"), log_text_line(2, "stderr F b"), log_text_line(3, "stdout P c"),
-                                       log_text_line(4, "stdout F d"), log_text_line(5, "stdout F e")};
+  const std::vector<std::string> lines{log_text_line(1, "stdout F a"), log_text_line(2, "stderr F b"),
+                                       log_text_line(3, "stdout P c"), log_text_line(4, "stdout F d"),
+                                       log_text_line(5, "stdout F e")};
   EXPECT_EQ(shown({.tail = 2}, lines).out, "cd\ne\n");
   EXPECT_EQ(shown({.tail = 3}, lines).error, "b\n");
   EXPECT_EQ(shown({.tail = 0}, lines).out, "");
@@ -65,10 +68,10 @@ TEST(LogTextTest, TailCountsLinesOfBothStreams) {
 }
 
 TEST(LogTextTest, APartWhoseBeginningIsNotKeptIsNotALine) {
-  EXPECT_EQ(
-      shown({.tail = 1}, {log_text_line(1, "stdout P a"), log_text_line(2, "stderr F b"), log_text_line(3, "stdout F c"), log_text_line(4, "stderr F d")})
-          .error,
-      "d\n");
+  EXPECT_EQ(shown({.tail = 1}, {log_text_line(1, "stdout P a"), log_text_line(2, "stderr F b"),
+                                log_text_line(3, "stdout F c"), log_text_line(4, "stderr F d")})
+                .error,
+            "d\n");
 }
 
 TEST(LogTextTest, AfterTheTailEachComesAtOnce) {

@@ -24,10 +24,10 @@ class ListsTest : public testing::ServerFixture {
   void make(int from, int to, std::size_t bytes = 1) {
     for (int i = from; i < to; ++i) {
       const std::string name = cat("m", std::string(i < 10 ? 3 : i < 100 ? 2 : i < 1000 ? 1 : 0, '0'), i);
-      ASSERT_EQ(
-          post(kListsMaps, cat(R"({"metadata":{"name":")", name, R"("},"data":{"k":")", std::string(bytes, 'x'), R"("}})"))
-              .status,
-          201);
+      ASSERT_EQ(post(kListsMaps,
+                     cat(R"({"metadata":{"name":")", name, R"("},"data":{"k":")", std::string(bytes, 'x'), R"("}})"))
+                    .status,
+                201);
     }
   }
   // Runs beside what else is asked; notes when it was answered, as a number in `order`.

@@ -65,7 +65,9 @@ TEST_F(ServerMetricsTest, AWatchIsOpenUntilItsReaderGoesAndASlowReaderIsClosed) 
   EXPECT_EQ(requests("watch", "ok"), 1);
   const std::string filler(64 * 1024, 'x');  // more than waits for a reader who does not read
   for (int i = 0; i < 12; ++i)
-    ASSERT_EQ(post(kServerMetricsMaps, cat(R"({"metadata":{"name":"m)", i, R"("},"data":{"a":")", filler, R"("}})")).status, 201);
+    ASSERT_EQ(
+        post(kServerMetricsMaps, cat(R"({"metadata":{"name":"m)", i, R"("},"data":{"a":")", filler, R"("}})")).status,
+        201);
   EXPECT_EQ(value("tidemark_apiserver_watches_closed_total"), 1);
   stream.reset();
   loop_.run_ready();

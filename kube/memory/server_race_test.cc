@@ -113,8 +113,9 @@ TEST_F(ServerRaceTest, OfTwoDefinitionsOnTheirWayOneHasTheName) {
 TEST_F(ServerRaceTest, ADependentThatWasLetGoStays) {
   for (const char* policy : {"Background", "Foreground"}) {
     const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
-    post(kServerRaceMaps, cat(R"({"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
-                    R"("blockOwnerDeletion":true,"uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
+    post(kServerRaceMaps,
+         cat(R"({"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
+             R"("blockOwnerDeletion":true,"uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
     DeleteRequest request;
     request.propagation = policy;
     ASSERT_TRUE(registry().remove(kind("", "configmaps"), "default", "o", request));
@@ -286,7 +287,8 @@ TEST_F(ServerRaceTest, ARevisionOfAnEarlierLifeInMemoryIsNeverOneOfThisLife) {
   const std::int64_t seen = server_->store().revision();
   clock_.advance(std::chrono::seconds(1));
   start();
-  for (int i = 0; i < 10; ++i) ASSERT_EQ(post(kServerRaceMaps, cat(R"({"metadata":{"name":"b)", i, R"("}})")).status, 201);
+  for (int i = 0; i < 10; ++i)
+    ASSERT_EQ(post(kServerRaceMaps, cat(R"({"metadata":{"name":"b)", i, R"("}})")).status, 201);
   const auto stream = watch(cat(kServerRaceMaps, "?watch=1&resourceVersion=", seen));
   ASSERT_NE(stream, nullptr);
   std::string buffer;
@@ -298,8 +300,9 @@ TEST_F(ServerRaceTest, DependentsOfAnOwnerThatWasNeverHereStay) {
     {"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"8a0c0f9e-0000-4000-8000-000000000001"}]}})";
   ASSERT_EQ(post(kServerRaceMaps, alone).status, 201);
   const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
-  post(kServerRaceMaps, cat(R"({"metadata":{"name":"kept","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
-                  R"("uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
+  post(kServerRaceMaps,
+       cat(R"({"metadata":{"name":"kept","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
+           R"("uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
   loop_.run_ready();
   ASSERT_EQ(get(cat(kServerRaceMaps, "/d")).status, 200);
   Collector started(loop_, base::Log(clock_, {.write = [](std::string_view) {}}), registry());
@@ -313,7 +316,7 @@ TEST_F(ServerRaceTest, TheLogKnowsAnOwnerThatWentUntilItsDependentsHaveGone) {
   const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
   const std::string uid(owner.body.text_at("metadata", "uid"));
   post(kServerRaceMaps, cat(R"({"metadata":{"name":"d","finalizers":["x.io/a"],"ownerReferences":[{"apiVersion":"v1",)",
-                  R"("kind":"ConfigMap","name":"o","uid":")", uid, R"("}]}})"));
+                            R"("kind":"ConfigMap","name":"o","uid":")", uid, R"("}]}})"));
   records_.clear();
   ASSERT_EQ(call("DELETE", cat(kServerRaceMaps, "/o")).status, 200);
   loop_.run_ready();
@@ -357,8 +360,9 @@ TEST_F(ServerRaceTest, AForegroundDeletionGoesOnWhenADependentLetsGoByAnUpdate) 
 
 TEST_F(ServerRaceTest, TheCollectorTriesAgainWhenTheLogRefused) {
   const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
-  post(kServerRaceMaps, cat(R"({"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
-                  R"("uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
+  post(kServerRaceMaps,
+       cat(R"({"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
+           R"("uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
   ASSERT_EQ(post("/api/v1/namespaces", R"({"metadata":{"name":"n"}})").status, 201);
   ASSERT_EQ(post("/api/v1/namespaces/n/configmaps", R"({"metadata":{"name":"m"}})").status, 201);
   // Both requests are stored; what the collector does about them is not.

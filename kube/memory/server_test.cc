@@ -155,8 +155,8 @@ TEST_F(ServerTest, ListsByPagesThatAreConsistent) {
   EXPECT_EQ(second.body.at("items")->as_array()[0].text_at("data", "k"), "1");
   EXPECT_EQ(second.body.at("items")->as_array()[1].text_at("metadata", "name"), "m3");
   EXPECT_EQ(second.body.text_at("metadata", "resourceVersion"), first.body.text_at("metadata", "resourceVersion"));
-  const Reply third =
-      get(base::cat(kServerMaps, "?limit=2&continue=", net::percent_encode(second.body.text_at("metadata", "continue"))));
+  const Reply third = get(
+      base::cat(kServerMaps, "?limit=2&continue=", net::percent_encode(second.body.text_at("metadata", "continue"))));
   ASSERT_EQ(third.body.at("items")->as_array().size(), 1u);
   EXPECT_EQ(third.body.text_at("metadata", "continue"), "");
   EXPECT_EQ(get(std::string(kServerMaps) + "?continue=xx").status, 400);
@@ -169,8 +169,8 @@ TEST_F(ServerTest, AnOldPageIs410) {
   for (int i = 0; i < 3; ++i) post(kServerMaps, config_map(base::cat("m", i)));
   const Reply first = get(std::string(kServerMaps) + "?limit=1");
   for (int i = 0; i < 50; ++i) merge(std::string(kServerMaps) + "/m0", base::cat(R"({"data":{"k":")", i, "\"}}"));
-  const Reply second =
-      get(base::cat(kServerMaps, "?limit=1&continue=", net::percent_encode(first.body.text_at("metadata", "continue"))));
+  const Reply second = get(
+      base::cat(kServerMaps, "?limit=1&continue=", net::percent_encode(first.body.text_at("metadata", "continue"))));
   EXPECT_EQ(second.status, 410);
   const Reply goes_on =
       get(base::cat(kServerMaps, "?continue=", net::percent_encode(second.body.text_at("metadata", "continue"))));
@@ -200,8 +200,8 @@ TEST_F(ServerTest, Selectors) {
 
 TEST_F(ServerTest, WatchesFromARevisionThroughASelector) {
   const Reply made = post(kServerMaps, config_map("a", "x"));
-  const auto stream = watch(base::cat(
-      kServerMaps, "?watch=true&labelSelector=l%3Dx&resourceVersion=", made.body.text_at("metadata", "resourceVersion")));
+  const auto stream = watch(base::cat(kServerMaps, "?watch=true&labelSelector=l%3Dx&resourceVersion=",
+                                      made.body.text_at("metadata", "resourceVersion")));
   std::string buffer;
   merge(std::string(kServerMaps) + "/a", R"({"data":{"k":"2"}})");
   merge(std::string(kServerMaps) + "/a", R"({"metadata":{"labels":{"l":"y"}}})");

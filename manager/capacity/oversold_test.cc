@@ -74,7 +74,8 @@ class OversoldTest : public testing::InMemoryCluster {
     must("POST", kDefaultPods, object);
   }
   void end(std::string_view name) {
-    must("PATCH", base::cat(kDefaultPods, "/", name, "/status"), *Json::parse(R"({"status":{"phase":"Succeeded"}})"), kMerge);
+    must("PATCH", base::cat(kDefaultPods, "/", name, "/status"), *Json::parse(R"({"status":{"phase":"Succeeded"}})"),
+         kMerge);
   }
   // "marked gpu:NoExecute tidemark.io/oversold:NoSchedule"
   std::string carries() {

@@ -45,7 +45,9 @@ class ZonesAndRatiosTest : public testing::InMemoryCluster {
         {"name":"memory","capacity":"64Gi","allocatable":"64Gi","available":"64Gi"}]}])");
     must("POST", kZonesAndRatiosTopologiesPath, object);
   }
-  Json read_topology(std::string_view name) { return must("GET", base::cat(kZonesAndRatiosTopologiesPath, "/", name), nullptr); }
+  Json read_topology(std::string_view name) {
+    return must("GET", base::cat(kZonesAndRatiosTopologiesPath, "/", name), nullptr);
+  }
   // Of one resource of a zone: "capacity/allocatable/available".
   std::string zone(std::string_view node, std::size_t place, std::string_view resource) {
     const Json topology = read_topology(node);

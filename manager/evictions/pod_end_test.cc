@@ -43,9 +43,11 @@ TEST(PodEnd, IsReadFromWhatEachLeavesInTheStatus) {
 
 TEST(PodEnd, AKubeletSaysThatItTerminatesBeforeItSaysWhy) {
   EXPECT_EQ(read_pod_end(disrupted("TerminationByKubelet")).by, EndedBy::kNothing);
-  EXPECT_EQ(read_pod_end(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Evicted")")).by, EndedBy::kKubelet);
+  EXPECT_EQ(read_pod_end(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Evicted")")).by,
+            EndedBy::kKubelet);
   // The node shuts down: nobody evicts.
-  EXPECT_EQ(read_pod_end(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Terminated")")).by, EndedBy::kNode);
+  EXPECT_EQ(read_pod_end(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Terminated")")).by,
+            EndedBy::kNode);
 }
 
 TEST(PodEnd, WhatTheKernelEndedForWantOfMemoryIsNoPlainEnd) {
@@ -59,12 +61,14 @@ TEST(PodEnd, WhatTheKernelEndedForWantOfMemoryIsNoPlainEnd) {
   EXPECT_EQ(read_pod_end(failed + ended("initContainerStatuses", killed)).by, EndedBy::kKernel);
   EXPECT_EQ(read_pod_end(failed + ended("containerStatuses", R"("terminated":{"exitCode":137,"reason":"Error"})")).by,
             EndedBy::kItself);
-  EXPECT_EQ(read_pod_end(R"("phase":"Running",)" + ended("containerStatuses", R"("running":{})")).by, EndedBy::kNothing);
+  EXPECT_EQ(read_pod_end(R"("phase":"Running",)" + ended("containerStatuses", R"("running":{})")).by,
+            EndedBy::kNothing);
   // One that goes on, and one that was evicted before.
   EXPECT_EQ(read_pod_end(R"("phase":"Running",)" + ended("containerStatuses", killed)).by, EndedBy::kNothing);
   EXPECT_EQ(read_pod_end(R"("reason":"Evicted",)" + failed + ended("containerStatuses", killed)).by, EndedBy::kKubelet);
-  EXPECT_FALSE(read_pod_end(failed + ended("containerStatuses", killed), R"(,"labels":{"koordinator.sh/qosClass":"BE"})")
-                   .makes_back_off());
+  EXPECT_FALSE(
+      read_pod_end(failed + ended("containerStatuses", killed), R"(,"labels":{"koordinator.sh/qosClass":"BE"})")
+          .makes_back_off());
 }
 
 TEST(PodEnd, AConditionThatIsNotTrueSaysNothing) {
@@ -83,8 +87,9 @@ TEST(PodEnd, ItEndedWhenTheLastOfItsConditionsTurned) {
 
 TEST(PodEnd, TheJobIsTheLabelElseTheOwnerElseThePod) {
   EXPECT_EQ(read_pod_end("", R"(,"labels":{"tidemark.io/job":"nightly"})").job_name(), "jobs/nightly");
-  EXPECT_EQ(read_pod_end("", R"(,"ownerReferences":[{"kind":"Job","name":"etl-7","controller":true,"uid":"u"}])").job_name(),
-            "jobs/Job/etl-7");
+  EXPECT_EQ(
+      read_pod_end("", R"(,"ownerReferences":[{"kind":"Job","name":"etl-7","controller":true,"uid":"u"}])").job_name(),
+      "jobs/Job/etl-7");
   EXPECT_EQ(read_pod_end("").job_name(), "jobs/Pod/p");
 }
 

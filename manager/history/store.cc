@@ -19,7 +19,7 @@ constexpr base::Duration kUnwanted = std::chrono::seconds(5);
 constexpr base::Duration kIdle = std::chrono::seconds(30);        // between two looks whether there is anything to do
 constexpr base::Duration kRetryAfter = std::chrono::seconds(10);  // after what went wrong
 constexpr base::Duration kStoreBreath = std::chrono::milliseconds(1);  // between two turns of making records
-constexpr std::size_t kToldMax = 3;                               // records that cannot be read, each with its own line
+constexpr std::size_t kToldMax = 3;  // records that cannot be read, each with its own line
 
 std::uint64_t hash_of(std::string_view text) {
   return base::TextHash().add(text).value();

@@ -199,8 +199,8 @@ net::Task<Result<void>> ProfileController::catch_up(std::string key) {
     kube::WriteOptions write;
     write.ns = name.ns;
     write.place = std::move(place);
-    auto patched =
-        co_await writer_.patch(kube::kPods, name.name, kube::PatchType::kMerge, done.patch.dump(), write, kProfileWriteLimit);
+    auto patched = co_await writer_.patch(kube::kPods, name.name, kube::PatchType::kMerge, done.patch.dump(), write,
+                                          kProfileWriteLimit);
     if (!patched) {
       if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
       co_return std::unexpected(std::move(patched).error());

@@ -131,8 +131,9 @@ Result<Series> read_series(const Json& value, std::string_view what) {
     const auto [index, evicted, finished] = numbers;
     if (!series.slots.empty() && series.slots.back().index >= index) return lacks(what);
     if (series.slots.size() >= kSlotsMax) return lacks(what);
-    series.slots.push_back(
-        {index, {std::clamp<std::int64_t>(evicted, 0, kStoredCountMax), std::clamp<std::int64_t>(finished, 0, kStoredCountMax)}});
+    series.slots.push_back({index,
+                            {std::clamp<std::int64_t>(evicted, 0, kStoredCountMax),
+                             std::clamp<std::int64_t>(finished, 0, kStoredCountMax)}});
   }
   return series;
 }

@@ -74,8 +74,8 @@ TEST(Oversold, NoMoreGoesThanIsNeededAndWhatFitsKeepsWhatItWasSold) {
   int arbitrated = 0;
   for (int i = 0; i < 3'000; ++i) {
     const OversoldWorld world(random);
-    const auto step =
-        evict({}, {world.node, world.tasks, {}, kEvictionsPerHourMax, true}, world.rules, world.switches, kMono, kOversoldNow);
+    const auto step = evict({}, {world.node, world.tasks, {}, kEvictionsPerHourMax, true}, world.rules, world.switches,
+                            kMono, kOversoldNow);
     NodeSeen fits = world.node;
     fits.oversold.reset();
     const Gaps plain = gaps_of(fits, world.tasks, world.rules, world.switches);

@@ -50,7 +50,8 @@ TEST(LineCaps, OnlyWhatComesDownIsNamed) {
 }
 
 TEST(LineCaps, EachStepIsLowerThanAllBeforeIt) {
-  EXPECT_EQ(caps_text({20, 0}, {fall(kLineCapsSix, 70, 60), fall(kLineCapsSix + 1h, 70, 60), fall(kLineCapsSix + 2h, 40, 60)}),
+  EXPECT_EQ(caps_text({20, 0},
+                      {fall(kLineCapsSix, 70, 60), fall(kLineCapsSix + 1h, 70, 60), fall(kLineCapsSix + 2h, 40, 60)}),
             R"({"schema":1,"lines":[{"from":"2026-11-22T06:00:00Z","cpuSuppressThresholdPercent":75},)"
             R"({"from":"2026-11-22T08:00:00Z","cpuSuppressThresholdPercent":45}]})");
 }

@@ -220,7 +220,8 @@ TEST(ZonesProperty, TheOrderOfPodsAndReportsDoesNotMatter) {
   std::mt19937_64 random(24);
   for (int i = 0; i < 2'000; ++i) {
     const auto node = any_node(random);
-    const auto strategy = zones_enabled(any_zones_strategy(random, 120), i % 2 == 0 ? Profile::kKoordinator : Profile::kTidemark);
+    const auto strategy =
+        zones_enabled(any_zones_strategy(random, 120), i % 2 == 0 ? Profile::kKoordinator : Profile::kTidemark);
     auto shuffled = node;
     std::shuffle(shuffled.pods.begin(), shuffled.pods.end(), random);
     std::shuffle(shuffled.metric->pods.begin(), shuffled.metric->pods.end(), random);
@@ -269,7 +270,8 @@ TEST(ZonesProperty, WildNumbersStayWithinTheirType) {
     }
     for (auto& pod : node.pods) pod.request = {{wild()}, {wild()}};
     const auto profile = i % 2 == 0 ? Profile::kKoordinator : Profile::kTidemark;
-    const auto plan = overcommit(node, with_ratio(zones_enabled(any_zones_strategy(random, 300), profile), 4.99), kZonesNow);
+    const auto plan =
+        overcommit(node, with_ratio(zones_enabled(any_zones_strategy(random, 300), profile), 4.99), kZonesNow);
     for (const auto& zone : plan.zones.zones) {
       EXPECT_GE(zone.batch_cpu, CpuMicro{0});
       EXPECT_GE(zone.batch_memory, MemoryMilli{0});

@@ -75,7 +75,8 @@ TEST(TidemarkConfigText, PoolsTakeTheRestsSettingsWhereTheySayNothing) {
 }
 
 TEST(TidemarkConfigText, JsonIsYamlToo) {
-  EXPECT_EQ(pools_must(R"({"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": 7}})").rollout.nodes_per_minute, 7);
+  EXPECT_EQ(
+      pools_must(R"({"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": 7}})").rollout.nodes_per_minute, 7);
 }
 
 TEST(TidemarkConfigText, RolloutAndClasses) {

@@ -102,7 +102,8 @@ TEST(ModelCheckpoint, WhatIsNoneIsRefusedWithItsReason) {
   EXPECT_EQ(checkpoint_refusal(encode_model(later)), "cpu: its reference time is not of the time it was written at");
   ModelCheckpoint earlier = sample();
   earlier.memory.move_time(-hours(24 * 102));
-  EXPECT_EQ(checkpoint_refusal(encode_model(earlier)), "memory: its reference time is not of the time it was written at");
+  EXPECT_EQ(checkpoint_refusal(encode_model(earlier)),
+            "memory: its reference time is not of the time it was written at");
 }
 
 // "A program reads N−1 and N": the first schema has none before it.
@@ -110,7 +111,8 @@ TEST(ModelCheckpoint, OtherSchemasAreNamed) {
   const std::string good = encode_model(sample());
   EXPECT_EQ(checkpoint_refusal(with(good, 4, std::string_view("\x02\x00", 2))), "a model of schema 2, wanted 1 to 1");
   EXPECT_EQ(checkpoint_refusal(with(good, 4, std::string_view("\x00\x00", 2))), "a model of schema 0, wanted 1 to 1");
-  EXPECT_EQ(checkpoint_refusal(with(good, 6, std::string_view("\x09\x00", 2))), "a model of policy version 9, wanted 1 to 1");
+  EXPECT_EQ(checkpoint_refusal(with(good, 6, std::string_view("\x09\x00", 2))),
+            "a model of policy version 9, wanted 1 to 1");
   EXPECT_EQ(decode_model(with(good, 4, std::string_view("\x02\x00", 2))).error().kind, ErrorKind::kUnsupported);
 }
 

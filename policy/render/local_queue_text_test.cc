@@ -32,17 +32,21 @@ QueueShort batch_cpu(std::int64_t wanted, std::int64_t free, std::int64_t sold) 
 TEST(LocalQueueText, WhatIsShort) {
   EXPECT_EQ(local_queue_text(waits(QueueReason::kShort, {batch_cpu(4000, 1200, 6000)})),
             "position 3 of 7: batch-cpu: 4 cores wanted, 1.2 free of 6 sold to batch");
-  EXPECT_EQ(local_queue_text(waits(
-                QueueReason::kShort,
-                {batch_cpu(1005, 1004, 2000), {"memory", 4 * kLocalQueueTextGib, kLocalQueueTextGib + kLocalQueueTextGib / 2, 8 * kLocalQueueTextGib}, {"pods", 1, 0, 110}})),
+  EXPECT_EQ(local_queue_text(
+                waits(QueueReason::kShort, {batch_cpu(1005, 1004, 2000),
+                                            {"memory", 4 * kLocalQueueTextGib,
+                                             kLocalQueueTextGib + kLocalQueueTextGib / 2, 8 * kLocalQueueTextGib},
+                                            {"pods", 1, 0, 110}})),
             "position 3 of 7: batch-cpu: 1.005 cores wanted, 1.004 free of 2 sold to batch; memory: 4.0 GiB wanted, "
             "1.5 GiB free of 8.0 GiB; pods: 1 wanted, 0 free of 110");
 }
 
 TEST(LocalQueueText, BytesWhereTenthsWouldHideIt) {
-  EXPECT_EQ(local_queue_text(waits(QueueReason::kShort, {{std::string(model::kMidMemory), kLocalQueueTextGib, kLocalQueueTextGib - 1, 2 * kLocalQueueTextGib}})),
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kShort, {{std::string(model::kMidMemory), kLocalQueueTextGib,
+                                                          kLocalQueueTextGib - 1, 2 * kLocalQueueTextGib}})),
             "position 3 of 7: mid-memory: 1.0 GiB wanted, 1023.9 MiB free of 2.0 GiB sold to mid");
-  EXPECT_EQ(local_queue_text(waits(QueueReason::kShort, {{"memory", kLocalQueueTextGib + 1, kLocalQueueTextGib, 2 * kLocalQueueTextGib}})),
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kShort,
+                                   {{"memory", kLocalQueueTextGib + 1, kLocalQueueTextGib, 2 * kLocalQueueTextGib}})),
             "position 3 of 7: memory: 1073741825 wanted, 1073741824 free of 2147483648");
 }
 

@@ -122,8 +122,8 @@ std::string render_text(const Stored& stored, base::WallTime now) {
     }
     if (state.hold) {
       const std::string more = hold_text(*state.hold);
-      out += cat("held for ", span(now - state.hold->since), ": ", reason_words(state.hold->reason), more.empty() ? "" : ": ",
-                 more, "\n");
+      out += cat("held for ", span(now - state.hold->since), ": ", reason_words(state.hold->reason),
+                 more.empty() ? "" : ": ", more, "\n");
     }
   }
   std::vector<std::vector<std::string>> rows{{"REVISION", "HASH", "AGE", "WAS EVERYWHERE", "IN FORCE ON"}};

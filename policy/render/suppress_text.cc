@@ -18,11 +18,11 @@ std::string milli_text(CpuMilli amount) {
 }
 
 std::string room_text(const SuppressRoom& room) {
-  std::string out =
-      cat(milli_text(room.capacity), " × ", room.line_percent, " % = ", milli_text(room.line), ", less ", milli_text(room.online_pods),
-          " of online pods, ", milli_text(room.online_applications), " of online host applications and ",
-          milli_text(room.system_part()), " of the system (measured ", milli_text(room.measured_system), ", reserved ",
-          milli_text(room.reserved), "), leaves ", milli_text(room.room));
+  std::string out = cat(milli_text(room.capacity), " × ", room.line_percent, " % = ", milli_text(room.line), ", less ",
+                        milli_text(room.online_pods), " of online pods, ", milli_text(room.online_applications),
+                        " of online host applications and ", milli_text(room.system_part()),
+                        " of the system (measured ", milli_text(room.measured_system), ", reserved ",
+                        milli_text(room.reserved), "), leaves ", milli_text(room.room));
   if (room.least) out += cat(" (at least ", milli_text(*room.least), ")");
   return cat(out, "; offline work uses ", milli_text(room.offline), ". ");
 }

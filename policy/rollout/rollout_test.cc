@@ -228,7 +228,8 @@ TEST(RolloutStepping, NodesThatComeOrGoNeedNoBookkeeping) {
   RolloutSettings settings;
   settings.nodes_per_minute = 60;
   auto state = step(settled("A"), seeing(fleet, "B"), settings, kRolloutStart).state;
-  for (int i = 1; i < 10; ++i) state = step(state, seeing(fleet, "B"), settings, kRolloutStart + i * kRolloutStep).state;
+  for (int i = 1; i < 10; ++i)
+    state = step(state, seeing(fleet, "B"), settings, kRolloutStart + i * kRolloutStep).state;
   const auto before = fleet.running(state);
   Fleet more(0, 150);  // the first hundred have the same names
   const auto after = more.running(state);

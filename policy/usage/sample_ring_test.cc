@@ -61,7 +61,8 @@ TEST(SampleRing, PercentilesByHand) {
   EXPECT_EQ(usage->p99, (UsageFigures{99'000, 198 * kSampleRingMi}));
   EXPECT_EQ(ring.percentile(at(seconds(100)), minutes(5), 0.9F, scratch), usage->p90);
   EXPECT_EQ(ring.average(at(seconds(100)), minutes(5)), usage->avg);
-  EXPECT_EQ(ring.last(at(seconds(100)), minutes(5)), (UsageFigures{1'000, 2 * kSampleRingMi})) << "the latest, not the largest";
+  EXPECT_EQ(ring.last(at(seconds(100)), minutes(5)), (UsageFigures{1'000, 2 * kSampleRingMi}))
+      << "the latest, not the largest";
 }
 
 TEST(SampleRing, BothEndsOfAWindowCount) {

@@ -16,7 +16,9 @@ using std::chrono::seconds;
 constexpr std::int64_t kUsageHistoryMi = std::int64_t{1} << 20;
 
 UsageReading reading(base::Duration time, std::int64_t cpu_milli, std::int64_t memory_mi) {
-  return {{time}, cpu_milli * 1000, {memory_mi * kUsageHistoryMi, (memory_mi + 100) * kUsageHistoryMi, (memory_mi + 1000) * kUsageHistoryMi}};
+  return {{time},
+          cpu_milli * 1000,
+          {memory_mi * kUsageHistoryMi, (memory_mi + 100) * kUsageHistoryMi, (memory_mi + 1000) * kUsageHistoryMi}};
 }
 
 NodeReadings pass(base::Duration time, const UsageReading& node, const std::vector<NamedReading>& pods = {},
@@ -43,9 +45,11 @@ TEST(UsageHistory, ZonesAreInOrderWithTheirSystemPart) {
   EXPECT_EQ(history.system_part().last({seconds(1)}, minutes(5)), (UsageFigures{6'000'000, 600 * kUsageHistoryMi}));
   ASSERT_EQ(history.numa_nodes().size(), 2U);
   EXPECT_EQ(history.numa_nodes()[0].numa_node_id, 0);
-  EXPECT_EQ(history.numa_nodes()[0].node.last({seconds(1)}, minutes(5)), (UsageFigures{7'500'000, 300 * kUsageHistoryMi}));
+  EXPECT_EQ(history.numa_nodes()[0].node.last({seconds(1)}, minutes(5)),
+            (UsageFigures{7'500'000, 300 * kUsageHistoryMi}));
   EXPECT_EQ(history.numa_nodes()[0].system.size(), 0U);
-  EXPECT_EQ(history.numa_nodes()[1].system.last({seconds(1)}, minutes(5)), (UsageFigures{1'500'000, 50 * kUsageHistoryMi}));
+  EXPECT_EQ(history.numa_nodes()[1].system.last({seconds(1)}, minutes(5)),
+            (UsageFigures{1'500'000, 50 * kUsageHistoryMi}));
 }
 
 TEST(UsageHistory, WhoIsGoneForAWindowIsForgotten) {
@@ -105,9 +109,11 @@ TEST(UsageHistory, MemoryIsOfTheKindAskedFor) {
     history.observe(pass(seconds(1), reading(seconds(1), 2'000, 2'000), {{"a", reading(seconds(1), 1'000, 400)}}, {},
                          reading(seconds(1), 1'000, 1'600)));
     EXPECT_EQ(history.pod("a")->told.last({seconds(1)}, minutes(5))->memory_bytes, each.told_mi * kUsageHistoryMi);
-    EXPECT_EQ(history.system_part().last({seconds(1)}, minutes(5))->memory_bytes, (each.told_mi + 1'200) * kUsageHistoryMi);
+    EXPECT_EQ(history.system_part().last({seconds(1)}, minutes(5))->memory_bytes,
+              (each.told_mi + 1'200) * kUsageHistoryMi);
     WindowScratch scratch;
-    EXPECT_EQ(UsageHistory::training_sample(*history.pod("a"), {seconds(1)}, scratch)->memory_bytes, 400 * kUsageHistoryMi)
+    EXPECT_EQ(UsageHistory::training_sample(*history.pod("a"), {seconds(1)}, scratch)->memory_bytes,
+              400 * kUsageHistoryMi)
         << "predictions are always without page cache";
   }
 }
@@ -125,9 +131,11 @@ TEST(UsageHistory, AnotherKindOfMemoryIsLearnedAnew) {
   WindowScratch scratch;
   EXPECT_FALSE(UsageHistory::training_sample(history.node(), {seconds(299)}, scratch));
   history.observe(pass(seconds(300), reading(seconds(300), 1'000, 400), {{"a", reading(seconds(300), 100, 40)}}));
-  EXPECT_EQ(history.node().told.average({seconds(300)}, minutes(10)), (UsageFigures{1'000'000, 1'400 * kUsageHistoryMi}))
+  EXPECT_EQ(history.node().told.average({seconds(300)}, minutes(10)),
+            (UsageFigures{1'000'000, 1'400 * kUsageHistoryMi}))
       << "CPU of 301 samples, memory of one";
-  EXPECT_EQ(history.pod("a")->told.average({seconds(300)}, minutes(10)), (UsageFigures{100'000, 1'040 * kUsageHistoryMi}));
+  EXPECT_EQ(history.pod("a")->told.average({seconds(300)}, minutes(10)),
+            (UsageFigures{100'000, 1'040 * kUsageHistoryMi}));
   history.set_collect(CollectInForce());
   EXPECT_FALSE(history.node().plain);
 }
@@ -138,7 +146,8 @@ TEST(UsageHistory, TrainingTakesTheNinetiethOfAMinute) {
   // 0 … 99; the last minute holds 39 … 99, 61 of them: floor(61 × 0.9) − 1 = 53, the 54th from below is 92.
   for (std::int64_t i = 0; i < 100; ++i) history.observe(pass(seconds(i), reading(seconds(i), i, 10 * i)));
   WindowScratch scratch;
-  EXPECT_EQ(UsageHistory::training_sample(history.node(), {seconds(99)}, scratch), (UsageFigures{92'000, 920 * kUsageHistoryMi}));
+  EXPECT_EQ(UsageHistory::training_sample(history.node(), {seconds(99)}, scratch),
+            (UsageFigures{92'000, 920 * kUsageHistoryMi}));
 }
 
 }  // namespace
