@@ -35,10 +35,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from driver import build, processes
 from driver.console import Failed, say
-from driver.demo import service, show
-from driver.demo.measure import Measured
-from driver.demo.on_tidemark import OnTidemark
-from driver.demo.plain_groups import Knobs, PlainGroups
+from demo import service, show
+from demo.measure import Measured
+from demo.on_tidemark import OnTidemark
+from demo.plain_groups import Knobs, PlainGroups
 from harness import figure
 
 ROUNDS = int(os.environ.get("TIDEMARK_BENCH_ROUNDS", "10"))

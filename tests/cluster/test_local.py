@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cluster.local_case import CGROUPS, LocalCase
 from cluster.tidemark_process import Component, wait_for
-from driver.demo import plain_groups
+from demo import plain_groups
 from support.patience import PATIENCE_S
 
 TASKS = 10

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cluster.tidemark_process import Component, wait_for
 from contract.test_disk_full import mount_small_disk
-from driver.demo import plain_groups
+from demo import plain_groups
 from support import ports
 from support.node import cgroups
 

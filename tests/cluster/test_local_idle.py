@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cluster.local_case import CGROUPS, LocalCase, batch_job
 from cluster.tidemark_process import wait_for
-from driver.demo.plain_groups import cpu_seconds
+from demo.plain_groups import cpu_seconds
 
 CORES = os.cpu_count() or 1
 SPIN = "while :; do :; done"

@@ -41,9 +41,9 @@ def _build(arguments):
 
 
 def _test(arguments):
-    from driver import groups
+    from driver import suite
 
-    return groups.test(arguments)
+    return suite.test(arguments)
 
 
 def _up(arguments):
@@ -140,12 +140,16 @@ VERBS = {
                   "group begins.", _setup),
     "build": Verb("build [PRESET]", "build everything; leaves build/tidemark",
                   f"PRESET: {', '.join(PRESETS)}; dev when not given. The folder is build/ for dev and build-PRESET/ for the others.", _build),
-    "test": Verb("test [GROUP…] [--only=NAME]", "run the tests; without a group, what CI runs",
-                 "GROUP:\n{groups}\n\n"
-                 "--only=NAME runs the files and programs of one group that have it in their names: ./dev test cluster --only=faults\n\n"
-                 "Ends with the line `N passed, N failed, N skipped`. Logs: build/test-logs/. Budgets: tests/budget.txt.\n"
-                 "With CI set in the environment, a skip that tests/expected-skips.txt does not name fails the run. With TIDEMARK_TEST_MINUTES=N\n"
-                 "a file or a group that would begin later than that is not run, and is named loudly at the end.", _test),
+    "test": Verb("test [GROUP…|real|affected] [--only=NAME]", "run the unit tests, or other groups",
+                 "Without a group: unit. No Go, no Java, no virtual machine; without root, tests that need root are skipped by name.\n\n"
+                 "{groups}\n"
+                 "  real      contract, node, vm, cluster, yarn, asan and tsan\n"
+                 "  affected  of these, the tests whose code was changed since --base REV (default: the newest commit older than 12 hours);\n"
+                 "            --plan only prints which. If they do not fit into the time, a selection by the hash of the commit runs.\n\n"
+                 "--only=NAME runs the tests of one group that have NAME in their names: ./dev test cluster --only=faults\n\n"
+                 "Ends with the line `N passed, N failed, N skipped`. Logs: build/test-logs/. A test that was planned and did not run fails the run.\n"
+                 "With CI set, so does a skip that tests/expected-skips.txt does not name, and a failed test of a real part gets a second try\n"
+                 "(`UNSTEADY n`). TIDEMARK_TEST_MINUTES=N: no test starts later than N minutes after the begin.", _test),
     "up": Verb("up [--once] [--seconds N] [--yarn] [--stop]", "co-location on this machine: a web server, offline work, a table; stays up",
                "Builds, and puts a web server under load: alone, with unprotected offline work beside it, and with the same as tasks of\n"
                "`tidemark up`. Prints how long requests took and what the machine did, draws it (build/up/colocation.svg), and stays up\n"
@@ -198,7 +202,7 @@ def help_text(name: str) -> str:
     verb = VERBS[name]
     text = verb.help
     if name == "test":
-        from driver.groups import GROUPS
+        from driver.suite import GROUPS
 
         text = text.replace("{groups}", "\n".join(f"  {group:<9} {what}" for group, what in GROUPS.items()))
     return f"usage: ./dev {verb.usage}\n{verb.summary}\n\n{textwrap.indent(text, '')}"

@@ -50,7 +50,7 @@ def has_settings(cache: str, settings: dict) -> bool:
 
 
 def build(preset: str, targets: list[str] | None = None, jobs: int = JOBS, settings: dict | None = None) -> float:
-    """Builds `targets` (everything when None; `all` has no unit tests) and says how long it took. Returns the seconds."""
+    """Builds `targets`, or programs and unit tests if None. Returns the seconds."""
     begin = time.monotonic()
     folder = configure(preset, settings)
     what = preset if targets is None else f"{preset}: {' '.join(targets)}"

@@ -100,17 +100,10 @@ class Fixture:
             "KUBECACHEDIR": str(self._state / "kubectl-cache"),  # never what kubectl learned of another server on the same port
         }
 
-    def put_right(self) -> str:
-        """Starts again what a test left stopped, or paused, and says what that was. Failed when the cluster is lost."""
-        try:
-            stopped = {name: each["state"] for name, each in control.ask(self._state, "status").items() if each["state"] != "running"}
-            for name in ("etcd", "apiserver") if stopped else ():  # both: an API server is ready again some time after its etcd
-                if stopped.get(name) == "paused":
-                    control.ask(self._state, "resume", name)
-                control.ask(self._state, "start", name)
-        except (control.Refused, OSError) as error:
-            raise Failed(str(error))
-        return "; ".join(f"it left {name} {state}" for name, state in stopped.items())
+    @property
+    def lane(self) -> dict:
+        """What tests/driver/one_test.py needs to run a test on it."""
+        return {"environment": self.environment, "state": str(self._state)}
 
     def stop(self) -> None:
         """Keeps the logs in build/test-logs/kubernetes (of the second: kubernetes-2) and removes everything else."""

@@ -98,30 +98,6 @@ def from_python(group: str, program: str, report: Path, output: str, code: int, 
     return cases
 
 
-def second_try(first: list[Case], second: list[Case]) -> tuple[list[Case], list[Case]]:
-    """What counts after a program with failed cases was run once more, and the unsteady ones: a case that passed in one of the two
-    runs. What fails as a whole (died, ran into its limit, leaked) is never forgiven."""
-    whole = [case for case in first if case.outcome == FAILED and case.name.startswith("(whole ")]
-    if whole:
-        return first, []
-    passed = {case.name: case for case in first if case.outcome == PASSED}
-    still = {case.name for case in second if case.outcome == FAILED and case.name not in passed}
-    unsteady = [case for case in first if case.outcome == FAILED and case.name not in still]
-    unsteady += [case for case in second if case.outcome == FAILED and case.name in passed]
-    # What was skipped, or not there, the second time did not pass.
-    again = {case.name.split(" (")[0] for case in second if case.outcome == PASSED}
-    # A class or a file that could not begin has cases only where it could.
-    known = {case.name for case in first}
-    began = any(case.outcome == PASSED and case.name not in known for case in second)
-    lost = [
-        case for case in unsteady
-        if case.name.split(" (")[0] not in again and case.name not in passed and not (began and case.name.startswith(("setUpClass (", "setUpModule (")))
-    ]
-    unsteady = [case for case in unsteady if case not in lost]
-    second = second + [case for case in lost if case.name not in {each.name for each in second}]
-    return [passed[case.name] if case.outcome == FAILED and case.name in passed else case for case in second], unsteady
-
-
 class ExpectedSkips:
     """tests/expected-skips.txt: patterns of `GROUP PROGRAM CASE` that may be skipped where CI runs."""
 

@@ -4,7 +4,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from driver.demo.plain_groups import PlainGroups
+from demo.plain_groups import PlainGroups
 
 
 class PlainGroupsTest(unittest.TestCase):

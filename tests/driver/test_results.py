@@ -1,13 +1,14 @@
 """How results are read and counted, on reports as test programs really leave them."""
 
+import io
 import json
 import tempfile
 import unittest
+from contextlib import redirect_stdout
 from pathlib import Path
 from unittest import mock
 
-from driver import budget, groups, results
-from driver.console import Failed
+from driver import one_test, results, suite
 from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
 
 
@@ -16,64 +17,43 @@ def report(*tests) -> str:
 
 
 def cases(**outcomes: str) -> list[Case]:
-    return [Case("cluster", "test_x.py", name, outcome) for name, outcome in outcomes.items()]
-
-
-class SecondTry(unittest.TestCase):
-    def tried(self, first: list[Case], second: list[Case]) -> tuple[list[tuple[str, str]], list[str]]:
-        count, unsteady = results.second_try(first, second)
-        return [(case.name, case.outcome) for case in count], [case.name for case in unsteady]
-
-    def test_failed_then_passed_counts_as_passed_and_is_told(self):
-        self.assertEqual(([("a", PASSED), ("b", PASSED)], ["a"]), self.tried(cases(a=FAILED, b=PASSED), cases(a=PASSED, b=PASSED)))
-
-    def test_failed_twice_has_failed(self):
-        self.assertEqual(([("a", FAILED)], []), self.tried(cases(a=FAILED), cases(a=FAILED)))
-
-    def test_another_case_that_fails_the_second_time_is_unsteady_too(self):
-        self.assertEqual(([("a", PASSED), ("b", PASSED)], ["a", "b"]), self.tried(cases(a=FAILED, b=PASSED), cases(a=PASSED, b=FAILED)))
-
-    def test_a_part_of_a_test_that_fails_differently_has_failed(self):
-        self.assertEqual(([("a (i=2)", FAILED), ("a (i=1)", FAILED)], []), self.tried([Case("c", "p", "a (i=1)", FAILED)], [Case("c", "p", "a (i=2)", FAILED)]))
-
-    def test_a_case_that_is_lost_the_second_time_has_failed(self):
-        self.assertEqual(([("b", PASSED), ("a", FAILED)], []), self.tried(cases(a=FAILED, b=PASSED), cases(b=PASSED)))
-
-    def test_a_class_that_could_begin_the_second_time_counts_by_its_cases(self):
-        first = [Case("c", "p", "setUpClass (p.C)", FAILED), Case("c", "p", "b", PASSED)]
-        self.assertEqual(([("a", PASSED), ("b", PASSED)], ["setUpClass (p.C)"]), self.tried(first, cases(a=PASSED, b=PASSED)))
-        self.assertEqual(([("a", FAILED), ("d", PASSED), ("b", PASSED)], ["setUpClass (p.C)"]), self.tried(first, cases(a=FAILED, d=PASSED, b=PASSED)))
-        self.assertEqual(([("b", PASSED), ("setUpClass (p.C)", FAILED)], []), self.tried(first, cases(b=PASSED)))
-        self.assertEqual(([("setUpClass (p.C)", FAILED), ("b", PASSED)], []), self.tried(first, [*first[:1], *cases(b=PASSED)]))
-
-    def test_a_file_that_could_begin_the_second_time_counts_by_its_cases(self):
-        first = [Case("c", "p", "setUpModule (p)", FAILED)]
-        self.assertEqual(([("a", PASSED)], ["setUpModule (p)"]), self.tried(first, cases(a=PASSED)))
-        self.assertEqual(([("setUpModule (p)", FAILED)], []), self.tried(first, first))
-
-    def test_a_program_that_died_is_not_forgiven(self):
-        for first, second in (("(whole program)", "a"), ("a", "(whole file)")):
-            with self.subTest(first=first):
-                count, _ = results.second_try([Case("c", "p", first, FAILED)], [Case("c", "p", second, PASSED if second == "a" else FAILED)])
-                self.assertEqual({FAILED}, {case.outcome for case in count})
+    return [Case("cluster", "test_x", name, outcome) for name, outcome in outcomes.items()]
 
 
 class Finish(unittest.TestCase):
-    def finished(self, **more) -> tuple[int, list[str]]:
-        run, loud = groups.Run(cases=cases(a=PASSED), took={"vm": 10_000.0}, warm=True, **more), []
-        with (
-            mock.patch.object(groups, "loud", loud.append), mock.patch.object(budget, "loud", loud.append), mock.patch.object(groups, "say"), mock.patch.object(budget, "say"),
-            mock.patch("builtins.print"), mock.patch.dict("os.environ", {"CI": "true"}),
-        ):
-            return groups._finish(run, 20_000.0), loud
+    """The end of a run in CI."""
 
-    def test_a_slow_machine_is_told_loudly_and_fails_no_run(self):
-        code, loud = self.finished(unsteady=cases(a=FAILED))
+    def finished(self, cases: list[Case], **more) -> tuple[int, str]:
+        run, out = suite.Run([], cases=cases, **more), io.StringIO()
+        with mock.patch.object(suite, "say"), mock.patch.object(suite, "loud", lambda text: print(text, file=out)), redirect_stdout(out):
+            with mock.patch.dict("os.environ", {"CI": "true"}):
+                return suite._finish(run, 1.0), out.getvalue()
+
+    def test_a_planned_test_that_did_not_run_fails_the_run(self):
+        code, said = self.finished(cases(a=PASSED), not_run=["node.test_node"])
+        self.assertEqual(1, code)
+        self.assertIn("NOT RUN, fails this run: node.test_node", said)
+        self.assertIn("1 passed, 0 failed, 0 skipped, 1 not run", said)
+
+    def test_an_unexpected_skip_fails_the_run(self):
+        self.assertEqual(1, self.finished(cases(a=SKIPPED))[0])
+
+    def test_an_unsteady_test_is_counted_and_passes(self):
+        code, said = self.finished(cases(a=PASSED), unsteady=cases(a=FAILED))
         self.assertEqual(0, code)
-        self.assertEqual(3, len(loud), loud)
-        self.assertRegex(loud[0], "^OVER BUDGET: vm took 10000 s")
-        self.assertRegex(loud[1], "^OVER BUDGET: all took 20000 s")
-        self.assertRegex(loud[2], "^UNSTEADY, failed and passed in the same run: cluster test_x.py a$")
+        self.assertIn("\nUNSTEADY 1\n", said)
+
+    def test_the_second_try_counts_and_the_first_is_kept(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(suite, "LOGS", Path(folder)), mock.patch.object(one_test, "LOGS", Path(folder)):
+            run = suite.Run([])
+            with redirect_stdout(io.StringIO()):
+                one_test._report("cluster", "test_x", cases(a=FAILED))
+                self.assertEqual(0, one_test._report("cluster", "test_x", cases(a=PASSED)))
+            suite._read(run, "cluster", "test_x")
+            suite._read(run, "cluster", "test_y")
+        self.assertEqual([PASSED], [case.outcome for case in run.cases])
+        self.assertEqual(["a"], [case.name for case in run.unsteady])
+        self.assertEqual(["cluster.test_y"], run.not_run)
 
 
 class GoogleTest(unittest.TestCase):
@@ -148,39 +128,6 @@ class Counting(unittest.TestCase):
         self.assertEqual(["c"], [case.name for case in ExpectedSkips("# none\n").unexpected(self.CASES)])
         self.assertEqual([], ExpectedSkips("vm q *  # no qemu there\n").unexpected(self.CASES))
         self.assertEqual(["c"], [case.name for case in ExpectedSkips("vm other *\n").unexpected(self.CASES)])
-
-
-class Budget(unittest.TestCase):
-    def test_parse(self):
-        self.assertEqual({"unit": budget.Allowed(30.0, 20.0)}, budget.parse("# x\nunit 30 20 # y\n\n"))
-        for text in ("unit", "unit fast 3", "unit 3", "unit 3 4 5"):
-            with self.assertRaises(Failed):
-                budget.parse(text)
-
-    def test_every_group_has_one(self):
-        from driver.groups import GROUPS
-
-        known = budget.parse(budget.FILE.read_text())
-        self.assertEqual(set(), set(GROUPS) - set(known))
-
-    def test_the_parts_add_up_to_no_more_than_the_whole(self):
-        known = budget.parse(budget.FILE.read_text())
-        whole = known.pop(budget.WHOLE)
-        parts = [allowed for name, allowed in known.items() if name not in budget.ONLY_LONG]
-        self.assertLessEqual(sum(part.cold for part in parts), whole.cold)
-        self.assertLessEqual(sum(part.warm for part in parts), whole.warm)
-        self.assertLessEqual(whole.cold, 80 * 60)
-        self.assertLessEqual(whole.warm, 60 * 60)
-
-    def test_the_row_of_warm_caches_is_the_narrower_one(self):
-        with mock.patch.object(budget, "FILE", Path(self.enterContext(tempfile.TemporaryDirectory())) / "budget.txt") as file:
-            file.write_text("unit 30 20\n")
-            self.assertEqual([], budget.report({"unit": 25.0}, warm=False))
-            self.assertEqual(["unit"], budget.report({"unit": 25.0}, warm=True))
-
-    def test_a_run_that_compiled_nothing_or_little_is_warm(self):
-        for known, compiled, warm in ((0, 0, True), (95, 100, True), (80, 100, False), (0, 3, False)):
-            self.assertEqual(warm, budget.mostly_known((10, 20), (10 + known, 20 + compiled)), (known, compiled))
 
 
 if __name__ == "__main__":

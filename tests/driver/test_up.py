@@ -14,7 +14,7 @@ from unittest import mock
 
 from driver import up
 from driver.console import Failed, WrongUse
-from driver.demo import measure, on_yarn, plot, show, table
+from demo import measure, on_yarn, plot, show, table
 from support import owners
 
 WINDOW = '{"from_us":10000000,"to_us":14000000,'

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import aims, build, figures, groups, kubernetes, packages, release, results, sysroot
+from driver import aims, build, figures, kubernetes, packages, release, sysroot, suite
 from driver.__main__ import VERBS, _architecture
 from driver.bench import commit, machine
 from driver.console import Failed, WrongUse
@@ -37,55 +37,26 @@ class CommandLine(unittest.TestCase):
         self.assertIn("`test`", done.stderr)
 
     def test_wrong_use_is_2(self):
-        for arguments in (["test", "units"], ["test", "--only=x"], ["test", "unit", "--only=x"], ["test", "node", "cluster", "--only=x"], ["test", "cluster", "--only="],
+        for arguments in (["test", "units"], ["test", "--only=x"], ["test", "affected", "unit"], ["test", "--base", "HEAD"], ["test", "node", "cluster", "--only=x"], ["test", "cluster", "--only="],
                           ["build", "fast"], ["fmt", "--chek"], ["fuzz", "--seconds", "x"], ["setup", "now"], ["cluster", "x"], []):
             with self.subTest(arguments):
                 self.assertEqual(2, dev(*arguments).returncode)
 
-    def test_only_what_is_nowhere_is_wrong_use(self):
-        for group in ("node", "long"):
-            with self.subTest(group), mock.patch.object(groups.build, "listed", lambda *_: []), self.assertRaises(WrongUse) as raised:
-                groups._run_group(groups.Run(only="nothing-has-this-name"), group, True)
-            self.assertIn("nothing-has-this-name", str(raised.exception))
+    def test_groups_are_what_is_asked_for(self):
+        self.assertEqual(["unit"], suite.parse([]).groups)
+        self.assertEqual(suite.REAL, suite.parse(["real"]).groups)
+        self.assertEqual(["node", "vm"], suite.parse(["real", "node", "vm"]).groups)
+        self.assertEqual(("cluster", "faults"), (suite.parse(["cluster", "--only=faults"]).groups[0], suite.parse(["cluster", "--only", "faults"]).only))
+        self.assertEqual(("HEAD", True), (suite.parse(["affected", "--base=HEAD", "--plan"]).base, suite.parse(["affected", "--plan"]).show))
 
-    def test_that_is_said_before_anything_is_built(self):
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        for where, name, instead in (
-            (groups, "LOGS", Path(folder)), (groups.packages, "setup", lambda: None), (groups.owners, "clear_away", lambda *_: None),
-            (groups.build, "list_anew", lambda _: None), (groups.build, "listed", lambda *_: []), (groups.build, "build", lambda *_: self.fail("it builds")),
-        ):
-            self.enterContext(mock.patch.object(where, name, instead))
-        for group in ("node", "cluster", "long"):
-            with self.subTest(group), self.assertRaisesRegex(WrongUse, "nothing-has-this-name"):
-                groups.test([group, "--only=nothing-has-this-name"])
-
-    def test_a_part_of_long_by_its_name(self):
-        ran = []
-        with mock.patch.object(groups.build, "listed", lambda *_: []), mock.patch.object(groups, "_fuzz", lambda run: ran.append("fuzz")), \
-             mock.patch.object(groups, "_tsan", lambda *_: ran.append("tsan")), mock.patch.object(groups, "_asan", lambda *_: ran.append("asan")):
-            for part in groups.LONG_PARTS:
-                groups._run_group(groups.Run(only=part), "long", True)
-        self.assertEqual(groups.LONG_PARTS, ran)
-
-    def test_each_program_with_a_concurrent_suite_is_run_under_tsan_somewhere(self):
-        listed, found = {*groups.TSAN, *groups.TSAN_IN_LONG}, set()
-        modules = {file.parent for file in ROOT.glob("*/CMakeLists.txt")} | {file.parent for file in ROOT.glob("*/*/CMakeLists.txt")}
+    def test_each_module_with_a_concurrent_suite_runs_under_thread_sanitizer(self):
+        text = (ROOT / "cmake" / "TidemarkTests.cmake").read_text()
+        listed = set(" ".join(re.findall(r"tidemark_thread_modules\w* ([^)]*)\)", text)).split())
+        found, modules = set(), {file.parent for depth in ("*", "*/*") for file in ROOT.glob(f"{depth}/CMakeLists.txt") if "tidemark_module(" in file.read_text()}
         for file in [each for module in modules for each in module.rglob("*_test.cc")]:
             if re.search(r"^TEST(_F|_P)?\(\w*Concurrent", file.read_text(), re.M):
-                module = next(folder for folder in file.parents if folder in modules)
-                found.add("_".join([*module.relative_to(ROOT).parts, "test"]))
-        self.assertEqual(found, listed, "see TSAN in groups.py")
-        self.assertEqual(len(listed), len(groups.TSAN) + len(groups.TSAN_IN_LONG))
-
-    def test_a_sanitizer_names_programs_that_there_are(self):
-        for name in {*groups.SANITIZED, *groups.WITHOUT_SANITIZERS_TOO, *groups.IN_A_GUEST, *groups.TSAN, *groups.TSAN_IN_LONG}:
-            self.assertTrue(any((ROOT / name.removesuffix("_test").replace("_", "/", count) / "CMakeLists.txt").exists() for count in range(2)), name)
-
-    def test_empty_group_says_so_and_counts_nothing(self):
-        run = groups.Run()
-        with mock.patch.object(groups.build, "listed", lambda *_: []):
-            groups._run_group(run, "no-such-group", True)
-        self.assertEqual([], run.cases)
+                found.add("_".join(next(folder for folder in file.parents if folder in modules).relative_to(ROOT).parts))
+        self.assertEqual(found, listed)
 
 
 class Setup(unittest.TestCase):
@@ -121,26 +92,6 @@ class WithoutGo(unittest.TestCase):
         self.assertIn("go1.19.8", reason)
         self.assertIn("https://go.dev/dl/", reason)
         self.assertIn("no Go found", kubernetes.find_go([])[1])
-
-    def test_groups_that_need_it_are_skipped_by_name(self):
-        run = groups.Run()
-        with mock.patch.object(groups, "find_go", lambda: (None, "no Go here")), mock.patch.object(
-            groups.build, "listed", lambda *_: [("x_test", Path("/nonexistent"))]
-        ):
-            groups._run_group(run, "cluster", True)
-        self.assertEqual([("cluster", "skipped", "no Go here")], [(case.group, case.outcome, case.detail) for case in run.cases])
-
-    def test_the_contract_of_the_server_in_memory_needs_none(self):
-        run, memory = groups.Run(), results.Case("contract", "memory", "x", results.PASSED)
-        with (
-            mock.patch.object(groups, "find_go", lambda: (None, "no Go here")), mock.patch.object(groups.build, "listed", lambda *_: []),
-            mock.patch.object(groups, "_python_files", lambda _: [Path("test_crash.py")]), mock.patch.object(groups, "_run_python", lambda *_: []),
-            mock.patch.object(groups.contract_suite, "run_in_memory", lambda environment, _: [memory]),
-            mock.patch.object(groups.contract_suite, "run_real", lambda *_: self.fail("there is no real one")),
-        ):
-            groups._run_group(run, "contract", True)
-        self.assertEqual([("kube-apiserver", "skipped"), ("kubectl", "skipped"), ("memory", "passed")], [(case.program, case.outcome) for case in run.cases])
-
 
 class Figures(unittest.TestCase):
     ENTRY = {

@@ -1,4 +1,4 @@
-"""./dev up: the example of tests/driver/demo, its table, and then it stays for `tidemark local` and kubectl. One at a time on a data folder, which
+"""./dev up: the example of tests/demo, its table, and then it stays for `tidemark local` and kubectl. One at a time on a data folder, which
 says whose it is, so that --stop finds it, and finds what is left of one that was killed."""
 
 import os
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from driver import build, go_programs, kubernetes, packages, processes, samples
 from driver.console import Failed, WrongUse, say, step
-from driver.demo import measure, on_yarn, plain_groups, plot, service, show, table
-from driver.demo.on_tidemark import OnTidemark
-from driver.demo.on_yarn import OnYarn
+from demo import measure, on_yarn, plain_groups, plot, service, show, table
+from demo.on_tidemark import OnTidemark
+from demo.on_yarn import OnYarn
 from driver.paths import BUILD, ROOT
 from support import owners
 from support.node import cgroups

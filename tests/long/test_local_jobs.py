@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from driver.console import Failed
-from driver.demo.on_tidemark import OnTidemark
+from demo.on_tidemark import OnTidemark
 from driver.samples import Api
 from support import ports
 from support.node import cgroups

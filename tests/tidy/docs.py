@@ -79,7 +79,7 @@ def commands_hold(tree: Tree) -> list[str]:
 
 def _wrong_dev_call(line: str) -> str:
     from driver.__main__ import PRESETS, VERBS
-    from driver.groups import GROUPS
+    from driver.suite import GROUPS, SETS
 
     words = shlex.split(line, comments=True)
     if not words:
@@ -90,7 +90,7 @@ def _wrong_dev_call(line: str) -> str:
         return ""
     if len(words) < 2 or words[1] not in VERBS:
         return f"no such verb, there are {', '.join(VERBS)}"
-    known = {"test": set(GROUPS), "build": set(PRESETS)}.get(words[1])
+    known = {"test": {*GROUPS, *SETS, "affected"}, "build": set(PRESETS)}.get(words[1])
     usage = VERBS[words[1]].usage + VERBS[words[1]].help
     for word in words[2:]:
         if word.startswith("--"):

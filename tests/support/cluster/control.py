@@ -41,6 +41,16 @@ def ask(state: Path, command: str, program: str = "") -> dict:
     return answer
 
 
+def put_right(state: Path) -> str:
+    """Starts again what was left stopped or paused, and says what that was; empty if nothing was."""
+    stopped = {name: each["state"] for name, each in ask(state, "status").items() if each["state"] != "running"}
+    for name in ("etcd", "apiserver") if stopped else ():  # both: an API server is ready again some time after its etcd
+        if stopped.get(name) == "paused":
+            ask(state, "resume", name)
+        ask(state, "start", name)
+    return "; ".join(f"{name} {found}" for name, found in stopped.items())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="cluster control", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--state", type=Path, required=True)

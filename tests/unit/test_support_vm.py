@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import debian_file, groups, packages, vm
+from driver import debian_file, packages, vm
 from driver.console import Failed
 from support.vm import gtest, initramfs
 from support.vm.waiting import UNTIL_SO
@@ -123,15 +123,6 @@ class Fetched(unittest.TestCase):
 
 
 class WhereThereCanBeNone(unittest.TestCase):
-    def test_the_group_is_skipped_by_name_with_the_remedy(self):
-        run = groups.Run()
-        with (
-            mock.patch.object(groups.build, "listed", lambda *_: [("x_test", Path("/nonexistent"))]),
-            mock.patch.object(vm, "provide", lambda: ({}, "run as root: apt-get install qemu-system-x86")),
-        ):
-            groups._run_group(run, "vm", True)
-        self.assertEqual([("vm (whole group) (all)", "skipped", "run as root: apt-get install qemu-system-x86")], [(case.title, case.outcome, case.detail) for case in run.cases])
-
     def test_packages_that_cannot_be_installed_are_a_reason(self):
         with mock.patch.object(packages, "setup", side_effect=Failed("run as root: apt-get install qemu-system-x86")), mock.patch.object(vm.platform, "machine", lambda: "x86_64"):
             self.assertEqual(({}, "run as root: apt-get install qemu-system-x86"), vm.provide())

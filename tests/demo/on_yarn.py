@@ -12,7 +12,7 @@ from pathlib import Path
 
 from driver import processes, yarn
 from driver.console import Failed, step
-from driver.demo.on_tidemark import OnTidemark
+from demo.on_tidemark import OnTidemark
 from driver.samples import COLLECTIONS, Api
 from support.node import cgroups
 from support.yarn import Job, Totals, Yarn

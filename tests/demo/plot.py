@@ -3,8 +3,8 @@
 import math
 from xml.sax.saxutils import escape
 
-from driver.demo.measure import Measured
-from driver.demo.table import duration
+from demo.measure import Measured
+from demo.table import duration
 
 COLORS = ("#2f6f4f", "#b5452c", "#2d5f9a", "#8a6d1f")
 WIDTH, HEIGHT, LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT = 760, 560, 80, 50, 640, 240

@@ -1,6 +1,6 @@
 """What was measured, for a terminal."""
 
-from driver.demo.measure import Measured
+from demo.measure import Measured
 
 HEAD = ("", "p50", "p99", "p99.9", "not answered", "machine busy", "offline work had")
 

@@ -11,7 +11,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 from unittest import mock
 
-from driver import groups, maven_jars, packages, yarn
+from driver import maven_jars, packages, yarn
 from driver.console import Failed
 from support import owners
 from support.yarn import groups as container_groups
@@ -85,13 +85,6 @@ class Providing(unittest.TestCase):
             self.there = set()
             self.assertEqual(({"TIDEMARK_JAVA": "/java", "TIDEMARK_HADOOP_JARS": "/jars"}, ""), yarn.java_and_hadoop())
         self.setup.assert_called_once_with([])
-
-    def test_the_group_is_skipped_by_name_with_the_remedy(self):
-        run = groups.Run()
-        with mock.patch.object(groups.build, "listed", lambda *_: [("x_test", Path("/nonexistent"))]), mock.patch.object(yarn, "provide", lambda: ({}, "run as root")):
-            groups._run_group(run, "yarn", True)
-        self.assertEqual([("yarn (whole group) (all)", "skipped", "run as root")], [(case.title, case.outcome, case.detail) for case in run.cases])
-
 
 class Settings(unittest.TestCase):
     def setUp(self):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from driver import processes
 from driver.console import Failed
-from driver.demo import measure, plain_groups
-from driver.demo.measure import Measured, Watch
-from driver.demo.plain_groups import cpu_seconds
-from driver.demo.service import Service
+from demo import measure, plain_groups
+from demo.measure import Measured, Watch
+from demo.plain_groups import cpu_seconds
+from demo.service import Service
 from support.node import cgroups
 
 START_S = 30

@@ -11,7 +11,6 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import cluster
 from support.cluster import control, server
 from support.cluster.programs import Layout
 
@@ -80,17 +79,17 @@ class PuttingRight(unittest.TestCase):
             return {"etcd": {"state": etcd}, "apiserver": {"state": apiserver}} if command == "status" else {"ok": True}
 
         with mock.patch.object(control, "ask", ask):
-            return cluster.Fixture().put_right(), asked[1:]
+            return control.put_right(Path("state")), asked[1:]
 
     def test_what_runs_is_left_alone(self):
         self.assertEqual(("", []), self.put_right("running", "running"))
 
     def test_what_is_paused_goes_on_and_is_told(self):
         self.assertEqual(
-            ("it left etcd paused", [("resume", "etcd"), ("start", "etcd"), ("start", "apiserver")]), self.put_right("paused", "running")
+            ("etcd paused", [("resume", "etcd"), ("start", "etcd"), ("start", "apiserver")]), self.put_right("paused", "running")
         )
         self.assertEqual(
-            ("it left etcd stopped; it left apiserver paused", [("start", "etcd"), ("resume", "apiserver"), ("start", "apiserver")]),
+            ("etcd stopped; apiserver paused", [("start", "etcd"), ("resume", "apiserver"), ("start", "apiserver")]),
             self.put_right("stopped", "paused"),
         )
 

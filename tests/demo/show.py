@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from driver import processes
 from driver.console import Failed, step
-from driver.demo import measure
-from driver.demo.measure import Measured, Watch
-from driver.demo.on_tidemark import OnTidemark, serves
-from driver.demo.plain_groups import ONLINE_SHARES, Knobs, PlainGroups
-from driver.demo.service import Service
+from demo import measure
+from demo.measure import Measured, Watch
+from demo.on_tidemark import OnTidemark, serves
+from demo.plain_groups import ONLINE_SHARES, Knobs, PlainGroups
+from demo.service import Service
 
 WORK = ["sha256sum", "/dev/zero"]  # takes a processor for as long as it gets one
 WORK_PER_CORE = 3

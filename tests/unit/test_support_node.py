@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import cluster, groups, packages
+from driver import cluster, packages
 from driver import node as driver_node
 from driver.console import Failed
 from support import owners
@@ -146,27 +146,7 @@ class Leftovers(unittest.TestCase):
         owners.clear_away(self.place, cluster.PREFIX)
         self.assertEqual([False, True, True], [folder.exists() for folder in (left, used, unknown)])
 
-    def test_scratch_folders_of_killed_drivers_go_with_the_next_start(self):
-        driver = "import os, signal; from driver import groups\nwith groups._scratch(): os.kill(os.getpid(), signal.SIGKILL)"
-        subprocess.run([sys.executable, "-c", driver], env={**os.environ, "TMPDIR": str(self.place)}, check=False)
-        with mock.patch.object(tempfile, "tempdir", str(self.place)), mock.patch.object(packages, "setup", side_effect=Failed("enough for this test")):
-            with groups._scratch() as mine:
-                self.assertEqual(2, len(list(self.place.iterdir())))
-                with self.assertRaises(Failed):
-                    groups.test([])
-                self.assertEqual([mine], [str(folder) for folder in self.place.iterdir()])
-
-
 class WhereThereCanBeNone(unittest.TestCase):
-    def test_the_group_is_skipped_by_name_with_the_remedy(self):
-        run = groups.Run()
-        with (
-            mock.patch.object(groups, "find_go", lambda: ("go", "")), mock.patch.object(groups.build, "listed", lambda *_: [("x_test", Path("/nonexistent"))]),
-            mock.patch.object(driver_node, "provide", lambda: ({}, "a kubelet needs root: run as root")),
-        ):
-            groups._run_group(run, "node", True)
-        self.assertEqual([("node", "skipped", "a kubelet needs root: run as root")], [(case.group, case.outcome, case.detail) for case in run.cases])
-
     def test_packages_that_cannot_be_installed_are_a_reason(self):
         with mock.patch.object(packages, "setup", side_effect=Failed("run as root: apt-get install containerd")):
             self.assertEqual(({}, "run as root: apt-get install containerd"), driver_node.provide())

@@ -1,0 +1,245 @@
+"""Which tests ./dev test affected runs: those whose code a change can reach.
+
+"Can reach" comes from three sources: the link graph that CMake writes (build/link-graph.txt), the imports of a Python test, and the commands of
+`tidemark` that it starts (main/main.cc says which file runs a command, and that file's includes say which modules). A change of the build, of the runner
+or of a base layer reaches everything. If what is reached does not fit into the time, each group runs its smoke files (a line `SMOKE = True`), and a
+selection of the rest that differs from commit to commit.
+"""
+
+import ast
+import hashlib
+import re
+import subprocess
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from driver.console import Failed
+from driver.paths import BUILD, ROOT
+
+OLDER_THAN = "12 hours ago"  # the base of a change, if the caller names none: a clean clone knows nothing else
+SECONDS_DEFAULT = 30
+TIME_S = 2400  # of the real groups and sanitizer programs together, by tests/seconds.txt; two run side by side, so about 20 minutes
+# A change below these reaches every program, whatever the link graph says.
+EVERYTHING = ("CMakeLists.txt", "CMakePresets.json", "cmake/", "dev", ".ci/", "tests/driver/", "tests/support/cluster/", "tests/CMakeLists.txt")
+REACHES_NOTHING = ("docs/", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "bench/", "tests/tidy/", "tests/long/", ".clang")
+TESTS_OF_ITS_OWN = re.compile(r"_test\.cc$|/testing/|/testdata/|/corpus/")  # reach the unit test program of their module only
+
+
+@dataclass
+class Test:
+    name: str  # as CTest names it
+    group: str
+    file: Path | None = None  # of a Python test
+    seconds: int = SECONDS_DEFAULT
+
+    @property
+    def is_smoke(self) -> bool:
+        return self.file is None or bool(re.search(r"^SMOKE = True", self.file.read_text(), re.M))
+
+
+@dataclass
+class Plan:
+    will_run: list[Test] = field(default_factory=list)
+    left: list[Test] = field(default_factory=list)  # reached, and left to later runs
+    base: str = ""
+    changed: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        lines = [f"base {self.base[:12]}: {len(self.changed)} files changed"]
+        for title, tests in (("will run", self.will_run), ("left to later runs", self.left)):
+            lines.append(f"{title}: {len(tests)} tests, {sum(test.seconds for test in tests)} s of tests/seconds.txt")
+            for group in dict.fromkeys(test.group for test in tests):
+                lines.append(f"  {group:<9} " + " ".join(test.name.split(".", 1)[1] for test in tests if test.group == group))
+        return "\n".join(lines)
+
+
+def git(*arguments: str) -> str:
+    done = subprocess.run(["git", "-C", ROOT, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(f"git {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def base_of(revision: str | None) -> str:
+    """The commit that a change is compared with. The first commit of all if none is old enough."""
+    if revision is not None:
+        return git("rev-parse", "--verify", f"{revision}^{{commit}}")
+    return git("rev-list", "-1", f"--before={OLDER_THAN}", "HEAD") or git("rev-list", "--max-parents=0", "HEAD").splitlines()[-1]
+
+
+def changed_files(base: str) -> list[str]:
+    """Since the base, with what is not committed yet."""
+    return sorted({*git("diff", "--name-only", base).splitlines(), *git("ls-files", "--others", "--exclude-standard").splitlines()})
+
+
+@dataclass
+class Graph:
+    """Modules and programs: where the sources are, and what is linked."""
+
+    directory: dict[str, str]
+    links: dict[str, list[str]]
+
+    @staticmethod
+    def read(text: str) -> "Graph":
+        rows = [line.split(" ") for line in text.splitlines() if line]
+        return Graph({row[0]: row[1] for row in rows}, {row[0]: [dep for dep in row[2:] if dep] for row in rows})
+
+    def closure(self, name: str) -> set[str]:
+        found, todo = set(), [name]
+        while todo:
+            each = todo.pop()
+            if each not in found:
+                found.add(each)
+                todo += self.links.get(each, [])
+        return found
+
+    def module_of(self, file: str) -> str | None:
+        """The module in whose directory a file is: the innermost one. Test programs have a module of their own name in the graph, and are not it."""
+        fitting = [name for name, directory in self.directory.items() if not name.endswith("_test") and file.startswith(f"{directory}/")]
+        return max(fitting, key=lambda name: len(self.directory[name]), default=None)
+
+
+class Sources:
+    """What a Python test needs: files by its imports, and commands of `tidemark`."""
+
+    def __init__(self, root: Path = ROOT):
+        self.root = root
+
+    @cache
+    def imports(self, file: Path) -> frozenset[Path]:
+        """The file and all files of tests/ that it imports, directly or not."""
+        found, todo = set(), [file]
+        while todo:
+            each = todo.pop()
+            if each in found:
+                continue
+            found.add(each)
+            for node in ast.walk(self._tree(each)):
+                names = []
+                if isinstance(node, ast.Import):
+                    names = [alias.name for alias in node.names]
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+                for name in names:
+                    path = self.root / "tests" / name.replace(".", "/")
+                    todo += [each for each in (path.with_suffix(".py"), path / "__init__.py") if each.exists()]
+        return frozenset(found)
+
+    @cache
+    def _tree(self, file: Path) -> ast.AST:
+        return ast.parse(file.read_text())
+
+    @cache
+    def words(self, file: Path) -> frozenset[str]:
+        """The strings of a file, and the words in them."""
+        strings = [node.value for node in ast.walk(self._tree(file)) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        return frozenset([*strings, *(word for text in strings for word in text.split())])
+
+    @cache
+    def command_words(self, file: Path) -> frozenset[str]:
+        """Strings that begin the arguments of a call or stand at the beginning of a list, as the name of a command does; and words behind `tidemark`."""
+        found = set()
+        for node in ast.walk(self._tree(file)):
+            if isinstance(node, ast.Call):
+                found |= {each.value for each in node.args[:1] if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+            elif isinstance(node, (ast.List, ast.Tuple)):
+                found |= {each.value for each in node.elts[:2] if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= set(re.findall(r"tidemark ([a-z][-a-z]+)", node.value))
+        return frozenset(found)
+
+    @cache
+    def commands(self) -> dict[str, set[str]]:
+        """Each command of `tidemark`, and the top directories whose code it includes."""
+        main = (self.root / "main" / "main.cc").read_text()
+        functions = dict(re.findall(r'\{"([a-z-]+)", .*?main::(run_\w+)', main, re.S))
+        bodies = {file: file.read_text() for file in (self.root / "main").glob("*.cc")}
+        found = {}
+        for command, function in functions.items():
+            file = next((file for file, text in bodies.items() if re.search(rf"^int {function}\(", text, re.M)), None)
+            if file is None:
+                raise Failed(f"main/main.cc names {function}, which no file of main/ defines")
+            found[command] = self._includes(file, bodies)
+        return found
+
+    def _includes(self, file: Path, bodies: dict[Path, str]) -> set[str]:
+        found, todo, done = set(), [file], set()
+        while todo:
+            each = todo.pop()
+            if each in done:
+                continue
+            done.add(each)
+            for name in re.findall(r'^#include "([^"]+)"', bodies.get(each, ""), re.M):
+                found.add(name)
+                source = self.root / Path(name).with_suffix(".cc")
+                if name.startswith("main/") and source != self.root / "main/process.cc":
+                    todo.append(source)
+        return found
+
+
+class Reach:
+    """Which files of the product a test depends on."""
+
+    def __init__(self, graph: Graph, sources: Sources, changed: list[str]):
+        self.graph, self.sources = graph, sources
+        self.changed = [file for file in changed if not file.startswith(REACHES_NOTHING)]
+        self.everything = [file for file in self.changed if file.startswith(EVERYTHING)]
+        product = [file for file in self.changed if not TESTS_OF_ITS_OWN.search(file) and not file.startswith("tests/")]
+        self.modules = {module for file in product if (module := graph.module_of(file))}
+        self.other = [file for file in product if not graph.module_of(file)]  # deploy/ and the like
+
+    def program(self, name: str) -> bool:
+        """Whether a C++ program is reached, by what it links or by its own test files."""
+        own = {self.graph.module_of(file) for file in self.changed if TESTS_OF_ITS_OWN.search(file)}
+        directory = self.graph.directory.get(name, "\0")
+        in_directory = any(file.startswith(f"{directory}/") for file in self.changed)
+        return bool(self.everything) or bool(self.graph.closure(name) & self.modules) or name.removesuffix("_test") in own or in_directory
+
+    def file(self, file: Path) -> bool:
+        """Whether a Python test is reached: by an import, by a program that it starts, or by a directory that it names."""
+        imports = self.sources.imports(file)
+        if self.everything or {str(each.relative_to(self.sources.root)) for each in imports} & set(self.changed):
+            return True
+        if any(f"{other.split('/')[0]}" in words for other in self.other for words in map(self._parts, imports)):
+            return True
+        return bool(self._modules(imports) & self.modules)
+
+    def _parts(self, file: Path) -> set[str]:
+        return {part for word in self.sources.words(file) for part in word.split("/")}
+
+    def _modules(self, imports: frozenset[Path]) -> set[str]:
+        words = set().union(*(self.sources.words(each) for each in imports))
+        tools = {name for name in self.graph.links if name in words}
+        modules = set().union(*(self.graph.closure(tool) for tool in tools)) if tools else set()
+        if not any("TIDEMARK_BINARY" in word or word.endswith("/dev") or word == "dev" for word in words):
+            return modules
+        commands = self.sources.commands()
+        started = set().union(*(self.sources.command_words(each) for each in imports)) & set(commands)
+        if not started:
+            return self.graph.closure("tidemark")
+        included = set().union(*(commands[each] for each in started))
+        direct = {module for name in included if not name.startswith("main/") and (module := self.graph.module_of(name))}
+        return modules | {"tidemark"} | set().union(*(self.graph.closure(each) for each in direct))
+
+
+def make(tests: list[Test], reached, base: str, changed: list[str], seed: str, time_s: int = TIME_S) -> Plan:
+    """`reached(test)` says whether the change can reach it. `seed` selects what does not fit."""
+    found = [test for test in tests if reached(test)]
+    if sum(test.seconds for test in found) <= time_s:
+        return Plan(found, [], base, changed)
+    smoke = [test for test in found if test.is_smoke]
+    rest = sorted((test for test in found if not test.is_smoke), key=lambda test: hashlib.sha256(f"{seed} {test.name}".encode()).digest())
+    chosen, left, used = list(smoke), [], sum(test.seconds for test in smoke)
+    for test in rest:
+        if used + test.seconds <= time_s:
+            chosen.append(test)
+            used += test.seconds
+        else:
+            left.append(test)
+    order = {test.name: number for number, test in enumerate(tests)}
+    return Plan(sorted(chosen, key=lambda test: order[test.name]), sorted(left, key=lambda test: order[test.name]), base, changed)
+
+
+def graph() -> Graph:
+    return Graph.read((BUILD / "link-graph.txt").read_text())
