@@ -42,3 +42,10 @@ def _provide_promtool() -> dict[str, str]:
 
 # Each gives what tells the tests where its tool is. Failed with the remedy: where there is no helm for want of Go, promtool may be had, and the reverse.
 PROVIDE = {"helm": _provide_helm, "promtool": _provide_promtool}
+
+
+def stock_kubectl() -> dict[str, str]:
+    """Debian's kubectl, an old one, for tests that must not need Go. Installed nowhere."""
+    package, version = debian_file.known("kubernetes-client", debian_file.version_of)
+    found = debian_file.provide(package, version, "usr/bin/kubectl", cache_folder() / f"kubectl-{version}" / "kubectl")
+    return {"TIDEMARK_KUBECTL": str(found)}

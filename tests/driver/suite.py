@@ -203,9 +203,11 @@ def _run_group(run: Run, group: str, tests: list[plan.Test]) -> None:
 
 def _provide(run: Run, group: str) -> None:
     """Writes build/test-world/GROUP.json for one_test.py. Failed if a part of it cannot be had: a group that cannot run fails."""
-    if group not in NEED_CLUSTER and group not in PROVIDERS:
-        return
     environment: dict[str, str] = {}
+    if group == "unit":
+        environment = deploy_tools.stock_kubectl()
+    elif group not in NEED_CLUSTER and group not in PROVIDERS:
+        return
     if group in PROVIDERS:
         environment, remedy = PROVIDERS[group].provide()
         if remedy:

@@ -8,11 +8,13 @@ import unittest
 
 from cluster.local_case import CGROUPS, LocalCase, batch_job
 from cluster.tidemark_process import wait_for
+from support.node import cgroups
 
 LEAST_US = 2_000  # in 100 ms, of all offline work: docs/guide/protection.md
 ORDERED = ["--yes", "--reason=a look at the machine alone"]
 
 
+@unittest.skipUnless(os.geteuid() == 0 and cgroups.writable(), "needs root and writable cgroups")
 class LocalOff(LocalCase):
     def order(self, *words: str) -> None:
         done = subprocess.run(
