@@ -8,7 +8,7 @@ from driver import plan
 from driver.plan import Graph, Reach, Sources, Test
 
 GRAPH = """\
-base base 
+base base
 policy policy base
 kube kube base
 kube_memory kube/memory kube base
