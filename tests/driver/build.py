@@ -36,7 +36,7 @@ def configure(preset: str, settings: dict | None = None) -> Path:
     if not kept or not log.exists() or log.stat().st_mtime < (ROOT / "CMakePresets.json").stat().st_mtime:
         say(f"configuring {preset} in {folder.name}/")
         words = [*(["--fresh"] if there and not kept else []), *(f"-D{name}={value}" for name, value in settings.items())]
-        if processes.run_logged(["cmake", "--preset", preset, *words], log, cwd=ROOT, env=environment()).code != 0:
+        if processes.run_logged(["cmake", "--preset", "dev" if preset == "files" else preset, "-B", folder, *words], log, cwd=ROOT, env=environment()).code != 0:
             said = log.read_text(errors="replace")
             log.unlink()  # the next build asks again
             raise Failed(f"cmake --preset {preset} failed:\n{said}")
@@ -63,6 +63,12 @@ def build(preset: str, targets: list[str] | None = None, jobs: int = JOBS, setti
     seconds = time.monotonic() - begin
     say(f"built {what}: {seconds:.1f} s")
     return seconds
+
+
+def by_file() -> Path:
+    """A build directory in which each source is compiled by itself, without precompiled headers. clang-tidy and GCC read its compile commands;
+    ./dev test long builds it, which shows includes that a source lacks."""
+    return configure("files", {"TIDEMARK_UNITS": "OFF", "TIDEMARK_PRECOMPILE": "OFF"})
 
 
 def list_anew(preset: str) -> None:

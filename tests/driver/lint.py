@@ -9,7 +9,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from driver import build, packages
+from driver import build, packages, plan
 from driver.console import Failed, WrongUse, say
 from driver.paths import BUILD, ROOT
 
@@ -69,16 +69,15 @@ def format(arguments: list[str]) -> int:
 
 
 def tidy(arguments: list[str]) -> int:
-    from tidy import checks
+    from tidy import checks, plain_words
 
     packages.setup()
     files = [file for file in _ours(arguments) if file.endswith(".cc")]
     found = 0
-    for name, lines in checks.run_all(ROOT):
+    for name, lines in [*checks.run_all(ROOT), ("commit_subjects", plain_words.odd_subjects(ROOT, plan.base_of(None)))]:
         for line in lines:
             print(f"{name}: {line}")
         found += len(lines)
-    build.build("dev", ["tidemark_precompiled", "tidemark_precompiled_test"])  # which every compile command names
     return 1 if found + _clang_tidy(files) else 0
 
 
@@ -86,8 +85,8 @@ def _clang_tidy(files: list[str]) -> int:
     """Findings of clang-tidy. A file is looked at again when it, a header of ours or the configuration changed."""
     from tidy.source import Tree
 
-    tree = Tree(ROOT)
-    compiled = {os.path.relpath(entry["file"], ROOT) for entry in json.loads((BUILD / "compile_commands.json").read_text())}
+    tree, folder = Tree(ROOT), build.by_file()
+    compiled = {os.path.relpath(entry["file"], ROOT) for entry in json.loads((folder / "compile_commands.json").read_text())}
     common = hashlib.sha256((ROOT / ".clang-tidy").read_bytes())
     for header in tree.headers:
         common.update(tree.text(header).encode())
@@ -104,7 +103,7 @@ def _clang_tidy(files: list[str]) -> int:
 
     def look(file: str) -> tuple[str, int, str]:
         done = subprocess.run(
-            ["clang-tidy-19", "--quiet", "-p", str(BUILD), file], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True
+            ["clang-tidy-19", "--quiet", "-p", folder, file], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
         return file, done.returncode, done.stdout
 
@@ -122,10 +121,9 @@ def _clang_tidy(files: list[str]) -> int:
 
 def gcc(arguments: list[str]) -> int:
     packages.setup()
-    build.configure("dev")
     chosen = set(_ours(arguments))
     commands = {
-        os.path.relpath(entry["file"], ROOT): entry["command"].split() for entry in json.loads((BUILD / "compile_commands.json").read_text())
+        os.path.relpath(entry["file"], ROOT): entry["command"].split() for entry in json.loads((build.by_file() / "compile_commands.json").read_text())
     }
     files = [file for file in sorted(commands) if file in chosen and (arguments or not re.search(NOT_SHIPPED, file))]
     say(f"{SECOND_COMPILER}: {len(files)} files, parsed and checked, no code made")
@@ -134,7 +132,7 @@ def gcc(arguments: list[str]) -> int:
         kept = [word.replace("\\", "") for word in commands[file] if word.startswith(("-I", "-D", "-std="))]
         done = subprocess.run(
             [SECOND_COMPILER, "-fsyntax-only", *kept, *SECOND_WARNINGS, ROOT / file],
-            cwd=BUILD, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
         )
         return done.stderr
 

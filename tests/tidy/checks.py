@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tidy import docs, headers, layers, std_includes, strategies
+from tidy import docs, headers, layers, plain_words, std_includes, strategies
 from tidy.source import Tree, is_test, line_of, stem, top
 
 
@@ -377,6 +377,7 @@ CHECKS = {
     "strategies_tried": strategies.strategies_tried,
     "shared_flags": shared_flags,
     "contract_citations": contract_citations,
+    "plain_words": plain_words.plain_words,
 }
 
 
