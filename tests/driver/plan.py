@@ -1,8 +1,8 @@
 """Which tests ./dev test affected runs: those whose code a change can reach.
 
 "Can reach" comes from three sources: the link graph that CMake writes (build/link-graph.txt), the imports of a Python test, and the commands of
-`tidemark` that it starts (main/main.cc says which file runs a command, and that file's includes say which modules). A change of the build, of the runner
-or of a base layer reaches everything. If what is reached does not fit into the time, each group runs its smoke files (a line `SMOKE = True`), and a
+`tidemark` that it starts (main/main.cc says which file runs a command; its includes say what that is compiled from). A change of the build or of the
+runner reaches everything. If what is reached does not fit into the time, each group runs its smoke files (a line `SMOKE = True`), and a
 selection of the rest that differs from commit to commit.
 """
 
@@ -150,31 +150,43 @@ class Sources:
         return frozenset(found)
 
     @cache
-    def commands(self) -> dict[str, set[str]]:
-        """Each command of `tidemark`, and the top directories whose code it includes."""
-        main = (self.root / "main" / "main.cc").read_text()
-        functions = dict(re.findall(r'\{"([a-z-]+)", .*?main::(run_\w+)', main, re.S))
+    def commands(self) -> dict[str, frozenset[str]]:
+        """Each command of `tidemark`, and the files that it is compiled from: includes of its file in main/, and the sources of those headers."""
+        functions = dict(re.findall(r'\{"([a-z-]+)", .*?main::(run_\w+)', (self.root / "main" / "main.cc").read_text(), re.S))
         bodies = {file: file.read_text() for file in (self.root / "main").glob("*.cc")}
         found = {}
         for command, function in functions.items():
             file = next((file for file, text in bodies.items() if re.search(rf"^int {function}\(", text, re.M)), None)
             if file is None:
                 raise Failed(f"main/main.cc names {function}, which no file of main/ defines")
-            found[command] = self._includes(file, bodies)
+            found[command] = self._compiled(str(file.relative_to(self.root)))
         return found
 
-    def _includes(self, file: Path, bodies: dict[Path, str]) -> set[str]:
-        found, todo, done = set(), [file], set()
+    def _compiled(self, file: str) -> frozenset[str]:
+        found, todo = set(), [file]
         while todo:
             each = todo.pop()
-            if each in done:
+            if each not in found:
+                found.add(each)
+                todo += self._includes(each)
+                todo += self._sources().get(each, [])
+        return frozenset(found)
+
+    @cache
+    def _includes(self, file: str) -> list[str]:
+        return [name for name in re.findall(r'^#include "([^"]+)"', (self.root / file).read_text(), re.M) if (self.root / name).exists()]
+
+    @cache
+    def _sources(self) -> dict[str, list[str]]:
+        """Sources by their header: the one that they include first. All commands share main/process.h, which declares them: it has no sources here."""
+        found: dict[str, list[str]] = {}
+        for path in self.root.glob("*/**/*.cc"):
+            file = str(path.relative_to(self.root))
+            if re.match(r"build|tests/|bench/", file) or re.search(r"_(test|fuzz)\.cc$", file):
                 continue
-            done.add(each)
-            for name in re.findall(r'^#include "([^"]+)"', bodies.get(each, ""), re.M):
-                found.add(name)
-                source = self.root / Path(name).with_suffix(".cc")
-                if name.startswith("main/") and source != self.root / "main/process.cc":
-                    todo.append(source)
+            first = next(iter(self._includes(file)), None)
+            if first is not None and first != "main/process.h" and Path(first).parent == Path(file).parent:
+                found.setdefault(first, []).append(file)
         return found
 
 
@@ -185,9 +197,9 @@ class Reach:
         self.graph, self.sources = graph, sources
         self.changed = [file for file in changed if not file.startswith(REACHES_NOTHING)]
         self.everything = [file for file in self.changed if file.startswith(EVERYTHING)]
-        product = [file for file in self.changed if not TESTS_OF_ITS_OWN.search(file) and not file.startswith("tests/")]
-        self.modules = {module for file in product if (module := graph.module_of(file))}
-        self.other = [file for file in product if not graph.module_of(file)]  # deploy/ and the like
+        self.product = [file for file in self.changed if not TESTS_OF_ITS_OWN.search(file) and not file.startswith("tests/")]
+        self.modules = {module for file in self.product if (module := graph.module_of(file))}
+        self.other = [file for file in self.product if not graph.module_of(file)]  # deploy/ and the like
 
     def program(self, name: str) -> bool:
         """Whether a C++ program is reached, by what it links or by its own test files."""
@@ -201,26 +213,25 @@ class Reach:
         imports = self.sources.imports(file)
         if self.everything or {str(each.relative_to(self.sources.root)) for each in imports} & set(self.changed):
             return True
-        if any(f"{other.split('/')[0]}" in words for other in self.other for words in map(self._parts, imports)):
+        if any(other.split("/")[0] in parts for other in self.other for parts in map(self._parts, imports)):
             return True
-        return bool(self._modules(imports) & self.modules)
+        return self._starts(imports)
 
     def _parts(self, file: Path) -> set[str]:
         return {part for word in self.sources.words(file) for part in word.split("/")}
 
-    def _modules(self, imports: frozenset[Path]) -> set[str]:
+    def _starts(self, imports: frozenset[Path]) -> bool:
+        """Whether it starts a program that is reached: a tool by its modules, `tidemark` by the files of the commands."""
         words = set().union(*(self.sources.words(each) for each in imports))
-        tools = {name for name in self.graph.links if name in words}
-        modules = set().union(*(self.graph.closure(tool) for tool in tools)) if tools else set()
+        if any(self.graph.closure(tool) & self.modules for tool in self.graph.links if tool in words and "_" in tool):
+            return True
         if not any("TIDEMARK_BINARY" in word or word.endswith("/dev") or word == "dev" for word in words):
-            return modules
+            return False
         commands = self.sources.commands()
         started = set().union(*(self.sources.command_words(each) for each in imports)) & set(commands)
         if not started:
-            return self.graph.closure("tidemark")
-        included = set().union(*(commands[each] for each in started))
-        direct = {module for name in included if not name.startswith("main/") and (module := self.graph.module_of(name))}
-        return modules | {"tidemark"} | set().union(*(self.graph.closure(each) for each in direct))
+            return bool(self.graph.closure("tidemark") & self.modules)
+        return any(file in commands[each] for each in started for file in self.product)
 
 
 def make(tests: list[Test], reached, base: str, changed: list[str], seed: str, time_s: int = TIME_S) -> Plan:
