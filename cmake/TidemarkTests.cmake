@@ -96,7 +96,7 @@ function(tidemark_python_tests GROUP DIRECTORY)
     tidemark_test(${GROUP} ${name} python ${file})
     file(STRINGS ${file} alone REGEX "^ALONE = " LIMIT_COUNT 1)
     if(alone)
-      set_tests_properties(${GROUP}.${name} PROPERTIES RUN_SERIAL ON)
+      set_tests_properties(${GROUP}.${name} PROPERTIES RUN_SERIAL ON COST 0)  # after the others, which would have to wait for it
     endif()
   endforeach()
 endfunction()
