@@ -18,12 +18,12 @@ using base::cat;
 // The same number for the same pod and profile in every replica and version.
 int draw_for(std::string_view pod_uid, std::string_view profile) {
   std::uint64_t hash = base::TextHash().add(pod_uid).add("/").add(profile).value();
-  hash ^= hash >> 32;  // the low bits alone are not mixed well
+  hash ^= hash >> 32;  // The low bits alone are not mixed well.
   return static_cast<int>(hash % 100);
 }
 
 void suffix_once(const Json& before, Json& pod, const ColocationProfile& profile) {
-  // A pod without our mark may have been through the peer's webhook, which leaves none.
+  // A pod without our mark may have passed Koordinator's webhook, which leaves no mark.
   for (const TextPair& pair : profile.label_suffixes) {
     const auto held = pod_text(before, kLabels, pair.key);
     if (held && held->ends_with(pair.value)) set_pod_text(pod, kLabels, pair.key, *held);
@@ -39,9 +39,9 @@ bool same(const Json* a, const Json* b) {
   return *a == *b;
 }
 
-constexpr std::size_t kTolerationsMax = 1'000'000;  // pairs compared; what is more is left as it was
+constexpr std::size_t kTolerationsMax = 1'000'000;  // pairs compared; above this limit tolerations stay unchanged
 
-// Puts back in `after` what the API server would refuse, and names it.
+// Reverts in `after` what the API server would refuse, and records its place.
 class Limits {
  public:
   Limits(const Json& before, Json& after, std::vector<std::string>& left)
@@ -91,7 +91,7 @@ class Limits {
     left_.emplace_back(key);
   }
 
-  // Of the pod itself only metadata.labels, metadata.annotations and the spec are ours to change.
+  // Only metadata.labels, metadata.annotations and the spec of the pod may change.
   void hold_members() {
     for (const auto& key : keys_of(before_, after_)) {
       if (key == "metadata" || key == "spec") continue;
@@ -116,7 +116,7 @@ class Limits {
     });
   }
 
-  // Images of the containers that are there may change. Whatever else differs is put back, container by container.
+  // Images of existing containers may change. Every other difference is reverted, container by container.
   bool only_images(const Json* was, const Json* is, std::string_view key) {
     if (was == nullptr || is == nullptr || !was->is_array() || !is->is_array() ||
         was->as_array().size() != is->as_array().size()) {

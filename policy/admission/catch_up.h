@@ -1,11 +1,11 @@
-// What a profile still does to a pod that was created while the webhook was away (contract 11.2, the profile
-// controller). The API server lets little of a pod be changed after its creation:
+// Applies a profile to a pod that was created while the webhook was down (contract 11.2, the profile controller). The
+// API server allows few changes of an existing pod:
 //
-//   done       labels, annotations, key mappings, suffixes, QoS and priority labels; of the patch what is metadata,
-//              images, tolerations that are added, and activeDeadlineSeconds where there was none
-//   left       scheduler name, priority class, resources, and all else of the patch
+//   done       labels, annotations, key mappings, suffixes, QoS and priority labels; from the patch: metadata,
+//              images, added tolerations, and activeDeadlineSeconds if it was unset
+//   left       scheduler name, priority class, resources, and the rest of the patch
 //
-// Only pods that are pending and have no node are looked at: a profile does not change what already runs.
+// Only pending pods without a node are changed: a profile does not change a running pod.
 #pragma once
 
 #include <optional>
@@ -27,31 +27,30 @@ struct CatchUpInput {
   std::span<const ColocationProfile* const> profiles;
   Parity parity = Parity::kKoordinator;
   MergeIntoPod merge;
-  // Offline work of this pod is off: profiles that would make it that are left out, but where it is to wait.
+  // Offline work of this pod is off: skip profiles that would make it offline work, unless it is to wait.
   bool off = false;
   WhileOff while_off = WhileOff::kWait;
 };
 
 struct CatchUp {
-  Json patch;                        // a merge patch of the pod; null where nothing is to be done
-  std::vector<std::string> applied;  // profiles whose work is in the patch
-  std::vector<std::string> left;     // places that a profile would have set and that cannot be changed any more
+  Json patch;  // a merge patch of the pod; null if there is nothing to do
+  std::vector<std::string> applied;  // profiles whose changes are in the patch
+  std::vector<std::string> left;  // places that a profile would have set and that cannot be changed any more
 };
 
 CatchUp catch_up(const CatchUpInput& input);
 
-// Whether the reconciler takes this pod for this profile; what can be told without the pod itself.
-//   - Trap: for the peer no pod selector means none here, where the webhook takes it for all (Parity::kTidemark: all,
-//   if
-//     the profile names namespaces).
-//   - A selector that cannot be evaluated has not matched.
-//   - A pod that is older than the profile was not missed by anybody, unless the profile is controller-managed.
-//   - Chance is drawn once for a pod, from its uid.
+// Whether the reconciler applies this profile to this pod, as far as it can be decided without the pod itself.
+// - Trap: in Koordinator no pod selector matches no pod here, but every pod in the webhook (Parity::kTidemark: every
+// pod, if the profile names namespaces).
+// - A selector that cannot be evaluated does not match.
+// - A pod that is older than the profile did not miss it, unless the profile is controller-managed.
+// - Chance is drawn once for a pod, from its uid.
 bool catches_up(const ColocationProfile& profile, std::span<const model::Label> pod_labels,
                 const NamespaceLabels& namespace_labels, std::optional<base::WallTime> pod_created,
                 std::string_view pod_uid, Parity parity);
 
-// Pending, unassigned and not on its way out.
+// Pending, unassigned and not being deleted.
 bool may_catch_up(const Json& pod);
 
 }  // namespace tidemark::policy

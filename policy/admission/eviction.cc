@@ -10,9 +10,9 @@ namespace {
 
 constexpr int kBadRequest = 400;
 constexpr int kForbidden = 403;
-constexpr int kConflict = 409;  // as the API server answers a precondition that does not hold
+constexpr int kConflict = 409;  // the API server's answer to a failed precondition
 
-// The kubelet's mark on the API server's image of a pod that it runs from a file.
+// The kubelet's mark on the mirror pod of a static pod.
 constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 
 constexpr std::array<std::string_view, 11> kWords{"NoNode",      "NoUid",   "Unreadable", "AnotherPod",

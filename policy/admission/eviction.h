@@ -1,7 +1,7 @@
-// Whether a node's agent may evict a pod: offline work of its own node, and no other.
+// Whether the agent of a node may evict a pod: only offline work of its own node.
 //
-// RBAC ties the right to create evictions to no node, and an Eviction does not name the pod's: so the pod is looked up,
-// and held against the node that the agent's token is bound to.
+// RBAC does not tie the right to create evictions to a node, and an Eviction does not name the node of the pod. So the
+// pod is looked up, and its node is compared with the node that the agent's token is bound to.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,37 @@
 namespace tidemark::policy {
 
 enum class EvictionDenial : std::uint8_t {
-  kNoNode,       // the token is bound to no node: nobody knows whose agent this is
-  kNoUid,        // the request does not say which pod of that name is meant
+  kNoNode,  // the token is bound to no node: the agent is unknown
+  kNoUid,  // the request does not say which pod of that name is meant
   kUnreadable,   // the pod cannot be read
-  kAnotherPod,   // the name is another pod's by now
+  kAnotherPod,  // another pod has the name now
   kAnotherNode,  // or no node at all
-  kMirror,       // its kubelet runs it from a file: what is evicted is a shadow
+  kMirror,  // a static pod: the object is only a mirror
   kOnline,
-  kJobBudget,   // its job lost as many tasks within the hour as it may
-  kPoolBudget,  // the same of its pool
-  kTooMany,     // nobody looked: more evictions are asked about than are looked at
-  kNotKnown,    // the pod could not be looked up in time, and may be the next time
+  kJobBudget,  // its job reached its limit of evictions per hour
+  kPoolBudget,  // its pool reached its limit of evictions per hour
+  kTooMany,  // not checked: too many evictions are requested at once
+  kNotKnown,  // the pod could not be looked up in time; a retry may succeed
 };
 std::string_view to_string(EvictionDenial);  // "AnotherNode", as Kubernetes writes such words
 
 struct EvictionAsked {
-  std::string_view node;  // of the token's claim; "" where it has none
-  std::string_view uid;   // of the preconditions; "" where there is none
+  std::string_view node;  // from the claim of the token; "" if it has none
+  std::string_view uid;  // from the preconditions; "" if unset
 };
 
 struct EvictionRefusal {
   EvictionDenial why = EvictionDenial::kNoNode;
   int http_code = 403;
-  std::string found;   // "" where nothing is there
-  std::string wanted;  // "" where the word says it all
+  std::string found;  // "" if absent
+  std::string wanted;  // "" if the reason is enough
   bool operator==(const EvictionRefusal&) const = default;
 };
 
-// What can be told without the pod; nullopt: it is to be looked up.
+// Checks what can be decided without the pod. nullopt: look the pod up.
 std::optional<EvictionRefusal> refuse_eviction(const EvictionAsked& asked);
-// nullopt: it may be evicted. `pod` is the API server's object of that name. Offline is what a pod says of itself (the
-// raw readers, contract 1.1 and 1.2): who says nothing is online work.
+// nullopt: it may be evicted. `pod` is the API server's object of that name. Offline is what the labels of the pod say
+// (the raw readers, contract 1.1 and 1.2): a pod that says nothing is online work.
 std::optional<EvictionRefusal> refuse_eviction(const EvictionAsked& asked, const Json& pod);
 
 }  // namespace tidemark::policy

@@ -1,4 +1,4 @@
-// Whose pods a node's agent may evict. Offline by the raw readers: contract 1.1 (QoS) and 1.2 (priority bands).
+// Which pods the agent of a node may evict. Offline by the raw readers: contract 1.1 (QoS) and 1.2 (priority bands).
 // Evictions detect BE by the raw reader.
 #include "policy/admission/eviction.h"
 
@@ -30,7 +30,7 @@ std::string answer(const EvictionAsked& asked, const Json& of) {
 
 constexpr std::string_view kBe = R"("koordinator.sh/qosClass":"BE")";
 
-TEST(Eviction, OfOfflineWorkOfTheOwnNodeIsAllowed) {
+TEST(Eviction, AllowsOfflineWorkOfTheOwnNode) {
   EXPECT_EQ(answer(kOwn, pod(kBe)), "allowed");
   for (const auto* name : {"koord-mid", "koord-batch", "koord-free"}) {
     EXPECT_EQ(answer(kOwn, pod(cat(R"("koordinator.sh/priority-class":")", name, "\""))), "allowed") << name;
@@ -41,35 +41,35 @@ TEST(Eviction, OfOfflineWorkOfTheOwnNodeIsAllowed) {
   }
 }
 
-TEST(Eviction, OfOnlineWorkIsNot) {
+TEST(Eviction, RefusesOnlineWork) {
   for (const int priority : {0, 2999, 4000, 4999, 6000, 6999, 8000, 8999, 9000, 9999, 2'000'001'000}) {
     EXPECT_EQ(answer(kOwn, pod("", cat(R"(,"priority":)", priority))), "403 Online") << priority;
   }
   for (const auto* qos : {"LSE", "LSR", "LS", "SYSTEM", "be", ""}) {
     EXPECT_EQ(answer(kOwn, pod(cat(R"("koordinator.sh/qosClass":")", qos, "\""))), "403 Online") << qos;
   }
-  // A label that nobody knows is none, and does not fall through to the number.
+  // An unknown label counts as none, and does not fall through to the number.
   EXPECT_EQ(answer(kOwn, pod(R"("koordinator.sh/priority-class":"batch")", R"(,"priority":5500)")), "403 Online");
-  // Who says nothing is best effort for Kubernetes, and no victim for us.
+  // A pod that says nothing is best effort for Kubernetes, and no victim for us.
   EXPECT_EQ(answer(kOwn, pod("")), "403 Online");
 }
 
-TEST(Eviction, OfAnotherNodeIsNot) {
+TEST(Eviction, RefusesPodOfAnotherNode) {
   EXPECT_EQ(answer({"node-2", "u-1"}, pod(kBe)), "403 AnotherNode");
   EXPECT_EQ(answer({"node-10", "u-1"}, pod(kBe)), "403 AnotherNode");
   EXPECT_EQ(answer({"Node-1", "u-1"}, pod(kBe)), "403 AnotherNode");
   Json unbound = pod(kBe);
   unbound["spec"].as_object().erase("nodeName");
   EXPECT_EQ(answer(kOwn, unbound), "403 AnotherNode");
-  // The node is asked about before the work: what runs elsewhere is not told.
+  // The node is checked before the work: the answer does not reveal what runs on another node.
   EXPECT_EQ(answer({"node-2", "u-1"}, pod("")), "403 AnotherNode");
 }
 
-TEST(Eviction, WithoutANodeOrAUidNothingIsLookedUp) {
+TEST(Eviction, RefusesRequestWithoutNodeOrUid) {
   EXPECT_EQ(refuse_eviction({"", "u-1"})->why, EvictionDenial::kNoNode);
   EXPECT_EQ(refuse_eviction({"node-1", ""})->why, EvictionDenial::kNoUid);
   EXPECT_EQ(refuse_eviction(kOwn), std::nullopt);
-  // A pod without a node is not the pod of an agent without one.
+  // A pod without a node does not belong to an agent without a node.
   Json unbound = pod(kBe);
   unbound["spec"]["nodeName"] = "";
   EXPECT_EQ(answer({"", "u-1"}, unbound), "403 NoNode");
@@ -79,17 +79,17 @@ TEST(Eviction, WithoutANodeOrAUidNothingIsLookedUp) {
   EXPECT_EQ(answer(kOwn, nameless), "409 AnotherPod");
 }
 
-TEST(Eviction, OfAPodThatHasTheNameByNowIsNot) {
+TEST(Eviction, RefusesNewPodOfTheSameName) {
   EXPECT_EQ(answer({"node-1", "u-0"}, pod(kBe)), "409 AnotherPod");
 }
 
-TEST(Eviction, OfAMirrorIsNot) {
+TEST(Eviction, RefusesMirrorPod) {
   EXPECT_EQ(answer(kOwn, pod(kBe, "", R"("kubernetes.io/config.mirror":"feed")")), "403 Mirror");
   EXPECT_EQ(answer(kOwn, pod(kBe, "", R"("kubernetes.io/config.mirror":"")")), "403 Mirror");
   EXPECT_EQ(answer(kOwn, pod(kBe, "", R"("kubernetes.io/config.hash":"feed")")), "allowed");
 }
 
-TEST(Eviction, OfWhatIsNoPodIsNot) {
+TEST(Eviction, RefusesObjectThatIsNoPod) {
   for (const auto* text : {"null", "[]", "7", R"({"metadata":7})", R"({"metadata":{"uid":7}})", R"({"spec":[]})",
                            R"({"metadata":{"labels":{"koordinator.sh/qosClass":7}}})"}) {
     EXPECT_EQ(answer(kOwn, *Json::parse(text)), "403 Unreadable") << text;
@@ -97,7 +97,7 @@ TEST(Eviction, OfWhatIsNoPodIsNot) {
   EXPECT_EQ(answer(kOwn, Json::object()), "409 AnotherPod");
 }
 
-TEST(Eviction, ARefusalSaysWhatWasFoundAndWhatWasWanted) {
+TEST(Eviction, RefusalSaysWhatWasFoundAndExpected) {
   const auto text = [](const EvictionAsked& asked, const Json& of) { return render_text(*refuse_eviction(asked, of)); };
   EXPECT_EQ(text({"node-2", "u-1"}, pod(kBe)),
             "the pod is on node node-1: the agent of node node-2 evicts from its own alone [AnotherNode]");
@@ -112,9 +112,9 @@ TEST(Eviction, ARefusalSaysWhatWasFoundAndWhatWasWanted) {
   }
 }
 
-// Of random pods: allowed are just those on the agent's node that are meant by their uid, are no mirror, and say that
-// they are offline work.
-TEST(Eviction, IsAllowedJustWhereAllHolds) {
+// Random pods: allowed are only pods on the agent's node that match the uid, are no mirror, and say that they are
+// offline work.
+TEST(Eviction, AllowsOnlyIfAllConditionsHold) {
   base::Random random(7);
   const auto one_of = [&random](std::initializer_list<std::string_view> list) {
     return std::string(list.begin()[random.below(list.size())]);

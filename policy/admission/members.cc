@@ -5,7 +5,7 @@
 namespace tidemark::policy {
 namespace {
 
-constexpr std::size_t kLinearMax = 16;  // members; up to here going through them costs less than sorting
+constexpr std::size_t kLinearMax = 16;  // members; up to here a linear search costs less than sorting
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The members of an object by name, for whoever asks for many of them. An object that a request carries may have as
-// many as it likes: one look-up takes a few steps whatever its size. Internal to admission.
+// The members of an object by name, for many look-ups. A request may carry an object of any size: one look-up takes a
+// few steps whatever its size. Internal to admission.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace tidemark::policy {
 
 class MemberIndex {
  public:
-  explicit MemberIndex(const base::JsonObject& object) : object_(object) {}  // outlives this, and stays as it is
+  // `object` outlives this and does not change.
+  explicit MemberIndex(const base::JsonObject& object) : object_(object) {}
 
   const Json* find(std::string_view key);
   std::size_t steps() const { return steps_; }  // comparisons of names so far
@@ -22,8 +23,8 @@ class MemberIndex {
   const Json* took(const Member& member);
 
   const base::JsonObject& object_;
-  std::vector<const Member*> sorted_;  // of a large object, once it is needed
-  std::size_t next_ = 0;               // who asks in the order of the members is answered at once
+  std::vector<const Member*> sorted_;  // filled on first use for a large object
+  std::size_t next_ = 0;  // look-ups in the order of the members take one step
   std::size_t steps_ = 0;
 };
 

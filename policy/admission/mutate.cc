@@ -75,7 +75,7 @@ std::expected<void, Refusal> apply_profile(const MutationInput& input, const Col
 }
 
 void translate(const AdmissionRules& rules, const std::vector<Matched>& matched, Mutation& mutation) {
-  // Trap: for the peer it is enough that a profile matched; that chance left it out does not matter.
+  // Trap: for Koordinator it is enough that a profile matched, even if chance left it out.
   const bool applied = !mutation.applied.empty();
   const bool wanted = rules.parity == Parity::kKoordinator && !mutation.off_decided ? !matched.empty() : applied;
   if (!wanted || !rules.translate_resources) return;
@@ -83,7 +83,8 @@ void translate(const AdmissionRules& rules, const std::vector<Matched>& matched,
     if (each.profile->skip_update_resources) return;
   }
   const auto priority = pod_classes(mutation.pod).priority;
-  // Trap: an overhead is its RuntimeClass's, to the letter; the API server refuses a pod whose overhead was translated.
+  // Trap: an overhead must equal its RuntimeClass's exactly; the API server refuses a pod whose overhead was
+  // translated.
   translate_resources(mutation.pod, priority, rules.parity == Parity::kKoordinator);
   const Json* level = mutation.pod.at("spec", "resources");
   const bool offline = priority == model::PriorityClass::kBatch || priority == model::PriorityClass::kMid;
@@ -92,12 +93,12 @@ void translate(const AdmissionRules& rules, const std::vector<Matched>& matched,
   }
 }
 
-// Whether it changed anything.
+// Returns whether it changed anything.
 bool annotate(Json& pod) {
   const std::string spec = extended_resource_spec(pod);
   const auto held = pod_text(pod, kAnnotations, model::kExtendedResourceSpecAnnotation);
   if (spec.empty() && !held) return false;
-  const std::string wanted = spec.empty() ? "{}" : spec;  // whose pod asks for none does not say that it does
+  const std::string wanted = spec.empty() ? "{}" : spec;  // A pod that requests none does not get the annotation.
   const auto same = held ? Json::parse(*held) : Result<Json>(Json());
   if (held && same && *same == *Json::parse(wanted)) return false;
   set_pod_text(pod, kAnnotations, model::kExtendedResourceSpecAnnotation, wanted);
@@ -117,7 +118,7 @@ std::expected<void, Refusal> apply_matched(const AdmissionRules& rules, const Mu
     }
     if (profile->probability_percent && !chance_applies(*profile->probability_percent, draw, rules.parity)) {
       mutation.skipped.push_back(profile->name);
-      if (*profile->probability_percent > 0) mark.skipped.push_back(profile->name);  // 0 needs no luck to stay out
+      if (*profile->probability_percent > 0) mark.skipped.push_back(profile->name);  // probability 0 is never drawn
       continue;
     }
     const WhileOff while_off = profile->while_off.value_or(rules.while_off);

@@ -3,7 +3,7 @@
 //   profiles that match, by name ─▶ each: labels, annotations, key mappings, suffixes, scheduler, QoS, priority, patch
 //     ─▶ translate native resources by class ─▶ annotation extended-resource-spec ─▶ JSON patch
 //
-// Chance, objects of the API server and the rules of merging come in as values and functions.
+// Randomness, objects of the API server and the rules of merging are passed in as values and functions.
 #pragma once
 
 #include <expected>
@@ -21,13 +21,13 @@
 
 namespace tidemark::policy {
 
-// What of a PriorityClass goes into a pod.
+// The values that a PriorityClass gives to a pod.
 struct PriorityClassValue {
   std::int32_t value = 0;
-  std::string preemption_policy;  // "" leaves the pod's
+  std::string preemption_policy;  // "" keeps the pod's
 };
 
-// Strategic merge of `patch` into the pod; an error leaves the pod not to be used.
+// Strategic merge of `patch` into the pod; after an error the pod must not be used.
 using MergeIntoPod = std::function<Result<void>(Json& pod, const Json& patch)>;
 
 struct AdmissionRules {
@@ -41,30 +41,30 @@ struct AdmissionRules {
 struct MutationInput {
   const Json& pod;  // that passed check_pod()
   NamespaceLabels namespace_labels;
-  // In any order, with a number in 0 … 99 for each.
+  // In any order, each with a draw in 0 … 99.
   std::span<const ColocationProfile* const> profiles;
   std::span<const int> draws;
-  bool off = false;  // offline work of this pod is (policy/state/pod_scope.h)
+  bool off = false;  // offline work of this pod is off (policy/state/pod_scope.h)
   std::function<std::optional<PriorityClassValue>(std::string_view name)> priority_class;
   MergeIntoPod merge;
-  std::string_view off_because{};  // told to whoever is refused
+  std::string_view off_because{};  // shown to the user whose pod is refused
 };
 
-// Something worth telling whoever made the pod.
+// A warning for the user who creates the pod.
 struct AdmissionNote {
   model::Reason reason = model::Reason::kAdmitSelectorUnusable;
-  std::string profile;  // "" where it is about the pod alone
+  std::string profile;  // "" if it is about the pod alone
   std::string detail;
 };
 
 struct Mutation {
   Json pod;
-  Json patch;                        // from the pod as it came to `pod`; an empty array where nothing changes
+  Json patch;  // from the received pod to `pod`; an empty array if nothing changes
   std::vector<std::string> applied;  // profiles, by name
   std::vector<std::string> skipped;  // matched and not applied: by chance, or plain while off
-  bool off_decided = false;          // WhileOff made the difference
+  bool off_decided = false;  // WhileOff changed the result
   std::vector<AdmissionNote> notes;
-  std::size_t diff_steps = 0;  // names compared for `patch`; 0 where nothing was touched
+  std::size_t diff_steps = 0;  // names compared for `patch`; 0 if nothing was changed
 };
 
 struct Refusal {
@@ -81,15 +81,16 @@ std::expected<Mutation, Refusal> mutate_pod(const AdmissionRules& rules, const M
 // The steps of one profile that can be done to a pod at any time: metadata only.
 void apply_metadata(Json& pod, const ColocationProfile& profile);
 
-// The annotation that tells the reconciler what was done: "applied" must not be done again (a suffix would be appended
-// twice), "skipped" was decided and is not drawn again. Written only where one of the two matters.
+// The annotation that records for the reconciler what was done: "applied" must not be applied again (a suffix would be
+// appended twice), "skipped" was decided and is not drawn again. Written only if one of the two matters.
 struct ProfileMark {
   std::vector<std::string> applied;
   std::vector<std::string> skipped;
   bool knows(std::string_view profile) const;
 };
-bool leaves_a_mark(const ColocationProfile& profile);  // doing it twice is not the same as once
+// Whether applying the profile twice differs from applying it once.
+bool leaves_a_mark(const ColocationProfile& profile);
 std::string write_mark(const ProfileMark& mark);
-ProfileMark read_mark(std::string_view text);  // empty where it cannot be read
+ProfileMark read_mark(std::string_view text);  // empty if it cannot be read
 
 }  // namespace tidemark::policy

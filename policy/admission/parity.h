@@ -1,11 +1,12 @@
-// Which manners admission has where the peer's lead into a trap; the READMEs of admission/ and settings/ list them.
+// Chooses between Koordinator's behavior and the safe one where Koordinator's is a trap; the READMEs of admission/ and
+// settings/ list the traps.
 #pragma once
 
 #include "policy/pools/pools.h"
 
 namespace tidemark::policy {
 
-// The same choice as of numbers, by another name here: among ClusterColocationProfiles "profile" means something else.
+// The type Profile under another name, because "profile" means ClusterColocationProfile here.
 using Parity = Profile;
 
 }  // namespace tidemark::policy

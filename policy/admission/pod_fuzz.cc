@@ -1,4 +1,4 @@
-// Any JSON is a pod or is refused with a reason; a pod can be mutated, judged and caught up with, and stays one.
+// Any JSON is a pod or is refused with a reason. A pod can be mutated, validated and caught up with, and stays a pod.
 // The input: a pod, a zero byte, a profile.
 #include <cstddef>
 #include <cstdint>
@@ -40,8 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                  [](std::string_view) { return policy::PriorityClassValue{5000, ""}; },
                                  merge});
   if (mutation) {
-    TM_CHECK(policy::check_pod(mutation->pod), "a mutated pod is one");
-    TM_CHECK(mutation->patch.as_array().empty() == (mutation->pod == *pod), "the patch tells every change");
+    TM_CHECK(policy::check_pod(mutation->pod), "a mutated pod is a pod");
+    TM_CHECK(mutation->patch.as_array().empty() == (mutation->pod == *pod), "the patch contains every change");
     policy::validate_pod(rules, {mutation->pod, &*pod, "default", {}, list, merge, nullptr});
   }
   const auto done = policy::catch_up({*pod, {}, list, rules.parity, merge});

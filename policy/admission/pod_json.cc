@@ -20,7 +20,7 @@ constexpr std::size_t kMembersMax = 1000;  // of the pod, its metadata and its s
 constexpr std::string_view kContainerLists[] = {"initContainers", "containers"};
 constexpr std::string_view kAmountLists[] = {"requests", "limits"};
 
-// nullptr where it is absent or null, as in Go's decoder.
+// nullptr if it is absent or null, as in Go's decoder.
 const Json* member(const Json& object, std::string_view key) {
   const Json* found = object.member(key);
   return found == nullptr || found->is_null() ? nullptr : found;
@@ -36,7 +36,7 @@ Result<const Json*> object_at(const Json& parent, std::string_view key, std::str
   return found;
 }
 
-// Kubernetes knows a few dozen members of each of these; nobody makes it slow by inventing more.
+// Kubernetes has a few dozen members in each of these; more only slow us down.
 Result<void> check_size(const Json* object, std::string_view place) {
   if (object == nullptr || object->as_object().size() <= kMembersMax) return {};
   return fail(ErrorKind::kInvalid, place, ": ", object->as_object().size(), " members, at most ", kMembersMax);

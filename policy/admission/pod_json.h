@@ -1,7 +1,7 @@
-// A pod as the API server sends it, read and edited in place: an admission patch must name every change, so nothing of
-// the pod may be lost on the way.
+// A pod as the API server sends it, read and edited in place: an admission patch must contain every change, so no part
+// of the pod may be lost.
 //
-// check_pod() comes first. The other functions take a pod that passed it, and are total then.
+// Call check_pod() first. The other functions take a pod that passed it, and cannot fail.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ namespace tidemark::policy {
 inline constexpr std::string_view kLabels = "labels";
 inline constexpr std::string_view kAnnotations = "annotations";
 
-// Every member that is read here has the type it must have, and every quantity can be read. The error names the place:
-// "spec.containers[1].resources.requests.cpu: …".
+// Checks that every member that is read here has its type, and that every quantity can be read. The error gives the
+// place: "spec.containers[1].resources.requests.cpu: …".
 Result<void> check_pod(const Json& pod);
 
 // `map` is kLabels or kAnnotations.
@@ -36,15 +36,15 @@ struct PodClasses {
   model::PriorityClass priority = model::PriorityClass::kNone;  // with default
 };
 PodClasses pod_classes(const Json& pod);
-// What a pod says of itself: not what it counts as when it says nothing.
+// What the labels of a pod say, without defaults.
 bool is_offline(const PodClasses& classes);
 
 // What the pod requests of one resource: max(Σ containers, max of init containers) + overhead, as Koordinator's webhook
 // sums it (no sidecars, no pod level).
 model::Quantity pod_request(const Json& pod, std::string_view resource);
 
-// A container's resource amounts by name, made where they are missing; null where they are and `make` is false.
-// `list` is "requests" or "limits".
+// A container's resource amounts by name. If they are missing they are created, or the result is null if `make` is
+// false. `list` is "requests" or "limits".
 Json* container_amounts(Json& container, std::string_view list, bool make);
 const Json* container_amounts(const Json& container, std::string_view list);
 

@@ -50,7 +50,7 @@ Result<std::optional<LabelSelector>> selector(const Json& spec, std::string_view
   return std::optional<LabelSelector>(std::move(*read));
 }
 
-// As intstr reads it: a number as it stands, a text only with its percent sign.
+// As intstr reads it: a plain number, or a text with a percent sign.
 void read_probability(const Json& spec, ColocationProfile& profile) {
   const Json* found = member_of(spec, "probability");
   if (found == nullptr) return;
@@ -81,7 +81,7 @@ Result<std::optional<std::int32_t>> priority(const Json& spec) {
   return std::optional(static_cast<std::int32_t>(*value));
 }
 
-// Whether the selector takes these labels; nullopt where it cannot say.
+// Whether the selector matches these labels; nullopt if it cannot be evaluated.
 std::optional<bool> takes(const LabelSelector& selector, std::span<const model::Label> labels) {
   if (selector.problem()) return std::nullopt;
   return selector.matches(labels);
@@ -96,7 +96,7 @@ std::size_t cost(const std::vector<TextPair>& list) {
 }  // namespace
 
 std::size_t ColocationProfile::bytes() const {
-  constexpr std::size_t kSelector = 1024;  // there are few profiles: a round figure is near enough
+  constexpr std::size_t kSelector = 1024;  // an estimate is enough, because there are few profiles
   std::size_t bytes = 2 * kSelector + name.capacity() + probability_problem.capacity() + scheduler_name.capacity() +
                       qos_class.capacity() + priority_class_name.capacity();
   for (const auto* list : {&labels, &annotations, &label_keys_mapping, &annotation_keys_mapping, &label_suffixes}) {

@@ -1,4 +1,5 @@
-// A ClusterColocationProfile: which new pods it turns into offline work, and what it does to them (contract 3.3, 11.2).
+// A ClusterColocationProfile: which new pods it turns into offline work, and what it changes in them (contract 3.3,
+// 11.2).
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,10 @@
 
 namespace tidemark::policy {
 
-// What becomes of a pod that a profile would make offline work while co-location is off.
+// What happens while co-location is off to a pod that a profile would make offline work.
 enum class WhileOff : std::uint8_t {
-  kWait,    // it becomes offline work as ever, and waits for resources that nobody offers
-  kPlain,   // it stays as its author wrote it, and runs as online work
+  kWait,  // it becomes offline work and waits for resources that no node offers
+  kPlain,  // it stays as its author wrote it, and runs as online work
   kRefuse,  // it is refused
 };
 
@@ -36,7 +37,7 @@ struct ColocationProfile {
   std::optional<model::LabelSelector> namespaces;   // nullopt: all
   std::optional<model::LabelSelector> pods;         // nullopt: all
   std::optional<std::int64_t> probability_percent;  // nullopt: always, or `probability_problem`
-  std::string probability_problem;                  // what is wrong with it; empty where nothing is
+  std::string probability_problem;  // what is wrong with it; empty if nothing is
   // Each list is in ascending order of its keys.
   std::vector<TextPair> labels;
   std::vector<TextPair> annotations;
@@ -47,35 +48,35 @@ struct ColocationProfile {
   std::string qos_class;
   std::string priority_class_name;
   std::optional<std::int32_t> koordinator_priority;
-  Json patch;                          // null where there is none
+  Json patch;  // null if unset
   bool skip_update_resources = false;  // by annotation
   bool controller_managed = false;     // by label: the reconciler also takes pods that are older than the profile
   std::optional<WhileOff> while_off;   // by annotation tidemark.io/while-off, over the manager's setting
 
-  // About what it holds on the heap.
+  // Approximate heap bytes.
   std::size_t bytes() const;
 };
 
 inline constexpr std::string_view kWhileOffAnnotation = "tidemark.io/while-off";
 std::optional<WhileOff> parse_while_off(std::string_view text);  // wait, plain, refuse
 
-// From the object's JSON. What the API server's schema lets in is read; what it would not let in is an error.
+// Reads the object's JSON. What the API server's schema refuses is an error.
 Result<ColocationProfile> read_profile(const Json& object);
 
-// The labels of the pod's namespace; nullopt where they cannot be had.
+// The labels of the pod's namespace; nullopt if they are unavailable.
 using NamespaceLabels = std::optional<std::span<const model::Label>>;
 
 struct ProfileMatch {
   bool matched = false;
-  // Why it could not be decided: kAdmitSelectorUnusable or kAdmitNamespaceUnknown. Then `matched` is the parity's word.
+  // Why it could not be decided: kAdmitSelectorUnusable or kAdmitNamespaceUnknown. Then the parity decides `matched`.
   std::optional<model::Reason> trouble;
 };
 
-// Trap: for the peer a selector that cannot be evaluated has matched. Parity::kTidemark: it has not.
+// Trap: for Koordinator a selector that cannot be evaluated matches. Parity::kTidemark: it does not.
 ProfileMatch match(const ColocationProfile& profile, std::span<const model::Label> pod_labels,
                    const NamespaceLabels& namespace_labels, Parity parity);
 
-// Whether chance lets the profile be applied. `draw` is in 0 … 99, each as likely.
+// Whether chance lets the profile apply. `draw` is uniform in 0 … 99.
 //
 //   koordinator   p ≠ 0 and (p = 100 or draw ≤ p)     so p % applies to p + 1 of 100 pods, and 99 is as good as 100
 //   tidemark      draw < p

@@ -1,4 +1,4 @@
-// What holds for every pod and every profile, on many made at random (from fixed seeds).
+// What holds for every pod and every profile, on many random ones (from fixed seeds).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -138,7 +138,7 @@ Stage make_stage(Maker& maker) {
   return stage;
 }
 
-// RFC 6902, of which our patches use add, remove and replace.
+// RFC 6902; our patches use only add, remove and replace.
 void apply(Json& target, const Json& operation) {
   std::vector<std::string> steps;
   const auto parts = base::split(operation.text_at("path"), '/');
@@ -171,7 +171,7 @@ void apply(Json& target, const Json& operation) {
   }
 }
 
-TEST(AdmissionProperties, ThePatchGivesThePodAndNothingElseIsLost) {
+TEST(AdmissionProperties, PatchGivesThePodAndLosesNothing) {
   Maker maker(1);
   int applied = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -193,7 +193,7 @@ TEST(AdmissionProperties, ThePatchGivesThePodAndNothingElseIsLost) {
   EXPECT_GT(applied, kRounds / 10);
 }
 
-TEST(AdmissionProperties, TheOrderInWhichProfilesAreGivenDoesNotMatter) {
+TEST(AdmissionProperties, OrderOfProfilesDoesNotMatter) {
   Maker maker(2);
   for (int round = 0; round < kRounds; ++round) {
     Stage stage = make_stage(maker);
@@ -208,7 +208,7 @@ TEST(AdmissionProperties, TheOrderInWhichProfilesAreGivenDoesNotMatter) {
   }
 }
 
-// The total that a pod asks for does not change by being called by another name.
+// Renaming a resource does not change the total that a pod requests.
 TEST(AdmissionProperties, TranslationKeepsAmounts) {
   Maker maker(3);
   int translated = 0;
@@ -233,11 +233,11 @@ TEST(AdmissionProperties, TranslationKeepsAmounts) {
   EXPECT_GT(translated, kRounds / 50);
 }
 
-TEST(AdmissionProperties, DoneTwiceIsDoneOnceWhereNoMarkSaysOtherwise) {
+TEST(AdmissionProperties, ApplyingTwiceEqualsOnceUnlessMarked) {
   Maker maker(4);
   for (int round = 0; round < kRounds; ++round) {
     Stage stage = make_stage(maker);
-    // What a profile sets must not change what matches, or the second time is another question.
+    // A profile must not set what its selector reads, or the second pass would differ.
     for (auto& profile : stage.profiles) {
       profile.pods.reset();
       profile.namespaces.reset();
@@ -253,13 +253,13 @@ TEST(AdmissionProperties, DoneTwiceIsDoneOnceWhereNoMarkSaysOtherwise) {
   }
 }
 
-TEST(AdmissionProperties, NothingIsLeftToCatchUpAfterTheWebhook) {
+TEST(AdmissionProperties, WebhookLeavesNothingToCatchUp) {
   Maker maker(5);
   int looked = 0;
   for (int round = 0; round < kRounds; ++round) {
     Stage stage = make_stage(maker);
     for (auto& profile : stage.profiles) profile.pods = model::LabelSelector::everything();
-    if (stage.profiles.size() > 1) stage.profiles.resize(1);  // of two the first is overwritten by the second, always
+    if (stage.profiles.size() > 1) stage.profiles.resize(1);  // the second profile would always overwrite the first
     const auto mutation = stage.mutate(stage.pod);
     if (!mutation) continue;
     const auto list = stage.pointers();
@@ -272,7 +272,7 @@ TEST(AdmissionProperties, NothingIsLeftToCatchUpAfterTheWebhook) {
   EXPECT_GT(looked, kRounds / 2);
 }
 
-TEST(AdmissionProperties, CatchingUpIsDoneOnceAndTouchesOnlyWhatMayBeTouched) {
+TEST(AdmissionProperties, CatchUpRunsOnceAndChangesOnlyMutableFields) {
   Maker maker(6);
   int changed = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -286,7 +286,7 @@ TEST(AdmissionProperties, CatchingUpIsDoneOnceAndTouchesOnlyWhatMayBeTouched) {
     for (const auto& [key, value] : done.patch.as_object()) EXPECT_EQ(key, "metadata") << done.patch.dump();
     Json pod = stage.pod;
     ASSERT_TRUE(testing::merge_simply(pod, done.patch));
-    // The rules on changes let the reconciler's own work through.
+    // The rules on changes allow the reconciler's own changes.
     for (const auto& each : validate_pod(stage.rules, {pod, &stage.pod, "", NamespaceLabels(stage.namespace_labels),
                                                        list, testing::merge_simply, nullptr})) {
       EXPECT_NE(each.reason, model::Reason::kPodQosImmutable) << stage.pod.dump() << done.patch.dump();
@@ -295,7 +295,7 @@ TEST(AdmissionProperties, CatchingUpIsDoneOnceAndTouchesOnlyWhatMayBeTouched) {
   EXPECT_GT(changed, kRounds / 20);
 }
 
-TEST(AdmissionProperties, ChanceIsExactInOurMannerAndOneTooManyInThePeers) {
+TEST(AdmissionProperties, ChanceIsExactWithTidemarkAndOneTooManyWithKoordinator) {
   for (std::int64_t percent = 0; percent <= 100; ++percent) {
     int ours = 0;
     int peers = 0;
@@ -318,8 +318,8 @@ Json with_many_annotations(bool backwards) {
   return pod;
 }
 
-// What a pod carries is up to whoever makes it: no work may grow with its square.
-TEST(AdmissionProperties, ManyAnnotationsTakeAFewStepsEach) {
+// The author of a pod decides its size: no cost may grow with its square.
+TEST(AdmissionProperties, ManyAnnotationsTakeFewStepsEach) {
   std::size_t steps = 0;
   const Json there = with_many_annotations(false);
   const Json other = with_many_annotations(true);  // one name differs at either end
@@ -351,10 +351,10 @@ TEST(AdmissionProperties, ManyAnnotationsTakeAFewStepsEach) {
   const auto left = mutate({});
   ASSERT_TRUE(left);
   EXPECT_TRUE(left->patch.as_array().empty());
-  EXPECT_EQ(left->diff_steps, 0U) << "nothing was touched: nothing is to be compared";
+  EXPECT_EQ(left->diff_steps, 0U) << "nothing was changed, so nothing is compared";
 }
 
-TEST(AdmissionProperties, APodOfInventedMembersIsRefused) {
+TEST(AdmissionProperties, RefusesPodWithTooManyMembers) {
   Json pod = with_many_annotations(false);
   EXPECT_TRUE(check_pod(pod));
   for (int i = 0; i < 1001; ++i) pod["spec"][cat("m", i)] = i;

@@ -1,4 +1,4 @@
-// Plays testdata/*.txt: profiles, a pod, and what becomes of it.
+// Plays testdata/*.txt: profiles, a pod, and the resulting pod.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -89,7 +89,7 @@ class Scenario {
       if (!read) throw std::runtime_error(read.error().message);
       enhanced_ = std::move(*read);
     } else {
-      throw std::runtime_error(cat("no such verb: ", verb));
+      throw std::runtime_error(cat("unknown verb: ", verb));
     }
   }
 
@@ -101,7 +101,7 @@ class Scenario {
       read_.push_back(std::move(*profile));
     }
     std::vector<const ColocationProfile*> list;
-    for (const auto& profile : read_) list.insert(list.begin(), &profile);  // the order given must not matter
+    for (const auto& profile : read_) list.insert(list.begin(), &profile);  // the order must not matter
     return list;
   }
   NamespaceLabels namespace_labels() const {

@@ -45,7 +45,7 @@ void request_what_is_limited(Json& container, std::string_view name) {
   if (limit == nullptr) return;
   const Json* requests = container_amounts(std::as_const(container), "requests");
   if (requests != nullptr && requests->member(name) != nullptr) return;
-  const Json value = *limit;  // making the requests may move what `limit` points to
+  const Json value = *limit;  // creating the requests may move what `limit` points to
   (*container_amounts(container, "requests", true))[name] = value;
 }
 

@@ -61,7 +61,7 @@ void check_classes(const Json& pod, std::vector<PodViolation>& found) {
 void check_annotations(const Json& pod, std::vector<PodViolation>& found) {
   if (const auto held = pod_text(pod, kAnnotations, model::kReservePodAnnotation)) {
     found.push_back({Reason::kPodReserveAnnotation, cat("metadata.annotations[", model::kReservePodAnnotation, "]"),
-                     std::string(*held), "no such annotation"});
+                     std::string(*held), "no annotation"});
   }
 }
 
@@ -87,7 +87,7 @@ std::vector<PodViolation> check(const ValidationInput& input, const Json& pod) {
   return found;
 }
 
-// What the labels would be after the reconciler: a change to that is its work, whoever sends it.
+// The labels that the reconciler would set: a change to these is allowed, whoever sends it.
 class Expected {
  public:
   explicit Expected(const ValidationInput& input, Parity parity) {

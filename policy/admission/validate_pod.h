@@ -22,14 +22,14 @@ struct EnhancedValidation {
   bool enable = false;
   std::vector<RequiredLabels> rules;
 };
-// `enable` and `rules` are the ConfigMap's data of that name; "" where it is missing.
+// `enable` and `rules` are the ConfigMap's data of that name; "" if missing.
 Result<EnhancedValidation> read_enhanced_validation(std::string_view enable, std::string_view rules);
 
 struct ValidationInput {
   const Json& pod;                  // that passed check_pod()
-  const Json* before = nullptr;     // on UPDATE, and it passed too
+  const Json* before = nullptr;  // on UPDATE; it passed check_pod() too
   std::string_view namespace_name;  // of the request: a pod being created may not carry it yet
-  // What the reconciler that catches up may do is no violation of the rules on changes.
+  // What the reconciler that catches up may do does not violate the rules on changes.
   NamespaceLabels namespace_labels;
   std::span<const ColocationProfile* const> profiles;
   MergeIntoPod merge;
@@ -39,13 +39,13 @@ struct ValidationInput {
 struct PodViolation {
   model::Reason reason = model::Reason::kPodQosImmutable;
   std::string field;   // "metadata.labels[koordinator.sh/qosClass]"
-  std::string found;   // "" where nothing is there
-  std::string wanted;  // what would be right
+  std::string found;  // "" if absent
+  std::string wanted;  // the expected value
   bool operator==(const PodViolation&) const = default;
 };
 
-// Everything that is wrong, not only the first. An UPDATE is refused for what it breaks itself: a pod that was wrong
-// before can still be labelled, and lose its finalizers. A pod on its way out is not looked at.
+// Returns all violations, not only the first. An UPDATE is refused only for what it breaks itself: a pod that was wrong
+// before can still be labelled, and lose its finalizers. A pod that is being deleted is not checked.
 std::vector<PodViolation> validate_pod(const AdmissionRules& rules, const ValidationInput& input);
 
 }  // namespace tidemark::policy

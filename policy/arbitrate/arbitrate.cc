@@ -47,7 +47,8 @@ ArbitrateStep arbitrate(const ArbitrateState& before, const ArbitrateSeen& seen,
   }
   plan.excess = {CpuMilli{above(seen.held->cpu.value, seen.gives.cpu.value)},
                  MemoryBytes{above(seen.held->memory.value, seen.gives.memory.value)}};
-  // Of a node never seen nobody knows what came last: unless it is marked, all that is there came while there was room.
+  // At the first look it is unknown which work came last: unless the node is marked, all work counts as work that came
+  // while there was room.
   const Resources rest = before.rest.value_or(before.rejecting ? Resources{} : *seen.held);
   const Resources allowed = model::max(model::max(seen.gives, rest), Resources{});
   state.rest = model::min(*seen.held, allowed);

@@ -1,22 +1,22 @@
-// Two schedulers hand out one node, and each sees late what the other did: together they may have sold more of it than
-// it has to give. Whether they did, and when that is over.
+// Decides whether the two schedulers of a node oversold it, and when that is over. Each of them sees late what the
+// other placed.
 //
 //   allowed    max(gives, rest)                  of each resource
 //   oversold   held > allowed × (1 + tolerance)
-//   rest'      min(held, allowed)                what there is of what was let in while there was room for it
+//   rest'      min(held, allowed)                what is left of the work that came while there was room for it
 //   fits       held ≤ allowed
 //
-// What was let in before is no overselling: where the node gives less than it did (the water line fell, online work
-// grew) nobody sold too much, and suppression deals with it. So it takes work that came while there was no room for it.
+// Work that came while there was room is never overselling: if the node gives less later (the water line fell, online
+// work grew), suppression deals with it. So only work that came without room can make a node oversold.
 //
 //   fits    TM-ARBITRATE-001   nothing to do
-//   reject  TM-ARBITRATE-002   from the look that finds it oversold on: neither side is offered more than it holds, and
-//                              the node is marked (model/oversold.h). Work that is over makes room for no other.
-//   over    TM-ARBITRATE-004   once, after it fitted for `over_after` without a break
+//   reject  TM-ARBITRATE-002   from the pass that finds it oversold: neither side is offered more than it holds, and
+//                              the node is marked (model/oversold.h). Work that ends makes no room for other work.
+//   over    TM-ARBITRATE-004   once, after the work fitted for `over_after` without a break
 //
-// What follows on the node itself, where it shows (TM-ARBITRATE-003), is policy/evict/gap.h's.
+// policy/evict/gap.h acts if the node feels it (TM-ARBITRATE-003).
 //
-// A side that does not say what it holds proves nothing: what stood stands, and no time runs.
+// If a side does not report what it holds, the decision stays and no time counts.
 #pragma once
 
 #include <optional>
@@ -29,14 +29,14 @@
 namespace tidemark::policy {
 
 struct ArbitrateSeen {
-  std::optional<model::Resources> held;  // by all sides, in real units; nullopt: not known
-  model::Resources gives;                // the origin: what batch may use before the sides split it
+  std::optional<model::Resources> held;  // by all sides, in real units; nullopt: unknown
+  model::Resources gives;  // the origin: what batch may use before the sides split it
 };
 
 struct ArbitrateState {
-  bool looked = false;                            // false: a node never seen, whose mark tells what was decided before
-  bool rejecting = false;                         // what the mark says, then
-  std::optional<model::Resources> rest;           // nullopt: nothing was known yet
+  bool looked = false;  // false: first look at the node; its mark carries the earlier decision
+  bool rejecting = false;  // from the mark, at the first look
+  std::optional<model::Resources> rest;  // nullopt: nothing is known yet
   std::optional<base::MonotonicTime> fits_since;  // while it rejects
   bool operator==(const ArbitrateState&) const = default;
 };
@@ -45,7 +45,7 @@ struct ArbitratePlan {
   model::Reason reason = model::Reason::kArbitrateFits;
   std::optional<model::Resources> held;
   model::Resources gives;
-  model::Resources excess;  // held above what is given; at least 0
+  model::Resources excess;  // held above what the node gives; at least 0
   bool operator==(const ArbitratePlan&) const = default;
 
   bool rejects() const { return reason == model::Reason::kArbitrateReject; }

@@ -2,7 +2,7 @@
 //
 //   gives CPU/MEMORY          what batch may use of the node
 //   held CPU/MEMORY|unknown   by both sides
-//   restart marked|unmarked   another manager begins, and finds the node so
+//   restart marked|unmarked   another manager starts, and finds the node so
 //   after DURATION
 //   look
 #include "policy/arbitrate/arbitrate.h"
@@ -49,7 +49,7 @@ class ArbitrateScenario {
     } else if (verb == "look") {
       answers.push_back(look());
     } else {
-      throw std::runtime_error(cat("no such verb: ", verb));
+      throw std::runtime_error(cat("unknown verb: ", verb));
     }
     words.expect_end();
     return answers;
@@ -80,8 +80,8 @@ TEST(Arbitrate, IsWhatTheFilesSay) {
   });
 }
 
-// Any life of a node, held against what arbitration promises.
-TEST(ArbitrateProperty, ItTakesNewWorkToBeginAndAWholePauseToEnd) {
+// Random histories of a node, checked against what arbitration promises.
+TEST(ArbitrateProperty, BeginsOnlyWithNewWorkAndEndsAfterAFullPause) {
   std::mt19937_64 random(7);
   const auto amount = [&](std::int64_t most) -> std::int64_t {
     if (random() % 64 == 0) return random() % 2 == 0 ? INT64_MAX : INT64_MIN;
@@ -94,7 +94,7 @@ TEST(ArbitrateProperty, ItTakesNewWorkToBeginAndAWholePauseToEnd) {
     settings.over_after = seconds(1 + static_cast<std::int64_t>(random() % 120));
     ArbitrateState state;
     base::MonotonicTime now{std::chrono::hours(1)};
-    base::MonotonicTime last_too_much = now;  // or not known
+    base::MonotonicTime last_too_much = now;  // or unknown
     ArbitrateSeen seen{Resources{}, {CpuMilli{500}, MemoryBytes{500}}};
     std::optional<Resources> held_before;
     for (int look = 0; look < 100; ++look) {
@@ -109,7 +109,7 @@ TEST(ArbitrateProperty, ItTakesNewWorkToBeginAndAWholePauseToEnd) {
       EXPECT_GE(step.plan.excess.cpu.value, 0);
       EXPECT_GE(step.plan.excess.memory.value, 0);
       EXPECT_EQ(step.plan.rejects(), step.state.rejecting);
-      // What there was room for when it came does not count, of a node that was seen before.
+      // Work that came while there was room does not count, except at the first look.
       const bool came_in_time = seen.held && state.rest &&
                                 seen.held->cpu <= std::max(seen.gives.cpu, state.rest->cpu) &&
                                 seen.held->memory <= std::max(seen.gives.memory, state.rest->memory);
@@ -117,7 +117,7 @@ TEST(ArbitrateProperty, ItTakesNewWorkToBeginAndAWholePauseToEnd) {
       if (step.state.rejecting && !state.rejecting) {
         ++began;
         ASSERT_TRUE(seen.held && !fits);
-        ASSERT_TRUE(held_before) << "of the first look nobody knows what came";
+        ASSERT_TRUE(held_before) << "at the first look it is unknown which work is new";
         EXPECT_TRUE(seen.held->cpu > held_before->cpu || seen.held->memory > held_before->memory) << "nothing came";
       }
       if (!step.state.rejecting && state.rejecting) {
@@ -135,8 +135,8 @@ TEST(ArbitrateProperty, ItTakesNewWorkToBeginAndAWholePauseToEnd) {
   EXPECT_GT(ended, 100);
 }
 
-// However small the steps, no more than the tolerance comes in above what there is.
-TEST(ArbitrateProperty, SmallStepsAreSeenAsALargeOne) {
+// In however small steps, no more than the tolerance is admitted above what there is.
+TEST(ArbitrateProperty, SmallStepsCountAsOneLargeStep) {
   ArbitrateState state;
   base::MonotonicTime now{std::chrono::hours(1)};
   for (std::int64_t held = 900; held <= 1021; ++held) {

@@ -6,7 +6,7 @@
 namespace tidemark::policy {
 namespace {
 
-constexpr std::int64_t kCountMax = std::int64_t{1} << 40;  // of a slot; sums of them stay within range
+constexpr std::int64_t kCountMax = std::int64_t{1} << 40;  // per slot; sums stay within range
 
 std::int64_t index_of(base::WallTime when, base::Duration slot) {
   const auto since = when.since_epoch / slot;
@@ -54,7 +54,7 @@ void count(EvictionBook& book, const TaskEnd& end, base::WallTime when, base::Wa
   }
   PoolAnd work_class{pool, cut(end.work_class)};
   if (!book.classes.contains(work_class) && book.classes.size() >= kClassSeriesMax) work_class.second = kOther;
-  // One for each pool may come on top: pools are bounded by the settings.
+  // The `other` series of each pool may come on top: the settings bound the number of pools.
   if (book.classes.contains(work_class) || book.classes.size() < kClassSeriesMax + kPoolSeriesMax) {
     add(book.classes[work_class], index_of(when, kSlot), one);
   }

@@ -1,10 +1,10 @@
-// How many tasks ended, and how many of them because they were evicted: by pool and class for a day, by job for a day,
-// by pool for an hour in small steps. One meaning everywhere:
+// Counts how many tasks ended, and how many of them were evicted: by pool and class for a day, by job for a day, by
+// pool for an hour in minutes. One meaning everywhere:
 //
-//   eviction rate = evicted / ended,    ended = evicted + finished by themselves
+//   eviction rate = evicted / ended,    ended = evicted + finished normally
 //
-// A task that ends with its node, or is moved off a cordoned one, is in neither. Everything is bounded: what comes
-// beyond is counted under kOther, or, a job, not by itself (left_out tells).
+// A task that ends with its node, or is moved off a cordoned one, is in neither. Everything is bounded: the excess is
+// counted under kOther; an excess job is counted only in left_out.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tidemark::policy {
 
 inline constexpr base::Duration kMinute = std::chrono::minutes(1);     // slots of a pool's last hour
 inline constexpr base::Duration kSlot = std::chrono::minutes(10);      // slots of a day
-inline constexpr base::Duration kMinutesKept = std::chrono::hours(1);  // and so the longest window
+inline constexpr base::Duration kMinutesKept = std::chrono::hours(1);  // also the longest window
 inline constexpr base::Duration kDayKept = std::chrono::hours(24);
 inline constexpr std::size_t kClassSeriesMax = 500;  // pools by classes
 inline constexpr std::size_t kPoolSeriesMax = 300;
@@ -41,7 +41,7 @@ struct Ended {
   bool operator==(const Ended&) const = default;
 };
 
-// Counts by slots of one length, oldest first; slots in which nothing ended are not there.
+// Counts by slots of one length, oldest first; slots without an ended task are absent.
 struct Series {
   struct Slot {
     std::int64_t index = 0;  // since the epoch
@@ -58,11 +58,11 @@ struct EvictionBook {
   std::map<std::string, Series, std::less<>> minutes;  // by pool
   std::map<PoolAnd, Series> classes;
   std::map<PoolAnd, Series> jobs;  // evictions alone
-  // By pool, minutes, as evicted: what YARN's operator had end for more timely work. It uses up the pool's hour as
-  // evictions do, and is no sign of too much being sold: no rate has it.
+  // By pool, minutes, as evicted: work that YARN's operator evicted for more timely work. It uses up the pool's hour as
+  // evictions do, but it does not show that too much was sold, so it is in no rate.
   std::map<std::string, Series, std::less<>> given_back;
   std::int64_t left_out = 0;  // evictions of jobs beyond kJobSeriesMax
-  base::WallTime until;       // what ended up to here is in it
+  base::WallTime until;  // tasks that ended up to here are counted
   bool operator==(const EvictionBook&) const = default;
 };
 
@@ -71,27 +71,27 @@ struct TaskEnd {
   std::string work_class = {};
   std::string job = {};
   bool evicted = false;
-  std::int64_t times = 1;  // so many alike
+  std::int64_t times = 1;  // number of equal entries
 };
 
-// `when` later than `now`, or before what is kept, counts now, or not at all.
+// A `when` later than `now` counts as `now`; one older than the kept time is dropped.
 void count(EvictionBook& book, const TaskEnd& end, base::WallTime when, base::WallTime now);
 void count_given_back(EvictionBook& book, std::string_view pool, std::int64_t tasks, base::WallTime when,
                       base::WallTime now);
-// Drops what is older than what is kept. A clock that was set back drops what lies in its future.
+// Drops what is older than the kept time. If the clock was set back, also drops slots in its future.
 void forget_old(EvictionBook& book, base::WallTime now);
 
-// Of the last `window`, which is up to kMinutesKept; nothing from before `since`. To the minute, never less than that.
+// Of the last `window`, at most kMinutesKept, and not before `since`. Rounded to the minute, never down.
 Ended lately(const EvictionBook& book, std::string_view pool, base::Duration window, base::WallTime since,
              base::WallTime now);
-// Of the last hour, what uses it up: evicted, and given back.
+// What used up the last hour: evicted and given back.
 std::int64_t given_back_lately(const EvictionBook& book, std::string_view pool, base::WallTime now);
 std::int64_t used_of_hour(const EvictionBook& book, std::string_view pool, base::WallTime now);
 // Of the last day: of one class, or of the whole pool.
 Ended of_day(const EvictionBook& book, std::string_view pool, std::string_view work_class, base::WallTime now);
 Ended of_day(const EvictionBook& book, std::string_view pool, base::WallTime now);
 
-// Of a job: the last hour (to the slot, never less), and the day with it.
+// Of a job: the last hour (rounded up to the slot), and the day that includes it.
 struct JobEvictions {
   std::int64_t hour = 0;
   std::int64_t day = 0;

@@ -9,7 +9,7 @@ namespace {
 
 using model::Reason;
 
-// Counts are below 2^50 (policy/budget/book.h), so these products hold.
+// Counts are below 2^50 (policy/budget/book.h), so these products do not overflow.
 bool spike(const Ended& seen, const BreakerSettings& settings) {
   return seen.evicted >= settings.at_least && seen.evicted * 100 > seen.ended() * settings.rate_percent;
 }
@@ -29,7 +29,7 @@ Turn turn(Breaker breaker, const BudgetObservation& seen, const BudgetPool& pool
     if (breaker.phase == BreakerPhase::kClosed) return {{}, std::nullopt};
     return {{}, Reason::kBudgetSwitchedOff};
   }
-  breaker.since = std::min(breaker.since, now);  // a clock that was set back must not keep it open for ever
+  breaker.since = std::min(breaker.since, now);  // a clock that was set back must not keep it open forever
   const Ended window = lately(seen.book, pool.name, settings.window, {}, now);
   const base::Duration passed = now - breaker.since;
   switch (breaker.phase) {
@@ -42,7 +42,7 @@ Turn turn(Breaker breaker, const BudgetObservation& seen, const BudgetPool& pool
       if (passed < breaker.cool_down || half_spike(window, settings)) return {breaker, std::nullopt};
       return {{BreakerPhase::kProbation, now, breaker.cool_down, window}, Reason::kBudgetProbation};
     case BreakerPhase::kProbation: {
-      // The minute in which it began belongs to what was before.
+      // The minute in which it began counts for the time before.
       const Ended since = lately(seen.book, pool.name, settings.window, breaker.since + kMinute, now);
       if (half_spike(since, settings)) {
         const auto longest = settings.cool_down * kCoolDownGrowthMax;
@@ -131,7 +131,7 @@ JobAllowance allowance(const JobEvictions& job, std::int64_t per_hour) {
 }
 
 BudgetStep step(const BudgetState& state, const BudgetObservation& seen, base::WallTime now) {
-  now = {std::chrono::floor<std::chrono::seconds>(now.since_epoch)};  // as it is stored
+  now = {std::chrono::floor<std::chrono::seconds>(now.since_epoch)};  // the stored precision
   BudgetStep out;
   out.state.looked = now;
   out.state.request = state.request;
@@ -146,7 +146,7 @@ BudgetStep step(const BudgetState& state, const BudgetObservation& seen, base::W
     return a->at != b->at ? a->at < b->at : a->id < b->id;
   };
   if (!asked.empty()) out.state.request = (*std::ranges::max_element(asked, later))->id;
-  // What one look may count is bounded: while nobody looked nobody knows that it was calm.
+  // Bounds what one pass counts as calm: the time without passes may not have been calm.
   const auto passed = std::clamp(now - state.looked, base::Duration(0), kCalmStepMax);
   std::vector<const BudgetPool*> pools;
   for (const BudgetPool& pool : seen.pools) pools.push_back(&pool);

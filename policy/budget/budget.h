@@ -1,24 +1,24 @@
-// What evictions let a pool and its jobs do.
+// Limits a pool and its jobs by their evictions.
 //
 // The breaker of a pool, by what ended in its window:
 //
 //             spike                       cool-down over, no half spike
 //   closed ───────────▶ open ───────────────────────────────────────────▶ probation ──▶ closed
-//                        ▲      or somebody resumes it                        │    as long as the cool-down
+//                        ▲      or the user resumes it                          │    as long as the cool-down
 //                        └──────────────── half a spike, cool-down doubled ───┘
 //
 //   spike       evicted ≥ atLeast      and  evicted > ratePercent % of ended
 //   half spike  evicted ≥ ⌈atLeast/2⌉  and  evicted > half of that rate;  on probation, of what ended since it began
 //
-// While it is open the pool sells nothing new: what is sold stays (policy/offer).
+// While it is open the pool sells nothing new; what is sold stays (policy/offer).
 //
-// A job ages upward: the more often it was evicted within a day, the fewer evictions it may have within an hour.
+// A job gains protection: the more often it was evicted within a day, the fewer evictions it may have within an hour.
 //
 //   allowed = max(1, perJobHour − (evictions of its last day before this hour) / kJobAgeing),  left = allowed − this
 //   hour's
 //
-// Hours slide, so nothing that was not used piles up. An agent that has no grant goes by kLocalEvictionsPerHour,
-// and on a machine of its own by kEvictionsPerHourAlone.
+// Hours slide, so an unused allowance does not add up. An agent without a grant uses kLocalEvictionsPerHour, and on a
+// machine without a cluster kEvictionsPerHourAlone.
 #pragma once
 
 #include <cstdint>
@@ -36,17 +36,16 @@
 
 namespace tidemark::policy {
 
-// How many tasks a node may evict in an hour where nothing was granted to it: enough to save a machine, too few to
-// empty a cluster.
+// Tasks that a node without a grant may evict in an hour: enough to save a machine, too few to empty a cluster.
 inline constexpr std::int64_t kLocalEvictionsPerHour = 2;
-// The same of a machine that is no part of a cluster: there is none to empty, and whom it may not evict any more its
-// kernel ends, by an order of its own.
+// The same for a machine without a cluster: there is no cluster to empty, and if the agent may not evict, the kernel's
+// OOM killer chooses in its own order.
 inline constexpr std::int64_t kEvictionsPerHourAlone = 60;
 inline constexpr std::int64_t kJobAgeing = 8;                            // evictions of a day that cost one of an hour
-inline constexpr std::int64_t kCoolDownGrowthMax = 8;                    // a cool-down doubles up to so many times
-inline constexpr base::Duration kBudgetStep = std::chrono::seconds(5);   // between two looks
-inline constexpr base::Duration kCalmStepMax = std::chrono::minutes(5);  // what one look may count as calm
-inline constexpr std::size_t kJobsTold = 100;  // exhausted jobs of a pool that are named; the most evicted first
+inline constexpr std::int64_t kCoolDownGrowthMax = 8;  // a cool-down grows at most by this factor
+inline constexpr base::Duration kBudgetStep = std::chrono::seconds(5);  // between two passes
+inline constexpr base::Duration kCalmStepMax = std::chrono::minutes(5);  // what one pass may count as calm
+inline constexpr std::size_t kJobsTold = 100;  // exhausted jobs of a pool that are listed; the most evicted first
 
 enum class BreakerPhase : std::uint8_t { kClosed, kOpen, kProbation };
 
@@ -70,8 +69,8 @@ struct PoolBudget {
 struct BudgetState {
   std::vector<PoolBudget> pools;  // by name
   base::WallTime looked;
-  std::string request;             // the last one that was taken
-  std::vector<std::string> taken;  // those that were, and are still there; by name
+  std::string request;  // the last one that was handled
+  std::vector<std::string> taken;  // handled requests that still exist; by name
 
   const PoolBudget* pool(std::string_view name) const;
   bool operator==(const BudgetState&) const = default;
@@ -83,7 +82,7 @@ struct BudgetPool {
   bool over_reports = false;  // more than 100 % on some side
 };
 
-// What a person asked for: that an open pool sells again.
+// The request of a person that an open pool sells again.
 struct ResumeRequest {
   std::string id;
   std::string pool;
@@ -95,14 +94,14 @@ struct ResumeRequest {
 struct BudgetObservation {
   std::span<const BudgetPool> pools;
   const EvictionBook& book;
-  std::vector<ResumeRequest> requests = {};  // all that are there, each taken once
+  std::vector<ResumeRequest> requests = {};  // all existing ones, each handled once
 };
 
 struct BudgetChange {
   model::Reason reason = model::Reason::kBudgetSpike;
   std::string pool;
   std::string job;  // of kBudgetJobExhausted
-  Ended seen;       // in the window, the hour or the day that mattered
+  Ended seen;  // in the window, the hour or the day that mattered
   bool operator==(const BudgetChange&) const = default;
 };
 
@@ -111,8 +110,7 @@ struct BudgetStep {
   std::vector<BudgetChange> changes;
 };
 
-// Total and deterministic; the order of pools does not matter. A pool that is not in the settings any more is
-// forgotten.
+// Total and deterministic; the order of pools does not matter. Forgets a pool that is no longer in the settings.
 BudgetStep step(const BudgetState& state, const BudgetObservation& seen, base::WallTime now);
 
 struct JobAllowance {
@@ -121,7 +119,7 @@ struct JobAllowance {
 };
 JobAllowance allowance(const JobEvictions& job, std::int64_t per_hour);
 
-// What holds for a node's offer because of its pool's evictions.
+// What the evictions of its pool mean for a node's offer.
 struct PoolGuard {
   bool stopped = false;   // nothing new is sold
   bool truthful = false;  // nothing is over-reported

@@ -1,5 +1,5 @@
-// Any stored text is read or told to be unreadable; what is read is written again and read the same, and can be gone on
-// from.
+// Any stored text is read or reported as unreadable. What is read is written and read again unchanged, and a step from
+// it works.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const policy::EvictionBook book;
     const policy::BudgetPool pools[] = {{"night", {}, true}};
     const auto step = policy::step(*state, {pools, book, {}}, state->looked);
-    TM_CHECK(step.state.pools.size() == 1, "every pool of the settings is looked at, and no other");
+    TM_CHECK(step.state.pools.size() == 1, "the step covers every pool of the settings, and no other");
   }
   return 0;
 }

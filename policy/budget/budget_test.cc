@@ -1,5 +1,5 @@
-// Runs testdata/*.txt: lines set the settings, let tasks end and time pass; `look` and `run` ask. And what must hold
-// whatever happens.
+// Runs testdata/*.txt: lines change the settings, end tasks and advance the time; `look` and `run` print the result.
+// Also tests the invariants.
 #include "policy/budget/budget.h"
 
 #include <gtest/gtest.h>
@@ -37,12 +37,12 @@ class BudgetScenario {
       const auto many = *base::parse_int(words.next());
       const std::string job = words.empty() ? "" : words.next();
       count(book_, {name, "spark", job, verb == "evicted", many}, now_, now_);
-    } else if (verb == "gave-back") {  // gave-back POOL COUNT: YARN's work, to more timely work
+    } else if (verb == "gave-back") {  // gave-back POOL COUNT: YARN work evicted for more timely work
       const std::string name = words.next();
       count_given_back(book_, name, *base::parse_int(words.next()), now_, now_);
     } else if (verb == "resume") {
       requests_.push_back({cat("r", ++asked_), words.next(), "", now_});
-    } else if (verb == "restart") {  // what is stored is all that is left
+    } else if (verb == "restart") {  // only what is stored is left
       state_ = *decode_budgets(encode_budgets(state_));
       book_ = *decode_counts(encode_counts(book_));
     } else if (verb == "clock") {  // clock back 1h
@@ -51,7 +51,7 @@ class BudgetScenario {
       now_ = now_ + (back ? -by : by);
     } else if (verb == "look") {
       answers = look(words.empty() ? base::Duration(0) : duration(words.next()));
-    } else if (verb == "run") {  // run 2m: a look every five seconds; tells what changes
+    } else if (verb == "run") {  // run 2m: a pass every five seconds; prints changes
       const auto time = duration(words.next());
       for (base::Duration at{0}; at < time; at += kBudgetStep) {
         auto told = look(kBudgetStep);
@@ -63,7 +63,7 @@ class BudgetScenario {
     } else if (verb == "show") {
       answers = show();
     } else {
-      throw std::runtime_error(cat("no such verb: ", verb));
+      throw std::runtime_error(cat("unknown verb: ", verb));
     }
     words.expect_end();
     return answers;
@@ -145,9 +145,9 @@ TEST(Budget, IsWhatTheFilesSay) {
   });
 }
 
-// ---- what must hold whatever happens ----
+// ---- invariants ----
 
-TEST(Budget, WhateverHappensJobsKeepTheirAllowanceAndNothingPilesUp) {
+TEST(Budget, JobsKeepTheirAllowanceAndUnusedPartsDoNotAddUp) {
   std::mt19937_64 random(7);
   const auto below = [&](std::int64_t limit) {
     return std::uniform_int_distribution<std::int64_t>(0, limit - 1)(random);
@@ -168,11 +168,11 @@ TEST(Budget, WhateverHappensJobsKeepTheirAllowanceAndNothingPilesUp) {
       EXPECT_EQ(done.state, step(state, {pools, book}, now).state) << "deterministic";
       state = done.state;
       ASSERT_EQ(decode_budgets(encode_budgets(state)), state);
-      // Whoever asks before each eviction stays within the limit in every hour, whatever was unused before.
+      // A caller that asks before each eviction stays within the limit in every hour, whatever was unused before.
       const auto series = book.jobs.find({"night", "j"});
       const auto job = series == book.jobs.end() ? JobEvictions() : of_job(series->second, now);
       const auto allowed = allowance(job, pool.settings.job_per_hour);
-      ASSERT_GE(allowed.allowed, 1) << "nobody becomes immune for ever";
+      ASSERT_GE(allowed.allowed, 1) << "no job becomes immune forever";
       ASSERT_LE(allowed.allowed, pool.settings.job_per_hour);
       if (allowed.left > 0 && below(3) > 0) {
         count(book, {"night", "spark", "j", true}, now, now);
@@ -188,7 +188,7 @@ TEST(Budget, WhateverHappensJobsKeepTheirAllowanceAndNothingPilesUp) {
   }
 }
 
-TEST(Budget, AJobThatWasEvictedMoreMayBeEvictedLess) {
+TEST(Budget, MoreEvictionsReduceTheAllowanceOfAJob) {
   std::int64_t before = 100;
   for (std::int64_t day = 0; day < 500; day += 7) {
     const auto now = allowance({0, day}, 20);
@@ -196,11 +196,11 @@ TEST(Budget, AJobThatWasEvictedMoreMayBeEvictedLess) {
     before = now.allowed;
   }
   EXPECT_EQ(before, 1);
-  EXPECT_EQ(allowance({5, 2}, 3).left, 0) << "an hour that says more than its day";
+  EXPECT_EQ(allowance({5, 2}, 3).left, 0) << "more evictions in the hour than in the day";
   EXPECT_EQ(allowance({-4, -9}, 3).left, 3);
 }
 
-TEST(Budget, TheOrderOfPoolsAndOfWhatEndedDoesNotMatter) {
+TEST(Budget, OrderOfPoolsAndEndedTasksDoesNotMatter) {
   EvictionBook one;
   EvictionBook other;
   std::vector<TaskEnd> ends;
@@ -217,7 +217,7 @@ TEST(Budget, TheOrderOfPoolsAndOfWhatEndedDoesNotMatter) {
   EXPECT_EQ(x.changes, y.changes);
 }
 
-TEST(EvictionBook, IsBoundedWhateverNamesCome) {
+TEST(EvictionBook, IsBoundedForAnyNames) {
   EvictionBook book;
   base::WallTime now = kStart;
   for (int i = 0; i < 5000; ++i) {
@@ -235,7 +235,7 @@ TEST(EvictionBook, IsBoundedWhateverNamesCome) {
   EXPECT_EQ(book.left_out, 0);
 }
 
-TEST(EvictionBook, AFullDayOfManyJobsFitsWhereItIsStored) {
+TEST(EvictionBook, FullDayOfManyJobsFitsTheStoredObject) {
   EvictionBook book;
   base::WallTime now = kStart;
   for (int slot = 0; slot < 140; ++slot) {
@@ -266,13 +266,13 @@ TEST(EvictionBook, AFullDayOfManyJobsFitsWhereItIsStored) {
   EXPECT_EQ(of_job(job->second, now).hour, of_job(book.jobs.at({"pool3", "the-same-job"}), now).hour);
 }
 
-TEST(EvictionBook, CountsWhatEndedWhenItEnded) {
+TEST(EvictionBook, CountsTasksAtTheirEndTime) {
   EvictionBook book;
   count(book, {"night", "spark", "j", true}, kStart + -minutes(5), kStart);
   count(book, {"night", "spark", "j", true}, kStart + -minutes(90), kStart);
   count(book, {"night", "etl", "", false}, kStart + -hours(23), kStart);
   count(book, {"night", "spark", "j", true}, kStart + -hours(30), kStart);  // too long ago
-  count(book, {"night", "spark", "j", true}, kStart + hours(3), kStart);    // somebody's clock is wrong: now
+  count(book, {"night", "spark", "j", true}, kStart + hours(3), kStart);  // a wrong clock: counts now
   count(book, {"", "spark", "j", true}, kStart, kStart);                    // its node is in no pool
   EXPECT_EQ(lately(book, "night", minutes(10), {}, kStart), (Ended{2, 0}));
   EXPECT_EQ(lately(book, "night", minutes(2), {}, kStart), (Ended{1, 0}));
@@ -285,13 +285,13 @@ TEST(EvictionBook, CountsWhatEndedWhenItEnded) {
   EXPECT_EQ(of_job(book.jobs.at({"night", "j"}), kStart).day, 3);
 }
 
-TEST(EvictionBook, WhatYarnGaveBackIsInTheHourAndInNoRate) {
+TEST(EvictionBook, TasksGivenBackByYarnCountInTheHourAndNotInTheRate) {
   EvictionBook book;
   count(book, {"night", "spark", "j", true}, kStart, kStart);
   count_given_back(book, "night", 3, kStart + -minutes(59), kStart);
   count_given_back(book, "night", 5, kStart + -minutes(61), kStart);  // too long ago
   count_given_back(book, "night", -5, kStart, kStart);
-  count_given_back(book, "day", 2, kStart + hours(3), kStart);  // somebody's clock is wrong: now
+  count_given_back(book, "day", 2, kStart + hours(3), kStart);  // a wrong clock: counts now
   EXPECT_EQ(used_of_hour(book, "night", kStart), 4);
   EXPECT_EQ(given_back_lately(book, "day", kStart), 2);
   EXPECT_EQ(lately(book, "night", hours(1), {}, kStart), (Ended{1, 0}));
@@ -303,7 +303,7 @@ TEST(EvictionBook, WhatYarnGaveBackIsInTheHourAndInNoRate) {
   EXPECT_TRUE(book.given_back.empty());
 }
 
-TEST(StoredBudgets, GrantsOfTheOperatorAreReadAsTheyWereWritten) {
+TEST(StoredBudgets, OperatorGrantsRoundTrip) {
   const EvictionGrant now{30, kStart + hours(24)}, before{50, kStart + hours(3)};
   const OperatorGrants grants{{"day", {now, std::nullopt}}, {"night", {now, before}}};
   EXPECT_EQ(*decode_grants(encode_grants(grants)), grants);
@@ -314,13 +314,13 @@ TEST(StoredBudgets, GrantsOfTheOperatorAreReadAsTheyWereWritten) {
       decode_grants(R"({"schema":1,"pools":[{"yarnOperator":{"perHour":1,"until":"2026-11-21T20:00:00Z"}}]})"));
 }
 
-TEST(StoredBudgets, AFinerTimeIsReadAsItWouldBeWritten) {
+TEST(StoredBudgets, FinerTimeIsRoundedAsWritten) {
   const auto book = decode_counts(R"({"schema":1,"until":"2026-11-21T20:00:00.4386723867Z","slotSeconds":600})");
   ASSERT_TRUE(book);
   EXPECT_EQ(decode_counts(encode_counts(*book)).value(), *book);
 }
 
-TEST(StoredBudgets, WhatCannotBeReadIsRefused) {
+TEST(StoredBudgets, RefusesUnreadableText) {
   EXPECT_FALSE(decode_budgets("").has_value());
   EXPECT_FALSE(decode_budgets("[]").has_value());
   EXPECT_EQ(decode_budgets(R"({"schema":2})").error().kind, ErrorKind::kUnsupported);
@@ -328,7 +328,7 @@ TEST(StoredBudgets, WhatCannotBeReadIsRefused) {
   constexpr std::string_view kHead = R"({"schema":1,"at":"2026-11-21T20:00:00Z","pools":[)";
   EXPECT_TRUE(decode_budgets(cat(kHead, "]}")).has_value());
   EXPECT_FALSE(decode_budgets(cat(kHead, R"({"name":"a","breaker":{"phase":"ajar"}}]})")).has_value());
-  EXPECT_FALSE(decode_budgets(cat(kHead, R"({"name":"a","breaker":{"phase":"open"}}]})")).has_value()) << "since when";
+  EXPECT_FALSE(decode_budgets(cat(kHead, R"({"name":"a","breaker":{"phase":"open"}}]})")).has_value()) << "no since";
   constexpr std::string_view kClosed = R"({"name":"a","breaker":{"phase":"closed"}})";
   EXPECT_FALSE(decode_budgets(cat(kHead, kClosed, ",", kClosed, "]}")).has_value()) << "twice";
   EXPECT_FALSE(decode_counts(R"({"schema":1,"until":"2026-11-21T20:00:00Z","slotSeconds":60})").has_value());

@@ -19,7 +19,7 @@ bool counts(const EvictionGrant& grant, base::WallTime at) {
   return grant.per_hour > 0 && at < grant.until + kGrantLasts;
 }
 
-// Until when, to the second, as it is told.
+// The end of a grant, rounded to the second as published.
 base::WallTime end_of(base::WallTime now) {
   return {std::chrono::floor<std::chrono::seconds>((now + kGrantValid).since_epoch)};
 }
@@ -27,7 +27,7 @@ base::WallTime end_of(base::WallTime now) {
 std::optional<EvictionGrant> merged(const std::optional<EvictionGrant>& before, const EvictionGrant& last,
                                     std::int64_t now_per_hour, base::WallTime at) {
   std::optional<EvictionGrant> out;
-  // What is not more than the new one says nothing.
+  // An older grant that is not larger than the new one is irrelevant.
   if (before && before->per_hour > now_per_hour && counts(*before, at)) out = before;
   if (last.per_hour > now_per_hour && counts(last, at)) {
     if (!out) {
@@ -88,7 +88,7 @@ GrantStep grant(const GrantBook& book, std::span<const std::string> nodes, std::
   std::ranges::sort(sorted);
   sorted.erase(std::ranges::unique(sorted).begin(), sorted.end());
   std::int64_t all = held(out.book, now);
-  // Cuts first: what they free is free later, and what must be extended is not taken by somebody else.
+  // Cuts first: their room is free later, and no other holder takes what must be extended.
   for (const bool growing : {false, true}) {
     for (const auto name : sorted) {
       const std::int64_t part = name == kOperatorHolder ? of_operator : of_node;
@@ -99,10 +99,11 @@ GrantStep grant(const GrantBook& book, std::span<const std::string> nodes, std::
       if (grows != growing) continue;
       const bool due = known.now.until - now < kGrantValid / 2;
       const std::int64_t own = known.held(now);
-      // A cut needs no room. What is extended does: where the limit was lowered below one for each, not all can stay.
+      // A cut needs no room. An extension does: if the limit was lowered below one for each holder, not all can keep
+      // theirs.
       const std::int64_t room = std::max<std::int64_t>(most - (all - own), 0);
       const std::int64_t size = part < known.now.per_hour ? part : std::min(part, room);
-      // Not for a part of what it may have while others hold the rest: that would be a write more.
+      // Do not grow to a part of its share while others hold the rest: that would cost one more write.
       if (in_force && grows && size < part && !due) continue;
       if (in_force && !grows && part == known.now.per_hour && !due) continue;
       if (size < 1) {

@@ -1,21 +1,21 @@
 // How the evictions that a pool may have in an hour are granted to its nodes.
 //
-//   held(node)  = the most that it may still go by: what it was granted last, and what it had before that and may not
-//                 have heard the end of. A grant counts for an hour past its end: evictions just before lie in that
+//   held(node)  = the most that the node may still use: its last grant, and the grant before if the node may not know
+//                 that it ended. A grant counts for an hour past its end: evictions just before the end lie in that
 //                 hour.
 //   Σ held ≤ the pool's limit, whatever messages are lost, late or out of order; except after the limit itself was
 //   lowered
 //
 //   part        = (limit − the operator's part) / size class of the pool
-//   size class  = the number of its nodes, up to the next of 1, 2, 3, 4, 5, 7, 9, 12 … (a quarter more each): so that a
-//                 node more does not cut every grant
-//   operator's  = limit / kOperatorPart where YARN's operator ends work in the pool for more timely work, else nothing:
-//                 the ResourceManager of a cluster is told for all of its nodes by one
+//   size class  = the number of its nodes, rounded up to 1, 2, 3, 4, 5, 7, 9, 12 … (a quarter more each), so that one
+//                 more node does not cut every grant
+//   operator's  = limit / kOperatorPart if YARN's operator evicts work in the pool for more timely work, else 0:
+//                 one operator acts for all nodes of a cluster's ResourceManager
 //   granted     = min(part, limit − Σ held of the others),   at least 1, else nothing
 //
-// A grant ends after kGrantValid and is extended after half of that: two writes a day and node. Cuts are at once, and
-// what they free is granted when it cannot be in force any more. What a node holds is written on the node's own object,
-// and what the operator does in `tidemark-budgets`, so nothing else must remember it.
+// A grant ends after kGrantValid and is extended after half of that: two writes a day and node. Cuts are immediate, and
+// their room is granted again once the old grant cannot be in force any more. The grant of a node is stored in the
+// node's own object, and the operator's in `tidemark-budgets`, so no other memory is needed.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@
 namespace tidemark::policy {
 
 inline constexpr base::Duration kGrantValid = std::chrono::hours(24);
-inline constexpr base::Duration kGrantLasts = std::chrono::hours(1);  // past its end it counts for so long
+inline constexpr base::Duration kGrantLasts = std::chrono::hours(1);  // a grant counts for this long past its end
 inline constexpr std::int64_t kGrantSchema = 1;
 
 struct EvictionGrant {
@@ -45,18 +45,18 @@ struct EvictionGrant {
 
 struct NodeGrant {
   EvictionGrant now;
-  std::optional<EvictionGrant> before;  // a larger one that may still be gone by
+  std::optional<EvictionGrant> before;  // a larger one that may still be in use
 
   std::int64_t held(base::WallTime at) const;
   bool operator==(const NodeGrant&) const = default;
 };
 
 inline constexpr std::int64_t kOperatorPart = 4;
-// YARN's operator among the holders of a pool's grants: no node can have this name.
+// The holder name of YARN's operator: no node can have this name.
 inline constexpr std::string_view kOperatorHolder = "/yarn-operator";
 using OperatorGrants = std::map<std::string, NodeGrant, std::less<>>;  // by pool
 
-// What was granted in one pool, by node; and kOperatorHolder.
+// The grants of one pool, by node and for kOperatorHolder.
 using GrantBook = std::map<std::string, NodeGrant, std::less<>>;
 std::int64_t held(const GrantBook& book, base::WallTime at);
 
@@ -69,19 +69,18 @@ struct GrantStep {
   GrantBook book;
   std::vector<GrantChange> changes;
 };
-// `nodes`: those of the pool; `limit`: nullopt where the pool grants nothing. Total and deterministic; the order of
-// nodes does not matter. kNoRoom is told for holders that get nothing, each time.
+// `nodes`: those of the pool; `limit`: nullopt if the pool grants nothing. Total and deterministic; the order of nodes
+// does not matter. Holders that get nothing are reported with kNoRoom each time.
 GrantStep grant(const GrantBook& book, std::span<const std::string> nodes, std::optional<std::int64_t> limit,
                 base::WallTime now, bool yarn_operator = false);
 
 std::int64_t size_class(std::int64_t nodes);
 
-// As a node is told, in its NodeSLO (policy/nodeslo/told.h): {"schema":1,"evictions":{"perHour":3,"until":…,
-// "before":{…}}}.
+// As published in the NodeSLO (policy/nodeslo/told.h): {"schema":1,"evictions":{"perHour":3,"until":…,"before":{…}}}.
 void write_grant(base::JsonWriter& json, const NodeGrant& grant);  // the member `evictions`
 // kUnsupported: of a newer schema.
 Result<NodeGrant> read_grant(const Json& told);
-// The same as the member `key` of what has a schema of its own.
+// The same under the member `key` of an object that has its own schema.
 void write_grant(base::JsonWriter& json, std::string_view key, const NodeGrant& grant);
 Result<NodeGrant> read_grant(const Json& of, std::string_view key);
 

@@ -1,4 +1,4 @@
-// Grants to nodes: what must hold whatever messages are lost, and how often they are written.
+// Grants to nodes: what must hold whatever messages are lost, and how often grants are written.
 #include "policy/budget/grants.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::vector<std::string> nodes(int count) {
   return names;
 }
 
-TEST(Grants, EachNodeHasItsPartUntilItIsExtended) {
+TEST(Grants, EachNodeKeepsItsPartUntilExtension) {
   auto done = grant({}, nodes(4), 40, kGrantsStart);
   ASSERT_EQ(done.changes.size(), 4U);
   EXPECT_EQ(done.changes[0], (GrantChange{"n0", Reason::kBudgetGranted}));
@@ -36,7 +36,7 @@ TEST(Grants, EachNodeHasItsPartUntilItIsExtended) {
   EXPECT_EQ(done.book.at("n0").before, std::nullopt);
 }
 
-TEST(Grants, AreWrittenTwiceADayAtMost) {
+TEST(Grants, AreWrittenAtMostTwiceADay) {
   GrantBook book;
   std::size_t writes = 0;
   for (int minute = 0; minute < 10 * 24 * 60; minute += 5) {
@@ -47,7 +47,7 @@ TEST(Grants, AreWrittenTwiceADayAtMost) {
   EXPECT_LE(writes, 50U * 2 * 10);
 }
 
-TEST(Grants, ANodeMoreDoesNotCutAllTheOthers) {
+TEST(Grants, OneMoreNodeDoesNotCutAllOthers) {
   EXPECT_EQ(size_class(0), 1);
   EXPECT_EQ(size_class(5), 5);
   EXPECT_EQ(size_class(9), 10);
@@ -57,7 +57,7 @@ TEST(Grants, ANodeMoreDoesNotCutAllTheOthers) {
   EXPECT_LE(more.changes.size(), 1U);
 }
 
-TEST(Grants, ALimitThatWasLoweredBelowOneForEachHoldsWhenWhatWasGrantedHasEnded) {
+TEST(Grants, LimitBelowOnePerNodeHoldsOnceOldGrantsEnd) {
   GrantBook book = grant({}, nodes(200), 100, kGrantsStart).book;
   EXPECT_EQ(held(book, kGrantsStart + minutes(1)), 100);
   for (int minute = 5; minute <= 48 * 60; minute += 5)
@@ -66,14 +66,14 @@ TEST(Grants, ALimitThatWasLoweredBelowOneForEachHoldsWhenWhatWasGrantedHasEnded)
   EXPECT_GT(held(book, kGrantsStart + hours(48)), 40);
 }
 
-TEST(Grants, WhatIsCutIsGrantedToOthersWhenItCannotBeInForceAnyMore) {
+TEST(Grants, CutPartIsGrantedAgainOnceTheOldGrantCannotBeInForce) {
   auto book = grant({}, nodes(2), 20, kGrantsStart).book;
   auto done = grant(book, nodes(4), 20, kGrantsStart + hours(1));
   EXPECT_EQ(done.book.at("n0").now.per_hour, 5);
   EXPECT_EQ(done.book.at("n0").before, (EvictionGrant{10, kGrantsStart + kGrantValid}));
   EXPECT_FALSE(done.book.contains("n3"));
   EXPECT_EQ(done.changes.back(), (GrantChange{"n3", Reason::kBudgetNoRoom}));
-  // Until the end of the grant before, and an hour more.
+  // Until the end of the previous grant, plus one hour.
   book = done.book;
   done = grant(book, nodes(4), 20, kGrantsStart + hours(24) + minutes(59));
   EXPECT_FALSE(done.book.contains("n3"));
@@ -81,7 +81,7 @@ TEST(Grants, WhatIsCutIsGrantedToOthersWhenItCannotBeInForceAnyMore) {
   EXPECT_EQ(done.book.at("n3").now.per_hour, 5);
 }
 
-TEST(Grants, WithFewerThanNodesSomeHaveOneAndTheOthersTheirOwn) {
+TEST(Grants, LimitBelowNodeCountLeavesSomeNodesTheLocalBudget) {
   const auto done = grant({}, nodes(10), 3, kGrantsStart);
   EXPECT_EQ(done.book.size(), 3U);
   EXPECT_EQ(held(done.book, kGrantsStart), 3);
@@ -90,19 +90,19 @@ TEST(Grants, WithFewerThanNodesSomeHaveOneAndTheOthersTheirOwn) {
   EXPECT_TRUE(grant({}, nodes(10), -5, kGrantsStart).book.empty());
 }
 
-TEST(Grants, YarnsOperatorHasAQuarterOfThePoolsWhereItEndsWork) {
+TEST(Grants, OperatorGetsAQuarterIfItEvictsInThePool) {
   const std::string holder(kOperatorHolder);
   auto done = grant({}, nodes(4), 40, kGrantsStart, true);
   EXPECT_EQ(done.book.at(holder).now, (EvictionGrant{10, kGrantsStart + kGrantValid}));
   EXPECT_EQ(done.book.at("n0").now.per_hour, 7) << "the nodes share the rest";
   EXPECT_LE(held(done.book, kGrantsStart), 40);
   EXPECT_TRUE(grant(done.book, nodes(4), 40, kGrantsStart + hours(1), true).changes.empty());
-  EXPECT_FALSE(grant({}, nodes(4), 40, kGrantsStart).book.contains(holder)) << "where it ends none";
+  EXPECT_FALSE(grant({}, nodes(4), 40, kGrantsStart).book.contains(holder)) << "the operator evicts nothing";
   EXPECT_EQ(grant({}, nodes(4), 3, kGrantsStart, true).book.at(holder).now.per_hour, 1) << "one at least";
-  EXPECT_FALSE(grant({}, nodes(4), 1, kGrantsStart, true).book.contains(holder)) << "of one eviction there is no part";
+  EXPECT_FALSE(grant({}, nodes(4), 1, kGrantsStart, true).book.contains(holder)) << "one eviction cannot be split";
 }
 
-TEST(Grants, TheOperatorWaitsUntilNodesThatHadItAllCannotGoByItAnyMore) {
+TEST(Grants, OperatorWaitsUntilOldNodeGrantsCannotBeInForce) {
   const std::string holder(kOperatorHolder);
   auto book = grant({}, nodes(4), 40, kGrantsStart).book;
   auto done = grant(book, nodes(4), 40, kGrantsStart + hours(1), true);
@@ -110,15 +110,15 @@ TEST(Grants, TheOperatorWaitsUntilNodesThatHadItAllCannotGoByItAnyMore) {
   EXPECT_EQ(done.book.at("n0").now.per_hour, 7) << "cut at once";
   done = grant(done.book, nodes(4), 40, kGrantsStart + hours(25), true);
   EXPECT_EQ(done.book.at(holder).now.per_hour, 10);
-  // And it keeps what it has while it is asked no more, until its end.
+  // If it does not evict any more, it keeps its grant until the end.
   done = grant(done.book, nodes(4), 40, kGrantsStart + hours(26));
   EXPECT_LE(held(done.book, kGrantsStart + hours(26)), 40);
   EXPECT_TRUE(done.book.contains(holder));
   EXPECT_FALSE(grant(done.book, nodes(4), 40, kGrantsStart + hours(51)).book.contains(holder));
 }
 
-// Nodes hear of their grants late, or never, and go by the last one they heard of until its end.
-TEST(Grants, NodesTogetherNeverGoByMoreThanThePoolMayWhateverIsLost) {
+// Nodes receive their grants late or never, and use the last one received until its end.
+TEST(Grants, NodesNeverExceedThePoolLimitWhateverIsLost) {
   std::mt19937_64 random(11);
   const auto below = [&](int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random); };
   for (int round = 0; round < 40; ++round) {
@@ -130,13 +130,13 @@ TEST(Grants, NodesTogetherNeverGoByMoreThanThePoolMayWhateverIsLost) {
     for (int i = 0; i < 300; ++i) {
       now = now + minutes(below(120));
       auto members = nodes(1 + below(30));
-      const bool yarn = below(3) > 0;  // its operator is one of them, and hears as late
+      const bool yarn = below(3) > 0;  // the operator is one of the holders, and receives as late
       auto done = grant(book, members, limit, now, yarn);
       EXPECT_EQ(done.book, grant(book, members, limit, now, yarn).book) << "deterministic";
       std::ranges::reverse(members);
       EXPECT_EQ(done.book, grant(book, members, limit, now, yarn).book) << "in any order";
       book = std::move(done.book);
-      // It is read again by another leader.
+      // Another leader reads it again.
       for (auto& [node, held_by] : book) {
         const auto again = read_grant(*Json::parse(told_json({held_by, std::nullopt})));
         ASSERT_TRUE(again.has_value());
@@ -158,7 +158,7 @@ TEST(Grants, NodesTogetherNeverGoByMoreThanThePoolMayWhateverIsLost) {
   }
 }
 
-TEST(Grants, ALowerLimitCutsAtOnceAndStaysWithinItFromThenOn) {
+TEST(Grants, LowerLimitCutsAtOnceAndHolds) {
   auto book = grant({}, nodes(4), 100, kGrantsStart).book;
   auto done = grant(book, nodes(4), 20, kGrantsStart + hours(1));
   for (const auto& [node, grant] : done.book) EXPECT_LE(grant.now.per_hour, 5) << node;
@@ -171,7 +171,7 @@ TEST(Grants, ALowerLimitCutsAtOnceAndStaysWithinItFromThenOn) {
   EXPECT_EQ(done.book.at("n0").now.per_hour, 5);
 }
 
-TEST(Grants, WhatANodeIsToldCanBeReadOrIsRefused) {
+TEST(Grants, PublishedGrantIsReadOrRefused) {
   EXPECT_FALSE(read_grant(*Json::parse("{}")).has_value());
   EXPECT_EQ(read_grant(*Json::parse(R"({"schema":2})")).error().kind, ErrorKind::kUnsupported);
   EXPECT_FALSE(read_grant(*Json::parse(R"({"schema":1,"evictions":{"perHour":-1,"until":"2026-11-21T20:00:00Z"}})")));

@@ -1,4 +1,4 @@
-// What the settings say of a pool's evictions.
+// Settings of a pool for evictions.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace tidemark::policy {
 
 // At least `at_least` evictions within `window`, and more than `rate_percent` % of what ended in it, stop the pool.
 struct BreakerSettings {
-  bool watched = true;  // false: nothing stops it
+  bool watched = true;  // false: the breaker never opens
   base::Duration window = std::chrono::minutes(10);
   std::int64_t at_least = 20;
   std::int64_t rate_percent = 10;
-  base::Duration cool_down = std::chrono::minutes(30);  // before it sells again, and then so long on probation
+  base::Duration cool_down = std::chrono::minutes(30);  // before it sells again, and then as long on probation
   bool operator==(const BreakerSettings&) const = default;
 };
 
@@ -23,11 +23,11 @@ inline constexpr base::Duration kBackOffMax = std::chrono::hours(1);
 
 struct BudgetSettings {
   std::int64_t job_per_hour = 10;             // evictions of one job
-  std::optional<std::int64_t> pool_per_hour;  // of all; nullopt: the nodes' own small budgets are the limit
-  bool grants = false;  // `pool_per_hour` is granted to the nodes, each its part (policy/budget/grants.h)
+  std::optional<std::int64_t> pool_per_hour;  // of all jobs; nullopt: only the small local budgets of the nodes limit
+  bool grants = false;  // `pool_per_hour` is granted to the nodes in parts (policy/budget/grants.h)
   BreakerSettings breaker;
-  // For so long a node sells nothing new after an eviction, so that the job is not placed straight back. nullopt:
-  // kBackOff with profile tidemark; the peer has none.
+  // A node sells nothing new for this long after an eviction, so that the job is not placed straight back. nullopt:
+  // kBackOff with profile tidemark; Koordinator has none.
   std::optional<base::Duration> back_off;
   bool operator==(const BudgetSettings&) const = default;
 };

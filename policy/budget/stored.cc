@@ -30,7 +30,7 @@ void write_time(JsonWriter& json, std::string_view name, base::WallTime when) {
   json.member(name, base::format_rfc3339_micro(when));
 }
 
-// As fine as it is written.
+// Reads with the precision that is written.
 std::optional<base::WallTime> read_time(std::string_view text) {
   const auto when = base::parse_rfc3339(text);
   if (!when) return std::nullopt;
@@ -246,7 +246,7 @@ Result<BudgetState> decode_budgets(std::string_view text) {
   std::ranges::sort(state.pools, {}, &PoolBudget::pool);
   const auto twice = std::ranges::adjacent_find(state.pools, {}, &PoolBudget::pool);
   if (twice != state.pools.end())
-    return fail(ErrorKind::kInvalid, "pool ", base::in_quotes(twice->pool), " is there twice");
+    return fail(ErrorKind::kInvalid, "pool ", base::in_quotes(twice->pool), " appears twice");
   return state;
 }
 
@@ -258,7 +258,7 @@ std::int64_t evicted_in_all(const Series& series) {
   return sum;
 }
 
-// Slots that are older than two hours become one an hour: their sums stay, the moment gets coarser.
+// Merges slots older than two hours into one per hour: the sums stay, the time gets coarser.
 void coarsen(Series& series, std::int64_t until) {
   constexpr std::int64_t kAnHour = std::chrono::hours(1) / kSlot;
   std::vector<Series::Slot> kept;
@@ -274,7 +274,7 @@ void coarsen(Series& series, std::int64_t until) {
   series.slots = std::move(kept);
 }
 
-// Half of the jobs go, those that were evicted least; how often is counted.
+// Drops the half of the jobs with the fewest evictions, and counts the evictions dropped.
 void drop_least_evicted(EvictionBook& book) {
   std::vector<std::pair<std::int64_t, PoolAnd>> jobs;
   for (const auto& [name, series] : book.jobs) jobs.emplace_back(evicted_in_all(series), name);
@@ -311,7 +311,7 @@ std::string encode_counts(const EvictionBook& book) {
   for (auto& [name, series] : less.classes) coarsen(series, until);
   for (auto& [name, series] : less.jobs) coarsen(series, until);
   while ((out = written(less)).size() > kCountsBytesMax && !less.jobs.empty()) drop_least_evicted(less);
-  // Then classes, by name: what is left of a day is no more than this.
+  // Then drops classes, by name: the rest of a day fits.
   while (out.size() > kCountsBytesMax && !less.classes.empty()) {
     less.classes.erase(std::prev(less.classes.end()));
     if (less.classes.size() % 16 == 0) out = written(less);

@@ -1,15 +1,13 @@
-// How budgets are stored: the data of the ConfigMap `tidemark-budgets`, which others may read too.
+// How budgets are stored: the data of the ConfigMap `tidemark-budgets`, which other programs may read too.
 //
-//   state.json    what holds of each pool: the breaker, jobs and pools that are not to be evicted for now
-//   grants.json   what YARN's operator was granted of each pool's hour (policy/budget/grants.h)
-//   counts.json   the counts of a day, and of each pool's last hour by the minute, so that a restart does not forget
-//   them request-*.json  what a person asked for, a key each; written by `tidemark`, taken away by the manager once it
-//   is
-//                   taken up
-//   request.json    the last one again, for managers that know only this key
+//   state.json      each pool: the breaker, jobs and pools that are not to be evicted for now
+//   grants.json     the grant of YARN's operator in each pool's hour (policy/budget/grants.h)
+//   counts.json     the counts of a day, and of each pool's last hour by the minute, so that a restart keeps them
+//   request-*.json  requests of a person, one per key; written by `tidemark`, removed by the manager once handled
+//   request.json    the last request again, for managers that know only this key
 //
-// Each carries `schema` and the version of the policy that wrote it. A newer schema is kUnsupported, and nobody writes
-// over it.
+// Each carries `schema` and the version of the policy that wrote it. A newer schema is kUnsupported, and is never
+// overwritten.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +24,14 @@ namespace tidemark::policy {
 inline constexpr std::int64_t kBudgetSchema = 1;
 inline constexpr std::int64_t kBudgetPolicyVersion = 1;
 inline constexpr std::size_t kBudgetBytesMax = 1 << 20;  // of a text that is read
-// An object holds 1 MiB in all, and the state stands beside the counts: of a day with more than this the least evicted
-// jobs are left out, and old slots become coarser.
+// An object holds 1 MiB in all, and the state is in the same object as the counts: if a day takes more than this, the
+// least evicted jobs are left out and old slots become coarser.
 inline constexpr std::size_t kCountsBytesMax = 512 << 10;
 
 inline constexpr std::string_view kBudgetsGrantsKey = "grants.json";
 inline constexpr std::string_view kResumeKeys = "request-";
-inline constexpr std::size_t kResumeRequestsMax = 64;  // that are looked at together
-std::string resume_key(std::string_view id);           // any id has one that a ConfigMap takes
+inline constexpr std::size_t kResumeRequestsMax = 64;  // handled together
+std::string resume_key(std::string_view id);  // any id gives a valid key of a ConfigMap
 
 std::string encode_budgets(const BudgetState& state);
 std::string encode_counts(const EvictionBook& book);

@@ -13,7 +13,7 @@ using base::WallTime;
 using model::Reason;
 
 constexpr std::int64_t kDay_s = 86'400;
-constexpr std::int64_t kRampLook_s = 60;  // how often a ramp is looked at
+constexpr std::int64_t kRampLook_s = 60;  // the step on a ramp
 
 std::int64_t seconds(Duration duration) {
   return std::chrono::floor<std::chrono::seconds>(duration).count();
@@ -43,31 +43,31 @@ std::int64_t blended(std::int64_t below, std::int64_t line, std::int64_t part) {
   return below + (line - below) * part / kWhole;
 }
 
-// The second in which an entry that is shorter than its ramps turns back, before it is whole; nullopt: they have room.
+// The second in which an entry shorter than its ramps turns back before it is whole; nullopt if the ramps fit.
 std::optional<std::int64_t> turns_at(std::int64_t start_s, std::int64_t end_s, const CalendarEntry& entry) {
   const __int128 up_s = seconds(entry.ramp_up);
   const __int128 down_s = seconds(entry.ramp_down);
   if (up_s <= 0 || down_s <= 0 || up_s + down_s <= end_s - start_s) return std::nullopt;
   const auto rises_s = static_cast<std::int64_t>((end_s - start_s) * up_s / (up_s + down_s));
-  // They cross in this second: it is further up at its beginning, or at its end.
+  // The ramps cross in this second: the line is higher at its start or at its end.
   const bool at_its_end = (end_s - start_s - rises_s - 1) * up_s > rises_s * down_s;
   return start_s + rises_s + (at_its_end ? 1 : 0);
 }
 
-// From where on the beginnings of an entry matter at `from_s`: what began before is over, or has its ramp
-// behind it. nullopt: it never ends, which is refused, and counts as never.
+// The moment from which the starts of an entry matter at `from_s`: an earlier start has ended or has completed its
+// ramp. nullopt: the entry never ends; the parser refuses this.
 std::optional<std::int64_t> begins_after(const CalendarEntry& entry, const TimeZone& zone, std::int64_t from_s) {
   const auto* until = std::get_if<Cron>(&std::get<Recurring>(entry.when).end);
   if (until == nullptr) return from_s - seconds(kWindowMax);
-  // Whatever began before an end is over by then; one that begins as it ends goes on, and no ramp reaches back to it.
+  // A start before an end is over by then; one that starts as it ends continues, and no ramp reaches back to it.
   return until->latest(zone, from_s - seconds(std::clamp(entry.ramp_up, Duration(0), kWindowMax)));
 }
 
-// Of an entry that begins only on some days, so many beginnings in a row may fall on others; then the next one is left
-// for a later look.
+// If an entry starts only on some days, at most this many starts in a row may fall on other days; then the search
+// continues in a later call.
 constexpr int kSkippedMax = 1000;
 
-constexpr std::int64_t kPercentMax = 10'000;  // wild numbers of a caller; the parser lets far less through
+constexpr std::int64_t kPercentMax = 10'000;  // bound for a caller's numbers; the parser allows far less
 
 }  // namespace
 
@@ -123,15 +123,14 @@ Timeline::Timeline(const Calendar& calendar, std::int64_t base_cpu, std::int64_t
   if (from.since_epoch < to.since_epoch && lead_s() > 0) look_ahead();
 }
 
-// All of an entry that touch [from, to), and the next after it, so that `changes_at` sees it; in order, and none of
-// them begins before the one before it ends.
+// All spans of an entry that touch [from, to), and the next one, for `changes_at`; in order, without overlap.
 std::vector<Timeline::Span> Timeline::lay_out(const CalendarEntry& entry, std::int64_t from_s,
                                               std::int64_t to_s) const {
   std::vector<Span> spans;
   const auto add = [&](std::int64_t start_s, std::int64_t end_s) {
     if (end_s <= start_s) return;
     if (!on_this_day(entry.on, calendar_.holidays, calendar_.zone, start_s)) return;
-    if (!spans.empty() && start_s <= spans.back().end_s) {  // it begins again before it is over: it goes on
+    if (!spans.empty() && start_s <= spans.back().end_s) {  // it starts again before it ends: it continues
       spans.back().end_s = std::max(spans.back().end_s, end_s);
     } else {
       spans.push_back({start_s, end_s});
@@ -143,7 +142,7 @@ std::vector<Timeline::Span> Timeline::lay_out(const CalendarEntry& entry, std::i
     return spans;
   }
   const auto& recurring = std::get<Recurring>(entry.when);
-  // Whether an end is one, or it goes on there, is to be known before its ramp begins.
+  // Whether the entry ends or continues must be known before its ramp starts.
   to_s += seconds(std::clamp(entry.ramp_down, Duration(0), kWindowMax));
   const auto since_s = begins_after(entry, calendar_.zone, from_s);
   if (!since_s) return spans;
@@ -156,7 +155,7 @@ std::vector<Timeline::Span> Timeline::lay_out(const CalendarEntry& entry, std::i
     if (on_this_day(entry.on, calendar_.holidays, calendar_.zone, *next)) break;
     after_s = *next;
   }
-  std::optional<std::int64_t> end_s;  // the next one by `until`, as long as it lies ahead
+  std::optional<std::int64_t> end_s;  // the next end by `until`, if it lies ahead
   for (const std::int64_t start_s : starts) {
     if (const auto* length = std::get_if<Duration>(&recurring.end)) {
       add(start_s, start_s + seconds(std::min(*length, kWindowMax)));
@@ -217,9 +216,9 @@ Timeline::Hold Timeline::hold_at(Side side, std::int64_t now_s) const {
   return hold;
 }
 
-// The least of [from, to], between which no corner lies. A line with one ramp is straight there: its least lies at an
-// end, or right before the last where it jumps up. Where several ramps lie over each other it is bent, and looked at
-// minute by minute.
+// The minimum in [from, to] without a corner in between. With one ramp the line is straight there: its minimum is at an
+// end, or right before the last moment if it jumps up. Several ramps at once bend the line, so it is sampled each
+// minute.
 std::int64_t Timeline::least_of(Side side, std::int64_t from_s, std::int64_t to_s) const {
   const Hold first = hold_at(side, from_s);
   std::int64_t least = first.terms.hold;
@@ -230,7 +229,8 @@ std::int64_t Timeline::least_of(Side side, std::int64_t from_s, std::int64_t to_
   return least;
 }
 
-// Whoever looks at a week every five minutes, and ahead from each of them, would look at each corner again and again.
+// Precomputes the minimum from each corner: a preview of a week in steps of five minutes would visit each corner many
+// times.
 void Timeline::look_ahead() {
   for (const Side side : {&LinePercent::cpu, &LinePercent::memory}) {
     auto& least = side == &LinePercent::cpu ? least_cpu_ : least_memory_;
@@ -268,7 +268,7 @@ LinePlan Timeline::at(WallTime now) const {
   plan.cpu = terms_at(&LinePercent::cpu, now_s);
   plan.memory = terms_at(&LinePercent::memory, now_s);
 
-  // The next corner, or the moment at which `lead` reaches one. In between only a ramp moves.
+  // The next corner, or the moment at which `lead` reaches one. In between only a ramp moves the line.
   const std::int64_t lead_s = this->lead_s();
   std::optional<std::int64_t> next;
   const auto consider = [&](std::int64_t from_s, std::int64_t back_s) {

@@ -1,22 +1,22 @@
-// The water line on a calendar: how much of a node all together may use, as it changes with the hour and the day.
+// The water line on a calendar: the share of a node that all work together may use, by hour and day.
 //
-// An entry is a window (a line of its own for some time, e.g. at night) or a freeze (no window counts, e.g. during a
-// promotion). Entries are laid over the base line from the weakest to the strongest, each over what lies below it:
+// An entry is a window (its own line for some time, e.g. at night) or a freeze (no window counts, e.g. during a
+// promotion). Entries are applied to the base line from the weakest to the strongest, each to the result below it:
 //
 //   line = base
 //   for each entry in force, windows by priority, then freezes, then the override:
 //     line = line + (entry's line − line) × ramp          ramp: 0 → 1 in its first `ramp_up`, 1 → 0 in its last
 //     `ramp_down`
 //
-// Among equals the lower line is the stronger, of overrides too. A freeze without a line of its own means the base
-// line. An entry that begins again while it lasts, or as it ends, goes on. An override has no ramps, and outranks
-// everything, freezes included: it is somebody's word for a while.
+// Among equals the lower line is the stronger, also among overrides. A freeze without its own line means the base line.
+// An entry that starts again while it lasts, or as it ends, continues. An override has no ramps and outranks
+// everything, freezes included: a person ordered it for a limited time.
 //
 //   hold(t) = line at t                                   what running work may use
 //   sell(t) = least hold in [t, t + lead]                 what may be offered to new work
 //
-// So before a window closes, a freeze begins, or an override ends, nothing new is let in for `lead`, and what runs may
-// end.
+// So for `lead` before a window closes, a freeze starts or an override ends, no new work is admitted, and running work
+// may end.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@
 
 namespace tidemark::policy {
 
-// Percent of a node's capacity; an absent one is left as it is.
+// Percent of a node's capacity; an unset value changes nothing.
 struct LinePercent {
   std::optional<std::int64_t> cpu;
   std::optional<std::int64_t> memory;
@@ -40,16 +40,16 @@ struct LinePercent {
 };
 
 enum class EntryKind : std::uint8_t { kWindow, kFreeze };
-enum class OnDays : std::uint8_t { kAll, kHolidays, kWorkdays };  // by the local date on which it begins
+enum class OnDays : std::uint8_t { kAll, kHolidays, kWorkdays };  // by the local date of its start
 
-struct FixedDates {  // on the clock on the wall
+struct FixedDates {  // local time
   std::int64_t from_local_s = 0;
   std::int64_t to_local_s = 0;
   bool operator==(const FixedDates&) const = default;
 };
 struct Recurring {
   Cron start;
-  std::variant<base::Duration, Cron> end;  // its length, or the next such moment after the start
+  std::variant<base::Duration, Cron> end;  // its length, or the first match after the start
   bool operator==(const Recurring&) const = default;
 };
 
@@ -65,7 +65,7 @@ struct CalendarEntry {
   bool operator==(const CalendarEntry&) const = default;
 };
 
-// Days since 1970-01-01, sorted. A day in `workdays` is none of rest whatever `holidays` and the week say.
+// Days since 1970-01-01, sorted. A day in `workdays` is a workday whatever `holidays` and the weekday say.
 struct HolidayList {
   std::vector<std::int64_t> holidays;
   std::vector<std::int64_t> workdays;
@@ -82,19 +82,19 @@ struct Calendar {
   std::vector<CalendarEntry> entries;
 };
 
-// Somebody's word that outranks the calendar until it expires.
+// An order of a person that outranks the calendar until it expires.
 struct LineOverride {
   LinePercent line;
   base::WallTime until;
   std::string who;
   std::string why;
-  base::WallTime since;  // for people: it holds as soon as it is known
+  base::WallTime since;  // for display: it takes effect as soon as it is received
   bool operator==(const LineOverride&) const = default;
 };
-// All that concern one pool: its own, and the cluster's.
+// All overrides of one pool: its own, and the cluster's.
 using LineOverrides = std::vector<LineOverride>;
 
-// The one that counts: the lowest of those in force that say anything of that side; null where none does.
+// The override that counts: the lowest in force that sets that side; null if there is none.
 const LineOverride* override_at(const LineOverrides& overrides, std::optional<std::int64_t> LinePercent::* side,
                                 base::WallTime now);
 
@@ -105,7 +105,8 @@ struct LineTerms {
   std::int64_t hold = 0;
   std::int64_t sell = 0;
   LinePhase phase = LinePhase::kBase;
-  std::optional<std::size_t> entry;  // the strongest in force, an index in Calendar::entries; none at base and override
+  // the strongest in force, an index in Calendar::entries; unset at base and override
+  std::optional<std::size_t> entry;
   model::Reason reason = model::Reason::kLineBase;
   bool operator==(const LineTerms&) const = default;
 };
@@ -117,20 +118,20 @@ struct LinePlan {
   bool operator==(const LinePlan&) const = default;
 };
 
-inline constexpr base::Duration kWindowMax = std::chrono::hours(24 * 31);  // of what recurs `for` so long
+inline constexpr base::Duration kWindowMax = std::chrono::hours(24 * 31);  // for a recurring entry with `for`
 inline constexpr base::Duration kLeadMax = std::chrono::hours(24 * 7);
 inline constexpr std::size_t kStartsADayMax = 24;      // of one recurring entry
-inline constexpr std::size_t kAllStartsADayMax = 400;  // of all of one calendar
+inline constexpr std::size_t kAllStartsADayMax = 400;  // of all entries of one calendar
 inline constexpr std::size_t kEntriesMax = 200;        // of one calendar
 
-// The calendar between two moments, worked out once and then asked often.
+// The calendar between two moments, computed once and queried often.
 class Timeline {
  public:
-  // `base` percent hold where nothing else does. The calendar must live as long.
+  // `base` percent hold if no entry does. The calendar must outlive this.
   Timeline(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory, LineOverrides overrides,
            base::WallTime from, base::WallTime to);
 
-  LinePlan at(base::WallTime now) const;  // within [from, to]; total elsewhere too, but then entries may be missing
+  LinePlan at(base::WallTime now) const;  // within [from, to]; also defined elsewhere, but entries may be missing there
   std::optional<base::WallTime> comes_down_at(base::WallTime now) const;
 
  private:
@@ -142,7 +143,7 @@ class Timeline {
   struct Layer;
   struct Hold {
     LineTerms terms;
-    int ramps = 0;  // how many entries are on their way up or down
+    int ramps = 0;  // number of entries on a ramp
   };
   std::int64_t lead_s() const;
   std::int64_t base_of(Side side) const { return side == &LinePercent::cpu ? base_cpu_ : base_memory_; }
@@ -157,13 +158,14 @@ class Timeline {
   std::int64_t base_memory_;
   LineOverrides overrides_;
   std::vector<std::vector<Span>> spans_;  // when each entry is in force
-  std::vector<std::int64_t> corners_s_;   // where a line may bend or jump; sorted
-  std::vector<std::int64_t> least_cpu_;   // from each corner up to the next; empty where few will ask
+  std::vector<std::int64_t> corners_s_;  // moments at which a line may bend or jump; sorted
+  std::vector<std::int64_t> least_cpu_;  // from each corner up to the next; empty if few queries are expected
   std::vector<std::int64_t> least_memory_;
 };
 
-// When the line will have come down to what may be sold now: a window closes, a freeze begins, an override ends. The
-// earlier of both sides. nullopt: it does not come down within `lead`, or is on a ramp whose end lies beyond that.
+// The moment at which the line will have come down to what may be sold now: a window closes, a freeze starts, an
+// override ends. The earlier of both sides. nullopt: it does not come down within `lead`, or is on a ramp that ends
+// later.
 std::optional<base::WallTime> comes_down_at(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
                                             const LineOverrides& overrides, base::WallTime now);
 
@@ -171,11 +173,11 @@ std::optional<base::WallTime> comes_down_at(const Calendar& calendar, std::int64
 LinePlan water_line(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
                     const LineOverrides& overrides, base::WallTime now);
 
-// Nodes of a pool ask for the same line, thousands of them within a second after an edit, and laying a calendar out is
-// dear: each line is worked out once a second, and is to the second what `water_line` says.
+// Caches lines by the second. After an edit thousands of nodes of a pool ask for the same line at once, and building a
+// timeline is expensive. The result equals `water_line` for that second.
 class LineMemo {
  public:
-  // `settings` names what the calendar is of: the hash of their texts.
+  // `settings` identifies the calendar: the hash of the settings texts.
   const LinePlan& at(std::string_view settings, const Calendar& calendar, std::int64_t base_cpu,
                      std::int64_t base_memory, const LineOverrides& overrides, base::WallTime now);
 
@@ -193,7 +195,7 @@ class LineMemo {
   std::vector<Line> lines_;
 };
 
-// By `memo`, where whoever asks has one; `settings`: the hash of those that the calendar is of.
+// Uses `memo` if it is not null; `settings`: the hash of the settings that the calendar belongs to.
 LinePlan water_line(LineMemo* memo, std::string_view settings, const Calendar& calendar, std::int64_t base_cpu,
                     std::int64_t base_memory, const LineOverrides& overrides, base::WallTime now);
 

@@ -18,7 +18,7 @@ constexpr std::int64_t kLinePercentMax = 100;
 constexpr std::int64_t kPriorityMax = 1'000'000;
 constexpr base::Duration kRampMax = hours(24);
 
-// "2026-11-10" or "2026-11-10T18:00", as seconds on the clock on the wall.
+// "2026-11-10" or "2026-11-10T18:00", as local seconds.
 std::optional<std::int64_t> local_time(std::string_view text) {
   constexpr std::size_t kDate = 10;
   constexpr std::size_t kToTheMinute = 16;
@@ -51,7 +51,7 @@ std::optional<Cron> read_cron(Form& form, std::string_view key) {
     return std::nullopt;
   }
   if (!cron->next(TimeZone::utc(), 0))
-    form.problem(key, base::cat(base::in_quotes(text), " is never: there is no such day"));
+    form.problem(key, base::cat(base::in_quotes(text), " never occurs: there is no such day"));
   return *cron;
 }
 
@@ -59,8 +59,8 @@ void read_dates(Form& form, CalendarEntry& entry) {
   constexpr std::string_view kWanted = "a local time like 2026-11-10T18:00 or 2026-11-10";
   const auto from = read_time(form, "from", kWanted);
   const auto to = read_time(form, "to", kWanted);
-  if (!form.has("from")) form.missing("from", "when does it begin?");
-  if (!form.has("to")) form.missing("to", "when does it end?");
+  if (!form.has("from")) form.missing("from", "set the local time at which the entry starts");
+  if (!form.has("to")) form.missing("to", "set the local time at which the entry ends");
   if (!from || !to) return;
   if (*to <= *from) form.problem("to", "ends before it begins");
   entry.when = FixedDates{*from, *to};
@@ -113,7 +113,7 @@ CalendarEntry read_entry(const Json& item, const std::string& place, std::map<st
   read_percent(form, "cpu", entry.line.cpu);
   read_percent(form, "memory", entry.line.memory);
   if (entry.kind == EntryKind::kWindow && !form.has("cpu") && !form.has("memory")) {
-    form.missing("cpu", "where is the line in this window? cpu, memory or both, in percent");
+    form.missing("cpu", "set the water line of this window: cpu, memory or both, in percent");
   }
   form.duration("rampUp", entry.ramp_up, base::Duration(0), kRampMax);
   form.duration("rampDown", entry.ramp_down, base::Duration(0), kRampMax);
@@ -153,12 +153,12 @@ Calendar read_calendar(const Json& item, const std::string& place, const Zones& 
   std::string zone;
   form.text("zone", zone);
   if (!form.has("zone")) {
-    form.missing("zone", "whose clock? A name like Asia/Shanghai, or UTC");
+    form.missing("zone", "set a time zone like Asia/Shanghai, or UTC");
   } else if (const TimeZone* rules = zones.find(zone)) {
     calendar.zone = *rules;
   } else if (!zone.empty()) {
-    form.problem("zone", base::cat("there are no rules for a zone called ", base::in_quotes(zone),
-                                   " here; it is a name like Asia/Shanghai, and needs the package tzdata"));
+    form.problem("zone", base::cat("unknown time zone ", base::in_quotes(zone),
+                                   "; use a name like Asia/Shanghai, and install the package tzdata"));
   }
   form.duration("lead", calendar.lead, base::Duration(0), kLeadMax);
   calendar.holidays = read_holidays(form, problems);

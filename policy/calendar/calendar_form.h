@@ -22,18 +22,18 @@
 
 namespace tidemark::policy {
 
-// The rules of the zones that a document names, put there by whoever may open files.
+// The rules of the zones that a document names; the caller that may open files adds them.
 class Zones {
  public:
   void add(TimeZone zone);
-  const TimeZone* find(std::string_view name) const;  // UTC is always there
+  const TimeZone* find(std::string_view name) const;  // UTC always exists
 
  private:
   std::map<std::string, TimeZone, std::less<>> zones_;
 };
 
-// The zones that a document of settings names, as they stand there; empty where it cannot be read. A name that could
-// lead out of a folder of zones is not among them.
+// The zone names in a document of settings, unchanged; empty if the document cannot be read. Omits names that could
+// leave the directory of zones.
 std::vector<std::string> zone_names(std::string_view text);
 
 inline constexpr std::size_t kCalendarsMax = 50;

@@ -30,7 +30,7 @@ TimeZone zone(const std::string& name) {
   return *parsed;
 }
 
-// "2026-11-21T22:00" on the clock on the wall.
+// "2026-11-21T22:00" in local time.
 std::int64_t local_s(const std::string& text) {
   const auto parsed = base::parse_rfc3339(text + ":00Z");
   if (!parsed) throw std::runtime_error(cat("wanted YYYY-MM-DDThh:mm, found ", text));
@@ -46,7 +46,7 @@ LinePercent line(const std::string& text) {  // "80/70", "80/-"
   return {number(parts.at(0)), number(parts.at(1))};
 }
 
-// Times are local: what an operator would write on a sheet of paper.
+// Times are local, as an operator would write them down.
 class CalendarScenario {
  public:
   std::vector<std::string> run(std::string_view text) {
@@ -76,7 +76,7 @@ class CalendarScenario {
     } else if (verb == "at") {
       while (!words.empty()) answers.push_back(shown(words.next()));
     } else {
-      throw std::runtime_error(cat("no such verb: ", verb));
+      throw std::runtime_error(cat("unknown verb: ", verb));
     }
     words.expect_end();
     return answers;
@@ -147,7 +147,7 @@ class CalendarScenario {
   LineOverrides overrides_;
 };
 
-TEST(Calendar, TheLineLiesWhereTheFilesSay) {
+TEST(Calendar, LineIsAsInTheScenarios) {
   testing::play_scenarios("policy/calendar/testdata", 8, [] {
     return [scenario = std::make_shared<CalendarScenario>()](std::string_view text) { return scenario->run(text); };
   });
@@ -185,7 +185,7 @@ Calendar any_calendar(std::mt19937_64& random, const std::vector<TimeZone>& zone
   return calendar;
 }
 
-TEST(CalendarProperty, WithinBoundsAndNeverSoldAboveWhatWillHold) {
+TEST(CalendarProperty, StaysWithinBoundsAndNeverSellsAboveTheComingLine) {
   const std::vector<TimeZone> zones{TimeZone::utc(), zone("Asia/Shanghai"), zone("America/New_York")};
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     std::mt19937_64 random(seed);
@@ -200,7 +200,7 @@ TEST(CalendarProperty, WithinBoundsAndNeverSoldAboveWhatWillHold) {
       ASSERT_LE(plan.cpu.sell, plan.cpu.hold);
       ASSERT_LE(plan.cpu.hold, 100);
       if (plan.changes_at) ASSERT_GT(plan.changes_at->since_epoch, now.since_epoch - std::chrono::seconds(1));
-      // Whatever is sold now still holds for the whole lead; a percent of room for what is rounded on a ramp.
+      // What is sold now still holds for the whole lead; one percent of tolerance for rounding on a ramp.
       for (int k = 0; k < 6; ++k) {
         const auto later = now + std::chrono::milliseconds(calendar.lead.count() == 0
                                                                ? 0
@@ -208,7 +208,7 @@ TEST(CalendarProperty, WithinBoundsAndNeverSoldAboveWhatWillHold) {
         ASSERT_LE(plan.cpu.sell, timeline.at(later).cpu.hold + 1) << "seed " << seed;
         ASSERT_LE(plan.memory.sell, timeline.at(later).memory.hold + 1) << "seed " << seed;
       }
-      // A moment at which it is down lies within the lead, and there it is down.
+      // The moment at which the line is down lies within the lead, and the line is down then.
       if (const auto down = timeline.comes_down_at(now)) {
         ASSERT_GT(*down, now + base::Duration(-std::chrono::seconds(1))) << "seed " << seed;
         ASSERT_LE(*down, now + calendar.lead) << "seed " << seed;
@@ -217,7 +217,7 @@ TEST(CalendarProperty, WithinBoundsAndNeverSoldAboveWhatWillHold) {
                     (plan.memory.sell < plan.memory.hold && then.memory.hold <= plan.memory.sell))
             << "seed " << seed;
       }
-      // Asked by itself or as a part of a long look ahead: the same.
+      // A single query and a query of a long timeline give the same.
       const auto alone = water_line(calendar, base_cpu, 65, {}, now);
       ASSERT_EQ(alone.cpu, plan.cpu) << "seed " << seed;
       ASSERT_EQ(alone.memory, plan.memory) << "seed " << seed;
@@ -236,7 +236,7 @@ Cron any_cron(std::mt19937_64& random) {
   return *Cron::parse(cat(time, number(1, 29), " ", month, " *"));
 }
 
-// By the words of the guide alone: it has begun on a day on which it may, and since then no end has come.
+// Uses only the words of the guide: the entry started on an allowed day, and has not ended since.
 bool in_force(const Calendar& calendar, const CalendarEntry& entry, std::int64_t at_s) {
   constexpr std::int64_t kYears_s = std::int64_t{3} * 366 * 86'400;
   const auto& recurring = std::get<Recurring>(entry.when);
@@ -248,7 +248,7 @@ bool in_force(const Calendar& calendar, const CalendarEntry& entry, std::int64_t
   return begun_s && *std::get<Cron>(recurring.end).next(calendar.zone, *begun_s) > at_s;
 }
 
-TEST(CalendarProperty, AnEntryLastsUntilItsEndHoweverFarOffThatLies) {
+TEST(CalendarProperty, EntryLastsUntilItsEndHoweverFarAway) {
   const std::vector<TimeZone> zones{TimeZone::utc(), zone("Asia/Shanghai"), zone("America/New_York")};
   int lasting = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -272,14 +272,14 @@ TEST(CalendarProperty, AnEntryLastsUntilItsEndHoweverFarOffThatLies) {
       const bool wanted = in_force(calendar, entry, at_s);
       ASSERT_EQ(water_line(calendar, 60, 65, {}, at).cpu.hold, wanted ? 80 : 60) << "seed " << seed << " at " << at_s;
       lasting += wanted && in_force(calendar, entry, at_s - 32 * 86'400) ? 1 : 0;
-      // One that was under way a ramp ago has its ramp behind it, however long ago it began.
+      // An entry that was in force one ramp ago has completed its ramp, however long ago it started.
       ASSERT_EQ(water_line(ramped, 60, 65, {}, at).cpu, long_look.at(at).cpu) << "seed " << seed << " at " << at_s;
     }
   }
   EXPECT_GT(lasting, 100) << "that were in force a month before as well";
 }
 
-TEST(Calendar, AnEntryThatBeginsAgainWhileItLastsGoesOn) {
+TEST(Calendar, EntryThatStartsAgainWhileItLastsContinues) {
   Calendar calendar;
   CalendarEntry entry;
   entry.when = Recurring{*Cron::parse("0 * * * *"), std::chrono::minutes(90)};
@@ -292,8 +292,8 @@ TEST(Calendar, AnEntryThatBeginsAgainWhileItLastsGoesOn) {
   }
 }
 
-// An hour each, and each begins as the one before it ends: no ramp in between, also one that is longer than an hour.
-TEST(Calendar, AnEntryThatBeginsAgainAsItEndsGoesOn) {
+// One hour each, and each starts as the one before it ends: no ramp in between, not even one longer than an hour.
+TEST(Calendar, EntryThatStartsAgainAsItEndsContinues) {
   Calendar calendar;
   calendar.lead = std::chrono::minutes(20);
   CalendarEntry entry;
@@ -307,8 +307,8 @@ TEST(Calendar, AnEntryThatBeginsAgainAsItEndsGoesOn) {
   }
 }
 
-// Such an entry turns back before it is whole, and is at its lowest between its corners.
-TEST(CalendarProperty, LeadSeesTheBottomOfAnEntryThatIsShorterThanItsRamps) {
+// Such an entry turns back before it is whole, and has its minimum between its corners.
+TEST(CalendarProperty, LeadFindsTheMinimumOfAnEntryShorterThanItsRamps) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
     const auto minutes = [&](std::uint64_t from, std::uint64_t to) {
@@ -335,8 +335,8 @@ TEST(CalendarProperty, LeadSeesTheBottomOfAnEntryThatIsShorterThanItsRamps) {
   }
 }
 
-// The largest that is let through: the preview of a week, and a look a second, stay a matter of moments.
-TEST(Calendar, ALargeOneIsNoHeap) {
+// The largest allowed calendar: the preview of a week, and a query each second, stay fast.
+TEST(Calendar, LargestCalendarStaysFast) {
   Calendar calendar;
   calendar.lead = kLeadMax;
   for (std::size_t i = 0; i < kEntriesMax; ++i) {
@@ -377,7 +377,7 @@ TEST(CalendarProperty, NothingChangesBeforeChangesAt) {
   }
 }
 
-TEST(LineMemo, SaysWhatTheCalendarSaysWhoeverAsked) {
+TEST(LineMemo, ReturnsTheLineOfTheCalendarForEachCaller) {
   const std::vector<TimeZone> zones{TimeZone::utc(), zone("Europe/Berlin")};
   std::mt19937_64 random(7);
   std::vector<Calendar> calendars;
@@ -424,7 +424,7 @@ TEST(Preview, EveryFiveMinutesForAWeek) {
   for (const auto& point : points) EXPECT_EQ(point.plan.cpu, water_line(calendar, 60, 65, {}, point.at).cpu);
 }
 
-TEST(Preview, AWindowOverBusyHoursIsPointedOut) {
+TEST(Preview, ReportsWindowOverBusyHours) {
   const auto calendar = nights();
   const auto start = *base::parse_rfc3339("2026-11-21T12:00:00Z");  // a Saturday
   const auto points = preview(calendar, 60, 65, {}, start);
@@ -447,7 +447,7 @@ TEST(Preview, AWindowOverBusyHoursIsPointedOut) {
   EXPECT_EQ(disagreements(points, calendar, forecast).at(0).reason, model::Reason::kForecastBusyHour);
   EXPECT_TRUE(disagreements(points, calendar, PoolForecast()).empty());
 
-  // The line of memory rises to 70 %; that of CPU says nothing of it.
+  // The memory line rises to 70 %; this does not depend on the CPU line.
   PoolForecast full;
   full.memory[22] = 699;
   EXPECT_TRUE(disagreements(points, calendar, full).empty());

@@ -16,7 +16,7 @@ struct CronField {
   std::string_view name;
   int lowest;
   int highest;
-  std::span<const std::string_view> words;  // of the values from `lowest` on
+  std::span<const std::string_view> words;  // names of the values from `lowest` on
 };
 constexpr std::array<std::string_view, 12> kMonths{"jan", "feb", "mar", "apr", "may", "jun",
                                                    "jul", "aug", "sep", "oct", "nov", "dec"};
@@ -44,7 +44,7 @@ std::optional<int> value_of(const CronField& field, std::string_view text) {
   return value;
 }
 
-// One of a list: *, 5, 1-5, each with /step.
+// One item of a list: *, 5, 1-5, each with an optional /step.
 template <std::size_t Size>
 bool add_part(const CronField& field, std::string_view part, std::bitset<Size>& out) {
   int step = 1;
@@ -53,7 +53,8 @@ bool add_part(const CronField& field, std::string_view part, std::bitset<Size>& 
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
     if (error != std::errc() || end != text.data() + text.size() || step < 1 || step > field.highest) return false;
     part = part.substr(0, slash);
-    if (part != "*" && part.find('-') == std::string_view::npos) return false;  // "5/2" means two things to two crons
+    // cron implementations disagree about "5/2"
+    if (part != "*" && part.find('-') == std::string_view::npos) return false;
   }
   int first = field.lowest;
   int last = field.highest;
@@ -116,12 +117,12 @@ bool Cron::on_day(std::int64_t day) const {
   return by_date || by_weekday;
 }
 
-// Moments in order, from `from_s` on, until `visit` says false or the search ends.
+// Visits the moments in order from `from_s` on, until `visit` returns false or the search ends.
 template <class Visit>
 void Cron::visit(const TimeZone& zone, std::int64_t from_s, Visit&& visit) const {
   const std::int64_t today = floor_day(zone.local(from_s));
   std::optional<std::int64_t> last;
-  // From the day before: a jump may move yesterday's last moment to now.
+  // Starts one day early: a jump may move yesterday's last moment to now.
   for (std::int64_t day = today - 1; day <= today + kSearchDays; ++day) {
     if (!on_day(day)) continue;
     for (std::size_t hour = 0; hour < hours_.size(); ++hour) {
@@ -130,7 +131,7 @@ void Cron::visit(const TimeZone& zone, std::int64_t from_s, Visit&& visit) const
         if (!minutes_.test(minute)) continue;
         const auto of_day = static_cast<std::int64_t>(hour * 3600 + minute * 60);
         const std::int64_t moment = zone.moment(day * kDay_s + of_day);
-        // Several times that one jump swallows are one moment; moments never go back.
+        // Several times skipped by one jump are one moment; moments never go back.
         if (moment < from_s || (last && moment <= *last)) continue;
         last = moment;
         if (!visit(moment)) return;
@@ -150,7 +151,7 @@ std::optional<std::int64_t> Cron::next(const TimeZone& zone, std::int64_t utc_s)
 
 std::optional<std::int64_t> Cron::latest(const TimeZone& zone, std::int64_t utc_s) const {
   const std::int64_t today = floor_day(zone.local(utc_s));
-  // From the day after: what a clock that is set back over midnight shows twice was there the first time.
+  // Starts one day late: local times that occur twice around midnight count at their first occurrence.
   for (std::int64_t day = today + 1; day >= today - kSearchDays; --day) {
     if (!on_day(day) || zone.moment(day * kDay_s) > utc_s) continue;
     for (std::size_t hour = hours_.size(); hour-- > 0;) {

@@ -1,9 +1,9 @@
-// When something recurs: five fields as in cron(8), on the clock on the wall of a time zone.
+// Recurring moments: five fields as in cron(8), in the local time of a time zone.
 //
 //   minute hour day-of-month month day-of-week       "30 22 * * mon-fri"    "0 0 1,15 * *"    "0 */6 * 1-3 *"
 //
-// Where both day fields are given, a day that fits either counts. A time that the clock jumps over happens at the jump,
-// one that it shows twice happens the first time: what recurs daily happens once a day, every day.
+// If both day fields are given, a day that matches either counts. A time that the clock skips happens at the jump; a
+// time that occurs twice happens the first time. So a daily time happens once a day, every day.
 #pragma once
 
 #include <bitset>
@@ -20,9 +20,9 @@ class Cron {
  public:
   static Result<Cron> parse(std::string_view text);
 
-  // The next moment after `utc_s`; nullopt where there is none within kSearchDays ("0 0 30 2 *").
+  // The next moment after `utc_s`; nullopt if there is none within kSearchDays ("0 0 30 2 *").
   std::optional<std::int64_t> next(const TimeZone& zone, std::int64_t utc_s) const;
-  // The last moment up to `utc_s`; nullopt where there was none within kSearchDays.
+  // The last moment up to `utc_s`; nullopt if there was none within kSearchDays.
   std::optional<std::int64_t> latest(const TimeZone& zone, std::int64_t utc_s) const;
   // All in [from, to), in order.
   std::vector<std::int64_t> between(const TimeZone& zone, std::int64_t from_s, std::int64_t to_s) const;

@@ -1,4 +1,4 @@
-// Any text is a rule of recurrence or is refused; its moments come in order, and the next one is the first of them.
+// Any text is a valid rule or is refused; its moments are in order, and next() returns the first of them.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::int64_t from = 1'774'656'000 + data[0] * std::int64_t{86'400};
   const std::int64_t to = from + std::int64_t{3} * 86'400;
   const auto moments = rule->between(zone(), from, to);
-  TM_CHECK(moments.size() <= 4 * rule->times_a_day(), "no more than it says a day");
+  TM_CHECK(moments.size() <= 4 * rule->times_a_day(), "at most times_a_day() a day");
   for (std::size_t i = 0; i < moments.size(); ++i) {
     TM_CHECK(moments[i] >= from && moments[i] < to && (i == 0 || moments[i] > moments[i - 1]), "in order");
   }

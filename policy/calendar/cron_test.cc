@@ -54,12 +54,12 @@ TEST(Cron, ListsStepsAndNames) {
   EXPECT_EQ(next("0 0 * * 7", TimeZone::utc(), "2026-11-21T12:00:00Z", 1), (Moments{"2026-11-22T00:00:00Z"}));
 }
 
-TEST(Cron, EitherDayFieldFitsWhereBothAreGiven) {
+TEST(Cron, EitherDayFieldMatchesIfBothAreGiven) {
   EXPECT_EQ(next("0 0 13 * fri", TimeZone::utc(), "2026-11-10T00:00:00Z", 3),
             (Moments{"2026-11-13T00:00:00Z", "2026-11-20T00:00:00Z", "2026-11-27T00:00:00Z"}));
 }
 
-TEST(Cron, ADailyTimeHappensOnceADayWhateverTheClockDoes) {
+TEST(Cron, DailyTimeHappensOnceADayWhenTheClockChanges) {
   // 02:30 does not exist on 29 March, and comes twice on 25 October.
   EXPECT_EQ(next("30 2 * * *", cron_zone("Europe/Berlin"), "2026-03-27T12:00:00Z", 3),
             (Moments{"2026-03-28T01:30:00Z", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"}));
@@ -70,7 +70,7 @@ TEST(Cron, ADailyTimeHappensOnceADayWhateverTheClockDoes) {
             (Moments{"2011-12-29T22:00:00Z", "2011-12-30T10:00:00Z", "2011-12-30T22:00:00Z"}));
 }
 
-TEST(Cron, TheLatestIsTheFirstOfTwoAndNeverOneThatIsStillToCome) {
+TEST(Cron, LatestIsTheFirstOfTwoAndNeverInTheFuture) {
   const auto latest = [](std::string_view text, const TimeZone& where, std::string_view at) {
     const auto found = Cron::parse(text)->latest(
         where, std::chrono::floor<std::chrono::seconds>(base::parse_rfc3339(at)->since_epoch).count());
@@ -85,12 +85,12 @@ TEST(Cron, TheLatestIsTheFirstOfTwoAndNeverOneThatIsStillToCome) {
   EXPECT_EQ(latest("0 0 30 2 *", TimeZone::utc(), "2026-01-01T00:00:00Z"), "never");
 }
 
-TEST(Cron, WhatNeverComesIsNotSearchedForEver) {
+TEST(Cron, SearchForAnImpossibleTimeEnds) {
   EXPECT_TRUE(next("0 0 30 2 *", TimeZone::utc(), "2026-01-01T00:00:00Z", 1).empty());
   EXPECT_EQ(next("0 0 29 2 *", TimeZone::utc(), "2096-03-01T00:00:00Z", 1), (Moments{"2104-02-29T00:00:00Z"}));
 }
 
-TEST(Cron, WhatCannotBeReadIsNamed) {
+TEST(Cron, NamesTheInvalidField) {
   for (const char* text :
        {"", "* * * *", "* * * * * *", "60 0 * * *", "0 24 * * *", "0 0 0 * *", "0 0 * 13 *", "0 0 * * 8", "5/2 * * * *",
         "5-1 * * * *", "a * * * *", "1, * * * *", "*/0 * * * *", "-1 * * * *", "0 0 * * mo"}) {
@@ -100,7 +100,7 @@ TEST(Cron, WhatCannotBeReadIsNamed) {
             "hour: wanted *, or numbers from 0 to 23 as in 1-5,8 or */2, found \"25\"");
 }
 
-TEST(CronProperty, NextAndBetweenTellTheSame) {
+TEST(CronProperty, NextAndBetweenAgree) {
   std::mt19937_64 random(41);
   const std::vector<TimeZone> zones{TimeZone::utc(), cron_zone("Europe/Berlin"), cron_zone("America/New_York"),
                                     cron_zone("Asia/Shanghai"), cron_zone("Australia/Lord_Howe")};

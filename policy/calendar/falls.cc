@@ -8,7 +8,7 @@ namespace {
 
 using base::WallTime;
 
-constexpr base::Duration kRampStep = std::chrono::minutes(1);  // between two looks at a ramp, as LinePlan::changes_at
+constexpr base::Duration kRampStep = std::chrono::minutes(1);  // the step on a ramp, as for LinePlan::changes_at
 
 bool raised(const LineTerms& terms) {
   return terms.hold > terms.base;
@@ -18,15 +18,15 @@ bool raised(const LinePlan& line) {
   return raised(line.cpu) || raised(line.memory);
 }
 
-// What is sold within the lead is of no interest here: each moment at which it changes would be looked at for nothing.
+// What is sold within the lead does not matter here, and its changes would cost needless steps.
 Calendar without_lead(Calendar calendar) {
   calendar.lead = base::Duration(0);
   return calendar;
 }
 
-// The next moment to look at: a corner of the line, or on a ramp the next whole minute. `line`: as it is at `at`.
+// The next moment to check: a corner of the line, or on a ramp the next whole minute. `line`: the line at `at`.
 std::optional<WallTime> next_look(const Timeline& timeline, const LinePlan& line, WallTime at) {
-  const WallTime soon = at + std::chrono::seconds(1);  // a ramp that begins now shows then
+  const WallTime soon = at + std::chrono::seconds(1);  // a ramp that starts now is visible then
   if (!line.changes_at || *line.changes_at <= soon) return line.changes_at;
   const auto changes_at = timeline.at(soon).changes_at;
   if (!changes_at || *changes_at - soon != kRampStep) return changes_at;
@@ -41,7 +41,7 @@ LinePlan at_base(LinePlan line) {
   return line;
 }
 
-// What is asked for within a minute of a ramp is the same: looks at it are at whole minutes.
+// All queries within one minute of a ramp give the same result: steps are at whole minutes.
 LinePlan within_its_minute(LinePlan line) {
   if (line.changes_at)
     line.changes_at->since_epoch = std::chrono::floor<std::chrono::minutes>(line.changes_at->since_epoch);
@@ -55,7 +55,7 @@ std::vector<LineFall> falls(const Calendar& calendar, const LinePlan& line, cons
   std::vector<LineFall> found;
   if (!raised(line)) return found;
   const Calendar bare = without_lead(calendar);
-  // So far that of what recurs without a break the next turn is known before this one is over.
+  // Far enough that the next turn of a rule without a break is known before this one ends.
   const Timeline timeline(bare, line.cpu.base, line.memory.base, overrides, now, now + kWindowMax);
   LinePlan least = line;
   WallTime at{std::chrono::floor<std::chrono::seconds>(now.since_epoch)};

@@ -1,10 +1,10 @@
-// How the line will come down from above its base: what whoever goes by it must know in order to do without a manager.
+// How the line will come down from above its base, for agents that must work without a manager.
 //
 //   a fall = a moment at which the line is lower, on some side, than at any moment since now
 //
-// Falls are told until the line is at its base or below, on both sides: further down it may go, but nobody who does not
-// hear of it sells too much or protects too late by a line that somebody raised. On a ramp the line is looked at each
-// whole minute, so that the same falls are found whenever one looks.
+// Falls are listed until the line is at its base or below, on both sides. It may fall further, but an agent that misses
+// that neither sells too much nor protects too late because of a raised line. On a ramp the line is sampled each whole
+// minute, so that the falls do not depend on the moment of the query.
 #pragma once
 
 #include <string>
@@ -18,21 +18,22 @@ namespace tidemark::policy {
 
 struct LineFall {
   base::WallTime at;
-  LinePlan line;  // then
+  LinePlan line;  // at that moment
   bool operator==(const LineFall&) const = default;
 };
 
-// So many moments are looked at; a line that is still raised then counts as being at its base from there on.
-inline constexpr int kFallLooksMax = 3'000;  // two days of ramps
+// Number of moments that are checked (two days of ramps); a line that is still raised then counts as at its base.
+inline constexpr int kFallLooksMax = 3'000;
 
-// `line`: where the line is at `now`, by the same calendar and overrides.
+// `line`: the line at `now`, by the same calendar and overrides.
 std::vector<LineFall> falls(const Calendar& calendar, const LinePlan& line, const LineOverrides& overrides,
                             base::WallTime now);
 
-// Nodes of a pool ask for the same falls, and these stay the same as long as the line does; on a ramp for a minute.
+// Caches falls: the nodes of a pool ask for the same ones, which stay the same as long as the line does, on a ramp for
+// a minute.
 class FallMemo {
  public:
-  // `settings` names what the calendar is of: the hash of their texts.
+  // `settings` identifies the calendar: the hash of the settings texts.
   const std::vector<LineFall>& at(std::string_view settings, const Calendar& calendar, const LinePlan& line,
                                   const LineOverrides& overrides, base::WallTime now);
 

@@ -24,7 +24,7 @@ CalendarEntry window(std::string_view start, base::Duration length, std::int64_t
   return entry;
 }
 
-// "06:00 60/65; …": when, and what holds then.
+// "06:00 60/65; …": the time, and the line from then on.
 std::string fall_text(const Calendar& calendar, std::string_view now, const LineOverrides& overrides = {}) {
   const WallTime at = moment(now);
   std::string out;
@@ -35,23 +35,23 @@ std::string fall_text(const Calendar& calendar, std::string_view now, const Line
   return out;
 }
 
-TEST(Falls, AWindowEndsAndNothingElseIsTold) {
+TEST(Falls, ListsOnlyTheEndOfAWindow) {
   Calendar calendar;
-  calendar.lead = 2h;  // what is sold within it is no line
+  calendar.lead = 2h;  // the lead changes what is sold, not the line
   calendar.entries = {window("0 22 * * *", 8h, 80, 75)};
   EXPECT_EQ(fall_text(calendar, "2026-11-21T23:00:00Z"), "11-22T06:00 60/65");
   EXPECT_EQ(fall_text(calendar, "2026-11-22T05:59:59Z"), "11-22T06:00 60/65");
-  EXPECT_EQ(fall_text(calendar, "2026-11-22T06:00:00Z"), "") << "the night to come raises nothing yet";
+  EXPECT_EQ(fall_text(calendar, "2026-11-22T06:00:00Z"), "") << "the next night does not raise the line yet";
 }
 
-TEST(Falls, OneStepAfterTheOtherDownToTheBase) {
+TEST(Falls, ListsEachStepDownToTheBase) {
   Calendar calendar;
   calendar.entries = {window("0 22 * * *", 8h, 80, 75), window("0 5 * * *", 3h, 70, 75)};
   calendar.entries[0].priority = 1;
   EXPECT_EQ(fall_text(calendar, "2026-11-21T23:00:00Z"), "11-22T06:00 70/75; 11-22T08:00 60/65");
 }
 
-TEST(Falls, AFreezeOverTheNightComesFirstAndEndsIt) {
+TEST(Falls, FreezeEndsTheWindowFirst) {
   Calendar calendar;
   calendar.entries = {window("0 22 * * *", 8h, 80, 75)};
   CalendarEntry freeze = window("0 2 * * *", 1h, 40, 40);
@@ -60,7 +60,7 @@ TEST(Falls, AFreezeOverTheNightComesFirstAndEndsIt) {
   EXPECT_EQ(fall_text(calendar, "2026-11-21T23:00:00Z"), "11-22T02:00 40/40");
 }
 
-TEST(Falls, AnOverrideEndsInWhatIsBelowIt) {
+TEST(Falls, OverrideEndsAtTheLineBelow) {
   const LineOverrides overrides{{{90, {}}, moment("2026-11-22T05:00:00Z"), "ann", "a test", {}}};
   EXPECT_EQ(fall_text(Calendar(), "2026-11-21T23:00:00Z", overrides), "11-22T05:00 60/65");
   Calendar calendar;
@@ -70,7 +70,7 @@ TEST(Falls, AnOverrideEndsInWhatIsBelowIt) {
   EXPECT_EQ(fall_text(Calendar(), "2026-11-21T23:00:00Z", lower), "") << "a line that is lowered comes down no more";
 }
 
-TEST(Falls, ARampIsFollowedByWholeMinutesWheneverOneLooks) {
+TEST(Falls, RampIsSampledAtWholeMinutes) {
   Calendar calendar;
   calendar.entries = {window("0 22 * * *", 8h, 64, 65)};
   calendar.entries[0].ramp_down = 4min;
@@ -81,8 +81,8 @@ TEST(Falls, ARampIsFollowedByWholeMinutesWheneverOneLooks) {
   EXPECT_EQ(fall_text(calendar, "2026-11-22T05:57:31Z"), "11-22T05:59 61/65; 11-22T06:00 60/65") << "62 by now";
 }
 
-// Each turn is known before the one before it is over: nobody comes down for a moment in between.
-TEST(Falls, WhatRecursWithoutABreakEndsBeyondTheNextTurn) {
+// Each turn is known before the one before it ends, so the line does not drop for a moment in between.
+TEST(Falls, RuleWithoutABreakEndsAfterTheNextTurn) {
   Calendar calendar;
   calendar.entries = {window("0 22 * * *", 24h, 80, 75)};
   const WallTime now = moment("2026-11-21T23:00:00Z");
@@ -92,7 +92,7 @@ TEST(Falls, WhatRecursWithoutABreakEndsBeyondTheNextTurn) {
   EXPECT_GT(found.front().at, *line.changes_at);
 }
 
-TEST(FallMemo, SaysTheSame) {
+TEST(FallMemo, ReturnsTheFallsOfTheCalendar) {
   Calendar calendar;
   calendar.name = "nights";
   calendar.entries = {window("0 22 * * *", 8h, 80, 75)};
@@ -104,7 +104,7 @@ TEST(FallMemo, SaysTheSame) {
 }
 
 // Nodes of a pool are decided in any second of a minute.
-TEST(FallMemo, SaysTheSameAllTheWayDownARamp) {
+TEST(FallMemo, ReturnsTheFallsOfTheCalendarOnARamp) {
   Calendar calendar;
   calendar.name = "nights";
   calendar.entries = {window("0 22 * * *", 8h, 80, 75)};

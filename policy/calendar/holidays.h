@@ -1,4 +1,5 @@
-// A list of days of rest ends: after its last day a calendar goes by the week alone, and says nothing.
+// A list of holidays ends: after its last day a calendar silently uses only the weekdays. These functions find that
+// day.
 #pragma once
 
 #include <optional>
@@ -8,13 +9,13 @@
 
 namespace tidemark::policy {
 
-// How long before the end of a list whoever keeps it is told.
+// How long before the end of a list its owner is warned.
 inline constexpr base::Duration kHolidaysAhead = std::chrono::hours(24 * 30);
 
-// When the last day that the list names is over. nullopt: it names none, or no entry goes by days of rest or of work.
+// The end of the last listed day. nullopt: the list is empty, or no entry uses holidays or workdays.
 std::optional<base::WallTime> holidays_end(const Calendar& calendar);
 
-// The same where it lies less than kHolidaysAhead ahead, or behind.
+// The same if it is less than kHolidaysAhead ahead, or in the past.
 std::optional<base::WallTime> holidays_end_soon(const Calendar& calendar, base::WallTime now);
 
 }  // namespace tidemark::policy

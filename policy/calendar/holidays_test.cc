@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kFirstOfOctober = 20'727;  // 2026-10-01, in days since 1970
 
-// Eight hours east of Greenwich, all the time.
+// Always eight hours east of Greenwich.
 Calendar of_the_east() {
   Calendar calendar;
   calendar.name = "shifts";
@@ -22,19 +22,19 @@ Calendar of_the_east() {
   return calendar;
 }
 
-TEST(Holidays, EndWhenTheLastDayThatIsNamedIsOver) {
+TEST(Holidays, EndAfterTheLastListedDay) {
   auto calendar = of_the_east();
   EXPECT_EQ(base::format_rfc3339(*holidays_end(calendar)), "2026-10-02T16:00:00Z") << "midnight there";
   calendar.holidays.workdays = {kFirstOfOctober + 9};
   EXPECT_EQ(base::format_rfc3339(*holidays_end(calendar)), "2026-10-10T16:00:00Z")
-      << "a day that is worked is named too";
+      << "a workday is listed too";
   calendar.holidays.holidays.clear();
   EXPECT_EQ(base::format_rfc3339(*holidays_end(calendar)), "2026-10-10T16:00:00Z");
   calendar.holidays.workdays.clear();
-  EXPECT_EQ(holidays_end(calendar), std::nullopt) << "it goes by the week, and always did";
+  EXPECT_EQ(holidays_end(calendar), std::nullopt) << "it uses only the weekdays, and always did";
 }
 
-TEST(Holidays, OfACalendarThatDoesNotGoByThemDoNotMatter) {
+TEST(Holidays, DoNotMatterIfTheCalendarDoesNotUseThem) {
   auto calendar = of_the_east();
   for (auto& entry : calendar.entries) entry.on = OnDays::kAll;
   EXPECT_EQ(holidays_end(calendar), std::nullopt);
@@ -42,7 +42,7 @@ TEST(Holidays, OfACalendarThatDoesNotGoByThemDoNotMatter) {
   EXPECT_TRUE(holidays_end(calendar));
 }
 
-TEST(Holidays, AreToldOfThirtyDaysBeforeTheyEndAndForGoodAfter) {
+TEST(Holidays, AreReportedFromThirtyDaysBeforeTheirEnd) {
   const auto calendar = of_the_east();
   const auto soon = [&](std::string_view now) { return holidays_end_soon(calendar, *base::parse_rfc3339(now)); };
   EXPECT_EQ(soon("2026-09-02T16:00:00Z"), std::nullopt);

@@ -12,7 +12,7 @@ constexpr std::size_t kHours = 24 * 7;
 std::size_t hour_of_week(const TimeZone& zone, base::WallTime at) {
   const auto utc_s = std::chrono::floor<std::chrono::seconds>(at.since_epoch).count();
   constexpr std::int64_t kWeek_s = 7 * 86'400;
-  constexpr std::int64_t kThursday_s = 4 * 86'400;  // 1970-01-01 was one
+  constexpr std::int64_t kThursday_s = 4 * 86'400;  // 1970-01-01 was a Thursday
   const std::int64_t of_week = ((zone.local(utc_s) + kThursday_s) % kWeek_s + kWeek_s) % kWeek_s;
   return static_cast<std::size_t>(of_week / 3600) % kHours;
 }
@@ -22,13 +22,13 @@ bool on_its_way(const LineTerms& terms) {
          terms.phase == LinePhase::kFrozen || terms.reason == Reason::kLineDraining;
 }
 
-// For the same reason as before: where it stands still at the same height.
+// Same reason as before: the line is constant at the same value.
 bool goes_on(const LineTerms& before, const LineTerms& now) {
   if (before.phase != now.phase || before.entry != now.entry || before.reason != now.reason) return false;
   return (before.hold == now.hold && before.sell == now.sell) || on_its_way(now);
 }
 
-// The upper of the two middle hours; nullopt where less than a day is known.
+// The upper of the two middle hours; nullopt if less than a day is known.
 std::optional<std::int64_t> median(const WeekForecast& forecast) {
   std::vector<std::int64_t> known;
   for (const auto& hour : forecast) {

@@ -1,4 +1,4 @@
-// What the water line will be, and where that disagrees with what the online side is expected to need.
+// The future water line, and where it disagrees with the expected use of online work.
 #pragma once
 
 #include <array>
@@ -19,22 +19,23 @@ struct PreviewPoint {
   LinePlan plan;
 };
 
-// Every kPreviewStep from `from` on; for a week, unless told otherwise.
+// Every kPreviewStep from `from` on; for a week by default.
 std::vector<PreviewPoint> preview(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
                                   const LineOverrides& overrides, base::WallTime from,
                                   base::Duration length = kPreviewLength);
 
-// A time in which the line stays, or goes one way for one reason: a ramp, or what may be sold before the line falls.
+// A time in which the line is constant, or moves one way for one reason: a ramp, or what may be sold before the line
+// falls.
 struct PreviewSpan {
   base::WallTime from;
   base::WallTime to;
-  LinePlan first;  // at its begin
+  LinePlan first;  // at its start
   LinePlan last;   // at its last point
 };
 std::vector<PreviewSpan> spans(const std::vector<PreviewPoint>& points);
 
-// What online work is expected to use of one resource of the pool, in permille of capacity, for each hour of the local
-// week (0 is Sunday 00:00–01:00). nullopt: nothing is known of that hour.
+// Expected use of one resource by online work of the pool, in permille of capacity, for each hour of the local week (0
+// is Sunday 00:00–01:00). nullopt: unknown.
 using WeekForecast = std::array<std::optional<std::int64_t>, 24 * 7>;
 struct PoolForecast {
   WeekForecast cpu{};
@@ -57,7 +58,7 @@ struct Disagreement {
   bool operator==(const Disagreement&) const = default;
 };
 
-// Those of CPU first.
+// CPU first.
 std::vector<Disagreement> disagreements(const std::vector<PreviewPoint>& points, const Calendar& calendar,
                                         const PoolForecast& forecast);
 

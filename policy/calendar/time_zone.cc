@@ -19,7 +19,7 @@ std::unexpected<Error> broken(std::string_view what) {
   return fail(ErrorKind::kInvalid, "not a time zone file: ", what);
 }
 
-// Big-endian numbers from the left.
+// Reads big-endian numbers from the front.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : rest_(bytes) {}
@@ -59,7 +59,7 @@ struct Header {
 Result<Header> read_header(Bytes& bytes) {
   constexpr std::size_t kHeaderSize = 44;
   constexpr std::uint32_t kCountMax = 10'000;
-  if (!bytes.has(kHeaderSize) || !bytes.rest().starts_with("TZif")) return broken("it does not begin with TZif");
+  if (!bytes.has(kHeaderSize) || !bytes.rest().starts_with("TZif")) return broken("it does not start with TZif");
   bytes.skip(4);
   Header header;
   header.version = static_cast<char>(bytes.byte());
@@ -75,10 +75,10 @@ Result<Header> read_header(Bytes& bytes) {
 
 // ---- the POSIX rule at the end, e.g. CET-1CEST,M3.5.0,M10.5.0/3 ----
 
-struct YearDay {    // when in the year a change falls
+struct YearDay {  // when in the year a change happens
   char form = 'M';  // M: month, week, weekday; J: day without leap days; 0: day with them
   std::int64_t month = 0, week = 0, weekday = 0, day = 0;
-  std::int64_t time_s = 2 * 3600;  // on the wall clock before the change
+  std::int64_t time_s = 2 * 3600;  // local time before the change
 };
 
 struct PosixRule {
@@ -100,7 +100,7 @@ class PosixReader {
     rule.summer_s = rule.standard_s + 3600;
     if (!name()) return std::nullopt;
     if (!rest_.empty() && rest_.front() != ',' && !offset(rule.summer_s)) return std::nullopt;
-    if (rule.summer_s > kOffsetMax_s) return std::nullopt;  // where it is not given but follows from the other
+    if (rule.summer_s > kOffsetMax_s) return std::nullopt;  // if it is not given, it follows from the other
     if (!year_day(rule.summer_begins) || !year_day(rule.summer_ends) || !rest_.empty()) return std::nullopt;
     return rule;
   }
@@ -171,7 +171,7 @@ class PosixReader {
   std::string_view rest_;
 };
 
-// Seconds on the wall clock.
+// Local seconds.
 std::int64_t local_of(const YearDay& when, int year) {
   using namespace std::chrono;
   const auto first_of_year = sys_days(std::chrono::year(year) / January / 1).time_since_epoch().count();
@@ -193,7 +193,7 @@ std::int64_t local_of(const YearDay& when, int year) {
   return days * kZoneDay_s + when.time_s;
 }
 
-// Within the years that the calendar's arithmetic takes: a file may name any moment.
+// Within the years that the calendar's arithmetic supports: a file may contain any moment.
 int year_of(std::int64_t utc_s) {
   using namespace std::chrono;
   utc_s = std::clamp<std::int64_t>(utc_s, -9999 * 366 * kZoneDay_s, 9999 * 366 * kZoneDay_s);
@@ -215,7 +215,7 @@ Result<TimeZone> TimeZone::parse(std::string_view name, std::string_view tzif) {
   TM_TRY(const Header first, read_header(bytes));
   if (first.version < '2') return broken("version 1 holds no 64-bit times");
   if (!bytes.has(first.body(4))) return broken("it ends early");
-  bytes.skip(first.body(4));  // the same once more, in 32 bits
+  bytes.skip(first.body(4));  // the same data in 32 bits
   TM_TRY(const Header header, read_header(bytes));
   if (!bytes.has(header.body(8))) return broken("it ends early");
 
@@ -234,7 +234,7 @@ Result<TimeZone> TimeZone::parse(std::string_view name, std::string_view tzif) {
   TimeZone zone;
   zone.name_ = std::string(name);
   zone.spans_.push_back({kAlways, offsets[0]});
-  // Of two changes at one moment the later one holds: summer time all year ends where it begins again.
+  // Of two changes at one moment the later one wins: summer time all year ends where it starts again.
   const auto add = [&zone](const Span& span) {
     if (span.from_s < zone.spans_.back().from_s) return false;
     if (span.from_s == zone.spans_.back().from_s) zone.spans_.pop_back();
@@ -242,14 +242,14 @@ Result<TimeZone> TimeZone::parse(std::string_view name, std::string_view tzif) {
     return true;
   };
   for (std::size_t i = 0; i < times.size(); ++i) {
-    if (types[i] >= offsets.size()) return broken("a change to a type that is not there");
+    if (types[i] >= offsets.size()) return broken("a change to a type that does not exist");
     if (!add({times[i], offsets[types[i]]})) return broken("its changes are out of order");
   }
 
   std::string_view footer = bytes.rest();
   if (footer.size() < 2 || footer.front() != '\n' || footer.back() != '\n') return broken("its rule is missing");
   footer = footer.substr(1, footer.size() - 2);
-  if (footer.empty()) return zone;  // "no rule": the last offset goes on
+  if (footer.empty()) return zone;  // "no rule": the last offset continues
   const auto rule = PosixReader(footer).read();
   if (!rule) return broken(base::cat("its rule ", base::in_quotes(std::string(footer)), " cannot be read"));
   const std::int64_t listed = times.empty() ? kAlways : times.back();
@@ -261,7 +261,7 @@ Result<TimeZone> TimeZone::parse(std::string_view name, std::string_view tzif) {
   for (int year = from_year; year <= kLastYear; ++year) {
     Span begins{local_of(rule->summer_begins, year) - rule->standard_s, rule->summer_s};
     Span ends{local_of(rule->summer_ends, year) - rule->summer_s, rule->standard_s};
-    if (ends.from_s < begins.from_s) std::swap(begins, ends);  // the southern half
+    if (ends.from_s < begins.from_s) std::swap(begins, ends);  // the southern hemisphere
     for (const auto& span : {begins, ends}) {
       if (span.from_s > listed && !add(span)) return broken("its rule's changes are out of order");
     }
@@ -273,7 +273,7 @@ Result<TimeZone> TimeZone::from_spans(std::string_view name, std::vector<Span> s
   const auto later = [](const Span& a, const Span& b) { return a.from_s >= b.from_s; };
   if (spans.empty() || spans.front().from_s != kAlways ||
       std::adjacent_find(spans.begin(), spans.end(), later) != spans.end()) {
-    return fail(ErrorKind::kInvalid, "the rules of a time zone begin with always and go on in order");
+    return fail(ErrorKind::kInvalid, "the first rule of a time zone must have no start, and the others must be in order");
   }
   for (const Span& span : spans) {
     if (span.offset_s > kOffsetMax_s || span.offset_s < -kOffsetMax_s) return broken("an offset of more than a day");
@@ -291,14 +291,14 @@ std::int32_t TimeZone::offset_at(std::int64_t utc_s) const {
 }
 
 std::int64_t TimeZone::moment(std::int64_t local_s) const {
-  // The spans that may show this time are those in force within a day and a bit around it.
+  // The spans that may show this time are those in force within about a day of it.
   auto span = std::upper_bound(spans_.begin() + 1, spans_.end(), local_s - kOffsetMax_s,
                                [](std::int64_t time, const Span& each) { return time < each.from_s; });
   for (--span;; ++span) {
     const auto next = std::next(span);
     const std::int64_t candidate = local_s - span->offset_s;
     if (next == spans_.end() || candidate < next->from_s) {
-      // Never shown: the clock had already jumped over it when this span began.
+      // Skipped: the clock had already jumped over it when this span started.
       return std::max(candidate, span->from_s);
     }
   }

@@ -1,4 +1,4 @@
-// Any bytes are a time zone's file or are refused; in every zone the clock on the wall and the moments fit together.
+// Any bytes are a time zone file or are refused; in every zone local times and moments are consistent.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,15 +17,15 @@ constexpr std::int64_t kDay_s = 86'400;
 void check(const TimeZone& zone, std::int64_t utc_s) {
   const std::int64_t local = zone.local(utc_s);
   const std::int64_t first = zone.moment(local);
-  TM_CHECK(first <= utc_s, "the first moment at which it is shown");
-  TM_CHECK(zone.moment(local + kDay_s * 10) > first, "time goes on");
+  TM_CHECK(first <= utc_s, "the first moment with this local time");
+  TM_CHECK(zone.moment(local + kDay_s * 10) > first, "time moves forward");
 }
 
 void append(std::string& out, std::uint64_t value, int bytes) {
   for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
 }
 
-// A file whose lengths are right: the changes, offsets and the rule at the end are the fuzzer's.
+// A file with correct lengths: the fuzzer chooses the changes, offsets and the rule at the end.
 std::string well_formed(std::string_view bytes) {
   const auto take = [&](int count) {
     std::uint64_t value = 0;
@@ -71,7 +71,7 @@ void look_at(std::string_view file) {
     for (const std::int64_t second : {0, 1, 3'599, 43'200, 86'399}) check(*zone, day * kDay_s + second);
   }
   for (const auto& span : zone->spans()) {
-    // Moments of the years that a calendar can name.
+    // Only moments of the years that a calendar can name.
     if (span.from_s < -100'000 * kDay_s || span.from_s > 100'000 * kDay_s) continue;
     for (const std::int64_t around : {-3'601, -1, 0, 1, 3'600}) check(*zone, span.from_s + around);
   }

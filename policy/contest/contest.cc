@@ -23,7 +23,7 @@ void stand_back(ContestState& state, base::MonotonicTime now) {
   ++state.times;
 }
 
-// Whether the reset is one that nobody meant. The one before it then does not count any more.
+// Whether the reset is rare enough to be an accident. Then the reset before it no longer counts.
 bool comes_seldom(ContestState& state, const ContestConfig& config, base::MonotonicTime now) {
   const auto before = std::exchange(state.reset_at, now);
   const bool seldom = !before || now - *before >= config.reset_gap;

@@ -1,17 +1,16 @@
-// Two writers of the same numbers. Somebody who replaces ours once is repaired; somebody who does it again and again is
-// another manager, and two of them would overwrite each other for ever. Then ours stands back: it goes on deciding and
-// showing, and leaves the node to the other.
+// Detects a second writer of the same numbers. One overwrite of ours is repaired. Repeated overwrites mean another
+// manager, and two managers would overwrite each other forever. Then ours stands back: it continues to decide and to
+// show its decisions, and leaves the node to the other writer.
 //
 //   ours replaced `overwrites` times within `window`           →  stand back
 //   no foreign write for `calm` (twice as long each time,
-//     at most `calm_max`)                                      →  write again, on probation: one more and it stands
-//     back
-//   nothing foreign for `calm_max` after that                  →  all is forgotten
+//     at most `calm_max`)                                      →  write again, on probation: one more overwrite and
+//                                                                 it stands back
+//   nothing foreign for `calm_max` after that                  →  forget everything
 //
-// What ours had found there may come back by somebody who does not want it: where groups are systemd's, the kubelet
-// sets the shares of its own each minute, and systemd says their quota anew with them. So a reset that comes no sooner
-// than `reset_gap` after the one before is repaired, and that one does not count any more. For groups that systemd made
-// there is no gap.
+// The original value may also return by accident: with the systemd cgroup driver, the kubelet sets the shares of its
+// cgroups each minute, and systemd rewrites their quota with them. So a reset at least `reset_gap` after the previous
+// one is repaired, and the previous one no longer counts. For cgroups created by systemd the gap is 0.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +31,11 @@ struct ContestConfig {
 };
 inline constexpr std::int64_t kOverwritesMax = 16;
 
-// What is remembered of one node. The default value is a node without a history.
+// The history of one node. The default value is a node without a history.
 struct ContestState {
-  std::vector<base::MonotonicTime> overwrites;  // of the last window, the oldest first
-  std::optional<base::MonotonicTime> reset_at;  // the last one, within that window
-  std::int64_t times = 0;                       // that it stood back
+  std::vector<base::MonotonicTime> overwrites;  // within the last window, oldest first
+  std::optional<base::MonotonicTime> reset_at;  // the last reset, within that window
+  std::int64_t times = 0;  // number of times it stood back
   bool standing_back = false;
   base::MonotonicTime foreign_at;                      // the last foreign write, while standing back
   std::optional<base::MonotonicTime> on_probation_at;  // since when it writes again
@@ -44,21 +43,21 @@ struct ContestState {
 };
 
 enum class ContestEvent : std::uint8_t {
-  kNothing,      // only time went by
-  kOverwritten,  // what we wrote last was there, and now something else is
-  kReset,        // the same, and it is what was there before ours
-  kForeign,      // the numbers changed while we stand back
+  kNothing,  // only time passed
+  kOverwritten,  // our last value was replaced by another value
+  kReset,  // our last value was replaced by the value before ours
+  kForeign,  // the numbers changed while we stand back
 };
 
 struct ContestStep {
   ContestState state;
-  // kContestRepair, kContestStandBack, kContestReturn: what this step decided; nullopt: nothing new.
+  // kContestRepair, kContestStandBack, kContestReturn: the decision of this step; nullopt: nothing new.
   std::optional<model::Reason> reason;
   std::optional<base::Duration> again_after;  // time alone changes the answer
 };
 
-// So many nodes of a pool of `pool_nodes` left to another writer speak for all of it: three of a small one, and one in
-// a hundred of a large one, where three may be an accident of three.
+// Number of nodes of a pool of `pool_nodes` left to another writer that makes the whole pool contested: three in a
+// small pool, one percent in a large one, where three may be three accidents.
 std::int64_t contested_nodes_for_pool(std::int64_t pool_nodes);
 
 // Total.

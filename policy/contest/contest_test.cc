@@ -32,7 +32,7 @@ class Scenario {
     } else if (verb == "look") {
       answers.push_back(happens(ContestEvent::kNothing));
     } else {
-      throw std::runtime_error(base::cat("no such verb: ", verb));
+      throw std::runtime_error(base::cat("unknown verb: ", verb));
     }
     words.expect_end();
     return answers;
@@ -52,22 +52,22 @@ class Scenario {
   base::MonotonicTime now_{std::chrono::hours(1)};
 };
 
-TEST(Contest, GoesAsTheFilesSay) {
+TEST(Contest, IsWhatTheFilesSay) {
   testing::play_scenarios("policy/contest/testdata", 3, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
   });
 }
 
-TEST(Contest, ThreeNodesSpeakForASmallPoolAndOneInAHundredForALargeOne) {
+TEST(Contest, ThreeNodesOrOnePercentContestAPool) {
   EXPECT_EQ(contested_nodes_for_pool(0), 3);
   EXPECT_EQ(contested_nodes_for_pool(300), 3);
   EXPECT_EQ(contested_nodes_for_pool(301), 4);
   EXPECT_EQ(contested_nodes_for_pool(10'000), 100);
 }
 
-// Whatever happens: at most `overwrites` writes of ours are answered within a window before it stands back, it never
-// stands back longer than calm_max after the last foreign write, and what is remembered is bounded.
-TEST(ContestProperty, NoFightLastsAndNoSilenceEither) {
+// Invariants: within a window at most `overwrites` of our writes are overwritten before it stands back, it never stands
+// back longer than calm_max after the last foreign write, and its memory is bounded.
+TEST(ContestProperty, StandsBackInTimeAndReturnsInTime) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     std::mt19937_64 random(seed);
     const ContestConfig config;
@@ -95,9 +95,8 @@ TEST(ContestProperty, NoFightLastsAndNoSilenceEither) {
   }
 }
 
-// However long it goes on: what comes back no sooner than the gap is repaired each time, and little is remembered of
-// it.
-TEST(ContestProperty, SeldomResetsAreRepairedForEver) {
+// Resets no sooner than the gap are repaired each time, however long they continue, and the memory stays small.
+TEST(ContestProperty, RareResetsAreAlwaysRepaired) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     std::mt19937_64 random(seed);
     const ContestConfig config;

@@ -14,7 +14,7 @@
 namespace tidemark::policy {
 namespace {
 
-// Where the same of many nodes is told.
+// The cluster topic that reports this topic of many nodes.
 ClusterTopic of_cluster(NodeTopic topic) {
   switch (topic) {
     case NodeTopic::kDiskLine:
@@ -40,7 +40,7 @@ void add(NodeGroup& group, const ClusterNode& node) {
   if (group.names.size() < kNamesShownMax) group.names.push_back(node.name);
 }
 
-// Groups the nodes that `value` answers something for.
+// Groups the nodes for which `value` returns something.
 template <class Value>
 ClusterFinding grouped(ClusterTopic topic, ClusterFact fact, Severity severity, const Nodes& nodes,
                        const Value& value) {
@@ -71,7 +71,7 @@ ClusterFinding by_text(ClusterTopic topic, Text member, const Nodes& nodes) {
                  [&](const ClusterNode& node) { return std::array<std::string_view, 1>{node.*member}; });
 }
 
-// Those for which `is` holds, all in one group; nullopt where there are none.
+// The nodes for which `is` holds, in one group; nullopt if there are none.
 template <class Is>
 std::optional<ClusterFinding> where(ClusterTopic topic, ClusterFact fact, Severity severity, const Nodes& nodes,
                                     const Is& is) {
@@ -179,7 +179,7 @@ class Findings {
 
   static bool has_agent(const ClusterNode& node) { return !node.agent.empty(); }
   static bool is_watched(const ClusterNode& node) { return has_agent(node) || node.koordlet; }
-  // Without a list of pods nobody knows where Koordinator's agent runs.
+  // Without a list of pods it is unknown where Koordinator's agent runs.
   bool pods_known() const { return found_.koord_managers.has_value(); }
 
   void agents() {
@@ -205,7 +205,7 @@ class Findings {
         Reason::kAgentLatched);
   }
 
-  // Where nobody measures there is nothing to be late.
+  // Without an agent no report can be late.
   void reports() {
     const bool unlooked =
         !pods_known() && push(where(ClusterTopic::kReports, ClusterFact::kReportsUnlooked, Severity::kWarn, nodes_,
@@ -290,7 +290,7 @@ class Findings {
     push(by_text(ClusterTopic::kPools, &ClusterNode::pool, all));
     for (const Pool& pool : found_.pools->pools) {
       const auto in_it = [&](const ClusterNode* node) { return node->pool == pool.name; };
-      // All of whose nodes are in an earlier pool is no empty one: the overlap says it.
+      // A pool whose nodes are all in an earlier pool is not empty: the overlap finding reports it.
       const bool overlapped =
           std::ranges::any_of(found_.overlaps, [&](const auto& each) { return each.also == pool.name; });
       if (overlapped || std::ranges::any_of(all, in_it)) continue;
@@ -390,7 +390,7 @@ class Findings {
     }
   }
 
-  // Of each topic one finding for each fact, the worst first; the numbers are those of its first node.
+  // For each topic one finding per fact, the worst first; the numbers are those of its first node.
   void as_on_nodes(const Nodes& nodes) {
     std::map<std::tuple<ClusterTopic, int, NodeFact>, ClusterFinding> facts;
     for (const ClusterNode* node : nodes) {
@@ -412,7 +412,7 @@ class Findings {
   }
 
   const ClusterFound& found_;
-  Nodes nodes_, others_;  // with Linux, and the rest: nothing of ours runs there
+  Nodes nodes_, others_;  // with Linux, and the others, on which we run nothing
   std::vector<ClusterFinding> out_;
 };
 

@@ -1,7 +1,7 @@
-// What stands in the way of offline work on a whole cluster, or will: for `tidemark doctor cluster`.
+// Problems for offline work in a whole cluster: for `tidemark doctor cluster`.
 //
-// What was read of each node comes in, findings come out: one for each thing that is so, with how many nodes it is so
-// on and the first of them by name. policy/render/cluster_doctor_text.h has the words and the remedies.
+// Takes what was read of each node and returns findings: one per fact, with the number of its nodes and the names of
+// the first ones. policy/render/cluster_doctor_text.h has the texts and the remedies.
 #pragma once
 
 #include <cstddef>
@@ -21,46 +21,46 @@ namespace tidemark::policy {
 
 inline constexpr std::size_t kNamesShownMax = 3;    // nodes named of one group
 inline constexpr std::size_t kGroupsShownMax = 12;  // groups of one finding; the smallest are only counted
-inline constexpr std::size_t kOrdersShownMax = 8;   // orders that stand; nodes of further ones are told together
-// An API server takes kubelets of its own minor version and of three before it.
+inline constexpr std::size_t kOrdersShownMax = 8;  // active orders; nodes of further ones are reported together
+// An API server supports kubelets of its own minor version and of the three before.
 inline constexpr std::int64_t kKubeletMinorsMax = 3;
 
-// One node as the API server has it, and as its kubelet and the settings say.
+// One node as the API server, its kubelet and the settings describe it.
 struct ClusterNode {
   std::string name;
   bool linux = true;
-  std::string kernel, os_image, architecture, runtime, kubelet_version;  // as the node says
+  std::string kernel, os_image, architecture, runtime, kubelet_version;  // as the Node reports
   bool ready = true, memory_pressure = false, disk_pressure = false;
   std::vector<std::string> taints;  // "key:Effect"
 
-  std::string agent;      // the reason of its condition TidemarkIsolation; "": no agent ever set one
+  std::string agent;  // the reason of its condition TidemarkIsolation; "": no agent ever set it
   bool koordlet = false;  // Koordinator's agent runs here
-  // kMetricMissing, kMetricWithoutTime, kMetricStale; nullopt: its NodeMetric is young enough to sell by, where ages
-  // are known.
+  // kMetricMissing, kMetricWithoutTime, kMetricStale; nullopt: its NodeMetric is fresh enough to sell, if ages are
+  // known.
   std::optional<model::Reason> silent{};
   bool sells = false;  // allocatable has batch resources
 
   std::string pool;
-  std::optional<EffectiveState> state{};    // what was ordered; nullopt: nothing stands
+  std::optional<EffectiveState> state{};  // the state in force; nullopt: no order
   std::optional<model::Reason> unheeded{};  // its mark cannot be read, or it is left to another writer
   std::string unheeded_why;
 
-  // Of the kubelets that were asked. Where neither is there it was not.
+  // Of the kubelets that were asked. If neither is set, this one was not.
   std::optional<KubeletFound> kubelet{};
   std::string kubelet_silent;
-  OurSide ours{};  // how large its image disk is, and how many inodes there are, the API server does not know
+  OurSide ours{};  // the API server does not know the size and the inodes of the image disk
 };
 
 struct ClusterFound {
   std::vector<ClusterNode> nodes;
-  // nullopt: pods could not be listed, so nobody saw who else runs.
+  // nullopt: pods could not be listed, so other components are unknown.
   std::optional<std::vector<std::string>> koord_managers = std::vector<std::string>();  // "NAMESPACE/NAME" of pods
-  std::string pods_unread;                                                              // why
-  bool ages_known = true;  // of reports; false: nothing says what is old, since the settings cannot be used
+  std::string pods_unread;  // the reason
+  bool ages_known = true;  // of reports; false: the settings cannot be used, so the limit is unknown
   const TidemarkConfig* pools = nullptr;  // null: the settings cannot be used
   std::vector<PoolOverlap> overlaps;
-  std::vector<std::string> settings_notes;  // what a reader of the settings should know, or why they cannot be used
-  std::string kubelets_refused;             // why none was asked further; "" where nobody was refused
+  std::vector<std::string> settings_notes;  // notes for the reader of the settings, or why they cannot be used
+  std::string kubelets_refused;  // why no further kubelet was asked; "" if none refused
   bool kubelets_wanted = true;
 };
 
@@ -94,11 +94,11 @@ inline constexpr std::size_t kClusterTopics = 24;
 
 enum class ClusterFact : std::uint8_t {
   kNoNodes,
-  kAre,  // the versions, images, drivers … that there are, in groups
+  kAre,  // the versions, images, drivers … in use, in groups
   kKernelWithoutPriority,
   kKernelWithoutPressure,
   kNotLinux,
-  kNotShipped,  // an architecture that there is no agent for
+  kNotShipped,  // an architecture without an agent image
   kKubeletsApart,
 
   kAllReady,
@@ -109,7 +109,7 @@ enum class ClusterFact : std::uint8_t {
   kTaints,
 
   kAgentsSay,
-  kNoAgents,  // anywhere
+  kNoAgents,  // no node has one
   kNoAgent,
   kAgentUnable,
   kAgentHolds,
@@ -119,13 +119,13 @@ enum class ClusterFact : std::uint8_t {
   kReportNever,
   kReportOld,
   kReportsAgeUnknown,
-  kReportsUnlooked,  // whether an agent is there is not known
+  kReportsUnlooked,  // it is unknown whether an agent exists
   kNothingOffered,
   kOffersGuarded,
   kOffersUnguarded,
   kOffersAgeUnknown,
   kOffersGuardUnknown,
-  kOffersUnseen,  // an agent is there and is silent
+  kOffersUnseen,  // an agent exists and is silent
 
   kNoPeer,
   kPeerUnknown,
@@ -146,12 +146,12 @@ enum class ClusterFact : std::uint8_t {
   kKubeletsRefuse,
   kKubeletsSilent,
   kKubeletsNotAsked,
-  kAsOnNode,  // `of_node` says it
+  kAsOnNode,  // see `of_node`
   kSwapTaken,
 };
 
 struct NodeGroup {
-  std::string value;  // "5.10.0-33"; "" where the node does not say
+  std::string value;  // "5.10.0-33"; "" if the node does not report it
   std::int64_t nodes = 0;
   std::vector<std::string> names;  // the first by name
   bool operator==(const NodeGroup&) const = default;
@@ -162,12 +162,12 @@ struct ClusterFinding {
   ClusterFact fact = ClusterFact::kAre;
   Severity severity = Severity::kOk;
   std::int64_t nodes = 0;
-  // The largest first. One without a value where the fact says it all.
+  // The largest first. One group without a value if the fact is enough.
   std::vector<NodeGroup> groups{};
-  std::int64_t groups_left_off = 0;  // more than are shown
+  std::int64_t groups_left_off = 0;  // groups that are not shown
   std::string said{};                // a pool, why a kubelet is silent …
-  std::string also{};                // of kPoolsOverlap, the second pool
-  std::int64_t of_nodes = 0;         // of kKubeletsTell: that could be asked
+  std::string also{};  // the second pool of kPoolsOverlap
+  std::int64_t of_nodes = 0;  // for kKubeletsTell: the number of kubelets that could be asked
   std::optional<EffectiveState> state{};
   std::optional<NodeFinding> of_node{};  // as on the first of the nodes
   std::optional<model::Reason> reason{};
@@ -178,8 +178,8 @@ std::vector<ClusterFinding> cluster_findings(const ClusterFound& found);
 
 Severity worst(std::span<const ClusterFinding> findings);
 
-// Which kubelets to ask, as indices, ascending: `per_group` of each group of like nodes (versions, image, runtime,
-// architecture, pool), spread evenly over their names; nullopt: all. Who is not ready is not asked.
+// Which kubelets to ask, as indices, ascending: `per_group` of each group of similar nodes (versions, image, runtime,
+// architecture, pool), spread evenly over their names; nullopt: all. Skips nodes that are not ready.
 std::vector<std::size_t> kubelets_to_ask(std::span<const ClusterNode> nodes, std::optional<std::size_t> per_group);
 
 }  // namespace tidemark::policy

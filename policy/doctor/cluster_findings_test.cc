@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kGib = std::int64_t{1} << 30;
 
-// Where nothing is wrong, and an agent enforces.
+// A node without a problem, whose agent enforces.
 ClusterNode sound(std::string name) {
   ClusterNode out;
   out.name = std::move(name);
@@ -49,7 +49,7 @@ class ClusterFindings : public ::testing::Test {
     for (const auto& one : of(topic)) out.push_back(one.fact);
     return out;
   }
-  // The one that says so.
+  // The only finding with this fact.
   ClusterFinding the(ClusterFact fact) const {
     const auto all = cluster_findings(found);
     EXPECT_EQ(std::ranges::count(all, fact, &ClusterFinding::fact), 1);
@@ -65,17 +65,17 @@ class ClusterFindings : public ::testing::Test {
   ClusterFound found;
 };
 
-TEST_F(ClusterFindings, OfASoundClusterNothingIsWrongAndAllIsSaid) {
+TEST_F(ClusterFindings, SoundClusterHasOnlyGoodFindings) {
   const auto findings = cluster_findings(found);
   EXPECT_EQ(worst(findings), Severity::kOk) << render_text(findings);
   std::set<ClusterTopic> topics;
   for (const auto& one : findings) topics.insert(one.topic);
-  // Without those that only a kubelet's configuration tells, and what is said of asking.
+  // Without the topics that need a kubelet's configuration, and the finding about asking.
   EXPECT_EQ(topics.size(), kClusterTopics - 10);
   EXPECT_TRUE(std::ranges::is_sorted(findings, {}, &ClusterFinding::topic));
 }
 
-TEST_F(ClusterFindings, AGroupIsCountedAndItsFirstNodesAreNamed) {
+TEST_F(ClusterFindings, CountsAGroupAndNamesItsFirstNodes) {
   for (int i = 0; i < 10'000; ++i) found.nodes.push_back(sound(base::cat("x", i)));
   found.nodes[0].kernel = "6.6.1";
   const auto kernels = of(ClusterTopic::kKernel);
@@ -85,7 +85,7 @@ TEST_F(ClusterFindings, AGroupIsCountedAndItsFirstNodesAreNamed) {
   EXPECT_EQ(kernels[0].groups[1], (NodeGroup{"6.6.1", 1, {"n3"}}));
 }
 
-TEST_F(ClusterFindings, TheSmallestOfManyGroupsAreOnlyCounted) {
+TEST_F(ClusterFindings, OnlyCountsTheSmallestOfManyGroups) {
   for (int i = 0; i < 40; ++i) found.nodes.push_back(sound(base::cat("x", i)));
   for (std::size_t i = 0; i < 20; ++i) found.nodes[i].os_image = base::cat("image ", i);
   const auto images = of(ClusterTopic::kOs).at(0);
@@ -98,20 +98,20 @@ TEST_F(ClusterFindings, AnOldKernelIsAWarning) {
   found.nodes[0].kernel = "5.10.0-33-amd64";
   found.nodes[1].kernel = "4.18.0-553.el8";
   found.nodes[2].kernel = "4.19.91-26.al7.x86_64";
-  EXPECT_EQ(the(ClusterFact::kKernelWithoutPriority).nodes, 2) << "not the one with a knob of its own";
+  EXPECT_EQ(the(ClusterFact::kKernelWithoutPriority).nodes, 2) << "not the one with a vendor knob";
   EXPECT_EQ(names(the(ClusterFact::kKernelWithoutPriority)), (Names{"n1", "n3"}));
   EXPECT_EQ(names(the(ClusterFact::kKernelWithoutPressure)), Names{"n1"});
   EXPECT_EQ(the(ClusterFact::kKernelWithoutPriority).severity, Severity::kWarn);
 }
 
-TEST_F(ClusterFindings, KubeletsThatNoApiServerTakesTogether) {
+TEST_F(ClusterFindings, WarnsOfUnsupportedKubeletVersions) {
   found.nodes[0].kubelet_version = "v1.28.0";
   EXPECT_EQ(facts(ClusterTopic::kKubeletVersion), std::vector{ClusterFact::kAre});
   found.nodes[0].kubelet_version = "v1.27.9";
   EXPECT_EQ(names(the(ClusterFact::kKubeletsApart)), Names{"n3"});
 }
 
-TEST_F(ClusterFindings, WhereNothingOfOursRunsNothingIsAskedFor) {
+TEST_F(ClusterFindings, AsksNothingOfNodesWithoutOurComponents) {
   found.nodes[0].linux = false;
   found.nodes[0].kernel = "10.0.20348";
   found.nodes[0].agent = "";
@@ -140,7 +140,7 @@ TEST_F(ClusterFindings, TaintsAreCountedByKeyAndEffect) {
   EXPECT_EQ(taints.groups[0], (NodeGroup{"gpu:NoSchedule", 2, {"n1", "n3"}}));
 }
 
-TEST_F(ClusterFindings, WhatAgentsSayOfThemselves) {
+TEST_F(ClusterFindings, ReportsStatesOfAgents) {
   found.nodes[0].agent = "Unable";
   found.nodes[1].agent = "Holding";
   found.nodes[2].agent = "OffLocally";
@@ -151,19 +151,19 @@ TEST_F(ClusterFindings, WhatAgentsSayOfThemselves) {
   EXPECT_EQ(names(the(ClusterFact::kNoAgent)), Names{"n3"});
 }
 
-TEST_F(ClusterFindings, BeforeTheFirstAgentOnlyThatIsSaid) {
+TEST_F(ClusterFindings, WithoutAgentsReportsOnlyThat) {
   for (ClusterNode& node : found.nodes) {
     node.agent = "";
     node.sells = false;
     node.silent = model::Reason::kMetricMissing;
   }
   EXPECT_EQ(facts(ClusterTopic::kAgents), std::vector{ClusterFact::kNoAgents});
-  EXPECT_TRUE(of(ClusterTopic::kReports).empty()) << "nobody measures, so nobody is late";
+  EXPECT_TRUE(of(ClusterTopic::kReports).empty()) << "without agents no report is late";
   EXPECT_EQ(facts(ClusterTopic::kOffers), std::vector{ClusterFact::kNothingOffered});
   EXPECT_EQ(worst(cluster_findings(found)), Severity::kWarn);
 }
 
-TEST_F(ClusterFindings, OffersThatNobodyGuardsAreBad) {
+TEST_F(ClusterFindings, OffersWithoutAnAgentAreBad) {
   found.nodes[0].agent = "";
   found.nodes[1].silent = model::Reason::kMetricStale;
   EXPECT_EQ(names(the(ClusterFact::kOffersUnguarded)), Names{"n3"});
@@ -175,7 +175,7 @@ TEST_F(ClusterFindings, OffersThatNobodyGuardsAreBad) {
       << "the other one's agent guards too";
 }
 
-TEST_F(ClusterFindings, EachSilenceIsToldByItself) {
+TEST_F(ClusterFindings, ReportsEachReasonOfSilence) {
   found.nodes[0].silent = model::Reason::kMetricMissing;
   found.nodes[1].silent = model::Reason::kMetricWithoutTime;
   found.nodes[2].silent = model::Reason::kMetricStale;
@@ -183,7 +183,7 @@ TEST_F(ClusterFindings, EachSilenceIsToldByItself) {
             (std::vector{ClusterFact::kReportMissing, ClusterFact::kReportNever, ClusterFact::kReportOld}));
 }
 
-TEST_F(ClusterFindings, KoordinatorsProgramsAreNamed) {
+TEST_F(ClusterFindings, NamesKoordinatorComponents) {
   EXPECT_EQ(facts(ClusterTopic::kPeer), std::vector{ClusterFact::kNoPeer});
   found.nodes[0].koordlet = true;
   found.koord_managers = {"koordinator-system/koord-manager-a", "koordinator-system/koord-manager-b"};
@@ -194,7 +194,7 @@ TEST_F(ClusterFindings, KoordinatorsProgramsAreNamed) {
   EXPECT_EQ(the(ClusterFact::kPeerUnknown).said, "forbidden");
 }
 
-TEST_F(ClusterFindings, WhereNobodyCanSayWhetherKoordinatorsAgentIsThereItIsNoFault) {
+TEST_F(ClusterFindings, UnknownKoordletIsNoFault) {
   found.koord_managers.reset();
   found.nodes[0].sells = true;
   found.nodes[0].agent.clear();
@@ -204,28 +204,28 @@ TEST_F(ClusterFindings, WhereNobodyCanSayWhetherKoordinatorsAgentIsThereItIsNoFa
   EXPECT_EQ(worst(cluster_findings(found)), Severity::kWarn);
 }
 
-TEST_F(ClusterFindings, ReportsThatNobodyKnowsWhetherToExpectAreSaidToBeLeftOut) {
+TEST_F(ClusterFindings, ReportsUnknownAgentsAsNotChecked) {
   found.koord_managers.reset();
   found.nodes[0].agent.clear();
   found.nodes[0].silent = model::Reason::kMetricStale;
   EXPECT_EQ(facts(ClusterTopic::kReports), std::vector{ClusterFact::kReportsUnlooked}) << "not that all is reported";
   EXPECT_EQ(names(the(ClusterFact::kReportsUnlooked)), Names{"n3"});
   found.nodes[1].silent = model::Reason::kMetricStale;
-  EXPECT_EQ(names(the(ClusterFact::kReportOld)), Names{"n1"}) << "of our own agent it is known";
+  EXPECT_EQ(names(the(ClusterFact::kReportOld)), Names{"n1"}) << "our own agent is known";
   for (ClusterNode& node : found.nodes) node.agent.clear();
-  EXPECT_EQ(the(ClusterFact::kReportsUnlooked).nodes, 3) << "where none of ours is, too";
+  EXPECT_EQ(the(ClusterFact::kReportsUnlooked).nodes, 3) << "also on nodes without our agent";
   for (ClusterNode& node : found.nodes) node.sells = false;
   EXPECT_TRUE(of(ClusterTopic::kReports).empty()) << "nothing rests on them";
 }
 
-TEST_F(ClusterFindings, PoolsThatTakeNobodyOrTheSameNodes) {
+TEST_F(ClusterFindings, ReportsEmptyAndOverlappingPools) {
   config.pools.resize(3);
   config.pools[0].name = "night";
   config.pools[1].name = "day";
   config.pools[2].name = "empty";
   found.nodes[0].pool = found.nodes[1].pool = "night";
   found.overlaps = {{"night", "day", 1, model::NodeName("n1")}};
-  EXPECT_EQ(the(ClusterFact::kPoolEmpty).said, "empty") << "day's node is told as an overlap";
+  EXPECT_EQ(the(ClusterFact::kPoolEmpty).said, "empty") << "the node of day is reported as an overlap";
   EXPECT_EQ(the(ClusterFact::kPoolsOverlap).also, "day");
   EXPECT_EQ(names(the(ClusterFact::kInNoPool)), Names{"n2"});
 }
@@ -238,7 +238,7 @@ TEST_F(ClusterFindings, SettingsThatCannotBeUsedAreBad) {
   EXPECT_TRUE(of(ClusterTopic::kPools).empty());
 }
 
-TEST_F(ClusterFindings, OneOrderIsOneFinding) {
+TEST_F(ClusterFindings, GroupsNodesByOrder) {
   EffectiveState off;
   off.k8s = off.yarn = NodeState::kOff;
   off.decided_by = model::Reason::kStateByCluster;
@@ -261,7 +261,7 @@ TEST_F(ClusterFindings, OneOrderIsOneFinding) {
   EXPECT_EQ(orders.back().nodes, 3);
 }
 
-TEST_F(ClusterFindings, MarksThatNobodyHeeds) {
+TEST_F(ClusterFindings, ReportsIgnoredMarks) {
   found.nodes[1].unheeded = model::Reason::kStateUnreadable;
   found.nodes[1].unheeded_why = "no JSON";
   EXPECT_EQ(the(ClusterFact::kMarkUnheeded).said, "no JSON");
@@ -269,7 +269,7 @@ TEST_F(ClusterFindings, MarksThatNobodyHeeds) {
 }
 
 // 100 GiB: our line is at 70, the kubelet's at 90, 72 and 50.
-TEST_F(ClusterFindings, LinesAreHeldAgainstThoseOfTheKubelets) {
+TEST_F(ClusterFindings, ComparesThresholdsWithTheKubelets) {
   const std::int64_t free_gib[] = {10, 28, 50};
   for (std::size_t i = 0; i < 3; ++i) {
     found.nodes[i].kubelet.emplace();
@@ -284,8 +284,8 @@ TEST_F(ClusterFindings, LinesAreHeldAgainstThoseOfTheKubelets) {
   EXPECT_EQ(lines[2].of_node->line, (LinePair{70 * kGib, 90 * kGib, 100 * kGib}));
 }
 
-// The same code as of one node: whose nodefs is known by its size, and the rest by shares.
-TEST_F(ClusterFindings, DisksHaveALineForEachThreshold) {
+// The same code as for one node: the nodefs size is known, the rest are shares.
+TEST_F(ClusterFindings, ReportsEachThresholdOfADisk) {
   for (ClusterNode& node : found.nodes) {
     node.kubelet.emplace();
     node.kubelet->hard.nodefs_available = node.kubelet->hard.imagefs_available = EvictionThreshold{0, 15'000};
@@ -308,7 +308,7 @@ TEST_F(ClusterFindings, DisksHaveALineForEachThreshold) {
   EXPECT_EQ(of(ClusterTopic::kRuntimeInodesLine).at(0).of_node->fact, NodeFact::kNoLineOfKubelet);
 }
 
-TEST_F(ClusterFindings, WhatKubeletsAreSetTo) {
+TEST_F(ClusterFindings, ReportsKubeletConfiguration) {
   for (ClusterNode& node : found.nodes) node.kubelet.emplace();
   found.nodes[0].kubelet->driver = GroupDriver::kSystemd;
   found.nodes[1].kubelet->driver = GroupDriver::kCgroupfs;
@@ -321,7 +321,7 @@ TEST_F(ClusterFindings, WhatKubeletsAreSetTo) {
   EXPECT_EQ(the(ClusterFact::kKubeletsTell).of_nodes, 3);
 }
 
-TEST_F(ClusterFindings, ARefusalIsToldOnce) {
+TEST_F(ClusterFindings, ReportsRefusalOnce) {
   found.kubelets_refused = "403";
   EXPECT_EQ(of(ClusterTopic::kKubelets).size(), 1u);
   EXPECT_EQ(the(ClusterFact::kKubeletsRefuse).said, "403");
@@ -331,13 +331,13 @@ TEST_F(ClusterFindings, ARefusalIsToldOnce) {
   EXPECT_EQ(the(ClusterFact::kKubeletsNotAsked).severity, Severity::kOk);
 }
 
-TEST_F(ClusterFindings, WithoutNodesOnlyThatIsSaid) {
+TEST_F(ClusterFindings, WithoutNodesReportsOnlyThat) {
   found.nodes.clear();
   EXPECT_EQ(the(ClusterFact::kNoNodes).severity, Severity::kWarn);
   EXPECT_EQ(worst(cluster_findings(found)), Severity::kWarn);
 }
 
-TEST_F(ClusterFindings, SomeOfEachKindOfNodeAreAsked) {
+TEST_F(ClusterFindings, AsksSomeKubeletsOfEachGroup) {
   found.nodes.clear();
   for (int i = 0; i < 100; ++i) found.nodes.push_back(sound(base::cat("n", 100 + i)));
   for (std::size_t i = 90; i < 100; ++i) found.nodes[i].kernel = "6.6.1";

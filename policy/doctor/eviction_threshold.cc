@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMilliPercentMax = 100'000;
 
-// A number, as the shares of a kubelet are: digits, with a point and further digits at most.
+// A decimal number, as in the shares of a kubelet: digits, optionally a point and further digits.
 bool is_decimal(std::string_view text) {
   const std::size_t point = std::min(text.find('.'), text.size());
   const auto digits = [](std::string_view part) {

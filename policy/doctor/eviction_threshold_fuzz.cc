@@ -1,4 +1,4 @@
-// Any text as a threshold of a kubelet: refused, none, or one that lies within what there is when it is a share.
+// Any text as a threshold of a kubelet: refused, none, or within the capacity if it is a share.
 #include "policy/doctor/eviction_threshold.h"
 
 #include <cstddef>
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::int64_t capacity : {std::int64_t{0}, std::int64_t{1}, std::numeric_limits<std::int64_t>::max()}) {
     const std::int64_t bytes = threshold_bytes(**threshold, capacity);
     TM_CHECK(bytes >= 0, "never negative");
-    TM_CHECK((*threshold)->milli_percent == 0 || bytes <= capacity, "a share of it");
+    TM_CHECK((*threshold)->milli_percent == 0 || bytes <= capacity, "a share stays within the capacity");
   }
   return 0;
 }

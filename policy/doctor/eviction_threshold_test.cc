@@ -19,12 +19,12 @@ TEST(EvictionThreshold, IsAnAmountOrAShare) {
 }
 
 // pkg/kubelet/eviction: "ignore 0% and 100%".
-TEST(EvictionThreshold, NothingAndAllAreNone) {
+TEST(EvictionThreshold, ZeroAndHundredPercentMeanNoThreshold) {
   EXPECT_EQ(parse_eviction_threshold("0%").value(), std::nullopt);
   EXPECT_EQ(parse_eviction_threshold("100%").value(), std::nullopt);
 }
 
-TEST(EvictionThreshold, WhatIsNoneIsRefused) {
+TEST(EvictionThreshold, RefusesInvalidThreshold) {
   for (const std::string_view text : {"", "%", "-1", "-1%", "101%", "100.1%", "1e1%", "10Mi%", ".%", "1.%", "+1%", "x",
                                       "1 %", "100 Mi", "999999999999999999999999%"}) {
     EXPECT_FALSE(parse_eviction_threshold(text)) << text;
@@ -41,7 +41,7 @@ TEST(EvictionThreshold, InBytes) {
   EXPECT_EQ(threshold_bytes({-5, 0}, 100), 0);
 }
 
-TEST(EvictionThreshold, AShareGrowsAndStaysWithinAll) {
+TEST(EvictionThreshold, ShareGrowsAndStaysWithinCapacity) {
   for (const std::int64_t capacity :
        {std::int64_t{0}, std::int64_t{1}, std::int64_t{99'999}, std::int64_t{1} << 40, kMost}) {
     std::int64_t last = 0;

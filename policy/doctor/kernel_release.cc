@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 2> kAnolis = {"an", "al"};
 constexpr std::array<std::string_view, 1> kOpenEuler = {"oe"};
 
-// Takes a number off the front.
+// Removes a number from the front.
 std::optional<std::int64_t> take_number(std::string_view& text) {
   std::int64_t out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);

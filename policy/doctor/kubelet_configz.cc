@@ -13,11 +13,11 @@ constexpr std::string_view kConfig = "kubeletconfig", kDriver = "cgroupDriver", 
                            kMemoryManager = "memoryManagerPolicy", kFailSwapOn = "failSwapOn",
                            kEvictionHard = "evictionHard", kEvictionSoft = "evictionSoft";
 
-// "" where it is not there.
+// "" if it is missing.
 Result<std::string_view> text_member(const Json& object, std::string_view name) {
   const Json* member = object.member(name);
   if (member == nullptr || member->is_null()) return std::string_view();
-  if (!member->is_string()) return fail(ErrorKind::kInvalid, name, ": no text");
+  if (!member->is_string()) return fail(ErrorKind::kInvalid, name, ": wanted a string");
   return std::string_view(member->as_string());
 }
 
@@ -37,12 +37,12 @@ Result<std::optional<EvictionThreshold>> threshold_of(const Json& thresholds, st
   return threshold;
 }
 
-// Of `evictionHard` or `evictionSoft`.
+// From `evictionHard` or `evictionSoft`.
 Result<EvictionThresholds> thresholds_of(const Json& config, std::string_view name) {
   EvictionThresholds out;
   const Json* thresholds = config.member(name);
   if (thresholds == nullptr || thresholds->is_null()) return out;
-  if (!thresholds->is_object()) return fail(ErrorKind::kInvalid, name, ": no object");
+  if (!thresholds->is_object()) return fail(ErrorKind::kInvalid, name, ": wanted an object");
   const auto read = [&](std::string_view signal, std::optional<EvictionThreshold>& into) -> Result<void> {
     auto threshold = threshold_of(*thresholds, signal);
     if (!threshold) return fail(std::move(threshold).error().within(name));
@@ -67,7 +67,7 @@ Result<KubeletFound> found_in(const Json& config) {
   out.static_memory = memory_manager == "Static";
   const Json* fails_on_swap = config.member(kFailSwapOn);
   if (fails_on_swap != nullptr && !fails_on_swap->is_null()) {
-    if (!fails_on_swap->is_bool()) return fail(ErrorKind::kInvalid, kFailSwapOn, ": neither true nor false");
+    if (!fails_on_swap->is_bool()) return fail(ErrorKind::kInvalid, kFailSwapOn, ": wanted true or false");
     out.takes_swap = !fails_on_swap->as_bool();
   }
   TM_TRY(out.hard, thresholds_of(config, kEvictionHard));
@@ -80,7 +80,7 @@ Result<KubeletFound> found_in(const Json& config) {
 Result<KubeletFound> parse_kubelet_configz(std::string_view text) {
   TM_TRY(const Json json, Json::parse(text));
   const Json* config = json.member(kConfig);
-  if (config == nullptr || !config->is_object()) return fail(ErrorKind::kInvalid, kConfig, ": no object");
+  if (config == nullptr || !config->is_object()) return fail(ErrorKind::kInvalid, kConfig, ": wanted an object");
   auto found = found_in(*config);
   if (!found) return fail(std::move(found).error().within(kConfig));
   return found;

@@ -1,4 +1,4 @@
-// What a kubelet says of its configuration (GET /configz), as far as it matters to offline work.
+// The part of a kubelet's configuration (GET /configz) that matters to offline work.
 //
 //   {"kubeletconfig":{"cgroupDriver":"systemd","cpuManagerPolicy":"none","memoryManagerPolicy":"None",
 //                     "failSwapOn":true,"evictionHard":{"memory.available":"100Mi","nodefs.available":"10%", …},
@@ -12,7 +12,7 @@
 
 namespace tidemark::policy {
 
-// What is not there is the kubelet's default of having none. kInvalid names the member that cannot be read.
+// A missing value means the kubelet's default, which is none. kInvalid names the member that cannot be read.
 Result<KubeletFound> parse_kubelet_configz(std::string_view text);
 
 }  // namespace tidemark::policy

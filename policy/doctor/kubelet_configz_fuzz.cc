@@ -1,4 +1,4 @@
-// Any bytes as what a kubelet says of its configuration: refused, or thresholds that are amounts or shares.
+// Any bytes as a kubelet's configuration: refused, or thresholds that are amounts or shares.
 #include "policy/doctor/kubelet_configz.h"
 
 #include <cstddef>

@@ -13,7 +13,7 @@ std::string wrong(std::string_view text) {
 }
 
 // The shape is that of k8s.io/component-base/configz; the names those of KubeletConfiguration v1beta1.
-TEST(KubeletConfigz, WhatMattersIsTaken) {
+TEST(KubeletConfigz, ReadsTheRelevantValues) {
   const auto found = parse_kubelet_configz(
       R"({"kubeletconfig":{"enableServer":true,"cgroupDriver":"systemd","cpuManagerPolicy":"static","memoryManagerPolicy":"Static","failSwapOn":false,"evictionHard":
       {"imagefs.available":"15%","memory.available":"100Mi","nodefs.available":"7.5%","nodefs.inodesFree":"5%"}}})");
@@ -29,7 +29,7 @@ TEST(KubeletConfigz, WhatMattersIsTaken) {
   EXPECT_EQ(found->hard.imagefs_inodes, std::nullopt);
 }
 
-TEST(KubeletConfigz, SoftThresholdsAreTakenBesideHardOnes) {
+TEST(KubeletConfigz, ReadsSoftThresholdsBesideHardOnes) {
   const auto found = parse_kubelet_configz(
       R"({"kubeletconfig":{"evictionHard":{"memory.available":"100Mi"},"evictionSoft":{"memory.available":"15%",
       "nodefs.available":"20%"},"evictionSoftGracePeriod":{"memory.available":"1m30s","nodefs.available":"2m"}}})");
@@ -41,7 +41,7 @@ TEST(KubeletConfigz, SoftThresholdsAreTakenBesideHardOnes) {
   EXPECT_NE(wrong(R"({"kubeletconfig":{"evictionSoft":["10%"]}})").find("evictionSoft"), std::string::npos);
 }
 
-TEST(KubeletConfigz, WhatIsNotThereIsNone) {
+TEST(KubeletConfigz, MissingValuesAreUnset) {
   for (const char* text :
        {R"({"kubeletconfig":{}})", R"({"kubeletconfig":{"cgroupDriver":"","evictionHard":null}})",
         R"({"kubeletconfig":{"cpuManagerPolicy":"none","evictionHard":{"nodefs.available":"0%"}},"other":1})"}) {
@@ -58,7 +58,7 @@ TEST(KubeletConfigz, WhatIsNotThereIsNone) {
             GroupDriver::kCgroupfs);
 }
 
-TEST(KubeletConfigz, WhatIsNoConfigurationIsRefusedWithItsPlace) {
+TEST(KubeletConfigz, RefusesInvalidConfigurationWithItsPlace) {
   for (const char* text : {"", "[]", "{}", "null", R"({"kubeletconfig":[]})", "404 page not found"}) {
     EXPECT_NE(wrong(text), "accepted") << text;
   }

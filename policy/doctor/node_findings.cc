@@ -17,7 +17,7 @@ bool is_rung(Knob knob) {
   return std::ranges::find(kRungs, knob) != kRungs.end();
 }
 
-// Who was not tried is not there.
+// A knob that was not tried counts as missing.
 KnobFound of(std::span<const KnobFound> knobs, Knob knob) {
   const auto at = std::ranges::find(knobs, knob, &KnobFound::knob);
   return at == knobs.end() ? KnobFound{knob, false, false, false, {}} : *at;
@@ -70,13 +70,14 @@ NodeFinding priority(std::span<const KnobFound> knobs) {
   for (const Knob better : kRungs) {
     if (better == rung) break;
     out.knobs.push_back(of(knobs, better));
-    // Something better is there and is wasted.
+    // A better knob exists and is unused.
     if (out.knobs.back().exists) out.severity = std::max(out.severity, Severity::kWarn);
   }
   return out;
 }
 
-// Without both ways to suppress, or without a limit of memory, nothing holds offline work. The rest makes it worse.
+// Without both ways to suppress, or without a memory limit, offline work is unlimited. The other knobs only make it
+// worse.
 Severity severity_without(Knob knob, const Capabilities& capabilities) {
   switch (knob) {
     case Knob::kCpuQuota:
@@ -90,7 +91,7 @@ Severity severity_without(Knob knob, const Capabilities& capabilities) {
   }
 }
 
-// Of these a trial would take long, and more groups than one, or a kernel that no test has.
+// A trial of these would take long, need several cgroups, or need a kernel that no test has.
 bool is_only_written(Knob knob) {
   return knob == Knob::kCpuQosLevel || knob == Knob::kMemoryMin || knob == Knob::kMemoryLow;
 }
@@ -112,7 +113,7 @@ NodeFact fact_of(KnobVerdict verdict) {
   return NodeFact::kKnobsWork;
 }
 
-// Those of the ladder stand under kPriority.
+// The knobs of the ladder are reported under kPriority.
 void append_knobs(std::span<const KnobFound> knobs, std::vector<NodeFinding>& out) {
   const Capabilities capabilities = capabilities_of(knobs);
   NodeFinding work{NodeTopic::kKnobs, NodeFact::kKnobsWork, Severity::kOk};
@@ -146,7 +147,7 @@ void append_all_knobs(const NodeFound& found, std::vector<NodeFinding>& out) {
   }
 }
 
-// capacity × percent / 100, rounded down, without leaving 64 bits.
+// capacity × percent / 100, rounded down, without overflow.
 std::int64_t share(std::int64_t capacity, std::int64_t percent) {
   return capacity / 100 * percent + capacity % 100 * percent / 100;
 }
@@ -162,7 +163,7 @@ void append_kubelet(const NodeFound& found, std::vector<NodeFinding>& out) {
   std::ranges::move(kubelet_findings(*found.kubelet, found.ours), std::back_inserter(out));
 }
 
-// Thresholds that are shares of whatever there is.
+// Thresholds that are only shares.
 bool in_shares(const std::optional<EvictionThreshold>& hard, const std::optional<EvictionThreshold>& soft) {
   return (!hard || hard->milli_percent > 0) && (!soft || soft->milli_percent > 0);
 }
@@ -177,7 +178,7 @@ NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::opti
   if (capacity <= 0) return {topic, NodeFact::kLineUnknown, Severity::kWarn};
   LinePair pair{0, capacity - std::min(threshold_bytes(*threshold, capacity), capacity), capacity, threshold->soft,
                 shares};
-  // A hard threshold is one of what is left to all pods together as well.
+  // A hard threshold also applies to what is left of the limit of all pods together.
   if (ours.full_for_pods && hard && !shares) {
     const std::int64_t full = std::clamp<std::int64_t>(*ours.full_for_pods, 0, capacity);
     const std::int64_t by_pods = full - std::min(threshold_bytes(*hard, capacity), full);
@@ -197,7 +198,7 @@ NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::opti
   return out;
 }
 
-// Contract 7.3: with a static kubelet the sets of containers alone are written, one by one, and none above them.
+// Contract 7.3: with a static kubelet only the cpusets of containers are written, one by one, and none above them.
 NodeFinding cpu_manager_finding(bool static_cpus, bool suppresses_by_cpuset) {
   return {NodeTopic::kCpuManager, static_cpus ? NodeFact::kCpusStatic : NodeFact::kCpusShared,
           static_cpus && suppresses_by_cpuset ? Severity::kWarn : Severity::kOk};
@@ -214,7 +215,7 @@ const StrategyFound* strategy_of(const AgentFound& agent, model::Strategy strate
   return at == agent.strategies.end() ? nullptr : &*at;
 }
 
-// Words of the agent itself: what it decides, and what the kernel's files make of it.
+// The agent's own report: what it decides, and which kernel files refuse it.
 void append_agent(const NodeFound& found, std::vector<NodeFinding>& out) {
   const auto say = [&](NodeTopic topic, NodeFact fact, Severity severity) {
     NodeFinding one{topic, fact, severity};
@@ -237,7 +238,7 @@ void append_agent(const NodeFound& found, std::vector<NodeFinding>& out) {
   if (out.size() == before) say(NodeTopic::kFiles, NodeFact::kFilesAsWanted, Severity::kOk);
 }
 
-// The kubelet puts them into one group with offline work.
+// The kubelet puts these pods into the same cgroup as offline work.
 NodeFinding requests(const NodeFound& found) {
   NodeFinding out{NodeTopic::kRequests, NodeFact::kNoAgentSays, Severity::kOk};
   if (!found.agent) return out;
@@ -248,7 +249,7 @@ NodeFinding requests(const NodeFound& found) {
   return out;
 }
 
-// Whether memoryLowPercent, where a class has it, does anything.
+// Whether memoryLowPercent has an effect, if a class has it.
 NodeFinding memory_protection(const NodeFound& found) {
   NodeFinding out{NodeTopic::kMemoryProtection, NodeFact::kProtectionNotAsked, Severity::kOk};
   if (!found.ours.protects_memory) return out;
@@ -266,7 +267,7 @@ NodeFinding memory_protection(const NodeFound& found) {
   return out;
 }
 
-// Whom the kernel ends first when it is out of memory. That nobody asked for it is no fault.
+// The OOM order of the kernel. That it is not enabled is no fault.
 void append_oom(const NodeFound& found, std::vector<NodeFinding>& out) {
   const auto say = [&](NodeFact fact, Severity severity) {
     NodeFinding one{NodeTopic::kOomOrder, fact, severity};
@@ -279,14 +280,14 @@ void append_oom(const NodeFound& found, std::vector<NodeFinding>& out) {
   const std::size_t before = out.size();
   if (oom.refused > 0) say(NodeFact::kOomNotLowered, Severity::kWarn);
   if (oom.foreign > 0) say(NodeFact::kOomForeign, Severity::kWarn);
-  // Of those the agent says it in words too.
+  // For foreign processes the trouble repeats the number.
   if (!oom.trouble.empty() && oom.foreign == 0) say(NodeFact::kOomTrouble, Severity::kWarn);
   if (out.size() > before) return;
   const bool enforced = stands->stance == to_string(Permit::kEnforce);
   say(enforced ? NodeFact::kOomOrdered : NodeFact::kOomOnlyShown, Severity::kOk);
 }
 
-// A manager may be about to write so: until it would long have, that is no warning.
+// A manager may be about to write this: it is no warning until the manager is overdue.
 NodeFinding raised_lines(const NodeFound& found) {
   if (found.lines_ended.empty()) return {NodeTopic::kRaisedLines, NodeFact::kLinesAsSaid, Severity::kOk};
   NodeFinding out{NodeTopic::kRaisedLines, NodeFact::kLinesEnded,

@@ -1,12 +1,12 @@
-// What stands in the way of offline work on a node, or will, and what its agent does there: for `tidemark doctor node`.
+// Problems for offline work on a node, and the work of its agent: for `tidemark doctor node`.
 //
-// What was found comes in, what it means goes out; policy/render/doctor_text.h has the words and the remedies.
+// Takes facts and returns findings; policy/render/doctor_text.h has the texts and the remedies.
 //
 //   line of the kubelet  =  capacity − threshold                 the larger of evictionHard and evictionSoft
-//   line of ours         =  capacity × percent / 100
-//   bad where ours ≥ the kubelet's: it evicts first, by its own order; a warning where less than kRoomPercent of
-//   capacity lies between them, or where there is none of ours. Shares are compared also where nobody says how much
-//   there is
+//   our line             =  capacity × percent / 100
+//
+// Bad if our line ≥ the kubelet's: the kubelet evicts first, in its own order. A warning if less than kRoomPercent of
+// the capacity lies between them, or if we have no line. Shares are compared even if the capacity is unknown.
 #pragma once
 
 #include <cstdint>
@@ -22,112 +22,111 @@
 
 namespace tidemark::policy {
 
-// Use moves by so much within the seconds between two looks.
+// Use changes by this much within the seconds between two passes.
 inline constexpr std::int64_t kRoomPercent = 5;
 
 enum class GroupLayout : std::uint8_t { kNone, kV1, kHybrid, kV2 };
 enum class GroupDriver : std::uint8_t { kCgroupfs, kSystemd };
 
-// What a trial on a group of our own showed.
+// The result of a trial on a cgroup of our own.
 struct KnobFound {
   Knob knob = Knob::kCpuShares;
   bool exists = false;
   bool accepted = false;
   bool effective = false;
-  std::string why;  // as the kernel said it; of an effective one: why the trial decided nothing
+  std::string why;  // the kernel's error; for an effective knob: why the trial decided nothing
   bool operator==(const KnobFound&) const = default;
 };
 
-// In a word. kAccepted: effective as far as anybody looks, which is that the kernel takes it.
+// The result as one word. kAccepted: the kernel accepts the value, and no trial shows more.
 enum class KnobVerdict : std::uint8_t { kMissing, kRefused, kNoEffect, kNotDecided, kAccepted, kEffective };
 KnobVerdict verdict_of(const KnobFound&);
 
-// Of what a kubelet watches; nullopt: it evicts nobody for it.
+// The thresholds that a kubelet watches; nullopt: it does not evict for it.
 struct EvictionThresholds {
   std::optional<EvictionThreshold> memory_available, nodefs_available, nodefs_inodes, imagefs_available, imagefs_inodes;
   bool operator==(const EvictionThresholds&) const = default;
 };
 
-// What the kubelet's configz says.
+// Values of the kubelet's configz.
 struct KubeletFound {
   std::optional<GroupDriver> driver;
   bool static_cpus = false;  // cpuManagerPolicy static
   EvictionThresholds hard, soft;
   bool static_memory = false;  // memoryManagerPolicy Static
-  bool takes_swap = false;     // failSwapOn false: it starts where swap is on
+  bool takes_swap = false;  // failSwapOn false: it starts if swap is on
   bool operator==(const KubeletFound&) const = default;
 };
 
-// One of what the agent decides, as it says itself.
+// A strategy of the agent, as the agent reports it.
 struct StrategyFound {
   model::Strategy strategy = model::Strategy::kCpuSuppress;
   std::string stance;      // policy::to_string(Permit)
   std::string reason;      // an id
-  std::int64_t files = 0;  // in force
-  std::string says;        // what it decided last; "" where nothing was
+  std::int64_t files = 0;  // knobs in force
+  std::string says;  // its last decision; "" if there was none
   bool operator==(const StrategyFound&) const = default;
 };
 
-// Of processes that are to have a place before a kernel that is out of memory, those that could not be given it.
+// Processes that need an oom_score_adj and could not get it.
 struct OomFound {
-  std::int64_t refused = 0;  // the kernel said no
-  std::int64_t foreign = 0;  // of another pid namespace: nobody can reach them by number
+  std::int64_t refused = 0;  // the kernel refused the write
+  std::int64_t foreign = 0;  // of another pid namespace: their pids are unknown here
   bool may_lower = true;     // the agent has CAP_SYS_RESOURCE
-  std::string trouble;       // why nothing, or not all, could be looked at or written; "" where there is none
+  std::string trouble;  // why nothing, or not everything, could be read or written; "" if all is well
   bool operator==(const OomFound&) const = default;
 };
 
-// Something that an agent may see of the machine and of groups, as the agent names it.
+// A measurement of the machine or of cgroups, as the agent names it.
 struct MeasureFound {
   std::string what;
   bool there = false;
-  bool read = true;  // false: also where it is there nobody reads it
-  std::string why;   // where it is, or why it is not
+  bool read = true;  // false: it is not read even if it exists
+  std::string why;  // its place, or why it is missing
   bool operator==(const MeasureFound&) const = default;
 };
 
-// What the agent that runs here says of its work: what the node's condition tells as well.
+// The report of the agent that runs here; the node's condition carries it too.
 struct AgentFound {
   std::vector<StrategyFound> strategies;
-  bool waits = false;                   // for those that it needs answers of: nothing is decided
-  std::string trouble;                  // why nothing can be written; "" where something can
-  std::string ordered_by, ordered_why;  // "" where nobody ordered anything
-  std::int64_t refused = 0, left = 0;   // files: by the kernel, to another writer
-  std::int64_t unmet = 0;               // wishes that no file of this kernel meets
+  bool waits = false;  // required providers have not answered: nothing is decided
+  std::string trouble;  // why nothing can be written; "" if something can
+  std::string ordered_by, ordered_why;  // "" if there is no order
+  std::int64_t refused = 0, left = 0;  // knobs: refused by the kernel, left to another writer
+  std::int64_t unmet = 0;  // intents that no knob of this kernel can meet
   OomFound oom;
-  std::string copilots{};              // what they say of limits of their own; "" where none has any
-  std::string online_in_besteffort{};  // pods without requests that are not offline; "" where there are none
+  std::string copilots{};  // what the copilots report about their own limits; "" if none has any
+  std::string online_in_besteffort{};  // pods without requests that are not offline; "" if there are none
   bool operator==(const AgentFound&) const = default;
 };
 
-// Of memory.low, which protects a group no further than those above it are, up to the one whose limit is reached.
+// About memory.low. It protects a cgroup only as far as the cgroups above it, up to the one whose limit is reached.
 struct ProtectionFound {
-  bool handed_down = false;  // a pod's is its containers', where they ask for none: how cgroup2 is mounted
-  std::string group;         // directly above offline pods; "" where there is none
-  std::optional<std::int64_t> limit_bytes;  // of that group: from there on the kernel takes memory of what is below it
+  bool handed_down = false;  // containers inherit a pod's protection if they request none: a mount option of cgroup2
+  std::string group;  // directly above offline pods; "" if there is none
+  std::optional<std::int64_t> limit_bytes;  // of that cgroup: from this limit on the kernel reclaims memory below it
   bool operator==(const ProtectionFound&) const = default;
 };
 
 struct NodeFound {
   GroupLayout layout = GroupLayout::kNone;
-  std::optional<GroupDriver> driver;  // by the groups of pods that are there
+  std::optional<GroupDriver> driver;  // by the existing pod cgroups
   std::vector<KnobFound> knobs;
-  std::string not_tried;  // why no knob could be tried; empty: they were
+  std::string not_tried;  // why no knob could be tried; empty if they were
   std::optional<KubeletFound> kubelet;
-  std::string kubelet_silent;  // why there is none
+  std::string kubelet_silent;  // why there is no answer
   OurSide ours;
   ProtectionFound protection;
   std::int64_t swap_bytes = 0;
   bool node_pressure = false, group_pressure = false;
-  std::optional<bool> koordlet = false;  // Koordinator's agent runs here; nullopt: nobody could see
-  bool latched = false;                  // switched off on the machine itself
-  bool holds = false;                    // the agent ended unexpectedly several times
-  std::optional<AgentFound> agent;       // nullopt: none runs here, or it says nothing
-  // Raised lines of the NodeSLO that have ended by the clock, and that it still has as they were; "" where there are
-  // none.
+  std::optional<bool> koordlet = false;  // Koordinator's agent runs here; nullopt: unknown
+  bool latched = false;  // switched off by the latch on the machine
+  bool holds = false;  // safe start: the agent crashed several times
+  std::optional<AgentFound> agent;  // nullopt: no agent runs here, or it does not answer
+  // Raised lines of the NodeSLO that have ended by the clock, but are still in the NodeSLO; "" if there are none.
   std::string lines_ended;
-  bool lines_forgotten = false;  // a manager would long have written so
-  std::string no_kills;          // why no group of processes can be killed here; "": it can
+  bool lines_forgotten = false;  // a manager would have updated them long ago
+  std::string no_kills;  // why no cgroup can be killed here; "": it can
   std::vector<MeasureFound> measures;
 };
 
@@ -167,8 +166,8 @@ enum class NodeFact : std::uint8_t {
   kGroupsHybrid,
   kGroupsV2,
 
-  kDriverIs,       // the kubelet says the same, or nothing
-  kDriverNotSeen,  // no pod has a group yet
+  kDriverIs,  // the kubelet reports the same, or nothing
+  kDriverNotSeen,  // no pod has a cgroup yet
   kDriverDiffers,
 
   kPriorityByKnob,
@@ -179,7 +178,7 @@ enum class NodeFact : std::uint8_t {
   kKnobMissing,
   kKnobRefused,
   kKnobWithoutEffect,
-  kKnobNotDecided,  // accepted; the trial came to no end
+  kKnobNotDecided,  // accepted; the trial was inconclusive
   kNothingTried,
 
   kKubeletAnswers,
@@ -188,7 +187,7 @@ enum class NodeFact : std::uint8_t {
   kLineUnder,
   kLineNear,
   kLineOver,
-  kLineUnknown,  // how much there is of it is not known
+  kLineUnknown,  // the capacity is unknown
   kNoLineOfOurs,
   kNoLineOfKubelet,
   kNoLines,
@@ -223,16 +222,16 @@ enum class NodeFact : std::uint8_t {
   kWishesUnmet,
 
   kOnlineHasRequests,
-  kOnlineWithoutRequests,  // held by whatever holds all of offline work
+  kOnlineWithoutRequests,  // limited together with offline work
 
   kProtectionNotAsked,
   kProtectionHolds,
   kProtectionNoKernel,       // memory.low is missing, refused or without effect
-  kProtectionNotHandedDown,  // a pod's group has it, and its containers' groups have none of it
-  kProtectionNoLimit,        // nothing makes the kernel choose between pods
+  kProtectionNotHandedDown,  // the pod's cgroup has it, its containers' cgroups have none
+  kProtectionNoLimit,  // no limit makes the kernel choose between pods
 
   kLinesAsSaid,
-  kLinesEnded,  // they hold lower than the NodeSLO says
+  kLinesEnded,  // lower lines hold than the NodeSLO says
 
   kOomOrdered,
   kOomOnlyShown,  // not enforced
@@ -241,20 +240,20 @@ enum class NodeFact : std::uint8_t {
   kOomTrouble,
 
   kGroupsKilled,
-  kGroupsNotKilled,  // an eviction ends only what ends when it is asked
+  kGroupsNotKilled,  // an eviction ends only processes that obey SIGTERM
 
   kMeasures,
 };
 inline constexpr NodeFact kLastNodeFact = NodeFact::kMeasures;
 
-// Of what nobody says how much there is, lines are shares, in thousandths of a percent.
+// If the capacity is unknown, lines are shares, in thousandths of a percent.
 inline constexpr std::int64_t kAllInShares = 100'000;
 
 struct LinePair {
-  std::int64_t ours = 0, kubelet = 0, capacity = 0;  // in use: bytes, inodes, shares
-  bool soft = false;                                 // the kubelet's is of evictionSoft
+  std::int64_t ours = 0, kubelet = 0, capacity = 0;  // in use: bytes, inodes or shares
+  bool soft = false;  // the kubelet's threshold is from evictionSoft
   bool shares = false;
-  bool of_pods = false;  // the kubelet's is of what all pods have left of their limit together
+  bool of_pods = false;  // the kubelet's threshold applies to what is left of the limit of all pods
   bool operator==(const LinePair&) const = default;
 };
 
@@ -262,26 +261,26 @@ struct NodeFinding {
   NodeTopic topic = NodeTopic::kGroups;
   NodeFact fact = NodeFact::kNoGroups;
   Severity severity = Severity::kOk;
-  // The knob that it is about, or the rung in force and then the better ones, best first, which are not. Of kKnobsWork
+  // The knob of the finding, or the knob in force followed by the better ones that are not, best first. For kKnobsWork
   // all that are effective or accepted.
   std::vector<KnobFound> knobs{};
   std::optional<LinePair> line{};
   std::int64_t bytes = 0;               // of swap
-  std::optional<GroupDriver> driver{};  // of the groups
-  std::string said{};  // why nothing was tried, or can be written, why the kubelet is silent; which lines ended
-  std::optional<AgentFound> agent{};  // of what is in force, of files, pods and processes
+  std::optional<GroupDriver> driver{};  // of the cgroups
+  std::string said{};  // why nothing was tried or can be written, why the kubelet is silent; which lines ended
+  std::optional<AgentFound> agent{};  // strategies, knobs, pods and processes
   std::vector<MeasureFound> measures{};
   std::optional<ProtectionFound> protection{};
   bool operator==(const NodeFinding&) const = default;
 };
 
-// What a kubelet's configuration means beside ours: one of each line, and of how it gives processors away.
+// Compares a kubelet's configuration with ours: one finding per line, and one about the CPU manager.
 std::vector<NodeFinding> kubelet_findings(const KubeletFound& kubelet, const OurSide& ours);
 
-// Total. One for each topic at least, in its order, but for lines and processors where no kubelet answers.
+// Total. At least one for each topic, in order, except lines and CPUs if no kubelet answers.
 std::vector<NodeFinding> node_findings(const NodeFound& found);
 
-// kOk of none.
+// kOk if there are none.
 Severity worst(std::span<const NodeFinding> findings);
 
 }  // namespace tidemark::policy

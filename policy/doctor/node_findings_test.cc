@@ -29,7 +29,7 @@ KnobFound hollow(Knob knob) {
   return {knob, true, true, false, "nothing came of it"};
 }
 
-// A node of version 2 with a mainline kernel, where nothing is wrong.
+// A node with cgroup v2 and a mainline kernel, without problems.
 NodeFound sound() {
   NodeFound out;
   out.layout = GroupLayout::kV2;
@@ -75,7 +75,7 @@ std::vector<Knob> knobs_of(const NodeFinding& finding) {
   return out;
 }
 
-TEST(NodeFindings, OfASoundNodeAreAllWell) {
+TEST(NodeFindings, SoundNodeHasOnlyGoodFindings) {
   const auto findings = node_findings(sound());
   EXPECT_EQ(worst(findings), Severity::kOk);
   std::vector<NodeTopic> topics;
@@ -87,7 +87,7 @@ TEST(NodeFindings, OfASoundNodeAreAllWell) {
   EXPECT_EQ(topics, all) << "one for each, in order";
 }
 
-TEST(NodeFindings, ALineThatEndedIsAWarningWhenAManagerWouldLongHaveWritten) {
+TEST(NodeFindings, WarnsOfEndedLineOnceTheManagerIsOverdue) {
   NodeFound found = sound();
   expect(found, NodeTopic::kRaisedLines, NodeFact::kLinesAsSaid, Severity::kOk);
   found.lines_ended = "memoryEvictThresholdPercent 95 % -> 70 %, since then";
@@ -97,7 +97,7 @@ TEST(NodeFindings, ALineThatEndedIsAWarningWhenAManagerWouldLongHaveWritten) {
   EXPECT_EQ(only(found, NodeTopic::kRaisedLines).said, found.lines_ended);
 }
 
-TEST(NodeFindings, WhereGroupsLie) {
+TEST(NodeFindings, ReportsWhereCgroupsAre) {
   NodeFound found = sound();
   found.layout = GroupLayout::kHybrid;
   expect(found, NodeTopic::kGroups, NodeFact::kGroupsHybrid, Severity::kOk);
@@ -107,7 +107,7 @@ TEST(NodeFindings, WhereGroupsLie) {
   expect(found, NodeTopic::kGroups, NodeFact::kNoGroups, Severity::kBad);
 }
 
-TEST(NodeFindings, TheDriverIsTheKubelets) {
+TEST(NodeFindings, ComparesTheDriverWithTheKubelet) {
   NodeFound found = sound();
   found.kubelet->driver = GroupDriver::kCgroupfs;
   expect(found, NodeTopic::kGroupDriver, NodeFact::kDriverDiffers, Severity::kBad);
@@ -118,7 +118,7 @@ TEST(NodeFindings, TheDriverIsTheKubelets) {
   expect(found, NodeTopic::kGroupDriver, NodeFact::kDriverNotSeen, Severity::kOk);
 }
 
-TEST(NodeFindings, TheRungInForceAndWhyNoneIsBetter) {
+TEST(NodeFindings, ReportsTheCpuPriorityKnobAndWhyNotABetterOne) {
   NodeFound found = sound();
   expect(found, NodeTopic::kPriority, NodeFact::kPriorityByKnob, Severity::kOk);
   EXPECT_EQ(knobs_of(only(found, NodeTopic::kPriority)),
@@ -131,13 +131,13 @@ TEST(NodeFindings, TheRungInForceAndWhyNoneIsBetter) {
   EXPECT_EQ(knobs_of(only(found, NodeTopic::kPriority)), (std::vector{Knob::kCpuBvt}));
 }
 
-TEST(NodeFindings, ABetterRungThatIsThereAndDoesNothingIsAWarning) {
+TEST(NodeFindings, WarnsOfABetterKnobWithoutEffect) {
   NodeFound found = sound();
   set(found, hollow(Knob::kCpuBvt));
   expect(found, NodeTopic::kPriority, NodeFact::kPriorityByKnob, Severity::kWarn);
 }
 
-TEST(NodeFindings, WithTheWeightAloneAndWithNothing) {
+TEST(NodeFindings, ReportsOnlyTheWeightOrNoKnob) {
   NodeFound found = sound();
   set(found, missing(Knob::kCpuIdle));
   expect(found, NodeTopic::kPriority, NodeFact::kPriorityByWeight, Severity::kWarn);
@@ -147,7 +147,7 @@ TEST(NodeFindings, WithTheWeightAloneAndWithNothing) {
   expect(found, NodeTopic::kPriority, NodeFact::kNoPriority, Severity::kBad);
 }
 
-TEST(NodeFindings, AKnobThatDoesNotWorkIsOneEach) {
+TEST(NodeFindings, ReportsEachBrokenKnob) {
   NodeFound found = sound();
   set(found, missing(Knob::kMemoryMin));
   set(found, refused(Knob::kMemoryLimit));
@@ -157,14 +157,14 @@ TEST(NodeFindings, AKnobThatDoesNotWorkIsOneEach) {
   EXPECT_EQ(knobs[0].fact, NodeFact::kKnobsWork);
   EXPECT_EQ(knobs_of(knobs[0]), (std::vector{Knob::kCpuShares, Knob::kCpusetCpus, Knob::kMemoryLow}));
   EXPECT_EQ(knobs[1].fact, NodeFact::kKnobWithoutEffect);
-  EXPECT_EQ(knobs[1].severity, Severity::kWarn) << "sets of processors are left to suppress by";
+  EXPECT_EQ(knobs[1].severity, Severity::kWarn) << "cpusets can still suppress";
   EXPECT_EQ(knobs[2].fact, NodeFact::kKnobRefused);
   EXPECT_EQ(knobs[2].severity, Severity::kBad) << "nothing else limits memory";
   EXPECT_EQ(knobs[3].fact, NodeFact::kKnobMissing);
   EXPECT_EQ(knobs[3].severity, Severity::kWarn);
 }
 
-TEST(NodeFindings, WithoutQuotaAndSetsNothingSuppresses) {
+TEST(NodeFindings, WithoutQuotaAndCpusetNothingSuppresses) {
   NodeFound found = sound();
   set(found, missing(Knob::kCpuQuota));
   set(found, missing(Knob::kCpusetCpus));
@@ -173,7 +173,7 @@ TEST(NodeFindings, WithoutQuotaAndSetsNothingSuppresses) {
   }
 }
 
-TEST(NodeFindings, WhatWasNotDecidedIsSaidAndIsWell) {
+TEST(NodeFindings, InconclusiveTrialIsNoFault) {
   NodeFound found = sound();
   KnobFound quota = works(Knob::kCpuQuota);
   quota.why = "the machine is busy";
@@ -184,7 +184,7 @@ TEST(NodeFindings, WhatWasNotDecidedIsSaidAndIsWell) {
   EXPECT_EQ(knobs[1].severity, Severity::kOk);
 }
 
-TEST(NodeFindings, InAWord) {
+TEST(NodeFindings, ReducesResultToAVerdict) {
   EXPECT_EQ(verdict_of(works(Knob::kCpuShares)), KnobVerdict::kEffective);
   for (const Knob knob : {Knob::kCpuQosLevel, Knob::kMemoryMin, Knob::kMemoryLow})
     EXPECT_EQ(verdict_of(works(knob)), KnobVerdict::kAccepted) << "no trial shows more";
@@ -196,7 +196,7 @@ TEST(NodeFindings, InAWord) {
   EXPECT_EQ(verdict_of(missing(Knob::kCpuShares)), KnobVerdict::kMissing);
 }
 
-TEST(NodeFindings, WhereNothingCouldBeTried) {
+TEST(NodeFindings, ReportsThatNothingCouldBeTried) {
   NodeFound found = sound();
   found.knobs.clear();
   found.not_tried = "read-only";
@@ -207,7 +207,7 @@ TEST(NodeFindings, WhereNothingCouldBeTried) {
 }
 
 // 100 GiB, ours at 70 %: 70 GiB. The kubelet's at 100 GiB less the threshold.
-TEST(NodeFindings, OurLineOfMemoryLiesUnderTheKubelets) {
+TEST(NodeFindings, OurMemoryLineMustLieBelowTheKubelets) {
   NodeFound found = sound();
   const auto with = [&](EvictionThreshold threshold) {
     found.kubelet->hard.memory_available = threshold;
@@ -220,13 +220,13 @@ TEST(NodeFindings, OurLineOfMemoryLiesUnderTheKubelets) {
   EXPECT_EQ(with({0, 25'001}).severity, Severity::kWarn);
   EXPECT_EQ(with({0, 29'999}).fact, NodeFact::kLineNear);
   EXPECT_EQ(with({0, 30'000}).fact, NodeFact::kLineOver) << "both at 70 GiB: the kubelet is as fast";
-  EXPECT_EQ(with({200 * kGib, 0}).fact, NodeFact::kLineOver) << "more than there is";
+  EXPECT_EQ(with({200 * kGib, 0}).fact, NodeFact::kLineOver) << "more than the capacity";
   EXPECT_EQ(with({200 * kGib, 0}).severity, Severity::kBad);
   EXPECT_EQ(with({200 * kGib, 0}).line->kubelet, 0);
 }
 
-// 80 GiB are in use when pods have used up what they may have together: the same threshold holds for that.
-TEST(NodeFindings, AKubeletIsSoonerWhereItKeepsMemoryBackForTheSystem) {
+// 80 GiB are in use when pods have used up their common limit: the same threshold applies to that.
+TEST(NodeFindings, ReservedMemoryMakesTheKubeletEvictEarlier) {
   NodeFound found = sound();
   found.kubelet->hard.memory_available = EvictionThreshold{10 * kGib, 0};
   found.ours.memory.full_for_pods = 80 * kGib;
@@ -241,10 +241,10 @@ TEST(NodeFindings, AKubeletIsSoonerWhereItKeepsMemoryBackForTheSystem) {
   found.kubelet->soft.memory_available = EvictionThreshold{10 * kGib, 0, true};
   found.ours.memory.full_for_pods = 20 * kGib;
   EXPECT_EQ(only(found, NodeTopic::kMemoryLine).line, (LinePair{70 * kGib, 90 * kGib, 100 * kGib, true}))
-      << "a soft one holds for the node alone";
+      << "a soft threshold applies only to the node";
 }
 
-TEST(NodeFindings, WhetherWhoDoesNotEndCanBeKilled) {
+TEST(NodeFindings, ReportsWhetherCgroupsCanBeKilled) {
   NodeFound found = sound();
   expect(found, NodeTopic::kKills, NodeFact::kGroupsKilled, Severity::kOk);
   found.no_kills = "this kernel cannot hold a process";
@@ -252,8 +252,8 @@ TEST(NodeFindings, WhetherWhoDoesNotEndCanBeKilled) {
   EXPECT_EQ(only(found, NodeTopic::kKills).said, found.no_kills);
 }
 
-// By both it evicts: by a soft one when it was below for a while.
-TEST(NodeFindings, TheThresholdThatIsReachedFirstCounts) {
+// Both evict: a soft one after its grace period.
+TEST(NodeFindings, TheFirstThresholdReachedCounts) {
   NodeFound found = sound();
   found.kubelet->hard.memory_available = EvictionThreshold{100 << 20, 0};
   found.kubelet->soft.memory_available = EvictionThreshold{0, 35'000, true};
@@ -265,7 +265,7 @@ TEST(NodeFindings, TheThresholdThatIsReachedFirstCounts) {
   EXPECT_TRUE(only(found, NodeTopic::kMemoryLine).line->soft);
 }
 
-TEST(NodeFindings, ALineThatOneOfBothLacks) {
+TEST(NodeFindings, ReportsAMissingLine) {
   NodeFound found = sound();
   found.ours.memory.percent.reset();
   found.ours.disk.percent.reset();
@@ -278,9 +278,9 @@ TEST(NodeFindings, ALineThatOneOfBothLacks) {
   expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLineOfKubelet, Severity::kOk);
 }
 
-// A kubelet evicts for its nodefs at 10 % free and for its imagefs at 15, also where both are one disk: a line of ours
-// at 12 % lies above the one and under the other.
-TEST(NodeFindings, EachThresholdOfADiskHasItsOwnLine) {
+// A kubelet evicts for its nodefs at 10 % free and for its imagefs at 15, also if both are one disk: a line of ours at
+// 12 % lies above one and below the other.
+TEST(NodeFindings, ReportsEachThresholdOfADisk) {
   NodeFound found = sound();
   found.kubelet->hard.imagefs_available = EvictionThreshold{0, 15'000};
   found.kubelet->hard.nodefs_inodes = EvictionThreshold{0, 5'000};
@@ -296,15 +296,15 @@ TEST(NodeFindings, EachThresholdOfADiskHasItsOwnLine) {
   expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnder, Severity::kOk);
 }
 
-TEST(NodeFindings, WhereItIsNotKnownHowMuchThereIsNothingIsCompared) {
+TEST(NodeFindings, ComparesNothingIfTheCapacityIsUnknown) {
   NodeFound found = sound();
   found.ours.memory.capacity = 0;
   expect(found, NodeTopic::kMemoryLine, NodeFact::kLineUnknown, Severity::kWarn);
   EXPECT_EQ(only(found, NodeTopic::kMemoryLine).line, std::nullopt);
 }
 
-// As for inodes and image disks of a cluster, of which the API server knows no size.
-TEST(NodeFindings, SharesAreComparedWhereNobodySaysHowMuchThereIs) {
+// As for inodes and image disks of a cluster, whose size the API server does not know.
+TEST(NodeFindings, ComparesSharesIfTheCapacityIsUnknown) {
   NodeFound found = sound();
   found.ours.runtime_disk = {0, 100 - 12};
   found.kubelet->hard.imagefs_available = EvictionThreshold{0, 7'500};
@@ -319,7 +319,7 @@ TEST(NodeFindings, SharesAreComparedWhereNobodySaysHowMuchThereIs) {
   expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnknown, Severity::kWarn);
 }
 
-TEST(NodeFindings, AKubeletThatIsSilentIsOneFinding) {
+TEST(NodeFindings, SilentKubeletIsOneFinding) {
   NodeFound found = sound();
   found.kubelet.reset();
   found.kubelet_silent = "403";
@@ -329,8 +329,8 @@ TEST(NodeFindings, AKubeletThatIsSilentIsOneFinding) {
     EXPECT_TRUE(of(node_findings(found), topic).empty());
 }
 
-// Contract 7.3: with kubelet policy static, containers alone are written.
-TEST(NodeFindings, AStaticKubeletAndSetsOfProcessors) {
+// Contract 7.3: with kubelet policy static, only the cpusets of containers are written.
+TEST(NodeFindings, ReportsStaticCpuManagerWithCpusets) {
   NodeFound found = sound();
   found.kubelet->static_cpus = true;
   expect(found, NodeTopic::kCpuManager, NodeFact::kCpusStatic, Severity::kOk);
@@ -340,7 +340,7 @@ TEST(NodeFindings, AStaticKubeletAndSetsOfProcessors) {
   expect(found, NodeTopic::kCpuManager, NodeFact::kCpusShared, Severity::kOk);
 }
 
-TEST(NodeFindings, TheRest) {
+TEST(NodeFindings, ReportsTheOtherTopics) {
   NodeFound found = sound();
   found.swap_bytes = 5;
   expect(found, NodeTopic::kSwap, NodeFact::kSwapOn, Severity::kWarn);
@@ -358,7 +358,7 @@ TEST(NodeFindings, TheRest) {
   EXPECT_EQ(worst(node_findings(found)), Severity::kWarn);
 }
 
-TEST(NodeFindings, WhatTheAgentThereSaysOfItsWork) {
+TEST(NodeFindings, ReportsTheAgentsWork) {
   NodeFound found = sound();
   expect(found, NodeTopic::kInForce, NodeFact::kNoAgentSays, Severity::kOk);
   expect(found, NodeTopic::kFiles, NodeFact::kNoAgentSays, Severity::kOk);
@@ -372,7 +372,7 @@ TEST(NodeFindings, WhatTheAgentThereSaysOfItsWork) {
   found.agent->refused = found.agent->left = found.agent->unmet = 1;
   found.agent->trouble = "no room";
   const auto files = of(node_findings(found), NodeTopic::kFiles);
-  ASSERT_EQ(files.size(), 4u) << "each has a remedy of its own";
+  ASSERT_EQ(files.size(), 4u) << "each has its own remedy";
   EXPECT_EQ(files[0].fact, NodeFact::kNothingWritable);
   EXPECT_EQ(files[0].severity, Severity::kBad);
   EXPECT_EQ(files[1].fact, NodeFact::kFilesRefused);
@@ -381,7 +381,7 @@ TEST(NodeFindings, WhatTheAgentThereSaysOfItsWork) {
   EXPECT_EQ(files[3].severity, Severity::kWarn);
 }
 
-TEST(NodeFindings, WhoIsNotOfflineAndHasNoRequestsIsHeldWithOfflineWork) {
+TEST(NodeFindings, ReportsOnlinePodsWithoutRequests) {
   NodeFound found = sound();
   expect(found, NodeTopic::kRequests, NodeFact::kNoAgentSays, Severity::kOk);
   found.agent.emplace();
@@ -391,7 +391,7 @@ TEST(NodeFindings, WhoIsNotOfflineAndHasNoRequestsIsHeldWithOfflineWork) {
   EXPECT_EQ(only(found, NodeTopic::kRequests).agent, found.agent);
 }
 
-TEST(NodeFindings, WhetherMemoryIsProtectedByClass) {
+TEST(NodeFindings, ReportsMemoryProtection) {
   NodeFound found = sound();
   expect(found, NodeTopic::kMemoryProtection, NodeFact::kProtectionNotAsked, Severity::kOk);
   found.ours.protects_memory = true;
@@ -407,11 +407,12 @@ TEST(NodeFindings, WhetherMemoryIsProtectedByClass) {
   EXPECT_EQ(knobs_of(only(found, NodeTopic::kMemoryProtection)), std::vector{Knob::kMemoryLow});
 }
 
-TEST(NodeFindings, WhomTheKernelEndsFirst) {
+TEST(NodeFindings, ReportsOomOrder) {
   NodeFound found = sound();
   expect(found, NodeTopic::kOomOrder, NodeFact::kNoAgentSays, Severity::kOk);
   found.agent.emplace();
-  expect(found, NodeTopic::kOomOrder, NodeFact::kNoAgentSays, Severity::kOk);  // an older one knows no such strategy
+  // an older agent does not know this strategy
+  expect(found, NodeTopic::kOomOrder, NodeFact::kNoAgentSays, Severity::kOk);
   found.agent->strategies = {{model::Strategy::kOomOrder, "observe", "TM-AGENT-002", 0, ""}};
   expect(found, NodeTopic::kOomOrder, NodeFact::kOomOnlyShown, Severity::kOk);
   found.agent->strategies[0].stance = "enforce";
@@ -421,22 +422,22 @@ TEST(NodeFindings, WhomTheKernelEndsFirst) {
   expect(found, NodeTopic::kFiles, NodeFact::kFilesAsWanted, Severity::kOk);
   found.agent->oom = {2, 3, false, "3 processes are of another pid namespace"};
   const auto both = of(node_findings(found), NodeTopic::kOomOrder);
-  ASSERT_EQ(both.size(), 2u) << "each has a remedy of its own";
+  ASSERT_EQ(both.size(), 2u) << "each has its own remedy";
   EXPECT_EQ(both[0].fact, NodeFact::kOomNotLowered);
   EXPECT_EQ(both[1].fact, NodeFact::kOomForeign);
   found.agent->oom = {0, 0, true, "no room"};
   expect(found, NodeTopic::kOomOrder, NodeFact::kOomTrouble, Severity::kWarn);
 }
 
-// To see them; nothing depends on any.
-TEST(NodeFindings, WhatCanBeMeasuredIsToldAndNoFault) {
+// For information; nothing depends on them.
+TEST(NodeFindings, MissingMeasurementsAreNoFault) {
   NodeFound found = sound();
   found.measures = {{"cpi", false, false, "no PMU"}, {"run queue", true, false, "/proc/self/schedstat"}};
   expect(found, NodeTopic::kMeasures, NodeFact::kMeasures, Severity::kOk);
   EXPECT_EQ(only(found, NodeTopic::kMeasures).measures, found.measures);
 }
 
-TEST(NodeFindings, OfNothingKnownThereAreStillAnswers) {
+TEST(NodeFindings, AnswersEachTopicWithoutFacts) {
   const auto findings = node_findings({});
   EXPECT_EQ(worst(findings), Severity::kBad);
   EXPECT_EQ(worst({}), Severity::kOk);
@@ -521,7 +522,7 @@ TEST_P(AnyNode, EachTopicIsAnsweredInItsOrder) {
   EXPECT_EQ(topics.size(), kNodeTopics - (found.kubelet ? 0 : 6));
 }
 
-TEST_P(AnyNode, WhatIsNotWellHasARemedy) {
+TEST_P(AnyNode, EachProblemHasARemedy) {
   for (const NodeFinding& one : node_findings(draw())) {
     const Json json = render_json({&one, 1});
     const Json& shown = json.at("findings")->as_array()[0];
@@ -530,8 +531,8 @@ TEST_P(AnyNode, WhatIsNotWellHasARemedy) {
   }
 }
 
-// A line that is lowered is never worse, and one of the kubelet's that frees less neither.
-TEST_P(AnyNode, ALowerLineIsNeverWorse) {
+// Lowering a line of ours never worsens the result, nor does a kubelet threshold that frees less.
+TEST_P(AnyNode, LowerLineIsNeverWorse) {
   NodeFound found = draw();
   found.kubelet = KubeletFound{};
   found.kubelet->hard.memory_available = EvictionThreshold{amount(), coin() ? 0 : amount()};

@@ -1,5 +1,5 @@
-// What of a node, and of the settings that its agent goes by, is held against the configuration of its kubelet. Both
-// doctors fill it in: of one machine all is known, of a cluster what the API server has.
+// The values of a node and of its agent's settings that are compared with the kubelet's configuration. Both doctors
+// fill it in: for one machine all is known, for a cluster what the API server has.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@ namespace tidemark::policy {
 
 struct NodeRules;
 
-// A resource that runs out, and from which use on we evict.
+// A resource that can run out, and the use from which we evict.
 struct LineFound {
-  std::int64_t capacity = 0;            // bytes or inodes; 0: not known
+  std::int64_t capacity = 0;  // bytes or inodes; 0: unknown
   std::optional<std::int64_t> percent;  // nullopt: we never evict for it
-  // Of memory: in use when all pods have used up the limit that they have together, and the rest of the node uses what
-  // it does now. nullopt: they have none, or nobody looked.
+  // Memory only: use if all pods use their common limit and the rest of the node uses what it does now. nullopt: there
+  // is no limit, or it was not read.
   std::optional<std::int64_t> full_for_pods{};
 };
 
 struct OurSide {
-  // Of a kubelet's nodefs and imagefs, which may be one: then both of its thresholds hold for it.
+  // The kubelet's nodefs and imagefs may be one disk: then both of its thresholds apply to it.
   LineFound memory, disk, disk_inodes, runtime_disk, runtime_inodes;
   bool suppresses_by_cpuset = false;  // cpuSuppressPolicy is cpuset, not cfsQuota
   bool protects_memory = false;       // a class has memoryLowPercent
 
-  // Lines and processors as an agent that began now would have them.
+  // Sets the lines and CPU settings that an agent starting now would have.
   void go_by(const NodeRules& rules);
 };
 

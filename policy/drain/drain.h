@@ -1,12 +1,12 @@
-// When the time to drain is over for YARN's containers on a node, and what is beyond its offer ends there as
-// pre-empted.
+// Decides when the time to drain is over for the YARN containers of a node. Then containers beyond the offer are
+// preempted.
 //
 //   by = the earlier of   the moment at which the water line has come down   (policy/calendar, within its `lead`)
 //                         the end of the order to drain                      (policy/state)
-//      = as it was told, for kDrainKept after that moment: whoever ends them may come a bit later. Not where YARN is
-//        given again what an order took
+//      = the published moment, for kDrainKept after it: the operator may act a bit later. Not if YARN gets capacity
+//        back that an order took
 //
-// Until then nothing new is let in, as ever; a cut that has another cause (what online work uses) ends nobody.
+// Until then no new work is admitted, as always. A cut with another cause (online use) preempts nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@
 
 namespace tidemark::policy {
 
-// So long after its moment a drain is still carried out: by an operator that was away, or whose clock is behind.
+// A drain is still carried out this long after its moment: by an operator that was down, or whose clock is behind.
 inline constexpr base::Duration kDrainKept = std::chrono::minutes(2);
 
 struct DrainInput {
   bool wanted = false;                            // by the node's pool
-  std::optional<base::WallTime> line_comes_down;  // nullopt: it does not, within its lead
+  std::optional<base::WallTime> line_comes_down;  // nullopt: not within its lead
   std::optional<base::WallTime> order_ends;       // of an order to drain YARN's side
-  std::optional<base::WallTime> told;             // what the node carries with the offer that is in force
-  bool given_again = false;                       // that offer was nothing by an order, and something is offered now
+  std::optional<base::WallTime> told;  // the value on the node with the offer in force
+  bool given_again = false;  // an order made that offer 0, and now it is above 0
   base::WallTime now;
 };
 
-// What the node is to carry with YARN's offer; nullopt: what runs goes on.
+// The value that the node gets with YARN's offer; nullopt: containers continue.
 std::optional<base::WallTime> yarn_drain(const DrainInput& input);
 
-// Until when work drains by what stands beside an offer; nullopt: it goes with another one, or is long over.
+// The moment of the drain that belongs to this offer; nullopt: it belongs to another offer, or is long over.
 std::optional<base::WallTime> drain_in_force(const model::YarnDrain& drain, std::int64_t offer_generation,
                                              base::WallTime now);
 
-// Whether containers beyond the offer of `offer_generation` are to end now.
+// Whether containers beyond the offer of `offer_generation` are to be preempted now.
 bool drain_is_due(const model::YarnDrain& drain, std::int64_t offer_generation, base::WallTime now);
 
 }  // namespace tidemark::policy

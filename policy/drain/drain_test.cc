@@ -16,7 +16,7 @@ DrainInput wanted() {
   return input;
 }
 
-TEST(YarnDrain, TheEarlierOfLineAndOrder) {
+TEST(YarnDrain, UsesTheEarlierOfLineAndOrder) {
   DrainInput input = wanted();
   EXPECT_EQ(yarn_drain(input), std::nullopt);
   input.line_comes_down = kDrainNow + 20min;
@@ -27,7 +27,7 @@ TEST(YarnDrain, TheEarlierOfLineAndOrder) {
   EXPECT_EQ(yarn_drain(input), kDrainNow + 10min);
 }
 
-TEST(YarnDrain, WherePoolsDoNotWantItNobodyEnds) {
+TEST(YarnDrain, DrainsNothingUnlessThePoolEnablesIt) {
   DrainInput input = wanted();
   input.wanted = false;
   input.line_comes_down = input.order_ends = kDrainNow + 1min;
@@ -35,8 +35,8 @@ TEST(YarnDrain, WherePoolsDoNotWantItNobodyEnds) {
   EXPECT_EQ(yarn_drain(input), std::nullopt);
 }
 
-// The calendar forgets a moment that has passed; who ends them may not have come to it.
-TEST(YarnDrain, WhatWasToldStandsForTwoMinutesAfterItsMoment) {
+// The calendar forgets a moment that has passed; the operator may not have acted yet.
+TEST(YarnDrain, PublishedMomentStaysForTwoMinutes) {
   DrainInput input = wanted();
   input.told = kDrainNow;
   EXPECT_EQ(yarn_drain(input), kDrainNow);
@@ -46,8 +46,8 @@ TEST(YarnDrain, WhatWasToldStandsForTwoMinutesAfterItsMoment) {
   EXPECT_EQ(yarn_drain(input), std::nullopt);
 }
 
-// It would stand with the offer that is made now, and end what is beyond that one.
-TEST(YarnDrain, WhatIsGivenAgainAfterAnOrderDrainsNoMore) {
+// It would belong to the new offer, and preempt what is beyond that one.
+TEST(YarnDrain, OfferAfterAnOrderStopsTheDrain) {
   DrainInput input = wanted();
   input.told = kDrainNow;
   input.given_again = true;
@@ -56,8 +56,8 @@ TEST(YarnDrain, WhatIsGivenAgainAfterAnOrderDrainsNoMore) {
   EXPECT_EQ(yarn_drain(input), kDrainNow + 5min);
 }
 
-// The calendar was edited, or the order lifted.
-TEST(YarnDrain, WhatWasToldOfAMomentToComeIsTakenBack) {
+// The calendar was edited, or the order revoked.
+TEST(YarnDrain, FutureMomentCanBeRevoked) {
   DrainInput input = wanted();
   input.told = kDrainNow + 1s;
   EXPECT_EQ(yarn_drain(input), std::nullopt);
@@ -65,7 +65,7 @@ TEST(YarnDrain, WhatWasToldOfAMomentToComeIsTakenBack) {
   EXPECT_EQ(yarn_drain(input), kDrainNow + 1h);
 }
 
-TEST(YarnDrain, ItIsDueFromItsMomentOnForTwoMinutesAndWithItsOfferAlone) {
+TEST(YarnDrain, IsDueForTwoMinutesAndOnlyWithItsOffer) {
   const model::YarnDrain drain{7, kDrainNow};
   EXPECT_FALSE(drain_is_due(drain, 7, kDrainNow + -1ns));
   EXPECT_TRUE(drain_is_due(drain, 7, kDrainNow));

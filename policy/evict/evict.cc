@@ -26,12 +26,12 @@ bool is_used(Measure measure) {
   return measure == Measure::kCpuUsed || measure == Measure::kMemoryUsed;
 }
 
-// A gap of this step, and what of it nobody on the way out covers.
+// A gap of this step, and the part of it that no leaving task covers.
 struct Missing {
   Gap gap;
   std::int64_t left = 0;
-  bool asked = false;                    // somebody, for it
-  Reason held = Reason::kEvictNoVictim;  // why nobody else was
+  bool asked = false;  // a task was asked for it
+  Reason held = Reason::kEvictNoVictim;  // why no other task was
 };
 
 class Step {
@@ -63,7 +63,7 @@ class Step {
   void choose(const Gaps& gaps) {
     for (const Gap& each : gaps.gaps) missing_.push_back({each, each.amount});
     if (!missing_.empty()) count_on_the_way();
-    // As it was before this step: one gap's victims do not make the next one wait.
+    // The pauses before this step: the victims of one gap do not delay the next gap.
     EvictSwitches waiting;
     for (const Missing& each : missing_) {
       if (waits(each.gap.feature)) waiting.set(each.gap.feature);
@@ -95,8 +95,8 @@ class Step {
       if (known == nullptr || !is_on_its_way(known->stage)) count(each, {});
     }
   }
-  // Only whoever goes for a gap counts with what one may only guess: of others that come and go nothing is awaited.
-  // `holds_on`: to what it uses. What it holds of a disk, or requests, is its kubelet's or its scheduler's to free.
+  // A guessed release counts only if the task was evicted for this gap: other tasks that come and go are not awaited.
+  // `holds_on`: it keeps what it uses. Its kubelet or scheduler frees what it holds of a disk or requests.
   void count(const TaskSeen& seen, std::optional<EvictFeature> goes_for, bool holds_on = false) {
     for (Missing& each : missing_) {
       if (holds_on && is_used(each.gap.measure)) continue;
@@ -105,19 +105,19 @@ class Step {
     }
   }
 
-  // The order is that of what is missing still: when most of it is covered, somebody small is enough for the rest.
+  // Sorts by what is still missing: once most of it is covered, a small task is enough for the rest.
   void ask_for(Missing& wanted) {
     while (wanted.left > 0 && ask_the_next(wanted)) {
     }
   }
 
-  // False: nobody is left who may be asked.
+  // False: no task is left that may be asked.
   bool ask_the_next(Missing& wanted) {
-    int stays = kNobodyStays;  // the least rank of those of whom nobody has said yet that they go
+    int stays = kNobodyStays;  // the lowest rank of tasks that are not known to leave
     for (const Victim& victim : victims(seen_.tasks, wanted.gap, wanted.left, victim_rules(), wall_)) {
       const model::Task& chosen = *seen_.tasks[victim.task].task;
       if (victim.release <= 0 || !is_here(chosen)) continue;
-      // What comes of those that are known to help is awaited before anybody goes on a guess.
+      // Wait for the result of tasks that are known to help before evicting on a guess.
       if (wanted.asked && victim.sight != Sight::kSeen) return false;
       std::string name = evict_key(chosen);
       Leaving* known = ladder_.find(name);
@@ -135,7 +135,7 @@ class Step {
       if (ladder_.in_hour_beside(known) >= (rescues ? granted_and_rescues() : granted())) {
         wanted.held = Reason::kEvictBudgetSpent;
         stays = std::min(stays, rank);
-        continue;  // one that counts already costs no more
+        continue;  // one that is already counted costs nothing more
       }
       plan_.orders.push_back({EvictVerb::kAsk, victim.task, wanted.gap.feature, wanted.gap.reason, Reason::kEvictAsked,
                               wanted.gap, victim.release, victim.lost_core_seconds, grace_,
@@ -164,7 +164,7 @@ class Step {
       if (each.gap.feature != feature.feature) continue;
       if (!found) out.reason = Reason::kEvictReleasesOnTheWay;
       found = true;
-      // Somebody who was asked outranks what held others back, and that what is covered.
+      // An asked task outranks what held others back; that outranks a covered gap.
       if (each.asked && !asked) {
         asked = true;
         out.reason = each.gap.reason;

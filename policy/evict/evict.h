@@ -1,52 +1,48 @@
-// Which tasks end now, and how each of them is ended. A step a second.
+// Decides which tasks end now, and how. One step per second.
 //
 //   gaps (gap.h)  −  what is on its way out  →  victims (victims.h), as many as are needed, at most kVictimsAStep
 //
-//   on its way out    counts with what it uses at this moment: once it is gone, so is its use from what is measured.
-//                     With it what somebody else ends (or we, before a restart), where that comes no later than the end
-//                     of one that is asked now. Who was killed kKilledLate ago and is there still holds what he uses
+//   on its way out    counts with its current use: when it is gone, the measured use drops too. Includes tasks that
+//                     others end (or we, before a restart), if they end no later than a task asked now. A task that was
+//                     killed kKilledLate ago and still exists counts as holding what it uses
 //   several gaps      one after the other in their order; a victim counts towards all of them, in each one's measure
-//   cool-down         after a step that asked somebody: CPU 20 s, memory 4 s (contract 7.1), pressure 15 s, disks 60 s
-//                     and again when he has ended, each for itself; of the CPU ones also at the start. Reclaim waits
-//                     with the CPU ones. Who may not go
-//                     evicted nobody: the next step looks for another one in its place, and where it was the only one
-//                     there is no cool-down
-//   budget            so many in any hour: the grant (policy/budget/grants.h), else that of policy/budget/budget.h;
-//                     at most kEvictionsPerHourMax. Who may not go does not count, and a kill of the ladder is no new
-//                     eviction. Where the kubelet is about to evict, by an order of its own that may take an online
-//                     pod, kRescuesPerHour more that are known to help. (Of pods the manager has the last word)
+//   cool-down         after a step that asked a task: CPU 20 s, memory 4 s (contract 7.1), pressure 15 s, disks 60 s
+//                     and again when the task has ended, each separately; for CPU also at the start. Reclaim shares the
+//                     CPU cool-down. A forbidden task was not evicted: the next step asks another one instead, and if
+//                     it was the only one there is no cool-down
+//   budget            evictions in any hour: the grant (policy/budget/grants.h), else that of policy/budget/budget.h;
+//                     at most kEvictionsPerHourMax. A forbidden task does not count, and a kill of the ladder is no new
+//                     eviction. If the kubelet is about to evict, in its own order that may include online pods,
+//                     kRescuesPerHour more tasks that are known to help. (For pods the manager decides)
 //
-//   depended on       (service_rank) nobody of a higher rank is asked while one of a lower is here of whom nobody has
-//   said
-//                     yet that he goes: asked without an answer, forbidden, or beyond the budget
+//   depended on       (service_rank) no task of a higher rank is asked while one of a lower rank is here that is not
+//                     known to leave: asked without an answer, forbidden, or beyond the budget
 //
-// The ladder of one task:
+// The ladder of one task. It is asked to end, and then:
 //
-//   asked, and it
+//   it ends               its cgroup is gone, or it is terminal
 //
-//   ends by itself        its group is gone, or it is terminal
+//   it is replaced        its scheduler ended another one for it: it stays, and is asked again after kForbiddenPause
+//                         if it is still needed
 //
-//   is replaced           its scheduler ended another one for it: it stays, and is asked again after kForbiddenPause,
-//                         where it is needed still
+//   it is forbidden       by a disruption budget or by the manager: another one is asked; this one is asked again after
+//                         kForbiddenPause if it is still needed
 //
-//   is forbidden to go    by a disruption budget, by the manager: another one is looked for; asked again after
-//                         kForbiddenPause, where it is needed still
+//   no answer             within kUnanswered of the request, or kNobodyThere if the server is unreachable: if memory is
+//                         still above its line the task is killed, once. Then, as without a kill, it stays like a
+//                         forbidden one: its kubelet may restart it
 //
-//   is not answered       within kUnanswered of when it was asked, or kNobodyThere where it is told that nobody is: for
-//                         memory that is above its line still it is killed, once; then, as without a kill, it stays as
-//                         one that is forbidden: its kubelet may start it again
+//   the server is busy    and says so: the task is asked again, for kBusyFor. If memory is above its line then, the
+//                         tasks among the first kLocalEvictionsPerHour of the hour are killed, as by an agent without
+//                         a grant; the others stay like forbidden ones
 //
-//   is not heard yet      who is asked has too much to do, and says so: he is asked again, for kBusyFor. Memory that is
-//                         above its line then is saved as by an agent without a grant: killed is who is among the first
-//                         kLocalEvictionsPerHour of the hour; the others stay as ones that are forbidden
+//   its deadline passes   grace, or the end of its own grace period plus kEndedLate, at most kEvictGraceMax: its whole
+//                         cgroup is killed, and again until it is gone, each time after as long as was tried so far,
+//                         within kKillAgain and kKillAgainMax
 //
-//   is at its deadline    grace, or the end of its own grace period and kEndedLate, kEvictGraceMax at most: all of its
-//                         group is killed; until it is gone again after as long as that was tried for, kKillAgain at
-//                         least, kKillAgainMax at most
-//
-// A task that nobody may end (online after all, another one of that name) is left out until it is listed anew; so is
-// one whose group is there kGiveUp after the first kill: it counts as staying, and another one may go. One that is
-// forbidden is forgotten after kGiveUp.
+// A task that may never be evicted (online after all, another task of that name) is skipped until it is listed anew. So
+// is a task whose cgroup still exists kGiveUp after the first kill: it counts as staying, and another one may be
+// evicted. A forbidden one is forgotten after kGiveUp.
 #pragma once
 
 #include <chrono>
@@ -68,36 +64,37 @@ namespace tidemark::policy {
 inline constexpr std::size_t kVictimsAStep = 10;
 inline constexpr base::Duration kCpuEvictPause = std::chrono::seconds(20);
 inline constexpr base::Duration kMemoryEvictPause = std::chrono::seconds(4);
-// The kernel's average of pressure tells of ten seconds: before that nobody knows whether the last one helped.
+// The kernel's average of pressure covers ten seconds: before that the effect of the last eviction is unknown.
 inline constexpr base::Duration kPressureEvictPause = std::chrono::seconds(15);
-// A kubelet takes away what a pod leaves on its disks when all of it has ended, not before.
+// A kubelet removes a pod's data from its disks only after the whole pod has ended.
 inline constexpr base::Duration kDiskEvictPause = std::chrono::seconds(60);
 inline constexpr base::Duration kForbiddenPause = std::chrono::seconds(30);
-// An API server waits five seconds for our own webhook (timeoutSeconds of the chart) before it answers, by a disruption
-// budget, maybe: sooner nobody is killed for its silence.
+// An API server waits five seconds for our webhook (timeoutSeconds of the chart) before it answers, maybe with a
+// disruption budget. No task is killed for a missing answer before that.
 inline constexpr base::Duration kUnanswered = std::chrono::seconds(8);
-inline constexpr base::Duration kNobodyThere = std::chrono::seconds(5);  // no connection, no right, no sense in it
-// Ten thousand nodes that ask at once are through a webhook of ours sooner (manager/webhook), asking again included;
-// and a kubelet seldom evicts by itself within it, where the line is not right below its own.
+// no connection, no permission, an invalid answer
+inline constexpr base::Duration kNobodyThere = std::chrono::seconds(5);
+// Ten thousand nodes that ask at once pass our webhook sooner (manager/webhook), including retries. A kubelet seldom
+// evicts within this time, unless our line is right below its own.
 inline constexpr base::Duration kBusyFor = std::chrono::seconds(30);
 inline constexpr base::Duration kKillAgain = std::chrono::seconds(2), kKillAgainMax = std::chrono::seconds(30);
-// A kernel takes some seconds for the memory of a large one; whoever is there still waits in the kernel for something
-// that does not answer, mostly a disk.
+// A kernel needs some seconds to free the memory of a large task. A task that exists longer waits in the kernel, mostly
+// for a disk.
 inline constexpr base::Duration kKilledLate = std::chrono::seconds(30);
 inline constexpr base::Duration kGiveUp = std::chrono::minutes(10);
 inline constexpr base::Duration kEndedLate = std::chrono::seconds(2);  // past the end of its own grace period
-inline constexpr std::size_t kLeavingMax = 256;                        // where there are as many, nobody new is asked
+inline constexpr std::size_t kLeavingMax = 256;  // at this many no further task is asked
 inline constexpr std::int64_t kEvictionsPerHourMax = 1024;
-// Beyond what was granted: enough for what a few tasks at once can do to a node, too few for a wrong reading to empty a
+// Beyond the grant: enough for what a few tasks at once can do to a node, too few for a wrong reading to empty a
 // cluster.
 inline constexpr std::int64_t kRescuesPerHour = 10;
 
 enum class EvictStage : std::uint8_t {
-  kAsked,      // the API server or its provider was asked to end it; no answer yet
-  kLeaving,    // it was told, and has until its deadline
-  kForbidden,  // it may not go for now, or nobody could be asked
-  kSpared,     // nobody may end it, or could
-  kKilled,     // its group was killed, where it has one, and it is there still
+  kAsked,  // the API server or the provider was asked to end it; no answer yet
+  kLeaving,  // the request was accepted; it has time until its deadline
+  kForbidden,  // it may not be evicted now, or no server could be asked
+  kSpared,  // it may not or cannot be evicted
+  kKilled,  // its cgroup, if it has one, was killed, and the task still exists
 };
 
 struct Leaving {
@@ -105,38 +102,38 @@ struct Leaving {
   EvictStage stage = EvictStage::kAsked;
   EvictFeature feature = EvictFeature::kBeCpu;
   model::Reason reason = model::Reason::kEvictMemoryLine;
-  base::MonotonicTime asked;                   // first
-  base::MonotonicTime since;                   // of the stage
-  base::MonotonicTime deadline;                // of kLeaving: when it is killed; of kKilled: when it is killed again
-  bool unreachable = false;                    // nobody answered
-  bool busy = false;                           // of kAsked: somebody did, and has too much to do for now
-  bool killed = false;                         // its group was, once at least
-  std::optional<base::MonotonicTime> counted;  // in EvictState::hour; nullopt: it evicted nobody
-  std::optional<base::WallTime> ends;          // of its own grace period, by which the deadline was set
-  std::int64_t lost_core_seconds = 0;          // by its end, as it was asked
+  base::MonotonicTime asked;  // first request
+  base::MonotonicTime since;  // the start of the stage
+  base::MonotonicTime deadline;  // kLeaving: when it is killed; kKilled: when it is killed again
+  bool unreachable = false;  // no answer
+  bool busy = false;  // kAsked: the server answered that it is busy
+  bool killed = false;  // its cgroup was killed at least once
+  std::optional<base::MonotonicTime> counted;  // in EvictState::hour; nullopt: not counted as an eviction
+  std::optional<base::WallTime> ends;  // the end of its own grace period, which set the deadline
+  std::int64_t lost_core_seconds = 0;  // the loss by its end, estimated at the request
   bool operator==(const Leaving&) const = default;
 };
 
 struct EvictState {
   std::vector<Leaving> leaving;  // by task
   std::optional<base::MonotonicTime> cpu_not_before, memory_not_before, pressure_not_before, disk_not_before;
-  std::vector<base::MonotonicTime> hour;  // when each was asked, the oldest first; of the last hour
+  std::vector<base::MonotonicTime> hour;  // request times of the last hour, oldest first
   bool operator==(const EvictState&) const = default;
 };
-// With which an agent begins.
+// The state of an agent that starts.
 EvictState first_evict_state(base::MonotonicTime now);
 
-// What came of an order, told by whoever carried it out.
+// The result of an order, reported by the code that carried it out.
 enum class EvictOutcome : std::uint8_t {
   kAccepted,     // it is going to end
   kForbidden,    // not now
-  kNever,        // not by us: it is online, or another one
-  kUnreachable,  // nobody answered, or not with sense
-  kGone,         // there is no such task any more
-  kPreempted,    // its scheduler has ended it; what is left of it goes
-  kReplaced,     // its scheduler ended another one for it
-  kSent,         // no answer yet: the order left only now, after the last words of the task were kept
-  kBusy,         // whoever was asked is there and has too much to do; he is asked again
+  kNever,  // never by us: it is online, or another task
+  kUnreachable,  // no answer, or an invalid one
+  kGone,  // the task no longer exists
+  kPreempted,  // its scheduler has ended it; the rest of it is going
+  kReplaced,  // its scheduler ended another one for it
+  kSent,  // no answer yet: the request was sent only now, after the last logs of the task were saved
+  kBusy,  // the server is busy; the request is repeated
 };
 struct EvictAnswer {
   std::string task;
@@ -148,7 +145,7 @@ struct EvictObservation {
   std::span<const TaskSeen> tasks;
   std::span<const EvictAnswer> answers;  // since the last step
   std::int64_t per_hour = 0;             // evictions
-  bool may_act = true;                   // false: decided and shown, nothing is ordered
+  bool may_act = true;  // false: decide and show, but order nothing
   bool yarn_preempts = false;            // see VictimRules
 };
 
@@ -157,30 +154,30 @@ struct EvictOrder {
   EvictVerb verb = EvictVerb::kAsk;
   std::size_t task = 0;  // index in the observation
   EvictFeature feature = EvictFeature::kBeCpu;
-  model::Reason reason = model::Reason::kEvictMemoryLine;  // the gap's: why it goes
-  model::Reason by = model::Reason::kEvictAsked;           // Asked; of kKill Killed (deadline) or Unreachable
-  Gap gap;                                                 // of kAsk: as it was before this one
+  model::Reason reason = model::Reason::kEvictMemoryLine;  // of the gap: why it is evicted
+  model::Reason by = model::Reason::kEvictAsked;  // Asked; for kKill Killed (deadline) or Unreachable
+  Gap gap;  // of kAsk: before this order
   std::int64_t release = 0;
   std::int64_t lost_core_seconds = 0;  // of kAsk
-  base::Duration grace{};              // of kAsk: until its kill, where nobody says otherwise
-  bool itself = false;                 // of kAsk: the end of another one in its place frees nothing
-  bool beyond_grant = false;           // of kAsk: the hour has none left, and the kubelet is about to evict
+  base::Duration grace{};  // of kAsk: until the kill, unless an answer changes it
+  bool itself = false;  // of kAsk: ending another one in its place frees nothing
+  bool beyond_grant = false;  // of kAsk: the hour's budget is used up, and the kubelet is about to evict
   bool operator==(const EvictOrder&) const = default;
 };
 
-// How each feature that is switched on came out.
+// The result of each enabled feature.
 struct EvictVerdict {
   FeatureVerdict feature;
   model::Reason reason = model::Reason::kEvictBelowLine;  // BelowLine …, or what held a victim back, or the gap's
-  std::int64_t missing = 0;                               // of its gap, when all was counted
+  std::int64_t missing = 0;  // of its gap, after everything counted
   bool operator==(const EvictVerdict&) const = default;
 };
 
 struct EvictPlan {
   std::vector<EvictOrder> orders;
   PerFeature<EvictVerdict> verdicts;
-  // That ended since the last step after they were asked to, each once, by task. Its stage tells whether that came of
-  // it: one that was forbidden or spared ended for a reason of its own.
+  // Tasks that were asked to end and ended since the last step, each once, by task. The stage shows whether the request
+  // was the cause: a forbidden or spared one ended for another reason.
   std::vector<Leaving> ended;
 };
 
@@ -193,7 +190,7 @@ struct EvictStep {
 EvictStep evict(const EvictState& before, const EvictObservation& seen, const NodeRules& rules, EvictSwitches switches,
                 base::MonotonicTime now, base::WallTime wall);
 
-// By which a task is known over steps.
+// The key that identifies a task over steps.
 std::string evict_key(const model::Task& task);
 
 }  // namespace tidemark::policy

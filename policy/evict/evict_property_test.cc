@@ -1,5 +1,5 @@
-// Lives of a node by chance: work comes, uses memory and processors, is asked to end, does so, or not. What must hold
-// in every second of each of them.
+// Random lives of a node: work starts, uses memory and CPU, is asked to end, does so or not. Checks invariants in every
+// second.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using Random = std::mt19937_64;
 
 constexpr std::int64_t kGi = 1024 * 1024 * 1024;
 
-// What the node's world does with those that are asked to end; what is measured follows.
+// Simulates how the node reacts to requests; the measurements follow.
 class World {
  public:
   explicit World(std::uint64_t seed) : random_(seed) {
@@ -65,18 +65,18 @@ class World {
     clock.advance(by);
     real_ = real_ + by;
   }
-  // A second passes; `calm`: nothing new comes.
+  // One second passes; `calm`: no new work starts.
   void pass(bool calm) {
     skip(seconds(1));
     if (!calm && chance(6) && made_.size() < 40) arrive();
     std::erase_if(made_, [&](const auto& each) { return each.second.dies && *each.second.dies <= clock.monotonic(); });
     for (auto& [name, one] : made_) {
       if (chance(10)) measure(one);
-      // Ended, and listed for a while.
+      // Ended, and still listed for a while.
       if (one.task.deleted && chance(40)) one.task.path.clear();
       if (chance(400)) one.task.phase = model::PodPhase::kSucceeded;
       if (chance(400)) one.dies = clock.monotonic() + seconds(2);
-      if (chance(600)) one.task.deleted = real_ + seconds(30);  // by somebody else
+      if (chance(600)) one.task.deleted = real_ + seconds(30);  // evicted by another component
     }
     if (!calm && chance(50)) ask_back();
     answers.clear();
@@ -101,7 +101,7 @@ class World {
         const auto own = seconds(random_() % 60);
         one.task.deleted = real_ + own;
         one.dies = one.stuck || chance(4) ? std::optional<MonotonicTime>() : clock.monotonic() + own;
-        if (!chance(5)) answer(key, EvictOutcome::kAccepted);  // else it is lost
+        if (!chance(5)) answer(key, EvictOutcome::kAccepted);  // else the answer is lost
       } else if (what < 7) {
         answer(key, EvictOutcome::kForbidden);
       } else if (what == 7) {
@@ -212,7 +212,7 @@ class World {
   }
 
   Random random_;
-  base::WallTime real_ = clock.wall();  // what the API server goes by
+  base::WallTime real_ = clock.wall();  // the clock of the API server
   std::map<std::string, One> made_;
   std::vector<std::pair<MonotonicTime, EvictAnswer>> under_way_;
   int number_ = 0;
@@ -226,7 +226,7 @@ bool freed_a_disk(const Leaving& ended) {
   return ended.feature == EvictFeature::kDisk && is_on_its_way(ended.stage);
 }
 
-// Follows a life from outside, by its orders and answers alone.
+// Follows a life from outside, only by orders and answers.
 class Watcher {
  public:
   explicit Watcher(const World& world) : world_(world) {}
@@ -236,7 +236,7 @@ class Watcher {
     asks_ = 0;
     for (const EvictAnswer& each : world_.answers) answered(each, before);
     if (std::ranges::any_of(step.plan.ended, freed_a_disk)) disk_freed_ = now();
-    if (refused_) disk_freed_.reset();  // another one is looked for in his place
+    if (refused_) disk_freed_.reset();  // another task is asked in its place
     for (const EvictOrder& order : step.plan.orders) {
       ASSERT_LT(order.task, world_.tasks.size());
       const model::Task& task = *world_.tasks[order.task].task;
@@ -276,7 +276,7 @@ class Watcher {
     if (at == asked_.end() || known == before.leaving.end()) return;
     Asked& one = at->second;
     if (answer.outcome == EvictOutcome::kNever) one.never = true;
-    // Once it was told, or killed since nobody answered, it is evicted whatever is said then.
+    // Once it accepted, or was killed without an answer, it counts as evicted whatever the later answer is.
     if (known->stage == EvictStage::kLeaving || known->stage == EvictStage::kKilled) return;
     if (known->killed && answer.outcome != EvictOutcome::kAccepted) {
       refused_ |= answer.outcome == EvictOutcome::kForbidden || answer.outcome == EvictOutcome::kNever;
@@ -306,7 +306,7 @@ class Watcher {
     const bool of_cpu = is_of_cpu(order.feature);
     const bool pressure = order.feature == EvictFeature::kMemoryPressure;
     const bool disk = order.feature == EvictFeature::kDisk;
-    if (disk && disk_freed_) ASSERT_GE(now() - *disk_freed_, kDiskEvictPause) << "what came of the last one is awaited";
+    if (disk && disk_freed_) ASSERT_GE(now() - *disk_freed_, kDiskEvictPause) << "the result of the last one is awaited";
     const Duration pause = of_cpu ? seconds(20) : pressure ? seconds(15) : disk ? seconds(60) : seconds(4);
     if (const auto last = asked_.find(key); last != asked_.end()) {
       ASSERT_GE(now() - last->second.at, kForbiddenPause) << key << " was asked a moment ago";
@@ -344,7 +344,7 @@ class Watcher {
     if (order.by == model::Reason::kEvictUnreachable) {
       ASSERT_FALSE(is_of_cpu(order.feature));
       ASSERT_NE(order.feature, EvictFeature::kDisk) << "a kill frees no disk";
-      ASSERT_FALSE(one.accepted) << "it was told, and has its grace";
+      ASSERT_FALSE(one.accepted) << "it accepted, and has its grace";
     } else {
       ASSERT_EQ(order.by, model::Reason::kEvictKilled);
       ASSERT_GE(now() - one.at, world_.rules.word->evict.grace);
@@ -373,7 +373,7 @@ class Watcher {
     }
   }
 
-  // Σ of what is released reaches the gap, or what held others back is told and true.
+  // The released sum reaches the gap, or the reported reason is true.
   void enough(const EvictState& before, const EvictStep& step) {
     const Gaps gaps = gaps_of(world_.node, world_.tasks, world_.rules, world_.switches);
     ASSERT_EQ(step.plan.verdicts.size(), gaps.verdicts.size());
@@ -395,7 +395,7 @@ class Watcher {
         ++enough_in_all;
         continue;
       }
-      if (verdict->missing == 0) continue;  // somebody else ends, too
+      if (verdict->missing == 0) continue;  // another task ends, too
       const auto& not_before = is_of_cpu(gap.feature)                         ? before.cpu_not_before
                                : gap.feature == EvictFeature::kMemoryPressure ? before.pressure_not_before
                                : gap.feature == EvictFeature::kDisk           ? before.disk_not_before
@@ -409,7 +409,7 @@ class Watcher {
       });
       const VictimRules rules{world_.rules.threshold, world_.rules.word->classes, ""};
       for (const Victim& each : victims(world_.tasks, gap, gap.amount, rules, world_.clock.wall())) {
-        if (asked_now && each.sight != Sight::kSeen) break;  // what comes of those is awaited first
+        if (asked_now && each.sight != Sight::kSeen) break;  // the result of those is awaited first
         const model::Task& task = *world_.tasks[each.task].task;
         ASSERT_TRUE(contains(step.state.leaving, evict_key(task)) || !is_here(task)) << task.name << " may go";
       }
@@ -425,7 +425,7 @@ class Watcher {
   bool refused_ = false;  // in this step
 };
 
-TEST(EvictProperty, WhatHoldsInEverySecondOfAnyLife) {
+TEST(EvictProperty, InvariantsHoldInEverySecondOfAnyLife) {
   int asked = 0, killed = 0, enough = 0, asked_back = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(base::cat("seed ", seed));
@@ -435,7 +435,7 @@ TEST(EvictProperty, WhatHoldsInEverySecondOfAnyLife) {
     const bool jumps = seed % 3 == 0;
     for (int second = 0; second < 400; ++second) {
       SCOPED_TRACE(base::cat("second ", second));
-      // Most of an hour passes at once now and then, so that the budget slides.
+      // Sometimes most of an hour passes at once, so that the budget slides.
       if (world.chance(200)) world.skip(minutes(50));
       if (jumps && world.chance(50)) world.clock.jump_wall(world.chance(2) ? hours(3) : -hours(3));
       world.pass(false);
@@ -450,15 +450,15 @@ TEST(EvictProperty, WhatHoldsInEverySecondOfAnyLife) {
     enough += watcher.enough_in_all;
     asked_back += watcher.asked_back_in_all;
   }
-  // It is no proof where nothing happens.
+  // Without evictions the test proves nothing.
   EXPECT_GT(asked, 500);
   EXPECT_GT(killed, 100);
   EXPECT_GT(enough, 500);
   EXPECT_GT(asked_back, 50);
 }
 
-// The order in which tasks and answers are told decides nothing, and neither does asking again.
-TEST(EvictProperty, TheSameComesOutOfTheSame) {
+// The order of tasks and answers does not matter, and neither does repeating the step.
+TEST(EvictProperty, IsDeterministic) {
   Random random(7);
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     World world(seed);
@@ -489,7 +489,7 @@ TEST(EvictProperty, TheSameComesOutOfTheSame) {
   }
 }
 
-// Who only observes shows the same orders, and keeps what it knew but for what ended and what was answered.
+// With may_act false it shows the same orders, and its state changes only by ended tasks and answers.
 TEST(EvictProperty, ObservingOrdersNothing) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     World world(seed);
@@ -510,7 +510,7 @@ TEST(EvictProperty, ObservingOrdersNothing) {
         ASSERT_LE(shows.state.disk_not_before, state.disk_not_before);
       }
       for (const Leaving& one : shows.state.leaving) ASSERT_TRUE(contains(state.leaving, one.task));
-      // What it showed it may do a moment later, as if it had not looked before.
+      // It may do what it showed a moment later, as if it had not run before.
       world.may_act = true;
       const bool refused = std::ranges::any_of(world.answers, [](const EvictAnswer& each) {
         return each.outcome == EvictOutcome::kForbidden || each.outcome == EvictOutcome::kNever;
@@ -524,7 +524,7 @@ TEST(EvictProperty, ObservingOrdersNothing) {
   }
 }
 
-// Nothing is waited for without an end: with nobody new asked, the list is empty but for who may stay.
+// Nothing is awaited forever: if no new task is asked, only tasks that may stay remain in the list.
 TEST(EvictProperty, EveryLadderEnds) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     World world(seed);

@@ -109,7 +109,7 @@ class Scenario {
 
   One& one(const std::string& name) {
     const auto found = tasks_.find(name);
-    if (found == tasks_.end()) throw std::runtime_error(cat("no such task: ", name));
+    if (found == tasks_.end()) throw std::runtime_error(cat("unknown task: ", name));
     return found->second;
   }
   model::Task& task(Words& words) { return one(words.next()).task; }
@@ -126,7 +126,7 @@ class Scenario {
     task.priority_raw = task.priority = model::PriorityClass::kBatch;
     task.priority_number = task.priority_value = 5000;
     task.eviction_enabled = true;
-    // In the order in which they are made, whatever else is said of them.
+    // In the order of creation, whatever else is set.
     task.eviction_priority = ++made_;
     task.started = task.created = clock_.wall();
     made.used = testing::amounts(words.next());
@@ -139,7 +139,7 @@ class Scenario {
       while (!words.empty()) {
         const std::string word = words.next();
         const auto feature = parse_evict_feature(word);
-        if (!feature) throw std::runtime_error(cat("no such feature: ", word));
+        if (!feature) throw std::runtime_error(cat("unknown feature: ", word));
         switches_.set(*feature);
       }
     } else if (verb == "grant") {
@@ -223,7 +223,7 @@ class Scenario {
     } else if (verb == "wall") {
       clock_.jump_wall(testing::duration(words.next()));
     } else {
-      throw std::runtime_error(cat("no such verb: ", verb));
+      throw std::runtime_error(cat("unknown verb: ", verb));
     }
   }
 
@@ -250,7 +250,7 @@ class Scenario {
     const std::string key = evict_key(task(words));
     const std::string word = words.next();
     const auto at = std::ranges::find(kOutcomes, word);
-    if (at == std::end(kOutcomes)) throw std::runtime_error(cat("no such answer: ", word));
+    if (at == std::end(kOutcomes)) throw std::runtime_error(cat("unknown answer: ", word));
     answers_.push_back({key, static_cast<EvictOutcome>(at - std::begin(kOutcomes))});
   }
 
@@ -323,7 +323,7 @@ class Scenario {
     std::vector<std::string> out;
     for (const EvictVerdict& each : last_.verdicts) {
       const EvictFeature feature = each.feature.feature;
-      // Of what is asked back it is CPU and memory in one number.
+      // For reclaim CPU and memory are both shown.
       std::string missing;
       if (each.missing > 0) {
         missing = feature == EvictFeature::kReclaim ? "something" : amount(in_memory(feature), each.missing);
@@ -363,7 +363,7 @@ class Scenario {
   EvictPlan last_;
 };
 
-TEST(EvictStepScenarios, ComeOutAsTheyAreWritten) {
+TEST(EvictStepScenarios, IsWhatTheFilesSay) {
   testing::play_scenarios("policy/evict/testdata/step", 29, [] {
     auto scenario = std::make_shared<Scenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };

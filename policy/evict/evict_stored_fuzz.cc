@@ -1,5 +1,5 @@
-// Any bytes as the evictions of the agent before: what is read is written again and read the same, and can be gone on
-// from at any time.
+// Any bytes as the evictions of the previous agent: what is read is written and read again unchanged, and a step from
+// it works at any time.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const policy::NodeSeen node;
   const policy::NodeRules rules;
   const auto step = policy::evict(policy::evict_state_after(*read, now), {node, {}, {}, 0, true}, rules, {}, now, {});
-  TM_CHECK(step.plan.orders.empty(), "nobody is here, and nobody is ended");
-  TM_CHECK(step.state.leaving.empty(), "who is not here has ended");
+  TM_CHECK(step.plan.orders.empty(), "there is no task, and none is ended");
+  TM_CHECK(step.state.leaving.empty(), "a task that is not listed has ended");
   return 0;
 }

@@ -1,4 +1,4 @@
-// The limits of what is remembered, and a clock that goes back.
+// The limits of the memory, and a clock that goes back.
 #include "policy/evict/evict.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using std::chrono::hours;
 constexpr std::int64_t kEvictGi = 1024 * 1024 * 1024;
 constexpr MonotonicTime kEvictNow{hours(10)};
 
-// All of its memory is used, each of its tasks uses a gibibyte.
+// All memory is used, each task uses a gibibyte.
 struct Node {
   NodeRules rules;
   EvictSwitches switches;
@@ -51,7 +51,7 @@ model::Reason why(const EvictStep& step) {
   return step.plan.verdicts[0].reason;
 }
 
-TEST(Evict, NobodyNewIsAskedWhileAsManyAsMayBeAreWaitedFor) {
+TEST(Evict, AsksNoMoreWhileTheMostTasksAreLeaving) {
   const Node node(static_cast<int>(kLeavingMax) + 10);
   EvictState state;
   for (std::size_t i = 0; i < kLeavingMax; ++i) {
@@ -70,7 +70,7 @@ TEST(Evict, NobodyNewIsAskedWhileAsManyAsMayBeAreWaitedFor) {
   EXPECT_EQ(step.state.leaving.size(), kLeavingMax);
 }
 
-TEST(Evict, NoGrantIsLargerThanWhatIsRemembered) {
+TEST(Evict, GrantIsBoundedByTheRememberedHour) {
   Node node(20);
   node.per_hour = INT64_MAX;
   EvictState state;
@@ -82,8 +82,8 @@ TEST(Evict, NoGrantIsLargerThanWhatIsRemembered) {
   EXPECT_EQ(why(step), model::Reason::kEvictBudgetSpent);
 }
 
-// Right before the kubelet evicts for what its pods have left nobody goes beyond the grant for nothing.
-TEST(Evict, WhoLiesBesideThePodsIsNoRescueForThem) {
+// If the kubelet is about to evict for the limit of its pods, no task outside kubepods is evicted beyond the grant.
+TEST(Evict, TasksOutsideKubepodsDoNotRelievePodLimit) {
   Node node(3);
   node.per_hour = 0;
   node.seen.memory = model::MemoryBytes{500 * kEvictGi};
@@ -99,7 +99,7 @@ TEST(Evict, WhoLiesBesideThePodsIsNoRescueForThem) {
   }
 }
 
-TEST(Evict, NothingIsHeldForLongerByAClockThatWentBack) {
+TEST(Evict, ClockThatGoesBackExtendsNothing) {
   Node node(40);
   node.per_hour = 100;
   EvictState state = node.step(first_evict_state(kEvictNow), kEvictNow).state;
@@ -112,15 +112,15 @@ TEST(Evict, NothingIsHeldForLongerByAClockThatWentBack) {
   EXPECT_EQ(step.state.cpu_not_before, kBack + kCpuEvictPause);
   step = node.step(step.state, kBack + kMemoryEvictPause);
   EXPECT_EQ(step.plan.orders.size(), kVictimsAStep);
-  // Nobody answered; they are killed when it is time by the clock that there is.
+  // No answer came; they are killed in time by the current clock.
   step = node.step(step.state, kBack + kUnanswered);
   EXPECT_EQ(std::ranges::count(step.plan.orders, EvictVerb::kKill, &EvictOrder::verb), kVictimsAStep);
   EXPECT_EQ(step.plan.orders.at(0).by, model::Reason::kEvictUnreachable);
 }
 
-// 320 of 1000Gi are missing. The one that has just begun holds next to nothing; when most is covered by the large one,
+// 320 of 1000Gi are missing. The one that has just started holds next to nothing; once the large one covers most of it,
 // a small one is enough for the rest.
-TEST(Evict, WhoIsWorthItIsMeasuredByWhatIsMissingStill) {
+TEST(Evict, WorthIsMeasuredByWhatIsStillMissing) {
   Node node(4);
   const auto is = [&](std::size_t task, std::int64_t bytes, std::int64_t milli, base::Duration age) {
     node.made[task].started = base::WallTime{-age};
@@ -137,7 +137,7 @@ TEST(Evict, WhoIsWorthItIsMeasuredByWhatIsMissingStill) {
   EXPECT_EQ(asked, (std::vector<std::string>{"t2", "t3"}));
 }
 
-TEST(Evict, ATaskIsKnownByItsSourceAndItsName) {
+TEST(Evict, TaskIsIdentifiedBySourceAndName) {
   model::Task task;
   task.identity.source = "yarn";
   task.identity.task = "container_1";

@@ -23,14 +23,14 @@ constexpr std::int64_t kOfflineUsageLine_percent = 90;
 constexpr CpuMilli kLimitAlwaysHigh{1000};
 // "BE satisfaction lower in (0,60], upper in (0,100)".
 constexpr std::int64_t kSatisfactionLowerMax_percent = 60;
-// Of the memory, a step, where nobody knows how much the end of a task brings: while work stands still for want of it,
-// and while files that were read fill it as the kubelet counts.
+// Share of the memory per step if the release of a task is unknown: while all work stalls for memory, and while file
+// cache fills it as the kubelet counts.
 constexpr std::int64_t kMemoryStep_percent = 1;
-// As with what is used: a little further than the line, or the next file is above it again.
+// As for use: a little beyond the line, or the next file crosses it again.
 constexpr std::int64_t kUpperAboveDiskLine_percent = 2;
 
-// `keep` is told anew where it moves by more than a hundredth (policy/ledger/books.h): what is less above it may be
-// what the class may keep by now.
+// `keep` is published again only if it changes by more than a hundredth (policy/ledger/books.h), so a smaller excess
+// may be within the current `keep`.
 constexpr std::int64_t kReclaimBand = 100;
 
 constexpr std::array<std::string_view, kEvictFeatures> kNames{
@@ -47,13 +47,13 @@ std::int64_t part_of(std::int64_t amount, std::int64_t percent) {
   return held(Wide{amount} * percent / kGapPercent);
 }
 
-// Whole percents of `all`, which is above 0; what is below 0 counts as nothing.
+// Whole percent of `all`, which is above 0; a negative amount counts as 0.
 std::int64_t percent_of(std::int64_t amount, std::int64_t all, bool up) {
   const Wide product = Wide{std::max<std::int64_t>(amount, 0)} * kGapPercent + (up ? all - 1 : 0);
   return static_cast<std::int64_t>(std::min<Wide>(product / all, kSeenPercentMax));
 }
 
-// What came of one feature.
+// The result of one feature.
 struct Outcome {
   FeatureVerdict verdict;
   std::vector<Gap> gaps;
@@ -76,7 +76,7 @@ struct UsedLine {
 };
 
 // "MemoryEvict etc. skipped if threshold missing/negative or lower ≥ threshold or priority threshold missing".
-// BEMemoryEvict asks for no priority. A lower one below 0, which nobody can mean, is refused as well.
+// BEMemoryEvict needs no priority. A lower bound below 0 is invalid too.
 std::optional<UsedLine> used_line(std::optional<std::int64_t> line, std::optional<std::int64_t> lower) {
   if (!line || *line < 0) return std::nullopt;
   if (lower && (*lower < 0 || *lower >= *line)) return std::nullopt;
@@ -113,7 +113,7 @@ std::int64_t memory_step(const NodeSeen& node) {
   return std::max<std::int64_t>(part_of(node.capacity.memory.value, kMemoryStep_percent), 1);
 }
 
-// Used as the kubelet counts, and its lines for that.
+// Use as the kubelet counts it, and its lines for that.
 struct KubeletsCount {
   std::optional<std::int64_t> used, line_percent, next_bytes;
 };
@@ -133,7 +133,7 @@ bool is_next(const NodeSeen& node, const KubeletsCount& count) {
   return count.used && count.next_bytes && Wide{node.capacity.memory.value} - *count.used < *count.next_bytes;
 }
 
-// Against the line before the kubelet's. What of that a task has nobody knows: a step at most.
+// Against the line before the kubelet's. The share of a task in it is unknown: at most one step.
 Outcome kubelets_gap(EvictFeature feature, const NodeSeen& node, const KubeletsCount& count) {
   Outcome out = used_gap(feature, used_line(count.line_percent, std::nullopt), node.capacity.memory.value, count.used);
   for (Gap& gap : out.gaps) {
@@ -144,7 +144,7 @@ Outcome kubelets_gap(EvictFeature feature, const NodeSeen& node, const KubeletsC
   return out;
 }
 
-// Our line, else the one before the kubelet's.
+// Our line, else the line before the kubelet's.
 Outcome node_memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRules& rules, const UsedLine& line) {
   const auto used = node.memory.transform([](MemoryBytes of) { return of.value; });
   const KubeletsCount count = count_of_node(node, rules);
@@ -162,12 +162,12 @@ Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRu
   Outcome pods = kubelets_gap(feature, node, count_of_pods(node, rules));
   for (Gap& gap : pods.gaps) gap.of_pods = true;
   if (out.gaps.empty() && !pods.gaps.empty()) return pods;
-  // First: what ends for that is free on the node too, and not the other way round.
+  // First: what is freed for the pods is also free on the node, but not the other way round.
   out.gaps.insert(out.gaps.begin(), pods.gaps.begin(), pods.gaps.end());
   return out;
 }
 
-// Ours: while work stands still a part of the memory goes at each step, whatever is used.
+// Ours: while all work stalls, a part of the memory is freed at each step, whatever the use is.
 Outcome pressure_gap(const NodeSeen& node, std::int64_t line) {
   constexpr EvictFeature kFeature = EvictFeature::kMemoryPressure;
   if (line < 0 || line > kPressureMax_percent) return none(kFeature, Reason::kEvictUnfit);
@@ -193,7 +193,7 @@ struct FreeLine {
   std::optional<std::int64_t> kubelet_next;
 };
 
-// What is short of one kind. `free` may be anything.
+// The shortage of one kind. `free` may be any number.
 Outcome free_gap(Measure measure, Disk disk, const FreeLine& line, std::int64_t capacity, std::int64_t free) {
   const bool bytes = measure == Measure::kDiskHeld;
   Gap gap;
@@ -214,7 +214,7 @@ bool is_disk_line(std::optional<std::int64_t> percent) {
   return !percent || (*percent > 0 && *percent <= kDiskFreeMax_percent);
 }
 
-// Told of the first that is short, else of the one that is nearest to it.
+// Reports the first that is short, else the one nearest to its line.
 Outcome disk_gaps(const NodeSeen& node, const EvictSettings& settings) {
   constexpr EvictFeature kFeature = EvictFeature::kDisk;
   if (!is_disk_line(settings.disk_free_percent) || !is_disk_line(settings.inodes_free_percent)) {
@@ -263,8 +263,8 @@ std::optional<SatisfactionLine> satisfaction_line(const ThresholdRules& rules) {
   return SatisfactionLine{*lower, *upper, usage, rules.cpu_evict_policy};
 }
 
-// nullopt: not known. "evictByAllocatable → node allocatable batch-cpu (0 → 1, missing → −1 ⇒ skip)"; a real limit of 0
-// is none that work could run with, and nobody's measurement.
+// nullopt: unknown. "evictByAllocatable → node allocatable batch-cpu (0 → 1, missing → −1 ⇒ skip)"; work cannot run
+// with a real limit of 0, so 0 is no valid measurement.
 std::optional<CpuMilli> limit_of(const OfflineCpu& offline, CpuEvictPolicy policy) {
   if (!offline.limit || offline.limit->value < 0) return std::nullopt;
   if (offline.limit->value > 0) return offline.limit;
@@ -272,8 +272,8 @@ std::optional<CpuMilli> limit_of(const OfflineCpu& offline, CpuEvictPolicy polic
 }
 
 struct Satisfaction {
-  std::int64_t percent = 0;  // limit / request, rounded up: at most the line where the exact one is
-  std::int64_t amount = 0;   // 0: nothing has to go
+  std::int64_t percent = 0;  // limit / request, rounded up: at the line at most if the exact value is
+  std::int64_t amount = 0;  // 0: nothing to free
 };
 
 // "BE usage/limit ≥ cpuEvictBEUsageThresholdPercent and limit/request ≤ lower %": "request×(upper% − limit/request)".
@@ -281,7 +281,7 @@ std::optional<Satisfaction> satisfaction(const std::optional<OfflineCpu>& offlin
   const auto limit = offline ? limit_of(*offline, line.policy) : std::nullopt;
   if (!limit) return std::nullopt;
   const Wide request = offline->request.value;
-  if (request <= 0) return Satisfaction{};  // nobody asked for any: nobody lacks it
+  if (request <= 0) return Satisfaction{};  // no requests: no work is short of CPU
   const Wide had = Wide{limit->value} * kGapPercent;
   const bool busy =
       *limit < kLimitAlwaysHigh || Wide{offline->used.value} * kGapPercent >= Wide{limit->value} * line.usage;
@@ -321,8 +321,8 @@ struct SoldLine {
   std::int64_t priority = 0;
 };
 
-// "allocatable features need both bounds and priority threshold ≤ 7999. No defaults are injected for these". As with
-// the other lines nothing is below 0 and the lower one is below the line.
+// "allocatable features need both bounds and priority threshold ≤ 7999. No defaults are injected for these". As for the
+// other lines, no bound is below 0 and the lower one is below the line.
 std::optional<SoldLine> sold_line(std::optional<std::int64_t> line, std::optional<std::int64_t> lower,
                                   std::optional<std::int64_t> priority) {
   if (!line || !lower || !priority) return std::nullopt;
@@ -330,8 +330,8 @@ std::optional<SoldLine> sold_line(std::optional<std::int64_t> line, std::optiona
   return SoldLine{*line, *lower, *priority};
 }
 
-// "Σ request of pods with value ≤ allocatableEvictPriorityThreshold, per resource (mid/batch/cpu by class)". Pods that
-// are over hold nothing any more and are left out, unlike with the peer.
+// "Σ request of pods with value ≤ allocatableEvictPriorityThreshold, per resource (mid/batch/cpu by class)". Unlike in
+// Koordinator, terminal pods hold nothing and are left out.
 std::int64_t requested_of(std::span<const TaskSeen> tasks, PriorityClass oversold, Measure measure,
                           std::int64_t priority) {
   Wide sum = 0;
@@ -343,7 +343,7 @@ std::int64_t requested_of(std::span<const TaskSeen> tasks, PriorityClass oversol
 }
 
 // "requested / node allocatable > threshold % ; allocatable 0/missing → release all": "requested − lower%×allocatable".
-// One that is missing gets no gap here (NodeSeen::offered).
+// A missing one gets no gap here (NodeSeen::offered).
 Gap sold_gap(const SoldLine& line, std::int64_t requested, std::int64_t allocatable) {
   Gap gap;
   gap.line_percent = line.line;
@@ -368,7 +368,7 @@ std::optional<std::int64_t> allocatable_of(const NodeSeen& node, PriorityClass o
   return found->memory.transform([](MemoryBytes amount) { return amount.value; });
 }
 
-// Told of the first class that is oversold, else of the one that is nearest to it.
+// Reports the first oversold class, else the one nearest to its line.
 Outcome sold_gaps(EvictFeature feature, std::optional<SoldLine> line, const NodeSeen& node,
                   std::span<const TaskSeen> tasks) {
   if (!line) return none(feature, Reason::kEvictUnfit);
@@ -391,14 +391,14 @@ Outcome sold_gaps(EvictFeature feature, std::optional<SoldLine> line, const Node
   return out;
 }
 
-// ---- to be given back ----
+// ---- to be reclaimed ----
 
-// Of another id, which a newer manager may have, it is told as what it mostly is.
+// An unknown id, from a newer manager, is reported as the most frequent reason.
 Reason reclaim_reason(std::string_view id) {
   return id == model::reason_id(Reason::kStateClassOff) ? Reason::kStateClassOff : Reason::kLedgerReclaim;
 }
 
-// What has ended and is listed still holds nothing, or another one would go in its place.
+// A task that has ended and is still listed holds nothing, or another one would be evicted in its place.
 std::int64_t requested_here(std::span<const TaskSeen> tasks, std::string_view work_class, Measure measure) {
   Wide sum = 0;
   for (const TaskSeen& each : tasks) {
@@ -464,7 +464,7 @@ Outcome outcome_of(EvictFeature feature, const NodeSeen& node, std::span<const T
   return none(feature, Reason::kEvictNotMeasured);
 }
 
-// Whose resources a class is paid with: "per resource (mid/batch/cpu by class)".
+// Which resources pay for a class: "per resource (mid/batch/cpu by class)".
 PriorityClass paid_as(PriorityClass of) {
   return of == PriorityClass::kBatch || of == PriorityClass::kMid ? of : PriorityClass::kProd;
 }

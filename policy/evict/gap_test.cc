@@ -1,7 +1,8 @@
-// Plays testdata/gap/*.txt, and what holds of gaps on any node. What sets the stage is in testing/stage.h; what asks:
+// Plays testdata/gap/*.txt, and checks invariants of gaps. testing/stage.h has the verbs that set the stage; these
+// print:
 //
-//   gaps       each feature that is switched on, with each of its gaps
-//   window     how far back the CPU features look
+//   gaps       each enabled feature, with each of its gaps
+//   window     the window of the CPU features
 #include "policy/evict/gap.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +74,7 @@ class GapScenario {
     } else if (verb == "window") {
       answers = {cat("> ", base::format_go_duration(cpu_window(node_.rules.threshold)))};
     } else if (!node_.take(verb, words)) {
-      throw std::runtime_error(cat("no such verb: ", verb));
+      throw std::runtime_error(cat("unknown verb: ", verb));
     }
     words.expect_end();
     return answers;
@@ -85,15 +86,15 @@ class GapScenario {
 
 using Random = std::mt19937_64;
 
-TEST(GapScenarios, ComeOutAsTheyAreWritten) {
+TEST(GapScenarios, IsWhatTheFilesSay) {
   testing::play_scenarios("policy/evict/testdata/gap", 6, [] {
     auto scenario = std::make_shared<GapScenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
   });
 }
 
-TEST(EvictFeature, NamesAsThePeerDoes) {
-  // Contract 7.1, 7.4: the peer's gates, which `koordinator.sh/eviction-policy` names as well.
+TEST(EvictFeature, HasKoordinatorsNames) {
+  // Contract 7.1, 7.4: Koordinator's gates, which `koordinator.sh/eviction-policy` names as well.
   constexpr std::string_view kNames[] = {
       "BECPUEvict",  "BEMemoryEvict", "CPUAllocatableEvict", "MemoryAllocatableEvict",
       "CPUEvict",    "MemoryEvict",   "MemoryPressureEvict", "DiskEvict",
@@ -217,13 +218,13 @@ GapAnyNode any_node(Random& random) {
   return out;
 }
 
-// What tells gaps of one step apart.
+// What distinguishes the gaps of one step.
 using Which = std::tuple<EvictFeature, PriorityClass, Disk, Measure, std::string>;
 Which which(const Gap& gap) {
   return {gap.feature, gap.oversold, gap.disk, gap.measure, gap.work_class};
 }
 
-TEST(GapProperty, TotalAndAboveNothing) {
+TEST(GapProperty, IsTotalAndPositive) {
   Random random(1);
   std::set<EvictFeature> seen;
   for (int round = 0; round < 10'000; ++round) {
@@ -262,8 +263,8 @@ TEST(GapProperty, TotalAndAboveNothing) {
   EXPECT_EQ(seen.size(), kEvictFeatures) << "each of them was seen";
 }
 
-// A gap of what is used asks for no more than is used: percents are rounded down, and no goal lies below nothing.
-TEST(GapProperty, NeverMoreThanIsUsed) {
+// A gap of use never exceeds the use: percents are rounded down, and no target is below 0.
+TEST(GapProperty, NeverExceedsTheUse) {
   Random random(2);
   for (int round = 0; round < 10'000; ++round) {
     const GapAnyNode node = any_node(random);
@@ -295,7 +296,7 @@ void expect_no_less(const Gaps& less, const Gaps& more) {
   for (const Gap& gap : less.gaps) ASSERT_GE(missing(more, gap), gap.amount);
 }
 
-// More of anything that is used or requested never makes a gap smaller.
+// More use or requests never make a gap smaller.
 TEST(GapProperty, MoreUseNeverLowersAGap) {
   Random random(3);
   for (int round = 0; round < 10'000; ++round) {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kKubeletPercent = 100;
 constexpr std::int64_t kMilliPercent = 1000;
 
-// Free at the threshold, in whole percent, rounded up: so much sooner does the kubelet act at most.
+// Free at the threshold, in whole percent, rounded up: the kubelet acts no earlier than this.
 std::optional<std::int64_t> free_percent(const std::optional<EvictionThreshold>& threshold, std::int64_t capacity) {
   if (!threshold) return std::nullopt;
   if (threshold->milli_percent > 0) {
@@ -20,7 +20,7 @@ std::optional<std::int64_t> free_percent(const std::optional<EvictionThreshold>&
   }
   if (capacity <= 0) return std::nullopt;
   const std::int64_t bytes = std::clamp<std::int64_t>(threshold->bytes, 0, capacity);
-  // A hundredth, rounded down, divides what is asked for into no less than there is.
+  // A hundredth, rounded down, so that the quotient is never too small.
   const std::int64_t hundredth = std::max<std::int64_t>(capacity / kKubeletPercent, 1);
   return std::min(bytes / hundredth + (bytes % hundredth != 0 ? 1 : 0), kKubeletPercent);
 }
@@ -32,7 +32,7 @@ std::optional<std::int64_t> larger(std::optional<std::int64_t> a, std::optional<
 
 using Signal = std::optional<EvictionThreshold> EvictionThresholds::*;
 
-// Of one signal, where it is reached first.
+// Of one signal: the threshold that is reached first.
 std::optional<std::int64_t> free_percent(const KubeletFound& kubelet, Signal signal, std::int64_t capacity) {
   return larger(free_percent(kubelet.hard.*signal, capacity), free_percent(kubelet.soft.*signal, capacity));
 }
@@ -41,7 +41,7 @@ struct DiskSignals {
   Signal nodefs, imagefs;
 };
 
-// Where both are one the kubelet's own has the thresholds of both.
+// If both are one disk, the kubelet's own has the thresholds of both.
 ByDisk<std::optional<std::int64_t>> free_by_disk(const KubeletFound& kubelet, const DiskSignals& signals,
                                                  const ByDisk<std::int64_t>& capacities, bool one_disk) {
   constexpr auto kOwn = static_cast<std::size_t>(Disk::kKubelet), kRuntime = static_cast<std::size_t>(Disk::kRuntime);
@@ -53,8 +53,8 @@ ByDisk<std::optional<std::int64_t>> free_by_disk(const KubeletFound& kubelet, co
   return out;
 }
 
-// Where less memory is available the kubelet is about to evict. nullopt: it does not, or nobody knows how much there
-// is.
+// The available memory below which the kubelet is about to evict. nullopt: it does not evict for memory, or the
+// capacity is unknown.
 std::optional<std::int64_t> next_bytes(const std::optional<EvictionThreshold>& threshold, std::int64_t capacity) {
   if (!threshold || capacity <= 0) return std::nullopt;
   const std::int64_t bytes = std::min(threshold_bytes(*threshold, capacity), capacity);
@@ -62,12 +62,12 @@ std::optional<std::int64_t> next_bytes(const std::optional<EvictionThreshold>& t
   return bytes + std::min(room, capacity - bytes);
 }
 
-// In use, in percent: with room before the line of the kubelet, or ours where that is later.
+// In use, in percent: with room before the line of the kubelet, or ours if that is later.
 std::int64_t line_before(std::int64_t kubelet, std::int64_t ours) {
   return std::max({kubelet - kRoomPercent, ours, std::int64_t{1}});
 }
 
-// Ours lies before the kubelet's by then.
+// Our line already lies before the kubelet's.
 void draw_before_pods(ThresholdRules& rules, const std::optional<EvictionThreshold>& hard, std::int64_t capacity) {
   const auto kubelet_free = free_percent(hard, capacity);
   if (!kubelet_free) return;

@@ -35,7 +35,7 @@ KubeletFound kubelet() {
   return out;
 }
 
-TEST(KubeletLines, WhatLiesUnderTheKubeletsIsUsedAsItIs) {
+TEST(KubeletLines, LineBelowTheKubeletsStaysUnchanged) {
   NodeRules said = rules(89, 80, 16, 6);
   const auto got = under_kubelet(said, kubelet(), {});
   said.threshold.memory_before_kubelet_percent = said.threshold.pods_before_kubelet_percent = 89;
@@ -45,15 +45,15 @@ TEST(KubeletLines, WhatLiesUnderTheKubeletsIsUsedAsItIs) {
   EXPECT_TRUE(got.moved.empty());
 }
 
-// Ours counts files that were read as available, the kubelet does not: it has a line of its own before its threshold.
-TEST(KubeletLines, MemoryAsTheKubeletCountsItHasALineBeforeIts) {
+// We count recently read files as available, the kubelet does not: its count has its own line before its threshold.
+TEST(KubeletLines, MemoryAsTheKubeletCountsHasItsOwnLine) {
   EXPECT_EQ(under_kubelet(rules(70), kubelet(), {}).rules.threshold.memory_before_kubelet_percent, 85);
   EXPECT_EQ(under_kubelet(rules(95), kubelet(), {}).rules.threshold.memory_before_kubelet_percent, 85);
   EXPECT_EQ(under_kubelet(rules(70), {}, {}).rules.threshold.memory_before_kubelet_percent, std::nullopt);
 }
 
-// Contract of the kubelet (addAllocatableThresholds): it holds hard thresholds alone against what all pods have left.
-TEST(KubeletLines, WhatAllPodsHaveLeftGoesByTheHardThresholdAlone) {
+// Contract of the kubelet (addAllocatableThresholds): only hard thresholds apply to what all pods have left.
+TEST(KubeletLines, PodLimitUsesOnlyTheHardThreshold) {
   constexpr std::int64_t kMiB = 1 << 20;
   const LineCapacities capacities{.memory = model::MemoryBytes{100'000 * kMiB}};
   KubeletFound found;
@@ -71,7 +71,7 @@ TEST(KubeletLines, WhatAllPodsHaveLeftGoesByTheHardThresholdAlone) {
   EXPECT_EQ(soft.pods_kubelet_next_bytes, std::nullopt);
 }
 
-TEST(KubeletLines, RightBeforeItsThresholdTheKubeletIsNext) {
+TEST(KubeletLines, KubeletIsNextRightBeforeItsThreshold) {
   const auto next = [](std::int64_t line) {
     return under_kubelet(rules(70, {}, line), kubelet(), {}).rules.word->evict.disk_kubelet_next_percent[0];
   };
@@ -83,8 +83,8 @@ TEST(KubeletLines, RightBeforeItsThresholdTheKubeletIsNext) {
   EXPECT_EQ(untold.word->evict.disk_kubelet_next_percent[0], std::nullopt);
 }
 
-// A whole percent of a large node is far more than what a kubelet waits for, and nobody goes beyond a grant for that.
-TEST(KubeletLines, OfMemoryTheKubeletIsNextByWhatIsAvailable) {
+// A whole percent of a large node is far more than a kubelet's threshold; no task is evicted beyond a grant for that.
+TEST(KubeletLines, KubeletIsNextByAvailableMemory) {
   constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
   const auto next = [](const EvictionThreshold& threshold, std::int64_t capacity) {
     KubeletFound found;
@@ -95,11 +95,11 @@ TEST(KubeletLines, OfMemoryTheKubeletIsNextByWhatIsAvailable) {
   EXPECT_EQ(next({100 * kMiB, 0}, 10'000 * kMiB), 300 * kMiB) << "2 %";
   EXPECT_EQ(next({2 * kGiB, 0}, 256 * kGiB), 4 * kGiB) << "as much again as the threshold";
   EXPECT_EQ(next(share(10), 100 * kGiB), 12 * kGiB);
-  EXPECT_EQ(next({4 * kGiB, 0}, kGiB), kGiB) << "no more than there is";
-  EXPECT_EQ(next(share(10), 0), std::nullopt) << "how much there is is not known";
+  EXPECT_EQ(next({4 * kGiB, 0}, kGiB), kGiB) << "at most the capacity";
+  EXPECT_EQ(next(share(10), 0), std::nullopt) << "the capacity is unknown";
 }
 
-TEST(KubeletLines, TheLargerOfHardAndSoftCounts) {
+TEST(KubeletLines, LargerOfHardAndSoftCounts) {
   KubeletFound found = kubelet();
   found.soft.memory_available = EvictionThreshold{0, 20'000, true};
   found.soft.nodefs_inodes = EvictionThreshold{0, 2'000, true};
@@ -107,7 +107,7 @@ TEST(KubeletLines, TheLargerOfHardAndSoftCounts) {
             (std::vector<LineBeforeKubelet>{{EvictLine::kMemory, 85, 80, 75}, {EvictLine::kInodesFree, 4, 5, 10}}));
 }
 
-TEST(KubeletLines, WhatWouldComeTooLateIsMovedBeforeIt) {
+TEST(KubeletLines, LateLineIsMovedBeforeTheKubelets) {
   const auto got = under_kubelet(rules(95, 88, 15, 5), kubelet(), {});
   EXPECT_EQ(got.moved, (std::vector<LineBeforeKubelet>{{EvictLine::kMemory, 95, 90, 85},
                                                        {EvictLine::kDiskFree, 15, 15, 20},
@@ -117,10 +117,10 @@ TEST(KubeletLines, WhatWouldComeTooLateIsMovedBeforeIt) {
   EXPECT_EQ(got.rules.word->evict.disk_free_percent, 20);
   EXPECT_EQ(got.rules.word->evict.inodes_free_percent, 10);
   EXPECT_EQ(under_kubelet(rules(95, 60), kubelet(), {}).rules.threshold.memory_evict_lower_percent, 60);
-  EXPECT_EQ(under_kubelet(got.rules, kubelet(), {}).rules, got.rules) << "nothing is moved twice";
+  EXPECT_EQ(under_kubelet(got.rules, kubelet(), {}).rules, got.rules) << "a second call moves nothing";
 }
 
-TEST(KubeletLines, AmountsAreSharesOfWhatThereIs) {
+TEST(KubeletLines, AmountsBecomeSharesOfTheCapacity) {
   KubeletFound found;
   found.hard.memory_available = EvictionThreshold{100 << 20, 0};
   const auto moved = [&](std::int64_t line, std::int64_t capacity) {
@@ -128,10 +128,10 @@ TEST(KubeletLines, AmountsAreSharesOfWhatThereIs) {
   };
   EXPECT_EQ(moved(99, 1000 << 20), (std::vector<LineBeforeKubelet>{{EvictLine::kMemory, 99, 90, 85}}));
   EXPECT_EQ(moved(98, std::int64_t{100'000} << 20), std::vector<LineBeforeKubelet>{}) << "a thousandth, and up to 99 %";
-  EXPECT_EQ(moved(99, 0), std::vector<LineBeforeKubelet>{}) << "how much there is is not known";
+  EXPECT_EQ(moved(99, 0), std::vector<LineBeforeKubelet>{}) << "the capacity is unknown";
 }
 
-TEST(KubeletLines, ARuntimesOwnDiskIsMeasuredByItsOwnSize) {
+TEST(KubeletLines, RuntimeDiskUsesItsOwnSize) {
   KubeletFound found;
   found.hard.imagefs_available = EvictionThreshold{10, 0};
   LineCapacities capacities{.bytes = {1000, 100}, .one_disk = false};
@@ -140,7 +140,7 @@ TEST(KubeletLines, ARuntimesOwnDiskIsMeasuredByItsOwnSize) {
   EXPECT_EQ(under_kubelet(rules(70, {}, 5), found, capacities).rules.word->evict.disk_free_percent, 5);
 }
 
-TEST(KubeletLines, OfTwoDisksEachIsNextByItsOwnThreshold) {
+TEST(KubeletLines, EachDiskIsNextByItsOwnThreshold) {
   using Next = ByDisk<std::optional<std::int64_t>>;
   const auto next = [](const KubeletFound& found) {
     const LineCapacities two{.one_disk = false};
@@ -149,10 +149,10 @@ TEST(KubeletLines, OfTwoDisksEachIsNextByItsOwnThreshold) {
   KubeletFound found = kubelet();
   EXPECT_EQ(next(found), (Next{12, 17})) << "10 % of its own, 15 % of the runtime's";
   found.hard.nodefs_available.reset();
-  EXPECT_EQ(next(found), (Next{std::nullopt, 17})) << "for its own it evicts nobody";
+  EXPECT_EQ(next(found), (Next{std::nullopt, 17})) << "it does not evict for its own disk";
 }
 
-TEST(KubeletLines, ALineThatIsNotDrawnIsNotDrawnByTheKubelet) {
+TEST(KubeletLines, UnsetLineStaysUnset) {
   NodeRules off = rules(99, {}, 1, 1);
   off.threshold.enable = false;
   EXPECT_EQ(under_kubelet(off, kubelet(), {}).rules, off);
@@ -163,7 +163,7 @@ TEST(KubeletLines, ALineThatIsNotDrawnIsNotDrawnByTheKubelet) {
   EXPECT_EQ(under_kubelet(peers, kubelet(), {}).rules, peers);
 }
 
-// Whatever both say: ours comes first then, wherever there is room for it, and is never later than it was said.
+// For any settings: our line comes first if there is room, and is never later than it was set.
 TEST(KubeletLines, Property) {
   std::mt19937_64 random(11);
   const auto any = [&]() -> std::optional<EvictionThreshold> {

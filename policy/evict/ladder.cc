@@ -15,19 +15,19 @@ using model::Reason;
 
 constexpr Duration kHour = std::chrono::hours(1);
 
-// Where these do nothing the whole machine may stand still, so what nobody ends in a better way is killed. No disk is
-// freed by a kill: what a pod wrote stays until its kubelet takes the pod away.
+// For these features the whole machine may stall, so a task that cannot be ended in a better way is killed. A kill
+// frees no disk: a pod's data stays until its kubelet removes the pod.
 bool saves_the_machine(EvictFeature feature) {
   return feature == EvictFeature::kBeMemory || feature == EvictFeature::kMemory ||
          feature == EvictFeature::kMemoryPressure;
 }
 
-// It waits for an answer, or nobody answered so far and one may still come.
+// It waits for an answer, or no answer came so far and one may still come.
 bool is_unanswered(const Leaving& one) {
   return one.stage == EvictStage::kAsked || (one.stage == EvictStage::kForbidden && one.unreachable);
 }
 
-// How long until then; cut at `most` either way, wild times included.
+// The time until then; bounded by `most` both ways, for any times.
 Duration until(WallTime then, WallTime now, Duration most) {
   std::int64_t left = 0;
   if (__builtin_sub_overflow(then.since_epoch.count(), now.since_epoch.count(), &left)) {
@@ -76,13 +76,13 @@ void Ladder::look() {
   });
 }
 
-// What a task held is free when its kubelet has taken it away, and is seen a look at the disk later.
+// The kubelet frees what a task held, and the next look at the disk shows it.
 void Ladder::await_disk() {
   auto& time = not_before(EvictFeature::kDisk);
   time = std::max(time.value_or(now_), now_ + kDiskEvictPause);
 }
 
-// Nothing is gained, and nothing is held for longer, from a clock that went back.
+// A clock that went back neither frees nor extends anything.
 void Ladder::keep_time() {
   for (MonotonicTime& each : state_.hour) each = std::min(each, now_);
   std::erase_if(state_.hour, [&](MonotonicTime each) { return now_ - each >= kHour; });
@@ -153,7 +153,7 @@ bool Ladder::discount(Leaving& one) {
   return true;
 }
 
-// It evicted nobody, where nobody was killed. The cool-down is that of whoever was asked last and did not refuse.
+// The task was not evicted, unless it was killed. The cool-down is that of the last task that did not refuse.
 void Ladder::take_back(Leaving& one) {
   if (one.killed || !discount(one)) return;
   auto& time = not_before(one.feature);
@@ -165,8 +165,7 @@ void Ladder::take_back(Leaving& one) {
   }
 }
 
-// It ended by itself. What it held on a disk is free when its kubelet has taken it away: that is waited for all the
-// same.
+// The task ended for another reason. Its kubelet still has to free its data on the disk: that is awaited all the same.
 void Ladder::went_by_itself(Leaving& one) {
   const auto disk = state_.disk_not_before;
   take_back(one);
@@ -187,13 +186,13 @@ void Ladder::hear(Leaving& one, EvictOutcome outcome) {
       if (is_unanswered(one)) leave(one);
       break;
     case EvictOutcome::kReplaced:
-      // Somebody went, so the cool-down holds, and the hour has one more.
+      // A task was evicted: the cool-down applies, and the hour has one more.
       if (!is_unanswered(one)) break;
       one.unreachable = false;
       enter(one, EvictStage::kForbidden);
       break;
     case EvictOutcome::kGone:
-      // Whoever lists tasks sees it a moment later; until then it is not asked again.
+      // Its provider sees it a moment later; until then it is not asked again.
       if (!is_unanswered(one)) break;
       went_by_itself(one);
       leave(one);
@@ -220,7 +219,7 @@ void Ladder::hear(Leaving& one, EvictOutcome outcome) {
   }
 }
 
-// Once for each time that is told, so that a wall clock that jumps later moves nothing.
+// Once per reported time, so that a later jump of the wall clock changes nothing.
 void Ladder::end_as_told(Leaving& one, WallTime ends) const {
   if (is_unanswered(one)) leave(one);
   if (one.stage != EvictStage::kLeaving || one.ends == ends) return;
@@ -235,7 +234,7 @@ void Ladder::climb(EvictSwitches above) {
                 [&](const Leaving& one) { return one.stage == EvictStage::kForbidden && now_ - one.since >= kGiveUp; });
 }
 
-// Whoever carries it out asks again meanwhile, where nobody answered or the answer was no more than "later".
+// The caller repeats the request meanwhile if there was no answer, or only "later".
 bool Ladder::is_waited_for(const Leaving& one) const {
   const Duration asked_for = now_ - one.since;
   if (one.busy) return asked_for < kBusyFor;
@@ -243,8 +242,8 @@ bool Ladder::is_waited_for(const Leaving& one) const {
   return asked_for < kUnanswered;
 }
 
-// Where a surge keeps many nodes waiting, each ends no more without a word of budgets than one that has no grant. Who
-// is still asked has cost nothing yet.
+// If a surge makes many nodes wait, each ends no more tasks without a decision on budgets than a node without a grant.
+// A task that is only asked has cost nothing yet.
 bool Ladder::is_within_local_budget(const Leaving& one) const {
   const auto still_asked = std::ranges::count_if(state_.leaving, [&](const Leaving& each) {
     return &each != &one && each.stage == EvictStage::kAsked && each.counted;
@@ -258,7 +257,7 @@ void Ladder::climb(Leaving& one, EvictSwitches above) {
     case EvictStage::kAsked:
       if (is_waited_for(one)) break;
       one.unreachable = true;
-      // Nobody knows whether it was told to end: it is killed for nothing where that is not needed any more.
+      // It is unknown whether the request arrived: do not kill unless it is still needed.
       if (saves_the_machine(one.feature) && above.has(one.feature) && (!one.busy || is_within_local_budget(one))) {
         kill(one);
       } else {
@@ -270,7 +269,7 @@ void Ladder::climb(Leaving& one, EvictSwitches above) {
       break;
     case EvictStage::kKilled:
       if (one.unreachable && now_ >= one.deadline) {
-        // Its kubelet may have started it again: only who is told to end stays away. Asked anew, where that is needed.
+        // Its kubelet may have restarted it: only a task that accepts stays away. It is asked again if needed.
         enter(one, EvictStage::kForbidden);
       } else if (in_stage >= kGiveUp) {
         enter(one, EvictStage::kSpared);
@@ -286,10 +285,10 @@ void Ladder::climb(Leaving& one, EvictSwitches above) {
 
 void Ladder::kill(Leaving& one) {
   if (one.stage != EvictStage::kKilled) enter(one, EvictStage::kKilled);
-  // One of which nothing ran may begin any moment.
+  // A task without a cgroup may start any moment.
   one.deadline = now_ + (one.killed ? std::clamp(now_ - one.since, kKillAgain, kKillAgainMax) : kKillAgain);
   const auto index = task_of(one);
-  if (!index || task(*index).path.empty()) return;  // pending, and nothing of it runs
+  if (!index || task(*index).path.empty()) return;  // pending, without processes
   one.killed = true;
   const Reason by = one.unreachable ? Reason::kEvictUnreachable : Reason::kEvictKilled;
   plan_.orders.push_back({EvictVerb::kKill, *index, one.feature, one.reason, by, {}, 0, 0, {}});
@@ -313,7 +312,7 @@ void Ladder::asked(Leaving* known, std::string name, const Gap& gap, std::int64_
     known->task = std::move(name);
     known->asked = now_;
   } else {
-    discount(*known);  // a task is evicted once at most: what it counts for moves to now
+    discount(*known);  // a task counts as evicted only once: move its time to now
   }
   enter(*known, EvictStage::kAsked);
   known->feature = gap.feature;

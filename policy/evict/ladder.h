@@ -1,5 +1,5 @@
-// What becomes of those that were asked to end, over one step: the ladder of evict.h without the question who goes
-// next. It writes to the state and the plan of the step that it is part of.
+// Moves the tasks that were asked to end through the ladder of evict.h for one step. It does not choose new victims. It
+// writes to the state and the plan of the step.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,11 @@
 
 namespace tidemark::policy {
 
-// Of the CPU, or waiting with those: what is asked back is CPU first of all.
+// CPU features, and Reclaim, which shares their cool-down.
 bool is_of_cpu(EvictFeature feature);
 base::Duration pause_after(EvictFeature feature);
 
-// What it uses is about to be free.
+// What it uses will be free soon.
 bool is_on_its_way(EvictStage stage);
 
 class Ladder {
@@ -26,25 +26,25 @@ class Ladder {
   Ladder(EvictState& state, EvictPlan& plan, const EvictObservation& seen, base::Duration grace,
          base::MonotonicTime now, base::WallTime wall);
 
-  // Time that passed, answers, and who ended.
+  // Handles elapsed time, answers and ended tasks.
   void look();
-  // What is due by now: kills, and who is waited for no longer. `above`: what is above its line now.
+  // Handles what is due: kills, and expired waits. `above`: the features above their line now.
   void climb(EvictSwitches above);
 
-  // Somebody may not go, as was answered in this step: another one is looked for at once.
+  // A task was refused in this step: another one is asked at once.
   bool refused(EvictFeature feature) const;
   std::optional<base::MonotonicTime>& not_before(EvictFeature feature);
   Leaving* find(std::string_view name);
-  // Where several have one name, the one that is here still. nullopt: it is not listed.
+  // Of several with one name, the one that still exists. nullopt: it is not listed.
   std::optional<std::size_t> task_of(const Leaving& one) const;
   bool may_be_asked(const Leaving* known) const;
-  // Evictions of the last hour, but for what this one counts for already.
+  // Evictions of the last hour, without the one of this task.
   std::int64_t in_hour_beside(const Leaving* known) const;
-  // `known`: as found by that name.
+  // `known`: found by that name.
   void asked(Leaving* known, std::string name, const Gap& gap, std::int64_t lost_core_seconds);
-  // It was killed so long ago that what it uses is not about to be free.
+  // It was killed so long ago that what it uses will not be free soon.
   bool holds_on(const Leaving& one) const;
-  // It ends no later than one that is asked now, whoever asked it to.
+  // It ends no later than a task asked now, whatever ends it.
   bool ends_anyway(const model::Task& task) const;
 
  private:

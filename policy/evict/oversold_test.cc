@@ -1,4 +1,4 @@
-// What goes of a node of which two schedulers sold too much, for any work on it.
+// What is evicted from a node that two schedulers oversold, for random work.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ std::int64_t order_of(const model::Task& task) {
                                                    : 0;
 }
 
-TEST(Oversold, NoMoreGoesThanIsNeededAndWhatFitsKeepsWhatItWasSold) {
+TEST(Oversold, EvictsOnlyTheOversoldAmount) {
   std::mt19937_64 random(11);
   int arbitrated = 0;
   for (int i = 0; i < 3'000; ++i) {
@@ -80,28 +80,28 @@ TEST(Oversold, NoMoreGoesThanIsNeededAndWhatFitsKeepsWhatItWasSold) {
     fits.oversold.reset();
     const Gaps plain = gaps_of(fits, world.tasks, world.rules, world.switches);
     if (step.plan.orders.empty()) {
-      EXPECT_TRUE(plain.gaps.empty() || world.requested == world.gives) << "it shows, and nobody goes";
+      EXPECT_TRUE(plain.gaps.empty() || world.requested == world.gives) << "the shortage shows, and no task is evicted";
       continue;
     }
-    ASSERT_EQ(plain.gaps.size(), 1u) << "it does not show";
+    ASSERT_EQ(plain.gaps.size(), 1u) << "the shortage does not show";
     if (world.requested == world.gives) continue;  // not oversold: by its own reason
     ++arbitrated;
     std::int64_t goes = 0, last = 0, highest = 0;
     for (const EvictOrder& each : step.plan.orders) {
       EXPECT_EQ(each.reason, Reason::kArbitrateEvict);
       const model::Task& task = world.all[each.task];
-      EXPECT_GE(order_of(task), highest) << "a more timely one went before a less timely one";
+      EXPECT_GE(order_of(task), highest) << "a more timely task was evicted before a less timely one";
       highest = order_of(task);
       last = task.requests.batch.cpu->value;
       goes += last;
     }
     const std::int64_t needed = std::min(plain.gaps[0].amount, world.requested - world.gives);
-    EXPECT_LT(goes - last, needed) << "enough had gone before the last one";
-    EXPECT_GT(world.requested - (goes - last), world.gives) << "work that fits was let go of";
+    EXPECT_LT(goes - last, needed) << "the eviction of the last one was not needed";
+    EXPECT_GT(world.requested - (goes - last), world.gives) << "work that fits was evicted";
     if (step.plan.orders.size() < kVictimsAStep) {
       EXPECT_GE(goes, needed);
     }
-    // Who stays is no less timely than who went.
+    // No evicted task is more timely than one that stays.
     for (std::size_t k = 0; k < world.all.size(); ++k) {
       const bool went = std::ranges::any_of(step.plan.orders, [&](const EvictOrder& each) { return each.task == k; });
       if (!went) {

@@ -23,7 +23,7 @@ constexpr std::array kStages{StageName{EvictStage::kAsked, "asked"}, StageName{E
                              StageName{EvictStage::kForbidden, "forbidden"}, StageName{EvictStage::kSpared, "spared"},
                              StageName{EvictStage::kKilled, "killed"}};
 
-// Whoever waited for the answer is no more: it leaves if it is listed as ending, else it may be asked at once.
+// The code that waited for the answer is gone: the task leaves if it is listed as ending, else it may be asked at once.
 void answer_is_lost(Leaving& one) {
   if (one.stage != EvictStage::kAsked) return;
   one.stage = EvictStage::kForbidden;
@@ -71,7 +71,7 @@ class Reader {
       } else if (key == "hour") {
         json_.array([&] {
           if (state_.hour.size() == static_cast<std::size_t>(kEvictionsPerHourMax))
-            return json_.fail_here("more than an hour can have");
+            return json_.fail_here("too many evictions in the hour");
           state_.hour.push_back(read_time());
         });
       } else if (key == "cpu_not_before") {
@@ -85,7 +85,7 @@ class Reader {
       } else if (key == "leaving") {
         json_.array([&] {
           if (state_.leaving.size() == kLeavingMax)
-            return json_.fail_here("more tasks than are asked to end at a time");
+            return json_.fail_here("too many leaving tasks");
           leaving();
         });
       } else {
@@ -94,16 +94,16 @@ class Reader {
     });
     TM_TRY_VOID(json_.finish());
     if (schema != kEvictStoredSchema) {
-      return fail(ErrorKind::kUnsupported, "evictions of schema ", schema, ", and this program reads ",
+      return fail(ErrorKind::kUnsupported, "evictions have schema ", schema, "; this version reads ",
                   kEvictStoredSchema);
     }
-    if (boot.empty()) return fail(ErrorKind::kNotFound, "nobody says which life of this machine this is");
-    if (of_boot != boot) return fail(ErrorKind::kNotFound, "evictions of another life of this machine");
+    if (boot.empty()) return fail(ErrorKind::kNotFound, "the boot ID of this machine is unknown");
+    if (of_boot != boot) return fail(ErrorKind::kNotFound, "evictions are from another boot of this machine");
     std::ranges::sort(state_.hour);
     std::ranges::sort(state_.leaving, {}, &Leaving::task);
     const auto twice = std::ranges::adjacent_find(state_.leaving, {}, &Leaving::task);
     if (twice != state_.leaving.end())
-      return fail(ErrorKind::kInvalid, base::in_quotes(twice->task), " is leaving twice");
+      return fail(ErrorKind::kInvalid, base::in_quotes(twice->task), " appears twice in leaving");
     return std::move(state_);
   }
 
@@ -111,8 +111,8 @@ class Reader {
   MonotonicTime read_time() {
     std::int64_t nanoseconds = 0;
     json_.integer(nanoseconds);
-    if (nanoseconds < 0) json_.fail_here("a time before the machine was there");
-    // Far from where sums of times run over; no machine runs for so long.
+    if (nanoseconds < 0) json_.fail_here("negative time");
+    // Far from overflow of sums of times; no machine runs for so long.
     return {base::Duration(std::min(nanoseconds, std::numeric_limits<std::int64_t>::max() / 4))};
   }
 
@@ -154,7 +154,7 @@ class Reader {
     const auto named = std::ranges::find(kStages, stage, &StageName::name);
     const auto known = parse_evict_feature(feature);
     const auto why = std::ranges::find(model::all_reasons(), reason, &model::ReasonInfo::id);
-    if (one.task.empty()) return json_.fail_here("no name of a task");
+    if (one.task.empty()) return json_.fail_here("no name of the task");
     if (named == kStages.end()) return json_.fail_here("no stage of an eviction");
     if (!known) return json_.fail_here("no feature that evicts");
     if (why == model::all_reasons().end()) return json_.fail_here("no reason");

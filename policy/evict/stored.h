@@ -1,13 +1,13 @@
-// What an agent that starts anew has to know of the evictions of the one before it: how many there were within the
-// hour, whom it told to end and until when, who may not go.
+// What an agent that starts needs to know of the evictions of the previous agent: the number within the hour, the tasks
+// that were asked to end and their deadlines, and the forbidden tasks.
 //
 //   {"schema":1,"boot":"8c5c…","hour":[5400000000000],"memory_not_before":5404000000000,
 //    "leaving":[{"task":"kubernetes/UID","stage":"leaving","feature":"BEMemoryEvict","reason":"TM-EVICT-001",
 //                "asked":5400000000000,"since":5400000000000,"deadline":5430000000000,"lost":600,"counted":5400000000000}]}
 //
-// Times are nanoseconds of the machine's monotonic clock, which the next agent on it reads too; of another life of the
-// machine they say nothing. Of one that was asked and had not answered nobody knows whether it was told: it counts, and
-// leaves where it is listed as ending; else it is asked again where that is still needed.
+// Times are nanoseconds of the machine's monotonic clock, which the next agent on it reads too; after a reboot they
+// mean nothing. If a task was asked and had not answered, it is unknown whether the request arrived: it counts, and
+// leaves if it is listed as ending; else it is asked again if still needed.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,10 @@ inline constexpr std::int64_t kEvictStoredSchema = 1;
 inline constexpr std::size_t kEvictStoredBytesMax = std::size_t{1} << 20;
 
 std::string encode_evictions(const EvictState& state, std::string_view boot);
-// Total. An error for what is of another life of the machine, of another schema, or no such text; what is too much of
-// anything is refused as well.
+// Total. An error for another boot, another schema, or an invalid text; too many entries are an error as well.
 Result<EvictState> decode_evictions(std::string_view text, std::string_view boot);
 
-// With which an agent goes on from the one before it: `before` and the pause of every start.
+// The state of an agent that continues: `before` and the pause of every start.
 EvictState evict_state_after(EvictState before, base::MonotonicTime now);
 
 }  // namespace tidemark::policy

@@ -1,4 +1,4 @@
-// What the next agent reads is what this one knew, and nothing that would have it act on a foreign word.
+// The next agent reads what this one knew, and does not act on the state of another boot.
 #include "policy/evict/stored.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ Leaving leaving(std::string task, EvictStage stage) {
   return out;
 }
 
-TEST(StoredEvictions, EverythingThatCountsComesBack) {
+TEST(StoredEvictions, RoundTrips) {
   EvictState state;
   state.hour = {kNow + -40min, kNow + -20s};
   state.cpu_not_before = kNow;
@@ -44,7 +44,7 @@ TEST(StoredEvictions, EverythingThatCountsComesBack) {
   EXPECT_EQ(decode_evictions(encode_evictions(state, "b1"), "b1").value(), state);
 }
 
-TEST(StoredEvictions, OneThatDidNotAnswerCountsAndIsAskedAnew) {
+TEST(StoredEvictions, UnansweredTaskCountsAndIsAskedAgain) {
   EvictState state;
   state.hour = {kNow};
   state.leaving = {leaving("kubernetes/a", EvictStage::kAsked)};
@@ -57,22 +57,22 @@ TEST(StoredEvictions, OneThatDidNotAnswerCountsAndIsAskedAnew) {
   EXPECT_EQ(decode_evictions(encode_evictions(read, "b1"), "b1").value(), read);
 }
 
-TEST(StoredEvictions, OfAnotherLifeOfTheMachineNothingCounts) {
+TEST(StoredEvictions, IgnoresEvictionsOfAnotherBoot) {
   EvictState state;
   state.hour = {kNow};
   const auto read = decode_evictions(encode_evictions(state, "b1"), "b2");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().kind, ErrorKind::kNotFound);
-  EXPECT_FALSE(decode_evictions(encode_evictions(state, ""), "")) << "which life it was is not known";
+  EXPECT_FALSE(decode_evictions(encode_evictions(state, ""), "")) << "the boot is unknown";
 }
 
-TEST(StoredEvictions, WhatIsNoSuchTextIsRefusedAndNamed) {
+TEST(StoredEvictions, RefusesInvalidTextAndNamesTheFault) {
   const auto refused = [](std::string_view text) {
     const auto read = decode_evictions(text, "b1");
     return read ? "it was read" : read.error().message;
   };
   EXPECT_NE(refused(R"({"schema":2,"boot":"b1"})").find("schema 2"), std::string::npos);
-  EXPECT_NE(refused(R"({"schema":1,"boot":"b1","hour":[-1]})").find("a time before the machine was there"),
+  EXPECT_NE(refused(R"({"schema":1,"boot":"b1","hour":[-1]})").find("negative time"),
             std::string::npos);
   EXPECT_NE(refused("{").find("byte"), std::string::npos);
   const auto with = [&](std::string_view one) {
@@ -90,7 +90,7 @@ TEST(StoredEvictions, WhatIsNoSuchTextIsRefusedAndNamed) {
   EXPECT_NE(with(one + "," + one).find("twice"), std::string::npos);
 }
 
-TEST(StoredEvictions, MoreThanThereCanBeIsRefused) {
+TEST(StoredEvictions, RefusesTooManyEntries) {
   const auto many = [](std::size_t count, std::string_view each) {
     std::string out;
     for (std::size_t i = 0; i < count; ++i) out += base::cat(i == 0 ? "" : ",", each);
@@ -101,14 +101,14 @@ TEST(StoredEvictions, MoreThanThereCanBeIsRefused) {
   EXPECT_FALSE(decode_evictions(std::string(kEvictStoredBytesMax + 1, ' '), "b1"));
 }
 
-TEST(StoredEvictions, AnAgentThatStartsPausesAsEveryOneDoes) {
+TEST(StoredEvictions, StartingAgentPauses) {
   EvictState state;
   EXPECT_EQ(evict_state_after(state, kNow).cpu_not_before, kNow + kCpuEvictPause);
   state.cpu_not_before = kNow + 1h;
   EXPECT_EQ(evict_state_after(state, kNow).cpu_not_before, kNow + 1h) << "evict() cuts what is too long";
 }
 
-TEST(StoredEvictions, WildTimesAreGoneOnFrom) {
+TEST(StoredEvictions, ContinuesFromAnyTimes) {
   const std::string most = std::to_string(std::numeric_limits<std::int64_t>::max());
   const auto read = decode_evictions(base::cat(R"({"schema":1,"boot":"b1","hour":[)", most,
                                                R"(],"leaving":[{"task":"a","stage":"leaving","feature":"BECPUEvict",)",

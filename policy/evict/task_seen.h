@@ -1,4 +1,4 @@
-// A task as eviction sees it: what it is, what it uses now, and what it would take with it.
+// A task as eviction sees it: its identity, its current use, and what its end would free.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace tidemark::policy {
 
 struct TaskSeen {
   const model::Task* task = nullptr;         // outlives the step
-  std::optional<model::CpuMilli> cpu;        // that it uses, with all in its group; nullopt: not measured
-  std::optional<model::MemoryBytes> memory;  // that would be free without it
+  std::optional<model::CpuMilli> cpu;  // used by its whole cgroup; nullopt: not measured
+  std::optional<model::MemoryBytes> memory;  // freed by its end
   ByDisk<DiskHeld> disks{};
-  // To all disks together, since its group was made; nullopt: not measured. Cgroup v1 counts only what goes past the
-  // page cache.
+  // To all disks together, since its cgroup was created; nullopt: not measured. Cgroup v1 counts only writes that
+  // bypass the page cache.
   std::optional<std::int64_t> written_bytes{};
-  bool in_pods = true;  // it lies in the group of all pods: what it uses is of the limit that they have together
+  bool in_pods = true;  // it is in kubepods: its use counts towards the limit of all pods
 };
 
 }  // namespace tidemark::policy

@@ -19,8 +19,8 @@ using Wide = __int128;  // no product of two amounts overflows
 
 constexpr std::int64_t kMilli = 1000;
 constexpr std::int64_t kPercent = 100;
-constexpr std::int64_t kNoClass = -1;  // before every order that settings can name
-// Whatever a task does not use costs somebody the time to start it again.
+constexpr std::int64_t kNoClass = -1;  // before every order that settings can contain
+// Even a task that uses nothing costs time to start again.
 constexpr model::CpuMilli kCoresLostMin{100};
 
 // "value-with-default ≤ evictEnabledPriorityThreshold, eviction-enabled=true, Pending/Running".
@@ -61,11 +61,11 @@ bool is_worth_it(std::int64_t release, std::int64_t missing) {
   return Wide{release} * kWorthPart >= missing;
 }
 
-// Of one disk what is short there.
+// The part of one disk that is short.
 struct Part {
   std::int64_t amount = 0;
-  bool large = false;  // enough to go for it
-  bool whole = false;  // there is no more
+  bool large = false;  // large enough to evict the task for it
+  bool whole = false;  // nothing else is held
 };
 Part part_of(const TaskSeen& seen, const Gap& gap) {
   const DiskHeld& its = seen.disks[static_cast<std::size_t>(gap.disk)];
@@ -77,7 +77,7 @@ Sight sight_of(const TaskSeen& seen, const Gap& gap) {
   if (!is_of_disk(gap.measure)) return Sight::kSeen;
   const Part part = part_of(seen, gap);
   if (part.large) return Sight::kSeen;
-  // Also of one that is seen whole: a folder of the machine, or a file without a name, is nobody's volume.
+  // Also for a task whose data is completely known: a directory of the machine, or a deleted file, is no volume of it.
   const bool wrote = is_worth_it(seen.written_bytes.value_or(0), gap.amount);
   if (gap.measure == Measure::kDiskHeld && wrote) return Sight::kWrote;
   return part.whole ? Sight::kSeen : Sight::kUnseen;
@@ -112,22 +112,22 @@ std::int64_t lost_core_seconds(const TaskSeen& seen, const WorkClass* work, base
       std::clamp<Wide>(lost, kLostMin_core_seconds, std::numeric_limits<std::int64_t>::max()));
 }
 
-// What comes before the loss.
+// What is compared before the loss.
 auto standing(const Task& task, const Victim& victim, std::string_view business) {
   return std::tuple(service_rank(task), !business.empty() && task.identity.business == business, victim.sight,
                     task.eviction_priority, victim.order, task.priority_value,
                     task.sub_priority.value_or(task.priority_value));
 }
 
-// When its ResourceManager handed it out is told by nobody. It begins a moment later, and of two of one attempt the one
-// with the larger number was handed out later, whichever began first.
+// The time at which the ResourceManager allocated a task is unknown. The task starts a moment later; within one attempt
+// the larger number was allocated later, whichever started first.
 struct HandedOut {
   Victim victim;
   const Task* task = nullptr;
   std::int64_t begun = 0;
 };
 
-// As a ResourceManager ends them: the newest first, masters last.
+// As a ResourceManager preempts: the newest first, masters last.
 void newest_first(std::vector<HandedOut>& all) {
   const auto number = [](const HandedOut& each) {
     return std::tuple(each.task->infrastructure, std::string_view(each.task->identity.attempt),
@@ -146,7 +146,7 @@ void newest_first(std::vector<HandedOut>& all) {
   });
 }
 
-// The turns of YARN's tasks stay, of each source for itself; who has them is its ResourceManager's order.
+// The positions of YARN's tasks stay, per source; its ResourceManager decides which task gets which position.
 void let_yarn_choose(std::vector<Victim>& all, std::span<const TaskSeen> tasks, const Gap& gap) {
   std::map<std::string_view, std::vector<std::size_t>> turns;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -1,58 +1,55 @@
-// Who goes first where something has to: one list over pods and tasks of every provider.
+// Orders the tasks to evict: one list over pods and tasks of every provider.
 //
-// Who may go for a gap at all (contract 7.4): offline work that is neither over nor ending nor fixed to the node, whose
-// `koordinator.sh/eviction-policy` does not leave the feature out, and that releases something of what is missing; of
-// what is used, only a task that has a group now:
+// Tasks that may be evicted for a gap (contract 7.4): offline work that is not terminal, not ending and not fixed to
+// the node, whose `koordinator.sh/eviction-policy` allows the feature, and that releases something of what is missing;
+// for use, only a task that has a cgroup now:
 //
 //   BECPUEvict, BEMemoryEvict   raw QoS BE
 //   CPUEvict, MemoryEvict       koordinator.sh/eviction-enabled=true, priority ≤ evictEnabledPriorityThreshold, running
 //                               or pending
-//   *AllocatableEvict           the same by allocatableEvictPriorityThreshold, and a pod of the class that is oversold
+//   *AllocatableEvict           the same by allocatableEvictPriorityThreshold, and a pod of the oversold class
 //   MemoryPressure              any
-//   Disk                        any that holds a tenth at least of what is short there, or of which nobody can see all
-//                               that it holds
-//   Reclaim                     a pod of the class that is asked back, by its own label
+//   Disk                        any that holds at least a tenth of the shortage, or whose data is not fully known
+//   Reclaim                     a pod of the reclaimed class, by its own label
 //
-// For what is left of the limit of all pods together only who lies in their group: YARN's may be beside it, and nothing
-// of that limit is free without it.
+// For the limit of all pods only tasks in kubepods: YARN's may be outside, and then free nothing of that limit.
 //
-// Online work never: neither the peer's label nor a priority makes a victim of it here. A pod is offline where our
-// manager lets an agent evict it (policy/admission/eviction.h), a copilot's task where is_offline (policy/limits) says
-// so; a host application is its owner's.
+// Online work never: neither Koordinator's label nor a priority makes it a victim. A pod is offline if our manager lets
+// an agent evict it (policy/admission/eviction.h), a copilot's task if is_offline (policy/limits) is true; a host
+// application belongs to its owner.
 //
-// The order, what goes first first:
+// The order, first victims first:
 //
-//   infrastructure last     all that others depend on comes after all others: masters after tasks, and after those the
+//   infrastructure last     tasks that others depend on come after all others: masters after tasks, and after those the
 //                           pods that serve them (NodeManagers, shuffle workers)
-//   own business last       work of the pool's own business comes after everybody else's
-//   sight                   for a disk, one of which nobody can see enough comes after those that are known to help,
-//   and
-//                           before others like it one that wrote a tenth at least of what is short. It counts as one
-//                           that releases all, so that it goes alone, and what came of it is awaited
+//   own business last       work of the pool's own business comes after all other work
+//   sight                   disks only: a task whose data is not fully known comes after those that are known to help,
+//                           and before others like it one that wrote at least a tenth of the shortage. It counts as
+//                           releasing all, so that it is evicted alone and its result is awaited
 //
 //   eviction priority       koordinator.sh/eviction-priority, lower first; it outranks the class
-//   class                   the least timely first; work of no class, and of an unknown one, before all that have one
+//   class                   the least timely first; work without a class, or of an unknown one, before all others
 //   priority                lower first; with default
-//   sub-priority            lower first; the priority stands for one that is not said
+//   sub-priority            lower first; if unset, the priority
 //
-//   worth                   who releases less than a tenth of what is missing still comes after those who release more
+//   worth                   tasks that release less than a tenth of what is still missing come after the others
 //
 //   loss                    lost × release of the other < …: least lost for what is released
 //
-//   release                 what releases more first
+//   release                 larger first
 //
-//   name                    so that nothing is left to chance
+//   name                    so that the order is deterministic
 //
-// Where a ResourceManager ends YARN's tasks, it ends the newest first and masters last, whoever is named. When it is
-// YARN's turn is decided as above; who of YARN's goes then is its order. So who is asked is who goes. But who is seen
-// to hold what is short on a disk goes himself, by his copilot: the newest holds nothing of it.
+// If a ResourceManager preempts YARN's tasks, it ends the newest first and masters last, whichever task is named. The
+// order above decides when it is YARN's turn; the order of the ResourceManager decides which of its tasks is named, so
+// that the asked task is the one that ends. Except for disks: a task that is known to hold the shortage is ended
+// itself, by its copilot, because the newest one would free nothing.
 //
-//   lost    = cores in use (100m at least) × lost seconds + held bytes / kHeldBytesPerCoreSecond, rounded up
-//   lost seconds = its age, for a class that writes checkpoints its restart cost at most; a task that says how far it
-//   has come loses that part of its age more:  age × (100 + progress) / 100;  and never less than the class's restart
-//   cost where it writes none. Its age is from its start, else from when it was made; 0 where nobody says.
-//   At least kLostMin_core_seconds: beside something that costs nothing nobody else would be asked, however much he
-//   has.
+//   lost    = cores in use (at least 100m) × lost seconds + held bytes / kHeldBytesPerCoreSecond, rounded up
+//   lost seconds = its age; for a class that writes checkpoints at most its restart cost. A task that reports its
+//     progress loses that part of its age more:  age × (100 + progress) / 100;  and at least the class's restart cost
+//     if the class writes no checkpoints. Its age is from its start, else from its creation; 0 if unknown.
+//     At least kLostMin_core_seconds: otherwise a task of cost 0 would always be asked first, however little it frees.
 #pragma once
 
 #include <cstdint>
@@ -69,44 +66,43 @@
 
 namespace tidemark::policy {
 
-// Making it again costs about so much: a core writes a hundred megabytes of shuffle in a second.
+// Recreating it costs about this: one core writes a hundred megabytes of shuffle in a second.
 inline constexpr std::int64_t kHeldBytesPerCoreSecond = 100 * 1000 * 1000;
 
-// Whoever ends has to be started again.
+// An evicted task has to be started again.
 inline constexpr std::int64_t kLostMin_core_seconds = 1;
 
-// Of what is missing: who releases less than this part of it ends for nearly nothing. As many of them as may be asked
-// in a step (kVictimsAStep) would not be enough.
+// Of what is missing: a task that releases less than this part is evicted for nearly nothing. As many of them as a step
+// may ask (kVictimsAStep) would not be enough.
 inline constexpr std::int64_t kWorthPart = 10;
 
 struct VictimRules {
   const ThresholdRules& threshold;
   std::span<const WorkClass> classes;  // by ascending order
-  std::string_view business;           // the pool's own; "": nobody said
-  bool yarn_preempts = false;          // its ResourceManager ends YARN's tasks
+  std::string_view business;  // the pool's own; "": unset
+  bool yarn_preempts = false;  // its ResourceManager preempts YARN's tasks
 };
 
-// Offline work that neither the node nor somebody else owns: nobody else is ever asked to end.
+// Offline work that neither the node nor another owner controls: only such work is ever asked to end.
 bool is_ours_to_end(const model::Task& task);
 
-// Who depends on it: nobody (0), the tasks of a master (1), masters too: a pod that serves them (2).
+// What depends on it: nothing (0), the tasks of a master (1), masters too: a pod that serves them (2).
 int service_rank(const model::Task& task);
 
-// What it would release towards the gap; 0: nothing, or nobody knows. Of what all pods have left nothing, where it lies
-// outside of their group. Of a disk of which nobody can see what it holds:
-// all that is missing.
+// What it would release towards the gap; 0: nothing, or unknown. 0 for the limit of all pods if it is outside kubepods.
+// If its data on a disk is not fully known: all that is missing.
 std::int64_t release_of(const TaskSeen& seen, const Gap& gap);
 // Without such a guess.
 std::int64_t known_release_of(const TaskSeen& seen, const Gap& gap);
 
-// Whether it may go for that gap.
+// Whether it may be evicted for that gap.
 bool may_go(const TaskSeen& seen, const Gap& gap, const VictimRules& rules);
 
-// How well it is known that it helps, the best first. Of all but disks kSeen.
+// How certain it is that it helps, the best first. kSeen for everything except disks.
 enum class Sight : std::uint8_t { kSeen, kWrote, kUnseen };
 
 struct Victim {
-  std::size_t task = 0;  // index in the list that was given
+  std::size_t task = 0;  // index in the given list
   std::int64_t release = 0;
   std::int64_t order = -1;  // of its class; -1: none
   std::int64_t lost_core_seconds = 0;
@@ -114,11 +110,11 @@ struct Victim {
   bool operator==(const Victim&) const = default;
 };
 
-// Of a disk: it is known to hold what is short there, so no other one may end in its place.
+// Disk: it is known to hold the shortage, so no other one may end in its place.
 bool is_seen_to_hold(const Victim& victim, const Gap& gap);
 
-// All that may go, in the order in which they do, where so much of the gap is `missing` still. Total and deterministic;
-// the order of `tasks` does not matter.
+// All tasks that may be evicted, in order, while `missing` of the gap is left. Total and deterministic; the order of
+// `tasks` does not matter.
 std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, std::int64_t missing,
                             const VictimRules& rules, base::WallTime now);
 

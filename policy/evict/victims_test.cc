@@ -1,9 +1,9 @@
-// Plays testdata/victims/*.txt, and what holds of victims on any node. What sets the stage is in testing/stage.h; what
-// asks:
+// Plays testdata/victims/*.txt, and checks invariants of victims. testing/stage.h has the verbs that set the stage;
+// these print:
 //
-//   victims FEATURE [of batch|mid|prod]     all that may go for it, the first one first
+//   victims FEATURE [of batch|mid|prod]     all that may be evicted for it, in order
 //   victims ReclaimEvict of CLASS           "-" is without one
-//   goes                                    of each gap that there is, who has to go and who stays
+//   goes                                    for each gap, which tasks are evicted and which stay
 #include "policy/evict/victims.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ class Scenario {
       for (const Gap& gap : node_.gaps().gaps) answers.push_back(who_goes(gap));
       if (answers.empty()) answers.emplace_back("> nobody");
     } else if (!node_.take(verb, words)) {
-      throw std::runtime_error(cat("no such verb: ", verb));
+      throw std::runtime_error(cat("unknown verb: ", verb));
     }
     words.expect_end();
     return answers;
@@ -95,7 +95,7 @@ class Scenario {
     return out;
   }
 
-  // One after the other, as the step asks them (evict.cc): the next one by what is missing still.
+  // One after the other, as the step asks them (evict.cc): the next one by what is still missing.
   std::string who_goes(const Gap& gap) {
     const auto tasks = node_.look();
     std::int64_t missing = gap.amount;
@@ -117,14 +117,14 @@ class Scenario {
     }
     std::string stay;
     for (const Victim& each : rest) add(stay, each);
-    return cat("> ", to_string(gap.feature), ": ", go.empty() ? "nobody goes" : go,
-               "; stays: ", stay.empty() ? "nobody" : stay);
+    return cat("> ", to_string(gap.feature), ": ", go.empty() ? "none" : go,
+               "; stays: ", stay.empty() ? "none" : stay);
   }
 
   testing::EvictNode node_;
 };
 
-TEST(VictimScenarios, ComeOutAsTheyAreWritten) {
+TEST(VictimScenarios, IsWhatTheFilesSay) {
   testing::play_scenarios("policy/evict/testdata/victims", 10, [] {
     auto scenario = std::make_shared<Scenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
@@ -240,8 +240,8 @@ std::vector<Gap> all_gaps() {
   return out;
 }
 
-// Each at most once, each with something to release, each that may go, and nobody else.
-TEST(VictimProperty, WhoMayGoAndOnlyThose) {
+// Each at most once, each releases something, each may be evicted, and no other.
+TEST(VictimProperty, ListsExactlyTheAllowedTasks) {
   Random random(1);
   std::size_t found = 0;
   for (int round = 0; round < 4000; ++round) {
@@ -265,8 +265,8 @@ TEST(VictimProperty, WhoMayGoAndOnlyThose) {
   EXPECT_GT(found, 1000U);
 }
 
-// What one class is asked back for no other one pays, and neither does another scheduler's work.
-TEST(VictimProperty, OnlyPodsOfThatClassGoForWhatIsAskedBack) {
+// No other class, and no work of another scheduler, is evicted to reclaim from one class.
+TEST(VictimProperty, ReclaimEvictsOnlyPodsOfTheClass) {
   Random random(8);
   std::size_t found = 0;
   for (int round = 0; round < 3000; ++round) {
@@ -285,8 +285,9 @@ TEST(VictimProperty, OnlyPodsOfThatClassGoForWhatIsAskedBack) {
   EXPECT_GT(found, 1000U);
 }
 
-// For a disk nobody ends for what is known to be next to nothing, and one of which too little is seen ends alone.
-TEST(VictimProperty, ForADiskWhoHelpsOrOneThatNobodyCanSee) {
+// For a disk no task is evicted that is known to hold next to nothing, and one that is not fully known is evicted
+// alone.
+TEST(VictimProperty, DiskEvictsTasksThatHelpOrOneThatIsUnknown) {
   Random random(6);
   std::size_t guessed = 0, known = 0;
   for (int round = 0; round < 3000; ++round) {
@@ -301,7 +302,7 @@ TEST(VictimProperty, ForADiskWhoHelpsOrOneThatNobodyCanSee) {
       } else {
         ASSERT_FALSE(its.whole);
         ASSERT_EQ(each.release, gap.amount);
-        ASSERT_EQ(each.sight, Sight::kUnseen) << "what was written tells nothing of inodes";
+        ASSERT_EQ(each.sight, Sight::kUnseen) << "written bytes say nothing about inodes";
         ++guessed;
       }
     }
@@ -310,12 +311,12 @@ TEST(VictimProperty, ForADiskWhoHelpsOrOneThatNobodyCanSee) {
   EXPECT_GT(known, 500U);
 }
 
-// In which order tasks were listed shows nowhere.
-TEST(VictimProperty, TheOrderOfTheTasksDoesNotMatter) {
+// The order of the list has no effect.
+TEST(VictimProperty, OrderOfTasksDoesNotMatter) {
   Random random(2);
   for (int round = 0; round < 3000; ++round) {
     AnyNode node = any_node(random);
-    // Two of one name are one task: then nothing tells them apart.
+    // Two of one name are one task: then nothing distinguishes them.
     for (std::size_t i = 0; i < node.tasks.size(); ++i) node.tasks[i].identity.task = cat("t", i);
     const Gap gap = all_gaps()[random() % all_gaps().size()];
     const auto names = [&](std::span<const TaskSeen> seen) {
@@ -331,8 +332,8 @@ TEST(VictimProperty, TheOrderOfTheTasksDoesNotMatter) {
   }
 }
 
-// Whoever is before another one is not outranked by it: infrastructure, own business, eviction priority, class.
-TEST(VictimProperty, WhatIsToGoLastGoesLast) {
+// No task is outranked by a later one: infrastructure, own business, eviction priority, class.
+TEST(VictimProperty, LowerRanksComeFirst) {
   Random random(3);
   for (int round = 0; round < 3000; ++round) {
     const AnyNode node = any_node(random);
@@ -361,7 +362,7 @@ TEST(VictimProperty, WhatIsToGoLastGoesLast) {
   }
 }
 
-// Nothing but what they hold, have done and are called sets its tasks apart.
+// Its tasks differ only in what they hold, their progress and their name.
 void stand_alike(AnyNode& node) {
   for (std::size_t i = 0; i < node.tasks.size(); ++i) {
     model::Task& task = node.tasks[i];
@@ -374,9 +375,9 @@ void stand_alike(AnyNode& node) {
   }
 }
 
-// Of two that nothing else sets apart, the one that is worth it goes first; and of those that are, the one that loses
-// less for what it releases. Nobody ends for nothing.
-TEST(VictimProperty, WhoReleasesNextToNothingComesAfterWhoHelps) {
+// Of two otherwise equal tasks, the one that is worth it comes first; of those, the one that loses less for what it
+// releases. No task is evicted for nothing.
+TEST(VictimProperty, TasksThatReleaseLittleComeLater) {
   Random random(9);
   std::size_t small_after_large = 0;
   for (int round = 0; round < 3000; ++round) {
@@ -404,8 +405,8 @@ TEST(VictimProperty, WhoReleasesNextToNothingComesAfterWhoHelps) {
   EXPECT_GT(small_after_large, 500U);
 }
 
-// Whoever holds more of what is missing is asked no later for it.
-TEST(VictimProperty, WhoReleasesMoreGoesNoLater) {
+// A task that holds more of what is missing is asked no later.
+TEST(VictimProperty, LargerReleaseComesNoLater) {
   Random random(10);
   std::size_t earlier = 0;
   for (int round = 0; round < 3000; ++round) {
@@ -431,8 +432,9 @@ TEST(VictimProperty, WhoReleasesMoreGoesNoLater) {
   EXPECT_GT(earlier, 100U);
 }
 
-// Whom an agent picks our manager lets go (policy/admission/eviction.h): else it would ask in vain, again and again.
-TEST(VictimProperty, TheManagerLetsEveryVictimGo) {
+// Our manager allows every victim of an agent (policy/admission/eviction.h): else the agent would ask in vain, again
+// and again.
+TEST(VictimProperty, ManagerAllowsEveryVictim) {
   Random random(4);
   constexpr std::string_view kQos[] = {"", "LSE", "LSR", "LS", "BE", "SYSTEM"};
   constexpr std::string_view kClasses[] = {"", "koord-prod", "koord-mid", "koord-batch", "koord-free"};
@@ -456,8 +458,8 @@ TEST(VictimProperty, TheManagerLetsEveryVictimGo) {
   EXPECT_GT(asked, 1000U);
 }
 
-// Online work is no victim of any feature, whatever it is labelled.
-TEST(VictimProperty, OnlineWorkNeverGoes) {
+// Online work is no victim of any feature, whatever its labels.
+TEST(VictimProperty, OnlineWorkIsNeverEvicted) {
   Random random(5);
   for (int round = 0; round < 3000; ++round) {
     AnyNode node = any_node(random);
@@ -472,8 +474,8 @@ TEST(VictimProperty, OnlineWorkNeverGoes) {
   }
 }
 
-// The turns stay with YARN's tasks, each source's for itself; nobody else moves, and nobody is added or left out.
-TEST(AnyVictims, WhereYarnChoosesOnlyItsOwnTasksChangePlaces) {
+// The positions of YARN's tasks stay, per source; no other task moves, and none is added or left out.
+TEST(AnyVictims, YarnReordersOnlyItsOwnTasks) {
   Random random(5);
   std::size_t moved = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -506,7 +508,7 @@ TEST(AnyVictims, WhereYarnChoosesOnlyItsOwnTasksChangePlaces) {
         const model::Task*& sooner = last[is.identity.source];
         if (sooner != nullptr) ASSERT_LE(sooner->infrastructure, is.infrastructure);
         sooner = &is;
-        // They are handed out by their number.
+        // They are allocated in the order of their numbers.
         const model::Task*& before_it = last_of_attempt[is.identity.source + "/" + is.identity.attempt];
         if (before_it != nullptr && before_it->infrastructure == is.infrastructure) {
           ASSERT_GE(before_it->identity.task, is.identity.task);

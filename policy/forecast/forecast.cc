@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kHour_s = 3600;
 constexpr std::int64_t kWeek_h = 24 * 7;
-constexpr std::int64_t kThursday_h = 4 * 24;  // 1970-01-01 was one; the week begins on Sunday
+constexpr std::int64_t kThursday_h = 4 * 24;  // 1970-01-01 was a Thursday; the week starts on Sunday
 
 std::int64_t local_hour(const TimeZone& zone, base::WallTime at) {
   const std::int64_t local_s = zone.local(std::chrono::floor<std::chrono::seconds>(at.since_epoch).count());

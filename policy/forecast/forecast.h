@@ -1,12 +1,11 @@
-// What online work of a pool uses of one resource, learned for each hour of the local week.
+// Forecasts the use of one resource by online work of a pool, learned for each hour of the local week.
 //
-//   sample       = 1000 × (what its nodes use − what batch uses of that) / their capacity       in permille
-//   of an hour   = mean of its samples, where there were kForecastSamplesMin at least
+//   sample       = 1000 × (use of its nodes − use by batch) / their capacity       in permille
+//   of an hour   = mean of its samples, if there were at least kForecastSamplesMin
 //   forecast[h]  = the first time: that hour's; later: forecast[h] + (that hour's − forecast[h]) / kForecastShare
 //
-// So the last weeks count most, and one odd Tuesday moves Tuesdays by a third. Hours are those of the clock on the wall
-// of the zone: where the clock shows an hour twice (autumn) both count as one. What was learned in another zone is
-// forgotten.
+// So the last weeks count most, and one odd Tuesday moves Tuesdays by a third. Hours are in the local time of the zone:
+// an hour that occurs twice (autumn) counts as one. A forecast of another zone is dropped.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ struct Forecast {
   std::string zone;
   WeekForecast hours{};
 
-  // The hour under way: hours since 1970 on the clock on the wall.
+  // The current hour: local hours since 1970.
   std::optional<std::int64_t> hour;
   std::int64_t sum_permille = 0;
   std::int64_t samples = 0;
@@ -41,17 +40,17 @@ struct Forecast {
 
 struct ForecastStep {
   Forecast forecast;
-  bool learned = false;  // an hour is over: worth keeping
+  bool learned = false;  // an hour ended: the forecast should be saved
 };
 
-// Total. `permille`: nullopt where nothing is measured now.
+// Total. `permille`: nullopt if there is no measurement now.
 ForecastStep learn(const Forecast& before, const TimeZone& zone, std::optional<std::int64_t> permille,
                    base::WallTime now);
 
-// `kept` fills the hours that are not known yet, where it was learned in the same zone.
+// `kept` fills the unknown hours, if it was learned in the same zone.
 Forecast with_kept(Forecast forecast, const Forecast& kept);
 
-// The hours and their zone, without the one under way: one line, "Asia/Shanghai 412,,380,…" by hour.
+// The hours and their zone, without the current hour: one line, "Asia/Shanghai 412,,380,…" by hour.
 std::string encode_forecast(const Forecast& forecast);
 Result<Forecast> decode_forecast(std::string_view bytes);
 

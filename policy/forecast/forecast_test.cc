@@ -35,7 +35,7 @@ WallTime utc(const std::string& text) {
   return *parsed;
 }
 
-// `use` and `show` tell times in UTC, `local` those of the zone.
+// `use` and `show` take times in UTC, `local` those of the zone.
 class ForecastScenario {
  public:
   std::vector<std::string> run(std::string_view text) {
@@ -48,7 +48,7 @@ class ForecastScenario {
       return {};
     }
     if (verb == "use") return use(words);
-    if (verb != "show" && verb != "local") throw std::runtime_error(cat("no such verb: ", verb));
+    if (verb != "show" && verb != "local") throw std::runtime_error(cat("unknown verb: ", verb));
     std::vector<std::string> answers;
     while (!words.empty()) {
       const std::string at = words.next();
@@ -87,7 +87,7 @@ TEST(Forecast, LearnsWhatTheFilesSay) {
   });
 }
 
-TEST(Forecast, StaysWithinWhatWasSeenAndIsReadBack) {
+TEST(Forecast, StaysWithinSamplesAndRoundTrips) {
   std::mt19937 random(7);
   const TimeZone zone = zone_named("America/New_York");
   Forecast forecast;
@@ -115,7 +115,7 @@ TEST(Forecast, StaysWithinWhatWasSeenAndIsReadBack) {
   EXPECT_EQ(with_kept({}, *read).hours, forecast.hours);
 }
 
-TEST(Forecast, WhatIsKeptFillsOnlyWhatIsNotKnown) {
+TEST(Forecast, SavedForecastFillsOnlyUnknownHours) {
   Forecast now;
   now.zone = "UTC";
   now.hours[3] = 100;
@@ -130,7 +130,7 @@ TEST(Forecast, WhatIsKeptFillsOnlyWhatIsNotKnown) {
   EXPECT_EQ(with_kept(now, kept), now);
 }
 
-TEST(Forecast, WhatCannotBeReadIsRefused) {
+TEST(Forecast, RefusesUnreadableText) {
   const std::string good = encode_forecast([] {
     Forecast forecast;
     forecast.zone = "UTC";

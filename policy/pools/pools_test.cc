@@ -493,7 +493,7 @@ calendars:
   - {name: c, cron: "* * * * *", for: 1m}
   - {name: e, cron: "0 1 * * *", from: 2026-11-11, cpu: 1, rampup: 3m}
 )"),
-      R"(calendars[0] (nights).zone: there are no rules for a zone called "Asia/Nowhere" here; it is a name like Asia/Shanghai, and needs the package tzdata
+      R"(calendars[0] (nights).zone: unknown time zone "Asia/Nowhere"; use a name like Asia/Shanghai, and install the package tzdata
 calendars[0] (nights).holidays.days[0]: wanted a date like 2026-10-01, found "yesterday"
 calendars[0] (nights).entries[0] (a).cron: hour: wanted *, or numbers from 0 to 23 as in 1-5,8 or */2, found "25"
 calendars[0] (nights).entries[1] (b).until: wanted either until (when it ends, like cron) or for (how long it lasts)
@@ -501,7 +501,7 @@ calendars[0] (nights).entries[1] (b).cpu: wanted a whole number in 0..100, found
 calendars[0] (nights).entries[2] (c).to: ends before it begins
 calendars[0] (nights).entries[3] (c).name: calendars[0] (nights).entries[2] is called so too
 calendars[0] (nights).entries[3] (c).cron: begins 1440 times a day; at most 24
-calendars[0] (nights).entries[3] (c).cpu: missing: where is the line in this window? cpu, memory or both, in percent
+calendars[0] (nights).entries[3] (c).cpu: missing: set the water line of this window: cpu, memory or both, in percent
 calendars[0] (nights).entries[4] (e).cron: wanted either cron with until or for (it recurs), or from and to (it happens once)
 calendars[0] (nights).entries[4] (e)."rampup": there is no such setting; did you mean rampUp?
 calendar: wanted none or nights, found "night"; did you mean nights?
@@ -515,7 +515,7 @@ TEST(TidemarkConfigText, ACalendarThatIsNeverOrAllTheTimeIsRefused) {
   EXPECT_EQ(refusal("schema: 1\nmode: observe\ncalendars: [{name: a, zone: UTC, entries: [{name: leap, cron: \"0 0 30 "
                     "2 *\", for: 1h, "
                     "cpu: 80}]}]\n"),
-            "calendars[0] (a).entries[0] (leap).cron: \"0 0 30 2 *\" is never: there is no such day");
+            "calendars[0] (a).entries[0] (leap).cron: \"0 0 30 2 *\" never occurs: there is no such day");
 }
 
 TEST(TidemarkConfigText, TheZonesThatATextNamesAreKnownBeforeItIsRead) {

@@ -1,5 +1,5 @@
-// A stand-in for the rules of merging, which live above this layer: maps merge, null removes, lists of named elements
-// merge by name, other lists are replaced.
+// A stand-in for the rules of merging, which belong to a higher layer: maps merge, null removes, lists of named
+// elements merge by name, other lists are replaced.
 #pragma once
 
 #include "base/json.h"

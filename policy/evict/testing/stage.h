@@ -50,16 +50,16 @@ namespace tidemark::policy::testing {
 
 class EvictNode {
  public:
-  // False: not a verb of this stage.
+  // False: not a verb of the stage.
   bool take(std::string_view verb, Words& words);
 
-  // The tasks as they are now, by name; until the next call.
+  // The tasks as they are now, by name; valid until the next call.
   std::span<const TaskSeen> look();
   Gaps gaps();
   VictimRules victim_rules() const;
 
   bool yarn_preempts = false;
-  NodeRules rules;  // its word holds the classes, the business and our own settings
+  NodeRules rules;  // with the classes, the business and our own settings
   EvictSwitches switches;
   NodeSeen node;
   base::MonotonicTime now{std::chrono::hours(1)};
@@ -92,7 +92,7 @@ class EvictNode {
   std::map<std::string, Use> uses_;
   std::map<std::string, ByDisk<DiskHeld>> holds_;
   std::map<std::string, std::int64_t> wrote_;
-  std::set<std::string> beside_pods_;  // no part of the group of all pods
+  std::set<std::string> beside_pods_;  // outside kubepods
   std::vector<model::Task> tasks_;
   std::vector<TaskSeen> seen_;
 };
@@ -118,7 +118,7 @@ inline std::optional<model::MemoryBytes> evict_memory(const std::string& word) {
 inline Disk evict_disk(const std::string& word) {
   if (word == "kubelet") return Disk::kKubelet;
   if (word == "runtime") return Disk::kRuntime;
-  throw std::runtime_error(base::cat("no such disk: ", word));
+  throw std::runtime_error(base::cat("unknown disk: ", word));
 }
 
 inline std::int64_t evict_bytes(const std::string& word) {
