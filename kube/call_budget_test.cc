@@ -42,7 +42,7 @@ class CallBudgetTest : public ::testing::Test {
 
 using Log = std::vector<std::string>;
 
-TEST_F(CallBudgetTest, TheBurstAtOnceThenOneByOneInTheirOrder) {
+TEST_F(CallBudgetTest, AdmitsBurstThenOneByOneInOrder) {
   const auto a = come("a"), b = come("b"), c = come("c"), d = come("d");
   EXPECT_EQ(log, (Log{"a at 0", "b at 0"}));
   EXPECT_EQ(budget->wait(), 3s);
@@ -52,14 +52,14 @@ TEST_F(CallBudgetTest, TheBurstAtOnceThenOneByOneInTheirOrder) {
   EXPECT_EQ(kept[3].waited(), 2s);
 }
 
-TEST_F(CallBudgetTest, WhoCannotWaitThatLongIsToldAtOnceAndTakesNoPlace) {
+TEST_F(CallBudgetTest, RefusesAtOnceACallThatCannotWaitLongEnough) {
   const auto a = come("a"), b = come("b"), c = come("c", 999ms), d = come("d", 1s);
   EXPECT_EQ(log.back(), "c refused at 0");
   run_for(10s);
   EXPECT_EQ(log.back(), "d at 1000");
 }
 
-TEST_F(CallBudgetTest, APlaceIsUsedOnceByWhoeverHasACopyOfIt) {
+TEST_F(CallBudgetTest, CopiesOfAPlaceShareOneUse) {
   const auto a = come("a");
   Place copy = kept[0];
   EXPECT_TRUE(copy);
@@ -70,7 +70,7 @@ TEST_F(CallBudgetTest, APlaceIsUsedOnceByWhoeverHasACopyOfIt) {
   EXPECT_FALSE(Place().use());
 }
 
-TEST_F(CallBudgetTest, APlaceThatIsNotUsedGoesToTheFirstInTheLineAndTheOthersMoveUp) {
+TEST_F(CallBudgetTest, UnusedPlaceGoesToTheFirstWaiter) {
   const auto a = come("a"), b = come("b"), c = come("c"), d = come("d");
   Place copy = kept[1];
   kept.pop_back();
@@ -84,7 +84,7 @@ TEST_F(CallBudgetTest, APlaceThatIsNotUsedGoesToTheFirstInTheLineAndTheOthersMov
   EXPECT_EQ(log, (Log{"a at 0", "b at 0", "c at 100", "d at 1000", "e at 2000"}));
 }
 
-TEST_F(CallBudgetTest, APlaceThatNobodyWaitsForIsThereForTheNext) {
+TEST_F(CallBudgetTest, UnusedPlaceServesTheNextCall) {
   const auto a = come("a"), b = come("b");
   kept.pop_back();
   const auto c = come("c"), d = come("d");
@@ -93,14 +93,14 @@ TEST_F(CallBudgetTest, APlaceThatNobodyWaitsForIsThereForTheNext) {
   EXPECT_EQ(log.back(), "d at 1000");
 }
 
-TEST_F(CallBudgetTest, AUsedPlaceDoesNotComeBack) {
+TEST_F(CallBudgetTest, UsedPlaceIsNotReturned) {
   const auto a = come("a"), b = come("b");
   for (auto& place : kept) place.use();
   kept.clear();
   EXPECT_EQ(budget->wait(), 1s);
 }
 
-TEST_F(CallBudgetTest, WhoLeavesTheLineLeavesNoHole) {
+TEST_F(CallBudgetTest, CancelledWaiterLeavesNoGap) {
   auto a = come("a"), b = come("b"), c = come("c"), d = come("d");
   c.reset();
   const auto e = come("e");
@@ -108,7 +108,7 @@ TEST_F(CallBudgetTest, WhoLeavesTheLineLeavesNoHole) {
   EXPECT_EQ(log, (Log{"a at 0", "b at 0", "d at 1000", "e at 2000"}));
 }
 
-TEST_F(CallBudgetTest, WhoIsGoneWhenThePlaceComesGivesItBack) {
+TEST_F(CallBudgetTest, CancelledWaiterReturnsItsPlace) {
   auto a = come("a"), b = come("b"), c = come("c"), d = come("d");
   kept.pop_back();  // c has it, and has not been told yet
   c.reset();
@@ -116,7 +116,7 @@ TEST_F(CallBudgetTest, WhoIsGoneWhenThePlaceComesGivesItBack) {
   EXPECT_EQ(log.back(), "d at 0");
 }
 
-TEST_F(CallBudgetTest, ThatNeverRefillsHasOnlyItsBurstAndWhatComesBack) {
+TEST_F(CallBudgetTest, WithoutRefillHasOnlyBurstAndReturnedPlaces) {
   budget = std::make_shared<CallBudget>(loop, 0, 1);
   const auto a = come("a"), b = come("b");
   EXPECT_EQ(log.back(), "b refused at 0");
@@ -127,7 +127,7 @@ TEST_F(CallBudgetTest, ThatNeverRefillsHasOnlyItsBurstAndWhatComesBack) {
 
 // Whatever is taken, kept for a while, used, given back or left: what is used never passes burst + rate × time, and
 // nobody waits for ever.
-TEST_F(CallBudgetTest, WhatIsUsedStaysWithinTheBudget) {
+TEST_F(CallBudgetTest, UseStaysWithinTheBudget) {
   base::Random random(3);
   for (int round = 0; round < 50; ++round) {
     base::Random dice = random.fork();

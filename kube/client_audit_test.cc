@@ -46,7 +46,7 @@ class ClientAudit : public ClientTest {
   std::vector<model::AuditLine> told;
 };
 
-TEST_F(ClientAudit, EveryWriteIsToldWithWhatCameOfIt) {
+TEST_F(ClientAudit, ReportsEveryWriteWithItsResult) {
   transport.answers = {{}, {.status = 409}, {.error = Error{ErrorKind::kUnavailable, "the line is cut", 0, 0}}};
   WriteOptions options;
   options.subresource = "status";
@@ -73,7 +73,7 @@ TEST_F(ClientAudit, EveryWriteIsToldWithWhatCameOfIt) {
   EXPECT_EQ(told[2].outcome, AuditOutcome::kUnknown) << "it may have happened";
 }
 
-TEST_F(ClientAudit, WhatChangesNothingIsNotToldAndSecretsNeverAre) {
+TEST_F(ClientAudit, OmitsReadsAndSecretContents) {
   transport.answers = {{}};
   WriteOptions dry;
   dry.dry_run = true;
@@ -88,7 +88,7 @@ TEST_F(ClientAudit, WhatChangesNothingIsNotToldAndSecretsNeverAre) {
   EXPECT_EQ(line.new_value, "");
 }
 
-TEST_F(ClientAudit, WhatNeverLeftIsNotTold) {
+TEST_F(ClientAudit, OmitsWritesThatWereNotSent) {
   transport.answers = {{.error = Error{ErrorKind::kUnavailable, "connection refused", 0, 0}, .unsent = true}};
   EXPECT_FALSE(patch());
   token = "no\ntoken";
@@ -103,7 +103,7 @@ TEST_F(ClientAudit, WhatNeverLeftIsNotTold) {
   EXPECT_TRUE(told.empty());
 }
 
-TEST_F(ClientAudit, AnAnswerIsARefusalWhereItSaysThatNothingWasDone) {
+TEST_F(ClientAudit, RefusalMeansThatTheServerDidNothing) {
   struct Case {
     Answer answer;
     AuditOutcome outcome;
@@ -122,7 +122,7 @@ TEST_F(ClientAudit, AnAnswerIsARefusalWhereItSaysThatNothingWasDone) {
   EXPECT_EQ(only_line().outcome, AuditOutcome::kUnknown);
 }
 
-TEST_F(ClientAudit, ARepeatThatNeverLeftChangesNothingOfWhatTheFirstTryHeard) {
+TEST_F(ClientAudit, UnsentRetryKeepsResultOfTheFirstAttempt) {
   make_audited({.queries_per_second = 0.1, .burst = 1});
   transport.answers = {{.status = 429, .retry_after = "1"}};
   EXPECT_FALSE(patch());
@@ -131,7 +131,7 @@ TEST_F(ClientAudit, ARepeatThatNeverLeftChangesNothingOfWhatTheFirstTryHeard) {
   EXPECT_NE(line.detail.find("budget"), std::string::npos) << line.detail;
 }
 
-TEST_F(ClientAudit, WhoeverWaitsMayGoAndTheWriteIsToldAllTheSame) {
+TEST_F(ClientAudit, ReportsWriteAfterItsCallerIsGone) {
   transport.answers = {{.delay = 10s}};
   give_up_after(1s);
   const model::AuditLine line = only_line();
@@ -144,7 +144,7 @@ TEST_F(ClientAudit, WhoeverWaitsMayGoAndTheWriteIsToldAllTheSame) {
   EXPECT_EQ(only_line().outcome, AuditOutcome::kRefused) << "the first try was, and there was no second";
 }
 
-TEST_F(ClientAudit, WhoeverGoesBeforeAnythingLeftLeavesNoLine) {
+TEST_F(ClientAudit, OmitsWriteCancelledBeforeSending) {
   transport.answers = {{.delay = 10s, .unsent = true}};
   give_up_after(1s);
   make_audited({.queries_per_second = 0.1, .burst = 1});

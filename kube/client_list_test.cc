@@ -66,7 +66,7 @@ TEST_F(ListTest, FollowsContinueTokens) {
             "fieldSelector=spec.nodeName%3Dn1&limit=2&continue=c%2F1%2B");
 }
 
-TEST_F(ListTest, HasOnePlaceInTheBudgetForAllItsPages) {
+TEST_F(ListTest, UsesOneBudgetPlaceForAllPages) {
   make({.queries_per_second = 2, .burst = 1});
   for (const bool read_ahead : {false, true}) {
     const std::size_t first = transport.sent.size();
@@ -79,7 +79,7 @@ TEST_F(ListTest, HasOnePlaceInTheBudgetForAllItsPages) {
   EXPECT_EQ(between(2, 3), 500ms) << "the next list waits for its own";
 }
 
-TEST_F(ListTest, AnExpiredContinueTokenStartsOver) {
+TEST_F(ListTest, RestartsOnExpiredContinueToken) {
   transport.answers = {
       {.body = page("7", "c1", "1")}, kExpired, {.body = page("9", "c3", "2")}, {.body = page("9", "", "3")}};
   EXPECT_EQ(list().value(), "9");
@@ -88,7 +88,7 @@ TEST_F(ListTest, AnExpiredContinueTokenStartsOver) {
   EXPECT_EQ(request(2).target, "/api/v1/pods?limit=500");
 }
 
-TEST_F(ListTest, ThatExpiresAlwaysIsAskedForAtOnce) {
+TEST_F(ListTest, FetchesWholeListAfterRepeatedExpiry) {
   transport.answers = {{.body = page("7", "c1", "1")},
                        kExpired,
                        {.body = page("8", "c2", "1")},
@@ -100,7 +100,7 @@ TEST_F(ListTest, ThatExpiresAlwaysIsAskedForAtOnce) {
   EXPECT_EQ(request(4).target, "/api/v1/pods");
 }
 
-TEST_F(ListTest, TheFirstPagesExpiryIsTheCallers) {
+TEST_F(ListTest, ReturnsExpiryOfTheFirstPage) {
   transport.answers = {kExpired};
   ListOptions options;
   options.resource_version = "5";
@@ -108,20 +108,20 @@ TEST_F(ListTest, TheFirstPagesExpiryIsTheCallers) {
   EXPECT_EQ(restarts, 0);
 }
 
-TEST_F(ListTest, ARefusedPageEndsIt) {
+TEST_F(ListTest, RefusedPageEndsTheList) {
   transport.answers = {{.body = page("7", "c1", "1")}, {.body = page("7", "c2", "1")}};
   refuse_page = 2;
   EXPECT_EQ(list().error().message, "the cache is full");
   EXPECT_EQ(transport.sent.size(), 2u);
 }
 
-TEST_F(ListTest, AServerThatGoesInCirclesIsLeft) {
+TEST_F(ListTest, StopsWhenContinueTokensRepeat) {
   transport.answers = {{.body = page("7", "c1", "1")}};
   EXPECT_EQ(list().error().kind, ErrorKind::kInternal);
   EXPECT_EQ(transport.sent.size(), 2u);
 }
 
-TEST_F(ListTest, APageThatBreaksIsFetchedAgain) {
+TEST_F(ListTest, RetriesABrokenPage) {
   transport.answers = {{.body = page("7", "c1", "1")},
                        {.error = Error{ErrorKind::kUnavailable, "connection reset", 0, 0}},
                        {.body = page("7", "", "2")}};
@@ -145,7 +145,7 @@ TEST_F(ListTest, ReadsAhead) {
   EXPECT_EQ(pages.size(), 3U);
 }
 
-TEST_F(ListTest, ReadingAheadStartsOverWhereTheTokenExpired) {
+TEST_F(ListTest, ReadAheadRestartsOnExpiredToken) {
   transport.answers = {
       {.body = page("7", "c1", "1")}, kExpired, {.body = page("9", "c3", "2")}, {.body = page("9", "", "3")}};
   EXPECT_EQ(list(ahead()).value(), "9");
@@ -153,14 +153,14 @@ TEST_F(ListTest, ReadingAheadStartsOverWhereTheTokenExpired) {
   EXPECT_EQ(pages.size(), 2U);
 }
 
-TEST_F(ListTest, ARefusedPageEndsWhatWasAskedForAhead) {
+TEST_F(ListTest, RefusedPageEndsReadAhead) {
   transport.answers = {{.body = page("7", "c1", "1")}, {.body = page("7", "c2", "1"), .delay = 4s}};
   refuse_page = 1;
   EXPECT_EQ(list(ahead()).error().message, "the cache is full");
   EXPECT_EQ(pages.size(), 1U);
 }
 
-TEST_F(ListTest, AServerThatGoesInCirclesIsLeftAheadToo) {
+TEST_F(ListTest, ReadAheadStopsWhenContinueTokensRepeat) {
   transport.answers = {{.body = page("7", "c1", "1")}};
   EXPECT_EQ(list(ahead()).error().kind, ErrorKind::kInternal);
   EXPECT_EQ(transport.sent.size(), 2U);
@@ -172,7 +172,7 @@ TEST_F(ListTest, GarbageIsAnError) {
   EXPECT_TRUE(pages.empty());
 }
 
-TEST_F(ListTest, OneDeadlineForAllPages) {
+TEST_F(ListTest, DeadlineCoversAllPages) {
   transport.answers = {{.body = page("7", "c1", "1"), .delay = 4s},
                        {.body = page("7", "c2", "1"), .delay = 4s},
                        {.body = page("7", "c3", "1"), .delay = 4s}};

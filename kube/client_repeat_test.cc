@@ -15,7 +15,7 @@ using testing::Answer;
 using testing::ClientTest;
 using testing::testdata;
 
-TEST_F(ClientTest, ARefusalIsNotRepeated) {
+TEST_F(ClientTest, DoesNotRetryARefusal) {
   transport.answers = {{.status = 404, .body = testdata("status_not_found.json")}};
   auto got = get();
   ASSERT_FALSE(got);
@@ -24,7 +24,7 @@ TEST_F(ClientTest, ARefusalIsNotRepeated) {
   EXPECT_EQ(transport.sent.size(), 1u);
 }
 
-TEST_F(ClientTest, ReadsWaitAsLongAsTheServerSays) {
+TEST_F(ClientTest, ReadsHonorRetryAfter) {
   transport.answers = {{.status = 429, .retry_after = "3"}, {.status = 503, .retry_after = "2"}, {.body = "ok"}};
   EXPECT_EQ(get().value(), "ok");
   ASSERT_EQ(transport.sent.size(), 3u);
@@ -33,7 +33,7 @@ TEST_F(ClientTest, ReadsWaitAsLongAsTheServerSays) {
   EXPECT_GE(between(1, 2), 2s);
 }
 
-TEST_F(ClientTest, ReadsAreRepeatedAfterABrokenConnectionWithGrowingWaits) {
+TEST_F(ClientTest, RetriesReadsWithBackoffAfterBrokenConnection) {
   Error broken{ErrorKind::kUnavailable, "connection reset", 0, 0};
   transport.answers = {{.error = broken}, {.error = broken}, {.error = broken}, {.body = "ok"}};
   EXPECT_EQ(get().value(), "ok");
@@ -42,7 +42,7 @@ TEST_F(ClientTest, ReadsAreRepeatedAfterABrokenConnectionWithGrowingWaits) {
   EXPECT_GT(between(2, 3), between(0, 1));
 }
 
-TEST_F(ClientTest, RepeatsEndWithTheirNumber) {
+TEST_F(ClientTest, StopsAtTheRetryLimit) {
   transport.answers = {{.status = 503}};
   auto got = get(1h);
   ASSERT_FALSE(got);
@@ -50,7 +50,7 @@ TEST_F(ClientTest, RepeatsEndWithTheirNumber) {
   EXPECT_EQ(transport.sent.size(), 10u);
 }
 
-TEST_F(ClientTest, AWaitBeyondTheDeadlineIsNotBegun) {
+TEST_F(ClientTest, DoesNotWaitBeyondTheDeadline) {
   transport.answers = {{.status = 429, .retry_after = "60"}};
   const base::MonotonicTime before = clock.monotonic();
   auto got = get(10s);
@@ -68,13 +68,13 @@ TEST_F(ClientTest, TheDeadlineCoversAllAttempts) {
   EXPECT_LE(clock.monotonic() - before, 10s);
 }
 
-TEST_F(ClientTest, A500IsNotRepeated) {
+TEST_F(ClientTest, DoesNotRetryA500) {
   transport.answers = {{.status = 500}};
   EXPECT_EQ(get().error().kind, ErrorKind::kInternal);
   EXPECT_EQ(transport.sent.size(), 1u);
 }
 
-TEST_F(ClientTest, WritesAreRepeatedOnlyWhenTheyDidNotBegin) {
+TEST_F(ClientTest, RetriesWritesOnlyIfTheyDidNotBegin) {
   const auto patch = [&] { return run(client->patch(kNodes, "n", PatchType::kMerge, "{}", {}, 30s)); };
   transport.answers = {{.status = 429, .retry_after = "1"}, {.status = 503, .retry_after = "1"}, {}};
   EXPECT_TRUE(patch());
@@ -89,7 +89,7 @@ TEST_F(ClientTest, WritesAreRepeatedOnlyWhenTheyDidNotBegin) {
   }
 }
 
-TEST_F(ClientTest, ADisruptionBudgetsNoIsNotRepeated) {
+TEST_F(ClientTest, DoesNotRetryDisruptionBudgetRefusal) {
   transport.answers = {{.status = 429, .retry_after = "1"}};
   auto evicted = run(evict_pod(*client, "web", "a", {}, 30s));
   ASSERT_FALSE(evicted);
@@ -97,7 +97,7 @@ TEST_F(ClientTest, ADisruptionBudgetsNoIsNotRepeated) {
   EXPECT_EQ(transport.sent.size(), 1u);
 }
 
-TEST_F(ClientTest, TheBudgetSpacesCallsAndItsWaitCounts) {
+TEST_F(ClientTest, BudgetDelaysCallsAndCountsTheWait) {
   make({.queries_per_second = 2, .burst = 1});
   transport.answers = {{}};
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(get());
@@ -109,7 +109,7 @@ TEST_F(ClientTest, TheBudgetSpacesCallsAndItsWaitCounts) {
   EXPECT_EQ(transport.sent.size(), 3u);
 }
 
-TEST_F(ClientTest, WhatGoesAheadHasABudgetOfItsOwnAndThenTheOrdinaryOne) {
+TEST_F(ClientTest, PriorityCallsUseOwnBudgetThenTheOrdinaryOne) {
   make({.queries_per_second = 2, .burst = 1, .ahead_per_second = 1, .ahead_burst = 2});
   transport.answers = {{}};
   const auto ahead = [&](base::Duration limit) { return run(client->ahead().get(kPods, "web", "a", limit)); };
@@ -123,7 +123,7 @@ TEST_F(ClientTest, WhatGoesAheadHasABudgetOfItsOwnAndThenTheOrdinaryOne) {
   EXPECT_EQ(&client->ahead(), &client->ahead());
 }
 
-TEST_F(ClientTest, AWriteThatBringsItsPlaceDoesNotWait) {
+TEST_F(ClientTest, WriteWithReservedPlaceDoesNotWait) {
   make({.queries_per_second = 2, .burst = 1});
   transport.answers = {{}};
   ASSERT_TRUE(get());
@@ -138,7 +138,7 @@ TEST_F(ClientTest, AWriteThatBringsItsPlaceDoesNotWait) {
   EXPECT_EQ(between(1, 2), 500ms);
 }
 
-TEST_F(ClientTest, ARepeatWaitsForAPlaceOfItsOwn) {
+TEST_F(ClientTest, RetryWaitsForItsOwnPlace) {
   make({.queries_per_second = 0.1, .burst = 1});
   transport.answers = {{.status = 429, .retry_after = "1"}, {}};
   WriteOptions options;
@@ -147,7 +147,7 @@ TEST_F(ClientTest, ARepeatWaitsForAPlaceOfItsOwn) {
   EXPECT_EQ(between(0, 1), 10s);
 }
 
-TEST_F(ClientTest, APlaceWithoutAWriteGoesBack) {
+TEST_F(ClientTest, PlaceWithoutAWriteIsReturned) {
   make({.queries_per_second = 2, .burst = 1});
   transport.answers = {{}};
   {
@@ -160,7 +160,7 @@ TEST_F(ClientTest, APlaceWithoutAWriteGoesBack) {
   EXPECT_EQ(late.error().kind, ErrorKind::kDeadline);
 }
 
-TEST_F(ClientTest, WhatGoesAheadTakesWhicheverPlaceComesFirst) {
+TEST_F(ClientTest, PriorityCallTakesTheEarlierPlace) {
   make({.queries_per_second = 1, .burst = 1, .ahead_per_second = 4, .ahead_burst = 1});
   transport.answers = {{}};
   ASSERT_TRUE(get());
@@ -169,7 +169,7 @@ TEST_F(ClientTest, WhatGoesAheadTakesWhicheverPlaceComesFirst) {
   EXPECT_EQ(between(1, 2), 250ms) << "its own budget, which is refilled sooner";
 }
 
-TEST_F(ClientTest, RedirectsAreNotFollowed) {
+TEST_F(ClientTest, DoesNotFollowRedirects) {
   transport.answers = {{.status = 302, .body = ""}};
   token = "t";
   EXPECT_EQ(get().error().kind, ErrorKind::kUnsupported);

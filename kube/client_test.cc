@@ -21,7 +21,7 @@ TEST_F(ClientTest, Paths) {
   EXPECT_EQ(resource_path(kPods, "a/../b", "c?d"), "/api/v1/namespaces/a%2F..%2Fb/pods/c%3Fd");
 }
 
-TEST_F(ClientTest, GetCarriesTheTokenOfTheMoment) {
+TEST_F(ClientTest, GetSendsTheCurrentToken) {
   transport.answers = {{.body = "{\"a\":1}"}};
   EXPECT_EQ(get().value(), "{\"a\":1}");
   EXPECT_EQ(request().method, "GET");
@@ -37,7 +37,7 @@ TEST_F(ClientTest, GetCarriesTheTokenOfTheMoment) {
   EXPECT_EQ(request(2).headers.get("authorization"), "Bearer two");
 }
 
-TEST_F(ClientTest, ATokenThatWouldSplitTheHeaderIsNotSent) {
+TEST_F(ClientTest, DoesNotSendATokenWithALineBreak) {
   token = "x\r\nimpersonate-user: admin";
   auto got = get();
   ASSERT_FALSE(got);
@@ -46,7 +46,7 @@ TEST_F(ClientTest, ATokenThatWouldSplitTheHeaderIsNotSent) {
   EXPECT_TRUE(transport.sent.empty());
 }
 
-TEST_F(ClientTest, PatchesNameTheirKindManagerAndDryRun) {
+TEST_F(ClientTest, PatchesSendContentTypeFieldManagerAndDryRun) {
   transport.answers = {{}};
   WriteOptions options;
   options.subresource = "status";
@@ -97,7 +97,7 @@ TEST_F(ClientTest, CreateAndRemove) {
             R"({"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,"propagationPolicy":"Background"})");
 }
 
-TEST_F(ClientTest, OptionsOfACallerThatIsGoneDoNotMatter) {
+TEST_F(ClientTest, OptionsMayDieBeforeTheCall) {
   transport.answers = {{}};
   net::Task<Result<std::string>> task;
   {

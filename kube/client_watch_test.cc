@@ -25,7 +25,7 @@ class WatchTest : public ClientTest {
   }
 };
 
-TEST_F(WatchTest, EventsThenAProperEnd) {
+TEST_F(WatchTest, DeliversEventsThenEnds) {
   const std::string body = testdata("watch_config_maps.txt");
   transport.answers = {{.pieces = {body.substr(0, 100), body.substr(100, 700), body.substr(800)}}};
   WatchOptions options;
@@ -53,7 +53,7 @@ TEST_F(WatchTest, EventsThenAProperEnd) {
   EXPECT_EQ(run(stream->next()).value(), std::nullopt) << "the end stays the end";
 }
 
-TEST_F(WatchTest, AnExpiredRevisionIsGone) {
+TEST_F(WatchTest, ExpiredRevisionIsGone) {
   transport.answers = {{.pieces = {testdata("watch_expired.txt")}}};
   auto stream = open().value();
   EXPECT_EQ(run(stream->next()).error().kind, ErrorKind::kGone);
@@ -61,7 +61,7 @@ TEST_F(WatchTest, AnExpiredRevisionIsGone) {
   EXPECT_EQ(open().error().kind, ErrorKind::kGone) << "also when it is told by the status line";
 }
 
-TEST_F(WatchTest, AnEndInTheMiddleOfAnEventIsABreak) {
+TEST_F(WatchTest, EndWithinAnEventIsAnError) {
   const std::string body = testdata("watch_config_maps.txt");
   transport.answers = {{.pieces = {body.substr(0, body.size() / 2)}}};
   auto stream = open().value();
@@ -76,7 +76,7 @@ TEST_F(WatchTest, AnEndInTheMiddleOfAnEventIsABreak) {
   }
 }
 
-TEST_F(WatchTest, SilenceEndsItQuietly) {
+TEST_F(WatchTest, SilenceEndsTheWatchWithoutError) {
   transport.answers = {{.hangs = true}};
   WatchOptions options;
   options.silence_limit = 90s;
@@ -88,7 +88,7 @@ TEST_F(WatchTest, SilenceEndsItQuietly) {
   EXPECT_EQ(clock.monotonic() - before, 90s);
 }
 
-TEST_F(WatchTest, SilenceInTheMiddleOfAnEventIsABreak) {
+TEST_F(WatchTest, SilenceWithinAnEventIsAnError) {
   transport.answers = {{.pieces = {R"({"type":"ADDED","obj)"}, .hangs = true}};
   WatchOptions options;
   options.silence_limit = 90s;
@@ -118,7 +118,7 @@ class IdleKind : public ClientTest {
   net::Scope scope{loop};
 };
 
-TEST_F(IdleKind, IsFollowedQuietlyAndFromWhereItWas) {
+TEST_F(IdleKind, IsFollowedFromTheLastRevisionWithoutError) {
   net::testing::run_for(loop, clock, 1h);
   EXPECT_EQ(warnings, 0u);
   EXPECT_EQ(metrics.counter("tidemark_informer_lists_total", "", {{"component", "configmaps"}}).value(), 1u);
@@ -129,14 +129,14 @@ TEST_F(IdleKind, IsFollowedQuietlyAndFromWhereItWas) {
   EXPECT_LE(clock.monotonic() - informer->core().last_contact(), 2min);
 }
 
-TEST_F(IdleKind, AServerThatIsGoneWithoutAWordIsNoticedWithinTwoMinutes) {
+TEST_F(IdleKind, NoticesALostServerWithinTwoMinutes) {
   net::testing::run_for(loop, clock, 10min + 1s);
   transport.answers = {{.error = Error{ErrorKind::kUnavailable, "no route to host", 0, 0}}};
   net::testing::run_for(loop, clock, 2min + 30s);  // the last is how long opening a watch is tried
   EXPECT_GE(warnings, 1u);
 }
 
-TEST_F(WatchTest, OpeningIsRepeatedWhenTheServerIsBusy) {
+TEST_F(WatchTest, RetriesOpeningWhenTheServerIsBusy) {
   transport.answers = {{.status = 429, .retry_after = "1"}, {.pieces = {}}};
   auto stream = open();
   ASSERT_TRUE(stream) << stream.error().message;
@@ -144,7 +144,7 @@ TEST_F(WatchTest, OpeningIsRepeatedWhenTheServerIsBusy) {
   EXPECT_EQ(run((*stream)->next()).value(), std::nullopt);
 }
 
-TEST_F(WatchTest, AServerThatIsAwayIsItsInformersToWaitFor) {
+TEST_F(WatchTest, ReturnsUnavailableServerToTheInformer) {
   transport.answers = {{.error = Error{ErrorKind::kUnavailable, "connection refused", 0, 0}}};
   auto stream = open();
   ASSERT_FALSE(stream);
@@ -152,7 +152,7 @@ TEST_F(WatchTest, AServerThatIsAwayIsItsInformersToWaitFor) {
   EXPECT_EQ(transport.sent.size(), 1u);
 }
 
-TEST_F(WatchTest, ARefusalHasTheServersWords) {
+TEST_F(WatchTest, RefusalHasTheServersMessage) {
   transport.answers = {{.status = 401, .body = testdata("status_unauthorized.json")}};
   auto stream = open();
   ASSERT_FALSE(stream);

@@ -68,7 +68,7 @@ class ConfigTest : public ::testing::Test {
 
 constexpr std::string_view kServer = "server: https://10.0.0.1:6443";
 
-TEST_F(ConfigTest, AKubeconfigAsKubeadmWritesIt) {
+TEST_F(ConfigTest, ReadsKubeconfigOfKubeadm) {
   auto config = parse(R"(
 apiVersion: v1
 kind: Config
@@ -105,7 +105,7 @@ users:
   EXPECT_EQ(config->bearer(), "");
 }
 
-TEST_F(ConfigTest, JsonIsAKubeconfigToo) {
+TEST_F(ConfigTest, ReadsKubeconfigInJson) {
   auto config = parse(R"({"kind":"Config","apiVersion":"v1","current-context":"x",
     "clusters":[{"name":"c","cluster":{"server":"https://h","insecure-skip-tls-verify":true}}],
     "users":[{"name":"u","user":{"token":"abc.def"}}],
@@ -116,7 +116,7 @@ TEST_F(ConfigTest, JsonIsAKubeconfigToo) {
   EXPECT_EQ(config->default_namespace, "default");
 }
 
-TEST_F(ConfigTest, PathsResolveAgainstTheFilesFolder) {
+TEST_F(ConfigTest, ResolvesPathsAgainstTheDirectoryOfTheFile) {
   auto config = with(base::cat(kServer, ", certificate-authority: pki/ca.crt"),
                      "client-certificate: /abs/c.crt, client-key: c.key");
   ASSERT_TRUE(config) << config.error().message;
@@ -125,7 +125,7 @@ TEST_F(ConfigTest, PathsResolveAgainstTheFilesFolder) {
   EXPECT_EQ(config->http.tls.key.file, "/home/u/.kube/c.key");
 }
 
-TEST_F(ConfigTest, DataOutranksTheFile) {
+TEST_F(ConfigTest, InlineDataOverridesTheFile) {
   auto config =
       with(base::cat(kServer, ", certificate-authority: ca.crt, certificate-authority-data: UEVN"), "token: t");
   ASSERT_TRUE(config) << config.error().message;
@@ -133,7 +133,7 @@ TEST_F(ConfigTest, DataOutranksTheFile) {
   EXPECT_EQ(config->http.tls.ca.file, "");
 }
 
-TEST_F(ConfigTest, WhatIsNotDoneIsRefusedWithItsOwner) {
+TEST_F(ConfigTest, RefusesUnsupportedFieldsByName) {
   expect_refused(kServer, "exec: {command: aws}", ErrorKind::kUnsupported, "user \"u\": exec: ");
   expect_refused(kServer, "auth-provider: {name: gcp}", ErrorKind::kUnsupported, "user \"u\": auth-provider: ");
   expect_refused(kServer, "username: a, password: b", ErrorKind::kUnsupported, "user \"u\": username: ");
@@ -142,14 +142,14 @@ TEST_F(ConfigTest, WhatIsNotDoneIsRefusedWithItsOwner) {
                  "cluster \"c\": proxy-url: ");
 }
 
-TEST_F(ConfigTest, UnsupportedThingsOfOthersDoNotMatter) {
+TEST_F(ConfigTest, IgnoresUnsupportedFieldsOfOtherEntries) {
   auto config = parse(R"({clusters: [{name: c, cluster: {server: "https://h"}}], current-context: x,
     users: [{name: cloud, user: {exec: {command: aws}}}, {name: u, user: {token: t}}],
     contexts: [{name: x, context: {cluster: c, user: u}}, {name: y, context: {cluster: c, user: cloud}}]})");
   ASSERT_TRUE(config) << config.error().message;
 }
 
-TEST_F(ConfigTest, Contradictions) {
+TEST_F(ConfigTest, RefusesContradictions) {
   expect_refused("", "token: t", ErrorKind::kInvalid, "cluster \"c\": server: there is none");
   expect_refused("server: ':nonsense'", "", ErrorKind::kInvalid, "cluster \"c\": server: ");
   expect_refused(kServer, "client-certificate: a", ErrorKind::kInvalid, "needed together");
@@ -164,19 +164,19 @@ TEST_F(ConfigTest, Contradictions) {
   expect_refused(kServer, "token: \"a\\nb: c\"", ErrorKind::kInvalid, "printable ASCII");
 }
 
-TEST_F(ConfigTest, ATokenDoesNotTravelInTheClear) {
+TEST_F(ConfigTest, RefusesTokenWithoutTls) {
   expect_refused("server: 'http://10.0.0.1:8080'", "token: t", ErrorKind::kInvalid, "unencrypted");
   EXPECT_TRUE(with("server: 'http://127.0.0.1:8080'", "token: t"));
   EXPECT_TRUE(with("server: 'http://10.0.0.1:8080'", ""));
 }
 
-TEST_F(ConfigTest, AnErrorDoesNotShowTheToken) {
+TEST_F(ConfigTest, ErrorsDoNotShowTheToken) {
   auto config = with(kServer, "token: \"se cret\"");
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().message.find("se cret"), std::string::npos);
 }
 
-TEST_F(ConfigTest, NamesThatAreMissing) {
+TEST_F(ConfigTest, ReportsMissingNames) {
   const std::string text = R"({clusters: [{name: c, cluster: {server: "https://h"}}], users: [],
     contexts: [{name: a, context: {cluster: nope}}, {name: b, context: {cluster: c, user: who}}]})";
   auto none = parse(text);
@@ -194,7 +194,7 @@ TEST_F(ConfigTest, NamesThatAreMissing) {
   EXPECT_NE(user.error().message.find("no user \"who\"; there are: none"), std::string::npos);
 }
 
-TEST_F(ConfigTest, ShapesThatAreWrong) {
+TEST_F(ConfigTest, ReportsWrongTypes) {
   for (const char* text : {"[]", "x", "clusters: {}", "clusters: [x]", "clusters: [{name: 1}]", "kind: Pod",
                            "clusters: [{name: c, cluster: []}]", "clusters: [{name: c}, {name: c}]", "a: [", "{",
                            "current-context: [x]"}) {
@@ -206,7 +206,7 @@ TEST_F(ConfigTest, ShapesThatAreWrong) {
   EXPECT_FALSE(parse(std::string(kKubeconfigBytesMax + 1, ' ')));
 }
 
-TEST_F(ConfigTest, SeveralFilesMergeAsInKubectl) {
+TEST_F(ConfigTest, MergesSeveralFilesLikeKubectl) {
   const KubeconfigText texts[] = {
       {"/one/config", R"({current-context: x, clusters: [{name: c, cluster: {server: "https://first"}}]})"},
       {"/two/config", R"({current-context: y, clusters: [{name: c, cluster: {server: "https://second"}}],
@@ -218,7 +218,7 @@ TEST_F(ConfigTest, SeveralFilesMergeAsInKubectl) {
   EXPECT_EQ(config->http.tls.key.file, "/two/key") << "relative to the file that says it";
 }
 
-TEST_F(ConfigTest, TokenFilesAreReadAgain) {
+TEST_F(ConfigTest, RereadsTokenFiles) {
   memory.write("/home/u/.kube/token", " one\n");
   auto config = with(kServer, "tokenFile: token, token: old");
   ASSERT_TRUE(config) << config.error().message;
@@ -237,7 +237,7 @@ TEST_F(ConfigTest, TokenFilesAreReadAgain) {
   EXPECT_EQ(memory.stamps(), stamps + 5) << "and looked at once a second";
 }
 
-TEST_F(ConfigTest, AnUnreadableTokenFileLeavesTheOldToken) {
+TEST_F(ConfigTest, KeepsOldTokenIfTheFileIsUnreadable) {
   memory.write("/t", "one");
   auto opened = TokenFile::open("/t", memory.files(), clock);
   ASSERT_TRUE(opened) << opened.error().message;
@@ -265,7 +265,7 @@ TEST_F(ConfigTest, AnUnreadableTokenFileLeavesTheOldToken) {
   EXPECT_FALSE(file.problem());
 }
 
-TEST_F(ConfigTest, ATokenFileThatIsMissing) {
+TEST_F(ConfigTest, ReportsAMissingTokenFile) {
   expect_refused(kServer, "tokenFile: gone", ErrorKind::kNotFound, "user \"u\": tokenFile: token: /home/u/.kube/gone");
   auto config = with(kServer, "tokenFile: gone, token: beside");
   ASSERT_TRUE(config) << config.error().message;
@@ -353,7 +353,7 @@ TEST_F(FindConfigTest, TheOrderOfPlaces) {
   EXPECT_EQ(find_config(request, memory.files(), clock)->http.url.host, "named");
 }
 
-TEST_F(FindConfigTest, AKubeconfigListOfMissingFilesIsNotPassedOver) {
+TEST_F(FindConfigTest, FailsIfAllFilesOfTheListAreMissing) {
   make_pod();
   request.kubeconfig_list = "/missing:/also";
   auto config = find_config(request, memory.files(), clock);

@@ -29,7 +29,7 @@ class ConvertTest : public ::testing::Test {
   Interner interner;
 };
 
-TEST_F(ConvertTest, APodOfARealServer) {
+TEST_F(ConvertTest, ConvertsAPodOfARealServer) {
   const model::PodView web = to_pod_view(pod(testdata("pod_web.json")));
   EXPECT_EQ(web.id, model::PodId("default", "web-0"));
   EXPECT_EQ(web.phase, model::PodPhase::kRunning);
@@ -41,7 +41,7 @@ TEST_F(ConvertTest, APodOfARealServer) {
   EXPECT_EQ(web.request.memory.value, kGi + 100'000'000 + 128 * kMi + 120 * kMi);
 }
 
-TEST_F(ConvertTest, WhatAnAgentReportsIsWhatADecisionReads) {
+TEST_F(ConvertTest, RoundTripsTheReportOfAnAgent) {
   model::NodeMetricReport report;
   report.update_time = {std::chrono::seconds(1'767'225'600)};
   report.node_usage = model::Resources{{11'250}, {45 * kGi}};
@@ -74,7 +74,7 @@ TEST_F(ConvertTest, PodLevelResourcesReplaceTheSum) {
   EXPECT_EQ(level.request.memory.value, kGi);
 }
 
-TEST_F(ConvertTest, QosFromTheStatusElseFromTheSpecification) {
+TEST_F(ConvertTest, ReadsQosFromStatusElseFromSpec) {
   const std::string guaranteed =
       R"("containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"1Gi"},"limits":{"cpu":"1","memory":"1Gi"}}}])";
   EXPECT_EQ(view("", guaranteed, R"("qosClass":"Guaranteed")").qos, model::Qos::kLsr);
@@ -93,7 +93,7 @@ TEST_F(ConvertTest, AnUnknownPriorityLabelDoesNotFallThroughToTheNumber) {
       model::PriorityClass::kProd);
 }
 
-TEST_F(ConvertTest, ANodeOfARealServer) {
+TEST_F(ConvertTest, ConvertsANodeOfARealServer) {
   const Node found = node(testdata("node.json"));
   const Pod web = pod(testdata("pod_web.json"));
   const NodeMetric measured = metric(testdata("node_metric.json"));
@@ -123,7 +123,7 @@ TEST_F(ConvertTest, ANodeOfARealServer) {
   EXPECT_TRUE(snapshot.metric->has_node_metric);
 }
 
-TEST_F(ConvertTest, AnnotationsThatCannotBeRead) {
+TEST_F(ConvertTest, ReportsUnreadableAnnotations) {
   const Node broken = node(R"({"metadata":{"name":"n","annotations":{
       "node.koordinator.sh/reservation":"{","node.koordinator.sh/thirdPartyAllocations":"[]"}}})");
   const Conversion made = to_node_snapshot(broken, {}, nullptr);
@@ -134,7 +134,7 @@ TEST_F(ConvertTest, AnnotationsThatCannotBeRead) {
   EXPECT_FALSE(made.snapshot.metric);
 }
 
-TEST_F(ConvertTest, ABareNode) {
+TEST_F(ConvertTest, ConvertsANodeWithoutOptionalFields) {
   const Conversion made = to_node_snapshot(node(R"({"metadata":{"name":"n"}})"), {}, nullptr);
   EXPECT_TRUE(made.notes.empty());
   ASSERT_TRUE(made.snapshot.third_party);
@@ -150,7 +150,7 @@ TEST_F(ConvertTest, NodeUsageNeedsBothResources) {
 }
 
 // Taken at their word they would be sold: a pod that "uses" minus ten cores made ten cores more.
-TEST_F(ConvertTest, WhatIsBelowZeroCountsAsZeroAndIsTold) {
+TEST_F(ConvertTest, ReportsNegativeAmountsAndCountsThemAsZero) {
   const NodeMetric odd = metric(
       R"({"metadata":{"name":"n"},"status":{"nodeMetric":{"nodeUsage":{"resources":{"cpu":"-1","memory":"-1Gi"}},)"
       R"("systemUsage":{"resources":{"cpu":"-9223372036854775808","memory":"1Gi"}}},)"
@@ -172,7 +172,7 @@ TEST_F(ConvertTest, WhatIsBelowZeroCountsAsZeroAndIsTold) {
   EXPECT_EQ(view.prod_reclaimable, (model::Resources{{0}, {3}}));
 }
 
-TEST_F(ConvertTest, AReportOfNothingIsNotBelowIt) {
+TEST_F(ConvertTest, ZeroUsageIsNotNegative) {
   const NodeMetric idle =
       metric(R"({"metadata":{"name":"n"},"status":{"nodeMetric":{"nodeUsage":{"resources":{"cpu":"0","memory":"0"}}},)"
              R"("podsMetric":[{"name":"p","namespace":"d","podUsage":{"resources":{"cpu":"0"}}}]}})");
@@ -181,7 +181,7 @@ TEST_F(ConvertTest, AReportOfNothingIsNotBelowIt) {
   EXPECT_FALSE(made.snapshot.metric->below_zero);
 }
 
-TEST_F(ConvertTest, TheFiltersKeepWhatIsRead) {
+TEST_F(ConvertTest, FiltersKeepEveryKeyThatIsRead) {
   EXPECT_TRUE(overcommit_pod_fields().meta.labels.keeps(model::kQosClassLabel));
   EXPECT_FALSE(overcommit_pod_fields().meta.labels.keeps("app"));
   EXPECT_TRUE(overcommit_node_fields().meta.annotations.keeps(model::kThirdPartyAllocationsAnnotation));

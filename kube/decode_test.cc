@@ -37,13 +37,13 @@ TEST(Decode, ErrorsNameTheObjectAndThePlace) {
             std::string::npos);
 }
 
-TEST(Decode, TheObjectIsNamedAlsoWhenItsNameComesLater) {
+TEST(Decode, ErrorsNameTheObjectEvenIfItsNameComesLater) {
   EXPECT_NE(
       pod_error(R"({"spec":{"hostNetwork":"yes"},"metadata":{"name":"late"}})").find("Pod late: spec.hostNetwork"),
       std::string::npos);
 }
 
-TEST(Decode, KeysWithDotsAreQuotedInAPlace) {
+TEST(Decode, QuotesKeysWithDotsInAPath) {
   EXPECT_NE(pod_error(R"({"metadata":{"name":"p","labels":{"a.b/c":1}}})").find("metadata.labels[\"a.b/c\"]"),
             std::string::npos);
   // A key with an escape lies in scratch space; naming it must not read freed memory.
@@ -51,7 +51,7 @@ TEST(Decode, KeysWithDotsAreQuotedInAPlace) {
             std::string::npos);
 }
 
-TEST(Decode, WhatIsNoPodIsRefused) {
+TEST(Decode, RefusesInputThatIsNotAPod) {
   EXPECT_NE(pod_error(R"({"kind":"Node","metadata":{"name":"n"}})").find("wanted kind Pod, found \"Node\""),
             std::string::npos);
   EXPECT_NE(pod_error("{}").find("it has no metadata.name"), std::string::npos);
@@ -76,7 +76,7 @@ TEST(Decode, NullMeansAbsent) {
   EXPECT_TRUE(pod->containers.empty());
 }
 
-TEST(Decode, TheLastOfADoubledMemberCounts) {
+TEST(Decode, LastDuplicateMemberWins) {
   Interner interner;
   auto pod = decode_pod(
       R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"a"},{"name":"b"}],"containers":[{"name":"c",
@@ -88,7 +88,7 @@ TEST(Decode, TheLastOfADoubledMemberCounts) {
   EXPECT_EQ(pod->containers[0].requests.cpu_milli(), 2000);
 }
 
-TEST(DecodeList, HandsOverEachItemsBytes) {
+TEST(DecodeList, PassesTheBytesOfEachItem) {
   const std::string page = testdata("pod_list_page.json");
   std::vector<std::string> names;
   Interner interner;
@@ -107,7 +107,7 @@ TEST(DecodeList, HandsOverEachItemsBytes) {
   EXPECT_EQ(cheap->continue_token, meta->continue_token);
 }
 
-TEST(DecodeList, TheFirstErrorOfTheCallbackEndsIt) {
+TEST(DecodeList, FirstCallbackErrorEndsTheList) {
   int seen = 0;
   auto meta =
       decode_list(R"({"kind":"PodList","metadata":{},"items":[{},{},{}]})", [&](std::string_view) -> Result<void> {
@@ -120,7 +120,7 @@ TEST(DecodeList, TheFirstErrorOfTheCallbackEndsIt) {
   EXPECT_EQ(seen, 2);
 }
 
-TEST(DecodeList, WhatIsNoListIsRefused) {
+TEST(DecodeList, RefusesInputThatIsNotAList) {
   const auto ignore = [](std::string_view) -> Result<void> { return {}; };
   auto status = decode_list(testdata("status_not_found.json"), ignore);
   ASSERT_FALSE(status);
@@ -148,7 +148,7 @@ TEST(DecodeList, WhatIsNoListIsRefused) {
   EXPECT_FALSE(read_list_meta("{}"));
 }
 
-TEST(Identity, ReadsWhatNamesAnObject) {
+TEST(Identity, ReadsKindNamespaceAndName) {
   auto identity = read_identity(testdata("node_metric.json"));
   ASSERT_TRUE(identity) << identity.error().message;
   EXPECT_EQ(identity->api_version, "slo.koordinator.sh/v1alpha1");

@@ -99,7 +99,7 @@ class InformerTest : public ::testing::Test {
   std::vector<std::string> changes;
 };
 
-TEST_F(InformerTest, ListsInPagesThenFollowsTheWatchFromTheListsRevision) {
+TEST_F(InformerTest, ListsInPagesThenWatchesFromTheRevisionOfTheList) {
   for (const char* name : {"a", "b", "c", "d", "e"}) put(name, "red");
   start();
   run_for(1s);
@@ -116,7 +116,7 @@ TEST_F(InformerTest, ListsInPagesThenFollowsTheWatchFromTheListsRevision) {
   EXPECT_EQ(api.lists, 1);
 }
 
-TEST_F(InformerTest, WhatIsNotWantedIsNotHeldAndCostsNothing) {
+TEST_F(InformerTest, UnwantedObjectsAreNotHeldAndCostNothing) {
   wanted = [](const Thing& thing) { return thing.color != "grey"; };
   put("a", "red");
   put("b", "grey");
@@ -148,7 +148,7 @@ TEST_F(InformerTest, WhatIsNotWantedIsNotHeldAndCostsNothing) {
   EXPECT_EQ(api.lists, 1);
 }
 
-TEST_F(InformerTest, AnIndexFollowsEveryChange) {
+TEST_F(InformerTest, IndexFollowsEveryChange) {
   put("a", "red");
   put("b", "red");
   start();
@@ -162,7 +162,7 @@ TEST_F(InformerTest, AnIndexFollowsEveryChange) {
   EXPECT_EQ(informer->by_index("color", "blue")[0]->meta.name, "a");
 }
 
-TEST_F(InformerTest, AWatchThatEndsProperlyGoesOnFromTheLastRevisionWithoutAList) {
+TEST_F(InformerTest, ResumesAnEndedWatchWithoutAList) {
   put("a", "red");
   start();
   run_for(2s);
@@ -174,7 +174,7 @@ TEST_F(InformerTest, AWatchThatEndsProperlyGoesOnFromTheLastRevisionWithoutAList
   EXPECT_EQ(api.watched_from, (std::vector<std::string>{"101", "102"}));
 }
 
-TEST_F(InformerTest, ABookmarkMovesTheRevisionOn) {
+TEST_F(InformerTest, BookmarkAdvancesTheRevision) {
   put("a", "red");
   start();
   run_for(2s);
@@ -185,7 +185,7 @@ TEST_F(InformerTest, ABookmarkMovesTheRevisionOn) {
   EXPECT_EQ(api.watched_from.back(), "102");
 }
 
-TEST_F(InformerTest, WhatHappenedDuringABrokenWatchIsCaughtUp) {
+TEST_F(InformerTest, CatchesUpAfterABrokenWatch) {
   put("a", "red");
   start();
   run_for(10min);
@@ -213,7 +213,7 @@ TEST_F(InformerTest, WhatHappenedDuringABrokenWatchIsCaughtUp) {
   EXPECT_EQ(api.lists, 1);
 }
 
-TEST_F(InformerTest, AKindThatWeMayNotSeeAnyMoreIsNoSilence) {
+TEST_F(InformerTest, ForbiddenKindDoesNotCountAsSilence) {
   put("a", "red");
   start();
   run_for(2s);
@@ -225,7 +225,7 @@ TEST_F(InformerTest, AKindThatWeMayNotSeeAnyMoreIsNoSilence) {
   EXPECT_EQ(informer->core().unheard().total, 0s);
 }
 
-TEST_F(InformerTest, ARevisionThatIsTooOldMeansListingAgainAndForgettingWhatIsGone) {
+TEST_F(InformerTest, ListsAgainAfterAnExpiredRevision) {
   for (const char* name : {"a", "b", "c"}) put(name, "red");
   start();
   run_for(2s);
@@ -244,7 +244,7 @@ TEST_F(InformerTest, ARevisionThatIsTooOldMeansListingAgainAndForgettingWhatIsGo
       << "an object that did not change is not told again";
 }
 
-TEST_F(InformerTest, AWatchThatIsAlwaysTooSlowDoesNotListWithoutAnEnd) {
+TEST_F(InformerTest, SlowWatchDoesNotListWithoutPause) {
   put("a", "red");
   start();
   run_for(2s);
@@ -258,7 +258,7 @@ TEST_F(InformerTest, AWatchThatIsAlwaysTooSlowDoesNotListWithoutAnEnd) {
   EXPECT_LT(api.lists - before, 12) << "a list for each of 200 without the waits";
 }
 
-TEST_F(InformerTest, AServerThatDoesNotKnowUsHasNotSaidThatTheKindIsAbsent) {
+TEST_F(InformerTest, UnauthorizedDoesNotMeanThatTheKindIsAbsent) {
   InformerConfig absent_is_fine = config();
   absent_is_fine.may_be_absent = true;
   api.list_error = Error{ErrorKind::kDenied, "Unauthorized", 401, 0};
@@ -270,7 +270,7 @@ TEST_F(InformerTest, AServerThatDoesNotKnowUsHasNotSaidThatTheKindIsAbsent) {
   EXPECT_TRUE(informer->core().synced());
 }
 
-TEST_F(InformerTest, AListThatHasToStartOverKeepsNothingOfItsFirstTry) {
+TEST_F(InformerTest, RestartedListKeepsNothingOfTheFirstAttempt) {
   for (const char* name : {"a", "b", "c", "d"}) put(name, "red");
   api.restart_lists = 1;
   api.before_second_page = [this] {
@@ -283,7 +283,7 @@ TEST_F(InformerTest, AListThatHasToStartOverKeepsNothingOfItsFirstTry) {
   EXPECT_EQ(held(), (Colors{{"b", "red"}, {"c", "red"}, {"d", "red"}}));
 }
 
-TEST_F(InformerTest, FailedListsAreTriedAgainEverMoreSlowly) {
+TEST_F(InformerTest, RetriesFailedListsWithBackoff) {
   put("a", "red");
   api.down = true;
   start();
@@ -297,7 +297,7 @@ TEST_F(InformerTest, FailedListsAreTriedAgainEverMoreSlowly) {
   EXPECT_TRUE(informer->synced());
 }
 
-TEST_F(InformerTest, ManyInformersDoNotComeBackAtTheSameMoment) {
+TEST_F(InformerTest, RetriesOfManyInformersAreSpreadOut) {
   auto first_retry = [&](std::uint64_t seed) {
     base::testing::Clock own_clock;
     net::EventLoop own_loop(own_clock);
@@ -324,7 +324,7 @@ TEST_F(InformerTest, ManyInformersDoNotComeBackAtTheSameMoment) {
   EXPECT_GE(most - least, 250ms);
 }
 
-TEST_F(InformerTest, AServerThatEndsWatchesAtOnceIsNotAskedInATightLoop) {
+TEST_F(InformerTest, BacksOffIfWatchesEndAtOnce) {
   put("a", "red");
   start();
   run_for(1s);
@@ -339,7 +339,7 @@ TEST_F(InformerTest, AServerThatEndsWatchesAtOnceIsNotAskedInATightLoop) {
   EXPECT_GE(api.watched_from.size() - before, 2u);
 }
 
-TEST_F(InformerTest, AnEventThatCannotBeTakenInIsPassedByAList) {
+TEST_F(InformerTest, ListsAgainAfterAnUnreadableEvent) {
   put("a", "red");
   start();
   run_for(2s);
@@ -353,7 +353,7 @@ TEST_F(InformerTest, AnEventThatCannotBeTakenInIsPassedByAList) {
   EXPECT_EQ(api.lists, 2) << "a server that is busy is not asked for a list on top";
 }
 
-TEST_F(InformerTest, AnEventThatSaysNotWhereItStandsIsPassedByAList) {
+TEST_F(InformerTest, ListsAgainAfterAnEventWithoutRevision) {
   int lists = 1;
   for (const char* object : {R"({"metadata":{"name":"a"},"spec":{"color":"grey"}})", R"({"metadata":])", "{}"}) {
     put("a", "red");
@@ -368,7 +368,7 @@ TEST_F(InformerTest, AnEventThatSaysNotWhereItStandsIsPassedByAList) {
   }
 }
 
-TEST_F(InformerTest, PastItsBudgetItTakesNoNewObjectsButFollowsThoseItHas) {
+TEST_F(InformerTest, OverBudgetTakesNoNewObjectsButFollowsHeldOnes) {
   for (const char* name : {"a", "b", "c"}) put(name, "red");
   InformerConfig small = config();
   small.bytes_max = 2900;
@@ -390,7 +390,7 @@ TEST_F(InformerTest, PastItsBudgetItTakesNoNewObjectsButFollowsThoseItHas) {
   EXPECT_EQ(held(), (Colors{{"a", "blue"}, {"c", "red"}}));
 }
 
-TEST_F(InformerTest, KeysOfTheIndexAndPlacesInTheStoreAreInTheBudget) {
+TEST_F(InformerTest, BudgetIncludesIndexKeysAndStoreSlots) {
   start();
   run_for(1s);
   const std::size_t empty = informer->core().bytes();
@@ -423,7 +423,7 @@ TEST_F(InformerTest, KeysOfTheIndexAndPlacesInTheStoreAreInTheBudget) {
   EXPECT_LE(informer->core().bytes(), small.bytes_max);
 }
 
-TEST_F(InformerTest, AnObjectThatGrowsPastTheBudgetKeepsItsLastVersionUntilThereIsRoom) {
+TEST_F(InformerTest, ObjectThatOutgrowsTheBudgetKeepsItsLastVersion) {
   InformerConfig small = config();
   small.bytes_max = 20'000;
   put("a", "red");
@@ -464,7 +464,7 @@ TEST_F(InformerTest, AnObjectThatGrowsPastTheBudgetKeepsItsLastVersionUntilThere
   EXPECT_EQ(gauge("over_budget"), 0);
 }
 
-TEST_F(InformerTest, WhatIsMissingIsMissingUntilTheEndOfTheNextList) {
+TEST_F(InformerTest, MissingObjectsStayMissingUntilTheNextListEnds) {
   for (const char* name : {"a", "b", "c", "d", "e"}) put(name, "red");
   InformerConfig small = config();
   small.bytes_max = 6'000;
@@ -488,7 +488,7 @@ TEST_F(InformerTest, WhatIsMissingIsMissingUntilTheEndOfTheNextList) {
   EXPECT_FALSE(informer->core().over_budget());
 }
 
-TEST_F(InformerTest, NewObjectsLeaveRoomForThoseThatAreHeldToGrow) {
+TEST_F(InformerTest, NewObjectsLeaveRoomForHeldOnesToGrow) {
   constexpr int kCount = 100;
   for (int i = 0; i < kCount; ++i) put(base::cat("o", i), "red");
   InformerConfig small = config();
@@ -506,7 +506,7 @@ TEST_F(InformerTest, NewObjectsLeaveRoomForThoseThatAreHeldToGrow) {
   EXPECT_LE(informer->core().bytes(), small.bytes_max);
 }
 
-TEST_F(InformerTest, WhateverChangesItsBytesStayInTheBudgetAndAddUp) {
+TEST_F(InformerTest, BytesStayWithinTheBudgetAndAddUp) {
   InformerConfig small = config();
   small.bytes_max = 60'000;
   base::Random random(11);
@@ -535,7 +535,7 @@ TEST_F(InformerTest, WhateverChangesItsBytesStayInTheBudgetAndAddUp) {
   EXPECT_LT(informer->core().bytes(), empty + 4'096) << "the tables keep their width, and nothing else is left";
 }
 
-TEST_F(InformerTest, TwoOfOneKindAreToldApartInTheirMetrics) {
+TEST_F(InformerTest, MetricsDistinguishTwoInformersOfOneKind) {
   put("a", "red");
   put("b", "red");
   start();
@@ -554,7 +554,7 @@ TEST_F(InformerTest, TwoOfOneKindAreToldApartInTheirMetrics) {
   scope.reset();  // before the second one goes
 }
 
-TEST_F(InformerTest, AnObjectThatCannotBeReadLeavesItsLastGoodVersionAndTheRest) {
+TEST_F(InformerTest, UnreadableObjectKeepsItsLastGoodVersion) {
   put("a", "red");
   put("b", "red");
   start();
@@ -569,7 +569,7 @@ TEST_F(InformerTest, AnObjectThatCannotBeReadLeavesItsLastGoodVersionAndTheRest)
   EXPECT_EQ(held(), (Colors{{"a", "red"}, {"b", "blue"}})) << "also across a new list";
 }
 
-TEST_F(InformerTest, DestroyingItInTheMiddleOfAListOrWatchLeavesNothingBehind) {
+TEST_F(InformerTest, DestructionDuringListOrWatchLeaksNothing) {
   for (int i = 0; i < 20; ++i) put(base::cat("thing", i), "red");
   for (int ms = 0; ms < 20; ++ms) {
     start();

@@ -8,7 +8,7 @@
 namespace tidemark::kube {
 namespace {
 
-TEST(Interner, EqualTextsShareOneBlockAndLeaveNothingBehind) {
+TEST(Interner, EqualTextsShareOneBlock) {
   Interner interner;
   const std::size_t empty = interner.bytes();
   {
@@ -36,7 +36,7 @@ TEST(Interner, BytesReturnToWhatTheyWere) {
   EXPECT_EQ(interner.size(), 0u);
 }
 
-TEST(Interner, PastItsBudgetATextCostsWhoHoldsIt) {
+TEST(Interner, OverBudgetTextsAreChargedToTheirHolder) {
   constexpr std::size_t kBudget = 16 * 1024;
   base::Registry metrics;
   const auto gauge = [&] { return metrics.gauge("tidemark_interned_bytes", "", {{"component", "here"}}).value(); };
@@ -65,7 +65,7 @@ TEST(Interner, PastItsBudgetATextCostsWhoHoldsIt) {
   EXPECT_EQ(gauge(), static_cast<double>(interner.bytes()));
 }
 
-TEST(Interner, TextsOutliveIt) {
+TEST(Interner, TextsOutliveTheInterner) {
   Text kept;
   {
     Interner interner;

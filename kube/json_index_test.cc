@@ -16,7 +16,7 @@ Json with_members(int count) {
   return object;
 }
 
-TEST(JsonIndex, FindsWhatIsThereWhateverTheSize) {
+TEST(JsonIndex, FindsMembersAtEverySize) {
   for (const int size : {0, 1, 32, 33, 1000}) {
     const Json object = with_members(size);
     const JsonIndex index(object.as_object());
@@ -30,7 +30,7 @@ TEST(JsonIndex, FindsWhatIsThereWhateverTheSize) {
 }
 
 // The same as the same calls on the object itself, in any order, around the size where the way of looking up changes.
-TEST(JsonMembers, IsTheObjectsOwnChangesOneByOne) {
+TEST(JsonMembers, EqualsTheSameChangesMadeOneByOne) {
   base::Random random(7);
   for (int round = 0; round < 500; ++round) {
     Json plain = with_members(static_cast<int>(random.below(60)));
@@ -58,7 +58,7 @@ TEST(JsonMembers, IsTheObjectsOwnChangesOneByOne) {
   }
 }
 
-TEST(JsonIdentity, IsEqualExactlyWhereTheValuesAre) {
+TEST(JsonIdentity, IsEqualExactlyForEqualValues) {
   const Json values[] = {nullptr,
                          true,
                          1,

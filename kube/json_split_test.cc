@@ -60,7 +60,7 @@ std::string random_object(base::Random& random, int depth = 0) {
   return out + "}";
 }
 
-TEST(JsonSplitter, AgreesWithTheReader) {
+TEST(JsonSplitter, AgreesWithTheJsonReader) {
   base::Random random(11);
   for (int round = 0; round < 20'000; ++round) {
     const std::string text = random_object(random) + random_object(random);
@@ -75,7 +75,7 @@ TEST(JsonSplitter, AgreesWithTheReader) {
   }
 }
 
-TEST(JsonSplitter, PiecesDoNotMatter) {
+TEST(JsonSplitter, ResultDoesNotDependOnPieces) {
   base::Random random(12);
   for (int round = 0; round < 5'000; ++round) {
     const std::string text = random_object(random) + "{}";
@@ -94,7 +94,7 @@ TEST(JsonSplitter, PiecesDoNotMatter) {
   }
 }
 
-TEST(JsonSplitter, PiecesDoNotMatterForGarbageEither) {
+TEST(JsonSplitter, ResultForGarbageDoesNotDependOnPieces) {
   base::Random random(13);
   constexpr std::string_view kAlphabet = "{}[]\"\\\\\\a ";
   for (int round = 0; round < 20'000; ++round) {
@@ -115,7 +115,7 @@ TEST(JsonSplitter, PiecesDoNotMatterForGarbageEither) {
   }
 }
 
-TEST(JsonSplitter, ARealObjectAtEveryOffset) {
+TEST(JsonSplitter, SplitsARealObjectAtEveryOffset) {
   const std::string object = testing::testdata("pod_web.json");
   const std::size_t wanted = length_by_reader(object);
   for (std::size_t blanks = 0; blanks < 130; ++blanks) {
@@ -124,7 +124,7 @@ TEST(JsonSplitter, ARealObjectAtEveryOffset) {
   }
 }
 
-TEST(JsonSplitter, AnUnfinishedValueIsNotOver) {
+TEST(JsonSplitter, UnfinishedValueIsNotComplete) {
   const std::string object = testing::testdata("pod_level.json");
   const std::size_t wanted = length_by_reader(object);
   for (std::size_t cut = 1; cut < wanted; cut += 7) {

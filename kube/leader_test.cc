@@ -51,7 +51,7 @@ class LeaderTest : public ::testing::Test {
   testing::ScriptedApi api{loop};
 };
 
-TEST_F(LeaderTest, TheFirstTakesTheLeaseAndKeepsItBeyondItsLength) {
+TEST_F(LeaderTest, FirstCandidateTakesAndRenewsTheLease) {
   auto a = start("a", 1);
   run_for(1s);
   EXPECT_TRUE(a.leading());
@@ -62,7 +62,7 @@ TEST_F(LeaderTest, TheFirstTakesTheLeaseAndKeepsItBeyondItsLength) {
   EXPECT_EQ(a.changes, (std::vector<bool>{true}));
 }
 
-TEST_F(LeaderTest, TheLeaseHasTheFieldsThatClientGoWrites) {
+TEST_F(LeaderTest, LeaseHasTheFieldsOfClientGo) {
   auto a = start("a", 1);
   run_for(1s);
   EXPECT_EQ(lease().text_at("spec", "holderIdentity"), "a");
@@ -72,7 +72,7 @@ TEST_F(LeaderTest, TheLeaseHasTheFieldsThatClientGoWrites) {
   EXPECT_EQ(lease().text_at("spec", "renewTime").size(), std::string("2026-01-01T00:00:00.000000Z").size());
 }
 
-TEST_F(LeaderTest, TheSecondWaitsAsLongAsItSeesRenewals) {
+TEST_F(LeaderTest, SecondCandidateWaitsWhileTheLeaseIsRenewed) {
   auto a = start("a", 1);
   run_for(3s);
   auto b = start("b", 2);
@@ -82,7 +82,7 @@ TEST_F(LeaderTest, TheSecondWaitsAsLongAsItSeesRenewals) {
   EXPECT_TRUE(b.changes.empty());
 }
 
-TEST_F(LeaderTest, ADeadLeaderIsReplacedALeaseAfterItsLastRenewalWasSeenAndNotBefore) {
+TEST_F(LeaderTest, DeadLeaderIsReplacedOneLeaseAfterItsLastRenewal) {
   auto a = std::make_unique<Replica>(loop, api, log, "a", 1);
   run_for(3s);
   auto b = start("b", 2);
@@ -97,7 +97,7 @@ TEST_F(LeaderTest, ADeadLeaderIsReplacedALeaseAfterItsLastRenewalWasSeenAndNotBe
   EXPECT_GE(clock.boot() - died, 15s);
 }
 
-TEST_F(LeaderTest, ALeaderThatCannotRenewStopsBeforeAnybodyElseMayStart) {
+TEST_F(LeaderTest, LeaderThatCannotRenewStopsBeforeASuccessorStarts) {
   auto a = start("a", 1);
   run_for(3s);
   ASSERT_TRUE(a.leading());
@@ -116,7 +116,7 @@ TEST_F(LeaderTest, ALeaderThatCannotRenewStopsBeforeAnybodyElseMayStart) {
   EXPECT_TRUE(a.leading() || b.leading());
 }
 
-TEST_F(LeaderTest, WhoLostItForATimeComesBackUnderANewEpoch) {
+TEST_F(LeaderTest, LeaderReturnsUnderANewEpoch) {
   auto a = start("a", 1);
   run_for(3s);
   api.down = true;
@@ -128,7 +128,7 @@ TEST_F(LeaderTest, WhoLostItForATimeComesBackUnderANewEpoch) {
   EXPECT_EQ(a.elector->epoch(), 2);
 }
 
-TEST_F(LeaderTest, AMachineThatSleptDoesNotThinkItsLeaseIsFresh) {
+TEST_F(LeaderTest, SleptMachineDoesNotTrustItsLease) {
   auto a = start("a", 1);
   run_for(3s);
   ASSERT_TRUE(a.leading());
@@ -136,7 +136,7 @@ TEST_F(LeaderTest, AMachineThatSleptDoesNotThinkItsLeaseIsFresh) {
   EXPECT_FALSE(a.leading());
 }
 
-TEST_F(LeaderTest, AWallClockThatJumpsChangesNothing) {
+TEST_F(LeaderTest, WallClockJumpChangesNothing) {
   auto a = start("a", 1);
   auto b = start("b", 2);
   run_for(5s);
@@ -149,7 +149,7 @@ TEST_F(LeaderTest, AWallClockThatJumpsChangesNothing) {
   }
 }
 
-TEST_F(LeaderTest, ReleasingLetsASuccessorInAtOnce) {
+TEST_F(LeaderTest, ReleaseLetsASuccessorStartAtOnce) {
   auto a = start("a", 1);
   run_for(3s);
   auto b = start("b", 2);
@@ -161,7 +161,7 @@ TEST_F(LeaderTest, ReleasingLetsASuccessorInAtOnce) {
   EXPECT_TRUE(b.leading());
 }
 
-TEST_F(LeaderTest, WhatWasReleasedIsNotTakenBack) {
+TEST_F(LeaderTest, ReleasedLeaseIsNotTakenAgain) {
   auto a = start("a", 1);
   run_for(3s);
   net::testing::run_task(loop, clock, a.elector->release());
@@ -171,7 +171,7 @@ TEST_F(LeaderTest, WhatWasReleasedIsNotTakenBack) {
   EXPECT_EQ(a.changes, (std::vector<bool>{true, false}));
 }
 
-TEST_F(LeaderTest, ALeaseMadeAnewDoesNotTakeTheEpochBack) {
+TEST_F(LeaderTest, RecreatedLeaseDoesNotLowerTheEpoch) {
   auto a = start("a", 1);
   run_for(3s);
   api.remove_object("manager");
@@ -180,7 +180,7 @@ TEST_F(LeaderTest, ALeaseMadeAnewDoesNotTakeTheEpochBack) {
   EXPECT_EQ(a.elector->epoch(), 2);
 }
 
-TEST_F(LeaderTest, AHigherEpochThatWasSeenIsPassedWithTheNextRenewalByTheHolderOnly) {
+TEST_F(LeaderTest, OnlyTheHolderRaisesItsEpochAboveASeenOne) {
   auto a = start("a", 1);
   run_for(3s);
   auto b = start("b", 2);
@@ -196,7 +196,7 @@ TEST_F(LeaderTest, AHigherEpochThatWasSeenIsPassedWithTheNextRenewalByTheHolderO
 }
 
 // Nobody goes by the times in it: one that cannot be read keeps nobody from the lease for ever.
-TEST_F(LeaderTest, ALeaseWithATimeBeyondAllSenseRunsOutLikeAnyOther) {
+TEST_F(LeaderTest, LeaseWithAbsurdTimeExpiresNormally) {
   {
     auto a = start("a", 1);
     run_for(3s);
@@ -213,7 +213,7 @@ TEST_F(LeaderTest, ALeaseWithATimeBeyondAllSenseRunsOutLikeAnyOther) {
   EXPECT_TRUE(b.leading());
 }
 
-TEST_F(LeaderTest, ALabelOnTheLeaseDeposesNobody) {
+TEST_F(LeaderTest, LabelOnTheLeaseDoesNotDeposeTheLeader) {
   auto a = start("a", 1);
   run_for(5s);
   for (int i = 0; i < 200; ++i) {
@@ -226,7 +226,7 @@ TEST_F(LeaderTest, ALabelOnTheLeaseDeposesNobody) {
   EXPECT_EQ(a.elector->epoch(), 1);
 }
 
-TEST_F(LeaderTest, ALeaseIsGivenBackAlsoWhenARenewalIsUnderWay) {
+TEST_F(LeaderTest, ReleasesTheLeaseDuringARenewal) {
   for (int ms = 0; ms < 30; ++ms) {
     auto a = std::make_unique<Replica>(loop, api, log, base::cat("a", ms), 1);
     ASSERT_TRUE(net::testing::run_until(loop, clock, [&] { return a->leading(); }));
@@ -237,7 +237,7 @@ TEST_F(LeaderTest, ALeaseIsGivenBackAlsoWhenARenewalIsUnderWay) {
   }
 }
 
-TEST_F(LeaderTest, ALeaseThatWasGivenBackIsNotTakenAgainByALookThatWasUnderWay) {
+TEST_F(LeaderTest, RunningRenewalDoesNotRetakeAReleasedLease) {
   for (int ms = 0; ms < 30; ++ms) {
     api.get_delay = base::Duration(0);
     auto a = std::make_unique<Replica>(loop, api, log, base::cat("slow", ms), 1);
@@ -250,7 +250,7 @@ TEST_F(LeaderTest, ALeaseThatWasGivenBackIsNotTakenAgainByALookThatWasUnderWay) 
   }
 }
 
-TEST_F(LeaderTest, OfManyNeverTwoLeadWhateverFails) {
+TEST_F(LeaderTest, NeverTwoLeadersUnderRandomFailures) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     base::testing::Clock own_clock;
     net::EventLoop own_loop(own_clock);
@@ -285,7 +285,7 @@ TEST_F(LeaderTest, OfManyNeverTwoLeadWhateverFails) {
   }
 }
 
-TEST_F(LeaderTest, TimeInWhichNobodyTakesTheRenewalIsTold) {
+TEST_F(LeaderTest, ReportsTimeWithoutAcceptedRenewals) {
   auto a = start("a", 1);
   auto b = start("b", 2);
   run_for(1min);
@@ -306,7 +306,7 @@ TEST_F(LeaderTest, TimeInWhichNobodyTakesTheRenewalIsTold) {
   }
 }
 
-TEST_F(LeaderTest, ARenewalThatFailsNowAndThenIsNoSilence) {
+TEST_F(LeaderTest, OccasionalRenewalFailureIsNotSilence) {
   auto a = start("a", 1);
   run_for(1min);
   for (int i = 0; i < 20; ++i) {
@@ -319,7 +319,7 @@ TEST_F(LeaderTest, ARenewalThatFailsNowAndThenIsNoSilence) {
   EXPECT_EQ(a.elector->unheard().total, 0s);
 }
 
-TEST_F(LeaderTest, ALeaseThatSomebodyElseHoldsIsAnAnswer) {
+TEST_F(LeaderTest, LeaseOfAnotherHolderCountsAsAnswer) {
   auto a = start("a", 1);
   run_for(3s);
   auto b = start("b", 2);
@@ -327,7 +327,7 @@ TEST_F(LeaderTest, ALeaseThatSomebodyElseHoldsIsAnAnswer) {
   EXPECT_EQ(b.elector->unheard().total, 0s);
 }
 
-TEST_F(LeaderTest, TimesThatContradictEachOtherAreRefused) {
+TEST_F(LeaderTest, RefusesContradictoryTimes) {
   base::Registry metrics;
   auto make = [&](base::Duration lease, base::Duration renew, base::Duration retry) {
     LeaderConfig wrong = config("a");

@@ -74,13 +74,13 @@ constexpr std::string_view kFull =
     R"("prodReclaimableMetric":{"resource":{"resources":{"cpu":"6","memory":"8Gi"}}},)"
     R"("prodPeakMetric":{"resource":{"resources":{"cpu":"9375m","memory":"20Gi"}}}})";
 
-TEST(NodeMetricEncode, TheFormsAreTheContracts) {
+TEST(NodeMetricEncode, FollowsTheFormatOfTheContract) {
   EXPECT_EQ(encode_node_metric_status(full()), kFull);
 }
 
 // Contract 3.1: if the prediction failed, prodReclaimableMetric has an empty resource and prodPeakMetric is absent. An
 // empty report is valid.
-TEST(NodeMetricEncode, WhatIsNotKnownIsEmptyOrAbsent) {
+TEST(NodeMetricEncode, UnsetValuesAreEmptyOrAbsent) {
   model::NodeMetricReport report;
   report.update_time = kTime;
   EXPECT_EQ(encode_node_metric_status(report),
@@ -88,7 +88,7 @@ TEST(NodeMetricEncode, WhatIsNotKnownIsEmptyOrAbsent) {
             R"("prodReclaimableMetric":{"resource":{}}})");
 }
 
-TEST(NodeMetricEncode, TheObjectIsWhatAPutOfTheStatusTakes) {
+TEST(NodeMetricEncode, ObjectFitsAPutOfTheStatus) {
   const std::string bytes = encode_node_metric("node-a", "4711", full());
   const auto parsed = Json::parse(bytes);
   ASSERT_TRUE(parsed) << parsed.error().message;
@@ -153,12 +153,12 @@ void expect_read_back(const model::NodeMetricReport& report) {
   if (read->prod_peak) expect_same(*read->prod_peak, report.prod_peak);
 }
 
-TEST(NodeMetricEncode, OurDecoderReadsItBack) {
+TEST(NodeMetricEncode, DecoderReadsItBack) {
   expect_read_back(full());
   expect_read_back({});
 }
 
-TEST(NodeMetricEncode, AnyReportIsReadBack) {
+TEST(NodeMetricEncode, DecoderReadsBackAnyReport) {
   std::mt19937_64 random(17);
   const auto amounts = [&random] {
     return use(static_cast<std::int64_t>(random() >> (random() % 44 + 20)),

@@ -34,7 +34,7 @@ class TopologyTest : public ::testing::Test {
   Interner interner;
 };
 
-TEST_F(TopologyTest, KeepsTheOrderOfTheResourcesAndThousandthsOfWhatIsRead) {
+TEST_F(TopologyTest, KeepsResourceOrderAndMilliValues) {
   const auto topology = decode(kTwoZones).value();
   EXPECT_EQ(topology.meta.resource_version, "42");
   EXPECT_TRUE(topology.has_annotations);
@@ -50,7 +50,7 @@ TEST_F(TopologyTest, KeepsTheOrderOfTheResourcesAndThousandthsOfWhatIsRead) {
   EXPECT_FALSE(topology.zones[1].has_resources);
 }
 
-TEST_F(TopologyTest, BecomesWhatDecisionsRead) {
+TEST_F(TopologyTest, ConvertsToTheModel) {
   std::vector<std::string> notes;
   const auto view = to_topology_view(decode(kTwoZones).value(), notes);
   EXPECT_TRUE(notes.empty());
@@ -67,13 +67,13 @@ TEST_F(TopologyTest, BecomesWhatDecisionsRead) {
   EXPECT_TRUE(view.has_zone_resources());
 }
 
-TEST_F(TopologyTest, AnnotationsAreSeenEvenWhereNoneIsKept) {
+TEST_F(TopologyTest, SeesAnnotationsEvenIfNoneIsKept) {
   EXPECT_TRUE(decode(R"({"metadata":{"name":"n","annotations":{"a":"b"}}})")->has_annotations);
   EXPECT_FALSE(decode(R"({"metadata":{"name":"n","annotations":null}})")->has_annotations);
   EXPECT_FALSE(decode(R"({"metadata":{"name":"n"}})")->has_annotations);
 }
 
-TEST_F(TopologyTest, GarbageInTheAnnotationIsToldAndTakesNothingElseWithIt) {
+TEST_F(TopologyTest, UnreadableAnnotationIsReportedAndAffectsNothingElse) {
   for (const char* text : {"", "{", "[]", "7", R"({\"cpuModel\":5})", R"({\"turboEnabled\":\"yes\"})"}) {
     std::vector<std::string> notes;
     const auto view = to_topology_view(
@@ -89,7 +89,7 @@ TEST_F(TopologyTest, GarbageInTheAnnotationIsToldAndTakesNothingElseWithIt) {
   }
 }
 
-TEST_F(TopologyTest, AnAmountThatCannotBeReadNamesItsPlace) {
+TEST_F(TopologyTest, ErrorOfAnAmountNamesItsPath) {
   const auto topology = decode(R"({"metadata":{"name":"n"},"zones":[{"name":"node-0"},
       {"name":"node-1","resources":[{"name":"cpu","capacity":"4 cores"}]}]})");
   ASSERT_FALSE(topology.has_value());
@@ -97,7 +97,7 @@ TEST_F(TopologyTest, AnAmountThatCannotBeReadNamesItsPlace) {
       << topology.error().message;
 }
 
-TEST_F(TopologyTest, WhatItCostsFollowsWhatIsKept) {
+TEST_F(TopologyTest, CostFollowsKeptContent) {
   const auto two = decode(kTwoZones).value();
   const auto none = decode(R"({"metadata":{"name":"n1","resourceVersion":"42"}})").value();
   EXPECT_GE(two.bytes(), none.bytes() + 2 * sizeof(Zone) + 5 * sizeof(ZoneResource));

@@ -41,7 +41,7 @@ TEST(PodProjection, Metadata) {
   EXPECT_EQ(pod.meta.owner_name, "web");
 }
 
-TEST(PodProjection, WhatTheInternerHasNoRoomForIsCountedWithThePod) {
+TEST(PodProjection, TextsBeyondTheInternerCountWithThePod) {
   Interner roomy, none(0);
   const Pod shared = web(roomy);
   const Pod alone = web(none);
@@ -110,7 +110,7 @@ TEST(PodProjection, PodLevelResources) {
   EXPECT_EQ(pod->phase, model::PodPhase::kPending);
 }
 
-TEST(PodProjection, CostsOnlyWhatIsKept) {
+TEST(PodProjection, CostsOnlyKeptContent) {
   Interner interner;
   const Pod all = web(interner);
   const Pod bare = web(interner, {{}, false, false});
@@ -228,7 +228,7 @@ TEST(SmallKinds, Fields) {
 }
 
 // The short way of the decoder and a Quantity say the same of every text, be it a quantity or not.
-TEST(Resources, AreWhatAQuantitySaysOfTheText) {
+TEST(Resources, EqualTheParsedQuantity) {
   Interner interner;
   std::vector<std::string> texts{
       "0", "00", "007", "1",  "999999999999",         "1000000000000",  "9223372036854775807", "1.5", "-1", "+1", "",

@@ -36,7 +36,7 @@ class RecorderTest : public ::testing::Test {
   net::Scope scope{loop};
 };
 
-TEST_F(RecorderTest, AnEventSaysWhatHappenedToWhomAndWhoSaysSo) {
+TEST_F(RecorderTest, EventNamesObjectReasonAndReporter) {
   record("7 cores");
   run_for(1s);
   ASSERT_EQ(events().size(), 1u);
@@ -51,7 +51,7 @@ TEST_F(RecorderTest, AnEventSaysWhatHappenedToWhomAndWhoSaysSo) {
   EXPECT_EQ(*event.at("count"), Json(1));
 }
 
-TEST_F(RecorderTest, TheSameAgainRaisesTheCountOfTheOneThatExists) {
+TEST_F(RecorderTest, RepeatedEventRaisesTheCount) {
   for (int i = 0; i < 5; ++i) {
     record("7 cores");
     run_for(1min);
@@ -61,7 +61,7 @@ TEST_F(RecorderTest, TheSameAgainRaisesTheCountOfTheOneThatExists) {
   EXPECT_NE(events()[0].text_at("firstTimestamp"), events()[0].text_at("lastTimestamp"));
 }
 
-TEST_F(RecorderTest, WhatDiffersOnlyBehindTheCutIsTheSame) {
+TEST_F(RecorderTest, MessagesThatDifferOnlyAfterTheCutAreTheSame) {
   const std::string long_text(5'000'000, 'x');
   record(long_text + "1", kNode, "Reason" + long_text);
   record(long_text + "2", kNode, "Reason" + long_text + "more");
@@ -74,7 +74,7 @@ TEST_F(RecorderTest, WhatDiffersOnlyBehindTheCutIsTheSame) {
   EXPECT_EQ(events()[0].text_at("reason").size(), 128u);
 }
 
-TEST_F(RecorderTest, AfterTheWindowItIsANewEvent) {
+TEST_F(RecorderTest, CreatesANewEventAfterTheWindow) {
   record("7 cores");
   run_for(11min);
   record("7 cores");
@@ -82,7 +82,7 @@ TEST_F(RecorderTest, AfterTheWindowItIsANewEvent) {
   EXPECT_EQ(events().size(), 2u);
 }
 
-TEST_F(RecorderTest, ManyMessagesOfOneReasonAreFoldedIntoOne) {
+TEST_F(RecorderTest, CombinesManyMessagesOfOneReason) {
   for (int i = 0; i < 20; ++i) {
     record(base::cat("value ", i));
     run_for(1s);
@@ -98,7 +98,7 @@ TEST_F(RecorderTest, ManyMessagesOfOneReasonAreFoldedIntoOne) {
   EXPECT_EQ(combined, 1);
 }
 
-TEST_F(RecorderTest, AFlappingObjectIsHeldToItsBudgetAndOthersAreNot) {
+TEST_F(RecorderTest, LimitsEventsPerObject) {
   for (int i = 0; i < 100; ++i) record("flap");
   record("fine", {"v1", "Node", "", "n2", "uid-2"});
   run_for(1s);
@@ -114,7 +114,7 @@ TEST_F(RecorderTest, AFlappingObjectIsHeldToItsBudgetAndOthersAreNot) {
   EXPECT_EQ(metrics.counter("tidemark_events_dropped_total", "").value(), 75u);
 }
 
-TEST_F(RecorderTest, AnEventThatTheServerLetExpireIsWrittenAnew) {
+TEST_F(RecorderTest, RecreatesAnExpiredEvent) {
   record("7 cores");
   run_for(1s);
   api.remove_object(api.objects().begin()->first);
@@ -124,7 +124,7 @@ TEST_F(RecorderTest, AnEventThatTheServerLetExpireIsWrittenAnew) {
   EXPECT_EQ(*events()[0].at("count"), Json(1));
 }
 
-TEST_F(RecorderTest, WhatCannotBeWrittenIsCountedAndNotWaitedFor) {
+TEST_F(RecorderTest, CountsFailedWritesWithoutWaiting) {
   api.down = true;
   record("lost");
   run_for(1min);
@@ -136,7 +136,7 @@ TEST_F(RecorderTest, WhatCannotBeWrittenIsCountedAndNotWaitedFor) {
   EXPECT_EQ(metrics.counter("tidemark_events_dropped_total", "").value(), 1u);
 }
 
-TEST_F(RecorderTest, ALongMessageIsCutAtACharacter) {
+TEST_F(RecorderTest, CutsALongMessageBetweenCharacters) {
   std::string text;
   for (int i = 0; i < 600; ++i) text += "ä";
   record(text);

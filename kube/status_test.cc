@@ -15,7 +15,7 @@ Error of_file(int status, const std::string& file) {
   return status_error(status, {}, testdata(file), kNow, "GET /x");
 }
 
-TEST(Status, KindsOfARealServersAnswers) {
+TEST(Status, ReadsAnswersOfARealServer) {
   EXPECT_EQ(of_file(404, "status_not_found.json").kind, ErrorKind::kNotFound);
   EXPECT_EQ(of_file(409, "status_already_exists.json").kind, ErrorKind::kAlreadyExists);
   EXPECT_EQ(of_file(409, "status_conflict.json").kind, ErrorKind::kConflict);
@@ -23,13 +23,13 @@ TEST(Status, KindsOfARealServersAnswers) {
   EXPECT_EQ(of_file(400, "status_bad_continue.json").kind, ErrorKind::kInvalid);
 }
 
-TEST(Status, TheMessageIsTheServersOwn) {
+TEST(Status, KeepsTheMessageOfTheServer) {
   const Error error = of_file(404, "status_not_found.json");
   EXPECT_EQ(error.message, "GET /x: pods \"none\" not found (HTTP 404, NotFound)");
   EXPECT_EQ(error.code, 404);
 }
 
-TEST(Status, ALongMessageIsCutBetweenCharacters) {
+TEST(Status, CutsALongMessageBetweenCharacters) {
   for (std::size_t shift = 0; shift < 3; ++shift) {
     std::string text(shift, 'x');
     while (text.size() < 3000) text += "€";
@@ -40,7 +40,7 @@ TEST(Status, ALongMessageIsCutBetweenCharacters) {
   }
 }
 
-TEST(Status, WithoutAStatusBodyTheCodeDecides) {
+TEST(Status, UsesTheCodeIfThereIsNoStatusBody) {
   struct Row {
     int code;
     ErrorKind kind;
@@ -57,7 +57,7 @@ TEST(Status, WithoutAStatusBodyTheCodeDecides) {
   EXPECT_EQ(status_error(503, {}, "", kNow, "d").message, "d: no explanation (HTTP 503)");
 }
 
-TEST(Status, TheErrorEventOfAWatchHasItsOwnCode) {
+TEST(Status, ErrorEventOfAWatchHasItsOwnCode) {
   EXPECT_EQ(
       status_error(200, {}, R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})", kNow, "w").kind,
       ErrorKind::kGone);
@@ -70,7 +70,7 @@ TEST(RetryAfter, HeaderThenBody) {
   EXPECT_EQ(status_error(429, "", "", kNow, "d").retry_after_ms, 0);
 }
 
-TEST(RetryAfter, SecondsDatesAndNonsense) {
+TEST(RetryAfter, ReadsSecondsAndIgnoresDatesAndGarbage) {
   EXPECT_EQ(parse_retry_after_ms("1", kNow), 1000);
   EXPECT_EQ(parse_retry_after_ms(" 2 ", kNow), 2000);
   EXPECT_EQ(parse_retry_after_ms("Wed, 21 Oct 2015 07:29:30 GMT", kNow), 90'000);

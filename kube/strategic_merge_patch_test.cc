@@ -77,7 +77,7 @@ TEST(StrategicMergePatch, SetElementOrder) {
          R"({"finalizers":["b","a"]})");
 }
 
-TEST(StrategicMergePatch, RefusesWhatItDoesNotUnderstand) {
+TEST(StrategicMergePatch, RefusesUnknownDirectives) {
   EXPECT_EQ(patched("PodSpec", R"({"containers":[{"name":"a"}]})", R"({"containers":[{"image":"x"}]})").error().message,
             R"(map: map[image:x] does not contain declared merge key: name)");
   EXPECT_EQ(patched("PodSpec", "{}", R"({"$patch":"frob"})").error().code, 500);

@@ -41,7 +41,7 @@ void expect_equal(const std::vector<Kept>& a, const std::vector<Kept>& b) {
   }
 }
 
-TEST(WatchDecoder, ARealWatch) {
+TEST(WatchDecoder, DecodesARealWatch) {
   const std::string body = testdata("watch_config_maps.txt");
   const auto events = decode({body});
   ASSERT_EQ(events.size(), 4u);
@@ -79,7 +79,7 @@ TEST(WatchDecoder, RandomPiecesGiveTheSameEvents) {
   }
 }
 
-TEST(WatchDecoder, AnErrorEventIsAnErrorAndSticks) {
+TEST(WatchDecoder, ErrorEventIsPermanent) {
   WatchDecoder decoder;
   decoder.feed(testdata("watch_expired.txt"));
   for (int again = 0; again < 2; ++again) {
@@ -100,7 +100,7 @@ ErrorKind refused(std::string_view text, std::size_t limit = WatchDecoder::kEven
   return event ? ErrorKind::kInternal : event.error().kind;
 }
 
-TEST(WatchDecoder, GarbageIsRefusedAtOnce) {
+TEST(WatchDecoder, RefusesGarbageAtOnce) {
   EXPECT_EQ(refused("<html>"), ErrorKind::kInvalid);
   EXPECT_EQ(refused("]"), ErrorKind::kInvalid);
   EXPECT_EQ(refused("[{}]"), ErrorKind::kInvalid);
@@ -114,7 +114,7 @@ TEST(WatchDecoder, GarbageIsRefusedAtOnce) {
 }
 
 // An object is for its decoder to judge; what stands around it may come in any order and with more members.
-TEST(WatchDecoder, TheObjectIsHandedOutAsItIs) {
+TEST(WatchDecoder, PassesTheObjectUnchanged) {
   const std::string garbage = R"({"a":,"b":"}"})";
   const auto unread = decode({R"({"type":"ADDED","object":)" + garbage + "}"});
   ASSERT_EQ(unread.size(), 1u);
@@ -129,7 +129,7 @@ TEST(WatchDecoder, TheObjectIsHandedOutAsItIs) {
   }
 }
 
-TEST(WatchDecoder, AnEventPastTheLimitIsRefusedBeforeItIsWhole) {
+TEST(WatchDecoder, RefusesAnOversizedEventBeforeItIsComplete) {
   const std::string event = R"({"type":"ADDED","object":{"a":")" + std::string(100, 'x') + "\"}}";
   EXPECT_EQ(refused(event, event.size() - 1), ErrorKind::kExhausted);
   EXPECT_EQ(refused(std::string_view(event).substr(0, 60), 50), ErrorKind::kExhausted);
@@ -142,7 +142,7 @@ TEST(WatchDecoder, AnEventPastTheLimitIsRefusedBeforeItIsWhole) {
   }
 }
 
-TEST(WatchDecoder, AnEndInTheMiddleIsSeen) {
+TEST(WatchDecoder, DetectsAnEndWithinAnEvent) {
   WatchDecoder decoder;
   EXPECT_TRUE(decoder.between_events());
   decoder.feed(" \n");

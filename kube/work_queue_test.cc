@@ -35,7 +35,7 @@ class WorkQueueTest : public ::testing::Test {
   std::vector<std::string> worked;
 };
 
-TEST_F(WorkQueueTest, AKeyIsInTheQueueOnceHoweverOftenItIsAdded) {
+TEST_F(WorkQueueTest, KeyIsQueuedOnce) {
   queue.add("a");
   queue.add("b");
   queue.add("a");
@@ -47,7 +47,7 @@ TEST_F(WorkQueueTest, AKeyIsInTheQueueOnceHoweverOftenItIsAdded) {
   EXPECT_EQ(queue.waiting(), 0u);
 }
 
-TEST_F(WorkQueueTest, AKeyAddedWhileItIsWorkedOnComesAgainAfterAndNotBeside) {
+TEST_F(WorkQueueTest, KeyAddedWhileInWorkIsQueuedAgainAfterwards) {
   queue.add("a");
   ASSERT_EQ(take(), "a");
   queue.add("a");
@@ -60,7 +60,7 @@ TEST_F(WorkQueueTest, AKeyAddedWhileItIsWorkedOnComesAgainAfterAndNotBeside) {
   EXPECT_EQ(queue.waiting(), 0u);
 }
 
-TEST_F(WorkQueueTest, AnUrgentKeyGoesAheadAlsoWhenItWasWaitingAlready) {
+TEST_F(WorkQueueTest, UrgentAddMovesAWaitingKeyAhead) {
   for (const char* key : {"a", "b", "c"}) queue.add(key);
   queue.add("c", Urgency::kUrgent);
   EXPECT_EQ(queue.waiting(), 3u);
@@ -70,7 +70,7 @@ TEST_F(WorkQueueTest, AnUrgentKeyGoesAheadAlsoWhenItWasWaitingAlready) {
   EXPECT_EQ(worked, (std::vector<std::string>{"c", "a", "b"}));
 }
 
-TEST_F(WorkQueueTest, UrgencyIsKeptForAKeyThatIsBeingWorkedOn) {
+TEST_F(WorkQueueTest, KeepsUrgencyOfAKeyInWork) {
   queue.add("a");
   ASSERT_EQ(take(), "a");
   queue.add("b");
@@ -79,7 +79,7 @@ TEST_F(WorkQueueTest, UrgencyIsKeptForAKeyThatIsBeingWorkedOn) {
   EXPECT_EQ(take(), "a");
 }
 
-TEST_F(WorkQueueTest, AWorkerForUrgentKeysTakesNoOther) {
+TEST_F(WorkQueueTest, UrgentWorkerTakesOnlyUrgentKeys) {
   queue.add("routine");
   queue.add("urgent", Urgency::kUrgent);
   EXPECT_EQ(net::testing::run_task(loop, clock, queue.next(Urgency::kUrgent)), "urgent");
@@ -94,7 +94,7 @@ TEST_F(WorkQueueTest, AWorkerForUrgentKeysTakesNoOther) {
   EXPECT_EQ(take(), "routine");
 }
 
-TEST_F(WorkQueueTest, AKeyComesBackAsUrgentAsItsLateCallersWere) {
+TEST_F(WorkQueueTest, KeyReturnsWithTheUrgencyOfLaterAdds) {
   queue.add_after("late", 2s, Urgency::kUrgent);
   queue.add_after("late", 1s);
   run_for(1s);
@@ -112,7 +112,7 @@ TEST_F(WorkQueueTest, AKeyComesBackAsUrgentAsItsLateCallersWere) {
   EXPECT_EQ(take(), "a") << "before late";
 }
 
-TEST_F(WorkQueueTest, ABusyKeyDoesNotStarveTheOthers) {
+TEST_F(WorkQueueTest, BusyKeyDoesNotStarveOthers) {
   queue.add("busy");
   queue.add("quiet");
   ASSERT_EQ(take(), "busy");
@@ -121,7 +121,7 @@ TEST_F(WorkQueueTest, ABusyKeyDoesNotStarveTheOthers) {
   EXPECT_EQ(take(), "quiet");
 }
 
-TEST_F(WorkQueueTest, OfSeveralDelaysTheSoonestCounts) {
+TEST_F(WorkQueueTest, SoonestOfSeveralDelaysWins) {
   net::Scope scope(loop);
   scope.spawn(work());
   queue.add_after("a", 10s);
@@ -135,7 +135,7 @@ TEST_F(WorkQueueTest, OfSeveralDelaysTheSoonestCounts) {
   EXPECT_EQ(worked.size(), 1u);
 }
 
-TEST_F(WorkQueueTest, AnAddNowTakesTheDelayAway) {
+TEST_F(WorkQueueTest, ImmediateAddCancelsTheDelay) {
   net::Scope scope(loop);
   scope.spawn(work());
   queue.add_after("a", 10s);
@@ -145,7 +145,7 @@ TEST_F(WorkQueueTest, AnAddNowTakesTheDelayAway) {
 }
 
 // As a node does: decided again at every report, and due after five minutes without one.
-TEST_F(WorkQueueTest, ADelayThatIsPutOffAllTheTimeCountsFromTheLastTime) {
+TEST_F(WorkQueueTest, RepeatedPostponementCountsFromTheLastOne) {
   net::Scope scope(loop);
   scope.spawn(work());
   for (int minute = 0; minute < 10; ++minute) {
@@ -164,7 +164,7 @@ TEST_F(WorkQueueTest, ADelayThatIsPutOffAllTheTimeCountsFromTheLastTime) {
   EXPECT_FALSE(loop.next_timer()) << "nothing is left of it";
 }
 
-TEST_F(WorkQueueTest, ASoonerDelayAfterALaterOneThatWasTakenAwayCounts) {
+TEST_F(WorkQueueTest, SoonerDelayCountsAfterACancelledLaterOne) {
   net::Scope scope(loop);
   scope.spawn(work());
   queue.add_after("a", 1h);
@@ -177,7 +177,7 @@ TEST_F(WorkQueueTest, ASoonerDelayAfterALaterOneThatWasTakenAwayCounts) {
   EXPECT_EQ(worked.size(), 2u);
 }
 
-TEST_F(WorkQueueTest, RetriesBackOffForEachKeyByItselfUntilItIsForgotten) {
+TEST_F(WorkQueueTest, RetriesBackOffPerKeyUntilForgotten) {
   auto wait_of_retry = [&](const std::string& key) {
     queue.retry(key);
     const auto start = clock.monotonic();
@@ -213,7 +213,7 @@ TEST_F(WorkQueueTest, SeveralWorkersNeverHoldTheSameKey) {
   EXPECT_EQ(worked, (std::vector<std::string>{"a"}));
 }
 
-TEST_F(WorkQueueTest, AsManyWorkersBeginAsThereAreKeysOfEitherUrgency) {
+TEST_F(WorkQueueTest, StartsOneWorkerPerWaitingKeyOfEachUrgency) {
   net::Scope scope(loop);
   for (int i = 0; i < 4; ++i) scope.spawn(hold_one(Urgency::kRoutine));
   scope.spawn(hold_one(Urgency::kUrgent));  // may come too late for both
@@ -227,7 +227,7 @@ TEST_F(WorkQueueTest, AsManyWorkersBeginAsThereAreKeysOfEitherUrgency) {
   EXPECT_EQ(worked, (std::vector<std::string>{"a", "b", "urgent", "urgent too"}));
 }
 
-TEST_F(WorkQueueTest, AKeyKeepsItsPlaceInTheLineWhileItComesAndGoesInTheQueue) {
+TEST_F(WorkQueueTest, KeyKeepsItsPlaceWhileRequeued) {
   const auto depth = [&] { return metrics.gauge("tidemark_work_queue_depth", "", {{"component", "test"}}).value(); };
   net::Scope scope(loop);
   bool there = false;

@@ -37,7 +37,7 @@ Read read(const std::vector<std::string>& words) {
 
 using Words = std::vector<std::string>;
 
-TEST(ManagerFlags, ThePeersManifestIsTakenAsItIs) {
+TEST(ManagerFlags, AcceptsTheManifestOfKoordinator) {
   const Read manifest = read({"--enable-leader-election", "--metrics-addr=:8080", "--health-probe-addr=:8000",
                               "--logtostderr=true", "--leader-election-namespace=koordinator-system",
                               "--config-namespace=koordinator-system", "--v=4", "--feature-gates=", "--sync-period=0"});
@@ -49,7 +49,7 @@ TEST(ManagerFlags, ThePeersManifestIsTakenAsItIs) {
   EXPECT_EQ(manifest.options.sync_period, base::Duration(0));
 }
 
-TEST(ManagerFlags, EveryFlagOfThePeerIsKnown) {
+TEST(ManagerFlags, KnowsEveryFlagOfKoordinator) {
   const Read all = read({"--metrics-addr=:1",
                          "--health-probe-addr=:2",
                          "--enable-leader-election=false",
@@ -87,7 +87,7 @@ TEST(ManagerFlags, EveryFlagOfThePeerIsKnown) {
   EXPECT_TRUE(all.options.feature_gates.enabled("ConfigMapValidatingWebhook"));
 }
 
-TEST(ManagerFlags, WhatIsAskedForAndNotDoneIsSaid) {
+TEST(ManagerFlags, ReportsUnsupportedRequests) {
   const Read read_words =
       read({"--namespace=web", "--enable-pprof", "--log_dir=/var/log", "--quota-update-max-retries=10"});
   EXPECT_EQ(read_words.problem, "");
@@ -99,7 +99,7 @@ TEST(ManagerFlags, WhatIsAskedForAndNotDoneIsSaid) {
                    "--log_dir has no effect: the log goes to standard error; see --log-level and --log-format"}));
 }
 
-TEST(ManagerFlags, AnotherKindOfLockIsRefused) {
+TEST(ManagerFlags, RefusesOtherLockKinds) {
   EXPECT_EQ(read({"--leader-elect-resource-lock=configmaps"}).problem,
             "--leader-elect-resource-lock: \"configmaps\" is not one of leases");
 }

@@ -26,7 +26,7 @@ using ManagerTest = testing::InMemoryCluster;
 constexpr std::string_view kLeasePath =
     "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager";
 
-TEST_F(ManagerTest, AMetricBecomesAnOfferAndNothingMoreIsWrittenWhileNothingChanges) {
+TEST_F(ManagerTest, WritesAnOfferOnceForUnchangedMetrics) {
   node("n1");
   metric("n1", "2");
   start();
@@ -37,7 +37,7 @@ TEST_F(ManagerTest, AMetricBecomesAnOfferAndNothingMoreIsWrittenWhileNothingChan
 }
 
 // Contract 5.6: a status write older than updateTimeThresholdSeconds (300, strictly) is due again.
-TEST_F(ManagerTest, WhatMovedByLessThanATenthIsWrittenAfterTheTimeThreshold) {
+TEST_F(ManagerTest, WritesSmallChangesAfterTheTimeThreshold) {
   node("n1");
   metric("n1", "2");
   auto& replica = start();
@@ -51,7 +51,7 @@ TEST_F(ManagerTest, WhatMovedByLessThanATenthIsWrittenAfterTheTimeThreshold) {
 }
 
 // A write that would change nothing is left out, and the time runs from it as it does from the peer's.
-TEST_F(ManagerTest, ARefreshThatWasLeftOutIsDueAgainAsLongAfterAsOneThatWasMade) {
+TEST_F(ManagerTest, SkippedRefreshIsDueAfterTheSameInterval) {
   node("n1");
   metric("n1", "2");
   start();
@@ -64,7 +64,7 @@ TEST_F(ManagerTest, ARefreshThatWasLeftOutIsDueAgainAsLongAfterAsOneThatWasMade)
 }
 
 // Counted where requests arrive: the server takes a patch that changes nothing without a new revision.
-TEST_F(ManagerTest, AFleetWhoseAmountsStandStillIsWrittenNothing) {
+TEST_F(ManagerTest, WritesNothingForUnchangedAmounts) {
   constexpr int kNodes = 20;
   const auto name_of = [](int i) { return base::cat("n", i); };
   const auto all_report = [&] {
@@ -93,7 +93,7 @@ TEST_F(ManagerTest, AFleetWhoseAmountsStandStillIsWrittenNothing) {
 }
 
 // Contract 5.5: degraded strictly after updateTime + degradeTimeMinutes (15).
-TEST_F(ManagerTest, AnOfferEndsWhenItsMetricIsTooOldWithoutAnyEvent) {
+TEST_F(ManagerTest, OfferEndsWhenItsMetricIsStale) {
   node("n1");
   metric("n1", "2");
   start();
@@ -107,7 +107,7 @@ TEST_F(ManagerTest, AnOfferEndsWhenItsMetricIsTooOldWithoutAnyEvent) {
 }
 
 // Contract 4.3: a plugin that --noderesource-plugins leaves out touches nothing of its own, not even in a reset.
-TEST_F(ManagerTest, WhatAPluginThatIsOffWouldWriteStaysAsSomebodyElseLeftIt) {
+TEST_F(ManagerTest, LeavesFieldsOfDisabledPluginsUnchanged) {
   node("n1");
   const Json foreign = Json::object({{kBatchCpu, "4711"}});
   must("PATCH", "/api/v1/nodes/n1/status",
@@ -124,7 +124,7 @@ TEST_F(ManagerTest, WhatAPluginThatIsOffWouldWriteStaysAsSomebodyElseLeftIt) {
   EXPECT_EQ(read_node("n1").at("metadata", "annotations", "node.koordinator.sh/originExtendedAllocatable"), nullptr);
 }
 
-TEST_F(ManagerTest, WithEveryPluginOffNoNodeIsWritten) {
+TEST_F(ManagerTest, WritesNoNodeWithAllPluginsOff) {
   node("n1");
   metric("n1", "2");
   const std::string before = revision("n1");
@@ -139,7 +139,7 @@ TEST_F(ManagerTest, WithEveryPluginOffNoNodeIsWritten) {
 }
 
 // Contract 11.1: --controllers; what is off writes nothing of its own.
-TEST_F(ManagerTest, AControllerThatIsOffWritesNothing) {
+TEST_F(ManagerTest, DisabledControllerWritesNothing) {
   node("n1");
   metric("n1", "2");
   const std::string before = revision("n1");
@@ -164,7 +164,7 @@ TEST_F(ManagerTest, AControllerThatIsOffWritesNothing) {
   EXPECT_EQ(count("nodemetrics"), 1u) << "n2 gets none";
 }
 
-TEST_F(ManagerTest, ASyncPeriodLooksAtEveryNodeAgainWhateverHappens) {
+TEST_F(ManagerTest, SyncPeriodDecidesEveryNodeAgain) {
   node("n1");
   metric("n1", "2");
   auto& plain = start();
@@ -181,7 +181,7 @@ TEST_F(ManagerTest, ASyncPeriodLooksAtEveryNodeAgainWhateverHappens) {
 }
 
 // Contract 4.2: resourceDiffThreshold 0.1 of the old value, strictly.
-TEST_F(ManagerTest, ASmallMoveIsNotWorthAWriteALargeOneIsWrittenAtOnce) {
+TEST_F(ManagerTest, WritesOnlyLargeChangesAtOnce) {
   node("n1");
   metric("n1", "2");
   start();
@@ -193,7 +193,7 @@ TEST_F(ManagerTest, ASmallMoveIsNotWorthAWriteALargeOneIsWrittenAtOnce) {
   EXPECT_EQ(offered("n1"), "15200");
 }
 
-TEST_F(ManagerTest, WhatIsLostComesBackAheadOfAThousandRoutineNodes) {
+TEST_F(ManagerTest, RepairsAheadOfAThousandRoutineNodes) {
   for (int i = 0; i < 200; ++i) {
     node(base::cat("n", i));
     metric(base::cat("n", i), "2");
@@ -214,7 +214,7 @@ TEST_F(ManagerTest, WhatIsLostComesBackAheadOfAThousandRoutineNodes) {
   EXPECT_EQ(offered("n0"), "14k");
 }
 
-TEST_F(ManagerTest, APodThatTakesRoomIsCountedWithoutWaitingForAMetric) {
+TEST_F(ManagerTest, CountsANewPodBeforeTheNextMetric) {
   settings(Json::object({{"enable", true}, {"cpuCalculatePolicy", "maxUsageRequest"}}));
   node("n1");
   metric("n1", "2");
@@ -235,7 +235,7 @@ TEST_F(ManagerTest, APodThatTakesRoomIsCountedWithoutWaitingForAMetric) {
   EXPECT_EQ(offered("n1"), "11200");
 }
 
-TEST_F(ManagerTest, OnlyTheLeaderWritesAndItsSuccessorStampsEveryNodeWithItsEpoch) {
+TEST_F(ManagerTest, SuccessorWritesItsEpochToEveryNode) {
   node("n1");
   metric("n1", "2");
   auto& first = start("first", true);
@@ -255,7 +255,7 @@ TEST_F(ManagerTest, OnlyTheLeaderWritesAndItsSuccessorStampsEveryNodeWithItsEpoc
   EXPECT_EQ(read_node("n1").text_at("metadata", "annotations", "tidemark.io/capacity-epoch"), "2");
 }
 
-TEST_F(ManagerTest, AnOrderlyStopGivesTheLeaseBack) {
+TEST_F(ManagerTest, OrderlyStopReleasesTheLease) {
   node("n1");
   metric("n1", "2");
   start("first", true);
@@ -269,7 +269,7 @@ TEST_F(ManagerTest, AnOrderlyStopGivesTheLeaseBack) {
 }
 
 // A node's annotation is held to no range; a negative time would bring the node back at once, for ever.
-TEST_F(ManagerTest, ANodesOwnSettingsCannotMakeItWriteWithoutEnd) {
+TEST_F(ManagerTest, NodeSettingsCannotCauseEndlessWrites) {
   node("n1");
   metric("n1", "2");
   must("PATCH", "/api/v1/nodes/n1",
@@ -293,7 +293,7 @@ TEST_F(ManagerTest, ANodesOwnSettingsCannotMakeItWriteWithoutEnd) {
   EXPECT_LE(writes() - written, 21);
 }
 
-TEST_F(ManagerTest, TimesBeyondAllSenseAreNoTightLoopAndNoEndOfTheOffer) {
+TEST_F(ManagerTest, AbsurdTimesCauseNoTightLoopAndKeepTheOffer) {
   settings(*Json::parse(R"({"enable":true,"updateTimeThresholdSeconds":9223372036854775807,
       "degradeTimeMinutes":9223372036854775807})"));
   node("n1");
@@ -305,7 +305,7 @@ TEST_F(ManagerTest, TimesBeyondAllSenseAreNoTightLoopAndNoEndOfTheOffer) {
   EXPECT_EQ(revision("n1"), before);
 }
 
-TEST_F(ManagerTest, ALeaseMadeAnewDoesNotLockTheManagerOut) {
+TEST_F(ManagerTest, RecreatedLeaseDoesNotLockOutTheManager) {
   node("n1");
   metric("n1", "2");
   start("first", true);
@@ -321,7 +321,7 @@ TEST_F(ManagerTest, ALeaseMadeAnewDoesNotLockTheManagerOut) {
   EXPECT_EQ(read_node("n1").text_at("metadata", "annotations", "tidemark.io/capacity-epoch"), "10");
 }
 
-TEST_F(ManagerTest, WhoFindsANewerEpochOnANodeLeavesItToTheHolderOfTheLease) {
+TEST_F(ManagerTest, LeavesANodeWithANewerEpochToTheLeaseHolder) {
   node("n1");
   metric("n1", "2");
   start("first", true);

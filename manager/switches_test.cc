@@ -7,7 +7,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-TEST(Controllers, AreReadAsThePeerReadsThem) {
+TEST(Controllers, AreReadLikeInKoordinator) {
   EXPECT_EQ(*parse_controllers(Words{"*"}), ControllerSet());
   EXPECT_EQ(
       *parse_controllers(Words{"noderesource"}),
@@ -19,7 +19,7 @@ TEST(Controllers, AreReadAsThePeerReadsThem) {
   EXPECT_TRUE(parse_controllers(Words{"*", "-quotaprofile", "colocationprofile"})) << "the peer's that are not here";
 }
 
-TEST(Controllers, AMisspeltNameIsRefused) {
+TEST(Controllers, RefusesAMisspelledName) {
   EXPECT_EQ(parse_controllers(Words{"*", "-noderesouce"}).error().message,
             "there is no controller \"noderesouce\"; did you mean noderesource?");
   EXPECT_EQ(parse_controllers(Words{"webhook"}).error().message,
@@ -28,7 +28,7 @@ TEST(Controllers, AMisspeltNameIsRefused) {
 }
 
 // Contract 11.1: the gates and their defaults; edits of the settings are checked here by default.
-TEST(FeatureGates, AreThePeersUnlessGiven) {
+TEST(FeatureGates, DefaultToThoseOfKoordinator) {
   const FeatureGates none;
   EXPECT_TRUE(none.enabled("PodMutatingWebhook"));
   EXPECT_TRUE(none.enabled("ConfigMapValidatingWebhook"));
@@ -40,7 +40,7 @@ TEST(FeatureGates, AreThePeersUnlessGiven) {
   EXPECT_FALSE(given->enabled("ConfigMapValidatingWebhook"));
 }
 
-TEST(FeatureGates, WhatTheyDoNotSwitchIsSaid) {
+TEST(FeatureGates, ReportsGatesWithoutEffect) {
   EXPECT_TRUE(FeatureGates().without_effect().empty());
   EXPECT_TRUE(parse_feature_gates(Words{})->without_effect().empty());
   EXPECT_TRUE(parse_feature_gates(Words{"MultiQuotaTree=false"})->without_effect().empty()) << "it is off anyway";

@@ -29,7 +29,7 @@ class AnswerBudgetTest : public ::testing::Test {
   net::Scope scope_{loop_};
 };
 
-TEST_F(AnswerBudgetTest, WhatFitsIsLetInAtOnceAndComesBack) {
+TEST_F(AnswerBudgetTest, AdmitsWhatFitsAtOnceAndTakesItBack) {
   auto one = budget_.try_take(60);
   ASSERT_TRUE(one);
   EXPECT_FALSE(budget_.try_take(41));
@@ -48,7 +48,7 @@ TEST_F(AnswerBudgetTest, WhatFitsIsLetInAtOnceAndComesBack) {
   EXPECT_EQ(budget_.held(), 0u);
 }
 
-TEST_F(AnswerBudgetTest, WhatIsLargerThanAllGoesAlone) {
+TEST_F(AnswerBudgetTest, OversizedAnswerRunsAlone) {
   auto large = budget_.try_take(1000);
   ASSERT_TRUE(large);
   EXPECT_FALSE(budget_.try_take(1));
@@ -57,7 +57,7 @@ TEST_F(AnswerBudgetTest, WhatIsLargerThanAllGoesAlone) {
   EXPECT_FALSE(budget_.try_take(1000));
 }
 
-TEST_F(AnswerBudgetTest, WhoWaitsIsServedInOrder) {
+TEST_F(AnswerBudgetTest, ServesWaitersInOrder) {
   auto first = budget_.try_take(90);
   Asked large;
   Asked small;
@@ -73,7 +73,7 @@ TEST_F(AnswerBudgetTest, WhoWaitsIsServedInOrder) {
   EXPECT_EQ(budget_.held(), 85u);
 }
 
-TEST_F(AnswerBudgetTest, WaitingEnds) {
+TEST_F(AnswerBudgetTest, WaitIsBounded) {
   const auto first = budget_.try_take(90);
   Asked late;
   Asked behind;
@@ -88,7 +88,7 @@ TEST_F(AnswerBudgetTest, WaitingEnds) {
   EXPECT_EQ(budget_.waiting(), 0u);
 }
 
-TEST_F(AnswerBudgetTest, SoManyWaitAndNoMore) {
+TEST_F(AnswerBudgetTest, NumberOfWaitersIsBounded) {
   const auto first = budget_.try_take(100);
   std::vector<Asked> asked(4);
   for (Asked& one : asked) scope_.spawn(ask(1, one));
@@ -98,7 +98,7 @@ TEST_F(AnswerBudgetTest, SoManyWaitAndNoMore) {
   EXPECT_FALSE(asked[3].share);
 }
 
-TEST_F(AnswerBudgetTest, WhoGoesAwayHoldsNothing) {
+TEST_F(AnswerBudgetTest, CancelledWaiterHoldsNothing) {
   auto first = budget_.try_take(100);
   Asked one;
   {
@@ -118,7 +118,7 @@ TEST_F(AnswerBudgetTest, WhoGoesAwayHoldsNothing) {
   EXPECT_EQ(budget_.held(), 0u);
 }
 
-TEST_F(AnswerBudgetTest, ATextHoldsItsShareAsLongAsAnybodyHasIt) {
+TEST_F(AnswerBudgetTest, TextHoldsItsShareWhileReferenced) {
   net::Buffer text = make_buffer_with_share("text", *budget_.try_take(70));
   const net::Buffer queued = text;
   EXPECT_EQ(*queued, "text");

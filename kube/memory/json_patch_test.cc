@@ -39,7 +39,7 @@ TEST(JsonPatch, AppliesEachOperation) {
   }
 }
 
-TEST(JsonPatch, KeepsTheHabitsOfTheServersLibrary) {
+TEST(JsonPatch, BehavesLikeTheLibraryOfTheServer) {
   EXPECT_EQ(*patched(R"({})", R"([{"op":"replace","path":"/a","value":1}])"), *Json::parse(R"({"a":1})"));
   EXPECT_TRUE(patched(R"({})", R"([{"op":"test","path":"/a","value":null}])"));
   EXPECT_TRUE(patched(R"({"a":null})", R"([{"op":"test","path":"/a","value":null}])"));
@@ -55,7 +55,7 @@ TEST(JsonPatch, TestComparesByValueAndNamesThePath) {
   EXPECT_EQ(failed.error().message, "testing value /a failed: test failed");
 }
 
-TEST(JsonPatch, RefusesWhatDoesNotApply) {
+TEST(JsonPatch, RefusesOperationsThatDoNotApply) {
   for (const char* patch :
        {R"([{"op":"remove","path":"/x"}])", R"([{"op":"add","path":"/x/y","value":1}])",
         R"([{"op":"add","path":"/l/5","value":1}])", R"([{"op":"replace","path":"/l/9","value":1}])",

@@ -153,7 +153,7 @@ TEST_F(LargeBodyTest, Schemas) {
   answered(422, make("word", cat("[", texts("q"), "]")), "other words");
 }
 
-TEST_F(LargeBodyTest, AJsonPatchThatLooksAtTooMuchIsRefused) {
+TEST_F(LargeBodyTest, RefusesAJsonPatchThatReadsTooMuch) {
   ASSERT_EQ(post(kMaps, cat(R"({"metadata":{"name":"m"},"data":{)", members("k", "\"\""), "}}")).status, 201);
   const auto adds = [&](int count) {
     return call(

@@ -91,7 +91,7 @@ ServerConfig small_budget() {
   return config;
 }
 
-TEST_F(ListsTest, ListsThatNobodyReadsLeaveNoRoomForMore) {
+TEST_F(ListsTest, UnreadListsUseUpTheBudget) {
   start(small_budget());
   make(0, 10, 100'000);
   const auto unread = open(kListsMaps);
@@ -120,7 +120,7 @@ TEST_F(ListsTest, ListsThatNobodyReadsLeaveNoRoomForMore) {
   EXPECT_EQ(items(waits.body), 9u);
 }
 
-TEST_F(ListsTest, WhoGoesAwayLeavesItsRoom) {
+TEST_F(ListsTest, DisconnectedReaderFreesItsShare) {
   start(small_budget());
   make(0, 10, 100'000);
   auto unread = open(kListsMaps);
@@ -128,7 +128,7 @@ TEST_F(ListsTest, WhoGoesAwayLeavesItsRoom) {
   EXPECT_EQ(get(kListsMaps).status, 200);
 }
 
-TEST_F(ListsTest, TheStateThatAWatchStartsWithTakesRoomToo) {
+TEST_F(ListsTest, InitialStateOfAWatchUsesTheBudget) {
   start(small_budget());
   make(0, 10, 100'000);
   const auto unread = open(cat(kListsMaps, "?watch=1"));
@@ -140,7 +140,7 @@ TEST_F(ListsTest, TheStateThatAWatchStartsWithTakesRoomToo) {
   EXPECT_EQ(get(kListsMaps).status, 200) << "changes that follow are the watch's own";
 }
 
-TEST_F(ListsTest, ManySmallListsThatNobodyReadsAreBoundedAsWell) {
+TEST_F(ListsTest, ManySmallUnreadListsAreBounded) {
   ServerConfig config = small_budget();
   config.lists_bytes_max = 50'000;
   start(std::move(config));
@@ -152,7 +152,7 @@ TEST_F(ListsTest, ManySmallListsThatNobodyReadsAreBoundedAsWell) {
   EXPECT_EQ(get(kListsMaps).status, 200);
 }
 
-TEST_F(ListsTest, AListReadTooSlowlyIsBrokenOff) {
+TEST_F(ListsTest, CutsOffAListThatIsReadTooSlowly) {
   make(0, 20, 100'000);
   const auto slow = open(kListsMaps);
   const auto text = rest(*slow, seconds(20));
@@ -162,7 +162,7 @@ TEST_F(ListsTest, AListReadTooSlowlyIsBrokenOff) {
   EXPECT_TRUE(rest(*steady, seconds(2)));
 }
 
-TEST_F(ListsTest, OthersAreAnsweredWhileATableIsMade) {
+TEST_F(ListsTest, AnswersOthersWhileATableIsMade) {
   make(0, 1000);
   Asked table;
   Asked version;
@@ -180,7 +180,7 @@ TEST_F(ListsTest, OthersAreAnsweredWhileATableIsMade) {
   EXPECT_EQ(rows[999].text_at("object", "metadata", "name"), "m0999");
 }
 
-TEST_F(ListsTest, OthersAreAnsweredWhileACollectionIsDeleted) {
+TEST_F(ListsTest, AnswersOthersWhileACollectionIsDeleted) {
   make(0, 1000);
   Asked all;
   Asked version;
@@ -204,7 +204,7 @@ TEST_F(ListsTest, OthersAreAnsweredWhileACollectionIsDeleted) {
   EXPECT_EQ(left.body.at("items")->as_array()[0].text_at("data", "k"), "another");
 }
 
-TEST_F(ListsTest, OthersAreAnsweredWhileTheCollectorWorks) {
+TEST_F(ListsTest, AnswersOthersWhileTheCollectorRuns) {
   const auto left = [&](std::string_view ns) { return items(get(cat("/api/v1/namespaces/", ns, "/secrets")).body); };
   ASSERT_EQ(post("/api/v1/namespaces", R"({"metadata":{"name":"n"}})").status, 201);
   const Reply owner = post(kListsMaps, R"({"metadata":{"name":"o"}})");
@@ -234,7 +234,7 @@ TEST_F(ListsTest, OthersAreAnsweredWhileTheCollectorWorks) {
   EXPECT_EQ(left("default"), 1000u);
 }
 
-TEST_F(ListsTest, EveryFormIsTheSameInPiecesAndInYaml) {
+TEST_F(ListsTest, PiecesAndYamlEqualTheWholeAnswer) {
   make(0, 300, 1'000);
   for (const char* form : {"", ";as=Table;v=v1;g=meta.k8s.io", ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}) {
     for (const char* query : {"", "?limit=7", "?labelSelector=none"}) {

@@ -32,7 +32,7 @@ class LocalTransportTest : public ::testing::Test {
   net::EventLoop loop_{clock_};
 };
 
-TEST_F(LocalTransportTest, AnswersWholeAndTellsWhoAsks) {
+TEST_F(LocalTransportTest, AnswersAndPassesTheUser) {
   LocalTransport transport(
       loop_,
       [](net::HttpExchange& exchange) -> Task<void> {
@@ -58,7 +58,7 @@ TEST_F(LocalTransportTest, AHandlerWithoutAnAnswerIs500) {
   EXPECT_EQ(response->status, 500);
 }
 
-TEST_F(LocalTransportTest, ASlowReaderStopsTheWriterUntilItsLimit) {
+TEST_F(LocalTransportTest, SlowReaderBlocksTheWriterUpToItsLimit) {
   bool gave_up = false;
   LocalTransport transport(
       loop_,
@@ -83,7 +83,7 @@ TEST_F(LocalTransportTest, ASlowReaderStopsTheWriterUntilItsLimit) {
   EXPECT_TRUE(gave_up);
 }
 
-TEST_F(LocalTransportTest, DroppingTheStreamEndsTheHandler) {
+TEST_F(LocalTransportTest, ClosedStreamEndsTheHandler) {
   struct Guard {
     bool& ended;
     ~Guard() { ended = true; }
@@ -105,7 +105,7 @@ TEST_F(LocalTransportTest, DroppingTheStreamEndsTheHandler) {
   EXPECT_TRUE(ended);
 }
 
-TEST_F(LocalTransportTest, NoAnswerInTimeIsADeadline) {
+TEST_F(LocalTransportTest, LateAnswerIsADeadlineError) {
   LocalTransport transport(
       loop_, [&](net::HttpExchange&) -> Task<void> { co_await loop_.sleep(std::chrono::hours(1)); }, "");
   const auto response = wait(transport.fetch({}, std::chrono::seconds(2)));

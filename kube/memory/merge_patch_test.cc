@@ -12,7 +12,7 @@ Json merge_patched(std::string_view target, std::string_view patch) {
 }
 
 // The table of RFC 7396, appendix A.
-TEST(MergePatch, AnswersTheExamplesOfTheRfc) {
+TEST(MergePatch, PassesTheExamplesOfTheRfc) {
   const struct {
     const char* target;
     const char* patch;

@@ -56,7 +56,7 @@ TEST(Protobuf, ReadsQuantitiesTimesInlinedAndPointers) {
       << tree->dump();
 }
 
-TEST(Protobuf, RefusesWhatItCannotRead) {
+TEST(Protobuf, RefusesUnreadableInput) {
   EXPECT_EQ(parse_protobuf("{}").error().code, 400);
   EXPECT_EQ(parse_protobuf(envelope("x.io/v1", "Thing", "")).error().code, 415);
   EXPECT_EQ(parse_protobuf(envelope("v1", "ConfigMap", "\x0a\x7f")).error().code, 400);

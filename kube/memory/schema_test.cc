@@ -20,7 +20,7 @@ std::vector<std::string> findings(const Schema& schema, std::string_view text) {
   return out;
 }
 
-TEST(Schema, SaysWrongTypesInTheServersWords) {
+TEST(Schema, ReportsWrongTypesLikeTheServer) {
   const auto schema = compile(
       R"({"type":"object","properties":{"spec":{"type":"object","properties":{"minMember":{"type":"integer"}}}}})");
   EXPECT_EQ(
@@ -31,7 +31,7 @@ TEST(Schema, SaysWrongTypesInTheServersWords) {
   EXPECT_EQ(findings(*schema, R"({"spec":{"minMember":3.5}})").size(), 1u);
 }
 
-TEST(Schema, PatternsHaveABoundOnWhatTheyTake) {
+TEST(Schema, CostOfPatternsIsBounded) {
   const auto refused = [](const std::string& pattern) {
     std::vector<Cause> causes;
     Schema::compile(
@@ -86,7 +86,7 @@ TEST(Schema, ListsAsMapsAndSets) {
   EXPECT_EQ(findings(*schema, R"({"s":["a","a"]})").size(), 1u);
 }
 
-TEST(Schema, PrunesAndNamesWhatItDropped) {
+TEST(Schema, PrunesAndNamesDroppedFields) {
   const auto schema = compile(R"({"type":"object","properties":{
     "spec":{"type":"object","properties":{"a":{"type":"string"},"free":{"type":"object","x-kubernetes-preserve-unknown-fields":true},
       "l":{"type":"array","items":{"type":"object","properties":{"b":{"type":"string"}}}},
@@ -119,7 +119,7 @@ TEST(Schema, Logic) {
   EXPECT_EQ(findings(*schema, R"({"w":6})").size(), 1u);
 }
 
-TEST(Schema, RefusesWhatIsNotStructuralOrNotSupported) {
+TEST(Schema, RefusesNonStructuralAndUnsupportedSchemas) {
   const struct {
     const char* schema;
     const char* field;

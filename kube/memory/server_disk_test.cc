@@ -74,7 +74,7 @@ class ServerDiskConcurrentTest : public ::testing::Test {
   int made_ = 0;
 };
 
-TEST_F(ServerDiskConcurrentTest, WhatManyWroteAtOnceIsThereInTheNextLife) {
+TEST_F(ServerDiskConcurrentTest, ConcurrentWritesSurviveARestart) {
   {
     net::Scope scope(loop_);
     for (int client = 0; client < kClients; ++client) scope.spawn(write_many(client));
@@ -87,7 +87,7 @@ TEST_F(ServerDiskConcurrentTest, WhatManyWroteAtOnceIsThereInTheNextLife) {
       ASSERT_EQ(net::testing::run_task(loop_, send("GET", cat(kMaps, "/m-", client, "-", i), "")), 200);
 }
 
-TEST_F(ServerDiskConcurrentTest, ItMayEndWhileTheWorkerWrites) {
+TEST_F(ServerDiskConcurrentTest, MayEndDuringAWriteOfTheWorker) {
   for (int life = 0; life < 20; ++life) {
     {
       net::Scope scope(loop_);

@@ -39,7 +39,7 @@ class ServerMetricsTest : public testing::ServerFixture {
   base::Registry metrics_;
 };
 
-TEST_F(ServerMetricsTest, RequestsAreCountedByVerbAndByWhatBecameOfThem) {
+TEST_F(ServerMetricsTest, CountsRequestsByVerbAndResult) {
   loop_.run_ready();  // the namespaces that are always there
   const double objects = value("tidemark_apiserver_objects");
   EXPECT_EQ(post(kServerMetricsMaps, R"({"metadata":{"name":"m"}})").status, 201);
@@ -58,7 +58,7 @@ TEST_F(ServerMetricsTest, RequestsAreCountedByVerbAndByWhatBecameOfThem) {
   EXPECT_GT(value("tidemark_apiserver_history_bytes"), 0);
 }
 
-TEST_F(ServerMetricsTest, AWatchIsOpenUntilItsReaderGoesAndASlowReaderIsClosed) {
+TEST_F(ServerMetricsTest, CountsOpenWatchesAndSlowReaders) {
   auto stream = watch(cat(kServerMetricsMaps, "?watch=true"));
   ASSERT_NE(stream, nullptr);
   EXPECT_EQ(value("tidemark_apiserver_watches"), 1);

@@ -56,7 +56,7 @@ class ServerRaceTest : public testing::ServerFixture {
   int refuse_after_ = -1;           // batches that the log takes before it refuses all; negative: never
 };
 
-TEST_F(ServerRaceTest, AWriteThatChangesNothingWaitsForTheOneItAgreesWith) {
+TEST_F(ServerRaceTest, UnchangedWriteWaitsForTheWriteItMatches) {
   ASSERT_EQ(post(kServerRaceMaps, R"({"metadata":{"name":"m"}})").status, 201);
   gate_.clear();
   net::Scope scope(loop_);
@@ -74,7 +74,7 @@ TEST_F(ServerRaceTest, AWriteThatChangesNothingWaitsForTheOneItAgreesWith) {
   EXPECT_EQ(second, 200);
 }
 
-TEST_F(ServerRaceTest, NothingIsMadeOfAKindWhoseDefinitionGoes) {
+TEST_F(ServerRaceTest, RefusesObjectsOfAKindThatIsBeingDeleted) {
   ASSERT_EQ(post(kDefinitions, kCrd).status, 201);
   gate_.clear();
   ASSERT_TRUE(registry().remove(kind("apiextensions.k8s.io", "customresourcedefinitions"), "", "gangs.x.io", {}));
@@ -86,7 +86,7 @@ TEST_F(ServerRaceTest, NothingIsMadeOfAKindWhoseDefinitionGoes) {
   EXPECT_EQ(get(cat(kDefinitions, "/gangs.x.io")).status, 404);
 }
 
-TEST_F(ServerRaceTest, OfTwoDefinitionsOnTheirWayOneHasTheName) {
+TEST_F(ServerRaceTest, OfTwoConcurrentDefinitionsOneGetsTheName) {
   const KindPtr definitions = kind("apiextensions.k8s.io", "customresourcedefinitions");
   Json second = *Json::parse(kCrd);
   second["metadata"]["name"] = "bands.x.io";
@@ -110,7 +110,7 @@ TEST_F(ServerRaceTest, OfTwoDefinitionsOnTheirWayOneHasTheName) {
   EXPECT_EQ(get("/apis/x.io/v1/bands").status, 200);
 }
 
-TEST_F(ServerRaceTest, ADependentThatWasLetGoStays) {
+TEST_F(ServerRaceTest, KeepsADependentWithoutItsOwnerReference) {
   for (const char* policy : {"Background", "Foreground"}) {
     const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
     post(kServerRaceMaps,
@@ -173,7 +173,7 @@ class LateBody final : public net::HttpExchange {
   std::string body_;
 };
 
-TEST_F(ServerRaceTest, BodiesThatAreBeingReadHaveABudget) {
+TEST_F(ServerRaceTest, BodiesBeingReadHaveABudget) {
   ServerConfig config;
   config.bodies_bytes_max = 4 * 1024 * 1024;
   start(std::move(config));
@@ -210,7 +210,7 @@ TEST_F(ServerRaceTest, BodiesThatAreBeingReadHaveABudget) {
   EXPECT_EQ(get(cat(kServerRaceMaps, "/l")).status, 200);
 }
 
-TEST_F(ServerRaceTest, TheDefinitionIsTheOneThatHoldsWhenTheBodyHasCome) {
+TEST_F(ServerRaceTest, UsesTheDefinitionInForceAfterTheBodyIsRead) {
   ASSERT_EQ(post(kDefinitions, kCrd).status, 201);
   LateBody gone(loop_, "POST", kGangs, kGang);
   LateBody swept(loop_, "DELETE", kGangs, "");
@@ -228,14 +228,14 @@ TEST_F(ServerRaceTest, TheDefinitionIsTheOneThatHoldsWhenTheBodyHasCome) {
   EXPECT_EQ(swept.status, 404);
 }
 
-TEST_F(ServerRaceTest, TimesThatDoNotFitAreCut) {
+TEST_F(ServerRaceTest, ClampsTimesOutOfRange) {
   post(kPods, R"({"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})");
   const Reply going = call("DELETE", cat(kPods, "/p?gracePeriodSeconds=9223372036854775807"));
   EXPECT_TRUE(going.body.text_at("metadata", "deletionTimestamp").starts_with("2125-")) << going.text;
   EXPECT_NE(watch(cat(kServerRaceMaps, "?watch=1&timeoutSeconds=9223372036854775807")), nullptr);
 }
 
-TEST_F(ServerRaceTest, WhatCouldNotBeReadAgainIsNotStored) {
+TEST_F(ServerRaceTest, RefusesObjectsThatCouldNotBeReadBack) {
   post(kDefinitions, kCrd);
   ASSERT_EQ(post(kGangs, kGang).status, 201);
   const auto nested = [](int levels) { return std::string(levels, '[') + std::string(levels, ']'); };
@@ -257,7 +257,7 @@ TEST_F(ServerRaceTest, WhatCouldNotBeReadAgainIsNotStored) {
   EXPECT_EQ(call("GET", kGangs, "", "", "application/yaml").status, 200);
 }
 
-TEST_F(ServerRaceTest, AFieldThatWasMadeSelectableLaterSelectsOlderObjects) {
+TEST_F(ServerRaceTest, LaterSelectableFieldSelectsOlderObjects) {
   ASSERT_EQ(post(kDefinitions, kCrd).status, 201);
   ASSERT_EQ(post(kGangs, kGang).status, 201);
   const auto stream = watch(cat(kGangs, "?watch=1&resourceVersion=", server_->store().revision()));
@@ -282,7 +282,7 @@ TEST_F(ServerRaceTest, AFieldThatWasMadeSelectableLaterSelectsOlderObjects) {
   EXPECT_EQ(get(cat(kGangs, "?fieldSelector=spec.a%3D1,spec.b%3D2")).body.at("items")->as_array().size(), 1u);
 }
 
-TEST_F(ServerRaceTest, ARevisionOfAnEarlierLifeInMemoryIsNeverOneOfThisLife) {
+TEST_F(ServerRaceTest, RevisionsOfAnEarlierProcessAreNotReused) {
   ASSERT_EQ(post(kServerRaceMaps, R"({"metadata":{"name":"a"}})").status, 201);
   const std::int64_t seen = server_->store().revision();
   clock_.advance(std::chrono::seconds(1));
@@ -295,7 +295,7 @@ TEST_F(ServerRaceTest, ARevisionOfAnEarlierLifeInMemoryIsNeverOneOfThisLife) {
   EXPECT_EQ(next_line(*stream, buffer).text_at("object", "reason"), "Expired");
 }
 
-TEST_F(ServerRaceTest, DependentsOfAnOwnerThatWasNeverHereStay) {
+TEST_F(ServerRaceTest, KeepsDependentsOfAnUnknownOwner) {
   const char* alone = R"({"metadata":{"name":"d","ownerReferences":[
     {"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"8a0c0f9e-0000-4000-8000-000000000001"}]}})";
   ASSERT_EQ(post(kServerRaceMaps, alone).status, 201);
@@ -312,7 +312,7 @@ TEST_F(ServerRaceTest, DependentsOfAnOwnerThatWasNeverHereStay) {
   EXPECT_EQ(get(cat(kServerRaceMaps, "/kept")).status, 200);
 }
 
-TEST_F(ServerRaceTest, TheLogKnowsAnOwnerThatWentUntilItsDependentsHaveGone) {
+TEST_F(ServerRaceTest, LogKeepsADeletedOwnerUntilItsDependentsAreGone) {
   const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
   const std::string uid(owner.body.text_at("metadata", "uid"));
   post(kServerRaceMaps, cat(R"({"metadata":{"name":"d","finalizers":["x.io/a"],"ownerReferences":[{"apiVersion":"v1",)",
@@ -337,7 +337,7 @@ TEST_F(ServerRaceTest, TheLogKnowsAnOwnerThatWentUntilItsDependentsHaveGone) {
   EXPECT_EQ(records_.size(), 1u) << "who owns nothing leaves nothing";
 }
 
-TEST_F(ServerRaceTest, AForegroundDeletionGoesOnWhenADependentLetsGoByAnUpdate) {
+TEST_F(ServerRaceTest, ForegroundDeletionContinuesAfterADependentDropsItsOwner) {
   for (const bool whole : {true, false}) {
     const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
     const auto reference = [&](const char* blocks) {
@@ -358,7 +358,7 @@ TEST_F(ServerRaceTest, AForegroundDeletionGoesOnWhenADependentLetsGoByAnUpdate) 
   }
 }
 
-TEST_F(ServerRaceTest, TheCollectorTriesAgainWhenTheLogRefused) {
+TEST_F(ServerRaceTest, CollectorRetriesWhenTheLogRefuses) {
   const Reply owner = post(kServerRaceMaps, R"({"metadata":{"name":"o"}})");
   post(kServerRaceMaps,
        cat(R"({"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
@@ -382,7 +382,7 @@ TEST_F(ServerRaceTest, TheCollectorTriesAgainWhenTheLogRefused) {
   EXPECT_EQ(get("/api/v1/namespaces/n").status, 404);
 }
 
-TEST_F(ServerRaceTest, AWatchFromAnotherLifeOfTheServerIsToldToListAgain) {
+TEST_F(ServerRaceTest, WatchFromAnEarlierProcessGets410) {
   const auto stream = watch(cat(kServerRaceMaps, "?watch=1&resourceVersion=9999999999999999"));
   ASSERT_NE(stream, nullptr);
   std::string buffer;
@@ -391,7 +391,7 @@ TEST_F(ServerRaceTest, AWatchFromAnotherLifeOfTheServerIsToldToListAgain) {
   EXPECT_EQ(line.text_at("object", "reason"), "Expired");
 }
 
-TEST_F(ServerRaceTest, VeryManyUnknownMembersDoNotHoldTheLoop) {
+TEST_F(ServerRaceTest, ManyUnknownMembersDoNotBlockTheLoop) {
   // Members erased one by one would take a quarter of an hour here, and its warnings would be 3 MB of header fields.
   std::string body = R"({"metadata":{"name":"m"})";
   for (int i = 0; i < 200'000; ++i) body += cat(",\"x", i, "\":1");

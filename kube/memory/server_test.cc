@@ -39,7 +39,7 @@ TEST_F(ServerTest, CreatesReadsAndDefaults) {
   EXPECT_EQ(post("/api/v1/namespaces/none/pods", pod("a")).message(), "namespaces \"none\" not found");
 }
 
-TEST_F(ServerTest, RefusesBadObjectsWithTheirPlace) {
+TEST_F(ServerTest, RefusesBadObjectsWithTheFieldPath) {
   const Reply name = post(kServerPods, pod("A_b"));
   EXPECT_EQ(name.status, 422);
   EXPECT_TRUE(name.message().starts_with(
@@ -57,7 +57,7 @@ TEST_F(ServerTest, RefusesBadObjectsWithTheirPlace) {
   EXPECT_EQ(post(kServerPods, R"({"apiVersion":"v2","kind":"Pod"})").status, 400);
 }
 
-TEST_F(ServerTest, WarnsOfWhatNobodyHereDoesWithTheObject) {
+TEST_F(ServerTest, WarnsAboutObjectsThatHaveNoController) {
   constexpr const char* kQuotas = "/api/v1/namespaces/default/resourcequotas";
   const std::string told = "299 - \"this API server counts nothing against a resource quota\"";
   const Reply made = post(kQuotas, R"({"metadata":{"name":"q"},"spec":{"hard":{"pods":"1"}}})");
@@ -109,7 +109,7 @@ TEST_F(ServerTest, UpdatesCheckRevisionAndGeneration) {
   EXPECT_EQ(conditional.status, 409);
 }
 
-TEST_F(ServerTest, StatusIsASeparateThing) {
+TEST_F(ServerTest, StatusIsASeparateSubresource) {
   post("/api/v1/nodes", R"({"metadata":{"name":"n"},"status":{"capacity":{"cpu":"4000m","memory":"8Gi"}}})");
   const Reply patched =
       call("PATCH", "/api/v1/nodes/n/status",
@@ -129,7 +129,7 @@ TEST_F(ServerTest, StatusIsASeparateThing) {
       << fraction.text;
 }
 
-TEST_F(ServerTest, PodSpecIsFixedButForAFewFields) {
+TEST_F(ServerTest, PodSpecIsImmutableExceptAFewFields) {
   post(kServerPods, pod("a"));
   const Reply refused = merge(std::string(kServerPods) + "/a", R"({"spec":{"hostname":"x"}})");
   EXPECT_EQ(refused.status, 422);
@@ -142,7 +142,7 @@ TEST_F(ServerTest, PodSpecIsFixedButForAFewFields) {
   EXPECT_EQ(image.body.at("metadata", "generation")->as_int(), 2);
 }
 
-TEST_F(ServerTest, ListsByPagesThatAreConsistent) {
+TEST_F(ServerTest, PagesOfAListAreConsistent) {
   for (int i = 0; i < 5; ++i) post(kServerMaps, config_map(base::cat("m", i)));
   const Reply first = get(std::string(kServerMaps) + "?limit=2");
   ASSERT_EQ(first.body.at("items")->as_array().size(), 2u);
@@ -162,7 +162,7 @@ TEST_F(ServerTest, ListsByPagesThatAreConsistent) {
   EXPECT_EQ(get(std::string(kServerMaps) + "?continue=xx").status, 400);
 }
 
-TEST_F(ServerTest, AnOldPageIs410) {
+TEST_F(ServerTest, ExpiredPageIs410) {
   ServerConfig config;
   config.store.history_bytes_max = 4000;
   start(config);
@@ -242,7 +242,7 @@ TEST_F(ServerTest, WatchStartsWithTheStateAndSendsBookmarksAndEnds) {
   EXPECT_EQ(next_line(*listed, more).text_at("object", "metadata", "annotations", "k8s.io/initial-events-end"), "true");
 }
 
-TEST_F(ServerTest, ASlowWatcherIsClosedWith410AndTheOthersGoOn) {
+TEST_F(ServerTest, ClosesASlowWatcherWith410) {
   ServerConfig config;
   config.store.watch_queue_max = 20;
   start(config);
@@ -289,7 +289,7 @@ TEST_F(ServerTest, DeletesGracefullyAndWithFinalizers) {
   EXPECT_EQ(get(std::string(kServerMaps) + "/p").status, 404);
 }
 
-TEST_F(ServerTest, DependentsFollowTheirOwner) {
+TEST_F(ServerTest, DeletesDependentsOfADeletedOwner) {
   const auto with_owner = [&](const char* name, const Reply& owner, bool blocks) {
     return base::cat(R"({"metadata":{"name":")", name,
                      R"(","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":")",
@@ -311,7 +311,7 @@ TEST_F(ServerTest, DependentsFollowTheirOwner) {
   }
 }
 
-TEST_F(ServerTest, ANamespaceTakesItsObjectsAlong) {
+TEST_F(ServerTest, DeletingANamespaceDeletesItsObjects) {
   post("/api/v1/namespaces", R"({"metadata":{"name":"team"}})");
   post("/api/v1/namespaces/team/configmaps", R"({"metadata":{"name":"m","finalizers":["x.io/a"]}})");
   post("/api/v1/namespaces/team/secrets", R"({"metadata":{"name":"s"}})");
@@ -359,7 +359,7 @@ constexpr const char* kServerCrd =
   "schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"minMember":{"type":"integer"},"mode":{"type":"string","default":"strict"}}},
   "status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}]}})";
 
-TEST_F(ServerTest, ADefinitionMakesAKindAtOnce) {
+TEST_F(ServerTest, DefinitionCreatesAKindAtOnce) {
   const Reply crd = post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", kServerCrd);
   ASSERT_EQ(crd.status, 201) << crd.text;
   EXPECT_EQ(crd.body.at("status", "conditions")->as_array()[1].text_at("type"), "Established");
@@ -389,7 +389,7 @@ TEST_F(ServerTest, ADefinitionMakesAKindAtOnce) {
   EXPECT_EQ(get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gangs.x.io").status, 404);
 }
 
-TEST_F(ServerTest, ADefinitionWithCelRulesIsRefusedByName) {
+TEST_F(ServerTest, RefusesADefinitionWithCelRules) {
   Json crd = *Json::parse(kServerCrd);
   crd["spec"]["versions"].as_array()[0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] =
       Json::array({Json::object({{"rule", "true"}})});
@@ -400,7 +400,7 @@ TEST_F(ServerTest, ADefinitionWithCelRulesIsRefusedByName) {
 
 // batch/v1, JobSpec: "When both fields are left unset, both are defaulted to 1", and completions nil means that the
 // success of any pod signals the success of all.
-TEST_F(ServerTest, JobsWithAParallelismAloneWantNoNumberOfCompletions) {
+TEST_F(ServerTest, JobsWithOnlyParallelismGetNoCompletions) {
   constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
   const auto job = [](std::string_view name, std::string_view spec, std::string_view restarts = "Never") {
     return base::cat(R"({"metadata":{"name":")", name, R"("},"spec":{)", spec,
@@ -431,7 +431,7 @@ TEST_F(ServerTest, JobsWithAParallelismAloneWantNoNumberOfCompletions) {
   EXPECT_EQ(shown, (std::vector<std::string>{"0/1 of 3", "0/1", "0/1"}));
 }
 
-TEST_F(ServerTest, NoWarningOfWhatSomebodyHereDoes) {
+TEST_F(ServerTest, DoesNotWarnAboutHandledObjects) {
   constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
   const std::string job =
       R"({"metadata":{"generateName":"j-"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})";
@@ -444,7 +444,7 @@ TEST_F(ServerTest, NoWarningOfWhatSomebodyHereDoes) {
   EXPECT_EQ(made.headers.get("warning"), "");
 }
 
-TEST_F(ServerTest, PriorityClassesThatWereAskedForAreThereFromTheFirstRequestOn) {
+TEST_F(ServerTest, ConfiguredPriorityClassesExistFromTheStart) {
   ServerConfig config;
   config.priority_classes = {{"koord-batch", 5000}};
   start(std::move(config));
@@ -466,7 +466,7 @@ TEST_F(ServerTest, Tables) {
   EXPECT_EQ(call("GET", kServerPods, "", "", "application/vnd.kubernetes.protobuf").status, 406);
 }
 
-TEST_F(ServerTest, EventsAreOneStoreUnderTwoNames) {
+TEST_F(ServerTest, EventsOfBothGroupsShareOneStore) {
   const Reply made = post(
       "/apis/events.k8s.io/v1/namespaces/default/events",
       R"({"metadata":{"name":"e"},"regarding":{"kind":"Pod","name":"p","namespace":"default"},"note":"hello","reason":"R","type":"Normal","reportingController":"me","reportingInstance":"me-1","action":"Saying","eventTime":"2026-01-01T00:00:00.000000Z"})");
@@ -479,7 +479,7 @@ TEST_F(ServerTest, EventsAreOneStoreUnderTwoNames) {
   EXPECT_EQ(get("/api/v1/events?fieldSelector=involvedObject.name%3Dp").body.at("items")->as_array().size(), 1u);
 }
 
-TEST_F(ServerTest, SaysWhatItDoesNotDo) {
+TEST_F(ServerTest, ReportsUnsupportedFeatures) {
   post(kServerMaps, config_map("a"));
   EXPECT_EQ(call("PATCH", std::string(kServerMaps) + "/a", "{}", "application/apply-patch+yaml").status, 415);
   EXPECT_EQ(get("/apis/apps/v1/namespaces/default/deployments/x/scale").status, 422);
@@ -493,7 +493,7 @@ TEST_F(ServerTest, SaysWhatItDoesNotDo) {
   EXPECT_EQ(call("POST", kServerMaps, std::string(4 * 1024 * 1024, ' ')).status, 413);
 }
 
-TEST_F(ServerTest, KnowsWhoAsks) {
+TEST_F(ServerTest, IdentifiesTheUser) {
   ServerConfig config;
   config.tokens = {{"secret", "me"}};
   start(config);

@@ -55,7 +55,7 @@ class SqliteLogTest : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(SqliteLogTest, IsForItsOwnerOnly) {
+TEST_F(SqliteLogTest, FileIsReadableByItsOwnerOnly) {
   auto log = SqliteLog::open(path_);
   ASSERT_TRUE(log) << log.error().message;
   ASSERT_TRUE((*log)->write({put("a/b", 2, "secret")}));
@@ -66,7 +66,7 @@ TEST_F(SqliteLogTest, IsForItsOwnerOnly) {
   }
 }
 
-TEST_F(SqliteLogTest, KeepsWhatWasWritten) {
+TEST_F(SqliteLogTest, KeepsWrittenRecords) {
   {
     auto log = SqliteLog::open(path_);
     ASSERT_TRUE(log) << log.error().message;
@@ -80,7 +80,7 @@ TEST_F(SqliteLogTest, KeepsWhatWasWritten) {
   EXPECT_EQ(revision, 5);
 }
 
-TEST_F(SqliteLogTest, AKilledProcessLosesNothingThatWasAcknowledged) {
+TEST_F(SqliteLogTest, KillLosesNoAcknowledgedWrite) {
   int pipe_fds[2];
   ASSERT_EQ(pipe(pipe_fds), 0);
   const pid_t child = fork();
@@ -106,7 +106,7 @@ TEST_F(SqliteLogTest, AKilledProcessLosesNothingThatWasAcknowledged) {
   EXPECT_GE(revision, acknowledged);
 }
 
-TEST_F(SqliteLogTest, ABatchIsAllOrNothing) {
+TEST_F(SqliteLogTest, BatchIsAtomic) {
   {
     ASSERT_TRUE(SqliteLog::open(path_));
   }
@@ -122,7 +122,7 @@ TEST_F(SqliteLogTest, ABatchIsAllOrNothing) {
   EXPECT_TRUE((*log)->write({put("good", 2, "1")}));
 }
 
-TEST_F(SqliteLogTest, AFullDiskIsSaidAndNothingIsWritten) {
+TEST_F(SqliteLogTest, FullDiskIsAnErrorAndWritesNothing) {
   auto log = SqliteLog::open(path_, 20);
   ASSERT_TRUE(log);
   const auto written = (*log)->write({put("big", 2, std::string(1'000'000, 'x'))});
@@ -132,7 +132,7 @@ TEST_F(SqliteLogTest, AFullDiskIsSaidAndNothingIsWritten) {
   EXPECT_TRUE(contents(**log, revision).empty());
 }
 
-TEST_F(SqliteLogTest, RefusesWhatItDoesNotKnow) {
+TEST_F(SqliteLogTest, RefusesUnknownFiles) {
   {
     ASSERT_TRUE(SqliteLog::open(path_));
   }

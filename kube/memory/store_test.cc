@@ -53,7 +53,7 @@ struct HeldLog {
   }
 };
 
-TEST_F(StoreTest, AWriteIsSeenOnlyWhenTheLogHasIt) {
+TEST_F(StoreTest, WriteIsVisibleOnlyAfterTheLogHasIt) {
   HeldLog log(loop_);
   Store store(loop_, log.config());
   store.open("things");
@@ -76,7 +76,7 @@ TEST_F(StoreTest, AWriteIsSeenOnlyWhenTheLogHasIt) {
   EXPECT_EQ(log.batches[1].size(), 2u);  // what came meanwhile goes together
 }
 
-TEST_F(StoreTest, WhatTheLogRefusesNeverHappened) {
+TEST_F(StoreTest, WriteRefusedByTheLogHasNoEffect) {
   HeldLog log(loop_);
   Store store(loop_, log.config());
   store.open("things");
@@ -98,7 +98,7 @@ TEST_F(StoreTest, WhatTheLogRefusesNeverHappened) {
   EXPECT_EQ(store.find(0, "a")->json().text_at("value"), "3");
 }
 
-TEST_F(StoreTest, AListOfThePastIsTheStateOfThatRevision) {
+TEST_F(StoreTest, ListAtARevisionIsTheStateOfThatRevision) {
   Store store(loop_, {});
   store.open("things");
   std::map<std::int64_t, std::string> states;
@@ -128,7 +128,7 @@ TEST_F(StoreTest, AListOfThePastIsTheStateOfThatRevision) {
   }
 }
 
-TEST_F(StoreTest, HistoryIsBoundedAndTheBusyKindPaysForIt) {
+TEST_F(StoreTest, HistoryIsBoundedAtTheExpenseOfTheBusyKind) {
   StoreConfig config;
   config.history_bytes_max = 20'000;
   Store store(loop_, config);
@@ -183,7 +183,7 @@ TEST_F(StoreTest, ManyWatchersOfOneObjectEach) {
 }
 
 // What one watcher may hold, two thousand may not each: they keep old states that nobody else needs.
-TEST_F(StoreTest, QueuesOfAllWatchersTogetherAreBounded) {
+TEST_F(StoreTest, TotalOfWatcherQueuesIsBounded) {
   StoreConfig config;
   config.history_bytes_max = 50'000;
   config.watch_queues_bytes_max = 300'000;
@@ -215,7 +215,7 @@ TEST_F(StoreTest, QueuesOfAllWatchersTogetherAreBounded) {
   EXPECT_EQ(store.watch_queues_bytes(), 0u);
 }
 
-TEST_F(StoreTest, AChangeThatManyWaitToSendIsHeldOnce) {
+TEST_F(StoreTest, ChangeQueuedForManyWatchersIsHeldOnce) {
   StoreConfig config;
   config.watch_queues_bytes_max = 300'000;
   Store store(loop_, config);
@@ -230,7 +230,7 @@ TEST_F(StoreTest, AChangeThatManyWaitToSendIsHeldOnce) {
   EXPECT_EQ(store.watch_queues_bytes(), 0u);
 }
 
-TEST_F(StoreTest, HistoryCountsTheLargeStateThatASmallOneReplaced) {
+TEST_F(StoreTest, HistoryCountsAReplacedLargeState) {
   StoreConfig config;
   config.history_bytes_max = 100'000;
   Store store(loop_, config);

@@ -72,7 +72,7 @@ class BusyNodeTest : public testing::InMemoryCluster {
   int foreign_writes = 0;
 };
 
-TEST_F(BusyNodeTest, WhoWritesMoreOftenThanWeWaitKeepsNobodyOut) {
+TEST_F(BusyNodeTest, FrequentWriterDoesNotBlockOurWrite) {
   node("n1");
   metric("n1", "2");
   auto& replica = start();
@@ -89,7 +89,7 @@ TEST_F(BusyNodeTest, WhoWritesMoreOftenThanWeWaitKeepsNobodyOut) {
   EXPECT_GT(foreign_writes, 200);
 }
 
-TEST_F(BusyNodeTest, NorOutOfTheZones) {
+TEST_F(BusyNodeTest, FrequentWriterDoesNotBlockZoneWrites) {
   must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
        *base::parse_yaml(testing::read_file(
            base::testing::from_root("deploy/crds/topology.node.k8s.io_noderesourcetopologies.yaml"))));
@@ -114,7 +114,7 @@ TEST_F(BusyNodeTest, NorOutOfTheZones) {
   EXPECT_EQ(zone_offer(), "7200");
 }
 
-TEST_F(BusyNodeTest, WhatIsRefusedIsReadAndDecidedAgainAndSentAtOnce) {
+TEST_F(BusyNodeTest, ConflictIsDecidedAgainAndSentAtOnce) {
   node("n1");
   metric("n1", "2");
   auto& first = start();
@@ -145,7 +145,7 @@ TEST_F(BusyNodeTest, WhatIsRefusedIsReadAndDecidedAgainAndSentAtOnce) {
   EXPECT_EQ(replica.metric("tidemark_manager_reconcile_errors_total"), 0) << "without another round through the queue";
 }
 
-TEST_F(BusyNodeTest, WhoDoesNotLeadAnyMoreWhenThePlaceComesWritesNothing) {
+TEST_F(BusyNodeTest, FormerLeaderWritesNothing) {
   node("n1");
   metric("n1", "2");
   auto& replica = start("one", true);

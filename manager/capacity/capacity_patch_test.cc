@@ -11,7 +11,7 @@
 namespace tidemark::manager {
 namespace {
 
-TEST(CapacityPatch, CarriesAmountsOriginEpochAndTheRevisionItHoldsFor) {
+TEST(CapacityPatch, HasAmountsOriginEpochAndResourceVersion) {
   CapacityWrite write;
   write.resource_version = "4711";
   write.publish = {model::CpuMilli{5000}, model::MemoryBytes{60344290509}, model::CpuMilli{0}, model::MemoryBytes{1}};
@@ -36,7 +36,7 @@ TEST(CapacityPatch, CarriesAmountsOriginEpochAndTheRevisionItHoldsFor) {
     }})"));
 }
 
-TEST(CapacityPatch, WhatYarnIsOfferedAndIsToGiveBackAreTwoAnnotationsOfOneWrite) {
+TEST(CapacityPatch, WritesYarnOfferAndReclaimTogether) {
   CapacityWrite write;
   write.yarn_action = write.yarn_reclaim_action = policy::AnnotationAction::kSet;
   write.yarn_offer = {7, {model::CpuMilli{1}, model::MemoryBytes{2}}, {}};
@@ -58,7 +58,7 @@ TEST(CapacityPatch, WhatYarnIsOfferedAndIsToGiveBackAreTwoAnnotationsOfOneWrite)
 }
 
 // Contract 5.5: reset deletes the keys from capacity and allocatable and writes "0" as origin.
-TEST(CapacityPatch, AResetRemovesTheKeysAndSaysZeroAsOrigin) {
+TEST(CapacityPatch, ResetRemovesKeysAndSetsOriginToZero) {
   CapacityWrite write;
   write.resource_version = "1";
   const Json patch = *Json::parse(capacity_patch(write));
@@ -73,7 +73,7 @@ TEST(CapacityPatch, AResetRemovesTheKeysAndSaysZeroAsOrigin) {
             R"({"resources":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"}})");
 }
 
-TEST(CapacityPatch, WhatIsSwitchedOffIsNotInIt) {
+TEST(CapacityPatch, OmitsDisabledPlugins) {
   CapacityWrite write;
   write.resource_version = "1";
   write.batch = false;
@@ -96,7 +96,7 @@ TEST(CapacityPatch, WhatIsSwitchedOffIsNotInIt) {
 }
 
 // A node that took the patch has nothing new to hear from it, and something from every other.
-TEST(CapacityPatch, WhatTheNodeSaysAlreadyIsToldFromWhatItDoesNot) {
+TEST(CapacityPatch, DetectsWhetherTheNodeIsUpToDate) {
   using policy::AnnotationAction;
   CapacityWrite write;
   write.publish = {model::CpuMilli{5000}, model::MemoryBytes{7}, model::CpuMilli{3}, model::MemoryBytes{1}};
@@ -135,7 +135,7 @@ TEST(CapacityPatch, WhatTheNodeSaysAlreadyIsToldFromWhatItDoesNot) {
   })) << "what is not in the patch is not asked";
 }
 
-TEST(CapacityPatch, AnEpochThatIsNoNumberCountsAsNone) {
+TEST(CapacityPatch, InvalidEpochCountsAsUnset) {
   EXPECT_EQ(read_epoch("17"), 17);
   for (const char* text : {"", "x", "-3", "1.5", " 4", "1000000001", "99999999999999999999"})
     EXPECT_EQ(read_epoch(text), 0) << text;

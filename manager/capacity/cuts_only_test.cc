@@ -33,7 +33,7 @@ class CutsOnlyTest : public testing::InMemoryCluster {
 };
 
 // 3.2 of 32 cores a minute, and what two minutes give at most at once.
-TEST_F(CutsOnlyTest, WhenTheCauseEndsNodesGrowAtThePaceOfGrowthAndDoNotJump) {
+TEST_F(CutsOnlyTest, GrowsAtTheGrowthRateAfterCutsOnlyEnds) {
   constexpr std::int64_t kAtOnceMax = 6400;
   map("tidemark-config", "config.yaml", "{schema: 1, mode: enforce, profile: tidemark}");
   node("n1");

@@ -31,7 +31,7 @@ std::string value(const Figures& figures, std::string_view series) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-TEST(Figures, GainIsUseTimesTimeWithABoundOnGaps) {
+TEST(Figures, GainIsUsageOverTimeWithBoundedGaps) {
   Figures figures;
   const model::NodeName node("n1");
   const std::string_view gain = R"(tidemark_manager_gain_core_hours_total{pool="a"})";
@@ -47,7 +47,7 @@ TEST(Figures, GainIsUseTimesTimeWithABoundOnGaps) {
   EXPECT_EQ(value(figures, gain), "2.5") << "who does not lead gains nothing";
 }
 
-TEST(Figures, ANodeThatMovesOrGoesLeavesNothingBehindButItsGain) {
+TEST(Figures, RemovedNodeLeavesOnlyItsGain) {
   Figures figures;
   const model::NodeName node("n1");
   base::MonotonicTime now{1h};
@@ -65,7 +65,7 @@ TEST(Figures, ANodeThatMovesOrGoesLeavesNothingBehindButItsGain) {
   EXPECT_EQ(value(figures, R"(tidemark_manager_capacity_memory_bytes{pool="a"})"), "1073741824");
 }
 
-TEST(Figures, ANodeThatDoesNotReportIsSilentUnlessNobodyAsksIt) {
+TEST(Figures, NodeWithoutReportIsSilentOnlyIfAsked) {
   model::NodeSnapshot node;
   node.capacity = {CpuMilli{32000}, MemoryBytes{100}};
   policy::OvercommitPlan plan;
@@ -85,7 +85,7 @@ TEST(Figures, ANodeThatDoesNotReportIsSilentUnlessNobodyAsksIt) {
   EXPECT_EQ(value(figures, R"(tidemark_manager_nodes_silent{pool="a"})"), "1");
 }
 
-TEST(Figures, ThePeersSeriesArePerNodeInItsUnits) {
+TEST(Figures, KoordinatorMetricsArePerNodeInItsUnits) {
   Figures figures;
   NodeFigures node = using_cores(0);
   node.batch = model::Resources{CpuMilli{7800}, MemoryBytes{60344290509}};
@@ -101,7 +101,7 @@ TEST(Figures, ThePeersSeriesArePerNodeInItsUnits) {
   EXPECT_EQ(value(figures, R"(tidemark_manager_used_cpu_cores{pool="a \"b\""})"), "0");
 }
 
-TEST(Figures, OfADecision) {
+TEST(Figures, SummarizesADecision) {
   model::NodeSnapshot node;
   node.capacity = {CpuMilli{32000}, MemoryBytes{100}};
   node.published.batch_cpu = CpuMilli{5};
@@ -126,7 +126,7 @@ TEST(Figures, OfADecision) {
 }
 
 // Sums of pools outlive the node that lied.
-TEST(Figures, AWildReportLeavesNothingBehind) {
+TEST(Figures, ExtremeReportLeavesNothingBehind) {
   constexpr std::int64_t kWild = std::numeric_limits<std::int64_t>::max();
   model::NodeSnapshot node;
   node.capacity = {CpuMilli{32000}, MemoryBytes{1 << 30}};
@@ -162,7 +162,7 @@ TEST(Figures, FreeWorkIsOfflineWork) {
   EXPECT_EQ(figures.online.cpu.value, 5000);
 }
 
-TEST(Figures, WhatOnlineWorkUsesIsToldOfBothResourcesByPool) {
+TEST(Figures, ReportsOnlineUsageByPool) {
   const auto reporting = [](std::int64_t milli, std::int64_t bytes) {
     NodeFigures figures;
     figures.online = {CpuMilli{milli}, MemoryBytes{bytes}};
@@ -181,7 +181,7 @@ TEST(Figures, WhatOnlineWorkUsesIsToldOfBothResourcesByPool) {
   EXPECT_EQ(permille.at("a").memory, 800);
 }
 
-TEST(Figures, WhatIsOnlyObservedIsNotOfferedAndWhoDoesNotReportUsesNothing) {
+TEST(Figures, ObservedNodesOfferNothingAndSilentNodesUseNothing) {
   model::NodeSnapshot node;
   node.capacity = {CpuMilli{32000}, MemoryBytes{1 << 30}};
   node.published.batch_cpu = CpuMilli{3000};
@@ -207,7 +207,7 @@ TEST(Figures, WhatIsOnlyObservedIsNotOfferedAndWhoDoesNotReportUsesNothing) {
   EXPECT_EQ(figures.online_of, model::Resources{});
 }
 
-TEST(Figures, APoolSaysWhoseItIs) {
+TEST(Figures, PoolShowsItsOwner) {
   Figures figures;
   figures.observe(model::NodeName("n1"), "a", "video \"live\"", using_cores(1), base::MonotonicTime{1h}, true);
   figures.observe(model::NodeName("n2"), "b", "", using_cores(1), base::MonotonicTime{1h}, true);

@@ -40,7 +40,7 @@ class LeastTest : public testing::InMemoryCluster {
 };
 
 // Time begins at midnight. From one to two the system uses 8 cores at most: 11.2 of the 19.2 under the line are left.
-TEST_F(LeastTest, WithoutReportsAnOfferGoesDownToWhatTheNodeCouldGiveAtThatHour) {
+TEST_F(LeastTest, WithoutReportsOfferDecaysToTheMinimumOfTheHour) {
   start();
   report_for("2", 60min);
   report_for("8", 2min);
@@ -56,7 +56,7 @@ TEST_F(LeastTest, WithoutReportsAnOfferGoesDownToWhatTheNodeCouldGiveAtThatHour)
   EXPECT_LE(offered_milli(), 0) << "forgotten in the end";
 }
 
-TEST_F(LeastTest, WhatAVersionBeforeLearnedIsReadAndKeptInTheFormOfNow) {
+TEST_F(LeastTest, ReadsThePreviousFormatAndStoresTheCurrentOne) {
   const std::string map = history_map_name(kLeastKind, history_shard("n1", kHistoryShardsMax));
   const std::string key = history_key("n1");
   Json stored = name_only(map);
@@ -103,7 +103,7 @@ TEST(LeastSize, TenThousandNodesFitIntoTheStore) {
   }
 }
 
-TEST_F(LeastTest, OfAnHourThatIsNotKnownAnOfferGoesDownToNothing) {
+TEST_F(LeastTest, OfferDecaysToZeroForAnUnknownHour) {
   start();
   report_for("2", 30min);
   ASSERT_GT(offered_milli(), 15'000);

@@ -126,7 +126,7 @@ class LedgerTest : public testing::InMemoryCluster {
   std::int64_t last_told_ = 0;  // the largest generation
 };
 
-TEST_F(LedgerTest, AStrictLedgerMovesWhatIsIdleOnlyWhenTheCutIsConfirmed) {
+TEST_F(LedgerTest, StrictLedgerMovesIdleCapacityOnlyAfterAConfirmedCut) {
   ledger("{mode: strict}");
   book(0);
   auto& replica = start();
@@ -156,7 +156,7 @@ TEST_F(LedgerTest, AStrictLedgerMovesWhatIsIdleOnlyWhenTheCutIsConfirmed) {
   EXPECT_EQ(offered("n1"), "17200") << "what it gave up is not held again";
 }
 
-TEST_F(LedgerTest, WhatYarnHoldsAboveACutIsHeldWhenItsBookFallsSilent) {
+TEST_F(LedgerTest, KeepsYarnHeldAmountWhenItsLedgerIsStale) {
   ledger("{mode: strict}");
   book(0);
   start();
@@ -178,7 +178,7 @@ TEST_F(LedgerTest, WhatYarnHoldsAboveACutIsHeldWhenItsBookFallsSilent) {
 }
 
 // Transcoding holds the node, Spark waits on YARN.
-TEST_F(LedgerTest, LessTimelyWorkGivesBackFirstAndTheOtherSideGrowsWhenItHas) {
+TEST_F(LedgerTest, ReclaimsFromLessTimelyWorkFirst) {
   ledger("{mode: strict, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: spark, order: 3}]");
   book(0);
   for (const char* name : {"t1", "t2", "t3"}) pod(name, "4000", true, "transcode");
@@ -220,7 +220,7 @@ TEST_F(LedgerTest, LessTimelyWorkGivesBackFirstAndTheOtherSideGrowsWhenItHas) {
   EXPECT_GT(told().member("generation")->as_int(), generation);
 }
 
-TEST_F(LedgerTest, YarnIsToldWhatItIsToGiveBackWithItsOffer) {
+TEST_F(LedgerTest, PublishesYarnReclaimWithItsOffer) {
   ledger("{mode: strict, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: training, order: 2}]");
   model::YarnBook says;
   says.sold = {{"transcode", {CpuMilli{12'000}, MemoryBytes{kGi}}}};
@@ -256,7 +256,7 @@ TEST_F(LedgerTest, YarnIsToldWhatItIsToGiveBackWithItsOffer) {
   EXPECT_FALSE(yarn_reclaim());
 }
 
-TEST_F(LedgerTest, APodThatIsBoundWaitsNoMoreAtOnce) {
+TEST_F(LedgerTest, BoundPodIsNoLongerPending) {
   ledger("{mode: shared, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: training, order: 2}]");
   yarn_holds_ = {{"transcode", {CpuMilli{12'000}, MemoryBytes{kGi}}}};
   book(0);
@@ -273,7 +273,7 @@ TEST_F(LedgerTest, APodThatIsBoundWaitsNoMoreAtOnce) {
   EXPECT_EQ(yarn_cpu(), 12'200);
 }
 
-TEST_F(LedgerTest, AnOperatorThatDiedWaitsNoMore) {
+TEST_F(LedgerTest, StoppedOperatorHasNoPendingWork) {
   ledger("{mode: strict, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: spark, order: 3}]");
   book(0);
   for (const char* name : {"t1", "t2", "t3"}) pod(name, "4000", true, "transcode");
@@ -302,7 +302,7 @@ TEST_F(LedgerTest, AnOperatorThatDiedWaitsNoMore) {
   EXPECT_GT(last_told_, before);
 }
 
-TEST_F(LedgerTest, WhatWaitsOnYarnWaitsWhenTheServerComesBack) {
+TEST_F(LedgerTest, YarnPendingWorkSurvivesAnApiOutage) {
   ledger(
       "{mode: strict, classAware: true}\nprofile: tidemark\n"
       "classes: [{name: transcode, order: 1}, {name: spark, order: 3}]");
@@ -326,7 +326,7 @@ TEST_F(LedgerTest, WhatWaitsOnYarnWaitsWhenTheServerComesBack) {
   EXPECT_TRUE(told().is_null()) << "and has not for a quarter of an hour in which it could";
 }
 
-TEST_F(LedgerTest, WhatPodsHoldWhileKubernetesIsOffIsNotYarns) {
+TEST_F(LedgerTest, AmountHeldByPodsIsNotYarnsWhileKubernetesIsOff) {
   ledger("{mode: shared, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: spark, order: 3}]");
   book(0, "spark", 16'000);
   for (const char* name : {"t1", "t2", "t3"}) pod(name, "4000", true, "transcode");
@@ -345,7 +345,7 @@ TEST_F(LedgerTest, WhatPodsHoldWhileKubernetesIsOffIsNotYarns) {
 }
 
 // YARN acts on an offer from long ago, so Kubernetes is given nothing more, and goes on from what it was told.
-TEST_F(LedgerTest, WhatAClassThatIsOffHoldsIsTakenOffOnce) {
+TEST_F(LedgerTest, AmountHeldByAnOffClassIsSubtractedOnce) {
   ledger("{mode: strict}\nclasses: [{name: transcode, order: 1}]");
   book(0);
   pod("t1", "3000", true, "transcode");
@@ -370,7 +370,7 @@ TEST_F(LedgerTest, WhatAClassThatIsOffHoldsIsTakenOffOnce) {
   EXPECT_EQ(offered("n1"), "7100") << "and not again and again";
 }
 
-TEST_F(LedgerTest, OverReportGoesByClassAndHour) {
+TEST_F(LedgerTest, OverReportFollowsClassAndHour) {
   ledger(
       "{yarn: {overReport: {entries: [{class: spark, hours: 22-6, cpuPercent: 150}]}}}\n"
       "classes: [{name: spark, order: 3}]");
@@ -394,7 +394,7 @@ TEST_F(LedgerTest, OverReportGoesByClassAndHour) {
   EXPECT_EQ(yarn_cpu(), 17'200);
 }
 
-TEST_F(LedgerTest, WithoutAnOperatorThatObeysItIsASharedOne) {
+TEST_F(LedgerTest, IsSharedWithoutACompliantOperator) {
   ledger("{mode: strict, yarn: {overReport: {cpuPercent: 200}}}");
   annotate(model::kThirdPartyAllocationsAnnotation,
            Json(R"({"allocations":[{"name":"hadoop-yarn","priority":"koord-batch",)"
@@ -405,7 +405,7 @@ TEST_F(LedgerTest, WithoutAnOperatorThatObeysItIsASharedOne) {
   EXPECT_FALSE(yarn_offer());
 }
 
-TEST_F(LedgerTest, AGuaranteedShareComesBackWhenWorkWaitsForIt) {
+TEST_F(LedgerTest, GuaranteedShareReturnsForPendingWork) {
   ledger("{mode: shared, yarn: {minPercent: 50}}");
   book(0);
   start();
@@ -417,7 +417,7 @@ TEST_F(LedgerTest, AGuaranteedShareComesBackWhenWorkWaitsForIt) {
   EXPECT_EQ(yarn_cpu(), 17200);
 }
 
-TEST_F(LedgerTest, WhenNobodyObeysAnyMoreOrTheNodeIsOffTheOfferGoes) {
+TEST_F(LedgerTest, RemovesYarnOfferWithoutOperatorOrOnOffNode) {
   ledger("{mode: shared, yarn: {maxPercent: 50}}");
   book(0);
   start();
@@ -429,7 +429,7 @@ TEST_F(LedgerTest, WhenNobodyObeysAnyMoreOrTheNodeIsOffTheOfferGoes) {
 }
 
 // An offer that is gone could as well be one that was never made, and YARN would go on with it.
-TEST_F(LedgerTest, WhatIsTakenBackIsToldAsNothing) {
+TEST_F(LedgerTest, WithdrawnOfferIsPublishedAsZero) {
   ledger("{mode: shared}");
   book(0);
   start();
@@ -447,7 +447,7 @@ TEST_F(LedgerTest, WhatIsTakenBackIsToldAsNothing) {
   EXPECT_FALSE(yarn_offer()) << "nobody to tell";
 }
 
-TEST_F(LedgerTest, WhileYarnIsOffNothingIsKeptForIt) {
+TEST_F(LedgerTest, KeepsNothingForYarnWhileItIsOff) {
   ledger("{mode: strict, yarn: {minPercent: 50}}");
   book(0, "spark");
   start();
@@ -463,7 +463,7 @@ TEST_F(LedgerTest, WhileYarnIsOffNothingIsKeptForIt) {
   EXPECT_EQ(offered("n1"), "17200") << "neither its share nor its part of what is idle";
 }
 
-TEST_F(LedgerTest, ABookThatCannotBeReadHoldsWhatYarnWasOffered) {
+TEST_F(LedgerTest, UnreadableYarnLedgerHoldsTheWholeYarnOffer) {
   ledger("{mode: shared}");
   book(0);
   start();
@@ -480,7 +480,7 @@ TEST_F(LedgerTest, ABookThatCannotBeReadHoldsWhatYarnWasOffered) {
   EXPECT_EQ(yarn_cpu(), 16200) << "it does not grow";
 }
 
-TEST_F(LedgerTest, WhereNeitherTheBookNorTheOfferCanBeReadYarnKeepsWhatWasLeftToIt) {
+TEST_F(LedgerTest, UnreadableLedgerAndOfferLeaveYarnTheRest) {
   ledger("{mode: shared, yarn: {maxPercent: 90}}");
   annotate(model::kThirdPartyAllocationsAnnotation,
            Json(R"({"allocations":[{"name":"hadoop-yarn","priority":"koord-batch",)"
@@ -496,7 +496,7 @@ TEST_F(LedgerTest, WhereNeitherTheBookNorTheOfferCanBeReadYarnKeepsWhatWasLeftTo
 }
 
 // The end of the order ends what YARN holds. Lifted just after it, what was told of it goes with no offer any more.
-TEST_F(LedgerTest, AfterAnOrderToDrainIsLiftedNothingDrains) {
+TEST_F(LedgerTest, LiftedDrainOrderEndsTheDrain) {
   const auto drain = [&] {
     const auto text = std::string(read_node("n1").text_at("metadata", "annotations", model::kYarnDrainAnnotation));
     return text.empty() ? std::nullopt : std::optional(*model::parse_yarn_drain(text));
@@ -533,7 +533,7 @@ TEST_F(LedgerTest, AfterAnOrderToDrainIsLiftedNothingDrains) {
 }
 
 // Within the lead before its window closes YARN hears when what is then too much ends; with each offer of that time.
-TEST_F(LedgerTest, YarnIsToldWhenItsWorkOfAWindowEnds) {
+TEST_F(LedgerTest, PublishesEndOfYarnWindowWork) {
   const auto at = [&](base::Duration from_now) {
     std::string text = base::format_rfc3339(clock.wall() + from_now);
     text.resize(std::string_view("2026-11-10T18:00").size());

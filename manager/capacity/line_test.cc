@@ -51,7 +51,7 @@ int LineTest::all_grow_and_the_last_is_cut(base::Duration meanwhile) {
   return grown();
 }
 
-TEST_F(LineTest, ACutDoesNotWaitBehindTheGrowthOfOthers) {
+TEST_F(LineTest, CutDoesNotWaitBehindGrowth) {
   begin(server->handler());
   all_grow_and_the_last_is_cut(100ms);
   run_for(1s);
@@ -62,7 +62,7 @@ TEST_F(LineTest, ACutDoesNotWaitBehindTheGrowthOfOthers) {
 }
 
 // Places come faster than they are used up there.
-TEST_F(LineTest, NorDoesItWhereTheServerIsSlow) {
+TEST_F(LineTest, CutDoesNotWaitBehindGrowthOnASlowServer) {
   const net::HttpHandler inner = server->handler();
   bool is_slow = false;
   begin([&](net::HttpExchange& exchange) -> net::Task<void> {
@@ -78,7 +78,7 @@ TEST_F(LineTest, NorDoesItWhereTheServerIsSlow) {
 }
 
 // 3.2 of 32 cores a minute, and what two minutes give at most at once: after one minute no more than three give.
-TEST_F(LineTest, GrowthThatIsRefusedForLongDoesNotComeInOneWrite) {
+TEST_F(LineTest, LongRefusedGrowthComesInSteps) {
   constexpr std::int64_t kThreeMinutes = 9600;
   Json config = name_only("tidemark-config");
   config["data"] = Json::object({{"config.yaml", "{schema: 1, mode: enforce, profile: tidemark}"}});

@@ -36,7 +36,7 @@ class NodeNotesTest : public testing::InMemoryCluster {
   std::vector<std::string> lines;
 };
 
-TEST_F(NodeNotesTest, EachNodeIsToldOnceAndAgainWhenItIsSomethingElse) {
+TEST_F(NodeNotesTest, LogsEachProblemOfANodeOnce) {
   const std::vector<std::string> nodes = {"n1", "n2", "n3"};
   for (const auto& each : nodes) {
     node(each);
@@ -60,7 +60,7 @@ TEST_F(NodeNotesTest, EachNodeIsToldOnceAndAgainWhenItIsSomethingElse) {
 }
 
 // Nobody uses less than nothing: what counts as 0 is not sold where the node's profile is the safe one.
-TEST_F(NodeNotesTest, WhereLessThanNothingIsMeasuredTheOfferDoesNotGrow) {
+TEST_F(NodeNotesTest, NegativeMeasurementStopsGrowth) {
   Json map = name_only("tidemark-config");
   map["data"] = Json::object(
       {{"config.yaml",

@@ -35,7 +35,7 @@ class OutageTest : public testing::InMemoryCluster {
   }
 };
 
-TEST_F(OutageTest, WhatANodeOffersStandsWhenTheServerComesBack) {
+TEST_F(OutageTest, OffersStayUnchangedAfterAnApiOutage) {
   begin(false);
   outage(Answers::kNone, 2h);
   run_for(10min);
@@ -45,7 +45,7 @@ TEST_F(OutageTest, WhatANodeOffersStandsWhenTheServerComesBack) {
   EXPECT_EQ(offered("n1"), "16200") << "and its next report counts as any other";
 }
 
-TEST_F(OutageTest, ANodeThatIsSilentAfterItGoesDownFromThere) {
+TEST_F(OutageTest, NodeThatStaysSilentDecaysFromTheEndOfTheOutage) {
   begin(false);
   outage(Answers::kNone, 2h);
   run_for(10min);
@@ -54,7 +54,7 @@ TEST_F(OutageTest, ANodeThatIsSilentAfterItGoesDownFromThere) {
   EXPECT_EQ(offered("n1"), "0");
 }
 
-TEST_F(OutageTest, AServerThatTakesNoWritesTakesNoReports) {
+TEST_F(OutageTest, ServerWithoutWritesCannotReceiveReports) {
   begin(true);
   outage(Answers::kReads, 2h);
   run_for(10min);
@@ -66,7 +66,7 @@ TEST_F(OutageTest, AServerThatTakesNoWritesTakesNoReports) {
   EXPECT_EQ(offered("n1"), "0") << "silent when it could have reported";
 }
 
-TEST_F(OutageTest, AnOutageWithBothSignsCountsOnce) {
+TEST_F(OutageTest, OutageWithBothSignsCountsOnce) {
   begin(true);
   outage(Answers::kNone, 25min);
   ASSERT_EQ(offered("n1"), "17200");
@@ -82,7 +82,7 @@ class NoReportsTest : public ::testing::Test {
   NoReports signs;
 };
 
-TEST_F(NoReportsTest, TheLongerOfTwoSignsCounts) {
+TEST_F(NoReportsTest, LongerOfTwoSignsCounts) {
   EXPECT_EQ(look(0s, {}, {}).total, 0s);
   EXPECT_EQ(look(1min, {}, {20s, true}).total, 20s) << "the lease is noticed first";
   auto both = look(4min, {3min, true}, {2min, true});
@@ -96,14 +96,14 @@ TEST_F(NoReportsTest, TheLongerOfTwoSignsCounts) {
   EXPECT_EQ(look(12min, {4min, true}, {5min, false}).total, 6min) << "another one";
 }
 
-TEST_F(NoReportsTest, AnOutageWhoseSecondSignComesWhenTheFirstIsOverCountsOnce) {
+TEST_F(NoReportsTest, OutageWithConsecutiveSignsCountsOnce) {
   look(0s, {}, {});
   EXPECT_EQ(look(1min, {}, {1min, true}).total, 1min);
   EXPECT_EQ(look(70s, {}, {1min, false}).total, 1min);
   EXPECT_EQ(look(90s, {90s, true}, {1min, false}).total, 90s) << "the watch was cut off as well, and is noticed now";
 }
 
-TEST_F(NoReportsTest, ALeaseThatNobodyRenewsIsNoSignWhileReportsCome) {
+TEST_F(NoReportsTest, UnrenewedLeaseIsNoSignWhileReportsArrive) {
   look(0s, {}, {});
   EXPECT_EQ(look(1min, {}, {1min, true}).total, 1min);
   for (auto now = 70s; now < 10min; now += 10s) {

@@ -119,7 +119,7 @@ class OversoldTest : public testing::InMemoryCluster {
   static constexpr std::string_view kHeldBack = "marked gpu:NoExecute tidemark.io/oversold:NoSchedule";
 };
 
-TEST_F(OversoldTest, NobodyIsOfferedMoreThanHeHoldsUntilItFitsAgainForAMinute) {
+TEST_F(OversoldTest, CapsOffersAtHeldUntilItFitsForAMinute) {
   say(kOn);
   both_sell_too_much();
   EXPECT_EQ(carries(), kHeldBack) << "within a second";
@@ -135,7 +135,7 @@ TEST_F(OversoldTest, NobodyIsOfferedMoreThanHeHoldsUntilItFitsAgainForAMinute) {
   EXPECT_EQ(offered("n1"), "11200");
 }
 
-TEST_F(OversoldTest, AManagerThatStartsAnewGoesByTheMark) {
+TEST_F(OversoldTest, RestartedManagerFollowsTheStateMark) {
   say(kOn);
   both_sell_too_much();
   replicas.clear();
@@ -150,7 +150,7 @@ TEST_F(OversoldTest, AManagerThatStartsAnewGoesByTheMark) {
   EXPECT_EQ(carries(), kFree);
 }
 
-TEST_F(OversoldTest, TheTaintIsThePoolsToWant) {
+TEST_F(OversoldTest, PoolSettingsEnableTheTaint) {
   say("mode: enforce\narbitrate: {enabled: true, taint: false}\n");
   both_sell_too_much();
   EXPECT_EQ(carries(), "marked gpu:NoExecute");
@@ -159,14 +159,14 @@ TEST_F(OversoldTest, TheTaintIsThePoolsToWant) {
   EXPECT_EQ(carries(), kHeldBack);
 }
 
-TEST_F(OversoldTest, ThePeersProfileHasNothingOfIt) {
+TEST_F(OversoldTest, KoordinatorProfileDoesNotUseIt) {
   say("mode: enforce\n");
   both_sell_too_much();
   run_for(10s);
   EXPECT_EQ(carries(), kFree);
 }
 
-TEST_F(OversoldTest, WhatSomebodyTakesAwayIsPutBack) {
+TEST_F(OversoldTest, RestoresARemovedTaint) {
   say(kOn);
   both_sell_too_much();
   must("PATCH", "/api/v1/nodes/n1", *Json::parse(R"({"spec":{"taints":[{"key":"x","effect":"NoSchedule"}]}})"), kMerge);
@@ -174,7 +174,7 @@ TEST_F(OversoldTest, WhatSomebodyTakesAwayIsPutBack) {
   EXPECT_EQ(carries(), "marked x:NoSchedule tidemark.io/oversold:NoSchedule");
 }
 
-TEST_F(OversoldTest, ANodeThatIsOnlyObservedKeepsNoPodsAway) {
+TEST_F(OversoldTest, ObservedNodeGetsNoTaint) {
   say(kOn);
   both_sell_too_much();
   say("mode: observe\narbitrate: {enabled: true}\n");
@@ -182,7 +182,7 @@ TEST_F(OversoldTest, ANodeThatIsOnlyObservedKeepsNoPodsAway) {
   EXPECT_EQ(carries(), "marked gpu:NoExecute") << "of its amounts nothing is written any more";
 }
 
-TEST_F(OversoldTest, AnObservedNodeIsNeverMarked) {
+TEST_F(OversoldTest, ObservedNodeGetsNoMark) {
   say("mode: observe\narbitrate: {enabled: true}\n");
   pod("a", "8000");
   yarn_holds(6000);
@@ -193,7 +193,7 @@ TEST_F(OversoldTest, AnObservedNodeIsNeverMarked) {
   EXPECT_EQ(carries(), kFree);
 }
 
-TEST_F(OversoldTest, OffTakesBothAway) {
+TEST_F(OversoldTest, OffRemovesTaintAndMark) {
   say(kOn);
   both_sell_too_much();
   off();

@@ -12,7 +12,7 @@ namespace {
 // Budget: 10,000 nodes have 300,000 pods, each kept once. Without the interner's share and the cache's own table.
 constexpr std::size_t kBytesMax = 240;  // the pointer to how a pod ends took it over 224: 4.6 MiB for all of them
 
-TEST(PodProjection, SaysWhatAConversionOfTheWholePodSays) {
+TEST(PodProjection, EqualsTheConversionOfTheWholePod) {
   kube::Interner interner;
   for (const char* file : {"pod_web.json", "pod_level.json"}) {
     const std::string bytes = kube::testing::testdata(file);
@@ -44,7 +44,7 @@ TEST(PodProjection, IsSmall) {
   EXPECT_LE(kept->bytes(), kBytesMax);
 }
 
-TEST(PodProjection, RefusesWhatIsNoPod) {
+TEST(PodProjection, RefusesInputThatIsNotAPod) {
   kube::Interner interner;
   EXPECT_FALSE(decode_pod_projection(R"({"kind":"Node","metadata":{"name":"a"}})", interner));
   EXPECT_FALSE(decode_pod_projection(R"({"metadata":{}})", interner));

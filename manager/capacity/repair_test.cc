@@ -80,7 +80,7 @@ class RepairTest : public testing::InMemoryCluster {
   }
 };
 
-TEST_F(RepairTest, WhatIsLostComesBackWithinASecondWhileFiveHundredWritesWaitForTheBudget) {
+TEST_F(RepairTest, RepairsWithinASecondAheadOfFiveHundredWrites) {
   node("n1");
   node("n2");
   metric("n1", "2");
@@ -102,7 +102,7 @@ TEST_F(RepairTest, WhatIsLostComesBackWithinASecondWhileFiveHundredWritesWaitFor
 }
 
 // A new leader comes to every node once, as fast as its budget lets it; who lost something does not wait for that.
-TEST_F(RepairTest, WhatIsLostBeforeANewLeaderHasComeToTheNodeIsNoFirstWrite) {
+TEST_F(RepairTest, NewLeaderRepairsALossBeforeItsFirstWrite) {
   for (const char* each : {"n1", "n2"}) {
     node(each);
     metric(each, "2");
@@ -129,7 +129,7 @@ TEST_F(RepairTest, WhatIsLostBeforeANewLeaderHasComeToTheNodeIsNoFirstWrite) {
 }
 
 // What it wrote when it led before says nothing of what the node carried since.
-TEST_F(RepairTest, NorIsItForOneThatLedBefore) {
+TEST_F(RepairTest, ReturningLeaderRepairsALossBeforeItsFirstWrite) {
   node("n1");
   node("n2");
   metric("n1", "2");
@@ -153,7 +153,7 @@ TEST_F(RepairTest, NorIsItForOneThatLedBefore) {
   EXPECT_EQ(firsts(), first) << "the budget was not exhausted: the test proves nothing";
 }
 
-TEST_F(RepairTest, EachNumberAndTheOriginArePutRightByAnyAmount) {
+TEST_F(RepairTest, RepairsAnyDeviationOfAmountsAndOrigin) {
   node("n1");
   metric("n1", "2");
   auto& replica = start();
@@ -178,7 +178,7 @@ TEST_F(RepairTest, EachNumberAndTheOriginArePutRightByAnyAmount) {
   EXPECT_EQ(replica.metric(kRepaired), 6);
 }
 
-TEST_F(RepairTest, ANodeThatIsMadeAnewHasItsNumbersBackAheadOfTheBudget) {
+TEST_F(RepairTest, RepairsARecreatedNodeAheadOfTheBudget) {
   node("n1");
   metric("n1", "2");
   auto& replica = start();
@@ -192,7 +192,7 @@ TEST_F(RepairTest, ANodeThatIsMadeAnewHasItsNumbersBackAheadOfTheBudget) {
   EXPECT_EQ(offered("n1"), "17200");
 }
 
-TEST_F(RepairTest, ZonesAreRepairedAheadOfTheBudgetAndSoIsATopologyThatIsMadeAnew) {
+TEST_F(RepairTest, RepairsZonesAndRecreatedTopologyAheadOfTheBudget) {
   node("n1");
   metric("n1", "2");
   const Json topology = make_topology();
@@ -213,7 +213,7 @@ TEST_F(RepairTest, ZonesAreRepairedAheadOfTheBudgetAndSoIsATopologyThatIsMadeAne
   EXPECT_EQ(batch_of_zone(), "17200");
 }
 
-TEST_F(RepairTest, ZonesOfANodeThatStandsInTheLineAreRepairedAllTheSame) {
+TEST_F(RepairTest, RepairsZonesOfANodeThatWaitsForTheBudget) {
   node("n1");
   metric("n1", "12");
   make_topology();
@@ -233,7 +233,7 @@ TEST_F(RepairTest, ZonesOfANodeThatStandsInTheLineAreRepairedAllTheSame) {
   EXPECT_NE(batch_of_zone(), "31000");
 }
 
-TEST_F(RepairTest, ZonesThatSomebodyElseKeepsWritingAreLeftToThem) {
+TEST_F(RepairTest, LeavesZonesToASecondWriter) {
   node("n1");
   metric("n1", "2");
   make_topology();
@@ -269,7 +269,7 @@ TEST_F(RepairTest, ZonesThatSomebodyElseKeepsWritingAreLeftToThem) {
   EXPECT_EQ(contested(), 0);
 }
 
-TEST_F(RepairTest, WithoutTheLeaseNothingIsRepaired) {
+TEST_F(RepairTest, RepairsNothingWithoutTheLease) {
   node("n1");
   metric("n1", "2");
   start("one", true);
@@ -284,7 +284,7 @@ TEST_F(RepairTest, WithoutTheLeaseNothingIsRepaired) {
 }
 
 // A repair that fails is tried again as one: the wait in between is its own, not the routine line's.
-TEST_F(RepairTest, AFleetThatWasOverwrittenComesBackByBothBudgets) {
+TEST_F(RepairTest, RepairsAnOverwrittenFleetWithBothBudgets) {
   for (int i = 0; i < 200; ++i) {
     node(base::cat("n", i));
     metric(base::cat("n", i), "2");
@@ -307,7 +307,7 @@ kube::Node carrying(std::string_view revision, std::int64_t milli, kube::Interne
   return std::move(*node);
 }
 
-TEST(OwnWritesTest, LeftAsByRevisionAndWhatTheNodeCarries) {
+TEST(OwnWritesTest, ComparesRevisionAndNodeContent) {
   kube::Interner interner;
   const base::MonotonicTime now{1h};
   const auto one = std::optional<std::int64_t>(1);
@@ -332,7 +332,7 @@ TEST(OwnWritesTest, LeftAsByRevisionAndWhatTheNodeCarries) {
   EXPECT_EQ(writes.left_as(*empty, one, now), LeftAs::kNotWritten);
 }
 
-TEST(OwnWritesTest, ANodeThatIsGoneIsRememberedForItsTimeAndWhatAPluginLeavesAloneDoesNotCount) {
+TEST(OwnWritesTest, RemembersARemovedNodeAndIgnoresDisabledPlugins) {
   kube::Interner interner;
   const base::MonotonicTime now{1h};
   const auto one = std::optional<std::int64_t>(1);

@@ -30,7 +30,7 @@ class ZonePatchTest : public ::testing::Test {
   kube::Interner interner;
 };
 
-TEST_F(ZonePatchTest, NamesTheRevisionItHoldsForAndTheEpoch) {
+TEST_F(ZonePatchTest, HasResourceVersionAndEpoch) {
   const auto on = topology(R"(,"annotations":{"a":"b"})", "[]");
   EXPECT_EQ(*Json::parse(zone_patch({on, plan(0), {}, 3})), *Json::parse(R"([
       {"op":"replace","path":"/metadata/resourceVersion","value":"4711"},
@@ -42,7 +42,7 @@ TEST_F(ZonePatchTest, NamesTheRevisionItHoldsForAndTheEpoch) {
 }
 
 // Contract 3.4: zone resource items are sorted by name.
-TEST_F(ZonePatchTest, WhatAZoneDoesNotListYetComesInItsPlace) {
+TEST_F(ZonePatchTest, InsertsAMissingResourceInOrder) {
   const auto on =
       topology("", R"([{"name":"node-0","resources":[{"name":"cpu"},{"name":"memory"}]},{"name":"node-1"}])");
   const std::vector changes{added(0, true), added(0, false), added(1, true), added(1, false)};
@@ -60,7 +60,7 @@ TEST_F(ZonePatchTest, WhatAZoneDoesNotListYetComesInItsPlace) {
   EXPECT_EQ(path(6), "/zones/1/resources/1");
 }
 
-TEST_F(ZonePatchTest, OnlyTheFieldsThatChangeAreReplaced) {
+TEST_F(ZonePatchTest, ReplacesOnlyChangedFields) {
   const auto on = topology("", R"([{"name":"node-0","resources":[{"name":"a"},{"name":"kubernetes.io/batch-cpu"},
       {"name":"kubernetes.io/batch-memory"}]}])");
   const std::vector<policy::ZoneChange> changes{{0, true, false, true, false, true},

@@ -68,7 +68,7 @@ class ZonesAndRatiosTest : public testing::InMemoryCluster {
 };
 
 // Contract 5.3: system use is shared alike: 16 − 6.4 − 1 = 8.6 cores in each zone.
-TEST_F(ZonesAndRatiosTest, ZonesCarryTheirPartAndNothingElseOfTheTopologyIsTouched) {
+TEST_F(ZonesAndRatiosTest, WritesOnlyTheZoneAmountsOfTheTopology) {
   topology_kind();
   node("n1");
   topology("n1");
@@ -88,7 +88,7 @@ TEST_F(ZonesAndRatiosTest, ZonesCarryTheirPartAndNothingElseOfTheTopologyIsTouch
 }
 
 // Contract 5.6: gated by the same diff threshold; refreshed by their own time.
-TEST_F(ZonesAndRatiosTest, ZonesFollowAMoveOfMoreThanATenthAndSmallOnesWhenTheyAreDue) {
+TEST_F(ZonesAndRatiosTest, ZonesFollowLargeChangesAtOnceAndSmallOnesWhenDue) {
   topology_kind();
   node("n1");
   topology("n1");
@@ -106,7 +106,7 @@ TEST_F(ZonesAndRatiosTest, ZonesFollowAMoveOfMoreThanATenthAndSmallOnesWhenTheyA
 
 // What is not worth a write of the node is not written to its zones either: together they never say more than it does,
 // and a topology that is made anew gets what the node carries.
-TEST_F(ZonesAndRatiosTest, ZonesDoNotGoAheadOfTheirNode) {
+TEST_F(ZonesAndRatiosTest, ZonesAreNotWrittenBeforeTheirNode) {
   topology_kind();
   node("n1");
   Json map = name_only("tidemark-config");
@@ -141,7 +141,7 @@ TEST_F(ZonesAndRatiosTest, ZonesDoNotGoAheadOfTheirNode) {
 }
 
 // What the pool's ledger takes from the node is taken from its zones, at once, and off leaves nothing on them.
-TEST_F(ZonesAndRatiosTest, ZonesFollowWhatTheNodeOffers) {
+TEST_F(ZonesAndRatiosTest, ZonesFollowTheOfferOfTheNode) {
   topology_kind();
   node("n1");
   topology("n1");
@@ -208,7 +208,7 @@ TEST_F(ZonesAndRatiosTest, ZonesOfANodeThatFollowsItsPoolAreCutWithItAndDoNotGro
   EXPECT_EQ(zone("n4", 0, kBatchCpu), "3600/5000/3600");
 }
 
-TEST_F(ZonesAndRatiosTest, WhatSomebodyElseWritesIntoAZoneIsPutRight) {
+TEST_F(ZonesAndRatiosTest, RepairsAForeignWriteToAZone) {
   topology_kind();
   node("n1");
   topology("n1");
@@ -224,7 +224,7 @@ TEST_F(ZonesAndRatiosTest, WhatSomebodyElseWritesIntoAZoneIsPutRight) {
   EXPECT_EQ(zone("n1", 1, kBatchCpu), "3800/3800/3800");
 }
 
-TEST_F(ZonesAndRatiosTest, AClusterWithoutTheKindIsServedAndFindsItWhenItComes) {
+TEST_F(ZonesAndRatiosTest, WorksWithoutTheKindAndFindsItLater) {
   node("n1");
   metric("n1", "2");
   start();
@@ -236,7 +236,7 @@ TEST_F(ZonesAndRatiosTest, AClusterWithoutTheKindIsServedAndFindsItWhenItComes) 
 }
 
 // Contract 5.7 and 5.3: the ratio by the model, its text, and batch-cpu times the ratio on the node and in zones.
-TEST_F(ZonesAndRatiosTest, TheRatioOfTheProcessorIsOnTheNodeAndInItsNumbers) {
+TEST_F(ZonesAndRatiosTest, CpuRatioIsPublishedAndApplied) {
   topology_kind();
   node("n1");
   metric("n1", "2");

@@ -21,7 +21,7 @@ using testing::kStoredWithin;
 
 class BudgetsTest : public testing::EvictingCluster {};
 
-TEST_F(BudgetsTest, TasksAreCountedByWhatEndedThem) {
+TEST_F(BudgetsTest, CountsTasksByCause) {
   tidemark(", classes: [{name: spark, order: 1}]");
   auto& manager = start();
   for (const char* name : {"done", "pressed", "evicted", "preempted", "drained", "lost", "online", "runs"}) pod(name);
@@ -58,7 +58,7 @@ TEST_F(BudgetsTest, TasksAreCountedByWhatEndedThem) {
 }
 
 // As a kubelet leaves a pod one of whose containers the kernel ended.
-TEST_F(BudgetsTest, WhatTheKernelEndedForWantOfMemoryIsCountedApartAndInNoRate) {
+TEST_F(BudgetsTest, CountsOomKillsApartAndInNoRate) {
   tidemark();
   auto& manager = start();
   for (int i = 0; i < 6; ++i) {
@@ -76,7 +76,7 @@ TEST_F(BudgetsTest, WhatTheKernelEndedForWantOfMemoryIsCountedApartAndInNoRate) 
   EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 0);
 }
 
-TEST_F(BudgetsTest, ASpikeStopsThePoolAtWhatIsSoldAndItComesBack) {
+TEST_F(BudgetsTest, SpikeCapsThePoolAtSoldAndRecovers) {
   tidemark();
   auto& manager = start();
   pod("stays", "n1", "3000");
@@ -113,7 +113,7 @@ TEST_F(BudgetsTest, ASpikeStopsThePoolAtWhatIsSoldAndItComesBack) {
   EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kClosed);
 }
 
-TEST_F(BudgetsTest, ARestartAndANewLeaderGoOnWhereItStood) {
+TEST_F(BudgetsTest, RestartAndNewLeaderContinueFromStoredState) {
   tidemark();
   start();
   pod("stays", "n1", "3000");
@@ -133,7 +133,7 @@ TEST_F(BudgetsTest, ARestartAndANewLeaderGoOnWhereItStood) {
 }
 
 // A sum over replicas, or the highest of them, must not count what somebody saw who leads no more.
-TEST_F(BudgetsTest, AFormerLeaderShowsNothingOfIt) {
+TEST_F(BudgetsTest, FormerLeaderExportsNoBudgets) {
   tidemark();
   auto& former = start("one", true);
   run_for(5s);
@@ -150,7 +150,7 @@ TEST_F(BudgetsTest, AFormerLeaderShowsNothingOfIt) {
   EXPECT_EQ(shown(), std::pair(0.0, 0.0));
 }
 
-TEST_F(BudgetsTest, SomebodyLetsItSellAgain) {
+TEST_F(BudgetsTest, ResumeRequestLetsThePoolSellAgain) {
   tidemark();
   start();
   spike();
@@ -164,7 +164,7 @@ TEST_F(BudgetsTest, SomebodyLetsItSellAgain) {
   EXPECT_NE(offered("n2"), "0");
 }
 
-TEST_F(BudgetsTest, WhatAPoolLostWithinTheHourIsKnownAfterARestart) {
+TEST_F(BudgetsTest, EvictionsOfTheHourSurviveARestart) {
   Json map = name_only("tidemark-config");
   map["data"] = Json::object(
       {{"config.yaml", "{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {perPoolHour: 3}}"}});
@@ -195,7 +195,7 @@ TEST_F(BudgetsTest, WhatAPoolLostWithinTheHourIsKnownAfterARestart) {
 }
 
 // A pool without a limit loses tasks all the time; the one with a limit loses one.
-TEST_F(BudgetsTest, CountsAreWrittenWhenSomethingWasCountedAndNotByTheClock) {
+TEST_F(BudgetsTest, WritesCountsOnlyOnChange) {
   Json map = name_only("tidemark-config");
   map["data"] =
       Json::object({{"config.yaml",
@@ -238,7 +238,7 @@ TEST_F(BudgetsTest, CountsAreWrittenWhenSomethingWasCountedAndNotByTheClock) {
   EXPECT_EQ(day("limited").evicted, 2);
 }
 
-TEST_F(BudgetsTest, TwoWhoAskAtOnceAreBothHeardAndTheirRequestsGo) {
+TEST_F(BudgetsTest, HandlesTwoConcurrentRequests) {
   tidemark();
   start();
   spike();
@@ -261,7 +261,7 @@ TEST_F(BudgetsTest, TwoWhoAskAtOnceAreBothHeardAndTheirRequestsGo) {
   }
 }
 
-TEST_F(BudgetsTest, AJobThatIsEvictedOftenIsNamed) {
+TEST_F(BudgetsTest, NamesAJobThatIsEvictedOften) {
   tidemark();
   start();
   for (int i = 0; i < 3; ++i) {
@@ -274,7 +274,7 @@ TEST_F(BudgetsTest, AJobThatIsEvictedOftenIsNamed) {
   EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kClosed);
 }
 
-TEST_F(BudgetsTest, WithoutOurSettingsNothingIsWrittenAndNothingStops) {
+TEST_F(BudgetsTest, DoesNothingWithoutTidemarkConfig) {
   start();
   pod("stays", "n1", "3000");
   run_for(1s);
@@ -286,7 +286,7 @@ TEST_F(BudgetsTest, WithoutOurSettingsNothingIsWrittenAndNothingStops) {
   EXPECT_EQ(offered("n2"), before);
 }
 
-TEST_F(BudgetsTest, WhatCannotBeReadIsTakenAnew) {
+TEST_F(BudgetsTest, ReplacesAnUnreadableStore) {
   tidemark();
   Json map = name_only(model::kBudgetsName);
   map["data"] = Json::object({{"state.json", "{"}, {"counts.json", R"({"schema":"one"})"}, {"request.json", "[]"}});
@@ -297,7 +297,7 @@ TEST_F(BudgetsTest, WhatCannotBeReadIsTakenAnew) {
 }
 
 // Its breaker may be open: what it says is neither taken for nothing nor written over.
-TEST_F(BudgetsTest, WhatANewerVersionStoredIsKeptAndOffersAreOnlyCut) {
+TEST_F(BudgetsTest, KeepsTheStoreOfANewerVersionAndOnlyCutsOffers) {
   tidemark();
   start();
   pod("stays", "n1", "3000");

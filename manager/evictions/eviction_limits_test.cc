@@ -72,7 +72,7 @@ class EvictionLimitsTest : public ::testing::Test {
                           }}};
 };
 
-TEST_F(EvictionLimitsTest, AJobLosesNoMoreThanItMayWithinAnHour) {
+TEST_F(EvictionLimitsTest, LimitsEvictionsOfAJobPerHour) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(evict("sort"), "goes");
     is_counted("sort");
@@ -84,7 +84,7 @@ TEST_F(EvictionLimitsTest, AJobLosesNoMoreThanItMayWithinAnHour) {
   EXPECT_EQ(evict("sort"), "goes") << "hours slide";
 }
 
-TEST_F(EvictionLimitsTest, NodesThatAskWithinAMomentDoNotPassALimitTogether) {
+TEST_F(EvictionLimitsTest, ConcurrentRequestsDoNotExceedTheJobLimit) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(evict("sort", cat("n", i)), "goes");
   EXPECT_EQ(evict("sort", "n4").substr(0, 9), "JobBudget") << "none of them is counted yet";
   is_counted("sort");
@@ -95,7 +95,7 @@ TEST_F(EvictionLimitsTest, NodesThatAskWithinAMomentDoNotPassALimitTogether) {
   EXPECT_EQ(evict("sort", "n4"), "goes") << "the third never happened";
 }
 
-TEST_F(EvictionLimitsTest, WhatIsCountedAtOnceDoesNotCountTwice) {
+TEST_F(EvictionLimitsTest, DoesNotCountAnObservedEvictionTwice) {
   job_per_hour_ = 2;
   EXPECT_EQ(evict("sort"), "goes");
   is_counted("sort");
@@ -105,7 +105,7 @@ TEST_F(EvictionLimitsTest, WhatIsCountedAtOnceDoesNotCountTwice) {
 
 // Its agent heard no answer, or the API server asks again: one eviction, and the limit leaves the others what is
 // theirs.
-TEST_F(EvictionLimitsTest, OnePodThatIsAskedForAgainCountsOnce) {
+TEST_F(EvictionLimitsTest, RepeatedRequestForAPodCountsOnce) {
   job_per_hour_ = 2;
   for (int i = 0; i < 5; ++i) EXPECT_EQ(evict_pod("mine", "sort"), "goes") << i;
   EXPECT_EQ(evict_pod("other", "sort"), "goes") << "the second of two";
@@ -117,7 +117,7 @@ TEST_F(EvictionLimitsTest, OnePodThatIsAskedForAgainCountsOnce) {
   EXPECT_EQ(evict_pod("mine", "sort").substr(0, 9), "JobBudget") << "that one is over";
 }
 
-TEST_F(EvictionLimitsTest, AJobThatWasEvictedOftenMayLoseLess) {
+TEST_F(EvictionLimitsTest, OftenEvictedJobHasALowerLimit) {
   job_per_hour_ = 3;
   for (int i = 0; i < 16; ++i) is_counted("old");
   clock_.advance(3h);
@@ -126,7 +126,7 @@ TEST_F(EvictionLimitsTest, AJobThatWasEvictedOftenMayLoseLess) {
 }
 
 // 500 a second is what the webhook looks at, and five seconds what the leader takes to look at its pools.
-TEST_F(EvictionLimitsTest, NodesThatAskWithinAMomentDoNotPassTheLimitOfTheirPoolTogether) {
+TEST_F(EvictionLimitsTest, ConcurrentRequestsDoNotExceedThePoolLimit) {
   pool_per_hour_ = 50;
   int gone = 0;
   for (int i = 0; i < 2'500; ++i) {
@@ -140,7 +140,7 @@ TEST_F(EvictionLimitsTest, NodesThatAskWithinAMomentDoNotPassTheLimitOfTheirPool
   EXPECT_EQ(evict("one-more"), pool_is_full());
 }
 
-TEST_F(EvictionLimitsTest, WhatThePoolCountedAlreadyDoesNotCountTwice) {
+TEST_F(EvictionLimitsTest, DoesNotCountAnEvictionOfThePoolTwice) {
   pool_per_hour_ = 3;
   EXPECT_EQ(evict("a"), "goes");
   is_counted("a");
@@ -153,7 +153,7 @@ TEST_F(EvictionLimitsTest, WhatThePoolCountedAlreadyDoesNotCountTwice) {
   EXPECT_EQ(evict("d"), "goes") << "hours slide";
 }
 
-TEST_F(EvictionLimitsTest, WhatOthersEvictDoesNotHideWhatIsOnItsWay) {
+TEST_F(EvictionLimitsTest, OtherEvictionsDoNotHidePendingOnes) {
   pool_per_hour_ = 4;
   EXPECT_EQ(evict("a"), "goes");
   EXPECT_EQ(evict("b"), "goes");
@@ -163,7 +163,7 @@ TEST_F(EvictionLimitsTest, WhatOthersEvictDoesNotHideWhatIsOnItsWay) {
 }
 
 // The API server asks the webhook before it looks at a disruption budget.
-TEST_F(EvictionLimitsTest, APodThatDidNotGoGivesItsPlaceInThePoolBack) {
+TEST_F(EvictionLimitsTest, PodThatStaysReturnsItsPlaceInThePool) {
   pool_per_hour_ = 1;
   EXPECT_EQ(evict_pod("guarded", "a"), "goes");
   EXPECT_EQ(evict_pod("guarded", "a"), "goes") << "its node asks again: the same one";
@@ -174,7 +174,7 @@ TEST_F(EvictionLimitsTest, APodThatDidNotGoGivesItsPlaceInThePoolBack) {
 }
 
 // Agents ask twice a minute for those whom a disruption budget guards; others are to go meanwhile.
-TEST_F(EvictionLimitsTest, PodsThatNobodyMayEvictDoNotHoldThePlacesOfOthers) {
+TEST_F(EvictionLimitsTest, ProtectedPodsDoNotUseUpTheLimit) {
   pool_per_hour_ = 2;
   EXPECT_EQ(evict_pod("guarded-1", "a"), "goes");
   EXPECT_EQ(evict_pod("guarded-2", "b"), "goes");
@@ -188,7 +188,7 @@ TEST_F(EvictionLimitsTest, PodsThatNobodyMayEvictDoNotHoldThePlacesOfOthers) {
   EXPECT_EQ(evict("e"), pool_is_full());
 }
 
-TEST_F(EvictionLimitsTest, APodOfTheSameNameIsAnotherOne) {
+TEST_F(EvictionLimitsTest, PodWithANewUidCountsAsAnotherPod) {
   pool_per_hour_ = 2;
   const auto member = [&](std::string_view uid) {
     return limits_.take(cat(R"({"metadata":{"namespace":"team","name":"set-0","uid":")", uid,
@@ -200,14 +200,14 @@ TEST_F(EvictionLimitsTest, APodOfTheSameNameIsAnotherOne) {
 }
 
 // As the leader stored it: a replica that began later may have seen less.
-TEST_F(EvictionLimitsTest, APoolThatLostAllThatItMayLosesNoMore) {
+TEST_F(EvictionLimitsTest, DeniesEvictionsAtThePoolLimit) {
   state_.pools.push_back({"night", {}, {}, true, {}});
   EXPECT_EQ(evict("sort"), "PoolBudget: night; ");
   pool_per_hour_ = 3;
   EXPECT_EQ(evict("sort"), "PoolBudget: night; ") << "of which this replica saw none";
 }
 
-TEST_F(EvictionLimitsTest, WhereNobodySetALimitEveryTaskMayGo) {
+TEST_F(EvictionLimitsTest, AllowsEveryEvictionWithoutALimit) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(evict("sort", "elsewhere"), "goes");
 }
 

@@ -43,7 +43,7 @@ class GrantsTest : public testing::EvictingCluster {
   }
 };
 
-TEST_F(GrantsTest, EachNodeIsToldItsPartAndNothingIsWrittenTwice) {
+TEST_F(GrantsTest, PublishesTheGrantOfEachNodeOnce) {
   granting(40);
   auto& manager = start();
   run_for(5s);
@@ -66,7 +66,7 @@ TEST_F(GrantsTest, EachNodeIsToldItsPartAndNothingIsWrittenTwice) {
   EXPECT_EQ(granted("n1"), 13);
 }
 
-TEST_F(GrantsTest, WhileALimitIsRolledOutTheSmallerOneHoldsForTheWholePool) {
+TEST_F(GrantsTest, SmallerLimitHoldsForThePoolDuringARollout) {
   granting(40, true);
   auto& manager = start();
   run_for(5s);
@@ -105,7 +105,7 @@ class OnTheWayTest : public GrantsTest {
   }
 };
 
-TEST_F(OnTheWayTest, APoolThatIsNewIsStoppedByItsSpike) {
+TEST_F(OnTheWayTest, SpikeStopsANewPool) {
   granting(40, true);
   auto& manager = start();
   run_for(5s);
@@ -121,7 +121,7 @@ TEST_F(OnTheWayTest, APoolThatIsNewIsStoppedByItsSpike) {
   EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"new\"}"), 1) << "nor is it forgotten";
 }
 
-TEST_F(OnTheWayTest, APoolThatOverReportsByTheNewSettingsAloneFallsBack) {
+TEST_F(OnTheWayTest, PoolThatOverReportsOnlyByNewSettingsFallsBack) {
   granting(40, true);
   auto& manager = start();
   run_for(5s);
@@ -132,7 +132,7 @@ TEST_F(OnTheWayTest, APoolThatOverReportsByTheNewSettingsAloneFallsBack) {
   EXPECT_EQ(offered(moved), "15200") << "2 of 100";
 }
 
-TEST_F(GrantsTest, ANewLeaderReadsThemAndOffTakesThemAway) {
+TEST_F(GrantsTest, NewLeaderReadsGrantsAndOffRemovesThem) {
   granting(40);
   start();
   run_for(5s);
@@ -181,7 +181,7 @@ class OperatorGrantTest : public GrantsTest {
   std::vector<model::EndedTasks> ends_;
 };
 
-TEST_F(OperatorGrantTest, ItsPartIsPublishedAndKeptByTheNextLeader) {
+TEST_F(OperatorGrantTest, GrantIsPublishedAndKeptByTheNextLeader) {
   auto& manager = start();
   run_for(10s);
   EXPECT_EQ(of_operator(), 2);
@@ -198,7 +198,7 @@ TEST_F(OperatorGrantTest, ItsPartIsPublishedAndKeptByTheNextLeader) {
   EXPECT_EQ(of_operator(), 2);
 }
 
-TEST_F(OperatorGrantTest, WhatYarnGivesBackUsesUpTheHourAndIsNoSpike) {
+TEST_F(OperatorGrantTest, YarnReclaimUsesTheBudgetAndIsNoSpike) {
   auto& manager = start();
   run_for(10s);
   gave_back("n1", 7);
@@ -221,7 +221,7 @@ TEST_F(OperatorGrantTest, WhatYarnGivesBackUsesUpTheHourAndIsNoSpike) {
   EXPECT_FALSE(used_up());
 }
 
-TEST_F(GrantsTest, WithoutOurSettingsOursIsTakenAwayAndNothingElse) {
+TEST_F(GrantsTest, RemovesOnlyOurGrantsWithoutTidemarkConfig) {
   granting(40);
   start();
   run_for(5s);

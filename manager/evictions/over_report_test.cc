@@ -62,12 +62,12 @@ class OverReportTest : public EvictingCluster {
   int victims_ = 0;
 };
 
-TEST_F(OverReportTest, IsGivenUpWhileMoreThanOneInAHundredIsEvictedAndComesBackAfterACalmHour) {
+TEST_F(OverReportTest, StopsAboveOnePercentEvictionsAndReturnsAfterACalmHour) {
   over_reporting("{overReport: {cpuPercent: 150}}");
   falls_back_and_returns();
 }
 
-TEST_F(OverReportTest, ThatOfAnEntryIsToo) {
+TEST_F(OverReportTest, OverReportOfACalendarEntryStopsToo) {
   over_reporting("{overReport: {entries: [{cpuPercent: 150}]}}");
   falls_back_and_returns();
 }

@@ -27,7 +27,7 @@ std::string disrupted(std::string_view reason, std::string_view phase = "Running
              reason, R"(","lastTransitionTime":"2026-11-21T20:00:05Z"}])");
 }
 
-TEST(PodEnd, IsReadFromWhatEachLeavesInTheStatus) {
+TEST(PodEnd, ReadsTheCauseFromTheStatus) {
   EXPECT_EQ(read_pod_end(R"("phase":"Running")").by, EndedBy::kNothing);
   EXPECT_EQ(read_pod_end(R"("phase":"Succeeded")").by, EndedBy::kItself);
   EXPECT_EQ(read_pod_end(R"("phase":"Failed","reason":"DeadlineExceeded")").by, EndedBy::kItself);
@@ -41,7 +41,7 @@ TEST(PodEnd, IsReadFromWhatEachLeavesInTheStatus) {
   EXPECT_EQ(read_pod_end(disrupted("somebody's own")).by, EndedBy::kNode);
 }
 
-TEST(PodEnd, AKubeletSaysThatItTerminatesBeforeItSaysWhy) {
+TEST(PodEnd, CauseMayFollowTheStartOfTermination) {
   EXPECT_EQ(read_pod_end(disrupted("TerminationByKubelet")).by, EndedBy::kNothing);
   EXPECT_EQ(read_pod_end(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Evicted")")).by,
             EndedBy::kKubelet);
@@ -50,7 +50,7 @@ TEST(PodEnd, AKubeletSaysThatItTerminatesBeforeItSaysWhy) {
             EndedBy::kNode);
 }
 
-TEST(PodEnd, WhatTheKernelEndedForWantOfMemoryIsNoPlainEnd) {
+TEST(PodEnd, OomKillIsNotAPlainEnd) {
   const auto ended = [](std::string_view list, std::string_view state) {
     return cat(R"(")", list, R"(":[{"name":"a","state":{"terminated":{"exitCode":0,"reason":"Completed"}}},)",
                R"({"name":"b","lastState":{},"state":{)", state, "}}]");
@@ -71,21 +71,21 @@ TEST(PodEnd, WhatTheKernelEndedForWantOfMemoryIsNoPlainEnd) {
           .makes_back_off());
 }
 
-TEST(PodEnd, AConditionThatIsNotTrueSaysNothing) {
+TEST(PodEnd, IgnoresConditionsThatAreNotTrue) {
   EXPECT_EQ(read_pod_end(R"("phase":"Running","conditions":[{"type":"DisruptionTarget","status":"False",
       "reason":"EvictionByEvictionAPI"}])")
                 .by,
             EndedBy::kNothing);
 }
 
-TEST(PodEnd, ItEndedWhenTheLastOfItsConditionsTurned) {
+TEST(PodEnd, EndTimeIsTheLastConditionTransition) {
   const auto end = read_pod_end(disrupted("EvictionByEvictionAPI"));
   ASSERT_TRUE(end.when.has_value());
   EXPECT_EQ(base::format_rfc3339(*end.when), "2026-11-21T20:00:07Z");
   EXPECT_EQ(read_pod_end(R"("phase":"Failed")").when, std::nullopt);
 }
 
-TEST(PodEnd, TheJobIsTheLabelElseTheOwnerElseThePod) {
+TEST(PodEnd, JobIsLabelElseOwnerElsePod) {
   EXPECT_EQ(read_pod_end("", R"(,"labels":{"tidemark.io/job":"nightly"})").job_name(), "jobs/nightly");
   EXPECT_EQ(
       read_pod_end("", R"(,"ownerReferences":[{"kind":"Job","name":"etl-7","controller":true,"uid":"u"}])").job_name(),
@@ -93,14 +93,14 @@ TEST(PodEnd, TheJobIsTheLabelElseTheOwnerElseThePod) {
   EXPECT_EQ(read_pod_end("").job_name(), "jobs/Pod/p");
 }
 
-TEST(PodEnd, OfflineIsWhatItsPriorityOrItsRequestsSay) {
+TEST(PodEnd, PriorityOrRequestsMakeAPodOffline) {
   EXPECT_TRUE(read_pod_end("", R"(,"labels":{"koordinator.sh/priority-class":"koord-batch"})").offline);
   EXPECT_TRUE(read_pod_end("", R"(,"labels":{"koordinator.sh/qosClass":"BE"})").offline);
   EXPECT_FALSE(read_pod_end("", R"(,"labels":{"koordinator.sh/qosClass":"LS"})").offline);
   EXPECT_EQ(read_pod_end("", R"(,"labels":{"tidemark.io/class":"spark"})").work_class.view(), "spark");
 }
 
-TEST(PodEnd, BytesThatAreNoPodAreRefused) {
+TEST(PodEnd, RefusesInputThatIsNotAPod) {
   kube::Interner interner;
   EXPECT_FALSE(decode_pod_end("{", interner).has_value());
   EXPECT_FALSE(decode_pod_end(R"({"status":{"conditions":{}}})", interner).has_value());

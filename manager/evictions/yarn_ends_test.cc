@@ -15,7 +15,7 @@ using testing::kMerge;
 
 class YarnEndsTest : public testing::EvictingCluster {};
 
-TEST_F(YarnEndsTest, WhatAgentsTellOfYarnsTasksCountsOnceEach) {
+TEST_F(YarnEndsTest, CountsEachYarnTaskReportOnce) {
   tidemark(", classes: [{name: spark, order: 1}]");
   auto& manager = start();
   run_for(1s);
@@ -47,7 +47,7 @@ TEST_F(YarnEndsTest, WhatAgentsTellOfYarnsTasksCountsOnceEach) {
   EXPECT_EQ(day(), (policy::Ended{2, 12}));
 }
 
-TEST_F(YarnEndsTest, ASpikeOfYarnsEvictionsStopsThePool) {
+TEST_F(YarnEndsTest, SpikeOfYarnEvictionsStopsThePool) {
   tidemark();
   auto& manager = start();
   pod("stays", "n1", "3000");
@@ -66,7 +66,7 @@ TEST_F(YarnEndsTest, ASpikeOfYarnsEvictionsStopsThePool) {
   EXPECT_EQ(offered("n1"), "3k");
 }
 
-TEST_F(YarnEndsTest, WhatSomebodyWantsAwayOfYarnsWorkIsNoSign) {
+TEST_F(YarnEndsTest, OrderedYarnEvictionsAreNoSpike) {
   tidemark(", classes: [{name: spark, order: 1}]");
   auto& manager = start();
   run_for(1s);
@@ -79,7 +79,7 @@ TEST_F(YarnEndsTest, WhatSomebodyWantsAwayOfYarnsWorkIsNoSign) {
   EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 0);
 }
 
-TEST_F(YarnEndsTest, AfterAnEvictionOfYarnsWorkItsNodeBacksOff) {
+TEST_F(YarnEndsTest, NodeBacksOffAfterAYarnEviction) {
   Json map = name_only("tidemark-config");
   map["data"] = Json::object(
       {{"config.yaml", "{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {backOff: 40s}}"}});
@@ -105,7 +105,7 @@ TEST_F(YarnEndsTest, AfterAnEvictionOfYarnsWorkItsNodeBacksOff) {
   EXPECT_EQ(offered("n1"), before);
 }
 
-TEST_F(YarnEndsTest, WhatAnAgentTellsAndNobodyCanReadIsPassedOver) {
+TEST_F(YarnEndsTest, SkipsUnreadableAgentReports) {
   tidemark();
   auto& manager = start();
   run_for(1s);

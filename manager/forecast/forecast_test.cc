@@ -63,7 +63,7 @@ class ForecastTest : public testing::InMemoryCluster {
   }
 };
 
-TEST_F(ForecastTest, WhenTheListOfHolidaysEndsIsShown) {
+TEST_F(ForecastTest, ShowsTheEndOfTheHolidayList) {
   Replica& one = start();
   constexpr std::string_view kEnd = R"(tidemark_calendar_holidays_end_seconds{pool="default"})";
   run_for(2min);
@@ -78,7 +78,7 @@ TEST_F(ForecastTest, WhenTheListOfHolidaysEndsIsShown) {
   EXPECT_EQ(one.metric(kEnd), 1'770'163'200) << "2026-02-04T00:00:00Z";
 }
 
-TEST_F(ForecastTest, AWindowThatOnlineWorkNeedsItselfIsWarnedOfOnce) {
+TEST_F(ForecastTest, WarnsOnceAboutAWindowThatOnlineWorkNeeds) {
   Replica& one = start();
   use_for("27", 115min);
   EXPECT_EQ(told(), 0u);
@@ -91,7 +91,7 @@ TEST_F(ForecastTest, AWindowThatOnlineWorkNeedsItselfIsWarnedOfOnce) {
   EXPECT_EQ(one.metric(kHours), 4);
 }
 
-TEST_F(ForecastTest, WhatWasLearnedIsThereAfterARestartAndIsNotLost) {
+TEST_F(ForecastTest, LearnedDataSurvivesARestart) {
   start();
   use_for("27", 140min);
   replicas.clear();
@@ -107,7 +107,7 @@ TEST_F(ForecastTest, WhatWasLearnedIsThereAfterARestartAndIsNotLost) {
 }
 
 // The line of memory rises from 65 to 75 %, where online work has 100 of 128 GiB; that of CPU says nothing of it.
-TEST_F(ForecastTest, AWindowIsHeldAgainstItsMemoryTooAndThatOutlivesAProcess) {
+TEST_F(ForecastTest, ChecksMemoryOfAWindowAcrossRestarts) {
   must("PATCH", base::cat(kConfigPath, "/tidemark-config"),
        Json::object({{"data", Json::object({{"config.yaml", R"({"schema":1,"mode":"enforce",
          "rollout":{"pace":"at-once"},"calendar":"early","calendars":[{"name":"early","zone":"UTC","entries":[
@@ -143,7 +143,7 @@ TEST_F(ForecastTest, AWindowIsHeldAgainstItsMemoryTooAndThatOutlivesAProcess) {
   EXPECT_EQ(two.metric(kDisagreements), 1) << "by what the first one learned and kept";
 }
 
-TEST_F(ForecastTest, WhereTheLineLiesIsShownByWhoLeads) {
+TEST_F(ForecastTest, LeaderShowsTheWaterLine) {
   constexpr std::string_view kCpu = R"(tidemark_water_line_cpu_percent{pool="default"})";
   constexpr std::string_view kMemory = R"(tidemark_water_line_memory_percent{pool="default"})";
   Replica& one = start();
@@ -162,7 +162,7 @@ TEST_F(ForecastTest, WhereTheLineLiesIsShownByWhoLeads) {
   EXPECT_EQ(one.metric(kCpu), 0) << "there is no calendar";
 }
 
-TEST_F(ForecastTest, WithoutACalendarNothingIsLearnedOrKept) {
+TEST_F(ForecastTest, LearnsNothingWithoutACalendar) {
   must("DELETE", base::cat(kConfigPath, "/tidemark-config"), nullptr);
   Replica& one = start();
   use_for("27", 130min);
@@ -170,7 +170,7 @@ TEST_F(ForecastTest, WithoutACalendarNothingIsLearnedOrKept) {
   EXPECT_EQ(call("GET", base::cat(kConfigPath, "/tidemark-history-forecast-0"), nullptr).status, 404);
 }
 
-TEST_F(ForecastTest, AllNodesAreAskedForTheirPoolsOnceHoweverManyPoolsThereAre) {
+TEST_F(ForecastTest, ReadsEachNodeOnceForAnyNumberOfPools) {
   const auto config = policy::parse_tidemark_config(
       R"({"schema":1,"mode":"enforce","calendar":"early","calendars":[{"name":"early","zone":"UTC","entries":[
         {"name":"window","cron":"0 1 * * *","for":"2h","cpu":80}]}]})",

@@ -14,7 +14,7 @@ HistoryRecord record_of(std::string name, std::size_t bytes, std::uint64_t worth
   return {std::move(name), std::string(bytes, '\x7f'), worth};
 }
 
-TEST(HistoryRecord, IsReadAsItWasWritten) {
+TEST(HistoryRecord, RoundTrips) {
   const HistoryRecord record{"apps/Deployment/shop/web", std::string("\0\xff\x80", 3), 77};
   const auto stored = decode_history(history_key(record.name), encode_history(record, {4, 9}));
   ASSERT_TRUE(stored) << stored.error().message;
@@ -22,7 +22,7 @@ TEST(HistoryRecord, IsReadAsItWasWritten) {
   EXPECT_EQ(stored->version, (HistoryVersion{4, 9}));
 }
 
-TEST(HistoryRecord, WhatWasCutEditedOrMovedIsRefused) {
+TEST(HistoryRecord, RefusesTruncatedEditedOrMovedRecords) {
   const HistoryRecord record = record_of("a", 40, 1);
   const std::string text = encode_history(record, {});
   const std::string key = history_key("a");
@@ -38,7 +38,7 @@ TEST(HistoryRecord, WhatWasCutEditedOrMovedIsRefused) {
   }
 }
 
-TEST(HistoryRecord, AShardKeepsWhatIsWorthMostWithinItsBytes) {
+TEST(HistoryRecord, ShardKeepsTheMostValuableRecords) {
   std::vector<HistoryRecord> records;
   for (std::uint64_t i = 0; i < 200; ++i) records.push_back(record_of(base::cat("r", i), 4096, i));
   const auto all = fill_shard(records, {}, 0);
@@ -58,7 +58,7 @@ TEST(HistoryRecord, AShardKeepsWhatIsWorthMostWithinItsBytes) {
   EXPECT_EQ(fill_shard(records, {}, 0).texts, all.texts) << "their order leaves no trace";
 }
 
-TEST(HistoryRecord, WhatIsTooLargeIsLeftOutAndCounted) {
+TEST(HistoryRecord, OmitsAndCountsOversizedRecords) {
   const auto content = fill_shard({record_of("big", kHistoryRecordBytesMax + 1, 9),
                                    record_of(std::string(kHistoryNameBytesMax + 1, 'n'), 1, 9), record_of("ok", 1, 0)},
                                   {}, 0);

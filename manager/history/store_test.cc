@@ -125,7 +125,7 @@ class HistoryStoreTest : public ::testing::Test {
   std::unique_ptr<kube::memory::LocalTransport> admin;
 };
 
-TEST_F(HistoryStoreTest, IsThereAfterARestart) {
+TEST_F(HistoryStoreTest, SurvivesARestart) {
   auto one = learner();
   run_for(10s);
   one->learn("a", "apple");
@@ -138,7 +138,7 @@ TEST_F(HistoryStoreTest, IsThereAfterARestart) {
   EXPECT_EQ(one->words, (std::map<std::string, std::string>{{"a", "apple"}, {"b", ""}}));
 }
 
-TEST_F(HistoryStoreTest, WritesOnChangeAndNotMoreOftenThanItMay) {
+TEST_F(HistoryStoreTest, WritesOnChangeWithinItsRate) {
   auto one = learner();
   run_for(1min);
   EXPECT_EQ(one->metric("tidemark_history_writes_total"), 2) << "both maps, with the epoch";
@@ -157,7 +157,7 @@ TEST_F(HistoryStoreTest, WritesOnChangeAndNotMoreOftenThanItMay) {
   EXPECT_EQ(one->metric("tidemark_history_records"), 0);
 }
 
-TEST_F(HistoryStoreTest, AsksForNothingWhileNothingIsWanted) {
+TEST_F(HistoryStoreTest, ReadsNothingWhileUnused) {
   auto one = learner();
   one->wanted = false;
   run_for(1h);
@@ -188,7 +188,7 @@ TEST_F(HistoryStoreTest, OnlyTheLeaderWritesAndTheNextOneReadsAgain) {
 }
 
 // Frozen between its decision and its write, it comes back when another leads.
-TEST_F(HistoryStoreTest, WhoLostTheLeaseCannotPutAnOldStateBack) {
+TEST_F(HistoryStoreTest, FormerLeaderCannotWriteOldState) {
   auto one = learner();
   run_for(10s);
   auto two = learner();
@@ -202,7 +202,7 @@ TEST_F(HistoryStoreTest, WhoLostTheLeaseCannotPutAnOldStateBack) {
   EXPECT_EQ(map_of(0).text_at("metadata", "annotations", "tidemark.io/capacity-epoch"), "4");
 }
 
-TEST_F(HistoryStoreTest, WhatCannotBeReadIsLeftOutToldAndTakenAway) {
+TEST_F(HistoryStoreTest, OmitsReportsAndRemovesUnreadableRecords) {
   auto one = learner();
   one->learn("a", "apple");
   run_for(6min);
@@ -218,7 +218,7 @@ TEST_F(HistoryStoreTest, WhatCannotBeReadIsLeftOutToldAndTakenAway) {
   EXPECT_NE(events.find("TidemarkHistoryUnreadable"), std::string::npos);
 }
 
-TEST_F(HistoryStoreTest, ReadsItsOwnSchemaAndTheOneBefore) {
+TEST_F(HistoryStoreTest, ReadsCurrentAndPreviousSchema) {
   auto one = learner({7, 1});
   one->learn("a", "apple");
   run_for(6min);
@@ -232,7 +232,7 @@ TEST_F(HistoryStoreTest, ReadsItsOwnSchemaAndTheOneBefore) {
   EXPECT_FALSE(later->words.contains("a"));
 }
 
-TEST_F(HistoryStoreTest, WhatANewerVersionLeftStays) {
+TEST_F(HistoryStoreTest, KeepsDataOfANewerVersion) {
   auto newer = learner({2, 1});
   newer->learn("a", "apple");
   run_for(6min);
@@ -249,7 +249,7 @@ TEST_F(HistoryStoreTest, WhatANewerVersionLeftStays) {
   EXPECT_TRUE(again->words.contains("b"));
 }
 
-TEST_F(HistoryStoreTest, AMapThatSomebodyDeletedIsMadeAgain) {
+TEST_F(HistoryStoreTest, RecreatesADeletedConfigMap) {
   auto one = learner();
   one->learn("a", "apple");
   run_for(6min);
@@ -265,7 +265,7 @@ TEST_F(HistoryStoreTest, AMapThatSomebodyDeletedIsMadeAgain) {
   EXPECT_EQ(one->words.size(), 4U);
 }
 
-TEST_F(HistoryStoreTest, ManyRecordsAreMadeInTurns) {
+TEST_F(HistoryStoreTest, YieldsWhileEncodingManyRecords) {
   auto one = learner();
   run_for(1s);
   constexpr int kWords = 500;

@@ -42,7 +42,7 @@ class OwnedMapTest : public testing::InMemoryCluster {
   std::unique_ptr<kube::Client> client;
 };
 
-TEST_F(OwnedMapTest, IsMadeChangedAndNeverWrittenOverSomebodyElse) {
+TEST_F(OwnedMapTest, CreatesAndUpdatesWithoutOverwritingOthers) {
   OwnedMap first = map();
   EXPECT_FALSE(first.exists());
   ASSERT_TRUE(done(first.write(*client, {{"a", "1"}, {"b", "1"}}, {{"epoch", "1"}})));
@@ -68,7 +68,7 @@ TEST_F(OwnedMapTest, IsMadeChangedAndNeverWrittenOverSomebodyElse) {
   EXPECT_TRUE(done(other.write(*client, {{"a", "3"}})));
 }
 
-TEST_F(OwnedMapTest, WhatAWatchBringsLateIsNotTaken) {
+TEST_F(OwnedMapTest, IgnoresLateWatchEvents) {
   OwnedMap owned = map();
   ASSERT_TRUE(done(owned.write(*client, {{"a", "1"}})));
   const kube::ConfigMap before = decoded(there().dump());

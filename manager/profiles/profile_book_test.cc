@@ -30,7 +30,7 @@ bool swept(ProfileBook& book, base::WallTime now) {
   return sweep.forgot;
 }
 
-TEST(ProfileBook, StaysWithinItsBytesAndForgetsTheLeastUsefulAtTheSweep) {
+TEST(ProfileBook, SweepRemovesTheLeastUsefulBeyondTheBudget) {
   constexpr std::size_t kBytes = 512 * 1024;
   ProfileBook book(kBytes);
   for (int hour = 3; hour >= 0; --hour) {  // the even ones are known of four hours, the odd ones of one
@@ -54,7 +54,7 @@ TEST(ProfileBook, StaysWithinItsBytesAndForgetsTheLeastUsefulAtTheSweep) {
   EXPECT_EQ(book.size(), after + 1) << "there is room again";
 }
 
-TEST(ProfileBook, ForgetsWhatWasNotSeenForAWeek) {
+TEST(ProfileBook, ForgetsWorkloadsUnseenForAWeek) {
   ProfileBook book;
   book.add(workload(1), Resources{{100}, {1}}, kNow);
   book.add(workload(2), Resources{{100}, {1}}, kNow + std::chrono::hours(24 * 3));
@@ -66,7 +66,7 @@ TEST(ProfileBook, ForgetsWhatWasNotSeenForAWeek) {
   EXPECT_EQ(book.size(), 0U);
 }
 
-TEST(ProfileBook, OneTurnOfASweepIsAsLongAsItWasAskedToBe) {
+TEST(ProfileBook, SweepStepHasTheRequestedLength) {
   ProfileBook book;
   for (int i = 0; i < 1000; ++i) book.add(workload(i), Resources{{100}, {1}}, kNow);
   const base::WallTime later = kNow + std::chrono::hours(24 * 8);
@@ -81,7 +81,7 @@ TEST(ProfileBook, OneTurnOfASweepIsAsLongAsItWasAskedToBe) {
   EXPECT_EQ(book.size(), 1U) << "what came meanwhile";
 }
 
-TEST(ProfileBook, WhatIsStoredIsTakenBesideWhatWasSeen) {
+TEST(ProfileBook, MergesStoredAndSeenProfiles) {
   ProfileBook one;
   one.add(workload(1), Resources{{3000}, {1 << 30}}, kNow + -std::chrono::hours(30));
   ProfileBook two;
@@ -93,7 +93,7 @@ TEST(ProfileBook, WhatIsStoredIsTakenBesideWhatWasSeen) {
   EXPECT_EQ(policy::hours_seen(*two.find(workload(1)), kNow), 2);
 }
 
-TEST(ProfileBook, RefusesWhatNamesNoWorkloadIsNoProfileOrOfADayToCome) {
+TEST(ProfileBook, RefusesInvalidRecords) {
   ProfileBook one;
   one.add(workload(1), Resources{{3000}, {1 << 30}}, kNow);
   auto good = stored(one, workload(1));

@@ -22,7 +22,7 @@ constexpr std::string_view kRecommendationsPath = "/apis/analysis.koordinator.sh
 constexpr std::string_view kShopRecommendations =
     "/apis/analysis.koordinator.sh/v1alpha1/namespaces/shop/recommendations";
 
-TEST(Sampling, IsOnceInEachIntervalAtAMomentOfTheNodesOwn) {
+TEST(Sampling, IsOncePerIntervalAtAnOffsetPerNode) {
   const auto report = [](std::string_view node, std::int64_t minute) {
     kube::NodeMetric metric;
     metric.meta.name = kube::Text::plain(node);
@@ -125,7 +125,7 @@ class ProfilesTest : public testing::InMemoryCluster {
   }
 };
 
-TEST_F(ProfilesTest, AYoungPodCountsWithItsRequestThenWithItsProfile) {
+TEST_F(ProfilesTest, YoungPodCountsWithRequestThenWithProfile) {
   tidemark(kTidemark);
   auto& one = start();
   pod("web-1");
@@ -149,7 +149,7 @@ TEST_F(ProfilesTest, AYoungPodCountsWithItsRequestThenWithItsProfile) {
   EXPECT_GE(offered_cpu(), 32000 - 3000 - 1000) << "it is warm";
 }
 
-TEST_F(ProfilesTest, WithThePeersRulesAYoungPodCountsAsThePeerCountsIt) {
+TEST_F(ProfilesTest, KoordinatorProfileCountsAYoungPodLikeKoordinator) {
   tidemark("schema: 1\nmode: enforce\n");
   start();
   pod("web-1");
@@ -157,7 +157,7 @@ TEST_F(ProfilesTest, WithThePeersRulesAYoungPodCountsAsThePeerCountsIt) {
   EXPECT_EQ(offered_cpu(), 31000);
 }
 
-TEST_F(ProfilesTest, WhatWasLearnedIsThereAfterARestart) {
+TEST_F(ProfilesTest, ProfilesSurviveARestart) {
   tidemark(kTidemark);
   start();
   pod("web-1");
@@ -171,7 +171,7 @@ TEST_F(ProfilesTest, WhatWasLearnedIsThereAfterARestart) {
   EXPECT_GE(offered_cpu(), 32000 - 3000 - 6500) << "not its request: the workload is known";
 }
 
-TEST_F(ProfilesTest, WithoutTidemarkConfigNothingIsKeptOnTheServer) {
+TEST_F(ProfilesTest, StoresNothingWithoutTidemarkConfig) {
   start();
   pod("web-1");
   report_for(30min, {{"web-1", "3"}});
@@ -179,7 +179,7 @@ TEST_F(ProfilesTest, WithoutTidemarkConfigNothingIsKeptOnTheServer) {
   EXPECT_EQ(must("GET", kRecommendationsPath, nullptr)["items"].as_array().size(), 0U);
 }
 
-TEST_F(ProfilesTest, RecommendationsAreMadeKeptRightAndTakenAway) {
+TEST_F(ProfilesTest, CreatesRepairsAndDeletesRecommendations) {
   const std::string publish =
       cat(kTidemark, "profiles: {recommendations: {publish: true, knownHours: 2, marginPercent: 0, every: 1m}}\n");
   tidemark(publish);
@@ -227,7 +227,7 @@ TEST_F(ProfilesTest, RecommendationsAreMadeKeptRightAndTakenAway) {
 }
 
 // The store keeps the most useful profiles alone: after a restart a workload that runs may have none.
-TEST_F(ProfilesTest, AWorkloadThatRunsKeepsItsRecommendationWithoutAProfileMarkedAsOld) {
+TEST_F(ProfilesTest, RunningWorkloadKeepsAStaleRecommendation) {
   tidemark(cat(kTidemark, "profiles: {recommendations: {publish: true, knownHours: 2, every: 1m}}\n"));
   start();
   pod("web-1");
@@ -261,7 +261,7 @@ TEST_F(ProfilesTest, AWorkloadThatRunsKeepsItsRecommendationWithoutAProfileMarke
   EXPECT_EQ(again.metric("tidemark_recommendations_old"), 0);
 }
 
-TEST_F(ProfilesTest, SwitchedOffItTakesItsRecommendationsAwayAndNobodyElses) {
+TEST_F(ProfilesTest, DisablingDeletesOnlyOwnRecommendations) {
   const std::string publish =
       cat(kTidemark, "profiles: {recommendations: {publish: true, knownHours: 1, every: 1m}}\n");
   tidemark(publish);
@@ -288,7 +288,7 @@ TEST_F(ProfilesTest, SwitchedOffItTakesItsRecommendationsAwayAndNobodyElses) {
   EXPECT_EQ(left.member("items")->as_array()[0].text_at("metadata", "name"), "deployment-api");
 }
 
-TEST_F(ProfilesTest, WhatAManagerBeforeLeftThereIsTakenAwayWhereNobodyPublishesNow) {
+TEST_F(ProfilesTest, DeletesLeftoverRecommendationsIfDisabled) {
   tidemark(kTidemark);
   Json ours = recommendation_object({"shop", "Deployment", "web"});
   must("POST", kShopRecommendations, ours);
@@ -303,7 +303,7 @@ TEST_F(ProfilesTest, WhatAManagerBeforeLeftThereIsTakenAwayWhereNobodyPublishesN
   EXPECT_EQ(one.metric("tidemark_recommendation_errors_total"), 0);
 }
 
-TEST_F(ProfilesTest, WhatOthersHoldDoesNotKeepTheRestWaiting) {
+TEST_F(ProfilesTest, RecommendationsOfOtherOwnersDoNotDelayTheRest) {
   ProfileBook book;
   for (const char* name : {"api", "db", "web"}) {
     pod(cat(name, "-1"), name);

@@ -66,7 +66,7 @@ class DecisionJournalConcurrentTest : public ::testing::Test {
   std::unique_ptr<DecisionJournal> journal;
 };
 
-TEST_F(DecisionJournalConcurrentTest, AWriteThatIsRefusedAgainAndAgainIsKeptOnceAnHour) {
+TEST_F(DecisionJournalConcurrentTest, RecordsARepeatedlyRefusedWriteOncePerHour) {
   for (int i = 0; i < 100; ++i) decide_and_end(30s, RecordedResult::kFailed, "forbidden");
   EXPECT_EQ(kept(), 1u);
   decide_and_end(30s, RecordedResult::kFailed, "the server is away");
@@ -75,7 +75,7 @@ TEST_F(DecisionJournalConcurrentTest, AWriteThatIsRefusedAgainAndAgainIsKeptOnce
   EXPECT_EQ(kept(), 3u);
 }
 
-TEST_F(DecisionJournalConcurrentTest, ThatItLeadsIsKeptWhereItChanges) {
+TEST_F(DecisionJournalConcurrentTest, RecordsChangesOfLeadership) {
   journal->leads(false, 1, {});
   EXPECT_EQ(kept(), 0u) << "it never led";
   const base::WallTime then{5h};
@@ -88,7 +88,7 @@ TEST_F(DecisionJournalConcurrentTest, ThatItLeadsIsKeptWhereItChanges) {
   EXPECT_EQ(decode_lead(segment->records()[0].substr(0, 3)), std::nullopt);
 }
 
-TEST_F(DecisionJournalConcurrentTest, ALeaseLostAndWonAgainBetweenTwoLooksIsATermOfItsOwn) {
+TEST_F(DecisionJournalConcurrentTest, RecordsATermLostAndWonBetweenTwoPasses) {
   journal->leads(true, 2, {});
   journal->leads(true, 4, base::WallTime{1h});
   journal->leads(true, 4, base::WallTime{2h});
@@ -97,7 +97,7 @@ TEST_F(DecisionJournalConcurrentTest, ALeaseLostAndWonAgainBetweenTwoLooksIsATer
   EXPECT_EQ(decode_lead(segment->records()[1]), (LeadRecord{base::WallTime{1h}, true, 4}));
 }
 
-TEST_F(DecisionJournalConcurrentTest, ThatNoReportCouldComeIsKeptWhereItBeginsAndEnds) {
+TEST_F(DecisionJournalConcurrentTest, RecordsStartAndEndOfReportOutages) {
   journal->unheard({1min, false}, base::WallTime{1h});
   EXPECT_EQ(kept(), 0u) << "nothing was decided before";
   decide_and_end(30s, RecordedResult::kWritten);
@@ -121,7 +121,7 @@ TEST_F(DecisionJournalConcurrentTest, ThatNoReportCouldComeIsKeptWhereItBeginsAn
   EXPECT_EQ(decode_silence(records[0]), std::nullopt);
 }
 
-TEST_F(DecisionJournalConcurrentTest, WhatIsWrittenIsKeptAndWhatFailsAfterIt) {
+TEST_F(DecisionJournalConcurrentTest, RecordsWritesAndLaterFailures) {
   decide_and_end(30s, RecordedResult::kFailed, "forbidden");
   for (int i = 0; i < 3; ++i) decide_and_end(30s, RecordedResult::kWritten);
   EXPECT_EQ(kept(), 4u);

@@ -82,7 +82,7 @@ TEST(DecisionRecord, ReplayIsExactForAnySeed) {
 }
 
 // Not the offer alone: what the node was to carry is made again from it.
-TEST(DecisionRecord, WhatOrdersLeftOfAnOfferIsMadeAgain) {
+TEST(DecisionRecord, ReplaysOffersLimitedByOrders) {
   int taken_back = 0, cut = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     base::Random random(seed);
@@ -116,7 +116,7 @@ TEST(DecisionRecord, WhatOrdersLeftOfAnOfferIsMadeAgain) {
   EXPECT_GT(cut, 5);
 }
 
-TEST(DecisionRecord, TheOrderOfPodsAndReportsLeavesNoTrace) {
+TEST(DecisionRecord, DoesNotDependOnTheOrderOfPodsAndReports) {
   base::Random random(5);
   const Revision revision = testing::draw_revision(random);
   const auto settings = settings_blob(revision);
@@ -130,7 +130,7 @@ TEST(DecisionRecord, TheOrderOfPodsAndReportsLeavesNoTrace) {
   }
 }
 
-TEST(DecisionRecord, WhatAnotherPolicyDecidedIsShownFieldByField) {
+TEST(DecisionRecord, ShowsDifferencesToAnotherPolicyByField) {
   base::Random random(1);
   const Revision revision = testing::draw_revision(random);
   auto decision = decide(testing::draw_snapshot(random, kStart), testing::draw_basis(random, kStart), revision);
@@ -259,7 +259,7 @@ void reads_older_records() {
   EXPECT_GT(with_ledger, 10);
 }
 
-TEST(DecisionRecord, OlderSchemasAreReadToo) {
+TEST(DecisionRecord, ReadsOlderSchemas) {
   static_assert(kRecordSchema == 10 && kRecordSchemaOldest == 2, "each older one has its line here");
   reads_older_records<2>();
   reads_older_records<3>();
@@ -275,7 +275,7 @@ TEST(DecisionRecord, OlderSchemasAreReadToo) {
 }
 
 // The numbers alone would let the offer grow when it is made again.
-TEST(DecisionRecord, AMeasurementBelowZeroIsKeptWithTheDecision) {
+TEST(DecisionRecord, KeepsNegativeMeasurements) {
   int held = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     base::Random random(seed);
@@ -299,7 +299,7 @@ TEST(DecisionRecord, AMeasurementBelowZeroIsKeptWithTheDecision) {
   EXPECT_GT(held, 0);
 }
 
-TEST(DecisionRecord, WhatEvictionsDoIsKeptWithTheDecision) {
+TEST(DecisionRecord, KeepsEffectsOfEvictions) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     base::Random random(seed);
     const Revision revision = testing::draw_revision(random);
@@ -319,7 +319,7 @@ TEST(DecisionRecord, WhatEvictionsDoIsKeptWithTheDecision) {
   }
 }
 
-TEST(DecisionRecord, OverridesAreKeptWithTheDecision) {
+TEST(DecisionRecord, KeepsOverrides) {
   base::Random random(1);
   const Revision revision = testing::draw_revision(random);
   auto basis = testing::draw_basis(random, kStart);
@@ -339,7 +339,7 @@ TEST(DecisionRecord, OverridesAreKeptWithTheDecision) {
 }
 
 // Enumerations grow in the middle: a record tells a reason by its id.
-TEST(DecisionRecord, ReasonsAreThoseOfTheirWriterWhateverTheirNumbers) {
+TEST(DecisionRecord, KeepsReasonsOfTheWriterDespiteRenumbering) {
   base::Random random(1);
   const Revision revision = testing::draw_revision(random);
   const auto decision = decide(testing::draw_snapshot(random, kStart), testing::draw_basis(random, kStart), revision);
@@ -366,7 +366,7 @@ class IdWriter : public FieldWriter {
 
 // Another hash with the same version: either a policy gives other outcomes for the same input now (raise kPolicyVersion
 // in decision_record.h and put the new hash here), or an outcome has other fields (then kRecordSchema too).
-TEST(DecisionRecord, ThePolicyVersionIsThatOfTheOutcomes) {
+TEST(DecisionRecord, PolicyVersionMatchesTheOutcomes) {
   base::TextHash hash;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     base::Random random(seed);

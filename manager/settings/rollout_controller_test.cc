@@ -221,7 +221,7 @@ class RolloutControllerTest : public ::testing::Test {
   bool refuse_writes = false;
 };
 
-TEST_F(RolloutControllerTest, WhoeverIsToldNothingIsNotWaitedFor) {
+TEST_F(RolloutControllerTest, DoesNotWaitForNodesWithoutNodeSlo) {
   RolloutReplica& replica = start();
   run_for(1min);
   base::Gauge& unconfirmed = replica.metrics.gauge("tidemark_settings_nodes_unconfirmed", "");
@@ -231,7 +231,7 @@ TEST_F(RolloutControllerTest, WhoeverIsToldNothingIsNotWaitedFor) {
   EXPECT_EQ(unconfirmed.value(), 22);
 }
 
-TEST_F(RolloutControllerTest, AnEditGoesToTheCanariesThenToTheRestAndTheStoreSaysSo) {
+TEST_F(RolloutControllerTest, EditReachesCanariesThenTheRest) {
   auto& replica = start();
   EXPECT_EQ(running(replica), "60:23");
   EXPECT_TRUE(stored().book.at(0).completed);
@@ -262,7 +262,7 @@ TEST_F(RolloutControllerTest, AnEditGoesToTheCanariesThenToTheRestAndTheStoreSay
   EXPECT_EQ(replica.metrics.gauge("tidemark_settings_revision", "").value(), 2);
 }
 
-TEST_F(RolloutControllerTest, ARestartGoesOnWhereItWasEvenWhenTheEditIsBrokenMeanwhile) {
+TEST_F(RolloutControllerTest, RestartContinuesEvenIfTheEditIsNowInvalid) {
   start();
   slo(reclaim(61));
   run_for(10s);
@@ -275,7 +275,7 @@ TEST_F(RolloutControllerTest, ARestartGoesOnWhereItWasEvenWhenTheEditIsBrokenMea
   EXPECT_EQ(running(second), "61:23") << "the last good text is the one that was being rolled out";
 }
 
-TEST_F(RolloutControllerTest, AnEditMadeWhileNobodyRanIsRolledOutTooAndARestartAloneMovesNothing) {
+TEST_F(RolloutControllerTest, RollsOutAnEditMadeWhileNoManagerRan) {
   start();
   replicas.clear();
   auto* again = &start();
@@ -289,7 +289,7 @@ TEST_F(RolloutControllerTest, AnEditMadeWhileNobodyRanIsRolledOutTooAndARestartA
   EXPECT_EQ(running(*again), "60:20 61:3");
 }
 
-TEST_F(RolloutControllerTest, AReplicaThatDoesNotLeadKnowsTheSameAndGoesOnWhenItLeads) {
+TEST_F(RolloutControllerTest, FollowerContinuesTheRolloutWhenItLeads) {
   auto& leader = start();
   auto& other = start(false);
   slo(reclaim(61));
@@ -306,7 +306,7 @@ TEST_F(RolloutControllerTest, AReplicaThatDoesNotLeadKnowsTheSameAndGoesOnWhenIt
   EXPECT_EQ(running(leader), "61:23");
 }
 
-TEST_F(RolloutControllerTest, AStepThatCannotBeStoredIsNotTaken) {
+TEST_F(RolloutControllerTest, DoesNotTakeAStepThatCannotBeStored) {
   auto& replica = start();
   refuse_writes = true;
   slo(reclaim(61));
@@ -319,7 +319,7 @@ TEST_F(RolloutControllerTest, AStepThatCannotBeStoredIsNotTaken) {
 }
 
 // Without steps nothing depends on the store: the peer has none, and its account may not write one.
-TEST_F(RolloutControllerTest, WhatHoldsAtOnceHoldsWithoutAStore) {
+TEST_F(RolloutControllerTest, ImmediateSettingsApplyWithoutAStore) {
   must("DELETE", "/api/v1/namespaces/ns/configmaps/tidemark-config", "");
   refuse_writes = true;
   auto& replica = start();
@@ -329,7 +329,7 @@ TEST_F(RolloutControllerTest, WhatHoldsAtOnceHoldsWithoutAStore) {
   EXPECT_EQ(running(replica), "61:23");
 }
 
-TEST_F(RolloutControllerTest, AStoreThatIsDeletedIsWrittenAnewAndNothingChanges) {
+TEST_F(RolloutControllerTest, RecreatesADeletedStoreWithoutEffect) {
   auto& replica = start();
   slo(reclaim(61));
   run_for(1s);
@@ -340,7 +340,7 @@ TEST_F(RolloutControllerTest, AStoreThatIsDeletedIsWrittenAnewAndNothingChanges)
   EXPECT_EQ(stored().state->layers.size(), 2U);
 }
 
-TEST_F(RolloutControllerTest, WhatANewerVersionStoredIsKeptAndNothingIsRolledOut) {
+TEST_F(RolloutControllerTest, KeepsTheStoreOfANewerVersionAndRollsOutNothing) {
   start();
   replicas.clear();
   const auto kept = [&] { return must("GET", kRevisions, "").at("data")->dump(); };
@@ -368,7 +368,7 @@ TEST_F(RolloutControllerTest, WhatANewerVersionStoredIsKeptAndNothingIsRolledOut
 }
 
 // Where not even a revision can be read, what the ConfigMaps say holds.
-TEST_F(RolloutControllerTest, ARevisionOfANewerVersionIsNotReplaced) {
+TEST_F(RolloutControllerTest, DoesNotReplaceARevisionOfANewerVersion) {
   map("tidemark-config-revisions", "revision-1", R"({"schema":2,"number":1})");
   auto& replica = start();
   slo(reclaim(61));
@@ -377,7 +377,7 @@ TEST_F(RolloutControllerTest, ARevisionOfANewerVersionIsNotReplaced) {
   EXPECT_EQ(must("GET", kRevisions, "").at("data")->dump(), R"({"revision-1":"{\"schema\":2,\"number\":1}"})");
 }
 
-TEST_F(RolloutControllerTest, ASpikeOfEvictionsHoldsItAndAResumeGoesOn) {
+TEST_F(RolloutControllerTest, EvictionSpikePausesTheRolloutUntilResume) {
   auto& replica = start();
   evicted(2);
   slo(reclaim(61));
@@ -400,7 +400,7 @@ TEST_F(RolloutControllerTest, ASpikeOfEvictionsHoldsItAndAResumeGoesOn) {
 }
 
 // An order to be off has work evicted: that says nothing about the settings that are rolled out meanwhile.
-TEST_F(RolloutControllerTest, WhatSomebodyWantsAwayHoldsNoRollOut) {
+TEST_F(RolloutControllerTest, OrderedEvictionsDoNotPauseARollout) {
   auto& replica = start();
   const auto api_evicts = [&](std::string_view work_class) {
     PodEnd end;
@@ -422,7 +422,7 @@ TEST_F(RolloutControllerTest, WhatSomebodyWantsAwayHoldsNoRollOut) {
   EXPECT_EQ(stored().state->hold->evictions, 4);
 }
 
-TEST_F(RolloutControllerTest, UndoneItIsWhatItWasOnEveryNodeAtOnce) {
+TEST_F(RolloutControllerTest, UndoRestoresEveryNodeAtOnce) {
   auto& replica = start();
   const std::string first = replica.settings.for_node(model::NodeName("n-1")).hash;
   slo(reclaim(61));
@@ -442,7 +442,7 @@ TEST_F(RolloutControllerTest, UndoneItIsWhatItWasOnEveryNodeAtOnce) {
   EXPECT_TRUE(has_event("tidemark-config-revisions", "SettingsInForce"));
 }
 
-TEST_F(RolloutControllerTest, ABadTidemarkConfigLeavesTheLastGoodOneAndSaysEverythingThatIsWrong) {
+TEST_F(RolloutControllerTest, InvalidConfigKeepsTheLastGoodOneAndListsAllErrors) {
   auto& replica = start();
   tidemark("schema: 1\nmode: maybe\npolls: []\n");
   run_for(2s);
@@ -456,7 +456,7 @@ TEST_F(RolloutControllerTest, ABadTidemarkConfigLeavesTheLastGoodOneAndSaysEvery
   EXPECT_EQ(running(replica), "60:20 61:3") << "gone is not let loose";
 }
 
-TEST_F(RolloutControllerTest, SwitchingOffHoldsAtOnceFromEveryRevisionInForce) {
+TEST_F(RolloutControllerTest, OffAppliesAtOnceInEveryRevision) {
   auto& replica = start();
   slo(R"({"enable":false,"cpuReclaimThresholdPercent":60})");
   run_for(1s);
@@ -464,7 +464,7 @@ TEST_F(RolloutControllerTest, SwitchingOffHoldsAtOnceFromEveryRevisionInForce) {
   EXPECT_FALSE(replica.settings.for_node(model::NodeName("canary-1")).colocation.config->cluster.enable);
 }
 
-TEST_F(RolloutControllerTest, WithoutATidemarkConfigEveryEditHoldsEverywhereAtOnce) {
+TEST_F(RolloutControllerTest, WithoutTidemarkConfigEditsApplyAtOnce) {
   must("DELETE", "/api/v1/namespaces/ns/configmaps/tidemark-config", "");
   auto& replica = start();
   slo(reclaim(61));
@@ -480,7 +480,7 @@ TEST_F(RolloutControllerTest, WithoutATidemarkConfigEveryEditHoldsEverywhereAtOn
   EXPECT_EQ(running(replica), "61:20 62:3");
 }
 
-TEST_F(RolloutControllerTest, OverlappingPoolsAreToldOnceAndCounted) {
+TEST_F(RolloutControllerTest, ReportsOverlappingPoolsOnce) {
   auto& replica = start();
   tidemark(cat(R"(
 schema: 1
@@ -495,7 +495,7 @@ rollout: {pace: at-once}
   EXPECT_EQ(replica.metrics.gauge("tidemark_pool_overlap_nodes", "").value(), 20);
 }
 
-TEST_F(RolloutControllerTest, ARevisionThatIsNowhereStoredMeansTheConfigMapsEverywhere) {
+TEST_F(RolloutControllerTest, UnknownRevisionFallsBackToTheConfigMaps) {
   start();
   slo(reclaim(61));
   run_for(10s);

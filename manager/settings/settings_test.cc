@@ -111,7 +111,7 @@ class SettingsTest : public ::testing::Test {
   std::string answer;
 };
 
-TEST_F(SettingsTest, ATextIsInForceOnceReadAndEachChangeIsTold) {
+TEST_F(SettingsTest, TextTakesEffectOnceReadAndNotifies) {
   write({{"colocation-config", R"({"cpuReclaimThresholdPercent":70})"}});
   start();
   EXPECT_EQ(settings->not_ready(), "");
@@ -131,7 +131,7 @@ TEST_F(SettingsTest, ATextIsInForceOnceReadAndEachChangeIsTold) {
 }
 
 // Contract 4.3: updates whose data is unchanged are ignored.
-TEST_F(SettingsTest, AnUpdateThatLeavesTheDataAloneIsNoChange) {
+TEST_F(SettingsTest, UpdateWithoutDataChangeIsIgnored) {
   write({{"colocation-config", "{}"}});
   start();
   call("PATCH", "/api/v1/namespaces/ns/configmaps/slo", R"({"metadata":{"labels":{"a":"b"}}})",
@@ -147,7 +147,7 @@ TEST_F(SettingsTest, AnUpdateThatLeavesTheDataAloneIsNoChange) {
 
 // Contract 4.3: bad JSON keeps the old configuration and raises ColocationCfgUnmarshalFailed; a value out of range
 // keeps it without an event.
-TEST_F(SettingsTest, ABadTextLeavesTheLastGoodOneInForceAndSaysSo) {
+TEST_F(SettingsTest, InvalidTextKeepsTheLastGoodOne) {
   write({{"colocation-config", R"({"cpuReclaimThresholdPercent":70})"}});
   start();
   const std::string hash = revision().hash;
@@ -168,7 +168,7 @@ TEST_F(SettingsTest, ABadTextLeavesTheLastGoodOneInForceAndSaysSo) {
   EXPECT_EQ(good(), 1);
 }
 
-TEST_F(SettingsTest, DeletedItStaysInForceNeverThereMeansDefaults) {
+TEST_F(SettingsTest, DeletedConfigMapStaysInForceAbsentOneMeansDefaults) {
   write({{"colocation-config", R"({"cpuReclaimThresholdPercent":70})"}});
   start();
   ASSERT_EQ(call("DELETE", "/api/v1/namespaces/ns/configmaps/slo", ""), 200) << answer;
@@ -187,7 +187,7 @@ TEST_F(SettingsTest, DeletedItStaysInForceNeverThereMeansDefaults) {
 
 // Contract 4.3: bad JSON right after a restart leaves the configuration unavailable until a good one comes.
 // Where the peer has nothing to go by: what was good is stored.
-TEST_F(SettingsTest, BadAfterARestartTheLastGoodOneStays) {
+TEST_F(SettingsTest, LastGoodTextSurvivesARestart) {
   write({{"colocation-config", R"({"cpuReclaimThresholdPercent":70})"}});
   start();
   settings.reset();
@@ -199,7 +199,7 @@ TEST_F(SettingsTest, BadAfterARestartTheLastGoodOneStays) {
   EXPECT_EQ(good(), 0);
 }
 
-TEST_F(SettingsTest, BadFromTheStartThereIsNothingToGoBy) {
+TEST_F(SettingsTest, InvalidTextFromTheStartGivesNoSettings) {
   write({{"colocation-config", "{"}});
   start();
   EXPECT_EQ(settings->not_ready(), "the configuration cannot be used, and there was none before");
@@ -210,7 +210,7 @@ TEST_F(SettingsTest, BadFromTheStartThereIsNothingToGoBy) {
 }
 
 // Contract 4.3: that key keeps its old value, the other keys are applied; an empty text is bad JSON for these keys.
-TEST_F(SettingsTest, KeysOfNodeSloStandEachOnItsOwn) {
+TEST_F(SettingsTest, NodeSloKeysAreIndependent) {
   const auto text = [&](policy::SloPart part) {
     return policy::slo_for(revision().nodeslo, {}, std::nullopt).parts[static_cast<std::size_t>(part)].text;
   };

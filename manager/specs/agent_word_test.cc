@@ -60,7 +60,7 @@ class AgentWordTest : public testing::InMemoryCluster {
 
 constexpr std::string_view kAllEnforced = R"({"modes":{"default":"enforce"}})";
 
-TEST_F(AgentWordTest, EveryNodeIsToldTheModesOfItsPoolAndTheClasses) {
+TEST_F(AgentWordTest, PublishesModesOfThePoolAndClasses) {
   node("n1", Json::object({{"pool", "a"}}));
   node("n2");
   config(base::cat(kAtOnce, R"(mode: enforce
@@ -95,7 +95,7 @@ pools:
   EXPECT_EQ(slo_revision("n2"), before) << "nothing is written twice";
 }
 
-TEST_F(AgentWordTest, AnEditGoesFromNodeToNodeInSteps) {
+TEST_F(AgentWordTest, EditReachesNodesInSteps) {
   for (const char* name : {"n1", "n2", "n3"}) node(name);
   config(base::cat(kStepByStep, "mode: enforce\n"));
   start();
@@ -120,7 +120,7 @@ TEST_F(AgentWordTest, AnEditGoesFromNodeToNodeInSteps) {
   EXPECT_EQ(most, 3);
 }
 
-TEST_F(AgentWordTest, WhereNodeSlosAreOnlyObservedNothingIsTold) {
+TEST_F(AgentWordTest, PublishesNothingIfNodeSlosAreObserved) {
   node("n1");
   config(base::cat(kAtOnce, "mode: enforce\n"));
   start();
@@ -132,7 +132,7 @@ TEST_F(AgentWordTest, WhereNodeSlosAreOnlyObservedNothingIsTold) {
   EXPECT_EQ(word("n1"), R"({"modes":{"default":"observe"}})");
 }
 
-TEST_F(AgentWordTest, ItStaysWithTheSettingsAndGoesWithThem) {
+TEST_F(AgentWordTest, IsRemovedWithTheSettings) {
   node("n1");
   node("n2");
   config(base::cat(kAtOnce, "mode: {agent: observe}\n"));

@@ -57,7 +57,7 @@ class NodeSpecsTest : public testing::InMemoryCluster {
   }
 };
 
-TEST_F(NodeSpecsTest, EveryNodeHasBothFromTheStartAndWhenItAppears) {
+TEST_F(NodeSpecsTest, CreatesBothObjectsForEveryNode) {
   setting("resource-threshold-config", kPools);
   node("n1", Json::object({{"pool", "a"}}));
   start();
@@ -73,7 +73,7 @@ TEST_F(NodeSpecsTest, EveryNodeHasBothFromTheStartAndWhenItAppears) {
   EXPECT_EQ(interval("n2"), Json(60));
 }
 
-TEST_F(NodeSpecsTest, SettingsOfThePoolAndOfTheNodeLieOverTheClusters) {
+TEST_F(NodeSpecsTest, PoolAndNodeSettingsOverrideClusterSettings) {
   setting("resource-threshold-config", kPools);
   Json map = Json::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
   map["metadata"] = Json::object({{"name", model::kTidemarkConfigName}});
@@ -124,7 +124,7 @@ TEST_F(NodeSpecsTest, SettingsOfThePoolAndOfTheNodeLieOverTheClusters) {
 }
 
 // Whoever reads the hash on a node takes the settings for in force there, by its agent too.
-TEST_F(NodeSpecsTest, TheHashOfAnEditIsToldWhenTheNodeSloSaysIt) {
+TEST_F(NodeSpecsTest, PublishesTheHashOfAnEditOnceInTheNodeSlo) {
   constexpr int kNodes = 60;  // more than the budget writes at once
   setting("resource-threshold-config", R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":60}})");
   for (int i = 0; i < kNodes; ++i) {
@@ -184,7 +184,7 @@ class RivalTest : public NodeSpecsTest {
   }
 };
 
-TEST_F(RivalTest, AnObjectThatIsReplacedAgainAndAgainIsLeftToTheOther) {
+TEST_F(RivalTest, LeavesARepeatedlyReplacedObjectToTheSecondWriter) {
   node("n1");
   node("n2");
   metric("n1", "2");
@@ -216,7 +216,7 @@ TEST_F(RivalTest, AnObjectThatIsReplacedAgainAndAgainIsLeftToTheOther) {
   EXPECT_EQ(condition("n1").find("NodeSLO"), std::string::npos) << condition("n1");
 }
 
-TEST_F(RivalTest, SeveralOfAPoolAreTheWholePools) {
+TEST_F(RivalTest, SeveralContestedNodesStandForThePool) {
   for (const char* name : {"n1", "n2", "n3", "n4"}) node(name);
   start();
   for (const char* name : {"n1", "n2", "n3"}) {
@@ -232,7 +232,7 @@ TEST_F(RivalTest, SeveralOfAPoolAreTheWholePools) {
   EXPECT_EQ(threshold("n4"), Json(65));
 }
 
-TEST_F(RivalTest, EditsOfTheSettingsAreNobodyElse) {
+TEST_F(RivalTest, EditsOfTheSettingsAreNoSecondWriter) {
   node("n1");
   start();
   for (const int percent : {40, 41, 42, 43, 44, 45}) {
@@ -245,7 +245,7 @@ TEST_F(RivalTest, EditsOfTheSettingsAreNobodyElse) {
   EXPECT_EQ(condition("n1"), "");
 }
 
-TEST_F(NodeSpecsTest, NothingIsWrittenWhileNothingChanges) {
+TEST_F(NodeSpecsTest, WritesNothingWithoutChange) {
   node("n1");
   metric("n1", "2");
   start();
@@ -264,7 +264,7 @@ TEST_F(NodeSpecsTest, NothingIsWrittenWhileNothingChanges) {
 }
 
 // Contract 4.4, and our own inputs beside it: labels, the bandwidth annotation, the strategy annotation.
-TEST_F(NodeSpecsTest, WhatTheNodeSaysOfItselfIsFollowed) {
+TEST_F(NodeSpecsTest, FollowsAnnotationsOfTheNode) {
   setting("resource-threshold-config", kPools);
   settings(Json::object({{"enable", true}, {"metricReportIntervalSeconds", 30}}));
   node("n1");
@@ -314,7 +314,7 @@ TEST_F(NodeSpecsTest, SettingsReachEveryNode) {
   EXPECT_EQ(slo("n1")->at("spec", "extensions")->dump(), R"({"Object":{"mine":{"x":1}}})");
 }
 
-TEST_F(NodeSpecsTest, AForeignEditIsRepaired) {
+TEST_F(NodeSpecsTest, RepairsAForeignEdit) {
   node("n1");
   start();
   patch(kNodeSlosPath, "n1",
@@ -336,7 +336,7 @@ TEST_F(NodeSpecsTest, AForeignEditIsRepaired) {
   EXPECT_EQ(interval("n1"), Json(60));
 }
 
-TEST_F(NodeSpecsTest, ANodeThatIsGoneTakesItsObjectsAlongAlsoWhileNobodyWasLooking) {
+TEST_F(NodeSpecsTest, DeletesObjectsOfNodesRemovedWhileDown) {
   node("n1");
   node("n2");
   start();
@@ -358,7 +358,7 @@ TEST_F(NodeSpecsTest, ANodeThatIsGoneTakesItsObjectsAlongAlsoWhileNobodyWasLooki
 }
 
 // A kubelet that registers again under its name goes on being sold: what its agent reported is still true.
-TEST_F(NodeSpecsTest, ANodeThatIsMadeAnewAtOnceKeepsItsObjects) {
+TEST_F(NodeSpecsTest, RecreatedNodeKeepsItsObjects) {
   node("n1");
   metric("n1", "2");
   start();
@@ -378,7 +378,7 @@ TEST_F(NodeSpecsTest, ANodeThatIsMadeAnewAtOnceKeepsItsObjects) {
 }
 
 // Contract 4.3: error status keeps existing specs. Contract 5.8: a new spec follows the strategy in force.
-TEST_F(NodeSpecsTest, BrokenSettingsLeaveExistingMetricSpecsAlone) {
+TEST_F(NodeSpecsTest, InvalidSettingsLeaveMetricSpecsUnchanged) {
   settings(Json::object({{"enable", true}, {"metricReportIntervalSeconds", 30}}));
   node("n1");
   start();
@@ -396,7 +396,7 @@ TEST_F(NodeSpecsTest, BrokenSettingsLeaveExistingMetricSpecsAlone) {
   EXPECT_EQ(interval("n2"), Json(40));
 }
 
-TEST_F(NodeSpecsTest, BrokenFromTheStartNoMetricIsMadeButEveryNodeSlo) {
+TEST_F(NodeSpecsTest, InvalidSettingsFromTheStartCreateOnlyNodeSlos) {
   setting("colocation-config", "{");
   node("n1");
   start();
@@ -407,7 +407,7 @@ TEST_F(NodeSpecsTest, BrokenFromTheStartNoMetricIsMadeButEveryNodeSlo) {
   EXPECT_EQ(interval("n1"), Json(60));
 }
 
-TEST_F(NodeSpecsTest, OnlyTheLeaderWritesAndItsSuccessorGoesOn) {
+TEST_F(NodeSpecsTest, OnlyTheLeaderWritesAndItsSuccessorContinues) {
   node("n1");
   start("one", true);
   start("two", true);
@@ -424,7 +424,7 @@ TEST_F(NodeSpecsTest, OnlyTheLeaderWritesAndItsSuccessorGoesOn) {
 }
 
 // The API server's schema has the ranges: what it refuses is not tried again and again, and the old object stays.
-TEST_F(NodeSpecsTest, WhatTheSchemaRefusesLeavesTheObjectAsItIs) {
+TEST_F(NodeSpecsTest, WriteRefusedByTheSchemaLeavesTheObjectUnchanged) {
   node("n1");
   auto& replica = start();
   const std::string_view refused = R"(tidemark_manager_node_objects_refused_total{component="nodeslo"})";
@@ -442,7 +442,7 @@ TEST_F(NodeSpecsTest, WhatTheSchemaRefusesLeavesTheObjectAsItIs) {
 }
 
 // A share of the request budget, so that what a node may sell never waits behind its specs.
-TEST_F(NodeSpecsTest, WritesOfSpecsGoAtHalfTheRequestRate) {
+TEST_F(NodeSpecsTest, SpecWritesUseHalfTheRequestRate) {
   constexpr int kNodes = 200;
   for (int i = 0; i < kNodes; ++i) node(base::cat("n", i));
   auto& replica = start();  // 30 a second, 50 at once: half of both is theirs
@@ -459,7 +459,7 @@ TEST_F(NodeSpecsTest, WritesOfSpecsGoAtHalfTheRequestRate) {
   EXPECT_EQ(written(), 2 * kNodes);
 }
 
-TEST_F(NodeSpecsTest, ThePeersCountsAreKept) {
+TEST_F(NodeSpecsTest, ExportsTheCountersOfKoordinator) {
   node("n1");
   auto& replica = start();
   EXPECT_EQ(replica.metric(R"(slo_controller_nodeslo_reconcile_count{reason="createNodeSLO",status="succeeded"})"), 1);
@@ -478,7 +478,7 @@ TEST_F(NodeSpecsTest, ThePeersCountsAreKept) {
 }
 
 // The agent's line goes up at night with the water line, a ramp in steps, and back without any event.
-TEST_F(NodeSpecsTest, TheAgentsLinesFollowTheCalendarOfThePoolAndOnlyThere) {
+TEST_F(NodeSpecsTest, AgentThresholdsFollowOnlyTheCalendarOfThePool) {
   node("n1", Json::object({{"pool", "a"}}));
   node("n2");
   Json map = name_only("tidemark-config");

@@ -61,7 +61,7 @@ class OverrideTest : public testing::InMemoryCluster {
   policy::Overrides stored_;
 };
 
-TEST_F(OverrideTest, ItHoldsForOffersAndAgentsAndEndsByItself) {
+TEST_F(OverrideTest, AppliesToOffersAndAgentsUntilItExpires) {
   pools();
   setting("resource-threshold-config", Json(R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":65}})"));
   node("n1", Json::object({{"pool", "web"}}));
@@ -96,7 +96,7 @@ TEST_F(OverrideTest, ItHoldsForOffersAndAgentsAndEndsByItself) {
 }
 
 // So that they come down where no manager is left to write it.
-TEST_F(OverrideTest, AgentsAreToldBeforehandWhenARaisedLineEndsAndALoweredOneIsNotEnded) {
+TEST_F(OverrideTest, PublishesTheEndOfOnlyRaisedLinesAhead) {
   pools();
   setting("resource-threshold-config", Json(R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":65}})"));
   node("n1", Json::object({{"pool", "web"}}));
@@ -136,7 +136,7 @@ TEST_F(OverrideTest, AgentsAreToldBeforehandWhenARaisedLineEndsAndALoweredOneIsN
   EXPECT_EQ(lines(), "");
 }
 
-TEST_F(OverrideTest, TakenBackTheCalendarHoldsAtOnce) {
+TEST_F(OverrideTest, UndoRestoresTheCalendarAtOnce) {
   node("n1");
   metric("n1", "2");
   start();
@@ -149,7 +149,7 @@ TEST_F(OverrideTest, TakenBackTheCalendarHoldsAtOnce) {
   EXPECT_NE(events().find("TidemarkLineOverrideCleared: cluster"), std::string::npos) << events();
 }
 
-TEST_F(OverrideTest, OfThePoolsAndTheClustersTheLowerLineHolds) {
+TEST_F(OverrideTest, LowerLineOfPoolAndClusterApplies) {
   pools();
   node("n1", Json::object({{"pool", "web"}}));
   node("n2", Json::object({{"pool", "other"}}));
@@ -166,7 +166,7 @@ TEST_F(OverrideTest, OfThePoolsAndTheClustersTheLowerLineHolds) {
   EXPECT_EQ(offered("n2"), "17200");
 }
 
-TEST_F(OverrideTest, ANewManagerObeysWhatWasOrderedBeforeItCame) {
+TEST_F(OverrideTest, NewManagerObeysEarlierOverrides) {
   node("n1");
   metric("n1", "2");
   override_line("", {40, std::nullopt}, 10min);
@@ -185,7 +185,7 @@ TEST_F(OverrideTest, ANewManagerObeysWhatWasOrderedBeforeItCame) {
   EXPECT_EQ(offered("n1"), "17200");
 }
 
-TEST_F(OverrideTest, WhatCannotBeReadLeavesTheLastGoodOneUntilItsEnd) {
+TEST_F(OverrideTest, UnreadableOverridesKeepTheLastGoodOnes) {
   node("n1");
   metric("n1", "2");
   start();

@@ -24,7 +24,7 @@ std::string taints_after(std::string_view node_bytes, bool wanted) {
   return json.at("spec", "taints")->dump();
 }
 
-TEST(OversoldTaint, ComesAndGoesBesideThoseOfOthers) {
+TEST(OversoldTaint, AddsAndRemovesBesideOtherTaints) {
   EXPECT_EQ(taints_after(node(""), true), base::cat("[", kOurs, "]"));
   EXPECT_EQ(taints_after(node(base::cat(R"(,"taints":[)", kForeign, "]")), true),
             base::cat("[", kForeign, ",", kOurs, "]"));
@@ -33,19 +33,19 @@ TEST(OversoldTaint, ComesAndGoesBesideThoseOfOthers) {
   EXPECT_EQ(taints_after(node(base::cat(R"(,"taints":[)", kOurs, "]")), false), "null") << "the field goes";
 }
 
-TEST(OversoldTaint, WhatIsRightIsNotWritten) {
+TEST(OversoldTaint, DoesNotWriteACorrectTaint) {
   EXPECT_EQ(taints_after(node(""), false), "unchanged");
   EXPECT_EQ(taints_after(node(R"(,"taints":null)"), false), "unchanged");
   EXPECT_EQ(taints_after(node(base::cat(R"(,"taints":[)", kOurs, "]")), true), "unchanged");
 }
 
-TEST(OversoldTaint, AnotherEffectUnderTheKeyIsSomebodyElses) {
+TEST(OversoldTaint, LeavesOtherEffectsOfTheKeyAlone) {
   const std::string other = node(base::cat(R"(,"taints":[)", kOtherEffect, "]"));
   EXPECT_EQ(taints_after(other, false), "unchanged");
   EXPECT_EQ(taints_after(other, true), base::cat("[", kOtherEffect, ",", kOurs, "]"));
 }
 
-TEST(OversoldTaint, WhatIsNoNodeIsAnError) {
+TEST(OversoldTaint, RefusesInputThatIsNotANode) {
   EXPECT_FALSE(taint_patch("{", true));
 }
 

@@ -48,7 +48,7 @@ class PoolsLeftTest : public testing::InMemoryCluster {
   double contested() { return replicas.back()->metric(R"(tidemark_manager_contested_nodes{pool="default"})"); }
 };
 
-TEST_F(PoolsLeftTest, TheOthersOfThePoolAreCutAndDoNotGrow) {
+TEST_F(PoolsLeftTest, OtherNodesOfThePoolAreOnlyCut) {
   fleet({"n1", "n2", "n3", "n4"});
   start();
   fight_over({"n1", "n2", "n3"});
@@ -64,7 +64,7 @@ TEST_F(PoolsLeftTest, TheOthersOfThePoolAreCutAndDoNotGrow) {
   EXPECT_EQ(offered("n4"), "7200");
 }
 
-TEST_F(PoolsLeftTest, ACutThatIsOverwrittenIsNotRepeated) {
+TEST_F(PoolsLeftTest, DoesNotRepeatAnOverwrittenCut) {
   fleet({"n1", "n2", "n3", "n4"});
   start();
   fight_over({"n1", "n2", "n3"});
@@ -80,7 +80,7 @@ TEST_F(PoolsLeftTest, ACutThatIsOverwrittenIsNotRepeated) {
   EXPECT_EQ(offered("n4"), "16001");
 }
 
-TEST_F(PoolsLeftTest, ThreeNodesOfALargePoolSpeakForThemselves) {
+TEST_F(PoolsLeftTest, ThreeNodesOfALargePoolDoNotStandForIt) {
   for (int i = 0; i < 300; ++i) node(base::cat("other", i));
   fleet({"n1", "n2", "n3", "n4", "n5"});
   start();
@@ -103,7 +103,7 @@ TEST_F(PoolsLeftTest, ThreeNodesOfALargePoolSpeakForThemselves) {
 }
 
 // Koordinator's manager does so where its own co-location is off: to give the numbers back each time would be a war.
-TEST_F(PoolsLeftTest, WhoTakesTheNumbersAwayAgainAndAgainIsAnotherManagerToo) {
+TEST_F(PoolsLeftTest, RepeatedRemovalOfAmountsIsASecondWriter) {
   fleet({"n1"});
   start();
   for (int i = 0; i < 2; ++i) {

@@ -91,7 +91,7 @@ class StateTest : public testing::InMemoryCluster {
   }
 };
 
-TEST_F(StateTest, AnOffNodeIsNotSoldAgain) {
+TEST_F(StateTest, OffNodeStaysUnsold) {
   node("n1");
   node("n2");
   metric("n1", "2");
@@ -119,7 +119,7 @@ TEST_F(StateTest, AnOffNodeIsNotSoldAgain) {
   EXPECT_EQ(condition("n1", "reason"), "On");
 }
 
-TEST_F(StateTest, AClassAloneIsTakenBackWhileItDrainsAndGivenBackWhenThatIsOver) {
+TEST_F(StateTest, DrainsOnlyOneClassAndReturnsItsShare) {
   node("n1");
   metric("n1", "2");
   const auto pod = [&](std::string_view name, std::string_view work_class, std::string_view batch_cpu) {
@@ -181,7 +181,7 @@ TEST_F(StateTest, AClassAloneIsTakenBackWhileItDrainsAndGivenBackWhenThatIsOver)
 }
 
 // Who is evicted since somebody ordered his class off tells nothing of what was sold.
-TEST_F(StateTest, WhatGoesOfAClassThatIsOffIsCountedApart) {
+TEST_F(StateTest, CountsEvictionsOfAnOffClassApart) {
   constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
   node("n1");
   metric("n1", "2");
@@ -224,7 +224,7 @@ TEST_F(StateTest, WhatGoesOfAClassThatIsOffIsCountedApart) {
   EXPECT_EQ(counted("spark", "api"), 1);
 }
 
-TEST_F(StateTest, AClassIsDrainedWhenNothingOfItIsLeft) {
+TEST_F(StateTest, ClassIsDrainedWhenNoTaskIsLeft) {
   node("n1");
   metric("n1", "2");
   start();
@@ -240,7 +240,7 @@ TEST_F(StateTest, AClassIsDrainedWhenNothingOfItIsLeft) {
   EXPECT_EQ(offered("n1"), "17200");
 }
 
-TEST_F(StateTest, TheLabelAloneIsObeyedAtOnceAheadOfTheBudget) {
+TEST_F(StateTest, ObeysTheLabelAheadOfTheBudget) {
   node("n1");
   metric("n1", "2");
   start();
@@ -254,7 +254,7 @@ TEST_F(StateTest, TheLabelAloneIsObeyedAtOnceAheadOfTheBudget) {
       << "YARN hears of it too";
 }
 
-TEST_F(StateTest, AManagerThatStartsAnewObeysWhatItFinds) {
+TEST_F(StateTest, RestartedManagerObeysExistingOrders) {
   node("n1");
   metric("n1", "2");
   start();
@@ -266,7 +266,7 @@ TEST_F(StateTest, AManagerThatStartsAnewObeysWhatItFinds) {
   EXPECT_EQ(offered("n1"), "");
 }
 
-TEST_F(StateTest, AnOrderEndsByItself) {
+TEST_F(StateTest, OrderExpires) {
   node("n1");
   metric("n1", "2");
   auto& replica = start();
@@ -285,7 +285,7 @@ TEST_F(StateTest, AnOrderEndsByItself) {
   EXPECT_EQ(replica.metric("tidemark_nodes_on{pool=\"default\"}"), 1);
 }
 
-TEST_F(StateTest, OneSideAloneIsOff) {
+TEST_F(StateTest, TurnsOffOneSide) {
   node("n1");
   node("n2");
   metric("n1", "2");
@@ -307,7 +307,7 @@ TEST_F(StateTest, OneSideAloneIsOff) {
   EXPECT_EQ(condition("n2", "reason"), "OffForKubernetes");
 }
 
-TEST_F(StateTest, DrainingSaysZeroUntilNothingIsSold) {
+TEST_F(StateTest, DrainingOffersZeroUntilNothingIsSold) {
   node("n1");
   metric("n1", "2");
   Json pod = name_only("batch");
@@ -328,7 +328,7 @@ TEST_F(StateTest, DrainingSaysZeroUntilNothingIsSold) {
   EXPECT_EQ(offered("n1"), "");
 }
 
-TEST_F(StateTest, ANodeThatJoinsAnOffClusterSellsNothing) {
+TEST_F(StateTest, NodeThatJoinsAnOffClusterSellsNothing) {
   order_cluster(off("the whole cluster"));
   start();
   node("late");
@@ -347,7 +347,7 @@ TEST_F(StateTest, ANodeThatJoinsAnOffClusterSellsNothing) {
   EXPECT_EQ(offered("later"), "");
 }
 
-TEST_F(StateTest, OrdersThatCannotBeReadLetNothingGrow) {
+TEST_F(StateTest, UnreadableOrdersStopGrowth) {
   Json map = name_only("tidemark-state");
   map["data"] = Json::object({{"state.json", "{"}});
   must("POST", kConfigPath, map);
@@ -359,7 +359,7 @@ TEST_F(StateTest, OrdersThatCannotBeReadLetNothingGrow) {
   EXPECT_TRUE(offered("n1") == "" || offered("n1") == "0") << offered("n1");
 }
 
-TEST_F(StateTest, AnObservedPoolIsDecidedShownAndNotWritten) {
+TEST_F(StateTest, ObservedPoolIsDecidedButNotWritten) {
   tidemark_config(*Json::parse(
       R"({"schema":1,"mode":"enforce","pools":[{"name":"night","nodeSelector":{"matchLabels":{"time":"night"}},"mode":"observe"}]})"));
   node("n1", Json::object({{"time", "night"}}));
@@ -385,7 +385,7 @@ TEST_F(StateTest, AnObservedPoolIsDecidedShownAndNotWritten) {
   EXPECT_EQ(replica.metric("tidemark_observed_nodes_different{pool=\"night\"}"), 0);
 }
 
-TEST_F(StateTest, AManagerThatObservesWritesNothingAtAll) {
+TEST_F(StateTest, ObservingManagerWritesNothing) {
   node("n1");
   metric("n1", "2");
   overwrite("n1", "5001");
@@ -406,7 +406,7 @@ TEST_F(StateTest, AManagerThatObservesWritesNothingAtAll) {
 
 // ---- a second writer ----
 
-TEST_F(StateTest, WhoIsOverwrittenAgainAndAgainStandsBackAndComesBackWhenTheOtherIsGone) {
+TEST_F(StateTest, YieldsToASecondWriterUntilItIsGone) {
   node("n1");
   metric("n1", "2");
   auto& replica = start();
@@ -446,7 +446,7 @@ TEST(OtherWriter, IsReadFromManagedFields) {
   EXPECT_EQ(writer_of_amounts("no node"), "");
 }
 
-TEST_F(StateTest, AnOrderEndsStandingBack) {
+TEST_F(StateTest, OrderEndsYielding) {
   node("n1");
   metric("n1", "2");
   start();
@@ -460,7 +460,7 @@ TEST_F(StateTest, AnOrderEndsStandingBack) {
   EXPECT_EQ(offered("n1"), "17200");
 }
 
-TEST_F(StateTest, ASuccessorStandsBackWhereItsPredecessorDid) {
+TEST_F(StateTest, SuccessorYieldsWhereItsPredecessorDid) {
   node("n1");
   metric("n1", "2");
   start();
@@ -475,7 +475,7 @@ TEST_F(StateTest, ASuccessorStandsBackWhereItsPredecessorDid) {
   EXPECT_EQ(offered("n1"), "5003");
 }
 
-TEST_F(StateTest, ASuccessorThatLeadsAtOnceStandsBackToo) {
+TEST_F(StateTest, ImmediateSuccessorYieldsToo) {
   for (int i = 0; i < 30; ++i) node(base::cat("other", i));
   node("n1");
   metric("n1", "2");
@@ -493,7 +493,7 @@ TEST_F(StateTest, ASuccessorThatLeadsAtOnceStandsBackToo) {
   EXPECT_EQ(condition("n1", "reason"), "SecondWriter");
 }
 
-TEST_F(StateTest, AnOldBackupOfTheOrdersIsNotBelievedByANewManagerEither) {
+TEST_F(StateTest, NewManagerRejectsAnOldBackupOfOrders) {
   const auto before = *policy::command_desired({}, "spark", as(policy::Wish::kOn), clock.wall());
   run_for(1min);
   node("n1");
@@ -513,7 +513,7 @@ TEST_F(StateTest, AnOldBackupOfTheOrdersIsNotBelievedByANewManagerEither) {
   EXPECT_EQ(replica.metric("tidemark_manager_state_good"), 0);
 }
 
-TEST_F(StateTest, DrainingIsNotOverWhileSomeOfWhatIsSoldMayBeMissing) {
+TEST_F(StateTest, DrainDoesNotEndWhileTheSoldAmountIsIncomplete) {
   node("n1");
   auto command = off();
   command.drain = 1h;
@@ -544,7 +544,7 @@ TEST_F(StateTest, MarksAreWrittenBeforeConditions) {
   for (int i = 0; i < 40; ++i) EXPECT_EQ(condition(base::cat("n", i), "reason"), "Off") << i;
 }
 
-TEST_F(StateTest, AMarkThatIsRefusedAgainAndAgainIsToldAsAnError) {
+TEST_F(StateTest, RepeatedlyRefusedMarkIsLoggedAsError) {
   node("n1");
   must("PATCH", "/api/v1/nodes/n1",
        Json::object(
@@ -610,7 +610,7 @@ class ContestsTest : public testing::InMemoryCluster {
   kube::Node now;
 };
 
-TEST_F(ContestsTest, AWriteOfOursThatCameLateIsNoSecondWriter) {
+TEST_F(ContestsTest, OwnLateWriteIsNoSecondWriter) {
   for (int i = 0; i < 5; ++i) {
     write(1000 + i);
     contests->before_write(model::NodeName("n1"), {});  // to something else, and no answer comes
@@ -620,7 +620,7 @@ TEST_F(ContestsTest, AWriteOfOursThatCameLateIsNoSecondWriter) {
   EXPECT_FALSE(contests->look(now).reason);
 }
 
-TEST_F(ContestsTest, WhoDoesNotLeadAnyMoreForgetsWhatItLeft) {
+TEST_F(ContestsTest, FormerLeaderForgetsItsWrites) {
   for (int i = 0; i < 3; ++i) {
     write(1000 + i);
     becomes(std::to_string(2000 + i));
@@ -635,7 +635,7 @@ TEST_F(ContestsTest, WhoDoesNotLeadAnyMoreForgetsWhatItLeft) {
   EXPECT_FALSE(contests->look(now).reason);
 }
 
-TEST_F(StateTest, ThreeNodesOfAPoolSpeakForAllOfIt) {
+TEST_F(StateTest, ThreeContestedNodesStandForThePool) {
   for (const char* name : {"n1", "n2", "n3", "n4"}) {
     node(name);
     metric(name, "2");
@@ -651,7 +651,7 @@ TEST_F(StateTest, ThreeNodesOfAPoolSpeakForAllOfIt) {
   EXPECT_EQ(condition("n4", "reason"), "SecondWriter");
 }
 
-TEST_F(StateTest, WhatTheCommandTakesBackIsNoForeignWrite) {
+TEST_F(StateTest, WithdrawalByTheCommandIsNoForeignWrite) {
   node("n1");
   metric("n1", "2");
   auto& replica = start();

@@ -12,7 +12,7 @@ std::string review(std::string_view request) {
   return base::cat(R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":)", request, "}");
 }
 
-TEST(AdmissionReview, IsRead) {
+TEST(AdmissionReview, ReadsARequest) {
   const auto request = decode_review(review(
       R"({"uid":"u","operation":"UPDATE","namespace":"ns","name":"a","resource":{"group":"","version":"v1",)"
       R"("resource":"pods"},"subResource":"status","object":{"a":1},"oldObject":{"a":2},"userInfo":{"username":"x"}})"));
@@ -27,7 +27,7 @@ TEST(AdmissionReview, IsRead) {
 }
 
 // KEP 4193: of a token that is bound to a pod with a node, or to a node, its name is an extra of the user.
-TEST(AdmissionReview, SaysWhoAsksAndWhichNodeHisTokenIsBoundTo) {
+TEST(AdmissionReview, ReadsUserAndNodeOfItsToken) {
   const auto node = [](std::string_view extra) {
     const auto request = decode_review(review(base::cat(
         R"({"uid":"u","operation":"CREATE","userInfo":{"username":"system:serviceaccount:a:b")", extra, "}}")));
@@ -46,7 +46,7 @@ TEST(AdmissionReview, SaysWhoAsksAndWhichNodeHisTokenIsBoundTo) {
   EXPECT_EQ(decode_review(review(R"({"uid":"u","operation":"CREATE"})"))->user, "");
 }
 
-TEST(AdmissionReview, WhatIsNoneIsRefusedWithAWord) {
+TEST(AdmissionReview, RefusesInputThatIsNotAReview) {
   const auto why = [](std::string_view body) {
     const auto read = decode_review(body);
     return read ? std::string("read") : read.error().message;
@@ -65,7 +65,7 @@ TEST(AdmissionReview, WhatIsNoneIsRefusedWithAWord) {
 }
 
 // `{"a":[0,0,…]}` of 8 MiB would be four million values and hundreds of megabytes.
-TEST(AdmissionReview, OneOfTooManyValuesIsNotRead) {
+TEST(AdmissionReview, RefusesAReviewWithTooManyValues) {
   const auto of = [](std::size_t zeros) {
     std::string list = "0";
     for (std::size_t i = 1; i < zeros; ++i) list += ",0";
@@ -80,7 +80,7 @@ TEST(AdmissionReview, OneOfTooManyValuesIsNotRead) {
   EXPECT_EQ(review_values(R"({"a":"[,{\",[,","b":[1,2]})"), 5U);
 }
 
-TEST(AdmissionReview, ReviewsThatRunShareABoundedMemory) {
+TEST(AdmissionReview, RunningReviewsShareABoundedMemory) {
   ReviewBudget budget(100);
   {
     ReviewBudget::Share one(budget);
@@ -94,7 +94,7 @@ TEST(AdmissionReview, ReviewsThatRunShareABoundedMemory) {
   EXPECT_EQ(budget.used(), 0U);
 }
 
-TEST(AdmissionReview, AnAnswerEchoesTheUid) {
+TEST(AdmissionReview, AnswerHasTheUidOfTheRequest) {
   EXPECT_EQ(encode_review("u", {}),
             R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u","allowed":true}})");
   AdmissionAnswer patched;
@@ -106,7 +106,7 @@ TEST(AdmissionReview, AnAnswerEchoesTheUid) {
   EXPECT_EQ(Json::parse(encode_review("u", patched))->at("response", "patch"), nullptr);
 }
 
-TEST(AdmissionReview, ARefusalIsWholeAndBounded) {
+TEST(AdmissionReview, RefusalIsCompleteAndBounded) {
   AdmissionAnswer answer;
   answer.allowed = false;
   answer.code = 400;

@@ -28,7 +28,7 @@ SecretObject as_read(const StoredCertificates& certificates) {
   return *decode_secret(object.dump());
 }
 
-TEST(WebhookCertificates, WhatIsStoredIsReadAgain) {
+TEST(WebhookCertificates, RoundTripsTheSecret) {
   const base::testing::Clock clock;
   auto made = *rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall());
   made = *rotate(made, RotationStep::kMakeNext, certificate_options(), clock.wall());
@@ -44,7 +44,7 @@ TEST(WebhookCertificates, WhatIsStoredIsReadAgain) {
   }
 }
 
-TEST(WebhookCertificates, EachStepLeavesACertificateThatTheBundleKnows) {
+TEST(WebhookCertificates, EachRotationStepKeepsTheCertificateTrusted) {
   const base::testing::Clock clock;
   StoredCertificates state;
   for (const auto step : {RotationStep::kMakeAll, RotationStep::kIssueServing, RotationStep::kMakeNext,
@@ -62,7 +62,7 @@ TEST(WebhookCertificates, EachStepLeavesACertificateThatTheBundleKnows) {
   EXPECT_TRUE(state.old_authority_pem.empty());
 }
 
-TEST(WebhookCertificates, MaterialThatDoesNotFitIsFoundOut) {
+TEST(WebhookCertificates, DetectsMismatchedMaterial) {
   const base::testing::Clock clock;
   const auto made = *rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall());
   CertificateOptions more = certificate_options();
@@ -77,7 +77,7 @@ TEST(WebhookCertificates, MaterialThatDoesNotFitIsFoundOut) {
   EXPECT_FALSE(rotation_facts(broken, certificate_options(), nobody).serving);
 }
 
-TEST(WebhookCertificates, AnAuthorityWithTheKeyOfAnotherIsNone) {
+TEST(WebhookCertificates, RefusesAnAuthorityWithAnotherKey) {
   const base::testing::Clock clock;
   auto mixed = *rotate({}, RotationStep::kMakeAll, certificate_options(), clock.wall());
   EXPECT_TRUE(rotation_facts(mixed, certificate_options(), nobody).ca);
@@ -87,7 +87,7 @@ TEST(WebhookCertificates, AnAuthorityWithTheKeyOfAnotherIsNone) {
   EXPECT_EQ(policy::next_rotation(facts, {}, clock.wall()).step, RotationStep::kMakeAll);
 }
 
-TEST(WebhookCertificates, AShortLifeIsNotOverAtOnce) {
+TEST(WebhookCertificates, ShortLifetimeDoesNotExpireAtOnce) {
   const base::testing::Clock clock;
   CertificateOptions brief = certificate_options();
   brief.authority_lifetime = 15s;
@@ -98,7 +98,7 @@ TEST(WebhookCertificates, AShortLifeIsNotOverAtOnce) {
   EXPECT_EQ(policy::next_rotation(facts, {}, clock.wall() + 7s).step, RotationStep::kIssueServing);
 }
 
-TEST(WebhookCertificates, StepsWithoutEndTakeLongerRests) {
+TEST(WebhookCertificates, EndlessRotationBacksOff) {
   StepsInARow steps;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(steps.rest_after_another(), 0s);
   EXPECT_EQ(steps.rest_after_another(), 2s);
@@ -109,7 +109,7 @@ TEST(WebhookCertificates, StepsWithoutEndTakeLongerRests) {
   EXPECT_EQ(steps.rest_after_another(), 0s);
 }
 
-TEST(WebhookCertificates, ASecretWithGarbageIsRefusedWithoutItsContents) {
+TEST(WebhookCertificates, ErrorOfAnInvalidSecretOmitsItsContent) {
   const auto read = decode_secret(R"({"metadata":{"name":"s"},"data":{"tls.key":"not base64 at all!"}})");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().message, "Secret s: data.tls.key is not base64");

@@ -23,7 +23,7 @@ ConfigurationOptions options() {
   return out;
 }
 
-TEST(WebhookConfigurations, AreIgnoredWhenAwayAndExemptTheControlPlane) {
+TEST(WebhookConfigurations, FailOpenAndExemptTheControlPlane) {
   for (const Json& list : {mutating_webhooks(options(), "PEM"), validating_webhooks(options(), "PEM")}) {
     for (const Json& hook : list.as_array()) {
       EXPECT_EQ(hook.text_at("failurePolicy"), "Ignore");
@@ -38,7 +38,7 @@ TEST(WebhookConfigurations, AreIgnoredWhenAwayAndExemptTheControlPlane) {
   }
 }
 
-TEST(WebhookConfigurations, EvictionsFailClosedForTheAgentsUserAlone) {
+TEST(WebhookConfigurations, EvictionsFailClosedOnlyForTheAgentUser) {
   ConfigurationOptions of_agents = options();
   of_agents.agent_account = "system:serviceaccount:koordinator-system:tidemark-agent";
   const Json list = eviction_webhooks(of_agents, "PEM");
@@ -59,14 +59,14 @@ TEST(WebhookConfigurations, EvictionsFailClosedForTheAgentsUserAlone) {
       R"(request.userInfo.username == "a\" || true || \"")");
 }
 
-TEST(WebhookConfigurations, ByAddressAndWithoutABundle) {
+TEST(WebhookConfigurations, SupportAnAddressWithoutABundle) {
   ConfigurationOptions by_url = options();
   by_url.url = "https://127.0.0.1:9876";
   const Json hook = mutating_webhooks(by_url, std::nullopt).as_array()[0];
   EXPECT_EQ(hook.at("clientConfig")->dump(), R"({"url":"https://127.0.0.1:9876/mutate-pod"})");
 }
 
-TEST(WebhookConfigurations, WithoutABundleTheOneThatIsThereStays) {
+TEST(WebhookConfigurations, WithoutABundleTheExistingOneStays) {
   Json there = validating_webhooks(options(), "THEIRS");
   there.as_array()[1]["clientConfig"].as_object().erase("caBundle");
   const Json kept = with_bundles_of(validating_webhooks(options(), std::nullopt), there);
@@ -207,7 +207,7 @@ class KeptTest : public ::testing::Test {
 };
 
 // The API server asks nobody yet, and refuses: there is no authority that it could trust.
-TEST_F(KeptTest, WhatTheChartLeftClosedIsOpened) {
+TEST_F(KeptTest, OpensWhatTheChartLeftClosed) {
   put(wanted(std::nullopt));
   keep();
   EXPECT_EQ(evictions(), wanted("PEM"));
@@ -219,7 +219,7 @@ TEST_F(KeptTest, WhatTheChartLeftClosedIsOpened) {
   EXPECT_EQ(server.evictions()->at("metadata", "annotations", kWebhooksTemplateAnnotation), nullptr);
 }
 
-TEST_F(KeptTest, WhereNobodyMadeItThereAreNoAgents) {
+TEST_F(KeptTest, DoesNothingIfTheConfigurationIsAbsent) {
   keep();
   EXPECT_EQ(server.evictions(), nullptr);
   EXPECT_EQ(server.writes, 2);
@@ -229,7 +229,7 @@ TEST_F(KeptTest, WhereNobodyMadeItThereAreNoAgents) {
 }
 
 // The end of a release is not undone, an accident is.
-TEST_F(KeptTest, OneThatIsGoneIsMadeAgainAfterAWhile) {
+TEST_F(KeptTest, RecreatesADeletedConfiguration) {
   put(wanted(std::nullopt));
   keep();
   server.objects.erase(std::string(kEvictionsKey));
@@ -244,7 +244,7 @@ TEST_F(KeptTest, OneThatIsGoneIsMadeAgainAfterAWhile) {
 }
 
 // Before Kubernetes 1.28: unknown there, or its gate is off. All evictions of the cluster would fail.
-TEST_F(KeptTest, WhereTheServerKeepsItWithoutItsConditionItIsEmptied) {
+TEST_F(KeptTest, EmptiesItIfTheServerDropsTheCondition) {
   server.drops_conditions = true;
   Json bare = wanted(std::nullopt);
   bare.as_array()[0].as_object().erase("matchConditions");
@@ -258,7 +258,7 @@ TEST_F(KeptTest, WhereTheServerKeepsItWithoutItsConditionItIsEmptied) {
   EXPECT_TRUE(configurations->trusted("PEM")) << "the others go on";
 }
 
-TEST_F(KeptTest, ARoleThatLetsNobodyChangeItHoldsUpNothingElse) {
+TEST_F(KeptTest, ForbiddenUpdateDelaysNothingElse) {
   put(wanted(std::nullopt));
   server.forbids_patches = true;
   keep();
@@ -272,7 +272,7 @@ TEST_F(KeptTest, ARoleThatLetsNobodyChangeItHoldsUpNothingElse) {
   EXPECT_TRUE(configurations->trusted("PEM"));
 }
 
-TEST_F(KeptTest, WithoutAnAgentsUserItIsLeftAlone) {
+TEST_F(KeptTest, LeavesItAloneWithoutAnAgentUser) {
   put(wanted(std::nullopt));
   keep("");
   EXPECT_EQ(evictions(), wanted(std::nullopt));
@@ -280,7 +280,7 @@ TEST_F(KeptTest, WithoutAnAgentsUserItIsLeftAlone) {
 }
 
 // Somebody undoes each write a second later, for an hour.
-TEST(WebhookConfigurations, RepairsOfWhatIsUndoneEachTimeBecomeRare) {
+TEST(WebhookConfigurations, RepeatedRepairsBackOff) {
   RepairBrake brake;
   base::MonotonicTime now{};
   int writes = 0;
@@ -302,7 +302,7 @@ TEST(WebhookConfigurations, RepairsOfWhatIsUndoneEachTimeBecomeRare) {
   EXPECT_EQ(brake.ask(now + 1s), RepairBrake::Answer::kGo);
 }
 
-TEST(WebhookConfigurations, WhatIsSwitchedOffIsNotAskedAbout) {
+TEST(WebhookConfigurations, OmitsDisabledWebhooks) {
   ConfigurationOptions off = options();
   off.pods_mutated = false;
   off.pods_validated = false;
@@ -311,7 +311,7 @@ TEST(WebhookConfigurations, WhatIsSwitchedOffIsNotAskedAbout) {
   EXPECT_EQ(validating_webhooks(off, "PEM").as_array()[0].text_at("name"), "vconfigmap.koordinator.sh");
 }
 
-TEST(WebhookConfigurations, WhatTheServerAddsIsNoDifference) {
+TEST(WebhookConfigurations, IgnoresDefaultsOfTheServer) {
   const Json wanted = validating_webhooks(options(), "PEM");
   Json there = wanted;
   there.as_array()[0]["matchConditions"] = Json::array();

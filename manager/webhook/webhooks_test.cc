@@ -148,7 +148,7 @@ class WebhooksTest : public ::testing::Test {
   std::unique_ptr<net::Scope> scope;
 };
 
-TEST_F(WebhooksTest, ThePatchIsOneThatTheApiServerCanApply) {
+TEST_F(WebhooksTest, PatchAppliesOnTheApiServer) {
   profile(
       R"({"selector":{"matchLabels":{"app":"spark"}},"qosClass":"BE","priorityClassName":"koord-batch",)"
       R"("patch":{"spec":{"containers":[{"name":"m","env":[{"name":"A","value":"1"}]}],"tolerations":[{"key":"x"}]}}})");
@@ -189,7 +189,7 @@ class CountingReader final : public kube::Reader {
   kube::Reader& reader_;
 };
 
-TEST_F(WebhooksTest, APriorityClassThatIsNotThereIsAskedForNowAndThen) {
+TEST_F(WebhooksTest, LooksUpAMissingPriorityClassAtIntervals) {
   profile(R"({"selector":{"matchLabels":{"app":"spark"}},"priorityClassName":"gone"})");
   follow();
   CountingReader counting(*client);
@@ -204,7 +204,7 @@ TEST_F(WebhooksTest, APriorityClassThatIsNotThereIsAskedForNowAndThen) {
   EXPECT_LE(counting.gets, 2 + kLookupsBurst + 10);
 }
 
-TEST_F(WebhooksTest, WhatIsNobodysBusinessIsAllowed) {
+TEST_F(WebhooksTest, AllowsUnrelatedRequests) {
   follow();
   const auto admission = handlers();
   for (auto change :
@@ -219,7 +219,7 @@ TEST_F(WebhooksTest, WhatIsNobodysBusinessIsAllowed) {
   EXPECT_FALSE(ask(admission->mutate_pod(request(Json::object({{"metadata", 7}})))).allowed);
 }
 
-TEST_F(WebhooksTest, ANamespaceThatNobodyKnowsHasMatchedForThePeerAndNotForUs) {
+TEST_F(WebhooksTest, UnknownNamespaceMatchesOnlyInKoordinatorProfile) {
   profile(R"({"namespaceSelector":{"matchLabels":{"offline":"yes"}},"labels":{"in":"yes"}})");
   follow();
   const auto matched = ask(handlers()->mutate_pod(request(pod("a"), "nowhere")));
@@ -265,7 +265,7 @@ class EvictionsTest : public WebhooksTest {
   std::unique_ptr<AdmissionHandlers> admission = nullptr;
 };
 
-TEST_F(EvictionsTest, OfTheOwnNodesOfflineWorkAreLetThrough) {
+TEST_F(EvictionsTest, AllowsOfflineWorkOfTheOwnNode) {
   admission = handlers();
   EXPECT_EQ(said(eviction("on-n1")), "allowed");
   EXPECT_EQ(said(eviction("on-n2")), "403 AnotherNode");
@@ -287,7 +287,7 @@ TEST_F(EvictionsTest, OfTheOwnNodesOfflineWorkAreLetThrough) {
   EXPECT_EQ(said(eviction("on-n1")), "allowed");
 }
 
-TEST_F(EvictionsTest, AreHeldToWhatTheJobMayLose) {
+TEST_F(EvictionsTest, EnforcesTheJobLimit) {
   admission = handlers();
   limit = {policy::EvictionDenial::kJobBudget, 429, "team/Job/sort was evicted 3 times within the hour", "3"};
   EXPECT_EQ(said(eviction("on-n1")), "429 JobBudget");
@@ -302,7 +302,7 @@ TEST_F(EvictionsTest, AreHeldToWhatTheJobMayLose) {
   EXPECT_EQ(said(trial), "allowed") << "a trial takes nothing of what may be lost";
 }
 
-TEST_F(EvictionsTest, OfEverybodyElseAreNotLookedAt) {
+TEST_F(EvictionsTest, IgnoresEvictionsByOtherUsers) {
   CountingReader counting(*client);
   admission = handlers({}, &counting);
   for (const auto* user : {"system:admin", "", "agent2", "Agent"}) {
@@ -315,7 +315,7 @@ TEST_F(EvictionsTest, OfEverybodyElseAreNotLookedAt) {
 }
 
 // A manager that cannot look the pod up does not let it go.
-TEST_F(EvictionsTest, AreDeniedWhereThePodCannotBeLookedUp) {
+TEST_F(EvictionsTest, DeniesIfThePodCannotBeRead) {
   class Unreachable final : public kube::Reader {
    public:
     Error error{ErrorKind::kUnavailable, "connection refused"};
@@ -339,7 +339,7 @@ TEST_F(EvictionsTest, AreDeniedWhereThePodCannotBeLookedUp) {
   EXPECT_EQ(said(eviction("on-n1")), "503 Unreadable") << "which does not change by itself";
 }
 
-TEST_F(EvictionsTest, AreHeldToARate) {
+TEST_F(EvictionsTest, EnforcesARate) {
   // No time passes while it answers.
   class AtOnce final : public kube::Reader {
    public:
@@ -437,7 +437,7 @@ TEST_F(ReconcilerTest, LeavesPodsAloneWhoseProfilesDoNotAskForIt) {
   EXPECT_EQ(read_pod("handled").text_at("metadata", "labels", "koordinator.sh/qosClass"), "");
 }
 
-TEST_F(ReconcilerTest, WhileOffItMakesNoPodOfflineWorkThatIsToRunPlain) {
+TEST_F(ReconcilerTest, WhileOffDoesNotConvertPods) {
   profile(R"({"selector":{"matchLabels":{"app":"spark"}},"qosClass":"BE"})");
   must("POST", kPodsPath, pod("missed"));
   pod_scope.off = true;
@@ -448,7 +448,7 @@ TEST_F(ReconcilerTest, WhileOffItMakesNoPodOfflineWorkThatIsToRunPlain) {
   EXPECT_EQ(read_pod("missed").text_at("metadata", "labels", "koordinator.sh/qosClass"), "");
 }
 
-TEST_F(ReconcilerTest, WhatTheApiServerForbidsIsTriedAgainWithTheNextLookAndNotAtOnce) {
+TEST_F(ReconcilerTest, RetriesAForbiddenChangeInTheNextPass) {
   profile(R"({"selector":{"matchLabels":{"app":"spark"}},"qosClass":"BE"})");
   must("POST", kPodsPath, pod("missed"));
   writer = &forbidden;
@@ -458,7 +458,7 @@ TEST_F(ReconcilerTest, WhatTheApiServerForbidsIsTriedAgainWithTheNextLookAndNotA
   EXPECT_LE(forbidden.patches, 5) << "one in 30 s";
 }
 
-TEST_F(ReconcilerTest, HoldsToItsRate) {
+TEST_F(ReconcilerTest, KeepsToItsRate) {
   profile(R"({"selector":{"matchLabels":{"app":"spark"}},"qosClass":"BE"})");
   for (int i = 0; i < 12; ++i) must("POST", kPodsPath, pod(base::cat("p", i)));
   ProfileControllerOptions options;
