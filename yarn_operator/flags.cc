@@ -63,7 +63,7 @@ void declare_flags(base::Flags& flags, OperatorOptions& options) {
       .text("config-namespace", options.config_namespace,
             "namespace of tidemark-config, which says what pools only observe; without one all is enforced")
       .placeholder("NAMESPACE");
-  // One that asks for none of it is refused: it would run all the same.
+  // Rejects a list without this controller: it would run anyway.
   flags.choice("controllers", options.controllers, {"yarnresource", "*"}, "the peer's name of what this is").hidden();
   flags.group("Serving");
   flags

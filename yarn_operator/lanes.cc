@@ -1,5 +1,5 @@
-// The loops of one YARN cluster: looks at it, ends what is due there, and tells it what it may hand out; beside that,
-// so that no agent waits for it, takes back what agents ask for.
+// The loops of one YARN cluster: refresh it, execute the dues, send its totals. A second loop answers the reclaim
+// requests of agents, so that no agent waits for the first.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -16,7 +16,7 @@ namespace {
 
 using model::Reason;
 
-// After an update: has the scheduler taken it? And at a failover.
+// Poll interval after an update (was it applied?) and at a failover.
 constexpr base::Duration kLookAgain = std::chrono::seconds(1);
 
 }  // namespace
@@ -26,7 +26,7 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
   while (true) {
     if (loop_.clock().monotonic() >= next_look) {
       note(lane, co_await lane.link.refresh());
-      // While nobody answers the next one may be active by now; and to one that is, nodes come one after another.
+      // The next ResourceManager may become active at any time, and nodes then register one after another.
       const bool soon = lane.away || lane.link.begins();
       next_look = loop_.clock().monotonic() + (soon ? std::min(options_.poll, kLookAgain) : options_.poll);
       map_old_ = true;
@@ -97,7 +97,7 @@ RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
 
 HourRoom RunningOperator::hour_room(const std::set<std::string>& bounded) {
   HourRoom room;
-  if (bounded.empty() || !budgets_.synced()) return room;  // nobody knows yet what the manager grants
+  if (bounded.empty() || !budgets_.synced()) return room;  // the manager's grants are not known yet
   const base::WallTime now = loop_.clock().wall();
   std::set<std::string> pools;
   nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
@@ -115,7 +115,7 @@ net::Task<std::optional<base::Duration>> RunningOperator::end_what_is_due(Lane& 
   WhatIsDue found = what_is_due(lane);
   note_waits(lane, found);
   if (found.none() || !co_await lane.link.refresh_nodes() || !may_write()) co_return found.drains.next;
-  found = what_is_due(lane);  // an order may have been taken back meanwhile
+  found = what_is_due(lane);  // an order may have been withdrawn meanwhile
   const base::MonotonicTime now = loop_.clock().monotonic();
   auto drains = drains_.begin(found.drains.due, lane.link, now, found.room);
   if (co_await end(lane, std::move(drains.shrinks))) drained_.add(drains.first);
@@ -195,7 +195,7 @@ void RunningOperator::leave_out_who_gives_back(const Lane& lane, std::vector<Wan
   std::erase_if(wanted, [&](const Wanted& each) { return lane.taking_back.has(each.node); });
 }
 
-// Answers how many they are.
+// Returns the number of such nodes.
 std::size_t RunningOperator::leave_out_who_is_silent(std::vector<Wanted>& wanted) {
   const auto silent = [](const Wanted& each) { return each.reason == Reason::kYarnNotReady; };
   const auto many = std::ranges::count_if(wanted, silent);
@@ -226,7 +226,7 @@ void RunningOperator::taken_back(Lane& lane, const Taking& asked, const model::T
                                                 {"refused", answer.refused},
                                                 {"reason", asked.request.reason}});
   scope_.spawn(answer_agent(asked.node, answer));
-  lane.wake.set();  // its next total ends nobody
+  lane.wake.set();  // its next total ends no container
 }
 
 net::Task<void> RunningOperator::answer_agent(std::string node, model::TakenBack answer) {
@@ -252,16 +252,16 @@ void RunningOperator::note(Lane& lane, const Result<void>& seen) {
 
 void RunningOperator::note_room(Lane& lane, const std::vector<Wanted>& wanted) {
   const auto room = lane.link.room(wanted);
-  const bool closed = room && !room->for_the_smallest;  // without a node there is nobody who could be refused by us
+  const bool closed = room && !room->for_the_smallest;  // without a node we do not cause refusals
   if (closed && !lane.closed) {
     lane.log.warn("no node has room for a container", {{"reason", model::reason_id(Reason::kYarnClosed)},
                                                        {"means", model::reason_sentence(Reason::kYarnClosed)}});
   }
   if (!closed && lane.closed) lane.log.info("a node has room for a container again");
   lane.closed = closed;
-  // The largest of them may be about to come to a ResourceManager that has just begun.
+  // The largest nodes may not have registered yet with a ResourceManager that has just started.
   if (room && !lane.link.begins()) note_largest(lane, *room);
-  if (!room && !lane.link.begins()) {  // without a node nothing is known of any
+  if (!room && !lane.link.begins()) {  // without a node both are unknown
     lane.small.clear();
     lane.waits_in_vain.clear();
   }

@@ -60,7 +60,7 @@ class Mapper {
       map_.nm_of[node.name] = name;
       return;
     }
-    // Its ResourceManager knows another one at this very address: one of both names is a mistake.
+    // Its ResourceManager knows another one at this address: one of the two names is a mistake.
     if (const auto other = at_addresses(node); other.size() == 1 && other.front() != name) {
       map_.wrong[node.name] =
           base::cat(who, " says ", name.text(), ", and its ResourceManager knows ", other.front().text(), " there");
@@ -112,7 +112,7 @@ class Mapper {
     }
   }
 
-  // One that was a node's and that another node has now is that node's: somebody moved the annotation.
+  // If another node has it now, it belongs to that node: a person moved the annotation.
   void remember(const NodePlace& node) {
     const auto mapped = map_.nm_of.find(node.name);
     const bool is_mapped = mapped != map_.nm_of.end();
