@@ -8,7 +8,7 @@
 namespace tidemark::yarn_operator {
 namespace {
 
-// Nobody who leads looks less often. What came while nobody looked may have come long ago.
+// Longest interval between two passes of a leader. A request that came in a longer gap may be old.
 constexpr base::Duration kLookGap = std::chrono::minutes(1);
 
 std::optional<model::TakenBack> answer_on(const kube::Node& node) {

@@ -14,7 +14,7 @@ namespace {
 using model::Reason;
 
 constexpr std::string_view kPodsByNode = "node";
-constexpr int kNodesAPage = 100;  // a node is a dozen KB, and a page is held as a whole while it is read
+constexpr int kNodesAPage = 100;  // a node has about a dozen KB, and a whole page is in memory while it is read
 constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
 
 kube::InformerConfig informer(const kube::Resource& resource) {
@@ -35,7 +35,7 @@ kube::InformerConfig pod_informer() {
   return config;
 }
 
-// Beside the other: there are few of them, and what is kept of them need not be kept of every pod.
+// A separate informer: they are few, and their fields are not needed for every other pod.
 kube::InformerConfig nm_pod_informer() {
   kube::InformerConfig config = pod_informer();
   config.name = "node_manager_pods";
@@ -111,8 +111,8 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
   pods_.add_index(std::string(kPodsByNode),
                   [](const PodRow& pod) { return std::vector<std::string>{std::string(pod.node)}; });
   pods_.hold_only([](const PodRow& pod) { return pod.batch != model::Resources(); });
-  // A look at all nodes for each event of one would be most of what the operator does: kubelets report, and its own
-  // writes come back.
+  // Skips events without a relevant change: kubelet status and the operator's own writes would otherwise trigger a pass
+  // over all nodes each.
   nodes_.subscribe([this](const kube::ObjectKey&, const kube::Node* before, const kube::Node* after) {
     if (!says_the_same(before, after)) {
       changed();
@@ -136,7 +136,7 @@ Result<void> RunningOperator::prepare(kube::Client& election, base::Random rando
   if (options_.leader_elect && !only_observes()) {
     TM_TRY(elector_, kube::LeaderElector::make(loop_, election, election, log_, metrics_, random, options_.lease));
     elector_->on_change([this](bool) {
-      map_.wrong.clear();  // who leads tells of what does not fit, whoever saw it first
+      map_.wrong.clear();  // a new leader reports all mismatches again
       changed();
     });
   }
@@ -195,7 +195,7 @@ const NodeMap& RunningOperator::map() {
   std::ranges::sort(input.pods, {}, &NmPod::name);
   for (const auto& lane : lanes_) {
     auto& ids = input.known[lane->link.id()];
-    // One that began anew on a port of its own choice leaves its old name behind, as lost.
+    // A NodeManager that restarted on a random port leaves its old name behind, as lost.
     for (const auto& [id, report] : lane->link.nodes()) {
       if (hadoop::is_active(report.state)) ids.push_back(id);
     }
@@ -213,7 +213,7 @@ const NodeMap& RunningOperator::map() {
   return map_;
 }
 
-// Machines of YARN's own are no mistake: one line for all, when they are others.
+// YARN's own machines are not an error: one line for all, when the list changes.
 void RunningOperator::tell_without_node(const std::vector<NmName>& now) {
   if (!listed() || now.empty()) return;
   log_.info("NodeManagers that are no node's", {{"count", std::to_string(now.size())}, {"first", now.front().text()}});
