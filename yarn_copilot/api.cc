@@ -21,7 +21,7 @@ constexpr int kOk = 200, kAccepted = 202, kBadRequest = 400, kForbidden = 403, k
               kTooMany = 429, kInternalError = 500, kNotImplemented = 501, kUnavailable = 503;
 constexpr std::string_view kJson = "application/json", kJsonLines = "application/jsonl";
 constexpr base::Duration kReaderLimit = std::chrono::seconds(10);
-// Of a listener's next question: by then it is no longer the look before that answers it.
+// Long enough that the next poll of a listener does not get the previous answer.
 constexpr base::Duration kSooner = std::chrono::milliseconds(1);
 constexpr std::string_view kRoutes =
     "there are GET /health, /information, /v1/containers, /v1/container, /tidemark/v1/containers, /tidemark/v1/limits, "
@@ -95,13 +95,13 @@ std::string away_line(const Error& error, base::WallTime now) {
   return out;
 }
 
-// Only what YARN would call so is looked for among groups and processes.
+// Looks up only names that YARN could give, in cgroups and processes.
 Result<void> check_container(std::string_view id) {
   if (copilot::parse_yarn_container(id)) return {};
   return fail(ErrorKind::kInvalid, base::in_quotes(id), " is no name of a YARN container");
 }
 
-// What of a container makes a line when it changes: not its use, which always does.
+// The fields whose change makes an event line. Usage is excluded: it always changes.
 struct Told {
   std::string state;
   bool has_group = false, began = false;
@@ -263,8 +263,8 @@ net::Task<Result<std::string>> Api::one(std::string id) {
 net::Task<Result<std::string>> Api::kill(std::string body, std::string asker) {
   TM_CO_TRY(const std::string id, read_kill(body));
   TM_CO_TRY_VOID(check_container(id));
-  // A kill is in a hurry, and a NodeManager that hangs keeps nobody alive: who was listed before is not asked for
-  // again, and what is in the group, or carries the name, is what counts.
+  // A kill is urgent and must not wait for a NodeManager that hangs: a container that was listed is not requested
+  // again. Its cgroup, or processes with its name, decide.
   auto seen = outside_.containers.remembered(id);
   if (!seen) {
     auto listed = co_await outside_.containers.one(id, Detail::kPlain);

@@ -58,7 +58,7 @@ net::Task<Result<base::WallTime>> Ends::stop(EndOrder order, base::Duration grac
     tell("stop", order, told);
     if (!told) co_return fail(std::move(told).error());
   }
-  // Another question may have been answered meanwhile.
+  // Another request may have finished meanwhile.
   Stop& stop = stops_of_[id];
   if (stop.timer.armed() && stop.due <= due) co_return stop.until;
   stop.order = std::move(order);

@@ -18,15 +18,14 @@ namespace {
 
 constexpr const char* kLog = "stderr";
 
-// The words of an id that we know; else whoever asked used his own.
+// The text of a known id, else the caller's own text.
 std::string_view sentence_of(std::string_view id) {
   const auto reasons = model::all_reasons();
   const auto found = std::ranges::find(reasons, id, &model::ReasonInfo::id);
   return found == reasons.end() ? std::string_view() : found->sentence;
 }
 
-// A user may have put something else in the place of the log: a pipe (which is not waited for), a file of somebody
-// else's by another name of it.
+// The user may have replaced the log with a pipe (we do not wait for a reader) or with a hard link to another file.
 bool is_own_log(int file, int folder) {
   struct stat of_file{}, of_folder{};
   return ::fstat(file, &of_file) == 0 && ::fstat(folder, &of_folder) == 0 && S_ISREG(of_file.st_mode) &&

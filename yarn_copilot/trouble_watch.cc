@@ -59,7 +59,7 @@ std::vector<Sighting> TroubleWatch::sightings_of(const std::vector<SeenContainer
 net::Task<void> TroubleWatch::look_at_ends() {
   const auto listed = co_await containers_.all(Detail::kPlain);
   const base::MonotonicTime now = loop_.clock().monotonic();
-  if (listed) {  // of who is away nothing is known
+  if (listed) {  // without a list nothing is known
     EndStep step = look_for_bad_ends(ends_, sightings_of(*listed), now);
     ends_ = std::move(step.state);
     for (FoundTrouble& each : step.found) {

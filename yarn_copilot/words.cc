@@ -188,7 +188,7 @@ Result<model::Resources> read_kill_by_resource(std::string_view body) {
       } else if (name == "memory") {
         wanted.memory.value = read_amount(json, 0);
       } else {
-        refuse(json, unknown, name);  // killed for what nobody here can count
+        refuse(json, unknown, name);  // reject: this resource cannot be counted here
       }
     });
   });

@@ -31,7 +31,7 @@ std::string_view below_root(std::string_view queue) {
   return queue.starts_with(kRoot) ? queue.substr(kRoot.size()) : queue;
 }
 
-// The queue itself, one below it, or one of that last name.
+// The queue itself, a queue below it, or one with that last name.
 bool holds(std::string_view rule, std::string_view queue) {
   rule = below_root(rule);
   queue = below_root(queue);
