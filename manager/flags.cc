@@ -47,7 +47,7 @@ void declare_flags(base::Flags& flags, ManagerOptions& options) {
   flags.group("Serving");
   flags
       .text("health-probe-addr", options.health_address,
-            "address of /healthz and /readyz by themselves; empty or 0 is off")
+            "address of /healthz and /readyz only; empty or 0 is off")
       .placeholder("HOST:PORT")
       .alias("health-probe-bind-address");
   flags.group("Load");

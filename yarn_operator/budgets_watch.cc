@@ -32,7 +32,7 @@ T read(const kube::ConfigMap* map, std::string_view key, Result<T> (*decode)(std
   if (text == nullptr) return {};
   auto value = decode(text->view());
   if (value) return *std::move(value);
-  log.warn("what is told of evictions is not taken",
+  log.warn("cannot read eviction budgets; no grant",
            {{"map", model::kBudgetsName}, {"key", key}, {"why", value.error().message}});
   return {};
 }

@@ -25,7 +25,7 @@ constexpr base::Duration kWebPause = std::chrono::minutes(1);
 // Subjects of note_unknown().
 constexpr std::string_view kWhoWaits = "whether applications wait";
 constexpr std::string_view kWhoWaitsInPartitions = "whether applications wait for nodes with a label";
-constexpr std::string_view kWhatIsShared = "whose nodes are shared with who asks for no label";
+constexpr std::string_view kWhatIsShared = "which partitions are shared";
 
 // False for a node that is being decommissioned: its ResourceManager sets the total to what the containers hold at each
 // heartbeat, so that no container starts there. Our total would open room until the next heartbeat.
@@ -63,14 +63,14 @@ ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnClu
       manager_(loop, &workers, std::move(cluster.managers), random),
       calls_failed_(
           metrics.counter("tidemark_yarn_operator_failed_calls_total", "Calls to ResourceManagers that failed.")),
-      updates_(metrics.counter("tidemark_yarn_operator_updates_total", "Totals of NodeManagers that were told.")),
+      updates_(metrics.counter("tidemark_yarn_operator_updates_total", "NodeManager totals sent.")),
       set_again_(
           metrics.counter("tidemark_yarn_operator_set_again_total",
-                          "Of those: because somebody else had set another one, or the NodeManager began anew.")),
+                          "Totals sent again because another program had changed them or the NodeManager restarted.")),
       failovers_seen_(metrics.counter("tidemark_yarn_operator_failovers_total",
-                                      "How often another ResourceManager of a cluster was active than before.")),
+                                      "Failovers to another ResourceManager of a cluster.")),
       asking_web_(loop) {
-  for (const std::string& each : cluster.overruled) log_.warn("a setting is not taken", {{"why", each}});
+  for (const std::string& each : cluster.overruled) log_.warn("setting ignored", {{"why", each}});
 }
 
 const hadoop::NodeReport* ClusterLink::find(const hadoop::NodeId& id) const {
@@ -130,7 +130,7 @@ net::Task<Result<void>> ClusterLink::refresh_nodes() {
   seen_ = loop_.clock().monotonic();
   take(std::move(reports->nodes), first);
   for (const Error& each : reports->refused) {
-    if (refused_.insert(each.message).second) log_.warn("a report that is not taken", {{"why", each.message}});
+    if (refused_.insert(each.message).second) log_.warn("cannot read node report", {{"why", each.message}});
   }
   if (reports->refused.empty()) refused_.clear();
   co_return Result<void>();
@@ -262,7 +262,7 @@ void ClusterLink::forget_waiting(const std::string& partition) {
 // Logs once until the value is known again. kNotFound is not a failed call: there is no address to ask, or no value.
 void ClusterLink::note_unknown(std::string_view what, const Error& why) {
   if (why.kind != ErrorKind::kNotFound) calls_failed_.add();
-  if (unknown_said_.emplace(what).second) log_.warn(base::cat("nobody knows ", what), {{"why", why.message}});
+  if (unknown_said_.emplace(what).second) log_.warn(base::cat("unknown: ", what), {{"why", why.message}});
 }
 
 std::optional<hadoop::QueueWaiting> ClusterLink::waiting_in(const std::string& partition) const {

@@ -408,7 +408,7 @@ TEST_F(ClusterLinkTest, ReportsWaitingInPartitionAsUnknownWithoutWebAddress) {
   EXPECT_EQ(link.waiting_in("volatile"), std::nullopt);
   EXPECT_EQ(link.waiting_for({"b", 1}), std::nullopt);
   ASSERT_TRUE(refresh());
-  EXPECT_EQ(times_said("nobody knows"), 1);
+  EXPECT_EQ(times_said("unknown: "), 1);
   EXPECT_TRUE(metrics.text().contains("failed_calls_total 0\n")) << "no call was made";
 
   one.shared = {"volatile"};
@@ -480,7 +480,7 @@ TEST_F(WaitingInPartitionsTest, IsNotDelayedByASilentWebAddress) {
   clock.advance(1s);
   ASSERT_TRUE(refresh());
   EXPECT_TRUE(until([&] { return waits() == kSome; }));
-  EXPECT_EQ(times_said("nobody knows"), 1);
+  EXPECT_EQ(times_said("unknown: "), 1);
 }
 
 TEST_F(WaitingInPartitionsTest, AsksTheNextResourceManagerAtOnce) {
@@ -506,7 +506,7 @@ TEST_F(WaitingInPartitionsTest, ReportsWaitingAsUnknownWithoutPartitionMetrics) 
   one.has_metrics = false;
   one.waiting_in.clear();
   ASSERT_TRUE(refresh());
-  ASSERT_TRUE(until([&] { return times_said("nobody knows") == 1; }));
+  ASSERT_TRUE(until([&] { return times_said("unknown: ") == 1; }));
   EXPECT_EQ(waits(), std::nullopt);
   EXPECT_TRUE(failed(0));
   one.has_metrics = true;

@@ -64,7 +64,7 @@ TEST(YarnOperatorFlags, KnowsEveryKoordinatorFlag) {
 
 TEST(YarnOperatorFlags, WarnsOfOrRejectsFlagsWithoutEffect) {
   EXPECT_EQ(read({"--namespace=web", "--enable-pprof", "--pprof-addr=:8090"}).without_effect,
-            (Words{"--namespace has no effect: pods of all namespaces are followed: what pods of another one hold must "
+            (Words{"--namespace has no effect: pods of all namespaces count: batch held in other namespaces must "
                    "not be sold",
                    "--enable-pprof has no effect: no profiles are served",
                    "--pprof-addr has no effect: no profiles are served"}));

@@ -60,10 +60,10 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
 
 void RunningOperator::note_not_told(Lane& lane, const Error& why) {
   const bool denied = why.kind == ErrorKind::kDenied;
-  lane.log.warn("totals were not taken",
+  lane.log.warn("cannot set totals",
                 {{"why", why.message},
-                 {"helps", denied ? "yarn.admin.acl of the ResourceManager has to name who calls: --yarn-user, or whom "
-                                    "the Kerberos ticket names"
+                 {"helps", denied ? "yarn.admin.acl of the ResourceManager must contain the caller: --yarn-user, or the user of "
+                                    "the Kerberos ticket"
                                   : ""}});
 }
 
@@ -140,7 +140,7 @@ void RunningOperator::count_given_back(Lane& lane, const ShrinkBook::Begun& begu
 void RunningOperator::note_waits(Lane& lane, const WhatIsDue& found) {
   if (!found.wait.empty() && lane.waits == 0 && budgets_.synced()) {
     const Reason why = found.room.why_none(found.wait.front());
-    lane.log.warn("what is to be given back to more timely work waits: its hour is used up",
+    lane.log.warn("reclaim waits: the hour of its pool is used up",
                   {{"nodes", std::to_string(found.wait.size())},
                    {"first", found.wait.front()},
                    {"reason", model::reason_id(why)},
@@ -155,7 +155,7 @@ void RunningOperator::note_waits(Lane& lane, const WhatIsDue& found) {
 net::Task<bool> RunningOperator::end(Lane& lane, std::vector<Shrink> shrinks) {
   if (shrinks.empty()) co_return false;
   const auto told = co_await lane.link.shrink(std::move(shrinks));
-  if (!told) lane.log.warn("what is due is not ended", {{"why", told.error().message}});
+  if (!told) lane.log.warn("cannot end due containers", {{"why", told.error().message}});
   co_return told.has_value();
 }
 
@@ -205,7 +205,7 @@ std::size_t RunningOperator::leave_out_who_is_silent(std::vector<Wanted>& wanted
 
 void RunningOperator::note_silent(Lane& lane, std::size_t nodes) {
   if (nodes > 0 && lane.silent == 0) {
-    lane.log.warn("most of its nodes are not ready: what tells of them may not come through, so they keep their totals",
+    lane.log.warn("most of its nodes are not ready: their status may not arrive, so they keep their totals",
                   {{"nodes", std::to_string(nodes)}});
   }
   if (nodes == 0 && lane.silent > 0) lane.log.info("most of its nodes are ready again");
@@ -238,7 +238,7 @@ net::Task<void> RunningOperator::answer_agent(std::string node, model::TakenBack
       kube::annotation_patch(model::kYarnTakenBackAnnotation, model::format_taken_back(answer)), std::move(options),
       kPatchLimit);
   if (patched) co_return;
-  log_.warn("an agent is not answered", {{"node", node}, {"why", patched.error().message}});
+  log_.warn("cannot answer agent", {{"node", node}, {"why", patched.error().message}});
   take_backs_.lost(node, answer.generation);
   annotate_.set();
 }
@@ -297,7 +297,7 @@ void RunningOperator::note_largest(Lane& lane, const std::string& partition, con
     lane.log.warn("a container is waited for that no node can hold", sizes);
   }
   if (!in_vain && lane.waits_in_vain.erase(partition) > 0) {
-    lane.log.info("nothing is known to wait for more than a node has any more", sizes);
+    lane.log.info("no container is known to wait for more than a node has", sizes);
   }
 }
 
@@ -309,7 +309,7 @@ void RunningOperator::note_class(Lane& lane) {
   const std::string& name = lane.link.work_class();
   const bool unknown = !name.empty() && !pool_modes_.names_class(name);
   if (unknown && !lane.classless) {
-    lane.log.warn("the class of its work is none of `classes` of tidemark-config: the least timely of all",
+    lane.log.warn("class of its work is not in `classes` of tidemark-config; treated as the least timely",
                   {{"class", name}, {"file", lane.link.class_place()}, {"property", kClassProperty}});
   }
   lane.classless = unknown;
@@ -328,10 +328,10 @@ void RunningOperator::tell_set_again(const std::vector<std::string>& names) {
 void RunningOperator::note_contested(Lane& lane) {
   const std::vector<std::string> nodes = lane.contested.nodes(loop_.clock().monotonic());
   if (!nodes.empty() && lane.contested_nodes == 0) {
-    lane.log.warn("totals do not stay as they are told, time and again: is there a second operator?",
+    lane.log.warn("totals are changed again and again; check for a second operator",
                   {{"nodes", std::to_string(nodes.size())}, {"first", nodes.front()}});
   }
-  if (nodes.empty() && lane.contested_nodes > 0) lane.log.info("totals stay as they are told again");
+  if (nodes.empty() && lane.contested_nodes > 0) lane.log.info("totals are no longer changed");
   lane.contested_nodes = nodes.size();
   std::size_t all = 0;
   for (const auto& each : lanes_) all += each->contested_nodes;

@@ -127,7 +127,7 @@ void RunningOperator::note_renewals(std::size_t nodes) {
   renew_after_.set(std::chrono::duration<double>(after).count());
   const bool too_seldom = after > kBelievedFor;
   if (too_seldom && !renews_too_seldom_) {
-    log_.warn("while work waits a manager stops to believe books before they are renewed: raise --kube-api-qps",
+    log_.warn("ledgers of waiting work expire before they are renewed; raise --kube-api-qps",
               {{"nodes", std::to_string(nodes)},
                {"renewed_after_s", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(after).count())}});
   }
@@ -210,7 +210,7 @@ void RunningOperator::note_unwritten(const std::string& node, const Error& error
   const bool answered = error.kind != ErrorKind::kUnavailable && error.kind != ErrorKind::kDeadline;
   const bool lost = error.kind != ErrorKind::kConflict && error.kind != ErrorKind::kNotFound;
   if (lost && pass.in_vain < kInVainMax) {
-    log_.warn("what YARN holds of a node is not written", {{"node", node}, {"why", error.message}});
+    log_.warn("cannot write node; retrying", {{"node", node}, {"why", error.message}});
   }
   pass.in_vain = answered ? 0 : pass.in_vain + 1;
 }

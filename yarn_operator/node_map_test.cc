@@ -74,10 +74,10 @@ TEST(NodeMapTest, ReportsMismatchesWithBothNames) {
   input.known = {{kDefault, {{"n1", 45454}, {"n4", 45454}}}};
   const NodeMap map = map_nodes(input);
   EXPECT_TRUE(map.nm_of.empty());
-  EXPECT_EQ(wrong(map, "n1"), "its annotation says old:1, and its ResourceManager knows n1:45454 there");
+  EXPECT_EQ(wrong(map, "n1"), "its annotation says old:1, but its ResourceManager reports n1:45454 there");
   EXPECT_EQ(wrong(map, "n2"), "its annotation: a NodeManager is named HOST:PORT, found \"nonsense\"");
-  EXPECT_EQ(wrong(map, "n3"), "its annotation says c:1 of cluster blue, and there is no such cluster");
-  EXPECT_EQ(wrong(map, "n4"), "pod yarn/nm-4 says else:1, and its ResourceManager knows n4:45454 there");
+  EXPECT_EQ(wrong(map, "n3"), "its annotation says c:1 of cluster blue, but this cluster does not exist");
+  EXPECT_EQ(wrong(map, "n4"), "pod yarn/nm-4 says else:1, but its ResourceManager reports n4:45454 there");
 }
 
 TEST(NodeMapTest, MapsNeitherOfTwoNodeManagersAtOneAddress) {
@@ -101,8 +101,8 @@ TEST(NodeMapTest, ReportsAnActiveNodeManagerThatNothingNames) {
   input.nodes[2].last = NmName{kDefault, {"b", 2}};
   input.known = {{kDefault, {{"a", 1}, {"b", 1}, {"c", 1}}}};
   NodeMap map = map_nodes(input);
-  EXPECT_EQ(wrong(map, "n1"), "its NodeManager was a:1, which is active, and now none is named");
-  EXPECT_EQ(wrong(map, "n2"), "its NodeManager was b:1, which is active, and now typo:1 is named, which is not");
+  EXPECT_EQ(wrong(map, "n1"), "its NodeManager was a:1, which is still active, but now none is named");
+  EXPECT_EQ(wrong(map, "n2"), "its NodeManager was b:1, which is still active, but now typo:1 is named, which is not active");
   EXPECT_EQ(nm_of(map, "n2"), "-");
   EXPECT_EQ(nm_of(map, "n3"), "c:1") << "another active NodeManager replaces it";
   EXPECT_EQ(map.last.at("n1").text(), "a:1");
@@ -116,7 +116,7 @@ TEST(NodeMapTest, ReportsAnActiveNodeManagerThatNothingNames) {
   EXPECT_EQ(nm_of(map, "n2"), "typo:1");
   input.nodes[0].last = NmName{"blue", {"a", 1}};
   EXPECT_EQ(wrong(map_nodes(input), "n1"),
-            "its NodeManager was a:1 of cluster blue, and there is no such cluster any more");
+            "its NodeManager was a:1 of cluster blue, but this cluster no longer exists");
 }
 
 TEST(NodeMapTest, GivesANodeManagerToTheNodeThatNamesItNow) {

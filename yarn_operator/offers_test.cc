@@ -106,7 +106,7 @@ TEST_F(OffersTest, GivesWorkTheClassOfItsClusterAndLogsAnUnknownClassOnce) {
   EXPECT_TRUE(book_is("n1", waits));
   const auto warned = [&] {
     return std::ranges::count_if(said, [](const std::string& line) {
-      return line.find("none of `classes`") != std::string::npos &&
+      return line.find("not in `classes`") != std::string::npos &&
              line.find("/conf/yarn-site.xml") != std::string::npos;
     });
   };

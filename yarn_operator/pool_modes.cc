@@ -61,7 +61,7 @@ void PoolModes::read() {
   auto step = policy::next_tidemark_config(state_, source, source.text ? zones_(text) : policy::Zones());
   state_ = std::move(step.state);
   if (!step.problem.empty()) {
-    log_.warn("settings that are not taken",
+    log_.warn("settings rejected",
               {{"map", model::kTidemarkConfigName}, {"reason", model::reason_id(step.reason)}, {"why", step.problem}});
   }
 }

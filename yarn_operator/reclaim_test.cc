@@ -234,7 +234,7 @@ TEST_F(ReclaimTest, EndsTwoContainersANodeAndHourWithoutAGrantAndPublishesIt) {
   const auto says = [&](std::string_view what) {
     return std::ranges::any_of(said, [&](const std::string& line) { return line.contains(what); });
   };
-  EXPECT_TRUE(says("its hour is used up"));
+  EXPECT_TRUE(says("the hour of its pool is used up"));
   EXPECT_TRUE(says("TM-EVICT-012"));
   grant(3);
   EXPECT_TRUE(preempted({kNew, kOld, kMaster})) << "a grant counts earlier evictions";

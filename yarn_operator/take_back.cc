@@ -37,7 +37,7 @@ void TakingBack::add(Taking taking) {
   going.begin = loop_.clock().monotonic();
   going.answer.generation = going.of.request.generation;
   if (going.of.age > kAskedAgoMax || going.of.age < -kAskedAgoMax) {
-    refuse(going, "it was asked long ago, or the clocks of node and operator differ");
+    refuse(going, "the request is too old, or the clocks of node and operator differ");
     return;
   }
   for (const std::string& name : going.of.request.containers) {

@@ -72,7 +72,7 @@ std::optional<OpenRequest> TakeBackBook::open_request(const kube::Node& node, co
   if (!request) {
     std::string& said = said_[name];
     if (std::exchange(said, request.error().message) != request.error().message) {
-      log_.warn("what a node wants back cannot be read", {{"node", name}, {"why", request.error().message}});
+      log_.warn("cannot read reclaim request of node", {{"node", name}, {"why", request.error().message}});
     }
     return std::nullopt;
   }

@@ -256,7 +256,7 @@ TEST_F(YarnOperatorTest, TriesOnlyAFewWritesIfTheApiServerDoesNotAnswer) {
   const auto tried = [&] {
     std::map<std::string, int> nodes;
     for (const std::string& line : said) {
-      if (line.find("is not written") != std::string::npos) ++nodes[line.substr(line.find("node="), 7)];
+      if (line.find("cannot write node") != std::string::npos) ++nodes[line.substr(line.find("node="), 7)];
     }
     return nodes;
   };
@@ -359,7 +359,7 @@ TEST_F(YarnOperatorTest, KeepsTheTotalOfAnUnreadableNodeAndContinuesWithOthers) 
   EXPECT_TRUE(total({"b", 1}, 2048, 2));
   EXPECT_EQ(manager().nodes.at({"a", 1}).memory, 8192);
   EXPECT_TRUE(std::ranges::any_of(said, [](const std::string& line) {
-    return line.find("nothing is told of a node that cannot be read") != std::string::npos &&
+    return line.find("cannot read node annotations; total not sent") != std::string::npos &&
            line.find("originExtendedAllocatable") != std::string::npos;
   }));
 }
@@ -375,7 +375,7 @@ TEST_F(YarnOperatorTest, RecordsAMismatchAsEventOfTheNode) {
   }
   ASSERT_FALSE(events.member("items")->as_array().empty());
   EXPECT_EQ(events.member("items")->as_array()[0].text_at("message"),
-            "its annotation says old:1, and its ResourceManager knows n1:45454 there [TM-YARN-010]");
+            "its annotation says old:1, but its ResourceManager reports n1:45454 there [TM-YARN-010]");
   EXPECT_EQ(manager().updates, 0);
 }
 
