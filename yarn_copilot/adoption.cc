@@ -81,7 +81,7 @@ net::Task<void> Adoption::pass() {
   unlisted_ = std::move(done->unlisted);
   for (const std::string& id : done->adopted) {
     adopted_.add();
-    log_.info("a container is in its group in every hierarchy", {{"container", id}, {"group", machine_.group_of(id)}});
+    log_.info("container is in its cgroup in every hierarchy", {{"container", id}, {"group", machine_.group_of(id)}});
   }
   for (const auto& [id, error] : done->refused) tell(id, error);
   std::erase_if(told_, [&](const std::string& id) {
@@ -91,7 +91,7 @@ net::Task<void> Adoption::pass() {
 
 void Adoption::tell(const std::string& container, const Error& error) {
   if (told_.insert(container).second) {
-    log_.warn("a container gets no group, or keeps it", {{"container", container}, {"error", error}});
+    log_.warn("cannot move container into its cgroup or remove it", {{"container", container}, {"error", error}});
   }
 }
 

@@ -48,7 +48,7 @@ class Adoption {
   base::Counter& adopted_;
   std::set<std::string> unlisted_;
   std::set<std::string> told_;  // containers whose failure was logged
-  net::WorkerPool worker_;  // must be the last member: it uses the others
+  net::WorkerPool worker_;      // must be the last member: it uses the others
 };
 
 }  // namespace tidemark::yarn_copilot

@@ -13,11 +13,10 @@
 //   GET  /tidemark/v1/containers              with their usage
 //   POST /tidemark/v1/stop                    {"containerID":"…","graceSeconds":30,"reason":"…"}; 202 and the deadline
 //   GET  /tidemark/v1/limits?containerID=ID   limits of its cgroup
-//   POST /tidemark/v1/limits                  {"containerID":"…","cpu":"500m","memory":"1Gi"}; returns the limits in force
-//   GET  /tidemark/v1/disks                   I/O limit of all containers, and its state
-//   POST /tidemark/v1/stance                  {"stance":"off"}: the permit of the node's agent for it
-//   GET  /tidemark/v1/events                  a line for each container that starts, changes or ends
-//   GET  /metrics
+//   POST /tidemark/v1/limits                  {"containerID":"…","cpu":"500m","memory":"1Gi"}; returns the limits in
+//   force GET  /tidemark/v1/disks                   I/O limit of all containers, and its state POST /tidemark/v1/stance
+//   {"stance":"off"}: the permit of the node's agent for it GET  /tidemark/v1/events                  a line for each
+//   container that starts, changes or ends GET  /metrics
 #pragma once
 
 #include <sys/types.h>
@@ -54,7 +53,7 @@ struct ApiOutside {
   DiskLimit& disks;
   base::Registry& metrics;
   std::function<void(model::AuditLine)> audit{};  // of limits; may be empty
-  const LocalLimit* local = nullptr;  // usage of local directories
+  const LocalLimit* local = nullptr;              // usage of local directories
 };
 
 struct ApiConfig {

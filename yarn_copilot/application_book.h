@@ -50,7 +50,7 @@ class ApplicationBook {
   struct Known {
     std::optional<hadoop::ApplicationReport> report;
     std::optional<base::MonotonicTime> not_before;  // of the next request
-    base::MonotonicTime wanted;  // last time that it had a container here
+    base::MonotonicTime wanted;                     // last time that it had a container here
   };
   net::Task<void> run();
   net::Task<void> ask(std::string application);

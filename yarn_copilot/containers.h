@@ -28,16 +28,16 @@ inline constexpr std::int64_t kPeerMillicoresPerVcore = 1000;
 struct SeenContainer {
   hadoop::NodeContainer said;
   std::optional<copilot::YarnId> yarn;  // parsed from its name
-  std::string group;  // path of its cgroup, existing or not
+  std::string group;                    // path of its cgroup, existing or not
   bool has_group = false;
-  std::optional<base::WallTime> began;  // start of its first process; nullopt: none yet
-  std::optional<Use> use;  // if requested
+  std::optional<base::WallTime> began;                   // start of its first process; nullopt: none yet
+  std::optional<Use> use;                                // if requested
   std::optional<hadoop::ApplicationReport> application;  // from the ResourceManager; nullopt: not known (yet)
 
   std::int64_t millicores_per_vcore = kPeerMillicoresPerVcore;
 
   bool master() const { return yarn && yarn->master(); }
-  model::Resources holds() const;  // what YARN allocated of this machine
+  model::Resources holds() const;        // what YARN allocated of this machine
   model::Resources peer_counts() const;  // the same with one core for each vcore
 };
 

@@ -113,7 +113,7 @@ bool DiskLimit::wants_one_group(const linux::Hierarchies& hierarchies) {
 
 void DiskLimit::stand(copilot::LimitStance stance) {
   if (stance_ == stance) return;
-  log_.info("the node's agent says how limits of disks stand", {{"stance", copilot::to_string(stance)}});
+  log_.info("received permit for disk limits", {{"stance", copilot::to_string(stance)}});
   stance_ = stance;
   said_.set();
 }
@@ -168,7 +168,7 @@ DiskLimit::Report DiskLimit::put_in_force(const linux::Hierarchies& hierarchies,
   }
   const auto above = linux::Group::open(hierarchies, group.substr(0, group.rfind('/')));
   if (!above || !*above) {
-    out.wrong.insert(base::cat("no kubelet has made what the group ", group, " is to be in"));
+    out.wrong.insert(base::cat("no kubelet has made the parent of cgroup ", group));
     return out;
   }
   // In v2 this delegates the controller to it.
@@ -227,7 +227,7 @@ DiskLimit::Report DiskLimit::restore(const linux::Hierarchies& hierarchies, cons
 void DiskLimit::take(Report report, const char* what) {
   for (const Change& each : report.changes) tell(each, what);
   for (const std::string& each : report.wrong) {
-    if (told_.insert(each).second) log_.warn("a limit of a disk is not as it is to be", {{"why", each}});
+    if (told_.insert(each).second) log_.warn("cannot apply disk limit", {{"why", each}});
   }
   stands_ = std::move(report.stands);
   wrong_ = std::move(report.wrong);
@@ -244,7 +244,7 @@ net::Task<void> DiskLimit::limit() {
   for (const Change& each : report->changes) found_.emplace(each.disk, each.found);
   // A value that equals ours was left by a copilot that was killed.
   for (const auto& [disk, stands] : report->stands) found_.emplace(disk, linux::IoLimit());
-  take(*std::move(report), "what containers may read and write is limited");
+  take(*std::move(report), "disk limit set");
 }
 
 net::Task<void> DiskLimit::put_back() {
@@ -253,7 +253,7 @@ net::Task<void> DiskLimit::put_back() {
   };
   auto report = co_await worker_.run(loop_, std::move(work));
   if (!report) co_return;
-  take(*std::move(report), "what containers may read and write is as it was found");
+  take(*std::move(report), "disk limit restored to the original value");
   // If limited again, the value found then is the original value, or the older one if ours is still there.
   std::erase_if(found_, [this](const auto& each) {
     const auto stands = stands_.find(each.first);

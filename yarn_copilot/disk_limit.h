@@ -101,9 +101,9 @@ class DiskLimit {
   const base::MonotonicTime began_;
   std::optional<copilot::LimitStance> stance_;
   net::Event said_;
-  std::map<linux::DiskNumber, linux::IoLimit> found_;  // original values of limited disks
+  std::map<linux::DiskNumber, linux::IoLimit> found_;   // original values of limited disks
   std::map<linux::DiskNumber, linux::IoLimit> stands_;  // at the last pass
-  std::set<std::string> wrong_;  // at the last pass
+  std::set<std::string> wrong_;                         // at the last pass
   std::set<std::string> told_;
   net::WorkerPool worker_;  // its own, because a disk may hang
 };

@@ -66,8 +66,7 @@ TEST_F(WithDisk, LimitsAllContainersTogetherAndRestoresAtItsEnd) {
   add_process(10, kTask);
   options.adopt = true;
   start();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("may read and write is limited"); }))
-      << lines;
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("disk limit set"); })) << lines;
   EXPECT_EQ(content(kReads), base::cat(disk, " ", 20 << 20));
   EXPECT_EQ(content(kWrites).substr(0, disk.size() + 9), base::cat(disk, " ", 10 << 20));
   EXPECT_TRUE(get("/metrics").body.contains("tidemark_yarn_copilot_limited_disks 1\n"));
@@ -86,7 +85,7 @@ TEST_F(WithDisk, KeepsAValueOfAnotherProgram) {
   options.adopt = true;
   options.disk_read_mib = 0;
   start();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("may read and write is limited"); }));
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("disk limit set"); }));
   groups.write(kReads, base::cat(disk, " 5\n"));
   groups.write(kWrites, base::cat(disk, " 6\n"));
   stop();

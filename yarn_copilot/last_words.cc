@@ -37,7 +37,7 @@ Result<void> append(int folder, std::string_view line) {
   if (!file && errno == ENOENT) return fail(ErrorKind::kNotFound, "it has no ", kLog);
   if (!file) return base::fail_errno(errno, base::cat("open its ", kLog));
   if (!is_own_log(file.get(), folder)) {
-    return fail(ErrorKind::kDenied, "its ", kLog, " is no plain file of its own user's");
+    return fail(ErrorKind::kDenied, "its ", kLog, " is not a regular file of its user");
   }
   if (::write(file.get(), line.data(), line.size()) < 0) return base::fail_errno(errno, base::cat("write its ", kLog));
   return {};
@@ -56,7 +56,7 @@ std::string last_words(std::string_view what_happened, const EndOrder& order, ba
 Result<void> write_last_words(const std::vector<std::string>& folders, std::string_view container,
                               std::string_view line) {
   const auto yarn = copilot::parse_yarn_container(container);
-  if (!yarn) return fail(ErrorKind::kInvalid, base::in_quotes(container), " is no name of a YARN container");
+  if (!yarn) return fail(ErrorKind::kInvalid, base::in_quotes(container), " is not a YARN container id");
   const std::string below = base::cat(yarn->application, "/", container);
   for (const std::string& folder : folders) {
     TM_TRY(const auto top, linux::open_directory(folder));

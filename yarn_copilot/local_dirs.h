@@ -38,9 +38,9 @@ struct LocalPart {
 struct LocalUse {
   std::map<std::string, std::int64_t, std::less<>> containers;  // bytes of their own; of `running` applications
   std::map<std::string, std::map<std::uint64_t, LocalPart>, std::less<>> devices;  // the same by filesystem
-  std::map<LocalApplication, std::int64_t> applications;  // including their containers
-  std::int64_t bytes = 0;  // total in the directories
-  bool whole = true;  // false: there is more, beyond the limits or unreadable
+  std::map<LocalApplication, std::int64_t> applications;                           // including their containers
+  std::int64_t bytes = 0;                                                          // total in the directories
+  bool whole = true;                // false: there is more, beyond the limits or unreadable
   std::vector<std::string> absent;  // missing or unreadable directories
 };
 

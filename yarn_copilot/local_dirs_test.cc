@@ -90,7 +90,7 @@ TEST_F(LocalDirs, StopsNothingForDataThatNoRunningContainerHolds) {
   options.local_dirs.push_back(local.path("not-there"));
   start();
   ASSERT_TRUE(net::testing::run_real_until(
-      loop, [&] { return lines.find("the end of all who run would not help") != std::string::npos; }, kLimit))
+      loop, [&] { return lines.find("ending all containers would not help") != std::string::npos; }, kLimit))
       << lines;
   EXPECT_NE(lines.find("a local folder cannot be opened"), std::string::npos);
   EXPECT_EQ(local_bytes(kTask), -1) << "unseen usage is not reported";

@@ -90,7 +90,7 @@ net::Task<void> LocalLimit::enforce(const std::vector<SeenContainer>& running) {
       step_local_ends(std::move(ends_so_far_), holders, *last_, config_.limit_bytes, loop_.clock().monotonic());
   ends_so_far_ = std::move(step.ends);
   if (step.nobody_helps && !told_nobody_) {
-    log_.warn("the local folders hold more than their limit, and the end of all who run would not help",
+    log_.warn("the local folders hold more than their limit, and ending all containers would not help",
               {{"mib", mib(last_->bytes)},
                {"limit_mib", mib(config_.limit_bytes)},
                {"ended_in_vain", std::to_string(ends_so_far_.in_vain)}});
@@ -110,7 +110,7 @@ net::Task<void> LocalLimit::end(LocalHolder victim) {
       {victim.id, std::string(model::reason_id(model::Reason::kYarnLocalDirs)), "yarn-copilot"}, config_.grace);
   memory_.folders.clear();  // the effect must be measured anew
   if (asked) stopped_.add();
-  if (!asked) log_.warn("it could not be asked to end", {{"container", victim.id}, {"error", asked.error()}});
+  if (!asked) log_.warn("cannot ask container to end", {{"container", victim.id}, {"error", asked.error()}});
 }
 
 std::optional<std::int64_t> LocalLimit::bytes_of(std::string_view container) const {

@@ -25,7 +25,7 @@ struct LocalHolder {
   LocalApplication application;
   bool master = false;
   std::optional<base::WallTime> began;  // nullopt: no processes yet
-  bool ending = false;  // it was asked to end
+  bool ending = false;                  // it was asked to end
 };
 
 // An own part below this share of the application's data does not decide.
@@ -37,7 +37,7 @@ inline constexpr int kEndsInVainMax = 2;
 
 enum class LocalFree : std::uint8_t {
   kOfApplication,  // data of the whole application
-  kOwn,  // data in the container's own directory
+  kOwn,            // data in the container's own directory
 };
 
 // Index into `holders`. nullopt: all running containers together would not free `too_much`, so ending them would not
@@ -48,16 +48,16 @@ std::optional<std::size_t> choose_local_victim(const std::vector<LocalHolder>& h
 
 // State from pass to pass while the directories exceed the limit.
 struct LocalEnds {
-  std::string victim;  // the last one; empty: none, or its effect is known
-  std::int64_t bytes_before = 0;  // in the directories, when it was chosen
+  std::string victim;                             // the last one; empty: none, or its effect is known
+  std::int64_t bytes_before = 0;                  // in the directories, when it was chosen
   std::optional<base::MonotonicTime> ended_at{};  // when it was first seen to have ended
-  int in_vain = 0;  // consecutive ends without effect
+  int in_vain = 0;                                // consecutive ends without effect
   bool operator==(const LocalEnds&) const = default;
 };
 struct LocalStep {
   LocalEnds ends;
   std::optional<std::size_t> victim{};  // index into `holders` of the container to end now
-  bool nobody_helps = false;  // none, because it would not help
+  bool nobody_helps = false;            // none, because it would not help
 };
 LocalStep step_local_ends(LocalEnds ends, const std::vector<LocalHolder>& holders, const LocalUse& use,
                           std::int64_t limit_bytes, base::MonotonicTime now);

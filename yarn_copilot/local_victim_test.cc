@@ -83,8 +83,7 @@ TEST(LocalVictim, SkipsContainersWithoutOwnDataIfOnlyThatCounts) {
   EXPECT_EQ(chosen(kAll, use, 100, LocalFree::kOwn), "small");
   EXPECT_EQ(chosen(kAll, use, 141, LocalFree::kOwn), "nobody");
   use.containers["big-old"] = 70;
-  EXPECT_EQ(chosen(kAll, use, 1, LocalFree::kOwn), "big-old")
-      << "the application that frees most; its master last";
+  EXPECT_EQ(chosen(kAll, use, 1, LocalFree::kOwn), "big-old") << "the application that frees most; its master last";
 }
 
 // From pass to pass: every ten seconds.

@@ -203,15 +203,14 @@ Use Machine::use_of(const std::vector<linux::MarkedProcess>& processes) const {
 
 Result<Limits> Machine::limits(std::string_view id) {
   TM_TRY(const auto group, Group::open(hierarchies_, group_of(id)));
-  if (!group) return fail(ErrorKind::kNotFound, "it has no group ", base::in_quotes(group_of(id)));
+  if (!group) return fail(ErrorKind::kNotFound, "no cgroup ", base::in_quotes(group_of(id)));
   return limits_of(*group, buffer_);
 }
 
 Result<Limits> Machine::set_limits(std::string_view id, const Limits& wanted) {
   TM_TRY(const auto group, Group::open(hierarchies_, group_of(id)));
   if (!group) {
-    return fail(ErrorKind::kNotFound, "it has no group ", base::in_quotes(group_of(id)),
-                ": what no group holds cannot be limited");
+    return fail(ErrorKind::kNotFound, "no cgroup ", base::in_quotes(group_of(id)), "; cannot limit without a cgroup");
   }
   linux::KernelWriter writer;
   std::vector<linux::FileWrite> writes;
@@ -343,8 +342,8 @@ std::set<pid_t> Machine::waiting_for(const std::string& id, const std::set<pid_t
 Result<std::size_t> Machine::adopt(const std::string& id, model::Resources holds) const {
   TM_TRY(const auto home, Group::open(hierarchies_, above_parent()));
   if (!home) {
-    return fail(ErrorKind::kNotFound, "there is no group ", base::in_quotes(above_parent()),
-                ": a kubelet makes it, and ours goes below it");
+    return fail(ErrorKind::kNotFound, "no cgroup ", base::in_quotes(above_parent()),
+                ": the kubelet must make it first");
   }
   linux::Buffer buffer;
   const std::string group = group_of(id);
@@ -434,7 +433,7 @@ Result<Machine::Ended> Machine::end(const std::string& id, bool ask) const {
   TM_TRY(const auto report, ask ? linux::signal_marked(proc_, kContainerVariable, id, SIGTERM, rim_)
                                 : linux::kill_marked(proc_, kContainerVariable, id, rim_));
   if (report.killed + report.left > 0) return Ended{EndedBy::kProcesses, report};
-  return fail(ErrorKind::kNotFound, "no process on this machine is of the container ", id);
+  return fail(ErrorKind::kNotFound, "no process on this machine belongs to container ", id);
 }
 
 Result<Machine::Ended> Machine::kill(const std::string& id) const {

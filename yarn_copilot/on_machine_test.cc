@@ -274,7 +274,7 @@ TEST_F(CopilotOnMachine, AdoptsLimitsAndKillsAContainerWithoutCgroup) {
   options.adopt = true;
   Begun task{std::string(kTask)};
   begin();
-  ASSERT_TRUE(until([&] { return lines.contains("a container is in its group in every hierarchy"); })) << lines;
+  ASSERT_TRUE(until([&] { return lines.contains("container is in its cgroup in every hierarchy"); })) << lines;
   ASSERT_TRUE(until([&] { return processes(kTask).size() == 2; }));
   EXPECT_EQ(processes(kWaitingGroup), std::vector{task.id()});
   EXPECT_EQ(seen(kTask).text_at("group"), base::cat(options.group, "/", kTask));
@@ -291,7 +291,8 @@ TEST_F(CopilotOnMachine, AdoptsLimitsAndKillsAContainerWithoutCgroup) {
   ASSERT_TRUE(until([&] { return processes(kTask).size() == 3; }));
   const auto killed = run(api().kill(std::string(kTask), kLimit));
   ASSERT_TRUE(killed) << killed.error().message;
-  EXPECT_TRUE(audit.back().new_value.starts_with(R"({"by":"group","processes":)")) << "including processes that they just started";
+  EXPECT_TRUE(audit.back().new_value.starts_with(R"({"by":"group","processes":)"))
+      << "including processes that they just started";
   EXPECT_TRUE(empty(kTask));
   EXPECT_EQ(task.end(), 128 + SIGKILL) << "its script had the time to keep the exit code";
   tell({});
@@ -309,7 +310,7 @@ TEST_F(CopilotOnMachine, TheKernelLimitsDiskUseOfAllContainers) {
   options.disk_read_mib = options.disk_write_mib = 1;
   options.stance_patience = base::Duration(0);
   begin();
-  ASSERT_TRUE(until([&] { return lines.contains("what containers may read and write is limited"); })) << lines;
+  ASSERT_TRUE(until([&] { return lines.contains("disk limit set"); })) << lines;
   EXPECT_EQ(text("io.max"), base::cat(disk, " rbps=1048576 wbps=1048576 riops=max wiops=max\n"));
   EXPECT_TRUE(get("/tidemark/v1/disks").body.contains(base::cat(R"({"disk":")", disk, R"(","inForce":true,)")));
 

@@ -82,10 +82,10 @@ void TroubleWatch::tell_known() {
 }
 
 void TroubleWatch::tell(const Untold& each, const std::string& work_class) {
-  log_.warn("a container did not come to work", {{"container", each.found.id},
-                                                 {"why", to_string(each.found.trouble)},
-                                                 {"class", work_class},
-                                                 {"node_manager_says", each.said}});
+  log_.warn("container did not start", {{"container", each.found.id},
+                                        {"why", to_string(each.found.trouble)},
+                                        {"class", work_class},
+                                        {"node_manager_says", each.said}});
   metrics_
       .counter("tidemark_yarn_copilot_troubled_containers_total",
                "Containers whose files could not be fetched, or that ended without ever having had a process.",

@@ -2,7 +2,8 @@
 //
 //   localization failed   their files could not be fetched
 //   never started         they ended, and no earlier pass saw a process: they were ended while they waited for files
-//   stuck                 they used less than kStuckUse_permille of a core over the last kStuckAfter, or waited for their
+//   stuck                 they used less than kStuckUse_permille of a core over the last kStuckAfter, or waited for
+//   their
 //                         files for so long. Running masters are excluded: many only wait
 //
 // Passes are frequent: a NodeManager lists an ended container for a heartbeat or two, and not at all if its application
@@ -34,7 +35,7 @@ struct Sighting {
   std::string state;       // as the NodeManager calls it
   std::int32_t exit_code = -1000;
   bool master = false;
-  bool started = false;  // it runs, or has or had processes: then its end has an exit code
+  bool started = false;                // it runs, or has or had processes: then its end has an exit code
   std::optional<std::int64_t> cpu_ns;  // since it started; nullopt: not counted
 };
 

@@ -118,9 +118,9 @@ std::string error_of(const Result<T>& read) {
 
 TEST(Words, ReadKillRequest) {
   EXPECT_EQ(read_kill(R"({"containerID":"c","more":1})").value(), "c");
-  EXPECT_EQ(error_of(read_kill("{}")), "whom to kill: containerID is missing: which container is meant?");
-  EXPECT_TRUE(error_of(read_kill("no")).starts_with("whom to kill: ")) << error_of(read_kill("no"));
-  EXPECT_TRUE(error_of(read_kill(R"({"containerID":7})")).starts_with("whom to kill: "));
+  EXPECT_EQ(error_of(read_kill("{}")), "kill request: containerID is missing");
+  EXPECT_TRUE(error_of(read_kill("no")).starts_with("kill request: ")) << error_of(read_kill("no"));
+  EXPECT_TRUE(error_of(read_kill(R"({"containerID":7})")).starts_with("kill request: "));
 }
 
 TEST(Words, ReadFreeRequest) {
@@ -128,9 +128,8 @@ TEST(Words, ReadFreeRequest) {
             (model::Resources{{1500}, {1 << 30}}));
   EXPECT_EQ(read_kill_by_resource(R"({"resources":{"cpu":2}})").value(), (model::Resources{{2000}, {0}}));
   EXPECT_EQ(error_of(read_kill_by_resource(R"({"resources":{}})")),
-            "how much to free: resources has neither cpu nor memory");
-  EXPECT_EQ(error_of(read_kill_by_resource(R"({"resources":{"gpu":"1"}})")),
-            "how much to free: there is no \"gpu\" here");
+            "free request: resources has neither cpu nor memory");
+  EXPECT_EQ(error_of(read_kill_by_resource(R"({"resources":{"gpu":"1"}})")), "free request: unknown member \"gpu\"");
   for (const char* bad : {R"({"resources":{"cpu":"x"}})", R"({"resources":{"cpu":"-1"}})", R"({"resources":{"cpu":0}})",
                           R"({"resources":[]})", ""}) {
     EXPECT_NE(error_of(read_kill_by_resource(bad)), "none") << bad;
@@ -141,7 +140,7 @@ TEST(Words, ReadStopRequest) {
   EXPECT_EQ(read_stop(R"({"containerID":"c"})").value(), (StopOrder{"c", kGraceDefault, ""}));
   EXPECT_EQ(read_stop(R"({"containerID":"c","graceSeconds":0,"reason":"TM-EVICT-001"})").value(),
             (StopOrder{"c", 0s, "TM-EVICT-001"}));
-  EXPECT_EQ(error_of(read_stop(R"({"containerID":"c","grace":3})")), "whom to stop: there is no \"grace\" here");
+  EXPECT_EQ(error_of(read_stop(R"({"containerID":"c","grace":3})")), "stop request: unknown member \"grace\"");
   for (const char* bad : {R"({"graceSeconds":3})", R"({"containerID":"c","graceSeconds":-1})",
                           R"({"containerID":"c","graceSeconds":3601})", R"({"containerID":"c","reason":"a\nb"})"}) {
     EXPECT_NE(error_of(read_stop(bad)), "none") << bad;
@@ -151,8 +150,8 @@ TEST(Words, ReadStopRequest) {
 TEST(Words, ReadLimitRequest) {
   EXPECT_EQ(read_limits(R"({"containerID":"c","cpu":"500m"})").value(),
             (LimitOrder{"c", {model::CpuMilli{500}, std::nullopt}}));
-  EXPECT_EQ(error_of(read_limits(R"({"containerID":"c"})")), "whom to limit: neither cpu nor memory is said");
-  EXPECT_EQ(error_of(read_limits(R"({"containerID":"c","io":"1"})")), "whom to limit: there is no \"io\" here");
+  EXPECT_EQ(error_of(read_limits(R"({"containerID":"c"})")), "limit request: neither cpu nor memory is set");
+  EXPECT_EQ(error_of(read_limits(R"({"containerID":"c","io":"1"})")), "limit request: unknown member \"io\"");
   EXPECT_NE(error_of(read_limits(R"({"containerID":"c","memory":"0"})")), "none");
   std::string out;
   base::JsonWriter writer(out);
@@ -163,8 +162,8 @@ TEST(Words, ReadLimitRequest) {
 TEST(Words, ReadStance) {
   EXPECT_EQ(read_stance(R"({"stance":"observe"})").value(), copilot::LimitStance::kObserve);
   EXPECT_EQ(error_of(read_stance(R"({"stance":"of"})")),
-            "how limits stand: wanted a stance of keep, enforce, observe or off, found \"of\"");
-  EXPECT_EQ(error_of(read_stance(R"({"stance":"off","until":"x"})")), "how limits stand: there is no \"until\" here");
+            "permit: wanted a stance of keep, enforce, observe or off, found \"of\"");
+  EXPECT_EQ(error_of(read_stance(R"({"stance":"off","until":"x"})")), "permit: unknown member \"until\"");
   EXPECT_NE(error_of(read_stance("{}")), "none");
 }
 

@@ -51,7 +51,7 @@ TEST(WorkLabels, RejectInvalidRules) {
   };
   EXPECT_EQ(error({"etl"}), "wanted QUEUE=CLASS, found \"etl\"");
   EXPECT_EQ(error({"=spark"}), "wanted QUEUE=CLASS, found \"=spark\"");
-  EXPECT_EQ(error({"etl=a b"}), "the class in \"etl=a b\" can be no label");
+  EXPECT_EQ(error({"etl=a b"}), "the class in \"etl=a b\" is not a valid label value");
   EXPECT_EQ(error({"etl=a", "etl=b"}), "the queue \"etl\" has two classes");
 }
 

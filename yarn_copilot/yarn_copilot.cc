@@ -113,7 +113,7 @@ Result<std::string> group_of(const CopilotOptions& options, const linux::Hierarc
     out += base::cat(out.empty() ? "" : "/", part);
   }
   if (out.empty()) {
-    return fail(ErrorKind::kInvalid, "--yarn-container-cgroup-path: the root of a hierarchy is everybody's group");
+    return fail(ErrorKind::kInvalid, "--yarn-container-cgroup-path: the root of a hierarchy contains all processes");
   }
   const bool systemd = out == kDefaultGroup && !is_there(hierarchies, above(kDefaultGroup)) &&
                        is_there(hierarchies, above(kSystemdGroup));
@@ -237,11 +237,11 @@ Result<std::unique_ptr<YarnCopilot>> YarnCopilot::make(net::EventLoop& loop, Rim
         "groups for Hadoop 2 are not made here");
   }
   if (options.local_dirs.empty() && options.local_dirs_limit_mib > 0) {
-    return fail(ErrorKind::kInvalid, "--local-dirs-limit-mib: of which folders? --nm-local-dirs names none");
+    return fail(ErrorKind::kInvalid, "--local-dirs-limit-mib: --nm-local-dirs is not set");
   }
   if (limits_disks(options) && options.local_dirs.empty()) {
     return fail(ErrorKind::kInvalid,
-                "--disk-read-limit-mib and --disk-write-limit-mib: on which disks? --nm-local-dirs "
+                "--disk-read-limit-mib and --disk-write-limit-mib: --nm-local-dirs "
                 "names no folder");
   }
   if (!options.socket.starts_with('/')) {
@@ -253,8 +253,8 @@ Result<std::unique_ptr<YarnCopilot>> YarnCopilot::make(net::EventLoop& loop, Rim
   TM_TRY(auto groups, see_groups(options));
   if (limits_disks(options) && !options.adopt && DiskLimit::wants_one_group(groups.hierarchies)) {
     return fail(ErrorKind::kUnsupported,
-                "--disk-read-limit-mib and --disk-write-limit-mib: with cgroup v1 a limit holds "
-                "who is in the group itself, and --adopt puts containers there");
+                "--disk-read-limit-mib and --disk-write-limit-mib: with cgroup v1 a limit applies only to "
+                "processes in the cgroup itself, and --adopt puts containers there");
   }
   TM_TRY(auto proc, linux::Folder::open(options.proc_root));
   TM_TRY(auto group, group_of(options, groups.hierarchies));

@@ -40,20 +40,20 @@ struct CopilotOptions {
   base::Duration node_manager_limit = std::chrono::seconds(3);
   base::Duration list_age = std::chrono::milliseconds(500);
   std::vector<std::string> users;         // uids beside root and our own
-  std::vector<std::string> local_dirs;  // of the NodeManager; empty: local usage is not measured
+  std::vector<std::string> local_dirs;    // of the NodeManager; empty: local usage is not measured
   std::int64_t local_dirs_limit_mib = 0;  // 0: no limit
-  std::vector<std::string> log_dirs;  // of the NodeManager; empty: ends are not written to logs
+  std::vector<std::string> log_dirs;      // of the NodeManager; empty: ends are not written to logs
   base::Duration local_dirs_grace = std::chrono::seconds(10);
   std::int64_t disk_read_mib = 0;  // a second, from each of their disks, all containers together; 0: no limit
   std::int64_t disk_write_mib = 0;
-  base::Duration stance_patience = std::chrono::seconds(30);  // no flag: how long to wait for the node's agent
+  base::Duration stance_patience = std::chrono::seconds(30);      // no flag: how long to wait for the node's agent
   base::Duration ends_interval = std::chrono::milliseconds(700);  // no flag: interval of checks for failed containers
-  bool adopt = false;  // make cgroups for containers that have none
+  bool adopt = false;                                             // make cgroups for containers that have none
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string proc_root = "/proc";
   std::string sys_root = "/sys";
   std::string hadoop_conf_dir;  // addresses of ResourceManagers; "": applications are unknown
-  std::string user;  // user of the calls; "": not sent, as in Koordinator's operator
+  std::string user;             // user of the calls; "": not sent, as in Koordinator's operator
   hadoop::KerberosOptions kerberos;
   std::string cluster;  // cluster in that directory; "": the one of yarn-site.xml
   std::vector<QueueClass> queues;
@@ -79,7 +79,7 @@ class YarnCopilot {
                                                    base::Registry& metrics, CopilotOptions options);
   virtual ~YarnCopilot() = default;
 
-  virtual std::string not_ready() const = 0;  // "" if ready, else the missing part
+  virtual std::string not_ready() const = 0;        // "" if ready, else the missing part
   virtual std::string metrics_address() const = 0;  // with the actual port; "" if not served
   virtual net::Task<void> drain() = 0;
 };

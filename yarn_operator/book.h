@@ -33,12 +33,12 @@ struct BookInput {
     std::int64_t generation = 0;
     model::Resources total;
   };
-  std::optional<InForce> in_force;  // nullopt: not known yet, keep the published value
-  std::optional<model::Resources> held;  // by its containers, last known amount; nullopt: unknown
-  bool long_unknown = false;  // for kSoldHold
+  std::optional<InForce> in_force;          // nullopt: not known yet, keep the published value
+  std::optional<model::Resources> held;     // by its containers, last known amount; nullopt: unknown
+  bool long_unknown = false;                // for kSoldHold
   std::optional<model::Resources> waiting;  // in the whole cluster, as far as this node could hold it
-  model::Resources origin;  // most of `waiting` that this node could give
-  std::string work_class{};  // of all work of the cluster; "": none
+  model::Resources origin;                  // most of `waiting` that this node could give
+  std::string work_class{};                 // of all work of the cluster; "": none
 };
 
 // nullopt: nothing to publish yet. A ResourceManager does not report classes by node, so all containers have the class

@@ -159,21 +159,21 @@ class ClusterLink {
   std::map<hadoop::NodeId, Told> told_;
   std::map<hadoop::NodeId, ActsOn> acts_on_;
   std::map<hadoop::NodeId, Unsure> unsure_;
-  std::optional<base::MonotonicTime> began_;  // when another ResourceManager answered, or this one again
+  std::optional<base::MonotonicTime> began_;            // when another ResourceManager answered, or this one again
   std::map<hadoop::NodeId, base::MonotonicTime> came_;  // when it registered with the active ResourceManager
   bool away_ = false;
   std::uint64_t failovers_ = 0;
   struct Waiting {
     hadoop::QueueWaiting amount;
-    base::MonotonicTime at;  // last time that anything waited
+    base::MonotonicTime at;        // last time that anything waited
     base::MonotonicTime asked_at;  // last time that it was known
   };
   std::map<std::string, Waiting> waiting_;  // by partition; absent: unknown
-  std::set<std::string> shared_;  // partitions whose nodes also take requests without a label
-  std::set<std::string> unknown_said_;  // subjects already logged as unknown
-  base::MonotonicTime web_again_;  // no request before this time
-  base::MonotonicTime looked_;  // when the current report was requested
-  std::set<std::string> refused_;  // unreadable reports, each logged once
+  std::set<std::string> shared_;            // partitions whose nodes also take requests without a label
+  std::set<std::string> unknown_said_;      // subjects already logged as unknown
+  base::MonotonicTime web_again_;           // no request before this time
+  base::MonotonicTime looked_;              // when the current report was requested
+  std::set<std::string> refused_;           // unreadable reports, each logged once
   std::optional<base::MonotonicTime> seen_;
   base::Counter& calls_failed_;
   base::Counter& updates_;

@@ -26,9 +26,9 @@ inline constexpr std::string_view kClassProperty = "tidemark.class";
 struct YarnCluster {
   std::string id;
   hadoop::RmCluster managers;
-  ContainerSizes containers;  // that its scheduler allocates
-  std::string work_class{};  // of its work; "": not set
-  std::string class_place{};  // the file that sets it
+  ContainerSizes containers;           // that its scheduler allocates
+  std::string work_class{};            // of its work; "": not set
+  std::string class_place{};           // the file that sets it
   std::vector<std::string> overruled;  // settings that a `final` one overrides
 };
 

@@ -35,7 +35,7 @@ struct PartitionRoom {
 };
 
 struct ContainerRoom {
-  bool for_the_smallest = false;  // on any node
+  bool for_the_smallest = false;                    // on any node
   std::map<std::string, PartitionRoom> partitions;  // that have a node; "": requests without a partition
 };
 

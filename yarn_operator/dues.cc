@@ -68,7 +68,8 @@ std::optional<policy::YarnAmount> may_keep(const std::vector<model::Reclaim>& re
 Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
                   const policy::YarnTotalConfig& config) {
   Dues found;
-  if (config.rounding == policy::YarnRounding::kPeer) return found;  // this mode ignores offers, so it ignores their orders too
+  if (config.rounding == policy::YarnRounding::kPeer)
+    return found;  // this mode ignores offers, so it ignores their orders too
   for (const Wanted& each : wanted) {
     const kube::Node* node = node_of(each.node);
     const auto reclaim = node == nullptr ? std::nullopt : reclaim_on(*node);

@@ -25,10 +25,10 @@ struct Due {
   std::string node;
   hadoop::NodeId nm;
   model::Reason reason = model::Reason::kYarnDrained;
-  std::int64_t order = 0;  // identifies the order: time of a drain, generation of a reclaim
-  policy::YarnAmount keep;  // what containers may still hold
+  std::int64_t order = 0;           // identifies the order: time of a drain, generation of a reclaim
+  policy::YarnAmount keep;          // what containers may still hold
   std::int32_t offered_vcores = 0;  // of the total that follows
-  bool bounded = false;  // by the hour of its pool (yarn_operator/hour_room.h): not ordered by a person
+  bool bounded = false;             // by the hour of its pool (yarn_operator/hour_room.h): not ordered by a person
 };
 struct Dues {
   std::vector<Due> due;

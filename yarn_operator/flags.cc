@@ -6,8 +6,7 @@ namespace {
 using Kind = base::PeerFlag::Kind;
 
 constexpr base::PeerFlag kOfThePeer[] = {
-    {"namespace", Kind::kText, "",
-     "pods of all namespaces count: batch held in other namespaces must not be sold"},
+    {"namespace", Kind::kText, "", "pods of all namespaces count: batch held in other namespaces must not be sold"},
     {"enable-pprof", Kind::kSwitch, "false", base::kNoProfiles},
     {"pprof-addr", Kind::kText, "", base::kNoProfiles},
     {"sync-period", Kind::kText, base::kAnyValue, "each --poll checks everything"},
@@ -26,17 +25,18 @@ void declare_yarn_flags(base::Flags& flags, YarnOptions& options) {
             "property tidemark.class in them sets the class of the cluster's work")
       .placeholder("DIR");
   flags
-      .text(
-          "yarn-user", options.user,
-          "user of calls to ResourceManagers; yarn.admin.acl must allow it to change nodes. Empty: no user is sent, as in "
-          "Koordinator's operator, and the ResourceManager uses its own")
+      .text("yarn-user", options.user,
+            "user of calls to ResourceManagers; yarn.admin.acl must allow it to change nodes. Empty: no user is sent, "
+            "as in "
+            "Koordinator's operator, and the ResourceManager uses its own")
       .placeholder("USER");
   hadoop::declare_kerberos_flags(flags, options.kerberos);
   flags.integer("millicores-per-vcore", options.totals.vcore.value, 1, 1'000'000,
                 "CPU of a vcore, in thousandths of a core");
-  flags.integer("dead-band-permille", options.totals.dead_band_permille, 0, 1000,
-                "growth of a node's total by at most this many thousandths waits until it is more; cuts and offers of the "
-                "manager never wait. 0: nothing waits");
+  flags.integer(
+      "dead-band-permille", options.totals.dead_band_permille, 0, 1000,
+      "growth of a node's total by at most this many thousandths waits until it is more; cuts and offers of the "
+      "manager never wait. 0: nothing waits");
 }
 
 void declare_rounding_flag(base::Flags& flags, YarnOptions& options) {
@@ -64,15 +64,14 @@ void declare_flags(base::Flags& flags, OperatorOptions& options) {
             "namespace of tidemark-config, which sets the mode of pools; without one all pools enforce")
       .placeholder("NAMESPACE");
   // Rejects a list without this controller: it would run anyway.
-  flags.choice("controllers", options.controllers, {"yarnresource", "*"}, "Koordinator's name of this controller").hidden();
+  flags.choice("controllers", options.controllers, {"yarnresource", "*"}, "Koordinator's name of this controller")
+      .hidden();
   flags.group("Serving");
   flags
       .text("metrics-addr", options.metrics_address,
             "address of /metrics, /healthz and /readyz; port 0 picks one, 0 is off")
       .placeholder("HOST:PORT");
-  flags
-      .text("health-probe-addr", options.health_address,
-            "address of /healthz and /readyz only; empty or 0 is off")
+  flags.text("health-probe-addr", options.health_address, "address of /healthz and /readyz only; empty or 0 is off")
       .placeholder("HOST:PORT");
   flags.group("Load");
   flags.number("kube-api-qps", options.queries_per_second, 0.1, 10000, "requests a second to the API server")

@@ -23,7 +23,7 @@ namespace tidemark::yarn_operator {
 // As the manager publishes it.
 struct PoolHour {
   std::optional<std::int64_t> granted;  // to the operator, per hour
-  bool used_up = false;  // the whole budget of the pool
+  bool used_up = false;                 // the whole budget of the pool
 };
 
 // From the ConfigMap `tidemark-budgets`.

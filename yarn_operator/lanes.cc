@@ -60,11 +60,12 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
 
 void RunningOperator::note_not_told(Lane& lane, const Error& why) {
   const bool denied = why.kind == ErrorKind::kDenied;
-  lane.log.warn("cannot set totals",
-                {{"why", why.message},
-                 {"helps", denied ? "yarn.admin.acl of the ResourceManager must contain the caller: --yarn-user, or the user of "
-                                    "the Kerberos ticket"
-                                  : ""}});
+  lane.log.warn(
+      "cannot set totals",
+      {{"why", why.message},
+       {"helps", denied ? "yarn.admin.acl of the ResourceManager must contain the caller: --yarn-user, or the user of "
+                          "the Kerberos ticket"
+                        : ""}});
 }
 
 RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
@@ -140,11 +141,10 @@ void RunningOperator::count_given_back(Lane& lane, const ShrinkBook::Begun& begu
 void RunningOperator::note_waits(Lane& lane, const WhatIsDue& found) {
   if (!found.wait.empty() && lane.waits == 0 && budgets_.synced()) {
     const Reason why = found.room.why_none(found.wait.front());
-    lane.log.warn("reclaim waits: the hour of its pool is used up",
-                  {{"nodes", std::to_string(found.wait.size())},
-                   {"first", found.wait.front()},
-                   {"reason", model::reason_id(why)},
-                   {"means", model::reason_sentence(why)}});
+    lane.log.warn("reclaim waits: the hour of its pool is used up", {{"nodes", std::to_string(found.wait.size())},
+                                                                     {"first", found.wait.front()},
+                                                                     {"reason", model::reason_id(why)},
+                                                                     {"means", model::reason_sentence(why)}});
   }
   lane.waits = found.wait.size();
   std::size_t all = 0;

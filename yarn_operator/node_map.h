@@ -58,15 +58,16 @@ struct NmPod {
 
 struct MapInput {
   std::vector<NodePlace> nodes;
-  std::vector<NmPod> pods;                                   // sorted by name
-  std::map<std::string, std::vector<hadoop::NodeId>> known;  // by cluster: NodeManagers that its ResourceManager reports
+  std::vector<NmPod> pods;  // sorted by name
+  std::map<std::string, std::vector<hadoop::NodeId>>
+      known;  // by cluster: NodeManagers that its ResourceManager reports
 };
 
 struct NodeMap {
   std::map<std::string, NmName> nm_of;       // by node
   std::map<std::string, std::string> wrong;  // by node: mismatch, for people
   std::map<std::string, NmName> last;        // by node: NodePlace::last of the next map
-  std::vector<NmName> without_node;  // reported, but without a node: no total is sent
+  std::vector<NmName> without_node;          // reported, but without a node: no total is sent
 };
 
 NodeMap map_nodes(const MapInput& input);

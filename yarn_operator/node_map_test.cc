@@ -102,7 +102,8 @@ TEST(NodeMapTest, ReportsAnActiveNodeManagerThatNothingNames) {
   input.known = {{kDefault, {{"a", 1}, {"b", 1}, {"c", 1}}}};
   NodeMap map = map_nodes(input);
   EXPECT_EQ(wrong(map, "n1"), "its NodeManager was a:1, which is still active, but now none is named");
-  EXPECT_EQ(wrong(map, "n2"), "its NodeManager was b:1, which is still active, but now typo:1 is named, which is not active");
+  EXPECT_EQ(wrong(map, "n2"),
+            "its NodeManager was b:1, which is still active, but now typo:1 is named, which is not active");
   EXPECT_EQ(nm_of(map, "n2"), "-");
   EXPECT_EQ(nm_of(map, "n3"), "c:1") << "another active NodeManager replaces it";
   EXPECT_EQ(map.last.at("n1").text(), "a:1");

@@ -20,7 +20,7 @@ struct NodeSight {
   // Whether this node obeys the manager's offers. If not, the ledger is removed.
   enum class Book : std::uint8_t { kKeep, kWrite, kRemove } book = Book::kKeep;
   BookInput of_book;       // without `before` and `held`
-  std::string nm;  // NodeManager of the ledger (kYarnBookOfAnnotation); "": unchanged
+  std::string nm;          // NodeManager of the ledger (kYarnBookOfAnnotation); "": unchanged
   bool renew_due = false;  // the last write is old
   // Whether agents may ask to reclaim; published before an agent asks. nullopt: unknown, unchanged.
   std::optional<bool> hears{};
@@ -31,8 +31,8 @@ struct NodeSight {
 
 // Order of writes.
 enum class Turn : std::uint8_t {
-  kUrgent,  // another program waits: an offer came into force, an agent has no answer
-  kNews,  // changes the node
+  kUrgent,   // another program waits: an offer came into force, an agent has no answer
+  kNews,     // changes the node
   kRenewal,  // renewal without a change
 };
 

@@ -209,7 +209,8 @@ TEST_F(ReclaimTest, SendsZeroIfTheClassOfTheClusterIsOff) {
   const std::string marks =
       R"({"schema":1,"generation":7,"state":"on","node":{"generation":7,"orders":[{"wish":"off","only":["class=transcode"],)"
       R"("by":"me","why":"a test","since":"2026-11-21T10:00:34Z","drainUntil":"2026-11-21T10:00:34Z"}]}})";
-  ask(reclaim_amount(0, 0), "transcode", 5, 5, reclaim_amount(1, 512), "TM-STATE-027");  // an order: not bounded by an hour
+  ask(reclaim_amount(0, 0), "transcode", 5, 5, reclaim_amount(1, 512),
+      "TM-STATE-027");  // an order: not bounded by an hour
   patch("n1", annotations(Json::object({{model::kStateDetailAnnotation, Json(marks)}})));
   begin();
   EXPECT_TRUE(preempted({kNew, kOld, kMaster}));

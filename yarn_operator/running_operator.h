@@ -31,9 +31,8 @@
 
 namespace tidemark::yarn_operator {
 
-inline constexpr base::Duration kGather =
-    std::chrono::milliseconds(50);  // changes within it are sent together
-inline constexpr base::Duration kPatchLimit = std::chrono::seconds(4);  // as kTellLimit of cluster_link.cc
+inline constexpr base::Duration kGather = std::chrono::milliseconds(50);  // changes within it are sent together
+inline constexpr base::Duration kPatchLimit = std::chrono::seconds(4);    // as kTellLimit of cluster_link.cc
 
 class RunningOperator final : public YarnOperator {
  public:
@@ -71,7 +70,7 @@ class RunningOperator final : public YarnOperator {
     ContestedTotals contested;
     std::size_t contested_nodes = 0;
     bool classless = false;  // the settings do not contain the class of its work
-    std::size_t waits = 0;  // nodes whose hour allows no evictions now
+    std::size_t waits = 0;   // nodes whose hour allows no evictions now
     Pace reclaims;
   };
   struct UnderWay {
@@ -84,7 +83,7 @@ class RunningOperator final : public YarnOperator {
   // What the containers of a NodeManager held at the last report.
   struct Held {
     model::Resources batch;
-    base::MonotonicTime seen;  // last report, or first request
+    base::MonotonicTime seen;       // last report, or first request
     base::MonotonicTime may_begin;  // until then more may have started, because its NodeManager was active
   };
   struct WhatIsDue {
@@ -92,7 +91,7 @@ class RunningOperator final : public YarnOperator {
     Dues reclaims;
     std::size_t asked_to_give_back = 0;  // nodes, including those that are done
     HourRoom room;                       // for reclaims
-    std::vector<std::string> wait;  // nodes that wait for their hour
+    std::vector<std::string> wait;       // nodes that wait for their hour
     bool none() const { return drains.due.empty() && reclaims.due.empty(); }
   };
 

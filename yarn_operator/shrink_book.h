@@ -49,7 +49,7 @@ class ShrinkBook {
   Dues to_try(Dues found, base::MonotonicTime now) const;
   struct Begun {
     std::vector<Shrink> shrinks;
-    std::size_t first = 0;  // number of shrinks not tried before
+    std::size_t first = 0;                                           // number of shrinks not tried before
     std::vector<std::pair<std::string, std::int64_t>> off_the_hour;  // node and containers charged to `room`
   };
   bool is_under_way(const Due& due) const { return last_of(due) != nullptr; }

@@ -7,9 +7,9 @@
 //   3  poll until the named containers are gone or others ended instead, at most kGoneWithin
 //   4  the next total of the node ends no container (Overcommit::kill_never)
 //
-// Each node gets its answer when it is done. The held amount is known for all nodes or for none, because a request lists
-// the whole cluster. So all agents that ask before the next listing share it (rest_after), also those already waiting.
-// An agent waits for three seconds.
+// Each node gets its answer when it is done. The held amount is known for all nodes or for none, because a request
+// lists the whole cluster. So all agents that ask before the next listing share it (rest_after), also those already
+// waiting. An agent waits for three seconds.
 //
 // The agent is responsible for the rest: it kills what stays on the node if that is needed.
 #pragma once
@@ -33,7 +33,8 @@
 namespace tidemark::yarn_operator {
 
 inline constexpr base::Duration kGoneWithin = std::chrono::seconds(1);
-inline constexpr base::Duration kKeepMax = std::chrono::minutes(5);  // longest time that a request may keep a node's total down
+inline constexpr base::Duration kKeepMax =
+    std::chrono::minutes(5);  // longest time that a request may keep a node's total down
 // An older request was left by an operator that stopped; the agent has acted without it. Also the largest accepted
 // difference between the clocks of node and operator, for a request whose arrival was not seen.
 inline constexpr base::Duration kAskedAgoMax = std::chrono::minutes(10);

@@ -51,9 +51,9 @@ class TakeBackBook {
 
  private:
   struct Looked {
-    std::int64_t generation = 0;  // of the request; 0: none
+    std::int64_t generation = 0;            // of the request; 0: none
     std::optional<base::MonotonicTime> at;  // arrival; nullopt: already there at the first pass, or in a gap
-    base::MonotonicTime seen;  // last pass
+    base::MonotonicTime seen;               // last pass
   };
   struct Given {
     model::TakenBack answer;

@@ -94,9 +94,9 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
                                   "Containers preempted because their node's agent reclaimed capacity.")),
       not_taken_back_(metrics.counter("tidemark_yarn_operator_not_taken_back_total",
                                       "Containers named by an agent that stayed, or others ended instead.")),
-      drained_(metrics.counter(
-          "tidemark_yarn_operator_drained_nodes_total",
-          "Nodes on which YARN held more than its offer at the end of a drain; the excess ended.")),
+      drained_(
+          metrics.counter("tidemark_yarn_operator_drained_nodes_total",
+                          "Nodes on which YARN held more than its offer at the end of a drain; the excess ended.")),
       reclaimed_(metrics.counter(
           "tidemark_yarn_operator_reclaimed_nodes_total",
           "Nodes on which YARN held more than its class may keep while more timely work waited; the excess "

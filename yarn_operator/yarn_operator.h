@@ -40,7 +40,7 @@ struct YarnOptions {
   hadoop::KerberosOptions kerberos;
   policy::YarnTotalConfig totals;
 };
-void declare_yarn_flags(base::Flags& flags, YarnOptions& options);  // all except the rounding
+void declare_yarn_flags(base::Flags& flags, YarnOptions& options);     // all except the rounding
 void declare_rounding_flag(base::Flags& flags, YarnOptions& options);  // for programs that compute totals
 
 struct OperatorOptions : YarnOptions {
@@ -82,7 +82,7 @@ class YarnOperator {
   virtual ~YarnOperator() = default;
 
   virtual void start() = 0;                         // until destroyed
-  virtual std::string not_ready() const = 0;  // "" if ready, else the missing part
+  virtual std::string not_ready() const = 0;        // "" if ready, else the missing part
   virtual std::string metrics_address() const = 0;  // with the actual port; "" if not served
   virtual net::Task<void> drain() = 0;
 };

@@ -30,7 +30,8 @@ TEST_F(YarnOperatorTest, SendsTotalsToYarnAndPublishesHeldAmountToKubernetes) {
   begin();
   EXPECT_TRUE(total({"a", 1}, 2048, 2));
   EXPECT_TRUE(third_is("n1", held("2k", "1500Mi")));
-  EXPECT_EQ(manager().overcommit, 0x7fffffff);  // no total kills a container, nor does the persistent timeout of an earlier one
+  EXPECT_EQ(manager().overcommit,
+            0x7fffffff);  // no total kills a container, nor does the persistent timeout of an earlier one
 
   must("DELETE", "/api/v1/namespaces/default/pods/batch?gracePeriodSeconds=0", Json());
   EXPECT_TRUE(total({"a", 1}, 3072, 3));

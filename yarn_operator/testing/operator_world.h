@@ -244,18 +244,18 @@ struct ResourceManagerTwin {
   std::map<std::string, Container> containers;
   std::vector<std::string> preempted;
   std::vector<std::array<std::int64_t, 3>> told_totals;  // memory, vcores, timeout
-  bool denies = false;  // requests about containers
+  bool denies = false;                                   // requests about containers
   hadoop::QueueWaiting waiting;
   std::map<std::string, hadoop::QueueWaiting> waiting_in;  // partitions
   std::set<std::string> shared;                            // of those
   bool has_metrics = true;                                 // of partitions
-  net::Event web_answers{loop};  // set: it answers
+  net::Event web_answers{loop};                            // set: it answers
   int web_asked = 0;
   std::unique_ptr<net::HttpServer> web;  // null: no web address known
   bool away = false;
   bool standby = false;
   std::string refuses;  // rejects updates with this exception
-  bool drops = false;  // answers but does not apply updates
+  bool drops = false;   // answers but does not apply updates
   std::string refused;  // host for which the rest of an update was not applied
   int updates = 0, updated_nodes = 0;
   std::int32_t overcommit = 0;
