@@ -27,7 +27,7 @@ struct BootTime {
   friend BootTime operator+(BootTime t, Duration d) { return {t.since_boot + d}; }
 };
 
-// Times of this kind come from texts that anybody wrote, so sums and differences stop at the ends of what there is.
+// Such times may come from untrusted texts, so sums and differences saturate.
 struct WallTime {
   Duration since_epoch{0};  // 1970-01-01T00:00:00Z, leap seconds ignored
   auto operator<=>(const WallTime&) const = default;

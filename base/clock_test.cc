@@ -28,7 +28,7 @@ TEST(SystemClock, GoesForward) {
   EXPECT_GT(format_rfc3339(clock.wall()), "2026-01-01T00:00:00Z");
 }
 
-TEST(SimulatedClock, MovesOnlyWhenTold) {
+TEST(SimulatedClock, MovesOnlyOnRequest) {
   testing::Clock clock;
   const auto boot = clock.boot();
   const auto monotonic = clock.monotonic();
@@ -40,7 +40,7 @@ TEST(SimulatedClock, MovesOnlyWhenTold) {
   EXPECT_EQ(format_rfc3339(clock.wall()), "2025-12-31T01:00:05Z");
 }
 
-TEST(WallTime, StopsAtTheEndsOfWhatThereIs) {
+TEST(WallTime, SaturatesAtItsLimits) {
   const WallTime first{Duration::min()};
   const WallTime last{Duration::max()};
   const WallTime now{1'767'323'045s};

@@ -13,7 +13,7 @@ namespace tidemark::base {
 
 struct FeatureGate {
   std::string_view name;
-  bool enabled = false;  // where nobody says
+  bool enabled = false;  // default
   bool built = false;    // looked at here
 };
 

@@ -48,7 +48,7 @@ class Flag {
  private:
   friend class Flags;
   enum class Kind { kText, kBool, kInteger, kNumber, kDuration, kChoice, kList };
-  // Checks the values, and assigns the target if told to; answers what is wrong. All but lists get exactly one.
+  // Checks the values, and assigns the target if requested; returns the error. All but lists get exactly one.
   using Read = std::function<std::optional<std::string>(std::span<const std::string> values, bool assign)>;
 
   bool answers_to(std::string_view name) const;
@@ -121,7 +121,7 @@ class Flags {
   // there may be none.
   void arguments(std::string_view usage, std::size_t min, std::size_t max);
 
-  // A call as somebody would type it, shown at the end of the help text.
+  // An example call, shown at the end of the help text.
   void example(std::string_view call);
 
   struct Setting {
@@ -130,7 +130,7 @@ class Flags {
     std::string from;   // "default", "--listen", "environment TIDEMARK_LISTEN", "/etc/tidemark.yaml line 3"
   };
   struct Parsed {
-    bool help = false;     // asked for; nothing else was looked at
+    bool help = false;     // requested; nothing else was read
     bool version = false;  // the same
     std::vector<std::string> arguments;
     std::vector<Setting> settings;  // every flag, in the order of declaration: for the log and for `doctor`
@@ -138,7 +138,7 @@ class Flags {
   // An empty variable counts as one that is not set: manifests make them by accident.
   using Environment = std::function<std::optional<std::string>(std::string_view name)>;
   using ReadFile = std::function<Result<std::string>(std::string_view path)>;
-  // Pure but for the targets. `args` does not hold the program's name.
+  // Pure except for the targets. `args` does not contain the program's name.
   Result<Parsed> parse(std::span<const std::string> args, const Environment& environment, const ReadFile& read_file);
 
   std::string help() const;   // at most 100 columns

@@ -295,7 +295,7 @@ TEST(Json, OfDuplicateKeysTheLastWins) {
   for (int i = 0; i < 50; ++i) EXPECT_EQ(value.at(cat(i))->get_int(), i + 50);
 }
 
-// 400,000 members would take minutes if each were looked up among those before it; the test's own time limit tells.
+// 400,000 members would take minutes with a linear search for each; the test's own time limit catches that.
 TEST(Json, HostileObjectsDoNotTakeQuadraticTime) {
   std::string distinct = "{";
   std::string reversed = "{";

@@ -16,8 +16,8 @@ class TokenBucket {
   // A rate of 0 or less never refills; a burst is at least 1.
   TokenBucket(double per_second, std::int64_t burst);
 
-  // Takes a token, if need be one that is not there yet: the answer is how long to wait before acting on it, zero for
-  // at once. Nothing is taken, and nothing answered, where that would be longer than `wait_max`.
+  // Takes a token, if necessary a future one: returns how long to wait before acting, zero for at once. If that would
+  // exceed `wait_max`, takes nothing and returns nothing.
   std::optional<Duration> reserve(MonotonicTime now, Duration wait_max);
   bool try_take(MonotonicTime now) { return reserve(now, Duration(0)).has_value(); }
   // The token that was taken last is not needed after all.

@@ -58,7 +58,7 @@ Wrote write_once(int fd, std::string_view& rest, Duration limit) {
 
 }  // namespace
 
-// Outlives the writer where its thread hangs in a write at the end.
+// Outlives the writer if its thread hangs in a write at the end.
 struct LineWriter::Shared {
   Shared(int the_fd, Notice the_notice, Counter& counter, std::size_t bytes_max)
       : fd(::fcntl(the_fd, F_DUPFD_CLOEXEC, 0)),
@@ -71,7 +71,7 @@ struct LineWriter::Shared {
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
 
-  const int fd;  // our own: the thread may use it after the caller closed his. -1 where there was none: all is refused
+  const int fd;  // our own copy: the caller may close its own. -1 if invalid: every line is refused
   const std::size_t queue_bytes_max;
   std::mutex mutex;
   std::condition_variable changed;
@@ -102,7 +102,7 @@ struct LineWriter::Shared {
   }
   bool fits(std::size_t bytes) const { return queue.size() + writing + bytes <= queue_bytes_max; }
   bool to_tell() const { return untold > 0 && !refused && !abandoned; }
-  // The line, and before it how many are missing; neither where there is no room for both.
+  // The line, preceded by the number of lost lines; neither if there is no room for both.
   void take(std::string_view line) {
     const std::string told = to_tell() ? notice(untold) : std::string();
     // An empty queue takes any notice: it must come out some time.

@@ -1,6 +1,6 @@
-// Lines to a file descriptor that may block (a pipe that nobody reads, a terminal that was stopped), without the caller
-// ever waiting for it: a thread of its own writes what a bounded queue holds. What does not fit, and what the
-// descriptor refuses, is dropped and counted; where lines are missing a line says how many.
+// Writes lines to a file descriptor that may block (a pipe without a reader, a stopped terminal) without blocking the
+// caller: a thread of its own writes a bounded queue. Lines that do not fit or cannot be written are dropped and
+// counted; a line in their place gives the number.
 //
 // Lines go out in order, and whole as long as they are no longer than a pipe takes at once (4096 bytes).
 #pragma once
@@ -26,7 +26,7 @@ class LineWriter {
   };
   static constexpr Duration kFatalLimit = std::chrono::seconds(1);  // the same where the program is broken
 
-  // Makes the line that tells how many are missing; called by any thread, and must not write here.
+  // Makes the line with the number of lost lines; called by any thread, and must not write here.
   using Notice = std::function<std::string(std::uint64_t lines)>;
 
   // `dropped` lives longer than the writer. The descriptor stays the caller's.
@@ -48,7 +48,7 @@ class LineWriter {
   std::shared_ptr<Shared> shared_;
 };
 
-// Writes `text` now, on this thread, where the descriptor takes it within `limit`; answers whether it was all written.
+// Writes `text` now, on this thread, if the descriptor takes it within `limit`; returns whether all was written.
 bool write_within(int fd, std::string_view text, Duration limit);
 
 }  // namespace tidemark::base

@@ -79,7 +79,7 @@ TEST(LineWriter, LinesComeInOrderAndWhole) {
   EXPECT_EQ(dropped.value(), 0u);
 }
 
-TEST(LineWriter, APipeThatNobodyReadsHoldsUpNobodyAndTheLossIsToldWhereItHappened) {
+TEST(LineWriter, APipeWithoutReaderDelaysNothingAndLossIsReportedInPlace) {
   Pipe pipe;
   Counter dropped;
   constexpr std::size_t kQueue = 10'000;
@@ -91,7 +91,7 @@ TEST(LineWriter, APipeThatNobodyReadsHoldsUpNobodyAndTheLossIsToldWhereItHappene
   EXPECT_GE(lost, 1000 - (kQueue + Pipe::kRoom) / line(0).size() - 1);
   EXPECT_LT(lost, 1000u);
 
-  // Once somebody reads, what was queued comes, and wherever lines are missing how many, without a further line.
+  // When the pipe is read again, queued lines arrive, with the number of lost lines in their place and no further line.
   std::uint64_t told = 0;
   for (int next = 0; next < 1000;) {
     const std::string text = pipe.read_line();
@@ -107,7 +107,7 @@ TEST(LineWriter, APipeThatNobodyReadsHoldsUpNobodyAndTheLossIsToldWhereItHappene
   EXPECT_EQ(told, lost);
   EXPECT_TRUE(writer.flush(kPatience));
   writer.write("on again\n");
-  EXPECT_EQ(pipe.read_line(), "on again\n") << "and it is told once";
+  EXPECT_EQ(pipe.read_line(), "on again\n") << "the loss is reported once";
   EXPECT_EQ(dropped.value(), lost);
 }
 
@@ -127,7 +127,7 @@ TEST(LineWriter, WhatIsQueuedAtTheEndIsWritten) {
   EXPECT_EQ(last, line(499));
 }
 
-TEST(LineWriter, AnEndThatNobodyReadsComesAfterAWhile) {
+TEST(LineWriter, StopsAfterAWhileWithoutAReader) {
   Pipe pipe;
   Counter dropped;
   {
@@ -148,7 +148,7 @@ TEST(LineWriter, AReaderThatIsGoneCostsTheLinesAndNothingElse) {
   EXPECT_EQ(dropped.value(), 2u);
   writer.write("three\n");
   EXPECT_TRUE(writer.flush(kPatience));
-  EXPECT_EQ(dropped.value(), 3u) << "the notice is no line of anybody's";
+  EXPECT_EQ(dropped.value(), 3u) << "the notice does not count as a lost line";
 }
 
 TEST(LineWriter, AFullDiskIsTheSame) {

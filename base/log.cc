@@ -40,7 +40,7 @@ bool is_control(unsigned code_point) {
 
 enum class Escape { kText, kQuotedText, kJson };
 
-// At most kValueMax bytes of `text`; what was left out is told.
+// At most kValueMax bytes of `text`, with the length of the rest.
 void append_escaped(std::string& out, std::string_view text, Escape how) {
   std::size_t at = 0;
   while (at < text.size() && at < Log::kValueMax) {
@@ -219,8 +219,8 @@ struct Log::Sink {
     return found->second.gate.admit(now);
   }
 
-  // Under the lock: forgets the keys whose window is over and tells what they held back. At most once a window, and
-  // never without a line to write: a silent program stays silent.
+  // Under the lock: drops the keys whose window is over and reports their counts. At most once a window, and never
+  // without a line to write: a silent program stays silent.
   void sweep(MonotonicTime now, WallTime wall) {
     if (now < sweep_at) return;
     sweep_at = now + kWindow;

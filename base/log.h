@@ -1,4 +1,4 @@
-// Structured logging: one event, its fields, one line. A Log is passed to whoever logs; there is no global one.
+// Structured logging: one event, its fields, one line. A Log is passed to its users; there is no global one.
 //
 //   log.info("node patched", {{"node", name}, {"batch_cpu_milli", 7800}});
 //   2026-01-02T03:04:05.678Z INFO manager node patched node=n1 batch_cpu_milli=7800
@@ -42,7 +42,7 @@ struct LogField {
   LogField(std::string_view k, T v) : key(k), value(cat(v)), is_text(false) {}
 };
 
-// The line that a Log makes of an event, for those who have no Log at hand.
+// The line that a Log makes of an event, for code without a Log.
 std::string log_line(WallTime now, LogFormat format, LogLevel level, std::string_view component,
                      std::string_view message, std::initializer_list<LogField> fields = {});
 
@@ -52,7 +52,7 @@ class Log {
   static constexpr Duration kWindow = std::chrono::seconds(30);  // and window
 
   static constexpr std::size_t kKeysMax = 1000;   // keys counted apart; past it the rest shares one
-  static constexpr std::size_t kValueMax = 4096;  // bytes of a message or value; the rest is cut and its length told
+  static constexpr std::size_t kValueMax = 4096;  // bytes of a message or value; the rest is cut and its length given
 
   // `write` is called by one thread at a time and must not log itself. It gets whole lines with their newline; the
   // default writes to standard error and waits for it. What must never wait writes to a base::LineWriter.

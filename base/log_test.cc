@@ -94,7 +94,7 @@ TEST_F(LogTest, ErrorsTellKindMessageAndCode) {
   EXPECT_NE(last().find(to_string(ErrorKind::kExhausted)), std::string::npos) << last();
 }
 
-TEST_F(LogTest, LongValuesAreCutAndToldSo) {
+TEST_F(LogTest, LongValuesAreCutWithTheirLength) {
   const std::string big(Log::kValueMax + 10, 'x');
   make().info("m", {{"v", big}});
   EXPECT_LT(last().size(), Log::kValueMax + 100);
@@ -143,7 +143,7 @@ TEST_F(LogTest, OtherMessagesComponentsAndInfoAreNotHeldBack) {
   EXPECT_EQ(lines.size(), 102u);
 }
 
-TEST_F(LogTest, DropsOfAStormThatEndedAreToldByALaterLine) {
+TEST_F(LogTest, DropsOfAFinishedStormAreReportedByALaterLine) {
   const Log log = make(LogFormat::kJson).named("manager");
   for (int i = 0; i < Log::kBurst + 5; ++i) log.error("storm");
   lines.clear();
@@ -158,7 +158,7 @@ TEST_F(LogTest, DropsOfAStormThatEndedAreToldByALaterLine) {
   EXPECT_EQ(told->member("repeats_dropped")->get_int(), 5);
   clock.advance(2 * Log::kWindow);
   log.info("all well");
-  EXPECT_EQ(lines.size(), 3u) << "told once";
+  EXPECT_EQ(lines.size(), 3u) << "reported once";
 }
 
 TEST_F(LogTest, KeysPastTheLimitShareOneBudget) {

@@ -1,6 +1,6 @@
-// Flags of a peer's program that say something of a part which is not here. They are taken, so that its manifests need
-// only another image, and what they will not do is told once, at the start. Those of the peer's logger (klog) come with
-// each of its programs.
+// Flags of Koordinator's programs for parts that do not exist here. They are accepted, so that its manifests need only
+// another image, and flags without effect are reported once at the start. Flags of its logger (klog) come with each of
+// its programs.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class PeerFlags {
   explicit PeerFlags(std::span<const PeerFlag> own) : own_(own) {}
   void declare(Flags& flags);  // before parse(); lives until after it
 
-  // What was given and is not done: a sentence each. Silent where the value asks for what is done anyway.
+  // Flags given without effect: a sentence each. Silent if the value matches the actual behavior.
   std::vector<std::string> without_effect(const Flags::Parsed& parsed) const;
 
  private:

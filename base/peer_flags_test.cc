@@ -26,11 +26,11 @@ std::vector<std::string> told(const std::vector<std::string>& words) {
 
 using Words = std::vector<std::string>;
 
-TEST(PeerFlagsTest, WhatAsksForWhatHappensAnywayIsTakenInSilence) {
+TEST(PeerFlagsTest, AcceptsValuesThatMatchTheBehaviorSilently) {
   EXPECT_EQ(told({"--sells=", "--kind=round", "-v=4", "--logtostderr", "--alsologtostderr=true"}), Words());
 }
 
-TEST(PeerFlagsTest, WhatIsNotDoneIsSaidAndWhatWouldBeSomethingElseIsRefused) {
+TEST(PeerFlagsTest, ReportsFlagsWithoutEffectAndRejectsOtherBehavior) {
   EXPECT_EQ(told({"--sells=all", "--logtostderr=false"}),
             (Words{"--sells has no effect: nothing is sold",
                    "--logtostderr has no effect: the log goes to standard error; see --log-level and --log-format"}));

@@ -1,6 +1,6 @@
 // Seeded randomness, the same on every machine: a run is repeated from its seed. Not for secrets.
 //
-// A Random is passed by value to whoever needs one, and each owner has its own; not safe from several threads at once.
+// A Random is passed by value, and each owner has its own; not thread-safe.
 #pragma once
 
 #include <array>

@@ -16,7 +16,7 @@ enum class ErrorKind : std::uint8_t {
   kInvalid,        // the input is wrong; trying again will not help
   kNotFound,       // the thing named does not exist
   kAlreadyExists,  // a create met an existing thing
-  kConflict,       // somebody else changed it first; read again
+  kConflict,       // another writer changed it first; read again
   kGone,           // it was there, its history is not kept any more; start over (HTTP 410)
   kDenied,         // authentication or authorization
   kExhausted,      // a limit of ours or of the server (HTTP 429)

@@ -13,8 +13,8 @@ class Latencies {
   void add(base::Duration latency);
   void add(const Latencies& more);
   std::uint64_t count() const { return count_; }
-  // The least value that at least `share` of all are not above, told as the upper end of what it was counted with; zero
-  // of none.
+  // The smallest value with at least `share` of all values at or below it, rounded up to the end of its bucket; zero if
+  // there are none.
   base::Duration percentile(double share) const;
   base::Duration highest() const { return highest_; }
   void clear();

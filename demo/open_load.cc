@@ -16,7 +16,7 @@ namespace {
 constexpr base::Duration connect_limit = seconds(5);
 constexpr base::Duration reconnect_pause = std::chrono::milliseconds(100);
 
-// Poisson arrivals: what many users who do not know of each other send.
+// Poisson arrivals: requests of many independent users.
 base::Duration gap(base::Random& random, double rate) {
   return base::Duration(static_cast<std::int64_t>(-std::log(1 - random.unit()) / rate * 1e9));
 }

@@ -131,7 +131,7 @@ TEST_F(OpenLoadTest, AsksAtItsRateAndCountsAnswers) {
   EXPECT_EQ(together, all.answers);
 }
 
-TEST_F(OpenLoadTest, WhatIsDueWhileTheServerStandsStillIsCountedFromWhenItWasDue) {
+TEST_F(OpenLoadTest, CountsDelayedRequestsFromTheirDueTime) {
   start(options());
   run_for(seconds(2));
   server_.stall();
@@ -149,7 +149,7 @@ TEST_F(OpenLoadTest, WhatIsDueWhileTheServerStandsStillIsCountedFromWhenItWasDue
   EXPECT_GE((*all_)->late.percentile(0.95), milliseconds(100));  // they waited for a connection
 }
 
-TEST_F(OpenLoadTest, WhatIsNeverAnsweredCountsAsLongAsItWasWaitedFor) {
+TEST_F(OpenLoadTest, CountsUnansweredRequestsWithTheirWaitingTime) {
   start(options());
   run_for(seconds(4));
   server_.stall();
@@ -198,7 +198,7 @@ TEST_F(OpenLoadTest, TheSameSeedAsksAtTheSameTimes) {
   EXPECT_EQ((**all_).answers, first);
 }
 
-TEST_F(OpenLoadTest, NobodyThereIsSaid) {
+TEST_F(OpenLoadTest, ReportsAMissingServer) {
   LoadOptions nobody = options();
   nobody.url.port = 1;
   start(nobody);

@@ -1,4 +1,4 @@
-// What a ResourceManager says of an application: whose it is, and what its user wrote on it.
+// Application reports of a ResourceManager: user, queue and tags.
 #pragma once
 
 #include <compare>

@@ -7,7 +7,7 @@
 namespace tidemark::hadoop {
 namespace {
 
-TEST(Applications, AnIdIsWhatYarnWrites) {
+TEST(Applications, ParseAndFormatIds) {
   EXPECT_EQ(parse_application_id("application_1700000000000_0001").value(), (ApplicationId{1700000000000, 1}));
   EXPECT_EQ(parse_application_id("application_1_12345").value(), (ApplicationId{1, 12345}));
   for (const char* text : {"", "application", "application_1", "application_1_x", "application_-1_1", "job_1_1",
@@ -16,7 +16,7 @@ TEST(Applications, AnIdIsWhatYarnWrites) {
   }
 }
 
-TEST(Applications, AReportSaysWhoseItIsAndWhatIsWrittenOnIt) {
+TEST(Applications, ReadReport) {
   std::string response;
   WireWriter(response).message(1, [](WireWriter& report) {
     report.message(1, [](WireWriter& id) { id.number(1, 1).number(2, 1700000000000); });
@@ -29,12 +29,12 @@ TEST(Applications, AReportSaysWhoseItIsAndWhatIsWrittenOnIt) {
   EXPECT_EQ(*report, (ApplicationReport{"ada", "root.etl", "nightly", "SPARK", {"tidemark-class:spark", "x"}, 7}));
 }
 
-TEST(Applications, NoReportIsAnError) {
+TEST(Applications, RejectMissingReport) {
   EXPECT_EQ(decode_get_application_report("").error().kind, ErrorKind::kInvalid);
   EXPECT_FALSE(decode_get_application_report("\x0a\x05\x01"));
 }
 
-TEST(Applications, WhatIsTooLongIsCut) {
+TEST(Applications, CutLongTexts) {
   std::string response;
   WireWriter(response).message(1, [](WireWriter& report) {
     report.bytes(4, std::string(10'000, 'x'));
@@ -46,7 +46,7 @@ TEST(Applications, WhatIsTooLongIsCut) {
   EXPECT_EQ(report->tags.size(), kApplicationTagsMax);
 }
 
-TEST(Applications, TheRequestNamesIt) {
+TEST(Applications, EncodeRequest) {
   EXPECT_EQ(encode_get_application_report({3, 2}), std::string("\x0a\x04\x08\x02\x10\x03", 6));
 }
 

@@ -31,7 +31,7 @@ bool is_larger(const Resource& a, const Resource& b) {
   return std::tie(a.memory_mib, a.vcores) > std::tie(b.memory_mib, b.vcores);
 }
 
-// A queue's own counts also where the one above it has less, up to the cluster's.
+// A queue's own value applies even if its parent has less, up to the cluster's.
 template <typename Amount>
 Result<void> bound(const Site& scheduler, const std::string& key, Amount most, Amount& amount) {
   TM_TRY(const auto said, scheduler.text(key));
@@ -41,7 +41,7 @@ Result<void> bound(const Site& scheduler, const std::string& key, Amount most, A
     return fail(ErrorKind::kInvalid, scheduler.place(key), ": ", key, " is to be a number, found ",
                 base::in_quotes(*said));
   }
-  // −1 is Hadoop's own word for nothing; more than the cluster gives out it refuses at its start.
+  // −1 is Hadoop's word for none; Hadoop rejects more than the cluster's maximum at its start.
   if (*number >= 0) amount = std::min(most, static_cast<Amount>(*number));
   return {};
 }
@@ -103,7 +103,7 @@ Result<void> bound_all(const Site& scheduler, const Resource& cluster, Queue& qu
   return bound(scheduler, base::cat(key, "-vcores"), cluster.vcores, queue.largest.vcores);
 }
 
-// What is there and empty is none of them.
+// An empty value means no labels.
 Result<void> read_labels(const Site& scheduler, Queue& queue) {
   const std::string key = base::cat(queue.key, ".accessible-node-labels");
   TM_TRY(const auto said, scheduler.text(key));
@@ -138,7 +138,7 @@ Result<std::vector<QueueBound>> queue_bounds(const Site& scheduler, const Resour
     for (const std::string& name : below) {
       left.push_back({base::cat(queue.key, ".", name), queue.largest, queue.labels});
     }
-    // Applications are in queues that have none below them.
+    // Applications are only in leaf queues.
     if (below.empty()) add_bound(bounds, std::move(queue));
   }
   return bounds;

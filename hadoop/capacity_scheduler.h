@@ -1,4 +1,4 @@
-// What capacity-scheduler.xml says of queues.
+// Queues in capacity-scheduler.xml.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,18 @@ inline constexpr std::size_t kQueuesMax = 10'000;
 // The largest container, by memory and then by vcores, that may be asked for in some queue of those that may ask for
 // the same partitions.
 struct QueueBound {
-  std::optional<std::set<std::string>> labels;  // nullopt: any. Who may ask for one may ask for none
+  std::optional<std::set<std::string>> labels;  // nullopt: any. A queue that may use a label may also use none
   Resource largest;
   bool operator==(const QueueBound&) const = default;
 };
 
-// `cluster` is what holds where no queue says less (largest_container of yarn-site.xml): a queue's own
-// maximum-allocation-mb and -vcores count, each for itself and up to the cluster's, be it more than the queue above
-// has; where it has none what counts for that one. A queue that says both in one word, maximum-allocation, means that
-// alone. So it is with accessible-node-labels, of which the root queue has all. A file that names no queue bounds
-// nothing.
+// `cluster` applies if no queue has less (largest_container of yarn-site.xml). A queue's own maximum-allocation-mb and
+// -vcores apply, each separately and up to the cluster's, even above the parent's; without them the parent's apply. If
+// a queue sets both in maximum-allocation, only that applies. accessible-node-labels works the same way; the root queue
+// has all labels. A file without queues limits nothing.
 Result<std::vector<QueueBound>> queue_bounds(const Site& scheduler, const Resource& cluster);
 
-// That may be asked for of the partition: nothing where no queue may. "": of nodes without a label.
+// Largest container that may be requested in the partition; zero if no queue may use it. "": nodes without a label.
 Resource largest_in(const std::vector<QueueBound>& bounds, std::string_view partition);
 
 }  // namespace tidemark::hadoop

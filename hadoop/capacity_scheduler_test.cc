@@ -31,14 +31,14 @@ class CapacitySchedulerTest : public ::testing::Test {
   }
 };
 
-TEST_F(CapacitySchedulerTest, WhereNoQueueSaysLessTheClustersOwnCounts) {
+TEST_F(CapacitySchedulerTest, UsesTheClusterLimitIfNoQueueHasLess) {
   EXPECT_EQ(*largest({}), kCluster);
   EXPECT_EQ(*largest({{"root.queues", "a,b"}, {"root.a.maximum-allocation-mb", "1024"}}), kCluster) << "b takes it";
   EXPECT_EQ(*largest({{"root.queues", "a"}, {"root.a.maximum-allocation-mb", "-1"}}), kCluster) << "Hadoop's nothing";
   EXPECT_EQ(*largest({{"root.queues", "a"}, {"root.a.maximum-allocation-mb", "9000"}}), kCluster);
 }
 
-TEST_F(CapacitySchedulerTest, TheLargestOfAllQueuesCounts) {
+TEST_F(CapacitySchedulerTest, UsesTheLargestQueue) {
   const std::map<std::string, std::string> settings = {{"root.queues", "a, b"},
                                                        {"root.a.maximum-allocation-mb", "2048"},
                                                        {"root.a.maximum-allocation-vcores", "4"},
@@ -46,7 +46,7 @@ TEST_F(CapacitySchedulerTest, TheLargestOfAllQueuesCounts) {
   EXPECT_EQ(*largest(settings), (Resource{2048, 4, {}}));
 }
 
-TEST_F(CapacitySchedulerTest, AQueueHasWhatCountsForTheOneAboveItAndMayHaveItsOwn) {
+TEST_F(CapacitySchedulerTest, InheritsFromTheParentQueueOrUsesItsOwn) {
   std::map<std::string, std::string> settings = {{"root.queues", "etl"},
                                                  {"root.etl.queues", "night,day"},
                                                  {"root.etl.maximum-allocation-mb", "2048"},
@@ -60,7 +60,7 @@ TEST_F(CapacitySchedulerTest, AQueueHasWhatCountsForTheOneAboveItAndMayHaveItsOw
 }
 
 // As ResourceUtils of Hadoop 3.4.3 reads it; on a real ResourceManager: tests/yarn/test_largest_container.py.
-TEST_F(CapacitySchedulerTest, BothMayBeInOneWordWhichCountsAlone) {
+TEST_F(CapacitySchedulerTest, PrefersTheCombinedKey) {
   const auto in_a_word = [&](const std::string& word) {
     return largest({{"root.queues", "a"},
                     {"root.a.maximum-allocation", word},
@@ -83,7 +83,7 @@ TEST_F(CapacitySchedulerTest, BothMayBeInOneWordWhichCountsAlone) {
   }
 }
 
-TEST_F(CapacitySchedulerTest, OfAPartitionTheQueuesCountThatMayAskForIt) {
+TEST_F(CapacitySchedulerTest, UsesOnlyQueuesThatMayUseThePartition) {
   std::map<std::string, std::string> settings = {{"root.queues", "masters,etl"},
                                                  {"root.masters.maximum-allocation-mb", "1024"},
                                                  {"root.masters.accessible-node-labels", "stable"},
@@ -101,7 +101,7 @@ TEST_F(CapacitySchedulerTest, OfAPartitionTheQueuesCountThatMayAskForIt) {
   EXPECT_EQ(*largest({{"root.accessible-node-labels", "stable"}}, "gpu"), kCluster) << "the root queue has all";
 }
 
-TEST_F(CapacitySchedulerTest, WhatIsNoNumberIsToldWithItsPlace) {
+TEST_F(CapacitySchedulerTest, RejectsInvalidNumberWithItsPlace) {
   const auto found = largest({{"root.queues", "a"}, {"root.a.maximum-allocation-mb", "2g"}});
   ASSERT_FALSE(found);
   EXPECT_EQ(
@@ -110,7 +110,7 @@ TEST_F(CapacitySchedulerTest, WhatIsNoNumberIsToldWithItsPlace) {
       "\"2g\"");
 }
 
-TEST_F(CapacitySchedulerTest, ThereIsABoundOfQueues) {
+TEST_F(CapacitySchedulerTest, LimitsTheNumberOfQueues) {
   std::string names;
   for (std::size_t i = 0; i <= kQueuesMax; ++i) names += "q" + std::to_string(i) + ",";
   EXPECT_EQ(largest({{"root.queues", names}}).error().kind, ErrorKind::kExhausted);

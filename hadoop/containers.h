@@ -1,4 +1,4 @@
-// What a ResourceManager says of a container: how much of its node it was given, and whether it still has it.
+// Container reports of a ResourceManager: the allocated amount, and whether the container still runs.
 #pragma once
 
 #include <compare>
@@ -23,7 +23,7 @@ Result<ContainerId> parse_container_id(std::string_view text);
 
 struct ContainerReport {
   Resource given;
-  NodeId node;  // without a host: on none
+  NodeId node;  // without a host: on no node
   bool complete = false;
   bool operator==(const ContainerReport&) const = default;
 };

@@ -9,7 +9,7 @@
 namespace tidemark::hadoop {
 namespace {
 
-TEST(ContainersTest, NamesWithAndWithoutAnEpoch) {
+TEST(ContainersTest, ReadsIdsWithAndWithoutEpoch) {
   EXPECT_EQ(parse_container_id("container_1700000000000_0001_02_000003").value(),
             (ContainerId{{1700000000000, 1}, 2, 3}));
   EXPECT_EQ(parse_container_id("container_e17_1410901177871_0001_01_000005").value(),
@@ -20,7 +20,7 @@ TEST(ContainersTest, NamesWithAndWithoutAnEpoch) {
   }
 }
 
-TEST(ContainersTest, TheQuestion) {
+TEST(ContainersTest, EncodesRequest) {
   // {1: {2: {1: {1: 2, 2: 9}, 2: 1}, 3: 5}}
   EXPECT_EQ(encode_get_container_report({{9, 2}, 1, 5}),
             std::string("\x0a\x0c\x12\x08\x0a\x04\x08\x02\x10\x09\x10\x01\x18\x05", 14));
@@ -36,7 +36,7 @@ std::string report(std::int64_t state) {
   return out;
 }
 
-TEST(ContainersTest, TheAnswer) {
+TEST(ContainersTest, ReadsReport) {
   const auto running = decode_get_container_report(report(2)).value();
   EXPECT_EQ(running.given, (Resource{512, 1, {}}));
   EXPECT_EQ(running.node.text(), "worker:45454");
@@ -44,7 +44,7 @@ TEST(ContainersTest, TheAnswer) {
   EXPECT_TRUE(decode_get_container_report(report(3)).value().complete);
 }
 
-TEST(ContainersTest, AnAnswerThatSaysNothingIsNone) {
+TEST(ContainersTest, RejectsEmptyReport) {
   EXPECT_EQ(decode_get_container_report("").error().kind, ErrorKind::kInvalid);
   EXPECT_FALSE(decode_get_container_report("\x0a\x02\x50\x02"));
   EXPECT_FALSE(decode_get_container_report("\x0a\x05\x01"));

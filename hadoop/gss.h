@@ -1,5 +1,5 @@
-// Who knows Kerberos: tickets and what is made of them. It is asked, and answers later; the real one is a process
-// beside ours (hadoop/kerberos.h).
+// Interface to Kerberos: tickets and security contexts. Asynchronous; the real implementation is a separate process
+// (hadoop/kerberos.h).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tidemark::hadoop {
 
 struct GssStep {
   std::string token;      // for the server; may be empty
-  bool complete = false;  // both sides have proved who they are
+  bool complete = false;  // both sides are authenticated
 };
 
 struct GssOpened {
@@ -36,9 +36,9 @@ class GssContext {
 class Gss {
  public:
   virtual ~Gss() = default;
-  // "tidemark@EXAMPLE": who we are, once there are tickets for it.
+  // Our principal, "tidemark@EXAMPLE", once tickets exist.
   virtual net::Task<Result<std::string>> own_principal(base::Duration limit) = 0;
-  // What an address (numbers) is looked up as; the address itself where it has no name.
+  // Host name of an address (reverse lookup); the address itself if it has none.
   virtual net::Task<Result<std::string>> canonical_name(std::string address) = 0;
   virtual std::unique_ptr<GssContext> context(std::string server_principal) = 0;
 };

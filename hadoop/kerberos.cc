@@ -168,7 +168,7 @@ net::Task<Result<HelperAnswer>> Kerberos::ask_this_one(HelperRequest request, ba
   co_return co_await answer;
 }
 
-// It waits for somebody else, or is frozen itself.
+// It waits for a KDC, or it hangs.
 net::Task<void> Kerberos::ping() {
   if (!stream_ || std::exchange(pinging_, true)) co_return;
   co_await ask_this_one({.op = HelperRequest::Op::kPing}, config_.at_once_limit);
@@ -257,7 +257,7 @@ void Kerberos::lost(std::string why, bool by_itself) {
   scope_.spawn(tell_how_it_ended({std::move(process_), std::move(why), last_request_, greeted_, by_itself, wait}));
 }
 
-// And then to those who wait for an answer: the code of the end says more than that of the stream.
+// Then fails the pending requests: the exit code is a better error than that of the stream.
 net::Task<void> Kerberos::tell_how_it_ended(Lost lost) {
   if (lost.by_itself && lost.process) {
     if (const std::string ended = co_await lost.process->how_it_ended(); !ended.empty()) lost.why = ended;

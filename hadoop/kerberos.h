@@ -1,6 +1,6 @@
-// Kerberos by a process of ours beside this one, `tidemark-kerberos`: it has the library and the tickets, logs in from
-// the keytab again before they end, and is asked for each token. Started when it is first needed, and anew, with a
-// pause that grows, when it is lost; contexts end with the process that had them.
+// Kerberos through a child process, `tidemark-kerberos`: it has the library and the tickets, logs in again from the
+// keytab before they expire, and makes each token. Started when first needed, and again with a growing pause if it is
+// lost; contexts end with their process.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +24,20 @@
 
 namespace tidemark::hadoop {
 
-// Who we are, where servers want to know.
+// Our identity, for servers that require one.
 struct KerberosOptions {
-  std::string keytab;     // file; "": the ticket cache of whoever started us
+  std::string keytab;     // file; "": the ticket cache of the user that started us
   std::string principal;  // "": the keytab's only one, or the cache's
   std::string helper;     // file of the program; "": tidemark-kerberos beside this one
 };
 void declare_kerberos_flags(base::Flags& flags, KerberosOptions& options);
 inline constexpr std::string_view kHelperName = "tidemark-kerberos";
 
-// The process, as whoever started it knows it. Destroyed: it is ended.
+// The child process. The destructor ends it.
 class HelperProcess {
  public:
   virtual ~HelperProcess() = default;
-  // Once its end of the stream is closed: "exit code 127", "signal 9"; "" where that cannot be told soon.
+  // When its end of the stream is closed: "exit code 127", "signal 9"; "" if unknown soon.
   virtual net::Task<std::string> how_it_ended() = 0;
 };
 struct StartedHelper {
@@ -49,13 +49,12 @@ using StartHelper = std::function<Result<StartedHelper>()>;
 class Kerberos : public Gss {
  public:
   struct Config {
-    // Past it nobody waits for an answer any more. The process may still: a library that looks for a KDC takes its
-    // time.
+    // Requests time out after this. The process may still be busy: a library that looks for a KDC takes its time.
     base::Duration answer_limit = std::chrono::seconds(20);
     // Of what it answers at once. One that does not is frozen, and is replaced.
     base::Duration at_once_limit = std::chrono::seconds(5);
     base::BackoffConfig restart = {.initial = std::chrono::milliseconds(200), .max = std::chrono::seconds(30)};
-    base::Registry* metrics = nullptr;  // outlives it; nullptr: nobody looks how long its ticket lives
+    base::Registry* metrics = nullptr;  // outlives it; nullptr: no metric of the ticket's lifetime
   };
   Kerberos(net::EventLoop& loop, base::Log log, StartHelper start, Config config, base::Random random);
   ~Kerberos() override;

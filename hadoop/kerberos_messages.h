@@ -26,7 +26,7 @@ struct HelperRequest {
 };
 
 struct HelperAnswer {
-  // Of no request: how it is with our tickets. The first one says that the process is there.
+  // Belongs to no request: state of our tickets. The first one shows that the process runs.
   enum class Note : std::uint8_t { kNone = 0, kHello, kLoggedIn, kLoginFailed };
   std::uint64_t number = 0;  // of its request
   Note note = Note::kNone;

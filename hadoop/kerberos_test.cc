@@ -22,7 +22,7 @@ using std::chrono::seconds;
 using Op = HelperRequest::Op;
 using Note = HelperAnswer::Note;
 
-TEST(KerberosMessagesTest, WhatIsSaidIsRead) {
+TEST(KerberosMessagesTest, RoundTrips) {
   const HelperRequest request{7, Op::kStep, 3, "rm/h@R", std::string("\0x", 2), true, 65536};
   EXPECT_EQ(decode_request(encode(request)), request);
   EXPECT_EQ(decode_request(encode(HelperRequest{})), HelperRequest{});
@@ -48,7 +48,7 @@ TEST(KerberosMessagesTest, WhatIsSaidIsRead) {
   EXPECT_FALSE(decode_answer("\x30\x63"));
 }
 
-// The process as a test has it: the other end of its stream, and how it ended.
+// The process in a test: the other end of its stream, and how it ended.
 class KerberosTest : public ::testing::Test {
  protected:
   struct Helper {
@@ -126,7 +126,7 @@ class KerberosTest : public ::testing::Test {
   int alive = 0;
 };
 
-TEST_F(KerberosTest, ItIsStartedWhenItIsFirstAskedAndEndedWithUs) {
+TEST_F(KerberosTest, StartsOnFirstRequestAndEndsWithUs) {
   {
     Kerberos gss(loop, log, [this] { return start(); }, quick(), base::Random(1));
     const auto context = gss.context("rm/h@R");
@@ -143,7 +143,7 @@ TEST_F(KerberosTest, ItIsStartedWhenItIsFirstAskedAndEndedWithUs) {
   EXPECT_EQ(alive, 0);
 }
 
-TEST_F(KerberosTest, WhatItRefusesIsToldAndItsNotesAreLines) {
+TEST_F(KerberosTest, ReportsRefusalsAndLogsItsNotes) {
   base::Registry metrics;
   Kerberos::Config config = quick();
   config.metrics = &metrics;
@@ -177,7 +177,7 @@ TEST_F(KerberosTest, WhatItRefusesIsToldAndItsNotesAreLines) {
   EXPECT_TRUE(told.contains("tidemark_kerberos_failed_logins_total 1\n")) << told;
 }
 
-TEST_F(KerberosTest, AContextThatIsGoneIsForgotten) {
+TEST_F(KerberosTest, ForgetsADestroyedContext) {
   Kerberos gss(loop, log, [this] { return start(); }, quick(), base::Random(1));
   answer = [&](Helper& helper, const HelperRequest& request) { reply(helper, request, "token", true); };
   auto context = gss.context("rm/h@R");
@@ -188,7 +188,7 @@ TEST_F(KerberosTest, AContextThatIsGoneIsForgotten) {
   EXPECT_EQ(helpers.front().asked[1].context, helpers.front().asked[0].context);
 }
 
-TEST_F(KerberosTest, ALostOneIsStartedAgainAndItsContextsAreNotAskedOfTheNext) {
+TEST_F(KerberosTest, RestartsALostProcessWithoutItsContexts) {
   Kerberos gss(loop, log, [this] { return start(); }, quick(), base::Random(1));
   answer = [&](Helper& helper, const HelperRequest& request) {
     if (request.op == Op::kWrap) {
@@ -221,7 +221,7 @@ TEST_F(KerberosTest, ALostOneIsStartedAgainAndItsContextsAreNotAskedOfTheNext) {
             "tidemark-kerberos began anew, and what it had agreed on is gone");
 }
 
-TEST_F(KerberosTest, OneThatDoesNotBeginSaysWhatItMayLack) {
+TEST_F(KerberosTest, ExplainsAProcessThatDoesNotStart) {
   greets = false;
   ended = "exit code 127";
   Kerberos gss(loop, log, [this] { return start(); }, quick(), base::Random(1));
@@ -231,13 +231,13 @@ TEST_F(KerberosTest, OneThatDoesNotBeginSaysWhatItMayLack) {
             "libgssapi-krb5-2)?");
 }
 
-TEST_F(KerberosTest, OneThatIsNotThereIsSaid) {
+TEST_F(KerberosTest, ReportsAMissingProgram) {
   cannot = Error{ErrorKind::kUnavailable, "starting /x: No such file or directory", 0, 0};
   Kerberos gss(loop, log, [this] { return start(); }, quick(), base::Random(1));
   EXPECT_EQ(run(gss.own_principal(seconds(5))).error().message, "starting /x: No such file or directory");
 }
 
-TEST_F(KerberosTest, OneOfAnotherVersionIsNotUsed) {
+TEST_F(KerberosTest, RejectsAnotherVersion) {
   version = kHelperVersion + 1;
   Kerberos gss(loop, log, [this] { return start(); }, quick(), base::Random(1));
   const auto own = run(gss.own_principal(seconds(5)));
@@ -245,7 +245,7 @@ TEST_F(KerberosTest, OneOfAnotherVersionIsNotUsed) {
   EXPECT_EQ(own.error().message, "tidemark-kerberos ended: it is of another version (2, wanted 1)");
 }
 
-TEST_F(KerberosTest, AFrozenOneIsReplaced) {
+TEST_F(KerberosTest, ReplacesAFrozenProcess) {
   Kerberos::Config config = quick();
   config.answer_limit = milliseconds(50);
   config.at_once_limit = milliseconds(50);
@@ -266,7 +266,7 @@ TEST_F(KerberosTest, AFrozenOneIsReplaced) {
   EXPECT_EQ(alive, 0);
 }
 
-TEST_F(KerberosTest, OneThatWaitsForAKdcIsKept) {
+TEST_F(KerberosTest, KeepsAProcessThatWaitsForAKdc) {
   Kerberos::Config config = quick();
   config.answer_limit = milliseconds(50);
   config.at_once_limit = seconds(10);
@@ -281,7 +281,7 @@ TEST_F(KerberosTest, OneThatWaitsForAKdcIsKept) {
   EXPECT_EQ(alive, 1);
 }
 
-TEST_F(KerberosTest, WhoDoesNotAnswerIsNotWaitedForForever) {
+TEST_F(KerberosTest, LimitsTheWaitForAnAnswer) {
   Kerberos::Config config = quick();
   config.answer_limit = milliseconds(100);
   Kerberos gss(loop, log, [this] { return start(); }, config, base::Random(1));

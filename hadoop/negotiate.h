@@ -1,6 +1,6 @@
-// HTTP to a door that wants Kerberos (SPNEGO, RFC 4559), as Hadoop's web doors do where hadoop.http.authentication.type
-// is kerberos: a request that is answered 401 is asked again with a token of ours, the door proves who it is by its
-// answer, and the cookie that it gives stands for both until it is refused.
+// HTTP to a server that requires Kerberos (SPNEGO, RFC 4559), such as Hadoop's web addresses if
+// hadoop.http.authentication.type is kerberos. After a 401 the request is sent again with our token, the answer
+// authenticates the server, and its cookie replaces both until it is rejected.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ class NegotiatingTransport final : public net::HttpTransport {
   // the door has its key as, HTTP/HOST or HTTP/HOST@REALM.
   NegotiatingTransport(net::EventLoop& loop, net::HttpTransport& transport, MakeGss gss, std::string server);
 
-  // kDenied: it let nobody in, or is not who it should be. A token may take a KDC's time beyond `limit`.
+  // kDenied: it rejects us, or is not the expected server. A token may wait for a KDC beyond `limit`.
   net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override;
-  // Without Kerberos: nobody streams from such a door.
+  // Without Kerberos: no caller streams from such a server.
   net::Task<Result<std::unique_ptr<net::HttpStream>>> open(net::HttpRequest request, base::Duration limit) override;
 
  private:

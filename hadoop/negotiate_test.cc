@@ -56,7 +56,7 @@ struct Negotiate : ::testing::Test {
   std::vector<std::string> asked;
 };
 
-TEST_F(Negotiate, ADoorThatAsksIsToldWhoWeAreOnceAndKnowsUsByItsCookie) {
+TEST_F(Negotiate, AuthenticatesOnceAndThenUsesTheCookie) {
   EXPECT_EQ(fetch()->body, "content");
   EXPECT_EQ(gss->servers, std::vector<std::string>{"HTTP/host"});
   EXPECT_EQ(fetch()->status, 200);
@@ -66,7 +66,7 @@ TEST_F(Negotiate, ADoorThatAsksIsToldWhoWeAreOnceAndKnowsUsByItsCookie) {
   EXPECT_EQ(gss->servers.size(), 2U);
 }
 
-TEST_F(Negotiate, WhoHasNotProvedToBeTheDoorIsNotBelieved) {
+TEST_F(Negotiate, RejectsAServerThatIsNotAuthenticated) {
   proof = "";
   EXPECT_EQ(refused(), "who answers has not proved to be HTTP/host");
   proof = "something";
@@ -74,20 +74,20 @@ TEST_F(Negotiate, WhoHasNotProvedToBeTheDoorIsNotBelieved) {
   EXPECT_EQ(asked.back(), "Negotiate YXAtcmVx") << "its cookie is not taken";
 }
 
-TEST_F(Negotiate, ADoorThatLetsNobodyInIsSaidWithBothNames) {
+TEST_F(Negotiate, ReportsADeniedLoginWithBothNames) {
   refuses = true;
   EXPECT_EQ(refused(),
             "it does not take the ticket of tidemark@EXAMPLE for HTTP/host: is that the principal of its web address?");
   EXPECT_EQ(asked.size(), 2U);
 }
 
-TEST_F(Negotiate, WithoutATicketNothingIsSent) {
+TEST_F(Negotiate, SendsNothingWithoutATicket) {
   gss->refusal = Error{ErrorKind::kUnavailable, "no KDC", 0, 0};
   EXPECT_EQ(refused(), "no KDC");
   EXPECT_EQ(asked, std::vector<std::string>{""});
 }
 
-TEST_F(Negotiate, ADoorThatAsksForSomethingElseIsAnsweredAsItIs) {
+TEST_F(Negotiate, PassesThroughOtherSchemes) {
   for (const std::string other : {"Basic realm=x", "Negotiated", ""}) {
     scheme = other;
     EXPECT_EQ(refused(), "answered 401") << other;

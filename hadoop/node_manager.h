@@ -1,4 +1,4 @@
-// What a NodeManager says of its containers, by its REST door: GET /ws/v1/node/containers.
+// Reads a NodeManager's containers from its REST API: GET /ws/v1/node/containers.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline constexpr std::size_t kNodeContainersMax = 4096;
 inline constexpr std::size_t kNodeAnswerBytesMax = 8 * 1024 * 1024;
 inline constexpr std::size_t kDiagnosticsBytesMax = 1024;  // of a container; the rest is cut
 
-inline constexpr std::int32_t kNoExitCode = -1000;  // of a container that has none: no process of it has ended
+inline constexpr std::int32_t kNoExitCode = -1000;  // of a container without one: no process has ended
 
 struct NodeContainer {
   std::string id;     // container_e01_1700000000000_0001_01_000002
@@ -42,7 +42,7 @@ struct NodeContainers {
 // kInvalid for bytes that are something else. A node without containers has null for a list.
 Result<NodeContainers> parse_node_containers(std::string_view json);
 
-// It wants to know who asks, and does not, or does not let him in.
+// It requires authentication and rejects us or could not authenticate us.
 bool is_shut_out(const Error& error);
 
 class NodeManager {

@@ -19,7 +19,7 @@ constexpr std::string_view kTwo =
     R"({"id":"container_1700000000000_0001_01_000001","state":"EXITED_WITH_FAILURE","exitCode":137,"user":"ada",)"
     R"("totalMemoryNeededMB":256,"totalVCoresNeeded":1}]}})";
 
-TEST(NodeManager, ReadsWhatCountsOfItsContainersById) {
+TEST(NodeManager, ReadsContainersById) {
   const auto read = parse_node_containers(kTwo);
   ASSERT_TRUE(read) << read.error().message;
   ASSERT_EQ(read->containers.size(), 2u);
@@ -33,18 +33,18 @@ TEST(NodeManager, ReadsWhatCountsOfItsContainersById) {
   EXPECT_FALSE(has_ended(running.state));
 }
 
-TEST(NodeManager, ANodeWithoutContainersHasNull) {
+TEST(NodeManager, AcceptsNullWithoutContainers) {
   EXPECT_EQ(parse_node_containers(R"({"containers":null})")->containers.size(), 0u);
   EXPECT_EQ(parse_node_containers(R"({"containers":{"container":[]}})")->containers.size(), 0u);
 }
 
-TEST(NodeManager, AListOfOneMayBeWrittenWithoutItsBrackets) {
+TEST(NodeManager, AcceptsASingleObjectAsList) {
   const auto read = parse_node_containers(R"({"containers":{"container":{"id":"container_1_1_1_1","state":"NEW"}}})");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->containers[0].id, "container_1_1_1_1");
 }
 
-TEST(NodeManager, OneThatCannotBeReadHidesNoOther) {
+TEST(NodeManager, SkipsAnUnreadableContainer) {
   const auto read = parse_node_containers(
       R"({"containers":{"container":[{"id":"a","totalMemoryNeededMB":-1},{"id":"b"},{"state":"RUNNING"}]}})");
   ASSERT_TRUE(read) << read.error().message;
@@ -56,7 +56,7 @@ TEST(NodeManager, OneThatCannotBeReadHidesNoOther) {
   EXPECT_EQ(read->refused[1].message, "the container at 2: it has no id");
 }
 
-TEST(NodeManager, SomethingElseIsRefused) {
+TEST(NodeManager, RejectsOtherContent) {
   for (const std::string_view bytes : {"", "<html>", "[]", "{}", R"({"containers":3})"}) {
     const auto read = parse_node_containers(bytes);
     ASSERT_FALSE(read) << bytes;
@@ -65,7 +65,7 @@ TEST(NodeManager, SomethingElseIsRefused) {
   }
 }
 
-TEST(NodeManager, ItIsAskedByItsRestDoor) {
+TEST(NodeManager, RequestsTheRestApi) {
   net::testing::HttpPair pair{net::testing::Wire::kClear};
   int status = 200;
   std::string asked, answer(kTwo), wants;

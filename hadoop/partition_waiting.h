@@ -19,8 +19,8 @@ inline constexpr std::size_t kPartitionWaitingBytesMax = 8 * 1024 * 1024;
 // By label. Without one for which nothing ever waited, and without nodes that have none.
 using WaitingByPartition = std::map<std::string, QueueWaiting>;
 
-// kNotFound where no partition is named, "default" neither: nothing was ever asked for, or these are no metrics of a
-// ResourceManager that has them and is active. kInvalid for bytes that are something else.
+// kNotFound if no partition is named, not even "default": nothing was ever requested, or this is not an active
+// ResourceManager with such metrics. kInvalid for other content.
 Result<WaitingByPartition> parse_partition_waiting(std::string_view json);
 
 // `door` leads to a ResourceManager's web address. kUnavailable with whatever it answers in place of metrics.

@@ -20,13 +20,13 @@ constexpr std::string_view kPartitionWaitingTwo =
     R"({"name":"Hadoop:service=ResourceManager,name=PartitionQueueMetrics,partition=stable,q0=root",)"
     R"("PendingMB":256,"PendingVCores":1,"PendingContainers":1}]})";
 
-TEST(PartitionWaiting, EachPartitionWithANameIsReadAsAWhole) {
+TEST(PartitionWaiting, ReadsEachNamedPartition) {
   const auto read = parse_partition_waiting(kPartitionWaitingTwo);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, (WaitingByPartition{{"volatile", {6144, 3, 2}}}));
 }
 
-TEST(PartitionWaiting, WhereNothingWithALabelEverWaitedThereIsNothing) {
+TEST(PartitionWaiting, IsEmptyIfNothingWithALabelEverWaited) {
   const auto read = parse_partition_waiting(
       R"({"beans":[{"name":"Hadoop:service=ResourceManager,name=PartitionQueueMetrics,partition=default"}]})");
   ASSERT_TRUE(read) << read.error().message;
@@ -34,7 +34,7 @@ TEST(PartitionWaiting, WhereNothingWithALabelEverWaitedThereIsNothing) {
 }
 
 // An older release answers so, and one on standby.
-TEST(PartitionWaiting, WhoNamesNoPartitionDoesNotSayThatNothingWaits) {
+TEST(PartitionWaiting, IsUnknownIfNoPartitionIsNamed) {
   for (const std::string_view bytes :
        {R"({"beans":[]})", R"({ "beans" : [ { "name" : "java.lang:type=Memory", "HeapMB" : 1.5 } ] })"}) {
     const auto read = parse_partition_waiting(bytes);
@@ -44,14 +44,14 @@ TEST(PartitionWaiting, WhoNamesNoPartitionDoesNotSayThatNothingWaits) {
   }
 }
 
-TEST(PartitionWaiting, ACounterBelowZeroIsZero) {
+TEST(PartitionWaiting, ClampsNegativeCounters) {
   const auto read = parse_partition_waiting(
       R"({"beans":[{"name":"Hadoop:service=ResourceManager,name=PartitionQueueMetrics,partition=p","PendingMB":-128}]})");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->at("p"), QueueWaiting());
 }
 
-TEST(PartitionWaiting, SomethingElseIsRefused) {
+TEST(PartitionWaiting, RejectsOtherContent) {
   for (const std::string_view bytes :
        {"", "<html>", "[]", "{}", R"({"beans":3})", R"({"beans":[{"PendingMB":"much"}]})"}) {
     const auto read = parse_partition_waiting(bytes);
@@ -61,7 +61,7 @@ TEST(PartitionWaiting, SomethingElseIsRefused) {
   }
 }
 
-TEST(PartitionWaiting, ItIsAskedAtTheWebAddress) {
+TEST(PartitionWaiting, RequestsTheWebAddress) {
   net::testing::HttpPair pair{net::testing::Wire::kClear};
   int status = 200;
   std::string asked, answer(kPartitionWaitingTwo);

@@ -23,13 +23,13 @@ constexpr Method kGetApplicationReport{kClientProtocol, "getApplicationReport"};
 constexpr Method kGetContainerReport{kClientProtocol, "getContainerReport"};
 constexpr Method kGetServiceStatus{kHaProtocol, "getServiceStatus"};
 
-// Of one machine, when all are asked who is active: an answer costs it nothing, and a frozen one must not hold the
-// rest.
+// Timeout for each server when all are asked which one is active: the answer is cheap, and a frozen one must not delay
+// the rest.
 constexpr base::Duration kStatusLimit = std::chrono::seconds(3);
-// One that was away for long and is back is found so soon. A try that is refused costs nobody anything.
+// Retry interval for servers that were away for long. A refused connection is cheap.
 constexpr base::Duration kReconnectMax = std::chrono::seconds(3);
 
-// It may be another one's turn.
+// Another one may be active now.
 bool says_to_ask_another(const Error& error) {
   return error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kDeadline;
 }
@@ -92,7 +92,7 @@ net::Task<Result<std::set<std::string>>> ResourceManager::shared_partitions(base
   co_return decode_shared_partitions(response);
 }
 
-// A ResourceManager on standby answers there as well, of what it does not know: who answered a call last is asked.
+// A standby ResourceManager also answers there, but without data: use the one that answered the last call.
 net::Task<Result<WaitingByPartition>> ResourceManager::waiting_in_partitions(base::Duration limit) {
   if (!active_) co_return fail(ErrorKind::kUnavailable, "no ResourceManager is known to be active");
   const auto& url = cluster_.members[*active_].web;
@@ -134,9 +134,9 @@ net::Task<Result<void>> ResourceManager::update(std::vector<NodeUpdate> updates,
   co_return Result<void>();
 }
 
-// Twice at most: where the active one was thought to be, and where another is. A frozen one answers nothing: after half
-// of the time the active one is looked for while the call goes on, so one that is only slow keeps all of its time. A
-// call that was lost on its way, or was given up for another, may have been done; both of ours may be done twice.
+// At most two attempts: the supposed active one, and another. A frozen one does not answer: after half of the time the
+// active one is searched while the call continues, so a slow one keeps all of its time. A lost or abandoned call may
+// have been executed; both of our calls may be repeated safely.
 net::Task<Result<std::string>> ResourceManager::ask_active(Method method, std::string request, base::Duration limit) {
   const base::MonotonicTime deadline = loop_.clock().monotonic() + limit;
   const auto left = [&] { return deadline - loop_.clock().monotonic(); };

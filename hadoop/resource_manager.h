@@ -27,14 +27,14 @@ struct RmAddresses {
   std::string id;  // of yarn.resourcemanager.ha.rm-ids; empty without HA
   Address client;
   Address admin;
-  std::optional<net::Url> web{};  // nullopt: nobody says where
+  std::optional<net::Url> web{};  // nullopt: unknown
 };
 
 struct RmCluster {
   std::vector<RmAddresses> members;  // one at least; more than one, or one with an id: HA
   Identity identity;
   std::optional<Security> security{};  // Kerberos
-  MakeGss make_gss{};                  // who speaks it, where it is
+  MakeGss make_gss{};                  // with Kerberos
 };
 
 class ResourceManager {
@@ -44,11 +44,11 @@ class ResourceManager {
   ResourceManager(const ResourceManager&) = delete;
   ResourceManager& operator=(const ResourceManager&) = delete;
 
-  // All nodes in these states, or in any where none is named.
+  // All nodes in these states; empty: in any state.
   net::Task<Result<NodeReports>> nodes(std::vector<NodeState> states, base::Duration limit);
   // What all applications together ask for and do not have, of nodes without a label.
   net::Task<Result<QueueWaiting>> waiting(base::Duration limit);
-  // The same of each partition that has a name, by the web address of who is active.
+  // The same for each named partition, from the web address of the active one.
   net::Task<Result<WaitingByPartition>> waiting_in_partitions(base::Duration limit);
   net::Task<Result<std::set<std::string>>> shared_partitions(base::Duration limit);
   // kNotFound: this ResourceManager knows no such application, or no longer.
@@ -58,7 +58,7 @@ class ResourceManager {
   // In one call. Done when the server has taken it: what its scheduler makes of it shows in a later report.
   net::Task<Result<void>> update(std::vector<NodeUpdate> updates, base::Duration limit);
 
-  // Where the last answer came from; null before the first, and while none of several is known to be active.
+  // Source of the last answer; null before the first, and while none of several is known to be active.
   const RmAddresses* active() const { return active_ ? &cluster_.members[*active_] : nullptr; }
   // How often the active one was found to be another than before.
   std::uint64_t failovers() const { return failovers_; }

@@ -59,7 +59,7 @@ struct Machine {
   std::string name;
   HaState state;
   bool silent = false;
-  bool slow = false;  // says at once who it is, and nothing else
+  bool slow = false;  // answers only the state request at once
   std::vector<std::string> asked;
   std::unique_ptr<RpcServer> client;
   std::unique_ptr<RpcServer> admin;
@@ -98,7 +98,7 @@ class ResourceManagerTest : public ::testing::Test {
   Machine two{loop, "rm2", HaState::kActive};
 };
 
-TEST_F(ResourceManagerTest, WithoutOthersItIsSimplyAsked) {
+TEST_F(ResourceManagerTest, CallsASingleServerDirectly) {
   ResourceManager manager(loop, nullptr, cluster({{"", two.client->address(), two.admin->address()}}), base::Random(1));
   EXPECT_EQ(manager.active(), nullptr);
   EXPECT_EQ(who(manager), "rm2");
@@ -108,16 +108,16 @@ TEST_F(ResourceManagerTest, WithoutOthersItIsSimplyAsked) {
   EXPECT_EQ(manager.connections(), 2U);
 }
 
-TEST_F(ResourceManagerTest, TheActiveOneIsFoundAndKept) {
+TEST_F(ResourceManagerTest, FindsAndKeepsTheActiveServer) {
   ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
   for (int i = 0; i < 5; ++i) EXPECT_EQ(who(manager), "rm2");
   ASSERT_NE(manager.active(), nullptr);
   EXPECT_EQ(manager.active()->id, "rm2");
-  EXPECT_EQ(one.admin->calls().size(), 1U);  // asked once who it is
+  EXPECT_EQ(one.admin->calls().size(), 1U);  // asked for its state once
   EXPECT_EQ(manager.failovers(), 0U);
 }
 
-TEST_F(ResourceManagerTest, AfterAFailoverTheSameCallGoesToTheOther) {
+TEST_F(ResourceManagerTest, RepeatsTheCallAfterAFailover) {
   ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
   EXPECT_EQ(who(manager), "rm2");
   two.state = HaState::kStandby;
@@ -127,14 +127,14 @@ TEST_F(ResourceManagerTest, AfterAFailoverTheSameCallGoesToTheOther) {
   EXPECT_EQ(manager.failovers(), 1U);
 }
 
-TEST_F(ResourceManagerTest, AFrozenOneHoldsUpNobodyForLong) {
+TEST_F(ResourceManagerTest, IsNotDelayedLongByAFrozenServer) {
   ResourceManager manager(loop, nullptr, cluster({addresses(two), addresses(one)}), base::Random(1));
   two.silent = true;
   one.state = HaState::kActive;
   EXPECT_EQ(who(manager), "rm1");
 }
 
-TEST_F(ResourceManagerTest, WhereTheActiveOneFreezesTheSameCallIsAnsweredByTheOther) {
+TEST_F(ResourceManagerTest, RepeatsTheCallIfTheActiveServerFreezes) {
   ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
   EXPECT_EQ(who(manager), "rm2");
   two.silent = true;
@@ -148,7 +148,7 @@ TEST_F(ResourceManagerTest, WhereTheActiveOneFreezesTheSameCallIsAnsweredByTheOt
   EXPECT_EQ(manager.active()->id, "rm1");
 }
 
-TEST_F(ResourceManagerTest, WhoIsActiveAndSlowKeepsAllOfItsTime) {
+TEST_F(ResourceManagerTest, GivesASlowActiveServerAllOfItsTime) {
   ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
   EXPECT_EQ(who(manager), "rm2");
   two.slow = true;
@@ -167,8 +167,8 @@ TEST_F(ResourceManagerTest, WhoIsActiveAndSlowKeepsAllOfItsTime) {
   EXPECT_EQ(manager.failovers(), 0U);
 }
 
-// Nobody says that he is active: no reason to give the call up.
-TEST_F(ResourceManagerTest, WhereNobodyIsActiveACallWaitsToItsEnd) {
+// No server is active: no reason to abandon the call.
+TEST_F(ResourceManagerTest, WaitsToTheEndIfNoServerIsActive) {
   ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
   EXPECT_EQ(who(manager), "rm2");
   two.silent = true;
@@ -186,7 +186,7 @@ TEST_F(ResourceManagerTest, WhereNobodyIsActiveACallWaitsToItsEnd) {
 }
 
 // The one that was frozen goes on and believes for a while that it is still active.
-TEST_F(ResourceManagerTest, TheOneThatWasFoundIsKeptWhereAnotherSaysThatItIsActiveToo) {
+TEST_F(ResourceManagerTest, KeepsTheServerThatItFoundIfAnotherClaimsToBeActive) {
   ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
   EXPECT_EQ(who(manager), "rm2");
   one.state = HaState::kActive;
@@ -194,7 +194,7 @@ TEST_F(ResourceManagerTest, TheOneThatWasFoundIsKeptWhereAnotherSaysThatItIsActi
   EXPECT_EQ(manager.failovers(), 0U);
 }
 
-TEST_F(ResourceManagerTest, WhoWasAwayForLongIsFoundWithinSeconds) {
+TEST_F(ResourceManagerTest, FindsAReturnedServerWithinSeconds) {
   std::vector<RmAddresses> gone;
   for (const char* name : {"rm1", "rm2"}) {
     const Machine machine(loop, name, HaState::kActive);
@@ -211,7 +211,7 @@ TEST_F(ResourceManagerTest, WhoWasAwayForLongIsFoundWithinSeconds) {
   EXPECT_LE(tries, 5);
 }
 
-TEST_F(ResourceManagerTest, WhenNoneIsActiveEachIsNamedWithWhatItSaid) {
+TEST_F(ResourceManagerTest, NamesEachServerIfNoneIsActive) {
   two.state = HaState::kInitializing;
   ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
   const std::string said = who(manager);
@@ -221,7 +221,7 @@ TEST_F(ResourceManagerTest, WhenNoneIsActiveEachIsNamedWithWhatItSaid) {
   EXPECT_EQ(manager.active(), nullptr);
 }
 
-TEST_F(ResourceManagerTest, NothingToUpdateIsNoCall) {
+TEST_F(ResourceManagerTest, SendsNoEmptyUpdate) {
   ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
   EXPECT_TRUE(net::testing::run_task(loop, manager.update({}, seconds(1))));
   EXPECT_EQ(manager.calls(), 0U);

@@ -32,7 +32,7 @@ net::Task<Result<std::string>> RpcClient::call(Method method, std::string reques
 net::Task<Result<std::string>> RpcClient::try_call(Method method, std::string request, base::Duration limit) {
   const base::MonotonicTime begin = loop_.clock().monotonic();
   TM_CO_TRY_VOID(co_await connected(limit));
-  // A process that was stopped meanwhile: who calls may have lost the right to.
+  // The process was stopped meanwhile: the caller may no longer be allowed to send.
   if (loop_.clock().monotonic() - begin >= limit) {
     co_return fail(ErrorKind::kDeadline, "not sent within ", base::format_go_duration(limit));
   }
@@ -56,7 +56,7 @@ net::Task<Result<std::string>> RpcClient::try_call(Method method, std::string re
     if (answer.given()) return;
     Error late{ErrorKind::kDeadline, base::cat("no answer within ", base::format_go_duration(limit)), 0, 0};
     answer.give(fail(late));
-    // Nobody at the other end: a machine that went down says no more, and the next call would wait as long.
+    // The machine does not answer: it may be down, and the next call would wait as long.
     if (heard_ < sent) lost(std::move(late));
   });
   co_return co_await answer;
@@ -96,7 +96,7 @@ net::Task<Result<std::unique_ptr<net::Connection>>> RpcClient::make_connection()
                             config_.connect_limit - (loop_.clock().monotonic() - begin));
 }
 
-// Who calls: with Kerberos the ticket says it, and only somebody else, for whom he calls, is named.
+// The caller: with Kerberos the ticket identifies it, and only a different effective user is sent.
 Identity RpcClient::caller() const {
   if (!config_.security) return config_.identity;
   return {.real_user = "", .effective_user = config_.identity.effective_user};

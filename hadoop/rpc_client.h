@@ -1,10 +1,10 @@
 // Calls to one Hadoop server over one connection that is kept: many at once, each with its limit, answers in any order.
 //
-// The connection is made when it is first needed and again after it broke; while a server cannot be reached calls fail
-// at once, but for one try from time to time (with jitter). What was on its way when a connection broke fails: the
-// server may have done it or not, and who called knows whether it may be done twice.
+// The connection is made when first needed and again after it broke. While a server is unreachable, calls fail at once,
+// except for a retry from time to time (with jitter). Pending calls fail if the connection breaks: the server may have
+// executed them, and the caller knows whether a repetition is safe.
 //
-// One loop's thread. The client outlives its calls.
+// One loop's thread. The client must outlive its calls.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ class RpcClientTest : public ::testing::Test {
   Result<std::string> call(RpcClient& client, std::string request, base::Duration limit = seconds(30)) {
     return net::testing::run_task(loop, client.call(kEcho, std::move(request), limit));
   }
-  // As whoever calls does it: again and again, while the connection waits before it is tried anew.
+  // Repeats like a caller while the connection waits for its next attempt.
   bool call_until_answered(RpcClient& client) {
     return net::testing::run_task(loop, [](net::EventLoop& on, RpcClient& to) -> net::Task<bool> {
       for (int i = 0; i < 1000; ++i) {
@@ -63,7 +63,7 @@ class RpcClientTest : public ::testing::Test {
   net::Scope scope{loop};
 };
 
-TEST_F(RpcClientTest, ManyCallsGoOverOneConnection) {
+TEST_F(RpcClientTest, SendsManyCallsOverOneConnection) {
   RpcServer server(loop, echo);
   RpcClient client(loop, nullptr, config(server.address()), base::Random(1));
   for (int i = 0; i < 20; ++i) EXPECT_EQ(call(client, std::to_string(i)), "<" + std::to_string(i) + ">");
@@ -79,7 +79,7 @@ TEST_F(RpcClientTest, ManyCallsGoOverOneConnection) {
   EXPECT_EQ(client.calls_made(), 20U);
 }
 
-TEST_F(RpcClientTest, AnswersMayComeInAnyOrder) {
+TEST_F(RpcClientTest, AcceptsAnswersInAnyOrder) {
   RpcServer server(loop, later);
   RpcClient client(loop, nullptr, config(server.address()), base::Random(1));
   Open first, second, third;
@@ -99,7 +99,7 @@ TEST_F(RpcClientTest, AnswersMayComeInAnyOrder) {
   EXPECT_EQ(**second.answer, "b");
 }
 
-TEST_F(RpcClientTest, ACallThatIsNotAnsweredEndsAndItsLateAnswerMeetsNobody) {
+TEST_F(RpcClientTest, TimesOutAndIgnoresALateAnswer) {
   RpcServer server(loop, [](const SeenCall& seen) -> RpcServer::Reply {
     return seen.request == "slow" ? std::nullopt : echo(seen);
   });
@@ -116,8 +116,8 @@ TEST_F(RpcClientTest, ACallThatIsNotAnsweredEndsAndItsLateAnswerMeetsNobody) {
   EXPECT_EQ(client.connections_made(), 1U);
 }
 
-// Who calls asks before whether it still may, and a process may be stopped between the question and the answer.
-TEST_F(RpcClientTest, WhatHasNoTimeLeftIsNotSent) {
+// The caller checks its permission before, and the process may be stopped between check and answer.
+TEST_F(RpcClientTest, DoesNotSendACallWithoutTimeLeft) {
   RpcServer server(loop, echo);
   RpcClient client(loop, nullptr, config(server.address()), base::Random(1));
   EXPECT_EQ(call(client, "x"), "<x>");
@@ -127,7 +127,7 @@ TEST_F(RpcClientTest, WhatHasNoTimeLeftIsNotSent) {
   EXPECT_EQ(server.calls()[1].request, "y");
 }
 
-TEST_F(RpcClientTest, ASilentServerIsConnectedToAnew) {
+TEST_F(RpcClientTest, ReconnectsToASilentServer) {
   bool silent = true;
   RpcServer server(loop, [&](const SeenCall& seen) { return silent ? RpcServer::Reply() : echo(seen); });
   RpcClient client(loop, nullptr, config(server.address()), base::Random(1));
@@ -137,7 +137,7 @@ TEST_F(RpcClientTest, ASilentServerIsConnectedToAnew) {
   EXPECT_EQ(client.connections_made(), 2U);
 }
 
-TEST_F(RpcClientTest, WhatWasOnItsWayFailsWithItsConnectionAndTheNextCallHasANewOne) {
+TEST_F(RpcClientTest, FailsPendingCallsWithTheConnectionAndReconnects) {
   RpcServer server(loop, [&](const SeenCall& seen) { return seen.request == "cut" ? RpcServer::Reply() : echo(seen); });
   RpcClient client(loop, nullptr, config(server.address()), base::Random(1));
   EXPECT_EQ(call(client, "x"), "<x>");
@@ -153,7 +153,7 @@ TEST_F(RpcClientTest, WhatWasOnItsWayFailsWithItsConnectionAndTheNextCallHasANew
   EXPECT_EQ(client.connections_made(), 2U);
 }
 
-TEST_F(RpcClientTest, AConnectionThatWasClosedWhileIdleCostsNoWait) {
+TEST_F(RpcClientTest, ReconnectsAtOnceAfterAnIdleConnectionClosed) {
   RpcServer server(loop, echo);
   RpcClient client(loop, nullptr, config(server.address()), base::Random(1));
   EXPECT_EQ(call(client, "x"), "<x>");
@@ -163,7 +163,7 @@ TEST_F(RpcClientTest, AConnectionThatWasClosedWhileIdleCostsNoWait) {
   EXPECT_EQ(client.connections_made(), 2U);
 }
 
-TEST_F(RpcClientTest, WhileAServerIsAwayCallsFailAtOnceAndOneTriesNowAndThen) {
+TEST_F(RpcClientTest, FailsAtOnceWhileTheServerIsAwayAndRetriesAtTimes) {
   Address gone;
   {
     const RpcServer server(loop, echo);
@@ -183,7 +183,7 @@ TEST_F(RpcClientTest, WhileAServerIsAwayCallsFailAtOnceAndOneTriesNowAndThen) {
   EXPECT_TRUE(call_until_answered(eager));
 }
 
-TEST_F(RpcClientTest, ARefusedConnectionFailsAllThatWaitForIt) {
+TEST_F(RpcClientTest, FailsAllWaitingCallsOfARefusedConnection) {
   RpcServer server(loop, later);
   RpcClient client(loop, nullptr, config(server.address()), base::Random(1));
   Open one, two;
@@ -205,7 +205,7 @@ TEST_F(RpcClientTest, ARefusedConnectionFailsAllThatWaitForIt) {
       << two.answer->error().message;
 }
 
-TEST_F(RpcClientTest, BytesOfAnotherProtocolEndTheConnection) {
+TEST_F(RpcClientTest, ClosesTheConnectionOnBytesOfAnotherProtocol) {
   RpcServer server(loop, later);
   RpcClient client(loop, nullptr, config(server.address()), base::Random(1));
   Open one;

@@ -97,7 +97,7 @@ ErrorKind kind_of(const Refusal& refusal) {
   return kind_by_name(refusal.exception).value_or(ErrorKind::kInternal);
 }
 
-// A ResourceManager's door for administrators says why it refuses inside of another exception's message:
+// A ResourceManager's admin service gives the reason inside another exception's message:
 // "org.apache.hadoop.security.AccessControlException: User …".
 Refusal unwrapped(const Refusal& refusal) {
   const std::string_view said = refusal.message;
@@ -108,7 +108,7 @@ Refusal unwrapped(const Refusal& refusal) {
   return {.exception = std::string(inner), .message = std::string(said.substr(end + 2))};
 }
 
-// A Java message goes on with a stack; its first line says it.
+// A Java message continues with a stack trace; its first line is enough.
 std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }

@@ -6,7 +6,7 @@
 //   answer       frame(RpcResponseHeaderProto, response or nothing)
 //
 // frame: four bytes of length, highest first, then the messages, each with a varint of its length before it. Answers
-// come in any order; the call's number tells whose they are.
+// come in any order; the call number identifies the call.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@
 
 namespace tidemark::hadoop {
 
-// The largest answer that is read; more is a broken stream or somebody else's protocol. 10,000 node reports are 5 MB.
+// The largest answer that is read; more is a broken stream or another protocol. 10,000 node reports are 5 MB.
 inline constexpr std::size_t kAnswerBytesMax = 64 * 1024 * 1024;
 
-// Who calls. Hadoop takes the caller from the effective user. Where only the real user is named there is no caller at
-// all, and a server without security runs the call as its own daemon's user, whom every ACL lets pass: that is how the
-// peer calls, and the default.
+// The caller. Hadoop takes it from the effective user. If only the real user is set, there is no caller, and a server
+// without security runs the call as its own daemon's user, which every ACL allows: Koordinator's operator does this,
+// and it is the default.
 struct Identity {
   std::string real_user;
   std::string effective_user;  // empty: not sent
@@ -45,7 +45,7 @@ std::string connection_context(const Identity& identity, std::string_view protoc
 void append_call(std::string& out, std::int32_t call_id, std::string_view client_id, const Method& method,
                  std::string_view request);
 
-// A message that is no call of a method and that no client's id goes with: what SASL says.
+// A message outside of method calls, without a client id: SASL.
 void append_message(std::string& out, std::int32_t call_id, std::string_view message);
 void append_frame(std::string& out, std::string_view content);  // with its length before it
 
@@ -58,15 +58,15 @@ struct Refusal {
 };
 
 struct Answer {
-  std::int32_t call_id = 0;  // below 0: of no call, but of the connection
+  std::int32_t call_id = 0;  // negative: for the connection, not for a call
   std::optional<Refusal> refusal;
-  std::string_view response;  // points into the frame; empty where there is a refusal
+  std::string_view response;  // points into the frame; empty for a refusal
 };
 Result<Answer> read_answer(std::string_view frame);
 
 // The refusal as an Error: its kind from the exception's class and the server's code, its message from both.
 Error to_error(const Refusal& refusal);
-// The server takes nobody's word for who he is, and was called so.
+// The server requires authentication and was called without.
 bool wants_kerberos(const Error& error);
 // The server is there and is not the one to ask: another one of its cluster is active.
 bool is_standby(const Error& error);

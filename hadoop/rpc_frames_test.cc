@@ -24,7 +24,7 @@ std::string frame_of(std::string_view header, std::optional<std::string_view> re
 }
 
 // The bytes of copilot contract 7: those that Koordinator sends, except for our own options.
-TEST(RpcFramesTest, AConnectionBeginsAsThePeersDoes) {
+TEST(RpcFramesTest, OpensAConnectionLikeKoordinator) {
   EXPECT_EQ(
       preamble(Authentication::kSimple) + connection_context({.real_user = "root", .effective_user = ""}, "p", kClient),
       "hrpc\x09\x00\x00"
@@ -35,12 +35,12 @@ TEST(RpcFramesTest, AConnectionBeginsAsThePeersDoes) {
       "\x0b\x12\x06\x12\x04root\x1a\x01p"sv);
 }
 
-TEST(RpcFramesTest, AUserWhoIsToBeTheCallerIsTheEffectiveOne) {
+TEST(RpcFramesTest, SendsTheCallerAsEffectiveUser) {
   const std::string head = connection_context({.real_user = "", .effective_user = "yarn"}, "p", kClient);
   EXPECT_TRUE(head.ends_with("\x12\x06\x0a\x04yarn\x1a\x01p"sv));
 }
 
-TEST(RpcFramesTest, ACallIsAHeaderAMethodAndARequest) {
+TEST(RpcFramesTest, EncodesCallAsHeaderMethodAndRequest) {
   std::string out;
   append_call(out, 1, kClient, {"p", "m"}, "xyz");
   EXPECT_EQ(out,
@@ -52,7 +52,7 @@ TEST(RpcFramesTest, ACallIsAHeaderAMethodAndARequest) {
             "\x03xyz"sv);
 }
 
-TEST(RpcFramesTest, AnAnswerTellsItsCallAndItsResponse) {
+TEST(RpcFramesTest, ReadsCallNumberAndResponse) {
   std::string header;
   WireWriter(header).number(1, 7).number(2, 0).number(3, 9).bytes(7, kClient).zigzag(8, -1);
   const std::string frame = frame_of(header, "response");
@@ -63,7 +63,7 @@ TEST(RpcFramesTest, AnAnswerTellsItsCallAndItsResponse) {
   EXPECT_EQ(answer->response, "response");
 }
 
-TEST(RpcFramesTest, ARefusalOfTheConnectionHasACallBelowZero) {
+TEST(RpcFramesTest, ReadsARefusalOfTheConnection) {
   std::string header;
   WireWriter(header)
       .number(1, 0xffffffff)
@@ -83,7 +83,7 @@ TEST(RpcFramesTest, ARefusalOfTheConnectionHasACallBelowZero) {
             "AccessControlException: SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]");
 }
 
-TEST(RpcFramesTest, AnExceptionsClassTellsWhatKindOfErrorItIs) {
+TEST(RpcFramesTest, MapsExceptionClassToErrorKind) {
   const auto kind = [](std::string_view exception, std::int32_t detail = 1) {
     return to_error({.exception = std::string(exception), .message = "why\n\tat org.apache.X", .detail = detail}).kind;
   };
@@ -94,7 +94,7 @@ TEST(RpcFramesTest, AnExceptionsClassTellsWhatKindOfErrorItIs) {
   EXPECT_EQ(kind("org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException"), ErrorKind::kNotFound);
   EXPECT_EQ(kind("x", 3), ErrorKind::kUnsupported);
   EXPECT_EQ(kind("x", 15), ErrorKind::kDenied);
-  // As a ResourceManager of Hadoop 3.4.3 said it (tests/yarn/test_admin_acl.py).
+  // As a ResourceManager of Hadoop 3.4.3 sent it (tests/yarn/test_admin_acl.py).
   const Error denied = to_error({.exception = "org.apache.hadoop.yarn.exceptions.YarnException",
                                  .message = "org.apache.hadoop.security.AccessControlException: User mallory doesn't "
                                             "have permission to call 'updateNodeResource'\n\tat X"});
@@ -107,14 +107,14 @@ TEST(RpcFramesTest, AnExceptionsClassTellsWhatKindOfErrorItIs) {
   EXPECT_FALSE(is_standby(Error{ErrorKind::kUnavailable, "refused", 0, 0}));
 }
 
-TEST(RpcFramesTest, WhatIsNoAnswerIsSaid) {
+TEST(RpcFramesTest, RejectsWhatIsNoAnswer) {
   EXPECT_EQ(read_answer("").error().message, "RpcResponseHeaderProto: its length is missing");
   EXPECT_EQ(read_answer(frame_of("\x08\x01"sv)).error().message,
             "RpcResponseHeaderProto: no status that is known: is this a Hadoop RPC port?");
   EXPECT_EQ(read_answer(frame_of("\x08\x01\x10\x00"sv)).error().message, "the response: its length is missing");
 }
 
-TEST(RpcFramesTest, FramesComeOutWholeHoweverTheyArrive) {
+TEST(RpcFramesTest, ReassemblesFrames) {
   const std::string stream =
       "\x00\x00\x00\x03"
       "abc"
@@ -132,7 +132,7 @@ TEST(RpcFramesTest, FramesComeOutWholeHoweverTheyArrive) {
   }
 }
 
-TEST(RpcFramesTest, AnAnswerOfAnotherProtocolIsRefusedByItsLength) {
+TEST(RpcFramesTest, RejectsAnotherProtocolByItsLength) {
   FrameReader reader;
   reader.append("HTTP/1.1 404 Not Found");
   EXPECT_EQ(reader.next().error().message,

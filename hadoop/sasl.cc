@@ -15,7 +15,7 @@ constexpr std::string_view kKerberos = "KERBEROS";
 constexpr std::string_view kGssapi = "GSSAPI";
 constexpr std::string_view kHostPlace = "_HOST";
 
-// The largest token that we take, told to the server: what Java's clients tell. Hadoop's server does not hold to it.
+// The largest token that we accept, as sent to the server: the same as Java's clients. Hadoop's server ignores it.
 constexpr std::uint32_t kReceiveMax = 65536;
 
 struct Layer {
@@ -261,8 +261,8 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
 SaslExchange::SaslExchange(SaslServer server, std::vector<Protection> wanted, std::string own_realm)
     : server_(std::move(server)), wanted_(std::move(wanted)), own_realm_(std::move(own_realm)) {}
 
-// As SaslRpcClient.getServerPrincipal: the name that the server gives itself must be the one that we expect, or whoever
-// has a key of the realm could answer in its place.
+// Like SaslRpcClient.getServerPrincipal: the server's own name must be the expected one; otherwise any holder of a key
+// of the realm could answer in its place.
 Result<std::string> SaslExchange::expected(const SaslMethod& method) const {
   const std::string told = base::cat(method.protocol.value_or(""), "/", method.server_id.value_or(""));
   if (!server_.pattern.empty()) {
@@ -366,7 +366,7 @@ Result<SaslExchange::Next> SaslExchange::on_unwrapped(std::string_view layers) {
   }
   protection_ = *chosen;
   send_max_ = static_cast<std::uint32_t>(byte(1)) << 16 | static_cast<std::uint32_t>(byte(2)) << 8 | byte(3);
-  // Without a layer nothing is wrapped, and the size is to be 0. No name follows: we are who the ticket says.
+  // Without a layer nothing is wrapped, and the size must be 0. No name follows: the ticket identifies us.
   const std::uint32_t take = protection_ == Protection::kAuthentication ? 0 : kReceiveMax;
   std::string answer(1, static_cast<char>(layer_of(protection_).bit));
   for (const int shift : {16, 8, 0}) answer.push_back(static_cast<char>(take >> shift & 0xff));

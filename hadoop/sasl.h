@@ -56,7 +56,7 @@ struct SaslMessage {
 void append_sasl(std::string& out, const SaslMessage& message);
 Result<SaslMessage> decode_sasl(std::string_view bytes);
 
-// Whom the configuration expects to answer.
+// The principal that the configuration expects of the server.
 struct SaslServer {
   std::string principal;  // yarn.resourcemanager.principal, with the host filled in: rm/host.example@EXAMPLE
   std::string pattern;    // yarn.resourcemanager.principal.pattern; not empty: it counts instead
@@ -78,7 +78,7 @@ class SaslExchange {
     std::string bytes{};    // the token to step with, to unwrap, or what to wrap (integrity only)
     SaslMessage message{};  // of kSend
   };
-  // `own_realm` stands for the realm that an advertised name does not tell.
+  // `own_realm` is used if an advertised name has no realm.
   SaslExchange(SaslServer server, std::vector<Protection> wanted, std::string own_realm);
 
   static SaslMessage begin() { return {SaslState::kNegotiate}; }
@@ -87,9 +87,11 @@ class SaslExchange {
   Result<Next> on_unwrapped(std::string_view layers);
   Result<Next> on_wrapped(std::string token);
 
-  const std::string& server_principal() const { return principal_; }  // from the first kStep on: whom the ticket is for
-  Protection protection() const { return protection_; }               // of kDone
-  std::uint32_t send_max() const { return send_max_; }                // the largest token that the server takes
+  const std::string& server_principal() const {
+    return principal_;
+  }                                                      // from the first kStep on: principal of the ticket
+  Protection protection() const { return protection_; }  // of kDone
+  std::uint32_t send_max() const { return send_max_; }   // the largest token that the server takes
 
  private:
   enum class At : std::uint8_t { kNegotiate, kContext, kLayers, kChosen, kDone };

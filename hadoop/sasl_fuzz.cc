@@ -15,7 +15,7 @@ namespace {
 using namespace tidemark;
 using hadoop::SaslExchange;
 
-// The input as the server's messages, one delimited after another; Kerberos says yes to everything.
+// The input as delimited server messages; Kerberos accepts everything.
 void talk(std::string_view bytes) {
   SaslExchange sasl({"rm/_HOST@R", bytes.size() % 2 == 0 ? "*" : ""},
                     {hadoop::Protection::kPrivacy, hadoop::Protection::kAuthentication}, "R");

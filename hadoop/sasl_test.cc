@@ -31,7 +31,7 @@ SaslExchange exchange(std::vector<Protection> wanted = {Protection::kAuthenticat
   return {std::move(server), std::move(wanted), std::string(kRealm)};
 }
 
-// Up to where the server's layers are to be unwrapped.
+// Until the server's layers must be unwrapped.
 SaslExchange proved(std::vector<Protection> wanted) {
   SaslExchange out = exchange(std::move(wanted));
   EXPECT_TRUE(out.on_message(negotiate({kerberos()})));
@@ -48,7 +48,7 @@ std::string why(const Result<SaslExchange::Next>& next) {
 }
 
 // What a client of Hadoop 3.4 sends first: header with call −33 (zig-zag 65), no client, retry −1; then the state.
-TEST(SaslTest, AMessageIsAFrameOfCallMinus33) {
+TEST(SaslTest, FramesAMessageAsCallMinus33) {
   std::string out;
   append_sasl(out, SaslExchange::begin());
   EXPECT_EQ(out,
@@ -58,7 +58,7 @@ TEST(SaslTest, AMessageIsAFrameOfCallMinus33) {
   EXPECT_EQ(preamble(Authentication::kSasl), "hrpc\x09\x00\xdf"sv);
 }
 
-TEST(SaslTest, WhatIsSaidIsRead) {
+TEST(SaslTest, RoundTrips) {
   const SaslMessage all{SaslState::kInitiate, "token", {kToken, kerberos(), kerberos(std::nullopt, "")}};
   std::string frame;
   append_sasl(frame, all);
@@ -72,7 +72,7 @@ TEST(SaslTest, WhatIsSaidIsRead) {
   EXPECT_EQ(decode_sasl(many).error().message, "RpcSaslProto: more than 16 methods");
 }
 
-TEST(SaslTest, TheWholeOfItAsHadoopDoesIt) {
+TEST(SaslTest, FollowsHadoopsExchange) {
   SaslExchange sasl = exchange({Protection::kPrivacy, Protection::kIntegrity});
   auto next = sasl.on_message(negotiate({kToken, kerberos()}));
   ASSERT_TRUE(next && next->what == Do::kStep) << why(next);
@@ -103,7 +103,7 @@ TEST(SaslTest, TheWholeOfItAsHadoopDoesIt) {
 }
 
 // RFC 4752, 3.1: "If the client does not support any security layer, the maximum size is to be 0".
-TEST(SaslTest, TheFirstLayerOfOursThatTheServerHasIsTaken) {
+TEST(SaslTest, ChoosesOurFirstLayerThatTheServerHas) {
   const auto chosen = [](std::vector<Protection> wanted, std::string_view offered) {
     const auto next = proved(std::move(wanted)).on_unwrapped(offered);
     return next ? next->bytes : next.error().message;
@@ -119,7 +119,7 @@ TEST(SaslTest, TheFirstLayerOfOursThatTheServerHasIsTaken) {
   EXPECT_EQ(chosen({kAuthentication}, "\x01"sv), "SASL: the server's layers are 1 bytes, wanted 4");
 }
 
-TEST(SaslTest, AServerThatAsksNobodyWhoHeIsIsRefused) {
+TEST(SaslTest, RejectsAServerWithoutAuthentication) {
   EXPECT_NE(why(exchange().on_message({SaslState::kSuccess})).find("asks nobody who he is (SIMPLE)"),
             std::string::npos);
   EXPECT_EQ(why(exchange().on_message(negotiate({{"SIMPLE", ""}, kToken}))),
@@ -130,7 +130,7 @@ TEST(SaslTest, AServerThatAsksNobodyWhoHeIsIsRefused) {
   EXPECT_NE(why(exchange().on_message(negotiate({{"KERBEROS", "PLAIN", "rm", "host.example"}}))), "");
 }
 
-TEST(SaslTest, ContentBeforeItHasProvedItselfIsRefused) {
+TEST(SaslTest, RejectsSuccessBeforeAuthentication) {
   SaslExchange sasl = exchange();
   ASSERT_TRUE(sasl.on_message(negotiate({kerberos()})));
   ASSERT_TRUE(sasl.on_stepped("ap-req", false));
@@ -139,7 +139,7 @@ TEST(SaslTest, ContentBeforeItHasProvedItselfIsRefused) {
             "SASL: the server spoke out of its turn");
 }
 
-TEST(SaslTest, WhatHasNoPlaceIsRefused) {
+TEST(SaslTest, RejectsMessagesOutOfOrder) {
   EXPECT_NE(why(exchange().on_message({SaslState::kChallenge, "x"})), "");
   EXPECT_NE(why(exchange().on_message({SaslState::kWrap, "x"})), "");
   SaslExchange twice = exchange();
@@ -164,7 +164,7 @@ TEST(SaslTest, WhatHasNoPlaceIsRefused) {
 }
 
 // SaslRpcClient.getServerPrincipal.
-TEST(SaslTest, TheServerMustBeTheOneThatIsConfigured) {
+TEST(SaslTest, RequiresTheConfiguredServer) {
   const auto principal = [](const SaslServer& server, const SaslMethod& method) {
     SaslExchange sasl = exchange({Protection::kAuthentication}, server);
     const auto next = sasl.on_message(negotiate({method}));
@@ -187,7 +187,7 @@ TEST(SaslTest, TheServerMustBeTheOneThatIsConfigured) {
 }
 
 // SecurityUtil.getServerPrincipal: three parts, of which the second is _HOST.
-TEST(SaslTest, TheHostIsFilledInWhereHadoopFillsItIn) {
+TEST(SaslTest, FillsInTheHostLikeHadoop) {
   EXPECT_EQ(with_host("rm/_HOST@R", "Host.Example"), "rm/host.example@R");
   for (const char* other :
        {"rm/host@R", "rm/_HOST", "_HOST/rm@R", "rm@R", "rm/x/_HOST@R", "rm/_HOST/x@R", "rm/_HOST@", ""}) {
@@ -196,7 +196,7 @@ TEST(SaslTest, TheHostIsFilledInWhereHadoopFillsItIn) {
   }
 }
 
-TEST(SaslTest, ProtectionsAreWordsInTheirOrder) {
+TEST(SaslTest, ReadsProtectionsInOrder) {
   using enum Protection;
   EXPECT_EQ(parse_protections({"privacy", "Integrity", "privacy"}), (std::vector{kPrivacy, kIntegrity}));
   EXPECT_EQ(parse_protections({"auth-conf"}).error().message,
@@ -204,7 +204,7 @@ TEST(SaslTest, ProtectionsAreWordsInTheirOrder) {
   EXPECT_FALSE(parse_protections({}));
 }
 
-TEST(SaslTest, AGlobIsHadoops) {
+TEST(SaslTest, MatchesGlobsLikeHadoop) {
   EXPECT_TRUE(matches_glob("*", ""));
   EXPECT_TRUE(matches_glob("rm/*@R", "rm/a.b@R"));
   EXPECT_FALSE(matches_glob("rm/*@R", "rm/a.b@R2"));

@@ -11,12 +11,12 @@
 namespace tidemark::hadoop {
 namespace {
 
-// A piece before it is wrapped, where the server takes more: what is sent is small, and Hadoop's own clients send no
-// more at once either.
+// Largest piece before wrapping, even if the server accepts more: requests are small, and Hadoop's clients send no more
+// at once.
 constexpr std::uint32_t kPieceMax = 64 * 1024;
 constexpr std::size_t kWaitingBytesMax = kAnswerBytesMax;  // of protected pieces that are not opened yet
 
-// A message of SASL in a frame; an error where the server refuses, or says something else.
+// A SASL message in a frame; an error if the server refuses or sends something else.
 Result<SaslMessage> sasl_in(std::string_view frame) {
   TM_TRY(const Answer answer, read_answer(frame));
   if (answer.refusal) return fail(to_error(*answer.refusal));
@@ -107,7 +107,7 @@ class Protected : public std::enable_shared_from_this<Protected> {
   net::Connection& below() { return *below_; }
   std::size_t queued() const { return to_wrap_.size() + below_->queued(); }
 
-  // The owner is gone, and with him perhaps who speaks Kerberos. A callback that runs just now keeps only this alive.
+  // The owner is gone, perhaps with the Kerberos client. A running callback keeps only this object alive.
   void abandon() {
     callbacks_.reset();
     ended_ = true;
@@ -221,7 +221,7 @@ class Protected : public std::enable_shared_from_this<Protected> {
     });
   }
 
-  // What was opened, and then the end: what arrived before it is told before it.
+  // Delivers the unwrapped data before the end of the stream.
   void deliver() {
     while (callbacks_ && !opened_.empty() && !paused_) {
       const auto kept = callbacks_;

@@ -20,7 +20,7 @@ struct Security {
   bool operator==(const Security&) const = default;
 };
 
-// Sends the preamble and all that follows, up to where the connection's context goes. `gss` outlives the connection.
+// Sends the preamble and the SASL messages, up to the connection context. `gss` must outlive the connection.
 net::Task<Result<std::unique_ptr<net::Connection>>> secure(net::EventLoop& loop,
                                                            std::unique_ptr<net::Connection> connection, Gss& gss,
                                                            Security security, base::Duration limit);

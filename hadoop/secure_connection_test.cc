@@ -44,7 +44,7 @@ class SecureConnectionTest : public ::testing::Test {
   std::string why_not(RpcClient& of) {
     const auto answer = call(of, "x");
     if (answer) return "";
-    EXPECT_TRUE(server.calls().empty());  // and nothing was told to it
+    EXPECT_TRUE(server.calls().empty());  // nothing was sent to it
     return answer.error().message.substr(answer.error().message.find(": ") + 2);
   }
 
@@ -55,14 +55,14 @@ class SecureConnectionTest : public ::testing::Test {
   std::unique_ptr<RpcClient> mine;
 };
 
-TEST_F(SecureConnectionTest, CallsGoAsTheyAreWhereOnlyTheTwoSidesAreProved) {
+TEST_F(SecureConnectionTest, SendsCallsUnwrappedWithAuthenticationOnly) {
   RpcClient& of = client();
   EXPECT_EQ(call(of, "one"), "<one>");
   EXPECT_EQ(call(of, "two"), "<two>");
   ASSERT_EQ(server.connections().size(), 1U);
   EXPECT_EQ(server.connections()[0].head, "hrpc\x09\x00\xdf"sv);
   EXPECT_EQ(server.connections()[0].protocol, "a.Protocol");
-  EXPECT_EQ(server.connections()[0].identity.real_user, "");  // the ticket says who calls
+  EXPECT_EQ(server.connections()[0].identity.real_user, "");  // the ticket identifies the caller
   EXPECT_EQ(server.chosen_layer(), "\x01\x00\x00\x00"sv);
   EXPECT_EQ(gss->servers, std::vector<std::string>{"rm/host.example@EXAMPLE"});
   EXPECT_EQ(gss->looked_up, std::vector<std::string>{"127.0.0.1"});
@@ -70,7 +70,7 @@ TEST_F(SecureConnectionTest, CallsGoAsTheyAreWhereOnlyTheTwoSidesAreProved) {
   EXPECT_EQ(server.initiated()[0], (SaslMethod{"KERBEROS", "GSSAPI", "rm", "host.example"}));
 }
 
-TEST_F(SecureConnectionTest, EachPieceIsProtectedWhereThatIsAgreedOn) {
+TEST_F(SecureConnectionTest, ProtectsEachPieceIfAgreed) {
   for (const Protection each : {Protection::kIntegrity, Protection::kPrivacy}) {
     RpcClient& of = client({each});
     for (int i = 0; i < 20; ++i) EXPECT_EQ(call(of, std::to_string(i)), "<" + std::to_string(i) + ">");
@@ -79,7 +79,7 @@ TEST_F(SecureConnectionTest, EachPieceIsProtectedWhereThatIsAgreedOn) {
   }
 }
 
-TEST_F(SecureConnectionTest, WhatIsMoreThanTheServerTakesGoesInPieces) {
+TEST_F(SecureConnectionTest, SplitsWhatExceedsTheServersLimit) {
   server.sasl.layers = std::string("\x04\x00\x00\x20", 4);  // 32 bytes a token
   RpcClient& of = client({Protection::kPrivacy});
   const std::string large(3000, 'x');
@@ -90,13 +90,13 @@ TEST_F(SecureConnectionTest, WhatIsMoreThanTheServerTakesGoesInPieces) {
   EXPECT_NE(answer.error().message.find("takes tokens of 10 bytes, in which nothing goes"), std::string::npos);
 }
 
-TEST_F(SecureConnectionTest, ALargeAnswerIsTakenWhole) {
+TEST_F(SecureConnectionTest, ReceivesALargeAnswerWhole) {
   RpcClient& of = client({Protection::kPrivacy});
   const std::string large(3'000'000, 'y');
   EXPECT_EQ(call(of, large), "<" + large + ">");
 }
 
-TEST_F(SecureConnectionTest, AServerWithoutKerberosIsToldNothing) {
+TEST_F(SecureConnectionTest, SendsNothingToAServerWithoutKerberos) {
   server.sasl.simple_only = true;
   EXPECT_EQ(why_not(client()).find("the server asks nobody who he is (SIMPLE)"), 0U);
   server.sasl = {};
@@ -107,7 +107,7 @@ TEST_F(SecureConnectionTest, AServerWithoutKerberosIsToldNothing) {
             "it");
 }
 
-TEST_F(SecureConnectionTest, ASomebodyElseIsToldNothing) {
+TEST_F(SecureConnectionTest, SendsNothingToAnUnexpectedServer) {
   server.sasl.proof = "of somebody else";
   EXPECT_EQ(why_not(client()), "somebody else answers");
   server.sasl = {};
@@ -119,7 +119,7 @@ TEST_F(SecureConnectionTest, ASomebodyElseIsToldNothing) {
             "hadoop.rpc.protection: wanted privacy, the server has authentication,integrity");
 }
 
-TEST_F(SecureConnectionTest, WhatIsLessProtectedThanAgreedOnIsRefused) {
+TEST_F(SecureConnectionTest, RejectsLessProtectionThanAgreed) {
   server.sasl.weaker = true;
   auto answer = call(client({Protection::kPrivacy}), "x");
   ASSERT_FALSE(answer);
@@ -131,7 +131,7 @@ TEST_F(SecureConnectionTest, WhatIsLessProtectedThanAgreedOnIsRefused) {
   EXPECT_NE(answer.error().message.find("where SASL was wanted"), std::string::npos) << answer.error().message;
 }
 
-TEST_F(SecureConnectionTest, WithoutTicketsTheReasonIsToldAndTheNextTryHasThem) {
+TEST_F(SecureConnectionTest, ReportsMissingTicketsAndRetriesWithThem) {
   gss->refusal = Error{ErrorKind::kDenied, "no ticket: run kinit", 0, 0};
   RpcClient& of = client();
   EXPECT_EQ(why_not(of), "no ticket: run kinit");
@@ -146,7 +146,7 @@ TEST_F(SecureConnectionTest, WithoutTicketsTheReasonIsToldAndTheNextTryHasThem) 
   EXPECT_TRUE(net::testing::run_task(loop, answered(loop)));
 }
 
-TEST_F(SecureConnectionTest, AContextThatIsLostEndsTheConnectionAndTheNextOneIsNew) {
+TEST_F(SecureConnectionTest, ReconnectsAfterALostContext) {
   RpcClient& of = client({Protection::kIntegrity});
   EXPECT_EQ(call(of, "x"), "<x>");
   gss->lost = Error{ErrorKind::kUnavailable, "tidemark-kerberos ended", 0, 0};
@@ -166,7 +166,7 @@ TEST_F(SecureConnectionTest, AContextThatIsLostEndsTheConnectionAndTheNextOneIsN
   EXPECT_EQ(of.connections_made(), 2U);
 }
 
-TEST_F(SecureConnectionTest, ASilentServerIsGivenUp) {
+TEST_F(SecureConnectionTest, TimesOutOnASilentServer) {
   RpcConfig config;
   config.server = server.address();
   config.protocol = "a.Protocol";

@@ -30,7 +30,7 @@ struct FreeParser {
 
 }  // namespace
 
-// Walks one file. Hadoop looks only at the names of elements, not at how they lie in each other.
+// Walks one file. Hadoop checks only element names, not their nesting.
 class SiteParser {
  public:
   SiteParser(const std::string& path, const ReadFile& read, int depth, int& files)
@@ -212,7 +212,7 @@ std::vector<Site::Said> Site::said() const {
   return out;
 }
 
-// ${env.NAME}, ${env.NAME-otherwise} where it is not set, ${env.NAME:-otherwise} where it is empty too.
+// ${env.NAME}, ${env.NAME-otherwise} if it is not set, ${env.NAME:-otherwise} if it is empty too.
 std::optional<std::string> Site::variable(const std::string& name) const {
   if (name.starts_with("env.") && name.size() > 4) {
     const std::string_view rest = std::string_view(name).substr(4);
@@ -251,7 +251,7 @@ Result<std::optional<std::string>> Site::text(const std::string& name) const {
     const std::string variable_name = value.substr(begin + 2, end - begin - 2);
     const auto filled = variable(variable_name);
     if (!filled) break;
-    // It stands for itself: as it is written, and not for ever.
+    // Refers to itself: left as written, to end the recursion.
     if (filled->find(base::cat("${", variable_name, "}")) != std::string::npos) {
       value = *found;
       break;

@@ -23,7 +23,7 @@ inline constexpr int kFilesMax = 100;         // included by one, all together
 inline constexpr int kSubstitutionsMax = 20;  // Hadoop's own bound, for one value
 inline constexpr std::size_t kPropertiesMax = 100'000;
 
-// kNotFound where there is none.
+// kNotFound if it does not exist.
 using ReadFile = std::function<Result<std::string>(const std::string& path, std::size_t bytes_max)>;
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
@@ -32,17 +32,17 @@ class Site {
   explicit Site(Environment environment = {}) : environment_(std::move(environment)) {}
 
   Result<void> add(const std::string& path, const ReadFile& read);
-  // What holds where no file says anything, as the *-default.xml in Hadoop's jars.
+  // Defaults if no file sets a key, as in the *-default.xml of Hadoop's jars.
   void set_default(std::string name, std::string value);
 
-  // Trimmed, variables filled in. nullopt where nothing was said. A variable that is not known stays as it is written.
+  // Trimmed, with variables replaced. nullopt if not set. An unknown variable stays as written.
   Result<std::optional<std::string>> text(const std::string& name) const;
   Result<bool> boolean(const std::string& name, bool otherwise) const;
   Result<std::vector<std::string>> list(const std::string& name) const;  // at commas, trimmed, without empty ones
 
-  // Where it was said, for messages: the file, or "a default".
+  // The source, for messages: the file, or "a default".
   std::string place(const std::string& name) const;
-  // All that files say, by name, as it is written: to be said again in another file.
+  // All values of the files by name, unchanged, to write them to another file.
   struct Said {
     std::string name;
     std::string value;
@@ -71,7 +71,7 @@ class Site {
   Environment environment_;
   std::map<std::string, std::string> defaults_;
   std::map<std::string, Property> properties_;
-  std::map<std::string, std::string> final_;  // name → the file that said so
+  std::map<std::string, std::string> final_;  // name → the file that sets it
   std::vector<std::string> overruled_;
 
   friend class SiteParser;

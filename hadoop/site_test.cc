@@ -41,7 +41,7 @@ class SiteTest : public ::testing::Test {
   }};
 };
 
-TEST_F(SiteTest, ALaterFileCountsUnlessAnEarlierOneSaidFinal) {
+TEST_F(SiteTest, LaterFileOverridesUnlessFinal) {
   files["/c/core-site.xml"] = configuration(property("a", "1") + property("b", "1", "<final>true</final>"));
   files["/c/yarn-site.xml"] = configuration(property("a", "2") + property("b", "2"));
   ASSERT_TRUE(add("/c/core-site.xml"));
@@ -53,7 +53,7 @@ TEST_F(SiteTest, ALaterFileCountsUnlessAnEarlierOneSaidFinal) {
   EXPECT_EQ(site.place("a"), "/c/yarn-site.xml");
 }
 
-TEST_F(SiteTest, ValuesAreTrimmedUnescapedAndMayBeAttributes) {
+TEST_F(SiteTest, TrimsAndUnescapesValuesAndReadsAttributes) {
   files["/s"] = configuration(property(" a ", "\n  x &amp; <![CDATA[<y>]]>  \n") +
                               "<property name=\"b\" value=\"2\" final=\"true\"/>\n"
                               "<!-- <property><name>c</name><value>3</value></property> -->\n" +
@@ -66,7 +66,7 @@ TEST_F(SiteTest, ValuesAreTrimmedUnescapedAndMayBeAttributes) {
   EXPECT_EQ(text("e"), "(not set)");
 }
 
-TEST_F(SiteTest, VariablesAreFilledInFromTheConfigurationAndTheEnvironment) {
+TEST_F(SiteTest, ReplacesVariablesFromConfigurationAndEnvironment) {
   environment = {{"HOST", "h9"}, {"EMPTY", ""}};
   files["/s"] = configuration(property("host", "${env.HOST}") + property("address", "${host}:${port}") +
                               property("port", "80") + property("inner", "${ad${part}}") + property("part", "dress") +
@@ -88,13 +88,13 @@ TEST_F(SiteTest, VariablesAreFilledInFromTheConfigurationAndTheEnvironment) {
   EXPECT_EQ(text("none"), "${}");
 }
 
-TEST_F(SiteTest, VariablesThatChaseEachOtherEndWithAnError) {
+TEST_F(SiteTest, RejectsCyclicVariables) {
   files["/s"] = configuration(property("a", "${b}") + property("b", "${a}"));
   ASSERT_TRUE(add("/s"));
   EXPECT_EQ(text("a"), "/s: a: 20 variables one after another or more in \"${b}\"");
 }
 
-TEST_F(SiteTest, IncludesAreReadBesideTheFileThatNamesThem) {
+TEST_F(SiteTest, ReadsIncludesRelativeToTheirFile) {
   files["/c/yarn-site.xml"] =
       configuration(property("a", "1") + "<xi:include href=\"more/x.xml\"/>" + property("b", "1"));
   files["/c/more/x.xml"] =
@@ -107,7 +107,7 @@ TEST_F(SiteTest, IncludesAreReadBesideTheFileThatNamesThem) {
   EXPECT_EQ(site.place("c"), "/elsewhere.xml");
 }
 
-TEST_F(SiteTest, AFallbackStandsForAFileThatIsNotThere) {
+TEST_F(SiteTest, UsesTheFallbackOfAMissingInclude) {
   const std::string include = "<xi:include href=\"x.xml\"><xi:fallback>" + property("a", "fallback") +
                               "<xi:include href=\"y.xml\"><xi:fallback>" + property("b", "fallback") +
                               "</xi:fallback></xi:include>" + property("c", "fallback") + "</xi:fallback></xi:include>";
@@ -125,7 +125,7 @@ TEST_F(SiteTest, AFallbackStandsForAFileThatIsNotThere) {
   EXPECT_EQ(text("c"), "(not set)");
 }
 
-TEST_F(SiteTest, AFileThatIsWrongNamesItsPlaceAndAddsNothing) {
+TEST_F(SiteTest, NamesThePlaceInAnInvalidFileAndAddsNothing) {
   files["/s"] = "<configuration>\n" + property("a", "1") + "<property><name>b</name>\n</configuration>\n";
   EXPECT_EQ(add("/s").error().message, "/s:4: mismatched tag");
   EXPECT_EQ(text("a"), "(not set)");
@@ -149,7 +149,7 @@ TEST_F(SiteTest, AFileThatIsWrongNamesItsPlaceAndAddsNothing) {
   EXPECT_EQ(add("/nowhere").error().kind, ErrorKind::kNotFound);
 }
 
-TEST_F(SiteTest, AnEntityThatWouldFillTheMemoryIsRefused) {
+TEST_F(SiteTest, RejectsAnEntityBomb) {
   std::string text = "<!DOCTYPE x [<!ENTITY a0 \"" + std::string(1000, 'x') + "\">";
   for (int i = 1; i < 12; ++i) {
     std::string ten;
@@ -162,7 +162,7 @@ TEST_F(SiteTest, AnEntityThatWouldFillTheMemoryIsRefused) {
   EXPECT_NE(added.error().message.find("amplification"), std::string::npos) << added.error().message;
 }
 
-TEST_F(SiteTest, TruthIsSpelled) {
+TEST_F(SiteTest, ReadsBooleans) {
   files["/s"] = configuration(property("a", " TRUE ") + property("b", "false") + property("c", "yes"));
   ASSERT_TRUE(add("/s"));
   EXPECT_TRUE(*site.boolean("a", false));
@@ -182,7 +182,7 @@ class YarnSiteTest : public SiteTest {
   }
 };
 
-TEST_F(YarnSiteTest, OneResourceManagerByItsHostnameOrItsAddresses) {
+TEST_F(YarnSiteTest, ReadsOneResourceManagerByHostnameOrAddresses) {
   auto cluster = read("");
   ASSERT_TRUE(cluster) << cluster.error().message;
   ASSERT_EQ(cluster->members.size(), 1U);
@@ -199,7 +199,7 @@ TEST_F(YarnSiteTest, OneResourceManagerByItsHostnameOrItsAddresses) {
   EXPECT_EQ(cluster->members[0].client.text(), "rm.example:8032");
 }
 
-TEST_F(YarnSiteTest, SeveralByTheirAddressesOrHostnames) {
+TEST_F(YarnSiteTest, ReadsSeveralByAddressesOrHostnames) {
   auto cluster = read(
       property("yarn.resourcemanager.ha.enabled", "true") + property("yarn.resourcemanager.ha.rm-ids", " rm1 , rm2 ") +
       property("yarn.resourcemanager.hostname.rm1", "one") + property("yarn.resourcemanager.address.rm2", "two:1") +
@@ -213,14 +213,14 @@ TEST_F(YarnSiteTest, SeveralByTheirAddressesOrHostnames) {
   EXPECT_EQ(cluster->members[1].admin.text(), "two:2");
 }
 
-TEST_F(YarnSiteTest, WhereTheirWebAddressesAreFollowsThePolicyAndMayBeUnknown) {
+TEST_F(YarnSiteTest, ReadsWebAddressesByPolicyOrLeavesThemUnknown) {
   const auto web = [](const RmAddresses& of) {
     return of.web ? of.web->scheme + "://" + of.web->host + ":" + std::to_string(of.web->port) : "";
   };
   EXPECT_EQ(web(read(property("yarn.resourcemanager.hostname", "rm"))->members[0]), "http://rm:8088");
   EXPECT_EQ(web(read(property("yarn.http.policy", "HTTPS_ONLY"))->members[0]), "https://rm:8090");
   EXPECT_EQ(web(read(property("yarn.resourcemanager.webapp.https.address", "rm:0"))->members[0]), "")
-      << "nobody needs it for the rest";
+      << "the rest does not need it";
   site = Site();
   const auto cluster =
       read(property("yarn.resourcemanager.ha.enabled", "true") + property("yarn.resourcemanager.ha.rm-ids", "rm1,rm2") +
@@ -231,7 +231,7 @@ TEST_F(YarnSiteTest, WhereTheirWebAddressesAreFollowsThePolicyAndMayBeUnknown) {
   EXPECT_EQ(web(cluster->members[1]), "");
 }
 
-TEST_F(YarnSiteTest, WhatIsMissingOrWrongIsNamed) {
+TEST_F(YarnSiteTest, NamesMissingAndInvalidKeys) {
   EXPECT_EQ(read(property("yarn.resourcemanager.ha.enabled", "true")).error().message,
             "yarn.resourcemanager.ha.enabled is true, and yarn.resourcemanager.ha.rm-ids names no one");
   EXPECT_EQ(read(property("yarn.resourcemanager.ha.rm-ids", "a")).error().message,
@@ -256,7 +256,7 @@ TEST(ParseAddressTest, HostsAndPorts) {
   }
 }
 
-TEST_F(YarnSiteTest, KerberosIsWhereHadoopSaysSo) {
+TEST_F(YarnSiteTest, ReadsKerberosSettings) {
   const auto security = [&](const std::vector<std::pair<std::string, std::string>>& said) {
     std::string content;
     for (const auto& [name, value] : said) content += property(name, value);

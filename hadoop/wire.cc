@@ -5,7 +5,7 @@ namespace {
 
 enum : std::uint32_t { kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5 };
 
-// Seven bits a byte, lowest first. False where the bytes end in the middle, or say more than 64 bits.
+// Seven bits a byte, lowest first. False if the bytes end in the middle, or encode more than 64 bits.
 bool take_varint(std::string_view& bytes, std::uint64_t& value) {
   value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {

@@ -22,7 +22,7 @@ std::string written(auto&& write) {
 }
 
 // Bytes from the documentation of the encoding, not from ours.
-TEST(WireTest, NumbersAndTextsAreWrittenAsProtocolBuffersHasThem) {
+TEST(WireTest, EncodesNumbersAndTextsLikeProtocolBuffers) {
   EXPECT_EQ(written([](WireWriter& w) { w.number(1, 150); }), "\x08\x96\x01"sv);
   EXPECT_EQ(written([](WireWriter& w) { w.bytes(2, "testing"); }), "\x12\x07testing"sv);
   EXPECT_EQ(written([](WireWriter& w) { w.number(1, -2); }), "\x08\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"sv);
@@ -31,7 +31,7 @@ TEST(WireTest, NumbersAndTextsAreWrittenAsProtocolBuffersHasThem) {
             "\x1a\x03\x08\x96\x01"sv);
 }
 
-TEST(WireTest, WhatWasWrittenReadsBack) {
+TEST(WireTest, RoundTrips) {
   constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
   constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
   base::Random random(7);
@@ -52,7 +52,7 @@ TEST(WireTest, WhatWasWrittenReadsBack) {
   }
 }
 
-TEST(WireTest, FixedSizesAreSteppedOver) {
+TEST(WireTest, SkipsFixedSizeFields) {
   WireReader reader("\x09\x01\x02\x03\x04\x05\x06\x07\x08\x15\x01\x00\x00\x00\x18\x07"sv);
   EXPECT_EQ(reader.next()->value, 0x0807060504030201U);
   EXPECT_EQ(reader.next()->value, 1U);
@@ -61,13 +61,13 @@ TEST(WireTest, FixedSizesAreSteppedOver) {
   EXPECT_TRUE(reader.finish("it"));
 }
 
-TEST(WireTest, AFieldOfAnotherTypeIsAnUnknownOne) {
+TEST(WireTest, TreatsAFieldOfAnotherTypeAsUnknown) {
   WireReader reader("\x08\x96\x01\x12\x01x"sv);
   EXPECT_EQ(reader.next()->text(), "");
   EXPECT_EQ(reader.next()->integer(), 0);
 }
 
-TEST(WireTest, BytesThatEndInTheMiddleAreSaidAndReadNoFurther) {
+TEST(WireTest, RejectsTruncatedBytes) {
   for (const std::string_view bad : {
            "\x08"sv, "\x08\x96"sv, "\x12\x07test"sv, "\x09\x01"sv, "\x15\x01\x02\x03"sv,
            "\x0b\x0c"sv,                                          // a group
@@ -86,7 +86,7 @@ TEST(WireTest, BytesThatEndInTheMiddleAreSaidAndReadNoFurther) {
   }
 }
 
-TEST(WireTest, DelimitedMessagesComeOffTheFront) {
+TEST(WireTest, TakesDelimitedMessagesFromTheFront) {
   std::string bytes;
   append_delimited(bytes, "one");
   append_delimited(bytes, std::string(300, 'x'));

@@ -10,7 +10,7 @@
 namespace tidemark::hadoop {
 namespace {
 
-// In the map of resources too, where they are known already from their own fields.
+// Resources that also appear in the map but have fields of their own.
 constexpr std::string_view kMemory = "memory-mb";
 constexpr std::string_view kVcores = "vcores";
 
@@ -97,7 +97,7 @@ Result<NodeReport> read_report(std::string_view bytes) {
   } else {
     return fail(std::move(known).error().within(base::cat("NodeReportProto of ", report.id.text())));
   }
-  // A node that left has no used resources to tell of; of one that runs they are what everything stands on.
+  // A node that left reports no used resources; for a running one they are required.
   if (!used && report.state == NodeState::kRunning) return lacks("used");
   return report;
 }

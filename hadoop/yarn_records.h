@@ -1,4 +1,4 @@
-// What YARN says of its nodes: the records of its protocols that are read or written here, and their bytes.
+// YARN's protocol records for nodes and their encoding.
 #pragma once
 
 #include <compare>
@@ -19,7 +19,7 @@ inline constexpr std::size_t kResourceTypesMax = 64;
 inline constexpr std::size_t kLabelsMax = 64;        // of a node
 inline constexpr std::size_t kPartitionsMax = 1000;  // of a cluster
 
-// How a NodeManager is named: what it registered with, not where it is.
+// Identity of a NodeManager: the address that it registered, not necessarily its location.
 struct NodeId {
   std::string host;
   std::int32_t port = 0;
@@ -79,14 +79,14 @@ struct NodeReport {
 // asks for one partition.
 std::string_view partition_of(const NodeReport& report);
 std::string_view partition_name(std::string_view partition);  // for people, as YARN calls it
-// Those whose nodes, while they are idle, also take who asks for none (exclusive=false): of getClusterNodeLabels.
+// Partitions whose idle nodes also take requests without a label (exclusive=false), from getClusterNodeLabels.
 Result<std::set<std::string>> decode_shared_partitions(std::string_view response);
 
 // What becomes of containers that no longer fit after a cut. It sticks: a grace that was once given is remembered by
 // the ResourceManager, and holds for later updates that keep.
 struct Overcommit {
   std::int32_t milliseconds = -1;
-  // Nothing is killed, where nobody ever gave a grace.
+  // Kills nothing, unless another writer set a timeout.
   static constexpr Overcommit keep() { return {-1}; }
   static constexpr Overcommit kill_at_once() { return {0}; }  // an ApplicationMaster too
   // Nothing for weeks, and what sticks from before is taken back by it: of a total that is another one than before.
@@ -98,13 +98,13 @@ struct Overcommit {
 struct NodeUpdate {
   NodeId id;
   Resource total;
-  std::optional<Overcommit> overcommit;  // not said, as the peer does not: the server reads zero, kill at once
+  std::optional<Overcommit> overcommit;  // unset in Koordinator's operator: the server reads zero, kill at once
 };
 
 std::string encode_update_node_resource(const std::vector<NodeUpdate>& updates);
-std::string encode_get_cluster_nodes(const std::vector<NodeState>& states);  // none: all states
+std::string encode_get_cluster_nodes(const std::vector<NodeState>& states);  // empty: all states
 
-// Reports that lack a name, a state or a resource are left out and said in `refused`: one sick node hides no other.
+// Reports without a name, state or resource are listed in `refused`, so that one bad node does not hide the others.
 struct NodeReports {
   std::vector<NodeReport> nodes;
   std::vector<Error> refused;

@@ -41,7 +41,7 @@ std::string response(std::initializer_list<std::string> reports) {
 }
 
 // Copilot contract 7: NodeResourceMapProto, ResourceOptionProto, ResourceProto.
-TEST(YarnRecordsTest, AnUpdateIsWrittenByItsFieldNumbers) {
+TEST(YarnRecordsTest, EncodesUpdateByFieldNumbers) {
   EXPECT_EQ(encode_update_node_resource({{.id = {"h", 80}, .total = {2048, 2, {}}, .overcommit = std::nullopt}}),
             "\x0a\x10"
             "\x0a\x05\x0a\x01h\x10\x50"
@@ -52,7 +52,7 @@ TEST(YarnRecordsTest, AnUpdateIsWrittenByItsFieldNumbers) {
             "\x12\x11\x0a\x04\x08\x00\x10\x00\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"sv);
 }
 
-TEST(YarnRecordsTest, WhatElseANodeHasIsSentBack) {
+TEST(YarnRecordsTest, SendsOtherResourcesOfTheNodeBack) {
   const auto read = decode_get_cluster_nodes(response({report({"h", 80}, 2)}));
   ASSERT_TRUE(read && read->nodes.size() == 1);
   Resource total = read->nodes[0].capability;
@@ -65,7 +65,7 @@ TEST(YarnRecordsTest, WhatElseANodeHasIsSentBack) {
             std::string::npos);
 }
 
-TEST(YarnRecordsTest, AReportIsReadWhole) {
+TEST(YarnRecordsTest, ReadsReport) {
   const auto read = decode_get_cluster_nodes(response({report({"h", 80}, 2), report({"i", 81}, 7)}));
   ASSERT_TRUE(read && read->refused.empty());
   ASSERT_EQ(read->nodes.size(), 2U);
@@ -80,7 +80,7 @@ TEST(YarnRecordsTest, AReportIsReadWhole) {
   EXPECT_EQ(to_string(read->nodes[1].state), "DECOMMISSIONING");
 }
 
-TEST(YarnRecordsTest, OneSickReportHidesNoOther) {
+TEST(YarnRecordsTest, SkipsABadReport) {
   const auto read = decode_get_cluster_nodes(response({
       report({"no-used", 80}, 2, false),
       report({"no-capability", 80}, 2, true, false),
@@ -101,26 +101,26 @@ TEST(YarnRecordsTest, OneSickReportHidesNoOther) {
   EXPECT_EQ(read->refused[3].message, "NodeReportProto of odd:80: a state that is not known: 12");
 }
 
-TEST(YarnRecordsTest, NoBytesAreAnEmptyCluster) {
+TEST(YarnRecordsTest, ReadsNoBytesAsEmptyCluster) {
   const auto read = decode_get_cluster_nodes("");
   ASSERT_TRUE(read);
   EXPECT_TRUE(read->nodes.empty());
   EXPECT_FALSE(decode_get_cluster_nodes("\x0a"));
 }
 
-TEST(YarnRecordsTest, StatesAreAskedForByNumber) {
+TEST(YarnRecordsTest, EncodesStatesByNumber) {
   EXPECT_EQ(encode_get_cluster_nodes({NodeState::kRunning, NodeState::kLost}), "\x08\x02\x08\x05"sv);
   EXPECT_EQ(encode_get_cluster_nodes({}), "");
 }
 
-TEST(YarnRecordsTest, WhoIsActive) {
+TEST(YarnRecordsTest, ReadsTheActiveState) {
   EXPECT_EQ(*decode_get_service_status("\x08\x01\x10\x01"sv), HaState::kActive);
   EXPECT_EQ(*decode_get_service_status("\x08\x02\x10\x01"sv), HaState::kStandby);
   EXPECT_FALSE(decode_get_service_status(""));
   EXPECT_FALSE(decode_get_service_status("\x08\x04"sv));
 }
 
-TEST(YarnRecordsTest, WhatAQueueWaitsFor) {
+TEST(YarnRecordsTest, ReadsWaitingAmountOfAQueue) {
   EXPECT_EQ(encode_get_queue_info(kRootQueue), "\x0a\x04root"sv);
   // Of a queue (1) its name, something else, and its statistics (10): pending memory (10), vcores (14), containers
   // (17).
@@ -134,8 +134,8 @@ TEST(YarnRecordsTest, WhatAQueueWaitsFor) {
   EXPECT_FALSE(decode_get_queue_info("\x0a\x06\x0a\x04root"sv)) << "a queue without statistics";
 }
 
-// NodeLabelProto: its name (1), and whether only who asks for it is let in (2), which holds where nothing is said.
-TEST(YarnRecordsTest, PartitionsThatAreSharedWithWhoAsksForNone) {
+// NodeLabelProto: name (1), and exclusive (2), which is the default.
+TEST(YarnRecordsTest, ReadsSharedPartitions) {
   const auto shared =
       decode_shared_partitions("\x0a\x01s\x12\x05\x0a\x01s\x10\x00\x12\x05\x0a\x01x\x10\x01\x12\x03\x0a\x01u"sv);
   ASSERT_TRUE(shared) << shared.error().message;
@@ -144,7 +144,7 @@ TEST(YarnRecordsTest, PartitionsThatAreSharedWithWhoAsksForNone) {
   EXPECT_FALSE(decode_shared_partitions("\x12\x05\x0a"sv));
 }
 
-TEST(YarnRecordsTest, TheLabelOfANodeIsItsPartition) {
+TEST(YarnRecordsTest, TakesTheLabelOfANodeAsPartition) {
   NodeReport report;
   EXPECT_EQ(partition_of(report), "");
   EXPECT_EQ(partition_name(partition_of(report)), "DEFAULT_PARTITION");

@@ -12,7 +12,7 @@ constexpr std::string_view kHostname = "yarn.resourcemanager.hostname";
 
 struct Service {
   std::string_view key;
-  std::uint16_t port;  // where none is said
+  std::uint16_t port;  // default
 };
 constexpr Service kClient{"yarn.resourcemanager.address", 8032};
 constexpr Service kAdmin{"yarn.resourcemanager.admin.address", 8033};
@@ -21,7 +21,7 @@ constexpr Service kSecureWeb{"yarn.resourcemanager.webapp.https.address", 8090};
 constexpr std::string_view kHttpPolicy = "yarn.http.policy";
 
 constexpr std::uint16_t kTrackerPort = 8031;
-constexpr std::string_view kEverywhere = "0.0.0.0";  // to listen at: nobody is called there
+constexpr std::string_view kEverywhere = "0.0.0.0";  // listens everywhere; not an address to call
 
 constexpr std::string_view kLeastMemory = "yarn.scheduler.minimum-allocation-mb";
 constexpr std::string_view kLeastVcores = "yarn.scheduler.minimum-allocation-vcores";
@@ -70,7 +70,7 @@ Result<Address> address_of_member(const Site& site, const Service& service, cons
   return address_at(site, host_key, service.port);
 }
 
-// Only a cluster with partitions needs it, so one that is missing, or wrong, keeps nobody from the rest.
+// Only a cluster with partitions needs it, so a missing or invalid one is not an error.
 std::optional<net::Url> web_address(const Site& site, const std::string& id) {
   const auto policy = site.text(std::string(kHttpPolicy));
   const bool secure = policy && *policy && **policy == "HTTPS_ONLY";

@@ -1,4 +1,4 @@
-// What yarn-site.xml says of a cluster's ResourceManagers.
+// Reads a cluster's ResourceManagers from yarn-site.xml.
 #pragma once
 
 #include <optional>
@@ -10,22 +10,22 @@
 
 namespace tidemark::hadoop {
 
-// What yarn-default.xml says of the keys that are read here.
+// Defaults of yarn-default.xml for the keys that are read here.
 void set_yarn_defaults(Site& site);
 
-// The members of the cluster and where they listen. With HA an address that is not set for an id is that id's hostname
-// with the port of the key; one that has neither is an error that names both keys.
+// The members of the cluster and their addresses. With HA, an unset address of an id is the id's hostname with the port
+// of the key; if both are unset, the error names both keys.
 Result<RmCluster> resource_managers(const Site& site);
 
-// The smallest container that its scheduler gives out. Every application needs one.
+// The smallest container that the scheduler allocates. Every application needs one.
 Result<Resource> least_container(const Site& site);
-// The largest that may be asked for where its queue says no less (capacity_scheduler.h).
+// The largest that may be requested if its queue has no lower limit (capacity_scheduler.h).
 Result<Resource> largest_container(const Site& site);
 
-// kInvalid where a NodeManager would not know whom to register with: neither an address of a resource tracker nor a
-// host is said, of each member with HA.
+// kInvalid if a NodeManager could not register: neither a resource tracker address nor a host is set, for each member
+// with HA.
 Result<void> check_tracker(const Site& site);
-// Kerberos, where hadoop.security.authentication says so; nullopt: `simple`. What it needs and nobody said is an error.
+// Kerberos if hadoop.security.authentication requires it; nullopt: `simple`. A missing required key is an error.
 Result<std::optional<Security>> security_of(const Site& site);
 
 // "host:port", "host" (then `port_otherwise`), "[::1]:8033". Wrong text is an error without its place.

@@ -46,7 +46,7 @@ std::string say(OM_uint32 code, int type) {
 }
 
 std::unexpected<Error> fail_with(OM_uint32 major, OM_uint32 minor, std::string_view doing) {
-  // What the mechanism says is closer than what the interface makes of it.
+  // The mechanism's error is more specific than that of the interface.
   std::string said = minor != 0 ? say(minor, GSS_C_MECH_CODE) : say(major, GSS_C_GSS_CODE);
   return fail(error_of(static_cast<std::int32_t>(minor), base::cat(doing, ": ", said)));
 }
@@ -119,7 +119,7 @@ class MitContext : public Context {
     Buffer out;
     const OM_uint32 major = gss_unwrap(&minor, context_, &in, &out.is, &hidden, nullptr);
     if (GSS_ERROR(major)) return fail_with(major, minor, "unwrapping");
-    // Answers of Hadoop's threads may overtake each other after they were numbered. None comes twice.
+    // Answers of Hadoop's threads may overtake each other after they were numbered. A repeated number is an attack.
     if ((major & (GSS_S_DUPLICATE_TOKEN | GSS_S_OLD_TOKEN)) != 0) {
       return fail(ErrorKind::kDenied, "a token that was there before: somebody sends again what he has recorded");
     }

@@ -21,11 +21,11 @@ struct Opened {
 
 class Context {
  public:
-  // "rm/host.example@EXAMPLE": whose ticket is wanted. Nothing is asked of a KDC yet.
+  // Principal of the server, "rm/host.example@EXAMPLE". No KDC is contacted yet.
   static Result<std::unique_ptr<Context>> make(std::shared_ptr<const Tickets> tickets, const std::string& server);
   virtual ~Context() = default;
 
-  // The first one gets the ticket of the server, from a KDC or the cache; the others wait for nobody.
+  // The first step gets the server's ticket, from a KDC or the cache; the others do not wait.
   virtual Result<Step> step(const std::string& token) = 0;
   virtual Result<std::string> wrap(const std::string& bytes, bool confidential) = 0;
   virtual Result<Opened> unwrap(const std::string& token) = 0;

@@ -14,20 +14,20 @@ base::WallTime at(base::Duration since_epoch) {
   return {since_epoch};
 }
 
-TEST(RenewalTest, ATicketIsMadeAnewAfterFourFifthsOfItsLife) {
+TEST(RenewalTest, RenewsAfterFourFifthsOfTheLifetime) {
   EXPECT_EQ(until_renewal(0, 36000, at(seconds(0))), hours(8));
   EXPECT_EQ(until_renewal(0, 36000, at(hours(7))), hours(1));
   EXPECT_EQ(until_renewal(100, 110, at(seconds(100) + milliseconds(500))), milliseconds(7500));
 }
 
-TEST(RenewalTest, NeverMoreThanOnceASecond) {
+TEST(RenewalTest, WaitsAtLeastASecond) {
   EXPECT_EQ(until_renewal(0, 36000, at(hours(8))), seconds(1));
   EXPECT_EQ(until_renewal(0, 36000, at(hours(100))), seconds(1));
   EXPECT_EQ(until_renewal(100, 101, at(seconds(100))), seconds(1));
-  EXPECT_EQ(until_renewal(100, 50, at(seconds(100))), seconds(1));  // it ended before it began
+  EXPECT_EQ(until_renewal(100, 50, at(seconds(100))), seconds(1));  // it ended before it started
 }
 
-TEST(RenewalTest, WhatFailedIsTriedAgainSlowerAndSlowerButOnceAMinute) {
+TEST(RenewalTest, BacksOffAfterFailuresUpToAMinute) {
   EXPECT_EQ(until_retry(1), seconds(1));
   EXPECT_EQ(until_retry(2), seconds(2));
   EXPECT_EQ(until_retry(6), seconds(32));

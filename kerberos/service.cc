@@ -32,11 +32,12 @@ class Service::Keeper {
  public:
   Keeper(const base::Clock& clock, TicketOptions options) : clock_(clock), options_(std::move(options)) {}
 
-  // Those that are there, while they hold; else by a login. What is not ours may have been made anew by somebody.
+  // Uses existing tickets while they are valid, else logs in. A cache that is not ours may have been renewed by another
+  // program.
   Look look() {
     const bool ours = !options_.keytab.empty();
     if (ours && tickets_ && tickets_->holds_at(clock_.wall())) return {tickets_, false};
-    // Who asks in vain is told what was found a moment ago, so that nobody knocks at a KDC without end.
+    // Repeated requests get the last result for a moment, which limits the load on a KDC.
     if (failed_ && clock_.monotonic() - failed_at_ < kLoginsApart) return {fail(*failed_), false};
     return log_in();
   }
@@ -96,7 +97,7 @@ bool Service::on_data(std::string_view bytes) {
     const auto frame = frames_.next();
     if (frame && !*frame) return true;
     auto request = frame ? hadoop::decode_request(**frame) : Result<HelperRequest>(fail(frame.error()));
-    if (!request) {  // of another build, or broken: whoever started us starts another one
+    if (!request) {  // of another build, or broken: the parent starts another process
       loop_.stop();
       return false;
     }
@@ -226,7 +227,7 @@ net::Task<void> Service::tell_canonical_name(HelperRequest request) {
   tell(out);
 }
 
-// Also the first time, so that who has a wrong keytab is told at the start.
+// Also at the start, so that an invalid keytab is reported then.
 net::Task<void> Service::renew() {
   auto look = co_await logins_.run<Look>(loop_, [keeper = keeper_] { return keeper->log_in(); });
   if (!look) {  // others wait for logins

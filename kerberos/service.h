@@ -2,7 +2,7 @@
 // the stream does.
 //
 //   stream ─▶ loop ─▶ wrap, unwrap, later steps      at once, in their order
-//              └───▶ worker: logins, first steps      they wait for a KDC, and nobody else waits for them
+//              └───▶ worker: logins, first steps      they wait for a KDC and delay no other request
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class Service {
   Service& operator=(const Service&) = delete;
 
  private:
-  // What came of one look for tickets, on the worker.
+  // Result of one check for tickets, on the worker.
   struct Look {
     Result<std::shared_ptr<const Tickets>> tickets;
     bool logged_in = false;  // these are new

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kHostPlace = "_HOST";
 constexpr std::size_t kPrincipalsShown = 5;
-constexpr std::size_t kKeysMax = 10'000;  // of a keytab that are looked at
+constexpr std::size_t kKeysMax = 10'000;  // most keys of a keytab that are read
 
 struct KerberosContext {
   krb5_context is = nullptr;
@@ -90,7 +90,7 @@ std::string own_host() {
   return small(std::move(out));
 }
 
-// Whose keys are in it, each once.
+// The principals in it, each once.
 Result<std::vector<std::string>> principals_in(const KerberosContext& context, krb5_keytab keytab,
                                                const std::string& file) {
   krb5_kt_cursor cursor;

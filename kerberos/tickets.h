@@ -1,5 +1,5 @@
-// Our tickets: from a keytab, into a cache that only this process has, or from the cache of whoever started us. What is
-// called here waits for a KDC, as long as the library does: it belongs on a worker, always the same one.
+// Our tickets: from a keytab into a private cache of this process, or from the cache of the user that started us. Calls
+// wait for a KDC as long as the library does: make them on a worker, always the same one.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace tidemark::kerberos {
 
 struct TicketOptions {
-  std::string keytab;     // file; "": the cache of whoever started us
+  std::string keytab;     // file; "": the cache of the user that started us
   std::string principal;  // "": the keytab's only one, or the cache's; _HOST is this machine
 };
 
-// Of one login. The cache goes with the last who holds it.
+// Tickets of one login. The cache is destroyed with its last user.
 class Tickets {
  public:
   Tickets(std::string cache, std::string principal, std::int64_t begin_s, std::int64_t end_s)
@@ -38,14 +38,14 @@ class Tickets {
   std::int64_t end_s_;
 };
 
-// An error says what was wanted, what was found, and what helps.
+// An error gives what was expected, what was found, and a hint.
 Result<std::shared_ptr<const Tickets>> log_in(const TicketOptions& options);
 
-// With this machine's name in the place of _HOST, where that is its host.
+// Replaces _HOST by this machine's name.
 std::string with_own_host(const std::string& principal);
 
-// The host as Hadoop wants it in a principal: what the address is looked up as, where that name is looked up as the
-// address too; else the address.
+// The host as Hadoop requires it in a principal: the name of the address, if that name resolves to the address; else
+// the address.
 std::string canonical_name_of(const std::string& ip);
 
 }  // namespace tidemark::kerberos

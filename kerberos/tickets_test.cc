@@ -34,14 +34,14 @@ class TicketsTest : public ::testing::Test {
   std::string folder;
 };
 
-TEST_F(TicketsTest, AKeytabThatIsNotThereIsNamed) {
+TEST_F(TicketsTest, NamesAMissingKeytab) {
   EXPECT_EQ(why_not({folder + "/none", ""}),
             "keytab " + folder +
                 "/none: No such file or directory; --kerberos-keytab is to be a file that this process "
                 "may read");
 }
 
-TEST_F(TicketsTest, AFileThatIsNoKeytabIsSaid) {
+TEST_F(TicketsTest, RejectsAFileThatIsNoKeytab) {
   write("text", "of no keys");
   EXPECT_NE(why_not({folder + "/text", ""}).find("keytab " + folder + "/text"), std::string::npos);
   EXPECT_NE(why_not({folder + "/text", ""}).find("nsupported key table format"), std::string::npos);
@@ -49,17 +49,17 @@ TEST_F(TicketsTest, AFileThatIsNoKeytabIsSaid) {
   EXPECT_EQ(why_not({folder + "/empty", ""}), "keytab " + folder + "/empty has no keys");
 }
 
-TEST_F(TicketsTest, WithoutKeytabAndTicketItIsSaidWhatMakesOne) {
+TEST_F(TicketsTest, ExplainsHowToGetATicket) {
   EXPECT_NE(why_not({}).find("ticket cache FILE:" + folder + "/cache"), std::string::npos);
   EXPECT_NE(why_not({}).find("run kinit, or give --kerberos-keytab"), std::string::npos);
 }
 
-TEST(ErrorsTest, WhatIsKnownIsSaidWithWhatHelps) {
+TEST(ErrorsTest, AddHintsToKnownErrors) {
   EXPECT_EQ(error_of(0, "said").message, "said");
   EXPECT_NE(what_helps(-1765328347), "");  // KRB5KRB_AP_ERR_SKEW
 }
 
-TEST(NamesTest, OnlyAHostThatIsToBeThisMachineIsReplaced) {
+TEST(NamesTest, ReplaceOnlyTheHostPlaceholder) {
   const std::string own = with_own_host("HTTP/_HOST");
   EXPECT_TRUE(own.starts_with("HTTP/"));
   EXPECT_GT(own.size(), std::string("HTTP/").size());
@@ -67,7 +67,7 @@ TEST(NamesTest, OnlyAHostThatIsToBeThisMachineIsReplaced) {
   for (const std::string other : {"HTTP/_HOSTS@R", "rm/host@R", "_HOST@R"}) EXPECT_EQ(with_own_host(other), other);
 }
 
-TEST(NamesTest, AnAddressHasTheNameThatItIsLookedUpAs) {
+TEST(NamesTest, FollowReverseLookup) {
   EXPECT_EQ(canonical_name_of("127.0.0.1"), "localhost");
   EXPECT_EQ(canonical_name_of("no address"), "no address");
 }

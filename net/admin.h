@@ -14,13 +14,13 @@
 
 namespace tidemark::net {
 
-// `not_ready` answers "" when all is well, otherwise what is missing. "0" or "" as address: no server, null. `more`, if
-// there is one, answers metrics that are worked out when somebody asks, as lines of the same text format.
+// `not_ready` returns "" if ready, else the missing part. "0" or "" as address: no server, null. `more`, if set,
+// returns metrics that are computed for each request, in the same text format.
 Result<std::unique_ptr<HttpServer>> serve_admin(EventLoop& loop, base::Log log, std::string_view address,
                                                 const base::Registry& metrics, std::function<std::string()> not_ready,
                                                 std::function<std::string()> more = {});
 
-// /healthz and /readyz alone, for those who want the probes on a port of their own.
+// Only /healthz and /readyz, for probes on a separate port.
 Result<std::unique_ptr<HttpServer>> serve_health(EventLoop& loop, base::Log log, std::string_view address,
                                                  std::function<std::string()> not_ready);
 

@@ -35,7 +35,7 @@ class Channel {
   virtual Transfer write(std::span<const std::string_view> pieces) = 0;
   virtual Transfer finish() = 0;  // tells the peer that nothing follows (close_notify); the socket is not touched
   virtual std::string_view alpn() const = 0;
-  virtual void describe(Peer& peer) const = 0;  // adds what the handshake told
+  virtual void describe(Peer& peer) const = 0;  // adds data of the handshake
 };
 
 // `peer` is how messages call the other side.

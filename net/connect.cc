@@ -13,7 +13,7 @@
 namespace tidemark::net {
 namespace {
 
-// A unix socket whose backlog is full refuses with EAGAIN and tells no event when there is room.
+// A unix socket whose backlog is full fails with EAGAIN and gives no event when there is room.
 constexpr base::Duration kBacklogRetry = std::chrono::milliseconds(10);
 
 Task<std::uint32_t> wait_writable(EventLoop& loop, int fd, base::Duration limit) {

@@ -41,7 +41,7 @@ struct Piece {
 };
 
 // Callbacks run from the loop only, never from inside a call of the owner. After each of them the owner may have
-// destroyed the connection: phase_ tells.
+// destroyed the connection: check phase_.
 class Core : public std::enable_shared_from_this<Core> {
  public:
   Core(EventLoop& loop, std::unique_ptr<Channel> channel, Peer peer, std::shared_ptr<void> place)
@@ -99,7 +99,7 @@ class Core : public std::enable_shared_from_this<Core> {
     pump_later();
   }
 
-  // The owner is gone. What close_after_write() was told to send is still sent.
+  // The owner is gone. Data of close_after_write() is still sent.
   void abandon() {
     ended_ = true;
     callbacks_.reset();  // one that runs just now is kept by its caller
@@ -124,7 +124,7 @@ class Core : public std::enable_shared_from_this<Core> {
     if ((events & kHangup) != 0) {
       if (phase_ == Phase::kOpen && peer_ended_) return close();
       if (phase_ == Phase::kOpen && !reading_) {
-        // Told again and again, and its bytes are not wanted yet: the descriptor is not watched any more.
+        // The event repeats, and the bytes are not wanted yet: stop watching the descriptor.
         watch_.cancel();
         hung_up_ = true;
       }
@@ -204,7 +204,7 @@ class Core : public std::enable_shared_from_this<Core> {
           const auto callbacks = callbacks_;
           if (!callbacks->on_data({space, got.bytes})) reading_ = false;
           if (phase_ != Phase::kOpen || !callbacks_) return;
-          // A short read of a socket: the next event tells when there is more.
+          // A short read of a socket: wait for the next event.
           if (!got.more && !hung_up_ && !write_error_) return;
           break;
         }
@@ -245,7 +245,7 @@ class Core : public std::enable_shared_from_this<Core> {
   void drop_some() {
     char space[kReadBytes];
     for (int reads = 0; reads < kReadsPerTurn; ++reads) {
-      // Below TLS: nobody wants to know what it says.
+      // Below TLS: the bytes do not matter.
       const ssize_t count = recv(channel_->fd(), space, sizeof space, 0);
       if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
       if (count <= 0) return closed();
@@ -255,7 +255,7 @@ class Core : public std::enable_shared_from_this<Core> {
     pump_later();
   }
 
-  // Also while nobody owns the connection any more: the timer keeps it.
+  // Also after the owner is gone: the timer keeps it alive.
   void arm_closer(base::Duration limit) {
     closer_ = loop_.after(limit, [self = shared_from_this()] {
       if (self->phase_ == Phase::kLingering) return self->closed();
@@ -300,7 +300,7 @@ class Core : public std::enable_shared_from_this<Core> {
   bool pump_posted_ = false;
   bool peer_ended_ = false;
   bool hung_up_ = false;
-  bool ended_ = false;  // on_end was called, or nobody is there to be called
+  bool ended_ = false;  // on_end was called, or there is no owner
 };
 
 class SocketConnection final : public Connection {

@@ -47,8 +47,7 @@ class Connection {
   virtual void write(Buffer bytes) = 0;                 // shared, not copied
   virtual std::size_t queued() const = 0;
   virtual void resume_reading() = 0;
-  // Sends what is queued, then closes (TLS: with close_notify). Bytes that still come are dropped; on_end tells when it
-  // is done.
+  // Sends what is queued, then closes (TLS: with close_notify). Drops further received bytes; calls on_end when done.
   virtual void close_after_write() = 0;
   virtual std::string_view alpn() const = 0;  // "h2", "http/1.1" or ""
   virtual const Peer& peer() const = 0;
@@ -70,7 +69,7 @@ class Listener {
   virtual std::uint16_t port() const = 0;
 };
 
-// `on_connection` gets connections whose handshake is done; one that does not finish it within `handshake_limit` is
+// `on_connection` gets connections with a finished handshake; one that does not finish it within `handshake_limit` is
 // closed. A unix socket left behind by a dead process is replaced; one that answers is not. At `connections_max`
 // accepting pauses. Out of descriptors (EMFILE) pauses accepting too and is logged, not spun on.
 Result<std::unique_ptr<Listener>> listen_on(EventLoop& loop, base::Log log, std::string_view address,

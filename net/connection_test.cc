@@ -367,7 +367,7 @@ TEST_P(ConnectionTest, AListenerDestroyedLeavesItsConnectionsAlive) {
 
 class ConnectTest : public ::testing::Test {
  protected:
-  // A TCP listener whose queue is full: it answers no further SYN.
+  // A TCP listener with a full queue: it answers no further SYN.
   void fill(const SocketAddress& address) {
     listening_ = Fd(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(bind(listening_.get(), address.get(), address.size), 0);
@@ -430,7 +430,7 @@ TEST_F(ConnectTest, AFullUnixSocketIsTriedAgainUntilTheLimit) {
 TEST_F(ConnectTest, TheNextAddressOfANameIsTried) {
   base::Log log(clock_, {});
   bool accepted = false;
-  // "localhost" is 127.0.0.1 first, where nobody listens on this port.
+  // "localhost" is 127.0.0.1 first, where nothing listens on this port.
   auto listener = listen_on(loop_, log, "[::1]:0", 0, nullptr, seconds(1), 10, [&](auto) { accepted = true; });
   if (!listener) GTEST_SKIP() << "no IPv6 loopback here: " << listener.error().message;
   EXPECT_EQ((*listener)->address(), base::cat("[::1]:", (*listener)->port()));

@@ -38,8 +38,8 @@ struct HttpRequest {
   std::string target = "/";  // path and query, still percent-encoded
   Headers headers;
   std::string body;
-  // For whoever must know whether the other side may have seen it: true while none of it has left. A transport that
-  // cannot tell does not touch it. It outlives the request.
+  // For callers that must know whether the server may have seen the request: true while no byte was sent. A transport
+  // that does not know leaves it unchanged. It must outlive the request.
   bool* unsent = nullptr;
 };
 

@@ -43,7 +43,7 @@ class Http1Reader {
 
   Http1Reader(Kind kind, const HttpLimits& limits) : kind_(kind), limits_(limits) {}
 
-  // Takes bytes from the front of `input`, at most up to the next thing to tell.
+  // Takes bytes from the front of `input`, at most up to the next event.
   Step next(std::string_view& input);
   // The peer's stream ended: kEnd where that completes a body, kNeedMore between messages, kFailed (truncated) anywhere
   // else.

@@ -1,4 +1,4 @@
-// However a stream of bytes is cut into pieces, the reader tells the same: heads, bodies, ends, and whether it failed.
+// However a stream of bytes is split, the reader reports the same heads, bodies, ends and failures.
 #include <cstddef>
 #include <cstdint>
 

@@ -12,7 +12,7 @@ namespace {
 using ReaderKind = Http1Reader::Kind;
 using Step = Http1Reader::Step;
 
-// Everything a reader told about a stream of bytes, as one text, so that two ways of feeding it can be compared.
+// All events of a reader as one text, to compare two ways of feeding it.
 struct Story {
   std::string text;
   std::vector<Http1Head> heads;
@@ -322,7 +322,7 @@ TEST(Http1Fields, NothingThatEndsItsLineIsWritten) {
   EXPECT_FALSE(check_request({.method = "G T", .target = "/", .headers = {}, .body = ""}));
 }
 
-// Random edits of valid messages: however the bytes are cut, the reader tells the same story.
+// Random edits of valid messages: however the bytes are split, the reader reports the same.
 TEST(Http1Reader, SplittingNeverChangesTheStory) {
   std::mt19937 random(11);
   const std::string seeds[] = {

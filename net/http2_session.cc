@@ -39,7 +39,7 @@ std::string_view text(const std::uint8_t* bytes, std::size_t length) {
   return {reinterpret_cast<const char*>(bytes), length};
 }
 
-// Why somebody says GOAWAY; "" where it is no fault.
+// Reason of a GOAWAY; "" if there is no error.
 std::string words(const nghttp2_goaway& frame) {
   if (frame.error_code == NGHTTP2_NO_ERROR) return {};
   std::string out(http2_error_name(frame.error_code));
@@ -141,7 +141,8 @@ struct Http2Session::Impl {
     }
   }
 
-  // --- What nghttp2 tells -------------------------------------------------------------------------------------------
+  // --- nghttp2 callbacks
+  // ----------------------------------------------------------------------------------------------
 
   int begin_frame(const nghttp2_frame_hd& head) {
     const bool control = head.type == NGHTTP2_PING || head.type == NGHTTP2_SETTINGS || head.type == NGHTTP2_PRIORITY ||
@@ -236,15 +237,15 @@ struct Http2Session::Impl {
   int data(std::int32_t id, std::string_view bytes) {
     Stream* stream = find(id);
     if (stream == nullptr || stream->silent || !stream->head_told) {
-      consume(id, bytes.size());  // nobody will read it, so nobody else will give the connection its window back
+      consume(id, bytes.size());  // no reader will return the window of the connection
       return 0;
     }
     events.on_data(id, bytes);
     return 0;
   }
 
-  // The library would tell the peer only when half of the connection's window is used up: readers that stand still and
-  // hold that half would stop all others. So the connection's part is done here, in smaller steps.
+  // The library would update the peer only after half of the connection's window, so idle readers that hold that half
+  // would block all others. So we return the connection's part in smaller steps.
   void consume(std::int32_t id, std::size_t bytes) {
     nghttp2_session_consume_stream(session.get(), id, bytes);
     owed += bytes;

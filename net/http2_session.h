@@ -50,7 +50,7 @@ class Http2Session {
     std::optional<Error> error;    // a limit of ours that the message passed
   };
 
-  // Told from inside feed() and take(). Whoever listens notes what it hears and may call consume(), reset(), send() and
+  // Called from inside feed() and take(). A listener stores the event and may call consume(), reset(), send() and
   // respond(), but not feed() or take().
   class Events {
    public:
@@ -94,8 +94,8 @@ class Http2Session {
   // GOAWAY in two steps (RFC 9113 section 6.8): a notice, and after a round trip the number of the last stream served.
   void drain();
 
-  void consume(std::int32_t stream, std::size_t bytes);  // told by on_data() and now used
-  // RST_STREAM; nothing more is told about the stream. What was told and not consumed is still to be consumed.
+  void consume(std::int32_t stream, std::size_t bytes);  // bytes of on_data() that were used
+  // RST_STREAM; no further events of the stream. Received bytes must still be consumed.
   void reset(std::int32_t stream, std::uint32_t error_code);
   void ping();
   void goodbye();  // GOAWAY without an error, no stream after those known

@@ -15,7 +15,7 @@ using Side = Http2Session::Side;
 
 constexpr std::size_t kTakeMax = 1 << 16;
 
-// Keeps what was told, a stream at a time.
+// Stores the events of each stream.
 struct Ear : Http2Session::Events {
   struct Stream {
     HttpRequest request;
@@ -210,7 +210,7 @@ TEST(Http2Session, WhatIsNotConsumedStopsTheSender) {
   }
 }
 
-// What arrives for a stream nobody listens to must not eat the connection's window.
+// Data for a stream without a reader must not use up the connection's window.
 TEST(Http2Session, ResetStreamsGiveTheirWindowBack) {
   Pair pair({.stream_window_bytes = 65'535, .connection_window_bytes = 100'000});
   for (int round = 0; round < 50; ++round) {

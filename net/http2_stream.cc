@@ -39,7 +39,7 @@ void Http2Stream::take_field(bool of_request, const HttpLimits& limits, std::str
     }
     return;
   }
-  if (head_told) return;  // trailers: nobody wants them
+  if (head_told) return;  // trailers are ignored
   if (of_request) {
     take_request_field(request, name, value);
   } else if (name == ":status") {

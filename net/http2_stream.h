@@ -15,7 +15,7 @@ namespace tidemark::net {
 
 struct Http2Stream {
   std::int32_t id = 0;
-  bool silent = false;  // nobody is told any more
+  bool silent = false;  // no further events
 
   // What comes in: a request of a client, or a response of a server.
   HttpRequest request;
@@ -29,7 +29,7 @@ struct Http2Stream {
   // One field of a head or of trailers. What is over a limit is dropped (HPACK is one state for the connection, so it
   // was decoded all the same) and noted.
   void take_field(bool of_request, const HttpLimits& limits, std::string_view name, std::string_view value);
-  // The status that the complete head of a request is refused with, without asking anybody; 0: it is not.
+  // The status that rejects a complete request head before the handler; 0: accepted.
   int refusal() const;
 
   // What goes out.
@@ -37,7 +37,7 @@ struct Http2Stream {
   std::size_t offset = 0;  // into the first buffer
   std::size_t queued = 0;  // bytes
   bool end_wanted = false;
-  bool deferred = false;  // the library was told that there is nothing, and waits for a word
+  bool deferred = false;  // the library got no data and waits to be resumed
 
   void push(Buffer piece);
   void pop(std::size_t bytes, std::string& out);  // from the front, no more than `queued`

@@ -95,7 +95,7 @@ class NetworkStream final : public HttpStream {
 // A stream of open() may last for ever; an answer of fetch() does not.
 enum class Use { kFetch, kStream };
 
-// One attempt to connect that all who need the connection wait for.
+// A connection attempt that several requests wait for.
 struct Dial {
   explicit Dial(EventLoop& loop) : done(loop) {}
   Event done;
@@ -229,7 +229,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
   }
   void call_as_room(Use use, WaitLine& line) {
     if (line.size() == 0) return;
-    // One that was there takes nothing new any more: who waits is to make another.
+    // An existing connection became full: a waiting request must make another.
     if (speaks_http2 && !dial && may_dial(use) && loop.clock().monotonic() >= further_from) {
       return line.call(line.size());
     }

@@ -21,7 +21,7 @@
 
 namespace tidemark::net {
 
-// A response whose body comes in pieces. Flow control follows the reader: what is not read is not acknowledged.
+// A response whose body is read in pieces. Flow control follows the reader: unread bytes are not acknowledged.
 class HttpStream {
  public:
   virtual ~HttpStream() = default;  // cancels what is left

@@ -64,7 +64,7 @@ class ClientConnection {
   // At once; its exchanges end with `why`.
   virtual void close(Error why) = 0;
 
-  // Told by the connection, from its callbacks: there is room again, or it has ended (then nothing more is told).
+  // Called by the connection, from its callbacks: there is room again, or it has ended (then no further calls).
   struct Listener {
     std::function<void()> on_room;
     std::function<void()> on_ended;
@@ -105,7 +105,7 @@ class WaitLine {
     explicit Place(WaitLine& l) : line(l), called(l.loop_), at(l.waiting_.insert(l.waiting_.end(), this)) {}
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
-    // Whoever was called and is destroyed before it could look passes its turn on.
+    // A waiter that is destroyed before it runs passes its wake-up on.
     ~Place() {
       line.waiting_.erase(at);
       if (called.is_set() && !left) line.call(1);

@@ -139,7 +139,7 @@ TEST_F(Http1ClientFaultTest, SilenceIsADeadline) {
   }
 }
 
-TEST_F(Http1ClientFaultTest, NobodyThereIsUnavailable) {
+TEST_F(Http1ClientFaultTest, ARefusedConnectionIsUnavailable) {
   begin({});
   listener.reset();
   const auto response = fetch(get_request("/"));
@@ -157,7 +157,7 @@ TEST_F(Http1ClientFaultTest, ItTellsWhetherTheServerMayHaveSeenARequest) {
   client = std::make_unique<HttpClient>(loop, nullptr, config);
   listener.reset();
   EXPECT_FALSE(fetch(request));
-  EXPECT_TRUE(unsent) << "nobody was there";
+  EXPECT_TRUE(unsent) << "no server was there";
 }
 
 TEST_F(Http1ClientFaultTest, AnAnswerThatEndsWithTheConnection) {
@@ -197,7 +197,7 @@ TEST_F(Http1ClientFaultTest, BytesAfterAnAnswerEndTheConnection) {
   begin({{{kFine + kFine}}, {{kFine}}});
   EXPECT_EQ(fetch(get_request("/1"))->body, "fine");
   EXPECT_EQ(fetch(get_request("/2"))->body, "fine");
-  EXPECT_EQ(peers.size(), 2u) << "an answer that nobody asked for must not answer the next request";
+  EXPECT_EQ(peers.size(), 2u) << "an unsolicited answer must not answer the next request";
 }
 
 // --- HTTP/2: a server made of a session and a hook
@@ -335,7 +335,7 @@ TEST_F(Http2ClientFaultTest, AFullConnectionLeadsToAFurtherOne) {
   for (const auto& result : outcome->results) EXPECT_TRUE(result) << result.error().message;
   EXPECT_EQ(peers.size(), 3u);
   for (const auto& peer : peers) EXPECT_LE(peer->open_max, 2u);
-  // Who waits for a watch gets the place of one that ends.
+  // A waiting watch gets the place of one that ends.
   Scope scope(loop);
   scope.spawn([](HttpClient& c, std::vector<std::unique_ptr<HttpStream>>& out) -> Task<void> {
     auto made = co_await c.open(get_request("/watch"), seconds(20));
@@ -364,7 +364,7 @@ TEST_F(Http2ClientFaultTest, AFurtherConnectionIsClosedWhenItFallsIdle) {
   EXPECT_EQ(peers[0]->open, 1u) << "the one in use stays";
 }
 
-TEST_F(Http2ClientFaultTest, AFurtherConnectionThatCannotBeMadeFailsNobody) {
+TEST_F(Http2ClientFaultTest, AFailedExtraConnectionFailsNoRequest) {
   begin({}, 1);
   auto first = ask(1);
   EXPECT_TRUE(until([&] { return !peers.empty() && peers[0]->open == 1; }));

@@ -162,7 +162,7 @@ class ClientHttp1 final : public ClientConnection, public std::enable_shared_fro
     const auto self = shared_from_this();
     if (const auto exchange = std::exchange(exchange_, nullptr)) exchange->end_with(std::move(why));
     resume_.cancel();
-    connection_.reset();  // nothing that is still to be sent is of use to anybody
+    connection_.reset();  // unsent bytes are not needed
     const auto listener = std::move(listener_);
     listener.on_ended();
   }

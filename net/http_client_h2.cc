@@ -142,7 +142,7 @@ class ClientHttp2 final : public ClientConnection,
       return end({ErrorKind::kInvalid, base::cat("HTTP/2: ", session_.reason()), 0, 0});
     }
     if (exchanges_.empty() && !lasting()) return close({ErrorKind::kUnavailable, "the connection was retired", 0, 0});
-    // Whoever waits hears of the server's limit, too: it may have to go elsewhere.
+    // Waiting requests also learn the server's limit: they may need another connection.
     const bool news = settled() && !std::exchange(told_settled_, true);
     if (room() > 0 || !lasting() || news) listener_.on_room();
   }

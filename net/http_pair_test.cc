@@ -248,7 +248,7 @@ TEST_P(HttpPairTest, DeadlinesOfHeadAndPiece) {
   const auto waited = pair.fetch(get_request("/wait"), milliseconds(50));
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().kind, ErrorKind::kDeadline);
-  EXPECT_TRUE(pair.until([&] { return handlers == 0; })) << "the server hears that nobody waits any more";
+  EXPECT_TRUE(pair.until([&] { return handlers == 0; })) << "the server learns that the client is gone";
 
   pair.begin([&](HttpExchange& exchange) -> Task<void> {
     exchange.start(200, {});
@@ -484,7 +484,7 @@ TEST_P(HttpPairTest, ManyAtOnce) {
 }
 
 // With HTTP/1.1 each stream holds a connection; the last one is left for what is fetched.
-TEST_P(HttpPairTest, StreamsKeepNobodyOut) {
+TEST_P(HttpPairTest, StreamsDoNotBlockOtherRequests) {
   pair.client_config.http1_connections_max = 3;
   pair.begin(handler());
   std::vector<std::unique_ptr<HttpStream>> streams;
@@ -504,7 +504,7 @@ TEST_P(HttpPairTest, StreamsKeepNobodyOut) {
     EXPECT_EQ(response->body, "x");
   }
   EXPECT_EQ(streams.size(), at_once);
-  // Who waits gets the place of one that ends.
+  // A waiting stream gets the place of one that ends.
   for (std::size_t left = 5; left > 0; --left) {
     ASSERT_TRUE(pair.until([&] { return streams.size() == std::min(left, at_once); }));
     streams.erase(streams.begin());

@@ -61,7 +61,7 @@ class Server final : public HttpServer {
     if (draining_) connections_[number]->drain();
   }
 
-  // Told from inside the connection: it is destroyed in the next round.
+  // Called from inside the connection: destroy it in the next round.
   void on_ended(std::uint64_t number) {
     ended_.push_back(number);
     if (!reaper_.armed()) reaper_ = context_.loop.after(base::Duration(0), [this] { reap(); });

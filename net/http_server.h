@@ -22,7 +22,7 @@
 
 namespace tidemark::net {
 
-// Who is at the other end, as far as the transport knows.
+// The peer, as far as the transport knows.
 struct Peer {
   std::string address;                                 // "127.0.0.1:4711", or "unix"
   std::string ip;                                      // of a server that was connected to: the address in use
@@ -58,8 +58,8 @@ class HttpExchange {
   // properly, after the pieces it has, and destroys its handler; without this word it waits for the handler.
   virtual void end_at_drain() {}
 
-  // After start(): what was written is not all, and will not be. When the handler returns the answer is broken off, so
-  // that nobody takes it for the whole.
+  // After start(): the written part is incomplete and stays so. When the handler returns, the answer is aborted, so
+  // that the client does not take it as complete.
   virtual void abort() = 0;
 };
 

@@ -59,7 +59,7 @@ class ServerExchange final : public HttpExchange {
   bool may_end() const { return ends_at_drain_ && state_ == State::kPieces; }
   void end_stream();
 
-  // Told by the protocol.
+  // Called by the protocol.
   void on_body(std::string_view bytes);
   void on_body_end();
   void on_progress() {  // the reader took something
@@ -99,7 +99,7 @@ class ServerExchange final : public HttpExchange {
   bool drop_pieces_ = false;  // the answer has no body, whatever the handler writes
   std::string body_;
   std::size_t body_bytes_max_ = 0;  // once reading_
-  std::size_t unconsumed_ = 0;      // told by on_body() and not yet given back
+  std::size_t unconsumed_ = 0;      // received by on_body() and not yet returned
   std::uint64_t received_ = 0;
   bool reading_ = false;
   bool body_complete_ = false;

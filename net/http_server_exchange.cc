@@ -121,7 +121,7 @@ void ServerExchange::respond(int status, Headers headers, Buffer body) {
     body = make_buffer("");
   }
   if (bodyless(status)) {
-    // A HEAD is told the length that a GET would have.
+    // A HEAD gets the length that a GET would have.
     outlet_.send_head(status, headers, Outlet::Body::kNone, body->size());
   } else {
     outlet_.send_head(status, headers, Outlet::Body::kWhole, body->size());

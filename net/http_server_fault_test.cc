@@ -171,7 +171,7 @@ TEST_F(HttpServerFaultTest, AsksAndDoesNotReadTheAnswers) {
   EXPECT_LE(large.use_count(), 3);
 }
 
-TEST_F(HttpServerFaultTest, WhoNeverReadsIsClosed) {
+TEST_F(HttpServerFaultTest, AClientThatNeverReadsIsClosed) {
   pair.server_config.idle_timeout = milliseconds(100);
   begin();
   const auto client = raw();
@@ -206,7 +206,7 @@ TEST_F(HttpServerFaultTest, ExpectContinue) {
 
   const std::string refused =
       answer("POST /no-body-wanted HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
-  EXPECT_EQ(status(refused), "HTTP/1.1 403") << "who is refused is not asked for the body";
+  EXPECT_EQ(status(refused), "HTTP/1.1 403") << "a rejected client is not asked for the body";
 }
 
 TEST_F(HttpServerFaultTest, Http10EndsWithTheConnection) {

@@ -22,7 +22,7 @@ class ServerHttp1 final : public ServerConnection, public ServerExchange::Outlet
         on_ended_(std::move(on_ended)),
         reader_(Http1Reader::Kind::kRequests, context.config.limits),
         scope_(context.loop) {
-    arm(context_.config.head_timeout);  // whoever connects has something to say
+    arm(context_.config.head_timeout);  // a new client must send a request
     connection_->set_callbacks({.on_data = [this](std::string_view bytes) { return on_data(bytes); },
                                 .on_drained =
                                     [this] {
@@ -161,7 +161,7 @@ class ServerHttp1 final : public ServerConnection, public ServerExchange::Outlet
       exchange_->end_stream();
     }
     if (exchange_ && answer_complete_ && handler_done_) {
-      // A body that is not all here cannot be told from the next request: the connection goes with it.
+      // An incomplete body can not be separated from the next request: close the connection.
       if (!keep_alive_ || !request_complete_ || draining_) return end();
       scope_.clear();
       exchange_.reset();

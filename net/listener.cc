@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kBacklog = 4096;  // the kernel cuts it to net.core.somaxconn
 constexpr int kAcceptsPerTurn = 64;
-// Out of descriptors or memory: somebody must close something first.
+// Out of descriptors or memory: some must be freed first.
 constexpr base::Duration kAcceptPause = std::chrono::milliseconds(200);
 
 bool out_of_resources(int error) {
@@ -241,7 +241,7 @@ Result<Fd> bind_socket(SocketAddress address, unsigned unix_mode, std::string_vi
     if (error == EACCES || error == EPERM) failed.kind = ErrorKind::kDenied;
     return std::unexpected(std::move(failed));
   }
-  // Between bind and listen nobody can connect, so there is no moment with a wider mode.
+  // Between bind and listen no client can connect, so there is no moment with a wider mode.
   const char* path = reinterpret_cast<const sockaddr_un*>(&address.storage)->sun_path;
   if (address.family() == AF_UNIX && chmod(path, unix_mode) != 0) {
     return base::fail_errno(errno, base::cat("setting the mode of ", path));

@@ -64,7 +64,7 @@ class ListenerTest : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(ListenerTest, APortIsChosenAndTold) {
+TEST_F(ListenerTest, ReportsTheChosenPort) {
   auto listener = listen_at("127.0.0.1:0");
   ASSERT_TRUE(listener);
   EXPECT_NE((*listener)->port(), 0);

@@ -1,4 +1,4 @@
-// A socket that listens, apart from who answers on it: an address can be had before all else, and served later.
+// A listening socket without its server: the address is known before anything else, and served later.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace tidemark::net {
 
-// Nobody is accepted there yet: whoever connects waits. kAlreadyExists: somebody else listens there. A unix socket left
-// behind by a dead process is replaced; one that answers is not.
+// Nothing is accepted yet: clients wait. kAlreadyExists: another process listens there. A unix socket left behind by a
+// dead process is replaced; one that answers is not.
 Result<Fd> listen_socket(std::string_view address, unsigned unix_mode = 0600);
 
 // listen_on() and HttpServer::listen() on such a socket; of the server's configuration `listen` and `unix_mode` are not

@@ -99,7 +99,7 @@ struct EventLoop::Impl {
   // A cancelled timer leaves at once, so there is no garbage to bound.
   Timers timers;
   std::uint64_t timers_made = 0;
-  // Some that fired: the next ones are made of them. Whoever waits each second, for months, allocates nothing for it.
+  // Fired timers are reused: a wait each second, for months, allocates nothing.
   std::vector<Timers::node_type> spare;
   // Cancelled while events are given out: the rest of the batch may still point to them.
   std::vector<std::shared_ptr<FdWatch::Entry>> cancelled;
@@ -192,7 +192,7 @@ struct EventLoop::Impl {
       node = std::move(spare.back());
       spare.pop_back();
     }
-    // One whose handle is still somebody's tells him that it fired: it stays as it is.
+    // A fired timer whose handle still exists is not reused, because the handle reports that it fired.
     std::shared_ptr<Timer::Entry> entry =
         !node.empty() && node.mapped().use_count() == 1 ? node.mapped() : std::make_shared<Timer::Entry>();
     entry->home = home;

@@ -65,8 +65,8 @@ class [[nodiscard]] FdWatch {
   FdWatch(FdWatch&&) noexcept;
   FdWatch& operator=(FdWatch&&) noexcept;
   ~FdWatch();
-  void want(std::uint32_t events);  // kReadable | kWritable; hang-up is always told
-  void cancel();                    // before the descriptor is closed: its number may be somebody else's a moment later
+  void want(std::uint32_t events);  // kReadable | kWritable; hang-up is always reported
+  void cancel();                    // before the descriptor is closed: its number may be reused a moment later
 
  private:
   friend class EventLoop;
@@ -148,12 +148,12 @@ class Scope {
   std::shared_ptr<Impl> impl_;
 };
 
-// A flag that coroutines wait for. set() wakes all who wait now; whoever comes later finds it set. wake_one() is for
-// what one of them will take: it wakes whoever has waited longest, and sets the flag where nobody waits.
+// A flag that coroutines wait for. set() wakes all waiters; later ones find it set. wake_one() is for something that
+// only one can take: it wakes the longest waiter, and sets the flag if there is none.
 class Event {
  public:
   explicit Event(EventLoop& loop) : loop_(loop) {}
-  ~Event();  // whoever still waits is never woken: its scope ends it
+  ~Event();  // waiters are never woken; their scope ends them
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   void set();

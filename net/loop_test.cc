@@ -97,7 +97,7 @@ TEST_F(LoopTest, ATimerArmedAgainInItsCallbackKeepsItsPace) {
   EXPECT_EQ(at, (std::vector<base::Duration>{seconds(5), seconds(10), seconds(15)}));
 }
 
-TEST_F(LoopTest, ATimerWithoutDelayThatArmsItselfStarvesNobody) {
+TEST_F(LoopTest, ATimerWithoutDelayThatArmsItselfStarvesNothing) {
   int ticks = 0;
   Timer timer;
   std::function<void()> tick = [&] {
@@ -114,7 +114,7 @@ TEST_F(LoopTest, ATimerWithoutDelayThatArmsItselfStarvesNobody) {
   EXPECT_TRUE(posted);
 }
 
-// Timers are made of those that fired: a handle that somebody keeps goes on telling of its own.
+// Fired timers are reused: an existing handle must still report its own timer.
 TEST_F(LoopTest, ATimerThatFiredStaysSoWhateverIsMadeAfterIt) {
   std::string fired;
   Timer kept = loop_.after(seconds(1), [&] { fired += 'a'; });

@@ -4,8 +4,8 @@
 //
 //   Task<Result<Pod>> fetch(Client& client) { auto bytes = co_await client.get(…); … co_return pod; }
 //
-// Nothing is ever resumed from inside somebody else's callback: what wakes a coroutine puts it on the loop's ready list
-// (net/loop.h), so no library below us is re-entered. No exception crosses a task: one that escapes stops the program.
+// A coroutine is never resumed from inside another callback: a wake-up puts it on the loop's ready list (net/loop.h),
+// so no library below us is re-entered. No exception crosses a task: one that escapes stops the program.
 #pragma once
 
 #include <coroutine>

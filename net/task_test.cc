@@ -21,7 +21,7 @@ class TaskTest : public ::testing::Test {
   EventLoop loop_{clock_};
 };
 
-// Tells when it is destroyed, to see that frames go and in which order.
+// Records its destruction, to check that frames are destroyed and in which order.
 struct Mark {
   Mark(std::string& log, char letter) : log_(log), letter_(letter) {}
   Mark(const Mark&) = delete;
@@ -173,7 +173,7 @@ Task<void> wait_for_and_log(Event& event, std::string& log, seconds limit) {
   log += co_await event.wait_for(limit) ? '+' : '-';
 }
 
-TEST_F(TaskTest, AnEventWakesAllWhoWaitAndThoseWhoComeLater) {
+TEST_F(TaskTest, AnEventWakesAllWaitersAndLaterOnes) {
   Event event(loop_);
   std::string log;
   Scope scope(loop_);
@@ -183,7 +183,7 @@ TEST_F(TaskTest, AnEventWakesAllWhoWaitAndThoseWhoComeLater) {
   EXPECT_EQ(log, "");
   event.set();
   event.set();
-  EXPECT_EQ(log, "");  // never from inside the one who sets
+  EXPECT_EQ(log, "");  // never from inside set()
   loop_.run_ready();
   EXPECT_EQ(log, "ab");
   scope.spawn(wait_and_log(event, log, 'c'));
@@ -195,7 +195,7 @@ TEST_F(TaskTest, AnEventWakesAllWhoWaitAndThoseWhoComeLater) {
   EXPECT_EQ(log, "abc");
 }
 
-TEST_F(TaskTest, AnEventSetAndClearedAtOnceStillWakesWhoWaited) {
+TEST_F(TaskTest, AnEventSetAndClearedAtOnceStillWakesItsWaiters) {
   Event event(loop_);
   std::string log;
   Scope scope(loop_);
@@ -207,7 +207,7 @@ TEST_F(TaskTest, AnEventSetAndClearedAtOnceStillWakesWhoWaited) {
   EXPECT_EQ(log, "+");
 }
 
-TEST_F(TaskTest, AnEventWakesOneAfterTheOtherWhereOneIsEnough) {
+TEST_F(TaskTest, AnEventWakesOneWaiterAfterAnotherIfOneIsEnough) {
   Event event(loop_);
   std::string log;
   Scope scope(loop_);
@@ -215,13 +215,13 @@ TEST_F(TaskTest, AnEventWakesOneAfterTheOtherWhereOneIsEnough) {
   scope.spawn(wait_and_log(event, log, 'a'));
   scope.spawn(wait_and_log(event, log, 'b'));
   testing::run_for(loop_, clock_, seconds(2));
-  EXPECT_EQ(log, "-");  // who waits no more is nobody's turn
+  EXPECT_EQ(log, "-");  // a destroyed waiter takes no wake-up
   event.wake_one();
   loop_.run_ready();
   EXPECT_EQ(log, "-a");
   EXPECT_FALSE(event.is_set());
   event.wake_one();
-  event.wake_one();  // nobody is left to take it: it is there for whoever comes
+  event.wake_one();  // no waiter is left: the flag stays for the next one
   loop_.run_ready();
   EXPECT_EQ(log, "-ab");
   EXPECT_TRUE(event.is_set());
@@ -241,7 +241,7 @@ TEST_F(TaskTest, AWaitWithALimitEndsWithTheLimit) {
   EXPECT_EQ(log, "-");
 }
 
-TEST_F(TaskTest, AnEventMayDieBeforeThoseWhoWaitForIt) {
+TEST_F(TaskTest, AnEventMayDieBeforeItsWaiters) {
   auto event = std::make_unique<Event>(loop_);
   std::string log;
   Scope scope(loop_);

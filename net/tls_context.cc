@@ -88,7 +88,7 @@ Result<std::vector<Certificate>> read_certificates(const PemSource& source, std:
   std::vector<Certificate> certificates;
   ERR_clear_error();
   while (X509* next = PEM_read_bio_X509(bio.get(), nullptr, no_password, nullptr)) certificates.emplace_back(next);
-  // The end of the text is told as "no start line"; anything else is a broken block.
+  // The end of the text gives "no start line"; anything else is a broken block.
   if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
     return refuse(source, what, "holds a broken certificate");
   ERR_clear_error();

@@ -1,5 +1,4 @@
-// OpenSSL contexts that follow their files. Internal to net/: connection.h names the two classes, nobody else looks
-// inside.
+// OpenSSL contexts that follow their files. Internal to net/: connection.h only declares the two classes.
 #pragma once
 
 #include <cstdint>

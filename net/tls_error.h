@@ -1,4 +1,4 @@
-// What went wrong under TLS, in words of the one who must repair it. Internal to net/.
+// Describes TLS errors for the person who must fix them. Internal to net/.
 #pragma once
 
 #include <string>

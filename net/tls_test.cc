@@ -124,7 +124,7 @@ TlsClientConfig with(TlsClientConfig config, const IssuedCertificate& issued) {
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-TEST_F(TlsTest, MutualTlsTellsTheServerWhoTheClientIs) {
+TEST_F(TlsTest, MutualTlsGivesTheServerTheClientsIdentity) {
   auto config = authority_.server_config();
   config.client_ca.text = authority_.certificate_pem();
   config.require_client_certificate = true;
@@ -136,7 +136,7 @@ TEST_F(TlsTest, MutualTlsTellsTheServerWhoTheClientIs) {
   EXPECT_EQ(accepted_[0]->peer().certificate_organizations, std::vector<std::string>{"system:nodes"});
 }
 
-TEST_F(TlsTest, AClientWithoutACertificateIsToldThatOneIsExpected) {
+TEST_F(TlsTest, AClientWithoutACertificateLearnsThatOneIsExpected) {
   auto config = authority_.server_config();
   config.client_ca.text = authority_.certificate_pem();
   config.require_client_certificate = true;
@@ -287,7 +287,7 @@ TEST_F(TlsTest, RotatedFilesAreUsedWithoutARestart) {
   ASSERT_TRUE(result) << result.error().message;
 }
 
-TEST_F(TlsTest, FilesThatDoNotFitKeepTheOldOnesInForceAndAreTold) {
+TEST_F(TlsTest, MismatchedFilesKeepTheOldOnesInForceAndAreReported) {
   const auto first = authority_.server();
   const auto second = authority_.server();
   TlsServerConfig config;
@@ -471,7 +471,7 @@ TEST_F(TlsTest, AServerTakesAnotherCertificateFromTheNextConnectionOn) {
   ASSERT_TRUE(context->use(issued.certificate_pem, issued.key_pem));
   EXPECT_TRUE(dial(next.client_config()));
   EXPECT_FALSE(dial(authority_.client_config()));
-  // Whoever trusts both is served before and after: how an authority is changed without a gap.
+  // A client that trusts both is served before and after: this is how an authority is replaced without a gap.
   TlsClientConfig both;
   both.ca.text = authority_.certificate_pem() + next.certificate_pem();
   EXPECT_TRUE(dial(both));

@@ -15,12 +15,11 @@ struct Listed {
 
 struct PassReport {
   std::vector<std::string> adopted;
-  std::set<std::string> unlisted;  // have a group, and are not listed as running
+  std::set<std::string> unlisted;  // have a cgroup, but are not listed as running
   std::vector<std::pair<std::string, Error>> refused;
 };
 
-// `unlisted`: of the pass before. A NodeManager that makes groups itself has one for a moment before it lists its
-// container, with nobody in it.
+// `unlisted` is from the previous pass: a NodeManager makes an empty cgroup a moment before it lists its container.
 PassReport adopt_all(const Machine& machine, const std::vector<Listed>& listed, const std::set<std::string>& running,
                      const std::set<std::string>& unlisted) {
   PassReport out;
@@ -38,7 +37,7 @@ PassReport adopt_all(const Machine& machine, const std::vector<Listed>& listed, 
     if (!unlisted.contains(id)) continue;
     if (auto removed = machine.remove_empty(id); !removed) out.refused.emplace_back(id, std::move(removed).error());
   }
-  // Who waits for a container that has ended ends too.
+  // Ends the waiting parents of a container that has ended.
   if (auto removed = machine.remove_waiting(); !removed)
     out.refused.emplace_back(kWaitingGroup, std::move(removed).error());
   return out;
@@ -66,12 +65,12 @@ net::Task<void> Adoption::run() {
 
 net::Task<void> Adoption::pass() {
   const auto listed = co_await containers_.running(Detail::kPlain);
-  if (!listed) co_return;  // who is away says of nobody that he has ended
+  if (!listed) co_return;  // without a list, no container is known to have ended
   std::vector<Listed> work_on;
   std::set<std::string> running;
   for (const SeenContainer& each : *listed) {
     running.insert(each.said.id);
-    // A vcore has the weight that a NodeManager gives it, whatever it is worth.
+    // A vcore gets the weight that a NodeManager gives it, regardless of its CPU value.
     if (each.yarn && each.began) work_on.push_back({each.said.id, each.peer_counts()});
   }
   std::function<PassReport()> work = [machine = &machine_, work_on, running, unlisted = unlisted_] {
@@ -82,7 +81,7 @@ net::Task<void> Adoption::pass() {
   unlisted_ = std::move(done->unlisted);
   for (const std::string& id : done->adopted) {
     adopted_.add();
-    log_.info("a container is in its group in every hierarchy", {{"container", id}, {"group", machine_.group_of(id)}});
+    log_.info("container is in its cgroup in every hierarchy", {{"container", id}, {"group", machine_.group_of(id)}});
   }
   for (const auto& [id, error] : done->refused) tell(id, error);
   std::erase_if(told_, [&](const std::string& id) {
@@ -92,7 +91,7 @@ net::Task<void> Adoption::pass() {
 
 void Adoption::tell(const std::string& container, const Error& error) {
   if (told_.insert(container).second) {
-    log_.warn("a container gets no group, or keeps it", {{"container", container}, {"error", error}});
+    log_.warn("cannot move container into its cgroup or remove it", {{"container", container}, {"error", error}});
   }
 }
 

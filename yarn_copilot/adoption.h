@@ -1,17 +1,15 @@
-// Groups for containers, where the operator asked for it: so the agent measures and limits those whose NodeManager
-// makes none (DefaultContainerExecutor), a kill reaches what has left its session, and no container is in the group of
-// its NodeManager's pod, whose end is the end of all that is in it.
+// Makes cgroups for containers, if the operator asked for it. Then the agent can measure and limit containers whose
+// NodeManager makes none (DefaultContainerExecutor), a kill reaches processes that left their session, and no container
+// is in the cgroup of its NodeManager's pod, which would end it together with the pod.
 //
-//   a container runs without a group   one is made below the parent in every hierarchy, with what YARN gave the
-//                                      container as its weight and its memory limit; its processes are moved until
-//                                      none is outside
-//   it has groups of its NodeManager   (LinuxContainerExecutor: cpu and memory) the same in the other hierarchies, with
-//                                      no limit of ours
-//                                      (of cpuset none: they go to where all offline work is)
-//   its group is empty, it has ended   the group goes, also one that a copilot before this one made
+//   a container runs without a cgroup   one is made below the parent in every hierarchy, with the amounts from YARN as
+//                                       weight and memory limit; its processes are moved until none is outside
+//   it has cgroups of its NodeManager   (LinuxContainerExecutor: cpu and memory) made in the other hierarchies without
+//                                       a limit of ours (not in cpuset: it goes to the cpuset of all offline work)
+//   its cgroup is empty, it has ended   the cgroup is removed, also one that a previous copilot made
 //
-// What was in memory before the move is accounted where it was. The parent's own parent has to be there: only a kubelet
-// makes that.
+// Memory that was charged before the move stays charged to the old cgroup. The parent's own parent must exist: only a
+// kubelet makes it.
 #pragma once
 
 #include <chrono>
@@ -32,7 +30,7 @@ namespace tidemark::yarn_copilot {
 
 class Adoption {
  public:
-  // Both outlive it. `machine` is used by a thread of its own.
+  // Both must outlive it. A thread of its own uses `machine`.
   Adoption(net::EventLoop& loop, Containers& containers, const Machine& machine, base::Log log, base::Registry& metrics,
            base::Duration interval = std::chrono::seconds(2));
 
@@ -49,8 +47,8 @@ class Adoption {
   base::Duration interval_;
   base::Counter& adopted_;
   std::set<std::string> unlisted_;
-  std::set<std::string> told_;  // of whom the log has said that it cannot be
-  net::WorkerPool worker_;      // last: it uses what is above
+  std::set<std::string> told_;  // containers whose failure was logged
+  net::WorkerPool worker_;      // must be the last member: it uses the others
 };
 
 }  // namespace tidemark::yarn_copilot

@@ -21,7 +21,7 @@ constexpr int kOk = 200, kAccepted = 202, kBadRequest = 400, kForbidden = 403, k
               kTooMany = 429, kInternalError = 500, kNotImplemented = 501, kUnavailable = 503;
 constexpr std::string_view kJson = "application/json", kJsonLines = "application/jsonl";
 constexpr base::Duration kReaderLimit = std::chrono::seconds(10);
-// Of a listener's next question: by then it is no longer the look before that answers it.
+// Long enough that the next poll of a listener does not get the previous answer.
 constexpr base::Duration kSooner = std::chrono::milliseconds(1);
 constexpr std::string_view kRoutes =
     "there are GET /health, /information, /v1/containers, /v1/container, /tidemark/v1/containers, /tidemark/v1/limits, "
@@ -95,13 +95,13 @@ std::string away_line(const Error& error, base::WallTime now) {
   return out;
 }
 
-// Only what YARN would call so is looked for among groups and processes.
+// Looks up only names that YARN could give, in cgroups and processes.
 Result<void> check_container(std::string_view id) {
   if (copilot::parse_yarn_container(id)) return {};
-  return fail(ErrorKind::kInvalid, base::in_quotes(id), " is no name of a YARN container");
+  return fail(ErrorKind::kInvalid, base::in_quotes(id), " is not a YARN container id");
 }
 
-// What of a container makes a line when it changes: not its use, which always does.
+// The fields whose change makes an event line. Usage is excluded: it always changes.
 struct Told {
   std::string state;
   bool has_group = false, began = false;
@@ -116,9 +116,9 @@ Api::Api(net::EventLoop& loop, ApiOutside outside, base::Log log, ApiConfig conf
       outside_(outside),
       log_(std::move(log)),
       config_(std::move(config)),
-      requests_(outside.metrics.counter("tidemark_yarn_copilot_requests_total", "Questions and orders of clients.")),
+      requests_(outside.metrics.counter("tidemark_yarn_copilot_requests_total", "Requests of clients.")),
       refused_(outside.metrics.counter("tidemark_yarn_copilot_refused_requests_total",
-                                       "Of those: answered with an error, or of a user who may not ask.")),
+                                       "Requests answered with an error, or from a user who is not allowed.")),
       looked_(loop, config_.event_interval - kSooner, [this] { return look(); }) {}
 
 net::Task<Result<Api::Look>> Api::look() {
@@ -131,15 +131,16 @@ net::Task<void> Api::answer(net::HttpExchange& exchange) {
   const auto& credentials = exchange.peer().unix_credentials;
   if (!credentials || !config_.users.contains(credentials->uid)) {
     refused_.add();
-    log_.warn("a user who may not ask", {{"asker", asker_of(exchange.peer())}, {"target", exchange.head().target}});
+    log_.warn("request of a user who is not allowed",
+              {{"asker", asker_of(exchange.peer())}, {"target", exchange.head().target}});
     exchange.respond(
         kForbidden, kJson,
-        error_body(base::cat(asker_of(exchange.peer()), " may not ask here: --allow-users names who may")));
+        error_body(base::cat(asker_of(exchange.peer()), " is not allowed here; add the user to --allow-users")));
     co_return;
   }
   const auto target = net::parse_target(exchange.head().target);
   if (!target) {
-    exchange.respond(kBadRequest, kJson, error_body("the target cannot be read"));
+    exchange.respond(kBadRequest, kJson, error_body("invalid request target"));
     co_return;
   }
   const std::string asked = base::cat(exchange.head().method, " ", target->path);
@@ -153,7 +154,7 @@ net::Task<void> Api::answer(net::HttpExchange& exchange) {
 }
 
 net::Task<void> Api::answer_peer(net::HttpExchange& exchange, const net::Target& target, std::string_view asked) {
-  Result<std::string> out = fail(ErrorKind::kInvalid, "nothing was asked");
+  Result<std::string> out = fail(ErrorKind::kInvalid, "no request");
   if (asked == "GET /health") {
     out = R"("ok")";
   } else if (asked == "GET /information") {
@@ -189,7 +190,7 @@ net::Task<void> Api::answer_own(net::HttpExchange& exchange, const net::Target& 
     co_await stream(exchange);
     co_return;
   }
-  Result<std::string> out = fail(ErrorKind::kInvalid, "nothing was asked");
+  Result<std::string> out = fail(ErrorKind::kInvalid, "no request");
   int status = kOk;
   const std::string id(target.get("containerID"));
   if (asked == "GET /tidemark/v1/containers") {
@@ -263,8 +264,8 @@ net::Task<Result<std::string>> Api::one(std::string id) {
 net::Task<Result<std::string>> Api::kill(std::string body, std::string asker) {
   TM_CO_TRY(const std::string id, read_kill(body));
   TM_CO_TRY_VOID(check_container(id));
-  // A kill is in a hurry, and a NodeManager that hangs keeps nobody alive: who was listed before is not asked for
-  // again, and what is in the group, or carries the name, is what counts.
+  // A kill is urgent and must not wait for a NodeManager that hangs: a container that was listed is not requested
+  // again. Its cgroup, or processes with its name, decide.
   auto seen = outside_.containers.remembered(id);
   if (!seen) {
     auto listed = co_await outside_.containers.one(id, Detail::kPlain);
@@ -366,14 +367,14 @@ net::Task<Result<std::string>> Api::set_limits(std::string body, std::string ask
     outside_.audit(std::move(line));
   }
   if (!now) co_return fail(now.error());
-  log_.info("a container was limited", {{"container", order.id}, {"asked_by", asker}, {"limits", out}});
+  log_.info("container limited", {{"container", order.id}, {"asked_by", asker}, {"limits", out}});
   co_return out;
 }
 
 net::Task<void> Api::stream(net::HttpExchange& exchange) {
   if (listeners_ >= kListenersMax) {
     refused_.add();
-    exchange.respond(kTooMany, kJson, error_body(base::cat("there are ", kListenersMax, " listeners already")));
+    exchange.respond(kTooMany, kJson, error_body(base::cat("limit of ", kListenersMax, " listeners reached")));
     co_return;
   }
   struct Place {

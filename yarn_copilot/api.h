@@ -1,23 +1,22 @@
 // The copilot API as an HTTP handler.
 //
-//   GET  /health                        "ok": this process is there
+//   GET  /health                        "ok": this process is alive
 //   GET  /information                   {"name":"yarn","version":"v1"}
-//   GET  /v1/containers                 those that have not ended
-//   GET  /v1/container?containerID=ID   one, also when it has ended
-//   POST /v1/killContainer              {"containerID":"…"}; answers it as it was before
-//   POST /v1/killContainersByResource   {"resources":{"cpu":"2","memory":"1Gi"}}; answers those that were killed
+//   GET  /v1/containers                 containers that have not ended
+//   GET  /v1/container?containerID=ID   one, also if it has ended
+//   POST /v1/killContainer              {"containerID":"…"}; returns its state before
+//   POST /v1/killContainersByResource   {"resources":{"cpu":"2","memory":"1Gi"}}; returns the killed ones
 //
-// are the peer's, where all that goes wrong is a 400. What follows is of this copilot alone; a status says what is
-// wrong, and so does {"error":"…"}, here and above.
+// These are Koordinator's; every failure is a 400. The following exist only here; the status gives the kind of error.
+// Both return {"error":"…"}.
 //
-//   GET  /tidemark/v1/containers              with their use
+//   GET  /tidemark/v1/containers              with their usage
 //   POST /tidemark/v1/stop                    {"containerID":"…","graceSeconds":30,"reason":"…"}; 202 and the deadline
-//   GET  /tidemark/v1/limits?containerID=ID   what its group may use
-//   POST /tidemark/v1/limits                  {"containerID":"…","cpu":"500m","memory":"1Gi"}; answers what is in force
-//   GET  /tidemark/v1/disks                   how fast all of them together may use disks, and how that stands
-//   POST /tidemark/v1/stance                  {"stance":"off"}: how the node's agent stands to that
-//   GET  /tidemark/v1/events                  a line for each container that comes, changes or goes
-//   GET  /metrics
+//   GET  /tidemark/v1/limits?containerID=ID   limits of its cgroup
+//   POST /tidemark/v1/limits                  {"containerID":"…","cpu":"500m","memory":"1Gi"}; returns the limits in
+//   force GET  /tidemark/v1/disks                   I/O limit of all containers, and its state POST /tidemark/v1/stance
+//   {"stance":"off"}: the permit of the node's agent for it GET  /tidemark/v1/events                  a line for each
+//   container that starts, changes or ends GET  /metrics
 #pragma once
 
 #include <sys/types.h>
@@ -54,11 +53,11 @@ struct ApiOutside {
   DiskLimit& disks;
   base::Registry& metrics;
   std::function<void(model::AuditLine)> audit{};  // of limits; may be empty
-  const LocalLimit* local = nullptr;              // what containers have on disks
+  const LocalLimit* local = nullptr;              // usage of local directories
 };
 
 struct ApiConfig {
-  std::set<uid_t> users;  // who may ask; nobody else is answered
+  std::set<uid_t> users;  // allowed users; others are rejected
   std::vector<QueueClass> queues;
   base::Duration event_interval = std::chrono::seconds(1);
 };
@@ -71,7 +70,7 @@ class Api {
  private:
   net::Task<void> answer_peer(net::HttpExchange& exchange, const net::Target& target, std::string_view asked);
   net::Task<void> answer_own(net::HttpExchange& exchange, const net::Target& target, std::string_view asked);
-  // Each answers the body, or what is wrong.
+  // Each returns the body or an error.
   net::Task<Result<std::string>> list();
   net::Task<Result<std::string>> list_seen();
   net::Task<Result<std::string>> one(std::string id);
@@ -93,7 +92,7 @@ class Api {
   base::Counter& requests_;
   base::Counter& refused_;
   std::size_t listeners_ = 0;
-  SharedAnswer<Look> looked_;  // of all listeners: a look reads the processes of the whole machine
+  SharedAnswer<Look> looked_;  // shared by all listeners: a pass reads all processes of the machine
 };
 
 }  // namespace tidemark::yarn_copilot

@@ -8,7 +8,7 @@ namespace {
 
 constexpr base::BackoffConfig kRetry = {.initial = std::chrono::seconds(2), .max = std::chrono::minutes(2)};
 constexpr base::Duration kRateWaitMax = std::chrono::seconds(10);
-constexpr base::Duration kLookAgain = std::chrono::seconds(30);  // for those that were not known before
+constexpr base::Duration kLookAgain = std::chrono::seconds(30);  // for applications that were not found
 
 }  // namespace
 
@@ -93,7 +93,7 @@ net::Task<void> ApplicationBook::ask(std::string application) {
   }
   backoff_.reset();
   const auto known = known_.find(application);
-  if (known == known_.end()) co_return;  // it was forgotten
+  if (known == known_.end()) co_return;  // it was dropped
   if (report) {
     known->second.report = *std::move(report);
   } else {

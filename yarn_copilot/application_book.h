@@ -1,6 +1,6 @@
-// What the ResourceManager says of the applications that have containers here: each asked for once, one after the other
-// and never fast, since every node of a cluster asks. A connection that has nothing to do is closed: ten thousand nodes
-// must not keep one each.
+// Applications of the containers on this node, from the ResourceManager: each requested once, one after another and at
+// a low rate, because every node of a cluster does this. An idle connection is closed, so that ten thousand nodes do
+// not keep one each.
 #pragma once
 
 #include <chrono>
@@ -25,10 +25,10 @@ namespace tidemark::yarn_copilot {
 inline constexpr std::size_t kApplicationsMax = 4096;
 
 struct ApplicationBookConfig {
-  std::optional<hadoop::RmCluster> managers;  // nullopt: nobody is asked, and nothing is known
+  std::optional<hadoop::RmCluster> managers;  // nullopt: no requests, nothing is known
   base::Duration limit = std::chrono::seconds(10);
   base::Duration idle = std::chrono::seconds(10);
-  // One that the ResourceManager does not know (it began anew, and has not read its store) is asked for again.
+  // An application that the ResourceManager does not know (it restarted and has not read its store) is requested again.
   base::Duration unknown_for = std::chrono::minutes(5);
   base::Duration remembered_for = std::chrono::minutes(1);  // after its last container here
   double calls_per_second = 2;
@@ -40,17 +40,17 @@ class ApplicationBook {
   ApplicationBook(net::EventLoop& loop, net::WorkerPool& workers, base::Log log, base::Registry& metrics,
                   base::Random random, ApplicationBookConfig config);
 
-  // These have containers here now: what is not known of them is asked for. Others are forgotten after a while: what
-  // went wrong with a container is told by its class, which may be known only after its end.
+  // Sets the applications with containers here; requests the unknown ones. Others are dropped after a while, because
+  // the class of a failed container may become known only after its end.
   void set(const std::set<std::string>& applications);
   bool asks() const { return config_.managers.has_value(); }
-  const hadoop::ApplicationReport* find(std::string_view application) const;  // null: not known, or not yet
+  const hadoop::ApplicationReport* find(std::string_view application) const;  // null: unknown
 
  private:
   struct Known {
     std::optional<hadoop::ApplicationReport> report;
-    std::optional<base::MonotonicTime> not_before;  // of the next question
-    base::MonotonicTime wanted;                     // when it had a container here last
+    std::optional<base::MonotonicTime> not_before;  // of the next request
+    base::MonotonicTime wanted;                     // last time that it had a container here
   };
   net::Task<void> run();
   net::Task<void> ask(std::string application);
@@ -64,7 +64,7 @@ class ApplicationBook {
   base::Counter& calls_;
   base::Counter& failed_;
   std::map<std::string, Known, std::less<>> known_;
-  std::unique_ptr<hadoop::ResourceManager> manager_;  // null while nothing is asked
+  std::unique_ptr<hadoop::ResourceManager> manager_;  // null while idle
   base::TokenBucket rate_;
   base::Backoff backoff_;
   bool failing_ = false;

@@ -12,8 +12,9 @@ ContainerList::ContainerList(net::EventLoop& loop, hadoop::NodeManager& manager,
       config_(config),
       calls_(metrics.counter("tidemark_yarn_copilot_node_manager_calls_total", "Lists asked of the NodeManager.")),
       failed_(metrics.counter("tidemark_yarn_copilot_node_manager_failed_total", "Of those: not answered.")),
-      shut_out_(metrics.counter("tidemark_yarn_copilot_node_manager_shut_out_total",
-                                "Of those: it wants to know who asks (401), or does not let us in (403).")),
+      shut_out_(
+          metrics.counter("tidemark_yarn_copilot_node_manager_shut_out_total",
+                          "Lists refused by the NodeManager: authentication required (401) or access denied (403).")),
       up_(metrics.gauge("tidemark_yarn_copilot_node_manager_up", "1: it answered the last question.")),
       containers_(metrics.gauge("tidemark_yarn_copilot_containers", "Containers that have not ended.")),
       shared_(loop, config.age_max, [this] { return ask(); }) {}

@@ -1,4 +1,4 @@
-// The containers of this node as its NodeManager lists them, asked by many and passed on by one (shared_answer).
+// The NodeManager's list of containers of this node, requested once for many callers (shared_answer).
 #pragma once
 
 #include <chrono>
@@ -20,19 +20,19 @@ using Listing = std::shared_ptr<const hadoop::NodeContainers>;
 
 struct ContainerListConfig {
   base::Duration age_max = std::chrono::seconds(1);
-  base::Duration limit = std::chrono::seconds(3);  // of a question: a NodeManager may hang
+  base::Duration limit = std::chrono::seconds(3);  // of a request: a NodeManager may hang
 };
 
 class ContainerList {
  public:
-  // `manager` outlives the list.
+  // `manager` must outlive the list.
   ContainerList(net::EventLoop& loop, hadoop::NodeManager& manager, base::Log log, base::Registry& metrics,
                 ContainerListConfig config);
 
   net::Task<Result<Listing>> get() { return shared_.get(); }
-  // What it said when it last answered, however long ago; null: it never did.
+  // The last good list, however old; null: none yet.
   const Listing& remembered() const { return remembered_; }
-  // It answered the last time that it was asked. Nobody asked yet: it does not.
+  // Whether the last request was answered; false before the first.
   bool is_up() const { return shared_.last() && shared_.last()->has_value(); }
 
  private:
@@ -47,7 +47,7 @@ class ContainerList {
   base::Gauge& up_;
   base::Gauge& containers_;
   Listing remembered_;
-  SharedAnswer<Listing> shared_;  // last: it uses what is above
+  SharedAnswer<Listing> shared_;  // must be the last member: it uses the others
 };
 
 }  // namespace tidemark::yarn_copilot

@@ -10,7 +10,7 @@
 namespace tidemark::yarn_copilot {
 namespace {
 
-// Between two looks at all processes of the machine that no question for their use has asked for.
+// Minimum interval of passes over all processes of the machine that no usage request causes.
 constexpr base::Duration kScanInterval = std::chrono::seconds(5);
 
 constexpr std::int64_t kBytesPerMib = std::int64_t{1} << 20;
@@ -107,7 +107,7 @@ std::vector<SeenContainer> Containers::see(std::vector<hadoop::NodeContainer> sa
     SeenContainer seen;
     seen.millicores_per_vcore = millicores_per_vcore_;
     seen.yarn = copilot::parse_yarn_container(each.id);
-    // What its name could lead to elsewhere is nobody's group.
+    // A name that could lead elsewhere has no cgroup.
     if (seen.yarn) {
       seen.group = machine_.group_of(each.id);
       if (const auto* report = applications_.find(seen.yarn->application)) seen.application = *report;

@@ -1,4 +1,4 @@
-// What is known of each container: its NodeManager's word, and what of it is on this machine.
+// Combines the NodeManager's data of each container with its state on this machine.
 #pragma once
 
 #include <chrono>
@@ -22,46 +22,46 @@
 
 namespace tidemark::yarn_copilot {
 
-// A vcore is a whole core to the peer, whatever was sold as one.
+// Koordinator counts a vcore as a whole core, regardless of its real CPU value.
 inline constexpr std::int64_t kPeerMillicoresPerVcore = 1000;
 
 struct SeenContainer {
   hadoop::NodeContainer said;
-  std::optional<copilot::YarnId> yarn;  // what its name says
-  std::string group;                    // where its group is, or would be
+  std::optional<copilot::YarnId> yarn;  // parsed from its name
+  std::string group;                    // path of its cgroup, existing or not
   bool has_group = false;
-  std::optional<base::WallTime> began;                   // its first process; nullopt: there is none yet
-  std::optional<Use> use;                                // where that was asked for
-  std::optional<hadoop::ApplicationReport> application;  // as the ResourceManager tells of it; nullopt: not (yet)
+  std::optional<base::WallTime> began;                   // start of its first process; nullopt: none yet
+  std::optional<Use> use;                                // if requested
+  std::optional<hadoop::ApplicationReport> application;  // from the ResourceManager; nullopt: not known (yet)
 
   std::int64_t millicores_per_vcore = kPeerMillicoresPerVcore;
 
   bool master() const { return yarn && yarn->master(); }
-  model::Resources holds() const;        // what YARN gave it of this machine
-  model::Resources peer_counts() const;  // the same with a core for each vcore
+  model::Resources holds() const;        // what YARN allocated of this machine
+  model::Resources peer_counts() const;  // the same with one core for each vcore
 };
 
 enum class Detail : std::uint8_t {
   kPlain,
-  kUse,  // with what it uses
+  kUse,  // with usage
 };
 
 class Containers {
  public:
-  // All outlive it. `millicores_per_vcore`: as the operator told the ResourceManager.
+  // All must outlive it. `millicores_per_vcore`: the value that the operator uses.
   Containers(net::EventLoop& loop, ContainerList& list, Machine& machine, ApplicationBook& applications, base::Log log,
              std::int64_t millicores_per_vcore);
 
-  // Those that have not ended, by id.
+  // Containers that have not ended, by id.
   net::Task<Result<std::vector<SeenContainer>>> running(Detail detail);
-  // Those that have ended too, as long as the NodeManager lists them.
+  // Also ended ones, while the NodeManager lists them.
   net::Task<Result<std::vector<SeenContainer>>> all(Detail detail);
-  // As it was listed last, without asking. nullopt: it was not there then.
+  // From the last list, without a request. nullopt: not in it.
   std::optional<SeenContainer> remembered(std::string_view id);
-  // Of the application of a container that may have ended; null: not known, or not yet.
+  // Application of a container that may have ended; null: not known (yet).
   const hadoop::ApplicationReport* application_of(std::string_view id) const;
   bool asks_for_applications() const { return applications_.asks(); }
-  // One of any state. kNotFound: the NodeManager does not know it.
+  // A container in any state. kNotFound: unknown to the NodeManager.
   net::Task<Result<SeenContainer>> one(std::string id, Detail detail);
 
  private:

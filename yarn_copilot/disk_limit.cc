@@ -11,7 +11,7 @@ namespace tidemark::yarn_copilot {
 namespace {
 
 constexpr std::size_t kDiskPassesWaitingMax = 2;
-// A group of cpuset below offline work's own would keep the processors of that from being fewer.
+// A cpuset cgroup below that of offline work would prevent its CPUs from being reduced.
 constexpr linux::Controllers kOnlyCpuset = linux::controllers_of({linux::Controller::kCpuset});
 constexpr linux::Controllers kOnlyIo = linux::controllers_of({linux::Controller::kIo});
 constexpr std::size_t kTextBytes = 64 * 1024;  // a line for each disk
@@ -25,13 +25,13 @@ std::string folder_of(const linux::Hierarchy& home, const std::string& group) {
   return base::cat(home.path, "/", group);
 }
 
-// What is not wanted is somebody else's, and stays.
+// Values that we do not set belong to other programs and stay.
 linux::IoLimit over(const linux::IoLimit& found, const linux::IoLimit& wanted) {
   return {wanted.read_bytes_s ? wanted.read_bytes_s : found.read_bytes_s,
           wanted.write_bytes_s ? wanted.write_bytes_s : found.write_bytes_s};
 }
 
-// The wrong ones are told by whoever put it in force.
+// The caller that wrote the limit reports errors.
 std::set<linux::DiskNumber> disks_of(const DiskLimitConfig& config, linux::Buffer& buffer,
                                      std::set<std::string>* wrong) {
   std::set<linux::DiskNumber> out;
@@ -113,7 +113,7 @@ bool DiskLimit::wants_one_group(const linux::Hierarchies& hierarchies) {
 
 void DiskLimit::stand(copilot::LimitStance stance) {
   if (stance_ == stance) return;
-  log_.info("the node's agent says how limits of disks stand", {{"stance", copilot::to_string(stance)}});
+  log_.info("received permit for disk limits", {{"stance", copilot::to_string(stance)}});
   stance_ = stance;
   said_.set();
 }
@@ -123,7 +123,7 @@ net::Task<void> DiskLimit::run() {
     said_.clear();
     const Wish wished = co_await wish();
     enforced_.set(wished == Wish::kLimit ? 1 : 0);
-    if (wished == Wish::kLimit) co_await limit();  // somebody else may have written, a disk may have come
+    if (wished == Wish::kLimit) co_await limit();  // another program may have written, or a disk may be new
     if (wished == Wish::kPutBack) co_await put_back();
     const base::Duration patience = began_ + config_.stance_patience - loop_.clock().monotonic();
     const bool waits = !stance_ && patience > base::Duration(0);
@@ -146,7 +146,7 @@ net::Task<DiskLimit::Wish> DiskLimit::wish() {
       break;
   }
   const auto running = co_await containers_.running(Detail::kPlain);
-  co_return running && running->empty() ? Wish::kPutBack : Wish::kKeep;  // who is not listed may run
+  co_return running && running->empty() ? Wish::kPutBack : Wish::kKeep;  // unlisted containers may run
 }
 
 bool DiskLimit::is_ours(const linux::IoLimit& stands) const {
@@ -168,10 +168,10 @@ DiskLimit::Report DiskLimit::put_in_force(const linux::Hierarchies& hierarchies,
   }
   const auto above = linux::Group::open(hierarchies, group.substr(0, group.rfind('/')));
   if (!above || !*above) {
-    out.wrong.insert(base::cat("no kubelet has made what the group ", group, " is to be in"));
+    out.wrong.insert(base::cat("no kubelet has made the parent of cgroup ", group));
     return out;
   }
-  // In v2 this hands the controller down to it.
+  // In v2 this delegates the controller to it.
   if (auto made = linux::make_group(hierarchies, group, kOnlyCpuset, kOnlyIo); !made) {
     out.wrong.insert(made.error().message);
     return out;
@@ -206,9 +206,9 @@ DiskLimit::Report DiskLimit::restore(const linux::Hierarchies& hierarchies, cons
   const std::string place = folder_of(*home, group);
   for (const linux::DiskNumber& disk : disks_of(config, buffer, &out.wrong)) {
     const auto now = linux::read_io_limit(place, home->version, disk, buffer);
-    if (!now) continue;  // the group is gone, or never was
+    if (!now) continue;  // the cgroup is gone or never existed
     out.stands[disk] = *now;
-    if (over(*now, config.wanted) != *now) continue;  // somebody else's
+    if (over(*now, config.wanted) != *now) continue;  // written by another program
     const auto before = found.find(disk);
     linux::IoLimit back = before == found.end() ? linux::IoLimit() : before->second;
     if (!config.wanted.read_bytes_s) back.read_bytes_s = now->read_bytes_s;
@@ -227,7 +227,7 @@ DiskLimit::Report DiskLimit::restore(const linux::Hierarchies& hierarchies, cons
 void DiskLimit::take(Report report, const char* what) {
   for (const Change& each : report.changes) tell(each, what);
   for (const std::string& each : report.wrong) {
-    if (told_.insert(each).second) log_.warn("a limit of a disk is not as it is to be", {{"why", each}});
+    if (told_.insert(each).second) log_.warn("cannot apply disk limit", {{"why", each}});
   }
   stands_ = std::move(report.stands);
   wrong_ = std::move(report.wrong);
@@ -240,11 +240,11 @@ net::Task<void> DiskLimit::limit() {
   };
   auto report = co_await worker_.run(loop_, std::move(work));
   if (!report) co_return;
-  // What is found later somebody has written over ours.
+  // A value found later was written by another program over ours.
   for (const Change& each : report->changes) found_.emplace(each.disk, each.found);
-  // What is there as it is wanted, one that was killed has left.
+  // A value that equals ours was left by a copilot that was killed.
   for (const auto& [disk, stands] : report->stands) found_.emplace(disk, linux::IoLimit());
-  take(*std::move(report), "what containers may read and write is limited");
+  take(*std::move(report), "disk limit set");
 }
 
 net::Task<void> DiskLimit::put_back() {
@@ -253,8 +253,8 @@ net::Task<void> DiskLimit::put_back() {
   };
   auto report = co_await worker_.run(loop_, std::move(work));
   if (!report) co_return;
-  take(*std::move(report), "what containers may read and write is as it was found");
-  // Limited again, what is there then is what is put back; where ours is still there, what was there before it.
+  take(*std::move(report), "disk limit restored to the original value");
+  // If limited again, the value found then is the original value, or the older one if ours is still there.
   std::erase_if(found_, [this](const auto& each) {
     const auto stands = stands_.find(each.first);
     return stands == stands_.end() || !is_ours(stands->second);

@@ -1,16 +1,16 @@
-// How fast YARN's containers of this node may read from and write to the disks of their NodeManager's local folders,
-// all of them together: a limit of the group that they are in. What was in force before is put back at the end.
+// Limits the reads and writes of all YARN containers of this node on the disks of the NodeManager's local directories:
+// an I/O limit of their common cgroup. The original values are restored at the end.
 //
-//   v1   a group's limit does not hold the groups below it, so containers are in the group itself there (Machine)
-//   v2   the group of each is below it, and held
+//   v1   a limit does not apply to cgroups below, so containers are in that cgroup itself (Machine)
+//   v2   the cgroup of each container is below it and limited too
 //
-// It stands as the node's agent says (copilot/limit_stance.h):
+// The node's agent sends a permit (copilot/limit_stance.h):
 //
-//   nobody said anything yet        what stands stays, for `stance_patience`; then as enforce: no agent of ours is here
-//   enforce                         in force
-//   keep                            what stands stays
-//   observe                         what was found is put back
-//   off                             the same, once no container runs: nobody who runs is loosened
+//   none yet    keep the values for `stance_patience`; then like enforce: there is no Tidemark agent on the node
+//   enforce     limit
+//   keep        keep the values
+//   observe     restore the original values
+//   off         the same, but only when no container runs: running work is not loosened
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ namespace tidemark::yarn_copilot {
 
 struct DiskLimitConfig {
   std::vector<std::string> folders;
-  linux::IoLimit wanted;  // of each disk
+  linux::IoLimit wanted;  // for each disk
   std::string sys_root = "/sys";
   base::Duration stance_patience = std::chrono::seconds(30);
   base::Duration interval = std::chrono::seconds(10);
@@ -45,24 +45,24 @@ struct DiskLimitConfig {
 
 class DiskLimit {
  public:
-  // Loop, hierarchies and containers outlive it. `group`: of all containers; its own parent is a kubelet's, and nothing
-  // is made before that is there.
+  // Loop, hierarchies and containers must outlive it. `group` contains all containers; a kubelet makes its parent, and
+  // nothing is made before that exists.
   DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies, Containers& containers, std::string group,
             base::Log log, base::Registry& metrics, std::function<void(model::AuditLine)> audit,
             DiskLimitConfig config);
 
-  // Whether this machine has it in v1: containers are then to be in the group itself.
+  // Whether this machine has I/O limits in v1: containers must then be in the cgroup itself.
   static bool wants_one_group(const linux::Hierarchies& hierarchies);
 
   net::Task<void> run();
-  net::Task<void> put_back();  // what was found, where ours is still there
+  net::Task<void> put_back();  // restores original values, if ours is still there
 
-  // What the node's agent says; obeyed at once.
+  // The agent's permit; applied at once.
   void stand(copilot::LimitStance stance);
-  // What is in force, or would be, in one line; "" where nothing is ever limited.
+  // The limit and its state, in one line; "" if no limit is configured.
   std::string says() const;
   // {"stance":"enforce","readBytesPerSecond":1,"writeBytesPerSecond":null,"group":"…","disks":[{"disk":"8:0",
-  //  "inForce":true,"stands":{…},"before":{…}}],"wrong":["…"]}; the stance is null where no agent said one
+  //  "inForce":true,"stands":{…},"before":{…}}],"wrong":["…"]}; the stance is null until an agent sent one
   void write(base::JsonWriter& json) const;
 
  private:
@@ -72,7 +72,7 @@ class DiskLimit {
   };
   struct Report {
     std::vector<Change> changes;
-    std::map<linux::DiskNumber, linux::IoLimit> stands;  // now, ours or somebody else's
+    std::map<linux::DiskNumber, linux::IoLimit> stands;  // now, written by any program
     std::set<std::string> wrong;
   };
   enum class Wish : std::uint8_t { kKeep, kLimit, kPutBack };
@@ -101,11 +101,11 @@ class DiskLimit {
   const base::MonotonicTime began_;
   std::optional<copilot::LimitStance> stance_;
   net::Event said_;
-  std::map<linux::DiskNumber, linux::IoLimit> found_;   // before ours, of disks that are limited
-  std::map<linux::DiskNumber, linux::IoLimit> stands_;  // at the last look
-  std::set<std::string> wrong_;                         // at the last look
+  std::map<linux::DiskNumber, linux::IoLimit> found_;   // original values of limited disks
+  std::map<linux::DiskNumber, linux::IoLimit> stands_;  // at the last pass
+  std::set<std::string> wrong_;                         // at the last pass
   std::set<std::string> told_;
-  net::WorkerPool worker_;  // of its own: a disk may hang
+  net::WorkerPool worker_;  // its own, because a disk may hang
 };
 
 }  // namespace tidemark::yarn_copilot

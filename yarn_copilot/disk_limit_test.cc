@@ -1,4 +1,4 @@
-// The limit of disks behind the copilot's socket, on a machine with cgroup v1 that is a folder.
+// The disk limit through the copilot's socket, on a directory that emulates cgroup v1.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -20,7 +20,7 @@ using testing::kTask;
 using testing::said;
 using testing::World;
 
-// One disk for the local folder, as the kernel of `version` would have it.
+// One disk for the local directory, in the format of kernel `version`.
 struct WithDisk : World {
   void SetUp() override {
     struct ::stat found{};
@@ -36,13 +36,13 @@ struct WithDisk : World {
     groups.write(std::string(kWrites), "");
   }
   void stop() { run(copilot->drain()); }
-  // How the node's agent stands, as it says each time it looks.
+  // The permit that the agent sends in each pass.
   std::string stand(std::string_view stance) {
     const auto said = post("/tidemark/v1/stance", base::cat(R"({"stance":")", stance, R"("})"));
     EXPECT_EQ(said.status, 200) << said.body;
     return std::string(Json::parse(said.body).value().text_at("says"));
   }
-  // Each question gives the copilot its turn.
+  // Each request lets the copilot run.
   bool becomes(const std::function<bool()>& is_so) {
     for (int tries = 0; tries < 2000 && !is_so(); ++tries) get("/health");
     return is_so();
@@ -55,7 +55,7 @@ struct WithDisk : World {
   std::string disk;
 };
 
-TEST_F(WithDisk, AllContainersTogetherAreLimitedThereAndTheLimitGoesWithTheCopilot) {
+TEST_F(WithDisk, LimitsAllContainersTogetherAndRestoresAtItsEnd) {
   const std::string parent = base::cat("blkio/", kDefaultGroup);
   groups.write(kWrites, base::cat(disk, " 77\n"));
   for (const std::string_view one : {"cpu", "memory", "pids", "freezer", "cpuacct"}) {
@@ -66,13 +66,12 @@ TEST_F(WithDisk, AllContainersTogetherAreLimitedThereAndTheLimitGoesWithTheCopil
   add_process(10, kTask);
   options.adopt = true;
   start();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("may read and write is limited"); }))
-      << lines;
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("disk limit set"); })) << lines;
   EXPECT_EQ(content(kReads), base::cat(disk, " ", 20 << 20));
   EXPECT_EQ(content(kWrites).substr(0, disk.size() + 9), base::cat(disk, " ", 10 << 20));
   EXPECT_TRUE(get("/metrics").body.contains("tidemark_yarn_copilot_limited_disks 1\n"));
   ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return content(parent + "/cgroup.procs").starts_with("10"); }))
-      << "a limit of v1 holds who is in the group itself\n"
+      << "a limit of v1 applies only to processes in the cgroup itself\n"
       << lines;
   ASSERT_FALSE(audit.empty());
   EXPECT_EQ(audit[0].new_value, R"({"readBytesPerSecond":20971520,"writeBytesPerSecond":10485760})");
@@ -82,11 +81,11 @@ TEST_F(WithDisk, AllContainersTogetherAreLimitedThereAndTheLimitGoesWithTheCopil
   EXPECT_TRUE(content(kWrites).starts_with(base::cat(disk, " 77"))) << content(kWrites);
 }
 
-TEST_F(WithDisk, WhatSomebodyElseWroteMeanwhileStays) {
+TEST_F(WithDisk, KeepsAValueOfAnotherProgram) {
   options.adopt = true;
   options.disk_read_mib = 0;
   start();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("may read and write is limited"); }));
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("disk limit set"); }));
   groups.write(kReads, base::cat(disk, " 5\n"));
   groups.write(kWrites, base::cat(disk, " 6\n"));
   stop();
@@ -94,8 +93,8 @@ TEST_F(WithDisk, WhatSomebodyElseWroteMeanwhileStays) {
   EXPECT_EQ(content(kReads), base::cat(disk, " 5\n"));
 }
 
-// docs/guide/off.md: offline work that still runs is held as before; what was found is put back where nobody runs.
-TEST_F(WithDisk, SwitchedOffTheLimitHoldsWhoRunsAndGoesWithTheLastOfThem) {
+// docs/guide/off.md: running offline work keeps its limits; original values are restored when none runs.
+TEST_F(WithDisk, KeepsTheLimitWhenOffUntilTheLastContainerEnds) {
   groups.write(kWrites, base::cat(disk, " 77\n"));
   options.adopt = true;
   start();
@@ -111,7 +110,7 @@ TEST_F(WithDisk, SwitchedOffTheLimitHoldsWhoRunsAndGoesWithTheLastOfThem) {
   stand("off");
   ASSERT_TRUE(becomes([&] { return asked > before; }));
   get("/health");
-  EXPECT_TRUE(limited()) << "whether any runs is not known";
+  EXPECT_TRUE(limited()) << "running containers are unknown";
   away = false;
   tell({said(kEnded, "EXITED_WITH_SUCCESS")});
   stand("keep");
@@ -123,7 +122,7 @@ TEST_F(WithDisk, SwitchedOffTheLimitHoldsWhoRunsAndGoesWithTheLastOfThem) {
   EXPECT_TRUE(becomes([&] { return limited(); })) << "the node is on again";
 }
 
-TEST_F(WithDisk, ObservedItIsToldAndPutBack) {
+TEST_F(WithDisk, ReportsAndRestoresInObserveMode) {
   groups.write(kWrites, base::cat(disk, " 77\n"));
   options.adopt = true;
   start();
@@ -133,14 +132,14 @@ TEST_F(WithDisk, ObservedItIsToldAndPutBack) {
   ASSERT_TRUE(becomes([&] { return get("/metrics").body.contains("tidemark_yarn_copilot_limited_disks 0\n"); }));
   const auto told = Json::parse(get("/tidemark/v1/disks").body).value();
   EXPECT_EQ(told.text_at("stance"), "observe");
-  EXPECT_EQ(told.at("writeBytesPerSecond")->as_int(), 10 << 20) << "what would be";
+  EXPECT_EQ(told.at("writeBytesPerSecond")->as_int(), 10 << 20) << "the value that would be set";
   const Json& one = told.at("disks")->as_array().at(0);
   EXPECT_EQ(one.text_at("disk"), disk);
   EXPECT_FALSE(one.at("inForce")->as_bool());
   EXPECT_EQ(one.at("stands", "writeBytesPerSecond")->as_int(), 77);
 }
 
-TEST_F(WithDisk, UntilTheAgentKnowsWhatStandsStays) {
+TEST_F(WithDisk, KeepsTheValueUntilTheAgentKnows) {
   options.adopt = true;
   options.stance_patience = 1h;
   start();
@@ -154,14 +153,14 @@ TEST_F(WithDisk, UntilTheAgentKnowsWhatStandsStays) {
   EXPECT_TRUE(limited());
 }
 
-TEST_F(World, WhereNoDiskIsLimitedNothingIsSaidOfIt) {
+TEST_F(World, ReportsNothingWithoutADiskLimit) {
   start();
   EXPECT_EQ(post("/tidemark/v1/stance", R"({"stance":"off"})").body, R"({"says":""})");
   EXPECT_EQ(post("/tidemark/v1/stance", R"({"stance":"maybe"})").status, 400);
   EXPECT_EQ(get("/tidemark/v1/stance").status, 405);
 }
 
-TEST_F(WithDisk, WhereADiskCannotBeLimitedThatIsSaid) {
+TEST_F(WithDisk, ReportsADiskThatCannotBeLimited) {
   options.adopt = true;
   options.sys_root = proc.path("nothing");
   start();

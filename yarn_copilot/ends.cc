@@ -35,7 +35,7 @@ net::Task<Result<Machine::Ended>> Ends::kill(EndOrder order) {
   auto done = co_await on_worker(order.id, &Machine::kill);
   if (done && done->report.left > 0) {
     done = fail(ErrorKind::kUnavailable, done->report.left, " processes of the container ", order.id,
-                " are there still: they hang in the kernel, or started faster than they were ended");
+                " are left: they hang in the kernel, or start faster than they are killed");
   }
   tell("kill", order, done);
   co_return done;
@@ -58,7 +58,7 @@ net::Task<Result<base::WallTime>> Ends::stop(EndOrder order, base::Duration grac
     tell("stop", order, told);
     if (!told) co_return fail(std::move(told).error());
   }
-  // Another question may have been answered meanwhile.
+  // Another request may have finished meanwhile.
   Stop& stop = stops_of_[id];
   if (stop.timer.armed() && stop.due <= due) co_return stop.until;
   stop.order = std::move(order);
@@ -90,7 +90,7 @@ net::Task<void> Ends::leave_words(std::string container, std::string line) {
   };
   const auto done = co_await worker_.run(loop_, std::move(work));
   if (done && !*done) {
-    log_.warn("a container's log does not say why it ended", {{"container", container}, {"error", done->error()}});
+    log_.warn("cannot write the reason to the container's log", {{"container", container}, {"error", done->error()}});
   }
 }
 

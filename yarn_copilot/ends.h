@@ -1,10 +1,11 @@
-// How a container is ended: at once, or asked and killed where it stays. Each end is a line of the audit.
+// Ends containers: at once, or with a request first and a kill if the container stays. Each end has an audit line.
 //
-//   kill   SIGKILL to everything in its group, or with its name where it has none
-//   stop   SIGTERM to the same, and the kill at the deadline. Asked again, the earlier deadline holds.
+//   kill   SIGKILL to all processes in its cgroup, or with its name if it has none
 //
-// Its NodeManager sees the processes end and reports what it sees: 137 or 143. A stop is forgotten with this process:
-// who asked for it looks whether it has ended.
+//   stop   SIGTERM to the same, and a kill at the deadline. If repeated, the earlier deadline applies.
+//
+// The NodeManager sees that the processes end and reports 137 or 143. This process forgets stops when it ends, so the
+// caller checks whether the container has ended.
 #pragma once
 
 #include <chrono>
@@ -31,27 +32,26 @@ inline constexpr std::size_t kEndsWaitingMax = 64;
 inline constexpr std::size_t kStopsMax = 4096;
 inline constexpr base::Duration kGraceMax = std::chrono::hours(1);
 
-// What of an end is told and kept.
+// Data of an end for the log and the audit.
 struct EndOrder {
   std::string id;
-  std::string reason;  // of whoever asked: an id like TM-EVICT-001, or his own words; may be empty
+  std::string reason;  // from the caller: an id like TM-EVICT-001, or free text; may be empty
   std::string asker;   // "uid 0, pid 4711"
 };
 
 class Ends {
  public:
-  // `machine` outlives it and is used by a thread of its own.
-  // `log_dirs`: of the NodeManager. Each end leaves a line in the container's log there (last_words); none: nobody
-  // does.
+  // `machine` must outlive it; a thread of its own uses it.
+  // `log_dirs` of the NodeManager: each end writes a line to the container's log there (last_words); empty: none does.
   Ends(net::EventLoop& loop, const Machine& machine, base::Log log, base::Registry& metrics,
        std::function<void(model::AuditLine)> audit, std::vector<std::string> log_dirs);
 
-  // Done when nobody is left. kNotFound: nobody was there; kUnavailable: some are left still.
+  // Returns when no process is left. kNotFound: there was none; kUnavailable: some are left.
   net::Task<Result<Machine::Ended>> kill(EndOrder order);
-  // Done when all were told; answers by when they are killed.
+  // Returns when all got the signal; gives the deadline of the kill.
   net::Task<Result<base::WallTime>> stop(EndOrder order, base::Duration grace);
 
-  // By when it will be killed. nullopt: nobody asked it to stop.
+  // Deadline of the kill. nullopt: no stop in progress.
   std::optional<base::WallTime> deadline(std::string_view id) const;
 
  private:
@@ -77,7 +77,7 @@ class Ends {
   base::Counter& failed_;
   std::map<std::string, Stop, std::less<>> stops_of_;
   net::Scope scope_;
-  net::WorkerPool worker_;  // last: it uses what is above
+  net::WorkerPool worker_;  // must be the last member: it uses the others
 };
 
 }  // namespace tidemark::yarn_copilot

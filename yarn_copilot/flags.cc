@@ -34,13 +34,13 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
       .placeholder("FILE");
   flags
       .text("node-manager-principal", options.node_manager_principal,
-            "whose key its web address has, where that wants Kerberos (hadoop.http.authentication.kerberos.principal), "
-            "as in HTTP/host@EXAMPLE.COM; _HOST: this machine")
+            "principal of its web address with Kerberos (hadoop.http.authentication.kerberos.principal), "
+            "such as HTTP/host@EXAMPLE.COM; _HOST: this machine")
       .placeholder("PRINCIPAL");
   flags.duration("node-manager-timeout", options.node_manager_limit, milliseconds(100), seconds(60),
-                 "how long an answer of it is awaited");
+                 "timeout of a request to it");
   flags.duration("list-age", options.list_age, milliseconds(0), seconds(60),
-                 "a list of containers serves for so long: however many ask, it is asked no more often");
+                 "how long a list of containers is reused for all clients");
   flags.group("Applications");
   flags
       .text("hadoop-conf-dir", options.hadoop_conf_dir,
@@ -51,7 +51,7 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
       .text("yarn-cluster", options.cluster,
             "of several in that folder: CLUSTER.yarn-site.xml; empty: the one of yarn-site.xml")
       .placeholder("CLUSTER");
-  flags.text("yarn-user", options.user, "who asks it; empty: nobody is named").placeholder("USER");
+  flags.text("yarn-user", options.user, "user of these requests; empty: no user is sent").placeholder("USER");
   hadoop::declare_kerberos_flags(flags, options.kerberos);
   flags
       .list("queue-class", options.queues, "", read_queue_classes,
@@ -72,22 +72,21 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
                 "group of its NodeManager's pod in no hierarchy");
   flags
       .list("nm-local-dirs", options.local_dirs, "", read_folders,
-            "the NodeManager's local folders (yarn.nodemanager.local-dirs): what containers have there is told")
+            "the NodeManager's local directories (yarn.nodemanager.local-dirs), to report what containers hold there")
       .placeholder("DIR");
   flags
       .list(
           "nm-log-dirs", options.log_dirs, "", read_folders,
-          "the NodeManager's log folders (yarn.nodemanager.log-dirs): who had a container ended, and why, is the last "
+          "the NodeManager's log directories (yarn.nodemanager.log-dirs): what ended a container, and why, is the last "
           "line of its stderr there")
       .placeholder("DIR");
   flags
-      .integer(
-          "local-dirs-limit-mib", options.local_dirs_limit_mib, 0, std::int64_t{1} << 40,
-          "MiB that those folders may hold together: above it containers are asked to end, one after the other, of "
-          "the application that holds most first. 0: nobody ends for it")
+      .integer("local-dirs-limit-mib", options.local_dirs_limit_mib, 0, std::int64_t{1} << 40,
+               "total MiB of those directories: above it containers are asked to end, one after another, from "
+               "the application that holds most. 0: no limit")
       .placeholder("MIB");
   flags.duration("local-dirs-grace", options.local_dirs_grace, seconds(0), kGraceMax,
-                 "so long after it was asked such a container is killed");
+                 "time from that request to the kill");
   flags
       .integer("disk-read-limit-mib", options.disk_read_mib, 0, kDiskMibMax,
                "MiB a second that containers may read from each disk of those folders, all together; the limit goes "
@@ -102,13 +101,14 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
       .alias("cgroup-root");
   flags.text("proc-root", options.proc_root, "the machine's /proc").placeholder("DIR");
   flags.boolean("sync-memory-cgroup", options.sync_memory_cgroup,
-                "of Koordinator's copilot, for Hadoop 2: not done here, and refused where it is true");
+                "of Koordinator's copilot, for Hadoop 2; true is rejected");
   flags.duration("sync-cgroup-period", options.sync_cgroup_period, std::chrono::milliseconds(1), std::chrono::hours(24),
-                 "of Koordinator's copilot, beside --sync-memory-cgroup: means nothing here");
+                 "of Koordinator's copilot, used with --sync-memory-cgroup; no effect here");
   flags.group("Serving");
-  flags.text("server-endpoint", options.socket, "unix socket of the copilot API; its folder is made")
+  flags.text("server-endpoint", options.socket, "unix socket of the copilot API; its directory is created")
       .placeholder("SOCKET");
-  flags.list("allow-users", options.users, "uids that may ask, beside root and the copilot's own").placeholder("UID");
+  flags.list("allow-users", options.users, "uids that may send requests, besides root and the copilot's own")
+      .placeholder("UID");
   flags
       .text("metrics-addr", options.metrics_address,
             "address of /metrics, /healthz and /readyz; port 0 picks one, 0 is off: the socket has /metrics too")

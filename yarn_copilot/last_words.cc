@@ -18,15 +18,14 @@ namespace {
 
 constexpr const char* kLog = "stderr";
 
-// The words of an id that we know; else whoever asked used his own.
+// The text of a known id, else the caller's own text.
 std::string_view sentence_of(std::string_view id) {
   const auto reasons = model::all_reasons();
   const auto found = std::ranges::find(reasons, id, &model::ReasonInfo::id);
   return found == reasons.end() ? std::string_view() : found->sentence;
 }
 
-// A user may have put something else in the place of the log: a pipe (which is not waited for), a file of somebody
-// else's by another name of it.
+// The user may have replaced the log with a pipe (we do not wait for a reader) or with a hard link to another file.
 bool is_own_log(int file, int folder) {
   struct stat of_file{}, of_folder{};
   return ::fstat(file, &of_file) == 0 && ::fstat(folder, &of_folder) == 0 && S_ISREG(of_file.st_mode) &&
@@ -38,7 +37,7 @@ Result<void> append(int folder, std::string_view line) {
   if (!file && errno == ENOENT) return fail(ErrorKind::kNotFound, "it has no ", kLog);
   if (!file) return base::fail_errno(errno, base::cat("open its ", kLog));
   if (!is_own_log(file.get(), folder)) {
-    return fail(ErrorKind::kDenied, "its ", kLog, " is no plain file of its own user's");
+    return fail(ErrorKind::kDenied, "its ", kLog, " is not a regular file of its user");
   }
   if (::write(file.get(), line.data(), line.size()) < 0) return base::fail_errno(errno, base::cat("write its ", kLog));
   return {};
@@ -57,7 +56,7 @@ std::string last_words(std::string_view what_happened, const EndOrder& order, ba
 Result<void> write_last_words(const std::vector<std::string>& folders, std::string_view container,
                               std::string_view line) {
   const auto yarn = copilot::parse_yarn_container(container);
-  if (!yarn) return fail(ErrorKind::kInvalid, base::in_quotes(container), " is no name of a YARN container");
+  if (!yarn) return fail(ErrorKind::kInvalid, base::in_quotes(container), " is not a YARN container id");
   const std::string below = base::cat(yarn->application, "/", container);
   for (const std::string& folder : folders) {
     TM_TRY(const auto top, linux::open_directory(folder));

@@ -1,10 +1,10 @@
-// The last words in a container's log: who had it ended, and why. Whoever looks after the job finds them with the rest,
-// where YARN aggregates logs there too.
+// Writes the last line of a container's log: what ended it, and why. The owner of the job finds it with the rest of the
+// log, also in YARN's aggregated logs.
 //
 //   DIR/APPLICATION/CONTAINER/stderr        DIR of yarn.nodemanager.log-dirs
 //
-// That folder is the container's user's to write, and we may be root: no link is followed, and nothing is written but a
-// plain file of one name that belongs to whom the folder does.
+// The container's user can write to that directory, and we may be root: no link is followed, and only a regular file
+// with a single link and the owner of the directory is written.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ namespace tidemark::yarn_copilot {
 // One line: "2026-01-02T03:04:05Z tidemark: this container was killed: TM-EVICT-001, … (by uid 0 pid 7)"
 std::string last_words(std::string_view what_happened, const EndOrder& order, base::WallTime now);
 
-// kNotFound: it has no such log in any of the folders. Waits for the disk: for a worker.
+// kNotFound: no such log in any directory. Waits for the disk: call it on a worker.
 Result<void> write_last_words(const std::vector<std::string>& folders, std::string_view container,
                               std::string_view line);
 

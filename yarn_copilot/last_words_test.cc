@@ -23,7 +23,7 @@ std::string log_of(std::string_view container) {
   return base::cat(kApplication, "/", container, "/stderr");
 }
 
-TEST(LastWords, SayWhatHappenedWhyAndByWhom) {
+TEST(LastWords, ContainEventReasonAndCaller) {
   const base::WallTime now = *base::parse_rfc3339("2026-01-02T03:04:05Z");
   const std::string known = last_words("was killed", {std::string(kTask), "TM-YARN-017", "yarn-copilot"}, now);
   EXPECT_TRUE(known.starts_with("2026-01-02T03:04:05Z tidemark: this container was killed: TM-YARN-017, ")) << known;
@@ -44,7 +44,7 @@ struct LastWordsTest : World {
   linux::testing::Tree logs;
 };
 
-TEST_F(LastWordsTest, AreTheLastOfItsOwnLogInWhicheverFolder) {
+TEST_F(LastWordsTest, GoToTheEndOfItsOwnLogInAnyDirectory) {
   linux::testing::Tree empty;
   logs.write(log_of(kTask), "before\n");
   logs.write(log_of(kOther), "");
@@ -54,8 +54,8 @@ TEST_F(LastWordsTest, AreTheLastOfItsOwnLogInWhicheverFolder) {
   EXPECT_EQ(write_last_words({empty.root()}, kTask, "words\n").error().kind, ErrorKind::kNotFound);
 }
 
-// Its user may put there what he likes.
-TEST_F(LastWordsTest, NothingElseIsWritten) {
+// The user can put anything there.
+TEST_F(LastWordsTest, WriteToNothingButTheLog) {
   linux::testing::Tree elsewhere;
   elsewhere.write("stderr", "kept");
   elsewhere.write("victim", "kept");
@@ -68,7 +68,7 @@ TEST_F(LastWordsTest, NothingElseIsWritten) {
   EXPECT_FALSE(leave(kTask));
   logs.remove(log_of(kTask));
   ASSERT_EQ(::mkfifo(logs.path(log_of(kTask)).c_str(), 0600), 0);
-  EXPECT_FALSE(leave(kTask)) << "and nobody waits for who reads it";
+  EXPECT_FALSE(leave(kTask)) << "does not wait for a reader of the pipe";
   std::filesystem::create_directory_symlink(elsewhere.root(), logs.path(base::cat(kApplication, "/", kOther)));
   EXPECT_FALSE(leave(kOther));
   EXPECT_FALSE(leave("../../x"));
@@ -78,7 +78,7 @@ TEST_F(LastWordsTest, NothingElseIsWritten) {
   }
 }
 
-TEST_F(LastWordsTest, OfWhoIsAskedToEnd) {
+TEST_F(LastWordsTest, AreWrittenForAStopToo) {
   options.log_dirs = {logs.root()};
   logs.write(log_of(kTask), "");
   add_process(10, kTask);

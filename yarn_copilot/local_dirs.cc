@@ -74,7 +74,7 @@ class Look {
     });
   }
 
-  // Opens `name` in `directory` and goes through its folders. One that went meanwhile holds nothing.
+  // Opens `name` in `directory` and walks its subdirectories. One that vanished counts as empty.
   template <class Visit>
   void each(const linux::Directory& directory, const std::string& name, const Visit& visit) {
     if (spent()) return;
@@ -108,7 +108,7 @@ class Look {
     return space;
   }
 
-  // Whoever fills these folders, with whatever names, makes the look no longer.
+  // Limits the pass, whatever files users create.
   bool spent() {
     if (!over()) return false;
     out_.whole = false;
@@ -139,7 +139,7 @@ void add(LocalUse& sum, const LocalUse& part) {
   }
 }
 
-// Its folder goes with an application.
+// The application removes its directory.
 void forget_who_ended(LocalUse& use, const std::set<LocalApplication>& running) {
   std::erase_if(use.applications, [&](const auto& each) {
     if (running.contains(each.first)) return false;
@@ -170,7 +170,8 @@ LocalSight look_at_local_dirs(const std::vector<std::string>& folders, const std
   for (std::size_t turn = 0; turn < folders.size() && !look.over(); ++turn) {
     const std::size_t at = (first + turn) % folders.size();
     LocalUse seen = look.folder(folders[at]);
-    // Cut short: the next look has all of its limits for this folder. One that had all of them now takes no more.
+    // Cut short: the next pass starts with this directory and all its limits. If this one had all of them, the rest is
+    // not counted.
     const bool again = !seen.whole && look.over() && turn > 0;
     memory.next = again ? at : at + 1;
     if (!again || !memory.folders[at]) memory.folders[at] = std::move(seen);

@@ -1,10 +1,10 @@
-// What YARN's applications have in the local folders of their NodeManager (yarn.nodemanager.local-dirs):
+// Measures what YARN's applications hold in the NodeManager's local directories (yarn.nodemanager.local-dirs):
 //
-//   DIR/usercache/USER/appcache/APPLICATION/CONTAINER/…   a container's own
-//   DIR/usercache/USER/appcache/APPLICATION/…             of all its containers here: shuffle files, blocks of Spark
-//   DIR/…                                                 what was localized for all, and the NodeManager's own
+//   DIR/usercache/USER/appcache/APPLICATION/CONTAINER/…   of one container
+//   DIR/usercache/USER/appcache/APPLICATION/…             shared by its containers here: shuffle files, Spark blocks
+//   DIR/…                                                 localized for all, and the NodeManager's own files
 //
-// What lies below usercache/USER is that user's to write, names too: only of his own applications it counts as theirs.
+// Users can write below usercache/USER, also with misleading names: an entry counts only for applications of that user.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 namespace tidemark::yarn_copilot {
 
 struct LocalLook {
-  std::size_t entries = 400'000;  // files and folders, of all together
+  std::size_t entries = 400'000;  // files and directories, in total
   base::Duration time = std::chrono::seconds(5);
 };
 
@@ -37,27 +37,27 @@ struct LocalPart {
 
 struct LocalUse {
   std::map<std::string, std::int64_t, std::less<>> containers;  // bytes of their own; of `running` applications
-  std::map<std::string, std::map<std::uint64_t, LocalPart>, std::less<>> devices;  // the same, on each filesystem
-  std::map<LocalApplication, std::int64_t> applications;  // those of their containers among them
-  std::int64_t bytes = 0;                                 // all there is in the folders
-  bool whole = true;                // false: there is more, beyond the limits or where nobody lets us look
-  std::vector<std::string> absent;  // folders that are not there, or cannot be opened
+  std::map<std::string, std::map<std::uint64_t, LocalPart>, std::less<>> devices;  // the same by filesystem
+  std::map<LocalApplication, std::int64_t> applications;                           // including their containers
+  std::int64_t bytes = 0;                                                          // total in the directories
+  bool whole = true;                // false: there is more, beyond the limits or unreadable
+  std::vector<std::string> absent;  // missing or unreadable directories
 };
 
-// What is known of each folder, by the last look that came to it, and where the next one begins. A look that ends at
-// its limits is gone on with by the next one: on a large node the last folders have their turn as the first ones have.
+// Last known values of each directory, and where the next pass starts. A pass that reaches its limits is continued by
+// the next one, so that on a large node every directory gets its turn.
 struct LocalMemory {
   std::vector<std::optional<LocalUse>> folders;  // nullopt: not seen yet
   std::size_t next = 0;
 };
 
 struct LocalSight {
-  LocalUse use;  // of all folders; one that this look did not come to counts as it is remembered
+  LocalUse use;  // of all directories; those not reached in this pass with remembered values
   LocalMemory memory;
 };
 
-// Waits for the disks: for a worker, with a clock that any thread may ask. Follows no link: what containers make leads
-// nowhere else. `running`: whose parts are told apart; what others left counts in the sum alone.
+// Waits for the disks: call it on a worker, with a thread-safe clock. Follows no link, so containers cannot lead it
+// elsewhere. `running`: applications that are counted separately; the rest counts only in the sum.
 LocalSight look_at_local_dirs(const std::vector<std::string>& folders, const std::set<LocalApplication>& running,
                               LocalMemory memory, const LocalLook& look, const base::Clock& clock);
 

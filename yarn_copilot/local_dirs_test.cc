@@ -1,4 +1,4 @@
-// What containers have in the NodeManager's local folders, and who ends above the limit.
+// Usage of the NodeManager's local directories, and which container ends above the limit.
 #include "yarn_copilot/local_dirs.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ struct LocalDirs : World {
   pid_t pid = 100;
 };
 
-TEST_F(LocalDirs, WhoHoldsMostIsAskedToEndAndNobodyBesideHim) {
+TEST_F(LocalDirs, StopsOnlyTheContainerThatHoldsMost) {
   fill(place(kTask), 900);
   fill(place(kOther), 300);
   start();
@@ -72,7 +72,7 @@ TEST_F(LocalDirs, WhoHoldsMostIsAskedToEndAndNobodyBesideHim) {
   EXPECT_NE(lines.find("hold more than their limit"), std::string::npos) << lines;
 }
 
-TEST_F(LocalDirs, UnderTheLimitNobodyEndsAndItIsTold) {
+TEST_F(LocalDirs, StopsNothingBelowTheLimitAndReportsUsage) {
   fill(place(kTask), 200);
   fill("filecache/10", 100);
   start();
@@ -84,22 +84,22 @@ TEST_F(LocalDirs, UnderTheLimitNobodyEndsAndItIsTold) {
   EXPECT_NE(text.find("tidemark_yarn_copilot_local_dirs_seen_whole 1"), std::string::npos);
 }
 
-// What was localized for all, or belongs to who has ended: it is said, and nobody ends in vain.
-TEST_F(LocalDirs, WhatNobodyWhoRunsHoldsEndsNobody) {
+// The data was localized for all, or belongs to ended applications: it is reported, and no container ends in vain.
+TEST_F(LocalDirs, StopsNothingForDataThatNoRunningContainerHolds) {
   fill("filecache/10", 2000);
   options.local_dirs.push_back(local.path("not-there"));
   start();
   ASSERT_TRUE(net::testing::run_real_until(
-      loop, [&] { return lines.find("the end of all who run would not help") != std::string::npos; }, kLimit))
+      loop, [&] { return lines.find("ending all containers would not help") != std::string::npos; }, kLimit))
       << lines;
   EXPECT_NE(lines.find("a local folder cannot be opened"), std::string::npos);
-  EXPECT_EQ(local_bytes(kTask), -1) << "of what was not seen nothing is told";
+  EXPECT_EQ(local_bytes(kTask), -1) << "unseen usage is not reported";
   EXPECT_NE(metrics.text().find("tidemark_yarn_copilot_local_dirs_seen_whole 0"), std::string::npos);
   EXPECT_TRUE(audit.empty());
 }
 
-// For the agent, which has a line for each disk that a kubelet looks at.
-TEST_F(LocalDirs, TheAgentIsToldWhatEachHoldsOnWhichDisk) {
+// For the agent, which has a threshold for each disk that the kubelet monitors.
+TEST_F(LocalDirs, ReportsUsageOfEachContainerByDisk) {
   linux::testing::Tree another;
   options.local_dirs = {local.root(), another.root()};
   options.local_dirs_limit_mib = 0;
@@ -112,15 +112,15 @@ TEST_F(LocalDirs, TheAgentIsToldWhatEachHoldsOnWhichDisk) {
   const auto of = [&](std::string_view id) {
     return *std::ranges::find(listed.containers, id, &copilot::Container::name);
   };
-  ASSERT_EQ(of(kTask).held.size(), 1U) << "both lie on one";
+  ASSERT_EQ(of(kTask).held.size(), 1U) << "both are on one disk";
   EXPECT_EQ(of(kTask).held[0].device, linux::filesystem_space(local.root()).value()->device);
   EXPECT_GE(of(kTask).held[0].bytes, 300 << 10);
-  EXPECT_LT(of(kTask).held[0].bytes, 500 << 10) << "what is of the application stays when it ends";
-  EXPECT_EQ(of(kTask).held[0].inodes, 4) << "two folders with a file in each";
+  EXPECT_LT(of(kTask).held[0].bytes, 500 << 10) << "data of the application stays when the container ends";
+  EXPECT_EQ(of(kTask).held[0].inodes, 4) << "two directories with a file in each";
   EXPECT_TRUE(of(kOther).held.empty());
 }
 
-TEST_F(LocalDirs, ALinkLeadsNowhere) {
+TEST_F(LocalDirs, FollowsNoLink) {
   linux::testing::Tree elsewhere;
   elsewhere.write("file", std::string(4 << 20, 'x'));
   local.folder(place(kTask));
@@ -131,8 +131,8 @@ TEST_F(LocalDirs, ALinkLeadsNowhere) {
   EXPECT_TRUE(use.whole);
 }
 
-// Below usercache/USER he gives what names he likes.
-TEST_F(LocalDirs, WhatAUserCallsAnothersCountsForNobody) {
+// Below usercache/USER the user chooses all names.
+TEST_F(LocalDirs, IgnoresDirectoriesNamedLikeAnotherUsersApplication) {
   local.write(base::cat("usercache/eve/appcache/application_1700000000000_0001/", kTask, "/file"),
               std::string(2000 << 10, 'x'));
   const LocalUse use = look().use;
@@ -141,20 +141,20 @@ TEST_F(LocalDirs, WhatAUserCallsAnothersCountsForNobody) {
   EXPECT_TRUE(use.containers.empty());
 }
 
-TEST_F(LocalDirs, HoweverManyNamesThereAreALookEnds) {
+TEST_F(LocalDirs, EndsAPassWithAnyNumberOfNames) {
   for (int i = 0; i < 60; ++i) local.folder(base::cat("usercache/eve/appcache/application_", i));
   const LocalUse use = look({.entries = 10}).use;
   EXPECT_FALSE(use.whole);
 }
 
-TEST_F(LocalDirs, ALookHasItsLimits) {
+TEST_F(LocalDirs, LimitsAPass) {
   for (int i = 0; i < 50; ++i) local.write(base::cat(place(kTask), "/", i), "x");
   EXPECT_TRUE(look().use.whole);
   EXPECT_FALSE(look({.entries = 20}).use.whole);
   EXPECT_FALSE(look({.time = 0s}).use.whole);
 }
 
-// A task's files in three folders of so many entries that a look comes to the end of one and a half.
+// Files of a task in three directories, so large that a pass reaches the end of one and a half.
 struct ManyFolders : LocalDirs {
   ManyFolders() {
     for (linux::testing::Tree* each : {&local, &second, &third}) fill_many(*each, kFiles);
@@ -174,29 +174,29 @@ struct ManyFolders : LocalDirs {
     return static_cast<std::size_t>(inodes);
   }
   static constexpr int kFiles = 40;
-  static constexpr std::size_t kOfAll = 3 * (kFiles + 1);  // with the folder itself
+  static constexpr std::size_t kOfAll = 3 * (kFiles + 1);  // including the directory itself
   linux::testing::Tree second, third;
   LocalMemory memory;
 };
 
-TEST_F(ManyFolders, WhereOneLookEndsTheNextOneGoesOn) {
+TEST_F(ManyFolders, ContinuesInTheNextPass) {
   LocalUse use = look_on();
   EXPECT_FALSE(use.whole);
   EXPECT_LT(seen_of_task(use), kOfAll);
-  EXPECT_EQ(memory.next, 1U) << "the second one was cut short";
+  EXPECT_EQ(memory.next, 1U) << "the second directory was cut short";
   use = look_on();
   EXPECT_EQ(memory.next, 2U);
-  EXPECT_FALSE(use.whole) << "the third one was not seen to its end yet";
+  EXPECT_FALSE(use.whole) << "the third directory was not completed yet";
   use = look_on();
   EXPECT_TRUE(use.whole);
   EXPECT_EQ(seen_of_task(use), kOfAll);
   const std::int64_t all = use.bytes;
   fill_many(third, kFiles + 5);
   for (int i = 0; i < 3; ++i) use = look_on();
-  EXPECT_GT(use.bytes, all) << "each has its turn again";
+  EXPECT_GT(use.bytes, all) << "each is measured again";
 }
 
-TEST_F(ManyFolders, OneThatIsTooLargeForALookHoldsUpNoOther) {
+TEST_F(ManyFolders, ADirectoryThatIsTooLargeDoesNotDelayOthers) {
   fill_many(local, 10 * kFiles);
   for (int i = 0; i < 4; ++i) look_on();
   ASSERT_TRUE(memory.folders[1] && memory.folders[2]);
@@ -205,14 +205,14 @@ TEST_F(ManyFolders, OneThatIsTooLargeForALookHoldsUpNoOther) {
   EXPECT_FALSE(memory.folders[0]->whole);
 }
 
-TEST_F(ManyFolders, WhatIsRememberedOfAnApplicationGoesWithIt) {
+TEST_F(ManyFolders, ForgetsAnApplicationThatEnded) {
   for (int i = 0; i < 3; ++i) look_on();
   ASSERT_TRUE(look_on().whole);
   for (linux::testing::Tree* each : {&local, &second, &third}) each->remove("usercache");
-  EXPECT_LT(look_on({}).bytes, 4096 * kFiles) << "of folders too that this look may not have come to";
+  EXPECT_LT(look_on({}).bytes, 4096 * kFiles) << "also in directories that this pass did not reach";
 }
 
-TEST_F(LocalDirs, ALimitWithoutFoldersIsRefused) {
+TEST_F(LocalDirs, RejectsALimitWithoutDirectories) {
   options.local_dirs.clear();
   auto made = YarnCopilot::make(loop, {killing, workers, {}, managers, 1}, log, metrics, options);
   ASSERT_FALSE(made);

@@ -90,7 +90,7 @@ net::Task<void> LocalLimit::enforce(const std::vector<SeenContainer>& running) {
       step_local_ends(std::move(ends_so_far_), holders, *last_, config_.limit_bytes, loop_.clock().monotonic());
   ends_so_far_ = std::move(step.ends);
   if (step.nobody_helps && !told_nobody_) {
-    log_.warn("the local folders hold more than their limit, and the end of all who run would not help",
+    log_.warn("the local folders hold more than their limit, and ending all containers would not help",
               {{"mib", mib(last_->bytes)},
                {"limit_mib", mib(config_.limit_bytes)},
                {"ended_in_vain", std::to_string(ends_so_far_.in_vain)}});
@@ -108,16 +108,16 @@ net::Task<void> LocalLimit::end(LocalHolder victim) {
              {"reason", model::reason_id(model::Reason::kYarnLocalDirs)}});
   const auto asked = co_await ends_.stop(
       {victim.id, std::string(model::reason_id(model::Reason::kYarnLocalDirs)), "yarn-copilot"}, config_.grace);
-  memory_.folders.clear();  // whether that was enough is seen, not remembered
+  memory_.folders.clear();  // the effect must be measured anew
   if (asked) stopped_.add();
-  if (!asked) log_.warn("it could not be asked to end", {{"container", victim.id}, {"error", asked.error()}});
+  if (!asked) log_.warn("cannot ask container to end", {{"container", victim.id}, {"error", asked.error()}});
 }
 
 std::optional<std::int64_t> LocalLimit::bytes_of(std::string_view container) const {
   if (!last_) return std::nullopt;
   const auto found = last_->containers.find(container);
   if (found != last_->containers.end()) return found->second;
-  return last_->whole ? std::optional<std::int64_t>(0) : std::nullopt;  // what was not looked at is not known
+  return last_->whole ? std::optional<std::int64_t>(0) : std::nullopt;  // unmeasured usage is unknown
 }
 
 std::vector<copilot::HeldOnDisk> LocalLimit::held_by(std::string_view container) const {
@@ -129,7 +129,7 @@ std::vector<copilot::HeldOnDisk> LocalLimit::held_by(std::string_view container)
   return out;
 }
 
-// More than the limit is more all the same; what is less may be more.
+// A partial sum above the limit is above it in any case; a partial sum below it proves nothing.
 void LocalLimit::tell_cut() {
   const bool cut = !last_->whole && last_->absent.empty();
   if (cut && !told_cut_) {

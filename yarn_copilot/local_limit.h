@@ -1,8 +1,7 @@
-// Keeps YARN's containers from filling the disks of their NodeManager's local folders: what is in them is looked at
-// from time to time, and while it is more than the limit one container after the other is asked to end, and killed
-// (local_victim).
+// Keeps YARN's containers from filling the disks of the NodeManager's local directories: measures them from time to
+// time, and while they exceed the limit, stops one container after another (local_victim).
 //
-// A container that does it by itself is at fault, so its end is told as what it is: its exit code, and no pre-emption.
+// Such a container caused the problem itself, so its end is reported with its exit code and not as a preemption.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +24,13 @@
 
 namespace tidemark::yarn_copilot {
 
-// A look takes no more than a fiftieth of the time: of large folders it is taken less often.
+// Passes take at most a fiftieth of the time, so large directories are measured less often.
 inline constexpr int kLookShare = 50;
 inline constexpr base::Duration kLookAgainMax = std::chrono::minutes(5);
 
 struct LocalLimitConfig {
   std::vector<std::string> folders;
-  std::int64_t limit_bytes = 0;  // 0: they are looked at, and nobody ends for it
+  std::int64_t limit_bytes = 0;  // 0: only measure, stop nothing
   base::Duration grace = std::chrono::seconds(10);
   base::Duration interval = std::chrono::seconds(10);
   LocalLook look{};
@@ -39,16 +38,16 @@ struct LocalLimitConfig {
 
 class LocalLimit {
  public:
-  // All outlive it.
+  // All must outlive it.
   LocalLimit(net::EventLoop& loop, Containers& containers, Ends& ends, base::Log log, base::Registry& metrics,
              LocalLimitConfig config);
 
   net::Task<void> run();
-  // One look, and who ends for it.
+  // One pass, and the stops that follow from it.
   net::Task<void> pass();
-  // Of its own, at the last look. nullopt: nobody looks, nobody did yet, or it was not seen by one that saw not all.
+  // Bytes of its own at the last pass. nullopt: not measured, not yet, or missed by a pass that did not see all.
   std::optional<std::int64_t> bytes_of(std::string_view container) const;
-  // The same by filesystem, at least; empty where nothing is known.
+  // The same by filesystem, as a lower bound; empty if unknown.
   std::vector<copilot::HeldOnDisk> held_by(std::string_view container) const;
 
  private:
@@ -72,7 +71,7 @@ class LocalLimit {
   LocalEnds ends_so_far_;
   bool told_nobody_ = false, told_cut_ = false;
   std::set<std::string> told_absent_;
-  net::WorkerPool worker_;  // of its own: a disk may hang
+  net::WorkerPool worker_;  // its own, because a disk may hang
 };
 
 }  // namespace tidemark::yarn_copilot

@@ -21,7 +21,7 @@ std::int64_t own_of(const LocalUse& use, std::string_view container) {
   return found == use.containers.end() ? 0 : found->second;
 }
 
-// Of those who run.
+// Of the running containers.
 BytesOf what_ends_free(const std::vector<LocalHolder>& holders, const LocalUse& use, LocalFree frees) {
   BytesOf out;
   for (const LocalHolder& each : holders) {
@@ -35,7 +35,7 @@ BytesOf what_ends_free(const std::vector<LocalHolder>& holders, const LocalUse& 
   return out;
 }
 
-// nullopt: nobody worth it, or all together are not enough.
+// nullopt: none is worth it, or all together are not enough.
 std::optional<LocalApplication> who_holds_most(const BytesOf& bytes_of, std::int64_t too_much) {
   std::int64_t together = 0;
   const BytesOf::value_type* most = nullptr;
@@ -47,7 +47,7 @@ std::optional<LocalApplication> who_holds_most(const BytesOf& bytes_of, std::int
   return most->first;
 }
 
-// Newer first.
+// The newer one first.
 bool later(const LocalHolder& a, const LocalHolder& b) {
   if (!a.began || !b.began) return !a.began && b.began.has_value();
   return std::tuple(*a.began, std::string_view(a.id)) > std::tuple(*b.began, std::string_view(b.id));
@@ -88,13 +88,14 @@ LocalStep step_local_ends(LocalEnds ends, const std::vector<LocalHolder>& holder
     const auto running = std::ranges::find(holders, ends.victim, &LocalHolder::id);
     if (running != holders.end()) {
       if (running->ending) return {std::move(ends)};
-      ends.victim.clear();  // the order is forgotten, or nothing came of it: as if there had been none
+      ends.victim.clear();  // the order was lost or failed: as if there was none
     } else {
-      // Its NodeManager has a look's time at least: of an application that has no other here nothing is told apart.
+      // Its NodeManager gets at least the time of one pass: without other containers of the application here, its part
+      // is not measured separately.
       const bool is_new = !ends.ended_at.has_value();
       if (is_new) ends.ended_at = now;
       if (is_new || !is_cleared(ends, use, now)) return {std::move(ends)};
-      // Once nothing came of it, it stays so until the folders are below their limit.
+      // Once ends had no effect, that stays so until the directories are below their limit.
       if (ends.in_vain < kEndsInVainMax) ends.in_vain = use.bytes < ends.bytes_before ? 0 : ends.in_vain + 1;
       ends.victim.clear();
     }

@@ -1,11 +1,11 @@
-// Which container ends where the local folders hold more than they may: of the application that holds most of them the
-// one with most of its own, where that is a good part of it; else the newest, since what is left is of them all. Its
-// master comes last: with it the application ends here.
+// Chooses the container that ends if the local directories exceed their limit: within the application that holds most
+// of them, the container with most of its own if that is a considerable part, else the newest, because the rest belongs
+// to all of them. The master comes last, because the application ends here with it.
 //
-// An end frees the container's own folder, by and by. What its application has beside that may go with it (an executor
-// of Spark that is asked to end takes its blocks along) or stay until the application ends (shuffle files of
-// MapReduce), and nobody says which. So one ends after the other, each when it is seen what the one before has brought,
-// and where ends bring nothing, only what is in containers' own folders counts from then on. Pure.
+// An end frees the container's own directory after a while. Shared data of the application may go too (a Spark executor
+// that is stopped removes its blocks) or stay until the application ends (MapReduce shuffle files), and this is not
+// known in advance. So containers end one at a time, and the next is chosen when the effect of the last is known. If
+// ends have no effect, only the containers' own directories count from then on. Pure.
 #pragma once
 
 #include <chrono>
@@ -24,39 +24,40 @@ struct LocalHolder {
   std::string id;
   LocalApplication application;
   bool master = false;
-  std::optional<base::WallTime> began;  // nullopt: its processes are not there yet
-  bool ending = false;                  // it was asked to
+  std::optional<base::WallTime> began;  // nullopt: no processes yet
+  bool ending = false;                  // it was asked to end
 };
 
-// Less than this part of what its application holds is not worth a choice.
+// An own part below this share of the application's data does not decide.
 inline constexpr std::int64_t kOwnPart_percent = 25;
-// A NodeManager clears a container's folder away after its end; what is there longer is not waited for.
+// A NodeManager removes a container's directory after its end; if it exists longer, the wait is over.
 inline constexpr base::Duration kClearedWithin = std::chrono::minutes(1);
-// Ends in a row after which the folders held no less than before.
+// Consecutive ends after which the directories held no less than before.
 inline constexpr int kEndsInVainMax = 2;
 
 enum class LocalFree : std::uint8_t {
-  kOfApplication,  // what the application has
-  kOwn,            // what is in the container's own folder
+  kOfApplication,  // data of the whole application
+  kOwn,            // data in the container's own directory
 };
 
-// Its place in `holders`. nullopt: those who run would not free together what is `too_much`, so their end would not
+// Index into `holders`. nullopt: all running containers together would not free `too_much`, so ending them would not
+// help.
 // help.
 std::optional<std::size_t> choose_local_victim(const std::vector<LocalHolder>& holders, const LocalUse& use,
                                                std::int64_t too_much, LocalFree frees);
 
-// What is remembered from look to look while the folders hold too much.
+// State from pass to pass while the directories exceed the limit.
 struct LocalEnds {
-  std::string victim;                             // the last one; empty: nobody, or what its end brought is known
-  std::int64_t bytes_before = 0;                  // in the folders, when it was chosen
-  std::optional<base::MonotonicTime> ended_at{};  // when it was seen first that it runs no more
-  int in_vain = 0;                                // ends in a row that brought nothing
+  std::string victim;                             // the last one; empty: none, or its effect is known
+  std::int64_t bytes_before = 0;                  // in the directories, when it was chosen
+  std::optional<base::MonotonicTime> ended_at{};  // when it was first seen to have ended
+  int in_vain = 0;                                // consecutive ends without effect
   bool operator==(const LocalEnds&) const = default;
 };
 struct LocalStep {
   LocalEnds ends;
-  std::optional<std::size_t> victim{};  // who is to end now, of `holders`
-  bool nobody_helps = false;            // nobody, because it would not help
+  std::optional<std::size_t> victim{};  // index into `holders` of the container to end now
+  bool nobody_helps = false;            // none, because it would not help
 };
 LocalStep step_local_ends(LocalEnds ends, const std::vector<LocalHolder>& holders, const LocalUse& use,
                           std::int64_t limit_bytes, base::MonotonicTime now);

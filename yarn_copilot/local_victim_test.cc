@@ -26,15 +26,15 @@ std::string chosen(const std::vector<LocalHolder>& holders, const LocalUse& use,
 const std::vector<LocalHolder> kAll = {holder("big-master", "big", 300, true), holder("big-old", "big", 200),
                                        holder("big-new", "big", 10), holder("small", "small", 1)};
 
-TEST(LocalVictim, OfTheApplicationThatHoldsMostWhoHoldsMostHimself) {
+TEST(LocalVictim, TakesTheLargestContainerOfTheLargestApplication) {
   LocalUse use;
   use.applications = {{{"ada", "big"}, 1000}, {{"ada", "small"}, 900}};
   use.containers = {{"big-old", 600}, {"big-new", 300}, {"small", 900}};
   EXPECT_EQ(chosen(kAll, use), "big-old");
 }
 
-// Blocks and shuffle files are of all its containers.
-TEST(LocalVictim, WhereNobodyHoldsMuchHimselfTheNewest) {
+// Blocks and shuffle files belong to all of its containers.
+TEST(LocalVictim, TakesTheNewestIfNoContainerHoldsMuch) {
   LocalUse use;
   use.applications = {{{"ada", "big"}, 1000}};
   use.containers = {{"big-old", 200}, {"big-new", 100}};
@@ -43,7 +43,7 @@ TEST(LocalVictim, WhereNobodyHoldsMuchHimselfTheNewest) {
   EXPECT_EQ(chosen(kAll, use), "big-old");
 }
 
-TEST(LocalVictim, MastersGoWhenNobodyElseOfItsApplicationIsLeft) {
+TEST(LocalVictim, TakesMastersOnlyWhenNoOtherIsLeft) {
   LocalUse use;
   use.applications = {{{"ada", "big"}, 1000}};
   use.containers = {{"big-master", 1000}};
@@ -51,7 +51,7 @@ TEST(LocalVictim, MastersGoWhenNobodyElseOfItsApplicationIsLeft) {
   EXPECT_EQ(chosen({kAll[0], kAll[3]}, use), "big-master");
 }
 
-TEST(LocalVictim, NobodyForWhatNobodyWhoRunsHolds) {
+TEST(LocalVictim, TakesNoneForDataOfEndedContainers) {
   LocalUse use;
   EXPECT_EQ(chosen(kAll, use), "nobody");
   use.applications = {{{"ada", "ended"}, 1000}, {{"eve", "big"}, 1000}};
@@ -59,15 +59,15 @@ TEST(LocalVictim, NobodyForWhatNobodyWhoRunsHolds) {
   EXPECT_EQ(chosen({}, use), "nobody");
 }
 
-// What was localized for all, or left behind: ending everybody would not help.
-TEST(LocalVictim, NobodyWhereAllOfThemTogetherDoNotHoldWhatIsTooMuch) {
+// Localized for all, or left behind: ending every container would not help.
+TEST(LocalVictim, TakesNoneIfAllTogetherHoldLessThanTheExcess) {
   LocalUse use;
   use.applications = {{{"ada", "big"}, 600}, {{"ada", "small"}, 300}};
   EXPECT_EQ(chosen(kAll, use, 901), "nobody");
   EXPECT_EQ(chosen(kAll, use, 900), "big-new");
 }
 
-TEST(LocalVictim, OneWithoutProcessesYetIsTheNewestAndNumbersMayBeLarge) {
+TEST(LocalVictim, TakesOneWithoutProcessesAsNewestAndHandlesLargeNumbers) {
   LocalUse use;
   use.applications = {{{"ada", "big"}, std::numeric_limits<std::int64_t>::max()}};
   use.containers = {{"big-old", std::numeric_limits<std::int64_t>::max() / 8}};
@@ -76,18 +76,17 @@ TEST(LocalVictim, OneWithoutProcessesYetIsTheNewestAndNumbersMayBeLarge) {
   EXPECT_EQ(chosen(all, use), "big-old");
 }
 
-TEST(LocalVictim, WhereOnlyTheirOwnFoldersCountWhoHasNothingThereIsNotEnded) {
+TEST(LocalVictim, SkipsContainersWithoutOwnDataIfOnlyThatCounts) {
   LocalUse use;
   use.applications = {{{"ada", "big"}, 1000}, {{"ada", "small"}, 300}};
   use.containers = {{"big-master", 40}, {"small", 100}};
   EXPECT_EQ(chosen(kAll, use, 100, LocalFree::kOwn), "small");
   EXPECT_EQ(chosen(kAll, use, 141, LocalFree::kOwn), "nobody");
   use.containers["big-old"] = 70;
-  EXPECT_EQ(chosen(kAll, use, 1, LocalFree::kOwn), "big-old")
-      << "the application that would free most; its master last";
+  EXPECT_EQ(chosen(kAll, use, 1, LocalFree::kOwn), "big-old") << "the application that frees most; its master last";
 }
 
-// From look to look: every ten seconds.
+// From pass to pass: every ten seconds.
 struct LocalEndsTest : ::testing::Test {
   std::string look() {
     now = now + 10s;
@@ -109,25 +108,25 @@ struct LocalEndsTest : ::testing::Test {
   base::MonotonicTime now;
 };
 
-TEST_F(LocalEndsTest, TheNextOneEndsWhenTheFolderOfTheOneBeforeIsGone) {
+TEST_F(LocalEndsTest, TakesTheNextWhenTheDirectoryOfTheLastIsGone) {
   use.bytes = 1000;
   use.applications = {{{"ada", "big"}, 1000}};
   use.containers = {{"big-old", 600}, {"big-new", 400}};
   EXPECT_EQ(look(), "big-old");
   asked("big-old");
-  EXPECT_EQ(look(), "") << "it ends still";
+  EXPECT_EQ(look(), "") << "it is still ending";
   ended("big-old");
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(look(), "") << "its NodeManager clears away";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(look(), "") << "its NodeManager removes the directory";
   use.bytes = 400;
   use.applications = {{{"ada", "big"}, 400}};
   use.containers.erase("big-old");
   EXPECT_EQ(look(), "big-new");
   use.bytes = 100;
   EXPECT_EQ(look(), "");
-  EXPECT_EQ(ends, LocalEnds()) << "below its limit nothing is remembered";
+  EXPECT_EQ(ends, LocalEnds()) << "below the limit no state is kept";
 }
 
-TEST_F(LocalEndsTest, AFolderThatNobodyClearsAwayIsNotWaitedForForEver) {
+TEST_F(LocalEndsTest, DoesNotWaitForeverForADirectoryToBeRemoved) {
   use.bytes = 1000;
   use.applications = {{{"ada", "big"}, 1000}};
   use.containers = {{"big-old", 600}, {"big-new", 400}};
@@ -137,8 +136,8 @@ TEST_F(LocalEndsTest, AFolderThatNobodyClearsAwayIsNotWaitedForForEver) {
   EXPECT_EQ(look(), "big-new");
 }
 
-// Shuffle files stay until the application ends: else all of its containers would go for nothing.
-TEST_F(LocalEndsTest, WhereEndsBringNothingTheyStop) {
+// Shuffle files stay until the application ends: otherwise all of its containers would end in vain.
+TEST_F(LocalEndsTest, StopsAfterEndsWithoutEffect) {
   use.bytes = 1000;
   use.applications = {{{"ada", "big"}, 950}};
   for (const char* id : {"big-new", "big-old"}) {
@@ -146,29 +145,29 @@ TEST_F(LocalEndsTest, WhereEndsBringNothingTheyStop) {
     ended(id);
     EXPECT_EQ(look(), "");
   }
-  EXPECT_EQ(look(), "nobody helps") << "the master and all else stay";
+  EXPECT_EQ(look(), "nobody helps") << "the master and all others stay";
   use.bytes = 900;
-  EXPECT_EQ(look(), "nobody helps") << "whatever fell by itself";
+  EXPECT_EQ(look(), "nobody helps") << "even if usage fell for another reason";
   use.containers = {{"small", 800}};
-  EXPECT_EQ(look(), "small") << "who holds it himself ends all the same";
+  EXPECT_EQ(look(), "small") << "a container that holds the data itself still ends";
 }
 
-TEST_F(LocalEndsTest, WhatTheyFreeOfTheirApplicationGoesOn) {
+TEST_F(LocalEndsTest, ContinuesWhileEndsFreeSharedData) {
   use.bytes = 1000;
   use.applications = {{{"ada", "big"}, 950}};
   for (const char* id : {"big-new", "big-old", "big-master"}) {
     EXPECT_EQ(look(), id);
     ended(id);
-    use.bytes -= 10;  // blocks of Spark went with it
+    use.bytes -= 10;  // Spark blocks went with it
     EXPECT_EQ(look(), "");
   }
 }
 
-TEST_F(LocalEndsTest, AnOrderThatIsForgottenIsGivenAgain) {
+TEST_F(LocalEndsTest, RepeatsALostOrder) {
   use.bytes = 1000;
   use.applications = {{{"ada", "big"}, 1000}};
   EXPECT_EQ(look(), "big-new");
-  EXPECT_EQ(look(), "big-new") << "nobody could ask it";
+  EXPECT_EQ(look(), "big-new") << "the request failed";
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ namespace {
 using linux::File;
 using linux::Group;
 
-constexpr std::int64_t kQuotaMinUs = 1000;  // what a kernel takes
+constexpr std::int64_t kQuotaMinUs = 1000;  // minimum of the kernel
 constexpr std::int64_t kPeriodUs = 100'000;
 constexpr std::int64_t kNsPerS = 1'000'000'000;
 constexpr std::int64_t kMilli = 1000;
@@ -36,8 +36,8 @@ constexpr int kAdoptRounds = 10;
 constexpr pid_t kInit = 1;
 constexpr linux::Controllers kOnlyCpuset = linux::controllers_of({linux::Controller::kCpuset});
 constexpr linux::Controllers kOnlyIo = linux::controllers_of({linux::Controller::kIo});
-// What a container's group is measured and limited by. A kubelet hands these down to its pods too, so that nothing
-// becomes another above the group of all containers.
+// Controllers that measure and limit a container's cgroup. A kubelet enables these for its pods too, so the cgroups
+// above that of all containers do not change.
 constexpr linux::Controllers kOfContainers =
     linux::controllers_of({linux::Controller::kCpu, linux::Controller::kMemory, linux::Controller::kPids});
 
@@ -57,7 +57,7 @@ base::Duration of_ticks(std::int64_t ticks) {
   return base::Duration(bounded / rate * kNsPerS + bounded % rate * kNsPerS / rate);
 }
 
-// What this file says, where the group and the file are there.
+// Value of this file if cgroup and file exist.
 std::optional<std::int64_t> value_of(const Group& group, File file, linux::Buffer& buffer) {
   const auto value = linux::read_value(group, file, buffer);
   return value ? *value : std::nullopt;
@@ -80,7 +80,7 @@ Limits limits_of(const Group& group, linux::Buffer& buffer) {
   return out;
 }
 
-// Gone meanwhile: nothing to move.
+// Already gone: nothing to move.
 Result<void> put_process(const std::string& file, pid_t pid) {
   const Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd) return base::fail_errno(errno, base::cat("open ", file));
@@ -89,7 +89,7 @@ Result<void> put_process(const std::string& file, pid_t pid) {
   return base::fail_errno(errno, base::cat("moving process ", pid, " to ", file));
 }
 
-// Those of a "cgroup.procs". Of a group that is gone, or is not made yet, none.
+// Processes of a "cgroup.procs"; empty if the cgroup does not exist.
 Result<std::set<pid_t>> processes_in(const std::string& file, linux::Buffer& buffer) {
   std::set<pid_t> out;
   TM_TRY(const auto text, linux::read_path(file, buffer));
@@ -107,7 +107,7 @@ std::optional<linux::ProcessStat> stat_of(const linux::Folder& proc, pid_t pid, 
   return stat ? std::optional(std::move(*stat)) : std::nullopt;
 }
 
-// Whether its command line has that name, whole: as a word or as a folder.
+// Whether its command line contains that name as a whole word or path component.
 bool names_container(const linux::Folder& proc, pid_t pid, std::string_view id, linux::Buffer& buffer) {
   const auto text = linux::read_path(base::cat(proc.path(), "/", pid, "/cmdline"), buffer);
   if (!text || !*text) return false;
@@ -166,7 +166,7 @@ Result<std::optional<Use>> Machine::use_of_group(std::string_view id) {
   if (!group) return std::nullopt;
   Use out;
   std::vector<pid_t> pids;
-  // The list of one hierarchy: a container of a NodeManager is in all that it made the group in.
+  // List of one hierarchy: its NodeManager makes a container in all of its hierarchies.
   TM_TRY(const bool there, linux::read_processes(*group, File::kProcesses, buffer_, pids));
   if (!there) return std::nullopt;
   out.processes = static_cast<std::int64_t>(pids.size());
@@ -203,15 +203,14 @@ Use Machine::use_of(const std::vector<linux::MarkedProcess>& processes) const {
 
 Result<Limits> Machine::limits(std::string_view id) {
   TM_TRY(const auto group, Group::open(hierarchies_, group_of(id)));
-  if (!group) return fail(ErrorKind::kNotFound, "it has no group ", base::in_quotes(group_of(id)));
+  if (!group) return fail(ErrorKind::kNotFound, "no cgroup ", base::in_quotes(group_of(id)));
   return limits_of(*group, buffer_);
 }
 
 Result<Limits> Machine::set_limits(std::string_view id, const Limits& wanted) {
   TM_TRY(const auto group, Group::open(hierarchies_, group_of(id)));
   if (!group) {
-    return fail(ErrorKind::kNotFound, "it has no group ", base::in_quotes(group_of(id)),
-                ": what no group holds cannot be limited");
+    return fail(ErrorKind::kNotFound, "no cgroup ", base::in_quotes(group_of(id)), "; cannot limit without a cgroup");
   }
   linux::KernelWriter writer;
   std::vector<linux::FileWrite> writes;
@@ -232,7 +231,7 @@ Result<Limits> Machine::set_limits(std::string_view id, const Limits& wanted) {
   }
   if (wanted.memory) TM_TRY_VOID(add(File::kMemoryLimit, wanted.memory->value));
 
-  // Both or none: what was written before a refusal is put back.
+  // Both or none: if the second write fails, the first is undone.
   std::vector<std::pair<File, std::string>> written;
   for (const linux::FileWrite& each : writes) {
     const linux::WriteReport report = linux::compare_and_write(each, writer, buffer_);
@@ -290,7 +289,7 @@ std::string_view Machine::above_parent() const {
   return std::string_view(parent_).substr(0, std::min(parent_.rfind('/'), parent_.size()));
 }
 
-// What carries its name, but for who waits.
+// Processes with its name, except its waiting parents.
 Result<std::set<pid_t>> Machine::strays_of(const std::string& id, linux::Buffer& buffer) const {
   TM_TRY(auto found, linux::find_marked(proc_, kContainerVariable, rim_.self(), buffer));
   std::set<pid_t> out;
@@ -300,7 +299,7 @@ Result<std::set<pid_t>> Machine::strays_of(const std::string& id, linux::Buffer&
   return out;
 }
 
-// Into the group of each hierarchy where they are not in it. Answers how many had to be moved.
+// Moves them into the cgroup of each hierarchy. Returns how many had to be moved.
 Result<std::size_t> Machine::gather(const std::string& group, const std::set<pid_t>& processes,
                                     linux::Buffer& buffer) const {
   std::set<pid_t> moved;
@@ -323,7 +322,7 @@ Result<std::size_t> Machine::gather(const std::string& group, const std::set<pid
   return moved.size();
 }
 
-// Above the first process of its session: what a NodeManager has begun for this container, and says its name.
+// Parents of the first process of its session: started by the NodeManager for this container, with its name.
 std::set<pid_t> Machine::waiting_for(const std::string& id, const std::set<pid_t>& processes,
                                      linux::Buffer& buffer) const {
   std::set<pid_t> out;
@@ -343,15 +342,16 @@ std::set<pid_t> Machine::waiting_for(const std::string& id, const std::set<pid_t
 Result<std::size_t> Machine::adopt(const std::string& id, model::Resources holds) const {
   TM_TRY(const auto home, Group::open(hierarchies_, above_parent()));
   if (!home) {
-    return fail(ErrorKind::kNotFound, "there is no group ", base::in_quotes(above_parent()),
-                ": a kubelet makes it, and ours goes below it");
+    return fail(ErrorKind::kNotFound, "no cgroup ", base::in_quotes(above_parent()),
+                ": the kubelet must make it first");
   }
   linux::Buffer buffer;
   const std::string group = group_of(id);
   std::size_t moved = 0;
   std::set<pid_t> processes;
   for (int round = 0; round < kAdoptRounds; ++round) {
-    // What forks while it is moved is in some of its groups, or carries its name, and is found by the next round.
+    // A process that forks while it is moved has children in some of its cgroups, or with its name; the next round
+    // finds them.
     std::set<pid_t> found;
     for (const std::string& file : process_files(group)) {
       TM_TRY(const std::set<pid_t> there, processes_in(file, buffer));
@@ -368,7 +368,7 @@ Result<std::size_t> Machine::adopt(const std::string& id, model::Resources holds
     processes = std::move(found);
     moved += now;
     if (now == 0) break;
-    if (stray) {  // others that carry its name
+    if (stray) {  // others with its name
       TM_TRY(const std::set<pid_t> rest, strays_of(id, buffer));
       TM_TRY(const std::size_t late, gather(group, rest, buffer));
       moved += late;
@@ -380,7 +380,7 @@ Result<std::size_t> Machine::adopt(const std::string& id, model::Resources holds
   return moved;
 }
 
-// What a LinuxContainerExecutor gives it. A file that this kernel has not is not missed.
+// Same values as a LinuxContainerExecutor. Files that this kernel does not have are skipped.
 Result<void> Machine::give(const std::string& id, model::Resources holds, linux::Buffer& buffer) const {
   TM_TRY(const auto group, Group::open(hierarchies_, group_of(id)));
   if (!group) return fail(ErrorKind::kNotFound, "its group ", base::in_quotes(group_of(id)), " is gone");
@@ -420,7 +420,7 @@ Result<Machine::Ended> Machine::end(const std::string& id, bool ask) const {
   if (has_group(id)) {
     TM_TRY(auto report, ask ? killer.ask(group_of(id)) : killer.kill(group_of(id)));
     if (report.killed + report.left > 0) {
-      // Of a group that was made for it later one may have stayed outside.
+      // A process may have stayed outside a cgroup that was made later.
       if (adopts_ && !ask) {
         TM_TRY(const auto outside, linux::kill_marked(proc_, kContainerVariable, id, rim_));
         report.killed += outside.killed;
@@ -429,11 +429,11 @@ Result<Machine::Ended> Machine::end(const std::string& id, bool ask) const {
       return Ended{EndedBy::kGroup, report};
     }
   }
-  // Without a group, or with one that only its NodeManager looks at.
+  // Without a cgroup, or with one that only its NodeManager uses.
   TM_TRY(const auto report, ask ? linux::signal_marked(proc_, kContainerVariable, id, SIGTERM, rim_)
                                 : linux::kill_marked(proc_, kContainerVariable, id, rim_));
   if (report.killed + report.left > 0) return Ended{EndedBy::kProcesses, report};
-  return fail(ErrorKind::kNotFound, "no process on this machine is of the container ", id);
+  return fail(ErrorKind::kNotFound, "no process on this machine belongs to container ", id);
 }
 
 Result<Machine::Ended> Machine::kill(const std::string& id) const {

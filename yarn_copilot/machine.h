@@ -1,6 +1,6 @@
-// What a container is on this machine: a group below the one that all of YARN's are in (LinuxContainerExecutor), or
-// only processes, known by their environment and session (DefaultContainerExecutor). Reads and signals, decides
-// nothing. Calls read the kernel's files and do not wait; the ends do, and are for a worker's thread.
+// A container on this machine: a cgroup below the one of all YARN containers (LinuxContainerExecutor), or only
+// processes, known by environment and session (DefaultContainerExecutor). Reads and sends signals, decides nothing.
+// Calls read kernel files without waiting; functions that end containers belong on a worker thread.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,18 @@
 namespace tidemark::yarn_copilot {
 
 inline constexpr std::string_view kContainerVariable = "CONTAINER_ID";
-inline constexpr std::string_view kWaitingGroup = "waiting";  // below the group of all containers
+inline constexpr std::string_view kWaitingGroup = "waiting";  // below the cgroup of all containers
 
 struct Use {
   std::int64_t processes = 0;
-  // Since it began; without a group: of the processes that are there. nullopt: its NodeManager made it no group where
-  // this is counted.
+  // Since it started; without a cgroup: of its current processes. nullopt: no cgroup in the hierarchy that counts this.
   std::optional<std::int64_t> cpu_ns;
-  std::optional<std::int64_t> memory_bytes;  // its working set; without a group: what its processes have resident
+  std::optional<std::int64_t> memory_bytes;  // working set; without a cgroup: resident memory of its processes
   std::optional<base::BootTime> began;       // of its oldest process
   bool operator==(const Use&) const = default;
 };
 
-// What is in force of a container's group. nullopt: none.
+// Limits in force of a container's cgroup. nullopt: none.
 struct Limits {
   std::optional<model::CpuMilli> cpu;
   std::optional<model::MemoryBytes> memory;
@@ -47,28 +46,28 @@ std::string_view to_string(EndedBy);
 
 class Machine {
  public:
-  // `others`: the hierarchies beside those, which nothing is read from. All of them, `proc` and `rim` outlive it.
-  // `parent`: the group of all containers, from the root of a hierarchy. `adopts`: groups are made later than their
-  // containers. `one_of_disks`: in a hierarchy of v1 of disks alone they are all in `parent` itself, which has no limit
-  // for what is below it.
+  // `others`: the remaining hierarchies, from which nothing is read. All of them, `proc` and `rim` must outlive it.
+  // `parent`: cgroup of all containers, relative to the root of a hierarchy. `adopts`: cgroups are made after their
+  // containers. `one_of_disks`: in a v1 hierarchy with only the disk controller all of them are in `parent` itself,
+  // because its limit does not apply below it.
   Machine(const linux::Hierarchies& hierarchies, const linux::Hierarchies& others, const linux::Folder& proc,
           linux::KillRim& rim, std::string parent, bool adopts, bool one_of_disks = false);
 
   const std::string& parent() const { return parent_; }
-  std::string group_of(std::string_view id) const;  // whether or not it is there
+  std::string group_of(std::string_view id) const;  // existing or not
   bool has_group(std::string_view id) const;
 
-  // All of those without a group: one look at every process of the machine.
+  // All containers without a cgroup, from one pass over every process of the machine.
   Result<linux::MarkedProcesses> marked();
-  // nullopt: its group is gone, or was never there.
+  // nullopt: its cgroup does not exist.
   Result<std::optional<Use>> use_of_group(std::string_view id);
   Use use_of(const std::vector<linux::MarkedProcess>& processes) const;
 
-  // Of its group. kNotFound: it has none. What is not said is left as it is.
+  // Limits of its cgroup. kNotFound: it has none. An unset limit stays unchanged.
   Result<Limits> limits(std::string_view id);
   Result<Limits> set_limits(std::string_view id, const Limits& wanted);
 
-  // Everything that is in its group, or carries its name. kNotFound: there is nobody.
+  // Kills everything in its cgroup or with its name. kNotFound: there is nothing.
   struct Ended {
     EndedBy by = EndedBy::kNobody;
     linux::KillReport report;
@@ -76,18 +75,17 @@ class Machine {
   Result<Ended> kill(const std::string& id) const;
   Result<Ended> ask(const std::string& id) const;  // SIGTERM to each, once
 
-  // Containers that have a group in any hierarchy.
+  // Containers that have a cgroup in any hierarchy.
   std::vector<std::string> groups() const;
-  // All of it in its group in every hierarchy (but one of cpuset alone: there among all that is below the parent's own
-  // parent, whose processors could not be made fewer while a group below has them), until nothing of it is elsewhere:
-  // of a container whose NodeManager made it none, what carries its name, with `holds` as weight and limit; of one with
-  // groups, what is in one of them. Who waits for it to keep its exit code goes to a group that is nobody's. So what
-  // ends the NodeManager's own group, as the end of its pod does, ends none of them. Answers how many processes were
-  // moved.
+  // Moves all of it into its cgroup in every hierarchy, until nothing of it is elsewhere. If its NodeManager made no
+  // cgroup: all processes with its name, with `holds` as weight and limit; otherwise the processes in one of its
+  // cgroups. Exception: in a cpuset-only hierarchy it goes to the parent of the parent, whose CPUs could otherwise not
+  // be reduced. A process that waits for its exit code goes to a separate cgroup. So what ends the NodeManager's own
+  // cgroup, such as the end of its pod, ends none of them. Returns how many processes were moved.
   Result<std::size_t> adopt(const std::string& id, model::Resources holds) const;
-  // Its group, where nobody is in it.
+  // Removes its cgroup if it is empty.
   Result<void> remove_empty(const std::string& id) const;
-  // The same of the group of those who wait.
+  // The same for the cgroup of waiting processes.
   Result<void> remove_waiting() const;
 
  private:
@@ -108,7 +106,7 @@ class Machine {
   linux::KillRim& rim_;
   std::string parent_;
   bool adopts_;
-  linux::Controllers shared_;  // hierarchies of these alone have no group for each
+  linux::Controllers shared_;  // hierarchies with only these have no cgroup for each container
   linux::Buffer buffer_;
 };
 

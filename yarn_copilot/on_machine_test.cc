@@ -1,6 +1,6 @@
-// The copilot over its socket, on the groups of the kernel that runs the test and with real processes in them, which
-// lie where a NodeManager's LinuxContainerExecutor puts them, or in no group as a DefaultContainerExecutor leaves them.
-// What the NodeManager says is what a real one said.
+// The copilot through its socket, on real cgroups with real processes, placed like those of a NodeManager's
+// LinuxContainerExecutor, or without a cgroup like those of a DefaultContainerExecutor. The NodeManager's answers were
+// recorded from a real one.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -29,14 +29,13 @@ using testing::kLimit;
 using testing::kOther;
 using testing::kTask;
 
-// A process of ours that waits to be ended, or does not listen when it is asked to. One child of it has left its
-// session.
+// A process that waits for its end, or ignores SIGTERM. One child has left its session.
 class Work {
  public:
   enum class Hears : std::uint8_t { kAll, kNothing };
   explicit Work(Hears hears) : pid_(::fork()) {
     if (pid_ != 0) {
-      ::waitpid(pid_, nullptr, WUNTRACED);  // until all of it is there
+      ::waitpid(pid_, nullptr, WUNTRACED);  // until all of it has started
       return;
     }
     if (hears == Hears::kNothing) ::signal(SIGTERM, SIG_IGN);
@@ -53,7 +52,7 @@ class Work {
   }
   pid_t id() const { return pid_; }
   void begin() const { ::kill(pid_, SIGCONT); }
-  // Its signal.
+  // Its end signal.
   int end() {
     int status = 0;
     ::waitpid(pid_, &status, 0);
@@ -66,8 +65,8 @@ class Work {
   bool ended_ = false;
 };
 
-// A container as a DefaultContainerExecutor begins it: a script in the NodeManager's session, which waits and keeps the
-// exit code, and the container in a session of its own. It has two processes, and does as it is told by signals.
+// A container as a DefaultContainerExecutor starts it: a script in the NodeManager's session, which waits and keeps the
+// exit code, and the container in a session of its own. It has two processes and reacts to signals.
 class Begun {
  public:
   static constexpr int kLeavesItsSession = SIGUSR1, kEatsMemory = SIGUSR2;
@@ -87,7 +86,7 @@ class Begun {
     ::waitpid(pid_, nullptr, 0);
   }
   pid_t id() const { return pid_; }
-  // The exit code that the script has kept.
+  // The exit code that the script kept.
   int end() {
     int status = 0;
     ::waitpid(pid_, &status, 0);
@@ -112,10 +111,10 @@ constexpr const char* kDisk = "/disk";
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 constexpr int kPieces = 3;
 
-// Reads or writes so many pieces of a file there, as `flags` say.
+// Reads or writes so many pieces of a file there, with `flags`.
 bool use_disk(int flags) {
   const int file = ::open(base::cat(kDisk, "/pieces").c_str(), flags, 0600);
-  alignas(4096) static std::array<char, kPiece> piece;  // aligned as O_DIRECT wants it
+  alignas(4096) static std::array<char, kPiece> piece;  // aligned for O_DIRECT
   if (file < 0) return false;
   const bool reads = (flags & O_ACCMODE) == O_RDONLY;
   for (int i = 0; i < kPieces; ++i) {
@@ -147,7 +146,7 @@ class CopilotOnMachine : public testing::World {
   void TearDown() override {
     if (!own) return;  // skipped
     client.reset();
-    copilot.reset();  // it would make groups again
+    copilot.reset();  // it would make cgroups again
     std::ofstream(path_of("cgroup.kill")) << 1 << std::flush;
     for (const std::string_view id : {kTask, kOther, kWaitingGroup}) {
       EXPECT_TRUE(until([&] { return empty(id); })) << id;
@@ -203,9 +202,9 @@ class CopilotOnMachine : public testing::World {
         return;
       }
     }
-    FAIL() << "nobody leads " << id;
+    FAIL() << "no process leads " << id;
   }
-  // How long a process in the group of a container takes for its pieces.
+  // Time that a process in the cgroup of a container needs for its pieces.
   base::Duration takes(std::string_view id, int flags) {
     const base::MonotonicTime began = clock.monotonic();
     const pid_t pid = ::fork();
@@ -215,7 +214,7 @@ class CopilotOnMachine : public testing::World {
     }
     int status = 0;
     ::waitpid(pid, &status, 0);
-    EXPECT_EQ(status, 0) << "the disk is not used";
+    EXPECT_EQ(status, 0) << "the disk is not usable";
     return clock.monotonic() - began;
   }
   Json seen(std::string_view id) {
@@ -231,7 +230,7 @@ class CopilotOnMachine : public testing::World {
   linux::KernelKillRim kernel;
 };
 
-TEST_F(CopilotOnMachine, AContainerIsListedLimitedAndKilledWithAllOfItsGroup) {
+TEST_F(CopilotOnMachine, ListsLimitsAndKillsAContainerWithItsWholeCgroup) {
   begin();
   Work task(Work::Hears::kNothing), other(Work::Hears::kAll);
   put(task, kTask);
@@ -252,12 +251,12 @@ TEST_F(CopilotOnMachine, AContainerIsListedLimitedAndKilledWithAllOfItsGroup) {
   const auto killed = run(api().kill(std::string(kTask), kLimit));
   ASSERT_TRUE(killed) << killed.error().message;
   EXPECT_EQ(task.end(), SIGKILL);
-  EXPECT_TRUE(empty(kTask)) << "with the one that has left its session";
+  EXPECT_TRUE(empty(kTask)) << "including the process that left its session";
   EXPECT_FALSE(empty(kOther));
   EXPECT_EQ(audit.back().new_value, R"({"by":"group","processes":2})");
 }
 
-TEST_F(CopilotOnMachine, WhoIsAskedEndsAndWhoDoesNotListenIsKilledAtItsDeadline) {
+TEST_F(CopilotOnMachine, KillsAContainerThatIgnoresTheStopAtItsDeadline) {
   begin();
   Work task(Work::Hears::kAll), other(Work::Hears::kNothing);
   put(task, kTask);
@@ -270,21 +269,21 @@ TEST_F(CopilotOnMachine, WhoIsAskedEndsAndWhoDoesNotListenIsKilledAtItsDeadline)
   EXPECT_TRUE(empty(kTask) && empty(kOther));
 }
 
-TEST_F(CopilotOnMachine, WhatHasNoGroupIsAdoptedHeldByItAndKilledWithWhoHasLeftItsSession) {
+TEST_F(CopilotOnMachine, AdoptsLimitsAndKillsAContainerWithoutCgroup) {
   tell({as_recorded(kTask, 64, 2)});
   options.adopt = true;
   Begun task{std::string(kTask)};
   begin();
-  ASSERT_TRUE(until([&] { return lines.contains("a container is in its group in every hierarchy"); })) << lines;
+  ASSERT_TRUE(until([&] { return lines.contains("container is in its cgroup in every hierarchy"); })) << lines;
   ASSERT_TRUE(until([&] { return processes(kTask).size() == 2; }));
   EXPECT_EQ(processes(kWaitingGroup), std::vector{task.id()});
   EXPECT_EQ(seen(kTask).text_at("group"), base::cat(options.group, "/", kTask));
 
   EXPECT_EQ(read(kTask, "memory.max"), "67108864\n");
-  EXPECT_EQ(read(kTask, "cpu.weight"), "79\n") << "1024 shares a vcore, as contract 7.2 turns them into a weight";
+  EXPECT_EQ(read(kTask, "cpu.weight"), "79\n") << "1024 shares a vcore, converted to a weight as in contract 7.2";
   tell_leader(kTask, Begun::kEatsMemory);
   ASSERT_TRUE(until([&] { return read(kTask, "memory.events").contains("oom_kill 1\n"); }));
-  ASSERT_TRUE(until([&] { return processes(kTask).size() == 2; })) << "who ate it alone has ended";
+  ASSERT_TRUE(until([&] { return processes(kTask).size() == 2; })) << "only the process that used too much has ended";
   EXPECT_EQ(post("/tidemark/v1/limits", of(kTask, R"(,"cpu":"500m")")).status, 200);
   EXPECT_EQ(read(kTask, "cpu.max"), "50000 100000\n");
 
@@ -292,16 +291,17 @@ TEST_F(CopilotOnMachine, WhatHasNoGroupIsAdoptedHeldByItAndKilledWithWhoHasLeftI
   ASSERT_TRUE(until([&] { return processes(kTask).size() == 3; }));
   const auto killed = run(api().kill(std::string(kTask), kLimit));
   ASSERT_TRUE(killed) << killed.error().message;
-  EXPECT_TRUE(audit.back().new_value.starts_with(R"({"by":"group","processes":)")) << "with what they just began";
+  EXPECT_TRUE(audit.back().new_value.starts_with(R"({"by":"group","processes":)"))
+      << "including processes that they just started";
   EXPECT_TRUE(empty(kTask));
   EXPECT_EQ(task.end(), 128 + SIGKILL) << "its script had the time to keep the exit code";
   tell({});
   EXPECT_TRUE(until([&] {
     return !std::filesystem::exists(path_of(kTask)) && !std::filesystem::exists(path_of(kWaitingGroup));
-  })) << "groups of who has ended go";
+  })) << "cgroups of ended containers are removed";
 }
 
-TEST_F(CopilotOnMachine, AllContainersTogetherAreHeldToTheLimitOfADiskByItsKernel) {
+TEST_F(CopilotOnMachine, TheKernelLimitsDiskUseOfAllContainers) {
   if (!std::filesystem::is_directory(kDisk)) GTEST_SKIP() << "only the emulated machine has a disk for this";
   linux::Buffer buffer;
   const std::string disk = linux::disk_of(kDisk, "/sys", buffer).value().text();
@@ -310,18 +310,18 @@ TEST_F(CopilotOnMachine, AllContainersTogetherAreHeldToTheLimitOfADiskByItsKerne
   options.disk_read_mib = options.disk_write_mib = 1;
   options.stance_patience = base::Duration(0);
   begin();
-  ASSERT_TRUE(until([&] { return lines.contains("what containers may read and write is limited"); })) << lines;
+  ASSERT_TRUE(until([&] { return lines.contains("disk limit set"); })) << lines;
   EXPECT_EQ(text("io.max"), base::cat(disk, " rbps=1048576 wbps=1048576 riops=max wiops=max\n"));
   EXPECT_TRUE(get("/tidemark/v1/disks").body.contains(base::cat(R"({"disk":")", disk, R"(","inForce":true,)")));
 
-  // Three pieces of a MiB, a second each, less what a kernel lets through at once.
+  // Three pieces of a MiB, one second each, minus the kernel's initial burst.
   constexpr base::Duration kHeld = std::chrono::seconds(2);
   EXPECT_GE(takes(kTask, O_WRONLY | O_CREAT | O_DIRECT), kHeld);
   EXPECT_GE(takes(kTask, O_RDONLY | O_DIRECT), kHeld);
-  EXPECT_GE(takes(kTask, O_WRONLY | O_CREAT), kHeld) << "by way of the page cache";
+  EXPECT_GE(takes(kTask, O_WRONLY | O_CREAT), kHeld) << "through the page cache";
 
   run(copilot->drain());
-  EXPECT_EQ(text("io.max"), "") << "as it was found";
+  EXPECT_EQ(text("io.max"), "") << "the original value";
 }
 
 }  // namespace

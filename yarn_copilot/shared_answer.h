@@ -1,4 +1,4 @@
-// A question that many ask and one passes on: who comes while it is under way gets its answer, and an answer serves for
+// Shares one request among many callers: a caller during the request gets its answer, and an answer is reused for
 // `age_max`.
 #pragma once
 
@@ -30,7 +30,7 @@ class SharedAnswer {
     co_await answer_.wait();
     co_return *last_;
   }
-  // nullopt: nobody asked yet.
+  // nullopt: no answer yet.
   const std::optional<Result<T>>& last() const { return last_; }
 
  private:
@@ -48,7 +48,7 @@ class SharedAnswer {
   std::optional<base::MonotonicTime> answered_;
   bool asking_ = false;
   net::Event answer_;
-  net::Scope scope_;  // of the question: who asked first may go before it is answered
+  net::Scope scope_;  // of the request: its first caller may end before the answer
 };
 
 }  // namespace tidemark::yarn_copilot

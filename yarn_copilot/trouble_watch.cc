@@ -59,7 +59,7 @@ std::vector<Sighting> TroubleWatch::sightings_of(const std::vector<SeenContainer
 net::Task<void> TroubleWatch::look_at_ends() {
   const auto listed = co_await containers_.all(Detail::kPlain);
   const base::MonotonicTime now = loop_.clock().monotonic();
-  if (listed) {  // of who is away nothing is known
+  if (listed) {  // without a list nothing is known
     EndStep step = look_for_bad_ends(ends_, sightings_of(*listed), now);
     ends_ = std::move(step.state);
     for (FoundTrouble& each : step.found) {
@@ -82,10 +82,10 @@ void TroubleWatch::tell_known() {
 }
 
 void TroubleWatch::tell(const Untold& each, const std::string& work_class) {
-  log_.warn("a container did not come to work", {{"container", each.found.id},
-                                                 {"why", to_string(each.found.trouble)},
-                                                 {"class", work_class},
-                                                 {"node_manager_says", each.said}});
+  log_.warn("container did not start", {{"container", each.found.id},
+                                        {"why", to_string(each.found.trouble)},
+                                        {"class", work_class},
+                                        {"node_manager_says", each.said}});
   metrics_
       .counter("tidemark_yarn_copilot_troubled_containers_total",
                "Containers whose files could not be fetched, or that ended without ever having had a process.",

@@ -1,4 +1,4 @@
-// Looks for troubles with containers from time to time, and counts them by class.
+// Checks for container troubles periodically, and counts them by class.
 #pragma once
 
 #include <set>
@@ -15,9 +15,9 @@
 namespace tidemark::yarn_copilot {
 
 inline constexpr base::Duration kStuckInterval = std::chrono::seconds(10);
-// Of a container that has ended its class is waited for so long: its ResourceManager is asked, never fast.
+// How long to wait for the class of an ended container: the ResourceManager is asked at a low rate.
 inline constexpr base::Duration kClassPatience = std::chrono::seconds(10);
-// A tag is anybody's text: more classes than these are told as `other`.
+// A tag can be any text: further classes are reported as `other`.
 inline constexpr std::size_t kClassesMax = 16;
 
 class TroubleWatch {
@@ -26,7 +26,7 @@ class TroubleWatch {
     std::vector<QueueClass> queues;
     base::Duration ends_interval;
   };
-  // `containers` outlives it.
+  // `containers` must outlive it.
   TroubleWatch(net::EventLoop& loop, Containers& containers, Config config, base::Log log, base::Registry& metrics);
 
   net::Task<void> watch_ends();
@@ -35,7 +35,7 @@ class TroubleWatch {
  private:
   struct Untold {  // its class is not known yet
     FoundTrouble found;
-    std::string said;  // why, by its NodeManager
+    std::string said;  // reason from its NodeManager
     base::MonotonicTime by;
   };
   net::Task<void> look_at_ends();

@@ -11,13 +11,13 @@ namespace {
 constexpr std::int64_t kStuckUse_ns =
     std::chrono::duration_cast<std::chrono::nanoseconds>(kStuckAfter).count() / 1000 * kStuckUse_permille;
 
-// A NodeManager has a container in LOCALIZATION_FAILED for an instant: it clears up what was fetched, and then has done
-// with it. Who was ended by somebody has that one's exit code, and who ran has one of its own.
+// LOCALIZATION_FAILED lasts only an instant: the NodeManager removes the fetched files and is then DONE. A container
+// that was ended by a request has the exit code of that, and one that ran has its own.
 bool localization_failed(const Sighting& each) {
   return each.state == "LOCALIZATION_FAILED" || (each.state == "DONE" && each.exit_code == hadoop::kNoExitCode);
 }
 
-// Counters go back where a container begins anew under its name.
+// Counters go back if a container restarts under its name.
 bool worked(const std::optional<std::int64_t>& before, const std::optional<std::int64_t>& now) {
   return !before || !now || *now < *before || *now - *before >= kStuckUse_ns;
 }
@@ -30,7 +30,7 @@ void forget_who_went(std::map<std::string, Known>& all, const std::vector<Sighti
 }
 
 void take(StuckState::Known& known, const Sighting& each, base::MonotonicTime now) {
-  if (!each.work_class.empty()) known.work_class = each.work_class;  // the ResourceManager tells it a bit later
+  if (!each.work_class.empty()) known.work_class = each.work_class;  // the ResourceManager reports it a bit later
   const bool begins = each.started && !std::exchange(known.started, known.started || each.started);
   if (!begins && (!known.started || !worked(known.cpu_ns, each.cpu_ns))) return;
   known.cpu_ns = each.cpu_ns;
@@ -52,13 +52,13 @@ EndStep look_for_bad_ends(const EndState& state, const std::vector<Sighting>& se
   };
   for (const Sighting& each : seen) {
     const bool ended = hadoop::has_ended(each.state);
-    // One that had ended before we looked first: nobody knows what it did, and who looked before us may have told.
+    // It had ended before our first pass: what it did is unknown, and a previous copilot may have reported it.
     if (ended && !state.looked) continue;
     const auto [at, fresh] = all.try_emplace(each.id);
     EndState::Known& known = at->second;
     const bool failed = localization_failed(each);
     known.seen = now;
-    // One that came and ended between two looks may have run.
+    // One that started and ended between two passes may have run.
     known.started |= each.started || (ended && fresh && !failed);
     if (known.started || !ended) continue;
     tell(each.id, known, failed ? Trouble::kLocalizationFailed : Trouble::kNeverStarted);

@@ -1,13 +1,13 @@
-// What goes wrong with containers, by the timeliness class of their work:
+// Finds containers in trouble, by the timeliness class of their work:
 //
 //   localization failed   their files could not be fetched
-//   never started         they ended, and no look before it saw a process of theirs: somebody ended them while they
-//                         waited for their files
-//   stuck                 they used less than kStuckUse_permille of a core over the last kStuckAfter, or waited so long
-//                         for their files. Masters that run are left out: many only wait
+//   never started         they ended, and no earlier pass saw a process: they were ended while they waited for files
+//   stuck                 they used less than kStuckUse_permille of a core over the last kStuckAfter, or waited for
+//   their
+//                         files for so long. Running masters are excluded: many only wait
 //
-// Ends are looked for often: a NodeManager lists a container that has ended for a heartbeat or two, and where its
-// application has ended for none.
+// Passes are frequent: a NodeManager lists an ended container for a heartbeat or two, and not at all if its application
+// has ended.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace tidemark::yarn_copilot {
 
 inline constexpr base::Duration kStuckAfter = std::chrono::minutes(10);
 inline constexpr std::int64_t kStuckUse_permille = 1;  // an idle JVM with a heartbeat uses some
-// Who waited at a look so short ago and is gone had no time to run; of longer absences nobody knows.
+// A container that waited at a pass so short ago and is gone had no time to run; after a longer gap this is unknown.
 inline constexpr base::Duration kGoneUnseenMax = std::chrono::seconds(3);
 
 enum class Trouble : std::uint8_t { kLocalizationFailed, kNeverStarted };
@@ -31,18 +31,18 @@ std::string_view to_string(Trouble);
 
 struct Sighting {
   std::string id;
-  std::string work_class;  // "": nobody says
+  std::string work_class;  // "": unknown
   std::string state;       // as the NodeManager calls it
   std::int32_t exit_code = -1000;
   bool master = false;
-  bool started = false;                // it runs, or has processes, or had some: those that ended have an exit code
-  std::optional<std::int64_t> cpu_ns;  // since it began; nullopt: not counted
+  bool started = false;                // it runs, or has or had processes: then its end has an exit code
+  std::optional<std::int64_t> cpu_ns;  // since it started; nullopt: not counted
 };
 
 struct EndState {
   struct Known {
     bool started = false;
-    bool told = false;  // what went wrong with it
+    bool told = false;  // trouble already reported
     base::MonotonicTime seen;
     bool operator==(const Known&) const = default;
   };
@@ -57,9 +57,9 @@ struct FoundTrouble {
 };
 struct EndStep {
   EndState state;
-  std::vector<FoundTrouble> found;  // each once
+  std::vector<FoundTrouble> found;  // each trouble once
 };
-// `seen`: all that the NodeManager lists, of any state. Total.
+// `seen`: all containers of the NodeManager in any state. Total.
 EndStep look_for_bad_ends(const EndState& state, const std::vector<Sighting>& seen, base::MonotonicTime now);
 
 struct StuckState {
@@ -67,7 +67,7 @@ struct StuckState {
     std::string work_class;
     bool started = false;
     std::optional<std::int64_t> cpu_ns;
-    base::MonotonicTime worked;  // when it had used what is worth mentioning last, or was seen first
+    base::MonotonicTime worked;  // last time with considerable usage, or first seen
     bool operator==(const Known&) const = default;
   };
   std::map<std::string, Known> containers;
@@ -75,9 +75,9 @@ struct StuckState {
 };
 struct StuckStep {
   StuckState state;
-  std::map<std::string, std::int64_t> stuck;  // by class: how many there are now, 0 for a class that has some
+  std::map<std::string, std::int64_t> stuck;  // by class: current number, 0 for a class without stuck ones
 };
-// The same, with what they use. Total.
+// The same, with usage. Total.
 StuckStep look_for_stuck(const StuckState& state, const std::vector<Sighting>& seen, base::MonotonicTime now);
 
 }  // namespace tidemark::yarn_copilot

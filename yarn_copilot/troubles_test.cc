@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 class Troubles : public ::testing::Test {
  protected:
-  // "id:word …", what was found now.
+  // "id:word …", the troubles found now.
   std::string look(std::vector<Sighting> seen, base::Duration later = 1s) {
     now_ = now_ + later;
     auto ends = look_for_bad_ends(ends_, seen, now_);
@@ -33,7 +33,7 @@ class Troubles : public ::testing::Test {
   static Sighting done(std::string id, std::int32_t exit_code) {
     return {std::move(id), "", "DONE", exit_code, false, false, {}};
   }
-  static constexpr std::int32_t kKilled = -105;  // as YARN has it of one that was ended by its master
+  static constexpr std::int32_t kKilled = -105;  // YARN's exit code of a container that its master ended
   static constexpr std::int32_t kNone = -1000;
   EndState ends_;
   StuckState state_;
@@ -41,30 +41,30 @@ class Troubles : public ::testing::Test {
   std::map<std::string, std::int64_t> stuck_;
 };
 
-TEST_F(Troubles, AFailureToFetchItsFilesCountsOnce) {
+TEST_F(Troubles, CountsALocalizationFailureOnce) {
   EXPECT_EQ(look({one("LOCALIZING")}), "");
   EXPECT_EQ(look({one("LOCALIZATION_FAILED")}), "c:localization_failed");
   EXPECT_EQ(look({done("c", kNone)}), "");
-  EXPECT_EQ(look({}), "") << "not for its absence too";
+  EXPECT_EQ(look({}), "") << "not again for its absence";
 }
 
-// A NodeManager clears away what was fetched at once, and has done with it then.
-TEST_F(Troubles, AFailureToFetchItsFilesIsAnEndWithoutAnExitCode) {
+// A NodeManager removes the fetched files at once and is then done.
+TEST_F(Troubles, CountsAnEndWithoutExitCodeAsLocalizationFailure) {
   EXPECT_EQ(look({}), "");
   EXPECT_EQ(look({done("c", kNone), done("d", kKilled)}), "c:localization_failed");
   EXPECT_EQ(look({one("RUNNING", true)}), "");
   EXPECT_EQ(look({done("c", kNone)}), "") << "it ran";
 }
 
-TEST_F(Troubles, OneThatEndsWithoutAProcessNeverStarted) {
+TEST_F(Troubles, CountsAnEndWithoutProcessAsNeverStarted) {
   EXPECT_EQ(look({one("LOCALIZING")}), "");
   EXPECT_EQ(look({one("CONTAINER_CLEANEDUP_AFTER_KILL")}), "c:never_started");
   EXPECT_EQ(look({done("c", kKilled)}), "");
   EXPECT_EQ(look({}), "");
 }
 
-// Of an application that has ended a NodeManager lists no container any longer.
-TEST_F(Troubles, OneThatWaitedAMomentAgoAndIsGoneNeverStarted) {
+// If the application has ended, a NodeManager lists none of its containers.
+TEST_F(Troubles, CountsAWaitingContainerThatVanishedAsNeverStarted) {
   look({one("LOCALIZING")});
   EXPECT_EQ(look({}), "c:never_started");
   look({one("SCHEDULED")});
@@ -73,20 +73,20 @@ TEST_F(Troubles, OneThatWaitedAMomentAgoAndIsGoneNeverStarted) {
   EXPECT_EQ(look({}), "");
 }
 
-TEST_F(Troubles, OneThatRanDidStart) {
+TEST_F(Troubles, DoesNotCountAContainerThatRan) {
   EXPECT_EQ(look({one("RUNNING", true)}), "");
   EXPECT_EQ(look({one("DONE")}), "");
   EXPECT_EQ(look({}), "");
 }
 
-TEST_F(Troubles, OfOneThatHadEndedBeforeNobodyKnows) {
+TEST_F(Troubles, CountsNothingThatEndedBeforeTheFirstPass) {
   EXPECT_EQ(look({one("EXITED_WITH_FAILURE"), done("d", kNone)}), "");
-  // Later ones that come and end between two looks may have run.
+  // Later ones that start and end between two passes may have run.
   EXPECT_EQ(look({done("e", kKilled)}), "");
   EXPECT_EQ(look({done("f", kNone)}), "f:localization_failed");
 }
 
-TEST_F(Troubles, OneThatWaitsForItsFilesForTenMinutesIsStuck) {
+TEST_F(Troubles, CountsTenMinutesOfWaitingForFilesAsStuck) {
   Sighting master = one("LOCALIZING");
   master.id = "m";
   master.master = true;
@@ -94,10 +94,10 @@ TEST_F(Troubles, OneThatWaitsForItsFilesForTenMinutesIsStuck) {
   look({one("LOCALIZING"), master}, kStuckAfter);
   EXPECT_EQ(stuck_.at("spark"), 2);
   look({one("RUNNING", true, 7)}, 1s);
-  EXPECT_EQ(stuck_.at("spark"), 0) << "it has begun";
+  EXPECT_EQ(stuck_.at("spark"), 0) << "it has started";
 }
 
-TEST_F(Troubles, OneThatUsesNothingForTenMinutesIsStuck) {
+TEST_F(Troubles, CountsTenMinutesWithoutUsageAsStuck) {
   look({one("RUNNING", true, 1'000'000'000)});
   look({one("RUNNING", true, 1'100'000'000)}, kStuckAfter + -1s);
   EXPECT_EQ(stuck_.at("spark"), 0);
@@ -108,10 +108,10 @@ TEST_F(Troubles, OneThatUsesNothingForTenMinutesIsStuck) {
   look({one("RUNNING", true, 1'600'000'000)}, kStuckAfter);
   EXPECT_EQ(stuck_.at("spark"), 1);
   look({one("RUNNING", true, 5)}, 1s);
-  EXPECT_EQ(stuck_.at("spark"), 0) << "it began anew";
+  EXPECT_EQ(stuck_.at("spark"), 0) << "it restarted";
 }
 
-TEST_F(Troubles, MastersAndWhatNobodyCountsAreNotStuck) {
+TEST_F(Troubles, DoesNotCountMastersAndUnmeasuredContainersAsStuck) {
   Sighting master = one("RUNNING", true, 7);
   master.master = true;
   look({master, {"d", "spark", "RUNNING", kNone, false, true, std::nullopt}});
@@ -119,7 +119,7 @@ TEST_F(Troubles, MastersAndWhatNobodyCountsAreNotStuck) {
   EXPECT_TRUE(stuck_.empty());
 }
 
-TEST_F(Troubles, ItsClassMayBeKnownLater) {
+TEST_F(Troubles, AcceptsAClassThatBecomesKnownLater) {
   look({{"c", "", "LOCALIZING", kNone, false, false, {}}});
   look({one("LOCALIZING")}, kStuckAfter);
   EXPECT_EQ(stuck_, (std::map<std::string, std::int64_t>{{"spark", 1}}));

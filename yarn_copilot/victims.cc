@@ -37,7 +37,7 @@ std::vector<std::size_t> choose_victims(const std::vector<Candidate>& candidates
     chosen.push_back(at);
     got += holds;
   }
-  // What a later, larger one made unnecessary stays; the first to be spared is the one that would have gone last.
+  // Spares containers that a later, larger one made unnecessary; the last in the order is spared first.
   for (std::size_t i = chosen.size(); i-- > 0;) {
     const model::Resources without = got - candidates[chosen[i]].holds;
     if (!is_enough(without, wanted)) continue;

@@ -1,5 +1,5 @@
-// Which containers go so that at least so much comes free: no more of them than it takes, the newest first, and the
-// master of an application last, since all of its other containers go with it.
+// Chooses the containers that end so that at least the given amount becomes free: as few as possible, the newest first,
+// and the master of an application last, because all of its other containers end with it.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ struct Candidate {
   std::string id;
   model::Resources holds;
   bool master = false;
-  std::optional<base::WallTime> began;  // nullopt: its processes are not there yet, so it is newer than any other
+  std::optional<base::WallTime> began;  // nullopt: no processes yet, so it counts as newest
 };
 
-// Their places in `candidates`, in the order in which they are to go. All that help where even that is not enough; none
-// where nothing is wanted.
+// Indexes into `candidates`, in the order of their end. If all are not enough, all that help; empty if nothing is
+// wanted.
 std::vector<std::size_t> choose_victims(const std::vector<Candidate>& candidates, model::Resources wanted);
 
 }  // namespace tidemark::yarn_copilot

@@ -20,31 +20,31 @@ std::string ids(const std::vector<Candidate>& all, model::Resources wanted) {
   return out;
 }
 
-TEST(Victims, TheNewestGoFirstAndMastersLast) {
+TEST(Victims, TakesTheNewestFirstAndMastersLast) {
   const std::vector<Candidate> all = {container("master", 1, 1, 1, true), container("old", 1, 1, 300),
                                       container("new", 1, 1, 5), container("middle", 1, 1, 60)};
   EXPECT_EQ(ids(all, {{1000}, {0}}), "new");
   EXPECT_EQ(ids(all, {{1500}, {0}}), "new middle");
   EXPECT_EQ(ids(all, {{0}, {3LL << 30}}), "new middle old");
   EXPECT_EQ(ids(all, {{4000}, {0}}), "new middle old master");
-  EXPECT_EQ(ids(all, {{9000}, {0}}), "new middle old master") << "not enough: all that there is";
+  EXPECT_EQ(ids(all, {{9000}, {0}}), "new middle old master") << "not enough: takes all";
   EXPECT_EQ(ids(all, {}), "") << "nothing is wanted";
 }
 
-TEST(Victims, OneWhoseProcessesAreNotThereYetIsTheNewest) {
+TEST(Victims, TreatsOneWithoutProcessesAsNewest) {
   std::vector<Candidate> all = {container("running", 1, 1, 1), container("starting", 1, 1, 0)};
   all[1].began.reset();
   EXPECT_EQ(ids(all, {{1000}, {0}}), "starting");
 }
 
-TEST(Victims, NoMoreGoThanItTakes) {
+TEST(Victims, TakesNoMoreThanNeeded) {
   const std::vector<Candidate> all = {container("small", 1, 1, 1), container("large", 8, 8, 2)};
   EXPECT_EQ(ids(all, {{8000}, {0}}), "large") << "with it the small one may stay";
   EXPECT_EQ(ids({container("no memory", 2, 0, 1), container("memory", 1, 4, 9)}, {{0}, {4LL << 30}}), "memory");
 }
 
-// Over random nodes: enough where there is enough, and nobody who could have stayed.
-TEST(Victims, EnoughAndNobodyTooMany) {
+// Random nodes: enough if possible, and none that could have stayed.
+TEST(Victims, TakesEnoughAndNoneTooMany) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {
     std::vector<Candidate> all;

@@ -37,17 +37,17 @@ Result<void> finish(JsonReader& json, std::string_view what, std::string_view un
   auto end = json.finish();
   if (end) return end;
   if (unknown.empty()) return fail(std::move(end).error().within(what));
-  return fail(ErrorKind::kInvalid, what, ": there is no ", base::in_quotes(unknown), " here");
+  return fail(ErrorKind::kInvalid, what, ": unknown member ", base::in_quotes(unknown));
 }
 
 Result<void> check_id(std::string_view what, std::string_view id) {
   if (!id.empty()) return {};
-  return fail(ErrorKind::kInvalid, what, ": containerID is missing: which container is meant?");
+  return fail(ErrorKind::kInvalid, what, ": containerID is missing");
 }
 
 void refuse(JsonReader& json, std::string& unknown, std::string_view key) {
   unknown = key.substr(0, kIdBytesMax);
-  json.fail_here("a member that means nothing here");
+  json.fail_here("an unknown member");
 }
 
 void write_time(base::JsonWriter& writer, std::string_view name, std::optional<base::WallTime> time) {
@@ -168,8 +168,8 @@ Result<std::string> read_kill(std::string_view body) {
       json.skip();
     }
   });
-  TM_TRY_VOID(finish(json, "whom to kill", {}));
-  TM_TRY_VOID(check_id("whom to kill", id));
+  TM_TRY_VOID(finish(json, "kill request", {}));
+  TM_TRY_VOID(check_id("kill request", id));
   return id;
 }
 
@@ -188,13 +188,13 @@ Result<model::Resources> read_kill_by_resource(std::string_view body) {
       } else if (name == "memory") {
         wanted.memory.value = read_amount(json, 0);
       } else {
-        refuse(json, unknown, name);  // killed for what nobody here can count
+        refuse(json, unknown, name);  // reject: this resource cannot be counted here
       }
     });
   });
-  TM_TRY_VOID(finish(json, "how much to free", unknown));
+  TM_TRY_VOID(finish(json, "free request", unknown));
   if (wanted == model::Resources()) {
-    return fail(ErrorKind::kInvalid, "how much to free: resources has neither cpu nor memory");
+    return fail(ErrorKind::kInvalid, "free request: resources has neither cpu nor memory");
   }
   return wanted;
 }
@@ -222,8 +222,8 @@ Result<StopOrder> read_stop(std::string_view body) {
       refuse(json, unknown, key);
     }
   });
-  TM_TRY_VOID(finish(json, "whom to stop", unknown));
-  TM_TRY_VOID(check_id("whom to stop", out.id));
+  TM_TRY_VOID(finish(json, "stop request", unknown));
+  TM_TRY_VOID(check_id("stop request", out.id));
   return out;
 }
 
@@ -242,10 +242,10 @@ Result<LimitOrder> read_limits(std::string_view body) {
       refuse(json, unknown, key);
     }
   });
-  TM_TRY_VOID(finish(json, "whom to limit", unknown));
-  TM_TRY_VOID(check_id("whom to limit", out.id));
+  TM_TRY_VOID(finish(json, "limit request", unknown));
+  TM_TRY_VOID(check_id("limit request", out.id));
   if (!out.limits.cpu && !out.limits.memory) {
-    return fail(ErrorKind::kInvalid, "whom to limit: neither cpu nor memory is said");
+    return fail(ErrorKind::kInvalid, "limit request: neither cpu nor memory is set");
   }
   return out;
 }
@@ -260,10 +260,10 @@ Result<copilot::LimitStance> read_stance(std::string_view body) {
       refuse(json, unknown, key);
     }
   });
-  TM_TRY_VOID(finish(json, "how limits stand", unknown));
+  TM_TRY_VOID(finish(json, "permit", unknown));
   const auto out = copilot::parse_limit_stance(word);
   if (out) return *out;
-  return fail(ErrorKind::kInvalid, "how limits stand: wanted a stance of keep, enforce, observe or off, found ",
+  return fail(ErrorKind::kInvalid, "permit: wanted a stance of keep, enforce, observe or off, found ",
               base::in_quotes(std::string_view(word).substr(0, kIdBytesMax)));
 }
 

@@ -1,4 +1,4 @@
-// The bodies of the copilot API beside those of copilot/container.h: what is asked, and what only this copilot tells.
+// Bodies of the copilot API beside those of copilot/container.h: requests, and responses that only this copilot gives.
 #pragma once
 
 #include <chrono>
@@ -23,29 +23,28 @@ inline constexpr std::size_t kAskedBytesMax = 64 * 1024;
 inline constexpr std::size_t kReasonBytesMax = 200;
 inline constexpr base::Duration kGraceDefault = std::chrono::seconds(10);
 
-// As the peer's API has it, which counts a vcore as a core. Where it was sold as more or less, what the container holds
-// of the machine stands beside that, as batch resources: whoever reads those goes by what was sold. `queues` say the
-// class of what no tag does.
+// In the format of Koordinator's API, which counts a vcore as a core. If a vcore has another value, the batch resources
+// beside it give what the container holds of the machine. `queues` give the class if no tag does.
 copilot::Container to_container(const SeenContainer& seen, const std::vector<QueueClass>& queues);
 
-// With all that is known here:
+// With all known data:
 //
 //   {"id":"container_…","state":"RUNNING","application":"application_…","attempt":"appattempt_…","master":false,
 //    "user":"ada","queue":"root.etl","type":"SPARK","name":"nightly","tags":["…"],"priority":0,"vcores":2,"memoryMiB":2048,"began":"2026-…","group":"kubepods/…/container_…",
 //    "use":{"processes":3,"cpuNanoseconds":1,"memoryBytes":1},"stoppedAt":"2026-…"}
 //
-// null: nobody knows it, it has none.
+// null: unknown or none.
 void write_seen(base::JsonWriter& writer, const SeenContainer& seen, std::optional<base::WallTime> stop,
                 std::optional<std::int64_t> local_bytes = std::nullopt);
 void write_limits(base::JsonWriter& writer, std::string_view id, const Limits& limits);
 
-// {"containerID":"…"}; what else is in it is passed over, as the peer does.
+// {"containerID":"…"}; other members are ignored, as in Koordinator's copilot.
 Result<std::string> read_kill(std::string_view body);
-// {"resources":{"cpu":"2","memory":"1Gi"}}: at least one of both.
+// {"resources":{"cpu":"2","memory":"1Gi"}}: at least one of the two.
 Result<model::Resources> read_kill_by_resource(std::string_view body);
 
-// {"containerID":"…","graceSeconds":30,"reason":"TM-EVICT-001"}: the grace and the reason may be left out. Unknown
-// members are refused here and below: a word that does nothing helps nobody.
+// {"containerID":"…","graceSeconds":30,"reason":"TM-EVICT-001"}: grace and reason are optional. Unknown members are
+// rejected here and below, because a member without effect is a mistake.
 struct StopOrder {
   std::string id;
   base::Duration grace = kGraceDefault;
@@ -54,7 +53,7 @@ struct StopOrder {
 };
 Result<StopOrder> read_stop(std::string_view body);
 
-// {"containerID":"…","cpu":"500m","memory":"1Gi"}: what is left out stays as it is.
+// {"containerID":"…","cpu":"500m","memory":"1Gi"}: an absent limit stays unchanged.
 struct LimitOrder {
   std::string id;
   Limits limits;

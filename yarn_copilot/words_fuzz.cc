@@ -1,4 +1,4 @@
-// Any bytes as a client's order: bounded, or an error that says something.
+// Any bytes as a request: gives a bounded result or an error with a message.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -19,8 +19,8 @@ SeenContainer seen() {
   return out;
 }
 
-// Copilot contract 10: ContainerInfo of 2 vcores and 2048 MB. Labels and a time are more than the peer tells.
-TEST(Words, AContainerIsThePeersContainerInfo) {
+// Copilot contract 10: ContainerInfo of 2 vcores and 2048 MB. Labels and a time are additions to Koordinator's format.
+TEST(Words, FormatContainerAsKoordinatorContainerInfo) {
   SeenContainer peer = seen();
   peer.said.user.clear();
   std::string out;
@@ -37,9 +37,8 @@ TEST(Words, AContainerIsThePeersContainerInfo) {
   EXPECT_EQ(to_container(peer, {}).requests.native.memory->value, 1'048'576'000);
 }
 
-// The operator sells half a core as a vcore, or two. The peer's words stay, and who reads batch resources reads what
-// was sold.
-TEST(Words, WhatWasSoldStandsBesideWhatThePeerCounts) {
+// A vcore may be half a core or two. Koordinator's fields stay; the batch resources give the real amount.
+TEST(Words, GiveRealAmountsBesideKoordinatorAmounts) {
   SeenContainer each = seen();
   each.millicores_per_vcore = 500;
   std::string out;
@@ -58,7 +57,7 @@ TEST(Words, WhatWasSoldStandsBesideWhatThePeerCounts) {
   EXPECT_EQ(to_container(each, {}).requests.batch.cpu, model::CpuMilli{4000});
 }
 
-TEST(Words, WhatOnlyThisCopilotTells) {
+TEST(Words, GiveAllKnownData) {
   SeenContainer each = seen();
   each.began = base::parse_rfc3339("2026-01-02T03:04:05Z");
   each.has_group = true;
@@ -84,14 +83,14 @@ TEST(Words, WhatOnlyThisCopilotTells) {
                  R"("memoryMiB":0,"began":null,"group":null,"use":null,"stoppedAt":null})");
 }
 
-TEST(Words, AMasterIsWhatOthersDependOn) {
+TEST(Words, MarkAMasterAsDependency) {
   SeenContainer master = seen();
   EXPECT_EQ(to_container(master, {}).label("tidemark.io/infrastructure"), "");
   master.yarn->number = 1;
   EXPECT_EQ(to_container(master, {}).label("tidemark.io/infrastructure"), "true");
 }
 
-TEST(Words, WhatItsUserWroteOnItIsLabels) {
+TEST(Words, TurnTagsIntoLabels) {
   SeenContainer each = seen();
   each.application = hadoop::ApplicationReport{"ada", "root.etl", "nightly", "SPARK", {"tidemark-business:ads"}, 7};
   const copilot::Container container = to_container(each, {{"etl", "transcode"}});
@@ -105,7 +104,7 @@ TEST(Words, WhatItsUserWroteOnItIsLabels) {
       << out;
 }
 
-TEST(Words, AnAmountBeyondItsRangeIsHeld) {
+TEST(Words, ClampAnAmountBeyondItsRange) {
   SeenContainer each = seen();
   each.said.vcores = each.said.memory_mib = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(each.holds().memory, model::MemoryBytes::max_value());
@@ -117,43 +116,42 @@ std::string error_of(const Result<T>& read) {
   return read ? "none" : read.error().message;
 }
 
-TEST(Words, WhomToKill) {
+TEST(Words, ReadKillRequest) {
   EXPECT_EQ(read_kill(R"({"containerID":"c","more":1})").value(), "c");
-  EXPECT_EQ(error_of(read_kill("{}")), "whom to kill: containerID is missing: which container is meant?");
-  EXPECT_TRUE(error_of(read_kill("no")).starts_with("whom to kill: ")) << error_of(read_kill("no"));
-  EXPECT_TRUE(error_of(read_kill(R"({"containerID":7})")).starts_with("whom to kill: "));
+  EXPECT_EQ(error_of(read_kill("{}")), "kill request: containerID is missing");
+  EXPECT_TRUE(error_of(read_kill("no")).starts_with("kill request: ")) << error_of(read_kill("no"));
+  EXPECT_TRUE(error_of(read_kill(R"({"containerID":7})")).starts_with("kill request: "));
 }
 
-TEST(Words, HowMuchToFree) {
+TEST(Words, ReadFreeRequest) {
   EXPECT_EQ(read_kill_by_resource(R"({"resources":{"cpu":"1500m","memory":"1Gi"}})").value(),
             (model::Resources{{1500}, {1 << 30}}));
   EXPECT_EQ(read_kill_by_resource(R"({"resources":{"cpu":2}})").value(), (model::Resources{{2000}, {0}}));
   EXPECT_EQ(error_of(read_kill_by_resource(R"({"resources":{}})")),
-            "how much to free: resources has neither cpu nor memory");
-  EXPECT_EQ(error_of(read_kill_by_resource(R"({"resources":{"gpu":"1"}})")),
-            "how much to free: there is no \"gpu\" here");
+            "free request: resources has neither cpu nor memory");
+  EXPECT_EQ(error_of(read_kill_by_resource(R"({"resources":{"gpu":"1"}})")), "free request: unknown member \"gpu\"");
   for (const char* bad : {R"({"resources":{"cpu":"x"}})", R"({"resources":{"cpu":"-1"}})", R"({"resources":{"cpu":0}})",
                           R"({"resources":[]})", ""}) {
     EXPECT_NE(error_of(read_kill_by_resource(bad)), "none") << bad;
   }
 }
 
-TEST(Words, WhomToStop) {
+TEST(Words, ReadStopRequest) {
   EXPECT_EQ(read_stop(R"({"containerID":"c"})").value(), (StopOrder{"c", kGraceDefault, ""}));
   EXPECT_EQ(read_stop(R"({"containerID":"c","graceSeconds":0,"reason":"TM-EVICT-001"})").value(),
             (StopOrder{"c", 0s, "TM-EVICT-001"}));
-  EXPECT_EQ(error_of(read_stop(R"({"containerID":"c","grace":3})")), "whom to stop: there is no \"grace\" here");
+  EXPECT_EQ(error_of(read_stop(R"({"containerID":"c","grace":3})")), "stop request: unknown member \"grace\"");
   for (const char* bad : {R"({"graceSeconds":3})", R"({"containerID":"c","graceSeconds":-1})",
                           R"({"containerID":"c","graceSeconds":3601})", R"({"containerID":"c","reason":"a\nb"})"}) {
     EXPECT_NE(error_of(read_stop(bad)), "none") << bad;
   }
 }
 
-TEST(Words, WhomToLimit) {
+TEST(Words, ReadLimitRequest) {
   EXPECT_EQ(read_limits(R"({"containerID":"c","cpu":"500m"})").value(),
             (LimitOrder{"c", {model::CpuMilli{500}, std::nullopt}}));
-  EXPECT_EQ(error_of(read_limits(R"({"containerID":"c"})")), "whom to limit: neither cpu nor memory is said");
-  EXPECT_EQ(error_of(read_limits(R"({"containerID":"c","io":"1"})")), "whom to limit: there is no \"io\" here");
+  EXPECT_EQ(error_of(read_limits(R"({"containerID":"c"})")), "limit request: neither cpu nor memory is set");
+  EXPECT_EQ(error_of(read_limits(R"({"containerID":"c","io":"1"})")), "limit request: unknown member \"io\"");
   EXPECT_NE(error_of(read_limits(R"({"containerID":"c","memory":"0"})")), "none");
   std::string out;
   base::JsonWriter writer(out);
@@ -161,11 +159,11 @@ TEST(Words, WhomToLimit) {
   EXPECT_EQ(out, R"({"containerID":"c","cpu":"500m","memory":"1Gi"})");
 }
 
-TEST(Words, HowLimitsStand) {
+TEST(Words, ReadStance) {
   EXPECT_EQ(read_stance(R"({"stance":"observe"})").value(), copilot::LimitStance::kObserve);
   EXPECT_EQ(error_of(read_stance(R"({"stance":"of"})")),
-            "how limits stand: wanted a stance of keep, enforce, observe or off, found \"of\"");
-  EXPECT_EQ(error_of(read_stance(R"({"stance":"off","until":"x"})")), "how limits stand: there is no \"until\" here");
+            "permit: wanted a stance of keep, enforce, observe or off, found \"of\"");
+  EXPECT_EQ(error_of(read_stance(R"({"stance":"off","until":"x"})")), "permit: unknown member \"until\"");
   EXPECT_NE(error_of(read_stance("{}")), "none");
 }
 

@@ -31,7 +31,7 @@ std::string_view below_root(std::string_view queue) {
   return queue.starts_with(kRoot) ? queue.substr(kRoot.size()) : queue;
 }
 
-// The queue itself, one below it, or one of that last name.
+// The queue itself, a queue below it, or one with that last name.
 bool holds(std::string_view rule, std::string_view queue) {
   rule = below_root(rule);
   queue = below_root(queue);
@@ -52,7 +52,7 @@ Result<std::vector<QueueClass>> read_queue_classes(std::span<const std::string> 
     }
     QueueClass rule{text.substr(0, equals), text.substr(equals + 1)};
     if (!is_word(rule.work_class)) {
-      return fail(ErrorKind::kInvalid, "the class in ", base::in_quotes(text), " can be no label");
+      return fail(ErrorKind::kInvalid, "the class in ", base::in_quotes(text), " is not a valid label value");
     }
     if (std::ranges::find(out, rule.queue, &QueueClass::queue) != out.end()) {
       return fail(ErrorKind::kInvalid, "the queue ", base::in_quotes(rule.queue), " has two classes");

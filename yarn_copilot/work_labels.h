@@ -1,8 +1,7 @@
-// What kind of work an application is, by the words that its user wrote on it and by its queue. The words are those
-// that pods have as labels:
+// Finds the class of an application from its tags and its queue. The values are the same as in pod labels:
 //
 //   tags     tidemark-class:spark, tidemark-business:ads, tidemark-job:nightly
-//   queues   a rule QUEUE=CLASS for what its user says nothing of; the longest queue that holds it counts
+//   queues   a rule QUEUE=CLASS if no tag gives it; the longest matching queue applies
 #pragma once
 
 #include <span>
@@ -21,10 +20,10 @@ struct QueueClass {
   std::string work_class;
   bool operator==(const QueueClass&) const = default;
 };
-// "etl=transcode" each. Without the place of what is wrong.
+// "etl=transcode" each. The error does not name the flag.
 Result<std::vector<QueueClass>> read_queue_classes(std::span<const std::string> texts);
 
-// Labels of its containers, each once. Words that could be no label are left out.
+// Labels of its containers, each once. Invalid label values are skipped.
 std::vector<std::pair<std::string, std::string>> work_labels(const hadoop::ApplicationReport& report,
                                                              const std::vector<QueueClass>& queues);
 

@@ -33,9 +33,9 @@
 namespace tidemark::yarn_copilot {
 namespace {
 
-constexpr std::size_t kMountsBytesMax = 32 * 1024 * 1024;  // a node has some mounts for each container
+constexpr std::size_t kMountsBytesMax = 32 * 1024 * 1024;  // a node has several mounts for each container
 constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
-// Anybody may connect where somebody beside us may ask: the kernel says who it is, and others are answered 403.
+// Every user may connect if others than us may ask: the kernel gives the peer's uid, and other users get 403.
 constexpr unsigned kOwnMode = 0600, kAnyMode = 0666;
 
 Result<net::HttpClientConfig> node_manager_config(const CopilotOptions& options) {
@@ -87,8 +87,8 @@ bool limits_disks(const CopilotOptions& options) {
   return disk_limit_of(options) != linux::IoLimit();
 }
 
-// A NodeManager lists a container that has ended for a heartbeat, which is a second; and a look at a list that serves
-// on sees nothing new.
+// A NodeManager lists an ended container for one heartbeat, which is a second; more frequent passes would only see the
+// cached list.
 base::Duration ends_interval(const CopilotOptions& options) {
   return std::max(options.ends_interval, options.list_age + std::chrono::milliseconds(50));
 }
@@ -113,14 +113,14 @@ Result<std::string> group_of(const CopilotOptions& options, const linux::Hierarc
     out += base::cat(out.empty() ? "" : "/", part);
   }
   if (out.empty()) {
-    return fail(ErrorKind::kInvalid, "--yarn-container-cgroup-path: the root of a hierarchy is everybody's group");
+    return fail(ErrorKind::kInvalid, "--yarn-container-cgroup-path: the root of a hierarchy contains all processes");
   }
   const bool systemd = out == kDefaultGroup && !is_there(hierarchies, above(kDefaultGroup)) &&
                        is_there(hierarchies, above(kSystemdGroup));
   return systemd ? std::string(kSystemdGroup) : out;
 }
 
-// A NodeManager has Kerberos at its web address only where its cluster has it.
+// A NodeManager uses Kerberos at its web address only if its cluster does.
 std::unique_ptr<hadoop::NegotiatingTransport> prove_to(net::EventLoop& loop, net::HttpClient& client,
                                                        const std::optional<hadoop::RmCluster>& managers,
                                                        const std::string& principal) {
@@ -192,12 +192,12 @@ class RunningCopilot final : public YarnCopilot {
   std::string metrics_address() const override { return admin_ ? admin_->address() : ""; }
   net::Task<void> drain() override {
     if (server_) co_await server_->drain(kDrainLimit);
-    limiting_.clear();  // or it would be in force again
+    limiting_.clear();  // stop the loop, which would limit again
     co_await disks_.put_back();
   }
 
  private:
-  // So that the log and /readyz tell at the start what a first client would find.
+  // So that log and /readyz show the state before the first client asks.
   net::Task<void> first_look() { (void)co_await containers_.running(Detail::kPlain); }
 
   net::EventLoop& loop_;
@@ -237,11 +237,11 @@ Result<std::unique_ptr<YarnCopilot>> YarnCopilot::make(net::EventLoop& loop, Rim
         "groups for Hadoop 2 are not made here");
   }
   if (options.local_dirs.empty() && options.local_dirs_limit_mib > 0) {
-    return fail(ErrorKind::kInvalid, "--local-dirs-limit-mib: of which folders? --nm-local-dirs names none");
+    return fail(ErrorKind::kInvalid, "--local-dirs-limit-mib: --nm-local-dirs is not set");
   }
   if (limits_disks(options) && options.local_dirs.empty()) {
     return fail(ErrorKind::kInvalid,
-                "--disk-read-limit-mib and --disk-write-limit-mib: on which disks? --nm-local-dirs "
+                "--disk-read-limit-mib and --disk-write-limit-mib: --nm-local-dirs "
                 "names no folder");
   }
   if (!options.socket.starts_with('/')) {
@@ -253,8 +253,8 @@ Result<std::unique_ptr<YarnCopilot>> YarnCopilot::make(net::EventLoop& loop, Rim
   TM_TRY(auto groups, see_groups(options));
   if (limits_disks(options) && !options.adopt && DiskLimit::wants_one_group(groups.hierarchies)) {
     return fail(ErrorKind::kUnsupported,
-                "--disk-read-limit-mib and --disk-write-limit-mib: with cgroup v1 a limit holds "
-                "who is in the group itself, and --adopt puts containers there");
+                "--disk-read-limit-mib and --disk-write-limit-mib: with cgroup v1 a limit applies only to "
+                "processes in the cgroup itself, and --adopt puts containers there");
   }
   TM_TRY(auto proc, linux::Folder::open(options.proc_root));
   TM_TRY(auto group, group_of(options, groups.hierarchies));

@@ -1,5 +1,5 @@
-// The copilot of one node: what YARN's containers on it are, to whoever looks after the node, and the hand that limits
-// and ends them. In the place of Koordinator's yarn-copilot, with its flags, its socket and its API.
+// The copilot of one node: lists, limits and ends the YARN containers on it. Replaces Koordinator's yarn-copilot with
+// the same flags, socket and API.
 //
 //   agent, curl ──HTTP over a unix socket──▶ api ──▶ container_list ──REST──▶ NodeManager
 //                                              └───▶ ends, machine ──▶ groups and processes
@@ -27,7 +27,7 @@
 
 namespace tidemark::yarn_copilot {
 
-// Where a kubelet with the cgroupfs driver has offline work, and what is found there instead with the systemd driver.
+// Cgroup of offline work with the cgroupfs driver of the kubelet, and the one used instead with the systemd driver.
 inline constexpr std::string_view kDefaultGroup = "kubepods/besteffort/hadoop-yarn";
 inline constexpr std::string_view kSystemdGroup = "kubepods.slice/kubepods-besteffort.slice/hadoop-yarn";
 
@@ -40,22 +40,22 @@ struct CopilotOptions {
   base::Duration node_manager_limit = std::chrono::seconds(3);
   base::Duration list_age = std::chrono::milliseconds(500);
   std::vector<std::string> users;         // uids beside root and our own
-  std::vector<std::string> local_dirs;    // of the NodeManager; none: nobody looks what containers have there
-  std::int64_t local_dirs_limit_mib = 0;  // 0: nobody ends for it
-  std::vector<std::string> log_dirs;      // of the NodeManager; none: logs do not say who ended a container
+  std::vector<std::string> local_dirs;    // of the NodeManager; empty: local usage is not measured
+  std::int64_t local_dirs_limit_mib = 0;  // 0: no limit
+  std::vector<std::string> log_dirs;      // of the NodeManager; empty: ends are not written to logs
   base::Duration local_dirs_grace = std::chrono::seconds(10);
   std::int64_t disk_read_mib = 0;  // a second, from each of their disks, all containers together; 0: no limit
   std::int64_t disk_write_mib = 0;
-  base::Duration stance_patience = std::chrono::seconds(30);      // no flag: so long the node's agent is waited for
-  base::Duration ends_interval = std::chrono::milliseconds(700);  // no flag: of looks for containers that end badly
-  bool adopt = false;                                             // groups for containers that have none
+  base::Duration stance_patience = std::chrono::seconds(30);      // no flag: how long to wait for the node's agent
+  base::Duration ends_interval = std::chrono::milliseconds(700);  // no flag: interval of checks for failed containers
+  bool adopt = false;                                             // make cgroups for containers that have none
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string proc_root = "/proc";
   std::string sys_root = "/sys";
-  std::string hadoop_conf_dir;  // where ResourceManagers are; "": applications are not asked for
-  std::string user;             // the caller; "": as the peer's operator, which names none
+  std::string hadoop_conf_dir;  // addresses of ResourceManagers; "": applications are unknown
+  std::string user;             // user of the calls; "": not sent, as in Koordinator's operator
   hadoop::KerberosOptions kerberos;
-  std::string cluster;  // of those in that folder; "": the one of yarn-site.xml
+  std::string cluster;  // cluster in that directory; "": the one of yarn-site.xml
   std::vector<QueueClass> queues;
   std::int64_t millicores_per_vcore = 1000;
   bool sync_memory_cgroup = false;
@@ -69,18 +69,18 @@ class YarnCopilot {
  public:
   struct Rim {
     linux::KillRim& killing;
-    net::WorkerPool& workers;  // for names of hosts
+    net::WorkerPool& workers;  // for host name lookups
     std::function<void(model::AuditLine)> audit;
     std::optional<hadoop::RmCluster> managers{};  // of the node's cluster
     std::uint64_t seed = 0;
   };
-  // Listens when it is made. kInvalid: an option that cannot be.
+  // Listens when it is made. kInvalid: an invalid option.
   static Result<std::unique_ptr<YarnCopilot>> make(net::EventLoop& loop, Rim rim, base::Log log,
                                                    base::Registry& metrics, CopilotOptions options);
   virtual ~YarnCopilot() = default;
 
-  virtual std::string not_ready() const = 0;        // "" when it does its work, else what is missing
-  virtual std::string metrics_address() const = 0;  // with the port chosen; "" where none is served
+  virtual std::string not_ready() const = 0;        // "" if ready, else the missing part
+  virtual std::string metrics_address() const = 0;  // with the actual port; "" if not served
   virtual net::Task<void> drain() = 0;
 };
 

@@ -27,7 +27,7 @@ using testing::kTask;
 using testing::said;
 using testing::World;
 
-TEST_F(World, TellsOfContainersAsThePeerDoes) {
+TEST_F(World, ListsContainersInKoordinatorFormat) {
   add_process(10, kTask, 500);
   start();
   EXPECT_TRUE(run(api().health(kLimit)));
@@ -40,7 +40,7 @@ TEST_F(World, TellsOfContainersAsThePeerDoes) {
   EXPECT_EQ(task.requests.native.cpu, model::CpuMilli{2000});
   EXPECT_EQ(task.label("tidemark.io/user"), "ada");
   EXPECT_TRUE(task.created) << "as old as its oldest process";
-  EXPECT_FALSE(listed->containers[2].created) << "nobody runs in it";
+  EXPECT_FALSE(listed->containers[2].created) << "it has no processes";
 
   EXPECT_EQ(run(api().container(std::string(kEnded), kLimit))->name, kEnded);
   EXPECT_EQ(get("/v1/container?containerID=container_1_1_1_1").status, 400);
@@ -50,7 +50,7 @@ TEST_F(World, TellsOfContainersAsThePeerDoes) {
   EXPECT_EQ(get("/nothing").status, 404);
 }
 
-TEST_F(World, WhatWasSoldIsToldAndFreedByWhatAVcoreIsWorth) {
+TEST_F(World, UsesTheCpuValueOfAVcore) {
   options.millicores_per_vcore = 500;
   for (const auto& [pid, id] : {std::pair(10, kTask), std::pair(11, kOther)}) add_process(pid, id);
   start();
@@ -63,7 +63,7 @@ TEST_F(World, WhatWasSoldIsToldAndFreedByWhatAVcoreIsWorth) {
   EXPECT_EQ(killed->size(), 2u) << "two vcores and one are a core and a half";
 }
 
-TEST_F(World, ANodeManagerThatIsAwayIsSaid) {
+TEST_F(World, ReportsAnUnreachableNodeManager) {
   start();
   ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return asked > 0; }));
   away = true;
@@ -72,27 +72,27 @@ TEST_F(World, ANodeManagerThatIsAwayIsSaid) {
   EXPECT_TRUE(error_of(refused).contains("it answered 503")) << refused.body;
   EXPECT_EQ(get("/tidemark/v1/containers").status, 503);
   EXPECT_EQ(copilot->not_ready(), base::cat("the NodeManager at ", options.node_manager, " does not answer"));
-  EXPECT_TRUE(run(api().health(kLimit))) << "this process is there";
+  EXPECT_TRUE(run(api().health(kLimit))) << "this process is alive";
   away = false;
   EXPECT_EQ(get("/v1/containers").status, 200);
   EXPECT_EQ(copilot->not_ready(), "");
 }
 
-TEST_F(World, ANodeManagerThatHangsHoldsNobodyForLong) {
+TEST_F(World, LimitsTheWaitForANodeManagerThatHangs) {
   options.node_manager_limit = 100ms;
   hangs = true;
   start();
   EXPECT_EQ(get("/v1/containers").status, 400);
 }
 
-TEST_F(World, ManyQuestionsAreOne) {
+TEST_F(World, CombinesManyRequestsIntoOne) {
   options.list_age = 1h;
   start();
   for (int i = 0; i < 20; ++i) EXPECT_EQ(get("/v1/containers").status, 200);
   EXPECT_EQ(asked, 1);
 }
 
-TEST_F(World, AKillEndsAllOfItsGroupAndNobodyElse) {
+TEST_F(World, KillsTheWholeCgroupAndNothingElse) {
   for (const pid_t pid : {10, 11}) add_process(pid, kTask);
   add_process(12, kOther);
   start();
@@ -109,10 +109,10 @@ TEST_F(World, AKillEndsAllOfItsGroupAndNobodyElse) {
 
   const auto again = post("/v1/killContainer", of(kTask));
   EXPECT_EQ(again.status, 400);
-  EXPECT_EQ(error_of(again), base::cat("no process on this machine is of the container ", kTask));
+  EXPECT_EQ(error_of(again), base::cat("no process on this machine belongs to container ", kTask));
 }
 
-TEST_F(World, AKillWorksWithItsNodeManagerAway) {
+TEST_F(World, KillsWhileTheNodeManagerIsAway) {
   add_process(10, kTask);
   away = true;
   start();
@@ -120,7 +120,7 @@ TEST_F(World, AKillWorksWithItsNodeManagerAway) {
   EXPECT_TRUE(killing.processes.empty());
 }
 
-TEST_F(World, AKillDoesNotWaitForANodeManagerThatHangs) {
+TEST_F(World, KillsWithoutWaitingForANodeManagerThatHangs) {
   add_process(10, kTask);
   options.node_manager_limit = 1h;
   start();
@@ -130,7 +130,7 @@ TEST_F(World, AKillDoesNotWaitForANodeManagerThatHangs) {
   EXPECT_TRUE(killing.processes.empty());
 }
 
-TEST_F(World, OnlyYarnsNamesAreLookedFor) {
+TEST_F(World, LooksUpOnlyYarnNames) {
   add_process(10, kTask);
   start();
   for (const std::string_view id : {"..", "../../pod1", "", "container_1_1_1_1"}) {
@@ -141,7 +141,7 @@ TEST_F(World, OnlyYarnsNamesAreLookedFor) {
   EXPECT_EQ(killing.processes.size(), 1u);
 }
 
-TEST_F(World, AContainerWithoutAGroupIsItsProcesses) {
+TEST_F(World, HandlesAContainerWithoutCgroupByItsProcesses) {
   groups.remove("cpu/" + group_of(kTask));
   for (const char* name : {"cpuacct", "cpuset", "memory", "blkio", "pids", "freezer"}) {
     groups.remove(base::cat(name, "/", group_of(kTask)));
@@ -158,14 +158,13 @@ TEST_F(World, AContainerWithoutAGroupIsItsProcesses) {
   EXPECT_EQ(task.at("use", "memoryBytes")->as_int(), 10 * ::sysconf(_SC_PAGESIZE));
   EXPECT_EQ(task.at("use", "cpuNanoseconds")->as_int(), 400 * (1'000'000'000 / ::sysconf(_SC_CLK_TCK)));
 
-  EXPECT_EQ(post("/tidemark/v1/limits", of(kTask, R"(,"cpu":"1")")).status, 404)
-      << "what no group holds is not limited";
+  EXPECT_EQ(post("/tidemark/v1/limits", of(kTask, R"(,"cpu":"1")")).status, 404) << "cannot limit without a cgroup";
   const auto stopped = post("/tidemark/v1/stop", of(kTask, R"(,"graceSeconds":3600)"));
   EXPECT_EQ(stopped.status, 202) << stopped.body;
   EXPECT_TRUE(killing.told.contains(20));
 }
 
-TEST_F(World, NoGroupIsMadeWhereNoKubeletHasMadeItsParent) {
+TEST_F(World, MakesNoCgroupBeforeTheKubeletMadeItsParent) {
   for (const char* name : {"cpu", "cpuacct", "cpuset", "memory", "blkio", "pids", "freezer"}) {
     groups.remove(base::cat(name, "/kubepods"));
   }
@@ -173,17 +172,19 @@ TEST_F(World, NoGroupIsMadeWhereNoKubeletHasMadeItsParent) {
   proc.write("20/environ", base::cat("CONTAINER_ID=", kTask, std::string(1, '\0')));
   options.adopt = true;
   start();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("a container gets no group"); }));
-  EXPECT_TRUE(lines.contains("there is no group \\\"kubepods/besteffort\\\"")) << lines;
+  ASSERT_TRUE(
+      net::testing::run_real_until(loop, [&] { return lines.contains("cannot move container into its cgroup"); }));
+  EXPECT_TRUE(lines.contains("no cgroup \\\"kubepods/besteffort\\\"")) << lines;
   EXPECT_FALSE(std::filesystem::exists(groups.path("cpu/kubepods")));
 }
 
-// As a NodeManager in a pod leaves it: in its own groups of cpu and memory, and everywhere else in those of the pod.
-TEST_F(World, AdoptedAContainerIsInItsGroupInEveryHierarchy) {
+// As a NodeManager in a pod leaves it: in its own cgroups of cpu and memory, and in all other hierarchies in those of
+// the pod.
+TEST_F(World, MovesAnAdoptedContainerIntoItsCgroupInEveryHierarchy) {
   const std::string pod = "kubepods/burstable/podx/c";
   const std::string group = group_of(kTask), waiting = base::cat(kDefaultGroup, "/", kWaitingGroup);
   const std::vector<std::string> all = {"cpu", "cpuacct", "memory", "blkio", "pids", "freezer", "devices"};
-  groups.write("devices/cgroup.procs", "");  // nothing is read from it
+  groups.write("devices/cgroup.procs", "");  // nothing reads it
   groups.remove("cpuset/" + std::string(kDefaultGroup));
   groups.write("cpuset/kubepods/besteffort/cgroup.procs", "");
   for (const std::string& one : all) {
@@ -194,7 +195,7 @@ TEST_F(World, AdoptedAContainerIsInItsGroupInEveryHierarchy) {
   killing.add(10, {"cpu/" + group, "memory/" + group, "devices/" + pod, "pids/" + pod});
   proc.write("10/stat", "10 (java) S 9 10 10 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 100 0 10\n");
   proc.write("10/environ", "");
-  // What has begun it, waits for it and keeps its exit code; above that is the NodeManager.
+  // Its parent waits for it and keeps its exit code; above that is the NodeManager.
   std::string words = base::cat("container-executor nobody nobody 1 application_1700000000000_0001 ", kTask, " /w");
   std::ranges::replace(words, ' ', '\0');
   proc.write("9/stat", "9 (container-exec) S 8 8 8 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 100 0 10\n");
@@ -203,7 +204,7 @@ TEST_F(World, AdoptedAContainerIsInItsGroupInEveryHierarchy) {
   proc.write("8/cmdline", base::cat("java", std::string(1, '\0'), "NodeManager", std::string(1, '\0')));
   options.adopt = true;
   start();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("in its group in every hierarchy"); }))
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("in its cgroup in every hierarchy"); }))
       << lines;
   ASSERT_TRUE(
       net::testing::run_real_until(loop, [&] { return !content("pids/" + waiting + "/cgroup.procs").empty(); }));
@@ -211,15 +212,15 @@ TEST_F(World, AdoptedAContainerIsInItsGroupInEveryHierarchy) {
     EXPECT_EQ(content(base::cat(one, "/", group, "/cgroup.procs")).substr(0, 2), "10") << one;
     EXPECT_EQ(content(base::cat(one, "/", waiting, "/cgroup.procs")), "9") << one;
   }
-  EXPECT_TRUE(content("cpuset/kubepods/besteffort/cgroup.procs").starts_with("9")) << "who came last";
+  EXPECT_TRUE(content("cpuset/kubepods/besteffort/cgroup.procs").starts_with("9")) << "the last one";
   EXPECT_FALSE(std::filesystem::exists(groups.path("cpuset/" + std::string(kDefaultGroup))))
-      << "a group there would keep the processors that offline work is to give back";
+      << "a cgroup there would keep CPUs that offline work must give back";
   EXPECT_EQ(content("memory/" + group + "/memory.limit_in_bytes"), "9223372036854771712\n")
-      << "limits are its NodeManager's";
+      << "the limits come from its NodeManager";
 }
 
-// Each controller that is handed down in a kubelet's group is handed to all of its pods, and nobody takes that back.
-TEST_F(World, ToAdoptOnV2NothingNewIsAskedOfTheGroupsAboveItsOwn) {
+// A controller that is enabled in a kubelet's cgroup applies to all of its pods and is never disabled again.
+TEST_F(World, EnablesNoNewControllerAboveItsCgroupOnV2) {
   for (const char* name : {"cpu", "cpuacct", "cpuset", "memory", "blkio", "pids", "freezer"}) groups.remove(name);
   const std::string kubelets = "cpuset cpu memory hugetlb pids\n", parent(kDefaultGroup);
   linux::testing::make_v2(groups, "cpuset cpu io memory hugetlb pids\n");
@@ -233,8 +234,10 @@ TEST_F(World, ToAdoptOnV2NothingNewIsAskedOfTheGroupsAboveItsOwn) {
   proc.write("20/environ", base::cat("CONTAINER_ID=", kTask, std::string(1, '\0')));
   options.adopt = true;
   start();
-  // That it has no files, as a kernel would give it, is said when the group is made.
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("a container gets no group"); })) << lines;
+  // A missing file is reported when the cgroup is made.
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] {
+    return lines.contains("cannot move container into its cgroup");
+  })) << lines;
   EXPECT_TRUE(std::filesystem::exists(groups.path(group_of(kTask)))) << lines;
   for (const char* each : {"", "kubepods/", "kubepods/besteffort/"}) {
     EXPECT_EQ(content(base::cat(each, "cgroup.subtree_control")), kubelets) << each;
@@ -242,19 +245,19 @@ TEST_F(World, ToAdoptOnV2NothingNewIsAskedOfTheGroupsAboveItsOwn) {
   EXPECT_EQ(content(parent + "/cgroup.subtree_control"), "+cpu +memory +pids");
 }
 
-TEST_F(World, WhatItsGroupsDoNotCountIsNotNought) {
+TEST_F(World, ReportsUncountedUsageAsUnset) {
   add_process(10, kTask);
   add_process(11, kOther);
-  groups.remove("cpuacct/" + group_of(kTask));  // a NodeManager makes groups of cpu and memory alone
+  groups.remove("cpuacct/" + group_of(kTask));  // a NodeManager makes cgroups only for cpu and memory
   start();
   const auto all = Json::parse(get("/tidemark/v1/containers").body).value();
   const Json& task = all.at("containers")->as_array()[1];
   EXPECT_TRUE(task.at("use", "cpuNanoseconds")->is_null());
-  EXPECT_EQ(task.at("use", "memoryBytes")->as_int(), 4000) << "without the cache that nobody uses";
+  EXPECT_EQ(task.at("use", "memoryBytes")->as_int(), 4000) << "without inactive cache";
   EXPECT_EQ(all.at("containers")->as_array()[2].at("use", "cpuNanoseconds")->as_int(), 7000);
 }
 
-TEST_F(World, WhatItsUserWroteOnAnApplicationIsAskedForOnce) {
+TEST_F(World, RequestsTagsOfAnApplicationOnce) {
   std::vector<std::string> methods;
   bool silent = true;
   hadoop::testing::RpcServer manager(loop, [&](const hadoop::testing::SeenCall& call) {
@@ -268,9 +271,10 @@ TEST_F(World, WhatItsUserWroteOnAnApplicationIsAskedForOnce) {
   managers = hadoop::RmCluster{{{"", manager.address(), manager.address()}}, {}};
   options.queues = {{"etl", "transcode"}};
   start();
-  EXPECT_EQ(run(api().containers(kLimit))->containers[1].label("tidemark.io/class"), "") << "nobody waits for it";
+  EXPECT_EQ(run(api().containers(kLimit))->containers[1].label("tidemark.io/class"), "")
+      << "the list does not wait for it";
   ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return !methods.empty(); }));
-  copilot.reset();  // with the question open
+  copilot.reset();  // while the request is open
 
   silent = false;
   methods.clear();
@@ -284,8 +288,8 @@ TEST_F(World, WhatItsUserWroteOnAnApplicationIsAskedForOnce) {
   EXPECT_EQ(methods, std::vector<std::string>{"getApplicationReport"}) << "three containers of one application";
 }
 
-// Its end was the first that anybody saw of it, and the ResourceManager is asked whose work it was only then.
-TEST_F(World, WhatWentWrongIsToldByTheClassOfAContainerThatIsGone) {
+// Its end was seen first, and only then the class was requested from the ResourceManager.
+TEST_F(World, ReportsTroublesWithTheClassOfAnEndedContainer) {
   hadoop::testing::RpcServer manager(loop, [&](const hadoop::testing::SeenCall&) {
     std::string response;
     hadoop::WireWriter(response).message(
@@ -298,7 +302,7 @@ TEST_F(World, WhatWentWrongIsToldByTheClassOfAContainerThatIsGone) {
   start();
   ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return asked > 2; }));
   tell({base::cat(R"({"id":")", kTask, R"(","state":"DONE","exitCode":-1000,"diagnostics":"no such file\nat java"})")});
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("a container did not come to work"); }));
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("container did not start"); }));
   tell({});
   EXPECT_TRUE(lines.contains("why=localization_failed class=etl node_manager_says=\"no such file\"")) << lines;
   EXPECT_TRUE(metrics.text().contains(
@@ -306,7 +310,7 @@ TEST_F(World, WhatWentWrongIsToldByTheClassOfAContainerThatIsGone) {
       << metrics.text();
 }
 
-TEST_F(World, FreesAsMuchAsIsAskedFor) {
+TEST_F(World, FreesTheRequestedAmount) {
   add_process(10, kMaster, 100);
   add_process(11, kTask, 200);
   add_process(12, kOther, 300);
@@ -320,7 +324,7 @@ TEST_F(World, FreesAsMuchAsIsAskedFor) {
   EXPECT_EQ(post("/v1/killContainersByResource", "{}").status, 400);
 }
 
-TEST_F(World, AStopAsksAndKillsAtItsDeadline) {
+TEST_F(World, StopsWithSigtermAndKillsAtTheDeadline) {
   add_process(10, kTask);
   killing.processes[10].hears_sigterm = false;
   start();
@@ -340,10 +344,10 @@ TEST_F(World, AStopAsksAndKillsAtItsDeadline) {
   EXPECT_EQ(audit[0].reason, "TM-EVICT-001");
   EXPECT_EQ(audit[1].verb, "kill");
   EXPECT_EQ(audit[1].reason, "TM-EVICT-002");
-  EXPECT_EQ(post("/tidemark/v1/stop", of(kTask)).status, 404) << "nobody is there any more";
+  EXPECT_EQ(post("/tidemark/v1/stop", of(kTask)).status, 404) << "no process is left";
 }
 
-TEST_F(World, LimitsAreWrittenTogetherOrNotAtAll) {
+TEST_F(World, WritesLimitsTogetherOrNotAtAll) {
   start();
   EXPECT_EQ(get(base::cat("/tidemark/v1/limits?containerID=", kTask)).body,
             base::cat(R"({"containerID":")", kTask, R"(","cpu":null,"memory":null})"));
@@ -360,7 +364,7 @@ TEST_F(World, LimitsAreWrittenTogetherOrNotAtAll) {
   EXPECT_EQ(get(base::cat("/tidemark/v1/limits?containerID=", kEnded)).status, 404);
 }
 
-TEST_F(World, EventsTellWhatComesChangesAndGoes) {
+TEST_F(World, SendsEventsForStartChangeAndEnd) {
   start();
   auto stream = run(client->open(net::testing::get_request("/tidemark/v1/events"), kLimit)).value();
   std::string got;
@@ -382,8 +386,8 @@ TEST_F(World, EventsTellWhatComesChangesAndGoes) {
   EXPECT_EQ(line(), "away  ");
 }
 
-// Each look reads the processes of the whole machine, on the loop that answers everybody.
-TEST_F(World, HoweverManyListenItIsLookedOnce) {
+// Each pass reads the processes of the whole machine, on the loop that serves all clients.
+TEST_F(World, RunsOnePassForManyListeners) {
   start();
   const auto pass = [&](base::Duration time) {
     bool over = false;
@@ -395,17 +399,17 @@ TEST_F(World, HoweverManyListenItIsLookedOnce) {
     auto opened = run(client->open(net::testing::get_request("/tidemark/v1/events"), kLimit));
     ASSERT_TRUE(opened) << opened.error().message;
     listeners.push_back(*std::move(opened));
-    ASSERT_TRUE(pass(100ms)) << "not all in the same moment";
+    ASSERT_TRUE(pass(100ms)) << "not all at the same moment";
   }
   for (const auto& each : listeners) EXPECT_TRUE(run(each->read(kLimit)).value().has_value());
   const int before = asked;
   ASSERT_TRUE(pass(2500ms));
   EXPECT_GE(asked - before, 1);
-  EXPECT_LE(asked - before, 4) << "a look a second";
+  EXPECT_LE(asked - before, 4) << "one pass per second";
 }
 
-TEST_F(World, OnlyWhoMayAskIsAnswered) {
-  // Root and we ourselves always may, so only a third user could be refused: what can be seen is who may come at all.
+TEST_F(World, AnswersOnlyAllowedUsers) {
+  // Root and our own user are always allowed, so only a third user could be rejected: check who may connect at all.
   start();
   EXPECT_EQ(std::filesystem::status(options.socket).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
@@ -415,7 +419,7 @@ TEST_F(World, OnlyWhoMayAskIsAnswered) {
   EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(options.socket).permissions()), 0666U);
 }
 
-TEST_F(World, WhatCannotBeIsRefusedWithItsPlace) {
+TEST_F(World, RejectsInvalidOptionsByName) {
   const auto error = [&](std::function<void(CopilotOptions&)> change) {
     CopilotOptions wrong = options;
     change(wrong);
@@ -426,7 +430,7 @@ TEST_F(World, WhatCannotBeIsRefusedWithItsPlace) {
   EXPECT_EQ(error([](CopilotOptions& wrong) { wrong.socket = "x.sock"; }),
             "--server-endpoint: wanted an absolute path, found \"x.sock\"");
   EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.group = "a/../b"; }).contains("leads up"));
-  EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.group = "/"; }).contains("everybody's group"));
+  EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.group = "/"; }).contains("contains all processes"));
   EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.node_manager = "::"; }).starts_with("--node-manager-endpoint: "));
   EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.sync_memory_cgroup = true; }).contains("--sync-memory-cgroup"));
   EXPECT_TRUE(
@@ -436,10 +440,10 @@ TEST_F(World, WhatCannotBeIsRefusedWithItsPlace) {
                 wrong.local_dirs = {"/"};
               }).contains("--adopt puts containers there"));
   start();
-  EXPECT_TRUE(error([](CopilotOptions&) {}).starts_with("--server-endpoint: ")) << "another one serves there";
+  EXPECT_TRUE(error([](CopilotOptions&) {}).starts_with("--server-endpoint: ")) << "another process listens there";
 }
 
-TEST_F(World, TheSystemdDriversGroupIsFound) {
+TEST_F(World, FindsTheCgroupOfTheSystemdDriver) {
   groups.remove("cpu/kubepods");
   for (const char* name : {"cpuacct", "cpuset", "memory", "blkio", "pids", "freezer"}) {
     groups.remove(base::cat(name, "/kubepods"));

@@ -33,14 +33,14 @@ class AtOnceTest : public ::testing::Test {
   int running = 0, most = 0, done = 0;
 };
 
-TEST_F(AtOnceTest, NoMoreThanAllowedInOrderAndAllOfThem) {
-  EXPECT_EQ(run(7, 3), 10s) << "one that is slow holds up no other";
+TEST_F(AtOnceTest, RunsAllInOrderWithinTheLimit) {
+  EXPECT_EQ(run(7, 3), 10s) << "a slow job must not delay the others";
   EXPECT_EQ(begun, (std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(most, 3);
   EXPECT_EQ(done, 7);
 }
 
-TEST_F(AtOnceTest, FewerThanAllowedOrNone) {
+TEST_F(AtOnceTest, HandlesFewerThanTheLimitAndNone) {
   EXPECT_EQ(run(2, 8), 10s);
   EXPECT_EQ(most, 2);
   EXPECT_EQ(run(0, 8), 0s);

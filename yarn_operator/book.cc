@@ -7,8 +7,8 @@
 namespace tidemark::yarn_operator {
 namespace {
 
-// Of what waits only steps of this part of the node are told: else each container that is asked for or given out
-// anywhere would be a write on every node.
+// Waiting amounts are rounded up to steps of this part of the node. Otherwise each container that is requested or
+// allocated anywhere would cause a write on every node.
 constexpr std::int64_t kSteps = 8;
 
 std::int64_t stepped(std::int64_t waiting, std::int64_t origin) {

@@ -1,4 +1,4 @@
-// What the operator says of a node to whoever offers YARN its part (model::YarnBook). Pure.
+// Computes the ledger that the operator publishes for a node (model::YarnBook); the manager reads it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,36 +13,36 @@
 
 namespace tidemark::yarn_operator {
 
-// Nobody has known for so long what YARN holds that what was known last is not said any more. Until then no more can
-// have come to it than it was told.
+// When the held amount has been unknown for so long, the ledger omits it. Until then YARN cannot hold more than the
+// total that it was sent.
 inline constexpr base::Duration kSoldHold = std::chrono::seconds(30);
-// While work waits its book is renewed: so often, well within the time that a manager believes in it, or as often as
-// half of the writes to the API server allow, where that is less. Each node a little sooner by its name, and so they
-// come apart.
+// Renewal interval of a ledger while work waits: well within the time that a manager trusts it, or longer if half of
+// the write budget for the API server requires it. A hash of the node name shortens it a little, which spreads the
+// writes.
 inline constexpr base::Duration kRenewAfter = std::chrono::minutes(4);
 inline constexpr double kRenewalsOfBudget = 0.5;
-inline constexpr double kRenewedSoonerMax = 0.2;  // of that time
-// A manager believes a book so long (degradeTimeMinutes, as it is by itself).
+inline constexpr double kRenewedSoonerMax = 0.2;  // of the interval
+// A manager trusts a ledger for so long (default of degradeTimeMinutes).
 inline constexpr base::Duration kBelievedFor = std::chrono::minutes(15);
 base::Duration renew_after(std::size_t nodes, double writes_per_second);
 base::Duration renew_after(std::string_view node, std::size_t nodes, double writes_per_second);
 
 struct BookInput {
-  std::optional<model::YarnBook> before;  // as it stands on the node
+  std::optional<model::YarnBook> before;  // the ledger on the node
   struct InForce {
     std::int64_t generation = 0;
     model::Resources total;
   };
-  std::optional<InForce> in_force;          // nullopt: not known yet, what stands there stays
-  std::optional<model::Resources> held;     // by its containers, when it was known last; nullopt: nobody knows
-  bool long_unknown = false;                // that was kSoldHold ago
-  std::optional<model::Resources> waiting;  // in the whole cluster, of what this node could hold
-  model::Resources origin;                  // the most that this node could give of it
-  std::string work_class{};                 // of all of the cluster's work; "": it has none
+  std::optional<InForce> in_force;          // nullopt: not known yet, keep the published value
+  std::optional<model::Resources> held;     // by its containers, last known amount; nullopt: unknown
+  bool long_unknown = false;                // for kSoldHold
+  std::optional<model::Resources> waiting;  // in the whole cluster, as far as this node could hold it
+  model::Resources origin;                  // most of `waiting` that this node could give
+  std::string work_class{};                 // of all work of the cluster; "": none
 };
 
-// nullopt: there is nothing to say yet. A ResourceManager tells nobody by node of what class containers are: all of
-// them are of their cluster's.
+// nullopt: nothing to publish yet. A ResourceManager does not report classes by node, so all containers have the class
+// of their cluster.
 std::optional<model::YarnBook> next_book(const BookInput& input);
 
 }  // namespace tidemark::yarn_operator

@@ -17,13 +17,13 @@ Resources amount(std::int64_t milli, std::int64_t gib) {
   return {{milli}, {gib * kGiB}};
 }
 
-TEST(BookTest, BeforeATotalIsKnownToBeInForceThereIsNothingToSay) {
+TEST(BookTest, IsEmptyUntilATotalIsInForce) {
   BookInput input;
   input.held = amount(1000, 1);
   EXPECT_FALSE(next_book(input));
 }
 
-TEST(BookTest, WhatIsInForceAndWhatIsHeld) {
+TEST(BookTest, HoldsTotalInForceAndHeldAmount) {
   BookInput input;
   input.in_force = {7, amount(4000, 4)};
   input.held = amount(1000, 1);
@@ -34,21 +34,21 @@ TEST(BookTest, WhatIsInForceAndWhatIsHeld) {
   EXPECT_EQ(book.sold->front(), (YarnBook::Sold{"", amount(1000, 1)}));
   EXPECT_FALSE(book.waiting);
   input.held = Resources();
-  EXPECT_TRUE(next_book(input)->sold && next_book(input)->sold->empty()) << "it is known that nothing is held";
+  EXPECT_TRUE(next_book(input)->sold && next_book(input)->sold->empty()) << "known to be zero";
 }
 
-TEST(BookTest, WhatIsNotKnownStaysAWhileAndThenNobodyKnows) {
+TEST(BookTest, KeepsUnknownHeldAmountForAWhileThenOmitsIt) {
   BookInput input;
   input.before = YarnBook{7, amount(4000, 4), {{{"", amount(1000, 1)}}}, std::nullopt};
   EXPECT_EQ(*next_book(input), *input.before);
   input.long_unknown = true;
   EXPECT_FALSE(next_book(input)->sold);
   input.held = amount(1000, 1);
-  EXPECT_FALSE(next_book(input)->sold) << "what was known last is old";
+  EXPECT_FALSE(next_book(input)->sold) << "the last known amount is too old";
   EXPECT_EQ(next_book(input)->generation, 7);
 }
 
-TEST(BookTest, WhatIsHeldAndWhatWaitsIsOfTheClassOfTheCluster) {
+TEST(BookTest, GivesHeldAndWaitingAmountsTheClassOfTheCluster) {
   BookInput input;
   input.in_force = {7, amount(4000, 4)};
   input.held = amount(1000, 1);
@@ -59,12 +59,12 @@ TEST(BookTest, WhatIsHeldAndWhatWaitsIsOfTheClassOfTheCluster) {
   ASSERT_TRUE(book.sold && book.sold->size() == 1);
   EXPECT_EQ(book.sold->front(), (YarnBook::Sold{"spark", amount(1000, 1)}));
   EXPECT_EQ(book.waiting, "spark");
-  // What was held before its class was told is not held twice.
+  // An amount from before the class was set is not counted twice.
   input.before = YarnBook{7, amount(4000, 4), {{{"", amount(1000, 1)}}}, ""};
   EXPECT_EQ(*next_book(input), book);
 }
 
-TEST(BookTest, WhatWaitsIsToldInStepsOfTheNodeAndNoMoreThanItHas) {
+TEST(BookTest, RoundsWaitingAmountUpToStepsWithinTheOrigin) {
   BookInput input;
   input.in_force = {0, amount(8000, 8)};
   input.origin = amount(8000, 8);
@@ -80,11 +80,11 @@ TEST(BookTest, WhatWaitsIsToldInStepsOfTheNodeAndNoMoreThanItHas) {
   EXPECT_EQ(waits_for(Resources()), Resources());
   EXPECT_FALSE(next_book(input)->waiting);
   input.origin = Resources();
-  EXPECT_EQ(waits_for(amount(1, 1)), Resources()) << "it waits, and this node can give nothing";
+  EXPECT_EQ(waits_for(amount(1, 1)), Resources()) << "work waits, but this node can give nothing";
   EXPECT_TRUE(next_book(input)->waiting);
 }
 
-TEST(RenewAfterTest, EveryFourMinutesOrAsHalfOfTheBudgetAllows) {
+TEST(RenewAfterTest, RenewsEveryFourMinutesOrAtHalfOfTheWriteBudget) {
   EXPECT_EQ(renew_after(0, 30), 4min);
   EXPECT_EQ(renew_after(3'600, 30), 4min);
   EXPECT_EQ(renew_after(5'400, 30), 6min);
@@ -92,8 +92,8 @@ TEST(RenewAfterTest, EveryFourMinutesOrAsHalfOfTheBudgetAllows) {
   EXPECT_EQ(renew_after(13'500, 100), 270s);
 }
 
-// Who was written together is not renewed together.
-TEST(RenewAfterTest, NodesComeApartAndNoneIsLater) {
+// Ledgers written at the same time are not renewed at the same time.
+TEST(RenewAfterTest, SpreadsRenewalsAndDelaysNone) {
   int soon = 0;
   for (int i = 0; i < 1000; ++i) {
     const auto after = renew_after(base::cat("node-", i), 5'400, 30);

@@ -16,11 +16,11 @@ kube::InformerConfig budgets_of(const std::string& ns) {
   config.resource = kube::kConfigMaps;
   config.ns = ns;
   config.field_selector = base::cat("metadata.name=", model::kBudgetsName);
-  config.may_be_absent = true;  // a role that does not let it be read: then there is no grant
+  config.may_be_absent = true;  // if the role does not allow it; then there is no grant
   return config;
 }
 
-// Of the counts nothing is needed, and they may be large.
+// Skips the counts: they are not needed and can be large.
 const kube::KeyFilter& read_keys() {
   static const kube::KeyFilter keys{model::kBudgetsStateKey, policy::kBudgetsGrantsKey};
   return keys;
@@ -32,7 +32,7 @@ T read(const kube::ConfigMap* map, std::string_view key, Result<T> (*decode)(std
   if (text == nullptr) return {};
   auto value = decode(text->view());
   if (value) return *std::move(value);
-  log.warn("what is told of evictions is not taken",
+  log.warn("cannot read eviction budgets; no grant",
            {{"map", model::kBudgetsName}, {"key", key}, {"why", value.error().message}});
   return {};
 }

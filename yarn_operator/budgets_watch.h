@@ -1,6 +1,5 @@
-// What the manager tells of the pools' hours in `tidemark-budgets`: what the operator is granted, and which pools have
-// used up theirs. Where it tells nothing (an older one, none of ours, or a text that cannot be read) the operator has
-// no grant.
+// Reads `tidemark-budgets` of the manager: the operator's grants, and the pools that have used up their hour. Without
+// valid content (an older manager, another manager, or unreadable text) the operator has no grant.
 #pragma once
 
 #include <functional>

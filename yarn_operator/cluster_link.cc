@@ -10,26 +10,25 @@ namespace tidemark::yarn_operator {
 namespace {
 
 constexpr base::Duration kCallLimit = std::chrono::seconds(10);
-// Over before another replica may have taken the lease: lease_duration − renew_deadline after we stop (kube/leader.h).
+// Ends before another replica can have the lease: lease_duration − renew_deadline after we stop (kube/leader.h).
 constexpr base::Duration kTellLimit = std::chrono::seconds(4);
-// An update is taken by the scheduler a moment after it was answered: a report that still shows the old total says
-// nothing yet.
+// The scheduler applies an update a moment after the answer, so a report that still shows the old total proves nothing.
 constexpr base::Duration kTakenWithin = std::chrono::seconds(3);
-// A call that was given up may be carried out so long: it waits in the server's queue.
+// A call that timed out may still run for so long, because it waits in the server's queue.
 constexpr base::Duration kArrivesWithin = std::chrono::seconds(30);
-// Work that asks for a container each second is not content in between.
+// Applications that request a container every second still count as waiting between two requests.
 constexpr base::Duration kContentAfter = std::chrono::minutes(1);
-// Of the web address: it may be shut by a firewall, and what it says is advice.
+// Limits for the web address: a firewall may block it, and its data is only advice.
 constexpr base::Duration kWebLimit = std::chrono::seconds(2);
 constexpr base::Duration kWebPause = std::chrono::minutes(1);
 
-// What may not be known.
+// Subjects of note_unknown().
 constexpr std::string_view kWhoWaits = "whether applications wait";
 constexpr std::string_view kWhoWaitsInPartitions = "whether applications wait for nodes with a label";
-constexpr std::string_view kWhatIsShared = "whose nodes are shared with who asks for no label";
+constexpr std::string_view kWhatIsShared = "which partitions are shared";
 
-// One that is being decommissioned is its ResourceManager's own: with each of its heartbeats the total becomes what its
-// containers hold, so that nothing begins there any more. Ours would be room until the next one.
+// False for a node that is being decommissioned: its ResourceManager sets the total to what the containers hold at each
+// heartbeat, so that no container starts there. Our total would open room until the next heartbeat.
 bool is_told(hadoop::NodeState state) {
   return hadoop::is_active(state) && state != hadoop::NodeState::kDecommissioning;
 }
@@ -64,14 +63,14 @@ ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnClu
       manager_(loop, &workers, std::move(cluster.managers), random),
       calls_failed_(
           metrics.counter("tidemark_yarn_operator_failed_calls_total", "Calls to ResourceManagers that failed.")),
-      updates_(metrics.counter("tidemark_yarn_operator_updates_total", "Totals of NodeManagers that were told.")),
+      updates_(metrics.counter("tidemark_yarn_operator_updates_total", "NodeManager totals sent.")),
       set_again_(
           metrics.counter("tidemark_yarn_operator_set_again_total",
-                          "Of those: because somebody else had set another one, or the NodeManager began anew.")),
+                          "Totals sent again because another program had changed them or the NodeManager restarted.")),
       failovers_seen_(metrics.counter("tidemark_yarn_operator_failovers_total",
-                                      "How often another ResourceManager of a cluster was active than before.")),
+                                      "Failovers to another ResourceManager of a cluster.")),
       asking_web_(loop) {
-  for (const std::string& each : cluster.overruled) log_.warn("a setting is not taken", {{"why", each}});
+  for (const std::string& each : cluster.overruled) log_.warn("setting ignored", {{"why", each}});
 }
 
 const hadoop::NodeReport* ClusterLink::find(const hadoop::NodeId& id) const {
@@ -119,7 +118,7 @@ net::Task<Result<void>> ClusterLink::refresh() {
 net::Task<Result<void>> ClusterLink::refresh_nodes() {
   const base::MonotonicTime asked = loop_.clock().monotonic();
   auto reports = co_await manager_.nodes({}, kCallLimit);
-  if (seen_ && asked < looked_) co_return Result<void>();  // what was asked for later is here already
+  if (seen_ && asked < looked_) co_return Result<void>();  // a later request was answered first
   if (!reports) {
     calls_failed_.add();
     away_ = true;
@@ -127,11 +126,11 @@ net::Task<Result<void>> ClusterLink::refresh_nodes() {
   }
   looked_ = asked;
   look_who_answered();
-  const bool first = !seen_ && !began_;  // nothing says that anything came
+  const bool first = !seen_ && !began_;  // nothing shows that nodes joined
   seen_ = loop_.clock().monotonic();
   take(std::move(reports->nodes), first);
   for (const Error& each : reports->refused) {
-    if (refused_.insert(each.message).second) log_.warn("a report that is not taken", {{"why", each.message}});
+    if (refused_.insert(each.message).second) log_.warn("cannot read node report", {{"why", each.message}});
   }
   if (reports->refused.empty()) refused_.clear();
   co_return Result<void>();
@@ -142,14 +141,14 @@ void ClusterLink::look_who_answered() {
   if (another) {
     failovers_seen_.add(manager_.failovers() - failovers_);
     failovers_ = manager_.failovers();
-    told_.clear();  // by us, to another one
+    told_.clear();  // they went to another ResourceManager
     web_again_ = base::MonotonicTime();
     log_.info("another ResourceManager is active", {{"id", manager_.active()->id}});
   }
   if (!another && !away_) return;
   away_ = false;
   began_ = loop_.clock().monotonic();
-  nodes_.clear();  // to who answers now all of them come
+  nodes_.clear();  // all nodes register anew with the active ResourceManager
 }
 
 void ClusterLink::take(std::vector<hadoop::NodeReport> reports, bool first) {
@@ -171,7 +170,7 @@ void ClusterLink::take(std::vector<hadoop::NodeReport> reports, bool first) {
 }
 
 void ClusterLink::look_what_is_acted_on(const hadoop::NodeReport& report) {
-  // When it is taken back into service nobody has undone what it was told before.
+  // Nothing reverts our last total when the node is recommissioned.
   if (report.state == hadoop::NodeState::kDecommissioning) told_.erase(report.id);
   if (const auto told = told_.find(report.id); told != told_.end() && told->second.total == report.capability) {
     told->second.confirmed = true;
@@ -225,7 +224,7 @@ net::Task<void> ClusterLink::look_what_is_shared() {
   }
 }
 
-// Beside all else: nobody waits for its answer, nor for the token of a KDC that it may want.
+// Runs in the background: nothing waits for the answer, nor for the KDC token that it may need.
 net::Task<void> ClusterLink::look_who_waits_in(std::set<std::string> partitions) {
   const std::uint64_t failovers = manager_.failovers();
   const auto waiting = co_await manager_.waiting_in_partitions(kWebLimit);
@@ -253,17 +252,17 @@ void ClusterLink::take_waiting(const std::string& partition, const hadoop::Queue
   if (some || first || now - known.at >= kContentAfter) known.amount = amount;
 }
 
-// One answer that is missing says nothing of who waits.
+// A single missing answer does not show that nothing waits.
 void ClusterLink::forget_waiting(const std::string& partition) {
   const base::MonotonicTime now = loop_.clock().monotonic();
   const auto found = waiting_.find(partition);
   if (found != waiting_.end() && now - found->second.asked_at >= kContentAfter) waiting_.erase(found);
 }
 
-// Said once, until it is known again. kNotFound is no call that failed: there is nobody to ask, or nothing to tell.
+// Logs once until the value is known again. kNotFound is not a failed call: there is no address to ask, or no value.
 void ClusterLink::note_unknown(std::string_view what, const Error& why) {
   if (why.kind != ErrorKind::kNotFound) calls_failed_.add();
-  if (unknown_said_.emplace(what).second) log_.warn(base::cat("nobody knows ", what), {{"why", why.message}});
+  if (unknown_said_.emplace(what).second) log_.warn(base::cat("unknown: ", what), {{"why", why.message}});
 }
 
 std::optional<hadoop::QueueWaiting> ClusterLink::waiting_in(const std::string& partition) const {
@@ -290,7 +289,7 @@ ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
     const hadoop::NodeReport* report = find(each.nm);
     if (report == nullptr || !is_told(report->state)) continue;
     const auto told = told_.find(each.nm);
-    // What was told after the report was asked for is not in it.
+    // The report was requested before the total was sent, so it does not contain it.
     const bool told_since = told != told_.end() && told->second.at > looked_;
     hadoop::Resource total = report->capability;
     total.memory_mib = each.total.memory_mib;
@@ -299,7 +298,7 @@ ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
     counts_as.others = total.others;
     const hadoop::Resource& now = told_since ? told->second.total : report->capability;
     if (total != now && each.waits && each.waits(now)) {
-      // Less than it may have: what stands is what YARN goes by, also where an operator before this one told it.
+      // Growth that waits: the current total is in force, even if a previous operator set it.
       const bool unknown = !told_since && !unsure(each.nm) && !acts_on_.contains(each.nm);
       if (unknown) acts_on_.emplace(each.nm, ActsOn{each.generation, report->capability});
       continue;
@@ -323,7 +322,7 @@ ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
     changes.reasons.push_back(undone ? model::Reason::kYarnForeign : each.reason);
     changes.of.push_back(&each);
     changes.counts_as.push_back(std::move(counts_as));
-    // Not `keep`: Koordinator's operator gives no grace at all with each update, and that sticks.
+    // Not `keep`: Koordinator's operator sets a timeout of zero with each update, and that persists.
     changes.updates.push_back({each.nm, std::move(total), hadoop::Overcommit::kill_never()});
   }
   return changes;
@@ -375,7 +374,7 @@ net::Task<Result<void>> ClusterLink::send(const std::vector<hadoop::NodeUpdate>&
   audit(updates, reasons, done ? nullptr : &done.error(), now - begin);
   if (!done) {
     calls_failed_.add();
-    // Lost on its way, or only its answer. What was refused will not come into force.
+    // The request or only its answer was lost. A refused update never comes into force.
     if (perhaps_taken(done.error())) {
       for (const hadoop::NodeUpdate& each : updates) unsure_[each.id] = {now + kArrivesWithin, manager_.failovers()};
     }

@@ -1,5 +1,5 @@
-// One YARN cluster as it was seen last, and what it was told. Clusters know nothing of each other: one that is away, or
-// slow, holds up nobody else.
+// Last known state of one YARN cluster, and the totals sent to it. Clusters are independent: one that is down or slow
+// does not delay the others.
 #pragma once
 
 #include <cstdint>
@@ -28,41 +28,43 @@ namespace tidemark::yarn_operator {
 struct Wanted {
   std::string node;
   hadoop::NodeId nm;
-  hadoop::Resource total;  // memory and processors; what else the node has is sent back as it is
+  hadoop::Resource total;  // memory and vcores; other resources of the node are sent back unchanged
   model::Reason reason = model::Reason::kYarnShared;
-  std::int64_t generation = 0;  // of the manager's offer that it is; 0: of none
-  // What it counts as for the manager, where containers were taken back and the rest is held back for a moment: the
-  // offer stands, and may come into force again by itself.
+  std::int64_t generation = 0;  // of the manager's offer; 0: no offer
+  // The amount to confirm to the manager while reclaimed capacity is kept back for a moment: the offer stands and may
+  // come into force again without a new order.
   std::optional<hadoop::Resource> counts_as{};
-  // Whether it waits where that is its total now (policy/yarn_total); empty: never.
+  // Whether the update waits if `now` is the current total (policy/yarn_total); empty: never.
   std::function<bool(const hadoop::Resource& now)> waits{};
 };
 
-// A total by which its ResourceManager ends containers at once, as pre-empted.
+// A total at which the ResourceManager preempts containers at once.
 struct Shrink {
   hadoop::NodeId nm;
   hadoop::Resource total;
   model::Reason reason = model::Reason::kYarnTakenBack;
 };
 
-// What a NodeManager is known to act on.
+// The total that a NodeManager is known to use.
 struct ActsOn {
-  std::int64_t generation = 0;  // of the last offer that came into force; 0: none did
+  std::int64_t generation = 0;  // of the last offer that came into force; 0: none
   hadoop::Resource total;
-  // Somebody else set another one, or the NodeManager began anew. It is set again in a moment: what lasts is believed.
+  // Another program set a different total, or the NodeManager restarted. We set ours again soon; a lasting difference
+  // is accepted.
   std::optional<base::MonotonicTime> differs_since{};
 };
 inline constexpr base::Duration kBelievedAfter = std::chrono::seconds(30);
-// A ResourceManager that became active, or to which a NodeManager came back, learns by and by which containers there
-// are: for a moment it reports the node as running with none. Until then it gives out nothing new
+// A ResourceManager that became active, or to which a NodeManager returned, learns of the running containers gradually:
+// at first it reports the node as running with none. Until then it allocates nothing new
 // (yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms).
 inline constexpr base::Duration kKnowsAllAfter = std::chrono::seconds(10);
 
 struct Telling {
   std::size_t told = 0;
-  std::vector<std::string> set_again;  // nodes on which somebody else had set another total, or NodeManagers began anew
-  // Those, and nodes whose last total no report has shown: who sets another one within the second is seen by nothing
-  // else. Without those of a ResourceManager that has just begun, which answers and may take nothing yet.
+  std::vector<std::string> set_again;  // another program had set another total, or the NodeManager restarted
+  // `set_again`, and nodes whose last total no report has shown. This is the only sign of a program that sets another
+  // total within a second. Excludes a ResourceManager that has just started, which answers but may not apply totals
+  // yet.
   std::vector<std::string> told_again;
 };
 
@@ -74,36 +76,36 @@ class ClusterLink {
 
   const std::string& id() const { return id_; }
   const std::string& work_class() const { return work_class_; }
-  const std::string& class_place() const { return class_place_; }  // the file that says so
+  const std::string& class_place() const { return class_place_; }  // the file that sets it
 
-  // Asks for all nodes, and who waits; in partitions by the web address, beside it: that is known a moment later. What
-  // was seen before stays where it fails.
+  // Requests all nodes and the waiting amounts. Waiting amounts of partitions come from the web address in the
+  // background and are known a moment later. On failure the previous data stays.
   net::Task<Result<void>> refresh();
-  net::Task<Result<void>> refresh_nodes();  // the first half of it
-  // Tells the ResourceManager, in one call, of those whose total is another one.
+  net::Task<Result<void>> refresh_nodes();  // only the nodes
+  // Sends the totals that changed to the ResourceManager, in one call.
   net::Task<Result<Telling>> tell(std::vector<Wanted> wanted);
 
-  // In one call. What it counts as for the manager stays.
+  // In one call. The confirmed amount (`counts_as`) stays.
   net::Task<Result<void>> shrink(std::vector<Shrink> shrinks);
   net::Task<Result<hadoop::ContainerReport>> container(const hadoop::ContainerId& id);
 
   bool synced() const { return seen_.has_value(); }
-  bool answers() const { return seen_ && !away_; }  // when it was asked last
+  bool answers() const { return seen_ && !away_; }  // the last request
   std::optional<base::MonotonicTime> seen() const { return seen_; }
   const std::map<hadoop::NodeId, hadoop::NodeReport>& nodes() const { return nodes_; }
   const hadoop::NodeReport* find(const hadoop::NodeId& id) const;
-  // Whether its ResourceManager is another one, or there again, since a moment ago (kKnowsAllAfter).
+  // Whether another ResourceManager became active, or this one returned, within kKnowsAllAfter.
   bool begins() const;
-  // Whether what its report says of containers may be too little (kKnowsAllAfter).
+  // Whether the report may show too few containers (kKnowsAllAfter).
   bool may_hold_more(const hadoop::NodeId& id) const;
-  // By a report that was made after it was told; null: nobody knows.
+  // From a report that was made after the total was sent; null: unknown.
   const ActsOn* acts_on(const hadoop::NodeId& id) const;
-  // What applications ask for of a partition and do not have, a while longer than they do, or than anybody knows it;
-  // nullopt: nobody knows.
+  // What applications request of a partition and do not have. Kept for a while after the last request or the last
+  // answer; nullopt: unknown.
   std::optional<hadoop::QueueWaiting> waiting_in(const std::string& partition) const;
-  // What could be given out on that node.
+  // The part of it that this node could hold.
   std::optional<hadoop::QueueWaiting> waiting_for(const hadoop::NodeId& id) const;
-  // Once its nodes have what is wanted. nullopt: there is none that could hold a container.
+  // Assumes that the nodes have the wanted totals. nullopt: no node can hold a container.
   std::optional<ContainerRoom> room(const std::vector<Wanted>& wanted) const;
 
  private:
@@ -122,8 +124,8 @@ class ClusterLink {
     std::vector<std::string> set_again;
     std::vector<std::string> told_again;
   };
-  // An update of which nobody knows whether it was taken: until when it may still come into force, and of how many
-  // ResourceManagers so far it went to the last. What another one before it was sent is gone with that.
+  // An update that may or may not have been applied: until when it may come into force, and the failover count when it
+  // was sent. After a failover, updates to the previous ResourceManager are void.
   struct Unsure {
     base::MonotonicTime until;
     std::uint64_t failovers = 0;
@@ -157,27 +159,27 @@ class ClusterLink {
   std::map<hadoop::NodeId, Told> told_;
   std::map<hadoop::NodeId, ActsOn> acts_on_;
   std::map<hadoop::NodeId, Unsure> unsure_;
-  std::optional<base::MonotonicTime> began_;            // when another one answered, or one again
-  std::map<hadoop::NodeId, base::MonotonicTime> came_;  // to who answers now, and when
+  std::optional<base::MonotonicTime> began_;            // when another ResourceManager answered, or this one again
+  std::map<hadoop::NodeId, base::MonotonicTime> came_;  // when it registered with the active ResourceManager
   bool away_ = false;
   std::uint64_t failovers_ = 0;
   struct Waiting {
     hadoop::QueueWaiting amount;
-    base::MonotonicTime at;        // when there was any
-    base::MonotonicTime asked_at;  // and when that was known
+    base::MonotonicTime at;        // last time that anything waited
+    base::MonotonicTime asked_at;  // last time that it was known
   };
-  std::map<std::string, Waiting> waiting_;  // by partition; one that is not there: nobody knows
-  std::set<std::string> shared_;            // partitions whose nodes take who asks for none
-  std::set<std::string> unknown_said_;      // what cannot be asked
-  base::MonotonicTime web_again_;           // not before
-  base::MonotonicTime looked_;              // when the report was asked for that is held
-  std::set<std::string> refused_;           // reports that could not be read: said once each
+  std::map<std::string, Waiting> waiting_;  // by partition; absent: unknown
+  std::set<std::string> shared_;            // partitions whose nodes also take requests without a label
+  std::set<std::string> unknown_said_;      // subjects already logged as unknown
+  base::MonotonicTime web_again_;           // no request before this time
+  base::MonotonicTime looked_;              // when the current report was requested
+  std::set<std::string> refused_;           // unreadable reports, each logged once
   std::optional<base::MonotonicTime> seen_;
   base::Counter& calls_failed_;
   base::Counter& updates_;
   base::Counter& set_again_;
   base::Counter& failovers_seen_;
-  net::Scope asking_web_;  // the last member: it uses the others
+  net::Scope asking_web_;  // must be the last member: it uses the others
 };
 
 }  // namespace tidemark::yarn_operator

@@ -1,4 +1,4 @@
-// What a cluster that is asked all the time makes of a ResourceManager that is another one, or began anew.
+// ClusterLink with frequent requests while the ResourceManager fails over or restarts.
 #include "yarn_operator/cluster_link.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using testing::ResourceManagerTwin;
 
 const NodeId kNm{"a", 1};
 
-// Time stands still but where a test moves it.
+// Time advances only when a test advances it.
 class ClusterLinkTest : public ::testing::Test {
  protected:
   ClusterLinkTest() { two.standby = true; }
@@ -50,7 +50,7 @@ class ClusterLinkTest : public ::testing::Test {
   std::ptrdiff_t times_said(std::string_view words) const {
     return std::ranges::count_if(said, [&](const std::string& line) { return line.contains(words); });
   }
-  // Told, and shown by a report.
+  // Sent, and shown by a report.
   void settle(std::int64_t memory_mib, std::int64_t generation) {
     ASSERT_TRUE(tell(memory_mib, generation));
     clock.advance(1s);
@@ -81,13 +81,13 @@ class ClusterLinkTest : public ::testing::Test {
                    "me"};
 };
 
-TEST_F(ClusterLinkTest, AnotherResourceManagerKnowsForAWhileTooLittleOfContainers) {
+TEST_F(ClusterLinkTest, ReportsTooFewContainersForAWhileAfterAFailover) {
   one.nodes = {{kNm, {.used_memory = 1024, .used_vcores = 1}}};
   ASSERT_TRUE(refresh());
-  EXPECT_FALSE(link.may_hold_more(kNm)) << "nobody said that anything had begun";
+  EXPECT_FALSE(link.may_hold_more(kNm)) << "nothing showed a restart";
   fail_over();
   ASSERT_TRUE(refresh());
-  EXPECT_EQ(link.find(kNm), nullptr) << "it has not come to the other one yet";
+  EXPECT_EQ(link.find(kNm), nullptr) << "it has not registered with the other one yet";
   two.nodes = {{kNm, {}}};
   clock.advance(5s);
   ASSERT_TRUE(refresh());
@@ -98,7 +98,7 @@ TEST_F(ClusterLinkTest, AnotherResourceManagerKnowsForAWhileTooLittleOfContainer
   EXPECT_FALSE(link.may_hold_more(kNm));
 }
 
-TEST_F(ClusterLinkTest, SoDoesOneThatWasAwayEvenWhereItHasTheNodeAtOnce) {
+TEST_F(ClusterLinkTest, ReportsTooFewContainersAfterAnOutageEvenIfTheNodeReturnsAtOnce) {
   one.nodes = {{kNm, {}}};
   ASSERT_TRUE(refresh());
   one.away = true;
@@ -114,7 +114,7 @@ TEST_F(ClusterLinkTest, SoDoesOneThatWasAwayEvenWhereItHasTheNodeAtOnce) {
   EXPECT_FALSE(link.begins());
 }
 
-TEST_F(ClusterLinkTest, SoDoesOneThatWasAwayWhenWeBegan) {
+TEST_F(ClusterLinkTest, ReportsTooFewContainersIfAwayWhenWeStarted) {
   one.nodes = {{kNm, {}}};
   one.away = true;
   EXPECT_FALSE(refresh());
@@ -124,7 +124,7 @@ TEST_F(ClusterLinkTest, SoDoesOneThatWasAwayWhenWeBegan) {
   EXPECT_TRUE(link.may_hold_more(kNm));
 }
 
-TEST_F(ClusterLinkTest, SoDoesOneToWhichANodeManagerComesBack) {
+TEST_F(ClusterLinkTest, ReportsTooFewContainersAfterANodeManagerReturns) {
   one.nodes = {{kNm, {}}, {{"b", 1}, {}}};
   ASSERT_TRUE(refresh());
   one.nodes.at(kNm).state = 5;  // LOST
@@ -135,8 +135,8 @@ TEST_F(ClusterLinkTest, SoDoesOneToWhichANodeManagerComesBack) {
   EXPECT_FALSE(link.may_hold_more({"b", 1}));
 }
 
-// It has what its containers hold, and its ResourceManager sees to that.
-TEST_F(ClusterLinkTest, ANodeThatIsBeingDecommissionedIsToldNothingAndIsNoRoom) {
+// Its ResourceManager keeps the total at what the containers hold.
+TEST_F(ClusterLinkTest, SendsNothingToADecommissioningNodeAndCountsNoRoom) {
   one.nodes = {{kNm, {}}, {{"b", 1}, {.memory = 512, .vcores = 1}}};
   ASSERT_TRUE(refresh());
   settle(2048, 1);
@@ -149,8 +149,8 @@ TEST_F(ClusterLinkTest, ANodeThatIsBeingDecommissionedIsToldNothingAndIsNoRoom) 
   EXPECT_FALSE(link.room({})->for_the_smallest) << "the other one is too small";
   clock.advance(kBelievedAfter);
   ASSERT_TRUE(refresh());
-  EXPECT_EQ(link.acts_on(kNm)->total.memory_mib, 1024) << "what it gave up is known to be given up";
-  // Taken back into service: nobody has undone what it was told before.
+  EXPECT_EQ(link.acts_on(kNm)->total.memory_mib, 1024) << "the reduced total is known";
+  // Recommissioned: nothing has reverted the last total.
   one.nodes.at(kNm).state = 2;
   clock.advance(10s);
   ASSERT_TRUE(refresh());
@@ -159,7 +159,7 @@ TEST_F(ClusterLinkTest, ANodeThatIsBeingDecommissionedIsToldNothingAndIsNoRoom) 
   EXPECT_TRUE(told->set_again.empty());
 }
 
-TEST_F(ClusterLinkTest, WhatTheOneBeforeWasToldNobodyElseHasUndone) {
+TEST_F(ClusterLinkTest, DoesNotReportASecondWriterAfterAFailover) {
   one.nodes = two.nodes = {{kNm, {}}};
   ASSERT_TRUE(refresh());
   settle(2048, 1);
@@ -175,8 +175,8 @@ TEST_F(ClusterLinkTest, WhatTheOneBeforeWasToldNobodyElseHasUndone) {
   EXPECT_NE(metrics.text().find("tidemark_yarn_operator_failovers_total 1"), std::string::npos);
 }
 
-// Who sets another total within the second is gone before a report could show ours.
-TEST_F(ClusterLinkTest, ATotalThatNoReportEverShowsIsKnownToBeToldAgain) {
+// A total that another program sets within a second is replaced before a report can show ours.
+TEST_F(ClusterLinkTest, ReportsATotalThatNoReportEverShowsAsSentAgain) {
   one.nodes = {{kNm, {}}};
   ASSERT_TRUE(refresh());
   EXPECT_TRUE(tell(2048)->told_again.empty());
@@ -186,7 +186,7 @@ TEST_F(ClusterLinkTest, ATotalThatNoReportEverShowsIsKnownToBeToldAgain) {
     ASSERT_TRUE(refresh());
     const auto told = tell(2048);
     EXPECT_EQ(told->told_again, std::vector<std::string>{"n"});
-    EXPECT_TRUE(told->set_again.empty()) << "it may be the ResourceManager that did not take it";
+    EXPECT_TRUE(told->set_again.empty()) << "the ResourceManager may not have applied it";
   }
   clock.advance(1s);
   ASSERT_TRUE(refresh());
@@ -196,11 +196,11 @@ TEST_F(ClusterLinkTest, ATotalThatNoReportEverShowsIsKnownToBeToldAgain) {
   const auto undone = tell(2048);
   EXPECT_EQ(undone->set_again, std::vector<std::string>{"n"});
   EXPECT_EQ(undone->told_again, std::vector<std::string>{"n"});
-  EXPECT_TRUE(tell(1024)->told_again.empty()) << "another one";
+  EXPECT_TRUE(tell(1024)->told_again.empty()) << "another total";
 }
 
-// It answers while it starts, and takes nothing.
-TEST_F(ClusterLinkTest, OfAResourceManagerThatHasJustBegunATotalThatIsToldAgainSaysNothing) {
+// It answers while it starts but applies nothing.
+TEST_F(ClusterLinkTest, DoesNotReportTotalsSentAgainToAStartingResourceManager) {
   one.nodes = {{kNm, {}}};
   one.away = true;
   EXPECT_FALSE(refresh());
@@ -215,8 +215,8 @@ TEST_F(ClusterLinkTest, OfAResourceManagerThatHasJustBegunATotalThatIsToldAgainS
   EXPECT_TRUE(told->told_again.empty());
 }
 
-// A total that was told a moment before the failover is not waited for: its ResourceManager is gone.
-TEST_F(ClusterLinkTest, TheNextOneIsToldAtOnce) {
+// A total sent just before the failover is not waited for: its ResourceManager is gone.
+TEST_F(ClusterLinkTest, SendsToTheNextResourceManagerAtOnce) {
   one.nodes = two.nodes = {{kNm, {}}};
   ASSERT_TRUE(refresh());
   ASSERT_TRUE(tell(2048));
@@ -226,7 +226,7 @@ TEST_F(ClusterLinkTest, TheNextOneIsToldAtOnce) {
   EXPECT_EQ(two.nodes.at(kNm).memory, 2048);
 }
 
-TEST_F(ClusterLinkTest, AnUpdateThatWasLostIsWaitedForAtTheSameOneAndNotAtAnother) {
+TEST_F(ClusterLinkTest, WaitsForALostUpdateOnlyAtTheSameResourceManager) {
   one.nodes = two.nodes = {{kNm, {}}};
   ASSERT_TRUE(refresh());
   settle(4096, 1);
@@ -234,7 +234,7 @@ TEST_F(ClusterLinkTest, AnUpdateThatWasLostIsWaitedForAtTheSameOneAndNotAtAnothe
   EXPECT_FALSE(tell(2048, 2));
   one.away = false;
   clock.advance(1s);
-  one.nodes.at(kNm).memory = 2048;  // it had arrived; or an earlier one did, and this is still on its way
+  one.nodes.at(kNm).memory = 2048;  // it had arrived; or an earlier update arrived and this one is still on its way
   one.nodes.at(kNm).vcores = 4;
   ASSERT_TRUE(refresh());
   ASSERT_TRUE(tell(2048, 2));
@@ -247,7 +247,7 @@ TEST_F(ClusterLinkTest, AnUpdateThatWasLostIsWaitedForAtTheSameOneAndNotAtAnothe
   EXPECT_EQ(link.acts_on(kNm)->generation, 2);
 }
 
-TEST_F(ClusterLinkTest, AnUpdateThatWasRefusedComesIntoForceNoMore) {
+TEST_F(ClusterLinkTest, DoesNotWaitForARefusedUpdate) {
   one.nodes = {{kNm, {}}};
   ASSERT_TRUE(refresh());
   settle(4096, 1);
@@ -264,8 +264,8 @@ Due drain(std::int64_t order, std::int64_t keep_mib) {
   return {"n", kNm, model::Reason::kYarnDrained, order, {keep_mib, std::numeric_limits<std::int32_t>::max()}, 4};
 }
 
-// Reporting less than containers hold is no sign that a drain is done.
-TEST_F(ClusterLinkTest, OfOneThatKnowsTooLittleNothingIsDrainedYet) {
+// A report of less than the containers hold does not mean that a drain is done.
+TEST_F(ClusterLinkTest, DoesNotFinishADrainWhileContainersMayBeUnknown) {
   one.nodes = {{kNm, {.used_memory = 2048, .used_vcores = 2}}};
   ASSERT_TRUE(refresh());
   one.away = true;
@@ -285,8 +285,8 @@ TEST_F(ClusterLinkTest, OfOneThatKnowsTooLittleNothingIsDrainedYet) {
   EXPECT_EQ(begun.first, 1U);
 }
 
-// Others stay due: what the first ones give may be all that is needed.
-TEST_F(ClusterLinkTest, OfManyNodesThatAreAskedATenthBeginsAtOnceAndTheOthersAfterAWhile) {
+// The others stay due: the first nodes may release enough.
+TEST_F(ClusterLinkTest, StartsATenthOfTheRequestedNodesAtOnceAndOthersLater) {
   ShrinkBook book;
   Pace pace;
   std::vector<Due> due;
@@ -306,15 +306,15 @@ TEST_F(ClusterLinkTest, OfManyNodesThatAreAskedATenthBeginsAtOnceAndTheOthersAft
   EXPECT_EQ(begin(), 0U);
   clock.advance(kPaceEvery);
   EXPECT_EQ(begin(), 2U);
-  due.resize(5);  // the others are asked no more, and of these four were
+  due.resize(5);  // the others are no longer requested; four of these were started
   clock.advance(kPaceEvery);
   EXPECT_EQ(begin(), 1U);
   clock.advance(kPaceEvery);
   EXPECT_EQ(begin(), 0U);
 }
 
-// The offer fell since, for what online work uses: that ends nobody.
-TEST_F(ClusterLinkTest, ADrainThatIsTriedAgainGoesNoFurtherThanAtFirst) {
+// The offer fell because online work uses more: that ends no container.
+TEST_F(ClusterLinkTest, RetriesADrainOnlyDownToItsFirstTarget) {
   one.nodes = {{kNm, {.used_memory = 2048, .used_vcores = 2}}};
   ASSERT_TRUE(refresh());
   ShrinkBook book;
@@ -326,7 +326,7 @@ TEST_F(ClusterLinkTest, ADrainThatIsTriedAgainGoesNoFurtherThanAtFirst) {
   one.nodes.at(kNm).used_memory = 1024;
   ASSERT_TRUE(refresh());
   EXPECT_TRUE(book.begin({drain(1, 512)}, link, clock.monotonic(), no_room).shrinks.empty());
-  // Another drain is another one.
+  // A new drain has a new target.
   EXPECT_EQ(book.begin({drain(2, 512)}, link, clock.monotonic(), no_room).shrinks.size(), 1U);
 }
 
@@ -357,7 +357,7 @@ class BoundedReclaimTest : public ClusterLinkTest {
   ShrinkBook book;
 };
 
-TEST_F(BoundedReclaimTest, AsManyAsTheHourHasRoomForAndTheRestWhenItHasMore) {
+TEST_F(BoundedReclaimTest, EndsOnlyWhatTheHourAllowsAndTheRestLater) {
   auto room = room_for(3);
   auto begun = begin(room);
   ASSERT_EQ(begun.shrinks.size(), 1U);
@@ -374,15 +374,15 @@ TEST_F(BoundedReclaimTest, AsManyAsTheHourHasRoomForAndTheRestWhenItHasMore) {
   EXPECT_FALSE(book.waits(due()));
 }
 
-TEST_F(BoundedReclaimTest, WhereTheHourIsUsedUpNothingBegins) {
+TEST_F(BoundedReclaimTest, StartsNothingIfTheHourIsUsedUp) {
   auto room = room_for(0);
   const auto begun = begin(room);
   EXPECT_TRUE(begun.shrinks.empty());
   EXPECT_TRUE(begun.off_the_hour.empty());
-  EXPECT_EQ(begin(room, 0, false).shrinks.size(), 1U) << "what somebody ordered is not bounded";
+  EXPECT_EQ(begin(room, 0, false).shrinks.size(), 1U) << "an order of a person is not bounded";
 }
 
-TEST_F(BoundedReclaimTest, WhatTheResourceManagerDroppedIsTriedAgainInItsPlaceOfTheHour) {
+TEST_F(BoundedReclaimTest, RetriesADroppedUpdateWithoutCountingItTwice) {
   auto room = room_for(4);
   ASSERT_EQ(begin(room).off_the_hour, (OffTheHour{{"n", 4}}));
   const auto again = begin(room);
@@ -390,8 +390,8 @@ TEST_F(BoundedReclaimTest, WhatTheResourceManagerDroppedIsTriedAgainInItsPlaceOf
   EXPECT_TRUE(again.off_the_hour.empty());
 }
 
-// The newest were the smallest: more went than the average says.
-TEST_F(BoundedReclaimTest, WhatEndedBeyondWhatWasCountedIsCountedToo) {
+// The newest containers were the smallest, so more ended than the average predicts.
+TEST_F(BoundedReclaimTest, CountsContainersThatEndedBeyondTheEstimate) {
   auto room = room_for(4);
   ASSERT_EQ(begin(room, 3072).off_the_hour, (OffTheHour{{"n", 1}}));
   holds(3072, 1);
@@ -400,7 +400,7 @@ TEST_F(BoundedReclaimTest, WhatEndedBeyondWhatWasCountedIsCountedToo) {
   EXPECT_TRUE(begin(room, 3072).off_the_hour.empty()) << "once";
 }
 
-TEST_F(ClusterLinkTest, WhatWaitsInAPartitionIsNotKnownWhereNobodySaysTheWebAddress) {
+TEST_F(ClusterLinkTest, ReportsWaitingInPartitionAsUnknownWithoutWebAddress) {
   one.nodes = {{kNm, {}}, {{"b", 1}, {.label = "volatile"}}};
   one.waiting = {1024, 1, 1};
   ASSERT_TRUE(refresh());
@@ -408,22 +408,22 @@ TEST_F(ClusterLinkTest, WhatWaitsInAPartitionIsNotKnownWhereNobodySaysTheWebAddr
   EXPECT_EQ(link.waiting_in("volatile"), std::nullopt);
   EXPECT_EQ(link.waiting_for({"b", 1}), std::nullopt);
   ASSERT_TRUE(refresh());
-  EXPECT_EQ(times_said("nobody knows"), 1);
-  EXPECT_TRUE(metrics.text().contains("failed_calls_total 0\n")) << "nobody was called";
+  EXPECT_EQ(times_said("unknown: "), 1);
+  EXPECT_TRUE(metrics.text().contains("failed_calls_total 0\n")) << "no call was made";
 
   one.shared = {"volatile"};
   ASSERT_TRUE(refresh());
-  EXPECT_EQ(link.waiting_for({"b", 1}), one.waiting) << "whoever asks for no partition may get it there";
+  EXPECT_EQ(link.waiting_for({"b", 1}), one.waiting) << "requests without a partition may run there";
 }
 
-TEST_F(ClusterLinkTest, WithoutPartitionsNobodyIsAskedForMore) {
+TEST_F(ClusterLinkTest, AsksForNothingMoreWithoutPartitions) {
   one.nodes = {{kNm, {}}};
   ASSERT_TRUE(refresh());
   EXPECT_EQ(one.asked("getClusterNodeLabels"), 0);
   EXPECT_EQ(one.asked("getQueueInfo"), 1);
 }
 
-// Of nodes with a label, at ResourceManagers with a web address.
+// Nodes with a label, and ResourceManagers with a web address.
 class WaitingInPartitionsTest : public ClusterLinkTest {
  protected:
   void SetUp() override {
@@ -445,7 +445,7 @@ class WaitingInPartitionsTest : public ClusterLinkTest {
   }
   std::optional<hadoop::QueueWaiting> waits() const { return seeing->waiting_for(kLabelled); }
   bool failed(int times) const { return metrics.text().contains(base::cat("failed_calls_total ", times, "\n")); }
-  // A look to which nothing is answered there, until it is given up.
+  // A refresh during which the web address does not answer, until the timeout.
   bool look_in_vain(int fails) {
     one.web_answers.clear();
     const int before = one.web_asked;
@@ -459,7 +459,7 @@ class WaitingInPartitionsTest : public ClusterLinkTest {
   std::optional<ClusterLink> seeing;
 };
 
-TEST_F(WaitingInPartitionsTest, AWebAddressThatIsSilentHoldsUpNothing) {
+TEST_F(WaitingInPartitionsTest, IsNotDelayedByASilentWebAddress) {
   one.web_answers.clear();
   ASSERT_TRUE(refresh()) << "time stands still";
   ASSERT_TRUE(until([&] { return one.web_asked == 1; }));
@@ -468,7 +468,7 @@ TEST_F(WaitingInPartitionsTest, AWebAddressThatIsSilentHoldsUpNothing) {
   EXPECT_EQ(one.nodes.at(kNm).memory, 2048);
   ASSERT_TRUE(refresh());
   ASSERT_TRUE(refresh());
-  EXPECT_EQ(one.web_asked, 1) << "once at a time";
+  EXPECT_EQ(one.web_asked, 1) << "one request at a time";
 
   clock.advance(2s);
   ASSERT_TRUE(until([&] { return failed(1); }));
@@ -480,10 +480,10 @@ TEST_F(WaitingInPartitionsTest, AWebAddressThatIsSilentHoldsUpNothing) {
   clock.advance(1s);
   ASSERT_TRUE(refresh());
   EXPECT_TRUE(until([&] { return waits() == kSome; }));
-  EXPECT_EQ(times_said("nobody knows"), 1);
+  EXPECT_EQ(times_said("unknown: "), 1);
 }
 
-TEST_F(WaitingInPartitionsTest, TheNextResourceManagerIsAskedAtOnce) {
+TEST_F(WaitingInPartitionsTest, AsksTheNextResourceManagerAtOnce) {
   ASSERT_TRUE(look_in_vain(1));
   two.waiting_in["volatile"] = kSome;
   fail_over();
@@ -492,7 +492,7 @@ TEST_F(WaitingInPartitionsTest, TheNextResourceManagerIsAskedAtOnce) {
   EXPECT_EQ(two.web_asked, 1);
 }
 
-TEST_F(WaitingInPartitionsTest, WhatWaitedIsForgottenOnceNobodyHasKnownItForAWhile) {
+TEST_F(WaitingInPartitionsTest, ForgetsWaitingAmountAfterALongGap) {
   ASSERT_TRUE(refresh());
   ASSERT_TRUE(until([&] { return waits() == kSome; }));
   ASSERT_TRUE(look_in_vain(1));
@@ -502,19 +502,19 @@ TEST_F(WaitingInPartitionsTest, WhatWaitedIsForgottenOnceNobodyHasKnownItForAWhi
   EXPECT_EQ(waits(), std::nullopt);
 }
 
-TEST_F(WaitingInPartitionsTest, WithoutAnyMetricsOfPartitionsNobodyKnows) {
+TEST_F(WaitingInPartitionsTest, ReportsWaitingAsUnknownWithoutPartitionMetrics) {
   one.has_metrics = false;
   one.waiting_in.clear();
   ASSERT_TRUE(refresh());
-  ASSERT_TRUE(until([&] { return times_said("nobody knows") == 1; }));
+  ASSERT_TRUE(until([&] { return times_said("unknown: ") == 1; }));
   EXPECT_EQ(waits(), std::nullopt);
   EXPECT_TRUE(failed(0));
   one.has_metrics = true;
-  ASSERT_TRUE(refresh()) << "it may have some in a moment";
+  ASSERT_TRUE(refresh()) << "metrics may appear later";
   EXPECT_TRUE(until([&] { return waits() == hadoop::QueueWaiting(); }));
 }
 
-TEST_F(WaitingInPartitionsTest, ASchedulerThatGoesByNoLabelsHasOneSumForAllNodes) {
+TEST_F(WaitingInPartitionsTest, UsesOneSumForAllNodesIfTheSchedulerIgnoresLabels) {
   begin(false);
   one.waiting = {1024, 1, 1};
   ASSERT_TRUE(refresh());

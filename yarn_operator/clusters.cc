@@ -16,7 +16,7 @@ constexpr std::string_view kQueuesFile = "capacity-scheduler.xml";
 constexpr std::string_view kSchedulerProperty = "yarn.resourcemanager.scheduler.class";
 constexpr std::string_view kCapacityScheduler = ".CapacityScheduler";
 
-// The order of Hadoop: a later file counts. Only the last must be there.
+// Hadoop's order: a later file overrides. Only the last file is required.
 constexpr std::string_view kFiles[] = {"core-default.xml", "core-site.xml", "yarn-default.xml", kSite};
 
 Result<void> read_class(const hadoop::Site& site, YarnCluster& cluster) {
@@ -30,7 +30,7 @@ Result<void> read_class(const hadoop::Site& site, YarnCluster& cluster) {
   return {};
 }
 
-// Hadoop's own choice. Another one reads no file of its queues, and has no partitions.
+// Hadoop's default scheduler. Another scheduler reads no queue file and has no partitions.
 Result<bool> has_capacity_scheduler(const hadoop::Site& site) {
   TM_TRY(const auto scheduler, site.text(std::string(kSchedulerProperty)));
   return !scheduler || scheduler->empty() || scheduler->ends_with(kCapacityScheduler);

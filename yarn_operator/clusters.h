@@ -1,10 +1,10 @@
-// Which YARN clusters there are: the files of one folder, as a ConfigMap is mounted.
+// Reads the YARN clusters from the files of one directory, usually a mounted ConfigMap.
 //
 //   yarn-site.xml        the cluster __default_yarn_cluster__
-//   ID.yarn-site.xml     the cluster ID, with ID.core-site.xml and its like beside it
+//   ID.yarn-site.xml     the cluster ID, with ID.core-site.xml and similar files beside it
 //
-// In them the property tidemark.class says of which class the work of the cluster is (tidemark.io/class of pods): a
-// ResourceManager tells by node how much containers hold, and not what of whom.
+// The property tidemark.class sets the class of the cluster's work (tidemark.io/class of pods), because a
+// ResourceManager reports only how much containers hold on a node, not the class.
 #pragma once
 
 #include <functional>
@@ -26,24 +26,24 @@ inline constexpr std::string_view kClassProperty = "tidemark.class";
 struct YarnCluster {
   std::string id;
   hadoop::RmCluster managers;
-  ContainerSizes containers;           // that its scheduler gives out
-  std::string work_class{};            // of its work; "": nobody said
-  std::string class_place{};           // the file that said so
-  std::vector<std::string> overruled;  // settings that a `final` one shut out
+  ContainerSizes containers;           // that its scheduler allocates
+  std::string work_class{};            // of its work; "": not set
+  std::string class_place{};           // the file that sets it
+  std::vector<std::string> overruled;  // settings that a `final` one overrides
 };
 
 struct HadoopFolder {
   std::string path;
-  std::function<Result<std::vector<std::string>>(const std::string& path)> list;  // names of what lies in it
+  std::function<Result<std::vector<std::string>>(const std::string& path)> list;  // names of its entries
   hadoop::ReadFile read;
   hadoop::Environment environment;
 };
 
-// The settings of one cluster, `prefix` before the names of its files: "" or "ID.".
+// Reads the settings of one cluster. `prefix` precedes its file names: "" or "ID.".
 Result<hadoop::Site> read_site(const HadoopFolder& folder, std::string_view prefix);
 
-// One at least; sorted by id, the default one first. A file that is wrong is an error that names it: a cluster that was
-// left out would be one whose nodes keep what they were told last.
+// Returns at least one, sorted by id, the default cluster first. An invalid file is an error that names it: if the
+// cluster was skipped, its nodes would keep their last totals.
 Result<std::vector<YarnCluster>> read_clusters(const HadoopFolder& folder, const hadoop::Identity& identity);
 
 }  // namespace tidemark::yarn_operator

@@ -38,7 +38,7 @@ class ClustersTest : public ::testing::Test {
   std::map<std::string, std::string> files;
 };
 
-TEST_F(ClustersTest, ThePlainFilesAreTheDefaultClusterAndPrefixesNameOthers) {
+TEST_F(ClustersTest, ReadsTheDefaultClusterAndPrefixedClusters) {
   files = {{"/conf/yarn-site.xml", site("one")},
            {"/conf/blue.yarn-site.xml", site("${color}")},
            {"/conf/blue.core-site.xml",
@@ -55,7 +55,7 @@ TEST_F(ClustersTest, ThePlainFilesAreTheDefaultClusterAndPrefixesNameOthers) {
   EXPECT_EQ((*clusters)[2].id, "green");
 }
 
-TEST_F(ClustersTest, EachClusterHasKerberosOrNot) {
+TEST_F(ClustersTest, ReadsKerberosForEachCluster) {
   const std::string core =
       "<configuration><property><name>hadoop.security.authentication</name><value>kerberos</value></property>"
       "<property><name>yarn.resourcemanager.principal</name><value>rm/_HOST@R</value></property></configuration>";
@@ -77,7 +77,7 @@ TEST_F(ClustersTest, EachClusterHasKerberosOrNot) {
             "\"ldap\"");
 }
 
-TEST_F(ClustersTest, TheSmallestAndTheLargestContainerAreWhatTheSchedulerGives) {
+TEST_F(ClustersTest, ReadsSmallestAndLargestContainerOfTheScheduler) {
   const auto with = [&](const std::string& value) {
     files = {{"/conf/yarn-site.xml",
               "<configuration><property><name>yarn.scheduler.minimum-allocation-mb</name><value>" + value +
@@ -94,7 +94,7 @@ TEST_F(ClustersTest, TheSmallestAndTheLargestContainerAreWhatTheSchedulerGives) 
             "number, found \"much\"");
 }
 
-TEST_F(ClustersTest, TheLargestContainerIsThatOfTheQueuesWhereTheirFileIsThere) {
+TEST_F(ClustersTest, ReadsTheLargestContainerFromTheQueueFile) {
   const std::string queues =
       "<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property>"
       "<property><name>yarn.scheduler.capacity.root.default.maximum-allocation-mb</name><value>2048</value></property>"
@@ -113,7 +113,7 @@ TEST_F(ClustersTest, TheLargestContainerIsThatOfTheQueuesWhereTheirFileIsThere) 
       "</configuration>";
   clusters = read();
   ASSERT_TRUE(clusters) << clusters.error().message;
-  EXPECT_EQ(largest_of(*clusters, 1), (hadoop::Resource{8192, 4, {}})) << "which reads no such file";
+  EXPECT_EQ(largest_of(*clusters, 1), (hadoop::Resource{8192, 4, {}})) << "it reads no queue file";
   EXPECT_FALSE((*clusters)[1].containers.partitions);
   files["/conf/blue.core-site.xml"] = "<configuration/>";
   files["/conf/blue.capacity-scheduler.xml"] = "<configuration";
@@ -121,7 +121,7 @@ TEST_F(ClustersTest, TheLargestContainerIsThatOfTheQueuesWhereTheirFileIsThere) 
       << read().error().message;
 }
 
-TEST_F(ClustersTest, TheClassOfItsWorkIsAPropertyOfEachCluster) {
+TEST_F(ClustersTest, ReadsTheClassOfEachCluster) {
   const auto saying = [](const std::string& name) {
     return "<configuration><property><name>tidemark.class</name><value>" + name + "</value></property></configuration>";
   };
@@ -143,7 +143,7 @@ TEST_F(ClustersTest, TheClassOfItsWorkIsAPropertyOfEachCluster) {
       "with a letter or digit at both ends, found \"Spark jobs\"");
 }
 
-TEST_F(ClustersTest, ThereMayBeNoDefaultOne) {
+TEST_F(ClustersTest, AllowsNoDefaultCluster) {
   files = {{"/conf/blue.yarn-site.xml", site("two")}};
   const auto clusters = read();
   ASSERT_TRUE(clusters) << clusters.error().message;
@@ -151,7 +151,7 @@ TEST_F(ClustersTest, ThereMayBeNoDefaultOne) {
   EXPECT_EQ((*clusters)[0].id, "blue");
 }
 
-TEST_F(ClustersTest, WhatIsWrongOrMissingIsNamed) {
+TEST_F(ClustersTest, NamesInvalidAndMissingFiles) {
   EXPECT_EQ(read().error().message, "/conf: neither yarn-site.xml nor a file CLUSTER.yarn-site.xml");
   files = {{"/conf/yarn-site.xml", site("one")}, {"/conf/blue.yarn-site.xml", "<configuration>"}};
   EXPECT_EQ(read().error().message, "/conf/blue.yarn-site.xml:1: no element found");

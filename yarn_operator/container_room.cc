@@ -42,7 +42,8 @@ std::optional<ContainerRoom> container_room(const NodeTotals& totals, const Cont
 
 bool some_wait_in_vain(const hadoop::QueueWaiting& waiting, const PartitionRoom& room) {
   if (waiting.containers <= 0 || waiting.memory_mib <= 0) return false;
-  return (waiting.memory_mib - 1) / waiting.containers >= room.largest_total.memory_mib;  // more than so many times it
+  return (waiting.memory_mib - 1) / waiting.containers >=
+         room.largest_total.memory_mib;  // average above the largest total
 }
 
 }  // namespace tidemark::yarn_operator

@@ -1,9 +1,9 @@
-// Which containers a YARN cluster has a node for.
+// Computes which containers fit on a node of a YARN cluster.
 //
-// A ResourceManager refuses whoever asks for more than the largest node has, or than its settings allow. What it let in
-// while a node was larger stays, and waits until one is so large again: its application is ACCEPTED, and nothing tells
-// its user why. It refuses by all nodes and gives out by partition: what is larger than each node of the one that it
-// asks for is let in, and waits so, as long as another partition has a larger one.
+// A ResourceManager refuses a request that is larger than its largest node or its settings allow. A request that was
+// accepted while a node was larger waits until a node is that large again: the application is ACCEPTED and its user
+// gets no explanation. The check covers all nodes, but allocation is by partition. So a request that exceeds each node
+// of its own partition is accepted, and waits, if another partition has a larger node.
 #pragma once
 
 #include <map>
@@ -17,26 +17,26 @@
 
 namespace tidemark::yarn_operator {
 
-// What its scheduler gives out, by its settings; as Hadoop has them where nobody sets them.
+// What the scheduler allocates, from its settings; the defaults are Hadoop's.
 struct ContainerSizes {
   hadoop::Resource smallest{1024, 1, {}};
   std::vector<hadoop::QueueBound> largest{{std::nullopt, {8192, 4, {}}}};
-  bool partitions = true;  // it goes by nodes' labels
+  bool partitions = true;  // uses node labels
 };
 
-// In which its scheduler has the node.
+// The partition in which the scheduler has the node.
 std::string partition_of(const hadoop::NodeReport& report, const ContainerSizes& sizes);
 
 struct PartitionRoom {
-  hadoop::Resource largest_container;  // that may be asked for there
+  hadoop::Resource largest_container;  // largest that may be requested there
   bool for_the_largest = false;
   hadoop::NodeId largest_node;     // by memory, then by vcores
   hadoop::Resource largest_total;  // of that node
 };
 
 struct ContainerRoom {
-  bool for_the_smallest = false;                    // on some node
-  std::map<std::string, PartitionRoom> partitions;  // that have a node; "": for who asks for none
+  bool for_the_smallest = false;                    // on any node
+  std::map<std::string, PartitionRoom> partitions;  // that have a node; "": requests without a partition
 };
 
 struct NodeTotal {
@@ -45,13 +45,13 @@ struct NodeTotal {
 };
 using NodeTotals = std::map<hadoop::NodeId, NodeTotal>;
 
-// nullopt: there is no node. Those of `shared` partitions are there also for who asks for none.
+// nullopt: no node. Nodes of `shared` partitions also take requests without a partition.
 std::optional<ContainerRoom> container_room(const NodeTotals& totals, const ContainerSizes& sizes,
                                             const std::set<std::string>& shared);
 
-// Whether a container is waited for that no node of its partition can hold: on average they want more memory than the
-// largest one has. Where smaller ones wait beside it that does not show. Vcores are not looked at: a scheduler with the
-// DefaultResourceCalculator hands out more of them than there are.
+// Whether applications wait for a container that fits on no node of its partition: the average requested memory exceeds
+// the largest node. Smaller requests beside it hide that. Vcores are ignored: a scheduler with the
+// DefaultResourceCalculator allocates more of them than exist.
 bool some_wait_in_vain(const hadoop::QueueWaiting& waiting, const PartitionRoom& room);
 
 }  // namespace tidemark::yarn_operator

@@ -27,14 +27,14 @@ class ContainerRoomTest : public ::testing::Test {
   std::set<std::string> shared;
 };
 
-TEST_F(ContainerRoomTest, WithoutANodeNobodyKnows) {
+TEST_F(ContainerRoomTest, IsUnknownWithoutANode) {
   EXPECT_FALSE(container_room({}, kSizes, {}));
 }
 
-TEST_F(ContainerRoomTest, OneNodeHasToHoldAllOfAContainer) {
+TEST_F(ContainerRoomTest, RequiresOneNodeForTheWholeContainer) {
   EXPECT_FALSE(cluster().for_the_smallest);
   a = {1024, 0, {}};
-  EXPECT_FALSE(cluster().for_the_smallest) << "memory here and vcores there are no container";
+  EXPECT_FALSE(cluster().for_the_smallest) << "memory of one node and vcores of another do not make a container";
   a = {1024, 1, {}};
   EXPECT_TRUE(cluster().for_the_smallest);
   EXPECT_FALSE(room().for_the_largest);
@@ -45,7 +45,7 @@ TEST_F(ContainerRoomTest, OneNodeHasToHoldAllOfAContainer) {
   EXPECT_TRUE(room().for_the_largest);
 }
 
-TEST_F(ContainerRoomTest, TheLargestNodeIsTheOneOfTheMostMemory) {
+TEST_F(ContainerRoomTest, TakesTheNodeWithMostMemoryAsLargest) {
   a = {4096, 64, {}};
   b = {6144, 2, {}};
   EXPECT_EQ(room().largest_node.text(), "b:1");
@@ -54,19 +54,19 @@ TEST_F(ContainerRoomTest, TheLargestNodeIsTheOneOfTheMostMemory) {
   EXPECT_EQ(room().largest_node.text(), "a:1");
 }
 
-TEST_F(ContainerRoomTest, EachPartitionHasItsOwnLargestNode) {
+TEST_F(ContainerRoomTest, FindsTheLargestNodeOfEachPartition) {
   a = {4096, 4, {}};
   b = {8192, 4, {}};
   of_b = "volatile";
   EXPECT_EQ(room().largest_total, a);
-  EXPECT_FALSE(room().for_the_largest) << "who asks for no partition is not let onto that of b";
+  EXPECT_FALSE(room().for_the_largest) << "requests without a partition do not run on b";
   EXPECT_EQ(room("volatile").largest_node.text(), "b:1");
   EXPECT_TRUE(room("volatile").for_the_largest);
   EXPECT_TRUE(some_wait_in_vain({6144, 1, 1}, room()));
   EXPECT_FALSE(some_wait_in_vain({6144, 1, 1}, room("volatile")));
 }
 
-TEST_F(ContainerRoomTest, EachPartitionHasItsOwnLargestContainer) {
+TEST_F(ContainerRoomTest, FindsTheLargestContainerOfEachPartition) {
   const ContainerSizes sizes{
       {1024, 1, {}}, {{std::set<std::string>(), {8192, 4, {}}}, {std::set<std::string>{"masters"}, {1024, 1, {}}}}};
   b = {1024, 1, {}};
@@ -77,38 +77,38 @@ TEST_F(ContainerRoomTest, EachPartitionHasItsOwnLargestContainer) {
   EXPECT_EQ(partitions.at("").largest_container.memory_mib, 8192);
 }
 
-TEST_F(ContainerRoomTest, WhatIsSharedIsThereForWhoAsksForNoPartitionToo) {
+TEST_F(ContainerRoomTest, CountsSharedNodesForRequestsWithoutPartition) {
   b = {8192, 4, {}};
   of_b = "volatile";
   shared = {"volatile", "other"};
   EXPECT_EQ(room().largest_node.text(), "b:1");
   EXPECT_TRUE(room().for_the_largest);
   a = {9216, 4, {}};
-  EXPECT_EQ(room("volatile").largest_total, b) << "but not the other way round";
+  EXPECT_EQ(room("volatile").largest_total, b) << "but not vice versa";
 }
 
-TEST_F(ContainerRoomTest, ASchedulerThatGoesByNoLabelsHasAllNodesInOnePartition) {
+TEST_F(ContainerRoomTest, PutsAllNodesInOnePartitionIfTheSchedulerIgnoresLabels) {
   hadoop::NodeReport report;
   report.labels = {"volatile"};
   EXPECT_EQ(partition_of(report, {}), "volatile");
   EXPECT_EQ(partition_of(report, {.partitions = false}), "");
 }
 
-TEST_F(ContainerRoomTest, RoomForAnyContainerIsWhereverItIs) {
+TEST_F(ContainerRoomTest, CountsRoomInAnyPartition) {
   b = {1024, 1, {}};
   of_b = "volatile";
-  EXPECT_TRUE(cluster().for_the_smallest) << "a ResourceManager refuses by all of its nodes";
+  EXPECT_TRUE(cluster().for_the_smallest) << "a ResourceManager checks all of its nodes";
 }
 
-TEST_F(ContainerRoomTest, WhatWaitsIsTooLargeWhereItIsSoOnAverage) {
+TEST_F(ContainerRoomTest, FindsWaitingTooLargeByTheAverage) {
   a = {4096, 4, {}};
   EXPECT_TRUE(some_wait_in_vain({6144, 1, 1}, room()));
   EXPECT_FALSE(some_wait_in_vain({4096, 1, 1}, room()));
-  EXPECT_FALSE(some_wait_in_vain({6144, 1, 2}, room())) << "one of them may have 5 GiB: nobody knows";
+  EXPECT_FALSE(some_wait_in_vain({6144, 1, 2}, room())) << "one of them may have 5 GiB; unknown";
   EXPECT_TRUE(some_wait_in_vain({9216, 1, 2}, room()));
-  EXPECT_FALSE(some_wait_in_vain({1024, 9, 1}, room())) << "vcores may be no bound";
+  EXPECT_FALSE(some_wait_in_vain({1024, 9, 1}, room())) << "vcores may not be a limit";
   EXPECT_FALSE(some_wait_in_vain({}, room()));
-  EXPECT_FALSE(some_wait_in_vain({6144, 1, 0}, room())) << "a server that does not say how many";
+  EXPECT_FALSE(some_wait_in_vain({6144, 1, 0}, room())) << "a server that does not report the count";
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Totals that do not stay as they are told.
+// Finds nodes whose totals do not stay as sent.
 //
-// Once that may be a NodeManager that began anew, or somebody's hand. Again and again it is a second operator, which
-// sets them as often as ours does, or a ResourceManager that answers and takes nothing. Ours goes on: what it tells is
-// what the ledger allows, and what somebody else sets may be more than there is. A person has to end one of both.
+// A single change may come from a NodeManager that restarted or from a person. Repeated changes come from a second
+// operator, or from a ResourceManager that answers but applies nothing. Our operator continues: its totals follow the
+// ledger, and the other total may exceed the node. A person has to stop one of the two.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,20 @@
 
 namespace tidemark::yarn_operator {
 
-// As often as a manager finds its own numbers replaced before it stands back (policy/contest).
+// Same count as for a manager whose values are replaced (policy/contest).
 inline constexpr std::size_t kContestedAfter = 3;
 inline constexpr base::Duration kContestedWithin = std::chrono::minutes(5);
 
-// Of one cluster.
+// For one cluster.
 class ContestedTotals {
  public:
   void told_again(const std::vector<std::string>& nodes, base::MonotonicTime now);
-  // Nodes that were told again so often within that time; each until it was told no more for as long.
+  // Nodes whose total was sent again so often within that time; each stays until none was for as long.
   std::vector<std::string> nodes(base::MonotonicTime now);
 
  private:
   struct Told {
-    std::vector<base::MonotonicTime> times;  // the last kContestedAfter, the oldest first
+    std::vector<base::MonotonicTime> times;  // within the last kContestedAfter, the oldest first
     bool contested = false;
   };
   std::map<std::string, Told> told_;

@@ -22,15 +22,15 @@ class ContestedTest : public ::testing::Test {
   ContestedTotals totals;
 };
 
-TEST_F(ContestedTest, ThreeTimesWithinFiveMinutes) {
+TEST_F(ContestedTest, ReportsThreeTimesWithinFiveMinutes) {
   again({"a", "b"}, 0s);
   again({"a"}, 2min);
-  EXPECT_EQ(contested(), Nodes{}) << "a NodeManager that began anew, and a hand";
+  EXPECT_EQ(contested(), Nodes{}) << "a NodeManager restart and a manual change";
   again({"a", "b"}, 3min);
   EXPECT_EQ(contested(), Nodes{"a"});
 }
 
-TEST_F(ContestedTest, WhoComesEachTwoMinutesIsOneThatGoesOn) {
+TEST_F(ContestedTest, CountsAWriterThatReturnsEveryTwoMinutes) {
   for (int i = 0; i < 50; ++i) {
     again({"a"}, 2min);
     ASSERT_EQ(contested(119s), i < 2 ? Nodes{} : Nodes{"a"}) << i;
@@ -38,14 +38,14 @@ TEST_F(ContestedTest, WhoComesEachTwoMinutesIsOneThatGoesOn) {
   }
 }
 
-TEST_F(ContestedTest, SeldomIsNothingHoweverLong) {
+TEST_F(ContestedTest, IgnoresRareChanges) {
   for (int i = 0; i < 50; ++i) {
     again({"a"}, kContestedWithin / 2 + 1s);
     ASSERT_EQ(contested(), Nodes{}) << i;
   }
 }
 
-TEST_F(ContestedTest, ItIsOverFiveMinutesAfterTheLast) {
+TEST_F(ContestedTest, EndsFiveMinutesAfterTheLastChange) {
   for (int i = 0; i < 100; ++i) again({"a"}, 3s);
   EXPECT_EQ(contested(), Nodes{"a"});
   EXPECT_EQ(contested(kContestedWithin), Nodes{"a"});

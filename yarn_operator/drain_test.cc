@@ -47,7 +47,7 @@ class DrainTest : public testing::OperatorWorld {
   base::WallTime by_;
 };
 
-TEST_F(DrainTest, AtItsMomentTheNewestEndUntilTheRestFits) {
+TEST_F(DrainTest, EndsTheNewestAtTheDeadlineUntilTheRestFits) {
   offer(1024);
   drain(700ms);
   begin();
@@ -62,7 +62,7 @@ TEST_F(DrainTest, AtItsMomentTheNewestEndUntilTheRestFits) {
   EXPECT_NE(metrics.text().find("tidemark_yarn_operator_drained_nodes_total 1"), std::string::npos);
 }
 
-TEST_F(DrainTest, WhoDrainsOffHoldsNothingMasterOrNot) {
+TEST_F(DrainTest, EndsAllContainersIncludingMastersIfTheOfferIsZero) {
   offer(0);
   drain(0ms);
   begin();
@@ -70,8 +70,8 @@ TEST_F(DrainTest, WhoDrainsOffHoldsNothingMasterOrNot) {
   EXPECT_TRUE(total(kDrainNm, 0, 4));
 }
 
-// An offer that gets smaller for what online work uses ends nobody, also right after a drain.
-TEST_F(DrainTest, WhatGetsTooMuchLaterGoesOn) {
+// An offer that falls because of online work ends no container, also right after a drain.
+TEST_F(DrainTest, LeavesContainersThatExceedALaterOffer) {
   offer(1024);
   drain(0ms);
   begin();
@@ -85,8 +85,8 @@ TEST_F(DrainTest, WhatGetsTooMuchLaterGoesOn) {
   EXPECT_EQ(manager().preempted, std::vector{kNew});
 }
 
-// Then it is told nothing, which is not its offer.
-TEST_F(DrainTest, OfACordonedNodeOnlyWhatIsBeyondItsOfferEnds) {
+// A cordoned node has a total of 0, which is not its offer.
+TEST_F(DrainTest, EndsOnlyWhatExceedsTheOfferOnACordonedNode) {
   patch("n1", Json::object({{"spec", Json::object({{"unschedulable", true}})}}));
   offer(1024);
   drain(300ms);
@@ -98,8 +98,8 @@ TEST_F(DrainTest, OfACordonedNodeOnlyWhatIsBeyondItsOfferEnds) {
   EXPECT_EQ(manager().preempted, std::vector{kNew});
 }
 
-// However seldom it looks otherwise.
-TEST_F(DrainTest, TheMomentIsNotSleptThrough) {
+// Independent of the poll interval.
+TEST_F(DrainTest, WakesAtTheDeadline) {
   options.poll = 10min;
   offer(1024);
   drain(700ms);
@@ -107,7 +107,7 @@ TEST_F(DrainTest, TheMomentIsNotSleptThrough) {
   EXPECT_TRUE(preempted({kNew}));
 }
 
-TEST_F(DrainTest, OneOfAnotherOfferOrLongAgoOrUnreadableEndsNobody) {
+TEST_F(DrainTest, EndsNothingForAnotherOfferAnOldOrUnreadableDrain) {
   offer(1024);
   drain(0ms, 4);
   begin();
@@ -119,7 +119,7 @@ TEST_F(DrainTest, OneOfAnotherOfferOrLongAgoOrUnreadableEndsNobody) {
   EXPECT_TRUE(manager().preempted.empty());
 }
 
-TEST_F(DrainTest, AResourceManagerThatDropsItIsAskedAgain) {
+TEST_F(DrainTest, RetriesAfterTheResourceManagerDroppedIt) {
   offer(1024);
   begin();
   EXPECT_TRUE(total(kDrainNm, 1024, 4));

@@ -17,12 +17,12 @@ std::int64_t mib(model::MemoryBytes amount) {
   return std::max<std::int64_t>(amount.value, 0) >> 20;
 }
 
-// What is asked of work without a class was asked before the cluster had one.
+// An order for work without a class dates from before the cluster had one.
 bool is_asked_of(const model::Reclaim& reclaim, std::string_view work_class) {
   return reclaim.work_class.empty() || reclaim.work_class == work_class;
 }
 
-// A class of work that is switched off is to be gone when somebody said so, whatever it costs.
+// Work of a class that is `off` must go when the operator ordered it, regardless of cost.
 bool is_ordered(const std::vector<model::Reclaim>& reclaim, std::string_view work_class) {
   return std::ranges::any_of(reclaim, [&](const model::Reclaim& each) {
     return is_asked_of(each, work_class) && each.reason == model::reason_id(model::Reason::kStateClassOff);
@@ -68,7 +68,8 @@ std::optional<policy::YarnAmount> may_keep(const std::vector<model::Reclaim>& re
 Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
                   const policy::YarnTotalConfig& config) {
   Dues found;
-  if (config.rounding == policy::YarnRounding::kPeer) return found;  // who obeys no offer obeys nothing beside it
+  if (config.rounding == policy::YarnRounding::kPeer)
+    return found;  // this mode ignores offers, so it ignores their orders too
   for (const Wanted& each : wanted) {
     const kube::Node* node = node_of(each.node);
     const auto reclaim = node == nullptr ? std::nullopt : reclaim_on(*node);

@@ -1,9 +1,9 @@
-// What of YARN's work is to end on nodes now, by the word of the manager that goes with its offer:
+// Computes which containers must end now by the orders that the manager sends with its offer:
 //
-//   drain     the time to drain is over: what is beyond the offer (model::YarnDrain)
-//   reclaim   work of the cluster's class that is to be given back: what is beyond `keep` (model::YarnReclaim)
+//   drain     the drain time is over: what exceeds the offer (model::YarnDrain)
+//   reclaim   work of the cluster's class that must be given back: what exceeds `keep` (model::YarnReclaim)
 //
-// Nothing by a word that goes with another offer. Pure.
+// Orders of another offer are ignored. Pure.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +25,27 @@ struct Due {
   std::string node;
   hadoop::NodeId nm;
   model::Reason reason = model::Reason::kYarnDrained;
-  std::int64_t order = 0;           // tells one order from another: the moment of a drain, the generation of a reclaim
-  policy::YarnAmount keep;          // what containers may go on holding
-  std::int32_t offered_vcores = 0;  // by the total that follows
-  bool bounded = false;             // by the hour of its pool (yarn_operator/hour_room.h): nobody's order
+  std::int64_t order = 0;           // identifies the order: time of a drain, generation of a reclaim
+  policy::YarnAmount keep;          // what containers may still hold
+  std::int32_t offered_vcores = 0;  // of the total that follows
+  bool bounded = false;             // by the hour of its pool (yarn_operator/hour_room.h): not ordered by a person
 };
 struct Dues {
   std::vector<Due> due;
-  std::optional<base::Duration> next;  // until another one is
+  std::optional<base::Duration> next;  // until the next one is due
 };
 
-// null for a node that is gone.
+// null: the node is gone.
 using NodeOf = std::function<const kube::Node*(const std::string&)>;
 
-// Memory alone: a scheduler that goes by memory hands out more vcores than a node has.
+// Memory only: a scheduler that counts memory allocates more vcores than a node has.
 Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::WallTime now);
-// `work_class`: of the cluster; what is asked of work without a class was asked before it had one.
+// `work_class` is that of the cluster. An order for work without a class dates from before the cluster had one.
 Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
                   const policy::YarnTotalConfig& config);
 
-// What work of the class may go on holding; nullopt: nothing is asked of it. Of what nothing is to be given back (of
-// memory, where CPU alone is short) all may stay.
+// What work of the class may still hold; nullopt: nothing is requested. A resource of which nothing is requested
+// (memory, if only CPU is short) may stay entirely.
 std::optional<policy::YarnAmount> may_keep(const std::vector<model::Reclaim>& reclaim, std::string_view work_class,
                                            const policy::YarnTotalConfig& config);
 

@@ -1,4 +1,4 @@
-// The peer's command line, as its manifests have it (koordinator-sh/yarn-copilot: config/manager/yarn-operator.yaml and
+// Koordinator's command line as in its manifests (koordinator-sh/yarn-copilot: config/manager/yarn-operator.yaml and
 // its Helm chart), and every flag of copilot contract 2.
 #include <gtest/gtest.h>
 
@@ -37,11 +37,11 @@ Read read(const std::vector<std::string>& words) {
 
 using Words = std::vector<std::string>;
 
-TEST(YarnOperatorFlags, ThePeersManifestsAreTakenAsTheyAre) {
+TEST(YarnOperatorFlags, AcceptsKoordinatorManifestsUnchanged) {
   const Read manifest = read({"--enable-leader-election", "--metrics-addr=:8080", "--health-probe-addr=:8000",
                               "--logtostderr=true", "--leader-election-namespace=koordinator-system", "--v=4"});
   EXPECT_EQ(manifest.problem, "");
-  EXPECT_EQ(manifest.without_effect, Words()) << "and what it asks for is what happens";
+  EXPECT_EQ(manifest.without_effect, Words()) << "every flag must have its effect";
   EXPECT_TRUE(manifest.options.leader_elect);
   EXPECT_EQ(manifest.options.metrics_address, ":8080");
   EXPECT_EQ(manifest.options.health_address, ":8000");
@@ -52,7 +52,7 @@ TEST(YarnOperatorFlags, ThePeersManifestsAreTakenAsTheyAre) {
   EXPECT_EQ(chart.without_effect, Words());
 }
 
-TEST(YarnOperatorFlags, EveryFlagOfThePeerIsKnown) {
+TEST(YarnOperatorFlags, KnowsEveryKoordinatorFlag) {
   const Read all = read({"--namespace=", "--enable-pprof=false", "--pprof-addr=", "--sync-period=never",
                          "--rest-config-qps=20", "--rest-config-burst=40", "--controllers=*", "--skip_headers=false"});
   EXPECT_EQ(all.problem, "");
@@ -62,9 +62,9 @@ TEST(YarnOperatorFlags, EveryFlagOfThePeerIsKnown) {
   EXPECT_EQ(read({"--controllers=yarnresource"}).problem, "");
 }
 
-TEST(YarnOperatorFlags, WhatIsAskedForAndNotDoneIsSaidOrRefused) {
+TEST(YarnOperatorFlags, WarnsOfOrRejectsFlagsWithoutEffect) {
   EXPECT_EQ(read({"--namespace=web", "--enable-pprof", "--pprof-addr=:8090"}).without_effect,
-            (Words{"--namespace has no effect: pods of all namespaces are followed: what pods of another one hold must "
+            (Words{"--namespace has no effect: pods of all namespaces count: batch held in other namespaces must "
                    "not be sold",
                    "--enable-pprof has no effect: no profiles are served",
                    "--pprof-addr has no effect: no profiles are served"}));

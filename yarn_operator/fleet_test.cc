@@ -1,4 +1,4 @@
-// The operator of many nodes, with the budget of writes that it has by itself.
+// The operator with many nodes and its default write budget.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -24,7 +24,7 @@ class FleetTest : public testing::OperatorWorld {
   static std::string name(int number) { return base::cat("n", number); }
   static NodeId nm(int number) { return {base::cat("host-", number), 1}; }
   static std::string container(int number) { return base::cat("container_1_0001_01_00", 1000 + number); }
-  // Each with a container, and a book of another total.
+  // Each has a container, and a ledger with another total.
   void nodes(int count) {
     const model::YarnBook book{0, {{1000}, {std::int64_t{1} << 30}}, std::nullopt, std::nullopt};
     for (int i = 0; i < count; ++i) {
@@ -42,9 +42,9 @@ class FleetTest : public testing::OperatorWorld {
   }
 };
 
-// An agent that is not answered within three seconds kills by itself, and asks nobody for a minute. 200 answers alone
-// are five seconds of the budget, and books are written besides.
-TEST_F(FleetTest, TwoHundredNodesThatAskAtOnceAreAllAnswered) {
+// An agent without an answer within three seconds kills the tasks itself, and sends no request for a minute. 200
+// answers use five seconds of the budget, and ledgers need writes too.
+TEST_F(FleetTest, AnswersTwoHundredNodesThatAskAtOnce) {
   constexpr int kNodes = 200;
   nodes(kNodes);
   begin();
@@ -68,11 +68,11 @@ TEST_F(FleetTest, TwoHundredNodesThatAskAtOnceAreAllAnswered) {
   EXPECT_EQ(count, kNodes);
   const base::Duration took = clock.monotonic() - begin;
   EXPECT_EQ(manager().preempted.size(), static_cast<std::size_t>(kNodes));
-  EXPECT_LE(listings() - listed_before, 2 + took / 100ms) << "of all nodes, for those that ask";
+  EXPECT_LE(listings() - listed_before, 2 + took / 100ms) << "listings of all nodes for the agents";
 }
 
-// Capacity that pods gave up waits for it. All of the books take half a minute.
-TEST_F(FleetTest, AnOfferThatCameIntoForceIsSaidAtOnceHoweverManyOthersAreWritten) {
+// Pods wait for the capacity that was given up. Writing all ledgers takes half a minute.
+TEST_F(FleetTest, ConfirmsAnOfferBeforeOtherWrites) {
   constexpr int kNodes = 1000, kLast = kNodes - 1;
   nodes(kNodes);
   begin();

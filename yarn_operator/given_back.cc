@@ -6,7 +6,7 @@
 namespace tidemark::yarn_operator {
 namespace {
 
-// As it is written: no two entries have the same time, or who reads them would count the first alone.
+// Makes the times of entries unique: a reader counts entries with the same time only once.
 constexpr base::Duration kApart = std::chrono::microseconds(1);
 
 std::vector<model::EndedTasks> written_on(const kube::Node& node) {
@@ -15,7 +15,7 @@ std::vector<model::EndedTasks> written_on(const kube::Node& node) {
   return model::parse_ended_tasks(text->view()).value_or(std::vector<model::EndedTasks>());
 }
 
-// One that lies in the future, after a clock was set back, must not use up an hour for ever.
+// An entry in the future, after a clock was set back, must not use up an hour forever.
 bool counts(const model::EndedTasks& each, base::WallTime now) {
   return now - each.at < model::kGivenBackKept && each.at - now < model::kGivenBackKept;
 }
@@ -59,7 +59,7 @@ std::optional<std::string> GivenBackBook::to_write(const kube::Node& node, base:
   if (wanted.empty()) {
     return node.meta.annotations.has(model::kYarnGivenBackAnnotation) ? std::optional<std::string>("") : std::nullopt;
   }
-  // What has become too old goes with the next that is told.
+  // Entries that are too old go with the next write.
   const auto written = written_on(node);
   if (!written.empty() && written.back().at >= wanted.back().at) return std::nullopt;
   return model::format_ended_tasks(wanted);

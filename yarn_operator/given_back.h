@@ -1,6 +1,6 @@
-// What the operator had end on nodes for more timely work within the hour: as the nodes say it
-// (model::kYarnGivenBackAnnotation), and what was ended a moment ago and the watch has not brought yet. So one that
-// begins anew, or leads now, goes on in the same hour.
+// What the operator ended on nodes within the hour for more timely work: from the nodes
+// (model::kYarnGivenBackAnnotation), plus what it ended just now and the watch has not delivered yet. A restarted or
+// new leader continues in the same hour.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ namespace tidemark::yarn_operator {
 class GivenBackBook {
  public:
   void gave_back(const kube::Node& node, std::string_view work_class, std::int64_t containers, base::WallTime now);
-  // Within the hour, the oldest first. What cannot be read is nothing.
+  // Within the hour, the oldest first. Unreadable text counts as nothing.
   std::vector<model::EndedTasks> of(const kube::Node& node, base::WallTime now) const;
   std::int64_t containers(const kube::Node& node, base::WallTime now) const;
-  // What is to stand on the node; nullopt: it stands there. "": nothing is any more, what stands there goes.
+  // The new value for the node; nullopt: unchanged. "": remove the annotation.
   std::optional<std::string> to_write(const kube::Node& node, base::WallTime now) const;
 
   std::size_t kept(const kube::Node& node) const {
@@ -37,7 +37,7 @@ class GivenBackBook {
   }
 
  private:
-  std::map<std::string, std::vector<model::EndedTasks>> fresh_;  // by node: later than what stood there
+  std::map<std::string, std::vector<model::EndedTasks>> fresh_;  // by node: later than the annotation
 };
 
 }  // namespace tidemark::yarn_operator

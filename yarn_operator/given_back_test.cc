@@ -29,7 +29,7 @@ class GivenBackTest : public ::testing::Test {
   GivenBackBook book;
 };
 
-TEST_F(GivenBackTest, WhatStandsOnTheNodeAndWhatIsFreshTogether) {
+TEST_F(GivenBackTest, AddsNodeAnnotationAndRecentEntries) {
   const auto before = node(written(kNow + -10min, 2));
   book.gave_back(before, "transcode", 3, kNow);
   book.gave_back(before, "transcode", 0, kNow);
@@ -37,13 +37,13 @@ TEST_F(GivenBackTest, WhatStandsOnTheNodeAndWhatIsFreshTogether) {
   const auto text = book.to_write(before, kNow);
   ASSERT_TRUE(text);
   const auto after = node(*text);
-  EXPECT_EQ(book.containers(after, kNow), 5) << "the watch brought it: once";
-  EXPECT_EQ(GivenBackBook().containers(after, kNow), 5) << "an operator that begins anew";
+  EXPECT_EQ(book.containers(after, kNow), 5) << "delivered by the watch: counted once";
+  EXPECT_EQ(GivenBackBook().containers(after, kNow), 5) << "a restarted operator";
   EXPECT_FALSE(book.to_write(after, kNow));
 }
 
-// What the node tells by now, and what is older than the hour, is kept nowhere else.
-TEST_F(GivenBackTest, NothingPilesUp) {
+// Entries that the node carries, or that are older than an hour, are dropped from memory.
+TEST_F(GivenBackTest, DropsOldAndPublishedEntries) {
   kube::Node now = node();
   for (int i = 0; i < 1000; ++i) {
     const base::WallTime at = kNow + i * 1min;
@@ -54,7 +54,7 @@ TEST_F(GivenBackTest, NothingPilesUp) {
   }
 }
 
-TEST_F(GivenBackTest, TwoOfOneMomentAreToldApart) {
+TEST_F(GivenBackTest, KeepsTwoEntriesOfTheSameTimeApart) {
   book.gave_back(node(), "transcode", 1, kNow);
   book.gave_back(node(), "transcode", 1, kNow);
   const auto told = model::parse_ended_tasks(*book.to_write(node(), kNow));
@@ -62,16 +62,16 @@ TEST_F(GivenBackTest, TwoOfOneMomentAreToldApart) {
   EXPECT_LT((*told)[0].at, (*told)[1].at);
 }
 
-TEST_F(GivenBackTest, AfterTheHourItIsTakenAway) {
+TEST_F(GivenBackTest, IsRemovedAfterTheHour) {
   const auto old = node(written(kNow, 2));
   EXPECT_FALSE(book.to_write(old, kNow + 59min));
   EXPECT_EQ(book.containers(old, kNow + 59min), 2);
   EXPECT_EQ(book.containers(old, kNow + 60min), 0);
   EXPECT_EQ(book.to_write(old, kNow + 60min), "");
-  EXPECT_FALSE(book.to_write(node(), kNow)) << "where nothing ever ended nothing is written";
+  EXPECT_FALSE(book.to_write(node(), kNow)) << "nothing ever ended, so nothing is written";
 }
 
-TEST_F(GivenBackTest, WhatCannotBeReadOrLiesFarAheadUsesUpNothing) {
+TEST_F(GivenBackTest, IgnoresUnreadableAndFarFutureEntries) {
   EXPECT_EQ(book.containers(node("{"), kNow), 0);
   EXPECT_EQ(book.containers(node(written(kNow + 2h, 2)), kNow), 0);
   EXPECT_EQ(book.to_write(node("{"), kNow), "");

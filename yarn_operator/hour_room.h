@@ -1,10 +1,11 @@
-// How many containers may still end on a node within the hour for more timely work (yarn_operator/dues.h). Pure.
+// Computes how many containers may still end on a node within the hour for more timely work (yarn_operator/dues.h).
+// Pure.
 //
-//   the operator has a grant of the pool    what is left of it: whatever it had end in the pool within the hour is off
-//   it has none                             kLocalEvictionsPerHour of each node, as an agent without a grant
-//   the pool has used up its hour           nothing, by whoever it was used up
+//   the operator has a grant for the pool   the grant minus what it ended in the pool within the hour
+//   it has none                             kLocalEvictionsPerHour for each node, as for an agent without a grant
+//   the pool has used up its hour           nothing, whichever program used it
 //
-// Which job loses is the ResourceManager's choice, so no job's hour is looked at here.
+// The ResourceManager chooses the job, so the hour of a job is not considered.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +20,26 @@
 
 namespace tidemark::yarn_operator {
 
-// As the manager tells it.
+// As the manager publishes it.
 struct PoolHour {
-  std::optional<std::int64_t> granted;  // to the operator, an hour
-  bool used_up = false;                 // all of the pool's
+  std::optional<std::int64_t> granted;  // to the operator, per hour
+  bool used_up = false;                 // the whole budget of the pool
 };
 
-// As the ConfigMap `tidemark-budgets` has it.
+// From the ConfigMap `tidemark-budgets`.
 PoolHour hour_of(const policy::BudgetState& state, const policy::OperatorGrants& grants, const std::string& pool,
                  base::WallTime now);
 
 class HourRoom {
  public:
-  // The pool's first.
+  // The pool must be added first.
   void add_pool(const std::string& name, PoolHour hour) { pools_[name] = {hour, 0}; }
-  // `given_back`: containers that ended on it for this within the hour.
+  // `given_back`: containers that ended on it for this reason within the hour.
   void add_node(const std::string& name, const std::string& pool, std::int64_t given_back);
 
-  std::int64_t left(const std::string& node) const;  // of a node that was not added: nothing
+  std::int64_t left(const std::string& node) const;  // 0 for a node that was not added
   void take(const std::string& node, std::int64_t containers);
-  model::Reason why_none(const std::string& node) const;  // where nothing is left
+  model::Reason why_none(const std::string& node) const;  // if nothing is left
 
  private:
   struct Pool {

@@ -7,7 +7,7 @@ namespace {
 
 using model::Reason;
 
-TEST(HourRoom, AGrantIsSharedByTheNodesOfItsPool) {
+TEST(HourRoom, SharesAGrantAmongTheNodesOfThePool) {
   HourRoom room;
   room.add_pool("night", {.granted = 5});
   room.add_pool("day", {.granted = 1});
@@ -20,11 +20,11 @@ TEST(HourRoom, AGrantIsSharedByTheNodesOfItsPool) {
   EXPECT_EQ(room.left("n2"), 0);
   EXPECT_EQ(room.why_none("n2"), Reason::kBudgetPoolExhausted);
   EXPECT_EQ(room.left("d1"), 1);
-  room.take("d1", 4);  // more went than was meant to
+  room.take("d1", 4);  // more ended than intended
   EXPECT_EQ(room.left("d1"), 0);
 }
 
-TEST(HourRoom, WithoutAGrantEachNodeHasWhatAnAgentHasWithoutOne) {
+TEST(HourRoom, UsesTheLocalLimitOfEachNodeWithoutAGrant) {
   HourRoom room;
   room.add_pool("night", {});
   room.add_node("n1", "night", 1);
@@ -38,7 +38,7 @@ TEST(HourRoom, WithoutAGrantEachNodeHasWhatAnAgentHasWithoutOne) {
   EXPECT_EQ(room.left("nobody"), 0);
 }
 
-TEST(HourRoom, APoolThatHasUsedUpItsHourHasNothingForAnybody) {
+TEST(HourRoom, IsEmptyIfThePoolHasUsedUpItsHour) {
   HourRoom room;
   room.add_pool("night", {.granted = 5, .used_up = true});
   room.add_pool("day", {.granted = {}, .used_up = true});
@@ -49,7 +49,7 @@ TEST(HourRoom, APoolThatHasUsedUpItsHourHasNothingForAnybody) {
   EXPECT_EQ(room.why_none("d1"), Reason::kBudgetPoolExhausted);
 }
 
-TEST(HourOf, AGrantHoldsUntilItsEnd) {
+TEST(HourOf, KeepsAGrantUntilItsEnd) {
   const base::WallTime now = *base::parse_rfc3339("2026-11-21T20:00:00Z");
   const policy::OperatorGrants grants{{"night", {{30, now + std::chrono::hours(1)}, std::nullopt}}};
   policy::BudgetState state;

@@ -1,5 +1,5 @@
-// The loops of one YARN cluster: looks at it, ends what is due there, and tells it what it may hand out; beside that,
-// so that no agent waits for it, takes back what agents ask for.
+// The loops of one YARN cluster: refresh it, execute the dues, send its totals. A second loop answers the reclaim
+// requests of agents, so that no agent waits for the first.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -16,7 +16,7 @@ namespace {
 
 using model::Reason;
 
-// After an update: has the scheduler taken it? And at a failover.
+// Poll interval after an update (was it applied?) and at a failover.
 constexpr base::Duration kLookAgain = std::chrono::seconds(1);
 
 }  // namespace
@@ -26,7 +26,7 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
   while (true) {
     if (loop_.clock().monotonic() >= next_look) {
       note(lane, co_await lane.link.refresh());
-      // While nobody answers the next one may be active by now; and to one that is, nodes come one after another.
+      // The next ResourceManager may become active at any time, and nodes then register one after another.
       const bool soon = lane.away || lane.link.begins();
       next_look = loop_.clock().monotonic() + (soon ? std::min(options_.poll, kLookAgain) : options_.poll);
       map_old_ = true;
@@ -60,11 +60,12 @@ net::Task<void> RunningOperator::follow(Lane& lane) {
 
 void RunningOperator::note_not_told(Lane& lane, const Error& why) {
   const bool denied = why.kind == ErrorKind::kDenied;
-  lane.log.warn("totals were not taken",
-                {{"why", why.message},
-                 {"helps", denied ? "yarn.admin.acl of the ResourceManager has to name who calls: --yarn-user, or whom "
-                                    "the Kerberos ticket names"
-                                  : ""}});
+  lane.log.warn(
+      "cannot set totals",
+      {{"why", why.message},
+       {"helps", denied ? "yarn.admin.acl of the ResourceManager must contain the caller: --yarn-user, or the user of "
+                          "the Kerberos ticket"
+                        : ""}});
 }
 
 RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
@@ -97,7 +98,7 @@ RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
 
 HourRoom RunningOperator::hour_room(const std::set<std::string>& bounded) {
   HourRoom room;
-  if (bounded.empty() || !budgets_.synced()) return room;  // nobody knows yet what the manager grants
+  if (bounded.empty() || !budgets_.synced()) return room;  // the manager's grants are not known yet
   const base::WallTime now = loop_.clock().wall();
   std::set<std::string> pools;
   nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
@@ -115,7 +116,7 @@ net::Task<std::optional<base::Duration>> RunningOperator::end_what_is_due(Lane& 
   WhatIsDue found = what_is_due(lane);
   note_waits(lane, found);
   if (found.none() || !co_await lane.link.refresh_nodes() || !may_write()) co_return found.drains.next;
-  found = what_is_due(lane);  // an order may have been taken back meanwhile
+  found = what_is_due(lane);  // an order may have been withdrawn meanwhile
   const base::MonotonicTime now = loop_.clock().monotonic();
   auto drains = drains_.begin(found.drains.due, lane.link, now, found.room);
   if (co_await end(lane, std::move(drains.shrinks))) drained_.add(drains.first);
@@ -140,11 +141,10 @@ void RunningOperator::count_given_back(Lane& lane, const ShrinkBook::Begun& begu
 void RunningOperator::note_waits(Lane& lane, const WhatIsDue& found) {
   if (!found.wait.empty() && lane.waits == 0 && budgets_.synced()) {
     const Reason why = found.room.why_none(found.wait.front());
-    lane.log.warn("what is to be given back to more timely work waits: its hour is used up",
-                  {{"nodes", std::to_string(found.wait.size())},
-                   {"first", found.wait.front()},
-                   {"reason", model::reason_id(why)},
-                   {"means", model::reason_sentence(why)}});
+    lane.log.warn("reclaim waits: the hour of its pool is used up", {{"nodes", std::to_string(found.wait.size())},
+                                                                     {"first", found.wait.front()},
+                                                                     {"reason", model::reason_id(why)},
+                                                                     {"means", model::reason_sentence(why)}});
   }
   lane.waits = found.wait.size();
   std::size_t all = 0;
@@ -155,7 +155,7 @@ void RunningOperator::note_waits(Lane& lane, const WhatIsDue& found) {
 net::Task<bool> RunningOperator::end(Lane& lane, std::vector<Shrink> shrinks) {
   if (shrinks.empty()) co_return false;
   const auto told = co_await lane.link.shrink(std::move(shrinks));
-  if (!told) lane.log.warn("what is due is not ended", {{"why", told.error().message}});
+  if (!told) lane.log.warn("cannot end due containers", {{"why", told.error().message}});
   co_return told.has_value();
 }
 
@@ -195,7 +195,7 @@ void RunningOperator::leave_out_who_gives_back(const Lane& lane, std::vector<Wan
   std::erase_if(wanted, [&](const Wanted& each) { return lane.taking_back.has(each.node); });
 }
 
-// Answers how many they are.
+// Returns the number of such nodes.
 std::size_t RunningOperator::leave_out_who_is_silent(std::vector<Wanted>& wanted) {
   const auto silent = [](const Wanted& each) { return each.reason == Reason::kYarnNotReady; };
   const auto many = std::ranges::count_if(wanted, silent);
@@ -205,7 +205,7 @@ std::size_t RunningOperator::leave_out_who_is_silent(std::vector<Wanted>& wanted
 
 void RunningOperator::note_silent(Lane& lane, std::size_t nodes) {
   if (nodes > 0 && lane.silent == 0) {
-    lane.log.warn("most of its nodes are not ready: what tells of them may not come through, so they keep their totals",
+    lane.log.warn("most of its nodes are not ready: their status may not arrive, so they keep their totals",
                   {{"nodes", std::to_string(nodes)}});
   }
   if (nodes == 0 && lane.silent > 0) lane.log.info("most of its nodes are ready again");
@@ -226,7 +226,7 @@ void RunningOperator::taken_back(Lane& lane, const Taking& asked, const model::T
                                                 {"refused", answer.refused},
                                                 {"reason", asked.request.reason}});
   scope_.spawn(answer_agent(asked.node, answer));
-  lane.wake.set();  // its next total ends nobody
+  lane.wake.set();  // its next total ends no container
 }
 
 net::Task<void> RunningOperator::answer_agent(std::string node, model::TakenBack answer) {
@@ -238,7 +238,7 @@ net::Task<void> RunningOperator::answer_agent(std::string node, model::TakenBack
       kube::annotation_patch(model::kYarnTakenBackAnnotation, model::format_taken_back(answer)), std::move(options),
       kPatchLimit);
   if (patched) co_return;
-  log_.warn("an agent is not answered", {{"node", node}, {"why", patched.error().message}});
+  log_.warn("cannot answer agent", {{"node", node}, {"why", patched.error().message}});
   take_backs_.lost(node, answer.generation);
   annotate_.set();
 }
@@ -252,16 +252,16 @@ void RunningOperator::note(Lane& lane, const Result<void>& seen) {
 
 void RunningOperator::note_room(Lane& lane, const std::vector<Wanted>& wanted) {
   const auto room = lane.link.room(wanted);
-  const bool closed = room && !room->for_the_smallest;  // without a node there is nobody who could be refused by us
+  const bool closed = room && !room->for_the_smallest;  // without a node we do not cause refusals
   if (closed && !lane.closed) {
     lane.log.warn("no node has room for a container", {{"reason", model::reason_id(Reason::kYarnClosed)},
                                                        {"means", model::reason_sentence(Reason::kYarnClosed)}});
   }
   if (!closed && lane.closed) lane.log.info("a node has room for a container again");
   lane.closed = closed;
-  // The largest of them may be about to come to a ResourceManager that has just begun.
+  // The largest nodes may not have registered yet with a ResourceManager that has just started.
   if (room && !lane.link.begins()) note_largest(lane, *room);
-  if (!room && !lane.link.begins()) {  // without a node nothing is known of any
+  if (!room && !lane.link.begins()) {  // without a node both are unknown
     lane.small.clear();
     lane.waits_in_vain.clear();
   }
@@ -297,7 +297,7 @@ void RunningOperator::note_largest(Lane& lane, const std::string& partition, con
     lane.log.warn("a container is waited for that no node can hold", sizes);
   }
   if (!in_vain && lane.waits_in_vain.erase(partition) > 0) {
-    lane.log.info("nothing is known to wait for more than a node has any more", sizes);
+    lane.log.info("no container is known to wait for more than a node has", sizes);
   }
 }
 
@@ -309,7 +309,7 @@ void RunningOperator::note_class(Lane& lane) {
   const std::string& name = lane.link.work_class();
   const bool unknown = !name.empty() && !pool_modes_.names_class(name);
   if (unknown && !lane.classless) {
-    lane.log.warn("the class of its work is none of `classes` of tidemark-config: the least timely of all",
+    lane.log.warn("class of its work is not in `classes` of tidemark-config; treated as the least timely",
                   {{"class", name}, {"file", lane.link.class_place()}, {"property", kClassProperty}});
   }
   lane.classless = unknown;
@@ -328,10 +328,10 @@ void RunningOperator::tell_set_again(const std::vector<std::string>& names) {
 void RunningOperator::note_contested(Lane& lane) {
   const std::vector<std::string> nodes = lane.contested.nodes(loop_.clock().monotonic());
   if (!nodes.empty() && lane.contested_nodes == 0) {
-    lane.log.warn("totals do not stay as they are told, time and again: is there a second operator?",
+    lane.log.warn("totals are changed again and again; check for a second operator",
                   {{"nodes", std::to_string(nodes.size())}, {"first", nodes.front()}});
   }
-  if (nodes.empty() && lane.contested_nodes > 0) lane.log.info("totals stay as they are told again");
+  if (nodes.empty() && lane.contested_nodes > 0) lane.log.info("totals are no longer changed");
   lane.contested_nodes = nodes.size();
   std::size_t all = 0;
   for (const auto& each : lanes_) all += each->contested_nodes;

@@ -38,7 +38,7 @@ std::string node_figures(const std::vector<const ClusterLink*>& links) {
     for (const ClusterLink* link : links) {
       std::string_view host_before;
       for (const auto& [id, report] : link->nodes()) {
-        // Two NodeManagers of one host have the same labels, and a scrape with a series twice is refused whole.
+        // Two NodeManagers of one host have the same labels, and Prometheus rejects a scrape with duplicate series.
         if (!hadoop::is_active(report.state) || id.host == host_before) continue;
         host_before = id.host;
         out += base::cat(family.name, "{instance=\"", id.host, "\",cluster=\"", link->id(), "\"} ",

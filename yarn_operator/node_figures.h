@@ -1,4 +1,4 @@
-// Metrics with a cluster's name as a label.
+// Metrics with the cluster name as a label.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace tidemark::yarn_operator {
 
-// Whether the ResourceManager of each answers.
+// Whether the ResourceManager of each cluster answers.
 std::string cluster_figures(const std::vector<const ClusterLink*>& links);
 
-// The peer's, of single NodeManagers, by its names and labels (copilot contract 6).
+// Koordinator's metrics of single NodeManagers, with its names and labels (copilot contract 6).
 std::string node_figures(const std::vector<const ClusterLink*>& links);
 
 }  // namespace tidemark::yarn_operator

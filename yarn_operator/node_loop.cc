@@ -1,4 +1,4 @@
-// The loop of what is written onto nodes: what YARN's containers hold of each, and YARN's book of it.
+// The loop that patches nodes: what YARN's containers hold of each, and YARN's ledger.
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -13,16 +13,17 @@
 namespace tidemark::yarn_operator {
 namespace {
 
-// Writes in a row that nobody answered: each of the others would wait as long, and the log would name every node.
+// Limit of consecutive writes without an answer: each further write would wait as long, and the log would name every
+// node.
 constexpr int kInVainMax = 3;
-// An API server that answers slowly is no reason to leave the budget unused.
+// Concurrent writes, so that a slow API server does not leave the budget unused.
 constexpr std::size_t kWritesAtOnce = 8;
-// Who goes first is looked at again after so long where something came, or after so many times what a look takes: it
-// looks at all nodes.
+// If something changed, the order of writes is computed again after this time, or after this multiple of the time that
+// a pass takes, because a pass visits all nodes.
 constexpr base::Duration kOrderHolds = std::chrono::seconds(1);
 constexpr int kLookShare = 10;
 
-// One that is unhealthy is out of the scheduler: its report says that nothing is used, while processes still end.
+// An unhealthy node is out of the scheduler: its report shows zero usage while processes still end.
 bool says_what_is_used(hadoop::NodeState state) {
   return hadoop::is_active(state) && state != hadoop::NodeState::kUnhealthy;
 }
@@ -50,7 +51,7 @@ std::optional<model::Resources> RunningOperator::held_by_yarn(const kube::Node& 
     return std::nullopt;
   }
   Held& last = held_.try_emplace(node, Held{held_as_written(object), now, now}).first->second;
-  if (map_.wrong.contains(node)) {  // nobody told YARN to stop there
+  if (map_.wrong.contains(node)) {  // YARN was not told to stop there
     last.may_begin = now;
     return std::nullopt;
   }
@@ -87,7 +88,8 @@ bool RunningOperator::is_over(const WritePass& pass) const {
 }
 
 std::vector<std::string> RunningOperator::nodes_to_annotate() {
-  // Of one turn first who was not written for longest: one that changes all the time keeps nobody out.
+  // Within one turn, the node with the oldest write goes first, so a node that changes constantly does not starve
+  // others.
   std::vector<std::tuple<Turn, base::MonotonicTime, std::string>> found;
   const NodeMap& mapped = map();
   note_renewals(mapped.nm_of.size());
@@ -125,7 +127,7 @@ void RunningOperator::note_renewals(std::size_t nodes) {
   renew_after_.set(std::chrono::duration<double>(after).count());
   const bool too_seldom = after > kBelievedFor;
   if (too_seldom && !renews_too_seldom_) {
-    log_.warn("while work waits a manager stops to believe books before they are renewed: raise --kube-api-qps",
+    log_.warn("ledgers of waiting work expire before they are renewed; raise --kube-api-qps",
               {{"nodes", std::to_string(nodes)},
                {"renewed_after_s", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(after).count())}});
   }
@@ -145,7 +147,7 @@ NodeSight RunningOperator::sight_of(const kube::Node& node) {
   sight.lost_answer = take_backs_.lost_answer(node);
   sight.given_back = given_back_.to_write(node, loop_.clock().wall());
   if (options_.totals.rounding == policy::YarnRounding::kPeer) {
-    sight.book = NodeSight::Book::kRemove;  // its numbers are no offer's
+    sight.book = NodeSight::Book::kRemove;  // its amounts belong to no offer
     return sight;
   }
   if (link == nullptr) {
@@ -180,7 +182,7 @@ model::Resources RunningOperator::worth(std::int64_t memory_mib, std::int64_t vc
 
 net::Task<void> RunningOperator::annotate_one(std::string name, WritePass& pass) {
   if (is_over(pass)) co_return;
-  // Its place in the budget first: what is decided after that is not old when it is sent.
+  // Waits for the budget first, so that the content is fresh when it is sent.
   auto place = co_await client_.take_place(kPatchLimit);
   if (!place) {
     note_unwritten(name, place.error(), pass);
@@ -204,11 +206,11 @@ net::Task<void> RunningOperator::annotate_one(std::string name, WritePass& pass)
 }
 
 void RunningOperator::note_unwritten(const std::string& node, const Error& error, WritePass& pass) {
-  // A conflict is another writer's turn: the watch brings what he wrote, and the next pass starts from that.
+  // Conflict: another program wrote the node. The watch delivers its write, and the next pass starts from it.
   const bool answered = error.kind != ErrorKind::kUnavailable && error.kind != ErrorKind::kDeadline;
   const bool lost = error.kind != ErrorKind::kConflict && error.kind != ErrorKind::kNotFound;
   if (lost && pass.in_vain < kInVainMax) {
-    log_.warn("what YARN holds of a node is not written", {{"node", node}, {"why", error.message}});
+    log_.warn("cannot write node; retrying", {{"node", node}, {"why", error.message}});
   }
   pass.in_vain = answered ? 0 : pass.in_vain + 1;
 }

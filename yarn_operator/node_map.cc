@@ -53,17 +53,17 @@ class Mapper {
     }
     const NmName name{cluster, std::move(*id)};
     if (!input_.known.contains(cluster)) {
-      map_.wrong[node.name] = base::cat(who, " says ", name.text(), ", and there is no such cluster");
+      map_.wrong[node.name] = base::cat(who, " says ", name.text(), ", but this cluster does not exist");
       return;
     }
     if (reported(name)) {
       map_.nm_of[node.name] = name;
       return;
     }
-    // Its ResourceManager knows another one at this very address: one of both names is a mistake.
+    // Its ResourceManager knows another one at this address: one of the two names is a mistake.
     if (const auto other = at_addresses(node); other.size() == 1 && other.front() != name) {
       map_.wrong[node.name] =
-          base::cat(who, " says ", name.text(), ", and its ResourceManager knows ", other.front().text(), " there");
+          base::cat(who, " says ", name.text(), ", but its ResourceManager reports ", other.front().text(), " there");
       return;
     }
     map_.nm_of[node.name] = name;
@@ -112,7 +112,7 @@ class Mapper {
     }
   }
 
-  // One that was a node's and that another node has now is that node's: somebody moved the annotation.
+  // If another node has it now, it belongs to that node: a person moved the annotation.
   void remember(const NodePlace& node) {
     const auto mapped = map_.nm_of.find(node.name);
     const bool is_mapped = mapped != map_.nm_of.end();
@@ -125,11 +125,11 @@ class Mapper {
     map_.last.emplace(node.name, last);
     if (map_.wrong.contains(node.name)) return;
     if (!input_.known.contains(last.cluster)) {
-      map_.wrong[node.name] = base::cat("its NodeManager was ", last.text(), ", and there is no such cluster any more");
+      map_.wrong[node.name] = base::cat("its NodeManager was ", last.text(), ", but this cluster no longer exists");
     } else if (reported(last) && !taken_.contains(last)) {
       map_.wrong[node.name] =
-          base::cat("its NodeManager was ", last.text(), ", which is active, and now ",
-                    is_mapped ? base::cat(mapped->second.text(), " is named, which is not") : "none is named");
+          base::cat("its NodeManager was ", last.text(), ", which is still active, but now ",
+                    is_mapped ? base::cat(mapped->second.text(), " is named, which is not active") : "none is named");
     } else {
       return;
     }

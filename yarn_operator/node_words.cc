@@ -16,14 +16,14 @@ namespace {
 using model::Reason;
 
 struct Texts {
-  std::optional<std::string> held;  // to be set
+  std::optional<std::string> held;  // to set
   std::optional<std::string> book;
   std::optional<std::string> book_of;
   std::optional<std::string> renewed;
   bool drop_book = false;
   std::optional<std::string> taken_back;
   bool drop_taken_back = false;
-  std::optional<std::string> given_back;  // "": it goes
+  std::optional<std::string> given_back;  // "": remove it
 
   bool none() const { return !renewed && says_nothing(); }
   bool only_renewed() const { return renewed && says_nothing(); }
@@ -123,7 +123,7 @@ std::optional<NodeWrite> node_write(const kube::Node& node, const NodeSight& sig
   }
   if (sight.given_back && changes(model::kYarnGivenBackAnnotation, *sight.given_back)) {
     texts.given_back = sight.given_back;
-    write.turn = Turn::kUrgent;  // the pool's hour counts it when it is told
+    write.turn = Turn::kUrgent;  // the pool's hour counts it only when it is written
     write.reason = Reason::kYarnReclaimed;
   }
   if (texts.none()) return std::nullopt;

@@ -65,7 +65,7 @@ std::optional<std::string_view> text_of(const kube::TextMap& map, std::string_vi
   return found == nullptr ? std::nullopt : std::optional(found->view());
 }
 
-// The annotation of the manager; of older ones, which write none, what the node shows (copilot contract 4).
+// The manager's annotation; without it (older managers), the node's resources (copilot contract 4).
 Result<std::optional<model::Resources>> origin_of(const kube::Node& node) {
   if (const auto text = text_of(node.meta.annotations, model::kOriginAllocatableAnnotation)) {
     auto origin = model::parse_origin(*text);
@@ -122,7 +122,7 @@ Result<NmPodRow> decode_nm_pod_row(std::string_view bytes, kube::Interner& inter
 
 kube::NodeFields node_fields() {
   kube::NodeFields fields;
-  fields.meta.labels = kube::KeyFilter::all();  // pools choose their nodes by any of them
+  fields.meta.labels = kube::KeyFilter::all();  // pools can select nodes by any label
   fields.meta.annotations = {model::kOriginAllocatableAnnotation,
                              model::kThirdPartyAllocationsAnnotation,
                              model::kStateDetailAnnotation,
@@ -136,14 +136,14 @@ kube::NodeFields node_fields() {
                              model::kYarnReclaimAnnotation,
                              model::kYarnGivenBackAnnotation,
                              kYarnBookOfAnnotation};
-  fields.info = true;  // the internal address comes with it
+  fields.info = true;  // includes the internal address
   return fields;
 }
 
 Result<kube::Node> decode_node(std::string_view bytes, kube::Interner& interner) {
   static const kube::NodeFields fields = node_fields();
   TM_TRY(kube::Node node, kube::decode_node(bytes, fields, interner));
-  // Thousands of nodes are held: nothing that is not looked at.
+  // Thousands of nodes are stored, so unused fields are dropped.
   kube::Node row;
   row.meta = std::move(node.meta);
   for (const std::string_view name : {model::kBatchCpu, model::kBatchMemory}) {
@@ -189,7 +189,7 @@ Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods,
     share.offer = offer->offer;
   }
   share.pods = pods;
-  // What cannot be read is dropped whole with what is written of YARN there.
+  // Unreadable text is dropped completely, including YARN's entry.
   if (const auto text = text_of(node.meta.annotations, model::kThirdPartyAllocationsAnnotation)) {
     if (const auto held = model::parse_third_party_allocations(*text)) share.others = policy::held_by_others(*held);
   }

@@ -1,4 +1,4 @@
-// What the operator keeps of Kubernetes' objects, and what it reads from them.
+// The stored parts of Kubernetes objects, and how the operator reads them.
 #pragma once
 
 #include <cstddef>
@@ -27,19 +27,19 @@ struct PodMeta {
   std::size_t bytes() const { return ns.bytes() + name.bytes() + kube::string_bytes(resource_version); }  // heap only
 };
 
-// A pod that is bound and has not ended. Only those that hold of batch are kept: a cluster has many times as many
-// others. Of these it may have hundreds of thousands, so a row has nothing that a few of them need.
+// A bound pod that has not ended. Only pods that hold batch are stored: a cluster has many times more others. Up to
+// hundreds of thousands are stored, so a row contains only what all of them need.
 struct PodRow {
   PodMeta meta;
   kube::Text node;
-  model::Resources batch;  // what it holds of batch
+  model::Resources batch;  // batch that it holds
 
   std::size_t bytes() const { return sizeof(PodRow) + meta.bytes() + node.bytes(); }
 };
 bool says_the_same(const PodRow& a, const PodRow& b);
 Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner);
 
-// The pod of a NodeManager, with what its annotations say.
+// The pod of a NodeManager, with its annotations.
 struct NmPodRow {
   PodMeta meta;
   kube::Text node;
@@ -48,36 +48,36 @@ struct NmPodRow {
 
   std::size_t bytes() const { return sizeof(NmPodRow) + meta.bytes() + node.bytes() + id.bytes() + cluster.bytes(); }
 };
-std::string nm_pod_selector();  // of labels
+std::string nm_pod_selector();  // label selector
 bool says_the_same(const NmPodRow& a, const NmPodRow& b);
 Result<NmPodRow> decode_nm_pod_row(std::string_view bytes, kube::Interner& interner);
 
 kube::NodeFields node_fields();
 Result<kube::Node> decode_node(std::string_view bytes, kube::Interner& interner);
 
-// Whether both are read alike wherever totals are made. What the operator writes itself is no part of that, nor is what
-// a kubelet says every few minutes. A null one is no node.
+// Whether both give the same total. Ignores what the operator itself writes, and the periodic status of the kubelet.
+// null: no node.
 bool says_the_same(const kube::Node* a, const kube::Node* b);
-// What the operator writes of a node.
+// Compares the annotations that the operator writes.
 bool carries_the_same(const kube::Node* a, const kube::Node* b);
 
 NodePlace place_of(const kube::Node& node);
 NmPod nm_pod_of(const NmPodRow& pod);
 
-// As a policy looks at the node. An origin that is there and cannot be read is an error: then nothing is decided.
-// Nor is one whose offer cannot be read. `mode` is its pool's, `work_class` that of its YARN cluster's work.
+// Input of the policy. Fails if the origin or the offer exists but cannot be read; then nothing is decided. `mode` is
+// that of the node's pool, `work_class` that of its YARN cluster.
 Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, policy::Mode mode,
                                   std::string_view work_class, base::WallTime now);
-// Where the class of all of a cluster's work is off, so is YARN: else its ResourceManager, which knows no classes,
-// would begin work anew that is to be given back at once.
+// If the class of a cluster is off, the total is 0: its ResourceManager does not know classes and would otherwise start
+// new work that must be given back at once.
 policy::NodeState yarn_state_of(const kube::Node& node, policy::Mode mode, std::string_view work_class,
                                 base::WallTime now);
-// The manager's offer; nullopt: there is none, or it cannot be read.
+// The manager's offer; nullopt: none or unreadable.
 std::optional<model::YarnOffer> offer_on(const kube::Node& node);
-// When what YARN holds beyond that offer ends; nullopt: nobody says, or it cannot be read.
+// When what YARN holds beyond that offer ends; nullopt: not set or unreadable.
 std::optional<model::YarnDrain> drain_on(const kube::Node& node);
-// What its work is to give back; nullopt: nothing, or it cannot be read.
+// What its work must give back; nullopt: nothing or unreadable.
 std::optional<model::YarnReclaim> reclaim_on(const kube::Node& node);
-std::int64_t offer_generation(const kube::Node& node);  // of the manager's offer; 0 where there is none
+std::int64_t offer_generation(const kube::Node& node);  // of the manager's offer; 0: none
 
 }  // namespace tidemark::yarn_operator

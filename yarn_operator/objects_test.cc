@@ -37,7 +37,7 @@ class ObjectsTest : public ::testing::Test {
   kube::Interner interner_;
 };
 
-TEST_F(ObjectsTest, WhatAKubeletRepeatsAndWhatTheOperatorWritesIsNothingNew) {
+TEST_F(ObjectsTest, IgnoresRepeatedKubeletStatusAndOwnWrites) {
   Json later = node();
   later["metadata"]["resourceVersion"] = Json("8");
   later["status"]["conditions"] = Json::array(
@@ -55,7 +55,7 @@ TEST_F(ObjectsTest, WhatAKubeletRepeatsAndWhatTheOperatorWritesIsNothingNew) {
   }
 }
 
-TEST_F(ObjectsTest, WhateverATotalIsMadeOfIsNew) {
+TEST_F(ObjectsTest, NoticesEveryInputOfATotal) {
   for (const char* read : {"yarn.hadoop.apache.org/node-id", "yarn.hadoop.apache.org/cluster-id",
                            "node.koordinator.sh/originExtendedAllocatable", "tidemark.io/yarn-offer",
                            "tidemark.io/yarn-drain", "tidemark.io/yarn-take-back", "tidemark.io/state-detail"}) {
@@ -87,13 +87,13 @@ TEST_F(ObjectsTest, WhateverATotalIsMadeOfIsNew) {
   EXPECT_FALSE(same(more, node()));
 }
 
-TEST_F(ObjectsTest, ANodeThatComesOrGoesIsNew) {
+TEST_F(ObjectsTest, NoticesNodesThatComeOrGo) {
   const kube::Node there = read(node());
   EXPECT_FALSE(says_the_same(nullptr, &there));
   EXPECT_FALSE(says_the_same(&there, nullptr));
 }
 
-TEST_F(ObjectsTest, OfAPodCountsWhereItIsAndWhatItHoldsOfBatch) {
+TEST_F(ObjectsTest, ComparesNodeAndBatchAmountOfAPod) {
   const auto row = [&](std::string_view node, std::string_view requests) {
     auto read = decode_pod_row(
         base::cat(R"({"metadata":{"name":"p","namespace":"d","resourceVersion":"1"},"spec":{"nodeName":")", node,
@@ -111,7 +111,7 @@ TEST_F(ObjectsTest, OfAPodCountsWhereItIsAndWhatItHoldsOfBatch) {
   EXPECT_FALSE(says_the_same(batch, row("n2", R"({"kubernetes.io/batch-cpu":"1k"})")));
 }
 
-TEST_F(ObjectsTest, OfANodeManagersPodCountsWhereItIsAndWhoseItSaysItIs) {
+TEST_F(ObjectsTest, ComparesNodeAndAnnotationsOfANodeManagerPod) {
   const auto row = [&](std::string_view annotations) {
     auto read = decode_nm_pod_row(
         base::cat(R"({"metadata":{"name":"p","namespace":"d","resourceVersion":"1","annotations":)", annotations,

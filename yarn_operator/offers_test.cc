@@ -1,4 +1,4 @@
-// The operator and the manager's offers: what it obeys, and what it says of that in YARN's book.
+// The operator and the manager's offers: which it obeys, and what the ledger confirms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,28 +38,28 @@ class OffersTest : public testing::OperatorWorld {
   }
 };
 
-TEST_F(OffersTest, TheBookComesFirstThenTheOfferIsObeyedAndConfirmedByItsNumber) {
+TEST_F(OffersTest, WritesTheLedgerThenObeysAndConfirmsTheOffer) {
   manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
   node("n1", "a:1", origin("6k", "6Gi"));
   begin();
-  EXPECT_TRUE(book_is("n1", book(0, amount(6, 6), amount(1, 1)))) << "without an offer: what pods leave";
+  EXPECT_TRUE(book_is("n1", book(0, amount(6, 6), amount(1, 1)))) << "without an offer: the part that pods do not hold";
   offer("n1", 5, amount(3, 2));
   EXPECT_TRUE(total({"a", 1}, 2048, 3));
   EXPECT_TRUE(book_is("n1", book(5, amount(3, 2), amount(1, 1))));
   EXPECT_EQ(audit.back().reason, "TM-YARN-003");
-  // Another number, the same amount: nobody has to be told, and it is confirmed all the same.
+  // A new generation with the same amount: no update is needed, but it is confirmed.
   const int updates = manager().updates;
   offer("n1", 6, amount(3, 2));
   EXPECT_TRUE(book_is("n1", book(6, amount(3, 2), amount(1, 1))));
   EXPECT_EQ(manager().updates, updates);
 }
 
-TEST_F(OffersTest, AnOfferThatTheResourceManagerDidNotTakeIsNotConfirmed) {
+TEST_F(OffersTest, DoesNotConfirmAnOfferThatTheResourceManagerDropped) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("6k", "6Gi"));
   begin();
   EXPECT_TRUE(book_is("n1", book(0, amount(6, 6))));
-  manager().drops = true;  // one that is starting answers, and takes nothing
+  manager().drops = true;  // a starting ResourceManager answers but applies nothing
   offer("n1", 5, amount(2, 2));
   pass(1500ms);
   EXPECT_EQ(annotation("n1", model::kYarnBookAnnotation), model::format_yarn_book(book(0, amount(6, 6))));
@@ -68,7 +68,7 @@ TEST_F(OffersTest, AnOfferThatTheResourceManagerDidNotTakeIsNotConfirmed) {
   EXPECT_TRUE(book_is("n1", book(5, amount(2, 2))));
 }
 
-TEST_F(OffersTest, AnOperatorThatBeganAnewKeepsWhatTheBookSaysUntilItKnows) {
+TEST_F(OffersTest, KeepsTheLedgerAfterARestartUntilStateIsKnown) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("6k", "6Gi"));
   offer("n1", 9, amount(2, 2));
@@ -82,7 +82,7 @@ TEST_F(OffersTest, AnOperatorThatBeganAnewKeepsWhatTheBookSaysUntilItKnows) {
   EXPECT_TRUE(book_is("n1", book(9, amount(2, 2))));
 }
 
-TEST_F(OffersTest, WorkThatWaitsIsInTheBook) {
+TEST_F(OffersTest, PublishesWaitingWorkInTheLedger) {
   manager().nodes = {{{"a", 1}, {}}};
   manager().waiting = {100'000, 3};
   node("n1", "a:1", origin("8k", "8Gi"));
@@ -93,7 +93,7 @@ TEST_F(OffersTest, WorkThatWaitsIsInTheBook) {
   EXPECT_TRUE(book_is("n1", waits));
 }
 
-TEST_F(OffersTest, TheWorkOfAClusterIsOfItsClassAndOneThatNobodyNamesIsSaidOnce) {
+TEST_F(OffersTest, GivesWorkTheClassOfItsClusterAndLogsAnUnknownClassOnce) {
   work_class = "spark";
   manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
   manager().waiting = {1024, 1};
@@ -106,7 +106,7 @@ TEST_F(OffersTest, TheWorkOfAClusterIsOfItsClassAndOneThatNobodyNamesIsSaidOnce)
   EXPECT_TRUE(book_is("n1", waits));
   const auto warned = [&] {
     return std::ranges::count_if(said, [](const std::string& line) {
-      return line.find("none of `classes`") != std::string::npos &&
+      return line.find("not in `classes`") != std::string::npos &&
              line.find("/conf/yarn-site.xml") != std::string::npos;
     });
   };
@@ -119,7 +119,7 @@ TEST_F(OffersTest, TheWorkOfAClusterIsOfItsClassAndOneThatNobodyNamesIsSaidOnce)
   EXPECT_TRUE(book_is("n1", waits));
 }
 
-TEST_F(OffersTest, AnOfferThatCannotBeReadLeavesTheTotalAsItIs) {
+TEST_F(OffersTest, KeepsTheTotalIfTheOfferIsUnreadable) {
   manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}};
   node("n1", "a:1", origin("6k", "6Gi"));
   node("n2", "b:1", origin("6k", "6Gi"));
@@ -130,7 +130,7 @@ TEST_F(OffersTest, AnOfferThatCannotBeReadLeavesTheTotalAsItIs) {
   EXPECT_EQ(manager().nodes.at({"a", 1}).memory, 8192);
 }
 
-TEST_F(OffersTest, InThePeersWayThereAreNoOffersAndTheBookGoes) {
+TEST_F(OffersTest, IgnoresOffersAndRemovesTheLedgerInPeerRounding) {
   options.totals.rounding = policy::YarnRounding::kPeer;
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("6k", "1000Mi"));
@@ -142,7 +142,7 @@ TEST_F(OffersTest, InThePeersWayThereAreNoOffersAndTheBookGoes) {
   EXPECT_TRUE(annotation_is("n1", model::kYarnBookAnnotation, ""));
 }
 
-TEST_F(OffersTest, TheBookGoesWithItsNodeManager) {
+TEST_F(OffersTest, RemovesTheLedgerWithItsNodeManager) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("6k", "6Gi"));
   begin();
@@ -155,9 +155,9 @@ TEST_F(OffersTest, TheBookGoesWithItsNodeManager) {
   EXPECT_EQ(third("n1"), held("0", "0"));
 }
 
-// Its total stands at the ResourceManager, and what it holds may become as much: sold to Kubernetes it would be sold
-// twice.
-TEST_F(OffersTest, AndStaysWhileThatWorksOnAndNothingNamesItAnyMore) {
+// Its total stands at the ResourceManager, and containers may grow up to it: if it was sold to Kubernetes too, it would
+// be sold twice.
+TEST_F(OffersTest, KeepsTheLedgerWhileAnUnnamedNodeManagerIsActive) {
   manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
   node("n1", "a:1", origin("6k", "6Gi"));
   begin();
@@ -179,7 +179,7 @@ TEST_F(OffersTest, AndStaysWhileThatWorksOnAndNothingNamesItAnyMore) {
   EXPECT_TRUE(third_is("n1", held("0", "0")));
 }
 
-TEST_F(OffersTest, TheBooksOfTwoNodesThatClaimOneNodeManagerStay) {
+TEST_F(OffersTest, KeepsLedgersOfTwoNodesThatClaimOneNodeManager) {
   manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}},
                      {{"b", 1}, {.used_memory = 2048, .used_vcores = 2}}};
   node("n1", "a:1", origin("6k", "6Gi"));
@@ -195,8 +195,8 @@ TEST_F(OffersTest, TheBooksOfTwoNodesThatClaimOneNodeManagerStay) {
   EXPECT_EQ(third("n2"), held("2k", "2Gi"));
 }
 
-// Nobody can ask what its containers hold. Who knows that it is gone for good takes both annotations away.
-TEST_F(OffersTest, TheBookOfAClusterThatIsNoneAnyMoreStaysUntilAPersonTakesItAway) {
+// What its containers hold cannot be requested. If the cluster is gone for good, a person removes both annotations.
+TEST_F(OffersTest, KeepsTheLedgerOfARemovedClusterUntilAPersonRemovesIt) {
   manager();
   manager("blue").nodes = {{{"n1", 1}, {.used_memory = 1024, .used_vcores = 1}}};
   node("n1", "", origin("6k", "6Gi"));
@@ -213,7 +213,7 @@ TEST_F(OffersTest, TheBookOfAClusterThatIsNoneAnyMoreStaysUntilAPersonTakesItAwa
   EXPECT_EQ(annotation("n1", model::kYarnBookAnnotation), "");
 }
 
-TEST_F(OffersTest, WhatSomebodyElseSetIsSetAgainBeforeTheBookSpeaksOfItAndIsAnEvent) {
+TEST_F(OffersTest, RestoresAChangedTotalBeforeTheLedgerShowsItAndRecordsAnEvent) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("6k", "6Gi"));
   offer("n1", 5, amount(2, 2));
@@ -229,7 +229,7 @@ TEST_F(OffersTest, WhatSomebodyElseSetIsSetAgainBeforeTheBookSpeaksOfItAndIsAnEv
   EXPECT_EQ(events.member("items")->as_array()[0].text_at("reason"), "TidemarkYarnSetAgain");
 }
 
-TEST_F(OffersTest, APoolThatObservesIsToldNothing) {
+TEST_F(OffersTest, SendsNothingToAPoolThatObserves) {
   manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}};
   settings(
       "schema: 1\nmode: {yarn: observe}\npools:\n- {name: p, nodeSelector: {matchLabels: {p: p}}, mode: enforce}\n");
@@ -242,7 +242,7 @@ TEST_F(OffersTest, APoolThatObservesIsToldNothing) {
   EXPECT_EQ(manager().nodes.at({"a", 1}).memory, 8192);
 }
 
-TEST_F(OffersTest, AClusterInWhichNoNodeHasRoomForAContainerIsTold) {
+TEST_F(OffersTest, ReportsAClusterWithoutRoomForAContainer) {
   manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {.state = 5}}};
   node("n1", "a:1", origin("6k", "1000Mi"));
   begin();
@@ -254,12 +254,12 @@ TEST_F(OffersTest, AClusterInWhichNoNodeHasRoomForAContainerIsTold) {
       std::ranges::any_of(said, [](const std::string& line) { return line.find("TM-YARN-013") != std::string::npos; }));
   patch("n1", annotations(Json::object({{testing::kOrigin, origin("6k", "1Gi")}})));
   EXPECT_TRUE(until([&] { return !closed(); }));
-  manager().nodes.at({"a", 1}).state = 3;  // UNHEALTHY: nothing begins there
+  manager().nodes.at({"a", 1}).state = 3;  // UNHEALTHY: no container starts there
   manager().nodes.at({"b", 1}) = {.memory = 512, .vcores = 1};
   EXPECT_TRUE(until(closed));
 }
 
-TEST_F(OffersTest, AClusterWithoutANodeForItsLargestContainerIsToldAndSoIsOneThatWaitsForSuch) {
+TEST_F(OffersTest, ReportsAClusterWithoutANodeForItsLargestContainer) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("8k", "8Gi"));
   begin();
@@ -285,7 +285,7 @@ TEST_F(OffersTest, AClusterWithoutANodeForItsLargestContainerIsToldAndSoIsOneTha
   EXPECT_TRUE(says("a node could hold the largest container again"));
 }
 
-TEST_F(OffersTest, OfEachPartitionItIsToldWhetherItHasANodeAndWhoWaits) {
+TEST_F(OffersTest, ReportsLargestContainerAndWaitingOfEachPartition) {
   manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {.label = "volatile"}}};
   manager().open_web(log);
   node("n1", "a:1", origin("8k", "8Gi"));
@@ -300,7 +300,7 @@ TEST_F(OffersTest, OfEachPartitionItIsToldWhetherItHasANodeAndWhoWaits) {
   const auto says = [&](std::string_view words) {
     return std::ranges::any_of(said, [&](const std::string& line) { return line.contains(words); });
   };
-  EXPECT_TRUE(shows(1, 0)) << "n1 is no node for who asks for the partition of n2";
+  EXPECT_TRUE(shows(1, 0)) << "n1 does not take requests for the partition of n2";
   manager().waiting_in["volatile"] = {7168, 1, 1};
   EXPECT_TRUE(shows(1, 1));
   EXPECT_TRUE(says("partition=volatile"));
@@ -310,7 +310,7 @@ TEST_F(OffersTest, OfEachPartitionItIsToldWhetherItHasANodeAndWhoWaits) {
   };
   EXPECT_TRUE(until([&] { return waits("n2"); }));
   pass(3 * options.poll);
-  EXPECT_FALSE(waits("n1")) << "it could hold nothing of that";
+  EXPECT_FALSE(waits("n1")) << "it could hold none of it";
   patch("n2", annotations(Json::object({{testing::kOrigin, origin("8k", "8Gi")}})));
   EXPECT_TRUE(shows(0, 0));
 }

@@ -15,7 +15,7 @@ kube::InformerConfig config_of(const std::string& ns) {
   config.resource = kube::kConfigMaps;
   config.ns = ns;
   config.field_selector = base::cat("metadata.name=", model::kTidemarkConfigName);
-  // Koordinator's role does not let its operator list them: then there are none, as far as it goes.
+  // Koordinator's role does not allow its operator to list them: then there are none.
   config.may_be_absent = true;
   return config;
 }
@@ -61,14 +61,14 @@ void PoolModes::read() {
   auto step = policy::next_tidemark_config(state_, source, source.text ? zones_(text) : policy::Zones());
   state_ = std::move(step.state);
   if (!step.problem.empty()) {
-    log_.warn("settings that are not taken",
+    log_.warn("settings rejected",
               {{"map", model::kTidemarkConfigName}, {"reason", model::reason_id(step.reason)}, {"why", step.problem}});
   }
 }
 
 policy::Mode PoolModes::of(const kube::Node& node) {
   if (old_) read();
-  if (!state_.config) return policy::Mode::kObserve;  // there never was one that could be read
+  if (!state_.config) return policy::Mode::kObserve;  // no text could ever be read
   return pool_of_node(*state_.config, node).modes.yarn;
 }
 
@@ -79,7 +79,7 @@ std::string PoolModes::pool_of(const kube::Node& node) {
 
 bool PoolModes::names_class(std::string_view name) {
   if (old_) read();
-  if (!state_.config) return true;  // of what cannot be read something else is told
+  if (!state_.config) return true;  // unreadable settings are reported elsewhere
   return std::ranges::find(state_.config->classes, name, &policy::WorkClass::name) != state_.config->classes.end();
 }
 

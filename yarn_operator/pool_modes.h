@@ -1,5 +1,5 @@
-// What `tidemark-config` says: whether the pool of a node only observes, and which classes of work there are. A text
-// that cannot be read changes nothing; where there is none, everything is enforced (a drop-in for the peer).
+// Reads `tidemark-config`: whether the pool of a node only observes, and which classes of work exist. An unreadable
+// text changes nothing. Without one, every pool enforces (drop-in for Koordinator's operator).
 #pragma once
 
 #include <functional>
@@ -32,10 +32,10 @@ class PoolModes {
 
   net::Task<void> run() { return maps_.run(); }
   bool synced() const { return maps_.synced(); }
-  // Once it is synced.
+  // Valid once synced.
   policy::Mode of(const kube::Node& node);
   bool names_class(std::string_view name);
-  std::string pool_of(const kube::Node& node);  // "": no settings that could be read
+  std::string pool_of(const kube::Node& node);  // "": no readable settings
 
  private:
   void read();
@@ -44,7 +44,7 @@ class PoolModes {
   std::string ns_;
   ZonesOf zones_;
   policy::TidemarkState state_;
-  bool old_ = true;  // the map has changed since it was read
+  bool old_ = true;  // the map changed since it was read
   kube::Informer<kube::ConfigMap> maps_;
 };
 

@@ -32,7 +32,7 @@ Resources reclaim_amount(std::int64_t cores, std::int64_t mib) {
   return {{cores * 1000}, {mib * kMi}};
 }
 
-TEST(MayKeepTest, WhatIsAskedOfTheClassOfTheClusterAndOfWorkWithoutOne) {
+TEST(MayKeepTest, AppliesToTheClassOfTheClusterAndToWorkWithoutClass) {
   const policy::YarnTotalConfig config;
   const std::vector<model::Reclaim> asked{
       {"", reclaim_amount(1, 512), reclaim_amount(2, 1024), "TM-LEDGER-009"},
@@ -45,12 +45,12 @@ TEST(MayKeepTest, WhatIsAskedOfTheClassOfTheClusterAndOfWorkWithoutOne) {
   EXPECT_FALSE(may_keep({}, "spark", config));
 }
 
-TEST(MayKeepTest, OfWhatNothingIsToBeGivenBackAllMayStay) {
+TEST(MayKeepTest, KeepsAllOfAResourceThatIsNotRequested) {
   policy::YarnTotalConfig config;
   config.vcore = {600};
   const auto keep = may_keep({{"spark", {{1}, {0}}, {{1799}, {kMi}}, "TM-LEDGER-009"}}, "spark", config);
   EXPECT_EQ(keep->memory_mib, std::numeric_limits<std::int64_t>::max());
-  EXPECT_EQ(keep->vcores, 2) << "whole ones";
+  EXPECT_EQ(keep->vcores, 2) << "whole vcores";
   const auto other = may_keep({{"spark", {{0}, {1}}, {{1799}, {3 * kMi - 1}}, "TM-LEDGER-009"}}, "spark", config);
   EXPECT_EQ(other->memory_mib, 2);
   EXPECT_EQ(other->vcores, std::numeric_limits<std::int32_t>::max());
@@ -67,7 +67,7 @@ class ReclaimTest : public testing::OperatorWorld {
     manager().run(kOld, kNm, 512);
     manager().run(kNew, kNm, 512);
   }
-  // What the manager writes, in one write.
+  // What the manager writes, in one patch.
   void ask(Resources keep, std::string_view of = "transcode", std::int64_t generation = 5, std::int64_t offer = 5,
            Resources give = reclaim_amount(1, 512), std::string_view why = "TM-LEDGER-009") {
     const Resources offered = reclaim_amount(2, 768);
@@ -76,7 +76,7 @@ class ReclaimTest : public testing::OperatorWorld {
                     {{model::kYarnOfferAnnotation, Json(model::format_yarn_offer({offer, offered, offered}))},
                      {model::kYarnReclaimAnnotation, Json(model::format_yarn_reclaim(reclaim))}})));
   }
-  // What the manager tells of evictions; 0: the operator has no grant.
+  // The manager's grants; 0: the operator has none.
   void grant(std::int64_t per_hour, bool used_up = false) {
     policy::BudgetState state;
     state.pools.emplace_back();
@@ -117,31 +117,31 @@ class ReclaimTest : public testing::OperatorWorld {
   }
 };
 
-TEST_F(ReclaimTest, TheNewestEndUntilTheRestIsWhatMayBeKept) {
+TEST_F(ReclaimTest, EndsTheNewestUntilTheKeptAmountIsLeft) {
   ask(reclaim_amount(2, 768));
   begin();
   EXPECT_TRUE(preempted({kNew}));
   EXPECT_TRUE(total(kNm, 768, 2));
   pass(500ms);
-  EXPECT_EQ(manager().preempted, std::vector{kNew}) << "what may be kept stays, however often it looks";
-  EXPECT_EQ(manager().told_totals.back()[2], kNever) << "the next total ends nobody";
+  EXPECT_EQ(manager().preempted, std::vector{kNew}) << "the kept amount stays in all further passes";
+  EXPECT_EQ(manager().told_totals.back()[2], kNever) << "the next total ends no container";
   EXPECT_TRUE(std::ranges::any_of(audit, [](const model::AuditLine& line) { return line.reason == "TM-YARN-018"; }));
   EXPECT_NE(metrics.text().find("tidemark_yarn_operator_reclaimed_nodes_total 1"), std::string::npos);
   EXPECT_NE(metrics.text().find("tidemark_yarn_operator_drained_nodes_total 0"), std::string::npos);
-  // Told again with another offer, and obeyed: nobody more.
+  // Repeated with another offer, and obeyed: ends no further container.
   ask(reclaim_amount(2, 768), "transcode", 6, 6, reclaim_amount(0, 0));
   pass(500ms);
   EXPECT_EQ(manager().preempted, std::vector{kNew});
 }
 
-TEST_F(ReclaimTest, WhereCpuAloneIsShortTheSamePartOfTheMemoryGoes) {
+TEST_F(ReclaimTest, TakesTheSameShareOfMemoryIfOnlyCpuIsShort) {
   ask(reclaim_amount(1, 4096), "transcode", 5, 5, reclaim_amount(2, 0));
   begin();
   EXPECT_TRUE(preempted({kNew, kOld}));
   EXPECT_TRUE(total(kNm, 768, 2));
 }
 
-TEST_F(ReclaimTest, AskedOfWorkWithoutAClassItIsAskedOfAll) {
+TEST_F(ReclaimTest, AppliesAnOrderWithoutClassToAllWork) {
   grant(3);
   work_class = "spark";
   ask(reclaim_amount(0, 0), "");
@@ -149,26 +149,26 @@ TEST_F(ReclaimTest, AskedOfWorkWithoutAClassItIsAskedOfAll) {
   EXPECT_TRUE(preempted({kNew, kOld, kMaster}));
 }
 
-TEST_F(ReclaimTest, WhatIsAskedOfAnotherClassEndsNobody) {
+TEST_F(ReclaimTest, IgnoresAnOrderForAnotherClass) {
   ask(reclaim_amount(0, 0), "spark");
   begin();
   nobody_ends();
 }
 
-TEST_F(ReclaimTest, WhatGoesWithAnotherOfferEndsNobody) {
+TEST_F(ReclaimTest, IgnoresAnOrderOfAnotherOffer) {
   ask(reclaim_amount(0, 0), "transcode", 4, 5);
   begin();
   nobody_ends();
 }
 
-TEST_F(ReclaimTest, WhatCannotBeReadEndsNobody) {
+TEST_F(ReclaimTest, IgnoresAnUnreadableOrder) {
   ask(reclaim_amount(0, 0));
   patch("n1", annotations(Json::object({{model::kYarnReclaimAnnotation, R"({"schema":2,"generation":5})"}})));
   begin();
   nobody_ends();
 }
 
-TEST_F(ReclaimTest, WhoObeysNoOfferObeysNothingBesideIt) {
+TEST_F(ReclaimTest, IgnoresOrdersIfOffersAreIgnored) {
   options.totals.rounding = policy::YarnRounding::kPeer;
   ask(reclaim_amount(0, 0));
   begin();
@@ -177,7 +177,7 @@ TEST_F(ReclaimTest, WhoObeysNoOfferObeysNothingBesideIt) {
   EXPECT_TRUE(manager().preempted.empty());
 }
 
-TEST_F(ReclaimTest, AnOperatorThatObservesEndsNobody) {
+TEST_F(ReclaimTest, EndsNothingInObserveMode) {
   options.mode = "observe";
   ask(reclaim_amount(0, 0));
   begin();
@@ -186,7 +186,7 @@ TEST_F(ReclaimTest, AnOperatorThatObservesEndsNobody) {
   EXPECT_EQ(manager().updates, 0);
 }
 
-TEST_F(ReclaimTest, OnANodeThatIsOnlyObservedNobodyEnds) {
+TEST_F(ReclaimTest, EndsNothingOnANodeThatIsOnlyObserved) {
   settings("schema: 1\nmode: {yarn: observe}\nclasses:\n- {name: transcode, order: 1}\n");
   ask(reclaim_amount(0, 0));
   begin();
@@ -194,7 +194,7 @@ TEST_F(ReclaimTest, OnANodeThatIsOnlyObservedNobodyEnds) {
   EXPECT_TRUE(manager().preempted.empty());
 }
 
-TEST_F(ReclaimTest, AResourceManagerThatDropsItIsAskedAgain) {
+TEST_F(ReclaimTest, RetriesAfterTheResourceManagerDroppedIt) {
   manager().drops = true;
   ask(reclaim_amount(2, 768));
   begin();
@@ -204,12 +204,13 @@ TEST_F(ReclaimTest, AResourceManagerThatDropsItIsAskedAgain) {
   EXPECT_NE(metrics.text().find("tidemark_yarn_operator_reclaimed_nodes_total 1"), std::string::npos);
 }
 
-// Else its ResourceManager would begin work anew that is to be given back at once.
-TEST_F(ReclaimTest, WhereTheClassOfTheClusterIsOffNothingIsHandedOut) {
+// Otherwise its ResourceManager would start new work that must be given back at once.
+TEST_F(ReclaimTest, SendsZeroIfTheClassOfTheClusterIsOff) {
   const std::string marks =
       R"({"schema":1,"generation":7,"state":"on","node":{"generation":7,"orders":[{"wish":"off","only":["class=transcode"],)"
       R"("by":"me","why":"a test","since":"2026-11-21T10:00:34Z","drainUntil":"2026-11-21T10:00:34Z"}]}})";
-  ask(reclaim_amount(0, 0), "transcode", 5, 5, reclaim_amount(1, 512), "TM-STATE-027");  // an order: no hour bounds it
+  ask(reclaim_amount(0, 0), "transcode", 5, 5, reclaim_amount(1, 512),
+      "TM-STATE-027");  // an order: not bounded by an hour
   patch("n1", annotations(Json::object({{model::kStateDetailAnnotation, Json(marks)}})));
   begin();
   EXPECT_TRUE(preempted({kNew, kOld, kMaster}));
@@ -218,13 +219,13 @@ TEST_F(ReclaimTest, WhereTheClassOfTheClusterIsOffNothingIsHandedOut) {
 
 // ---- the hour of the pool ----
 
-TEST_F(ReclaimTest, WithoutAGrantTwoContainersOfANodeEndInAnHourAndTheNodeTellsIt) {
+TEST_F(ReclaimTest, EndsTwoContainersANodeAndHourWithoutAGrantAndPublishesIt) {
   ask(reclaim_amount(0, 0));
   begin();
   EXPECT_TRUE(preempted({kNew, kOld}));
   EXPECT_TRUE(until([&] { return told_given_back() == 2; }));
-  EXPECT_TRUE(waits(1)) << "for the third";
-  // Another order, and an operator that begins anew: the same hour.
+  EXPECT_TRUE(waits(1)) << "for the third container";
+  // Another order and a restarted operator: the same hour.
   running.reset();
   ask(reclaim_amount(0, 0), "transcode", 6, 6);
   begin();
@@ -234,15 +235,15 @@ TEST_F(ReclaimTest, WithoutAGrantTwoContainersOfANodeEndInAnHourAndTheNodeTellsI
   const auto says = [&](std::string_view what) {
     return std::ranges::any_of(said, [&](const std::string& line) { return line.contains(what); });
   };
-  EXPECT_TRUE(says("its hour is used up"));
+  EXPECT_TRUE(says("the hour of its pool is used up"));
   EXPECT_TRUE(says("TM-EVICT-012"));
   grant(3);
-  EXPECT_TRUE(preempted({kNew, kOld, kMaster})) << "and a grant counts what went before it";
+  EXPECT_TRUE(preempted({kNew, kOld, kMaster})) << "a grant counts earlier evictions";
   EXPECT_TRUE(until([&] { return told_given_back() == 3; }));
   EXPECT_TRUE(waits(0));
 }
 
-TEST_F(ReclaimTest, WhereThePoolHasUsedUpItsHourItWaitsUntilTheManagerSaysOtherwise) {
+TEST_F(ReclaimTest, WaitsWhileThePoolHasUsedUpItsHour) {
   grant(10, true);
   ask(reclaim_amount(2, 768));
   begin();
@@ -255,7 +256,7 @@ TEST_F(ReclaimTest, WhereThePoolHasUsedUpItsHourItWaitsUntilTheManagerSaysOtherw
   EXPECT_TRUE(preempted({kNew}));
 }
 
-TEST_F(ReclaimTest, AGrantOfOneEndsOneAndTheRestWaits) {
+TEST_F(ReclaimTest, EndsOneContainerWithAGrantOfOne) {
   grant(1);
   ask(reclaim_amount(0, 0));
   begin();

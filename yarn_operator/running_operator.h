@@ -1,5 +1,5 @@
-// The operator as it runs: its parts, and its loops: one for each YARN cluster (lanes.cc), one for what is written onto
-// nodes (node_loop.cc); what both go by, and how it begins and ends, is in yarn_operator.cc. Nobody else includes it.
+// The running operator: its parts and loops. Each YARN cluster has a loop (lanes.cc), and one loop patches nodes
+// (node_loop.cc). Shared state, start and stop are in yarn_operator.cc. Internal to this directory.
 #pragma once
 
 #include <functional>
@@ -31,9 +31,8 @@
 
 namespace tidemark::yarn_operator {
 
-inline constexpr base::Duration kGather =
-    std::chrono::milliseconds(50);                                      // changes that come together are told together
-inline constexpr base::Duration kPatchLimit = std::chrono::seconds(4);  // as kTellLimit of cluster_link.cc
+inline constexpr base::Duration kGather = std::chrono::milliseconds(50);  // changes within it are sent together
+inline constexpr base::Duration kPatchLimit = std::chrono::seconds(4);    // as kTellLimit of cluster_link.cc
 
 class RunningOperator final : public YarnOperator {
  public:
@@ -61,17 +60,17 @@ class RunningOperator final : public YarnOperator {
     base::Log log;
     ClusterLink link;
     net::Event wake;
-    net::Event asked;  // an agent may want something back
+    net::Event asked;  // an agent may want to reclaim
     TakingBack taking_back;
     bool away = false;
     bool closed = false;  // no node has room for the smallest container
-    // Partitions of which no node has room for the largest, and in which a container is waited for that none can hold.
+    // Partitions without a node for the largest container, and those that wait for a container that fits on none.
     std::set<std::string> small, waits_in_vain;
     std::size_t silent = 0;  // nodes
     ContestedTotals contested;
     std::size_t contested_nodes = 0;
-    bool classless = false;  // the settings do not name the class of its work
-    std::size_t waits = 0;   // nodes of which the hour lets nothing end now
+    bool classless = false;  // the settings do not contain the class of its work
+    std::size_t waits = 0;   // nodes whose hour allows no evictions now
     Pace reclaims;
   };
   struct UnderWay {
@@ -81,25 +80,25 @@ class RunningOperator final : public YarnOperator {
     UnderWay& operator=(const UnderWay&) = delete;
     int& count;
   };
-  // What a NodeManager's containers were seen to hold last.
+  // What the containers of a NodeManager held at the last report.
   struct Held {
     model::Resources batch;
-    base::MonotonicTime seen;       // or when it was looked for first
-    base::MonotonicTime may_begin;  // until then more may have begun: its NodeManager worked on, seen or not
+    base::MonotonicTime seen;       // last report, or first request
+    base::MonotonicTime may_begin;  // until then more may have started, because its NodeManager was active
   };
   struct WhatIsDue {
     Dues drains;
     Dues reclaims;
-    std::size_t asked_to_give_back = 0;  // nodes, those that are done with it too
+    std::size_t asked_to_give_back = 0;  // nodes, including those that are done
     HourRoom room;                       // for reclaims
-    std::vector<std::string> wait;       // nodes, for their hour
+    std::vector<std::string> wait;       // nodes that wait for their hour
     bool none() const { return drains.due.empty() && reclaims.due.empty(); }
   };
 
-  // Of the writes of one look.
+  // Counts the writes of one pass.
   struct WritePass {
     base::MonotonicTime order_old_at;
-    int in_vain = 0;  // in a row: nobody answered
+    int in_vain = 0;  // consecutive writes without an answer
   };
 
   bool only_observes() const { return options_.mode == "observe"; }
@@ -107,17 +106,17 @@ class RunningOperator final : public YarnOperator {
   bool listed() const { return nodes_.synced() && pods_.synced() && nm_pods_.synced() && pool_modes_.synced(); }
   void changed();
 
-  // ---- what the loops go by ----
+  // ---- shared state ----
 
   const NodeMap& map();
   void tell_without_node(const std::vector<NmName>& now);
   void tell_mismatch(const std::string& name, const std::string& why);
-  // `keep_mib`: where containers were taken back, and the rest is held back for a moment.
+  // `keep_mib`: limit while reclaimed capacity is kept back for a moment.
   std::optional<policy::YarnTotal> total_of(const kube::Node& node,
                                             std::optional<std::int64_t> keep_mib = std::nullopt);
   void unreadable(const std::string& node, const std::string& why);
   const ClusterLink* link_of(const std::string& cluster) const;
-  // Of the work of the YARN cluster that the node is in.
+  // Class of the YARN cluster of the node.
   std::string_view class_on(const kube::Node& node);
   std::string figures() const;
 
@@ -125,15 +124,15 @@ class RunningOperator final : public YarnOperator {
 
   net::Task<void> follow(Lane& lane);
   WhatIsDue what_is_due(const Lane& lane);
-  // What drains and reclaims leave no room for. The next totals of their nodes follow at once. Answers how long until
-  // another one is due.
+  // Executes drains and reclaims. The next totals of their nodes follow at once. Returns the time until the next one is
+  // due.
   net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane);
   net::Task<bool> end(Lane& lane, std::vector<Shrink> shrinks);
-  // Of these nodes, less what their pools gave back within the hour.
+  // For these nodes, minus what their pools gave back within the hour.
   HourRoom hour_room(const std::set<std::string>& bounded);
   void count_given_back(Lane& lane, const ShrinkBook::Begun& begun);
   void note_waits(Lane& lane, const WhatIsDue& found);
-  // What agents want back, beside the totals of other nodes; their own follow at once.
+  // Answers reclaim requests of agents while totals of other nodes go on; those of their own nodes follow at once.
   net::Task<void> hear_agents(Lane& lane);
   net::Task<void> take_back(Lane& lane);
   std::vector<Taking> takings_of(const Lane& lane);
@@ -148,7 +147,7 @@ class RunningOperator final : public YarnOperator {
   void note_largest(Lane& lane, const ContainerRoom& room);
   void note_largest(Lane& lane, const std::string& partition, const PartitionRoom& room);
   std::size_t lanes_that(const std::function<bool(const Lane&)>& are) const;
-  // It may be named in a moment: no reason to stop.
+  // A class that the settings may add at any time: no reason to stop.
   void note_class(Lane& lane);
   void tell_set_again(const std::vector<std::string>& names);
   void note_contested(Lane& lane);
@@ -156,15 +155,15 @@ class RunningOperator final : public YarnOperator {
 
   // ---- the loop of what is written onto nodes ----
 
-  // nullopt: nobody knows now, and what is written stays.
+  // nullopt: unknown now, the published value stays.
   std::optional<model::Resources> held_by_yarn(const kube::Node& object);
-  // Whether what its NodeManager hands out has not been seen for so long that nobody may go by it.
+  // Whether the report of its NodeManager is too old to use.
   bool long_unseen(const std::string& node) const;
   net::Task<void> annotate();
-  // Those with a NodeManager, and those that had one, by their turn: for an offer that came into force capacity waits
-  // that one side gave up.
+  // Nodes with a NodeManager and nodes that had one, ordered by turn: a confirmed offer goes first, because the other
+  // side waits for the capacity.
   std::vector<std::string> nodes_to_annotate();
-  // Until all are written, or something came and their order is old: then it is looked again who goes first.
+  // Until all are written, or until something changed and the order is old: then the order is computed again.
   net::Task<void> write_in_turn(std::vector<std::string> names, base::Duration order_holds);
   bool is_over(const WritePass& pass) const;
   void note_renewals(std::size_t nodes);
@@ -180,7 +179,7 @@ class RunningOperator final : public YarnOperator {
   const OperatorOptions options_;
   kube::Interner interner_;
   kube::Informer<kube::Node> nodes_;
-  kube::Informer<PodRow> pods_;  // that hold of batch
+  kube::Informer<PodRow> pods_;  // only those that hold batch
   kube::Informer<NmPodRow> nm_pods_;
   PoolModes pool_modes_;
   BudgetsWatch budgets_;
@@ -201,7 +200,7 @@ class RunningOperator final : public YarnOperator {
   bool map_old_ = true;
   std::map<std::string, std::string> unreadable_;
   std::map<std::string, Held> held_;                    // by node
-  std::map<std::string, base::MonotonicTime> written_;  // by node: when it was written last
+  std::map<std::string, base::MonotonicTime> written_;  // by node: time of the last write
   base::Counter& taken_back_;
   base::Counter& not_taken_back_;
   base::Counter& drained_;
@@ -213,7 +212,7 @@ class RunningOperator final : public YarnOperator {
   ShrinkBook reclaims_;
   GivenBackBook given_back_;
   net::Event annotate_;
-  bool renews_too_seldom_ = false;  // said
+  bool renews_too_seldom_ = false;  // logged
   int under_way_ = 0;
   bool draining_ = false;
   std::unique_ptr<net::HttpServer> admin_;

@@ -8,7 +8,7 @@
 namespace tidemark::yarn_operator {
 namespace {
 
-// Where a ResourceManager does not say how many there are, each has a vcore.
+// Assumes one vcore for each container if the ResourceManager does not report the count.
 std::int64_t containers_of(const hadoop::NodeReport& report) {
   return report.containers > 0 ? report.containers : std::max(report.used.vcores, report.used.memory_mib > 0 ? 1 : 0);
 }
@@ -41,7 +41,7 @@ void ShrinkBook::count_what_ended(const Due& due, const hadoop::NodeReport& repo
                                   HourRoom& room, Begun& begun) {
   const auto found = last_.find(due.node);
   if (found == last_.end() || found->second.counted == 0) return;
-  // Long after the last try of another order, containers have ended by themselves.
+  // Long after the last try of another order, containers have ended for other reasons.
   if (found->second.order != due.order && now >= found->second.again + kShrinkAgain) return;
   Last& last = found->second;
   const std::int64_t beyond = last.containers - containers_of(report) - last.counted;
@@ -55,7 +55,7 @@ std::int64_t ShrinkBook::within_the_hour(const Due& due, const hadoop::NodeRepor
                                          HourRoom& room, Begun& begun, Last& next) const {
   const Last* last = last_of(due);
   const std::int64_t used = report.used.memory_mib;
-  // A try that did nothing has its place in the hour already.
+  // A try without effect has already been counted in the hour.
   const std::int64_t before = last != nullptr && used >= last->used_mib ? last->counted : 0;
   const std::int64_t most = before + room.left(due.node);
   next.used_mib = used;
@@ -76,7 +76,7 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
   for (const Due& each : due) {
     const hadoop::NodeReport* report = link.find(each.nm);
     if (report == nullptr || !hadoop::is_active(report->state)) continue;
-    if (link.may_hold_more(report->id)) continue;  // what it holds is not known yet: the next look decides
+    if (link.may_hold_more(report->id)) continue;  // what it holds is not known yet; wait for the next report
     if (each.bounded) count_what_ended(each, *report, now, room, begun);
     const Last* last = last_of(each);
     const bool again = last != nullptr;
@@ -91,7 +91,7 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
     if (too_much > 0 && each.bounded) {
       too_much = within_the_hour(each, *report, too_much, room, begun, next);
     }
-    // What has not begun stays as it is: it is due at once when there is room.
+    // An order that has not started stays unchanged: it is due at once when there is room.
     if (next.waits && too_much == 0 && !again) continue;
     last_[each.node] = next;
     if (too_much == 0) continue;

@@ -1,10 +1,11 @@
-// How what is due (yarn_operator/dues.h) ends: as pre-empted, by a total with a timeout of zero. Once for each order,
-// and again while the ResourceManager has not done it, down to what the first try was to leave: what gets too much
-// later has another cause, and goes on. So does what a node is told for another reason (cordoned, not ready).
+// Executes the dues (yarn_operator/dues.h): the ResourceManager preempts containers because of a total with a timeout
+// of zero. Each order is executed once, and repeated until the ResourceManager has done it, down to the target of the
+// first try. Containers that exceed a later total have another cause and continue, also if the node gets a total for
+// another reason (cordoned, not ready).
 //
-// What the hour of a pool bounds (yarn_operator/hour_room.h) is counted by containers, and a total ends by memory: as
-// many are taken off the hour as hold that much on average, and what is seen to have ended beyond them later. Where the
-// hour has no room for all, as much is ended as it has room for, and the rest when it has more.
+// The hour of a pool (yarn_operator/hour_room.h) counts containers, but a total limits memory. So the hour is charged
+// with the number of containers that hold that much on average; further ended containers are charged when they are
+// seen. If the hour has room for only a part, that part ends now and the rest later.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +27,9 @@ namespace tidemark::yarn_operator {
 
 inline constexpr base::Duration kShrinkAgain = std::chrono::seconds(5);
 
-// How many nodes begin at once with what more timely work asks for: a tenth of those that are asked, one at least, in
-// each kPaceEvery. The manager asks every node for all that waits, and no longer when it runs: what a few give may do.
+// Limits how many nodes start at once to release capacity for more timely work: a tenth of the requested ones, at least
+// one, in each kPaceEvery. The manager asks every node for all waiting work and stops when that work runs, so a few
+// nodes may be enough.
 class Pace {
  public:
   std::size_t room(std::size_t asked, base::MonotonicTime now);
@@ -35,25 +37,25 @@ class Pace {
 
  private:
   std::optional<base::MonotonicTime> since_;
-  std::size_t begun_ = 0;  // since then
+  std::size_t begun_ = 0;  // since `since_`
 };
 inline constexpr base::Duration kPaceEvery = std::chrono::seconds(10);
 inline constexpr std::size_t kPaceParts = 10;
 
-// Of one kind of order: a node has one of it at a time.
+// For one kind of order: a node has at most one of a kind.
 class ShrinkBook {
  public:
-  // Those that were not tried yet, or are not done and were tried a while ago.
+  // Orders not tried yet, or not done and last tried a while ago.
   Dues to_try(Dues found, base::MonotonicTime now) const;
   struct Begun {
     std::vector<Shrink> shrinks;
-    std::size_t first = 0;                                           // of those: not tried before
-    std::vector<std::pair<std::string, std::int64_t>> off_the_hour;  // of nodes, containers; what `room` was less by
+    std::size_t first = 0;                                           // number of shrinks not tried before
+    std::vector<std::pair<std::string, std::int64_t>> off_the_hour;  // node and containers charged to `room`
   };
   bool is_under_way(const Due& due) const { return last_of(due) != nullptr; }
-  bool waits(const Due& due) const;  // under way, and the rest of it waits for its hour
-  // By a report that is new. No more than `first_max` that were not tried before: the others stay due. `room`: for what
-  // is bounded.
+  bool waits(const Due& due) const;  // started, and the rest waits for its hour
+  // Needs a new report. Starts at most `first_max` orders that were not tried before; the others stay due. `room`
+  // limits bounded orders.
   Begun begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime now, HourRoom& room,
               std::size_t first_max = std::numeric_limits<std::size_t>::max());
   void forget(const std::function<bool(const std::string&)>& is_gone);
@@ -64,17 +66,17 @@ class ShrinkBook {
     policy::YarnAmount keep;
     bool done = false;
     base::MonotonicTime again;
-    bool waits = false;  // for its hour, with a part at least
-    // As it was before the last try, and what that took off the hour.
+    bool waits = false;  // for its hour, at least partly
+    // State before the last try, and what that try charged to the hour.
     std::int64_t used_mib = 0;
     std::int64_t containers = 0;
     std::int64_t counted = 0;
   };
-  const Last* last_of(const Due& due) const;  // null: it was not tried
-  // How much of what is too much may end now, MiB; 0: nothing, it waits. `next`: the try.
+  const Last* last_of(const Due& due) const;  // null: not tried
+  // How much of the excess may end now, MiB; 0: wait. `next` is the new try.
   std::int64_t within_the_hour(const Due& due, const hadoop::NodeReport& report, std::int64_t too_much_mib,
                                HourRoom& room, Begun& begun, Last& next) const;
-  // What ended by the last try beyond what it had counted.
+  // Charges containers that ended by the last try beyond its estimate.
   void count_what_ended(const Due& due, const hadoop::NodeReport& report, base::MonotonicTime now, HourRoom& room,
                         Begun& begun);
 

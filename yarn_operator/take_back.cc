@@ -11,14 +11,15 @@ namespace tidemark::yarn_operator {
 namespace {
 
 constexpr base::Duration kAskAgain = std::chrono::milliseconds(20);
-// A look lists all nodes of the cluster, at a ResourceManager that hands out containers meanwhile. It takes a fifth of
-// the time at most, whatever is asked for; of one that is slow it takes more, since an agent waits for three seconds.
+// A request lists all nodes of the cluster, at a ResourceManager that also allocates containers. Listings take at most
+// a fifth of the time. A slow ResourceManager may exceed that, because an agent waits for three seconds.
 constexpr base::Duration kLookAgain = std::chrono::milliseconds(100);
-constexpr int kRests = 4;  // times as long as it took
+constexpr int kRests = 4;  // multiple of the time that it took
 constexpr base::Duration kRestMax = std::chrono::milliseconds(500);
-// Whoever waited so long before anything was taken ends what it named by itself: others would go beside it.
+// After this wait the agent ends the named containers itself: to take others would be too much.
 constexpr base::Duration kTooLate = std::chrono::milliseconds(2500);
-// A ResourceManager answers clients with 50 threads (yarn.resourcemanager.client.thread-count), and not us alone.
+// Concurrent requests. A ResourceManager answers all clients with 50 threads
+// (yarn.resourcemanager.client.thread-count).
 constexpr std::size_t kAskedAtOnce = 16;
 
 constexpr std::int64_t kHoldMax_s = std::chrono::duration_cast<std::chrono::seconds>(kKeepMax).count();
@@ -36,7 +37,7 @@ void TakingBack::add(Taking taking) {
   going.begin = loop_.clock().monotonic();
   going.answer.generation = going.of.request.generation;
   if (going.of.age > kAskedAgoMax || going.of.age < -kAskedAgoMax) {
-    refuse(going, "it was asked long ago, or the clocks of node and operator differ");
+    refuse(going, "the request is too old, or the clocks of node and operator differ");
     return;
   }
   for (const std::string& name : going.of.request.containers) {
@@ -68,8 +69,8 @@ std::vector<TakingBack::Going*> TakingBack::still_there(bool shrunk) {
   return found;
 }
 
-// After the questions, so that what began while they were asked does not end in the place of who is named, and no
-// answer is believed of a ResourceManager that does not know all yet.
+// Runs after the requests, so that a container that started meanwhile does not end instead of a named one, and so that
+// an answer of a ResourceManager that does not know all containers yet is not used.
 net::Task<void> TakingBack::look(std::vector<Going*> fresh, std::vector<Going*> ending) {
   co_await ask(fresh);
   const base::MonotonicTime begin = loop_.clock().monotonic();
@@ -89,7 +90,7 @@ net::Task<void> TakingBack::look(std::vector<Going*> fresh, std::vector<Going*> 
              base::cat("the ResourceManager of ", each->of.nm.text(), " does not know all of its containers yet"));
     }
   }
-  // Others went in their place where the rest fits: no total ends anybody else. They are asked for once more.
+  // Others ended instead if the rest fits: no further total is sent. The named ones are requested once more.
   for (Going* each : ending) each->last = seen && fits(*each);
   std::erase_if(fresh, [](const Going* each) { return each->there.empty(); });
   if (may_write_()) co_await shrink(fresh);
@@ -112,7 +113,7 @@ net::Task<void> TakingBack::ask_one(Named& named) {
   named.said.emplace(co_await link_.container(named.id));
 }
 
-// Moves those that are gone.
+// Moves the containers that are gone.
 void TakingBack::hear(Going& going) {
   std::vector<Named> there;
   for (Named& each : std::exchange(going.there, {})) {
@@ -123,7 +124,7 @@ void TakingBack::hear(Going& going) {
       refuse(going, report.error().message);
       return;
     } else if (report->node != going.of.nm) {
-      going.answer.stayed.push_back(std::move(each.name));  // another node's: no total of this one ends it
+      going.answer.stayed.push_back(std::move(each.name));  // on another node: no total of this node ends it
     } else {
       if (!going.shrunk) going.given_mib += std::max<std::int64_t>(report->given.memory_mib, 0);
       there.push_back(std::move(each));
@@ -140,7 +141,7 @@ net::Task<void> TakingBack::shrink(const std::vector<Going*>& fresh) {
   if (shrinks.empty()) co_return;
   const auto done = co_await link_.shrink(std::move(shrinks));
   const base::MonotonicTime now = loop_.clock().monotonic();
-  next_look_ = std::max(next_look_, now + kLookAgain);  // nobody ends sooner
+  next_look_ = std::max(next_look_, now + kLookAgain);  // no container ends sooner
   for (Going* each : fresh) {
     each->end = now + kGoneWithin;
     if (!done && each->shrunk) refuse(*each, done.error().message);
@@ -188,7 +189,7 @@ void TakingBack::refuse(Going& going, std::string_view why) {
 
 void TakingBack::answer_done() {
   const base::MonotonicTime now = loop_.clock().monotonic();
-  if (!may_write_()) {  // another replica leads now, and answers those of whom nothing was told
+  if (!may_write_()) {  // another replica leads now and answers the untouched requests
     std::erase_if(going_, [](const auto& each) { return !each.second.shrunk; });
   }
   std::vector<Going> done;

@@ -1,17 +1,17 @@
-// Has containers of nodes end as pre-empted, because their agents want them back (model/take_back.h).
+// Lets the ResourceManager preempt containers on nodes because their agents reclaim capacity (model/take_back.h).
 //
-//   1  what the containers were given, and then what is held on the node, are asked of the ResourceManager now; of one
-//      that may not know all of them yet, after a failover, nothing is taken
-//   2  the node's total becomes what is held less that, with a timeout of zero: the newest end at once, and masters
-//      hear of a pre-emption. Which those are is the ResourceManager's choice
-//   3  it is asked until those that were named are gone, or others went in their place, kGoneWithin at most
-//   4  the next total that the node is told ends nobody (Overcommit::kill_never)
+//   1  request the sizes of the named containers, then what the node holds. Right after a failover the ResourceManager
+//      may not know all containers yet; then nothing is taken
+//   2  set the node's total to the held amount minus the named containers, with a timeout of zero: the newest end at
+//      once, and masters are notified. The ResourceManager chooses which ones
+//   3  poll until the named containers are gone or others ended instead, at most kGoneWithin
+//   4  the next total of the node ends no container (Overcommit::kill_never)
 //
-// Each node is answered when it is done. What is held is known of all nodes or of none: a look lists the whole cluster,
-// so who asks before the next one is due shares it (rest_after), those that are awaited too. An agent waits for three
-// seconds.
+// Each node gets its answer when it is done. The held amount is known for all nodes or for none, because a request
+// lists the whole cluster. So all agents that ask before the next listing share it (rest_after), also those already
+// waiting. An agent waits for three seconds.
 //
-// Who goes for good is the agent's matter: it kills what stays on the node where that is needed.
+// The agent is responsible for the rest: it kills what stays on the node if that is needed.
 #pragma once
 
 #include <chrono>
@@ -33,9 +33,10 @@
 namespace tidemark::yarn_operator {
 
 inline constexpr base::Duration kGoneWithin = std::chrono::seconds(1);
-inline constexpr base::Duration kKeepMax = std::chrono::minutes(5);  // that a request may hold a node's total down
-// What was asked longer ago was left by an operator that went away: since then the agent has done without. Of a request
-// that nobody saw come the clocks of node and operator may be so far apart.
+inline constexpr base::Duration kKeepMax =
+    std::chrono::minutes(5);  // longest time that a request may keep a node's total down
+// An older request was left by an operator that stopped; the agent has acted without it. Also the largest accepted
+// difference between the clocks of node and operator, for a request whose arrival was not seen.
 inline constexpr base::Duration kAskedAgoMax = std::chrono::minutes(10);
 
 struct Taking {
@@ -47,35 +48,35 @@ struct Taking {
   base::WallTime now;
 };
 
-// Of one cluster.
+// For one cluster.
 class TakingBack {
  public:
   using MayWrite = std::function<bool()>;
   using Answer = std::function<void(const Taking&, const model::TakenBack&)>;
   TakingBack(net::EventLoop& loop, ClusterLink& link, MayWrite may_write, Answer answer);
 
-  // Goes on in run(). A node that is on its way already stays as it is.
+  // Runs in run(). A node in progress stays unchanged.
   void add(Taking taking);
-  // Between its first question and its answer a node is told no other total: one that is larger would save whom the
+  // From the first request until its answer a node gets no other total: a larger one would save the containers that the
   // ResourceManager is about to end.
   bool has(const std::string& node) const { return going_.contains(node); }
-  // Until every node is answered; at once where that is under way already. Of a ResourceManager that cannot be asked
-  // each is refused.
+  // Returns when every node has its answer, or at once if already running. If the ResourceManager cannot be reached,
+  // each request is refused.
   net::Task<void> run();
 
  private:
   struct Named {
     std::string name;
     hadoop::ContainerId id;
-    std::optional<Result<hadoop::ContainerReport>> said{};  // by the last question
+    std::optional<Result<hadoop::ContainerReport>> said{};  // last answer
   };
   struct Going {
     Taking of;
-    std::vector<Named> there;  // named, and not gone
+    std::vector<Named> there;  // named and not gone
     model::TakenBack answer;
-    std::int64_t given_mib = 0;  // to those that were there when it began
+    std::int64_t given_mib = 0;  // to the named ones that existed at the start
     bool shrunk = false;
-    bool last = false;  // the rest fits: who is there at the next question stays
+    bool last = false;  // the rest fits: a container still there at the next request stays
     base::MonotonicTime begin, end;
 
     bool is_refused() const { return !answer.refused.empty(); }
@@ -97,7 +98,7 @@ class TakingBack {
   ClusterLink& link_;
   MayWrite may_write_;
   Answer answer_;
-  std::map<std::string, Going> going_;  // by node; not answered yet
+  std::map<std::string, Going> going_;  // by node; without an answer so far
   base::MonotonicTime next_look_;
   bool running_ = false;
 };

@@ -8,7 +8,7 @@
 namespace tidemark::yarn_operator {
 namespace {
 
-// Nobody who leads looks less often. What came while nobody looked may have come long ago.
+// Longest interval between two passes of a leader. A request that came in a longer gap may be old.
 constexpr base::Duration kLookGap = std::chrono::minutes(1);
 
 std::optional<model::TakenBack> answer_on(const kube::Node& node) {
@@ -72,7 +72,7 @@ std::optional<OpenRequest> TakeBackBook::open_request(const kube::Node& node, co
   if (!request) {
     std::string& said = said_[name];
     if (std::exchange(said, request.error().message) != request.error().message) {
-      log_.warn("what a node wants back cannot be read", {{"node", name}, {"why", request.error().message}});
+      log_.warn("cannot read reclaim request of node", {{"node", name}, {"why", request.error().message}});
     }
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
-// What the operator knows of containers that are taken back: as nodes say it, and what it answered a moment ago and the
-// watch has not brought yet.
+// Reclaim requests and answers: from the nodes, plus the operator's own recent answers that the watch has not delivered
+// yet.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 namespace tidemark::yarn_operator {
 
 struct HeldBack {
-  std::int64_t keep_mib = 0;  // the most that YARN is handed out of the node,
+  std::int64_t keep_mib = 0;  // most that YARN may use of the node,
   base::WallTime until;       // until then
 };
-// nullopt: nothing, or no longer. One that was written for longer than may be is not believed.
+// nullopt: none, or expired. An answer with too long a time is ignored.
 std::optional<HeldBack> held_back(const model::TakenBack& answer, base::WallTime now);
 
-// What a node wants back, and how long ago it was asked: by our own watch where we saw it come, whatever the node's
-// clock says; else, of one that was there when we looked first, by both clocks, which is below zero where its own is
+// A reclaim request and its age. If we saw it arrive, the age comes from our monotonic clock, independent of the node's
+// clock. If it existed at our first pass, the age comes from both wall clocks; it is negative if the node's clock is
 // ahead.
 struct OpenRequest {
   model::TakeBack request;
@@ -33,12 +33,12 @@ class TakeBackBook {
  public:
   explicit TakeBackBook(base::Log log) : log_(std::move(log)) {}
 
-  // nullopt: none, or it is answered. One that cannot be read is said once.
+  // nullopt: none, or it has an answer. An unreadable one is logged once.
   std::optional<OpenRequest> open_request(const kube::Node& node, const base::Clock& clock);
-  // The most that YARN is handed out of the node now.
+  // The most that YARN may use of the node now.
   std::optional<std::int64_t> keep_mib(const kube::Node& node, base::WallTime now) const;
   void answered(const std::string& node, const model::TakenBack& answer) { answers_[node] = {answer}; }
-  // What was answered did not come to the node: it is to be written again.
+  // The answer did not reach the node and must be written again.
   void lost(const std::string& node, std::int64_t generation);
   std::optional<model::TakenBack> lost_answer(const kube::Node& node) const;  // nullopt: none, or the node has it now
 
@@ -51,9 +51,9 @@ class TakeBackBook {
 
  private:
   struct Looked {
-    std::int64_t generation = 0;            // of the request that was there; 0: none was
-    std::optional<base::MonotonicTime> at;  // when it came; nullopt: it was there at the first look, or nobody looked
-    base::MonotonicTime seen;               // the last look
+    std::int64_t generation = 0;            // of the request; 0: none
+    std::optional<base::MonotonicTime> at;  // arrival; nullopt: already there at the first pass, or in a gap
+    base::MonotonicTime seen;               // last pass
   };
   struct Given {
     model::TakenBack answer;
@@ -64,7 +64,7 @@ class TakeBackBook {
 
   base::Log log_;
   std::map<std::string, Given> answers_;     // by node
-  std::map<std::string, std::string> said_;  // by node: why its request cannot be read
+  std::map<std::string, std::string> said_;  // by node: error of its request
   std::map<std::string, Looked> looked_;     // by node
 };
 

@@ -1,4 +1,4 @@
-// What an operator makes of a node's words whose times are of other clocks than its own.
+// Annotations whose times come from other clocks than the operator's.
 #include "yarn_operator/take_back_book.h"
 
 #include <gtest/gtest.h>
@@ -37,27 +37,27 @@ class TakeBackBookTest : public ::testing::Test {
   TakeBackBook book{log};
 };
 
-TEST_F(TakeBackBookTest, WhatIsLeftIsHeldBackForItsTime) {
+TEST_F(TakeBackBookTest, KeepsCapacityBackForItsTime) {
   const kube::Node said = answered(1min);
   EXPECT_EQ(book.keep_mib(said, clock.wall()), 1024);
   EXPECT_EQ(book.keep_mib(said, clock.wall() + 59s), 1024);
   EXPECT_EQ(book.keep_mib(said, clock.wall() + 1min), std::nullopt);
 }
 
-// Another replica said it, by its own clock: the hold is longer or shorter by as much as they are apart, and never
-// longer than a hold may be.
-TEST_F(TakeBackBookTest, ReplicasWithClocksApartHoldBackNoLongerThanMayBe) {
+// Another replica wrote it with its own clock: the time is off by the clock difference, but never longer than the
+// limit.
+TEST_F(TakeBackBookTest, LimitsTheTimeIfClocksOfReplicasDiffer) {
   const kube::Node said = answered(1min);
   clock.jump_wall(-3min);
   EXPECT_EQ(book.keep_mib(said, clock.wall()), 1024);
   clock.jump_wall(-2min);
-  EXPECT_EQ(book.keep_mib(said, clock.wall()), std::nullopt) << "6 minutes from now: nobody may say that";
+  EXPECT_EQ(book.keep_mib(said, clock.wall()), std::nullopt) << "6 minutes from now exceed the limit";
   clock.jump_wall(24h);
   EXPECT_EQ(book.keep_mib(said, clock.wall()), std::nullopt);
 }
 
-// A clock that is set while a hold is on: what we said ourselves is judged like what is written.
-TEST_F(TakeBackBookTest, AClockThatIsSetBackHoldsNothingForever) {
+// A clock that is set during that time: our own answers are checked like written ones.
+TEST_F(TakeBackBookTest, EndsEvenIfAClockIsSetBack) {
   model::TakenBack answer;
   answer.generation = 2;
   answer.keep_mib = 512;
@@ -69,22 +69,22 @@ TEST_F(TakeBackBookTest, AClockThatIsSetBackHoldsNothingForever) {
   EXPECT_EQ(book.keep_mib(said, clock.wall()), std::nullopt);
 }
 
-TEST_F(TakeBackBookTest, AnAnswerThatWasLostIsLostUntilTheNodeHasIt) {
+TEST_F(TakeBackBookTest, KeepsALostAnswerUntilTheNodeHasIt) {
   model::TakenBack answer;
   answer.generation = 2;
   const kube::Node before = answered(1min);  // to request 1
   const kube::Node after = node(model::kYarnTakenBackAnnotation, model::format_taken_back(answer));
   book.answered("n", answer);
-  EXPECT_FALSE(book.lost_answer(before)) << "it is on its way";
+  EXPECT_FALSE(book.lost_answer(before)) << "the write is in progress";
   book.lost("n", 1);
-  EXPECT_FALSE(book.lost_answer(before)) << "that was another one";
+  EXPECT_FALSE(book.lost_answer(before)) << "another answer was lost";
   book.lost("n", 2);
   EXPECT_EQ(book.lost_answer(before), answer);
   EXPECT_EQ(book.lost_answer(node(model::kYarnTakenBackAnnotation, "{")), answer);
   EXPECT_FALSE(book.lost_answer(after));
   answer.generation = 3;
   book.answered("n", answer);
-  EXPECT_FALSE(book.lost_answer(after)) << "the next one is on its way";
+  EXPECT_FALSE(book.lost_answer(after)) << "the next write is in progress";
 }
 
 }  // namespace

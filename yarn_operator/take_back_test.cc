@@ -29,7 +29,7 @@ class TakeBackTest : public testing::OperatorWorld {
     manager().run(kOld, kNm, 1024);
     manager().run(kNew, kNm, 512);
   }
-  // Nothing is asked before somebody hears.
+  // Asks only after the node announces that requests are read.
   void begin_heard() {
     begin();
     EXPECT_TRUE(total(kNm, 4096, 4));
@@ -54,7 +54,7 @@ class TakeBackTest : public testing::OperatorWorld {
   using Told = std::array<std::int64_t, 3>;
 };
 
-TEST_F(TakeBackTest, TheNewestEndsAtOnceAndThenNobodyMore) {
+TEST_F(TakeBackTest, EndsTheNewestAtOnceAndNoFurtherContainer) {
   begin_heard();
   ask({kNew});
   const auto said = answer(1);
@@ -62,7 +62,7 @@ TEST_F(TakeBackTest, TheNewestEndsAtOnceAndThenNobodyMore) {
   EXPECT_TRUE(said.stayed.empty());
   EXPECT_EQ(said.keep_mib, 1024);
   EXPECT_EQ(manager().preempted, std::vector{kNew});
-  // What is left is held back, then all of the offer is there again; a timeout that stuck is taken back.
+  // The capacity is kept back, then the whole offer applies again; a persistent timeout is reset.
   EXPECT_TRUE(total(kNm, 1024, 4));
   EXPECT_TRUE(total(kNm, 4096, 4));
   EXPECT_EQ(manager().told_totals, (std::vector<Told>{{1024, 5, 0}, {1024, 4, kNever}, {4096, 4, kNever}}));
@@ -73,7 +73,7 @@ TEST_F(TakeBackTest, TheNewestEndsAtOnceAndThenNobodyMore) {
   }));
 }
 
-TEST_F(TakeBackTest, AnotherOneWentInItsPlace) {
+TEST_F(TakeBackTest, ReportsThatAnotherContainerEndedInstead) {
   const std::string newest = "container_1_0002_01_000001";
   manager().run(newest, kNm, 2048);
   begin_heard();
@@ -84,7 +84,7 @@ TEST_F(TakeBackTest, AnotherOneWentInItsPlace) {
   EXPECT_EQ(manager().preempted, std::vector{newest});
 }
 
-TEST_F(TakeBackTest, OneThatHasEndedIsGoneAndNobodyEndsForIt) {
+TEST_F(TakeBackTest, ReportsAnEndedContainerAsGoneAndEndsNoOther) {
   begin_heard();
   ask({"container_1_0001_01_000009"});
   EXPECT_EQ(answer(1).gone, std::vector<std::string>{"container_1_0001_01_000009"});
@@ -92,7 +92,7 @@ TEST_F(TakeBackTest, OneThatHasEndedIsGoneAndNobodyEndsForIt) {
   EXPECT_TRUE(manager().told_totals.empty());
 }
 
-TEST_F(TakeBackTest, WhereNothingCanBeDoneTheAgentIsTold) {
+TEST_F(TakeBackTest, RefusesIfNothingCanBeDone) {
   begin_heard();
   manager().denies = true;
   ask({kNew});
@@ -106,24 +106,24 @@ TEST_F(TakeBackTest, WhereNothingCanBeDoneTheAgentIsTold) {
   EXPECT_FALSE(answer(7).refused.empty());
 }
 
-// What counts is when it came, by our own watch: eviction by pre-emption works however far the clocks are apart.
-TEST_F(TakeBackTest, ANodeWhoseClockIsAnHourOffIsHeard) {
+// The age comes from our monotonic clock: eviction by preemption works with any clock difference.
+TEST_F(TakeBackTest, AcceptsANodeWhoseClockIsAnHourOff) {
   begin_heard();
   ask({kNew}, 4, 1, 1h);  // its clock is behind
   EXPECT_EQ(answer(4).gone, std::vector{kNew});
-  EXPECT_TRUE(total(kNm, 4096, 4)) << "what is left is held back for its second, by our clock";
+  EXPECT_TRUE(total(kNm, 4096, 4)) << "the capacity is kept back for a second of our clock";
   ask({kOld}, 5, 1, -1h);  // ahead
   EXPECT_EQ(answer(5).gone, std::vector{kOld});
 }
 
-// Of one that was there before us nobody knows when it came: the agent may have done without long ago.
-TEST_F(TakeBackTest, WhatWasAskedBeforeWeLookedIsAsOldAsTheClocksSay) {
+// A request that existed before we started has no known arrival: the agent may have acted without it long ago.
+TEST_F(TakeBackTest, JudgesEarlierRequestsByWallClocks) {
   ask({kNew}, 4, 1, 11min);
   begin();
-  EXPECT_NE(answer(4).refused.find("long ago"), std::string::npos);
+  EXPECT_NE(answer(4).refused.find("too old"), std::string::npos);
   EXPECT_TRUE(manager().preempted.empty());
   ask({kNew}, 5, 1, 11min);
-  EXPECT_EQ(answer(5).gone, std::vector{kNew}) << "this one came now";
+  EXPECT_EQ(answer(5).gone, std::vector{kNew}) << "this one arrived now";
   running.reset();
   ask({kOld}, 6, 1, -11min);  // the node's clock is ahead
   begin();
@@ -131,8 +131,8 @@ TEST_F(TakeBackTest, WhatWasAskedBeforeWeLookedIsAsOldAsTheClocksSay) {
   EXPECT_EQ(manager().preempted, std::vector{kNew});
 }
 
-// It would name those as gone that it does not know yet, and a total of nothing would end them.
-TEST_F(TakeBackTest, OfAResourceManagerThatBeganAMomentAgoNothingIsTaken) {
+// It would report containers that it does not know yet as gone, and a total of zero would end them.
+TEST_F(TakeBackTest, TakesNothingFromAResourceManagerThatJustStarted) {
   begin_heard();
   const auto away_is = [&](std::string_view clusters) {
     return until([&] {
@@ -150,11 +150,11 @@ TEST_F(TakeBackTest, OfAResourceManagerThatBeganAMomentAgoNothingIsTaken) {
   const auto said = answer(1);
   EXPECT_NE(said.refused.find("does not know all of its containers yet"), std::string::npos) << said.refused;
   EXPECT_TRUE(said.gone.empty());
-  for (const Told& each : manager().told_totals) EXPECT_EQ(each[2], kNever) << "nobody ends by it";
+  for (const Told& each : manager().told_totals) EXPECT_EQ(each[2], kNever) << "it ends no container";
 }
 
-// A request that an operator before it left unanswered is carried out; one that it answered is not.
-TEST_F(TakeBackTest, AnOperatorThatBeginsAnewGoesOn) {
+// A request that the previous operator left open is executed; an answered one is not.
+TEST_F(TakeBackTest, ContinuesAfterAnOperatorRestart) {
   ask({kNew}, 5, 3600);
   begin();
   EXPECT_EQ(answer(5).gone, std::vector{kNew});
@@ -164,12 +164,12 @@ TEST_F(TakeBackTest, AnOperatorThatBeginsAnewGoesOn) {
   begin();
   EXPECT_TRUE(until([&] { return running->not_ready().empty(); }));
   pass(300ms);
-  for (const Told& each : manager().told_totals) EXPECT_EQ(each[2], kNever) << "nobody ends by it";
-  EXPECT_EQ(manager().nodes.at(kNm).memory, 1024) << "held back still";
+  for (const Told& each : manager().told_totals) EXPECT_EQ(each[2], kNever) << "it ends no container";
+  EXPECT_EQ(manager().nodes.at(kNm).memory, 1024) << "still kept back";
   EXPECT_EQ(manager().preempted.size(), 1u);
 }
 
-TEST_F(TakeBackTest, WhereTheOfferIsLessThanWhatRunsOnlyWhoIsNamedEnds) {
+TEST_F(TakeBackTest, EndsOnlyNamedContainersIfTheOfferIsBelowUsage) {
   begin_heard();
   patch("n1", annotations(Json::object({{std::string(testing::kOrigin), origin("0", "0")}})));
   EXPECT_TRUE(total(kNm, 0, 0));
@@ -180,7 +180,7 @@ TEST_F(TakeBackTest, WhereTheOfferIsLessThanWhatRunsOnlyWhoIsNamedEnds) {
   EXPECT_EQ(manager().preempted, std::vector{kNew});
 }
 
-TEST_F(TakeBackTest, ManagersOfferStandsWhileTheRestIsHeldBack) {
+TEST_F(TakeBackTest, ConfirmsTheWholeOfferWhileCapacityIsKeptBack) {
   begin();
   const model::YarnOffer offer{7, {{4000}, {std::int64_t{4} << 30}}, {{4000}, {std::int64_t{4} << 30}}};
   patch("n1",
@@ -196,12 +196,12 @@ TEST_F(TakeBackTest, ManagersOfferStandsWhileTheRestIsHeldBack) {
   EXPECT_TRUE(total(kNm, 1024, 4));
   pass(600ms);  // some reports later
   EXPECT_EQ(manager().nodes.at(kNm).memory, 1024);
-  EXPECT_EQ(confirmed(), offer.offer) << "a manager that thinks it is cut gives it to pods";
+  EXPECT_EQ(confirmed(), offer.offer) << "otherwise the manager would offer the rest to pods";
   EXPECT_TRUE(total(kNm, 4096, 4));
 }
 
-// Each in its own time: who is done does not wait for another node, and totals of other nodes wait for none.
-TEST_F(TakeBackTest, ANodeOnWhichNobodyEndsKeepsNoOtherWaiting) {
+// Each node finishes on its own: a finished one does not wait for another, and totals of other nodes do not wait.
+TEST_F(TakeBackTest, ASlowNodeDoesNotDelayOthers) {
   const NodeId quick{"b", 1}, other{"c", 1};
   const std::string theirs = "container_1_0002_01_000002";
   manager().nodes[quick] = {};
@@ -229,8 +229,8 @@ TEST_F(TakeBackTest, ANodeOnWhichNobodyEndsKeepsNoOtherWaiting) {
   EXPECT_LT(slow, said.end());
 }
 
-// A listing of ten thousand nodes takes a ResourceManager's time away from those who hand out containers.
-TEST_F(TakeBackTest, HoweverManyAskListingsTakeAFifthOfTheTime) {
+// Listing ten thousand nodes slows the ResourceManager's allocation of containers.
+TEST_F(TakeBackTest, ListsForAtMostAFifthOfTheTime) {
   constexpr int kAsking = 8;
   constexpr base::Duration kTakes = 100ms;
   for (int i = 0; i < kAsking; ++i) {
@@ -243,7 +243,7 @@ TEST_F(TakeBackTest, HoweverManyAskListingsTakeAFifthOfTheTime) {
   begin_heard();
   ASSERT_TRUE(until([&] { return manager().updated_nodes >= kAsking; }));
   manager().listing_takes = kTakes;
-  // The operator's own looks ask who waits too; those for agents do not.
+  // The operator's own passes also request waiting amounts; listings for agents do not.
   const auto own = [&] { return manager().asked("getQueueInfo"); };
   const auto for_agents = [&] { return manager().asked("getClusterNodes") - own(); };
   const auto own_before = own(), for_agents_before = for_agents();
@@ -254,12 +254,12 @@ TEST_F(TakeBackTest, HoweverManyAskListingsTakeAFifthOfTheTime) {
   }
   ASSERT_TRUE(until([&] { return manager().preempted.size() == kAsking; }));
   const base::Duration took = clock.monotonic() - begin;
-  EXPECT_LE(for_agents() - for_agents_before, 2 + took / (5 * kTakes)) << "one in whose midst we end counts";
-  EXPECT_LE(own() - own_before, 2 + took / 1s) << "a look of its own follows each second in which something was told";
+  EXPECT_LE(for_agents() - for_agents_before, 2 + took / (5 * kTakes)) << "a listing in progress at the end counts";
+  EXPECT_LE(own() - own_before, 2 + took / 1s) << "the operator lists again after each second with an update";
 }
 
-// Its agent ends what it named by itself after three seconds.
-TEST_F(TakeBackTest, WhoWaitedTooLongLosesNobodyElse) {
+// After three seconds its agent ends the named containers itself.
+TEST_F(TakeBackTest, EndsNothingAfterTheAgentGaveUp) {
   begin_heard();
   manager().listing_takes = 3s;
   ask({kNew});
@@ -267,20 +267,20 @@ TEST_F(TakeBackTest, WhoWaitedTooLongLosesNobodyElse) {
   EXPECT_TRUE(manager().preempted.empty());
 }
 
-// The agent has done without by then; but what is held back holds for the next operator too, and who asks is heard.
-TEST_F(TakeBackTest, AnAnswerThatWasLostIsWrittenAgain) {
+// The agent has acted without it, but the capacity is also kept back by the next operator, and new requests are read.
+TEST_F(TakeBackTest, WritesALostAnswerAgain) {
   begin_heard();
   patches_refused = true;
   ask({kNew}, 1, 60);
   EXPECT_TRUE(until([&] {
     return std::ranges::any_of(
-        said, [](const std::string& line) { return line.find("an agent is not answered") != std::string::npos; });
+        said, [](const std::string& line) { return line.find("cannot answer agent") != std::string::npos; });
   }));
   patches_refused = false;
   EXPECT_EQ(answer(1).gone, std::vector{kNew});
 }
 
-TEST_F(TakeBackTest, WhereTheNodeIsOnlyObservedNobodyHears) {
+TEST_F(TakeBackTest, IgnoresRequestsOfANodeThatIsOnlyObserved) {
   begin_heard();
   patch("n1",
         Json::object({{"metadata", Json::object({{"labels", Json::object({{"tidemark.io/state", "observe"}})}})}}));

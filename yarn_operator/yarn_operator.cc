@@ -14,7 +14,7 @@ namespace {
 using model::Reason;
 
 constexpr std::string_view kPodsByNode = "node";
-constexpr int kNodesAPage = 100;  // a node is a dozen KB, and a page is held as a whole while it is read
+constexpr int kNodesAPage = 100;  // a node has about a dozen KB, and a whole page is in memory while it is read
 constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
 
 kube::InformerConfig informer(const kube::Resource& resource) {
@@ -35,7 +35,7 @@ kube::InformerConfig pod_informer() {
   return config;
 }
 
-// Beside the other: there are few of them, and what is kept of them need not be kept of every pod.
+// A separate informer: they are few, and their fields are not needed for every other pod.
 kube::InformerConfig nm_pod_informer() {
   kube::InformerConfig config = pod_informer();
   config.name = "node_manager_pods";
@@ -72,10 +72,10 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
                }),
       recorder_(loop, client_, log_, metrics, "tidemark-yarn-operator"),
       wrong_(metrics.gauge("tidemark_yarn_operator_mismatched_nodes",
-                           "Nodes whose NodeManager is not known for certain: nothing is told of them.")),
+                           "Nodes whose NodeManager is not certain; their totals are not sent.")),
       mapped_(metrics.gauge("tidemark_yarn_operator_nodes", "Nodes with a NodeManager.")),
       without_node_(metrics.gauge("tidemark_yarn_operator_node_managers_without_node",
-                                  "NodeManagers that work and are no node's: nothing is told of them.")),
+                                  "Active NodeManagers without a node; their totals are not sent.")),
       away_(metrics.gauge("tidemark_yarn_operator_clusters_away", "Clusters whose ResourceManager does not answer.")),
       closed_(metrics.gauge("tidemark_yarn_operator_clusters_closed",
                             "Clusters in which no node has room for a container: applications are refused.")),
@@ -83,36 +83,36 @@ RunningOperator::RunningOperator(net::EventLoop& loop, Rim rim, std::vector<Yarn
                            "Clusters with a partition in which no node could hold the largest container that may be "
                            "asked for.")),
       wait_in_vain_(metrics.gauge("tidemark_yarn_operator_clusters_waiting_in_vain",
-                                  "Clusters in which a container is waited for that no node can hold.")),
+                                  "Clusters in which applications wait for a container that fits on no node.")),
       silent_(metrics.gauge("tidemark_yarn_operator_silent_nodes",
-                            "Nodes that keep their totals, since most of their cluster are not ready together.")),
+                            "Nodes that keep their totals because most nodes of their cluster are not ready.")),
       contested_(metrics.gauge("tidemark_yarn_operator_contested_nodes",
-                               "Nodes whose totals did not stay as they were told, three times within five minutes.")),
+                               "Nodes whose totals were changed three times within five minutes.")),
       renew_after_(metrics.gauge("tidemark_yarn_operator_book_renewal_seconds",
-                                 "After how long the book of a node is renewed while work waits.")),
+                                 "Renewal interval of a node's YARN ledger while work waits.")),
       taken_back_(metrics.counter("tidemark_yarn_operator_taken_back_total",
-                                  "Containers that ended as pre-empted, since their node's agent wanted them back.")),
+                                  "Containers preempted because their node's agent reclaimed capacity.")),
       not_taken_back_(metrics.counter("tidemark_yarn_operator_not_taken_back_total",
-                                      "Containers that an agent wanted back and that stayed, or others went.")),
-      drained_(metrics.counter(
-          "tidemark_yarn_operator_drained_nodes_total",
-          "Nodes on which YARN held more than its offer when the time to drain was over: what was too much ended.")),
+                                      "Containers named by an agent that stayed, or others ended instead.")),
+      drained_(
+          metrics.counter("tidemark_yarn_operator_drained_nodes_total",
+                          "Nodes on which YARN held more than its offer at the end of a drain; the excess ended.")),
       reclaimed_(metrics.counter(
           "tidemark_yarn_operator_reclaimed_nodes_total",
-          "Nodes on which YARN held more than its class may keep, for work that is more timely: what was too much "
+          "Nodes on which YARN held more than its class may keep while more timely work waited; the excess "
           "ended.")),
       given_back_containers_(metrics.counter("tidemark_yarn_operator_given_back_total",
-                                             "Containers taken off the hour of their pool, for more timely work.")),
+                                             "Containers charged to the hour of their pool for more timely work.")),
       reclaims_wait_(metrics.gauge("tidemark_yarn_operator_reclaims_waiting_nodes",
-                                   "Nodes on which work is to be given back and waits: their hour is used up.")),
+                                   "Nodes on which a reclaim waits because the hour is used up.")),
       take_backs_(log_),
       annotate_(loop),
       scope_(loop) {
   pods_.add_index(std::string(kPodsByNode),
                   [](const PodRow& pod) { return std::vector<std::string>{std::string(pod.node)}; });
   pods_.hold_only([](const PodRow& pod) { return pod.batch != model::Resources(); });
-  // A look at all nodes for each event of one would be most of what the operator does: kubelets report, and its own
-  // writes come back.
+  // Skips events without a relevant change: kubelet status and the operator's own writes would otherwise trigger a pass
+  // over all nodes each.
   nodes_.subscribe([this](const kube::ObjectKey&, const kube::Node* before, const kube::Node* after) {
     if (!says_the_same(before, after)) {
       changed();
@@ -136,7 +136,7 @@ Result<void> RunningOperator::prepare(kube::Client& election, base::Random rando
   if (options_.leader_elect && !only_observes()) {
     TM_TRY(elector_, kube::LeaderElector::make(loop_, election, election, log_, metrics_, random, options_.lease));
     elector_->on_change([this](bool) {
-      map_.wrong.clear();  // who leads tells of what does not fit, whoever saw it first
+      map_.wrong.clear();  // a new leader reports all mismatches again
       changed();
     });
   }
@@ -195,7 +195,7 @@ const NodeMap& RunningOperator::map() {
   std::ranges::sort(input.pods, {}, &NmPod::name);
   for (const auto& lane : lanes_) {
     auto& ids = input.known[lane->link.id()];
-    // One that began anew on a port of its own choice leaves its old name behind, as lost.
+    // A NodeManager that restarted on a random port leaves its old name behind, as lost.
     for (const auto& [id, report] : lane->link.nodes()) {
       if (hadoop::is_active(report.state)) ids.push_back(id);
     }
@@ -213,14 +213,14 @@ const NodeMap& RunningOperator::map() {
   return map_;
 }
 
-// Machines of YARN's own are no mistake: one line for all, when they are others.
+// YARN's own machines are not an error: one line for all, when the list changes.
 void RunningOperator::tell_without_node(const std::vector<NmName>& now) {
   if (!listed() || now.empty()) return;
-  log_.info("NodeManagers that are no node's", {{"count", std::to_string(now.size())}, {"first", now.front().text()}});
+  log_.info("NodeManagers without a node", {{"count", std::to_string(now.size())}, {"first", now.front().text()}});
 }
 
 void RunningOperator::tell_mismatch(const std::string& name, const std::string& why) {
-  log_.warn("a node and a NodeManager that do not fit", {{"node", name}, {"why", why}});
+  log_.warn("node and NodeManager do not match", {{"node", name}, {"why", why}});
   const kube::Node* node = nodes_.find({"", name});
   if (node == nullptr || !may_write()) return;
   recorder_.record({"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kWarning,
@@ -245,7 +245,7 @@ void RunningOperator::unreadable(const std::string& node, const std::string& why
   std::string& said = unreadable_[node];
   if (said == why) return;
   said = why;
-  log_.warn("nothing is told of a node that cannot be read", {{"node", node}, {"why", why}});
+  log_.warn("cannot read node annotations; total not sent", {{"node", node}, {"why", why}});
 }
 
 const ClusterLink* RunningOperator::link_of(const std::string& cluster) const {

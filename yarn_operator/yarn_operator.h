@@ -1,11 +1,10 @@
-// The operator: tells each YARN cluster how much of each node it may hand out, and Kubernetes how much of it YARN
-// holds.
+// The operator: sends each YARN cluster the total of each node, and publishes to Kubernetes what YARN holds.
 //
 //   nodes, pods ──informers──▶ node_map ─▶ policy/yarn_total ─▶ cluster_link ──one call──▶ ResourceManager
 //   node annotation ◀──patch── what its containers hold    ◀── cluster_link ◀──reports── ResourceManager
 //
-// Level, not edge: every pass compares what should be with what the last report says, so what an NM that began anew, a
-// failover or somebody else changed is put right like anything else.
+// Level, not edge: every pass compares the wanted state with the last report. So the same code repairs a restarted
+// NodeManager, a failover and a change by another program.
 #pragma once
 
 #include <cstdint>
@@ -33,36 +32,36 @@
 
 namespace tidemark::yarn_operator {
 
-// Where the ResourceManagers are, who calls them, and how a total is made: of the operator, and of commands that
-// explain what it does.
+// Address of the ResourceManagers, user of the calls, and rules of totals: for the operator and for commands that
+// explain it.
 struct YarnOptions {
   std::string hadoop_conf_dir;
-  std::string user;  // the caller; "": as the peer, which names none
+  std::string user;  // user of the calls; "": not sent, as in Koordinator's operator
   hadoop::KerberosOptions kerberos;
   policy::YarnTotalConfig totals;
 };
-void declare_yarn_flags(base::Flags& flags, YarnOptions& options);     // all but the rounding
-void declare_rounding_flag(base::Flags& flags, YarnOptions& options);  // for those who make totals
+void declare_yarn_flags(base::Flags& flags, YarnOptions& options);     // all except the rounding
+void declare_rounding_flag(base::Flags& flags, YarnOptions& options);  // for programs that compute totals
 
 struct OperatorOptions : YarnOptions {
   std::string config_namespace = "koordinator-system";  // of tidemark-config
-  std::string mode = "enforce";  // "observe": decides and shows, tells nobody and writes nothing, no Lease either
+  std::string mode = "enforce";  // "observe": decides and shows, sends and writes nothing, takes no Lease
   base::Duration poll = std::chrono::seconds(5);
   base::Duration lost_hold = std::chrono::minutes(10);
   std::string metrics_address = "127.0.0.1:8080";
   std::string health_address;
   bool leader_elect = true;
   kube::LeaderConfig lease = {.ns = "", .name = "koordinator-yarn-operator", .identity = {}};
-  std::string controllers = "yarnresource";  // by the peer's name; there is no other
+  std::string controllers = "yarnresource";  // Koordinator's name of this controller; there is no other
   double queries_per_second = 30;
   std::int64_t query_burst = 50;
 };
 
 void declare_flags(base::Flags& flags, OperatorOptions& options);
-std::span<const base::PeerFlag> peer_flags();  // of the peer's operator, for parts that are not here
+std::span<const base::PeerFlag> peer_flags();  // of Koordinator's operator, for parts that do not exist here
 
-// An agent waits three seconds for its answer, and what it evicts without one is a failure of its application. Answers
-// wait behind nothing else that is written: so many nodes may ask in one moment, and so many each second after that.
+// An agent waits three seconds for its answer, and then its eviction counts as a failure of the application. So answers
+// do not wait behind other writes: limits for one moment, and for each second after that.
 inline constexpr int kAnsweredAtOnce = 500;
 inline constexpr double kAnsweredPerSecond = 100;
 void let_answers_go_ahead(kube::ClientConfig& client);
@@ -71,7 +70,7 @@ class YarnOperator {
  public:
   struct Rim {
     kube::Client& client;
-    kube::Client& election;  // under a budget of its own
+    kube::Client& election;  // with a budget of its own
     net::WorkerPool& workers;
     std::function<void(model::AuditLine)> audit;
     std::string actor;
@@ -83,8 +82,8 @@ class YarnOperator {
   virtual ~YarnOperator() = default;
 
   virtual void start() = 0;                         // until destroyed
-  virtual std::string not_ready() const = 0;        // "" when it does its work, else what is missing
-  virtual std::string metrics_address() const = 0;  // with the port chosen; "" where none is served
+  virtual std::string not_ready() const = 0;        // "" if ready, else the missing part
+  virtual std::string metrics_address() const = 0;  // with the actual port; "" if not served
   virtual net::Task<void> drain() = 0;
 };
 

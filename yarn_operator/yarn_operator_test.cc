@@ -23,14 +23,15 @@ class YarnOperatorTest : public testing::OperatorWorld {
   }
 };
 
-TEST_F(YarnOperatorTest, YarnIsToldWhatPodsLeaveAndKubernetesWhatYarnHolds) {
+TEST_F(YarnOperatorTest, SendsTotalsToYarnAndPublishesHeldAmountToKubernetes) {
   manager().nodes = {{{"a", 1}, {.used_memory = 1500, .used_vcores = 2}}};
   node("n1", "a:1", origin("3500", "3Gi"));
   pod("batch", "n1", "1k", "1Gi");
   begin();
   EXPECT_TRUE(total({"a", 1}, 2048, 2));
   EXPECT_TRUE(third_is("n1", held("2k", "1500Mi")));
-  EXPECT_EQ(manager().overcommit, 0x7fffffff);  // nobody is killed by a total, nor by what sticks of an earlier one
+  EXPECT_EQ(manager().overcommit,
+            0x7fffffff);  // no total kills a container, nor does the persistent timeout of an earlier one
 
   must("DELETE", "/api/v1/namespaces/default/pods/batch?gracePeriodSeconds=0", Json());
   EXPECT_TRUE(total({"a", 1}, 3072, 3));
@@ -42,8 +43,8 @@ TEST_F(YarnOperatorTest, YarnIsToldWhatPodsLeaveAndKubernetesWhatYarnHolds) {
   EXPECT_EQ(audit[0].reason, "TM-YARN-001");
 }
 
-// A cluster has many pods that hold nothing of batch.
-TEST_F(YarnOperatorTest, OnlyPodsThatHoldOfBatchAreKept) {
+// A cluster has many pods that hold no batch.
+TEST_F(YarnOperatorTest, StoresOnlyPodsThatHoldBatch) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("4k", "4Gi"));
   pod("batch", "n1", "1k", "1Gi");
@@ -53,7 +54,7 @@ TEST_F(YarnOperatorTest, OnlyPodsThatHoldOfBatchAreKept) {
   EXPECT_EQ(metrics.gauge("tidemark_informer_objects", "", {{"component", "pods"}}).value(), 1);
 }
 
-TEST_F(YarnOperatorTest, ThePodOfANodeManagerSaysWhichNodeIsItsAndIsKeptByItself) {
+TEST_F(YarnOperatorTest, MapsANodeManagerByItsPodAndStoresThatPodSeparately) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "", origin("4k", "4Gi"));
   const Json metadata =
@@ -70,7 +71,7 @@ TEST_F(YarnOperatorTest, ThePodOfANodeManagerSaysWhichNodeIsItsAndIsKeptByItself
   EXPECT_EQ(metrics.gauge("tidemark_informer_objects", "", {{"component", "node_manager_pods"}}).value(), 1);
 }
 
-TEST_F(YarnOperatorTest, AllThatChangedGoesInOneCallAndNothingGoesTwice) {
+TEST_F(YarnOperatorTest, SendsAllChangesInOneCallAndEachOnce) {
   for (int i = 0; i < 20; ++i) {
     const std::string host = "h" + std::to_string(i);
     manager().nodes[{host, 1}] = {};
@@ -84,8 +85,8 @@ TEST_F(YarnOperatorTest, AllThatChangedGoesInOneCallAndNothingGoesTwice) {
   EXPECT_EQ(client ? manager().admin->connections().size() : 0, 1U);
 }
 
-// DESIGN 9: growth has a dead band, a cut is at once.
-TEST_F(YarnOperatorTest, ASmallWobbleIsNoUpdateEachTime) {
+// DESIGN 9: growth has a dead band, a cut does not.
+TEST_F(YarnOperatorTest, DoesNotSendSmallGrowth) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("100k", "100Gi"));
   begin();
@@ -94,20 +95,20 @@ TEST_F(YarnOperatorTest, ASmallWobbleIsNoUpdateEachTime) {
     must("PATCH", "/api/v1/nodes/n1", annotations(Json::object({{kOrigin, origin(cpu, memory)}})), kMerge);
   };
   sells("99k", "102000Mi");
-  ASSERT_TRUE(total({"a", 1}, 102000, 99)) << "a cut, however small";
+  ASSERT_TRUE(total({"a", 1}, 102000, 99)) << "even a small cut";
   const int updates = manager().updates;
   for (const std::string_view memory : {"102100Mi", "102400Mi", "103020Mi", "102010Mi"}) {
     sells("99k", memory);
     pass(1s);
   }
-  EXPECT_EQ(manager().updates, updates) << "no more than a hundredth above what it has";
+  EXPECT_EQ(manager().updates, updates) << "at most a hundredth above the current total";
   sells("99k", "103100Mi");
-  EXPECT_TRUE(total({"a", 1}, 103100, 99)) << "little by little it is more";
+  EXPECT_TRUE(total({"a", 1}, 103100, 99)) << "small steps add up";
 }
 
-// An operator that begins, where what stands is a little less than it may be: nothing is to be told, and all the same
-// the manager has to know what YARN goes by.
-TEST_F(YarnOperatorTest, WhatGrowthWaitsForIsInTheBook) {
+// An operator that starts while the total is slightly below the possible one: no update is needed, but the manager must
+// know the total that YARN uses.
+TEST_F(YarnOperatorTest, PublishesTheTotalInForceWhileGrowthWaits) {
   manager().nodes = {{{"a", 1}, {.memory = 102'000, .vcores = 100}}};
   node("n1", "a:1", origin("100k", "100Gi"));
   begin();
@@ -120,8 +121,8 @@ TEST_F(YarnOperatorTest, WhatGrowthWaitsForIsInTheBook) {
   EXPECT_EQ(manager().updates, 0);
 }
 
-// How old anything is it knows by its own watch: a clock on the wall that is set, by however much, changes nothing.
-TEST_F(YarnOperatorTest, AClockThatIsSetAnHourAheadOrBackChangesNothing) {
+// Ages come from the monotonic clock: setting the wall clock changes nothing.
+TEST_F(YarnOperatorTest, IgnoresAWallClockThatIsSet) {
   options.lost_hold = 10min;
   manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
   node("n1", "a:1", origin("4k", "4Gi"));
@@ -135,12 +136,12 @@ TEST_F(YarnOperatorTest, AClockThatIsSetAnHourAheadOrBackChangesNothing) {
   for (const base::Duration off : {1h, -1h}) {
     clock.off = off;
     sells(base::cat(--cores, "k"));
-    EXPECT_TRUE(total({"a", 1}, 4096, cores)) << "told as ever";
+    EXPECT_TRUE(total({"a", 1}, 4096, cores)) << "sent as usual";
     const int updates = manager().updates;
     pass(1s);
     EXPECT_EQ(manager().updates, updates) << "and once";
   }
-  // Lost a moment ago: it may run still, for as long as that is believed, not for as long as clocks say.
+  // Lost just now: its containers may still run for the configured time, independent of wall clocks.
   manager().nodes.at({"a", 1}).state = 5;
   clock.off = 24h;
   pass(1s);
@@ -148,7 +149,7 @@ TEST_F(YarnOperatorTest, AClockThatIsSetAnHourAheadOrBackChangesNothing) {
   EXPECT_EQ(running->not_ready(), "");
 }
 
-TEST_F(YarnOperatorTest, ANodeManagerThatBeginsAnewIsToldAgain) {
+TEST_F(YarnOperatorTest, SendsAgainAfterANodeManagerRestart) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("4k", "4Gi"));
   begin();
@@ -160,8 +161,8 @@ TEST_F(YarnOperatorTest, ANodeManagerThatBeginsAnewIsToldAgain) {
   EXPECT_EQ(audit.back().reason, "TM-YARN-011");
 }
 
-// A ResourceManager takes nothing of an update that names a node which is not active.
-TEST_F(YarnOperatorTest, ALostNodeManagerHoldsUpNoOther) {
+// A ResourceManager rejects the whole update if it names a node that is not active.
+TEST_F(YarnOperatorTest, ALostNodeManagerDoesNotDelayOthers) {
   manager().nodes = {{{"a", 1}, {.state = 5}}, {{"b", 1}, {}}};
   node("n1", "a:1", origin("4k", "4Gi"));
   node("n2", "b:1", origin("4k", "4Gi"));
@@ -172,14 +173,14 @@ TEST_F(YarnOperatorTest, ALostNodeManagerHoldsUpNoOther) {
   EXPECT_TRUE(total({"a", 1}, 4096, 4));
 }
 
-TEST_F(YarnOperatorTest, OneThatBeganAnewUnderAnotherPortIsFoundByItsAddress) {
+TEST_F(YarnOperatorTest, FindsANodeManagerOnAnotherPortByItsAddress) {
   manager().nodes = {{{"n1", 1}, {.state = 5}}, {{"n1", 2}, {}}};
   node("n1", "", origin("4k", "4Gi"));
   begin();
   EXPECT_TRUE(total({"n1", 2}, 4096, 4));
 }
 
-TEST_F(YarnOperatorTest, OneIsFoundByTheInternalAddressOfItsNode) {
+TEST_F(YarnOperatorTest, FindsANodeManagerByInternalAddress) {
   manager().nodes = {{{"10.0.0.7", 1}, {}}};
   node("n1", "", origin("4k", "4Gi"));
   must("PATCH", "/api/v1/nodes/n1/status",
@@ -188,7 +189,7 @@ TEST_F(YarnOperatorTest, OneIsFoundByTheInternalAddressOfItsNode) {
   EXPECT_TRUE(total({"10.0.0.7", 1}, 4096, 4));
 }
 
-TEST_F(YarnOperatorTest, OneClusterThatIsAwayHoldsUpNoOther) {
+TEST_F(YarnOperatorTest, AnUnreachableClusterDoesNotDelayOthers) {
   manager().nodes = {{{"a", 1}, {}}};
   manager("blue").nodes = {{{"b", 1}, {}}};
   manager().away = true;
@@ -198,14 +199,14 @@ TEST_F(YarnOperatorTest, OneClusterThatIsAwayHoldsUpNoOther) {
   begin();
   EXPECT_TRUE(total({"b", 1}, 2048, 2, "blue"));
   EXPECT_TRUE(third_is("n2", held("0", "0")));
-  EXPECT_EQ(third("n1"), "");  // nobody knows: nothing is said
+  EXPECT_EQ(third("n1"), "");  // unknown: nothing is published
   manager().away = false;
   EXPECT_TRUE(total({"a", 1}, 4096, 4));
   EXPECT_TRUE(third_is("n1", held("0", "0")));
 }
 
-// Seen on a real one at a failover: for a moment it reports a node as running on which containers are, with none.
-TEST_F(YarnOperatorTest, AResourceManagerThatBeganAnewIsNotBelievedWhenItKnowsLess) {
+// Seen on a real one at a failover: for a moment it reports a node with containers as running with none.
+TEST_F(YarnOperatorTest, IgnoresLowerAmountsOfARestartedResourceManager) {
   manager().nodes = {{{"a", 1}, {.used_memory = 2048, .used_vcores = 2}}, {{"b", 1}, {}}};
   node("n1", "a:1", origin("4k", "4Gi"));
   node("n2", "b:1", origin("4k", "4Gi"));
@@ -216,10 +217,10 @@ TEST_F(YarnOperatorTest, AResourceManagerThatBeganAnewIsNotBelievedWhenItKnowsLe
   ASSERT_TRUE(away_is(1));
   manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {.used_memory = 1024, .used_vcores = 1}}};
   manager().away = false;
-  EXPECT_TRUE(third_is("n2", held("1k", "1Gi"))) << "more is believed at once";
+  EXPECT_TRUE(third_is("n2", held("1k", "1Gi"))) << "a larger amount is used at once";
   EXPECT_EQ(third("n1"), held("2k", "2Gi"));
 
-  // An operator that begins at such a moment goes by what is written.
+  // An operator that starts at such a moment uses the published amounts.
   running.reset();
   manager().nodes = {{{"b", 1}, {.used_memory = 512, .used_vcores = 1}}};
   begin();
@@ -229,8 +230,8 @@ TEST_F(YarnOperatorTest, AResourceManagerThatBeganAnewIsNotBelievedWhenItKnowsLe
   EXPECT_EQ(third("n1"), held("2k", "2Gi"));
 }
 
-// However seldom it is looked otherwise.
-TEST_F(YarnOperatorTest, AtAFailoverItLooksUntilAllNodesAreThere) {
+// Independent of the poll interval.
+TEST_F(YarnOperatorTest, PollsFasterAtAFailoverUntilAllNodesAreThere) {
   options.poll = 10min;
   node("n1", "a:1", origin("4k", "4Gi"));
   node("n2", "b:1", origin("2k", "2Gi"));
@@ -244,8 +245,8 @@ TEST_F(YarnOperatorTest, AtAFailoverItLooksUntilAllNodesAreThere) {
   EXPECT_TRUE(total({"b", 1}, 2048, 2));
 }
 
-// With an API server that does not answer, a pass over thousands of nodes would wait for each.
-TEST_F(YarnOperatorTest, WhereNobodyAnswersOnlyAFewWritesAreTried) {
+// If the API server does not answer, a pass over thousands of nodes would wait for each.
+TEST_F(YarnOperatorTest, TriesOnlyAFewWritesIfTheApiServerDoesNotAnswer) {
   for (int i = 0; i < 9; ++i) {
     const std::string host = base::cat("h", i);
     manager().nodes[{host, 1}] = {.used_memory = 1024, .used_vcores = 1};
@@ -256,7 +257,7 @@ TEST_F(YarnOperatorTest, WhereNobodyAnswersOnlyAFewWritesAreTried) {
   const auto tried = [&] {
     std::map<std::string, int> nodes;
     for (const std::string& line : said) {
-      if (line.find("is not written") != std::string::npos) ++nodes[line.substr(line.find("node="), 7)];
+      if (line.find("cannot write node") != std::string::npos) ++nodes[line.substr(line.find("node="), 7)];
     }
     return nodes;
   };
@@ -266,7 +267,7 @@ TEST_F(YarnOperatorTest, WhereNobodyAnswersOnlyAFewWritesAreTried) {
   EXPECT_TRUE(third_is("n8", held("1k", "1Gi")));
 }
 
-TEST_F(YarnOperatorTest, CordonedNotReadyAndOffAreToldNothing) {
+TEST_F(YarnOperatorTest, SendsZeroToCordonedNotReadyAndOffNodes) {
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("4k", "4Gi"));
   begin();
@@ -279,7 +280,7 @@ TEST_F(YarnOperatorTest, CordonedNotReadyAndOffAreToldNothing) {
   EXPECT_TRUE(total({"a", 1}, 0, 0));
 }
 
-TEST_F(YarnOperatorTest, WhereMostNodesTurnNotReadyTogetherTheyKeepTheirTotals) {
+TEST_F(YarnOperatorTest, KeepsTotalsIfMostNodesBecomeNotReadyTogether) {
   const auto name = [](int i) { return base::cat("n", i); };
   const auto say_ready = [&](int i, std::string_view status) {
     const Json condition = Json::object({{"type", "Ready"}, {"status", status}});
@@ -293,22 +294,22 @@ TEST_F(YarnOperatorTest, WhereMostNodesTurnNotReadyTogetherTheyKeepTheirTotals) 
   begin();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(total({base::cat("h", i), 1}, 4096, 4));
   for (int i : {0, 1}) say_ready(i, "Unknown");
-  for (int i : {0, 1}) EXPECT_TRUE(total({base::cat("h", i), 1}, 0, 0)) << "two of five broke";
+  for (int i : {0, 1}) EXPECT_TRUE(total({base::cat("h", i), 1}, 0, 0)) << "two of five failed";
   for (int i : {0, 1}) say_ready(i, "True");
   for (int i : {0, 1}) EXPECT_TRUE(total({base::cat("h", i), 1}, 4096, 4));
-  manager().away = true;  // so that all of them turn in one look
+  manager().away = true;  // so that all of them change in one pass
   for (int i : {0, 1, 2}) say_ready(i, "Unknown");
   pass(200ms);
   manager().away = false;
   EXPECT_TRUE(until([&] { return metrics.text().contains("tidemark_yarn_operator_silent_nodes 3\n"); }));
   patch("n4", annotations(Json::object({{kOrigin, origin("2k", "2Gi")}})));
-  EXPECT_TRUE(total({"h4", 1}, 2048, 2)) << "the others are told as ever";
+  EXPECT_TRUE(total({"h4", 1}, 2048, 2)) << "the others get totals as usual";
   for (int i : {0, 1, 2}) EXPECT_EQ(manager().nodes.at({base::cat("h", i), 1}).memory, 4096);
   say_ready(0, "True");
-  for (int i : {1, 2}) EXPECT_TRUE(total({base::cat("h", i), 1}, 0, 0)) << "now it is but two";
+  for (int i : {1, 2}) EXPECT_TRUE(total({base::cat("h", i), 1}, 0, 0)) << "now it is only two";
 }
 
-TEST_F(YarnOperatorTest, WhatALostNodeManagerHeldCountsForAWhileAndOthersAllocationsStay) {
+TEST_F(YarnOperatorTest, CountsALostNodeManagerForAWhileAndKeepsOtherAllocations) {
   manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
   node("n1", "a:1", origin("4k", "4Gi"));
   patch("n1", annotations(Json::object({{kThird, R"({"allocations":[{"name":"other","priority":"koord-mid"}]})"}})));
@@ -323,8 +324,8 @@ TEST_F(YarnOperatorTest, WhatALostNodeManagerHeldCountsForAWhileAndOthersAllocat
   EXPECT_TRUE(third_is("n1", both(held("0", "0"))));
 }
 
-// Its ResourceManager takes it out of the scheduler, and reports at once that nothing is used.
-TEST_F(YarnOperatorTest, WhatAnUnhealthyNodeManagerHeldCountsForAWhile) {
+// Its ResourceManager removes it from the scheduler and reports zero usage at once.
+TEST_F(YarnOperatorTest, CountsAnUnhealthyNodeManagerForAWhile) {
   manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
   node("n1", "a:1", origin("4k", "4Gi"));
   begin();
@@ -334,13 +335,13 @@ TEST_F(YarnOperatorTest, WhatAnUnhealthyNodeManagerHeldCountsForAWhile) {
   pass(options.lost_hold / 2);
   EXPECT_EQ(third("n1"), held("1k", "1Gi"));
   EXPECT_TRUE(third_is("n1", held("0", "0")));
-  // It is told what it is to have all the same: with that it comes back.
+  // It still gets its total: it has that when it recovers.
   patch("n1", annotations(Json::object({{kOrigin, origin("2k", "2Gi")}})));
   EXPECT_TRUE(total({"a", 1}, 2048, 2));
   EXPECT_EQ(manager().refused, "");
 }
 
-TEST_F(YarnOperatorTest, ObservingTellsAndWritesNothing) {
+TEST_F(YarnOperatorTest, SendsAndWritesNothingInObserveMode) {
   options.mode = "observe";
   manager().nodes = {{{"a", 1}, {}}};
   node("n1", "a:1", origin("4k", "4Gi"));
@@ -351,7 +352,7 @@ TEST_F(YarnOperatorTest, ObservingTellsAndWritesNothing) {
   EXPECT_EQ(running->not_ready(), "");
 }
 
-TEST_F(YarnOperatorTest, ANodeThatCannotBeReadKeepsWhatItHasAndTheOthersGoOn) {
+TEST_F(YarnOperatorTest, KeepsTheTotalOfAnUnreadableNodeAndContinuesWithOthers) {
   manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}};
   node("n1", "a:1", Json("{"));
   node("n2", "b:1", origin("2k", "2Gi"));
@@ -359,12 +360,12 @@ TEST_F(YarnOperatorTest, ANodeThatCannotBeReadKeepsWhatItHasAndTheOthersGoOn) {
   EXPECT_TRUE(total({"b", 1}, 2048, 2));
   EXPECT_EQ(manager().nodes.at({"a", 1}).memory, 8192);
   EXPECT_TRUE(std::ranges::any_of(said, [](const std::string& line) {
-    return line.find("nothing is told of a node that cannot be read") != std::string::npos &&
+    return line.find("cannot read node annotations; total not sent") != std::string::npos &&
            line.find("originExtendedAllocatable") != std::string::npos;
   }));
 }
 
-TEST_F(YarnOperatorTest, AMismatchIsAnEventOfTheNode) {
+TEST_F(YarnOperatorTest, RecordsAMismatchAsEventOfTheNode) {
   manager().nodes = {{{"n1", 45454}, {}}};
   node("n1", "old:1", origin("4k", "4Gi"));
   begin();
@@ -375,7 +376,7 @@ TEST_F(YarnOperatorTest, AMismatchIsAnEventOfTheNode) {
   }
   ASSERT_FALSE(events.member("items")->as_array().empty());
   EXPECT_EQ(events.member("items")->as_array()[0].text_at("message"),
-            "its annotation says old:1, and its ResourceManager knows n1:45454 there [TM-YARN-010]");
+            "its annotation says old:1, but its ResourceManager reports n1:45454 there [TM-YARN-010]");
   EXPECT_EQ(manager().updates, 0);
 }
 

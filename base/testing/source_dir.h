@@ -1,4 +1,4 @@
-// Where the sources lie, for tests that read what is kept beside them.
+// Path of the sources, for tests that read files beside them.
 #pragma once
 
 #include <string>

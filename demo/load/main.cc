@@ -35,7 +35,7 @@ int complain(std::string_view why, int code) {
   return code;
 }
 
-// Of the machine's monotonic clock: whoever looks at the machine meanwhile goes by it too.
+// Monotonic clock of the machine, which other observers of the machine use too.
 struct Window {
   tidemark::base::MonotonicTime from, to;
 };

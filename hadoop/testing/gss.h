@@ -1,5 +1,5 @@
-// Kerberos for tests, without any: tokens that a test can read, and the rules that the real one has: nothing is wrapped
-// before both sides have proved who they are, what is private is not to be read, and tokens are numbered.
+// Fake Kerberos for tests: readable tokens with the real rules. Nothing is wrapped before both sides are authenticated,
+// private data is not readable, and tokens are numbered.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A Hadoop RPC server for tests of what calls one: takes connections and calls apart as the protocol says, and answers
-// as the test wants, at once or later.
+// A Hadoop RPC server for tests of clients: decodes connections and calls, and answers as the test requires, at once or
+// later.
 #pragma once
 
 #include <functional>

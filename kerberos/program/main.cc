@@ -1,5 +1,5 @@
-// tidemark-kerberos: what of Kerberos does not go into a static binary. `tidemark` starts it and talks to it over its
-// standard input; nobody else does.
+// tidemark-kerberos: the parts of Kerberos that a static binary can not contain. Only `tidemark` starts it, and talks
+// to it over its standard input.
 
 #include <signal.h>
 #include <sys/socket.h>

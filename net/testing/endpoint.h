@@ -1,4 +1,4 @@
-// One end of a connection in a test: records what it is told.
+// One end of a connection in a test: records its events.
 #pragma once
 
 #include <functional>

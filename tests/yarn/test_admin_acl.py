@@ -32,8 +32,8 @@ class AdminAcl(Operating):
 
     def test_who_is_not_in_it_is_refused_and_told_what_helps(self):
         operator = self.begin(f"--yarn-user={ANOTHER}")
-        wait_for(lambda: "totals were not taken" in operator.log, "a refusal", operator)
-        self.assertRegex(operator.log, rf"totals were not taken.*User {ANOTHER} doesn't have permission to call 'updateNodeResource'.*yarn\.admin\.acl")
+        wait_for(lambda: "cannot set totals" in operator.log, "a refusal", operator)
+        self.assertRegex(operator.log, rf"cannot set totals.*User {ANOTHER} doesn't have permission to call 'updateNodeResource'.*yarn\.admin\.acl")
         self.assertGreaterEqual(operator.metrics()["tidemark_yarn_operator_failed_calls_total"], 1)
         self.assertEqual((SITE.memory_mib, SITE.vcores), self.nms[0].total())
 
@@ -49,7 +49,7 @@ class AdminAcl(Operating):
         self.wait_total(0, 3072, 3, operator)
         with PeersOperator({"yarn-0": self.nms[0]}):
             wait_for(lambda: operator.metrics()[CONTESTED] == 1, "a node whose total does not stay", operator)
-            wait_for(lambda: "totals do not stay as they are told, time and again: is there a second operator?" in operator.log, "it says so", operator)
+            wait_for(lambda: "totals are changed again and again; check for a second operator" in operator.log, "it says so", operator)
             told, undone = (operator.metrics()[f"tidemark_yarn_operator_{each}_total"] for each in ("updates", "set_again"))
             print(f"told {told:.0f} times, of which {undone:.0f} after ours had been found in force", file=sys.stderr)
         self.wait_total(0, 3072, 3, operator)

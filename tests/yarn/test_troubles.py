@@ -37,7 +37,7 @@ class Troubles(unittest.TestCase):
         report = job.wait_for("FAILED")
         self.assertIn("exitCode: -1000", report["diagnostics"])
         self.wait_counted("etl", "localization_failed")
-        self.assertRegex(self.copilot.log, r"did not come to work .*class=etl node_manager_says=.*nowhere does not exist")
+        self.assertRegex(self.copilot.log, r"container did not start .*class=etl node_manager_says=.*nowhere does not exist")
 
     def test_a_file_that_never_comes(self):
         pipe = self.yarn.layout.folder / "pipe"

@@ -1,4 +1,4 @@
-// The whole copilot over its socket, between a NodeManager that says what a test wants and a machine that is a folder.
+// The whole copilot through its socket, between a scripted NodeManager and a directory that emulates the machine.
 #pragma once
 
 #include <gtest/gtest.h>

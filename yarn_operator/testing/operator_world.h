@@ -1,4 +1,4 @@
-// The operator between an API server in memory and ResourceManagers that speak the wire.
+// The operator between an in-memory API server and fake ResourceManagers that use the real wire format.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ inline constexpr std::string_view kMerge = "application/merge-patch+json";
 inline constexpr std::string_view kOrigin = "node.koordinator.sh/originExtendedAllocatable";
 inline constexpr std::string_view kThird = "node.koordinator.sh/thirdPartyAllocations";
 
-// The machine's, but for what it says is on the wall.
+// The machine's clock with a separate wall time.
 class SkewedClock final : public base::Clock {
  public:
   base::Duration off{0};
@@ -50,11 +50,11 @@ class SkewedClock final : public base::Clock {
   base::SystemClock real_;
 };
 
-// A ResourceManager as far as the operator sees one: it takes totals and reports nodes.
+// The part of a ResourceManager that the operator uses: it applies totals and reports nodes.
 struct ResourceManagerTwin {
   struct Nm {
     std::int64_t memory = 8192, vcores = 8, used_memory = 0, used_vcores = 0, state = 2;
-    bool ends_nobody = false;  // whatever its total
+    bool ends_nobody = false;  // for any total
     std::string label{};
   };
   struct Container {
@@ -132,7 +132,7 @@ struct ResourceManagerTwin {
   static std::string metrics_of(const std::string& partition) {
     return "Hadoop:service=ResourceManager,name=PartitionQueueMetrics,partition=" + partition;
   }
-  // Its metrics at a web address.
+  // Serves its metrics at a web address.
   void open_web(const base::Log& log) {
     const auto metrics = [this](net::HttpExchange& exchange) -> net::Task<void> {
       ++web_asked;
@@ -174,7 +174,7 @@ struct ResourceManagerTwin {
                            .message = "it doesn't exist in RM"};
   }
 
-  // The newest go until the rest fits.
+  // Ends the newest containers until the rest fits.
   void preempt(const NodeId& id) {
     Nm& nm = nodes.at(id);
     if (nm.ends_nobody) return;
@@ -244,19 +244,19 @@ struct ResourceManagerTwin {
   std::map<std::string, Container> containers;
   std::vector<std::string> preempted;
   std::vector<std::array<std::int64_t, 3>> told_totals;  // memory, vcores, timeout
-  bool denies = false;                                   // to say anything of containers
+  bool denies = false;                                   // requests about containers
   hadoop::QueueWaiting waiting;
   std::map<std::string, hadoop::QueueWaiting> waiting_in;  // partitions
   std::set<std::string> shared;                            // of those
   bool has_metrics = true;                                 // of partitions
-  net::Event web_answers{loop};                            // set: it does
+  net::Event web_answers{loop};                            // set: it answers
   int web_asked = 0;
-  std::unique_ptr<net::HttpServer> web;  // null: nobody says where
+  std::unique_ptr<net::HttpServer> web;  // null: no web address known
   bool away = false;
   bool standby = false;
-  std::string refuses;  // updates, with this exception
-  bool drops = false;   // answers as if it took updates
-  std::string refused;  // the host for which the rest of an update was not taken
+  std::string refuses;  // rejects updates with this exception
+  bool drops = false;   // answers but does not apply updates
+  std::string refused;  // host for which the rest of an update was not applied
   int updates = 0, updated_nodes = 0;
   std::int32_t overcommit = 0;
   std::unique_ptr<RpcServer> client;
@@ -329,7 +329,7 @@ class OperatorWorld : public ::testing::Test {
     return Json(base::cat(R"({"resources":{"kubernetes.io/batch-cpu":")", cpu, R"(","kubernetes.io/batch-memory":")",
                           memory, R"("}})"));
   }
-  // Ready, with a NodeManager that its annotation names.
+  // Ready, with a NodeManager in its annotation.
   void node(std::string_view name, std::string_view nm, const Json& amounts, std::string_view book = "") {
     Json object = annotations(Json::object({{"yarn.hadoop.apache.org/node-id", Json(nm)}, {kOrigin, amounts}}));
     if (!book.empty()) object["metadata"]["annotations"][model::kYarnBookAnnotation] = Json(book);
@@ -411,7 +411,7 @@ class OperatorWorld : public ::testing::Test {
   std::unique_ptr<kube::memory::LocalTransport> transport;
   std::unique_ptr<kube::Client> client;
   std::map<std::string, std::unique_ptr<ResourceManagerTwin>> managers;
-  kube::ClientConfig budget{.queries_per_second = 1000, .burst = 1000};  // of the operator; and what goes ahead
+  kube::ClientConfig budget{.queries_per_second = 1000, .burst = 1000};  // of the operator, including urgent writes
   bool patches_refused = false;                                          // of the operator
   std::string work_class;                                                // of all clusters
   OperatorOptions options;
