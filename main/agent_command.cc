@@ -21,7 +21,7 @@ constexpr std::size_t kFileQueueMax = 16;
 
 int run_agent(const std::vector<std::string>& args) {
   base::Flags flags("tidemark agent",
-                    "Measures one node and what runs on it, reports it, and keeps offline work out of the way.");
+                    "Measures one node and its tasks, reports the usage, and limits and evicts offline work.");
   ClusterOptions cluster_options;
   agent::AgentOptions options;
   LogOptions log_options;
@@ -34,14 +34,14 @@ int run_agent(const std::vector<std::string>& args) {
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (options.node_name.empty()) options.node_name = environment_or_empty("NODE_NAME");
-  if (options.node_name.empty()) return wrong_use("which node is this? give --node-name or $NODE_NAME", flags);
+  if (options.node_name.empty()) return wrong_use("node name is not set; give --node-name or $NODE_NAME", flags);
 
   const base::SystemClock clock;
   base::Registry metrics;
   const LogOutput log_output(clock, log_options, metrics);
   const base::Log log = log_output.named("agent");
   base::Random random(base::Random::seed_from_system());
-  raise_descriptor_limit();  // some files of each group stay open
+  raise_descriptor_limit();  // some files of each cgroup stay open
   net::EventLoop loop(clock);
   Signals signals(loop);
 
@@ -51,7 +51,7 @@ int run_agent(const std::vector<std::string>& args) {
   client_config.user_agent = "tidemark-agent/" TIDEMARK_VERSION;
   client_config.metrics = &metrics;
   if (!options.state_dir.empty()) {
-    std::error_code error;  // who writes there tells of it
+    std::error_code error;  // the writers report a failure
     std::filesystem::create_directories(options.state_dir, error);
     if (cluster_options.audit.file.empty()) cluster_options.audit.file = options.state_dir + "/audit.jsonl";
   }
@@ -60,7 +60,7 @@ int run_agent(const std::vector<std::string>& args) {
   audit.listen_to(client_config, options.audit_actor);
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
-  if (options.tasks.kubelet.insecure) log.warn("the kubelet's certificate is not verified, as a flag says");
+  if (options.tasks.kubelet.insecure) log.warn("the kubelet's certificate is not verified: a flag disables it");
   log.info("starting", {{"version", TIDEMARK_VERSION}, {"cluster", cluster->source}, {"node", options.node_name}});
 
   std::vector<std::string> kept = {cluster_options.audit.file};

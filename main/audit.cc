@@ -13,11 +13,11 @@ void declare_audit_flags(base::Flags& flags, AuditOptions& options) {
   flags.group("Audit");
   flags
       .text("audit-file", options.file,
-            "a line of JSON for each write that leaves this process; - is standard output, none keeps none")
+            "file for one JSON line per write of this process; - is standard output, none disables it")
       .placeholder("FILE");
   flags
       .integer("audit-size", options.megabytes, 1, 1'000'000,
-               "MiB that it may take on disk with the three files before it; what is oldest goes first")
+               "MiB of disk for the audit file and three older files; the oldest are deleted")
       .placeholder("MIB");
 }
 
@@ -46,7 +46,7 @@ int AuditOutput::run(const std::function<net::Task<int>()>& command) {
   net::FdWatch signals;
   if (file_) {
     signals = loop_.watch_signals({SIGINT, SIGTERM}, [&](int signal) {
-      failed({ErrorKind::kUnavailable, "ended by a signal; the audit tells what was under way", 0, 0});
+      failed({ErrorKind::kUnavailable, "ended by a signal; the audit shows the writes in progress", 0, 0});
       code = kEndedBySignal + signal;
       loop_.stop();
     });

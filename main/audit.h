@@ -1,4 +1,4 @@
-// The audit of a process (model/audit_line.h): where it goes, and the client that tells it.
+// The audit of a process (model/audit_line.h): its destination, and the client that writes to it.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 namespace tidemark::main {
 
 struct AuditOptions {
-  std::string file;  // a path or one of the words of journal/audit_file.h; "" where the command has no other default
+  std::string file;  // a path or one of the words of journal/audit_file.h; "": the command's default
   std::int64_t megabytes = 32;
 };
 void declare_audit_flags(base::Flags& flags, AuditOptions& options);
@@ -26,22 +26,22 @@ class AuditOutput {
  public:
   static constexpr base::Duration kLastLinesLimit = std::chrono::seconds(2);
 
-  // `metrics` may be null: nobody asks for them.
+  // `metrics` may be null.
   AuditOutput(net::EventLoop& loop, const base::Log& log, base::Registry* metrics, const AuditOptions& options);
 
   void listen_to(kube::ClientConfig& client, std::string actor);  // this outlives the client
-  // For writes to other things than a cluster; empty where none is kept. This outlives whoever calls it.
+  // For writes that do not go to a cluster; empty without an audit. Must outlive its callers.
   std::function<void(model::AuditLine)> listener();
-  // Runs a command to its end and answers its exit code. Where an audit is kept a signal ends the command in order: a
-  // write that was under way leaves its line.
+  // Runs a command and returns its exit code. With an audit, a signal stops the command in order, so that a write in
+  // progress leaves its line.
   int run(const std::function<net::Task<int>()>& command);
-  // When the loop has stopped and whoever wrote is gone: what was told last is written.
+  // Writes the last lines. Call it when the loop has stopped and all writers are destroyed.
   void finish();
 
  private:
   net::EventLoop& loop_;
   base::Registry unread_;
-  std::unique_ptr<journal::AuditFile> file_;  // null where none is kept
+  std::unique_ptr<journal::AuditFile> file_;  // null without an audit
 };
 
 }  // namespace tidemark::main

@@ -15,9 +15,9 @@ namespace tidemark::main {
 
 int run_check(const std::vector<std::string>& args) {
   base::Flags flags("tidemark check",
-                    "Watches from outside whether more is offered than there is: never below 0, never above the water "
-                    "line, nothing sold to Kubernetes and YARN at once, no growth without reports. Exit codes: 0 "
-                    "clean, 1 not, or it could not look, 2 wrong use.");
+                    "Checks from outside that offers are correct: not below 0, not above the water line, nothing sold "
+                    "to both Kubernetes and YARN, no growth without reports. Exit codes: 0 clean, 1 findings or "
+                    "cannot read, 2 wrong use.");
   ClusterOptions cluster_options;
   cli::CheckOptions options;
   LogOptions log_options;
@@ -29,24 +29,23 @@ int run_check(const std::vector<std::string>& args) {
   declare_settings_flags(flags, options.watch.config_namespace, options.watch.config_name);
   flags.group("Check");
   flags.duration("for", options.length, base::Duration(0), hours(24 * 31),
-                 "how long to watch, with the summary at the end, or at SIGINT (^C) or SIGTERM. 0s: what is wrong at "
-                 "once");
-  flags.duration("lag", options.audit.lag, base::Duration(0), hours(1), "how soon a change must be followed");
-  flags.text("writer", options.audit.writer, "how the field manager begins that should offer batch resources")
+                 "time to watch; the summary comes at the end, or at SIGINT (^C) or SIGTERM. 0s checks once");
+  flags.duration("lag", options.audit.lag, base::Duration(0), hours(1), "longest delay until a change takes effect");
+  flags.text("writer", options.audit.writer, "prefix of the field manager that publishes batch resources")
       .placeholder("NAME");
   yarn_operator::YarnOptions yarn;
   flags.group("YARN");
   yarn_operator::declare_yarn_flags(flags, yarn);
   flags.duration("yarn-poll", options.watch.managers.poll, milliseconds(200), std::chrono::minutes(10),
-                 "with --hadoop-conf-dir: pause between two looks at the ResourceManagers");
+                 "interval between requests to the ResourceManagers, with --hadoop-conf-dir");
   declare_answer_flags(flags, form, options.watch.limit);
-  flags.integer("limit", shown, 0, 1'000'000, "findings shown one by one");
+  flags.integer("limit", shown, 0, 1'000'000, "maximum number of findings to list");
   declare_log_flags(flags, log_options);
   flags.arguments("ledger", 1, 1);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (parsed.arguments[0] != "ledger") {
-    return wrong_use(base::cat("cannot check ", base::in_quotes(parsed.arguments[0]), "; what can be checked: ledger"),
+    return wrong_use(base::cat("cannot check ", base::in_quotes(parsed.arguments[0]), "; expected ledger"),
                      flags);
   }
   options.json = form.json();

@@ -14,9 +14,9 @@ void declare_cluster_flags(base::Flags& flags, ClusterOptions& options) {
   flags.group("Cluster");
   flags
       .text("kubeconfig", options.kubeconfig,
-            "kubeconfig file; else $KUBECONFIG, the pod's own account, ~/.kube/config")
+            "kubeconfig file (default $KUBECONFIG, the pod's service account, ~/.kube/config)")
       .placeholder("FILE");
-  flags.text("context", options.context, "context of the kubeconfig; else its current one").placeholder("NAME");
+  flags.text("context", options.context, "context of the kubeconfig (default its current context)").placeholder("NAME");
 }
 
 Result<kube::ClusterConfig> find_cluster(const ClusterOptions& options, const base::Clock& clock) {
@@ -32,7 +32,7 @@ Result<kube::ClusterConfig> find_cluster(const ClusterOptions& options, const ba
 
 void warn_if_unverified(const kube::ClusterConfig& found, const base::Log& log) {
   if (!found.http.tls.skip_verification) return;
-  log.warn("the API server's certificate is not verified, as the kubeconfig says", {{"source", found.source}});
+  log.warn("the API server's certificate is not verified: the kubeconfig disables it", {{"source", found.source}});
 }
 
 Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,

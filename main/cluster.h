@@ -1,4 +1,4 @@
-// A client of the cluster that flags, environment or the pod's own files name.
+// Connects to the cluster that flags, environment or the pod's own files name.
 #pragma once
 
 #include <functional>
@@ -28,12 +28,12 @@ struct ClusterOptions {
 };
 void declare_cluster_flags(base::Flags& flags, ClusterOptions& options);
 
-// Where it is and who asks, as flags, environment or the pod's own files say.
+// Finds the address and credentials in flags, environment or the pod's own files.
 Result<kube::ClusterConfig> find_cluster(const ClusterOptions& options, const base::Clock& clock);
 
 void warn_if_unverified(const kube::ClusterConfig& found, const base::Log& log);
 
-// The parts belong together and go together.
+// All parts have the same lifetime.
 struct Cluster {
   std::unique_ptr<net::WorkerPool> workers;  // resolves names
   std::unique_ptr<net::HttpClient> transport;
@@ -45,7 +45,7 @@ struct Cluster {
 Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,
                                 const ClusterOptions& options, const kube::ClientConfig& config);
 
-// One question to the cluster, for a command that answers a text: prints it, or what went wrong; answers the exit code.
+// Runs one request to the cluster and prints its text or its error. Returns the exit code.
 int ask_cluster(std::string_view command, const LogOptions& log_options, const ClusterOptions& options,
                 const std::function<net::Task<Result<std::string>>(net::EventLoop&, kube::Client&)>& ask);
 int ask_cluster(

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t kDoctorResolveQueueMax = 4;
 constexpr std::size_t kConfigzBytesMax = 1 << 20;
 
-// A kubelet names its node so where nobody says another name.
+// The default node name of a kubelet.
 std::string host_name() {
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) != 0) return "";
@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, 5> kOfClusterAlone = {"config-namespace",
                                                              "kubelets", "timeout"};
 constexpr std::array<std::string_view, 4> kOfBoth = {"kubeconfig", "context", "output", "config"};
 
-// A flag on the command line that the other question has; "" where there is none.
+// A given flag that only the other argument (node or cluster) supports; "" if there is none.
 std::string misplaced(const base::Flags::Parsed& parsed, bool cluster) {
   for (const auto& setting : parsed.settings) {
     if (!setting.from.starts_with("-") || std::ranges::find(kOfBoth, setting.name) != kOfBoth.end()) continue;
@@ -55,7 +55,7 @@ Result<std::optional<std::size_t>> parse_kubelets(std::string_view text) {
   std::size_t out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (error != std::errc() || end != text.data() + text.size() || out > kKubeletsMax) {
-    return fail(ErrorKind::kInvalid, "--kubelets wants a number of 0..", kKubeletsMax, ", or all; found ",
+    return fail(ErrorKind::kInvalid, "--kubelets: expected a number of 0..", kKubeletsMax, ", or all; found ",
                 base::in_quotes(text));
   }
   return out;
@@ -85,9 +85,9 @@ int doctor_cluster(const ClusterOptions& cluster_options, cli::ClusterDoctorOpti
 int run_doctor(const std::vector<std::string>& args) {
   base::Flags flags(
       "tidemark doctor",
-      "Tells what stands in the way of offline work, or will, and what helps. node: on this machine, as root; "
-      "needs no API server, no manager and no agent. cluster: on all nodes, by the API server, with the "
-      "rights of whoever asks. Exit codes: 0 nothing bad, 1 something is, 2 wrong use.");
+      "Reports what prevents offline work now or later, and the remedy. node: this machine, as root; needs no API "
+      "server, manager or agent. cluster: all nodes, through the API server, with your permissions. Exit codes: 0 no "
+      "problem, 1 problem found, 2 wrong use.");
   ClusterOptions cluster_options;
   cli::DoctorOptions options;
   cli::ClusterDoctorOptions cluster;
@@ -99,18 +99,18 @@ int run_doctor(const std::vector<std::string>& args) {
   declare_settings_flags(flags, cluster.config_namespace, cluster.config_name);
   flags
       .text("peer-namespace", cluster.peers_namespace,
-            "where Koordinator's agent is installed: a container named koordlet there is it")
+            "namespace of Koordinator's agent, the container named koordlet")
       .placeholder("NAME");
   flags.group("Kubelets");
   flags
       .text("kubelets", kubelets,
-            "of how many kubelets of each group of like nodes the configuration is read, where that is allowed "
-            "(nodes/proxy); 0 for none")
+            "number of kubelets per group of similar nodes whose configuration is read; needs nodes/proxy. 0 reads "
+            "none")
       .placeholder("N|all");
   flags.group("Machine");
   flags
       .text("node-name", node_name,
-            "the node that this is; else $NODE_NAME, the name that an agent here heard last, the machine's")
+            "name of this node (default $NODE_NAME, the last node name of the local agent, the host name)")
       .placeholder("NAME");
   agent::declare_machine_flags(flags, options.places);
   kubelet.add_to(flags);
@@ -120,10 +120,10 @@ int run_doctor(const std::vector<std::string>& args) {
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   const bool of_cluster = parsed.arguments[0] == "cluster";
   if (!of_cluster && parsed.arguments[0] != "node") {
-    return wrong_use(base::cat("wanted node or cluster, found ", base::in_quotes(parsed.arguments[0])), flags);
+    return wrong_use(base::cat("expected node or cluster, found ", base::in_quotes(parsed.arguments[0])), flags);
   }
   if (const std::string flag = misplaced(parsed, of_cluster); !flag.empty()) {
-    return wrong_use(base::cat(flag, " is of doctor ", of_cluster ? "node" : "cluster", " alone"), flags);
+    return wrong_use(base::cat(flag, " is only for doctor ", of_cluster ? "node" : "cluster"), flags);
   }
   if (of_cluster) {
     auto asked = parse_kubelets(kubelets);
@@ -142,10 +142,10 @@ int run_doctor(const std::vector<std::string>& args) {
   options.runtime_dir = kubelet.runtime_dir;
 
   const base::SystemClock clock;
-  const auto account = find_cluster(cluster_options, clock);  // who asks the kubelet
+  const auto account = find_cluster(cluster_options, clock);  // credentials for the kubelet
   if (!account && !cluster_options.kubeconfig.empty()) return failed(account.error());
   std::string bearer;
-  if (account && http->url.scheme != "http") {  // in the clear whoever listens would get it
+  if (account && http->url.scheme != "http") {  // never send the token unencrypted
     bearer = account->bearer();
     http->tls.certificate = account->http.tls.certificate;
     http->tls.key = account->http.tls.key;
@@ -162,9 +162,9 @@ int run_doctor(const std::vector<std::string>& args) {
   const auto tell = [&](Result<cli::DoctorReport> report) {
     if (!report) return failed(report.error());
     if (!account) {
-      report->notes.push_back(base::cat("the kubelet was asked without an account: ", account.error().message));
+      report->notes.push_back(base::cat("no credentials for the kubelet: ", account.error().message));
     }
-    if (kubelet.insecure) report->notes.emplace_back("the kubelet's certificate was not verified, as a flag says");
+    if (kubelet.insecure) report->notes.emplace_back("the kubelet's certificate was not verified: a flag disables it");
     const int printed = print(form.json() ? cli::render_json(*report).dump_pretty() + "\n" : cli::render_text(*report));
     return report->bad() ? kFailed : printed;
   };

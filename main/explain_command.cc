@@ -16,7 +16,7 @@
 namespace tidemark::main {
 namespace {
 
-constexpr std::size_t kNamesAtOnce = 100;  // of ResourceManagers, that are resolved
+constexpr std::size_t kNamesAtOnce = 100;  // host names of ResourceManagers that are resolved
 
 int explain_yarn(const LogOptions& log_options, const ClusterOptions& cluster_options,
                  const cli::ExplainOptions& common, yarn_operator::YarnOptions yarn) {
@@ -44,8 +44,8 @@ int explain_yarn(const LogOptions& log_options, const ClusterOptions& cluster_op
 int run_explain(const std::vector<std::string>& args) {
   base::Flags flags(
       "tidemark explain",
-      "Shows why a node may sell what it sells, term by term, which settings are in force on it, and what "
-      "a workload uses by the hour of the day, and why YARN has what it has of a node.");
+      "Shows the formula of a node's offer with its values, the settings of a node, the usage of a workload by hour "
+      "of the day, or YARN's share of a node.");
   ClusterOptions cluster_options;
   cli::ExplainOptions options;
   options.zones = zones_of_machine();
@@ -54,7 +54,7 @@ int run_explain(const std::vector<std::string>& args) {
   AnswerForm form;
   declare_cluster_flags(flags, cluster_options);
   declare_settings_flags(flags, options.config_namespace, options.config_name);
-  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "what the manager runs with");
+  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "plugins that the manager runs with");
   yarn_operator::YarnOptions yarn_options;
   flags.group("YARN");
   yarn_operator::declare_yarn_flags(flags, yarn_options);
@@ -62,11 +62,11 @@ int run_explain(const std::vector<std::string>& args) {
   flags.group("Looking back");
   std::string at;
   std::string journal;
-  flags.text("at", at, "not now, but then: 2026-11-20T22:15:00Z, or 90m for so long ago; from the journal")
+  flags.text("at", at, "past time to explain, from the journal: 2026-11-20T22:15:00Z, or 90m for 90 minutes ago")
       .placeholder("TIME");
   flags
       .text("journal-dir", journal,
-            "the manager's journal: for --at, and for what of a node only its manager remembers")
+            "directory of the manager's journal; needed by --at and for state that only the manager has")
       .placeholder("DIR");
   declare_answer_flags(flags, form, options.limit);
   declare_log_flags(flags, log_options);
@@ -78,12 +78,12 @@ int run_explain(const std::vector<std::string>& args) {
   const bool yarn = parsed.arguments[0] == "yarn";
   if (!config && !workload && !yarn && parsed.arguments[0] != "node") {
     return wrong_use(base::cat("cannot explain ", base::in_quotes(parsed.arguments[0]),
-                               "; what can be explained: node, config, workload, yarn"),
+                               "; expected node, config, workload or yarn"),
                      flags);
   }
   if (workload && policy::parse_workload(parsed.arguments[1]).none()) {
     return wrong_use(base::cat(base::in_quotes(parsed.arguments[1]),
-                               " is no workload: wanted NAMESPACE/KIND/NAME, as in shop/Deployment/web"),
+                               " is not a workload; expected NAMESPACE/KIND/NAME, e.g. shop/Deployment/web"),
                      flags);
   }
   options.node = parsed.arguments[1];
@@ -91,14 +91,14 @@ int run_explain(const std::vector<std::string>& args) {
   if (!at.empty()) {
     const auto moment = cli::parse_moment(at, base::SystemClock().wall());
     if (yarn)
-      return wrong_use("--at is for nodes; what ResourceManagers were told stands in the operator's audit", flags);
-    if (workload) return wrong_use("--at is for nodes; a profile tells of the last seven days anyway", flags);
+      return wrong_use("--at is only for nodes; the operator's audit shows what it sent to ResourceManagers", flags);
+    if (workload) return wrong_use("--at is only for nodes; a profile covers the last seven days anyway", flags);
     if (config)
-      return wrong_use("--at is for nodes; settings that were in force are listed by `list revisions`", flags);
+      return wrong_use("--at is only for nodes; `tidemark list revisions` shows earlier settings", flags);
     if (!moment)
-      return wrong_use(base::cat("--at ", base::in_quotes(at), " is no time such as 2026-11-20T22:15:00Z or 90m"),
+      return wrong_use(base::cat("--at ", base::in_quotes(at), " is not a time; expected e.g. 2026-11-20T22:15:00Z or 90m"),
                        flags);
-    if (journal.empty()) return wrong_use("--at needs --journal-dir, the folder of the manager's journal", flags);
+    if (journal.empty()) return wrong_use("--at needs --journal-dir, the directory of the manager's journal", flags);
     const auto answer = cli::explain_node_at({journal, options.node, *moment, options.json});
     return answer ? print(*answer) : failed(answer.error());
   }

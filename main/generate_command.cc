@@ -28,7 +28,7 @@ struct Places {
   std::string cgroup_root = "/sys/fs/cgroup";
 };
 
-// Of the driver, or of the one whose groups are on this machine.
+// The cgroup of offline work for the driver; auto: for the driver whose cgroups this machine has.
 Result<std::string> group_of(const Places& places) {
   if (places.driver == "cgroupfs") return std::string(yarn_copilot::kDefaultGroup);
   if (places.driver == "systemd") return std::string(yarn_copilot::kSystemdGroup);
@@ -41,8 +41,8 @@ Result<std::string> group_of(const Places& places) {
       if (above && *above) return std::string(group);
     }
   }
-  return fail(ErrorKind::kNotFound, "--cgroup-driver=auto looks for a kubelet's groups below ", places.cgroup_root,
-              " and finds none: say cgroupfs or systemd, as the kubelets of the cluster have it");
+  return fail(ErrorKind::kNotFound, "--cgroup-driver=auto: no kubelet cgroups below ", places.cgroup_root,
+              "; give cgroupfs or systemd, the cgroup driver of the cluster's kubelets");
 }
 
 struct Sites {
@@ -68,9 +68,9 @@ Result<Sites> read_sites(const Places& places, const cli::NodeSiteOptions& optio
 int run_generate(const std::vector<std::string>& args) {
   base::Flags flags(
       "tidemark generate",
-      "Prints the yarn-site.xml of a NodeManager on a node of Kubernetes, from that of its cluster: what it "
-      "hands out comes from tidemark yarn-operator, its containers lie where offline work lies, and they "
-      "outlive it. Changes nothing.");
+      "Prints the yarn-site.xml of a NodeManager on a Kubernetes node, based on that of its YARN cluster. Its "
+      "resources come from tidemark yarn-operator, its containers run in the cgroup of offline work and survive its "
+      "restart. Changes nothing.");
   Places places;
   cli::NodeSiteOptions options;
   std::string executor = "linux";
@@ -78,76 +78,76 @@ int run_generate(const std::vector<std::string>& args) {
   flags.group("Cluster");
   flags
       .text("hadoop-conf-dir", places.hadoop_conf_dir,
-            "folder with the cluster's yarn-site.xml, and core-site.xml beside it; else $HADOOP_CONF_DIR")
+            "directory with yarn-site.xml and core-site.xml of the cluster (default $HADOOP_CONF_DIR)")
       .placeholder("DIR");
   flags
       .text("yarn-cluster", places.cluster,
-            "of several in that folder: CLUSTER.yarn-site.xml; empty: the one of yarn-site.xml")
+            "cluster whose file is CLUSTER.yarn-site.xml; empty: yarn-site.xml")
       .placeholder("CLUSTER");
-  flags.text("resource-manager", options.resource_manager, "where there is no such folder: the ResourceManager's host")
+  flags.text("resource-manager", options.resource_manager, "host of the ResourceManager, without --hadoop-conf-dir")
       .placeholder("HOST");
   flags
       .text(
           "partition", options.partition,
-          "the node label of the NodeManager, for work that may be evicted; empty: none. The cluster's labels must be "
-          "distributed ones")
+          "YARN node label of the NodeManager, for work that may be evicted; empty: none. Needs distributed node "
+          "labels")
       .placeholder("LABEL");
   flags.group("Containers");
   flags.choice("executor", executor, {"linux", "default"},
-               "linux: LinuxContainerExecutor, a group for each container; default: without Hadoop's native program, "
-               "where tidemark yarn-copilot adopts them");
+               "linux: LinuxContainerExecutor, one cgroup per container; default: no native program; tidemark "
+               "yarn-copilot creates the cgroups");
   flags.choice("cgroup-driver", places.driver, {"auto", "cgroupfs", "systemd"},
-               "of the kubelets, which says where offline work lies; auto: as on this machine");
-  flags.text("group", options.group, "where else it lies, from the root of a hierarchy").placeholder("GROUP");
-  flags.text("cgroup-root", places.cgroup_root, "where the machine's cgroups are mounted").placeholder("DIR");
+               "cgroup driver of the kubelets; auto: as on this machine");
+  flags.text("group", options.group, "cgroup of offline work, relative to the hierarchy's root").placeholder("GROUP");
+  flags.text("cgroup-root", places.cgroup_root, "mount point of the machine's cgroups").placeholder("DIR");
   flags
       .text("container-executor", options.executor,
-            base::cat("Hadoop's native program; empty: the cluster's word, or ", cli::kNodeExecutor))
+            base::cat("path of Hadoop's native program; empty: the cluster's value, or ", cli::kNodeExecutor))
       .placeholder("FILE");
   flags
       .text("container-executor-group", options.executor_group,
-            base::cat("whose it is; empty: the cluster's word, or ", cli::kNodeExecutorGroup))
+            base::cat("group of the native program; empty: the cluster's value, or ", cli::kNodeExecutorGroup))
       .placeholder("GROUP");
-  flags.boolean("strict-cpu", options.strict_cpu, "no container has more than its vcores, however idle the node is");
+  flags.boolean("strict-cpu", options.strict_cpu, "limit each container to its vcores even on an idle node");
   flags.group("NodeManager");
-  flags.list("local-dirs", options.local_dirs, base::cat("empty: the cluster's word, or ", cli::kNodeLocalDir))
+  flags.list("local-dirs", options.local_dirs, base::cat("local directories; empty: the cluster's value, or ", cli::kNodeLocalDir))
       .placeholder("DIR");
-  flags.list("log-dirs", options.log_dirs, base::cat("empty: the cluster's word, or ", cli::kNodeLogDir))
+  flags.list("log-dirs", options.log_dirs, base::cat("log directories; empty: the cluster's value, or ", cli::kNodeLogDir))
       .placeholder("DIR");
-  flags.text("recovery-dir", options.recovery_dir, base::cat("empty: the cluster's word, or ", cli::kNodeRecoveryDir))
+  flags.text("recovery-dir", options.recovery_dir, base::cat("recovery directory; empty: the cluster's value, or ", cli::kNodeRecoveryDir))
       .placeholder("DIR");
   constexpr std::int64_t kPortMax = 65535;
   flags.integer("port", options.port, 0, kPortMax,
-                base::cat("of its node id, the same at each start; 0: the cluster's word, or ", cli::kNodePort));
+                base::cat("port of its node ID, constant over restarts; 0: the cluster's value, or ", cli::kNodePort));
   flags.integer("localizer-port", options.localizer_port, 0, kPortMax,
-                base::cat("0: the cluster's word, or ", cli::kNodeLocalizerPort));
-  flags.integer("web-port", options.web_port, 0, kPortMax, base::cat("0: the cluster's word, or ", cli::kNodeWebPort));
+                base::cat("port of the localizer; 0: the cluster's value, or ", cli::kNodeLocalizerPort));
+  flags.integer("web-port", options.web_port, 0, kPortMax, base::cat("port of the web UI; 0: the cluster's value, or ", cli::kNodeWebPort));
   constexpr std::int64_t kTotalMax = 1'000'000'000;
   flags.integer("memory-mib", options.memory_mib, 0, kTotalMax,
-                "what it hands out until the operator says otherwise; 0: the scheduler's smallest container, the least "
-                "that a ResourceManager takes");
-  flags.integer("vcores", options.vcores, 0, kTotalMax, "the same of vcores");
+                "memory in MiB until the operator sets it; 0: the scheduler's smallest container, the minimum of a "
+                "ResourceManager");
+  flags.integer("vcores", options.vcores, 0, kTotalMax, "vcores until the operator sets them; 0 as for memory");
   declare_form_flag(flags, form);
   flags.arguments("yarn-site", 1, 1);
   flags.example("tidemark generate yarn-site --hadoop-conf-dir /etc/hadoop/conf --cgroup-driver systemd");
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (parsed.arguments[0] != "yarn-site") {
-    return wrong_use(base::cat("cannot generate ", base::in_quotes(parsed.arguments[0]), "; what can be: yarn-site"),
+    return wrong_use(base::cat("cannot generate ", base::in_quotes(parsed.arguments[0]), "; expected yarn-site"),
                      flags);
   }
   if (options.resource_manager.empty()) {
     if (places.hadoop_conf_dir.empty()) places.hadoop_conf_dir = environment_or_empty("HADOOP_CONF_DIR");
     if (places.hadoop_conf_dir.empty()) {
       return wrong_use(
-          "which cluster? --hadoop-conf-dir is the folder with its yarn-site.xml, or --resource-manager names its host",
+          "cluster is not set; give --hadoop-conf-dir (directory of its yarn-site.xml) or --resource-manager (host)",
           flags);
     }
   } else if (!places.hadoop_conf_dir.empty()) {
-    return wrong_use("--resource-manager is for a cluster without files, and --hadoop-conf-dir names some", flags);
+    return wrong_use("--resource-manager and --hadoop-conf-dir exclude each other", flags);
   }
   if (!places.cluster.empty() && places.hadoop_conf_dir.empty()) {
-    return wrong_use("--yarn-cluster is one of the files in --hadoop-conf-dir: which folder is that?", flags);
+    return wrong_use("--yarn-cluster needs --hadoop-conf-dir", flags);
   }
   options.in_groups = executor == "linux";
   if (options.in_groups && options.group.empty()) {

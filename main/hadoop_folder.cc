@@ -23,7 +23,7 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
   return names;
 }
 
-// As the peer: the user of this process, in a field that names no caller.
+// As Koordinator does: the user of this process is the real user; the effective user is empty.
 hadoop::Identity caller_of(const std::string& user) {
   if (!user.empty()) return {.real_user = "", .effective_user = user};
   const std::string mine = environment_or_empty("USER");

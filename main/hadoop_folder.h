@@ -1,4 +1,4 @@
-// Where a command finds the ResourceManagers: the folder of Hadoop's configuration files.
+// Finds the ResourceManagers in the directory of Hadoop's configuration files.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace tidemark::main {
 
-// With the files, folders and environment of this machine.
+// Reads files, directories and the environment of this machine.
 yarn_operator::HadoopFolder hadoop_folder(std::string path);
 
-// `user` names the caller; empty: nobody is named, as the peer does it.
+// `user` names the caller; if empty, no caller is named, as in Koordinator.
 Result<std::vector<yarn_operator::YarnCluster>> clusters_in(const std::string& folder, const std::string& user);
-// For commands that do without them: none where neither --hadoop-conf-dir nor $HADOOP_CONF_DIR says where they are.
+// For commands that work without YARN: empty if neither --hadoop-conf-dir nor $HADOOP_CONF_DIR is set.
 Result<std::vector<yarn_operator::YarnCluster>> clusters_if_told(const yarn_operator::YarnOptions& options);
 
 }  // namespace tidemark::main

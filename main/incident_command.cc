@@ -17,30 +17,30 @@ namespace {
 constexpr base::Duration kLastDefault = std::chrono::minutes(15);
 constexpr base::Duration kLastMin = std::chrono::seconds(1);
 
-// What is wrong with the flags; "" where nothing is.
+// The error in the flags; "" if there is none.
 std::string read_times(const std::string& from, const std::string& to, base::Duration last, bool says_last,
                        policy::IncidentQuestion& question) {
   const base::WallTime now = base::SystemClock().wall();
-  if (says_last && !from.empty()) return "either --from or --last";
+  if (says_last && !from.empty()) return "--from and --last exclude each other";
   question.to = now;
   if (!to.empty()) {
     const auto read = cli::parse_moment(to, now);
-    if (!read) return base::cat("--to wants a time such as 2026-11-20T22:15:00Z or 90m, found ", base::in_quotes(to));
+    if (!read) return base::cat("--to: expected a time such as 2026-11-20T22:15:00Z or 90m, found ", base::in_quotes(to));
     question.to = *read;
   }
   question.from = question.to + -last;
   if (!from.empty()) {
     const auto read = cli::parse_moment(from, now);
     if (!read) {
-      return base::cat("--from wants a time such as 2026-11-20T22:15:00Z or 90m, found ", base::in_quotes(from));
+      return base::cat("--from: expected a time such as 2026-11-20T22:15:00Z or 90m, found ", base::in_quotes(from));
     }
     question.from = *read;
   }
   if (question.from >= question.to) {
-    return base::cat("the time begins at ", base::format_rfc3339(question.from), " and ends at ",
-                     base::format_rfc3339(question.to), ": wanted one that lasts");
+    return base::cat("the time range begins at ", base::format_rfc3339(question.from), " and ends at ",
+                     base::format_rfc3339(question.to), "; expected an end after its begin");
   }
-  if (question.to - question.from > cli::kIncidentLongest) return "a week at most";
+  if (question.to - question.from > cli::kIncidentLongest) return "the time range is longer than a week";
   return "";
 }
 
@@ -48,23 +48,23 @@ std::string read_times(const std::string& from, const std::string& to, base::Dur
 
 int run_incident(const std::vector<std::string>& args) {
   base::Flags flags("tidemark incident",
-                    "Was it us? Tells from what a node recorded and from the audit of what was written there what held "
-                    "a pod back, and whose doing that was. Runs where the files are: on the node, in its agent's "
-                    "container, or where they were collected. Exit codes: 0 answered, 1 not, 2 wrong use.");
+                    "Shows from a node's record and audit what slowed or evicted a pod, and which component caused it. "
+                    "Run it where the files are: in the agent's container, on the node, or where they are collected. "
+                    "Exit codes: 0 answered, 1 failed, 2 wrong use.");
   cli::IncidentOptions options;
   options.state_dir = cli::kAgentStateDir;
   std::string from, to;
   base::Duration last = kLastDefault;
   AnswerForm form;
   flags.group("Time");
-  flags.text("from", from, "from then on: 2026-11-20T22:15:00Z, or 90m for so long ago").placeholder("TIME");
-  flags.text("to", to, "up to then; now unless told").placeholder("TIME");
-  flags.duration("last", last, kLastMin, cli::kIncidentLongest, "so long before --to, in place of --from");
+  flags.text("from", from, "start time: 2026-11-20T22:15:00Z, or 90m for 90 minutes ago").placeholder("TIME");
+  flags.text("to", to, "end time (default now)").placeholder("TIME");
+  flags.duration("last", last, kLastMin, cli::kIncidentLongest, "length of the time range before --to, instead of --from");
   flags.group("Files");
-  flags.text("state-dir", options.state_dir, "the --state-dir of the node's agent").placeholder("DIR");
+  flags.text("state-dir", options.state_dir, "state directory of the node's agent").placeholder("DIR");
   flags.list("file", options.files,
-             "collected lines of record and audit, of one node or many, in place of --state-dir; - is standard input");
-  flags.text("node", options.node, "the node that is meant, where several had a pod of that name").placeholder("NAME");
+             "collected record and audit lines of one or more nodes, instead of --state-dir; - is standard input");
+  flags.text("node", options.node, "node, if several nodes had a pod of that name").placeholder("NAME");
   declare_form_flag(flags, form);
   flags.arguments("NAMESPACE/POD", 1, 1);
   base::Flags::Parsed parsed;

@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "main/process.h"
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX wants it declared
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX requires this declaration
 
 namespace tidemark::main {
 namespace {
@@ -30,7 +30,7 @@ class Child : public hadoop::HelperProcess {
  public:
   Child(net::EventLoop& loop, pid_t pid)
       : loop_(loop), pid_(pid), process_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
-  // It has nothing to put away, and its death is a matter of the kernel.
+  // SIGKILL is safe: the helper has no state to save.
   ~Child() override {
     if (reaped_) return;
     ::kill(pid_, SIGKILL);
@@ -71,7 +71,7 @@ std::string beside_us() {
   return base::cat(path.substr(0, path.rfind('/') + 1), hadoop::kHelperName);
 }
 
-// With our signals as they were before we had any: none blocked, none ignored.
+// Starts the helper with default signals: none blocked, none ignored.
 int spawn(const std::vector<std::string>& words, int input, pid_t& pid) {
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
@@ -89,7 +89,7 @@ int spawn(const std::vector<std::string>& words, int input, pid_t& pid) {
   sigset_t all;
   ::sigfillset(&all);
   ::posix_spawnattr_setsigdefault(&attributes, &all);
-  // A group of its own: Ctrl-C in a terminal is for us, who end it by closing its stream.
+  // Its own process group: Ctrl-C in a terminal reaches only this process, which stops the helper by closing its stream.
   ::posix_spawnattr_setpgroup(&attributes, 0);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   const int error = ::posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), environ);
@@ -112,7 +112,7 @@ Result<hadoop::StartedHelper> start(net::EventLoop& loop, const hadoop::Kerberos
   if (const int error = spawn(words, theirs.get(), pid); error != 0) {
     auto failed = base::fail_errno(error, base::cat("starting ", program)).error();
     if (error == ENOENT) {
-      failed.message += "; Kerberos needs this program, which comes with tidemark: --kerberos-helper says where it is";
+      failed.message += "; Kerberos needs this program, a part of tidemark; give its path with --kerberos-helper";
     }
     failed.kind = ErrorKind::kUnavailable;
     return fail(std::move(failed));

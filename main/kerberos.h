@@ -1,4 +1,4 @@
-// Who speaks Kerberos for a command: the program tidemark-kerberos, started beside it.
+// Kerberos for a command: starts the helper program tidemark-kerberos.
 #pragma once
 
 #include "base/log.h"
@@ -7,8 +7,8 @@
 
 namespace tidemark::main {
 
-// Does nothing to a cluster without Kerberos. The program is started when a ResourceManager is first asked, one for
-// each cluster: where one cluster's KDC does not answer, the others' tickets are made all the same.
+// Does nothing for a cluster without Kerberos. The first request to a ResourceManager starts the program, one per
+// cluster: a KDC that does not answer delays only its own cluster.
 void speak_kerberos(hadoop::RmCluster& cluster, const hadoop::KerberosOptions& options, const base::Log& log,
                     base::Registry* metrics = nullptr);
 

@@ -19,7 +19,7 @@ bool is_file(const std::string& path) {
   return !path.empty() && path != journal::kAuditNone && path != journal::kAuditOutput;
 }
 
-// Nothing else waits for a token that is not there yet: without it the collector says what it wants.
+// A missing token does not delay the stream: the collector rejects requests without one.
 class Token {
  public:
   Token(std::string path, const base::Log& log, const base::Clock& clock)
@@ -30,7 +30,7 @@ class Token {
       if (opened) {
         file_ = *std::move(opened);
       } else if (!std::exchange(told_, true)) {
-        log_.warn("the collector is asked without a token", {{"error", opened.error().message}});
+        log_.warn("cannot read collector token; sending without it", {{"error", opened.error().message}});
       }
     }
     return file_ ? file_->token() : "";
@@ -50,10 +50,10 @@ void declare_stream_flags(base::Flags& flags, StreamOptions& options) {
   flags.group("Stream");
   flags
       .text("stream-url", options.url,
-            "collector that the lines of the audit, and of a node's record, are sent to as well: POSTs of JSON lines")
+            "collector that also receives the audit lines and the node's record, as POSTs of JSON lines")
       .placeholder("URL");
-  flags.text("stream-ca-file", options.ca_file, "authority of its certificate; else the system's").placeholder("FILE");
-  flags.text("stream-token-file", options.token_file, "bearer token for it; read again when it changes")
+  flags.text("stream-ca-file", options.ca_file, "CA file for the collector's certificate (default the system's CAs)").placeholder("FILE");
+  flags.text("stream-token-file", options.token_file, "file with the collector's bearer token; read again when it changes")
       .placeholder("FILE");
 }
 
@@ -65,7 +65,7 @@ Result<std::unique_ptr<StreamOutput>> StreamOutput::make(net::EventLoop& loop, c
   journal::LineStreamOptions stream;
   std::ranges::copy_if(files, std::back_inserter(stream.files), is_file);
   if (stream.files.empty()) {
-    return fail(ErrorKind::kInvalid, "--stream-url sends what stands in files, and there is none: give --audit-file");
+    return fail(ErrorKind::kInvalid, "--stream-url needs a file to send; give --audit-file");
   }
   auto url = net::parse_url(options.url);
   if (!url) return std::unexpected(std::move(url.error()).within("--stream-url"));
@@ -76,7 +76,7 @@ Result<std::unique_ptr<StreamOutput>> StreamOutput::make(net::EventLoop& loop, c
   stream.source = std::move(source);
   if (!options.token_file.empty()) {
     if (url->scheme == "http") {
-      return fail(ErrorKind::kInvalid, "--stream-url is not https: the token would go in the clear");
+      return fail(ErrorKind::kInvalid, "--stream-url is not https: it would send the token unencrypted");
     }
     stream.bearer = Token(options.token_file, log, loop.clock());
   }

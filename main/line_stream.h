@@ -1,4 +1,4 @@
-// Lines that a process writes to files, sent to a collector as well (journal/line_stream.h): its flags, and the wiring.
+// Flags and wiring for sending the lines of a process's files to a collector (journal/line_stream.h).
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ void declare_stream_flags(base::Flags& flags, StreamOptions& options);
 
 class StreamOutput {
  public:
-  // Null where nothing is to be sent. kInvalid: a URL that is none, or no file to send from.
+  // Null without a URL. kInvalid: invalid URL, or no file to send.
   static Result<std::unique_ptr<StreamOutput>> make(net::EventLoop& loop, const base::Log& log, base::Registry& metrics,
                                                     base::Random random, const StreamOptions& options,
                                                     const std::vector<std::string>& files, std::string source);

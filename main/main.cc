@@ -1,4 +1,4 @@
-// Picks the sub-command. What each does with the real world lies in its own file beside this one.
+// Selects the sub-command. Each sub-command has its own file in this directory.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -17,46 +17,46 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   int (*run)(const std::vector<std::string>& args);
-  std::string_view peer = {};  // the peer's program that it stands for: called by that name it needs no word
+  std::string_view peer = {};  // the Koordinator program that it replaces; under that name no sub-command is needed
 };
 
 constexpr Command kCommands[] = {
-    {"manager", "turns what nodes measure into batch resources", main::run_manager, "koord-manager"},
-    {"agent", "measures one node and what runs on it, and reports it", main::run_agent, "koordlet"},
-    {"yarn-operator", "tells YARN what it may hand out of each node, and Kubernetes what YARN holds",
+    {"manager", "publish idle capacity of nodes as batch resources", main::run_manager, "koord-manager"},
+    {"agent", "measure one node, report its usage, limit and evict offline work", main::run_agent, "koordlet"},
+    {"yarn-operator", "publish to YARN what it may use of each node, and to Kubernetes what YARN holds",
      main::run_yarn_operator, "koord-yarn-operator"},
-    {"yarn-copilot", "tells what YARN's containers on this node are, limits and ends them", main::run_yarn_copilot,
+    {"yarn-copilot", "list, limit and evict the YARN containers of this node for the agent", main::run_yarn_copilot,
      "yarn-copilot-agent"},
-    {"generate", "prints the settings of a NodeManager on a node of Kubernetes", main::run_generate},
-    {"explain", "shows why a node may sell what it sells", main::run_explain},
-    {"incident", "tells what held a pod back, and whose doing that was", main::run_incident},
-    {"plan", "shows what other settings would do, node by node and in sum", main::run_plan},
-    {"replay", "makes recorded decisions again and shows what would come out otherwise", main::run_replay},
-    {"check", "watches from outside whether more is offered than there is", main::run_check},
-    {"list", "shows the settings that were in force, and what is being rolled out", main::run_list},
-    {"report", "states of all nodes, what a manager would tell them beside what is in force, evictions",
+    {"generate", "print the yarn-site.xml of a NodeManager on a Kubernetes node", main::run_generate},
+    {"explain", "show why a node offers what it offers, and which settings apply", main::run_explain},
+    {"incident", "show what slowed or evicted a pod, and which component caused it", main::run_incident},
+    {"plan", "show the effect of new settings, per node and in total", main::run_plan},
+    {"replay", "repeat recorded decisions and show the ones that differ", main::run_replay},
+    {"check", "check whether nodes offer more than they have", main::run_check},
+    {"list", "list the revisions of the settings and the current rollout", main::run_list},
+    {"report", "show node states, pending changes, eviction budgets or evictions",
      main::run_report},
-    {"undo", "brings earlier settings back", main::run_undo},
-    {"hold", "stops a roll-out of settings where it is", main::run_hold},
-    {"resume", "lets a held roll-out of settings go on, or a pool that evictions stopped sell again", main::run_resume},
-    {"off", "stops selling to offline work, at once or when what runs has ended", main::run_off},
-    {"on", "lets nodes sell again", main::run_on},
-    {"observe", "decides and shows for nodes, and writes nothing", main::run_observe},
-    {"override", "puts the water line of a pool, or of all, somewhere else for a while", main::run_override},
-    {"doctor", "tells what on this machine, or in the cluster, stands in the way of offline work", main::run_doctor},
-    {"preview", "shows where the water line of a pool will be in the next days, and why", main::run_preview},
-    {"local", "runs, lists, reads and stops online and batch work of one machine", main::run_local},
-    {"up", "runs everything on this machine, without a cluster", main::run_up},
+    {"undo", "restore earlier settings", main::run_undo},
+    {"hold", "pause the rollout of settings", main::run_hold},
+    {"resume", "resume a paused rollout, or selling in a pool that evictions stopped", main::run_resume},
+    {"off", "stop selling, after a drain or at once", main::run_off},
+    {"on", "start selling again", main::run_on},
+    {"observe", "compute and show decisions for nodes, but write nothing", main::run_observe},
+    {"override", "change the water line of a pool or the cluster for a limited time", main::run_override},
+    {"doctor", "report what prevents offline work on this machine or in the cluster", main::run_doctor},
+    {"preview", "show the water line of a pool for the next days, and why", main::run_preview},
+    {"local", "run, list and stop online and batch work on one machine", main::run_local},
+    {"up", "run all components on this machine, without a cluster", main::run_up},
 };
 
 std::string help() {
   std::string out =
-      "usage: tidemark COMMAND [FLAGS]\n\nLets offline work run in the idle part of machines that serve online "
+      "usage: tidemark COMMAND [FLAGS]\n\nRuns offline work on the idle capacity of machines that serve online "
       "traffic.\n\n";
   for (const auto& command : kCommands) {
     out += base::cat("  ", command.name, std::string(15 - command.name.size(), ' '), command.summary, "\n");
   }
-  out += "\ntidemark COMMAND --help tells a command's flags. Exit codes: 0 done, 1 failed, 2 wrong use.\n";
+  out += "\nFor the flags of a command, run: tidemark COMMAND --help. Exit codes: 0 done, 1 failed, 2 wrong use.\n";
   return out;
 }
 
@@ -67,7 +67,7 @@ int wrong_use(const std::string& why) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Not for people: what the runtime of `up` starts beside each container, and before anything else that costs memory.
+  // Internal: the runtime of `up` starts one shim per container. It runs before anything that allocates memory.
   if (argc == 4 && argv[1] == tidemark::runtime::kShimCommand) {
     return tidemark::runtime::run_shim(argv[2], base::SystemClock(),
                                        static_cast<int>(base::parse_int(argv[3]).value_or(-1)));
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   for (const auto& command : kCommands) {
     if (!command.peer.empty() && command.peer == called) return command.run(words);
   }
-  if (words.empty()) return wrong_use("which command?");
+  if (words.empty()) return wrong_use("command is missing");
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return tidemark::main::print(help());
   if (words[0] == "--version" || words[0] == "version") {
     return tidemark::main::print("tidemark " TIDEMARK_VERSION "\n");
@@ -90,6 +90,6 @@ int main(int argc, char** argv) {
     names.push_back(command.name);
   }
   const auto meant = base::nearest(words[0], names);
-  return wrong_use(base::cat("there is no command ", base::in_quotes(words[0]),
+  return wrong_use(base::cat("unknown command ", base::in_quotes(words[0]),
                              meant ? base::cat("; did you mean ", *meant, "?") : std::string()));
 }

@@ -12,7 +12,7 @@ namespace tidemark::main {
 
 int run_manager(const std::vector<std::string>& args) {
   base::Flags flags("tidemark manager",
-                    "Turns what nodes measure into batch resources that Kubernetes and YARN can use.");
+                    "Publishes the idle capacity of nodes as batch resources for Kubernetes and YARN.");
   ClusterOptions cluster_options;
   manager::ManagerOptions options;
   options.zones = zones_of_machine();
@@ -50,9 +50,9 @@ int run_manager(const std::vector<std::string>& args) {
   audit.listen_to(client_config, "manager " + identity);
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
-  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("a flag without effect", {{"what", what}});
+  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("flag has no effect", {{"what", what}});
   for (const auto& what : options.feature_gates.without_effect())
-    log.warn("a feature gate without effect", {{"what", what}});
+    log.warn("feature gate has no effect", {{"what", what}});
   if (options.lease_namespace.empty()) options.lease_namespace = cluster->ns;
   log.info("starting", {{"version", TIDEMARK_VERSION},
                         {"cluster", cluster->source},
@@ -70,7 +70,7 @@ int run_manager(const std::vector<std::string>& args) {
   if (!manager) return failed(manager.error());
   (*manager)->start();
   signals.run(log, [&] { return (*manager)->drain(); });
-  manager->reset();  // what it gave up in the middle is told
+  manager->reset();  // logs the work that it aborts
   audit.finish();
   return kDone;
 }

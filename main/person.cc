@@ -23,7 +23,7 @@ std::string somebody() {
 
 bool asked(const std::string& question) {
   std::fputs(base::cat(question, " [y/N] ").c_str(), stderr);
-  // Who is asked may end it all with ^C, also where the loop, which stands still meanwhile, takes signals.
+  // ^C ends the program here, although the loop handles signals: the loop does not run now.
   sigset_t ends;
   sigset_t before;
   sigemptyset(&ends);

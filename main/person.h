@@ -1,17 +1,17 @@
-// The person in front of a command: who it is, what they are asked, and how something goes on.
+// The user of a command: name, questions, progress.
 #pragma once
 
 #include <string>
 
 namespace tidemark::main {
 
-// Who gives an order, as far as this machine knows.
+// The name of the user, as far as this machine knows it.
 std::string somebody();
 
-// "QUESTION [y/N]" on standard error; true where the answer begins with y.
+// Prints "QUESTION [y/N]" to standard error; true if the answer begins with y.
 bool asked(const std::string& question);
 
-// One line that is written over on a terminal; a line for each change elsewhere.
+// A progress line: overwritten on a terminal, otherwise one line per change.
 class ProgressLine {
  public:
   ProgressLine();

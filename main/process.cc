@@ -16,17 +16,17 @@
 namespace tidemark::main {
 namespace {
 
-// How long a process that is to end at once waits for its last lines.
+// Longest time that a terminating process waits to write its last lines.
 constexpr base::Duration kLastLinesLimit = std::chrono::milliseconds(100);
 
-// To standard error, after what the log has said; a reader that is gone or stuck is not waited for.
+// Writes to standard error, after the log. Does not wait for a blocked reader.
 void say(std::string_view text) {
   base::LineWriter::wait_until_written(base::LineWriter::kFatalLimit);
   base::write_within(STDERR_FILENO, text, base::LineWriter::kFatalLimit);
 }
 
 std::terminate_handler terminate_before() {
-  static const std::terminate_handler before = std::get_terminate();  // says which exception it was
+  static const std::terminate_handler before = std::get_terminate();  // prints the exception
   return before;
 }
 
@@ -50,18 +50,18 @@ void declare_log_flags(base::Flags& flags, LogOptions& options) {
                 {"info", base::LogLevel::kInfo},
                 {"warn", base::LogLevel::kWarn},
                 {"error", base::LogLevel::kError}},
-               "least important line to write");
+               "lowest level to log");
   flags.choice("log-format", options.format, {{"text", base::LogFormat::kText}, {"json", base::LogFormat::kJson}},
-               "form of a line");
+               "format of a log line");
 }
 
 LogOutput::LogOutput(const base::Clock& clock, const LogOptions& options, base::Registry& metrics)
     : writer_(STDERR_FILENO,
               [&clock, format = options.format](std::uint64_t lines) {
                 return base::log_line(clock.wall(), format, base::LogLevel::kWarn, "log",
-                                      "lines dropped: standard error did not take them", {{"lines", lines}});
+                                      "log lines dropped because standard error was blocked", {{"lines", lines}});
               },
-              metrics.counter("tidemark_log_lines_dropped_total", "Lines of the log that standard error did not take."),
+              metrics.counter("tidemark_log_lines_dropped_total", "Log lines dropped because standard error was blocked."),
               {}),
       log_(clock, {options.level, options.format, [this](std::string_view line) { writer_.write(line); }}) {}
 
@@ -90,7 +90,7 @@ int print(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {  // somebody who shares it made it so
+    if (written < 0 && errno == EAGAIN) {  // another process that shares it made it non-blocking
       pollfd ready{STDOUT_FILENO, POLLOUT, 0};
       ::poll(&ready, 1, -1);
       continue;
@@ -124,7 +124,7 @@ std::string host_identity(std::uint64_t seed) {
 void prepare_process() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free number is this one. Opened the wrong way round, so that its use is an error and not silence.
+    // open() returns this number, the lowest free one. The opposite direction makes any use an error.
     ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
   terminate_before();
@@ -135,11 +135,11 @@ void raise_descriptor_limit() {
   struct rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);  // where it is refused the old one holds, and accepting pauses at it
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // on failure the old limit stays, and accepting pauses at it
 }
 
 Signals::Signals(net::EventLoop& loop) : loop_(loop) {
-  // A log that nobody reads any more is no reason to die: the write fails instead.
+  // A closed log reader must not end the process; the write fails instead.
   ::signal(SIGPIPE, SIG_IGN);
   watch_ = loop_.watch_signals({SIGTERM, SIGINT}, [this](int signal) {
     if (received_ != 0) {
@@ -158,7 +158,7 @@ void Signals::run(const base::Log& log, std::function<net::Task<void>()> drain) 
     loop_.stop();
   };
   on_first_ = [&] {
-    log.info("draining; a second signal ends at once", {{"signal", received_}});
+    log.info("draining; a second signal stops at once", {{"signal", received_}});
     scope.spawn(drain_then_stop());
   };
   if (received_ != 0) on_first_();

@@ -1,4 +1,4 @@
-// What a sub-command gets of the world outside: the real clock, environment, files, standard output, signals.
+// The environment of a sub-command: real clock, environment variables, files, standard output, signals.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tidemark::main {
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kWrongUse = 2;
-inline constexpr int kEndedBySignal = 128;  // and the signal's number, as shells do
+inline constexpr int kEndedBySignal = 128;  // plus the signal number, as in shells
 
 struct LogOptions {
   base::LogLevel level = base::LogLevel::kInfo;
@@ -28,8 +28,8 @@ struct LogOptions {
 };
 void declare_log_flags(base::Flags& flags, LogOptions& options);
 
-// The process's log, on standard error. Nothing that logs ever waits for whoever reads it: what a full pipe does not
-// take is dropped, and counted in `metrics`. Made first and gone last, so that the last lines come out.
+// The process's log, on standard error. Logging never waits: lines that a full pipe rejects are dropped and counted in
+// `metrics`. Create it first and destroy it last, so that the last lines are written.
 class LogOutput {
  public:
   LogOutput(const base::Clock& clock, const LogOptions& options, base::Registry& metrics);
@@ -40,26 +40,26 @@ class LogOutput {
   base::Log log_;
 };
 
-// Parses, and deals with --help, --version and wrong use. nullopt: go on; otherwise the exit code.
+// Parses, and handles --help, --version and wrong use. nullopt: continue; otherwise the exit code.
 std::optional<int> parse_or_exit(base::Flags& flags, const std::vector<std::string>& args, base::Flags::Parsed& parsed);
 
 std::string environment_or_empty(const char* name);
-// All of it to standard output: kDone, or kFailed where it does not take it, which standard error tells.
+// Writes all of it to standard output. Returns kDone, or prints an error and returns kFailed.
 int print(std::string_view text);
-int failed(const Error& error);           // "tidemark: …" on standard error, after the log; answers kFailed
-int wrong_use(std::string_view message);  // the same; answers kWrongUse
+int failed(const Error& error);           // "tidemark: …" on standard error, after the log; returns kFailed
+int wrong_use(std::string_view message);  // the same; returns kWrongUse
 int wrong_use(std::string_view why, const base::Flags& flags);  // with the usage line
-std::string host_identity(std::uint64_t seed);  // host name and a random part: one process of one machine
+std::string host_identity(std::uint64_t seed);  // host name and a random part: unique per process
 
-// Descriptors 0 to 2 that the process was started without must not become somebody's file or socket. Reading and
-// writing them fails, as it would. And a program that ends by an exception says its last lines too. First thing of all.
+// Call it first. Opens missing descriptors 0 to 2, so that no file or socket gets these numbers; reading and writing
+// them fails. Also writes the last log lines when an exception ends the program.
 void prepare_process();
 
-// As many descriptors as the system lets us have: the default of 1024 is below what a server with many watches needs.
+// Raises the descriptor limit to the system's maximum: the default of 1024 is too low for a server with many watches.
 void raise_descriptor_limit();
 
-// Runs `loop` until SIGTERM or SIGINT, then `drain`; a second signal ends the process at once. Made before any other
-// thread, so that the signals come here.
+// Runs `loop` until SIGTERM or SIGINT, then `drain`; a second signal ends the process at once. Create it before any
+// other thread, so that this thread gets the signals.
 class Signals {
  public:
   explicit Signals(net::EventLoop& loop);
@@ -72,7 +72,7 @@ class Signals {
   std::function<void()> on_first_;
 };
 
-// The sub-commands; each answers the exit code.
+// The sub-commands; each returns the exit code.
 int run_manager(const std::vector<std::string>& args);
 int run_agent(const std::vector<std::string>& args);
 int run_incident(const std::vector<std::string>& args);

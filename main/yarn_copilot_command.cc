@@ -16,7 +16,7 @@ namespace tidemark::main {
 namespace {
 constexpr std::size_t kNamesWaitingMax = 16;
 
-// nullopt: nobody says where they are.
+// nullopt: no Hadoop configuration is given.
 Result<std::optional<hadoop::RmCluster>> managers_of(const yarn_copilot::CopilotOptions& options) {
   if (options.hadoop_conf_dir.empty()) return std::nullopt;
   TM_TRY(auto clusters, clusters_in(options.hadoop_conf_dir, options.user));
@@ -24,7 +24,7 @@ Result<std::optional<hadoop::RmCluster>> managers_of(const yarn_copilot::Copilot
   for (auto& each : clusters) {
     if (each.id == wanted) return std::move(each.managers);
   }
-  return fail(ErrorKind::kNotFound, "--yarn-cluster: there is no ", wanted, ".yarn-site.xml in ",
+  return fail(ErrorKind::kNotFound, "--yarn-cluster: not found: ", wanted, ".yarn-site.xml in ",
               options.hadoop_conf_dir);
 }
 
@@ -32,7 +32,7 @@ Result<std::optional<hadoop::RmCluster>> managers_of(const yarn_copilot::Copilot
 
 int run_yarn_copilot(const std::vector<std::string>& args) {
   base::Flags flags("tidemark yarn-copilot",
-                    "Tells what YARN's containers on this node are, and limits and ends them, over a unix socket.");
+                    "Lists, limits and evicts the YARN containers of this node. Serves the agent on a Unix socket.");
   yarn_copilot::CopilotOptions options;
   AuditOptions audit_options;
   LogOptions log_options;
@@ -46,7 +46,7 @@ int run_yarn_copilot(const std::vector<std::string>& args) {
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (options.hadoop_conf_dir.empty()) options.hadoop_conf_dir = environment_or_empty("HADOOP_CONF_DIR");
   if (options.hadoop_conf_dir.empty() && !options.cluster.empty()) {
-    return wrong_use("--yarn-cluster is one of the files in --hadoop-conf-dir: which folder is that?", flags);
+    return wrong_use("--yarn-cluster needs --hadoop-conf-dir", flags);
   }
   auto managers = managers_of(options);
   if (!managers) return failed(managers.error());
@@ -62,7 +62,7 @@ int run_yarn_copilot(const std::vector<std::string>& args) {
   AuditOutput audit(loop, log, &metrics, audit_options);
   net::WorkerPool names(1, kNamesWaitingMax);
   linux::KernelKillRim killing;
-  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("a flag without effect", {{"what", what}});
+  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("flag has no effect", {{"what", what}});
   log.info("starting", {{"version", TIDEMARK_VERSION}});
   auto copilot = yarn_copilot::YarnCopilot::make(
       loop, {killing, names, audit.listener(), *std::move(managers), base::Random::seed_from_system()}, log, metrics,

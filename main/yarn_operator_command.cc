@@ -13,7 +13,7 @@
 namespace tidemark::main {
 int run_yarn_operator(const std::vector<std::string>& args) {
   base::Flags flags("tidemark yarn-operator",
-                    "Tells YARN how much of each node it may hand out, and Kubernetes how much of it YARN holds.");
+                    "Publishes to YARN what it may use of each node, and to Kubernetes what YARN holds.");
   ClusterOptions cluster_options;
   yarn_operator::OperatorOptions options;
   LogOptions log_options;
@@ -30,7 +30,7 @@ int run_yarn_operator(const std::vector<std::string>& args) {
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (options.hadoop_conf_dir.empty()) options.hadoop_conf_dir = environment_or_empty("HADOOP_CONF_DIR");
   if (options.hadoop_conf_dir.empty()) {
-    return wrong_use("where is yarn-site.xml? give --hadoop-conf-dir or $HADOOP_CONF_DIR", flags);
+    return wrong_use("directory of yarn-site.xml is not set; give --hadoop-conf-dir or $HADOOP_CONF_DIR", flags);
   }
 
   const base::SystemClock clock;
@@ -60,7 +60,7 @@ int run_yarn_operator(const std::vector<std::string>& args) {
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
   if (options.lease.ns.empty()) options.lease.ns = cluster->ns;
-  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("a flag without effect", {{"what", what}});
+  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("flag has no effect", {{"what", what}});
   log.info("starting", {{"version", TIDEMARK_VERSION},
                         {"cluster", cluster->source},
                         {"yarn_clusters", std::to_string(clusters->size())},
