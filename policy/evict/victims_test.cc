@@ -117,8 +117,7 @@ class Scenario {
     }
     std::string stay;
     for (const Victim& each : rest) add(stay, each);
-    return cat("> ", to_string(gap.feature), ": ", go.empty() ? "none" : go,
-               "; stays: ", stay.empty() ? "none" : stay);
+    return cat("> ", to_string(gap.feature), ": ", go.empty() ? "none" : go, "; stays: ", stay.empty() ? "none" : stay);
   }
 
   testing::EvictNode node_;

@@ -18,7 +18,7 @@ namespace tidemark::policy {
 // The task whose actions are searched.
 struct DeedSubject {
   std::string ns, name;
-  std::string task;  // its id; "" if unknown
+  std::string task;   // its id; "" if unknown
   std::string group;  // the cgroup above its own; "" if unknown
 };
 
@@ -39,7 +39,7 @@ struct IncidentDeed {
   base::WallTime first, last;
   std::string what;    // "write", "evict", "kill"
   std::string object;  // a cgroup or a task
-  std::string file;  // of a cgroup
+  std::string file;    // of a cgroup
   std::string before, after;
   std::string reason;
   std::int64_t times = 1;

@@ -8,7 +8,8 @@
 //                consecutive failure, twice as long after each further one, at most six minutes
 //   rules        podFailurePolicy: an end may be ignored (an eviction), counted, or fail the job at once
 //   withdrawn    pods that suspension, a lower parallelism or the job's success makes superfluous: the finalizer is
-//                removed before the pod is deleted, so its end does not count. A pod of ours without one is being deleted
+//                removed before the pod is deleted, so its end does not count. A pod of ours without one is being
+//                deleted
 //   deadline     activeDeadlineSeconds since the start; `suspend` ends running pods and restarts the time
 //   ttl          it is deleted this long after its end
 //
@@ -52,7 +53,7 @@ struct JobSpec {
   std::vector<JobRule> rules;
   bool replaces_when_ended = false;  // an ending pod counts as active until it has ended
   bool restarts_inside = false;      // restartPolicy OnFailure
-  bool deleted = false;  // the deleter owns its pods: none is created, none withdrawn
+  bool deleted = false;              // the deleter owns its pods: none is created, none withdrawn
 };
 
 struct JobPod {
@@ -60,8 +61,8 @@ struct JobPod {
   model::PodPhase phase = model::PodPhase::kPending;
   bool deleted = false;
   bool ready = false;
-  bool bound = true;  // to a node, which reports how it ends
-  bool kept = true;  // it has our finalizer
+  bool bound = true;          // to a node, which reports how it ends
+  bool kept = true;           // it has our finalizer
   std::int64_t restarts = 0;  // of its containers
   std::optional<std::int64_t> index;
   std::optional<base::Duration> ended_ago;  // at least 0
@@ -85,16 +86,16 @@ struct JobState {
   std::vector<std::int64_t> completed;                             // indexes, sorted
   bool suspended = false;
   JobEnd decided = JobEnd::kNone;  // how it ends, as soon as that is known
-  bool over = false;  // and none of its pods runs any more
+  bool over = false;               // and none of its pods runs any more
   bool operator==(const JobState&) const = default;
 };
 
 struct JobStep {
   JobState state;
   std::vector<std::optional<std::int64_t>> create;  // pods to create, each with its index if it has one
-  std::vector<std::size_t> remove;  // pods to delete, by position
-  std::vector<std::size_t> let_go;  // pods to release if they are unchanged, and then delete
-  std::vector<std::size_t> release;  // pods whose finalizer is removed once the state is written
+  std::vector<std::size_t> remove;                  // pods to delete, by position
+  std::vector<std::size_t> let_go;                  // pods to release if they are unchanged, and then delete
+  std::vector<std::size_t> release;                 // pods whose finalizer is removed once the state is written
   bool remove_job = false;
   std::optional<base::Duration> again_after;  // time alone changes something
 };

@@ -24,7 +24,7 @@ struct World {
   JobState state;
   std::vector<JobPod> pods;
   base::WallTime now{std::chrono::hours(1)};  // moves with time
-  base::Duration set_by{0};  // offset after setting the wall clock
+  base::Duration set_by{0};                   // offset after setting the wall clock
   base::WallTime started_at, over_at;
   std::map<std::string, base::WallTime> ended_at;  // of pods, by uid
   int made = 0;

@@ -22,7 +22,7 @@ inline constexpr std::int64_t kQuotaMin = 1'000;  // microseconds
 
 enum class Want : std::uint8_t {
   kCpuQuota,     // microseconds in 100 ms; kNoLimit
-  kCpus,  // which CPUs
+  kCpus,         // which CPUs
   kCpuShares,    // as v1 counts them, 2 … 262144
   kCpuPriority,  // a value of CpuPriority
   kMemoryLimit,  // bytes; kNoLimit

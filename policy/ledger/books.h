@@ -43,7 +43,7 @@ void add_sold(std::vector<ClassSold>& sold, std::int64_t order, std::string_view
 // What Kubernetes may act on, kept between passes. The default value is a new node: what it carried a moment ago is
 // unknown (a previous manager may have cut it), so for kBindLag `could_carry` counts.
 struct BindLag {
-  model::Resources told;  // at the last pass
+  model::Resources told;                       // at the last pass
   model::Resources most;                       // what it may act on
   std::optional<base::MonotonicTime> fell_at;  // when `told` last fell, while `most` is above it
   bool seen = false;
@@ -89,7 +89,7 @@ struct WaitingWork {
   std::int64_t order = 0;  // of the most timely work
   std::string work_class{};
   model::Resources amount{};  // of that order
-  std::vector<Less> less{};  // less timely; at most one per class
+  std::vector<Less> less{};   // less timely; at most one per class
 
   void add(std::int64_t its_order, std::string_view its_class, model::Resources its_amount);
   model::Resources from(std::int64_t least_order) const;  // of that order or above
@@ -110,9 +110,9 @@ BookSeen without_unheard(BookSeen seen, base::Duration unheard, base::MonotonicT
 // What was subtracted from a side's offer for classes of work that are off, kept between passes.
 struct TakenOff {
   bool looked = false;
-  model::Resources told;  // that the side carried at the last pass
-  model::Resources in_told;  // and what was subtracted from that
-  model::Resources decided;  // the next offer
+  model::Resources told;        // that the side carried at the last pass
+  model::Resources in_told;     // and what was subtracted from that
+  model::Resources decided;     // the next offer
   model::Resources in_decided;  // and what was subtracted from that
   bool operator==(const TakenOff&) const = default;
 };

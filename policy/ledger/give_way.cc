@@ -11,7 +11,7 @@ using Wide = __int128;  // no sum of amounts overflows
 struct Side {
   const Claim& claim;
   Wide held = 0;
-  Wide less_timely = 0;  // that may be reclaimed
+  Wide less_timely = 0;   // that may be reclaimed
   Wide least_timely = 0;  // the part of it that is also less timely than the waiting work of this side
   Wide needs = 0;
   Wide gets = 0;

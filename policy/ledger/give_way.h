@@ -31,9 +31,9 @@ struct Claim {
   };
   std::int64_t held = 0;
   std::vector<Less> less_timely{};  // than the waiting work of the other side, the least timely first; part of `held`
-  std::optional<std::int64_t> waiting{};  // the order of the waiting work; nullopt: none
+  std::optional<std::int64_t> waiting{};                              // the order of the waiting work; nullopt: none
   std::int64_t waits_for = std::numeric_limits<std::int64_t>::max();  // the maximum if the amount is unknown
-  std::int64_t most = 0;  // that the side may reach
+  std::int64_t most = 0;                                              // that the side may reach
   std::int64_t guaranteed = 0;
   std::int64_t fair_part = 0;  // of the origin, if both waiting works are equally timely
 };

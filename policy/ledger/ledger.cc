@@ -29,12 +29,12 @@ struct One {
   bool known = false;
   Amount held;
   std::vector<Claim::Less> less_timely{};  // the part that the other side's work may displace
-  Amount yields;  // the part of it that is displaced
-  Amount gets;  // what is due to its waiting work, and kept for it
+  Amount yields;                           // the part of it that is displaced
+  Amount gets;                             // what is due to its waiting work, and kept for it
   std::optional<std::int64_t> waiting;     // the order of that
-  std::optional<Amount> waits;  // the waiting amount
-  Amount told_now;  // by its last offer, before classes that are off were subtracted
-  Amount may_hand_out;  // by its offer and the offer it may act on
+  std::optional<Amount> waits;             // the waiting amount
+  Amount told_now;                         // by its last offer, before classes that are off were subtracted
+  Amount may_hand_out;                     // by its offer and the offer it may act on
 
   Amount stays() const { return held - yields; }
   Amount real(Amount told) const { return {currency.real(told.value)}; }

@@ -24,8 +24,8 @@
 //   due = held + its part of the idle capacity, within its shares
 //   offer = told(min(due, origin − what the other may still hand out))
 // where the other may still hand out the largest of what it held, its last offer, its new offer, and the offer it is
-// known to act on. So a cut is immediate, what it frees is offered only when it is confirmed, and the sum of both offers
-// never exceeds the origin, except after the origin itself has dropped.
+// known to act on. So a cut is immediate, what it frees is offered only when it is confirmed, and the sum of both
+// offers never exceeds the origin, except after the origin itself has dropped.
 //
 // class-aware (in both modes): less timely work does not block work that waits on the other side (give_way.h: what each
 // side gets for its waiting work, and what it yields for that).
@@ -82,12 +82,12 @@ struct SideBook {
   // nullopt: unknown now (its master is down). Then its offer counts as held.
   std::optional<std::vector<ClassSold>> sold;
   model::Resources in_flight;   // decided, not bound yet
-  model::Resources told;  // its last written offer
-  model::Resources confirmed;  // the offer that it may act on; differs from `told` for a moment after a change
+  model::Resources told;        // its last written offer
+  model::Resources confirmed;   // the offer that it may act on; differs from `told` for a moment after a change
   bool wants_more = false;      // it has work that waits for capacity
-  bool taken_back = false;  // it is draining or off: it is offered nothing, what it holds still counts
+  bool taken_back = false;      // it is draining or off: it is offered nothing, what it holds still counts
   std::int64_t best_order = 0;  // of the most timely class that waits on this side
-  std::string waits_class{};  // its name; empty if it has none
+  std::string waits_class{};    // its name; empty if it has none
   std::optional<model::Resources> waits_for{};  // the waiting amount; nullopt: unknown
   // What was subtracted before publishing, for classes of work that are off. The next offer starts from both, or it
   // would be subtracted again and again.
@@ -112,7 +112,7 @@ struct SideTerms {
   Amount held;   // by this side, in real units
   Amount taken;  // what is subtracted for the other side, in real units
   model::Reason taken_by = model::Reason::kLedgerAll;
-  Amount real;  // the offer, in real units
+  Amount real;   // the offer, in real units
   Amount offer;  // the offer as published
   model::Reason reason = model::Reason::kLedgerAll;
   Amount reclaim;  // class-aware: real amount of less timely work on the other side that blocks
@@ -154,7 +154,7 @@ struct OverReportState {
   bool operator==(const OverReportState&) const = default;
 };
 struct EvictionRate {
-  std::int64_t evicted = 0;  // tasks of the pool in the window
+  std::int64_t evicted = 0;   // tasks of the pool in the window
   std::int64_t finished = 0;  // finished normally
 };
 struct OverReportStep {

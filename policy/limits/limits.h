@@ -34,7 +34,7 @@ struct LimitsInput {
   std::span<const model::Task* const> tasks;
   std::int64_t ratio_percent = 100;  // CPU normalization: the value of a core of this node, in hundredths
   bool quota_suppressed = false;     // resourceUsedThresholdWithBE: enable, with cpuSuppressPolicy cfsQuota
-  bool group_shares = true;  // of the tasks' own cgroups (priority/class_weights.h); containers' stay here
+  bool group_shares = true;          // of the tasks' own cgroups (priority/class_weights.h); containers' stay here
   // Since when the node is marked as oversold by two schedulers (model/oversold.h).
   std::optional<base::WallTime> oversold_since{};
   bool cpu_alone = false;  // no memory limits

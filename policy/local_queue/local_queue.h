@@ -6,8 +6,8 @@
 //               unknown while not all pods are known: then none is bound, or capacity would be sold twice
 //   bound       if every requested resource is free, in this order
 //   passing     a smaller pod may be bound while a bigger one before it waits, until that one waits for 10 minutes:
-//               then no later pod gets a resource that the bigger one lacks, except by kind or priority. A pod that does
-//               not fit the empty node holds no other back
+//               then no later pod gets a resource that the bigger one lacks, except by kind or priority. A pod that
+//               does not fit the empty node holds no other back
 //   off         no offline pod is bound if offline work was switched off or drains, not even one without requests, for
 //               which there is always room
 //   cool-down   no offline pod is bound for 30 s after offline work was evicted: the free capacity may be what the

@@ -32,9 +32,9 @@ struct QueueTaint {
 };
 
 struct QueueToleration {
-  std::string key;  // "": any key
-  bool exists = false;  // any value
-  std::string value;  // else this one
+  std::string key;                    // "": any key
+  bool exists = false;                // any value
+  std::string value;                  // else this one
   std::optional<QueueEffect> effect;  // nullopt: both
   bool operator==(const QueueToleration&) const = default;
 };
@@ -42,7 +42,7 @@ struct QueueToleration {
 struct QueueNode {
   std::string name;
   std::vector<QueueAmount> allocatable;  // including `pods`: each pod takes one
-  std::vector<QueueTaint> taints;  // only those that keep pods away
+  std::vector<QueueTaint> taints;        // only those that keep pods away
   std::vector<model::Label> labels;
   bool cordoned = false;
   bool ready = true;
@@ -69,25 +69,25 @@ struct QueueWaiting {
 };
 
 struct LocalQueueInputs {
-  const QueueNode* node = nullptr;  // null: unknown yet
-  std::span<const QueuePod* const> bound;  // to it, and not terminal: a pod being deleted counts until it is gone
+  const QueueNode* node = nullptr;               // null: unknown yet
+  std::span<const QueuePod* const> bound;        // to it, and not terminal: a pod being deleted counts until it is gone
   std::span<const QueueWaiting> waiting;         // uids are unique
   std::optional<base::Duration> since_eviction;  // of offline work of this node; nullopt: none that matters
   bool all_known = true;                         // false: more may be bound than `bound` has
-  bool off = false;  // offline work is off here, or drains
+  bool off = false;                              // offline work is off here, or drains
 };
 
 enum class QueueReason : std::uint8_t {
-  kGated,  // it has scheduling gates
-  kNoNode,  // the node is unknown
-  kMismatch,  // it requires a node with other labels: `key`
+  kGated,        // it has scheduling gates
+  kNoNode,       // the node is unknown
+  kMismatch,     // it requires a node with other labels: `key`
   kCordoned,     //
   kTainted,      // `key`
   kNotReady,     // the node
   kNotAllKnown,  // free capacity is unknown
-  kTooLarge,  // for the empty node: `shorts`
+  kTooLarge,     // for the empty node: `shorts`
   kShort,        // something is not free: `shorts`
-  kBehind,  // it would take what an older pod lacks: `shorts` are the older one's, and `key` its name
+  kBehind,       // it would take what an older pod lacks: `shorts` are the older one's, and `key` its name
   kCoolingDown,  // `left`
   kOff           // offline work, here
 };
@@ -102,7 +102,7 @@ struct QueueShort {
 struct QueueWait {
   WorkKind kind = WorkKind::kOnline;
   std::size_t position = 0;  // 1 is the next of its kind
-  std::size_t of = 0;  // this many of its kind wait
+  std::size_t of = 0;        // this many of its kind wait
   QueueReason reason = QueueReason::kGated;
   std::vector<QueueShort> shorts;  // by resource
   std::string key;
@@ -114,8 +114,8 @@ struct QueueWait {
 using QueueOutcome = std::optional<QueueWait>;
 
 struct LocalQueuePlan {
-  std::vector<QueueOutcome> outcomes;  // one for each waiting pod, in the order of the input
-  std::vector<std::size_t> order;  // the same pods, in the order of the queue
+  std::vector<QueueOutcome> outcomes;         // one for each waiting pod, in the order of the input
+  std::vector<std::size_t> order;             // the same pods, in the order of the queue
   std::optional<base::Duration> again_after;  // time alone changes something
 };
 

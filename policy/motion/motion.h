@@ -43,20 +43,20 @@ struct MotionConfig {
 // The memory of a node between two passes. The caller keeps it; the default value is a new node.
 struct MotionState {
   std::optional<model::Resources> offered;  // result of the last step
-  base::MonotonicTime changed_at;  // when `offered` last changed
+  base::MonotonicTime changed_at;           // when `offered` last changed
 
   std::optional<base::WallTime> stamp;   // status.updateTime when it was last seen to change
-  base::MonotonicTime stamp_at;  // time of that change
-  bool stamp_moved = false;  // it was seen to change: the agent is alive, whatever its clock shows
+  base::MonotonicTime stamp_at;          // time of that change
+  bool stamp_moved = false;              // it was seen to change: the agent is alive, whatever its clock shows
   std::optional<model::Resources> held;  // the offer when the decay started
 
   bool operator==(const MotionState&) const = default;
 };
 
 struct MotionInput {
-  model::Resources wanted;  // result of the formulas for the last measurement
-  model::Resources capacity;  // base of the shares of dead band and slew
-  std::optional<model::Resources> on_node;  // the origin on the node: the offer of a predecessor
+  model::Resources wanted;                     // result of the formulas for the last measurement
+  model::Resources capacity;                   // base of the shares of dead band and slew
+  std::optional<model::Resources> on_node;     // the origin on the node: the offer of a predecessor
   std::optional<base::WallTime> stamp;         // status.updateTime
   std::optional<model::Resources> least_ever;  // the least that the node could recently offer at this hour
 };
