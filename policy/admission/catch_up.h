@@ -33,9 +33,9 @@ struct CatchUpInput {
 };
 
 struct CatchUp {
-  Json patch;  // a merge patch of the pod; null if there is nothing to do
+  Json patch;                        // a merge patch of the pod; null if there is nothing to do
   std::vector<std::string> applied;  // profiles whose changes are in the patch
-  std::vector<std::string> left;  // places that a profile would have set and that cannot be changed any more
+  std::vector<std::string> left;     // places that a profile would have set and that cannot be changed any more
 };
 
 CatchUp catch_up(const CatchUpInput& input);

@@ -14,29 +14,29 @@
 namespace tidemark::policy {
 
 enum class EvictionDenial : std::uint8_t {
-  kNoNode,  // the token is bound to no node: the agent is unknown
-  kNoUid,  // the request does not say which pod of that name is meant
+  kNoNode,       // the token is bound to no node: the agent is unknown
+  kNoUid,        // the request does not say which pod of that name is meant
   kUnreadable,   // the pod cannot be read
-  kAnotherPod,  // another pod has the name now
+  kAnotherPod,   // another pod has the name now
   kAnotherNode,  // or no node at all
-  kMirror,  // a static pod: the object is only a mirror
+  kMirror,       // a static pod: the object is only a mirror
   kOnline,
-  kJobBudget,  // its job reached its limit of evictions per hour
+  kJobBudget,   // its job reached its limit of evictions per hour
   kPoolBudget,  // its pool reached its limit of evictions per hour
-  kTooMany,  // not checked: too many evictions are requested at once
-  kNotKnown,  // the pod could not be looked up in time; a retry may succeed
+  kTooMany,     // not checked: too many evictions are requested at once
+  kNotKnown,    // the pod could not be looked up in time; a retry may succeed
 };
 std::string_view to_string(EvictionDenial);  // "AnotherNode", as Kubernetes writes such words
 
 struct EvictionAsked {
   std::string_view node;  // from the claim of the token; "" if it has none
-  std::string_view uid;  // from the preconditions; "" if unset
+  std::string_view uid;   // from the preconditions; "" if unset
 };
 
 struct EvictionRefusal {
   EvictionDenial why = EvictionDenial::kNoNode;
   int http_code = 403;
-  std::string found;  // "" if absent
+  std::string found;   // "" if absent
   std::string wanted;  // "" if the reason is enough
   bool operator==(const EvictionRefusal&) const = default;
 };

@@ -24,7 +24,7 @@ class MemberIndex {
 
   const base::JsonObject& object_;
   std::vector<const Member*> sorted_;  // filled on first use for a large object
-  std::size_t next_ = 0;  // look-ups in the order of the members take one step
+  std::size_t next_ = 0;               // look-ups in the order of the members take one step
   std::size_t steps_ = 0;
 };
 

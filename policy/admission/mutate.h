@@ -59,10 +59,10 @@ struct AdmissionNote {
 
 struct Mutation {
   Json pod;
-  Json patch;  // from the received pod to `pod`; an empty array if nothing changes
+  Json patch;                        // from the received pod to `pod`; an empty array if nothing changes
   std::vector<std::string> applied;  // profiles, by name
   std::vector<std::string> skipped;  // matched and not applied: by chance, or plain while off
-  bool off_decided = false;  // WhileOff changed the result
+  bool off_decided = false;          // WhileOff changed the result
   std::vector<AdmissionNote> notes;
   std::size_t diff_steps = 0;  // names compared for `patch`; 0 if nothing was changed
 };

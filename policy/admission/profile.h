@@ -21,8 +21,8 @@ namespace tidemark::policy {
 
 // What happens while co-location is off to a pod that a profile would make offline work.
 enum class WhileOff : std::uint8_t {
-  kWait,  // it becomes offline work and waits for resources that no node offers
-  kPlain,  // it stays as its author wrote it, and runs as online work
+  kWait,    // it becomes offline work and waits for resources that no node offers
+  kPlain,   // it stays as its author wrote it, and runs as online work
   kRefuse,  // it is refused
 };
 
@@ -37,7 +37,7 @@ struct ColocationProfile {
   std::optional<model::LabelSelector> namespaces;   // nullopt: all
   std::optional<model::LabelSelector> pods;         // nullopt: all
   std::optional<std::int64_t> probability_percent;  // nullopt: always, or `probability_problem`
-  std::string probability_problem;  // what is wrong with it; empty if nothing is
+  std::string probability_problem;                  // what is wrong with it; empty if nothing is
   // Each list is in ascending order of its keys.
   std::vector<TextPair> labels;
   std::vector<TextPair> annotations;
@@ -48,7 +48,7 @@ struct ColocationProfile {
   std::string qos_class;
   std::string priority_class_name;
   std::optional<std::int32_t> koordinator_priority;
-  Json patch;  // null if unset
+  Json patch;                          // null if unset
   bool skip_update_resources = false;  // by annotation
   bool controller_managed = false;     // by label: the reconciler also takes pods that are older than the profile
   std::optional<WhileOff> while_off;   // by annotation tidemark.io/while-off, over the manager's setting

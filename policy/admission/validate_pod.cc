@@ -87,7 +87,7 @@ std::vector<PodViolation> check(const ValidationInput& input, const Json& pod) {
   return found;
 }
 
-// The labels that the reconciler would set: a change to these is allowed, whoever sends it.
+// The labels that the reconciler would set: a change to these is allowed from any client.
 class Expected {
  public:
   explicit Expected(const ValidationInput& input, Parity parity) {

@@ -27,7 +27,7 @@ Result<EnhancedValidation> read_enhanced_validation(std::string_view enable, std
 
 struct ValidationInput {
   const Json& pod;                  // that passed check_pod()
-  const Json* before = nullptr;  // on UPDATE; it passed check_pod() too
+  const Json* before = nullptr;     // on UPDATE; it passed check_pod() too
   std::string_view namespace_name;  // of the request: a pod being created may not carry it yet
   // What the reconciler that catches up may do does not violate the rules on changes.
   NamespaceLabels namespace_labels;
@@ -39,7 +39,7 @@ struct ValidationInput {
 struct PodViolation {
   model::Reason reason = model::Reason::kPodQosImmutable;
   std::string field;   // "metadata.labels[koordinator.sh/qosClass]"
-  std::string found;  // "" if absent
+  std::string found;   // "" if absent
   std::string wanted;  // the expected value
   bool operator==(const PodViolation&) const = default;
 };

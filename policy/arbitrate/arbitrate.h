@@ -30,12 +30,12 @@ namespace tidemark::policy {
 
 struct ArbitrateSeen {
   std::optional<model::Resources> held;  // by all sides, in real units; nullopt: unknown
-  model::Resources gives;  // the origin: what batch may use before the sides split it
+  model::Resources gives;                // the origin: what batch may use before the sides split it
 };
 
 struct ArbitrateState {
-  bool looked = false;  // false: first look at the node; its mark carries the earlier decision
-  bool rejecting = false;  // from the mark, at the first look
+  bool looked = false;                   // false: first look at the node; its mark carries the earlier decision
+  bool rejecting = false;                // from the mark, at the first look
   std::optional<model::Resources> rest;  // nullopt: nothing is known yet
   std::optional<base::MonotonicTime> fits_since;  // while it rejects
   bool operator==(const ArbitrateState&) const = default;

@@ -12,7 +12,7 @@ namespace tidemark::policy {
 
 struct ArbitrateSettings {
   std::optional<bool> enabled;  // nullopt: with profile tidemark; Koordinator has no equivalent
-  bool taint = true;  // an oversold node takes no new pods, not even online ones
+  bool taint = true;            // an oversold node takes no new pods, not even online ones
   // This share may be sold above what the node gives: the two schedulers round.
   std::int64_t tolerance_permille = 20;
   base::Duration over_after = std::chrono::minutes(1);  // the work must fit for this long before it is over

@@ -62,7 +62,7 @@ struct EvictionBook {
   // evictions do, but it does not show that too much was sold, so it is in no rate.
   std::map<std::string, Series, std::less<>> given_back;
   std::int64_t left_out = 0;  // evictions of jobs beyond kJobSeriesMax
-  base::WallTime until;  // tasks that ended up to here are counted
+  base::WallTime until;       // tasks that ended up to here are counted
   bool operator==(const EvictionBook&) const = default;
 };
 

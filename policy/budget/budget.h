@@ -42,8 +42,8 @@ inline constexpr std::int64_t kLocalEvictionsPerHour = 2;
 // OOM killer chooses in its own order.
 inline constexpr std::int64_t kEvictionsPerHourAlone = 60;
 inline constexpr std::int64_t kJobAgeing = 8;                            // evictions of a day that cost one of an hour
-inline constexpr std::int64_t kCoolDownGrowthMax = 8;  // a cool-down grows at most by this factor
-inline constexpr base::Duration kBudgetStep = std::chrono::seconds(5);  // between two passes
+inline constexpr std::int64_t kCoolDownGrowthMax = 8;                    // a cool-down grows at most by this factor
+inline constexpr base::Duration kBudgetStep = std::chrono::seconds(5);   // between two passes
 inline constexpr base::Duration kCalmStepMax = std::chrono::minutes(5);  // what one pass may count as calm
 inline constexpr std::size_t kJobsTold = 100;  // exhausted jobs of a pool that are listed; the most evicted first
 
@@ -69,7 +69,7 @@ struct PoolBudget {
 struct BudgetState {
   std::vector<PoolBudget> pools;  // by name
   base::WallTime looked;
-  std::string request;  // the last one that was handled
+  std::string request;             // the last one that was handled
   std::vector<std::string> taken;  // handled requests that still exist; by name
 
   const PoolBudget* pool(std::string_view name) const;
@@ -101,7 +101,7 @@ struct BudgetChange {
   model::Reason reason = model::Reason::kBudgetSpike;
   std::string pool;
   std::string job;  // of kBudgetJobExhausted
-  Ended seen;  // in the window, the hour or the day that mattered
+  Ended seen;       // in the window, the hour or the day that mattered
   bool operator==(const BudgetChange&) const = default;
 };
 

@@ -272,7 +272,7 @@ TEST(EvictionBook, CountsTasksAtTheirEndTime) {
   count(book, {"night", "spark", "j", true}, kStart + -minutes(90), kStart);
   count(book, {"night", "etl", "", false}, kStart + -hours(23), kStart);
   count(book, {"night", "spark", "j", true}, kStart + -hours(30), kStart);  // too long ago
-  count(book, {"night", "spark", "j", true}, kStart + hours(3), kStart);  // a wrong clock: counts now
+  count(book, {"night", "spark", "j", true}, kStart + hours(3), kStart);    // a wrong clock: counts now
   count(book, {"", "spark", "j", true}, kStart, kStart);                    // its node is in no pool
   EXPECT_EQ(lately(book, "night", minutes(10), {}, kStart), (Ended{2, 0}));
   EXPECT_EQ(lately(book, "night", minutes(2), {}, kStart), (Ended{1, 0}));

@@ -31,7 +31,7 @@ inline constexpr std::size_t kCountsBytesMax = 512 << 10;
 inline constexpr std::string_view kBudgetsGrantsKey = "grants.json";
 inline constexpr std::string_view kResumeKeys = "request-";
 inline constexpr std::size_t kResumeRequestsMax = 64;  // handled together
-std::string resume_key(std::string_view id);  // any id gives a valid key of a ConfigMap
+std::string resume_key(std::string_view id);           // any id gives a valid key of a ConfigMap
 
 std::string encode_budgets(const BudgetState& state);
 std::string encode_counts(const EvictionBook& book);

@@ -158,8 +158,8 @@ class Timeline {
   std::int64_t base_memory_;
   LineOverrides overrides_;
   std::vector<std::vector<Span>> spans_;  // when each entry is in force
-  std::vector<std::int64_t> corners_s_;  // moments at which a line may bend or jump; sorted
-  std::vector<std::int64_t> least_cpu_;  // from each corner up to the next; empty if few queries are expected
+  std::vector<std::int64_t> corners_s_;   // moments at which a line may bend or jump; sorted
+  std::vector<std::int64_t> least_cpu_;   // from each corner up to the next; empty if few queries are expected
   std::vector<std::int64_t> least_memory_;
 };
 

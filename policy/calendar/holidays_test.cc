@@ -26,8 +26,7 @@ TEST(Holidays, EndAfterTheLastListedDay) {
   auto calendar = of_the_east();
   EXPECT_EQ(base::format_rfc3339(*holidays_end(calendar)), "2026-10-02T16:00:00Z") << "midnight there";
   calendar.holidays.workdays = {kFirstOfOctober + 9};
-  EXPECT_EQ(base::format_rfc3339(*holidays_end(calendar)), "2026-10-10T16:00:00Z")
-      << "a workday is listed too";
+  EXPECT_EQ(base::format_rfc3339(*holidays_end(calendar)), "2026-10-10T16:00:00Z") << "a workday is listed too";
   calendar.holidays.holidays.clear();
   EXPECT_EQ(base::format_rfc3339(*holidays_end(calendar)), "2026-10-10T16:00:00Z");
   calendar.holidays.workdays.clear();

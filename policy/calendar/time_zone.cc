@@ -75,7 +75,7 @@ Result<Header> read_header(Bytes& bytes) {
 
 // ---- the POSIX rule at the end, e.g. CET-1CEST,M3.5.0,M10.5.0/3 ----
 
-struct YearDay {  // when in the year a change happens
+struct YearDay {    // when in the year a change happens
   char form = 'M';  // M: month, week, weekday; J: day without leap days; 0: day with them
   std::int64_t month = 0, week = 0, weekday = 0, day = 0;
   std::int64_t time_s = 2 * 3600;  // local time before the change
@@ -273,7 +273,8 @@ Result<TimeZone> TimeZone::from_spans(std::string_view name, std::vector<Span> s
   const auto later = [](const Span& a, const Span& b) { return a.from_s >= b.from_s; };
   if (spans.empty() || spans.front().from_s != kAlways ||
       std::adjacent_find(spans.begin(), spans.end(), later) != spans.end()) {
-    return fail(ErrorKind::kInvalid, "the first rule of a time zone must have no start, and the others must be in order");
+    return fail(ErrorKind::kInvalid,
+                "the first rule of a time zone must have no start, and the others must be in order");
   }
   for (const Span& span : spans) {
     if (span.offset_s > kOffsetMax_s || span.offset_s < -kOffsetMax_s) return broken("an offset of more than a day");

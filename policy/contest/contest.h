@@ -35,7 +35,7 @@ inline constexpr std::int64_t kOverwritesMax = 16;
 struct ContestState {
   std::vector<base::MonotonicTime> overwrites;  // within the last window, oldest first
   std::optional<base::MonotonicTime> reset_at;  // the last reset, within that window
-  std::int64_t times = 0;  // number of times it stood back
+  std::int64_t times = 0;                       // number of times it stood back
   bool standing_back = false;
   base::MonotonicTime foreign_at;                      // the last foreign write, while standing back
   std::optional<base::MonotonicTime> on_probation_at;  // since when it writes again
@@ -43,10 +43,10 @@ struct ContestState {
 };
 
 enum class ContestEvent : std::uint8_t {
-  kNothing,  // only time passed
+  kNothing,      // only time passed
   kOverwritten,  // our last value was replaced by another value
-  kReset,  // our last value was replaced by the value before ours
-  kForeign,  // the numbers changed while we stand back
+  kReset,        // our last value was replaced by the value before ours
+  kForeign,      // the numbers changed while we stand back
 };
 
 struct ContestStep {

@@ -21,7 +21,7 @@ namespace tidemark::policy {
 
 inline constexpr std::size_t kNamesShownMax = 3;    // nodes named of one group
 inline constexpr std::size_t kGroupsShownMax = 12;  // groups of one finding; the smallest are only counted
-inline constexpr std::size_t kOrdersShownMax = 8;  // active orders; nodes of further ones are reported together
+inline constexpr std::size_t kOrdersShownMax = 8;   // active orders; nodes of further ones are reported together
 // An API server supports kubelets of its own minor version and of the three before.
 inline constexpr std::int64_t kKubeletMinorsMax = 3;
 
@@ -33,7 +33,7 @@ struct ClusterNode {
   bool ready = true, memory_pressure = false, disk_pressure = false;
   std::vector<std::string> taints;  // "key:Effect"
 
-  std::string agent;  // the reason of its condition TidemarkIsolation; "": no agent ever set it
+  std::string agent;      // the reason of its condition TidemarkIsolation; "": no agent ever set it
   bool koordlet = false;  // Koordinator's agent runs here
   // kMetricMissing, kMetricWithoutTime, kMetricStale; nullopt: its NodeMetric is fresh enough to sell, if ages are
   // known.
@@ -41,7 +41,7 @@ struct ClusterNode {
   bool sells = false;  // allocatable has batch resources
 
   std::string pool;
-  std::optional<EffectiveState> state{};  // the state in force; nullopt: no order
+  std::optional<EffectiveState> state{};    // the state in force; nullopt: no order
   std::optional<model::Reason> unheeded{};  // its mark cannot be read, or it is left to another writer
   std::string unheeded_why;
 
@@ -55,12 +55,12 @@ struct ClusterFound {
   std::vector<ClusterNode> nodes;
   // nullopt: pods could not be listed, so other components are unknown.
   std::optional<std::vector<std::string>> koord_managers = std::vector<std::string>();  // "NAMESPACE/NAME" of pods
-  std::string pods_unread;  // the reason
-  bool ages_known = true;  // of reports; false: the settings cannot be used, so the limit is unknown
+  std::string pods_unread;                                                              // the reason
+  bool ages_known = true;                 // of reports; false: the settings cannot be used, so the limit is unknown
   const TidemarkConfig* pools = nullptr;  // null: the settings cannot be used
   std::vector<PoolOverlap> overlaps;
   std::vector<std::string> settings_notes;  // notes for the reader of the settings, or why they cannot be used
-  std::string kubelets_refused;  // why no further kubelet was asked; "" if none refused
+  std::string kubelets_refused;             // why no further kubelet was asked; "" if none refused
   bool kubelets_wanted = true;
 };
 
@@ -166,8 +166,8 @@ struct ClusterFinding {
   std::vector<NodeGroup> groups{};
   std::int64_t groups_left_off = 0;  // groups that are not shown
   std::string said{};                // a pool, why a kubelet is silent …
-  std::string also{};  // the second pool of kPoolsOverlap
-  std::int64_t of_nodes = 0;  // for kKubeletsTell: the number of kubelets that could be asked
+  std::string also{};                // the second pool of kPoolsOverlap
+  std::int64_t of_nodes = 0;         // for kKubeletsTell: the number of kubelets that could be asked
   std::optional<EffectiveState> state{};
   std::optional<NodeFinding> of_node{};  // as on the first of the nodes
   std::optional<model::Reason> reason{};

@@ -13,7 +13,7 @@ namespace tidemark::policy {
 struct EvictionThreshold {
   std::int64_t bytes = 0;
   std::int64_t milli_percent = 0;  // 7500 is 7.5 % of the capacity; 0: use `bytes`
-  bool soft = false;  // from evictionSoft
+  bool soft = false;               // from evictionSoft
   bool operator==(const EvictionThreshold&) const = default;
 };
 

@@ -54,7 +54,7 @@ struct KubeletFound {
   bool static_cpus = false;  // cpuManagerPolicy static
   EvictionThresholds hard, soft;
   bool static_memory = false;  // memoryManagerPolicy Static
-  bool takes_swap = false;  // failSwapOn false: it starts if swap is on
+  bool takes_swap = false;     // failSwapOn false: it starts if swap is on
   bool operator==(const KubeletFound&) const = default;
 };
 
@@ -64,7 +64,7 @@ struct StrategyFound {
   std::string stance;      // policy::to_string(Permit)
   std::string reason;      // an id
   std::int64_t files = 0;  // knobs in force
-  std::string says;  // its last decision; "" if there was none
+  std::string says;        // its last decision; "" if there was none
   bool operator==(const StrategyFound&) const = default;
 };
 
@@ -73,7 +73,7 @@ struct OomFound {
   std::int64_t refused = 0;  // the kernel refused the write
   std::int64_t foreign = 0;  // of another pid namespace: their pids are unknown here
   bool may_lower = true;     // the agent has CAP_SYS_RESOURCE
-  std::string trouble;  // why nothing, or not everything, could be read or written; "" if all is well
+  std::string trouble;       // why nothing, or not everything, could be read or written; "" if all is well
   bool operator==(const OomFound&) const = default;
 };
 
@@ -82,20 +82,20 @@ struct MeasureFound {
   std::string what;
   bool there = false;
   bool read = true;  // false: it is not read even if it exists
-  std::string why;  // its place, or why it is missing
+  std::string why;   // its place, or why it is missing
   bool operator==(const MeasureFound&) const = default;
 };
 
 // The report of the agent that runs here; the node's condition carries it too.
 struct AgentFound {
   std::vector<StrategyFound> strategies;
-  bool waits = false;  // required providers have not answered: nothing is decided
-  std::string trouble;  // why nothing can be written; "" if something can
+  bool waits = false;                   // required providers have not answered: nothing is decided
+  std::string trouble;                  // why nothing can be written; "" if something can
   std::string ordered_by, ordered_why;  // "" if there is no order
-  std::int64_t refused = 0, left = 0;  // knobs: refused by the kernel, left to another writer
-  std::int64_t unmet = 0;  // intents that no knob of this kernel can meet
+  std::int64_t refused = 0, left = 0;   // knobs: refused by the kernel, left to another writer
+  std::int64_t unmet = 0;               // intents that no knob of this kernel can meet
   OomFound oom;
-  std::string copilots{};  // what the copilots report about their own limits; "" if none has any
+  std::string copilots{};              // what the copilots report about their own limits; "" if none has any
   std::string online_in_besteffort{};  // pods without requests that are not offline; "" if there are none
   bool operator==(const AgentFound&) const = default;
 };
@@ -103,7 +103,7 @@ struct AgentFound {
 // About memory.low. It protects a cgroup only as far as the cgroups above it, up to the one whose limit is reached.
 struct ProtectionFound {
   bool handed_down = false;  // containers inherit a pod's protection if they request none: a mount option of cgroup2
-  std::string group;  // directly above offline pods; "" if there is none
+  std::string group;         // directly above offline pods; "" if there is none
   std::optional<std::int64_t> limit_bytes;  // of that cgroup: from this limit on the kernel reclaims memory below it
   bool operator==(const ProtectionFound&) const = default;
 };
@@ -120,13 +120,13 @@ struct NodeFound {
   std::int64_t swap_bytes = 0;
   bool node_pressure = false, group_pressure = false;
   std::optional<bool> koordlet = false;  // Koordinator's agent runs here; nullopt: unknown
-  bool latched = false;  // switched off by the latch on the machine
-  bool holds = false;  // safe start: the agent crashed several times
-  std::optional<AgentFound> agent;  // nullopt: no agent runs here, or it does not answer
+  bool latched = false;                  // switched off by the latch on the machine
+  bool holds = false;                    // safe start: the agent crashed several times
+  std::optional<AgentFound> agent;       // nullopt: no agent runs here, or it does not answer
   // Raised lines of the NodeSLO that have ended by the clock, but are still in the NodeSLO; "" if there are none.
   std::string lines_ended;
   bool lines_forgotten = false;  // a manager would have updated them long ago
-  std::string no_kills;  // why no cgroup can be killed here; "": it can
+  std::string no_kills;          // why no cgroup can be killed here; "": it can
   std::vector<MeasureFound> measures;
 };
 
@@ -166,7 +166,7 @@ enum class NodeFact : std::uint8_t {
   kGroupsHybrid,
   kGroupsV2,
 
-  kDriverIs,  // the kubelet reports the same, or nothing
+  kDriverIs,       // the kubelet reports the same, or nothing
   kDriverNotSeen,  // no pod has a cgroup yet
   kDriverDiffers,
 
@@ -228,7 +228,7 @@ enum class NodeFact : std::uint8_t {
   kProtectionHolds,
   kProtectionNoKernel,       // memory.low is missing, refused or without effect
   kProtectionNotHandedDown,  // the pod's cgroup has it, its containers' cgroups have none
-  kProtectionNoLimit,  // no limit makes the kernel choose between pods
+  kProtectionNoLimit,        // no limit makes the kernel choose between pods
 
   kLinesAsSaid,
   kLinesEnded,  // lower lines hold than the NodeSLO says
@@ -251,7 +251,7 @@ inline constexpr std::int64_t kAllInShares = 100'000;
 
 struct LinePair {
   std::int64_t ours = 0, kubelet = 0, capacity = 0;  // in use: bytes, inodes or shares
-  bool soft = false;  // the kubelet's threshold is from evictionSoft
+  bool soft = false;                                 // the kubelet's threshold is from evictionSoft
   bool shares = false;
   bool of_pods = false;  // the kubelet's threshold applies to what is left of the limit of all pods
   bool operator==(const LinePair&) const = default;

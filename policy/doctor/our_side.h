@@ -11,7 +11,7 @@ struct NodeRules;
 
 // A resource that can run out, and the use from which we evict.
 struct LineFound {
-  std::int64_t capacity = 0;  // bytes or inodes; 0: unknown
+  std::int64_t capacity = 0;            // bytes or inodes; 0: unknown
   std::optional<std::int64_t> percent;  // nullopt: we never evict for it
   // Memory only: use if all pods use their common limit and the rest of the node uses what it does now. nullopt: there
   // is no limit, or it was not read.

@@ -24,8 +24,8 @@ struct DrainInput {
   bool wanted = false;                            // by the node's pool
   std::optional<base::WallTime> line_comes_down;  // nullopt: not within its lead
   std::optional<base::WallTime> order_ends;       // of an order to drain YARN's side
-  std::optional<base::WallTime> told;  // the value on the node with the offer in force
-  bool given_again = false;  // an order made that offer 0, and now it is above 0
+  std::optional<base::WallTime> told;             // the value on the node with the offer in force
+  bool given_again = false;                       // an order made that offer 0, and now it is above 0
   base::WallTime now;
 };
 

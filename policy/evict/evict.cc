@@ -30,7 +30,7 @@ bool is_used(Measure measure) {
 struct Missing {
   Gap gap;
   std::int64_t left = 0;
-  bool asked = false;  // a task was asked for it
+  bool asked = false;                    // a task was asked for it
   Reason held = Reason::kEvictNoVictim;  // why no other task was
 };
 

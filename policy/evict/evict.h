@@ -83,18 +83,18 @@ inline constexpr base::Duration kKillAgain = std::chrono::seconds(2), kKillAgain
 inline constexpr base::Duration kKilledLate = std::chrono::seconds(30);
 inline constexpr base::Duration kGiveUp = std::chrono::minutes(10);
 inline constexpr base::Duration kEndedLate = std::chrono::seconds(2);  // past the end of its own grace period
-inline constexpr std::size_t kLeavingMax = 256;  // at this many no further task is asked
+inline constexpr std::size_t kLeavingMax = 256;                        // at this many no further task is asked
 inline constexpr std::int64_t kEvictionsPerHourMax = 1024;
 // Beyond the grant: enough for what a few tasks at once can do to a node, too few for a wrong reading to empty a
 // cluster.
 inline constexpr std::int64_t kRescuesPerHour = 10;
 
 enum class EvictStage : std::uint8_t {
-  kAsked,  // the API server or the provider was asked to end it; no answer yet
-  kLeaving,  // the request was accepted; it has time until its deadline
+  kAsked,      // the API server or the provider was asked to end it; no answer yet
+  kLeaving,    // the request was accepted; it has time until its deadline
   kForbidden,  // it may not be evicted now, or no server could be asked
-  kSpared,  // it may not or cannot be evicted
-  kKilled,  // its cgroup, if it has one, was killed, and the task still exists
+  kSpared,     // it may not or cannot be evicted
+  kKilled,     // its cgroup, if it has one, was killed, and the task still exists
 };
 
 struct Leaving {
@@ -102,15 +102,15 @@ struct Leaving {
   EvictStage stage = EvictStage::kAsked;
   EvictFeature feature = EvictFeature::kBeCpu;
   model::Reason reason = model::Reason::kEvictMemoryLine;
-  base::MonotonicTime asked;  // first request
-  base::MonotonicTime since;  // the start of the stage
-  base::MonotonicTime deadline;  // kLeaving: when it is killed; kKilled: when it is killed again
-  bool unreachable = false;  // no answer
-  bool busy = false;  // kAsked: the server answered that it is busy
-  bool killed = false;  // its cgroup was killed at least once
+  base::MonotonicTime asked;                   // first request
+  base::MonotonicTime since;                   // the start of the stage
+  base::MonotonicTime deadline;                // kLeaving: when it is killed; kKilled: when it is killed again
+  bool unreachable = false;                    // no answer
+  bool busy = false;                           // kAsked: the server answered that it is busy
+  bool killed = false;                         // its cgroup was killed at least once
   std::optional<base::MonotonicTime> counted;  // in EvictState::hour; nullopt: not counted as an eviction
-  std::optional<base::WallTime> ends;  // the end of its own grace period, which set the deadline
-  std::int64_t lost_core_seconds = 0;  // the loss by its end, estimated at the request
+  std::optional<base::WallTime> ends;          // the end of its own grace period, which set the deadline
+  std::int64_t lost_core_seconds = 0;          // the loss by its end, estimated at the request
   bool operator==(const Leaving&) const = default;
 };
 
@@ -127,13 +127,13 @@ EvictState first_evict_state(base::MonotonicTime now);
 enum class EvictOutcome : std::uint8_t {
   kAccepted,     // it is going to end
   kForbidden,    // not now
-  kNever,  // never by us: it is online, or another task
+  kNever,        // never by us: it is online, or another task
   kUnreachable,  // no answer, or an invalid one
-  kGone,  // the task no longer exists
-  kPreempted,  // its scheduler has ended it; the rest of it is going
-  kReplaced,  // its scheduler ended another one for it
-  kSent,  // no answer yet: the request was sent only now, after the last logs of the task were saved
-  kBusy,  // the server is busy; the request is repeated
+  kGone,         // the task no longer exists
+  kPreempted,    // its scheduler has ended it; the rest of it is going
+  kReplaced,     // its scheduler ended another one for it
+  kSent,         // no answer yet: the request was sent only now, after the last logs of the task were saved
+  kBusy,         // the server is busy; the request is repeated
 };
 struct EvictAnswer {
   std::string task;
@@ -145,7 +145,7 @@ struct EvictObservation {
   std::span<const TaskSeen> tasks;
   std::span<const EvictAnswer> answers;  // since the last step
   std::int64_t per_hour = 0;             // evictions
-  bool may_act = true;  // false: decide and show, but order nothing
+  bool may_act = true;                   // false: decide and show, but order nothing
   bool yarn_preempts = false;            // see VictimRules
 };
 
@@ -155,13 +155,13 @@ struct EvictOrder {
   std::size_t task = 0;  // index in the observation
   EvictFeature feature = EvictFeature::kBeCpu;
   model::Reason reason = model::Reason::kEvictMemoryLine;  // of the gap: why it is evicted
-  model::Reason by = model::Reason::kEvictAsked;  // Asked; for kKill Killed (deadline) or Unreachable
-  Gap gap;  // of kAsk: before this order
+  model::Reason by = model::Reason::kEvictAsked;           // Asked; for kKill Killed (deadline) or Unreachable
+  Gap gap;                                                 // of kAsk: before this order
   std::int64_t release = 0;
   std::int64_t lost_core_seconds = 0;  // of kAsk
-  base::Duration grace{};  // of kAsk: until the kill, unless an answer changes it
-  bool itself = false;  // of kAsk: ending another one in its place frees nothing
-  bool beyond_grant = false;  // of kAsk: the hour's budget is used up, and the kubelet is about to evict
+  base::Duration grace{};              // of kAsk: until the kill, unless an answer changes it
+  bool itself = false;                 // of kAsk: ending another one in its place frees nothing
+  bool beyond_grant = false;           // of kAsk: the hour's budget is used up, and the kubelet is about to evict
   bool operator==(const EvictOrder&) const = default;
 };
 
@@ -169,7 +169,7 @@ struct EvictOrder {
 struct EvictVerdict {
   FeatureVerdict feature;
   model::Reason reason = model::Reason::kEvictBelowLine;  // BelowLine …, or what held a victim back, or the gap's
-  std::int64_t missing = 0;  // of its gap, after everything counted
+  std::int64_t missing = 0;                               // of its gap, after everything counted
   bool operator==(const EvictVerdict&) const = default;
 };
 

@@ -306,7 +306,8 @@ class Watcher {
     const bool of_cpu = is_of_cpu(order.feature);
     const bool pressure = order.feature == EvictFeature::kMemoryPressure;
     const bool disk = order.feature == EvictFeature::kDisk;
-    if (disk && disk_freed_) ASSERT_GE(now() - *disk_freed_, kDiskEvictPause) << "the result of the last one is awaited";
+    if (disk && disk_freed_)
+      ASSERT_GE(now() - *disk_freed_, kDiskEvictPause) << "the result of the last one is awaited";
     const Duration pause = of_cpu ? seconds(20) : pressure ? seconds(15) : disk ? seconds(60) : seconds(4);
     if (const auto last = asked_.find(key); last != asked_.end()) {
       ASSERT_GE(now() - last->second.at, kForbiddenPause) << key << " was asked a moment ago";

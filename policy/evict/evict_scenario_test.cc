@@ -3,27 +3,27 @@
 //   on FEATURE…                        which features are switched on, and no others
 //   grant N                            evictions in an hour (2)
 //   grace DURATION                     of our own settings (30s)
-//   pressure PERCENT                   from where work that stands still for memory counts
-//   stalls PERCENT                     and how much of it does
+//   pressure PERCENT                   the line of pressure
+//   stalls PERCENT                     the pressure
 //   line PERCENT LOWER                 of memory (70 60)
-//   kubelet-next memory|disk PERCENT   from there on, or where less is free, the kubelet is about to evict
+//   kubelet-next memory|disk PERCENT   from there on, or if less is free, the kubelet is about to evict
 //   disk-line PERCENT                  of our own settings
 //   disk FREE of BYTES|unknown         the kubelet's
 //   holds NAME BYTES [whole]           on it; whole: nothing else
-//   satisfaction UPPER LOWER, limit CPU   of BECPUEvict: nobody said, 100
-//   rest CPU/MEMORY|unknown            what the node uses beside the tasks below; unknown: nothing of it is measured
+//   satisfaction UPPER LOWER, limit CPU   of BECPUEvict; default unset, 100
+//   rest CPU/MEMORY|unknown            what the node uses beside the tasks below; unknown: not measured
 //   pod NAME CPU/MEMORY                uses so much; a batch pod of QoS BE that may be evicted, low in the order of
 //   names task NAME CPU/MEMORY               the same, of YARN requests NAME CPU/MEMORY           batch resources
 //   class NAME CLASS                   of its work: none
 //   keep CLASS CPU/MEMORY [REASON]     what the manager lets pods of that class keep; CLASS "-" is without one
-//   keep nothing-told                  it asks for nothing
+//   keep nothing-told                  no order of the manager
 //   lines on|off                       resourceUsedThresholdWithBE.enable
 //   offers CPU/MEMORY                  batch resources of the node
 //   uses NAME CPU/MEMORY|unknown
 //   guarded NAME                       may go only for features of raw QoS BE: it has no eviction-enabled label
-//   gone NAME                          it is listed no more
+//   gone NAME                          it is no longer listed
 //   over|pending|without-group|with-group NAME
-//   ends NAME DURATION                 it is being ended, its own grace period is over in so long
+//   ends NAME DURATION                 it is ending, and its own grace period is over after DURATION
 //   answer NAME accepted|forbidden|never|unreachable|gone|preempted|replaced|sent|busy
 //   observe on|off                     whether it may act
 //   wall DURATION                      the wall clock jumps
@@ -31,9 +31,9 @@
 // What asks:
 //
 //   step [after DURATION]     a second after the one before
-//   run DURATION              steps, a second each; those that order or end something are told
+//   run DURATION              steps, a second each; prints those that order or end something
 //   why                       how each feature came out in the last step
-//   state                     who is waited for
+//   state                     the tasks that are awaited
 #include <gtest/gtest.h>
 
 #include <map>

@@ -273,7 +273,7 @@ std::optional<CpuMilli> limit_of(const OfflineCpu& offline, CpuEvictPolicy polic
 
 struct Satisfaction {
   std::int64_t percent = 0;  // limit / request, rounded up: at the line at most if the exact value is
-  std::int64_t amount = 0;  // 0: nothing to free
+  std::int64_t amount = 0;   // 0: nothing to free
 };
 
 // "BE usage/limit ≥ cpuEvictBEUsageThresholdPercent and limit/request ≤ lower %": "request×(upper% − limit/request)".

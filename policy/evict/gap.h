@@ -94,9 +94,9 @@ struct Gap {
   std::int64_t seen_percent = 0;
   std::int64_t line_percent = 0;
   std::int64_t goal_percent = 0;  // the target; for kDisk an upward one
-  bool as_kubelet = false;  // memory: seen as the kubelet counts it, against the line before its own
-  bool of_pods = false;  // with as_kubelet: what is left of the common limit of all pods
-  bool kubelet_next = false;  // as the kubelet counts, it is about to evict, in its own order
+  bool as_kubelet = false;        // memory: seen as the kubelet counts it, against the line before its own
+  bool of_pods = false;           // with as_kubelet: what is left of the common limit of all pods
+  bool kubelet_next = false;      // as the kubelet counts, it is about to evict, in its own order
   bool operator==(const Gap&) const = default;
 };
 
@@ -111,7 +111,7 @@ struct OfflineCpu {
 };
 
 struct NodeSeen {
-  model::Resources capacity;  // 0: unknown
+  model::Resources capacity;                            // 0: unknown
   std::optional<model::CpuMilli> cpu;                   // used, now
   std::optional<model::CpuMilli> cpu_in_window;         // on average, over the window of CPU features
   std::optional<model::MemoryBytes> memory;             // total − available

@@ -84,8 +84,7 @@ class Reader {
         state_.disk_not_before = read_time();
       } else if (key == "leaving") {
         json_.array([&] {
-          if (state_.leaving.size() == kLeavingMax)
-            return json_.fail_here("too many leaving tasks");
+          if (state_.leaving.size() == kLeavingMax) return json_.fail_here("too many leaving tasks");
           leaving();
         });
       } else {

@@ -72,8 +72,7 @@ TEST(StoredEvictions, RefusesInvalidTextAndNamesTheFault) {
     return read ? "it was read" : read.error().message;
   };
   EXPECT_NE(refused(R"({"schema":2,"boot":"b1"})").find("schema 2"), std::string::npos);
-  EXPECT_NE(refused(R"({"schema":1,"boot":"b1","hour":[-1]})").find("negative time"),
-            std::string::npos);
+  EXPECT_NE(refused(R"({"schema":1,"boot":"b1","hour":[-1]})").find("negative time"), std::string::npos);
   EXPECT_NE(refused("{").find("byte"), std::string::npos);
   const auto with = [&](std::string_view one) {
     return refused(base::cat(R"({"schema":1,"boot":"b1","leaving":[)", one, "]}"));

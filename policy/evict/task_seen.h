@@ -12,7 +12,7 @@ namespace tidemark::policy {
 
 struct TaskSeen {
   const model::Task* task = nullptr;         // outlives the step
-  std::optional<model::CpuMilli> cpu;  // used by its whole cgroup; nullopt: not measured
+  std::optional<model::CpuMilli> cpu;        // used by its whole cgroup; nullopt: not measured
   std::optional<model::MemoryBytes> memory;  // freed by its end
   ByDisk<DiskHeld> disks{};
   // To all disks together, since its cgroup was created; nullopt: not measured. Cgroup v1 counts only writes that

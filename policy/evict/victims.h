@@ -79,8 +79,8 @@ inline constexpr std::int64_t kWorthPart = 10;
 struct VictimRules {
   const ThresholdRules& threshold;
   std::span<const WorkClass> classes;  // by ascending order
-  std::string_view business;  // the pool's own; "": unset
-  bool yarn_preempts = false;  // its ResourceManager preempts YARN's tasks
+  std::string_view business;           // the pool's own; "": unset
+  bool yarn_preempts = false;          // its ResourceManager preempts YARN's tasks
 };
 
 // Offline work that neither the node nor another owner controls: only such work is ever asked to end.

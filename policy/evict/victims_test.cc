@@ -74,7 +74,7 @@ class Scenario {
       answers = all(gap);
     } else if (verb == "goes") {
       for (const Gap& gap : node_.gaps().gaps) answers.push_back(who_goes(gap));
-      if (answers.empty()) answers.emplace_back("> nobody");
+      if (answers.empty()) answers.emplace_back("> none");
     } else if (!node_.take(verb, words)) {
       throw std::runtime_error(cat("unknown verb: ", verb));
     }
@@ -91,7 +91,7 @@ class Scenario {
       out.push_back(cat("> ", tasks[each.task].task->name, " releases ", each.release, cpu ? "m" : " bytes", ", loses ",
                         each.lost_core_seconds, " core-seconds"));
     }
-    if (out.empty()) out.emplace_back("> nobody");
+    if (out.empty()) out.emplace_back("> none");
     return out;
   }
 
@@ -117,8 +117,7 @@ class Scenario {
     }
     std::string stay;
     for (const Victim& each : rest) add(stay, each);
-    return cat("> ", to_string(gap.feature), ": ", go.empty() ? "none" : go,
-               "; stays: ", stay.empty() ? "none" : stay);
+    return cat("> ", to_string(gap.feature), ": ", go.empty() ? "none" : go, "; stays: ", stay.empty() ? "none" : stay);
   }
 
   testing::EvictNode node_;

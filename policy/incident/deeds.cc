@@ -15,7 +15,7 @@ bool is_in(std::string_view path, std::string_view group) {
   return group.empty() || (path.starts_with(group) && (path.size() == group.size() || path[group.size()] == '/'));
 }
 
-// systemd's names have "_" where an id has "-".
+// systemd unit names have "_" instead of "-".
 bool names_id(std::string_view path, const std::string& id) {
   if (id.empty()) return false;
   std::string escaped = id;
@@ -23,7 +23,7 @@ bool names_id(std::string_view path, const std::string& id) {
   return path.contains(id) || path.contains(escaped);
 }
 
-// How many processors "0-3,8" are.
+// The number of CPUs in a list such as "0-3,8".
 std::optional<std::int64_t> processors_of(std::string_view text) {
   std::int64_t count = 0;
   for (const std::string_view piece : base::split(text, ',')) {
@@ -36,7 +36,7 @@ std::optional<std::int64_t> processors_of(std::string_view text) {
   return count;
 }
 
-// v2 has the period behind a quota.
+// In v2 the period follows the quota.
 std::string_view first_word(std::string_view text) {
   return text.substr(0, text.find(' '));
 }
@@ -45,7 +45,7 @@ bool has_no_limit(std::string_view text) {
   return first_word(text) == "max" || text == "-1";
 }
 
-// A double: v1's largest limit is beyond what is counted with.
+// A double, because v1's largest limit exceeds int64 arithmetic.
 std::optional<double> number_of(std::string_view text) {
   return base::parse_double(first_word(text));
 }

@@ -14,7 +14,7 @@ using Fact = IncidentFact;
 
 constexpr std::int64_t kPermille = 1000;
 constexpr std::int64_t kMilliPerCore = 1000;
-// Offline work that uses so much of what it may is held by that.
+// Offline work that uses this share of its limit counts as limited.
 constexpr std::int64_t kAtLimitPermille = 900;
 
 constexpr std::array<std::string_view, 2> kQuotaFiles = {"cpu.cfs_quota_us", "cpu.max"};
@@ -35,14 +35,14 @@ base::WallTime begin_of(const model::NodeRecord& record) {
 }
 
 const model::TaskRecord* find(const model::NodeRecord& record, const IncidentQuestion& question) {
-  const model::TaskRecord* found = nullptr;  // the last: of two of one name the one that came later
+  const model::TaskRecord* found = nullptr;  // the last one: of two with one name the later one
   for (const model::TaskRecord& each : record.tasks) {
     if (each.ns == question.ns && each.name == question.name) found = &each;
   }
   return found;
 }
 
-// What holds of the same kind over several lines, in one finding.
+// Merges findings of one kind over several lines.
 class Findings {
  public:
   void add(IncidentFinding one, base::Duration over) {
@@ -63,7 +63,7 @@ class Findings {
     sum.over += over;
     sum.weigh(over);
   }
-  // A count: each time it grows by that.
+  // Counts: each call adds the number.
   void count(IncidentFinding one) {
     const std::int64_t before = found_.contains(one.fact) ? found_.at(one.fact).finding.worst : 0;
     one.worst += before;
@@ -79,7 +79,7 @@ class Findings {
       }
       out.push_back(std::move(sum.finding));
     }
-    // The worst first, and of those of one verdict in the order of the list of facts.
+    // The worst first, then in the order of the list of facts.
     std::ranges::sort(out, [](const IncidentFinding& a, const IncidentFinding& b) {
       return std::pair(verdict_of(b.fact), a.fact) < std::pair(verdict_of(a.fact), b.fact);
     });
@@ -146,7 +146,7 @@ class Judge {
     }
   }
 
-  // What stood by our hand when this line of the record ended.
+  // Our writes that were in force when this line of the record ended.
   void bring_files_to(base::WallTime time) {
     while (next_deed_ < seen_.audit.size() && seen_.audit[next_deed_].time <= time) {
       const model::AuditLine& line = seen_.audit[next_deed_++];
@@ -206,8 +206,8 @@ class Judge {
       add(by_ours ? Fact::kHeldByOurs : Fact::kHeldByOwn, record,
           {task.throttled_permille, 0, 0, by_ours.value_or("")});
     }
-    // Where the kernel tells no pressure of groups, what that process tells which waited longest: less than some of it
-    // waited, since of first threads alone and of one of them.
+    // If the kernel has no pressure of cgroups, uses the process that waited longest. This is a lower bound, because it
+    // covers only the first threads, and one process.
     const std::int64_t waited = record.tasks_pressure ? task.cpu_pressure : task.run_queue_worst;
     if (waited < kWaitPermille) return;
     const std::int64_t cores = record.cpus * kMilliPerCore;
@@ -225,7 +225,7 @@ class Judge {
       return;
     }
     const bool beside = share_permille(offline, cores) >= kBesidePermille;
-    // Pods without requests lie in one group with offline work: what narrows that narrows them as well.
+    // Pods without requests share a cgroup with offline work: what limits that limits them as well.
     auto our_limit = files_.any(kProcessorFiles, DeedReach::kAbove);
     const std::int64_t below_it = record.offline_peak_milli.value_or(offline) + task.cpu_peak_milli;
     const std::int64_t left = record.offline_limit_milli.value_or(0);
@@ -370,7 +370,7 @@ const model::TaskRecord* find_task(std::span<const model::NodeRecord> records, c
   const model::TaskRecord* found = nullptr;
   for (const model::NodeRecord& record : records) {
     const model::TaskRecord* task = find(record, question);
-    // The one that was there in the time, not one of the same name that came after it.
+    // The one that existed in the time, not a later one of the same name.
     if (task != nullptr && (found == nullptr || begin_of(record) < question.to)) found = task;
   }
   return found;

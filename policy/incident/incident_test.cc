@@ -1,4 +1,4 @@
-// What is said of a pod, in the words of the renderer: the stories first, then what each of them rests on.
+// Findings of a pod as rendered text: first the examples, then the rules behind them.
 #include "policy/incident/incident.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ const base::WallTime kNoon = *base::parse_rfc3339("2026-11-23T12:00:00Z");
 constexpr std::string_view kUid = "11111111-2222-3333-4444-555555555555";
 
 struct IncidentTest : ::testing::Test {
-  // Of 8 cores and 1000 bytes; lines end each half minute, from noon on.
+  // 8 cores and 1000 bytes; lines end each half minute, from noon on.
   IncidentTest() {
     for (int i = -2; i <= 10; ++i) {
       NodeRecord record;
@@ -53,7 +53,7 @@ struct IncidentTest : ::testing::Test {
     out.offline = offline;
     return out;
   }
-  // The line that ends so many half minutes after noon.
+  // The line that ends this many half minutes after noon.
   NodeRecord& line(int number) { return records.at(static_cast<std::size_t>(number + 2)); }
   TaskRecord& task_in(int number) {
     NodeRecord& record = line(number);
@@ -94,7 +94,7 @@ struct IncidentTest : ::testing::Test {
   std::uint64_t lost = 0;
 };
 
-TEST_F(IncidentTest, NothingHeldItBack) {
+TEST_F(IncidentTest, QuietTaskIsNotOurs) {
   EXPECT_EQ(says(), "notOurs: quiet");
   const auto report = judge();
   EXPECT_EQ(report.recorded, 5min);
@@ -102,7 +102,7 @@ TEST_F(IncidentTest, NothingHeldItBack) {
   EXPECT_TRUE(report.moments[3].listed && report.moments[3].quiet) << "between two lines that are whole";
 }
 
-TEST_F(IncidentTest, ItWaitedWhileOfflineWorkHadProcessors) {
+TEST_F(IncidentTest, WaitingBesideOfflineWorkIsLikelyOurs) {
   for (int i = 3; i <= 4; ++i) {
     task_in(i).cpu_pressure = 60 * i;
     line(i).offline_milli = 3000;
@@ -117,13 +117,13 @@ TEST_F(IncidentTest, ItWaitedWhileOfflineWorkHadProcessors) {
   EXPECT_EQ(says(2min, 5min), "notOurs: quiet") << "after that";
 }
 
-TEST_F(IncidentTest, ItWaitedForItsOnlineNeighbours) {
+TEST_F(IncidentTest, WaitingForOnlineNeighboursIsNotOurs) {
   task_in(3).cpu_pressure = 300;
   line(3).offline_milli = 100;
   EXPECT_EQ(says(), "notOurs: cpuAlone");
 }
 
-TEST_F(IncidentTest, ItsOwnLimitHeldItBack) {
+TEST_F(IncidentTest, OwnLimitIsNotOurs) {
   task_in(3).throttled_permille = 400;
   EXPECT_EQ(says(), "notOurs: heldByOwn");
   task_in(3).cpu_pressure = 300;
@@ -132,7 +132,7 @@ TEST_F(IncidentTest, ItsOwnLimitHeldItBack) {
   EXPECT_EQ(says(), "cannotTell: cpuHeldAndBeside, heldByOwn");
 }
 
-TEST_F(IncidentTest, AQuotaThatWeSetHeldItBack) {
+TEST_F(IncidentTest, QuotaThatWeSetIsOurs) {
   wrote(-5min, own_group(), "cpu.cfs_quota_us", "-1", "50000");
   task_in(3).throttled_permille = 400;
   EXPECT_EQ(says(), "ours: heldByOurs") << "set before the time, and in force";
@@ -140,8 +140,8 @@ TEST_F(IncidentTest, AQuotaThatWeSetHeldItBack) {
   EXPECT_EQ(says(), "notOurs: heldByOwn") << "taken back before the line ended";
 }
 
-// kube-proxy, and all that has no requests: it lies in one group with offline work.
-TEST_F(IncidentTest, OnlineWorkWaitsWhereOfflineWorkIsHeld) {
+// kube-proxy and other pods without requests share a cgroup with offline work.
+TEST_F(IncidentTest, OnlineWorkWaitsInCgroupLimitedForOfflineWork) {
   wrote(-5min, "kubepods/besteffort", "cpu.cfs_quota_us", "-1", "2000");
   for (NodeRecord& record : records) {
     for (TaskRecord& each : record.tasks) each.group = "kubepods/besteffort";
@@ -151,7 +151,7 @@ TEST_F(IncidentTest, OnlineWorkWaitsWhereOfflineWorkIsHeld) {
   waiting.group = "kubepods/besteffort";
   waiting.cpu_pressure = 300;
   waiting.cpu_peak_milli = 10;
-  EXPECT_EQ(says(), "cannotTell: cpuUnderOurLimit") << "what is left there nobody recorded";
+  EXPECT_EQ(says(), "cannotTell: cpuUnderOurLimit") << "the rest of that limit is not recorded";
   line(3).offline_limit_milli = 20;
   EXPECT_EQ(says(), "cannotTell: cpuUnderOurLimit") << "others without requests may have used the rest";
   line(3).offline_peak_milli = 9;
@@ -159,14 +159,14 @@ TEST_F(IncidentTest, OnlineWorkWaitsWhereOfflineWorkIsHeld) {
   EXPECT_EQ(judge().findings.at(0).detail,
             "cpu.cfs_quota_us of kubepods/besteffort = 2000 (-1 before), TM-SUPPRESS-001");
   waiting.throttled_permille = 400;
-  EXPECT_EQ(says(), "cannotTell: cpuUnderOurLimit, heldByOwn") << "for which of the two the kernel does not tell";
+  EXPECT_EQ(says(), "cannotTell: cpuUnderOurLimit, heldByOwn") << "the kernel does not distinguish the two";
   waiting.throttled_permille = 0;
   wrote(61s, "kubepods/besteffort", "cpu.cfs_quota_us", "2000", "-1");
   EXPECT_EQ(says(), "notOurs: cpuAlone") << "taken back before the line ended";
 }
 
-TEST_F(IncidentTest, OnlineWorkWaitsOnProcessorsThatWeNarrowed) {
-  wrote(-5min, own_group(), "cpuset.cpus", "0-7", "0-1");  // version 1: each pod below has a set of its own
+TEST_F(IncidentTest, OnlineWorkWaitsOnCpusetThatWeReduced) {
+  wrote(-5min, own_group(), "cpuset.cpus", "0-7", "0-1");  // version 1: each pod below has its own cpuset
   task_in(3).cpu_pressure = 300;
   task_in(3).cpu_peak_milli = 200;
   line(3).offline_milli = line(3).offline_peak_milli = 1700;
@@ -175,7 +175,7 @@ TEST_F(IncidentTest, OnlineWorkWaitsOnProcessorsThatWeNarrowed) {
   EXPECT_EQ(says(), "ours: cpuAtOurLimit");
 }
 
-TEST_F(IncidentTest, WeLeftItsGroupsLess) {
+TEST_F(IncidentTest, ReducedLimitIsOurs) {
   wrote(1min, own_group() + "/container", "cpu.shares", "1024", "2");
   EXPECT_EQ(says(), "ours: narrowed");
   audit.back().outcome = model::AuditOutcome::kRefused;
@@ -184,11 +184,11 @@ TEST_F(IncidentTest, WeLeftItsGroupsLess) {
   audit.back().name = "kubepods/burstable";
   EXPECT_EQ(says(), "ours: narrowed") << "above it";
   audit.back().name = "kubepods/besteffort";
-  EXPECT_EQ(says(), "notOurs: quiet") << "others'";
-  EXPECT_EQ(judge().deeds.size(), 1u) << "and told all the same";
+  EXPECT_EQ(says(), "notOurs: quiet") << "of another writer";
+  EXPECT_EQ(judge().deeds.size(), 1u) << "and listed all the same";
 }
 
-TEST_F(IncidentTest, SystemdNamesAGroupOtherwise) {
+TEST_F(IncidentTest, RecognizesSystemdCgroupNames) {
   records.front().tasks.front().group = "kubepods.slice/kubepods-burstable.slice";
   line(8).tasks.front().group = "kubepods.slice/kubepods-burstable.slice";
   wrote(1min,
@@ -197,7 +197,7 @@ TEST_F(IncidentTest, SystemdNamesAGroupOtherwise) {
   EXPECT_EQ(says(), "ours: narrowed");
 }
 
-TEST_F(IncidentTest, WeEndedIt) {
+TEST_F(IncidentTest, EvictionIsOurs) {
   AuditLine& asked = wrote(2min, "web-0", "eviction", "", "");
   asked.verb = "create";
   asked.kind = "Pod";
@@ -215,7 +215,7 @@ TEST_F(IncidentTest, WeEndedIt) {
   EXPECT_FALSE(judge().deeds.at(0).own);
 }
 
-TEST_F(IncidentTest, OfflineWorkThatIsHeldSmallWaitsByDesign) {
+TEST_F(IncidentTest, LimitedOfflineWorkWaitsByDesign) {
   offline = true;
   for (NodeRecord& each : records) {
     if (each.whole) each.tasks = {task()};
@@ -230,7 +230,7 @@ TEST_F(IncidentTest, OfflineWorkThatIsHeldSmallWaitsByDesign) {
   EXPECT_EQ(says(), "notOurs: cpuAlone") << "the limit is far away";
 }
 
-TEST_F(IncidentTest, WhoseLimitAKillWasAt) {
+TEST_F(IncidentTest, OomKillBelongsToTheOwnerOfTheLimit) {
   task_in(3).oom_kills = 1;
   EXPECT_EQ(says(), "cannotTell: oomUntold");
   line(3).events.push_back({kNoon + 80s, std::string(model::kOomKillEvent), "java", "shop/web-0", "shop/web-0"});
@@ -260,7 +260,7 @@ TEST_F(IncidentTest, MemoryAndDisks) {
   EXPECT_EQ(says(), "likely: ioBeside");
 }
 
-TEST_F(IncidentTest, WhatIsNotRecordedIsNotDenied) {
+TEST_F(IncidentTest, MissingRecordsAreNeverNotOurs) {
   for (NodeRecord& each : records) each.tasks_pressure = false;
   EXPECT_EQ(says(), "cannotTell: pressureUnknown");
   task_in(3).run_queue = 900;
@@ -268,7 +268,7 @@ TEST_F(IncidentTest, WhatIsNotRecordedIsNotDenied) {
   line(3).offline_milli = 3000;
   EXPECT_EQ(says(), "cannotTell: pressureUnknown") << "many that waited a little";
   task_in(3).run_queue_worst = 300;
-  EXPECT_EQ(says(), "likely: cpuBeside, pressureUnknown") << "processes tell it where groups do not";
+  EXPECT_EQ(says(), "likely: cpuBeside, pressureUnknown") << "processes report it if cgroups do not";
   task_in(3).run_queue = task_in(3).run_queue_worst = 0;
   line(3).offline_milli = 0;
   for (NodeRecord& each : records) each.tasks_pressure = true;
@@ -287,14 +287,14 @@ TEST_F(IncidentTest, WhatIsNotRecordedIsNotDenied) {
   EXPECT_EQ(says(), "cannotTell: gaps, auditShort");
 }
 
-TEST_F(IncidentTest, TheKernelsOwnTroubleIsTold) {
+TEST_F(IncidentTest, ReportsKernelTrouble) {
   line(3).events.push_back({kNoon + 80s, "hung task", "java", "", ""});
   EXPECT_EQ(says(), "notOurs: kernel");
   EXPECT_EQ(says(2min, 5min), "notOurs: quiet");
 }
 
 // A StatefulSet's pod: the same name, another uid.
-TEST_F(IncidentTest, OneOfTheSameNameThatCameLaterIsAnotherOne) {
+TEST_F(IncidentTest, LaterPodOfTheSameNameIsAnotherOne) {
   line(8).tasks.front().task = "later";
   EXPECT_EQ(judge(0min, 3min).task, kUid);
   EXPECT_EQ(judge(0min, 5min).task, "later");
@@ -311,7 +311,7 @@ TEST_F(IncidentTest, WritesOfOneFileAreOneRow) {
   EXPECT_EQ(report.deeds[0].times, 20);
 }
 
-TEST(IncidentDeeds, WhatLeavesAGroupLess) {
+TEST(IncidentDeeds, RecognizesReducedLimits) {
   EXPECT_EQ(narrows("cpu.cfs_quota_us", "-1", "100"), true);
   EXPECT_EQ(narrows("cpu.cfs_quota_us", "100", "-1"), false);
   EXPECT_EQ(narrows("cpu.cfs_quota_us", "100", "200"), false);
@@ -328,7 +328,7 @@ TEST(IncidentDeeds, WhatLeavesAGroupLess) {
   EXPECT_EQ(narrows("cpu.shares", "", "2"), std::nullopt);
 }
 
-// The whole page, as it is read.
+// The whole page, as a user reads it.
 TEST_F(IncidentTest, OnePage) {
   line(3).offline_milli = 3000;
   line(3).offline_limit_milli = 4000;
@@ -356,7 +356,7 @@ what Tidemark did on the node in that time
 )");
 }
 
-TEST_F(IncidentTest, ColumnsThatFewRecordsHaveStandWhereOneHasThem) {
+TEST_F(IncidentTest, ShowsRareColumnsIfARecordHasThem) {
   const std::string plain = render_text(judge(1min, 2min));
   EXPECT_FALSE(plain.contains("QUEUE") || plain.contains("CPI"));
   task_in(3).run_queue = 150;

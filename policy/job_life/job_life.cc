@@ -8,7 +8,7 @@
 namespace tidemark::policy {
 namespace {
 
-constexpr std::int64_t kIndexesMax = 100'000;  // of what is read from a status
+constexpr std::int64_t kIndexesMax = 100'000;  // of those read from a status
 
 bool has(std::span<const std::string> sorted, const std::string& uid) {
   return std::ranges::binary_search(sorted, uid);
@@ -50,7 +50,7 @@ class Step {
     if (!out_.again_after || left < *out_.again_after) out_.again_after = left;
   }
 
-  // Of a job that is over no pod counts any more, none is held back, and none runs that was made too late.
+  // Once the job is over, no pod counts, no finalizer stays, and no pod that was created too late runs.
   void leave_none() {
     for (std::size_t i = 0; i < pods_.size(); ++i) {
       if (pods_[i].kept) out_.release.push_back(i);
@@ -78,7 +78,7 @@ class Step {
     return JobRule::Action::kCount;
   }
 
-  // A uid whose pod has no finalizer any more is counted for good.
+  // A uid whose pod has no finalizer any more is counted permanently.
   void move_uncounted() {
     std::set<std::string_view> kept;
     for (const JobPod& pod : pods_) {
@@ -96,7 +96,7 @@ class Step {
     move_uncounted();
     for (std::size_t i = 0; i < pods_.size(); ++i) {
       const JobPod& pod = pods_[i];
-      // One that is deleted and says nothing of its end yet: it may be waited for, where there will be one.
+      // A deleted pod without a result yet: it may be awaited, if a result will come.
       const bool ended = pod.over() || (pod.deleted && (!waits_for_ends() || !pod.bound));
       if (!pod.kept || !ended) continue;
       out_.release.push_back(i);
@@ -117,7 +117,7 @@ class Step {
     sorted.insert(std::ranges::upper_bound(sorted, uid), uid);
   }
 
-  // Of an index the first success counts, and no index beyond those that are wanted.
+  // For an index the first success counts, and no index beyond the wanted ones.
   bool counts_as_success(const JobPod& pod) {
     if (!spec_.indexed) return true;
     if (!pod.index || *pod.index < 0 || *pod.index >= spec_.completions.value_or(0)) return false;
@@ -128,7 +128,7 @@ class Step {
     return true;
   }
 
-  // How a pod ended decides what it counts as, or its place is free only then.
+  // The rules need the result of a pod, or its place becomes free only when it has ended.
   bool waits_for_ends() const { return spec_.replaces_when_ended || !spec_.rules.empty(); }
   static bool leaves(const JobPod& pod) { return pod.deleted || !pod.kept; }
   static bool active(const JobPod& pod) { return !pod.over() && !leaves(pod); }
@@ -160,7 +160,7 @@ class Step {
     }
   }
 
-  // Kubernetes' rule: the limit itself is enough, but for 0, which takes one restart.
+  // Kubernetes' rule: reaching the limit is enough, except for 0, which needs one restart.
   bool restarted_enough() const {
     return spec_.restarts_inside && restarts_ >= std::max<std::int64_t>(spec_.backoff_limit, 1);
   }
@@ -171,7 +171,7 @@ class Step {
     state().started = spec_.suspend ? std::nullopt : std::optional(times_.now);
   }
 
-  // After failures in a row, since the last success, the next pod waits.
+  // After consecutive failures since the last success, the next pod waits.
   base::Duration pause_left() const {
     base::Duration since_success = base::Duration::max(), since_failure = base::Duration::max();
     for (const JobPod& pod : pods_) {
@@ -182,7 +182,7 @@ class Step {
     int failures = 0;
     for (const JobPod& pod : pods_) {
       if (pod.phase != model::PodPhase::kFailed || !pod.ended_ago || *pod.ended_ago >= since_success) continue;
-      if (pod.deleted) continue;  // by somebody, who wants another one
+      if (pod.deleted) continue;  // deleted by another client, which wants a replacement
       if (action_for(pod) == JobRule::Action::kIgnore) continue;
       ++failures;
       since_failure = std::min(since_failure, *pod.ended_ago);
@@ -212,7 +212,7 @@ class Step {
     if (spec_.completions) {
       wanted = std::min(wanted, std::max<std::int64_t>(*spec_.completions - succeeded(), 0));
     } else if (succeeded() > 0) {
-      wanted = std::min(wanted, active_ + making_);  // those that run go on, and no new one comes
+      wanted = std::min(wanted, active_ + making_);  // running pods continue, and no new one starts
     }
     if (active_left_ > wanted) return let_some_go(active_left_ - wanted);
     std::int64_t missing = std::min(wanted - held_ - making_, kJobPodsARound);
@@ -222,7 +222,7 @@ class Step {
       out_.create.assign(static_cast<std::size_t>(missing), std::nullopt);
       return;
     }
-    // What is asked for and not seen yet has indexes that nobody knows here: first it has to be seen.
+    // Requested pods that are not seen yet have unknown indexes: wait until they are seen.
     if (making_ > 0) return;
     std::set<std::int64_t> taken(state().completed.begin(), state().completed.end());
     for (const JobPod& pod : pods_) {
@@ -235,7 +235,7 @@ class Step {
     }
   }
 
-  // Of an index that is done, or not wanted, nothing is to run; of any other, one.
+  // For a completed or unwanted index no pod may run; for any other index one.
   void let_superfluous_go() {
     std::set<std::int64_t> seen(state().completed.begin(), state().completed.end());
     for (std::size_t i = 0; i < pods_.size(); ++i) {
@@ -247,7 +247,7 @@ class Step {
     }
   }
 
-  // Those that are not ready first, then the highest index, then by name.
+  // Pods that are not ready first, then the highest index, then by name.
   void let_some_go(std::int64_t count) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < pods_.size(); ++i) {
@@ -268,7 +268,7 @@ class Step {
     state().ready = ready_;
     state().terminating = terminating_;
     if (state().decided == JobEnd::kNone) return;
-    // Its word is the last one: nothing runs any more, and every end is in the sum.
+    // The last status of the job: nothing runs any more, and every end is in the sum.
     const bool all_counted = state().uncounted_succeeded.empty() && state().uncounted_failed.empty();
     if (active_ + terminating_ + making_ > 0 || !all_counted) return;
     state().over = true;
@@ -290,7 +290,7 @@ class Step {
   std::int64_t making_;
   const JobTimes& times_;
   std::int64_t active_ = 0, ready_ = 0, terminating_ = 0, held_ = 0, restarts_ = 0;
-  std::int64_t active_left_ = 0;  // after those that are one too many
+  std::int64_t active_left_ = 0;  // after removing the superfluous ones
   JobStep out_;
 };
 

@@ -17,14 +17,14 @@ namespace {
 using namespace std::chrono_literals;
 using model::PodPhase;
 
-// A world of one job: what a server keeps, a node that ends pods as it is told, and a controller that may be behind or
-// die between any two of its writes.
+// A simulation of one job: the server's state, a node that ends pods, and a controller that may lag or crash between
+// any two writes.
 struct World {
   JobSpec spec;
   JobState state;
   std::vector<JobPod> pods;
-  base::WallTime now{std::chrono::hours(1)};  // goes on as time does
-  base::Duration set_by{0};                   // somebody has set the clock that people read
+  base::WallTime now{std::chrono::hours(1)};  // moves with time
+  base::Duration set_by{0};                   // offset after setting the wall clock
   base::WallTime started_at, over_at;
   std::map<std::string, base::WallTime> ended_at;  // of pods, by uid
   int made = 0;
@@ -33,7 +33,7 @@ struct World {
   bool job_gone = false;
   std::optional<base::Duration> again;
 
-  // `writes`: so many happen, then it dies; -1: all.
+  // `writes`: it crashes after this many; -1: never.
   void controller(int writes = -1) {
     for (JobPod& pod : pods) {
       if (const auto at = ended_at.find(pod.uid); at != ended_at.end()) pod.ended_ago = now - at->second;
@@ -96,7 +96,7 @@ struct World {
   }
 };
 
-TEST(JobLife, OneThatSucceedsIsComplete) {
+TEST(JobLife, SuccessCompletesTheJob) {
   World world;
   world.spec.completions = 1;
   world.settle();
@@ -113,10 +113,10 @@ TEST(JobLife, OneThatSucceedsIsComplete) {
   EXPECT_EQ(world.state.decided, JobEnd::kComplete);
   EXPECT_EQ(world.state.succeeded, 1);
   EXPECT_EQ(world.state.failed, 0);
-  EXPECT_EQ(world.pods.size(), 1U) << "what has ended stays to be looked at";
+  EXPECT_EQ(world.pods.size(), 1U) << "ended pods stay readable";
 }
 
-TEST(JobLife, FailuresWaitLongerAndLongerAndThenItIsEnough) {
+TEST(JobLife, FailuresBackOffUntilTheLimit) {
   World world;
   world.spec.completions = 1;
   world.spec.backoff_limit = 2;
@@ -139,7 +139,7 @@ TEST(JobLife, FailuresWaitLongerAndLongerAndThenItIsEnough) {
   EXPECT_EQ(world.state.failed, 3);
 }
 
-TEST(JobLife, AnEvictionThatARuleIgnoresCountsNothingAndIsMadeGoodAtOnce) {
+TEST(JobLife, IgnoredEvictionIsNotCountedAndReplacedAtOnce) {
   World world;
   world.spec.completions = 1;
   world.spec.backoff_limit = 0;
@@ -161,7 +161,7 @@ TEST(JobLife, AnEvictionThatARuleIgnoresCountsNothingAndIsMadeGoodAtOnce) {
   EXPECT_EQ(world.state.decided, JobEnd::kComplete);
 }
 
-TEST(JobLife, OneThatIsDeletedWhereNobodyEndsItIsNotWaitedFor) {
+TEST(JobLife, UnboundDeletedPodIsNotAwaited) {
   World world;
   world.spec.completions = 1;
   world.spec.rules = {{JobRule::Action::kIgnore, "", true, {}, {"DisruptionTarget"}}};
@@ -172,7 +172,7 @@ TEST(JobLife, OneThatIsDeletedWhereNobodyEndsItIsNotWaitedFor) {
   EXPECT_FALSE(world.pods[0].kept);
 }
 
-TEST(JobLife, ARuleMayFailTheJobAtOnce) {
+TEST(JobLife, RuleMayFailTheJobAtOnce) {
   World world;
   world.spec.completions = 3;
   world.spec.parallelism = 3;
@@ -181,7 +181,7 @@ TEST(JobLife, ARuleMayFailTheJobAtOnce) {
   world.end(world.running(), 42);
   world.settle();
   EXPECT_EQ(world.state.decided, JobEnd::kPolicy);
-  EXPECT_FALSE(world.state.over) << "two are on their way out";
+  EXPECT_FALSE(world.state.over) << "two are still ending";
   for (JobPod& pod : world.pods) {
     if (pod.deleted) world.end(pod, 143);
   }
@@ -189,7 +189,7 @@ TEST(JobLife, ARuleMayFailTheJobAtOnce) {
   EXPECT_TRUE(world.state.over);
 }
 
-TEST(JobLife, ADeadlineEndsIt) {
+TEST(JobLife, DeadlineFailsTheJob) {
   World world;
   world.spec.completions = 1;
   world.spec.deadline = 60s;
@@ -201,7 +201,7 @@ TEST(JobLife, ADeadlineEndsIt) {
   EXPECT_EQ(world.active(), 0);
 }
 
-TEST(JobLife, SuspendedNothingRunsAndTheTimeBeginsAnew) {
+TEST(JobLife, SuspendEndsPodsAndRestartsTheDeadline) {
   World world;
   world.spec.completions = 1;
   world.spec.deadline = 60s;
@@ -214,7 +214,7 @@ TEST(JobLife, SuspendedNothingRunsAndTheTimeBeginsAnew) {
   EXPECT_FALSE(world.state.started);
   world.end(world.pods[0], 143);
   world.settle();
-  EXPECT_EQ(world.state.failed, 0) << "whoever suspends ends no pod by its fault";
+  EXPECT_EQ(world.state.failed, 0) << "a suspended pod has not failed";
   world.now = world.now + 50s;
   world.spec.suspend = false;
   world.settle();
@@ -222,7 +222,7 @@ TEST(JobLife, SuspendedNothingRunsAndTheTimeBeginsAnew) {
   EXPECT_EQ(world.state.started, world.now);
 }
 
-TEST(JobLife, WhatIsTakenBackIsNoFailure) {
+TEST(JobLife, WithdrawnPodIsNoFailure) {
   World world;
   world.spec.completions = 3;
   world.spec.parallelism = 3;
@@ -238,7 +238,7 @@ TEST(JobLife, WhatIsTakenBackIsNoFailure) {
   EXPECT_EQ(world.state.failed, 0);
   world.spec.suspend = true;
   world.settle();
-  world.spec.suspend = false;  // while the last one is still on its way out
+  world.spec.suspend = false;  // while the last one is still being deleted
   world.settle();
   for (JobPod& pod : world.pods) {
     if (pod.deleted) world.end(pod, 143);
@@ -249,13 +249,13 @@ TEST(JobLife, WhatIsTakenBackIsNoFailure) {
   EXPECT_EQ(world.active(), 1) << "nor does the next one wait for it";
 }
 
-TEST(JobLife, OneThatWasTakenBackByHalfIsTakenBack) {
+TEST(JobLife, DeletesHalfWithdrawnPod) {
   World world;
   world.spec.completions = 2;
   world.spec.parallelism = 2;
   world.settle();
   world.spec.parallelism = 1;
-  world.controller(1);  // it dies before it deletes what it let go
+  world.controller(1);  // it crashes before it deletes the released pod
   ASSERT_EQ(std::ranges::count_if(world.pods, [](const JobPod& pod) { return !pod.kept && !pod.deleted; }), 1);
   world.spec.parallelism = 2;
   world.settle();
@@ -263,7 +263,7 @@ TEST(JobLife, OneThatWasTakenBackByHalfIsTakenBack) {
   EXPECT_EQ(world.active(), 2);
 }
 
-TEST(JobLife, ADeletedJobLeavesItsPodsToWhoeverDeletedIt) {
+TEST(JobLife, DeletedJobLeavesItsPodsToTheDeleter) {
   World world;
   world.spec.completions = 3;
   world.spec.parallelism = 2;
@@ -292,7 +292,7 @@ TEST(JobLife, RestartsInsideCountAgainstTheLimit) {
   EXPECT_EQ(world.active(), 0);
 }
 
-TEST(JobLife, WhatAFailedJobEndsHasFailed) {
+TEST(JobLife, PodsEndedByAFailedJobHaveFailed) {
   World world;
   world.spec.completions = 3;
   world.spec.parallelism = 3;
@@ -307,7 +307,7 @@ TEST(JobLife, WhatAFailedJobEndsHasFailed) {
   EXPECT_EQ(world.state.failed, 3);
 }
 
-TEST(JobLife, WhereOnlyFailedPodsAreReplacedAnEndIsWaitedFor) {
+TEST(JobLife, ReplacesOnlyAfterTheEndIfSoConfigured) {
   World world;
   world.spec.completions = 1;
   world.spec.replaces_when_ended = true;
@@ -322,13 +322,13 @@ TEST(JobLife, WhereOnlyFailedPodsAreReplacedAnEndIsWaitedFor) {
   EXPECT_EQ(world.state.succeeded, 1);
 }
 
-TEST(JobLife, TwoOfOneIndexAreOneTooMany) {
+TEST(JobLife, DeletesSecondPodOfAnIndex) {
   World world;
   world.spec.completions = 2;
   world.spec.parallelism = 2;
   world.spec.indexed = true;
   world.settle();
-  world.pods[1].index = 0;  // made twice: the first answer was lost
+  world.pods[1].index = 0;  // created twice: the first answer was lost
   world.settle();
   std::multiset<std::int64_t> running;
   for (const JobPod& pod : world.pods) {
@@ -337,7 +337,7 @@ TEST(JobLife, TwoOfOneIndexAreOneTooMany) {
   EXPECT_EQ(running, (std::multiset<std::int64_t>{0, 1}));
 }
 
-TEST(JobLife, WhatAppearsAfterTheEndDoesNotRun) {
+TEST(JobLife, DeletesPodCreatedAfterTheEnd) {
   World world;
   world.spec.completions = 1;
   world.settle();
@@ -371,7 +371,7 @@ TEST(JobLife, EachIndexSucceedsOnce) {
   EXPECT_LE(world.most_active, 2);
 }
 
-TEST(JobLife, WithoutCompletionsTheFirstSuccessEndsTheMaking) {
+TEST(JobLife, WithoutCompletionsFirstSuccessEndsCreation) {
   World world;
   world.spec.parallelism = 3;
   world.settle();
@@ -387,7 +387,7 @@ TEST(JobLife, WithoutCompletionsTheFirstSuccessEndsTheMaking) {
   EXPECT_EQ(world.state.succeeded, 3);
 }
 
-TEST(JobLife, AfterItsTimeItGoes) {
+TEST(JobLife, DeletesJobAfterItsTtl) {
   World world;
   world.spec.completions = 1;
   world.spec.ttl = 30s;
@@ -401,7 +401,7 @@ TEST(JobLife, AfterItsTimeItGoes) {
   EXPECT_TRUE(world.job_gone);
 }
 
-TEST(JobLife, AClockThatIsSetEndsNoJobAndKeepsNoneWaiting) {
+TEST(JobLife, SettingTheClockNeitherEndsNorDelaysAJob) {
   for (const base::Duration jump : {base::Duration(48h), -base::Duration(48h)}) {
     World world;
     world.spec.completions = 1;
@@ -427,9 +427,8 @@ TEST(JobLife, AClockThatIsSetEndsNoJobAndKeepsNoneWaiting) {
   }
 }
 
-// Many jobs, pods that end as they like, and a controller that dies between any two writes: the sums are those of what
-// really ended.
-TEST(JobLife, EveryEndCountsOnceWhateverDies) {
+// Many jobs, random ends of pods, and a controller that crashes between any two writes: the sums are the real ends.
+TEST(JobLife, EveryEndCountsOnceDespiteCrashes) {
   std::mt19937 random(20261123);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   for (int round = 0; round < 300; ++round) {
@@ -441,7 +440,7 @@ TEST(JobLife, EveryEndCountsOnceWhateverDies) {
     if (below(2) == 0) world.spec.rules = {{JobRule::Action::kIgnore, "", true, {}, {"DisruptionTarget"}}};
     std::set<std::string> succeeded, failed;
     for (int turn = 0; turn < 2000 && !world.state.over; ++turn) {
-      // Somebody changes his mind now and then.
+      // The user changes the settings now and then.
       const bool paused = below(40) == 0;
       if (paused) world.spec.suspend = !world.spec.suspend;
       if (turn > 1000) world.spec.suspend = false;
@@ -471,8 +470,8 @@ TEST(JobLife, EveryEndCountsOnceWhateverDies) {
       EXPECT_EQ(world.state.decided, JobEnd::kBackoff);
       EXPECT_GT(world.state.failed, world.spec.backoff_limit);
     }
-    // To the last one: whoever ended while nothing held it back counts, whatever died in between. Once a job is
-    // complete, what fails of it does not.
+    // Exactly: every pod that ended with its finalizer counts, whatever crashed in between. Once a job is complete,
+    // later failures do not count.
     failed.insert(world.not_waited_for.begin(), world.not_waited_for.end());
     const auto really_failed = static_cast<std::int64_t>(failed.size());
     if (world.state.decided == JobEnd::kBackoff) EXPECT_EQ(world.state.failed, really_failed) << round;

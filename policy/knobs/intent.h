@@ -1,7 +1,6 @@
-// What a strategy wants of a group, in the words of no kernel; policy/knobs/knobs.h makes writes of it.
+// What a strategy wants for a cgroup, independent of the kernel; policy/knobs/knobs.h turns it into writes.
 //
-// Strategies answer with everything that they want, each time: what is not wanted any more is put back to what was
-// found there.
+// Strategies return all their intents each time: a value that is no longer wanted is restored.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +16,13 @@ namespace tidemark::policy {
 
 inline constexpr std::int64_t kNoLimit = -1;
 
-// What a kernel takes (contract 7.2).
+// The range of the kernel (contract 7.2).
 inline constexpr std::int64_t kSharesMin = 2, kSharesMax = 262'144;
 inline constexpr std::int64_t kQuotaMin = 1'000;  // microseconds
 
 enum class Want : std::uint8_t {
   kCpuQuota,     // microseconds in 100 ms; kNoLimit
-  kCpus,         // which processors
+  kCpus,         // which CPUs
   kCpuShares,    // as v1 counts them, 2 … 262144
   kCpuPriority,  // a value of CpuPriority
   kMemoryLimit,  // bytes; kNoLimit
@@ -31,30 +30,30 @@ enum class Want : std::uint8_t {
   kMemoryLow,    // bytes that are reclaimed last
 };
 
-// Who runs first. The numbers are those of Koordinator's group identity (its `groupIdentity`, -1 … 2).
+// Scheduling priority. The numbers are those of Koordinator's group identity (its `groupIdentity`, -1 … 2).
 enum class CpuPriority : std::int8_t {
-  kOffline = -1,  // runs when nobody else wants to
+  kOffline = -1,  // runs when no other work wants the CPU
   kPlain = 0,
   kOnlineLow = 1,
-  kOnline = 2,  // runs at once
+  kOnline = 2,  // runs immediately
 };
 
 struct Intent {
   std::string group;  // its path from the root of each hierarchy
   Want want = Want::kCpuQuota;
   std::int64_t value = 0;
-  std::vector<std::int32_t> cpus;  // of kCpus: ascending, each once
+  std::vector<std::int32_t> cpus;  // for kCpus: ascending, unique
   model::Strategy strategy = model::Strategy::kCpuSuppress;
   model::Reason reason = model::Reason::kSuppressUnderLine;
   bool operator==(const Intent&) const = default;
 };
 
-// Intents over those of an earlier answer, which nobody needs any more, for their memory.
+// Reuses the memory of intents from an earlier answer that is no longer needed.
 class IntentsOver {
  public:
   explicit IntentsOver(std::vector<Intent> spare) : intents_(std::move(spare)) {}
 
-  // What is not said of it is to be set: it may be an old one.
+  // The caller sets every field: the others may hold old values.
   Intent& next(const std::string& group, Want want, std::int64_t value) {
     if (made_ == intents_.size()) intents_.emplace_back();
     Intent& intent = intents_[made_++];

@@ -15,7 +15,7 @@ constexpr std::array kLadder = {Knob::kCpuBvt, Knob::kCpuQosLevel, Knob::kCpuIdl
 constexpr std::int64_t kOfflineValue = static_cast<std::int64_t>(CpuPriority::kOffline);
 constexpr std::int64_t kOnlineValue = static_cast<std::int64_t>(CpuPriority::kOnline);
 
-// Whether the intent means anything: no kernel takes what does not.
+// Whether the intent is valid: no kernel accepts other values.
 bool makes_sense(const Intent& intent) {
   switch (intent.want) {
     case Want::kCpuQuota:
@@ -40,8 +40,8 @@ struct Target {
 
 //   bvt        the value
 //   qos_level  min(value, 0)
-//   idle       1 where offline, else 0
-//   weight     the least where offline, else nothing
+//   idle       1 if offline, else 0
+//   weight     the least if offline, else nothing
 std::optional<Target> priority_target(std::int64_t value, const Capabilities& capabilities) {
   const auto rung = priority_knob(capabilities);
   const bool offline = value == kOfflineValue;
@@ -52,7 +52,7 @@ std::optional<Target> priority_target(std::int64_t value, const Capabilities& ca
   return std::nullopt;
 }
 
-// Of an intent that makes sense. nullopt: there is nothing to write for it.
+// For a valid intent. nullopt: there is nothing to write for it.
 std::optional<Target> target_of(const Intent& intent, const Capabilities& capabilities) {
   switch (intent.want) {
     case Want::kCpuQuota:
@@ -85,8 +85,8 @@ struct Candidate {
   std::size_t intent = 0;
 };
 
-// The file, then who has it first: the strategy by the order of kStrategies. Two of one strategy are an oversight of
-// it; the rest of the order only makes the answer the same however the list is shuffled.
+// The file, then its owner: the strategy by the order of kStrategies. Two intents of one strategy are a bug of it; the
+// rest of the order only makes the result independent of the order of the list.
 using Order = std::tuple<std::string_view, Knob, std::ptrdiff_t, std::int64_t, const std::vector<std::int32_t>&,
                          model::Reason, std::size_t>;
 Order order_of(const Candidate& one) {
@@ -163,7 +163,7 @@ Compiled compile(std::span<const Intent> intents, const Capabilities& capabiliti
     winners.push_back(std::move(one));
   }
   for (Candidate& one : winners) {
-    // Mainline: while cpu.idle is 1 every write of a weight is EINVAL, of v1 and of v2.
+    // Mainline: while cpu.idle is 1 every write of a weight fails with EINVAL, in v1 and v2.
     if (one.write.knob == Knob::kCpuShares && idle.contains(one.write.group)) {
       out.unmet.push_back({one.intent, model::Reason::kKnobOutranked});
     } else {

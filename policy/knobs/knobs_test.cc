@@ -57,7 +57,7 @@ std::vector<std::string> lines(const Compiled& compiled) {
 
 using Lines = std::vector<std::string>;
 
-// Who runs first, on each rung.
+// The written priorities with each knob.
 Lines priorities(const Capabilities& capabilities) {
   const Intent wanted[] = {intent("a", Want::kCpuPriority, kOffline), intent("b", Want::kCpuPriority, kPlain),
                            intent("c", Want::kCpuPriority, kOnlineLow), intent("d", Want::kCpuPriority, kOnline)};
@@ -72,28 +72,28 @@ TEST(Knobs, BvtTakesThePriorityAsItIs) {
             (Lines{"a/cpu.bvt_warp_ns=-1", "b/cpu.bvt_warp_ns=0", "c/cpu.bvt_warp_ns=1", "d/cpu.bvt_warp_ns=2"}));
 }
 
-TEST(Knobs, QosLevelKnowsOfflineAndTheRest) {
+TEST(Knobs, QosLevelDistinguishesOnlyOffline) {
   EXPECT_EQ(priorities(kernel_without({Knob::kCpuBvt})),
             (Lines{"a/cpu.qos_level=-1", "b/cpu.qos_level=0", "c/cpu.qos_level=0", "d/cpu.qos_level=0"}));
 }
 
-TEST(Knobs, IdleKnowsOfflineAndTheRest) {
+TEST(Knobs, IdleDistinguishesOnlyOffline) {
   EXPECT_EQ(priorities(kernel_without({Knob::kCpuBvt, Knob::kCpuQosLevel})),
             (Lines{"a/cpu.idle=1", "b/cpu.idle=0", "c/cpu.idle=0", "d/cpu.idle=0"}));
 }
 
-TEST(Knobs, WithTheWeightAloneOnlyOfflineWorkIsTouched) {
+TEST(Knobs, WithOnlyTheWeightChangesOnlyOfflineWork) {
   EXPECT_EQ(priorities(kernel_with({Knob::kCpuShares})), (Lines{"a/cpu.shares=2"}));
 }
 
-TEST(Knobs, TheFirstRungThatWorksIsTheOneInForce) {
+TEST(Knobs, FirstWorkingKnobIsUsed) {
   EXPECT_EQ(priority_knob(kernel_without({})), Knob::kCpuBvt);
   EXPECT_EQ(priority_knob(kernel_without({Knob::kCpuBvt})), Knob::kCpuQosLevel);
   EXPECT_EQ(priority_knob(kernel_with({Knob::kCpuIdle, Knob::kCpuShares})), Knob::kCpuIdle);
   EXPECT_EQ(priority_knob(kernel_with({Knob::kCpuShares, Knob::kCpuQuota})), std::nullopt);
 }
 
-TEST(Knobs, WhereNotEvenTheWeightWorksOfflineWorkIsTold) {
+TEST(Knobs, ReportsOfflineWorkIfNotEvenTheWeightWorks) {
   const Intent wanted[] = {intent("a", Want::kCpuPriority, kOnline), intent("b", Want::kCpuPriority, kOffline)};
   const Compiled compiled = compile(wanted, kernel_with({}));
   EXPECT_TRUE(compiled.writes.empty());
@@ -101,7 +101,7 @@ TEST(Knobs, WhereNotEvenTheWeightWorksOfflineWorkIsTold) {
 }
 
 // linux/cgroup/write_test.cc: AnIdleGroupHasNoSharesToSet, AnIdleGroupHasNoWeightToSet.
-TEST(Knobs, AGroupThatIsIdleGetsNoWeight) {
+TEST(Knobs, IdleCgroupGetsNoWeight) {
   const Intent wanted[] = {
       intent("be", Want::kCpuShares, 512, Strategy::kBatchLimits), intent("be", Want::kCpuPriority, kOffline),
       intent("ls", Want::kCpuShares, 512, Strategy::kBatchLimits), intent("ls", Want::kCpuPriority, kPlain)};
@@ -110,7 +110,7 @@ TEST(Knobs, AGroupThatIsIdleGetsNoWeight) {
   EXPECT_EQ(compiled.unmet, (std::vector<Unmet>{{0, Reason::kKnobOutranked}}));
 }
 
-TEST(Knobs, OnlyTheIdleThatIsWrittenTakesTheWeightAway) {
+TEST(Knobs, OnlyAWrittenIdleRemovesTheWeight) {
   const Intent wanted[] = {intent("be", Want::kCpuPriority, kOffline, Strategy::kClassWeights),  // outranked
                            intent("be", Want::kCpuPriority, kPlain, Strategy::kCpuPriority),
                            intent("be", Want::kCpuShares, 512, Strategy::kBatchLimits)};
@@ -119,7 +119,7 @@ TEST(Knobs, OnlyTheIdleThatIsWrittenTakesTheWeightAway) {
   EXPECT_EQ(compiled.unmet, (std::vector<Unmet>{{0, Reason::kKnobOutranked}}));
 }
 
-TEST(Knobs, OnTheOtherRungsAWeightStandsBesideThePriority) {
+TEST(Knobs, OtherKnobsKeepTheWeight) {
   const Intent wanted[] = {intent("be", Want::kCpuPriority, kOffline),
                            intent("be", Want::kCpuShares, 512, Strategy::kBatchLimits)};
   EXPECT_EQ(lines(compile(wanted, kernel_without({}))), (Lines{"be/cpu.shares=512", "be/cpu.bvt_warp_ns=-1"}));
@@ -127,8 +127,8 @@ TEST(Knobs, OnTheOtherRungsAWeightStandsBesideThePriority) {
             (Lines{"be/cpu.shares=512", "be/cpu.qos_level=-1"}));
 }
 
-// The weight that stands for a priority and the one that batch resources say are one file.
-TEST(Knobs, WithTheWeightAloneTheLimitsOfATaskHaveIt) {
+// The weight for a priority and the weight for batch resources are one file.
+TEST(Knobs, WithOnlyTheWeightBatchLimitsOwnIt) {
   const Intent wanted[] = {intent("be", Want::kCpuPriority, kOffline), intent("be/pod", Want::kCpuPriority, kOffline),
                            intent("be/pod", Want::kCpuShares, 512, Strategy::kBatchLimits)};
   const Compiled compiled = compile(wanted, kernel_with({Knob::kCpuShares}));
@@ -136,7 +136,7 @@ TEST(Knobs, WithTheWeightAloneTheLimitsOfATaskHaveIt) {
   EXPECT_EQ(compiled.unmet, (std::vector<Unmet>{{1, Reason::kKnobOutranked}}));
 }
 
-TEST(Knobs, TheFirstStrategyHasTheFile) {
+TEST(Knobs, FirstStrategyOwnsTheFile) {
   const auto strategies = model::kStrategies;
   for (std::size_t first = 0; first < strategies.size(); ++first) {
     for (std::size_t second = first + 1; second < strategies.size(); ++second) {
@@ -151,7 +151,7 @@ TEST(Knobs, TheFirstStrategyHasTheFile) {
   }
 }
 
-TEST(Knobs, AFileThatTheKernelLacksIsTold) {
+TEST(Knobs, ReportsMissingFile) {
   const std::pair<Intent, Knob> each[] = {
       {intent("g", Want::kCpuQuota, 5000), Knob::kCpuQuota}, {processors("g", {0}), Knob::kCpusetCpus},
       {intent("g", Want::kCpuShares, 5), Knob::kCpuShares},  {intent("g", Want::kMemoryLimit, 5), Knob::kMemoryLimit},
@@ -165,7 +165,7 @@ TEST(Knobs, AFileThatTheKernelLacksIsTold) {
 }
 
 // Contract 7.2: shares valid 2..262144; a quota <1000 → 1000; −1 is none.
-TEST(Knobs, ValuesAreBroughtToWhatAKernelTakes) {
+TEST(Knobs, ClampsValuesToTheKernelsRange) {
   const Capabilities all = kernel_without({});
   const auto written = [&](Want want, std::int64_t value) {
     const Intent wanted = intent("g", want, value);
@@ -174,7 +174,7 @@ TEST(Knobs, ValuesAreBroughtToWhatAKernelTakes) {
   };
   EXPECT_EQ(written(Want::kCpuShares, 0), 2);
   EXPECT_EQ(written(Want::kCpuShares, 262'145), 262'144);
-  EXPECT_EQ(written(Want::kCpuQuota, 0), 1000) << "no time at all is the least, never none";
+  EXPECT_EQ(written(Want::kCpuQuota, 0), 1000) << "0 becomes the least quota, never no limit";
   EXPECT_EQ(written(Want::kCpuQuota, 999), 1000);
   EXPECT_EQ(written(Want::kCpuQuota, 1001), 1001);
   EXPECT_EQ(written(Want::kCpuQuota, kNoLimit), kNoLimit);
@@ -182,12 +182,12 @@ TEST(Knobs, ValuesAreBroughtToWhatAKernelTakes) {
   EXPECT_EQ(written(Want::kMemoryLimit, 0), 0);
 }
 
-TEST(Knobs, ProcessorsAreWrittenInOrderAndEachOnce) {
+TEST(Knobs, WritesCpusInOrderAndUnique) {
   const Intent wanted[] = {processors("g", {3, 1, 3, 0})};
   EXPECT_EQ(lines(compile(wanted, kernel_without({}))), (Lines{"g/cpuset.cpus=0.1.3."}));
 }
 
-TEST(Knobs, WhatNoKernelTakesIsTold) {
+TEST(Knobs, ReportsInvalidIntent) {
   const Intent wanted[] = {processors("a", {}),
                            processors("a", {-1, 0}),
                            intent("a", Want::kCpuQuota, -2),
@@ -235,7 +235,7 @@ class AnyIntents : public ::testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(Knobs, AnyIntents, ::testing::Range(0, 300));
 
-// Whether `write` may come of `intent`: its group, strategy and reason, and a value that the header allows.
+// Whether `write` may result from `intent`: its cgroup, strategy and reason, and a value that the header allows.
 bool comes_of(const KnobWrite& write, const Intent& intent) {
   if (write.group != intent.group || write.strategy != intent.strategy || write.reason != intent.reason) return false;
   switch (write.knob) {
@@ -265,7 +265,7 @@ bool comes_of(const KnobWrite& write, const Intent& intent) {
   return false;
 }
 
-TEST_P(AnyIntents, NothingIsInventedAndNoFileIsWrittenTwice) {
+TEST_P(AnyIntents, EachWriteHasAnIntentAndNoFileIsWrittenTwice) {
   std::vector<Intent> intents;
   for (std::size_t left = random() % 40; left > 0; --left) intents.push_back(draw());
   Capabilities capabilities;
@@ -286,9 +286,9 @@ TEST_P(AnyIntents, NothingIsInventedAndNoFileIsWrittenTwice) {
   EXPECT_TRUE(std::ranges::is_sorted(compiled.writes, {}, file_of));
   EXPECT_TRUE(std::ranges::is_sorted(compiled.unmet, {}, &Unmet::intent));
 
-  // Each intent is written, told, or wants nothing of this kernel.
+  // Each intent is written, reported, or needs nothing on this kernel.
   std::set<std::size_t> told;
-  for (const Unmet& one : compiled.unmet) EXPECT_TRUE(told.insert(one.intent).second) << "told twice";
+  for (const Unmet& one : compiled.unmet) EXPECT_TRUE(told.insert(one.intent).second) << "reported twice";
   const bool by_weight = !priority_knob(capabilities);
   for (std::size_t at = 0; at < intents.size(); ++at) {
     const bool written =
@@ -313,7 +313,7 @@ TEST_P(AnyIntents, TheOrderOfTheListDoesNotMatter) {
   const Compiled again = compile(shuffled, capabilities);
 
   EXPECT_EQ(again.writes, compiled.writes);
-  // Of two that are the same in every field either may be the one that is told.
+  // Of two equal intents either may be the reported one.
   const auto told = [](const std::vector<Intent>& list, const Compiled& from, Reason reason) {
     std::vector<std::string> out;
     for (const Unmet& one : from.unmet) {
@@ -328,8 +328,8 @@ TEST_P(AnyIntents, TheOrderOfTheListDoesNotMatter) {
   }
 }
 
-// More that works never leaves an intent unmet that was met, but for what a group that becomes idle takes away.
-TEST_P(AnyIntents, AKernelThatTakesMoreLeavesNoMoreMissing) {
+// With more capabilities no intent becomes unmet that was met, except for weights of a cgroup that becomes idle.
+TEST_P(AnyIntents, MoreCapabilitiesLeaveNoMoreUnmet) {
   std::vector<Intent> intents;
   for (std::size_t left = random() % 40; left > 0; --left) intents.push_back(draw());
   Capabilities less;

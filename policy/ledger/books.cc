@@ -89,7 +89,8 @@ Resources WaitingWork::from(std::int64_t least_order) const {
 
 namespace {
 
-// There is a level for the order of what waits now. Work of it or above may have waited before: under a higher one.
+// Adds a level for the order of the waiting work. Work of this order or above may have waited before: under a higher
+// level.
 void add_level(std::vector<Waiting::Level>& levels, const WaitingWork& work, base::MonotonicTime now) {
   const auto at = std::ranges::lower_bound(levels, work.order, {}, &Waiting::Level::order);
   if (at != levels.end() && at->order == work.order) {

@@ -19,7 +19,7 @@ Resources of(std::int64_t cpu, std::int64_t memory) {
   return {CpuMilli{cpu}, MemoryBytes{memory}};
 }
 
-TEST(Books, AClassThatNobodyNamedIsTheLeastTimely) {
+TEST(Books, UnknownClassIsTheLeastTimely) {
   const std::vector<WorkClass> classes{{"transcode", 10, 0s, false, 100}, {"spark", 30, 0s, false, 100}};
   EXPECT_EQ(class_order(classes, "spark"), 30);
   EXPECT_EQ(class_order(classes, ""), 10);
@@ -27,7 +27,7 @@ TEST(Books, AClassThatNobodyNamedIsTheLeastTimely) {
   EXPECT_EQ(class_order({}, "spark"), 0);
 }
 
-TEST(Books, WhatIsSoldIsKeptByClass) {
+TEST(Books, KeepsSoldAmountsByClass) {
   std::vector<ClassSold> sold;
   add_sold(sold, 3, "spark", of(1, 10));
   add_sold(sold, 1, "", of(2, 20));
@@ -36,7 +36,7 @@ TEST(Books, WhatIsSoldIsKeptByClass) {
   EXPECT_EQ(sold, (std::vector<ClassSold>{{1, of(2, 20), ""}, {1, of(1, 1), "nobody"}, {3, of(5, 50), "spark"}}));
 }
 
-TEST(Books, ACutOfKubernetesIsConfirmedWhenNoBindCanBeOnItsWayAnyMore) {
+TEST(Books, CutOfKubernetesIsConfirmedAfterTheBindLag) {
   auto step = confirm({}, of(50, 50), {}, kStart);
   EXPECT_EQ(step.state.most, of(50, 50));
   step = confirm(step.state, of(20, 60), {}, kStart + 1s);
@@ -51,9 +51,9 @@ TEST(Books, ACutOfKubernetesIsConfirmedWhenNoBindCanBeOnItsWayAnyMore) {
   EXPECT_FALSE(step.again_after);
 }
 
-TEST(Books, OfANodeThatWasNeverSeenTheMostThatItMayHaveCarriedCounts) {
+TEST(Books, NewNodeCountsTheMostItMayHaveCarried) {
   auto step = confirm({}, of(20, 60), of(50, 50), kStart);
-  EXPECT_EQ(step.state.most, of(50, 60)) << "who led before may have cut it a moment ago";
+  EXPECT_EQ(step.state.most, of(50, 60)) << "the previous leader may have cut it a moment ago";
   EXPECT_EQ(step.again_after, kBindLag);
   step = confirm(step.state, of(20, 60), {}, kStart + (kBindLag - 1ns));
   EXPECT_EQ(step.state.most, of(50, 60));
@@ -62,7 +62,7 @@ TEST(Books, OfANodeThatWasNeverSeenTheMostThatItMayHaveCarriedCounts) {
   EXPECT_FALSE(step.again_after);
 }
 
-TEST(Books, WhateverTheNodeCarriedLatelyKubernetesMayStillActOn) {
+TEST(Books, KubernetesMayActOnAnyRecentOffer) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     BindLag state;
@@ -72,7 +72,7 @@ TEST(Books, WhateverTheNodeCarriedLatelyKubernetesMayStillActOn) {
       const Resources told = of(random() % 50, random() % 50);
       state = confirm(state, told, {}, now).state;
       carried.emplace_back(now, told);
-      // Each amount was on the node until the look at which the next one was seen.
+      // Each amount was on the node until the pass that saw the next one.
       for (std::size_t at = 0; at + 1 < carried.size(); ++at) {
         if (now - carried[at + 1].first >= kBindLag) continue;
         ASSERT_GE(state.most.cpu, carried[at].second.cpu) << "seed " << seed;
@@ -87,7 +87,7 @@ TEST(Books, WhateverTheNodeCarriedLatelyKubernetesMayStillActOn) {
   }
 }
 
-TEST(Books, WorkWaitsAfterAWhileAndIsContentAfterALongerOne) {
+TEST(Books, WorkWaitsAfterAWhileAndStopsAfterALongerOne) {
   auto step = wait({}, WaitingWork{30, "spark", of(4, 4)}, kStart);
   EXPECT_FALSE(step.state.wants_more);
   EXPECT_EQ(step.again_after, kWaitsAfter);
@@ -102,23 +102,23 @@ TEST(Books, WorkWaitsAfterAWhileAndIsContentAfterALongerOne) {
   EXPECT_EQ(step.again_after, kContentAfter - (1min - kWaitsAfter));
   step = wait(step.state, std::nullopt, kStart + kWaitsAfter + kContentAfter);
   EXPECT_EQ(step.state, Waiting());
-  // A pod that is bound soon moves nothing.
+  // A pod that is bound soon changes nothing.
   step = wait(step.state, WaitingWork{10, "", {}}, kStart + 10min);
   step = wait(step.state, std::nullopt, kStart + 10min + 3s);
   EXPECT_EQ(step.state, Waiting());
 }
 
-TEST(Books, OnePodThatIsMoreTimelyForAMomentMovesNothing) {
+TEST(Books, MomentaryTimelyPodChangesNothing) {
   auto now = kStart;
   auto state = wait({}, WaitingWork{10}, now).state;
   state = wait(state, WaitingWork{10}, now = now + kWaitsAfter).state;
   EXPECT_EQ(state.best_order, 10);
-  // Pods of a higher class come and are bound, one look after the other.
+  // Pods of a higher class come and are bound, one pass after the other.
   for (int i = 0; i < 20; ++i) {
     state = wait(state, WaitingWork{i % 2 == 0 ? 30 : 10}, now = now + 5s).state;
     ASSERT_EQ(state.best_order, 10) << i;
   }
-  // One that waits counts, and goes on to for a while.
+  // A waiting one counts, and continues to for a while.
   state = wait(state, WaitingWork{30}, now = now + 5s).state;
   state = wait(state, WaitingWork{30}, now = now + kWaitsAfter).state;
   EXPECT_EQ(state.best_order, 30);
@@ -131,7 +131,7 @@ TEST(Books, OnePodThatIsMoreTimelyForAMomentMovesNothing) {
   EXPECT_FALSE(step.again_after);
 }
 
-TEST(Books, WorkOfSeveralClassesInTurnWaitsWithoutABreak) {
+TEST(Books, WorkOfAlternatingClassesWaitsWithoutABreak) {
   auto state = wait({}, WaitingWork{30}, kStart).state;
   state = wait(state, WaitingWork{10}, kStart + 6s).state;
   EXPECT_FALSE(state.wants_more);
@@ -171,7 +171,7 @@ TEST(Books, YarnsSide) {
   EXPECT_EQ(*side.sold, (std::vector<ClassSold>{{10, of(2, 2), "nobody"}, {10, of(1, 1), "transcode"}}));
   side = yarn_side(book, {4, of(1, 1), of(2, 2)}, classes);
   EXPECT_EQ(next_offer(side, of(1, 1), 4, now).up_to, of(5, 5));
-  EXPECT_FALSE(settled_offer(away, offer)) << "nobody says what it holds";
+  EXPECT_FALSE(settled_offer(away, offer)) << "what it holds is unknown";
   book.generation = 3;
   EXPECT_FALSE(settled_offer(book, offer)) << "of the offer before it";
   book.generation = 4;
@@ -185,7 +185,7 @@ TEST(Books, YarnsSide) {
   EXPECT_EQ(yarn_side(book, offer, classes).waits_for, of(7, 8));
 }
 
-TEST(Books, TheMostTimelyThatWaitsAndHowMuchOfIt) {
+TEST(Books, FindsTheMostTimelyWaitingWorkAndItsAmount) {
   WaitingWork work;
   work.add(10, "", of(1, 10));
   work.add(30, "spark", of(2, 20));
@@ -197,7 +197,7 @@ TEST(Books, TheMostTimelyThatWaitsAndHowMuchOfIt) {
   EXPECT_EQ(work.amount, of(3, 21));
   EXPECT_EQ(work.from(20), of(7, 21));
   EXPECT_EQ(work.from(0), of(16, 111));
-  // Nothing is asked for on behalf of what is less timely than what counts.
+  // Nothing is requested for work that is less timely than what counts.
   auto state = wait({}, work, kStart).state;
   state = wait(state, work, kStart + kWaitsAfter).state;
   EXPECT_EQ(state.best_order, 30);
@@ -209,7 +209,7 @@ TEST(Books, TheMostTimelyThatWaitsAndHowMuchOfIt) {
   EXPECT_EQ(state.amount, Resources()) << "and nothing of it waits";
 }
 
-TEST(Books, ABookIsAsOldAsItsText) {
+TEST(Books, AgeOfYarnsLedgerIsThatOfItsText) {
   auto seen = see(std::nullopt, 7, kStart);
   EXPECT_EQ(seen.at, kStart);
   seen = see(seen, 7, kStart + 1h);
@@ -217,7 +217,7 @@ TEST(Books, ABookIsAsOldAsItsText) {
   EXPECT_EQ(see(seen, 8, kStart + 1h).at, kStart + 1h);
 }
 
-TEST(Books, ABookDoesNotAgeWhileNobodyCouldRenewIt) {
+TEST(Books, YarnsLedgerDoesNotAgeWhileItCannotBeRenewed) {
   const BookSeen seen{7, kStart};
   EXPECT_EQ(without_unheard(seen, 50min, kStart + 1h), (BookSeen{7, kStart + 50min}));
   EXPECT_EQ(without_unheard(seen, 2h, kStart + 1h), (BookSeen{7, kStart + 1h})) << "and none is of later than now";
@@ -225,15 +225,15 @@ TEST(Books, ABookDoesNotAgeWhileNobodyCouldRenewIt) {
   EXPECT_EQ(without_unheard(seen, 1h, kStart + -1h), seen);
 }
 
-TEST(Books, WhatWasTakenOffAnOfferIsKnownByWhatTheSideCarries) {
-  EXPECT_EQ(taken_off({}, of(15, 15), of(5, 5)), of(5, 5)) << "who led before took it off";
+TEST(Books, SubtractedAmountFollowsTheCarriedOffer) {
+  EXPECT_EQ(taken_off({}, of(15, 15), of(5, 5)), of(5, 5)) << "the previous leader subtracted it";
   const TakenOff before{true, of(20, 20), of(0, 0), of(15, 15), of(5, 5)};
   EXPECT_EQ(taken_off(before, of(20, 20), of(5, 5)), of(0, 0)) << "not written yet";
   EXPECT_EQ(taken_off(before, of(15, 15), of(3, 3)), of(5, 5)) << "written";
-  EXPECT_EQ(taken_off(before, of(40, 40), of(3, 3)), of(0, 0)) << "by somebody else";
+  EXPECT_EQ(taken_off(before, of(40, 40), of(3, 3)), of(0, 0)) << "by another writer";
 }
 
-TEST(Books, WhatIsToBeGivenBackIsToldAgainWhenItMoves) {
+TEST(Books, PublishesReclaimAgainWhenItChanges) {
   const std::vector<ClassReclaim> reclaim{{"", of(100, 100), of(1000, 2000)}, {"training", of(1, 1), of(0, 0)}};
   const auto before = told(reclaim);
   ASSERT_EQ(before.size(), 2U);
@@ -255,8 +255,8 @@ TEST(Books, WhatIsToBeGivenBackIsToldAgainWhenItMoves) {
   EXPECT_FALSE(worth_telling({}, {}));
 }
 
-// Its ResourceManager goes away after it confirmed a cut, and what was cut is Kubernetes' by then.
-TEST(Books, WhatYarnIsKnownToHaveGivenUpIsNotHeldAgainWhenItsBookFallsSilent) {
+// Its ResourceManager disappears after it confirmed a cut, and Kubernetes has the capacity by then.
+TEST(Books, ConfirmedCutStaysWhenYarnsLedgerFallsSilent) {
   const std::vector<WorkClass> classes;
   model::YarnBook book;
   book.generation = 4;
@@ -271,7 +271,7 @@ TEST(Books, WhatYarnIsKnownToHaveGivenUpIsNotHeldAgainWhenItsBookFallsSilent) {
   book.sold.reset();
   EXPECT_EQ(yarn_side(book, offer, classes).confirmed, of(7, 12)) << "as it was: counted again";
   EXPECT_EQ(yarn_side(book, *settled, classes).confirmed, of(5, 8));
-  // What it holds, and so what it may hold unseen, never passes what the offer says.
+  // What it holds, and so what it may hold unseen, never exceeds the offer.
   std::mt19937_64 random(11);
   const auto any = [&] { return static_cast<std::int64_t>(random() % 20); };
   for (int i = 0; i < 2000; ++i) {

@@ -11,8 +11,8 @@ using Wide = __int128;  // no sum of amounts overflows
 struct Side {
   const Claim& claim;
   Wide held = 0;
-  Wide less_timely = 0;   // that may be asked for
-  Wide least_timely = 0;  // of that, what is less timely than what waits on this side as well
+  Wide less_timely = 0;   // that may be reclaimed
+  Wide least_timely = 0;  // the part of it that is also less timely than the waiting work of this side
   Wide needs = 0;
   Wide gets = 0;
   Wide yields = 0;
@@ -34,7 +34,7 @@ Wide needs(const Side& side, const Side& other, Wide origin, Wide has) {
   return std::clamp<Wide>(room, 0, std::max<std::int64_t>(side.claim.waits_for, 0));
 }
 
-// Nothing makes room for work that is as timely.
+// No work gives way to equally timely work.
 void serve_in_turn(Side& first, Side& second, Wide idle) {
   first.gets = std::clamp<Wide>(idle + first.less_timely + second.less_timely, 0, first.needs);
   second.gets = std::clamp<Wide>(idle + first.less_timely + second.least_timely - first.needs, 0, second.needs);
@@ -48,7 +48,7 @@ void serve_alike(Side& a, Side& b, Wide idle) {
   a.gets = std::min(a.needs, to_have - b.gets);
 }
 
-// The least timely first; as timely, Kubernetes' first.
+// The least timely first; if equal, Kubernetes first.
 void ask_back(Side& k, Side& y, Wide amount) {
   const auto& of_k = k.claim.less_timely;
   const auto& of_y = y.claim.less_timely;
@@ -80,7 +80,7 @@ GiveWay give_way(std::int64_t origin, const Claim& kubernetes, const Claim& yarn
   Side k(kubernetes);
   Side y(yarn);
   const Wide all = std::max<std::int64_t>(origin, 0);
-  // For a side that can come to nothing more, whatever it gave back itself, no work of the other is asked for.
+  // If a side cannot get more, whatever it gives back itself, no work of the other side is reclaimed for it.
   const bool for_k = needs(k, y, all, k.held - k.less_timely) > 0;
   const bool for_y = needs(y, k, all, y.held - y.less_timely) > 0;
   if (!for_y) k.less_timely = k.least_timely = 0;

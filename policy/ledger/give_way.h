@@ -1,19 +1,19 @@
-// Who gives way to whom in a class-aware ledger: one resource of one node, in real units.
+// Decides which work gives way in a class-aware ledger: one resource of one node, in real units.
 //
-//   gets(side)    what the side is due beyond what may stay, for the work that waits there
-//   yields(side)  what its less timely work is to give back so that this can come about
+//   gets(side)    what the side is due beyond what may stay, for its waiting work
+//   yields(side)  what its less timely work must give back for that
 //
-//   needs(side) = what waits; no more than the side may come to (its largest share, and what is not guaranteed to the
-//                 other), once its own work that is less timely than all that waits is gone
+//   needs(side) = the waiting amount, at most what the side may reach (its largest share, and what is not guaranteed to
+//                 the other), once its own work that is less timely than all waiting work is gone
 //
-// What waits is served by its timeliness: the more timely side first, the other from what is left. It has what is idle,
-// and what is less timely than it: on the other side, and on its own too where work waits on both. Where both are as
-// timely each has its fair part (by the smallest shares, else half) of the node, by what it needs; what one leaves is
-// the other's. Σ yields = Σ gets − idle: the least timely work goes first, whichever side it is on. So nothing is given
-// back that nobody can take, and nothing for work that is as timely.
+// Waiting work is served by its timeliness: the more timely side first, the other from what is left. It gets idle
+// capacity, and the capacity of less timely work: on the other side, and on its own side too if work waits on both. If
+// both are equally timely each gets its fair part (by the smallest shares, else half) of the node, up to what it needs;
+// what one leaves goes to the other. Σ yields = Σ gets − idle: the least timely work gives way first, on whichever
+// side. So nothing is given back that no side can take, and nothing for equally timely work.
 //
-// There is no memory, and none is needed: what was given back is idle, and what is to be had and what each side is due
-// of it stay the same. What is still asked for is less by it, and nobody is asked for more.
+// No memory is needed: what was given back is idle, and the available amount and the due of each side stay the same.
+// The remaining request shrinks by it, and never grows.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ struct Claim {
     bool operator==(const Less&) const = default;
   };
   std::int64_t held = 0;
-  std::vector<Less> less_timely{};        // than what waits on the other side, the least timely first; part of `held`
-  std::optional<std::int64_t> waiting{};  // the order of what waits; nullopt: nothing does
-  std::int64_t waits_for = std::numeric_limits<std::int64_t>::max();  // the most: nobody says how much
-  std::int64_t most = 0;                                              // that the side may come to
+  std::vector<Less> less_timely{};  // than the waiting work of the other side, the least timely first; part of `held`
+  std::optional<std::int64_t> waiting{};                              // the order of the waiting work; nullopt: none
+  std::int64_t waits_for = std::numeric_limits<std::int64_t>::max();  // the maximum if the amount is unknown
+  std::int64_t most = 0;                                              // that the side may reach
   std::int64_t guaranteed = 0;
-  std::int64_t fair_part = 0;  // of the origin, where both wait alike
+  std::int64_t fair_part = 0;  // of the origin, if both waiting works are equally timely
 };
 struct Way {
   std::int64_t gets = 0;

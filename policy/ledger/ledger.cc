@@ -28,13 +28,13 @@ struct One {
   bool taken_back = false;
   bool known = false;
   Amount held;
-  std::vector<Claim::Less> less_timely{};  // the part that the other side's work may push out
-  Amount yields;                           // of that, what it does
-  Amount gets;                             // what is due to its work that waits, and kept for it
+  std::vector<Claim::Less> less_timely{};  // the part that the other side's work may displace
+  Amount yields;                           // the part of it that is displaced
+  Amount gets;                             // what is due to its waiting work, and kept for it
   std::optional<std::int64_t> waiting;     // the order of that
-  std::optional<Amount> waits;             // for so much
-  Amount told_now;                         // by its last offer, before classes that are off were taken from it
-  Amount may_hand_out;                     // by what it was told and what it is known to act on
+  std::optional<Amount> waits;             // the waiting amount
+  Amount told_now;                         // by its last offer, before classes that are off were subtracted
+  Amount may_hand_out;                     // by its offer and the offer it may act on
 
   Amount stays() const { return held - yields; }
   Amount real(Amount told) const { return {currency.real(told.value)}; }
@@ -71,7 +71,7 @@ std::int64_t percent_of(const SideConfig& config, const ClassSold& each, const F
   return percent_for(config.over_report, config.entries, each.work_class, field.resource).percent;
 }
 
-// Without entries every class counts alike, and amounts are not rounded one by one.
+// Without entries every class counts the same, and amounts are not rounded one by one.
 template <class Amount>
 Currency currency_of(const SideBook& book, const SideConfig& config, const Field<Amount>& field) {
   const std::string_view waits = book.wants_more ? std::string_view(book.waits_class) : std::string_view();
@@ -85,7 +85,7 @@ Currency currency_of(const SideBook& book, const SideConfig& config, const Field
   return {std::move(parts), free.percent};
 }
 
-// What a side that is taken back holds stays until it is gone.
+// What a withdrawn side holds stays until it is gone.
 bool pushed_out(const ClassSold& each, const SideBook& book, const SideBook& other) {
   return !book.taken_back && other.wants_more && !other.taken_back && each.order < other.best_order;
 }
@@ -100,7 +100,7 @@ One<Amount> read(const SideBook& book, const SideConfig& config, const SideBook&
   one.wants_more = book.wants_more && !book.taken_back;
   one.known = book.sold.has_value();
   one.told_now = one.real(book.told.*field.of + std::max(book.taken_off.*field.of, Amount{0}));
-  // Whoever takes what is free may count with the smallest percent.
+  // Work that takes the free part may count with the smallest percent.
   const std::int64_t least = least_percent(config.over_report, config.entries, field.resource);
   const auto at_most = [&](Amount told) { return Amount{one.currency.real(told.value, least)}; };
   one.may_hand_out =
@@ -131,7 +131,7 @@ Amount guaranteed(const One<Amount>& side, Amount origin) {
   return side.wants_more ? part(origin, side.share_min, 100) : Amount{0};
 }
 
-// Of what is there for both: by their smallest shares, else in halves.
+// The part of each side if both can have it: by their smallest shares, else half.
 template <class Amount>
 Amount by_shares(const One<Amount>& side, const One<Amount>& other, Amount amount) {
   const std::int64_t all = side.share_min + other.share_min;
@@ -160,7 +160,7 @@ void give_way(One<Amount>& k, One<Amount>& y, Amount origin) {
   y.yields = Amount{way.yarn.yields};
 }
 
-// What the other side takes away from this one, and why: what it has, and what is kept for it.
+// What the other side takes from this one, and why: what it has, and what is kept for it.
 template <class Amount>
 void take_off(SideTerms<Amount>& terms, const One<Amount>& other, Amount has, Amount origin) {
   const Amount kept = guaranteed(other, origin);
@@ -186,7 +186,7 @@ SideTerms<Amount> shared_side(const One<Amount>& side, const One<Amount>& other,
     terms.real = most;
     terms.reason = Reason::kLedgerShareMax;
   }
-  // What is due to work that waits on the other side is kept for it, given back or idle.
+  // What is due to waiting work on the other side is kept for it, whether given back or idle.
   const Amount left = std::max(side.stays(), origin - other.stays() - other.gets);
   if (other.gets > Amount{0} && terms.real > left) {
     terms.real = left;
@@ -199,7 +199,7 @@ SideTerms<Amount> shared_side(const One<Amount>& side, const One<Amount>& other,
   return terms;
 }
 
-// What is idle goes to the side that wants it; where both or neither do, by their smallest shares, else in halves.
+// Idle capacity goes to the side that wants it; if both or neither do, by their smallest shares, else in halves.
 template <class Amount>
 Amount part_of_idle(const One<Amount>& side, const One<Amount>& other, Amount idle) {
   if (side.taken_back || other.taken_back) return side.taken_back ? Amount{0} : idle;
@@ -213,7 +213,7 @@ struct Due {
   Amount yarn;
 };
 
-// What one side may not have for its largest share is the other's, where that is kept for work that waits.
+// What one side may not have because of its largest share goes to the other, if that is kept for waiting work.
 template <class Amount>
 void hand_over(Due<Amount>& due, const One<Amount>& k, const One<Amount>& y, Amount origin) {
   const auto above = [&](Amount is, const One<Amount>& side) {
@@ -233,8 +233,8 @@ Due<Amount> strict_due(const One<Amount>& k, const One<Amount>& y, Amount origin
   Due<Amount> due{k_has + part_of_idle(k, y, idle), y_has + part_of_idle(y, k, idle)};
   if (class_aware) hand_over(due, k, y, origin);
 
-  // A guaranteed share that is wanted comes back, whoever borrowed it. Where the guarantees of both pass 100 %,
-  // Kubernetes' comes first.
+  // A guaranteed share that is wanted comes back from its borrower. If both guarantees exceed 100 %, Kubernetes comes
+  // first.
   const Amount k_kept = guaranteed(k, origin);
   const Amount y_kept = std::min(guaranteed(y, origin), origin - k_kept);
   due.kubernetes = std::clamp(due.kubernetes, k_kept, std::max(origin - y_kept, k_kept));
@@ -243,8 +243,8 @@ Due<Amount> strict_due(const One<Amount>& k, const One<Amount>& y, Amount origin
   due.yarn = std::min(due.yarn, part(origin, y.share_max, 100));
   if (k.taken_back) due.kubernetes = Amount{0};
   if (y.taken_back) due.yarn = Amount{0};
-  // Both hold more than there is (the origin dropped), or the guarantee of one took from the other: the one that is
-  // above its guarantee gives way.
+  // Both hold more than the origin (it dropped), or a guarantee took from the other: the side above its guarantee gives
+  // way.
   if (due.kubernetes + due.yarn > origin) {
     if (due.yarn > y_kept) due.yarn = std::max(y_kept, origin - due.kubernetes);
     if (due.kubernetes + due.yarn > origin) due.kubernetes = std::max(k_kept, origin - due.yarn);
@@ -261,7 +261,7 @@ SideTerms<Amount> strict_side(const One<Amount>& side, const One<Amount>& other,
   take_off(terms, other, other.stays(), origin);
   const Amount not_free = std::max({other.held, other.may_hand_out, other_told_now});
   const Amount free = std::max(origin - not_free, Amount{0});
-  // Who does not grow needs nobody's word for it: the parts that are due never come to more than the origin.
+  // A side that does not grow needs no confirmation: the due parts never exceed the origin.
   terms.real = std::min(due, std::max(free, side.told_now));
   if (side.taken_back) {
     terms.reason = Reason::kLedgerTakenBack;
@@ -282,7 +282,7 @@ void close(SideTerms<Amount>& terms, const One<Amount>& side, const One<Amount>&
   terms.reclaim = other.yields;
 }
 
-// Each class as it counts, where classes do not count alike.
+// Each class with its own percent, if classes differ.
 template <class Amount>
 void show_classes(SideTerms<Amount>& terms, const SideBook& book, const SideConfig& config,
                   const Field<Amount>& field) {
@@ -348,7 +348,7 @@ void split_one(Amount origin, const SideBook& kubernetes, const SideBook& yarn, 
     y_terms = shared_side(y, k, origin);
   } else {
     const Due<Amount> due = strict_due(k, y, origin, config.class_aware);
-    // One after the other: what the first is told now counts against the second.
+    // In sequence: what the first is offered now counts against the second.
     k_terms = strict_side(k, y, due.kubernetes, Amount{0}, origin);
     y_terms = strict_side(y, k, due.yarn, k_terms.real, origin);
   }

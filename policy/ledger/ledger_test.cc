@@ -39,13 +39,13 @@ class LedgerScenario {
       side(words, kubernetes_, config_.kubernetes);
     } else if (verb == "yarn") {
       side(words, yarn_, config_.yarn);
-    } else if (verb == "confirm") {  // what was told is now what each side acts on
+    } else if (verb == "confirm") {  // each side now acts on its last offer
       kubernetes_.confirmed = kubernetes_.told;
       yarn_.confirmed = yarn_.told;
     } else if (verb == "origin") {
       answers = decide(milli(words.next()));
     } else {
-      throw std::runtime_error(cat("no such verb: ", verb));
+      throw std::runtime_error(cat("unknown verb: ", verb));
     }
     words.expect_end();
     return answers;
@@ -62,7 +62,7 @@ class LedgerScenario {
     config_.mode = words.next() == "strict" ? LedgerMode::kStrict : LedgerMode::kShared;
     config_.class_aware = !words.empty() && words.next() == "class-aware";
   }
-  // sold is ORDER:AMOUNT, or ORDER:AMOUNT:CLASS, more than one joined by "+"; "unknown" where its master is away.
+  // sold is ORDER:AMOUNT, or ORDER:AMOUNT:CLASS, more than one joined by "+"; "unknown" if its master is down.
   static void side(Words& words, SideBook& book, SideConfig& config) {
     while (!words.empty()) {
       const std::string what = words.next();
@@ -216,7 +216,7 @@ LedgerConfig any_config(std::mt19937_64& random, bool truthful) {
   return config;
 }
 
-TEST(LedgerProperty, AnyNumbersGiveASoundSplit) {
+TEST(LedgerProperty, AnyNumbersGiveAValidSplit) {
   std::mt19937_64 random(21);
   for (int i = 0; i < 50'000; ++i) {
     const Resources origin = cores(any_number(random));
@@ -246,7 +246,7 @@ TEST(LedgerProperty, AnyNumbersGiveASoundSplit) {
 }
 
 // Contract 5.6: kube batch = max(origin − Σ third-party allocations, 0), whatever else is known.
-TEST(LedgerProperty, WithoutSettingsTheSharedLedgerIsThePeers) {
+TEST(LedgerProperty, WithoutSettingsSharedLedgerIsKoordinators) {
   std::mt19937_64 random(22);
   for (int i = 0; i < 5'000; ++i) {
     const auto origin = static_cast<std::int64_t>(random() % 100'000);
@@ -262,7 +262,7 @@ TEST(LedgerProperty, WithoutSettingsTheSharedLedgerIsThePeers) {
   }
 }
 
-TEST(LedgerProperty, MoreSoldByTheOtherNeverGivesMore) {
+TEST(LedgerProperty, MoreSoldByTheOtherNeverOffersMore) {
   std::mt19937_64 random(23);
   for (int i = 0; i < 20'000; ++i) {
     const auto config = any_config(random, true);
@@ -270,7 +270,7 @@ TEST(LedgerProperty, MoreSoldByTheOtherNeverGivesMore) {
     const SideBook kubernetes = any_book(random);
     SideBook yarn = any_book(random);
     if (!yarn.sold) continue;
-    // Class-aware: work that waits for what its side may not hold any more asks for nothing either.
+    // Class-aware: work that waits for what its side may not hold any more requests nothing either.
     if (config.class_aware && yarn.wants_more) continue;
     const auto before = split(origin, kubernetes, yarn, config);
     yarn.sold->push_back({5, cores(static_cast<std::int64_t>(random() % 10'000))});
@@ -279,8 +279,8 @@ TEST(LedgerProperty, MoreSoldByTheOtherNeverGivesMore) {
   }
 }
 
-// Two sides that act on what they were told some steps ago, and are seen some steps later. Whatever the seed, what they
-// have sold together never passes the origin.
+// Two sides that act on offers some steps old, and are observed some steps later. For any seed, what they sold together
+// never exceeds the origin.
 class StrictWorld {
  public:
   explicit StrictWorld(std::uint64_t seed) : random_(seed) {
@@ -294,7 +294,7 @@ class StrictWorld {
   void step() {
     for (Side* side : {&kubernetes_, &yarn_}) act(*side);
     ASSERT_LE(kubernetes_.sold + yarn_.sold, kOrigin);
-    // The decider hears of both late, and now and then not at all.
+    // The decider observes both late, and sometimes not at all.
     if (random_() % 4 == 0) return;
     const auto plan = split(cores(kOrigin), book(kubernetes_), book(yarn_), config_);
     tell(kubernetes_, plan.kubernetes.cpu.offer.value);
@@ -314,7 +314,7 @@ class StrictWorld {
 
   void act(Side& side) {
     if (random_() % 10 == 0) side.wanted = static_cast<std::int64_t>(random_() % 12'000);
-    // An offer arrives after a while, never later than `lag_` steps, and never out of order.
+    // An offer arrives after a while, at most `lag_` steps, and never out of order.
     const auto late = random_() % (lag_ + 1);
     side.acts_on = side.told.size() > late ? side.told[side.told.size() - 1 - late] : 0;
     if (side.sold < side.wanted && side.sold < side.acts_on) {
@@ -326,8 +326,7 @@ class StrictWorld {
     }
     side.seen.push_back(side.sold);
   }
-  // Known are: what was sold `lag_` steps ago or later, and that nothing told longer ago than that is acted on any
-  // more.
+  // Known are: what was sold at most `lag_` steps ago, and that no offer older than that is in use any more.
   SideBook book(Side& side) {
     SideBook book;
     const auto late = random_() % (lag_ + 1);
@@ -346,7 +345,7 @@ class StrictWorld {
     book.best_order = static_cast<std::int64_t>(random_() % 3);
     return book;
   }
-  // The other steps, in which nothing was told, count as the same told again: time passes for confirmations too.
+  // Steps without an offer count as the same offer again: time passes for confirmations too.
   void tell(Side& side, std::int64_t offer) { side.told.push_back(offer); }
 
   std::mt19937_64 random_;
@@ -356,7 +355,7 @@ class StrictWorld {
   Side yarn_;
 };
 
-TEST(LedgerProperty, InTheStrictLedgerNothingIsOversoldWhateverTheLag) {
+TEST(LedgerProperty, StrictLedgerNeverOversellsWhateverTheLag) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     StrictWorld world(seed);
     for (int i = 0; i < 300; ++i) {
@@ -366,7 +365,7 @@ TEST(LedgerProperty, InTheStrictLedgerNothingIsOversoldWhateverTheLag) {
   }
 }
 
-// What a side tells of what is real is real again when it is read, never more; and more is never told as less.
+// Converting a real amount to an offer and back never gives more, and a larger amount never gives a smaller offer.
 TEST(OverReportProperty, BothCurrenciesAgree) {
   std::mt19937_64 random(24);
   for (int i = 0; i < 20'000; ++i) {
@@ -385,9 +384,9 @@ TEST(OverReportProperty, BothCurrenciesAgree) {
   }
 }
 
-// Only less timely work gives back, the least timely first, and no more than it holds; who waits asks for no more than
-// waits.
-TEST(LedgerProperty, WhatIsGivenBackIsTheLeastTimelyFirst) {
+// Only less timely work gives back, the least timely first, and no more than it holds; waiting work requests no more
+// than it needs.
+TEST(LedgerProperty, LeastTimelyWorkGivesBackFirst) {
   std::mt19937_64 random(25);
   int gives = 0;
   for (int i = 0; i < 50'000; ++i) {
@@ -429,7 +428,7 @@ TEST(LedgerProperty, WhatIsGivenBackIsTheLeastTimelyFirst) {
         ASSERT_LT(each.order, other.best_order);
         ASSERT_EQ(told->give_back + told->keep, each.amount) << i;
         sum += told->give_back.cpu.value;
-        // Whoever is less timely has given all.
+        // All less timely classes have given back everything.
         for (std::size_t before = 0; before < at; ++before) {
           const auto& less = (*book.sold)[before];
           if (less.amount.cpu.value == 0 || told->give_back.cpu.value == 0) continue;
@@ -438,8 +437,7 @@ TEST(LedgerProperty, WhatIsGivenBackIsTheLeastTimelyFirst) {
           ASSERT_EQ(first->keep.cpu.value, 0) << i;
         }
       }
-      // Where work waits on both sides, the least timely of either makes room for it; and what both hold beyond the
-      // origin is in the way too.
+      // If work waits on both sides, the least timely of either gives way; what both hold beyond the origin blocks too.
       const bool both = book.wants_more && !book.taken_back;
       if (other.waits_for && (!both || book.waits_for)) {
         const auto waits = [](const SideBook& of) { return std::max<std::int64_t>(of.waits_for->cpu.value, 0); };
@@ -455,9 +453,9 @@ TEST(LedgerProperty, WhatIsGivenBackIsTheLeastTimelyFirst) {
   EXPECT_GT(gives, 1'000);
 }
 
-// Somebody obeys, in part or whole, and nothing else has changed: nobody is asked for more than before, and whoever
-// obeyed in full for nothing. What waits then is due no less.
-TEST(LedgerProperty, WhoeverObeysIsNotAskedAgain) {
+// A class obeys, partly or fully, and nothing else changes: no class must give back more than before, and a class that
+// obeyed fully nothing. What waits is due no less.
+TEST(LedgerProperty, ObeyingNeverIncreasesWhatIsReclaimed) {
   std::mt19937_64 random(26);
   const auto amount = [&](std::uint64_t below) { return cores(static_cast<std::int64_t>(random() % below)); };
   const auto any = [&] {
@@ -510,7 +508,7 @@ TEST(LedgerProperty, WhoeverObeysIsNotAskedAgain) {
   EXPECT_GT(obeyed, 5'000);
 }
 
-TEST(OverReportGuard, FallsBackAboveOnePercentAndComesBackAfterAnHourOfCalm) {
+TEST(OverReportGuard, StopsAboveOnePercentAndResumesAfterAnHourOfCalm) {
   const OverReport wanted{120, 100};
   OverReportState state;
   auto step = [&](std::int64_t evicted, std::int64_t finished, std::int64_t elapsed) {
@@ -523,7 +521,7 @@ TEST(OverReportGuard, FallsBackAboveOnePercentAndComesBackAfterAnHourOfCalm) {
   EXPECT_EQ(step(2, 98, 60), 100);     // above
   EXPECT_EQ(step(1, 150, 3600), 100);  // below 1 %, not yet calm
   EXPECT_EQ(step(0, 150, 3599), 100);
-  EXPECT_EQ(step(1, 150, 3600), 100);  // the calm was broken
+  EXPECT_EQ(step(1, 150, 3600), 100);  // the calm was interrupted
   EXPECT_EQ(step(0, 150, 1800), 100);
   EXPECT_EQ(step(0, 150, 1800), 120);
   EXPECT_EQ(step(std::numeric_limits<std::int64_t>::max(), 0, 1), 100);

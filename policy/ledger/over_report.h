@@ -1,19 +1,18 @@
-// What a side is told of an amount that is real: over-report, per side, class of work and hour of the day.
+// Over-report: what is published for a real amount, per side, class of work and hour of the day.
 //
-//   percent(class, hour) = of the first entry that is for the class (or for every class) and for the hour; else the
-//                          side's own. What an entry leaves out is the side's own. 100 tells the truth.
+//   percent(class, hour) = of the first entry for the class (or for every class) and for the hour; else the side's
+//                          own. An entry that leaves a value out uses the side's own. 100 is the real amount.
 //
-// Only what a class holds or waits for is told with the percent of that class. What a side holds of each class, H(c),
-// counts with its own; what is free counts with that of the most timely class that waits, where none does with that of
-// work without a class:
+// Only what a class holds or waits for is published with the percent of that class. What a side holds of each class,
+// H(c), counts with its own percent; free capacity counts with that of the most timely waiting class, or, if none
+// waits, with that of work without a class:
 //
-//   real(told) = Σ H(c) × 100 / percent(c), rounded up each, the most timely first and no more than is told
+//   real(told) = Σ H(c) × 100 / percent(c), rounded up each, the most timely first and at most the published amount
 //                + the rest × 100 / percent(free), up
 //   told(real) = the same the other way round, rounded down
 //
-// So one class that asks for more than it uses does not let the others take more than there is. Who asks what a side
-// may hand out at most of what it was told counts the rest with the smallest percent: nobody knows which class will
-// take it.
+// So one class that requests more than it uses does not let the others take more than there is. To bound what a side
+// may hand out of its offer, the rest counts with the smallest percent, because the class that will take it is unknown.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +28,14 @@
 
 namespace tidemark::policy {
 
-// Per resource. 100 tells the truth.
+// Per resource. 100 is the real amount.
 struct OverReport {
   std::int64_t cpu_percent = 100;
   std::int64_t memory_percent = 100;
   bool operator==(const OverReport&) const = default;
 };
 
-// Hours of the day on the clock on the wall, from the first to before the second; over midnight where that is smaller.
+// Local hours of the day, from the first to before the second; over midnight if the second is smaller.
 struct HourSpan {
   std::int64_t from = 0;
   std::int64_t to = 24;
@@ -47,18 +46,18 @@ inline constexpr std::size_t kOverReportEntriesMax = 32;  // of one side
 
 struct OverReportEntry {
   std::string work_class{};         // empty: every class, and work without one
-  std::optional<HourSpan> hours{};  // nullopt: at any hour
+  std::optional<HourSpan> hours{};  // nullopt: at all hours
   std::optional<std::int64_t> cpu_percent{};
   std::optional<std::int64_t> memory_percent{};
-  std::int64_t number = 1;  // its place in the settings, for people
+  std::int64_t number = 1;  // its number in the settings, for display
   bool operator==(const OverReportEntry&) const = default;
 };
 
-// Those in force at an hour of the day, without their hours.
+// The entries in force at an hour of the day, without their hours.
 std::vector<OverReportEntry> entries_at(std::span<const OverReportEntry> entries, std::int64_t hour);
-// The hour of the day on the clock on the wall of `zone`.
+// The local hour of the day in `zone`.
 std::int64_t hour_of_day(const TimeZone& zone, base::WallTime now);
-// Until that shows another hour.
+// The time until the next local hour.
 base::Duration hour_left(const TimeZone& zone, base::WallTime now);
 
 struct Percent {
@@ -66,20 +65,20 @@ struct Percent {
   std::int64_t entry = 0;      // its number; 0: the side's own
 };
 inline constexpr std::int64_t kOverReportLeast = 1;
-inline constexpr std::int64_t kOverReportMost = 1000;  // ten times what there is; more is a slip of the pen
+inline constexpr std::int64_t kOverReportMost = 1000;  // ten times the real amount; more is a typing error
 
 enum class Told : std::uint8_t { kCpu, kMemory };
 Percent percent_for(const OverReport& own, std::span<const OverReportEntry> entries, std::string_view work_class,
                     Told resource);
-// The smallest that any work may be told with.
+// The smallest percent that applies to any work.
 std::int64_t least_percent(const OverReport& own, std::span<const OverReportEntry> entries, Told resource);
 bool over_reports(const OverReport& own, std::span<const OverReportEntry> entries);  // some is above 100
 
-// Both currencies of one resource of one side.
+// Converts between both currencies for one resource of one side.
 class Currency {
  public:
   struct Part {
-    std::int64_t held = 0;  // by one class, as it was told
+    std::int64_t held = 0;  // by one class, in published units
     std::int64_t percent = 100;
   };
   // `parts`: the most timely class first.
@@ -97,7 +96,7 @@ class Currency {
   std::int64_t free_percent_ = 100;
 };
 
-// value × times / divisor, held at the ends of int64; a negative value is 0.
+// value × times / divisor, clamped to int64; a negative value is 0.
 std::int64_t scaled(std::int64_t value, std::int64_t times, std::int64_t divisor, bool up = false);
 
 }  // namespace tidemark::policy

@@ -56,7 +56,7 @@ TEST(Conversions, Memory) {
   EXPECT_EQ(memory_limit_of(MemoryBytes{4097}), 4097);
 }
 
-// More is never less, and everything is what a kernel takes.
+// A larger amount never gives less, and every value is in the kernel's range.
 TEST(ConversionsProperty, GrowWithTheAmountAndStayInRange) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 100'000; ++i) {
@@ -75,7 +75,7 @@ TEST(ConversionsProperty, GrowWithTheAmountAndStayInRange) {
     if (less <= 0) continue;  // no limit is the largest
     ASSERT_LE(quota_of(CpuMilli{less}, ratio), quota_of(CpuMilli{more}, ratio));
     ASSERT_LE(memory_limit_of(MemoryBytes{less}), memory_limit_of(MemoryBytes{more}));
-    // Of a whole ratio the answer is the smallest number that is not too small.
+    // For a whole ratio the result is the smallest number that is large enough.
     if (ratio > 100 && ratio <= 500 && more < 1'000'000'000) {
       const std::int64_t whole = quota_of(CpuMilli{more}), part = quota_of(CpuMilli{more}, ratio);
       ASSERT_GE(part * ratio, whole * 100);

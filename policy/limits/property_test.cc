@@ -33,9 +33,9 @@ bool at_least(std::int64_t a, std::int64_t b) {
   return a == kNoLimit || (b != kNoLimit && a >= b);
 }
 
-// Whatever the tasks: what is wanted is what a kernel takes, of each group once, in order, and of nobody's group but of
-// a running task's of QoS BE.
-TEST(LimitsProperty, StayWithinWhatAKernelTakesAndWhatIsOurs) {
+// For any tasks: intents are within the kernel's range, one per cgroup, in order, and only for cgroups of running tasks
+// of QoS BE.
+TEST(LimitsProperty, StayInTheKernelsRangeAndInOurCgroups) {
   std::size_t wanted = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     std::mt19937_64 random(seed);
@@ -75,7 +75,7 @@ TEST(LimitsProperty, StayWithinWhatAKernelTakesAndWhatIsOurs) {
 }
 
 // A v1 kernel refuses a child's quota above its parent's.
-TEST(LimitsProperty, APodMayUseWhatEachOfItsContainersMay) {
+TEST(LimitsProperty, PodLimitIsNeverBelowAContainers) {
   int compared = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     std::mt19937_64 random(seed);
@@ -89,7 +89,7 @@ TEST(LimitsProperty, APodMayUseWhatEachOfItsContainersMay) {
           if (child == values.end()) continue;
           const auto parent = values.find({task.path, want});
           ASSERT_NE(parent, values.end()) << "seed " << seed;
-          if (child->second == kNoLimit) continue;  // it has its pod's
+          if (child->second == kNoLimit) continue;  // it uses its pod's
           ASSERT_TRUE(at_least(parent->second, child->second))
               << "seed " << seed << " " << parent->second << " " << child->second;
           ++compared;
@@ -100,7 +100,7 @@ TEST(LimitsProperty, APodMayUseWhatEachOfItsContainersMay) {
   EXPECT_GT(compared, kSeeds / 2);
 }
 
-TEST(LimitsProperty, TheOrderOfTasksChangesNothing) {
+TEST(LimitsProperty, OrderOfTasksDoesNotMatter) {
   for (std::uint64_t seed = 1; seed <= kSeeds / 4; ++seed) {
     std::mt19937_64 random(seed);
     const auto tasks = testing::any_tasks(random);
@@ -113,7 +113,7 @@ TEST(LimitsProperty, TheOrderOfTasksChangesNothing) {
   }
 }
 
-// A larger limit of a container makes no value of any group smaller; a larger request no shares.
+// A larger limit of a container makes no value of any cgroup smaller; a larger request no shares.
 TEST(LimitsProperty, MoreIsNeverLess) {
   int grown = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -143,9 +143,9 @@ TEST(LimitsProperty, MoreIsNeverLess) {
   EXPECT_GT(grown, kSeeds / 2);
 }
 
-// Held by one quota nobody has his own, and nothing else changes; left to class weights, the tasks' own shares alone
+// Under a common quota no task has its own, and nothing else changes; with class weights, only the tasks' own shares
 // are missing.
-TEST(LimitsProperty, WhatOthersHoldIsLeftToThem) {
+TEST(LimitsProperty, LeavesValuesOfOtherStrategies) {
   for (std::uint64_t seed = 1; seed <= kSeeds / 4; ++seed) {
     std::mt19937_64 random(seed);
     const auto tasks = testing::any_tasks(random);

@@ -13,7 +13,7 @@ namespace {
 
 using testing::Words;
 
-// Beside the tasks: "ratio 125", "suppressed yes|no", "group-shares yes|no"; "limits" asks, "tell" asks in words.
+// Beside the tasks: "ratio 125", "suppressed yes|no", "group-shares yes|no"; "limits" prints, "tell" prints text.
 class Scenario {
  public:
   std::vector<std::string> run(std::string_view line) {
@@ -33,7 +33,7 @@ class Scenario {
       const auto intents = batch_limits(input_);
       answers = verb == "tell" ? testing::answers_of(render_text(intents)) : testing::lines_of(intents);
     } else if (!stage_.take(verb, words)) {
-      throw std::runtime_error(base::cat("no such verb: ", verb));
+      throw std::runtime_error(base::cat("unknown verb: ", verb));
     }
     words.expect_end();
     return answers;

@@ -1,4 +1,4 @@
-// Whose group is written, of the tasks of a node: the same for everything that an agent wants of groups.
+// Which cgroups of the tasks of a node are written: the same for every strategy of the agent.
 #pragma once
 
 #include <vector>
@@ -8,17 +8,17 @@
 
 namespace tidemark::policy {
 
-// It has a group of its own now, and is not over. A host application's group is its owner's to write.
+// It has its own cgroup now, and is not terminal. The owner of a host application writes its cgroup.
 bool may_be_written(const model::Task& task);
 
-// Offline: QoS BE by its own word, or by default with a request of batch or mid resources.
+// Offline: QoS BE by its own label, or by default with a request of batch or mid resources.
 bool is_offline(const model::Task& task);
 
-// Its specification says something of batch resources.
+// Its specification has batch resources.
 bool has_batch(const model::TaskContainer& container);
 bool has_batch(const model::Task& task);
 
-// By group, then by what is wanted of it: in which order tasks came shows nowhere.
+// By cgroup, then by intent, so that the order of tasks has no effect.
 void sort_by_group(std::vector<Intent>& intents);
 
 }  // namespace tidemark::policy

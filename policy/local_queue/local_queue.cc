@@ -43,12 +43,12 @@ auto age(const QueuePod& pod) {
   return std::tie(pod.created, pod.ns, pod.name, pod.uid);
 }
 
-// Until nobody passes it who came later; 0 where that is so.
+// The time until no later pod passes it; 0 if that is so now.
 base::Duration passed_for(const QueueWaiting& waiting) {
   return kPassedMax - std::clamp(waiting.waited, base::Duration(0), kPassedMax);
 }
 
-// Whatever they look like by the clock: that may have been set.
+// Whatever their order is by the clock, which may have been set.
 auto comes_after(const QueueWaiting& waiting) {
   return std::make_tuple(passed_for(waiting) > base::Duration(0), age(*waiting.pod));
 }
@@ -73,14 +73,14 @@ const QueueTaint* kept_away_by(const QueuePod& pod, const QueueNode& node) {
   return nullptr;
 }
 
-// "" where the node is one that the pod asks for.
+// "" if the node matches what the pod requests.
 std::string mismatch(const QueuePod& pod, const QueueNode& node) {
   for (const model::Label& each : pod.node_selector) {
     if (std::ranges::find(node.labels, each) == node.labels.end()) return base::cat(each.key, "=", each.value);
   }
   if (pod.affinity.empty()) return "";
   const auto find = [&](std::string_view key) -> std::optional<std::string_view> {
-    if (key == "metadata.name") return node.name;  // affinity may ask for this field too
+    if (key == "metadata.name") return node.name;  // affinity may use this field too
     const auto at = std::ranges::find(node.labels, key, &model::Label::key);
     return at == node.labels.end() ? std::nullopt : std::optional<std::string_view>(at->value);
   };

@@ -1,20 +1,20 @@
-// Which pods a machine without a cluster takes next.
+// Decides which pods a machine without a cluster binds next.
 //
-//   order       online before offline, higher priority first, then who has waited for 10 minutes, then older, then by
-//               name
+//   order       online before offline, higher priority first, then pods that have waited for 10 minutes, then older,
+//               then by name
 //   free        = allocatable − Σ requests of bound pods − Σ requests of those bound before in this pass
-//               unknown while not all pods are known: then nobody is bound, or what one of the others has is sold twice
-//   bound       where every resource that it asks for is free, in this order
+//               unknown while not all pods are known: then none is bound, or capacity would be sold twice
+//   bound       if every requested resource is free, in this order
 //   passing     a smaller pod may be bound while a bigger one before it waits, until that one waits for 10 minutes:
-//               then nobody behind it gets a resource that the bigger one lacks, but by kind or priority. One that the
-//               empty node could not hold either holds nobody back
-//   off         nothing offline is bound where it was switched off, or drains: also not what asks for nothing, for
+//               then no later pod gets a resource that the bigger one lacks, except by kind or priority. A pod that
+//               does not fit the empty node holds no other back
+//   off         no offline pod is bound if offline work was switched off or drains, not even one without requests, for
 //               which there is always room
-//   cool-down   nothing offline is bound for 30 s after offline work was evicted: what room there is may be the room
-//               that the node took back
+//   cool-down   no offline pod is bound for 30 s after offline work was evicted: the free capacity may be what the
+//               eviction freed
 //
-// Total: wild amounts hold at the ends of int64. Where the clock was set, "older" is what it said; who waits for 10
-// minutes comes before whoever looks older since then.
+// Total: sums of extreme amounts are clamped to int64. If the clock was set, "older" follows the recorded times; pods
+// that wait for 10 minutes come before pods that look older since then.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// A node and its queue, told as a user would: who is taken, and what the others are told.
+// A node and its queue, described as a user would: which pods are bound, and the status of the others.
 #include "policy/local_queue/local_queue.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ struct LocalQueueTest : ::testing::Test {
   bool known = true, all_known = true, off = false;
   std::deque<QueuePod> bound, waiting;  // references stay
   std::optional<base::Duration> since_eviction;
-  std::map<std::string, base::Duration> waited;  // where it is not what the clock says
+  std::map<std::string, base::Duration> waited;  // if it differs from the clock
 };
 
 TEST_F(LocalQueueTest, OnlineFirstThenPriorityThenAgeThenName) {
@@ -104,7 +104,7 @@ TEST_F(LocalQueueTest, OnlineFirstThenPriorityThenAgeThenName) {
   EXPECT_EQ(look(), "web bound, high bound, old bound, c bound, d bound");
 }
 
-TEST_F(LocalQueueTest, ASmallOnePassesABigOneAndPositionsAreByKind) {
+TEST_F(LocalQueueTest, SmallPodPassesABigOneAndPositionsAreByKind) {
   runs({{kCpu, 4000}});
   batch("big", 3000, 9min);
   batch("small", 2000);
@@ -116,10 +116,10 @@ TEST_F(LocalQueueTest, ASmallOnePassesABigOneAndPositionsAreByKind) {
   EXPECT_EQ(of(all, "big").shorts, (std::vector<QueueShort>{{kCpu, 3000, 2000, 6000}}));
   EXPECT_EQ(of(all, "next").shorts, (std::vector<QueueShort>{{kCpu, 500, 0, 6000}}));
   EXPECT_EQ(of(all, "web").shorts, (std::vector<QueueShort>{{"cpu", 4001, 0, 4000}}));
-  EXPECT_EQ(all.again_after, 1min) << "then it is not passed any more";
+  EXPECT_EQ(all.again_after, 1min) << "then no pod passes it any more";
 }
 
-TEST_F(LocalQueueTest, AfterTenMinutesNobodyYoungerTakesWhatItLacks) {
+TEST_F(LocalQueueTest, AfterTenMinutesNoYoungerPodTakesWhatItLacks) {
   runs({{kCpu, 4000}});
   batch("big", 3000, 10min);
   batch("small", 1000);
@@ -129,13 +129,13 @@ TEST_F(LocalQueueTest, AfterTenMinutesNobodyYoungerTakesWhatItLacks) {
   EXPECT_EQ(look(), "web bound, big 1/2 short, other bound, small 2/2 behind jobs/big, older bound");
   batch("vip", 1000).priority = 5;
   EXPECT_EQ(look(), "web bound, vip bound, big 1/2 short, other bound, small 2/2 behind jobs/big, older bound")
-      << "who comes first does not pass";
+      << "a pod before it does not pass it";
   bound.clear();
   EXPECT_EQ(look(), "web bound, vip bound, big bound, other bound, small bound, older bound");
 }
 
-// What comes after the clock was set back looks older than what waits.
-TEST_F(LocalQueueTest, AClockThatIsSetBackLetsNobodyPassForLonger) {
+// A pod created after the clock was set back looks older than a waiting one.
+TEST_F(LocalQueueTest, ClockThatIsSetBackDoesNotExtendPassing) {
   runs({{kCpu, 4000}});
   batch("big", 3000, -1h);
   batch("small", 1000);
@@ -145,7 +145,7 @@ TEST_F(LocalQueueTest, AClockThatIsSetBackLetsNobodyPassForLonger) {
   EXPECT_EQ(look(1min), "big 1/2 short, small 2/2 behind jobs/big");
 }
 
-TEST_F(LocalQueueTest, OneThatNeverFitsHoldsNobodyBack) {
+TEST_F(LocalQueueTest, PodThatNeverFitsHoldsNoPodBack) {
   batch("huge", 6001, 1h);
   batch("small", 1000, 1h);
   EXPECT_EQ(look(), "huge 1/1 too large, small bound");
@@ -154,7 +154,7 @@ TEST_F(LocalQueueTest, OneThatNeverFitsHoldsNobodyBack) {
   EXPECT_EQ(look(), "huge 1/2 too large, small 2/2 too large") << "nothing is sold";
 }
 
-TEST_F(LocalQueueTest, AfterAnEvictionNothingOfflineForAWhile) {
+TEST_F(LocalQueueTest, BindsNoOfflinePodRightAfterAnEviction) {
   batch("a", 1000);
   batch("too-big", 7000);
   waits("web", {{"cpu", 1000}});
@@ -166,7 +166,7 @@ TEST_F(LocalQueueTest, AfterAnEvictionNothingOfflineForAWhile) {
   EXPECT_EQ(look(), "web bound, a bound, too-big 1/1 too large");
 }
 
-TEST_F(LocalQueueTest, WhereOfflineWorkIsOffNoneBeginsAlsoNotWhatAsksForNothing) {
+TEST_F(LocalQueueTest, OffBindsNoOfflinePodNotEvenWithoutRequests) {
   batch("a", 1000);
   waits("free", {}).kind = WorkKind::kOffline;
   waits("web", {{"cpu", 1000}});
@@ -185,7 +185,7 @@ TEST_F(LocalQueueTest, EachPodTakesAPlace) {
   EXPECT_EQ(of(plan(), "b").shorts, (std::vector<QueueShort>{{"pods", 1, 0, 2}}));
 }
 
-TEST_F(LocalQueueTest, WhatTheNodeSays) {
+TEST_F(LocalQueueTest, RespectsTheNodesConditions) {
   waits("a", {{"cpu", 1}});
   node.ready = false;
   EXPECT_EQ(look(), "a 1/1 not ready");
@@ -228,7 +228,7 @@ TEST_F(LocalQueueTest, SelectorsAndAffinity) {
   EXPECT_EQ(look(), "a bound") << "one term is enough";
 }
 
-TEST_F(LocalQueueTest, OneHeldBackForAnotherReasonHoldsNobodyBack) {
+TEST_F(LocalQueueTest, PodThatWaitsForAnotherReasonHoldsNoPodBack) {
   runs({{kCpu, 5500}});
   batch("gated", 3000, 1h).gated = true;
   batch("elsewhere", 3000, 1h).node_selector = {{"disk", "tape"}};
@@ -236,7 +236,7 @@ TEST_F(LocalQueueTest, OneHeldBackForAnotherReasonHoldsNobodyBack) {
   EXPECT_EQ(look(), "elsewhere 1/2 mismatch disk=tape, gated 2/2 gated, small bound");
 }
 
-TEST_F(LocalQueueTest, WhileNotAllThatIsBoundIsKnownNothingIs) {
+TEST_F(LocalQueueTest, BindsNothingWhileBoundPodsAreUnknown) {
   batch("job", 500);
   waits("web", {{"cpu", 100}});
   batch("elsewhere", 500).node_selector = {{"disk", "tape"}};
@@ -246,14 +246,14 @@ TEST_F(LocalQueueTest, WhileNotAllThatIsBoundIsKnownNothingIs) {
   EXPECT_EQ(look(), "web bound, elsewhere 1/1 mismatch disk=tape, job bound");
 }
 
-TEST_F(LocalQueueTest, SoldTooMuchIsNothingFree) {
+TEST_F(LocalQueueTest, OversoldNodeHasNothingFree) {
   runs({{kCpu, 5000}});
   node.allocatable = {{kCpu, 3000}, {"pods", 10}};
   batch("a", 1000);
   EXPECT_EQ(of(plan(), "a").shorts, (std::vector<QueueShort>{{kCpu, 1000, 0, 3000}}));
 }
 
-TEST(Telling, NumbersThatWobbleAreNoReason) {
+TEST(Telling, SmallChangesAreNotPublished) {
   QueueWait told;
   told.kind = WorkKind::kOffline;
   told.position = 3;

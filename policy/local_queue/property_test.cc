@@ -1,4 +1,4 @@
-// What holds of any queue, also of wild ones.
+// Invariants of random queues, including extreme ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ QueuePod any_pod(base::Random& random, std::size_t number) {
   return out;
 }
 
-// By the clock, or as it is where somebody set that.
+// By the clock, or independent of it if the clock was set.
 Waits any_waiting(base::Random& random, std::size_t number) {
   Waits out{any_pod(random, number)};
   out.waited = random.below(4) == 0 ? base::Duration(std::chrono::seconds(random.below(1200)))
@@ -119,7 +119,7 @@ Wide sum_of(const std::vector<QueueAmount>& amounts, std::string_view resource) 
 Wide takes(const QueuePod& pod, std::string_view resource) {
   return resource == kPodsResource ? 1 : sum_of(pod.requests, resource);
 }
-// The policy's sums stop where int64 does.
+// The policy's sums are clamped to int64.
 Wide held(Wide sum) {
   return std::min<Wide>(sum, std::numeric_limits<std::int64_t>::max());
 }
@@ -156,7 +156,7 @@ void expect_places(const Scene& scene, const LocalQueuePlan& plan) {
   }
 }
 
-// Whoever is told that something is short is told the truth.
+// The numbers in each status are true.
 void expect_true_numbers(const LocalQueuePlan& plan) {
   for (const QueueOutcome& each : plan.outcomes) {
     if (!each) continue;
@@ -178,7 +178,7 @@ void expect_nothing_offline_where_that_is_off(const Scene& scene, const LocalQue
   }
 }
 
-// Who is bound now waits no longer than without the young ones behind an old one.
+// The pod that is bound now waits no longer than without the young ones behind an old one.
 void expect_old_ones_are_not_passed(const Scene& scene, const LocalQueuePlan& plan) {
   for (const std::size_t i : plan.order) {
     if (!plan.outcomes[i] || plan.outcomes[i]->reason != QueueReason::kShort) continue;
@@ -194,7 +194,7 @@ void expect_old_ones_are_not_passed(const Scene& scene, const LocalQueuePlan& pl
   }
 }
 
-TEST(LocalQueueProperty, HoldsOfAnyQueue) {
+TEST(LocalQueueProperty, InvariantsHoldForAnyQueue) {
   base::Random random(20261123);
   for (int round = 0; round < 20'000; ++round) {
     const Scene scene = any_scene(random);
@@ -210,7 +210,7 @@ TEST(LocalQueueProperty, HoldsOfAnyQueue) {
   }
 }
 
-TEST(LocalQueueProperty, TheOrderOfTheInputDoesNotMatter) {
+TEST(LocalQueueProperty, OrderOfTheInputDoesNotMatter) {
   base::Random random(7);
   for (int round = 0; round < 5'000; ++round) {
     Scene scene = any_scene(random);
@@ -226,8 +226,8 @@ TEST(LocalQueueProperty, TheOrderOfTheInputDoesNotMatter) {
   }
 }
 
-// Until it says so, time alone changes nothing but what is left of the pause.
-TEST(LocalQueueProperty, TimeChangesNothingBeforeItSaysSo) {
+// Until the reported time, time alone changes only the remaining pause.
+TEST(LocalQueueProperty, NothingChangesBeforeTheReportedTime) {
   base::Random random(8);
   const auto without_left = [](LocalQueuePlan plan) {
     for (QueueOutcome& each : plan.outcomes) {

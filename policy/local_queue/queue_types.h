@@ -1,4 +1,4 @@
-// What the queue of one node is decided from, and what comes of it.
+// The input and the result of the queue of one node.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace tidemark::policy {
 
 inline constexpr std::string_view kPodsResource = "pods";
 
-// Of a resource by its name: cpu in thousandths of a core, as batch-cpu and mid-cpu are by their own definition, all
-// else in whole units. One that is named twice counts twice; below zero is zero.
+// A resource by its name: cpu in thousandths of a core, as batch-cpu and mid-cpu are by definition, all else in whole
+// units. Duplicates add up; a negative amount counts as 0.
 struct QueueAmount {
   std::string resource;
   std::int64_t amount = 0;
@@ -32,17 +32,17 @@ struct QueueTaint {
 };
 
 struct QueueToleration {
-  std::string key;                    // "" of any key
-  bool exists = false;                // of any value
-  std::string value;                  // else of this one
-  std::optional<QueueEffect> effect;  // nullopt: of both
+  std::string key;                    // "": any key
+  bool exists = false;                // any value
+  std::string value;                  // else this one
+  std::optional<QueueEffect> effect;  // nullopt: both
   bool operator==(const QueueToleration&) const = default;
 };
 
 struct QueueNode {
   std::string name;
-  std::vector<QueueAmount> allocatable;  // `pods` too: each pod takes one
-  std::vector<QueueTaint> taints;        // that keep pods away; no others
+  std::vector<QueueAmount> allocatable;  // including `pods`: each pod takes one
+  std::vector<QueueTaint> taints;        // only those that keep pods away
   std::vector<model::Label> labels;
   bool cordoned = false;
   bool ready = true;
@@ -57,35 +57,35 @@ struct QueuePod {
   base::WallTime created;
   std::vector<QueueAmount> requests;           // without `pods`
   std::vector<model::Label> node_selector;     // all must hold
-  std::vector<model::LabelSelector> affinity;  // one of them must, where there are any
+  std::vector<model::LabelSelector> affinity;  // one of them must match, if there are any
   std::vector<QueueToleration> tolerations;
   bool gated = false;
 };
 
-// By a clock that nobody sets, as far as somebody looked: what `created` says of it may be wrong by years.
+// By a monotonic clock, as long as this process saw it: `created` may be wrong by years.
 struct QueueWaiting {
   const QueuePod* pod = nullptr;  // not null
   base::Duration waited{0};
 };
 
 struct LocalQueueInputs {
-  const QueueNode* node = nullptr;               // null: nobody knows it yet
-  std::span<const QueuePod* const> bound;        // to it, and not over: one on its way out counts until it is gone
+  const QueueNode* node = nullptr;               // null: unknown yet
+  std::span<const QueuePod* const> bound;        // to it, and not terminal: a pod being deleted counts until it is gone
   std::span<const QueueWaiting> waiting;         // uids are unique
   std::optional<base::Duration> since_eviction;  // of offline work of this node; nullopt: none that matters
   bool all_known = true;                         // false: more may be bound than `bound` has
-  bool off = false;                              // offline work was switched off here, or drains
+  bool off = false;                              // offline work is off here, or drains
 };
 
 enum class QueueReason : std::uint8_t {
-  kGated,        // it is not to be looked at yet
-  kNoNode,       // nobody knows the node
-  kMismatch,     // it asks for a node with other labels: `key`
+  kGated,        // it has scheduling gates
+  kNoNode,       // the node is unknown
+  kMismatch,     // it requires a node with other labels: `key`
   kCordoned,     //
   kTainted,      // `key`
   kNotReady,     // the node
-  kNotAllKnown,  // what is free
-  kTooLarge,     // for the node with nothing on it: `shorts`
+  kNotAllKnown,  // free capacity is unknown
+  kTooLarge,     // for the empty node: `shorts`
   kShort,        // something is not free: `shorts`
   kBehind,       // it would take what an older pod lacks: `shorts` are the older one's, and `key` its name
   kCoolingDown,  // `left`
@@ -95,14 +95,14 @@ enum class QueueReason : std::uint8_t {
 struct QueueShort {
   std::string resource;
   std::int64_t wanted = 0, free = 0;
-  std::int64_t sold = 0;  // all that the node has of it
+  std::int64_t sold = 0;  // the node's total
   bool operator==(const QueueShort&) const = default;
 };
 
 struct QueueWait {
   WorkKind kind = WorkKind::kOnline;
   std::size_t position = 0;  // 1 is the next of its kind
-  std::size_t of = 0;        // so many of its kind wait
+  std::size_t of = 0;        // this many of its kind wait
   QueueReason reason = QueueReason::kGated;
   std::vector<QueueShort> shorts;  // by resource
   std::string key;
@@ -114,8 +114,8 @@ struct QueueWait {
 using QueueOutcome = std::optional<QueueWait>;
 
 struct LocalQueuePlan {
-  std::vector<QueueOutcome> outcomes;         // one for each that waits, in the order that they came in
-  std::vector<std::size_t> order;             // the same pods, first those that come first
+  std::vector<QueueOutcome> outcomes;         // one for each waiting pod, in the order of the input
+  std::vector<std::size_t> order;             // the same pods, in the order of the queue
   std::optional<base::Duration> again_after;  // time alone changes something
 };
 

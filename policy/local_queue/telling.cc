@@ -6,7 +6,7 @@ namespace tidemark::policy {
 namespace {
 
 constexpr std::size_t kExactPlaces = 10;
-constexpr std::int64_t kPart = 10;  // one part in so many
+constexpr std::int64_t kPart = 10;  // a tenth
 
 bool moved(std::size_t told, std::size_t now) {
   const std::size_t least = std::min(told, now), most = std::max(told, now);

@@ -1,15 +1,15 @@
-// Whether a waiting pod is to be told anew: what is free moves all the time, and each word of it is a write.
+// Whether to update the status of a waiting pod: free capacity changes all the time, and each update is a write.
 #pragma once
 
 #include "policy/local_queue/queue_types.h"
 
 namespace tidemark::policy {
 
-// Another reason, resource, key or place. Of numbers only a move that a reader would act on:
+// True for another reason, resource, key or place. For numbers only a change that a reader would act on:
 //
-//   place, and how many wait    any move up to 10, beyond that a tenth
+//   place, and how many wait    any change up to 10, beyond that a tenth
 //   free, sold                  a tenth of what is wanted
-//   what is left of a pause     never
+//   remaining pause             never
 bool worth_telling(const QueueWait& told, const QueueWait& now);
 
 }  // namespace tidemark::policy

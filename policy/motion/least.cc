@@ -40,7 +40,7 @@ void add_varint(std::string& out, std::uint64_t value) {
   out += static_cast<char>(value);
 }
 
-// Takes it from the front of `rest`; nullopt where there is none of at most five bytes.
+// Takes it from the front of `rest`; nullopt if there is none of at most five bytes.
 std::optional<std::uint64_t> take_varint(std::string_view& rest) {
   constexpr int kBitsMax = 35;
   std::uint64_t value = 0;

@@ -1,4 +1,4 @@
-// Any bytes of stored least offers are read or refused with a reason; what is read is written again and read the same,
+// Any bytes of stored least offers are read or refused with a reason; what is read is written and read again unchanged,
 // and offers nothing below 0.
 #include <chrono>
 #include <cstddef>

@@ -20,23 +20,23 @@ Resources amount(std::int64_t milli, std::int64_t mib) {
   return {model::CpuMilli{milli}, model::MemoryBytes{mib * kMib}};
 }
 
-// Twenty looks in an hour, and what follows it.
+// Twenty passes in an hour, and the hour after it.
 void hour_of(LeastOffers& offers, WallTime from, std::optional<Resources> could, int looks = 20) {
   for (int i = 0; i < looks; ++i) offers = learn_least(offers, could, from + std::chrono::minutes(3 * i)).offers;
 }
 
-TEST(Least, TheLeastOfAnHourIsKnownOnceItIsOver) {
+TEST(Least, LeastOfAnHourIsKnownOnceItEnds) {
   LeastOffers offers;
   hour_of(offers, kMidnight, amount(8000, 100));
   offers = learn_least(offers, amount(5000, 300), kMidnight + 59min).offers;
   EXPECT_EQ(least_at(offers, kMidnight), std::nullopt);
   const auto step = learn_least(offers, std::nullopt, kMidnight + 1h);
   EXPECT_TRUE(step.learned);
-  EXPECT_EQ(least_at(step.offers, kMidnight + 24h), amount(5000, 100)) << "of CPU and memory each";
+  EXPECT_EQ(least_at(step.offers, kMidnight + 24h), amount(5000, 100)) << "CPU and memory separately";
   EXPECT_EQ(least_at(step.offers, kMidnight + 1h), std::nullopt);
 }
 
-TEST(Least, ABadDayCountsAtOnceAndIsForgottenInAWeekOrTwo) {
+TEST(Least, BadDayCountsAtOnceAndIsForgottenInAWeekOrTwo) {
   LeastOffers offers;
   const auto day = [&](int number, Resources could) {
     hour_of(offers, kMidnight + 24h * number, could);
@@ -52,7 +52,7 @@ TEST(Least, ABadDayCountsAtOnceAndIsForgottenInAWeekOrTwo) {
   EXPECT_LE(last.cpu.value, 8000);
 }
 
-TEST(Least, OfTooFewLooksNothingIsLearned) {
+TEST(Least, LearnsNothingFromTooFewPasses) {
   LeastOffers offers;
   hour_of(offers, kMidnight, amount(8000, 100), 9);
   hour_of(offers, kMidnight + 1h, std::nullopt);
@@ -60,7 +60,7 @@ TEST(Least, OfTooFewLooksNothingIsLearned) {
   EXPECT_FALSE(offers.any());
 }
 
-TEST(Least, WhatIsKeptIsReadBackAndFillsWhatIsNotKnown) {
+TEST(Least, SavedHoursRoundTripAndFillUnknownOnes) {
   std::mt19937 random(3);
   LeastOffers offers;
   WallTime now = kMidnight;
@@ -86,7 +86,7 @@ TEST(Least, WhatIsKeptIsReadBackAndFillsWhatIsNotKnown) {
   EXPECT_EQ(with_kept(fresh, *read).hours[6], offers.hours[6]);
 }
 
-TEST(Least, WildNumbersAndTextsDoNoHarm) {
+TEST(Least, ExtremeNumbersAndTextsAreSafe) {
   LeastOffers offers;
   hour_of(offers, kMidnight, Resources{model::CpuMilli{-5}, model::MemoryBytes{std::int64_t{1} << 62}});
   offers = learn_least(offers, std::nullopt, kMidnight + 1h).offers;
@@ -101,7 +101,7 @@ TEST(Least, WildNumbersAndTextsDoNoHarm) {
   EXPECT_TRUE(decode_least("\0"s));
 }
 
-TEST(Least, WhatAVersionBeforeKeptIsReadToo) {
+TEST(Least, ReadsTheEarlierFormat) {
   const auto read = decode_least_text("12800:40960,,,,,,,,,,,,,,,,,,,,,,,1:2");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->hours[0], (LeastOffer{12'800, 40'960}));

@@ -8,12 +8,12 @@ namespace {
 using base::Duration;
 using model::Reason;
 
-// Time not used for growth is not saved up beyond this, so that a node which stood still for a day does not jump.
-// Agents report every minute, and one report may be missed.
+// Unused growth time is not saved beyond this, so that a node without changes for a day does not jump. Agents report
+// every minute, and one report may be missed.
 constexpr std::chrono::minutes kCreditMax(2);
 constexpr std::int64_t kNanosecondsPerMinute = 60'000'000'000;
 
-// Shares of wild numbers hold at the ends of int64.
+// Shares of extreme numbers are clamped to int64.
 template <class Amount>
 Amount permille_of(Amount value, std::int64_t permille) {
   const __int128 product = static_cast<__int128>(value.value) * std::max<std::int64_t>(permille, 0) / 1000;
@@ -49,7 +49,7 @@ Freshness freshness_of(Duration quiet, bool moved, const MotionConfig& config) {
   return moved ? Freshness::kFresh : Freshness::kUnconfirmed;
 }
 
-// A quiet metric is fresh no longer than this: an agent reports several times in it.
+// Without new reports a metric is fresh no longer than this: an agent reports several times in it.
 Duration fresh_for(const MotionConfig& config) {
   return config.hold / 2;
 }
@@ -68,7 +68,7 @@ Situation situation(const MotionState& state, const MotionConfig& config, base::
   return found;
 }
 
-// The decay is a line from `held` to `floor`, walked in whole steps.
+// The decay is a line from `held` to `floor`, in whole steps.
 template <class Amount>
 Amount decayed(Amount held, Amount floor, std::int64_t step, std::int64_t steps) {
   if (floor >= held) return held;
@@ -138,7 +138,7 @@ std::optional<Duration> look_again(const MotionState& state, const MotionPlan& p
     case Freshness::kHeld:
       break;
   }
-  // A slewed offer goes on by itself, in steps that are worth a write.
+  // A slewed offer continues over time, in steps that are worth a write.
   const bool slewed = plan.cpu.reason == Reason::kMotionSlewed || plan.memory.reason == Reason::kMotionSlewed;
   const Duration until_decay = std::min(config.hold, config.forget) - quiet;
   return slewed ? std::min<Duration>(until_decay, std::chrono::seconds(30)) : until_decay;
@@ -154,7 +154,7 @@ MotionStep move(const MotionState& before, const MotionInput& input, const Motio
 
   const bool first_look = !state.stamp.has_value() && !state.offered.has_value();
   if (input.stamp && input.stamp != state.stamp) {
-    state.stamp_moved = state.stamp.has_value();  // the first one seen may have stood there for days
+    state.stamp_moved = state.stamp.has_value();  // the first report seen may be days old
     state.stamp = input.stamp;
     state.stamp_at = now;
     state.held = std::nullopt;
@@ -170,8 +170,8 @@ MotionStep move(const MotionState& before, const MotionInput& input, const Motio
   plan.freshness = situation.freshness;
   plan.cpu = move_one(of(&model::Resources::cpu, state, input, offered), situation, config);
   plan.memory = move_one(of(&model::Resources::memory, state, input, offered), situation, config);
-  // A node that offers nothing only because its first report is not confirmed has no value yet: what it then gets is
-  // its first, and not slewed.
+  // A node that offers nothing only because its first report is not confirmed has no value yet: its next value is its
+  // first, and not slewed.
   const bool none_yet = !offered && situation.freshness != Freshness::kFresh;
   if (!none_yet) {
     const bool fresh = situation.freshness == Freshness::kFresh;  // no credit is earned while it is not

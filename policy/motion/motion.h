@@ -1,21 +1,21 @@
-// How fast what a node offers may move. A cut protects someone and is applied at once; growth is a favour and can wait.
+// Limits how fast the offer of a node changes. A cut protects work and applies at once; growth can wait.
 //
 //   wanted ≤ offered                 → wanted
 //   the measurement is not fresh     → offered, and later less (see below)
 //   wanted − offered ≤ dead band     → offered
 //   otherwise                        → min(wanted, offered + slew × time since it last changed, two minutes at most)
 //
-// Fresh means: this process saw NodeMetric.status.updateTime change not long ago. The time stamp itself is not asked,
-// so a node whose clock is wrong is neither stale nor fresh for ever. When the changes stop, the offer
+// Fresh means: this process saw NodeMetric.status.updateTime change recently. The value of the time stamp is not used,
+// so a node with a wrong clock is neither stale nor fresh forever. When the changes stop, the offer
 //
 //   is held     for `hold`: it may be cut, not grow
-//   decays      then, in `decay_steps` equal steps of `decay_step` each, toward the least that this node could offer at
-//               this hour lately (0 where nothing is known)
-//   is nothing  after `forget`
+//   decays      then, in `decay_steps` equal steps of `decay_step` each, toward the least that this node could recently
+//               offer at this hour (0 if unknown)
+//   is 0        after `forget`
 //
-// There is no cliff: a fleet whose agents stop at once gives its capacity back in steps that somebody can watch. Nor is
-// there one where this process was deaf (without_unheard): when an API server comes back after an hour, no node was
-// silent for an hour.
+// There is no cliff: if the agents of a whole fleet stop at once, its capacity shrinks in steps that an operator can
+// watch. The same applies if this process could not receive reports (without_unheard): when an API server comes back
+// after an hour, no node counts as silent for that hour.
 #pragma once
 
 #include <chrono>
@@ -40,25 +40,25 @@ struct MotionConfig {
   bool operator==(const MotionConfig&) const = default;
 };
 
-// What is remembered of a node between two looks. Kept by the caller; the default value is a node never seen.
+// The memory of a node between two passes. The caller keeps it; the default value is a new node.
 struct MotionState {
-  std::optional<model::Resources> offered;  // what the last step gave
-  base::MonotonicTime changed_at;           // when `offered` last took another value
+  std::optional<model::Resources> offered;  // result of the last step
+  base::MonotonicTime changed_at;           // when `offered` last changed
 
   std::optional<base::WallTime> stamp;   // status.updateTime when it was last seen to change
-  base::MonotonicTime stamp_at;          // when that was
-  bool stamp_moved = false;              // it was seen to change: the agent lives, whatever its clock says
-  std::optional<model::Resources> held;  // what was offered when the decay began
+  base::MonotonicTime stamp_at;          // time of that change
+  bool stamp_moved = false;              // it was seen to change: the agent is alive, whatever its clock shows
+  std::optional<model::Resources> held;  // the offer when the decay started
 
   bool operator==(const MotionState&) const = default;
 };
 
 struct MotionInput {
-  model::Resources wanted;                     // what the formulas give for the last measurement
-  model::Resources capacity;                   // what dead band and slew are shares of
-  std::optional<model::Resources> on_node;     // the origin that the node carries: what a predecessor offered
+  model::Resources wanted;                     // result of the formulas for the last measurement
+  model::Resources capacity;                   // base of the shares of dead band and slew
+  std::optional<model::Resources> on_node;     // the origin on the node: the offer of a predecessor
   std::optional<base::WallTime> stamp;         // status.updateTime
-  std::optional<model::Resources> least_ever;  // the least that the node could offer at this hour lately
+  std::optional<model::Resources> least_ever;  // the least that the node could recently offer at this hour
 };
 
 enum class Freshness : std::uint8_t {
@@ -80,7 +80,7 @@ struct MotionPlan {
   Freshness freshness = Freshness::kFresh;
   Motion<model::CpuMilli> cpu;
   Motion<model::MemoryBytes> memory;
-  // Time alone changes the answer: look again after this.
+  // Time alone changes the answer: run again after this.
   std::optional<base::Duration> again_after;
 
   model::Resources offered() const { return {cpu.offered, memory.offered}; }
@@ -93,15 +93,14 @@ struct MotionStep {
 };
 
 // Total. Never above `wanted` while the measurement is fresh, never growing while it is not, never negative. The first
-// value is not slewed: where the node carries an origin it is the starting point (a restart must not starve running
-// work, nor forget what its predecessor had slowed down), else all of `wanted` is given once the metric was seen to
-// change: a report that stands there at the start may be days old.
+// value is not slewed. If the node carries an origin, that is the starting point (a restart must not starve running
+// work, nor forget the slew of its predecessor). Else all of `wanted` is offered once the metric was seen to change,
+// because the report at the start may be days old.
 MotionStep move(const MotionState& state, const MotionInput& input, const MotionConfig& config,
                 base::MonotonicTime now);
 
-// The same node as if the time had not passed in which no report of anybody could come, since no API server answered,
-// or took any: whether its agent lives is not known of that time. What was reported before is not fresh any more,
-// though: nothing grows on it.
+// The state without the time in which no report could arrive, because no API server answered or accepted any: whether
+// the agent was alive then is unknown. Earlier reports are no longer fresh, though, and allow no growth.
 MotionState without_unheard(MotionState state, base::Duration unheard, const MotionConfig& config,
                             base::MonotonicTime now);
 

@@ -22,7 +22,7 @@ using model::MemoryBytes;
 using model::Resources;
 using testing::Words;
 
-// One node, shown by its CPU; memory wants the same number of bytes and so moves alike.
+// One node, shown by its CPU; memory gets the same number of bytes and so changes alike.
 class MotionScenario {
  public:
   std::vector<std::string> run(std::string_view line) {
@@ -36,11 +36,11 @@ class MotionScenario {
       node(words);
     } else if (verb == "after") {
       now_ = now_ + testing::duration(words.next());
-    } else if (verb == "deaf") {  // for so long no report of anybody could be seen
+    } else if (verb == "deaf") {  // no report could be received for this long
       const base::Duration unheard = testing::duration(words.next());
       now_ = now_ + unheard;
       state_ = without_unheard(state_, unheard, config_, now_);
-    } else if (verb == "restart") {  // the process: what it remembered is gone, what the node carries is not
+    } else if (verb == "restart") {  // a restart of the process: its memory is lost, the offer on the node is not
       if (state_.offered) input_.on_node = state_.offered;
       state_ = MotionState();
     } else if (verb == "report") {  // the NodeMetric changed
@@ -53,7 +53,7 @@ class MotionScenario {
       input_.wanted = {CpuMilli{amount}, MemoryBytes{amount}};
       answers.push_back(decide());
     } else {
-      throw std::runtime_error(cat("no such verb: ", verb));
+      throw std::runtime_error(cat("unknown verb: ", verb));
     }
     words.expect_end();
     return answers;
@@ -79,7 +79,7 @@ class MotionScenario {
       } else if (key == "forget") {
         config_.forget = testing::duration(value);
       } else {
-        throw std::runtime_error(cat("no such setting: ", key));
+        throw std::runtime_error(cat("unknown setting: ", key));
       }
     }
   }
@@ -156,8 +156,8 @@ MotionConfig any_config(std::mt19937_64& random) {
   return config;
 }
 
-// A life of one node: reports that come and stop, a clock that goes on and now and then back, restarts.
-TEST(MotionProperty, NeverNegativeNeverAboveWhatIsWantedNeverGrowingOnWhatIsNotFresh) {
+// A random life of one node: reports that come and stop, a clock that sometimes goes back, restarts.
+TEST(MotionProperty, NeverNegativeNorAboveWantedAndGrowsOnlyOnFreshReports) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     std::mt19937_64 random(seed);
     const auto config = any_config(random);
@@ -188,7 +188,7 @@ TEST(MotionProperty, NeverNegativeNeverAboveWhatIsWantedNeverGrowingOnWhatIsNotF
         ASSERT_LE(offered.memory, std::max(from->memory, MemoryBytes{0})) << "seed " << seed;
       }
       if (from && input.wanted.cpu < from->cpu) {
-        ASSERT_LE(offered.cpu, std::max(input.wanted.cpu, CpuMilli{0})) << "a cut waited, seed " << seed;
+        ASSERT_LE(offered.cpu, std::max(input.wanted.cpu, CpuMilli{0})) << "a cut was delayed, seed " << seed;
       }
       if (step.plan.again_after) ASSERT_GT(step.plan.again_after->count(), 0) << "seed " << seed;
       state = step.state;
@@ -196,9 +196,9 @@ TEST(MotionProperty, NeverNegativeNeverAboveWhatIsWantedNeverGrowingOnWhatIsNotF
   }
 }
 
-// Whoever does not know what a node could offer lately (a version that cannot read what a newer one kept) goes down
-// further, never less far: from one state, through any silence, with and without it.
-TEST(MotionProperty, NotToKnowTheLeastOfferNeverOffersMore) {
+// Without the least offer (a version that cannot read a newer format) the offer decays further, never less: from one
+// state, through any silence, with and without it.
+TEST(MotionProperty, UnknownLeastOfferNeverOffersMore) {
   int decayed = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     std::mt19937_64 random(seed);
@@ -238,9 +238,9 @@ TEST(MotionProperty, NotToKnowTheLeastOfferNeverOffersMore) {
   EXPECT_GT(decayed, 1'000);
 }
 
-// Over any stretch of time, however it is cut into looks: growth is within the slew, with two minutes of credit at its
-// begin; a cut is there at the next look.
-TEST(MotionProperty, OverAnyTimeGrowthIsWithinTheSlewAndCutsAreAtOnce) {
+// Over any time, however it is split into passes: growth is within the slew, with two minutes of credit at its start; a
+// cut applies at the next pass.
+TEST(MotionProperty, GrowthIsWithinTheSlewAndCutsAreImmediate) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     std::mt19937_64 random(seed);
     MotionConfig config;
@@ -271,10 +271,10 @@ TEST(MotionProperty, OverAnyTimeGrowthIsWithinTheSlewAndCutsAreAtOnce) {
       if (before) {
         ASSERT_LE(offered.cpu, std::max(input.wanted.cpu, before->cpu)) << "seed " << seed;
         if (input.wanted.cpu < before->cpu) {
-          ASSERT_LE(offered.cpu, input.wanted.cpu) << "a cut waited, seed " << seed;
+          ASSERT_LE(offered.cpu, input.wanted.cpu) << "a cut was delayed, seed " << seed;
         }
         if (input.wanted.memory < before->memory) {
-          ASSERT_LE(offered.memory, input.wanted.memory) << "a cut waited, seed " << seed;
+          ASSERT_LE(offered.memory, input.wanted.memory) << "a cut was delayed, seed " << seed;
         }
       } else {
         path.clear();
@@ -293,8 +293,8 @@ TEST(MotionProperty, OverAnyTimeGrowthIsWithinTheSlewAndCutsAreAtOnce) {
   }
 }
 
-// Whatever passes unheard: what stands at its end is no less than it would be with that time, and no more than without.
-TEST(MotionProperty, TimeThatNobodyHeardTakesNothingAndGivesNothing) {
+// For any unheard time: the final offer is between the one with that time counted and the one without.
+TEST(MotionProperty, UnheardTimeNeitherCutsNorGrows) {
   std::mt19937_64 random(3);
   int kept = 0;
   for (int i = 0; i < 2'000; ++i) {
@@ -315,10 +315,10 @@ TEST(MotionProperty, TimeThatNobodyHeardTakesNothingAndGivesNothing) {
     const auto offered = move(deaf, input, config, after).plan.cpu.offered;
     EXPECT_GE(offered, move(state, input, config, after).plan.cpu.offered);
     if (after - state.stamp_at >= config.hold / 2) {
-      EXPECT_LE(offered, state.offered->cpu) << "grown on a report of before";
+      EXPECT_LE(offered, state.offered->cpu) << "grown on an earlier report";
     }
     kept += offered > move(state, input, config, after).plan.cpu.offered ? 1 : 0;
-    // In how many pieces it passed does not matter.
+    // The number of pieces does not matter.
     const base::Duration half = unheard / 2;
     auto pieces = without_unheard(state, half, config, before + half);
     pieces = without_unheard(pieces, unheard - half, config, after);
@@ -327,7 +327,7 @@ TEST(MotionProperty, TimeThatNobodyHeardTakesNothingAndGivesNothing) {
   EXPECT_GT(kept, 200);
 }
 
-TEST(MotionProperty, TwoLooksGiveNoMoreThanOne) {
+TEST(MotionProperty, TwoPassesOfferNoMoreThanOne) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 2'000; ++i) {
     MotionConfig config;

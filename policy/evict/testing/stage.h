@@ -3,10 +3,10 @@
 //   node CPU/MEMORY                          its capacity; unknown
 //   node-uses cpu CPU|unknown [in-window CPU|unknown]      without in-window the same in the window
 //   node-uses memory BYTES|unknown [of-kubelet BYTES|unknown]           node-uses pressure PERCENT|unknown
-//   pods-have-left BYTES|unknown             of the limit that all of them have together; without a word there is none
+//   pods-have-left BYTES|unknown             of the limit that all of them have together; default: none
 //   offline uses CPU request CPU limit CPU|unknown         of all offline work, now and in the window
 //   offline unknown        offline-in-window uses … | unknown        of the window only
-//   offered batch|mid|prod CPU/MEMORY        "-" nobody knows
+//   offered batch|mid|prod CPU/MEMORY        "-" unknown
 //   rules off
 //   rules FIELD NUMBER …                     FIELD as the NodeSLO names it: memoryEvictThresholdPercent 70
 //   rules cpuEvictPolicy evictByRealLimit|evictByAllocatable
@@ -14,12 +14,12 @@
 //   pressure-line PERCENT      grace DURATION              of our own settings
 //   disk-line PERCENT|none     inodes-line PERCENT|none    the same
 //   disk kubelet|runtime FREE of BYTES [inodes FREE of COUNT]       a disk of the node; "unknown" in place of all that
-//   holds NAME kubelet|runtime BYTES [inodes COUNT] [whole]         whole: nothing else; else nobody can see the rest
-//   wrote NAME BYTES                         in all; nobody measured that of others
+//   holds NAME kubelet|runtime BYTES [inodes COUNT] [whole]         whole: nothing else; else the rest is unknown
+//   wrote NAME BYTES                         in all; unset: not measured
 //   class NAME ORDER [restart DURATION] [checkpointing]
 //   business NAME                            the pool's own
 //   keep NAME CPU/MEMORY [REASON]            what the manager lets pods of that class keep; NAME "-" is without one
-//   keep nothing-told                        it asks for nothing
+//   keep nothing-told                        no order of the manager
 //   pod, container, task, application, gone  (policy/testing/tasks.h)
 //   uses NAME CPU/MEMORY                     "-" is not measured
 //   about NAME WORD …                        priority N, priority-class NAME, sub-priority N, eviction-priority N,
@@ -27,8 +27,8 @@
 //                                            age DURATION, progress PERCENT, held BYTES, native CPU/MEMORY,
 //                                            mid CPU/MEMORY, source NAME, uid TEXT, static, deleted,
 //                                            attempt NAME, beside-pods
-//   yarn-preempts                            from now on its ResourceManager ends YARN's tasks
-//   after DURATION                           time goes on
+//   yarn-preempts                            from now on its ResourceManager preempts YARN's tasks
+//   after DURATION                           time passes
 #pragma once
 
 #include <map>
