@@ -203,7 +203,7 @@ Conversion to_node_snapshot(const Node& node, std::vector<model::PodView> pods, 
     snapshot.metric = read_metric(*metric, below_zero);
     if (!below_zero.empty()) {
       out.notes.push_back(base::cat("NodeMetric: ", below_zero,
-                                    " is below 0, which nobody can use: it counts as 0, and with profile tidemark "
+                                    " is below 0: it counts as 0, and with profile tidemark "
                                     "nothing grows on it"));
     }
   }

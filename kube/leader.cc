@@ -71,7 +71,7 @@ class Elector final : public LeaderElector {
       if (released_) co_return;  // meanwhile: what was just renewed is not led any more
       note_answer(held || !is_silence(held.error()));
       if (!held) {
-        log_.warn("lease not reached", {{"lease", config_.name}, {"error", held.error()}});
+        log_.warn("cannot reach lease", {{"lease", config_.name}, {"error", held.error()}});
       } else if (*held) {
         renewed_at_ = asked;  // when we asked, not when the answer came: nobody else's clock starts later
       } else {
@@ -89,7 +89,7 @@ class Elector final : public LeaderElector {
     announce();
     auto done = co_await give_back();
     if (!done && done.error().kind == ErrorKind::kConflict && co_await still_ours()) done = co_await give_back();
-    if (!done) log_.warn("lease not given back; it runs out by itself", {{"error", done.error()}});
+    if (!done) log_.warn("cannot release lease; it will expire", {{"error", done.error()}});
   }
 
  private:
@@ -248,7 +248,7 @@ Result<std::unique_ptr<LeaderElector>> LeaderElector::make(net::EventLoop& loop,
   if (config.lease_duration < std::chrono::seconds(1) ||
       config.lease_duration % std::chrono::seconds(1) != base::Duration(0)) {
     return fail(ErrorKind::kInvalid, "lease duration ", base::format_go_duration(config.lease_duration),
-                " is no number of whole seconds, and others could be told of no other");
+                " is not a whole number of seconds; the Lease stores whole seconds");
   }
   if (config.renew_deadline >= config.lease_duration) {
     return fail(ErrorKind::kInvalid, "renew deadline ", base::format_go_duration(config.renew_deadline),

@@ -134,7 +134,7 @@ Result<void> RunningManager::prepare(kube::Client& client, kube::Client& electio
   if (elector_ == nullptr) {  // whoever is not one of several leads, unless it only looks on
     metrics_.gauge("tidemark_leader", "1 while this process holds the lease.").set(only_observes() ? 0 : 1);
   }
-  metrics_.gauge("tidemark_manager_only_observes", "1 where the whole manager only observes (--mode=observe).")
+  metrics_.gauge("tidemark_manager_only_observes", "1 if the whole manager only observes (--mode=observe).")
       .set(only_observes() ? 1 : 0);
   options_.webhooks.gates = webhook_gates(options_.feature_gates);
   options_.webhooks.gates.catch_up &= options_.controllers.colocation_profile;

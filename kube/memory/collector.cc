@@ -107,7 +107,7 @@ net::Task<void> Collector::see_through(bool dependent, Place place, std::vector<
   for (const Store::TicketPtr& write : writes) {
     const Answer<void> done = co_await Store::durable(write);
     if (done) continue;
-    log_.warn("the collector will try again", {{"object", place.second}, {"why", done.error().message}});
+    log_.warn("cannot collect dependents; retrying", {{"object", place.second}, {"why", done.error().message}});
     co_await loop_.sleep(kRetryAfter);
     wake(dependent ? dependents_ : waiting_, std::move(place));
     co_return;
@@ -137,7 +137,7 @@ net::Task<void> Collector::run() {
       // The log may refuse what was staged here, or what somebody else staged and this pass counted on.
       if (!writes_.empty()) scope_.spawn(see_through(dependent, place, std::exchange(writes_, {})));
       if (done || done.error().code == 404 || done.error().code == 409) continue;
-      log_.warn("the collector will try again", {{"object", place.second}, {"why", done.error().message}});
+      log_.warn("cannot collect dependents; retrying", {{"object", place.second}, {"why", done.error().message}});
       co_await loop_.sleep(kRetryAfter);
       wake(dependent ? dependents_ : waiting_, place);
     }

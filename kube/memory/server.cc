@@ -119,7 +119,7 @@ struct Server::Impl {
     }
     store.restore_revision(revision);
     for (const auto& [storage, objects] : left)
-      log.warn("objects without their definition are kept: make the definition again to see or delete them",
+      log.warn("keeping objects without a definition; recreate the definition to see or delete them",
                {{"kind", storage}, {"objects", objects}});
     return {};
   }

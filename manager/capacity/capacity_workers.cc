@@ -32,7 +32,7 @@ net::Task<void> CapacityWorkers::work(kube::WorkQueue::Urgency least) {
     queue_.done(node);
     if (!outcome) {
       errors_.add();
-      log_.warn("node not settled; trying again", {{"node", node}, {"error", outcome.error()}});
+      log_.warn("cannot update node; retrying", {{"node", node}, {"error", outcome.error()}});
       queue_.retry(node, urgency_of(node));
       continue;
     }

@@ -110,8 +110,8 @@ OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLane
       notes_(log_, metrics),
       write_limit_(write_limit),
       metrics_(metrics),
-      conflicts_(metrics.counter("tidemark_manager_conflicts_total",
-                                 "Capacity writes refused because somebody changed the node meanwhile.")),
+      conflicts_(
+          metrics.counter("tidemark_manager_conflicts_total", "Capacity writes refused because the node had changed.")),
       decision_seconds_(metrics.histogram("tidemark_manager_decision_seconds", "One node decided, without the write.",
                                           {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 5e-3, 20e-3})) {}
 
@@ -385,7 +385,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     const std::int64_t on_node_epoch = read_epoch(node->meta.annotations.get(kEpochAnnotation));
     const std::int64_t epoch = leadership_.epoch().value_or(on_node_epoch);
     if (leadership_.leading() && on_node_epoch > epoch) {
-      log_.error("a node carries a higher epoch: another leads, or the lease was made anew; its next renewal will tell",
+      log_.error("node has a higher epoch: another manager leads, or the Lease was recreated; the next renewal decides",
                  {{"node", node_name.value}, {"epoch", epoch}, {"epoch_on_node", on_node_epoch}});
       leadership_.found_higher(on_node_epoch);
       co_return Settled{{Done::kSuperseded, std::nullopt}};

@@ -33,7 +33,7 @@ TopologyController::TopologyController(net::EventLoop& loop, const WriteLanes& l
       contests_(contests),
       metrics_(metrics),
       conflicts_(metrics.counter("tidemark_manager_zone_conflicts_total",
-                                 "Writes of zones refused because somebody changed the topology meanwhile.")) {}
+                                 "Zone writes refused because the topology had changed.")) {}
 
 std::vector<TopologyController::Carried> TopologyController::carried_by(const model::TopologyView& view) {
   std::vector<Carried> carried;
@@ -97,7 +97,7 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
   const std::int64_t on_object = read_epoch(topology->meta.annotations.get(kEpochAnnotation));
   const std::int64_t epoch = leadership_.epoch().value_or(on_object);
   if (on_object > epoch) {
-    log_.error("the zones of a node carry a higher epoch: another leads, or the lease was made anew",
+    log_.error("zones of a node have a higher epoch: another manager leads, or the Lease was recreated",
                {{"node", node.value}, {"epoch", epoch}, {"epoch_on_topology", on_object}});
     leadership_.found_higher(on_object);
     co_return Done::kSettled;

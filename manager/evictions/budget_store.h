@@ -29,7 +29,7 @@ struct StoredBudgets {
   bool newer = false;                           // a newer version wrote state, counts or grants: this one may not write
 };
 inline constexpr std::string_view kBudgetsNewer =
-    "a newer version wrote what is stored of evictions; it is kept as it is, and offers are only cut";
+    "a newer version wrote the eviction budgets; they stay unchanged, and offers are only cut";
 // Total: what cannot be read is left out and told.
 StoredBudgets read_budgets(const kube::ConfigMap& map);
 

@@ -66,7 +66,7 @@ EvictionWatch::EvictionWatch(EvictionContext context, const base::Log& log, base
       ended_(context_.loop, context_.reader, context_.watcher, log, context_.metrics, random, ended_pods(),
              [&interner = context_.interner](std::string_view bytes) { return decode_pod_end(bytes, interner); }),
       unread_(context_.metrics.counter("tidemark_ended_tasks_unread_total",
-                                       "What agents told of tasks that ended, and that could not be read.")),
+                                       "Agent reports of ended tasks that could not be read.")),
       scope_(context_.loop) {
   ended_.subscribe([this](const kube::ObjectKey&, const PodEnd* before, const PodEnd* after) {
     if (before == nullptr && after != nullptr) over(*after, !ended_.synced());
@@ -247,7 +247,7 @@ void EvictionWatch::count(const kube::Node& node, policy::TaskEnd task, std::str
   if (!work_class.empty()) task.work_class = context_.known_class(node, work_class) ? work_class : policy::kOther;
   if (context_.shows()) {
     context_.metrics
-        .counter("tidemark_tasks_ended_total", "Offline tasks that ended, by what ended them.",
+        .counter("tidemark_tasks_ended_total", "Ended offline tasks by cause.",
                  {{"pool", task.pool}, {"class", task.work_class}, {"reason", reason}})
         .add(static_cast<std::uint64_t>(task.times));
   }

@@ -54,7 +54,7 @@ net::Task<void> NodeObjects::work() {
     queue_.done(node);
     if (!done) {
       errors_.add();
-      log_.warn("node object not settled; trying again",
+      log_.warn("cannot update node object; retrying",
                 {{"kind", kind_.resource.kind}, {"node", node}, {"error", done.error()}});
       queue_.retry(node);
       continue;
@@ -165,7 +165,7 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::carry_out(NodeObjectPlan plan,
                  "Objects of a node that the API server's schema refused; the old one stays.",
                  {{"component", kind_.component}})
         .add();
-    log_.error("the API server refuses what the settings say; the object stays as it is",
+    log_.error("the API server refuses the settings of the object; it stays unchanged",
                {{"kind", kind_.resource.kind}, {"node", node.value}, {"error", written.error()}});
     co_return Done::kRefused;
   }
@@ -183,7 +183,7 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::carry_out(NodeObjectPlan plan,
 // The peer's count, by its names.
 void NodeObjects::count(std::string_view what, bool succeeded) {
   metrics_
-      .counter(kind_.peer_metric, "Writes of these objects, by what was done and how it ended.",
+      .counter(kind_.peer_metric, "Writes of these objects by operation and result.",
                {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}})
       .add();
 }

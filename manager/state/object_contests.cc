@@ -96,10 +96,10 @@ ObjectContests::Held ObjectContests::look(KeptObject object, const model::NodeNa
     if (event == ContestEvent::kOverwritten) {
       metrics_
           .counter("tidemark_manager_object_overwrites_total",
-                   "Objects of nodes that this manager wrote and somebody else replaced, by kind.",
+                   "Objects of nodes that another writer replaced, by kind.",
                    {{"component", info_of(object).component}})
           .add();
-      log_.warn("somebody else replaced what this manager wrote into an object of a node",
+      log_.warn("another writer replaced an object of a node",
                 {{"kind", info_of(object).resource.kind},
                  {"node", name.value},
                  {"reason", step.reason ? model::reason_id(*step.reason) : ""}});

@@ -10,7 +10,7 @@
 namespace tidemark::manager {
 
 // Said where the server keeps no managedFields of the object.
-inline constexpr std::string_view kUnnamedWriter = "somebody who is not named";
+inline constexpr std::string_view kUnnamedWriter = "an unnamed writer";
 
 // The one who wrote last of those whose fields (fieldsV1) `concern`, and who is not this program:
 // "koord-manager (Update)"; "" where nobody is named.
