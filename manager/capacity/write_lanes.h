@@ -1,4 +1,4 @@
-// The API server by two budgets. What was lost or overwritten goes ahead: however long the line of routine writes is, a
+// wo request budgets for the API server. Repairs use their own budget and do not wait behind routine writes.
 // repair does not wait in it.
 //
 // Who writes what it decided from a cache has its place in the budget first, and looks at the cache after that:
@@ -22,8 +22,8 @@
 
 namespace tidemark::manager {
 
-// A write, and what is read for it, waits for its place so long; then its queue tries it again. What is sent has its
-// own, shorter limit.
+// Longest wait of a write and its reads for a place; then its queue retries. A sent request has its own, shorter
+// limit.
 inline constexpr base::Duration kPlaceLimit = std::chrono::seconds(30);
 
 struct Lane {
@@ -35,7 +35,7 @@ struct WriteLanes {
   explicit WriteLanes(kube::Client& client)
       : routine{client, client}, ahead{client.ahead(), client.ahead()}, client_(client) {}
   const Lane& of(bool repair) const { return repair ? ahead : routine; }
-  bool routine_waits() const { return client_.budget_wait() > base::Duration(0); }  // whoever comes now does
+  bool routine_waits() const { return client_.budget_wait() > base::Duration(0); }  // for a new caller
 
   Lane routine;
   Lane ahead;
@@ -44,7 +44,7 @@ struct WriteLanes {
   kube::Client& client_;
 };
 
-// One write under way, also where its task is destroyed in the middle: an orderly stop waits for those.
+// One write in flight, even if its task is destroyed: an orderly stop waits for it.
 class UnderWay {
  public:
   explicit UnderWay(std::size_t& of) : of_(of) { ++of_; }
