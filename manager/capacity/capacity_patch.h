@@ -1,11 +1,10 @@
-// The bytes of a capacity write, from what was decided. Pure.
+// Builds the bytes of a capacity write from a decision. Pure.
 //
-// One merge patch on nodes/<name>/status carries the amounts (capacity and allocatable alike), the origin annotation
-// and the writer's epoch, and two preconditions:
-//   resourceVersion  the node as it was decided on; anybody's write in between makes it a 409 and the node is decided
-//   again epoch            written with every amount; a manager that finds a larger one than its own has lost the lease
-//   and stops
-// So a leader that was stopped between deciding and writing cannot put an old number over a new leader's one.
+// One merge patch on nodes/<name>/status has the amounts (capacity and allocatable alike), the origin annotation, the
+// writer's epoch, and two preconditions:
+//   resourceVersion  of the decided node; any write in between causes a 409, and the node is decided again
+//   epoch            written with every amount; a manager that finds a higher one has lost the Lease and stops
+// So a leader that paused between decision and write cannot overwrite a value of a newer leader.
 #pragma once
 
 #include <cstdint>
@@ -39,19 +38,19 @@ struct CapacityWrite {
   // YARN's offer: kSet, or kRemove if there is no offer any more.
   policy::AnnotationAction yarn_action = policy::AnnotationAction::kKeep;
   model::YarnOffer yarn_offer;  // with kSet
-  // he amount to reclaim from YARN, under the generation of the offer.
+  // The amount to reclaim from YARN, under the generation of the offer.
   policy::AnnotationAction yarn_reclaim_action = policy::AnnotationAction::kKeep;
   model::YarnReclaim yarn_reclaim;
   // When YARN's work beyond its offer ends.
   policy::AnnotationAction yarn_drain_action = policy::AnnotationAction::kKeep;
   model::YarnDrain yarn_drain;
-  // he mark of an oversold node.
+  // The mark of an oversold node.
   policy::AnnotationAction oversold_action = policy::AnnotationAction::kKeep;
   base::WallTime oversold_since;
 };
 
 std::string capacity_patch(const CapacityWrite& write);
-// he node has all values already: the write would waste its place in the budget.
+// The node has all values already: the write would waste its place in the budget.
 bool changes_nothing(const CapacityWrite& write, const kube::Node& node);
 // For the audit log: {"kubernetes.io/batch-cpu":4000,…}; unset amounts are omitted.
 std::string amounts_json(const model::ExtendedResources& amounts);
@@ -59,7 +58,7 @@ std::string amounts_json(const model::ExtendedResources& amounts);
 // Leases do not reach this number. A larger one is invalid text, and a Lease could not exceed it.
 inline constexpr std::int64_t kEpochMax = 1'000'000'000;
 
-// he epoch that a node carries; 0 if it is absent or invalid.
+// The epoch that a node carries; 0 if it is absent or invalid.
 std::int64_t read_epoch(std::string_view annotation);
 
 }  // namespace tidemark::manager

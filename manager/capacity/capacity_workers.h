@@ -1,9 +1,8 @@
-// akes nodes from the queue and updates their offers, one node per worker at a time.
+// Takes nodes from the queue and updates their offers, one node per worker at a time.
 //
-// While the budget of writes is used up, nodes that want more, or the same written again, stand in a line: whoever
-// comes to its head waits for a place, and goes back into the queue with it. So the workers are there for cuts. A node
-// keeps its place in the line however often it is looked at meanwhile; one that was cut before its turn comes gives the
-// place back.
+// While the write budget is used up, nodes that need growth or a refresh wait in a line. The first of the line waits
+// for a place in the budget and returns to the queue with it, so the workers stay free for cuts. A node keeps its
+// position in the line when it is decided again. A node that was cut before its turn returns its place.
 #pragma once
 
 #include <chrono>

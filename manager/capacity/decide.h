@@ -104,11 +104,11 @@ struct NodeDecision {
   // YARN's offer after the state of the node; nullopt: no compliant operator, or nothing to publish.
   std::optional<model::Resources> yarn_offer;
   std::optional<base::WallTime> yarn_drain;  // when YARN's work beyond its offer ends
-  // he amount that each side must reclaim, by class: for the other side, or because the class is off.
+  // The amount that each side must reclaim, by class: for the other side, or because the class is off.
   policy::ClassesOff kubernetes_off, yarn_off;
   std::vector<policy::ClassReclaim> kubernetes_reclaim, yarn_reclaim;
 
-  // he plan for the node; if writes() is false, the plan that would apply in mode enforce.
+  // The plan for the node; if writes() is false, the plan that would apply in mode enforce.
   const policy::OvercommitPlan& plan() const { return obeyed.plan; }
   // Lets no part of the offer grow. Afterwards it grows at the configured rate.
   void keep_cuts_only();
@@ -139,7 +139,7 @@ std::vector<model::Label> labels_of(const kube::Node& node);
 // Amount sold on the node: its pods with batch or mid resources, and YARN's ledger or else third parties.
 policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::Node& node,
                         const model::NodeSnapshot& snapshot);
-// he strategy of a node from the settings, its annotation and its labels.
+// The strategy of a node from the settings, its annotation and its labels.
 policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config,
                                       policy::Profile profile);
 

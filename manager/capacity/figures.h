@@ -1,10 +1,12 @@
-// What co-location comes to, pool by pool, and what the formulas gave each node: metrics that are worked out when
-// somebody asks for them. Only the leader shows them, so that the sum over replicas is right.
+// Metrics of the result of co-location by pool, and of the formulas by node, computed on request. Only the leader
+// exports them, so that the sum over replicas is right.
 //
-//   offered   what Kubernetes is told it may use            real   what of that there is, where more is told
-//   sold   what batch pods request, and what YARN holds
-//   used      what offline work (batch and free) uses, by the nodes' reports   idle   what nobody uses of the node
-//   gain      used, added up over time: core-hours that would have been idle
+//   offered   batch offered to Kubernetes
+//   real      the part of offered that exists; less than offered if over-reported
+//   sold      requests of batch pods, and the amount held by YARN
+//   used      usage of offline work (batch and free) by the nodes' reports
+//   idle      unused capacity of the nodes
+//   gain      used, summed over time: core-hours that would have been idle
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,12 @@
-// What this process wrote into each node last, and whether it is still there: the one place that says whether a node is
-// to be repaired, which goes ahead of everything else.
+// Remembers the last write of this process to each node and whether it is still in place. Only this decides whether a
+// node needs a repair, which goes ahead of everything else.
 //
-//   kAsWritten   the node carries what it was left with
-//   kLost        a number or the origin annotation is gone (the node was made anew, or somebody took it away)
-//   kChanged     one of them says something else
+//   kAsWritten   the node carries the values of the last write
+//   kLost        an amount or the origin annotation is gone (the node was recreated, or another writer removed it)
+//   kChanged     an amount or the origin differs
 //
-// A node that was not written yet under this epoch (a new leader comes to it by and by) was left by a predecessor: what
-// it carried before it lost some of it counts as ours.
-//
-// Only what this manager is there for counts: what a plugin that is off would have written is somebody else's.
+// A node that was not yet written under this epoch was written by a predecessor: the values it had before it lost some
+// count as ours. Fields of disabled plugins do not count.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +47,7 @@ class OwnWrites {
   // A node changed or is gone (`after` null). While another replica leads, our last write means nothing.
   void saw(const kube::Node& before, const kube::Node* after, bool leading, std::optional<std::int64_t> epoch,
            base::MonotonicTime now);
-  // he node is deleted.
+  // The node is deleted.
   void gone(const model::NodeName& node, base::MonotonicTime now);
 
   // How long ago it was written under this epoch; nullopt: never. A write under another epoch counts as none: a new

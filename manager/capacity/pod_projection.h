@@ -1,6 +1,5 @@
-// he manager's projection of a pod. A cluster has thirty times as many pods as nodes, and a decision about a node reads
-// all of its pods. So the values are computed once, when the pod is decoded, and stored in one small block.
-// all of its pods: so what a decision needs is worked out once, when the pod is decoded, and lies in one small block.
+// The manager's projection of a pod. A cluster has thirty times as many pods as nodes, and a decision about a node
+// reads all of its pods. So the values are computed once, when the pod is decoded, and stored in one small block.
 #pragma once
 
 #include <cstddef>

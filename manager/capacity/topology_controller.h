@@ -36,7 +36,7 @@ class TopologyController {
                      kube::Interner& interner, base::Log log, base::Registry& metrics, base::Duration write_limit,
                      ObjectContests* contests = nullptr);
 
-  // he node is only observed or has no zones: no second writer is tracked.
+  // The node is only observed or has no zones: no second writer is tracked.
   void not_ours(const model::NodeName& node);
   enum class Done : std::uint8_t {
     kSettled,
@@ -45,8 +45,8 @@ class TopologyController {
   struct Wanted {
     policy::ZonesPlan plan;
     policy::WriteThresholds thresholds;
-    // he amounts of the node if its zones follow it: their sum does not exceed it, and a cut of them is as urgent as
-    // one of the node. one of the node.
+    // The amounts of the node if its zones follow it: their sum does not exceed it, and a cut of them is as urgent as
+    // one of the node.
     std::optional<model::Resources> follow = {};
     bool only_cut = false;  // as the node: it follows a pool that is another writer's
   };

@@ -1,8 +1,6 @@
-// racks pending batch pods for the ledgers of pools. The ledgers see it in steps, because one pod that is bound a
+// Tracks pending batch pods for the ledgers of pools. The ledgers see it in steps, because one pod that is bound a
 // second later should not move the offer of a node. The pending amount is current: a bound pod is held, and nothing is
 // reclaimed for it again.
-// a second later moves no node's offer. How much waits is known at once: what is bound is held, and nothing is to be
-// given back for it as well.
 #pragma once
 
 #include <cstdint>

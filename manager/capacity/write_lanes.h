@@ -1,17 +1,16 @@
-// wo request budgets for the API server. Repairs use their own budget and do not wait behind routine writes.
-// repair does not wait in it.
+// Two request budgets for the API server. Repairs use their own budget and do not wait behind routine writes.
 //
-// Who writes what it decided from a cache has its place in the budget first, and looks at the cache after that:
+// A writer takes its place in the budget before it decides from a cache:
 //
-//   plan = decide(cache)          most looks end here: nothing to write, no place taken
-//   place = take_place()          waits; if it did wait, decide again
-//   patch(plan, place)            at once, while the cache is as old as a watch is late
+//   plan = decide(cache)          most passes end here: nothing to write, no place taken
+//   place = take_place()          waits; if it waited, decide again
+//   patch(plan, place)            at once, while the cache lags only by the watch
 //
-// Cuts do not wait behind growth: who has nothing to take away, and would have to wait, steps back into a line of its
-// own (capacity_workers.h), and comes again with a place.
+// Cuts do not wait behind growth: a write that takes nothing away and would have to wait moves to a separate line
+// (capacity_workers.h) and returns with a place.
 //
-// The other way round somebody who writes an object more often than a request waits keeps everybody else out: each
-// patch then meets a revision that is newer than the one it was decided on.
+// In the other order, a program that writes an object more often than our request waits would block all our writes,
+// because each patch would meet a newer revision.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,5 @@
-// he ConfigMap `tidemark-budgets`: budgets of pools and jobs, counts, and requests of people. Written with a
+// The ConfigMap `tidemark-budgets`: budgets of pools and jobs, counts, and requests of people. Written with a
 // precondition on its revision, so that a former leader cannot write an old state.
-// for. Written with a precondition on its revision, so that a leader which lost its lease cannot put an old state back.
 #pragma once
 
 #include <functional>
@@ -31,7 +30,7 @@ struct StoredBudgets {
 };
 inline constexpr std::string_view kBudgetsNewer =
     "a newer version wrote the eviction budgets; they stay unchanged, and offers are only cut";
-// otal: unreadable parts are omitted and reported.
+// Total: unreadable parts are omitted and reported.
 StoredBudgets read_budgets(const kube::ConfigMap& map);
 
 class BudgetStore {
@@ -43,7 +42,7 @@ class BudgetStore {
   net::Task<bool> wait_synced(base::Duration limit) { return map_.wait_synced(limit); }
 
   bool exists() const { return map_.exists(); }
-  // he server's version or our last write, whichever is newer.
+  // The server's version or our last write, whichever is newer.
   const StoredBudgets& stored() const { return stored_; }
   kube::ObjectReference reference() const { return map_.reference(); }
 
