@@ -38,7 +38,7 @@ double seconds_of(base::Duration d) {
   return std::chrono::duration<double>(d).count();
 }
 
-// What became of one request: what an operator tells apart at a glance.
+// Result of one request, as operators distinguish it.
 std::string_view outcome_of(const Error* error, bool answered) {
   if (error == nullptr) return "ok";
   if (!answered) return error->kind == ErrorKind::kDeadline ? "no_answer" : "unreachable";

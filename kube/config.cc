@@ -333,7 +333,7 @@ Result<ClusterConfig> find_config(const ConfigRequest& request, const Files& fil
         return base::fail(std::move(text).error());
       }
     }
-    // Somebody named a cluster: quietly taking another one would be worse than stopping.
+    // The user named a cluster; silently using another one would be worse than stopping.
     if (texts.empty()) {
       return base::fail(ErrorKind::kNotFound, "KUBECONFIG names ", base::in_quotes(request.kubeconfig_list, 400),
                         ", and none of these files exists");

@@ -129,7 +129,7 @@ model::PodView to_pod_view(const Pod& pod) {
 
 namespace {
 
-// Nobody uses less than nothing; taken at its word it would be sold. Which parts of the report say so.
+// Lists the parts of a report with negative usage; it must not count as capacity to sell.
 std::string lift_to_zero(model::NodeMetricView& view) {
   std::string below;
   const auto at_least_zero = [&below](std::string_view part, model::Resources& used) {

@@ -167,7 +167,7 @@ struct InformerCore::Impl {
     } else {
       end_of_silence();
     }
-    // On top of what the server asks for: it tells all of its clients the same time.
+    // Added to the Retry-After of the server, because all of its clients get the same one.
     const base::Duration asked = std::chrono::milliseconds(error.retry_after_ms);
     co_await loop.sleep(asked + backoff.next());
   }

@@ -139,7 +139,7 @@ net::Task<void> BudgetController::run() {
 
 net::Task<void> BudgetController::tick() {
   const policy::EvictionBook& book = context_.evictions.book();
-  // Nobody who cannot see how tasks end may say that it is calm.
+  // Without a view of ended tasks, a replica must not report calm.
   if (!context_.leading()) {
     hide();
     newer_told_ = false;
@@ -247,7 +247,7 @@ void BudgetController::show_rate(const policy::PoolAnd& of, double ratio) {
       .set(ratio);
 }
 
-// What a former leader last showed is not true for ever: whoever leads shows.
+// The values of a former leader become outdated: only the leader exports them.
 void BudgetController::hide() {
   for (const auto& pool : shown_) show_pool(pool, 0, 0, 0);
   shown_.clear();
@@ -267,7 +267,7 @@ void BudgetController::show() {
   }
   const policy::EvictionBook& book = context_.evictions.book();
   const base::WallTime now = context_.loop.clock().wall();
-  // A class of which nothing ended any more has no rate, and tells 0.
+  // A class without ended tasks has no rate and exports 0.
   for (const auto& [name, series] : book.classes) shown_rates_.insert(name);
   for (const auto& pool : state_.pools) shown_rates_.emplace(pool.pool, policy::kUnnamed);
   for (const auto& name : shown_rates_) {
