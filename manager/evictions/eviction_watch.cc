@@ -37,8 +37,8 @@ Kind kind_of(EndedBy by, bool emptied) {
     case EndedBy::kScheduler:
       return {Counts::kEvicted, "preempted"};
     case EndedBy::kKernel:
-      // A task with too small a limit, or a node that was oversold: nobody can tell which, so the rate neither rises
-      // nor falls by it.
+      // Either the limit of the task was too small or the node was oversold. These cannot be distinguished, so the
+      // rate does not change.
       return {Counts::kNeither, "oom"};
     case EndedBy::kNode:
     case EndedBy::kNothing:
@@ -91,7 +91,7 @@ void EvictionWatch::running_changed(const PodEnd* before, const PodEnd* after, b
   if (before != nullptr && told_while_running(*before)) return;
   const base::WallTime now = context_.loop.clock().wall();
   const base::WallTime when = listed ? std::min(after->when.value_or(now), now) : now;
-  // Before nodes are listed nobody knows what is wanted of them.
+  // Before the nodes are listed, their orders are unknown.
   const bool tallied = begun_ || context_.nodes.synced();
   if (tallied) tally(*after, when);
   back_off(*after, when, !listed);
@@ -160,7 +160,7 @@ std::optional<EvictionWatch::News> EvictionWatch::news(const kube::Node& node, s
   const base::WallTime now = context_.loop.clock().wall();
   std::erase_if(read_up_to, [&](const auto& each) { return now - each.second >= kToldMax; });
   const auto [place, first] = read_up_to.try_emplace(std::string(node.meta.name));
-  // A clock that was set back: what is told from now on is new.
+  // A clock that was set back: reports from now on are new.
   const base::WallTime read = std::exchange(place->second, ends->back().at);
   News found{{}, first ? from_ : read, {}};
   for (const model::EndedTasks& each : *ends) {

@@ -202,7 +202,7 @@ void ForecastController::tell(const ForecastPool& pool, const std::vector<policy
         std::pair(pool.name, base::cat(entry, " ", policy::to_string(each.line), " ", model::reason_id(each.reason)));
     if (!now.insert(key).second || told_.contains(key)) continue;
     if (!context_.history.leadership.leading()) {
-      now.erase(key);  // whoever leads next tells it
+      now.erase(key);  // the next leader reports it
       continue;
     }
     const std::string text = base::cat("pool ", pool.name, ": ", policy::disagreement_text(each, *pool.calendar));

@@ -83,7 +83,7 @@ net::Task<void> HistoryStore::run() {
       const bool leading = context_.leadership.leading();
       const auto epoch = leading ? context_.leadership.epoch() : std::nullopt;
       if (leading && (!led_ || epoch != led_epoch_)) {
-        // Whoever led before may have written since.
+        // The previous leader may have written since.
         for (Shard& shard : shards_) shard.known = false;
         dirty_ = true;  // so that every shard carries this epoch, and what the last leader has under way is refused
         written.reset();

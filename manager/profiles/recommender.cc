@@ -134,7 +134,7 @@ void Recommender::start() {
 }
 
 net::Task<void> Recommender::run() {
-  bool published = true;  // by whoever led before, for all that is known
+  bool published = true;  // an earlier leader may have published
   while (true) {
     const policy::ProfileSettings settings = context_.settings();
     const bool publish = settings.learn && settings.recommendations.publish;
@@ -144,7 +144,7 @@ net::Task<void> Recommender::run() {
       continue;
     }
     auto done = co_await round(publish);
-    // Where nobody publishes there need be no such kind, and no right to it.
+    // If recommendations are disabled, the kind and the permission may be missing.
     if (!done && !publish && (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kDenied)) {
       published = false;
       continue;

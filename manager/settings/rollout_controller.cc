@@ -20,7 +20,7 @@ std::vector<std::string> hashes(const policy::RolloutState& state) {
   return found;
 }
 
-// Tells once what stands still, and each time what happens.
+// Logs a paused state once, and each change.
 bool is_standing(Reason reason) {
   return reason == Reason::kRolloutCanary || reason == Reason::kRolloutSoaking || reason == Reason::kRolloutFleet ||
          reason == Reason::kRolloutHeld || reason == Reason::kRolloutBlind || reason == Reason::kRolloutTooMany ||
@@ -110,7 +110,7 @@ const policy::Pool& RolloutController::pool_of(const kube::Node& node) const {
   return policy::pool_of(for_node(node).tidemark, node.meta.labels);
 }
 
-// False where a layer's texts are nowhere to be found or cannot be read any more: then nobody can go by this state.
+// False if the texts of a layer are missing or unreadable; then this state cannot be used.
 bool RolloutController::build(const policy::RolloutState& state, const policy::RevisionBook& book) {
   Revisions built;
   for (const auto& layer : state.layers) {

@@ -13,8 +13,8 @@ namespace {
 
 // A spec that the API server's schema refuses is not tried again before something changes, or this passed.
 constexpr base::Duration kRefusedPause = std::chrono::minutes(5);
-// The cache is behind what we wrote ourselves, or somebody else was faster: the watch brings the news, or we look
-// again.
+// The cache is behind our own write, or another writer was faster: the watch brings the new version, or a later pass
+// retries.
 constexpr base::Duration kStalePause = std::chrono::seconds(1);
 constexpr base::Duration kLookAgainMax = std::chrono::hours(24);
 // A write may wait its turn for so long; then the queue tries it again.

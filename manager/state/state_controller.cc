@@ -34,7 +34,7 @@ constexpr std::array<StateGauge, 4> kGauges{
     StateGauge{"tidemark_nodes_draining", "Nodes that sell nothing new, at least on one side."},
     StateGauge{"tidemark_nodes_off", "Nodes that sell nothing, at least on one side."}};
 
-// What the node is to show and does not. A node that nobody ordered anything for shows nothing, unless it once did.
+// Missing marks and conditions of the node. A node without any order, now or earlier, has none.
 std::optional<StateCondition> condition_due(const kube::Node& node, const Standing& standing) {
   auto condition = condition_of(standing);
   const bool shown = node.condition(model::kStateCondition) != nullptr;

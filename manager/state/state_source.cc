@@ -93,8 +93,7 @@ void StateSource::take(const kube::ConfigMap* map) {
   auto step = policy::next_desired(state_, text);
   state_ = std::move(step.state);
   const bool unreadable = step.reason == Reason::kStateDesiredUnreadable;
-  // Nothing was known before: nodes carry copies of what was ordered, also of what is newer than an old text that
-  // somebody put back.
+  // The earlier text is unknown. Nodes carry copies of orders, which may be newer than a restored old text.
   if (first) {
     const auto read = state_.desired;
     recover_from_nodes();
