@@ -233,7 +233,7 @@ TEST_F(EmbeddedConcurrentTest, WhoseFolderIsTakenSaysWhose) {
   base::Registry others;
   const auto refused = Embedded::start(loop, log, others, 1, machine(), [](const Error&) {});
   ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().message.starts_with(folder + "/data/objects.sqlite is another server's that runs"))
+  EXPECT_TRUE(refused.error().message.starts_with(folder + "/data/objects.sqlite is in use by another server"))
       << refused.error().message;
   stop();
 }

@@ -38,7 +38,7 @@ class CallBudget : public std::enable_shared_from_this<CallBudget> {
 
   // nullopt, at once, where it would come later than after `limit`.
   net::Task<std::optional<Place>> take(base::Duration limit);
-  // How long whoever comes now would wait; Duration::max() for ever.
+  // How long a new caller would wait; Duration::max() means for ever.
   base::Duration wait() const;
 
  private:

@@ -38,7 +38,7 @@ double seconds_of(base::Duration d) {
   return std::chrono::duration<double>(d).count();
 }
 
-// What became of one request: what an operator tells apart at a glance.
+// Result of one request, as operators distinguish it.
 std::string_view outcome_of(const Error* error, bool answered) {
   if (error == nullptr) return "ok";
   if (!answered) return error->kind == ErrorKind::kDeadline ? "no_answer" : "unreachable";
@@ -232,8 +232,7 @@ struct Client::Impl {
   void count(std::string_view verb, const Error* error, bool answered, base::Duration took) const {
     if (config.metrics == nullptr) return;
     config.metrics
-        ->counter("tidemark_client_requests_total",
-                  "Requests to the API server, repeats included, by what became of them.",
+        ->counter("tidemark_client_requests_total", "Requests to the API server by result, retries included.",
                   {{"component", verb}, {"reason", outcome_of(error, answered)}})
         .add();
     config.metrics
@@ -498,7 +497,8 @@ struct Client::Impl {
       if (auto taken = on_page(*page); !taken) co_return base::fail(std::move(taken).error());
       if (continue_token.empty()) co_return std::move(meta->resource_version);
       if (repeats) {
-        co_return base::fail(ErrorKind::kInternal, "GET ", what.path, ": the server hands out the same page again");
+        co_return base::fail(ErrorKind::kInternal, "GET ", what.path,
+                             ": the server returned the same continue token again");
       }
     }
   }

@@ -48,9 +48,9 @@ struct WatchOptions {
   // A list's. "" and "0" ask for the present state as events first, which a server over an old etcd refuses.
   std::string resource_version;
   base::Duration server_timeout = std::chrono::minutes(8);  // the server ends the watch properly after this
-  // After so long without a byte the stream ends as if the server had ended it, and the next one shows whether the
-  // server is still there. (It sends a bookmark a minute, but none that says nothing new: kinds that nobody changes are
-  // silent for as long as etcd tells of no progress, which is ten minutes unless it is told otherwise.)
+  // Time without a byte after which the stream ends as if the server had ended it; the next watch shows whether the
+  // server still answers. (The server sends a bookmark per minute only if there is progress. For a kind without
+  // changes, etcd reports progress every ten minutes by default.)
   base::Duration silence_limit = std::chrono::minutes(2);
 };
 
@@ -96,8 +96,8 @@ class Reader {
   virtual ~Reader() = default;
   virtual net::Task<Result<std::string>> get(const Resource&, std::string_view ns, std::string_view name,
                                              base::Duration limit) = 0;
-  // Pages are handed over one by one as bytes of a List object; answers the list's resourceVersion. A continue token
-  // that expired (410) starts the list over: `on_restart` tells the caller to drop what it collected.
+  // Delivers pages one by one as bytes of a List object; returns the list's resourceVersion. An expired continue token
+  // (410) restarts the list: in `on_restart`, drop what you collected.
   virtual net::Task<Result<std::string>> list(const Resource&, ListOptions options,
                                               std::function<Result<void>(std::string_view page)> on_page,
                                               std::function<void()> on_restart, base::Duration limit) = 0;
@@ -132,10 +132,10 @@ struct ClientConfig {
   // Of ahead(), beside the budget above.
   double ahead_per_second = 10;
   int ahead_burst = 50;
-  bool read_only = false;             // every write is kDenied here, whoever asks for it
+  bool read_only = false;             // true: every write fails with kDenied
   base::Registry* metrics = nullptr;  // which outlives the client; null: nothing is counted
-  // Told of each write once its outcome is known; null: nobody is. Events say what was done and are no deed themselves,
-  // dry runs change nothing: they are not told. What a Secret holds is never told.
+  // Called after each write with its result; may be null. Events and dry runs are not reported. The content of a
+  // Secret is never reported.
   std::function<void(model::AuditLine)> audit{};
   std::string audit_actor{};
 };

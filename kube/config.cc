@@ -133,7 +133,7 @@ Result<net::PemSource> pem_member(const Entry& entry, std::string_view key) {
 
 Result<void> use_cluster(const Entry& cluster, ClusterConfig& config) {
   TM_TRY(const std::string server, text_member(cluster.value, "server"));
-  if (server.empty()) return base::fail(ErrorKind::kInvalid, "server: there is none");
+  if (server.empty()) return base::fail(ErrorKind::kInvalid, "server is not set");
   auto url = net::parse_url(server);
   if (!url) return base::fail(std::move(url).error().within("server"));
   config.http.url = std::move(*url);
@@ -193,7 +193,7 @@ Result<void> use_user(const Entry& user, const Files& files, const base::Clock& 
   TM_TRY(config.http.tls.certificate, pem_member(user, "client-certificate"));
   TM_TRY(config.http.tls.key, pem_member(user, "client-key"));
   if (config.http.tls.certificate.given() != config.http.tls.key.given()) {
-    return base::fail(ErrorKind::kInvalid, "client-certificate and client-key are needed together; only one is there");
+    return base::fail(ErrorKind::kInvalid, "client-certificate and client-key must be set together; only one is set");
   }
   TM_TRY(std::string token, text_member(user.value, "token"));
   TM_TRY(const std::string token_file, text_member(user.value, "tokenFile"));
@@ -333,7 +333,7 @@ Result<ClusterConfig> find_config(const ConfigRequest& request, const Files& fil
         return base::fail(std::move(text).error());
       }
     }
-    // Somebody named a cluster: quietly taking another one would be worse than stopping.
+    // The user named a cluster; silently using another one would be worse than stopping.
     if (texts.empty()) {
       return base::fail(ErrorKind::kNotFound, "KUBECONFIG names ", base::in_quotes(request.kubeconfig_list, 400),
                         ", and none of these files exists");

@@ -150,7 +150,7 @@ TEST_F(ConfigTest, IgnoresUnsupportedFieldsOfOtherEntries) {
 }
 
 TEST_F(ConfigTest, RefusesContradictions) {
-  expect_refused("", "token: t", ErrorKind::kInvalid, "cluster \"c\": server: there is none");
+  expect_refused("", "token: t", ErrorKind::kInvalid, "cluster \"c\": server is not set");
   expect_refused("server: ':nonsense'", "", ErrorKind::kInvalid, "cluster \"c\": server: ");
   expect_refused(kServer, "client-certificate: a", ErrorKind::kInvalid, "needed together");
   expect_refused(kServer, "client-key-data: UEVN", ErrorKind::kInvalid, "needed together");

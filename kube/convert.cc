@@ -129,7 +129,7 @@ model::PodView to_pod_view(const Pod& pod) {
 
 namespace {
 
-// Nobody uses less than nothing; taken at its word it would be sold. Which parts of the report say so.
+// Lists the parts of a report with negative usage; it must not count as capacity to sell.
 std::string lift_to_zero(model::NodeMetricView& view) {
   std::string below;
   const auto at_least_zero = [&below](std::string_view part, model::Resources& used) {
@@ -203,7 +203,7 @@ Conversion to_node_snapshot(const Node& node, std::vector<model::PodView> pods, 
     snapshot.metric = read_metric(*metric, below_zero);
     if (!below_zero.empty()) {
       out.notes.push_back(base::cat("NodeMetric: ", below_zero,
-                                    " is below 0, which nobody can use: it counts as 0, and with profile tidemark "
+                                    " is below 0: it counts as 0, and with profile tidemark "
                                     "nothing grows on it"));
     }
   }

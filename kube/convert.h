@@ -1,5 +1,5 @@
-// From projections to the model: what a policy may look at, parsed once. Nothing is decided here; a text that cannot be
-// read becomes what model/node.h says for it, and is told in `notes`, so that a component can report it.
+// Converts projections to the model, the input of policies. It decides nothing. For unreadable text, model/node.h
+// gives the value, and `notes` has a message for the component to report.
 #pragma once
 
 #include <optional>

@@ -21,7 +21,7 @@ void read_optional(base::JsonReader& reader, std::optional<T>& out, Read&& read)
   if (reader.ok()) out = value;
 }
 
-// Stops a walk early; never shown to anybody.
+// Stops a walk early; never visible outside.
 constexpr const char* kEnough = "enough was read";
 
 bool read_identity_of(std::string_view object, Identity& out, Error& error) {

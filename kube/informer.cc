@@ -107,7 +107,8 @@ struct InformerCore::Impl {
           continue;
         }
         if (!listed) {
-          log.warn("list failed; what is held stays", {{"kind", config.resource.kind}, {"error", listed.error()}});
+          log.warn("list failed; the cache stays unchanged",
+                   {{"kind", config.resource.kind}, {"error", listed.error()}});
           co_await pause(listed.error());
           continue;
         }
@@ -166,7 +167,7 @@ struct InformerCore::Impl {
     } else {
       end_of_silence();
     }
-    // On top of what the server asks for: it tells all of its clients the same time.
+    // Added to the Retry-After of the server, because all of its clients get the same one.
     const base::Duration asked = std::chrono::milliseconds(error.retry_after_ms);
     co_await loop.sleep(asked + backoff.next());
   }
@@ -274,7 +275,7 @@ struct InformerCore::Impl {
   // One unreadable object must not stop the rest; the last version of it that could be read stays.
   void refuse_unreadable(std::string_view bytes_of_object, const Error& error) {
     refused.add();
-    log.error("object not understood; its last good version stays", {{"error", error}});
+    log.error("cannot decode object; its last good version stays", {{"error", error}});
     auto identity = read_identity(bytes_of_object);
     if (!identity) return;
     const auto at = objects.find(ObjectKey{identity->ns, identity->name});

@@ -110,7 +110,7 @@ class InformerCore {
   base::MonotonicTime last_contact() const;
   // When the server answered again, last time, after a list or a watch had failed. nullopt: none ever failed.
   std::optional<base::MonotonicTime> back_since() const;
-  // How long this kind was not followed because nobody answered, from what was heard last.
+  // How long the server has not answered for this kind, since the last answer.
   Unheard unheard() const;
   std::string_view resource_version() const;
   const void* find(const ObjectKey&) const;

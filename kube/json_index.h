@@ -1,5 +1,5 @@
-// Look-ups in JSON objects and lists that may have very many members: a body may have 300,000 of them, and whoever
-// looks each up by going through all holds the loop for minutes. Small ones, which is nearly all, are gone through.
+// Look-ups in JSON objects and lists with many members. A body may have 300,000; a linear search for each would block
+// the loop for minutes. Small ones, the usual case, are searched linearly.
 #pragma once
 
 #include <cstdint>

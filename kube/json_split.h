@@ -1,5 +1,5 @@
-// Finds where a JSON object or array ends, by its brackets alone, as fast as memory allows. It does not validate:
-// whoever decodes what was split does. State is carried over, so the bytes may come in pieces.
+// Finds the end of a JSON object or array by its brackets, at memory speed. It does not validate; the decoder does. It
+// keeps state, so the bytes may come in pieces.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,8 @@ class JsonSplitter {
   // is not over. After an answer the splitter is ready for the next value.
   enum class Steps { kWidest, kSmall };  // small ones are for tests: they are what a processor without AVX2 does
   std::optional<std::size_t> feed(std::string_view bytes, Steps steps = Steps::kWidest);
-  // Objects and arrays right within the value that ended last: where the first byte of the last one is and its end is,
-  // counted from the value's own first byte. Known as the value's end is found, so that who wants them need not look
-  // again.
+  // Positions of the objects and arrays directly within the last complete value: first byte and end, relative to the
+  // value. Computed while its end is found, so that callers need no second scan.
   struct Inner {
     std::size_t begin = 0;
     std::size_t end = 0;

@@ -71,9 +71,9 @@ class Elector final : public LeaderElector {
       if (released_) co_return;  // meanwhile: what was just renewed is not led any more
       note_answer(held || !is_silence(held.error()));
       if (!held) {
-        log_.warn("lease not reached", {{"lease", config_.name}, {"error", held.error()}});
+        log_.warn("cannot reach lease", {{"lease", config_.name}, {"error", held.error()}});
       } else if (*held) {
-        renewed_at_ = asked;  // when we asked, not when the answer came: nobody else's clock starts later
+        renewed_at_ = asked;  // when we asked, not when the answer came: no other clock starts later
       } else {
         renewed_at_.reset();
       }
@@ -89,7 +89,7 @@ class Elector final : public LeaderElector {
     announce();
     auto done = co_await give_back();
     if (!done && done.error().kind == ErrorKind::kConflict && co_await still_ours()) done = co_await give_back();
-    if (!done) log_.warn("lease not given back; it runs out by itself", {{"error", done.error()}});
+    if (!done) log_.warn("cannot release lease; it will expire", {{"error", done.error()}});
   }
 
  private:
@@ -104,7 +104,7 @@ class Elector final : public LeaderElector {
     }
   }
 
-  // The revision is that of our last renewal: if anybody took over meanwhile, this must not undo it.
+  // The revision is that of our last renewal: if another candidate took over, this write must fail.
   net::Task<Result<std::string>> give_back() {
     std::string body = lease_body(config_, revision_, {"", now_text(), now_text(), epoch_});
     co_return co_await writer_.patch(kLeases, config_.name, PatchType::kMerge, std::move(body), write_options(),
@@ -122,7 +122,7 @@ class Elector final : public LeaderElector {
     co_return true;
   }
 
-  // True: we hold it now. False: somebody else does. An error says nothing about who holds it.
+  // True: we hold it. False: another candidate holds it. An error means that the holder is unknown.
   net::Task<Result<bool>> acquire_or_renew() {
     auto bytes = co_await reader_.get(kLeases, config_.ns, config_.name, request_limit_);
     if (!bytes) {
@@ -154,7 +154,7 @@ class Elector final : public LeaderElector {
     std::string body = lease_body(config_, "", {config_.identity, now, now, std::max(epoch_ + 1, epoch_least_)});
     auto created = co_await writer_.create(kLeases, std::move(body), write_options(), "", request_limit_);
     if (!created) {
-      if (created.error().kind == ErrorKind::kAlreadyExists) co_return false;  // somebody was quicker
+      if (created.error().kind == ErrorKind::kAlreadyExists) co_return false;  // another candidate was faster
       co_return std::unexpected(std::move(created).error());
     }
     co_return note_held(*created);
@@ -169,8 +169,7 @@ class Elector final : public LeaderElector {
     auto patched = co_await writer_.patch(kLeases, config_.name, PatchType::kMerge, std::move(body), write_options(),
                                           request_limit_);
     if (!patched) {
-      // Whoever holds it is not deposed by a foreign write to the object (a label): its time lasts, the next look
-      // tells.
+      // A foreign write (a label) does not depose the holder: its time lasts, and the next pass shows it.
       if (patched.error().kind == ErrorKind::kConflict && !continues) co_return false;
       co_return std::unexpected(std::move(patched).error());
     }
@@ -226,9 +225,9 @@ class Elector final : public LeaderElector {
   std::int64_t epoch_ = 0;
   std::int64_t epoch_least_ = 1;  // of the next lease that we write
   std::string revision_;          // of the lease as we last wrote it
-  std::string seen_revision_;     // of somebody else's lease
+  std::string seen_revision_;     // of another holder's lease
   base::BootTime seen_at_;
-  base::MonotonicTime answered_;  // the lease was renewed then, or somebody said why not
+  base::MonotonicTime answered_;  // when the lease was last renewed or the server gave a reason
   Silence silence_;
   bool announced_ = false;
   bool released_ = false;
@@ -248,7 +247,7 @@ Result<std::unique_ptr<LeaderElector>> LeaderElector::make(net::EventLoop& loop,
   if (config.lease_duration < std::chrono::seconds(1) ||
       config.lease_duration % std::chrono::seconds(1) != base::Duration(0)) {
     return fail(ErrorKind::kInvalid, "lease duration ", base::format_go_duration(config.lease_duration),
-                " is no number of whole seconds, and others could be told of no other");
+                " is not a whole number of seconds; the Lease stores whole seconds");
   }
   if (config.renew_deadline >= config.lease_duration) {
     return fail(ErrorKind::kInvalid, "renew deadline ", base::format_go_duration(config.renew_deadline),

@@ -48,8 +48,8 @@ class LeaderElector {
   // Something of ours carries the epoch `seen`, above our own: the lease was made anew, or has another name now. If it
   // is still ours at the next renewal, that takes an epoch above `seen`.
   virtual void raise_epoch(std::int64_t seen) = 0;
-  // How long the lease could be neither renewed nor looked at because nobody answered, nor took the write: of times
-  // that are longer than renew_deadline.
+  // How long the lease could be neither renewed nor read because the server did not answer or accept the write; counts
+  // only times above renew_deadline.
   virtual Unheard unheard() const = 0;
   virtual void on_change(std::function<void(bool leading)> listener) = 0;
   // Gives the lease back at once (empty holder), so that a successor need not wait. For an orderly stop.

@@ -1,7 +1,7 @@
-// A NodeMetric's status as the peer's agent writes it (contract 3.1): the same keys in the same order, quantities in
-// their canonical text, {} where a usage is not known. Lists without an entry, and texts that are empty, are left out.
+// Encodes the status of a NodeMetric like Koordinator's agent (contract 3.1): the same keys in the same order,
+// quantities in canonical text, {} for an unset usage. Empty lists and texts are omitted.
 //
-// The status is written whole (by whoever calls): a merge patch would leave keys standing that are not told any more.
+// The caller must write the whole status: a merge patch would keep keys that are no longer reported.
 #pragma once
 
 #include <string>

@@ -47,7 +47,7 @@ struct NodeResourceTopology {
 Result<NodeResourceTopology> decode_node_resource_topology(std::string_view bytes, const MetaFields& fields,
                                                            Interner& interner);
 
-// An annotation that cannot be read is told in `notes`.
+// `notes` reports an unreadable annotation.
 model::TopologyView to_topology_view(const NodeResourceTopology& topology, std::vector<std::string>& notes);
 
 }  // namespace tidemark::kube

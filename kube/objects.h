@@ -1,5 +1,5 @@
-// The projections that several components share: what they decide on, and nothing else of the object. A field that
-// nobody reads is not here. bytes() is what a cached one costs, without the interner's shared strings.
+// Projections that several components share: only the fields that decisions read. bytes() is the cost of a cached one,
+// without the interner's shared strings.
 #pragma once
 
 #include <cstddef>

@@ -439,8 +439,8 @@ Result<ConfigMap> decode_config_map(std::string_view bytes, const MetaFields& fi
 
 namespace {
 
-// Nobody goes by when a lease says that it was renewed, only by when it was seen to change: a time that cannot be read
-// (one beyond 2262, say) must not keep everybody from it for ever.
+// Candidates use only when a lease was seen to change, not its times. So an unreadable time (one beyond 2262, for
+// example) must not block them for ever.
 std::optional<base::WallTime> time_if_any(Decoder& decoder) {
   std::string_view json;
   decoder.raw(json);

@@ -133,7 +133,7 @@ struct EventRecorder::Impl {
         sent_total.add();
       } else {
         dropped_total.add();
-        log.warn("event not written", {{"about", next.about.name}, {"reason", next.reason}, {"error", done.error()}});
+        log.warn("cannot write event", {{"about", next.about.name}, {"reason", next.reason}, {"error", done.error()}});
       }
     }
   }

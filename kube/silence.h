@@ -1,4 +1,4 @@
-// How long nobody answered who asks all the time.
+// How long regular requests got no answer.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace tidemark::kube {
 
-// Nobody answered, or none who could (5xx, 429). That something is not there, or that we may not, is an answer.
+// No answer, or one of a failing server (5xx, 429). "Not found" and "forbidden" are answers.
 bool is_silence(const Error& error);
 
-// Of a connection that is cut off nobody is told: its end is noticed when the next request is not answered.
+// A cut connection is noticed only when the next request is not answered.
 inline constexpr base::Duration kNoticedWithin = std::chrono::minutes(3);
 
 struct Unheard {

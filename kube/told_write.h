@@ -11,8 +11,8 @@
 
 namespace tidemark::kube {
 
-// Tells of the write when it is over, also when whoever waited for its answer is destroyed in the middle. What never
-// left this process is not told: nobody else can know of it.
+// Reports the write when it is over, even if its caller was destroyed. A write that was not sent is not reported,
+// because it has no effect.
 class ToldWrite {
  public:
   ToldWrite(const base::Clock& clock, const std::function<void(model::AuditLine)>& audit, model::AuditLine line);

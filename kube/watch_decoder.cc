@@ -32,7 +32,7 @@ std::optional<WatchEvent> usual_event(std::string_view bytes, const JsonSplitter
   if (!type) return std::nullopt;
   const std::size_t begin = middle + kMiddle.size() - 1;
   const std::size_t end = bytes.size() - 1;
-  // The splitter counts brackets of either kind; who reads the object sees what is wrong between them.
+  // The splitter counts brackets of either kind; the JSON reader finds mismatched ones.
   if (inner.count != 1 || inner.begin != begin || inner.end != end || bytes[end - 1] != '}') return std::nullopt;
   if (bytes[end] != '}') return std::nullopt;
   return WatchEvent{*type, bytes.substr(begin, end - begin)};

@@ -204,7 +204,7 @@ bool WorkQueue::has_line() const {
 }
 
 std::string WorkQueue::first_in_line() {
-  TM_CHECK(!impl_->line.empty(), "line() says when somebody stands there");
+  TM_CHECK(!impl_->line.empty(), "line() reports waiting keys");
   std::string key = std::move(impl_->line.front());
   impl_->line.pop_front();
   impl_->in_line.erase(key);

@@ -37,10 +37,10 @@ class WorkQueue {
   net::Task<std::string> next(Urgency least = Urgency::kRoutine);
   void done(const std::string& key);
 
-  // A key that is not to hold up others stands in a line beside the queue, once, until somebody takes it out to put it
-  // back; it keeps its place there while it comes and goes in the queue.
+  // A key that must not delay others waits in a line beside the queue, once, until it is taken out to be queued again.
+  // It keeps its position in the line while it is requeued.
   void stand_in_line(const std::string& key);
-  net::Task<void> line();       // until somebody stands there
+  net::Task<void> line();       // until a key waits
   std::string first_in_line();  // who then leaves it
   bool has_line() const;
 

@@ -22,11 +22,11 @@ void declare_common_flags(base::Flags& flags, ManagerOptions& options) {
   flags.group("Journal");
   flags
       .text("journal-dir", options.journal.directory,
-            "folder for what was decided, for explain --at and replay; empty keeps nothing")
+            "directory of the decision journal, for explain --at and replay; empty disables it")
       .placeholder("DIR");
   flags
       .integer("journal-size", options.journal.megabytes, 1, 1'000'000,
-               "MiB that it may take on disk; what is oldest goes first")
+               "MiB limit of the decision journal on disk; the oldest entries are deleted first")
       .placeholder("MIB");
 
   flags.group("Load");
@@ -50,7 +50,7 @@ void declare_flags(base::Flags& flags, ManagerOptions& options) {
       .alias("health-probe-bind-address");
   flags.group("Load");
   flags.duration("sync-period", options.sync_period, seconds(0), std::chrono::hours(24 * 365),
-                 "every node is looked at again so often, whatever happens; 0: when something happens or is due");
+                 "interval in which every node is decided again; 0: only on changes and when due");
   flags.group("Features");
   flags.list("feature-gates", options.feature_gates, "", parse_feature_gates,
              "NAME=true or NAME=false, as the peer has them");
@@ -65,7 +65,7 @@ void declare_flags(base::Flags& flags, ManagerOptions& options) {
   flags.duration("leader-elect-lease-duration", options.lease_duration, seconds(2), seconds(3600),
                  "others take over when they saw no renewal for this long");
   flags.duration("leader-elect-renew-deadline", options.renew_deadline, seconds(1), seconds(3600),
-                 "the holder stops by itself when it could not renew for this long");
+                 "the leader stops if it could not renew for this long");
   flags.duration("leader-elect-retry-period", options.retry_period, std::chrono::milliseconds(100), seconds(600),
                  "pause between two looks at the lease");
   declare_webhook_flags(flags, options.webhooks);

@@ -12,7 +12,8 @@ namespace tidemark::manager {
 
 struct Leadership {
   std::function<bool()> leading;
-  std::function<std::optional<std::int64_t>()> epoch;   // nullopt where nobody is elected: the object's stays as it is
+  std::function<std::optional<std::int64_t>()>
+      epoch;  // nullopt if there is no leader election: the object's epoch stays unchanged
   std::function<void(std::int64_t seen)> found_higher;  // an object carries the epoch `seen`, above ours
 };
 

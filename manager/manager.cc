@@ -131,10 +131,10 @@ Result<void> RunningManager::prepare(kube::Client& client, kube::Client& electio
       profiles_.look();
     });
   }
-  if (elector_ == nullptr) {  // whoever is not one of several leads, unless it only looks on
+  if (elector_ == nullptr) {  // a single manager leads, unless it only observes
     metrics_.gauge("tidemark_leader", "1 while this process holds the lease.").set(only_observes() ? 0 : 1);
   }
-  metrics_.gauge("tidemark_manager_only_observes", "1 where the whole manager only observes (--mode=observe).")
+  metrics_.gauge("tidemark_manager_only_observes", "1 if the whole manager only observes (--mode=observe).")
       .set(only_observes() ? 1 : 0);
   options_.webhooks.gates = webhook_gates(options_.feature_gates);
   options_.webhooks.gates.catch_up &= options_.controllers.colocation_profile;
@@ -243,7 +243,7 @@ net::Task<void> RunningManager::wait_for_caches() {
     log_.warn("waiting for the API server", {{"missing", not_ready()}});
   }
   co_await orders_.wait_taken();
-  if (may_write()) {  // whoever led before the nodes were known found nothing to take over
+  if (may_write()) {  // a leader elected before the nodes were known found nothing to take over
     contests_.take_over();
     object_contests_.take_over();
   }

@@ -45,7 +45,7 @@ struct ManagerOptions {
   std::int64_t workers = 4;  // nodes decided at the same time
   double queries_per_second = 30;
   std::int64_t query_burst = 50;
-  WebhookOptions webhooks;  // kAuto is off here: whoever knows where the process runs decides
+  WebhookOptions webhooks;  // kAuto means off here: the caller knows where the process runs and decides
 };
 
 // The budget of the election's own client.

@@ -1,5 +1,5 @@
-// The manager as it runs: its parts, what each is given of the others (wiring.cc), and its life from the first list to
-// the last write (manager.cc). Nobody but these two files includes it.
+// The running manager: its parts, their connections (wiring.cc), and its life from the first list to the last write
+// (manager.cc). Only these two files include it.
 #pragma once
 
 #include <memory>
@@ -57,7 +57,7 @@ class RunningManager final : public Manager {
   OvercommitCaches caches() const { return {nodes_, pods_, node_metrics_, topologies_}; }
   // A write must be over before a successor may start, which is lease_duration − renew_deadline after we stop.
   static base::Duration write_limit(const ManagerOptions& options);
-  // What is worked out when somebody asks for the metrics.
+  // Computed when the metrics are requested.
   std::string sampled();
   net::Task<void> wait_for_caches();
   void enqueue_all();

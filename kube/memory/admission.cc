@@ -215,7 +215,7 @@ Answer<Written> Registry::evict(std::string_view ns, std::string_view name, cons
   return remove(pods, ns, name, request);
 }
 
-// Whoever counts the ends of pods must be able to tell this one from a failure.
+// Counters of pod ends must distinguish this one from a failure.
 Answer<void> Registry::mark_disrupted(const KindPtr& pods, const ObjectPtr& pod) {
   Json tree = pod->json();
   Json& conditions = tree["status"]["conditions"];

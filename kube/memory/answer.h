@@ -27,7 +27,7 @@ ApiError bare_error(int code, std::string_view reason, std::string_view message)
 ApiError unknown_resource();
 ApiError wrong_method();
 
-// Below a group that nobody serves, or one of custom kinds only, a path is no resource but a page that is not there.
+// Below an unknown group, or a group with only custom kinds, a path is an absent page and not a resource.
 void answer_unknown_path(net::HttpExchange& exchange, const KindTable& kinds, std::string_view path);
 
 }  // namespace tidemark::kube::memory

@@ -53,7 +53,7 @@ std::optional<AnswerBudget::Share> AnswerBudget::try_take(std::size_t bytes) {
 net::Task<std::optional<AnswerBudget::Share>> AnswerBudget::take(std::size_t bytes, base::Duration limit) {
   if (auto share = try_take(bytes)) co_return share;
   if (state_->waiting.size() >= state_->waiting_max) co_return std::nullopt;
-  // Whoever asks may be destroyed while it waits, or between being let in and running on.
+  // The caller may be destroyed while it waits, or between admission and resumption.
   struct Place {
     Place(State& the_state, net::EventLoop& loop, std::size_t wanted)
         : state(the_state), self(loop, wanted), at(state.waiting.insert(state.waiting.end(), &self)) {}

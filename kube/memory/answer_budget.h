@@ -41,7 +41,7 @@ class AnswerBudget {
   AnswerBudget(const AnswerBudget&) = delete;
   AnswerBudget& operator=(const AnswerBudget&) = delete;
 
-  // At once or not at all. More than the whole budget is let in when nobody else holds anything.
+  // Admits at once or not at all. More than the whole budget is admitted if there is no other holder.
   std::optional<Share> try_take(std::size_t bytes);
   // nullopt: no room within `limit`, or too many wait already.
   net::Task<std::optional<Share>> take(std::size_t bytes, base::Duration limit);

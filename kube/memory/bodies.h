@@ -25,7 +25,7 @@ class Bodies {
   // 413 where it is too long, 408 where it comes too slowly, 429 where there is no room for it within a while.
   net::Task<Answer<Body>> read(net::HttpExchange& exchange);
 
-  // Bodies up to this need no room: as much comes into a stream's window before anybody reads it.
+  // Bodies up to this size need no share: a stream's window receives as much before it is read.
   static constexpr std::size_t kSmall = 64 * 1024;  // bytes
 
  private:

@@ -43,7 +43,7 @@ void Collector::changed(int kind, const Change& change) {
     return;
   }
   for (Place& place : store_.owned_by(object.uid)) wake(dependents_, std::move(place));
-  // Whoever waits for this one to go.
+  // Objects that wait for this deletion.
   for (const std::string& uid : object.owners) {
     const auto owner = store_.find_uid(uid);
     if (!owner) continue;
@@ -107,7 +107,7 @@ net::Task<void> Collector::see_through(bool dependent, Place place, std::vector<
   for (const Store::TicketPtr& write : writes) {
     const Answer<void> done = co_await Store::durable(write);
     if (done) continue;
-    log_.warn("the collector will try again", {{"object", place.second}, {"why", done.error().message}});
+    log_.warn("cannot collect dependents; retrying", {{"object", place.second}, {"why", done.error().message}});
     co_await loop_.sleep(kRetryAfter);
     wake(dependent ? dependents_ : waiting_, std::move(place));
     co_return;
@@ -134,10 +134,10 @@ net::Task<void> Collector::run() {
       writes_.clear();
       const Answer<void> done = dependent ? release_dependent(place) : look_at(place);
       await(store_.pending(place.first, place.second));
-      // The log may refuse what was staged here, or what somebody else staged and this pass counted on.
+      // The log may refuse a write staged here, or another write that this pass relied on.
       if (!writes_.empty()) scope_.spawn(see_through(dependent, place, std::exchange(writes_, {})));
       if (done || done.error().code == 404 || done.error().code == 409) continue;
-      log_.warn("the collector will try again", {{"object", place.second}, {"why", done.error().message}});
+      log_.warn("cannot collect dependents; retrying", {{"object", place.second}, {"why", done.error().message}});
       co_await loop_.sleep(kRetryAfter);
       wake(dependent ? dependents_ : waiting_, place);
     }

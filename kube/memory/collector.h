@@ -24,7 +24,7 @@ class Collector {
  public:
   Collector(net::EventLoop& loop, base::Log log, Registry& registry);
 
-  // Told of each committed change.
+  // Called for each committed change.
   void changed(int kind, const Change& change);
   // After a start: whatever was left half-way.
   void resume();

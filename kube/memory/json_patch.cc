@@ -208,7 +208,7 @@ Answer<void> apply_json_patch(Json& target, const Json& patch) {
     TM_TRY_VOID(apply_one(document, operation));
     if (document.steps > kJsonPatchStepsMax)
       return refuse(plain_error(413, "RequestEntityTooLarge",
-                                cat("Request entity too large: the operations of this JSON patch look at more than ",
+                                cat("Request entity too large: the operations of this JSON patch read more than ",
                                     kJsonPatchStepsMax, " members: use fewer operations, or a merge patch")));
   }
   return {};

@@ -66,7 +66,7 @@ struct Kind {
   std::vector<std::string> subresources;                     // besides status
   std::vector<SelectField> fields;                           // besides metadata.name and metadata.namespace
   std::vector<std::pair<std::string, std::string>> renames;  // member here → member as stored
-  std::string left_out;  // what a cluster does with such an object and this server does not: a warning to who writes it
+  std::string left_out;  // what a cluster does with such an object and this server does not; sent as a warning
 
   const KindVersion* version(std::string_view version_name) const;
   std::string api_version(std::string_view version_name) const;  // "apps/v1"

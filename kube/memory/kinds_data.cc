@@ -306,7 +306,7 @@ const std::vector<std::pair<std::string, std::string>> kEventRenames = {{"regard
                                                                         {"deprecatedLastTimestamp", "lastTimestamp"},
                                                                         {"deprecatedCount", "count"}};
 
-// What is stored here and waits for somebody who is not there. Whoever writes such an object is told so.
+// Kinds that are stored without a controller that acts on them. Writers get a warning.
 struct LeftOut {
   const char* group;
   const char* plural;  // "": every kind of the group

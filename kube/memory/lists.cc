@@ -79,7 +79,7 @@ Task<Answer<Lists::Admitted>> Lists::admit(const Kind& kind, const ListRequest& 
     bytes = held_bytes(page->items);
     if (auto share = budget_.try_take(bytes)) co_return Admitted{std::move(*page), std::move(*share)};
   }
-  // Who waits holds no objects: what there is by then is found again.
+  // A waiting list holds no objects; it reads the state afterwards.
   auto share = co_await room(bytes);
   if (!share) co_return refuse(std::move(share.error()));
   auto page = page_of(kind, request);
@@ -174,7 +174,7 @@ Task<Answer<void>> Lists::remove(KindPtr kind, const Store::Page& page, const De
     // Others have their turn in between: only what the page has is meant, not what took its name since.
     const std::string key = object_key(object->ns, object->name);
     ObjectPtr now = store_.latest(kind->storage_id, key);
-    // Somebody deletes it too: it is gone when the log has that.
+    // Another request deletes it too: it is gone when the log has that write.
     while (now == nullptr) {
       const Store::TicketPtr other = store_.pending(kind->storage_id, key);
       if (other == nullptr) break;

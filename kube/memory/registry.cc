@@ -360,7 +360,7 @@ Answer<Written> Registry::patch(const KindPtr& kind, std::string_view version, s
     case PatchKind::kJson:
       if (auto applied = apply_json_patch(tree, patch); !applied) {
         if (applied.error().code != 422) return refuse(std::move(applied).error());
-        // What did not apply is not told: the words are those of the real server.
+        // The error does not name the operation: the text equals that of the real server.
         ApiError error = plain_error(422, "Invalid", "the server rejected our request due to an error in our request");
         error.bare_details = true;
         return refuse(std::move(error));
@@ -536,7 +536,7 @@ Answer<Written> Registry::remove(const KindPtr& kind, std::string_view ns, std::
     const Json* wanted = tree.at("spec", "terminationGracePeriodSeconds");
     grace_s = request.grace_s.value_or(wanted == nullptr ? 30 : wanted->get_int().value_or(30));
     const std::string_view phase = tree.text_at("status", "phase");
-    // Nobody runs it (any more): there is nothing to wait for.
+    // No process runs the pod, so there is no grace period to wait for.
     if (tree.text_at("spec", "nodeName").empty() || phase == "Succeeded" || phase == "Failed") grace_s = 0;
     grace_s = std::clamp<std::int64_t>(grace_s, 0, kGraceMax);
   }

@@ -44,13 +44,13 @@ struct Written {
   ObjectPtr object;
   bool created = false;
   bool removed = false;               // a delete that left nothing behind
-  std::vector<std::string> warnings;  // what was dropped of the body, and what nobody here does with the object
+  std::vector<std::string> warnings;  // dropped parts of the body, and missing controllers
   Store::TicketPtr ticket;            // null: nothing was written (dry run, no change)
 };
 
 class Registry {
  public:
-  // `acted_on`: whoever writes such a kind is told nothing of what is not done with it.
+  // `acted_on`: writers of such a kind get no warning.
   Registry(net::EventLoop& loop, Store& store, base::Random random, const std::vector<std::string>& acted_on = {});
 
   KindTable& kinds() { return kinds_; }
@@ -75,8 +75,8 @@ class Registry {
   Answer<Written> put_internal(const KindPtr& kind, const ObjectPtr& before, Json tree);
   Answer<Written> erase_internal(const KindPtr& kind, const ObjectPtr& before);
 
-  // Keeps the table of kinds in step with a stored CustomResourceDefinition: one that is established is served.
-  // `anyway`: one with objects, whatever somebody wrote into its status since.
+  // Keeps the table of kinds in step with a stored CustomResourceDefinition: an established one is served. `anyway`:
+  // one with objects, regardless of its status.
   void apply_crd(const Object& crd, bool anyway = false);
   void forget_crd(const Object& crd);
   // The other definitions of its group, those on their way to the log included.

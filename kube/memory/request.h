@@ -35,7 +35,7 @@ struct ListRequest {
   bool bookmarks = false;
   bool send_initial = false;
   std::size_t limit = 0;
-  std::string start_key;       // of a continued list: keys before it were told
+  std::string start_key;       // of a continued list: keys before it were sent
   std::int64_t revision = -1;  // −1: not given
   bool exact = false;          // resourceVersionMatch=Exact, pages from a revision on, or a continued list
   bool continued = false;
@@ -48,8 +48,8 @@ Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& pat
 // `options` is the kind that a refusal names: CreateOptions, UpdateOptions, PatchOptions.
 Answer<WriteRequest> parse_write_request(const net::Target& target, std::string_view options);
 Answer<DeleteRequest> parse_delete_request(const net::Target& target, const Json& body);
-// The public form (v, rv, start) of the API machinery. A negative revision: the present, inconsistent with what was
-// told.
+// The public form (v, rv, start) of the API machinery. A negative revision: the present, inconsistent with earlier
+// pages.
 std::string make_continue_token(std::int64_t revision, const Filter& filter, std::string_view start_key);
 // Paths of members that a JSON text has twice: Json keeps the last of them.
 std::vector<std::string> duplicate_members(std::string_view json);

@@ -33,7 +33,7 @@ namespace {
 constexpr std::string_view kImpersonate = "impersonate-";  // -user, -group, -uid, -extra-…
 constexpr std::string_view kDefinitions = "customresourcedefinitions.apiextensions.k8s.io";
 
-// Takes as long for a near miss as for a far one, so that time tells nothing but the length.
+// Takes the same time for a near miss as for a far one, so that timing reveals only the length.
 bool same_secret(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
@@ -119,7 +119,7 @@ struct Server::Impl {
     }
     store.restore_revision(revision);
     for (const auto& [storage, objects] : left)
-      log.warn("objects without their definition are kept: make the definition again to see or delete them",
+      log.warn("keeping objects without a definition; recreate the definition to see or delete them",
                {{"kind", storage}, {"objects", objects}});
     return {};
   }
@@ -170,8 +170,8 @@ Task<void> Server::Impl::handle(HttpExchange& exchange) {
     co_return;
   }
   if (answer_document(exchange, *target, registry, store, definitions)) co_return;
-  // Documents are the same for everybody. The rest, answered as to the caller himself, would say the opposite of what
-  // was asked: what somebody else may do.
+  // Documents are the same for all users. For the other reviews, an answer about the caller itself would be wrong,
+  // because the question is about another user.
   for (const auto& [name, value] : exchange.head().headers) {
     if (!name.starts_with(kImpersonate)) continue;
     answer_error(exchange, plain_error(422, "Unsupported",

@@ -48,9 +48,9 @@ struct ServerConfig {
   std::size_t lists_bytes_max = 256 * 1024 * 1024;
   std::size_t lists_waiting_max = 1000;
   base::Duration lists_wait = std::chrono::seconds(5);
-  std::size_t lists_rate_min = 64 * 1024;  // bytes a second, after write_timeout: who reads slower is cut off
+  std::size_t lists_rate_min = 64 * 1024;  // bytes per second after write_timeout; a slower reader is cut off
   std::vector<std::string> acted_on;       // kinds that somebody does here what a cluster does with them: "jobs.batch"
-  // There from the first request on, beside the server's own: whoever names one of them must not come too early.
+  // Priority classes that exist from the start, beside the server's own, because pods that name one may come at once.
   std::vector<ClassOfPriority> priority_classes;
   base::Registry* metrics = nullptr;  // of the component that serves it; null: none
   StoreConfig store;

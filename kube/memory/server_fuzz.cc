@@ -66,7 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!answer || !*answer) continue;
     const int status = (*answer)->status;
     TM_CHECK(status >= 200 && status < 600, "an answer");
-    // The real one says 500 to some mistakes of a client, always with its reason; without, nobody answered.
+    // The real server answers 500 to some client mistakes, always with a reason; a missing reason means no handler
+    // answered.
     const auto body = Json::parse((*answer)->body);
     TM_CHECK(status != 500 || (body && !body->text_at("message").empty()), "a failure says why");
   }

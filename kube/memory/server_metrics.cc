@@ -40,15 +40,14 @@ ServerMetrics::ServerMetrics(base::Registry& registry, const Store& store, const
       watches_(registry.gauge("tidemark_apiserver_watches", "Watches that are open.")),
       watch_queue_bytes_(
           registry.gauge("tidemark_apiserver_watch_queue_bytes", "Changes that wait for slow readers of watches.")),
-      watches_closed_(
-          registry.counter("tidemark_apiserver_watches_closed_total",
-                           "Watches told to list again: their reader was too slow, or their kind changed.")) {
+      watches_closed_(registry.counter("tidemark_apiserver_watches_closed_total",
+                                       "Watches closed with 410: their reader was too slow, or their kind changed.")) {
   look();
 }
 
 void ServerMetrics::count(std::string_view verb, int status, base::Duration took) {
   registry_
-      .counter("tidemark_apiserver_requests_total", "Requests that were answered, by what became of them.",
+      .counter("tidemark_apiserver_requests_total", "Answered requests by result.",
                {{"component", verb}, {"reason", status == 0 ? "no_answer" : outcome_of_status(status)}})
       .add();
   if (status == 0) return;

@@ -64,8 +64,8 @@ std::unexpected<Error> SqliteLog::failed(std::string_view doing) const {
           damaged ? "; the file is damaged or not a database: put it aside and start with a copy or without it" : "");
   // Nobody shares it: prepare().
   if ((code & 0xff) == SQLITE_BUSY) {
-    error.message =
-        cat(path_, " is another server's that runs (", sqlite3_errmsg(db_), "): stop that one, or name another folder");
+    error.message = cat(path_, " is in use by another server (", sqlite3_errmsg(db_),
+                        "): stop that server, or use another directory");
   }
   return fail(std::move(error));
 }

@@ -31,7 +31,7 @@ Task<void> answer_watch(HttpExchange& exchange, net::EventLoop& loop, Store& sto
     if (auto room = lists.budget().try_take(bytes)) {
       share = std::move(*room);
     } else {
-      // Who waits holds no objects: what there is by then is found again.
+      // A waiting watch holds no objects; it reads the state afterwards.
       watch->reset();
       auto later = co_await lists.room(bytes);
       if (!later) {
@@ -74,7 +74,7 @@ Task<void> answer_watch(HttpExchange& exchange, net::EventLoop& loop, Store& sto
           config.write_timeout);
       if (!sent) co_return;
       object.reset();
-      form.columns = false;  // told once a stream
+      form.columns = false;  // sent once per stream
       if (turn.is_over(0)) co_await loop.sleep(base::Duration(0));
     }
     share = {};

@@ -19,7 +19,7 @@ bool is_json(std::string_view content_type) {
 
 }  // namespace
 
-// "May I?": who is authenticated may do everything here, so the answer does not depend on what is asked.
+// SelfSubjectAccessReview: every authenticated user may do everything, so the answer is always yes.
 Task<void> Writes::answer_review(HttpExchange& exchange) {
   if (exchange.head().method != "POST") {
     answer_error(exchange, wrong_method());
@@ -114,7 +114,8 @@ Task<void> Writes::answer(HttpExchange& exchange, const net::Target& target, con
   auto written = write(method, target, path, kind, exchange.head().headers.get("content-type"), body->text);
   *body = {};  // its room is for others while this one waits for the disk
   if (!written) {
-    // A refusal may rest on a write that is still on its way to the log: told earlier, a read after it would not agree.
+    // A refusal may rest on a write that is still on its way to the log; if sent earlier, a read after it could
+    // disagree.
     const std::string name = path.name.empty() ? written.error().name : path.name;
     if (const auto pending = store_.pending(kind->storage_id, object_key(kind->namespaced ? path.ns : "", name)))
       co_await Store::durable(pending);

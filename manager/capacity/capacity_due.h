@@ -10,18 +10,18 @@
 
 namespace tidemark::manager {
 
-// Each node is looked at so often at least. It also keeps sums with settings, which know no upper end, within range.
+// Longest time until a node is decided again. It also keeps sums with settings, which have no upper limit, in range.
 inline constexpr std::chrono::hours kLookAgainMax(24);
 
-// A node's own annotation is held to no range: below these each look at the node would be a write.
+// Lower limits for the thresholds: a node annotation has no range, and below these every pass would write.
 policy::WriteThresholds write_thresholds(const NodeDecision& decision);
 
-// Of the amounts and the origin. `since_write`: of this process; nullopt: it never wrote the node.
+// Compares the amounts and the origin. `since_write`: time since the last write of this process; nullopt: none.
 policy::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<base::Duration> since_write);
 
-// The same of a node that is only cut, with either profile.
+// The same for a node that may only be cut, with either profile.
 policy::WriteDecision worth_a_cut(const NodeDecision& decision);
-// Of what Kubernetes may use, and of what batch may in all.
+// Whether Kubernetes' offer or the total batch amount gets smaller.
 policy::WriteDecision is_cut(const NodeDecision& decision);
 
 // How long from now; nullopt: only an event changes it.

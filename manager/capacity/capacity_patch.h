@@ -1,11 +1,10 @@
-// The bytes of a capacity write, from what was decided. Pure.
+// Builds the bytes of a capacity write from a decision. Pure.
 //
-// One merge patch on nodes/<name>/status carries the amounts (capacity and allocatable alike), the origin annotation
-// and the writer's epoch, and two preconditions:
-//   resourceVersion  the node as it was decided on; anybody's write in between makes it a 409 and the node is decided
-//   again epoch            written with every amount; a manager that finds a larger one than its own has lost the lease
-//   and stops
-// So a leader that was stopped between deciding and writing cannot put an old number over a new leader's one.
+// One merge patch on nodes/<name>/status has the amounts (capacity and allocatable alike), the origin annotation, the
+// writer's epoch, and two preconditions:
+//   resourceVersion  of the decided node; any write in between causes a 409, and the node is decided again
+//   epoch            written with every amount; a manager that finds a higher one has lost the Lease and stops
+// So a leader that paused between decision and write cannot overwrite a value of a newer leader.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +25,9 @@ inline constexpr std::string_view kEpochAnnotation = "tidemark.io/capacity-epoch
 struct CapacityWrite {
   std::string resource_version;
   model::ExtendedResources publish;  // absent: the key is removed
-  model::Resources origin;           // 0 where nothing is offered
+  model::Resources origin;           // 0 without an offer
   std::int64_t epoch = 0;
-  bool batch = true;        // false: neither batch amounts nor the origin are in the patch, so they stay as they are
+  bool batch = true;        // false: the patch leaves batch amounts and origin unchanged
   bool mid = true;          // the same for mid
   std::string config_hash;  // of the settings that are in force on the node in all they say; "": what it carries stays
   // The ratio annotations ride on the same write, so that a node never carries amounts of one ratio and the text of
@@ -36,30 +35,30 @@ struct CapacityWrite {
   std::optional<std::string> normalization;  // "1.25"; nullopt: it stays
   policy::AnnotationAction amplification_action = policy::AnnotationAction::kKeep;
   std::string amplification;  // with kSet
-  // What YARN may hand out: kSet, or kRemove where there is nothing to say any more.
+  // YARN's offer: kSet, or kRemove if there is no offer any more.
   policy::AnnotationAction yarn_action = policy::AnnotationAction::kKeep;
   model::YarnOffer yarn_offer;  // with kSet
-  // What YARN's work is to give back, under the generation of the offer; alike.
+  // The amount to reclaim from YARN, under the generation of the offer.
   policy::AnnotationAction yarn_reclaim_action = policy::AnnotationAction::kKeep;
   model::YarnReclaim yarn_reclaim;
-  // When what YARN holds beyond its offer ends; alike.
+  // When YARN's work beyond its offer ends.
   policy::AnnotationAction yarn_drain_action = policy::AnnotationAction::kKeep;
   model::YarnDrain yarn_drain;
-  // That more was sold than there is; alike.
+  // The mark of an oversold node.
   policy::AnnotationAction oversold_action = policy::AnnotationAction::kKeep;
   base::WallTime oversold_since;
 };
 
 std::string capacity_patch(const CapacityWrite& write);
-// The node says all of it already: such a write would take its place in the budget for nothing.
+// The node has all values already: the write would waste its place in the budget.
 bool changes_nothing(const CapacityWrite& write, const kube::Node& node);
-// For the audit: {"kubernetes.io/batch-cpu":4000,…}; what is not there is left out.
+// For the audit log: {"kubernetes.io/batch-cpu":4000,…}; unset amounts are omitted.
 std::string amounts_json(const model::ExtendedResources& amounts);
 
-// No lease comes this far; a larger number is somebody's own text, and one that a Lease could not pass.
+// Leases do not reach this number. A larger one is invalid text, and a Lease could not exceed it.
 inline constexpr std::int64_t kEpochMax = 1'000'000'000;
 
-// The epoch a node carries; 0 where there is none or where it is none of ours.
+// The epoch that a node carries; 0 if it is absent or invalid.
 std::int64_t read_epoch(std::string_view annotation);
 
 }  // namespace tidemark::manager

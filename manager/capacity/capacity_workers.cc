@@ -32,15 +32,15 @@ net::Task<void> CapacityWorkers::work(kube::WorkQueue::Urgency least) {
     queue_.done(node);
     if (!outcome) {
       errors_.add();
-      log_.warn("node not settled; trying again", {{"node", node}, {"error", outcome.error()}});
+      log_.warn("cannot update node; retrying", {{"node", node}, {"error", outcome.error()}});
       queue_.retry(node, urgency_of(node));
       continue;
     }
     queue_.forget(node);
     if (outcome->done == OvercommitController::Done::kStepsBack) queue_.stand_in_line(node);
     if (outcome->done == OvercommitController::Done::kSuperseded) {
-      // Leading by our own clock, yet somebody newer wrote: the lease tells at its next look. Until then this node
-      // rests.
+      // Our clock says that we lead, but a newer epoch wrote: the Lease shows the leader at its next read. Until then
+      // this node pauses.
       queue_.add_after(node, superseded_rest_);
     } else if (outcome->again_after) {
       queue_.add_after(node, *outcome->again_after);
@@ -56,7 +56,7 @@ net::Task<void> CapacityWorkers::serve_line() {
       co_await spent_.wait();
     }
     auto place = co_await controller_.place_for_growth();
-    if (!place) {  // it would come later than anybody may wait, which is said at once
+    if (!place) {  // refused at once: it would come too late
       co_await loop_.sleep(kLineRest);
       continue;
     }

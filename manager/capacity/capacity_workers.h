@@ -1,9 +1,8 @@
-// Takes nodes from the queue and brings what they offer up to date, one at a time each.
+// Takes nodes from the queue and updates their offers, one node per worker at a time.
 //
-// While the budget of writes is used up, nodes that want more, or the same written again, stand in a line: whoever
-// comes to its head waits for a place, and goes back into the queue with it. So the workers are there for cuts. A node
-// keeps its place in the line however often it is looked at meanwhile; one that was cut before its turn comes gives the
-// place back.
+// While the write budget is used up, nodes that need growth or a refresh wait in a line. The first of the line waits
+// for a place in the budget and returns to the queue with it, so the workers stay free for cuts. A node keeps its
+// position in the line when it is decided again. A node that was cut before its turn returns its place.
 #pragma once
 
 #include <chrono>
@@ -21,17 +20,17 @@
 namespace tidemark::manager {
 
 inline constexpr base::Duration kLineRest = std::chrono::seconds(1);
-// So many of those that stood in the line may be ahead of a cut: where the API server is slow, or away, the others stay
-// there, and no places pile up that would all be spent when it answers again.
+// Limit of waiting nodes that hold a place before a cut. If the API server is slow or unreachable, the others stay in
+// the line, so that places do not pile up and burst when it answers again.
 inline constexpr std::size_t kPlacesOutMax = 8;
 
 class CapacityWorkers {
  public:
-  // `superseded_rest`: how long a node rests that somebody newer writes.
+  // `superseded_rest`: retry delay of a node with a newer epoch.
   CapacityWorkers(net::EventLoop& loop, kube::WorkQueue& queue, OvercommitController& controller, base::Log log,
                   base::Registry& metrics, base::Duration superseded_rest);
 
-  // What a node offered is gone or overwritten: that cannot wait in line.
+  // Urgent if the offer of the node is gone or overwritten: that cannot wait in the line.
   kube::WorkQueue::Urgency urgency_of(const std::string& node) const;
   net::Task<void> work(kube::WorkQueue::Urgency least);  // until destroyed
   net::Task<void> serve_line();                          // until destroyed

@@ -130,7 +130,7 @@ static void reclaim(NodeDecision& decision) {
   decision.yarn_reclaim = policy::united(decision.yarn_off.reclaim(), ledger.yarn.reclaim);
 }
 
-// For the next look. Only a strict ledger asks what was told.
+// For the next pass. Only a strict ledger uses the last published amounts.
 static void remember_taken_off(NodeDecision& decision) {
   policy::TakenOff& of_kubernetes = decision.state.kubernetes_off;
   policy::TakenOff& of_yarn = decision.state.yarn_off;
@@ -155,7 +155,7 @@ static void follow_orders(NodeDecision& decision) {
   decision.obeyed =
       policy::obey(decision.offer.plan, on.orders, {decision.snapshot.published, decision.snapshot.origin}, on.plugins);
   reclaim(decision);
-  // Nothing is known of what YARN holds: nothing more for it than it was told.
+  // YARN's held amount is unknown: offer YARN no more than before.
   if (on.cuts_only || !on.yarn.sold) decision.keep_yarn_from_growing();
   const bool reset = plan.action == policy::PlanAction::kReset;
   if (decision.yarn_offer ? on.yarn.taken_back || reset : reset && on.yarn_was_offered && on.yarn_obeys) {
@@ -282,7 +282,7 @@ std::string keep_books(const kube::Node& node, const NodeSurroundings& around, D
   basis.yarn_book_mark =
       base::TextHash().add(text->view()).add("\n").add(renewed == nullptr ? "" : renewed->view()).value();
   if (!book) {
-    // Somebody obeys, and we do not understand what he says (he may be newer): what YARN may act on counts as held.
+    // An operator obeys, but its text is unreadable (it may be newer): the amount that YARN may act on counts as held.
     basis.yarn.told = offer.offer;
     basis.yarn.confirmed = model::max(offer.offer, offer.up_to);
     return base::cat(model::kYarnBookAnnotation, ": ", book.error().message);

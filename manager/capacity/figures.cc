@@ -195,11 +195,11 @@ std::string Figures::text() const {
   pools("tidemark_manager_gain_core_hours_total", "counter",
         "What batch work used since this process began to lead, by the nodes' reports.",
         [](const Pool& pool) { return pool.gain_core_hours; });
-  pools("tidemark_manager_idle_cpu_cores", "gauge", "What nobody uses of the pool's nodes.",
+  pools("tidemark_manager_idle_cpu_cores", "gauge", "Unused capacity of the pool's nodes.",
         [&](const Pool& pool) { return cores(pool.idle.cpu); });
-  pools("tidemark_manager_idle_memory_bytes", "gauge", "What nobody uses of the pool's nodes.",
+  pools("tidemark_manager_idle_memory_bytes", "gauge", "Unused capacity of the pool's nodes.",
         [&](const Pool& pool) { return bytes(pool.idle.memory); });
-  page.family("tidemark_manager_nodes", "gauge", "Nodes by what was decided: an offer, or why it was refused.");
+  page.family("tidemark_manager_nodes", "gauge", "Nodes by decision: an offer, or the reason for none.");
   for (const auto& [name, pool] : pools_) {
     for (const auto& [reason, count] : pool.by_reason) {
       page.line(cat("pool=\"", escaped(name), "\",reason=\"", model::reason_id(reason), "\""),
@@ -209,15 +209,15 @@ std::string Figures::text() const {
   pools("tidemark_manager_nodes_silent", "gauge",
         "Nodes that do not report, of those that are not switched off and are not only observed.",
         [](const Pool& pool) { return static_cast<double>(pool.silent); });
-  pools("tidemark_manager_offered_cpu_cores", "gauge", "Batch that Kubernetes is told it may use.",
+  pools("tidemark_manager_offered_cpu_cores", "gauge", "Batch offered to Kubernetes.",
         [&](const Pool& pool) { return cores(pool.offered.cpu); });
-  pools("tidemark_manager_offered_memory_bytes", "gauge", "Batch that Kubernetes is told it may use.",
+  pools("tidemark_manager_offered_memory_bytes", "gauge", "Batch offered to Kubernetes.",
         [&](const Pool& pool) { return bytes(pool.offered.memory); });
   pools("tidemark_manager_offered_real_cpu_cores", "gauge",
-        "What there is of the batch that Kubernetes is told it may use: less, where it is over-reported.",
+        "Real part of the batch offered to Kubernetes; less than the offer if it is over-reported.",
         [&](const Pool& pool) { return cores(pool.offered_real.cpu); });
   pools("tidemark_manager_offered_real_memory_bytes", "gauge",
-        "What there is of the batch that Kubernetes is told it may use: less, where it is over-reported.",
+        "Real part of the batch offered to Kubernetes; less than the offer if it is over-reported.",
         [&](const Pool& pool) { return bytes(pool.offered_real.memory); });
   page.family("tidemark_manager_pool_info", "gauge", "1: the pool, and whose nodes these are.");
   for (const auto& [name, pool] : pools_) {
@@ -225,7 +225,7 @@ std::string Figures::text() const {
     page.line(cat("pool=\"", escaped(name), "\",business=\"", escaped(pool.business), "\""), 1);
   }
   const auto sides = [&](std::string_view name, auto value) {
-    page.family(name, "gauge", "What batch work holds: requests of pods, and what YARN says it has given out.");
+    page.family(name, "gauge", "Amount held by batch work: requests of pods, and allocations that YARN reports.");
     for (const auto& [pool, sums] : pools_) {
       page.line(cat("pool=\"", escaped(pool), "\",side=\"kubernetes\""), value(sums.sold_kubernetes));
       page.line(cat("pool=\"", escaped(pool), "\",side=\"yarn\""), value(sums.sold_yarn));

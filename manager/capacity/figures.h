@@ -1,10 +1,12 @@
-// What co-location comes to, pool by pool, and what the formulas gave each node: metrics that are worked out when
-// somebody asks for them. Only the leader shows them, so that the sum over replicas is right.
+// Metrics of the result of co-location by pool, and of the formulas by node, computed on request. Only the leader
+// exports them, so that the sum over replicas is right.
 //
-//   offered   what Kubernetes is told it may use            real   what of that there is, where more is told
-//   sold   what batch pods request, and what YARN holds
-//   used      what offline work (batch and free) uses, by the nodes' reports   idle   what nobody uses of the node
-//   gain      used, added up over time: core-hours that would have been idle
+//   offered   batch offered to Kubernetes
+//   real      the part of offered that exists; less than offered if over-reported
+//   sold      requests of batch pods, and the amount held by YARN
+//   used      usage of offline work (batch and free) by the nodes' reports
+//   idle      unused capacity of the nodes
+//   gain      used, summed over time: core-hours that would have been idle
 #pragma once
 
 #include <cstdint>
@@ -23,45 +25,45 @@
 
 namespace tidemark::manager {
 
-// A node that was not looked at for longer does not count as having gone on as it was.
+// Longest gap between two passes over which a node counts as unchanged.
 inline constexpr base::Duration kGainGapMax = std::chrono::minutes(10);
 
-// More than any machine has: ten million cores and 256 TiB.
+// Upper limit per machine: ten million cores and 256 TiB.
 inline constexpr model::Resources kNodeMost{{std::int64_t{10'000'000} * 1000}, {std::int64_t{1} << 48}};
 
 struct NodeFigures {
   model::Resources capacity;
   model::Resources offered;
-  model::Resources offered_real;  // the same, less what it is over-reported by
+  model::Resources offered_real;  // offered, less the over-reported amount
   model::Resources sold_kubernetes;
   model::Resources sold_yarn;
   model::Resources used;
   model::Resources idle;
   model::Reason reason = model::Reason::kMetricMissing;
   bool silent = false;  // it would be offered something, and does not report
-  // What the formulas gave, before ratio and third parties; nullopt where nothing was calculated.
+  // Result of the formulas before ratio and third parties; nullopt if nothing was calculated.
   std::optional<model::Resources> batch;
   std::optional<model::Resources> mid;
-  // What online work and the system use, and of how much; both 0 where the node does not report.
+  // Usage of online work and the system, and the capacity; both 0 if the node does not report.
   model::Resources online;
   model::Resources online_of;
 };
 struct FigureBasis {
-  model::Resources batch_requests;  // of the pods on the node that hold something
-  // Why the plan is not written to the node, if so: then what the node carries is what is offered there.
+  model::Resources batch_requests;  // of pods on the node that hold resources
+  // Why the plan is not written to the node; then the node keeps its current offer.
   std::optional<model::Reason> not_written;
-  bool reports = true;  // false: the node's last report is too old to say how it is there, or there is none
+  bool reports = true;  // false: the last report of the node is stale or absent
 };
 NodeFigures figures_of(const model::NodeSnapshot& node, const policy::OvercommitPlan& plan, const FigureBasis& basis);
 
 class Figures {
  public:
-  // `counts`: this process is the one whose gain it is.
+  // `counts`: this process counts the gain.
   void observe(const model::NodeName& node, std::string_view pool, std::string_view business,
                const NodeFigures& figures, base::MonotonicTime now, bool counts);
   void forget(const model::NodeName& node);
 
-  // What online work uses in each pool now, in permille of the nodes that report. A pool where none does is left out.
+  // Usage of online work per pool in permille of the reporting nodes. A pool without reports is omitted.
   struct Permille {
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
@@ -75,13 +77,13 @@ class Figures {
   struct Pool {
     std::int64_t nodes = 0;
     std::int64_t silent = 0;
-    std::string business;  // whose nodes these are; empty: nobody said
+    std::string business;  // owner of the nodes; empty: unset
     model::Resources capacity, offered, offered_real, sold_kubernetes, sold_yarn, used, idle;
     std::map<model::Reason, std::int64_t> by_reason;
     double gain_core_hours = 0;
     model::Resources online, online_of;
   };
-  using Pools = std::map<std::string, Pool, std::less<>>;  // never shrinks: a gain that was made stays
+  using Pools = std::map<std::string, Pool, std::less<>>;  // never shrinks, so that gain stays
   struct Node {
     Pools::iterator pool;
     NodeFigures figures;

@@ -23,7 +23,7 @@ inline constexpr HistoryVersion kLeastVersion{2, 1};     // 1: as text
 
 class LeastOffers {
  public:
-  // `wanted`: whether any pool has motion. `known`: whether there is a node of that name.
+  // `wanted`: whether any pool has motion. `known`: whether the node exists.
   LeastOffers(HistoryContext context, std::function<bool()> wanted, std::function<bool(const model::NodeName&)> known,
               const base::Log& log);
 

@@ -1,6 +1,6 @@
-// How long no report of any node could come, by two signs: nobody answered who reads reports, and nobody took the
-// renewals of our lease, since a server that takes no writes takes no reports either (etcd is away or full; reads and
-// watches go on). One outage may show both signs, one later than the other: it counts once, as long as the longer one.
+// Measures how long no node report could arrive, by two signs: no answer to reads of reports, and no accepted renewal
+// of our Lease. A server that takes no writes takes no reports either (etcd is down or full; reads and watches
+// continue). One outage may show both signs, one after the other: it counts once, with the longer time.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace tidemark::manager {
 
 class NoReports {
  public:
-  // Whatever keeps our lease from being renewed keeps no report from being taken.
+  // A failed renewal for any other reason does not stop reports.
   void came() { came_ = true; }
 
   kube::Unheard look(base::MonotonicTime now, kube::Unheard reads, kube::Unheard lease) {
@@ -26,7 +26,7 @@ class NoReports {
       quiet_since_.reset();
     } else if (!quiet_since_) {
       quiet_since_ = now;
-    } else if (now - *quiet_since_ >= kube::kNoticedWithin) {  // neither sign of what is over can still come
+    } else if (now - *quiet_since_ >= kube::kNoticedWithin) {  // neither sign of the past outage can still follow
       before_ = out.total;
       reads_ = reads.total;
       lease_ = lease.total;
@@ -35,10 +35,10 @@ class NoReports {
   }
 
  private:
-  bool came_ = false;  // since the last look
+  bool came_ = false;  // since the last pass
   std::optional<base::MonotonicTime> quiet_since_;
-  base::Duration lease_seen_{0};  // at the last look
-  // When the last outage was over for certain.
+  base::Duration lease_seen_{0};  // at the last pass
+  // End of the last outage.
   base::Duration before_{0};
   base::Duration reads_{0};
   base::Duration lease_{0};

@@ -29,7 +29,7 @@ void NodeNotes::tell(const model::NodeName& node, const NodeDecision& decision) 
   if (text.empty()) return forget(node);
   std::string& told = told_[node];
   if (told != text) {
-    log_.warn("part of a node not read", {{"node", node.value}, {"note", text}});
+    log_.warn("cannot read part of a node", {{"node", node.value}, {"note", text}});
     told = std::move(text);
   }
   nodes_.set(static_cast<double>(told_.size()));

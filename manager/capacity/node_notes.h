@@ -1,5 +1,5 @@
-// What of a node cannot be read: told in the log once, and again when it is something else. Without this each look at
-// the node would say it again, and the first node that says it often would hide all others.
+// Logs unreadable parts of a node once, and again when they change. Otherwise every pass would log them, and the first
+// node would hide all others.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ class NodeNotes {
  private:
   base::Log log_;
   base::Gauge& nodes_;
-  std::unordered_map<model::NodeName, std::string> told_;  // of nodes that there is something to tell of
+  std::unordered_map<model::NodeName, std::string> told_;  // nodes with notes
 };
 
 }  // namespace tidemark::manager

@@ -28,7 +28,7 @@ class NodeNotesTest : public testing::InMemoryCluster {
   }
   std::ptrdiff_t told(std::string_view node, std::string_view key) const {
     return std::ranges::count_if(lines, [&](const std::string& line) {
-      return line.find("part of a node not read") != std::string::npos && line.contains(base::cat("node=", node)) &&
+      return line.find("cannot read part of a node") != std::string::npos && line.contains(base::cat("node=", node)) &&
              line.contains(key);
     });
   }

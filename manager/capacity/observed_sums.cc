@@ -36,15 +36,15 @@ void ObservedSums::add(const Node& node, double sign) {
   const auto gauge = [&](std::string_view name, std::string_view help) -> base::Gauge& {
     return metrics_.gauge(name, help, {{"pool", node.pool}});
   };
-  gauge("tidemark_observed_wanted_batch_cpu_cores", "Batch CPU that observed nodes would be told to offer.")
+  gauge("tidemark_observed_wanted_batch_cpu_cores", "Batch CPU that observed nodes would offer in mode enforce.")
       .add(sign * static_cast<double>(node.wanted.cpu_milli) / kMilliPerCore);
   gauge("tidemark_observed_in_force_batch_cpu_cores", "Batch CPU that observed nodes offer.")
       .add(sign * static_cast<double>(node.in_force.cpu_milli) / kMilliPerCore);
-  gauge("tidemark_observed_wanted_batch_memory_bytes", "Batch memory that observed nodes would be told to offer.")
+  gauge("tidemark_observed_wanted_batch_memory_bytes", "Batch memory that observed nodes would offer in mode enforce.")
       .add(sign * static_cast<double>(node.wanted.memory_bytes));
   gauge("tidemark_observed_in_force_batch_memory_bytes", "Batch memory that observed nodes offer.")
       .add(sign * static_cast<double>(node.in_force.memory_bytes));
-  gauge("tidemark_observed_nodes_different", "Observed nodes that would be told something else than they offer.")
+  gauge("tidemark_observed_nodes_different", "Observed nodes whose offer would change in mode enforce.")
       .add(node.wanted == node.in_force ? 0 : sign);
 }
 

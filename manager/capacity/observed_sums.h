@@ -1,4 +1,4 @@
-// What nodes that are only observed would be told, beside what is in force on them, summed by pool.
+// Sums per pool what observed nodes would offer in mode enforce, and what they offer now.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ class ObservedSums {
  public:
   explicit ObservedSums(base::Registry& metrics) : metrics_(metrics) {}
 
-  // What was decided of a node: kept where the node is only observed, and dropped where it is written. `shown`: in the
-  // metrics too.
+  // Keeps the decision of a node if the node is only observed, and drops it if the node is written. `shown`: also in
+  // the metrics.
   void take(const model::NodeName& node, const NodeDecision& decision, bool shown);
   void remove(const model::NodeName& node);
   bool has(const model::NodeName& node) const { return nodes_.contains(node); }

@@ -110,8 +110,8 @@ OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLane
       notes_(log_, metrics),
       write_limit_(write_limit),
       metrics_(metrics),
-      conflicts_(metrics.counter("tidemark_manager_conflicts_total",
-                                 "Capacity writes refused because somebody changed the node meanwhile.")),
+      conflicts_(
+          metrics.counter("tidemark_manager_conflicts_total", "Capacity writes refused because the node had changed.")),
       decision_seconds_(metrics.histogram("tidemark_manager_decision_seconds", "One node decided, without the write.",
                                           {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 5e-3, 20e-3})) {}
 
@@ -175,7 +175,7 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
   if (repair && plan.action != policy::PlanAction::kHold && !writes_.carries(node, plan.publish, plan.origin)) {
     decision.write = {true, model::Reason::kWriteRepaired};  // by any amount, not only by a tenth
   }
-  // Whoever changed the settings wants to see where they are in force.
+  // Operators who change the settings want to see where they are in force.
   if (!decision.write.write) {
     decision.write =
         policy::needs_ratio_write(decision.node.snapshot, decision.node.plan(), decision.node.strategy().profile);
@@ -241,7 +241,7 @@ void OvercommitController::count_reconcile(std::string_view what, bool succeeded
       .add();
 }
 
-// While no report of anybody could come no node was silent: an API server that comes back finds every offer as it was.
+// While no report could arrive, no node was silent: after an outage of the API server every offer is unchanged.
 policy::OfferState OvercommitController::remembered(const model::NodeName& node_name, const kube::Node& node,
                                                     const Revision& revision) const {
   const auto at = offers_.find(node_name);
@@ -273,7 +273,7 @@ void OvercommitController::take_step_back(const model::NodeName& node_name, cons
   motion.changed_at = before.changed_at;
 }
 
-// What they say too much, and what somebody wrote over, stands in no line.
+// Over-offers and overwritten values do not wait in the line.
 bool OvercommitController::zones_lose(const kube::Node& node, const Decision& decision) const {
   const kube::NodeResourceTopology* topology = caches_.topologies.find({"", std::string(node.meta.name)});
   const auto& view = decision.node.snapshot.topology;
@@ -299,7 +299,7 @@ bool OvercommitController::takes_away(const kube::Node& node, const Decision& de
   }
 }
 
-// Not what somebody ordered for a while, nor what a node that is off would have offered.
+// Excludes temporary orders, and the hypothetical offer of an off node.
 void OvercommitController::learn(const model::NodeName& node_name, const NodeDecision& decision) {
   if (hooks_.least == nullptr || !decision.offer.could || !decision.basis.overrides.empty()) return;
   if (decision.standing.state.strictest() != policy::NodeState::kOn) return;
@@ -385,7 +385,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     const std::int64_t on_node_epoch = read_epoch(node->meta.annotations.get(kEpochAnnotation));
     const std::int64_t epoch = leadership_.epoch().value_or(on_node_epoch);
     if (leadership_.leading() && on_node_epoch > epoch) {
-      log_.error("a node carries a higher epoch: another leads, or the lease was made anew; its next renewal will tell",
+      log_.error("node has a higher epoch: another manager leads, or the Lease was recreated; the next renewal decides",
                  {{"node", node_name.value}, {"epoch", epoch}, {"epoch_on_node", on_node_epoch}});
       leadership_.found_higher(on_node_epoch);
       co_return Settled{{Done::kSuperseded, std::nullopt}};

@@ -1,9 +1,9 @@
-// Carries out overcommit plans: reads the caches, asks the policy, writes the node where it is worth it.
+// Carries out overcommit plans: reads the caches, calls the policy, and writes the node if the change is worth it.
 //
-// Level, not edge: reconcile(node) looks at everything there is about the node now. It writes only while this process
-// leads, and each write holds only for the revision it was decided on (manager/capacity/capacity_patch.h). So that
-// somebody who writes the node all the time cannot keep us out, a write has its place in the request budget before it
-// is decided (manager/capacity/write_lanes.h).
+// Level-triggered: reconcile(node) reads everything about the node. It writes only while this process leads, and each
+// write holds only for the revision it was decided on (manager/capacity/capacity_patch.h). A write gets its place in
+// the request budget before it is decided (manager/capacity/write_lanes.h). Otherwise a program that writes the node
+// often could block our writes.
 #pragma once
 
 #include <array>
@@ -52,8 +52,8 @@ struct OvercommitCaches {
   const kube::Informer<kube::NodeMetric>& metrics;
   const kube::Informer<kube::NodeResourceTopology>& topologies;
 
-  // False while a budget keeps objects out, or at an old version: what is missing could only make an offer smaller, and
-  // a node that drains may have sold more than is seen.
+  // False while a cache budget keeps objects out or at an old version. Missing objects could only make an offer
+  // smaller, and a draining node may have sold more than is known.
   bool whole() const {
     return !nodes.core().over_budget() && !pods.core().over_budget() && !metrics.core().over_budget() &&
            !topologies.core().over_budget();
@@ -67,20 +67,20 @@ enum class WriteEnd : std::uint8_t {
 };
 
 struct OvercommitHooks {
-  // What a node's state rests on beside the node (manager/state/standing.h).
+  // Inputs of a node's state besides the node (manager/state/standing.h).
   std::function<StandingInputs(const kube::Node&)> standing;
   std::function<const policy::Waiting*()> waiting;  // batch pods that are not bound
-  std::function<bool()> shows;  // whether what is by pool is told in metrics: by one of several replicas
-  // Around each write of a node's amounts, so that what others write can be told from what we do.
+  std::function<bool()> shows;                      // whether this replica exports the metrics by pool
+  // Called around each write of a node's amounts, so that writes of other programs can be distinguished from ours.
   std::function<void(const model::NodeName&, const model::ExtendedResources&)> before_write;
   std::function<void(const model::NodeName&, WriteEnd end)> after_write;
-  // Whether the node's NodeSLO says what the settings say: before that nobody is told that they are in force.
+  // Whether the NodeSLO of the node matches the settings. The settings count as in force only after that.
   std::function<bool(const kube::Node&)> told;
-  std::function<kube::Unheard()> unheard;  // how long no report could come (manager/capacity/no_reports.h)
-  ExpectedUse expected;                    // what pods that warm up are about to use
-  LeastOffers* least = nullptr;            // what nodes could offer lately; null: nobody learns it
-  Reclaims* reclaims = nullptr;            // what work is to be given back; null: nobody is told
-  // When offline work of a node was evicted, last; null: nobody looks.
+  std::function<kube::Unheard()> unheard;  // how long no report could arrive (manager/capacity/no_reports.h)
+  ExpectedUse expected;                    // expected use of pods that warm up
+  LeastOffers* least = nullptr;            // minimum offers of nodes lately; null: not learned
+  Reclaims* reclaims = nullptr;            // reclaims of work; null: not published
+  // When offline work of a node was last evicted; null: not tracked.
   std::function<policy::LastEvicted(std::string_view node)> evicted = {};
 };
 
@@ -92,31 +92,30 @@ class OvercommitController {
                        policy::PluginSet plugins = {}, base::Duration write_limit = kCapacityWriteLimit);
 
   enum class Done {
-    kNothing,    // the node is gone, or nothing is known of the configuration yet
-    kUnchanged,  // what the node carries is right
+    kNothing,    // the node is gone, or no configuration is known yet
+    kUnchanged,  // the node is up to date
     kWritten,
     kNotLeading,
     kObserved,    // decided and shown
-    kSuperseded,  // the node carries a higher epoch: left alone until the lease shows whose it is
-    kStepsBack,   // it wants a write that takes nothing away, and others wait for the budget
+    kSuperseded,  // the node has a higher epoch: left alone until the Lease shows the leader
+    kStepsBack,   // the write takes nothing away, and others wait for the budget
   };
   struct Outcome {
     Done done = Done::kNothing;
-    // When time alone changes the answer (the metric turns stale, the node is due for a refresh): look again after
-    // this.
+    // When time alone changes the answer (the metric turns stale, a refresh is due).
     std::optional<base::Duration> again_after;
   };
-  // The node first, then its zones. `place`: for one write; where there is none, one that takes nothing away does not
-  // wait for it, nor take one before others who do.
+  // Writes the node first, then its zones. `place`: the place for one write. Without it, a write that takes nothing
+  // away does not wait for a place and does not overtake waiting writes.
   net::Task<Result<Outcome>> reconcile(model::NodeName node_name, kube::Place place = {}, bool others_wait = false);
-  // For reconcile(); waits, however long.
+  // Place for reconcile(); waits without limit.
   net::Task<Result<kube::Place>> place_for_growth() { return lanes_.routine.writer.take_place(kPlaceLimit); }
 
-  // Whether the node or its zones carry something else than what this process left them with: that goes ahead.
+  // Whether the node or its zones differ from the last write of this process; repairs go first.
   bool needs_repair(const model::NodeName& node_name) const;
   const Figures& figures() const { return figures_; }
   void forget_writes_of(const model::NodeName& node_name) { writes_.forget(node_name); }
-  // Before needs_repair() is asked of it.
+  // Call before needs_repair().
   void node_changed(const kube::Node* before, const kube::Node* after);
   bool writing() const { return writing_ > 0; }
 
@@ -124,7 +123,7 @@ class OvercommitController {
   struct Decision {
     NodeDecision node;
     policy::WriteDecision write{};
-    std::string config_hash{};          // of what it was decided by
+    std::string config_hash{};          // of the settings used
     bool told = true;                   // and all of that is in force on the node
     model::Resources batch_requests{};  // of the pods on the node
     std::optional<base::Duration> again_after{};
@@ -135,7 +134,7 @@ class OvercommitController {
     Outcome outcome;
     std::optional<TopologyController::Wanted> zones = {};  // nullopt: they are not ours to write
   };
-  // `wrote`: the node carries what was decided.
+  // `wrote`: the node carries the decided values.
   static Settled settled(Done done, const Decision& decision, bool wrote = false);
   net::Task<Result<Settled>> settle_node(model::NodeName node_name, kube::Place& place, bool others_wait);
   void observe(const model::NodeName& node, const Decision& decision);
@@ -147,7 +146,7 @@ class OvercommitController {
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
   void take_step_back(const model::NodeName& node_name, const policy::MotionState& before);
   bool zones_lose(const kube::Node& node, const Decision& decision) const;
-  // Of Kubernetes or of YARN; or what it does waits for nothing.
+  // Whether the write takes capacity from Kubernetes or YARN, or is otherwise exempt from waiting.
   static bool takes_away(const kube::Node& node, const Decision& decision);
   void forget(const model::NodeName& node_name);
   CapacityWrite write_of(const kube::Node& node, const Decision& decision, std::int64_t epoch) const;
@@ -174,13 +173,13 @@ class OvercommitController {
     policy::OfferState state;
     base::Duration unheard;  // in all, by then
   };
-  std::unordered_map<model::NodeName, Before> offers_;  // what was decided of each before
+  std::unordered_map<model::NodeName, Before> offers_;  // previous decision per node
   base::Duration write_limit_;
   std::size_t writing_ = 0;
   base::Registry& metrics_;
   base::Counter& conflicts_;
   base::Histogram& decision_seconds_;
-  std::array<base::Counter*, 16> plugin_runs_{};  // by plugin, reset or not, and how it ended; made when there is one
+  std::array<base::Counter*, 16> plugin_runs_{};  // by plugin, reset or not, and result; created on first use
 };
 
 }  // namespace tidemark::manager

@@ -1,14 +1,12 @@
-// What this process wrote into each node last, and whether it is still there: the one place that says whether a node is
-// to be repaired, which goes ahead of everything else.
+// Remembers the last write of this process to each node and whether it is still in place. Only this decides whether a
+// node needs a repair, which goes ahead of everything else.
 //
-//   kAsWritten   the node carries what it was left with
-//   kLost        a number or the origin annotation is gone (the node was made anew, or somebody took it away)
-//   kChanged     one of them says something else
+//   kAsWritten   the node carries the values of the last write
+//   kLost        an amount or the origin annotation is gone (the node was recreated, or another writer removed it)
+//   kChanged     an amount or the origin differs
 //
-// A node that was not written yet under this epoch (a new leader comes to it by and by) was left by a predecessor: what
-// it carried before it lost some of it counts as ours.
-//
-// Only what this manager is there for counts: what a plugin that is off would have written is somebody else's.
+// A node that was not yet written under this epoch was written by a predecessor: the values it had before it lost some
+// count as ours. Fields of disabled plugins do not count.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +22,9 @@
 
 namespace tidemark::manager {
 
-// A node that is made anew within this time is told from one that was never written.
+// A node that is recreated within this time is recognized as recreated.
 inline constexpr base::Duration kMadeAnewWithin = std::chrono::minutes(10);
-// A cache that shows an older revision than our own write for longer than this does so because the server was set back.
+// If the cache is behind our own write for longer than this, the server was restored to an older state.
 inline constexpr base::Duration kBehindMax = std::chrono::seconds(30);
 
 enum class LeftAs : std::uint8_t { kNotWritten, kBehind, kAsWritten, kLost, kChanged };
@@ -39,17 +37,17 @@ class OwnWrites {
  public:
   explicit OwnWrites(policy::PluginSet plugins) : plugins_(plugins) {}
 
-  // `after` is the node as the server answered the write.
+  // `after`: the node in the server's answer.
   void wrote(const kube::Node& after, std::int64_t epoch, base::MonotonicTime now);
-  // Somebody left it as we would: nothing to repair any more.
+  // Another writer wrote the same values: nothing to repair.
   void accept(const kube::Node& node);
-  // A write would have changed nothing, and counts as made: the next refresh is due as long after it as after one.
+  // A write would change nothing and counts as made: the next refresh is due after the same interval.
   void stands(const kube::Node& node, base::MonotonicTime now);
   void forget(const model::NodeName& node) { writes_.erase(node), inherited_.erase(node); }
-  // A node changed, or is gone (`after` null). Where another leads, what we wrote last says nothing.
+  // A node changed or is gone (`after` null). While another replica leads, our last write means nothing.
   void saw(const kube::Node& before, const kube::Node* after, bool leading, std::optional<std::int64_t> epoch,
            base::MonotonicTime now);
-  // The node does not exist any more.
+  // The node is deleted.
   void gone(const model::NodeName& node, base::MonotonicTime now);
 
   // How long ago it was written under this epoch; nullopt: never. A write under another epoch counts as none: a new
@@ -58,7 +56,7 @@ class OwnWrites {
   std::optional<base::Duration> since(const model::NodeName& node, std::optional<std::int64_t> epoch,
                                       base::MonotonicTime now) const;
   LeftAs left_as(const kube::Node& node, std::optional<std::int64_t> epoch, base::MonotonicTime now) const;
-  // Whether the node carries exactly these, in capacity and allocatable alike.
+  // Whether the node carries exactly these values in capacity and allocatable.
   bool carries(const kube::Node& node, const model::ExtendedResources& amounts,
                const std::optional<model::Resources>& origin) const;
 
@@ -91,7 +89,7 @@ class OwnWrites {
   policy::PluginSet plugins_;
   std::unordered_map<model::NodeName, Written> writes_;
   std::unordered_map<model::NodeName, Inherited> inherited_;  // of those that lost some of it
-  std::deque<Gone> gone_;  // by time; each is forgotten once it was gone for kMadeAnewWithin, unless it came back
+  std::deque<Gone> gone_;                                     // by time; entries expire after kMadeAnewWithin
 };
 
 }  // namespace tidemark::manager

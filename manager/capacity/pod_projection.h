@@ -1,5 +1,5 @@
-// A pod as the manager keeps it. A cluster has thirty times as many pods as nodes, and a decision about a node reads
-// all of its pods: so what a decision needs is worked out once, when the pod is decoded, and lies in one small block.
+// The manager's projection of a pod. A cluster has thirty times as many pods as nodes, and a decision about a node
+// reads all of its pods. So the values are computed once, when the pod is decoded, and stored in one small block.
 #pragma once
 
 #include <cstddef>
@@ -33,12 +33,12 @@ struct PodProjection {
   model::PodPhase phase = model::PodPhase::kUnknown;
   model::PriorityClass priority = model::PriorityClass::kNone;
   model::Qos qos = model::Qos::kNone;
-  std::uint32_t started_s = 0;  // seconds since 1970; 0: nobody says
+  std::uint32_t started_s = 0;  // seconds since 1970; 0: unset
   model::PodId id;
   model::Resources request;
   model::Resources batch_request;        // batch-cpu and batch-memory of its containers
   std::vector<std::int32_t> numa_nodes;  // empty for most
-  std::unique_ptr<const PodEnd> end;     // where its status says that it is being evicted; null for most
+  std::unique_ptr<const PodEnd> end;     // eviction found in the status; null for most pods
 
   model::PodView view() const;
   bool online() const;  // neither batch nor free

@@ -90,9 +90,9 @@ void Reclaims::side(std::string_view pool, std::string_view side, const std::vec
   const base::Labels labels{{"pool", pool}, {"side", side}};
   metrics_.gauge("tidemark_reclaim_nodes", "Nodes with work that is to be given back.", labels)
       .set(static_cast<double>(sum.nodes));
-  metrics_.gauge("tidemark_reclaim_cpu_cores", "What work is still to give back.", labels)
+  metrics_.gauge("tidemark_reclaim_cpu_cores", "Amount still to be reclaimed from work.", labels)
       .set(static_cast<double>(sum.amount.cpu.value) / kMilli);
-  metrics_.gauge("tidemark_reclaim_memory_bytes", "What work is still to give back.", labels)
+  metrics_.gauge("tidemark_reclaim_memory_bytes", "Amount still to be reclaimed from work.", labels)
       .set(static_cast<double>(sum.amount.memory.value));
 }
 

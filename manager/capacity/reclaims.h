@@ -1,5 +1,5 @@
-// What work of the nodes is to be given back by class: kept for the NodeSLOs, where agents read it; counted; told as
-// events. YARN's operator reads the same beside the offer of its side (overcommit_controller).
+// Amount to reclaim from work on nodes, by class: kept for the NodeSLOs (for the agents), exported as metrics and sent
+// as events. The YARN operator reads it beside the offer of its side (overcommit_controller).
 #pragma once
 
 #include <map>
@@ -22,10 +22,10 @@ namespace tidemark::manager {
 
 class Reclaims {
  public:
-  // `specs` is asked when something is taken, not before.
+  // `specs` is called only on changes.
   Reclaims(base::Registry& metrics, kube::EventRecorder& recorder, NodeSpecs& specs);
 
-  // `tells`: this process is the one that events come from.
+  // `tells`: this process sends the events.
   void take(const kube::Node& node, const NodeDecision& decision, bool tells);
   void forget(const model::NodeName& node);
 
@@ -40,7 +40,7 @@ class Reclaims {
   struct Known {
     std::string pool;
     std::vector<model::Reclaim> kubernetes, yarn;
-    std::vector<model::Reclaim> told_kubernetes, told_yarn;  // as they heard of it last
+    std::vector<model::Reclaim> told_kubernetes, told_yarn;  // as last published
   };
   bool was_asked(const std::string& node) const;
   void count(const Known& known, int sign);

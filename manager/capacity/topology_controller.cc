@@ -33,7 +33,7 @@ TopologyController::TopologyController(net::EventLoop& loop, const WriteLanes& l
       contests_(contests),
       metrics_(metrics),
       conflicts_(metrics.counter("tidemark_manager_zone_conflicts_total",
-                                 "Writes of zones refused because somebody changed the topology meanwhile.")) {}
+                                 "Zone writes refused because the topology had changed.")) {}
 
 std::vector<TopologyController::Carried> TopologyController::carried_by(const model::TopologyView& view) {
   std::vector<Carried> carried;
@@ -69,7 +69,7 @@ bool TopologyController::is_behind(const Written& written, const kube::NodeResou
   return seen != 0 && seen < written.revision && loop_.clock().monotonic() - written.when < kBehindMax;
 }
 
-// Somebody else writes the zones too: to go ahead each time would leave no turn to the rest of the fleet.
+// A second writer writes the zones too: repairing ahead each time would starve the rest of the fleet.
 bool TopologyController::is_fought_over(const Written& written) const {
   return written.repairs >= kUrgentRepairsMax && loop_.clock().monotonic() - written.repaired_at < kFightWindow;
 }
@@ -97,13 +97,13 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
   const std::int64_t on_object = read_epoch(topology->meta.annotations.get(kEpochAnnotation));
   const std::int64_t epoch = leadership_.epoch().value_or(on_object);
   if (on_object > epoch) {
-    log_.error("the zones of a node carry a higher epoch: another leads, or the lease was made anew",
+    log_.error("zones of a node have a higher epoch: another manager leads, or the Lease was recreated",
                {{"node", node.value}, {"epoch", epoch}, {"epoch_on_topology", on_object}});
     leadership_.found_higher(on_object);
     co_return Done::kSettled;
   }
 
-  std::vector<std::string> notes;  // told with the node's
+  std::vector<std::string> notes;  // reported with those of the node
   const model::TopologyView view = kube::to_topology_view(*topology, notes);
   std::optional<base::Duration> since_write;
   bool repair = false;
@@ -113,7 +113,7 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
   if (const auto at = written_.find(node); at != written_.end() && at->second.epoch == epoch) {
     if (is_behind(at->second, *topology)) co_return Done::kSettled;
     repair = carried_by(view) != at->second.zones;
-    // Who wrote over a cut of ours is not written over in turn: that would be a war on each node of a pool that is his.
+    // A cut that a second writer replaced is not repeated: that would be a fight on each node of its pool.
     if (repair && wanted.only_cut) co_return Done::kSettled;
     fought_over = is_fought_over(at->second);
     const auto now = loop_.clock().monotonic();

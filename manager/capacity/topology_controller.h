@@ -36,7 +36,7 @@ class TopologyController {
                      kube::Interner& interner, base::Log log, base::Registry& metrics, base::Duration write_limit,
                      ObjectContests* contests = nullptr);
 
-  // The node is only observed, or has no zones: nobody is stood back from.
+  // The node is only observed or has no zones: no second writer is tracked.
   void not_ours(const model::NodeName& node);
   enum class Done : std::uint8_t {
     kSettled,
@@ -45,20 +45,19 @@ class TopologyController {
   struct Wanted {
     policy::ZonesPlan plan;
     policy::WriteThresholds thresholds;
-    // What the node carries, where its zones follow it: together they say no more, and a cut of theirs is as urgent as
+    // The amounts of the node if its zones follow it: their sum does not exceed it, and a cut of them is as urgent as
     // one of the node.
     std::optional<model::Resources> follow = {};
     bool only_cut = false;  // as the node: it follows a pool that is another writer's
   };
-  // kConflict: somebody changed the topology meanwhile; decide the node again. `place` is the caller's until the task
-  // is done.
+  // kConflict: the topology changed; decide the node again. The caller owns `place` until the task ends.
   net::Task<Result<Done>> settle(model::NodeName node, Wanted wanted, kube::Place& place);
   bool writing() const { return writing_ > 0; }
 
-  // Whether the zones carry something else than what this process wrote last, and that is worth going ahead of others:
-  // what is overwritten again and again waits in line like everything else.
+  // Whether the zones differ from the last write of this process and deserve a repair ahead of others. Repeatedly
+  // overwritten zones wait in the line.
   bool overwritten(const kube::NodeResourceTopology& topology) const;
-  // A topology that is made anew was not forgotten: it gets its zones back like one that was overwritten.
+  // A recreated topology is repaired like an overwritten one.
   void forget_writes_of(const model::NodeName& node) { written_.erase(node); }
 
  private:
@@ -71,13 +70,13 @@ class TopologyController {
   struct Written {
     base::MonotonicTime when;
     std::int64_t epoch = 0;
-    std::uint64_t revision = 0;  // after the write; 0 where nothing had to be written
+    std::uint64_t revision = 0;  // after the write; 0 if no write was needed
     std::vector<Carried> zones;
     std::int64_t repairs = 0;  // each within kFightWindow of the one before
     base::MonotonicTime repaired_at;
   };
   static std::vector<Carried> carried_by(const model::TopologyView& view);
-  // Where nothing is left of ours, or a part of it, nobody writes other numbers: the topology was made anew.
+  // If our values are missing completely or in part, there is no second writer: the topology was recreated.
   static bool lacks(const std::vector<Carried>& now, const std::vector<Carried>& written);
   static std::uint64_t content_of(const std::vector<Carried>& zones);
   bool is_fought_over(const Written& written) const;
@@ -90,7 +89,7 @@ class TopologyController {
   kube::Interner& interner_;
   base::Log log_;
   base::Duration write_limit_;
-  ObjectContests* contests_;  // null: nobody else is looked for
+  ObjectContests* contests_;  // null: second writers are not tracked
   std::unordered_map<model::NodeName, Written> written_;
   std::size_t writing_ = 0;
   base::Registry& metrics_;

@@ -1,6 +1,6 @@
-// Whether batch pods wait for capacity: ledgers of pools give by that. Looked at in steps, since one pod that is bound
-// a second later moves no node's offer. How much waits is known at once: what is bound is held, and nothing is to be
-// given back for it as well.
+// Tracks pending batch pods for the ledgers of pools. The ledgers see it in steps, because one pod that is bound a
+// second later should not move the offer of a node. The pending amount is current: a bound pod is held, and nothing is
+// reclaimed for it again.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ namespace tidemark::manager {
 
 inline constexpr std::string_view kWaitingPods = "spec.nodeName=,status.phase=Pending";  // as a field selector
 
-// How timely what a pod waits for is; nullopt where it asks for no batch resources.
+// imeliness class of the work that the pod waits for; nullopt if it requests no batch resources.
 std::optional<std::int64_t> waits_as(const PodProjection& pod, std::span<const policy::WorkClass> classes);
 
 class WaitingPods {
  public:
   static constexpr base::Duration kLook = std::chrono::seconds(5);
   enum class Change : std::uint8_t {
-    kWhat,     // whether something waits, or how timely it is
+    kWhat,     // whether work is pending, or its timeliness
     kHowMuch,  // by a tenth or more, or nothing does any more
   };
   using OnChange = std::function<void(Change)>;
@@ -43,7 +43,7 @@ class WaitingPods {
               OnChange on_change);
 
   void start();  // until destroyed
-  // By the watch of those that are bound, which may be ahead of ours; null: it is not there any more.
+  // From the watch of bound pods, which may be ahead of ours; null: the pod is gone.
   void bound(const kube::ObjectKey& key, const PodProjection* pod);
   const policy::Waiting& state() const { return state_; }
 
@@ -60,7 +60,7 @@ class WaitingPods {
   net::Task<void> watch();
 
   net::EventLoop& loop_;
-  kube::Informer<PodProjection> pods_;  // those that are not bound; the ones that are bound come by another watch
+  kube::Informer<PodProjection> pods_;  // unbound pods; bound pods come from another watch
   std::function<const policy::TidemarkConfig&()> settings_;
   OnChange on_change_;
   policy::Waiting state_;

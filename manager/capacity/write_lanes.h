@@ -1,17 +1,16 @@
-// The API server by two budgets. What was lost or overwritten goes ahead: however long the line of routine writes is, a
-// repair does not wait in it.
+// Two request budgets for the API server. Repairs use their own budget and do not wait behind routine writes.
 //
-// Who writes what it decided from a cache has its place in the budget first, and looks at the cache after that:
+// A writer takes its place in the budget before it decides from a cache:
 //
-//   plan = decide(cache)          most looks end here: nothing to write, no place taken
-//   place = take_place()          waits; if it did wait, decide again
-//   patch(plan, place)            at once, while the cache is as old as a watch is late
+//   plan = decide(cache)          most passes end here: nothing to write, no place taken
+//   place = take_place()          waits; if it waited, decide again
+//   patch(plan, place)            at once, while the cache lags only by the watch
 //
-// Cuts do not wait behind growth: who has nothing to take away, and would have to wait, steps back into a line of its
-// own (capacity_workers.h), and comes again with a place.
+// Cuts do not wait behind growth: a write that takes nothing away and would have to wait moves to a separate line
+// (capacity_workers.h) and returns with a place.
 //
-// The other way round somebody who writes an object more often than a request waits keeps everybody else out: each
-// patch then meets a revision that is newer than the one it was decided on.
+// In the other order, a program that writes an object more often than our request waits would block all our writes,
+// because each patch would meet a newer revision.
 #pragma once
 
 #include <chrono>
@@ -22,8 +21,8 @@
 
 namespace tidemark::manager {
 
-// A write, and what is read for it, waits for its place so long; then its queue tries it again. What is sent has its
-// own, shorter limit.
+// Longest wait of a write and its reads for a place; then its queue retries. A sent request has its own, shorter
+// limit.
 inline constexpr base::Duration kPlaceLimit = std::chrono::seconds(30);
 
 struct Lane {
@@ -35,7 +34,7 @@ struct WriteLanes {
   explicit WriteLanes(kube::Client& client)
       : routine{client, client}, ahead{client.ahead(), client.ahead()}, client_(client) {}
   const Lane& of(bool repair) const { return repair ? ahead : routine; }
-  bool routine_waits() const { return client_.budget_wait() > base::Duration(0); }  // whoever comes now does
+  bool routine_waits() const { return client_.budget_wait() > base::Duration(0); }  // for a new caller
 
   Lane routine;
   Lane ahead;
@@ -44,7 +43,7 @@ struct WriteLanes {
   kube::Client& client_;
 };
 
-// One write under way, also where its task is destroyed in the middle: an orderly stop waits for those.
+// One write in flight, even if its task is destroyed: an orderly stop waits for it.
 class UnderWay {
  public:
   explicit UnderWay(std::size_t& of) : of_(of) { ++of_; }

@@ -18,7 +18,7 @@ std::optional<model::YarnOffer> yarn_offer_on(const kube::Node& node) {
   return offer ? std::optional(std::move(*offer)) : std::nullopt;
 }
 
-// What is told with an offer: of one that goes with another, or cannot be read, nothing is in force.
+// Published with an offer; void if it belongs to another offer or is unreadable.
 std::vector<model::Reclaim> reclaim_with(const kube::Node& node, const model::YarnOffer& offer) {
   const auto* text = node.meta.annotations.find(model::kYarnReclaimAnnotation);
   if (text == nullptr) return {};
@@ -108,7 +108,7 @@ void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amount
   }
   if (told && *decision.yarn_offer == told->offer && !policy::worth_telling(reclaim_with(node, *told), reclaim) &&
       drain_in_force(node, *told, decision.basis.now) == decision.yarn_drain) {
-    // The same offer keeps its number: nobody has to confirm it again.
+    // The same offer keeps its generation, so no new confirmation is needed.
     if (const auto offer = settled_yarn_offer(node)) {
       write.yarn_action = AnnotationAction::kSet;
       write.yarn_offer = *offer;

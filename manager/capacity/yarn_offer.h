@@ -1,6 +1,5 @@
-// What YARN is told of a node: how much it may hand out, what of its work is to be given back, and when what it holds
-// beyond that ends. It rides on the same write as Kubernetes' amounts, so that no moment has the growth of one side
-// without the cut of the other.
+// YARN's part of a node: its offer, the amount to reclaim from its work, and the end of its work beyond the offer. It
+// is part of the same write as Kubernetes' amounts, so that one side never grows before the other is cut.
 #pragma once
 
 #include "base/clock.h"
@@ -11,14 +10,14 @@
 
 namespace tidemark::manager {
 
-// Whether YARN is to be told less, by enough to be worth a write of itself.
+// Whether YARN's offer shrinks enough to deserve a write.
 policy::WriteDecision yarn_needs_cut(const kube::Node& node, const NodeDecision& decision);
-// Whether YARN must hear of something else than the node says.
+// Whether YARN's annotations on the node must change.
 policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision);
-// Its offer goes or gets less, or it is to give something back: that waits for nobody's growth.
+// YARN's offer shrinks or disappears, or YARN must reclaim: this does not wait for growth.
 bool yarn_loses(const kube::Node& node, const NodeDecision& decision);
 
-// YARN's part of a write. `amounts`: those of Kubernetes are part of it, so that nothing of YARN's stays by itself.
+// Adds YARN's part to a write. `amounts`: the write includes Kubernetes' amounts, so YARN's values are never alone.
 void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amounts, base::WallTime now,
                CapacityWrite& write);
 

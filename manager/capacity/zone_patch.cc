@@ -73,7 +73,7 @@ class ZoneList {
     const auto at = std::find(names_.rbegin(), names_.rend(), name);
     return static_cast<std::size_t>(names_.rend() - at) - 1;
   }
-  // Sorted by name, as everybody keeps them.
+  // Sorted by name, like all writers do.
   std::size_t insert(std::string_view name) {
     const auto at = std::find_if(names_.begin(), names_.end(), [&](const auto& each) { return each > name; });
     const auto place = static_cast<std::size_t>(at - names_.begin());

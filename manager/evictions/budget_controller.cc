@@ -79,10 +79,10 @@ BudgetController::BudgetController(BudgetContext context, const base::Log& log, 
               context_.config_namespace, context_.write_limit},
              log, random, [this] { store_changed(); }),
       wake_(context_.loop),
-      errors_(context_.metrics.counter("tidemark_budgets_store_errors_total",
-                                       "Writes of what evictions let pools do that failed.")),
+      errors_(
+          context_.metrics.counter("tidemark_budgets_store_errors_total", "Failed writes of the eviction budgets.")),
       held_(context_.metrics.gauge("tidemark_budgets_held",
-                                   "1 while a newer version wrote what is stored of evictions: it is kept as it is.")),
+                                   "1 while a newer version wrote the eviction budgets; they stay unchanged.")),
       scope_(context_.loop) {}
 
 void BudgetController::start() {
@@ -139,7 +139,7 @@ net::Task<void> BudgetController::run() {
 
 net::Task<void> BudgetController::tick() {
   const policy::EvictionBook& book = context_.evictions.book();
-  // Nobody who cannot see how tasks end may say that it is calm.
+  // Without a view of ended tasks, a replica must not report calm.
   if (!context_.leading()) {
     hide();
     newer_told_ = false;
@@ -180,7 +180,7 @@ net::Task<void> BudgetController::store() {
                                         std::move(grants)});
   if (!written) {
     errors_.add();
-    log_.warn("what evictions let pools do could not be stored; it holds all the same, and is tried again",
+    log_.warn("cannot store eviction budgets; they apply anyway; retrying",
               {{"config_map", model::kBudgetsName}, {"error", written.error()}});
     co_return;
   }
@@ -214,7 +214,7 @@ void BudgetController::tell(const std::vector<policy::BudgetChange>& changes) {
       log_.info("evictions", {{"what", text}});
     }
     context_.metrics
-        .counter("tidemark_budget_changes_total", "What happened to what evictions let pools and jobs do.",
+        .counter("tidemark_budget_changes_total", "Changes of the eviction budgets of pools and jobs.",
                  {{"pool", change.pool}, {"reason", model::reason_id(change.reason)}})
         .add();
     // Jobs may be many: they are in the ConfigMap, in the log, and in `tidemark report evictions`.
@@ -247,7 +247,7 @@ void BudgetController::show_rate(const policy::PoolAnd& of, double ratio) {
       .set(ratio);
 }
 
-// What a former leader last showed is not true for ever: whoever leads shows.
+// The values of a former leader become outdated: only the leader exports them.
 void BudgetController::hide() {
   for (const auto& pool : shown_) show_pool(pool, 0, 0, 0);
   shown_.clear();
@@ -267,7 +267,7 @@ void BudgetController::show() {
   }
   const policy::EvictionBook& book = context_.evictions.book();
   const base::WallTime now = context_.loop.clock().wall();
-  // A class of which nothing ended any more has no rate, and tells 0.
+  // A class without ended tasks has no rate and exports 0.
   for (const auto& [name, series] : book.classes) shown_rates_.insert(name);
   for (const auto& pool : state_.pools) shown_rates_.emplace(pool.pool, policy::kUnnamed);
   for (const auto& name : shown_rates_) {

@@ -1,8 +1,7 @@
-// Carries out policy/budget: what evictions let pools and jobs do is stepped by the leader, stored, and told. Every
-// replica goes by what is stored, so that a new leader goes on where the one before was.
+// Carries out policy/budget: the leader steps the budgets of pools and jobs, stores and publishes them. Every replica
+// uses the stored state, so that a new leader continues it.
 //
-// Nothing is written where there is no tidemark-config: a stand-in for the peer leaves no object that the peer would
-// not.
+// Without tidemark-config nothing is written, because Koordinator leaves no such object.
 #pragma once
 
 #include <functional>
@@ -33,27 +32,28 @@ struct BudgetContext {
   base::Registry& metrics;
   EvictionWatch& evictions;
   std::function<std::optional<policy::OperatorGrants>()> operator_grants;  // nullopt: not known now
-  // Of the settings in force on any node, and whether any are of a tidemark-config.
+  // Pools of the settings in force on any node, and whether any setting comes from a tidemark-config.
   std::function<std::vector<policy::BudgetPool>()> pools;
   std::function<bool()> asked_for;
   std::function<bool()> leading;
-  std::function<void()> on_change;  // what pools may do has changed
+  std::function<void()> on_change;  // permissions of pools changed
   std::string config_namespace;
   base::Duration write_limit;
 };
 
 class BudgetController {
  public:
-  static constexpr base::Duration kCountsPause = std::chrono::minutes(10);  // between two writes of counts alone
-  static constexpr base::Duration kJobsPause = std::chrono::seconds(30);    // of jobs that are exhausted, or not
+  static constexpr base::Duration kCountsPause =
+      std::chrono::minutes(10);                                           // between two writes that only update counts
+  static constexpr base::Duration kJobsPause = std::chrono::seconds(30);  // of jobs that are exhausted, or not
 
   BudgetController(BudgetContext context, const base::Log& log, base::Random random);
 
   void start();  // until destroyed
-  // The nodes and the settings are there: counting begins, from what is stored.
+  // Called when nodes and settings are read: starts counting from the stored state.
   net::Task<void> begin();
 
-  // Until the loop runs again.
+  // Valid until the loop runs again.
   void enter(StandingInputs& inputs) const;
   const policy::BudgetState& state() const { return state_; }
   const std::optional<policy::OperatorGrants>& stored_grants() const { return store_.stored().grants; }
@@ -65,7 +65,7 @@ class BudgetController {
   void take(policy::BudgetState state);
   bool counts_worth_storing(const policy::EvictionBook& book, bool beside) const;
   bool worth_storing(const policy::BudgetState& wanted) const;
-  // nullopt: they stand as they are to be.
+  // nullopt: the stored grants are current.
   std::optional<std::string> grants_to_store() const;
   net::Task<void> store();
   void look_for_newer();
@@ -81,13 +81,13 @@ class BudgetController {
   policy::BudgetState state_;
   bool begun_ = false;
   bool newer_told_ = false;                              // in this term
-  bool newer_ = false;                                   // what is stored is a newer version's, and kept
+  bool newer_ = false;                                   // a newer version wrote the store; it stays unchanged
   std::optional<base::MonotonicTime> stored_at_;         // our last write of state
   std::optional<base::MonotonicTime> counts_stored_at_;  // of counts
   net::Event wake_;
   base::Counter& errors_;
   base::Gauge& held_;
-  std::vector<std::string> shown_;         // pools that gauges stand for
+  std::vector<std::string> shown_;         // pools with gauges
   std::set<policy::PoolAnd> shown_rates_;  // and classes
   net::Scope scope_;                       // last: its tasks use everything above
 };

@@ -1,4 +1,4 @@
-// Which pools have a budget of evictions, and by what settings, while nodes may go by several revisions.
+// Lists the pools with an eviction budget and their settings while nodes use several revisions.
 #pragma once
 
 #include <span>
@@ -9,12 +9,12 @@
 
 namespace tidemark::manager {
 
-// Every pool that a node may be in by one of these revisions, which are told oldest first. One that several name goes
-// by the oldest that is of a tidemark-config, for an edit cannot loosen its own leash; it over-reports where any says
-// so.
+// Every pool that a node may be in by one of these revisions, oldest first. A pool in several revisions uses the
+// oldest one with a tidemark-config, because an edit must not loosen its own limit. It over-reports if any revision
+// says so.
 std::vector<policy::BudgetPool> budget_pools(std::span<const Revision* const> in_force);
 
-// Whether any of them is of a tidemark-config: without one nothing goes by evictions.
+// Whether any revision has a tidemark-config; without one, evictions have no effect.
 bool any_of_tidemark(std::span<const Revision* const> in_force);
 
 }  // namespace tidemark::manager

@@ -1,5 +1,5 @@
-// The ConfigMap `tidemark-budgets`: what evictions let pools and jobs do, what was counted, and what a person asked
-// for. Written with a precondition on its revision, so that a leader which lost its lease cannot put an old state back.
+// The ConfigMap `tidemark-budgets`: budgets of pools and jobs, counts, and requests of people. Written with a
+// precondition on its revision, so that a former leader cannot write an old state.
 #pragma once
 
 #include <functional>
@@ -25,12 +25,12 @@ struct StoredBudgets {
   std::optional<policy::OperatorGrants> grants;
   std::vector<policy::ResumeRequest> requests;  // each once
   std::vector<std::string> request_keys;        // under which they are
-  std::string problem;                          // parts that could not be read, one a line
+  std::string problem;                          // unreadable parts, one per line
   bool newer = false;                           // a newer version wrote state, counts or grants: this one may not write
 };
 inline constexpr std::string_view kBudgetsNewer =
-    "a newer version wrote what is stored of evictions; it is kept as it is, and offers are only cut";
-// Total: what cannot be read is left out and told.
+    "a newer version wrote the eviction budgets; they stay unchanged, and offers are only cut";
+// Total: unreadable parts are omitted and reported.
 StoredBudgets read_budgets(const kube::ConfigMap& map);
 
 class BudgetStore {
@@ -42,12 +42,12 @@ class BudgetStore {
   net::Task<bool> wait_synced(base::Duration limit) { return map_.wait_synced(limit); }
 
   bool exists() const { return map_.exists(); }
-  // As the server has it, or as our last write left it, whichever is newer.
+  // The server's version or our last write, whichever is newer.
   const StoredBudgets& stored() const { return stored_; }
   kube::ObjectReference reference() const { return map_.reference(); }
 
-  // Over the revision that was read: kConflict or kAlreadyExists where somebody was quicker. Counts and grants that are
-  // not given stay. The requests that were read go: the state says that they were taken up.
+  // Writes over the revision that was read; kConflict or kAlreadyExists if another writer was faster. Omitted counts
+  // and grants stay. Requests that were read are removed: the state records that they were handled.
   struct Texts {
     std::string state;
     std::optional<std::string> counts, grants;

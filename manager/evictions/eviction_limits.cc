@@ -29,7 +29,7 @@ std::string named(const PodEnd& end) {
 
 std::optional<policy::EvictionRefusal> EvictionLimits::take(std::string_view pod) {
   const auto end = decode_pod_end(pod, context_.interner);
-  if (!end) return std::nullopt;  // whether it may be evicted at all is somebody else's question
+  if (!end) return std::nullopt;  // permission to evict is checked elsewhere
   const auto pool = context_.pool_of(end->node, end->work_class);
   if (!pool) return std::nullopt;
 

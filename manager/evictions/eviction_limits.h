@@ -42,8 +42,8 @@ struct EvictionLimitsContext {
   kube::Interner& interner;
   std::function<const policy::EvictionBook&()> book;
   std::function<const policy::BudgetState&()> state;
-  // The pool of a node, and its limits. nullopt: nobody asked for limits, the node is not known, or somebody wants this
-  // class of work off it.
+  // The pool of a node and its limits. nullopt: no limits set, an unknown node, or an order removes this class of work
+  // from the node.
   std::function<std::optional<policy::BudgetPool>(std::string_view node, std::string_view work_class)> pool_of;
 };
 

@@ -1,5 +1,5 @@
-// How many tasks, online pods too, were evicted on which node within the last hour: what holds a roll-out of settings.
-// Not what somebody wanted to go.
+// Counts tasks, including online pods, that were evicted per node within the last hour; a rollout pauses on them.
+// Ordered evictions do not count.
 #pragma once
 
 #include <cstdint>

@@ -37,8 +37,8 @@ Kind kind_of(EndedBy by, bool emptied) {
     case EndedBy::kScheduler:
       return {Counts::kEvicted, "preempted"};
     case EndedBy::kKernel:
-      // A task with too small a limit, or a node that was oversold: nobody can tell which, so the rate neither rises
-      // nor falls by it.
+      // Either the limit of the task was too small or the node was oversold. These cannot be distinguished, so the
+      // rate does not change.
       return {Counts::kNeither, "oom"};
     case EndedBy::kNode:
     case EndedBy::kNothing:
@@ -66,7 +66,7 @@ EvictionWatch::EvictionWatch(EvictionContext context, const base::Log& log, base
       ended_(context_.loop, context_.reader, context_.watcher, log, context_.metrics, random, ended_pods(),
              [&interner = context_.interner](std::string_view bytes) { return decode_pod_end(bytes, interner); }),
       unread_(context_.metrics.counter("tidemark_ended_tasks_unread_total",
-                                       "What agents told of tasks that ended, and that could not be read.")),
+                                       "Agent reports of ended tasks that could not be read.")),
       scope_(context_.loop) {
   ended_.subscribe([this](const kube::ObjectKey&, const PodEnd* before, const PodEnd* after) {
     if (before == nullptr && after != nullptr) over(*after, !ended_.synced());
@@ -91,7 +91,7 @@ void EvictionWatch::running_changed(const PodEnd* before, const PodEnd* after, b
   if (before != nullptr && told_while_running(*before)) return;
   const base::WallTime now = context_.loop.clock().wall();
   const base::WallTime when = listed ? std::min(after->when.value_or(now), now) : now;
-  // Before nodes are listed nobody knows what is wanted of them.
+  // Before the nodes are listed, their orders are unknown.
   const bool tallied = begun_ || context_.nodes.synced();
   if (tallied) tally(*after, when);
   back_off(*after, when, !listed);
@@ -160,7 +160,7 @@ std::optional<EvictionWatch::News> EvictionWatch::news(const kube::Node& node, s
   const base::WallTime now = context_.loop.clock().wall();
   std::erase_if(read_up_to, [&](const auto& each) { return now - each.second >= kToldMax; });
   const auto [place, first] = read_up_to.try_emplace(std::string(node.meta.name));
-  // A clock that was set back: what is told from now on is new.
+  // A clock that was set back: reports from now on are new.
   const base::WallTime read = std::exchange(place->second, ends->back().at);
   News found{{}, first ? from_ : read, {}};
   for (const model::EndedTasks& each : *ends) {
@@ -247,7 +247,7 @@ void EvictionWatch::count(const kube::Node& node, policy::TaskEnd task, std::str
   if (!work_class.empty()) task.work_class = context_.known_class(node, work_class) ? work_class : policy::kOther;
   if (context_.shows()) {
     context_.metrics
-        .counter("tidemark_tasks_ended_total", "Offline tasks that ended, by what ended them.",
+        .counter("tidemark_tasks_ended_total", "Ended offline tasks by cause.",
                  {{"pool", task.pool}, {"class", task.work_class}, {"reason", reason}})
         .add(static_cast<std::uint64_t>(task.times));
   }

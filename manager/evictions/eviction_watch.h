@@ -1,15 +1,16 @@
-// Follows how pods end, all the time: counts tasks by pool, class and job (policy/budget/book.h), and what is evicted
-// by node for roll-outs.
+// Follows the ends of pods: counts tasks by pool, class and job (policy/budget/book.h), and evictions by node for
+// rollouts.
 //
-//   by its kubelet, by the kernel, or by itself   seen when the pod is over, in a cache of ended pods of its own
-//   evicted by the API, or by the scheduler       seen when it is told so, in the cache of running pods: many such pods
-//                                                 are gone before they are over
-//   a task of YARN's, evicted or ended by itself  told by the node's agent, on its Node (model/ended_tasks.h)
-//   one that gave way to more timely work         told by YARN's operator, there too; in the pool's hour alone
+//   by the kubelet, the kernel, or on its own     seen when the pod is over, in a separate cache of ended pods
+//   evicted by the API, or by the scheduler       seen when the condition is set, in the cache of running pods: many
+//   such
+//                                                 pods are deleted before they are over
+//   a YARN task, evicted or ended on its own      reported by the node's agent, on its Node (model/ended_tasks.h)
+//   reclaimed for more timely work                reported by the YARN operator, there too; only in the pool's hour
 //
-// Each way counts what the others do not, so of pods nothing is remembered to count them once; of what an agent tells,
-// up to when it was read. What happened while this process was away is counted by its own time where the pod is still
-// there, or its node tells of it still.
+// Each way counts what the others do not, so pods need no memory to be counted once. For agent reports, the time of
+// the last read report is kept. Ends during the downtime of this process are counted by their own time if the pod or
+// the report still exists.
 #pragma once
 
 #include <functional>
@@ -47,9 +48,9 @@ struct EvictionContext {
   const kube::Informer<kube::Node>& nodes;
   std::function<std::string(const kube::Node&)> pool_of;
   std::function<bool(const kube::Node&, std::string_view work_class)> known_class;
-  std::function<bool(const kube::Node&, std::string_view work_class)> class_off;  // by somebody's order
-  std::function<bool()> shows;  // whether it is told in metrics: by one of several replicas
-  // Offline work was evicted from it just now (EvictionWatch::evicted_last); of what ended before nobody is told.
+  std::function<bool(const kube::Node&, std::string_view work_class)> class_off;  // by an order
+  std::function<bool()> shows;  // whether this replica exports the metrics by pool
+  // Called when offline work was evicted from the node (EvictionWatch::evicted_last); not for earlier evictions.
   std::function<void(const kube::Node&, policy::LedgerSide)> evicted = {};
 };
 
@@ -63,10 +64,10 @@ class EvictionWatch {
   // A running pod changed. `end` of what its status says of its end; null where it says nothing.
   void running_changed(const PodEnd* before, const PodEnd* after, bool listed);
 
-  // What its agent tells of tasks that leave no object behind.
+  // Agent reports of tasks without an object.
   void node_changed(const kube::Node* before, const kube::Node* after);
 
-  // Goes on from what was counted before; the nodes and the settings must be there, so that a pool can be told.
+  // Continues from the stored counts. The nodes and the settings must be known, so that the pool can be found.
   void begin(policy::EvictionBook book);
   // What there is up to now. Empty until begin().
   const policy::EvictionBook& book();
@@ -84,11 +85,11 @@ class EvictionWatch {
   void tally(const PodEnd& end, base::WallTime when);
   void read_ends(const kube::Node& node, bool listed);
   void read_given_back(const kube::Node& node);
-  // Who told on a node, by the time of what was read last, by the node's clock.
+  // Nodes with reports, by the time of the last read report, by the node's clock.
   using ReadUpTo = std::map<std::string, base::WallTime, std::less<>>;
   struct News {
     std::vector<model::EndedTasks> ends;  // later than what was read before, and of the last hour
-    base::WallTime counts_from;           // what is not later was counted by whoever stored the book
+    base::WallTime counts_from;           // earlier ends are already in the stored book
     base::WallTime last_eviction;
   };
   std::optional<News> news(const kube::Node& node, std::string_view annotation, ReadUpTo& read_up_to) const;
@@ -99,13 +100,13 @@ class EvictionWatch {
   void back_off(const PodEnd& end, base::WallTime when, bool just_now);
   void back_off(const kube::Node& node, std::optional<base::MonotonicTime> policy::LastEvicted::* side,
                 base::WallTime when, bool just_now);
-  // Somebody wants the node, or the class of work on it, to be empty.
+  // An order removes all work, or this class of work, from the node.
   bool emptied(const kube::Node& node, std::string_view work_class) const;
 
   EvictionContext context_;
   EvictionTally tally_;
   std::map<std::string, policy::LastEvicted, std::less<>> last_;  // by node
-  ReadUpTo agents_;                                               // by node: what its agent told
+  ReadUpTo agents_;                                               // by node: read agent reports
   ReadUpTo operators_;                                            // and YARN's operator
   kube::Informer<PodEnd> ended_;
   base::Counter& unread_;
@@ -117,7 +118,7 @@ class EvictionWatch {
     base::WallTime when;
     bool tallied = false;
   };
-  std::vector<Early> early_;  // told before it began
+  std::vector<Early> early_;  // reported before the start
   net::Scope scope_;          // last: its tasks use everything above
 };
 

@@ -39,7 +39,7 @@ void NodeGrants::learn() {
   context_.carried([this](const std::string& name, const policy::NodeGrant& grant) {
     const kube::Node* node = context_.nodes.find({"", name});
     if (node != nullptr) pools_[context_.pool_of(*node).name].insert_or_assign(name, grant);
-    context_.look_at(name);  // it may have been told by settings that have gone meanwhile
+    context_.look_at(name);  // earlier settings may have published a grant for it
   });
   for (const auto& [pool, grant] : context_.of_operator().value_or(policy::OperatorGrants())) {
     pools_[pool].insert_or_assign(std::string(policy::kOperatorHolder), grant);
@@ -58,9 +58,8 @@ void NodeGrants::step() {
     context_.nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
       const policy::Pool& pool = context_.pool_of(node);
       Members& of = members[pool.name];
-      // While settings are rolled out the pool has nodes of more than one limit. All of them together go by the
-      // smallest: a cut holds from its first node on, and what a larger one gives comes with its last. A node whose
-      // settings grant nothing takes nobody's part.
+      // During a rollout, nodes of the pool may have different limits. All use the smallest: a cut applies from its
+      // first node on, a raise with its last. A node whose settings grant nothing uses no share.
       if (!pool.budget.grants || !pool.budget.pool_per_hour) return;
       of.limit = std::min(of.limit.value_or(*pool.budget.pool_per_hour), *pool.budget.pool_per_hour);
       of.nodes.push_back(key.name);
@@ -90,7 +89,7 @@ void NodeGrants::step() {
 std::optional<std::optional<policy::NodeGrant>> NodeGrants::told(const kube::Node& node) const {
   using Granted = std::optional<policy::NodeGrant>;
   if (!learned_) return std::nullopt;
-  // Without our settings nobody is granted anything, and what an earlier time left there is taken away.
+  // Without tidemark-config there are no grants, and leftovers of earlier settings are removed.
   if (!context_.asked_for()) return Granted();
   const policy::Pool& pool = context_.pool_of(node);
   if (!pool.budget.grants || !pool.budget.pool_per_hour) return Granted();

@@ -1,6 +1,6 @@
-// What of its pool's evictions each node is granted (policy/budget/grants.h), told in its NodeSLO; and YARN's operator
-// where it may have to end work for more timely work, told in `tidemark-budgets`. Those are the memory: a new leader
-// reads there what was granted before it.
+// The part of its pool's eviction budget that each node is granted (policy/budget/grants.h), published in its NodeSLO;
+// and the grant of the YARN operator, published in `tidemark-budgets`, for reclaims in favor of more timely work.
+// These objects are the memory: a new leader reads earlier grants from them.
 #pragma once
 
 #include <functional>
@@ -41,7 +41,7 @@ class NodeGrants {
   void start();                 // until destroyed
   void look() { wake_.set(); }  // nodes, settings or leadership have changed
 
-  // What this node is granted, if anything; nullopt: not known, or nobody asked for grants.
+  // The grant of this node; nullopt: unknown, or grants are not requested.
   std::optional<std::optional<policy::NodeGrant>> told(const kube::Node& node) const;
   // What YARN's operator is granted, by pool; nullopt: not known.
   std::optional<policy::OperatorGrants> of_operator() const;

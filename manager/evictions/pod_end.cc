@@ -48,7 +48,7 @@ void read_condition(kube::Decoder& decoder, StatusWords& words) {
       decoder.skip();
     }
   });
-  // A pod that ends turns its conditions then, so the last of them tells when.
+  // The conditions of a pod change when it ends, so the last one has the time.
   if (changed && (!words.when || *words.when < *changed)) words.when = changed;
   if (type == kDisrupted && status == "True") words.disrupted = reason.empty() ? "Unknown" : reason;
 }

@@ -41,10 +41,10 @@ struct PodEnd {
   bool offline = false;  // a task: by its priority class, or by what it requests
   bool over = false;     // nothing of it runs any more
   EndedBy by = EndedBy::kNothing;
-  std::optional<base::WallTime> when;  // as its status tells
+  std::optional<base::WallTime> when;  // from its status
 
-  // Offline work that was evicted by somebody who says that there is too much of it, which the scheduler that prefers
-  // other work does not: its node backs off.
+  // Offline work that was evicted because of pressure: its node backs off. Preemption by the scheduler does not count,
+  // because it only prefers other work.
   bool makes_back_off() const;
   // "ns/NAME" by its label, "ns/Kind/name" by its owner, "ns/Pod/name" where it has none.
   std::string job_name() const;

@@ -202,7 +202,7 @@ void ForecastController::tell(const ForecastPool& pool, const std::vector<policy
         std::pair(pool.name, base::cat(entry, " ", policy::to_string(each.line), " ", model::reason_id(each.reason)));
     if (!now.insert(key).second || told_.contains(key)) continue;
     if (!context_.history.leadership.leading()) {
-      now.erase(key);  // whoever leads next tells it
+      now.erase(key);  // the next leader reports it
       continue;
     }
     const std::string text = base::cat("pool ", pool.name, ": ", policy::disagreement_text(each, *pool.calendar));
@@ -225,8 +225,7 @@ void ForecastController::refresh_metrics() {
 
 void ForecastController::show(std::string_view pool, double known, double disagreements) {
   context_.history.metrics
-      .gauge("tidemark_forecast_known", "Hours of the week of which it is known what online work uses of CPU.",
-             {{"pool", pool}})
+      .gauge("tidemark_forecast_known", "Hours of the week with known CPU usage of online work.", {{"pool", pool}})
       .set(known);
   context_.history.metrics
       .gauge("tidemark_forecast_disagreements",
@@ -239,8 +238,7 @@ void ForecastController::show_holidays_end(std::string_view pool, std::optional<
   const auto time_s = end ? std::chrono::floor<std::chrono::seconds>(end->since_epoch).count() : 0;
   context_.history.metrics
       .gauge("tidemark_calendar_holidays_end_seconds",
-             "When the list of holidays that a pool's calendar goes by ends, in Unix time; 0: it goes by none.",
-             {{"pool", pool}})
+             "End of the holiday list of a pool's calendar, in Unix time; 0: no holiday list.", {{"pool", pool}})
       .set(static_cast<double>(time_s));
 }
 

@@ -1,8 +1,8 @@
-// Learns what online work of each pool with a calendar uses of CPU and memory, hour by hour of the local week
-// (policy/forecast), keeps it over restarts and changes of the leader (manager/history), and warns where a window of
-// the calendar disagrees with it. Nothing that is sold depends on it.
+// Learns how much CPU and memory online work of each pool with a calendar uses per hour of the local week
+// (policy/forecast), keeps it over restarts and leader changes (manager/history), and warns if a window of the
+// calendar disagrees with it. No offer depends on it.
 //
-// Every replica learns by itself, from what its own caches hold; the leader keeps and tells.
+// Every replica learns from its own caches; the leader stores and reports.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ namespace tidemark::manager {
 inline constexpr std::string_view kForecastKind = "forecast";  // of manager/history
 inline constexpr HistoryVersion kForecastVersion{1, 1};
 inline constexpr base::Duration kForecastSampleEvery = std::chrono::minutes(1);
-// After the start: by then what was learned before is read, and whoever waits for a warning need not wait longer.
+// Delay after the start: until then stored data is read, and a warning need not wait longer.
 inline constexpr base::Duration kForecastFirstLook = std::chrono::seconds(5);
 inline constexpr base::Duration kForecastCheckEvery = std::chrono::hours(1);
 

@@ -1,8 +1,8 @@
-// One learned thing, as text and back: a value in the data of a ConfigMap.
+// One learned record as text and back: a value in the data of a ConfigMap.
 //
 //   base64( format, name, schema, policy version, worth, bytes, checksum )
 //
-// The checksum tells a text that was cut or edited by hand; it keeps nobody out. What the bytes mean is their owner's.
+// The checksum detects truncated or edited text; it is no access control. The owner defines the bytes.
 #pragma once
 
 #include <cstddef>

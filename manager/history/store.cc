@@ -83,7 +83,7 @@ net::Task<void> HistoryStore::run() {
       const bool leading = context_.leadership.leading();
       const auto epoch = leading ? context_.leadership.epoch() : std::nullopt;
       if (leading && (!led_ || epoch != led_epoch_)) {
-        // Whoever led before may have written since.
+        // The previous leader may have written since.
         for (Shard& shard : shards_) shard.known = false;
         dirty_ = true;  // so that every shard carries this epoch, and what the last leader has under way is refused
         written.reset();
@@ -118,7 +118,7 @@ net::Task<bool> HistoryStore::read_shards() {
     auto done = co_await read_shard(i);
     if (done) continue;
     good = false;
-    log_.warn("what was learned before cannot be read; learning goes on without it, and it is tried again",
+    log_.warn("cannot read learned data; learning continues without it; retrying",
               {{"config_map", shards_[i].map.name()}, {"error", done.error()}});
     break;  // the others would most likely fail alike
   }
@@ -220,7 +220,7 @@ net::Task<bool> HistoryStore::write_shards() {
     Shard& shard = shards_[i];
     const std::int64_t epoch = context_.leadership.epoch().value_or(shard.epoch);
     if (shard.epoch > epoch) {
-      log_.error("what was learned carries a higher epoch: another leads, or the lease was made anew",
+      log_.error("learned data has a higher epoch: another manager leads, or the Lease was recreated",
                  {{"config_map", shards_[i].map.name()}, {"epoch", epoch}, {"found", shard.epoch}});
       context_.leadership.found_higher(shard.epoch);
       good = false;
@@ -238,8 +238,7 @@ net::Task<bool> HistoryStore::write_shards() {
     if (done) continue;
     shards_[i].known = false;
     good = false;
-    log_.warn("what was learned could not be stored; it is tried again",
-              {{"config_map", shards_[i].map.name()}, {"error", done.error()}});
+    log_.warn("cannot store learned data; retrying", {{"config_map", shards_[i].map.name()}, {"error", done.error()}});
   }
   if (!good) dirty_ = true;
   dropped_.set(static_cast<double>(dropped));

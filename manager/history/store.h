@@ -1,14 +1,15 @@
-// Keeps what was learned over restarts and changes of the leader: named records of one kind in a fixed number of
-// ConfigMaps, each bounded (manager/history/record.h), `tidemark-history-KIND-0` and so on.
+// Keeps learned data over restarts and leader changes: named records of one kind in a fixed number of ConfigMaps, each
+// bounded (manager/history/record.h), `tidemark-history-KIND-0` and so on.
 //
-//   read    at the start, and again by who takes over the lead; record by record: what cannot be read is left out, told
-//           and taken away with the next write, and stops nothing
+//   read    at the start, and again by a new leader; record by record: unreadable ones are omitted, reported, and
+//   removed
+//           with the next write
 //   write   by the leader, on change, at most once in `every`; each ConfigMap on the revision that was read, with the
-//           leader's epoch, so that one who lost the lease cannot put an old state back
+//           leader's epoch, so that a former leader cannot write an old state
 //
-// Records of a newer schema stay where they are while there is room: whoever went back a version may go forward again.
+// Records of a newer schema stay while there is room, because a downgraded manager may be upgraded again.
 //
-// Every replica learns by itself; the store is what a process begins with, and nobody waits for it.
+// Every replica learns on its own. The store gives a process its initial data, and no part waits for it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A ConfigMap that this manager writes, and what is known of it: a write says the revision that it was decided on, so
-// that one who was overtaken (a leader that lost its lease, a person with an editor) puts no old state back.
+// A ConfigMap that this manager writes, and its last known version. A write names the revision it was decided on, so
+// that an outdated writer (a former leader, a person with an editor) cannot write an old state.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ namespace tidemark::manager {
 // By key; nullopt takes the key away. What is not named stays as it is.
 using MapChanges = std::map<std::string, std::optional<std::string>, std::less<>>;
 
-// Over `revision`, or as a new object where that is empty: kConflict or kAlreadyExists where somebody was quicker.
-// Answers the object as the server has it then.
+// Writes over `revision`, or creates the object if that is empty: kConflict or kAlreadyExists if another writer was
+// faster. Returns the object of the server.
 net::Task<Result<std::string>> write_map(kube::Writer& writer, std::string ns, std::string name, std::string revision,
                                          MapChanges data, MapChanges annotations, base::Duration limit,
                                          kube::WriteNote note = {});

@@ -59,7 +59,7 @@ class ProfileBook {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  // Looked up thirty times a report, so not by order; what is told of them is in none either.
+  // Looked up thirty times per report, so unordered; listings are unordered too.
   using Profiles = std::unordered_map<std::string, policy::UsageProfile, Hash, std::equal_to<>>;
   static std::size_t cost(const Profiles::value_type& entry);
   policy::UsageProfile* make_room(std::string_view workload);
@@ -71,7 +71,7 @@ class ProfileBook {
   std::uint64_t turned_away_ = 0;
 };
 
-// The profile in a stored record, for who reads the store from outside.
+// The profile in a stored record, for readers outside the manager.
 Result<policy::UsageProfile> profile_of(const StoredRecord& stored, base::WallTime now);
 
 }  // namespace tidemark::manager

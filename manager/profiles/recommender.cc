@@ -124,7 +124,7 @@ Recommender::Recommender(RecommenderContext context, const base::Log& log)
       old_(context_.metrics.gauge("tidemark_recommendations_old",
                                   "Recommendations of workloads that run and of which nothing newer is known.")),
       foreign_count_(context_.metrics.gauge("tidemark_recommendations_foreign",
-                                            "Workloads whose Recommendation is somebody else's; it is left alone.")),
+                                            "Workloads whose Recommendation has another owner.")),
       errors_(context_.metrics.counter("tidemark_recommendation_errors_total",
                                        "Reads and writes of Recommendations that failed; they are tried again.")),
       scope_(context_.loop) {}
@@ -134,7 +134,7 @@ void Recommender::start() {
 }
 
 net::Task<void> Recommender::run() {
-  bool published = true;  // by whoever led before, for all that is known
+  bool published = true;  // an earlier leader may have published
   while (true) {
     const policy::ProfileSettings settings = context_.settings();
     const bool publish = settings.learn && settings.recommendations.publish;
@@ -144,14 +144,14 @@ net::Task<void> Recommender::run() {
       continue;
     }
     auto done = co_await round(publish);
-    // Where nobody publishes there need be no such kind, and no right to it.
+    // If recommendations are disabled, the kind and the permission may be missing.
     if (!done && !publish && (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kDenied)) {
       published = false;
       continue;
     }
     if (!done) {
       errors_.add();
-      log_.warn("recommendations are not all as they should be; trying again", {{"error", done.error()}});
+      log_.warn("cannot update all recommendations; retrying", {{"error", done.error()}});
     }
     published = publish || !done || more_;  // switched off: what is there is taken away, in as many rounds as it takes
     co_await context_.loop.sleep(publish ? settings.recommendations.every : kIdle);

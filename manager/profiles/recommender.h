@@ -1,10 +1,10 @@
-// Publishes what profiles come to as Recommendation objects (analysis.koordinator.sh), where the settings ask for it:
-// one for each workload, in its namespace, named KIND-NAME in lower case, under a label that says whose it is.
+// Publishes workload profiles as Recommendation objects (analysis.koordinator.sh) if the settings enable it: one per
+// workload, in its namespace, named KIND-NAME in lower case, with a label for the owner.
 //
-// Level, not edge: each round lists what is ours, and makes, updates or takes away what is not right; by the leader, a
-// bounded number of writes a round, and an amount only where it differs by more than the settings tolerate. An object
-// of such a name without our label is somebody else's: it is left alone. That of a workload which runs and has no
-// profile (there was no room to store it, say) stays as it is, marked as old.
+// Level-triggered: each pass of the leader lists our objects and creates, updates or deletes as needed, with a bounded
+// number of writes; an amount only if it differs by more than the tolerance. An object of such a name without our
+// label has another owner and stays unchanged. The object of a running workload without a profile (no room to store
+// it, for example) stays, marked as stale.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +64,7 @@ Result<PublishedRecommendation> read_recommendation(const Json& object);
 std::string recommendation_name(const policy::Workload& workload);
 Json recommendation_object(const policy::Workload& workload);
 Json recommendation_status(const policy::Recommendation& wanted, std::string_view resource_version, base::WallTime now);
-// What is told stays, and when it was; and that nothing newer is known.
+// Keeps the values and their time, and marks them as stale.
 Json recommendation_old(std::string_view resource_version, base::WallTime now);
 
 class Recommender {
@@ -101,7 +101,7 @@ class Recommender {
   bool more_ = false;         // the last round had no room for all that is to be taken away
   RecommenderContext context_;
   base::Log log_;
-  Names foreign_;  // workloads whose object is somebody else's
+  Names foreign_;  // workloads whose object has another owner
   base::Gauge& there_;
   base::Gauge& old_;
   base::Gauge& foreign_count_;

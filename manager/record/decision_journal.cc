@@ -77,7 +77,7 @@ bool DecisionJournal::told_before(const Draft& draft, const DecisionDone& done) 
 }
 
 void DecisionJournal::leads(bool leading, std::int64_t epoch, base::WallTime now) {
-  // A lease lost and won again between two looks is a term of its own: somebody else may have written in between.
+  // A lease that was lost and won again between two passes is a new term: another leader may have written in between.
   if (!writer_ || (leading == leading_ && (!leading || epoch == epoch_))) return;
   leading_ = leading;
   epoch_ = epoch;

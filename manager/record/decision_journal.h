@@ -72,7 +72,7 @@ class DecisionJournal {
   std::unordered_map<model::NodeName, Seen> seen_;
   bool leading_ = false;
   std::int64_t epoch_ = 0;  // in which it led last
-  kube::Unheard unheard_;   // as it was told last
+  kube::Unheard unheard_;   // as last recorded
   // Of the revisions in force, which are few.
   std::unordered_map<std::string, std::shared_ptr<const journal::Blob>> settings_;
 };

@@ -35,8 +35,8 @@ inline constexpr std::int64_t kRecordSchemaArbitrate = 7;    // the first one wi
 inline constexpr std::int64_t kRecordSchemaBackOff = 8;      // the first one with the node's last eviction
 inline constexpr std::int64_t kRecordSchemaYarnEvicted = 9;  // the first one with that of YARN's work
 inline constexpr std::int64_t kRecordSchemaOrders = 10;      // the first one with orders, and what they left
-// Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an
-// error. decision_record_test tells when.
+// Increase it when the same input may give another outcome: then `replay` shows a difference instead of an error.
+// decision_record_test detects this.
 inline constexpr std::int64_t kPolicyVersion = 9;
 
 inline constexpr char kDecisionRecord = journal::kFirstOfOwner;

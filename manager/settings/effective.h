@@ -1,5 +1,5 @@
-// The settings in force on one node, from the ConfigMaps as they are now: what a manager goes by, found without asking
-// one. For `explain` and whoever else looks from outside.
+// The settings in force on one node, computed from the ConfigMaps without a manager. For `explain` and other readers
+// outside the manager.
 #pragma once
 
 #include <functional>

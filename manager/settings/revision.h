@@ -29,7 +29,7 @@ struct Revision {
   std::string hash;             // of the texts: nodes carry it
 };
 
-// A key of slo-controller-config that somebody here reads. Keys that nobody reads are part of the texts all the same.
+// A key of slo-controller-config that this program reads. Other keys are part of the texts all the same.
 struct RevisionPart {
   struct Taken {
     model::Reason reason = model::Reason::kConfigApplied;  // kConfigApplied and kConfigDefaults are good
@@ -44,7 +44,7 @@ std::span<const RevisionPart> revision_parts();
 // What came is in force; "not found" and refusals leave or make something else.
 bool is_good(model::Reason reason);
 
-// The rules of the time zones that a tidemark-config names: from whoever may open files.
+// The rules of the time zones that a tidemark-config names, from the part that may open files.
 using ZonesOf = std::function<policy::Zones(std::string_view tidemark_config)>;
 
 // From texts that were good once; nullopt where they are not any more (a version that knows less, a zone that is gone).

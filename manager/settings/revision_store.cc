@@ -24,7 +24,7 @@ void RevisionStore::take(const kube::ConfigMap* map) {
   for (const auto& [key, text] : map->data) data.emplace(key.view(), text.view());
   stored_ = policy::decode_stored(data);
   if (!stored_.problem.empty()) {
-    log_.error("stored revisions cannot be read in part",
+    log_.error("cannot read all stored revisions",
                {{"config_map", model::kRevisionsName}, {"problem", stored_.problem}});
   }
 }

@@ -29,7 +29,7 @@ class RevisionStore {
   const policy::Stored& stored() const { return stored_; }
   kube::ObjectReference reference() const { return map_.reference(); }
 
-  // Brings the server to this. An error leaves it as it is; kConflict where somebody else wrote.
+  // Writes this to the server. An error leaves the server unchanged; kConflict if another writer was faster.
   net::Task<Result<void>> write(const policy::RevisionBook& book, const policy::RolloutState& state);
 
  private:

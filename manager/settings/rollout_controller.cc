@@ -20,7 +20,7 @@ std::vector<std::string> hashes(const policy::RolloutState& state) {
   return found;
 }
 
-// Tells once what stands still, and each time what happens.
+// Logs a paused state once, and each change.
 bool is_standing(Reason reason) {
   return reason == Reason::kRolloutCanary || reason == Reason::kRolloutSoaking || reason == Reason::kRolloutFleet ||
          reason == Reason::kRolloutHeld || reason == Reason::kRolloutBlind || reason == Reason::kRolloutTooMany ||
@@ -110,7 +110,7 @@ const policy::Pool& RolloutController::pool_of(const kube::Node& node) const {
   return policy::pool_of(for_node(node).tidemark, node.meta.labels);
 }
 
-// False where a layer's texts are nowhere to be found or cannot be read any more: then nobody can go by this state.
+// False if the texts of a layer are missing or unreadable; then this state cannot be used.
 bool RolloutController::build(const policy::RolloutState& state, const policy::RevisionBook& book) {
   Revisions built;
   for (const auto& layer : state.layers) {
@@ -180,9 +180,8 @@ void RolloutController::adopt(policy::RolloutState state, policy::RevisionBook b
   const auto before = running();
   const std::string hash_before = for_node(model::NodeName()).hash;
   if (!build(state, book)) {
-    log_.warn(
-        "the texts of a revision in force are not stored or cannot be read; what the ConfigMaps say holds everywhere",
-        {{"config_map", model::kRevisionsName}});
+    log_.warn("the texts of a revision in force are missing or unreadable; the ConfigMaps apply everywhere",
+              {{"config_map", model::kRevisionsName}});
     state = {};
     revisions_.clear();
   }
@@ -240,7 +239,7 @@ net::Task<void> RolloutController::tick() {
         auto written = co_await store_.write(book, step.state);
         if (!written) {
           store_errors_.add();
-          log_.warn("a step of a roll-out could not be stored, so it is not taken; trying again",
+          log_.warn("cannot store a rollout step; the step is not taken; retrying",
                     {{"config_map", model::kRevisionsName}, {"error", written.error()}});
           co_return;
         }
@@ -266,9 +265,8 @@ bool RolloutController::held_by_newer() {
   }
   if (newer_told_ == store_.stored().problem) return true;
   newer_told_ = store_.stored().problem;
-  const std::string text =
-      base::cat("a newer version wrote what is stored of settings; it is kept as it is, and nothing is rolled out: ",
-                newer_told_);
+  const std::string text = base::cat(
+      "a newer version wrote the stored settings; they stay unchanged, and nothing is rolled out: ", newer_told_);
   log_.error("settings", {{"what", text}, {"config_map", model::kRevisionsName}});
   context_.recorder.record(store_.reference(), kube::EventSeverity::kWarning, "SettingsRolloutHeld", text);
   return true;
@@ -317,7 +315,7 @@ net::Task<void> RolloutController::keep() {
   auto written = co_await store_.write(book_, state_);
   if (!written) {
     store_errors_.add();
-    log_.warn("the settings in force could not be stored; trying again",
+    log_.warn("cannot store the settings in force; retrying",
               {{"config_map", model::kRevisionsName}, {"error", written.error()}});
     co_return;
   }
@@ -328,7 +326,7 @@ net::Task<void> RolloutController::keep() {
 
 void RolloutController::tell(const policy::RolloutPlan& plan, const policy::RolloutState& state,
                              const policy::RevisionBook& book) {
-  if (plan.moved > 0) log_.info("nodes take new settings", {{"moved", plan.moved}, {"behind", plan.waiting}});
+  if (plan.moved > 0) log_.info("moving nodes to new settings", {{"moved", plan.moved}, {"behind", plan.waiting}});
   for (const Reason reason : plan.reasons) {
     if (is_standing(reason)) {
       if (standing_ == reason) continue;

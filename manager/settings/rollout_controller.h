@@ -44,9 +44,9 @@ struct SettingsContext {
   kube::Interner& interner;
   base::Registry& metrics;
   const kube::Informer<kube::Node>* nodes = nullptr;  // whose labels say the pool; null where there are none
-  EvictionWatch* evictions = nullptr;                 // null: nobody looks
+  EvictionWatch* evictions = nullptr;                 // null: not tracked
   std::function<bool()> leading;
-  // Whether anything is written to the node: one that is only observed, or left to another manager, is told nothing.
+  // Whether the node is written. An observed node, or one left to another manager, gets no settings.
   std::function<bool(const kube::Node&)> writes = [](const kube::Node&) { return true; };
   std::string config_namespace;
   std::string config_name;
@@ -56,7 +56,7 @@ struct SettingsContext {
 
 class RolloutController {
  public:
-  // `without_tidemark` is called when somebody asked for settings that have no tidemark-config.
+  // `without_tidemark`: the settings without a tidemark-config were chosen by an order.
   RolloutController(const SettingsContext& context, const base::Log& log, base::Random random,
                     std::function<void(const SettingsChange&)> on_change, std::function<void()> without_tidemark);
 

@@ -39,7 +39,7 @@ net::Task<bool> Settings::wait_read(base::Duration limit) {
 
 std::string Settings::not_ready() const {
   if (!read_.is_set()) return "the configuration is not read yet";
-  if (!source_.usable()) return "the configuration cannot be used, and there was none before";
+  if (!source_.usable()) return "the configuration is invalid, and no earlier one exists";
   return "";
 }
 

@@ -35,7 +35,7 @@ class SettingsSource {
   // Reads what is there; from then on changes are followed.
   void take();
 
-  // Somebody asked for settings without a tidemark-config, and it is gone: then it does not stay in force.
+  // An order chose settings without a tidemark-config, and the ConfigMap is gone: then the last one is not kept.
   void let_go_of_tidemark();
 
   // The last good text of every key, read.

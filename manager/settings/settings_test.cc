@@ -202,7 +202,7 @@ TEST_F(SettingsTest, LastGoodTextSurvivesARestart) {
 TEST_F(SettingsTest, InvalidTextFromTheStartGivesNoSettings) {
   write({{"colocation-config", "{"}});
   start();
-  EXPECT_EQ(settings->not_ready(), "the configuration cannot be used, and there was none before");
+  EXPECT_EQ(settings->not_ready(), "the configuration is invalid, and no earlier one exists");
   EXPECT_FALSE(revision().colocation.config.has_value());
   write({{"colocation-config", "(none)"}});
   EXPECT_EQ(settings->not_ready(), "");

@@ -13,8 +13,8 @@ namespace {
 
 // A spec that the API server's schema refuses is not tried again before something changes, or this passed.
 constexpr base::Duration kRefusedPause = std::chrono::minutes(5);
-// The cache is behind what we wrote ourselves, or somebody else was faster: the watch brings the news, or we look
-// again.
+// The cache is behind our own write, or another writer was faster: the watch brings the new version, or a later pass
+// retries.
 constexpr base::Duration kStalePause = std::chrono::seconds(1);
 constexpr base::Duration kLookAgainMax = std::chrono::hours(24);
 // A write may wait its turn for so long; then the queue tries it again.
@@ -54,7 +54,7 @@ net::Task<void> NodeObjects::work() {
     queue_.done(node);
     if (!done) {
       errors_.add();
-      log_.warn("node object not settled; trying again",
+      log_.warn("cannot update node object; retrying",
                 {{"kind", kind_.resource.kind}, {"node", node}, {"error", done.error()}});
       queue_.retry(node);
       continue;
@@ -165,7 +165,7 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::carry_out(NodeObjectPlan plan,
                  "Objects of a node that the API server's schema refused; the old one stays.",
                  {{"component", kind_.component}})
         .add();
-    log_.error("the API server refuses what the settings say; the object stays as it is",
+    log_.error("the API server refuses the settings of the object; it stays unchanged",
                {{"kind", kind_.resource.kind}, {"node", node.value}, {"error", written.error()}});
     co_return Done::kRefused;
   }
@@ -183,7 +183,7 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::carry_out(NodeObjectPlan plan,
 // The peer's count, by its names.
 void NodeObjects::count(std::string_view what, bool succeeded) {
   metrics_
-      .counter(kind_.peer_metric, "Writes of these objects, by what was done and how it ended.",
+      .counter(kind_.peer_metric, "Writes of these objects by operation and result.",
                {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}})
       .add();
 }

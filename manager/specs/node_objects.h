@@ -59,7 +59,7 @@ struct NodeObjectWrites {
   base::TokenBucket& budget;
   std::function<bool()> leading;
   base::Duration limit;                // of one request
-  ObjectContests* contests = nullptr;  // null: nobody else is looked for
+  ObjectContests* contests = nullptr;  // null: second writers are not tracked
 };
 
 class NodeObjects {

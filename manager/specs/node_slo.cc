@@ -65,7 +65,7 @@ Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kub
     if (const auto spec = Json::parse(slo.spec)) {
       const Json* ours = spec->at("extensions", "Object", "tidemark");
       if (ours != nullptr) kept.told = policy::read_told(*ours);
-      // Made from the settings at every look: nobody has to remember them for each node.
+      // Computed from the settings in every pass, so it needs no memory per node.
       kept.told.agent.reset();
       kept.told.lines = {};
     }

@@ -47,7 +47,7 @@ struct OwnSettings {
 };
 OwnSettings own_settings(const kube::Node& node, const NodeSloProjection* object);
 
-// What the agents of a pool's nodes are told of how they stand; nullopt where there is no tidemark-config.
+// Modes and classes for the agents of a pool; nullopt without a tidemark-config.
 std::optional<policy::AgentWord> agent_word(const Revision& settings, const policy::Pool& pool);
 
 struct NodeSloDecision {
@@ -56,21 +56,21 @@ struct NodeSloDecision {
   std::optional<model::Reason> own_note;  // as OwnSettings
   std::string own_problem;
 };
-// What is worked out once for the nodes of a pool, for whoever asks for many of them.
+// Cached values for the nodes of a pool, for callers with many nodes.
 struct LineMemos {
   policy::LineMemo lines;
   policy::FallMemo falls;
 };
 
-// Node and object may be null. `known`: what the node is told beside the settings; its own settings, the word to its
-// agent and until when raised lines hold are put beside that.
+// Node and object may be null. `known`: content besides the settings. The node's own settings, the agent section and
+// the end of raised lines are added to it.
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
                                 base::WallTime now, const policy::Overrides* overrides = nullptr,
                                 const policy::KnownTold& known = {}, LineMemos* memos = nullptr);
 
-// Where the calendar of the node's pool, or an override, has the water line now, over the base line of the node's
-// strategy; nullopt where the pool has neither. It refers to the settings. `overrides` and `lines`, of whoever asks for
-// many nodes, may be null.
+// The current water line of the node's pool by calendar or override, relative to the base line of the node's strategy;
+// nullopt if the pool has neither. It refers to the settings. `overrides` and `lines` may be null; they serve callers
+// with many nodes.
 std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now,
                                                 const policy::Overrides* overrides, policy::LineMemo* lines = nullptr);
 

@@ -1,5 +1,5 @@
-// The wiring of what the manager tells each node: NodeSLO and NodeMetric specs, with the cache of NodeSLOs, a queue and
-// workers for each kind, and the events that make a node worth a look.
+// Connects the parts that write NodeSLO and NodeMetric specs: the cache of NodeSLOs, a queue and workers per kind, and
+// the events that trigger a pass.
 #pragma once
 
 #include <functional>
@@ -34,11 +34,11 @@ struct NodeSpecsOptions {
   std::function<bool(const kube::Node&, policy::Mode policy::PoolModes::*)> held;
   std::function<const policy::Overrides*()> overrides;  // of the water line; null, as its answer: none
   kube::EventRecorder* recorder = nullptr;
-  // The node's NodeSLO was seen to say what the settings say. Null: nobody asks.
+  // Called when the node's NodeSLO matches the settings; may be null.
   std::function<void(const kube::Node&)> on_told;
-  // What a node is told in its NodeSLO beside the settings (decide_node_slo). Null: nothing.
+  // Content of a NodeSLO besides the settings (decide_node_slo); may be null.
   std::function<policy::KnownTold(const kube::Node&)> told;
-  ObjectContests* contests = nullptr;  // null: nobody else is looked for
+  ObjectContests* contests = nullptr;  // null: second writers are not tracked
 };
 
 class NodeSpecs {

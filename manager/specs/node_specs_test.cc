@@ -197,7 +197,7 @@ TEST_F(RivalTest, LeavesARepeatedlyReplacedObjectToTheSecondWriter) {
   EXPECT_EQ(threshold("n1"), Json(13)) << "left to the other one";
   EXPECT_EQ(contested("nodeslo"), 1);
   EXPECT_EQ(replicas[0]->metric(R"(tidemark_manager_object_overwrites_total{component="nodeslo"})"), 3);
-  EXPECT_NE(condition("n1").find("NodeSLO (by somebody who is not named)"), std::string::npos) << condition("n1");
+  EXPECT_NE(condition("n1").find("NodeSLO (by an unnamed writer)"), std::string::npos) << condition("n1");
   EXPECT_EQ(interval("n1"), Json(60)) << "the other objects go on";
   EXPECT_NE(offered("n1"), "");
   EXPECT_EQ(threshold("n2"), Json(65));
@@ -208,7 +208,7 @@ TEST_F(RivalTest, LeavesARepeatedlyReplacedObjectToTheSecondWriter) {
   run_for(1min);
   EXPECT_EQ(threshold("n1"), Json(13));
   EXPECT_EQ(contested("nodeslo"), 1);
-  EXPECT_NE(condition("n1").find("NodeSLO (by somebody who is not named)"), std::string::npos) << condition("n1");
+  EXPECT_NE(condition("n1").find("NodeSLO (by an unnamed writer)"), std::string::npos) << condition("n1");
   run_for(10min);
   EXPECT_EQ(threshold("n1"), Json(65));
   EXPECT_EQ(contested("nodeslo"), 0);

@@ -138,10 +138,10 @@ void Contests::happens(const std::string& name, const kube::Node& node, Entry& e
   entry.contest = std::move(step.state);
   if (event == ContestEvent::kOverwritten) {
     metrics_
-        .counter("tidemark_manager_overwrites_total",
-                 "Amounts of nodes that this manager wrote and somebody else replaced.", {{"pool", pool}})
+        .counter("tidemark_manager_overwrites_total", "Amounts of nodes that another writer replaced.",
+                 {{"pool", pool}})
         .add();
-    log_.warn("somebody else replaced what this manager wrote onto a node",
+    log_.warn("another writer replaced amounts of a node",
               {{"node", name}, {"reason", step.reason ? model::reason_id(*step.reason) : ""}});
   }
   if (!stood && entry.contest.standing_back) stands_back(name, node, entry);

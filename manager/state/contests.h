@@ -34,7 +34,7 @@
 
 namespace tidemark::manager {
 
-// The other one who wrote a batch or mid amount of the node last: "koord-manager (Update)"; "" where nobody is named.
+// The last other writer of a batch or mid amount of the node: "koord-manager (Update)"; "" if unnamed.
 std::string writer_of_amounts(std::string_view node_bytes);
 
 struct ContestContext {
@@ -54,7 +54,8 @@ class Contests {
 
   void before_write(const model::NodeName& node, const model::ExtendedResources& amounts);
   void after_write(const model::NodeName& node, bool written);
-  void lost_write(const model::NodeName& node);  // it may be there or not: what comes next is nobody's fault
+  void lost_write(
+      const model::NodeName& node);  // the node may exist or not; the next change is not attributed to a second writer
   void node_changed(const std::string& name, const kube::Node* before, const kube::Node* after);
   // A new leader goes on where its predecessor stood back: the nodes' conditions tell.
   void take_over();

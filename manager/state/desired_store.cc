@@ -27,7 +27,7 @@ Result<kube::ConfigMap> decode_state_map(std::string_view bytes, kube::Interner&
 net::Task<Result<StoredText>> read_desired(kube::Reader& reader, std::string config_namespace, base::Duration limit) {
   auto bytes = co_await reader.get(kube::kConfigMaps, config_namespace, model::kStateName, limit);
   if (!bytes && bytes.error().kind == ErrorKind::kNotFound) co_return StoredText();
-  if (!bytes) co_return std::unexpected(std::move(bytes).error().within("reading what was ordered for the cluster"));
+  if (!bytes) co_return std::unexpected(std::move(bytes).error().within("reading the orders of the cluster"));
   kube::Interner interner;
   TM_CO_TRY(const auto map, decode_state_map(*bytes, interner));
   StoredText stored{map.meta.resource_version, std::nullopt, std::nullopt};

@@ -23,7 +23,7 @@ struct StoredText {
 
 Result<kube::ConfigMap> decode_state_map(std::string_view bytes, kube::Interner& interner);
 net::Task<Result<StoredText>> read_desired(kube::Reader& reader, std::string config_namespace, base::Duration limit);
-// Over the revision that was read: kConflict or kAlreadyExists where somebody was quicker.
+// Writes over the revision that was read: kConflict or kAlreadyExists if another writer was faster.
 net::Task<Result<void>> write_desired(kube::Writer& writer, std::string config_namespace, std::string revision,
                                       std::string text, base::Duration limit);
 net::Task<Result<void>> write_overrides(kube::Writer& writer, std::string config_namespace, std::string revision,

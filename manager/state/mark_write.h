@@ -27,8 +27,8 @@ struct MarkOnNode {
   bool has_labels = true;
   bool has_annotations = true;
 };
-// `node` was decoded with fields that keep both keys. That it has labels and annotations at all is assumed where none
-// was kept; a server that knows better refuses the patch, and exact_mark() tells.
+// Decode `node` with fields that keep both keys. The patch assumes that labels and annotations exist if none was kept;
+// otherwise the server refuses it, and exact_mark() finds out.
 MarkOnNode mark_of(const kube::Node& node);
 std::string mark_json(const MarkOnNode& mark);  // for the audit
 policy::NodeReading read_marks(const MarkOnNode& mark);

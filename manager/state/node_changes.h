@@ -5,7 +5,7 @@
 
 namespace tidemark::manager {
 
-// Somebody ordered something for the node, or took it back: that cannot wait in line. `before` is null for a new node.
+// An order for the node was added or withdrawn: that cannot wait in the line. `before` is null for a new node.
 bool mark_changed(const kube::Node* before, const kube::Node& after);
 
 // Whether the node's state is to be worked out again: null where the node was not there, or is gone.

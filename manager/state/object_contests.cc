@@ -35,7 +35,7 @@ KeptObject object_at(std::size_t index) {
   return static_cast<KeptObject>(index);
 }
 
-// Ordered on by somebody, since `generation`.
+// Ordered on, since `generation`.
 bool ordered_on(const kube::Node& before, const kube::Node& after, std::int64_t generation, base::WallTime now) {
   const auto was = mark_of(before);
   const auto is = mark_of(after);
@@ -45,7 +45,7 @@ bool ordered_on(const kube::Node& before, const kube::Node& after, std::int64_t 
   return state.order && state.strictest() == policy::NodeState::kOn && marks.generation > generation;
 }
 
-// The other one who wrote what we keep of the object last; "" where nobody is named.
+// The last other writer of our part of the object; "" if unnamed.
 std::string writer_of(KeptObject object, std::string_view bytes) {
   return other_writer(bytes, [object](const Json& fields) { return fields.member(info_of(object).fields) != nullptr; });
 }
@@ -96,10 +96,10 @@ ObjectContests::Held ObjectContests::look(KeptObject object, const model::NodeNa
     if (event == ContestEvent::kOverwritten) {
       metrics_
           .counter("tidemark_manager_object_overwrites_total",
-                   "Objects of nodes that this manager wrote and somebody else replaced, by kind.",
+                   "Objects of nodes that another writer replaced, by kind.",
                    {{"component", info_of(object).component}})
           .add();
-      log_.warn("somebody else replaced what this manager wrote into an object of a node",
+      log_.warn("another writer replaced an object of a node",
                 {{"kind", info_of(object).resource.kind},
                  {"node", name.value},
                  {"reason", step.reason ? model::reason_id(*step.reason) : ""}});

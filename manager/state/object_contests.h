@@ -53,8 +53,8 @@ class ObjectContests {
     std::optional<base::Duration> again_after;  // when time alone may change that
   };
   Held look(KeptObject object, const model::NodeName& node, const ObjectSeen& seen);
-  // We have nothing to say of the object any more (its node is only observed, it is not there): nobody is stood back
-  // from.
+  // We have no content for the object any more (the node is only observed, or the object is absent): no second writer
+  // is tracked.
   void forget(KeptObject object, const std::string& node);
 
   void node_changed(const std::string& name, const kube::Node* before, const kube::Node* after);

@@ -10,10 +10,10 @@
 namespace tidemark::manager {
 
 // Said where the server keeps no managedFields of the object.
-inline constexpr std::string_view kUnnamedWriter = "somebody who is not named";
+inline constexpr std::string_view kUnnamedWriter = "an unnamed writer";
 
-// The one who wrote last of those whose fields (fieldsV1) `concern`, and who is not this program:
-// "koord-manager (Update)"; "" where nobody is named.
+// The last writer, other than this program, whose fields (fieldsV1) `concern`: "koord-manager (Update)"; "" if
+// unnamed.
 std::string other_writer(std::string_view object, const std::function<bool(const Json& fields)>& concern);
 
 }  // namespace tidemark::manager

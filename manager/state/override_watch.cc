@@ -116,11 +116,11 @@ void OverrideWatch::refresh_metrics() {
       return value ? static_cast<double>(*value) : kNone;
     };
     context_.metrics
-        .gauge("tidemark_override_cpu_percent", "Where somebody put the water line for a while; -1: nowhere.",
+        .gauge("tidemark_override_cpu_percent", "Temporary override of the water line; -1: no override.",
                {{"pool", pool}})
         .set(line == nullptr ? kNone : percent(line->line.cpu));
     context_.metrics
-        .gauge("tidemark_override_memory_percent", "Where somebody put the water line for a while; -1: nowhere.",
+        .gauge("tidemark_override_memory_percent", "Temporary override of the water line; -1: no override.",
                {{"pool", pool}})
         .set(line == nullptr ? kNone : percent(line->line.memory));
     context_.metrics

@@ -1,5 +1,5 @@
-// The overrides of the water line in force (policy/state/overrides.h): what the ConfigMap `tidemark-state` says of
-// them, the last good text where it cannot be read; and what began and ended, told in events, logs and metrics.
+// The overrides of the water line in force (policy/state/overrides.h): from the ConfigMap `tidemark-state`, or its
+// last good text if it is unreadable. Starts and ends are reported as events, logs and metrics.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,9 @@ struct OverrideContext {
   kube::EventRecorder& recorder;
   base::Registry& metrics;
   std::string config_namespace;
-  std::function<bool()> leading;    // events and metrics come from one of several replicas
-  std::function<void()> on_change;  // time alone changed what is in force; take() tells its caller itself
+  std::function<bool()> leading;  // events and metrics come from one of several replicas
+  std::function<void()>
+      on_change;  // time alone changed the overrides in force; the caller of take() knows its own changes
 };
 
 class OverrideWatch {

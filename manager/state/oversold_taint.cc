@@ -9,7 +9,7 @@
 namespace tidemark::manager {
 namespace {
 
-// Another effect under our key is somebody else's.
+// Another effect under our key belongs to another owner.
 bool is_ours(const Json& taint) {
   return taint.text_at("key") == model::kOversoldTaint && taint.text_at("effect") == model::kOversoldEffect;
 }

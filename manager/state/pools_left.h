@@ -1,5 +1,5 @@
-// How many nodes of each pool are left to another writer, and which pools are left to him whole for that: three nodes
-// speak for a small pool, one in a hundred for a large one (policy/contest).
+// Counts per pool the nodes left to another writer, and lists the pools left to it completely: three nodes stand for a
+// small pool, one in a hundred for a large one (policy/contest).
 #pragma once
 
 #include <cstdint>

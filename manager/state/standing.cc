@@ -16,9 +16,9 @@ namespace {
 using model::Reason;
 
 constexpr std::string_view kIfWritten = ". If it were written: ";
-constexpr std::string_view kOffersOnlyCut = "; what was ordered for the cluster cannot be read: offers are only cut";
+constexpr std::string_view kOffersOnlyCut = "; the orders of the cluster cannot be read: offers are only cut";
 constexpr std::string_view kOffersOnlyCutByBudgets =
-    "; what a newer version wrote of evictions cannot be read: offers are only cut";
+    "; the eviction budgets of a newer version cannot be read: offers are only cut";
 constexpr std::string_view kObjectsLeft = "; left to another writer, and only observed: ";
 
 std::string_view reason_word(Reason reason) {

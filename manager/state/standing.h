@@ -23,8 +23,8 @@ namespace tidemark::manager {
 struct StandingInputs {
   // What was ordered for the cluster and for pools: a node that joined later is under it before it carries a mark.
   const policy::DesiredStates* desired = nullptr;
-  const policy::BudgetState* budgets = nullptr;  // what evictions let pools do; null: nobody counts
-  bool desired_known = true;   // false: nobody knows what was ordered, a node without a mark may not grow
+  const policy::BudgetState* budgets = nullptr;  // null: evictions are not counted
+  bool desired_known = true;                     // false: orders are unknown, so a node without a mark must not grow
   bool budgets_newer = false;  // a newer version counts evictions: whether the pool may sell is not known here
   bool sold_known = true;      // false: some of what the node sold may be missing, so draining does not end by it
   const policy::Overrides* overrides = nullptr;  // of the water line; null: none is known
@@ -58,7 +58,7 @@ struct Standing {
 Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, policy::Mode policy::PoolModes::* mode,
                const StandingInputs& inputs, const policy::SoldNow& sold, base::WallTime now);
 
-// The condition on the node. nullopt: there is nothing to say of a node that nobody ordered anything for.
+// The condition of the node. nullopt: no order ever applied to the node, so there is none.
 struct StateCondition {
   bool sells = true;        // status
   std::string_view reason;  // "On", "Observed", "Draining", "Off", "OffForKubernetes", "OffForYarn", "SecondWriter",

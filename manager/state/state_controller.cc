@@ -29,12 +29,12 @@ struct StateGauge {
   std::string_view help;
 };
 constexpr std::array<StateGauge, 4> kGauges{
-    StateGauge{"tidemark_nodes_on", "Nodes that sell what the settings give."},
+    StateGauge{"tidemark_nodes_on", "Nodes that sell as configured."},
     StateGauge{"tidemark_nodes_observed", "Nodes that are decided and shown, and not written."},
     StateGauge{"tidemark_nodes_draining", "Nodes that sell nothing new, at least on one side."},
     StateGauge{"tidemark_nodes_off", "Nodes that sell nothing, at least on one side."}};
 
-// What the node is to show and does not. A node that nobody ordered anything for shows nothing, unless it once did.
+// Missing marks and conditions of the node. A node without any order, now or earlier, has none.
 std::optional<StateCondition> condition_due(const kube::Node& node, const Standing& standing) {
   auto condition = condition_of(standing);
   const bool shown = node.condition(model::kStateCondition) != nullptr;
@@ -94,7 +94,7 @@ net::Task<void> StateController::work() {
         continue;
       }
       errors_.add();
-      log_.warn("state of a node not settled; trying again", {{"node", node}, {"error", again.error()}});
+      log_.warn("state of a cannot update node; retrying", {{"node", node}, {"error", again.error()}});
       queue_.retry(node);
       continue;
     }

@@ -32,7 +32,7 @@ struct StateContext {
   const kube::Informer<kube::Node>& nodes;
   std::function<Standing(const kube::Node&)> stand;
   std::function<bool()> leading;
-  std::function<bool()> shows;     // whether what is by pool is told in metrics: by one of several replicas
+  std::function<bool()> shows;     // whether this replica exports the metrics by pool
   double queries_per_second = 10;  // of these writes
   base::Duration write_limit{0};   // of one request
 };

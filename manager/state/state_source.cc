@@ -37,7 +37,7 @@ StateSource::StateSource(net::EventLoop& loop, kube::Client& client, kube::Event
       maps_(loop, client, client, log, metrics, random, only_state(ns),
             [&interner](std::string_view bytes) { return decode_state_map(bytes, interner); }),
       good_(metrics.gauge("tidemark_manager_state_good",
-                          "1 while what was ordered for the cluster and its pools is known and can be read.")),
+                          "1 while the orders for the cluster and its pools are readable.")),
       on_change_(std::move(on_change)),
       overrides_({loop, recorder, metrics, ns, std::move(leading), [this] { on_change_(); }}, log),
       scope_(loop) {
@@ -93,8 +93,7 @@ void StateSource::take(const kube::ConfigMap* map) {
   auto step = policy::next_desired(state_, text);
   state_ = std::move(step.state);
   const bool unreadable = step.reason == Reason::kStateDesiredUnreadable;
-  // Nothing was known before: nodes carry copies of what was ordered, also of what is newer than an old text that
-  // somebody put back.
+  // The earlier text is unknown. Nodes carry copies of orders, which may be newer than a restored old text.
   if (first) {
     const auto read = state_.desired;
     recover_from_nodes();

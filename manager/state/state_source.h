@@ -1,5 +1,5 @@
-// What was ordered for the cluster and for pools, and where the water line is overridden, as the ConfigMap
-// `tidemark-state` has it now. The last good text holds; where the ConfigMap is gone, what nodes carry of it tells.
+// Orders for the cluster and pools, and overrides of the water line, from the ConfigMap `tidemark-state`. The last
+// good text applies; if the ConfigMap is gone, the copies on the nodes apply.
 #pragma once
 
 #include <functional>

@@ -305,7 +305,7 @@ AdmissionAnswer AdmissionHandlers::check_tidemark_config(const AdmissionRequest&
   for (const auto& [key, text] : after) {
     if (key != model::kTidemarkConfigKey) {
       answer.warnings.push_back(
-          cat(key, ": nobody reads this key; the settings are read from ", model::kTidemarkConfigKey));
+          cat(key, ": this key is not used; the settings are read from ", model::kTidemarkConfigKey));
     }
   }
   const auto text = after.find(std::string(model::kTidemarkConfigKey));

@@ -64,7 +64,7 @@ ProfileController::ProfileController(net::EventLoop& loop, kube::Reader& reader,
       queue_(loop, metrics, "profiles", random.fork()),
       updates_(options.updates_per_second, options.update_burst),
       caught_up_(metrics.counter("tidemark_profile_pods_caught_up_total",
-                                 "Pods that missed the webhook and got what a profile says afterwards.")),
+                                 "Pods that missed the webhook and got their profile afterwards.")),
       failed_(metrics.counter("tidemark_profile_failures_total", "Pods that could not be caught up with.")),
       scope_(loop) {
   pods_.subscribe([this](const kube::ObjectKey& key, const PendingPod* before, const PendingPod* after) {
@@ -146,7 +146,8 @@ net::Task<void> ProfileController::work() {
       tell_denied(key, done.error());
       continue;
     }
-    log_.warn("a pod was not caught up with; trying again", {{"pod", key}, {"error", done.error()}});
+    log_.warn("cannot apply profile to a pod that missed the webhook; retrying",
+              {{"pod", key}, {"error", done.error()}});
     queue_.retry(key);
   }
 }
@@ -155,7 +156,7 @@ void ProfileController::tell_denied(const std::string& key, const Error& error) 
   const auto now = loop_.clock().monotonic();
   if (denied_told_ && now - *denied_told_ < kTellDenied) return;
   denied_told_ = now;
-  log_.error("pods that missed the webhook are not caught up with: the API server refuses it",
+  log_.error("cannot apply profiles to pods that missed the webhook: the API server refuses it",
              {{"pod", key}, {"error", error}, {"needed", "get and patch on pods, in all namespaces"}});
 }
 
@@ -207,12 +208,12 @@ net::Task<Result<void>> ProfileController::catch_up(std::string key) {
     }
     caught_up_.add();
     const std::string what = base::join(done.applied, ", ");
-    log_.info("caught up with a pod that missed the webhook",
+    log_.info("applied profile to a pod that missed the webhook",
               {{"pod", key}, {"profiles", what}, {"left", base::join(done.left, ", ")}});
     recorder_.record({"v1", "Pod", name.ns, name.name, uid}, kube::EventSeverity::kNormal, "ColocationProfileCaughtUp",
                      cat("the webhook was away when this pod was created; labels and annotations of ",
                          done.applied.size() == 1 ? "profile " : "profiles ", what, " were set now",
-                         done.left.empty() ? "" : "; what cannot be changed after creation stays: ",
+                         done.left.empty() ? "" : "; immutable after creation, so unchanged: ",
                          base::join(done.left, ", "), ". Resources are never translated afterwards"));
   }
   looked_at_[uid] = now;

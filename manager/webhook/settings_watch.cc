@@ -140,7 +140,7 @@ void SettingsWatch::take_enhanced(const kube::ConfigMap* map) {
   if (read) {
     enhanced_config_ = std::move(*read);
   } else {
-    log_.error("the labels that pods must carry cannot be read; the last good ones stay",
+    log_.error("cannot read the required pod labels; the last good ones stay",
                {{"configmap", options_.enhanced_name}, {"error", read.error()}});
   }
 }
@@ -155,7 +155,7 @@ void SettingsWatch::watch_label(std::string_view name, const kube::ConfigMap* ma
       .set(missing ? 1 : 0);
   if (!missing) return;
   const std::string say =
-      cat("edits of this ConfigMap are checked by nobody: it lacks the label ", model::kConfigMapTypeLabel, "=",
+      cat("edits of this ConfigMap are not validated: it lacks the label ", model::kConfigMapTypeLabel, "=",
           label_for(name), ", by which the API server decides to ask the webhook. kubectl -n ",
           options_.config_namespace, " label configmap ", name, " ", model::kConfigMapTypeLabel, "=", label_for(name));
   log_.warn(say, {{"configmap", name}});

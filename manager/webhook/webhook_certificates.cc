@@ -297,14 +297,14 @@ net::Task<void> WebhookCertificates::keep_secret() {
           pause = base::Duration(0);
           rest = steps.rest_after_another();
           if (rest > base::Duration(0)) {
-            log_.error("the webhooks' certificates do not become what they should be, however often they are renewed",
+            log_.error("the webhooks' certificates stay invalid although they are renewed again and again",
                        {{"what", name_of(plan.step)},
                         {"secret", options_.secret_name},
                         {"resting_s", rest.count() / 1'000'000'000}});
           }
         } else if (stored.error().kind != ErrorKind::kConflict && stored.error().kind != ErrorKind::kAlreadyExists) {
           steps_failed_.add();
-          log_.error("the webhooks' certificates were not renewed; trying again",
+          log_.error("cannot renew the webhooks' certificates; retrying",
                      {{"what", name_of(plan.step)}, {"secret", options_.secret_name}, {"error", stored.error()}});
         }
       }
@@ -365,7 +365,7 @@ net::Task<void> WebhookCertificates::follow_files() {
     } else if (authority.error().kind != ErrorKind::kNotFound && !told) {
       told = true;
       steps_failed_.add();
-      log_.error("ca.crt cannot be read; the bundle stays as it is", {{"error", authority.error()}});
+      log_.error("cannot read ca.crt; the bundle stays unchanged", {{"error", authority.error()}});
     }
     if (bundle && *bundle != file_bundle_) {
       file_bundle_ = std::move(bundle);
@@ -381,7 +381,7 @@ net::Task<void> WebhookCertificates::follow_files() {
         log_.info("a certificate from files serves the webhooks", {{"until", base::format_rfc3339(read->not_after)}});
       } else {
         steps_failed_.add();
-        log_.error("tls.crt cannot be used; the certificate before it goes on serving",
+        log_.error("cannot use tls.crt; the previous certificate stays in use",
                    {{"file", file("tls.crt")}, {"error", certificate ? read.error() : certificate.error()}});
       }
     }

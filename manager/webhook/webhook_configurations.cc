@@ -187,10 +187,10 @@ WebhookConfigurations::WebhookConfigurations(net::EventLoop& loop, kube::Reader&
       kept_{&mutating_, &validating_},
       writes_(metrics.counter("tidemark_webhook_configuration_writes_total",
                               "Writes of the objects that tell the API server about the webhooks.")),
-      registered_gauge_(metrics.gauge("tidemark_webhook_registered",
-                                      "1 while the API server is told to ask the webhooks as it should.")),
+      registered_gauge_(
+          metrics.gauge("tidemark_webhook_registered", "1 while the webhooks are registered at the API server.")),
       evictions_gauge_(metrics.gauge("tidemark_webhook_evictions_registered",
-                                     "1 while it is told to ask about evictions by node agents.")),
+                                     "1 while the webhook for evictions by node agents is registered.")),
       changed_(loop),
       scope_(loop) {
   if (!options_.agent_account.empty()) {
@@ -297,8 +297,7 @@ net::Task<WebhookConfigurations::Kept> WebhookConfigurations::keep_side(Side& si
       co_return give_up(side, error.message);
     }
     if (error.kind != ErrorKind::kConflict && error.kind != ErrorKind::kAlreadyExists) {
-      log_.error("the webhooks are not registered as they should be; trying again",
-                 {{"object", side.name}, {"error", error}});
+      log_.error("cannot register the webhooks; retrying", {{"object", side.name}, {"error", error}});
     }
     co_return Kept::kNotYet;
   }
@@ -324,8 +323,7 @@ bool WebhookConfigurations::others_make(Side& side, bool there) const {
 
 WebhookConfigurations::Kept WebhookConfigurations::give_up(Side& side, std::string_view why) {
   if (!side.given_up) {
-    log_.warn("the registration of node agents' evictions cannot be kept as it should be",
-              {{"object", side.name}, {"why", why}});
+    log_.warn("cannot update the webhook for evictions by node agents", {{"object", side.name}, {"why", why}});
     side.given_up = true;
     context_.on_change();
   }
@@ -348,7 +346,7 @@ net::Task<Result<void>> WebhookConfigurations::write(Side& side, const WebhookCo
   } else {
     if (!there->managed && !there->has_template && holds) {
       metadata["annotations"][kWebhooksTemplateAnnotation] = Json(there->webhooks.dump());
-      log_.warn("webhooks that somebody else registered are replaced; they are saved in an annotation",
+      log_.warn("replacing webhooks of another owner; they are saved in an annotation",
                 {{"object", side.name}, {"annotation", kWebhooksTemplateAnnotation}});
     }
     metadata["resourceVersion"] = Json(there->meta.resource_version);

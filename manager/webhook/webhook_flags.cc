@@ -51,7 +51,8 @@ void declare_webhook_flags(base::Flags& flags, WebhookOptions& options) {
       .placeholder("NAME");
   flags
       .text("webhook-cert-dir", options.folder,
-            "folder with tls.crt, tls.key and, to be told to the API server, ca.crt; then none is made here")
+            "directory with tls.crt, tls.key and ca.crt (the CA bundle for the API server); disables generated "
+            "certificates")
       .placeholder("DIR");
   flags.duration("webhook-ca-lifetime", options.authority_lifetime, seconds(10), hours(24 * 36500),
                  "life of an authority made here; another one is made at two thirds of it");
@@ -63,23 +64,23 @@ void declare_webhook_flags(base::Flags& flags, WebhookOptions& options) {
       .placeholder("NAME");
   flags
       .text("webhook-evictions-configuration", options.evictions_name,
-            "ValidatingWebhookConfiguration to keep, where it is there: of node agents' evictions, closed for them")
+            "ValidatingWebhookConfiguration for evictions by node agents; kept up to date if it exists")
       .placeholder("NAME");
   flags
       .text("agent-service-account", options.agent_account,
-            "the user that node agents are, who evict offline work of their own node alone; empty: nobody is one")
+            "user of the node agents, which may evict only offline work of their own node; empty: no agents")
       .placeholder("USER");
   flags.boolean("webhook-register", options.registers, "make and keep the first two objects, and keep the third");
   flags.choice("webhook-profile", options.parity,
                {{"koordinator", policy::Parity::kKoordinator}, {"tidemark", policy::Parity::kTidemark}},
-               "whose manners where the peer's lead into a trap");
+               "profile for cases in which Koordinator's behavior is a trap");
   flags.choice(
       "webhook-while-off", options.while_off,
       {{"wait", policy::WhileOff::kWait}, {"plain", policy::WhileOff::kPlain}, {"refuse", policy::WhileOff::kRefuse}},
       "while co-location is off, pods that a profile makes offline work wait, run as plain ones, or are refused");
   // A word and no switch with the peer, which may stand alone on the command line.
   flags.choice("node-strategy-name-need-check", options.names_needed, {{"true", true}, {"false", false}},
-               "an edit of the settings is refused where a node strategy has no name of its own");
+               "refuse edits of the settings with node strategies that have no unique name");
   flags
       .text("pod-enhanced-validator-config-namespace", options.enhanced_namespace,
             "namespace of the ConfigMap of labels that pods must carry")

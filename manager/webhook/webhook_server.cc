@@ -187,7 +187,7 @@ void WebhookServer::tell(const Path& path, const AdmissionRequest& request, cons
 
 void WebhookServer::count(const Path& path, std::string_view outcome, base::Duration took) {
   metrics_
-      .counter("tidemark_webhook_requests_total", "Admission requests, by what became of them.",
+      .counter("tidemark_webhook_requests_total", "Admission requests by result.",
                {{"component", path.name}, {"reason", outcome}})
       .add();
   metrics_

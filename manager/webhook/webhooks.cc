@@ -211,7 +211,7 @@ class RunningWebhooks final : public Webhooks {
 
   void use(const net::IssuedCertificate& certificate) {
     if (auto used = server_->use_certificate(certificate.certificate_pem, certificate.key_pem); !used) {
-      log_.error("a certificate of the webhooks cannot be used; the old one stays", {{"error", used.error()}});
+      log_.error("cannot use a certificate of the webhooks; the old one stays", {{"error", used.error()}});
     }
   }
 

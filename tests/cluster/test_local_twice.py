@@ -60,7 +60,7 @@ class LocalTwice(LocalCase):
         self.assertIn(f"listening on {taken}", said)
         self.assertFalse((self.folder / "second").exists())
         said = self.second(**{**mine, "data_dir": str(self.folder / "data")})
-        self.assertRegex(said, rf"{self.folder}/data/objects\.sqlite is another server's that runs")
+        self.assertRegex(said, rf"{self.folder}/data/objects\.sqlite is in use by another server")
         said = self.second(**{**mine, "pod_group": f"/{self.group}"}, reserved_cpu="500")
         self.assertIn("--pod-group", said)
 

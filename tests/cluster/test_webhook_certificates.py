@@ -237,5 +237,5 @@ class InThePeersPlace(WithWebhooks):
         component = self.manager(kubeconfig=chart.kubeconfig_of("peers", folder), elect=True)
         self.addCleanup(self.api.request, "DELETE", f"{LEASES}/koordinator-manager")
         self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
-        wait_for(lambda: "not caught up with" in component.log, "a word about pods that were missed", component)
+        wait_for(lambda: "cannot apply profiles to pods that missed the webhook" in component.log, "the log line about missed pods", component)
         self.assertIn("get and patch on pods", component.log)
