@@ -278,7 +278,7 @@ TEST_F(YarnSiteTest, ReadsKerberosSettings) {
             "/s: hadoop.security.authentication is kerberos, and yarn.resourcemanager.principal is not set: who is to "
             "answer, as in rm/_HOST@REALM?");
   EXPECT_EQ(security({{on.first, "KERBEROS5"}}).error().message,
-            "/s: hadoop.security.authentication is to be simple or kerberos, found \"KERBEROS5\"");
+            "/s: hadoop.security.authentication must be simple or kerberos, found \"KERBEROS5\"");
   EXPECT_EQ(security({on, rm, {"hadoop.rpc.protection", "auth"}}).error().message,
             "/s: hadoop.rpc.protection: \"auth\" is none of authentication, integrity, privacy");
 }

@@ -60,7 +60,7 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
   flags.group("Containers");
   flags.integer("millicores-per-vcore", options.millicores_per_vcore, 1, 1'000'000,
                 "what a vcore is worth, in thousandths of a core, as the YARN operator has it: where that is no whole "
-                "core, the agent is told what containers hold of the machine");
+                "core, the agent gets the real amount that containers hold");
   flags
       .text("yarn-container-cgroup-path", options.group,
             "group below which containers are, from the root of a hierarchy; the default is the one of the systemd "
