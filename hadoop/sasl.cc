@@ -274,7 +274,7 @@ Result<std::string> SaslExchange::expected(const SaslMethod& method) const {
   if (server_.principal.empty()) {
     return fail(ErrorKind::kInvalid,
                 "yarn.resourcemanager.principal is not set: give the server's principal, such as rm/_HOST@",
-                own_realm_.empty() ? "REALM" : own_realm_, "?");
+                own_realm_.empty() ? "REALM" : own_realm_);
   }
   const std::string_view wanted = without_realm(server_.principal);
   if (wanted.find('/') == std::string_view::npos) {

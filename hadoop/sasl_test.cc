@@ -180,7 +180,7 @@ TEST(SaslTest, RequiresTheConfiguredServer) {
   EXPECT_EQ(principal({"rm@EXAMPLE.COM", ""}, kerberos()),
             "yarn.resourcemanager.principal is to have a host, as in rm/_HOST@REALM; found rm@EXAMPLE.COM");
   EXPECT_EQ(principal({"", ""}, kerberos()),
-            "yarn.resourcemanager.principal is not set: give the server's principal, such as rm/_HOST@EXAMPLE.COM?");
+            "yarn.resourcemanager.principal is not set: give the server's principal, such as rm/_HOST@EXAMPLE.COM");
   EXPECT_EQ(principal({"x/y@Z", "rm/*@EXAMPLE.COM"}, kerberos("rm", "any")), "rm/any@EXAMPLE.COM");
   EXPECT_EQ(principal({"", "rm/*.example@EXAMPLE.COM"}, kerberos("hdfs", "host.example")),
             "the server calls itself hdfs/host.example@EXAMPLE.COM, which yarn.resourcemanager.principal.pattern does "

@@ -125,7 +125,7 @@ Result<std::optional<Security>> security_of(const Site& site) {
   security.server = {principal.value_or(""), pattern.value_or("")};
   if (security.server.principal.empty() && security.server.pattern.empty()) {
     return fail(ErrorKind::kInvalid, site.place(std::string(kAuthentication)), ": ", kAuthentication,
-                " is kerberos, and ", kPrincipal, " is not set: give the server's principal, such as rm/_HOST@REALM?");
+                " is kerberos, and ", kPrincipal, " is not set: give the server's principal, such as rm/_HOST@REALM");
   }
   TM_TRY(const std::vector<std::string> words, site.list(std::string(kProtection)));
   auto protections = parse_protections(words);

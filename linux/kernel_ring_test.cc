@@ -63,7 +63,7 @@ TEST(KernelRing, TheMachinesOwn) {
     if (seen > 0) EXPECT_GT((*next)->since_boot_us, 0);
   }
   EXPECT_EQ(seen, 1);
-  for (auto next = log->next(); next && *next; next = log->next()) EXPECT_NE((*next)->text, text) << "reported once";
+  for (auto next = log->next(); next && *next; next = log->next()) EXPECT_NE((*next)->text, text) << "told once";
   EXPECT_EQ(log->lost(), 0);
 }
 

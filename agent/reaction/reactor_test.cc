@@ -95,7 +95,7 @@ TEST_P(ReactorTest, ASurgeIsAnsweredWithTheNextLookAndTold) {
   EXPECT_EQ(taken->step, 0u);
   EXPECT_EQ(taken->files, 1u);
   EXPECT_EQ(taken->risen.value, 1000);
-  EXPECT_FALSE(reactor.withdraw()) << "reported once";
+  EXPECT_FALSE(reactor.withdraw()) << "told once";
 }
 
 TEST_P(ReactorTest, TheStepIsAsNarrowAsTheSurgeIsLarge) {

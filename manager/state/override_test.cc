@@ -117,7 +117,7 @@ TEST_F(OverrideTest, AgentsAreToldBeforehandWhenARaisedLineEndsAndALoweredOneIsN
   EXPECT_EQ(lines(), base::cat(R"([{"from":")", end, R"(","cpuSuppressThresholdPercent":65}])"));
   const std::string raised = revision();
   run_for(9min);
-  EXPECT_EQ(revision(), raised) << "reported once";
+  EXPECT_EQ(revision(), raised) << "told once";
 
   // Another manager, after the end: what agents hold already.
   replicas.clear();
