@@ -53,7 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     TM_CHECK(parsed->arguments.size() <= 3, "as many as declared");
     for (const Flags::Setting& setting : parsed->settings) {
-      TM_CHECK(setting.name != "token" || setting.value.empty() || setting.value == "(secret)", "secrets are not told");
+      TM_CHECK(setting.name != "token" || setting.value.empty() || setting.value == "(secret)",
+               "secrets are not shown");
     }
   }
   return 0;

@@ -175,7 +175,7 @@ std::optional<double> json_number_to_double(std::string_view text) {
   if (error == std::errc() && std::isfinite(number)) {
     return number;
   }
-  // Out of range one way or the other: the decimal exponent of the first digit that counts tells which.
+  // Out of range one way or the other: the decimal exponent of the first significant digit decides.
   constexpr std::int64_t kExponentMax = 1'000'000'000'000;  // far beyond any text's length
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);

@@ -176,9 +176,9 @@ TEST_F(NodeManagerSite, WhatCannotBeIsRefusedWithItsPlace) {
   say("");
   EXPECT_EQ(wrong(),
             "neither yarn.resourcemanager.hostname nor yarn.resourcemanager.resource-tracker.address is set: a "
-            "NodeManager would not know whom to register with");
+            "NodeManager would have no address to register with");
   say(property("yarn.resourcemanager.hostname", "rm") + property("yarn.scheduler.minimum-allocation-mb", "much"));
-  EXPECT_EQ(wrong(), "/c/yarn-site.xml: yarn.scheduler.minimum-allocation-mb is to be a number, found \"much\"");
+  EXPECT_EQ(wrong(), "/c/yarn-site.xml: yarn.scheduler.minimum-allocation-mb must be a number, found \"much\"");
   say(property("yarn.scheduler.minimum-allocation-mb", "512") + property("yarn.nodemanager.address", "here"));
   EXPECT_EQ(wrong(), "/c/yarn-site.xml: yarn.nodemanager.address is HOST:PORT, found \"here\"");
   options.port = 8041;

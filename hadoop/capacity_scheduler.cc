@@ -38,7 +38,7 @@ Result<void> bound(const Site& scheduler, const std::string& key, Amount most, A
   if (!said || said->empty()) return {};
   const auto number = base::parse_int(*said);
   if (!number || *number < -1 || *number > std::numeric_limits<std::int32_t>::max()) {
-    return fail(ErrorKind::kInvalid, scheduler.place(key), ": ", key, " is to be a number, found ",
+    return fail(ErrorKind::kInvalid, scheduler.place(key), ": ", key, " must be a number, found ",
                 base::in_quotes(*said));
   }
   // −1 is Hadoop's word for none; Hadoop rejects more than the cluster's maximum at its start.

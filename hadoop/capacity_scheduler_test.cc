@@ -106,7 +106,7 @@ TEST_F(CapacitySchedulerTest, RejectsInvalidNumberWithItsPlace) {
   ASSERT_FALSE(found);
   EXPECT_EQ(
       found.error().message,
-      "/conf/capacity-scheduler.xml: yarn.scheduler.capacity.root.a.maximum-allocation-mb is to be a number, found "
+      "/conf/capacity-scheduler.xml: yarn.scheduler.capacity.root.a.maximum-allocation-mb must be a number, found "
       "\"2g\"");
 }
 

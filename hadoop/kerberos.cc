@@ -135,7 +135,7 @@ net::Task<Result<HelperAnswer>> Kerberos::ask(HelperRequest request, std::option
   if (!of_start) {
     TM_CO_TRY_VOID(running());
   } else if (!stream_ || *of_start != starts_) {
-    co_return fail(ErrorKind::kUnavailable, kHelperName, " began anew, and what it had agreed on is gone");
+    co_return fail(ErrorKind::kUnavailable, kHelperName, " restarted and lost its contexts");
   }
   TM_CO_TRY(HelperAnswer got, co_await ask_this_one(std::move(request), limit));
   if (!got.done) co_return fail(std::move(got.done).error().within("kerberos"));

@@ -217,8 +217,7 @@ TEST_F(KerberosTest, RestartsALostProcessWithoutItsContexts) {
   };
   EXPECT_TRUE(run(again(loop, *later)));
   EXPECT_EQ(gss.starts(), 2U);
-  EXPECT_EQ(run(context->wrap("x", true)).error().message,
-            "tidemark-kerberos began anew, and what it had agreed on is gone");
+  EXPECT_EQ(run(context->wrap("x", true)).error().message, "tidemark-kerberos restarted and lost its contexts");
 }
 
 TEST_F(KerberosTest, ExplainsAProcessThatDoesNotStart) {

@@ -68,9 +68,9 @@ net::Task<Result<net::HttpResponse>> NegotiatingTransport::prove_and_fetch(net::
   }
   const auto token = negotiated(answer.headers);
   const auto theirs = token ? base::base64_decode(*token) : std::nullopt;
-  if (!theirs || theirs->empty()) co_return fail(ErrorKind::kDenied, "who answers has not proved to be ", server_);
+  if (!theirs || theirs->empty()) co_return fail(ErrorKind::kDenied, "the server did not authenticate as ", server_);
   if (auto proved = co_await context->step(*theirs); !proved || !proved->complete) {
-    co_return fail(ErrorKind::kDenied, "who answers has not proved to be ", server_,
+    co_return fail(ErrorKind::kDenied, "the server did not authenticate as ", server_,
                    proved ? "" : base::cat(": ", proved.error().message));
   }
   cookie_ = cookie_of(answer.headers);

@@ -68,9 +68,9 @@ TEST_F(Negotiate, AuthenticatesOnceAndThenUsesTheCookie) {
 
 TEST_F(Negotiate, RejectsAServerThatIsNotAuthenticated) {
   proof = "";
-  EXPECT_EQ(refused(), "who answers has not proved to be HTTP/host");
+  EXPECT_EQ(refused(), "the server did not authenticate as HTTP/host");
   proof = "something";
-  EXPECT_EQ(refused(), "who answers has not proved to be HTTP/host: somebody else answers");
+  EXPECT_EQ(refused(), "the server did not authenticate as HTTP/host: unexpected server");
   EXPECT_EQ(asked.back(), "Negotiate YXAtcmVx") << "its cookie is not taken";
 }
 

@@ -92,7 +92,7 @@ Error not_listed(const net::HttpResponse& answer) {
   if (answer.status == kUnauthorizedCode &&
       base::trim(answer.headers.get("www-authenticate")).starts_with("Negotiate")) {
     said +=
-        ": its web address wants Kerberos (SPNEGO), which is spoken where the core-site.xml that is read says "
+        ": its web address requires Kerberos (SPNEGO), which needs a core-site.xml with "
         "hadoop.security.authentication kerberos";
   }
   return {ErrorKind::kUnavailable, std::move(said), answer.status, 0};

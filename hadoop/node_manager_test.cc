@@ -93,7 +93,7 @@ TEST(NodeManager, RequestsTheRestApi) {
   wants = "Negotiate";
   const auto denied = ask();
   ASSERT_FALSE(denied);
-  EXPECT_EQ(denied.error().kind, ErrorKind::kUnavailable) << "it is not whoever asks us that is shut out";
+  EXPECT_EQ(denied.error().kind, ErrorKind::kUnavailable) << "our own client is not the one that is rejected";
   EXPECT_TRUE(is_shut_out(denied.error()));
   EXPECT_FALSE(is_shut_out(away.error()));
   EXPECT_TRUE(

@@ -64,7 +64,7 @@ ResourceManager::ResourceManager(net::EventLoop& loop, net::WorkerPool* workers,
   TM_CHECK(!cluster_.members.empty(), "a cluster without a ResourceManager");
   std::shared_ptr<Gss> gss;
   if (cluster_.security) {
-    TM_CHECK(cluster_.make_gss, "a cluster with Kerberos, and nobody who speaks it");
+    TM_CHECK(cluster_.make_gss, "a cluster with Kerberos but without a client for it");
     gss = cluster_.make_gss(loop);
   }
   for (const RmAddresses& each : cluster_.members) {
@@ -96,7 +96,7 @@ net::Task<Result<std::set<std::string>>> ResourceManager::shared_partitions(base
 net::Task<Result<WaitingByPartition>> ResourceManager::waiting_in_partitions(base::Duration limit) {
   if (!active_) co_return fail(ErrorKind::kUnavailable, "no ResourceManager is known to be active");
   const auto& url = cluster_.members[*active_].web;
-  if (!url) co_return fail(ErrorKind::kNotFound, "nobody says where its web address is");
+  if (!url) co_return fail(ErrorKind::kNotFound, "its web address is unknown");
   co_return co_await ask_partition_waiting(web_door(*active_, *url), limit);
 }
 

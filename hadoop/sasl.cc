@@ -272,8 +272,9 @@ Result<std::string> SaslExchange::expected(const SaslMethod& method) const {
                 ", which yarn.resourcemanager.principal.pattern does not match: ", server_.pattern);
   }
   if (server_.principal.empty()) {
-    return fail(ErrorKind::kInvalid, "yarn.resourcemanager.principal is not set: who is to answer, as in rm/_HOST@",
-                own_realm_.empty() ? "REALM" : own_realm_, "?");
+    return fail(ErrorKind::kInvalid,
+                "yarn.resourcemanager.principal is not set: give the server's principal, such as rm/_HOST@",
+                own_realm_.empty() ? "REALM" : own_realm_);
   }
   const std::string_view wanted = without_realm(server_.principal);
   if (wanted.find('/') == std::string_view::npos) {
@@ -289,7 +290,7 @@ Result<std::string> SaslExchange::expected(const SaslMethod& method) const {
 }
 
 Result<SaslExchange::Next> SaslExchange::on_message(const SaslMessage& message) {
-  if (stepped_) return fail(ErrorKind::kInvalid, "SASL: the server spoke out of its turn");
+  if (stepped_) return fail(ErrorKind::kInvalid, "SASL: unexpected message of the server");
   switch (message.state) {
     case SaslState::kNegotiate:
       if (at_ == At::kNegotiate) return on_negotiate(message);
@@ -299,12 +300,13 @@ Result<SaslExchange::Next> SaslExchange::on_message(const SaslMessage& message) 
       break;
     case SaslState::kSuccess:
       if (at_ == At::kNegotiate) {
-        return fail(ErrorKind::kDenied,
-                    "the server asks nobody who he is (SIMPLE), and hadoop.security.authentication is kerberos here: "
-                    "nothing is sent to it. Is it the right server, and is its own core-site.xml the same?");
+        return fail(
+            ErrorKind::kDenied,
+            "the server requires no authentication (SIMPLE), but hadoop.security.authentication is kerberos here: "
+            "nothing is sent to it. Is it the right server, and is its own core-site.xml the same?");
       }
       if (at_ != At::kChosen) {
-        return fail(ErrorKind::kDenied, "SASL: the server is content before it has proved who it is");
+        return fail(ErrorKind::kDenied, "SASL: the server reports success before it has authenticated");
       }
       if (message.token && !message.token->empty()) {
         return fail(ErrorKind::kInvalid, "SASL: a token with the last message, which GSSAPI has not");
@@ -330,7 +332,7 @@ Result<SaslExchange::Next> SaslExchange::on_negotiate(const SaslMessage& message
   const bool simple = std::ranges::find(message.methods, "SIMPLE", &SaslMethod::method) != message.methods.end();
   return fail(ErrorKind::kDenied, "the server offers ", words_of(message.methods),
               " and not KERBEROS, which hadoop.security.authentication asks for here: nothing is sent to it",
-              simple ? ". It takes everybody's word for who he is: is its own core-site.xml the same?" : "");
+              simple ? ". It accepts clients without authentication: is its own core-site.xml the same?" : "");
 }
 
 Result<SaslExchange::Next> SaslExchange::on_challenge(const SaslMessage& message) {

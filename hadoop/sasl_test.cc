@@ -120,12 +120,12 @@ TEST(SaslTest, ChoosesOurFirstLayerThatTheServerHas) {
 }
 
 TEST(SaslTest, RejectsAServerWithoutAuthentication) {
-  EXPECT_NE(why(exchange().on_message({SaslState::kSuccess})).find("asks nobody who he is (SIMPLE)"),
+  EXPECT_NE(why(exchange().on_message({SaslState::kSuccess})).find("requires no authentication (SIMPLE)"),
             std::string::npos);
   EXPECT_EQ(why(exchange().on_message(negotiate({{"SIMPLE", ""}, kToken}))),
             "the server offers SIMPLE, TOKEN and not KERBEROS, which hadoop.security.authentication asks for here: "
             "nothing is "
-            "sent to it. It takes everybody's word for who he is: is its own core-site.xml the same?");
+            "sent to it. It accepts clients without authentication: is its own core-site.xml the same?");
   // One method under the name of another is none.
   EXPECT_NE(why(exchange().on_message(negotiate({{"KERBEROS", "PLAIN", "rm", "host.example"}}))), "");
 }
@@ -134,9 +134,10 @@ TEST(SaslTest, RejectsSuccessBeforeAuthentication) {
   SaslExchange sasl = exchange();
   ASSERT_TRUE(sasl.on_message(negotiate({kerberos()})));
   ASSERT_TRUE(sasl.on_stepped("ap-req", false));
-  EXPECT_EQ(why(sasl.on_message({SaslState::kSuccess})), "SASL: the server is content before it has proved who it is");
+  EXPECT_EQ(why(sasl.on_message({SaslState::kSuccess})),
+            "SASL: the server reports success before it has authenticated");
   EXPECT_EQ(why(proved({Protection::kPrivacy}).on_message({SaslState::kSuccess})),
-            "SASL: the server spoke out of its turn");
+            "SASL: unexpected message of the server");
 }
 
 TEST(SaslTest, RejectsMessagesOutOfOrder) {
@@ -144,7 +145,7 @@ TEST(SaslTest, RejectsMessagesOutOfOrder) {
   EXPECT_NE(why(exchange().on_message({SaslState::kWrap, "x"})), "");
   SaslExchange twice = exchange();
   ASSERT_TRUE(twice.on_message(negotiate({kerberos()})));
-  EXPECT_EQ(why(twice.on_message(negotiate({kerberos()}))), "SASL: the server spoke out of its turn");
+  EXPECT_EQ(why(twice.on_message(negotiate({kerberos()}))), "SASL: unexpected message of the server");
   ASSERT_TRUE(twice.on_stepped("ap-req", false));
   EXPECT_NE(why(twice.on_message(negotiate({kerberos()}))), "");
 
@@ -179,7 +180,7 @@ TEST(SaslTest, RequiresTheConfiguredServer) {
   EXPECT_EQ(principal({"rm@EXAMPLE.COM", ""}, kerberos()),
             "yarn.resourcemanager.principal is to have a host, as in rm/_HOST@REALM; found rm@EXAMPLE.COM");
   EXPECT_EQ(principal({"", ""}, kerberos()),
-            "yarn.resourcemanager.principal is not set: who is to answer, as in rm/_HOST@EXAMPLE.COM?");
+            "yarn.resourcemanager.principal is not set: give the server's principal, such as rm/_HOST@EXAMPLE.COM");
   EXPECT_EQ(principal({"x/y@Z", "rm/*@EXAMPLE.COM"}, kerberos("rm", "any")), "rm/any@EXAMPLE.COM");
   EXPECT_EQ(principal({"", "rm/*.example@EXAMPLE.COM"}, kerberos("hdfs", "host.example")),
             "the server calls itself hdfs/host.example@EXAMPLE.COM, which yarn.resourcemanager.principal.pattern does "

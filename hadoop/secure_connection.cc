@@ -152,7 +152,7 @@ class Protected : public std::enable_shared_from_this<Protected> {
   }
 
   net::Task<Result<void>> settle(const SaslExchange& exchange) {
-    if (!messages_.empty()) co_return fail(ErrorKind::kInvalid, "SASL: the server said more than it had to");
+    if (!messages_.empty()) co_return fail(ErrorKind::kInvalid, "SASL: unexpected further message of the server");
     if (exchange.protection() != Protection::kAuthentication) {
       const bool hidden = exchange.protection() == Protection::kPrivacy;
       TM_CO_TRY(piece_max_, co_await context_->wrap_max(exchange.send_max(), hidden));

@@ -98,7 +98,7 @@ TEST_F(SecureConnectionTest, ReceivesALargeAnswerWhole) {
 
 TEST_F(SecureConnectionTest, SendsNothingToAServerWithoutKerberos) {
   server.sasl.simple_only = true;
-  EXPECT_EQ(why_not(client()).find("the server asks nobody who he is (SIMPLE)"), 0U);
+  EXPECT_EQ(why_not(client()).find("the server requires no authentication (SIMPLE)"), 0U);
   server.sasl = {};
   server.sasl.methods.pop_back();
   EXPECT_EQ(why_not(client()),
@@ -109,7 +109,7 @@ TEST_F(SecureConnectionTest, SendsNothingToAServerWithoutKerberos) {
 
 TEST_F(SecureConnectionTest, SendsNothingToAnUnexpectedServer) {
   server.sasl.proof = "of somebody else";
-  EXPECT_EQ(why_not(client()), "somebody else answers");
+  EXPECT_EQ(why_not(client()), "unexpected server");
   server.sasl = {};
   server.sasl.methods.back().server_id = "elsewhere";
   EXPECT_EQ(why_not(client()).find("the server calls itself rm/elsewhere"), 0U);

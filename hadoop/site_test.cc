@@ -275,10 +275,10 @@ TEST_F(YarnSiteTest, ReadsKerberosSettings) {
   EXPECT_EQ(security({on, {"yarn.resourcemanager.principal.pattern", "rm/*@R"}}),
             (Security{{"", "rm/*@R"}, {kAuthentication}}));
   EXPECT_EQ(security({on}).error().message,
-            "/s: hadoop.security.authentication is kerberos, and yarn.resourcemanager.principal is not set: who is to "
-            "answer, as in rm/_HOST@REALM?");
+            "/s: hadoop.security.authentication is kerberos, and yarn.resourcemanager.principal is not set: give the "
+            "server's principal, such as rm/_HOST@REALM");
   EXPECT_EQ(security({{on.first, "KERBEROS5"}}).error().message,
-            "/s: hadoop.security.authentication is to be simple or kerberos, found \"KERBEROS5\"");
+            "/s: hadoop.security.authentication must be simple or kerberos, found \"KERBEROS5\"");
   EXPECT_EQ(security({on, rm, {"hadoop.rpc.protection", "auth"}}).error().message,
             "/s: hadoop.rpc.protection: \"auth\" is none of authentication, integrity, privacy");
 }

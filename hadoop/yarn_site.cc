@@ -37,7 +37,7 @@ Result<std::int32_t> amount_at(const Site& site, std::string_view name) {
   TM_TRY(const auto said, site.text(key));
   const auto number = base::parse_int(said.value_or(""));
   if (!number || *number < 0 || *number > std::numeric_limits<std::int32_t>::max()) {
-    return fail(ErrorKind::kInvalid, site.place(key), ": ", key, " is to be a number, found ",
+    return fail(ErrorKind::kInvalid, site.place(key), ": ", key, " must be a number, found ",
                 base::in_quotes(said.value_or("")));
   }
   return static_cast<std::int32_t>(*number);
@@ -117,7 +117,7 @@ Result<std::optional<Security>> security_of(const Site& site) {
   if (how == "simple") return std::nullopt;
   if (how != "kerberos") {
     return fail(ErrorKind::kInvalid, site.place(std::string(kAuthentication)), ": ", kAuthentication,
-                " is to be simple or kerberos, found ", base::in_quotes(said.value_or("")));
+                " must be simple or kerberos, found ", base::in_quotes(said.value_or("")));
   }
   Security security;
   TM_TRY(const auto principal, site.text(std::string(kPrincipal)));
@@ -125,7 +125,7 @@ Result<std::optional<Security>> security_of(const Site& site) {
   security.server = {principal.value_or(""), pattern.value_or("")};
   if (security.server.principal.empty() && security.server.pattern.empty()) {
     return fail(ErrorKind::kInvalid, site.place(std::string(kAuthentication)), ": ", kAuthentication,
-                " is kerberos, and ", kPrincipal, " is not set: who is to answer, as in rm/_HOST@REALM?");
+                " is kerberos, and ", kPrincipal, " is not set: give the server's principal, such as rm/_HOST@REALM");
   }
   TM_TRY(const std::vector<std::string> words, site.list(std::string(kProtection)));
   auto protections = parse_protections(words);
@@ -214,7 +214,7 @@ Result<void> check_tracker(const Site& site) {
       TM_TRY_VOID(address_at(site, own_key, kTrackerPort));
     } else if (!host || host->empty() || *host == kEverywhere) {
       return fail(ErrorKind::kInvalid, "neither ", host_key, " nor ", own_key,
-                  " is set: a NodeManager would not know whom to register with");
+                  " is set: a NodeManager would have no address to register with");
     }
   }
   return {};

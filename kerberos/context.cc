@@ -93,7 +93,7 @@ class MitContext : public Context {
     }
     complete_ = (major & GSS_S_CONTINUE_NEEDED) == 0;
     if (complete_ && (flags & GSS_C_MUTUAL_FLAG) == 0) {
-      return fail(ErrorKind::kDenied, "the server ", server_, " has not proved who it is");
+      return fail(ErrorKind::kDenied, "the server ", server_, " did not authenticate");
     }
     return Step{out.text(), complete_};
   }
@@ -121,7 +121,7 @@ class MitContext : public Context {
     if (GSS_ERROR(major)) return fail_with(major, minor, "unwrapping");
     // Answers of Hadoop's threads may overtake each other after they were numbered. A repeated number is an attack.
     if ((major & (GSS_S_DUPLICATE_TOKEN | GSS_S_OLD_TOKEN)) != 0) {
-      return fail(ErrorKind::kDenied, "a token that was there before: somebody sends again what he has recorded");
+      return fail(ErrorKind::kDenied, "a repeated token: possible replay attack");
     }
     return Opened{out.text(), hidden != 0};
   }

@@ -45,7 +45,9 @@ void declare_flags(base::Flags& flags, ManagerOptions& options) {
                "observe: decide and show, and write nothing at all (no Lease and no event either); fit to run beside "
                "another manager");
   flags.group("Serving");
-  flags.text("health-probe-addr", options.health_address, "address of /healthz and /readyz only; empty or 0 is off")
+  flags
+      .text("health-probe-addr", options.health_address,
+            "address of /healthz and /readyz by themselves; empty or 0 is off")
       .placeholder("HOST:PORT")
       .alias("health-probe-bind-address");
   flags.group("Load");

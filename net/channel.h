@@ -33,7 +33,7 @@ class Channel {
   virtual Transfer read(std::span<char> space) = 0;
   // Writes from the front, as much as goes at once. After kWant… the next call begins with the same bytes.
   virtual Transfer write(std::span<const std::string_view> pieces) = 0;
-  virtual Transfer finish() = 0;  // tells the peer that nothing follows (close_notify); the socket is not touched
+  virtual Transfer finish() = 0;  // sends close_notify; does not touch the socket
   virtual std::string_view alpn() const = 0;
   virtual void describe(Peer& peer) const = 0;  // adds data of the handshake
 };

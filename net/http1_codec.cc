@@ -370,7 +370,7 @@ bool Http1Reader::request_framing() {
 
 bool Http1Reader::response_framing() {
   if (head_.status == 101) {
-    refuse(502, "it switches to a protocol that nobody asked for");
+    refuse(502, "it switches to a protocol that was not requested");
     return false;
   }
   if (answers_head_ || never_has_body(head_.status)) {

@@ -44,7 +44,7 @@ struct Ear : Http2Session::Events {
   void on_end(std::int32_t id) override { streams[id].ended = true; }
   void on_sent(std::int32_t id, std::size_t bytes) override { streams[id].sent += bytes; }
   void on_closed(std::int32_t id, Http2Session::Closed how) override {
-    EXPECT_FALSE(streams[id].closed) << "told once";
+    EXPECT_FALSE(streams[id].closed) << "reported once";
     streams[id].closed = std::move(how);
   }
 };

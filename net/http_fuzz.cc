@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   if (const auto url = parse_url(text)) {
-    TM_CHECK(!url->host.empty(), "a URL names somebody");
+    TM_CHECK(!url->host.empty(), "a URL has a host");
     TM_CHECK(url->path.empty() || (url->path.front() == '/' && url->path.back() != '/'), "a prefix has one form");
   }
   return 0;

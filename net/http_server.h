@@ -92,7 +92,7 @@ class HttpServer {
   // Under TLS with material given as text: another certificate and key, from the next connection on. What cannot be
   // used is refused, and the old ones stay.
   virtual Result<void> use_certificate(std::string certificate_pem, std::string key_pem) = 0;
-  // Stops accepting, tells clients to go (GOAWAY, connection: close), ends what may be ended (end_at_drain()), waits
+  // Stops accepting, asks clients to leave (GOAWAY, connection: close), ends what may be ended (end_at_drain()), waits
   // for the other running requests at most `limit`.
   virtual Task<void> drain(base::Duration limit) = 0;
 };

@@ -353,8 +353,7 @@ void EventLoop::turn(Wait wait) {
 
 void EventLoop::run_ready() {
   for (int rounds = 0; impl_->round(Impl::Rest::kNone); ++rounds) {
-    TM_CHECK(rounds < kReadyRoundsMax,
-             "something is ready for ever: a descriptor that nobody reads, or a task that spins");
+    TM_CHECK(rounds < kReadyRoundsMax, "the loop never waits: a descriptor stays ready, or a task spins");
   }
 }
 

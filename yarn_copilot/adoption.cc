@@ -53,7 +53,7 @@ Adoption::Adoption(net::EventLoop& loop, Containers& containers, const Machine& 
       log_(std::move(log)),
       interval_(interval),
       adopted_(metrics.counter("tidemark_yarn_copilot_adopted_total",
-                               "Containers that got a group of ours, in some hierarchies or in all.")),
+                               "Containers that got a cgroup from the copilot, in some or all hierarchies.")),
       worker_(1, kPassesWaitingMax) {}
 
 net::Task<void> Adoption::run() {

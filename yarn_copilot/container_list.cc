@@ -10,12 +10,13 @@ ContainerList::ContainerList(net::EventLoop& loop, hadoop::NodeManager& manager,
     : manager_(manager),
       log_(std::move(log)),
       config_(config),
-      calls_(metrics.counter("tidemark_yarn_copilot_node_manager_calls_total", "Lists asked of the NodeManager.")),
-      failed_(metrics.counter("tidemark_yarn_copilot_node_manager_failed_total", "Of those: not answered.")),
+      calls_(metrics.counter("tidemark_yarn_copilot_node_manager_calls_total",
+                             "Container lists requested from the NodeManager.")),
+      failed_(metrics.counter("tidemark_yarn_copilot_node_manager_failed_total", "Requests without an answer.")),
       shut_out_(
           metrics.counter("tidemark_yarn_copilot_node_manager_shut_out_total",
                           "Lists refused by the NodeManager: authentication required (401) or access denied (403).")),
-      up_(metrics.gauge("tidemark_yarn_copilot_node_manager_up", "1: it answered the last question.")),
+      up_(metrics.gauge("tidemark_yarn_copilot_node_manager_up", "1: it answered the last request.")),
       containers_(metrics.gauge("tidemark_yarn_copilot_containers", "Containers that have not ended.")),
       shared_(loop, config.age_max, [this] { return ask(); }) {}
 

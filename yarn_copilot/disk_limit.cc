@@ -87,7 +87,7 @@ DiskLimit::DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies
       disks_(metrics.gauge("tidemark_yarn_copilot_limited_disks",
                            "Disks of the local folders on which a limit of containers' reads or writes is in force.")),
       enforced_(metrics.gauge("tidemark_yarn_copilot_disk_limit_enforced",
-                              "1 where that limit is to be in force, 0 where there is none, or the node's agent "
+                              "1 if that limit applies, 0 if there is none, or the node's agent "
                               "observes, is off, or does not know yet.")),
       audit_(std::move(audit)),
       config_(std::move(config)),
@@ -97,12 +97,11 @@ DiskLimit::DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies
   const auto gauge = [&](const char* name, const char* help, const std::optional<std::int64_t>& bytes) {
     metrics.gauge(name, help).set(static_cast<double>(bytes.value_or(0)));
   };
-  gauge(
-      "tidemark_yarn_copilot_disk_read_limit_bytes",
-      "What containers may read from each of them in a second, all together, where it is in force; 0 without a limit.",
-      config_.wanted.read_bytes_s);
+  gauge("tidemark_yarn_copilot_disk_read_limit_bytes",
+        "Bytes per second that all containers together may read from each of them, if in force; 0 without a limit.",
+        config_.wanted.read_bytes_s);
   gauge("tidemark_yarn_copilot_disk_write_limit_bytes",
-        "What containers may write to each of them in a second, all together, where it is in force; 0 without a limit.",
+        "Bytes per second that all containers together may write to each of them, if in force; 0 without a limit.",
         config_.wanted.write_bytes_s);
 }
 

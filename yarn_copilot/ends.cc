@@ -17,7 +17,7 @@ Ends::Ends(net::EventLoop& loop, const Machine& machine, base::Log log, base::Re
       log_dirs_(std::move(log_dirs)),
       kills_(metrics.counter("tidemark_yarn_copilot_kills_total", "Containers that were killed.")),
       stops_(metrics.counter("tidemark_yarn_copilot_stops_total", "Containers that were asked to end.")),
-      failed_(metrics.counter("tidemark_yarn_copilot_failed_ends_total", "Kills and stops that did not work.")),
+      failed_(metrics.counter("tidemark_yarn_copilot_failed_ends_total", "Kills and stops that failed.")),
       scope_(loop),
       worker_(1, kEndsWaitingMax) {}
 

@@ -26,7 +26,7 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
   flags.group("NodeManager");
   flags
       .text("node-manager-endpoint", options.node_manager,
-            "the NodeManager's web address (yarn.nodemanager.webapp.address); https:// where it serves that")
+            "the NodeManager's web address (yarn.nodemanager.webapp.address); https:// if it serves TLS")
       .placeholder("HOST:PORT");
   flags
       .text("node-manager-ca-file", options.node_manager_ca,
@@ -59,17 +59,17 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
       .placeholder("QUEUE=CLASS");
   flags.group("Containers");
   flags.integer("millicores-per-vcore", options.millicores_per_vcore, 1, 1'000'000,
-                "what a vcore is worth, in thousandths of a core, as the YARN operator has it: where that is no whole "
-                "core, the agent is told what containers hold of the machine");
+                "CPU of a vcore, in thousandths of a core, as in the YARN operator: if that is not a whole "
+                "core, the agent gets the real amount that containers hold");
   flags
       .text("yarn-container-cgroup-path", options.group,
             "group below which containers are, from the root of a hierarchy; the default is the one of the systemd "
-            "driver where only that kubepods is there")
+            "driver if only its kubepods exists")
       .placeholder("GROUP");
   flags.boolean("adopt", options.adopt,
-                "make groups for containers whose NodeManager makes none (DefaultContainerExecutor), with what YARN "
-                "gave them as weight and memory limit, and complete those of others, so that a container is in the "
-                "group of its NodeManager's pod in no hierarchy");
+                "make cgroups for containers whose NodeManager makes none (DefaultContainerExecutor), with the YARN "
+                "amounts as weight and memory limit, and add missing ones for others, so that no container is in the "
+                "cgroup of its NodeManager's pod in any hierarchy");
   flags
       .list("nm-local-dirs", options.local_dirs, "", read_folders,
             "the NodeManager's local directories (yarn.nodemanager.local-dirs), to report what containers hold there")
@@ -94,9 +94,9 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
       .placeholder("MIB");
   flags
       .integer("disk-write-limit-mib", options.disk_write_mib, 0, kDiskMibMax,
-               "the same of what they write; with cgroup v1 of what does not go by way of the page cache")
+               "the same for writes; with cgroup v1 only for writes that bypass the page cache")
       .placeholder("MIB");
-  flags.text("cgroup-root-dir", options.cgroup_root, "where the machine's cgroups are mounted")
+  flags.text("cgroup-root-dir", options.cgroup_root, "mount point of the machine's cgroups")
       .placeholder("DIR")
       .alias("cgroup-root");
   flags.text("proc-root", options.proc_root, "the machine's /proc").placeholder("DIR");

@@ -26,16 +26,14 @@ LocalLimit::LocalLimit(net::EventLoop& loop, Containers& containers, Ends& ends,
       log_(std::move(log)),
       config_(std::move(config)),
       bytes_(metrics.gauge("tidemark_yarn_copilot_local_dirs_bytes",
-                           "What is in the local folders of the NodeManager, at the last look.")),
-      whole_(metrics.gauge(
-          "tidemark_yarn_copilot_local_dirs_seen_whole",
-          "1 where the last looks together saw all of it, 0 where there is more than one may take or see.")),
+                           "Bytes in the local folders of the NodeManager, at the last pass.")),
+      whole_(metrics.gauge("tidemark_yarn_copilot_local_dirs_seen_whole",
+                           "1 if the last passes together saw all of it, 0 if there is more than the limits allow or "
+                           "than is readable.")),
       stopped_(metrics.counter("tidemark_yarn_copilot_local_dirs_stopped_total",
-                               "Containers that were asked to end since those folders hold more than their limit.")),
+                               "Containers stopped because those folders exceed their limit.")),
       worker_(1, kLooksWaitingMax) {
-  metrics
-      .gauge("tidemark_yarn_copilot_local_dirs_limit_bytes",
-             "What they may hold before containers end for it; 0 without a limit.")
+  metrics.gauge("tidemark_yarn_copilot_local_dirs_limit_bytes", "Limit of those folders in bytes; 0 without a limit.")
       .set(static_cast<double>(config_.limit_bytes));
 }
 
@@ -133,10 +131,11 @@ std::vector<copilot::HeldOnDisk> LocalLimit::held_by(std::string_view container)
 void LocalLimit::tell_cut() {
   const bool cut = !last_->whole && last_->absent.empty();
   if (cut && !told_cut_) {
-    log_.warn("the local folders hold more than was seen yet: what is compared with their limit is too little",
-              {{"seen_mib", mib(last_->bytes)},
-               {"entries_max", config_.look.entries},
-               {"time_max", base::format_go_duration(config_.look.time)}});
+    log_.warn(
+        "the local folders hold more than was measured so far; the comparison with their limit uses a lower bound",
+        {{"seen_mib", mib(last_->bytes)},
+         {"entries_max", config_.look.entries},
+         {"time_max", base::format_go_duration(config_.look.time)}});
   }
   told_cut_ = cut;
 }

@@ -55,7 +55,7 @@ TEST(LocalVictim, TakesNoneForDataOfEndedContainers) {
   LocalUse use;
   EXPECT_EQ(chosen(kAll, use), "nobody");
   use.applications = {{{"ada", "ended"}, 1000}, {{"eve", "big"}, 1000}};
-  EXPECT_EQ(chosen(kAll, use), "nobody") << "ended, or of somebody who gave his folder that name";
+  EXPECT_EQ(chosen(kAll, use), "nobody") << "ended, or a directory of another user with that name";
   EXPECT_EQ(chosen({}, use), "nobody");
 }
 

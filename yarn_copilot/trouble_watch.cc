@@ -88,7 +88,7 @@ void TroubleWatch::tell(const Untold& each, const std::string& work_class) {
                                         {"node_manager_says", each.said}});
   metrics_
       .counter("tidemark_yarn_copilot_troubled_containers_total",
-               "Containers whose files could not be fetched, or that ended without ever having had a process.",
+               "Containers whose files could not be fetched, or that ended without a process.",
                {{"class", class_label(work_class)}, {"reason", std::string(to_string(each.found.trouble))}})
       .add();
 }

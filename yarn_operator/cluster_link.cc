@@ -382,10 +382,10 @@ net::Task<Result<void>> ClusterLink::send(const std::vector<hadoop::NodeUpdate>&
   }
   for (std::size_t i = 0; i < updates.size(); ++i) {
     const hadoop::NodeUpdate& each = updates[i];
-    log_.info("told", {{"nm", each.id.text()},
-                       {"memory_mib", std::to_string(each.total.memory_mib)},
-                       {"vcores", std::to_string(each.total.vcores)},
-                       {"reason", model::reason_id(reasons[i])}});
+    log_.info("total sent", {{"nm", each.id.text()},
+                             {"memory_mib", std::to_string(each.total.memory_mib)},
+                             {"vcores", std::to_string(each.total.vcores)},
+                             {"reason", model::reason_id(reasons[i])}});
   }
   updates_.add(updates.size());
   co_return done;

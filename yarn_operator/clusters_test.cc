@@ -73,7 +73,7 @@ TEST_F(ClustersTest, ReadsKerberosForEachCluster) {
   clusters = read();
   ASSERT_FALSE(clusters);
   EXPECT_EQ(clusters.error().message,
-            "cluster blue: /conf/blue.core-site.xml: hadoop.security.authentication is to be simple or kerberos, found "
+            "cluster blue: /conf/blue.core-site.xml: hadoop.security.authentication must be simple or kerberos, found "
             "\"ldap\"");
 }
 
@@ -90,7 +90,7 @@ TEST_F(ClustersTest, ReadsSmallestAndLargestContainerOfTheScheduler) {
   EXPECT_EQ((*clusters)[0].containers.smallest, (hadoop::Resource{256, 1, {}}));
   EXPECT_EQ(largest_of(*clusters, 0), (hadoop::Resource{8192, 2, {}}));
   EXPECT_EQ(with("much").error().message,
-            "cluster __default_yarn_cluster__: /conf/yarn-site.xml: yarn.scheduler.minimum-allocation-mb is to be a "
+            "cluster __default_yarn_cluster__: /conf/yarn-site.xml: yarn.scheduler.minimum-allocation-mb must be a "
             "number, found \"much\"");
 }
 

@@ -51,7 +51,7 @@ std::optional<model::Resources> RunningOperator::held_by_yarn(const kube::Node& 
     return std::nullopt;
   }
   Held& last = held_.try_emplace(node, Held{held_as_written(object), now, now}).first->second;
-  if (map_.wrong.contains(node)) {  // YARN was not told to stop there
+  if (map_.wrong.contains(node)) {  // YARN still uses its last total
     last.may_begin = now;
     return std::nullopt;
   }

@@ -225,7 +225,7 @@ TEST_F(TakeBackTest, ASlowNodeDoesNotDelayOthers) {
   EXPECT_EQ(answer(1).stayed, std::vector{kNew});
   const auto slow = said_at("containers were wanted back", "node=n1");
   EXPECT_LT(said_at("containers were wanted back", "node=n2"), slow);
-  EXPECT_LT(said_at("told", "nm=c:1"), slow);
+  EXPECT_LT(said_at("total sent", "nm=c:1"), slow);
   EXPECT_LT(slow, said.end());
 }
 

@@ -60,7 +60,7 @@ class FakeGss : public Gss {
     net::Task<Result<GssStep>> step(std::string token) override {
       if (of_.lost) co_return fail(*of_.lost);
       if (token.empty()) co_return GssStep{"ap-req", false};
-      if (token != "ap-rep") co_return fail(ErrorKind::kDenied, "somebody else answers");
+      if (token != "ap-rep") co_return fail(ErrorKind::kDenied, "unexpected server");
       complete_ = true;
       co_return GssStep{"", true};
     }

@@ -21,7 +21,7 @@ namespace {
 constexpr int kDone = 0, kFailed = 1, kWrongUse = 2;
 constexpr std::string_view kHelp =
     "usage: tidemark-kerberos [--keytab=FILE] [--principal=PRINCIPAL]\n\n"
-    "Speaks Kerberos for `tidemark`, which starts it where a ResourceManager wants that, and talks to it over standard "
+    "Handles Kerberos for `tidemark`, which starts it if a ResourceManager requires it, and talks to it over standard "
     "input. Not for people: see `tidemark yarn-operator --help`.\n";
 
 int complain(const std::string& why) {
