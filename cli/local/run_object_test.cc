@@ -91,7 +91,7 @@ TEST(RunObjectTest, WhatCannotBeIsRefusedByItsFlag) {
   EXPECT_NE(with([](auto& o) { o.cpu = "0"; }).find("--cpu"), std::string::npos);
   EXPECT_NE(with([](auto& o) { o.memory = "4"; }).find("less than 1Mi"), std::string::npos);
   EXPECT_NE(with([](auto& o) { o.dir = "here"; }).find("--dir"), std::string::npos);
-  EXPECT_NE(with([](auto& o) { o.command.clear(); }).find("which command?"), std::string::npos);
+  EXPECT_NE(with([](auto& o) { o.command.clear(); }).find("command is missing"), std::string::npos);
 }
 
 TEST(RunObjectTest, NamesComeFromTheCommand) {
