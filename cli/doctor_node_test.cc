@@ -229,7 +229,7 @@ TEST_F(DoctorNode, OlderAgentReportsNoTrial) {
   const DoctorReport report = examine();
   EXPECT_EQ(report.tried_by, TriedBy::kCommand);
   EXPECT_EQ(of(report, NodeTopic::kPeer).fact, NodeFact::kNoPeer);
-  EXPECT_NE(render_text(report).find("tells of no trial"), std::string::npos);
+  EXPECT_NE(render_text(report).find("reports no kernel trial"), std::string::npos);
 }
 
 TEST_F(DoctorNode, IgnoresReportOfGoneAgent) {

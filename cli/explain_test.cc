@@ -152,7 +152,8 @@ TEST_F(ExplainTest, ExplainsNodeThatBacksOff) {
   start();
   EXPECT_EQ(offered("n1"), "17200");
   EXPECT_TRUE(says(text("n1"), "none of this node is known")) << text("n1");
-  EXPECT_TRUE(says(text("n1"), "only the manager knows: --journal-dir")) << "an honest answer to what cannot be seen";
+  EXPECT_TRUE(says(text("n1"), "only the manager's journal has it: give --journal-dir"))
+      << "an honest answer to what cannot be seen";
 
   evict("victim");
   run_for(20s);

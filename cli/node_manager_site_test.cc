@@ -193,7 +193,7 @@ TEST_F(NodeManagerSite, InvalidValueIsRejectedWithItsPlace) {
   options.group = "a/../b";
   EXPECT_EQ(wrong(), "--group \"a/../b\" leads up");
   options.group = "/";
-  EXPECT_EQ(wrong(), "--group: the root is everybody's, found \"/\"");
+  EXPECT_EQ(wrong(), "--group: must not be the root, found \"/\"");
   options.group = "yarn";
   say(property("yarn.nodemanager.aux-services", "spark_shuffle"));
   EXPECT_TRUE(wrong().contains("yarn.nodemanager.aux-services.spark_shuffle.class is not set")) << wrong();

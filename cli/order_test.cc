@@ -97,9 +97,8 @@ TEST_F(OrderTest, NamesMissingNodeAndMarksOthers) {
   const auto report = give(order(policy::Wish::kOff, {"nowhere", "there"}));
   ASSERT_TRUE(report);
   EXPECT_TRUE(report->failed());
-  EXPECT_NE(
-      render_text(*report, order(policy::Wish::kOff, {"nowhere", "there"})).find("nowhere: there is no such node"),
-      std::string::npos);
+  EXPECT_NE(render_text(*report, order(policy::Wish::kOff, {"nowhere", "there"})).find("nowhere: node not found"),
+            std::string::npos);
   EXPECT_EQ(label("there"), "off");
 }
 

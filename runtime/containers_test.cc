@@ -193,7 +193,7 @@ TEST_F(AdoptedTest, KeepsContainerInUnknownState) {
   std::ofstream(file("running.json")) << to_json(ShimRunning{shim, ticks, clock.wall()});
   again();
   until(one, ContainerState::kRunning);
-  EXPECT_TRUE(lines.contains("nobody can tell yet")) << lines;
+  EXPECT_TRUE(lines.contains("cannot check a container's shim")) << lines;
   EXPECT_FALSE(std::filesystem::exists(file("ended.json")));
   EXPECT_FALSE(containers->ask(one)) << "asked again with the next step";
   say_who_has_the_lock();

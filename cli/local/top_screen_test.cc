@@ -80,9 +80,9 @@ TEST(TopScreenTest, EmptyMachine) {
 nothing was measured yet, of 32 cores and 128Gi
 SOLD 0 of 0 cores, 0 of 0 to batch work
 
-LIMITED  nobody
-QUEUE  nobody waits
-EVICTED  nobody lately
+LIMITED  none
+QUEUE  none waits
+EVICTED  none lately
 )");
   EXPECT_EQ(top_screen({}, 80, 0)[0], "tidemark  no node yet");
 }
