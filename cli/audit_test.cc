@@ -65,30 +65,30 @@ constexpr std::string_view kYarnHolds = R"(,"node.koordinator.sh/thirdPartyAlloc
 constexpr std::string_view kOthersHold = R"(,"node.koordinator.sh/thirdPartyAllocations":
     "{\"allocations\":[{\"name\":\"other\",\"priority\":\"koord-batch\",\"resources\":{\"kubernetes.io/batch-cpu\":\"4000\"}}]}")";
 
-TEST(Audit, TheCeilingIsWhatIsLeftUnderTheLine) {
+TEST(Audit, CeilingIsCapacityBelowWaterLine) {
   EXPECT_EQ(ceiling_of(sight("14200")).cpu, 14'201);
   EXPECT_EQ(seen(sight("14200")), std::vector<Reason>{});
 }
 
-TEST(Audit, WhatIsAboveTheCeilingIsAMistakeOnceItLasts) {
+TEST(Audit, LastingOfferAboveCeilingIsAFinding) {
   EXPECT_EQ(seen(sight("20000")), (std::vector<Reason>{Reason::kAuditAboveCeiling, Reason::kAuditFollowing}));
   EXPECT_EQ(seen(sight("15000")), std::vector<Reason>{Reason::kAuditUsageRose}) << "not worth a write";
   EXPECT_EQ(seen(sight("20000"), {.lag = 1h}), std::vector<Reason>{Reason::kAuditFollowing});
 }
 
-TEST(Audit, TheSameCapacityIsNotForBoth) {
+TEST(Audit, SameCapacityForBothSidesIsAFinding) {
   EXPECT_EQ(seen(sight("5200", kYarnHolds)), std::vector<Reason>{});
   EXPECT_EQ(seen(sight("14200", kYarnHolds)), (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}));
 }
 
-TEST(Audit, LessThanNothingIsAMistakeAtOnce) {
+TEST(Audit, NegativeAmountIsAFindingAtOnce) {
   Auditor auditor({});
   auditor.see(sight("-1"), {1s}, kNow);
   ASSERT_EQ(auditor.findings().size(), 1u);
   EXPECT_EQ(auditor.findings()[0].reason, Reason::kAuditNegative);
 }
 
-TEST(Audit, AnOfferOnOldReportsIsAMistakeFromTheMomentThatTheyAreTooOld) {
+TEST(Audit, OfferOnStaleReportsIsAFinding) {
   EXPECT_EQ(seen(sight("9000", "", 16min)), (std::vector<Reason>{Reason::kAuditStaleOffer, Reason::kAuditFollowing}));
   // The report is 15 minutes old in 30 s; 10 s later it should have been followed.
   Auditor auditor({});
@@ -117,7 +117,7 @@ TEST(Audit, SumsAreExactToTheEvent) {
   EXPECT_EQ(of(findings, Reason::kAuditFollowing).times, 2);
 }
 
-TEST(Audit, WhileNobodyLooksNothingCounts) {
+TEST(Audit, TimeWithoutWatchDoesNotCount) {
   Auditor auditor({});
   auditor.see(sight("20000"), {0s}, kNow);
   auditor.look_away({15s});
@@ -128,7 +128,7 @@ TEST(Audit, WhileNobodyLooksNothingCounts) {
 }
 
 // Reports and nodes are watched each by itself: what growth rests on may be seen after it.
-TEST(Audit, GrowthWithoutAReportIsToldWhenNoneComesAfterIt) {
+TEST(Audit, GrowthWithoutReportIsAFinding) {
   const auto grow = [](base::Duration report_after) {
     Auditor auditor({});
     auto before = sight("9000", "", 16min);
@@ -169,7 +169,7 @@ AuditSight in_ledger(std::string_view ours, std::string_view batch_cpu, const st
   return sight;
 }
 
-TEST(Audit, WhatASideIsToldCountsWithWhatIsRealOfIt) {
+TEST(Audit, OfferCountsWithItsRealAmount) {
   EXPECT_EQ(seen(in_ledger(kOver, "17040", "")), std::vector<Reason>{}) << "120 % of what is under the line";
   EXPECT_EQ(seen(in_ledger(kOver, "20000", "")),
             (std::vector<Reason>{Reason::kAuditAboveCeiling, Reason::kAuditFollowing}));
@@ -185,7 +185,7 @@ TEST(Audit, WhatASideIsToldCountsWithWhatIsRealOfIt) {
 }
 
 // What is known of class and hour is gone by; what is not is the most generous.
-TEST(Audit, OverReportIsThatOfTheClassAndTheHour) {
+TEST(Audit, ShowsOverReportOfClassAndHour) {
   const auto told = [](std::string_view ours, const AuditByClass& held, std::optional<std::int64_t> hour) {
     return settings("{}", ours).of(node_json("1")).yarn.real({1200, 0}, hour, held).cpu;
   };
@@ -224,7 +224,7 @@ TEST(Audit, TheHourEndsByItself) {
 }
 
 // Of 14200 somebody beside YARN holds 4000.
-TEST(Audit, WhatThirdPartiesBesideYarnHoldIsNeitherSides) {
+TEST(Audit, ThirdPartyAmountBelongsToNeitherSide) {
   const auto ledger = [](std::string_view ours, std::string_view batch_cpu, std::int64_t to_yarn, std::int64_t sold) {
     AuditSight sight =
         in_ledger(ours, batch_cpu, book(2000, to_yarn) + offer(to_yarn, to_yarn) + std::string(kOthersHold));
@@ -250,7 +250,7 @@ TEST(Audit, WhatThirdPartiesBesideYarnHoldIsNeitherSides) {
   EXPECT_EQ(seen(asked), (std::vector<Reason>{Reason::kAuditYarnTotal, Reason::kAuditFollowing}));
 }
 
-TEST(Audit, YarnsBookIsWhatYarnHolds) {
+TEST(Audit, YarnLedgerIsWhatYarnHolds) {
   EXPECT_EQ(seen(in_ledger("", "10200", book(4000, 4000) + offer(4000, 4000) + std::string(kYarnHolds))),
             std::vector<Reason>{})
       << "third parties are not asked where there is a book";
@@ -278,7 +278,7 @@ AuditSight asked(AuditSight of, std::int64_t total, std::int64_t used, bool take
   return of;
 }
 
-TEST(Audit, AResourceManagersTotalIsNoMoreThanYarnIsToHave) {
+TEST(Audit, RmTotalAboveYarnOfferIsAFinding) {
   const std::vector<Reason> too_much{Reason::kAuditYarnTotal, Reason::kAuditFollowing};
   EXPECT_EQ(seen(asked(sight("14200"), 14200, 0)), std::vector<Reason>{});
   EXPECT_EQ(seen(asked(sight("14200"), 15000, 0)), too_much);
@@ -299,7 +299,7 @@ TEST(Audit, AResourceManagersTotalIsNoMoreThanYarnIsToHave) {
   EXPECT_EQ(seen(asked(offered(2), 9000, 4000)), too_much);
 }
 
-TEST(Audit, WhatYarnHoldsIsTheResourceManagersWord) {
+TEST(Audit, YarnHeldComesFromResourceManager) {
   EXPECT_EQ(seen(asked(sight("14200"), 9000, 9000)),
             (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}))
       << "no annotation says it";
@@ -309,14 +309,14 @@ TEST(Audit, WhatYarnHoldsIsTheResourceManagersWord) {
             std::vector<Reason>{Reason::kAuditOriginDropped});
 }
 
-TEST(Audit, InAStrictLedgerBothOffersTogetherAreNoMoreThanThereIs) {
+TEST(Audit, StrictLedgerLimitsSumOfBothOffers) {
   EXPECT_EQ(seen(in_ledger(kStrict, "7100", book(0) + offer(7100, 7100))), std::vector<Reason>{});
   EXPECT_EQ(seen(in_ledger(kStrict, "14200", book(0) + offer(7100, 7100))),
             (std::vector<Reason>{Reason::kAuditBothOffered, Reason::kAuditFollowing}));
   EXPECT_EQ(seen(in_ledger("", "14200", book(0) + offer(7100, 7100))), std::vector<Reason>{}) << "a shared one";
 }
 
-TEST(Audit, InAStrictLedgerNothingIsGivenBeforeTheCutIsConfirmed) {
+TEST(Audit, StrictLedgerOffersOnlyAfterConfirmedCut) {
   const auto moved = [](const AuditSight& before, base::Duration cut_lasts, const AuditSight& cut,
                         const AuditSight& given) {
     Auditor auditor({});
@@ -353,7 +353,7 @@ Json topology_json(std::string_view cpu, std::string_view manager) {
       {"name":"kubernetes.io/batch-cpu","capacity":"7199500m","allocatable":"7199500m","available":"7199500m"}]}]})"));
 }
 
-TEST(Audit, ZonesTogetherCarryNoMoreThanTheirNodeWhereTheyFollowIt) {
+TEST(Audit, SumOfZonesIsLimitedByNode) {
   const auto with = [](std::string_view ours, std::string_view cpu, std::string_view manager = "tidemark-manager") {
     auto sight = in_ledger(ours, "14200", "");
     take_zones(sight, read_zones(topology_json(cpu, manager)));
@@ -373,7 +373,7 @@ TEST(Audit, ZonesTogetherCarryNoMoreThanTheirNodeWhereTheyFollowIt) {
   EXPECT_EQ(seen(gone), std::vector<Reason>{});
 }
 
-TEST(Audit, LessThanNothingMeasuredRaisesNoCeiling) {
+TEST(Audit, NegativeMeasurementDoesNotRaiseCeiling) {
   Json metric = metric_json(10s);
   for (const char* amount : {"0", "-50"}) {
     auto& pods = metric["status"]["podsMetric"].as_array();
@@ -384,12 +384,12 @@ TEST(Audit, LessThanNothingMeasuredRaisesNoCeiling) {
   }
 }
 
-TEST(Audit, WhatSomebodyElseWroteIsTheirs) {
+TEST(Audit, IgnoresForeignWriter) {
   EXPECT_EQ(seen(sight("20000"), {.writer = "koord-manager"}),
             (std::vector<Reason>{Reason::kAuditForeignWriter, Reason::kAuditFollowing}));
 }
 
-TEST(Audit, WhatPodsHoldIsAddedUpUntilTheyAreOver) {
+TEST(Audit, SumsPodsUntilTheyEnd) {
   const std::string pod = R"({"metadata":{"name":"p","nodeName":"not this"},"spec":{"containers":[
       {"name":"a","resources":{"limits":{"kubernetes.io/batch-cpu":"9k"},
        "requests":{"kubernetes.io/batch-cpu":"2k","kubernetes.io/batch-memory":"1Gi"}}},
@@ -409,7 +409,7 @@ TEST(Audit, WhatPodsHoldIsAddedUpUntilTheyAreOver) {
   EXPECT_EQ(seen(node), std::vector<Reason>{Reason::kAuditOriginDropped});
 }
 
-TEST(Audit, SettingsOfTheNodeCountAndTheMostGenerousWhereItCannotTell) {
+TEST(Audit, UsesMostGenerousSettingsIfUnknown) {
   const Json node = node_json("1");
   EXPECT_EQ(settings(R"({"cpuReclaimThresholdPercent":50,"nodeConfigs":[
       {"nodeSelector":{"matchLabels":{"size":"large"}},"cpuReclaimThresholdPercent":90},
@@ -429,7 +429,7 @@ TEST(Audit, SettingsOfTheNodeCountAndTheMostGenerousWhereItCannotTell) {
 }
 
 // A pool chosen by expressions, which are not evaluated here, may be this node's or not.
-TEST(Audit, WhereThePoolIsNotKnownNothingIsHeldAgainstTheNode) {
+TEST(Audit, UnknownPoolGivesNoFinding) {
   const auto of = [](std::string_view pools) { return settings("{}", pools).of(node_json("1")); };
   const AuditRules perhaps =
       of("profile: koordinator\npools: [{name: a, nodeSelector: {matchExpressions: []}, profile: tidemark,"
@@ -460,7 +460,7 @@ Json revision(std::string_view colocation, std::string_view hash) {
                        {"slo-controller-config", Json::object({{"colocation-config", Json(colocation)}})}});
 }
 
-TEST(Audit, WhileARollOutIsUnderWayEveryRevisionInForceCounts) {
+TEST(Audit, RolloutAllowsEveryRevisionInForce) {
   const Json node = node_json("1");
   const std::string old = R"({"cpuReclaimThresholdPercent":65})";
   const std::string live = R"({"cpuReclaimThresholdPercent":50})";

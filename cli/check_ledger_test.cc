@@ -41,7 +41,7 @@ class CheckLedgerTest : public testing::ApiInMemory {
   net::Event over{loop};
 };
 
-TEST_F(CheckLedgerTest, WhatFailsThrowsNothingAwayThatWasSeenAndItsTimeIsTold) {
+TEST_F(CheckLedgerTest, FailureKeepsFindingsAndIsReportedWithTime) {
   node("n", "20000");  // and no report at all
   between.streams_break_at = clock.monotonic() + 4s;
   away(4s, 7s);
@@ -65,7 +65,7 @@ TEST_F(CheckLedgerTest, WhatFailsThrowsNothingAwayThatWasSeenAndItsTimeIsTold) {
   EXPECT_EQ(once->text.find("failed"), std::string::npos) << once->text;
 }
 
-TEST_F(CheckLedgerTest, WhoEndsItSoonerIsToldWhatWasSeenUntilThen) {
+TEST_F(CheckLedgerTest, EarlyStopReportsFindings) {
   node("n", "20000");  // and no report at all
   options.length = 24h;
   options.json = true;
@@ -84,7 +84,7 @@ TEST_F(CheckLedgerTest, WhoEndsItSoonerIsToldWhatWasSeenUntilThen) {
 }
 
 // Between two looks of one that polls each second.
-TEST_F(CheckLedgerTest, WhatComesAndGoesIsSeenToTheEvent) {
+TEST_F(CheckLedgerTest, FollowsEveryEvent) {
   node("n", "0");
   const auto set = [this](std::string_view batch_cpu) -> net::Task<void> {
     net::HttpRequest request;
@@ -116,7 +116,7 @@ TEST_F(CheckLedgerTest, WhatComesAndGoesIsSeenToTheEvent) {
   EXPECT_EQ(cause.at("times")->as_int(), 1);
 }
 
-TEST_F(CheckLedgerTest, SettingsCountFromTheMomentThatTheyAreThere) {
+TEST_F(CheckLedgerTest, NewSettingsApplyAtOnce) {
   node("n", "20000");  // and no report at all, which profile tidemark lets decay
   auto change = [&]() -> net::Task<void> {
     co_await loop.sleep(4s);
@@ -138,7 +138,7 @@ TEST_F(CheckLedgerTest, SettingsCountFromTheMomentThatTheyAreThere) {
 }
 
 // The time is for one answer: a list of many pages takes as long as it takes.
-TEST_F(CheckLedgerTest, ManyPagesAreReadEachInItsTime) {
+TEST_F(CheckLedgerTest, ReadsManyPagesWithTimeoutPerPage) {
   for (int i = 0; i < 1200; ++i) node(base::cat("n", i), "0");
   node("z", "20000");
   options.length = 0s;
@@ -151,7 +151,7 @@ TEST_F(CheckLedgerTest, ManyPagesAreReadEachInItsTime) {
   EXPECT_FALSE(check());
 }
 
-TEST_F(CheckLedgerTest, AServerThatComesLateIsWaitedFor) {
+TEST_F(CheckLedgerTest, WaitsForLateServer) {
   node("n", "20000");  // and no report at all
   away(0s, 5s);
   options.json = true;
@@ -162,7 +162,7 @@ TEST_F(CheckLedgerTest, AServerThatComesLateIsWaitedFor) {
   EXPECT_NEAR(json.at("causes")->as_array()[0].at("cpuCoreSeconds")->as_double(), 20 * 10, 0.1) << "for the whole time";
 }
 
-TEST_F(CheckLedgerTest, WhereNoLookSucceedsItIsAnError) {
+TEST_F(CheckLedgerTest, FailsIfNoReadSucceeds) {
   away(0s, 1h);
   const auto never = check();
   ASSERT_FALSE(never);

@@ -103,7 +103,7 @@ class DoctorCluster : public testing::ApiInMemory {
   ClusterDoctorOptions options;
 };
 
-TEST_F(DoctorCluster, WhatNodesSayIsGrouped) {
+TEST_F(DoctorCluster, GroupsNodeFindings) {
   node("n1");
   node("n2", "Observing");
   node("n3", "", R"(,"allocatable":{"kubernetes.io/batch-cpu":"4000"})");
@@ -120,7 +120,7 @@ TEST_F(DoctorCluster, WhatNodesSayIsGrouped) {
   EXPECT_TRUE(has(report, ClusterFact::kKubeletsNotAsked));
 }
 
-TEST_F(DoctorCluster, AClusterWithNothingOfOursYet) {
+TEST_F(DoctorCluster, AcceptsClusterWithoutTidemark) {
   node("n1", "");
   const auto report = examine();
   EXPECT_TRUE(has(report, ClusterFact::kNoAgents));
@@ -128,7 +128,7 @@ TEST_F(DoctorCluster, AClusterWithNothingOfOursYet) {
   EXPECT_FALSE(report.bad()) << render_text(report);
 }
 
-TEST_F(DoctorCluster, KoordinatorsPodsAreFoundByWhatRunsInThem) {
+TEST_F(DoctorCluster, FindsKoordinatorPodsByContainer) {
   node("n1");
   node("n2");
   pod("koordlet-x", "n2", "koordlet", "ghcr.io:443/koordinator-sh/koordlet:v1.6");
@@ -139,7 +139,7 @@ TEST_F(DoctorCluster, KoordinatorsPodsAreFoundByWhatRunsInThem) {
   EXPECT_EQ(the(report, ClusterFact::kPeerManagers).said, "koordinator-system/manager");
 }
 
-TEST_F(DoctorCluster, PodsThatMayNotBeListedAreAFinding) {
+TEST_F(DoctorCluster, ReportsForbiddenPodList) {
   node("n1");
   node("n2", "", R"(,"allocatable":{"kubernetes.io/batch-cpu":"4000"})");
   answers[std::string(kPods)] = {403, R"({"kind":"Status","code":403,"message":"pods is forbidden"})"};
@@ -149,7 +149,7 @@ TEST_F(DoctorCluster, PodsThatMayNotBeListedAreAFinding) {
   EXPECT_FALSE(report.bad()) << render_text(report);
 }
 
-TEST_F(DoctorCluster, PoolsAndOrdersAreLookedAt) {
+TEST_F(DoctorCluster, ChecksPoolsAndOrders) {
   map("tidemark-config", "config.yaml",
       "schema: 1\nmode: enforce\npools:\n- name: night\n  nodeSelector: {matchLabels: {stage: night}}\n"
       "- name: gpu\n  nodeSelector: {matchLabels: {gpu: yes}}\n"
@@ -165,7 +165,7 @@ TEST_F(DoctorCluster, PoolsAndOrdersAreLookedAt) {
 }
 
 // Nothing is made up of what rests on them: that a report is there is seen, that it is late is not.
-TEST_F(DoctorCluster, SettingsThatCannotBeUsedAreAFinding) {
+TEST_F(DoctorCluster, ReportsInvalidSettings) {
   node("n1");
   node("n2", "Enforcing", R"(,"allocatable":{"kubernetes.io/batch-cpu":"4000"})");
   map("tidemark-config", "config.yaml", "schema: 99\n");
@@ -179,7 +179,7 @@ TEST_F(DoctorCluster, SettingsThatCannotBeUsedAreAFinding) {
   EXPECT_EQ(names(the(report, ClusterFact::kOffersAgeUnknown)), Names{"n2"});
 }
 
-TEST_F(DoctorCluster, AReportThatIsMissingIsSeenWithoutSettings) {
+TEST_F(DoctorCluster, ReportsMissingReportWithoutSettings) {
   node("n1");
   node("n2");
   map("tidemark-config", "config.yaml", "schema: 99\n");
@@ -188,7 +188,7 @@ TEST_F(DoctorCluster, AReportThatIsMissingIsSeenWithoutSettings) {
   EXPECT_EQ(names(the(report, ClusterFact::kReportMissing)), Names{"n2"});
 }
 
-TEST_F(DoctorCluster, KubeletsAreAskedThroughTheApiServer) {
+TEST_F(DoctorCluster, ReadsKubeletsThroughApiServer) {
   map("slo-controller-config", "resource-threshold-config",
       R"({"clusterStrategy":{"enable":true,"memoryEvictThresholdPercent":92}})");
   for (const char* name : {"n1", "n2", "n3"}) node(name);
@@ -207,7 +207,7 @@ TEST_F(DoctorCluster, KubeletsAreAskedThroughTheApiServer) {
 }
 
 // The size of its nodefs is the node's ephemeral-storage; of image disks and inodes the API server knows none.
-TEST_F(DoctorCluster, LinesOfDisksGoByTheSettings) {
+TEST_F(DoctorCluster, DiskThresholdsComeFromSettings) {
   map("slo-controller-config", "resource-threshold-config", R"({"clusterStrategy":{"enable":true}})");
   map("tidemark-config", "config.yaml",
       "schema: 1\nmode: enforce\nevictions: {node: {diskFreePercent: 12, inodesFreePercent: 10}}\n");
@@ -225,7 +225,7 @@ TEST_F(DoctorCluster, LinesOfDisksGoByTheSettings) {
   }
 }
 
-TEST_F(DoctorCluster, ARefusalEndsTheAskingAndIsToldOnce) {
+TEST_F(DoctorCluster, StopsAfterForbiddenAndReportsItOnce) {
   for (int i = 0; i < 100; ++i) {
     node(base::cat("n", i));
     answers[configz_of(base::cat("n", i))] = {
@@ -238,7 +238,7 @@ TEST_F(DoctorCluster, ARefusalEndsTheAskingAndIsToldOnce) {
   EXPECT_FALSE(report.bad());
 }
 
-TEST_F(DoctorCluster, OnlySomeOfManyAlikeAreAsked) {
+TEST_F(DoctorCluster, ReadsOnlySomeOfManySimilarKubelets) {
   for (int i = 0; i < 50; ++i) {
     node(base::cat("n", i));
     kubelet(base::cat("n", i), "{}");
@@ -249,7 +249,7 @@ TEST_F(DoctorCluster, OnlySomeOfManyAlikeAreAsked) {
   EXPECT_EQ(the(examine(), ClusterFact::kKubeletsTell).nodes, 50);
 }
 
-TEST_F(DoctorCluster, NodesThatMayNotBeListedAreAnError) {
+TEST_F(DoctorCluster, FailsIfNodesCannotBeListed) {
   answers["/api/v1/nodes"] = {403, R"({"kind":"Status","code":403,"message":"nodes is forbidden"})"};
   const auto report = net::testing::run_task(loop, clock, examine_cluster(loop, client, options));
   ASSERT_FALSE(report);
@@ -263,7 +263,7 @@ TEST_F(DoctorCluster, ForPrograms) {
   EXPECT_TRUE(json.at("notes")->as_array().empty());
 }
 
-TEST(PeerPods, OnlyTheProgramItselfCounts) {
+TEST(PeerPods, CountsOnlyTheProgramItself) {
   PeerPods peers;
   for (const char* image : {"koord-manager", "a/koord-manager@sha256:0", "h:5000/koord-manager:v1", "koord-manager-x",
                             "koord-manager/other:v1", "x-koord-manager"}) {

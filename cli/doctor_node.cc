@@ -312,12 +312,12 @@ std::string render_text(const DoctorReport& report) {
   const auto line = [&](const auto&... parts) { out += base::cat(parts..., "\n"); };
   line();
   if (report.tried_by == TriedBy::kAgent) {
-    line("an agent runs here: what the kernel takes is what its trial at its start showed");
+    line("an agent runs here: its trial at start shows what the kernel accepts");
   } else if (report.tried_by == TriedBy::kCommand) {
-    line(report.agent_runs ? "the agent here tells of no trial of the kernel" : "no agent runs here",
-         ": it was tried by this command, on a group of its own");
+    line(report.agent_runs ? "the agent here reports no kernel trial" : "no agent runs here",
+         ": this command tested the kernel in its own cgroup");
   }
-  line(report.heard_settings ? "settings: the NodeSLO that an agent here heard last"
+  line(report.heard_settings ? "settings: the last NodeSLO that an agent here received"
                              : "settings: the defaults; no agent here kept a NodeSLO");
   for (const std::string& each : report.notes) line("note: ", each);
   return out;

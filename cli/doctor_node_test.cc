@@ -83,7 +83,7 @@ class DoctorNode : public ::testing::Test {
   std::optional<agent::FoundJournal> journal;
 };
 
-TEST_F(DoctorNode, WithoutAnAgentItTriesTheKernelItself) {
+TEST_F(DoctorNode, ProbesKernelWithoutAgent) {
   kernel.flawed.deaf.insert(linux::File::kMemoryLow);
   const DoctorReport report = examine();
   EXPECT_FALSE(report.agent_runs);
@@ -104,7 +104,7 @@ TEST_F(DoctorNode, WithoutAnAgentItTriesTheKernelItself) {
   EXPECT_NE(render_text(report).find("no agent runs here: it was tried by this command"), std::string::npos);
 }
 
-TEST_F(DoctorNode, WhereAnAgentRunsItsOwnWordsAreTaken) {
+TEST_F(DoctorNode, UsesValuesOfRunningAgent) {
   agent::AgentStatus status;
   status.peer_present = status.holding = true;
   for (std::size_t at = 0; at < policy::kKnobs; ++at) {
@@ -122,7 +122,7 @@ TEST_F(DoctorNode, WhereAnAgentRunsItsOwnWordsAreTaken) {
   EXPECT_TRUE(report.bad()) << "nothing limits memory";
 }
 
-TEST_F(DoctorNode, KoordinatorsAgentIsSeenBesideThePodsAlsoWithoutOurs) {
+TEST_F(DoctorNode, DetectsKoordinatorAgentWithoutOurAgent) {
   proc.write("4711/comm", "koordlet\n");
   proc.write("4711/status", "State:\tS (sleeping)\nUid:\t0\t0\t0\t0\nNSpid:\t4711\n");
   EXPECT_EQ(of(examine(), NodeTopic::kPeer).fact, NodeFact::kPeerPresent);
@@ -131,7 +131,7 @@ TEST_F(DoctorNode, KoordinatorsAgentIsSeenBesideThePodsAlsoWithoutOurs) {
 }
 
 // As a kubelet makes them no group above offline pods has a limit: the file says so, and nothing comes of it.
-TEST_F(DoctorNode, WhetherMemoryLowPercentDoesAnythingHere) {
+TEST_F(DoctorNode, ReportsEffectOfMemoryLowPercent) {
   const auto mounted = [&](std::string_view options) {
     proc.write("self/mountinfo", base::cat("1 0 0:9 / ", machine.root(), " rw - cgroup2 none rw,", options, "\n"));
   };
@@ -158,7 +158,7 @@ TEST_F(DoctorNode, WhetherMemoryLowPercentDoesAnythingHere) {
   EXPECT_EQ(of(examine(), NodeTopic::kMemoryProtection).fact, NodeFact::kProtectionNotHandedDown);
 }
 
-TEST_F(DoctorNode, WhatIsInForceIsTold) {
+TEST_F(DoctorNode, ReportsWhatIsInForce) {
   EXPECT_EQ(of(examine(), NodeTopic::kInForce).fact, NodeFact::kNoAgentSays);
   agent::AgentStatus status;
   status.strategies = {{model::Strategy::kBatchLimits, "enforce", "TM-AGENT-001", 3, "3 pods"},
@@ -182,7 +182,7 @@ TEST_F(DoctorNode, WhatIsInForceIsTold) {
 }
 
 // As Linux 4.19 of Anolis and openEuler, and 4.18 of RHEL 8.
-TEST_F(DoctorNode, AKernelOnWhichNobodyCanBeKilledIsAFinding) {
+TEST_F(DoctorNode, ReportsKernelThatCannotKillCgroup) {
   EXPECT_EQ(of(examine(), NodeTopic::kKills).fact, NodeFact::kGroupsKilled);
   killing.holds_none = true;
   const auto found = of(examine(), NodeTopic::kKills);
@@ -191,7 +191,7 @@ TEST_F(DoctorNode, AKernelOnWhichNobodyCanBeKilledIsAFinding) {
   EXPECT_EQ(found.said, "no pidfd_open");
 }
 
-TEST_F(DoctorNode, ProcessesWithoutTheirPlaceAreNoFiles) {
+TEST_F(DoctorNode, UnplacedProcessesAreNotCountedAsFiles) {
   agent::AgentStatus status;
   status.strategies = {{model::Strategy::kOomOrder, "enforce", "TM-AGENT-001", 3, "3 groups"}};
   status.refused = 2;
@@ -204,7 +204,7 @@ TEST_F(DoctorNode, ProcessesWithoutTheirPlaceAreNoFiles) {
   EXPECT_FALSE(report.bad());
 }
 
-TEST_F(DoctorNode, WhatIsMeasuredIsToldByTheAgentAndElseFoundOut) {
+TEST_F(DoctorNode, MeasuresOnlyWhatAgentDoesNotReport) {
   options.sys_root = state.root() + "/sys";
   options.kernel_log = state.root() + "/no-kmsg";
   proc.write("self/schedstat", "1 2 3\n");
@@ -224,15 +224,15 @@ TEST_F(DoctorNode, WhatIsMeasuredIsToldByTheAgentAndElseFoundOut) {
   EXPECT_EQ(told("run queue"), status.measures[0]) << "what the agent sees, not what root of the machine does";
 }
 
-TEST_F(DoctorNode, AnAgentOfAnOlderVersionTellsOfNoTrial) {
+TEST_F(DoctorNode, OlderAgentReportsNoTrial) {
   agent_runs({});
   const DoctorReport report = examine();
   EXPECT_EQ(report.tried_by, TriedBy::kCommand);
   EXPECT_EQ(of(report, NodeTopic::kPeer).fact, NodeFact::kNoPeer);
-  EXPECT_NE(render_text(report).find("tells of no trial"), std::string::npos);
+  EXPECT_NE(render_text(report).find("reports no kernel trial"), std::string::npos);
 }
 
-TEST_F(DoctorNode, WhatAnAgentThatIsGoneSaidDoesNotCount) {
+TEST_F(DoctorNode, IgnoresReportOfGoneAgent) {
   agent::AgentStatus status;
   status.holding = true;
   agent_runs(status);
@@ -243,7 +243,7 @@ TEST_F(DoctorNode, WhatAnAgentThatIsGoneSaidDoesNotCount) {
 }
 
 // 70 % of 100 GiB is under the kubelet's 90, 88 % near it and 90 % on it (contract 4.4: the default is 70).
-TEST_F(DoctorNode, OurLineIsThatOfTheNodeSloThatAnAgentHeardLast) {
+TEST_F(DoctorNode, WaterLineComesFromLastReceivedNodeSlo) {
   const DoctorReport unheard = examine();
   EXPECT_FALSE(unheard.heard_settings);
   EXPECT_EQ(of(unheard, NodeTopic::kMemoryLine).fact, NodeFact::kNoLineOfOurs) << "the default is not to evict";
@@ -265,7 +265,7 @@ TEST_F(DoctorNode, OurLineIsThatOfTheNodeSloThatAnAgentHeardLast) {
 
 // 40 GiB are in use, and pods have 35 GiB left of the limit that they have together: 75 are in use when that is used
 // up, and a kubelet that evicts where a tenth of the node is left does so from 65 on.
-TEST_F(DoctorNode, WhatAllPodsMayHaveTogetherIsLookedAt) {
+TEST_F(DoctorNode, ChecksLimitOfAllPods) {
   proc.write("meminfo", "MemTotal: 104857600 kB\nMemFree: 1 kB\nMemAvailable: 62914560 kB\nSwapTotal: 0 kB\n");
   machine.write("kubepods/memory.max", base::cat(std::int64_t{60} << 30, "\n"));
   machine.write("kubepods/memory.current", base::cat(std::int64_t{30} << 30, "\n"));
@@ -282,7 +282,7 @@ TEST_F(DoctorNode, WhatAllPodsMayHaveTogetherIsLookedAt) {
 }
 
 // The night's 88 % lies over what leaves room to the kubelet's 90; the day's 70 does not.
-TEST_F(DoctorNode, ARaisedLineThatEndedIsNotTheLine) {
+TEST_F(DoctorNode, IgnoresExpiredRaisedLine) {
   ASSERT_TRUE(agent::KeptObjects(run()).keep(
       agent::KeptObject::kNodeSlo,
       base::cat(
@@ -304,7 +304,7 @@ TEST_F(DoctorNode, ARaisedLineThatEndedIsNotTheLine) {
 }
 
 // A line of ours for disks comes with our manager's word; 20 % free is before the kubelet's 10, and 8 is not.
-TEST_F(DoctorNode, OurLinesForDisksAreHeldAgainstTheKubelets) {
+TEST_F(DoctorNode, ComparesDiskThresholdsWithKubelet) {
   options.runtime_dir = state.root() + "/no-such-runtime";  // then its disk is the kubelet's
   kubelet.answers = {
       {.body =
@@ -329,7 +329,7 @@ TEST_F(DoctorNode, OurLinesForDisksAreHeldAgainstTheKubelets) {
       << render_text(late);
 }
 
-TEST_F(DoctorNode, TheKubeletIsAskedForItsConfigurationAlone) {
+TEST_F(DoctorNode, RequestsOnlyConfigurationFromKubelet) {
   const DoctorReport report = examine();
   ASSERT_EQ(kubelet.sent.size(), 1u);
   EXPECT_EQ(kubelet.sent[0].request.method, "GET");
@@ -339,7 +339,7 @@ TEST_F(DoctorNode, TheKubeletIsAskedForItsConfigurationAlone) {
   EXPECT_EQ(of(report, NodeTopic::kDiskLine).fact, NodeFact::kNoLineOfOurs);
 }
 
-TEST_F(DoctorNode, ASilentKubeletIsAFindingThatSaysWhy) {
+TEST_F(DoctorNode, ReportsSilentKubeletWithReason) {
   const std::pair<kube::testing::Answer, std::string_view> cases[] = {
       {{.status = 401, .body = "Unauthorized"}, "does not know who asks (401)"},
       {{.status = 403, .body = "Forbidden"}, "grant `get` of nodes/configz"},
@@ -364,7 +364,7 @@ TEST_F(DoctorNode, EitherLatchCounts) {
   }
 }
 
-TEST_F(DoctorNode, WithoutGroupsThereAreStillAnswers) {
+TEST_F(DoctorNode, AnswersWithoutCgroups) {
   options.places.cgroup_root = state.root() + "/nothing";
   const DoctorReport report = examine();
   EXPECT_TRUE(report.bad());
@@ -374,7 +374,7 @@ TEST_F(DoctorNode, WithoutGroupsThereAreStillAnswers) {
   EXPECT_EQ(of(report, NodeTopic::kKubelet).fact, NodeFact::kKubeletAnswers);
 }
 
-TEST_F(DoctorNode, WhatCannotBeReadIsNoted) {
+TEST_F(DoctorNode, NotesUnreadableFiles) {
   proc.write("meminfo", "?\n");
   agent_runs({});
   state.write("run/nodeslo.json", "{");
@@ -402,14 +402,14 @@ TEST_F(DoctorNode, ForPrograms) {
   }));
 }
 
-TEST_F(DoctorNode, ItIsNoMachineWithoutProc) {
+TEST_F(DoctorNode, RejectsMachineWithoutProc) {
   options.places.proc_root = state.root() + "/no-proc";
   const auto report = net::testing::run_task(loop, clock, examine_node(options, {kernel, killing, kubelet, clock, ""}));
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().message.find("no-proc"), std::string::npos);
 }
 
-TEST_F(DoctorNode, TheNodeIsCalledAsAnAgentHeardItLast) {
+TEST_F(DoctorNode, UsesLastNodeNameOfAgent) {
   EXPECT_EQ(kept_node_name(run()), std::nullopt);
   ASSERT_TRUE(agent::KeptObjects(run()).keep(agent::KeptObject::kNode, R"({"metadata":{"name":"n1"}})"));
   EXPECT_EQ(kept_node_name(run()), "n1");

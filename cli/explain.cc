@@ -86,7 +86,7 @@ struct Read {
 net::Task<Result<Read>> read_all(kube::Client& client, const ExplainOptions& options, kube::Interner& interner) {
   Read read;
   TM_CO_TRY(const auto node_bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
-  if (!node_bytes) co_return fail(ErrorKind::kNotFound, "there is no node ", base::in_quotes(options.node));
+  if (!node_bytes) co_return fail(ErrorKind::kNotFound, "no such node: ", base::in_quotes(options.node));
   TM_CO_TRY(read.node, kube::decode_node(*node_bytes, manager::node_fields(), interner));
   TM_CO_TRY(const auto metric_bytes,
             co_await get_if_there(client, kube::kNodeMetrics, "", options.node, options.limit));
@@ -302,10 +302,9 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
         "starts now would do");
   }
   if (grounds.evictions.back_off > base::Duration(0) && !grounds.evictions.evicted_ago && !read.manager) {
-    notes.push_back(
-        base::cat("no eviction that the node backs off from is told by its pods or its events (",
-                  manager::kBacksOffEvent, ", ", manager::kYarnBacksOffEvent,
-                  "); of one whose pod and event are gone only the manager knows: --journal-dir reads its journal"));
+    notes.push_back(base::cat("no pod or event of the node shows the eviction that it backs off from (",
+                              manager::kBacksOffEvent, ", ", manager::kYarnBacksOffEvent,
+                              "); if both are gone, only the manager's journal has it: give --journal-dir"));
   }
   if (!overrides) notes.push_back(base::cat("overrides of the water line: ", overrides.error().message));
   if (!read.budgets.problem.empty()) {

@@ -40,7 +40,7 @@ std::string ended_lines(std::string_view slo_bytes, base::WallTime now, kube::In
 net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client& client, ExplainOptions options) {
   kube::Interner interner;
   TM_CO_TRY(const auto node_bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
-  if (!node_bytes) co_return fail(ErrorKind::kNotFound, "there is no node ", base::in_quotes(options.node));
+  if (!node_bytes) co_return fail(ErrorKind::kNotFound, "no such node: ", base::in_quotes(options.node));
   TM_CO_TRY(const kube::Node node, kube::decode_node(*node_bytes, manager::node_fields(), interner));
   manager::SettingsMaps maps;
   TM_CO_TRY(maps.slo,

@@ -118,7 +118,7 @@ class ExplainByJournalConcurrentTest : public ExplainTest {
   std::string folder;
 };
 
-TEST_F(ExplainByJournalConcurrentTest, AnOutageOfTheManagerIsNoSilenceOfTheNode) {
+TEST_F(ExplainByJournalConcurrentTest, ManagerOutageIsNotNodeSilence) {
   tidemark("{schema: 1, mode: enforce, profile: tidemark, motion: {hold: 15m}, rollout: {pace: at-once}}");
   manager::ManagerOptions options;
   options.journal.directory = folder;
@@ -145,14 +145,15 @@ TEST_F(ExplainByJournalConcurrentTest, AnOutageOfTheManagerIsNoSilenceOfTheNode)
 }
 
 // 32 cores, the line at 60 %: 19.2, of which the system uses 2. A pod that stays holds 3.
-TEST_F(ExplainTest, ANodeThatBacksOffIsExplainedAsItIs) {
+TEST_F(ExplainTest, ExplainsNodeThatBacksOff) {
   tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {backOff: 2m}}");
   batch("stays", "3000");
   batch("victim", "1000");
   start();
   EXPECT_EQ(offered("n1"), "17200");
   EXPECT_TRUE(says(text("n1"), "none of this node is known")) << text("n1");
-  EXPECT_TRUE(says(text("n1"), "only the manager knows: --journal-dir")) << "an honest answer to what cannot be seen";
+  EXPECT_TRUE(says(text("n1"), "only the manager's journal has it: give --journal-dir"))
+      << "an honest answer to what cannot be seen";
 
   evict("victim");
   run_for(20s);
@@ -187,7 +188,7 @@ TEST_F(ExplainTest, ANodeThatBacksOffIsExplainedAsItIs) {
 
 // YARN's containers are no pods: the node's agent tells of them on the Node. The event that the manager writes of it is
 // not taken for another eviction.
-TEST_F(ExplainTest, AnEvictionOfYarnsWorkIsToldByTheNode) {
+TEST_F(ExplainTest, ReadsYarnEvictionFromNode) {
   tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {backOff: 2m}}");
   batch("stays", "3000");
   start();
@@ -210,7 +211,7 @@ TEST_F(ExplainTest, AnEvictionOfYarnsWorkIsToldByTheNode) {
 
 // Events tell to the second, agents to the millisecond, and the clock of a node may be ahead: whose work it was stands
 // in the event, and is nobody's guess.
-TEST_F(ExplainTest, WhoseWorkWasEvictedIsToldByTheEvents) {
+TEST_F(ExplainTest, ReadsEvictedSideFromEvents) {
   tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {backOff: 2m}}");
   batch("stays", "3000");
   start();
@@ -252,7 +253,7 @@ TEST_F(ExplainTest, WhoseWorkWasEvictedIsToldByTheEvents) {
   EXPECT_NE(last.yarn->object, last.kubernetes->object);
 }
 
-TEST_F(ExplainTest, EventsThatCannotBeReadAreANoteAndNoAnswerTheLess) {
+TEST_F(ExplainTest, UnreadableEventsAreOnlyANote) {
   tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {backOff: 2m}}");
   start();
   between->refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
@@ -264,7 +265,7 @@ TEST_F(ExplainTest, EventsThatCannotBeReadAreANoteAndNoAnswerTheLess) {
   EXPECT_TRUE(says(shown, "so an eviction whose pod is gone is not seen: ")) << shown;
 }
 
-TEST_F(ExplainTest, WhatEvictionsLetThePoolDoIsSaidWithItsSource) {
+TEST_F(ExplainTest, ShowsEvictionBudgetWithSource) {
   tidemark(
       "{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {breaker: {atLeast: 4, ratePercent: 10, "
       "coolDown: 10m}}}");
@@ -285,7 +286,7 @@ TEST_F(ExplainTest, WhatEvictionsLetThePoolDoIsSaidWithItsSource) {
   EXPECT_TRUE(says(text("n1"), "evictions of the pool: sells nothing new since ")) << text("n1");
 }
 
-TEST_F(ExplainTest, WhichRevisionHoldsOnANodeAndWhyThatOne) {
+TEST_F(ExplainTest, ShowsRevisionOfNodeWithReason) {
   node("n2", Json::object({{"pool", "first"}}));
   metric("n2", "2");
   tidemark(
@@ -318,7 +319,7 @@ TEST_F(ExplainTest, WhichRevisionHoldsOnANodeAndWhyThatOne) {
 }
 
 // Its manager only cuts then, and nobody here knows whether the pool may sell.
-TEST_F(ExplainTest, WhatANewerVersionStoredOfEvictionsIsToldAsNotKnown) {
+TEST_F(ExplainTest, UnknownEvictionRecordIsReportedAsUnknown) {
   tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}}");
   start();
   EXPECT_TRUE(says(text("n1"), "evictions of the pool: sells what its settings give\n")) << text("n1");
@@ -334,7 +335,7 @@ TEST_F(ExplainTest, WhatANewerVersionStoredOfEvictionsIsToldAsNotKnown) {
 }
 
 // Nobody writes the NodeSLO any more: no manager runs here.
-TEST_F(ExplainTest, ARaisedLineThatEndedAndIsNotTakenBackIsANoteOfTheConfig) {
+TEST_F(ExplainTest, NotesExpiredRaisedLineInConfig) {
   const auto end = base::format_rfc3339(clock.wall() + 1h);
   Json object = name_only("n1");
   object["apiVersion"] = "slo.koordinator.sh/v1alpha1";
@@ -382,7 +383,7 @@ TEST_F(ExplainTest, EachTermHasItsSource) {
   for (const auto& term : sourced) EXPECT_TRUE(there.contains(term)) << term << " is not there";
 }
 
-TEST_F(ExplainTest, AYoungPodIsNamedWithTheHistoryThatItCountsBy) {
+TEST_F(ExplainTest, NamesHistoryOfYoungPod) {
   tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, profile: tidemark, warmUp: 10m}");
   start();
   const auto web = [this](std::string_view name) {

@@ -63,7 +63,7 @@ net::Task<Result<std::string>> explain_workload(net::EventLoop& loop, kube::Clie
   const policy::Workload workload = policy::parse_workload(options.node);
   if (workload.none()) {
     co_return fail(ErrorKind::kInvalid, base::in_quotes(options.node),
-                   " is no workload: wanted NAMESPACE/KIND/NAME, as in shop/Deployment/web");
+                   " is not a workload; expected NAMESPACE/KIND/NAME, e.g. shop/Deployment/web");
   }
   const base::WallTime now = loop.clock().wall();
   TM_CO_TRY(const auto stored,

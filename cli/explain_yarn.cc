@@ -303,7 +303,7 @@ std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& 
 }
 
 std::string sold_text(const model::YarnBook& book) {
-  if (!book.sold) return "nobody knows what is held";
+  if (!book.sold) return "held amount is unknown";
   Resources sum;
   std::string_view work_class;
   for (const auto& each : *book.sold) {
@@ -329,7 +329,7 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
   const auto row = [&](std::string_view name, const std::string& value) {
     out += base::cat("  ", name, std::string(name.size() < 22 ? 22 - name.size() : 1, ' '), value, "\n");
   };
-  row("the node may sell", found.share.origin ? amount_text(*found.share.origin) : "nobody says");
+  row("the node may sell", found.share.origin ? amount_text(*found.share.origin) : "unknown");
   row("pods hold", amount_text(found.share.pods));
   for (std::size_t i = 0; i < found.pods.size() && i < options.pods_shown; ++i) {
     row(base::cat("  ", found.pods[i].pod), amount_text(found.pods[i].batch));
@@ -464,7 +464,7 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
                                             ExplainYarnOptions options) {
   kube::Interner interner;
   TM_CO_TRY(const auto bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
-  if (!bytes) co_return fail(ErrorKind::kNotFound, "there is no node ", base::in_quotes(options.node));
+  if (!bytes) co_return fail(ErrorKind::kNotFound, "no such node: ", base::in_quotes(options.node));
   kube::NodeFields fields = yarn_operator::node_fields();
   fields.condition_messages = {model::kIsolationCondition};
   TM_CO_TRY(const kube::Node node, kube::decode_node(*bytes, fields, interner));

@@ -79,7 +79,7 @@ struct IncidentFilesTest : ::testing::Test {
   IncidentOptions options;
 };
 
-TEST_F(IncidentFilesTest, OfTheNodesOwnFolder) {
+TEST_F(IncidentFilesTest, ReadsStateDirectoryOfNode) {
   const std::string all = lines("n1", "web-0");
   put("record.jsonl.1", all.substr(0, all.find('\n') + 1));
   put("record.jsonl", all.substr(all.find('\n') + 1));
@@ -90,7 +90,7 @@ TEST_F(IncidentFilesTest, OfTheNodesOwnFolder) {
   EXPECT_EQ(report->audit_begins, kNoon + -5h);
 }
 
-TEST_F(IncidentFilesTest, OfLinesThatWereCollected) {
+TEST_F(IncidentFilesTest, ReadsCollectedLines) {
   options.files = {put("a", write("n2", 1min, "100", "50") + lines("n2", "web-1") + write("n1", -5h, "7", "8")),
                    put("b", lines("n1", "web-0"))};
   EXPECT_EQ(says(), "n1 uid-of-n1 notOurs, 0 deeds, 120 s") << "what was done on another node is not its matter";
@@ -102,7 +102,7 @@ TEST_F(IncidentFilesTest, OfLinesThatWereCollected) {
   EXPECT_EQ(says(), "n2  cannotTell, 1 deeds, 120 s");
 }
 
-TEST_F(IncidentFilesTest, ACollectorMayPutKeysInAnotherOrder) {
+TEST_F(IncidentFilesTest, AcceptsAnyKeyOrder) {
   std::string sorted;
   for (const std::string_view line : base::split(lines("n1", "web-0") + write("n1", 1min, "100", "50"), '\n')) {
     if (line.empty()) continue;
@@ -118,14 +118,14 @@ TEST_F(IncidentFilesTest, ACollectorMayPutKeysInAnotherOrder) {
   EXPECT_EQ(says(), "n1 uid-of-n1 ours, 1 deeds, 120 s");
 }
 
-TEST_F(IncidentFilesTest, OnePodOnTwoNodesIsAskedBack) {
+TEST_F(IncidentFilesTest, AsksForNodeIfPodIsOnTwoNodes) {
   options.files = {put("a", lines("n1", "web-0") + lines("n2", "web-0"))};
   EXPECT_EQ(says(), "several nodes had it in that time: n1, n2; --node says which is meant");
   options.node = "n2";
   EXPECT_EQ(says(), "n2 uid-of-n2 cannotTell, 0 deeds, 120 s") << "no audit is there";
 }
 
-TEST_F(IncidentFilesTest, WhereThereIsNothingItSaysSo) {
+TEST_F(IncidentFilesTest, ReportsMissingData) {
   EXPECT_EQ(says(), base::cat("there is no record in ", folder, ": the agent keeps one in its --state-dir"));
   put("record.jsonl", lines("n1", "web-0"));
   options.question.from = kNoon + 5h;
@@ -149,7 +149,7 @@ TEST_F(IncidentFilesTest, DamagedLinesCountAsLost) {
   EXPECT_EQ(report->recorded, 90s);
 }
 
-TEST(IncidentTask, IsAPodOrAName) {
+TEST(IncidentTask, AcceptsPodOrName) {
   EXPECT_EQ(parse_incident_task("shop/web-0")->ns, "shop");
   EXPECT_EQ(parse_incident_task("nginx")->name, "nginx");
   for (const std::string_view wrong : {"", "/", "shop/", "/web"}) {

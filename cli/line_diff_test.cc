@@ -7,7 +7,7 @@
 namespace tidemark::cli {
 namespace {
 
-TEST(LineDiff, ShowsWhatChangedWithALittleAround) {
+TEST(LineDiff, ShowsChangesWithContext) {
   EXPECT_EQ(line_diff("a\nb\nc\nd\ne\nf\ng\n", "a\nb\nc\nX\ne\nf\ng\n"), R"(  …
     b
     c
@@ -21,7 +21,7 @@ TEST(LineDiff, ShowsWhatChangedWithALittleAround) {
   EXPECT_EQ(line_diff("old\n", ""), "  - old\n");
 }
 
-TEST(LineDiff, JsonIsLaidOutFirst) {
+TEST(LineDiff, FormatsJsonFirst) {
   EXPECT_EQ(line_diff(R"({"enable":true,"a":1})", R"({"enable":false,"a":1})"), R"(    {
   -   "enable": true,
   +   "enable": false,
@@ -31,7 +31,7 @@ TEST(LineDiff, JsonIsLaidOutFirst) {
   EXPECT_EQ(line_diff(R"({"a":1})", R"({ "a": 1 })"), "  (only white space)\n");
 }
 
-TEST(LineDiff, LongTextsAreOnlySaidToDiffer) {
+TEST(LineDiff, LongTextsOnlyDiffer) {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += "line\n";
   EXPECT_EQ(line_diff(text, "x"), "  (3000 lines before, 1 after)\n");

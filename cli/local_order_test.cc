@@ -59,7 +59,7 @@ class LocalOrderTest : public ::testing::Test {
       .by = "root@n1", .why = "disk", .places = {cgroups.root(), proc.root(), run.root(), lib.path("latch")}};
 };
 
-TEST_F(LocalOrderTest, OfflineWorkIsHeldAndTheSwitchKept) {
+TEST_F(LocalOrderTest, LimitsOfflineWorkAndWritesLatch) {
   const LocalReport report = give();
   EXPECT_FALSE(report.failed()) << render_text(report, order);
   EXPECT_TRUE(report.changed);
@@ -67,14 +67,14 @@ TEST_F(LocalOrderTest, OfflineWorkIsHeldAndTheSwitchKept) {
   EXPECT_EQ(agent::read_latch(lib.path("latch"))->why, "disk");
 }
 
-TEST_F(LocalOrderTest, APodThatTheAgentKnewAsOnlineIsNotHeld) {
+TEST_F(LocalOrderTest, DoesNotLimitKnownOnlinePod) {
   agent_kept_pods(R"("labels":{})");
   const LocalReport report = give();
   EXPECT_FALSE(report.failed()) << render_text(report, order);
   EXPECT_EQ(quota(), "-1");
 }
 
-TEST_F(LocalOrderTest, WhereTheListOfPodsCannotBeReadThatIsTold) {
+TEST_F(LocalOrderTest, ReportsUnreadablePodList) {
   run.write("pods.json", "{");
   const LocalReport report = give();
   EXPECT_TRUE(report.failed());
@@ -82,7 +82,7 @@ TEST_F(LocalOrderTest, WhereTheListOfPodsCannotBeReadThatIsTold) {
       << render_text(report, order);
 }
 
-TEST_F(LocalOrderTest, OnGivesBackWhatOffTookOnce) {
+TEST_F(LocalOrderTest, OnRestoresOriginalValuesOnce) {
   give();
   ASSERT_EQ(quota(), "2000");
   order.off = false;
@@ -95,7 +95,7 @@ TEST_F(LocalOrderTest, OnGivesBackWhatOffTookOnce) {
 }
 
 // Its word outlives the agent: `on --local` says nothing against it.
-TEST_F(LocalOrderTest, WhatTheClusterHadSwitchedOffStaysHeld) {
+TEST_F(LocalOrderTest, ClusterOffKeepsLimits) {
   give();
   agent::AgentStatus status;
   status.offline_group = kOffline;
@@ -106,7 +106,7 @@ TEST_F(LocalOrderTest, WhatTheClusterHadSwitchedOffStaysHeld) {
   EXPECT_EQ(quota(), "2000");
 }
 
-TEST_F(LocalOrderTest, AFullDiskKeepsNobodyFromHoldingOfflineWork) {
+TEST_F(LocalOrderTest, LimitsOfflineWorkOnFullDisk) {
   std::filesystem::create_directories(lib.path(".latch.new"));  // where a new one is written first
   const LocalReport report = give();
   EXPECT_TRUE(report.failed());
@@ -117,7 +117,7 @@ TEST_F(LocalOrderTest, AFullDiskKeepsNobodyFromHoldingOfflineWork) {
   EXPECT_EQ(render_json(report, order).at("notDone")->as_array().size(), 1U);
 }
 
-TEST_F(LocalOrderTest, WhatIsNotHeldHasALineOfItsOwn) {
+TEST_F(LocalOrderTest, ListsTasksThatAreNotLimited) {
   std::filesystem::remove(cgroups.path("cpu/kubepods/besteffort/cpu.cfs_quota_us"));
   const LocalReport report = give();
   EXPECT_TRUE(report.failed());
@@ -129,7 +129,7 @@ TEST_F(LocalOrderTest, WhatIsNotHeldHasALineOfItsOwn) {
 }
 
 // It hears the order, and holds nobody.
-TEST_F(LocalOrderTest, AnAgentThatCanWriteNothingHasDoneNothing) {
+TEST_F(LocalOrderTest, AgentThatCannotWriteCountsAsNotDone) {
   const auto journal = agent::FoundJournal::open(run.root(), "b1");
   ASSERT_TRUE(journal);
   agent::AgentStatus status;
@@ -144,7 +144,7 @@ TEST_F(LocalOrderTest, AnAgentThatCanWriteNothingHasDoneNothing) {
       << render_text(report, order);
 }
 
-TEST_F(LocalOrderTest, OnTakesBothSwitchesAwayAsFarAsItCan) {
+TEST_F(LocalOrderTest, OnRemovesBothLatchesAsFarAsPossible) {
   give();
   order.off = false;
   std::filesystem::remove(lib.path("latch"));

@@ -85,7 +85,7 @@ std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, 
     add("budgets", "what evictions let the pool do", {"evictions", "offer"});
   }
   if (!record.basis.overrides.empty()) {
-    add("overrides of the water line", "where somebody put the line for a while", {"offer"});
+    add("overrides of the water line", "temporary water lines, set by a person", {"offer"});
     sources.back().count = record.basis.overrides.size();
   }
   add("memory of the manager", "what the node was offered, could be offered lately, and when work was evicted there",
@@ -197,13 +197,14 @@ struct Found {
 std::string other_journal(const LookBack& options, base::WallTime decided, const Found& found) {
   if (found.lead && !found.lead->leads && found.lead->at >= decided) {
     return base::cat("this process no longer led from ", moment(found.lead->at), " on (epoch ", found.lead->epoch,
-                     "): the journal of the one that did tells what was in force");
+                     "); the journal of the process that led shows what was in force");
   }
   const auto silent = options.at - decided;
   if (found.failed || silent <= kSilentMax) return "";
-  return base::cat("nothing was recorded about the node in the ", base::format_go_duration(whole_seconds(silent)),
-                   " after that, and who leads records every node once an hour: this process may not have led then, or "
-                   "not run. The journal of the one that did tells what was in force");
+  return base::cat(
+      "nothing was recorded about the node in the ", base::format_go_duration(whole_seconds(silent)),
+      " after that, but a leader records every node once an hour: this process may not have led or run then. "
+      "The journal of the process that led shows what was in force");
 }
 
 // An error where there is none. What `use` is given lasts as long as the call.
@@ -288,7 +289,8 @@ Result<std::string> explain_node_at(const LookBack& options) {
     const auto* revision = found.decisions.settings(record.settings);
     if (revision->texts.tidemark) {
       notes.emplace_back(
-          "whether these settings were on every node then is not recorded; `list revisions` tells when each was taken");
+          "the journal does not record whether all nodes had these settings; `list revisions` shows when each took "
+          "effect");
     }
     const policy::Grounds grounds = grounds_then(record, *revision);
     answer = explanation(decision, grounds, sources_then(record, grounds), notes, options.json);

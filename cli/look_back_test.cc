@@ -97,21 +97,21 @@ class LookBackTest : public ::testing::Test {
   policy::MotionConfig motion;  // of the last decision's pool
 };
 
-TEST_F(LookBackTest, ReplayIsExactWhereEverythingCouldBeRead) {
+TEST_F(LookBackTest, ReplayIsExactIfAllIsReadable) {
   write(bytes);
   const auto report = replay();
   EXPECT_TRUE(report.exact) << report.text;
   EXPECT_TRUE(says(report.text, "3 decisions made again: 3 the same, 0 otherwise, 0 not readable")) << report.text;
 }
 
-TEST_F(LookBackTest, ASegmentWhoseStartIsDamagedIsNotReadAndNotExact) {
+TEST_F(LookBackTest, DamagedSegmentStartIsNotExact) {
   write(with_damage(begun - 1));
   const auto report = replay();
   EXPECT_FALSE(report.exact) << report.text;
   EXPECT_TRUE(says(report.text, "0 decisions made again: 0 the same, 0 otherwise, 3 not readable")) << report.text;
 }
 
-TEST_F(LookBackTest, WhatIsDamagedInTheMiddleIsNotExact) {
+TEST_F(LookBackTest, DamageInTheMiddleIsNotExact) {
   write(with_damage(last - 1));
   const auto report = replay();
   EXPECT_FALSE(report.exact) << report.text;
@@ -119,7 +119,7 @@ TEST_F(LookBackTest, WhatIsDamagedInTheMiddleIsNotExact) {
   EXPECT_TRUE(says(report.text, "damaged bytes")) << report.text;
 }
 
-TEST_F(LookBackTest, WhatItRestedOnIsSaidAsFarAsItIsKept) {
+TEST_F(LookBackTest, ShowsAllKeptInputs) {
   write(bytes);
   const std::string text = explain(5min);
   EXPECT_TRUE(says(text, "\nfrom\n  Node n1")) << text;
@@ -140,7 +140,7 @@ TEST_F(LookBackTest, WhatItRestedOnIsSaidAsFarAsItIsKept) {
   }
 }
 
-TEST_F(LookBackTest, WhatOnlyTheManagerKnewIsToldAsItKnewIt) {
+TEST_F(LookBackTest, ShowsStateThatOnlyManagerHad) {
   write(bytes);
   const auto json = explain_node_at({folder, "n1", kStart + 5min, true});
   ASSERT_TRUE(json);
@@ -163,7 +163,7 @@ TEST_F(LookBackTest, WhatOnlyTheManagerKnewIsToldAsItKnewIt) {
 }
 
 // The record is of 2 minutes after the beginning, and its manager's clock is another than ours.
-TEST_F(LookBackTest, AManagersMemoryIsItsLastDecisionUnlessAnotherLedSince) {
+TEST_F(LookBackTest, UsesLastDecisionUnlessAnotherManagerLedSince) {
   write(bytes);
   const auto seen = remembered_of(folder, "n1", kStart + 5min);
   ASSERT_TRUE(seen) << seen.error().message;
@@ -180,7 +180,7 @@ TEST_F(LookBackTest, AManagersMemoryIsItsLastDecisionUnlessAnotherLedSince) {
 }
 
 // The manager takes such time out of what it remembers (policy/motion), and so does who reads it.
-TEST_F(LookBackTest, TimeInWhichNoReportCouldComeIsNoSilenceOfTheNode) {
+TEST_F(LookBackTest, ManagerOutageIsNotNodeSilence) {
   const auto recorded = bytes;
   const auto unheard = [&](std::vector<manager::SilenceRecord> records, base::Duration after) {
     bytes = recorded;
@@ -214,7 +214,7 @@ TEST_F(LookBackTest, TimeInWhichNoReportCouldComeIsNoSilenceOfTheNode) {
   EXPECT_TRUE(replay().exact);
 }
 
-TEST_F(LookBackTest, ASilenceThatItsProcessDidNotSeeTheEndOfDoesNotGoOnForEver) {
+TEST_F(LookBackTest, SilenceEndsWithItsProcess) {
   journal::append_frame(bytes, encode(manager::SilenceRecord{kStart + 4min, 1min, true}));
   write(bytes);
   const auto next = [&](const char* identity) {
@@ -235,7 +235,7 @@ TEST_F(LookBackTest, ASilenceThatItsProcessDidNotSeeTheEndOfDoesNotGoOnForEver) 
 }
 
 // Another process leads: what stands in this one's journal is long replaced.
-TEST_F(LookBackTest, ALongSilenceIsSaid) {
+TEST_F(LookBackTest, ReportsLongSilence) {
   write(bytes);
   EXPECT_FALSE(says(explain(1h), "nothing was recorded")) << explain(1h);
   const std::string late = explain(3h);
@@ -243,7 +243,7 @@ TEST_F(LookBackTest, ALongSilenceIsSaid) {
   EXPECT_TRUE(says(late, "may not have led")) << late;
 }
 
-TEST_F(LookBackTest, WhoNoLongerLedSaysSo) {
+TEST_F(LookBackTest, ReportsLostLeadership) {
   journal::append_frame(bytes, encode(manager::LeadRecord{kStart + 10min, false, 3}));
   journal::append_frame(bytes, encode(manager::LeadRecord{kStart + 30min, true, 5}));
   write(bytes);

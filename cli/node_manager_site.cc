@@ -88,7 +88,7 @@ Result<std::string> group_path(std::string_view text) {
     if (part == "..") return fail(ErrorKind::kInvalid, "--group ", base::in_quotes(text), " leads up");
     out += base::cat("/", part);
   }
-  if (out.empty()) return fail(ErrorKind::kInvalid, "--group: the root is everybody's, found ", base::in_quotes(text));
+  if (out.empty()) return fail(ErrorKind::kInvalid, "--group: must not be the root, found ", base::in_quotes(text));
   return out;
 }
 
@@ -173,16 +173,15 @@ Result<void> say_totals(Writer& writer, const hadoop::Site& whole, const NodeSit
                 " vcores is less than the ", least.memory_mib, " MiB and ", least.vcores,
                 " of the scheduler's smallest container: the ResourceManager refuses such a NodeManager");
   }
-  writer.section("What it hands out");
+  writer.section("Resources");
   const std::string_view until =
-      "Until tidemark yarn-operator has told the ResourceManager what the node has to spare, which it does at its next "
-      "look. ";
+      "Until tidemark yarn-operator sends the ResourceManager the total of the node, in its next pass. ";
   writer.decide(node("resource.memory-mb"), std::to_string(memory),
                 options.memory_mib > 0
                     ? std::string(until)
                     : base::cat(until,
-                                "The least that a ResourceManager takes is its scheduler's smallest container; "
-                                "with 0 it sends the NodeManager away."));
+                                "The minimum of a ResourceManager is its scheduler's smallest container; "
+                                "it rejects a NodeManager with 0."));
   writer.decide(node("resource.cpu-vcores"), std::to_string(vcores), "As the memory.");
   writer.decide(node("resource.detect-hardware-capabilities"), "false", "The machine is not YARN's alone.");
   return {};
@@ -196,17 +195,16 @@ Result<void> say_groups(Writer& writer, const NodeSiteOptions& options) {
   writer.suggest(executor("path"), options.executor, std::string(kNodeExecutor),
                  "The native program of Hadoop's distribution: root's, setuid, of the group below.");
   writer.suggest(executor("group"), options.executor_group, std::string(kNodeExecutorGroup),
-                 "As container-executor.cfg beside that has it.");
+                 "The same as in container-executor.cfg.");
   writer.decide(
       executor("cgroups.hierarchy"), group,
-      "Beside the pods that run without guarantees, so that whoever limits those limits these. Tidemark's copilot has "
-      "to know the same group.");
+      "Next to the BestEffort pods, so that their limits also apply here. Tidemark's copilot needs the same cgroup.");
   writer.decide(executor("cgroups.mount"), "false", "The kubelet has mounted them.");
   writer.decide(node("resource.cpu.enabled"), "true", "Shares of the processors by vcores.");
   writer.decide(executor("cgroups.strict-resource-usage"), std::string(word(options.strict_cpu)),
-                options.strict_cpu ? "A container has no more than its vcores, however idle the node is."
-                                   : "What is idle may be used; Tidemark's agent keeps all of them out of the way of "
-                                     "online work.");
+                options.strict_cpu ? "A container gets at most its vcores, even on an idle node."
+                                   : "Containers may use idle CPU; Tidemark's agent limits them if online work needs "
+                                     "it.");
   writer.decide(node("resource.percentage-physical-cpu-limit"), "100",
                 "Other than 100 is a quota over all containers, by the size of the machine, which is not YARN's.");
   writer.decide(node("resource.memory.enabled"), "true", "A container's limit is the kernel's.");
@@ -216,19 +214,19 @@ Result<void> say_groups(Writer& writer, const NodeSiteOptions& options) {
 void say_processes(Writer& writer) {
   writer.section("Where containers lie");
   writer.decide(node("container-executor.class"), base::cat(kServer, "DefaultContainerExecutor"),
-                "It makes no groups: the copilot does, where it adopts.");
+                "It creates no cgroups; the copilot does for adopted containers.");
   for (const std::string_view name : {"resource.cpu.enabled", "resource.memory.enabled"}) {
-    writer.decide(node(name), "false", "This executor has no groups.");
+    writer.decide(node(name), "false", "This executor has no cgroups.");
   }
 }
 
 Result<void> say_restart(Writer& writer, const hadoop::Site& own, const NodeSiteOptions& options) {
   writer.section("Containers outlive it");
-  writer.decide(node("recovery.enabled"), "true", "The next NodeManager takes over what runs.");
+  writer.decide(node("recovery.enabled"), "true", "The next NodeManager takes over running containers.");
   writer.suggest(node("recovery.dir"), options.recovery_dir, std::string(kNodeRecoveryDir),
-                 "On the machine: what is in the pod goes with the pod.");
+                 "On the machine: the pod's files are deleted with the pod.");
   writer.decide(node("recovery.supervised"), "true",
-                "One that is asked to end leaves its containers alone, and stays registered.");
+                "A stopping NodeManager keeps its containers and stays registered.");
   const std::string address = node("address");
   TM_TRY(const std::int64_t port, port_of(own, address, options.port, kNodePort));
   writer.decide(address, base::cat(host_of(own, address), ":", port),
@@ -350,7 +348,7 @@ Result<std::vector<NodeSiteSection>> node_manager_site(const hadoop::Site& own, 
   say_services(writer);
   if (!options.partition.empty()) {
     writer.section("Which work it takes");
-    writer.decide(node("node-labels.provider"), "config", "Its label is told with each registration.");
+    writer.decide(node("node-labels.provider"), "config", "The NodeManager sends its label with each registration.");
     writer.decide(
         node("node-labels.provider.configured-node-partition"), options.partition,
         "Only queues that may use this label have containers here; masters of applications without it do not.");

@@ -64,7 +64,7 @@ struct NodeManagerSite : ::testing::Test {
   std::string text, json;
 };
 
-TEST_F(NodeManagerSite, AnEmptyClusterGetsAllThatIsNeeded) {
+TEST_F(NodeManagerSite, EmptyClusterGetsAllProperties) {
   say(property("yarn.resourcemanager.hostname", "rm.example"));
   const hadoop::Site site = made();
   EXPECT_EQ(value(site, "resourcemanager.hostname"), "rm.example");
@@ -85,7 +85,7 @@ TEST_F(NodeManagerSite, AnEmptyClusterGetsAllThatIsNeeded) {
   EXPECT_EQ(value(site, "nodemanager.node-labels.provider"), "(not set)");
 }
 
-TEST_F(NodeManagerSite, TheClustersOwnWordStaysWhereItMay) {
+TEST_F(NodeManagerSite, KeepsAllowedClusterValues) {
   say(property("yarn.resourcemanager.hostname", "rm") + property("yarn.scheduler.minimum-allocation-mb", "512") +
       property("yarn.scheduler.minimum-allocation-vcores", "2") +
       property("yarn.nodemanager.local-dirs", " /d1/yarn,/d2/yarn ") +
@@ -144,7 +144,7 @@ TEST_F(NodeManagerSite, FlagsOutrankTheCluster) {
   EXPECT_EQ(seen, 2);
 }
 
-TEST_F(NodeManagerSite, WithoutTheNativeProgramThereAreNoGroups) {
+TEST_F(NodeManagerSite, DefaultExecutorHasNoCgroups) {
   say(property("yarn.resourcemanager.hostname", "rm"));
   options.in_groups = false;
   const hadoop::Site site = made();
@@ -154,13 +154,13 @@ TEST_F(NodeManagerSite, WithoutTheNativeProgramThereAreNoGroups) {
   EXPECT_EQ(value(site, "nodemanager.linux-container-executor.cgroups.hierarchy"), "(not set)");
 }
 
-TEST_F(NodeManagerSite, OneHostIsEnoughWhereThereAreNoFiles) {
+TEST_F(NodeManagerSite, HostIsEnoughWithoutFiles) {
   options.resource_manager = "rm.example";
   whole.set_default("yarn.resourcemanager.hostname", "rm.example");
   EXPECT_EQ(value(made(), "resourcemanager.hostname"), "rm.example");
 }
 
-TEST_F(NodeManagerSite, ALabelOfItsOwnWantsLabelsOfThatKind) {
+TEST_F(NodeManagerSite, PartitionNeedsDistributedLabels) {
   say(property("yarn.resourcemanager.hostname", "rm"));
   options.partition = "volatile";
   EXPECT_TRUE(wrong().contains("yarn.node-labels.enabled is not true by a default")) << wrong();
@@ -172,7 +172,7 @@ TEST_F(NodeManagerSite, ALabelOfItsOwnWantsLabelsOfThatKind) {
   EXPECT_TRUE(wrong().starts_with("--partition has letters")) << wrong();
 }
 
-TEST_F(NodeManagerSite, WhatCannotBeIsRefusedWithItsPlace) {
+TEST_F(NodeManagerSite, InvalidValueIsRejectedWithItsPlace) {
   say("");
   EXPECT_EQ(wrong(),
             "neither yarn.resourcemanager.hostname nor yarn.resourcemanager.resource-tracker.address is set: a "
@@ -193,7 +193,7 @@ TEST_F(NodeManagerSite, WhatCannotBeIsRefusedWithItsPlace) {
   options.group = "a/../b";
   EXPECT_EQ(wrong(), "--group \"a/../b\" leads up");
   options.group = "/";
-  EXPECT_EQ(wrong(), "--group: the root is everybody's, found \"/\"");
+  EXPECT_EQ(wrong(), "--group: must not be the root, found \"/\"");
   options.group = "yarn";
   say(property("yarn.nodemanager.aux-services", "spark_shuffle"));
   EXPECT_TRUE(wrong().contains("yarn.nodemanager.aux-services.spark_shuffle.class is not set")) << wrong();
@@ -203,7 +203,7 @@ TEST_F(NodeManagerSite, WhatCannotBeIsRefusedWithItsPlace) {
 }
 
 // Whatever a cluster's file says, a comment about it must not end early.
-TEST_F(NodeManagerSite, WhatTheClusterSaysEndsNoComment) {
+TEST_F(NodeManagerSite, ClusterValuesCannotEndComment) {
   say(property("yarn.resourcemanager.hostname", "rm") +
       property("yarn.nodemanager.recovery.enabled", "--&gt;&lt;property&gt;--"));
   EXPECT_EQ(value(made(), "nodemanager.recovery.enabled"), "true");

@@ -176,7 +176,7 @@ net::Task<Result<Stored>> store(net::EventLoop& loop, kube::Client& client, cons
       co_return std::unexpected(std::move(written).error().within("storing the order"));
     }
   }
-  co_return fail(ErrorKind::kConflict, "what is ordered for the cluster changed ", kStoreTriesMax,
+  co_return fail(ErrorKind::kConflict, "the orders of the cluster changed ", kStoreTriesMax,
                  " times while this order was stored; nothing was done");
 }
 
@@ -335,7 +335,7 @@ class Writing {
       if (settled.error().kind == ErrorKind::kNotFound) {
         const bool named = order_.scope == OrderScope::kNode;
         out.outcome = named ? OrderOutcome::kFailed : OrderOutcome::kGone;
-        out.problem = named ? "there is no such node" : "";
+        out.problem = named ? "node not found" : "";
         co_return out;
       }
       if (!worth_another_try(settled.error()) || loop_.clock().monotonic() + pause >= deadline) {

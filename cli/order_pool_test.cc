@@ -35,7 +35,7 @@ class OrderPoolTest : public testing::Orders {
   }
 };
 
-TEST_F(OrderPoolTest, APoolIsWhatTheSettingsSay) {
+TEST_F(OrderPoolTest, PoolComesFromSettings) {
   node("day", R"("labels":{"pool":"day"})");
   node("night", R"("labels":{"pool":"night"})");
   live(config_with("night"));
@@ -52,7 +52,7 @@ TEST_F(OrderPoolTest, APoolIsWhatTheSettingsSay) {
 }
 
 // Who has to stop selling now must not have to name thousands of nodes because an edit was bad.
-TEST_F(OrderPoolTest, WhereTheSettingsCannotBeUsedAPoolIsWhatThoseInForceSay) {
+TEST_F(OrderPoolTest, InvalidSettingsFallBackToPoolsInForce) {
   node("day", R"("labels":{"pool":"day"})");
   node("night", R"("labels":{"pool":"night"})");
   live("schema: 1\nmode: enforced\n");
@@ -75,7 +75,7 @@ TEST_F(OrderPoolTest, WhereTheSettingsCannotBeUsedAPoolIsWhatThoseInForceSay) {
   EXPECT_FALSE(give(pool_order(policy::Wish::kOff, "nigh")));
 }
 
-TEST_F(OrderPoolTest, APoolThatIsBeingRenamedIsKnownByBothNames) {
+TEST_F(OrderPoolTest, AcceptsBothNamesOfPoolBeingRenamed) {
   node("night", R"("labels":{"pool":"night"})");
   node("other", R"("labels":{"pool":"other"})");
   live(config_with("dusk", "night"));
@@ -92,7 +92,7 @@ TEST_F(OrderPoolTest, APoolThatIsBeingRenamedIsKnownByBothNames) {
 }
 
 // Settings that nobody could read just now may have the pool otherwise.
-TEST_F(OrderPoolTest, WithTheApiServerAwayNoPoolIsTakenFromElsewhere) {
+TEST_F(OrderPoolTest, FailsWithoutApiServer) {
   in_force({config_with("night")});
   between.refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
     if (!request.target.ends_with("/tidemark-config")) return std::nullopt;

@@ -50,7 +50,7 @@ TEST_F(OrderTest, OffStopsSellingAtOnceAndIsStoredForNodesThatJoinLater) {
   EXPECT_EQ(read("n7").text_at("metadata", "resourceVersion"), before);
 }
 
-TEST_F(OrderTest, WhatAnEarlierRunLeftUndoneIsDone) {
+TEST_F(OrderTest, CompletesInterruptedRun) {
   for (int i = 0; i < 10; ++i) node(base::cat("n", i));
   ASSERT_TRUE(give(order(policy::Wish::kOff)));
   node("late");
@@ -63,7 +63,7 @@ TEST_F(OrderTest, WhatAnEarlierRunLeftUndoneIsDone) {
 }
 
 // Another manager, or a status from before, put the amounts back; and the first run ended before the taint was off.
-TEST_F(OrderTest, OffAgainTakesBackWhatCameBackAndTheTaint) {
+TEST_F(OrderTest, RepeatedOffRemovesNewOfferAndTaint) {
   node("n");
   ASSERT_TRUE(give(order(policy::Wish::kOff)));
   ASSERT_EQ(batch_cpu("n"), "");
@@ -86,24 +86,23 @@ TEST_F(OrderTest, OffAgainTakesBackWhatCameBackAndTheTaint) {
   EXPECT_EQ(read("n").text_at("status", "capacity", "kubernetes.io/batch-cpu"), "");
 }
 
-TEST_F(OrderTest, ANodeWithoutAnyLabelOrAnnotationIsMarkedToo) {
+TEST_F(OrderTest, MarksNodeWithoutLabelsAndAnnotations) {
   node("bare", "");
   ASSERT_FALSE(give(order(policy::Wish::kOff, {"bare"}))->failed());
   EXPECT_EQ(label("bare"), "off");
 }
 
-TEST_F(OrderTest, ANodeThatIsNotThereIsNamedAndTheOthersAreDone) {
+TEST_F(OrderTest, NamesMissingNodeAndMarksOthers) {
   node("there");
   const auto report = give(order(policy::Wish::kOff, {"nowhere", "there"}));
   ASSERT_TRUE(report);
   EXPECT_TRUE(report->failed());
-  EXPECT_NE(
-      render_text(*report, order(policy::Wish::kOff, {"nowhere", "there"})).find("nowhere: there is no such node"),
-      std::string::npos);
+  EXPECT_NE(render_text(*report, order(policy::Wish::kOff, {"nowhere", "there"})).find("nowhere: node not found"),
+            std::string::npos);
   EXPECT_EQ(label("there"), "off");
 }
 
-TEST_F(OrderTest, OfANodeThatIsLeftToAnotherWithItsPoolTheRemedyIsSaid) {
+TEST_F(OrderTest, NamesRemedyForNodeOfForeignPool) {
   for (const char* name : {"n1", "n2", "n3"}) node(name);
   const auto condition = [&](const std::string& name, const std::string& message) {
     call("PATCH", "/api/v1/nodes/" + name + "/status",
@@ -138,7 +137,7 @@ TEST_F(OrderTest, ADryRunWritesNothing) {
   EXPECT_EQ(ask("GET", base::cat(kMaps, "/tidemark-state")).status, 404);
 }
 
-TEST_F(OrderTest, SwitchingTheClusterOnLeavesANodeOffThatWasOffBefore) {
+TEST_F(OrderTest, ClusterOnKeepsNodeOff) {
   node("a");
   node("b");
   ASSERT_TRUE(give(order(policy::Wish::kOff, {"a"})));
@@ -154,7 +153,7 @@ TEST_F(OrderTest, SwitchingTheClusterOnLeavesANodeOffThatWasOffBefore) {
 
 // Two operators at once, one for the cluster and one for it as well: on every node the same one wins, the one whose
 // order was stored later, and the other hears of it where it came too late.
-TEST_F(OrderTest, OfTwoOperatorsAtOnceTheLaterOrderWinsOnEveryNode) {
+TEST_F(OrderTest, LaterOfTwoConcurrentOrdersWinsOnEveryNode) {
   for (int i = 0; i < 200; ++i) node(base::cat("n", i));
   std::optional<Result<OrderReport>> off;
   std::optional<Result<OrderReport>> on;
@@ -177,7 +176,7 @@ TEST_F(OrderTest, OfTwoOperatorsAtOnceTheLaterOrderWinsOnEveryNode) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(label(base::cat("n", i)), off_is_later ? "off" : "on");
 }
 
-TEST_F(OrderTest, AMarkThatCannotBeReadIsSetAnew) {
+TEST_F(OrderTest, ReplacesUnreadableMark) {
   node("n", R"("labels":{"tidemark.io/state":"on"},"annotations":{"tidemark.io/state-detail":"{broken"})");
   ASSERT_FALSE(give(order(policy::Wish::kOn, {"n"}))->failed());
   EXPECT_EQ(label("n"), "on");
@@ -185,7 +184,7 @@ TEST_F(OrderTest, AMarkThatCannotBeReadIsSetAnew) {
             std::string_view::npos);
 }
 
-TEST_F(OrderTest, AStoreThatCannotBeReadIsReplacedAndToldOneOfANewerVersionIsNot) {
+TEST_F(OrderTest, ReplacesUnreadableStoreButNotNewerVersion) {
   node("n");
   call("POST", std::string(kMaps), R"({"metadata":{"name":"tidemark-state"},"data":{"state.json":"{broken"}})");
   const auto report = give(order(policy::Wish::kOff));
@@ -200,7 +199,7 @@ TEST_F(OrderTest, AStoreThatCannotBeReadIsReplacedAndToldOneOfANewerVersionIsNot
 }
 
 // Nodes carry copies of what was ordered: the next command goes on from them, for nodes that join later.
-TEST_F(OrderTest, WhatIsLostOfTheStoreIsTakenFromWhatNodesCarry) {
+TEST_F(OrderTest, RestoresLostStoreFromNodeMarks) {
   node("day", R"("labels":{"pool":"day"})");
   node("night", R"("labels":{"pool":"night"})");
   live(config_with("night"));
@@ -240,7 +239,7 @@ TEST_F(OrderTest, WhatIsLostOfTheStoreIsTakenFromWhatNodesCarry) {
 }
 
 // Of 520 nodes the list breaks after the first page: what was taken is finished, and both are told.
-TEST_F(OrderTest, AListThatBreaksHidesNothingOfWhatWasDone) {
+TEST_F(OrderTest, FailedListKeepsReportOfDoneNodes) {
   for (int i = 0; i < 520; ++i) node(base::cat("n", i));
   between.refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
     if (request.target.find("continue=") == std::string::npos) return std::nullopt;
@@ -274,7 +273,7 @@ TEST_F(OrderTest, AListThatBreaksHidesNothingOfWhatWasDone) {
   EXPECT_EQ(ask("GET", base::cat(kMaps, "/tidemark-state")).status, 404);
 }
 
-TEST_F(OrderTest, AClassMustBeThere) {
+TEST_F(OrderTest, RejectsUnknownClass) {
   node("n", "");
   auto options = order(policy::Wish::kOff, {"n"});
   options.command.only.classes = {"sparc"};
@@ -326,7 +325,7 @@ TEST_F(OrderTest, OneSideAlone) {
   EXPECT_EQ(give(on)->nodes[0].outcome, OrderOutcome::kRefused);
 }
 
-TEST_F(OrderTest, WaitingEndsWhenDrainingIsOverAlsoWithoutAManager) {
+TEST_F(OrderTest, WaitEndsAfterDrainWithoutManager) {
   node("n");
   auto options = order(policy::Wish::kOff);
   options.command.drain = 10min;
@@ -360,7 +359,7 @@ TEST_F(OrderTest, WaitingEndsWhenDrainingIsOverAlsoWithoutAManager) {
   EXPECT_EQ(late.not_reached, std::vector<std::string>{"n"});
 }
 
-TEST_F(OrderTest, WaitingEndsWhenTheAgentSaysThatItObeys) {
+TEST_F(OrderTest, WaitEndsWhenAgentConfirms) {
   node("n");
   const auto say = [&](std::string_view reason) {
     call("PATCH", "/api/v1/nodes/n/status",
@@ -389,7 +388,7 @@ TEST_F(OrderTest, WaitingEndsWhenTheAgentSaysThatItObeys) {
 }
 
 // They are named apart: waiting longer may bring nothing.
-TEST_F(OrderTest, WaitingSaysWhoseAgentGivesNoAnswerOfThatKind) {
+TEST_F(OrderTest, WaitNamesNodesWithoutAgentAnswer) {
   for (const char* name : {"n", "newer", "down", "bare"}) node(name);
   const auto say = [&](std::string_view name, std::string_view reason, std::string_view ready) {
     call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
@@ -421,7 +420,7 @@ TEST_F(OrderTest, WaitingSaysWhoseAgentGivesNoAnswerOfThatKind) {
   EXPECT_TRUE(wait(*report, options).without_agent.empty()) << "of YARN's part no agent is to say anything";
 }
 
-TEST_F(OrderTest, WaitingMayBeUntilNoFileOfTheKernelIsInForce) {
+TEST_F(OrderTest, WaitsUntilNoKernelFileIsInForce) {
   node("n");
   node("never-had-an-agent");
   const auto say = [&](std::string_view reason, std::string_view message) {
@@ -454,7 +453,7 @@ TEST_F(OrderTest, WaitingMayBeUntilNoFileOfTheKernelIsInForce) {
 }
 
 // A class is on neither side: how far its order is tells whether it has come about.
-TEST_F(OrderTest, WaitingForAClassEndsWhenItsDrainingIsOver) {
+TEST_F(OrderTest, WaitForClassEndsAfterItsDrain) {
   node("n");
   auto options = order(policy::Wish::kOff);
   options.command.only.classes = {"spark"};

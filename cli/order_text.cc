@@ -61,10 +61,10 @@ std::string render_text(const OrderReport& report, const OrderOptions& options) 
                    report.nodes.size() == 1 ? " node, " : " nodes, ", count(OrderOutcome::kWritten),
                    report.dry_run ? " would be marked" : " marked");
   for (const auto& [outcome, words] : {std::pair{OrderOutcome::kAlready, "marked already"},
-                                       {OrderOutcome::kNothing, "where that part is not off"},
+                                       {OrderOutcome::kNothing, "unchanged: that part is not off"},
                                        {OrderOutcome::kGone, "gone meanwhile"},
-                                       {OrderOutcome::kSuperseded, "left alone: ordered something later"},
-                                       {OrderOutcome::kRefused, "where everything is off, not a class"},
+                                       {OrderOutcome::kSuperseded, "skipped: a later order exists"},
+                                       {OrderOutcome::kRefused, "entirely off, not only a class"},
                                        {OrderOutcome::kFailed, "failed"}}) {
     if (count(outcome) > 0) out += base::cat(", ", count(outcome), " ", words);
   }
@@ -72,7 +72,7 @@ std::string render_text(const OrderReport& report, const OrderOptions& options) 
   if (!report.incomplete.empty()) {
     out += base::cat("NOT ALL NODES: ", report.incomplete, "\n  those above are done",
                      report.stored || report.was_stored ? ", the order is stored for those that join later" : "",
-                     "; give it again for the rest\n");
+                     "; repeat the order for the rest\n");
   }
   for (const auto& note : report.notes) out += base::cat("note: ", note, "\n");
 
@@ -91,8 +91,8 @@ std::string render_text(const OrderReport& report, const OrderOptions& options) 
                                          policy::decided_words(node.state), ")"),
                      "\n");
     if (!alone || !needs_pool(node, options)) continue;
-    out += base::cat("    left to another writer with its whole pool, which an order for the node does not end: ",
-                     "`tidemark on pool NAME` does (`tidemark explain node ", node.name, "` tells the pool)\n");
+    out += base::cat("    its whole pool is left to another writer; an order for the node does not change that: ",
+                     "`tidemark on pool NAME` does (`tidemark explain node ", node.name, "` shows the pool)\n");
   }
   if (shown > kShownMax) out += base::cat("  and ", shown - kShownMax, " more; -o json shows all\n");
   return out;

@@ -50,7 +50,7 @@ class OrderWaitTest : public manager::testing::InMemoryCluster {
   std::unique_ptr<kube::Client> client;
 };
 
-TEST_F(OrderWaitTest, OnIsThereWhenTheManagerSaysSoAlsoOfANodeWithNothingToSell) {
+TEST_F(OrderWaitTest, OnIsReachedWhenManagerReportsItEvenWithNothingToSell) {
   start();
   run_for(5s);
   give(policy::Wish::kOff);
@@ -64,7 +64,7 @@ TEST_F(OrderWaitTest, OnIsThereWhenTheManagerSaysSoAlsoOfANodeWithNothingToSell)
   EXPECT_EQ(offered("full"), "0");
 }
 
-TEST_F(OrderWaitTest, WithoutAManagerOnIsNotThere) {
+TEST_F(OrderWaitTest, OnIsNotReachedWithoutManager) {
   start();
   run_for(5s);
   give(policy::Wish::kOff);
@@ -79,7 +79,7 @@ TEST_F(OrderWaitTest, WithoutAManagerOnIsNotThere) {
   EXPECT_TRUE(wait(report).reached);
 }
 
-TEST_F(OrderWaitTest, ObserveIsThereWhenTheManagerSaysSo) {
+TEST_F(OrderWaitTest, ObserveIsReachedWhenManagerReportsIt) {
   start();
   run_for(5s);
   replicas.clear();
@@ -89,7 +89,7 @@ TEST_F(OrderWaitTest, ObserveIsThereWhenTheManagerSaysSo) {
   EXPECT_TRUE(wait(report).reached);
 }
 
-TEST_F(OrderWaitTest, WhereAWiderOrderIsStricterNothingComesAfterTheMark) {
+TEST_F(OrderWaitTest, StricterWiderOrderEndsWaitAtTheMark) {
   start();
   run_for(5s);
   give(policy::Wish::kOff);

@@ -36,7 +36,7 @@ net::Task<Result<policy::OverrideCommanded>> store(net::EventLoop& loop, kube::C
       co_return std::unexpected(std::move(written).error().within("storing the override"));
     }
   }
-  co_return fail(ErrorKind::kConflict, "what is ordered for the cluster changed ", kStoreTriesMax,
+  co_return fail(ErrorKind::kConflict, "the orders of the cluster changed ", kStoreTriesMax,
                  " times while this override was stored; nothing was done");
 }
 
@@ -135,7 +135,7 @@ std::string render_text(const OverrideReport& report) {
       out += cat(": in force already: ", override_text(*report.after));
       break;
     case policy::OverrideEffect::kNothing:
-      out += ": there is none, nothing to take back";
+      out += ": none exists, nothing to remove";
       break;
     case policy::OverrideEffect::kSet:
       out += report.after ? cat(": ", override_text(*report.after)) : ": taken back, the calendar holds";

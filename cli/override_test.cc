@@ -58,7 +58,7 @@ class OverrideTest : public testing::ApiInMemory {
   }
 };
 
-TEST_F(OverrideTest, TellsWhereTheLineGoesAndStoresIt) {
+TEST_F(OverrideTest, ShowsNewWaterLineAndStoresIt) {
   EXPECT_EQ(text(order("web", policy::LinePercent{40, std::nullopt})),
             "override pool web: cpu 40 %, until 2026-01-01T14:00:00Z, by ann@ops: a fire drill\n"
             "  cpu: 60 % -> 40 %\n"
@@ -74,8 +74,7 @@ TEST_F(OverrideTest, TellsWhereTheLineGoesAndStoresIt) {
       "  cpu: 40 % -> 60 %\n"
       "  memory: stays at 65 %\n"
       "  nodes of the pool now: 2\n");
-  EXPECT_EQ(text(order("web", std::nullopt)).substr(0, 57),
-            "override pool web: there is none, nothing to take back\n  ");
+  EXPECT_EQ(text(order("web", std::nullopt)).substr(0, 57), "override pool web: none exists, nothing to remove\n  ");
 }
 
 TEST_F(OverrideTest, ADryRunWritesNothing) {
@@ -87,7 +86,7 @@ TEST_F(OverrideTest, ADryRunWritesNothing) {
   EXPECT_FALSE(state);
 }
 
-TEST_F(OverrideTest, WhatACarefulOperatorWouldAskIsTold) {
+TEST_F(OverrideTest, ReportsNotesForTheOperator) {
   const auto told = text(order("web", policy::LinePercent{80, std::nullopt}, 24h));
   EXPECT_NE(told.find("the freeze sale of the calendar is in force in that time (2026-01-02T00:00:00Z): the override "
                       "outranks it"),
@@ -104,7 +103,7 @@ TEST_F(OverrideTest, WhatACarefulOperatorWouldAskIsTold) {
             std::string::npos);
 }
 
-TEST_F(OverrideTest, APoolThatIsNotThereIsNamedWithTheNearestOne) {
+TEST_F(OverrideTest, SuggestsNearestPoolName) {
   const auto report = give(order("wed", policy::LinePercent{40, 40}));
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().kind, ErrorKind::kNotFound);
@@ -112,7 +111,7 @@ TEST_F(OverrideTest, APoolThatIsNotThereIsNamedWithTheNearestOne) {
   EXPECT_FALSE(give(order("wed", std::nullopt)));
 }
 
-TEST_F(OverrideTest, OrdersOfAnotherKindInTheSameMapStayAsTheyAre) {
+TEST_F(OverrideTest, KeepsOtherOrdersInTheSameMap) {
   Json map = Json::object({{"metadata", Json::object({{"name", "tidemark-state"}})}});
   map["data"] = Json::object({{"state.json", R"({"schema":1,"generation":7,"pools":[]})"}});
   call("POST", kOverrideMaps, map.dump());

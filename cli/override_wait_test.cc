@@ -54,7 +54,7 @@ class OverrideWaitTest : public manager::testing::InMemoryCluster {
   std::optional<OverrideWait> waited;
 };
 
-TEST_F(OverrideWaitTest, ErrorsDoNotEndItAndTheClusterIsListedOnce) {
+TEST_F(OverrideWaitTest, ContinuesAfterErrorsAndListsOnce) {
   give();
   bool away = true;
   int lists = 0;
@@ -87,7 +87,7 @@ TEST_F(OverrideWaitTest, ErrorsDoNotEndItAndTheClusterIsListedOnce) {
 }
 
 // With profile tidemark the offer grows in steps: it has not followed before the last of them.
-TEST_F(OverrideWaitTest, AnOfferThatGrowsInStepsHasFollowedAtTheLastOne) {
+TEST_F(OverrideWaitTest, StepwiseOfferFollowsAtLastStep) {
   must("PATCH", base::cat(kConfigPath, "/tidemark-config"),
        Json::object({{"data", Json::object({{"config.yaml",
                                              "{schema: 1, mode: enforce, rollout: {pace: at-once}, profile: tidemark, "
@@ -116,7 +116,7 @@ TEST_F(OverrideWaitTest, AnOfferThatGrowsInStepsHasFollowedAtTheLastOne) {
 }
 
 // A manager of another version, which tells agents something else beside the lines.
-TEST_F(OverrideWaitTest, ANodeSloInOtherWordsIsCountedApart) {
+TEST_F(OverrideWaitTest, CountsNodeSloOfOtherVersionSeparately) {
   start();
   give();
   {
@@ -141,7 +141,7 @@ TEST_F(OverrideWaitTest, ANodeSloInOtherWordsIsCountedApart) {
   EXPECT_EQ(waited->other_words, std::vector<std::string>{"n2"});
 }
 
-TEST_F(OverrideWaitTest, ItsTimeIsItsEndAndItSaysWhoDoesNotFollow) {
+TEST_F(OverrideWaitTest, TimeoutNamesNodesThatDoNotFollow) {
   give();
   net::Scope scope(loop);
   wait(scope, 30s);

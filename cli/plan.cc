@@ -149,28 +149,27 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
                        changed_parts(slo(before->revision), slo(*after))});
   }
   if (in_force.by_node())
-    view.notes.emplace_back("a roll-out is under way; before is what is in force on each node now");
+    view.notes.emplace_back("a rollout is in progress; \"before\" shows the settings in force on each node");
   if (moves) {
     view.notes.emplace_back(
-        "with profile tidemark an offer grows in steps: shown is the next one, and where it ends while nothing else "
+        "with profile tidemark an offer grows in steps: the plan shows the next step, and the end if nothing else "
         "changes");
   }
   if (silent > 0) {
     view.notes.push_back(cat(silent, silent == 1 ? " node" : " nodes",
-                             " with profile tidemark did not report lately: shown is what is held; while no report "
-                             "comes an offer goes down in steps, to the least of that hour lately"));
+                             " with profile tidemark did not report lately: the plan shows the held amount; without "
+                             "reports an offer falls in steps to the recent minimum of that hour"));
   }
   for (const auto& pool : stopped) {
     view.notes.push_back(cat("evictions of pool ", pool,
-                             " spiked: its nodes are shown with what is sold, and no more, "
-                             "until it sells again (tidemark report budgets, tidemark resume pool ",
+                             " spiked: the plan shows only what is sold on its nodes, until "
+                             "selling resumes (tidemark report budgets, tidemark resume pool ",
                              pool, ")"));
   }
   for (const auto& note : now.notes) view.notes.push_back(note);
   if (beside) view.notes.insert(view.notes.end(), beside->notes.begin(), beside->notes.end());
-  view.notes.emplace_back(
-      "observed nodes are shown as if they were written; nodes that are off offer nothing, whatever is set");
-  view.notes.emplace_back("new settings reach the nodes as their roll-out says (tidemark list revisions)");
+  view.notes.emplace_back("observed nodes are shown as if they were written; nodes that are off offer nothing");
+  view.notes.emplace_back("new settings reach the nodes by their rollout (tidemark list revisions)");
   co_return PlanReport{
       options.json ? plan_json(std::move(changes), view).dump_pretty() + "\n" : plan_text(std::move(changes), view),
       true};

@@ -19,7 +19,7 @@ NodeChange change(const std::string& node, const std::string& pool, std::int64_t
   return out;
 }
 
-TEST(PlanChanges, TheLargestChangeComesFirstAndWhatStaysIsOnlySummed) {
+TEST(PlanChanges, ListsLargestChangeFirstAndSumsUnchangedNodes) {
   PlanView view;
   view.notes = {"a note"};
   EXPECT_EQ(plan_text({change("a", "x", 1000, 1500), change("b", "x", 9000, 2000), change("c", "y", 700, 700)}, view),
@@ -52,7 +52,7 @@ TEST(PlanChanges, NodesThatAreOffAreCounted) {
   EXPECT_EQ(plan_json({off}, {}).at("pools", "x", "off")->as_int(), 1);
 }
 
-TEST(PlanChanges, WhatGrowsInStepsSaysTheNextOneAndTheEnd) {
+TEST(PlanChanges, ShowsNextStepAndEndOfStepwiseGrowth) {
   auto node = change("a", "x", 1000, 2000);
   node.end.batch_cpu = 8000;
   auto later = change("b", "x", 1000, 1000);  // nothing yet, and much in the end
@@ -65,7 +65,7 @@ TEST(PlanChanges, WhatGrowsInStepsSaysTheNextOneAndTheEnd) {
   EXPECT_EQ(plan_json({node}, {}).at("all", "end", "batchCpuMilli")->as_int(), 8000);
 }
 
-TEST(PlanChanges, ANodeSloThatChangesIsAChange) {
+TEST(PlanChanges, CountsNodeSloChange) {
   auto node = change("a", "x", 1000, 1000);
   node.slo_parts = {"resource-threshold-config"};
   EXPECT_NE(plan_text({node}, {}).find("NodeSLO: resource-threshold-config"), std::string::npos);

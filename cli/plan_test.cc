@@ -52,7 +52,7 @@ policy::SettingsTexts texts(int suppress_percent) {
 
 // A new tidemark-config while new co-location settings are being rolled out: it comes beside those that every node is
 // to have, whichever node is listed first.
-TEST_F(PlanTest, WhatIsNotInTheFileIsWhatARollOutUnderWayBrings) {
+TEST_F(PlanTest, UsesRolloutSettingsIfFileLacksThem) {
   std::string first = "a";
   std::string second = "b";
   if (policy::order_of(second) > policy::order_of(first)) {
@@ -81,7 +81,7 @@ TEST_F(PlanTest, WhatIsNotInTheFileIsWhatARollOutUnderWayBrings) {
 }
 
 // Where its offer goes then depends on how long the silence lasts, which nobody knows.
-TEST_F(PlanTest, WhatANodeThatDoesNotReportIsShownAsIsSaid) {
+TEST_F(PlanTest, ShowsNodeWithoutReports) {
   const auto now = texts(60);
   map("slo-controller-config", now.slo);
   map("tidemark-config", {{"config.yaml", *now.tidemark}});

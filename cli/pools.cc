@@ -58,7 +58,7 @@ net::Task<std::optional<PoolsInForce>> pools_in_force(kube::Client& client, std:
 Result<policy::Overrides> overrides_in(const manager::StoredText& stored) {
   if (!stored.overrides) return policy::Overrides();
   auto read = policy::parse_overrides(*stored.overrides);
-  if (!read) return std::unexpected(std::move(read).error().within("what is stored cannot be read"));
+  if (!read) return std::unexpected(std::move(read).error().within("cannot read the stored settings"));
   return read;
 }
 

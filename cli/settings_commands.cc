@@ -62,7 +62,7 @@ net::Task<Result<Store>> read_store(kube::Client& client, const SettingsOptions&
   TM_CO_TRY(store.map, co_await read_map(client, options, model::kRevisionsName));
   if (!store.map.exists) {
     co_return fail(ErrorKind::kNotFound, "there is no ConfigMap ", options.config_namespace, "/", model::kRevisionsName,
-                   ": no manager has stored what is in force there yet");
+                   ": no manager has stored its settings yet");
   }
   store.stored = policy::decode_stored(store.map.data);
   co_return store;
@@ -360,7 +360,7 @@ net::Task<Result<ChangeReport>> hold_config(net::EventLoop& loop, kube::Client& 
                                             ChangeOptions change, base::Duration hold_for) {
   policy::RolloutRequest request;
   request.verb = policy::RolloutRequest::Verb::kHold;
-  std::string text = "no node takes new settings until somebody says resume";
+  std::string text = "no node takes new settings until resume";
   if (hold_for > base::Duration(0)) {
     request.until = loop.clock().wall() + hold_for;
     text = cat("no node takes new settings until ", base::format_rfc3339(*request.until));
@@ -374,7 +374,7 @@ net::Task<Result<ChangeReport>> resume_config(net::EventLoop& loop, kube::Client
   policy::RolloutRequest request;
   request.verb = policy::RolloutRequest::Verb::kResume;
   request.at_once = now;
-  std::string text = now ? "every node takes the new settings at once" : "a held roll-out goes on";
+  std::string text = now ? "every node takes the new settings at once" : "the paused rollout continues";
   if (now && !change.yes && !change.dry_run) co_return fail(ErrorKind::kInvalid, not_confirmed(cat(text, "\n")));
   co_return co_await request_only(loop, client, std::move(options), std::move(change), std::move(request), "resume",
                                   std::move(text));

@@ -79,7 +79,7 @@ class SettingsCommandsTest : public testing::ApiInMemory {
   std::optional<bool> happened;  // of the last command
 };
 
-TEST_F(SettingsCommandsTest, WithoutAStoreTheySayWhy) {
+TEST_F(SettingsCommandsTest, ExplainsMissingStore) {
   const std::string listed = text(list_revisions(loop, client, options));
   EXPECT_TRUE(says(listed, "error: there is no ConfigMap ns/tidemark-config-revisions")) << listed;
   std::vector<net::Task<Result<ChangeReport>>> asked;
@@ -91,7 +91,7 @@ TEST_F(SettingsCommandsTest, WithoutAStoreTheySayWhy) {
   }
 }
 
-TEST_F(SettingsCommandsTest, TheListShowsWhatIsInForceWhere) {
+TEST_F(SettingsCommandsTest, ListShowsRevisionsInForce) {
   store(false);
   const std::string told = text(list_revisions(loop, client, options));
   EXPECT_TRUE(says(told, "being rolled out: revision 2 (")) << told;
@@ -118,7 +118,7 @@ TEST_F(SettingsCommandsTest, WithoutYesAndWithDryRunNothingIsWritten) {
   EXPECT_NE(data_of("slo").member("new-key"), nullptr);
 }
 
-TEST_F(SettingsCommandsTest, UndoBringsBothConfigMapsBackAndLeavesItsRequest) {
+TEST_F(SettingsCommandsTest, UndoRestoresBothConfigMapsAndStoresRequest) {
   store(true);
   change.yes = true;
   change.reason = "the fleet burns";
@@ -145,7 +145,7 @@ TEST_F(SettingsCommandsTest, UndoBringsBothConfigMapsBackAndLeavesItsRequest) {
 }
 
 // What was refused, or no manager has seen yet, is what there is to undo: the revision in force stays in force.
-TEST_F(SettingsCommandsTest, AnEditThatWasNeverTakenIsUndoneBeforeWhatIsInForce) {
+TEST_F(SettingsCommandsTest, UndoRevertsPendingEditFirst) {
   store(true);
   const Json good = data_of("slo");
   patch("slo", {{"colocation-config", "{not to be read"}});
@@ -159,7 +159,7 @@ TEST_F(SettingsCommandsTest, AnEditThatWasNeverTakenIsUndoneBeforeWhatIsInForce)
   EXPECT_TRUE(says(told, "back to revision 1 (")) << told;
 }
 
-TEST_F(SettingsCommandsTest, WhatDoesNotComeAboutWithinTheWaitIsToldApart) {
+TEST_F(SettingsCommandsTest, ReportsWaitTimeoutSeparately) {
   store(true);
   change.yes = true;
   change.wait = 3s;
@@ -174,7 +174,7 @@ TEST_F(SettingsCommandsTest, WhatDoesNotComeAboutWithinTheWaitIsToldApart) {
 }
 
 // The server goes away after the change was written: that it was written is told all the same.
-TEST_F(SettingsCommandsTest, AnErrorWhileWaitingDoesNotHideWhatWasWritten) {
+TEST_F(SettingsCommandsTest, WaitErrorKeepsReportOfWrites) {
   store(true);
   change.wait = 3s;
   options.limit = 1s;
@@ -208,7 +208,7 @@ TEST_F(SettingsCommandsTest, AnErrorWhileWaitingDoesNotHideWhatWasWritten) {
   EXPECT_GE(refused, 20);
 }
 
-TEST_F(SettingsCommandsTest, UndoOfARollOutUnderWayGoesBackToWhereItBegan) {
+TEST_F(SettingsCommandsTest, UndoOfRolloutRestoresItsStart) {
   store(false);
   change.dry_run = true;
   EXPECT_TRUE(says(text(undo_config(loop, client, options, change, 0)), "back to revision 1 ("));
@@ -219,7 +219,7 @@ TEST_F(SettingsCommandsTest, UndoOfARollOutUnderWayGoesBackToWhereItBegan) {
   EXPECT_TRUE(says(missing, "revision 7 is not kept; there are: 1, 2")) << missing;
 }
 
-TEST_F(SettingsCommandsTest, HoldAndResumeAreRequestsThatAManagerFinds) {
+TEST_F(SettingsCommandsTest, HoldAndResumeAreStoredForManager) {
   store(false);
   change.wait = 3s;
   const std::string told = text(hold_config(loop, client, options, change, 2h));

@@ -57,7 +57,7 @@ class StoppedPoolTest : public manager::testing::InMemoryCluster {
   std::unique_ptr<kube::Client> client;
 };
 
-TEST_F(StoppedPoolTest, WhoWaitsForItToSellAgainWaitsOnWhileTheServerIsAway) {
+TEST_F(StoppedPoolTest, WaitForResumeContinuesWithoutApiServer) {
   bool asked = false;
   int failed = 0;
   bool away = true;
@@ -86,7 +86,7 @@ TEST_F(StoppedPoolTest, WhoWaitsForItToSellAgainWaitsOnWhileTheServerIsAway) {
   EXPECT_TRUE((*answer)->contains("sells again")) << **answer;
 }
 
-TEST_F(StoppedPoolTest, APlanPromisesNothingThere) {
+TEST_F(StoppedPoolTest, PlanShowsNoGrowthInStoppedPool) {
   PlanOptions options;
   options.text = R"({"kind":"ConfigMap","metadata":{"name":"slo-controller-config"},"data":{
       "colocation-config":"{\"enable\":true,\"cpuReclaimThresholdPercent\":80}"}})";
@@ -100,7 +100,7 @@ TEST_F(StoppedPoolTest, APlanPromisesNothingThere) {
   EXPECT_TRUE(plan.at("notes")->dump().contains("evictions of pool default spiked")) << plan.at("notes")->dump();
 }
 
-TEST_F(StoppedPoolTest, AnOverrideIsFollowedThereWithWhatIsSold) {
+TEST_F(StoppedPoolTest, StoppedPoolFollowsOverrideWithSoldAmount) {
   start();
   run_for(10s);
   ASSERT_EQ(offered("n1"), "0");

@@ -53,7 +53,7 @@ class SurroundingsTest : public manager::testing::InMemoryCluster {
   std::unique_ptr<kube::Client> client;
 };
 
-TEST_F(SurroundingsTest, WhatWaitsIsSeenWithTheMostTimelyOfIt) {
+TEST_F(SurroundingsTest, ShowsWaitingPodsWithHighestClass) {
   EXPECT_FALSE(read({.waiting = true}).waiting.wants_more);
   pending("a", "slow");
   pending("b", "fast");
@@ -71,7 +71,7 @@ TEST_F(SurroundingsTest, WhatWaitsIsSeenWithTheMostTimelyOfIt) {
 }
 
 // 32 cores, of which the system uses 2. The line goes from 60 % to 95 %; growth is a tenth of the node a minute.
-TEST_F(SurroundingsTest, APlanShowsTheNextStepAndTheEndOfWhatGrowsInSteps) {
+TEST_F(SurroundingsTest, PlanShowsNextStepAndEndOfStepwiseGrowth) {
   Json map = name_only("tidemark-config");
   map["data"] =
       Json::object({{"config.yaml", "{schema: 1, mode: enforce, rollout: {pace: at-once}, profile: tidemark}"}});

@@ -43,7 +43,7 @@ std::string yarn_hour_text(const YarnHour& hour) {
                          ? base::cat("granted ", *hour.granted, " in the pool, ", hour.given_back_in_pool, " used")
                          : base::cat("no grant: ", policy::kLocalEvictionsPerHour, " an hour of each node, ",
                                      hour.given_back_here, " used here");
-  return text + (hour.left > 0 ? "" : base::cat("; what is more waits: ", policy::why(hour.why_none)));
+  return text + (hour.left > 0 ? "" : base::cat("; the rest waits: ", policy::why(hour.why_none)));
 }
 
 Json yarn_hour_json(const YarnHour& hour) {

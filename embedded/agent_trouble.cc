@@ -43,15 +43,16 @@ std::string condition(std::string_view reason, bool off, const std::string& mess
 net::Task<void> AgentTrouble::tell(const ComponentSurroundings& around, const Error& error) {
   std::string why = error.message;
   if (std::exchange(logged_, why) != why) {
-    around.log.error("this machine is not measured, nothing of it is sold, and nobody is held back: it is tried again",
-                     {{"error", why}});
+    around.log.error(
+        "cannot start the agent; this machine is not measured, offers nothing and limits nothing; retrying",
+        {{"error", why}});
   }
   const auto drawn = look_at_switch(around.log);
   std::string message = message_of(why, drawn);
   if (told_ == message) co_return;
   kube::WriteOptions options;
   options.subresource = "status";
-  // Before the runtime has made the node nobody can be told.
+  // Fails until the runtime has created the node.
   const auto told =
       co_await around.client.patch(kube::kNodes, node_name_, kube::PatchType::kStrategicMerge,
                                    condition(reason_of(error), drawn.has_value(), message, around.loop.clock().wall()),
@@ -60,7 +61,7 @@ net::Task<void> AgentTrouble::tell(const ComponentSurroundings& around, const Er
   told_ = std::move(message);
 }
 
-// As an agent that has not copied it yet sees it.
+// Reads the latch as an agent does before it copies it.
 std::optional<agent::Latch> AgentTrouble::look_at_switch(const base::Log& log) {
   std::string unseen;
   std::optional<agent::Latch> drawn;

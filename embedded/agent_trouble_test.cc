@@ -59,7 +59,7 @@ class AgentTroubleTest : public ::testing::Test {
   AgentTrouble trouble_{"here", {"", "/proc", shut() + "/run", shut() + "/lib/latch"}, false};
 };
 
-TEST_F(AgentTroubleTest, WhoDrewTheSwitchIsToldAndThatItIsDrawnNoMore) {
+TEST_F(AgentTroubleTest, ReportsAuthorAndRemovalOfLatch) {
   tell();
   EXPECT_TRUE(node_says(R"("status":"False","reason":"NoGroups","message":"no groups")")) << node();
   ASSERT_TRUE(agent::set_latch(shut() + "/lib/latch", {"root@here", "disk", {}, ""}));
@@ -78,7 +78,7 @@ TEST_F(AgentTroubleTest, WhoDrewTheSwitchIsToldAndThatItIsDrawnNoMore) {
 }
 
 // Without root, beside folders of an agent that was: no work would ever begin, and nobody of that user could change it.
-TEST_F(AgentTroubleTest, WhereNobodyMayLookTheSwitchIsNotDrawn) {
+TEST_F(AgentTroubleTest, UnreadableLatchIsNotSet) {
   std::filesystem::create_directories(shut());
   std::filesystem::permissions(shut(), std::filesystem::perms::none);
   {

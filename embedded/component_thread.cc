@@ -88,7 +88,7 @@ net::Task<void> ComponentThread::live() {
     const auto ready = co_await config_.before(around);
     if (ready) break;
     if (ready.error().kind != ErrorKind::kNotFound || ++missed == kMissedBeforeWord) {
-      log_.warn("what it stands on is not there yet", {{"error", ready.error()}});
+      log_.warn("waiting for a dependency", {{"error", ready.error()}});
     }
     co_await loop_.sleep(kRetry);
   }

@@ -52,7 +52,7 @@ class CrdsTest : public ::testing::Test {
   std::map<std::string, std::size_t> asked_;
 };
 
-TEST_F(CrdsTest, WhatIsEqualIsNotWritten) {
+TEST_F(CrdsTest, DoesNotWriteEqualCrd) {
   install();
   EXPECT_EQ(asked_["POST"], crd_manifests().size());
   EXPECT_EQ(asked_["PATCH"], 0u);
@@ -61,7 +61,7 @@ TEST_F(CrdsTest, WhatIsEqualIsNotWritten) {
   EXPECT_EQ(asked_["POST"] + asked_["PATCH"] + asked_["PUT"], 0u);
 }
 
-TEST_F(CrdsTest, WhatDiffersIsBroughtUpToDate) {
+TEST_F(CrdsTest, UpdatesDifferentCrd) {
   install();
   const std::string name = "nodemetrics.slo.koordinator.sh";
   const Json good = definition(name);

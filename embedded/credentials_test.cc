@@ -43,7 +43,7 @@ class CredentialsTest : public ::testing::Test {
   std::string folder;
 };
 
-TEST_F(CredentialsTest, WhatIsSecretIsReadableByTheOwnerOnly) {
+TEST_F(CredentialsTest, SecretsAreReadableOnlyByOwner) {
   const auto made = open_credentials(folder, "127.0.0.1:0", clock.wall());
   ASSERT_TRUE(made) << made.error().message;
   const auto kubeconfig = write_kubeconfig(folder, *made, "127.0.0.1:6443");
@@ -73,7 +73,7 @@ TEST_F(CredentialsTest, TheKubeconfigNamesTheServerTheAuthorityAndTheToken) {
   EXPECT_EQ(config.at("users")->as_array().at(0).text_at("user", "token"), made->token);
 }
 
-TEST_F(CredentialsTest, AFolderThatOthersMayWriteIsRefused) {
+TEST_F(CredentialsTest, RejectsDirectoryWritableByOthers) {
   ASSERT_TRUE(open_credentials(folder, "127.0.0.1:0", clock.wall()));
   ::chmod(folder.c_str(), 0777);
   const auto refused = open_credentials(folder, "127.0.0.1:0", clock.wall());
@@ -81,7 +81,7 @@ TEST_F(CredentialsTest, AFolderThatOthersMayWriteIsRefused) {
   EXPECT_NE(refused.error().message.find("chmod go-w " + folder), std::string::npos) << "the message says the remedy";
 }
 
-TEST_F(CredentialsTest, AFolderOfAnotherUserIsRefused) {
+TEST_F(CredentialsTest, RejectsDirectoryOfAnotherUser) {
   if (::geteuid() != 0) return;  // only root can give a folder away
   ASSERT_TRUE(open_credentials(folder, "127.0.0.1:0", clock.wall()));
   constexpr uid_t kNobody = 65534;
@@ -91,7 +91,7 @@ TEST_F(CredentialsTest, AFolderOfAnotherUserIsRefused) {
   EXPECT_NE(refused.error().message.find("65534"), std::string::npos) << refused.error().message;
 }
 
-TEST_F(CredentialsTest, TheServersCertificateIsGoodForTheAddressItListensOn) {
+TEST_F(CredentialsTest, ServerCertificateMatchesListenAddress) {
   const auto good_for = [&](const char* listen, const char* address) {
     const auto made = open_credentials(folder, listen, clock.wall());
     const std::string pem = made ? made->server.certificate_pem : "";
@@ -110,7 +110,7 @@ TEST_F(CredentialsTest, TheServersCertificateIsGoodForTheAddressItListensOn) {
 }
 
 // A machine whose clock was ahead when it began, by its hardware's local time, sets it back.
-TEST_F(CredentialsTest, WhatWasIssuedIsValidAlsoWhereTheClockIsSetBack) {
+TEST_F(CredentialsTest, CertificatesAreValidAfterClockIsSetBack) {
   const auto made = open_credentials(folder, "127.0.0.1:6443", clock.wall());
   ASSERT_TRUE(made);
   for (const std::string& pem : {made->authority.certificate_pem, made->server.certificate_pem}) {
@@ -121,7 +121,7 @@ TEST_F(CredentialsTest, WhatWasIssuedIsValidAlsoWhereTheClockIsSetBack) {
   }
 }
 
-TEST_F(CredentialsTest, AllFoldersAboveAreMadeToo) {
+TEST_F(CredentialsTest, CreatesParentDirectories) {
   for (const char* deep : {"/a/b/c", "/d//e/"}) {
     const auto made = open_credentials(outer + deep, "127.0.0.1:0", clock.wall());
     ASSERT_TRUE(made) << made.error().message;
@@ -130,7 +130,7 @@ TEST_F(CredentialsTest, AllFoldersAboveAreMadeToo) {
   EXPECT_EQ(mode(outer + "/a/b"), 0755u);
 }
 
-TEST_F(CredentialsTest, AFolderThatCannotBeMadeIsNamed) {
+TEST_F(CredentialsTest, NamesDirectoryThatCannotBeCreated) {
   std::ofstream(outer + "/file") << "no folder";
   for (const auto& [wanted, place] : {std::pair(outer + "/file/data", outer + "/file/data"),
                                       std::pair(outer + "/file/more/data", outer + "/file/more")}) {

@@ -114,13 +114,13 @@ net::Task<Result<void>> install(kube::Client& client, const base::Log& log, std:
 // Why nothing that is decided for this machine's groups could be written; "": it can.
 Result<std::string> why_only_shown(net::EventLoop& loop, const runtime::RuntimeOptions& options, const base::Log& log) {
   if (::geteuid() != 0) {
-    log.warn("not run by root: pods have no groups and no limits, and what is decided for them is only shown");
+    log.warn("not run by root: pods have no cgroups and no limits; decisions for them are only shown");
     return "not run by root";
   }
   linux::KernelKillRim killing;
   TM_TRY(std::string why, runtime::why_no_groups(loop, options, killing));
   if (!why.empty()) {
-    log.warn("no groups can be made: pods have no limits, and what is decided for them is only shown", {{"why", why}});
+    log.warn("cannot create cgroups: pods have no limits; decisions for them are only shown", {{"why", why}});
   }
   return why;
 }
@@ -323,25 +323,25 @@ void declare_flags(base::Flags& flags, EmbeddedOptions& options) {
   manager::declare_common_flags(flags, options.manager);
   flags.group("This machine");
   flags.boolean("pods", options.pods,
-                "this machine is a node: pods run on it as processes, with an agent that keeps offline work out of the "
-                "way; false: the API server and the manager alone");
+                "run this machine as a node, with an agent and with pods as processes; false: only API server and "
+                "manager");
   agent::declare_machine_flags(flags, options.agent.places);
   flags.choice("mode", options.agent.mode, {"enforce", "observe"},
-               "what is done with what is decided for the groups of this machine, where the settings do not say: "
-               "written to the kernel, or only shown");
+               "mode of the agent if the settings do not set it: enforce writes to the kernel, observe only shows "
+               "decisions");
   flags
       .text("agent-metrics-addr", options.agent.metrics_address,
             "address of the agent's /metrics; port 0 picks one, 0 is off")
       .placeholder("HOST:PORT");
   flags
       .text("settings", options.settings,
-            "file with the ConfigMaps slo-controller-config and tidemark-config, followed; without it what is idle is "
-            "sold by defaults")
+            "file with the ConfigMaps slo-controller-config and tidemark-config; changes apply at once. Without it: "
+            "defaults")
       .placeholder("FILE");
   flags
       .list("copilot", options.agent.tasks.copilots,
-            "sockets of copilots, each with the group below which its containers are: of YARN's on this machine, "
-            "POD-GROUP/kubepods/besteffort/hadoop-yarn, where offline work is held")
+            "sockets of copilots, each with the parent cgroup of its containers; for YARN on this machine: "
+            "POD-GROUP/kubepods/besteffort/hadoop-yarn")
       .placeholder("SOCKET=GROUP");
   runtime::declare_flags(flags, options.runtime);
 }

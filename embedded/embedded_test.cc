@@ -109,7 +109,7 @@ class EmbeddedConcurrentTest : public ::testing::Test {
   std::unique_ptr<kube::Client> client;
 };
 
-TEST_F(EmbeddedConcurrentTest, TheManagerServesItsNodesAndASecondLifeFindsThemAgain) {
+TEST_F(EmbeddedConcurrentTest, ManagerServesNodesAfterRestart) {
   start();
   ASSERT_FALSE(HasFatalFailure());
   const auto made = net::testing::run_task(
@@ -125,7 +125,7 @@ TEST_F(EmbeddedConcurrentTest, TheManagerServesItsNodesAndASecondLifeFindsThemAg
   stop();
 }
 
-TEST_F(EmbeddedConcurrentTest, ItMayBeDrainedBeforeItsManagerHasBegun) {
+TEST_F(EmbeddedConcurrentTest, CanDrainBeforeManagerStarts) {
   for (int i = 0; i < 3; ++i) {
     start();
     ASSERT_FALSE(HasFatalFailure());
@@ -134,7 +134,7 @@ TEST_F(EmbeddedConcurrentTest, ItMayBeDrainedBeforeItsManagerHasBegun) {
 }
 
 // Where there are no groups the agent has nothing to do; the node is there all the same.
-TEST_F(EmbeddedConcurrentTest, AMachineWithoutGroupsIsANodeToo) {
+TEST_F(EmbeddedConcurrentTest, MachineWithoutCgroupsIsANode) {
   for (int i = 0; i < 2; ++i) {
     start(true);
     ASSERT_FALSE(HasFatalFailure());
@@ -149,7 +149,7 @@ TEST_F(EmbeddedConcurrentTest, AMachineWithoutGroupsIsANodeToo) {
 }
 
 // Nobody else looks at the switch there, and the queue goes by what the node says.
-TEST_F(EmbeddedConcurrentTest, WhereThereIsNoAgentTheSwitchOnTheMachineIsToldAllTheSame) {
+TEST_F(EmbeddedConcurrentTest, ReportsLatchWithoutAgent) {
   ASSERT_TRUE(agent::set_latch(folder + "/off", {"root@here", "disk", {}, ""}));
   start(true);
   ASSERT_FALSE(HasFatalFailure());
@@ -160,7 +160,7 @@ TEST_F(EmbeddedConcurrentTest, WhereThereIsNoAgentTheSwitchOnTheMachineIsToldAll
 }
 
 // Some other program had it first, and has it no more.
-TEST_F(EmbeddedConcurrentTest, AnAgentWhoseAddressIsTakenBeginsOnceItIsFree) {
+TEST_F(EmbeddedConcurrentTest, AgentStartsWhenItsAddressBecomesFree) {
   std::ifstream mounts("/proc/self/mountinfo");
   const std::string text(std::istreambuf_iterator<char>(mounts), {});
   const auto groups = linux::Hierarchies::discover(linux::testing::kMachineRoot, text);
@@ -183,7 +183,7 @@ TEST_F(EmbeddedConcurrentTest, AnAgentWhoseAddressIsTakenBeginsOnceItIsFree) {
 }
 
 // A calendar alone in the file of settings does not keep the machine from being sold.
-TEST_F(EmbeddedConcurrentTest, AFileThatDoesNotSayWhatIsSoldLeavesThatToTheDefaults) {
+TEST_F(EmbeddedConcurrentTest, SettingsFileWithoutOfferUsesDefaults) {
   const std::string file = folder + "/settings.yaml";
   std::ofstream(file)
       << "kind: ConfigMap\nmetadata: {name: tidemark-config}\ndata: {config.yaml: \"{schema: 1, mode: enforce}\"}\n";
@@ -201,7 +201,7 @@ TEST_F(EmbeddedConcurrentTest, AFileThatDoesNotSayWhatIsSoldLeavesThatToTheDefau
 }
 
 // The agent begins later than the server: what it would refuse is said before anything is served.
-TEST_F(EmbeddedConcurrentTest, ACopilotThatCannotBeAskedIsRefusedAtTheStart) {
+TEST_F(EmbeddedConcurrentTest, RejectsInvalidCopilotAtStart) {
   const std::string socket = folder + "/copilot.sock";
   for (const std::string& wrong : {socket, socket + "=", socket + "=/up/../.."}) {
     EmbeddedOptions options = machine();
@@ -213,7 +213,7 @@ TEST_F(EmbeddedConcurrentTest, ACopilotThatCannotBeAskedIsRefusedAtTheStart) {
   }
 }
 
-TEST_F(EmbeddedConcurrentTest, WhosePortIsTakenTouchesNothing) {
+TEST_F(EmbeddedConcurrentTest, TakenPortChangesNothing) {
   start();
   ASSERT_FALSE(HasFatalFailure());
   EmbeddedOptions options = machine();
@@ -227,7 +227,7 @@ TEST_F(EmbeddedConcurrentTest, WhosePortIsTakenTouchesNothing) {
   stop();
 }
 
-TEST_F(EmbeddedConcurrentTest, WhoseFolderIsTakenSaysWhose) {
+TEST_F(EmbeddedConcurrentTest, NamesOwnerOfTakenDataDirectory) {
   start();
   ASSERT_FALSE(HasFatalFailure());
   base::Registry others;
@@ -238,7 +238,7 @@ TEST_F(EmbeddedConcurrentTest, WhoseFolderIsTakenSaysWhose) {
   stop();
 }
 
-TEST_F(EmbeddedConcurrentTest, ItMayBeDestroyedWithoutADrain) {
+TEST_F(EmbeddedConcurrentTest, CanBeDestroyedWithoutDrain) {
   start();
   ASSERT_FALSE(HasFatalFailure());
   net::testing::run_task(loop, wait_for(kube::kNamespaces, "default"), kGuard);

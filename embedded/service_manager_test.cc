@@ -35,7 +35,7 @@ std::string heard(const base::Fd& door) {
   return size < 0 ? "nothing" : std::string(text, static_cast<std::size_t>(size));
 }
 
-TEST(ServiceManager, ItIsToldOnceAtTheSocketThatItNames) {
+TEST(ServiceManager, SendsReadyOnceToItsSocket) {
   const linux::testing::Tree folder;
   for (const std::string& name : {folder.root() + "/notify", base::cat("@tidemark-test-", ::getpid())}) {
     const base::Fd door = listen_at(name);
@@ -45,11 +45,11 @@ TEST(ServiceManager, ItIsToldOnceAtTheSocketThatItNames) {
   }
 }
 
-TEST(ServiceManager, WhereNobodyAskedNobodyIsTold) {
+TEST(ServiceManager, SendsNothingWithoutSocket) {
   EXPECT_TRUE(tell_ready(""));
 }
 
-TEST(ServiceManager, ASocketThatIsNotThereIsNamed) {
+TEST(ServiceManager, NamesMissingSocket) {
   const linux::testing::Tree folder;
   for (const std::string& name : {folder.root() + "/gone", std::string(200, 'x')}) {
     const auto told = tell_ready(name);

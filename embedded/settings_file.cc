@@ -46,7 +46,7 @@ struct Read {
 Result<Read> read_file(const std::string& path, std::string_view config_namespace) {
   auto text = journal::read_whole(path, kSettingsBytesMax);
   if (!text) return std::unexpected(std::move(text).error().within("--settings"));
-  if (!*text) return fail(ErrorKind::kNotFound, "--settings ", path, ": there is no such file");
+  if (!*text) return fail(ErrorKind::kNotFound, "--settings ", path, ": file not found");
   auto maps = read_settings(**text, config_namespace);
   if (!maps) return std::unexpected(std::move(maps).error().within(base::cat("--settings ", path)));
   return Read{**std::move(text), *std::move(maps)};

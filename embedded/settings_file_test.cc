@@ -32,7 +32,7 @@ data: {colocation-config: '{"enable":true}'}
   EXPECT_TRUE(read_settings("", kSpace)->empty());
 }
 
-TEST(SettingsFile, WhatIsWrongIsNamedWithItsPlace) {
+TEST(SettingsFile, NamesPlaceOfError) {
   EXPECT_EQ(wrong("kind: Secret"), "document 1: wanted a ConfigMap, found \"Secret\"");
   EXPECT_EQ(wrong("kind: ConfigMap\nmetadata: {name: other}"),
             "document 1: wanted one of slo-controller-config and tidemark-config, found \"other\"");
@@ -45,7 +45,7 @@ TEST(SettingsFile, WhatIsWrongIsNamedWithItsPlace) {
   EXPECT_NE(wrong("a: [").find("line"), std::string::npos);
 }
 
-TEST(SettingsFile, AFileThatIsNotThereIsSaid) {
+TEST(SettingsFile, ReportsMissingFile) {
   EXPECT_TRUE(check_settings("", kSpace)) << "none is wanted";
   EXPECT_EQ(check_settings("/no/such/file", kSpace).error().kind, ErrorKind::kNotFound);
 }

@@ -45,8 +45,7 @@ int run_check(const std::vector<std::string>& args) {
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (parsed.arguments[0] != "ledger") {
-    return wrong_use(base::cat("cannot check ", base::in_quotes(parsed.arguments[0]), "; expected ledger"),
-                     flags);
+    return wrong_use(base::cat("cannot check ", base::in_quotes(parsed.arguments[0]), "; expected ledger"), flags);
   }
   options.json = form.json();
   options.shown_max = static_cast<std::size_t>(shown);

@@ -98,8 +98,7 @@ int run_doctor(const std::vector<std::string>& args) {
   declare_cluster_flags(flags, cluster_options);
   declare_settings_flags(flags, cluster.config_namespace, cluster.config_name);
   flags
-      .text("peer-namespace", cluster.peers_namespace,
-            "namespace of Koordinator's agent, the container named koordlet")
+      .text("peer-namespace", cluster.peers_namespace, "namespace of Koordinator's agent, the container named koordlet")
       .placeholder("NAME");
   flags.group("Kubelets");
   flags

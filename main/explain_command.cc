@@ -77,9 +77,9 @@ int run_explain(const std::vector<std::string>& args) {
   const bool workload = parsed.arguments[0] == "workload";
   const bool yarn = parsed.arguments[0] == "yarn";
   if (!config && !workload && !yarn && parsed.arguments[0] != "node") {
-    return wrong_use(base::cat("cannot explain ", base::in_quotes(parsed.arguments[0]),
-                               "; expected node, config, workload or yarn"),
-                     flags);
+    return wrong_use(
+        base::cat("cannot explain ", base::in_quotes(parsed.arguments[0]), "; expected node, config, workload or yarn"),
+        flags);
   }
   if (workload && policy::parse_workload(parsed.arguments[1]).none()) {
     return wrong_use(base::cat(base::in_quotes(parsed.arguments[1]),
@@ -93,11 +93,10 @@ int run_explain(const std::vector<std::string>& args) {
     if (yarn)
       return wrong_use("--at is only for nodes; the operator's audit shows what it sent to ResourceManagers", flags);
     if (workload) return wrong_use("--at is only for nodes; a profile covers the last seven days anyway", flags);
-    if (config)
-      return wrong_use("--at is only for nodes; `tidemark list revisions` shows earlier settings", flags);
+    if (config) return wrong_use("--at is only for nodes; `tidemark list revisions` shows earlier settings", flags);
     if (!moment)
-      return wrong_use(base::cat("--at ", base::in_quotes(at), " is not a time; expected e.g. 2026-11-20T22:15:00Z or 90m"),
-                       flags);
+      return wrong_use(
+          base::cat("--at ", base::in_quotes(at), " is not a time; expected e.g. 2026-11-20T22:15:00Z or 90m"), flags);
     if (journal.empty()) return wrong_use("--at needs --journal-dir, the directory of the manager's journal", flags);
     const auto answer = cli::explain_node_at({journal, options.node, *moment, options.json});
     return answer ? print(*answer) : failed(answer.error());

@@ -80,17 +80,14 @@ int run_generate(const std::vector<std::string>& args) {
       .text("hadoop-conf-dir", places.hadoop_conf_dir,
             "directory with yarn-site.xml and core-site.xml of the cluster (default $HADOOP_CONF_DIR)")
       .placeholder("DIR");
-  flags
-      .text("yarn-cluster", places.cluster,
-            "cluster whose file is CLUSTER.yarn-site.xml; empty: yarn-site.xml")
+  flags.text("yarn-cluster", places.cluster, "cluster whose file is CLUSTER.yarn-site.xml; empty: yarn-site.xml")
       .placeholder("CLUSTER");
   flags.text("resource-manager", options.resource_manager, "host of the ResourceManager, without --hadoop-conf-dir")
       .placeholder("HOST");
   flags
-      .text(
-          "partition", options.partition,
-          "YARN node label of the NodeManager, for work that may be evicted; empty: none. Needs distributed node "
-          "labels")
+      .text("partition", options.partition,
+            "YARN node label of the NodeManager, for work that may be evicted; empty: none. Needs distributed node "
+            "labels")
       .placeholder("LABEL");
   flags.group("Containers");
   flags.choice("executor", executor, {"linux", "default"},
@@ -110,18 +107,25 @@ int run_generate(const std::vector<std::string>& args) {
       .placeholder("GROUP");
   flags.boolean("strict-cpu", options.strict_cpu, "limit each container to its vcores even on an idle node");
   flags.group("NodeManager");
-  flags.list("local-dirs", options.local_dirs, base::cat("local directories; empty: the cluster's value, or ", cli::kNodeLocalDir))
+  flags
+      .list("local-dirs", options.local_dirs,
+            base::cat("local directories; empty: the cluster's value, or ", cli::kNodeLocalDir))
       .placeholder("DIR");
-  flags.list("log-dirs", options.log_dirs, base::cat("log directories; empty: the cluster's value, or ", cli::kNodeLogDir))
+  flags
+      .list("log-dirs", options.log_dirs,
+            base::cat("log directories; empty: the cluster's value, or ", cli::kNodeLogDir))
       .placeholder("DIR");
-  flags.text("recovery-dir", options.recovery_dir, base::cat("recovery directory; empty: the cluster's value, or ", cli::kNodeRecoveryDir))
+  flags
+      .text("recovery-dir", options.recovery_dir,
+            base::cat("recovery directory; empty: the cluster's value, or ", cli::kNodeRecoveryDir))
       .placeholder("DIR");
   constexpr std::int64_t kPortMax = 65535;
   flags.integer("port", options.port, 0, kPortMax,
                 base::cat("port of its node ID, constant over restarts; 0: the cluster's value, or ", cli::kNodePort));
   flags.integer("localizer-port", options.localizer_port, 0, kPortMax,
                 base::cat("port of the localizer; 0: the cluster's value, or ", cli::kNodeLocalizerPort));
-  flags.integer("web-port", options.web_port, 0, kPortMax, base::cat("port of the web UI; 0: the cluster's value, or ", cli::kNodeWebPort));
+  flags.integer("web-port", options.web_port, 0, kPortMax,
+                base::cat("port of the web UI; 0: the cluster's value, or ", cli::kNodeWebPort));
   constexpr std::int64_t kTotalMax = 1'000'000'000;
   flags.integer("memory-mib", options.memory_mib, 0, kTotalMax,
                 "memory in MiB until the operator sets it; 0: the scheduler's smallest container, the minimum of a "

@@ -25,7 +25,8 @@ std::string read_times(const std::string& from, const std::string& to, base::Dur
   question.to = now;
   if (!to.empty()) {
     const auto read = cli::parse_moment(to, now);
-    if (!read) return base::cat("--to: expected a time such as 2026-11-20T22:15:00Z or 90m, found ", base::in_quotes(to));
+    if (!read)
+      return base::cat("--to: expected a time such as 2026-11-20T22:15:00Z or 90m, found ", base::in_quotes(to));
     question.to = *read;
   }
   question.from = question.to + -last;
@@ -59,7 +60,8 @@ int run_incident(const std::vector<std::string>& args) {
   flags.group("Time");
   flags.text("from", from, "start time: 2026-11-20T22:15:00Z, or 90m for 90 minutes ago").placeholder("TIME");
   flags.text("to", to, "end time (default now)").placeholder("TIME");
-  flags.duration("last", last, kLastMin, cli::kIncidentLongest, "length of the time range before --to, instead of --from");
+  flags.duration("last", last, kLastMin, cli::kIncidentLongest,
+                 "length of the time range before --to, instead of --from");
   flags.group("Files");
   flags.text("state-dir", options.state_dir, "state directory of the node's agent").placeholder("DIR");
   flags.list("file", options.files,

@@ -89,7 +89,8 @@ int spawn(const std::vector<std::string>& words, int input, pid_t& pid) {
   sigset_t all;
   ::sigfillset(&all);
   ::posix_spawnattr_setsigdefault(&attributes, &all);
-  // Its own process group: Ctrl-C in a terminal reaches only this process, which stops the helper by closing its stream.
+  // Its own process group: Ctrl-C in a terminal reaches only this process, which stops the helper by closing its
+  // stream.
   ::posix_spawnattr_setpgroup(&attributes, 0);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   const int error = ::posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), environ);

@@ -52,8 +52,11 @@ void declare_stream_flags(base::Flags& flags, StreamOptions& options) {
       .text("stream-url", options.url,
             "collector that also receives the audit lines and the node's record, as POSTs of JSON lines")
       .placeholder("URL");
-  flags.text("stream-ca-file", options.ca_file, "CA file for the collector's certificate (default the system's CAs)").placeholder("FILE");
-  flags.text("stream-token-file", options.token_file, "file with the collector's bearer token; read again when it changes")
+  flags.text("stream-ca-file", options.ca_file, "CA file for the collector's certificate (default the system's CAs)")
+      .placeholder("FILE");
+  flags
+      .text("stream-token-file", options.token_file,
+            "file with the collector's bearer token; read again when it changes")
       .placeholder("FILE");
 }
 

@@ -1,4 +1,4 @@
-// What the commands of `tidemark local` share: where the server is, and one connection to it.
+// Shared parts of the commands of `tidemark local`: server flags and one connection.
 #pragma once
 
 #include <functional>
@@ -20,20 +20,20 @@ namespace tidemark::main {
 // Opens the group "Server".
 void declare_local_flags(base::Flags& flags, cli::LocalServer& server);
 
-// Runs a command to its end and answers its exit code. With `on_signal` SIGINT and SIGTERM end it in order, and that is
-// told first.
+// Runs a command and returns its exit code. With `on_signal`, SIGINT and SIGTERM first call it, then stop the command
+// in order.
 int with_local(const cli::LocalServer& server, const LogOptions& log_options,
                const std::function<net::Task<int>(net::EventLoop&, kube::Client&)>& command,
                const std::function<void()>& on_signal = nullptr);
 
-// The same for a command that goes on where nobody serves: its client may be null.
+// The same for a command that also works without a server: its client may be null.
 int with_local_if_there(const cli::LocalServer& server, const LogOptions& log_options,
                         const std::function<net::Task<int>(net::EventLoop&, kube::Client*)>& command);
 
-// What a command answered: prints it, or what went wrong.
+// Prints the text of a command, or its error.
 int tell(const Result<std::string>& answer, const cli::LocalServer& server);
 
-// What a task wrote, by its stream.
+// Writes the output of a task to the same stream.
 void put_log(cli::LogStream stream, std::string_view text);
 
 int run_local_run(const std::vector<std::string>& args);

@@ -1,4 +1,4 @@
-// `tidemark local`: picks among the commands for one machine, and tells what these have in common.
+// `tidemark local`: selects the command for one machine; shared parts of these commands.
 #include <signal.h>
 
 #include <chrono>
@@ -27,8 +27,7 @@ namespace {
 
 constexpr std::size_t kNamesMax = 1000;
 constexpr std::size_t kResolveQueueMax = 64;
-constexpr base::Duration kStopWait =
-    std::chrono::minutes(5);  // graces are half a minute, unless somebody asks for more
+constexpr base::Duration kStopWait = std::chrono::minutes(5);  // the default grace is half a minute
 constexpr std::string_view kUsage = "tidemark local [flags] run|ps|logs|stop|top";
 
 struct LocalCommand {
@@ -38,11 +37,11 @@ struct LocalCommand {
 };
 
 constexpr LocalCommand kLocalCommands[] = {
-    {"run", "runs a command as a batch job that waits for idle capacity, or as online work", run_local_run},
-    {"ps", "lists what runs, waits and has ended", run_local_ps},
-    {"logs", "shows what a task wrote, over its attempts, and on as it writes", run_local_logs},
-    {"stop", "ends tasks", run_local_stop},
-    {"top", "shows the machine as it is now, again and again", run_local_top},
+    {"run", "run a command as a batch job that waits for idle capacity, or as online work", run_local_run},
+    {"ps", "list running, waiting and ended tasks", run_local_ps},
+    {"logs", "show the output of a task, over all attempts", run_local_logs},
+    {"stop", "stop tasks", run_local_stop},
+    {"top", "show the live state of the machine", run_local_top},
 };
 
 std::string help() {
@@ -51,7 +50,8 @@ std::string help() {
   for (const LocalCommand& each : kLocalCommands) {
     out += base::cat("  ", each.name, std::string(8 - each.name.size(), ' '), each.summary, "\n");
   }
-  out += "\ntidemark local COMMAND --help tells its flags. Exit codes: 0 done, 1 failed, 2 wrong use.\n";
+  out +=
+      "\nFor the flags of a command, run: tidemark local COMMAND --help. Exit codes: 0 done, 1 failed, 2 wrong use.\n";
   return out;
 }
 
@@ -63,8 +63,8 @@ int wrong_command(const std::string& why) {
 
 void declare_local_flags(base::Flags& flags, cli::LocalServer& server) {
   flags.group("Server");
-  flags.text("data-dir", server.data_dir, "the --data-dir of `tidemark up`").placeholder("DIR");
-  flags.text("kubeconfig", server.kubeconfig, "another kubeconfig than the one in --data-dir").placeholder("FILE");
+  flags.text("data-dir", server.data_dir, "data directory of `tidemark up`").placeholder("DIR");
+  flags.text("kubeconfig", server.kubeconfig, "kubeconfig file (default the one in --data-dir)").placeholder("FILE");
   flags.text("namespace", server.ns, "namespace of the tasks").placeholder("NAME").alias("n");
 }
 
@@ -76,7 +76,7 @@ int with_client(const cli::LocalServer& server, const LogOptions& log_options, b
   const base::SystemClock clock;
   net::EventLoop loop(clock);
   int code = kFailed;
-  net::FdWatch signals;  // before any other thread is made: none of them takes one
+  net::FdWatch signals;  // before any other thread, so that this thread gets the signals
   if (on_signal) {
     signals = loop.watch_signals({SIGINT, SIGTERM}, [&](int signal) {
       code = kEndedBySignal + signal;
@@ -140,15 +140,15 @@ int tell(const Result<std::string>& answer, const cli::LocalServer& server) {
 
 int run_local_ps(const std::vector<std::string>& args) {
   base::Flags flags("tidemark local ps",
-                    "Lists tasks: online work, and batch jobs with their place in the queue. RUNS is how often one was "
-                    "begun. Exit codes: 0 listed, 1 failed, 2 wrong use.");
+                    "Lists tasks: online work, and batch jobs with their place in the queue. RUNS counts the starts. "
+                    "Exit codes: 0 listed, 1 failed, 2 wrong use.");
   cli::PsOptions options;
   AnswerForm form;
   LogOptions log_options;
   log_options.level = base::LogLevel::kWarn;
   declare_local_flags(flags, options.server);
   flags.group("Tasks");
-  flags.boolean("all", options.all, "also those that have ended").alias("a");
+  flags.boolean("all", options.all, "also list ended tasks").alias("a");
   declare_answer_flags(flags, form, options.server.limit);
   declare_log_flags(flags, log_options);
   flags.example("tidemark local ps -a");
@@ -164,8 +164,8 @@ int run_local_ps(const std::vector<std::string>& args) {
 int run_local_stop(const std::vector<std::string>& args) {
   base::Flags flags(
       "tidemark local stop",
-      "Ends tasks: each process is asked to end (SIGTERM), and killed when its grace is over. A batch job "
-      "is not begun again. Exit codes: 0 done, 1 failed, 2 wrong use.");
+      "Stops tasks: sends SIGTERM, and SIGKILL after the grace period. A stopped batch job does not start again. "
+      "Exit codes: 0 done, 1 failed, 2 wrong use.");
   cli::LocalServer server;
   cli::StopOptions options;
   bool wait = false;
@@ -174,8 +174,8 @@ int run_local_stop(const std::vector<std::string>& args) {
   declare_local_flags(flags, server);
   declare_timeout_flag(flags, server.limit);
   flags.group("Tasks");
-  flags.boolean("now", options.now, "kills after a second, whatever the grace is");
-  flags.boolean("wait", wait, "waits until all of it has ended, five minutes at most");
+  flags.boolean("now", options.now, "kill after one second instead of the grace period");
+  flags.boolean("wait", wait, "wait until the tasks have ended, at most 5m");
   declare_log_flags(flags, log_options);
   flags.arguments("NAME [NAME...]", 1, kNamesMax);
   flags.example("tidemark local stop train-x7k2pq --wait");
@@ -191,16 +191,16 @@ int run_local_stop(const std::vector<std::string>& args) {
 }
 
 int run_local(const std::vector<std::string>& args) {
-  if (args.empty()) return wrong_command("which one? run, ps, logs, stop or top");
+  if (args.empty()) return wrong_command("command is missing; expected run, ps, logs, stop or top");
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") return print(help());
   std::vector<std::string_view> names;
   for (const LocalCommand& each : kLocalCommands) {
     if (each.name == args[0]) return each.run({args.begin() + 1, args.end()});
     names.push_back(each.name);
   }
-  if (args[0].starts_with('-')) return wrong_command("flags stand behind the command: tidemark local ps --all");
+  if (args[0].starts_with('-')) return wrong_command("flags follow the command, e.g. tidemark local ps --all");
   const auto meant = base::nearest(args[0], names);
-  return wrong_command(base::cat("`tidemark local` has no command ", base::in_quotes(args[0]),
+  return wrong_command(base::cat("`tidemark local`: unknown command ", base::in_quotes(args[0]),
                                  meant ? base::cat("; did you mean ", *meant, "?") : std::string()));
 }
 

@@ -28,7 +28,7 @@ void put_log(cli::LogStream stream, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {  // somebody who shares it made it so
+    if (written < 0 && errno == EAGAIN) {  // another process that shares it made it non-blocking
       pollfd ready{fd, POLLOUT, 0};
       ::poll(&ready, 1, -1);
       continue;
@@ -41,9 +41,8 @@ void put_log(cli::LogStream stream, std::string_view text) {
 int run_local_logs(const std::vector<std::string>& args) {
   base::Flags flags(
       "tidemark local logs",
-      "Shows what a task wrote, over all of its attempts: what it wrote to standard output there, and the "
-      "rest on standard error. Reads the files of this machine, and needs no server for that. Exit codes: 0 "
-      "shown, 1 failed, 2 wrong use.");
+      "Shows the output of a task over all attempts, its standard output and standard error on the same streams. "
+      "Reads local files and needs no server. Exit codes: 0 shown, 1 failed, 2 wrong use.");
   cli::LogsOptions options;
   LogOptions log_options;
   log_options.level = base::LogLevel::kWarn;
@@ -52,22 +51,23 @@ int run_local_logs(const std::vector<std::string>& args) {
   declare_local_flags(flags, options.server);
   declare_timeout_flag(flags, options.server.limit);
   flags.group("Logs");
-  flags
-      .boolean("follow", options.follow,
-               "goes on as it writes, over attempts and pods to come, until the task has ended")
+  flags.boolean("follow", options.follow, "show new output until the task has ended, also of later attempts and pods")
       .alias("f");
-  flags.boolean("previous", options.previous, "only the attempt before the last one").alias("p");
-  flags.integer("tail", tail, -1, kTailMax, "only so many lines from the end; -1 is all");
-  flags.duration("since", since, base::Duration(0), kSinceMax, "only what is not older; 0s is all");
-  flags.text("container", options.container, "of a pod with several").placeholder("NAME").alias("c");
-  flags.boolean("timestamps", options.timestamps, "when each line was written, before it");
+  flags.boolean("previous", options.previous, "show only the attempt before the last one").alias("p");
+  flags.integer("tail", tail, -1, kTailMax, "number of lines from the end; -1 shows all");
+  flags.duration("since", since, base::Duration(0), kSinceMax, "longest age of a line; 0s shows all");
+  flags.text("container", options.container, "container of a pod with several containers")
+      .placeholder("NAME")
+      .alias("c");
+  flags.boolean("timestamps", options.timestamps, "start each line with its time");
   declare_log_flags(flags, log_options);
   flags.arguments("NAME", 1, 1);
   flags.example("tidemark local logs train-x7k2pq -f --tail=20");
   flags.example("tidemark local logs web --since=5m --timestamps");
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
-  if (options.previous && options.follow) return wrong_use("--previous has ended: without --follow", flags);
+  if (options.previous && options.follow)
+    return wrong_use("--previous goes without --follow: that attempt has ended", flags);
   options.name = parsed.arguments[0];
   if (tail >= 0) options.tail = static_cast<std::size_t>(tail);
   if (since > base::Duration(0)) options.since = since;

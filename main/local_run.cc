@@ -22,7 +22,7 @@ namespace tidemark::main {
 namespace {
 
 constexpr std::size_t kWordsMax = 10'000;
-constexpr std::string_view kEnds = "--";  // the flags of this program, before a command's own
+constexpr std::string_view kEnds = "--";  // ends the flags of this program
 
 struct Asked {
   std::string qos = "BE", work_class = "batch";
@@ -36,33 +36,28 @@ void declare(base::Flags& flags, Asked& asked_for, cli::RunOptions& options) {
   flags.group("Task");
   flags
       .text("name", options.name,
-            "what it is called, which no other task may be that has not ended; else as the command, with some letters "
-            "behind it")
+            "name of the task, unique among tasks that have not ended (default the command and a random suffix)")
       .placeholder("NAME");
   flags.choice("qos", asked_for.qos, {"BE", "LS"},
-               "BE is batch work, LS (latency-sensitive) is online work, as --class prod");
+               "BE: batch work; LS (latency-sensitive): online work, same as --class prod");
   flags.choice("class", asked_for.work_class, {"prod", "mid", "batch", "free"},
-               "whose turn it is: online work, then mid, batch, and free, which asks for nothing");
+               "priority: prod is online work, then mid, batch, and free, which requests nothing");
   flags
       .text("cpu", options.cpu,
-            "cores that it asks for, 2 or 500m; batch work may have more while others leave them, unless the settings "
-            "hold "
-            "each task by itself")
+            "requested cores, e.g. 2 or 500m; batch work may use more idle cores, unless the settings limit each task")
       .placeholder("CORES");
-  flags.text("memory", options.memory, "memory that it asks for, 4Gi or 512Mi; what uses more is killed")
+  flags.text("memory", options.memory, "memory limit, e.g. 4Gi or 512Mi; a task that uses more is killed")
       .placeholder("BYTES");
-  flags
-      .list("env", options.environment,
-            "a variable of its environment; again for more. Of this one only PATH and HOME go along")
+  flags.list("env", options.environment, "environment variable; repeat for more. Only PATH and HOME are inherited")
       .placeholder("NAME=VALUE")
       .verbatim();
-  flags.text("dir", asked_for.dir, "the folder that it runs in; else this one").placeholder("DIR");
+  flags.text("dir", asked_for.dir, "working directory (default the current one)").placeholder("DIR");
   flags.integer("retries", options.retries, 0, cli::kRetriesMax,
-                "how often batch work that fails is begun again; an eviction is no failure");
+                "number of restarts of failed batch work; an eviction is not a failure");
   flags.boolean("restart", asked_for.restart,
-                "batch work that fails is begun again until it succeeds; online work always is");
+                "restart failed batch work until it succeeds; online work always restarts");
   flags.boolean("wait", asked_for.wait,
-                "shows what batch work writes until it has ended, and ends with its exit code; ^C leaves it alone");
+                "show the output of batch work until it has ended, and return its exit code; ^C does not stop it");
 }
 
 std::string working_folder() {
@@ -70,7 +65,7 @@ std::string working_folder() {
   return ::getcwd(here, sizeof here) == nullptr ? "" : here;
 }
 
-// What is wrong with it; "" where nothing is.
+// The error in the flags; "" if there is none.
 std::string read_asked(const base::Flags::Parsed& parsed, const Asked& asked_for, cli::RunOptions& options) {
   const auto said = [&](std::string_view name) {
     return std::ranges::any_of(parsed.settings,
@@ -84,24 +79,24 @@ std::string read_asked(const base::Flags::Parsed& parsed, const Asked& asked_for
   }
   if (said("qos") && online) options.work_class = model::PriorityClass::kProd;
   options.says_amounts = said("cpu") || said("memory");
-  if (options.online() && said("retries"))
-    return "--retries is of batch work; online work is begun again whenever it ends";
+  if (options.online() && said("retries")) return "--retries is only for batch work; online work always restarts";
   if (options.online() && asked_for.wait) {
-    return "--wait is of batch work; online work does not end, and `tidemark local logs -f` shows what it writes";
+    return "--wait is only for batch work; online work does not end; `tidemark local logs -f` shows its output";
   }
-  if (asked_for.wait && asked_for.form.json()) return "--wait shows what the command writes: without --output=json";
-  if (asked_for.restart && said("retries")) return "either --retries or --restart";
+  if (asked_for.wait && asked_for.form.json())
+    return "--wait shows the output of the command; it goes without --output=json";
+  if (asked_for.restart && said("retries")) return "--retries and --restart exclude each other";
   if (asked_for.restart) options.retries = cli::kRetriesMax;
   options.dir = asked_for.dir;
   if (options.dir.empty() || !options.dir.starts_with('/')) {
     const std::string here = working_folder();
-    if (here.empty()) return "the folder that this runs in is gone; --dir names another";
+    if (here.empty()) return "the current directory does not exist any more; give --dir";
     options.dir = options.dir.empty() ? here : base::cat(here, "/", options.dir);
   }
   return "";
 }
 
-// What a shell would answer for it.
+// The exit code of the job, as in a shell.
 int exit_code_of(const std::string& name, const std::optional<cli::LocalTask>& task) {
   constexpr std::int64_t kExitMax = 255;
   if (!task) return failed({ErrorKind::kGone, base::cat(name, " was stopped"), 0, 0});
@@ -137,10 +132,9 @@ net::Task<int> follow(net::EventLoop& loop, kube::Client& client, const cli::Loc
 int run_local_run(const std::vector<std::string>& args) {
   base::Flags flags(
       "tidemark local run",
-      "Runs a command on this machine. Without --qos and --class it is batch work: a job that waits until "
-      "online work leaves what it asks for, is held small where online work needs the machine, and is "
-      "stopped and queued again where that is not enough. Exit codes: 0 taken, 1 failed, 2 wrong use; with "
-      "--wait the command's own.");
+      "Runs a command on this machine. Without --qos and --class it is batch work: the job waits for idle "
+      "capacity, slows down when online work needs the machine, and is stopped and queued again if that is not "
+      "enough. Exit codes: 0 accepted, 1 failed, 2 wrong use; with --wait the command's exit code.");
   cli::LocalServer server;
   cli::RunOptions options;
   Asked asked_for;
@@ -160,12 +154,12 @@ int run_local_run(const std::vector<std::string>& args) {
     options.command = parsed.arguments;
   } else if (!parsed.arguments.empty()) {
     return wrong_use(
-        base::cat("found ", base::in_quotes(parsed.arguments[0]), " before --; the whole command stands behind it"),
+        base::cat("found ", base::in_quotes(parsed.arguments[0]), " before --; the whole command must follow --"),
         flags);
   } else {
     options.command.assign(ends + 1, args.end());
   }
-  if (options.command.empty()) return wrong_use("which command? it stands behind --", flags);
+  if (options.command.empty()) return wrong_use("command is missing; it follows --", flags);
   if (auto wrong = read_asked(parsed, asked_for, options); !wrong.empty()) return wrong_use(wrong, flags);
   base::Random random(base::Random::seed_from_system());
   if (options.name.empty()) options.name = cli::name_for(options.command, random);
@@ -178,7 +172,7 @@ int run_local_run(const std::vector<std::string>& args) {
     auto made = co_await cli::run_local(loop, client, options, server.limit);
     if (!made) co_return failed(cli::explained(std::move(made).error(), server));
     if (*made) {
-      put_log(cli::LogStream::kError, base::cat("the job ", options.name, " before it had ended, and is removed\n"));
+      put_log(cli::LogStream::kError, base::cat("the job ", options.name, " before it ended; it is removed\n"));
     }
     if (asked_for.wait) co_return co_await follow(loop, client, server, options.name);
     const Json told = Json::object({{"schema", 1}, {"namespace", options.ns}, {"name", options.name}});
@@ -187,8 +181,8 @@ int run_local_run(const std::vector<std::string>& args) {
   if (!asked_for.wait) return with_local(server, log_options, make);
   return with_local(server, log_options, make, [&] {
     put_log(cli::LogStream::kError,
-            base::cat("\n", options.name, " goes on: `tidemark local logs -f ", options.name,
-                      "` shows what it writes, `tidemark local stop ", options.name, "` ends it\n"));
+            base::cat("\n", options.name, " continues: `tidemark local logs -f ", options.name,
+                      "` shows its output, `tidemark local stop ", options.name, "` stops it\n"));
   });
 }
 

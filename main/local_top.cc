@@ -19,12 +19,12 @@
 namespace tidemark::main {
 namespace {
 
-constexpr std::size_t kWidthElsewhere = 100;  // where there is no terminal to ask
+constexpr std::size_t kWidthElsewhere = 100;  // without a terminal
 constexpr base::Duration kIntervalMin = std::chrono::milliseconds(200);
 constexpr base::Duration kIntervalMax = std::chrono::hours(1);
 
 struct Size {
-  std::size_t width = kWidthElsewhere, height = 0;  // 0: without an end
+  std::size_t width = kWidthElsewhere, height = 0;  // 0: unlimited
 };
 
 Size terminal_size() {
@@ -33,7 +33,7 @@ Size terminal_size() {
   return {found.ws_col, found.ws_row};
 }
 
-// The other screen of the terminal, without a cursor and with keys that come at once. As it was, when this goes.
+// The alternate screen of the terminal, without cursor, line buffering and echo. The destructor restores the terminal.
 class Screen {
  public:
   Screen() {
@@ -41,7 +41,7 @@ class Screen {
     if (changed_) {
       termios now = before_;
       now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-      now.c_cc[VSUSP] = _POSIX_VDISABLE;  // stopped, it would leave the terminal like this
+      now.c_cc[VSUSP] = _POSIX_VDISABLE;  // a stopped program would leave the terminal in this mode
       ::tcsetattr(STDIN_FILENO, TCSANOW, &now);
     }
     put_log(cli::LogStream::kOut, "\033[?1049h\033[?25l");
@@ -78,7 +78,7 @@ net::Task<int> show_once(net::EventLoop& loop, kube::Client& client, const cli::
 
 net::Task<int> show_on(net::EventLoop& loop, kube::Client& client, const cli::LocalServer& server,
                        base::Duration interval) {
-  // Where there is nothing to show at all the terminal stays as it is.
+  // If there is nothing to show, the terminal stays unchanged.
   auto values = co_await cli::read_top(loop, client, server);
   if (!values) co_return failed(cli::explained(std::move(values).error(), server));
   cli::TopValues shown = *std::move(values);
@@ -111,9 +111,9 @@ net::Task<int> show_on(net::EventLoop& loop, kube::Client& client, const cli::Lo
 int run_local_top(const std::vector<std::string>& args) {
   base::Flags flags(
       "tidemark local top",
-      "Shows the machine as it is now: its water line, who uses it, what is sold of it, who is held back, "
-      "who waits and who was evicted. q quits. Without a terminal, or in one that is narrow, once. Exit "
-      "codes: 0 shown, 1 failed, 2 wrong use.");
+      "Shows the live state of the machine: water line, usage, sold amounts, limited, waiting and evicted tasks. "
+      "q quits. Without a terminal, or in a narrow one, it shows the state once. Exit codes: 0 shown, 1 failed, "
+      "2 wrong use.");
   cli::LocalServer server;
   AnswerForm form;
   LogOptions log_options;
@@ -122,8 +122,8 @@ int run_local_top(const std::vector<std::string>& args) {
   bool once = false;
   declare_local_flags(flags, server);
   flags.group("Screen");
-  flags.duration("interval", interval, kIntervalMin, kIntervalMax, "how often it is read anew");
-  flags.boolean("once", once, "shows it once, and ends");
+  flags.duration("interval", interval, kIntervalMin, kIntervalMax, "refresh interval");
+  flags.boolean("once", once, "show the state once and exit");
   declare_answer_flags(flags, form, server.limit);
   declare_log_flags(flags, log_options);
   flags.example("tidemark local top --interval=5s");
@@ -136,7 +136,7 @@ int run_local_top(const std::vector<std::string>& args) {
       return show_once(loop, client, server, form.json());
     });
   }
-  // A signal ends the loop; what the screen was comes back when its task is taken down.
+  // A signal stops the loop; the end of the task restores the screen.
   return with_local(
       server, log_options,
       [&](net::EventLoop& loop, kube::Client& client) { return show_on(loop, client, server, interval); }, [] {});

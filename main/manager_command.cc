@@ -50,9 +50,9 @@ int run_manager(const std::vector<std::string>& args) {
   audit.listen_to(client_config, "manager " + identity);
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
-  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("flag has no effect", {{"what", what}});
+  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("flag without effect", {{"what", what}});
   for (const auto& what : options.feature_gates.without_effect())
-    log.warn("feature gate has no effect", {{"what", what}});
+    log.warn("feature gate without effect", {{"what", what}});
   if (options.lease_namespace.empty()) options.lease_namespace = cluster->ns;
   log.info("starting", {{"version", TIDEMARK_VERSION},
                         {"cluster", cluster->source},

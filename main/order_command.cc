@@ -20,7 +20,7 @@ namespace tidemark::main {
 namespace {
 
 constexpr std::size_t kNodesNamedMax = 100'000;
-// A person waits for it, and an order must not wait for a budget: what is under way at once is bounded instead.
+// High, because a person waits and an order must not wait for a query budget; --in-flight bounds the writes instead.
 constexpr int kQueriesPerSecond = 100'000;
 constexpr base::Duration kDrainDefault = std::chrono::minutes(15);
 constexpr base::Duration kDrainMax = std::chrono::hours(24 * 30);
@@ -33,16 +33,18 @@ struct Words {
 Words words_of(policy::Wish wish) {
   switch (wish) {
     case policy::Wish::kOn:
-      return {"tidemark on", "Lets nodes sell again: offline work may run on them."};
+      return {"tidemark on", "Starts selling again: offline work may run on the nodes."};
     case policy::Wish::kObserve:
-      return {"tidemark observe", "Decides and shows for nodes, and writes nothing: what they offer stays as it is."};
+      return {"tidemark observe",
+              "Computes and shows decisions for nodes, but writes nothing: their offers stay unchanged."};
     case policy::Wish::kOff:
       break;
   }
-  return {"tidemark off", "Stops selling: waits until offline work that runs has ended, then is off. Kills nothing."};
+  return {"tidemark off",
+          "Stops selling: drains nodes until their offline work has ended, then the state is off. Kills nothing."};
 }
 
-// What was written on the command line beside the options proper.
+// Command line arguments that are not part of OrderOptions.
 struct Asked {
   Said said;
   bool local = false;
@@ -59,31 +61,30 @@ struct Asked {
 void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::OrderOptions& options) {
   declare_said_flags(flags, asked_for.said);
   if (wish == policy::Wish::kOff) {
-    flags.boolean("now", asked_for.now,
-                  "off at once, not only when nothing is sold any more; pods that run stay, nothing new is sold");
+    flags.boolean("now", asked_for.now, "set state off without a drain; running pods continue, nothing new is sold");
     flags.duration("drain", asked_for.drain, base::Duration(0), kDrainMax,
-                   "how long what runs may go on; off sooner where nothing is sold any more");
+                   "longest time in state draining; a node without offline work is off sooner");
     flags.boolean(
         "nothing-in-force", options.nothing_in_force,
-        "before agents are taken out: waits until none of them has a file of the kernel in force, which takes "
-        "the end of the offline pods that run; where none has, nothing is ordered. With --wait");
+        "for uninstalling agents: wait until no agent limits through kernel files, i.e. until the offline pods have "
+        "ended; orders nothing if none does. Needs --wait");
   }
   if (wish != policy::Wish::kObserve) {
-    flags.list("only", asked_for.only, "only this part: k8s, yarn, class=NAME; the rest stays as it is");
+    flags.list("only", asked_for.only, "limit the order to k8s, yarn or class=NAME");
   }
   flags.duration("for", asked_for.lasts, base::Duration(0), kLastsMax,
-                 "ends by itself after this, by the clock here, and what held before holds again; 0 is for good");
+                 "duration, by this machine's clock; then the previous order applies again. 0 is permanent");
   if (wish != policy::Wish::kObserve) {
     flags.boolean("local", asked_for.local,
-                  "this machine alone, and now: needs no API server and no manager; where no agent runs it puts back "
-                  "what one left. As root; outranks the cluster until `tidemark on --local`");
+                  "only this machine, at once, without API server and manager; restores the original values if no "
+                  "agent runs. Needs root. Outranks the cluster until `tidemark on --local`");
   }
-  flags.boolean("dry-run", options.dry_run, "shows what would be done, and writes nothing");
-  flags.boolean("yes", asked_for.yes, "does not ask before a pool or the whole cluster is changed");
+  flags.boolean("dry-run", options.dry_run, "show the change, write nothing");
+  flags.boolean("yes", asked_for.yes, "do not ask for confirmation");
   flags.duration("wait", asked_for.wait, base::Duration(0), kDrainMax,
-                 "waits so long for it to have come about on every node; 0s does not wait");
+                 "longest wait until all nodes have the new state; 0s does not wait");
   declare_answer_flags(flags, asked_for.form, options.limit);
-  flags.integer("in-flight", options.in_flight, 1, 1000, "writes under way at once");
+  flags.integer("in-flight", options.in_flight, 1, 1000, "maximum number of concurrent writes");
   declare_namespace_flag(flags, options.config_namespace);
   if (wish != policy::Wish::kObserve) {
     flags.group("Machine");
@@ -91,22 +92,22 @@ void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::Order
   }
 }
 
-// What is wrong with it; empty where nothing is.
+// The error in the arguments; empty if there is none.
 std::string read_scope(const std::vector<std::string>& arguments, cli::OrderOptions& options) {
   const std::string& kind = arguments[0];
   if (kind == "node") {
     options.scope = cli::OrderScope::kNode;
     options.nodes.assign(arguments.begin() + 1, arguments.end());
-    return options.nodes.empty() ? "which node?" : "";
+    return options.nodes.empty() ? "node name is missing" : "";
   }
   if (kind == "pool") {
     options.scope = cli::OrderScope::kPool;
-    if (arguments.size() != 2) return arguments.size() < 2 ? "which pool?" : "one pool at a time";
+    if (arguments.size() != 2) return arguments.size() < 2 ? "pool name is missing" : "expected one pool";
     options.pool = arguments[1];
     return "";
   }
-  if (kind == "cluster") return arguments.size() == 1 ? "" : "cluster goes without a name";
-  return base::cat("wanted node, pool or cluster, found ", base::in_quotes(kind));
+  if (kind == "cluster") return arguments.size() == 1 ? "" : "cluster takes no name";
+  return base::cat("expected node, pool or cluster, found ", base::in_quotes(kind));
 }
 
 std::string read_command(const Asked& asked_for, policy::Wish wish, policy::StateCommand& command) {
@@ -126,38 +127,37 @@ std::string question(policy::Wish wish, const cli::OrderOptions& options, std::s
   const std::string place =
       options.scope == cli::OrderScope::kPool ? base::cat("pool ", options.pool) : std::string("whole cluster");
   return base::cat("Order `", policy::to_string(wish), "` for the ", place, ", ", nodes,
-                   nodes == 1 ? " node now" : " nodes now", " and all that join later?");
+                   nodes == 1 ? " node now" : " nodes now", " and all nodes that join later?");
 }
 
 std::string progress_text(policy::Wish wish, const cli::WaitProgress& seen) {
   const std::string done = base::cat("  ", policy::to_string(wish), " ", seen.reached);
-  if (wish != policy::Wish::kOff) return base::cat("marked ", seen.nodes, "  to be taken up ", seen.unheard, done);
+  if (wish != policy::Wish::kOff) return base::cat("marked ", seen.nodes, "  pending ", seen.unheard, done);
   return base::cat("marked ", seen.nodes, "  draining ", seen.draining, "  still offering ", seen.offering,
-                   "  agents to obey ", seen.limiting,
+                   "  agents pending ", seen.limiting,
                    seen.silent == 0 ? "" : base::cat(" (", seen.silent, " nodes silent)"),
                    seen.other_words == 0 ? "" : base::cat(" (", seen.other_words, " of another version)"),
-                   "  files in force ", seen.in_force, done);
+                   "  kernel files in force ", seen.in_force, done);
 }
 
-// Of nodes that waiting brings no answer from.
+// Lists the nodes that do not answer.
 std::string unanswered_text(const cli::WaitReport& waited) {
   std::string out;
   if (!waited.silent.empty()) {
-    out += base::cat(". The kubelet does not answer either on ", first_names(waited.silent));
+    out += base::cat(". The kubelet is also silent on ", first_names(waited.silent));
   }
   if (!waited.other_words.empty()) {
-    out += base::cat(". Agents that answer with a word this version does not know, and are of another: ",
-                     first_names(waited.other_words));
+    out += base::cat(". Agents of another version, with an unknown answer: ", first_names(waited.other_words));
   }
   return out;
 }
 
-// Where an order is said to be done and no agent says it.
+// A note about nodes where no agent confirms the order.
 std::string without_agent_text(const cli::WaitReport& waited) {
   if (waited.without_agent.empty()) return "";
   return base::cat("note: on ", waited.without_agent.size(), waited.without_agent.size() == 1 ? " node" : " nodes",
-                   " no agent of ours has ever said anything: nothing is offered there, and nobody says that what runs "
-                   "is held: ",
+                   " no Tidemark agent ever reported: nothing is offered there, but no agent confirms that running "
+                   "offline work is limited: ",
                    first_names(waited.without_agent), "\n");
 }
 
@@ -165,64 +165,62 @@ int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
   if (waited.reached) return kDone;
   if (!waited.listed) {
     return failed({ErrorKind::kDeadline,
-                   base::cat("nobody knows how far it is: the nodes could not be listed within ",
-                             base::format_go_duration(limit)),
+                   base::cat("the progress is unknown: cannot list the nodes within ", base::format_go_duration(limit)),
                    0, 0});
   }
   if (waited.not_reached.empty()) {
     return failed(
         {ErrorKind::kUnavailable,
-         base::cat("done on the ", waited.last.reached, " nodes that were marked, and not everywhere: give it ",
-                   "again for the rest", waited.not_marked.empty() ? "" : ": ", first_names(waited.not_marked)),
+         base::cat("done on the ", waited.last.reached, " marked nodes only; repeat the order for the other nodes",
+                   waited.not_marked.empty() ? "" : ": ", first_names(waited.not_marked)),
          0, 0});
   }
   if (waited.last.unheard == waited.not_reached.size()) {
     return failed({ErrorKind::kDeadline,
-                   base::cat("ordered, and not taken up after ", base::format_go_duration(limit),
-                             ": of these nodes no manager has said so (does one run, and does it lead?): ",
+                   base::cat("stored, but not confirmed after ", base::format_go_duration(limit),
+                             "; check that a manager runs and leads. Nodes without its report: ",
                              first_names(waited.not_reached)),
                    0, 0});
   }
   if (waited.last.in_force == waited.not_reached.size()) {
     return failed(
         {ErrorKind::kDeadline,
-         base::cat("not done after ", base::format_go_duration(limit),
-                   ": off, and files of the kernel are in "
-                   "force still on ",
-                   first_names(waited.in_force), ". End the offline pods that still run there, and try again"),
+         base::cat("not done after ", base::format_go_duration(limit), ": off, but kernel files are still in force on ",
+                   first_names(waited.in_force), ". Delete the offline pods that still run there, and try again"),
          0, 0});
   }
   return failed(
       {ErrorKind::kDeadline,
        base::cat("not done after ", base::format_go_duration(limit), ": ", waited.last.draining, " nodes drain, ",
-                 waited.last.offering, " still offer amounts (is a manager writing them?), of ", waited.last.limiting,
-                 " the agent has not said that it obeys (`tidemark off --local` there needs none), of ",
-                 waited.last.in_force, " files of the kernel are in force: ", first_names(waited.not_reached),
+                 waited.last.offering, " still offer resources (check that a manager runs), ", waited.last.limiting,
+                 " lack the agent's confirmation (`tidemark off --local` there works without agent), ",
+                 waited.last.in_force, " have kernel files in force: ", first_names(waited.not_reached),
                  unanswered_text(waited)),
        0, 0});
 }
 
-// What is wrong with flags that exclude each other; empty where nothing is. Draining that only the environment or a
-// file names is a habit of this machine, which --now outranks.
+// The error for flags that exclude each other; empty if there is none. --now outranks a drain time from the environment
+// or a file, which is only a default of this machine.
 std::string wrong_together(const Asked& asked_for, const base::Flags::Parsed& parsed) {
   const bool drain_said = std::ranges::any_of(
       parsed.settings, [](const auto& setting) { return setting.name == "drain" && setting.from == "--drain"; });
-  return asked_for.now && drain_said ? "--now is off at once, --drain gives time: one of them" : "";
+  return asked_for.now && drain_said ? "--now and --drain exclude each other" : "";
 }
 
-// What is wrong with asking to wait for that; empty where nothing is.
+// The error in --nothing-in-force; empty if there is none.
 std::string wrong_wait(const Asked& asked_for, const cli::OrderOptions& options) {
   if (!options.nothing_in_force) return "";
-  if (options.scope != cli::OrderScope::kCluster) return "--nothing-in-force is about the whole cluster";
-  if (!options.command.only.all()) return "--nothing-in-force is about all offline work: without --only";
-  return asked_for.wait > base::Duration(0) ? "" : "--nothing-in-force is waited for: with --wait";
+  if (options.scope != cli::OrderScope::kCluster) return "--nothing-in-force is only for the whole cluster";
+  if (!options.command.only.all()) return "--nothing-in-force covers all offline work; it goes without --only";
+  return asked_for.wait > base::Duration(0) ? "" : "--nothing-in-force needs --wait";
 }
 
-// What is wrong with asking for it here; empty where nothing is.
+// The error in the arguments of --local; empty if there is none.
 std::string wrong_locally(const policy::StateCommand& command, const std::vector<std::string>& arguments) {
-  if (!arguments.empty()) return base::cat("--local is about this machine: without ", base::in_quotes(arguments[0]));
-  if (!command.only.all()) return "--local is about all offline work of this machine: without --only";
-  if (command.lasts) return "--local holds until `tidemark on --local`: without --for";
+  if (!arguments.empty())
+    return base::cat("--local is only for this machine; it goes without ", base::in_quotes(arguments[0]));
+  if (!command.only.all()) return "--local covers all offline work of this machine; it goes without --only";
+  if (command.lasts) return "--local lasts until `tidemark on --local`; it goes without --for";
   return "";
 }
 
@@ -244,7 +242,7 @@ int run_local(const Asked& asked_for, const policy::StateCommand& command, bool 
     const cli::LocalReport would = cli::local_dry_run(order);
     return tell(would, would.troubles.empty());
   }
-  raise_descriptor_limit();  // each group that an agent wrote to is held open
+  raise_descriptor_limit();  // each cgroup that an agent wrote to stays open
   const base::SystemClock clock;
   net::EventLoop loop(clock);
   int code = kFailed;
@@ -280,13 +278,14 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
     if (auto wrong = wrong_locally(options.command, parsed.arguments); !wrong.empty()) return wrong_use(wrong, flags);
     return run_local(asked_for, options.command, options.dry_run);
   }
-  if (parsed.arguments.empty()) return wrong_use("what? node NAME..., pool NAME or cluster", flags);
+  if (parsed.arguments.empty())
+    return wrong_use("target is missing; expected node NAME..., pool NAME or cluster", flags);
   if (auto wrong = read_scope(parsed.arguments, options); !wrong.empty()) return wrong_use(wrong, flags);
   if (auto wrong = read_command(asked_for, wish, options.command); !wrong.empty()) return wrong_use(wrong, flags);
   if (auto wrong = wrong_wait(asked_for, options); !wrong.empty()) return wrong_use(wrong, flags);
   const bool ask = options.scope != cli::OrderScope::kNode && !asked_for.yes && !options.dry_run;
   if (ask && ::isatty(STDIN_FILENO) != 1) {
-    return wrong_use("a pool or the whole cluster is changed only with --yes where nobody can be asked", flags);
+    return wrong_use("without a terminal, an order for a pool or the whole cluster needs --yes", flags);
   }
 
   const base::SystemClock clock;
@@ -316,18 +315,17 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
     if (options.nothing_in_force) {
       const auto nodes = co_await cli::nodes_in_force(client, options.limit);
       if (!nodes) co_return failed(nodes.error());
-      // There an order would hold offline work that is that agent's, and files would be in force that were not.
+      // On such a node the order would also limit the offline work of Koordinator's agent, through more kernel files.
       if (!nodes->nodes.empty() && !nodes->beside_peer.empty()) {
         co_return failed({ErrorKind::kInvalid,
-                          base::cat("files of the kernel are in force on ", first_names(nodes->nodes),
+                          base::cat("kernel files are in force on ", first_names(nodes->nodes),
                                     ", and Koordinator's agent runs on ", first_names(nodes->beside_peer),
-                                    ", where `off` would hold offline work as well. Nothing was ordered: `tidemark "
-                                    "observe cluster` puts everything back"),
+                                    ", where `off` would also limit offline work. Nothing was ordered; `tidemark "
+                                    "observe cluster` restores all values"),
                           0, 0});
       }
       if (nodes->nodes.empty()) {
-        co_return print(quiet ? "{\"reached\": true}\n"
-                              : "no agent has a file of the kernel in force: nothing was ordered\n");
+        co_return print(quiet ? "{\"reached\": true}\n" : "no agent has a kernel file in force; nothing was ordered\n");
       }
     }
     if (options.scope == cli::OrderScope::kPool) {
@@ -339,7 +337,8 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
     if (ask) {
       auto count = co_await cli::count_nodes(client, options);
       if (!count) co_return failed(count.error());
-      if (!asked(question(wish, options, *count))) co_return failed({ErrorKind::kDenied, "nothing was done", 0, 0});
+      if (!asked(question(wish, options, *count)))
+        co_return failed({ErrorKind::kDenied, "canceled; nothing was changed", 0, 0});
     }
     auto report = co_await cli::give_order(loop, client, options, [&](const cli::OrderProgress& seen) {
       constexpr std::size_t kShowEvery = 500;

@@ -33,47 +33,46 @@ struct AskedOverride {
 
 void declare(base::Flags& flags, AskedOverride& asked_for, cli::OverrideOptions& options) {
   declare_said_flags(flags, asked_for.said);
-  flags.text("cpu", asked_for.cpu, "where the line of CPU is to be, in percent of capacity, 0 to 100")
+  flags.text("cpu", asked_for.cpu, "water line of CPU, in percent of capacity, 0 to 100").placeholder("PERCENT");
+  flags.text("memory", asked_for.memory, "water line of memory; a line without flag follows the calendar")
       .placeholder("PERCENT");
-  flags.text("memory", asked_for.memory, "the same of memory; what is not named is left to the calendar")
-      .placeholder("PERCENT");
-  flags.boolean("clear", asked_for.clear, "takes the override back: the calendar holds again at once");
+  flags.boolean("clear", asked_for.clear, "remove the override; the calendar applies at once");
   flags.duration("for", asked_for.lasts, base::Duration(0), policy::kOverrideLastsMax,
-                 "ends by itself after this, by the clock here; this or --until must be given");
-  flags.text("until", asked_for.until, "ends by itself at this time, e.g. 2026-11-21T22:00:00Z").placeholder("TIME");
-  flags.boolean("dry-run", options.dry_run, "shows what would be done, and writes nothing");
-  flags.boolean("yes", asked_for.yes, "does not ask before the line of a pool or of the whole cluster is moved");
+                 "duration of the override, by this machine's clock; this or --until is required");
+  flags.text("until", asked_for.until, "end time of the override, e.g. 2026-11-21T22:00:00Z").placeholder("TIME");
+  flags.boolean("dry-run", options.dry_run, "show the change, write nothing");
+  flags.boolean("yes", asked_for.yes, "do not ask for confirmation");
   flags.duration("wait", asked_for.wait, base::Duration(0), kWaitMax,
-                 "waits so long for every node to follow it; 0s does not wait");
+                 "longest wait until all nodes follow it; 0s does not wait");
   declare_answer_flags(flags, asked_for.form, options.settings.limit);
   declare_settings_flags(flags, options.settings.config_namespace, options.settings.config_name);
 }
 
-// What is wrong with it; empty where nothing is.
+// The error in the flag; empty if there is none.
 std::string read_percent(std::string_view flag, const std::string& text, std::optional<std::int64_t>& out) {
   if (text.empty()) return "";
   out = base::parse_int(text);
   if (out && *out >= 0 && *out <= policy::kOverridePercentMax) return "";
-  return base::cat("--", flag, ": wanted 0 to ", policy::kOverridePercentMax, " percent of capacity, found ",
+  return base::cat("--", flag, ": expected 0 to ", policy::kOverridePercentMax, " percent of capacity, found ",
                    base::in_quotes(text));
 }
 
 std::string read_scope(const std::vector<std::string>& arguments, cli::OverrideOptions& options) {
   if (arguments[0] == "pool") {
-    if (arguments.size() != 2) return arguments.size() < 2 ? "which pool?" : "one pool at a time";
-    if (arguments[1].empty()) return "which pool?";
+    if (arguments.size() != 2) return arguments.size() < 2 ? "pool name is missing" : "expected one pool";
+    if (arguments[1].empty()) return "pool name is missing";
     options.pool = arguments[1];
     return "";
   }
-  if (arguments[0] == "cluster") return arguments.size() == 1 ? "" : "cluster goes without a name";
-  return base::cat("wanted pool or cluster, found ", base::in_quotes(arguments[0]),
+  if (arguments[0] == "cluster") return arguments.size() == 1 ? "" : "cluster takes no name";
+  return base::cat("expected pool or cluster, found ", base::in_quotes(arguments[0]),
                    arguments[0] == "node" ? ": a node's own line is its annotation colocation-strategy" : "");
 }
 
 std::string read_end(const AskedOverride& asked_for, base::WallTime now, base::WallTime& until) {
   const bool lasts = asked_for.lasts > base::Duration(0);
   if (lasts == !asked_for.until.empty()) {
-    return lasts ? "--for or --until, not both" : "until when? --for 2h or --until TIME: an override always ends";
+    return lasts ? "--for and --until exclude each other" : "end is missing; give --for 2h or --until TIME";
   }
   if (lasts) {
     until = now + asked_for.lasts;
@@ -81,7 +80,7 @@ std::string read_end(const AskedOverride& asked_for, base::WallTime now, base::W
   }
   const auto time = base::parse_rfc3339(asked_for.until);
   if (!time) {
-    return base::cat("--until: wanted a time like 2026-11-21T22:00:00Z, found ", base::in_quotes(asked_for.until));
+    return base::cat("--until: expected a time such as 2026-11-21T22:00:00Z, found ", base::in_quotes(asked_for.until));
   }
   until = *time;
   return "";
@@ -94,26 +93,27 @@ std::string read_command(const AskedOverride& asked_for, base::WallTime now, pol
   if (asked_for.clear) {
     const bool more = !asked_for.cpu.empty() || !asked_for.memory.empty() || !asked_for.until.empty() ||
                       asked_for.lasts > base::Duration(0);
-    return more ? "--clear takes the override back: it goes without --cpu, --memory, --for and --until" : "";
+    return more ? "--clear removes the override; it goes without --cpu, --memory, --for and --until" : "";
   }
   auto& line = command.line.emplace();
   if (auto wrong = read_percent("cpu", asked_for.cpu, line.cpu); !wrong.empty()) return wrong;
   if (auto wrong = read_percent("memory", asked_for.memory, line.memory); !wrong.empty()) return wrong;
-  if (!line.cpu && !line.memory) return "which line? --cpu PERCENT, --memory PERCENT, or both";
+  if (!line.cpu && !line.memory) return "water line is missing; give --cpu PERCENT, --memory PERCENT or both";
   return read_end(asked_for, now, command.until);
 }
 
 std::string question(const cli::OverrideOptions& options) {
   const std::string place = options.pool.empty() ? "the whole cluster" : base::cat("pool ", options.pool);
-  if (!options.command.line) return base::cat("Take back the override of ", place, "?");
+  if (!options.command.line) return base::cat("Remove the override of ", place, "?");
   return base::cat("Override the water line of ", place, "?");
 }
 
 std::string stopped_text(const std::vector<std::string>& pools) {
   std::string text;
   for (const auto& pool : pools) {
-    text += base::cat("note: evictions of pool ", pool, " spiked: its nodes offer what is sold, and no more, until it ",
-                      "sells again (tidemark report budgets, tidemark resume pool ", pool, ")\n");
+    text += base::cat("note: evictions of pool ", pool,
+                      " spiked: its nodes offer only what is sold, until selling resumes ",
+                      "(tidemark report budgets, tidemark resume pool ", pool, ")\n");
   }
   return text;
 }
@@ -121,7 +121,7 @@ std::string stopped_text(const std::vector<std::string>& pools) {
 std::string progress_text(const cli::OverrideWait& seen) {
   const std::size_t waits = seen.not_reached.size() + seen.other_words.size();
   std::string out = base::cat("followed by ", seen.nodes - waits, " of ", seen.nodes, " nodes");
-  if (!seen.other_words.empty()) out += base::cat(", ", seen.other_words.size(), " more in offer and lines alone");
+  if (!seen.other_words.empty()) out += base::cat(", ", seen.other_words.size(), " more only in offer and water lines");
   return base::cat(out, seen.trouble.empty() ? "" : "; ", seen.trouble);
 }
 
@@ -130,13 +130,13 @@ int finish_wait(const cli::OverrideWait& waited, base::Duration limit) {
   std::string why = base::cat("stored, but not followed by all nodes after ", base::format_go_duration(limit),
                               waited.trouble.empty() ? "" : "; ", waited.trouble);
   if (waited.other_words.empty() || !waited.not_reached.empty()) {
-    why += base::cat(" (is a manager running? with profile tidemark an offer grows in steps): ",
+    why += base::cat(" (check that a manager runs; with profile tidemark an offer grows in steps): ",
                      first_names(waited.not_reached));
   }
   if (!waited.other_words.empty()) {
     why += base::cat("; of ", waited.other_words.size(),
-                     " offer and lines have followed, and the NodeSLO does not say the rest as this version would (is "
-                     "the manager of another version?): ",
+                     " follow in offer and water lines, but the rest of the NodeSLO differs from this version "
+                     "(check the manager's version): ",
                      first_names(waited.other_words));
   }
   return failed({ErrorKind::kDeadline, std::move(why), 0, 0});
@@ -146,8 +146,8 @@ int finish_wait(const cli::OverrideWait& waited, base::Duration limit) {
 
 int run_override(const std::vector<std::string>& args) {
   base::Flags flags("tidemark override",
-                    "Puts the water line of a pool, or of the whole cluster, somewhere else for a while: over its "
-                    "calendar, freezes included.");
+                    "Overrides the calendar, and its freezes, with another water line for a pool or the cluster, for "
+                    "a limited time.");
   ClusterOptions cluster_options;
   cli::OverrideOptions options;
   options.settings.zones = zones_of_machine();
@@ -168,10 +168,9 @@ int run_override(const std::vector<std::string>& args) {
   }
   if (!asked_for.yes && !options.dry_run) {
     if (::isatty(STDIN_FILENO) != 1) {
-      return wrong_use("the line of a pool or of the whole cluster is moved only with --yes where nobody can be asked",
-                       flags);
+      return wrong_use("without a terminal, an override of a pool or of the whole cluster needs --yes", flags);
     }
-    if (!asked(question(options))) return failed({ErrorKind::kDenied, "nothing was done", 0, 0});
+    if (!asked(question(options))) return failed({ErrorKind::kDenied, "canceled; nothing was changed", 0, 0});
   }
   ProgressLine progress;
   const bool quiet = asked_for.form.json();

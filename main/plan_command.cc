@@ -13,9 +13,8 @@ constexpr std::size_t kFileMax = std::size_t{4} << 20;  // bytes
 
 int run_plan(const std::vector<std::string>& args) {
   base::Flags flags("tidemark plan",
-                    "Shows what other settings would do to the cluster as it is now, node by node and in sum. Writes "
-                    "nothing. Exit codes: 0 shown, 1 the new settings are wrong or the cluster was not read, 2 wrong "
-                    "use.");
+                    "Shows the effect of new settings on the current cluster, per node and in total. Writes nothing. "
+                    "Exit codes: 0 shown, 1 invalid settings or cannot read the cluster, 2 wrong use.");
   ClusterOptions cluster_options;
   cli::PlanOptions options;
   options.zones = zones_of_machine();
@@ -26,13 +25,13 @@ int run_plan(const std::vector<std::string>& args) {
   std::int64_t shown = static_cast<std::int64_t>(options.shown_max);
   declare_cluster_flags(flags, cluster_options);
   declare_settings_flags(flags, options.config_namespace, options.config_name);
-  flags.text("filename", file, "manifests of the ConfigMaps as they would be: slo-controller-config, tidemark-config")
+  flags.text("filename", file, "file with the new ConfigMaps: slo-controller-config, tidemark-config")
       .placeholder("FILE")
       .alias("f")
       .required();
-  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "what the manager runs with");
+  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "plugins that the manager runs with");
   declare_answer_flags(flags, form, options.limit);
-  flags.integer("limit", shown, 0, 1'000'000, "nodes shown one by one, those that change most first");
+  flags.integer("limit", shown, 0, 1'000'000, "maximum number of nodes to list, largest change first");
   declare_log_flags(flags, log_options);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kPreviewFileMax = std::size_t{4} << 20;  // bytes
 
-// "7d", or as flags have it: "36h".
+// "7d", or a duration as in flags: "36h".
 std::optional<base::Duration> length_of(std::string_view text) {
   if (text.ends_with('d')) {
     const auto days = base::parse_int(text.substr(0, text.size() - 1));
@@ -28,8 +28,8 @@ std::optional<base::Duration> length_of(std::string_view text) {
 
 int run_preview(const std::vector<std::string>& args) {
   base::Flags flags("tidemark preview",
-                    "Shows where the water line of a pool will be, and why: the moments at which it changes, or with "
-                    "-o json every five minutes. Writes nothing.");
+                    "Shows the future water line of a pool, and why: at each change, or with -o json every five "
+                    "minutes. Writes nothing.");
   ClusterOptions cluster_options;
   cli::PreviewOptions options;
   options.settings.zones = zones_of_machine();
@@ -41,9 +41,9 @@ int run_preview(const std::vector<std::string>& args) {
   AnswerForm form;
   declare_cluster_flags(flags, cluster_options);
   flags.group("Preview");
-  flags.text("from", from, "from when on, e.g. 2026-11-21T22:00:00Z; default now").placeholder("TIME");
-  flags.text("for", length, "how far: 7d, 36h; 31d at most").placeholder("DURATION");
-  flags.text("filename", file, "manifests of the settings as they would be, instead of those of the cluster")
+  flags.text("from", from, "start time, e.g. 2026-11-21T22:00:00Z (default now)").placeholder("TIME");
+  flags.text("for", length, "length, e.g. 7d or 36h, at most 31d").placeholder("DURATION");
+  flags.text("filename", file, "file with new settings, instead of those of the cluster")
       .placeholder("FILE")
       .alias("f");
   declare_answer_flags(flags, form, options.settings.limit);
@@ -53,19 +53,19 @@ int run_preview(const std::vector<std::string>& args) {
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (parsed.arguments[0] != "pool") {
-    return wrong_use(base::cat("wanted pool NAME, found ", base::in_quotes(parsed.arguments[0])), flags);
+    return wrong_use(base::cat("expected pool NAME, found ", base::in_quotes(parsed.arguments[0])), flags);
   }
   options.pool = parsed.arguments[1];
   const auto lasts = length_of(length);
   if (!lasts || *lasts <= base::Duration(0) || *lasts > cli::kPreviewForMax) {
-    return wrong_use(base::cat("--for: wanted a time like 7d or 36h, 31d at most, found ", base::in_quotes(length)),
-                     flags);
+    return wrong_use(
+        base::cat("--for: expected a duration such as 7d or 36h, at most 31d, found ", base::in_quotes(length)), flags);
   }
   options.length = *lasts;
   if (!from.empty()) {
     options.from = base::parse_rfc3339(from);
     if (!options.from) {
-      return wrong_use(base::cat("--from: wanted a time like 2026-11-21T22:00:00Z, found ", base::in_quotes(from)),
+      return wrong_use(base::cat("--from: expected a time such as 2026-11-21T22:00:00Z, found ", base::in_quotes(from)),
                        flags);
     }
   }

@@ -56,13 +56,14 @@ void declare_log_flags(base::Flags& flags, LogOptions& options) {
 }
 
 LogOutput::LogOutput(const base::Clock& clock, const LogOptions& options, base::Registry& metrics)
-    : writer_(STDERR_FILENO,
-              [&clock, format = options.format](std::uint64_t lines) {
-                return base::log_line(clock.wall(), format, base::LogLevel::kWarn, "log",
-                                      "log lines dropped because standard error was blocked", {{"lines", lines}});
-              },
-              metrics.counter("tidemark_log_lines_dropped_total", "Log lines dropped because standard error was blocked."),
-              {}),
+    : writer_(
+          STDERR_FILENO,
+          [&clock, format = options.format](std::uint64_t lines) {
+            return base::log_line(clock.wall(), format, base::LogLevel::kWarn, "log",
+                                  "log lines dropped because standard error was blocked", {{"lines", lines}});
+          },
+          metrics.counter("tidemark_log_lines_dropped_total", "Log lines dropped because standard error was blocked."),
+          {}),
       log_(clock, {options.level, options.format, [this](std::string_view line) { writer_.write(line); }}) {}
 
 std::optional<int> parse_or_exit(base::Flags& flags, const std::vector<std::string>& args,

@@ -49,7 +49,7 @@ int print(std::string_view text);
 int failed(const Error& error);           // "tidemark: …" on standard error, after the log; returns kFailed
 int wrong_use(std::string_view message);  // the same; returns kWrongUse
 int wrong_use(std::string_view why, const base::Flags& flags);  // with the usage line
-std::string host_identity(std::uint64_t seed);  // host name and a random part: unique per process
+std::string host_identity(std::uint64_t seed);                  // host name and a random part: unique per process
 
 // Call it first. Opens missing descriptors 0 to 2, so that no file or socket gets these numbers; reading and writing
 // them fails. Also writes the last log lines when an exception ends the program.

@@ -6,7 +6,7 @@
 namespace tidemark::main {
 namespace {
 
-// Reads a flag that names a moment; false: what it says is none.
+// Parses a time flag; false if it is invalid.
 bool read_moment(const std::string& text, base::WallTime now, std::optional<base::WallTime>& out) {
   if (text.empty()) return true;
   out = cli::parse_moment(text, now);
@@ -17,25 +17,25 @@ bool read_moment(const std::string& text, base::WallTime now, std::optional<base
 
 int run_replay(const std::vector<std::string>& args) {
   base::Flags flags("tidemark replay",
-                    "Makes every decision in a manager's journal again, by this program, and shows which come out "
-                    "otherwise. Exit codes: 0 all the same, 1 some not or not readable, 2 wrong use.");
+                    "Repeats each decision in a manager's journal with this program and shows the ones that differ. "
+                    "Exit codes: 0 no difference, 1 differences or unreadable, 2 wrong use.");
   cli::ReplayOptions options;
   std::string since;
   std::string until;
   AnswerForm form;
   std::int64_t limit = static_cast<std::int64_t>(options.shown_max);
   flags.group("Decisions");
-  flags.text("journal-dir", options.directory, "the manager's journal").placeholder("DIR").required();
-  flags.text("node", options.node, "only those about this node").placeholder("NAME");
-  flags.text("since", since, "only from then on: 2026-11-20T22:15:00Z, or 90m for so long ago").placeholder("TIME");
-  flags.text("until", until, "only up to then").placeholder("TIME");
+  flags.text("journal-dir", options.directory, "directory of the manager's journal").placeholder("DIR").required();
+  flags.text("node", options.node, "show only decisions for this node").placeholder("NAME");
+  flags.text("since", since, "start time: 2026-11-20T22:15:00Z, or 90m for 90 minutes ago").placeholder("TIME");
+  flags.text("until", until, "end time").placeholder("TIME");
   declare_form_flag(flags, form);
-  flags.integer("limit", limit, 0, 1'000'000, "decisions that differ, shown one by one");
+  flags.integer("limit", limit, 0, 1'000'000, "maximum number of differing decisions to list");
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   const base::WallTime now = base::SystemClock().wall();
   if (!read_moment(since, now, options.since) || !read_moment(until, now, options.until)) {
-    return wrong_use("--since and --until want a time such as 2026-11-20T22:15:00Z or 90m", flags);
+    return wrong_use("--since and --until: expected a time such as 2026-11-20T22:15:00Z or 90m", flags);
   }
   options.shown_max = static_cast<std::size_t>(limit);
   options.json = form.json();

@@ -11,8 +11,8 @@ namespace tidemark::main {
 int run_report(const std::vector<std::string>& args) {
   base::Flags flags(
       "tidemark report",
-      "Shows the states of all nodes, what a manager would tell them beside what is in force, what evictions let "
-      "pools and jobs do, or how many tasks were evicted.");
+      "Shows the states of all nodes, the difference between the current and the planned values, the eviction "
+      "budgets of pools and jobs, or the number of evicted tasks.");
   ClusterOptions cluster_options;
   cli::ReportOptions options;
   options.zones = zones_of_machine();
@@ -21,10 +21,10 @@ int run_report(const std::vector<std::string>& args) {
   AnswerForm form;
   declare_cluster_flags(flags, cluster_options);
   declare_settings_flags(flags, options.config_namespace, options.config_name);
-  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "what the manager runs with");
+  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "plugins that the manager runs with");
   declare_answer_flags(flags, form, options.limit);
-  flags.text("pool", options.pool, "only the nodes of this pool").placeholder("NAME");
-  flags.boolean("all", options.all, "also nodes that there is nothing to say of");
+  flags.text("pool", options.pool, "show only nodes of this pool").placeholder("NAME");
+  flags.boolean("all", options.all, "also show nodes without findings");
   declare_log_flags(flags, log_options);
   flags.arguments("states|difference|budgets|evictions", 1, 1);
   base::Flags::Parsed parsed;
@@ -42,9 +42,9 @@ int run_report(const std::vector<std::string>& args) {
     });
   }
   if (about != "states" && about != "difference") {
-    return wrong_use(base::cat("cannot report ", base::in_quotes(about),
-                               "; what can be reported: states, difference, budgets, evictions"),
-                     flags);
+    return wrong_use(
+        base::cat("cannot report ", base::in_quotes(about), "; expected states, difference, budgets or evictions"),
+        flags);
   }
   options.about = about == "states" ? cli::ReportOf::kStates : cli::ReportOf::kDifference;
   options.json = form.json();

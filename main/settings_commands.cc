@@ -11,7 +11,7 @@
 namespace tidemark::main {
 namespace {
 
-// What these commands have in common: flags, and the word that names what they are about.
+// Shared parts of these commands: flags and the argument.
 class Command {
  public:
   Command(std::string_view name, std::string_view summary)
@@ -24,14 +24,15 @@ class Command {
   void declare_change() {
     declare_audit_flags(flags_, cluster_.audit);
     flags_.group("Change");
-    flags_.boolean("dry-run", change.dry_run, "only say what would be done");
+    flags_.boolean("dry-run", change.dry_run, "show the change, write nothing");
     declare_reason_flag(flags_, change.reason);
-    flags_.boolean("yes", change.yes, "do it; without this it is only shown where it would move nodes at once");
+    flags_.boolean("yes", change.yes,
+                   "apply a change that would affect nodes at once; without it, the change is only shown");
     flags_.duration("wait", change.wait, base::Duration(0), std::chrono::hours(24),
-                    "wait so long for it to have happened, and exit with 1 where it has not; 0s does not wait");
+                    "longest wait for the change to take effect; then exit code 1. 0s does not wait");
   }
 
-  // nullopt: go on; otherwise the exit code. `or_pool`: `pool NAME` may stand instead.
+  // nullopt: continue; otherwise the exit code. `or_pool`: also accepts `pool NAME`.
   std::optional<int> parse(const std::vector<std::string>& args, std::string_view about, bool or_pool = false) {
     declare_answer_flags(flags_, form_, options.limit);
     declare_log_flags(flags_, log_);
@@ -40,12 +41,13 @@ class Command {
     if (auto code = parse_or_exit(flags_, args, parsed)) return code;
     const bool is_pool = or_pool && parsed.arguments[0] == "pool";
     if (parsed.arguments[0] != about && !is_pool) {
-      return wrong_use(base::cat("cannot ", name_, " ", base::in_quotes(parsed.arguments[0]),
-                                 "; what it is about: ", about, or_pool ? ", pool" : ""),
+      return wrong_use(base::cat("cannot ", name_, " ", base::in_quotes(parsed.arguments[0]), "; expected ", about,
+                                 or_pool ? ", pool" : ""),
                        flags_);
     }
     if (is_pool != (parsed.arguments.size() == 2)) {
-      return wrong_use(is_pool ? "which pool? say resume pool NAME" : base::cat(about, " takes no name"), flags_);
+      return wrong_use(is_pool ? "pool name is missing; use resume pool NAME" : base::cat(about, " takes no name"),
+                       flags_);
     }
     if (is_pool) pool = parsed.arguments[1];
     options.json = form_.json();
@@ -57,7 +59,7 @@ class Command {
   int run(const Ask& ask) {
     return ask_cluster(name_, log_, cluster_, ask);
   }
-  // What was waited for in vain is no success.
+  // A wait that timed out is not a success.
   template <class Ask>
   int run_change(const Ask& ask) {
     bool in_vain = false;
@@ -86,7 +88,7 @@ class Command {
 }  // namespace
 
 int run_list(const std::vector<std::string>& args) {
-  Command command("list", "Shows the settings that were in force, and what is being rolled out.");
+  Command command("list", "Lists the revisions of the settings and the current rollout.");
   if (auto code = command.parse(args, "revisions")) return *code;
   return command.run(
       [&](net::EventLoop& loop, kube::Client& client) { return cli::list_revisions(loop, client, command.options); });
@@ -94,12 +96,12 @@ int run_list(const std::vector<std::string>& args) {
 
 int run_undo(const std::vector<std::string>& args) {
   Command command("undo",
-                  "Brings earlier settings back: those that a roll-out began from, or the last ones before. For good: "
-                  "an end would write back, with nobody looking, what was just undone.");
+                  "Restores earlier settings: those before the current rollout, or the previous revision. Permanent: "
+                  "an end time would write the undone settings again, unattended.");
   std::int64_t to = 0;
   command.declare_change();
   command.flags()
-      .integer("to", to, 0, std::int64_t{1} << 50, "number of the revision to bring back; 0 is the one before")
+      .integer("to", to, 0, std::int64_t{1} << 50, "number of the revision to restore; 0 is the previous one")
       .placeholder("NUMBER");
   if (auto code = command.parse(args, "config")) return *code;
   return command.run_change([&](net::EventLoop& loop, kube::Client& client) {
@@ -108,11 +110,11 @@ int run_undo(const std::vector<std::string>& args) {
 }
 
 int run_hold(const std::vector<std::string>& args) {
-  Command command("hold", "Stops a roll-out of settings where it is, and keeps further edits away.");
+  Command command("hold", "Pauses the rollout of settings; later edits do not take effect until it resumes.");
   base::Duration hold_for{0};
   command.declare_change();
   command.flags().duration("for", hold_for, base::Duration(0), std::chrono::hours(24 * 30),
-                           "go on by itself after this, by the clock here; 0s waits for resume");
+                           "time until it resumes, by this machine's clock; 0s waits for resume");
   if (auto code = command.parse(args, "config")) return *code;
   return command.run_change([&](net::EventLoop& loop, kube::Client& client) {
     return cli::hold_config(loop, client, command.options, command.change, hold_for);
@@ -121,14 +123,14 @@ int run_hold(const std::vector<std::string>& args) {
 
 int run_resume(const std::vector<std::string>& args) {
   Command command("resume",
-                  "Lets a held roll-out of settings go on, or a pool that evictions stopped sell again. For good: to "
-                  "stand still again, hold again.");
+                  "Resumes a paused rollout of settings, or selling in a pool that evictions stopped. Permanent: to "
+                  "pause again, use hold.");
   bool now = false;
   command.declare_change();
-  command.flags().boolean("now", now, "every node takes the new settings at once");
+  command.flags().boolean("now", now, "apply the new settings to all nodes at once");
   if (auto code = command.parse(args, "config", true)) return *code;
   if (!command.pool.empty()) {
-    if (now) return wrong_use("--now is about new settings: resume pool NAME goes without it", command.flags());
+    if (now) return wrong_use("--now is only for new settings; resume pool NAME goes without it", command.flags());
     const cli::ResumePoolOptions options{command.pool,         command.change.reason,
                                          command.change.id,    command.change.dry_run,
                                          command.change.wait,  command.options.config_namespace,

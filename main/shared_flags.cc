@@ -22,17 +22,17 @@ void declare_namespace_flag(base::Flags& flags, std::string& config_namespace) {
 
 void declare_settings_flags(base::Flags& flags, std::string& config_namespace, std::string& config_name) {
   declare_namespace_flag(flags, config_namespace);
-  flags.text("slo-config-name", config_name, "name of the ConfigMap with the co-location settings").placeholder("NAME");
+  flags.text("slo-config-name", config_name, "ConfigMap with the co-location settings").placeholder("NAME");
 }
 
 void declare_form_flag(base::Flags& flags, AnswerForm& form) {
   flags.group("Output");
-  flags.choice("output", form.output, {"text", "json"}, "form of the answer").alias("o");
+  flags.choice("output", form.output, {"text", "json"}, "output format").alias("o");
 }
 
 void declare_timeout_flag(base::Flags& flags, base::Duration& limit) {
   flags.duration("timeout", limit, std::chrono::milliseconds(100), std::chrono::hours(1),
-                 "longest wait for one answer of the API server");
+                 "timeout of one request to the API server");
 }
 
 void declare_answer_flags(base::Flags& flags, AnswerForm& form, base::Duration& limit) {
@@ -41,25 +41,26 @@ void declare_answer_flags(base::Flags& flags, AnswerForm& form, base::Duration& 
 }
 
 base::Flag& declare_reason_flag(base::Flags& flags, std::string& reason) {
-  return flags.text("reason", reason, "why: shown wherever what was ordered is shown").placeholder("TEXT");
+  return flags.text("reason", reason, "reason of the order, shown with it; required").placeholder("TEXT");
 }
 
 Said::Said() : by(somebody()) {}
 
 void declare_said_flags(base::Flags& flags, Said& said) {
   flags.group("Order");
-  // Said::wrong() asks for it, after the command has looked at what it is about: a misspelt word is told first.
+  // Said::wrong() checks --reason after the command checked its arguments, so that a misspelt argument is reported
+  // first.
   declare_reason_flag(flags, said.reason);
-  flags.text("by", said.by, "who gives the order").placeholder("NAME");
+  flags.text("by", said.by, "name of the person who gives the order").placeholder("NAME");
 }
 
 std::string Said::wrong() const {
-  if (reason.empty()) return "--reason is required: why, shown wherever what was ordered is shown";
+  if (reason.empty()) return "--reason is required; it is shown with the order";
   if (reason.size() > policy::kWhyBytesMax || base::trim(reason).empty()) {
-    return base::cat("--reason wants some words, at most ", policy::kWhyBytesMax, " bytes");
+    return base::cat("--reason: expected some text, at most ", policy::kWhyBytesMax, " bytes");
   }
   if (by.size() > policy::kByBytesMax) return base::cat("--by: at most ", policy::kByBytesMax, " bytes");
-  if (!base::valid_utf8(reason) || !base::valid_utf8(by)) return "--reason and --by want UTF-8";
+  if (!base::valid_utf8(reason) || !base::valid_utf8(by)) return "--reason and --by must be UTF-8";
   return "";
 }
 

@@ -1,4 +1,4 @@
-// Flags that several commands have: each is declared, and told, here alone.
+// Flags of several commands.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace tidemark::main {
 
-// Where the settings of a cluster are. Opens the group "Configuration".
+// Location of a cluster's settings. Opens the group "Configuration".
 void declare_namespace_flag(base::Flags& flags, std::string& config_namespace);
 void declare_settings_flags(base::Flags& flags, std::string& config_namespace, std::string& config_name);
 
-// The form of an answer. Opens the group "Output".
+// The output format. Opens the group "Output".
 struct AnswerForm {
   std::string output = "text";
   bool json() const { return output == "json"; }
@@ -24,14 +24,14 @@ void declare_answer_flags(base::Flags& flags, AnswerForm& form, base::Duration& 
 
 base::Flag& declare_reason_flag(base::Flags& flags, std::string& reason);
 
-// Who gives an order, and why. Opens the group "Order".
+// The person who gives an order, and the reason. Opens the group "Order".
 struct Said {
   Said();  // by somebody()
 
   std::string reason;
   std::string by;
 
-  std::string wrong() const;  // empty where nothing is
+  std::string wrong() const;  // the error; empty if there is none
 };
 void declare_said_flags(base::Flags& flags, Said& said);
 

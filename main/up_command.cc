@@ -15,7 +15,7 @@
 namespace tidemark::main {
 namespace {
 
-// As a kubelet names its node.
+// The default node name of a kubelet.
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
   if (::gethostname(name, HOST_NAME_MAX) != 0 || name[0] == '\0') return "localhost";
@@ -25,14 +25,13 @@ std::string host_name() {
 }  // namespace
 
 int run_up(const std::vector<std::string>& args) {
-  base::Flags flags(
-      "tidemark up",
-      "Runs everything on this machine, without a cluster: an API server, the manager, an agent, and pods "
-      "as processes.");
+  base::Flags flags("tidemark up",
+                    "Runs all components on this machine, without a cluster: an API server, the manager, an agent, and "
+                    "pods as processes.");
   embedded::EmbeddedOptions options;
   options.manager.zones = zones_of_machine();
   options.pods = true;
-  // The program itself, also where another one lies under its name since.
+  // This program, even if its file was replaced.
   options.runtime.shim_argv = {"/proc/self/exe", std::string(runtime::kShimCommand)};
   LogOptions log_options;
   AuditOptions audit_options;
@@ -63,7 +62,7 @@ int run_up(const std::vector<std::string>& args) {
   code = print(base::cat("API server  https://", (*embedded)->address(), "\nkubeconfig  ", (*embedded)->kubeconfig(),
                          "\n\nTry: KUBECONFIG=", (*embedded)->kubeconfig(), " kubectl get nodes\n"));
   if (const auto told = embedded::tell_ready(environment_or_empty("NOTIFY_SOCKET")); !told) {
-    log.warn("the service manager was not told that this serves", {{"error", told.error()}});
+    log.warn("cannot report readiness to the service manager", {{"error", told.error()}});
   }
   if (code == kDone) signals.run(log, [&] { return (*embedded)->drain(); });
   embedded->reset();

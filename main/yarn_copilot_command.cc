@@ -62,7 +62,7 @@ int run_yarn_copilot(const std::vector<std::string>& args) {
   AuditOutput audit(loop, log, &metrics, audit_options);
   net::WorkerPool names(1, kNamesWaitingMax);
   linux::KernelKillRim killing;
-  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("flag has no effect", {{"what", what}});
+  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("flag without effect", {{"what", what}});
   log.info("starting", {{"version", TIDEMARK_VERSION}});
   auto copilot = yarn_copilot::YarnCopilot::make(
       loop, {killing, names, audit.listener(), *std::move(managers), base::Random::seed_from_system()}, log, metrics,

@@ -60,7 +60,7 @@ int run_yarn_operator(const std::vector<std::string>& args) {
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
   if (options.lease.ns.empty()) options.lease.ns = cluster->ns;
-  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("flag has no effect", {{"what", what}});
+  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("flag without effect", {{"what", what}});
   log.info("starting", {{"version", TIDEMARK_VERSION},
                         {"cluster", cluster->source},
                         {"yarn_clusters", std::to_string(clusters->size())},

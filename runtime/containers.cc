@@ -87,7 +87,7 @@ Result<ShimFound> find_shim(const std::string& folder) {
     if (Fd process = open_same_process(static_cast<pid_t>(*pid), *ticks)) return ShimFound{std::move(process), {}};
   }
   // It writes who it is just after it has the lock; or it is there, and cannot be opened.
-  return fail(ErrorKind::kUnavailable, "who holds ", path, " cannot be found");
+  return fail(ErrorKind::kUnavailable, "cannot find the holder of ", path);
 }
 
 bool may_name_a_folder(std::string_view name) {
@@ -272,7 +272,7 @@ void Containers::end_dropped(const ContainerPlace& place) {
       break;
   }
   if (done || done.error().kind == ErrorKind::kNotFound) return;
-  log_.warn("what nobody asks for is there still", {{"container", folder_of(place)}, {"error", done.error().message}});
+  log_.warn("cannot remove unknown container", {{"container", folder_of(place)}, {"error", done.error().message}});
 }
 
 std::int32_t Containers::next_attempt(std::string_view pod, std::string_view name) const {
@@ -297,7 +297,7 @@ void Containers::look_at_adopted(const ContainerPlace& place) {
   const bool ended = held.seen.state == ContainerState::kEnded;
   if (!ended && found && found->lock) give_up(place, held);
   if (!found && !ended && !std::exchange(held.doubted, true)) {
-    log_.warn("nobody can tell yet whether a container's shim lives: it counts as one that does",
+    log_.warn("cannot check a container's shim; assuming that it runs",
               {{"container", folder_of(place)}, {"error", found.error().message}});
   }
   if (held.seen.state == ContainerState::kBeginning || (!held.shim && held.seen.state == ContainerState::kRunning)) {

@@ -86,7 +86,7 @@ struct ContainersTest : ::testing::Test {
   const ContainerPlace one{"uid-1", "main", 0};
 };
 
-TEST_F(ContainersTest, OneRunsEndsAndIsForgotten) {
+TEST_F(ContainersTest, ContainerRunsEndsAndIsForgotten) {
   ASSERT_TRUE(containers->begin(one, program({"sh", "-c", "exit 7"})));
   EXPECT_EQ(containers->begin(one, program({"true"})).error().kind, ErrorKind::kAlreadyExists);
   until(one, ContainerState::kEnded);
@@ -97,7 +97,7 @@ TEST_F(ContainersTest, OneRunsEndsAndIsForgotten) {
   EXPECT_TRUE(std::filesystem::is_empty(folder)) << "nothing of it stays";
 }
 
-TEST_F(ContainersTest, WhatIsAskedToEndEnds) {
+TEST_F(ContainersTest, StopsContainer) {
   ASSERT_TRUE(containers->begin(one, program({"sleep", "100"})));
   EXPECT_EQ(containers->ask(one).error().kind, ErrorKind::kNotFound) << "it has not begun";
   until(one, ContainerState::kRunning);
@@ -107,13 +107,13 @@ TEST_F(ContainersTest, WhatIsAskedToEndEnds) {
   EXPECT_EQ(seen(one).ended.exit_code, 143);
 }
 
-TEST_F(ContainersTest, WhatCannotBeginHasEnded) {
+TEST_F(ContainersTest, ContainerThatCannotStartHasEnded) {
   ASSERT_TRUE(containers->begin(one, program({"no-such-program"})));
   until(one, ContainerState::kEnded);
   EXPECT_EQ(seen(one).ended.cannot_begin, "run no-such-program: No such file or directory");
 }
 
-TEST_F(ContainersTest, WhoeverComesNextAdoptsWhatRunsAndHearsHowItEnds) {
+TEST_F(ContainersTest, NextRuntimeAdoptsContainerAndGetsExitCode) {
   const ContainerPlace other{"uid-2", "main", 3};
   ASSERT_TRUE(containers->begin(one, program({"sh", "-c", "sleep 1; exit 5"})));
   ASSERT_TRUE(containers->begin(other, program({"true"})));
@@ -130,7 +130,7 @@ TEST_F(ContainersTest, WhoeverComesNextAdoptsWhatRunsAndHearsHowItEnds) {
   EXPECT_EQ(seen(one).ended.exit_code, 5) << "of a process that somebody else began";
 }
 
-TEST_F(ContainersTest, OneThatEndsWhileNobodyIsThereIsFoundWithItsExitCode) {
+TEST_F(ContainersTest, FindsExitCodeAfterDowntime) {
   ASSERT_TRUE(containers->begin(one, program({"sh", "-c", "sleep 0.3; exit 9"})));
   until(one, ContainerState::kRunning);
   containers.reset();
@@ -177,7 +177,7 @@ struct AdoptedTest : ContainersTest {
   int lock = -1;
 };
 
-TEST_F(AdoptedTest, OneThatWasBeginningIsSeenToRun) {
+TEST_F(AdoptedTest, SeesStartingContainerRun) {
   say_who_has_the_lock();
   again();
   EXPECT_EQ(seen(one).state, ContainerState::kBeginning);
@@ -188,12 +188,12 @@ TEST_F(AdoptedTest, OneThatWasBeginningIsSeenToRun) {
   EXPECT_EQ(seen(one).ended.exit_code, 137);
 }
 
-TEST_F(AdoptedTest, OneOfWhichNobodyCanTellIsNotGivenUp) {
+TEST_F(AdoptedTest, KeepsContainerInUnknownState) {
   std::ofstream(file("lock")) << shim << " " << ticks + 1 << "\n";  // as where what has the lock cannot be opened
   std::ofstream(file("running.json")) << to_json(ShimRunning{shim, ticks, clock.wall()});
   again();
   until(one, ContainerState::kRunning);
-  EXPECT_TRUE(lines.contains("nobody can tell yet")) << lines;
+  EXPECT_TRUE(lines.contains("cannot check a container's shim")) << lines;
   EXPECT_FALSE(std::filesystem::exists(file("ended.json")));
   EXPECT_FALSE(containers->ask(one)) << "asked again with the next step";
   say_who_has_the_lock();
@@ -202,7 +202,7 @@ TEST_F(AdoptedTest, OneOfWhichNobodyCanTellIsNotGivenUp) {
   until(one, ContainerState::kEnded);
 }
 
-TEST_F(AdoptedTest, AFreeLockIsAShimThatIsGone) {
+TEST_F(AdoptedTest, FreeLockMeansShimIsGone) {
   say_who_has_the_lock();
   end_shim();
   again();
@@ -211,7 +211,7 @@ TEST_F(AdoptedTest, AFreeLockIsAShimThatIsGone) {
 }
 
 // The runtime was killed between the two.
-TEST_F(AdoptedTest, OneThatNoShimCameToBeginIsBegunAgainAsIfForTheFirstTime) {
+TEST_F(AdoptedTest, StartsContainerThatNoShimStarted) {
   end_shim();
   again();
   EXPECT_EQ(containers->find(one), nullptr);
@@ -221,7 +221,7 @@ TEST_F(AdoptedTest, OneThatNoShimCameToBeginIsBegunAgainAsIfForTheFirstTime) {
   EXPECT_EQ(seen(one).ended.exit_code, 3);
 }
 
-TEST_F(AdoptedTest, OneOfAnotherLifeOfTheMachineMayHaveRun) {
+TEST_F(AdoptedTest, ContainerOfEarlierBootMayHaveRun) {
   end_shim();
   ShimBegin begin = program({"true"});
   begin.boot = "another life";
@@ -231,7 +231,7 @@ TEST_F(AdoptedTest, OneOfAnotherLifeOfTheMachineMayHaveRun) {
 }
 
 // The next runtime began it as well, and that shim finds it taken.
-TEST_F(AdoptedTest, AShimThatComesLateAndHasItIsFollowed) {
+TEST_F(AdoptedTest, FollowsLateShim) {
   say_who_has_the_lock();
   std::ofstream(file("running.json")) << to_json(ShimRunning{shim, ticks, clock.wall()});
   ASSERT_TRUE(containers->begin(one, program({"true"})));
@@ -248,7 +248,7 @@ TEST_F(AdoptedTest, AShimThatComesLateAndHasItIsFollowed) {
   EXPECT_EQ(seen(one).ended.exit_code, 5);
 }
 
-TEST_F(ContainersTest, WithItsShimKilledAContainerIsEnded) {
+TEST_F(ContainersTest, KilledShimEndsContainer) {
   ASSERT_TRUE(containers->begin(one, program({"sh", "-c", "sleep 100 & echo $! > $0; wait", folder + "/child"})));
   until(one, ContainerState::kRunning);
   pid_t child = 0;
@@ -271,7 +271,7 @@ TEST_F(ContainersTest, WithItsShimKilledAContainerIsEnded) {
   EXPECT_EQ(seen(one).ended.exit_code, 137) << "and that is kept";
 }
 
-TEST_F(ContainersTest, WhatNobodyAsksForIsKilledAndForgottenAndToldToNobody) {
+TEST_F(ContainersTest, KillsUnknownContainerSilently) {
   const ContainerPlace other{"uid-1", "main", 1};
   ASSERT_TRUE(containers->begin(one, program({"sleep", "100"})));
   ASSERT_TRUE(containers->begin(other, program({"sleep", "100"})));
@@ -287,7 +287,7 @@ TEST_F(ContainersTest, WhatNobodyAsksForIsKilledAndForgottenAndToldToNobody) {
   containers->drop(one);  // a second time
 }
 
-TEST_F(ContainersTest, ANumberIsFreeThatNothingHas) {
+TEST_F(ContainersTest, FindsFreeNumber) {
   EXPECT_EQ(containers->next_attempt("uid-1", "main"), 0);
   ASSERT_TRUE(containers->begin({"uid-1", "main", 4}, program({"true"})));
   ASSERT_TRUE(containers->begin({"uid-1", "main.liveness", 7}, program({"true"})));
@@ -297,14 +297,14 @@ TEST_F(ContainersTest, ANumberIsFreeThatNothingHas) {
   EXPECT_EQ(containers->next_attempt("uid-2", "main"), 0);
 }
 
-TEST_F(ContainersTest, WhatCouldNotBeBegunLeavesNothing) {
+TEST_F(ContainersTest, FailedStartLeavesNothing) {
   make("/no/such/shim");
   EXPECT_FALSE(containers->begin(one, program({"true"})));
   EXPECT_TRUE(containers->places().empty());
   EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 
-TEST_F(ContainersTest, NamesThatLeadElsewhereAreRefused) {
+TEST_F(ContainersTest, RejectsPathTraversal) {
   for (const ContainerPlace& wrong : {ContainerPlace{"..", "main", 0}, ContainerPlace{"uid", "a/b", 0}}) {
     EXPECT_EQ(containers->begin(wrong, program({"true"})).error().kind, ErrorKind::kInvalid);
   }

@@ -348,7 +348,7 @@ class Running final : public Runtime {
     if (!all_pods_known() || !jobs_.all_known()) return sweep_soon();
     const auto done = sweep_logs(around_.logs.dir, {[this](const std::string& uid) { return is_known(uid); },
                                                     [this](const std::string& uid) { return jobs_.knows(uid); }});
-    if (!done) log_.warn("logs of what is no more are there still", {{"error", done.error().message}});
+    if (!done) log_.warn("cannot remove logs of gone pods", {{"error", done.error().message}});
   }
 
   net::Task<void> bound_logs() {

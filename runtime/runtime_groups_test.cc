@@ -78,7 +78,7 @@ struct RuntimeGroupsTest : RuntimeTest {
 };
 
 // What a kubelet would write, and nothing left.
-TEST_F(RuntimeGroupsTest, PodsHaveGroupsOfTheirOwnWhereTheMachineHasSome) {
+TEST_F(RuntimeGroupsTest, CreatesCgroupPerPod) {
   base::Registry others;
   const auto second = Runtime::make(loop, *client, log, others, base::Random(3), killing, options);
   ASSERT_FALSE(second) << "another one has these groups";
@@ -122,7 +122,7 @@ TEST_F(RuntimeGroupsTest, PodsHaveGroupsOfTheirOwnWhereTheMachineHasSome) {
 }
 
 // A process that takes long to die (its disk hangs) does not keep the probes of the others waiting.
-TEST_F(RuntimeGroupsTest, NobodyWaitsOnTheLoopForWhatIsBeingKilled) {
+TEST_F(RuntimeGroupsTest, KillDoesNotBlockLoop) {
   make("deep", "  containers: [{name: main, image: local, command: [sleep, '1000']}]\n");
   until([&] { return phase("deep") == "Running"; });
   // Its shim does not know of what is in groups below its own.
@@ -141,7 +141,7 @@ TEST_F(RuntimeGroupsTest, NobodyWaitsOnTheLoopForWhatIsBeingKilled) {
 }
 
 // One that is slow to die is tried again and again; what began meanwhile is none of it.
-TEST_F(RuntimeGroupsTest, AnObstinateGroupOfAPodThatIsNoMoreEndsNobodyElse) {
+TEST_F(RuntimeGroupsTest, StuckCgroupOfGonePodKillsNothingElse) {
   runtime.reset();
   const std::string stranger = base::cat(own->name(), "/here/kubepods/besteffort/podgone");
   const pid_t left = put_process_into(stranger);
@@ -162,7 +162,7 @@ TEST_F(RuntimeGroupsTest, AnObstinateGroupOfAPodThatIsNoMoreEndsNobodyElse) {
 }
 
 // Who writes without end keeps its shim busy.
-TEST_F(RuntimeGroupsTest, WhatReadsTheOutputOfOfflineWorkIsHeldAsThatIs) {
+TEST_F(RuntimeGroupsTest, ShimOfOfflineWorkRunsInItsCgroup) {
   make("batch", "  containers: [{name: main, image: local, command: [sleep, '1000']}]\n");
   make("web", R"(
   containers: [{name: main, image: local, command: [sleep, "1000"], resources: {requests: {cpu: 500m}}}]
@@ -181,7 +181,7 @@ TEST_F(RuntimeGroupsTest, WhatReadsTheOutputOfOfflineWorkIsHeldAsThatIs) {
 }
 
 // The kernel refuses the weight of such a group.
-TEST_F(RuntimeGroupsTest, WhereAnAgentThatDiedLeftOfflineWorkIdleTheNextRuntimeBegins) {
+TEST_F(RuntimeGroupsTest, StartsOfflineWorkThatDeadAgentLeftIdle) {
   const std::string besteffort = base::cat(own->name(), "/here/kubepods/besteffort");
   const linux::Hierarchy& processors = hierarchies->all()[hierarchies->of(linux::Controller::kCpu).value()];
   std::ofstream idle(base::cat(processors.path, "/", besteffort, "/cpu.idle"));
@@ -193,7 +193,7 @@ TEST_F(RuntimeGroupsTest, WhereAnAgentThatDiedLeftOfflineWorkIdleTheNextRuntimeB
   EXPECT_EQ(value(besteffort, linux::File::kCpuIdle), 1) << "that is the agent's";
 }
 
-TEST_F(RuntimeGroupsTest, APodHasItsOwnLimitsAfterARebootToo) {
+TEST_F(RuntimeGroupsTest, PodHasItsLimitsAfterReboot) {
   make("web", R"(
   containers:
   - name: main
@@ -215,7 +215,7 @@ TEST_F(RuntimeGroupsTest, APodHasItsOwnLimitsAfterARebootToo) {
   EXPECT_EQ(value(path, linux::File::kMemoryLimit), 64 << 20);
 }
 
-TEST_F(RuntimeGroupsTest, EveryProcessIsAskedToEndOnceAndHasTheGrace) {
+TEST_F(RuntimeGroupsTest, EveryProcessGetsOneSigtermAndGrace) {
   make("away", base::cat(kPutsAway, folder, "]\n"));
   until([&] { return phase("away") == "Running" && log_of("away").contains("up"); });
   remove("away");

@@ -25,7 +25,7 @@ using testing::Garbling;
 using testing::kPutsAway;
 using testing::RuntimeTest;
 
-TEST_F(RuntimeTest, APodRunsToItsEndAndItsStatusSaysHow) {
+TEST_F(RuntimeTest, PodRunsToItsEndWithStatus) {
   begin();
   make("once", R"(
   restartPolicy: Never
@@ -42,7 +42,7 @@ TEST_F(RuntimeTest, APodRunsToItsEndAndItsStatusSaysHow) {
   until([&] { return std::filesystem::is_empty(folder + "/logs"); });
 }
 
-TEST_F(RuntimeTest, OfALogAPodThatHasEndedKeepsTheEnd) {
+TEST_F(RuntimeTest, EndedPodKeepsEndOfLog) {
   options.log_megabytes = 1;
   options.log_files = 4;
   options.logs_whole_for = 0s;
@@ -62,7 +62,7 @@ TEST_F(RuntimeTest, OfALogAPodThatHasEndedKeepsTheEnd) {
   EXPECT_TRUE(log_of("loud").ends_with(" stdout F last words\n"));
 }
 
-TEST_F(RuntimeTest, WhenMemoryRunsOutTheKernelEndsOfflineWorkFirst) {
+TEST_F(RuntimeTest, OomKillerKillsOfflineWorkFirst) {
   int own = 0;
   std::ifstream("/proc/self/oom_score_adj") >> own;
   begin();
@@ -76,7 +76,7 @@ TEST_F(RuntimeTest, WhenMemoryRunsOutTheKernelEndsOfflineWorkFirst) {
   EXPECT_TRUE(log_of("web").ends_with(base::cat(" stdout F ", std::max(own, 0), "\n"))) << log_of("web");
 }
 
-TEST_F(RuntimeTest, TheNodeIsThereAndIsReady) {
+TEST_F(RuntimeTest, NodeExistsAndIsReady) {
   begin();
   until([&] { return wait(client->get(kube::kNodes, "", "here", 10s)).has_value(); });
   until([&] { return node().at("status", "capacity") != nullptr; });
@@ -85,7 +85,7 @@ TEST_F(RuntimeTest, TheNodeIsThereAndIsReady) {
       << message_of_node();
 }
 
-TEST_F(RuntimeTest, WhatServesIsReadyWhenItsProbeSaysSo) {
+TEST_F(RuntimeTest, ReadinessProbeMakesPodReady) {
   begin();
   make("slow", base::cat(R"(
   containers:
@@ -101,7 +101,7 @@ TEST_F(RuntimeTest, WhatServesIsReadyWhenItsProbeSaysSo) {
   until([&] { return container("slow").at("ready")->as_bool(); });
 }
 
-TEST_F(RuntimeTest, WhatIsUnwellBeginsAgain) {
+TEST_F(RuntimeTest, LivenessProbeRestartsContainer) {
   begin();
   make("ill", R"(
   terminationGracePeriodSeconds: 1
@@ -121,7 +121,7 @@ TEST_F(RuntimeTest, WhatIsUnwellBeginsAgain) {
 }
 
 // What is asked while this process ends is nobody's answer for the next one.
-TEST_F(RuntimeTest, AProbeThatWasUnderWayAsItsRuntimeEndedKillsNobody) {
+TEST_F(RuntimeTest, InterruptedProbeKillsNothing) {
   begin();
   std::ofstream(folder + "/hang").close();
   make("well", base::cat(R"(
@@ -152,7 +152,7 @@ TEST_F(RuntimeTest, AProbeThatWasUnderWayAsItsRuntimeEndedKillsNobody) {
   EXPECT_EQ(lines.find("cannot be asked"), std::string::npos) << lines;
 }
 
-TEST_F(RuntimeTest, OneThatDoesNotListenIsKilledAfterItsGrace) {
+TEST_F(RuntimeTest, KillsContainerAfterGrace) {
   begin();
   make("deaf", R"(
   terminationGracePeriodSeconds: 1
@@ -165,7 +165,7 @@ TEST_F(RuntimeTest, OneThatDoesNotListenIsKilledAfterItsGrace) {
   EXPECT_NE(lines.find("did not end within its grace"), std::string::npos);
 }
 
-TEST_F(RuntimeTest, EveryProcessIsAskedToEndAndHasTheGrace) {
+TEST_F(RuntimeTest, EveryProcessGetsSigtermAndGrace) {
   begin();
   make("away", base::cat(kPutsAway, folder, "]\n"));
   until([&] { return phase("away") == "Running" && log_of("away").contains("up"); });
@@ -175,7 +175,7 @@ TEST_F(RuntimeTest, EveryProcessIsAskedToEndAndHasTheGrace) {
   EXPECT_EQ(lines.find("did not end within its grace"), std::string::npos) << lines;
 }
 
-TEST_F(RuntimeTest, WhatRunsLivesOnAndIsAdoptedExitCodeIncluded) {
+TEST_F(RuntimeTest, AdoptsRunningContainersWithExitCode) {
   begin();
   make("long", R"(
   restartPolicy: Never
@@ -200,7 +200,7 @@ TEST_F(RuntimeTest, WhatRunsLivesOnAndIsAdoptedExitCodeIncluded) {
   EXPECT_EQ(container("other").at("restartCount")->as_int(), 0);
 }
 
-TEST_F(RuntimeTest, WhatEndedWithTheMachineIsDisruptedAndNoFailureOfItsOwn) {
+TEST_F(RuntimeTest, MachineRestartIsADisruptionNotAFailure) {
   begin();
   make("job", "  restartPolicy: Never\n  containers: [{name: main, image: i, command: [sleep, '1000']}]\n");
   make("web", "  containers: [{name: main, image: i, command: [sleep, '1000']}]\n");
@@ -218,7 +218,7 @@ TEST_F(RuntimeTest, WhatEndedWithTheMachineIsDisruptedAndNoFailureOfItsOwn) {
   until([&] { return runs_as_restart("web", 1); });
 }
 
-TEST_F(RuntimeTest, WhatIsGoneFromTheServerWhileNobodyIsHereIsEnded) {
+TEST_F(RuntimeTest, StopsPodsDeletedDuringDowntime) {
   begin();
   make("lost", "  containers: [{name: main, image: local, command: [sleep, '100']}]\n");
   until([&] { return phase("lost") == "Running"; });
@@ -230,7 +230,7 @@ TEST_F(RuntimeTest, WhatIsGoneFromTheServerWhileNobodyIsHereIsEnded) {
 }
 
 // What there is no room for is no more gone than what there is.
-TEST_F(RuntimeTest, WhatThereWasNoRoomToKnowOfRunsOn) {
+TEST_F(RuntimeTest, PodsBeyondLimitContinue) {
   begin();
   make("long", "  containers: [{name: main, image: local, command: [sleep, '1000']}]\n");
   until([&] { return phase("long") == "Running"; });
@@ -247,7 +247,7 @@ TEST_F(RuntimeTest, WhatThereWasNoRoomToKnowOfRunsOn) {
   EXPECT_EQ(lines_with("is killed"), 0U) << lines;
 }
 
-TEST_F(RuntimeTest, APodThatIsNotUnderstoodRunsOn) {
+TEST_F(RuntimeTest, UnknownPodContinues) {
   begin();
   make("long", R"(
   containers: [{name: main, image: local, command: [sleep, "1000"], resources: {requests: {cpu: 333m}}}]
@@ -270,7 +270,7 @@ TEST_F(RuntimeTest, APodThatIsNotUnderstoodRunsOn) {
   EXPECT_EQ(process_of("long"), process);
 }
 
-TEST_F(RuntimeTest, WhatRunsOfAPodThatIsNotUnderstoodEndsWithThePod) {
+TEST_F(RuntimeTest, UnknownPodEndsWhenDeleted) {
   begin();
   make("long", R"(
   containers: [{name: main, image: local, command: [sleep, "1000"], resources: {requests: {cpu: 333m}}}]
@@ -287,7 +287,7 @@ TEST_F(RuntimeTest, WhatRunsOfAPodThatIsNotUnderstoodEndsWithThePod) {
   until([&] { return !std::filesystem::exists(left); });
 }
 
-TEST_F(RuntimeTest, WhatCannotRunHereFailsWithThePlace) {
+TEST_F(RuntimeTest, UnsupportedPodFailsWithPlace) {
   begin();
   make("image", "  containers: [{name: main, image: nginx}]\n");
   until([&] { return phase("image") == "Failed"; });
@@ -300,7 +300,7 @@ TEST_F(RuntimeTest, WhatCannotRunHereFailsWithThePlace) {
 }
 
 // A full disk, say. It says nothing of the container: nobody's try is lost by it.
-TEST_F(RuntimeTest, WhatCannotBeMadeYetWaitsAndHasNotFailed) {
+TEST_F(RuntimeTest, ContainerThatCannotBeCreatedYetWaits) {
   std::ofstream(folder + "/logs").close();  // no folder can be made there
   begin();
   make("later", "  restartPolicy: Never\n  containers: [{name: main, image: i, command: ['true']}]\n");
@@ -310,7 +310,7 @@ TEST_F(RuntimeTest, WhatCannotBeMadeYetWaitsAndHasNotFailed) {
   EXPECT_TRUE(std::filesystem::is_empty(folder + "/containers"));
 }
 
-TEST_F(RuntimeTest, TheRootIsNobodysOwnGroup) {
+TEST_F(RuntimeTest, RejectsRootCgroup) {
   for (const char* wrong : {"", "/", "//", "/a/../..", ".."}) {
     options.group = wrong;
     const auto made = Runtime::make(loop, *client, log, metrics.emplace(), base::Random(2), killing, options);
@@ -320,7 +320,7 @@ TEST_F(RuntimeTest, TheRootIsNobodysOwnGroup) {
   }
 }
 
-TEST_F(RuntimeTest, ANameThatNoNodeCanHaveIsRefusedAtTheStart) {
+TEST_F(RuntimeTest, RejectsInvalidNodeNameAtStart) {
   for (const char* wrong : {"", "my_server", "Big", "a..b", "-a", "a-.b"}) {
     options.node_name = wrong;
     const auto checked = check_options(options);
@@ -333,7 +333,7 @@ TEST_F(RuntimeTest, ANameThatNoNodeCanHaveIsRefusedAtTheStart) {
   }
 }
 
-TEST_F(RuntimeTest, AnAgentIsToldOfThePodsAsByAKubelet) {
+TEST_F(RuntimeTest, ServesPodListLikeKubelet) {
   begin();
   make("told", "  containers: [{name: main, image: local, command: [sleep, '100']}]\n");
   make("over", "  restartPolicy: Never\n  containers: [{name: main, image: local, command: ['true']}]\n");
@@ -344,7 +344,7 @@ TEST_F(RuntimeTest, AnAgentIsToldOfThePodsAsByAKubelet) {
   EXPECT_FALSE(item.at("status", "containerStatuses")->as_array()[0].text_at("containerID").empty());
 }
 
-TEST_F(RuntimeTest, SettingTheClockEndsNobodyAndKeepsNobodyFromEnding) {
+TEST_F(RuntimeTest, ClockChangeDoesNotAffectDeadlines) {
   begin();
   make("long", R"(
   restartPolicy: Never

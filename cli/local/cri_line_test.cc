@@ -8,7 +8,7 @@
 namespace tidemark::cli {
 namespace {
 
-TEST(CriLineTest, AWholeLineAndAPart) {
+TEST(CriLineTest, ParsesFullAndPartialLine) {
   const auto whole = parse_cri_line("2026-11-23T20:15:30.123456789Z stdout F a  line ");
   ASSERT_TRUE(whole);
   EXPECT_EQ(whole->time_text, "2026-11-23T20:15:30.123456789Z");
@@ -28,7 +28,7 @@ TEST(CriLineTest, EmptyLines) {
   EXPECT_EQ(parse_cri_line("2026-11-23T20:15:30Z stdout F")->text, "");
 }
 
-TEST(CriLineTest, WhatIsNoneOfThem) {
+TEST(CriLineTest, RejectsOtherLines) {
   for (const std::string_view line :
        {"", " ", "plain text", "2026-11-23T20:15:30Z", "2026-11-23T20:15:30Z stdout ", "yesterday stdout F x",
         "2026-11-23T20:15:30Z stdlog F x", "2026-11-23T20:15:30Z stdout X x", "2026-11-23T20:15:30Z  stdout F x"}) {
@@ -36,7 +36,7 @@ TEST(CriLineTest, WhatIsNoneOfThem) {
   }
 }
 
-TEST(CriLineTest, ReadsWhatOurShimWrites) {
+TEST(CriLineTest, ReadsOutputOfShim) {
   std::string out;
   runtime::LogLines lines("stderr");
   lines.take("one\ntwo", {std::chrono::seconds(1'700'000'000)}, out);

@@ -45,7 +45,7 @@ struct FollowedTransportTest : ::testing::Test {
   int looked = 0;
 };
 
-TEST_F(FollowedTransportTest, WhereNobodyAnswersTheNextRequestGoesToWhomIsFound) {
+TEST_F(FollowedTransportTest, NextRequestAfterFailureUsesFoundServer) {
   FollowedTransport transport = followed(ErrorKind::kUnavailable, std::optional<ErrorKind>());
   EXPECT_FALSE(answers(transport)) << "none is sent twice";
   EXPECT_TRUE(answers(transport));
@@ -53,20 +53,20 @@ TEST_F(FollowedTransportTest, WhereNobodyAnswersTheNextRequestGoesToWhomIsFound)
   EXPECT_EQ(looked, 1);
 }
 
-TEST_F(FollowedTransportTest, AStreamThatCannotBeOpenedLooksAgainToo) {
+TEST_F(FollowedTransportTest, FailedStreamSearchesServerAgain) {
   FollowedTransport transport = followed(ErrorKind::kUnavailable, std::optional<ErrorKind>());
   EXPECT_FALSE(net::testing::run_task(loop, clock, transport.open({}, 1s)));
   EXPECT_TRUE(answers(transport));
 }
 
-TEST_F(FollowedTransportTest, WhereNobodyIsFoundItStaysWhereItIs) {
+TEST_F(FollowedTransportTest, KeepsServerIfNoneIsFound) {
   FollowedTransport transport = followed(ErrorKind::kUnavailable, std::nullopt);
   EXPECT_FALSE(answers(transport));
   EXPECT_FALSE(answers(transport));
   EXPECT_EQ(looked, 2);
 }
 
-TEST_F(FollowedTransportTest, WhoSaysNoIsThere) {
+TEST_F(FollowedTransportTest, RefusalKeepsServer) {
   FollowedTransport transport = followed(ErrorKind::kDenied, std::optional<ErrorKind>());
   EXPECT_FALSE(answers(transport));
   EXPECT_EQ(looked, 0);

@@ -108,7 +108,7 @@ class LocalCommandsTest : public ::testing::Test {
   std::unique_ptr<kube::Client> client;
 };
 
-TEST_F(LocalCommandsTest, WhatIsRunIsListedAndStopped) {
+TEST_F(LocalCommandsTest, RunListsAndStopsTask) {
   ASSERT_TRUE(run(batch("a")));
   RunOptions online = batch("web");
   online.work_class = model::PriorityClass::kProd;
@@ -127,7 +127,7 @@ TEST_F(LocalCommandsTest, WhatIsRunIsListedAndStopped) {
   EXPECT_FALSE(ask("GET", base::cat(kPodsPath, "/web"))) << "nobody runs it: it is gone at once";
 }
 
-TEST_F(LocalCommandsTest, ANameIsOfOneTaskOnly) {
+TEST_F(LocalCommandsTest, TaskNameIsUnique) {
   ASSERT_TRUE(run(batch("a")));
   for (const auto work_class : {model::PriorityClass::kBatch, model::PriorityClass::kProd}) {
     RunOptions again = batch("a");
@@ -139,7 +139,7 @@ TEST_F(LocalCommandsTest, ANameIsOfOneTaskOnly) {
   }
 }
 
-TEST_F(LocalCommandsTest, NowShortensTheGraceOfAJobsPods) {
+TEST_F(LocalCommandsTest, NowShortensGraceOfJobPods) {
   ASSERT_TRUE(run(batch("a")));
   start("a", "a-12345");
   ASSERT_TRUE(stop({.names = {"a"}, .now = true}));
@@ -148,7 +148,7 @@ TEST_F(LocalCommandsTest, NowShortensTheGraceOfAJobsPods) {
   EXPECT_EQ(*pod.at("metadata", "deletionGracePeriodSeconds"), Json(1));
 }
 
-TEST_F(LocalCommandsTest, WaitingEndsWhenAllOfItIsGone) {
+TEST_F(LocalCommandsTest, WaitEndsWhenTasksAreGone) {
   ASSERT_TRUE(run(batch("a")));
   start("a", "a-12345");
   std::optional<Result<std::string>> answer;
@@ -165,7 +165,7 @@ TEST_F(LocalCommandsTest, WaitingEndsWhenAllOfItIsGone) {
   EXPECT_EQ(**answer, "a is asked to end\nall of it has ended\n");
 }
 
-TEST_F(LocalCommandsTest, WaitingHasAnEnd) {
+TEST_F(LocalCommandsTest, WaitTimesOut) {
   ASSERT_TRUE(run(batch("a")));
   start("a", "a-12345");
   const auto answer = stop({.names = {"a"}, .wait = 1min});
@@ -228,7 +228,7 @@ class LocalLogsTest : public LocalCommandsTest {
 };
 
 // What runs each night by the same name.
-TEST_F(LocalLogsTest, AJobThatHasEndedMakesRoomForTheNextOfItsName) {
+TEST_F(LocalLogsTest, NameOfEndedJobCanBeReused) {
   for (const int exit_code : {0, 1}) {
     const auto made = run(batch("nightly"));
     ASSERT_TRUE(made) << made.error().message;
@@ -246,7 +246,7 @@ TEST_F(LocalLogsTest, AJobThatHasEndedMakesRoomForTheNextOfItsName) {
   EXPECT_FALSE(ask("GET", base::cat(kPodsPath, "/nightly-12345")));
 }
 
-TEST_F(LocalLogsTest, OfAJobByItsStreams) {
+TEST_F(LocalLogsTest, SplitsJobOutputByStream) {
   ASSERT_TRUE(run(batch("a")));
   start("a", "a-12345");
   tree.write(log_of("a-12345"), line("stdout", "said") + line("stderr", "complained"));
@@ -256,7 +256,7 @@ TEST_F(LocalLogsTest, OfAJobByItsStreams) {
   EXPECT_EQ(error, "complained\n");
 }
 
-TEST_F(LocalLogsTest, WithoutAServerByTheirNames) {
+TEST_F(LocalLogsTest, FindsLogsByNameWithoutServer) {
   tree.write("logs/default_a-12345_u1/main/0.log", line("stdout", "job"));
   tree.write("logs/default_web_u2/main/0.log", line("stdout", "pod"));
   ASSERT_TRUE(show(logs("a"), false));
@@ -276,7 +276,7 @@ TEST_F(LocalLogsTest, PreviousIsTheAttemptBeforeTheLast) {
   EXPECT_EQ(out, "first\n");
 }
 
-TEST_F(LocalLogsTest, WhatIsNotThereIsNamed) {
+TEST_F(LocalLogsTest, NamesMissingTask) {
   auto shown = show(logs("nobody"));
   ASSERT_FALSE(shown);
   EXPECT_NE(shown.error().message.find("there is no task \"nobody\""), std::string::npos) << shown.error().message;
@@ -287,7 +287,7 @@ TEST_F(LocalLogsTest, WhatIsNotThereIsNamed) {
       << shown.error().message;
 }
 
-TEST_F(LocalLogsTest, WhatRunsAndHasWrittenNothingYetIsNoError) {
+TEST_F(LocalLogsTest, EmptyLogIsNoError) {
   ASSERT_TRUE(run(batch("a")));
   start("a", "a-12345");
   auto shown = show(logs("a"));
@@ -297,7 +297,7 @@ TEST_F(LocalLogsTest, WhatRunsAndHasWrittenNothingYetIsNoError) {
   EXPECT_TRUE(show(logs("a")));
 }
 
-TEST_F(LocalLogsTest, FollowsAJobOverItsPodsUntilItHasEnded) {
+TEST_F(LocalLogsTest, FollowsAllPodsOfJobUntilItEnds) {
   ASSERT_TRUE(run(batch("a")));
   LogsOptions options = logs("a");
   options.follow = true;
@@ -327,7 +327,7 @@ TEST_F(LocalLogsTest, FollowsAJobOverItsPodsUntilItHasEnded) {
   EXPECT_EQ((**answer)->exit_code, 3);
 }
 
-TEST_F(LocalLogsTest, FollowingEndsWithATaskThatIsStopped) {
+TEST_F(LocalLogsTest, FollowEndsWhenTaskIsStopped) {
   ASSERT_TRUE(run(batch("a")));
   start("a", "a-12345");
   const std::string log = log_of("a-12345");
@@ -413,7 +413,7 @@ TEST_F(LocalLogsTest, TopReadsTheMachine) {
   EXPECT_EQ(top->trouble, "");
 }
 
-TEST(LocalServerTest, SaysWhatToStart) {
+TEST(LocalServerTest, NamesCommandToStartServer) {
   LocalServer server;
   server.data_dir = "/data";
   const Error away{ErrorKind::kUnavailable, "connect 127.0.0.1:6443: Connection refused", 111, 0};

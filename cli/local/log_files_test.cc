@@ -46,7 +46,7 @@ class LogFilesTest : public ::testing::Test {
   LogFiles files;
 };
 
-TEST_F(LogFilesTest, RotatedFilesAttemptsAndPodsInTheirOrder) {
+TEST_F(LogFilesTest, ReadsRotatedFilesAttemptsAndPodsInOrder) {
   write("default_fit-zzzzz_u1/main/0.log.2", line(1, "a"));
   write("default_fit-zzzzz_u1/main/0.log.1", line(2, "b"));
   write("default_fit-zzzzz_u1/main/0.log", line(3, "c"));
@@ -58,7 +58,7 @@ TEST_F(LogFilesTest, RotatedFilesAttemptsAndPodsInTheirOrder) {
 }
 
 // As the runtime removes them, milliseconds after the end.
-TEST_F(LogFilesTest, TheLastWordsOfAPodThatIsGoneAreRead) {
+TEST_F(LogFilesTest, ReadsLastLinesOfGonePod) {
   write("default_fit-aaaaa_u1/main/0.log", line(1, "a"));
   EXPECT_EQ(look(job()), "|a ");
   append("default_fit-aaaaa_u1/main/0.log", line(2, "bye"));
@@ -68,13 +68,13 @@ TEST_F(LogFilesTest, TheLastWordsOfAPodThatIsGoneAreRead) {
   EXPECT_EQ(look(job()), "");
 }
 
-TEST_F(LogFilesTest, ALongNameIsCutForItsPods) {
+TEST_F(LogFilesTest, TruncatesLongNameOfPods) {
   const std::string name(63, 'n');
   write(base::cat("default_", name.substr(0, 57), "-aaaaa_u1/main/0.log"), line(1, "a"));
   EXPECT_EQ(look(job(name)), "|a ");
 }
 
-TEST_F(LogFilesTest, OnlyItsOwnPods) {
+TEST_F(LogFilesTest, ReadsOnlyItsOwnPods) {
   write("default_fit-aaaaa_u1/main/0.log", line(1, "its"));
   write("other_fit-aaaaa_u2/main/0.log", line(1, "namespace"));
   write("default_fit-aaaaaa_u3/main/0.log", line(1, "longer"));
@@ -88,7 +88,7 @@ TEST_F(LogFilesTest, OnlyItsOwnPods) {
   EXPECT_EQ(look(subject), "|its ");
 }
 
-TEST_F(LogFilesTest, AJobMadeAnewHasNothingOfTheOneBefore) {
+TEST_F(LogFilesTest, RecreatedJobExcludesOldLogs) {
   write("default_fit-aaaaa_u1/main/0.log", line(1, "before"));
   write("default_fit-bbbbb_u2/main/0.log", line(9, "now"));
   LogSubject subject = job();
@@ -96,7 +96,7 @@ TEST_F(LogFilesTest, AJobMadeAnewHasNothingOfTheOneBefore) {
   EXPECT_EQ(look(subject), "|now ");
 }
 
-TEST_F(LogFilesTest, OfPodsWithOneNameTheLastOne) {
+TEST_F(LogFilesTest, LastPodOfSameNameWins) {
   write("default_web_u2/main/0.log", line(1, "before"));
   write("default_web_u1/main/0.log", line(9, "now"));
   LogSubject subject = job("web");
@@ -104,7 +104,7 @@ TEST_F(LogFilesTest, OfPodsWithOneNameTheLastOne) {
   EXPECT_EQ(look(subject), "|now ");
 }
 
-TEST_F(LogFilesTest, FollowsOverRotationsAndLosesNothing) {
+TEST_F(LogFilesTest, FollowsRotationsWithoutLoss) {
   const std::string path = "default_fit-aaaaa_u1/main/0.log";
   write(path, line(1, "a"));
   EXPECT_EQ(look(job()), "|a ");
@@ -130,7 +130,7 @@ TEST_F(LogFilesTest, FollowsOverRotationsAndLosesNothing) {
   EXPECT_EQ(look(job()), "g h ") << "what went away was held";
 }
 
-TEST_F(LogFilesTest, ALineComesWhenItIsWhole) {
+TEST_F(LogFilesTest, WaitsForCompleteLine) {
   const std::string path = "default_fit-aaaaa_u1/main/0.log";
   write(path, "2026-11-23T12:00:01Z stdout F hal");
   EXPECT_EQ(look(job()), "");
@@ -138,7 +138,7 @@ TEST_F(LogFilesTest, ALineComesWhenItIsWhole) {
   EXPECT_EQ(look(job()), "|half ");
 }
 
-TEST_F(LogFilesTest, ALineWithoutEndComesInPieces) {
+TEST_F(LogFilesTest, SplitsEndlessLine) {
   write("default_fit-aaaaa_u1/main/0.log", std::string(kLogLineMax * 2, 'x'));
   std::size_t pieces = 0;
   files.look(*find_attempts(job()), [&](std::string_view text, bool) {
@@ -148,7 +148,7 @@ TEST_F(LogFilesTest, ALineWithoutEndComesInPieces) {
   EXPECT_EQ(pieces, 2u);
 }
 
-TEST_F(LogFilesTest, ManyAttemptsHoldFewFiles) {
+TEST_F(LogFilesTest, ManyAttemptsUseFewDescriptors) {
   for (int i = 0; i < 40; ++i) write(base::cat("default_fit-aaaaa_u1/main/", i, ".log"), line(i, base::cat(i)));
   EXPECT_TRUE(look(job()).starts_with("|0 |1 "));
   append("default_fit-aaaaa_u1/main/0.log", line(50, "late"));
@@ -156,7 +156,7 @@ TEST_F(LogFilesTest, ManyAttemptsHoldFewFiles) {
   EXPECT_EQ(look(job()), "on ");
 }
 
-TEST_F(LogFilesTest, SeveralContainersWantAName) {
+TEST_F(LogFilesTest, SeveralContainersNeedAName) {
   write("default_fit-aaaaa_u1/main/0.log", line(1, "a"));
   write("default_fit-aaaaa_u1/side/0.log", line(1, "b"));
   const auto none = find_attempts(job());
@@ -168,7 +168,7 @@ TEST_F(LogFilesTest, SeveralContainersWantAName) {
   EXPECT_EQ(look(subject), "|b ");
 }
 
-TEST_F(LogFilesTest, NoFolderIsNoLog) {
+TEST_F(LogFilesTest, MissingDirectoryIsNoLog) {
   LogSubject subject = job();
   subject.root = tree.path("nowhere");
   EXPECT_EQ(look(subject), "");

@@ -166,7 +166,7 @@ std::string wrong_name(std::string_view name) {
 }
 
 Result<RunObject> run_object(const RunOptions& options) {
-  if (options.command.empty()) return fail(ErrorKind::kInvalid, "which command? it stands behind --");
+  if (options.command.empty()) return fail(ErrorKind::kInvalid, "command is missing; it follows --");
   if (const auto wrong = wrong_name(options.name); !wrong.empty()) return fail(ErrorKind::kInvalid, "--name: ", wrong);
   TM_TRY(Json spec, pod_spec(options));
   const Json labels = Json::object({{model::kQosClassLabel, options.online() ? "LS" : "BE"}});

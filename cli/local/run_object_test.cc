@@ -43,7 +43,7 @@ TEST(RunObjectTest, BatchWorkIsAJobOfOnePod) {
                          "limits":{"kubernetes.io/batch-cpu":"1500","kubernetes.io/batch-memory":"2147483648"}}}]}}}})"));
 }
 
-TEST(RunObjectTest, OnlineWorkIsAPodThatRunsOn) {
+TEST(RunObjectTest, OnlineWorkIsAPodThatRestarts) {
   RunOptions from = options();
   from.work_class = model::PriorityClass::kProd;
   EXPECT_EQ(run_object(from)->resource.kind, "Pod");
@@ -55,7 +55,7 @@ TEST(RunObjectTest, OnlineWorkIsAPodThatRunsOn) {
             *Json::parse(R"({"requests":{"cpu":"1500m","memory":"2147483648"},"limits":{"memory":"2147483648"}})"));
 }
 
-TEST(RunObjectTest, MidIsPaidWithMidAndFreeAsksForNothing) {
+TEST(RunObjectTest, MidRequestsMidAndFreeRequestsNothing) {
   RunOptions from = options();
   from.work_class = model::PriorityClass::kMid;
   EXPECT_NE(run_object(from)->body.find(R"("kubernetes.io/mid-cpu":"1500")"), std::string::npos);
@@ -65,7 +65,7 @@ TEST(RunObjectTest, MidIsPaidWithMidAndFreeAsksForNothing) {
   EXPECT_NE(refused(from).find("asks for nothing"), std::string::npos);
 }
 
-TEST(RunObjectTest, EnvironmentIsWhatIsSaidAndKeepsItsDollars) {
+TEST(RunObjectTest, EnvironmentKeepsDollarSigns) {
   RunOptions from = options();
   from.environment = {"A=1,2=3", "PATH=/mine", "B=$(A) $$ $HOME $"};
   from.command = {"sh", "-c", "echo $$ $(date) $X"};
@@ -80,7 +80,7 @@ TEST(RunObjectTest, EnvironmentIsWhatIsSaidAndKeepsItsDollars) {
   EXPECT_NE(refused(from).find("--env: wanted NAME=VALUE"), std::string::npos);
 }
 
-TEST(RunObjectTest, WhatCannotBeIsRefusedByItsFlag) {
+TEST(RunObjectTest, InvalidOptionIsRejectedWithItsFlag) {
   const auto with = [](auto change) {
     RunOptions from = options();
     change(from);
@@ -91,7 +91,7 @@ TEST(RunObjectTest, WhatCannotBeIsRefusedByItsFlag) {
   EXPECT_NE(with([](auto& o) { o.cpu = "0"; }).find("--cpu"), std::string::npos);
   EXPECT_NE(with([](auto& o) { o.memory = "4"; }).find("less than 1Mi"), std::string::npos);
   EXPECT_NE(with([](auto& o) { o.dir = "here"; }).find("--dir"), std::string::npos);
-  EXPECT_NE(with([](auto& o) { o.command.clear(); }).find("which command?"), std::string::npos);
+  EXPECT_NE(with([](auto& o) { o.command.clear(); }).find("command is missing"), std::string::npos);
 }
 
 TEST(RunObjectTest, NamesComeFromTheCommand) {

@@ -104,7 +104,7 @@ net::Task<Result<std::string>> stop_local(net::EventLoop& loop, kube::Client& cl
   TM_CO_TRY(const bool ended, co_await until_gone(loop, client, std::move(uids), options.wait, options.limit));
   if (ended) co_return cat(out, "all of it has ended\n");
   co_return fail(ErrorKind::kDeadline, "not ended after ", base::format_go_duration(options.wait),
-                 "; `tidemark local ps` shows what is left, --now kills it");
+                 "; `tidemark local ps` shows the remaining tasks, --now kills them");
 }
 
 net::Task<Result<bool>> until_gone(net::EventLoop& loop, kube::Client& client, std::vector<std::string> uids,

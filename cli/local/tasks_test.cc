@@ -100,7 +100,7 @@ fresh   batch   Starting       -/2       -/4Gi        1m0s   0     its pod is no
   EXPECT_EQ(shown(objects, false).find("bad"), std::string::npos);
 }
 
-TEST(LocalTasksTest, WhatGoesAwaySaysWhoWantedIt) {
+TEST(LocalTasksTest, ShowsWhoDeletedTask) {
   LocalObjects objects;
   objects.jobs = {job("a", "11:00:00")};
   objects.pods = {
@@ -118,7 +118,7 @@ TEST(LocalTasksTest, WhatGoesAwaySaysWhoWantedIt) {
 }
 
 // An evicted pod is gone with its end: the job itself says that there was one.
-TEST(LocalTasksTest, OneThatWasEvictedIsToldByItsJob) {
+TEST(LocalTasksTest, JobReportsEvictedPod) {
   const auto read = decode_job_seen(
       R"({"metadata":{"name":"a","namespace":"default","annotations":{"tidemark.io/queued-again":"3"}},"spec":{}})");
   ASSERT_TRUE(read);
@@ -139,7 +139,7 @@ TEST(LocalTasksTest, OneThatWasEvictedIsToldByItsJob) {
   EXPECT_EQ(tasks[0].runs, 4);
 }
 
-TEST(LocalTasksTest, AJobGoesOnUntilItSaysOtherwise) {
+TEST(LocalTasksTest, JobContinuesUntilItsConditionEndsIt) {
   LocalObjects objects;
   objects.jobs = {job("a", "11:00:00")};
   objects.pods = {pod(
@@ -148,7 +148,7 @@ TEST(LocalTasksTest, AJobGoesOnUntilItSaysOtherwise) {
   EXPECT_EQ(state_text(local_tasks(objects, "default", {})[0]), "Restarting exit 9");
 }
 
-TEST(LocalTasksTest, ACrashLoopIsTold) {
+TEST(LocalTasksTest, ReportsCrashLoop) {
   LocalObjects objects;
   objects.pods = {pod("a", "", "11:00:00", "n",
                       R"("status":{"phase":"Running","containerStatuses":[{"name":"main","restartCount":4,
@@ -158,7 +158,7 @@ TEST(LocalTasksTest, ACrashLoopIsTold) {
   EXPECT_EQ(tasks[0].why, "back-off 40s");
 }
 
-TEST(LocalTasksTest, TheQueueIsByPriorityThenAgeOverAllNamespaces) {
+TEST(LocalTasksTest, QueueOrderIsPriorityThenAgeOverAllNamespaces) {
   LocalObjects objects;
   objects.pods = {pod("late", "", "11:30:00", "", kUnscheduled), pod("early", "", "11:00:00", "", kUnscheduled),
                   pod("prod", "", "11:59:00", "", kUnscheduled)};
@@ -170,7 +170,7 @@ TEST(LocalTasksTest, TheQueueIsByPriorityThenAgeOverAllNamespaces) {
   EXPECT_EQ(state_text(tasks[1]), "Waiting 3/3");
 }
 
-TEST(LocalTasksTest, OnlineWorkAndOfflineWorkHaveQueuesOfTheirOwnAsTheBinderHasThem) {
+TEST(LocalTasksTest, OnlineAndOfflineWorkHaveSeparateQueues) {
   LocalObjects objects;
   const std::string_view waits =
       R"("status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","message":"position 2 of 9: cpu: 1 core wanted"}]})";
@@ -188,7 +188,7 @@ TEST(LocalTasksTest, OnlineWorkAndOfflineWorkHaveQueuesOfTheirOwnAsTheBinderHasT
   EXPECT_EQ(state_text(tasks[2]), "Waiting 2/2");
 }
 
-TEST(LocalTasksTest, NothingAtAll) {
+TEST(LocalTasksTest, EmptyList) {
   EXPECT_EQ(shown({}), "nothing runs, waits or has ended\n");
   EXPECT_EQ(render_tasks_json({}, true).dump(), R"({"schema":1,"tasks":[]})");
 }
@@ -218,11 +218,11 @@ TEST(LocalTasksTest, Amounts) {
   EXPECT_EQ(age_text(26h), "1d2h");
 }
 
-TEST(LocalTasksTest, ForeignTextStaysOnItsLine) {
+TEST(LocalTasksTest, ForeignTextStaysOnOneLine) {
   EXPECT_EQ(one_line("a\n\x1b[2Jb"), "a  [2Jb");
 }
 
-TEST(HeldBackTest, WhatTheRecordSaysOfOfflineTasks) {
+TEST(HeldBackTest, ReadsLimitedTasksFromRecord) {
   model::NodeRecord record;
   record.cpus = 8;
   record.offline_limit_milli = 2500;
@@ -256,7 +256,7 @@ model::TaskRecord task(std::string name, bool offline, std::int64_t cpu_milli) {
 }
 
 // As under the settings that a machine begins with: the quota is on the group above all of them.
-TEST(HeldBackTest, WhereOfflineWorkUsesAllThatItHasWhoRunsIsHeldBack) {
+TEST(HeldBackTest, RunningTasksAreLimitedIfOfflineWorkUsesItsQuota) {
   model::NodeRecord record;
   record.cpus = 8;
   record.offline_limit_milli = 2500;
@@ -271,7 +271,7 @@ TEST(HeldBackTest, WhereOfflineWorkUsesAllThatItHasWhoRunsIsHeldBack) {
 }
 
 // Under `cpuSuppressPolicy: idle`, on a kernel that tells no pressure.
-TEST(HeldBackTest, WithoutAQuotaWhoRunsOnAFullMachineIsHeldBackByTheOthers) {
+TEST(HeldBackTest, FullMachineLimitsTasksWithoutQuota) {
   model::NodeRecord record;
   record.cpus = 8;
   record.cpu_milli = 7900;

@@ -56,8 +56,7 @@ void take_node(const kube::Node& node, TopValues& values) {
   values.batch.sellable = {{node.allocatable.get(model::kBatchCpu)}, {node.allocatable.get(model::kBatchMemory)}};
   values.mid.sellable = {{node.allocatable.get(model::kMidCpu)}, {node.allocatable.get(model::kMidMemory)}};
   const kube::NodeCondition* isolation = node.condition(model::kIsolationCondition);
-  values.isolation =
-      isolation == nullptr ? "no agent has told how it stands" : cat("agent: ", isolation->reason.view());
+  values.isolation = isolation == nullptr ? "no agent reported its status" : cat("agent: ", isolation->reason.view());
   const std::string_view state = node.meta.labels.get(model::kStateLabel);
   if (!state.empty()) values.isolation += cat(", ordered: ", state);
 }
@@ -80,7 +79,7 @@ void take_metric(const kube::NodeMetric& metric, base::WallTime now, TopValues& 
       values.parts.erase(values.parts.begin() + static_cast<std::ptrdiff_t>(part));
   }
   if (*values.age > kOldMeasure)
-    values.trouble = cat("what is used was measured ", age_text(*values.age), " ago: does the agent run?");
+    values.trouble = cat("usage was measured ", age_text(*values.age), " ago; check that the agent runs");
 }
 
 // The line that the agent holds offline work to.

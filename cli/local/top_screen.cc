@@ -196,9 +196,9 @@ std::vector<std::string> top_screen(const TopValues& values, std::size_t width, 
   out.push_back(cat(padded("SOLD", kLabel), sold_text(values.batch), " to batch work", limit));
   if (!values.mid.none()) out.push_back(cat(std::string(kLabel, ' '), sold_text(values.mid), " to mid work"));
   out.emplace_back();
-  const std::vector<List> lists{{"LIMITED", "nobody", values.limited},
-                                {"QUEUE", "nobody waits", values.queue},
-                                {"EVICTED", "nobody lately", values.evicted}};
+  const std::vector<List> lists{{"LIMITED", "none", values.limited},
+                                {"QUEUE", "none waits", values.queue},
+                                {"EVICTED", "none lately", values.evicted}};
   const std::size_t room = height == 0           ? std::numeric_limits<std::size_t>::max()
                            : height > out.size() ? height - out.size()
                                                  : 0;

@@ -57,7 +57,7 @@ EVICTED  1
 )");
 }
 
-TEST(TopScreenTest, WhatOfMidIsSoldStandsThereWhereThereIsSome) {
+TEST(TopScreenTest, ShowsSoldMidIfAny) {
   TopValues values = busy();
   EXPECT_EQ(text(values, 80).find("mid work"), std::string::npos);
   values.mid.sellable = {{1'500}, {4 * kGi}};
@@ -70,7 +70,7 @@ TEST(TopScreenTest, WhatOfMidIsSoldStandsThereWhereThereIsSome) {
   EXPECT_NE(text(values, 80).find("     0.5 of 0 cores, 1Gi of 0 to mid work\n"), std::string::npos);
 }
 
-TEST(TopScreenTest, NothingIsThereYet) {
+TEST(TopScreenTest, EmptyMachine) {
   TopValues values;
   values.node = "big";
   values.now = *base::parse_rfc3339("2026-11-23T12:00:00Z");
@@ -80,14 +80,14 @@ TEST(TopScreenTest, NothingIsThereYet) {
 nothing was measured yet, of 32 cores and 128Gi
 SOLD 0 of 0 cores, 0 of 0 to batch work
 
-LIMITED  nobody
-QUEUE  nobody waits
-EVICTED  nobody lately
+LIMITED  none
+QUEUE  none waits
+EVICTED  none lately
 )");
   EXPECT_EQ(top_screen({}, 80, 0)[0], "tidemark  no node yet");
 }
 
-TEST(TopScreenTest, NoLineIsWiderAndNoScreenHigher) {
+TEST(TopScreenTest, FitsWidthAndHeight) {
   TopValues values = busy();
   for (int i = 0; i < 40; ++i) values.queue.push_back({base::cat("3 warteschlange-ä", i), "", std::string(200, 'x')});
   for (const std::size_t width : {1u, 20u, 60u, 79u, 80u, 200u, 500u}) {
@@ -104,7 +104,7 @@ TEST(TopScreenTest, NoLineIsWiderAndNoScreenHigher) {
   }
 }
 
-TEST(TopScreenTest, ALowScreenShowsTheFirstOfEachList) {
+TEST(TopScreenTest, LowScreenShowsFirstOfEachList) {
   TopValues values = busy();
   for (int i = 3; i < 30; ++i) values.queue.push_back({base::cat(i, " more"), "", ""});
   const auto lines = top_screen(values, 80, 20);
@@ -112,7 +112,7 @@ TEST(TopScreenTest, ALowScreenShowsTheFirstOfEachList) {
   EXPECT_EQ(lines[15], "  5 more");
 }
 
-TEST(TopScreenTest, WildNumbersStayInTheBar) {
+TEST(TopScreenTest, ExtremeNumbersStayInTheBar) {
   TopValues values = busy();
   const auto most = std::numeric_limits<std::int64_t>::max();
   values.parts[0].used = {{most}, {most}};
@@ -123,7 +123,7 @@ TEST(TopScreenTest, WildNumbersStayInTheBar) {
   for (const std::string& line : top_screen(values, 80, 0)) EXPECT_LE(line.size(), 80u);
 }
 
-TEST(TopScreenTest, TroubleIsSaidFirst) {
+TEST(TopScreenTest, ShowsProblemsFirst) {
   TopValues values = busy();
   values.trouble = "the server\nis away";
   EXPECT_EQ(top_screen(values, 80, 0)[1], "! the server is away");
@@ -154,7 +154,7 @@ TEST(TopEvictedTest, ByTheAudit) {
 
 // As agent/evict writes them: a container of YARN that did not listen has two lines, one that its copilot could not be
 // asked for has none that is done.
-TEST(TopEvictedTest, ContainersOfACopilotOnceEach) {
+TEST(TopEvictedTest, CountsEachCopilotContainerOnce) {
   const auto line = [](std::string_view time, std::string_view verb, std::string_view name, std::string_view outcome) {
     return base::cat(R"({"schema":1,"time":"2026-11-23T)", time, R"(:00.000000Z","actor":"agent big","verb":")", verb,
                      R"(","object":{"kind":"CopilotTask","name":")", name,

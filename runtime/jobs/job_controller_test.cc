@@ -184,7 +184,7 @@ struct JobControllerTest : ::testing::Test {
   std::optional<net::Scope> scope;
 };
 
-TEST_F(JobControllerTest, PodsAreMadeAndTheirEndsAreCounted) {
+TEST_F(JobControllerTest, CreatesPodsAndCountsTheirEnds) {
   make("  completions: 3\n  parallelism: 2\n");
   ASSERT_EQ(pods().size(), 2U);
   const Json pod = pods()[0];
@@ -203,7 +203,7 @@ TEST_F(JobControllerTest, PodsAreMadeAndTheirEndsAreCounted) {
   for (const Json& each : pods()) EXPECT_EQ(each.at("metadata", "finalizers"), nullptr);
 }
 
-TEST_F(JobControllerTest, AFailureIsTriedAgainUntilItIsEnough) {
+TEST_F(JobControllerTest, RetriesFailureUpToLimit) {
   make("  backoffLimit: 1\n");
   end(pods()[0], 1);
   EXPECT_EQ(pods().size(), 1U) << "the next one waits";
@@ -214,7 +214,7 @@ TEST_F(JobControllerTest, AFailureIsTriedAgainUntilItIsEnough) {
   EXPECT_EQ(amount("failed"), 2);
 }
 
-TEST_F(JobControllerTest, AnEvictedPodIsReplacedAndCountsNothing) {
+TEST_F(JobControllerTest, ReplacesEvictedPodWithoutCountingIt) {
   make(
       "  backoffLimit: 0\n  podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget, "
       "status: 'True'}]}]}\n");
@@ -247,7 +247,7 @@ TEST_F(JobControllerTest, AnEvictedPodIsReplacedAndCountsNothing) {
 }
 
 // Two at once, by a controller that dies at any write: each is in the number once.
-TEST_F(JobControllerTest, HowOftenItWasQueuedAgainIsNotedOnce) {
+TEST_F(JobControllerTest, RecordsRequeueCountOnce) {
   for (const bool done : {false, true}) {
     for (int lives = 0; lives < 6; ++lives) {
       make(
@@ -279,7 +279,7 @@ TEST_F(JobControllerTest, HowOftenItWasQueuedAgainIsNotedOnce) {
   }
 }
 
-TEST_F(JobControllerTest, AnotherControllerGoesOnWhereOneDied) {
+TEST_F(JobControllerTest, NextControllerContinues) {
   make("  completions: 4\n  parallelism: 2\n");
   for (int i = 0; i < 4; ++i) {
     scope.reset();  // it dies
@@ -297,7 +297,7 @@ TEST_F(JobControllerTest, AnotherControllerGoesOnWhereOneDied) {
 
 // A job of four successes and two failures, by a controller that dies at its first write, its second, … and by the next
 // one that does not live longer: the counts are those of what ended, and no more run than may.
-TEST_F(JobControllerTest, KilledAtAnyWriteItCountsWhatEnded) {
+TEST_F(JobControllerTest, CountsEndedPodsAfterCrashAtAnyWrite) {
   for (const bool done : {false, true}) {
     for (int lives = 1; lives < 12; ++lives) {
       last_is_done = done;
@@ -342,7 +342,7 @@ TEST_F(JobControllerTest, KilledAtAnyWriteItCountsWhatEnded) {
   }
 }
 
-TEST_F(JobControllerTest, WhatIsTakenBackIsNoFailure) {
+TEST_F(JobControllerTest, ReclaimedPodIsNotAFailure) {
   make("  completions: 3\n  parallelism: 3\n  backoffLimit: 0\n");
   ASSERT_EQ(pods().size(), 3U);
   const auto set = [this](std::string_view spec) {
@@ -361,7 +361,7 @@ TEST_F(JobControllerTest, WhatIsTakenBackIsNoFailure) {
   EXPECT_EQ(condition("Failed") + condition("Suspended"), "");
 }
 
-TEST_F(JobControllerTest, OneThatSucceedsWhileItIsTakenBackCounts) {
+TEST_F(JobControllerTest, SuccessDuringReclaimCounts) {
   make("  completions: 3\n  parallelism: 2\n");
   ahead_of_it = [this](std::string target) -> net::Task<void> {
     const auto at = target.find("/pods/");
@@ -378,7 +378,7 @@ TEST_F(JobControllerTest, OneThatSucceedsWhileItIsTakenBackCounts) {
   EXPECT_EQ(amount("succeeded"), 2) << lines;
 }
 
-TEST_F(JobControllerTest, RestartsInsideCountAgainstTheLimit) {
+TEST_F(JobControllerTest, ContainerRestartsCountAgainstLimit) {
   const auto tree = base::parse_yaml(
       "metadata: {name: work}\nspec:\n  backoffLimit: 2\n  template: {spec: {restartPolicy: OnFailure, containers: "
       "[{name: main, image: i, command: [x]}]}}\n");
@@ -395,7 +395,7 @@ TEST_F(JobControllerTest, RestartsInsideCountAgainstTheLimit) {
   EXPECT_TRUE(pods().empty());
 }
 
-TEST_F(JobControllerTest, DeletedWithoutItsPodsItLeavesThemAlone) {
+TEST_F(JobControllerTest, OrphanDeleteKeepsPods) {
   make("  parallelism: 2\n  completions: 2\n");
   kube::WriteOptions orphan = in_default();
   orphan.propagation = "Orphan";
@@ -410,7 +410,7 @@ TEST_F(JobControllerTest, DeletedWithoutItsPodsItLeavesThemAlone) {
   }
 }
 
-TEST_F(JobControllerTest, ConditionsOfOthersStay) {
+TEST_F(JobControllerTest, KeepsForeignConditions) {
   make("  completions: 2\n");
   kube::WriteOptions status = in_default();
   status.subresource = "status";
@@ -425,7 +425,7 @@ TEST_F(JobControllerTest, ConditionsOfOthersStay) {
   EXPECT_EQ(condition("example.com/Seen"), "Here");
 }
 
-TEST_F(JobControllerTest, AFailureWithoutAContainerThatEndedWaitsToo) {
+TEST_F(JobControllerTest, FailureWithoutEndedContainerBacksOff) {
   make("  completions: 1\n");
   kube::WriteOptions status = in_default();
   status.subresource = "status";
@@ -437,7 +437,7 @@ TEST_F(JobControllerTest, AFailureWithoutAContainerThatEndedWaitsToo) {
   EXPECT_EQ(pods().size(), 2U);
 }
 
-TEST_F(JobControllerTest, IndexesAreEachTheirs) {
+TEST_F(JobControllerTest, EachIndexHasItsPod) {
   make("  completions: 3\n  parallelism: 3\n  completionMode: Indexed\n");
   std::set<std::string> seen;
   for (const Json& each : pods()) {
@@ -451,7 +451,7 @@ TEST_F(JobControllerTest, IndexesAreEachTheirs) {
   EXPECT_EQ(condition("Complete"), "CompletionsReached");
 }
 
-TEST_F(JobControllerTest, ADeletedJobTakesItsPodsAlong) {
+TEST_F(JobControllerTest, DeletedJobDeletesPods) {
   make("  parallelism: 2\n  completions: 2\n");
   kube::WriteOptions background = in_default();
   background.propagation = "Background";
@@ -460,7 +460,7 @@ TEST_F(JobControllerTest, ADeletedJobTakesItsPodsAlong) {
   EXPECT_TRUE(pods().empty()) << lines;
 }
 
-TEST_F(JobControllerTest, AfterItsTimeItGoesWithItsPods) {
+TEST_F(JobControllerTest, DeletesJobAndPodsAfterTtl) {
   make("  ttlSecondsAfterFinished: 30\n");
   end(pods()[0], 0);
   pass(20s);
@@ -471,7 +471,7 @@ TEST_F(JobControllerTest, AfterItsTimeItGoesWithItsPods) {
 }
 
 // A day of short ones as `tidemark local run` makes them, each of which is kept for a day.
-TEST_F(JobControllerTest, OfEndedJobsThatGoByThemselvesTheLastOnesStay) {
+TEST_F(JobControllerTest, KeepsLastEndedJobs) {
   scope.reset();
   jobs.reset();
   constexpr int kMade = 3000;
@@ -491,7 +491,7 @@ TEST_F(JobControllerTest, OfEndedJobsThatGoByThemselvesTheLastOnesStay) {
   }
 }
 
-TEST_F(JobControllerTest, WhereThereIsNoRoomForMoreAnEndedJobGoesAllTheSame) {
+TEST_F(JobControllerTest, FullStoreStillDeletesEndedJob) {
   bytes_max = 32 << 10;
   begin();
   make("  ttlSecondsAfterFinished: 30\n");
@@ -504,7 +504,7 @@ TEST_F(JobControllerTest, WhereThereIsNoRoomForMoreAnEndedJobGoesAllTheSame) {
   EXPECT_TRUE(job().is_null()) << lines;
 }
 
-TEST_F(JobControllerTest, AClockThatIsSetEndsNoJobAndKeepsNoneWaiting) {
+TEST_F(JobControllerTest, ClockChangeDoesNotEndOrDelayJobs) {
   make("  backoffLimit: 3\n  activeDeadlineSeconds: 3600\n  ttlSecondsAfterFinished: 600\n");
   clock.jump_wall(48h);
   end(pods()[0], 1);
@@ -522,7 +522,7 @@ TEST_F(JobControllerTest, AClockThatIsSetEndsNoJobAndKeepsNoneWaiting) {
 }
 
 // Nothing else is known of what happened before: a failure that seems to be of the future is of now.
-TEST_F(JobControllerTest, WhatAnotherSawCountsByTheClock) {
+TEST_F(JobControllerTest, UsesWallClockForStatesOfAnotherController) {
   make("  backoffLimit: 3\n");
   end(pods()[0], 1);
   clock.jump_wall(-48h);
@@ -533,7 +533,7 @@ TEST_F(JobControllerTest, WhatAnotherSawCountsByTheClock) {
   EXPECT_EQ(pods("Pending").size(), 1U);
 }
 
-TEST_F(JobControllerTest, WhatIsNotDoneHereIsSaid) {
+TEST_F(JobControllerTest, ReportsUnsupportedFields) {
   make("  completions: 2\n  completionMode: Indexed\n  backoffLimitPerIndex: 1\n  ttlSecondsAfterFinished: 30\n");
   EXPECT_EQ(condition("Failed"), "CannotRunHere");
   EXPECT_TRUE(pods().empty());

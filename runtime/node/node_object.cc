@@ -86,7 +86,7 @@ net::Task<void> NodeObject::run() {
       told = co_await make();
       if (told) told = co_await tell();
     }
-    if (!told) log_.warn("the node cannot be told of", {{"error", told.error().message}});
+    if (!told) log_.warn("cannot publish the node", {{"error", told.error().message}});
     co_await loop_.sleep(told ? kHeartbeat : kNodeRetry);
   }
 }

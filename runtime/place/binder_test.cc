@@ -188,7 +188,7 @@ struct BinderTest : ::testing::Test {
   std::unique_ptr<net::Scope> scope;
 };
 
-TEST_F(BinderTest, BindsWhatFitsAndTellsTheOthersTheirPlace) {
+TEST_F(BinderTest, BindsFittingPodsAndShowsQueuePlaceOfOthers) {
   batch("a", 4000);
   batch("b", 3000);
   batch("c", 2500);
@@ -207,7 +207,7 @@ TEST_F(BinderTest, BindsWhatFitsAndTellsTheOthersTheirPlace) {
   EXPECT_TRUE(shows(R"(tidemark_runtime_binds_total{component="online"} 1)"));
 }
 
-TEST_F(BinderTest, OneThatEndsMakesRoomAndOneOnItsWayOutDoesNot) {
+TEST_F(BinderTest, EndedPodFreesRoomTerminatingPodDoesNot) {
   batch("a", 4000);
   batch("b", 3000);
   remove("a", 60);
@@ -223,7 +223,7 @@ TEST_F(BinderTest, OneThatEndsMakesRoomAndOneOnItsWayOutDoesNot) {
   EXPECT_EQ(on("d"), "n1");
 }
 
-TEST_F(BinderTest, WhatTheNodeSellsGrows) {
+TEST_F(BinderTest, BindsMoreWhenOfferGrows) {
   batch("a", 7000);
   EXPECT_EQ(told("a"),
             "position 1 of 1: batch-cpu: 7 cores wanted, no more than 6 sold to batch with nothing else on the node");
@@ -231,7 +231,7 @@ TEST_F(BinderTest, WhatTheNodeSellsGrows) {
   EXPECT_EQ(on("a"), "n1");
 }
 
-TEST_F(BinderTest, ABigOneIsPassedForTenMinutesAndNotStarved) {
+TEST_F(BinderTest, LargePodIsNotStarvedAfterTenMinutes) {
   batch("first", 4000);
   batch("big", 5000);
   batch("quick", 1000);
@@ -248,7 +248,7 @@ TEST_F(BinderTest, ABigOneIsPassedForTenMinutesAndNotStarved) {
   EXPECT_EQ(on("late"), "n1");
 }
 
-TEST_F(BinderTest, AClockThatIsSetBackDoesNotStarveABigOne) {
+TEST_F(BinderTest, ClockSetBackDoesNotStarveLargePod) {
   batch("first", 4000);
   batch("big", 5000);
   clock.jump_wall(-24h);
@@ -261,7 +261,7 @@ TEST_F(BinderTest, AClockThatIsSetBackDoesNotStarveABigOne) {
   EXPECT_EQ(on("big"), "n1");
 }
 
-TEST_F(BinderTest, AfterAnEvictionOfOfflineWorkNoneIsBegunForAWhile) {
+TEST_F(BinderTest, DelaysOfflineWorkAfterEviction) {
   batch("a", 1000);
   create("web", "cpu", "1");
   const std::string disrupted = R"({"conditions":[{"type":"DisruptionTarget","status":"True","reason":"X"}]})";
@@ -289,7 +289,7 @@ TEST_F(BinderTest, AfterAnEvictionOfOfflineWorkNoneIsBegunForAWhile) {
 }
 
 // What `tidemark local run --class=free` makes: it asks for nothing, and is offline all the same.
-TEST_F(BinderTest, FreeWorkIsOfflineThoughItAsksForNothing) {
+TEST_F(BinderTest, FreeWorkIsOffline) {
   const auto free_one = [&](std::string_view name, std::string_view says) {
     must(
         request("POST", std::string(kPods),
@@ -315,7 +315,7 @@ TEST_F(BinderTest, FreeWorkIsOfflineThoughItAsksForNothing) {
   EXPECT_EQ(on("other"), "n1");
 }
 
-TEST_F(BinderTest, WhereOfflineWorkIsOffNoneBeginsUntilTheOrderEnds) {
+TEST_F(BinderTest, OffStartsNoOfflineWorkUntilOrderEnds) {
   const auto ordered = [&](std::string_view mark) {
     node("", cat(R"({"metadata":{"labels":{"tidemark.io/state":)", mark, "}}}"));
   };
@@ -359,7 +359,7 @@ TEST_F(BinderTest, WhereOfflineWorkIsOffNoneBeginsUntilTheOrderEnds) {
   }
 }
 
-TEST_F(BinderTest, OneThatEndsAtOnceWasEvictedToo) {
+TEST_F(BinderTest, PodThatEndsAtOnceCountsAsEvicted) {
   batch("a", 1000);
   status("a", R"({"conditions":[{"type":"DisruptionTarget","status":"True","reason":"X"}]})");
   remove("a");
@@ -369,7 +369,7 @@ TEST_F(BinderTest, OneThatEndsAtOnceWasEvictedToo) {
   EXPECT_EQ(on("b"), "n1");
 }
 
-TEST_F(BinderTest, ABindThatFailsIsTriedAgainAndItsRoomIsKept) {
+TEST_F(BinderTest, RetriesFailedBindAndKeepsRoom) {
   gate->ending = "/big/binding";
   gate->refuse = 3;
   batch("big", 4000);
@@ -384,7 +384,7 @@ TEST_F(BinderTest, ABindThatFailsIsTriedAgainAndItsRoomIsKept) {
   EXPECT_TRUE(shows(R"(tidemark_runtime_binds_failed_total{reason="unavailable"} 3)")) << metrics->text();
 }
 
-TEST_F(BinderTest, OneThatCouldNotBeBoundWaitsQuietlyWhereItsRoomIsGone) {
+TEST_F(BinderTest, UnboundPodWaitsIfRoomIsGone) {
   gate->ending = "/big/binding";
   gate->refuse = 2;
   batch("big", 4000);
@@ -398,7 +398,7 @@ TEST_F(BinderTest, OneThatCouldNotBeBoundWaitsQuietlyWhereItsRoomIsGone) {
   EXPECT_EQ(on("big"), "n1");
 }
 
-TEST_F(BinderTest, WhatWasDecidedBeforeTheNodeChangedIsDecidedAnew) {
+TEST_F(BinderTest, DecidesAgainAfterNodeChange) {
   end();
   batch("a", 1000);
   batch("b", 1000);
@@ -412,7 +412,7 @@ TEST_F(BinderTest, WhatWasDecidedBeforeTheNodeChangedIsDecidedAnew) {
   EXPECT_EQ(on("d"), "");
 }
 
-TEST_F(BinderTest, OneThatWasBoundIsBoundBeforeTheWatchTellsSo) {
+TEST_F(BinderTest, CountsBoundPodBeforeWatchEvent) {
   gate->ending = "/a/binding";
   gate->then_late = true;
   batch("b", 5000, R"(,"nodeSelector":{"late":"yes"})");
@@ -426,7 +426,7 @@ TEST_F(BinderTest, OneThatWasBoundIsBoundBeforeTheWatchTellsSo) {
   EXPECT_EQ(on("b"), "n1");
 }
 
-TEST_F(BinderTest, SomebodyElseWasQuicker) {
+TEST_F(BinderTest, AcceptsBindOfAnotherBinder) {
   gate->ending = "/a/binding";
   gate->quicker = request("POST", cat(kPods, "/a/binding"),
                           R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"a"},"target":{"name":"n2"}})");
@@ -437,7 +437,7 @@ TEST_F(BinderTest, SomebodyElseWasQuicker) {
   EXPECT_EQ(gate->seen, 1) << "and that is not tried again";
 }
 
-TEST_F(BinderTest, OneThatWasBoundMeanwhileIsNotToldThatItWaits) {
+TEST_F(BinderTest, BoundPodGetsNoWaitingCondition) {
   gate->ending = "/a/status";
   gate->quicker = request("POST", cat(kPods, "/a/binding"),
                           R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"a"},"target":{"name":"n2"}})");
@@ -446,7 +446,7 @@ TEST_F(BinderTest, OneThatWasBoundMeanwhileIsNotToldThatItWaits) {
   EXPECT_EQ(scheduled("a").text_at("status"), "True");
 }
 
-TEST_F(BinderTest, TheRoomOfAPodThatIsNotUnderstoodIsNotSoldTwice) {
+TEST_F(BinderTest, UnknownPodKeepsItsRoom) {
   batch("a", 3500);
   end();
   testing::Garbling garbling(*admin, R"("3500")", R"("?")");
@@ -463,7 +463,7 @@ TEST_F(BinderTest, TheRoomOfAPodThatIsNotUnderstoodIsNotSoldTwice) {
   EXPECT_EQ(on("web"), "n1");
 }
 
-TEST_F(BinderTest, AnotherProcessGoesOn) {
+TEST_F(BinderTest, NextBinderContinues) {
   batch("a", 4000);
   batch("b", 3000);
   batch("c", 3000);
@@ -482,7 +482,7 @@ TEST_F(BinderTest, AnotherProcessGoesOn) {
   EXPECT_EQ(on("c"), "n1");
 }
 
-TEST_F(BinderTest, AnEvictionWhileNobodyWasThereStillCounts) {
+TEST_F(BinderTest, EvictionDuringDowntimeCounts) {
   batch("a", 1000);
   status("a", cat(R"({"conditions":[{"type":"DisruptionTarget","status":"True","lastTransitionTime":")",
                   base::format_rfc3339(clock.wall()), R"("}]})"));
@@ -498,7 +498,7 @@ TEST_F(BinderTest, AnEvictionWhileNobodyWasThereStillCounts) {
   EXPECT_EQ(on("b"), "n1");
 }
 
-TEST_F(BinderTest, TheConditionIsWrittenSeldom) {
+TEST_F(BinderTest, WritesConditionSeldom) {
   gate->ending = "/b/status";
   batch("a", 4000);
   batch("b", 3000);

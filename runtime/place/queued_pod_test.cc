@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(QueuedPod, TakesWhatTheSchedulerSetsAside) {
+TEST(QueuedPod, ReservesLikeScheduler) {
   kube::Interner interner;
   const auto pod = decode_queued_pod(
       R"({"metadata":{"namespace":"n","name":"p","uid":"u","deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{
@@ -42,7 +42,7 @@ TEST(QueuedPod, TakesWhatTheSchedulerSetsAside) {
 }
 
 // As an agent reads it: an order for YARN alone holds nothing back here, and one that cannot be read sells nothing.
-TEST(QueuedNode, TakesWhatWasOrderedOfIt) {
+TEST(QueuedNode, ReadsOrderOfNode) {
   constexpr base::WallTime kNow{std::chrono::hours(1000)};
   kube::Interner interner;
   const auto carries = [&](std::string_view label, const std::string& detail = "") {

@@ -82,14 +82,14 @@ net::Task<void> WaitTeller::write(Waits waits) {
   const auto at = told_.find(waits.uid);  // it may have gone meanwhile
   if (written) {
     if (at != told_.end()) at->second.wait = waits.wait;
-    if (std::exchange(failing_, false)) log_.info("waiting pods are told again what they wait for");
+    if (std::exchange(failing_, false)) log_.info("conditions of waiting pods are written again");
     co_return;
   }
   const ErrorKind kind = written.error().kind;
   if (kind == ErrorKind::kConflict || kind == ErrorKind::kNotFound) co_return;  // it is another pod now, or none
   if (at != told_.end()) at->second.not_before = loop_.clock().monotonic() + kTellRetry;
   if (std::exchange(failing_, true)) co_return;
-  log_.warn("a waiting pod cannot be told what it waits for",
+  log_.warn("cannot write condition of a waiting pod",
             {{"pod", base::cat(waits.ns, "/", waits.name)}, {"error", written.error().message}});
 }
 

@@ -50,7 +50,7 @@ struct KeptLogsTest : ::testing::Test {
 
 using Uids = std::vector<std::string>;
 
-TEST_F(KeptLogsTest, TheyGoWithTheirPodOrWithTheirJob) {
+TEST_F(KeptLogsTest, LogsAreRemovedWithPodOrJob) {
   logs("runs");
   logs("gone");
   logs("of-job", "job-1");
@@ -64,7 +64,7 @@ TEST_F(KeptLogsTest, TheyGoWithTheirPodOrWithTheirJob) {
   EXPECT_EQ(sweep(), Uids{});
 }
 
-TEST_F(KeptLogsTest, OfOneJobTheLastPodsAreKept) {
+TEST_F(KeptLogsTest, KeepsLogsOfLastPodsOfJob) {
   jobs = {"job"};
   for (std::size_t i = 0; i < kGonePodsKept + 2; ++i) {
     const std::string uid = base::cat("pod-", static_cast<char>('a' + i));
@@ -77,7 +77,7 @@ TEST_F(KeptLogsTest, OfOneJobTheLastPodsAreKept) {
   EXPECT_EQ(left.front(), "pod-c") << "the two that began first went";
 }
 
-TEST_F(KeptLogsTest, WhatIsNoPodsIsLeftAlone) {
+TEST_F(KeptLogsTest, LeavesForeignFilesAlone) {
   std::filesystem::create_directory(dir + "/lost+found");
   std::ofstream(dir + "/file_of_mine_or-so").close();
   EXPECT_EQ(sweep().size(), 2U);

@@ -18,7 +18,7 @@ LogOnDisk file(std::string path, std::int64_t bytes, int age, bool ended) {
   return {std::move(path), bytes, -age, ended};
 }
 
-TEST(LogsTotalTest, WhatHasEndedGoesFirstAndTheOldestOfThat) {
+TEST(LogsTotalTest, RemovesOldestEndedFirst) {
   const std::vector<LogOnDisk> files{file("a/main/0.log", 10, 5, true), file("b/main/0.log", 10, 9, true),
                                      file("c/main/0.log.1", 10, 20, false), file("c/main/0.log", 10, 30, false)};
   EXPECT_EQ(logs_beyond(files, 40), Paths());
@@ -28,13 +28,13 @@ TEST(LogsTotalTest, WhatHasEndedGoesFirstAndTheOldestOfThat) {
       << "what is written to stays";
 }
 
-TEST(LogsTotalTest, WildAmountsAreNoMoreThanAll) {
+TEST(LogsTotalTest, ExtremeAmountsAreLimitedToAll) {
   EXPECT_EQ(logs_beyond({file("a/main/0.log", INT64_MAX, 1, true), file("b/main/0.log", INT64_MAX, 2, true)}, 1),
             (Paths{"b/main/0.log", "a/main/0.log"}));
   EXPECT_EQ(logs_beyond({}, 0), Paths());
 }
 
-TEST(LogsTotalTest, OfTheFilesOfAMachine) {
+TEST(LogsTotalTest, SumsFilesOfMachine) {
   linux::testing::Tree tree;
   tree.write("logs/default_ended_u1/.job", "j1\n");
   tree.write("logs/default_ended_u1/main/0.log", std::string(100, 'x'));

@@ -187,7 +187,7 @@ class Reader {
     const base::Json* own = container.at("securityContext", "runAsNonRoot");
     if (own == nullptr) own = spec_.at("securityContext", "runAsNonRoot");
     if (own == nullptr || !own->get_bool().value_or(false) || out.user.value_or(0) != 0) return;
-    refuse(place_, ".securityContext.runAsNonRoot: needs a runAsUser that is not 0: there is no image that names one");
+    refuse(place_, ".securityContext.runAsNonRoot: needs a runAsUser other than 0, because no image sets one");
   }
 
   // What makes a container smaller than its user is, and is not done here: to run it all the same would be to promise

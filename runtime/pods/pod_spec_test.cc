@@ -30,7 +30,7 @@ struct PodSpecTest : ::testing::Test {
   kube::Interner interner{metrics, "test"};
 };
 
-TEST_F(PodSpecTest, MoreContainersThanAnAgentFollowsAreRefused) {
+TEST_F(PodSpecTest, RejectsTooManyContainers) {
   std::string spec = "  containers:\n";
   for (std::size_t i = 0; i < model::kTaskContainersMax; ++i) {
     spec += base::cat("  - {name: c", i, ", image: i, command: [x]}\n");
@@ -40,14 +40,14 @@ TEST_F(PodSpecTest, MoreContainersThanAnAgentFollowsAreRefused) {
             "spec.containers: 129 with those of spec.initContainers: at most 128 of a pod here");
 }
 
-TEST_F(PodSpecTest, TheJobThatItBelongsTo) {
+TEST_F(PodSpecTest, ReadsOwningJob) {
   const std::string_view container = "  containers: [{name: main, image: i, command: [x]}]\n";
   EXPECT_EQ(read(container).job_uid, "");
   EXPECT_EQ(read(container, ", ownerReferences: [{kind: Job, name: j, uid: j1, apiVersion: batch/v1}]").job_uid, "j1");
   EXPECT_EQ(read(container, ", ownerReferences: [{kind: Other, name: j, uid: j1, apiVersion: v1}]").job_uid, "");
 }
 
-TEST_F(PodSpecTest, WhatIsToRunAndHow) {
+TEST_F(PodSpecTest, ReadsCommandAndEnvironment) {
   const RunPod pod = read(R"yaml(
   nodeName: n1
   restartPolicy: OnFailure
@@ -104,7 +104,7 @@ TEST_F(PodSpecTest, WhatIsToRunAndHow) {
   EXPECT_EQ(main.resources.limits.cpu.value, 1000);
 }
 
-TEST_F(PodSpecTest, OfOneThatIsOverNoMoreIsKeptThanItTakesToClearItAway) {
+TEST_F(PodSpecTest, EndedPodKeepsOnlyCleanupData) {
   const std::string_view spec = "  containers: [{name: main, image: i, command: [x], env: [{name: A, value: b}]}]\n";
   const RunPod runs = read(spec);
   EXPECT_FALSE(runs.object.empty());
@@ -119,7 +119,7 @@ TEST_F(PodSpecTest, OfOneThatIsOverNoMoreIsKeptThanItTakesToClearItAway) {
   }
 }
 
-TEST_F(PodSpecTest, WhoIsOfflineSaysItsClassOrKubernetesOwn) {
+TEST_F(PodSpecTest, OfflineComesFromClassOrKubernetesQos) {
   const std::string_view none = "  containers: [{name: main, image: i, command: [x]}]\n";
   const std::string_view some =
       "  containers: [{name: main, image: i, command: [x], resources: {requests: {cpu: 500m}}}]\n";
@@ -156,7 +156,7 @@ TEST_F(PodSpecTest, Probes) {
   EXPECT_EQ(main.readiness->path, "/healthz");
 }
 
-TEST_F(PodSpecTest, WhatCannotRunHereNamesItsPlace) {
+TEST_F(PodSpecTest, UnsupportedFieldIsNamed) {
   const auto why = [&](std::string_view container, std::string_view more = "") {
     return read(base::cat("  containers:\n  - {name: main, image: i, ", container, "}\n", more)).refused;
   };
@@ -178,7 +178,7 @@ TEST_F(PodSpecTest, WhatCannotRunHereNamesItsPlace) {
       "");
 }
 
-TEST_F(PodSpecTest, WhatOfSecurityIsNotDoneIsRefusedByName) {
+TEST_F(PodSpecTest, RejectsUnsupportedSecurityFieldByName) {
   const auto why = [&](std::string_view container, std::string_view pod = "{}") {
     return read(base::cat("  securityContext: ", pod,
                           "\n  containers:\n  - {name: main, image: i, command: [x], securityContext: ", container,
@@ -212,14 +212,14 @@ TEST_F(PodSpecTest, WhatOfSecurityIsNotDoneIsRefusedByName) {
   EXPECT_EQ(why("{runAsNonRoot: false}", "{runAsNonRoot: true}"), "");
 }
 
-TEST_F(PodSpecTest, OneThatIsDeletedHasTheGraceOfItsDeletion) {
+TEST_F(PodSpecTest, DeletedPodHasGraceOfItsDeletion) {
   const RunPod pod = read("  terminationGracePeriodSeconds: 30\n  containers: [{name: m, image: i, command: [x]}]\n",
                           ", deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 2");
   EXPECT_TRUE(pod.deleted);
   EXPECT_EQ(pod.grace, 2s);
 }
 
-TEST_F(PodSpecTest, WhatIsNoPodIsAnError) {
+TEST_F(PodSpecTest, RejectsInvalidPod) {
   for (const char* wrong : {"", "[]", "{}", R"({"kind":"Node","metadata":{"name":"n"}})"}) {
     EXPECT_FALSE(read_pod(wrong, interner)) << wrong;
   }

@@ -397,7 +397,7 @@ net::Task<void> PodWorker::write() {
       written_ = status;
       break;
     }
-    around_.log.warn("how a pod stands cannot be told", {{"pod", name_of_pod()}, {"error", done.error().message}});
+    around_.log.warn("cannot write pod status", {{"pod", name_of_pod()}, {"error", done.error().message}});
     if (done.error().kind == ErrorKind::kInvalid) {  // and never will be: its end does not wait for it
       written_ = status;
       break;

@@ -71,7 +71,7 @@ struct ProbeTest : ::testing::Test {
   std::unique_ptr<Probe> probe;
 };
 
-TEST_F(ProbeTest, ItsExitCodeIsTheAnswer) {
+TEST_F(ProbeTest, ExitCodeIsTheResult) {
   ask({"sh", "-c", "[ ! -e $0/ill ]", folder});
   ASSERT_TRUE(until([&] { return !told.empty(); }));
   EXPECT_EQ(told, std::vector<bool>{true});
@@ -80,7 +80,7 @@ TEST_F(ProbeTest, ItsExitCodeIsTheAnswer) {
   EXPECT_FALSE(told.back());
 }
 
-TEST_F(ProbeTest, WhatTakesTooLongIsUnwellAndIsKilled) {
+TEST_F(ProbeTest, TimeoutFailsProbeAndKillsIt) {
   ask({"sh", "-c", "sleep 1000 & echo $! > $0/child; wait", folder}, 1s);
   ASSERT_TRUE(until([&] { return !told.empty(); }));
   EXPECT_FALSE(told.front());
@@ -100,7 +100,7 @@ TEST_F(ProbeTest, WhatTakesTooLongIsUnwellAndIsKilled) {
 }
 
 // Of a container that ended while its probe was asked: the next one's is not blamed for what is left of that.
-TEST_F(ProbeTest, OneThatIsGivenUpIsNotInTheWayOfTheNext) {
+TEST_F(ProbeTest, AbortedProbeDoesNotBlockNext) {
   ask({"sleep", "1000"});
   ASSERT_TRUE(until([&] { return !containers->places().empty(); }));
   ask({"true"});
@@ -108,7 +108,7 @@ TEST_F(ProbeTest, OneThatIsGivenUpIsNotInTheWayOfTheNext) {
   EXPECT_TRUE(told.front());
 }
 
-TEST_F(ProbeTest, WhatCannotBeAskedIsNoAnswer) {
+TEST_F(ProbeTest, FailedProbeStartIsNoResult) {
   std::ofstream(state + "/uid").close();  // no folder can be made there
   ask({"true"});
   ASSERT_TRUE(until([&] { return lines.find("a probe cannot be asked") != std::string::npos; }));

@@ -34,13 +34,13 @@ struct LogFileTest : ::testing::Test {
   std::string folder;
 };
 
-TEST_F(LogFileTest, GoesOnWhereAnotherOneStopped) {
+TEST_F(LogFileTest, ContinuesExistingLog) {
   LogFile({path()}).write("one\n", kNow);
   LogFile({path()}).write("two\n", kNow);
   EXPECT_EQ(text(0), "one\ntwo\n");
 }
 
-TEST_F(LogFileTest, IsMovedAwayWhenItIsFull) {
+TEST_F(LogFileTest, RotatesFullLog) {
   LogFile log({path(), 10, 3});
   for (int i = 0; i < 9; ++i) log.write(base::cat("line", i, "\n"), kNow);
   EXPECT_EQ(text(0), "line8\n");
@@ -55,7 +55,7 @@ TEST_F(LogFileTest, IsMovedAwayWhenItIsFull) {
   EXPECT_EQ(text(0), "67890\n");
 }
 
-TEST_F(LogFileTest, ADiskThatTakesNothingIsToldOfLater) {
+TEST_F(LogFileTest, ReportsFullDiskLater) {
   LogFile log({folder + "/not-there/0.log"});
   log.write("one\ntwo\n", kNow);
   EXPECT_EQ(log.lost(), 2);
@@ -67,7 +67,7 @@ TEST_F(LogFileTest, ADiskThatTakesNothingIsToldOfLater) {
             "2026-11-23T20:15:30.000000000Z stderr F [tidemark: 2 lines of this log are missing here]\nthree\n");
 }
 
-TEST_F(LogFileTest, WhereItCannotBeMovedAwayItDoesNotGrow) {
+TEST_F(LogFileTest, DoesNotGrowIfRotationFails) {
   std::filesystem::create_directories(path() + ".1/somebodys");
   LogFile log({path(), 10, 2});
   for (int i = 0; i < 9; ++i) log.write(base::cat("line", i, "\n"), kNow);
@@ -75,7 +75,7 @@ TEST_F(LogFileTest, WhereItCannotBeMovedAwayItDoesNotGrow) {
 }
 
 // Whatever is written, and however fast: `tidemark local stop` is written down on the same disk.
-TEST_F(LogFileTest, TheLastOfADiskIsLeftToOthers) {
+TEST_F(LogFileTest, LeavesLastDiskSpaceToOthers) {
   LogFileOptions options{path()};
   options.left_percent = 100;
   options.left_bytes_max = std::numeric_limits<std::int64_t>::max();
@@ -87,7 +87,7 @@ TEST_F(LogFileTest, TheLastOfADiskIsLeftToOthers) {
   EXPECT_EQ(text(0), "three\n") << "there is more than that";
 }
 
-TEST_F(LogFileTest, HalfALineIsNone) {
+TEST_F(LogFileTest, DropsHalfLine) {
   LogFile log({path()});
   log.write("whole\n", kNow);
   ASSERT_NE(std::signal(SIGXFSZ, SIG_IGN), SIG_ERR);

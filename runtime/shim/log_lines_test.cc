@@ -16,7 +16,7 @@ namespace {
 const base::WallTime kLogLinesNow{base::parse_rfc3339("2026-11-23T20:15:30Z")->since_epoch + base::Duration(7)};
 constexpr std::string_view kHead = "2026-11-23T20:15:30.000000007Z stdout ";
 
-TEST(LogLines, EachLineHasItsTimeAndItsStream) {
+TEST(LogLines, LineHasTimeAndStream) {
   LogLines lines("stdout");
   std::string out;
   lines.take("one\n\ntwo", kLogLinesNow, out);
@@ -32,7 +32,7 @@ TEST(LogLines, EachLineHasItsTimeAndItsStream) {
   EXPECT_EQ(out, base::cat(kHead, "F no end\n"));
 }
 
-TEST(LogLines, ALongLineComesInParts) {
+TEST(LogLines, SplitsLongLine) {
   LogLines lines("stdout");
   std::string out;
   const std::string part(kLogPartMax, 'x');
@@ -46,7 +46,7 @@ TEST(LogLines, ALongLineComesInParts) {
 }
 
 // However the bytes come: the same lines.
-TEST(LogLines, PiecesMakeNoDifference) {
+TEST(LogLines, ChunkSizeDoesNotMatter) {
   base::Random random(5);
   std::string text;
   for (int i = 0; i < 200; ++i) text += std::string(random.below(i % 20 == 0 ? 40'000 : 100), 'a') + "\n";

@@ -394,7 +394,7 @@ Result<void> run_in(const std::string& folder, const base::Clock& clock, Fd told
   TM_TRY(const auto given_up, journal::read_whole(base::cat(folder, "/", kEndedFile), kFileBytesMax));
   if (given_up) return {};
   TM_TRY(const auto text, journal::read_whole(base::cat(folder, "/", kBeginFile), kFileBytesMax));
-  if (!text) return fail(ErrorKind::kNotFound, folder, ": nothing says what is to run");
+  if (!text) return fail(ErrorKind::kNotFound, folder, ": no container command found");
   auto begin = parse_begin(*text);
   if (!begin) return std::unexpected(std::move(begin.error()).within(base::cat(folder, "/", kBeginFile)));
   return Shim(clock, folder, *std::move(begin), std::move(told)).run();

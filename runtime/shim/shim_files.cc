@@ -127,7 +127,7 @@ Result<ShimBegin> parse_begin(std::string_view text) {
   if (out.argv.empty()) return fail(ErrorKind::kInvalid, "argv: names no program");
   constexpr std::int64_t kIdMax = std::numeric_limits<std::uint32_t>::max() - 1;
   for (const auto& id : {out.user, out.group}) {
-    if (id && (*id < 0 || *id > kIdMax)) return fail(ErrorKind::kInvalid, "user or group: ", *id, " is none");
+    if (id && (*id < 0 || *id > kIdMax)) return fail(ErrorKind::kInvalid, "invalid user or group ", *id);
   }
   if (out.log_bytes_max < 1 || out.log_files_max < 1) return fail(ErrorKind::kInvalid, "log: bounds below 1");
   return out;
@@ -142,7 +142,7 @@ Result<ShimRunning> parse_running(std::string_view text) {
     if (key == "began") return read_time(json, out.began), true;
     return false;
   }));
-  if (pid < 2 || pid > std::numeric_limits<pid_t>::max()) return fail(ErrorKind::kInvalid, "pid: ", pid, " is none");
+  if (pid < 2 || pid > std::numeric_limits<pid_t>::max()) return fail(ErrorKind::kInvalid, "invalid pid ", pid);
   out.pid = static_cast<pid_t>(pid);
   return out;
 }

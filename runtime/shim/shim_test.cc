@@ -91,7 +91,7 @@ struct ShimTest : ::testing::Test {
   pid_t shim = -1;
 };
 
-TEST_F(ShimTest, WhatRanIsToldWithItsExitCodeAndItsWords) {
+TEST_F(ShimTest, ReportsExitCodeAndOutput) {
   EXPECT_EQ(run({"sh", "-c", "echo one; echo two >&2; echo $NAME; pwd; exit 3"}), 0);
   EXPECT_EQ(ended().exit_code, 3);
   EXPECT_EQ(ended().signal, 0);
@@ -104,7 +104,7 @@ TEST_F(ShimTest, WhatRanIsToldWithItsExitCodeAndItsWords) {
 }
 
 // More than is read at once, and more than is written at once.
-TEST_F(ShimTest, ManyLinesComeWholeAndInOrder) {
+TEST_F(ShimTest, KeepsManyLinesInOrder) {
   constexpr int kLines = 30'000;
   EXPECT_EQ(run({"seq", base::cat(kLines)}), 0);
   std::string wanted;
@@ -112,7 +112,7 @@ TEST_F(ShimTest, ManyLinesComeWholeAndInOrder) {
   EXPECT_TRUE(log() == wanted) << log().size() << " of " << wanted.size();
 }
 
-TEST_F(ShimTest, HowSoonTheKernelEndsItIsRaisedAndNeverLowered) {
+TEST_F(ShimTest, RaisesOomScoreAndNeverLowersIt) {
   int own = 0;
   std::ifstream("/proc/self/oom_score_adj") >> own;
   begin.oom_score_adj = 700;
@@ -131,21 +131,21 @@ TEST_F(ShimTest, HowSoonTheKernelEndsItIsRaisedAndNeverLowered) {
   }
 }
 
-TEST_F(ShimTest, ASignalIsAnExitCodeAsShellsCount) {
+TEST_F(ShimTest, SignalBecomesExitCodeAsInShells) {
   EXPECT_EQ(run({"sh", "-c", "kill -TERM $$"}), 0);
   EXPECT_EQ(ended().exit_code, 143);
   EXPECT_EQ(ended().signal, SIGTERM);
 }
 
 // `tidemark up &` in a script ignores it.
-TEST_F(ShimTest, WhatWhoBeganItIgnoresTheContainerHears) {
+TEST_F(ShimTest, ContainerGetsSignalsThatItsParentIgnores) {
   const auto before = ::signal(SIGINT, SIG_IGN);
   EXPECT_EQ(run({"sh", "-c", "kill -INT $$; exit 0"}), 0);
   ::signal(SIGINT, before);
   EXPECT_EQ(ended().signal, SIGINT);
 }
 
-TEST_F(ShimTest, WhatCannotBeginSaysWhy) {
+TEST_F(ShimTest, ReportsStartFailure) {
   EXPECT_EQ(run({"no-such-program"}), 0);
   EXPECT_EQ(ended().cannot_begin, "run no-such-program: No such file or directory");
   EXPECT_EQ(ended().exit_code, 127);
@@ -159,7 +159,7 @@ TEST_F(ShimTest, WhatCannotBeginSaysWhy) {
   EXPECT_TRUE(ended().cannot_begin.starts_with("join ")) << ended().cannot_begin;
 }
 
-TEST_F(ShimTest, TheProcessIsNamedForGood) {
+TEST_F(ShimTest, ProcessNameIsPermanent) {
   start({"sleep", "100"});
   const ShimRunning now = running();
   EXPECT_EQ(::kill(now.pid, 0), 0);
@@ -170,7 +170,7 @@ TEST_F(ShimTest, TheProcessIsNamedForGood) {
 }
 
 // Whoever stops everything that the runtime started stops the containers by their own rules, not their shims.
-TEST_F(ShimTest, OnlyAKillEndsAShim) {
+TEST_F(ShimTest, OnlySigkillEndsShim) {
   start({"sleep", "100"});
   const ShimRunning now = running();
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::kill(shim, signal);
@@ -182,7 +182,7 @@ TEST_F(ShimTest, OnlyAKillEndsAShim) {
 }
 
 // A shell ends at once by SIGTERM; what it began has its time to put things away.
-TEST_F(ShimTest, WhatWasAskedToEndIsOverWithTheLastOfIt) {
+TEST_F(ShimTest, StopEndsWithLastProcess) {
   start({"sh", "-c", "(trap 'sleep 0.3; echo kept; exit' TERM; echo up; while :; do sleep 0.05; done) & wait"});
   until_log_has("up");
   ::kill(shim, end_asked_signal());
@@ -191,7 +191,7 @@ TEST_F(ShimTest, WhatWasAskedToEndIsOverWithTheLastOfIt) {
   EXPECT_TRUE(log().ends_with("stdout F kept|")) << log();
 }
 
-TEST_F(ShimTest, WhatIsLeftIsKilledWhenTheTimeIsOver) {
+TEST_F(ShimTest, KillsRemainingProcessesAfterGrace) {
   start({"sh", "-c", "(trap '' TERM; echo up; exec sleep 1000) & wait"});
   const ShimRunning now = running();
   until_log_has("up");
@@ -204,7 +204,7 @@ TEST_F(ShimTest, WhatIsLeftIsKilledWhenTheTimeIsOver) {
   EXPECT_EQ(ended().exit_code, 143);
 }
 
-TEST_F(ShimTest, OutputThatSomebodyElseHoldsIsNotWaitedFor) {
+TEST_F(ShimTest, DoesNotWaitForOutputHeldElsewhere) {
   const auto before = std::chrono::steady_clock::now();
   EXPECT_EQ(run({"sh", "-c", "sleep 1000 & echo $!; exit 0"}), 0);
   EXPECT_LT(std::chrono::steady_clock::now() - before, 500s);
@@ -226,7 +226,7 @@ class SlowLife final : public base::Clock {
   mutable int looks_ = 0;
 };
 
-TEST_F(ShimTest, AShimThatComesLateReadsTheLastWordsAllTheSame) {
+TEST_F(ShimTest, LateShimReadsLastOutput) {
   constexpr int kLines = 8'000;  // a pipe holds them, one read does not
   start({"sh", "-c", base::cat("until [ -e ", folder, "/go ]; do sleep 0.02; done; seq ", kLines)}, SlowLife());
   const ShimRunning now = running();
@@ -252,7 +252,7 @@ TEST_F(ShimTest, OneContainerHasOneShim) {
   EXPECT_EQ(wait(), 0);
 }
 
-TEST_F(ShimTest, AFolderThatSaysNothingIsRefused) {
+TEST_F(ShimTest, RejectsEmptyDirectory) {
   shim = ::fork();
   if (shim == 0) ::_exit(run_shim(folder, base::SystemClock()));
   EXPECT_EQ(wait(), EXIT_FAILURE);
@@ -262,7 +262,7 @@ TEST_F(ShimTest, AFolderThatSaysNothingIsRefused) {
   }
 }
 
-TEST_F(ShimTest, WhatIsWrittenIsRead) {
+TEST_F(ShimTest, ReadsWhatItWrote) {
   begin.argv = {"a", "b \"c\"\n"};
   begin.root = "/r";
   begin.user = 65534;

@@ -218,7 +218,7 @@ class Budgets(WithManager):
         must(self.api.request("DELETE", "/api/v1/namespaces/default/events", fieldSelector="involvedObject.name=budget-night-1"))
         asked = json.loads(self.command("explain", "node", "budget-night-1", "-o", "json"))
         self.assertIsNone(asked["evictions"]["last"])
-        self.assertTrue([note for note in asked["notes"] if "only the manager knows" in note], asked["notes"])
+        self.assertTrue([note for note in asked["notes"] if "only the manager's journal has it" in note], asked["notes"])
         self.assert_explained("^the manager's journal$", "--journal-dir", journal)
         self.wait_offer("budget-night-1", "17200", component)
 

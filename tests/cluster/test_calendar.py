@@ -181,23 +181,23 @@ class Override(WithPools):
         self.put_pools()
         right = ("override", "pool", "web", "--reason", "x", "--yes", "--for", "1h")
         for more, code, why in (
-            (("--cpu", "101"), 2, "--cpu: wanted 0 to 100"),
-            (("--cpu=-1",), 2, "--cpu: wanted 0 to 100"),
-            (("--cpu", "many"), 2, "--cpu: wanted 0 to 100"),
-            ((), 2, "which line?"),
-            (("--clear",), 2, "--clear takes the override back"),
-            (("--cpu", "40", "--until", "2030-01-01T00:00:00Z"), 2, "not both"),
+            (("--cpu", "101"), 2, "--cpu: expected 0 to 100"),
+            (("--cpu=-1",), 2, "--cpu: expected 0 to 100"),
+            (("--cpu", "many"), 2, "--cpu: expected 0 to 100"),
+            ((), 2, "water line is missing"),
+            (("--clear",), 2, "--clear removes the override"),
+            (("--cpu", "40", "--until", "2030-01-01T00:00:00Z"), 2, "exclude each other"),
         ):
             found = refused(*right, *more)
             self.assertEqual(found[0], code, found[1])
             self.assertIn(why, found[1])
         for arguments, code, why in (
-            (("override", "pool", "web", "--cpu", "40", "--reason", "x", "--yes"), 2, "an override always ends"),
+            (("override", "pool", "web", "--cpu", "40", "--reason", "x", "--yes"), 2, "end is missing"),
             (("override", "pool", "web", "--cpu", "40", "--reason", "x", "--yes", "--for", "1000h"), 2, "168h"),
             (("override", "pool", "web", "--cpu", "40", "--reason", "x", "--yes", "--until", "2036-01-01T00:00:00Z"), 1, "an override lasts 168h"),
             (("override", "pool", "web", "--cpu", "40", "--reason", "x", "--yes", "--until", "2020-01-01T00:00:00Z"), 1, "at least 1m"),
             (("override", "pool", "wed", "--cpu", "40", "--reason", "x", "--yes", "--for", "1h"), 1, "did you mean web?"),
-            (("override", "node", "n", "--cpu", "40", "--reason", "x", "--yes", "--for", "1h"), 2, "wanted pool or cluster"),
+            (("override", "node", "n", "--cpu", "40", "--reason", "x", "--yes", "--for", "1h"), 2, "expected pool or cluster"),
             (("override", "pool", "web", "--cpu", "40", "--reason", "x", "--for", "1h"), 2, "--yes"),
         ):
             found = refused(*arguments)
@@ -238,9 +238,9 @@ class Preview(WithPools):
 
         for arguments, code, why in (
             (("preview", "pool", "wed"), 1, "did you mean web?"),
-            (("preview", "node", "web"), 2, "wanted pool NAME"),
-            (("preview", "pool", "web", "--for", "400d"), 2, "31d at most"),
-            (("preview", "pool", "web", "--from", "tomorrow"), 2, "--from: wanted a time"),
+            (("preview", "node", "web"), 2, "expected pool NAME"),
+            (("preview", "pool", "web", "--for", "400d"), 2, "at most 31d"),
+            (("preview", "pool", "web", "--from", "tomorrow"), 2, "--from: expected a time"),
         ):
             found = refused(*arguments)
             self.assertEqual(found[0], code, found[1])

@@ -113,11 +113,11 @@ class Uninstalling(unittest.TestCase):
 
     def test_off_first_and_gone_when_nothing_is_in_force(self):
         answer, done = self.uninstall()
-        self.stays(answer, done, f"not done after {WAIT_S}s", "of 1 the agent has not said that it obeys", "leaves")
+        self.stays(answer, done, f"not done after {WAIT_S}s", "1 lack the agent's confirmation", "leaves")
         self.assertEqual("0", colocation.offered(self.api, "leaves").get("kubernetes.io/batch-cpu", "0"), "off: nothing is sold")
 
         answer, done = self.uninstall(lambda api: self.tells("Off", "batchLimits: off (2 files); ordered by helm", api))
-        self.stays(answer, done, "files of the kernel are in force still on leaves (batchLimits: off (2 files); ordered by helm)", "End the offline pods")
+        self.stays(answer, done, "kernel files are still in force on leaves (batchLimits: off (2 files); ordered by helm)", "Delete the offline pods")
 
         self.on_again()
         self.tells("Enforcing", "batchLimits: enforce (2 files)")
@@ -142,7 +142,7 @@ class Uninstalling(unittest.TestCase):
         """An agent that only observed, or beside which Koordinator's runs: its numbers stay on sale."""
         self.tells("PeerPresent", "batchLimits: observe")
         answer, done = self.uninstall()
-        self.assertIn("no agent has a file of the kernel in force: nothing was ordered", done.stdout)
+        self.assertIn("no agent has a kernel file in force; nothing was ordered", done.stdout)
         must(answer)
         self.assertEqual(404, self.api.request("GET", STATE).status)
         self.assertEqual("8k", colocation.offered(self.api, "leaves")["kubernetes.io/batch-cpu"])

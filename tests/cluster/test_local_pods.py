@@ -112,7 +112,7 @@ class LocalPods(unittest.TestCase):
             terminal.wait_for(lambda: " 32Mi of " in row("SOLD"), "memory that is sold")
             terminal.wait_for(lambda: "batch-memory" in row("waits"), "somebody who waits, and what for")
             self.kubectl("delete", "job", "waits")
-            terminal.wait_for(lambda: row("nobody waits"), "nobody who waits")
+            terminal.wait_for(lambda: row("none waits"), "an empty queue")
             terminal.type(b"q")
             terminal.read_until(OWN_SCREEN)
             self.assertEqual(0, top.wait(PATIENCE_S))
@@ -157,7 +157,7 @@ class LocalPods(unittest.TestCase):
         self.folder = own
         self.component = Component(f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", str(binary), *self.arguments(), binary="setpriv")
         self.begun()
-        self.assertIn("not run by root: pods have no groups and no limits, and what is decided for them is only shown", self.component.log)
+        self.assertIn("not run by root: pods have no cgroups and no limits; decisions for them are only shown", self.component.log)
         wait_for(lambda: "pods run without groups of their own" in self.component.log, "a word about groups", self.component)
         self.apply(pod("mine", ["sh", "-c", "id -u; sleep 1000"]))
         wait_for(lambda: f" stdout F {NOBODY}\n" in self.log_of("mine"), "it runs, as who started it", self.component)

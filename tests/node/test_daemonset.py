@@ -253,7 +253,7 @@ class DaemonSet(unittest.TestCase):
         self.wait(lambda: asked() == 422, "the policy in force")
         phase, said = self.ended(job, "off-too-early")
         self.assertEqual("Failed", phase)
-        self.assertIn(f"files of the kernel are in force still on {self.node.name} (", said)
+        self.assertIn(f"kernel files are still in force on {self.node.name} (", said)
         self.assertEqual(422, asked())
         self.node.end(["offline"])
         begin = time.monotonic()

@@ -40,19 +40,19 @@ class LocalCommands(unittest.TestCase):
 
     def test_wrong_use_is_2_and_names_what_is_wrong(self):
         for words, told in {
-            (): "which one? run, ps, logs, stop or top",
+            (): "expected run, ps, logs, stop or top",
             ("pss",): "did you mean ps?",
-            ("--data-dir=x", "ps"): "flags stand behind the command",
+            ("--data-dir=x", "ps"): "flags follow the command",
             ("ps", "--al"): "unknown flag --al; did you mean --all?",
-            ("run",): "which command? it stands behind --",
+            ("run",): "command is missing; it follows --",
             ("run", "x", "--", "true"): 'found "x" before --',
             ("run", "--qos=LS", "--class=free", "--", "true"): "do not go together",
             ("run", "--qos=LS", "--wait", "--", "true"): "online work does not end",
-            ("run", "--restart", "--retries=2", "--", "true"): "either --retries or --restart",
+            ("run", "--restart", "--retries=2", "--", "true"): "--retries and --restart exclude each other",
             ("run", "--name=No_Name", "--", "true"): "--name: a name has 1 to 63 small letters",
             ("run", "--memory=4", "--", "true"): "4Gi, 512Mi",
             ("stop",): "1 more argument wanted",
-            ("logs", "x", "-p", "-f"): "without --follow",
+            ("logs", "x", "-p", "-f"): "goes without --follow",
         }.items():
             with self.subTest(words):
                 done = self.local(*words)

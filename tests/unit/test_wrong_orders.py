@@ -1,7 +1,7 @@
-"""What `off`, `on`, `observe`, `undo`, `hold` and `resume` say to a call that is wrong: nothing of it is done, exit code 2, and words that name what is wrong.
+"""Wrong calls of `off`, `on`, `observe`, `undo`, `hold` and `resume`: they do nothing, exit with code 2 and name the error.
 
-There is no cluster: what is taken for a good call fails with 1, because none can be found. And the machine is a folder: a call with --local that
-is wrongly taken for a good one must not switch off the machine that the test runs on.
+There is no cluster: an accepted call fails with 1. The machine is a temporary directory: an accepted call with --local must not switch off the
+machine that the test runs on.
 """
 
 import os
@@ -11,21 +11,21 @@ import unittest
 
 PATIENCE_S = 60
 WHY = "--reason=a test"
-ONE_PLACE = "wanted node, pool or cluster, found"
-ASKED_FIRST = "a pool or the whole cluster is changed only with --yes where nobody can be asked"
+ONE_PLACE = "expected node, pool or cluster, found"
+ASKED_FIRST = "without a terminal, an order for a pool or the whole cluster needs --yes"
 
-# What is typed behind `tidemark`, and what is told. Those of EVERY_ORDER are of `off`, `on` and `observe` alike.
+# Arguments of `tidemark` and the expected error. EVERY_ORDER applies to `off`, `on` and `observe`.
 EVERY_ORDER = {
     ("node", "n"): "--reason is required",
     ("node", "n", "--reason="): "--reason is required",
-    ("node", "n", "--reason= "): "--reason wants some words",
-    ("node", "n", f"--reason={'x' * 513}"): "--reason wants some words, at most 512 bytes",
+    ("node", "n", "--reason= "): "--reason: expected some text",
+    ("node", "n", f"--reason={'x' * 513}"): "--reason: expected some text, at most 512 bytes",
     ("node", "n", f"--by={'x' * 10000}", WHY): "--by: at most ",
-    (WHY,): "what? node NAME..., pool NAME or cluster",
-    ("node", WHY): "which node?",
-    ("pool", WHY): "which pool?",
-    ("pool", "a", "b", "--yes", WHY): "one pool at a time",
-    ("cluster", "a", "--yes", WHY): "cluster goes without a name",
+    (WHY,): "expected node NAME..., pool NAME or cluster",
+    ("node", WHY): "node name is missing",
+    ("pool", WHY): "pool name is missing",
+    ("pool", "a", "b", "--yes", WHY): "expected one pool",
+    ("cluster", "a", "--yes", WHY): "cluster takes no name",
     ("nodes", "n", WHY): f'{ONE_PLACE} "nodes"',
     ("pool", "a", WHY): ASKED_FIRST,
     ("cluster", WHY): ASKED_FIRST,
@@ -38,20 +38,20 @@ WITH_PARTS = {
     ("node", "n", "--only=nonsense", WHY): '--only "nonsense" is none of k8s, yarn, class=NAME',
     ("node", "n", "--only=k8s,nonsense", WHY): '--only "nonsense" is none of k8s, yarn, class=NAME',
     ("node", "n", "--only=class=", WHY): '--only "class=" ',
-    ("--local", "node", "n", WHY): '--local is about this machine: without "node"',
-    ("--local", "--only=k8s", WHY): "--local is about all offline work of this machine: without --only",
-    ("--local", "--for=1h", WHY): "--local holds until `tidemark on --local`: without --for",
+    ("--local", "node", "n", WHY): '--local is only for this machine; it goes without "node"',
+    ("--local", "--only=k8s", WHY): "--local covers all offline work of this machine; it goes without --only",
+    ("--local", "--for=1h", WHY): "--local lasts until `tidemark on --local`; it goes without --for",
     ("--local",): "--reason is required",
 }
-NOT_BOTH = "--now is off at once, --drain gives time: one of them"
+NOT_BOTH = "--now and --drain exclude each other"
 OF_ONE = {
     ("off", "node", "n", "--now", "--drain=1h", WHY): NOT_BOTH,
     ("off", "cluster", "--drain=15m", "--now", "--yes", WHY): NOT_BOTH,
     ("off", "--local", "--now", "--drain=1h", WHY): NOT_BOTH,
     ("off", "node", "n", "--drain=-1m", WHY): '--drain: "-1m" is not in 0s..',
-    ("off", "node", "n", "--nothing-in-force", "--wait=1m", WHY): "--nothing-in-force is about the whole cluster",
-    ("off", "cluster", "--nothing-in-force", "--only=k8s", "--wait=1m", "--yes", WHY): "--nothing-in-force is about all offline work: without --only",
-    ("off", "cluster", "--nothing-in-force", "--yes", WHY): "--nothing-in-force is waited for: with --wait",
+    ("off", "node", "n", "--nothing-in-force", "--wait=1m", WHY): "--nothing-in-force is only for the whole cluster",
+    ("off", "cluster", "--nothing-in-force", "--only=k8s", "--wait=1m", "--yes", WHY): "--nothing-in-force covers all offline work; it goes without --only",
+    ("off", "cluster", "--nothing-in-force", "--yes", WHY): "--nothing-in-force needs --wait",
     ("on", "node", "n", "--now", WHY): "unknown flag --now",
     ("on", "node", "n", "--drain=1h", WHY): "unknown flag --drain",
     ("observe", "node", "n", "--only=k8s", WHY): "unknown flag --only",
@@ -62,13 +62,13 @@ OF_ONE = {
     ("hold", "pool", "night"): 'unexpected argument "night"',
     ("hold", "config", "--for=-1h"): '--for: "-1h" is not in 0s..',
     ("hold", "config", "--now"): "unknown flag --now",
-    ("resume", "pool"): "which pool? say resume pool NAME",
+    ("resume", "pool"): "pool name is missing; use resume pool NAME",
     ("resume", "pool", "a", "b"): 'unexpected argument "b"',
     ("resume", "config", "night"): "config takes no name",
-    ("resume", "night"): 'cannot resume "night"; what it is about: config, pool',
-    ("resume", "pool", "night", "--now"): "--now is about new settings: resume pool NAME goes without it",
+    ("resume", "night"): 'cannot resume "night"; expected config, pool',
+    ("resume", "pool", "night", "--now"): "--now is only for new settings; resume pool NAME goes without it",
     **{(verb,): "1 more argument wanted" for verb in ("undo", "hold", "resume")},
-    **{(verb, "confg"): f'cannot {verb} "confg"; what it is about: config' for verb in ("undo", "hold", "resume")},
+    **{(verb, "confg"): f'cannot {verb} "confg"; expected config' for verb in ("undo", "hold", "resume")},
     **{(verb, "config", "--resaon=x"): "unknown flag --resaon; did you mean --reason?" for verb in ("undo", "hold", "resume")},
 }
 WRONG = {
@@ -76,7 +76,7 @@ WRONG = {
     **{(verb, *words): told for verb in ("off", "on") for words, told in WITH_PARTS.items()},
     **OF_ONE,
 }
-# The same flags where they do not exclude each other.
+# The same flags in valid combinations.
 GOOD = (
     ("off", "node", "n", "--now", WHY),
     ("off", "node", "n", "--drain=1h", WHY),
@@ -97,7 +97,7 @@ class WrongOrders(unittest.TestCase):
             self.assertEqual([], os.listdir(folder), done.stdout)
             return done
 
-    def test_each_is_2_and_names_what_is_wrong(self):
+    def test_wrong_call_exits_with_2_and_names_the_error(self):
         for words, told in WRONG.items():
             with self.subTest(words):
                 done = self.call(*words)
@@ -110,12 +110,12 @@ class WrongOrders(unittest.TestCase):
         self.assertEqual((1, ""), (done.returncode, done.stdout), done.stderr)
         self.assertIn("/no-cluster", done.stderr)
 
-    def test_what_does_not_exclude_each_other_is_taken(self):
+    def test_valid_combinations_are_accepted(self):
         for words in GOOD:
             with self.subTest(words):
                 self.good(*words)
 
-    def test_of_the_environment_draining_hinders_no_one_who_is_in_a_hurry(self):
+    def test_now_outranks_drain_time_of_the_environment(self):
         self.good("off", "node", "n", "--now", WHY, TIDEMARK_DRAIN="1h")
 
 

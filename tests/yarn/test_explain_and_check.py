@@ -93,7 +93,7 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertRegex(self.explain(), r"(?m)^  its hour +no grant: 2 an hour of each node, 0 used here$")
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
         self.annotate({"tidemark.io/yarn-given-back": json.dumps({"schema": 1, "ends": [{"at": now, "class": "etl", "evicted": 2}]})})
-        self.assertRegex(self.explain(), r"(?m)^  its hour +no grant: 2 an hour of each node, 2 used here; what is more waits: .* \[TM-EVICT-012\]$")
+        self.assertRegex(self.explain(), r"(?m)^  its hour +no grant: 2 an hour of each node, 2 used here; the rest waits: .* \[TM-EVICT-012\]$")
         hour = json.loads(self.explain(NODE, "-o", "json"))["reclaimHour"]
         self.assertEqual((2, 2, 0, "TM-EVICT-012"), (hour["givenBackHere"], hour["givenBackInPool"], hour["left"], hour["why"]["id"]))
         self.annotate({"tidemark.io/yarn-reclaim": json.dumps({**reclaim, "generation": 6}), "tidemark.io/yarn-given-back": None})
@@ -102,7 +102,7 @@ class ExplainAndCheck(unittest.TestCase):
 
     def test_what_is_wrong_or_not_known_is_told(self):
         self.assertIn("no ResourceManager was asked; --hadoop-conf-dir or $HADOOP_CONF_DIR says where they are", self.explain(asked=False))
-        self.assertIn('there is no node "nobody"', self.explain("nobody", code=1))
+        self.assertIn('no such node: "nobody"', self.explain("nobody", code=1))
         self.annotate({NODE_ID: "elsewhere:1"})
         self.assertRegex(self.explain(), r"(?m)^  its ResourceManager +does not know it$")
         self.annotate({NODE_ID: "elsewhere"})
