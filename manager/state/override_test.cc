@@ -79,7 +79,7 @@ TEST_F(OverrideTest, ItHoldsForOffersAndAgentsAndEndsByItself) {
   EXPECT_EQ(offered("n2"), "17200");
   EXPECT_EQ(suppress_line("n2"), 65);
   EXPECT_NE(
-      events().find("TidemarkLineOverridden: pool web: somebody has overridden the calendar for a while: cpu 40 %"),
+      events().find("TidemarkLineOverridden: pool web: an override replaces the calendar: cpu 40 %"),
       std::string::npos)
       << events();
 

@@ -86,7 +86,7 @@ TEST(DoctorText, WhatATrialShowedOfEachFile) {
   const std::string wanted =
       "ok   kernel files   effective: cpu.cfs_quota_us, cpuset.cpus; accepted: memory.min, memory.low\n"
       "ok   kernel files   cpu.shares: not decided: move a process into x: No such file or directory\n"
-      "bad  kernel files   memory.limit_in_bytes: the kernel took the value on a trial and nothing came of it "
+      "bad  kernel files   memory.limit_in_bytes: the kernel accepted the value on a trial without effect "
       "[TM-KNOB-004]: a group that may have 4096 bytes came to have 8192\n";
   const std::string text = render_text(node_findings(found));
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
@@ -116,7 +116,7 @@ TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
       "                     ordered by ada@ops: promotion\n"
       "warn  files          the kernel refused 1 file\n"
       "                     fix: the agent's log names each file, and what the kernel said\n"
-      "warn  files          2 files: somebody else keeps changing this file: it is left to him for a while "
+      "warn  files          2 files: another writer keeps changing this file: it is left alone for a while "
       "[TM-AGENT-008]\n"
       "                     fix: the agent's log names each file and what stands in it: find out who writes it, and "
       "let "
@@ -270,7 +270,7 @@ TEST(DoctorText, ForPrograms) {
   EXPECT_EQ(findings[13],
             Json::object({{"what", Json("otherAgent")},
                           {"severity", Json("warn")},
-                          {"found", Json("Koordinator's agent runs on this node: ours only observes [TM-AGENT-007]")},
+                          {"found", Json("Koordinator's agent runs on this node: Tidemark's agent only observes [TM-AGENT-007]")},
                           {"fix", Json("let one agent act: take this node out of the DaemonSet of koordlet, or stop it "
                                        "where it runs beside pods")},
                           {"reason", Json("TM-AGENT-007")}}));

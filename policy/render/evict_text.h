@@ -12,7 +12,7 @@ namespace tidemark::policy {
 // What was seen: "83 % of 70 %, down to 68 %".
 std::string evict_seen(const Gap& gap);
 
-// Why somebody goes, on one line: "TM-EVICT-001: the node's memory is used above the line of eviction (83 % of 70 %,
+// Why somebody goes, on one line: "TM-EVICT-001: the node's memory use is above the eviction threshold (83 % of 70 %,
 // down to 68 %)".
 std::string evict_why(const Gap& gap);
 

@@ -20,12 +20,12 @@ Gap memory_gap() {
 
 TEST(EvictText, WhySomebodyGoes) {
   EXPECT_EQ(evict_why(memory_gap()),
-            "TM-EVICT-001: the node's memory is used above the line of eviction (83 % of 70 %, down to 68 %)");
+            "TM-EVICT-001: the node's memory use is above the eviction threshold (83 % of 70 %, down to 68 %)");
   Gap pressure = memory_gap();
   pressure.feature = EvictFeature::kMemoryPressure;
   pressure.reason = Reason::kEvictMemoryPressure;
   EXPECT_EQ(evict_why(pressure),
-            "TM-EVICT-006: work on the node stands still for want of memory (83 % of the last ten seconds, the line is "
+            "TM-EVICT-006: tasks on the node stall for lack of memory (83 % of the last ten seconds, the line is "
             "70 %)");
 }
 
@@ -39,7 +39,7 @@ TEST(EvictText, WhatIsShortOnADisk) {
   disk.line_percent = 20;
   disk.goal_percent = 22;
   EXPECT_EQ(evict_why(disk),
-            "TM-EVICT-007: a disk of the node is filled above the line of eviction (12 % of the kubelet's disk free, "
+            "TM-EVICT-007: the use of a disk of the node is above the eviction threshold (12 % of the kubelet's disk free, "
             "the line is 20 %, up to 22 %)");
   disk.reason = Reason::kEvictInodesLine;
   disk.measure = Measure::kInodesHeld;

@@ -33,7 +33,7 @@ TEST(GroundsText, ARevisionThatIsKeptSaysWhichIsRolledOutAndWhyThatStandsStill) 
             "settings: aaaa, pool web\n"
             "  revision 1 (aaaa), taken at 2026-11-20T08:00:00Z, kept here while 2 (bbbb) is being rolled out: canary "
             "nodes run it, soaking\n"
-            "  held since 2026-11-21T09:05:00Z: held: a pool with the new settings evicts more than the limit "
+            "  held since 2026-11-21T09:05:00Z: paused: a pool with the new settings evicts more than the limit "
             "[TM-ROLLOUT-012]\n"
             "evictions of the pool: nothing is stopped for them\n");
   Json out = Json::object();

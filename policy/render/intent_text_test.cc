@@ -16,13 +16,13 @@ TEST(IntentText, GroupsAndWhatIsWantedOfThem) {
       {"besteffort/a", Want::kMemoryLimit, kNoLimit, {}, Strategy::kBatchLimits, Reason::kLimitNothingSaid}};
   EXPECT_EQ(render_text(std::span(intents).subspan(1)),
             "besteffort/a\n"
-            "  CPU quota     200000 us in 100 ms: as much as its batch resources say [TM-LIMIT-001]\n"
-            "  CPU priority  offline (-1): as the QoS class of the group says [TM-PRIORITY-001]\n"
-            "  memory limit  none: it says no batch limit: none is set [TM-LIMIT-002]\n");
+            "  CPU quota     200000 us in 100 ms: set from its batch resources [TM-LIMIT-001]\n"
+            "  CPU priority  offline (-1): set from the QoS class of the cgroup [TM-PRIORITY-001]\n"
+            "  memory limit  none: it has no batch limit: none is set [TM-LIMIT-002]\n");
   EXPECT_NE(render_text(intents).find("\n  processors    0-3,8,10-11: "), std::string::npos) << render_text(intents);
   EXPECT_EQ(render_json(std::span(intents).subspan(3)).dump(),
             R"([{"group":"besteffort/a","want":"memoryLimit","value":-1,"strategy":"batchLimits",)"
-            R"("reason":{"id":"TM-LIMIT-002","text":"it says no batch limit: none is set"}}])");
+            R"("reason":{"id":"TM-LIMIT-002","text":"it has no batch limit: none is set"}}])");
   const Json whole = render_json(intents);
   EXPECT_EQ(whole.as_array()[0].member("value")->dump(), R"("0-3,8,10-11")");
 }

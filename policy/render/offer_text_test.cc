@@ -37,17 +37,17 @@ TEST(OfferText, SaysWhatWasAtWork) {
   EXPECT_EQ(render_text(everything(calendar), {Profile::kTidemark, &calendar}),
             R"(profile tidemark
 water line by calendar nights (UTC):
-  cpu: 60 % may be sold, 80 % hold for what runs, 60 % without the calendar, night (open): the line is about to fall: nothing new is let in above what it will be [TM-LINE-005]
+  cpu: 60 % may be sold, 80 % hold for what runs, 60 % without the calendar, night (open): the water line falls soon: no new work is admitted above the coming value [TM-LINE-005]
   memory: 65 % may be sold: no entry of the calendar is in force: the base line [TM-LINE-001]
   changes at 2026-11-22T06:00:00Z
 moved so far (reports are fresh):
-  cpu: 10000m: growth goes on step by step [TM-MOTION-005]
+  cpu: 10000m: growth continues step by step [TM-MOTION-005]
   memory: 1073741824 (1.0 GiB): less than before: a cut is applied at once [TM-MOTION-003]
 ledger:
-  kubernetes cpu: 6000m, 4000m taken off: what the other side has sold is taken off [TM-LEDGER-002]
-  kubernetes memory: 1073741824 (1.0 GiB): the other side has sold nothing: all of it [TM-LEDGER-001]
-  yarn cpu: 10000m: what the other side has sold is not known: its last offer counts as sold [TM-LEDGER-007]
-  yarn memory: 1073741824 (1.0 GiB): what the other side has sold is not known: its last offer counts as sold [TM-LEDGER-007]
+  kubernetes cpu: 6000m, 4000m taken off: the amount that the other side has sold is subtracted [TM-LEDGER-002]
+  kubernetes memory: 1073741824 (1.0 GiB): the other side has sold nothing: this side gets all [TM-LEDGER-001]
+  yarn cpu: 10000m: the amount that the other side has sold is unknown: its last offer counts as sold [TM-LEDGER-007]
+  yarn memory: 1073741824 (1.0 GiB): the amount that the other side has sold is unknown: its last offer counts as sold [TM-LEDGER-007]
 )");
 }
 
@@ -59,7 +59,7 @@ TEST(OfferText, SaysWhoOverridesTheCalendar) {
   offer.line = water_line(calendar, 60, 65, overrides, *base::parse_rfc3339("2026-11-21T12:00:00Z"));
   EXPECT_EQ(render_text(offer, {Profile::kKoordinator, &calendar, &overrides}),
             R"(water line by calendar nights (UTC):
-  cpu: 40 % may be sold, 60 % without the calendar: somebody has overridden the calendar for a while [TM-LINE-004]
+  cpu: 40 % may be sold, 60 % without the calendar: an override replaces the calendar [TM-LINE-004]
   memory: 65 % may be sold: no entry of the calendar is in force: the base line [TM-LINE-001]
   overridden: cpu 40 %, until 2026-11-21T14:00:00Z, by ann@ops: a fire drill
   changes at 2026-11-21T13:00:00Z
@@ -85,7 +85,7 @@ TEST(OfferText, SaysWhatEachClassIsToldAndWhatIsGivenBack) {
   const std::string text = render_text(offer, {Profile::kKoordinator, nullptr});
   for (
       const std::string_view part :
-      {"    training, held: 20000m told at 100 %, 20000m real: told with the over-report of its side [TM-LEDGER-011]\n",
+      {"    training, held: 20000m told at 100 %, 20000m real: published with the over-report of its side [TM-LEDGER-011]\n",
        "    spark, free for it: 100000m told at 150 %, 60000m real, entry 2: told with the over-report of an entry for "
        "its class or this hour [TM-LEDGER-012]\n",
        "  kubernetes gives back 4000m and 1024 (1.0 KiB) of no class, keeps 1000m and 0: more timely work waits on the "

@@ -11,11 +11,11 @@ TEST(PriorityText, APodWhoseAnnotationCannotBeReadIsTold) {
       {"a", Want::kCpuPriority, 2, {}, model::Strategy::kCpuPriority, model::Reason::kPriorityByClass});
   plan.refused.push_back({"b", "JSON at byte 0: a value is missing"});
   EXPECT_EQ(render_text(plan),
-            "a\n  CPU priority  online (2): as the QoS class of the group says [TM-PRIORITY-001]\n"
+            "a\n  CPU priority  online (2): set from the QoS class of the cgroup [TM-PRIORITY-001]\n"
             "b\n  left as it is: annotation koordinator.sh/cpuQOS: JSON at byte 0: a value is missing\n");
   EXPECT_EQ(render_json(plan).dump(),
             R"({"intents":[{"group":"a","want":"cpuPriority","value":2,"strategy":"cpuPriority",)"
-            R"("reason":{"id":"TM-PRIORITY-001","text":"as the QoS class of the group says"}}],)"
+            R"("reason":{"id":"TM-PRIORITY-001","text":"set from the QoS class of the cgroup"}}],)"
             R"("refused":[{"group":"b","error":"JSON at byte 0: a value is missing"}]})");
 }
 

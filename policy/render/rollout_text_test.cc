@@ -32,7 +32,7 @@ TEST(RolloutText, SaysWhatWhyAndHowFar) {
       render_text(Reason::kRolloutFleet, state, stored.book, plan),
       base::cat(
           "revision 2 (", stored.book[1].hash,
-          "): all other nodes take the new settings, so many a minute [TM-ROLLOUT-010]; 7 nodes do not run it yet"));
+          "): all other nodes get the new settings, at a limited number per minute [TM-ROLLOUT-010]; 7 nodes do not run it yet"));
   state.hold = Hold{Reason::kRolloutEvictionSpike, kStart, std::nullopt, "night", 13, 12};
   EXPECT_NE(
       render_text(Reason::kRolloutEvictionSpike, state, stored.book, {}).find("13 evictions in pool night, 12 allowed"),
@@ -47,7 +47,7 @@ TEST(RolloutText, TheListNamesWhatIsInForceWhere) {
       Hold{Reason::kRolloutHeld, kStart + std::chrono::hours(2), kStart + std::chrono::hours(9), "", 0, 0};
   EXPECT_EQ(render_text(stored, kStart + std::chrono::hours(3)),
             "being rolled out: revision 2 (" + two + "), the other nodes take it, for 2h0m0s\n" +
-                "held for 1h0m0s: held, as somebody asked [TM-ROLLOUT-013]: until " +
+                "held for 1h0m0s: paused on request [TM-ROLLOUT-013]: until " +
                 base::format_rfc3339(kStart + std::chrono::hours(9)) + "\n" +
                 "REVISION  HASH              AGE     WAS EVERYWHERE  IN FORCE ON\n"
                 "2         " +

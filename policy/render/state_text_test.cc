@@ -21,7 +21,7 @@ EffectiveState draining() {
 
 TEST(StateText, SaysWhatWhoWhyAndUntilWhen) {
   EXPECT_EQ(render_text(draining()),
-            "draining: nothing new is sold, what runs may end; off at 2026-11-21T10:15:00Z at the latest. "
+            "draining: nothing new is sold, running work may complete; off at 2026-11-21T10:15:00Z at the latest. "
             "ordered for the whole cluster by ann@ops: kernel update; until 2026-11-21T12:00:00Z");
   EXPECT_EQ(state_words(draining()), "draining");
   const Json json = render_json(draining());
