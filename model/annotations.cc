@@ -59,7 +59,7 @@ Result<void> only_members(const Json& object, std::initializer_list<std::string_
     return fail(ErrorKind::kInvalid, place, "wanted an object, found ", base::in_quotes(object.dump()));
   for (const auto& [name, value] : object.as_object()) {
     if (std::ranges::find(known, name) == known.end()) {
-      return fail(ErrorKind::kInvalid, place, base::in_quotes(name), ": there is no such field");
+      return fail(ErrorKind::kInvalid, place, base::in_quotes(name), ": unknown field");
     }
   }
   return {};
@@ -83,7 +83,7 @@ Result<Resources> amounts_of(const Json& object, std::string_view name) {
   auto read = batch_resources(*amounts);
   if (!read) return fail(std::move(read).error().within(name));
   if (read->cpu < CpuMilli{} || read->memory < MemoryBytes{}) {
-    return fail(ErrorKind::kInvalid, name, ": no amount may be negative");
+    return fail(ErrorKind::kInvalid, name, ": negative amount");
   }
   return *read;
 }

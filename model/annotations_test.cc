@@ -195,12 +195,12 @@ TEST(Annotations, ABookOfYarnThatIsNotUnderstoodIsRefusedWithItsPlace) {
   EXPECT_EQ(refused(R"({"schema":1,"generation":-1})"), "generation: wanted a whole number, found \"-1\"");
   EXPECT_EQ(refused(R"({"schema":1,"generation":1})"), "confirmed: missing");
   EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{"cpu":"1"}})"),
-            "confirmed: \"cpu\": there is no such field");
+            "confirmed: \"cpu\": unknown field");
   EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{"kubernetes.io/batch-cpu":"-1"}})"),
-            "confirmed: no amount may be negative");
+            "confirmed: negative amount");
   EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{},"sold":[{"class":"a"}]})"),
             "sold of class \"a\": resources: missing");
-  EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{},"wait":"a"})"), "\"wait\": there is no such field");
+  EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{},"wait":"a"})"), "\"wait\": unknown field");
 }
 
 }  // namespace

@@ -74,9 +74,9 @@ class Parser {
                   kNodeRecordSchema);
     }
     if (lost_ > 0) return NodeRecordLine{{}, static_cast<std::uint64_t>(lost_)};
-    if (!timed_) return fail(ErrorKind::kInvalid, "a record has a time");
+    if (!timed_) return fail(ErrorKind::kInvalid, "missing time");
     if (milliseconds_ > kOverMax_ms) {
-      return fail(ErrorKind::kInvalid, "a record over ", milliseconds_, " ms, and none is longer than a day");
+      return fail(ErrorKind::kInvalid, "a record over ", milliseconds_, " ms; at most one day");
     }
     record_.over = milliseconds(milliseconds_);
     return NodeRecordLine{std::move(record_), 0};
@@ -306,7 +306,7 @@ std::string node_record_lost_line(std::uint64_t lines) {
 
 Result<NodeRecordLine> parse_node_record(std::string_view line) {
   if (line.size() > kNodeRecordLineMax) {
-    return fail(ErrorKind::kInvalid, "a record of ", line.size(), " bytes, and none is larger than ",
+    return fail(ErrorKind::kInvalid, "a record of ", line.size(), " bytes; at most ",
                 kNodeRecordLineMax);
   }
   return Parser(line).parse();

@@ -84,9 +84,9 @@ TEST(NodeRecord, WhatCannotBeReadIsRefusedWithAReason) {
   };
   EXPECT_EQ(parse_node_record(node_record_lost_line(5))->lost, 5u);
   EXPECT_EQ(refusal(R"({"schema":7,"time":"2026-11-23T20:15:30Z"})"), "a record of schema 7, and this program reads 1");
-  EXPECT_EQ(refusal(R"({"schema":1})"), "a record has a time");
+  EXPECT_EQ(refusal(R"({"schema":1})"), "missing time");
   EXPECT_EQ(refusal(R"({"schema":1,"time":"2026-11-23T20:15:30Z","milliseconds":100000000})"),
-            "a record over 100000000 ms, and none is longer than a day");
+            "a record over 100000000 ms; at most one day");
   EXPECT_NE(refusal(R"({"schema":1,"time":"2026-11-23T20:15:30Z","cpu":{"used":-1}})").find("a negative number"),
             std::string::npos);
   EXPECT_NE(refusal(R"({"schema":1,"time":"yesterday"})").find("no time"), std::string::npos);

@@ -52,7 +52,7 @@ Result<NodeReclaim> read_node_reclaim(const Json& ours) {
   NodeReclaim out{generation->as_int(), {}};
   TM_TRY(out.classes, model::read_reclaim(*classes));
   if (const model::Reclaim* twice = named_twice(out.classes)) {
-    return fail(ErrorKind::kInvalid, "classes: ", base::in_quotes(twice->work_class), " is there twice");
+    return fail(ErrorKind::kInvalid, "classes: ", base::in_quotes(twice->work_class), " occurs twice");
   }
   return out;
 }

@@ -90,7 +90,7 @@ TEST(Told, WhoObeysRefusesWhatHeDoesNotUnderstand) {
   const std::string none = R"({"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"})";
   const std::string one = R"({"class":"a","giveBack":)" + none + R"(,"keep":)" + none + R"(,"reason":"r"})";
   EXPECT_EQ(classes(one), "it was read");
-  EXPECT_EQ(classes(one + "," + one), "classes: \"a\" is there twice");
+  EXPECT_EQ(classes(one + "," + one), "classes: \"a\" occurs twice");
   EXPECT_NE(classes(R"({"class":"a"})"), "it was read");
   EXPECT_EQ(refused(R"({"schema":2,"reclaim":{"generation":1,"classes":[]}})"),
             "written with schema 2; this version reads 1");

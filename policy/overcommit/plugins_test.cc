@@ -44,12 +44,12 @@ TEST(Plugins, WithoutAWordNothingIsOn) {
 }
 
 TEST(Plugins, AMisspeltNameIsRefused) {
-  EXPECT_EQ(read({"*", "-BatchResouce"}), "there is no plugin \"BatchResouce\"; did you mean BatchResource?");
+  EXPECT_EQ(read({"*", "-BatchResouce"}), "unknown plugin \"BatchResouce\"; did you mean BatchResource?");
   EXPECT_EQ(read({"Elsewhere"}),
-            "there is no plugin \"Elsewhere\"; there are CPUNormalization, ResourceAmplification, "
+            "unknown plugin \"Elsewhere\"; there are CPUNormalization, ResourceAmplification, "
             "MidResource, BatchResource, GPUDeviceResource, RDMADeviceResource");
-  EXPECT_EQ(read({"--BatchResource"}), "there is no plugin \"-BatchResource\"; did you mean BatchResource?");
-  EXPECT_EQ(read({"-*"}).substr(0, 23), "there is no plugin \"*\";");
+  EXPECT_EQ(read({"--BatchResource"}), "unknown plugin \"-BatchResource\"; did you mean BatchResource?");
+  EXPECT_EQ(read({"-*"}).substr(0, 23), "unknown plugin \"*\";");
 }
 
 }  // namespace

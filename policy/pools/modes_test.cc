@@ -100,9 +100,9 @@ pools:
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(to_string(refused.error()),
             R"(mode.agent.default: wanted observe or enforce, found "observed"; did you mean observe?
-mode.agent."cpuSupress": there is no such setting; did you mean cpuSuppress?
-mode.agent."memory": there is no such setting
-mode."agents": there is no such setting; did you mean agent?
+mode.agent."cpuSupress": unknown setting; did you mean cpuSuppress?
+mode.agent."memory": unknown setting
+mode."agents": unknown setting; did you mean agent?
 pools[0] (a).mode.agent: wanted observe or enforce, found "off"
 pools[1] (b).mode.nodeSlo: wanted observe or enforce, found {"default":"observe"}
 pools[1] (b).mode.agent: wanted observe or enforce, found ["cpuSuppress"])");

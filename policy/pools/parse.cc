@@ -42,7 +42,7 @@ void read_business(Form& form, std::string& business) {
 void read_selector(Form& form, Pool& pool, Problems& problems) {
   const Json* value = form.member("nodeSelector");
   if (value == nullptr) {
-    return form.missing("nodeSelector", "which nodes? {} takes all that the pools before it leave");
+    return form.missing("nodeSelector", "required; {} takes all nodes that the pools before it leave");
   }
   Form selector(value, form.place("nodeSelector"), problems);
   bool empty = true;
@@ -134,7 +134,7 @@ void read_classes(Form& form, std::vector<WorkClass>& classes, Problems& problem
     WorkClass work;
     work.name = read_name(entry, place, names);
     entry.integer("order", work.order, 0, kClassOrderMax);
-    if (!entry.has("order")) entry.missing("order", "a number; what has the lowest is reclaimed first");
+    if (!entry.has("order")) entry.missing("order", "a number is required; the class with the lowest is reclaimed first");
     entry.duration("restartCost", work.restart_cost, seconds(0), kClassRestartCostMax);
     entry.boolean("checkpointing", work.checkpointing);
     entry.integer("cpuWeight", work.cpu_weight, 1, kClassWeightMax);
@@ -142,7 +142,7 @@ void read_classes(Form& form, std::vector<WorkClass>& classes, Problems& problem
     entry.finish();
     if (entry.has("order")) {
       if (const auto [at, fresh] = orders.emplace(work.order, place); !fresh) {
-        entry.problem("order", base::cat(at->second, " has the same; no two can be reclaimed first"));
+        entry.problem("order", base::cat(at->second, " has the same order; orders must differ"));
       }
     }
     classes.push_back(std::move(work));
@@ -184,7 +184,7 @@ std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::s
   read_classes(form, config.classes, problems);
   read_offer(form, config, config.rest, problems);
   if (!form.has("mode") && document->is_object()) {
-    form.missing("mode", "observe or enforce, for nodes whose pool says nothing else");
+    form.missing("mode", "set observe or enforce, the default for pools without a mode");
   }
   read_pools(form, config, problems);
   read_rollout(form, config.rollout, problems);
@@ -203,7 +203,7 @@ TidemarkStep next_tidemark_config(const TidemarkState& state, const TidemarkSour
     return TidemarkStep{state, model::Reason::kConfigInvalid, std::move(problem)};
   };
   if (!source.text) {
-    std::string problem = base::cat("there is no key ", model::kTidemarkConfigKey);
+    std::string problem = base::cat("missing key ", model::kTidemarkConfigKey);
     if (!source.other_keys.empty()) problem += base::cat("; found ", base::join(source.other_keys, ", "));
     return refused(std::move(problem));
   }

@@ -202,7 +202,7 @@ pools:
   EXPECT_EQ(shown(config.pools[1]), shown(config.rest));
   EXPECT_EQ(
       refusal("schema: 1\nmode: enforce\nnodeSlo: {resourceUsedThresholdWithBe: {enable: true}}"),
-      "nodeSlo.\"resourceUsedThresholdWithBe\": there is no such setting; did you mean resourceUsedThresholdWithBE?");
+      "nodeSlo.\"resourceUsedThresholdWithBe\": unknown setting; did you mean resourceUsedThresholdWithBE?");
 }
 
 TEST(TidemarkConfigText, EverythingThatIsWrongIsToldAtOnceWithItsPlace) {
@@ -225,13 +225,13 @@ classes:
 - {name: b, order: 1, memoryLowPercent: 101}
 - {name: c, order: 1}
 )"),
-            R"(classes[0] (a).order: missing: a number; what has the lowest is reclaimed first
+            R"(classes[0] (a).order: missing: a number is required; the class with the lowest is reclaimed first
 classes[0] (a).cpuWeight: wanted a whole number in 1..10000, found 0
 classes[1] (b).memoryLowPercent: wanted a whole number in 0..100, found 101
 classes[2] (c).order: classes[1] has the same; no two can be reclaimed first
 mode: wanted observe or enforce, found "on"
-pools[0] (night).nodeSelector."matchLabel": there is no such setting; did you mean matchLabels?
-pools[0] (night)."modes": there is no such setting; did you mean mode?
+pools[0] (night).nodeSelector."matchLabel": unknown setting; did you mean matchLabels?
+pools[0] (night)."modes": unknown setting; did you mean mode?
 pools[1].name: wanted up to 63 lower-case letters, digits or '-', with a letter or digit at both ends, found "Night"
 pools[1].canary: wanted true or false, found "yes"
 pools[2] (night).name: pools[0] is called so too
@@ -240,14 +240,14 @@ pools[2] (night).business: wanted what a label can hold (up to 63 letters, digit
 rollout.nodesPerMinute: wanted a whole number in 1..100000, found 0
 rollout.canarySoak: wanted a duration like "90s" or "10m" in 0s..168h0m0s, found 10
 rollout.stopOnEvictions.window: wanted a duration like "90s" or "10m" in 10s..1h0m0s, found "2h"
-"pool": there is no such setting; did you mean pools?)");
+"pool": unknown setting; did you mean pools?)");
 }
 
 TEST(TidemarkConfigText, RefusesWhatItCannotKnow) {
   EXPECT_EQ(refusal(""), "schema: missing: say schema: 1");
   EXPECT_EQ(refusal("{}"), "schema: missing: say schema: 1");
   EXPECT_EQ(refusal("schema: 2\nanything: goes"), "schema: this version reads schema 1, found 2");
-  EXPECT_EQ(refusal("schema: 1"), "mode: missing: observe or enforce, for nodes whose pool says nothing else");
+  EXPECT_EQ(refusal("schema: 1"), "mode: missing: set observe or enforce, the default for pools without a mode");
   EXPECT_EQ(refusal("- 1"), "wanted settings by name, found [1]");
   EXPECT_NE(refusal("schema: [").find("line 1"), std::string::npos) << refusal("schema: [");
   EXPECT_NE(refusal("schema: 1\nschema: 1\nmode: observe").find("schema"), std::string::npos);
@@ -340,7 +340,7 @@ TEST(NextTidemarkConfig, WhatIsRefusedOrGoneLeavesTheLastGood) {
     EXPECT_FALSE(next_tidemark_config({}, bad, zones()).state.config) << "never good: nothing is decided";
   }
   EXPECT_EQ(next_tidemark_config({}, {true, std::nullopt, {"config.yml"}}, zones()).problem,
-            "there is no key config.yaml; found config.yml");
+            "missing key config.yaml; found config.yml");
   const auto gone = next_tidemark_config(good.state, {false, std::nullopt, {}}, zones());
   EXPECT_EQ(gone.reason, Reason::kConfigKept);
   EXPECT_EQ(gone.state.text, kPools);
@@ -428,7 +428,7 @@ ledger:
         "entries[1].hours: wanted a text", "entries[2].cpuPercent: missing: or memoryPercent",
         "ledger.yarn.overReport.entries[0].hours: wanted two hours of the day, as in 22-7",
         "entries[1].hours: wanted two hours", "entries[1].cpuPercent: wanted a whole number in 10..300, found 301",
-        "entries[2].\"hour\": there is no such setting; did you mean hours?"}) {
+        "entries[2].\"hour\": unknown setting; did you mean hours?"}) {
     EXPECT_NE(told.find(part), std::string::npos) << part << " is missing of\n" << told;
   }
 }
@@ -503,7 +503,7 @@ calendars[0] (nights).entries[3] (c).name: calendars[0] (nights).entries[2] is c
 calendars[0] (nights).entries[3] (c).cron: begins 1440 times a day; at most 24
 calendars[0] (nights).entries[3] (c).cpu: missing: where is the line in this window? cpu, memory or both, in percent
 calendars[0] (nights).entries[4] (e).cron: wanted either cron with until or for (it recurs), or from and to (it happens once)
-calendars[0] (nights).entries[4] (e)."rampup": there is no such setting; did you mean rampUp?
+calendars[0] (nights).entries[4] (e)."rampup": unknown setting; did you mean rampUp?
 calendar: wanted none or nights, found "night"; did you mean nights?
 ledger.yarn.minPercent: kubernetes and yarn are guaranteed 110 % together)");
 }

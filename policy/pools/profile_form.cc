@@ -28,7 +28,7 @@ void read_profiles(Form& document, ProfileSettings& profiles, Problems& problems
   recommend.duration("every", to.every, kEveryMin, kEveryMax);
   recommend.finish();
   if (to.publish && !profiles.learn)
-    form.problem("learn", "false leaves nothing to recommend; recommendations.publish is true");
+    form.problem("learn", "must be true if recommendations.publish is true");
   form.finish();
 }
 

@@ -78,8 +78,8 @@ TEST(ModelCheckpoint, TheLargestFitsAndTheEmptyOneToo) {
 
 TEST(ModelCheckpoint, WhatIsNoneIsRefusedWithItsReason) {
   const std::string good = encode_model(sample());
-  EXPECT_EQ(checkpoint_refusal(""), "no model: it does not begin with TMPM");
-  EXPECT_EQ(checkpoint_refusal("{}"), "no model: it does not begin with TMPM");
+  EXPECT_EQ(checkpoint_refusal(""), "not a model: it does not begin with TMPM");
+  EXPECT_EQ(checkpoint_refusal("{}"), "not a model: it does not begin with TMPM");
   for (std::size_t n = 4; n < good.size(); n += 7) EXPECT_NE(checkpoint_refusal(good.substr(0, n)), "") << n;
   EXPECT_EQ(checkpoint_refusal(good + "x"), "a model whose checksum is wrong");
   std::string flipped = good;
@@ -99,11 +99,11 @@ TEST(ModelCheckpoint, WhatIsNoneIsRefusedWithItsReason) {
   EXPECT_EQ(checkpoint_refusal(with(good, cpu + 18, "\xff\x01")), "cpu: buckets 0 and 511 more, of 158");
   ModelCheckpoint later = sample();
   later.cpu.move_time(hours(14));
-  EXPECT_EQ(checkpoint_refusal(encode_model(later)), "cpu: its reference time is not of the time it was written at");
+  EXPECT_EQ(checkpoint_refusal(encode_model(later)), "cpu: its reference time does not match its write time");
   ModelCheckpoint earlier = sample();
   earlier.memory.move_time(-hours(24 * 102));
   EXPECT_EQ(checkpoint_refusal(encode_model(earlier)),
-            "memory: its reference time is not of the time it was written at");
+            "memory: its reference time does not match its write time");
 }
 
 // "A program reads N−1 and N": the first schema has none before it.

@@ -199,7 +199,7 @@ std::string encode_profile(const UsageProfile& profile) {
 }
 
 Result<UsageProfile> decode_profile(std::string_view bytes) {
-  if (bytes.size() < kHeadBytes + kSeenBytes) return fail(ErrorKind::kInvalid, bytes.size(), " bytes are no profile");
+  if (bytes.size() < kHeadBytes + kSeenBytes) return fail(ErrorKind::kInvalid, bytes.size(), " bytes are not a profile");
   const auto byte = [bytes](std::size_t at) { return static_cast<std::uint8_t>(bytes[at]); };
   std::uint64_t day = 0;
   for (std::size_t i = 0; i < kHeadBytes; ++i) day |= std::uint64_t{byte(i)} << (8 * i);
@@ -214,7 +214,7 @@ Result<UsageProfile> decode_profile(std::string_view bytes) {
       const bool seen = (byte(kHeadBytes + place / 8) >> (place % 8) & 1U) != 0;
       ++place;
       if (!seen) continue;
-      if (at + kHourBytes > bytes.size()) return fail(ErrorKind::kInvalid, "a profile that was cut");
+      if (at + kHourBytes > bytes.size()) return fail(ErrorKind::kInvalid, "the profile is truncated");
       hour = {byte(at), byte(at + 1), byte(at + 2), byte(at + 3), byte(at + 4), byte(at + 5), true};
       if (hour.cpu_p50 > hour.cpu_p95 || hour.cpu_p95 > hour.cpu_max || hour.memory_p50 > hour.memory_p95 ||
           hour.memory_p95 > hour.memory_max) {

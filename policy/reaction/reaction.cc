@@ -147,17 +147,17 @@ std::string_view to_string(ReactionStanding standing) {
     case ReactionStanding::kReady:
       return "ready";
     case ReactionStanding::kNothingHeld:
-      return "nothing is held";
+      return "nothing is limited";
     case ReactionStanding::kNodeOff:
       return "the node is off";
     case ReactionStanding::kNotKnown:
-      return "what is left under the line is not known";
+      return "the room under the threshold is unknown";
     case ReactionStanding::kContainers:
-      return "each container is held by itself";
+      return "each container has its own limit";
     case ReactionStanding::kNothingLess:
-      return "nothing is narrower than what is in force";
+      return "no step is tighter than the limits in force";
     case ReactionStanding::kTooManyGroups:
-      return "too many groups";
+      return "too many cgroups";
   }
   return "unknown";
 }

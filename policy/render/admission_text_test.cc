@@ -50,7 +50,7 @@ TEST(AdmissionText, ARefusedEditCarriesThePeersWordAndBody) {
   verdict.left_off = 3;
   EXPECT_EQ(render_refusal(verdict),
             "ExistNodeConfict: colocation-config: found a and b both for node n1; allowed: one [TM-SETTINGS-004]; "
-            "k: p[0]: found 1; allowed: 2 [TM-SETTINGS-002]; and 3 more; nothing of the edit is in force");
+            "k: p[0]: found 1; allowed: 2 [TM-SETTINGS-002]; and 3 more; the edit is rejected as a whole");
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ TEST(ClusterDoctorText, NodesAreCountedAndTheFirstAreNamed) {
   EXPECT_EQ(render_text(findings),
             "ok    kernel  6.1: 5 nodes: a, b, c and 2 more\n"
             "              not told: 1 node: d\n"
-            "              and 2 more, each on fewer nodes\n"
-            "warn  kernel  older than 4.20: it tells no pressure: 5 nodes: a, b, c and 2 more\n"
+            "              and 2 more values, each on fewer nodes\n"
+            "warn  kernel  older than 4.20: no pressure files: 5 nodes: a, b, c and 2 more\n"
             "              fix: a kernel of 4.20 or newer, booted with psi=1; 4.18 of RHEL 8 and its like has it, and "
             "psi=1 is enough\n");
 }

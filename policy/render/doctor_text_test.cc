@@ -51,12 +51,12 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "75161927680 (70.0 GiB) in use on, of 107374182400 (100.0 GiB)",
           "                     fix: lower memoryEvictThresholdPercent, or lower memory.available of the kubelet's "
           "evictionHard, until "
-          "5 % lie between them",
-          "ok    disk line      nobody is evicted for it, neither by us nor by the kubelet",
-          "ok    inodes line    nobody is evicted for it, neither by us nor by the kubelet",
-          "ok    imagefs line   nobody is evicted for it, neither by us nor by the kubelet",
-          "ok    image inodes   nobody is evicted for it, neither by us nor by the kubelet",
-          "ok    CPU manager    pods share the processors (cpuManagerPolicy none)",
+          "5 % are between them",
+          "ok    disk line      neither Tidemark nor the kubelet evicts for it",
+          "ok    inodes line    neither Tidemark nor the kubelet evicts for it",
+          "ok    imagefs line   neither Tidemark nor the kubelet evicts for it",
+          "ok    image inodes   neither Tidemark nor the kubelet evicts for it",
+          "ok    CPU manager    pods share the CPUs (cpuManagerPolicy none)",
           "warn  swap           on: 2147483648 (2.0 GiB)",
           "                     fix: swapoff -a, and out of /etc/fstab: with swap a limit of memory slows down where "
           "it should "
@@ -65,13 +65,13 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "ok    other agent    none",
           "ok    latch          no",
           "ok    hold           no",
-          "ok    in force       not known: no agent of ours runs here to say it",
-          "ok    files          not known: no agent of ours runs here to say it",
-          "ok    requests       not known: no agent of ours runs here to say it",
-          "ok    memory.low     no class of the settings asks for any (memoryLowPercent)",
-          "ok    raised lines   none has ended that the NodeSLO still has",
-          "ok    out of memory  not known: no agent of ours runs here to say it",
-          "ok    kill           who does not end when it is asked can be killed, with all of its group",
+          "ok    in force       unknown: no Tidemark agent runs here",
+          "ok    files          unknown: no Tidemark agent runs here",
+          "ok    requests       unknown: no Tidemark agent runs here",
+          "ok    memory.low     no class of the settings requests any (memoryLowPercent)",
+          "ok    raised lines   no expired one is left in the NodeSLO",
+          "ok    out of memory  unknown: no Tidemark agent runs here",
+          "ok    kill           a task that does not stop on request can be killed with its whole cgroup",
           "ok    measures       none",
           ""}));
 }
@@ -115,7 +115,7 @@ TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
       "                     eviction: observe [TM-AGENT-002]\n"
       "                     ordered by ada@ops: promotion\n"
       "warn  files          the kernel refused 1 file\n"
-      "                     fix: the agent's log names each file, and what the kernel said\n"
+      "                     fix: the agent's log has each file and the kernel's error\n"
       "warn  files          2 files: another writer keeps changing this file: it is left alone for a while "
       "[TM-AGENT-008]\n"
       "                     fix: the agent's log names each file and what stands in it: find out who writes it, and "
@@ -126,7 +126,7 @@ TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
       "                     fix: give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet puts "
       "them elsewhere\n";
   const std::string ordered =
-      "ok    out of memory  3 processes of offline work and of what it depends on in their place\n";
+      "ok    out of memory  3 processes of offline work and its dependencies have their score\n";
   EXPECT_NE(text.find(ordered), std::string::npos) << text;
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
 }
@@ -138,11 +138,11 @@ TEST(DoctorText, WhoCannotBeGivenAPlaceBeforeAKernelOutOfMemory) {
   found.agent->oom = {1, 2, false, ""};
   const std::string text = render_text(node_findings(found));
   const std::string wanted =
-      "warn  out of memory  1 process cannot be given a place: to lower what a runtime gave takes CAP_SYS_RESOURCE\n"
+      "warn  out of memory  1 process cannot get an OOM score: lowering the runtime's score needs CAP_SYS_RESOURCE\n"
       "                     fix: give pods with tidemark.io/infrastructure a request for the memory that they use, "
       "then the kubelet puts them after their tasks; or give the agent CAP_SYS_RESOURCE. Its log names each\n"
       "warn  out of memory  of another pid namespace: 2 processes\n"
-      "                     fix: run the agent in the machine's pid namespace (hostPID)\n";
+      "                     fix: run the agent in the host's pid namespace (hostPID)\n";
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
   found.agent->strategies[0].stance = "observe";
   found.agent->oom = {};
@@ -165,7 +165,7 @@ TEST(DoctorText, WhereMemoryLowPercentDoesNothingItSaysWhy) {
   expect(
       "warn  memory.low     memoryLowPercent of a class has no effect: the group directly above offline pods has no "
       "limit of memory to choose by: kubepods/besteffort\n"
-      "                     fix: give that group a limit of memory (memory.high); or take memoryLowPercent out of "
+      "                     fix: set a memory limit on that cgroup (memory.high); or take memoryLowPercent out of "
       "tidemark-config\n");
   found.protection.handed_down = false;
   expect(
@@ -175,7 +175,7 @@ TEST(DoctorText, WhereMemoryLowPercentDoesNothingItSaysWhy) {
   expect(
       "warn  memory.low     memoryLowPercent of a class has no effect: memory.low: the kernel of this node has no "
       "such file [TM-KNOB-001]: x\n"
-      "                     fix: cgroup version 2; in version 1 only Anolis has it; or take memoryLowPercent out of "
+      "                     fix: cgroup v2; in cgroup v1 only Anolis has it; or take memoryLowPercent out of "
       "tidemark-config\n");
 }
 
@@ -187,7 +187,7 @@ TEST(DoctorText, WhatIsMeasuredAndWhatIsNot) {
                     {"disks", true, true, "/proc/diskstats"}};
   const std::string wanted =
       "ok   measures       cpu use, disks\n"
-      "                    run queue: the machine has it (/proc/self/schedstat); nothing needs it, and it is not read\n"
+      "                    run queue: the machine provides it (/proc/self/schedstat); not needed, and not read\n"
       "                    cpi: not here: this machine has no such counter\n";
   const std::string text = render_text(node_findings(found));
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
@@ -205,7 +205,7 @@ TEST(DoctorText, AnInodesLineCountsInodes) {
       << text;
   EXPECT_NE(
       text.find("fix: raise inodesFreePercent, or lower imagefs.inodesFree of the kubelet's evictionHard, until 5 "
-                "% lie between them"),
+                "% are between them"),
       std::string::npos)
       << text;
 }

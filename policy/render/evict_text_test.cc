@@ -25,7 +25,7 @@ TEST(EvictText, WhySomebodyGoes) {
   pressure.feature = EvictFeature::kMemoryPressure;
   pressure.reason = Reason::kEvictMemoryPressure;
   EXPECT_EQ(evict_why(pressure),
-            "TM-EVICT-006: tasks on the node stall for lack of memory (83 % of the last ten seconds, the line is "
+            "TM-EVICT-006: tasks on the node stall for lack of memory (83 % of the last ten seconds, the threshold is "
             "70 %)");
 }
 
@@ -66,15 +66,15 @@ TEST(EvictText, WhatTheKubeletCountsIsToldAsSuch) {
   Gap gap = memory_gap();
   const std::string ours = evict_seen(gap);
   gap.as_kubelet = true;
-  EXPECT_EQ(evict_seen(gap), base::cat(ours, ", as the kubelet counts it: with files that were read"));
+  EXPECT_EQ(evict_seen(gap), base::cat(ours, ", as the kubelet counts it: including the page cache"));
   gap.of_pods = true;
   EXPECT_EQ(evict_seen(gap),
-            base::cat(ours, ", as the kubelet counts it: by what is left of the limit of all pods together"));
+            base::cat(ours, ", as the kubelet counts it: by the rest of the limit of all pods together"));
 }
 
 TEST(EvictText, HowADiskStands) {
   const EvictVerdict asked{{EvictFeature::kDisk, Reason::kEvictDiskLine, 12, 20}, Reason::kEvictDiskLine, 5};
-  EXPECT_EQ(evict_says(std::vector{asked}, 1), "TM-EVICT-007: DiskEvict 12 % free of 20 %; 1 on their way out");
+  EXPECT_EQ(evict_says(std::vector{asked}, 1), "TM-EVICT-007: DiskEvict 12 % free of 20 %; 1 leaving");
 }
 
 // Contract 7.4: whoever looks for the peer's events finds ours.
@@ -89,8 +89,8 @@ TEST(EvictText, WhatAsksForMostIsTold) {
   const EvictVerdict asked{{EvictFeature::kCpu, Reason::kEvictCpuLine, 95, 90}, Reason::kEvictCpuLine, 5};
   EXPECT_EQ(evict_says(std::vector{below}, 0), "TM-EVICT-008: BECPUEvict");
   EXPECT_EQ(evict_says(std::vector{below, held}, 0), "TM-EVICT-010: BEMemoryEvict 83 % of 70 %");
-  EXPECT_EQ(evict_says(std::vector{below, held, asked}, 2), "TM-EVICT-002: CPUEvict 95 % of 90 %; 2 on their way out");
-  EXPECT_EQ(evict_says({}, 1), "1 on their way out");
+  EXPECT_EQ(evict_says(std::vector{below, held, asked}, 2), "TM-EVICT-002: CPUEvict 95 % of 90 %; 2 leaving");
+  EXPECT_EQ(evict_says({}, 1), "1 leaving");
 }
 
 TEST(EvictText, ALineThatHoldsOtherwise) {

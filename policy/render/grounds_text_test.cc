@@ -31,11 +31,11 @@ TEST(GroundsText, ARevisionThatIsKeptSaysWhichIsRolledOutAndWhyThatStandsStill) 
   grounds.settings.pool = "web";
   EXPECT_EQ(render_text(grounds),
             "settings: aaaa, pool web\n"
-            "  revision 1 (aaaa), taken at 2026-11-20T08:00:00Z, kept here while 2 (bbbb) is being rolled out: canary "
+            "  revision 1 (aaaa), taken at 2026-11-20T08:00:00Z, still in force here while 2 (bbbb) is being rolled out: canary "
             "nodes run it, soaking\n"
-            "  held since 2026-11-21T09:05:00Z: paused: a pool with the new settings evicts more than the limit "
+            "  paused since 2026-11-21T09:05:00Z: paused: a pool with the new settings evicts more than the limit "
             "[TM-ROLLOUT-012]\n"
-            "evictions of the pool: nothing is stopped for them\n");
+            "evictions of the pool: no limit reached\n");
   Json out = Json::object();
   add_json(out, grounds);
   EXPECT_EQ(out.text_at("settings"), "aaaa");

@@ -76,7 +76,7 @@ std::string short_text(const QueueShort& each, bool node_is_empty) {
   const Amounts all = amounts(each, what.unit);
   std::string out = cat(short_name(what), ": ", all.wanted, " wanted, ");
   // As in the first seconds, before anything is measured, and where a machine is full or off.
-  if (each.sold == 0 && !what.sold_to.empty()) return cat(out, "none is sold to ", what.sold_to, " now");
+  if (each.sold == 0 && !what.sold_to.empty()) return cat(out, "nothing is sold to ", what.sold_to, " now");
   out += node_is_empty ? cat("no more than ", all.sold) : cat(all.free, " free of ", all.sold);
   if (!what.sold_to.empty()) out += cat(" sold to ", what.sold_to);
   return node_is_empty ? out + " with nothing else on the node" : out;
@@ -101,11 +101,11 @@ std::string seconds_text(base::Duration left) {
 std::string why_text(const QueueWait& wait) {
   switch (wait.reason) {
     case QueueReason::kGated:
-      return "its scheduling gates hold it back";
+      return "its scheduling gates are not removed";
     case QueueReason::kNoNode:
-      return "the node is not there yet";
+      return "the node does not exist yet";
     case QueueReason::kMismatch:
-      return cat("the node is not one that it asks for by ", wait.key);
+      return cat("the node does not match its ", wait.key);
     case QueueReason::kCordoned:
       return "the node is cordoned";
     case QueueReason::kTainted:
@@ -113,7 +113,7 @@ std::string why_text(const QueueWait& wait) {
     case QueueReason::kNotReady:
       return "the node is not ready";
     case QueueReason::kNotAllKnown:
-      return "what is free is not known: there are pods that are not understood, or more than can be followed; the log "
+      return "free resources are unknown: some pods cannot be read, or there are too many; the log "
              "of `tidemark up` names them";
     case QueueReason::kTooLarge:
       return shorts_text(wait.shorts, true);
@@ -121,11 +121,11 @@ std::string why_text(const QueueWait& wait) {
       return shorts_text(wait.shorts, false);
     case QueueReason::kBehind:
       return cat(wait.key, " has waited longer than ", base::format_go_duration(kPassedMax), " for ",
-                 names_text(wait.shorts), ", and is not passed any more");
+                 names_text(wait.shorts), ", and no other pod may overtake it any more");
     case QueueReason::kCoolingDown:
-      return cat("offline work was evicted: none is begun for another ", seconds_text(wait.left));
+      return cat("offline work was evicted: none starts for another ", seconds_text(wait.left));
     case QueueReason::kOff:
-      return "offline work is switched off here, or drains: none begins until that ends (`tidemark on`, or `on "
+      return "offline work is off or drains here: none starts until `tidemark on`, or `on "
              "--local` where it was the switch on the machine)";
   }
   return "";

@@ -86,7 +86,7 @@ TEST(OfferText, SaysWhatEachClassIsToldAndWhatIsGivenBack) {
   for (
       const std::string_view part :
       {"    training, held: 20000m told at 100 %, 20000m real: published with the over-report of its side [TM-LEDGER-011]\n",
-       "    spark, free for it: 100000m told at 150 %, 60000m real, entry 2: told with the over-report of an entry for "
+       "    spark, free: 100000m told at 150 %, 60000m real, entry 2: told with the over-report of an entry for "
        "its class or this hour [TM-LEDGER-012]\n",
        "  kubernetes gives back 4000m and 1024 (1.0 KiB) of no class, keeps 1000m and 0: more timely work waits on the "
        "other side: less timely work of this side gives back first [TM-LEDGER-009]\n"}) {

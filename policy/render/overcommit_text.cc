@@ -61,11 +61,11 @@ bool measured_below_zero(const model::NodeSnapshot& node) {
 std::string_view policy_word(model::Reason policy) {
   switch (policy) {
     case model::Reason::kPolicyRequest:
-      return "what online pods request";
+      return "the requests of online pods";
     case model::Reason::kPolicyMaxUsageRequest:
-      return "the larger of what online pods use and request";
+      return "the larger of use and request of online pods";
     default:
-      return "what online pods use";
+      return "the use of online pods";
   }
 }
 
@@ -130,7 +130,7 @@ void render_batch(std::string& out, std::string_view title, const BatchTerms<Amo
   table.add('=', "left", amount_text(terms.left));
   if (terms.cap) table.add('<', "cap", amount_text(*terms.cap), "batch threshold percent of capacity");
   if (terms.ratio_percent && *terms.ratio_percent > kRatioPercentMin)
-    table.add('x', "normalization", ratio_text(*terms.ratio_percent), "what a core of this processor counts for");
+    table.add('x', "normalization", ratio_text(*terms.ratio_percent), "the value of one CPU of this model");
   table.add('=', "batch may use (origin)", amount_text(terms.origin), why(terms.origin_by));
   const std::string names = third_party_names(node);
   table.add('-', names.empty() ? std::string("third parties") : base::cat("third parties: ", names),
@@ -151,10 +151,10 @@ void render_mid(std::string& out, std::string_view title, const MidTerms<Amount>
   if (is_static) {
     table.add(' ', "static share", amount_text(terms.static_share));
   } else {
-    table.add(' ', "online work will not need (predicted)", amount_text(terms.prod_reclaimable));
+    table.add(' ', "online work does not need (predicted)", amount_text(terms.prod_reclaimable));
     table.add('<', "not used on the node", amount_text(terms.node_unused));
     table.add('=', "base", amount_text(terms.base));
-    table.add('+', "share of what nobody requested", amount_text(terms.unallocated_share),
+    table.add('+', "share of unrequested capacity", amount_text(terms.unallocated_share),
               base::cat("of ", amount_text(terms.unallocated), ": capacity - reserved ", amount_text(terms.reserved),
                         " - requests ", amount_text(terms.prod_request)));
   }
@@ -295,7 +295,7 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
       out += base::cat("offers nothing; its ", reset_words(plugins), " resources are removed\n");
       break;
     case PlanAction::kHold:
-      out += "is left as it is\n";
+      out += "stays unchanged\n";
       break;
   }
   out += base::cat("why: ", why(plan.reason), "\n");
@@ -303,7 +303,7 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
   for (const auto off : switched_off(plan, plugins)) out += base::cat("note: ", why(off), "\n");
   for (const auto safe : plan.safeguards) {
     const bool below = safe == model::Reason::kSafeCutsOnly && measured_below_zero(node);
-    out += base::cat("profile tidemark: ", why(safe), below ? "; less than nothing was measured" : "", "\n");
+    out += base::cat("profile tidemark: ", why(safe), below ? "; a measured value was negative" : "", "\n");
   }
   if (plan.action == PlanAction::kPublish) out += render_amounts(plan, node, strategy);
   if (plugins.batch_resource) out += render_zones_text(plan, node);

@@ -89,9 +89,9 @@ std::string entry_name(const Disagreement& found, const Calendar& calendar) {
 
 std::string holidays_text(const Calendar& calendar, base::WallTime end) {
   const std::string last = local_text(calendar.zone, end + base::Duration(-std::chrono::seconds(1)));
-  return cat("calendar ", calendar.name, ": its list of holidays ends; the last day that it names is ",
+  return cat("calendar ", calendar.name, ": its list of holidays ends on ",
              std::string_view(last).substr(0, 10),
-             ", and after that its entries on holidays or workdays go by the week alone");
+             "; after that, entries on holidays or workdays use only the day of the week");
 }
 
 std::string local_text(const TimeZone& zone, base::WallTime at) {

@@ -12,7 +12,7 @@ TEST(PriorityText, APodWhoseAnnotationCannotBeReadIsTold) {
   plan.refused.push_back({"b", "JSON at byte 0: a value is missing"});
   EXPECT_EQ(render_text(plan),
             "a\n  CPU priority  online (2): set from the QoS class of the cgroup [TM-PRIORITY-001]\n"
-            "b\n  left as it is: annotation koordinator.sh/cpuQOS: JSON at byte 0: a value is missing\n");
+            "b\n  unchanged: annotation koordinator.sh/cpuQOS: JSON at byte 0: a value is missing\n");
   EXPECT_EQ(render_json(plan).dump(),
             R"({"intents":[{"group":"a","want":"cpuPriority","value":2,"strategy":"cpuPriority",)"
             R"("reason":{"id":"TM-PRIORITY-001","text":"set from the QoS class of the cgroup"}}],)"
@@ -23,7 +23,7 @@ TEST(PriorityText, AGroupThatTakesNoWeightIsTold) {
   ClassWeightsPlan plan;
   plan.without_weight = {"besteffort/a"};
   EXPECT_EQ(render_text(plan),
-            "besteffort/a\n  no CPU shares: it runs idle, and a kernel takes no weight of such a group\n");
+            "besteffort/a\n  no CPU shares: it runs idle, and the kernel accepts no weight for such a cgroup\n");
   EXPECT_EQ(render_json(plan).dump(), R"({"intents":[],"withoutWeight":["besteffort/a"]})");
 }
 

@@ -56,7 +56,7 @@ class Fields {
 };
 
 std::unexpected<Error> lacks(std::string_view what) {
-  return fail(ErrorKind::kInvalid, what, " is missing or not what it should be");
+  return fail(ErrorKind::kInvalid, what, " is missing or invalid");
 }
 
 Result<Json> read_object(std::string_view text) {
@@ -139,7 +139,7 @@ Result<StoredRevision> decode_revision(std::string_view text) {
   // The texts are the revision; a hash beside them that says otherwise was edited by hand.
   revision.hash = hash_of(revision.texts);
   if (revision.hash != fields.text("hash"))
-    return fail(ErrorKind::kInvalid, "the texts do not have the hash that is stored");
+    return fail(ErrorKind::kInvalid, "the texts do not match the stored hash");
   return revision;
 }
 

@@ -100,7 +100,7 @@ class DocumentCheck {
     if (list->as_array().size() > kSettingsStrategiesMax) {
       return report_.error(
           Reason::kSettingsInvalid, std::string(list_name()), cat(list->as_array().size(), " node strategies"),
-          cat("at most ", kSettingsStrategiesMax, ": nodes that are to be alike need one between them"));
+          cat("at most ", kSettingsStrategiesMax, ": use one strategy for equal nodes"));
     }
     for (std::size_t i = 0; i < list->as_array().size(); ++i) {
       entry(list->as_array()[i], cat(list_name(), "[", i, "]"));
@@ -133,7 +133,7 @@ class DocumentCheck {
 
   bool read_selector(const Json* value, const std::string& place, NodeStrategyEntry& entry) {
     constexpr std::string_view kWanted =
-        "matchLabels or matchExpressions: without them nobody knows whose strategy it is";
+        "matchLabels or matchExpressions: they select the nodes of the strategy";
     if (value == nullptr) {
       report_.error(Reason::kSettingsInvalid, place, "nothing", std::string(kWanted));
       return false;
@@ -163,13 +163,13 @@ class DocumentCheck {
       if (!edit_.names_needed) {
         if (again)
           report_.warn(Reason::kSettingsSuspect, entry.place + ".name", base::in_quotes(entry.name),
-                       "a name of its own");
+                       "a unique name");
         continue;
       }
       if (entry.name.empty()) report_.error(Reason::kSettingsInvalid, entry.place + ".name", "nothing", "a name");
       if (again)
         report_.error(Reason::kSettingsInvalid, entry.place + ".name", base::in_quotes(entry.name),
-                      "a name of its own");
+                      "a unique name");
     }
   }
 
@@ -182,7 +182,7 @@ class DocumentCheck {
       if (!parsed || !parsed->is_object()) {
         return report_.error(
             Reason::kSettingsUnreadable, "",
-            text.empty() ? "no system-config beside it" : "a system-config that cannot be read",
+            text.empty() ? "no system-config beside it" : "an unreadable system-config",
             "a JSON object under system-config, which the network bandwidth is compared with: {} is enough");
       }
       system = std::move(*parsed);
@@ -200,9 +200,9 @@ class DocumentCheck {
       const Json* name = settings_member(each, "name");
       const std::string_view text = name == nullptr ? "" : name->get_string().value_or("");
       if (text.empty()) {
-        report_.error(Reason::kSettingsInvalid, at + ".name", "nothing", "a name: the agent reports use by it");
+        report_.error(Reason::kSettingsInvalid, at + ".name", "nothing", "a name: the agent reports use under it");
       } else if (!seen.insert(std::string(text)).second) {
-        report_.error(Reason::kSettingsInvalid, at + ".name", base::in_quotes(text), "a name of its own");
+        report_.error(Reason::kSettingsInvalid, at + ".name", base::in_quotes(text), "a unique name");
       }
       const Json* path = settings_member(each, "cgroupPath");
       for (const auto member : {"parentDir", "relativePath"}) {
@@ -228,7 +228,7 @@ class DocumentCheck {
         const Json* value = settings_member(strategy, name);
         if (value == nullptr || value->get_int().value_or(0) <= 100) continue;
         report_.warn(Reason::kSettingsSuspect, settings_place(place, name), value->dump(),
-                     "100 or less: above it more is sold than the node has");
+                     "100 or less: more would sell beyond the capacity of the node");
       }
     };
     margins(object, "");
@@ -239,7 +239,7 @@ class DocumentCheck {
       margins(list->as_array()[i], place);
       if (on(list->as_array()[i]) && !on(object)) {
         report_.warn(Reason::kSettingsSuspect, place + ".enable", "true",
-                     "enable at the top as well: an entry alone switches nothing on");
+                     "enable at the top level as well: an entry alone has no effect");
       }
     }
   }
@@ -258,8 +258,8 @@ void check_empty_keys(const SettingsEdit& edit, SettingsReport& report) {
     for (const SettingsKey& key : edit.after) {
       if (key.name != document.key || !key.text.empty()) continue;
       report.key(key.name);
-      report.warn(Reason::kSettingsSuspect, "", "an empty text: what was in force stays",
-                  "no such key at all, for the defaults");
+      report.warn(Reason::kSettingsSuspect, "", "an empty text: the settings in force stay",
+                  "remove the key to get the defaults");
     }
   }
 }
@@ -272,7 +272,7 @@ void check_unknown_keys(const SettingsEdit& edit, SettingsReport& report) {
     if (std::find(known.begin(), known.end(), key.name) != known.end()) continue;
     if (const auto meant = base::nearest(key.name, known)) {
       report.key(key.name);
-      report.warn(Reason::kSettingsUnknown, "", "a key that nobody reads", cat("did you mean ", *meant, "?"));
+      report.warn(Reason::kSettingsUnknown, "", "an unknown key", cat("did you mean ", *meant, "?"));
     }
   }
 }

@@ -170,7 +170,7 @@ void check_overlap(std::span<const NodeStrategyEntry> entries, SettingsReport& r
       if (!steps.take(cost.of(nodes.labels()) + nodes.labels() * nodes.labels())) {
         report.warn(Reason::kSettingsSuspect, entry.place + ".nodeSelector",
                     cat(entries.size(), " strategies whose selectors have too many values to try them all"),
-                    "fewer strategies or values: from here on it was not looked whether two are for one node");
+                    "fewer strategies or values: the rest was not checked for overlaps");
         return;
       }
       const MadeUpNode node = nodes.make(i);
@@ -194,7 +194,7 @@ void check_nodes(std::span<const NodeStrategyEntry> entries, std::span<const Lab
     if (!steps.take(cost.of(node.labels.size()))) {
       report.warn(Reason::kSettingsSuspect, "",
                   cat(entries.size(), " strategies, too many to compare all ", nodes.size(), " nodes with"),
-                  cat("fewer strategies: ", looked_at, " nodes were looked at for two that mean the same one"));
+                  cat("fewer strategies: ", looked_at, " nodes were checked for overlaps"));
       break;
     }
     ++looked_at;

@@ -47,7 +47,7 @@ Result<DesiredStates> parse_desired(std::string_view text) {
   for (const auto& [item, place] : pools) {
     const std::string name(item->text_at("name"));
     if (name.empty()) return fail(ErrorKind::kInvalid, place, ".name is missing");
-    if (desired.pool(name) != nullptr) return fail(ErrorKind::kInvalid, place, ": the pool ", name, " is there twice");
+    if (desired.pool(name) != nullptr) return fail(ErrorKind::kInvalid, place, ": the pool ", name, " occurs twice");
     TM_TRY(auto mark, read_mark(*item, place, true));
     desired.pools.push_back({name, std::move(mark)});
   }

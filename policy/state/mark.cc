@@ -92,9 +92,9 @@ StateOrder read_order(const Json& item, std::string place, Problems& problems) {
     form.boolean("drained", order.drained);
   }
   order.until = read_time(form, "until");
-  if (order.wish != Wish::kOff && !order.only.all()) form.problem("only", "goes with off alone");
+  if (order.wish != Wish::kOff && !order.only.all()) form.problem("only", "only valid with off");
   if (form.has("rest")) {
-    if (order.only.all()) form.problem("rest", "goes with `only` alone");
+    if (order.only.all()) form.problem("rest", "only valid with `only`");
     if (const auto rest = form.choice("rest", {"on", "observe"})) order.rest = static_cast<Wish>(*rest);
   }
   form.finish();
@@ -108,7 +108,7 @@ StateMark read_mark(Form& form, Problems& problems) {
     mark.orders.push_back(read_order(item, std::move(place), problems));
   });
   for (std::size_t i = 0; i + 1 < mark.orders.size(); ++i) {
-    if (!mark.orders[i].until) form.problem("orders", cat("number ", i + 1, " has no end, and others stand below it"));
+    if (!mark.orders[i].until) form.problem("orders", cat("number ", i + 1, " has no end, and others follow"));
   }
   return mark;
 }

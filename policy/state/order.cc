@@ -161,7 +161,7 @@ Result<Parts> parse_parts(std::span<const std::string> words) {
       }
       parts.classes.push_back(name);
     } else {
-      return fail(ErrorKind::kInvalid, base::in_quotes(word), " is none of k8s, yarn, class=NAME");
+      return fail(ErrorKind::kInvalid, base::in_quotes(word), " is not k8s, yarn or class=NAME");
     }
   }
   std::ranges::sort(parts.classes);

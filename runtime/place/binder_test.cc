@@ -277,7 +277,7 @@ TEST_F(BinderTest, AfterAnEvictionOfOfflineWorkNoneIsBegunForAWhile) {
   batch("c", 1000);
   create("api", "cpu", "1");
   EXPECT_EQ(on("api"), "n1");
-  EXPECT_TRUE(told("c").starts_with("position 1 of 1: offline work was evicted: none is begun for another "))
+  EXPECT_TRUE(told("c").starts_with("position 1 of 1: offline work was evicted: none starts for another "))
       << told("c");
   const std::string written = revision("c");
   run_for(20s);
@@ -520,7 +520,7 @@ TEST_F(BinderTest, GatesSelectorsAndTheNodeItself) {
   run_for(1s);
   EXPECT_EQ(on("gated"), "n1");
   batch("picky", 100, R"(,"nodeSelector":{"disk":"ssd"})");
-  EXPECT_EQ(told("picky"), "position 1 of 1: the node is not one that it asks for by disk=ssd");
+  EXPECT_EQ(told("picky"), "position 1 of 1: the node does not match its disk=ssd");
   batch("named", 100,
         R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[)"
         R"({"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}]}}})");

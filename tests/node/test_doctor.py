@@ -67,7 +67,7 @@ class Doctor(OnARealNode):
         self.assertEqual("ok", self.of(told, "cgroupDriver")["severity"], "the kubelet says so too")
         self.assertEqual("none", self.of(told, "otherAgent")["found"])
         self.assertIn("cpuManagerPolicy none", self.of(told, "cpuManager")["found"])
-        self.assertEqual("as they are wanted", self.of(told, "files")["found"])
+        self.assertEqual("as intended", self.of(told, "files")["found"])
         self.see_trials(told)
         self.assertEqual("not enforced (observe): the kernel goes by what each process has", self.of(told, "oomOrder")["found"], "nobody asked for it")
         self.assertIn("/plain", self.of(told, "requests")["found"], "it is held with offline work")
