@@ -151,7 +151,7 @@ TEST_F(ExplainTest, ANodeThatBacksOffIsExplainedAsItIs) {
   batch("victim", "1000");
   start();
   EXPECT_EQ(offered("n1"), "17200");
-  EXPECT_TRUE(says(text("n1"), "none of this node is known")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "no eviction of this node is known")) << text("n1");
   EXPECT_TRUE(says(text("n1"), "only the manager knows: --journal-dir")) << "an honest answer to what cannot be seen";
 
   evict("victim");

@@ -44,7 +44,7 @@ NodeRecord a_record() {
   return record;
 }
 
-TEST(NodeRecord, IsOneLineWithoutWhatIsNothing) {
+TEST(NodeRecord, OmitsEmptyValues) {
   EXPECT_EQ(to_line(a_record()),
             R"({"schema":1,"time":"2026-11-23T20:15:30.000000Z","node":"n1","milliseconds":30000,"whole":true,)"
             R"("stance":"enforce","cpus":8,)"
@@ -56,7 +56,7 @@ TEST(NodeRecord, IsOneLineWithoutWhatIsNothing) {
             R"("task":"shop/web-0","limit":"shop/web-0"}]})");
 }
 
-TEST(NodeRecord, WhatWasWrittenIsRead) {
+TEST(NodeRecord, ReadsWhatItWrote) {
   NodeRecord record = a_record();
   for (const bool more : {false, true}) {
     if (more) {
@@ -77,7 +77,7 @@ TEST(NodeRecord, WhatWasWrittenIsRead) {
   }
 }
 
-TEST(NodeRecord, WhatCannotBeReadIsRefusedWithAReason) {
+TEST(NodeRecord, RejectsUnreadableLinesWithAReason) {
   const auto refusal = [](std::string_view line) {
     const auto read = parse_node_record(line);
     return read ? std::string("read") : read.error().message;

@@ -121,9 +121,8 @@ TEST_F(EvictionTriggers, OfflineWorkEndsBeforeTheKubeletWouldEvictForWhatPodsHav
   left_to_pods = kGiB;
   seconds(1);
   EXPECT_EQ(hands.asked, std::vector<std::string>{"shuffle"});
-  EXPECT_NE(
-      lines.find("(93 % of 89 %, down to 87 %, as the kubelet counts it: by what is left of the limit of all pods"),
-      std::string::npos)
+  EXPECT_NE(lines.find("(93 % of 89 %, down to 87 %, as the kubelet counts it: by the rest of the limit of all pods"),
+            std::string::npos)
       << lines;
 }
 

@@ -377,7 +377,7 @@ TEST_F(IncidentTest, ALongTimeStaysOnePage) {
   }
   const std::string page = render_text(judge(0min, 3h));
   EXPECT_LT(std::ranges::count(page, '\n'), 60);
-  EXPECT_NE(page.find("in which it was held back less; -o json has all"), std::string::npos) << page;
+  EXPECT_NE(page.find("in which it was throttled less; -o json shows all"), std::string::npos) << page;
   EXPECT_EQ(render_json(judge(0min, 3h)).member("deeds")->as_array().size(), 350u);
 }
 

@@ -21,7 +21,7 @@ TEST(Plugins, AllAreOnByDefaultAndByAStar) {
   EXPECT_EQ(read({"*"}), kAll);
 }
 
-TEST(Plugins, OnlyWhatIsNamedIsOn) {
+TEST(Plugins, EnablesOnlyNamedPlugins) {
   EXPECT_EQ(read({"BatchResource"}), "BatchResource");
   EXPECT_EQ(read({"BatchResource", "CPUNormalization"}), "CPUNormalization,BatchResource");
 }
@@ -33,12 +33,12 @@ TEST(Plugins, ADashTakesOneAwayFromTheStarWhicheverComesFirst) {
             "ResourceAmplification,MidResource,BatchResource,GPUDeviceResource,RDMADeviceResource");
 }
 
-TEST(Plugins, TheFirstWordOnAPluginCounts) {
+TEST(Plugins, FirstEntryOfAPluginWins) {
   EXPECT_EQ(read({"BatchResource", "-BatchResource"}), "BatchResource");
   EXPECT_EQ(read({"-BatchResource", "BatchResource"}), "none");
 }
 
-TEST(Plugins, WithoutAWordNothingIsOn) {
+TEST(Plugins, EmptyListEnablesNothing) {
   EXPECT_EQ(read({}), "none");
   EXPECT_EQ(read({"-BatchResource"}), "none");
 }

@@ -33,7 +33,7 @@ AgentModes agent_modes(Mode otherwise, std::vector<std::pair<Strategy, Mode>> na
   return modes;
 }
 
-TEST(Modes, ModesByWhatIsDoneAndByStrategyOfTheAgent) {
+TEST(Modes, ResolvesModesByComponentAndStrategy) {
   EXPECT_EQ(modes_in("observe"), (PoolModes{kObserve, kObserve, {kObserve, {}}, kObserve}));
   EXPECT_EQ(modes_in("enforce"), PoolModes());
   EXPECT_EQ(modes_in("{}"), PoolModes());
@@ -49,7 +49,7 @@ TEST(Modes, ModesByWhatIsDoneAndByStrategyOfTheAgent) {
   }
 }
 
-TEST(Modes, WhatSuppressionDoesBetweenTwoDecisionsHasAModeThatGoesByPool) {
+TEST(Modes, ReactionHasAModePerPool) {
   const auto config = must(R"(
 schema: 1
 mode: {agent: {cpuSuppress: enforce, reaction: observe}}
@@ -69,7 +69,7 @@ pools:
   EXPECT_EQ(modes_in("{agent: observe}").agent.of_reaction(), kObserve);
 }
 
-TEST(Modes, APoolsModesOfTheAgentLieOverThoseOfTheDocument) {
+TEST(Modes, PoolModesOverrideTheDocuments) {
   const auto config = must(R"(
 schema: 1
 mode: {capacity: enforce, nodeSlo: enforce, agent: {default: observe, cpuSuppress: enforce}}
@@ -88,7 +88,7 @@ pools:
   EXPECT_EQ(of(4), agent_modes(kObserve, {})) << "one mode is for everything";
 }
 
-TEST(Modes, AModeThatDoesNotExistIsToldWithTheNearest) {
+TEST(Modes, ReportsAnUnknownModeWithASuggestion) {
   const auto refused = parse_tidemark_config(R"(
 schema: 1
 mode: {agents: observe, agent: {default: observed, cpuSupress: enforce, memory: observe}}

@@ -54,7 +54,7 @@ pools:
   mode: {capacity: enforce}
 )";
 
-TEST(TidemarkConfigText, PoolsTakeTheRestsSettingsWhereTheySayNothing) {
+TEST(TidemarkConfigText, PoolsInheritTheDefaults) {
   const auto config = pools_must(kPools);
   EXPECT_EQ(config.rest.name, "default");
   EXPECT_EQ(config.rest.modes, (PoolModes{Mode::kObserve, Mode::kObserve, {Mode::kObserve, {}}, Mode::kObserve}));
@@ -162,7 +162,7 @@ arbitrate: {enabled: yes please, taint: 1, tolerancePermille: 1001, overAfter: 0
   }
 }
 
-TEST(TidemarkConfigText, WhatADrainEndsIsThePools) {
+TEST(TidemarkConfigText, DrainEvictionIsSetPerPool) {
   const auto config = pools_must(R"(
 schema: 1
 mode: enforce
@@ -179,7 +179,7 @@ pools:
   for (const char* place : {"drain.yarn", "pods"}) EXPECT_NE(wrong.find(place), std::string::npos) << wrong;
 }
 
-TEST(TidemarkConfigText, APoolsNodeSloLiesOverThatOfTheDocument) {
+TEST(TidemarkConfigText, PoolNodeSloOverridesTheDocuments) {
   const auto config = pools_must(R"(
 schema: 1
 mode: enforce
@@ -200,12 +200,11 @@ pools:
       R"({"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":50,"memoryEvictThresholdPercent":75,"memoryEvictLowerPercent":70},)"
       R"("systemStrategy":{"watermarkScaleFactor":200}})");
   EXPECT_EQ(shown(config.pools[1]), shown(config.rest));
-  EXPECT_EQ(
-      refusal("schema: 1\nmode: enforce\nnodeSlo: {resourceUsedThresholdWithBe: {enable: true}}"),
-      "nodeSlo.\"resourceUsedThresholdWithBe\": unknown setting; did you mean resourceUsedThresholdWithBE?");
+  EXPECT_EQ(refusal("schema: 1\nmode: enforce\nnodeSlo: {resourceUsedThresholdWithBe: {enable: true}}"),
+            "nodeSlo.\"resourceUsedThresholdWithBe\": unknown setting; did you mean resourceUsedThresholdWithBE?");
 }
 
-TEST(TidemarkConfigText, EverythingThatIsWrongIsToldAtOnceWithItsPlace) {
+TEST(TidemarkConfigText, ReportsAllProblemsAtOnceWithPlaces) {
   EXPECT_EQ(refusal(R"(
 schema: 1
 mode: on
@@ -243,7 +242,7 @@ rollout.stopOnEvictions.window: wanted a duration like "90s" or "10m" in 10s..1h
 "pool": unknown setting; did you mean pools?)");
 }
 
-TEST(TidemarkConfigText, RefusesWhatItCannotKnow) {
+TEST(TidemarkConfigText, RejectsUnknownFields) {
   EXPECT_EQ(refusal(""), "schema: missing: say schema: 1");
   EXPECT_EQ(refusal("{}"), "schema: missing: say schema: 1");
   EXPECT_EQ(refusal("schema: 2\nanything: goes"), "schema: this version reads schema 1, found 2");
@@ -254,7 +253,7 @@ TEST(TidemarkConfigText, RefusesWhatItCannotKnow) {
   EXPECT_NE(refusal(std::string(300 * 1024, ' ')).find("at most 262144"), std::string::npos);
 }
 
-TEST(TidemarkConfigText, OnlySoMuchIsTold) {
+TEST(TidemarkConfigText, LimitsTheNumberOfProblems) {
   std::string text = "schema: 1\nmode: observe\n";
   for (int i = 0; i < 50; ++i) text += cat("nonsense", i, ": 1\n");
   const auto config = parse_tidemark_config(text, zones());
@@ -298,7 +297,7 @@ TEST(PoolOf, TheFirstThatMatchesElseTheRest) {
   EXPECT_EQ(pool({}), "default");
 }
 
-TEST(PoolOf, AnOverlapIsToldWithAnExample) {
+TEST(PoolOf, ReportsAnOverlapWithAnExample) {
   const auto config = pools_must(kPools);
   const std::vector<NodeLabels> nodes{{model::NodeName("n3"), {{"stage", "night"}}},
                                       {model::NodeName("n1"), {{"stage", "night"}}},
@@ -317,7 +316,7 @@ TEST(PoolOf, AnOverlapIsToldWithAnExample) {
 
 // ---- what is in force ----
 
-TEST(NextTidemarkConfig, WithoutAnyThePeersSwitchesDecideAndEditsHoldAtOnce) {
+TEST(NextTidemarkConfig, MissingConfigUsesKoordinatorsSwitches) {
   const auto step = next_tidemark_config({}, {false, std::nullopt, {}}, zones());
   EXPECT_EQ(step.reason, Reason::kConfigDropIn);
   ASSERT_TRUE(step.state.config);
@@ -326,7 +325,7 @@ TEST(NextTidemarkConfig, WithoutAnyThePeersSwitchesDecideAndEditsHoldAtOnce) {
   EXPECT_FALSE(step.state.text);
 }
 
-TEST(NextTidemarkConfig, WhatIsRefusedOrGoneLeavesTheLastGood) {
+TEST(NextTidemarkConfig, KeepsTheLastGoodOnRejectionOrLoss) {
   const auto good = next_tidemark_config({}, {true, kPools, {}}, zones());
   EXPECT_EQ(good.reason, Reason::kConfigApplied);
   EXPECT_EQ(good.state.text, kPools);
@@ -475,7 +474,7 @@ pools:
   }
 }
 
-TEST(TidemarkConfigText, WhatIsWrongWithACalendarIsToldWithItsPlace) {
+TEST(TidemarkConfigText, ReportsCalendarProblemsWithPlaces) {
   EXPECT_EQ(
       refusal(R"(
 schema: 1
@@ -518,7 +517,7 @@ TEST(TidemarkConfigText, ACalendarThatIsNeverOrAllTheTimeIsRefused) {
             "calendars[0] (a).entries[0] (leap).cron: \"0 0 30 2 *\" is never: there is no such day");
 }
 
-TEST(TidemarkConfigText, TheZonesThatATextNamesAreKnownBeforeItIsRead) {
+TEST(TidemarkConfigText, ListsTheTimeZonesOfAText) {
   EXPECT_EQ(
       zone_names(
           "calendars: [{zone: Europe/Berlin}, {zone: Asia/Shanghai}, {zone: Europe/Berlin}, {zone: ../../etc/passwd}, "

@@ -76,7 +76,7 @@ TEST(ModelCheckpoint, TheLargestFitsAndTheEmptyOneToo) {
   EXPECT_EQ(decode_model(encode_model(none)).value(), none);
 }
 
-TEST(ModelCheckpoint, WhatIsNoneIsRefusedWithItsReason) {
+TEST(ModelCheckpoint, RejectsInvalidBytesWithAReason) {
   const std::string good = encode_model(sample());
   EXPECT_EQ(checkpoint_refusal(""), "not a model: it does not begin with TMPM");
   EXPECT_EQ(checkpoint_refusal("{}"), "not a model: it does not begin with TMPM");
@@ -102,8 +102,7 @@ TEST(ModelCheckpoint, WhatIsNoneIsRefusedWithItsReason) {
   EXPECT_EQ(checkpoint_refusal(encode_model(later)), "cpu: its reference time does not match its write time");
   ModelCheckpoint earlier = sample();
   earlier.memory.move_time(-hours(24 * 102));
-  EXPECT_EQ(checkpoint_refusal(encode_model(earlier)),
-            "memory: its reference time does not match its write time");
+  EXPECT_EQ(checkpoint_refusal(encode_model(earlier)), "memory: its reference time does not match its write time");
 }
 
 // "A program reads N−1 and N": the first schema has none before it.

@@ -7,7 +7,7 @@ namespace {
 
 using model::Reason;
 
-TEST(AdmissionText, SaysWhatWasFoundAndWhatWouldBeRight) {
+TEST(AdmissionText, ShowsFoundAndExpectedValues) {
   EXPECT_EQ(render_text(Refusal{Reason::kAdmitPriorityClassMissing, 500, "spark", "koord-batch"}),
             "ClusterColocationProfile spark: the PriorityClass that a matching profile names does not exist "
             "[TM-ADMIT-003]: koord-batch");
@@ -21,7 +21,7 @@ TEST(AdmissionText, SaysWhatWasFoundAndWhatWouldBeRight) {
             "[TM-ADMIT-008]: spec.resources");
 }
 
-TEST(AdmissionText, SaysWhoOrderedOff) {
+TEST(AdmissionText, NamesTheAuthorOfTheOffOrder) {
   EXPECT_EQ(render_text(PodScopeState()), "");
   EXPECT_EQ(render_text(PodScopeState{true, Reason::kDisabledByCluster, "", std::nullopt}),
             "co-location is off for the whole cluster [TM-NODE-002]");
@@ -36,7 +36,7 @@ TEST(AdmissionText, SaysWhoOrderedOff) {
 }
 
 // Contract 11.4: `ExistNodeConfict` (sic), body JSON {config, strategies, exampleNodes}.
-TEST(AdmissionText, ARefusedEditCarriesThePeersWordAndBody) {
+TEST(AdmissionText, RejectedEditHasKoordinatorsTextAndBody) {
   SettingsVerdict verdict;
   verdict.errors.push_back({Reason::kSettingsNodeConflict, "colocation-config", "", "a and b both for node n1", "one"});
   verdict.conflict = {Reason::kSettingsNodeConflict, "colocation-config", {"a", "b"}, {"n1"}};

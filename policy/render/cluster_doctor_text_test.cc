@@ -28,7 +28,7 @@ TEST(ClusterDoctorText, NodesAreCountedAndTheFirstAreNamed) {
             "psi=1 is enough\n");
 }
 
-TEST(ClusterDoctorText, ForPrograms) {
+TEST(ClusterDoctorText, RendersJson) {
   ClusterFinding holds = some(ClusterFact::kAgentHolds, Severity::kWarn);
   holds.reason = model::Reason::kAgentHolds;
   const Json json = render_json({&holds, 1});
@@ -41,7 +41,7 @@ TEST(ClusterDoctorText, ForPrograms) {
   EXPECT_EQ(shown.at("groups")->as_array().at(0).at("names")->as_array().size(), 3u);
 }
 
-TEST(ClusterDoctorText, WhatANodesFindingSaysIsSaidInItsWords) {
+TEST(ClusterDoctorText, UsesTheTextOfNodeFindings) {
   ClusterFinding line = some(ClusterFact::kAsOnNode, Severity::kBad);
   line.of_node = NodeFinding{NodeTopic::kMemoryLine, NodeFact::kLineOver, Severity::kBad};
   line.of_node->line = LinePair{70, 60, 100};
@@ -51,7 +51,7 @@ TEST(ClusterDoctorText, WhatANodesFindingSaysIsSaidInItsWords) {
   EXPECT_NE(text.find("memoryEvictThresholdPercent"), std::string::npos) << text;
 }
 
-TEST(ClusterDoctorText, WhatTheApiServerDoesNotKnowANodeCanBeAsked) {
+TEST(ClusterDoctorText, SuggestsDoctorNodeForMissingFacts) {
   ClusterFinding line = some(ClusterFact::kAsOnNode, Severity::kWarn);
   line.of_node = NodeFinding{NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnknown, Severity::kWarn};
   EXPECT_NE(render_text({&line, 1}).find("fix: tidemark doctor node, on one of them"), std::string::npos);
@@ -65,7 +65,7 @@ const std::set<ClusterFact> kNeverWrong = {
     ClusterFact::kNoPeer,       ClusterFact::kSettingsRead,     ClusterFact::kNothingOrdered,
     ClusterFact::kKubeletsTell, ClusterFact::kKubeletsNotAsked, ClusterFact::kAsOnNode};
 
-TEST(ClusterDoctorText, EveryFactHasAWordOfItsOwnAndWhatIsNotWellARemedy) {
+TEST(ClusterDoctorText, EveryFactHasAUniqueNameAndBadOnesAFix) {
   std::set<std::string, std::less<>> keys;
   for (int at = 0; at <= static_cast<int>(ClusterFact::kSwapTaken); ++at) {
     const auto fact = static_cast<ClusterFact>(at);

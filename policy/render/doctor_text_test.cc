@@ -32,7 +32,7 @@ std::vector<std::string> lines(const std::string& text) {
   return out;
 }
 
-TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
+TEST(DoctorText, EachFindingIsALineWithItsFix) {
   NodeFound found = example();
   found.swap_bytes = 2 * kGib;
   EXPECT_EQ(
@@ -76,7 +76,7 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           ""}));
 }
 
-TEST(DoctorText, WhatATrialShowedOfEachFile) {
+TEST(DoctorText, ShowsTheTrialOfEachFile) {
   NodeFound found = example();
   KnobFound& weight = found.knobs[static_cast<std::size_t>(Knob::kCpuShares)];
   weight.why = "move a process into x: No such file or directory";
@@ -97,7 +97,7 @@ TEST(DoctorText, WhatATrialShowedOfEachFile) {
 }
 
 // As the node's condition tells it, a line for each, with what helps.
-TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
+TEST(DoctorText, ShowsTheAgentsReport) {
   NodeFound found = example();
   found.agent.emplace();
   found.agent->strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "quota 1200m"},
@@ -131,7 +131,7 @@ TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
 }
 
-TEST(DoctorText, WhoCannotBeGivenAPlaceBeforeAKernelOutOfMemory) {
+TEST(DoctorText, ShowsTasksWithoutOomScore) {
   NodeFound found = example();
   found.agent.emplace();
   found.agent->strategies = {{model::Strategy::kOomOrder, "enforce", "TM-AGENT-001", 3, ""}};
@@ -150,7 +150,7 @@ TEST(DoctorText, WhoCannotBeGivenAPlaceBeforeAKernelOutOfMemory) {
   EXPECT_NE(render_text(node_findings(found)).find(shown), std::string::npos);
 }
 
-TEST(DoctorText, WhereMemoryLowPercentDoesNothingItSaysWhy) {
+TEST(DoctorText, ExplainsAnIneffectiveMemoryLowPercent) {
   NodeFound found = example();
   found.ours.protects_memory = true;
   const auto expect = [&](std::string_view wanted) {
@@ -179,7 +179,7 @@ TEST(DoctorText, WhereMemoryLowPercentDoesNothingItSaysWhy) {
       "tidemark-config\n");
 }
 
-TEST(DoctorText, WhatIsMeasuredAndWhatIsNot) {
+TEST(DoctorText, ShowsMeasuredAndMissingValues) {
   NodeFound found = example();
   found.measures = {{"cpu use", true, true, "cpu.stat"},
                     {"run queue", true, false, "/proc/self/schedstat"},
@@ -211,7 +211,7 @@ TEST(DoctorText, AnInodesLineCountsInodes) {
 }
 
 // Off by default: whoever fills a disk has the kubelet evict.
-TEST(DoctorText, WhereWeDrawNoLineForADiskItIsSaidWhichWouldComeFirst) {
+TEST(DoctorText, ComparesDiskThresholdsWithTheKubelets) {
   NodeFound found = example();
   found.kubelet->hard.nodefs_available = EvictionThreshold{0, 10'000};
   found.kubelet->hard.nodefs_inodes = EvictionThreshold{0, 5'001};
@@ -230,7 +230,7 @@ TEST(DoctorText, WhereWeDrawNoLineForADiskItIsSaidWhichWouldComeFirst) {
   }
 }
 
-TEST(DoctorText, LinesThatNobodyTakesBackAreNamedWithWhatHelps) {
+TEST(DoctorText, ReportsExpiredThresholdsWithAFix) {
   NodeFound found = example();
   found.lines_ended = "cpuSuppressThresholdPercent 85 % -> 65 %, since 2026-11-22T06:00:00Z";
   found.lines_forgotten = true;
@@ -243,7 +243,7 @@ TEST(DoctorText, LinesThatNobodyTakesBackAreNamedWithWhatHelps) {
   EXPECT_NE(text.find("fix: let a manager write it"), std::string::npos) << text;
 }
 
-TEST(DoctorText, ALineOfSomethingOfUnknownSizeIsAShare) {
+TEST(DoctorText, ShowsAPercentageIfTheSizeIsUnknown) {
   NodeFound found = example();
   found.kubelet->hard.imagefs_available = EvictionThreshold{0, 7'050};
   found.ours.runtime_disk = {0, 80};
@@ -255,7 +255,7 @@ TEST(DoctorText, ALineOfSomethingOfUnknownSizeIsAShare) {
       << text;
 }
 
-TEST(DoctorText, ForPrograms) {
+TEST(DoctorText, RendersJson) {
   NodeFound found = example();
   found.koordlet = true;
   const Json json = render_json(node_findings(found));
@@ -267,16 +267,18 @@ TEST(DoctorText, ForPrograms) {
                                        {"found", Json("version 2")},
                                        {"fix", Json(nullptr)},
                                        {"reason", Json(nullptr)}}));
-  EXPECT_EQ(findings[13],
-            Json::object({{"what", Json("otherAgent")},
-                          {"severity", Json("warn")},
-                          {"found", Json("Koordinator's agent runs on this node: Tidemark's agent only observes [TM-AGENT-007]")},
-                          {"fix", Json("let one agent act: take this node out of the DaemonSet of koordlet, or stop it "
-                                       "where it runs beside pods")},
-                          {"reason", Json("TM-AGENT-007")}}));
+  EXPECT_EQ(
+      findings[13],
+      Json::object(
+          {{"what", Json("otherAgent")},
+           {"severity", Json("warn")},
+           {"found", Json("Koordinator's agent runs on this node: Tidemark's agent only observes [TM-AGENT-007]")},
+           {"fix", Json("let one agent act: take this node out of the DaemonSet of koordlet, or stop it "
+                        "where it runs beside pods")},
+           {"reason", Json("TM-AGENT-007")}}));
 }
 
-TEST(DoctorText, WhateverIsFoundIsSaid) {
+TEST(DoctorText, EveryFindingHasAText) {
   for (std::size_t topic = 0; topic < kNodeTopics; ++topic) {
     for (int fact = 0; fact <= static_cast<int>(kLastNodeFact); ++fact) {
       for (const Severity severity : {Severity::kOk, Severity::kWarn, Severity::kBad}) {

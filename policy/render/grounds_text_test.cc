@@ -24,14 +24,15 @@ Stored rolling_out() {
   return stored;
 }
 
-TEST(GroundsText, ARevisionThatIsKeptSaysWhichIsRolledOutAndWhyThatStandsStill) {
+TEST(GroundsText, ShowsThePausedRolloutOfAKeptRevision) {
   const Stored stored = rolling_out();
   Grounds grounds;
   grounds.settings = settings_ground(stored, *stored.state, "aaaa", false);
   grounds.settings.pool = "web";
   EXPECT_EQ(render_text(grounds),
             "settings: aaaa, pool web\n"
-            "  revision 1 (aaaa), taken at 2026-11-20T08:00:00Z, still in force here while 2 (bbbb) is being rolled out: canary "
+            "  revision 1 (aaaa), taken at 2026-11-20T08:00:00Z, still in force here while 2 (bbbb) is being rolled "
+            "out: canary "
             "nodes run it, soaking\n"
             "  paused since 2026-11-21T09:05:00Z: paused: a pool with the new settings evicts more than the limit "
             "[TM-ROLLOUT-012]\n"
@@ -53,7 +54,7 @@ TEST(GroundsText, ARevisionThatIsKeptSaysWhichIsRolledOutAndWhyThatStandsStill) 
   EXPECT_EQ(everywhere.hold, std::nullopt);
 }
 
-TEST(GroundsText, ABackOffSaysHowMuchOfItIsLeftAndNeverLessThanNothing) {
+TEST(GroundsText, ShowsTheRestOfABackOff) {
   const auto last = [](base::Duration ago) {
     Grounds grounds;
     grounds.evictions.back_off = 2min;
@@ -71,7 +72,7 @@ TEST(GroundsText, ABackOffSaysHowMuchOfItIsLeftAndNeverLessThanNothing) {
   EXPECT_EQ(none, 0);
 }
 
-TEST(GroundsText, WhatANewerVersionCountsIsNotGuessed) {
+TEST(GroundsText, DoesNotGuessCountsOfANewerVersion) {
   Grounds grounds;
   grounds.evictions.breaker.emplace();  // closed, by the part of it that could be read
   grounds.evictions.known = false;

@@ -8,7 +8,7 @@ namespace {
 using model::Reason;
 using model::Strategy;
 
-TEST(IntentText, GroupsAndWhatIsWantedOfThem) {
+TEST(IntentText, ShowsCgroupsAndIntents) {
   const std::vector<Intent> intents{
       {"besteffort", Want::kCpus, 0, {0, 1, 2, 3, 8, 10, 11}, Strategy::kCpuSuppress, Reason::kSuppressUnderLine},
       {"besteffort/a", Want::kCpuQuota, 200'000, {}, Strategy::kBatchLimits, Reason::kLimitFromBatch},
@@ -27,7 +27,7 @@ TEST(IntentText, GroupsAndWhatIsWantedOfThem) {
   EXPECT_EQ(whole.as_array()[0].member("value")->dump(), R"("0-3,8,10-11")");
 }
 
-TEST(IntentText, NothingIsWanted) {
+TEST(IntentText, ShowsNoIntents) {
   EXPECT_EQ(render_text(std::span<const Intent>{}), "");
   EXPECT_EQ(render_json(std::span<const Intent>{}).dump(), "[]");
 }

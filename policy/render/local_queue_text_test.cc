@@ -29,7 +29,7 @@ QueueShort batch_cpu(std::int64_t wanted, std::int64_t free, std::int64_t sold) 
   return {std::string(model::kBatchCpu), wanted, free, sold};
 }
 
-TEST(LocalQueueText, WhatIsShort) {
+TEST(LocalQueueText, ShowsTheMissingResources) {
   EXPECT_EQ(local_queue_text(waits(QueueReason::kShort, {batch_cpu(4000, 1200, 6000)})),
             "position 3 of 7: batch-cpu: 4 cores wanted, 1.2 free of 6 sold to batch");
   EXPECT_EQ(local_queue_text(
@@ -50,13 +50,14 @@ TEST(LocalQueueText, BytesWhereTenthsWouldHideIt) {
             "position 3 of 7: memory: 1073741825 wanted, 1073741824 free of 2147483648");
 }
 
-TEST(LocalQueueText, EveryReasonHasItsSentence) {
+TEST(LocalQueueText, EveryReasonHasAText) {
   EXPECT_EQ(local_queue_text(waits(QueueReason::kTooLarge, {batch_cpu(40'000, 0, 6000)})),
             "position 3 of 7: batch-cpu: 40 cores wanted, no more than 6 sold to batch with nothing else on the node");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kTooLarge, {batch_cpu(500, 0, 0)})),
             "position 3 of 7: batch-cpu: 0.5 cores wanted, nothing is sold to batch now");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kBehind, {batch_cpu(4000, 1200, 6000)}, "jobs/big")),
-            "position 3 of 7: jobs/big has waited longer than 10m0s for batch-cpu, and no other pod may overtake it any more");
+            "position 3 of 7: jobs/big has waited longer than 10m0s for batch-cpu, and no other pod may overtake it "
+            "any more");
   QueueWait cooling = waits(QueueReason::kCoolingDown);
   cooling.left = 24'001ms;
   EXPECT_EQ(local_queue_text(cooling), "position 3 of 7: offline work was evicted: none starts for another 25s");
@@ -76,7 +77,7 @@ TEST(LocalQueueText, EveryReasonHasItsSentence) {
   EXPECT_EQ(local_queue_text(waits(QueueReason::kGated)), "position 3 of 7: its scheduling gates are not removed");
 }
 
-TEST(LocalQueueText, ReasonsInKubernetesWords) {
+TEST(LocalQueueText, MapsReasonsToKubernetesOnes) {
   EXPECT_EQ(local_queue_condition_reason(QueueReason::kGated), "SchedulingGated");
   EXPECT_EQ(local_queue_condition_reason(QueueReason::kShort), "Unschedulable");
 }

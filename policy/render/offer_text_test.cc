@@ -32,7 +32,7 @@ Calendar nights() {
   return calendar;
 }
 
-TEST(OfferText, SaysWhatWasAtWork) {
+TEST(OfferText, ShowsAllInputs) {
   const Calendar calendar = nights();
   EXPECT_EQ(render_text(everything(calendar), {Profile::kTidemark, &calendar}),
             R"(profile tidemark
@@ -51,7 +51,7 @@ ledger:
 )");
 }
 
-TEST(OfferText, SaysWhoOverridesTheCalendar) {
+TEST(OfferText, NamesTheAuthorOfAnOverride) {
   const Calendar calendar = nights();
   const LineOverrides overrides{
       {{40, std::nullopt}, *base::parse_rfc3339("2026-11-21T14:00:00Z"), "ann@ops", "a fire drill", {}}};
@@ -70,11 +70,11 @@ TEST(OfferText, SaysWhoOverridesTheCalendar) {
             R"("until":"2026-11-21T14:00:00Z"}])");
 }
 
-TEST(OfferText, APoolWithoutSettingsHasNothingToSay) {
+TEST(OfferText, PoolWithoutSettingsHasNoText) {
   EXPECT_EQ(render_text(Offer(), {Profile::kKoordinator, nullptr}), "");
 }
 
-TEST(OfferText, SaysWhatEachClassIsToldAndWhatIsGivenBack) {
+TEST(OfferText, ShowsOffersAndReclaimsOfEachClass) {
   Offer offer;
   auto& ledger = offer.ledger.emplace();
   ledger.yarn.cpu.offer = model::CpuMilli{120'000};
@@ -83,13 +83,14 @@ TEST(OfferText, SaysWhatEachClassIsToldAndWhatIsGivenBack) {
                              {"spark", true, {100'000}, {60'000}, 150, 2}};
   ledger.kubernetes.reclaim = {{"", {{4'000}, {1'024}}, {{1'000}, {0}}, model::Reason::kLedgerReclaim}};
   const std::string text = render_text(offer, {Profile::kKoordinator, nullptr});
-  for (
-      const std::string_view part :
-      {"    training, held: 20000m told at 100 %, 20000m real: published with the over-report of its side [TM-LEDGER-011]\n",
-       "    spark, free: 100000m told at 150 %, 60000m real, entry 2: told with the over-report of an entry for "
-       "its class or this hour [TM-LEDGER-012]\n",
-       "  kubernetes gives back 4000m and 1024 (1.0 KiB) of no class, keeps 1000m and 0: more timely work waits on the "
-       "other side: less timely work of this side gives back first [TM-LEDGER-009]\n"}) {
+  for (const std::string_view part :
+       {"    training, held: 20000m told at 100 %, 20000m real: published with the over-report of its side "
+        "[TM-LEDGER-011]\n",
+        "    spark, free: 100000m told at 150 %, 60000m real, entry 2: told with the over-report of an entry for "
+        "its class or this hour [TM-LEDGER-012]\n",
+        "  kubernetes gives back 4000m and 1024 (1.0 KiB) of no class, keeps 1000m and 0: more timely work waits on "
+        "the "
+        "other side: less timely work of this side gives back first [TM-LEDGER-009]\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing of\n" << text;
   }
   Json out = render_json(offer, {Profile::kKoordinator, nullptr});
@@ -101,7 +102,7 @@ TEST(OfferText, SaysWhatEachClassIsToldAndWhatIsGivenBack) {
       R"(this side gives back first"}}])");
 }
 
-TEST(OfferText, TheSameForPrograms) {
+TEST(OfferText, RendersJson) {
   const Calendar calendar = nights();
   Json out = render_json(everything(calendar), {Profile::kTidemark, &calendar});
   EXPECT_EQ(out["line"]["cpu"]["sellPercent"].as_int(), 60);

@@ -120,7 +120,7 @@ TEST(OvercommitText, JsonCarriesTheSameNumbersAndTheStableIds) {
   EXPECT_EQ(json.text_at("reason", "id"), "TM-NODE-001");
 }
 
-TEST(OvercommitText, WhatIsSwitchedOffIsSaidAndNotShown) {
+TEST(OvercommitText, NamesDisabledParts) {
   const auto node = example();
   auto strategy = enabled();
   strategy.plugins.batch_resource = false;

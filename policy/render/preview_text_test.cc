@@ -44,7 +44,7 @@ TEST(PreviewText, OneLineForEachMomentAtWhichTheLineChanges) {
   EXPECT_EQ(out["points"].as_array()[30]["local"].as_string(), "2026-11-21 Sat 22:30");
 }
 
-TEST(PreviewText, AnOverrideIsToldWithWhoAndWhy) {
+TEST(PreviewText, ShowsAuthorAndReasonOfAnOverride) {
   const Calendar calendar = nights();
   const LineOverrides overrides{
       {{40, std::nullopt}, *base::parse_rfc3339("2026-11-21T21:00:00Z"), "ann@ops", "a fire drill", {}}};
@@ -58,7 +58,7 @@ overridden: cpu 40 %, until 2026-11-21T21:00:00Z, by ann@ops: a fire drill
 )");
 }
 
-TEST(PreviewText, AWindowThatTheForecastSpeaksAgainstIsAWarning) {
+TEST(PreviewText, WarnsOfAWindowAgainstTheForecast) {
   const Calendar calendar = nights();
   const LineOverrides none;
   const auto points = preview(calendar, 60, 65, none, *base::parse_rfc3339("2026-11-21T22:30:00Z"), 1h);

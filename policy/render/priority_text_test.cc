@@ -5,7 +5,7 @@
 namespace tidemark::policy {
 namespace {
 
-TEST(PriorityText, APodWhoseAnnotationCannotBeReadIsTold) {
+TEST(PriorityText, ReportsAnUnreadableAnnotation) {
   PriorityPlan plan;
   plan.intents.push_back(
       {"a", Want::kCpuPriority, 2, {}, model::Strategy::kCpuPriority, model::Reason::kPriorityByClass});
@@ -19,7 +19,7 @@ TEST(PriorityText, APodWhoseAnnotationCannotBeReadIsTold) {
             R"("refused":[{"group":"b","error":"JSON at byte 0: a value is missing"}]})");
 }
 
-TEST(PriorityText, AGroupThatTakesNoWeightIsTold) {
+TEST(PriorityText, ReportsACgroupWithoutWeight) {
   ClassWeightsPlan plan;
   plan.without_weight = {"besteffort/a"};
   EXPECT_EQ(render_text(plan),

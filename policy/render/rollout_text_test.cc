@@ -23,23 +23,22 @@ Stored rolling() {
   return stored;
 }
 
-TEST(RolloutText, SaysWhatWhyAndHowFar) {
+TEST(RolloutText, ShowsRevisionReasonAndProgress) {
   const auto stored = rolling();
   RolloutPlan plan;
   plan.waiting = 7;
   auto state = *stored.state;
-  EXPECT_EQ(
-      render_text(Reason::kRolloutFleet, state, stored.book, plan),
-      base::cat(
-          "revision 2 (", stored.book[1].hash,
-          "): all other nodes get the new settings, at a limited number per minute [TM-ROLLOUT-010]; 7 nodes do not run it yet"));
+  EXPECT_EQ(render_text(Reason::kRolloutFleet, state, stored.book, plan),
+            base::cat("revision 2 (", stored.book[1].hash,
+                      "): all other nodes get the new settings, at a limited number per minute [TM-ROLLOUT-010]; 7 "
+                      "nodes do not run it yet"));
   state.hold = Hold{Reason::kRolloutEvictionSpike, kStart, std::nullopt, "night", 13, 12};
   EXPECT_NE(
       render_text(Reason::kRolloutEvictionSpike, state, stored.book, {}).find("13 evictions in pool night, 12 allowed"),
       std::string::npos);
 }
 
-TEST(RolloutText, TheListNamesWhatIsInForceWhere) {
+TEST(RolloutText, ListShowsTheNodesOfEachRevision) {
   auto stored = rolling();
   const std::string one = stored.book[0].hash;
   const std::string two = stored.book[1].hash;

@@ -19,7 +19,7 @@ EffectiveState draining() {
   return effective(marks, Mode::kEnforce, kStateTextNow);
 }
 
-TEST(StateText, SaysWhatWhoWhyAndUntilWhen) {
+TEST(StateText, ShowsStateAuthorReasonAndEnd) {
   EXPECT_EQ(render_text(draining()),
             "draining: nothing new is sold, running work may complete; off at 2026-11-21T10:15:00Z at the latest. "
             "ordered for the whole cluster by ann@ops: kernel update; until 2026-11-21T12:00:00Z");
@@ -38,7 +38,7 @@ TEST(StateText, PartsAreNamed) {
   EXPECT_EQ(state_words(state), "Kubernetes on, YARN off, class spark draining, class transcode off");
 }
 
-TEST(StateText, WhatAClassThatIsOffTakesFromAnOfferIsTold) {
+TEST(StateText, ShowsTheReclaimOfAClassThatIsOff) {
   ClassesOff off;
   EXPECT_EQ(classes_off_text("kubernetes", off), "");
   off.classes = {{"spark", {{4'000}, {1'024}}, model::Reason::kStateClassDraining}};

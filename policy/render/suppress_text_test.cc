@@ -29,7 +29,7 @@ SuppressPlan suppress_example() {
   return plan;
 }
 
-TEST(SuppressText, SaysWhatIsInForceAndWhy) {
+TEST(SuppressText, ShowsTheLimitInForceAndItsReason) {
   EXPECT_EQ(suppress_text({}),
             "cpu of offline work: suppression is switched off for this node "
             "[TM-SUPPRESS-001]. Nothing is in force.\n");
@@ -51,7 +51,7 @@ TEST(SuppressText, SaysWhatIsInForceAndWhy) {
             "It keeps 4 processors (0-2,8).\n");
 }
 
-TEST(SuppressText, TheSameAsJson) {
+TEST(SuppressText, RendersJson) {
   EXPECT_EQ(suppress_json(suppress_example()).dump(),
             R"({"reason":{"id":"TM-SUPPRESS-004","text":"more is left under the threshold; the limit rises in steps"},)"
             R"("holds":false,"room":{"capacityMilli":64000,"linePercent":65,"lineMilli":41600,"onlinePodsMilli":10000,)"

@@ -28,7 +28,7 @@ TEST(PeersAgent, ItsContainerInItsNamespace) {
 }
 
 // A user with rights in a namespace of his own frees no node.
-TEST(PeersAgent, ANameThatAnybodyMayGiveIsNotEnough) {
+TEST(PeersAgent, APodNameAloneIsNotEnough) {
   model::Task task = koordlet();
   task.ns = "batch";
   EXPECT_FALSE(counts(task));

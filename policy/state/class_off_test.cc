@@ -9,7 +9,7 @@ model::Resources of(std::int64_t cpu, std::int64_t memory) {
   return {{cpu}, {memory}};
 }
 
-TEST(ClassesOff, WhatTheyHoldIsTakenAndGivenBackWhenDrainingIsOver) {
+TEST(ClassesOff, ReclaimsTheirWorkAfterDraining) {
   EffectiveState state;
   SideBook book;
   book.sold = {{1, of(10, 20), "transcode"}, {2, of(5, 5), "training"}, {3, of(3, 4), "spark"}};

@@ -68,7 +68,7 @@ TEST(SplitShare, AsEvenlyAsTheWantsAllow) {
   EXPECT_TRUE(split_share({}, {1000}).empty());
 }
 
-TEST(SplitShare, NobodyHasMoreThanItWantsAndAllOfItIsGivenOut) {
+TEST(SplitShare, GivesNoClassMoreThanItWantsAndDistributesAll) {
   std::mt19937_64 random(2);
   for (int round = 0; round < 20'000; ++round) {
     Amounts wants(random() % 8);

@@ -26,7 +26,7 @@ NodeReadings pass(base::Duration time, const UsageReading& node, const std::vect
   return {{time}, node, system, pods, {}, zones};
 }
 
-TEST(UsageHistory, WhatIsNotMeasuredIsMissing) {
+TEST(UsageHistory, UnmeasuredValuesAreMissing) {
   UsageHistory history{CollectInForce()};
   UsageReading young = reading(seconds(1), 0, 1'000);
   young.cpu_micro.reset();
@@ -52,7 +52,7 @@ TEST(UsageHistory, ZonesAreInOrderWithTheirSystemPart) {
             (UsageFigures{1'500'000, 50 * kUsageHistoryMi}));
 }
 
-TEST(UsageHistory, WhoIsGoneForAWindowIsForgotten) {
+TEST(UsageHistory, ForgetsTasksThatAreGoneForAWindow) {
   UsageHistory history{CollectInForce()};
   history.observe(pass(seconds(0), reading(seconds(0), 1, 1), {{"a", reading(seconds(0), 1, 1)}}));
   history.observe(pass(seconds(300), reading(seconds(300), 1, 1)));

@@ -239,8 +239,8 @@ TEST_F(BinderTest, ABigOneIsPassedForTenMinutesAndNotStarved) {
   run_for(10min);
   batch("late", 1000);
   EXPECT_EQ(told("late"),
-            "position 2 of 2: default/big has waited longer than 10m0s for batch-cpu, and is not passed "
-            "any more");
+            "position 2 of 2: default/big has waited longer than 10m0s for batch-cpu, and no other pod may "
+            "overtake it any more");
   remove("first");
   EXPECT_EQ(on("big"), "n1");
   EXPECT_EQ(on("late"), "");
@@ -455,7 +455,7 @@ TEST_F(BinderTest, TheRoomOfAPodThatIsNotUnderstoodIsNotSoldTwice) {
   create("web", "cpu", "1");
   EXPECT_EQ(on("b"), "") << "2500 are left";
   EXPECT_EQ(on("web"), "") << "what it has of other resources is not known either";
-  EXPECT_TRUE(told("b").starts_with("position 1 of 1: what is free is not known: ")) << told("b");
+  EXPECT_TRUE(told("b").starts_with("position 1 of 1: free resources are unknown: ")) << told("b");
   EXPECT_TRUE(lines.contains("default/a")) << lines;
   remove("a");
   run_for(2s);

@@ -73,7 +73,7 @@ class Doctor(OnARealNode):
         self.assertIn("/plain", self.of(told, "requests")["found"], "it is held with offline work")
         measures = self.of(told, "measures")["found"]
         self.assertIn("run queue" + ("" if Path("/proc/self/schedstat").exists() else ": not here"), measures)
-        self.assertRegex(measures, r"cpi: (not here: .|the machine has it)")
+        self.assertRegex(measures, r"cpi: (not here: .|the machine provides it)")
         self.assertEqual("ok", self.of(told, "measures")["severity"], "nothing needs them")
         wait_for(lambda: (says := self.condition()) and all(each in self.of(self.told(), "inForce")["found"] for each in says), "what the condition says", self.agent, LIMIT_S)
 
