@@ -340,7 +340,7 @@ TEST_F(IncidentTest, OnePage) {
             R"(shop/web-0 on n1
 2026-11-23T12:01:00Z to 2026-11-23T12:02:00Z
 
-was it us?  likely: it waited for what offline work had beside it
+was it us?  likely: it waited for resources that offline work used
 
   LIKELY       12:01:00 to 12:01:30  waited for processors 18.0 % of the time, 18.0 % at its worst; offline work had up to 3.00 of 8.00 cores
 

@@ -227,14 +227,14 @@ classes:
             R"(classes[0] (a).order: missing: a number is required; the class with the lowest is reclaimed first
 classes[0] (a).cpuWeight: wanted a whole number in 1..10000, found 0
 classes[1] (b).memoryLowPercent: wanted a whole number in 0..100, found 101
-classes[2] (c).order: classes[1] has the same; no two can be reclaimed first
+classes[2] (c).order: classes[1] has the same order; orders must differ
 mode: wanted observe or enforce, found "on"
 pools[0] (night).nodeSelector."matchLabel": unknown setting; did you mean matchLabels?
 pools[0] (night)."modes": unknown setting; did you mean mode?
 pools[1].name: wanted up to 63 lower-case letters, digits or '-', with a letter or digit at both ends, found "Night"
 pools[1].canary: wanted true or false, found "yes"
-pools[2] (night).name: pools[0] is called so too
-pools[2] (night).nodeSelector: missing: which nodes? {} takes all that the pools before it leave
+pools[2] (night).name: pools[0] has the same name
+pools[2] (night).nodeSelector: missing: required; {} takes all nodes that the pools before it leave
 pools[2] (night).business: wanted what a label can hold (up to 63 letters, digits, '-', '_' or '.'), found "a b"
 rollout.nodesPerMinute: wanted a whole number in 1..100000, found 0
 rollout.canarySoak: wanted a duration like "90s" or "10m" in 0s..168h0m0s, found 10
@@ -424,7 +424,7 @@ ledger:
 )");
   for (const std::string_view part :
        {"ledger.kubernetes.overReport.entries[0].class: wanted spark, found \"sparc\"; did you mean spark?",
-        "entries[1].hours: wanted a text", "entries[2].cpuPercent: missing: or memoryPercent",
+        "entries[1].hours: wanted a text", "entries[2].cpuPercent: missing: set cpuPercent",
         "ledger.yarn.overReport.entries[0].hours: wanted two hours of the day, as in 22-7",
         "entries[1].hours: wanted two hours", "entries[1].cpuPercent: wanted a whole number in 10..300, found 301",
         "entries[2].\"hour\": unknown setting; did you mean hours?"}) {
@@ -498,7 +498,7 @@ calendars[0] (nights).entries[0] (a).cron: hour: wanted *, or numbers from 0 to 
 calendars[0] (nights).entries[1] (b).until: wanted either until (when it ends, like cron) or for (how long it lasts)
 calendars[0] (nights).entries[1] (b).cpu: wanted a whole number in 0..100, found 101
 calendars[0] (nights).entries[2] (c).to: ends before it begins
-calendars[0] (nights).entries[3] (c).name: calendars[0] (nights).entries[2] is called so too
+calendars[0] (nights).entries[3] (c).name: calendars[0] (nights).entries[2] has the same name
 calendars[0] (nights).entries[3] (c).cron: begins 1440 times a day; at most 24
 calendars[0] (nights).entries[3] (c).cpu: missing: where is the line in this window? cpu, memory or both, in percent
 calendars[0] (nights).entries[4] (e).cron: wanted either cron with until or for (it recurs), or from and to (it happens once)

@@ -92,9 +92,9 @@ TEST(ModelCheckpoint, RejectsInvalidBytesWithAReason) {
   EXPECT_EQ(checkpoint_refusal(with(good, cpu + 8, eight(1))), "cpu: the total is not the sum of the weights");
   EXPECT_EQ(checkpoint_refusal(with(good, cpu + 8, eight(std::numeric_limits<double>::quiet_NaN()))),
             "cpu: the total is not the sum of the weights");
-  EXPECT_EQ(checkpoint_refusal(with(good, cpu + 20, eight(-1))), "cpu: the weight of bucket 0 is none");
+  EXPECT_EQ(checkpoint_refusal(with(good, cpu + 20, eight(-1))), "cpu: the weight of bucket 0 is invalid");
   EXPECT_EQ(checkpoint_refusal(with(good, cpu + 20, eight(std::numeric_limits<double>::infinity()))),
-            "cpu: the weight of bucket 0 is none");
+            "cpu: the weight of bucket 0 is invalid");
   EXPECT_EQ(checkpoint_refusal(with(good, cpu + 20, eight(0))), "cpu: written with empty buckets at an end");
   EXPECT_EQ(checkpoint_refusal(with(good, cpu + 18, "\xff\x01")), "cpu: buckets 0 and 511 more, of 158");
   ModelCheckpoint later = sample();

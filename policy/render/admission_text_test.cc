@@ -42,7 +42,7 @@ TEST(AdmissionText, RejectedEditHasKoordinatorsTextAndBody) {
   verdict.conflict = {Reason::kSettingsNodeConflict, "colocation-config", {"a", "b"}, {"n1"}};
   EXPECT_EQ(render_refusal(verdict),
             "ExistNodeConfict: colocation-config: found a and b both for node n1; allowed: one [TM-SETTINGS-004]; "
-            "nothing of the edit is in force "
+            "the edit is rejected as a whole "
             R"(___{"reason":"ExistNodeConfict","message":{"config":"colocation-config","strategies":["a","b"],)"
             R"("exampleNodes":["n1"]}}___)");
   verdict.conflict.reset();

@@ -21,7 +21,7 @@ TEST(ClusterDoctorText, NodesAreCountedAndTheFirstAreNamed) {
       some(ClusterFact::kKernelWithoutPressure, Severity::kWarn)};
   EXPECT_EQ(render_text(findings),
             "ok    kernel  6.1: 5 nodes: a, b, c and 2 more\n"
-            "              not told: 1 node: d\n"
+            "              unknown: 1 node: d\n"
             "              and 2 more values, each on fewer nodes\n"
             "warn  kernel  older than 4.20: no pressure files: 5 nodes: a, b, c and 2 more\n"
             "              fix: a kernel of 4.20 or newer, booted with psi=1; 4.18 of RHEL 8 and its like has it, and "
@@ -54,7 +54,7 @@ TEST(ClusterDoctorText, UsesTheTextOfNodeFindings) {
 TEST(ClusterDoctorText, SuggestsDoctorNodeForMissingFacts) {
   ClusterFinding line = some(ClusterFact::kAsOnNode, Severity::kWarn);
   line.of_node = NodeFinding{NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnknown, Severity::kWarn};
-  EXPECT_NE(render_text({&line, 1}).find("fix: tidemark doctor node, on one of them"), std::string::npos);
+  EXPECT_NE(render_text({&line, 1}).find("fix: run tidemark doctor node on one of them"), std::string::npos);
 }
 
 // Those that are never told as a warning, or in a node's words.

@@ -35,14 +35,14 @@ std::string place(const PartInForce& part, const FieldInForce& field) {
   return "default";
 }
 
-// ", where it is 65; calendar night-rise, entry night: …".
+// "; configured 65; calendar night-rise, entry night: …".
 std::string moved_text(const FieldInForce& field) {
   if (!field.moved) return "";
   const FieldMoved& moved = *field.moved;
   std::string by = moved.calendar.empty() ? "" : base::cat("; calendar ", moved.calendar);
   if (!moved.entry.empty()) by += base::cat(", entry ", moved.entry);
   if (!moved.override_by.empty()) by = base::cat("; overridden by ", moved.override_by);
-  return base::cat(", where it is ", moved.configured, by, ": ", why(moved.reason));
+  return base::cat("; configured ", moved.configured, by, ": ", why(moved.reason));
 }
 
 std::string_view word(FieldOrigin origin) {

@@ -134,9 +134,9 @@ resource-qos-config  (NodeSLO spec.resourceQOSStrategy)
 
 host-application-config  (NodeSLO spec.hostApplications)
   the key is absent or empty: defaults are in force [TM-CONFIG-001]
-    nothing: the spec leaves it out
+    not in the spec
 
-the node's NodeSLO says something else in: systemStrategy
+the node's NodeSLO differs in: systemStrategy
   (the manager has not written it yet, its settings reach the nodes in steps, or it refused the text)
 )");
 }
@@ -153,12 +153,13 @@ TEST(ConfigText, ShowsHowTheCalendarMovesAThreshold) {
   config.parts = {slo_in_force(SloPart::kThreshold, {true, R"({"clusterStrategy":{"cpuSuppressThresholdPercent":70}})"},
                                {}, std::nullopt, SloCalendar{calendar, line, {}})};
   const std::string text = render_text(config);
-  EXPECT_NE(text.find("cpuSuppressThresholdPercent  90                   clusterStrategy, where it is 70; calendar "
-                      "night-rise, entry night: the agent's line is moved by as many points as the calendar moves the "
-                      "water line [TM-SLO-003]\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("cpuSuppressThresholdPercent  90                   clusterStrategy; configured 70; calendar "
+                "night-rise, entry night: the agent's threshold is moved by as many points as the calendar moves the "
+                "water line [TM-SLO-003]\n"),
+      std::string::npos)
       << text;
-  EXPECT_NE(text.find("default, where it is 70; calendar night-rise: the calendar leaves the water line at its base"),
+  EXPECT_NE(text.find("default; configured 70; calendar night-rise: the calendar leaves the water line at its base"),
             std::string::npos)
       << text;
   const Json part = render_json(config).at("parts")->as_array()[0];

@@ -46,7 +46,7 @@ TEST(DoctorText, EachFindingIsALineWithItsFix) {
           "                     not cpu.qos_level: the kernel of this node has no such file [TM-KNOB-001]",
           "ok    kernel files   effective: cpu.shares, cpu.cfs_quota_us, cpuset.cpus, memory.limit_in_bytes; accepted: "
           "memory.min, memory.low",
-          "ok    kubelet        tells its configuration",
+          "ok    kubelet        returns its configuration",
           "bad   memory line    offline work is evicted from 75161927680 (70.0 GiB) in use on, the kubelet evicts from "
           "75161927680 (70.0 GiB) in use on, of 107374182400 (100.0 GiB)",
           "                     fix: lower memoryEvictThresholdPercent, or lower memory.available of the kubelet's "
@@ -58,10 +58,10 @@ TEST(DoctorText, EachFindingIsALineWithItsFix) {
           "ok    image inodes   neither Tidemark nor the kubelet evicts for it",
           "ok    CPU manager    pods share the CPUs (cpuManagerPolicy none)",
           "warn  swap           on: 2147483648 (2.0 GiB)",
-          "                     fix: swapoff -a, and out of /etc/fstab: with swap a limit of memory slows down where "
-          "it should "
-          "hold",
-          "ok    pressure       of the node and of groups",
+          "                     fix: swapoff -a, and remove it from /etc/fstab: with swap, a memory limit slows tasks "
+          "down "
+          "instead of stopping them",
+          "ok    pressure       of the node and of cgroups",
           "ok    other agent    none",
           "ok    latch          no",
           "ok    hold           no",
@@ -118,13 +118,12 @@ TEST(DoctorText, ShowsTheAgentsReport) {
       "                     fix: the agent's log has each file and the kernel's error\n"
       "warn  files          2 files: another writer keeps changing this file: it is left alone for a while "
       "[TM-AGENT-008]\n"
-      "                     fix: the agent's log names each file and what stands in it: find out who writes it, and "
-      "let "
-      "one of both\n"
+      "                     fix: the agent's log has each file and its content: find the other writer, and "
+      "stop one of both\n"
       "warn  requests       pods without any that are not offline share with offline work what that is held to: "
       "kube-system/kube-proxy-x\n"
-      "                     fix: give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet puts "
-      "them elsewhere\n";
+      "                     fix: give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet moves "
+      "them to another cgroup\n";
   const std::string ordered =
       "ok    out of memory  3 processes of offline work and its dependencies have their score\n";
   EXPECT_NE(text.find(ordered), std::string::npos) << text;
@@ -222,8 +221,9 @@ TEST(DoctorText, ComparesDiskThresholdsWithTheKubelets) {
   for (const std::string_view line :
        {"warn  disk line      only the kubelet evicts from 96636764160 (90.0 GiB) in use on, of 107374182400 (100.0 "
         "GiB)\n",
-        "fix: set diskFreePercent (evictions.node of tidemark-config) to 15 or more: the kubelet picks who goes by an "
-        "order of its own\n",
+        "fix: set diskFreePercent (evictions.node of tidemark-config) to 15 or more: the kubelet chooses its victims "
+        "in "
+        "its own order\n",
         "warn  inodes line    only the kubelet evicts from 94.999 % in use on\n", "to 11 or more",
         "warn  imagefs line   only the kubelet evicts from 85899345920 (80.0 GiB) in use on", "to 25 or more"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
@@ -273,8 +273,8 @@ TEST(DoctorText, RendersJson) {
           {{"what", Json("otherAgent")},
            {"severity", Json("warn")},
            {"found", Json("Koordinator's agent runs on this node: Tidemark's agent only observes [TM-AGENT-007]")},
-           {"fix", Json("let one agent act: take this node out of the DaemonSet of koordlet, or stop it "
-                        "where it runs beside pods")},
+           {"fix", Json("run one agent only: exclude this node from the DaemonSet of koordlet, or stop "
+                        "koordlet on the host")},
            {"reason", Json("TM-AGENT-007")}}));
 }
 

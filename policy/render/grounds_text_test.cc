@@ -77,7 +77,7 @@ TEST(GroundsText, DoesNotGuessCountsOfANewerVersion) {
   grounds.evictions.breaker.emplace();  // closed, by the part of it that could be read
   grounds.evictions.known = false;
   const std::string told = render_text(grounds);
-  EXPECT_NE(told.find("evictions of the pool: a newer version counts them, and what they allow is not known here: "
+  EXPECT_NE(told.find("evictions of the pool: a newer version counts them; the limits are unknown here: "
                       "offers are only cut\n"),
             std::string::npos)
       << told;

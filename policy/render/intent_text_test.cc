@@ -36,7 +36,7 @@ TEST(IntentText, EachValueInItsUnit) {
   const auto shown = [](Want want, std::int64_t value) {
     const std::vector<Intent> one{{"g", want, value, {}, Strategy::kCpuPriority, Reason::kPriorityByClass}};
     const std::string text = render_text(one);
-    return text.substr(4, text.find(": as") - 4);
+    return text.substr(4, text.find(": set") - 4);
   };
   EXPECT_EQ(shown(Want::kCpuQuota, kNoLimit), "CPU quota  none");
   EXPECT_EQ(shown(Want::kCpus, 0), "processors  none");

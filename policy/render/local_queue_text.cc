@@ -126,7 +126,7 @@ std::string why_text(const QueueWait& wait) {
       return cat("offline work was evicted: none starts for another ", seconds_text(wait.left));
     case QueueReason::kOff:
       return "offline work is off or drains here: none starts until `tidemark on`, or `on "
-             "--local` where it was the switch on the machine)";
+             "--local` if it is off on the machine";
   }
   return "";
 }

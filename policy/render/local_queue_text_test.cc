@@ -68,11 +68,11 @@ TEST(LocalQueueText, EveryReasonHasAText) {
   EXPECT_EQ(local_queue_text(waits(QueueReason::kCordoned)), "position 3 of 7: the node is cordoned");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kNotReady)), "position 3 of 7: the node is not ready");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kNotAllKnown)),
-            "position 3 of 7: what is free is not known: there are pods that are not understood, or more than can be "
-            "followed; the log of `tidemark up` names them");
+            "position 3 of 7: free resources are unknown: some pods cannot be read, or there are too many; the log of "
+            "`tidemark up` names them");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kOff)),
-            "position 3 of 7: offline work is switched off here, or drains: none begins until that ends (`tidemark "
-            "on`, or `on --local` where it was the switch on the machine)");
+            "position 3 of 7: offline work is off or drains here: none starts until `tidemark on`, or `on "
+            "--local` if it is off on the machine");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kNoNode)), "position 3 of 7: the node does not exist yet");
   EXPECT_EQ(local_queue_text(waits(QueueReason::kGated)), "position 3 of 7: its scheduling gates are not removed");
 }

@@ -55,7 +55,7 @@ std::string classes_text(const SideTerms<Amount>& terms) {
   for (const auto& each : terms.classes) {
     if (each.told.value == 0) continue;
     out += cat("    ", class_name(each.work_class), each.waits ? ", free: " : ", held: ", amount_text(each.told),
-               " told at ", each.percent, " %, ", amount_text(each.real), " real",
+               " offered at ", each.percent, " %, ", amount_text(each.real), " real",
                each.entry == 0 ? std::string() : cat(", entry ", each.entry), ": ", why(told_by(each.entry)), "\n");
   }
   return out;
@@ -64,9 +64,9 @@ std::string classes_text(const SideTerms<Amount>& terms) {
 std::string reclaim_text(std::string_view side, const std::vector<ClassReclaim>& reclaim) {
   std::string out;
   for (const auto& each : reclaim) {
-    out += cat("  ", side, " gives back ", amount_text(each.give_back.cpu), " and ", amount_text(each.give_back.memory),
-               " of ", class_name(each.work_class), ", keeps ", amount_text(each.keep.cpu), " and ",
-               amount_text(each.keep.memory), ": ", why(each.reason), "\n");
+    out += cat("  ", side, " must release ", amount_text(each.give_back.cpu), " and ",
+               amount_text(each.give_back.memory), " of ", class_name(each.work_class), ", keeps ",
+               amount_text(each.keep.cpu), " and ", amount_text(each.keep.memory), ": ", why(each.reason), "\n");
   }
   return out;
 }
@@ -74,7 +74,7 @@ std::string reclaim_text(std::string_view side, const std::vector<ClassReclaim>&
 template <class Amount>
 std::string side_text(std::string_view what, const SideTerms<Amount>& terms) {
   std::string out = cat("  ", what, ": ", amount_text(terms.offer));
-  if (terms.offer != terms.real) out += cat(" told, ", amount_text(terms.real), " real");
+  if (terms.offer != terms.real) out += cat(" offered, ", amount_text(terms.real), " real");
   if (terms.taken.value > 0) out += cat(", ", amount_text(terms.taken), " subtracted");
   if (terms.reclaim.value > 0) out += cat(", ", amount_text(terms.reclaim), " to be reclaimed from the other side");
   return cat(out, ": ", why(terms.reason), "\n", classes_text(terms));
@@ -214,8 +214,7 @@ std::string render_text(const Offer& offer, const OfferNames& names) {
     out += motion_text("memory", offer.motion->memory);
   }
   if (offer.ledger) {
-    out += offer.shared_for_want_of_yarn ? "ledger (shared: YARN takes no offers on this node):\n"
-                                         : "ledger:\n";
+    out += offer.shared_for_want_of_yarn ? "ledger (shared: YARN takes no offers on this node):\n" : "ledger:\n";
     if (offer.others != model::Resources()) {
       out += cat("  held by third parties other than YARN: ", amount_text(offer.others.cpu), ", ",
                  amount_text(offer.others.memory), "\n");

@@ -37,14 +37,14 @@ TEST(OfferText, ShowsAllInputs) {
   EXPECT_EQ(render_text(everything(calendar), {Profile::kTidemark, &calendar}),
             R"(profile tidemark
 water line by calendar nights (UTC):
-  cpu: 60 % may be sold, 80 % hold for what runs, 60 % without the calendar, night (open): the water line falls soon: no new work is admitted above the coming value [TM-LINE-005]
+  cpu: 60 % may be sold, 80 % for running work, 60 % without the calendar, night (open): the water line falls soon: no new work is admitted above the coming value [TM-LINE-005]
   memory: 65 % may be sold: no entry of the calendar is in force: the base line [TM-LINE-001]
   changes at 2026-11-22T06:00:00Z
 moved so far (reports are fresh):
   cpu: 10000m: growth continues step by step [TM-MOTION-005]
   memory: 1073741824 (1.0 GiB): less than before: a cut is applied at once [TM-MOTION-003]
 ledger:
-  kubernetes cpu: 6000m, 4000m taken off: the amount that the other side has sold is subtracted [TM-LEDGER-002]
+  kubernetes cpu: 6000m, 4000m subtracted: the amount that the other side has sold is subtracted [TM-LEDGER-002]
   kubernetes memory: 1073741824 (1.0 GiB): the other side has sold nothing: this side gets all [TM-LEDGER-001]
   yarn cpu: 10000m: the amount that the other side has sold is unknown: its last offer counts as sold [TM-LEDGER-007]
   yarn memory: 1073741824 (1.0 GiB): the amount that the other side has sold is unknown: its last offer counts as sold [TM-LEDGER-007]
@@ -84,13 +84,14 @@ TEST(OfferText, ShowsOffersAndReclaimsOfEachClass) {
   ledger.kubernetes.reclaim = {{"", {{4'000}, {1'024}}, {{1'000}, {0}}, model::Reason::kLedgerReclaim}};
   const std::string text = render_text(offer, {Profile::kKoordinator, nullptr});
   for (const std::string_view part :
-       {"    training, held: 20000m told at 100 %, 20000m real: published with the over-report of its side "
+       {"    training, held: 20000m offered at 100 %, 20000m real: published with the over-report of its side "
         "[TM-LEDGER-011]\n",
-        "    spark, free: 100000m told at 150 %, 60000m real, entry 2: told with the over-report of an entry for "
+        "    spark, free: 100000m offered at 150 %, 60000m real, entry 2: published with the over-report of an entry "
+        "for "
         "its class or this hour [TM-LEDGER-012]\n",
-        "  kubernetes gives back 4000m and 1024 (1.0 KiB) of no class, keeps 1000m and 0: more timely work waits on "
+        "  kubernetes must release 4000m and 1024 (1.0 KiB) of no class, keeps 1000m and 0: more timely work waits on "
         "the "
-        "other side: less timely work of this side gives back first [TM-LEDGER-009]\n"}) {
+        "other side: less timely work of this side is reclaimed first [TM-LEDGER-009]\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing of\n" << text;
   }
   Json out = render_json(offer, {Profile::kKoordinator, nullptr});
@@ -99,7 +100,7 @@ TEST(OfferText, ShowsOffersAndReclaimsOfEachClass) {
       out["ledger"]["kubernetes"]["givesBack"].dump(),
       R"([{"class":"","giveBack":{"cpu":4000,"memory":1024},"keep":{"cpu":1000,"memory":0},)"
       R"("reason":{"id":"TM-LEDGER-009","sentence":"more timely work waits on the other side: less timely work of )"
-      R"(this side gives back first"}}])");
+      R"(this side is reclaimed first"}}])");
 }
 
 TEST(OfferText, RendersJson) {

@@ -46,7 +46,7 @@ TEST(RolloutText, ListShowsTheNodesOfEachRevision) {
       Hold{Reason::kRolloutHeld, kStart + std::chrono::hours(2), kStart + std::chrono::hours(9), "", 0, 0};
   EXPECT_EQ(render_text(stored, kStart + std::chrono::hours(3)),
             "being rolled out: revision 2 (" + two + "), the other nodes get it, for 2h0m0s\n" +
-                "held for 1h0m0s: paused on request [TM-ROLLOUT-013]: until " +
+                "paused for 1h0m0s: paused on request [TM-ROLLOUT-013]: until " +
                 base::format_rfc3339(kStart + std::chrono::hours(9)) + "\n" +
                 "REVISION  HASH              AGE     WAS EVERYWHERE  IN FORCE ON\n"
                 "2         " +
@@ -55,7 +55,7 @@ TEST(RolloutText, ListShowsTheNodesOfEachRevision) {
                 "1         " +
                 one + "  3h0m0s  yes             nodes without a newer one\n");
   stored.state.reset();
-  EXPECT_EQ(render_text(stored, kStart).find("nothing was taken yet"), 0U);
+  EXPECT_EQ(render_text(stored, kStart).find("no revision yet"), 0U);
   EXPECT_TRUE(render_json(stored).at("state")->is_null());
 }
 

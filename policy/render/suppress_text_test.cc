@@ -32,7 +32,7 @@ SuppressPlan suppress_example() {
 TEST(SuppressText, ShowsTheLimitInForceAndItsReason) {
   EXPECT_EQ(suppress_text({}),
             "cpu of offline work: suppression is switched off for this node "
-            "[TM-SUPPRESS-001]. Nothing is in force.\n");
+            "[TM-SUPPRESS-001]. No limit is in force.\n");
   EXPECT_EQ(
       suppress_text(suppress_example()),
       "cpu of offline work: more is left under the threshold; the limit rises in steps [TM-SUPPRESS-004]. 64000m × 65 "

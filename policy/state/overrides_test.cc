@@ -88,7 +88,7 @@ TEST(Overrides, AClockThatIsAheadThrowsNothingAway) {
 TEST(Overrides, RejectsInvalidOrdersWithAReason) {
   EXPECT_NE(refusal(order({101, std::nullopt}, 2h)).find("cpu: wanted 0 to 100"), std::string::npos);
   EXPECT_NE(refusal(order({50, -1}, 2h)).find("memory: wanted 0 to 100"), std::string::npos);
-  EXPECT_NE(refusal(order({}, 2h)).find("which line?"), std::string::npos);
+  EXPECT_NE(refusal(order({}, 2h)).find("no line given"), std::string::npos);
   EXPECT_NE(refusal(order({50, 50}, 0s)).find("at least 1m"), std::string::npos);
   EXPECT_NE(refusal(order({50, 50}, -1h)).find("at least 1m"), std::string::npos);
   EXPECT_NE(refusal(order({50, 50}, kOverrideLastsMax + 1s)).find("168h"), std::string::npos);
