@@ -61,7 +61,7 @@ void write(base::JsonWriter& json, const NodeEventRecord& event) {
   json.end_object();
 }
 
-// The text of a record, member by member. Numbers are of things that are never negative.
+// Parses a record, member by member. Numbers are never negative.
 class Parser {
  public:
   explicit Parser(std::string_view line) : json_(line) {}

@@ -162,10 +162,10 @@ TEST(DoctorText, ExplainsAnIneffectiveMemoryLowPercent) {
       "8589934592 (8.0 GiB)\n");
   found.protection.limit_bytes.reset();
   expect(
-      "warn  memory.low     memoryLowPercent of a class has no effect: the group directly above offline pods has no "
-      "limit of memory to choose by: kubepods/besteffort\n"
-      "                     fix: set a memory limit on that cgroup (memory.high); or take memoryLowPercent out of "
-      "tidemark-config\n");
+      "warn  memory.low     memoryLowPercent of a class has no effect: the cgroup directly above offline pods has "
+      "no memory limit: kubepods/besteffort\n"
+      "                     fix: set a memory limit on that cgroup (memory.high); or remove memoryLowPercent "
+      "from tidemark-config\n");
   found.protection.handed_down = false;
   expect(
       "warn  memory.low     memoryLowPercent of a class has no effect: cgroup2 is mounted without "
@@ -174,8 +174,8 @@ TEST(DoctorText, ExplainsAnIneffectiveMemoryLowPercent) {
   expect(
       "warn  memory.low     memoryLowPercent of a class has no effect: memory.low: the kernel of this node has no "
       "such file [TM-KNOB-001]: x\n"
-      "                     fix: cgroup v2; in cgroup v1 only Anolis has it; or take memoryLowPercent out of "
-      "tidemark-config\n");
+      "                     fix: cgroup v2; in cgroup v1 only Anolis has it; or remove memoryLowPercent "
+      "from tidemark-config\n");
 }
 
 TEST(DoctorText, ShowsMeasuredAndMissingValues) {
