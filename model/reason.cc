@@ -7,7 +7,7 @@
 namespace tidemark::model {
 namespace {
 
-// In the order of the enumeration, so that the index is the look-up.
+// In the order of the enumeration, so that the value is the index.
 constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kPublished, "TM-NODE-001", "calculated from the node's metric and pods"},
     ReasonInfo{Reason::kDisabledByCluster, "TM-NODE-002", "co-location is off for the whole cluster"},

@@ -55,7 +55,7 @@ EvictSettings read_evict(Form& agent, Problems& problems) {
   return out;
 }
 
-// Up to whole seconds: what takes some time does not come to take none.
+// Rounded up to whole seconds: a positive duration does not become 0.
 std::int64_t seconds_up(base::Duration duration) {
   return std::chrono::ceil<std::chrono::seconds>(duration).count();
 }

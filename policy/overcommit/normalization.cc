@@ -35,7 +35,7 @@ Result<ModelRatios> read_model(std::string_view model, const Json& document) {
   return ratios;
 }
 
-// The models of the node's entry come to those of the cluster; one that is in both is the entry's alone.
+// The models of the node's entry are added to those of the cluster; the entry wins for a model in both.
 Result<NormalizationSettings> merged(NormalizationSettings settings, const Json& document) {
   if (document.is_null()) return settings;
   if (!document.is_object()) return wrong_type("strategy", "an object", document);
