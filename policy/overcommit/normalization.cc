@@ -116,7 +116,7 @@ Result<NormalizationConfig> parse_normalization_config(std::string_view text) {
 
 NormalizationSwitch parse_normalization_switch(std::optional<std::string_view> label) {
   if (!label) return NormalizationSwitch::kAsSettingsSay;
-  // What Go's ParseBool takes.
+  // The values that Go's ParseBool accepts.
   for (const std::string_view word : {"1", "t", "T", "true", "TRUE", "True"}) {
     if (*label == word) return NormalizationSwitch::kOn;
   }

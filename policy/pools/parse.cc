@@ -61,7 +61,7 @@ void read_selector(Form& form, Pool& pool, Problems& problems) {
   pool.takes_all = empty;
 }
 
-// The name of a calendar. What is not given stays as it is; `calendar: none` is none.
+// The name of a calendar. Absent leaves the present value; `calendar: none` is none.
 void read_calendar_name(Form& form, const TidemarkConfig& config, std::optional<std::size_t>& out) {
   constexpr std::string_view kNone = "none";
   if (!form.has("calendar")) return;
@@ -76,7 +76,7 @@ void read_calendar_name(Form& form, const TidemarkConfig& config, std::optional<
   if (at != config.calendars.end()) out = static_cast<std::size_t>(at - config.calendars.begin());
 }
 
-// What a pool says of itself, and what the document says for nodes whose pool says nothing.
+// The settings of a pool, and the document's defaults for pools without them.
 void read_offer(Form& form, const TidemarkConfig& config, Pool& pool, Problems& problems) {
   read_pool_modes(form, pool.modes, problems);
   read_profile(form, pool.profile);
@@ -134,7 +134,8 @@ void read_classes(Form& form, std::vector<WorkClass>& classes, Problems& problem
     WorkClass work;
     work.name = read_name(entry, place, names);
     entry.integer("order", work.order, 0, kClassOrderMax);
-    if (!entry.has("order")) entry.missing("order", "a number is required; the class with the lowest is reclaimed first");
+    if (!entry.has("order"))
+      entry.missing("order", "a number is required; the class with the lowest is reclaimed first");
     entry.duration("restartCost", work.restart_cost, seconds(0), kClassRestartCostMax);
     entry.boolean("checkpointing", work.checkpointing);
     entry.integer("cpuWeight", work.cpu_weight, 1, kClassWeightMax);
@@ -178,7 +179,7 @@ std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::s
   Problems problems;
   TidemarkConfig config;
   Form form(&*document, "", problems);
-  // What another schema means is not known, so nothing more is said of such a text.
+  // Another schema is unknown, so no more problems are reported for the text.
   if (!problems.any() && !read_schema(form)) return std::unexpected(problems.take());
   config.calendars = read_calendars(form, zones, problems);
   read_classes(form, config.classes, problems);

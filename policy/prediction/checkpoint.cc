@@ -98,7 +98,7 @@ Result<void> take_histogram(Reader& reader, std::string_view what, base::WallTim
     if (reference != base::WallTime()) return fail(ErrorKind::kInvalid, what, ": a reference time of no samples");
     return {};
   }
-  // Later, and what is added would weigh nothing beside it.
+  // Any later, and new samples would have no weight beside it.
   const double age = half_lives(written, reference, histogram.shape().half_life);
   if (!(age >= -1 && age <= kHalfLivesMax + 1)) {
     return fail(ErrorKind::kInvalid, what, ": its reference time does not match its write time");

@@ -7,7 +7,7 @@ namespace {
 
 using model::CpuMilli;
 
-// A processor for a thousand nanoseconds is a thousandth of it for a microsecond.
+// One CPU for a thousand nanoseconds equals a thousandth of a CPU for a microsecond.
 CpuMilli mean(std::int64_t used_ns, base::Duration over) {
   constexpr std::int64_t kMilli = 1000;
   constexpr std::int64_t kUsedMax = INT64_MAX / kMilli;
