@@ -67,7 +67,7 @@ TEST(Origin, IsWrittenInCanonicalQuantitiesAndReadBack) {
   EXPECT_EQ(parse_origin(format_origin(origin)), origin);
 }
 
-// The same amounts as this program writes them, and as anybody else may.
+// The same amounts as this program writes them, and in other forms.
 TEST(Origin, IsReadInAnyJsonForm) {
   const Resources origin{{10500}, {60344290509}};
   for (
@@ -163,7 +163,7 @@ TEST(Annotations, ReadsYarnWaitingAndReclaim) {
       parse_yarn_reclaim(R"({"schema":1,"generation":1,"reclaim":[{"class":"a","giveBack":{},"reason":"b"}]})");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message, "keep: missing");
-  EXPECT_FALSE(parse_yarn_reclaim(R"({"schema":1,"generation":1})")) << "nobody knows what it means";
+  EXPECT_FALSE(parse_yarn_reclaim(R"({"schema":1,"generation":1})")) << "its meaning is unknown";
 }
 
 TEST(Annotations, ReadsTheYarnDrainTime) {
@@ -177,7 +177,7 @@ TEST(Annotations, ReadsTheYarnDrainTime) {
   EXPECT_FALSE(parse_yarn_drain(R"({"schema":1,"generation":7,"by":"2026-03-01T06:00:00Z","kill":1})"));
 }
 
-// The version before knows no `reclaim`, and refuses an offer with a field that it does not know.
+// The previous version does not know `reclaim`, and rejects an offer with an unknown field.
 TEST(Annotations, YarnOfferHasNoReclaim) {
   const auto between = parse_yarn_offer(R"({"schema":1,"generation":3,"resources":{},"upTo":{},"reclaim":[{}]})");
   ASSERT_TRUE(between) << "of a build between two versions";

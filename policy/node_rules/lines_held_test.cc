@@ -33,7 +33,7 @@ TEST(LinesHeld, RaisedThresholdAppliesUntilItsEndThenTheLowerOne) {
   const LinesHeld after = lines_held(night, kSix);
   EXPECT_EQ(after.rules.threshold.cpu_suppress_percent, 65);
   EXPECT_EQ(after.rules.threshold.memory_evict_percent, 80) << "nothing is told of it";
-  EXPECT_EQ(after.rules.threshold.cpu_evict_percent, std::nullopt) << "nobody drew it";
+  EXPECT_EQ(after.rules.threshold.cpu_evict_percent, std::nullopt) << "it is unset";
   EXPECT_EQ(after.lowered, (std::vector<LoweredLine>{{"cpuSuppressThresholdPercent", 85, 65}}));
   EXPECT_EQ(after.since, kSix);
 }

@@ -65,7 +65,7 @@ pools:
   EXPECT_EQ(of(1), kObserve) << "what suppression may not write is not written in between either";
   EXPECT_EQ(of(2), kEnforce) << "one mode is for all";
   EXPECT_EQ(of(3), kObserve);
-  EXPECT_EQ(AgentModes().of_reaction(), kEnforce) << "nobody said anything: as suppression";
+  EXPECT_EQ(AgentModes().of_reaction(), kEnforce) << "unset: the mode of suppression";
   EXPECT_EQ(modes_in("{agent: observe}").agent.of_reaction(), kObserve);
 }
 

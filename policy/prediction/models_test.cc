@@ -64,7 +64,7 @@ TEST(UsageModels, APodWithoutASampleIsNotTrained) {
   models.train({std::nullopt, {&pod, 1}}, kModelsBegin);
   EXPECT_EQ(models.find("web"), nullptr);
   EXPECT_EQ(models.find(kNodeModelKey), nullptr);
-  EXPECT_EQ(models.find(kSystemModelKey), nullptr) << "the system is not idle because nobody measured";
+  EXPECT_EQ(models.find(kSystemModelKey), nullptr) << "an unmeasured system is not idle";
   EXPECT_EQ(models.size(), 5U);
 }
 

@@ -75,8 +75,8 @@ TopicWords words(ClusterTopic topic) {
 
 struct FactWords {
   std::string_view key;
-  std::string_view found;  // "" where the groups say it, or what is said
-  std::string_view fix;    // "" where there is none
+  std::string_view found;  // "" if the groups or the message show it
+  std::string_view fix;    // "" if there is none
 };
 
 FactWords words(ClusterFact fact) {
@@ -123,8 +123,9 @@ FactWords words(ClusterFact fact) {
       return {"noAgents", "no Tidemark agent has reported (condition TidemarkIsolation)",
               "set agent.enabled of the chart; until then nothing limits offline work"};
     case ClusterFact::kNoAgent:
-      return {"noAgent", "without a Tidemark agent (no condition TidemarkIsolation)",
-              "check why its DaemonSet has no pod there: a selector, a taint, an image; or stop selling on these nodes"};
+      return {
+          "noAgent", "without a Tidemark agent (no condition TidemarkIsolation)",
+          "check why its DaemonSet has no pod there: a selector, a taint, an image; or stop selling on these nodes"};
     case ClusterFact::kAgentUnable:
       return {"agentUnable", "the agent cannot write to the kernel",
               "the condition TidemarkIsolation of the node shows the reason; `tidemark doctor node` there shows more"};
@@ -145,8 +146,7 @@ FactWords words(ClusterFact fact) {
                   ? "check that a manager runs: it creates the NodeMetric"
                   : "check that the agent's pod runs there, and its log; the node sells nothing until it reports"};
     case ClusterFact::kReportsAgeUnknown:
-      return {"reportsAgeUnknown",
-              "reports exist; their age cannot be judged: the settings are invalid",
+      return {"reportsAgeUnknown", "reports exist; their age cannot be judged: the settings are invalid",
               "repair the settings first"};
     case ClusterFact::kReportsUnlooked:
       return {"reportsUnlooked", "not checked: unknown whether an agent runs there",
@@ -156,8 +156,7 @@ FactWords words(ClusterFact fact) {
     case ClusterFact::kOffersGuarded:
       return {"offersGuarded", "batch resources are offered only on nodes with a reporting agent", ""};
     case ClusterFact::kOffersUnguarded:
-      return {"offersUnguarded",
-              "batch resources are offered without an agent: nothing limits the work that uses them",
+      return {"offersUnguarded", "batch resources are offered without an agent: nothing limits the work that uses them",
               "run the agent there, or `tidemark off node NAME`"};
     case ClusterFact::kOffersAgeUnknown:
       return {"offersAgeUnknown",
@@ -173,8 +172,7 @@ FactWords words(ClusterFact fact) {
     case ClusterFact::kNoPeer:
       return {"noPeer", "no Koordinator component runs", ""};
     case ClusterFact::kPeerUnknown:
-      return {"peerUnknown", "unknown: cannot list pods",
-              "grant `list` of pods (the chart's viewers have it)"};
+      return {"peerUnknown", "unknown: cannot list pods", "grant `list` of pods (the chart's viewers have it)"};
     case ClusterFact::kPeerAgents:
       return {"peerAgents", "", "run one agent only: exclude these nodes from the DaemonSet of koordlet"};
     case ClusterFact::kPeerManagers:
@@ -217,7 +215,8 @@ FactWords words(ClusterFact fact) {
       return {"asOnNode", "", ""};
     case ClusterFact::kSwapTaken:
       return {"swapTaken", "the kubelet starts with swap on (failSwapOn false)",
-              "swapoff -a there, and remove it from /etc/fstab: with swap, a memory limit slows tasks down instead of stopping them"};
+              "swapoff -a there, and remove it from /etc/fstab: with swap, a memory limit slows tasks down instead of "
+              "stopping them"};
   }
   return {"unknown", "", ""};
 }
@@ -263,7 +262,7 @@ std::string group_text(const NodeGroup& group) {
   return out;
 }
 
-// What holds of all the nodes, without them; "" where only the groups say something.
+// The statement for all the nodes, without their names; "" if only the groups have one.
 std::string said_text(const ClusterFinding& finding) {
   const std::string_view found = words(finding.fact).found;
   switch (finding.fact) {
@@ -300,7 +299,8 @@ std::vector<std::string> found_text(const ClusterFinding& finding) {
     const std::string value = !said.empty() ? said : group.value.empty() ? "unknown" : group.value;
     out.push_back(cat(value, ": ", group_text(group)));
   }
-  if (finding.groups_left_off > 0) out.push_back(cat("and ", finding.groups_left_off, " more values, each on fewer nodes"));
+  if (finding.groups_left_off > 0)
+    out.push_back(cat("and ", finding.groups_left_off, " more values, each on fewer nodes"));
   return out;
 }
 
@@ -311,7 +311,8 @@ FormedFinding formed(const ClusterFinding& finding) {
   if (!finding.of_node) {
     out.fix = words(finding.fact).fix;
   } else if (finding.of_node->fact == NodeFact::kLineUnknown) {
-    out.fix = "run tidemark doctor node on one of them: it checks the disk, which the API server knows too little about";
+    out.fix =
+        "run tidemark doctor node on one of them: it checks the disk, which the API server knows too little about";
   } else {
     out.fix = formed(*finding.of_node).fix;
   }

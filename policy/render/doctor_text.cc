@@ -153,16 +153,16 @@ std::string verdict_text(KnobVerdict verdict) {
   return "";
 }
 
-// "cpu.idle: the kernel of this node has no such file [TM-KNOB-001]: what it said".
+// "cpu.idle: the kernel of this node has no such file [TM-KNOB-001]: its error".
 std::string knob_text(const KnobFound& knob) {
   return cat(to_string(knob.knob), verdict_text(verdict_of(knob)), knob.why.empty() ? "" : ": ", knob.why);
 }
 
-// Where a line lies, by which settings.
+// The settings of a threshold.
 struct LineWords {
-  std::string_view ours, change;  // what our setting is, and what is done with it so that it is reached earlier
+  std::string_view ours, change;  // our setting, and how to change it so that it is reached earlier
   std::string_view kubelet;       // of its evictionHard and evictionSoft
-  std::string_view path;          // of ours: the flag that names where it is looked at
+  std::string_view path;          // the flag for the path of our check
 };
 
 LineWords line_words(NodeTopic topic) {
@@ -212,7 +212,7 @@ std::string count_text(std::int64_t count, std::string_view of_one) {
   return cat(count, " ", of_one, count == 1 ? "" : "s");
 }
 
-// "cpuSuppress: enforce, 2 files [TM-AGENT-001]: …", a line for each, and by whose order.
+// "cpuSuppress: enforce, 2 files [TM-AGENT-001]: …", a line for each, and the author of the order.
 std::vector<std::string> in_force_text(const AgentFound& agent) {
   std::vector<std::string> out;
   for (const StrategyFound& each : agent.strategies) {
@@ -238,7 +238,7 @@ std::string oom_text(const AgentFound& agent) {
   return cat(in_force_count_text(at->strategy, at->files), " of offline work and its dependencies have their score");
 }
 
-// What is read in one line, and a line for each of the others.
+// The measured values in one line, and a line for each of the others.
 std::vector<std::string> measures_text(std::span<const MeasureFound> measures) {
   std::vector<std::string> out(1);
   for (const MeasureFound& each : measures) {
@@ -254,7 +254,7 @@ std::vector<std::string> measures_text(std::span<const MeasureFound> measures) {
   return out;
 }
 
-// One line, and further ones where it has some.
+// One line or more.
 std::vector<std::string> found_text(const NodeFinding& finding) {
   const auto knob = finding.knobs.empty() ? KnobFound{} : finding.knobs.front();
   const AgentFound agent = finding.agent.value_or(AgentFound{});
@@ -280,10 +280,10 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
     case NodeFact::kNoPriority: {
       const bool by_knob = finding.fact == NodeFact::kPriorityByKnob;
       const bool by_weight = finding.fact == NodeFact::kPriorityByWeight;
-      std::vector<std::string> out{by_knob ? knob_text(knob)
-                                   : by_weight
-                                       ? cat("only the weight: ", knob_text(knob))
-                                       : cat("none: offline work runs with the same priority as online work; ", knob_text(knob))};
+      std::vector<std::string> out{
+          by_knob     ? knob_text(knob)
+          : by_weight ? cat("only the weight: ", knob_text(knob))
+                      : cat("none: offline work runs with the same priority as online work; ", knob_text(knob))};
       for (std::size_t at = 1; at < finding.knobs.size(); ++at)
         out.push_back(cat("not ", knob_text(finding.knobs[at])));
       return out;
@@ -416,7 +416,7 @@ std::string_view knob_fix(Knob knob) {
   }
 }
 
-// What is to be done; "" where nothing is.
+// The fix; "" if none is needed.
 std::string fix_text(const NodeFinding& finding) {
   if (finding.severity == Severity::kOk) return "";
   const LineWords line = line_words(finding.topic);
@@ -427,7 +427,8 @@ std::string fix_text(const NodeFinding& finding) {
     case NodeFact::kGroupsV1:
       return "boot with systemd.unified_cgroup_hierarchy=1: pressure of cgroups exists only in v2";
     case NodeFact::kDriverDiffers:
-      return "drain the node, remove the cgroups of an earlier kubelet (kubepods or kubepods.slice), restart the kubelet";
+      return "drain the node, remove the cgroups of an earlier kubelet (kubepods or kubepods.slice), restart the "
+             "kubelet";
     case NodeFact::kPriorityByKnob:
       return "enable the better one; cpu.bvt_warp_ns wants sysctl kernel.sched_group_identity_enabled=1";
     case NodeFact::kPriorityByWeight:
@@ -440,7 +441,8 @@ std::string fix_text(const NodeFinding& finding) {
     case NodeFact::kNothingTried:
       return "run the agent, or this command, as root, with the machine's /sys/fs/cgroup mounted and writable";
     case NodeFact::kKubeletSilent:
-      return "allow the caller to read configz at --kubelet-endpoint: set --kubelet-ca-file, and in the kubeconfig use an "
+      return "allow the caller to read configz at --kubelet-endpoint: set --kubelet-ca-file, and in the kubeconfig use "
+             "an "
              "account with the right nodes/configz (on older kubelets nodes/proxy)";
     case NodeFact::kLineNear:
     case NodeFact::kLineOver:
@@ -459,7 +461,8 @@ std::string fix_text(const NodeFinding& finding) {
     case NodeFact::kCpusStatic:
       return "suppress by quota: cpuSuppressPolicy cfsQuota";
     case NodeFact::kSwapOn:
-      return "swapoff -a, and remove it from /etc/fstab: with swap, a memory limit slows tasks down instead of stopping them";
+      return "swapoff -a, and remove it from /etc/fstab: with swap, a memory limit slows tasks down instead of "
+             "stopping them";
     case NodeFact::kPressureOfNodeOnly:
       return "use cgroup v2, which reports it";
     case NodeFact::kNoPressure:
@@ -470,7 +473,7 @@ std::string fix_text(const NodeFinding& finding) {
       return "run tidemark on --local on this machine when the cause is gone";
     case NodeFact::kGroupsNotKilled:
       return "a kernel with pidfd_open (5.3), or with cgroup.kill on cgroup version 2 (5.14); until then an eviction "
-             "ends only what ends when it is asked, and not when nobody answers";
+             "only works if the task stops on request and its provider answers";
     case NodeFact::kHolds:
       return "find the reason for the crash in the agent's log";
     case NodeFact::kInForceWaits:
@@ -484,7 +487,8 @@ std::string fix_text(const NodeFinding& finding) {
     case NodeFact::kWishesUnmet:
       return "use a kernel with the missing feature: see CPU priority and kernel files above";
     case NodeFact::kOnlineWithoutRequests:
-      return "give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet moves them to another cgroup";
+      return "give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet moves them to another "
+             "cgroup";
     case NodeFact::kProtectionNoKernel:
       return cat(knob_fix(Knob::kMemoryLow), kOrAskForNone);
     case NodeFact::kProtectionNotHandedDown:

@@ -11,7 +11,7 @@ namespace {
 using base::cat;
 using model::Reason;
 
-// What is worth telling first: somebody is asked, then what holds one back, then the rest.
+// The order of importance: a task to evict, then what blocks an eviction, then the rest.
 int weight(const EvictVerdict& verdict) {
   switch (verdict.reason) {
     case Reason::kEvictUnfit:  // most lines are simply not drawn

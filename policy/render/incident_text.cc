@@ -105,8 +105,8 @@ std::string found(const IncidentFinding& finding) {
       return cat("throttled in ", percent(finding.average), " of the periods, ", percent(finding.worst),
                  " at its worst, by Tidemark's quota", named(finding));
     case Fact::kOfflineLimited:
-      return cat(waited(finding, "processors"), ", as offline work, which was limited to ", cores(finding.beside), " of ",
-                 cores(finding.of), " cores");
+      return cat(waited(finding, "processors"), ", as offline work, which was limited to ", cores(finding.beside),
+                 " of ", cores(finding.of), " cores");
     case Fact::kCpuAtOurLimit:
       return cat(waited(finding, "processors"), ", where we hold offline work", named(finding), ": of ",
                  cores(finding.of), " cores left there, up to ", cores(finding.beside), " were used");
@@ -179,7 +179,7 @@ std::string_view key(Fact fact) {
 }
 
 std::string padded(std::string text, std::size_t width) {
-  // In letters: a "-" for what is not known is one.
+  // In letters: a "-" for an unknown value is one.
   if (text.size() < width) text.insert(0, width - text.size(), ' ');
   return text;
 }
@@ -203,7 +203,7 @@ std::string row_text(const IncidentMoment& moment, const MoreColumns& more) {
              more.cpi ? padded(told && moment.task.cpi > 0 ? cores(moment.task.cpi) : "-", 7) : "", "\n");
 }
 
-// Where there are more lines than a page has: those in which it was worst, in order.
+// If there are more lines than a page has: the worst ones, in order.
 std::vector<const IncidentMoment*> shown(const std::vector<IncidentMoment>& moments) {
   std::vector<const IncidentMoment*> out;
   for (const IncidentMoment& each : moments) out.push_back(&each);
@@ -242,7 +242,7 @@ std::string span_text(base::WallTime from, base::WallTime to) {
   return begin == end ? begin : cat(begin, " to ", end);
 }
 
-// "…/podd41899dbc…/510d55deb9ce…": what a folder of a runtime is called says little, and takes the whole line.
+// "…/podd41899dbc…/510d55deb9ce…": directory names of a runtime say little and fill the whole line.
 std::string group_text(std::string_view path) {
   constexpr std::size_t kShown = 2, kLong = 20, kKept = 12;
   auto pieces = base::split(path, '/');

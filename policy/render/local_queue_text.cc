@@ -18,7 +18,7 @@ using base::cat;
 
 enum class Unit { kCores, kBytes, kPlain };
 
-// How a resource is counted, and who is sold it.
+// The unit of a resource, and the buyer.
 struct Told {
   std::string_view resource;
   Unit unit;
@@ -42,7 +42,7 @@ std::string_view short_name(const Told& what) {
   return what.resource.substr(what.resource.find('/') + 1);
 }
 
-// "1.2", to the thousandth: nothing is rounded, so that what is wanted and what is free differ where they do.
+// "1.2", to the thousandth: exact, so that different wanted and free amounts look different.
 std::string exact_cores(std::int64_t milli) {
   constexpr std::int64_t kMilli = 1000;
   std::string out = cat(milli / kMilli);
@@ -54,7 +54,7 @@ std::string exact_cores(std::int64_t milli) {
   return out;
 }
 
-// All of one sentence in one manner: in bytes where tenths of a unit would hide why it does not fit.
+// All amounts of a sentence in one unit: in bytes if tenths of a unit would hide the difference.
 struct Amounts {
   std::string wanted, free, sold;
 };
@@ -75,7 +75,7 @@ std::string short_text(const QueueShort& each, bool node_is_empty) {
   const Told what = told(each.resource);
   const Amounts all = amounts(each, what.unit);
   std::string out = cat(short_name(what), ": ", all.wanted, " wanted, ");
-  // As in the first seconds, before anything is measured, and where a machine is full or off.
+  // As in the first seconds before a measurement, and if a machine is full or off.
   if (each.sold == 0 && !what.sold_to.empty()) return cat(out, "nothing is sold to ", what.sold_to, " now");
   out += node_is_empty ? cat("no more than ", all.sold) : cat(all.free, " free of ", all.sold);
   if (!what.sold_to.empty()) out += cat(" sold to ", what.sold_to);

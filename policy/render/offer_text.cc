@@ -143,7 +143,7 @@ Json side_json(const SidePlan& side) {
   return out;
 }
 
-// A word of one that fits is a word too many.
+// The reason "fits" needs no text.
 std::string arbitrate_text(const ArbitratePlan& verdict) {
   if (verdict.reason == model::Reason::kArbitrateFits) return "";
   std::string out = cat("arbitration: ", why(verdict.reason), "\n");

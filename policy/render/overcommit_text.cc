@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kExplainSchema = 1;
 
-// One line of a sum: sign, what it is, how much, and a remark.
+// One line of a sum: sign, name, amount, and a remark.
 struct Line {
   char sign = ' ';
   std::string what;
@@ -90,8 +90,8 @@ std::string warm_up_remark(const WarmUpTerms& warm_up) {
   return text;
 }
 
-// Above the water line lies what is never sold. A line above the top of the node is no margin: by the peer's rules more
-// is sold than there is, and `profile: tidemark` goes no higher than the top.
+// Capacity above the water line is never sold. A line above the capacity of the node gives no margin: by Koordinator's
+// rules more is sold than the node has; `profile: tidemark` stops at the capacity.
 template <class Amount>
 void add_margin(Table& table, Amount margin, std::int64_t threshold_percent, Profile profile) {
   constexpr std::int64_t kWhole = 100;
@@ -213,7 +213,7 @@ std::string_view reset_words(const PluginSet& plugins) {
   return plugins.batch_resource ? "batch and mid" : "mid";
 }
 
-// What is left as it is while the rest is decided.
+// The parts that stay unchanged while the rest is decided.
 std::vector<model::Reason> switched_off(const OvercommitPlan& plan, const PluginSet& plugins) {
   std::vector<model::Reason> off;
   if (plan.action == PlanAction::kHold) return off;
@@ -262,7 +262,7 @@ std::string binary_text(std::int64_t bytes) {
     scale *= kKib;
     ++unit;
   }
-  // Unsigned: ten times a rest below 2^60 passes the end of int64.
+  // Unsigned: ten times a remainder below 2^60 exceeds int64.
   const std::uint64_t tenth = static_cast<std::uint64_t>(bytes % scale) * 10 / static_cast<std::uint64_t>(scale);
   return base::cat(bytes / scale, ".", tenth, " ", kUnits[unit]);
 }
@@ -313,7 +313,7 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
 
 namespace {
 
-// What the node is to carry; the terms of a resource tell what the formula gives.
+// The node's values; the terms of a resource show the formula's.
 Json publish_json(const model::ExtendedResources& publish) {
   Json out = Json::object();
   const auto add = [&out](std::string_view name, const auto& amount) {

@@ -18,7 +18,7 @@ std::string reason_words(Reason reason) {
   return cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
 }
 
-// Whole seconds: nobody reads milliseconds of an age.
+// Whole seconds are enough for an age.
 std::string span(base::Duration duration) {
   return base::format_go_duration(std::chrono::floor<std::chrono::seconds>(std::max(duration, base::Duration(0))));
 }

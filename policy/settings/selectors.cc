@@ -89,9 +89,9 @@ class MadeUpNodes {
   std::size_t count_ = 1;
 };
 
-// What it may cost at most to ask whether `entries` take a node, in comparisons of texts:
+// The largest cost of matching `entries` with a node, in comparisons of texts:
 //
-//   Σ over entries (requirements · labels of the node + values)
+//    Σ over entries (requirements · labels of the node + values)
 class MatchingCost {
  public:
   explicit MatchingCost(std::span<const NodeStrategyEntry> entries) {
@@ -113,7 +113,7 @@ class MatchingCost {
   std::size_t values_ = 0;
 };
 
-// Of one look; everything else of the manager waits so long.
+// Per pass; the rest of the manager waits meanwhile.
 class Steps {
  public:
   bool take(std::size_t steps) {
@@ -166,7 +166,7 @@ void check_overlap(std::span<const NodeStrategyEntry> entries, SettingsReport& r
   for (const NodeStrategyEntry& entry : entries) {
     const MadeUpNodes nodes(entry.selector_json, report.parity());
     for (std::size_t i = 0; i < nodes.count(); ++i) {
-      // Making it costs, label by label, a look through those before it.
+      // Building it scans the earlier labels for each label.
       if (!steps.take(cost.of(nodes.labels()) + nodes.labels() * nodes.labels())) {
         report.warn(Reason::kSettingsSuspect, entry.place + ".nodeSelector",
                     cat(entries.size(), " strategies whose selectors have too many values to try them all"),

@@ -72,7 +72,7 @@ TEST(Stance, AppliesOffBeforeTasksAreKnown) {
   inputs.holding = true;
   const Stance holds = stance(inputs, kNow);
   EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kEnforce);
-  EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kTighten) << "nobody is ended";
+  EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kTighten) << "no task is evicted";
   inputs.known = false;
   const Stance got = stance(inputs, kNow);
   EXPECT_EQ(got.order, off.node->orders[0]);
@@ -90,11 +90,11 @@ TEST(Stance, DrainingKeepsLimits) {
   const NodeMarks marks = ordered(drains);
   inputs.marks = &marks;
   expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
-  EXPECT_EQ(stance(inputs, kNow).again_after, 15min) << "off then, without anybody's word";
+  EXPECT_EQ(stance(inputs, kNow).again_after, 15min) << "off then, without an order";
   EXPECT_TRUE(stance(inputs, kNow).withdrawn);
   EXPECT_FALSE(stance(Inputs(), kNow).withdrawn);
   inputs.state_known = false;
-  EXPECT_FALSE(stance(inputs, kNow).withdrawn) << "nobody knows yet";
+  EXPECT_FALSE(stance(inputs, kNow).withdrawn) << "not known yet";
 }
 
 // Off is no reason to begin with evictions.

@@ -22,7 +22,7 @@ TEST(ClassesOff, ReclaimsTheirWorkAfterDraining) {
                                          {"transcode", of(10, 20), of(0, 0), model::Reason::kStateClassOff}};
   EXPECT_EQ(off.reclaim(), wanted);
   book.sold.reset();
-  EXPECT_EQ(classes_off(state, book).taken(), of(0, 0)) << "nobody knows what it holds";
+  EXPECT_EQ(classes_off(state, book).taken(), of(0, 0)) << "the held amount is unknown";
   EXPECT_EQ(classes_off(state, book).reclaim().size(), 2U);
 
   const std::vector<ClassReclaim> ledger{{"transcode", of(4, 4), of(6, 16), model::Reason::kLedgerReclaim},

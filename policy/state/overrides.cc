@@ -92,8 +92,8 @@ Result<LineOverride> made(const OverrideCommand& command, WallTime now) {
                 ": wanted an end at least ", base::format_go_duration(kOverrideLastsMin), " from now");
   }
   if (lasts > kOverrideLastsMax) {
-    return fail(ErrorKind::kInvalid, "the override would end at ", base::format_rfc3339(command.until), ": an override lasts ",
-                base::format_go_duration(kOverrideLastsMax),
+    return fail(ErrorKind::kInvalid, "the override would end at ", base::format_rfc3339(command.until),
+                ": an override lasts ", base::format_go_duration(kOverrideLastsMax),
                 " at most. For longer, use the calendar of tidemark-config");
   }
   return out;
@@ -217,7 +217,7 @@ OverridesStep next_overrides(const OverridesState& state, std::optional<std::str
   }
   auto read = parse_overrides(*text);
   if (!read) return {state, Reason::kLineOverridesKept, read.error().message};
-  // An older text than the one in force came from a backup or a mistake: nobody's command is undone by it.
+  // A text older than the one in force comes from a backup or a mistake: it must not undo a command.
   if (state.overrides && read->generation < state.overrides->generation) return {state, Reason::kLineOverridesOld, ""};
   return {{std::move(*read)}, std::nullopt, ""};
 }

@@ -32,7 +32,7 @@ TEST(UsageHistory, UnmeasuredValuesAreMissing) {
   young.cpu_micro.reset();
   history.observe(pass(seconds(1), reading(seconds(1), 10'000, 8'000), {{"a", young}}));
   EXPECT_FALSE(history.pod("a")->told.average({seconds(1)}, minutes(5)));
-  EXPECT_EQ(history.system_part().size(), 0U) << "nobody measured it";
+  EXPECT_EQ(history.system_part().size(), 0U) << "not measured";
   EXPECT_TRUE(history.node().told.average({seconds(1)}, minutes(5)));
 }
 
