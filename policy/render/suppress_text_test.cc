@@ -39,7 +39,7 @@ TEST(SuppressText, ShowsTheLimitInForceAndItsReason) {
       "% = 41600m, less 10000m of online pods, 0m of online host applications and 2000m of the system (measured "
       "1000m, reserved 2000m), leaves 29600m (at least 6400m); offline work uses 0m. It has 642000 us in 100 ms, "
       "before 2000 us in 100 ms, wanted 2960000 us in 100 ms.\n"
-      "  spark: 1 task uses 1000m, wants 1250m, has 900m; cut: the least timely class of offline work gives way "
+      "  spark: 1 task uses 1000m, wants 1250m, has 900m; cut: the least timely class of offline work is suppressed "
       "first [TM-SUPPRESS-009]; satisfied by 12.5 %\n");
   SuppressPlan kept;
   kept.reason = Reason::kSuppressUnknown;
