@@ -306,8 +306,7 @@ std::string node_record_lost_line(std::uint64_t lines) {
 
 Result<NodeRecordLine> parse_node_record(std::string_view line) {
   if (line.size() > kNodeRecordLineMax) {
-    return fail(ErrorKind::kInvalid, "a record of ", line.size(), " bytes; at most ",
-                kNodeRecordLineMax);
+    return fail(ErrorKind::kInvalid, "a record of ", line.size(), " bytes; at most ", kNodeRecordLineMax);
   }
   return Parser(line).parse();
 }

@@ -30,8 +30,8 @@ namespace tidemark::model {
 inline constexpr std::int64_t kNodeRecordSchema = 1;
 inline constexpr std::size_t kNodeRecordLineMax = std::size_t{4} << 20;  // bytes of a line that is read
 inline constexpr std::string_view kOomKillEvent = "oom kill";            // with whose limit it was
-inline constexpr std::string_view kOomKilledEvent = "oom killed";        // the kernel's second message about the same kill
-inline constexpr std::size_t kNodeRecordEventsMax = 64;                  // of a line
+inline constexpr std::string_view kOomKilledEvent = "oom killed";  // the kernel's second message about the same kill
+inline constexpr std::size_t kNodeRecordEventsMax = 64;            // of a line
 
 struct TaskRecord {
   std::string source, ns, name;

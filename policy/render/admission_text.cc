@@ -91,8 +91,7 @@ std::string render_text(const EvictionRefusal& refusal) {
       return told("the job ", refusal.found, ", and ", refusal.wanted, " are allowed: perJobHour of its pool");
     case EvictionDenial::kPoolBudget:
       if (refusal.wanted.empty()) {
-        return told("the pool ", refusal.found,
-                    " has reached its perPoolHour, by the leader's count");
+        return told("the pool ", refusal.found, " has reached its perPoolHour, by the leader's count");
       }
       return told("the pool ", refusal.found, ", and ", refusal.wanted, " are allowed: its perPoolHour");
     case EvictionDenial::kTooMany:

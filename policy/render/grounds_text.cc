@@ -45,8 +45,8 @@ std::string settings_text(const SettingsGround& settings) {
       out += cat(", has reached this node; it is being rolled out: ", rollout_phase_text(settings.phase), "\n");
       break;
     case SettingsGround::Place::kKept:
-      out += cat(", still in force here while ", settings.target, " is being rolled out: ", rollout_phase_text(settings.phase),
-                 "\n");
+      out += cat(", still in force here while ", settings.target,
+                 " is being rolled out: ", rollout_phase_text(settings.phase), "\n");
       break;
   }
   if (settings.hold) {
@@ -68,8 +68,8 @@ std::string evictions_text(const EvictionGround& evictions, base::WallTime now) 
   out += "\n";
   if (evictions.back_off == base::Duration(0)) return out;
   if (!evictions.evicted_ago) {
-    return out +
-           cat("  after an eviction a node backs off for ", span(evictions.back_off), "; no eviction of this node is known\n");
+    return out + cat("  after an eviction a node backs off for ", span(evictions.back_off),
+                     "; no eviction of this node is known\n");
   }
   const base::Duration left = evictions.back_off - *evictions.evicted_ago;
   out += cat("  offline work of ", side_name(evictions.side), " on this node was evicted ",
