@@ -220,7 +220,7 @@ TEST_F(DoctorCluster, DiskThresholdsComeFromSettings) {
         "1020054732800 (950.0 GiB) in use on",
         "ok    inodes line      offline work is evicted from 90 % in use on, the kubelet evicts from 95 %",
         "bad   imagefs line     offline work is evicted from 88 % in use on, the kubelet evicts from 85 %",
-        "ok    image inodes     the kubelet evicts nobody for it"}) {
+        "ok    image inodes     the kubelet does not evict for it"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
   }
 }

@@ -276,7 +276,7 @@ TEST_F(DoctorNode, ChecksLimitOfAllPods) {
   EXPECT_EQ(line.fact, NodeFact::kLineOver);
   ASSERT_TRUE(line.line);
   EXPECT_EQ(line.line->kubelet, std::int64_t{65} << 30);
-  EXPECT_NE(render_text(report).find("little is left then of the limit that all pods have together"), std::string::npos)
+  EXPECT_NE(render_text(report).find("the limit of all pods together is nearly reached then"), std::string::npos)
       << render_text(report);
   EXPECT_TRUE(report.bad());
 }

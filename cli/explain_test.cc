@@ -151,7 +151,7 @@ TEST_F(ExplainTest, ExplainsNodeThatBacksOff) {
   batch("victim", "1000");
   start();
   EXPECT_EQ(offered("n1"), "17200");
-  EXPECT_TRUE(says(text("n1"), "none of this node is known")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "no eviction of this node is known")) << text("n1");
   EXPECT_TRUE(says(text("n1"), "only the manager's journal has it: give --journal-dir"))
       << "an honest answer to what cannot be seen";
 
@@ -314,7 +314,7 @@ TEST_F(ExplainTest, ShowsRevisionOfNodeWithReason) {
   EXPECT_FALSE(revisions.text_at("revision").empty());
   EXPECT_GE(revisions.at("ageSeconds")->get_int().value_or(-1), 25);
   EXPECT_TRUE(says(text("n1"), "kept here while 2 (")) << text("n1");
-  EXPECT_TRUE(says(text("n2"), "pool first, which takes new settings first")) << text("n2");
+  EXPECT_TRUE(says(text("n2"), "pool first, which gets new settings first")) << text("n2");
   EXPECT_TRUE(says(text("n2"), "has reached this node; it is being rolled out: ")) << text("n2");
 }
 
@@ -322,13 +322,13 @@ TEST_F(ExplainTest, ShowsRevisionOfNodeWithReason) {
 TEST_F(ExplainTest, UnknownEvictionRecordIsReportedAsUnknown) {
   tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}}");
   start();
-  EXPECT_TRUE(says(text("n1"), "evictions of the pool: sells what its settings give\n")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "evictions of the pool: sells as its settings say\n")) << text("n1");
   const Json newer = Json::object({{"state.json", Json(R"({"schema":2,"pools":{"default":"open"}})")}});
   must("PATCH", cat(kConfigPath, "/", model::kBudgetsName), Json::object({{"data", newer}}), kMerge);
   run_for(10s);
   const std::string told_now = text("n1");
   EXPECT_TRUE(says(told_now, "evictions of the pool: a newer version counts them")) << told_now;
-  EXPECT_FALSE(says(told_now, "sells what its settings give")) << told_now;
+  EXPECT_FALSE(says(told_now, "sells as its settings say")) << told_now;
   EXPECT_FALSE(told().at("evictions", "known")->as_bool());
   metric("n1", "1");
   EXPECT_EQ(offer(told()), 17200) << "and the offer that it shows does not grow with what is free";

@@ -96,7 +96,7 @@ TEST_F(SettingsCommandsTest, ListShowsRevisionsInForce) {
   const std::string told = text(list_revisions(loop, client, options));
   EXPECT_TRUE(says(told, "being rolled out: revision 2 (")) << told;
   EXPECT_TRUE(says(told, "all of the canary nodes, none of the others")) << told;
-  EXPECT_TRUE(says(told, "nodes that no newer one reached")) << told;
+  EXPECT_TRUE(says(told, "nodes without a newer one")) << told;
   options.json = true;
   const Json json = *Json::parse(text(list_revisions(loop, client, options)));
   EXPECT_EQ(json.at("revisions")->as_array().size(), 2U);

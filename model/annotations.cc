@@ -13,7 +13,7 @@
 namespace tidemark::model {
 namespace {
 
-// nullopt where the member is absent or null.
+// nullopt if the member is absent or null.
 Result<std::optional<Quantity>> quantity_member(const Json& object, std::string_view name) {
   const Json* member = object.member(name);
   if (member == nullptr || member->is_null()) return std::nullopt;
@@ -51,7 +51,7 @@ void write_amounts(base::JsonWriter& writer, std::string_view name, Resources ba
   writer.end_object();
 }
 
-// Of annotations that are ours alone: nothing in them may be passed over.
+// For annotations that only Tidemark writes: unknown keys are errors.
 constexpr std::int64_t kYarnSchema = 1;
 
 Result<void> only_members(const Json& object, std::initializer_list<std::string_view> known, std::string_view place) {
@@ -59,7 +59,7 @@ Result<void> only_members(const Json& object, std::initializer_list<std::string_
     return fail(ErrorKind::kInvalid, place, "wanted an object, found ", base::in_quotes(object.dump()));
   for (const auto& [name, value] : object.as_object()) {
     if (std::ranges::find(known, name) == known.end()) {
-      return fail(ErrorKind::kInvalid, place, base::in_quotes(name), ": there is no such field");
+      return fail(ErrorKind::kInvalid, place, base::in_quotes(name), ": unknown field");
     }
   }
   return {};
@@ -83,7 +83,7 @@ Result<Resources> amounts_of(const Json& object, std::string_view name) {
   auto read = batch_resources(*amounts);
   if (!read) return fail(std::move(read).error().within(name));
   if (read->cpu < CpuMilli{} || read->memory < MemoryBytes{}) {
-    return fail(ErrorKind::kInvalid, name, ": no amount may be negative");
+    return fail(ErrorKind::kInvalid, name, ": negative amount");
   }
   return *read;
 }
@@ -215,8 +215,8 @@ std::string format_origin(Resources batch) {
 
 namespace {
 
-// The origin as managers write it, nearly always: format_origin() with numbers that have no suffix. It is read for
-// every report of every node; whatever looks otherwise is nullopt, and is read as the JSON that it is.
+// The origin in the usual form of managers: format_origin() with numbers without suffix. It is read for every report of
+// every node. nullopt for any other form, which is then parsed as JSON.
 std::optional<Resources> plain_origin(std::string_view text) {
   constexpr std::size_t kDigitsMax = 15;
   const auto passed = [&text](std::string_view wanted) {
@@ -342,7 +342,7 @@ std::string format_yarn_offer(const YarnOffer& offer) {
 }
 
 Result<YarnOffer> parse_yarn_offer(std::string_view annotation) {
-  // A build between two versions wrote `reclaim` here.
+  // A development build wrote `reclaim` here.
   TM_TRY(const Json root, ours(annotation, {"schema", "generation", "resources", "upTo", "reclaim"}));
   YarnOffer read;
   TM_TRY(read.generation, generation_of(root));

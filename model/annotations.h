@@ -1,6 +1,5 @@
-// Reads what annotations carry into the model, and writes the one the manager owns. A text that cannot be read is
-// an error here; what that means (nothing reserved, nothing subtracted) is told by NodeSnapshot and decided by the
-// policy.
+// Parses annotations into the model, and formats those that the manager owns. Unreadable text is an error here;
+// NodeSnapshot and the policy decide what that means (nothing reserved, nothing subtracted).
 #pragma once
 
 #include <cstddef>
@@ -28,8 +27,8 @@ Result<Resources> parse_reservation(std::string_view annotation);
 // Only batch resources are read; allocations of another priority come back with none.
 Result<std::vector<ThirdPartyAllocation>> parse_third_party_allocations(std::string_view annotation);
 
-// The same text with the allocation of that name set to these batch resources: in its place where there is one, else as
-// the last. Others stay as they are written; a text that cannot be read is dropped whole, as the peer does.
+// The same text with the allocation of that name set to these batch resources: replaced in place if present, else
+// appended. Other allocations stay as written; unreadable text is dropped as a whole, as in Koordinator.
 std::string with_third_party_allocation(std::string_view annotation, std::string_view name, Resources batch);
 
 // `node.koordinator.sh/originExtendedAllocatable`: {"resources":{"kubernetes.io/batch-cpu":"12k",…}}, quantities in
@@ -37,21 +36,21 @@ std::string with_third_party_allocation(std::string_view annotation, std::string
 std::string format_origin(Resources batch);
 Result<Resources> parse_origin(std::string_view annotation);
 
-// What a YARN operator that takes our offers says of a node, `tidemark.io/yarn-book`:
+// The book of a node that a YARN operator publishes if it accepts our offers, `tidemark.io/yarn-book`:
 // {"schema":1,"generation":7,"confirmed":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},
-//  "sold":[{"class":"spark","resources":{…}}],"waiting":"spark","waitingFor":{…}}
-// Without `sold` (its ResourceManager is away) nobody knows what YARN holds; `waiting` is the class of the most timely
-// application that waits for capacity, "" where it has none; `waitingFor` is how much what waits of that class asks for
-// that this node could give, without it nobody knows. Another schema is refused whole, as is a key that is not
-// known: whoever writes it means something that we would not do.
+//   "sold":[{"class":"spark","resources":{…}}],"waiting":"spark","waitingFor":{…}}
+// Without `sold` (the ResourceManager is away) it is unknown what YARN holds. `waiting` is the class of the most timely
+// application that waits for capacity, "" if it has none. `waitingFor` is the amount that waiting work of that class
+// requests and this node could give; unknown if absent. Another schema or an unknown key is rejected as a whole,
+// because its meaning is unknown.
 struct YarnBook {
   struct Sold {
     std::string work_class;
     Resources amount;
     bool operator==(const Sold&) const = default;
   };
-  // Of the offer that the ResourceManager was told last and confirmed, and what it says. By number, not by amount: an
-  // offer that goes up and back again is two offers.
+  // The offer that the ResourceManager last received and confirmed. By number, not by amount: an offer that goes up and
+  // back again is two offers.
   std::int64_t generation = 0;
   Resources confirmed;
   std::optional<std::vector<Sold>> sold;  // held by its containers
@@ -60,14 +59,14 @@ struct YarnBook {
   bool operator==(const YarnBook&) const = default;
 };
 inline constexpr std::size_t kYarnClassesMax = 64;
-// Any text, another one each time: while work waits, its operator shows by it that the book is still its word.
+// Any text that changes each time: while work waits, the operator shows with it that the book is still current.
 inline constexpr std::string_view kYarnBookRenewedAnnotation = "tidemark.io/yarn-book-renewed";
 Result<YarnBook> parse_yarn_book(std::string_view annotation);
 std::string format_yarn_book(const YarnBook& book);
 
-// Work of a class that a side is to give back:
-// [{"class":"transcode","giveBack":{…},"keep":{…},"reason":"TM-LEDGER-009"}], what goes first comes first. Who obeys
-// goes by `keep`, which the class may go on holding; "" is work without a class.
+// Work of a class that a side must release: [{"class":"transcode","giveBack":{…},"keep":{…},"reason":"TM-LEDGER-009"}],
+// in the order of reclaiming. The receiver uses `keep`, the amount that the class may continue to hold; "" is work
+// without a class.
 struct Reclaim {
   std::string work_class;
   Resources give_back;
@@ -75,7 +74,7 @@ struct Reclaim {
   std::string reason;  // an id of model/reason.h
   bool operator==(const Reclaim&) const = default;
 };
-inline constexpr std::size_t kReclaimClassesMax = 64;  // further ones are told when these are done
+inline constexpr std::size_t kReclaimClassesMax = 64;  // more are published when these are done
 void write_reclaim(base::JsonWriter& writer, const std::vector<Reclaim>& reclaim);
 Result<std::vector<Reclaim>> read_reclaim(const Json& list);
 
@@ -84,7 +83,7 @@ Result<std::vector<Reclaim>> read_reclaim(const Json& list);
 struct YarnOffer {
   std::int64_t generation = 0;  // grows with each offer
   Resources offer;
-  // The largest that was offered since the operator confirmed the offer of the time: one that was on its way to the
+  // The largest offer since the operator confirmed that earlier one: an offer that was on its way to the
   // ResourceManager when it was cut may come into force for a moment.
   Resources up_to;
   bool operator==(const YarnOffer&) const = default;
@@ -92,9 +91,9 @@ struct YarnOffer {
 std::string format_yarn_offer(const YarnOffer& offer);
 Result<YarnOffer> parse_yarn_offer(std::string_view annotation);
 
-// What YARN's work is to give back, `tidemark.io/yarn-reclaim`: {"schema":1,"generation":7,"reclaim":[…]}. It goes with
-// the offer of the same generation; beside another one it is what a manager left that does not know it, and nothing is
-// to be given back. Absent: neither.
+// The work that YARN must release, `tidemark.io/yarn-reclaim`: {"schema":1,"generation":7,"reclaim":[…]}. It belongs to
+// the offer of the same generation. With another generation it is a leftover of an older manager and means nothing.
+// Absent: nothing to release.
 struct YarnReclaim {
   std::int64_t generation = 0;
   std::vector<Reclaim> classes;
@@ -104,9 +103,9 @@ inline constexpr std::string_view kYarnReclaimAnnotation = "tidemark.io/yarn-rec
 std::string format_yarn_reclaim(const YarnReclaim& reclaim);
 Result<YarnReclaim> parse_yarn_reclaim(std::string_view annotation);
 
-// When what YARN's containers hold beyond the offer of the same generation ends, `tidemark.io/yarn-drain`:
-// {"schema":1,"generation":7,"by":"2026-03-01T06:00:00.000000Z"}. Beside another offer it says nothing; absent: what
-// runs goes on.
+// When the containers beyond YARN's offer of the same generation are preempted, `tidemark.io/yarn-drain`:
+// {"schema":1,"generation":7,"by":"2026-03-01T06:00:00.000000Z"}. Ignored with another offer; absent: running work
+// continues.
 struct YarnDrain {
   std::int64_t generation = 0;
   base::WallTime by;
@@ -120,12 +119,12 @@ Result<YarnDrain> parse_yarn_drain(std::string_view annotation);
 // {"cpuModel":"…","hyperThreadEnabled":true,"turboEnabled":true,…}
 Result<CpuBasicInfo> parse_cpu_basic_info(std::string_view annotation);
 
-// `scheduling.koordinator.sh/resource-status` of a pod: {"cpuset":"0-3","numaNodeResources":[{"node":0,…}]}. On which
-// NUMA nodes the scheduler placed it, in the order and as often as they are listed; empty where it placed it on none in
-// particular.
+// `scheduling.koordinator.sh/resource-status` of a pod: {"cpuset":"0-3","numaNodeResources":[{"node":0,…}]}. The NUMA
+// nodes on which the scheduler placed it, in order and with duplicates; empty if it chose none.
 Result<std::vector<std::int32_t>> parse_numa_nodes(std::string_view annotation);
 
-// "0-3,8": how many CPUs a Linux CPU list names; each once. Bounded by kCpuListMax, so that "0-4294967295" is refused.
+// "0-3,8": the number of CPUs in a Linux CPU list, each counted once. Limited by kCpuListMax, so that "0-4294967295" is
+// rejected.
 inline constexpr int kCpuListMax = 65536;  // highest CPU number + 1
 Result<int> count_cpus(std::string_view cpu_list);
 

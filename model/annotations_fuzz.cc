@@ -1,4 +1,4 @@
-// Any text of an annotation is read or refused with a reason, and what is read is within its bounds.
+// Any annotation text is parsed or rejected with a reason, and parsed values are within their bounds.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -14,7 +14,7 @@ TEST(Reservation, CpusByNumberReplaceCpuByAmount) {
   EXPECT_EQ(parse_reservation("null"), Resources());
 }
 
-TEST(Reservation, WhatCannotBeReadIsAnError) {
+TEST(Reservation, RejectsUnreadableText) {
   for (const auto* text :
        {"", "{", "[]", "\"2\"", R"({"resources":[]})", R"({"resources":{"cpu":"two"}})", R"({"reservedCPUs":"3-0"})",
         R"({"reservedCPUs":4})", R"({"reservedCPUs":"0-4294967295"})"}) {
@@ -45,7 +45,7 @@ TEST(ThirdParty, OnlyBatchAllocationsCarryResources) {
   EXPECT_EQ((*allocations)[2].priority, PriorityClass::kNone);
 }
 
-TEST(ThirdParty, WhatCannotBeReadIsAnErrorThatNamesTheAllocation) {
+TEST(ThirdParty, RejectsUnreadableTextAndNamesTheAllocation) {
   EXPECT_TRUE(parse_third_party_allocations("{}")->empty());
   EXPECT_TRUE(parse_third_party_allocations(R"({"allocations":null})")->empty());
   for (const auto* text : {"", "{\"allocations\":{}}", "[]", "{\"allocations\":[1]}"}) {
@@ -67,8 +67,8 @@ TEST(Origin, IsWrittenInCanonicalQuantitiesAndReadBack) {
   EXPECT_EQ(parse_origin(format_origin(origin)), origin);
 }
 
-// The same amounts as this program writes them, and as anybody else may.
-TEST(Origin, IsReadWhateverItsTextLooksLike) {
+// The same amounts as this program writes them, and in other forms.
+TEST(Origin, IsReadInAnyJsonForm) {
   const Resources origin{{10500}, {60344290509}};
   for (
       const std::string text : {
@@ -91,7 +91,7 @@ TEST(Origin, IsReadWhateverItsTextLooksLike) {
   }
 }
 
-TEST(NumaNodes, AsOftenAndInTheOrderInWhichTheyAreListed) {
+TEST(NumaNodes, KeepsOrderAndDuplicates) {
   using Nodes = std::vector<std::int32_t>;
   EXPECT_EQ(parse_numa_nodes(
                 R"({"cpuset":"0-3","numaNodeResources":[{"node":1,"resources":{"cpu":"4"}},{"node":0},{"node":1}]})"),
@@ -103,7 +103,7 @@ TEST(NumaNodes, AsOftenAndInTheOrderInWhichTheyAreListed) {
   EXPECT_EQ(parse_numa_nodes(R"({"numaNodeResources":[{"resources":{}}]})"), Nodes{0}) << "absent is 0, as in Go";
 }
 
-TEST(NumaNodes, WhatCannotBeReadIsAnError) {
+TEST(NumaNodes, RejectsUnreadableText) {
   for (const auto* text : {"", "{", "[]", "5", R"({"cpuset":3})", R"({"numaNodeResources":{}})",
                            R"({"numaNodeResources":[7]})", R"({"numaNodeResources":[{"node":"0"}]})",
                            R"({"numaNodeResources":[{"node":0.5}]})", R"({"numaNodeResources":[{"node":2147483648}]})",
@@ -112,7 +112,7 @@ TEST(NumaNodes, WhatCannotBeReadIsAnError) {
   }
 }
 
-TEST(CpuBasicInfo, WhatIsMissingIsOff) {
+TEST(CpuBasicInfo, TreatsMissingFieldsAsOff) {
   EXPECT_EQ(parse_cpu_basic_info(R"({"cpuModel":"X","hyperThreadEnabled":true,"vendorID":"v"})"),
             (CpuBasicInfo{"X", true, false}));
   EXPECT_EQ(parse_cpu_basic_info("{}"), CpuBasicInfo());
@@ -121,7 +121,7 @@ TEST(CpuBasicInfo, WhatIsMissingIsOff) {
   }
 }
 
-TEST(Annotations, TheBookOfYarn) {
+TEST(Annotations, ReadsTheYarnBook) {
   YarnBook book;
   book.generation = 7;
   book.confirmed = {CpuMilli{12'000}, MemoryBytes{std::int64_t{40} << 30}};
@@ -143,7 +143,7 @@ TEST(Annotations, TheBookOfYarn) {
   EXPECT_EQ(parse_yarn_offer(format_yarn_offer(offer)), offer);
 }
 
-TEST(Annotations, WhatYarnWaitsForAndWhatItIsToGiveBack) {
+TEST(Annotations, ReadsYarnWaitingAndReclaim) {
   YarnBook book;
   book.waiting = "spark";
   book.waiting_for = {CpuMilli{3'500}, MemoryBytes{1 << 20}};
@@ -163,10 +163,10 @@ TEST(Annotations, WhatYarnWaitsForAndWhatItIsToGiveBack) {
       parse_yarn_reclaim(R"({"schema":1,"generation":1,"reclaim":[{"class":"a","giveBack":{},"reason":"b"}]})");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message, "keep: missing");
-  EXPECT_FALSE(parse_yarn_reclaim(R"({"schema":1,"generation":1})")) << "nobody knows what it means";
+  EXPECT_FALSE(parse_yarn_reclaim(R"({"schema":1,"generation":1})")) << "its meaning is unknown";
 }
 
-TEST(Annotations, WhenWhatYarnHoldsBeyondItsOfferEnds) {
+TEST(Annotations, ReadsTheYarnDrainTime) {
   const YarnDrain drain{7, *base::parse_rfc3339("2026-03-01T06:00:00Z")};
   EXPECT_EQ(format_yarn_drain(drain), R"({"schema":1,"generation":7,"by":"2026-03-01T06:00:00.000000Z"})");
   EXPECT_EQ(parse_yarn_drain(format_yarn_drain(drain)), drain);
@@ -177,14 +177,14 @@ TEST(Annotations, WhenWhatYarnHoldsBeyondItsOfferEnds) {
   EXPECT_FALSE(parse_yarn_drain(R"({"schema":1,"generation":7,"by":"2026-03-01T06:00:00Z","kill":1})"));
 }
 
-// The version before knows no `reclaim`, and refuses an offer with a field that it does not know.
-TEST(Annotations, AnOfferOfYarnSaysNothingOfWhatIsToBeGivenBack) {
+// The previous version does not know `reclaim`, and rejects an offer with an unknown field.
+TEST(Annotations, YarnOfferHasNoReclaim) {
   const auto between = parse_yarn_offer(R"({"schema":1,"generation":3,"resources":{},"upTo":{},"reclaim":[{}]})");
   ASSERT_TRUE(between) << "of a build between two versions";
   EXPECT_EQ(format_yarn_offer(*between).find("reclaim"), std::string::npos);
 }
 
-TEST(Annotations, ABookOfYarnThatIsNotUnderstoodIsRefusedWithItsPlace) {
+TEST(Annotations, RejectsUnknownYarnBookAndNamesThePlace) {
   const auto refused = [](std::string_view text) {
     const auto book = parse_yarn_book(text);
     return book ? std::string("taken") : book.error().message;
@@ -194,13 +194,12 @@ TEST(Annotations, ABookOfYarnThatIsNotUnderstoodIsRefusedWithItsPlace) {
   EXPECT_EQ(refused(R"({"schema":2,"confirmed":{}})"), "schema: wanted 1, found 2");
   EXPECT_EQ(refused(R"({"schema":1,"generation":-1})"), "generation: wanted a whole number, found \"-1\"");
   EXPECT_EQ(refused(R"({"schema":1,"generation":1})"), "confirmed: missing");
-  EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{"cpu":"1"}})"),
-            "confirmed: \"cpu\": there is no such field");
+  EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{"cpu":"1"}})"), "confirmed: \"cpu\": unknown field");
   EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{"kubernetes.io/batch-cpu":"-1"}})"),
-            "confirmed: no amount may be negative");
+            "confirmed: negative amount");
   EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{},"sold":[{"class":"a"}]})"),
             "sold of class \"a\": resources: missing");
-  EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{},"wait":"a"})"), "\"wait\": there is no such field");
+  EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{},"wait":"a"})"), "\"wait\": unknown field");
 }
 
 }  // namespace

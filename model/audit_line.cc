@@ -30,7 +30,7 @@ void text_or_null(base::JsonWriter& out, std::string_view key, std::string_view 
   }
 }
 
-// One line is one write: a value that was written over several lines is written again.
+// One line is one write: a value with several lines is compacted to one.
 void value_or_null(base::JsonWriter& out, std::string_view key, std::string_view value) {
   out.key(key);
   if (value.empty()) {

@@ -1,12 +1,11 @@
-// One line of the audit: one write that left a process, with who, what, what for and what came of it. The same shape
-// whatever is written to (an object of a cluster, a ResourceManager, a cgroup file, a kill), so that one reader reads
-// them all:
+// One line of the audit: one write of a process, with actor, object, reason and outcome. All targets (an object of a
+// cluster, a ResourceManager, a cgroup file, a kill) use the same format, so that one reader is enough:
 //
-//   {"schema":1,"time":"2026-11-21T21:00:00.123456Z","actor":"manager node-7-3f2a","verb":"patch",
-//    "object":{"kind":"Node","name":"node-1","part":"status"},"old":{…},"new":{…},
-//    "reason":"TM-WRITE-005","config":"9f86d081884c7d65","trace":"1b4e28ba-…","outcome":"done","milliseconds":12}
+//    {"schema":1,"time":"2026-11-21T21:00:00.123456Z","actor":"manager node-7-3f2a","verb":"patch",
+//     "object":{"kind":"Node","name":"node-1","part":"status"},"old":{…},"new":{…},
+//     "reason":"TM-WRITE-005","config":"9f86d081884c7d65","trace":"1b4e28ba-…","outcome":"done","milliseconds":12}
 //
-// What is not known is null. A value larger than kAuditValueMax is cut and told as text, with its size beside it.
+// Unknown values are null. A value larger than kAuditValueMax is cut and written as text with its size.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +20,11 @@ namespace tidemark::model {
 
 inline constexpr std::int64_t kAuditSchema = 1;
 inline constexpr std::size_t kAuditValueMax = std::size_t{8} << 10;  // bytes of an old or new value
-inline constexpr std::size_t kAuditDetailMax = 500;                  // bytes of what went wrong
+inline constexpr std::size_t kAuditDetailMax = 500;                  // bytes of the error text
 
 enum class AuditOutcome : std::uint8_t {
   kDone,
-  kRefused,  // the other side said no: nothing changed
+  kRefused,  // the receiver rejected it: nothing changed
   kUnknown,  // no answer: it may have happened
 };
 
@@ -34,16 +33,16 @@ struct AuditLine {
   std::string actor;    // the process or person
   std::string verb;     // "create", "patch", "delete"
   std::string kind;     // of the object
-  std::string ns;       // "" where it has none
+  std::string ns;       // "" if it has none
   std::string name;
   std::string part;       // a sub-resource; "" for the object itself
-  std::string old_value;  // JSON; "" where nobody knows it
-  std::string new_value;  // JSON; "" where nothing is written, or nobody may see it
-  std::string reason;     // an id (model/reason.h); "" where there is none
-  std::string config;     // hash of the settings it was decided by; "" where it rests on none
-  std::string trace;      // the same at the other side: of the API server it is the auditID of the request
+  std::string old_value;  // JSON; "" if unknown
+  std::string new_value;  // JSON; "" if nothing is written or it is confidential
+  std::string reason;     // an id (model/reason.h); "" if there is none
+  std::string config;     // hash of the settings of the decision; "" if none
+  std::string trace;      // the id at the receiver: the auditID of an API server request
   AuditOutcome outcome = AuditOutcome::kDone;
-  std::string detail;  // what went wrong
+  std::string detail;  // the error
   base::Duration took{0};
 };
 
@@ -51,9 +50,9 @@ std::string to_string(const AuditLine& line);  // without a newline
 
 struct AuditLineRead {
   AuditLine line;
-  std::uint64_t lost = 0;  // more than 0: so many lines are missing here, and there is none
+  std::uint64_t lost = 0;  // above 0: this many lines are missing here, and `line` is unset
 };
-// kUnsupported: of another schema. Keys that it does not know are passed over; values come as the JSON that they are.
+// kUnsupported: another schema. Unknown keys are ignored; values are returned as JSON.
 Result<AuditLineRead> parse_audit_line(std::string_view line);
 
 }  // namespace tidemark::model

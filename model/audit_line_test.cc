@@ -24,14 +24,14 @@ AuditLine a_line() {
   return line;
 }
 
-TEST(AuditLine, SaysWhoDidWhatWhyAndWhatCameOfIt) {
+TEST(AuditLine, ContainsActorActionReasonAndOutcome) {
   EXPECT_EQ(to_string(a_line()),
             R"({"schema":1,"time":"2026-11-21T21:00:00.500000Z","actor":"manager node-7","verb":"patch",)"
             R"("object":{"kind":"Node","name":"n1","part":"status"},"old":{"a":1},"new":{"a":2},)"
             R"("reason":"TM-WRITE-005","config":"0123456789abcdef","trace":"t","outcome":"done","milliseconds":12})");
 }
 
-TEST(AuditLine, WhatIsNotKnownIsNull) {
+TEST(AuditLine, WritesUnknownValuesAsNull) {
   AuditLine line;
   line.verb = "delete";
   line.kind = "ConfigMap";
@@ -46,7 +46,7 @@ TEST(AuditLine, WhatIsNotKnownIsNull) {
             R"("milliseconds":0})");
 }
 
-TEST(AuditLine, IsOneLineOfJsonWhateverItTells) {
+TEST(AuditLine, IsAlwaysOneLineOfJson) {
   AuditLine line = a_line();
   line.old_value = "{\"a\": not\njson\x01\xff";
   line.new_value = "[\"" + std::string(kAuditValueMax, 'x') + "\"]";
@@ -62,7 +62,7 @@ TEST(AuditLine, IsOneLineOfJsonWhateverItTells) {
   EXPECT_TRUE(json->member("old")->is_string());
 }
 
-TEST(AuditLine, WhatWasWrittenIsRead) {
+TEST(AuditLine, ReadsWhatItWrote) {
   AuditLine line = a_line();
   line.outcome = AuditOutcome::kRefused;
   line.detail = "forbidden";
@@ -73,7 +73,7 @@ TEST(AuditLine, WhatWasWrittenIsRead) {
   EXPECT_EQ(to_string(read->line), to_string(line));
 }
 
-TEST(AuditLine, WhatCannotBeReadIsRefusedWithAReason) {
+TEST(AuditLine, RejectsUnreadableLinesWithAReason) {
   EXPECT_EQ(parse_audit_line(R"({"schema":1,"lost":7})")->lost, 7u);
   EXPECT_EQ(parse_audit_line(R"({"schema":2,"time":"2026-11-21T21:00:00Z"})").error().kind, ErrorKind::kUnsupported);
   EXPECT_EQ(parse_audit_line(R"({"schema":1,"time":"yesterday"})").error().kind, ErrorKind::kInvalid);

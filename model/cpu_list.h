@@ -1,4 +1,4 @@
-// Lists of processors as the kernel, annotations and people write them: "0-3,8".
+// CPU lists as in the kernel, annotations and settings: "0-3,8".
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tidemark::model {
 
-// Ascending, each once. Processors below kCpuListMax (model/annotations.h), so that "0-4294967295" is refused.
+// Ascending, without duplicates. CPUs are below kCpuListMax (model/annotations.h), so that "0-4294967295" is rejected.
 Result<std::vector<std::int32_t>> parse_cpus(std::string_view list);
 std::string format_cpus(std::span<const std::int32_t> ascending);  // "" of none
 

@@ -11,7 +11,7 @@ base::WallTime at(std::string_view text) {
   return *base::parse_rfc3339(text);
 }
 
-TEST(EndedTasksTest, WhatEndedIsReadAsItWasWritten) {
+TEST(EndedTasksTest, ReadsWhatItWrote) {
   const std::vector<EndedTasks> ends{{at("2026-03-01T02:00:00Z"), "spark", "", 0, 12},
                                      {at("2026-03-01T02:03:10.000007Z"), "", "yarn/application_1_0001", 1, 0}};
   const std::string text = format_ended_tasks(ends);
@@ -23,7 +23,7 @@ TEST(EndedTasksTest, WhatEndedIsReadAsItWasWritten) {
       << "what a newer agent adds is passed over";
 }
 
-TEST(EndedTasksTest, TheLastOnesAreWrittenAndReadInTheirOrder) {
+TEST(EndedTasksTest, KeepsTheLastEntriesInOrder) {
   std::vector<EndedTasks> many;
   for (int i = 0; i < 100; ++i) many.push_back({at("2026-03-01T02:00:00Z") + std::chrono::seconds(i), "", "", 0, i});
   const auto read = parse_ended_tasks(format_ended_tasks(many));
@@ -34,7 +34,7 @@ TEST(EndedTasksTest, TheLastOnesAreWrittenAndReadInTheirOrder) {
   EXPECT_EQ(turned->front().evicted, 2);
 }
 
-TEST(EndedTasksTest, WhatIsNotMeantIsRefusedWithItsPlace) {
+TEST(EndedTasksTest, RejectsInvalidEntriesAndNamesThePlace) {
   const auto why = [](std::string_view text) {
     const auto read = parse_ended_tasks(text);
     return read ? std::string("taken") : read.error().message;

@@ -1,4 +1,4 @@
-// How the agent of a node says on it what it does: a condition of the Node, for whoever looks at it from afar.
+// The condition of the Node by which its agent reports what it does.
 #pragma once
 
 #include <string_view>
@@ -6,9 +6,9 @@
 namespace tidemark::model {
 
 inline constexpr std::string_view kIsolationCondition = "TidemarkIsolation";
-// Its reasons. While the node is off its status is True, whatever the reason.
-inline constexpr std::string_view kOffLocally = "OffLocally";  // while the switch on the machine is drawn
-inline constexpr std::string_view kUnable = "Unable";          // nothing can be written
+// Its reasons. While the node is off, the status is True for any reason.
+inline constexpr std::string_view kOffLocally = "OffLocally";  // while the latch of the machine is set
+inline constexpr std::string_view kUnable = "Unable";          // cannot write
 inline constexpr std::string_view kNoGroups = "NoGroups";      // on a machine of `tidemark up` without cgroups
 
 }  // namespace tidemark::model

@@ -1,5 +1,5 @@
-// Whole numbers without a sign and without a limit, for the few quantities that 64 bits do not hold. Nothing here is
-// meant to be fast; the digits of what comes from outside are bounded by Quantity::kTextMax.
+// Unsigned whole numbers without a limit, for the few quantities that exceed 64 bits. Not fast; Quantity::kTextMax
+// limits the digits of input.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ Limbs add(const Limbs& a, const Limbs& b);
 Limbs subtract(const Limbs& a, const Limbs& b);  // a ≥ b
 void multiply(Limbs& value, std::uint32_t factor);
 void multiply_power_of_ten(Limbs& value, int exponent);
-std::uint32_t divide(Limbs& value, std::uint32_t divisor);  // truncates; answers the remainder
-bool divide_power_of_ten(Limbs& value, int exponent);       // truncates; answers whether anything was lost
+std::uint32_t divide(Limbs& value, std::uint32_t divisor);  // truncates; returns the remainder
+bool divide_power_of_ten(Limbs& value, int exponent);       // truncates; returns true if digits were lost
 void increment(Limbs& value);
 
 std::uint64_t low64(const Limbs& value);

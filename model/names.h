@@ -1,5 +1,5 @@
-// The names that travel on the wire: extended resources, labels and annotations. They are Koordinator's; what we add
-// of our own starts with tidemark.io/.
+// Names in the API: extended resources, labels and annotations. They are Koordinator's; Tidemark's own start with
+// tidemark.io/.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tidemark::model {
 
-// Which machine: never mixed up with a pod's or a pool's name.
+// A machine: a type of its own, so that it is not mixed up with the name of a pod or a pool.
 struct NodeName : base::Strong<NodeName, std::string> {
   using Strong::Strong;
 };
@@ -24,17 +24,17 @@ inline constexpr std::string_view kMidMemory = "kubernetes.io/mid-memory";
 inline constexpr std::string_view kQosClassLabel = "koordinator.sh/qosClass";
 // The timeliness class of offline work: classes of tidemark-config.
 inline constexpr std::string_view kClassLabel = "tidemark.io/class";
-// Which job a pod is a task of; without it its controlling owner is the job.
+// The job of a pod; without it, the controlling owner is the job.
 inline constexpr std::string_view kJobLabel = "tidemark.io/job";
 inline constexpr std::string_view kPriorityClassLabel = "koordinator.sh/priority-class";
 inline constexpr std::string_view kPriorityLabel = "koordinator.sh/priority";
 inline constexpr std::string_view kEvictionEnabledLabel = "koordinator.sh/eviction-enabled";
 inline constexpr std::string_view kCoreSchedGroupLabel = "koordinator.sh/core-sched-group-id";
 inline constexpr std::string_view kCoreSchedPolicyLabel = "koordinator.sh/core-sched-policy";
-// Whose work it is and who started it; for YARN the same words are application tags.
+// The business and the user of the work; for YARN, application tags of the same names.
 inline constexpr std::string_view kBusinessLabel = "tidemark.io/business";
 inline constexpr std::string_view kUserLabel = "tidemark.io/user";
-// "true": other work of this node depends on it (a NodeManager, a shuffle worker): it is the last to be evicted.
+// "true": other work of this node depends on it (a NodeManager, a shuffle worker): it is evicted last.
 inline constexpr std::string_view kInfrastructureLabel = "tidemark.io/infrastructure";
 inline constexpr std::string_view kSkipEnhancedValidationLabel = "pod.koordinator.sh/skip-enhanced-validation";
 
@@ -52,11 +52,11 @@ inline constexpr std::string_view kNetworkQosAnnotation = "koordinator.sh/networ
 inline constexpr std::string_view kOomScoreAdjAnnotation = "koordinator.sh/oom-score-adj";
 inline constexpr std::string_view kOomScoreAdjSpecAnnotation = "koordinator.sh/oom-score-adj-spec";
 inline constexpr std::string_view kResctrlAnnotation = "node.koordinator.sh/resctrl";
-// How far a task has come, 0 to 100, and what it holds for others that would be lost with it, in bytes: whoever runs
-// the job may say so, and what loses least is evicted first.
+// The progress of a task, 0 to 100, and the bytes of others' data that would be lost with it. The owner of the job may
+// set them; tasks that lose least are evicted first.
 inline constexpr std::string_view kProgressAnnotation = "tidemark.io/progress";
 inline constexpr std::string_view kHeldBytesAnnotation = "tidemark.io/held-bytes";
-inline constexpr std::string_view kProfilesAnnotation = "tidemark.io/profiles";  // which profiles were done with it
+inline constexpr std::string_view kProfilesAnnotation = "tidemark.io/profiles";  // the profiles that were applied to it
 
 // Of ClusterColocationProfiles.
 inline constexpr std::string_view kSkipUpdateResourcesAnnotation = "config.koordinator.sh/skip-update-resources";
@@ -68,27 +68,27 @@ inline constexpr std::string_view kReservationAnnotation = "node.koordinator.sh/
 inline constexpr std::string_view kOriginAllocatableAnnotation = "node.koordinator.sh/originExtendedAllocatable";
 inline constexpr std::string_view kNetworkBandwidthAnnotation = "node.koordinator.sh/network-bandwidth";
 inline constexpr std::string_view kThirdPartyAllocationsAnnotation = "node.koordinator.sh/thirdPartyAllocations";
-// What the node could give before somebody told Kubernetes more of it than there is.
+// The capacity of the node before Kubernetes was given an amplified one.
 inline constexpr std::string_view kRawAllocatableAnnotation = "node.koordinator.sh/raw-allocatable";
 inline constexpr std::string_view kSystemQosAnnotation = "node.koordinator.sh/system-qos-resource";
 inline constexpr std::string_view kNormalizationRatioAnnotation = "node.koordinator.sh/cpu-normalization-ratio";
 inline constexpr std::string_view kAmplificationRatioAnnotation = "node.koordinator.sh/resource-amplification-ratio";
 
-// Which NodeManager lies on a node, on its pod or on the node: HOST:PORT as it registered, and the cluster it is of.
+// The NodeManager of a node, on its pod or on the node: HOST:PORT as registered, and its cluster.
 inline constexpr std::string_view kYarnNodeIdAnnotation = "yarn.hadoop.apache.org/node-id";
 inline constexpr std::string_view kYarnClusterIdAnnotation = "yarn.hadoop.apache.org/cluster-id";
 inline constexpr std::string_view kYarnComponentLabel = "app.kubernetes.io/component";
 inline constexpr std::string_view kYarnNodeManager = "node-manager";
 inline constexpr std::string_view kYarnThirdParty = "hadoop-yarn";
-// YARN's side of a node: what its operator holds and was confirmed, and what we offer it.
+// YARN's side of a node: what its operator holds and confirmed, and our offer.
 inline constexpr std::string_view kYarnBookAnnotation = "tidemark.io/yarn-book";
 inline constexpr std::string_view kYarnOfferAnnotation = "tidemark.io/yarn-offer";
 
 // Annotations of NodeResourceTopologies.
 inline constexpr std::string_view kCpuBasicInfoAnnotation = "node.koordinator.sh/cpu-basic-info";
 
-// Whether a node sells, and who decided it: a label and an annotation of nodes, the ConfigMap of what was ordered for
-// the cluster and for pools with its keys, and a condition of nodes.
+// Whether a node sells, and by whose order: a label and an annotation of nodes, the ConfigMap of orders for the cluster
+// and pools with its keys, and a condition of nodes.
 inline constexpr std::string_view kStateLabel = "tidemark.io/state";
 inline constexpr std::string_view kStateDetailAnnotation = "tidemark.io/state-detail";
 inline constexpr std::string_view kStateName = "tidemark-state";
@@ -111,15 +111,15 @@ inline constexpr std::string_view kColocationConfigKey = "colocation-config";
 inline constexpr std::string_view kNormalizationConfigKey = "cpu-normalization-config";
 inline constexpr std::string_view kAmplificationConfigKey = "resource-amplification-config";
 
-// Our own settings, the one key of their ConfigMap, the ConfigMap of what was in force before, and what a node carries
-// of it.
+// Tidemark's settings, the one key of their ConfigMap, the ConfigMap of earlier revisions, and the annotations on a
+// node.
 inline constexpr std::string_view kTidemarkConfigName = "tidemark-config";
 inline constexpr std::string_view kTidemarkConfigKey = "config.yaml";
 inline constexpr std::string_view kRevisionsName = "tidemark-config-revisions";
 inline constexpr std::string_view kNodeSettingsAnnotation = "tidemark.io/settings";  // of the node itself
 inline constexpr std::string_view kConfigHashAnnotation = "tidemark.io/config-hash";
 
-// What evictions let pools and jobs do: the ConfigMap, and its keys.
+// The state of eviction limits: the ConfigMap and its keys.
 inline constexpr std::string_view kBudgetsName = "tidemark-budgets";
 inline constexpr std::string_view kBudgetsStateKey = "state.json";
 inline constexpr std::string_view kBudgetsCountsKey = "counts.json";

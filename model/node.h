@@ -1,5 +1,5 @@
-// What a decision about one node may look at: an immutable snapshot, already parsed. Whoever builds it reads the
-// cluster once; whoever takes it asks nobody.
+// The input of a decision about one node: an immutable, parsed snapshot. Its builder reads the cluster once; its users
+// make no requests.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace tidemark::model {
 
-// One entry of podsMetric. `priority` and `qos` are what the agent reported: its readers are those with default.
+// One entry of podsMetric. `priority` and `qos` are as the agent reported them, with default.
 struct PodUsage {
   PodId id;
   Resources usage;
@@ -41,11 +41,11 @@ struct NodeMetricView {
   std::vector<PodUsage> pods;
   std::vector<HostApplicationUsage> host_applications;
   Resources prod_reclaimable;  // 0 where the agent predicted nothing
-  // Something above was reported as less than nothing. It stands there as 0, which nobody measured.
+  // A value above was reported as negative. It is stored as 0, which was not measured.
   bool below_zero = false;
 };
 
-// What somebody outside Kubernetes (YARN) holds of the batch resources of this node.
+// The part of this node's batch resources that a third party outside Kubernetes (YARN) holds.
 struct ThirdPartyAllocation {
   std::string name;  // "hadoop-yarn"
   PriorityClass priority = PriorityClass::kNone;
@@ -69,12 +69,12 @@ struct NodeSnapshot {
   std::optional<Resources> origin;   // what the origin annotation says now; nullopt where it is absent or unreadable
   Resources reserved_by_annotation;  // 0 where there is none or it cannot be read
   bool reservation_unreadable = false;
-  // nullopt where the annotation cannot be read: then nothing is subtracted. Empty where there is none.
+  // nullopt if the annotation cannot be read: then nothing is subtracted. Empty if there is none.
   std::optional<std::vector<ThirdPartyAllocation>> third_party = std::vector<ThirdPartyAllocation>();
   std::vector<PodView> pods;             // all that are bound to this node, whatever their phase
-  std::optional<NodeMetricView> metric;  // nullopt where there is no NodeMetric
-  std::optional<TopologyView> topology;  // nullopt where there is no NodeResourceTopology
-  // The texts of these annotations now; nullopt where they are absent.
+  std::optional<NodeMetricView> metric;  // nullopt if there is no NodeMetric
+  std::optional<TopologyView> topology;  // nullopt if there is no NodeResourceTopology
+  // The current texts of these annotations; nullopt if absent.
   std::optional<std::string> normalization_annotation;
   std::optional<std::string> amplification_annotation;
 };

@@ -1,5 +1,5 @@
-// What a node's agent tells of the node: the status of its NodeMetric (contract 3.1), in the amounts that the wire has:
-// thousandths of a core and bytes.
+// The status of a node's NodeMetric as its agent reports it (contract 3.1), in the units of the API: thousandths of a
+// core and bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace tidemark::model {
 
-// nullopt: nothing was measured, or too little of it. The key is written all the same, with nothing in it.
+// nullopt: nothing was measured, or too little. The key is written all the same, as an empty object.
 using ReportedUsage = std::optional<Resources>;
 
-// The whole node, or its system part, over one of the durations that the spec asks for.
+// The whole node, or its system part, over one of the durations in the spec.
 struct AggregatedReport {
   base::Duration duration{0};
   ReportedUsage avg;
@@ -34,7 +34,7 @@ struct NumaReport {
   bool operator==(const NumaReport&) const = default;
 };
 
-// `priority` and `qos` by the readers with default; what is none is not written.
+// `priority` and `qos` by the readers with default; none is not written.
 struct PodReport {
   std::string ns;
   std::string name;
@@ -44,7 +44,7 @@ struct PodReport {
   bool operator==(const PodReport&) const = default;
 };
 
-// `priority` and `qos` as the NodeSLO says them.
+// `priority` and `qos` as in the NodeSLO.
 struct HostApplicationReport {
   std::string name;
   Resources usage;
@@ -62,7 +62,7 @@ struct NodeMetricReport {
   std::vector<NumaReport> numa_usages;                   // by id
   std::vector<PodReport> pods;                           // by namespace and name
   std::vector<HostApplicationReport> host_applications;  // by name
-  // nullopt where nothing could be predicted: the first is written empty then, the second not at all.
+  // nullopt if nothing could be predicted: the first is then written empty, the second not at all.
   ReportedUsage prod_reclaimable;
   ReportedUsage prod_peak;
   bool operator==(const NodeMetricReport&) const = default;

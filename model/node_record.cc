@@ -61,7 +61,7 @@ void write(base::JsonWriter& json, const NodeEventRecord& event) {
   json.end_object();
 }
 
-// The text of a record, member by member. Numbers are of things that are never negative.
+// Parses a record, member by member. Numbers are never negative.
 class Parser {
  public:
   explicit Parser(std::string_view line) : json_(line) {}
@@ -74,9 +74,9 @@ class Parser {
                   kNodeRecordSchema);
     }
     if (lost_ > 0) return NodeRecordLine{{}, static_cast<std::uint64_t>(lost_)};
-    if (!timed_) return fail(ErrorKind::kInvalid, "a record has a time");
+    if (!timed_) return fail(ErrorKind::kInvalid, "missing time");
     if (milliseconds_ > kOverMax_ms) {
-      return fail(ErrorKind::kInvalid, "a record over ", milliseconds_, " ms, and none is longer than a day");
+      return fail(ErrorKind::kInvalid, "a record over ", milliseconds_, " ms; at most one day");
     }
     record_.over = milliseconds(milliseconds_);
     return NodeRecordLine{std::move(record_), 0};
@@ -306,8 +306,7 @@ std::string node_record_lost_line(std::uint64_t lines) {
 
 Result<NodeRecordLine> parse_node_record(std::string_view line) {
   if (line.size() > kNodeRecordLineMax) {
-    return fail(ErrorKind::kInvalid, "a record of ", line.size(), " bytes, and none is larger than ",
-                kNodeRecordLineMax);
+    return fail(ErrorKind::kInvalid, "a record of ", line.size(), " bytes; at most ", kNodeRecordLineMax);
   }
   return Parser(line).parse();
 }

@@ -1,5 +1,5 @@
-// Any bytes as a line of a record or of an audit: read or refused with a reason, and what is read can be written and
-// read again.
+// Any bytes as a line of a record or an audit: parsed or rejected with a reason; a parsed line can be written and
+// parsed again.
 #include "model/node_record.h"
 
 #include <cstddef>

@@ -44,7 +44,7 @@ NodeRecord a_record() {
   return record;
 }
 
-TEST(NodeRecord, IsOneLineWithoutWhatIsNothing) {
+TEST(NodeRecord, OmitsEmptyValues) {
   EXPECT_EQ(to_line(a_record()),
             R"({"schema":1,"time":"2026-11-23T20:15:30.000000Z","node":"n1","milliseconds":30000,"whole":true,)"
             R"("stance":"enforce","cpus":8,)"
@@ -56,7 +56,7 @@ TEST(NodeRecord, IsOneLineWithoutWhatIsNothing) {
             R"("task":"shop/web-0","limit":"shop/web-0"}]})");
 }
 
-TEST(NodeRecord, WhatWasWrittenIsRead) {
+TEST(NodeRecord, ReadsWhatItWrote) {
   NodeRecord record = a_record();
   for (const bool more : {false, true}) {
     if (more) {
@@ -77,16 +77,16 @@ TEST(NodeRecord, WhatWasWrittenIsRead) {
   }
 }
 
-TEST(NodeRecord, WhatCannotBeReadIsRefusedWithAReason) {
+TEST(NodeRecord, RejectsUnreadableLinesWithAReason) {
   const auto refusal = [](std::string_view line) {
     const auto read = parse_node_record(line);
     return read ? std::string("read") : read.error().message;
   };
   EXPECT_EQ(parse_node_record(node_record_lost_line(5))->lost, 5u);
   EXPECT_EQ(refusal(R"({"schema":7,"time":"2026-11-23T20:15:30Z"})"), "a record of schema 7, and this program reads 1");
-  EXPECT_EQ(refusal(R"({"schema":1})"), "a record has a time");
+  EXPECT_EQ(refusal(R"({"schema":1})"), "missing time");
   EXPECT_EQ(refusal(R"({"schema":1,"time":"2026-11-23T20:15:30Z","milliseconds":100000000})"),
-            "a record over 100000000 ms, and none is longer than a day");
+            "a record over 100000000 ms; at most one day");
   EXPECT_NE(refusal(R"({"schema":1,"time":"2026-11-23T20:15:30Z","cpu":{"used":-1}})").find("a negative number"),
             std::string::npos);
   EXPECT_NE(refusal(R"({"schema":1,"time":"yesterday"})").find("no time"), std::string::npos);

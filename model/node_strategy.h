@@ -1,5 +1,5 @@
-// What an agent does to the groups of its node, each part switched and told by its own name: in the settings (modes),
-// in metrics, in the node's condition and in the journal of what was found.
+// The strategies of an agent on the cgroups of its node. Each has a switch and a name of its own: in the settings
+// (modes), in metrics, in the node's condition and in the restore journal.
 #pragma once
 
 #include <array>
@@ -9,14 +9,14 @@
 
 namespace tidemark::model {
 
-// Of two that want the same file of one group the first has it.
+// If two strategies want the same file of a cgroup, the first one gets it.
 enum class Strategy : std::uint8_t {
-  kCpuSuppress,   // offline work gets the processors that online work leaves under the line
-  kBatchLimits,   // what a pod or task of batch resources may use at most
-  kCpuPriority,   // who runs first where both want a processor
-  kClassWeights,  // how kinds of offline work share what all of it gets
-  kOomOrder,      // whom the kernel ends first when the machine is out of memory
-  kEviction,      // which offline work ends where limiting it is not enough; it writes no files
+  kCpuSuppress,   // offline work gets the CPU that online work leaves under the threshold
+  kBatchLimits,   // upper limits of pods and tasks with batch resources
+  kCpuPriority,   // which work runs first if both want a CPU
+  kClassWeights,  // how classes of offline work share its CPU
+  kOomOrder,      // which tasks the kernel kills first when the machine is out of memory
+  kEviction,      // which offline tasks are evicted if limits are not enough; writes no files
 };
 inline constexpr std::array kStrategies = {Strategy::kCpuSuppress,  Strategy::kBatchLimits, Strategy::kCpuPriority,
                                            Strategy::kClassWeights, Strategy::kOomOrder,    Strategy::kEviction};

@@ -1,9 +1,9 @@
-// The mark of a node of which two schedulers sold more than it has to give (policy/arbitrate):
+// The mark of a node on which two schedulers sold more than it has (policy/arbitrate):
 //
-//   annotation  tidemark.io/oversold   {"schema":1,"since":"2026-03-01T02:00:00Z"}
-//               written with the amounts that go with it; the node's agent goes by its being there
-//   taint       tidemark.io/oversold:NoSchedule
-//               follows the annotation, where the node's pool wants it
+//    annotation  tidemark.io/oversold   {"schema":1,"since":"2026-03-01T02:00:00Z"}
+//                written with its amounts; the node's agent checks only that it exists
+//    taint       tidemark.io/oversold:NoSchedule
+//                follows the annotation, if the node's pool wants it
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ inline constexpr std::string_view kOversoldTaint = "tidemark.io/oversold";
 inline constexpr std::string_view kOversoldEffect = "NoSchedule";
 
 std::string format_oversold(base::WallTime since);
-// nullopt: it does not say. The mark stands by being there, whatever its text is.
+// nullopt: it has no time. The mark counts by its existence, with any text.
 std::optional<base::WallTime> oversold_since(std::string_view text);
 
 }  // namespace tidemark::model

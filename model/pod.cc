@@ -11,7 +11,7 @@ constexpr std::array<std::pair<std::string_view, PodPhase>, 4> kPhaseNames{{{"Pe
                                                                             {"Succeeded", PodPhase::kSucceeded},
                                                                             {"Failed", PodPhase::kFailed}}};
 
-// What Kubernetes compares: sums over containers in which values that are not positive do not count as set.
+// The sums over containers that Kubernetes compares; values that are not positive do not count as set.
 struct QosSums {
   Resources requests;
   Resources limits;

@@ -10,7 +10,7 @@
 namespace tidemark::model {
 namespace {
 
-// SipHash-2-4 with 128 bits of output, by Aumasson and Bernstein, under a key of our own that is no secret.
+// SipHash-2-4 with 128 bits of output, by Aumasson and Bernstein, with a fixed public key.
 class SipHash {
  public:
   explicit SipHash(std::string_view text) {
@@ -75,12 +75,12 @@ constexpr std::size_t kNamesMax = 63 + 1 + 253;  // bytes of a namespace and a n
 
 PodId::PodId(std::string_view namespace_name, std::string_view name) {
   std::array<char, kNamesMax> room;
-  std::string more;  // for what Kubernetes would refuse
+  std::string more;  // for names that Kubernetes would reject
   const std::size_t size = namespace_name.size() + 1 + name.size();
   if (size > room.size()) more.resize(size);
   char* const text = more.empty() ? room.data() : more.data();
   char* const end_of_namespace = std::copy(namespace_name.begin(), namespace_name.end(), text);
-  *end_of_namespace = '/';  // no name of Kubernetes has one
+  *end_of_namespace = '/';  // Kubernetes names cannot contain it
   std::copy(name.begin(), name.end(), end_of_namespace + 1);
   SipHash hash({text, size});
   low = hash.finish();

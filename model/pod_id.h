@@ -1,8 +1,8 @@
-// Who a pod is, where several sources speak of it: 128 bits of its namespace and name.
+// The identity of a pod across several sources: 128 bits of its namespace and name.
 //
-// Decisions join pods with what is reported of them and never show a name; whoever shows one has the object. So neither
-// snapshots nor caches carry some fifty bytes of text for each pod of each node. Two pods of one node with the same id
-// by accident: one in 2^100 clusters. The value is the same in every process and version.
+// Decisions join pods with their reports and never show a name; code that shows names has the object. So snapshots and
+// caches do not carry about fifty bytes of text for each pod. The same id for two pods of one node by accident: one in
+// 2^100 clusters. The value is the same in every process and version.
 #pragma once
 
 #include <compare>

@@ -10,7 +10,7 @@ namespace {
 
 // As OpenSSL has it, whose bytes are low and high in little-endian order:
 //   printf default/web-0 | openssl mac -macopt hexkey:000102030405060708090a0b0c0d0e0f -macopt size:16 siphash
-TEST(PodId, IsTheHashThatOthersMake) {
+TEST(PodId, MatchesTheReferenceHash) {
   const PodId id("default", "web-0");  // A61D093303556273 18DD86AAFB38C588
   EXPECT_EQ(id.low, 0x7362550333091da6u);
   EXPECT_EQ(id.high, 0x88c538fbaa86dd18u);
@@ -35,7 +35,7 @@ TEST(PodId, NamespaceAndNameDoNotRunTogether) {
   EXPECT_NE(PodId("", "a"), PodId("a", ""));
 }
 
-TEST(PodId, NoTwoOfMany) {
+TEST(PodId, HasNoCollisionsAmongMany) {
   std::set<PodId> ids;
   std::set<std::uint64_t> halves;
   for (int i = 0; i < 20'000; ++i) {

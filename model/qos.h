@@ -1,6 +1,5 @@
-// QoS classes and priority bands of pods, and the two ways to read them: raw (what the pod says of itself) and with
-// default (what it counts as when it says nothing). Which reader a rule uses is part of contract 1.1; mixing them up
-// turns an unlabelled pod into a victim.
+// QoS classes and priority bands of pods, and two readers: raw (the pod's own label) and with default (the value if
+// there is none). Contract 1.1 defines which rule uses which reader; the wrong one makes an unlabelled pod a victim.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ std::string_view to_string(Qos);
 // "koord-prod" …; anything unknown is none.
 PriorityClass parse_priority_class(std::string_view text);
 std::string_view to_string(PriorityClass);
-// status.qosClass; nullopt where it is not set or unknown, then compute it (model/pod.h).
+// status.qosClass; nullopt if unset or unknown: then compute it (model/pod.h).
 std::optional<KubeQos> parse_kube_qos(std::string_view text);
 std::string_view to_string(KubeQos);
 

@@ -44,7 +44,7 @@ class Quantity {
   static Result<Quantity> parse(std::string_view text);  // blanks are refused
   // A member of a JSON object: a string (blanks around it are allowed there) or a number; null is zero.
   static Result<Quantity> from_json(const base::Json& value);
-  // The same for the bytes of one JSON value, as JsonReader::raw() answers them.
+  // The same for the bytes of one JSON value, as returned by JsonReader::raw().
   static Result<Quantity> from_json_text(std::string_view raw);
 
   std::string to_string() const;
@@ -52,23 +52,23 @@ class Quantity {
 
   std::int64_t value() const { return scaled_value(0); }         // whole units
   std::int64_t milli_value() const { return scaled_value(-3); }  // thousandths
-  // This amount in units of 10^scale. Rounded up: away from zero where the value fits in 64 bits, towards +infinity
-  // where it does not (Go's two representations differ here).
+  // This amount in units of 10^scale. Rounded up: away from zero if the value fits in 64 bits, otherwise towards
+  // +infinity (Go's two representations differ here).
   std::int64_t scaled_value(int scale) const;
-  // The same, away from zero always, and held at the ends of int64 instead of wrapping.
+  // The same, always away from zero, and saturated at the ends of int64 instead of wrapping.
   std::int64_t scaled_value_saturated(int scale) const;
 
   bool is_zero() const { return sign() == 0; }
   int sign() const;
   Format format() const { return format_; }
 
-  // A zero takes the format of what is added to it or taken from it.
+  // A zero takes the format of the other operand.
   Quantity& operator+=(const Quantity& other);
   Quantity& operator-=(const Quantity& other);
   friend Quantity operator+(Quantity a, const Quantity& b) { return std::move(a += b); }
   friend Quantity operator-(Quantity a, const Quantity& b) { return std::move(a -= b); }
   Quantity operator-() const;
-  // Coarsens to 10^scale, away from zero. Answers whether nothing was lost.
+  // Coarsens to 10^scale, away from zero. Returns true if nothing was lost.
   bool round_up(int scale);
 
   // By amount; the format does not matter ("1Ki" == "1024").
@@ -86,7 +86,7 @@ class Quantity {
   bool is_big_ = false;
   bool big_negative_ = false;
   std::vector<std::uint32_t> digits_;  // magnitude, base 2^32, lowest first, no zeros at the top
-  std::string text_;                   // what to_string() answers, where it is not canonical()
+  std::string text_;                   // the result of to_string(), if it is not canonical()
 };
 
 }  // namespace tidemark::model

@@ -1,4 +1,4 @@
-// Whatever is read prints as something that reads back, and no conversion leaves its range.
+// Every parsed text prints as text that parses again, and no conversion leaves its range.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

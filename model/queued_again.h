@@ -1,8 +1,8 @@
-// How often a Job of one machine was queued again: it was evicted, or its machine ended. Its pods tell it no more, they
-// go with their eviction.
+// How often a Job of one machine was queued again: it was evicted, or its machine stopped. Its pods cannot carry the
+// count, because eviction removes them.
 //
-//   annotation  tidemark.io/queued-again       of the Job: so often
-//   annotation  tidemark.io/queued-again-pods  uids of pods that are in that number and may be there still: each once
+//    annotation  tidemark.io/queued-again       of the Job: the count
+//    annotation  tidemark.io/queued-again-pods  uids of pods that are in the count and may still exist: each once
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr std::string_view kQueuedAgainAnnotation = "tidemark.io/queued-a
 inline constexpr std::string_view kQueuedAgainPodsAnnotation = "tidemark.io/queued-again-pods";
 inline constexpr std::int64_t kQueuedAgainMax = 1'000'000;
 
-// 0 of what is no count: anybody may write there.
+// 0 if the text is not a count: any user may write the annotation.
 inline std::int64_t queued_again(std::string_view annotation) {
   const std::int64_t times = base::parse_int(annotation).value_or(0);
   return times < 0 || times > kQueuedAgainMax ? 0 : times;

@@ -1,7 +1,7 @@
-// Why a decision came out as it did: one enumeration for events, logs, metric labels and `explain`.
+// Explains a decision: one enumeration for events, logs, metric labels and `explain`.
 //
-// An id that was released never changes its meaning and is never used again; model/testdata/reasons.txt holds the list.
-// The sentence says the rule; the numbers that mattered are in the plan.
+// A released id never changes its meaning and is never used again; model/testdata/reasons.txt is the list. The sentence
+// states the rule; the numbers are in the plan.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace tidemark::model {
 
 enum class Reason : std::uint16_t {
-  // What the whole node's offer rests on.
+  // The base of the node's whole offer.
   kPublished,
   kDisabledByCluster,
   kDisabledForNode,
@@ -21,29 +21,29 @@ enum class Reason : std::uint16_t {
   kMetricEmpty,
   kPluginsOff,
 
-  // What counts as taken by online work.
+  // How online work counts.
   kPolicyUsage,
   kPolicyRequest,
   kPolicyMaxUsageRequest,
 
-  // Which candidate for the reserved part was the largest.
+  // The largest candidate for the reserved part.
   kReservedBySystemUsage,
   kReservedByKubelet,
   kReservedByAnnotation,
 
-  // How the batch origin came about.
+  // How the batch origin was computed.
   kBatchUnderWaterLine,
   kBatchNothingLeft,
   kBatchCapped,
 
-  // What third parties do to it.
+  // How third parties reduce it.
   kThirdPartyNone,
   kThirdPartySubtracted,
   kThirdPartyTakesAll,
   kThirdPartyUnreadable,
   kBatchPluginOff,
 
-  // How mid came about.
+  // How mid was computed.
   kMidReclaimable,
   kMidNothing,
   kMidCapped,
@@ -61,7 +61,7 @@ enum class Reason : std::uint16_t {
   kZonesScaled,
   kZonesHeld,
 
-  // What a core of this node counts for.
+  // The value of one CPU of this node.
   kNormalizationOff,
   kNormalizationByModel,
   kNormalizationDefault,
@@ -73,7 +73,7 @@ enum class Reason : std::uint16_t {
   kNormalizationOutOfRange,
   kNormalizationUndecided,
 
-  // By how much the native resources of this node are amplified.
+  // The amplification of this node's native resources.
   kAmplificationNone,
   kAmplificationApplied,
   kAmplificationUnavailable,
@@ -82,7 +82,7 @@ enum class Reason : std::uint16_t {
   kAmplificationRatioUnreadable,
   kAmplificationUndecided,
 
-  // What `profile: tidemark` did where the peer's rule is not safe.
+  // What `profile: tidemark` changed because Koordinator's rule is not safe.
   kSafeMargin,
   kSafePodWithoutReport,
   kSafeCpuRequest,
@@ -123,7 +123,7 @@ enum class Reason : std::uint16_t {
   kMotionDecaying,
   kMotionForgotten,
 
-  // Where the water line lies, by the calendar.
+  // The water line by the calendar.
   kLineBase,
   kLineWindow,
   kLineFrozen,
@@ -169,10 +169,10 @@ enum class Reason : std::uint16_t {
   kRolloutTooMany,
   kRolloutTooLarge,
 
-  // Which pool a node is in.
+  // The pool of a node.
   kPoolOverlap,
 
-  // What became of a pod on its way in.
+  // The admission of a pod.
   kAdmitOff,
   kAdmitPodUnreadable,
   kAdmitPriorityClassMissing,
@@ -191,7 +191,7 @@ enum class Reason : std::uint16_t {
   kPodReserveAnnotation,
   kPodLabelRequired,
 
-  // What is wrong with an edit of the settings.
+  // Problems in an edit of the settings.
   kSettingsUnreadable,
   kSettingsInvalid,
   kSettingsOverlap,
@@ -199,7 +199,7 @@ enum class Reason : std::uint16_t {
   kSettingsUnknown,
   kSettingsSuspect,
 
-  // Whether a node sells at all, and who decided it.
+  // Whether a node sells at all, and by whose order.
   kStateDefault,
   kStateByMode,
   kStateByNode,
@@ -228,7 +228,7 @@ enum class Reason : std::uint16_t {
   kStateClassDraining,
   kStateClassOff,
 
-  // Who else writes the same numbers.
+  // Other writers of the same numbers.
   kContestRepair,
   kContestStandBack,
   kContestReturn,
@@ -238,7 +238,7 @@ enum class Reason : std::uint16_t {
   kContestObject,
   kContestObjectPool,
 
-  // What evictions let a pool, a job and a node do.
+  // Limits of evictions for a pool, a job and a node.
   kBudgetSpike,
   kBudgetStopped,
   kBudgetProbation,
@@ -257,7 +257,7 @@ enum class Reason : std::uint16_t {
   kBudgetNoRoom,
   kBudgetBackOff,
 
-  // What an auditor from outside found wrong with an offer.
+  // Problems that an external audit found in an offer.
   kAuditNegative,
   kAuditAboveCeiling,
   kAuditSoldTwice,
@@ -275,7 +275,7 @@ enum class Reason : std::uint16_t {
   kAuditZones,
   kAuditYarnTotal,
 
-  // What became of a configuration.
+  // The result of reading a configuration.
   kConfigDefaults,
   kConfigNotFound,
   kConfigApplied,
@@ -290,7 +290,7 @@ enum class Reason : std::uint16_t {
   kConfigNodeAnnotationInvalid,
   kConfigEnabledBelow,
 
-  // What of a node's NodeSLO comes from the node itself.
+  // Parts of a node's NodeSLO that come from the node itself.
   kSloBandwidthFromAnnotation,
   kSloBandwidthUnreadable,
   kSloLineMoved,
@@ -300,7 +300,7 @@ enum class Reason : std::uint16_t {
   kSloNodeSettingsKept,
   kSloNodeSettingsRefused,
 
-  // Where the spec of a node's NodeMetric comes from.
+  // The source of a NodeMetric's spec.
   kCollectFromStrategy,
   kCollectDisabled,
   kCollectInvalid,
@@ -312,12 +312,12 @@ enum class Reason : std::uint16_t {
   kObjectRight,
   kObjectOrphan,
 
-  // What was learned, and how it is kept.
+  // Learned history, and how it is stored.
   kHistoryUnreadable,
   kHistoryNewer,
   kHistoryNoRoom,
 
-  // What a workload is told that it needs.
+  // The recommendation for a workload.
   kRecommendFromProfile,
   kRecommendTooEarly,
   kRecommendDiffers,
@@ -325,7 +325,7 @@ enum class Reason : std::uint16_t {
   kRecommendForeign,
   kRecommendGone,
 
-  // How much of the processors offline work may use on a node.
+  // How much CPU offline work may use on a node.
   kSuppressOff,
   kSuppressUnderLine,
   kSuppressAtFloor,
@@ -338,13 +338,13 @@ enum class Reason : std::uint16_t {
   kSuppressSurge,
   kSuppressRunsLast,
 
-  // What a pod or task of batch resources may use at most.
+  // Upper limits of pods and tasks with batch resources.
   kLimitFromBatch,
   kLimitNothingSaid,
   kLimitBySuppression,
   kLimitNormalized,
 
-  // Who runs first on a node, and how offline work shares.
+  // CPU priority on a node, and how offline work shares.
   kPriorityByClass,
   kPriorityOff,
   kShareByClass,
@@ -352,13 +352,13 @@ enum class Reason : std::uint16_t {
   kOomOfflineFirst,
   kOomAfterItsTasks,
 
-  // What the kernel of a node takes.
+  // What the kernel of a node accepts.
   kKnobMissing,
   kKnobOutranked,
   kKnobRefused,
   kKnobWithoutEffect,
 
-  // What an agent does with what it decided.
+  // What an agent does with its decision.
   kAgentEnforces,
   kAgentObserves,
   kAgentOff,
@@ -373,7 +373,7 @@ enum class Reason : std::uint16_t {
   kAgentNotOurs,
   kAgentGroupGone,
 
-  // Which offline work ends so that the rest, and the node, can go on.
+  // Evictions of offline work that protect other work and the node.
   kEvictMemoryLine,
   kEvictCpuLine,
   kEvictCpuUnsatisfied,
@@ -399,13 +399,13 @@ enum class Reason : std::uint16_t {
   kEvictReplaced,
   kEvictLineMoved,
 
-  // What becomes of a node on which two schedulers sold the same.
+  // A node on which two schedulers sold the same capacity.
   kArbitrateFits,
   kArbitrateReject,
   kArbitrateEvict,
   kArbitrateOver,
 
-  // What a ResourceManager is told of a node.
+  // YARN's total of a node.
   kYarnShared,
   kYarnPeer,
   kYarnOffered,

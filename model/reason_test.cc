@@ -13,7 +13,7 @@ namespace tidemark::model {
 namespace {
 
 // Dashboards, alerts and runbooks are written against these ids. A line of the file may be added, never changed.
-TEST(Reasons, TheListIsTheOneThatWasReleased) {
+TEST(Reasons, MatchTheReleasedList) {
   std::ifstream file(base::testing::from_root("model/testdata/reasons.txt"));
   ASSERT_TRUE(file.good());
   std::stringstream released;

@@ -1,5 +1,5 @@
-// Amounts that decisions calculate with. Arithmetic holds at the ends of int64 and never overflows: a wild input gives
-// a wild but defined number, which the formulas then clamp. Negative values are legal between two steps of a formula.
+// Amounts for calculations. Arithmetic saturates at the ends of int64 and never overflows: a wild input gives a wild
+// but defined number, which the formulas then clamp. Values may be negative between two steps of a formula.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Amount {
 using CpuMilli = Amount<struct CpuMilliUnit>;        // thousandths of a core
 using MemoryBytes = Amount<struct MemoryBytesUnit>;  // bytes
 
-// Rounded up to the unit, held at the ends of int64.
+// Rounded up to the unit, saturated at the ends of int64.
 inline CpuMilli cpu_milli(const Quantity& cpu) {
   return {cpu.scaled_value_saturated(-3)};
 }
@@ -47,7 +47,7 @@ inline CpuMilli cpu_milli_from_extended(const Quantity& batch_cpu) {
   return {batch_cpu.scaled_value_saturated(0)};
 }
 
-// CPU and memory side by side; every operation works on each by itself.
+// CPU and memory; every operation works on each separately.
 struct Resources {
   CpuMilli cpu;
   MemoryBytes memory;

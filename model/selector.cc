@@ -49,8 +49,7 @@ Result<void> check_label_key(std::string_view key) {
     const std::string_view prefix = key.substr(0, slash);
     name = key.substr(slash + 1);
     if (prefix.empty() || prefix.size() > kPrefixMax || !is_dns_name(prefix)) {
-      return fail(ErrorKind::kInvalid, "label key ", base::in_quotes(key),
-                  ": what stands before '/' is not a DNS name");
+      return fail(ErrorKind::kInvalid, "label key ", base::in_quotes(key), ": the part before '/' is not a DNS name");
     }
   }
   if (!is_name(name) || name.size() > kNameMax) {

@@ -23,14 +23,14 @@ struct Label {
   bool operator==(const Label&) const = default;
 };
 
-// The labels of an object, wherever it keeps them. A view: it lasts no longer than they do.
+// The labels of an object in any container. A view: it must not outlive them.
 class LabelsView {
  public:
   LabelsView() = default;  // of an object without labels
   template <class List>
     requires std::convertible_to<const List&, std::span<const Label>>
   LabelsView(const List& list) : list_(list) {}
-  // A map whose find(key) answers where the text of the value is, null where there is none.
+  // A map whose find(key) returns a pointer to the text, null if there is none.
   template <class Map>
     requires requires(const Map& map) { map.find(std::string_view())->view(); }
   LabelsView(const Map& map)
@@ -52,12 +52,12 @@ class LabelSelector {
   static LabelSelector everything() { return LabelSelector(true); }
   static LabelSelector nothing() { return LabelSelector(false); }
 
-  // An error where the JSON has the wrong types: its document cannot be read at all. A selector of the right types that
-  // breaks a rule (an unknown operator, In without values, a key that is no label) is read, matches nothing, and tells
-  // what is wrong with it: Kubernetes refuses it only when it is used. null gives nothing().
+  // Wrong JSON types are an error: the document cannot be read at all. A selector of the right types that breaks a rule
+  // (an unknown operator, In without values, an invalid key) is accepted, matches nothing, and has a problem():
+  // Kubernetes rejects it only on use. null gives nothing().
   static Result<LabelSelector> from_json(const base::Json& value);
 
-  // `find(key)` answers the label's value as std::optional<std::string_view>.
+  // `find(key)` returns the label's value as std::optional<std::string_view>.
   template <class Find>
   bool matches_where(const Find& find) const {
     if (!selects_ || problem_) return false;
@@ -71,7 +71,7 @@ class LabelSelector {
   }
 
   const std::optional<Error>& problem() const { return problem_; }
-  // Asks for nothing, so that everything matches.
+  // No requirements, so that everything matches.
   bool empty() const { return selects_ && !problem_ && requirements_.empty(); }
 
  private:

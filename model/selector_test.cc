@@ -47,7 +47,7 @@ TEST(Selector, Operators) {
   EXPECT_FALSE(matches(R"({"key":"pool","operator":"DoesNotExist","values":[]})"));
 }
 
-TEST(Selector, ABrokenRuleIsToldAndMatchesNothing) {
+TEST(Selector, ReportsABrokenRuleAndMatchesNothing) {
   for (const auto* text : {R"({"matchExpressions":[{"key":"pool","operator":"Like","values":["b"]}]})",
                            R"({"matchExpressions":[{"key":"pool","operator":"In"}]})",
                            R"({"matchExpressions":[{"key":"pool","operator":"Exists","values":["b"]}]})",

@@ -12,7 +12,7 @@
 
 namespace tidemark::model {
 
-// What counts as taken by online work: what it uses, what it asked for, or the larger of both pod by pod.
+// How online work counts: by use, by request, or by the larger of both per pod.
 enum class CalculatePolicy : std::uint8_t { kUsage, kRequest, kMaxUsageRequest };
 enum class MidReclaimMode : std::uint8_t { kDynamic, kStatic };
 
@@ -25,7 +25,7 @@ struct ColocationStrategy {
                                                          std::chrono::minutes(30)};
   std::string metric_memory_collect_policy = "usageWithoutPageCache";
 
-  // The water line: what lies above it (capacity × (100 − threshold) %) is never sold.
+  // The water line: capacity above it (capacity × (100 − threshold) %) is never sold.
   std::int64_t cpu_reclaim_threshold_percent = 60;
   CalculatePolicy cpu_calculate_policy = CalculatePolicy::kUsage;  // kRequest counts as kUsage for CPU
   std::int64_t memory_reclaim_threshold_percent = 65;

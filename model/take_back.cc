@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kSchema = 1;
 
-// Whoever writes a key that is not known means something that we would not do.
+// Unknown keys are errors, because their meaning is unknown.
 Result<Json> ours(std::string_view annotation, std::initializer_list<std::string_view> known) {
   TM_TRY(Json root, Json::parse(annotation));
   if (!root.is_object()) return fail(ErrorKind::kInvalid, "wanted an object, found ", base::in_quotes(root.dump()));

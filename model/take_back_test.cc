@@ -11,7 +11,7 @@ base::WallTime at(std::string_view text) {
   return *base::parse_rfc3339(text);
 }
 
-TEST(TakeBackTest, ARequestIsReadAsItWasWritten) {
+TEST(TakeBackTest, ReadsTheRequestThatItWrote) {
   const TakeBack request{7, {"container_1_0001_01_000002"}, "TM-EVICT-001", at("2026-03-01T02:00:00Z"), 60};
   const std::string text = format_take_back(request);
   EXPECT_EQ(text, R"({"schema":1,"generation":7,"containers":["container_1_0001_01_000002"],"reason":"TM-EVICT-001",)"
@@ -19,7 +19,7 @@ TEST(TakeBackTest, ARequestIsReadAsItWasWritten) {
   EXPECT_EQ(*parse_take_back(text), request);
 }
 
-TEST(TakeBackTest, AnAnswerIsReadAsItWasWritten) {
+TEST(TakeBackTest, ReadsTheAnswerThatItWrote) {
   const TakenBack done{7, {"a"}, {"b"}, "", 2048, at("2026-03-01T02:01:00Z")};
   EXPECT_EQ(
       format_taken_back(done),
@@ -30,7 +30,7 @@ TEST(TakeBackTest, AnAnswerIsReadAsItWasWritten) {
     EXPECT_EQ(*parse_taken_back(format_taken_back(each)), each);
 }
 
-TEST(TakeBackTest, WhatIsNotMeantIsRefusedWithItsPlace) {
+TEST(TakeBackTest, RejectsInvalidInputAndNamesThePlace) {
   const auto why = [](const auto& read) { return read ? std::string("taken") : read.error().message; };
   EXPECT_EQ(why(parse_take_back(R"({"schema":2,"generation":1})")), "schema: wanted 1, found 2");
   EXPECT_EQ(why(parse_take_back(R"({"schema":1,"generation":1,"containers":[],"kill":true})")), R"("kill": not known)");

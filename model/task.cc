@@ -7,7 +7,7 @@ namespace tidemark::model {
 namespace {
 
 std::size_t heap(const std::string& text) {
-  constexpr std::size_t kInside = 15;  // shorter ones lie in the string itself
+  constexpr std::size_t kInside = 15;  // shorter texts are stored in the string itself
   return text.capacity() > kInside ? text.capacity() + 1 : 0;
 }
 

@@ -1,8 +1,8 @@
-// What runs on a node and is accounted, limited and evicted as one: a pod, a container that a copilot tells of
-// (YARN's), a host application. Online or offline: what it counts as is one of its facts.
+// The unit that a node accounts, limits and evicts: a pod, a container that a copilot lists (YARN's), a host
+// application. Whether it is online or offline is one of its properties.
 //
-// A projection with limits: what decisions of the node read, and nothing else of the object it was made from. Shared
-// and immutable once made; all that a task has on the heap stays below kTaskBytesMax.
+// A bounded projection: only what decisions of the node read. Shared and immutable; the heap memory of a task stays
+// below kTaskBytesMax.
 #pragma once
 
 #include <cstddef>
@@ -32,20 +32,20 @@ std::string_view to_string(TaskKind);
 enum class TaskProviderKind : std::uint8_t { kKubelet, kApiServer, kCopilot, kHostApplications };
 std::string_view to_string(TaskProviderKind);
 
-// The same in every journal line, ledger and kill reason. What nobody says is empty.
+// The same in every journal line, ledger and kill reason. Unknown fields are empty.
 struct TaskIdentity {
-  std::string source;      // whose word it is: "kubernetes", or the name that a copilot gave itself ("yarn")
+  std::string source;      // "kubernetes", or the name of the copilot ("yarn")
   std::string cluster;     // of that source
   std::string job;         // a pod's label, else its owner "NAMESPACE/KIND/NAME"; YARN: the application
   std::string attempt;     // YARN: the application attempt
   std::string task;        // the pod's uid; YARN: the container; a host application's name
-  std::string user;        // who started it
-  std::string business;    // whose it is
+  std::string user;        // the user that started it
+  std::string business;    // its owner
   std::string work_class;  // timeliness class of offline work
   bool operator==(const TaskIdentity&) const = default;
 };
 
-// What a specification says; nullopt: it does not say, which is no limit, and not 0.
+// Amounts of a specification; nullopt: not set, which means no limit and not 0.
 struct SaidAmounts {
   std::optional<CpuMilli> cpu{};
   std::optional<MemoryBytes> memory{};
@@ -53,7 +53,7 @@ struct SaidAmounts {
   bool operator==(const SaidAmounts&) const = default;
 };
 
-// By what it is paid with: native, batch or mid resources.
+// By resource kind: native, batch or mid.
 struct TaskAmounts {
   SaidAmounts native;
   SaidAmounts batch;
@@ -61,7 +61,7 @@ struct TaskAmounts {
   bool operator==(const TaskAmounts&) const = default;
 };
 
-// An annotation or label that a later decision reads, as it came.
+// An annotation or label for a later decision, unparsed.
 enum class TaskSetting : std::uint8_t {
   kCpuBurst,
   kCpuQos,
@@ -80,15 +80,15 @@ enum class ContainerRole : std::uint8_t {
   kInit,       // runs before the others and ends
   kSidecar,    // an init container that runs on
   kEphemeral,  // put in by hand, for debugging
-  kUnlisted,   // a group of the task's that no status lists: the pod's pause container, or one made a moment ago
+  kUnlisted,   // a cgroup of the task that no status lists: the pod's pause container, or one created a moment ago
 };
 enum class ContainerState : std::uint8_t { kUnknown, kWaiting, kRunning, kTerminated };
 
 struct TaskContainer {
   std::string name;     // empty: not listed
   std::string runtime;  // "containerd"
-  std::string id;       // without the runtime; empty: it was never made
-  std::string path;     // its group; empty: it has none now
+  std::string id;       // without the runtime; empty: never created
+  std::string path;     // its cgroup; empty: none now
   ContainerRole role = ContainerRole::kMain;
   ContainerState state = ContainerState::kUnknown;
   TaskAmounts requests;
@@ -109,33 +109,33 @@ struct Task {
   bool fixed = false;             // the kubelet's own (a static pod): the API server cannot evict it
   bool eviction_enabled = false;  // for what needs the label
   bool infrastructure = false;    // other tasks of the node depend on it
-  // A host application that the peer counts as offline: BE, and below the kubelet's group of such pods.
+  // A host application that Koordinator counts as offline: BE, and below the kubelet's cgroup of such pods.
   bool below_besteffort = false;
   std::int32_t priority_value = 0;              // with default
   std::int32_t eviction_priority = 0;           // lower goes first
   std::optional<std::int32_t> priority_number;  // spec.priority
-  std::optional<std::int32_t> sub_priority;     // nullopt: it has none, or none that can be read
+  std::optional<std::int32_t> sub_priority;     // nullopt: none, or unreadable
 
   TaskIdentity identity;
-  std::string ns;  // a pod's; a copilot says its own name
+  std::string ns;  // a pod's namespace; a copilot's name
   std::string name;
-  std::string path;  // its group, from the root of each hierarchy; empty: it has none now
+  std::string path;  // its cgroup, from the root of each hierarchy; empty: none now
 
-  // Of the whole: requests as the scheduler sets them aside; a limit only where every container has one. Overhead is
-  // in the native ones.
+  // Of the whole task: requests as the scheduler reserves them; a limit only if every container has one. Overhead is in
+  // the native amounts.
   TaskAmounts requests;
   TaskAmounts limits;
   std::vector<TaskContainer> containers;
 
   std::optional<base::WallTime> created;
   std::optional<base::WallTime> started;
-  std::optional<base::WallTime> deleted;  // set while it is being ended
+  std::optional<base::WallTime> deleted;  // set while it is being deleted
 
-  std::optional<std::int32_t> progress_percent;               // how far it has come; nullopt: nobody says
-  std::optional<std::int64_t> held_bytes;                     // that others need, and that are lost with it
+  std::optional<std::int32_t> progress_percent;               // its progress; nullopt: unknown
+  std::optional<std::int64_t> held_bytes;                     // bytes that others need and that would be lost with it
   std::optional<std::vector<std::string>> eviction_features;  // those that may evict it; nullopt: all
-  std::string cpuset;                    // where the scheduler put it; empty: nowhere in particular
-  std::vector<std::int32_t> numa_nodes;  // the same, each once
+  std::string cpuset;                                         // the scheduler's placement; empty: none
+  std::vector<std::int32_t> numa_nodes;                       // the same as NUMA nodes, each once
   struct Setting {
     TaskSetting what;
     std::string text;
@@ -143,11 +143,11 @@ struct Task {
   };
   std::vector<Setting> settings;
 
-  const std::string* setting(TaskSetting what) const;  // null: it has none
+  const std::string* setting(TaskSetting what) const;  // null: not set
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
-  // Whether a feature of the agent may evict it, as far as `koordinator.sh/eviction-policy` goes.
+  // True if `koordinator.sh/eviction-policy` permits that this feature of the agent evicts it.
   bool may_be_evicted_by(std::string_view feature) const;
-  std::size_t bytes() const;  // with what it has on the heap
+  std::size_t bytes() const;  // including heap memory
 
   bool operator==(const Task&) const = default;
 };

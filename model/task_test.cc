@@ -6,7 +6,7 @@ namespace tidemark::model {
 namespace {
 
 // Contract 7.4: a policy must contain the feature. Contract 1.4: absent = all, bad JSON = none.
-TEST(Task, EvictionPolicyNamesWhoMayEvict) {
+TEST(Task, EvictionPolicyNamesThePermittedEvictors) {
   Task task;
   EXPECT_TRUE(task.may_be_evicted_by("BEMemoryEvict"));
   task.eviction_features.emplace();
@@ -25,7 +25,7 @@ TEST(Task, AnEmptySettingIsOne) {
   EXPECT_EQ(task.setting(TaskSetting::kCoreSchedPolicy), nullptr);
 }
 
-TEST(Task, BytesGrowWithWhatIsOnTheHeap) {
+TEST(Task, BytesIncludeHeapMemory) {
   Task task;
   const std::size_t empty = task.bytes();
   EXPECT_EQ(empty, sizeof(Task));

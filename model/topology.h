@@ -1,6 +1,6 @@
-// What is known of a node's processor and its NUMA zones: the part of a NodeResourceTopology that decisions read.
+// A node's CPU model and NUMA zones: the part of a NodeResourceTopology that decisions read.
 //
-// A zone is known by its place in the list: place i is NUMA node i of the machine, whatever its name.
+// A zone is identified by its position in the list: position i is NUMA node i of the machine, regardless of its name.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace tidemark::model {
 
-// Zone amounts are a thousand times finer than a node's, because nobody rounds them: what a zone gets of the node's use
-// is a division, and what normalization makes of its batch-cpu is a product.
+// Zone amounts are a thousand times finer than a node's, because they are not rounded: a zone's part of the node's use
+// is a quotient, and normalization multiplies its batch-cpu.
 using CpuMicro = Amount<struct CpuMicroUnit>;        // millionths of a core: thousandths of the unit of batch-cpu
 using MemoryMilli = Amount<struct MemoryMilliUnit>;  // thousandths of a byte
 
@@ -44,22 +44,22 @@ struct ZoneAmounts {
 
 struct ZoneView {
   std::string name;  // "node-0"
-  // nullopt where the zone does not list it.
+  // nullopt if the zone does not list it.
   std::optional<CpuMilli> cpu;        // allocatable
   std::optional<MemoryMilli> memory;  // allocatable
-  // How the zone writes its memory: what is made of it is written in the same way.
+  // The format of the zone's memory: derived values are written in the same one.
   Quantity::Format memory_format = Quantity::Format::kBinarySI;
-  // What the zone carries of batch resources now.
+  // The zone's current batch resources.
   std::optional<ZoneAmounts<CpuMicro>> batch_cpu{};
   std::optional<ZoneAmounts<MemoryMilli>> batch_memory{};
 };
 
 struct TopologyView {
   std::vector<ZoneView> zones;
-  std::optional<CpuBasicInfo> cpu;   // nullopt where it is missing or cannot be read
-  bool cpu_info_unreadable = false;  // it is there and cannot be read
+  std::optional<CpuBasicInfo> cpu;   // nullopt if missing or unreadable
+  bool cpu_info_unreadable = false;  // present but unreadable
 
-  // Whether there is a zone to calculate for: one that lists cpu or memory.
+  // True if a zone can be calculated: it lists cpu or memory.
   bool has_zone_resources() const {
     return std::any_of(zones.begin(), zones.end(), [](const ZoneView& zone) { return zone.cpu || zone.memory; });
   }

@@ -1,4 +1,4 @@
-// Whose rules hold where the peer's own are not safe. The numbers of an ordinary node are the same in both.
+// Which rules apply if Koordinator's are not safe. The numbers of an ordinary node are the same in both.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 namespace tidemark::policy {
 
 enum class Profile : std::uint8_t {
-  kKoordinator,  // the peer's numbers to the unit, its traps included
-  kTidemark,     // the safe thing instead of each trap (README.md lists them); the plan tells what was at work
+  kKoordinator,  // Koordinator's exact numbers, including its traps
+  kTidemark,     // a safe rule instead of each trap (README.md lists them); the plan names those that applied
 };
 
 }  // namespace tidemark::policy

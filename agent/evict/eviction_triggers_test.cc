@@ -58,7 +58,7 @@ TEST_F(EvictionTriggers, WhoHoldsADiskThatIsShortEnds) {
   EXPECT_EQ(hands.asked, std::vector<std::string>{"large"});
   EXPECT_EQ(hands.why, std::vector{model::Reason::kEvictDiskLine});
   EXPECT_NE(lines.find("12 % of the kubelet's disk free, the line is 20 %, up to 22 %"), std::string::npos) << lines;
-  EXPECT_EQ(controller->says(), "TM-EVICT-007: DiskEvict 12 % free of 20 %; 1 on their way out");
+  EXPECT_EQ(controller->says(), "TM-EVICT-007: DiskEvict 12 % free of 20 %; 1 leaving");
   disks.disks[0]->bytes_free = 50 * kGiB;
   disks.held.erase("large");
   pods.erase("large");
@@ -89,7 +89,7 @@ TEST_F(EvictionTriggers, WhatIsAskedBackOfAClassGoes) {
   EXPECT_EQ(hands.why[0], model::Reason::kLedgerReclaim);
   EXPECT_NE(lines.find("4800 milli-cores requested by pods of class transcode above the 7200"), std::string::npos)
       << lines;
-  EXPECT_EQ(controller->says(), "TM-EVICT-009: ReclaimEvict; 2 on their way out");
+  EXPECT_EQ(controller->says(), "TM-EVICT-009: ReclaimEvict; 2 leaving");
   pods.erase("a");
   pods.erase("b");
   seconds(120);
@@ -121,9 +121,8 @@ TEST_F(EvictionTriggers, OfflineWorkEndsBeforeTheKubeletWouldEvictForWhatPodsHav
   left_to_pods = kGiB;
   seconds(1);
   EXPECT_EQ(hands.asked, std::vector<std::string>{"shuffle"});
-  EXPECT_NE(
-      lines.find("(93 % of 89 %, down to 87 %, as the kubelet counts it: by what is left of the limit of all pods"),
-      std::string::npos)
+  EXPECT_NE(lines.find("(93 % of 89 %, down to 87 %, as the kubelet counts it: by the rest of the limit of all pods"),
+            std::string::npos)
       << lines;
 }
 

@@ -78,9 +78,8 @@ TEST_F(OverrideTest, AppliesToOffersAndAgentsUntilItExpires) {
   EXPECT_EQ(suppress_line("n1"), 45) << "by as many points";
   EXPECT_EQ(offered("n2"), "17200");
   EXPECT_EQ(suppress_line("n2"), 65);
-  EXPECT_NE(
-      events().find("TidemarkLineOverridden: pool web: somebody has overridden the calendar for a while: cpu 40 %"),
-      std::string::npos)
+  EXPECT_NE(events().find("TidemarkLineOverridden: pool web: an override replaces the calendar: cpu 40 %"),
+            std::string::npos)
       << events();
 
   for (int i = 0; i < 9; ++i) {

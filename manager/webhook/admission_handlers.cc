@@ -324,7 +324,7 @@ AdmissionAnswer AdmissionHandlers::check_tidemark_config(const AdmissionRequest&
     answer.message += cat(i == 0 ? "" : "; ", problem.place, problem.place.empty() ? "" : ": ", problem.why);
     answer.causes.push_back({std::string(model::reason_id(Reason::kSettingsInvalid)), problem.place, problem.why});
   }
-  answer.message += "; nothing of the edit is in force";
+  answer.message += "; the edit is rejected as a whole";
   return answer;
 }
 

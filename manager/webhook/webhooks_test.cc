@@ -366,7 +366,7 @@ TEST_F(EvictionsTest, EnforcesARate) {
   EXPECT_GT(seen["503 TooMany"], 100);
   EXPECT_EQ(reader.gets, seen["allowed"]);
   const AdmissionAnswer busy = ask(admission->validate_eviction(one));
-  EXPECT_TRUE(busy.message.ends_with("ask again in a few seconds [TooMany]")) << busy.message;
+  EXPECT_TRUE(busy.message.ends_with("retry in a few seconds [TooMany]")) << busy.message;
   run_for(1s);
   EXPECT_EQ(said(one), "allowed");
 }

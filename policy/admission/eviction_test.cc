@@ -100,7 +100,7 @@ TEST(Eviction, RefusesObjectThatIsNoPod) {
 TEST(Eviction, RefusalSaysWhatWasFoundAndExpected) {
   const auto text = [](const EvictionAsked& asked, const Json& of) { return render_text(*refuse_eviction(asked, of)); };
   EXPECT_EQ(text({"node-2", "u-1"}, pod(kBe)),
-            "the pod is on node node-1: the agent of node node-2 evicts from its own alone [AnotherNode]");
+            "the pod is on node node-1: the agent of node node-2 evicts only from its own node [AnotherNode]");
   EXPECT_EQ(text({"node-1", "u-0"}, pod(kBe)), "the pod of that name has the uid u-1 and not u-0 [AnotherPod]");
   EXPECT_EQ(text(kOwn, pod(R"("koordinator.sh/qosClass":"LS","koordinator.sh/priority-class":"koord-prod")")),
             "the pod is online work: its QoS class is not BE, and its priority class is koord-prod and not koord-mid, "

@@ -48,8 +48,8 @@ TEST(Holidays, AreReportedFromThirtyDaysBeforeTheirEnd) {
   EXPECT_EQ(soon("2026-09-02T16:00:01Z"), holidays_end(calendar));
   EXPECT_EQ(soon("2027-09-02T16:00:01Z"), holidays_end(calendar));
   EXPECT_EQ(holidays_text(calendar, *holidays_end(calendar)),
-            "calendar shifts: its list of holidays ends; the last day that it names is 2026-10-02, and after that its "
-            "entries on holidays or workdays go by the week alone");
+            "calendar shifts: its list of holidays ends on 2026-10-02; after that, "
+            "entries on holidays or workdays use only the day of the week");
 }
 
 }  // namespace

@@ -340,7 +340,7 @@ TEST_F(IncidentTest, OnePage) {
             R"(shop/web-0 on n1
 2026-11-23T12:01:00Z to 2026-11-23T12:02:00Z
 
-was it us?  likely: it waited for what offline work had beside it
+was it us?  likely: it waited for resources that offline work used
 
   LIKELY       12:01:00 to 12:01:30  waited for processors 18.0 % of the time, 18.0 % at its worst; offline work had up to 3.00 of 8.00 cores
 
@@ -377,7 +377,7 @@ TEST_F(IncidentTest, ALongTimeStaysOnePage) {
   }
   const std::string page = render_text(judge(0min, 3h));
   EXPECT_LT(std::ranges::count(page, '\n'), 60);
-  EXPECT_NE(page.find("in which it was held back less; -o json has all"), std::string::npos) << page;
+  EXPECT_NE(page.find("in which it was throttled less; -o json shows all"), std::string::npos) << page;
   EXPECT_EQ(render_json(judge(0min, 3h)).member("deeds")->as_array().size(), 350u);
 }
 

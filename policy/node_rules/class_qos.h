@@ -1,4 +1,4 @@
-// Reads what is given of a part into its rules, and the classes of the QoS part. Internal to this folder.
+// Parses a part into its rules, and the classes of the QoS part. Internal to this directory.
 #pragma once
 
 #include <span>
@@ -14,10 +14,10 @@
 
 namespace tidemark::policy {
 
-// What is wrong and does not refuse the part.
+// Problems that do not reject the part.
 using RuleNotes = std::vector<std::string>;
 
-// A field of a part by its name, of which the table in policy/nodeslo/fields.h has checked the type.
+// A field of a part by name; the table in policy/nodeslo/fields.h has checked its type.
 template <class Rules>
 struct Slot {
   std::string_view name;
@@ -43,7 +43,7 @@ void fill(Rules& rules, const base::JsonObject& given, std::span<const Slot<Rule
   }
 }
 
-// Which of the words a field says; the first where it says none, or one that is not known.
+// The index of the field's word; 0 if it is absent or unknown.
 std::size_t choice_of(const base::JsonObject& given, std::string_view name, std::span<const std::string_view> words,
                       RuleNotes& notes);
 

@@ -47,13 +47,13 @@ TEST(NodeRules, WithoutASpecTheAgentsDefaultsHold) {
   }
 }
 
-TEST(NodeRules, WhatTheManagerWritesWithoutSettingsAreTheDefaults) {
+TEST(NodeRules, ManagerOutputWithoutSettingsEqualsTheDefaults) {
   EXPECT_EQ(rules_of(slo_spec_json(slo_for(SloConfig(), {}, std::nullopt))), heard(NodeRules()));
 }
 
 // "only present (non-empty) leaf fields override; … an explicit 0/false in a pointer field does override; an explicit
 // empty string … does not".
-TEST(NodeRules, FieldsThatAreGivenOverride) {
+TEST(NodeRules, PresentFieldsOverrideDefaults) {
   const NodeRules rules = rules_of(R"({"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressThresholdPercent":0,
       "cpuSuppressMinPercent":10,"cpuSuppressPolicy":"cfsQuota","memoryEvictThresholdPercent":null,"cpuEvictPolicy":"",
       "evictEnabledPriorityThreshold":-1,"cpuEvictTimeWindowSeconds":60,"whatever":[]},
@@ -110,7 +110,7 @@ TEST(NodeRules, TheTableOfClasses) {
 
 // "After merging, for LSR/LS/BE any of cpuQOS/resctrlQOS/memoryQOS with enable:false is replaced by the "none" set (so
 // disabling actively resets). SYSTEM is not replaced. Network and blkio are not replaced."
-TEST(NodeRules, WhatIsSwitchedOffIsReset) {
+TEST(NodeRules, ResetsDisabledFeatures) {
   const std::string said = R"({"cpuQOS":{"groupIdentity":2,"coreExpeller":true},"memoryQOS":{"minLimitPercent":50,
       "wmarkRatio":80,"pageCacheEnable":true},"resctrlQOS":{"catRangeEndPercent":20,"mbaPercent":10},
       "networkQOS":{"egressLimit":40},"blkioQOS":{"blocks":[{"name":"sda","ioCfg":{"readIOPS":7}}]}})";
@@ -146,7 +146,7 @@ TEST(NodeRules, SharesAndBlocks) {
   EXPECT_EQ(qos.root.blkio.blocks[0].io.model_read_bytes_per_s, 9);
 }
 
-TEST(NodeRules, APartThatCannotBeReadStaysAsItWas) {
+TEST(NodeRules, KeepsTheOldValueOfAnUnreadablePart) {
   const NodeRules good =
       rules_of(R"({"resourceUsedThresholdWithBE":{"enable":true},"cpuBurstStrategy":{"policy":"auto"},
       "systemStrategy":{"watermarkScaleFactor":30},"resourceQOSStrategy":{"beClass":{"cpuQOS":{"enable":true}}}})");
@@ -181,7 +181,7 @@ TEST(NodeRules, APartThatCannotBeReadStaysAsItWas) {
   EXPECT_EQ(next_node_rules(good, std::nullopt).rules, NodeRules()) << "there is no object any more";
 }
 
-TEST(NodeRules, AWordThatNobodyKnowsIsTheDefaultAndIsTold) {
+TEST(NodeRules, ReplacesAnUnknownWordByTheDefaultAndReportsIt) {
   const auto step = next_node_rules(
       {},
       R"({"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressPolicy":"cfsquota"},"cpuBurstStrategy":{"policy":"on"}})");
@@ -206,7 +206,7 @@ TEST(NodeRules, ListsAreBounded) {
             1U);
 }
 
-TEST(NodeRules, OurOwnWord) {
+TEST(NodeRules, ReadsTheTidemarkExtension) {
   const std::string observe = R"({"extensions":{"Object":{"tidemark":{"schema":1,"agent":{"modes":{"default":"observe",
       "cpuSuppress":"enforce"},"classes":[{"name":"spark","order":30}]}}}}})";
   const NodeRules told = rules_of(observe);
@@ -246,7 +246,7 @@ TEST(NodeRules, AGrantOfEvictions) {
 
 // policy/nodeslo/told.h: an order of the manager, which comes with or without a word and holds whether a part is
 // enabled or not. One that cannot be read takes back none.
-TEST(NodeRules, WhatIsToBeGivenBack) {
+TEST(NodeRules, ReadsReclaims) {
   const std::string_view kTold =
       R"({"extensions":{"Object":{"tidemark":{"schema":1,"reclaim":{"generation":7,"classes":[
           {"class":"transcode","giveBack":{"kubernetes.io/batch-cpu":"4800","kubernetes.io/batch-memory":"0"},
@@ -277,7 +277,7 @@ TEST(NodeRules, WhatIsToBeGivenBack) {
 }
 
 // Eight specs that the peer's manager wrote on a real API server.
-TEST(NodeRules, SpecsOfThePeerAreReadWhole) {
+TEST(NodeRules, ReadsAllFieldsOfKoordinatorSpecs) {
   std::ifstream file(base::testing::from_root("tests/golden/nodeslo/expected.json"));
   std::stringstream text;
   text << file.rdbuf();

@@ -20,10 +20,10 @@ std::int64_t* if_said(ThresholdRules& rules) {
   return rules.*Member ? &*(rules.*Member) : nullptr;
 }
 
-// The lines that a calendar moves (policy/nodeslo/line.h). One that is named and not known here is of a newer manager.
+// The thresholds that a calendar moves (policy/nodeslo/line.h). An unknown name comes from a newer manager.
 struct Line {
   std::string_view field;
-  std::int64_t* (*of)(ThresholdRules& rules);  // null where nobody said it
+  std::int64_t* (*of)(ThresholdRules& rules);  // null if unset
 };
 constexpr std::array<Line, 5> kLines{{
     {"cpuSuppressThresholdPercent", always<&ThresholdRules::cpu_suppress_percent>},
@@ -33,7 +33,7 @@ constexpr std::array<Line, 5> kLines{{
     {"memoryEvictLowerPercent", if_said<&ThresholdRules::memory_evict_lower_percent>},
 }};
 
-// The least that the ends which have passed let the line be; nullopt: none of them names it.
+// The lowest value that the passed ends set for the threshold; nullopt: none names it.
 std::optional<std::int64_t> least(const NodeRules& said, std::string_view field, base::WallTime now) {
   std::optional<std::int64_t> found;
   for (const LineCap& cap : said.line_caps) {

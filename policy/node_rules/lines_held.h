@@ -1,6 +1,6 @@
-// The agent's lines at a moment: those of the NodeSLO, and where a raised one has ended by the node's own clock what
-// was told beforehand (policy/nodeslo/line_caps.h). A manager that leads writes the same, so whether there is one
-// changes nothing but who says it, and how soon (agent/protect/line_ends.h).
+// The agent's thresholds at a moment: those of the NodeSLO, lowered if a raised one has expired by the node's own clock
+// (policy/nodeslo/line_caps.h). A leading manager writes the same values, so its absence changes only who lowers them
+// and how soon (agent/protect/line_ends.h).
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace tidemark::policy {
 
-// What a manager that leads takes to write to all nodes of a large cluster.
+// How long a leading manager takes to write to all nodes of a large cluster.
 inline constexpr base::Duration kManagerPatience = std::chrono::minutes(30);
 
 struct LoweredLine {
@@ -25,16 +25,16 @@ struct LoweredLine {
 };
 
 struct LinesHeld {
-  NodeRules rules;                   // as they were said, with the lines that hold
-  std::vector<LoweredLine> lowered;  // none: all hold as they are said
-  base::WallTime since;              // when the last of the ends passed, where any did
+  NodeRules rules;                   // the rules received, with the thresholds in force
+  std::vector<LoweredLine> lowered;  // empty: all are in force as received
+  base::WallTime since;              // the time of the last passed end, if any
 };
 
-// How many ends have passed. Allocates nothing: it is asked each second.
+// The number of passed ends. Allocates nothing, because it runs every second.
 std::size_t ends_passed(const NodeRules& said, base::WallTime now);
 LinesHeld lines_held(const NodeRules& said, base::WallTime now);
 
-// "cpuSuppressThresholdPercent 85 % -> 65 %, since …"; "" where all hold as they are said.
+// "cpuSuppressThresholdPercent 85 % -> 65 %, since …"; "" if all are in force as received.
 std::string to_string(const LinesHeld& held);
 
 }  // namespace tidemark::policy

@@ -25,7 +25,7 @@ constexpr std::string_view kNight = R"("cpuSuppressThresholdPercent":85,"memoryE
 constexpr std::string_view kUntilSix =
     R"([{"from":"2026-11-22T06:00:00Z","cpuSuppressThresholdPercent":65,"cpuEvictThresholdPercent":60,"aNewLine":1}])";
 
-TEST(LinesHeld, ARaisedLineHoldsUntilItsEndAndTheLowerOfBothAfterIt) {
+TEST(LinesHeld, RaisedThresholdAppliesUntilItsEndThenTheLowerOne) {
   const NodeRules night = said(kNight, kUntilSix);
   const LinesHeld before = lines_held(night, kSix + -1s);
   EXPECT_EQ(before.rules, night);
@@ -33,20 +33,20 @@ TEST(LinesHeld, ARaisedLineHoldsUntilItsEndAndTheLowerOfBothAfterIt) {
   const LinesHeld after = lines_held(night, kSix);
   EXPECT_EQ(after.rules.threshold.cpu_suppress_percent, 65);
   EXPECT_EQ(after.rules.threshold.memory_evict_percent, 80) << "nothing is told of it";
-  EXPECT_EQ(after.rules.threshold.cpu_evict_percent, std::nullopt) << "nobody drew it";
+  EXPECT_EQ(after.rules.threshold.cpu_evict_percent, std::nullopt) << "it is unset";
   EXPECT_EQ(after.lowered, (std::vector<LoweredLine>{{"cpuSuppressThresholdPercent", 85, 65}}));
   EXPECT_EQ(after.since, kSix);
 }
 
 // The manager is back, and writes the same by its own.
-TEST(LinesHeld, WhereTheNodeSloSaysTheSameNothingIsLowered) {
+TEST(LinesHeld, DoesNotLowerIfTheNodeSloMatches) {
   const NodeRules day = said(R"("cpuSuppressThresholdPercent":65,"memoryEvictThresholdPercent":80)", kUntilSix);
   EXPECT_TRUE(lines_held(day, kSix + 1h).lowered.empty());
   const NodeRules lower = said(R"("cpuSuppressThresholdPercent":50)", kUntilSix);
   EXPECT_EQ(lines_held(lower, kSix + 1h).rules.threshold.cpu_suppress_percent, 50);
 }
 
-TEST(LinesHeld, SeveralEndsComeOneAfterTheOther) {
+TEST(LinesHeld, AppliesSeveralEndsInOrder) {
   const NodeRules night = said(kNight, R"([{"from":"2026-11-22T06:00:00Z","cpuSuppressThresholdPercent":75},
       {"from":"2026-11-22T08:00:00Z","cpuSuppressThresholdPercent":65,"memoryEvictThresholdPercent":70}])");
   const auto at = [&](base::WallTime now) {
@@ -59,7 +59,7 @@ TEST(LinesHeld, SeveralEndsComeOneAfterTheOther) {
   EXPECT_EQ(at(kSix + 2h), "2: 65/70");
 }
 
-TEST(LinesHeld, AnEndThatCannotBeReadTakesBackNone) {
+TEST(LinesHeld, UnreadableEndLowersNothing) {
   const NodeRules night = said(kNight, kUntilSix);
   const auto step = next_node_rules(night, R"({"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":85},
       "extensions":{"Object":{"tidemark":{"schema":1,"lines":[{"from":"soon"}]}}}})");

@@ -16,7 +16,7 @@ namespace {
 using base::cat;
 using base::JsonObject;
 
-// The parts as they stand, so that each is read by itself.
+// The separate parts, so that each is parsed on its own.
 constexpr std::array kParts{
     Field{"resourceUsedThresholdWithBE", FieldKind::kRaw},
     Field{"resourceQOSStrategy", FieldKind::kRaw},
@@ -100,7 +100,7 @@ Result<SystemRules> read_system(const JsonObject& given, RuleNotes&) {
   return rules;
 }
 
-// Reads one part into `rules`, or leaves it there as it was.
+// Parses one part into `rules`, or leaves it unchanged.
 template <class Rules, class Read>
 void take(const JsonObject& parts, SloPart part, const Read& read, Rules& rules, std::vector<RulesProblem>& problems) {
   const SloPartInfo& info = slo_part_info(part);
@@ -122,7 +122,7 @@ void take(const JsonObject& parts, SloPart part, const Read& read, Rules& rules,
   for (std::string& note : notes) problems.push_back({name, std::move(note)});
 }
 
-// A grant holds until its end, whatever is heard: one that cannot be read takes nothing back.
+// A grant is valid until its end: an unreadable one revokes nothing.
 void take_grant(const Json& ours, std::optional<NodeGrant>& grant, std::vector<RulesProblem>& problems) {
   if (ours.member("evictions") == nullptr) {
     grant.reset();
@@ -134,7 +134,7 @@ void take_grant(const Json& ours, std::optional<NodeGrant>& grant, std::vector<R
   }
 }
 
-// What cannot be read takes back no order, and gives none.
+// Unreadable text neither cancels nor gives an order.
 void take_reclaim(const Json& ours, std::vector<model::Reclaim>& reclaim, std::vector<RulesProblem>& problems) {
   if (auto read = read_node_reclaim(ours)) {
     reclaim = std::move(read->classes);
@@ -144,7 +144,7 @@ void take_reclaim(const Json& ours, std::vector<model::Reclaim>& reclaim, std::v
   }
 }
 
-// An end that cannot be read takes back none that is known.
+// An unreadable end cancels no known one.
 void take_line_caps(const Json& ours, std::vector<LineCap>& caps, std::vector<RulesProblem>& problems) {
   if (auto read = read_line_caps(ours)) {
     caps = *std::move(read);

@@ -1,12 +1,12 @@
-// What the agent of a node is to go by: its NodeSLO as it reads it (contract 3.2, 4.4).
+// The rules for the agent of a node: its NodeSLO as the agent reads it (contract 3.2, 4.4).
 //
-//   rules(part) = the agent's own defaults ← what the part gives       field by field, as Go merges (typed_json.h)
-//   a class LSR, LS, BE whose cpuQOS, resctrlQOS or memoryQOS is not enabled has the "none" set there, so that
-//   switching it off resets what was set; SYSTEM, and network and blkio of all of them, stay as they are
+//    rules(part) = the agent's own defaults ← the fields of the part    field by field, as Go merges (typed_json.h)
+//    a class LSR, LS, BE whose cpuQOS, resctrlQOS or memoryQOS is not enabled has the "none" set there, so that
+//    switching it off resets what was set; SYSTEM, and network and blkio of all of them, stay as they are
 //
-// A part that cannot be read leaves the last good one of that part in force; the others go on. A word of an enumeration
-// that is not known here counts as the field's default, as it does with the peer, and is told. No range is looked at:
-// the API server's schema does that, and who calculates with a number bounds it.
+// An unreadable part leaves its last good version in force; the others proceed. An unknown word of an enumeration
+// counts as the field's default, as in Koordinator, and is reported. Ranges are not checked here: the schema of the API
+// server checks them, and code that calculates with a number bounds it.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@
 
 namespace tidemark::policy {
 
-// kIdle is ours: a quota only where the kernel does not put offline work last by itself.
+// kIdle is Tidemark's: a quota only if the kernel does not give offline work idle CPU time only.
 enum class SuppressPolicy : std::uint8_t { kCpuset, kCfsQuota, kIdle };
 enum class CpuEvictPolicy : std::uint8_t { kByRealLimit, kByAllocatable };
 
-// resourceUsedThresholdWithBE. nullopt: nobody said, and there is no default.
+// resourceUsedThresholdWithBE. nullopt: unset, and no default exists.
 struct ThresholdRules {
   bool enable = false;
   std::int64_t cpu_suppress_percent = 65;
@@ -50,13 +50,12 @@ struct ThresholdRules {
   CpuEvictPolicy cpu_evict_policy = CpuEvictPolicy::kByRealLimit;
   std::optional<std::int64_t> evict_priority;              // evictEnabledPriorityThreshold
   std::optional<std::int64_t> allocatable_evict_priority;  // allocatableEvictPriorityThreshold
-  // Nobody says it: where the kubelet would evict, less some room, of memory as the kubelet counts it
-  // (policy/evict/kubelet_lines.h). nullopt: it evicts nobody, or does not tell.
+  // Computed: the kubelet's eviction threshold less a margin, for memory as the kubelet counts it
+  // (policy/evict/kubelet_lines.h). nullopt: the kubelet evicts no pod, or its threshold is unknown.
   std::optional<std::int64_t> memory_before_kubelet_percent;
-  // The same: where less than that is available it is about to.
+  // Likewise: the kubelet is about to evict if less than this is available.
   std::optional<std::int64_t> kubelet_next_bytes;
-  // Both of what is left of the limit that all pods have together: a kubelet holds its hard threshold alone against
-  // that.
+  // Both for the rest of the limit of all pods together: a kubelet compares only its hard threshold with it.
   std::optional<std::int64_t> pods_before_kubelet_percent, pods_kubelet_next_bytes;
   bool operator==(const ThresholdRules&) const = default;
 };
@@ -67,7 +66,7 @@ struct BurstRules {
   BurstPolicy policy = BurstPolicy::kNone;
   std::int64_t cpu_burst_percent = 1000;
   std::int64_t quota_burst_percent = 300;
-  std::int64_t quota_burst_period_s = -1;  // -1: without an end
+  std::int64_t quota_burst_period_s = -1;  // -1: no end
   std::int64_t share_pool_percent = 50;
   bool operator==(const BurstRules&) const = default;
 };
@@ -82,7 +81,7 @@ struct SystemRules {
   std::optional<std::int64_t> idle_saver_wmark;
   std::map<std::string, bool> sched_features;
   std::optional<std::int64_t> page_cache_limit_enabled;
-  std::int64_t network_bandwidth = 0;  // 0: nobody said
+  std::int64_t network_bandwidth = 0;  // 0: unset
   bool operator==(const SystemRules&) const = default;
 };
 
@@ -91,14 +90,14 @@ struct NodeRules {
   QosRules qos;
   BurstRules burst;
   SystemRules system;
-  // What our own manager says. nullopt: nothing, so the switches above decide and what they enable is enforced.
+  // Settings of Tidemark's manager. nullopt: none, so the switches above decide, and enabled features are enforced.
   std::optional<AgentWord> word;
-  std::optional<NodeGrant> grant;  // of evictions; nullopt: nobody granted any
-  // What pods of a class are to give back, the first ones first: they may go on holding `keep`. An order of the
-  // manager, whether a part is enabled or not.
+  std::optional<NodeGrant> grant;  // of evictions; nullopt: none granted
+  // What pods of a class must release, in the order of reclaiming: they may keep `keep`. An order of the manager,
+  // independent of enabled parts.
   std::vector<model::Reclaim> reclaim;
-  std::vector<LineCap> line_caps;  // when lines of `threshold` that were raised come down (lines_held.h)
-  bool heard = false;              // they come from a NodeSLO that was read
+  std::vector<LineCap> line_caps;  // when raised values of `threshold` expire (lines_held.h)
+  bool heard = false;              // true if they come from a NodeSLO that was read
 
   Mode mode_of(model::Strategy strategy) const;
   EvictSettings evict_settings() const;
@@ -106,7 +105,7 @@ struct NodeRules {
 };
 
 struct RulesProblem {
-  std::string part;  // "resourceUsedThresholdWithBE"; "spec" where it is all of them
+  std::string part;  // "resourceUsedThresholdWithBE"; "spec" if it is all of them
   std::string why;
   bool operator==(const RulesProblem&) const = default;
 };
@@ -116,9 +115,8 @@ struct NodeRulesStep {
   std::vector<RulesProblem> problems;
 };
 
-// `spec`: of the node's NodeSLO; nullopt: there is none, and "" that it says nothing: the defaults. Total. A word of
-// our manager that cannot be read before any was heard lets the agent only observe: it was not to do what nobody
-// understood.
+// `spec`: of the node's NodeSLO; nullopt: no NodeSLO, "" an empty one: the defaults. Total. If the manager's settings
+// cannot be read and none were read before, the agent only observes.
 NodeRulesStep next_node_rules(const NodeRules& before, std::optional<std::string_view> spec);
 
 }  // namespace tidemark::policy

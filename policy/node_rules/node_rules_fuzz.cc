@@ -1,4 +1,4 @@
-// Any text is rules or leaves the last good ones part by part, with a reason; the same text again changes nothing.
+// Any text gives rules or leaves the last good ones, part by part, with a reason; the same text again changes nothing.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// What NodeSLO.spec.resourceQOSStrategy means to an agent, with the agent's own defaults under it (contract 4.4): all
-// switched off, so that every initial value here is that of a class for which nothing is done ("none").
+// The meaning of NodeSLO.spec.resourceQOSStrategy for an agent, over the agent's own defaults (contract 4.4): all
+// switched off, so that every initial value here is that of a class without any setting ("none").
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct MemoryQos {
   bool operator==(const MemoryQos&) const = default;
 };
 
-// nullopt: nothing is said, which is not 0.
+// nullopt: unset, which is not 0.
 struct IoRules {
   std::optional<std::int64_t> read_iops;
   std::optional<std::int64_t> write_iops;
@@ -86,7 +86,7 @@ struct ResctrlQos {
 // A part of the node's bandwidth, or an amount of it.
 struct NetworkShare {
   std::int64_t percent = 0;
-  std::optional<std::int64_t> amount;  // outranks `percent`; in the unit of SystemRules::network_bandwidth
+  std::optional<std::int64_t> amount;  // overrides `percent`; in the unit of SystemRules::network_bandwidth
   bool operator==(const NetworkShare&) const = default;
 };
 
@@ -108,7 +108,7 @@ struct ClassQos {
   bool operator==(const ClassQos&) const = default;
 };
 
-// LSE goes by the rules of LSR.
+// LSE uses the rules of LSR.
 struct QosRules {
   CpuQosPolicy cpu_policy = CpuQosPolicy::kGroupIdentity;
   NetworkQosPolicy network_policy = NetworkQosPolicy::kTc;
@@ -116,7 +116,7 @@ struct QosRules {
   ClassQos ls;
   ClassQos be;
   ClassQos system;
-  ClassQos root;  // of the root group: blkio only
+  ClassQos root;  // the root cgroup: blkio only
   bool operator==(const QosRules&) const = default;
 };
 

@@ -16,7 +16,7 @@ CollectPolicy of(const model::ColocationStrategy& strategy) {
 
 CollectPlan collect_policy(const NodeStrategy& strategy) {
   using model::Reason;
-  // The order of the peer: it looks at the ranges first.
+  // Koordinator's order: it checks the ranges first.
   if (auto good = check_strategy(strategy.values); !good) {
     return {of({}), Reason::kCollectInvalid, std::move(good).error().message};
   }

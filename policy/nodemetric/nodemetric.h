@@ -1,7 +1,7 @@
-// What a node's NodeMetric asks of the agent: how long to average, how often to report (contract 3.1 and 5.8).
+// The spec of a node's NodeMetric: how long to average, how often to report (contract 3.1 and 5.8).
 //
-// The node's strategy says so where co-location is on for the node and all its values are in range; else the defaults
-// do, so that a node keeps reporting. The cluster's switch does not count here, only the node's own.
+// It comes from the node's strategy if co-location is on for the node and all values are in range; otherwise from the
+// defaults, so that a node keeps reporting. Only the node's own switch counts here, not the cluster's.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct CollectPolicy {
 struct CollectPlan {
   CollectPolicy policy;
   model::Reason reason;  // kCollectFromStrategy, kCollectDisabled, kCollectInvalid
-  std::string problem;   // what is out of range
+  std::string problem;   // the value out of range
 };
 CollectPlan collect_policy(const NodeStrategy& strategy);
 
-// {"metricCollectPolicy":{…}}: the spec, and what a merge patch of the spec holds.
+// {"metricCollectPolicy":{…}}: the spec, and the content of a merge patch of the spec.
 std::string collect_spec_json(const CollectPolicy& policy);
 
 }  // namespace tidemark::policy

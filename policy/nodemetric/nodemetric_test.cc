@@ -24,7 +24,7 @@ CollectPlan plan(std::string_view text, std::string pool = "", std::optional<std
   return collect_policy(strategy_for(*config, labels, annotation));
 }
 
-TEST(Collect, TheStrategySaysWhatIsReported) {
+TEST(Collect, FollowsTheStrategy) {
   const auto found = plan(R"({"enable":true,"metricAggregateDurationSeconds":120,"metricReportIntervalSeconds":30,
       "metricAggregatePolicy":{"durations":["1m","1h30m"]},"metricMemoryCollectPolicy":"usageWithPageCache"})");
   EXPECT_EQ(found.reason, Reason::kCollectFromStrategy);
@@ -36,7 +36,7 @@ TEST(Collect, TheStrategySaysWhatIsReported) {
 
 // Contract 5.8: on a disabled strategy the defaults, so that nodes keep reporting. Contract 4.1: the node's own switch
 // counts.
-TEST(Collect, WhereItIsOffForTheNodeTheDefaultsDo) {
+TEST(Collect, UsesDefaultsIfOffForTheNode) {
   const auto off = plan(R"({"metricReportIntervalSeconds":30})");
   EXPECT_EQ(off.reason, Reason::kCollectDisabled);
   EXPECT_EQ(collect_spec_json(off.policy), kDefaults);

@@ -29,7 +29,7 @@ std::vector<WorkClass> read_classes(Form& agent, Problems& problems) {
     WorkClass work;
     work.name = read_name(entry, place, names);
     entry.integer("order", work.order, 0, kClassOrderMax);
-    if (!entry.has("order")) entry.missing("order", "what gives way first has the lowest");
+    if (!entry.has("order")) entry.missing("order", "the class with the lowest is suppressed first");
     entry.integer("cpuWeight", work.cpu_weight, 1, kClassWeightMax);
     entry.integer("memoryLowPercent", work.memory_low_percent, 0, kClassMemoryLowMax);
     std::int64_t restart_cost_s = 0;
@@ -37,7 +37,7 @@ std::vector<WorkClass> read_classes(Form& agent, Problems& problems) {
     work.restart_cost = std::chrono::seconds(restart_cost_s);
     entry.boolean("checkpointing", work.checkpointing);
     if (const auto [at, fresh] = orders.emplace(work.order, place); !fresh && entry.has("order")) {
-      entry.problem("order", base::cat(at->second, " has the same"));
+      entry.problem("order", base::cat(at->second, " has the same order"));
     }
     classes.push_back(std::move(work));
   });
@@ -55,7 +55,7 @@ EvictSettings read_evict(Form& agent, Problems& problems) {
   return out;
 }
 
-// Up to whole seconds: what takes some time does not come to take none.
+// Rounded up to whole seconds: a positive duration does not become 0.
 std::int64_t seconds_up(base::Duration duration) {
   return std::chrono::ceil<std::chrono::seconds>(duration).count();
 }

@@ -1,16 +1,16 @@
-// What the manager says to the agent of a node beside what Koordinator knows, in its NodeSLO under extensions.tidemark
-// (policy/nodeslo/told.h has what else stands there):
+// Settings for the agent of a node beyond Koordinator's, in its NodeSLO under extensions.tidemark
+// (policy/nodeslo/told.h describes the rest of that object):
 //
-//   {"schema":1, "agent":{
-//      "modes":{"default":"observe","cpuSuppress":"enforce"},        names of model/node_strategy.h, and "reaction"
-//      "classes":[{"name":"transcode","order":10,"cpuWeight":50,"memoryLowPercent":25,"restartCostSeconds":300,
-//                  "checkpointing":true}, …],
-//      "business":"search",                                          where the pool names one
-//      "evict":{"graceSeconds":60,"memoryPressurePercent":20,        where the pool says something of it
-//               "diskFreePercent":20,"inodesFreePercent":10}}}
+//    {"schema":1, "agent":{
+//       "modes":{"default":"observe","cpuSuppress":"enforce"},        names of model/node_strategy.h, and "reaction"
+//       "classes":[{"name":"transcode","order":10,"cpuWeight":50,"memoryLowPercent":25,"restartCostSeconds":300,
+//                   "checkpointing":true}, …],
+//       "business":"search",                                          if the pool names one
+//       "evict":{"graceSeconds":60,"memoryPressurePercent":20,        if the pool sets something of it
+//                "diskFreePercent":20,"inodesFreePercent":10}}}
 //
-// The manager may be newer than the agent: a member that is not known here is passed over. What is known and wrong
-// refuses the whole word, since half of it would mean something else.
+// The manager may be newer than the agent: unknown members are ignored. An invalid known member rejects the whole
+// object, since half of it would mean something else.
 #pragma once
 
 #include <optional>
@@ -27,13 +27,13 @@ namespace tidemark::policy {
 
 struct AgentWord {
   AgentModes modes{};
-  std::vector<WorkClass> classes{};  // by ascending order: what gives way first comes first
-  std::string business{};            // whose nodes these are: their own work is evicted last
+  std::vector<WorkClass> classes{};  // by ascending order: the first is suppressed first
+  std::string business{};            // the owner of the node: its own work is evicted last
   EvictSettings evict{};
   bool operator==(const AgentWord&) const = default;
 };
 
-// `ours`: extensions.Object.tidemark. nullopt: it says nothing to the agent. kUnsupported: of another schema.
+// `ours`: extensions.Object.tidemark. nullopt: no settings for the agent. kUnsupported: another schema.
 Result<std::optional<AgentWord>> read_agent_word(const Json& ours);
 void write_agent_word(base::JsonWriter& json, const AgentWord& word);  // the member `agent`
 

@@ -1,4 +1,4 @@
-// Any JSON is a word to the agent or is refused with what is wrong; what is written is read as the same.
+// Any JSON is parsed or rejected with a reason; written text parses to the same value.
 #include <cstddef>
 #include <cstdint>
 #include <string>

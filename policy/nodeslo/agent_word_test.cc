@@ -44,7 +44,7 @@ TEST(AgentWord, IsWrittenAndReadInOnePlace) {
   EXPECT_EQ((*read_agent_word(*Json::parse(written(word))))->classes[0].restart_cost, seconds(1));
 }
 
-TEST(AgentWord, WhatIsNotSaidHasItsDefault) {
+TEST(AgentWord, MissingFieldsHaveDefaults) {
   EXPECT_EQ(**read("{}"), AgentWord());
   EXPECT_EQ(AgentWord().modes.of(Strategy::kBatchLimits), Mode::kEnforce);
   EXPECT_EQ(written({}), R"({"schema":1,"agent":{"modes":{"default":"enforce"}}})");
@@ -53,7 +53,7 @@ TEST(AgentWord, WhatIsNotSaidHasItsDefault) {
   EXPECT_EQ(*read_agent_word(*Json::parse(R"({"schema":1,"evictions":{}})")), std::nullopt);
 }
 
-TEST(AgentWord, TheModeOfTheReactionIsSaidWhereThePoolSaysIt) {
+TEST(AgentWord, WritesTheReactionModeOnlyIfThePoolSetsIt) {
   AgentWord word;
   word.modes.reaction = Mode::kObserve;
   EXPECT_EQ(written(word), R"({"schema":1,"agent":{"modes":{"default":"enforce","reaction":"observe"}}})");
@@ -61,7 +61,7 @@ TEST(AgentWord, TheModeOfTheReactionIsSaidWhereThePoolSaysIt) {
   EXPECT_FALSE(read(R"({"modes":{"reaction":"fast"}})").has_value());
 }
 
-TEST(AgentWord, LinesOfEvictionsGoTheirOwnWay) {
+TEST(AgentWord, WritesEvictionThresholdsSeparately) {
   AgentWord word;
   word.evict = {seconds(60), 20, 15, 8};
   EXPECT_EQ(written(word), R"({"schema":1,"agent":{"modes":{"default":"enforce"},"evict":{"graceSeconds":60,)"
@@ -74,13 +74,13 @@ TEST(AgentWord, LinesOfEvictionsGoTheirOwnWay) {
   }
 }
 
-TEST(AgentWord, ClassesComeByTheirOrder) {
+TEST(AgentWord, SortsClassesByOrder) {
   const auto word = read(R"({"classes":[{"name":"b","order":30},{"name":"a","order":20}]})");
   ASSERT_TRUE(word && *word);
   EXPECT_EQ((*word)->classes[0].name, "a");
 }
 
-TEST(AgentWord, WhatANewerManagerAddsIsPassedOver) {
+TEST(AgentWord, IgnoresFieldsOfANewerManager) {
   const auto word = read(R"({"modes":{"burst":"enforce","default":"observe"},"trial":{"x":1},
       "classes":[{"name":"a","order":1,"memoryWeight":5}]})");
   ASSERT_TRUE(word && *word);
@@ -88,7 +88,7 @@ TEST(AgentWord, WhatANewerManagerAddsIsPassedOver) {
   EXPECT_EQ((*word)->classes.size(), 1U);
 }
 
-TEST(AgentWord, WhatIsKnownAndWrongRefusesTheWhole) {
+TEST(AgentWord, RejectsTheWholeForOneInvalidField) {
   const std::string a = R"({"name":"a","order":1)";
   std::string many;
   for (int i = 0; i < 65; ++i) many += base::cat(i == 0 ? "" : ",", R"({"name":"c)", i, R"(","order":)", i, "}");
@@ -112,7 +112,7 @@ TEST(AgentWord, WhatIsKnownAndWrongRefusesTheWhole) {
   }
 }
 
-TEST(AgentWord, OfAnotherSchemaNothingIsRead) {
+TEST(AgentWord, ReadsNothingOfAnotherSchema) {
   for (const char* text : {R"({"schema":2,"agent":{}})", R"({"agent":{}})", R"({"schema":"1"})", "[]", "5"}) {
     const auto word = read_agent_word(*Json::parse(text));
     ASSERT_FALSE(word.has_value()) << text;

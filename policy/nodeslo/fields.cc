@@ -168,7 +168,7 @@ constexpr std::array kSloSpec{
     Field{"hostApplications", kObjects, &kHostApplicationSchema},
 };
 
-// Name and selector of an entry; its strategy lies beside them.
+// Name and selector of an entry; its strategy is beside them.
 constexpr std::array kProfile{
     Field{"name", kText},
     Field{"nodeSelector", kRaw},

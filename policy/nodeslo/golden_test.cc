@@ -22,7 +22,7 @@ Json read_json(const std::string& name) {
   return json.value_or(Json());
 }
 
-TEST(GoldenNodeSlo, EverySpecIsThePeers) {
+TEST(GoldenNodeSlo, EverySpecEqualsKoordinators) {
   const Json recorded = read_json("case.json");
   const Json expected = read_json("expected.json");
   SloConfig config;

@@ -57,11 +57,11 @@ std::optional<JsonObject> read_part(SloPart part, const Json& value, const std::
   tell(verdict, problems);
   JsonObject own;
   if (auto read = read_typed(given.dump(), *slo_part_info(part).schema, own); !read) {
-    // What the walk told of already.
+    // Not if the walk has reported it already.
     if (verdict.errors.empty()) problems.add(place, std::move(read).error().message);
     return std::nullopt;
   }
-  // The table gives it a value from the start; here only what is named counts.
+  // The table gives it an initial value; only an explicit one counts here.
   if (part == SloPart::kSystem && settings_member(given, kBandwidth) == nullptr) own.erase(kBandwidth);
   return own;
 }
@@ -145,7 +145,7 @@ std::expected<NodeSettings, std::vector<Problem>> parse_node_settings(std::strin
     form.missing(kSchema, base::cat("say schema: ", kNodeSettingsSchema));
     return std::unexpected(problems.take());
   }
-  // What another schema means is not known, so nothing more is said of such a text.
+  // Another schema is unknown, so no more problems are reported for the text.
   if (!schema->is_int() || schema->as_int() != kNodeSettingsSchema) {
     form.problem(kSchema, base::cat("this version reads schema ", kNodeSettingsSchema, ", found ", schema->dump()));
     return std::unexpected(problems.take());

@@ -1,13 +1,13 @@
-// What lies over the strategies of slo-controller-config: settings of a pool (tidemark-config, `nodeSlo`), and over
+// Layers above the strategies of slo-controller-config: settings of a pool (tidemark-config, `nodeSlo`), and above
 // those settings of the node itself (annotation tidemark.io/settings).
 //
-//   nodeSlo:                                  # names and values as in NodeSLO.spec; only what is to differ
-//     resourceUsedThresholdWithBE: {cpuSuppressThresholdPercent: 55}
-//     cpuBurstStrategy: {policy: auto}
-//     hostApplications: [...]                 # a list replaces the one below it
+//    nodeSlo:                                  # names and values as in NodeSLO.spec; only the differences
+//      resourceUsedThresholdWithBE: {cpuSuppressThresholdPercent: 55}
+//      cpuBurstStrategy: {policy: auto}
+//      hostApplications: [...]                 # a list replaces the one below it
 //
-// A text with anything wrong in it (a field that nobody knows, a value out of range) is refused whole. Nothing is reset
-// by not being named: totalNetworkBandwidth stays, where the peer's own entries set it back to 0.
+// A text with any problem (an unknown field, a value out of range) is rejected as a whole. An omitted field is not
+// reset: totalNetworkBandwidth stays, while Koordinator's own entries set it back to 0.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ inline constexpr std::int64_t kNodeSettingsSchema = 1;
 inline constexpr std::size_t kNodeSettingsBytesMax = std::size_t{16} << 10;
 
 struct SloLayer {
-  // By part, what its text gives and nothing else; of host applications {"applications": […]}.
+  // By part, only the fields of its text; of host applications {"applications": […]}.
   std::array<std::optional<base::JsonObject>, kSloParts> parts;
 
   const base::JsonObject* of(SloPart part) const;
@@ -36,7 +36,7 @@ struct SloLayer {
   bool operator==(const SloLayer& other) const;
 };
 
-// Both as one: what `above` gives wins.
+// Merges both: fields of `above` win.
 SloLayer over(const SloLayer& below, const SloLayer& above);
 base::JsonObject over(SloPart part, base::JsonObject below, const base::JsonObject& above);
 
@@ -44,13 +44,13 @@ base::JsonObject over(SloPart part, base::JsonObject below, const base::JsonObje
 SloLayer read_slo_layer(const Json* value, const std::string& place, Problems& problems);
 Json slo_layer_json(const SloLayer& layer);
 
-// What lies over the strategies on one node; either may be null.
+// The layers above the strategies on one node; either may be null.
 struct SloLayers {
   const SloLayer* pool = nullptr;
   const SloLayer* node = nullptr;
 };
 
-// The annotation of a node: schema 1, YAML (of which JSON is a part).
+// The annotation of a node: schema 1, YAML (which includes JSON).
 struct NodeSettings {
   SloLayer slo;
   bool operator==(const NodeSettings&) const = default;

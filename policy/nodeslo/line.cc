@@ -12,7 +12,7 @@ constexpr std::int64_t kPercentMax = 100;
 
 struct Line {
   std::string_view threshold;
-  std::string_view lower;  // empty: there is none
+  std::string_view lower;  // empty: none
   std::int64_t SloShift::* side;
   std::int64_t bound;
 };
@@ -48,7 +48,7 @@ std::vector<MovedLine> moved_lines(const base::JsonObject& strategy, SloShift sh
   for (const Line& line : kLines) {
     const auto configured = number(strategy, line.threshold);
     if (!configured) continue;
-    // What is out of range is the API server's to refuse, as it stands.
+    // Values out of range stay: the API server rejects them.
     const std::int64_t by = shift.*line.side;
     MovedLine moved{line.threshold, *configured, *configured, Reason::kSloLineBase};
     if (by != 0 && *configured >= 0 && *configured <= kPercentMax) {

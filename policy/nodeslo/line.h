@@ -1,17 +1,16 @@
-// How the agent's lines follow the calendar. The agent throttles and evicts batch by lines of its own; where the
-// calendar moves the water line and they stand still, it would take back at night what was sold, or protect too late in
-// a freeze.
+// How the agent's thresholds follow the calendar. The agent suppresses and evicts batch by its own thresholds. If they
+// did not move with the water line, the agent would reclaim at night what was sold, or protect too late in a freeze.
 //
-//   shift = hold − base                 in points of percent, for CPU and memory each (policy/calendar)
-//   line' = line + shift                within [kSloLineMin, bound]
+//    shift = hold − base                 in points of percent, for CPU and memory each (policy/calendar)
+//    line' = line + shift                within [kSloLineMin, bound]
 //
-//   cpuSuppressThresholdPercent, cpuEvictThresholdPercent              by CPU; bound 100
-//   memoryEvictThresholdPercent                                        by memory; bound kMemoryEvictLineMax
-//   …LowerPercent of both evictions                                    by as much as their threshold moved, at least 0
+//    cpuSuppressThresholdPercent, cpuEvictThresholdPercent              by CPU; bound 100
+//    memoryEvictThresholdPercent                                        by memory; bound kMemoryEvictLineMax
+//    …LowerPercent of both evictions                                    by as much as their threshold moved, at least 0
 //
-// A line that is configured above its bound stays; one that is not configured is not made up. While a ramp is under way
-// the shift goes in steps of kSloRampStep points, the lower one each, so that a ramp costs a node a few writes. Without
-// a calendar nothing is touched.
+// A threshold that is configured above its bound stays; one that is not configured is not created. During a ramp the
+// shift moves in steps of kSloRampStep points, rounded down, so that a ramp costs a node a few writes. Without a
+// calendar nothing changes.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@
 namespace tidemark::policy {
 
 inline constexpr std::int64_t kSloLineMin = 1;
-// Above it memory would be gone before anything is evicted.
+// Above it memory would run out before the first eviction.
 inline constexpr std::int64_t kMemoryEvictLineMax = 95;
 inline constexpr std::int64_t kSloRampStep = 5;
 
@@ -44,7 +43,7 @@ struct MovedLine {
   model::Reason reason = model::Reason::kSloLineBase;
   bool operator==(const MovedLine&) const = default;
 };
-// What becomes of each line that the strategy of `resource-threshold-config` sets, in the order above.
+// The movement of each threshold that the strategy of `resource-threshold-config` sets, in the order above.
 std::vector<MovedLine> moved_lines(const base::JsonObject& strategy, SloShift shift);
 
 }  // namespace tidemark::policy

@@ -18,7 +18,7 @@ SloShift lower_of(SloShift a, SloShift b) {
   return {std::min(a.cpu, b.cpu), std::min(a.memory, b.memory)};
 }
 
-// Both of the same strategy, and so of the same lines.
+// Both of the same strategy, and so with the same thresholds.
 std::vector<CappedLine> lower_lines(const std::vector<MovedLine>& before, const std::vector<MovedLine>& after) {
   std::vector<CappedLine> lower;
   for (std::size_t i = 0; i < after.size(); ++i) {
@@ -56,7 +56,7 @@ std::vector<LineCap> line_caps(const base::JsonObject& strategy, SloShift now, s
     if (caps.size() + 1 == kLineCapsMax) least = lower_of(least, {});
     std::vector<MovedLine> after = moved_lines(strategy, least);
     auto lower = lower_lines(before, after);
-    if (lower.empty()) continue;  // less than a step of a ramp, or beyond the bounds of the lines
+    if (lower.empty()) continue;  // less than a step of a ramp, or beyond the bounds
     caps.push_back({fall.at, std::move(lower)});
     if (caps.size() == kLineCapsMax) break;
     before = std::move(after);

@@ -36,13 +36,13 @@ std::string caps_text(SloShift now, const std::vector<LineFall>& falls) {
   return json_of(line_caps(Json::parse(kStrategy)->as_object(), now, falls));
 }
 
-TEST(LineCaps, TheLinesOfTheDayAreToldByNight) {
+TEST(LineCaps, PublishesDayThresholdsAtNight) {
   EXPECT_EQ(caps_text({20, 10}, {fall(kLineCapsSix, 60, 60)}),
             R"({"schema":1,"lines":[{"from":"2026-11-22T06:00:00Z","cpuSuppressThresholdPercent":65,)"
             R"("memoryEvictThresholdPercent":70,"memoryEvictLowerPercent":65}]})");
 }
 
-TEST(LineCaps, OnlyWhatComesDownIsNamed) {
+TEST(LineCaps, NamesOnlyFallingThresholds) {
   EXPECT_EQ(caps_text({20, -10}, {fall(kLineCapsSix, 60, 60)}),
             R"({"schema":1,"lines":[{"from":"2026-11-22T06:00:00Z","cpuSuppressThresholdPercent":65}]})")
       << "a line that was lowered stays";
@@ -56,7 +56,7 @@ TEST(LineCaps, EachStepIsLowerThanAllBeforeIt) {
             R"({"from":"2026-11-22T08:00:00Z","cpuSuppressThresholdPercent":45}]})");
 }
 
-TEST(LineCaps, WhereThereAreTooManyTheLastGoesDownToWhatIsConfigured) {
+TEST(LineCaps, LowersToTheConfiguredValueIfThereAreTooMany) {
   std::vector<LineFall> many;
   for (int i = 1; i < 30; ++i) many.push_back(fall(kLineCapsSix + i * 1min, 90 - i, 60));
   const auto caps = line_caps(Json::parse(kStrategy)->as_object(), {30, 0}, many);
@@ -64,14 +64,14 @@ TEST(LineCaps, WhereThereAreTooManyTheLastGoesDownToWhatIsConfigured) {
   EXPECT_EQ(caps.back().lines, (std::vector<CappedLine>{{"cpuSuppressThresholdPercent", 65}}));
 }
 
-TEST(LineCaps, WhatIsWrittenIsReadAsTheSame) {
+TEST(LineCaps, ReadsWhatItWrote) {
   const auto caps = line_caps(Json::parse(kStrategy)->as_object(), {20, 10},
                               std::vector{fall(kLineCapsSix, 70, 60), fall(kLineCapsSix + 1h, 60, 60)});
   EXPECT_EQ(read_line_caps(*Json::parse(json_of(caps))).value(), caps);
   EXPECT_TRUE(read_line_caps(*Json::parse("{}")).value().empty());
 }
 
-TEST(LineCaps, WhatIsWrongIsRefusedWholeAndSaysWhere) {
+TEST(LineCaps, RejectsInvalidTextAsAWholeAndNamesThePlace) {
   const auto refused = [](std::string_view lines, int schema = 1) {
     const auto read = read_line_caps(*Json::parse(base::cat(R"({"schema":)", schema, R"(,"lines":)", lines, "}")));
     return read ? std::string("read") : read.error().message;

@@ -52,7 +52,7 @@ TEST(SloLine, ARampGoesInStepsTheLowerOneEach) {
   EXPECT_EQ(slo_shift(line(60, 78, LinePhase::kOpen)).cpu, 18) << "where it stands it is exact";
 }
 
-TEST(SloLine, EachLineByItsOwnSideAndNoneIsMadeUp) {
+TEST(SloLine, MovesOnlyConfiguredThresholds) {
   EXPECT_EQ(
       told(
           R"({"cpuSuppressThresholdPercent":65,"memoryEvictThresholdPercent":70,"cpuEvictBEUsageThresholdPercent":90})",
@@ -95,7 +95,7 @@ TEST(SloLine, EveryLineStaysInRangeAboveItsLowerEndAndMonotoneInTheShift) {
   }
 }
 
-TEST(SloLine, TheSpecCarriesTheMovedLineAndWithoutACalendarNothingIsTouched) {
+TEST(SloLine, SpecHasTheMovedThresholdOnlyWithACalendar) {
   const auto part = [](std::optional<SloShift> shift) {
     return slo_for(SloConfig(), {}, std::nullopt, shift).parts[0];
   };

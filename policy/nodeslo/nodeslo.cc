@@ -68,11 +68,11 @@ std::string part_text(SloPart part, const JsonObject& strategy) {
   return write_typed_list(kHostApplicationSchema, list->as_array());
 }
 
-// As the peer: a list of host applications replaces the one below it, everything else is merged over it.
+// As in Koordinator: a list of host applications replaces the one below it; everything else is merged.
 JsonObject peers_over(SloPart part, const JsonObject& below, const JsonObject& own) {
   if (part == SloPart::kHostApplications) return own;
-  // A text that names no field of the strategy leaves what is below; merging nothing would reset the bandwidth, which
-  // is always written.
+  // A text without a field of the strategy keeps the layer below; a merge would reset the bandwidth, which is always
+  // written.
   if (own.empty()) return below;
   return merge_typed(*slo_part_info(part).schema, below, own);
 }
@@ -92,7 +92,7 @@ JsonObject default_strategy(SloPart part) {
   return strategy;
 }
 
-// What of an entry is not its name and selector.
+// An entry without its name and selector.
 JsonObject own_of(const JsonObject& entry) {
   JsonObject own;
   for (const auto& [name, value] : entry) {
@@ -121,7 +121,7 @@ std::uint64_t fingerprint(std::string_view text) {
   return hash == 0 ? 1 : hash;
 }
 
-// With the members of every object by name, as the API server writes what it does not know.
+// With the members of every object sorted by name, as the API server writes unknown fields.
 Json sorted(const Json& value) {
   if (value.is_array()) {
     Json out = Json::array();
@@ -152,7 +152,7 @@ const SloStrategy& chosen(const SloPartConfig& config, const std::optional<std::
 void take_bandwidth(SloNodePart& part, std::string_view annotation) {
   const auto quantity = model::Quantity::parse(annotation);
   if (!quantity) {
-    part.text = "";  // as the peer: such a node has no systemStrategy at all
+    part.text = "";  // as in Koordinator: such a node has no systemStrategy at all
     part.note = Reason::kSloBandwidthUnreadable;
     return;
   }
@@ -295,7 +295,7 @@ SloFingerprint slo_fingerprint_of_object(std::string_view spec) {
   SloFingerprint out;
   if (spec.empty() || spec == "null") return out;
   JsonObject document;
-  if (!read_typed(spec, kSloSpecSchema, document)) return out;  // nothing of it can be kept
+  if (!read_typed(spec, kSloSpecSchema, document)) return out;  // no part of it can be kept
   out.has_spec = true;
   const Json* extensions = document.find(kSloExtensions);
   out.has_extensions = extensions != nullptr && extensions->is_object();
@@ -320,7 +320,7 @@ SloFingerprint slo_fingerprint_of_object(std::string_view spec) {
 std::string slo_patch(const SloSpec& wanted, const SloFingerprint& found, std::string_view resource_version) {
   SloFingerprint right = slo_fingerprint(wanted);
   if (!wanted.ours) right.ours = found.ours;
-  right.has_object = found.has_object;  // made where something is to be put into it, else nobody's business
+  right.has_object = found.has_object;  // created only if something is added to it
   if (right == found) return "";
   std::string text;
   base::JsonWriter out(text);
@@ -332,7 +332,7 @@ std::string slo_patch(const SloSpec& wanted, const SloFingerprint& found, std::s
   std::string revision;
   base::append_json_string(revision, resource_version);
   put("/metadata/resourceVersion", revision);
-  if (!found.has_spec) put("/spec", "{}");  // none, or one that cannot be read
+  if (!found.has_spec) put("/spec", "{}");  // missing or unreadable
   for (const SloPartInfo& info : kParts) {
     const auto index = static_cast<std::size_t>(info.part);
     if (right.parts[index] == found.parts[index]) continue;

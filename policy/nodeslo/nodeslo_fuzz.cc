@@ -1,4 +1,5 @@
-// Any text is settings or is refused with a reason; any text is an object's spec; what is written is found right.
+// Any text is parsed as settings or rejected with a reason; any text may be an object's spec; written text has the
+// right fingerprint.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -24,13 +25,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TM_CHECK(policy::slo_fingerprint_of_object(json) == policy::slo_fingerprint(spec), "what is written is found right");
   TM_CHECK(policy::slo_patch(spec, policy::slo_fingerprint_of_object(json), "1").empty(), "and is not written again");
 
-  // A calendar moves lines, whatever the settings say, and what it made is found right as well.
+  // A calendar moves thresholds under any settings, and the result has the right fingerprint as well.
   const auto moved = policy::slo_for(config, {}, text, policy::SloShift{35, -40});
   TM_CHECK(policy::slo_fingerprint_of_object(policy::slo_spec_json(moved)) == policy::slo_fingerprint(moved),
            "a moved line is found right");
 
-  // Settings of a node are refused with a reason, or say the same when they are read again from what remembers them,
-  // and give a spec that is found right.
+  // Settings of a node are rejected with a reason, or parse to the same value again from their stored form, and give a
+  // spec with the right fingerprint.
   if (const auto own = policy::parse_node_settings(text)) {
     const auto again = policy::parse_node_settings(policy::node_settings_json(*own).dump());
     TM_CHECK(again && *again == *own, "what was good stays good");
@@ -45,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto patch = policy::slo_patch(spec, found, "1");
   auto right = policy::slo_fingerprint(spec);
   right.has_object = found.has_object;
-  right.ours = found.ours;  // nobody asks for it
+  right.ours = found.ours;  // not managed
   TM_CHECK(patch.empty() == (found == right), "what differs is written");
   return 0;
 }

@@ -33,7 +33,7 @@ TEST(SloSpecText, IsCompactAndInTheOrderOfTheTables) {
   EXPECT_EQ(slo_spec_json(spec_of(SloConfig())), kDefaultSpec);
 }
 
-TEST(SloFingerprintOf, AnObjectIsRightWhateverTheFormOfItsText) {
+TEST(SloFingerprintOf, IgnoresTheFormOfTheText) {
   const SloFingerprint right = slo_fingerprint(spec_of(SloConfig()));
   EXPECT_EQ(slo_fingerprint_of_object(kDefaultSpec), right);
   // Members in another order, blanks, an empty list, fields that nobody knows, extensions of somebody's own.
@@ -50,7 +50,7 @@ TEST(SloFingerprintOf, AnObjectIsRightWhateverTheFormOfItsText) {
   EXPECT_EQ(slo_fingerprint_of_object(turned.dump_pretty()), right);
 }
 
-TEST(SloFingerprintOf, EachPartCountsByItself) {
+TEST(SloFingerprintOf, CoversEachPartSeparately) {
   const Json spec = *Json::parse(kDefaultSpec);
   const SloFingerprint right = slo_fingerprint_of_object(kDefaultSpec);
   for (const SloPartInfo& info : slo_parts()) {
@@ -82,7 +82,7 @@ TEST(SloPatch, TouchesOnlyWhatDiffersAndHoldsForTheRevisionItWasMadeFrom) {
             R"("cfsQuotaBurstPercent":300,"cfsQuotaBurstPeriodSeconds":-1,"sharePoolThresholdPercent":50}}])");
 }
 
-TEST(SloPatch, TakesAwayWhatIsLeftOutAndGivesExtensionsOnceOnly) {
+TEST(SloPatch, RemovesOmittedPartsAndWritesExtensionsOnce) {
   Json spec = *Json::parse(kDefaultSpec);
   spec["hostApplications"] = Json::array({Json::object({{"name", "x"}})});
   spec.as_object().erase("extensions");
@@ -92,7 +92,7 @@ TEST(SloPatch, TakesAwayWhatIsLeftOutAndGivesExtensionsOnceOnly) {
             R"({"op":"add","path":"/spec/extensions","value":{"Object":{}}}])");
 }
 
-TEST(SloPatch, ASpecThatIsMissingOrUnreadableIsMadeWhole) {
+TEST(SloPatch, RepairsAMissingOrUnreadableSpec) {
   const SloSpec wanted = spec_of(SloConfig());
   const std::string patch = slo_patch(wanted, slo_fingerprint_of_object(""), "7");
   const Json operations = *Json::parse(patch);
@@ -106,7 +106,7 @@ TEST(SloPatch, ASpecThatIsMissingOrUnreadableIsMadeWhole) {
   EXPECT_EQ(made, *Json::parse(kDefaultSpec));
 }
 
-TEST(SloOfANode, BandwidthIsLeftAloneWhereTheNodeSaysNothing) {
+TEST(SloOfANode, LeavesBandwidthAloneWithoutTheAnnotation) {
   const SloConfig config = with(SloPart::kSystem, R"({"clusterStrategy":{"totalNetworkBandwidth":"5G"}})");
   const auto system = [&](std::optional<std::string_view> bandwidth) {
     return slo_for(config, {}, bandwidth).parts[static_cast<std::size_t>(SloPart::kSystem)];

@@ -18,7 +18,7 @@ bool names(const std::vector<Leaf>& leaves, std::string_view path) {
   return std::ranges::find(leaves, path, &Leaf::path) != leaves.end();
 }
 
-// Of the override that counts on this side: "ann@ops-1 until 2026-11-21T22:00:00Z: a fire drill".
+// The override that applies to this resource: "ann@ops-1 until 2026-11-21T22:00:00Z: a fire drill".
 std::string by_text(const LineOverrides& overrides, std::optional<std::int64_t> LinePercent::* side) {
   const auto* line = override_at(overrides, side, base::WallTime{});
   if (line == nullptr) return "";
@@ -66,7 +66,7 @@ PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<con
   const std::vector<Leaf> of_pool = layer(layers.pool);
   const std::vector<Leaf> of_node = layer(layers.node);
   if (!of_node.empty()) out.notes.push_back(model::Reason::kSloNodeSettings);
-  // A list that a layer gives is all of it: what the layers below say of the same places is gone.
+  // A list of a layer replaces the lists of the layers below.
   const bool whole = part == SloPart::kHostApplications;
   const std::vector<Leaf> cluster = leaves_of(*info.schema, running.cluster.own);
   for (Leaf& leaf : leaves_of(*info.schema, node.strategy)) {
@@ -74,7 +74,7 @@ PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<con
     if (field.path == kBandwidthPath && node.note == model::Reason::kSloBandwidthFromAnnotation) {
       field.origin = FieldOrigin::kAnnotation;
       field.from = model::kNetworkBandwidthAnnotation;
-      // As it was written into the spec.
+      // As written into the spec.
       if (const auto text = Json::parse(node.text)) field.value = text->at(kBandwidthPath)->dump();
     } else if (names(of_node, field.path) || (whole && !of_node.empty())) {
       field.origin = FieldOrigin::kAnnotation;

@@ -1,4 +1,4 @@
-// Which of the layers under a part of a node's NodeSLO each value comes from, for `explain config`.
+// The layer of a node's NodeSLO that each value comes from, for `explain config`.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@
 
 namespace tidemark::policy {
 
-// The calendar of the node's pool, and where it has the line now, with the overrides that concern it.
+// The calendar of the node's pool and its current water line, with the overrides that apply.
 struct SloCalendar {
   const Calendar& calendar;
   LinePlan line;
   LineOverrides overrides;
 };
 
-// Of one key as it is now, by itself: no earlier text is known here.
+// Of one key as it is now: earlier texts are unknown here.
 PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<const model::Label> labels,
                          std::optional<std::string_view> bandwidth,
                          const std::optional<SloCalendar>& calendar = std::nullopt, const SloLayers& layers = {});

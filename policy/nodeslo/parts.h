@@ -1,4 +1,4 @@
-// The parts that a NodeSLO is made of, each from a key of its own.
+// The parts of a NodeSLO, each from its own key.
 #pragma once
 
 #include <array>
@@ -22,12 +22,12 @@ struct SloPartInfo {
 const std::array<SloPartInfo, kSloParts>& slo_parts();
 const SloPartInfo& slo_part_info(SloPart part);
 
-// Where our own word stands in a spec: extensions.Object.tidemark.
+// Tidemark's part of a spec: extensions.Object.tidemark.
 inline constexpr std::string_view kSloExtensions = "extensions";
 inline constexpr std::string_view kSloObject = "Object";
 inline constexpr std::string_view kSloOurs = "tidemark";
 
-// How the schema of host applications holds their list.
+// The name of the list in the schema of host applications.
 inline constexpr std::string_view kSloApplications = "applications";
 
 }  // namespace tidemark::policy

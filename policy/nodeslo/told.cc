@@ -18,11 +18,11 @@ std::optional<NodeReclaim> reclaim_in(const Json& ours) {
   const Json* generation = reclaim->member("generation");
   if (classes == nullptr || generation == nullptr || !generation->is_int()) return std::nullopt;
   auto read = model::read_reclaim(*classes);
-  // What cannot be read is told anew, with a larger number.
+  // An unreadable one is written again, with a larger number.
   return NodeReclaim{generation->as_int(), read ? std::move(*read) : std::vector<model::Reclaim>()};
 }
 
-// A class that is there twice has two levels, and nobody knows which one is meant.
+// A class that occurs twice has two levels, and neither can be preferred.
 const model::Reclaim* named_twice(const std::vector<model::Reclaim>& classes) {
   for (auto each = classes.begin(); each != classes.end(); ++each) {
     if (std::find_if(classes.begin(), each,
@@ -52,7 +52,7 @@ Result<NodeReclaim> read_node_reclaim(const Json& ours) {
   NodeReclaim out{generation->as_int(), {}};
   TM_TRY(out.classes, model::read_reclaim(*classes));
   if (const model::Reclaim* twice = named_twice(out.classes)) {
-    return fail(ErrorKind::kInvalid, "classes: ", base::in_quotes(twice->work_class), " is there twice");
+    return fail(ErrorKind::kInvalid, "classes: ", base::in_quotes(twice->work_class), " occurs twice");
   }
   return out;
 }

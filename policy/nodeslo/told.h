@@ -1,13 +1,13 @@
-// What a node is told beside what its strategies say, in its NodeSLO under extensions.tidemark:
+// What a node receives beside its strategies, in its NodeSLO under extensions.tidemark:
 //
-//   {"schema":1, "evictions":{…},                                                        (policy/budget/grants.h)
-//    "reclaim":{"generation":N, "classes":[{"class":…, "giveBack":{…}, "keep":{…}, "reason":…}, …]},
-//                                            without classes: over; the number stays, so that none comes twice
-//    "settings":{…},                                     of the node itself, as they were good last (layer.h)
-//    "agent":{…},                                        how its agent stands (agent_word.h)
-//    "lines":[…]}                                        until when raised lines of its agent hold (line_caps.h)
+//    {"schema":1, "evictions":{…},                                                        (policy/budget/grants.h)
+//     "reclaim":{"generation":N, "classes":[{"class":…, "giveBack":{…}, "keep":{…}, "reason":…}, …]},
+//                                             without classes: over; the number stays, so that none comes twice
+//     "settings":{…},                                     the node's own, last good version (layer.h)
+//     "agent":{…},                                        settings of its agent (agent_word.h)
+//     "lines":[…]}                                        when raised thresholds of its agent expire (line_caps.h)
 //
-// The NodeSLO is the memory: what is not known now stays as it says.
+// The NodeSLO is the memory: unknown parts stay as they are in it.
 #pragma once
 
 #include <cstdint>
@@ -26,28 +26,27 @@
 namespace tidemark::policy {
 
 struct NodeReclaim {
-  std::int64_t generation = 0;  // grows with each other text, of that there is nothing to give back as well
+  std::int64_t generation = 0;  // grows with each change, also with a change to none
   std::vector<model::Reclaim> classes;
   bool operator==(const NodeReclaim&) const = default;
 };
 struct NodeTold {
   std::optional<NodeGrant> grant;
   std::optional<NodeReclaim> reclaim;
-  std::string settings{};  // JSON; "" where there are none
+  std::string settings{};  // JSON; "" if there are none
   std::optional<AgentWord> agent{};
   std::vector<LineCap> lines{};
-  bool known = true;  // false: what stands there is of a newer version, and stays
+  bool known = true;  // false: the present text is of a newer version, and stays
   bool operator==(const NodeTold&) const = default;
 };
 
-// As it stands there; a part that cannot be read is left out.
+// The present text; unreadable parts are omitted.
 NodeTold read_told(const Json& ours);
-// The member `reclaim` for whoever obeys it, whole or not at all; one that is not there says nothing. kUnsupported: of
-// another schema.
+// The member `reclaim` for its receiver, all or nothing; a missing one means nothing. kUnsupported: another schema.
 Result<NodeReclaim> read_node_reclaim(const Json& ours);
-std::string told_json(const NodeTold& told);  // "" where there is nothing to tell
+std::string told_json(const NodeTold& told);  // "" if empty
 
-// What is to be told. A part that is nullopt is not known.
+// The desired content. A part that is nullopt is unknown.
 struct KnownTold {
   std::optional<std::optional<NodeGrant>> grant;
   std::optional<std::vector<model::Reclaim>> reclaim;

@@ -14,7 +14,7 @@ NodeTold read(const std::string& text) {
   return text.empty() ? NodeTold() : read_told(*Json::parse(text));
 }
 
-TEST(Told, BothPartsAreOneTextAndWhatIsNotKnownStays) {
+TEST(Told, WritesOneTextAndKeepsUnknownParts) {
   EXPECT_EQ(next_told({}, {}, kNow), std::nullopt);
   KnownTold known;
   known.reclaim = std::vector{of("transcode", 12'000, 8'000)};
@@ -70,7 +70,7 @@ TEST(Told, NoGenerationComesTwice) {
   EXPECT_EQ(next_told({}, known, kNow), "");
 }
 
-TEST(Told, WhoObeysReadsWhatTheManagerWrites) {
+TEST(Told, ReaderUnderstandsTheManagersText) {
   KnownTold known;
   known.reclaim = std::vector{of("transcode", 12'000, 8'000), of("", 500, 0)};
   const auto read = read_node_reclaim(*Json::parse(*next_told({}, known, kNow)));
@@ -79,7 +79,7 @@ TEST(Told, WhoObeysReadsWhatTheManagerWrites) {
   EXPECT_EQ(read_node_reclaim(*Json::parse("{}")).value(), NodeReclaim()) << "nothing is asked for";
 }
 
-TEST(Told, WhoObeysRefusesWhatHeDoesNotUnderstand) {
+TEST(Told, ReaderRejectsUnknownText) {
   const auto refused = [](const std::string& text) {
     const auto read = read_node_reclaim(*Json::parse(text));
     return read ? "it was read" : read.error().message;
@@ -90,7 +90,7 @@ TEST(Told, WhoObeysRefusesWhatHeDoesNotUnderstand) {
   const std::string none = R"({"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"})";
   const std::string one = R"({"class":"a","giveBack":)" + none + R"(,"keep":)" + none + R"(,"reason":"r"})";
   EXPECT_EQ(classes(one), "it was read");
-  EXPECT_EQ(classes(one + "," + one), "classes: \"a\" is there twice");
+  EXPECT_EQ(classes(one + "," + one), "classes: \"a\" occurs twice");
   EXPECT_NE(classes(R"({"class":"a"})"), "it was read");
   EXPECT_EQ(refused(R"({"schema":2,"reclaim":{"generation":1,"classes":[]}})"),
             "written with schema 2; this version reads 1");
@@ -103,7 +103,7 @@ TEST(Told, WhoObeysRefusesWhatHeDoesNotUnderstand) {
   EXPECT_NE(classes(many).find("at most 64"), std::string::npos);
 }
 
-TEST(Told, WhatCannotBeReadIsLeftOut) {
+TEST(Told, OmitsUnreadableParts) {
   for (const std::string text :
        {R"({"schema":0,"reclaim":{"generation":1,"classes":[]}})", R"({"schema":1,"reclaim":[]})",
         R"({"schema":1,"reclaim":{"generation":"1","classes":[]}})", R"([])"}) {
@@ -111,7 +111,7 @@ TEST(Told, WhatCannotBeReadIsLeftOut) {
   }
 }
 
-TEST(Told, WhatANewerVersionWroteStays) {
+TEST(Told, KeepsTextOfANewerVersion) {
   const NodeTold newer = read(R"({"schema":2,"reclaim":{"generation":1,"classes":[]}})");
   EXPECT_FALSE(newer.known);
   EXPECT_FALSE(newer.reclaim);
@@ -122,7 +122,7 @@ TEST(Told, WhatANewerVersionWroteStays) {
   EXPECT_EQ(next_told(newer, known, kNow), std::nullopt);
 }
 
-TEST(Told, TheWordToTheAgentLiesBesideTheRest) {
+TEST(Told, KeepsTheAgentSettingsBesideOtherKeys) {
   KnownTold granted;
   granted.grant = NodeGrant{{3, kNow}, std::nullopt};
   const NodeTold before = read(*next_told({}, granted, kNow));
@@ -144,7 +144,7 @@ TEST(Told, TheWordToTheAgentLiesBesideTheRest) {
   EXPECT_EQ(next_told({}, known, kNow), "") << "nothing is left to tell";
 }
 
-TEST(Told, AWordThatCannotBeReadIsToldAnewOrTakenAway) {
+TEST(Told, RewritesOrRemovesAnUnreadableText) {
   const NodeTold told = read(R"({"schema":1,"settings":{"schema":1},"agent":{"modes":"off"}})");
   EXPECT_EQ(told.agent, std::nullopt);
   KnownTold known;
@@ -154,7 +154,7 @@ TEST(Told, AWordThatCannotBeReadIsToldAnewOrTakenAway) {
   EXPECT_EQ(read(*next_told(told, known, kNow)).agent, AgentWord());
 }
 
-TEST(Told, SettingsOfTheNodeLieBesideTheRest) {
+TEST(Told, KeepsNodeSettingsBesideOtherKeys) {
   KnownTold known;
   known.settings = R"({"schema":1})";
   const NodeTold first = read(*next_told({}, known, kNow));

@@ -16,7 +16,7 @@ using base::JsonReader;
 using base::JsonWriter;
 using Type = JsonReader::Type;
 
-// What a struct holds from the moment it exists.
+// The initial values of a struct.
 void give_values(const ObjectSchema& schema, JsonObject& target) {
   for (const Field& field : schema.fields) {
     if (field.kind == FieldKind::kQuantity && !target.contains(field.name)) target.set(field.name, Json("0"));
@@ -27,7 +27,7 @@ void give_values(const ObjectSchema& schema, JsonObject& target) {
   }
 }
 
-// As Go: the exact name first, else whatever its case.
+// As Go: the exact name first, otherwise in any case.
 const Field* named(std::span<const Field> fields, std::string_view key) {
   const auto exact = std::ranges::find(fields, key, &Field::name);
   if (exact != fields.end()) return &*exact;
@@ -178,7 +178,7 @@ class TypedReader {
     return value;
   }
 
-  // The place is that of the first failure: the callbacks around it find it taken.
+  // The place is that of the first failure; outer callbacks keep it.
   template <class Read>
   void within(std::string_view step, const Read& read) {
     const std::size_t before = path_.size();

@@ -86,7 +86,7 @@ TEST(TypedJson, ARefusalNamesThePlace) {
   EXPECT_NE(refusal(""), "");
 }
 
-TEST(TypedJson, LeavesNameWhatIsWritten) {
+TEST(TypedJson, LeavesNameWrittenFields) {
   JsonObject value;
   ASSERT_TRUE(read_typed(R"({"flag":false,"text":"","object":{},"pointers":[{"name":"sda","inner":{"count":1}},null],
                              "switches":{"b":true,"a":false},"list":[{}],"more":1})",

@@ -261,7 +261,7 @@ class World {
     const auto what = cat(name, " is asked for ", side.reclaim.front().give_back.cpu.value, " of ",
                           side.reclaim.front().work_class, ", ");
     if (at_rest_) return cat(what, "and nothing has changed for long");
-    if (!book.wants_more || (book.waits_for && *book.waits_for == Resources{})) return cat(what, "and nobody waits");
+    if (!book.wants_more || (book.waits_for && *book.waits_for == Resources{})) return cat(what, "and no work waits");
     if (book.taken_back) return cat(what, "for a side that is off");
     std::int64_t held = 0;
     for (const auto& each : book.sold.value_or(std::vector<ClassSold>())) held += each.amount.cpu.value;
@@ -320,7 +320,7 @@ class World {
   base::MonotonicTime mono_{std::chrono::hours(1)};
 };
 
-TEST(GiveBack, ComesToRestWhateverTheLag) {
+TEST(GiveBack, ConvergesWithAnyLag) {
   int asked = 0;
   for (std::uint64_t seed = 1; seed <= 250; ++seed) {
     World world(seed);

@@ -29,7 +29,7 @@ void draw_line(const OfferInput& input, Offer& offer) {
   if (offer.line->changes_at) sooner(offer.again_after, *offer.line->changes_at - input.now);
 }
 
-// Motion judges the age of a report by the changes that this process saw, so the formulas are not to look at its stamp.
+// Motion judges the age of a report by the changes that this process saw, so the formulas must ignore its time stamp.
 constexpr std::int64_t kNeverDegrade_min = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::chrono::minutes kBookLimitMax = std::chrono::hours(24);
@@ -37,7 +37,7 @@ constexpr std::chrono::minutes kBookLimitMax = std::chrono::hours(24);
 // A pod that warms up counts with less as time goes on.
 constexpr Duration kWarmUpLook = std::chrono::minutes(1);
 
-// Nothing can be calculated because the reports are missing, not because somebody switched the node off.
+// True if nothing can be calculated because reports are missing, not because the node is off.
 bool report_missing(const OvercommitPlan& plan) {
   return plan.reason == Reason::kMetricMissing || plan.reason == Reason::kMetricWithoutTime ||
          plan.reason == Reason::kMetricEmpty;
@@ -62,23 +62,23 @@ void apply_motion(const OfferInput& input, MotionState& state, Offer& offer) {
     motion.wanted = state.offered.value_or(input.origin_on_node.value_or(Resources{}));
     if (input.node.metric) motion.stamp = input.node.metric->update_time;
   } else {
-    state = MotionState();  // switched off, or nothing was ever offered: it starts afresh
+    state = MotionState();  // off, or never offered: it starts again
     return;
   }
   auto step = move(state, motion, input.pool.motion, input.mono);
   state = step.state;
   offer.motion = step.plan;
-  // What rests on a measurement that nobody can have made is nothing to learn from.
+  // A value based on an impossible measurement is not learned.
   const bool measured = calculated && !input.node.metric->below_zero;
   if (measured && step.plan.freshness == Freshness::kFresh) offer.could = motion.wanted;
   sooner(offer.again_after, step.plan.again_after);
 
-  if (!state.offered) {  // a report that was not seen to change, and nothing on the node to go by
+  if (!state.offered) {  // a report without an observed change, and no value on the node
     plan = OvercommitPlan();
     plan.reason = Reason::kMotionUnconfirmed;
     return;
   }
-  // What was held back by another rule meanwhile is not given without a measurement, or on one that proves nothing.
+  // An amount that another rule held back is not released without a measurement, or on an unreliable one.
   const bool unsure = !calculated || std::ranges::find(plan.safeguards, Reason::kSafeCutsOnly) != plan.safeguards.end();
   const Resources moved =
       unsure && input.origin_on_node ? model::min(step.plan.offered(), *input.origin_on_node) : step.plan.offered();
@@ -99,7 +99,7 @@ void apply_motion(const OfferInput& input, MotionState& state, Offer& offer) {
   set_batch(plan, model::max(moved - third_party, Resources{}));
 }
 
-// What third parties hold; nullopt where their annotation cannot be read.
+// What third parties hold; nullopt if their annotation cannot be read.
 std::optional<std::vector<ClassSold>> third_parties(const model::NodeSnapshot& node, std::int64_t order) {
   if (!node.third_party) return std::nullopt;
   Resources sum;
@@ -109,13 +109,13 @@ std::optional<std::vector<ClassSold>> third_parties(const model::NodeSnapshot& n
   return std::vector<ClassSold>{{order, sum}};
 }
 
-// YARN's book: its own word where its operator keeps one. A book that says nothing of what is held (the ResourceManager
-// is away) is not made up from third parties: what YARN may act on counts as held.
+// YARN's book: the operator's if it keeps one. A book without the held amount (the ResourceManager is away) is not
+// replaced by third parties: everything that YARN may act on counts as held.
 SideBook yarn_of(const OfferInput& input) {
   SideBook yarn = input.yarn;
   if (!yarn.sold && !input.yarn_obeys) yarn.sold = third_parties(input.node, yarn.best_order);
   if (!yarn.sold && yarn.told == Resources{} && yarn.confirmed == Resources{} && input.origin_on_node) {
-    // Nobody says what YARN holds: what was left to it when the node was written last.
+    // YARN's held amount is unknown: use what the last write to the node left to it.
     const Resources ours{input.node.published.batch_cpu.value_or(model::CpuMilli{}),
                          input.node.published.batch_memory.value_or(model::MemoryBytes{})};
     yarn.told = model::max(*input.origin_on_node - ours, Resources{});
@@ -123,8 +123,8 @@ SideBook yarn_of(const OfferInput& input) {
   return yarn;
 }
 
-// What neither side may be offered. Without YARN's book all third parties are its side, as the peer takes them off;
-// where their annotation cannot be read nobody knows of others than YARN.
+// The part that neither side may be offered. Without YARN's book all third parties are its side, as Koordinator
+// subtracts them; if their annotation cannot be read, third parties other than YARN are unknown.
 Resources others_hold(const OfferInput& input) {
   return input.yarn_obeys && input.node.third_party ? held_by_others(*input.node.third_party) : Resources();
 }
@@ -138,8 +138,8 @@ bool by_the_hour(const SideConfig& side) {
   return std::ranges::any_of(side.entries, [](const auto& entry) { return entry.hours.has_value(); });
 }
 
-// The pool's ledger, as far as YARN's side takes part in it, and without over-reporting while too much of the pool is
-// evicted.
+// The pool's ledger, limited to what YARN's side supports, and without over-reporting while the pool's evictions are
+// high.
 LedgerConfig ledger_of(const OfferInput& input, Offer& offer) {
   LedgerConfig ledger = input.pool.ledger;
   const TimeZone& zone = zone_of(input.calendar);
@@ -151,7 +151,7 @@ LedgerConfig ledger_of(const OfferInput& input, Offer& offer) {
   if (!input.yarn_obeys) {
     ledger.yarn.over_report = OverReport();
     ledger.yarn.entries.clear();
-    ledger.class_aware = false;  // nobody on YARN's side gives back, nor says what waits there
+    ledger.class_aware = false;  // YARN's side has no operator that releases work or reports what waits
     offer.shared_for_want_of_yarn = ledger.mode == LedgerMode::kStrict;
     ledger.mode = LedgerMode::kShared;
   }
@@ -163,7 +163,7 @@ LedgerConfig ledger_of(const OfferInput& input, Offer& offer) {
   return ledger;
 }
 
-// What a side has sold. Where that is not known, all there could be: nothing may be cut below it.
+// The sold amount of a side. If unknown, the largest possible one: nothing may be cut below it.
 Resources sold_in_all(const SideBook& book) {
   if (!book.sold) return {model::CpuMilli::max_value(), model::MemoryBytes::max_value()};
   Resources sum;
@@ -171,15 +171,15 @@ Resources sold_in_all(const SideBook& book) {
   return sum;
 }
 
-// What Kubernetes may have been offered before this process saw the node: with what YARN may hand out now it came to no
-// more than the origin, unless that dropped.
+// The largest offer to Kubernetes before this process saw the node: together with YARN's current offer at most the
+// origin, unless the origin dropped.
 Resources could_carry(Resources origin, const SideBook& kubernetes, const SideBook& yarn, const LedgerConfig& ledger) {
   const Resources left = origin - real_of(yarn, ledger.yarn, model::max(yarn.told, Resources{}));
   return told_of(kubernetes, ledger.kubernetes, model::max(left, Resources{}));
 }
 
-// What waits on YARN's side is believed at once on a node never seen, and steadied from then on as that of pods is: an
-// application that waits for a moment moves nothing.
+// Waiting work on YARN's side counts at once on a new node, and is smoothed from then on like that of pods: an
+// application that waits for a moment changes nothing.
 void steady(SideBook& yarn, std::optional<Waiting> before, OfferState& state, base::MonotonicTime now, Offer& offer) {
   std::optional<WaitingWork> work;
   if (yarn.wants_more) work = {yarn.best_order, yarn.waits_class, yarn.waits_for.value_or(Resources{})};
@@ -189,13 +189,13 @@ void steady(SideBook& yarn, std::optional<Waiting> before, OfferState& state, ba
   yarn.wants_more = step.state.wants_more;
   yarn.best_order = step.state.best_order;
   yarn.waits_class = step.state.best_class;
-  // What waited goes on to count for a while; nothing is given back for it, nor for what is less timely.
+  // The wait continues to count for a while; nothing is reclaimed for it, nor for less timely work.
   if (!work || work->order < step.state.best_order) yarn.waits_for = Resources{};
   state.yarn = step.state;
 }
 
-// Nobody renewed YARN's book for as long as a report counts: its operator may be dead, and what waited may be gone. In
-// a class-aware ledger work of others would be evicted for it.
+// YARN's book was not renewed for longer than a report is valid: its operator may be dead, and the waiting work may be
+// gone. In a class-aware ledger, work of others would be evicted for it.
 void doubt(const OfferInput& input, SideBook& yarn, const std::optional<BookSeen>& before, OfferState& state,
            Offer& offer) {
   const BookSeen seen = see(before, input.yarn_book_mark, input.mono);
@@ -240,7 +240,7 @@ void cut_to(std::optional<Amount>& amount, Amount most) {
   if (amount) amount = std::min(*amount, most);
 }
 
-// What is sold, and no more.
+// Only the sold amount.
 StopTerms sell_nothing_new(const OfferInput& input, const LedgerConfig& ledger, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   StopTerms terms;
@@ -250,7 +250,7 @@ StopTerms sell_nothing_new(const OfferInput& input, const LedgerConfig& ledger, 
   terms.yarn = yarn.sold ? sold_in_all(yarn) : model::max(yarn.told, yarn.confirmed);
   cut_to(plan.publish.batch_cpu, terms.sold.cpu);
   cut_to(plan.publish.batch_memory, terms.sold.memory);
-  // Two sides may hold more than there is: then neither gets more for that.
+  // Two sides may hold more than the node has: then neither gets more.
   plan.origin = model::min(*plan.origin, real_of(input.kubernetes, ledger.kubernetes, terms.sold) +
                                              real_of(yarn, ledger.yarn, terms.yarn) + others_hold(input));
   cut_to(plan.publish.mid_cpu, input.node.published.mid_cpu.value_or(model::CpuMilli{}));
@@ -259,7 +259,7 @@ StopTerms sell_nothing_new(const OfferInput& input, const LedgerConfig& ledger, 
   return terms;
 }
 
-// By all sides together, in real units. Of a side that does not say, what it was told is no proof of anything.
+// By all sides together, in real units. For a side with an unknown amount, its offer proves nothing.
 std::optional<Resources> held_in_all(const OfferInput& input, const LedgerConfig& ledger) {
   const SideBook yarn = yarn_of(input);
   if (!input.kubernetes.sold || !yarn.sold) return std::nullopt;
@@ -277,12 +277,12 @@ void apply_arbitration(const OfferInput& input, const LedgerConfig& ledger, Offe
       arbitrate(state.arbitrate, {held_in_all(input, ledger), *offer.plan.origin}, input.pool.arbitrate, input.mono);
   state.arbitrate = std::move(step.state);
   sooner(offer.again_after, step.again_after);
-  // Motion is left as it is: what ended meanwhile was given already, and is offered again when this is over.
+  // Motion stays as it is: capacity that was released was already granted, and is offered again afterwards.
   if (step.plan.rejects()) offer.rejected = sell_nothing_new(input, ledger, offer);
   offer.arbitrate = step.plan;
 }
 
-// What was not sold comes back at the pace of growth.
+// The unsold amount returns at the pace of growth.
 void comes_back_slowly(OfferState& state, const OvercommitPlan& plan) {
   if (state.motion.offered) state.motion.offered = model::min(*state.motion.offered, *plan.origin);
 }
@@ -292,7 +292,7 @@ void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState&
   if (!input.guard.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
   StopTerms terms = sell_nothing_new(input, ledger, offer);
   if (offer.rejected) terms.wanted = offer.rejected->wanted;
-  // What is reclaimed is evicted: there was too much of that.
+  // Reclaiming evicts, and there were too many evictions.
   if (offer.ledger) {
     offer.ledger->kubernetes.reclaim.clear();
     offer.ledger->yarn.reclaim.clear();
@@ -331,7 +331,7 @@ std::optional<Resources> batch_of(const OvercommitPlan& plan) {
                    plan.publish.batch_memory.value_or(model::MemoryBytes{})};
 }
 
-// The zones follow what the node offers. Where that is what the formula gave, they stay the peer's with its profile.
+// The zones follow the node's offer. If that is the formula's value, they stay Koordinator's under its profile.
 void apply_zones(const OfferInput& input, const std::optional<Resources>& formula, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   if (!offer.strategy.plugins.batch_resource) return;

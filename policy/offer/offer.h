@@ -1,14 +1,14 @@
-// What a node offers, from the formulas to the numbers on the node:
+// The offer of a node, from the formulas to the numbers on the node:
 //
-//   line      the calendar of its pool sets the reclaim thresholds: what may be sold now            (policy/calendar)
-//   formulas  give the origin: what batch may use on this node                                      (policy/overcommit)
-//   motion    how far the origin may move by now                           profile tidemark only    (policy/motion)
-//   ledger    Kubernetes' part of it, and YARN's                    where the pool says anything    (policy/ledger)
-//             where YARN has a book: of what third parties other than YARN leave of it
-//   arbitrate two schedulers sold more than there is: what is held and no more                   (policy/arbitrate)
-//   stop      while the pool's evictions spike, what is sold and no more                            (policy/budget)
-//   back off  for a while after an eviction from the node, the same: else the job is placed straight back
-//   zones     of the node follow what it offers                                             (policy/offer/zones_follow)
+//    line      the calendar of its pool sets the reclaim thresholds: what may be sold now            (policy/calendar)
+//    formulas  give the origin: what batch may use on this node (policy/overcommit) motion    how far the origin may
+//    move by now                           profile tidemark only    (policy/motion) ledger    Kubernetes' part of it,
+//    and YARN's                    if the pool configures one      (policy/ledger)
+//              if YARN has a book: of what third parties other than YARN leave of it
+//    arbitrate two schedulers sold more than the node has: only what is held                      (policy/arbitrate)
+//    stop      while the pool's evictions spike: only what is sold                                   (policy/budget)
+//    back off  for a while after an eviction from the node, the same: else the job is placed straight back
+//    zones     of the node follow its offer (policy/offer/zones_follow)
 //
 // With `profile: koordinator`, no calendar and no ledger of its own, a pool's nodes get the formulas' numbers
 // unchanged.
@@ -35,11 +35,11 @@
 
 namespace tidemark::policy {
 
-// When offline work of a node was evicted, last, by side; nullopt: never, or longer ago than anybody backs off.
+// When offline work of a node was last evicted, by side; nullopt: never, or longer ago than any back-off.
 struct LastEvicted {
   std::optional<base::MonotonicTime> kubernetes, yarn;
   std::optional<base::MonotonicTime> last() const { return std::max(kubernetes, yarn); }
-  // Whose work that was; of no meaning where there was none.
+  // The side of the last eviction; meaningless if there was none.
   LedgerSide last_side() const { return yarn > kubernetes ? LedgerSide::kYarn : LedgerSide::kKubernetes; }
   bool operator==(const LastEvicted&) const = default;
 };
@@ -49,32 +49,32 @@ struct OfferInput {
   NodeStrategy strategy;
   const Pool& pool;
   const Calendar* calendar = nullptr;  // the pool's
-  LineOverrides overrides;             // that concern the pool
+  LineOverrides overrides;             // that apply to the pool
 
-  std::optional<model::Resources> origin_on_node;  // what the node's annotation says was offered
-  std::optional<model::Resources> least_ever;      // the least that the node could offer at this hour lately
-  SideBook kubernetes;                             // what batch pods hold, and what the node was told
-  // The same of YARN. Where it says nothing of `sold`, that is read from the node's third parties.
+  std::optional<model::Resources> origin_on_node;  // the offer in the node's annotation
+  std::optional<model::Resources> least_ever;      // the lowest possible offer of the node at this hour in recent days
+  SideBook kubernetes;                             // the amount of batch pods, and the offer to Kubernetes
+  // The same for YARN. Without `sold`, it is read from the node's third parties.
   SideBook yarn;
 
   base::WallTime now;
   base::MonotonicTime mono;
-  // Somebody on YARN's side takes our offers on this node. Where nobody does, YARN is told what the peer's formula
-  // leaves to it: nothing over-reported, and no strict ledger, which needs both sides to obey.
+  // True if an operator on YARN's side accepts our offers on this node. If not, YARN gets what Koordinator's formula
+  // leaves to it: nothing over-reported, and no strict ledger, which needs both sides.
   bool yarn_obeys = false;
-  PoolGuard guard = {};              // what the pool's evictions let it do
+  PoolGuard guard = {};              // the limits from the pool's evictions
   LastEvicted evicted = {};          // offline work of the node
-  std::uint64_t yarn_book_mark = 0;  // of the text of YARN's book, with its operator's sign of life
-  LineMemo* lines = nullptr;         // of whoever decides many nodes
-  std::string_view settings = {};    // the hash of those that the calendar is of, for `lines`
+  std::uint64_t yarn_book_mark = 0;  // of the text of YARN's book, with its operator's renewals
+  LineMemo* lines = nullptr;         // for callers that decide many nodes
+  std::string_view settings = {};    // the hash of the settings of the calendar, for `lines`
 };
 
 // The pool sells nothing new:
 //
-//   kubernetes' = min(kubernetes, what its pods hold)    origin' = min(origin, what its pods, YARN and others hold)
+//    kubernetes' = min(kubernetes, what its pods hold)    origin' = min(origin, what its pods, YARN and others hold)
 //
-// Where nobody says what YARN holds, its part does not grow. Mid does not grow. The same of a node that backs off; in a
-// class-aware ledger only of the side that lost work: what is evicted there may be what the other one is given.
+// If YARN's amount is unknown, its part does not grow. Mid does not grow. The same applies to a node that backs off; in
+// a class-aware ledger only to the side that lost work, because the other side may get what is evicted there.
 struct StopTerms {
   model::Resources sold;    // by Kubernetes' pods
   model::Resources yarn;    // held by YARN
@@ -82,19 +82,19 @@ struct StopTerms {
   bool operator==(const StopTerms&) const = default;
 };
 
-// What is remembered of a node between two looks. The default value is a node never seen.
+// The memory of a node between two passes. The default value is a new node.
 struct OfferState {
   MotionState motion;
   BindLag kubernetes;                   // in a strict ledger
-  std::optional<Waiting> yarn{};        // what waits there, by its operator's word; nullopt: not looked at yet
+  std::optional<Waiting> yarn{};        // from its operator's book; nullopt: not read yet
   std::optional<BookSeen> yarn_book{};  // in a class-aware ledger
-  TakenOff kubernetes_off{};            // for whoever takes classes that are off from an offer
+  TakenOff kubernetes_off{};            // for callers that subtract classes that are off
   TakenOff yarn_off{};
   ArbitrateState arbitrate{};
   bool operator==(const OfferState&) const = default;
 };
 
-// The same node as if the time had not passed in which no report of anybody could come (policy/motion/motion.h).
+// The same node without the time in which no report could arrive (policy/motion/motion.h).
 OfferState without_unheard(OfferState state, base::Duration unheard, const MotionConfig& config,
                            base::MonotonicTime now);
 
@@ -102,22 +102,22 @@ struct Offer {
   Offer() = default;
   explicit Offer(NodeStrategy node_strategy) : strategy(std::move(node_strategy)) {}
 
-  OvercommitPlan plan;    // `publish` and `origin` are what the node is to carry, after all steps below
+  OvercommitPlan plan;    // `publish` and `origin` are the node's values after all steps below
   NodeStrategy strategy;  // with the thresholds that the calendar set
   std::optional<LinePlan> line;
   std::optional<MotionPlan> motion;
   std::optional<LedgerPlan> ledger;
-  model::Resources others;                     // held by third parties beside YARN: off before the ledger
-  bool shared_for_want_of_yarn = false;        // the pool's ledger is strict, and nobody on YARN's side obeys
-  std::optional<model::Resources> yarn_offer;  // what YARN may hand out, where somebody obeys
-  // What the formulas give while the node's reports are fresh, before motion slows it; with motion only.
+  model::Resources others;                     // held by third parties other than YARN: subtracted before the ledger
+  bool shared_for_want_of_yarn = false;        // the pool's ledger is strict, but YARN's side accepts no offers
+  std::optional<model::Resources> yarn_offer;  // YARN's offer, if it accepts offers
+  // The formulas' value with fresh reports, before motion slows it; with motion only.
   std::optional<model::Resources> could;
-  bool truthful = false;  // the pool would over-report, and does not for its evictions
+  bool truthful = false;  // the pool is configured to over-report, but its evictions prevent it
   std::optional<StopTerms> stopped;
-  std::optional<ArbitratePlan> arbitrate;  // nullopt: the pool wants none, or nothing is offered
-  std::optional<StopTerms> rejected;       // what that changed
-  std::optional<StopTerms> backs_off;      // after an eviction; nullopt where the stop does the same
-  // Time alone changes the answer: look again after this.
+  std::optional<ArbitratePlan> arbitrate;  // nullopt: disabled in the pool, or nothing is offered
+  std::optional<StopTerms> rejected;       // the effect of that
+  std::optional<StopTerms> backs_off;      // after an eviction; nullopt if the stop does the same
+  // Time alone changes the result: run again after this.
   std::optional<base::Duration> again_after;
 };
 
@@ -126,18 +126,18 @@ struct OfferStep {
   Offer offer;
 };
 
-// Total, and bounded like its parts: nothing is negative, and with profile tidemark no more is offered than the
-// formulas give while the node's reports are fresh.
+// Total, and bounded like its parts: nothing is negative, and with profile tidemark the offer is at most the formulas'
+// value with fresh reports.
 OfferStep offer(const OfferState& state, OfferInput input);
 
-// For how much longer a node backs off because of what was evicted of each side's work; nullopt: not because of that.
+// The rest of a node's back-off after evictions of each side's work; nullopt: none.
 struct BackOffLeft {
   std::optional<base::Duration> kubernetes, yarn;
   bool any() const { return kubernetes || yarn; }
 };
 BackOffLeft back_off_left(const Pool& pool, const LastEvicted& evicted, base::MonotonicTime now);
 
-// What there is of so much that Kubernetes is told, by what its side over-reports now.
+// The real part of an offer to Kubernetes, given the current over-report of its side.
 model::Resources kubernetes_real(const Pool& pool, const Calendar* calendar, const PoolGuard& guard,
                                  const SideBook& book, model::Resources told, base::WallTime now);
 

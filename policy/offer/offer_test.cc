@@ -232,7 +232,7 @@ class Scenario {
   base::MonotonicTime mono_{std::chrono::hours(1)};
 };
 
-TEST(Offer, IsWhatTheFilesSay) {
+TEST(Offer, MatchesTheScenarioFiles) {
   testing::play_scenarios("policy/offer/testdata", 5, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
   });
@@ -240,7 +240,7 @@ TEST(Offer, IsWhatTheFilesSay) {
 
 // The default pool is the peer: whatever the node, the plan is that of the formulas.
 // 120 % by day and 200 % at night, by the clock on the wall of the calendar, where there is one.
-TEST(Offer, WhatIsToldToKubernetesIsAsMuchAsTheHourSays) {
+TEST(Offer, OfferToKubernetesFollowsTheHour) {
   Pool pool;
   pool.ledger.kubernetes.over_report.cpu_percent = 120;
   OverReportEntry night;

@@ -21,7 +21,7 @@ struct Factor {
   bool cuts() const { return times < divisor; }
 };
 
-// Each value with the factor; the sum of them comes to no more than the sum with the factor.
+// Each value times the factor; their sum is at most the sum times the factor.
 template <class Fine>
 Fine with(Fine value, const Factor& factor) {
   const __int128 scaled = static_cast<__int128>(std::max<std::int64_t>(value.value, 0)) * factor.times / factor.divisor;
@@ -32,12 +32,12 @@ __int128 fine(std::int64_t of_node) {
   return static_cast<__int128>(std::max<std::int64_t>(of_node, 0)) * kFine;
 }
 
-// A factor whose numbers fit: what they are multiplied with has 63 bits.
+// A factor whose numbers fit: its multiplicands have 63 bits.
 Factor factor_of(__int128 times, __int128 divisor) {
   if (divisor <= 0) return {0, 1};
   while (times > std::numeric_limits<std::int64_t>::max() || divisor > std::numeric_limits<std::int64_t>::max()) {
     times /= 2;
-    divisor = (divisor + 1) / 2;  // up: never more
+    divisor = (divisor + 1) / 2;  // rounded up: never more
   }
   return {times, divisor};
 }
@@ -99,7 +99,7 @@ ZonesPlan hold_zones(const std::optional<model::TopologyView>& topology, Resourc
   }
   const Sums sums = sums_of(plan.zones);
   if (sums.cpu == 0 && sums.memory == 0) {
-    plan.zones.clear();  // nothing is carried: nothing is made up
+    plan.zones.clear();  // no present values: none are created
     return plan;
   }
   const Factor by_cpu = factor_of(fine(offered.cpu.value), sums.cpu);

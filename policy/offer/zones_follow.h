@@ -1,17 +1,16 @@
-// What the NUMA zones of a node carry where the node does not offer what its formula gives: motion, the ledger of its
-// pool or a stop moved it. They follow it, by one factor for each resource:
+// The values of a node's NUMA zones if the node's offer differs from its formula: motion, the ledger of its pool or a
+// stop moved it. The zones follow by one factor for each resource:
 //
-//   zone' = zone × offered / max(formula, Σ zones), rounded down
+//    zone' = zone × offered / max(formula, Σ zones), rounded down
 //
-// so what they carry together is never more than what the node offers. Where that waits to be written, the node carries
-// something else, and they do not go ahead of it:
+// so their sum is never more than the node's offer. While that waits to be written, the node has another value, and the
+// zones do not run ahead of it:
 //
-//   zone'' = min(zone', zone' × carried by the node / Σ zone'), rounded down
+//    zone'' = min(zone', zone' × carried by the node / Σ zone'), rounded down
 //
-// Without measurements there is nothing to
-// calculate zones from; what they carry goes down with the node, and nothing grows:
+// Without measurements zones cannot be calculated; their present values fall with the node, and nothing grows:
 //
-//   zone' = min(carried, carried × offered / Σ carried), rounded down
+//    zone' = min(carried, carried × offered / Σ carried), rounded down
 //
 // Batch-cpu of a zone is in thousandths of the node's unit, batch-memory as well.
 #pragma once
@@ -26,7 +25,7 @@ namespace tidemark::policy {
 
 // `zones` were calculated beside `formula`.
 ZonesPlan follow_node(ZonesPlan zones, model::Resources formula, model::Resources offered);
-// `carried`: what the node's status says once this look at it is over.
+// `carried`: the node's status at the end of this pass.
 ZonesPlan within_node(ZonesPlan zones, model::Resources carried);
 // Nothing was calculated.
 ZonesPlan hold_zones(const std::optional<model::TopologyView>& topology, model::Resources offered);

@@ -38,7 +38,7 @@ model::TopologyView carrying(const ZonesPlan& plan) {
   return view;
 }
 
-TEST(ZonesFollow, ByTheFactorOfTheNode) {
+TEST(ZonesFollow, ScalesByTheFactorOfTheNode) {
   const auto plan = zones({{6'000'000, 600'000}, {4'000'000, 400'000}});
   EXPECT_EQ(follow_node(plan, of(10'000, 1'000), of(10'000, 1'000)), plan);
   auto half = follow_node(plan, of(10'000, 1'000), of(5'000, 1'000));
@@ -54,7 +54,7 @@ TEST(ZonesFollow, ByTheFactorOfTheNode) {
   EXPECT_EQ(follow_node(plan, of(0, 0), of(5'000, 0)).zones[0].batch_cpu, CpuMicro{3'000'000});
 }
 
-TEST(ZonesFollow, WithoutMeasurementsTheyGoDownWithTheNodeAndNeverUp) {
+TEST(ZonesFollow, OnlyFallsWithoutMeasurements) {
   const auto carried = carrying(zones({{6'000'000, 600'000}, {4'000'000, 400'000}}));
   auto held = hold_zones(carried, of(5'000, 2'000));
   EXPECT_EQ(held.reason, Reason::kZonesHeld);
@@ -64,7 +64,7 @@ TEST(ZonesFollow, WithoutMeasurementsTheyGoDownWithTheNodeAndNeverUp) {
   EXPECT_EQ(hold_zones(std::nullopt, of(1, 1)), ZonesPlan());
 }
 
-TEST(ZonesFollow, TheyDoNotGoAheadOfWhatTheNodeCarries) {
+TEST(ZonesFollow, NeverExceedsTheValueOfTheNode) {
   const auto plan = zones({{6'000'000, 600'000}, {4'000'000, 400'000}});
   EXPECT_EQ(within_node(plan, of(10'000, 1'000)), plan);
   EXPECT_EQ(within_node(plan, of(12'000, 1'200)), plan) << "nor up to it: they go by their own formula";

@@ -14,7 +14,7 @@ namespace {
 using model::Reason;
 
 constexpr std::string_view kCpu = "cpu";
-// Nobody means more; it bounds the text as well.
+// No real ratio is larger; it bounds the text as well.
 constexpr double kRatioMax = 1e15;
 
 Result<AmplificationSettings> merged_amplification(AmplificationSettings settings, const Json& document) {
@@ -80,7 +80,7 @@ AmplificationPlan amplification(const AmplificationInput& input, Profile profile
   const auto configured = ratios.find(kCpu);
   const double cpu = (configured != ratios.end() && configured->second.ratio > 0 ? configured->second.ratio : 1.0) *
                      plan.normalization_ratio.value_or(1.0);
-  // Below or at 1 the configured ratio stands as it is, to be refused where it is below 1.
+  // A configured ratio of 1 or less stays as it is; below 1 it is rejected.
   if (cpu > 1) {
     auto& entry = ratios[std::string(kCpu)];
     entry.resource = kCpu;

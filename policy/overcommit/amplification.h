@@ -1,11 +1,11 @@
-// Resource amplification: by how much the node webhook multiplies what the kubelet reports of native resources. Reads
+// Resource amplification: the factor by which the node webhook multiplies the kubelet's native resources. Reads
 // `resource-amplification-config` and decides the annotation of a node:
 //
-//   ratio(cpu)   = configured (1 where there is none) × the normalization ratio that the node carries, where that is >
-//   1 ratio(other) = configured
+//    ratio(cpu)   = configured (default 1) × the normalization ratio on the node, if above 1
+//    ratio(other) = configured
 //
-// The normalization ratio is the one on the node before this pass, so a change of it arrives one pass later. A ratio
-// below 1 is an error. Text: {"cpu":1.50,"memory":1.20}, two decimals, sorted by name.
+// The normalization ratio is the one on the node before this pass, so a change arrives one pass later. A ratio below 1
+// is an error. Text: {"cpu":1.50,"memory":1.20}, two decimals, sorted by name.
 #pragma once
 
 #include <cstdint>
@@ -50,10 +50,10 @@ struct AmplificationPlan {
 };
 
 struct AmplificationInput {
-  const AmplificationSettings* settings = nullptr;           // null: they cannot be used, and there were none before
+  const AmplificationSettings* settings = nullptr;           // null: they are invalid, and there were none before
   std::optional<std::string_view> normalization_annotation;  // on the node now
 };
-// What cannot be decided takes the annotation away, as the peer does; with `profile: tidemark` it stays.
+// If undecidable, the annotation is removed, as in Koordinator; with `profile: tidemark` it stays.
 AmplificationPlan amplification(const AmplificationInput& input, Profile profile);
 
 }  // namespace tidemark::policy

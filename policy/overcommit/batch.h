@@ -24,9 +24,9 @@
 
 namespace tidemark::policy {
 
-// trunc(double(value) × (double(percent) / 100)), held at the ends of int64.
+// trunc(double(value) × (double(percent) / 100)), saturated at the ends of int64.
 std::int64_t percent_of(std::int64_t value, std::int64_t percent);
-// trunc(double(value) × factor), held at the ends of int64.
+// trunc(double(value) × factor), saturated at the ends of int64.
 std::int64_t times(std::int64_t value, double factor);
 
 // Ratios are in hundredths: 125 is 1.25.
@@ -52,7 +52,7 @@ struct BatchInputs {
   Amount system_used;
   Amount reserved_by_kubelet;
   Amount reserved_by_annotation;
-  // Online work, counted in each of the ways that a policy asks for.
+  // Online work, counted in each way that a policy may need.
   Amount used;
   Amount requested;
   Amount max_of_both;
@@ -64,17 +64,17 @@ struct BatchRules {
   std::optional<std::int64_t> threshold_percent;
 };
 
-// The terms in the order in which they are taken.
+// The terms in the order of the calculation.
 template <class Amount>
 struct WaterLineTerms {
   Amount capacity;
-  Amount margin;               // negative where the threshold is above 100 %
+  Amount margin;               // negative if the threshold is above 100 %
   Amount system_used;          // systemUsage and what host applications of prod and mid use
   Amount reserved_by_kubelet;  // capacity − allocatable
   Amount reserved_by_annotation;
-  Amount reserved;  // the largest of those that the policy looks at
+  Amount reserved;  // the largest of those that the policy uses
   model::Reason reserved_by = model::Reason::kReservedByKubelet;
-  Amount high_priority;  // what online work counts with
+  Amount high_priority;  // the amount of online work
   model::Reason policy = model::Reason::kPolicyUsage;
   Amount left;                // under the water line; negative in an overload
   std::optional<Amount> cap;  // batch threshold percent of capacity
@@ -104,7 +104,7 @@ WaterLineTerms<Amount> under_water_line(const BatchInputs<Amount>& in, const Bat
   using model::Reason;
   WaterLineTerms<Amount> terms;
   terms.capacity = in.capacity;
-  // Amount arithmetic, because it does not overflow whatever the threshold is.
+  // Amount arithmetic, because it does not overflow with any threshold.
   terms.margin = share(terms.capacity, (model::CpuMilli{100} - model::CpuMilli{rules.reclaim_threshold_percent}).value);
   terms.system_used = in.system_used;
   terms.reserved_by_kubelet = in.reserved_by_kubelet;

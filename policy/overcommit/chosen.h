@@ -1,6 +1,6 @@
-// Settings of which a node gets one set, whole: those of the first entry of `nodeConfigs` that selects it, otherwise
-// the cluster's. An entry was merged over the cluster's settings when it was read. What is chosen is shared, so that
-// asking for a node copies nothing.
+// Settings of which a node gets one complete set: that of the first entry of `nodeConfigs` that selects it, otherwise
+// the cluster's. Entries were merged over the cluster's settings at load. The result is shared, so that nothing is
+// copied per node.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace tidemark::policy {
 
-// What holds where nobody said anything: one for the process, because each decision about a node begins with it.
+// The defaults: one object for the process, because each decision about a node starts with it.
 template <class Settings>
 const std::shared_ptr<const Settings>& default_settings() {
   static const auto kDefaults = std::make_shared<const Settings>();
@@ -68,13 +68,13 @@ Result<ChosenConfig<Settings>> parse_chosen(std::string_view text, std::string_v
 
 template <class Settings>
 struct ChosenStep {
-  std::optional<ChosenConfig<Settings>> config;  // in force; nullopt: there were none to go by yet
+  std::optional<ChosenConfig<Settings>> config;  // in force; nullopt: none yet
   model::Reason reason = model::Reason::kConfigApplied;
   std::string problem;
 };
 
-// Contract 4.3: what cannot be read leaves what is in force; a key that is missing means defaults, an empty text is no
-// JSON. A ConfigMap that vanishes later leaves what is in force as well.
+// Contract 4.3: unreadable text keeps the settings in force; a missing key means defaults, an empty text is bad JSON. A
+// ConfigMap that disappears later keeps them as well.
 template <class Settings, class Parse>
 ChosenStep<Settings> next_chosen(const std::optional<ChosenConfig<Settings>>& in_force, const ConfigSource& source,
                                  Parse&& parse) {

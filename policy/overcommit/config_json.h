@@ -1,5 +1,5 @@
-// How the JSON of the settings is read: as Go does. Names of members in any case, null is absent, unknown members are
-// passed over, and one value of a wrong type refuses the whole document.
+// Reads the JSON of the settings as Go does: member names in any case, null is absent, unknown members are ignored, and
+// one value of a wrong type rejects the whole document.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ inline Result<double> number(std::string_view field, const Json& value) {
   return value.as_double();
 }
 
-// What every entry of `nodeConfigs` begins with.
+// The common part of every entry of `nodeConfigs`.
 struct EntryHead {
   std::string name;
   model::LabelSelector selector = model::LabelSelector::nothing();
@@ -51,8 +51,8 @@ inline Result<EntryHead> read_entry_head(const Json& entry) {
   return head;
 }
 
-// Hands the entries of `nodeConfigs` to read(entry) in their order; its first error ends the walk and names the entry.
-// A list that comes twice replaces the first: `restart` drops what was read.
+// Calls read(entry) for the entries of `nodeConfigs` in order; its first error stops the walk and names the entry. A
+// list that occurs twice replaces the first: `restart` drops the entries read so far.
 template <class Restart, class Read>
 Result<void> each_node_config(const Json& document, Restart&& restart, Read&& read) {
   if (!document.is_object()) return {};

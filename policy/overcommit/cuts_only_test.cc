@@ -23,7 +23,7 @@ model::NodeSnapshot node(const model::ExtendedResources& published, std::optiona
   return node;
 }
 
-TEST(KeepCutsOnly, EachNumberIsCutByItselfAndNoneGrows) {
+TEST(KeepCutsOnly, CutsEachNumberSeparatelyAndGrowsNone) {
   auto cut = plan(5000, 900);
   keep_cuts_only(cut, node({CpuMilli{8000}, MemoryBytes{700}, CpuMilli{0}, MemoryBytes{0}},
                            model::Resources{CpuMilli{8000}, MemoryBytes{700}}));
@@ -32,14 +32,14 @@ TEST(KeepCutsOnly, EachNumberIsCutByItselfAndNoneGrows) {
   EXPECT_EQ(cut.origin, (model::Resources{CpuMilli{5000}, MemoryBytes{700}}));
 }
 
-TEST(KeepCutsOnly, WhatANodeDoesNotOfferYetIsNotOfferedNow) {
+TEST(KeepCutsOnly, AddsNoNewResource) {
   auto nothing = plan(5000, 900);
   keep_cuts_only(nothing, node({}, std::nullopt));
   EXPECT_EQ(nothing.publish, model::ExtendedResources{});
   EXPECT_EQ(nothing.origin, model::Resources{});
 }
 
-TEST(KeepCutsOnly, ZonesAreCutByThemselvesToo) {
+TEST(KeepCutsOnly, CutsZonesSeparately) {
   auto cut = plan(5000, 900);
   auto on_node = node({CpuMilli{8000}, MemoryBytes{700}, CpuMilli{0}, MemoryBytes{0}}, std::nullopt);
   on_node.topology.emplace();

@@ -20,15 +20,15 @@ bool is_active(const model::PodView& pod) {
   return pod.phase == model::PodPhase::kRunning || pod.phase == model::PodPhase::kPending;
 }
 
-// Online work: everything that was not sold batch or free resources.
+// Online work: everything except batch and free.
 bool is_high_priority(PriorityClass priority) {
   return priority != PriorityClass::kBatch && priority != PriorityClass::kFree;
 }
 
-// What a pod takes, where use counts.
+// The amount of a pod if use counts.
 Resources used_by(const model::PodView& pod, const model::PodUsage* usage, Resources use) {
   if (usage == nullptr) return pod.request;
-  // An LSE pod has its CPUs to itself: what it does not use of them nobody else can.
+  // An LSE pod owns its CPUs exclusively: no other pod can use their idle time.
   if (pod.qos == Qos::kLse) return {pod.request.cpu, use.memory};
   return use;
 }
@@ -37,7 +37,7 @@ bool is_warming(const model::PodView& pod, Profile profile) {
   return profile == Profile::kTidemark && pod.warm_up && pod.warm_up->left_permille > 0;
 }
 
-// What counts as its use; with a report, since one without counts with its request anyway.
+// The counted use of a pod with a report; one without counts with its request.
 Resources use_of(const model::PodView& pod, const model::PodUsage& usage, Profile profile) {
   return is_warming(pod, profile) ? warming(pod.request, usage.usage, *pod.warm_up) : usage.usage;
 }
@@ -74,8 +74,8 @@ void add(ZoneDemand& sum, const ZoneDemand& more) {
   sum.max_of_both += more.max_of_both;
 }
 
-// The zones that a pod was placed on, and over how many parts it is divided: the peer divides by as many as are listed,
-// so that a zone listed twice gets half of the pod once.
+// The zones of a pod's placement, and the number of parts: Koordinator divides by the number of listed zones, so that a
+// zone listed twice gets half of the pod once.
 struct Placement {
   std::set<std::size_t> zones;
   std::size_t parts = 0;
@@ -91,23 +91,23 @@ Placement placement_of(const model::PodView& pod, std::size_t zone_count) {
   return placement;
 }
 
-// What was reported of the pods, found by who they are. Of two reports of one pod the last counts.
+// The reports of pods by identity. Of two reports of one pod the last counts.
 class Reported {
  public:
   explicit Reported(const std::vector<model::PodUsage>& reports) {
     by_id_.reserve(reports.size());
     for (const auto& report : reports) by_id_.push_back({&report, false});
-    // Equals in the order of the reports, which lie in one row.
+    // Equal ones in the order of the reports, which are contiguous.
     std::sort(by_id_.begin(), by_id_.end(), [](const Entry& a, const Entry& b) {
       return a.usage->id != b.usage->id ? a.usage->id < b.usage->id : a.usage < b.usage;
     });
-    // The other way round, so that the last of equals is the one that stays.
+    // Reversed, so that the last of equal ones stays.
     const auto rest = std::unique(by_id_.rbegin(), by_id_.rend(),
                                   [](const Entry& a, const Entry& b) { return a.usage->id == b.usage->id; });
     by_id_.erase(by_id_.begin(), rest.base());
   }
 
-  // Each report is given once; null where there is none.
+  // Each report is returned once; null if there is none.
   const model::PodUsage* take(const model::PodId& id) {
     const auto at =
         std::lower_bound(by_id_.begin(), by_id_.end(), id,
@@ -189,7 +189,7 @@ Demand measure(const OnlineWork& work, const model::NodeMetricView& metric, Prof
 ZoneDemands measure_zones(const OnlineWork& work, std::size_t zone_count, Profile profile) {
   ZoneDemands demands;
   demands.zones.resize(zone_count);
-  ZoneDemand everywhere;  // what each zone gets alike
+  ZoneDemand everywhere;  // the equal part of each zone
   for (const auto& [pod, usage] : work.pods) {
     Placement placement = placement_of(*pod, zone_count);
     if (placement.parts == 0) {

@@ -1,4 +1,4 @@
-// What online work takes of a node, counted in each of the ways that a formula asks for.
+// The amount of online work on a node, counted in each way that a formula may need.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ struct OnlineWork {
     const model::PodUsage* usage;  // null: not reported yet
   };
   std::vector<Pod> pods;  // Running or Pending, neither batch nor free
-  // Reported, but not on the node any more (or not active): it may be on its way out, its use is real.
+  // Reported, but no longer on the node (or not active): it may be terminating, but its use is real.
   std::vector<const model::PodUsage*> dangling;
 };
 OnlineWork online_work(const model::NodeSnapshot& node, const model::NodeMetricView& metric);
 
-// What pods that are still warming up count with beyond their use (policy/profile/warm_up.h).
+// What warming-up pods add to their use (policy/profile/warm_up.h).
 struct WarmUpTerms {
   std::int64_t pods = 0;
-  std::int64_t by_request = 0;    // of these: nothing is known of their workload, or nothing is reported of them yet
-  model::Resources added;         // over what they would count with otherwise, where use counts
-  model::Resources added_to_max;  // the same where the larger of use and request counts
+  std::int64_t by_request = 0;    // of these: their workload has no history, or they have no report
+  model::Resources added;         // beyond their normal amount, if use counts
+  model::Resources added_to_max;  // the same if the larger of use and request counts
   bool operator==(const WarmUpTerms&) const = default;
 };
 
@@ -44,8 +44,8 @@ struct Demand {
   bool has_pod_without_report = false;
   WarmUpTerms warm_up;  // `profile: tidemark` only
 };
-// The peer counts a pod without a report with nothing where the larger of use and request is asked for; `profile:
-// tidemark` with its request.
+// For the larger of use and request, Koordinator counts a pod without a report as 0; `profile: tidemark` counts its
+// request.
 Demand measure(const OnlineWork& work, const model::NodeMetricView& metric, Profile profile);
 
 // Zone amounts: milli-cores and thousandths of a byte, because they come out of divisions.
@@ -64,8 +64,8 @@ struct ZoneDemands {
   std::vector<ZoneDemand> zones;
   bool counted_once = false;  // a pod listed a NUMA node twice and `profile: tidemark` counted it once
 };
-// By zone, of `zone_count` zones (at least 1). A pod is divided over the zones that it was placed on; one without a
-// place over all. Each division is rounded up, in milli-cores and in thousandths of a byte.
+// By zone, of `zone_count` zones (at least 1). A pod is divided over the zones of its placement; one without a
+// placement over all. Each quotient is rounded up, in milli-cores and in thousandths of a byte.
 ZoneDemands measure_zones(const OnlineWork& work, std::size_t zone_count, Profile profile);
 
 // amount / parts, rounded up, as IEEE doubles; `parts` is at least 1.

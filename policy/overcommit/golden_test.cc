@@ -37,7 +37,7 @@ void expect_amount(const std::string& ours, std::string_view theirs, const std::
   EXPECT_EQ(*model::Quantity::parse(ours), *model::Quantity::parse(theirs)) << what;
 }
 
-TEST(Golden, EveryNodeGetsThePeersNumbers) {
+TEST(Golden, MatchesKoordinatorOnEveryNode) {
   const Json cases = testing::golden_overcommit("cases.json");
   const Json expected = testing::golden_overcommit("expected.json");
   const auto config = parse_colocation_config(cases.at("colocation-config")->dump());

@@ -35,7 +35,7 @@ Result<ModelRatios> read_model(std::string_view model, const Json& document) {
   return ratios;
 }
 
-// The models of the node's entry come to those of the cluster; one that is in both is the entry's alone.
+// The models of the node's entry are added to those of the cluster; the entry wins for a model in both.
 Result<NormalizationSettings> merged(NormalizationSettings settings, const Json& document) {
   if (document.is_null()) return settings;
   if (!document.is_object()) return wrong_type("strategy", "an object", document);
@@ -116,7 +116,7 @@ Result<NormalizationConfig> parse_normalization_config(std::string_view text) {
 
 NormalizationSwitch parse_normalization_switch(std::optional<std::string_view> label) {
   if (!label) return NormalizationSwitch::kAsSettingsSay;
-  // What Go's ParseBool takes.
+  // The values that Go's ParseBool accepts.
   for (const std::string_view word : {"1", "t", "T", "true", "TRUE", "True"}) {
     if (*label == word) return NormalizationSwitch::kOn;
   }

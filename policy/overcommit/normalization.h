@@ -1,9 +1,9 @@
-// CPU normalization: what a core of this node counts for, in cores of the cluster's reference machine. Reads
+// CPU normalization: the value of a CPU of this node, in CPUs of the cluster's reference machine. Reads
 // `cpu-normalization-config` and decides the ratio of a node:
 //
-//   ratio = 1.00                                     switched off by the node's label, else by the settings
-//         = ratioModel[CPU model][hyper-threading, turbo]
-//         = defaultRatio                             the settings have no ratio for this processor
+//    ratio = 1.00                                     switched off by the node's label, else by the settings
+//          = ratioModel[CPU model][hyper-threading, turbo]
+//          = defaultRatio                             the settings have no ratio for this CPU model
 //
 // It is within 1.00 and 5.00 and has two decimals; batch-cpu is multiplied by it (overcommit.h, zones.h).
 #pragma once
@@ -49,9 +49,9 @@ constexpr std::int64_t kRatioPercentMax = 500;
 
 struct NormalizationPlan {
   model::Reason reason = model::Reason::kNormalizationUndecided;
-  // In hundredths: 125 is 1.25. nullopt: there is none to decide by, batch-cpu is not multiplied.
+  // In hundredths: 125 is 1.25. nullopt: no ratio, batch-cpu is not multiplied.
   std::optional<std::int64_t> ratio_percent;
-  // The annotation is to say it. False where it could not be decided: then the annotation stays as it is.
+  // False if no decision was possible: then the annotation stays as it is.
   bool annotate = false;
   bool operator==(const NormalizationPlan&) const = default;
 };
@@ -59,7 +59,7 @@ struct NormalizationPlan {
 struct NormalizationInput {
   const NormalizationSettings* settings = nullptr;  // null: they cannot be used, and there were none before
   NormalizationSwitch by_label = NormalizationSwitch::kAsSettingsSay;
-  const model::TopologyView* topology = nullptr;  // null where there is none
+  const model::TopologyView* topology = nullptr;  // null if there is none
   std::optional<std::string_view> annotation;     // on the node now
 };
 NormalizationPlan normalization(const NormalizationInput& input, Profile profile);

@@ -52,7 +52,7 @@ Amount kubelet_reservation(const model::NodeSnapshot& node, const Side<Amount>& 
   return not_negative(node.capacity.*side.of - node.allocatable.*side.of);
 }
 
-// nullopt where the annotation cannot be read.
+// nullopt if the annotation cannot be read.
 std::optional<Resources> held_by_third_parties(const model::NodeSnapshot& node) {
   if (!node.third_party) return std::nullopt;
   Resources held;
@@ -64,7 +64,7 @@ std::optional<Resources> held_by_third_parties(const model::NodeSnapshot& node) 
   return held;
 }
 
-// What was taken off when the node was written last: the difference between what batch may use and what Kubernetes got.
+// The amount subtracted at the last write of the node: what batch may use less the offer to Kubernetes.
 Resources last_held_by_third_parties(const model::NodeSnapshot& node) {
   const Resources origin = node.origin.value_or(Resources());
   const Resources published{node.published.batch_cpu.value_or(CpuMilli()),
@@ -89,7 +89,7 @@ BatchRules rules_of(const Side<Amount>& side) {
   return {side.policy, side.reclaim_threshold_percent, side.batch_threshold_percent};
 }
 
-// What a core of this machine counts for, in milli-cores, rounded up.
+// The value of one CPU of this machine, in milli-cores, rounded up.
 CpuMilli normalized(CpuMilli cpu, std::int64_t ratio_percent) {
   constexpr std::int64_t kMicroPerMilli = 1000;
   std::int64_t micro = 0;
@@ -164,8 +164,8 @@ bool is_stale(base::WallTime update, std::int64_t degrade_minutes, base::WallTim
   return age_ns > limit_ns;
 }
 
-// Settings or annotations of the node that the offer rests on and that cannot be read, or measurements that nobody can
-// have made: less than nothing.
+// True if the offer depends on unreadable settings or annotations of the node, or on impossible (negative)
+// measurements.
 bool is_unsure(const model::NodeSnapshot& node, const model::NodeMetricView& metric, const NodeStrategy& strategy) {
   const auto unreadable = [](Reason reason) { return reason != Reason::kConfigEnabledBelow; };
   return node.reservation_unreadable || !node.third_party || metric.below_zero ||
@@ -205,7 +205,7 @@ void decide_ratios(const model::NodeSnapshot& node, const NodeStrategy& strategy
   }
 }
 
-// What a plugin that is off would have written stays as it is on the node.
+// Values of a plugin that is off stay as they are on the node.
 void leave_to_others(const model::NodeSnapshot& node, const PluginSet& plugins, OvercommitPlan& plan) {
   if (!plugins.batch_resource && !plugins.mid_resource) {
     OvercommitPlan nothing;

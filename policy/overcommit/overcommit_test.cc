@@ -340,7 +340,7 @@ TEST(Property, AnyNumbersGiveASoundPlan) {
   }
 }
 
-TEST(Property, OfASaneNodeNeverMoreIsSoldThanLiesUnderTheWaterLine) {
+TEST(Property, NeverOffersMoreThanTheWaterLine) {
   std::mt19937_64 random(12);
   for (int i = 0; i < 20'000; ++i) {
     const auto strategy = any_strategy(random, 100);

@@ -94,7 +94,7 @@ void expect_zone(const Json& expect, const ZonePlan& zone, const std::string& na
   expect_resource(expect, model::kBatchMemory, zone_quantity(zone.batch_memory, zone.memory_format).to_string(), name);
 }
 
-TEST_F(PeerTests, OffersAreThePeers) {
+TEST_F(PeerTests, OffersEqualKoordinators) {
   ASSERT_EQ(file_.at("offers")->as_array().size(), 47U);
   for (const Json& item : file_.at("offers")->as_array()) {
     const std::string name = name_of(item);
@@ -149,7 +149,7 @@ constexpr std::array<Setting, 11> kSettings{{
     {"midStaticMemoryReservedPercent", &model::ColocationStrategy::mid_static_memory_reserved_percent},
 }};
 
-TEST_F(PeerTests, ANodeGetsThePeersSettings) {
+TEST_F(PeerTests, NodeSettingsEqualKoordinators) {
   ASSERT_EQ(file_.at("strategies")->as_array().size(), 10U);
   for (const Json& item : file_.at("strategies")->as_array()) {
     const std::string name = name_of(item);
@@ -186,7 +186,7 @@ std::optional<model::TopologyView> processor_of(const Json& cpu) {
   return topology;
 }
 
-TEST_F(PeerTests, NormalizationRatiosAreThePeers) {
+TEST_F(PeerTests, NormalizationRatiosEqualKoordinators) {
   ASSERT_EQ(file_.at("normalization")->as_array().size(), 17U);
   for (const Json& item : file_.at("normalization")->as_array()) {
     const auto labels = testing::golden_labels(item);
@@ -202,7 +202,7 @@ TEST_F(PeerTests, NormalizationRatiosAreThePeers) {
   }
 }
 
-TEST_F(PeerTests, AmplificationRatiosAreThePeers) {
+TEST_F(PeerTests, AmplificationRatiosEqualKoordinators) {
   ASSERT_EQ(file_.at("amplification")->as_array().size(), 10U);
   for (const Json& item : file_.at("amplification")->as_array()) {
     const auto settings = parse_amplification_config(item.at("config")->dump())->cluster;

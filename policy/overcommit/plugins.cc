@@ -35,8 +35,8 @@ Result<PluginSet> parse_plugins(std::span<const std::string> words) {
     const std::string_view name = word.substr(word.starts_with('-') ? 1 : 0);
     if (word == "*" || std::ranges::find(names, name) != names.end()) continue;
     const auto meant = base::nearest(name, names);
-    return fail(ErrorKind::kInvalid, "there is no plugin ", base::in_quotes(name),
-                meant ? base::cat("; did you mean ", *meant, "?") : base::cat("; there are ", known));
+    return fail(ErrorKind::kInvalid, "unknown plugin ", base::in_quotes(name),
+                meant ? base::cat("; did you mean ", *meant, "?") : base::cat("; known plugins: ", known));
   }
   PluginSet plugins;
   for (const auto& plugin : kPlugins) plugins.*plugin.on = base::switched_on(plugin.name, words);

@@ -1,5 +1,5 @@
-// Which parts of the peer's node resource controller run (`--noderesource-plugins`). A part that is off touches nothing
-// of its own: what a node carries of it stays as it is, neither refreshed nor taken away.
+// The parts of Koordinator's node resource controller that run (`--noderesource-plugins`). A part that is off touches
+// none of its values: they stay on the node, neither refreshed nor removed.
 #pragma once
 
 #include <span>
@@ -21,11 +21,11 @@ struct PluginSet {
   bool operator==(const PluginSet&) const = default;
 };
 
-// The list as the peer reads it: the first word that is a plugin's name switches it on, the first that is its name
-// behind a dash switches it off; one that neither is said of is on where "*" is among the words. So an empty list
-// switches everything off. An unknown name is kInvalid: misspelt, it would leave on what was to be off.
+// The list as Koordinator reads it: the first entry with a plugin's name enables it, the first with its name after a
+// dash disables it; other plugins are on if "*" is in the list. So an empty list disables everything. An unknown name
+// is kInvalid: a misspelt one would leave a plugin on.
 Result<PluginSet> parse_plugins(std::span<const std::string> words);
 
-std::string plugins_text(const PluginSet& plugins);  // "CPUNormalization,BatchResource": what is on; "none"
+std::string plugins_text(const PluginSet& plugins);  // "CPUNormalization,BatchResource": the enabled ones; "none"
 
 }  // namespace tidemark::policy

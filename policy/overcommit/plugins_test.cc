@@ -21,7 +21,7 @@ TEST(Plugins, AllAreOnByDefaultAndByAStar) {
   EXPECT_EQ(read({"*"}), kAll);
 }
 
-TEST(Plugins, OnlyWhatIsNamedIsOn) {
+TEST(Plugins, EnablesOnlyNamedPlugins) {
   EXPECT_EQ(read({"BatchResource"}), "BatchResource");
   EXPECT_EQ(read({"BatchResource", "CPUNormalization"}), "CPUNormalization,BatchResource");
 }
@@ -33,23 +33,23 @@ TEST(Plugins, ADashTakesOneAwayFromTheStarWhicheverComesFirst) {
             "ResourceAmplification,MidResource,BatchResource,GPUDeviceResource,RDMADeviceResource");
 }
 
-TEST(Plugins, TheFirstWordOnAPluginCounts) {
+TEST(Plugins, FirstEntryOfAPluginWins) {
   EXPECT_EQ(read({"BatchResource", "-BatchResource"}), "BatchResource");
   EXPECT_EQ(read({"-BatchResource", "BatchResource"}), "none");
 }
 
-TEST(Plugins, WithoutAWordNothingIsOn) {
+TEST(Plugins, EmptyListEnablesNothing) {
   EXPECT_EQ(read({}), "none");
   EXPECT_EQ(read({"-BatchResource"}), "none");
 }
 
 TEST(Plugins, AMisspeltNameIsRefused) {
-  EXPECT_EQ(read({"*", "-BatchResouce"}), "there is no plugin \"BatchResouce\"; did you mean BatchResource?");
+  EXPECT_EQ(read({"*", "-BatchResouce"}), "unknown plugin \"BatchResouce\"; did you mean BatchResource?");
   EXPECT_EQ(read({"Elsewhere"}),
-            "there is no plugin \"Elsewhere\"; there are CPUNormalization, ResourceAmplification, "
+            "unknown plugin \"Elsewhere\"; known plugins: CPUNormalization, ResourceAmplification, "
             "MidResource, BatchResource, GPUDeviceResource, RDMADeviceResource");
-  EXPECT_EQ(read({"--BatchResource"}), "there is no plugin \"-BatchResource\"; did you mean BatchResource?");
-  EXPECT_EQ(read({"-*"}).substr(0, 23), "there is no plugin \"*\";");
+  EXPECT_EQ(read({"--BatchResource"}), "unknown plugin \"-BatchResource\"; did you mean BatchResource?");
+  EXPECT_EQ(read({"-*"}).substr(0, 23), "unknown plugin \"*\"; kno");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST(RatioText, OnlyANumberAboveNothingIsARatio) {
   EXPECT_EQ(parse_ratio("0.5"), 0.5);
 }
 
-TEST(NormalizationSwitchLabel, TakesWhatGoTakesForATruth) {
+TEST(NormalizationSwitchLabel, AcceptsTheBooleansOfGo) {
   using Switch = NormalizationSwitch;
   EXPECT_EQ(parse_normalization_switch(std::nullopt), Switch::kAsSettingsSay);
   for (const char* text : {"1", "t", "T", "true", "TRUE", "True"}) {
@@ -43,7 +43,7 @@ TEST(NormalizationSwitchLabel, TakesWhatGoTakesForATruth) {
   }
 }
 
-TEST(NormalizationProperty, ARatioIsWithinItsRangeOrThereIsNone) {
+TEST(NormalizationProperty, RatioIsInRangeOrAbsent) {
   std::mt19937_64 random(31);
   model::TopologyView topology;
   topology.cpu.emplace();
@@ -62,7 +62,7 @@ TEST(NormalizationProperty, ARatioIsWithinItsRangeOrThereIsNone) {
   }
 }
 
-TEST(NormalizationSafe, TheRatioOnTheNodeStaysOnlyWhereItIsOne) {
+TEST(NormalizationSafe, KeepsTheNodesRatioOnlyIfValid) {
   for (const auto& [text, kept] :
        {std::pair("1.37", 137), {"5.00", 500}, {"1.00", 100}, {"5.01", 0}, {"0.9", 0}, {"rubbish", 0}}) {
     const auto plan = normalization({nullptr, NormalizationSwitch::kAsSettingsSay, nullptr, std::string_view(text)},

@@ -414,7 +414,7 @@ class Scenario {
   model::NodeSnapshot node_;
 };
 
-TEST(Scenarios, DecideAsTheFilesSay) {
+TEST(Scenarios, MatchTheScenarioFiles) {
   testing::play_scenarios("policy/overcommit/testdata", 6, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
   });

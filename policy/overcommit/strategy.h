@@ -1,9 +1,9 @@
-// Which strategy a node gets: reads `colocation-config`, keeps the last good one, and merges for each node
+// Chooses the strategy of a node: reads `colocation-config`, keeps the last good one, and merges for each node
 //
-//   defaults ← cluster ← first matching entry of nodeConfigs ← node annotation ← ratio labels
+//    defaults ← cluster ← first matching entry of nodeConfigs ← node annotation ← ratio labels
 //
-// Merging is by field: what is present overrides, null and absent do not, an empty list does not, an explicit 0 or
-// false does. Field names match whatever their case, as in Go's decoder. Unknown fields are ignored.
+// Merging is by field: present values override, null and absent do not, an empty list does not, an explicit 0 or false
+// does. Field names match in any case, as in Go's decoder. Unknown fields are ignored.
 #pragma once
 
 #include <expected>
@@ -29,10 +29,10 @@ struct NodeEntry {
   std::string name;
   model::LabelSelector selector = model::LabelSelector::nothing();
   model::ColocationStrategy strategy;  // complete: merged over the cluster's when it was read
-  // kConfigApplied; kConfigEntryInvalid where a value is out of range and the cluster's strategy stands here instead;
-  // kConfigSelectorUnusable where the entry is never chosen.
+  // kConfigApplied; kConfigEntryInvalid if a value is out of range, and this is the cluster's strategy instead;
+  // kConfigSelectorUnusable if the entry can never match.
   model::Reason reason = model::Reason::kConfigApplied;
-  std::string problem;  // says what is wrong and where; empty where nothing is
+  std::string problem;  // the problem and its place; empty: none
 };
 
 struct ColocationConfig {
@@ -62,7 +62,7 @@ struct ConfigStep {
 // A ConfigMap that vanishes later leaves the running configuration as it is; one that never was means defaults.
 ConfigStep next_config(const ConfigState& state, const ConfigSource& source);
 
-// A ratio label as a percentage: "0.29" is 28 (times 100 in double, truncated). nullopt where it is no number of 0 or
+// A ratio label as a percentage: "0.29" is 28 (times 100 in double, truncated). nullopt if it is not a number of 0 or
 // more.
 std::optional<std::int64_t> percent_of_ratio(std::string_view text);
 
@@ -74,8 +74,8 @@ struct NodeStrategy {
   bool enabled = false;  // for overcommit: the cluster's and the node's switch; a node can only switch itself off
   model::Reason reason = model::Reason::kDisabledByCluster;  // kConfigApplied, kDisabledByCluster or kDisabledForNode
   std::optional<std::size_t> entry;                          // index in ColocationConfig::nodes
-  std::vector<model::Reason> ignored;                        // what of the node's own settings could not be read
-  // Of the process, not of the node: who decides sets them.
+  std::vector<model::Reason> ignored;                        // the node's own settings that could not be read
+  // Settings of the process, not of the node; the caller sets them.
   PluginSet plugins;
   Profile profile = Profile::kKoordinator;
   // The settings that the node gets; null: they cannot be used, and there were none before.
@@ -84,11 +84,11 @@ struct NodeStrategy {
   std::shared_ptr<const AmplificationSettings> amplification = default_settings<AmplificationSettings>();
 };
 
-// `profile: tidemark` refuses an annotation with a value out of range; the peer takes what it says.
+// `profile: tidemark` rejects an annotation with a value out of range; Koordinator accepts it.
 NodeStrategy strategy_for(const ColocationConfig& config, model::LabelsView labels,
                           std::optional<std::string_view> annotation, Profile profile = Profile::kKoordinator);
 
-// All settings that overcommit looks at. Null: they cannot be used, and there were none before.
+// All settings of overcommit. Null: they are invalid, and there were none before.
 struct OvercommitSettings {
   const ColocationConfig& colocation;
   const NormalizationConfig* normalization = nullptr;

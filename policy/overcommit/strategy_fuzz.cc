@@ -1,5 +1,5 @@
-// Any text is a configuration or is refused with a reason; any annotation is merged or ignored; what comes out of it
-// decides any node.
+// Any text is parsed as settings or rejected with a reason; any annotation is merged or ignored; the result decides any
+// node.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

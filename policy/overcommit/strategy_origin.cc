@@ -31,7 +31,7 @@ Json percent(const std::optional<std::int64_t>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// In the order of contract 4.2; what is unset (null) is not shown.
+// In the order of contract 4.2; unset values (null) are not shown.
 struct Row {
   std::string_view name;
   Json (*value)(const ColocationStrategy&);
@@ -120,7 +120,7 @@ PartInForce colocation_in_force(const ConfigSource& source, std::span<const mode
   const NodeStrategy node = strategy_for(*step.state.config, labels, annotation);
   part.entry = node.entry;
   part.notes = node.ignored;
-  // What can be used was read above: these only ask who named a field.
+  // Valid values were read above: these only find the layer of a field.
   const Json cluster = source.text ? Json::parse(*source.text).value_or(Json()) : Json();
   Json entry;
   if (node.entry) {

@@ -12,7 +12,7 @@
 
 namespace tidemark::policy {
 
-// Of `colocation-config` as it is now, by itself: no earlier text is known here.
+// Of `colocation-config` as it is now: earlier texts are unknown here.
 PartInForce colocation_in_force(const ConfigSource& source, std::span<const model::Label> labels,
                                 std::optional<std::string_view> annotation);
 

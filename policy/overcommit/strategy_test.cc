@@ -71,7 +71,7 @@ TEST(ColocationConfigText, EveryFieldIsRead) {
   EXPECT_EQ(strategy, wanted);
 }
 
-TEST(ColocationConfigText, WhatDoesNotParseIsBadJson) {
+TEST(ColocationConfigText, ReportsUnparsableTextAsBadJson) {
   for (const auto* text :
        {"", "{", "[]", "1", R"({"enable":"true"})", R"({"enable":1})", R"({"cpuReclaimThresholdPercent":"60"})",
         R"({"cpuReclaimThresholdPercent":60.5})", R"({"cpuReclaimThresholdPercent":60.0})",

@@ -10,12 +10,12 @@ namespace {
 
 using model::Reason;
 
-// The comparison is in thousandths and in doubles, as the peer's is.
+// The comparison is in thousandths and in doubles, as in Koordinator.
 bool differs(double old_milli, double new_milli, double threshold) {
   return std::abs(new_milli - old_milli) > old_milli * threshold;
 }
 
-// nullopt where the pair is no reason to write.
+// nullopt if the pair needs no write.
 template <class Amount>
 std::optional<Reason> difference(std::optional<Amount> old, std::optional<Amount> wanted, double threshold) {
   if (!old && !wanted) return std::nullopt;
@@ -64,12 +64,12 @@ bool amplification_differs(const model::NodeSnapshot& node, const AmplificationP
 }
 
 enum class ZoneCuts : std::uint8_t {
-  kAsGrowth,  // as the peer
+  kAsGrowth,  // as in Koordinator
   kAtOnce,    // those that would be worth a write of the node
   kAny,       // the zones carry more than their node
 };
 
-// Any of what they say, capacity or available too: somebody may go by it.
+// Any of the values, capacity or available too, because readers may use it.
 template <class Fine>
 ZoneCuts cuts_of(const model::TopologyView& topology,
                  std::optional<model::ZoneAmounts<Fine>> model::ZoneView::* resource,
@@ -86,7 +86,7 @@ ZoneCuts cuts_of(const model::TopologyView& topology,
   return sum > kFine * std::max<std::int64_t>(of_node, 0) ? ZoneCuts::kAny : ZoneCuts::kAtOnce;
 }
 
-// What of one resource of a zone is to be written; nullopt where nothing is.
+// The values of one resource of a zone to write; nullopt: none.
 template <class Fine>
 std::optional<ZoneChange> zone_change(const std::optional<model::ZoneAmounts<Fine>>& carried, Fine wanted, bool all,
                                       ZoneCuts cuts, double threshold) {
@@ -146,7 +146,7 @@ ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const Zo
   for (std::size_t i = 0; i < wanted.zones.size(); ++i) {
     const model::ZoneView& carried = topology.zones[i];
     const auto take = [&](std::optional<ZoneChange> change, bool is_cpu) {
-      // A zone that lists nothing says already that it has nothing.
+      // A zone without values already shows that it offers nothing.
       if (!change || (change->added && clears)) return;
       change->zone = i;
       change->is_cpu = is_cpu;

@@ -1,14 +1,14 @@
-// Whether a plan is worth a write to the API server, and of zones which fields.
+// Decides whether a plan is worth a write to the API server, and which fields of zones to write.
 //
-//   a resource:  it appears, it disappears, or |new − old| > old × resourceDiffThreshold
-//   a refresh:   the last write of this process is older than updateTimeThresholdSeconds, strictly; nullopt: there is
-//                none (a restart, or a NodeMetric or a NodeResourceTopology that was deleted). It brings up to date
-//                what moved by less; whoever writes leaves it out where it would change nothing
-//   a ratio:     the annotation appears or differs by more than 0.01 (normalization), its text differs (amplification)
+//    a resource:  it appears, it disappears, or |new − old| > old × resourceDiffThreshold
+//    a refresh:   the last write of this process is older than updateTimeThresholdSeconds, strictly; nullopt: no write
+//                 yet (a restart, or a NodeMetric or a NodeResourceTopology that was deleted). It also writes smaller
+//                 changes; the caller skips it if nothing would change
+//    a ratio:     the annotation appears or differs by more than 0.01 (normalization), its text differs (amplification)
 //
-// Zones are compared by each of capacity, allocatable and available, and what differs enough is written; a refresh
-// writes all of them. Where they follow their node, a cut of them is worth a write when one of the node is, and any
-// while together they say more than the node does.
+// Zones are compared by each of capacity, allocatable and available, and sufficient differences are written; a refresh
+// writes all of them. If they follow their node, a cut of them is worth a write when one of the node is, and so is any
+// cut while their sum exceeds the node's value.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@
 
 namespace tidemark::policy {
 
-// What of a strategy says so.
+// The limits of a strategy for this.
 struct WriteThresholds {
   WriteThresholds() : WriteThresholds(model::ColocationStrategy()) {}
   WriteThresholds(const model::ColocationStrategy& strategy)
@@ -42,8 +42,8 @@ struct WriteDecision {
 WriteDecision needs_write(const model::ExtendedResources& on_node, const model::ExtendedResources& wanted,
                           std::optional<base::Duration> since_write, WriteThresholds thresholds);
 
-// A cut protects somebody: with `profile: tidemark` it is worth a write whatever resourceDiffThreshold says, unless it
-// is below kCutMinPermille of what the node carries.
+// A cut protects work: with `profile: tidemark` it is worth a write regardless of resourceDiffThreshold, unless it is
+// below kCutMinPermille of the node's present value.
 inline constexpr std::int64_t kCutMinPermille = 10;
 WriteDecision needs_cut_write(const model::ExtendedResources& on_node, const model::ExtendedResources& wanted);
 
@@ -65,14 +65,14 @@ struct ZoneChange {
 struct ZoneWriteDecision {
   WriteDecision write;
   std::vector<ZoneChange> changes;
-  bool above_node = false;  // together they say more than `follow` now: this cannot wait
+  bool above_node = false;  // their sum exceeds `follow` now: this cannot wait
 };
-// `follow`: what the node carries, where its zones follow it.
+// `follow`: the node's present values, if its zones follow it.
 ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const ZonesPlan& wanted,
                                    std::optional<base::Duration> since_write, WriteThresholds thresholds,
                                    std::optional<model::Resources> follow = std::nullopt);
-// Of zones that are only cut, with their node: the cuts that would be worth a write of the node, and any while together
-// they say more than it carries. Nothing appears, and nothing is refreshed.
+// For zones that are only cut, with their node: the cuts that would be worth a write of the node, and any cut while
+// their sum exceeds its value. Nothing is added or refreshed.
 ZoneWriteDecision needs_zone_cut(const model::TopologyView& topology, const ZonesPlan& wanted,
                                  model::Resources carried);
 

@@ -1,17 +1,17 @@
 // Batch by NUMA zone: the node's formula (batch.h) once for each of the n zones of the NodeResourceTopology, with
 //
-//   capacity       the zone's allocatable
-//   system use     the node's / n             kubelet's reservation, annotation: the node's / n
-//   online pods    / number of zones they were placed on, in those zones; / n in every zone where placed on none
-//   reports without a pod: / n in every zone
+//    capacity       the zone's allocatable
+//    system use     the node's / n             kubelet's reservation, annotation: the node's / n
+//    online pods    / number of zones they were placed on, in those zones; / n in every zone where placed on none
+//    reports without a pod: / n in every zone
 //
 // Every division is rounded up, in milli-cores and in thousandths of a byte. Then
 //
-//   batch-cpu    = trunc(allowed × 1000 × normalization ratio) / 1000
-//   batch-memory = allowed
+//    batch-cpu    = trunc(allowed × 1000 × normalization ratio) / 1000
+//    batch-memory = allowed
 //
-// and neither is rounded: the zone carries milli-fractions. Unlike on the node a pod without a report always counts
-// with its request, and what third parties hold is not taken off.
+// and neither is rounded: the zone has milli-fractions. Unlike on the node, a pod without a report always counts with
+// its request, and third parties are not subtracted.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ struct ZonePlan {
   std::string name;
   WaterLineTerms<model::CpuMilli> cpu;
   WaterLineTerms<model::MemoryMilli> memory;
-  // `profile: tidemark` only: this zone's part of what third parties hold.
+  // `profile: tidemark` only: this zone's part of the third parties' amount.
   model::CpuMicro third_party_cpu;
   model::MemoryMilli third_party_memory;
-  // What the zone is to carry.
+  // The values for the zone.
   model::CpuMicro batch_cpu;
   model::MemoryMilli batch_memory;
   model::Quantity::Format memory_format = model::Quantity::Format::kBinarySI;
@@ -45,12 +45,12 @@ struct ZonePlan {
 
 struct ZonesPlan {
   model::Reason reason = model::Reason::kZonesNoTopology;
-  std::vector<ZonePlan> zones;  // what to carry, in the order of the topology; empty: the zones stay as they are
+  std::vector<ZonePlan> zones;  // their values, in the order of the topology; empty: the zones stay unchanged
   bool counted_once = false;    // see measure_zones()
   bool operator==(const ZonesPlan&) const = default;
 };
 
-// What the node level found, of which the zones get equal parts.
+// Values of the node level, divided equally over the zones.
 struct ZoneShares {
   model::Resources system_used;
   model::Resources reserved_by_kubelet;
@@ -62,7 +62,7 @@ ZonesPlan plan_zones(const std::optional<model::TopologyView>& topology, const O
                      const ZoneShares& shares, const BatchRules& cpu, const BatchRules& memory,
                      std::optional<std::int64_t> ratio_percent, Profile profile);
 
-// What a node that offers nothing says of its zones: nothing, as the peer, or 0 in each that carries something.
+// The zones of a node that offers nothing: none, as in Koordinator, or 0 in each with a present value.
 ZonesPlan reset_zones(const std::optional<model::TopologyView>& topology, Profile profile);
 
 // As zones are written: batch-cpu as DecimalSI, memory in the way the zone writes its own.

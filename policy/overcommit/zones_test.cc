@@ -111,7 +111,7 @@ TEST(Zones, ContractOrderIsPolicyThenCapThenRatioAndZonesAreNeverRounded) {
   EXPECT_EQ(zone_quantity(plan.zones.zones[0].batch_cpu).canonical(), "1232100m");
 }
 
-TEST(Zones, TheQuantitiesAreWrittenAsThePeerWritesThem) {
+TEST(Zones, WritesQuantitiesLikeKoordinator) {
   EXPECT_EQ(zone_quantity(CpuMicro{7'800'000}).canonical(), "7800");
   EXPECT_EQ(zone_quantity(CpuMicro{12'000'000}).canonical(), "12k");
   EXPECT_EQ(zone_quantity(CpuMicro{0}).canonical(), "0");
@@ -121,7 +121,7 @@ TEST(Zones, TheQuantitiesAreWrittenAsThePeerWritesThem) {
   EXPECT_EQ(zone_quantity(MemoryMilli{62'000'000'000'000}, model::Quantity::Format::kDecimalSI).canonical(), "62G");
 }
 
-TEST(Zones, WhatTheySayAboveTheirNodeCannotWait) {
+TEST(Zones, ExcessAboveTheNodeIsWrittenAtOnce) {
   model::TopologyView topology;
   ZonesPlan wanted;
   for (int i = 0; i < 2; ++i) {
@@ -158,7 +158,7 @@ TEST(ZonesProperty, NoZoneOffersLessThanNothingOrMoreThanItHas) {
   }
 }
 
-TEST(ZonesProperty, WhereNoZoneIsOverloadedTheyOfferNoMoreThanTheNode) {
+TEST(ZonesProperty, OfferNoMoreThanTheNodeIfNoZoneIsOverloaded) {
   std::mt19937_64 random(22);
   int compared = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -230,7 +230,7 @@ TEST(ZonesProperty, TheOrderOfPodsAndReportsDoesNotMatter) {
   }
 }
 
-TEST(SafeProfileProperty, NeverOffersMoreThanThePeersRules) {
+TEST(SafeProfileProperty, NeverOffersMoreThanKoordinatorsRules) {
   std::mt19937_64 random(25);
   for (int i = 0; i < 10'000; ++i) {
     auto node = any_node(random);

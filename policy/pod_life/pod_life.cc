@@ -33,7 +33,7 @@ class Step {
     if (!out_.again_after || left < *out_.again_after) out_.again_after = left;
   }
 
-  // A container that ended begins again, by its role and the pod's policy.
+  // True if an ended container restarts, by its role and the pod's policy.
   bool returns(std::size_t i) const {
     if (at(i).role == LifeRole::kSidecar) return true;
     if (at(i).role == LifeRole::kInit) return !succeeded(i) && in_.policy != RestartPolicy::kNever;
@@ -67,7 +67,7 @@ class Step {
     out_.acts.push_back({What::kBegin, i});
   }
 
-  // One that runs and is unwell ends as if it had been asked by its pod's end, alone.
+  // A running, unhealthy container is stopped as at the end of its pod, but alone.
   void look_after(std::size_t i) {
     if (run_of(i).unwell) ask_or_kill(i);
   }

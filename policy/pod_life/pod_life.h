@@ -1,17 +1,17 @@
-// What becomes of one pod's containers on a node that runs them itself: which begins, which is asked to end, which is
-// killed, and how the pod stands. As a kubelet does, where users see it:
+// Decides for one pod's containers on a node without a kubelet: which start, which are stopped, which are killed, and
+// the pod's status. Users see the behavior of a kubelet:
 //
-//   init containers     one after the other, each until it succeeds; a sidecar (an init container that runs on) until
-//   it
-//                       has started
-//   restarts            by the pod's policy; 10 s after the first end, twice as long after each further one, five
-//                       minutes at most, from the beginning again after ten minutes of running
-//   an end of the pod   all at once: asked, and after the grace killed; sidecars after the others, the last one first
-//   not made            where no process came of a begin at all (no room on the disk, no group), which says nothing of
-//                       the container: tried again every 10 s, whatever the policy
-//   phase               Pending until one has begun, Running until none will run again, then Succeeded or Failed
+//    init containers     one after the other, each until it succeeds; a sidecar (an init container that runs on) until
+//    it
+//                        has started
+//    restarts            by the pod's policy; 10 s after the first end, twice as long after each further one, five
+//                        minutes at most, from the beginning again after ten minutes of running
+//    end of the pod      all at once: stopped, and killed after the grace; sidecars after the others, the last one
+//    first not created         if a start gave no process (no room on the disk, no cgroup), which is no fault of the
+//                        container: tried again every 10 s under any policy
+//    phase               Pending until one has started, Running until none will run again, then Succeeded or Failed
 //
-// Total, and without memory: what is known of the containers' processes comes in each time.
+// Total, and without memory: the state of the containers' processes is an input each time.
 #pragma once
 
 #include <chrono>
@@ -47,13 +47,13 @@ struct LifeContainer {
 
 enum class RunState : std::uint8_t { kNone, kRunning, kEnded };
 
-// What is known of a container's newest process.
+// The state of a container's newest process.
 struct ContainerRun {
   RunState state = RunState::kNone;
   std::int32_t starts = 0;  // so often it was begun
   base::MonotonicTime began, ended;
   std::int32_t exit_code = 0;
-  std::string cannot_begin;     // it could not be begun: why; it counts as ended
+  std::string cannot_begin;     // why it could not start; it counts as ended
   std::int32_t quick_ends = 0;  // ends in a row, each before kRestartForgiven
   bool startup_passed = false;
   bool readiness_passed = false;
@@ -99,7 +99,7 @@ struct PodLifeStep {
 
 PodLifeStep pod_life(const PodLifeInputs& inputs, base::MonotonicTime now);
 
-// After so many quick ends in a row.
+// After this many quick ends in a row.
 base::Duration restart_pause(std::int32_t quick_ends);
 
 }  // namespace tidemark::policy

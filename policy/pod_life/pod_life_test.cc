@@ -97,7 +97,7 @@ TEST_F(PodLifeTest, AJobRunsOnceAndHasSucceeded) {
   EXPECT_EQ(look(), "Succeeded over");
 }
 
-TEST_F(PodLifeTest, AJobThatFailsIsBegunAgainWhereItsPolicySaysSo) {
+TEST_F(PodLifeTest, RestartsAFailedJobByItsPolicy) {
   container("work");
   for (const auto& [asked, code, wanted] :
        {std::tuple(RestartPolicy::kNever, 1, "Failed over"), std::tuple(RestartPolicy::kOnFailure, 0, "Succeeded over"),
@@ -132,7 +132,7 @@ TEST_F(PodLifeTest, RestartsBecomeRareAndAreForgiven) {
   EXPECT_EQ(*step().again_after, kRestartPause);
 }
 
-TEST_F(PodLifeTest, WhatCouldNotBeMadeIsTriedAgainWhateverThePolicy) {
+TEST_F(PodLifeTest, RetriesCreationUnderAnyPolicy) {
   policy = RestartPolicy::kNever;
   container("work");
   of("work").not_made = now;
@@ -171,7 +171,7 @@ TEST_F(PodLifeTest, InitContainersRunOneAfterTheOther) {
   EXPECT_EQ(look(), "Running ready");
 }
 
-TEST_F(PodLifeTest, AnInitContainerThatFailsForGoodFailsThePod) {
+TEST_F(PodLifeTest, FinalInitContainerFailureFailsThePod) {
   policy = RestartPolicy::kNever;
   container("first", LifeRole::kInit);
   container("web");
@@ -202,7 +202,7 @@ TEST_F(PodLifeTest, ASidecarRunsBesideTheOthersAndEndsAfterThem) {
   EXPECT_EQ(look(), "kill proxy; Succeeded over");
 }
 
-TEST_F(PodLifeTest, AnEndIsAskedForAndAfterTheGraceThereIsNoAsking) {
+TEST_F(PodLifeTest, StopsThenKillsAfterTheGrace) {
   container("polite");
   container("deaf");
   look();
@@ -216,13 +216,13 @@ TEST_F(PodLifeTest, AnEndIsAskedForAndAfterTheGraceThereIsNoAsking) {
   EXPECT_EQ(look(), "kill deaf; Failed over");
 }
 
-TEST_F(PodLifeTest, WhatNeverBeganEndsAtOnce) {
+TEST_F(PodLifeTest, UnstartedPodStopsAtOnce) {
   container("work");
   ends = true;
   EXPECT_EQ(look(), "Failed over");
 }
 
-TEST_F(PodLifeTest, AnEvictedPodHasFailedWhateverItsContainersSay) {
+TEST_F(PodLifeTest, EvictedPodIsFailed) {
   policy = RestartPolicy::kNever;
   container("work");
   look();
@@ -233,7 +233,7 @@ TEST_F(PodLifeTest, AnEvictedPodHasFailedWhateverItsContainersSay) {
   EXPECT_EQ(look(), "Failed over");
 }
 
-TEST_F(PodLifeTest, ProbesDecideWhoIsReadyAndWhoIsBegunAnew) {
+TEST_F(PodLifeTest, ProbesDecideReadinessAndRestart) {
   container("web", LifeRole::kMain, true);
   EXPECT_EQ(look(), "begin web; Running");
   of("web").readiness_passed = true;
@@ -246,7 +246,7 @@ TEST_F(PodLifeTest, ProbesDecideWhoIsReadyAndWhoIsBegunAnew) {
   EXPECT_EQ(look(), "begin web; Running");
 }
 
-TEST_F(PodLifeTest, OneThatCannotBeBegunIsTriedAgain) {
+TEST_F(PodLifeTest, RetriesAContainerThatCannotStart) {
   container("web");
   look();
   ended("web", 0);
@@ -259,7 +259,7 @@ TEST_F(PodLifeTest, OneThatCannotBeBegunIsTriedAgain) {
 
 // Whatever happens: nothing begins twice or while it runs, a pod that ends is over within its grace, and what is over
 // stays over.
-TEST_F(PodLifeTest, WhateverHappens) {
+TEST_F(PodLifeTest, InvariantsHoldForRandomLives) {
   base::Random random(11);
   for (int round = 0; round < 3000; ++round) {
     containers.clear();

@@ -26,7 +26,7 @@ void read_evictions(Form& form, BudgetSettings& budget, EvictSettings& node, Pro
   }
   each.boolean("grants", budget.grants);
   if (budget.grants && !budget.pool_per_hour) {
-    each.problem("grants", "there is nothing to grant without perPoolHour");
+    each.problem("grants", "needs perPoolHour");
   }
   if (each.has("backOff")) {
     base::Duration pause{0};

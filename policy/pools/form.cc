@@ -161,7 +161,7 @@ void Form::finish() {
     if (std::ranges::find(known_, key) != known_.end()) continue;
     const auto meant = base::nearest(key, names);
     problem(base::in_quotes(key),
-            base::cat("there is no such setting", meant ? base::cat("; did you mean ", *meant, "?") : std::string()));
+            base::cat("unknown setting", meant ? base::cat("; did you mean ", *meant, "?") : std::string()));
   }
 }
 
@@ -169,7 +169,7 @@ std::string read_name(Form& form, const std::string& place, std::map<std::string
   std::string name;
   form.text("name", name);
   if (!form.has("name")) {
-    form.missing("name", "what shall it be called?");
+    form.missing("name", "a name is required");
     return "";
   }
   if (const auto good = check_name(name); !good) {
@@ -178,7 +178,7 @@ std::string read_name(Form& form, const std::string& place, std::map<std::string
   }
   form.rename(base::cat(place, " (", name, ")"));
   if (const auto [at, fresh] = seen.emplace(name, place); !fresh) {
-    form.problem("name", base::cat(at->second, " is called so too"));
+    form.problem("name", base::cat(at->second, " has the same name"));
   }
   return name;
 }

@@ -1,6 +1,5 @@
-// Reads a document of settings member by member and collects everything that is wrong with it, each with its place, so
-// that one look shows all of it. A member that nobody asked for is wrong as well, and the nearest one that exists is
-// named.
+// Reads a settings document member by member and collects all problems with their places, so that one pass shows all of
+// them. An unknown member is a problem as well; the message names the nearest known one.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +37,8 @@ class Problems {
   std::size_t left_out_ = 0;
 };
 
-// One object of the document. A member that is null counts as absent. Every read leaves `out` as it is where there is
-// nothing, or nothing good, to read.
+// One object of the document. A null member counts as absent. Every read leaves `out` unchanged if there is no valid
+// value.
 class Form {
  public:
   // `value` may be null for a member that is absent. Anything but an object is a problem.
@@ -51,9 +50,9 @@ class Form {
   void integer(std::string_view key, std::int64_t& out, std::int64_t lowest, std::int64_t highest);
   void integer(std::string_view key, std::optional<std::int64_t>& out, std::int64_t lowest, std::int64_t highest);
   void duration(std::string_view key, base::Duration& out, base::Duration lowest, base::Duration highest);
-  // One of `words`; nullopt where there is nothing good.
+  // One of `words`; nullopt if there is no valid value.
   std::optional<std::size_t> choice(std::string_view key, std::vector<std::string_view> words);
-  const Json* member(std::string_view key);  // nullptr where it is absent
+  const Json* member(std::string_view key);  // nullptr if it is absent
   void list(std::string_view key, std::size_t most,
             const std::function<void(const Json& item, std::string place)>& each);
 
@@ -62,7 +61,7 @@ class Form {
   std::string place(std::string_view key) const;
   void rename(std::string place) { place_ = std::move(place); }
 
-  void finish();  // what nobody asked for
+  void finish();  // reports unknown members
 
  private:
   const Json* known(std::string_view key);
@@ -76,8 +75,8 @@ class Form {
 // Of a pool, a class and the like.
 Result<void> check_name(std::string_view name);
 
-// The member `name`, checked, for one item of a list; "" where it cannot be used. Later places show it: "pools[1]
-// (night)". `seen` holds the names of the items before it and their places.
+// The member `name`, checked, for one item of a list; "" if it is invalid. Later places show it: "pools[1] (night)".
+// `seen` holds the names of the items before it and their places.
 std::string read_name(Form& form, const std::string& place, std::map<std::string, std::string>& seen);
 
 }  // namespace tidemark::policy

@@ -1,5 +1,5 @@
-// What the settings, and the manager's word to an agent (policy/nodeslo/agent_word.h), say of modes. What is not given
-// stays as it is.
+// Reads modes from the settings and from the agent's part of the NodeSLO (policy/nodeslo/agent_word.h). Absent members
+// leave the present value.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace tidemark::policy {
 
-std::optional<Mode> read_mode(Form& form, std::string_view key);  // nullopt where there is nothing good
+std::optional<Mode> read_mode(Form& form, std::string_view key);  // nullopt if there is no valid value
 
 // `{default: observe, cpuSuppress: enforce}`.
 void read_agent_modes(Form& form, AgentModes& modes);
 
-// `mode: observe` for everything, or `mode: {capacity: …, nodeSlo: …, agent: …}`, where `agent` is one mode for all
+// `mode: observe` for everything, or `mode: {capacity: …, nodeSlo: …, agent: …}`; `agent` is one mode for all
 // strategies or one for each, as above.
 void read_pool_modes(Form& form, PoolModes& modes, Problems& problems);
 

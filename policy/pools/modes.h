@@ -1,4 +1,4 @@
-// Whether what is decided is written, for each thing that the manager does on a node and that the node's agent does.
+// Whether a decision is written, for each action of the manager on a node and of the node's agent.
 #pragma once
 
 #include <array>
@@ -19,19 +19,19 @@ enum class Mode : std::uint8_t {
 struct AgentModes {
   Mode otherwise = Mode::kEnforce;  // "default": of a strategy that is not named
   std::array<std::optional<Mode>, model::kStrategies.size()> named{};
-  // Of what kCpuSuppress does between two decisions (policy/reaction). Not named: as that strategy.
+  // The mode of the reaction of kCpuSuppress between two decisions (policy/reaction). Unset: that of the strategy.
   std::optional<Mode> reaction{};
 
   Mode of(model::Strategy strategy) const;
-  Mode of_reaction() const;  // what is decided for suppression and not written is not written in between either
+  Mode of_reaction() const;  // suppression in mode observe also observes in between
   bool operator==(const AgentModes&) const = default;
 };
 
 struct PoolModes {
   Mode capacity = Mode::kEnforce;  // batch and mid resources in the node's status
   Mode node_slo = Mode::kEnforce;  // the NodeSLO that the node's agent enforces
-  AgentModes agent{};              // what the agent is told there to do with it
-  Mode yarn = Mode::kEnforce;      // what ResourceManagers are told of the node
+  AgentModes agent{};              // the agent's modes for it
+  Mode yarn = Mode::kEnforce;      // totals of ResourceManagers for the node
   bool operator==(const PoolModes&) const = default;
 };
 

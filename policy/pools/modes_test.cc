@@ -33,7 +33,7 @@ AgentModes agent_modes(Mode otherwise, std::vector<std::pair<Strategy, Mode>> na
   return modes;
 }
 
-TEST(Modes, ModesByWhatIsDoneAndByStrategyOfTheAgent) {
+TEST(Modes, ResolvesModesByComponentAndStrategy) {
   EXPECT_EQ(modes_in("observe"), (PoolModes{kObserve, kObserve, {kObserve, {}}, kObserve}));
   EXPECT_EQ(modes_in("enforce"), PoolModes());
   EXPECT_EQ(modes_in("{}"), PoolModes());
@@ -49,7 +49,7 @@ TEST(Modes, ModesByWhatIsDoneAndByStrategyOfTheAgent) {
   }
 }
 
-TEST(Modes, WhatSuppressionDoesBetweenTwoDecisionsHasAModeThatGoesByPool) {
+TEST(Modes, ReactionHasAModePerPool) {
   const auto config = must(R"(
 schema: 1
 mode: {agent: {cpuSuppress: enforce, reaction: observe}}
@@ -65,11 +65,11 @@ pools:
   EXPECT_EQ(of(1), kObserve) << "what suppression may not write is not written in between either";
   EXPECT_EQ(of(2), kEnforce) << "one mode is for all";
   EXPECT_EQ(of(3), kObserve);
-  EXPECT_EQ(AgentModes().of_reaction(), kEnforce) << "nobody said anything: as suppression";
+  EXPECT_EQ(AgentModes().of_reaction(), kEnforce) << "unset: the mode of suppression";
   EXPECT_EQ(modes_in("{agent: observe}").agent.of_reaction(), kObserve);
 }
 
-TEST(Modes, APoolsModesOfTheAgentLieOverThoseOfTheDocument) {
+TEST(Modes, PoolModesOverrideTheDocuments) {
   const auto config = must(R"(
 schema: 1
 mode: {capacity: enforce, nodeSlo: enforce, agent: {default: observe, cpuSuppress: enforce}}
@@ -88,7 +88,7 @@ pools:
   EXPECT_EQ(of(4), agent_modes(kObserve, {})) << "one mode is for everything";
 }
 
-TEST(Modes, AModeThatDoesNotExistIsToldWithTheNearest) {
+TEST(Modes, ReportsAnUnknownModeWithASuggestion) {
   const auto refused = parse_tidemark_config(R"(
 schema: 1
 mode: {agents: observe, agent: {default: observed, cpuSupress: enforce, memory: observe}}
@@ -100,9 +100,9 @@ pools:
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(to_string(refused.error()),
             R"(mode.agent.default: wanted observe or enforce, found "observed"; did you mean observe?
-mode.agent."cpuSupress": there is no such setting; did you mean cpuSuppress?
-mode.agent."memory": there is no such setting
-mode."agents": there is no such setting; did you mean agent?
+mode.agent."cpuSupress": unknown setting; did you mean cpuSuppress?
+mode.agent."memory": unknown setting
+mode."agents": unknown setting; did you mean agent?
 pools[0] (a).mode.agent: wanted observe or enforce, found "off"
 pools[1] (b).mode.nodeSlo: wanted observe or enforce, found {"default":"observe"}
 pools[1] (b).mode.agent: wanted observe or enforce, found ["cpuSuppress"])");

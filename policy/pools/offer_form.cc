@@ -49,7 +49,7 @@ void read_entries(Form& over, std::span<const WorkClass> classes, std::vector<Ov
       std::vector<std::string_view> names;
       for (const auto& each : classes) names.push_back(each.name);
       if (names.empty()) {
-        form.problem("class", "`classes` of this document names none");
+        form.problem("class", "`classes` of this document does not list it");
         form.member("class");
       } else if (const auto choice = form.choice("class", names)) {
         entry.work_class = names[*choice];
@@ -59,7 +59,7 @@ void read_entries(Form& over, std::span<const WorkClass> classes, std::vector<Ov
     read_percent(form, "cpuPercent", entry.cpu_percent);
     read_percent(form, "memoryPercent", entry.memory_percent);
     if (!form.has("cpuPercent") && !form.has("memoryPercent")) {
-      form.missing("cpuPercent", "or memoryPercent: an entry without either changes nothing");
+      form.missing("cpuPercent", "set cpuPercent, memoryPercent or both");
     }
     form.finish();
     entries.push_back(std::move(entry));
@@ -107,7 +107,7 @@ void read_motion(Form& form, MotionConfig& motion, Problems& problems) {
   each.duration("decayStep", motion.decay_step, seconds(1), kMotionMax);
   each.integer("decaySteps", motion.decay_steps, 1, kDecayStepsMax);
   each.duration("forget", motion.forget, seconds(30), kMotionMax);
-  if (motion.forget < motion.hold) each.problem("forget", "comes before hold is over");
+  if (motion.forget < motion.hold) each.problem("forget", "must not be shorter than hold");
   each.finish();
 }
 

@@ -42,7 +42,7 @@ void read_business(Form& form, std::string& business) {
 void read_selector(Form& form, Pool& pool, Problems& problems) {
   const Json* value = form.member("nodeSelector");
   if (value == nullptr) {
-    return form.missing("nodeSelector", "which nodes? {} takes all that the pools before it leave");
+    return form.missing("nodeSelector", "required; {} takes all nodes that the pools before it leave");
   }
   Form selector(value, form.place("nodeSelector"), problems);
   bool empty = true;
@@ -61,7 +61,7 @@ void read_selector(Form& form, Pool& pool, Problems& problems) {
   pool.takes_all = empty;
 }
 
-// The name of a calendar. What is not given stays as it is; `calendar: none` is none.
+// The name of a calendar. Absent leaves the present value; `calendar: none` is none.
 void read_calendar_name(Form& form, const TidemarkConfig& config, std::optional<std::size_t>& out) {
   constexpr std::string_view kNone = "none";
   if (!form.has("calendar")) return;
@@ -76,7 +76,7 @@ void read_calendar_name(Form& form, const TidemarkConfig& config, std::optional<
   if (at != config.calendars.end()) out = static_cast<std::size_t>(at - config.calendars.begin());
 }
 
-// What a pool says of itself, and what the document says for nodes whose pool says nothing.
+// The settings of a pool, and the document's defaults for pools without them.
 void read_offer(Form& form, const TidemarkConfig& config, Pool& pool, Problems& problems) {
   read_pool_modes(form, pool.modes, problems);
   read_profile(form, pool.profile);
@@ -134,7 +134,8 @@ void read_classes(Form& form, std::vector<WorkClass>& classes, Problems& problem
     WorkClass work;
     work.name = read_name(entry, place, names);
     entry.integer("order", work.order, 0, kClassOrderMax);
-    if (!entry.has("order")) entry.missing("order", "a number; what has the lowest is reclaimed first");
+    if (!entry.has("order"))
+      entry.missing("order", "a number is required; the class with the lowest is reclaimed first");
     entry.duration("restartCost", work.restart_cost, seconds(0), kClassRestartCostMax);
     entry.boolean("checkpointing", work.checkpointing);
     entry.integer("cpuWeight", work.cpu_weight, 1, kClassWeightMax);
@@ -142,7 +143,7 @@ void read_classes(Form& form, std::vector<WorkClass>& classes, Problems& problem
     entry.finish();
     if (entry.has("order")) {
       if (const auto [at, fresh] = orders.emplace(work.order, place); !fresh) {
-        entry.problem("order", base::cat(at->second, " has the same; no two can be reclaimed first"));
+        entry.problem("order", base::cat(at->second, " has the same order; orders must differ"));
       }
     }
     classes.push_back(std::move(work));
@@ -178,13 +179,13 @@ std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::s
   Problems problems;
   TidemarkConfig config;
   Form form(&*document, "", problems);
-  // What another schema means is not known, so nothing more is said of such a text.
+  // Another schema is unknown, so no more problems are reported for the text.
   if (!problems.any() && !read_schema(form)) return std::unexpected(problems.take());
   config.calendars = read_calendars(form, zones, problems);
   read_classes(form, config.classes, problems);
   read_offer(form, config, config.rest, problems);
   if (!form.has("mode") && document->is_object()) {
-    form.missing("mode", "observe or enforce, for nodes whose pool says nothing else");
+    form.missing("mode", "set observe or enforce, the default for pools without a mode");
   }
   read_pools(form, config, problems);
   read_rollout(form, config.rollout, problems);
@@ -203,7 +204,7 @@ TidemarkStep next_tidemark_config(const TidemarkState& state, const TidemarkSour
     return TidemarkStep{state, model::Reason::kConfigInvalid, std::move(problem)};
   };
   if (!source.text) {
-    std::string problem = base::cat("there is no key ", model::kTidemarkConfigKey);
+    std::string problem = base::cat("missing key ", model::kTidemarkConfigKey);
     if (!source.other_keys.empty()) problem += base::cat("; found ", base::join(source.other_keys, ", "));
     return refused(std::move(problem));
   }

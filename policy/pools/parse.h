@@ -1,7 +1,7 @@
-// The text of `tidemark-config`: schema 1, YAML (of which JSON is a part) under the one key `config.yaml`.
+// The text of `tidemark-config`: schema 1, YAML (which includes JSON) under the one key `config.yaml`.
 //
-// A text with anything wrong in it is refused whole, and everything that is wrong is told at once.
-// docs/guide/settings.md shows every setting.
+// A text with any problem is rejected as a whole, with all problems at once. docs/guide/settings.md shows every
+// setting.
 #pragma once
 
 #include <chrono>
@@ -25,15 +25,15 @@ inline constexpr std::size_t kPoolsMax = 200;
 inline constexpr std::size_t kClassesMax = 64;
 inline constexpr std::int64_t kClassOrderMax = 1'000'000;
 inline constexpr std::int64_t kClassWeightMax = 10'000;  // cgroup v2's cpu.weight
-inline constexpr std::int64_t kClassMemoryLowMax = 100;  // percent of what a task requests
+inline constexpr std::int64_t kClassMemoryLowMax = 100;  // percent of a task's request
 inline constexpr base::Duration kClassRestartCostMax = std::chrono::hours(24 * 30);
 
 std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::string_view text, const Zones& zones);
 
-// What the ConfigMap holds now.
+// The present content of the ConfigMap.
 struct TidemarkSource {
   bool found = true;                     // the ConfigMap exists
-  std::optional<std::string_view> text;  // nullopt where the key is missing
+  std::optional<std::string_view> text;  // nullopt if the key is missing
   std::vector<std::string> other_keys;   // of its data: a wrong name is not the same as no settings
 };
 
@@ -49,8 +49,8 @@ struct TidemarkStep {
   std::string problem;   // for the Warning event and the log; one line for each thing that is wrong
 };
 
-// Refused: the last good ones stay. Gone: the last good ones stay as well, because what they held back would be let
-// loose otherwise; only where there never were any does the drop-in hold.
+// Rejected or missing: the last good settings stay in force, because dropping them would release what they hold back.
+// Koordinator's switches apply only if there never were any.
 TidemarkStep next_tidemark_config(const TidemarkState& state, const TidemarkSource& source, const Zones& zones);
 
 }  // namespace tidemark::policy

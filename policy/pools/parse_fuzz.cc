@@ -1,5 +1,5 @@
-// Any text is a configuration or is refused with what is wrong; every node is in one pool of it, and every calendar has
-// a line.
+// Any text is parsed as settings or rejected with a reason; every node is in one pool of it, and every calendar has a
+// water line.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

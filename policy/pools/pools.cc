@@ -11,7 +11,7 @@ bool TidemarkConfig::has_canary() const {
 TidemarkConfig drop_in() {
   TidemarkConfig config;
   config.rollout.staged = false;
-  config.profiles.learn = false;  // the peer keeps nothing of the kind on the API server
+  config.profiles.learn = false;  // Koordinator stores nothing of the kind on the API server
   config.rest.budget.breaker.watched = false;
   return config;
 }

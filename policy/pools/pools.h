@@ -1,8 +1,8 @@
-// Our own settings, as the ConfigMap `tidemark-config` holds them, and which pool a node is in.
+// Tidemark's own settings, as in the ConfigMap `tidemark-config`, and the pool of a node.
 //
-// A node is in exactly one pool: the first in the order of the document whose selector matches its labels, else the
-// pool of the rest, `default`. Where selectors overlap on a real node the first still wins, and overlaps() tells, since
-// whoever wrote the second one meant something else.
+// A node is in exactly one pool: the first in the order of the document whose selector matches its labels, otherwise
+// the pool `default`. If selectors overlap on a real node, the first still wins, and overlaps() reports it, because it
+// is probably a mistake.
 #pragma once
 
 #include <cstdint>
@@ -34,25 +34,25 @@ struct Pool {
   std::string name{kDefaultPool};
   model::LabelSelector selector = model::LabelSelector::everything();
   bool takes_all = true;  // the selector asks for nothing
-  std::string business;   // whose nodes these are; empty: nobody said
+  std::string business;   // the owner of these nodes; empty: unset
   PoolModes modes;
   Profile profile = Profile::kKoordinator;
-  bool canary = false;                  // takes new settings first
+  bool canary = false;                  // gets new settings first
   std::optional<std::size_t> calendar;  // of the water line, an index in TidemarkConfig::calendars
   LedgerConfig ledger;
   MotionConfig motion;               // with profile tidemark only
   base::Duration warm_up = kWarmUp;  // the same: for how long a pod that started counts with more than it uses
   BudgetSettings budget;
-  ArbitrateSettings arbitrate;  // what happens where two schedulers sold too much of a node
-  bool ends_yarn_work = false;  // when a drain is over: what YARN holds beyond its offer
+  ArbitrateSettings arbitrate;  // the reaction if two schedulers sold too much of a node
+  bool ends_yarn_work = false;  // preempt YARN's containers beyond its offer when a drain is over
   EvictSettings evict;          // how the agents of its nodes go about evictions
-  SloLayer nodeslo;             // over what slo-controller-config says for its nodes
+  SloLayer nodeslo;             // above slo-controller-config for its nodes
 };
 
-// More evictions than this within `window` in one pool stop a roll-out: at least `at_least`, and more than
-// `factor_percent` % of what the same pool had in a window before the roll-out began.
+// More evictions than this within `window` in one pool stop a rollout: at least `at_least`, and more than
+// `factor_percent` % of the same pool's count in a window before the rollout began.
 struct EvictionLimit {
-  bool watched = true;  // false: nobody stops it
+  bool watched = true;  // false: evictions never stop it
   base::Duration window = std::chrono::minutes(5);
   std::int64_t at_least = 10;
   std::int64_t factor_percent = 300;
@@ -70,7 +70,7 @@ struct RolloutSettings {
 // A timeliness class of offline work, the value of `tidemark.io/class`.
 struct WorkClass {
   std::string name;
-  std::int64_t order = 0;               // what is reclaimed first has the lowest
+  std::int64_t order = 0;               // the lowest is reclaimed first
   base::Duration restart_cost{0};       // work that a restart throws away
   bool checkpointing = false;           // then a restart costs no more than the time since the last checkpoint
   std::int64_t cpu_weight = 100;        // against other classes; as cgroup v2's cpu.weight
@@ -89,8 +89,8 @@ struct TidemarkConfig {
   bool has_canary() const;
 };
 
-// What holds where there is no `tidemark-config`: a stand-in for the peer's manager, which enforces what its own
-// switches say and takes every edit everywhere at once.
+// The settings without a `tidemark-config`: a replacement of Koordinator's manager, which enforces its own switches and
+// applies every edit everywhere at once.
 TidemarkConfig drop_in();
 
 const Pool& pool_of(const TidemarkConfig& config, model::LabelsView labels);
@@ -105,7 +105,8 @@ struct PoolOverlap {
   std::int64_t nodes = 0;   // how many
   model::NodeName example;  // the first of them by name
 };
-// In the order of the document. Selectors that match every node are no overlap: that is how a last pool takes the rest.
+// In the order of the document. Selectors that match every node are not an overlap: a last pool takes the rest that
+// way.
 std::vector<PoolOverlap> overlaps(const TidemarkConfig& config, std::span<const NodeLabels> nodes);
 
 // For how long a node of it sells nothing new after an eviction.

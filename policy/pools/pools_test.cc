@@ -54,7 +54,7 @@ pools:
   mode: {capacity: enforce}
 )";
 
-TEST(TidemarkConfigText, PoolsTakeTheRestsSettingsWhereTheySayNothing) {
+TEST(TidemarkConfigText, PoolsInheritTheDefaults) {
   const auto config = pools_must(kPools);
   EXPECT_EQ(config.rest.name, "default");
   EXPECT_EQ(config.rest.modes, (PoolModes{Mode::kObserve, Mode::kObserve, {Mode::kObserve, {}}, Mode::kObserve}));
@@ -162,7 +162,7 @@ arbitrate: {enabled: yes please, taint: 1, tolerancePermille: 1001, overAfter: 0
   }
 }
 
-TEST(TidemarkConfigText, WhatADrainEndsIsThePools) {
+TEST(TidemarkConfigText, DrainEvictionIsSetPerPool) {
   const auto config = pools_must(R"(
 schema: 1
 mode: enforce
@@ -179,7 +179,7 @@ pools:
   for (const char* place : {"drain.yarn", "pods"}) EXPECT_NE(wrong.find(place), std::string::npos) << wrong;
 }
 
-TEST(TidemarkConfigText, APoolsNodeSloLiesOverThatOfTheDocument) {
+TEST(TidemarkConfigText, PoolNodeSloOverridesTheDocuments) {
   const auto config = pools_must(R"(
 schema: 1
 mode: enforce
@@ -200,12 +200,11 @@ pools:
       R"({"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":50,"memoryEvictThresholdPercent":75,"memoryEvictLowerPercent":70},)"
       R"("systemStrategy":{"watermarkScaleFactor":200}})");
   EXPECT_EQ(shown(config.pools[1]), shown(config.rest));
-  EXPECT_EQ(
-      refusal("schema: 1\nmode: enforce\nnodeSlo: {resourceUsedThresholdWithBe: {enable: true}}"),
-      "nodeSlo.\"resourceUsedThresholdWithBe\": there is no such setting; did you mean resourceUsedThresholdWithBE?");
+  EXPECT_EQ(refusal("schema: 1\nmode: enforce\nnodeSlo: {resourceUsedThresholdWithBe: {enable: true}}"),
+            "nodeSlo.\"resourceUsedThresholdWithBe\": unknown setting; did you mean resourceUsedThresholdWithBE?");
 }
 
-TEST(TidemarkConfigText, EverythingThatIsWrongIsToldAtOnceWithItsPlace) {
+TEST(TidemarkConfigText, ReportsAllProblemsAtOnceWithPlaces) {
   EXPECT_EQ(refusal(R"(
 schema: 1
 mode: on
@@ -225,36 +224,36 @@ classes:
 - {name: b, order: 1, memoryLowPercent: 101}
 - {name: c, order: 1}
 )"),
-            R"(classes[0] (a).order: missing: a number; what has the lowest is reclaimed first
+            R"(classes[0] (a).order: missing: a number is required; the class with the lowest is reclaimed first
 classes[0] (a).cpuWeight: wanted a whole number in 1..10000, found 0
 classes[1] (b).memoryLowPercent: wanted a whole number in 0..100, found 101
-classes[2] (c).order: classes[1] has the same; no two can be reclaimed first
+classes[2] (c).order: classes[1] has the same order; orders must differ
 mode: wanted observe or enforce, found "on"
-pools[0] (night).nodeSelector."matchLabel": there is no such setting; did you mean matchLabels?
-pools[0] (night)."modes": there is no such setting; did you mean mode?
+pools[0] (night).nodeSelector."matchLabel": unknown setting; did you mean matchLabels?
+pools[0] (night)."modes": unknown setting; did you mean mode?
 pools[1].name: wanted up to 63 lower-case letters, digits or '-', with a letter or digit at both ends, found "Night"
 pools[1].canary: wanted true or false, found "yes"
-pools[2] (night).name: pools[0] is called so too
-pools[2] (night).nodeSelector: missing: which nodes? {} takes all that the pools before it leave
+pools[2] (night).name: pools[0] has the same name
+pools[2] (night).nodeSelector: missing: required; {} takes all nodes that the pools before it leave
 pools[2] (night).business: wanted what a label can hold (up to 63 letters, digits, '-', '_' or '.'), found "a b"
 rollout.nodesPerMinute: wanted a whole number in 1..100000, found 0
 rollout.canarySoak: wanted a duration like "90s" or "10m" in 0s..168h0m0s, found 10
 rollout.stopOnEvictions.window: wanted a duration like "90s" or "10m" in 10s..1h0m0s, found "2h"
-"pool": there is no such setting; did you mean pools?)");
+"pool": unknown setting; did you mean pools?)");
 }
 
-TEST(TidemarkConfigText, RefusesWhatItCannotKnow) {
+TEST(TidemarkConfigText, RejectsUnknownFields) {
   EXPECT_EQ(refusal(""), "schema: missing: say schema: 1");
   EXPECT_EQ(refusal("{}"), "schema: missing: say schema: 1");
   EXPECT_EQ(refusal("schema: 2\nanything: goes"), "schema: this version reads schema 1, found 2");
-  EXPECT_EQ(refusal("schema: 1"), "mode: missing: observe or enforce, for nodes whose pool says nothing else");
+  EXPECT_EQ(refusal("schema: 1"), "mode: missing: set observe or enforce, the default for pools without a mode");
   EXPECT_EQ(refusal("- 1"), "wanted settings by name, found [1]");
   EXPECT_NE(refusal("schema: [").find("line 1"), std::string::npos) << refusal("schema: [");
   EXPECT_NE(refusal("schema: 1\nschema: 1\nmode: observe").find("schema"), std::string::npos);
   EXPECT_NE(refusal(std::string(300 * 1024, ' ')).find("at most 262144"), std::string::npos);
 }
 
-TEST(TidemarkConfigText, OnlySoMuchIsTold) {
+TEST(TidemarkConfigText, LimitsTheNumberOfProblems) {
   std::string text = "schema: 1\nmode: observe\n";
   for (int i = 0; i < 50; ++i) text += cat("nonsense", i, ": 1\n");
   const auto config = parse_tidemark_config(text, zones());
@@ -298,7 +297,7 @@ TEST(PoolOf, TheFirstThatMatchesElseTheRest) {
   EXPECT_EQ(pool({}), "default");
 }
 
-TEST(PoolOf, AnOverlapIsToldWithAnExample) {
+TEST(PoolOf, ReportsAnOverlapWithAnExample) {
   const auto config = pools_must(kPools);
   const std::vector<NodeLabels> nodes{{model::NodeName("n3"), {{"stage", "night"}}},
                                       {model::NodeName("n1"), {{"stage", "night"}}},
@@ -317,7 +316,7 @@ TEST(PoolOf, AnOverlapIsToldWithAnExample) {
 
 // ---- what is in force ----
 
-TEST(NextTidemarkConfig, WithoutAnyThePeersSwitchesDecideAndEditsHoldAtOnce) {
+TEST(NextTidemarkConfig, MissingConfigUsesKoordinatorsSwitches) {
   const auto step = next_tidemark_config({}, {false, std::nullopt, {}}, zones());
   EXPECT_EQ(step.reason, Reason::kConfigDropIn);
   ASSERT_TRUE(step.state.config);
@@ -326,7 +325,7 @@ TEST(NextTidemarkConfig, WithoutAnyThePeersSwitchesDecideAndEditsHoldAtOnce) {
   EXPECT_FALSE(step.state.text);
 }
 
-TEST(NextTidemarkConfig, WhatIsRefusedOrGoneLeavesTheLastGood) {
+TEST(NextTidemarkConfig, KeepsTheLastGoodOnRejectionOrLoss) {
   const auto good = next_tidemark_config({}, {true, kPools, {}}, zones());
   EXPECT_EQ(good.reason, Reason::kConfigApplied);
   EXPECT_EQ(good.state.text, kPools);
@@ -340,7 +339,7 @@ TEST(NextTidemarkConfig, WhatIsRefusedOrGoneLeavesTheLastGood) {
     EXPECT_FALSE(next_tidemark_config({}, bad, zones()).state.config) << "never good: nothing is decided";
   }
   EXPECT_EQ(next_tidemark_config({}, {true, std::nullopt, {"config.yml"}}, zones()).problem,
-            "there is no key config.yaml; found config.yml");
+            "missing key config.yaml; found config.yml");
   const auto gone = next_tidemark_config(good.state, {false, std::nullopt, {}}, zones());
   EXPECT_EQ(gone.reason, Reason::kConfigKept);
   EXPECT_EQ(gone.state.text, kPools);
@@ -425,10 +424,10 @@ ledger:
 )");
   for (const std::string_view part :
        {"ledger.kubernetes.overReport.entries[0].class: wanted spark, found \"sparc\"; did you mean spark?",
-        "entries[1].hours: wanted a text", "entries[2].cpuPercent: missing: or memoryPercent",
+        "entries[1].hours: wanted a text", "entries[2].cpuPercent: missing: set cpuPercent",
         "ledger.yarn.overReport.entries[0].hours: wanted two hours of the day, as in 22-7",
         "entries[1].hours: wanted two hours", "entries[1].cpuPercent: wanted a whole number in 10..300, found 301",
-        "entries[2].\"hour\": there is no such setting; did you mean hours?"}) {
+        "entries[2].\"hour\": unknown setting; did you mean hours?"}) {
     EXPECT_NE(told.find(part), std::string::npos) << part << " is missing of\n" << told;
   }
 }
@@ -475,7 +474,7 @@ pools:
   }
 }
 
-TEST(TidemarkConfigText, WhatIsWrongWithACalendarIsToldWithItsPlace) {
+TEST(TidemarkConfigText, ReportsCalendarProblemsWithPlaces) {
   EXPECT_EQ(
       refusal(R"(
 schema: 1
@@ -499,11 +498,11 @@ calendars[0] (nights).entries[0] (a).cron: hour: wanted *, or numbers from 0 to 
 calendars[0] (nights).entries[1] (b).until: wanted either until (when it ends, like cron) or for (how long it lasts)
 calendars[0] (nights).entries[1] (b).cpu: wanted a whole number in 0..100, found 101
 calendars[0] (nights).entries[2] (c).to: ends before it begins
-calendars[0] (nights).entries[3] (c).name: calendars[0] (nights).entries[2] is called so too
+calendars[0] (nights).entries[3] (c).name: calendars[0] (nights).entries[2] has the same name
 calendars[0] (nights).entries[3] (c).cron: begins 1440 times a day; at most 24
 calendars[0] (nights).entries[3] (c).cpu: missing: set the water line of this window: cpu, memory or both, in percent
 calendars[0] (nights).entries[4] (e).cron: wanted either cron with until or for (it recurs), or from and to (it happens once)
-calendars[0] (nights).entries[4] (e)."rampup": there is no such setting; did you mean rampUp?
+calendars[0] (nights).entries[4] (e)."rampup": unknown setting; did you mean rampUp?
 calendar: wanted none or nights, found "night"; did you mean nights?
 ledger.yarn.minPercent: kubernetes and yarn are guaranteed 110 % together)");
 }
@@ -518,7 +517,7 @@ TEST(TidemarkConfigText, ACalendarThatIsNeverOrAllTheTimeIsRefused) {
             "calendars[0] (a).entries[0] (leap).cron: \"0 0 30 2 *\" never occurs: there is no such day");
 }
 
-TEST(TidemarkConfigText, TheZonesThatATextNamesAreKnownBeforeItIsRead) {
+TEST(TidemarkConfigText, ListsTheTimeZonesOfAText) {
   EXPECT_EQ(
       zone_names(
           "calendars: [{zone: Europe/Berlin}, {zone: Asia/Shanghai}, {zone: Europe/Berlin}, {zone: ../../etc/passwd}, "

@@ -83,7 +83,7 @@ Result<void> take_histogram(Reader& reader, std::string_view what, base::WallTim
   for (std::size_t i = first; i < first + number; ++i) {
     weights[i] = reader.take_double();
     if (!(weights[i] >= 0 && weights[i] <= kTotalMost) || std::signbit(weights[i])) {
-      return fail(ErrorKind::kInvalid, what, ": the weight of bucket ", i, " is none");
+      return fail(ErrorKind::kInvalid, what, ": the weight of bucket ", i, " is invalid");
     }
     sum += weights[i];
   }
@@ -98,10 +98,10 @@ Result<void> take_histogram(Reader& reader, std::string_view what, base::WallTim
     if (reference != base::WallTime()) return fail(ErrorKind::kInvalid, what, ": a reference time of no samples");
     return {};
   }
-  // Later, and what is added would weigh nothing beside it.
+  // Any later, and new samples would have no weight beside it.
   const double age = half_lives(written, reference, histogram.shape().half_life);
   if (!(age >= -1 && age <= kHalfLivesMax + 1)) {
-    return fail(ErrorKind::kInvalid, what, ": its reference time is not of the time it was written at");
+    return fail(ErrorKind::kInvalid, what, ": its reference time does not match its write time");
   }
   histogram.restore(weights, total, reference);
   return {};
@@ -134,11 +134,11 @@ Result<ModelCheckpoint> decode_model(std::string_view bytes) {
   if (bytes.size() > kModelCheckpointBytesMax) {
     return fail(ErrorKind::kInvalid, "a model of ", bytes.size(), " bytes, at most ", kModelCheckpointBytesMax);
   }
-  if (!bytes.starts_with(kMagic)) return fail(ErrorKind::kInvalid, "no model: it does not begin with ", kMagic);
+  if (!bytes.starts_with(kMagic)) return fail(ErrorKind::kInvalid, "not a model: it does not begin with ", kMagic);
   Reader reader{bytes.substr(kMagic.size())};
   const auto schema = reader.take<std::uint16_t>();
   const auto version = reader.take<std::uint16_t>();
-  if (reader.short_of) return fail(ErrorKind::kInvalid, "a model that was cut off");
+  if (reader.short_of) return fail(ErrorKind::kInvalid, "the model is truncated");
   if (schema < kModelSchemaOldest || schema > kModelSchema) {
     return fail(ErrorKind::kUnsupported, "a model of schema ", schema, ", wanted ", kModelSchemaOldest, " to ",
                 kModelSchema);
@@ -147,7 +147,7 @@ Result<ModelCheckpoint> decode_model(std::string_view bytes) {
     return fail(ErrorKind::kUnsupported, "a model of policy version ", version, ", wanted ", kModelPolicyVersionOldest,
                 " to ", kModelPolicyVersion);
   }
-  if (reader.left.size() < kChecksumBytes) return fail(ErrorKind::kInvalid, "a model that was cut off");
+  if (reader.left.size() < kChecksumBytes) return fail(ErrorKind::kInvalid, "the model is truncated");
   Reader tail{bytes.substr(bytes.size() - kChecksumBytes)};
   if (tail.take<std::uint64_t>() != base::TextHash().add(bytes.substr(0, bytes.size() - kChecksumBytes)).value()) {
     return fail(ErrorKind::kInvalid, "a model whose checksum is wrong");

@@ -1,11 +1,11 @@
 // One model as bytes, for the disk: little-endian, each model in one way only.
 //
-//   "TMPM"  schema u16  policy version u16  written i64 (ns since 1970)  key: length u16, bytes
-//   twice (CPU, memory): reference i64 (ns since 1970)  total f64  first bucket u16  number u16  weights f64 …
-//   checksum u64 of all before it
+//    "TMPM"  schema u16  policy version u16  written i64 (ns since 1970)  key: length u16, bytes
+//    twice (CPU, memory): reference i64 (ns since 1970)  total f64  first bucket u16  number u16  weights f64 …
+//    checksum u64 of all before it
 //
-// A program reads its own schema and the one before. A policy version of another kind of weights than ours is refused:
-// learning anew is cheap, believing wrong numbers is not.
+// A program reads its own schema and the one before. A policy version with other weights is rejected: learning again is
+// cheap, wrong numbers are not.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Any bytes are a model or are refused; one that is read is written the same, goes on learning, and predicts in order.
+// Any bytes are parsed as a model or rejected; a parsed model is written the same, continues to learn, and predicts in
+// order.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,7 @@ void read(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   read(bytes);
-  // The same with a checksum that fits: what lies behind it is to be met.
+  // The same with a valid checksum, so that the code behind it is reached.
   if (bytes.size() < 8) return 0;
   bytes.resize(bytes.size() - 8);
   const std::uint64_t sum = tidemark::base::TextHash().add(bytes).value();

@@ -76,10 +76,10 @@ TEST(ModelCheckpoint, TheLargestFitsAndTheEmptyOneToo) {
   EXPECT_EQ(decode_model(encode_model(none)).value(), none);
 }
 
-TEST(ModelCheckpoint, WhatIsNoneIsRefusedWithItsReason) {
+TEST(ModelCheckpoint, RejectsInvalidBytesWithAReason) {
   const std::string good = encode_model(sample());
-  EXPECT_EQ(checkpoint_refusal(""), "no model: it does not begin with TMPM");
-  EXPECT_EQ(checkpoint_refusal("{}"), "no model: it does not begin with TMPM");
+  EXPECT_EQ(checkpoint_refusal(""), "not a model: it does not begin with TMPM");
+  EXPECT_EQ(checkpoint_refusal("{}"), "not a model: it does not begin with TMPM");
   for (std::size_t n = 4; n < good.size(); n += 7) EXPECT_NE(checkpoint_refusal(good.substr(0, n)), "") << n;
   EXPECT_EQ(checkpoint_refusal(good + "x"), "a model whose checksum is wrong");
   std::string flipped = good;
@@ -92,18 +92,17 @@ TEST(ModelCheckpoint, WhatIsNoneIsRefusedWithItsReason) {
   EXPECT_EQ(checkpoint_refusal(with(good, cpu + 8, eight(1))), "cpu: the total is not the sum of the weights");
   EXPECT_EQ(checkpoint_refusal(with(good, cpu + 8, eight(std::numeric_limits<double>::quiet_NaN()))),
             "cpu: the total is not the sum of the weights");
-  EXPECT_EQ(checkpoint_refusal(with(good, cpu + 20, eight(-1))), "cpu: the weight of bucket 0 is none");
+  EXPECT_EQ(checkpoint_refusal(with(good, cpu + 20, eight(-1))), "cpu: the weight of bucket 0 is invalid");
   EXPECT_EQ(checkpoint_refusal(with(good, cpu + 20, eight(std::numeric_limits<double>::infinity()))),
-            "cpu: the weight of bucket 0 is none");
+            "cpu: the weight of bucket 0 is invalid");
   EXPECT_EQ(checkpoint_refusal(with(good, cpu + 20, eight(0))), "cpu: written with empty buckets at an end");
   EXPECT_EQ(checkpoint_refusal(with(good, cpu + 18, "\xff\x01")), "cpu: buckets 0 and 511 more, of 158");
   ModelCheckpoint later = sample();
   later.cpu.move_time(hours(14));
-  EXPECT_EQ(checkpoint_refusal(encode_model(later)), "cpu: its reference time is not of the time it was written at");
+  EXPECT_EQ(checkpoint_refusal(encode_model(later)), "cpu: its reference time does not match its write time");
   ModelCheckpoint earlier = sample();
   earlier.memory.move_time(-hours(24 * 102));
-  EXPECT_EQ(checkpoint_refusal(encode_model(earlier)),
-            "memory: its reference time is not of the time it was written at");
+  EXPECT_EQ(checkpoint_refusal(encode_model(earlier)), "memory: its reference time does not match its write time");
 }
 
 // "A program reads N−1 and N": the first schema has none before it.

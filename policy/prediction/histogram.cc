@@ -7,7 +7,7 @@
 namespace tidemark::policy {
 namespace {
 
-// To the nearest multiple of the half-life, up where it is in the middle.
+// To the nearest multiple of the half-life, rounded up from the middle.
 base::WallTime nearest_multiple(base::WallTime at, base::Duration half_life) {
   const std::int64_t unit = half_life.count();
   std::int64_t rest = at.since_epoch.count() % unit;

@@ -1,17 +1,17 @@
-// How often a resource was used how much, where what is old counts less (contract 7.13):
+// A histogram of use in which old samples count less (contract 7.13):
 //
-//   bucket b        holds amounts of [start(b), start(b + 1)), start(b) = first × (ratio^b − 1) / (ratio − 1)
-//   bucket of x     0 below first, otherwise floor(log(x × (ratio − 1) / first + 1) / log(ratio)), at most the last one
-//   weight at t     2^((t − reference) / half-life), added to its bucket
-//   percentile p    the upper edge of the first bucket with which the buckets' sum reaches p × total; of the last
-//                   bucket its lower edge. Buckets of less than kEpsilon at either end count as empty.
+//    bucket b        holds amounts of [start(b), start(b + 1)), start(b) = first × (ratio^b − 1) / (ratio − 1)
+//    bucket of x     0 below first, otherwise floor(log(x × (ratio − 1) / first + 1) / log(ratio)), at most the last
+//    one weight at t     2^((t − reference) / half-life), added to its bucket percentile p    the upper edge of the
+//    first bucket with which the buckets' sum reaches p × total; of the last
+//                    bucket its lower edge. Buckets of less than kEpsilon at either end count as empty.
 //
 // The reference is the multiple of the half-life that is nearest to the first sample; it moves when a weight would pass
 // 2^100, and all weights are scaled with it. So only the ratio of weights matters, and a half-life without a sample
 // changes no percentile.
 //
-// Double precision, as the peer has it: of equal weights the one bucket or the next decides. Dense, because a model is
-// made of two of these and takes 3 KiB: see kModelBytesMax.
+// Double precision, as in Koordinator: between equal weights it decides for a bucket or the next. Dense, because a
+// model has two of these and takes 3 KiB: see kModelBytesMax.
 #pragma once
 
 #include <chrono>
@@ -40,16 +40,16 @@ inline constexpr std::int64_t kHalfLivesMax = 100;  // from the reference
 
 std::size_t bucket_of(const HistogramShape& shape, double amount);
 double bucket_start(const HistogramShape& shape, std::size_t bucket);
-// a − b; held where the times are further apart than 64 bits of nanoseconds.
+// a − b; saturated if the times are further apart than 64 bits of nanoseconds.
 double half_lives(base::WallTime a, base::WallTime b, base::Duration half_life);
 
 class DecayingHistogram {
  public:
   explicit DecayingHistogram(const HistogramShape& shape);
 
-  // What is negative or no number counts as 0. `at` may be earlier than a sample before: its weight is smaller then.
+  // Negative values and NaN count as 0. `at` may be earlier than a sample before: its weight is smaller then.
   void add(double amount, base::WallTime at);
-  double percentile(double p) const;  // 0 where nothing is in it
+  double percentile(double p) const;  // 0 if it is empty
   bool empty() const;
 
   const HistogramShape& shape() const { return *shape_; }

@@ -214,7 +214,7 @@ TEST_P(AgainstAList, TheOrderWithinAnInstantLeavesNoTrace) {
 }
 
 // A larger sample in place of a smaller one never makes a percentile smaller.
-TEST_P(AgainstAList, MoreUseIsNeverToldAsLess) {
+TEST_P(AgainstAList, MoreUseNeverYieldsLess) {
   const HistogramShape& shape = *GetParam();
   std::mt19937_64 random(31);
   DecayingHistogram less(shape);

@@ -38,7 +38,7 @@ base::WallTime shifted(base::WallTime at, base::Duration by) {
   return {plus(at.since_epoch, by)};
 }
 
-// later − earlier; held where 64 bits end, and so that it can be negated.
+// later − earlier; saturated at the ends of 64 bits, and so that it can be negated.
 base::Duration apart(base::WallTime later, base::WallTime earlier) {
   std::int64_t out = 0;
   if (__builtin_sub_overflow(later.since_epoch.count(), earlier.since_epoch.count(), &out)) {

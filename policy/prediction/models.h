@@ -1,14 +1,14 @@
-// What was learned of a node: one model each for its pods, for the node, for each priority class and for the system's
-// part (contract 7.13). Once a minute:
+// The learned models of a node: one each for its pods, for the node, for each priority class and for the system's part
+// (contract 7.13). Once a minute:
 //
-//   pod      p90 of its last minute, where it has samples of both resources
-//   class    the sum of its pods', 0 where there is none: all five, "none" too
-//   system   max(node − Σ pods − beside them, 0), where the node has one
+//    pod      p90 of its last minute, if it has samples of both resources
+//    class    the sum of its pods', 0 without pods: all five, "none" too
+//    system   max(node − Σ pods − beside them, 0), if the node has one
 //
 // A model that was not trained for kModelUnknownMax is dropped.
 //
-// Time in here never goes back and never leaps: where the wall clock is set back, no time has passed; where it jumps
-// ahead, at most kModelStepMax. So a wrong clock costs no history.
+// Time in here never goes back and never leaps: if the wall clock is set back, no time has passed; if it jumps ahead,
+// at most kModelStepMax. So a wrong clock costs no history.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ inline constexpr base::Duration kModelStepMax = std::chrono::hours(24 * 7);
 inline constexpr std::size_t kPodModelsMax = 1024;
 inline constexpr std::size_t kModelBytesMax = 3400;  // 158 + 205 buckets of 8 bytes, its name, and the rest
 
-// The peer's names of what is no pod.
+// Koordinator's names for the models that are not pods.
 inline constexpr std::string_view kNodeModelKey = "__node__";
 inline constexpr std::string_view kSystemModelKey = "__node-sys__";
 std::string_view class_model_key(model::PriorityClass priority);  // "__node-koord-prod__"; of none "__node-__"
@@ -62,11 +62,11 @@ struct TrainingPod {
 struct TrainingPass {
   std::optional<UsageFigures> node;
   std::span<const TrainingPod> pods;
-  // Offline work outside pods, YARN's containers. The peer has none: there it is part of the system.
+  // Offline work outside pods, YARN's containers. Koordinator counts it as part of the system.
   UsageFigures beside_pods{};
 };
 
-// What is expected not to be passed: p95 of CPU, p98 of memory, rounded down to the unit.
+// The expected upper limit: p95 of CPU, p98 of memory, rounded down to the unit.
 struct ModelPeak {
   model::Resources peak;
   bool operator==(const ModelPeak&) const = default;
@@ -74,21 +74,21 @@ struct ModelPeak {
 
 class UsageModels {
  public:
-  // Answers the keys that were dropped: what was stored of them is to be removed.
+  // Returns the dropped keys: their stored models must be removed.
   std::vector<std::string> train(const TrainingPass& pass, base::WallTime now);
 
-  std::optional<ModelPeak> peak(std::string_view key) const;  // nullopt where there is no such model
+  std::optional<ModelPeak> peak(std::string_view key) const;  // nullopt if there is no such model
   const UsageModel* find(std::string_view key) const;
   std::size_t size() const { return models_.size(); }
   std::size_t refused() const { return refused_; }  // pods beyond kPodModelsMax and keys that are none, so far
   std::size_t bytes() const;
 
-  // Which models are to be stored now: never stored, or kStoreEvery ago; first what was not stored for longest, a new
-  // model since it was begun, so that however many pods come no model waits for ever. kStoreMax of them.
+  // The models to store now: never stored, or kStoreEvery ago; first those not stored for longest (a new model since
+  // its start), so that no model waits for ever, however many pods come. kStoreMax of them.
   std::vector<std::string> to_store(base::WallTime now) const;
   std::optional<ModelCheckpoint> checkpoint(std::string_view key, base::WallTime now) const;
   void stored(std::string_view key, base::WallTime now);
-  // What was learned before a restart. Of a time to come it is taken as of now. A key that is known already is left.
+  // Adds a model from before a restart. A time in the future counts as now. A known key stays unchanged.
   bool restore(const ModelCheckpoint& checkpoint, base::WallTime now);
 
  private:
@@ -99,7 +99,7 @@ class UsageModels {
   // The time of the models at `now`, and how it is reckoned from here on.
   base::WallTime advance(base::WallTime now);
   base::WallTime model_time(base::WallTime now) const;
-  UsageModel* place(std::string_view key, base::WallTime at);  // null where there is no room
+  UsageModel* place(std::string_view key, base::WallTime at);  // null if there is no room
   void add(std::string_view key, const UsageFigures& use, base::WallTime at);
 
   std::vector<Named> models_;  // by key

@@ -47,7 +47,7 @@ TEST(UsageModels, OneForEachPodAndSevenForTheNode) {
 }
 
 // What works outside pods may be offline work: then it is no part of the system.
-TEST(UsageModels, YarnsContainersAreNoPartOfTheSystemWhereTheyAreTold) {
+TEST(UsageModels, SystemExcludesReportedYarnContainers) {
   const TrainingPod pod{"web", PriorityClass::kProd, kWeb};
   const UsageFigures node{3'500'000, 7 * kGi};
   UsageModels models;
@@ -64,12 +64,12 @@ TEST(UsageModels, APodWithoutASampleIsNotTrained) {
   models.train({std::nullopt, {&pod, 1}}, kModelsBegin);
   EXPECT_EQ(models.find("web"), nullptr);
   EXPECT_EQ(models.find(kNodeModelKey), nullptr);
-  EXPECT_EQ(models.find(kSystemModelKey), nullptr) << "the system is not idle because nobody measured";
+  EXPECT_EQ(models.find(kSystemModelKey), nullptr) << "an unmeasured system is not idle";
   EXPECT_EQ(models.size(), 5U);
 }
 
 // Contract 7.13: a model unknown for 30 min is dropped.
-TEST(UsageModels, WhatIsUnknownForHalfAnHourIsDropped) {
+TEST(UsageModels, DropsWhatIsMissingForHalfAnHour) {
   UsageModels models;
   pass(models, kModelsBegin);
   WallTime now = kModelsBegin;
@@ -170,7 +170,7 @@ TEST(UsageModels, TwelveAreStoredInAPassEachEveryTenMinutes) {
   for (const auto& key : written) EXPECT_EQ(written.count(key), 2U);
 }
 
-TEST(UsageModels, WhatFailedToBeStoredComesFirst) {
+TEST(UsageModels, StoresFailedOnesFirst) {
   UsageModels models;
   pass(models, kModelsBegin);
   const auto keys = models.to_store(kModelsBegin);

@@ -35,7 +35,7 @@ bool is_young(const PredictedPod& pod, const PredictionConfig& config, base::Wal
   return age <= config.cold_start.count();
 }
 
-// What is left of the node bounds what can be given.
+// The rest of the node limits the result.
 Resources bounded(const Resources& allocatable, const Resources& unreclaimable, const Resources& reclaimable) {
   return model::max(model::min(model::max(allocatable - unreclaimable, kNothing), reclaimable), kNothing);
 }

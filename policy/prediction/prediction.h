@@ -1,18 +1,20 @@
-// What of the requests of online pods is not going to be used (contract 7.13), from the peaks of the models:
+// The part of the requests of online pods that will not be used (contract 7.13), from the peaks of the models:
 //
-//   peak × margin   trunc(peak × (100 + margin) / 100) in double precision
+//    peak × margin   trunc(peak × (100 + margin) / 100) in double precision
 //
-//   by pod          of class prod and none, not terminating and not terminated:
-//                     older than kColdStart     reclaimable += max(request − peak, 0)    unreclaimable += peak
-//                     younger                   unpredicted += request
-//                     without a model           unpredicted += request, and it is no part of "by class"
-//                   reclaimable = min(max(allocatable − unreclaimable, 0), reclaimable)
-//   by class        unreclaimable = (system + prod + none) × margin
-//                   reclaimable = min(max(allocatable − unreclaimable, 0), max(Σ request − unreclaimable, 0))
+//    by pod          of class prod and none, not terminating and not terminated:
+//                      older than kColdStart     reclaimable += max(request − peak, 0)    unreclaimable += peak
+//                      younger                   unpredicted += request
+//                      without a model           unpredicted += request, and it is no part of "by class"
+//                    reclaimable = min(max(allocatable − unreclaimable, 0), reclaimable)
+//    by class        unreclaimable = (system + prod + none) × margin
+//                    reclaimable = min(max(allocatable − unreclaimable, 0), max(Σ request − unreclaimable, 0))
 //
-//   published       reclaimable: the smaller of both; peak: the larger of (unreclaimable + unpredicted) and the class's
+//    published       reclaimable: the smaller of both; peak: the larger of (unreclaimable + unpredicted) and the
+//    class's
 //
-// each resource by itself. Without the node's size, or without one of the three models of "by class", nothing is told.
+// Each resource is separate. Without the node's size, or without one of the three models of "by class", there is no
+// prediction.
 #pragma once
 
 #include <chrono>
@@ -48,7 +50,7 @@ struct PredictedPod {
 };
 
 struct PredictionInput {
-  std::optional<model::Resources> allocatable;  // the annotation raw-allocatable where there is one; nullopt: no node
+  std::optional<model::Resources> allocatable;  // the annotation raw-allocatable if present; nullopt: unknown
   std::span<const PredictedPod> pods;
 };
 
@@ -73,7 +75,7 @@ struct ClassPrediction {
 
 struct Prediction {
   PredictionWhy why = PredictionWhy::kPredicted;
-  // Of both what they came to, also where nothing is published.
+  // The results of both methods, also if nothing is published.
   PodPrediction by_pod;
   ClassPrediction by_class;
   model::ReportedUsage reclaimable;

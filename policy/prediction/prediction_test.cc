@@ -144,13 +144,13 @@ class Scenario {
   WallTime now_ = kPredictionBegin;
 };
 
-TEST(Prediction, IsWhatTheFilesSay) {
+TEST(Prediction, MatchesTheScenarioFiles) {
   testing::play_scenarios("policy/prediction/testdata", 2, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
   });
 }
 
-TEST(Prediction, AClassThatWasNeverTrainedTellsNothing) {
+TEST(Prediction, UntrainedClassPredictsNothing) {
   UsageModels trained;
   trained.train({figures({{1'000}, {1 << 30}}), {}}, kPredictionBegin);
   // The system's model alone, as after a restart with half of the files.

@@ -1,20 +1,20 @@
-// How kinds of offline work share what all of it gets: by the classes of the settings, against each other.
+// How classes of offline work share its CPU and memory, by the classes of the settings:
 //
-//   shares     = shares(batch-cpu request) × cpuWeight / 100         within 2 … 262144; contract 7.2's shares
-//   memory.low = batch-memory request × memoryLowPercent / 100       none where that is 0
+//    shares     = shares(batch-cpu request) × cpuWeight / 100         within 2 … 262144; contract 7.2's shares
+//    memory.low = batch-memory request × memoryLowPercent / 100       none if that is 0
 //
-// at the own group of each offline pod and task of batch resources. What is paid with none of them keeps the shares
-// that the kubelet gave it: there is no request to go by. A class that nobody knows here has the default weight. What
-// is asked inside a pod, of its containers, stays with the batch limits.
+// at the own cgroup of each offline pod and task with batch resources. Other offline tasks keep the kubelet's shares,
+// because they have no such request. An unknown class has the default weight. Containers inside a pod stay with the
+// batch limits.
 //
-// Two strategies could ask for the shares of the same group, and the first would always have it. So one of them does:
-// with classes it is this one, without it the batch limits (group_shares_of_limits). Where offline work runs idle it is
-// neither: a kernel takes no weight of an idle group, all of them run alike. The plan names those groups.
+// Two strategies could request the shares of the same cgroup, and the first would always win. So only one does: this
+// one if there are classes, otherwise the batch limits (group_shares_of_limits). If offline work runs idle, neither
+// does: the kernel accepts no weight of an idle cgroup, all of them run alike. The plan names those cgroups.
 //
-// memory.low is not asked of the groups above, on purpose. The kernel protects a group no further than the groups above
-// it are, up to the one whose limit is reached: so this one tells kinds of offline work apart where the group directly
-// above them has a limit of memory and is at it, and never makes online work give way to it. Where no group above has
-// one, as a kubelet makes them, it has no effect; policy/doctor/node_findings.h tells so.
+// memory.low is not set on the parent cgroups, on purpose. The kernel protects a cgroup only as far as its ancestors
+// are protected, up to the one whose limit is reached. So this one distinguishes classes of offline work if the cgroup
+// directly above them has a memory limit and is at it, and never puts offline work at a disadvantage because of it. If
+// no ancestor has a limit, as a kubelet creates them, it has no effect; policy/doctor/node_findings.h reports that.
 #pragma once
 
 #include <span>
@@ -34,8 +34,8 @@ struct ClassWeightsInput {
 };
 
 struct ClassWeightsPlan {
-  std::vector<Intent> intents;              // by group, then by what is wanted
-  std::vector<std::string> without_weight;  // groups that run idle: their class's weight has no effect
+  std::vector<Intent> intents;              // by cgroup, then by file
+  std::vector<std::string> without_weight;  // cgroups that run idle: their class's weight has no effect
 };
 
 // Total.

@@ -145,7 +145,7 @@ std::string_view group_above(std::string_view group) {
   return slash == std::string_view::npos ? group : group.substr(0, slash);
 }
 
-// The highest group in which nobody lies but offline work, and that may be made idle as one; "": there is none.
+// The highest cgroup that contains only offline work, and that may be made idle as one; "": none.
 std::string_view group_of_offline(const PriorityInput& input) {
   if (!input.own_groups || input.rung != Knob::kCpuIdle) return {};
   for (const std::string_view group :

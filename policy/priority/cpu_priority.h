@@ -1,39 +1,39 @@
-// Who runs first on a node (contract 7.7, "Group identity").
+// CPU priorities on a node (contract 7.7, "Group identity").
 //
-// Where the kernel tells groups apart by more than weight and idleness (Anolis' bvt, openEuler's qos_level), each QoS
+// If the kernel distinguishes cgroups by more than weight and idleness (Anolis' bvt, openEuler's qos_level), each QoS
 // class has its own priority:
 //
-//   pod and its containers   LSE, LSR: of lsr    LS: its own annotation, else of ls    BE: of be
-//                            none, SYSTEM: by kube QoS: Guaranteed: of lsr where that is enabled, else of ls
-//                                                       Burstable:  of ls     BestEffort: of be
-//   the kubelet's groups     kubepods plain, burstable of ls, besteffort of be
+//    pod and its containers   LSE, LSR: of lsr    LS: its own annotation, else of ls    BE: of be
+//                             none, SYSTEM: by kube QoS: Guaranteed: of lsr if that is enabled, else of ls
+//                                                        Burstable:  of ls     BestEffort: of be
+//    the kubelet's cgroups    kubepods plain, burstable of ls, besteffort of be
 //
-// A class that is not enabled is plain, and plain is written: whoever ran there before is reset. With no class enabled
-// and the kernel's own switch off nothing is wanted at all.
+// A class that is not enabled is plain, and plain is written, so that earlier values are reset. With no class enabled
+// and the kernel's own switch off, nothing is written.
 //
-// On a mainline kernel (cpu.idle, or nothing but the weight) only offline work is set back, each pod or task at its own
-// group, and nobody else is asked for. The besteffort directory is not made idle beside a kubelet, though that would be
-// one write for all: the kubelet writes cpu.shares of its QoS directories each minute, one after the other until one
-// fails, and a kernel refuses (EINVAL) the weight of a group that is idle. A kubelet that fails there updates none of
-// its levels any more. Containers need none of their own: they are below their pod's group.
+// On a mainline kernel (cpu.idle, or only the weight) only offline work is lowered, each pod or task at its own cgroup;
+// other work is not touched. The besteffort directory is not made idle beside a kubelet, though that would be one write
+// for all: the kubelet writes cpu.shares of its QoS directories each minute, one after the other until one fails, and
+// the kernel refuses (EINVAL) the weight of an idle cgroup. A kubelet that fails there stops updating all of its
+// levels. Containers need no value of their own: they are below their pod's cgroup.
 //
-//   offline runs idle   ⇔   beClass.cpuQOS.enable ∧ (schedIdle = 1 ∨ groupIdentity < 0)
+//    offline runs idle   ⇔   beClass.cpuQOS.enable ∧ (schedIdle = 1 ∨ groupIdentity < 0)
 //
-// Where nobody else writes these directories, what is idle is the highest of them in which nobody lies but offline
-// work: the one above kubepods, or besteffort. That is worth more, since a kernel compares idleness between siblings.
-// Of two pods it asks only whether burstable or besteffort is idle, and where neither is, who wakes up online waits for
-// the end of the other's slice (2 to 4 ms); of a pod and a service of the machine, only whether all of the pods are.
-// And below it pods keep weights of their own, so that classes share what all of them get.
+// If no other program writes these directories, the idle cgroup is the highest one that contains only offline work: the
+// one above kubepods, or besteffort. That is stronger, since a kernel compares idleness between siblings. Between two
+// pods it only compares whether burstable or besteffort is idle; if neither is, an online task that wakes up waits for
+// the end of the other's slice (2 to 4 ms). Between a pod and a service of the machine, it only compares whether all
+// pods are idle. Below it pods keep weights of their own, so that classes share the CPU of all of them.
 //
-// The peer does nothing on such a kernel with group identity; that these settings are enough there is ours.
+// Koordinator does nothing on such a kernel with group identity; the use of these settings there is Tidemark's.
 //
-// With nothing but the weight, what lies below the besteffort directory has the least of it already, by the kubelet;
-// asking for it once more would only make all of offline work equal. There only offline work elsewhere is asked for.
+// With only the weight, the besteffort directory already has the lowest one from the kubelet; writing it again below
+// would only make all of offline work equal. So only offline work elsewhere gets it.
 //
-// While co-location is off, offline work alone is kept behind the others, until it has ended: nobody else is asked for,
-// and of the QoS directories besteffort while some of it lies there.
+// While co-location is off, only offline work is kept at low priority until it has ended; other work is not touched,
+// and of the QoS directories only besteffort while it contains some.
 //
-// Host applications are left to whoever starts them.
+// Host applications are left to their owners.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@
 
 namespace tidemark::policy {
 
-// The kubelet's own; empty: there is none now.
+// The kubelet's own; empty: none now.
 struct QosGroups {
   std::string guaranteed;  // kubepods itself
   std::string burstable;
@@ -69,24 +69,23 @@ struct PriorityInput {
 };
 
 struct PriorityPlan {
-  // A pod whose own annotation cannot be read: nothing of it is written.
+  // A pod whose own annotation cannot be read: none of its values are written.
   struct Refused {
     std::string group;
     std::string why;
     bool operator==(const Refused&) const = default;
   };
-  std::vector<Intent> intents;   // by group
-  std::vector<Refused> refused;  // by group
+  std::vector<Intent> intents;   // by cgroup
+  std::vector<Refused> refused;  // by cgroup
 };
 
 // Total.
 PriorityPlan cpu_priority(const PriorityInput& input);
 
-// Whether offline work is asked to run last by more than its weight: it has a processor only where nobody else wants
-// it.
+// True if offline work runs last by more than its weight: it gets a CPU only if no other work wants it.
 bool offline_runs_last(const PriorityInput& input);
 
-// Whether offline work is asked to run idle (cpu.idle), each at its own group: then the kernel takes no weight of it.
+// True if offline work runs idle (cpu.idle), each task at its own cgroup: then the kernel accepts no weight of it.
 bool offline_runs_idle(const PriorityInput& input);
 
 }  // namespace tidemark::policy

@@ -26,7 +26,7 @@ std::int64_t given_by_kubelet(const model::Task& task, const model::TaskContaine
   return std::clamp(kOomMax - share, kKubeletBurstableMin, kKubeletBurstableMax);
 }
 
-// The same as no pod, where it is none or over.
+// The same as no pod, if it is missing or ended.
 std::int64_t largest_of(const model::Task& task, model::MemoryBytes machine) {
   std::int64_t out = kOomMin;
   if (task.kind != model::TaskKind::kPod || task.terminal()) return out;
@@ -36,8 +36,8 @@ std::int64_t largest_of(const model::Task& task, model::MemoryBytes machine) {
   return out;
 }
 
-// A pod's containers alone: what holds its group itself is the runtime's. A copilot's task has its processes in its
-// own group.
+// Only a pod's containers: the process that holds the pod's own cgroup belongs to the runtime. A copilot's task has its
+// processes in its own cgroup.
 void want(const model::Task& task, OomRank rank, std::vector<OomWish>& out) {
   if (task.kind == model::TaskKind::kCopilotTask) out.push_back({task.path, rank});
   for (const model::TaskContainer& each : task.containers) {
@@ -72,7 +72,7 @@ OomPlan oom_order(const OomInput& input) {
          out.wishes);
   }
   out.line = std::clamp(out.line, kOomLineMin, kOomLineMax);
-  // Of two that claim one group the list of tasks lets one have it; whoever comes here twice is the same.
+  // If two tasks claim one cgroup, the list of tasks gives it to one; a duplicate here is the same task.
   std::ranges::sort(out.wishes, {},
                     [](const OomWish& wish) { return std::pair(std::string_view(wish.group), wish.rank); });
   const auto repeated = std::ranges::unique(out.wishes, {}, &OomWish::group);

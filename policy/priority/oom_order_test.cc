@@ -51,7 +51,7 @@ OomPlan plan_of(const std::vector<model::Task>& tasks, model::MemoryBytes machin
   return oom_order({all, machine});
 }
 
-TEST(OomOrder, OfflineWorkAndWhatItDependsOnIsNamedAndNobodyElse) {
+TEST(OomOrder, CoversOnlyOfflineWorkAndItsDependencies) {
   const OomPlan plan =
       plan_of({pod("web", KubeQos::kBurstable, 4), offline(pod("job", KubeQos::kBestEffort)), yarn("c-2"),
                infrastructure(yarn("c-1")), infrastructure(pod("nm", KubeQos::kBestEffort))});
@@ -61,7 +61,7 @@ TEST(OomOrder, OfflineWorkAndWhatItDependsOnIsNamedAndNobodyElse) {
                                                {"yarn/c-2", OomRank::kOffline}}));
 }
 
-TEST(OomOrder, WhatHasNoGroupOrIsOverOrIsTheHostsIsLeft) {
+TEST(OomOrder, SkipsTasksWithoutCgroupEndedOrOfTheHost) {
   std::vector<model::Task> tasks(4, offline(pod("job", KubeQos::kBestEffort)));
   tasks[0].phase = model::PodPhase::kSucceeded;
   tasks[1].path.clear();
@@ -71,7 +71,7 @@ TEST(OomOrder, WhatHasNoGroupOrIsOverOrIsTheHostsIsLeft) {
 }
 
 // The kubelet's values: 1000 − 1000 × 4 of 100 GiB; without a request 999; of BestEffort 1000, which is held at 999.
-TEST(OomOrder, TheLineIsNotUnderWhatTheKubeletGaveToOnlinePods) {
+TEST(OomOrder, ThresholdIsNotBelowTheScoresOfOnlinePods) {
   EXPECT_EQ(plan_of({}).line, 900);
   EXPECT_EQ(plan_of({pod("web", KubeQos::kBurstable, 4)}).line, 960);
   EXPECT_EQ(plan_of({pod("web", KubeQos::kBurstable, 40), pod("db", KubeQos::kGuaranteed, 40)}).line, 900);
@@ -86,20 +86,20 @@ TEST(OomOrder, TheLineIsNotUnderWhatTheKubeletGaveToOnlinePods) {
   EXPECT_EQ(plan_of({critical}).line, 900);
 }
 
-TEST(OomOrder, OfflineWorkIsFirstWhateverItHad) {
+TEST(OomOrder, OfflineWorkIsAlwaysFirst) {
   for (const std::int64_t found : {-1000, -997, 0, 999, 1000}) {
     EXPECT_EQ(oom_score_adj(OomRank::kOffline, found, 900), 1000);
   }
 }
 
-TEST(OomOrder, InfrastructureComesAfterItsTasksAndIsElseLeftAsItIs) {
+TEST(OomOrder, InfrastructureComesAfterItsTasks) {
   EXPECT_EQ(oom_score_adj(OomRank::kInfrastructure, 1000, 960), 960);
   for (const std::int64_t found : {-997, 0, 920, 999}) {
     EXPECT_EQ(oom_score_adj(OomRank::kInfrastructure, found, 960), found);
   }
 }
 
-TEST(OomOrder, AMasterIsBetweenItsTasksAndOnlineWorkWhateverItsNodeManagerHas) {
+TEST(OomOrder, MasterIsBetweenItsTasksAndOnlineWork) {
   EXPECT_EQ(oom_score_adj(OomRank::kOfflineInfrastructure, -997, 960), 960);
   EXPECT_EQ(oom_score_adj(OomRank::kOfflineInfrastructure, 1000, 960), 960);
   EXPECT_EQ(oom_score_adj(OomRank::kOfflineInfrastructure, 930, 960), 930);

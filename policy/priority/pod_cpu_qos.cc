@@ -17,7 +17,7 @@ Result<CpuPriority> parse_pod_cpu_qos(std::string_view annotation) {
       json.integer(identity);
       if (identity < static_cast<std::int64_t>(CpuPriority::kOffline) ||
           identity > static_cast<std::int64_t>(CpuPriority::kOnline)) {
-        json.fail_here("a number of -1..2 is wanted");
+        json.fail_here("wanted a number in -1..2");
       }
     } else {
       json.skip();

@@ -8,7 +8,7 @@
 
 namespace tidemark::policy {
 
-// Plain where it is not enabled, or names none. A groupIdentity outside -1 … 2 is refused, enabled or not.
+// Plain if it is not enabled, or has no groupIdentity. A groupIdentity outside -1 … 2 is rejected, enabled or not.
 Result<CpuPriority> parse_pod_cpu_qos(std::string_view annotation);
 
 }  // namespace tidemark::policy

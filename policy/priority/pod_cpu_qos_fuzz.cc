@@ -1,4 +1,4 @@
-// Any annotation is one of the four priorities, or refused with a reason.
+// Any annotation is one of the four priorities, or rejected with a reason.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

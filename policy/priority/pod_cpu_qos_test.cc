@@ -6,7 +6,7 @@ namespace tidemark::policy {
 namespace {
 
 // Contract 1.4: a groupIdentity outside [-1,2] is an error, bvt is not written; enable absent or false means bvt 0.
-TEST(PodCpuQos, IsReadAsTheContractSays) {
+TEST(PodCpuQos, FollowsTheContract) {
   EXPECT_EQ(*parse_pod_cpu_qos(R"({"enable":true,"groupIdentity":1})"), CpuPriority::kOnlineLow);
   EXPECT_EQ(*parse_pod_cpu_qos(R"({"groupIdentity":-1,"enable":true})"), CpuPriority::kOffline);
   EXPECT_EQ(*parse_pod_cpu_qos(R"({"enable":true,"groupIdentity":2,"more":[{}]})"), CpuPriority::kOnline);
@@ -16,7 +16,7 @@ TEST(PodCpuQos, IsReadAsTheContractSays) {
   EXPECT_EQ(*parse_pod_cpu_qos(R"({"enable":null,"groupIdentity":null})"), CpuPriority::kPlain);
 }
 
-TEST(PodCpuQos, WhatCannotBeReadIsRefusedWithItsPlace) {
+TEST(PodCpuQos, RejectsUnreadableTextWithThePlace) {
   for (const char* text : {R"({"enable":true,"groupIdentity":3})", R"({"enable":true,"groupIdentity":-2})",
                            R"({"groupIdentity":9})", R"({"enable":"true"})", R"({"groupIdentity":1.5})", "{", "", "1",
                            R"({"enable":true} x)", R"({"groupIdentity":99999999999999999999})"}) {

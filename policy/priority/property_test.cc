@@ -132,7 +132,7 @@ std::vector<WorkClass> any_classes(std::mt19937_64& random) {
   return classes;
 }
 
-TEST(ClassWeightsProperty, StayWithinWhatAKernelTakesAndWhatIsOffline) {
+TEST(ClassWeightsProperty, StayInTheKernelsRangeForOfflineWork) {
   std::size_t shares = 0, low = 0, without = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     std::mt19937_64 random(seed);

@@ -133,11 +133,11 @@ void play(std::string_view folder, std::size_t files_min) {
   });
 }
 
-TEST(Priority, GroupsAreAsTheFilesSay) {
+TEST(Priority, GroupsMatchTheScenarioFiles) {
   play<PriorityScenario>("policy/priority/testdata/groups", 5);
 }
 
-TEST(ClassWeights, AreAsTheFilesSay) {
+TEST(ClassWeights, MatchTheScenarioFiles) {
   play<WeightScenario>("policy/priority/testdata/weights", 3);
 }
 

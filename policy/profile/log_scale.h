@@ -1,8 +1,7 @@
 // An amount as one byte, on a scale of twelve steps an octave:
 //
-//   code 0      nothing
-//   code c > 0  ceil(unit × 2^((c − 1) / 12)); a code stands for what it was made from or up to 6 % more, never for
-//   less
+//    code 0      nothing
+//    code c > 0  ceil(unit × 2^((c − 1) / 12)); a code stands for the encoded amount or up to 6 % more, never for less
 //
 // The unit is a milli-core for CPU (up to 2,359 cores) and a MiB for memory (up to 2.2 TiB); more counts as the end of
 // the scale. Integers only: the same codes on every machine.
@@ -46,7 +45,7 @@ constexpr std::int64_t log_value(LogCode code) {
   return detail::kLogValues[code];
 }
 
-// The smallest code that stands for `units` or more. What is not positive is nothing.
+// The smallest code that stands for `units` or more. 0 or less is code 0.
 constexpr LogCode log_code(std::int64_t units) {
   const auto at = std::lower_bound(detail::kLogValues.begin(), detail::kLogValues.end(), units);
   if (units <= 0) return 0;

@@ -1,11 +1,10 @@
-// What each container of a workload should request, from what its pods used in the last seven days.
+// The recommended request of each container of a workload, from the use of its pods in the last seven days.
 //
-//   pod        = cpu: p95 of the busiest hour of the day;  memory: the most that was seen       × (100 + margin) %
-//   container  = pod × its share of the requests, each resource by itself; the last one gets the rest
+//    pod        = cpu: p95 of the busiest hour of the day;  memory: the largest sample        × (100 + margin) %
+//    container  = pod × its share of the requests, each resource separately; the last one gets the rest
 //
-// A NodeMetric tells what a pod uses, not what each of its containers does: so they share as they request. Where none
-// requests anything they share alike. With init containers and what requests of a pod's own level there is nothing to
-// do: a recommendation is of the containers that run.
+// A NodeMetric reports the use of a pod, not of its containers: so they share by their requests, or equally without
+// requests. Init containers and requests at pod level are ignored: a recommendation covers the running containers.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +29,9 @@ struct ContainerRequest {
 };
 inline constexpr std::size_t kContainersMax = 100;
 
-// "main=500/1073741824,sidecar=0/0": one text for all pods that are alike, so that it is held once.
+// "main=500/1073741824,sidecar=0/0": one text for all equal pods, so that it is stored once.
 std::string containers_text(std::span<const ContainerRequest> containers);
-std::vector<ContainerRequest> parse_containers(std::string_view text);  // empty where it is not of that form
+std::vector<ContainerRequest> parse_containers(std::string_view text);  // empty if it does not have that form
 
 struct Recommendation {
   std::vector<ContainerRequest> containers;  // in the order of the pod
@@ -43,7 +42,7 @@ struct Recommendation {
 std::optional<Recommendation> recommend(const UsageProfile& profile, std::span<const ContainerRequest> containers,
                                         const RecommendationSettings& settings, base::WallTime now);
 
-// Whether another set of containers, or an amount by more than `change_percent` of what is told now.
+// True for another set of containers, or an amount that differs by more than `change_percent` from the published one.
 bool differs(const Recommendation& told, const Recommendation& wanted, std::int64_t change_percent);
 
 }  // namespace tidemark::policy

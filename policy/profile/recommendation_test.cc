@@ -41,7 +41,7 @@ TEST(Recommend, ContainersShareAsTheyRequestAndTheLastGetsTheRest) {
   EXPECT_NEAR(alike->containers[0].request.cpu.value, alike->containers[1].request.cpu.value, 1);
 }
 
-TEST(Recommend, SaysNothingBeforeEnoughIsKnown) {
+TEST(Recommend, NeedsEnoughHistory) {
   const std::vector<ContainerRequest> pod{container("main", 900, 3 << 20)};
   EXPECT_FALSE(recommend(used(1000, 8 << 20, 23), pod, {}, kNow));
   EXPECT_TRUE(recommend(used(1000, 8 << 20, 24), pod, {}, kNow));
@@ -70,7 +70,7 @@ TEST(Recommend, NothingIsLostOrNegativeWhateverTheRequests) {
   }
 }
 
-TEST(Recommend, OnlyWhatIsFarApartDiffers) {
+TEST(Recommend, IgnoresSmallDifferences) {
   const Recommendation told{{container("main", 1000, 1000)}};
   EXPECT_FALSE(differs(told, {{container("main", 1100, 900)}}, 10));
   EXPECT_TRUE(differs(told, {{container("main", 1101, 1000)}}, 10));
@@ -79,7 +79,7 @@ TEST(Recommend, OnlyWhatIsFarApartDiffers) {
   EXPECT_TRUE(differs(told, {{container("main", 1000, 1000), container("b", 0, 0)}}, 10));
 }
 
-TEST(Containers, TextsThatAreNoneAreNone) {
+TEST(Containers, RejectsInvalidTexts) {
   for (const char* text : {"", "a", "a=", "=1/1", "a=1", "a=1/x", "a=1/2/3", "a=1/2,"}) {
     EXPECT_TRUE(parse_containers(text).empty()) << text;
   }

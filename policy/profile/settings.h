@@ -1,10 +1,10 @@
-// What `tidemark-config` says of profiles, for the whole cluster:
+// The settings of profiles in `tidemark-config`, for the whole cluster:
 //
-//   profiles:
-//     learn: true
-//     sampleEvery: 5m
-//     storeEvery: 10m
-//     recommendations: {publish: false, marginPercent: 15, changePercent: 10, knownHours: 24, every: 10m}
+//    profiles:
+//      learn: true
+//      sampleEvery: 5m
+//      storeEvery: 10m
+//      recommendations: {publish: false, marginPercent: 15, changePercent: 10, knownHours: 24, every: 10m}
 //
 // and of a pool, with `profile: tidemark` only: `warmUp: 10m`.
 #pragma once
@@ -18,8 +18,8 @@ namespace tidemark::policy {
 struct RecommendationSettings {
   bool publish = false;
   std::int64_t margin_percent = 15;  // over what was used
-  std::int64_t change_percent = 10;  // what differs by no more is left as it is
-  std::int64_t known_hours = 24;     // of the last seven days, before anything is said
+  std::int64_t change_percent = 10;  // smaller differences are not published
+  std::int64_t known_hours = 24;     // of the last seven days, before the first recommendation
   base::Duration every = std::chrono::minutes(10);
   bool operator==(const RecommendationSettings&) const = default;
 };

@@ -18,7 +18,7 @@ std::size_t row_of(std::int64_t day) {
   return static_cast<std::size_t>(day % kProfileDays);
 }
 
-// The day that a row stands for.
+// The day of a row.
 std::int64_t day_of_row(const UsageProfile& profile, std::int64_t row) {
   const std::int64_t back = ((profile.last_day - row) % kProfileDays + kProfileDays) % kProfileDays;
   return profile.last_day - back;
@@ -55,7 +55,7 @@ void go_to_day(UsageProfile& profile, std::int64_t day) {
   profile.last_day = std::max(profile.last_day, day);
 }
 
-// What of the hour that runs belongs into its place.
+// The current hour belongs into its place.
 void settle_running(UsageProfile& profile) {
   if (profile.current_hour < 0) return;
   const std::int64_t day = profile.current_hour / kHoursADay;
@@ -95,7 +95,7 @@ LogCode CodeCounts::percentile(std::uint32_t percent) const {
 bool add_sample(UsageProfile& profile, const model::Resources& use, base::WallTime now) {
   const std::int64_t now_hour = hours_since_epoch(now);
   if (now_hour + kHoursADay < std::max(profile.current_hour, profile.last_day * kHoursADay)) {
-    profile = UsageProfile();  // the clock was far ahead: what it was told then is of no day that there was
+    profile = UsageProfile();  // the clock was far ahead: those samples belong to no real day
   }
   const std::int64_t hour = std::max(now_hour, profile.current_hour);
   const bool completed = hour != profile.current_hour;
@@ -199,11 +199,12 @@ std::string encode_profile(const UsageProfile& profile) {
 }
 
 Result<UsageProfile> decode_profile(std::string_view bytes) {
-  if (bytes.size() < kHeadBytes + kSeenBytes) return fail(ErrorKind::kInvalid, bytes.size(), " bytes are no profile");
+  if (bytes.size() < kHeadBytes + kSeenBytes)
+    return fail(ErrorKind::kInvalid, bytes.size(), " bytes are not a profile");
   const auto byte = [bytes](std::size_t at) { return static_cast<std::uint8_t>(bytes[at]); };
   std::uint64_t day = 0;
   for (std::size_t i = 0; i < kHeadBytes; ++i) day |= std::uint64_t{byte(i)} << (8 * i);
-  constexpr std::uint64_t kDayMax = 100'000;  // what a time in nanoseconds reaches
+  constexpr std::uint64_t kDayMax = 100'000;  // the range of a time in nanoseconds
   if (day > kDayMax) return fail(ErrorKind::kInvalid, "a profile of day ", day);
   UsageProfile profile;
   profile.last_day = static_cast<std::int64_t>(day);
@@ -214,7 +215,7 @@ Result<UsageProfile> decode_profile(std::string_view bytes) {
       const bool seen = (byte(kHeadBytes + place / 8) >> (place % 8) & 1U) != 0;
       ++place;
       if (!seen) continue;
-      if (at + kHourBytes > bytes.size()) return fail(ErrorKind::kInvalid, "a profile that was cut");
+      if (at + kHourBytes > bytes.size()) return fail(ErrorKind::kInvalid, "the profile is truncated");
       hour = {byte(at), byte(at + 1), byte(at + 2), byte(at + 3), byte(at + 4), byte(at + 5), true};
       if (hour.cpu_p50 > hour.cpu_p95 || hour.cpu_p95 > hour.cpu_max || hour.memory_p50 > hour.memory_p95 ||
           hour.memory_p95 > hour.memory_max) {

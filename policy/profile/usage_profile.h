@@ -1,14 +1,14 @@
-// What one pod of a workload uses by the hour of the day, from the samples of all its pods in the last seven days.
+// The use of one pod of a workload by the hour of the day, from the samples of all its pods in the last seven days.
 //
-//   sample   what a pod used, now                                  one byte each of CPU and memory (log_scale.h)
-//   hour     p50, p95 and the largest of an hour's samples         kept for 7 × 24 hours
-//   told     of an hour of the day: p50  the middle one of the days' p50 (the upper of two)
-//                                   p95  the largest of the days' p95: no less than the p95 of all their samples
-//                                   max  the largest
+//    sample   current use of a pod                                  one byte each of CPU and memory (log_scale.h)
+//    hour     p50, p95 and the largest of an hour's samples         kept for 7 × 24 hours
+//    result   of an hour of the day: p50  the middle one of the days' p50 (the upper of two)
+//                                    p95  the largest of the days' p95: no less than the p95 of all their samples
+//                                    max  the largest
 //
 // Percentiles are by nearest rank: of n samples in order the one at ceil(n × p %). Hours are those of UTC. A day is
-// forgotten when it is seven days back. A clock that is set back counts into the hour that was last, and after more
-// than a day begins anew; one that jumps ahead forgets what would have aged.
+// forgotten after seven days. A clock that is set back counts into the last hour, and after more than a day starts
+// again; one that jumps ahead forgets what would have aged.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ inline constexpr std::int64_t kHoursADay = 24;
 inline constexpr std::int64_t kProfileSchema = 1;  // of encode_profile()
 inline constexpr std::int64_t kProfilePolicyVersion = 1;
 
-// What was seen in one hour. All 0: nothing.
+// The samples of one hour. All 0: none.
 struct HourUsage {
   LogCode cpu_p50 = 0, cpu_p95 = 0, cpu_max = 0;
   LogCode memory_p50 = 0, memory_p95 = 0, memory_max = 0;
@@ -39,12 +39,12 @@ struct HourUsage {
   bool operator==(const HourUsage&) const = default;
 };
 
-// How often each code came up: exact, whatever the order; at most 255 entries.
+// The count of each code: exact for any order; at most 255 entries.
 class CodeCounts {
  public:
   void add(LogCode code, std::uint32_t times = 1);
   std::uint64_t total() const;
-  LogCode percentile(std::uint32_t percent) const;  // 0 where nothing was counted
+  LogCode percentile(std::uint32_t percent) const;  // 0 if nothing was counted
   LogCode largest() const { return entries_.empty() ? LogCode{0} : static_cast<LogCode>(entries_.back().code); }
   void clear() { entries_.clear(); }
   std::size_t bytes() const { return entries_.capacity() * sizeof(Entry); }
@@ -54,7 +54,7 @@ class CodeCounts {
   static constexpr std::uint32_t kTimesMax = (1U << 24) - 1;
   struct Entry {
     std::uint32_t code : 8;
-    std::uint32_t times : 24;  // holds at its end
+    std::uint32_t times : 24;  // saturates
     bool operator==(const Entry&) const = default;
   };
   std::vector<Entry> entries_;  // by code
@@ -63,7 +63,7 @@ class CodeCounts {
 struct UsageProfile {
   std::int64_t last_day = 0;                                            // days since 1970 of the newest hour
   std::array<std::array<HourUsage, kHoursADay>, kProfileDays> hours{};  // by day modulo 7
-  std::int64_t current_hour = -1;  // hours since 1970 of what follows; -1: nothing was sampled yet
+  std::int64_t current_hour = -1;  // hours since 1970 of the samples below; -1: none yet
   CodeCounts cpu;
   CodeCounts memory;
 
@@ -73,7 +73,7 @@ struct UsageProfile {
 // A budget for each of thousands: 7 × 24 hours at 7 bytes, and the hour that runs.
 static_assert(sizeof(UsageProfile) <= 1280);
 
-// One pod's use, now. Answers whether an hour was completed, or the first one begun: then it is worth keeping.
+// Adds one pod's current use. Returns true if an hour was completed, or the first one began: then it is worth storing.
 bool add_sample(UsageProfile& profile, const model::Resources& use, base::WallTime now);
 
 struct UsageAt {
@@ -89,10 +89,10 @@ std::optional<UsageAt> usage_now(const UsageProfile& profile, base::WallTime now
 std::optional<UsageAt> usage_of_all_hours(const UsageProfile& profile, base::WallTime now);
 std::int64_t hours_seen(const UsageProfile& profile, base::WallTime now);  // of the last 7 × 24
 
-// The same profile gives the same bytes. The hour that runs is kept as far as it came.
+// The same profile gives the same bytes. The current hour is stored as far as it is complete.
 std::string encode_profile(const UsageProfile& profile);
 Result<UsageProfile> decode_profile(std::string_view bytes);
-// Hour by hour the larger: what another process saw beside what this one did.
+// The larger value of each hour: merges samples of another process.
 void merge_profile(UsageProfile& into, const UsageProfile& other);
 
 }  // namespace tidemark::policy

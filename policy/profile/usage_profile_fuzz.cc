@@ -1,4 +1,5 @@
-// Any bytes are a profile or are refused; one that is read is written the same, goes on, and tells what is in order.
+// Any bytes are parsed as a profile or rejected; a parsed one is written the same, continues, and gives ordered
+// results.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -95,7 +95,7 @@ TEST(UsageProfile, TheOrderOfSamplesLeavesNoTrace) {
   }
 }
 
-TEST(UsageProfile, IsReadAsItWasWrittenAndAgesAlike) {
+TEST(UsageProfile, ReadsWhatItWroteAndAgesAlike) {
   std::mt19937_64 random(4);
   for (int round = 0; round < 100; ++round) {
     UsageProfile profile;
@@ -229,7 +229,7 @@ TEST(UsageProfile, MergedItIsNoSmallerThanEitherAndTheSameBothWays) {
 
 // ---- workloads ----
 
-TEST(Workload, IsTheTopmostOwnerThatThePodTells) {
+TEST(Workload, IsTheTopmostKnownOwner) {
   const auto of = [](std::string_view kind, std::string_view name, std::string_view hash = "") {
     return workload_text(workload_of("shop", {kind, name, hash}));
   };
@@ -249,7 +249,7 @@ TEST(Workload, IsTheTopmostOwnerThatThePodTells) {
   EXPECT_EQ(of("Pod", "driver"), "");
 }
 
-TEST(Workload, IsReadAsItIsShown) {
+TEST(Workload, ParsesItsDisplayForm) {
   EXPECT_EQ(parse_workload("shop/Deployment/web"), (Workload{"shop", "Deployment", "web"}));
   for (const char* text : {"", "web", "shop/web", "shop//web", "a/b/c/d", "/Deployment/web", "shop/Deployment/"}) {
     EXPECT_TRUE(parse_workload(text).none()) << text;
@@ -380,7 +380,7 @@ class Scenario {
   base::WallTime now_ = kMidnight;
 };
 
-TEST(Profiles, TellAsTheFilesSay) {
+TEST(Profiles, MatchTheScenarioFiles) {
   testing::play_scenarios("policy/profile/testdata", 2, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
   });

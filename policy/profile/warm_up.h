@@ -1,10 +1,10 @@
-// What a young online pod counts with: first its request, then less and less, down to what it is about to use.
+// The counted amount of a young online pod: first its request, then falling to its expected use.
 //
-//   floor  = max(use, expected)             expected: p95 of its workload at this hour of the day, where known
-//   counts = floor + (max(request, floor) − floor) × left        left goes from 1 to 0 over the ramp
+//    floor  = max(use, expected)             expected: p95 of its workload at this hour of the day, if known
+//    counts = floor + (max(request, floor) − floor) × left        left goes from 1 to 0 over the ramp
 //
-// Where nothing is known of its workload, or nothing is reported of it yet: max(use, request), as long as the ramp
-// lasts. After the ramp a pod counts as any other does.
+// If its workload has no history, or the pod has no report: max(use, request) during the ramp. After the ramp a pod
+// counts like any other.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// Which workload a pod belongs to: the topmost owner that can be told from the pod alone.
+// The workload of a pod: the topmost owner that the pod alone identifies.
 //
-//   ReplicaSet NAME-HASH, the pod's label pod-template-hash: HASH   Deployment NAME
-//   ReplicaSet, any other                                           itself
-//   Job NAME-DIGITS (CronJob's controller numbers its Jobs)         CronJob NAME
-//   StatefulSet, DaemonSet, Job, any other controller               itself
-//   nobody, a Node (static pods), a Pod (what a Spark driver makes) none
+//    ReplicaSet NAME-HASH, the pod's label pod-template-hash: HASH   Deployment NAME
+//    ReplicaSet, any other                                           itself
+//    Job NAME-DIGITS (CronJob's controller numbers its Jobs)         CronJob NAME
+//    StatefulSet, DaemonSet, Job, any other controller               itself
+//    no owner, a Node (static pods), a Pod (created by Spark drivers) none
 #pragma once
 
 #include <string>
@@ -24,13 +24,13 @@ struct Workload {
 struct PodOwner {
   std::string_view kind;
   std::string_view name;
-  std::string_view template_hash;  // the label pod-template-hash; "" where there is none
+  std::string_view template_hash;  // the label pod-template-hash; "" if absent
 };
 
 Workload workload_of(std::string_view ns, const PodOwner& owner);
 
 std::string workload_text(const Workload& workload);           // "NAMESPACE/KIND/NAME"; "" for none
-Workload parse_workload(std::string_view text);                // none where it is not of that form
+Workload parse_workload(std::string_view text);                // none if it does not have that form
 std::string_view workload_api_version(std::string_view kind);  // of Kubernetes' own kinds; "" of others
 
 }  // namespace tidemark::policy

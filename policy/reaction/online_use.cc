@@ -7,7 +7,7 @@ namespace {
 
 using model::CpuMilli;
 
-// A processor for a thousand nanoseconds is a thousandth of it for a microsecond.
+// One CPU for a thousand nanoseconds equals a thousandth of a CPU for a microsecond.
 CpuMilli mean(std::int64_t used_ns, base::Duration over) {
   constexpr std::int64_t kMilli = 1000;
   constexpr std::int64_t kUsedMax = INT64_MAX / kMilli;
@@ -17,7 +17,7 @@ CpuMilli mean(std::int64_t used_ns, base::Duration over) {
 }  // namespace
 
 void OnlineUse::take(const UseReading& reading) {
-  // Neither a clock nor a counter goes back, but for a group that is another one.
+  // Clocks and counters do not go back, except for a new cgroup.
   if (count_ > 0 && (reading.at <= kept(0).at || reading.used_ns < kept(0).used_ns)) forget();
   if (count_ == 0) second_began_ = reading;
   kept_[next_] = reading;

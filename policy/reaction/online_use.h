@@ -1,11 +1,12 @@
-// What online work uses, of a counter of all that it used ever. Kept in place, for whoever may allocate nothing.
+// The current use of online work, from a counter of its total use. Updated in place, for callers that must not
+// allocate.
 //
-//   in the window   used since the reading that is kSurgeWindow old, over that time; where there is none of about that
-//                   age, since the oldest that is younger, over the whole window
-//   lately          used in the last whole second, by the same counter
+//    in the window   used since the reading that is kSurgeWindow old, over that time; without a reading of about that
+//                    age, since the oldest younger one, over the whole window
+//    lately          used in the last whole second, by the same counter
 //
-// So much more at once is seen with the next reading, and what is a little more when the window is full of it. What the
-// counter has for good and no decision knows (a pod that nobody tells of) is in `lately`, and rises nothing.
+// A large rise shows with the next reading, a small one when the window is full of it. A constant use that no decision
+// knows (an unlisted pod) is in `lately` and causes no rise.
 #pragma once
 
 #include <array>
@@ -32,7 +33,7 @@ class OnlineUse {
   void take(const UseReading& reading);
   void forget() { *this = OnlineUse(); }  // another counter from here on
 
-  // How much more than `known`, or than lately where that was more. nullopt: not known before a second of readings.
+  // The rise above `known`, or above `lately` if that was more. nullopt: unknown before one second of readings.
   std::optional<model::CpuMilli> risen_over(model::CpuMilli known) const;
 
  private:

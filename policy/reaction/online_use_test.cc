@@ -34,14 +34,14 @@ class Use : public ::testing::Test {
   std::int64_t used_ns = 5'000'000'000;
 };
 
-TEST_F(Use, IsNotKnownBeforeASecondOfLooks) {
+TEST_F(Use, NeedsOneSecondOfSamples) {
   uses(4000, milliseconds(1000));
   EXPECT_EQ(risen(0), std::nullopt);
   uses(4000, milliseconds(25));
   EXPECT_EQ(risen(0), 0) << "it was as much lately";
 }
 
-TEST_F(Use, WhatIsMuchIsSeenWithTheNextLookAndWhatIsLittleWithinTheWindow) {
+TEST_F(Use, LargeRisesShowAtOnceSmallOnesWithinTheWindow) {
   uses(200, milliseconds(1500));
   EXPECT_EQ(risen(200), 0);
   uses(4200, milliseconds(25));
@@ -54,13 +54,13 @@ TEST_F(Use, WhatIsMuchIsSeenWithTheNextLookAndWhatIsLittleWithinTheWindow) {
   EXPECT_EQ(risen(200), 0) << "the window is over";
 }
 
-TEST_F(Use, WhatWasAlwaysThereAndNobodyKnowsRisesNothing) {
+TEST_F(Use, FirstSampleOfAGroupCausesNoRise) {
   uses(900, milliseconds(1500));
   EXPECT_EQ(risen(200), 0);
   EXPECT_EQ(risen(1000), -100);
 }
 
-TEST_F(Use, LooksThatComeLateCountForTheTimeBetweenThem) {
+TEST_F(Use, LateSamplesCoverTheirWholeInterval) {
   uses(200, milliseconds(1500));
   uses(1200, milliseconds(400), milliseconds(400));
   EXPECT_EQ(risen(200), 1000);

@@ -27,7 +27,7 @@ ReactionStanding standing_of(const SuppressPlan& decided, const SuppressObservat
   return ReactionStanding::kReady;
 }
 
-// Over the texts that stand there: each second they are the same.
+// Reuses the present texts: each second they are the same.
 void put_at(std::vector<std::string>& texts, std::size_t at, std::string_view text) {
   if (at == texts.size()) texts.emplace_back();
   texts[at] = text;
@@ -38,7 +38,8 @@ std::string_view above(std::string_view group) {
   return slash == std::string_view::npos ? std::string_view() : group.substr(0, slash);
 }
 
-// Whose use is counted, and what of it the decision knew. False: too many groups would have to be read.
+// Selects the cgroups whose use is counted, and the part of it that the decision knew. False: there are too many
+// cgroups to read.
 bool take_groups(const SuppressObservation& seen, ReactionPlan& out) {
   const std::string& besteffort = seen.groups.besteffort;
   std::size_t less = 0;
@@ -61,7 +62,7 @@ bool take_groups(const SuppressObservation& seen, ReactionPlan& out) {
   return true;
 }
 
-// Which groups are written: of processors all of them where a child has no more than its parent, and the deepest first.
+// Selects the cgroups to write: for cpusets all cgroups with their parents, deepest first.
 bool take_written(const SuppressObservation& seen, ReactionPlan& out) {
   std::size_t count = 0;
   if (out.policy == SuppressPolicy::kCpuset && seen.nested_cpuset) {
@@ -75,7 +76,7 @@ bool take_written(const SuppressObservation& seen, ReactionPlan& out) {
   return true;
 }
 
-// A v1 kernel refuses a quota below one that a group in it has: tasks of classes that are cut.
+// A v1 kernel refuses a quota below one of a child cgroup: tasks of classes that are cut.
 std::int64_t largest_inside(const SuppressPlan& decided, const SuppressObservation& seen) {
   std::int64_t out = 0;
   if (!seen.nested_quota) return out;
@@ -86,11 +87,11 @@ std::int64_t largest_inside(const SuppressPlan& decided, const SuppressObservati
   return out;
 }
 
-// What steps are made of: amounts of one kind.
+// The steps: amounts of one kind.
 struct Reading {
   std::int64_t node = 0;   // all of it
   std::int64_t least = 0;  // that offline work keeps
-  std::int64_t floor = 0;  // that a kernel takes now
+  std::int64_t floor = 0;  // the lowest value that the kernel accepts now
   CpuMilli milli(std::int64_t amount, SuppressPolicy policy) const {
     return {policy == SuppressPolicy::kCpuset ? amount * kMilliPerCore : amount / kQuotaPerMilli_us};
   }
@@ -124,7 +125,7 @@ void take_steps(const SuppressPlan& decided, const SuppressObservation& seen, Re
     if (out.policy == SuppressPolicy::kCpuset) {
       offline_pools(seen, out.memory[count]);
       cpus = &choose_processors(out.memory[count], amount);
-      // What is no part of what is in force would have to be written from the top down as well.
+      // CPUs outside the set in force would also have to be written from the top down.
       if (!std::ranges::includes(count == 0 ? decided.cpus : out.steps[count - 1].cpus, *cpus)) return;
     }
     if (count == out.steps.size()) out.steps.emplace_back();
@@ -147,17 +148,17 @@ std::string_view to_string(ReactionStanding standing) {
     case ReactionStanding::kReady:
       return "ready";
     case ReactionStanding::kNothingHeld:
-      return "nothing is held";
+      return "nothing is limited";
     case ReactionStanding::kNodeOff:
       return "the node is off";
     case ReactionStanding::kNotKnown:
-      return "what is left under the line is not known";
+      return "the room under the threshold is unknown";
     case ReactionStanding::kContainers:
-      return "each container is held by itself";
+      return "each container has its own limit";
     case ReactionStanding::kNothingLess:
-      return "nothing is narrower than what is in force";
+      return "no step is tighter than the limits in force";
     case ReactionStanding::kTooManyGroups:
-      return "too many groups";
+      return "too many cgroups";
   }
   return "unknown";
 }

@@ -1,18 +1,18 @@
-// What offline work has at once where online work uses more than the last decision of suppression knew. That one is
-// made once a second; a plan is made with it, and somebody who only compares and writes carries it out in between.
+// The immediate limit of offline work if online work uses more than the last suppression decision knew. Decisions are
+// made once a second, each with a plan; code that only compares and writes carries the plan out in between.
 //
-//   online      what the kubelet's groups use, less the besteffort group and offline pods outside of it that the
-//               decision knew
-//   risen       online, over kSurgeWindow, less the more of what the decision went by and what it was lately
-//   left(r)     what the decision had under the line, less r: line − online − system as in suppress/room.h
-//   a step      a quota, or as many processors, of 1/2, 1/4, 1/8 of the node, or the least; narrower than what is in
-//               force, and of processors a part of them: then it can be written from the bottom up
-//   taken       the widest step that is no more than left(risen), else the least, as soon as
-//               left(risen) < in force − kReactionRise_percent of the node
+//    online      use of the kubelet's cgroups, less the besteffort cgroup and offline pods outside of it that the
+//                decision knew
+//    risen       online, over kSurgeWindow, less the larger of the decision's value and the recent one
+//    left(r)     the decision's room under the line, less r: line − online − system as in suppress/room.h
+//    a step      a quota, or as many CPUs, of 1/2, 1/4, 1/8 of the node, or the minimum; tighter than the limit in
+//                force, and for cpusets a part of it: then it can be written from the bottom up
+//    taken       the widest step that is no more than left(risen), else the minimum, as soon as
+//                left(risen) < in force − kReactionRise_percent of the node
 //
-// The steps are few and always the same on a node: each stands in the journal of the agent before it may be written
-// (agent/enforcer/found_journal.h, which keeps eight values of a file). One that is too narrow costs offline work some
-// seconds of growth, one that is too wide would cost online work.
+// The steps are few and always the same on a node, because each must be in the agent's restore journal before it is
+// written (agent/enforcer/found_journal.h, which keeps eight values of a file). Too tight a step costs offline work
+// some seconds of growth; too wide a step would cost online work.
 #pragma once
 
 #include <array>
@@ -34,37 +34,37 @@ namespace tidemark::policy {
 // Less than that is left to the next decision.
 inline constexpr std::int64_t kReactionRise_percent = 10;
 inline constexpr std::size_t kReactionStepsMax = 4;
-// Counters that are read 25 times a second. Offline pods outside of the besteffort group are rare.
+// Counters that are read 25 times a second. Offline pods outside of the besteffort cgroup are rare.
 inline constexpr std::size_t kReactionCountersMax = 8;
-// Groups that are written. Each takes a descriptor, and a moment of the reaction.
+// Cgroups that are written. Each takes a descriptor and some time of the reaction.
 inline constexpr std::size_t kReactionGroupsMax = 64;
 
 enum class ReactionStanding : std::uint8_t {
   kReady,
   kNothingHeld,    // suppression is off, or by nothing that it knows
   kNodeOff,        // offline work has its least already
-  kNotKnown,       // what is left under the line
-  kContainers,     // the kubelet's CPU manager is static: each container is held by itself
-  kNothingLess,    // than what is in force
+  kNotKnown,       // the room under the line is unknown
+  kContainers,     // the kubelet's CPU manager is static: each container has its own limit
+  kNothingLess,    // no step is tighter than the limit in force
   kTooManyGroups,  // to read, or to write
 };
 std::string_view to_string(ReactionStanding);
 
 struct ReactionStep {
-  model::CpuMilli rise;            // taken from here on
-  std::int64_t amount = 0;         // microseconds in 100 ms, or processors
+  model::CpuMilli rise;            // the reaction starts at this rise
+  std::int64_t amount = 0;         // microseconds in 100 ms, or CPUs
   std::vector<std::int32_t> cpus;  // these
   bool operator==(const ReactionStep&) const = default;
 };
 
 struct ReactionPlan {
   ReactionStanding standing = ReactionStanding::kNothingHeld;
-  std::string whole;              // the kubelet's group of all pods
-  std::vector<std::string> less;  // in it: whose use is not online work's; the besteffort group first
+  std::string whole;              // the kubelet's cgroup of all pods
+  std::vector<std::string> less;  // cgroups in it that are not online work; the besteffort cgroup first
   model::CpuMilli known;          // of online work in `whole`, by the decision
 
   SuppressPolicy policy = SuppressPolicy::kCfsQuota;
-  std::vector<std::string> groups;  // that are written, in this order: the besteffort group last
+  std::vector<std::string> groups;  // to write, in this order: the besteffort cgroup last
   std::int64_t in_force = 0;        // as a step's amount
   // The smallest rise first; of one rise the widest amount first. Narrower from one to the next.
   std::vector<ReactionStep> steps;
@@ -72,8 +72,8 @@ struct ReactionPlan {
   std::array<ProcessorMemory, kReactionStepsMax> memory{};  // for the next plan
 };
 
-// `in_force`: microseconds or processors, after the decision was carried out, which may be less than it wants. `spare`:
-// a plan that nobody needs any more, for its memory alone.
+// `in_force`: microseconds or CPUs, after the decision was carried out; may be less than the decision wanted. `spare`:
+// an unused plan, only to reuse its memory.
 ReactionPlan plan_reaction(const SuppressPlan& decided, const SuppressObservation& seen, std::int64_t in_force,
                            ReactionPlan spare = {});
 

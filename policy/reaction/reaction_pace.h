@@ -1,5 +1,5 @@
-// How often somebody may react. What comes again and again is no surge: the line, or the water line, is wrong for it,
-// and offline work is not to be narrowed for it all day.
+// Limits the frequency of reactions. A repeated rise is not a surge: then the threshold or the water line is wrong, and
+// offline work should not be suppressed for it all day.
 #pragma once
 
 #include <array>

@@ -5,7 +5,7 @@
 namespace tidemark::policy {
 namespace {
 
-TEST(ReactionPace, LetsSoManyGoInAMinute) {
+TEST(ReactionPace, LimitsReactionsPerMinute) {
   ReactionPace pace;
   base::MonotonicTime now{std::chrono::hours(1)};
   const base::MonotonicTime began = now;

@@ -105,7 +105,7 @@ TEST(Reaction, HasAStepForEachHalfOfTheNodeAndTheLeast) {
   EXPECT_EQ(step_for(plan.steps, CpuMilli{-9000}), nullptr);
 }
 
-TEST(Reaction, WhatIsNotInForceYetMayBeUsedByOnlineWork) {
+TEST(Reaction, OnlineWorkMayUseWhatIsNotInForceYet) {
   Busy node;
   node.decided = node.decide();
   const ReactionPlan plan = plan_reaction(node.decided, node.seen, 120'000);  // growth comes in steps
@@ -113,7 +113,7 @@ TEST(Reaction, WhatIsNotInForceYetMayBeUsedByOnlineWork) {
   EXPECT_EQ(step_for(plan.steps, CpuMilli{1600})->amount, 50'000) << "800 are left";
 }
 
-TEST(Reaction, IsAsWideAsTheLeastThatIsSet) {
+TEST(Reaction, NeverGoesBelowTheMinimum) {
   Busy node;
   node.rules.threshold.cpu_suppress_min_percent = 20;
   EXPECT_EQ(text_of(node.plan()), (std::vector<std::string>{"400m: 200000", "401m: 100000", "1401m: 80000"}));
@@ -121,7 +121,7 @@ TEST(Reaction, IsAsWideAsTheLeastThatIsSet) {
   EXPECT_EQ(node.plan().standing, ReactionStanding::kNothingLess);
 }
 
-TEST(Reaction, OfflinePodsOutsideOfTheirGroupAreNoOnlineWork) {
+TEST(Reaction, OfflinePodsOutsideTheirCgroupAreNotOnline) {
   Busy node;
   node.pod("batch", KubeQos::kBurstable, model::Qos::kBe, 700);
   const ReactionPlan plan = node.plan();
@@ -131,7 +131,7 @@ TEST(Reaction, OfflinePodsOutsideOfTheirGroupAreNoOnlineWork) {
   EXPECT_EQ(node.plan().standing, ReactionStanding::kTooManyGroups);
 }
 
-TEST(Reaction, WhatIsOutsideOfTheKubeletsGroupsIsLeftToTheNextDecision) {
+TEST(Reaction, IgnoresTasksOutsideTheKubeletsCgroups) {
   Busy node;
   const auto nginx = node.pod("nginx", KubeQos::kGuaranteed, model::Qos::kLs, 900);
   node.tasks[nginx].kind = model::TaskKind::kHostApplication;
@@ -154,7 +154,7 @@ TEST(Reaction, IsNoLessThanTheQuotaOfATaskInTheGroup) {
   EXPECT_EQ(plan_reaction(node.decided, node.seen, 240'000).steps.size(), 4u);
 }
 
-TEST(Reaction, ThereIsNoneWhereNothingIsHeldByAQuota) {
+TEST(Reaction, NeedsAQuota) {
   const auto standing = [](auto change) {
     Busy node;
     change(node);
@@ -193,7 +193,7 @@ TEST(Reaction, ByProcessorsItTakesPartsOfWhatIsInForceTheDeepestFirst) {
   EXPECT_EQ(plan_reaction(node.decided, node.seen, 11).groups, std::vector<std::string>{"kubepods/besteffort"});
 }
 
-TEST(Reaction, ByProcessorsItIsLeftWhereTooManyGroupsWouldBeWritten) {
+TEST(Reaction, CpusetsSkipTheReactionForTooManyCgroups) {
   Busy node;
   node.cores = 16;
   node.by_processors();
@@ -213,7 +213,7 @@ TEST(Reaction, ByProcessorsAStepIsAPartOfTheOneBefore) {
 }
 
 // Whatever online work comes to use, no more is left to offline work than the next decision would leave it.
-TEST(Reaction, LeavesNoMoreThanADecisionThatKnewWould) {
+TEST(Reaction, LeavesNoMoreThanAFullDecision) {
   std::mt19937_64 random(11);
   const auto below = [&](std::int64_t most) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));

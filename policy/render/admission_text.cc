@@ -71,18 +71,18 @@ std::string render_text(const EvictionRefusal& refusal) {
   const auto told = [&](const auto&... parts) { return cat(parts..., " [", to_string(refusal.why), "]"); };
   switch (refusal.why) {
     case EvictionDenial::kNoNode:
-      return told("the agent's token is bound to no node: it must be one of a pod or of a node");
+      return told("the agent's token is not bound to a node: use a token that is bound to a pod or a node");
     case EvictionDenial::kNoUid:
-      return told("deleteOptions.preconditions.uid is missing: it says which pod of that name is meant");
+      return told("deleteOptions.preconditions.uid is missing: it must identify the pod");
     case EvictionDenial::kUnreadable:
       return told("the pod cannot be read: ", refusal.found);
     case EvictionDenial::kAnotherPod:
       return told("the pod of that name has the uid ", refusal.found, " and not ", refusal.wanted);
     case EvictionDenial::kAnotherNode:
       return told("the pod is on ", refusal.found.empty() ? "no node" : cat("node ", refusal.found),
-                  ": the agent of node ", refusal.wanted, " evicts from its own alone");
+                  ": the agent of node ", refusal.wanted, " evicts only from its own node");
     case EvictionDenial::kMirror:
-      return told("the kubelet runs the pod from a file: it would make it again");
+      return told("the pod is a static pod: the kubelet would create it again");
     case EvictionDenial::kOnline:
       return told("the pod is online work: its QoS class is not BE, and its priority class is ",
                   refusal.found.empty() ? std::string("none") : refusal.found,
@@ -91,14 +91,13 @@ std::string render_text(const EvictionRefusal& refusal) {
       return told("the job ", refusal.found, ", and ", refusal.wanted, " are allowed: perJobHour of its pool");
     case EvictionDenial::kPoolBudget:
       if (refusal.wanted.empty()) {
-        return told("the pool ", refusal.found,
-                    " lost what its perPoolHour allows within the hour, by the leader's count");
+        return told("the pool ", refusal.found, " has reached its perPoolHour, by the leader's count");
       }
       return told("the pool ", refusal.found, ", and ", refusal.wanted, " are allowed: its perPoolHour");
     case EvictionDenial::kTooMany:
-      return told("more than ", refusal.wanted, " evictions a second are asked about: ask again in a few seconds");
+      return told("more than ", refusal.wanted, " eviction requests per second: retry in a few seconds");
     case EvictionDenial::kNotKnown:
-      return told("the pod could not be looked up, ask again in a few seconds: ", refusal.found);
+      return told("cannot read the pod, retry in a few seconds: ", refusal.found);
   }
   return told("refused");
 }
@@ -117,7 +116,7 @@ std::string render_refusal(const SettingsVerdict& verdict) {
         cat(i == 0 ? "" : "; ", render_text(verdict.errors[i]), " [", model::reason_id(verdict.errors[i].reason), "]");
   }
   if (verdict.left_off > 0) text += cat("; and ", verdict.left_off, " more");
-  text += "; nothing of the edit is in force";
+  text += "; the edit is rejected as a whole";
   if (verdict.conflict) text += cat(" ", peer_body(*verdict.conflict));
   return text;
 }

@@ -1,5 +1,5 @@
-// Reasons of admission as something to read: what kubectl shows when a pod or an edit of the settings is refused, and
-// the warnings that go along with an answer.
+// Renders reasons of admission: the message that kubectl shows when a pod or an edit of the settings is rejected, and
+// the warnings of an answer.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ namespace tidemark::policy {
 
 std::string render_text(const Refusal& refusal);
 std::string render_text(const AdmissionNote& note);
-// "the pool night was ordered off by ann@ops-1: kernel update"; empty where nothing is off.
+// "the pool night was ordered off by ann@ops-1: kernel update"; empty if nothing is off.
 std::string render_text(const PodScopeState& state);
 std::string render_text(const PodViolation& violation);
 std::string render_text(std::span<const PodViolation> violations);  // all in one sentence after the other
@@ -26,8 +26,8 @@ std::string render_text(const EvictionRefusal& refusal);
 // "colocation-config: nodeConfigs[1].degradeTimeMinutes: found 0, allowed: a whole number from 1 on"
 std::string render_text(const SettingsProblem& problem);
 
-// The whole refusal of an edit: the peer's word, every problem, and for two strategies of one node the peer's body
-// between "___" as its consoles expect it. Refused edits only.
+// The whole message of a rejected edit: Koordinator's text, every problem, and for two strategies of one node
+// Koordinator's body between "___" as its consoles expect it. Rejected edits only.
 std::string render_refusal(const SettingsVerdict& verdict);
 
 }  // namespace tidemark::policy

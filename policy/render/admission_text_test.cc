@@ -7,7 +7,7 @@ namespace {
 
 using model::Reason;
 
-TEST(AdmissionText, SaysWhatWasFoundAndWhatWouldBeRight) {
+TEST(AdmissionText, ShowsFoundAndExpectedValues) {
   EXPECT_EQ(render_text(Refusal{Reason::kAdmitPriorityClassMissing, 500, "spark", "koord-batch"}),
             "ClusterColocationProfile spark: the PriorityClass that a matching profile names does not exist "
             "[TM-ADMIT-003]: koord-batch");
@@ -21,7 +21,7 @@ TEST(AdmissionText, SaysWhatWasFoundAndWhatWouldBeRight) {
             "[TM-ADMIT-008]: spec.resources");
 }
 
-TEST(AdmissionText, SaysWhoOrderedOff) {
+TEST(AdmissionText, NamesTheAuthorOfTheOffOrder) {
   EXPECT_EQ(render_text(PodScopeState()), "");
   EXPECT_EQ(render_text(PodScopeState{true, Reason::kDisabledByCluster, "", std::nullopt}),
             "co-location is off for the whole cluster [TM-NODE-002]");
@@ -36,13 +36,13 @@ TEST(AdmissionText, SaysWhoOrderedOff) {
 }
 
 // Contract 11.4: `ExistNodeConfict` (sic), body JSON {config, strategies, exampleNodes}.
-TEST(AdmissionText, ARefusedEditCarriesThePeersWordAndBody) {
+TEST(AdmissionText, RejectedEditHasKoordinatorsTextAndBody) {
   SettingsVerdict verdict;
   verdict.errors.push_back({Reason::kSettingsNodeConflict, "colocation-config", "", "a and b both for node n1", "one"});
   verdict.conflict = {Reason::kSettingsNodeConflict, "colocation-config", {"a", "b"}, {"n1"}};
   EXPECT_EQ(render_refusal(verdict),
             "ExistNodeConfict: colocation-config: found a and b both for node n1; allowed: one [TM-SETTINGS-004]; "
-            "nothing of the edit is in force "
+            "the edit is rejected as a whole "
             R"(___{"reason":"ExistNodeConfict","message":{"config":"colocation-config","strategies":["a","b"],)"
             R"("exampleNodes":["n1"]}}___)");
   verdict.conflict.reset();
@@ -50,7 +50,7 @@ TEST(AdmissionText, ARefusedEditCarriesThePeersWordAndBody) {
   verdict.left_off = 3;
   EXPECT_EQ(render_refusal(verdict),
             "ExistNodeConfict: colocation-config: found a and b both for node n1; allowed: one [TM-SETTINGS-004]; "
-            "k: p[0]: found 1; allowed: 2 [TM-SETTINGS-002]; and 3 more; nothing of the edit is in force");
+            "k: p[0]: found 1; allowed: 2 [TM-SETTINGS-002]; and 3 more; the edit is rejected as a whole");
 }
 
 }  // namespace

@@ -55,12 +55,12 @@ Json ended_json(const Ended& ended) {
 std::string breaker_text(const Breaker& breaker, base::WallTime now) {
   switch (breaker.phase) {
     case BreakerPhase::kClosed:
-      return "sells what its settings give";
+      return "sells as its settings say";
     case BreakerPhase::kOpen: {
       const base::Duration left = breaker.cool_down - (now - breaker.since);
       return cat("sells nothing new since ", base::format_rfc3339(breaker.since), " (", breaker.seen.evicted, " of ",
                  breaker.seen.ended(), " tasks that ended were evicted), ",
-                 left > base::Duration(0) ? cat("for another ", seconds_text(left)) : "until evictions calm down");
+                 left > base::Duration(0) ? cat("for another ", seconds_text(left)) : "until evictions are low again");
     }
     case BreakerPhase::kProbation:
       return cat("sells again since ", base::format_rfc3339(breaker.since), ", on probation");
@@ -186,7 +186,7 @@ std::string evictions_text(const EvictionBook& book, const BudgetState& state, s
             job.evictions.day, " within a day", job.exhausted ? cat(": ", why(Reason::kBudgetJobExhausted)) : "", "\n");
   }
   if (shown > kJobsShown) out += cat("  and ", shown - kJobsShown, " more jobs; -o json shows all\n");
-  if (book.left_out > 0) out += cat("  and ", book.left_out, " evictions of jobs that are not followed one by one\n");
+  if (book.left_out > 0) out += cat("  and ", book.left_out, " evictions of jobs without their own count\n");
   return out;
 }
 

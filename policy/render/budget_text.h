@@ -1,4 +1,4 @@
-// What evictions let pools and jobs do, as something to read.
+// Renders the eviction limits of pools and jobs.
 #pragma once
 
 #include <string>
@@ -19,20 +19,20 @@ std::string_view event_reason(const BudgetChange& change);
 std::string breaker_text(const Breaker& breaker, base::WallTime now);
 Json breaker_json(const Breaker& breaker);
 
-// A line or more for each pool: the breaker, what is exhausted, the rate of the last day, what YARN's operator may end.
+// Lines for each pool: the breaker, reached limits, the rate of the last day, the limits of YARN's operator.
 std::string budgets_text(const BudgetState& state, const EvictionBook& book, const OperatorGrants& grants,
                          base::WallTime now);
 Json budgets_json(const BudgetState& state, const EvictionBook& book, const OperatorGrants& grants, base::WallTime now);
 
-// "30 an hour until …"; "" where it has none now.
+// "30 an hour until …"; "" if it has none now.
 std::string operator_grant_text(const OperatorGrants& grants, std::string_view pool, base::WallTime now);
 
-// By pool and class, and the jobs that were evicted most; of one pool where it is named.
+// By pool and class, and the jobs with most evictions; only one pool if it is named.
 std::string evictions_text(const EvictionBook& book, const BudgetState& state, std::string_view pool,
                            base::WallTime now);
 Json evictions_json(const EvictionBook& book, const BudgetState& state, std::string_view pool, base::WallTime now);
 
-// "2.5 %" of what ended; "none ended".
+// "2.5 %" of ended tasks; "none ended".
 std::string rate_text(const Ended& ended);
 
 }  // namespace tidemark::policy

@@ -75,8 +75,8 @@ TopicWords words(ClusterTopic topic) {
 
 struct FactWords {
   std::string_view key;
-  std::string_view found;  // "" where the groups say it, or what is said
-  std::string_view fix;    // "" where there is none
+  std::string_view found;  // "" if the groups or the message show it
+  std::string_view fix;    // "" if there is none
 };
 
 FactWords words(ClusterFact fact) {
@@ -88,30 +88,30 @@ FactWords words(ClusterFact fact) {
     case ClusterFact::kKernelWithoutPriority:
       return {
           "kernelWithoutPriority",
-          "older than 5.15, and by its name of no maker with a knob of its own: offline work yields processors by "
-          "weight alone",
+          "older than 5.15, and its name shows no vendor knob: offline work yields CPU only by "
+          "weight",
           "a kernel with cpu.idle (5.15 and newer), cpu.bvt_warp_ns (Anolis) or cpu.qos_level (openEuler); `tidemark "
           "doctor node` on one of them tries it"};
     case ClusterFact::kKernelWithoutPressure:
-      return {"kernelWithoutPressure", "older than 4.20: it tells no pressure",
+      return {"kernelWithoutPressure", "older than 4.20: no pressure files",
               "a kernel of 4.20 or newer, booted with psi=1; 4.18 of RHEL 8 and its like has it, and psi=1 is enough"};
     case ClusterFact::kNotLinux:
-      return {"notLinux", "without Linux, so nothing of ours runs there, and they are not looked at", ""};
+      return {"notLinux", "not Linux: Tidemark does not run there; not checked", ""};
     case ClusterFact::kNotShipped:
-      return {"notShipped", "neither amd64 nor arm64: there is no agent for it",
+      return {"notShipped", "neither amd64 nor arm64: no agent exists for it",
               "keep the agent, and pools that sell, off these nodes by a selector"};
     case ClusterFact::kKubeletsApart:
-      return {"kubeletsApart", "more than three minor versions older than the newest: no API server takes both",
+      return {"kubeletsApart", "more than three minor versions older than the newest: no API server supports both",
               "upgrade them"};
     case ClusterFact::kAllReady:
       return {"allReady", "all ready, none short of memory or disk", ""};
     case ClusterFact::kNotReady:
-      return {"notReady", "not ready", "kubectl describe node NAME says why; nothing new is bound there meanwhile"};
+      return {"notReady", "not ready", "kubectl describe node NAME shows the reason; no new pods are scheduled there"};
     case ClusterFact::kMemoryPressure:
-      return {"memoryPressure", "MemoryPressure: the kubelet evicts there, by an order of its own",
+      return {"memoryPressure", "MemoryPressure: the kubelet evicts there, in its own order",
               "lower memoryEvictThresholdPercent or the water line of their pool, so that offline work goes first"};
     case ClusterFact::kDiskPressure:
-      return {"diskPressure", "DiskPressure: the kubelet evicts there, by an order of its own",
+      return {"diskPressure", "DiskPressure: the kubelet evicts there, in its own order",
               "free disk, and limit the ephemeral storage of offline pods"};
     case ClusterFact::kNoTaints:
       return {"noTaints", "none", ""};
@@ -120,20 +120,21 @@ FactWords words(ClusterFact fact) {
     case ClusterFact::kAgentsSay:
       return {"agentsSay", "", ""};
     case ClusterFact::kNoAgents:
-      return {"noAgents", "no agent of ours ever said how it stands (condition TidemarkIsolation)",
-              "agent.enabled of the chart; until then nothing here keeps offline work out of the way"};
+      return {"noAgents", "no Tidemark agent has reported (condition TidemarkIsolation)",
+              "set agent.enabled of the chart; until then nothing limits offline work"};
     case ClusterFact::kNoAgent:
-      return {"noAgent", "without an agent of ours (no condition TidemarkIsolation)",
-              "see why its DaemonSet has no pod there: a selector, a taint, an image; or take them out of what sells"};
+      return {
+          "noAgent", "without a Tidemark agent (no condition TidemarkIsolation)",
+          "check why its DaemonSet has no pod there: a selector, a taint, an image; or stop selling on these nodes"};
     case ClusterFact::kAgentUnable:
-      return {"agentUnable", "the agent can write nothing to the kernel",
-              "the condition TidemarkIsolation of the node says why; `tidemark doctor node` there says more"};
+      return {"agentUnable", "the agent cannot write to the kernel",
+              "the condition TidemarkIsolation of the node shows the reason; `tidemark doctor node` there shows more"};
     case ClusterFact::kAgentHolds:
-      return {"agentHolds", "", "find in the agent's log why it ended"};
+      return {"agentHolds", "", "find the reason for the crash in the agent's log"};
     case ClusterFact::kAgentSwitchedOff:
       return {"agentSwitchedOff", "", "tidemark on --local, on the machine, when the cause is gone"};
     case ClusterFact::kReportsCome:
-      return {"reportsCome", "every node with an agent is reported", ""};
+      return {"reportsCome", "every node with an agent reports", ""};
     case ClusterFact::kReportMissing:
     case ClusterFact::kReportNever:
     case ClusterFact::kReportOld:
@@ -142,41 +143,38 @@ FactWords words(ClusterFact fact) {
                                                   : "reportOld",
               "",
               fact == ClusterFact::kReportMissing
-                  ? "see whether a manager runs: it makes the NodeMetric"
-                  : "see whether the agent's pod runs there, and its log; until it reports the node sells nothing"};
+                  ? "check that a manager runs: it creates the NodeMetric"
+                  : "check that the agent's pod runs there, and its log; the node sells nothing until it reports"};
     case ClusterFact::kReportsAgeUnknown:
-      return {"reportsAgeUnknown",
-              "reports are there; whether one is too old is not known: the settings cannot be used",
-              "mend the settings first"};
+      return {"reportsAgeUnknown", "reports exist; their age cannot be judged: the settings are invalid",
+              "repair the settings first"};
     case ClusterFact::kReportsUnlooked:
-      return {"reportsUnlooked", "not looked at: not known whether an agent is there that should report",
+      return {"reportsUnlooked", "not checked: unknown whether an agent runs there",
               "grant `list` of pods (the chart's viewers have it)"};
     case ClusterFact::kNothingOffered:
       return {"nothingOffered", "no node offers batch resources", ""};
     case ClusterFact::kOffersGuarded:
-      return {"offersGuarded", "batch resources are offered where an agent reports", ""};
+      return {"offersGuarded", "batch resources are offered only on nodes with a reporting agent", ""};
     case ClusterFact::kOffersUnguarded:
-      return {"offersUnguarded",
-              "batch resources are offered and no agent is there: nobody keeps what takes them out of the way",
+      return {"offersUnguarded", "batch resources are offered without an agent: nothing limits the work that uses them",
               "run the agent there, or `tidemark off node NAME`"};
     case ClusterFact::kOffersAgeUnknown:
       return {"offersAgeUnknown",
-              "batch resources are offered where an agent is, and whether its reports are too old is not known",
-              "mend the settings first"};
+              "batch resources are offered on a node with an agent; the age of its reports cannot be judged",
+              "repair the settings first"};
     case ClusterFact::kOffersGuardUnknown:
       return {"offersGuardUnknown",
-              "batch resources are offered where no agent of ours is, and whether Koordinator's is there is not known",
-              "grant `list` of pods; else see by hand whether an agent runs there"};
+              "batch resources are offered without a Tidemark agent; unknown whether Koordinator's runs there",
+              "grant `list` of pods, or check by hand whether an agent runs there"};
     case ClusterFact::kOffersUnseen:
-      return {"offersUnseen", "batch resources are offered and the agent does not report: they rest on nothing new",
-              "see the agent's pod there; a manager that runs takes them back after degradeTimeMinutes"};
+      return {"offersUnseen", "batch resources are offered, but the agent does not report: they are based on old data",
+              "check the agent's pod there; a running manager withdraws them after degradeTimeMinutes"};
     case ClusterFact::kNoPeer:
-      return {"noPeer", "nothing of Koordinator's runs", ""};
+      return {"noPeer", "no Koordinator component runs", ""};
     case ClusterFact::kPeerUnknown:
-      return {"peerUnknown", "not known, pods could not be listed",
-              "grant `list` of pods (the chart's viewers have it)"};
+      return {"peerUnknown", "unknown: cannot list pods", "grant `list` of pods (the chart's viewers have it)"};
     case ClusterFact::kPeerAgents:
-      return {"peerAgents", "", "let one agent act: take these nodes out of the DaemonSet of koordlet"};
+      return {"peerAgents", "", "run one agent only: exclude these nodes from the DaemonSet of koordlet"};
     case ClusterFact::kPeerManagers:
       return {"peerManagers", "koord-manager runs",
               "let one manager write: scale it to 0, or switch its controllers off "
@@ -187,18 +185,18 @@ FactWords words(ClusterFact fact) {
       return {"settingsNoted", "",
               "tidemark explain config shows what is in force; tidemark list revisions what came when"};
     case ClusterFact::kSettingsUnusable:
-      return {"settingsUnusable", "", "mend the ConfigMap, or tidemark undo config"};
+      return {"settingsUnusable", "", "repair the ConfigMap, or run tidemark undo config"};
     case ClusterFact::kPoolEmpty:
-      return {"poolEmpty", "", "mend its nodeSelector, or take the pool out"};
+      return {"poolEmpty", "", "repair its nodeSelector, or remove the pool"};
     case ClusterFact::kPoolsOverlap:
       return {"poolsOverlap", "", "make their selectors exclude each other; the first in the document counts"};
     case ClusterFact::kInNoPool:
-      return {"inNoPool", "in no pool of their own: what stands beside the pools counts for them (default)",
-              "name them in a pool; nothing, where that is meant"};
+      return {"inNoPool", "in no named pool: the settings outside the pools apply (default)",
+              "add them to a pool, unless this is intended"};
     case ClusterFact::kNothingOrdered:
       return {"nothingOrdered", "nothing is off, drained or observed", ""};
     case ClusterFact::kOrdered:
-      return {"ordered", "", "tidemark report states lists them; tidemark on takes it back when its cause is gone"};
+      return {"ordered", "", "tidemark report states lists them; run tidemark on when the cause is gone"};
     case ClusterFact::kMarkUnheeded:
       return {"markUnheeded", "",
               "tidemark report states says more; tidemark on node NAME, or off, sets the mark anew"};
@@ -206,7 +204,7 @@ FactWords words(ClusterFact fact) {
       return {"kubeletsTell", "", ""};
     case ClusterFact::kKubeletsRefuse:
       return {"kubeletsRefuse", "",
-              "run it as somebody with `get` of nodes/proxy, or `tidemark doctor node` on a machine of each kind; "
+              "run it as a user with `get` of nodes/proxy, or `tidemark doctor node` on a machine of each kind; "
               "without, their cgroup drivers, eviction thresholds, CPU and memory managers and swap are not known"};
     case ClusterFact::kKubeletsSilent:
       return {"kubeletsSilent", "", "kubectl get --raw /api/v1/nodes/NAME/proxy/configz shows the same from nearby"};
@@ -216,8 +214,9 @@ FactWords words(ClusterFact fact) {
     case ClusterFact::kAsOnNode:
       return {"asOnNode", "", ""};
     case ClusterFact::kSwapTaken:
-      return {"swapTaken", "the kubelet starts where swap is on (failSwapOn false)",
-              "swapoff -a there, and out of /etc/fstab: with swap a limit of memory slows down where it should hold"};
+      return {"swapTaken", "the kubelet starts with swap on (failSwapOn false)",
+              "swapoff -a there, and remove it from /etc/fstab: with swap, a memory limit slows tasks down instead of "
+              "stopping them"};
   }
   return {"unknown", "", ""};
 }
@@ -263,7 +262,7 @@ std::string group_text(const NodeGroup& group) {
   return out;
 }
 
-// What holds of all the nodes, without them; "" where only the groups say something.
+// The statement for all the nodes, without their names; "" if only the groups have one.
 std::string said_text(const ClusterFinding& finding) {
   const std::string_view found = words(finding.fact).found;
   switch (finding.fact) {
@@ -277,11 +276,11 @@ std::string said_text(const ClusterFinding& finding) {
     case ClusterFact::kKubeletsTell:
       return cat("the configuration of ", finding.nodes, " of ", count(finding.of_nodes), " was read");
     case ClusterFact::kKubeletsRefuse:
-      return cat("their configuration may not be read: ", finding.said);
+      return cat("no permission to read their configuration: ", finding.said);
     case ClusterFact::kKubeletsSilent:
-      return cat("no configuration came (", finding.said, ")");
+      return cat("no configuration received (", finding.said, ")");
     case ClusterFact::kOrdered:
-      return finding.state ? render_text(*finding.state) : "by further orders";
+      return finding.state ? render_text(*finding.state) : "by more orders";
     case ClusterFact::kAsOnNode:
       return base::join(formed(finding.of_node.value_or(NodeFinding())).found, "; ");
     case ClusterFact::kMarkUnheeded:
@@ -297,10 +296,11 @@ std::vector<std::string> found_text(const ClusterFinding& finding) {
   if (finding.groups.empty()) return {said.empty() ? "none" : std::move(said)};
   std::vector<std::string> out;
   for (const NodeGroup& group : finding.groups) {
-    const std::string value = !said.empty() ? said : group.value.empty() ? "not told" : group.value;
+    const std::string value = !said.empty() ? said : group.value.empty() ? "unknown" : group.value;
     out.push_back(cat(value, ": ", group_text(group)));
   }
-  if (finding.groups_left_off > 0) out.push_back(cat("and ", finding.groups_left_off, " more, each on fewer nodes"));
+  if (finding.groups_left_off > 0)
+    out.push_back(cat("and ", finding.groups_left_off, " more values, each on fewer nodes"));
   return out;
 }
 
@@ -311,7 +311,8 @@ FormedFinding formed(const ClusterFinding& finding) {
   if (!finding.of_node) {
     out.fix = words(finding.fact).fix;
   } else if (finding.of_node->fact == NodeFact::kLineUnknown) {
-    out.fix = "tidemark doctor node, on one of them: it looks at the disk, of which the API server knows too little";
+    out.fix =
+        "run tidemark doctor node on one of them: it checks the disk, which the API server knows too little about";
   } else {
     out.fix = formed(*finding.of_node).fix;
   }

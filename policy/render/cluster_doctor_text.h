@@ -1,5 +1,5 @@
-// What `tidemark doctor cluster` says: each finding with the nodes it is about, by number and with the first names, and
-// where something is to be done, what. Pure.
+// Renders `tidemark doctor cluster`: each finding with the number and first names of its nodes, and a fix if there is
+// one. Pure.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace tidemark::policy {
 
-// Never changes: what programs go by.
+// Never changes, because programs use it.
 std::string_view fact_key(const ClusterFinding& finding);
 
 // As finding_form.h has it:

@@ -21,14 +21,14 @@ TEST(ClusterDoctorText, NodesAreCountedAndTheFirstAreNamed) {
       some(ClusterFact::kKernelWithoutPressure, Severity::kWarn)};
   EXPECT_EQ(render_text(findings),
             "ok    kernel  6.1: 5 nodes: a, b, c and 2 more\n"
-            "              not told: 1 node: d\n"
-            "              and 2 more, each on fewer nodes\n"
-            "warn  kernel  older than 4.20: it tells no pressure: 5 nodes: a, b, c and 2 more\n"
+            "              unknown: 1 node: d\n"
+            "              and 2 more values, each on fewer nodes\n"
+            "warn  kernel  older than 4.20: no pressure files: 5 nodes: a, b, c and 2 more\n"
             "              fix: a kernel of 4.20 or newer, booted with psi=1; 4.18 of RHEL 8 and its like has it, and "
             "psi=1 is enough\n");
 }
 
-TEST(ClusterDoctorText, ForPrograms) {
+TEST(ClusterDoctorText, RendersJson) {
   ClusterFinding holds = some(ClusterFact::kAgentHolds, Severity::kWarn);
   holds.reason = model::Reason::kAgentHolds;
   const Json json = render_json({&holds, 1});
@@ -41,7 +41,7 @@ TEST(ClusterDoctorText, ForPrograms) {
   EXPECT_EQ(shown.at("groups")->as_array().at(0).at("names")->as_array().size(), 3u);
 }
 
-TEST(ClusterDoctorText, WhatANodesFindingSaysIsSaidInItsWords) {
+TEST(ClusterDoctorText, UsesTheTextOfNodeFindings) {
   ClusterFinding line = some(ClusterFact::kAsOnNode, Severity::kBad);
   line.of_node = NodeFinding{NodeTopic::kMemoryLine, NodeFact::kLineOver, Severity::kBad};
   line.of_node->line = LinePair{70, 60, 100};
@@ -51,10 +51,10 @@ TEST(ClusterDoctorText, WhatANodesFindingSaysIsSaidInItsWords) {
   EXPECT_NE(text.find("memoryEvictThresholdPercent"), std::string::npos) << text;
 }
 
-TEST(ClusterDoctorText, WhatTheApiServerDoesNotKnowANodeCanBeAsked) {
+TEST(ClusterDoctorText, SuggestsDoctorNodeForMissingFacts) {
   ClusterFinding line = some(ClusterFact::kAsOnNode, Severity::kWarn);
   line.of_node = NodeFinding{NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnknown, Severity::kWarn};
-  EXPECT_NE(render_text({&line, 1}).find("fix: tidemark doctor node, on one of them"), std::string::npos);
+  EXPECT_NE(render_text({&line, 1}).find("fix: run tidemark doctor node on one of them"), std::string::npos);
 }
 
 // Those that are never told as a warning, or in a node's words.
@@ -65,7 +65,7 @@ const std::set<ClusterFact> kNeverWrong = {
     ClusterFact::kNoPeer,       ClusterFact::kSettingsRead,     ClusterFact::kNothingOrdered,
     ClusterFact::kKubeletsTell, ClusterFact::kKubeletsNotAsked, ClusterFact::kAsOnNode};
 
-TEST(ClusterDoctorText, EveryFactHasAWordOfItsOwnAndWhatIsNotWellARemedy) {
+TEST(ClusterDoctorText, EveryFactHasAUniqueNameAndBadOnesAFix) {
   std::set<std::string, std::less<>> keys;
   for (int at = 0; at <= static_cast<int>(ClusterFact::kSwapTaken); ++at) {
     const auto fact = static_cast<ClusterFact>(at);

@@ -35,14 +35,14 @@ std::string place(const PartInForce& part, const FieldInForce& field) {
   return "default";
 }
 
-// ", where it is 65; calendar night-rise, entry night: …".
+// "; configured 65; calendar night-rise, entry night: …".
 std::string moved_text(const FieldInForce& field) {
   if (!field.moved) return "";
   const FieldMoved& moved = *field.moved;
   std::string by = moved.calendar.empty() ? "" : base::cat("; calendar ", moved.calendar);
   if (!moved.entry.empty()) by += base::cat(", entry ", moved.entry);
   if (!moved.override_by.empty()) by = base::cat("; overridden by ", moved.override_by);
-  return base::cat(", where it is ", moved.configured, by, ": ", why(moved.reason));
+  return base::cat("; configured ", moved.configured, by, ": ", why(moved.reason));
 }
 
 std::string_view word(FieldOrigin origin) {
@@ -82,7 +82,7 @@ void append_part(std::string& out, const PartInForce& part) {
         base::cat("    ", field.path, std::string(path_width - field.path.size() + 2, ' '), field.value,
                   std::string(value_width - field.value.size() + 3, ' '), place(part, field), moved_text(field), "\n");
   }
-  if (part.fields.empty()) out += part.left_out ? "    nothing: the spec leaves it out\n" : "    nothing is set\n";
+  if (part.fields.empty()) out += part.left_out ? "    not in the spec\n" : "    no values are set\n";
   for (const auto note : part.notes) out += base::cat("  note: ", why(note), "\n");
 }
 
@@ -122,7 +122,7 @@ Json agent_json(const AgentWord& word) {
 std::string render_text(const ConfigInForce& config) {
   std::string out = base::cat("node ", config.node, ": what ConfigMap ", config.config_map, " says for it\n");
   if (!config.config_map_found)
-    out += "the ConfigMap does not exist: defaults are shown; a running manager keeps what it had\n";
+    out += "the ConfigMap does not exist: defaults are shown; a running manager keeps its settings\n";
   if (!config.revision.empty()) {
     out += base::cat("settings: ", config.revision, config.pool.empty() ? "" : ", pool ", config.pool, "\n");
   }
@@ -133,10 +133,10 @@ std::string render_text(const ConfigInForce& config) {
   if (!config.object) {
     out += "the node has no NodeSLO yet\n";
   } else if (config.object->differs.empty()) {
-    out += "the node's NodeSLO says the same\n";
+    out += "the node's NodeSLO matches\n";
   } else {
     out += base::cat(
-        "the node's NodeSLO says something else in: ", base::join(config.object->differs, ", "),
+        "the node's NodeSLO differs in: ", base::join(config.object->differs, ", "),
         "\n  (the manager has not written it yet, its settings reach the nodes in steps, or it refused the text)\n");
   }
   return out;

@@ -1,4 +1,4 @@
-// What is in force on a node and where it comes from, as something to read: for `tidemark explain config`. Pure.
+// Renders the settings in force on a node and their layers, for `tidemark explain config`. Pure.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,12 @@ struct ConfigInForce {
   std::string node;
   std::string config_map;  // "namespace/name"
   bool config_map_found = true;
-  std::string pool;                // "" where it is not known
+  std::string pool;                // "" if unknown
   std::vector<std::string> notes;  // what a reader should know
-  std::string revision;            // the hash of the settings in force on the node; "" where it is not known
+  std::string revision;            // the hash of the settings in force on the node; "" if unknown
   std::vector<PartInForce> parts;
-  std::optional<AgentWord> agent;  // what its agent is told of how it stands; nullopt: nothing
-  // What the node's NodeSLO says beside what is explained here; nullopt where there is no such object.
+  std::optional<AgentWord> agent;  // settings of its agent; nullopt: none
+  // The other content of the node's NodeSLO; nullopt if there is no such object.
   struct Object {
     std::vector<std::string> differs;  // fields of its spec
   };

@@ -44,7 +44,7 @@ TEST(ColocationInForce, EachValueComesFromTheTopmostLayerThatNamesIt) {
   EXPECT_EQ(part.notes, std::vector<model::Reason>{model::Reason::kConfigNodeLabelUnreadable});
 }
 
-TEST(ColocationInForce, WhatIsIgnoredIsNoOrigin) {
+TEST(ColocationInForce, IgnoredValuesAreNoSource) {
   const auto bad = colocation_in_force({true, kColocation}, {}, R"({"degradeTimeMinutes":"5"})");
   EXPECT_EQ(origin_of(bad, "degradeTimeMinutes"), "15 default");
   const auto entry = colocation_in_force(
@@ -75,7 +75,7 @@ TEST(SloInForce, EachValueComesFromTheTopmostLayerThatNamesIt) {
   EXPECT_EQ(burst.reason, model::Reason::kConfigDefaults);
 }
 
-TEST(SloInForce, SettingsOfThePoolAndOfTheNodeAreToldAsSuch) {
+TEST(SloInForce, NamesPoolAndNodeLayers) {
   SloLayer pool;
   Problems problems;
   const auto text = Json::parse(R"({"systemStrategy":{"minFreeKbytesFactor":120,"watermarkScaleFactor":170}})");
@@ -92,7 +92,7 @@ TEST(SloInForce, SettingsOfThePoolAndOfTheNodeAreToldAsSuch) {
 }
 
 // Contract 0: an element of a list is read over the one below it. Here it can be seen.
-TEST(SloInForce, ABlockShowsWhichOfItsLimitsAreTheClusters) {
+TEST(SloInForce, BlockShowsLimitsOfTheCluster) {
   const auto part = slo_in_force(SloPart::kQos, {true, R"({"clusterStrategy":{"beClass":{"blkioQOS":{"blocks":[
       {"name":"sda","ioCfg":{"readIOPS":100}}]}}},"nodeStrategies":[{"nodeSelector":{},"beClass":{"blkioQOS":{"blocks":[
       {"name":"sdb"}]}}}]})"},
@@ -115,7 +115,7 @@ ConfigInForce shown() {
   return config;
 }
 
-TEST(ConfigText, SaysWhereEachValueComesFrom) {
+TEST(ConfigText, ShowsTheLayerOfEachValue) {
   EXPECT_EQ(render_text(shown()),
             R"(node n1: what ConfigMap koordinator-system/slo-controller-config says for it
 settings: 0123456789abcdef, pool a
@@ -134,14 +134,14 @@ resource-qos-config  (NodeSLO spec.resourceQOSStrategy)
 
 host-application-config  (NodeSLO spec.hostApplications)
   the key is absent or empty: defaults are in force [TM-CONFIG-001]
-    nothing: the spec leaves it out
+    not in the spec
 
-the node's NodeSLO says something else in: systemStrategy
+the node's NodeSLO differs in: systemStrategy
   (the manager has not written it yet, its settings reach the nodes in steps, or it refused the text)
 )");
 }
 
-TEST(ConfigText, SaysHowTheCalendarMovesALineOfTheAgent) {
+TEST(ConfigText, ShowsHowTheCalendarMovesAThreshold) {
   Calendar calendar;
   calendar.name = "night-rise";
   calendar.entries.resize(1);
@@ -153,12 +153,13 @@ TEST(ConfigText, SaysHowTheCalendarMovesALineOfTheAgent) {
   config.parts = {slo_in_force(SloPart::kThreshold, {true, R"({"clusterStrategy":{"cpuSuppressThresholdPercent":70}})"},
                                {}, std::nullopt, SloCalendar{calendar, line, {}})};
   const std::string text = render_text(config);
-  EXPECT_NE(text.find("cpuSuppressThresholdPercent  90                   clusterStrategy, where it is 70; calendar "
-                      "night-rise, entry night: the agent's line is moved by as many points as the calendar moves the "
-                      "water line [TM-SLO-003]\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("cpuSuppressThresholdPercent  90                   clusterStrategy; configured 70; calendar "
+                "night-rise, entry night: the agent's threshold is moved by as many points as the calendar moves the "
+                "water line [TM-SLO-003]\n"),
+      std::string::npos)
       << text;
-  EXPECT_NE(text.find("default, where it is 70; calendar night-rise: the calendar leaves the water line at its base"),
+  EXPECT_NE(text.find("default; configured 70; calendar night-rise: the calendar leaves the water line at its base"),
             std::string::npos)
       << text;
   const Json part = render_json(config).at("parts")->as_array()[0];
@@ -173,7 +174,7 @@ TEST(ConfigText, SaysHowTheCalendarMovesALineOfTheAgent) {
   EXPECT_EQ(suppress->text_at("reason", "id"), "TM-SLO-003");
 }
 
-TEST(ConfigText, SaysHowTheAgentStands) {
+TEST(ConfigText, ShowsTheAgentsState) {
   EXPECT_EQ(render_text(shown()).find("\nagent"), std::string::npos) << "without our settings it is told nothing";
   EXPECT_EQ(render_json(shown()).at("agent")->dump(), "null");
   ConfigInForce config = shown();
@@ -208,7 +209,7 @@ the node's NodeSLO)"),
   EXPECT_EQ(render_json(config).at("agent", "strategies", "reaction")->dump(), R"("observe")");
 }
 
-TEST(ConfigText, TheSameForPrograms) {
+TEST(ConfigText, RendersJson) {
   const Json json = render_json(shown());
   const Json& system = json.at("parts")->as_array()[0];
   EXPECT_EQ(json.text_at("settings"), "0123456789abcdef");

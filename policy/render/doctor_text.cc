@@ -21,7 +21,7 @@ constexpr std::string_view kBetterKernel =
     "a kernel with cpu.idle (5.15 and newer), cpu.bvt_warp_ns (Anolis) or cpu.qos_level (openEuler)";
 
 constexpr std::string_view kNoProtection = "memoryLowPercent of a class has no effect: ";
-constexpr std::string_view kOrAskForNone = "; or take memoryLowPercent out of tidemark-config";
+constexpr std::string_view kOrAskForNone = "; or remove memoryLowPercent from tidemark-config";
 
 struct NodeTopicWords {
   std::string_view text;  // for people
@@ -153,16 +153,16 @@ std::string verdict_text(KnobVerdict verdict) {
   return "";
 }
 
-// "cpu.idle: the kernel of this node has no such file [TM-KNOB-001]: what it said".
+// "cpu.idle: the kernel of this node has no such file [TM-KNOB-001]: its error".
 std::string knob_text(const KnobFound& knob) {
   return cat(to_string(knob.knob), verdict_text(verdict_of(knob)), knob.why.empty() ? "" : ": ", knob.why);
 }
 
-// Where a line lies, by which settings.
+// The settings of a threshold.
 struct LineWords {
-  std::string_view ours, change;  // what our setting is, and what is done with it so that it is reached earlier
+  std::string_view ours, change;  // our setting, and how to change it so that it is reached earlier
   std::string_view kubelet;       // of its evictionHard and evictionSoft
-  std::string_view path;          // of ours: the flag that names where it is looked at
+  std::string_view path;          // the flag for the path of our check
 };
 
 LineWords line_words(NodeTopic topic) {
@@ -203,7 +203,7 @@ std::string line_text(const NodeFinding& finding) {
   std::string kubelet =
       cat("the kubelet evicts from ", amount(pair.kubelet), " in use on", pair.soft ? " (evictionSoft)" : "");
   if (!pair.shares) kubelet += cat(", of ", inodes ? std::to_string(pair.capacity) : bytes_text(pair.capacity));
-  if (pair.of_pods) kubelet += ": little is left then of the limit that all pods have together";
+  if (pair.of_pods) kubelet += ": the limit of all pods together is nearly reached then";
   if (finding.fact == NodeFact::kNoLineOfOurs) return cat("only ", kubelet);
   return cat("offline work is evicted from ", amount(pair.ours), " in use on, ", kubelet);
 }
@@ -212,7 +212,7 @@ std::string count_text(std::int64_t count, std::string_view of_one) {
   return cat(count, " ", of_one, count == 1 ? "" : "s");
 }
 
-// "cpuSuppress: enforce, 2 files [TM-AGENT-001]: …", a line for each, and by whose order.
+// "cpuSuppress: enforce, 2 files [TM-AGENT-001]: …", a line for each, and the author of the order.
 std::vector<std::string> in_force_text(const AgentFound& agent) {
   std::vector<std::string> out;
   for (const StrategyFound& each : agent.strategies) {
@@ -235,17 +235,17 @@ std::string oom_text(const AgentFound& agent) {
   if (at->stance != to_string(Permit::kEnforce)) {
     return cat("not enforced (", at->stance, "): the kernel goes by what each process has");
   }
-  return cat(in_force_count_text(at->strategy, at->files), " of offline work and of what it depends on in their place");
+  return cat(in_force_count_text(at->strategy, at->files), " of offline work and its dependencies have their score");
 }
 
-// What is read in one line, and a line for each of the others.
+// The measured values in one line, and a line for each of the others.
 std::vector<std::string> measures_text(std::span<const MeasureFound> measures) {
   std::vector<std::string> out(1);
   for (const MeasureFound& each : measures) {
     if (each.there && each.read) {
       out.front() += cat(out.front().empty() ? "" : ", ", each.what);
     } else if (each.there) {
-      out.push_back(cat(each.what, ": the machine has it (", each.why, "); nothing needs it, and it is not read"));
+      out.push_back(cat(each.what, ": the machine provides it (", each.why, "); not needed, and not read"));
     } else {
       out.push_back(cat(each.what, ": not here: ", each.why));
     }
@@ -254,13 +254,13 @@ std::vector<std::string> measures_text(std::span<const MeasureFound> measures) {
   return out;
 }
 
-// One line, and further ones where it has some.
+// One line or more.
 std::vector<std::string> found_text(const NodeFinding& finding) {
   const auto knob = finding.knobs.empty() ? KnobFound{} : finding.knobs.front();
   const AgentFound agent = finding.agent.value_or(AgentFound{});
   switch (finding.fact) {
     case NodeFact::kNoGroups:
-      return {"no cgroup hierarchy is there"};
+      return {"no cgroup hierarchy found"};
     case NodeFact::kGroupsV1:
       return {"version 1"};
     case NodeFact::kGroupsHybrid:
@@ -270,20 +270,20 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
     case NodeFact::kDriverIs:
       return {std::string(word(finding.driver.value_or(GroupDriver::kCgroupfs)))};
     case NodeFact::kDriverNotSeen:
-      return {"no pod has a group yet"};
+      return {"no pod has a cgroup yet"};
     case NodeFact::kDriverDiffers: {
       const GroupDriver driver = finding.driver.value_or(GroupDriver::kCgroupfs);
-      return {cat("the groups of pods are those of ", word(driver), ", the kubelet says ", word(other(driver)))};
+      return {cat("the cgroups of pods use ", word(driver), ", the kubelet says ", word(other(driver)))};
     }
     case NodeFact::kPriorityByKnob:
     case NodeFact::kPriorityByWeight:
     case NodeFact::kNoPriority: {
       const bool by_knob = finding.fact == NodeFact::kPriorityByKnob;
       const bool by_weight = finding.fact == NodeFact::kPriorityByWeight;
-      std::vector<std::string> out{by_knob ? knob_text(knob)
-                                   : by_weight
-                                       ? cat("only the weight: ", knob_text(knob))
-                                       : cat("none: offline work runs as the equal of online work; ", knob_text(knob))};
+      std::vector<std::string> out{
+          by_knob     ? knob_text(knob)
+          : by_weight ? cat("only the weight: ", knob_text(knob))
+                      : cat("none: offline work runs with the same priority as online work; ", knob_text(knob))};
       for (std::size_t at = 1; at < finding.knobs.size(); ++at)
         out.push_back(cat("not ", knob_text(finding.knobs[at])));
       return out;
@@ -296,40 +296,40 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
     case NodeFact::kKnobNotDecided:
       return {knob_text(knob)};
     case NodeFact::kNothingTried:
-      return {cat("no file could be tried: ", finding.said)};
+      return {cat("cannot try any file: ", finding.said)};
     case NodeFact::kKubeletAnswers:
-      return {"tells its configuration"};
+      return {"returns its configuration"};
     case NodeFact::kKubeletSilent:
-      return {cat("does not tell its configuration: ", finding.said)};
+      return {cat("does not return its configuration: ", finding.said)};
     case NodeFact::kLineUnder:
     case NodeFact::kLineNear:
     case NodeFact::kLineOver:
     case NodeFact::kNoLineOfOurs:
       return {line_text(finding)};
     case NodeFact::kLineUnknown:
-      return {"it is not known how much there is"};
+      return {"size unknown"};
     case NodeFact::kNoLineOfKubelet:
-      return {"the kubelet evicts nobody for it"};
+      return {"the kubelet does not evict for it"};
     case NodeFact::kNoLines:
-      return {"nobody is evicted for it, neither by us nor by the kubelet"};
+      return {"neither Tidemark nor the kubelet evicts for it"};
     case NodeFact::kCpusShared:
-      return {"pods share the processors (cpuManagerPolicy none)"};
+      return {"pods share the CPUs (cpuManagerPolicy none)"};
     case NodeFact::kCpusStatic:
-      return {"the kubelet gives processors to pods (cpuManagerPolicy static)"};
+      return {"the kubelet assigns CPUs to pods (cpuManagerPolicy static)"};
     case NodeFact::kSwapOff:
       return {"off"};
     case NodeFact::kSwapOn:
       return {cat("on: ", bytes_text(finding.bytes))};
     case NodeFact::kPressureTold:
-      return {"of the node and of groups"};
+      return {"of the node and of cgroups"};
     case NodeFact::kPressureOfNodeOnly:
-      return {"of the node, of no group"};
+      return {"of the node, not of cgroups"};
     case NodeFact::kNoPressure:
-      return {"the kernel tells none"};
+      return {"the kernel reports none"};
     case NodeFact::kNoPeer:
       return {"none"};
     case NodeFact::kPeerUnknown:
-      return {"not known: no agent of ours runs here to see it"};
+      return {"unknown: no Tidemark agent runs here"};
     case NodeFact::kNotLatched:
     case NodeFact::kNotHeld:
       return {"no"};
@@ -338,31 +338,31 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
     case NodeFact::kHolds:
       return {why(*reason_of(finding.fact))};
     case NodeFact::kGroupsKilled:
-      return {"who does not end when it is asked can be killed, with all of its group"};
+      return {"a task that does not stop on request can be killed with its whole cgroup"};
     case NodeFact::kGroupsNotKilled:
       return {cat(why(*reason_of(finding.fact)), ": ", finding.said)};
     case NodeFact::kNoAgentSays:
-      return {"not known: no agent of ours runs here to say it"};
+      return {"unknown: no Tidemark agent runs here"};
     case NodeFact::kInForce:
     case NodeFact::kInForceWaits:
       return in_force_text(agent);
     case NodeFact::kNothingWritable:
-      return {cat("nothing can be written: ", agent.trouble)};
+      return {cat("cannot write: ", agent.trouble)};
     case NodeFact::kFilesAsWanted:
-      return {"as they are wanted"};
+      return {"as intended"};
     case NodeFact::kFilesRefused:
       return {cat("the kernel refused ", count_text(agent.refused, "file"))};
     case NodeFact::kFilesLeft:
       return {cat(count_text(agent.left, "file"), ": ", why(Reason::kAgentStandsBack))};
     case NodeFact::kWishesUnmet:
-      return {cat("wanted, and met by no file here: ", agent.unmet)};
+      return {cat("wanted, but no kernel file here provides it: ", agent.unmet)};
     case NodeFact::kOnlineHasRequests:
-      return {"every pod that is not offline has some"};
+      return {"every online pod requests some"};
     case NodeFact::kOnlineWithoutRequests:
       return {cat("pods without any that are not offline share with offline work what that is held to: ",
                   agent.online_in_besteffort)};
     case NodeFact::kProtectionNotAsked:
-      return {"no class of the settings asks for any (memoryLowPercent)"};
+      return {"no class of the settings requests any (memoryLowPercent)"};
     case NodeFact::kProtectionHolds:
       return {cat("memoryLowPercent of a class holds where ", finding.protection.value_or(ProtectionFound{}).group,
                   " reaches its limit of ",
@@ -374,11 +374,11 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
                   "cgroup2 is mounted without memory_recursiveprot, so what a pod is to keep its "
                   "containers, which have the memory, are not")};
     case NodeFact::kProtectionNoLimit:
-      return {cat(kNoProtection, "the group directly above offline pods has no limit of memory to choose by",
+      return {cat(kNoProtection, "the cgroup directly above offline pods has no memory limit",
                   finding.protection && !finding.protection->group.empty() ? ": " : "",
                   finding.protection.value_or(ProtectionFound{}).group)};
     case NodeFact::kLinesAsSaid:
-      return {"none has ended that the NodeSLO still has"};
+      return {"no expired one is left in the NodeSLO"};
     case NodeFact::kLinesEnded:
       return {
           cat("ended by this machine's clock, the lower ones hold, and the NodeSLO does not say so: ", finding.said)};
@@ -386,12 +386,12 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
     case NodeFact::kOomOnlyShown:
       return {oom_text(agent)};
     case NodeFact::kOomNotLowered:
-      return {cat(in_force_count_text(model::Strategy::kOomOrder, agent.oom.refused), " cannot be given a place",
-                  agent.oom.may_lower ? "" : ": to lower what a runtime gave takes CAP_SYS_RESOURCE")};
+      return {cat(in_force_count_text(model::Strategy::kOomOrder, agent.oom.refused), " cannot get an OOM score",
+                  agent.oom.may_lower ? "" : ": lowering the runtime's score needs CAP_SYS_RESOURCE")};
     case NodeFact::kOomForeign:
       return {cat("of another pid namespace: ", in_force_count_text(model::Strategy::kOomOrder, agent.oom.foreign))};
     case NodeFact::kOomTrouble:
-      return {cat("not everybody has a place: ", agent.oom.trouble)};
+      return {cat("not every process has a score: ", agent.oom.trouble)};
     case NodeFact::kMeasures:
       return measures_text(finding.measures);
   }
@@ -410,13 +410,13 @@ std::string_view knob_fix(Knob knob) {
       return "the memory controller for the groups below the root; some kernels want cgroup_enable=memory at boot";
     case Knob::kMemoryMin:
     case Knob::kMemoryLow:
-      return "cgroup version 2; in version 1 only Anolis has it";
+      return "cgroup v2; in cgroup v1 only Anolis has it";
     default:
       return kBetterKernel;
   }
 }
 
-// What is to be done; "" where nothing is.
+// The fix; "" if none is needed.
 std::string fix_text(const NodeFinding& finding) {
   if (finding.severity == Severity::kOk) return "";
   const LineWords line = line_words(finding.topic);
@@ -425,11 +425,12 @@ std::string fix_text(const NodeFinding& finding) {
     case NodeFact::kNoGroups:
       return "mount the machine's /sys/fs/cgroup into the agent's container, and name it with --cgroup-root";
     case NodeFact::kGroupsV1:
-      return "boot with systemd.unified_cgroup_hierarchy=1: pressure of groups is in version 2 only";
+      return "boot with systemd.unified_cgroup_hierarchy=1: pressure of cgroups exists only in v2";
     case NodeFact::kDriverDiffers:
-      return "drain the node, remove the groups that an earlier kubelet left (kubepods or kubepods.slice), restart it";
+      return "drain the node, remove the cgroups of an earlier kubelet (kubepods or kubepods.slice), restart the "
+             "kubelet";
     case NodeFact::kPriorityByKnob:
-      return "make the better one work; cpu.bvt_warp_ns wants sysctl kernel.sched_group_identity_enabled=1";
+      return "enable the better one; cpu.bvt_warp_ns wants sysctl kernel.sched_group_identity_enabled=1";
     case NodeFact::kPriorityByWeight:
     case NodeFact::kNoPriority:
       return std::string(kBetterKernel);
@@ -440,57 +441,60 @@ std::string fix_text(const NodeFinding& finding) {
     case NodeFact::kNothingTried:
       return "run the agent, or this command, as root, with the machine's /sys/fs/cgroup mounted and writable";
     case NodeFact::kKubeletSilent:
-      return "let whoever asks read its configz at --kubelet-endpoint: --kubelet-ca-file, and in the kubeconfig an "
+      return "allow the caller to read configz at --kubelet-endpoint: set --kubelet-ca-file, and in the kubeconfig use "
+             "an "
              "account with the right nodes/configz (on older kubelets nodes/proxy)";
     case NodeFact::kLineNear:
     case NodeFact::kLineOver:
       return cat(line.change, line.ours, ", or lower ", line.kubelet, " of the kubelet's ",
-                 soft ? "evictionSoft" : "evictionHard", ", until ", kRoomPercent, " % lie between them");
+                 soft ? "evictionSoft" : "evictionHard", ", until ", kRoomPercent, " % are between them");
     case NodeFact::kLineUnknown:
-      return line.path.empty() ? "find out why the machine does not tell its memory (/proc/meminfo)"
-                               : cat("name the folder that lies on that disk with ", line.path);
+      return line.path.empty() ? "find out why /proc/meminfo cannot be read"
+                               : cat("set the directory on that disk with ", line.path);
     case NodeFact::kNoLineOfOurs: {
       const bool memory = finding.topic == NodeTopic::kMemoryLine;
       const std::string line_of_ours = memory ? cat(line.ours, " below that")
                                               : cat(line.ours, " (evictions.node of tidemark-config) to ",
                                                     free_before(finding.line.value_or(LinePair{})), " or more");
-      return cat("set ", line_of_ours, ": the kubelet picks who goes by an order of its own");
+      return cat("set ", line_of_ours, ": the kubelet chooses its victims in its own order");
     }
     case NodeFact::kCpusStatic:
       return "suppress by quota: cpuSuppressPolicy cfsQuota";
     case NodeFact::kSwapOn:
-      return "swapoff -a, and out of /etc/fstab: with swap a limit of memory slows down where it should hold";
+      return "swapoff -a, and remove it from /etc/fstab: with swap, a memory limit slows tasks down instead of "
+             "stopping them";
     case NodeFact::kPressureOfNodeOnly:
-      return "cgroup version 2, whose groups tell it";
+      return "use cgroup v2, which reports it";
     case NodeFact::kNoPressure:
       return "boot with psi=1, and a kernel with CONFIG_PSI";
     case NodeFact::kPeerPresent:
-      return "let one agent act: take this node out of the DaemonSet of koordlet, or stop it where it runs beside pods";
+      return "run one agent only: exclude this node from the DaemonSet of koordlet, or stop koordlet on the host";
     case NodeFact::kLatched:
-      return "tidemark on --local, on this machine, when the cause is gone";
+      return "run tidemark on --local on this machine when the cause is gone";
     case NodeFact::kGroupsNotKilled:
       return "a kernel with pidfd_open (5.3), or with cgroup.kill on cgroup version 2 (5.14); until then an eviction "
-             "ends only what ends when it is asked, and not when nobody answers";
+             "only works if the task stops on request and its provider answers";
     case NodeFact::kHolds:
-      return "find in the agent's log why it ended";
+      return "find the reason for the crash in the agent's log";
     case NodeFact::kInForceWaits:
-      return "the agent's /readyz and its log say who has not answered: its kubelet, its copilots, the API server";
+      return "the agent's /readyz and its log name the component that does not answer: kubelet, copilots, API server";
     case NodeFact::kNothingWritable:
-      return "make room in its --run-dir, and let one agent run there; its log says more";
+      return "free space in its --run-dir, and run only one agent there; its log has details";
     case NodeFact::kFilesRefused:
-      return "the agent's log names each file, and what the kernel said";
+      return "the agent's log has each file and the kernel's error";
     case NodeFact::kFilesLeft:
-      return "the agent's log names each file and what stands in it: find out who writes it, and let one of both";
+      return "the agent's log has each file and its content: find the other writer, and stop one of both";
     case NodeFact::kWishesUnmet:
-      return "a kernel that has what is missing: CPU priority and kernel files above say what";
+      return "use a kernel with the missing feature: see CPU priority and kernel files above";
     case NodeFact::kOnlineWithoutRequests:
-      return "give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet puts them elsewhere";
+      return "give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet moves them to another "
+             "cgroup";
     case NodeFact::kProtectionNoKernel:
       return cat(knob_fix(Knob::kMemoryLow), kOrAskForNone);
     case NodeFact::kProtectionNotHandedDown:
       return cat("remount cgroup2 with memory_recursiveprot (Linux 5.7) beside the options that it has", kOrAskForNone);
     case NodeFact::kProtectionNoLimit:
-      return cat("give that group a limit of memory (memory.high)", kOrAskForNone);
+      return cat("set a memory limit on that cgroup (memory.high)", kOrAskForNone);
     case NodeFact::kLinesEnded:
       return "let a manager write it: one that leads, on a node that is not left to others; where none will, write "
              "the lower lines into the NodeSLO's resourceUsedThresholdWithBE yourself. Until then they hold for good";
@@ -498,9 +502,9 @@ std::string fix_text(const NodeFinding& finding) {
       return "give pods with tidemark.io/infrastructure a request for the memory that they use, then the kubelet puts "
              "them after their tasks; or give the agent CAP_SYS_RESOURCE. Its log names each";
     case NodeFact::kOomForeign:
-      return "run the agent in the machine's pid namespace (hostPID)";
+      return "run the agent in the host's pid namespace (hostPID)";
     case NodeFact::kOomTrouble:
-      return "make room in its --run-dir; its log says more";
+      return "free space in its --run-dir; its log has details";
     default:
       return "";
   }

@@ -1,4 +1,4 @@
-// What `tidemark doctor node` says: each finding with what was found and, where something is to be done, what. Pure.
+// Renders `tidemark doctor node`: each finding, and a fix if there is one. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace tidemark::policy {
 
 FormedFinding formed(const NodeFinding& finding);
 
-// What is in force of a strategy: "2 files"; of oomOrder "1 process".
+// The count of a strategy's values in force: "2 files"; for oomOrder "1 process".
 std::string in_force_count_text(model::Strategy strategy, std::int64_t count);
 
-// What a trial showed of them, by verdict: "effective: cpu.shares, cpuset.cpus; accepted: memory.low; not decided: …;
-// no effect: …; refused: …". What a kernel does not have is not named. "" where nothing is.
+// The result of the trials, by verdict: "effective: cpu.shares, cpuset.cpus; accepted: memory.low; not decided: …; no
+// effect: …; refused: …". Files that the kernel does not have are omitted. "" if none is left.
 std::string knobs_text(std::span<const KnobFound> knobs);
 
 // As finding_form.h has it.

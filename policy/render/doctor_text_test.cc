@@ -32,7 +32,7 @@ std::vector<std::string> lines(const std::string& text) {
   return out;
 }
 
-TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
+TEST(DoctorText, EachFindingIsALineWithItsFix) {
   NodeFound found = example();
   found.swap_bytes = 2 * kGib;
   EXPECT_EQ(
@@ -46,37 +46,37 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "                     not cpu.qos_level: the kernel of this node has no such file [TM-KNOB-001]",
           "ok    kernel files   effective: cpu.shares, cpu.cfs_quota_us, cpuset.cpus, memory.limit_in_bytes; accepted: "
           "memory.min, memory.low",
-          "ok    kubelet        tells its configuration",
+          "ok    kubelet        returns its configuration",
           "bad   memory line    offline work is evicted from 75161927680 (70.0 GiB) in use on, the kubelet evicts from "
           "75161927680 (70.0 GiB) in use on, of 107374182400 (100.0 GiB)",
           "                     fix: lower memoryEvictThresholdPercent, or lower memory.available of the kubelet's "
           "evictionHard, until "
-          "5 % lie between them",
-          "ok    disk line      nobody is evicted for it, neither by us nor by the kubelet",
-          "ok    inodes line    nobody is evicted for it, neither by us nor by the kubelet",
-          "ok    imagefs line   nobody is evicted for it, neither by us nor by the kubelet",
-          "ok    image inodes   nobody is evicted for it, neither by us nor by the kubelet",
-          "ok    CPU manager    pods share the processors (cpuManagerPolicy none)",
+          "5 % are between them",
+          "ok    disk line      neither Tidemark nor the kubelet evicts for it",
+          "ok    inodes line    neither Tidemark nor the kubelet evicts for it",
+          "ok    imagefs line   neither Tidemark nor the kubelet evicts for it",
+          "ok    image inodes   neither Tidemark nor the kubelet evicts for it",
+          "ok    CPU manager    pods share the CPUs (cpuManagerPolicy none)",
           "warn  swap           on: 2147483648 (2.0 GiB)",
-          "                     fix: swapoff -a, and out of /etc/fstab: with swap a limit of memory slows down where "
-          "it should "
-          "hold",
-          "ok    pressure       of the node and of groups",
+          "                     fix: swapoff -a, and remove it from /etc/fstab: with swap, a memory limit slows tasks "
+          "down "
+          "instead of stopping them",
+          "ok    pressure       of the node and of cgroups",
           "ok    other agent    none",
           "ok    latch          no",
           "ok    hold           no",
-          "ok    in force       not known: no agent of ours runs here to say it",
-          "ok    files          not known: no agent of ours runs here to say it",
-          "ok    requests       not known: no agent of ours runs here to say it",
-          "ok    memory.low     no class of the settings asks for any (memoryLowPercent)",
-          "ok    raised lines   none has ended that the NodeSLO still has",
-          "ok    out of memory  not known: no agent of ours runs here to say it",
-          "ok    kill           who does not end when it is asked can be killed, with all of its group",
+          "ok    in force       unknown: no Tidemark agent runs here",
+          "ok    files          unknown: no Tidemark agent runs here",
+          "ok    requests       unknown: no Tidemark agent runs here",
+          "ok    memory.low     no class of the settings requests any (memoryLowPercent)",
+          "ok    raised lines   no expired one is left in the NodeSLO",
+          "ok    out of memory  unknown: no Tidemark agent runs here",
+          "ok    kill           a task that does not stop on request can be killed with its whole cgroup",
           "ok    measures       none",
           ""}));
 }
 
-TEST(DoctorText, WhatATrialShowedOfEachFile) {
+TEST(DoctorText, ShowsTheTrialOfEachFile) {
   NodeFound found = example();
   KnobFound& weight = found.knobs[static_cast<std::size_t>(Knob::kCpuShares)];
   weight.why = "move a process into x: No such file or directory";
@@ -86,7 +86,7 @@ TEST(DoctorText, WhatATrialShowedOfEachFile) {
   const std::string wanted =
       "ok   kernel files   effective: cpu.cfs_quota_us, cpuset.cpus; accepted: memory.min, memory.low\n"
       "ok   kernel files   cpu.shares: not decided: move a process into x: No such file or directory\n"
-      "bad  kernel files   memory.limit_in_bytes: the kernel took the value on a trial and nothing came of it "
+      "bad  kernel files   memory.limit_in_bytes: the kernel accepted the value on a trial without effect "
       "[TM-KNOB-004]: a group that may have 4096 bytes came to have 8192\n";
   const std::string text = render_text(node_findings(found));
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
@@ -97,7 +97,7 @@ TEST(DoctorText, WhatATrialShowedOfEachFile) {
 }
 
 // As the node's condition tells it, a line for each, with what helps.
-TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
+TEST(DoctorText, ShowsTheAgentsReport) {
   NodeFound found = example();
   found.agent.emplace();
   found.agent->strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "quota 1200m"},
@@ -115,34 +115,33 @@ TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
       "                     eviction: observe [TM-AGENT-002]\n"
       "                     ordered by ada@ops: promotion\n"
       "warn  files          the kernel refused 1 file\n"
-      "                     fix: the agent's log names each file, and what the kernel said\n"
-      "warn  files          2 files: somebody else keeps changing this file: it is left to him for a while "
+      "                     fix: the agent's log has each file and the kernel's error\n"
+      "warn  files          2 files: another writer keeps changing this file: it is left alone for a while "
       "[TM-AGENT-008]\n"
-      "                     fix: the agent's log names each file and what stands in it: find out who writes it, and "
-      "let "
-      "one of both\n"
+      "                     fix: the agent's log has each file and its content: find the other writer, and "
+      "stop one of both\n"
       "warn  requests       pods without any that are not offline share with offline work what that is held to: "
       "kube-system/kube-proxy-x\n"
-      "                     fix: give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet puts "
-      "them elsewhere\n";
+      "                     fix: give them a request for CPU (to kube-proxy in its DaemonSet): then the kubelet moves "
+      "them to another cgroup\n";
   const std::string ordered =
-      "ok    out of memory  3 processes of offline work and of what it depends on in their place\n";
+      "ok    out of memory  3 processes of offline work and its dependencies have their score\n";
   EXPECT_NE(text.find(ordered), std::string::npos) << text;
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
 }
 
-TEST(DoctorText, WhoCannotBeGivenAPlaceBeforeAKernelOutOfMemory) {
+TEST(DoctorText, ShowsTasksWithoutOomScore) {
   NodeFound found = example();
   found.agent.emplace();
   found.agent->strategies = {{model::Strategy::kOomOrder, "enforce", "TM-AGENT-001", 3, ""}};
   found.agent->oom = {1, 2, false, ""};
   const std::string text = render_text(node_findings(found));
   const std::string wanted =
-      "warn  out of memory  1 process cannot be given a place: to lower what a runtime gave takes CAP_SYS_RESOURCE\n"
+      "warn  out of memory  1 process cannot get an OOM score: lowering the runtime's score needs CAP_SYS_RESOURCE\n"
       "                     fix: give pods with tidemark.io/infrastructure a request for the memory that they use, "
       "then the kubelet puts them after their tasks; or give the agent CAP_SYS_RESOURCE. Its log names each\n"
       "warn  out of memory  of another pid namespace: 2 processes\n"
-      "                     fix: run the agent in the machine's pid namespace (hostPID)\n";
+      "                     fix: run the agent in the host's pid namespace (hostPID)\n";
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
   found.agent->strategies[0].stance = "observe";
   found.agent->oom = {};
@@ -150,7 +149,7 @@ TEST(DoctorText, WhoCannotBeGivenAPlaceBeforeAKernelOutOfMemory) {
   EXPECT_NE(render_text(node_findings(found)).find(shown), std::string::npos);
 }
 
-TEST(DoctorText, WhereMemoryLowPercentDoesNothingItSaysWhy) {
+TEST(DoctorText, ExplainsAnIneffectiveMemoryLowPercent) {
   NodeFound found = example();
   found.ours.protects_memory = true;
   const auto expect = [&](std::string_view wanted) {
@@ -163,10 +162,10 @@ TEST(DoctorText, WhereMemoryLowPercentDoesNothingItSaysWhy) {
       "8589934592 (8.0 GiB)\n");
   found.protection.limit_bytes.reset();
   expect(
-      "warn  memory.low     memoryLowPercent of a class has no effect: the group directly above offline pods has no "
-      "limit of memory to choose by: kubepods/besteffort\n"
-      "                     fix: give that group a limit of memory (memory.high); or take memoryLowPercent out of "
-      "tidemark-config\n");
+      "warn  memory.low     memoryLowPercent of a class has no effect: the cgroup directly above offline pods has "
+      "no memory limit: kubepods/besteffort\n"
+      "                     fix: set a memory limit on that cgroup (memory.high); or remove memoryLowPercent "
+      "from tidemark-config\n");
   found.protection.handed_down = false;
   expect(
       "warn  memory.low     memoryLowPercent of a class has no effect: cgroup2 is mounted without "
@@ -175,11 +174,11 @@ TEST(DoctorText, WhereMemoryLowPercentDoesNothingItSaysWhy) {
   expect(
       "warn  memory.low     memoryLowPercent of a class has no effect: memory.low: the kernel of this node has no "
       "such file [TM-KNOB-001]: x\n"
-      "                     fix: cgroup version 2; in version 1 only Anolis has it; or take memoryLowPercent out of "
-      "tidemark-config\n");
+      "                     fix: cgroup v2; in cgroup v1 only Anolis has it; or remove memoryLowPercent "
+      "from tidemark-config\n");
 }
 
-TEST(DoctorText, WhatIsMeasuredAndWhatIsNot) {
+TEST(DoctorText, ShowsMeasuredAndMissingValues) {
   NodeFound found = example();
   found.measures = {{"cpu use", true, true, "cpu.stat"},
                     {"run queue", true, false, "/proc/self/schedstat"},
@@ -187,7 +186,7 @@ TEST(DoctorText, WhatIsMeasuredAndWhatIsNot) {
                     {"disks", true, true, "/proc/diskstats"}};
   const std::string wanted =
       "ok   measures       cpu use, disks\n"
-      "                    run queue: the machine has it (/proc/self/schedstat); nothing needs it, and it is not read\n"
+      "                    run queue: the machine provides it (/proc/self/schedstat); not needed, and not read\n"
       "                    cpi: not here: this machine has no such counter\n";
   const std::string text = render_text(node_findings(found));
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
@@ -205,13 +204,13 @@ TEST(DoctorText, AnInodesLineCountsInodes) {
       << text;
   EXPECT_NE(
       text.find("fix: raise inodesFreePercent, or lower imagefs.inodesFree of the kubelet's evictionHard, until 5 "
-                "% lie between them"),
+                "% are between them"),
       std::string::npos)
       << text;
 }
 
 // Off by default: whoever fills a disk has the kubelet evict.
-TEST(DoctorText, WhereWeDrawNoLineForADiskItIsSaidWhichWouldComeFirst) {
+TEST(DoctorText, ComparesDiskThresholdsWithTheKubelets) {
   NodeFound found = example();
   found.kubelet->hard.nodefs_available = EvictionThreshold{0, 10'000};
   found.kubelet->hard.nodefs_inodes = EvictionThreshold{0, 5'001};
@@ -222,15 +221,16 @@ TEST(DoctorText, WhereWeDrawNoLineForADiskItIsSaidWhichWouldComeFirst) {
   for (const std::string_view line :
        {"warn  disk line      only the kubelet evicts from 96636764160 (90.0 GiB) in use on, of 107374182400 (100.0 "
         "GiB)\n",
-        "fix: set diskFreePercent (evictions.node of tidemark-config) to 15 or more: the kubelet picks who goes by an "
-        "order of its own\n",
+        "fix: set diskFreePercent (evictions.node of tidemark-config) to 15 or more: the kubelet chooses its victims "
+        "in "
+        "its own order\n",
         "warn  inodes line    only the kubelet evicts from 94.999 % in use on\n", "to 11 or more",
         "warn  imagefs line   only the kubelet evicts from 85899345920 (80.0 GiB) in use on", "to 25 or more"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
   }
 }
 
-TEST(DoctorText, LinesThatNobodyTakesBackAreNamedWithWhatHelps) {
+TEST(DoctorText, ReportsExpiredThresholdsWithAFix) {
   NodeFound found = example();
   found.lines_ended = "cpuSuppressThresholdPercent 85 % -> 65 %, since 2026-11-22T06:00:00Z";
   found.lines_forgotten = true;
@@ -243,7 +243,7 @@ TEST(DoctorText, LinesThatNobodyTakesBackAreNamedWithWhatHelps) {
   EXPECT_NE(text.find("fix: let a manager write it"), std::string::npos) << text;
 }
 
-TEST(DoctorText, ALineOfSomethingOfUnknownSizeIsAShare) {
+TEST(DoctorText, ShowsAPercentageIfTheSizeIsUnknown) {
   NodeFound found = example();
   found.kubelet->hard.imagefs_available = EvictionThreshold{0, 7'050};
   found.ours.runtime_disk = {0, 80};
@@ -255,7 +255,7 @@ TEST(DoctorText, ALineOfSomethingOfUnknownSizeIsAShare) {
       << text;
 }
 
-TEST(DoctorText, ForPrograms) {
+TEST(DoctorText, RendersJson) {
   NodeFound found = example();
   found.koordlet = true;
   const Json json = render_json(node_findings(found));
@@ -267,16 +267,18 @@ TEST(DoctorText, ForPrograms) {
                                        {"found", Json("version 2")},
                                        {"fix", Json(nullptr)},
                                        {"reason", Json(nullptr)}}));
-  EXPECT_EQ(findings[13],
-            Json::object({{"what", Json("otherAgent")},
-                          {"severity", Json("warn")},
-                          {"found", Json("Koordinator's agent runs on this node: ours only observes [TM-AGENT-007]")},
-                          {"fix", Json("let one agent act: take this node out of the DaemonSet of koordlet, or stop it "
-                                       "where it runs beside pods")},
-                          {"reason", Json("TM-AGENT-007")}}));
+  EXPECT_EQ(
+      findings[13],
+      Json::object(
+          {{"what", Json("otherAgent")},
+           {"severity", Json("warn")},
+           {"found", Json("Koordinator's agent runs on this node: Tidemark's agent only observes [TM-AGENT-007]")},
+           {"fix", Json("run one agent only: exclude this node from the DaemonSet of koordlet, or stop "
+                        "koordlet on the host")},
+           {"reason", Json("TM-AGENT-007")}}));
 }
 
-TEST(DoctorText, WhateverIsFoundIsSaid) {
+TEST(DoctorText, EveryFindingHasAText) {
   for (std::size_t topic = 0; topic < kNodeTopics; ++topic) {
     for (int fact = 0; fact <= static_cast<int>(kLastNodeFact); ++fact) {
       for (const Severity severity : {Severity::kOk, Severity::kWarn, Severity::kBad}) {

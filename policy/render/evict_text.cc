@@ -11,7 +11,7 @@ namespace {
 using base::cat;
 using model::Reason;
 
-// What is worth telling first: somebody is asked, then what holds one back, then the rest.
+// The order of importance: a task to evict, then what blocks an eviction, then the rest.
 int weight(const EvictVerdict& verdict) {
   switch (verdict.reason) {
     case Reason::kEvictUnfit:  // most lines are simply not drawn
@@ -38,7 +38,7 @@ std::string evict_seen(const Gap& gap) {
                " that they keep");
   }
   if (gap.feature == EvictFeature::kMemoryPressure) {
-    return cat(gap.seen_percent, " % of the last ten seconds, the line is ", gap.line_percent, " %");
+    return cat(gap.seen_percent, " % of the last ten seconds, the threshold is ", gap.line_percent, " %");
   }
   if (gap.feature == EvictFeature::kDisk) {
     return cat(gap.seen_percent, gap.measure == Measure::kInodesHeld ? " % of the inodes of " : " % of ",
@@ -46,8 +46,8 @@ std::string evict_seen(const Gap& gap) {
   }
   return cat(levels(gap.seen_percent, gap.line_percent), ", down to ", gap.goal_percent, " %",
              !gap.as_kubelet ? ""
-             : gap.of_pods   ? ", as the kubelet counts it: by what is left of the limit of all pods together"
-                             : ", as the kubelet counts it: with files that were read");
+             : gap.of_pods   ? ", as the kubelet counts it: by the rest of the limit of all pods together"
+                             : ", as the kubelet counts it: including the page cache");
 }
 
 std::string evict_why(const Gap& gap) {
@@ -71,7 +71,7 @@ std::string evict_says(std::span<const EvictVerdict> verdicts, std::size_t leavi
                  : cat(" ", levels(first->feature.seen_percent, first->feature.line_percent));
     }
   }
-  if (leaving > 0) out += cat(out.empty() ? "" : "; ", leaving, " on their way out");
+  if (leaving > 0) out += cat(out.empty() ? "" : "; ", leaving, " leaving");
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What is told of an eviction: to the task's owner, in events, in logs and in the agent's status. Pure.
+// Renders an eviction: for the task's owner, in events, in logs and in the agent's status. Pure.
 #pragma once
 
 #include <span>
@@ -9,23 +9,23 @@
 
 namespace tidemark::policy {
 
-// What was seen: "83 % of 70 %, down to 68 %".
+// The measurement: "83 % of 70 %, down to 68 %".
 std::string evict_seen(const Gap& gap);
 
-// Why somebody goes, on one line: "TM-EVICT-001: the node's memory is used above the line of eviction (83 % of 70 %,
-// down to 68 %)".
+// The reason of an eviction, on one line: "TM-EVICT-001: the node's memory use is above the eviction threshold (83 % of
+// 70 %, down to 68 %)".
 std::string evict_why(const Gap& gap);
 
-// The event of the peer's agent begins like this, and so does ours: "trigger by koordlet feature BEMemoryEvict, …".
+// Events of Koordinator's agent begin like this, and so do ours: "trigger by koordlet feature BEMemoryEvict, …".
 std::string evict_event(const Gap& gap);
 
-// How eviction stands: of the features that are on the one that asks for most, and how many are on their way out.
-// "TM-EVICT-009: BEMemoryEvict 83 % of 70 %; 2 on their way out"; "" where no feature is on and nobody goes. `spare` is
-// written over: who tells it each second hands in the last one, and nothing is allocated.
+// The state of eviction: the enabled feature with the largest shortage, and the number of leaving tasks. "TM-EVICT-009:
+// BEMemoryEvict 83 % of 70 %; 2 leaving"; "" if no feature is on and no task leaves. `spare` is overwritten: a caller
+// that needs it each second passes the last text, so that nothing is allocated.
 std::string evict_says(std::span<const EvictVerdict> verdicts, std::size_t leaving, std::string spare = {});
 
-// A line that holds otherwise than it was said: "memory 95 % -> 85 %, since the kubelet evicts from 90 % on";
-// "free disk 10 % -> 20 %, since the kubelet evicts below 15 %".
+// A moved threshold: "memory 95 % -> 85 %, since the kubelet evicts from 90 % on"; "free disk 10 % -> 20 %, since the
+// kubelet evicts below 15 %".
 std::string moved_line_text(const LineBeforeKubelet& moved);
 
 }  // namespace tidemark::policy

@@ -18,19 +18,19 @@ Gap memory_gap() {
   return gap;
 }
 
-TEST(EvictText, WhySomebodyGoes) {
+TEST(EvictText, ExplainsAnEviction) {
   EXPECT_EQ(evict_why(memory_gap()),
-            "TM-EVICT-001: the node's memory is used above the line of eviction (83 % of 70 %, down to 68 %)");
+            "TM-EVICT-001: the node's memory use is above the eviction threshold (83 % of 70 %, down to 68 %)");
   Gap pressure = memory_gap();
   pressure.feature = EvictFeature::kMemoryPressure;
   pressure.reason = Reason::kEvictMemoryPressure;
   EXPECT_EQ(evict_why(pressure),
-            "TM-EVICT-006: work on the node stands still for want of memory (83 % of the last ten seconds, the line is "
+            "TM-EVICT-006: tasks on the node stall for lack of memory (83 % of the last ten seconds, the threshold is "
             "70 %)");
 }
 
 // Of a disk what is free is told, as a kubelet's own thresholds say it.
-TEST(EvictText, WhatIsShortOnADisk) {
+TEST(EvictText, ShowsTheShortageOnADisk) {
   Gap disk;
   disk.feature = EvictFeature::kDisk;
   disk.reason = Reason::kEvictDiskLine;
@@ -38,16 +38,17 @@ TEST(EvictText, WhatIsShortOnADisk) {
   disk.seen_percent = 12;
   disk.line_percent = 20;
   disk.goal_percent = 22;
-  EXPECT_EQ(evict_why(disk),
-            "TM-EVICT-007: a disk of the node is filled above the line of eviction (12 % of the kubelet's disk free, "
-            "the line is 20 %, up to 22 %)");
+  EXPECT_EQ(
+      evict_why(disk),
+      "TM-EVICT-007: the use of a disk of the node is above the eviction threshold (12 % of the kubelet's disk free, "
+      "the line is 20 %, up to 22 %)");
   disk.reason = Reason::kEvictInodesLine;
   disk.measure = Measure::kInodesHeld;
   disk.disk = Disk::kRuntime;
   EXPECT_EQ(evict_seen(disk), "12 % of the inodes of the container runtime's disk free, the line is 20 %, up to 22 %");
 }
 
-TEST(EvictText, WhatIsAskedBack) {
+TEST(EvictText, ShowsTheReclaimedAmount) {
   Gap back;
   back.feature = EvictFeature::kReclaim;
   back.reason = Reason::kLedgerReclaim;
@@ -62,38 +63,38 @@ TEST(EvictText, WhatIsAskedBack) {
   EXPECT_EQ(evict_event(back), base::cat("trigger by koordlet feature ReclaimEvict, ", evict_why(back)));
 }
 
-TEST(EvictText, WhatTheKubeletCountsIsToldAsSuch) {
+TEST(EvictText, MarksValuesCountedByTheKubelet) {
   Gap gap = memory_gap();
   const std::string ours = evict_seen(gap);
   gap.as_kubelet = true;
-  EXPECT_EQ(evict_seen(gap), base::cat(ours, ", as the kubelet counts it: with files that were read"));
+  EXPECT_EQ(evict_seen(gap), base::cat(ours, ", as the kubelet counts it: including the page cache"));
   gap.of_pods = true;
   EXPECT_EQ(evict_seen(gap),
-            base::cat(ours, ", as the kubelet counts it: by what is left of the limit of all pods together"));
+            base::cat(ours, ", as the kubelet counts it: by the rest of the limit of all pods together"));
 }
 
-TEST(EvictText, HowADiskStands) {
+TEST(EvictText, ShowsTheStateOfADisk) {
   const EvictVerdict asked{{EvictFeature::kDisk, Reason::kEvictDiskLine, 12, 20}, Reason::kEvictDiskLine, 5};
-  EXPECT_EQ(evict_says(std::vector{asked}, 1), "TM-EVICT-007: DiskEvict 12 % free of 20 %; 1 on their way out");
+  EXPECT_EQ(evict_says(std::vector{asked}, 1), "TM-EVICT-007: DiskEvict 12 % free of 20 %; 1 leaving");
 }
 
 // Contract 7.4: whoever looks for the peer's events finds ours.
-TEST(EvictText, AnEventBeginsAsThePeers) {
+TEST(EvictText, EventStartsLikeKoordinators) {
   EXPECT_TRUE(evict_event(memory_gap()).starts_with("trigger by koordlet feature BEMemoryEvict, TM-EVICT-001: "));
 }
 
-TEST(EvictText, WhatAsksForMostIsTold) {
+TEST(EvictText, ShowsTheLargestShortage) {
   EXPECT_EQ(evict_says({}, 0), "");
   const EvictVerdict below{{EvictFeature::kBeCpu, Reason::kEvictBelowLine, 40, 90}, Reason::kEvictBelowLine, 0};
   const EvictVerdict held{{EvictFeature::kBeMemory, Reason::kEvictMemoryLine, 83, 70}, Reason::kEvictCoolDown, 5};
   const EvictVerdict asked{{EvictFeature::kCpu, Reason::kEvictCpuLine, 95, 90}, Reason::kEvictCpuLine, 5};
   EXPECT_EQ(evict_says(std::vector{below}, 0), "TM-EVICT-008: BECPUEvict");
   EXPECT_EQ(evict_says(std::vector{below, held}, 0), "TM-EVICT-010: BEMemoryEvict 83 % of 70 %");
-  EXPECT_EQ(evict_says(std::vector{below, held, asked}, 2), "TM-EVICT-002: CPUEvict 95 % of 90 %; 2 on their way out");
-  EXPECT_EQ(evict_says({}, 1), "1 on their way out");
+  EXPECT_EQ(evict_says(std::vector{below, held, asked}, 2), "TM-EVICT-002: CPUEvict 95 % of 90 %; 2 leaving");
+  EXPECT_EQ(evict_says({}, 1), "1 leaving");
 }
 
-TEST(EvictText, ALineThatHoldsOtherwise) {
+TEST(EvictText, ShowsAMovedThreshold) {
   EXPECT_EQ(moved_line_text({EvictLine::kMemory, 95, 90, 85}),
             "memory 95 % -> 85 %, since the kubelet evicts from 90 % on");
   EXPECT_EQ(moved_line_text({EvictLine::kDiskFree, 10, 15, 20}),

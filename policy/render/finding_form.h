@@ -1,4 +1,4 @@
-// The form of what a doctor finds, of one node or of a cluster: the same columns, and the same members in JSON.
+// The format of a doctor's findings, for one node or a cluster: the same columns, and the same members in JSON.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct FormedFinding {
   std::string_view topic;          // for people
   std::string_view key;            // the same for programs
   std::vector<std::string> found;  // lines, at least one
-  std::string fix;                 // "" where nothing is to be done
+  std::string fix;                 // "" if none is needed
   std::optional<model::Reason> reason;
 };
 
@@ -31,8 +31,8 @@ struct FormedFinding {
 //                       fix: …
 std::string render_text(std::span<const FormedFinding> findings);
 
-// {"what":"swap","severity":"warn","found":…,"fix":…,"reason":…}; `fix` is null where nothing is to be done, `reason`
-// where the fact has no id.
+// {"what":"swap","severity":"warn","found":…,"fix":…,"reason":…}; `fix` is null if none is needed, `reason` if the fact
+// has no id.
 Json render_json(const FormedFinding& finding);
 
 }  // namespace tidemark::policy

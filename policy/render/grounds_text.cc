@@ -32,25 +32,25 @@ std::string_view side_name(LedgerSide side) {
 
 std::string settings_text(const SettingsGround& settings) {
   std::string out = cat("settings: ", settings.hash, ", pool ", settings.pool,
-                        settings.canary ? ", which takes new settings first" : "", "\n");
+                        settings.canary ? ", which gets new settings first" : "", "\n");
   if (settings.place == SettingsGround::Place::kUnknown) return out;
   out += cat("  revision ", settings.name);
   if (settings.taken) out += cat(", taken at ", base::format_rfc3339(*settings.taken));
   switch (settings.place) {
     case SettingsGround::Place::kUnknown:
     case SettingsGround::Place::kEverywhere:
-      out += ", in force on every node\n";
+      out += " in force on every node\n";
       break;
     case SettingsGround::Place::kReached:
       out += cat(", has reached this node; it is being rolled out: ", rollout_phase_text(settings.phase), "\n");
       break;
     case SettingsGround::Place::kKept:
-      out += cat(", kept here while ", settings.target, " is being rolled out: ", rollout_phase_text(settings.phase),
-                 "\n");
+      out += cat(", still in force here while ", settings.target,
+                 " is being rolled out: ", rollout_phase_text(settings.phase), "\n");
       break;
   }
   if (settings.hold) {
-    out += cat("  held since ", base::format_rfc3339(settings.hold->since), ": ", why(settings.hold->reason), "\n");
+    out += cat("  paused since ", base::format_rfc3339(settings.hold->since), ": ", why(settings.hold->reason), "\n");
   }
   return out;
 }
@@ -58,18 +58,18 @@ std::string settings_text(const SettingsGround& settings) {
 std::string evictions_text(const EvictionGround& evictions, base::WallTime now) {
   std::string out = "evictions of the pool: ";
   if (!evictions.known) {
-    out += "a newer version counts them, and what they allow is not known here: offers are only cut";
+    out += "a newer version counts them; the limits are unknown here: offers are only cut";
   } else if (evictions.breaker) {
     out += breaker_text(*evictions.breaker, now);
   } else {
-    out += evictions.guard.stopped ? "sells nothing new" : "nothing is stopped for them";
+    out += evictions.guard.stopped ? "sells nothing new" : "no limit reached";
   }
   if (evictions.guard.truthful) out += cat("; ", why(model::Reason::kBudgetOverReportGivenUp));
   out += "\n";
   if (evictions.back_off == base::Duration(0)) return out;
   if (!evictions.evicted_ago) {
-    return out +
-           cat("  after an eviction a node backs off for ", span(evictions.back_off), "; none of this node is known\n");
+    return out + cat("  after an eviction a node backs off for ", span(evictions.back_off),
+                     "; no eviction of this node is known\n");
   }
   const base::Duration left = evictions.back_off - *evictions.evicted_ago;
   out += cat("  offline work of ", side_name(evictions.side), " on this node was evicted ",

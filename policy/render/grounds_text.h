@@ -1,5 +1,5 @@
-// What an offer rests on beside the terms of its formulas: which revision of the settings is in force on the node and
-// why that one, what evictions let the node do, and the young pods that count with what they request. Pure.
+// Renders the context of an offer beside its formulas: the revision of the settings in force on the node and why, the
+// limits from evictions, and the young pods that count with their request. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ namespace tidemark::policy {
 
 struct SettingsGround {
   enum class Place : std::uint8_t {
-    kUnknown,     // nobody stored what is in force where
+    kUnknown,     // the revision in force is not stored
     kEverywhere,  // no other revision is in force anywhere
     kReached,     // it is being rolled out, and has reached this node
     kKept,        // a newer one is being rolled out, and has not reached this node
   };
   std::string hash;
   std::string pool;
-  bool canary = false;  // the pool takes new settings first
+  bool canary = false;  // the pool gets new settings first
   Place place = Place::kUnknown;
-  std::string name;                     // "8 (7f3a…)"; "" where it is not stored
+  std::string name;                     // "8 (7f3a…)"; "" if it is not stored
   std::optional<base::WallTime> taken;  // when it was
   std::string target;                   // the one that is being rolled out
   Phase phase = Phase::kSettled;
@@ -40,24 +40,24 @@ SettingsGround settings_ground(const Stored& stored, const RolloutState& state, 
 
 struct EvictionGround {
   std::optional<Breaker> breaker;             // of the pool; nullopt: not stored, or not recorded
-  PoolGuard guard;                            // what comes of the pool's evictions
+  PoolGuard guard;                            // the limits from the pool's evictions
   bool known = true;                          // false: a newer version counts them, and offers are only cut
   base::Duration back_off{0};                 // 0: the pool's nodes sell on after an eviction
-  std::optional<base::Duration> evicted_ago;  // offline work of the node, last; as far as anybody can tell
-  LedgerSide side = LedgerSide::kKubernetes;  // whose work that was
-  std::string told_by;                        // where that stands
+  std::optional<base::Duration> evicted_ago;  // the last one of offline work of the node, as far as known
+  LedgerSide side = LedgerSide::kKubernetes;  // the side of that work
+  std::string told_by;                        // the source of that information
 };
 
 struct YoungPod {
-  std::string name;      // "NAMESPACE/NAME"; "" where it was not kept
-  std::string workload;  // the same; "" too where it has none
+  std::string name;      // "NAMESPACE/NAME"; "" if it was not stored
+  std::string workload;  // the same; also "" if it has none
   model::Resources request;
   std::int64_t left_permille = 0;            // of the ramp
   std::optional<model::Resources> expected;  // by the history of its workload, at this hour
   std::string profile;                       // the object that holds it
-  bool reported = false;                     // without a report it counts with its request, whatever was expected
+  bool reported = false;                     // without a report it counts with its request, even if a use is expected
 };
-// What a node's snapshot says of one of its pods that warm up; who it is it does not say.
+// One warming-up pod of a node's snapshot, which has no names.
 YoungPod young_pod(const model::PodView& pod, const model::NodeSnapshot& node);
 
 struct Grounds {

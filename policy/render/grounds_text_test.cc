@@ -24,18 +24,19 @@ Stored rolling_out() {
   return stored;
 }
 
-TEST(GroundsText, ARevisionThatIsKeptSaysWhichIsRolledOutAndWhyThatStandsStill) {
+TEST(GroundsText, ShowsThePausedRolloutOfAKeptRevision) {
   const Stored stored = rolling_out();
   Grounds grounds;
   grounds.settings = settings_ground(stored, *stored.state, "aaaa", false);
   grounds.settings.pool = "web";
   EXPECT_EQ(render_text(grounds),
             "settings: aaaa, pool web\n"
-            "  revision 1 (aaaa), taken at 2026-11-20T08:00:00Z, kept here while 2 (bbbb) is being rolled out: canary "
+            "  revision 1 (aaaa), taken at 2026-11-20T08:00:00Z, still in force here while 2 (bbbb) is being rolled "
+            "out: canary "
             "nodes run it, soaking\n"
-            "  held since 2026-11-21T09:05:00Z: held: a pool with the new settings evicts more than the limit "
+            "  paused since 2026-11-21T09:05:00Z: paused: a pool with the new settings evicts more than the limit "
             "[TM-ROLLOUT-012]\n"
-            "evictions of the pool: nothing is stopped for them\n");
+            "evictions of the pool: no limit reached\n");
   Json out = Json::object();
   add_json(out, grounds);
   EXPECT_EQ(out.text_at("settings"), "aaaa");
@@ -53,7 +54,7 @@ TEST(GroundsText, ARevisionThatIsKeptSaysWhichIsRolledOutAndWhyThatStandsStill) 
   EXPECT_EQ(everywhere.hold, std::nullopt);
 }
 
-TEST(GroundsText, ABackOffSaysHowMuchOfItIsLeftAndNeverLessThanNothing) {
+TEST(GroundsText, ShowsTheRestOfABackOff) {
   const auto last = [](base::Duration ago) {
     Grounds grounds;
     grounds.evictions.back_off = 2min;
@@ -71,12 +72,12 @@ TEST(GroundsText, ABackOffSaysHowMuchOfItIsLeftAndNeverLessThanNothing) {
   EXPECT_EQ(none, 0);
 }
 
-TEST(GroundsText, WhatANewerVersionCountsIsNotGuessed) {
+TEST(GroundsText, DoesNotGuessCountsOfANewerVersion) {
   Grounds grounds;
   grounds.evictions.breaker.emplace();  // closed, by the part of it that could be read
   grounds.evictions.known = false;
   const std::string told = render_text(grounds);
-  EXPECT_NE(told.find("evictions of the pool: a newer version counts them, and what they allow is not known here: "
+  EXPECT_NE(told.find("evictions of the pool: a newer version counts them; the limits are unknown here: "
                       "offers are only cut\n"),
             std::string::npos)
       << told;

@@ -67,15 +67,15 @@ std::string_view word(IncidentVerdict verdict) {
 std::string_view answer(IncidentVerdict verdict) {
   switch (verdict) {
     case IncidentVerdict::kOurs:
-      return "yes: Tidemark did this to it";
+      return "yes: Tidemark caused it";
     case IncidentVerdict::kLikely:
-      return "likely: it waited for what offline work had beside it";
+      return "likely: it waited for resources that offline work used";
     case IncidentVerdict::kCannotTell:
-      return "cannot be told from what is recorded";
+      return "unknown: the record is not sufficient";
     case IncidentVerdict::kNotOurs:
       break;
   }
-  return "no: nothing of Tidemark's, and no offline work that it waited for";
+  return "no: neither Tidemark nor offline work delayed it";
 }
 
 std::string waited(const IncidentFinding& finding, std::string_view what) {
@@ -98,32 +98,32 @@ std::string times(const IncidentFinding& finding) {
 std::string found(const IncidentFinding& finding) {
   switch (finding.fact) {
     case Fact::kEnded:
-      return cat("we ended it", named(finding));
+      return cat("Tidemark stopped it", named(finding));
     case Fact::kNarrowed:
-      return cat("we left its groups less, ", times(finding), "; first", named(finding));
+      return cat("Tidemark lowered its limits, ", times(finding), "; first", named(finding));
     case Fact::kHeldByOurs:
-      return cat("held back in ", percent(finding.average), " of the periods, ", percent(finding.worst),
-                 " at its worst, by a quota that we set", named(finding));
+      return cat("throttled in ", percent(finding.average), " of the periods, ", percent(finding.worst),
+                 " at its worst, by Tidemark's quota", named(finding));
     case Fact::kOfflineLimited:
-      return cat(waited(finding, "processors"), ", as offline work, which was held to ", cores(finding.beside), " of ",
-                 cores(finding.of), " cores");
+      return cat(waited(finding, "processors"), ", as offline work, which was limited to ", cores(finding.beside),
+                 " of ", cores(finding.of), " cores");
     case Fact::kCpuAtOurLimit:
       return cat(waited(finding, "processors"), ", where we hold offline work", named(finding), ": of ",
-                 cores(finding.of), " cores that are left there, up to ", cores(finding.beside), " were used");
+                 cores(finding.of), " cores left there, up to ", cores(finding.beside), " were used");
     case Fact::kOomAtOurLimit:
-      return cat("killed for want of memory ", times(finding), ", at a limit that we set", named(finding));
+      return cat("killed for lack of memory ", times(finding), ", at Tidemark's limit", named(finding));
     case Fact::kOomAtOwnLimit:
-      return cat("killed for want of memory ", times(finding), ", at its own limit", named(finding));
+      return cat("killed for lack of memory ", times(finding), ", at its own limit", named(finding));
     case Fact::kOomOfMachine:
-      return cat("killed ", times(finding), " since the machine had no memory left", named(finding), "; ",
+      return cat("killed ", times(finding), " because the machine was out of memory", named(finding), "; ",
                  beside_bytes(finding));
     case Fact::kOomOfMachineAlone:
-      return cat("killed ", times(finding), " since the machine had no memory left", named(finding),
-                 "; next to none of it was offline work's");
+      return cat("killed ", times(finding), " because the machine was out of memory", named(finding),
+                 "; offline work used almost none of it");
     case Fact::kOomUntold:
-      return cat("killed for want of memory ", times(finding), "; the kernel's log did not tell at which limit");
+      return cat("killed for lack of memory ", times(finding), "; the kernel's log does not name the limit");
     case Fact::kHeldByOwn:
-      return cat("held back in ", percent(finding.average), " of the periods, ", percent(finding.worst),
+      return cat("throttled in ", percent(finding.average), " of the periods, ", percent(finding.worst),
                  " at its worst, by its own limit of CPU");
     case Fact::kLimitHit:
       return cat("its memory reached its own limit ", times(finding));
@@ -133,15 +133,15 @@ std::string found(const IncidentFinding& finding) {
       return cat(waited(finding, "processors"), ", and not for offline work, which had ", cores(finding.beside), " of ",
                  cores(finding.of), " cores at most");
     case Fact::kCpuHeldAndBeside:
-      return cat(waited(finding, "processors"), " while its own limit held it back; ", beside(finding),
-                 ". What of the waiting was the limit's is not told by the kernel");
+      return cat(waited(finding, "processors"), " while its own limit throttled it; ", beside(finding),
+                 ". The kernel does not report how much of the wait the limit caused");
     case Fact::kCpuUnderOurLimit:
       return cat(waited(finding, "processors"), ", where we hold offline work", named(finding),
                  "; whether all that is left there was used is not recorded");
     case Fact::kMemoryBeside:
       return cat(waited(finding, "memory"), "; ", beside_bytes(finding));
     case Fact::kMemoryAlone:
-      return cat(waited(finding, "memory"), ", and next to none was offline work's");
+      return cat(waited(finding, "memory"), ", and offline work used almost none");
     case Fact::kIoBeside:
       return cat(waited(finding, "disks"), "; offline work moved ", bytes(finding.beside), " of ", bytes(finding.of),
                  " a second");
@@ -149,19 +149,19 @@ std::string found(const IncidentFinding& finding) {
       return cat(waited(finding, "disks"), "; offline work moved ", bytes(finding.beside), " of ", bytes(finding.of),
                  " a second");
     case Fact::kIoUnknown:
-      return cat(waited(finding, "disks"), ", and who used them is not measured here");
+      return cat(waited(finding, "disks"), ", and their users are not measured here");
     case Fact::kKernel:
       return cat("the kernel complained ", times(finding), named(finding));
     case Fact::kQuiet:
-      return "nothing held it back: it had what it asked the node for";
+      return "nothing slowed it down: it got the resources that it requested";
     case Fact::kPressureUnknown:
-      return "this kernel does not tell how long a group waits: whether it waited is not known";
+      return "this kernel does not report the wait of a cgroup: unknown whether it waited";
     case Fact::kGaps:
       return cat(duration_text(std::chrono::seconds(finding.worst)), " of the time are not recorded");
     case Fact::kAbsent:
-      return "no line of the record has it";
+      return "no line of the record contains it";
     case Fact::kAuditShort:
-      return "what was written before that time is not kept here: a limit may stand that we set";
+      return "writes before that time are not stored here: one of Tidemark's limits may be in force";
     case Fact::kLinesLost:
       return cat(finding.worst, " lines of the record or the audit could not be kept then");
   }
@@ -179,7 +179,7 @@ std::string_view key(Fact fact) {
 }
 
 std::string padded(std::string text, std::size_t width) {
-  // In letters: a "-" for what is not known is one.
+  // In letters: a "-" for an unknown value is one.
   if (text.size() < width) text.insert(0, width - text.size(), ' ');
   return text;
 }
@@ -203,7 +203,7 @@ std::string row_text(const IncidentMoment& moment, const MoreColumns& more) {
              more.cpi ? padded(told && moment.task.cpi > 0 ? cores(moment.task.cpi) : "-", 7) : "", "\n");
 }
 
-// Where there are more lines than a page has: those in which it was worst, in order.
+// If there are more lines than a page has: the worst ones, in order.
 std::vector<const IncidentMoment*> shown(const std::vector<IncidentMoment>& moments) {
   std::vector<const IncidentMoment*> out;
   for (const IncidentMoment& each : moments) out.push_back(&each);
@@ -232,7 +232,7 @@ std::string moments_text(const IncidentReport& report) {
   const auto rows = shown(report.moments);
   for (const IncidentMoment* each : rows) out += row_text(*each, more);
   if (rows.size() < report.moments.size()) {
-    out += cat("  and ", report.moments.size() - rows.size(), " in which it was held back less; -o json has all\n");
+    out += cat("  and ", report.moments.size() - rows.size(), " in which it was throttled less; -o json shows all\n");
   }
   return out;
 }
@@ -242,7 +242,7 @@ std::string span_text(base::WallTime from, base::WallTime to) {
   return begin == end ? begin : cat(begin, " to ", end);
 }
 
-// "…/podd41899dbc…/510d55deb9ce…": what a folder of a runtime is called says little, and takes the whole line.
+// "…/podd41899dbc…/510d55deb9ce…": directory names of a runtime say little and fill the whole line.
 std::string group_text(std::string_view path) {
   constexpr std::size_t kShown = 2, kLong = 20, kKept = 12;
   auto pieces = base::split(path, '/');

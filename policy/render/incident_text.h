@@ -10,7 +10,7 @@
 namespace tidemark::policy {
 
 inline constexpr std::size_t kIncidentRowsMax = 24;   // lines of the record that are shown; JSON has all
-inline constexpr std::size_t kIncidentDeedsMax = 12;  // and of what we did
+inline constexpr std::size_t kIncidentDeedsMax = 12;  // and of our actions
 
 std::string render_text(const IncidentReport& report);
 

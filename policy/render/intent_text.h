@@ -1,4 +1,5 @@
-// What strategies want of groups, and why: as text and as JSON. The same for every strategy of an agent.
+// Renders the intents of strategies for cgroups, with reasons: as text and as JSON. The same for every strategy of an
+// agent.
 #pragma once
 
 #include <span>
@@ -9,7 +10,7 @@
 
 namespace tidemark::policy {
 
-// A group, and below it what is wanted of it, in the order given; "" for none.
+// A cgroup, and below it its intents in the given order; "" for none.
 std::string render_text(std::span<const Intent> intents);
 Json render_json(std::span<const Intent> intents);
 

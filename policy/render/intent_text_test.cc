@@ -8,7 +8,7 @@ namespace {
 using model::Reason;
 using model::Strategy;
 
-TEST(IntentText, GroupsAndWhatIsWantedOfThem) {
+TEST(IntentText, ShowsCgroupsAndIntents) {
   const std::vector<Intent> intents{
       {"besteffort", Want::kCpus, 0, {0, 1, 2, 3, 8, 10, 11}, Strategy::kCpuSuppress, Reason::kSuppressUnderLine},
       {"besteffort/a", Want::kCpuQuota, 200'000, {}, Strategy::kBatchLimits, Reason::kLimitFromBatch},
@@ -16,18 +16,18 @@ TEST(IntentText, GroupsAndWhatIsWantedOfThem) {
       {"besteffort/a", Want::kMemoryLimit, kNoLimit, {}, Strategy::kBatchLimits, Reason::kLimitNothingSaid}};
   EXPECT_EQ(render_text(std::span(intents).subspan(1)),
             "besteffort/a\n"
-            "  CPU quota     200000 us in 100 ms: as much as its batch resources say [TM-LIMIT-001]\n"
-            "  CPU priority  offline (-1): as the QoS class of the group says [TM-PRIORITY-001]\n"
-            "  memory limit  none: it says no batch limit: none is set [TM-LIMIT-002]\n");
+            "  CPU quota     200000 us in 100 ms: set from its batch resources [TM-LIMIT-001]\n"
+            "  CPU priority  offline (-1): set from the QoS class of the cgroup [TM-PRIORITY-001]\n"
+            "  memory limit  none: it has no batch limit: none is set [TM-LIMIT-002]\n");
   EXPECT_NE(render_text(intents).find("\n  processors    0-3,8,10-11: "), std::string::npos) << render_text(intents);
   EXPECT_EQ(render_json(std::span(intents).subspan(3)).dump(),
             R"([{"group":"besteffort/a","want":"memoryLimit","value":-1,"strategy":"batchLimits",)"
-            R"("reason":{"id":"TM-LIMIT-002","text":"it says no batch limit: none is set"}}])");
+            R"("reason":{"id":"TM-LIMIT-002","text":"it has no batch limit: none is set"}}])");
   const Json whole = render_json(intents);
   EXPECT_EQ(whole.as_array()[0].member("value")->dump(), R"("0-3,8,10-11")");
 }
 
-TEST(IntentText, NothingIsWanted) {
+TEST(IntentText, ShowsNoIntents) {
   EXPECT_EQ(render_text(std::span<const Intent>{}), "");
   EXPECT_EQ(render_json(std::span<const Intent>{}).dump(), "[]");
 }
@@ -36,7 +36,7 @@ TEST(IntentText, EachValueInItsUnit) {
   const auto shown = [](Want want, std::int64_t value) {
     const std::vector<Intent> one{{"g", want, value, {}, Strategy::kCpuPriority, Reason::kPriorityByClass}};
     const std::string text = render_text(one);
-    return text.substr(4, text.find(": as") - 4);
+    return text.substr(4, text.find(": set") - 4);
   };
   EXPECT_EQ(shown(Want::kCpuQuota, kNoLimit), "CPU quota  none");
   EXPECT_EQ(shown(Want::kCpus, 0), "processors  none");

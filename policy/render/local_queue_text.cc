@@ -18,7 +18,7 @@ using base::cat;
 
 enum class Unit { kCores, kBytes, kPlain };
 
-// How a resource is counted, and who is sold it.
+// The unit of a resource, and the buyer.
 struct Told {
   std::string_view resource;
   Unit unit;
@@ -42,7 +42,7 @@ std::string_view short_name(const Told& what) {
   return what.resource.substr(what.resource.find('/') + 1);
 }
 
-// "1.2", to the thousandth: nothing is rounded, so that what is wanted and what is free differ where they do.
+// "1.2", to the thousandth: exact, so that different wanted and free amounts look different.
 std::string exact_cores(std::int64_t milli) {
   constexpr std::int64_t kMilli = 1000;
   std::string out = cat(milli / kMilli);
@@ -54,7 +54,7 @@ std::string exact_cores(std::int64_t milli) {
   return out;
 }
 
-// All of one sentence in one manner: in bytes where tenths of a unit would hide why it does not fit.
+// All amounts of a sentence in one unit: in bytes if tenths of a unit would hide the difference.
 struct Amounts {
   std::string wanted, free, sold;
 };
@@ -75,8 +75,8 @@ std::string short_text(const QueueShort& each, bool node_is_empty) {
   const Told what = told(each.resource);
   const Amounts all = amounts(each, what.unit);
   std::string out = cat(short_name(what), ": ", all.wanted, " wanted, ");
-  // As in the first seconds, before anything is measured, and where a machine is full or off.
-  if (each.sold == 0 && !what.sold_to.empty()) return cat(out, "none is sold to ", what.sold_to, " now");
+  // As in the first seconds before a measurement, and if a machine is full or off.
+  if (each.sold == 0 && !what.sold_to.empty()) return cat(out, "nothing is sold to ", what.sold_to, " now");
   out += node_is_empty ? cat("no more than ", all.sold) : cat(all.free, " free of ", all.sold);
   if (!what.sold_to.empty()) out += cat(" sold to ", what.sold_to);
   return node_is_empty ? out + " with nothing else on the node" : out;
@@ -101,11 +101,11 @@ std::string seconds_text(base::Duration left) {
 std::string why_text(const QueueWait& wait) {
   switch (wait.reason) {
     case QueueReason::kGated:
-      return "its scheduling gates hold it back";
+      return "its scheduling gates are not removed";
     case QueueReason::kNoNode:
-      return "the node is not there yet";
+      return "the node does not exist yet";
     case QueueReason::kMismatch:
-      return cat("the node is not one that it asks for by ", wait.key);
+      return cat("the node does not match its ", wait.key);
     case QueueReason::kCordoned:
       return "the node is cordoned";
     case QueueReason::kTainted:
@@ -113,7 +113,7 @@ std::string why_text(const QueueWait& wait) {
     case QueueReason::kNotReady:
       return "the node is not ready";
     case QueueReason::kNotAllKnown:
-      return "what is free is not known: there are pods that are not understood, or more than can be followed; the log "
+      return "free resources are unknown: some pods cannot be read, or there are too many; the log "
              "of `tidemark up` names them";
     case QueueReason::kTooLarge:
       return shorts_text(wait.shorts, true);
@@ -121,12 +121,12 @@ std::string why_text(const QueueWait& wait) {
       return shorts_text(wait.shorts, false);
     case QueueReason::kBehind:
       return cat(wait.key, " has waited longer than ", base::format_go_duration(kPassedMax), " for ",
-                 names_text(wait.shorts), ", and is not passed any more");
+                 names_text(wait.shorts), ", and no other pod may overtake it any more");
     case QueueReason::kCoolingDown:
-      return cat("offline work was evicted: none is begun for another ", seconds_text(wait.left));
+      return cat("offline work was evicted: none starts for another ", seconds_text(wait.left));
     case QueueReason::kOff:
-      return "offline work is switched off here, or drains: none begins until that ends (`tidemark on`, or `on "
-             "--local` where it was the switch on the machine)";
+      return "offline work is off or drains here: none starts until `tidemark on`, or `on "
+             "--local` if it is off on the machine";
   }
   return "";
 }

@@ -1,4 +1,4 @@
-// What a waiting pod is told, in its condition and by `kubectl describe`. Pure.
+// Renders the reason for a waiting pod, in its condition and for `kubectl describe`. Pure.
 #pragma once
 
 #include <string>

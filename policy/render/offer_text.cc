@@ -29,7 +29,7 @@ std::string entry_name(const LineTerms& terms, const OfferNames& names) {
 
 std::string line_text(std::string_view what, const LineTerms& terms, const OfferNames& names) {
   std::string out = cat("  ", what, ": ", terms.sell, " % may be sold");
-  if (terms.hold != terms.sell) out += cat(", ", terms.hold, " % hold for what runs");
+  if (terms.hold != terms.sell) out += cat(", ", terms.hold, " % for running work");
   if (terms.base != terms.hold) out += cat(", ", terms.base, " % without the calendar");
   const std::string entry = entry_name(terms, names);
   if (!entry.empty()) out += cat(", ", entry, " (", word(kLinePhases, terms.phase), ")");
@@ -54,8 +54,8 @@ std::string classes_text(const SideTerms<Amount>& terms) {
   std::string out;
   for (const auto& each : terms.classes) {
     if (each.told.value == 0) continue;
-    out += cat("    ", class_name(each.work_class), each.waits ? ", free for it: " : ", held: ", amount_text(each.told),
-               " told at ", each.percent, " %, ", amount_text(each.real), " real",
+    out += cat("    ", class_name(each.work_class), each.waits ? ", free: " : ", held: ", amount_text(each.told),
+               " offered at ", each.percent, " %, ", amount_text(each.real), " real",
                each.entry == 0 ? std::string() : cat(", entry ", each.entry), ": ", why(told_by(each.entry)), "\n");
   }
   return out;
@@ -64,9 +64,9 @@ std::string classes_text(const SideTerms<Amount>& terms) {
 std::string reclaim_text(std::string_view side, const std::vector<ClassReclaim>& reclaim) {
   std::string out;
   for (const auto& each : reclaim) {
-    out += cat("  ", side, " gives back ", amount_text(each.give_back.cpu), " and ", amount_text(each.give_back.memory),
-               " of ", class_name(each.work_class), ", keeps ", amount_text(each.keep.cpu), " and ",
-               amount_text(each.keep.memory), ": ", why(each.reason), "\n");
+    out += cat("  ", side, " must release ", amount_text(each.give_back.cpu), " and ",
+               amount_text(each.give_back.memory), " of ", class_name(each.work_class), ", keeps ",
+               amount_text(each.keep.cpu), " and ", amount_text(each.keep.memory), ": ", why(each.reason), "\n");
   }
   return out;
 }
@@ -74,8 +74,8 @@ std::string reclaim_text(std::string_view side, const std::vector<ClassReclaim>&
 template <class Amount>
 std::string side_text(std::string_view what, const SideTerms<Amount>& terms) {
   std::string out = cat("  ", what, ": ", amount_text(terms.offer));
-  if (terms.offer != terms.real) out += cat(" told, ", amount_text(terms.real), " real");
-  if (terms.taken.value > 0) out += cat(", ", amount_text(terms.taken), " taken off");
+  if (terms.offer != terms.real) out += cat(" offered, ", amount_text(terms.real), " real");
+  if (terms.taken.value > 0) out += cat(", ", amount_text(terms.taken), " subtracted");
   if (terms.reclaim.value > 0) out += cat(", ", amount_text(terms.reclaim), " to be reclaimed from the other side");
   return cat(out, ": ", why(terms.reason), "\n", classes_text(terms));
 }
@@ -143,11 +143,11 @@ Json side_json(const SidePlan& side) {
   return out;
 }
 
-// A word of one that fits is a word too many.
+// The reason "fits" needs no text.
 std::string arbitrate_text(const ArbitratePlan& verdict) {
   if (verdict.reason == model::Reason::kArbitrateFits) return "";
   std::string out = cat("arbitration: ", why(verdict.reason), "\n");
-  if (!verdict.held) return out + "  what is held is not known now\n";
+  if (!verdict.held) return out + "  the held amount is unknown now\n";
   out += cat("  cpu: ", amount_text(verdict.held->cpu), " held of ", amount_text(verdict.gives.cpu), "\n");
   return out +
          cat("  memory: ", amount_text(verdict.held->memory), " held of ", amount_text(verdict.gives.memory), "\n");
@@ -160,10 +160,10 @@ std::chrono::seconds whole(base::Duration left) {
 
 std::string stop_text(model::Reason reason, const StopTerms& terms) {
   std::string out = cat("evictions: ", why(reason), "\n");
-  out += cat("  cpu: ", amount_text(terms.sold.cpu), " sold to pods, ", amount_text(terms.yarn.cpu), " held by yarn, ",
+  out += cat("  cpu: ", amount_text(terms.sold.cpu), " sold to pods, ", amount_text(terms.yarn.cpu), " held by YARN, ",
              amount_text(terms.wanted.cpu), " without the stop\n");
   out += cat("  memory: ", amount_text(terms.sold.memory), " sold to pods, ", amount_text(terms.yarn.memory),
-             " held by yarn, ", amount_text(terms.wanted.memory), " without the stop\n");
+             " held by YARN, ", amount_text(terms.wanted.memory), " without the stop\n");
   return out;
 }
 
@@ -214,10 +214,9 @@ std::string render_text(const Offer& offer, const OfferNames& names) {
     out += motion_text("memory", offer.motion->memory);
   }
   if (offer.ledger) {
-    out += offer.shared_for_want_of_yarn ? "ledger (shared: nobody on YARN's side takes offers on this node):\n"
-                                         : "ledger:\n";
+    out += offer.shared_for_want_of_yarn ? "ledger (shared: YARN takes no offers on this node):\n" : "ledger:\n";
     if (offer.others != model::Resources()) {
-      out += cat("  held by others than YARN, and neither side's: ", amount_text(offer.others.cpu), ", ",
+      out += cat("  held by third parties other than YARN: ", amount_text(offer.others.cpu), ", ",
                  amount_text(offer.others.memory), "\n");
     }
     out += side_text("kubernetes cpu", offer.ledger->kubernetes.cpu);

@@ -1,5 +1,5 @@
-// What a pool's settings made of an offer, as something to read: the water line by the calendar, how far the offer has
-// moved, and how it is split. Pure; the formulas themselves are rendered by overcommit_text.h.
+// Renders the effect of a pool's settings on an offer: the water line by the calendar, how far the offer has moved, and
+// how it is split. Pure; overcommit_text.h renders the formulas.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ struct OfferNames {
   Profile profile = Profile::kKoordinator;
   const Calendar* calendar = nullptr;
   const LineOverrides* overrides = nullptr;  // that the line was drawn with
-  BackOffLeft backs_off{};                   // whose evicted work makes the node back off
+  BackOffLeft backs_off{};                   // the sides whose evicted work makes the node back off
 };
 
-// Lines for a terminal; nothing of a pool that has no settings of its own.
+// Lines for a terminal; none for a pool without settings of its own.
 std::string render_text(const Offer& offer, const OfferNames& names);
 
-// {"profile":…,"line":{…},"motion":{…},"ledger":{…}}; absent what was not at work.
+// {"profile":…,"line":{…},"motion":{…},"ledger":{…}}; parts without effect are absent.
 Json render_json(const Offer& offer, const OfferNames& names);
 
 }  // namespace tidemark::policy

@@ -32,26 +32,26 @@ Calendar nights() {
   return calendar;
 }
 
-TEST(OfferText, SaysWhatWasAtWork) {
+TEST(OfferText, ShowsAllInputs) {
   const Calendar calendar = nights();
   EXPECT_EQ(render_text(everything(calendar), {Profile::kTidemark, &calendar}),
             R"(profile tidemark
 water line by calendar nights (UTC):
-  cpu: 60 % may be sold, 80 % hold for what runs, 60 % without the calendar, night (open): the line is about to fall: nothing new is let in above what it will be [TM-LINE-005]
+  cpu: 60 % may be sold, 80 % for running work, 60 % without the calendar, night (open): the water line falls soon: no new work is admitted above the coming value [TM-LINE-005]
   memory: 65 % may be sold: no entry of the calendar is in force: the base line [TM-LINE-001]
   changes at 2026-11-22T06:00:00Z
 moved so far (reports are fresh):
-  cpu: 10000m: growth goes on step by step [TM-MOTION-005]
+  cpu: 10000m: growth continues step by step [TM-MOTION-005]
   memory: 1073741824 (1.0 GiB): less than before: a cut is applied at once [TM-MOTION-003]
 ledger:
-  kubernetes cpu: 6000m, 4000m taken off: what the other side has sold is taken off [TM-LEDGER-002]
-  kubernetes memory: 1073741824 (1.0 GiB): the other side has sold nothing: all of it [TM-LEDGER-001]
-  yarn cpu: 10000m: what the other side has sold is not known: its last offer counts as sold [TM-LEDGER-007]
-  yarn memory: 1073741824 (1.0 GiB): what the other side has sold is not known: its last offer counts as sold [TM-LEDGER-007]
+  kubernetes cpu: 6000m, 4000m subtracted: the amount that the other side has sold is subtracted [TM-LEDGER-002]
+  kubernetes memory: 1073741824 (1.0 GiB): the other side has sold nothing: this side gets all [TM-LEDGER-001]
+  yarn cpu: 10000m: the amount that the other side has sold is unknown: its last offer counts as sold [TM-LEDGER-007]
+  yarn memory: 1073741824 (1.0 GiB): the amount that the other side has sold is unknown: its last offer counts as sold [TM-LEDGER-007]
 )");
 }
 
-TEST(OfferText, SaysWhoOverridesTheCalendar) {
+TEST(OfferText, NamesTheAuthorOfAnOverride) {
   const Calendar calendar = nights();
   const LineOverrides overrides{
       {{40, std::nullopt}, *base::parse_rfc3339("2026-11-21T14:00:00Z"), "ann@ops", "a fire drill", {}}};
@@ -59,7 +59,7 @@ TEST(OfferText, SaysWhoOverridesTheCalendar) {
   offer.line = water_line(calendar, 60, 65, overrides, *base::parse_rfc3339("2026-11-21T12:00:00Z"));
   EXPECT_EQ(render_text(offer, {Profile::kKoordinator, &calendar, &overrides}),
             R"(water line by calendar nights (UTC):
-  cpu: 40 % may be sold, 60 % without the calendar: somebody has overridden the calendar for a while [TM-LINE-004]
+  cpu: 40 % may be sold, 60 % without the calendar: an override replaces the calendar [TM-LINE-004]
   memory: 65 % may be sold: no entry of the calendar is in force: the base line [TM-LINE-001]
   overridden: cpu 40 %, until 2026-11-21T14:00:00Z, by ann@ops: a fire drill
   changes at 2026-11-21T13:00:00Z
@@ -70,11 +70,11 @@ TEST(OfferText, SaysWhoOverridesTheCalendar) {
             R"("until":"2026-11-21T14:00:00Z"}])");
 }
 
-TEST(OfferText, APoolWithoutSettingsHasNothingToSay) {
+TEST(OfferText, PoolWithoutSettingsHasNoText) {
   EXPECT_EQ(render_text(Offer(), {Profile::kKoordinator, nullptr}), "");
 }
 
-TEST(OfferText, SaysWhatEachClassIsToldAndWhatIsGivenBack) {
+TEST(OfferText, ShowsOffersAndReclaimsOfEachClass) {
   Offer offer;
   auto& ledger = offer.ledger.emplace();
   ledger.yarn.cpu.offer = model::CpuMilli{120'000};
@@ -83,13 +83,15 @@ TEST(OfferText, SaysWhatEachClassIsToldAndWhatIsGivenBack) {
                              {"spark", true, {100'000}, {60'000}, 150, 2}};
   ledger.kubernetes.reclaim = {{"", {{4'000}, {1'024}}, {{1'000}, {0}}, model::Reason::kLedgerReclaim}};
   const std::string text = render_text(offer, {Profile::kKoordinator, nullptr});
-  for (
-      const std::string_view part :
-      {"    training, held: 20000m told at 100 %, 20000m real: told with the over-report of its side [TM-LEDGER-011]\n",
-       "    spark, free for it: 100000m told at 150 %, 60000m real, entry 2: told with the over-report of an entry for "
-       "its class or this hour [TM-LEDGER-012]\n",
-       "  kubernetes gives back 4000m and 1024 (1.0 KiB) of no class, keeps 1000m and 0: more timely work waits on the "
-       "other side: less timely work of this side gives back first [TM-LEDGER-009]\n"}) {
+  for (const std::string_view part :
+       {"    training, held: 20000m offered at 100 %, 20000m real: published with the over-report of its side "
+        "[TM-LEDGER-011]\n",
+        "    spark, free: 100000m offered at 150 %, 60000m real, entry 2: published with the over-report of an entry "
+        "for "
+        "its class or this hour [TM-LEDGER-012]\n",
+        "  kubernetes must release 4000m and 1024 (1.0 KiB) of no class, keeps 1000m and 0: more timely work waits on "
+        "the "
+        "other side: less timely work of this side is reclaimed first [TM-LEDGER-009]\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing of\n" << text;
   }
   Json out = render_json(offer, {Profile::kKoordinator, nullptr});
@@ -98,10 +100,10 @@ TEST(OfferText, SaysWhatEachClassIsToldAndWhatIsGivenBack) {
       out["ledger"]["kubernetes"]["givesBack"].dump(),
       R"([{"class":"","giveBack":{"cpu":4000,"memory":1024},"keep":{"cpu":1000,"memory":0},)"
       R"("reason":{"id":"TM-LEDGER-009","sentence":"more timely work waits on the other side: less timely work of )"
-      R"(this side gives back first"}}])");
+      R"(this side is reclaimed first"}}])");
 }
 
-TEST(OfferText, TheSameForPrograms) {
+TEST(OfferText, RendersJson) {
   const Calendar calendar = nights();
   Json out = render_json(everything(calendar), {Profile::kTidemark, &calendar});
   EXPECT_EQ(out["line"]["cpu"]["sellPercent"].as_int(), 60);

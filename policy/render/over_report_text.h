@@ -1,4 +1,4 @@
-// What a pool's settings tell each side over what is real, by class and hour.
+// Renders the over-report of each side in a pool's settings, by class and hour.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tidemark::policy {
 
-// A line for each side that is told more or less than is real; "" where none is.
+// A line for each side with an offer above or below the real amount; "" if there is none.
 std::string over_report_text(const LedgerConfig& ledger);
 // {"yarn":{"cpuPercent":110,"memoryPercent":100,"entries":[{"class":"spark","hours":"22-7","cpuPercent":130}]}}
 Json over_report_json(const LedgerConfig& ledger);

@@ -5,7 +5,7 @@
 namespace tidemark::policy {
 namespace {
 
-TEST(OverReportText, ALineForEachSideThatIsToldSomethingElse) {
+TEST(OverReportText, ShowsALineForEachOverReportedSide) {
   LedgerConfig ledger;
   EXPECT_EQ(over_report_text(ledger), "");
   EXPECT_EQ(over_report_json(ledger).dump(), "{}");

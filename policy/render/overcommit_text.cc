@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kExplainSchema = 1;
 
-// One line of a sum: sign, what it is, how much, and a remark.
+// One line of a sum: sign, name, amount, and a remark.
 struct Line {
   char sign = ' ';
   std::string what;
@@ -61,11 +61,11 @@ bool measured_below_zero(const model::NodeSnapshot& node) {
 std::string_view policy_word(model::Reason policy) {
   switch (policy) {
     case model::Reason::kPolicyRequest:
-      return "what online pods request";
+      return "the requests of online pods";
     case model::Reason::kPolicyMaxUsageRequest:
-      return "the larger of what online pods use and request";
+      return "the larger of use and request of online pods";
     default:
-      return "what online pods use";
+      return "the use of online pods";
   }
 }
 
@@ -90,8 +90,8 @@ std::string warm_up_remark(const WarmUpTerms& warm_up) {
   return text;
 }
 
-// Above the water line lies what is never sold. A line above the top of the node is no margin: by the peer's rules more
-// is sold than there is, and `profile: tidemark` goes no higher than the top.
+// Capacity above the water line is never sold. A line above the capacity of the node gives no margin: by Koordinator's
+// rules more is sold than the node has; `profile: tidemark` stops at the capacity.
 template <class Amount>
 void add_margin(Table& table, Amount margin, std::int64_t threshold_percent, Profile profile) {
   constexpr std::int64_t kWhole = 100;
@@ -130,7 +130,7 @@ void render_batch(std::string& out, std::string_view title, const BatchTerms<Amo
   table.add('=', "left", amount_text(terms.left));
   if (terms.cap) table.add('<', "cap", amount_text(*terms.cap), "batch threshold percent of capacity");
   if (terms.ratio_percent && *terms.ratio_percent > kRatioPercentMin)
-    table.add('x', "normalization", ratio_text(*terms.ratio_percent), "what a core of this processor counts for");
+    table.add('x', "normalization", ratio_text(*terms.ratio_percent), "the value of one CPU of this model");
   table.add('=', "batch may use (origin)", amount_text(terms.origin), why(terms.origin_by));
   const std::string names = third_party_names(node);
   table.add('-', names.empty() ? std::string("third parties") : base::cat("third parties: ", names),
@@ -151,10 +151,10 @@ void render_mid(std::string& out, std::string_view title, const MidTerms<Amount>
   if (is_static) {
     table.add(' ', "static share", amount_text(terms.static_share));
   } else {
-    table.add(' ', "online work will not need (predicted)", amount_text(terms.prod_reclaimable));
+    table.add(' ', "online work does not need (predicted)", amount_text(terms.prod_reclaimable));
     table.add('<', "not used on the node", amount_text(terms.node_unused));
     table.add('=', "base", amount_text(terms.base));
-    table.add('+', "share of what nobody requested", amount_text(terms.unallocated_share),
+    table.add('+', "share of unrequested capacity", amount_text(terms.unallocated_share),
               base::cat("of ", amount_text(terms.unallocated), ": capacity - reserved ", amount_text(terms.reserved),
                         " - requests ", amount_text(terms.prod_request)));
   }
@@ -213,7 +213,7 @@ std::string_view reset_words(const PluginSet& plugins) {
   return plugins.batch_resource ? "batch and mid" : "mid";
 }
 
-// What is left as it is while the rest is decided.
+// The parts that stay unchanged while the rest is decided.
 std::vector<model::Reason> switched_off(const OvercommitPlan& plan, const PluginSet& plugins) {
   std::vector<model::Reason> off;
   if (plan.action == PlanAction::kHold) return off;
@@ -262,7 +262,7 @@ std::string binary_text(std::int64_t bytes) {
     scale *= kKib;
     ++unit;
   }
-  // Unsigned: ten times a rest below 2^60 passes the end of int64.
+  // Unsigned: ten times a remainder below 2^60 exceeds int64.
   const std::uint64_t tenth = static_cast<std::uint64_t>(bytes % scale) * 10 / static_cast<std::uint64_t>(scale);
   return base::cat(bytes / scale, ".", tenth, " ", kUnits[unit]);
 }
@@ -295,7 +295,7 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
       out += base::cat("offers nothing; its ", reset_words(plugins), " resources are removed\n");
       break;
     case PlanAction::kHold:
-      out += "is left as it is\n";
+      out += "stays unchanged\n";
       break;
   }
   out += base::cat("why: ", why(plan.reason), "\n");
@@ -303,7 +303,7 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
   for (const auto off : switched_off(plan, plugins)) out += base::cat("note: ", why(off), "\n");
   for (const auto safe : plan.safeguards) {
     const bool below = safe == model::Reason::kSafeCutsOnly && measured_below_zero(node);
-    out += base::cat("profile tidemark: ", why(safe), below ? "; less than nothing was measured" : "", "\n");
+    out += base::cat("profile tidemark: ", why(safe), below ? "; a measured value was negative" : "", "\n");
   }
   if (plan.action == PlanAction::kPublish) out += render_amounts(plan, node, strategy);
   if (plugins.batch_resource) out += render_zones_text(plan, node);
@@ -313,7 +313,7 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
 
 namespace {
 
-// What the node is to carry; the terms of a resource tell what the formula gives.
+// The node's values; the terms of a resource show the formula's.
 Json publish_json(const model::ExtendedResources& publish) {
   Json out = Json::object();
   const auto add = [&out](std::string_view name, const auto& amount) {

@@ -66,7 +66,7 @@ TEST(OvercommitText, ShowsEachTermWithItsSignItsAmountAndItsReason) {
   EXPECT_EQ(line_with(text, "margin"), "- margin above the water line 12800m 100 % - 60 % of capacity");
   EXPECT_NE(line_with(text, "- reserved").find("2000m"), std::string::npos);
   EXPECT_NE(line_with(text, "- reserved").find("system 1500m, kubelet 1000m, annotation 2000m"), std::string::npos);
-  EXPECT_EQ(line_with(text, "online work:"), "- online work: what online pods use 9900m [TM-BATCH-001]");
+  EXPECT_EQ(line_with(text, "online work:"), "- online work: the use of online pods 9900m [TM-BATCH-001]");
   EXPECT_NE(line_with(text, "third parties: hadoop-yarn").find("3000m"), std::string::npos);
   EXPECT_EQ(line_with(text, "offered to Kubernetes"), "= offered to Kubernetes 4300m on the node now: 7800m");
 }
@@ -120,7 +120,7 @@ TEST(OvercommitText, JsonCarriesTheSameNumbersAndTheStableIds) {
   EXPECT_EQ(json.text_at("reason", "id"), "TM-NODE-001");
 }
 
-TEST(OvercommitText, WhatIsSwitchedOffIsSaidAndNotShown) {
+TEST(OvercommitText, NamesDisabledParts) {
   const auto node = example();
   auto strategy = enabled();
   strategy.plugins.batch_resource = false;
@@ -136,7 +136,7 @@ TEST(OvercommitText, WhatIsSwitchedOffIsSaidAndNotShown) {
   strategy.plugins.mid_resource = false;
   plan = overcommit(node, strategy, kNow);
   text = render_text(plan, node, strategy);
-  EXPECT_EQ(line_with(text, "node n1"), "node n1: is left as it is");
+  EXPECT_EQ(line_with(text, "node n1"), "node n1: stays unchanged");
   EXPECT_EQ(line_with(text, "why"), "why: batch and mid are switched off; what is published stays [TM-NODE-008]");
 
   strategy.plugins.batch_resource = true;

@@ -46,7 +46,7 @@ std::string height(const LineTerms& first, const LineTerms& last) {
   return out;
 }
 
-// "night (rising)"; what somebody ordered: "override by ann@ops (a fire drill)".
+// "night (rising)"; for an override "override by ann@ops (a fire drill)".
 std::string cause(const LineTerms& terms, std::optional<std::int64_t> LinePercent::* side, const PreviewView& view,
                   base::WallTime at) {
   if (terms.phase == LinePhase::kOverridden) {
@@ -89,9 +89,8 @@ std::string entry_name(const Disagreement& found, const Calendar& calendar) {
 
 std::string holidays_text(const Calendar& calendar, base::WallTime end) {
   const std::string last = local_text(calendar.zone, end + base::Duration(-std::chrono::seconds(1)));
-  return cat("calendar ", calendar.name, ": its list of holidays ends; the last day that it names is ",
-             std::string_view(last).substr(0, 10),
-             ", and after that its entries on holidays or workdays go by the week alone");
+  return cat("calendar ", calendar.name, ": its list of holidays ends on ", std::string_view(last).substr(0, 10),
+             "; after that, entries on holidays or workdays use only the day of the week");
 }
 
 std::string local_text(const TimeZone& zone, base::WallTime at) {

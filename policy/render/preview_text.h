@@ -1,4 +1,4 @@
-// Where the water line will be, as something to read. Pure.
+// Renders the future water line. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 namespace tidemark::policy {
 
 struct PreviewView {
-  const Calendar& calendar;  // one without entries where the pool has none
+  const Calendar& calendar;  // one without entries if the pool has none
   const LineOverrides& overrides;
   const std::vector<PreviewPoint>& points;
   const std::vector<Disagreement>& disagreements;
   bool forecast_known = false;
 };
 
-// The moments at which the line changes, each with why; then what the forecast says against it.
+// The moments at which the line changes, each with its reason; then the warnings of the forecast.
 std::string render_text(const PreviewView& view);
 // Every point: {"points":[{"at":…,"local":…,"cpu":{…},"memory":{…}},…],"changes":[…],"warnings":[…]}
 Json render_json(const PreviewView& view);

@@ -33,7 +33,7 @@ TEST(PreviewText, OneLineForEachMomentAtWhichTheLineChanges) {
       R"(2026-11-21 Sat 20:00  cpu 60 %, memory 65 %  base line: no entry of the calendar is in force: the base line [TM-LINE-001]
 2026-11-21 Sat 22:00  cpu 60 -> 76 %, memory 65 -> 69 %  night (rising): a window of the calendar is open [TM-LINE-002]
 2026-11-21 Sat 22:30  cpu 80 %, memory 70 %  night (open): a window of the calendar is open [TM-LINE-002]
-2026-11-22 Sun 05:00  cpu 80 % (60 % sold), memory 70 % (65 % sold)  night (open): the line is about to fall: nothing new is let in above what it will be [TM-LINE-005]
+2026-11-22 Sun 05:00  cpu 80 % (60 % sold), memory 70 % (65 % sold)  night (open): the water line falls soon: no new work is admitted above the coming value [TM-LINE-005]
 2026-11-22 Sun 06:00  cpu 60 %, memory 65 %  base line: no entry of the calendar is in force: the base line [TM-LINE-001]
 )");
   Json out = render_json(view);
@@ -44,7 +44,7 @@ TEST(PreviewText, OneLineForEachMomentAtWhichTheLineChanges) {
   EXPECT_EQ(out["points"].as_array()[30]["local"].as_string(), "2026-11-21 Sat 22:30");
 }
 
-TEST(PreviewText, AnOverrideIsToldWithWhoAndWhy) {
+TEST(PreviewText, ShowsAuthorAndReasonOfAnOverride) {
   const Calendar calendar = nights();
   const LineOverrides overrides{
       {{40, std::nullopt}, *base::parse_rfc3339("2026-11-21T21:00:00Z"), "ann@ops", "a fire drill", {}}};
@@ -52,13 +52,13 @@ TEST(PreviewText, AnOverrideIsToldWithWhoAndWhy) {
   const std::vector<Disagreement> quiet;
   EXPECT_EQ(
       render_text({calendar, overrides, points, quiet}),
-      R"(2026-11-21 Sat 20:00  cpu 40 %, memory 65 %  override by ann@ops (a fire drill): somebody has overridden the calendar for a while [TM-LINE-004]; memory: base line: no entry of the calendar is in force: the base line [TM-LINE-001]
+      R"(2026-11-21 Sat 20:00  cpu 40 %, memory 65 %  override by ann@ops (a fire drill): an override replaces the calendar [TM-LINE-004]; memory: base line: no entry of the calendar is in force: the base line [TM-LINE-001]
 2026-11-21 Sat 21:00  cpu 60 %, memory 65 %  base line: no entry of the calendar is in force: the base line [TM-LINE-001]
 overridden: cpu 40 %, until 2026-11-21T21:00:00Z, by ann@ops: a fire drill
 )");
 }
 
-TEST(PreviewText, AWindowThatTheForecastSpeaksAgainstIsAWarning) {
+TEST(PreviewText, WarnsOfAWindowAgainstTheForecast) {
   const Calendar calendar = nights();
   const LineOverrides none;
   const auto points = preview(calendar, 60, 65, none, *base::parse_rfc3339("2026-11-21T22:30:00Z"), 1h);

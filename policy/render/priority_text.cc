@@ -9,7 +9,7 @@ namespace tidemark::policy {
 std::string render_text(const PriorityPlan& plan) {
   std::string out = render_text(plan.intents);
   for (const auto& each : plan.refused) {
-    out += base::cat(each.group, "\n  left as it is: annotation ", model::kCpuQosAnnotation, ": ", each.why, "\n");
+    out += base::cat(each.group, "\n  unchanged: annotation ", model::kCpuQosAnnotation, ": ", each.why, "\n");
   }
   return out;
 }
@@ -25,7 +25,7 @@ Json render_json(const PriorityPlan& plan) {
 std::string render_text(const ClassWeightsPlan& plan) {
   std::string out = render_text(plan.intents);
   for (const auto& each : plan.without_weight) {
-    out += base::cat(each, "\n  no CPU shares: it runs idle, and a kernel takes no weight of such a group\n");
+    out += base::cat(each, "\n  no CPU shares: it runs idle, and the kernel accepts no weight for such a cgroup\n");
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Who runs first on a node and how offline work shares, as text and as JSON.
+// Renders CPU priorities on a node and the shares of offline work, as text and as JSON.
 #pragma once
 
 #include <string>

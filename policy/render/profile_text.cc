@@ -41,7 +41,7 @@ Json usage_json(const UsageAt& usage) {
 }  // namespace
 
 std::string render_text(std::string_view workload, const UsageProfile& profile, base::WallTime now) {
-  std::string out = base::cat("workload ", workload, ": what one of its pods used, by hour of the day (UTC)\n\n");
+  std::string out = base::cat("workload ", workload, ": use of one of its pods by hour of the day (UTC)\n\n");
   std::vector<Row> rows{{"hour", "cpu p50", "p95", "max", "memory p50", "p95", "max", "days"}};
   for (std::int64_t hour = 0; hour < kHoursADay; ++hour) {
     if (const auto usage = usage_at(profile, hour, now)) rows.push_back(row_of(hour_text(hour), *usage));
@@ -58,7 +58,7 @@ std::string render_text(std::string_view workload, const UsageProfile& profile, 
     }
     out += '\n';
   }
-  out += base::cat("\nrests on ", hours_seen(profile, now), " of the last ", kProfileDays * kHoursADay, " hours\n");
+  out += base::cat("\nbased on ", hours_seen(profile, now), " of the last ", kProfileDays * kHoursADay, " hours\n");
   return out;
 }
 

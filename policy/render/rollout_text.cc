@@ -18,7 +18,7 @@ std::string reason_words(Reason reason) {
   return cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
 }
 
-// Whole seconds: nobody reads milliseconds of an age.
+// Whole seconds are enough for an age.
 std::string span(base::Duration duration) {
   return base::format_go_duration(std::chrono::floor<std::chrono::seconds>(std::max(duration, base::Duration(0))));
 }
@@ -34,7 +34,7 @@ std::string hold_text(const Hold& hold) {
 std::string reach(const RolloutState& state, std::size_t index) {
   const Layer& layer = state.layers[index];
   if (state.layers.size() == 1) return "every node";
-  if (index == 0) return "nodes that no newer one reached";
+  if (index == 0) return "nodes without a newer one";
   const auto part = [](const NodeMark& mark) -> std::string_view {
     return mark.empty() ? "none" : mark == kAllNodes ? "all" : "some";
   };
@@ -59,8 +59,8 @@ void append_table(std::string& out, const std::vector<std::vector<std::string>>&
 }  // namespace
 
 std::string_view rollout_phase_text(Phase phase) {
-  constexpr std::array<std::string_view, 4> kTexts{"settled", "canary nodes take it", "canary nodes run it, soaking",
-                                                   "the other nodes take it"};
+  constexpr std::array<std::string_view, 4> kTexts{"settled", "canary nodes get it", "canary nodes run it, soaking",
+                                                   "the other nodes get it"};
   return kTexts[static_cast<std::size_t>(phase)];
 }
 
@@ -111,7 +111,7 @@ std::string_view event_reason(Reason reason) {
 std::string render_text(const Stored& stored, base::WallTime now) {
   std::string out;
   if (!stored.state || stored.state->layers.empty()) {
-    out += "nothing was taken yet: no manager has stored what is in force\n";
+    out += "no revision yet: no manager has stored its settings\n";
   } else {
     const RolloutState& state = *stored.state;
     if (state.layers.size() == 1) {
@@ -122,7 +122,7 @@ std::string render_text(const Stored& stored, base::WallTime now) {
     }
     if (state.hold) {
       const std::string more = hold_text(*state.hold);
-      out += cat("held for ", span(now - state.hold->since), ": ", reason_words(state.hold->reason),
+      out += cat("paused for ", span(now - state.hold->since), ": ", reason_words(state.hold->reason),
                  more.empty() ? "" : ": ", more, "\n");
     }
   }

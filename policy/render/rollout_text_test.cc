@@ -23,40 +23,39 @@ Stored rolling() {
   return stored;
 }
 
-TEST(RolloutText, SaysWhatWhyAndHowFar) {
+TEST(RolloutText, ShowsRevisionReasonAndProgress) {
   const auto stored = rolling();
   RolloutPlan plan;
   plan.waiting = 7;
   auto state = *stored.state;
-  EXPECT_EQ(
-      render_text(Reason::kRolloutFleet, state, stored.book, plan),
-      base::cat(
-          "revision 2 (", stored.book[1].hash,
-          "): all other nodes take the new settings, so many a minute [TM-ROLLOUT-010]; 7 nodes do not run it yet"));
+  EXPECT_EQ(render_text(Reason::kRolloutFleet, state, stored.book, plan),
+            base::cat("revision 2 (", stored.book[1].hash,
+                      "): all other nodes get the new settings, at a limited number per minute [TM-ROLLOUT-010]; 7 "
+                      "nodes do not run it yet"));
   state.hold = Hold{Reason::kRolloutEvictionSpike, kStart, std::nullopt, "night", 13, 12};
   EXPECT_NE(
       render_text(Reason::kRolloutEvictionSpike, state, stored.book, {}).find("13 evictions in pool night, 12 allowed"),
       std::string::npos);
 }
 
-TEST(RolloutText, TheListNamesWhatIsInForceWhere) {
+TEST(RolloutText, ListShowsTheNodesOfEachRevision) {
   auto stored = rolling();
   const std::string one = stored.book[0].hash;
   const std::string two = stored.book[1].hash;
   stored.state->hold =
       Hold{Reason::kRolloutHeld, kStart + std::chrono::hours(2), kStart + std::chrono::hours(9), "", 0, 0};
   EXPECT_EQ(render_text(stored, kStart + std::chrono::hours(3)),
-            "being rolled out: revision 2 (" + two + "), the other nodes take it, for 2h0m0s\n" +
-                "held for 1h0m0s: held, as somebody asked [TM-ROLLOUT-013]: until " +
+            "being rolled out: revision 2 (" + two + "), the other nodes get it, for 2h0m0s\n" +
+                "paused for 1h0m0s: paused on request [TM-ROLLOUT-013]: until " +
                 base::format_rfc3339(kStart + std::chrono::hours(9)) + "\n" +
                 "REVISION  HASH              AGE     WAS EVERYWHERE  IN FORCE ON\n"
                 "2         " +
                 two +
                 "  2h0m0s  no              all of the canary nodes, some of the others\n"
                 "1         " +
-                one + "  3h0m0s  yes             nodes that no newer one reached\n");
+                one + "  3h0m0s  yes             nodes without a newer one\n");
   stored.state.reset();
-  EXPECT_EQ(render_text(stored, kStart).find("nothing was taken yet"), 0U);
+  EXPECT_EQ(render_text(stored, kStart).find("no revision yet"), 0U);
   EXPECT_TRUE(render_json(stored).at("state")->is_null());
 }
 

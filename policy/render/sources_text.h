@@ -1,5 +1,4 @@
-// Where the terms of an explanation come from: each object that was read, which state of it, and how old what it says
-// is. Pure.
+// Renders the sources of an explanation: each object, its revision, and the age of its content. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +15,12 @@ namespace tidemark::policy {
 
 struct Source {
   std::string object;                   // "Node web-1", "ConfigMap koordinator-system/slo-controller-config"
-  std::string revision;                 // its resourceVersion; "" where it does not exist
-  std::optional<base::Duration> age;    // of what it says, where it says when that was
+  std::string revision;                 // its resourceVersion; "" if it does not exist
+  std::optional<base::Duration> age;    // of its content, if that has a time
   std::optional<std::size_t> count;     // of several objects together
   std::string gives;                    // for people
   std::vector<std::string_view> terms;  // by their names in the JSON
-  bool recorded = false;                // what it said was kept, not which revision it was
+  bool recorded = false;                // its content was recorded without its revision
 };
 
 std::string render_text(std::span<const Source> sources);

@@ -72,7 +72,7 @@ std::string classes_off_text(std::string_view side, const ClassesOff& off) {
   std::string out;
   for (const auto& each : off.classes) {
     out += base::cat("  ", side, ", class ", each.work_class, ": ", amount_text(each.held.cpu), " and ",
-                     amount_text(each.held.memory), " that it holds are taken back: ", why(each.reason), "\n");
+                     amount_text(each.held.memory), " that it holds are reclaimed: ", why(each.reason), "\n");
   }
   return out;
 }

@@ -14,12 +14,12 @@ namespace tidemark::policy {
 std::string state_words(const EffectiveState& state);
 // "ordered for the whole cluster by ann@ops: kernel update; until 2026-11-21T12:00:00Z".
 std::string decided_words(const EffectiveState& state);
-// Both, with what it means: one line for a terminal or a condition.
+// Both, with their meaning: one line for a terminal or a condition.
 std::string render_text(const EffectiveState& state);
 // {"state":…,"kubernetes":…,"yarn":…,"decidedBy":{id,text},"by":…,"why":…,"since":…,"until":…}
 Json render_json(const EffectiveState& state);
 
-// Why a side is offered less than its ledger says: a line for each class that is off; "" where none is.
+// Why a side's offer is below its ledger: a line for each class that is off; "" if there is none.
 std::string classes_off_text(std::string_view side, const ClassesOff& off);
 Json classes_off_json(const ClassesOff& off);
 

@@ -19,9 +19,9 @@ EffectiveState draining() {
   return effective(marks, Mode::kEnforce, kStateTextNow);
 }
 
-TEST(StateText, SaysWhatWhoWhyAndUntilWhen) {
+TEST(StateText, ShowsStateAuthorReasonAndEnd) {
   EXPECT_EQ(render_text(draining()),
-            "draining: nothing new is sold, what runs may end; off at 2026-11-21T10:15:00Z at the latest. "
+            "draining: nothing new is sold, running work may complete; off at 2026-11-21T10:15:00Z at the latest. "
             "ordered for the whole cluster by ann@ops: kernel update; until 2026-11-21T12:00:00Z");
   EXPECT_EQ(state_words(draining()), "draining");
   const Json json = render_json(draining());
@@ -38,13 +38,13 @@ TEST(StateText, PartsAreNamed) {
   EXPECT_EQ(state_words(state), "Kubernetes on, YARN off, class spark draining, class transcode off");
 }
 
-TEST(StateText, WhatAClassThatIsOffTakesFromAnOfferIsTold) {
+TEST(StateText, ShowsTheReclaimOfAClassThatIsOff) {
   ClassesOff off;
   EXPECT_EQ(classes_off_text("kubernetes", off), "");
   off.classes = {{"spark", {{4'000}, {1'024}}, model::Reason::kStateClassDraining}};
   EXPECT_EQ(classes_off_text("kubernetes", off),
-            "  kubernetes, class spark: 4000m and 1024 (1.0 KiB) that it holds are taken back: the class of work is "
-            "draining: nothing new is sold for it, what runs may end [TM-STATE-026]\n");
+            "  kubernetes, class spark: 4000m and 1024 (1.0 KiB) that it holds are reclaimed: the class of work is "
+            "draining: nothing new is sold for it, running work may complete [TM-STATE-026]\n");
   EXPECT_EQ(classes_off_json(off).dump(),
             R"([{"class":"spark","takenBack":{"cpu":4000,"memory":1024},"reason":"TM-STATE-026"}])");
 }

@@ -37,17 +37,17 @@ std::string amount_text(const SuppressPlan& plan, std::int64_t amount) {
 }
 
 std::string in_force_text(const SuppressPlan& plan) {
-  if (plan.left) return cat("Nothing is in force; all others leave it ", milli_text(*plan.left), " of the node.");
-  if (!plan.policy) return plan.holds ? "Nothing is changed." : "Nothing is in force.";
+  if (plan.left) return cat("No limit is in force; other work leaves it ", milli_text(*plan.left), " of the node.");
+  if (!plan.policy) return plan.holds ? "Nothing is changed." : "No limit is in force.";
   const bool cpus = by_cpus(plan);
   const std::int64_t now = cpus ? static_cast<std::int64_t>(plan.cpus.size()) : plan.quota_us;
   std::string out = cat(plan.holds ? "It keeps " : "It has ", amount_text(plan, now));
   if (cpus) out += cat(" (", model::format_cpus(plan.cpus), ")");
-  if (plan.each) out += ", each task of it by itself, since pods that are not offline are among them";
+  if (plan.each) out += ", per task, because the cgroup also has pods that are not offline";
   if (plan.found && *plan.found != now) out += cat(", before ", amount_text(plan, *plan.found));
   if (plan.wanted && *plan.wanted != now) {
     out += cat(", wanted ", amount_text(plan, *plan.wanted));
-    if (cpus && plan.candidates && *plan.candidates < *plan.wanted) out += cat(" of ", *plan.candidates, " to give");
+    if (cpus && plan.candidates && *plan.candidates < *plan.wanted) out += cat(" of ", *plan.candidates, " available");
   }
   return cat(out, ".");
 }

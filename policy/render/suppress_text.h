@@ -1,4 +1,4 @@
-// How much of the processors offline work has on a node, and why, as something to read.
+// Renders the CPU limit of offline work on a node with its reason.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tidemark::policy {
 
-// One paragraph, and a line for each class of offline work where there are any.
+// One paragraph, and a line for each class of offline work.
 std::string suppress_text(const SuppressPlan& plan);
 Json suppress_json(const SuppressPlan& plan);
 

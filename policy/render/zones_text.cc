@@ -25,7 +25,7 @@ std::string thousandths(std::int64_t value) {
   return rest.empty() ? out : cat(out, ".", rest);
 }
 
-// What the node level has in milli-cores is so here too; memory is finer.
+// Milli-cores as on the node level; memory is finer.
 std::string amount(model::CpuMilli cpu) {
   return cat(cpu.value);
 }

@@ -10,13 +10,13 @@
 
 namespace tidemark::policy {
 
-// A table with a line for each zone, and what it carries now; nothing where the node has no topology.
+// A table with a line for each zone and its present values; empty if the node has no topology.
 std::string render_zones_text(const OvercommitPlan& plan, const model::NodeSnapshot& node);
 // {"reason":…,"zones":[{"name":…,"batch-cpu":{terms…},"batch-memory":{terms…}}]}. Amounts of zones are in milli-cores
 // and bytes, as numbers with up to three decimals: a zone's part is not rounded.
 Json render_zones_json(const OvercommitPlan& plan, const model::NodeSnapshot& node);
 
-// CPU normalization and resource amplification: the ratio, where it comes from, and what the node carries now.
+// CPU normalization and resource amplification: the ratio, its source, and the node's present value.
 std::string render_ratios_text(const OvercommitPlan& plan, const model::NodeSnapshot& node, const PluginSet& plugins);
 Json render_normalization_json(const NormalizationPlan& plan, const model::NodeSnapshot& node);
 Json render_amplification_json(const AmplificationPlan& plan, const model::NodeSnapshot& node);

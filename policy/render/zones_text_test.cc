@@ -70,7 +70,7 @@ std::string flat(const std::string& text) {
   return out;
 }
 
-TEST(ZonesText, ATableByZoneWithWhatItCarriesNow) {
+TEST(ZonesText, ShowsATableWithCurrentValues) {
   const auto node = zones_text_example();
   const auto plan = overcommit(node, zones_text_enabled(), kZonesTextNow);
   const std::string text = flat(render_text(plan, node, zones_text_enabled()));
@@ -81,7 +81,7 @@ TEST(ZonesText, ATableByZoneWithWhatItCarriesNow) {
   EXPECT_NE(text.find(" node-1 16000 6400 1000 0 8600 10750 8600/8600.5/0.001\n"), std::string::npos) << text;
   EXPECT_NE(text.find(" node-1 68719476736 24051816857 2147483648 0 42520176231 42520176231 -\n"), std::string::npos)
       << text;
-  EXPECT_NE(text.find(" x normalization 1.25 what a core of this processor counts for\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(" x normalization 1.25 the value of one CPU of this model\n"), std::string::npos) << text;
 }
 
 TEST(ZonesText, TheRatiosWithTheirSources) {
@@ -114,7 +114,7 @@ TEST(ZonesText, JsonHasEachTermAndExactFractions) {
   EXPECT_EQ(json.at("kubernetes.io/batch-cpu", "ratioPercent")->dump(), "125");
 }
 
-TEST(ZonesText, WhatIsOffOrAbsentIsNotShown) {
+TEST(ZonesText, OmitsDisabledAndAbsentParts) {
   auto node = zones_text_example();
   auto strategy = zones_text_enabled();
   strategy.plugins.cpu_normalization = false;
@@ -128,7 +128,7 @@ TEST(ZonesText, WhatIsOffOrAbsentIsNotShown) {
   EXPECT_EQ(json.text_at("zones", "reason", "id"), "TM-ZONE-002");
 }
 
-TEST(SourcesText, AgeRevisionAndWhatIsNotThere) {
+TEST(SourcesText, ShowsAgeRevisionAndMissingSources) {
   const std::array<Source, 4> sources{{
       {"Node n1", "12", std::nullopt, std::nullopt, "capacity", {"capacity"}},
       {"NodeMetric n1", "13", std::chrono::seconds(42), std::nullopt, "use", {"systemUsed", "highPriority"}},

@@ -74,7 +74,8 @@ bool fits(const RevisionBook& book, const SettingsTexts& texts, std::span<const 
 
 RevisionBook with_revision(RevisionBook book, const SettingsTexts& texts, std::span<const std::string> needed,
                            base::WallTime now) {
-  // As fine as it is stored: what is read again equals what was written, and is not written once more for ever.
+  // With the precision of its stored form: a value that is read again equals the written one, so that it is not written
+  // for ever.
   const base::WallTime taken{std::chrono::floor<std::chrono::milliseconds>(now.since_epoch)};
   StoredRevision newest{1, hash_of(texts), taken, false, texts};
   if (!book.empty()) newest.number = book.back().number + 1;

@@ -20,19 +20,19 @@ inline constexpr std::size_t kRevisionBytesMax = 768 * 1024;
 
 struct SettingsTexts {
   std::map<std::string, std::string> slo;  // of slo-controller-config, key by key; a key that is missing is not here
-  std::optional<std::string> tidemark;     // of tidemark-config; nullopt: there is none
+  std::optional<std::string> tidemark;     // of tidemark-config; nullopt: does not exist
   bool operator==(const SettingsTexts&) const = default;
 };
 
 // The same texts give the same hash in every replica and version. 16 hex digits.
 std::string hash_of(const SettingsTexts& texts);
 
-// Whether `to` is `from` with `enable` of colocation-config made false, and nothing else. Not where either cannot be
-// read.
+// True if `to` is `from` with `enable` of colocation-config set to false, and no other change. False if either cannot
+// be read.
 bool only_switches_off(const SettingsTexts& from, const SettingsTexts& to);
 
 struct StoredRevision {
-  std::int64_t number = 0;  // counts up; what comes back gets a new one
+  std::int64_t number = 0;  // counts up; a revision that returns gets a new one
   std::string hash;
   base::WallTime taken;
   bool completed = false;  // it was in force on every node
@@ -50,8 +50,8 @@ std::size_t stored_bytes(const StoredRevision& revision);
 // Whether `texts` fit beside the revisions that are needed.
 bool fits(const RevisionBook& book, const SettingsTexts& texts, std::span<const std::string> needed);
 
-// With these texts as the newest revision. What there is no room for goes, the oldest first, but never what is `needed`
-// (in force on some node) nor the newest. One that is too large by itself is not kept.
+// Adds these texts as the newest revision. If there is no room, the oldest ones are dropped, but never those that are
+// `needed` (in force on some node) nor the newest. One that is too large alone is not stored.
 RevisionBook with_revision(RevisionBook book, const SettingsTexts& texts, std::span<const std::string> needed,
                            base::WallTime now);
 

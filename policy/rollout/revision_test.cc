@@ -25,7 +25,7 @@ TEST(RevisionHash, IsTheSameInEveryVersion) {
   EXPECT_EQ(hash_of(texts(R"({"enable":true})")), "9902d7ef9ec2417d");
 }
 
-TEST(RevisionHash, TellsTextsApart) {
+TEST(RevisionHash, DiffersForDifferentTexts) {
   EXPECT_NE(hash_of(texts("a")), hash_of(texts("b")));
   EXPECT_NE(hash_of(texts("a")), hash_of(texts("a", "")));
   EXPECT_NE(hash_of(texts("")), hash_of({}));
@@ -50,7 +50,7 @@ TEST(OnlySwitchesOff, TheOneSwitchAndNothingElse) {
   EXPECT_FALSE(only_switches_off(on, another));
 }
 
-TEST(RevisionBooks, KeepsTheLastTenAndWhatIsNeeded) {
+TEST(RevisionBooks, KeepsTheLastTenAndThoseInUse) {
   RevisionBook book;
   const std::string first = hash_of(texts("0"));
   const std::vector<std::string> needed{first};
@@ -62,7 +62,7 @@ TEST(RevisionBooks, KeepsTheLastTenAndWhatIsNeeded) {
   EXPECT_EQ(book.back().number, 25);
 }
 
-TEST(RevisionBooks, WhatComesBackGetsANewNumberAndIsThereOnce) {
+TEST(RevisionBooks, ReturningTextGetsANewNumber) {
   RevisionBook book;
   for (const char* text : {"a", "b", "c"}) book = with_revision(std::move(book), texts(text), {}, kStart);
   book[0].completed = true;
@@ -160,7 +160,7 @@ TEST(StoredRollout, WritesOnlyWhatChanged) {
   EXPECT_TRUE(changes.at("state").has_value());
 }
 
-TEST(StoredRollout, AStateThatCannotBeReadBecomesTheLastOneThatWasEverywhere) {
+TEST(StoredRollout, UnreadableStateBecomesTheLastCompleteOne) {
   auto data = data_of(two(), busy());
   for (const char* broken : {"", "{", "[]", R"({"schema":2})", R"({"schema":1,"phase":"flying"})",
                              R"({"schema":1,"phase":"fleet","layers":[]})"}) {

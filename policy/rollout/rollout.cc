@@ -41,7 +41,7 @@ void prune(RolloutState& state) {
     const bool hidden = std::any_of(
         layers.begin() + static_cast<std::ptrdiff_t>(i) + 1, layers.end(),
         [&](const Layer& above) { return above.canaries >= layers[i].canaries && above.others >= layers[i].others; });
-    // The bottom covers all, whatever its marks: only one that does as well hides it.
+    // The bottom covers all nodes, regardless of its marks: only a layer that also covers all hides it.
     if (hidden) {
       layers.erase(layers.begin() + static_cast<std::ptrdiff_t>(i));
     } else {
@@ -60,7 +60,7 @@ struct Ordered {
   const RolloutNode* node;
 };
 
-// One step as it is worked out: the state that comes of it, and what is told.
+// The result of one step: the new state and the events.
 class Step {
  public:
   Step(const RolloutState& state, const RolloutObservation& observation, const RolloutSettings& settings,
@@ -103,7 +103,7 @@ class Step {
     told(why);
   }
 
-  // False while the ConfigMaps are on their way to what was asked for.
+  // False while the ConfigMaps change to the requested revision.
   bool take_request() {
     if (!seen_.request || seen_.request->id == state_.request) return true;
     const RolloutRequest& request = *seen_.request;
@@ -133,7 +133,7 @@ class Step {
     return true;
   }
 
-  // What is evicted now is no reason to stop again; more than that is.
+  // Present evictions do not stop it again; more do.
   void resume() {
     if (!state_.hold) return;
     state_.hold.reset();
@@ -156,7 +156,7 @@ class Step {
       return take_everywhere(seen_.source, Reason::kRolloutReturned);
     }
     if (!seen_.keepable) return told(Reason::kRolloutTooLarge);
-    // What the old target never reached goes with it.
+    // Nodes that the old target never reached go with it.
     if (state_.layers.size() > 1 && state_.layers.back().canaries.empty() && state_.layers.back().others.empty()) {
       state_.layers.pop_back();
     }
@@ -215,9 +215,9 @@ class Step {
     return false;
   }
 
-  // How many nodes may move now: an even share of a minute's for the time since the last ones moved, of which no more
-  // than two steps count (or what one node takes), so that a pause is no burst; and never more than a minute's within
-  // any minute.
+  // The number of nodes that may move now: the share of a minute's limit for the time since the last ones moved. At
+  // most two steps count (or the time of one node), so that a pause is not followed by a burst; and never more than the
+  // limit within any minute.
   std::int64_t budget() const {
     const std::int64_t a_minute = std::max<std::int64_t>(settings_.nodes_per_minute, 1);
     std::int64_t used = 0;
@@ -307,7 +307,7 @@ class Step {
 }  // namespace
 
 NodeMark order_of(std::string_view node_name) {
-  // Names that differ in their last letters have near hashes: stirred (by splitmix64's finalizer) they lie anywhere.
+  // Names that differ in their last letters have similar hashes: splitmix64's finalizer spreads them.
   std::uint64_t value = base::TextHash().add(node_name).value();
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
   value = (value ^ (value >> 27)) * 0x94d049bb133111eb;

@@ -176,7 +176,7 @@ class Scenario {
   base::WallTime now_{std::chrono::hours(24 * 365 * 50)};
 };
 
-TEST(Rollout, GoesAsTheFilesSay) {
+TEST(Rollout, MatchesTheScenarioFiles) {
   testing::play_scenarios("policy/rollout/testdata", 6, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
   });

@@ -27,8 +27,8 @@ void write_time(JsonWriter& json, std::string_view name, base::WallTime when) {
   json.member(name, base::format_rfc3339_micro(when));
 }
 
-// One object of the store, member by member; what we do not know is passed over, since a later version of the same
-// schema may say more.
+// One object of the store, member by member; unknown members are ignored, since a later version of the same schema may
+// add some.
 class Fields {
  public:
   explicit Fields(const Json& value) : value_(value) {}
@@ -56,7 +56,7 @@ class Fields {
 };
 
 std::unexpected<Error> lacks(std::string_view what) {
-  return fail(ErrorKind::kInvalid, what, " is missing or not what it should be");
+  return fail(ErrorKind::kInvalid, what, " is missing or invalid");
 }
 
 Result<Json> read_object(std::string_view text) {
@@ -136,10 +136,9 @@ Result<StoredRevision> decode_revision(std::string_view text) {
     revision.texts.slo.emplace(key, each.as_string());
   }
   if (fields.has("tidemark-config")) revision.texts.tidemark = fields.text("tidemark-config");
-  // The texts are the revision; a hash beside them that says otherwise was edited by hand.
+  // The texts define the revision; a different hash beside them shows an edit by hand.
   revision.hash = hash_of(revision.texts);
-  if (revision.hash != fields.text("hash"))
-    return fail(ErrorKind::kInvalid, "the texts do not have the hash that is stored");
+  if (revision.hash != fields.text("hash")) return fail(ErrorKind::kInvalid, "the texts do not match the stored hash");
   return revision;
 }
 
@@ -279,7 +278,7 @@ Stored decode_stored(const std::map<std::string, std::string, std::less<>>& data
     } else {
       stored.state = std::move(*state);
       for (const auto& layer : stored.state->layers) {
-        // One revision on all nodes needs no text to tell that it is in force: it may have been too large to keep.
+        // One revision on all nodes needs no text to be in force: it may have been too large to store.
         if (stored.state->layers.size() == 1 || find_revision(stored.book, layer.revision) != nullptr) continue;
         tell(kStateKey, Error{ErrorKind::kInvalid, base::cat("revision ", layer.revision, " is not there"), 0, 0});
         stored.state.reset();

@@ -1,11 +1,10 @@
-// How revisions and the state of a roll-out are stored: the data of the ConfigMap `tidemark-config-revisions`.
+// How revisions and the state of a rollout are stored: the data of the ConfigMap `tidemark-config-revisions`.
 //
-//   state        JSON: the RolloutState
-//   revision-N   JSON: revision number N with its texts
-//   request      JSON: what a person asked for last; written by `tidemark`, never by the manager
+//    state        JSON: the RolloutState
+//    revision-N   JSON: revision number N with its texts
+//    request      JSON: the last request of a person; written by `tidemark`, never by the manager
 //
-// Each carries `schema` and the version of the policy that wrote it. A newer schema is not read, and nobody writes
-// over it.
+// Each has `schema` and the version of the policy that wrote it. A newer schema is neither read nor overwritten.
 #pragma once
 
 #include <cstdint>
@@ -38,15 +37,15 @@ struct Stored {
   RevisionBook book;
   std::optional<RolloutState> state;  // nullopt: the next step is the first one
   std::optional<RolloutRequest> request;
-  std::string problem;  // parts that could not be read, one a line; empty where all could
+  std::string problem;  // unreadable parts, one a line; empty if there are none
   bool newer = false;   // a newer version wrote the state or a revision: this one may not write
 };
 
-// Total: what cannot be read is left out and told. A state that cannot be read, or that names a revision which is not
-// there, becomes "the newest revision that was in force everywhere, on all nodes".
+// Total: unreadable parts are omitted and reported. An unreadable state, or one that names a missing revision, becomes
+// "the newest revision that was in force everywhere, on all nodes".
 Stored decode_stored(const std::map<std::string, std::string, std::less<>>& data);
 
-// What to write over `before`: nullopt for a key that goes.
+// The keys to write over `before`; nullopt removes a key.
 std::map<std::string, std::optional<std::string>> stored_changes(const Stored& before, const RevisionBook& book,
                                                                  const RolloutState& state);
 

@@ -1,5 +1,5 @@
-// Any stored text is read or told to be unreadable; what is read is written again and read the same, and can be gone on
-// from.
+// Any stored text is parsed or reported as unreadable; parsed text is written and parsed to the same value, and
+// stepping can continue from it.
 #include <cstddef>
 #include <cstdint>
 #include <string>

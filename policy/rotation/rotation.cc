@@ -19,7 +19,7 @@ WallTime due_at(const Validity& validity) {
   return validity.until + -((validity.until - validity.from) / 3);
 }
 
-// A certificate from the future, made by a clock that was wrong, is refused by everybody until then.
+// Clients reject a certificate from the future, created with a wrong clock, until then.
 bool is_valid(const Validity& validity, WallTime now) {
   return now >= validity.from && now < validity.until;
 }
@@ -28,7 +28,7 @@ class Clock {
  public:
   explicit Clock(WallTime now) : now_(now) {}
   bool passed(std::optional<WallTime> since, Duration wait) const {
-    // A time that lies ahead was written by a clock that was wrong.
+    // A time in the future was written with a wrong clock.
     return !since || *since > now_ || now_ - *since >= wait;
   }
   void wake_at(WallTime when) { wake_ = std::min(wake_, when - now_); }
@@ -44,14 +44,14 @@ class Clock {
 RotationPlan next_rotation(const RotationFacts& facts, const RotationConfig& config, WallTime now) {
   Clock at(now);
   if (!facts.ca || !is_valid(*facts.ca, now)) {
-    // An authority that ended is of no use to anybody; the one that waits may be trusted already.
+    // An expired authority is useless; the next one may be trusted already.
     return {facts.ca && facts.next_ca && is_valid(*facts.next_ca, now) ? RotationStep::kPromoteNext
                                                                        : RotationStep::kMakeAll,
             Duration(0)};
   }
   const bool unusable = !facts.serving || !facts.serving_fits || !is_valid(*facts.serving, now);
   if (unusable || is_due(*facts.serving, now)) {
-    // Near the authority's own end a new certificate would be due at once: then it is the authority's turn.
+    // Near the authority's own end a new certificate would be due at once: then the authority is replaced first.
     if (unusable || facts.serving->until < facts.ca->until) {
       return {RotationStep::kIssueServing, Duration(0)};
     }

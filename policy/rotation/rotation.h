@@ -1,13 +1,13 @@
-// When a certificate authority and the serving certificate under it are made anew, so that no client is ever without an
-// authority that knows the certificate it is shown.
+// When a certificate authority and the serving certificate under it are replaced, so that every client always trusts
+// the authority of the certificate that it sees.
 //
-//   ca ── two thirds of its life ──▶ next ca, trusted beside it ── trusted everywhere, and `settle` passed ──▶ the
-//   serving certificate is issued by it, the old ca stays trusted ── `settle` passed ──▶ the old ca goes
+//    ca ── two thirds of its life ──▶ next ca, trusted beside it ── trusted everywhere, and `settle` passed ──▶ the
+//    serving certificate is issued by it, the old ca stays trusted ── `settle` passed ──▶ the old ca goes
 //
-//   serving ── two thirds of its life, or names that do not fit ──▶ issued anew by the same ca
+//    serving ── two thirds of its life, or names that do not fit ──▶ issued anew by the same ca
 //
-// One step at a time: whoever carries it out stores the result and asks again, so that a crash between two steps leaves
-// a state that goes on from there.
+// One step at a time: the caller stores the result and calls again, so that a crash between two steps leaves a state
+// from which it continues.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ struct Validity {
   base::WallTime until;
 };
 
-// What is stored, as far as it can be read: unreadable is absent.
+// The stored state, as far as it is readable: unreadable is absent.
 struct RotationFacts {
   std::optional<Validity> ca;
   std::optional<Validity> serving;
   bool serving_fits = false;  // the key is its own, `ca` signed it, and it has all names that are asked for
   std::optional<Validity> next_ca;
   std::optional<base::WallTime> next_since;  // when it was stored
-  bool next_trusted = false;                 // every place where clients look has it
+  bool next_trusted = false;                 // every place where clients look it up has it
   bool old_ca = false;
   std::optional<base::WallTime> old_since;  // when it ceased to sign
 };
@@ -49,7 +49,7 @@ enum class RotationStep : std::uint8_t {
 
 struct RotationPlan {
   RotationStep step = RotationStep::kNothing;
-  base::Duration again_after{0};  // with kNothing: when time alone may change the answer
+  base::Duration again_after{0};  // with kNothing: when time alone may change the result
 };
 
 RotationPlan next_rotation(const RotationFacts& facts, const RotationConfig& config, base::WallTime now);

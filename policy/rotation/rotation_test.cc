@@ -118,7 +118,7 @@ struct World {
   }
 };
 
-TEST(Rotation, FromNothingAllIsMadeAtOnce) {
+TEST(Rotation, CreatesEverythingFromNothing) {
   World world;
   EXPECT_EQ(next_rotation(world.facts, world.config, world.now).step, RotationStep::kMakeAll);
   world.carry_out(RotationStep::kMakeAll);
@@ -139,7 +139,7 @@ TEST(Rotation, ACertificateIsIssuedAnewAtTwoThirdsOfItsLifeOrWhenItDoesNotFit) {
   EXPECT_EQ(next_rotation(world.facts, world.config, world.now).step, RotationStep::kIssueServing);
 }
 
-TEST(Rotation, WhatIsNotValidYetIsMadeAnew) {
+TEST(Rotation, ReplacesWhatIsNotValidYet) {
   World world;
   world.carry_out(RotationStep::kMakeAll);
   // By a clock that was an hour ahead.
@@ -189,7 +189,7 @@ TEST(Rotation, TheOldAuthorityStaysTrustedForAWhile) {
 }
 
 // Through many rotations, with time passing in any steps and the process away for long: no gap, and it ends.
-TEST(Rotation, NobodyIsEverShownACertificateThatHeDoesNotKnow) {
+TEST(Rotation, NeverShowsAClientAnUntrustedCertificate) {
   base::Random random(11);
   for (int life = 0; life < 50; ++life) {
     World world;

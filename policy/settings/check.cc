@@ -66,7 +66,7 @@ class DocumentCheck {
     if (report_.errors() == errors) check_overlap(entries_, report_);
     suspect(*parsed);
     report_.unreadable_first(errors);
-    // What cannot be read in part is not compared with nodes: it would tell of conflicts that are none.
+    // Partly unreadable settings are not compared with nodes: that would report false conflicts.
     if (report_.errors() != errors) entries_.clear();
   }
 
@@ -82,7 +82,7 @@ class DocumentCheck {
     if (!document_.nested) {
       walk_settings(object, *document_.strategy, "", kFlatMembers, report_);
     } else {
-      // The two members that hold everything; what is beside them is a mistake.
+      // The only two valid members; others are a mistake.
       const std::array<SettingsField, 2> members{SettingsField{.name = "clusterStrategy"},
                                                  SettingsField{.name = "nodeStrategies"}};
       walk_settings(object, SettingsShape{.fields = members}, "", {}, report_);
@@ -98,9 +98,9 @@ class DocumentCheck {
                            "an array of objects");
     }
     if (list->as_array().size() > kSettingsStrategiesMax) {
-      return report_.error(
-          Reason::kSettingsInvalid, std::string(list_name()), cat(list->as_array().size(), " node strategies"),
-          cat("at most ", kSettingsStrategiesMax, ": nodes that are to be alike need one between them"));
+      return report_.error(Reason::kSettingsInvalid, std::string(list_name()),
+                           cat(list->as_array().size(), " node strategies"),
+                           cat("at most ", kSettingsStrategiesMax, ": use one strategy for equal nodes"));
     }
     for (std::size_t i = 0; i < list->as_array().size(); ++i) {
       entry(list->as_array()[i], cat(list_name(), "[", i, "]"));
@@ -132,8 +132,7 @@ class DocumentCheck {
   }
 
   bool read_selector(const Json* value, const std::string& place, NodeStrategyEntry& entry) {
-    constexpr std::string_view kWanted =
-        "matchLabels or matchExpressions: without them nobody knows whose strategy it is";
+    constexpr std::string_view kWanted = "matchLabels or matchExpressions: they select the nodes of the strategy";
     if (value == nullptr) {
       report_.error(Reason::kSettingsInvalid, place, "nothing", std::string(kWanted));
       return false;
@@ -162,14 +161,12 @@ class DocumentCheck {
       const bool again = !entry.name.empty() && !seen.insert(entry.name).second;
       if (!edit_.names_needed) {
         if (again)
-          report_.warn(Reason::kSettingsSuspect, entry.place + ".name", base::in_quotes(entry.name),
-                       "a name of its own");
+          report_.warn(Reason::kSettingsSuspect, entry.place + ".name", base::in_quotes(entry.name), "a unique name");
         continue;
       }
       if (entry.name.empty()) report_.error(Reason::kSettingsInvalid, entry.place + ".name", "nothing", "a name");
       if (again)
-        report_.error(Reason::kSettingsInvalid, entry.place + ".name", base::in_quotes(entry.name),
-                      "a name of its own");
+        report_.error(Reason::kSettingsInvalid, entry.place + ".name", base::in_quotes(entry.name), "a unique name");
     }
   }
 
@@ -177,12 +174,12 @@ class DocumentCheck {
     Json system = Json::object();
     const std::string_view text = text_of(edit_.after, kSystemKey);
     if (edit_.parity == Parity::kKoordinator || !text.empty()) {
-      // Trap: the peer reads system-config here too, and takes one that is missing for one that is broken.
+      // Trap: Koordinator reads system-config here too, and treats a missing one as broken.
       auto parsed = Json::parse(text);
       if (!parsed || !parsed->is_object()) {
         return report_.error(
             Reason::kSettingsUnreadable, "",
-            text.empty() ? "no system-config beside it" : "a system-config that cannot be read",
+            text.empty() ? "no system-config beside it" : "an unreadable system-config",
             "a JSON object under system-config, which the network bandwidth is compared with: {} is enough");
       }
       system = std::move(*parsed);
@@ -200,9 +197,9 @@ class DocumentCheck {
       const Json* name = settings_member(each, "name");
       const std::string_view text = name == nullptr ? "" : name->get_string().value_or("");
       if (text.empty()) {
-        report_.error(Reason::kSettingsInvalid, at + ".name", "nothing", "a name: the agent reports use by it");
+        report_.error(Reason::kSettingsInvalid, at + ".name", "nothing", "a name: the agent reports use under it");
       } else if (!seen.insert(std::string(text)).second) {
-        report_.error(Reason::kSettingsInvalid, at + ".name", base::in_quotes(text), "a name of its own");
+        report_.error(Reason::kSettingsInvalid, at + ".name", base::in_quotes(text), "a unique name");
       }
       const Json* path = settings_member(each, "cgroupPath");
       for (const auto member : {"parentDir", "relativePath"}) {
@@ -216,7 +213,7 @@ class DocumentCheck {
     }
   }
 
-  // Values that are in range and do something else than whoever wrote them will expect.
+  // Values in range with a surprising effect.
   void suspect(const Json& object) {
     if (document_.key != kColocationKey) return;
     const auto on = [](const Json& strategy) {
@@ -228,7 +225,7 @@ class DocumentCheck {
         const Json* value = settings_member(strategy, name);
         if (value == nullptr || value->get_int().value_or(0) <= 100) continue;
         report_.warn(Reason::kSettingsSuspect, settings_place(place, name), value->dump(),
-                     "100 or less: above it more is sold than the node has");
+                     "100 or less: more would sell beyond the capacity of the node");
       }
     };
     margins(object, "");
@@ -239,7 +236,7 @@ class DocumentCheck {
       margins(list->as_array()[i], place);
       if (on(list->as_array()[i]) && !on(object)) {
         report_.warn(Reason::kSettingsSuspect, place + ".enable", "true",
-                     "enable at the top as well: an entry alone switches nothing on");
+                     "enable at the top level as well: an entry alone has no effect");
       }
     }
   }
@@ -250,21 +247,21 @@ class DocumentCheck {
   std::vector<NodeStrategyEntry> entries_;
 };
 
-// Contract 4.3: a key of NodeSLO that is there and empty is no JSON, so what was in force stays; for colocation-config
-// it means the defaults.
+// Contract 4.3: an empty NodeSLO key is bad JSON, so the settings in force stay; for colocation-config it means the
+// defaults.
 void check_empty_keys(const SettingsEdit& edit, SettingsReport& report) {
   for (const SettingsDocument& document : settings_documents()) {
     if (document.key == kColocationKey) continue;
     for (const SettingsKey& key : edit.after) {
       if (key.name != document.key || !key.text.empty()) continue;
       report.key(key.name);
-      report.warn(Reason::kSettingsSuspect, "", "an empty text: what was in force stays",
-                  "no such key at all, for the defaults");
+      report.warn(Reason::kSettingsSuspect, "", "an empty text: the settings in force stay",
+                  "remove the key to get the defaults");
     }
   }
 }
 
-// A key that is nearly one of ours is a slip; others may be somebody else's.
+// A key that is nearly a known one is a typo; others may belong to other programs.
 void check_unknown_keys(const SettingsEdit& edit, SettingsReport& report) {
   std::vector<std::string_view> known;
   for (const SettingsDocument& document : settings_documents()) known.push_back(document.key);
@@ -272,7 +269,7 @@ void check_unknown_keys(const SettingsEdit& edit, SettingsReport& report) {
     if (std::find(known.begin(), known.end(), key.name) != known.end()) continue;
     if (const auto meant = base::nearest(key.name, known)) {
       report.key(key.name);
-      report.warn(Reason::kSettingsUnknown, "", "a key that nobody reads", cat("did you mean ", *meant, "?"));
+      report.warn(Reason::kSettingsUnknown, "", "an unknown key", cat("did you mean ", *meant, "?"));
     }
   }
 }

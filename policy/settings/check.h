@@ -1,9 +1,8 @@
-// Whether an edit of the settings (ConfigMap slo-controller-config) is let in: contract 11.4, and what the peer
-// forgets.
+// Decides whether an edit of the settings (ConfigMap slo-controller-config) is accepted: contract 11.4, and checks that
+// Koordinator lacks.
 //
-// An edit is refused whole, and everything that is wrong with it is told at once: key, place, what was found, what is
-// allowed. Only keys that changed and are not empty are looked at, so that an old mistake does not stand in the way of
-// mending another.
+// An edit is rejected as a whole, with all problems at once: key, place, found value, allowed value. Only changed,
+// non-empty keys are checked, so that an old mistake does not block the repair of another one.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +18,9 @@
 
 namespace tidemark::policy {
 
-inline constexpr std::size_t kSettingsProblemsMax = 50;                // told of one edit; the rest is counted
+inline constexpr std::size_t kSettingsProblemsMax = 50;                // reported for one edit; the rest is counted
 inline constexpr std::size_t kSettingsStrategiesMax = 1000;            // node strategies of one key
-inline constexpr std::size_t kSettingsTextMax = std::size_t{1} << 20;  // bytes of one key: what an object may have
+inline constexpr std::size_t kSettingsTextMax = std::size_t{1} << 20;  // bytes of one key: the limit of an object
 
 struct SettingsKey {
   std::string_view name;
@@ -44,13 +43,13 @@ struct SettingsEdit {
 struct SettingsProblem {
   model::Reason reason = model::Reason::kSettingsInvalid;
   std::string key;    // "colocation-config"
-  std::string place;  // "nodeConfigs[1].degradeTimeMinutes"; "" where it is the whole key
+  std::string place;  // "nodeConfigs[1].degradeTimeMinutes"; "" if it is the whole key
   std::string found;
   std::string allowed;
   bool operator==(const SettingsProblem&) const = default;
 };
 
-// Two strategies for one node: the body that the peer answers with.
+// Two strategies for one node: the body of Koordinator's answer.
 struct StrategyConflict {
   model::Reason reason = model::Reason::kSettingsOverlap;
   std::string key;
@@ -59,16 +58,16 @@ struct StrategyConflict {
 };
 
 struct SettingsVerdict {
-  std::vector<SettingsProblem> errors;       // in the order in which the peer looks; any refuses the edit
-  std::vector<SettingsProblem> warnings;     // told, and let in
-  std::optional<StrategyConflict> conflict;  // of the first error where that is one
-  std::size_t left_off = 0;                  // more of either than are told
+  std::vector<SettingsProblem> errors;       // in Koordinator's order of checks; any rejects the edit
+  std::vector<SettingsProblem> warnings;     // reported and accepted
+  std::optional<StrategyConflict> conflict;  // of the first error if it is one
+  std::size_t left_off = 0;                  // errors and warnings beyond the limit
   bool allowed() const { return errors.empty(); }
 };
 
 SettingsVerdict check_settings(const SettingsEdit& edit);
 
-// The peer's word for it: ParseConfigFail, ConfigParamInvalid, NodeStrategiesOverlap, ExistNodeConfict (sic).
+// Koordinator's word for it: ParseConfigFail, ConfigParamInvalid, NodeStrategiesOverlap, ExistNodeConfict (sic).
 std::string_view peer_reason(model::Reason reason);
 
 }  // namespace tidemark::policy

@@ -1,4 +1,4 @@
-// Any text of any key is let in or refused with reasons, within the limits.
+// Any text of any key is accepted or rejected with reasons, within the limits.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

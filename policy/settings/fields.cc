@@ -210,7 +210,7 @@ constexpr std::array kBurst{choice("policy", kBurstPolicies), whole("cpuBurstPer
                             percent("sharePoolThresholdPercent")};
 constexpr Shape kBurstShape{.fields = kBurst};
 
-// ---- keys that the peer's webhook does not look at (contract 4, 5.7) ----
+// ---- keys that Koordinator's webhook does not check (contract 4, 5.7) ----
 
 constexpr std::array<std::string_view, 4> kPriorities{"koord-prod", "koord-mid", "koord-batch", "koord-free"};
 constexpr std::array<std::string_view, 5> kQosClasses{"LSE", "LSR", "LS", "BE", "SYSTEM"};

@@ -39,7 +39,7 @@ struct SettingsField {
   bool above_lowest = false;  // of kNumber: the lowest itself is not allowed
   std::span<const std::string_view> choices{};
   const SettingsShape* shape = nullptr;
-  // The peer takes anything here: with its manners a value outside is only told.
+  // Koordinator accepts anything here: with its parity a value out of range is only a warning.
   bool ours = false;
 };
 
@@ -52,7 +52,7 @@ struct SettingsPair {
 struct SettingsShape {
   std::span<const SettingsField> fields{};
   std::span<const SettingsPair> pairs{};
-  bool open = false;  // other members are somebody else's, not mistakes
+  bool open = false;  // other members belong to other programs and are no mistakes
 };
 
 // How a key is built.
@@ -61,7 +61,7 @@ struct SettingsDocument {
   const SettingsShape* strategy = nullptr;
   // {clusterStrategy, nodeStrategies} or the strategy's fields beside nodeConfigs.
   bool nested = false;
-  bool ours = false;  // the peer's webhook does not look at it
+  bool ours = false;  // Koordinator's webhook does not check it
 };
 
 // In the order in which they are looked at.

@@ -77,7 +77,7 @@ const Json::Array& strategies_of(const Json& document) {
   return list != nullptr && list->is_array() ? list->as_array() : kNone;
 }
 
-// What system-config has for this node strategy of resource-qos-config; nullopt where it has nothing to say.
+// The system-config of this node strategy of resource-qos-config; nullopt if there is none.
 std::optional<std::int64_t> bandwidth_for(const Json* selector, const Json& system) {
   const Json* cluster = settings_member(system, "clusterStrategy");
   const auto& strategies = strategies_of(system);

@@ -84,7 +84,7 @@ bool usable(std::string_view key, const std::string& text) {
   return true;
 }
 
-TEST(SettingsProperties, WhatIsLetInTheControllersCanUse) {
+TEST(SettingsProperties, AcceptedSettingsAreUsableByTheControllers) {
   base::Random random(7);
   int taken = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -172,7 +172,7 @@ TEST(SettingsProperties, ManyCombinationsAndManyMistakesAreBounded) {
 }
 
 // Strategies that exclude each other, each of which 10,000 made-up nodes describe: not all pairs are tried.
-TEST(SettingsProperties, TheLookForOverlapsGivesUpAndSaysSo) {
+TEST(SettingsProperties, OverlapSearchIsBoundedAndReportsIt) {
   Json::Array entries;
   for (int i = 0; i < 40; ++i) {
     Json::Array expressions{Json::object({{"key", "own"}, {"operator", "In"}, {"values", Json::array({cat("e", i)})}})};

@@ -1,4 +1,4 @@
-// What the checks of the settings find, collected. Internal to the checks.
+// Collects the problems that the checks find. Internal to the checks.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class SettingsReport {
   void warn(model::Reason reason, std::string place, std::string found, std::string allowed) {
     add(verdict_.warnings, reason, std::move(place), std::move(found), std::move(allowed));
   }
-  // What the peer lets in: told with its manners, refused with ours.
+  // A problem that Koordinator accepts: a warning with its parity, an error with ours.
   void ours(model::Reason reason, std::string place, std::string found, std::string allowed) {
     if (parity_ == Parity::kTidemark) return error(reason, std::move(place), std::move(found), std::move(allowed));
     warn(reason, std::move(place), std::move(found), std::move(allowed));

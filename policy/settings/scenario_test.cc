@@ -100,7 +100,7 @@ class SettingsScenario {
   Parity parity_ = Parity::kKoordinator;
 };
 
-TEST(SettingsScenarios, PlayAsWritten) {
+TEST(SettingsScenarios, MatchTheScenarioFiles) {
   testing::play_scenarios("policy/settings/testdata", 5, [] {
     auto scenario = std::make_shared<SettingsScenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };

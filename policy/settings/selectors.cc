@@ -89,9 +89,9 @@ class MadeUpNodes {
   std::size_t count_ = 1;
 };
 
-// What it may cost at most to ask whether `entries` take a node, in comparisons of texts:
+// The largest cost of matching `entries` with a node, in comparisons of texts:
 //
-//   Σ over entries (requirements · labels of the node + values)
+//    Σ over entries (requirements · labels of the node + values)
 class MatchingCost {
  public:
   explicit MatchingCost(std::span<const NodeStrategyEntry> entries) {
@@ -113,7 +113,7 @@ class MatchingCost {
   std::size_t values_ = 0;
 };
 
-// Of one look; everything else of the manager waits so long.
+// Per pass; the rest of the manager waits meanwhile.
 class Steps {
  public:
   bool take(std::size_t steps) {
@@ -166,11 +166,11 @@ void check_overlap(std::span<const NodeStrategyEntry> entries, SettingsReport& r
   for (const NodeStrategyEntry& entry : entries) {
     const MadeUpNodes nodes(entry.selector_json, report.parity());
     for (std::size_t i = 0; i < nodes.count(); ++i) {
-      // Making it costs, label by label, a look through those before it.
+      // Building it scans the earlier labels for each label.
       if (!steps.take(cost.of(nodes.labels()) + nodes.labels() * nodes.labels())) {
         report.warn(Reason::kSettingsSuspect, entry.place + ".nodeSelector",
                     cat(entries.size(), " strategies whose selectors have too many values to try them all"),
-                    "fewer strategies or values: from here on it was not looked whether two are for one node");
+                    "fewer strategies or values: the rest was not checked for overlaps");
         return;
       }
       const MadeUpNode node = nodes.make(i);
@@ -194,7 +194,7 @@ void check_nodes(std::span<const NodeStrategyEntry> entries, std::span<const Lab
     if (!steps.take(cost.of(node.labels.size()))) {
       report.warn(Reason::kSettingsSuspect, "",
                   cat(entries.size(), " strategies, too many to compare all ", nodes.size(), " nodes with"),
-                  cat("fewer strategies: ", looked_at, " nodes were looked at for two that mean the same one"));
+                  cat("fewer strategies: ", looked_at, " nodes were checked for overlaps"));
       break;
     }
     ++looked_at;

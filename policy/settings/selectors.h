@@ -12,8 +12,8 @@
 
 namespace tidemark::policy {
 
-// Comparisons of texts that one look at overlaps, and one at the nodes, may take: a part of a second. What is beyond is
-// let in unlooked at, with a warning.
+// Limits of text comparisons for one search for overlaps and one pass over the nodes: a part of a second. Beyond, the
+// edit is accepted unchecked, with a warning.
 inline constexpr std::size_t kSettingsStepsMax = 50'000'000;
 
 struct NodeStrategyEntry {
@@ -23,12 +23,11 @@ struct NodeStrategyEntry {
   model::LabelSelector selector = model::LabelSelector::nothing();
 };
 
-// Trap, kept: not whether a node exists that both could match, but whether one of a few made-up nodes is matched by
-// both: those that a selector itself describes. Each selector alone gives them: its matchLabels, and the values of its
-// expressions.
-//   koordinator   value i mod n of each expression, for i in 0 … product; so with two expressions of two values only
-//                 (first, first) and (second, second) come up. NotIn counts like In.
-//   tidemark      every combination of the values of In; Exists is some value, the others are no label.
+// Trap, kept: it does not search for any node that both match, but tries a few made-up nodes: those that a selector
+// itself describes. Each selector alone gives them: its matchLabels, and the values of its expressions.
+//    koordinator   value i mod n of each expression, for i in 0 … product; so with two expressions of two values only
+//                  (first, first) and (second, second) come up. NotIn counts like In.
+//    tidemark      every combination of the values of In; Exists is some value, the others are no label.
 void check_overlap(std::span<const NodeStrategyEntry> entries, SettingsReport& report);
 
 // With two strategies or more: the first node, by name, that two of them match.

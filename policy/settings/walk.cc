@@ -60,8 +60,8 @@ class Walker {
     for (const SettingsField& field : shape.fields) names.push_back(field.name);
     if (std::any_of(also.begin(), also.end(), [&](std::string_view each) { return same_key(each, key); })) return;
     const auto meant = base::nearest(key, names);
-    report_.warn(Reason::kSettingsUnknown, std::move(place), "a field that nobody reads",
-                 meant ? cat("did you mean ", *meant, "?") : "it is passed over");
+    report_.warn(Reason::kSettingsUnknown, std::move(place), "an unknown field",
+                 meant ? cat("did you mean ", *meant, "?") : "it is ignored");
   }
 
   void wrong_type(const Json& value, std::string place, std::string wanted) {

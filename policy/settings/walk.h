@@ -10,15 +10,15 @@
 
 namespace tidemark::policy {
 
-// Go's decoder takes a field whatever the case of its letters. The last one that fits counts; null counts as absent.
+// Go's decoder matches field names in any case. The last match counts; null counts as absent.
 const Json* settings_member(const Json& object, std::string_view name);
 
-// `also` are members that the caller reads itself: no mistakes. A value of a wrong type is kSettingsUnreadable, since
-// the whole text cannot be decoded then.
+// `also` are members that the caller reads itself. A value of a wrong type is kSettingsUnreadable, since the whole text
+// cannot be decoded then.
 void walk_settings(const Json& object, const SettingsShape& shape, const std::string& place,
                    std::span<const std::string_view> also, SettingsReport& report);
 
-// A value for a message: as it is written, cut where it is long.
+// A value for a message: as written, cut if it is long.
 std::string settings_shown(const Json& value);
 
 // "a.b", or "b" at the top.

@@ -1,7 +1,7 @@
-// Koordinator's agent among what runs on a node: where it runs, ours only observes.
+// Finds Koordinator's agent among the tasks of a node: beside it, Tidemark's agent only observes.
 //
-// Whoever may begin a pod may call its containers and its image what he likes. What he may not choose is the namespace,
-// so only a pod of the peer's own counts, and none of offline work.
+// Every user who may create a pod may choose its container names and image. The namespace is restricted, so only a pod
+// in Koordinator's namespace counts, and no offline work.
 #pragma once
 
 #include <chrono>
@@ -16,20 +16,20 @@ namespace tidemark::policy {
 inline constexpr std::string_view kPeersContainer = "koordlet";
 inline constexpr std::string_view kPeersNamespace = "koordinator-system";  // where its chart installs it
 
-// Its container is made anew after each crash and each upgrade: it counts as there for so long after it was seen
-// running last, so that nothing is put back and set again with each of them. A kubelet waits for up to five minutes
-// before it begins one anew that ends again and again (CrashLoopBackOff).
+// Its container is recreated after each crash and upgrade: it counts as present for this long after it was last seen
+// running, so that values are not restored and set again each time. A kubelet waits for up to five minutes before it
+// restarts a crashing container (CrashLoopBackOff).
 inline constexpr base::Duration kPeerStays = std::chrono::minutes(6);
 
 bool runs_peers_agent(const model::Task& task, std::string_view peers_namespace);
 
-// The same beside the pods, begun by systemd or a person: no list of pods tells of it. All processes of the machine are
-// looked at for it, at the start and so often.
+// The same outside of pods, started by systemd or a person: no list of pods contains it. All processes of the machine
+// are checked for it, at the start and at this interval.
 inline constexpr base::Duration kPeerLook = std::chrono::minutes(5);
 static_assert(kPeerLook < kPeerStays, "who is seen with each look is there all the time");
 
-// A process by that name. Names are free for all: what counts is root's, in the machine's own pid namespace, where
-// nobody may begin a pod who is not trusted with the machine anyhow (Pod Security Standards: hostPID).
+// A process by that name. Any user can choose a name: only root's processes in the host's own pid namespace count,
+// which only trusted pods can enter (Pod Security Standards: hostPID).
 struct NamedProcess {
   std::int64_t uid = 0;
   bool ended = false;

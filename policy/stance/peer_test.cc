@@ -28,7 +28,7 @@ TEST(PeersAgent, ItsContainerInItsNamespace) {
 }
 
 // A user with rights in a namespace of his own frees no node.
-TEST(PeersAgent, ANameThatAnybodyMayGiveIsNotEnough) {
+TEST(PeersAgent, APodNameAloneIsNotEnough) {
   model::Task task = koordlet();
   task.ns = "batch";
   EXPECT_FALSE(counts(task));
@@ -42,7 +42,7 @@ TEST(PeersAgent, ANameThatAnybodyMayGiveIsNotEnough) {
 
 TEST(PeersAgent, AProcessOfTheMachine) {
   EXPECT_TRUE(is_peers_agent({0, false, false}));
-  EXPECT_FALSE(is_peers_agent({1000, false, false})) << "any user may call a program of his so";
+  EXPECT_FALSE(is_peers_agent({1000, false, false})) << "any user may choose this program name";
   EXPECT_FALSE(is_peers_agent({0, true, false})) << "it writes nothing";
   EXPECT_FALSE(is_peers_agent({0, false, true})) << "in a container: its pod is known by its namespace";
 }

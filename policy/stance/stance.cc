@@ -16,13 +16,13 @@ One one(const StanceInputs& inputs, NodeState state) {
   if (!inputs.known || !inputs.state_known) return {Permit::kKeep, Reason::kAgentAwaits};
   if (inputs.only_shows) return {Permit::kPutBack, Reason::kAgentObserves};
   const bool observes = state == NodeState::kObserve;
-  // Of what is only observed nothing is to begin, and who holds lets nothing loose.
+  // A strategy in mode observe starts nothing, and safe start loosens nothing.
   if (inputs.holding) return {observes ? Permit::kKeep : Permit::kTighten, Reason::kAgentHolds};
   if (observes) return {Permit::kPutBack, Reason::kAgentObserves};
   return {Permit::kEnforce, Reason::kAgentEnforces};
 }
 
-// One leaves nothing that could be kept: what is only shown goes on being shown.
+// Without a value to keep: a strategy that is only shown stays so.
 One of_eviction(const StanceInputs& inputs, NodeState state) {
   const One its = one(inputs, state);
   const bool kept = its.permit == Permit::kKeep && its.reason == Reason::kAgentHolds;
@@ -37,8 +37,8 @@ bool is_observed(const StanceInputs& inputs, model::Strategy strategy) {
   return inputs.modes[index_of(strategy)] == Mode::kObserve;
 }
 
-// Who draws the switch at the machine wants nothing to happen to what runs there. Where the cluster is off, what still
-// runs threatens the node as before: evictions go on where they were enforced, and begin nowhere.
+// The latch of the machine is set to protect running work from actions. If the cluster is off, running work threatens
+// the node as before: evictions continue if they were enforced, and start nowhere.
 One eviction_when_off(const StanceInputs& inputs) {
   if (inputs.latched) return {Permit::kPutBack, Reason::kAgentLatched};
   const bool observed = is_observed(inputs, model::Strategy::kEviction);
@@ -46,8 +46,8 @@ One eviction_when_off(const StanceInputs& inputs) {
   return its.permit == Permit::kEnforce ? One{Permit::kEnforce, Reason::kAgentOff} : its;
 }
 
-// Both are what offline work is held by. Whoever says `off` says it of a node with Koordinator's agent too; all else
-// there is that agent's.
+// Both limit offline work. `off` also applies on a node with Koordinator's agent; everything else there is that
+// agent's.
 bool holds_offline_work(model::Strategy strategy) {
   return strategy == model::Strategy::kCpuSuppress || strategy == model::Strategy::kBatchLimits;
 }
@@ -58,11 +58,11 @@ void set_off(Stance& stance, const StanceInputs& inputs) {
   const One held{Permit::kEnforce, inputs.latched ? Reason::kAgentLatched : Reason::kAgentOff};
   for (const model::Strategy strategy : model::kStrategies) {
     One each = strategy == model::Strategy::kEviction ? eviction_when_off(inputs) : held;
-    // Nothing but what holds begins by an order to end.
+    // Only limits start by an off order.
     const bool begins = is_observed(inputs, strategy) && !holds_offline_work(strategy);
     if (begins && each.permit == Permit::kEnforce) each = {Permit::kPutBack, Reason::kAgentObserves};
     if (inputs.peer_present && !holds_offline_work(strategy)) each = {Permit::kPutBack, Reason::kAgentPeerPresent};
-    // What holds all of offline work needs no list of it; what is set of each stays until there is one.
+    // The limit of all offline work needs no list of tasks; values of single tasks stay until there is one.
     if (!inputs.known && strategy != model::Strategy::kCpuSuppress) each.permit = Permit::kKeep;
     stance.permits[index_of(strategy)] = each.permit;
     stance.reasons[index_of(strategy)] = each.reason;
@@ -94,7 +94,7 @@ Stance stance(const StanceInputs& inputs, base::WallTime now) {
   out.again_after = enforced.again_after;
   out.order = enforced.order;
   out.withdrawn = inputs.state_known && enforced.k8s >= NodeState::kDraining;
-  // Whoever draws the switch at the machine is obeyed before it is known what runs there.
+  // The latch of the machine applies before the tasks are known.
   const bool off = inputs.state_known && enforced.k8s == NodeState::kOff;
   if (inputs.latched || off) {
     set_off(out, inputs);

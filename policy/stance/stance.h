@@ -1,17 +1,18 @@
-// How an agent stands to each of its strategies: whether what it decides is written, and by whose word.
+// The permit of each strategy of an agent: whether its decisions are written, and why.
 //
-//   switched off, on the machine or by the mark    off: offline work keeps its least, the rest is put back. Of what was
-//                                                  only observed nothing begins but what holds processors
-//   Koordinator's agent runs here (peer.h)         observe: two would write over each other
-//   what runs here, or what is wanted, not known   keep: what stands stays
-//   nobody could write here (no rights, no groups) observe, whatever the settings or the mark say
-//   the agent ended unexpectedly again and again   hold: only what narrows; online work is kept behind nobody. What is
-//                                                  only observed is kept: nothing of it begins or is put back, but for
-//                                                  online work that is behind others by it
-//   observe, by settings or by the mark            observe: decided and shown; what was written is put back
-//   otherwise                                      enforce
+//    off, by the latch or by the mark               off: offline work keeps its minimum, the rest is restored. Of
+//    strategies
+//                                                   in mode observe only CPU limits start
+//    Koordinator's agent runs here (peer.h)         observe: two agents would overwrite each other
+//    the tasks or the desired state are unknown     keep: the values in force stay
+//    the agent cannot write (no rights, no cgroups) observe, regardless of the settings or the mark
+//    safe start: the agent crashed repeatedly       hold: only tighter limits; online work is never at low priority.
+//                                                   Values of observed strategies stay: nothing starts or is restored,
+//                                                   except for online work at low priority
+//    observe, by settings or by the mark            observe: decided and shown; written values are restored
+//    otherwise                                      enforce
 //
-// The first that holds decides.
+// The first match decides.
 #pragma once
 
 #include <array>
@@ -29,12 +30,12 @@
 
 namespace tidemark::policy {
 
-// What may be done for a strategy now.
+// What a strategy may do now.
 enum class Permit : std::uint8_t {
-  kKeep,     // nothing: what stands stays
-  kTighten,  // only what leaves a group less than it has
-  kEnforce,  // all that is wanted; what is not wanted any more is put back
-  kPutBack,  // nothing of it is to stand: all is put back
+  kKeep,     // nothing: the values in force stay
+  kTighten,  // only lower limits
+  kEnforce,  // all intents; values without an intent are restored
+  kPutBack,  // no value may stay: all are restored
 };
 std::string_view to_string(Permit);
 
@@ -42,21 +43,21 @@ template <class T>
 using ByStrategy = std::array<T, model::kStrategies.size()>;
 
 struct StanceInputs {
-  bool known = false;                // what runs here and what is wanted of the node, by now or from before
+  bool known = false;                // the tasks and the desired state of the node are known, now or from before
   bool state_known = false;          // the node's mark
   const NodeMarks* marks = nullptr;  // null: nothing was ordered
   ByStrategy<Mode> modes{};
   bool latched = false;
   bool holding = false;
   bool peer_present = false;
-  bool only_shows = false;  // what is decided cannot be written by this agent
+  bool only_shows = false;  // this agent cannot write its decisions
 };
 
 struct Stance {
-  bool off = false;  // strategies are asked what an off node wants
-  // By its mark (draining, off) the node offers nothing: that says nothing of how much was sold on it.
+  bool off = false;  // strategies decide as for a node that is off
+  // By its mark (draining, off) the node offers nothing: that does not show how much was sold on it.
   bool withdrawn = false;
-  // Of limits only what holds processors: memory was only observed, and a pod that uses more than its limit is killed.
+  // Of limits only those of CPU: memory was only observed, and a pod that uses more than its limit is killed.
   bool limits_cpu_alone = false;
   ByStrategy<Permit> permits{};
   ByStrategy<model::Reason> reasons{};
@@ -66,7 +67,7 @@ struct Stance {
 };
 Stance stance(const StanceInputs& inputs, base::WallTime now);
 
-// After so many unexpected ends in so long an agent begins by holding, for as long.
+// After this many crashes within this time, an agent begins with a safe start of the same length.
 inline constexpr std::size_t kHoldAfterEnds = 3;
 inline constexpr base::Duration kHoldWindow = std::chrono::minutes(10);
 

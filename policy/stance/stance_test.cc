@@ -64,7 +64,7 @@ TEST(Stance, AnOrderForTheNodeOutranksModes) {
   expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
 }
 
-TEST(Stance, OffIsObeyedBeforeItIsKnownWhatRuns) {
+TEST(Stance, AppliesOffBeforeTasksAreKnown) {
   Inputs inputs;
   const NodeMarks off = ordered(order(Wish::kOff));
   inputs.marks = &off;
@@ -72,7 +72,7 @@ TEST(Stance, OffIsObeyedBeforeItIsKnownWhatRuns) {
   inputs.holding = true;
   const Stance holds = stance(inputs, kNow);
   EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kEnforce);
-  EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kTighten) << "nobody is ended";
+  EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kTighten) << "no task is evicted";
   inputs.known = false;
   const Stance got = stance(inputs, kNow);
   EXPECT_EQ(got.order, off.node->orders[0]);
@@ -83,22 +83,22 @@ TEST(Stance, OffIsObeyedBeforeItIsKnownWhatRuns) {
   }
 }
 
-TEST(Stance, WhatDrainsIsKeptAsEver) {
+TEST(Stance, DrainingKeepsLimits) {
   Inputs inputs;
   StateOrder drains = order(Wish::kOff);
   drains.drain_until = kNow + 15min;
   const NodeMarks marks = ordered(drains);
   inputs.marks = &marks;
   expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
-  EXPECT_EQ(stance(inputs, kNow).again_after, 15min) << "off then, without anybody's word";
+  EXPECT_EQ(stance(inputs, kNow).again_after, 15min) << "off then, without an order";
   EXPECT_TRUE(stance(inputs, kNow).withdrawn);
   EXPECT_FALSE(stance(Inputs(), kNow).withdrawn);
   inputs.state_known = false;
-  EXPECT_FALSE(stance(inputs, kNow).withdrawn) << "nobody knows yet";
+  EXPECT_FALSE(stance(inputs, kNow).withdrawn) << "not known yet";
 }
 
 // Off is no reason to begin with evictions.
-TEST(Stance, OffEvictsNobodyWhereThatIsOnlyObserved) {
+TEST(Stance, OffDoesNotEvictInModeObserve) {
   Inputs inputs;
   const NodeMarks off = ordered(order(Wish::kOff));
   inputs.marks = &off;
@@ -110,7 +110,7 @@ TEST(Stance, OffEvictsNobodyWhereThatIsOnlyObserved) {
 }
 
 // Nor with anything else but what holds offline work; of limits no memory, which can kill.
-TEST(Stance, OffBeginsOnlyWhatHoldsOfThatWhichIsObserved) {
+TEST(Stance, OffStartsNoObservedStrategy) {
   const NodeMarks off = ordered(order(Wish::kOff));
   for (const bool latched : {false, true}) {
     Inputs inputs;
@@ -148,7 +148,7 @@ TEST(Stance, TheLatchOutranksTheCluster) {
   }
 }
 
-TEST(Stance, WhatIsNotKnownChangesNothing) {
+TEST(Stance, UnknownStateChangesNothing) {
   Inputs inputs;
   inputs.known = false;
   expect_all(inputs, Permit::kKeep, Reason::kAgentAwaits);
@@ -157,14 +157,14 @@ TEST(Stance, WhatIsNotKnownChangesNothing) {
   expect_all(inputs, Permit::kKeep, Reason::kAgentAwaits);
 }
 
-TEST(Stance, HoldingItOnlyTightens) {
+TEST(Stance, SafeStartOnlyTightens) {
   Inputs inputs;
   inputs.holding = true;
   expect_all(inputs, Permit::kTighten, Reason::kAgentHolds);
 }
 
 // To narrow is to write.
-TEST(Stance, HoldingItBeginsNothingThatIsOnlyObserved) {
+TEST(Stance, SafeStartStartsNoObservedStrategy) {
   Inputs inputs;
   inputs.holding = true;
   inputs.modes.fill(Mode::kObserve);
@@ -187,7 +187,7 @@ TEST(Stance, HoldingItBeginsNothingThatIsOnlyObserved) {
       << "an order holds offline work all the same";
 }
 
-TEST(Stance, WhoCannotWriteObservesWhateverIsSaid) {
+TEST(Stance, ObservesIfItCannotWrite) {
   Inputs inputs;
   inputs.only_shows = true;
   expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
@@ -202,7 +202,7 @@ TEST(Stance, WhoCannotWriteObservesWhateverIsSaid) {
   EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kPutBack);
 }
 
-TEST(Stance, BesideThePeersAgentItObserves) {
+TEST(Stance, ObservesBesideKoordinatorsAgent) {
   Inputs inputs;
   inputs.peer_present = true;
   expect_all(inputs, Permit::kPutBack, Reason::kAgentPeerPresent);
@@ -212,7 +212,7 @@ TEST(Stance, BesideThePeersAgentItObserves) {
 }
 
 // Offline work is held by whoever says so; what else is to be set there is the peer's.
-TEST(Stance, OffHoldsOfflineWorkBesideThePeersAgentToo) {
+TEST(Stance, OffLimitsOfflineWorkBesideKoordinatorsAgent) {
   const NodeMarks off = ordered(order(Wish::kOff));
   for (const bool latched : {false, true}) {
     Inputs inputs;

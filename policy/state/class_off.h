@@ -1,10 +1,11 @@
-// A class of work that is off (`tidemark off … --only class=X`) on a side that goes on selling.
+// A class of work that is off (`tidemark off … --only class=X`) on a side that continues to sell.
 //
-//   draining, or off   offer' = max(offer − what the class holds there, 0), and the NUMA zones with it: what it frees
-//                      is sold again, to the other classes, when it is free
-//   off                all that it holds is to be given back, and whatever of it comes later: keep 0
+//    draining, or off   offer' = max(offer − the amount held by the class, 0), and the NUMA zones with it: capacity
+//    that
+//                       it releases is sold again, to the other classes
+//    off                all its work is reclaimed, and any that comes later: keep 0
 //
-// New work of the class is turned away where it comes in (webhooks); amounts alone cannot tell classes apart.
+// New work of the class is rejected on admission (webhooks); amounts alone cannot distinguish classes.
 #pragma once
 
 #include <string>
@@ -20,25 +21,25 @@ namespace tidemark::policy {
 
 struct ClassOff {
   std::string work_class;
-  model::Resources held;  // taken from the offer of the side, as the side counts
+  model::Resources held;  // subtracted from the offer of the side, as the side counts
   model::Reason reason = model::Reason::kStateClassDraining;
   bool operator==(const ClassOff&) const = default;
 };
 struct ClassesOff {
   std::vector<ClassOff> classes;  // by name
   model::Resources taken() const;
-  // What is to be given back, by name.
+  // The classes to reclaim, by name.
   std::vector<ClassReclaim> reclaim() const;
   bool operator==(const ClassesOff&) const = default;
 };
 
-// Total. Of a side whose book says nothing of what is sold nothing is taken; what is off is to be given back all the
-// same.
+// Total. For a side whose book does not contain the sold amount nothing is subtracted; a class that is off is reclaimed
+// all the same.
 ClassesOff classes_off(const SideStates& state, const SideBook& book);
 
 void take_back(OvercommitPlan& plan, model::Resources taken);
 
-// What a side is told to give back: of a class that is off all, of the others what the ledger asks for.
+// The reclaims of a side: everything of a class that is off, of the others what the ledger requests.
 std::vector<ClassReclaim> united(std::vector<ClassReclaim> off, const std::vector<ClassReclaim>& ledger);
 
 }  // namespace tidemark::policy

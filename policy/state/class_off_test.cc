@@ -9,7 +9,7 @@ model::Resources of(std::int64_t cpu, std::int64_t memory) {
   return {{cpu}, {memory}};
 }
 
-TEST(ClassesOff, WhatTheyHoldIsTakenAndGivenBackWhenDrainingIsOver) {
+TEST(ClassesOff, ReclaimsTheirWorkAfterDraining) {
   EffectiveState state;
   SideBook book;
   book.sold = {{1, of(10, 20), "transcode"}, {2, of(5, 5), "training"}, {3, of(3, 4), "spark"}};
@@ -22,7 +22,7 @@ TEST(ClassesOff, WhatTheyHoldIsTakenAndGivenBackWhenDrainingIsOver) {
                                          {"transcode", of(10, 20), of(0, 0), model::Reason::kStateClassOff}};
   EXPECT_EQ(off.reclaim(), wanted);
   book.sold.reset();
-  EXPECT_EQ(classes_off(state, book).taken(), of(0, 0)) << "nobody knows what it holds";
+  EXPECT_EQ(classes_off(state, book).taken(), of(0, 0)) << "the held amount is unknown";
   EXPECT_EQ(classes_off(state, book).reclaim().size(), 2U);
 
   const std::vector<ClassReclaim> ledger{{"transcode", of(4, 4), of(6, 16), model::Reason::kLedgerReclaim},

@@ -47,7 +47,7 @@ Result<DesiredStates> parse_desired(std::string_view text) {
   for (const auto& [item, place] : pools) {
     const std::string name(item->text_at("name"));
     if (name.empty()) return fail(ErrorKind::kInvalid, place, ".name is missing");
-    if (desired.pool(name) != nullptr) return fail(ErrorKind::kInvalid, place, ": the pool ", name, " is there twice");
+    if (desired.pool(name) != nullptr) return fail(ErrorKind::kInvalid, place, ": the pool ", name, " occurs twice");
     TM_TRY(auto mark, read_mark(*item, place, true));
     desired.pools.push_back({name, std::move(mark)});
   }
@@ -135,7 +135,7 @@ DesiredStep next_desired(const DesiredState& state, std::optional<std::string_vi
   }
   auto read = parse_desired(*text);
   if (!read) return {state, Reason::kStateDesiredUnreadable, read.error().message};
-  // An older text than the one in force came from a backup or a mistake: nobody's command is undone by it.
+  // A text older than the one in force comes from a backup or a mistake: it must not undo a command.
   if (state.desired && read->generation < state.desired->generation) return {state, Reason::kStateDesiredOld, ""};
   return {{std::move(*read)}, Reason::kStateDesiredRead, ""};
 }

@@ -1,7 +1,7 @@
-// What was ordered for the cluster and for pools: kept in the ConfigMap `tidemark-state`, so that nodes that join later
-// inherit it. Every node carries a copy in its mark; agents read only that.
+// The orders for the cluster and for pools: stored in the ConfigMap `tidemark-state`, so that new nodes inherit them.
+// Every node has a copy in its mark; agents read only that.
 //
-//   state.json: {"schema":1, "generation":N, "cluster":{mark}, "pools":[{"name":"night", mark}, …]}
+//    state.json: {"schema":1, "generation":N, "cluster":{mark}, "pools":[{"name":"night", mark}, …]}
 #pragma once
 
 #include <cstdint>
@@ -28,28 +28,28 @@ struct DesiredStates {
   bool operator==(const DesiredStates&) const = default;
 };
 
-// Refuses what is not schema 1 (kUnsupported where it is newer) or not whole; names the place.
+// Rejects other schemas than 1 (kUnsupported if newer) and invalid text; names the place.
 Result<DesiredStates> parse_desired(std::string_view text);
 std::string format_desired(const DesiredStates& desired);
 
-// A command for a pool, or for the cluster where `pool` is empty. kExhausted where there is no room for another pool.
+// A command for a pool, or for the cluster if `pool` is empty. kExhausted if there is no room for another pool.
 struct DesiredCommand {
   DesiredStates desired;
-  StateMark mark;  // what nodes are to carry
+  StateMark mark;  // the mark for the nodes
   CommandEffect effect = CommandEffect::kSet;
 };
 Result<DesiredCommand> command_desired(const DesiredStates& before, std::string_view pool, const StateCommand& command,
                                        base::WallTime now);
 
-// Drops orders that have ended; false where there were none. The generation grows, those of the marks do not: nodes
-// that dropped the same order themselves have nothing to copy.
+// Drops expired orders; false if there were none. The generation grows, those of the marks do not: nodes that dropped
+// the same order themselves have nothing to copy.
 bool drop_ended(DesiredStates& desired, base::WallTime now);
 
-// What the copies on nodes tell of it, for when the ConfigMap is gone or cannot be read: of each scope the latest.
+// Rebuilds it from the copies on nodes, if the ConfigMap is missing or unreadable: of each scope the latest.
 void recover(DesiredStates& desired, const NodeMarks& marks);
 
-// The last good text holds. Where none was ever good, nobody knows what was ordered for the cluster: what a node
-// carries itself decides, and a node that carries nothing may not grow.
+// The last good text stays in force. If there never was one, the orders for the cluster are unknown: a node's own mark
+// decides, and a node without one may not grow.
 struct DesiredState {
   std::optional<DesiredStates> desired;  // nullopt: not known
 };
@@ -58,7 +58,8 @@ struct DesiredStep {
   model::Reason reason;  // kStateDesiredRead, None, Old, Lost, Unreadable
   std::string problem;
 };
-// `text`: nullopt where there is no ConfigMap, or it lacks the key. Gone after it was there: what was read last holds.
+// `text`: nullopt if there is no ConfigMap, or it lacks the key. If it was present before, the last text stays in
+// force.
 DesiredStep next_desired(const DesiredState& state, std::optional<std::string_view> text);
 
 }  // namespace tidemark::policy

@@ -49,7 +49,7 @@ Obeyed obey(OvercommitPlan plan, const SideStates& state, const OnNode& on_node,
   OvercommitPlan out = plan;
   out.publish = amounts(state.k8s, plan, on_node.published);
   out.origin = origin(state.yarn, plan, on_node.origin);
-  // A part of the manager that is switched off touches nothing of its own, here neither.
+  // A part of the manager that is off touches none of its values, here neither.
   if (!plugins.batch_resource) {
     out.publish.batch_cpu = on_node.published.batch_cpu;
     out.publish.batch_memory = on_node.published.batch_memory;

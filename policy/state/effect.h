@@ -1,12 +1,12 @@
-// What the state of a node makes of its overcommit plan.
+// Applies the state of a node to its overcommit plan.
 //
-//   state      Kubernetes' amounts                       the origin, which YARN's offer is made from
-//   on         as planned                                as planned
-//   observe    as they are on the node                   as it is on the node
-//   draining   0 where the node carries a key            0
-//   off        no keys                                   0
+//    state      Kubernetes' amounts                       the origin, which YARN's offer is made from
+//    on         as planned                                as planned
+//    observe    as they are on the node                   as it is on the node
+//    draining   0 if the node has a key                   0
+//    off        no keys                                   0
 //
-// An absent key stays absent: draining takes back an offer, it does not make one of 0.
+// An absent key stays absent: draining withdraws an offer, it does not create one of 0.
 #pragma once
 
 #include <optional>
@@ -21,12 +21,12 @@ namespace tidemark::policy {
 
 struct OnNode {
   model::ExtendedResources published;
-  std::optional<model::Resources> origin;  // nullopt where the node carries none
+  std::optional<model::Resources> origin;  // nullopt if the node has none
 };
 
 struct Obeyed {
   OvercommitPlan plan;
-  bool write = true;  // false: observed, `plan` is what would be written
+  bool write = true;  // false: observe, `plan` is only shown
 };
 
 // Total. Never more than planned on a side that is not observed.

@@ -43,7 +43,7 @@ TEST(StateEffect, OnChangesNothingObserveWritesNothing) {
   EXPECT_FALSE(observed.write);
 }
 
-TEST(StateEffect, DrainingKeepsTheKeysThatAreThereAt0) {
+TEST(StateEffect, DrainingKeepsPresentKeysAt0) {
   const auto done = obey(planned(), sides(NodeState::kDraining, NodeState::kDraining), carried(), {});
   EXPECT_EQ(done.plan.action, PlanAction::kPublish);
   EXPECT_EQ(done.plan.publish, (ExtendedResources{CpuMilli{0}, MemoryBytes{0}, std::nullopt, std::nullopt}));
@@ -73,7 +73,7 @@ TEST(StateEffect, OneSideAlone) {
   EXPECT_TRUE(observed.write);
 }
 
-TEST(StateEffect, WhatIsNotFitForADecisionIsStillSwitchedOff) {
+TEST(StateEffect, SwitchesOffUndecidableNodes) {
   const auto done = obey({}, sides(NodeState::kOff, NodeState::kOff), carried(), {});
   EXPECT_EQ(done.plan.action, PlanAction::kReset);
   const auto k8s = obey({}, sides(NodeState::kDraining, NodeState::kOn), carried(), {});
@@ -81,7 +81,7 @@ TEST(StateEffect, WhatIsNotFitForADecisionIsStillSwitchedOff) {
   EXPECT_EQ(k8s.plan.origin, carried().origin);
 }
 
-TEST(StateEffect, APartOfTheManagerThatDoesNotRunTouchesNothing) {
+TEST(StateEffect, DisabledControllersTouchNothing) {
   PluginSet plugins;
   plugins.batch_resource = false;
   const auto done = obey(planned(), sides(NodeState::kOff, NodeState::kOff), carried(), plugins);

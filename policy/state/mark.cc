@@ -63,7 +63,7 @@ void read_parts(Form& form, Parts& out) {
     if (item.is_string()) {
       words.push_back(item.as_string());
     } else {
-      words.push_back(place);  // is none of the words
+      words.push_back(place);  // not one of the known words
     }
   });
   if (words.empty()) return;
@@ -92,9 +92,9 @@ StateOrder read_order(const Json& item, std::string place, Problems& problems) {
     form.boolean("drained", order.drained);
   }
   order.until = read_time(form, "until");
-  if (order.wish != Wish::kOff && !order.only.all()) form.problem("only", "goes with off alone");
+  if (order.wish != Wish::kOff && !order.only.all()) form.problem("only", "only valid with off");
   if (form.has("rest")) {
-    if (order.only.all()) form.problem("rest", "goes with `only` alone");
+    if (order.only.all()) form.problem("rest", "only valid with `only`");
     if (const auto rest = form.choice("rest", {"on", "observe"})) order.rest = static_cast<Wish>(*rest);
   }
   form.finish();
@@ -108,7 +108,7 @@ StateMark read_mark(Form& form, Problems& problems) {
     mark.orders.push_back(read_order(item, std::move(place), problems));
   });
   for (std::size_t i = 0; i + 1 < mark.orders.size(); ++i) {
-    if (!mark.orders[i].until) form.problem("orders", cat("number ", i + 1, " has no end, and others stand below it"));
+    if (!mark.orders[i].until) form.problem("orders", cat("number ", i + 1, " has no end, and others follow"));
   }
   return mark;
 }
@@ -118,7 +118,7 @@ std::unexpected<Error> refused(Problems& problems) {
   return fail(ErrorKind::kInvalid, to_string(listed));
 }
 
-// An order as if somebody had given it, for what is on a node without one.
+// An order that stands for the node's label without a detail.
 StateOrder adopted(NodeState state, std::string_view by, std::string_view why) {
   StateOrder order;
   order.by = by;
@@ -146,7 +146,7 @@ NodeMarks of_label(NodeState state) {
   return marks;
 }
 
-// Of a text that cannot be read otherwise: what is written over it must not go back.
+// For a text that is unreadable otherwise: the generation must not go back.
 std::int64_t generation_of(std::string_view detail) {
   if (detail.size() > kStateDetailBytesMax) return 0;
   const auto value = Json::parse(detail);
@@ -282,7 +282,7 @@ NodeReading read_marks(std::optional<std::string_view> label, std::optional<std:
   reading.marks = std::move(read->marks);
   if (state && *state != read->state) {
     reading.trouble = Reason::kStateDisagrees;
-    // Somebody set the label by hand. Where it is stricter it is taken for an order; where it is not, the detail holds.
+    // The label was set by hand. If it is stricter it counts as an order; otherwise the detail applies.
     if (*state > read->state) reading.marks.node = StateMark{0, {adopted(*state, "label tidemark.io/state", "")}};
   }
   return reading;

@@ -1,13 +1,13 @@
-// The state mark of a node: the label tidemark.io/state and the annotation tidemark.io/state-detail. It says everything
-// that agents need, with nobody to ask: what was ordered for this node, for its pool and for the whole cluster.
+// The state mark of a node: the label tidemark.io/state and the annotation tidemark.io/state-detail. It contains
+// everything that agents need without a request: the orders for this node, its pool and the whole cluster.
 //
-//   {"schema":1, "generation":1795261234, "state":"draining",
-//    "cluster":{"generation":1795261234, "orders":[{"wish":"off", "by":"ann@ops-1", "why":"kernel update",
-//               "since":"2026-11-21T10:00:34Z", "drainUntil":"2026-11-21T10:15:34Z"}]},
-//    "pool":{"name":"night", …}, "node":{…}}
+//    {"schema":1, "generation":1795261234, "state":"draining",
+//     "cluster":{"generation":1795261234, "orders":[{"wish":"off", "by":"ann@ops-1", "why":"kernel update",
+//                "since":"2026-11-21T10:00:34Z", "drainUntil":"2026-11-21T10:15:34Z"}]},
+//     "pool":{"name":"night", …}, "node":{…}}
 //
-// `state` repeats the label. Times are RFC 3339 in UTC. A member that this version does not know is an error: who
-// cannot read a mark does not sell by it.
+// `state` repeats the label. Times are RFC 3339 in UTC. An unknown member is an error: a reader that does not
+// understand a mark must not sell by it.
 #pragma once
 
 #include <cstdint>
@@ -42,25 +42,25 @@ struct NodeMarks {
   bool operator==(const NodeMarks&) const = default;
 };
 
-// What a node carries, read. Total:
+// The parsed mark of a node. Total:
 //
-//   label      detail                        reading
-//   –          –                             nothing was ordered
-//   a state    –                             as if ordered for this node, by its label
-//   –          good                          the detail
-//   the same   good                          the detail
-//   another    good                          the detail, and the label as an order for this node where it is stricter
-//   a state    of a newer schema             the label
-//   anything else                            draining without an end: sells nothing, kills nothing, until it is set
-//   anew
+//    label      detail                        reading
+//    –          –                             no order
+//    a state    –                             as if ordered for this node, by its label
+//    –          good                          the detail
+//    the same   good                          the detail
+//    another    good                          the detail, and the label as an order for this node if it is stricter
+//    a state    of a newer schema             the label
+//    anything else                            draining without an end: sells nothing, kills nothing, until it is set
+//    anew
 struct NodeReading {
   NodeMarks marks;
   std::optional<model::Reason> trouble;  // kStateByLabel, kStateNewer, kStateDisagrees, kStateUnreadable
-  std::string problem;                   // of kStateUnreadable: what is wrong
+  std::string problem;                   // of kStateUnreadable: the problem
 };
 NodeReading read_marks(std::optional<std::string_view> label, std::optional<std::string_view> detail);
 
-// Refuses what is not schema 1 (kUnsupported where it is newer) or not whole; names the place.
+// Rejects other schemas than 1 (kUnsupported if newer) and invalid text; names the place.
 struct MarkText {
   NodeMarks marks;
   NodeState state = NodeState::kOff;  // the label that was written with it

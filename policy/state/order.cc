@@ -41,7 +41,7 @@ StateOrder folded(const StateOrder& upper, const StateOrder& lower) {
   return strict;
 }
 
-// Puts an order on top of what holds. What ends no later than it would never be seen again.
+// Puts an order on top of the present ones. Orders that end no later than it are dropped.
 StateMark on_top(StateOrder order, const StateMark& below, std::int64_t generation) {
   StateMark mark;
   mark.generation = generation;
@@ -77,7 +77,7 @@ bool same(const StateOrder& a, const StateOrder& b) {
          a.drain_until <= b.drain_until && !a.until && !b.until;
 }
 
-// `off`, on top of what is there already.
+// `off`, on top of the present orders.
 StateOrder added(const StateOrder* there, StateOrder off) {
   if (there == nullptr) return off;
   if (there->wish == Wish::kObserve) off.rest = Wish::kObserve;
@@ -100,7 +100,7 @@ StateOrder covering(const StateOrder& below, StateOrder off) {
   return both;
 }
 
-// A part of the work off for good, whatever else is on its way: each order that waits below has it off, too.
+// Switches a part of the work off for good: every order that waits below has it off, too.
 StateMark off_for_good(const StateOrder& off, const StateMark& held, std::int64_t generation) {
   StateMark mark;
   mark.generation = generation;
@@ -116,7 +116,7 @@ StateMark off_for_good(const StateOrder& off, const StateMark& held, std::int64_
   return mark;
 }
 
-// What stays off when a part is switched on, none named for none; nullopt where that cannot be said.
+// The parts that stay off when a part is switched on, none means none; nullopt if that cannot be expressed.
 std::optional<Parts> without(const Parts& off, const Parts& on) {
   if (off.all() && !on.classes.empty()) return std::nullopt;
   Parts left = off;
@@ -161,7 +161,7 @@ Result<Parts> parse_parts(std::span<const std::string> words) {
       }
       parts.classes.push_back(name);
     } else {
-      return fail(ErrorKind::kInvalid, base::in_quotes(word), " is none of k8s, yarn, class=NAME");
+      return fail(ErrorKind::kInvalid, base::in_quotes(word), " is not k8s, yarn or class=NAME");
     }
   }
   std::ranges::sort(parts.classes);
@@ -225,7 +225,7 @@ Commanded command(const std::optional<StateMark>& before, const StateCommand& co
   const bool off_now = top != nullptr && top->wish == Wish::kOff;
   if (command.wish == Wish::kOff) {
     StateOrder off = added(top, order);
-    // What would come to hold before this one ends is seen only afterwards, if at all: it is covered.
+    // An order that would apply only after this one ended is invisible: it is dropped.
     for (std::size_t i = 1; off.until && i < held.orders.size() && *held.orders[i - 1].until < *off.until; ++i) {
       off = covering(held.orders[i], std::move(off));
     }

@@ -1,7 +1,7 @@
-// What somebody asked for: switch offline work on or off, or only watch it; who, why, and for how long.
+// An order of a person: switch offline work on or off, or only observe it; author, reason, and duration.
 //
-// An order stands on the one before it when it has an end: `off --for 2h` gives way after two hours to what held
-// before. One without an end replaces everything below it.
+// An order with an end is stacked on the one before it: after `off --for 2h` the earlier order applies again. One
+// without an end replaces everything below it.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace tidemark::policy {
 
-// How a node stands, by strictness; the words of the label tidemark.io/state.
+// The state of a node, by strictness; the values of the label tidemark.io/state.
 enum class NodeState : std::uint8_t {
   kOn,        // sell
   kObserve,   // decide and show, write nothing
-  kDraining,  // sell nothing new: the keys stay and say 0
+  kDraining,  // sell nothing new: the keys stay with value 0
   kOff,       // the keys go
 };
 std::string_view to_string(NodeState);
@@ -51,7 +51,7 @@ Parts united(const Parts& a, const Parts& b);
 inline constexpr std::size_t kByBytesMax = 128;
 inline constexpr std::size_t kWhyBytesMax = 512;
 
-// Time that never comes: draining until nothing is sold, however long that takes.
+// A time in the infinite future: draining until nothing is sold, however long that takes.
 inline constexpr base::WallTime kNever{std::chrono::hours(24) * 365 * 200};
 
 struct StateOrder {
@@ -63,7 +63,7 @@ struct StateOrder {
   base::WallTime since;
   base::WallTime drain_until;  // of kOff: draining before, off from then on
   bool drained = false;        // of kOff, on one node: draining is over, nothing was sold any more or time was up
-  std::optional<base::WallTime> until;  // the order ends by itself
+  std::optional<base::WallTime> until;  // the order expires then
   bool operator==(const StateOrder&) const = default;
 };
 
@@ -72,17 +72,17 @@ NodeState state_of(const StateOrder& order, base::WallTime now);  // of the part
 inline constexpr std::size_t kOrdersMax = 4;
 
 // The orders of one scope (a node, a pool, the cluster), the one in force first. All but the last have an end, and each
-// ends before the one below it. A mark without orders says that the last one ended and nothing had been asked before.
+// ends before the one below it. A mark without orders means that the last one expired and there was none before.
 struct StateMark {
-  std::int64_t generation = 0;  // of the command that made it; what comes later has a larger one
+  std::int64_t generation = 0;  // of its command; later commands have a larger one
   std::vector<StateOrder> orders;
   bool operator==(const StateMark&) const = default;
 };
 
-// The order in force at `now`; null where none is.
+// The order in force at `now`; null if there is none.
 const StateOrder* in_force(const StateMark& mark, base::WallTime now);
 
-// Drops orders that have ended. Never brings one back: a clock that is set back later finds them gone.
+// Drops expired orders. Never restores one: a clock that is set back later does not find them.
 bool drop_ended(StateMark& mark, base::WallTime now);
 
 struct StateCommand {
@@ -90,16 +90,16 @@ struct StateCommand {
   Parts only;
   std::string by;
   std::string why;
-  base::Duration drain{0};  // of kOff: how long what runs may go on
+  base::Duration drain{0};  // of kOff: how long running work may continue
   std::optional<base::Duration> lasts;
 };
 
 enum class CommandEffect : std::uint8_t {
   kSet,
   kAlready,     // the same person asked for the same for the same reason: nothing is changed
-  kNotOff,      // `on` for a part of what is not off
-  kNoSuchPart,  // `on` for a class where everything is off: that cannot be said
-  kSuperseded,  // somebody ordered something later meanwhile
+  kNotOff,      // `on` for a part of something that is not off
+  kNoSuchPart,  // `on` for a class while everything is off: that cannot be expressed
+  kSuperseded,  // a later order exists
 };
 
 struct Commanded {
@@ -107,13 +107,13 @@ struct Commanded {
   CommandEffect effect = CommandEffect::kSet;
 };
 
-// Total. `off` for a part adds it to what is off, now and in the orders below. `off` for what is off already leaves an
-// earlier end of draining, and what is drained, as they are. `on` for a part leaves the other part off. `generation` is
+// Total. `off` for a part adds it to the parts that are off, now and in the orders below. `off` for something that is
+// off keeps an earlier end of draining and drained parts. `on` for a part leaves the other part off. `generation` is
 // above that of `before`.
 Commanded command(const std::optional<StateMark>& before, const StateCommand& command, std::int64_t generation,
                   base::WallTime now);
 
-// One above `before`, and not below the time: so a node that was deleted and made anew does not start from 1 again.
+// One above `before`, and not below the time: so a node that was deleted and created again does not start from 1.
 std::int64_t next_generation(std::int64_t before, base::WallTime now);
 
 }  // namespace tidemark::policy

@@ -79,7 +79,7 @@ bool same(const LineOverride& a, const LineOverride& b) {
 
 Result<LineOverride> made(const OverrideCommand& command, WallTime now) {
   LineOverride out{*command.line, whole_second(command.until), command.by, command.why, whole_second(now)};
-  if (!out.line.cpu && !out.line.memory) return fail(ErrorKind::kInvalid, "which line? wanted cpu, memory or both");
+  if (!out.line.cpu && !out.line.memory) return fail(ErrorKind::kInvalid, "no line given; wanted cpu, memory or both");
   for (const auto& [name, percent] : {std::pair{"cpu", out.line.cpu}, {"memory", out.line.memory}}) {
     if (percent && (*percent < 0 || *percent > kOverridePercentMax)) {
       return fail(ErrorKind::kInvalid, name, ": wanted 0 to ", kOverridePercentMax, " percent of capacity, found ",
@@ -88,13 +88,13 @@ Result<LineOverride> made(const OverrideCommand& command, WallTime now) {
   }
   const base::Duration lasts = command.until - now;
   if (lasts < kOverrideLastsMin) {
-    return fail(ErrorKind::kInvalid, "it would end at ", base::format_rfc3339(command.until),
+    return fail(ErrorKind::kInvalid, "the override would end at ", base::format_rfc3339(command.until),
                 ": wanted an end at least ", base::format_go_duration(kOverrideLastsMin), " from now");
   }
   if (lasts > kOverrideLastsMax) {
-    return fail(ErrorKind::kInvalid, "it would end at ", base::format_rfc3339(command.until), ": an override lasts ",
-                base::format_go_duration(kOverrideLastsMax),
-                " at most. What is to hold longer belongs into the calendar of tidemark-config");
+    return fail(ErrorKind::kInvalid, "the override would end at ", base::format_rfc3339(command.until),
+                ": an override lasts ", base::format_go_duration(kOverrideLastsMax),
+                " at most. For longer, use the calendar of tidemark-config");
   }
   return out;
 }
@@ -135,7 +135,7 @@ Result<Overrides> parse_overrides(std::string_view text) {
     each.text("name", pool.pool);
     if (pool.pool.empty()) each.missing("name", "the pool's name");
     if (!pool.pool.empty() && !seen.insert(pool.pool).second) {
-      each.problem("name", cat("the pool ", pool.pool, " is there twice"));
+      each.problem("name", cat("the pool ", pool.pool, " occurs twice"));
     }
     pool.line = read(each);
     out.pools.push_back(std::move(pool));
@@ -203,7 +203,7 @@ Result<OverrideCommanded> command_override(const Overrides& before, std::string_
     std::erase_if(pools, [now](const PoolOverride& each) { return now >= each.line.until; });
   }
   if (pools.size() >= kOverridesPoolsMax) {
-    return fail(ErrorKind::kExhausted, kOverridesPoolsMax, " pools are overridden already; take some back first");
+    return fail(ErrorKind::kExhausted, kOverridesPoolsMax, " pools are overridden already; clear some first");
   }
   pools.insert(std::ranges::lower_bound(pools, pool, {}, &PoolOverride::pool),
                PoolOverride{std::string(pool), *out.after});
@@ -217,7 +217,7 @@ OverridesStep next_overrides(const OverridesState& state, std::optional<std::str
   }
   auto read = parse_overrides(*text);
   if (!read) return {state, Reason::kLineOverridesKept, read.error().message};
-  // An older text than the one in force came from a backup or a mistake: nobody's command is undone by it.
+  // A text older than the one in force comes from a backup or a mistake: it must not undo a command.
   if (state.overrides && read->generation < state.overrides->generation) return {state, Reason::kLineOverridesOld, ""};
   return {{std::move(*read)}, std::nullopt, ""};
 }

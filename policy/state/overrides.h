@@ -1,11 +1,11 @@
-// Overrides of the water line, as people order them for a pool or for the whole cluster: kept in the ConfigMap
-// `tidemark-state` beside the other orders, under a key of their own, which an earlier version leaves alone.
+// Overrides of the water line for a pool or for the whole cluster: stored in the ConfigMap `tidemark-state` beside the
+// other orders, under a key of their own, which an earlier version leaves alone.
 //
-//   overrides.json: {"schema":1, "generation":N, "cluster":{override}, "pools":[{"name":"night", override}, …]}
-//   override:       "cpu":60, "memory":55, "by":"ann@ops-1", "why":"a fire drill", "since":"…Z", "until":"…Z"
+//    overrides.json: {"schema":1, "generation":N, "cluster":{override}, "pools":[{"name":"night", override}, …]}
+//    override:       "cpu":60, "memory":55, "by":"ann@ops-1", "why":"a fire drill", "since":"…Z", "until":"…Z"
 //
-// One scope has one override: a new one replaces it. Each has an end. What a pool's override and the cluster's come to
-// together is said in policy/calendar/calendar.h: the lower line.
+// One scope has one override: a new one replaces it. Each has an end. policy/calendar/calendar.h defines the
+// combination of a pool's and the cluster's override: the lower line.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@
 namespace tidemark::policy {
 
 inline constexpr std::int64_t kOverridesSchema = 1;
-// What is to hold longer belongs into the calendar, where it is checked, rolled out and can be undone.
+// Longer ones belong into the calendar, which is checked, rolled out and can be undone.
 inline constexpr base::Duration kOverrideLastsMax = std::chrono::hours(24 * 7);
 inline constexpr base::Duration kOverrideLastsMin = std::chrono::minutes(1);
-// Whether an override is over is for the manager's clock to say: whoever gives a new one, by a clock that may be wrong,
-// throws away only what ended long ago.
+// The manager's clock decides whether an override has expired: a command, whose clock may be wrong, drops only those
+// that ended long ago.
 inline constexpr base::Duration kOverrideKeptEnded = std::chrono::hours(24);
 inline constexpr std::int64_t kOverridePercentMax = 100;
 inline constexpr std::size_t kOverridesPoolsMax = 300;
@@ -43,12 +43,12 @@ struct Overrides {
   std::optional<LineOverride> cluster;
   std::vector<PoolOverride> pools;  // by name
 
-  const LineOverride* of(std::string_view pool) const;  // the cluster's where `pool` is empty; null where there is none
+  const LineOverride* of(std::string_view pool) const;  // the cluster's if `pool` is empty; null if there is none
   bool any() const { return cluster || !pools.empty(); }
   bool operator==(const Overrides&) const = default;
 };
 
-// Refuses what is not schema 1 (kUnsupported where it is newer) or not whole; names the place.
+// Rejects other schemas than 1 (kUnsupported if newer) and invalid text; names the place.
 Result<Overrides> parse_overrides(std::string_view text);
 std::string format_overrides(const Overrides& overrides);
 
@@ -56,28 +56,28 @@ std::string format_overrides(const Overrides& overrides);
 LineOverrides overrides_of(const Overrides& overrides, std::string_view pool, base::WallTime now);
 
 struct OverrideCommand {
-  std::optional<LinePercent> line;  // nullopt: the override is taken back
+  std::optional<LinePercent> line;  // nullopt: clear the override
   std::string by;
   std::string why;
   base::WallTime until;
 };
 enum class OverrideEffect : std::uint8_t {
   kSet,
-  kAlready,  // the same person asked for the same for the same reason, to the same end: nothing is changed
-  kNothing,  // there is none to take back
+  kAlready,  // the same order with the same author, reason and end exists: nothing changes
+  kNothing,  // there is none to clear
 };
 struct OverrideCommanded {
-  Overrides overrides;                 // without those that have ended
-  std::optional<LineOverride> before;  // what the scope had, where it had not ended
+  Overrides overrides;                 // without expired ones
+  std::optional<LineOverride> before;  // the scope's earlier one, if it had not expired
   std::optional<LineOverride> after;
   OverrideEffect effect = OverrideEffect::kSet;
 };
-// For a pool, or for the cluster where `pool` is empty. kInvalid where the command itself cannot be taken, kExhausted
-// where there is no room for another pool.
+// For a pool, or for the cluster if `pool` is empty. kInvalid if the command itself is invalid, kExhausted if there is
+// no room for another pool.
 Result<OverrideCommanded> command_override(const Overrides& before, std::string_view pool,
                                            const OverrideCommand& command, base::WallTime now);
 
-// The last good text holds. Where none was ever good nothing is overridden: the calendar holds.
+// The last good text stays in force. If there never was one, nothing is overridden: the calendar applies.
 struct OverridesState {
   std::optional<Overrides> overrides;  // nullopt: not known
 };
@@ -86,10 +86,10 @@ struct OverridesStep {
   std::optional<model::Reason> trouble;  // kLineOverridesKept, kLineOverridesOld
   std::string problem;
 };
-// `text`: nullopt where there is no ConfigMap, or it lacks the key.
+// `text`: nullopt if there is no ConfigMap, or it lacks the key.
 OverridesStep next_overrides(const OverridesState& state, std::optional<std::string_view> text);
 
-// What became of the override of a scope between two looks. Empty `pool`: the cluster's.
+// A change of a scope's override between two passes. Empty `pool`: the cluster's.
 struct OverrideChange {
   std::string pool;
   model::Reason reason;  // kLineOverridden, kLineOverrideEnded, kLineOverrideCleared

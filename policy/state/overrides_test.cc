@@ -32,7 +32,7 @@ std::string refusal(const OverrideCommand& command) {
   return commanded ? "taken" : commanded.error().message;
 }
 
-TEST(Overrides, WhatIsOrderedIsReadBackAsItWasWritten) {
+TEST(Overrides, ReadsWhatItWrote) {
   auto overrides = given({}, "web", order({60, 55}, 2h));
   overrides = given(overrides, "", order({std::nullopt, 40}, 1h, "\"quoted\" \u00fc"));
   overrides = given(overrides, "batch", order({0, std::nullopt}, 90min));
@@ -44,7 +44,7 @@ TEST(Overrides, WhatIsOrderedIsReadBackAsItWasWritten) {
   EXPECT_EQ(overrides.of("web")->line, (LinePercent{60, 55}));
 }
 
-TEST(Overrides, ANewOneReplacesTheOneBeforeAndTellsWhatItWas) {
+TEST(Overrides, NewOneReplacesAndReturnsTheOldOne) {
   const auto before = given({}, "web", order({60, 55}, 2h));
   const auto commanded = *command_override(before, "web", order({40, std::nullopt}, 1h), kNow);
   EXPECT_EQ(commanded.before->line, (LinePercent{60, 55}));
@@ -60,7 +60,7 @@ TEST(Overrides, TheSameAgainChangesNothing) {
   EXPECT_EQ(again.overrides, before);
 }
 
-TEST(Overrides, TakenBackItIsGoneAndThereMustBeOneToTakeBack) {
+TEST(Overrides, ClearingRemovesAnExistingOne) {
   const auto before = given({}, "web", order({60, 55}, 2h));
   EXPECT_FALSE(given(before, "web", clear()).any());
   EXPECT_EQ(command_override(before, "batch", clear(), kNow)->effect, OverrideEffect::kNothing);
@@ -85,10 +85,10 @@ TEST(Overrides, AClockThatIsAheadThrowsNothingAway) {
   EXPECT_FALSE(day.overrides.cluster);
 }
 
-TEST(Overrides, BadOrdersAreRefusedWithTheReason) {
+TEST(Overrides, RejectsInvalidOrdersWithAReason) {
   EXPECT_NE(refusal(order({101, std::nullopt}, 2h)).find("cpu: wanted 0 to 100"), std::string::npos);
   EXPECT_NE(refusal(order({50, -1}, 2h)).find("memory: wanted 0 to 100"), std::string::npos);
-  EXPECT_NE(refusal(order({}, 2h)).find("which line?"), std::string::npos);
+  EXPECT_NE(refusal(order({}, 2h)).find("no line given"), std::string::npos);
   EXPECT_NE(refusal(order({50, 50}, 0s)).find("at least 1m"), std::string::npos);
   EXPECT_NE(refusal(order({50, 50}, -1h)).find("at least 1m"), std::string::npos);
   EXPECT_NE(refusal(order({50, 50}, kOverrideLastsMax + 1s)).find("168h"), std::string::npos);
@@ -119,7 +119,7 @@ TEST(Overrides, OfAPoolHoldItsOwnAndTheClustersUntilEachEnds) {
   EXPECT_EQ(overrides_of(overrides, "web", kNow + 2h).size(), 0u);
 }
 
-TEST(Overrides, WhatIsWrongWithAStoredTextIsNamedWithItsPlace) {
+TEST(Overrides, ReportsStoredProblemsWithPlaces) {
   const auto problem = [](std::string_view text) {
     const auto read = parse_overrides(text);
     return read ? std::string("taken") : read.error().message;
@@ -169,7 +169,7 @@ TEST(Overrides, TheLastGoodTextHolds) {
   EXPECT_EQ(old.state.overrides, later);
 }
 
-TEST(Overrides, WhatBeganAndEndedIsToldOnce) {
+TEST(Overrides, ReportsEachStartAndEndOnce) {
   const auto none = Overrides();
   const auto one = given(none, "web", order({60, 55}, 2h));
   auto changes = override_changes(none, kNow, one, kNow);

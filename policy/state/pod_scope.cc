@@ -28,7 +28,7 @@ PodScopeState state_for_pod(const PodScope& scope, base::WallTime now) {
   if (const StateOrder* order = ordered(scope.desired->cluster ? &*scope.desired->cluster : nullptr)) {
     return {true, Reason::kStateByCluster, "", *order};
   }
-  // A pool that takes every node confines nobody to it.
+  // A pool that takes every node confines no pod.
   if (scope.config == nullptr || scope.node_selector.empty()) return {};
   const Pool& pool = pool_of(*scope.config, scope.node_selector);
   if (pool.takes_all) return {};

@@ -1,11 +1,11 @@
-// Whether offline work of a pod that has no node yet is taken at all. On which node it will run nobody knows; what
-// holds for it is what holds for the cluster, and for the pool that its nodeSelector confines it to.
+// Decides whether offline work of a pod without a node is admitted. Its future node is unknown; the orders for the
+// cluster apply, and those for the pool to which its nodeSelector confines it.
 //
-//   off  =  co-location is not enabled for the cluster, or for a node with the labels that the pod asks for
-//        or  the cluster or that pool is off or draining for Kubernetes
-//        or  work of the pod's class is
+//    off  =  co-location is not enabled for the cluster, or for a node with the labels of the pod's nodeSelector
+//         or  the cluster or that pool is off or draining for Kubernetes
+//         or  work of the pod's class is
 //
-// A pool that only observes is not off: what its nodes offer stays as it is.
+// A pool in observe is not off: the offers of its nodes stay as they are.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@
 
 namespace tidemark::policy {
 
-// What is not known counts as on: nobody is turned away for what is not known.
+// Unknown counts as on: no pod is rejected for missing information.
 struct PodScope {
   const ColocationConfig* colocation = nullptr;
   const TidemarkConfig* config = nullptr;
@@ -33,7 +33,7 @@ struct PodScope {
 
 struct PodScopeState {
   bool off = false;
-  // Why: kDisabledByCluster, kDisabledForNode, kStateByCluster, kStateByPool; kStateDefault where it is not off.
+  // The reason: kDisabledByCluster, kDisabledForNode, kStateByCluster, kStateByPool; kStateDefault if it is not off.
   model::Reason reason = model::Reason::kStateDefault;
   std::string pool;                 // of kStateByPool
   std::optional<StateOrder> order;  // of the last two

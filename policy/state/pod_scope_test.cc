@@ -80,7 +80,7 @@ TEST_F(PodScopeTest, APoolsOrderHoldsForPodsThatAreConfinedToIt) {
   EXPECT_FALSE(ask().off) << "it may run elsewhere";
 }
 
-TEST_F(PodScopeTest, APoolThatTakesEveryNodeConfinesNobody) {
+TEST_F(PodScopeTest, PoolOfAllNodesConfinesNoPod) {
   order("all", Wish::kOff);
   EXPECT_FALSE(ask({{"disk", "ssd"}}).off) << "a node with that label may be in another pool";
 }

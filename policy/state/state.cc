@@ -51,7 +51,7 @@ std::optional<Reason> end_draining(StateMark& mark, const SoldNow& sold, base::W
   if (now < order.drain_until) {
     if (order.only.has_k8s() && sold.k8s.value_or(true)) return std::nullopt;
     if (order.only.has_yarn() && sold.yarn.value_or(true)) return std::nullopt;
-    // A class is on either side: where one of them is not known, it may hold something there.
+    // A class exists on both sides: if one of them is unknown, it may hold something there.
     const auto holds = [&](const std::string& name) {
       return !sold.k8s || !sold.yarn || std::ranges::binary_search(sold.classes, name);
     };
@@ -121,7 +121,7 @@ NodeCommanded command_node(const NodeMarks& marks, const StateCommand& command, 
   return out;
 }
 
-// A copy of the same generation stays: it may know more, that it is drained or that an order ended.
+// A copy of the same generation stays: it may contain more, that it is drained or that an order expired.
 CommandEffect carry_cluster(NodeMarks& marks, const StateMark& mark) {
   if (marks.cluster && marks.cluster->generation >= mark.generation) {
     return marks.cluster->generation > mark.generation ? CommandEffect::kSuperseded : CommandEffect::kAlready;

@@ -181,7 +181,7 @@ class Scenario {
   base::WallTime now_ = kStart;
 };
 
-TEST(State, IsAsTheFilesSay) {
+TEST(State, MatchesTheScenarioFiles) {
   testing::play_scenarios("policy/state/testdata", 6, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
   });
@@ -328,7 +328,7 @@ TEST(StateProperty, TheOrderOfWritesDoesNotMatter) {
 }
 
 // What is wrong with a mark is written into the next one, cut to what fits: that must be readable in its turn.
-TEST(Mark, WhatIsWrittenOverGarbageCanBeRead) {
+TEST(Mark, WritingOverGarbageYieldsAReadableMark) {
   std::string word;
   for (int i = 0; i < 60; ++i) word += "\xC3\xA4";
   for (std::size_t shift = 0; shift < 4; ++shift) {
@@ -385,7 +385,7 @@ TEST(Mark, ANewerSchemaIsHeldByItsLabel) {
   EXPECT_EQ(label_of(read_marks(std::nullopt, R"({"schema":2})").marks, kStart), NodeState::kDraining);
 }
 
-TEST(Desired, RefusesWhatItCannotHold) {
+TEST(Desired, RejectsTooManyPools) {
   EXPECT_FALSE(parse_desired("{"));
   EXPECT_FALSE(parse_desired(R"({"generation":1})"));
   EXPECT_EQ(parse_desired(R"({"schema":2})").error().kind, ErrorKind::kUnsupported);

@@ -30,7 +30,7 @@ std::int64_t own_limit_us(const model::Task& task, std::int64_t ratio_percent) {
   return quota_of(task.limits.batch.cpu, ratio_percent);
 }
 
-// Offline tasks that have a group to themselves.
+// Offline tasks with a cgroup of their own.
 class Cuttable {
  public:
   Cuttable(const SuppressObservation& seen, std::vector<std::string_view>& paths)
@@ -48,7 +48,7 @@ class Cuttable {
   }
 
  private:
-  // Other work lies in its group: a quota there would be that one's too.
+  // Other work is in its cgroup: a quota there would limit that as well.
   bool holds_others(std::string_view path) const {
     // The first that is not before `path` with a slash behind it.
     const auto is_before = [path](std::string_view other) {
@@ -70,7 +70,7 @@ CpuMilli wants_of(const ObservedTask& each, const SuppressObservation& seen, Cpu
   return std::max(wants, kTaskShareMin);
 }
 
-// The most timely first. `others` gets what offline work uses that cannot be cut.
+// The most timely first. `others` gets the use of offline work that cannot be cut.
 void find_sharers(const SuppressObservation& seen, std::span<const WorkClass> classes, CpuMilli held,
                   ShareMemory& memory, CpuMilli& others) {
   const Cuttable may_be_cut(seen, memory.paths);
@@ -97,7 +97,7 @@ std::span<const Sharer> class_at(std::span<const Sharer> sharers, std::size_t be
   return sharers.subspan(begin, end - begin);
 }
 
-// What the quotas of a class were made of, where what is left now is nearly the same.
+// The base of a class's quotas, if the present one is nearly the same.
 CpuMilli settled(const CutClass* was, CpuMilli left, CpuMilli capacity) {
   if (was == nullptr) return left;
   const CpuMilli moved = std::max(was->left, left) - std::min(was->left, left);
@@ -135,7 +135,7 @@ void split(std::span<const CpuMilli> wants, CpuMilli share, std::vector<CpuMilli
   sorted.clear();
   for (const CpuMilli each : wants) sorted.push_back(bounded(each));
   std::ranges::sort(sorted);
-  // The level at which all that want more are held: what those that want less leave, divided.
+  // The level for all tasks that want more: the rest of those that want less, divided.
   CpuMilli left = bounded(share);
   CpuMilli level = kUsedMax;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -165,7 +165,7 @@ void put_quota(std::vector<TaskQuota>& quotas, std::size_t at, const std::string
   quotas[at].quota_us = quota_us;
 }
 
-// One look, written over an earlier answer.
+// One pass, written over an earlier result.
 class Shares {
  public:
   Shares(const ShareState& before, const SuppressObservation& seen, std::span<const WorkClass> classes,

@@ -1,15 +1,15 @@
-// The least timely class of offline work gives way first (ours; only where our own settings name classes). Of what all
-// offline work has, from the most timely class down:
+// The least timely class of offline work is suppressed first (only if Tidemark's settings name classes). Of the CPU of
+// all offline work, from the most timely class down:
 //
-//   wants(task)   = used × 5/4, all there is where its quota held it back; no more than its own limit, at least 100m
-//   left(class)   = what there is, less the shares of more timely classes
-//   share(class)  = max(min(Σ wants, left), 100m a task)      the least timely one has all that is left
-//   cut(class)    = left < Σ wants, until left ≥ Σ wants + 3 % of the node
+//    wants(task)   = used × 5/4, everything if its quota throttled it; no more than its own limit, at least 100m
+//    left(class)   = the total, less the shares of more timely classes
+//    share(class)  = max(min(Σ wants, left), 100m a task)      the least timely one has all that is left
+//    cut(class)    = left < Σ wants, until left ≥ Σ wants + 3 % of the node
 //
-// A task that is refused, as it came where too much was sold, has no part in it: it neither wants nor is satisfied.
-// Tasks of a class that is cut get quotas: its left, as evenly as their wants allow; of a left that moved by less than
-// 1 % of the node, and of a quota that would move by up to 10 %, what was there stays. All others have none and take
-// what they need by weight. Σ shares ≥ what there is: nothing worth a write is held back that could be used.
+// A task that was rejected because too much was sold takes no part: it neither wants nor is satisfied. Tasks of a class
+// that is cut get quotas: its left, as evenly as their wants allow. The old value stays if left moved by less than 1 %
+// of the node, or if a quota would move by up to 10 %. All others have no quota and get CPU by weight. Σ shares ≥ the
+// total: usable CPU is not held back.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ namespace tidemark::policy {
 
 inline constexpr model::CpuMilli kTaskShareMin{100};
 inline constexpr std::int64_t kHeadroom_percent = 125;
-inline constexpr std::int64_t kCutBand_percent = 3;     // of capacity: so much is left before a cut ends
+inline constexpr std::int64_t kCutBand_percent = 3;     // of capacity: this much must be left before a cut ends
 inline constexpr std::int64_t kLeftBand_percent = 1;    // of capacity
 inline constexpr std::int64_t kQuotaBand_percent = 10;  // of a task's quota: it does not move by less
 
@@ -48,11 +48,12 @@ struct ClassPart {
 std::vector<ClassPart> share_room(std::span<const ClassDemand> classes, model::CpuMilli room,
                                   std::vector<ClassPart> spare = {});
 
-// Nobody more than it wants, and all that want more the same. Σ = min(Σ wants, share), up to a thousandth each.
+// No task gets more than it wants, and all that want more get the same. Σ = min(Σ wants, share), up to a thousandth
+// each.
 std::vector<model::CpuMilli> split_share(std::span<const model::CpuMilli> wants, model::CpuMilli share);
 
-// How much of the CPU that it asked for a class gets, in thousandths. nullopt: it asked for none, or wants no more than
-// it uses: it was not held back, and is below its limit (95 % of it count as at it).
+// The share of the requested CPU that a class gets, in thousandths. nullopt: it requested none, or wants no more than
+// it uses: it was not throttled, and is below its limit (95 % of it count as at it).
 struct ClassUse {
   model::CpuMilli used;
   model::CpuMilli asked;
@@ -75,7 +76,7 @@ struct TaskQuota {
 };
 struct ShareState {
   std::vector<CutClass> cut;      // the most timely first
-  std::vector<TaskQuota> quotas;  // by group, each once; in 100 ms
+  std::vector<TaskQuota> quotas;  // by cgroup, each once; in 100 ms
   const TaskQuota* quota_of_group(std::string_view group) const;
   bool operator==(const ShareState&) const = default;
 };
@@ -92,7 +93,7 @@ struct ClassShare {
   bool operator==(const ClassShare&) const = default;
 };
 
-// What a look needs while it lasts.
+// Working memory of a pass.
 struct ShareMemory {
   struct Sharer {
     const model::Task* task = nullptr;
@@ -114,13 +115,12 @@ struct SharesStep {
   ShareMemory memory;               // for the next one
 };
 
-// `held`: what all offline work has, by what is in force. `spare`: an answer that nobody needs any more, for its memory
-// alone.
+// `held`: the limit in force of all offline work. `spare`: an unused result, only to reuse its memory.
 SharesStep class_shares(const ShareState& before, const SuppressObservation& seen, std::span<const WorkClass> classes,
                         model::CpuMilli held, SharesStep spare = {});
 
-// The quotas as intents, of tasks that are still there. `above_us`: the quota of the group that they are all in. A v1
-// kernel refuses one that is larger than that, and one below a container's: those that have a larger one get it too.
+// The quotas as intents, of tasks that still exist. `above_us`: the quota of their common cgroup. A v1 kernel refuses a
+// larger one than that, and one below a container's: those with a larger one get it too.
 void share_intents(const ShareState& state, const SuppressObservation& seen, std::int64_t above_us, IntentsOver& out);
 
 }  // namespace tidemark::policy

@@ -49,7 +49,7 @@ TEST(ShareRoom, NothingIsHeldBackAndTheHigherClassGoesFirst) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const CpuMilli least{classes[i].tasks * kTaskShareMin.value};
       ASSERT_GE(parts[i].share, least);
-      ASSERT_GE(more[i].share, parts[i].share) << "more room is nobody's loss";
+      ASSERT_GE(more[i].share, parts[i].share) << "more room lowers no share";
       for (std::size_t above = 0; above < i; ++above) {
         const bool cut = parts[above].share < classes[above].wants;
         ASSERT_FALSE(cut && parts[i].share > least)
@@ -68,7 +68,7 @@ TEST(SplitShare, AsEvenlyAsTheWantsAllow) {
   EXPECT_TRUE(split_share({}, {1000}).empty());
 }
 
-TEST(SplitShare, NobodyHasMoreThanItWantsAndAllOfItIsGivenOut) {
+TEST(SplitShare, GivesNoClassMoreThanItWantsAndDistributesAll) {
   std::mt19937_64 random(2);
   for (int round = 0; round < 20'000; ++round) {
     Amounts wants(random() % 8);

@@ -1,4 +1,4 @@
-// What a node looks like to suppression at one instant. What is not known is nullopt, never 0.
+// A node's measurements for suppression at one instant. Unknown values are nullopt, never 0.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 namespace tidemark::policy {
 
 struct ObservedTask {
-  const model::Task* task = nullptr;    // null: a pod's group of which nobody knows whose it is; it counts as online
-  std::optional<model::CpuMilli> used;  // its own, less what tasks in it use; not measured: it is the system's
-  bool throttled = false;               // held back by a quota of its own since the last look
-  bool refused = false;                 // held at the least there is: it came where too much was sold (policy/limits)
+  const model::Task* task = nullptr;    // null: a pod's cgroup with an unknown owner; it counts as online
+  std::optional<model::CpuMilli> used;  // its own, less that of tasks in it; not measured: it counts for the system
+  bool throttled = false;               // throttled by a quota of its own since the last pass
+  bool refused = false;                 // at the minimum: it came while too much was sold (policy/limits)
 };
 
 struct Processor {
@@ -27,9 +27,9 @@ struct Processor {
   bool operator==(const Processor&) const = default;
 };
 
-// The groups that suppression writes, from the root of each hierarchy; also those that no task names.
+// The cgroups that suppression writes, from the root of each hierarchy; also those without tasks.
 struct OfflineGroups {
-  std::string besteffort;               // the kubelet's group of BestEffort pods; "": there is none, or nobody knows
+  std::string besteffort;               // the kubelet's cgroup of BestEffort pods; "": none or unknown
   std::vector<std::string> pods;        // directly in it
   std::vector<std::string> containers;  // all below those
 };
@@ -45,16 +45,16 @@ struct SuppressObservation {
 
   std::vector<Processor> processors;         // that are on; empty: not known
   std::vector<std::int32_t> reserved_cpus;   // by the node's annotation
-  std::vector<std::int32_t> exclusive_cpus;  // of system QoS, where that has them for itself
+  std::vector<std::int32_t> exclusive_cpus;  // those that system QoS has exclusively
 
-  // In force on the besteffort group.
+  // In force on the besteffort cgroup.
   std::optional<std::vector<std::int32_t>> besteffort_cpus;
   std::optional<std::int64_t> besteffort_quota_us;  // in 100 ms; kNoLimit
 
   OfflineGroups groups;
-  bool kubelet_static = false;  // its CPU manager sets the processors of containers itself
-  bool runs_last = false;       // offline work: the kernel gives it what nobody else wants, and nothing else
-  // Of the kernel: a child's processors are a part of its parent's, its quota no larger (policy/knobs/knobs.h).
+  bool kubelet_static = false;  // its CPU manager sets the CPUs of containers itself
+  bool runs_last = false;       // offline work: the kernel gives it only idle CPU time
+  // Of the kernel: a child's CPUs are a part of its parent's, its quota no larger (policy/knobs/knobs.h).
   bool nested_cpuset = true;
   bool nested_quota = true;
   std::int64_t ratio_percent = 100;  // CPU normalization, as batch limits go by it (policy/limits/limits.h)

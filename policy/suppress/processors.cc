@@ -19,7 +19,7 @@ bool insert_once(std::vector<std::int32_t>& list, std::int32_t cpu) {
   return true;
 }
 
-// The processors of one NUMA node, by core; taken from the left, first by twos, then one by one.
+// The CPUs of one NUMA node, by core; taken from the left, first by twos, then one by one.
 class NumaGroup {
  public:
   explicit NumaGroup(std::vector<Processor> processors)
@@ -107,7 +107,7 @@ const OfflinePools& offline_pools(const SuppressObservation& seen, ProcessorMemo
     if (each.task == nullptr || each.task->cpuset.empty() || each.task->terminal()) continue;
     const bool lse = each.task->qos_raw == model::Qos::kLse;
     if (!lse && each.task->qos_raw != model::Qos::kLsr) continue;
-    // One that cannot be read keeps nobody away, as with the peer.
+    // An unreadable one excludes no CPU, as in Koordinator.
     if (const auto cpus = model::parse_cpus(each.task->cpuset)) add(lse ? kept : lsrs, *cpus);
   }
   pools.lsr.clear();

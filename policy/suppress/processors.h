@@ -1,13 +1,13 @@
-// Which processors offline work gets, of those that it may have at all (contract 7.3):
+// Selects the CPUs of offline work (contract 7.3):
 //
-//   not        those that are reserved, exclusive to system QoS, or of an LSE pod
-//   pool A     those of LSR pods             pool B   all others
-//   of n       n × |A| / (|A| + |B|) from A, the rest from B
-//   of a pool  grouped by NUMA node (and socket), the largest group first, of equal ones the one that begins lower;
-//              round and round the groups, the two threads of a core each, until one or none is missing; then single
-//              processors, going on with the group that is next
+//    not        those that are reserved, exclusive to system QoS, or of an LSE pod
+//    pool A     those of LSR pods             pool B   all others
+//    of n       n × |A| / (|A| + |B|) from A, the rest from B
+//    of a pool  grouped by NUMA node (and socket), the largest group first, of equal ones the one that begins lower;
+//               round-robin over the groups, the two threads of a core each, until one or none is missing; then single
+//               CPUs, continuing with the next group
 //
-// So offline work is spread over the machine and shares cores with itself. The same processors are chosen each time.
+// So offline work is spread over the machine and shares cores with itself. The selection is deterministic.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +29,16 @@ OfflinePools offline_pools(const SuppressObservation& seen);
 // Ascending. `n` counts as one within 0 … pools.size().
 std::vector<std::int32_t> choose_processors(const OfflinePools& pools, std::int64_t n);
 
-// The same two, for who asks each second and hears the same nearly always: nothing is allocated for that, and nothing
-// chosen anew.
+// The same two, for a caller that asks each second and mostly gets the same result: then nothing is allocated or
+// selected again.
 struct ProcessorMemory {
-  OfflinePools pools;                    // of the last look
+  OfflinePools pools;                    // of the last pass
   OfflinePools of;                       // that was chosen from last
   std::vector<std::int32_t> chosen;      // of it
-  std::vector<std::int32_t> kept, lsrs;  // of a look, while it lasts
+  std::vector<std::int32_t> kept, lsrs;  // of a pass, while it runs
 };
 const OfflinePools& offline_pools(const SuppressObservation& seen, ProcessorMemory& memory);
-// Of the pools of the last look.
+// Of the pools of the last pass.
 const std::vector<std::int32_t>& choose_processors(ProcessorMemory& memory, std::int64_t n);
 
 }  // namespace tidemark::policy

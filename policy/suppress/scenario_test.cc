@@ -84,7 +84,7 @@ class Scenario {
   SuppressPlan last_;
 };
 
-TEST(SuppressScenarios, ComeOutAsTheyAreWritten) {
+TEST(SuppressScenarios, MatchTheScenarioFiles) {
   testing::play_scenarios("policy/suppress/testdata", 10, [] {
     auto scenario = std::make_shared<Scenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };

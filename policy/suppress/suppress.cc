@@ -76,7 +76,7 @@ bool left_to_the_kernel(const SuppressObservation& seen, const NodeRules& rules)
   return rules.threshold.cpu_suppress_policy == SuppressPolicy::kIdle && seen.runs_last && !seen.node_off;
 }
 
-// Of what is held at all.
+// Only of limited CPUs.
 SuppressPolicy policy_of(const NodeRules& rules) {
   const auto policy = rules.threshold.cpu_suppress_policy;
   return policy == SuppressPolicy::kIdle ? SuppressPolicy::kCfsQuota : policy;
@@ -102,7 +102,7 @@ class Step {
 
   SuppressStep run() {
     if (!rules_.threshold.enable && !seen_.node_off) return {};
-    // Off holds all of offline work, whoever that is.
+    // Off limits all of offline work.
     const bool known = seen_.node_off ? !seen_.groups.besteffort.empty() : pods_are_known(seen_);
     if (!known) return kept(Reason::kSuppressNothingKnown);
     plan_.room = suppress_room(seen_, rules_.threshold);
@@ -115,7 +115,7 @@ class Step {
     if (cannot) return kept(*cannot);
     if (seen_.node_off) {
       plan_.reason = Reason::kSuppressNodeOff;
-      state_.shares = before_.shares;  // what is cut stays so while it ends
+      state_.shares = before_.shares;  // cuts stay while it ends
     } else {
       share(held());
     }
@@ -130,7 +130,7 @@ class Step {
   }
 
   bool may_grow() const { return !state_.grew || now_ - *state_.grew >= kGrowthGapMin; }
-  // What comes of `wanted` where a step is `step`. `found` < `wanted`.
+  // The next value towards `wanted` with the step size `step`. `found` < `wanted`.
   std::int64_t grown(std::int64_t found, std::int64_t wanted, std::int64_t step) {
     if (!may_grow()) {
       plan_.reason = Reason::kSuppressSlewed;
@@ -145,7 +145,7 @@ class Step {
   std::optional<Reason> by_cpuset() {
     const OfflinePools& pools = offline_pools(seen_, processors_);
     plan_.candidates = pools.size();
-    // With a static CPU manager the besteffort group has more than the containers: what was decided last counts.
+    // With a static CPU manager the besteffort cgroup has more than the containers: the last decision counts.
     const bool remembered = seen_.kubelet_static && before_.policy == SuppressPolicy::kCpuset && !before_.cpus.empty();
     if (remembered) {
       plan_.found = static_cast<std::int64_t>(before_.cpus.size());
@@ -153,7 +153,7 @@ class Step {
       plan_.found = static_cast<std::int64_t>(seen_.besteffort_cpus->size());
     }
     if (seen_.processors.empty() || (!plan_.found && !seen_.node_off)) return Reason::kSuppressUnknown;
-    if (pools.size() == 0) return Reason::kSuppressAtFloor;  // all of them are somebody else's
+    if (pools.size() == 0) return Reason::kSuppressAtFloor;  // other work has all of them
     const std::int64_t wanted = std::max(up(room().value, kMilliPerCore), kSuppressCpusMin);
     plan_.wanted = wanted;
     std::int64_t n = std::min(wanted, pools.size());
@@ -209,7 +209,7 @@ class Step {
     plan_.classes = std::move(shares_.classes);
   }
 
-  // Classes share by weight, none is cut by a quota: each is told of, and has what it wants as far as this goes.
+  // Classes share by weight, none is cut by a quota: each is listed and has what it wants as far as possible.
   SuppressStep nothing_held() {
     const SuppressRoom& room = *plan_.room;
     const CpuMilli others = room.online_pods + room.online_applications + room.system_part();
@@ -249,7 +249,7 @@ class Step {
   const SuppressPolicy policy_;
   std::vector<Intent> spare_;
   ProcessorMemory processors_;
-  SharesStep shares_;  // of an earlier answer, until there is one
+  SharesStep shares_;  // reused from an earlier result
   SuppressState state_;
   SuppressPlan plan_;
 };

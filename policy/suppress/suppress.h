@@ -1,29 +1,30 @@
-// How much of the processors offline work may use, so that all work together stays under the line (contract 7.3). Of
-// what is left there (room.h), by the policy in force:
+// How much CPU offline work may use, so that all work together stays under the line (contract 7.3). Of the room there
+// (room.h), by the policy in force:
 //
-//   cpuset     n = ⌈room in cores⌉, at least 2, at most what there is to give (processors.h)
-//              growth     by ⌈10 % of the processors⌉ a step over what is in force; not for less than 1 % of capacity
-//   cfsQuota   q = room × 100 µs a thousandth, at least 2000
-//              stays      while |q − what is in force| < 1 % of the cores, unless q is 2000
-//              growth     by 10 % of the cores a step, unless there was no quota
-//   idle       no quota and no processors while the kernel puts offline work last by itself (cpu_priority.h); else
-//              as cfsQuota. The line is then one of what is sold: a quota below what is free leaves processors empty,
-//              and offline work that comes back all at once disturbs its neighbours more than one that never went.
+//    cpuset     n = ⌈room in cores⌉, at least 2, at most the available CPUs (processors.h)
+//               growth     by ⌈10 % of the CPUs⌉ a step over the set in force; not for less than 1 % of capacity
+//    cfsQuota   q = room × 100 µs a thousandth, at least 2000
+//               stays      while |q − the quota in force| < 1 % of the cores, unless q is 2000
+//               growth     by 10 % of the cores a step, unless there was no quota
+//    idle       no quota and no cpuset while the kernel gives offline work only idle CPU time (cpu_priority.h); else
+//               as cfsQuota. The line then only limits what is sold: a quota below the idle CPU time leaves CPUs
+//               unused, and offline work that returns all at once disturbs its neighbours more than steady work.
 //
-// A cut is at once. A step of growth comes at most once in kGrowthGapMin, however often somebody asks. Where what is
-// needed is not known, what is in force stays; switched off there are no intents, and whoever carries them out puts
-// back what was found. On a node that is off offline work has the least, also where suppression is switched off. With
-// classes in our own settings the least timely work gives way first (class_shares.h).
+// A cut is immediate. Growth takes at most one step in kGrowthGapMin, regardless of the number of calls. If an input is
+// unknown, the limit in force stays; if suppression is off there are no intents, and the original values are restored.
+// On a node that is off, offline work has the minimum, also if suppression is off. With classes in Tidemark's settings
+// the least timely work is suppressed first (class_shares.h).
 //
-// A pod without requests that is not offline (kube-proxy, what collects logs) lies in the besteffort group as well.
-// What leaves offline work next to nothing would leave that nothing: where there is one, a node that is off holds each
-// task of offline work to the least by itself, and not their group.
+// An online pod without requests (kube-proxy, a log collector) is in the besteffort cgroup as well, and a minimum for
+// offline work would be its minimum too. If there is one, a node that is off limits each offline task to the minimum,
+// and not their cgroup.
 //
-//   what is written     cpuset    all groups, where children's are parts of their parents'; else the besteffort group;
-//                                 the containers alone, where the kubelet's CPU manager is static
-//                       cfsQuota  the besteffort group; on a node that is off, beside such pods, each offline task
+//    files              cpuset    all cgroups, if children's sets are parts of their parents'; else the besteffort
+//    cgroup;
+//                                 the containers alone, if the kubelet's CPU manager is static
+//                       cfsQuota  the besteffort cgroup; on a node that is off, beside such pods, each offline task
 //
-// Numbers of the policy that is not in force are simply not wanted any more.
+// Values of the policy that is not in force have no intents any more.
 #pragma once
 
 #include <chrono>
@@ -62,18 +63,18 @@ struct SuppressState {
 
 struct SuppressPlan {
   model::Reason reason = model::Reason::kSuppressOff;
-  // What is in force stays, known here or not: nothing of this strategy is put back. `intents` are what is known of it.
+  // The values in force stay, known here or not: this strategy restores nothing. `intents` are the known ones.
   bool holds = false;
   std::optional<SuppressRoom> room;     // nullopt: not calculated
-  std::optional<model::CpuMilli> left;  // runs last, and nothing holds it: what all others leave of the node
+  std::optional<model::CpuMilli> left;  // runs last without a limit: the rest that other work leaves of the node
 
-  std::optional<SuppressPolicy> policy;    // of what follows; nullopt: nothing is in force
+  std::optional<SuppressPolicy> policy;    // of the values below; nullopt: no limit is in force
   std::vector<std::int32_t> cpus;          // of kCpuset: in force from now on
   std::int64_t quota_us = kNoLimit;        // of kCfsQuota
   bool each = false;                       // offline task has that quota, and not all of them together
-  std::optional<std::int64_t> wanted;      // processors or microseconds, before growth and bands; nullopt: held
+  std::optional<std::int64_t> wanted;      // CPUs or microseconds, before growth and bands; nullopt: kept
   std::optional<std::int64_t> found;       // the same, in force before; kNoLimit. nullopt: not known
-  std::optional<std::int64_t> candidates;  // processors that offline work may have at all, with kCpuset
+  std::optional<std::int64_t> candidates;  // CPUs that offline work may have at all, with kCpuset
   std::vector<ClassShare> classes;         // the most timely first; empty: our settings name none, or none is here
 
   std::vector<Intent> intents;
@@ -86,8 +87,7 @@ struct SuppressStep {
   ShareMemory shares;
 };
 
-// Total. `spare`: an answer that nobody needs any more, for its memory alone: asked each second, it is the same nearly
-// always.
+// Total. `spare`: an unused result, only to reuse its memory: called each second, the result is mostly the same.
 SuppressStep suppress(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules,
                       base::MonotonicTime now, SuppressStep spare = {});
 

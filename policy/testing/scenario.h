@@ -66,7 +66,7 @@ inline std::string Words::next() {
 }
 
 inline void Words::expect_end() const {
-  if (!words_.empty()) throw std::runtime_error(base::cat("nobody asked for ", words_.back()));
+  if (!words_.empty()) throw std::runtime_error(base::cat("unexpected word ", words_.back()));
 }
 
 inline model::Quantity quantity(std::string_view text) {

@@ -1,12 +1,12 @@
-// What the spec of a NodeMetric asks of the agent (contract 3.1, 7.14), made safe to obey:
+// The spec of a NodeMetric (contract 3.1, 7.14), limited to safe values:
 //
-//   report interval = max(asked, 30 s), at most a day             not asked: 60 s
-//   aggregate       = max(asked, 60 s), at most kAggregateMax     not asked: 300 s
-//   durations       in the order asked, kDurationsMax of them     none asked: 5, 10 and 30 minutes
-//   memory          hot page cache only where the kernel tells of it, and unknown words: without page cache
+//    report interval = max(spec, 30 s), at most a day              absent: 60 s
+//    aggregate       = max(spec, 60 s), at most kAggregateMax      absent: 300 s
+//    durations       in the order of the spec, at most kDurationsMax      absent: 5, 10 and 30 minutes
+//    memory          hot page cache only if the kernel reports it; that and unknown words: without page cache
 //
-// A duration beyond kNodeWindowMax is told from what is held: as long as that is half of the duration or more; a
-// longer one is told empty, as one that is cold.
+// A duration beyond kNodeWindowMax is computed from the stored samples, if they span half of it or more; otherwise it
+// is reported empty, like a cold one.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ inline constexpr std::size_t kDurationsMax = 16;
 
 enum class MemoryCollect : std::uint8_t { kWithoutPageCache, kWithHotPageCache, kWithPageCache };
 
-// As it stands in the spec.
+// As in the spec.
 struct CollectAsked {
   std::optional<std::int64_t> aggregate_duration_s;
   std::optional<std::int64_t> report_interval_s;
@@ -45,17 +45,17 @@ struct CollectInForce {
   std::vector<base::Duration> durations{std::chrono::minutes(5), std::chrono::minutes(10), std::chrono::minutes(30)};
   MemoryCollect memory = MemoryCollect::kWithoutPageCache;
 
-  // What was asked and is not done: for the log, once.
+  // Unsupported values of the spec: for the log, once.
   bool aggregate_cut = false;
   std::size_t durations_left_out = 0;   // beyond kDurationsMax
   std::size_t durations_not_whole = 0;  // beyond kNodeWindowMax
   bool memory_not_as_asked = false;
 
-  base::Duration node_window() const;  // how far back samples of the node are held
+  base::Duration node_window() const;  // how far back samples of the node are stored
   bool operator==(const CollectInForce&) const = default;
 };
 
-// `hot_page_cache`: the kernel tells which of its pages are cold.
+// `hot_page_cache`: the kernel reports which of its pages are cold.
 CollectInForce collect_in_force(const CollectAsked& asked, bool hot_page_cache);
 
 }  // namespace tidemark::policy

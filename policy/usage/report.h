@@ -1,10 +1,10 @@
-// A report from what is held (contract 3.1, 7.14):
+// A report from the stored samples (contract 3.1, 7.14):
 //
-//   nodeUsage, systemUsage, numaUsages, podUsage, usage   the average of the aggregate window
-//   aggregated…                                           average and percentiles, once for each duration asked for
+//    nodeUsage, systemUsage, numaUsages, podUsage, usage   the average of the aggregate window
+//    aggregated…                                           average and percentiles, once for each duration of the spec
 //
-// A duration is cold, and told empty, while its samples span less than half of it. What of a pod or a host application
-// misses CPU or memory is not in the report. CPU is rounded down to thousandths of a core.
+// A duration is cold, and reported empty, while its samples span less than half of it. Pods and host applications
+// without CPU or memory are omitted. CPU is rounded down to thousandths of a core.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@
 
 namespace tidemark::policy {
 
-// Who a pod is, for the report. `priority` and `qos` by the readers with default.
+// The identity of a pod for the report. `priority` and `qos` by the readers with default.
 struct ReportedPod {
   std::string_view uid;
   std::string_view ns;
@@ -25,7 +25,7 @@ struct ReportedPod {
   model::Qos qos = model::Qos::kNone;
 };
 
-// What the NodeSLO lists.
+// The list of the NodeSLO.
 struct ReportedHostApplication {
   std::string_view name;
   model::PriorityClass priority = model::PriorityClass::kNone;
@@ -39,11 +39,11 @@ struct ReportSubjects {
 
 model::Resources reported(const UsageFigures& figures);
 
-// All but what is predicted. `out` is filled anew; what it has room for is not allocated again.
+// All except the prediction. `out` is overwritten; its memory is reused.
 void usage_report(const UsageHistory& history, const ReportSubjects& subjects, base::MonotonicTime now,
                   base::WallTime wall_now, WindowScratch& scratch, model::NodeMetricReport& out);
 
-// What the node and the system would be told with now: what a report is worth is seen by (report_due.h).
+// The values of the node and the system that a report would have now: they decide whether it is due (report_due.h).
 struct ReportedLevels {
   model::ReportedUsage node;
   model::ReportedUsage system;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kPermille = 1000;
 constexpr std::int64_t kPermilleOfPercent = 10;
 
-// |now − told| in thousandths of capacity; nullopt where there is nothing to compare.
+// |now − reported| in thousandths of capacity; nullopt without a value to compare.
 std::optional<ReportMoved> largest_move(const ReportedLevels& told, const ReportObservation& observation) {
   struct Pair {
     ReportSubject subject;

@@ -1,15 +1,14 @@
 // When a report is due:
 //
-//   by interval   the spec's interval since the last one that arrived; the first one an interval after the start
-//   at once       the node or its system part would be told with more than kLargeChange_percent of capacity up or down
-//                 from what was told last, and kReportGapMin has passed since the last attempt
-//   again         the last attempt failed: kReportRetry ago, twice as long after each further failure, at most an
-//                 interval; and as soon as the API server, away since, is there again
+//    by interval   the spec's interval since the last one that arrived; the first one an interval after the start
+//    at once       the value of the node or its system part differs by more than kLargeChange_percent of capacity from
+//                  the last report, and kReportGapMin has passed since the last attempt
+//    again         the last attempt failed: kReportRetry ago, twice as long after each further failure, at most an
+//                  interval; and as soon as an API server that was away is back
 //
-// What would be told is an average: so a step of the load counts as it moves that average. Attempts are never closer
-// together than kReportGapMin, whatever happens. Ten thousand nodes that start, or find the API server again, in one
-// moment do not report in one moment: the first report and each one after a failure are later by the node's own
-// `spread`.
+// Reported values are averages: so a step of the load counts as it moves that average. Attempts are never closer
+// together than kReportGapMin. Ten thousand nodes that start, or find the API server again, at the same moment do not
+// report at the same moment: the first report and each one after a failure are later by the node's own `spread`.
 #pragma once
 
 #include <chrono>
@@ -22,7 +21,7 @@
 
 namespace tidemark::policy {
 
-inline constexpr std::int64_t kLargeChange_percent = 10;  // what the manager writes a node anew for
+inline constexpr std::int64_t kLargeChange_percent = 10;  // the change for which the manager writes a node again
 inline constexpr base::Duration kReportGapMin = std::chrono::seconds(20);
 inline constexpr base::Duration kReportRetry = std::chrono::seconds(20);
 
@@ -34,11 +33,11 @@ enum class ReportWhy : std::uint8_t {
   kNotYet,       // nothing of the below
   kNoObject,     // the NodeMetric does not exist: there is nothing to write to
   kInterval,     // the interval is over
-  kLargeChange,  // `moved` tells what moved
+  kLargeChange,  // `moved` is the change
   kFailedLast,   // the last attempt came to nothing
 };
 
-// The largest change against what was told last, in thousandths of capacity. Amounts are of `resource`: milli-cores or
+// The largest change since the last report, in thousandths of capacity. Amounts are of `resource`: milli-cores or
 // bytes.
 struct ReportMoved {
   ReportSubject subject = ReportSubject::kNode;
@@ -63,16 +62,16 @@ struct ReportObservation {
   model::Resources capacity;
   bool object_exists = true;                     // the NodeMetric
   std::optional<ReportOutcome> outcome;          // of an attempt, since the last step
-  std::optional<ReportedLevels> outcome_levels;  // what that attempt told
-  std::optional<base::MonotonicTime> back;       // since then the API server answers again, which was away
+  std::optional<ReportedLevels> outcome_levels;  // the values of that attempt
+  std::optional<base::MonotonicTime> back;       // when an API server that was away answered again
 };
 
 struct ReportConfig {
   base::Duration interval = kReportIntervalDefault;
   bool at_once = true;
   base::Duration spread{0};  // this node's own, below kReportRetry
-  // Since it began, for the first report; not given: an interval and the spread. Whoever is alone with its server need
-  // not think of a herd.
+  // The spread of the first report since the start; unset: an interval and the spread. A node that is alone with its
+  // server needs no spread.
   std::optional<base::Duration> first{};
 };
 
@@ -87,7 +86,7 @@ struct ReportStep {
   ReportPlan plan;
 };
 
-// Total. A plan that says `report` counts as an attempt. A clock that went back begins the interval anew.
+// Total. A plan with `report` counts as an attempt. A clock that went back restarts the interval.
 ReportStep report_due(const ReportState& before, const ReportObservation& observation, const ReportConfig& config,
                       base::MonotonicTime now);
 

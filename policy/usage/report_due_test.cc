@@ -98,13 +98,13 @@ class ReportDueScenario {
   MonotonicTime now_;
 };
 
-TEST(ReportDue, IsWhenTheFilesSay) {
+TEST(ReportDue, MatchesTheScenarioFiles) {
   testing::play_scenarios("policy/usage/testdata/due", 3, [] {
     return [scenario = std::make_shared<ReportDueScenario>()](std::string_view text) { return scenario->run(text); };
   });
 }
 
-TEST(ReportDue, WhoeverIsAloneNeedNotWaitForItsFirstReport) {
+TEST(ReportDue, SingleNodeReportsAtOnce) {
   ReportState state;
   std::vector<int> at;
   for (int now_s = 0; now_s < 130; ++now_s) {

@@ -105,7 +105,7 @@ class ReportScenario {
   MonotonicTime now_;
 };
 
-TEST(UsageReport, TellsWhatTheFilesSay) {
+TEST(UsageReport, MatchesTheScenarioFiles) {
   testing::play_scenarios("policy/usage/testdata/report", 2, [] {
     return [scenario = std::make_shared<ReportScenario>()](std::string_view line) { return scenario->run(line); };
   });
@@ -151,7 +151,7 @@ TEST(UsageReport, PodsAndHostApplicationsAreInOrderAndWhole) {
   EXPECT_FALSE(told.prod_peak);
 }
 
-TEST(UsageReport, ZonesAreToldById) {
+TEST(UsageReport, SortsZonesById) {
   UsageHistory history{CollectInForce()};
   const MonotonicTime now{seconds(1)};
   const std::vector<NumaReading> zones{{1, reading(now, {{3'000}, {100 * kMi}}), reading(now, {{2'000}, {70 * kMi}})},

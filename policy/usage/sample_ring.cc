@@ -22,7 +22,7 @@ constexpr float kP90 = 0.9F;
 constexpr float kP95 = 0.95F;
 constexpr float kP99 = 0.99F;
 
-// The percentiles asked for ascend: each search begins where the last one ended.
+// The requested percentiles ascend: each search begins where the last one ended.
 class Picker {
  public:
   explicit Picker(std::vector<std::int64_t>& values) : values_(values) {}

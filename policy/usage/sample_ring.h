@@ -1,13 +1,13 @@
-// What one group used, second by second, as far back as its window reaches: 16 bytes a sample, nothing allocated after
-// the first second.
+// The use of one cgroup, second by second, for the length of its window: 16 bytes a sample, no allocation after the
+// first second.
 //
-//   window of a duration   the samples at [now − duration, now], both ends counted, in whole milliseconds
-//   percentile p           of n samples in ascending order the one at floor(float(n) × float(p)) − 1, at least 0
-//   average                their sum / n, rounded down
-//   last                   the one with the latest time
-//   span                   from its first sample to its last, of the resource with the shorter one
+//    window of a duration   the samples at [now − duration, now], both ends counted, in whole milliseconds
+//    percentile p           of n samples in ascending order the one at floor(float(n) × float(p)) − 1, at least 0
+//    average                their sum / n, rounded down
+//    last                   the one with the latest time
+//    span                   from its first sample to its last, of the resource with the shorter one
 //
-// CPU and memory are two series in one: either may miss a sample. CPU is in millionths of a core and held at 4,294
+// CPU and memory are two series in one: either may miss a sample. CPU is in millionths of a core and saturates at 4,294
 // cores.
 #pragma once
 
@@ -21,9 +21,9 @@
 namespace tidemark::policy {
 
 inline constexpr base::Duration kSampleEvery = std::chrono::seconds(1);
-// Closer to the last one than this and a sample is not kept: what bounds a window's size.
+// A sample closer to the last one than this is dropped, which limits the size of a window.
 inline constexpr base::Duration kSampleGapMin = std::chrono::milliseconds(900);
-// A sample that is older than the newest by more is no late one: time was set back, and the ring begins anew.
+// A sample that is older than the newest by more is not late: the clock was set back, and the ring starts again.
 inline constexpr base::Duration kLateMax = std::chrono::seconds(10);
 
 struct UsageSample {
@@ -71,9 +71,9 @@ class SampleRing {
   SampleTaken add(const UsageSample& sample);
   // Keeps the newest samples that fit into the new window.
   void set_window(base::Duration window);
-  void forget_memory();  // what is known of memory is of another kind now
+  void forget_memory();  // the memory samples are of another kind now
 
-  // nullopt where the window has no sample of CPU, or none of memory.
+  // nullopt if the window has no sample of CPU, or none of memory.
   std::optional<WindowUsage> usage(base::MonotonicTime now, base::Duration duration, WindowScratch& scratch) const;
   std::optional<UsageFigures> average(base::MonotonicTime now, base::Duration duration) const;
   std::optional<UsageFigures> percentile(base::MonotonicTime now, base::Duration duration, float p,
@@ -114,7 +114,7 @@ class SampleRing {
   std::size_t first_ = 0;
   std::size_t size_ = 0;
   std::int64_t window_ms_ = 0;
-  std::int64_t newest_ms_ = 0;  // where size_ > 0
+  std::int64_t newest_ms_ = 0;  // if size_ > 0
 };
 
 }  // namespace tidemark::policy

@@ -96,7 +96,7 @@ TEST(SampleRing, AMissingSampleIsNotZero) {
   EXPECT_EQ(ring.last(at(seconds(3)), minutes(1)), (UsageFigures{8'000, 20 * kSampleRingMi}));
 }
 
-TEST(SampleRing, WhatIsNoSampleIsRefused) {
+TEST(SampleRing, RejectsInvalidSamples) {
   SampleRing ring(minutes(1));
   EXPECT_EQ(ring.add({at(seconds(1)), std::nullopt, std::nullopt}), SampleTaken::kRefused);
   EXPECT_EQ(ring.add({at(seconds(1)), -1, 0}), SampleTaken::kRefused);
@@ -173,7 +173,7 @@ TEST(SampleRing, AnotherWindowKeepsWhatFits) {
 }
 
 // Against a plain list: any times, gaps, missing values.
-TEST(SampleRing, TellsWhatAListWouldTell) {
+TEST(SampleRing, MatchesAPlainList) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 30; ++round) {
     const base::Duration window = seconds(1 + random() % 600);

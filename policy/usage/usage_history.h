@@ -1,12 +1,12 @@
-// What the node, its system part, its pods, its host applications and its NUMA nodes used: the samples that reports and
-// predictions are made from. All readings of one pass belong to one instant, and what is left of the node for the
-// system is measured with them; nothing is subtracted here. What a reading does not have is missing, never 0.
+// The use of the node, its system part, its pods, its host applications and its NUMA nodes: the samples for reports and
+// predictions. All readings of one pass belong to one instant, and the system's part is measured with them; nothing is
+// subtracted here. Absent values of a reading are missing, never 0.
 //
-// A pod that was not read for the window that it is averaged over is forgotten.
+// A pod without a reading for its averaging window is dropped.
 //
-// Memory is of the kind that is asked for; predictions are made without page cache whatever is asked for, so a minute
-// of that is kept beside where it is another kind. When another kind is asked for, memory is learned anew and told as
-// missing until then. Of NUMA nodes it is always without.
+// Memory is of the requested kind. Predictions are always without page cache, so a minute of that is kept beside
+// another kind. After a change of the kind, memory is collected again and reported as missing until then. NUMA nodes
+// are always without page cache.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,7 @@ struct NumaReading {
 struct NodeReadings {
   base::MonotonicTime at;
   UsageReading node;
-  UsageReading system;  // what is left of the node
+  UsageReading system;  // the rest of the node
   std::span<const NamedReading> pods;
   std::span<const NamedReading> host_applications;
   std::span<const NumaReading> numa_nodes;
@@ -64,11 +64,11 @@ struct NodeReadings {
 
 class UsageHistory {
  public:
-  // Samples of one group.
+  // Samples of one cgroup.
   struct Series {
     Series(base::Duration window, bool keep_plain);
     SampleRing told;                  // of the kind of memory that is asked for
-    std::optional<SampleRing> plain;  // a minute without page cache, where that is another kind
+    std::optional<SampleRing> plain;  // a minute without page cache, if the requested kind is another one
     std::size_t bytes() const;
   };
   struct NumaSeries {
@@ -87,11 +87,11 @@ class UsageHistory {
   const CollectInForce& collect() const { return collect_; }
   const Series& node() const { return node_; }
   const SampleRing& system_part() const { return system_; }
-  const Series* pod(std::string_view uid) const;  // null where there is none
+  const Series* pod(std::string_view uid) const;  // null if there is none
   const Series* host_application(std::string_view name) const;
   std::span<const NumaSeries> numa_nodes() const { return numa_nodes_; }  // by id
 
-  // What predictions are trained with: p90 of the last minute, without page cache. nullopt where a resource is missing.
+  // The training values of predictions: p90 of the last minute, without page cache. nullopt if a resource is missing.
   static std::optional<UsageFigures> training_sample(const Series& series, base::MonotonicTime now,
                                                      WindowScratch& scratch);
 

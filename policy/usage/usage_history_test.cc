@@ -26,13 +26,13 @@ NodeReadings pass(base::Duration time, const UsageReading& node, const std::vect
   return {{time}, node, system, pods, {}, zones};
 }
 
-TEST(UsageHistory, WhatIsNotMeasuredIsMissing) {
+TEST(UsageHistory, UnmeasuredValuesAreMissing) {
   UsageHistory history{CollectInForce()};
   UsageReading young = reading(seconds(1), 0, 1'000);
   young.cpu_micro.reset();
   history.observe(pass(seconds(1), reading(seconds(1), 10'000, 8'000), {{"a", young}}));
   EXPECT_FALSE(history.pod("a")->told.average({seconds(1)}, minutes(5)));
-  EXPECT_EQ(history.system_part().size(), 0U) << "nobody measured it";
+  EXPECT_EQ(history.system_part().size(), 0U) << "not measured";
   EXPECT_TRUE(history.node().told.average({seconds(1)}, minutes(5)));
 }
 
@@ -52,7 +52,7 @@ TEST(UsageHistory, ZonesAreInOrderWithTheirSystemPart) {
             (UsageFigures{1'500'000, 50 * kUsageHistoryMi}));
 }
 
-TEST(UsageHistory, WhoIsGoneForAWindowIsForgotten) {
+TEST(UsageHistory, ForgetsTasksThatAreGoneForAWindow) {
   UsageHistory history{CollectInForce()};
   history.observe(pass(seconds(0), reading(seconds(0), 1, 1), {{"a", reading(seconds(0), 1, 1)}}));
   history.observe(pass(seconds(300), reading(seconds(300), 1, 1)));

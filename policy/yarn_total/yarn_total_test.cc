@@ -43,7 +43,7 @@ TEST(YarnTotalTest, TheTableOfTheContract) {
 }
 
 // Of 3.5 cores and 3 GiB with a pod of one core and one GiB the peer gives YARN 4 vcores and 3222 MB.
-TEST(YarnTotalTest, WhatPodsHoldIsNotHandedOutTwice) {
+TEST(YarnTotalTest, DoesNotSellCapacityHeldByPods) {
   const YarnNode node = of({{3500}, {3 * kGiB}}, {{1000}, {kGiB}});
   const YarnTotal exact = yarn_total(node, {});
   EXPECT_EQ(exact.vcores, 2);
@@ -54,7 +54,7 @@ TEST(YarnTotalTest, WhatPodsHoldIsNotHandedOutTwice) {
   EXPECT_EQ(peer.memory_mib, 3222);
 }
 
-TEST(YarnTotalTest, NorWhatThirdPartiesBesideItHold) {
+TEST(YarnTotalTest, DoesNotSellCapacityHeldByThirdParties) {
   YarnNode node = of({{4000}, {4 * kGiB}}, {{1000}, {kGiB}});
   node.others = {{1000}, {2 * kGiB}};
   EXPECT_EQ(yarn_total(node, {}).batch, (Resources{{2000}, {kGiB}}));
@@ -64,7 +64,7 @@ TEST(YarnTotalTest, NorWhatThirdPartiesBesideItHold) {
   EXPECT_EQ(yarn_total(node, {.rounding = YarnRounding::kPeer}).vcores, 4);
 }
 
-TEST(YarnTotalTest, WhereTheManagerOffersItsWordCounts) {
+TEST(YarnTotalTest, FollowsTheManagersOffer) {
   YarnNode node = of({{8000}, {8 * kGiB}}, {{6000}, {6 * kGiB}});
   node.offer = Resources{{4500}, {5 * kGiB}};
   EXPECT_EQ(yarn_total(node, {}).vcores, 4);
@@ -78,7 +78,7 @@ TEST(YarnTotalTest, AVcoreMayBeWorthMoreOrLess) {
   EXPECT_EQ(yarn_total(of({{7000}, {0}}), {.vcore = {0}}).vcores, 7000);
 }
 
-TEST(YarnTotalTest, ANodeThatTakesNoOfflineWorkIsToldNothing) {
+TEST(YarnTotalTest, UnavailableNodeGets0) {
   const YarnNode whole = of({{8000}, {8 * kGiB}});
   const auto reason = [](const YarnNode& node) {
     const YarnTotal total = yarn_total(node, {});
@@ -100,7 +100,7 @@ TEST(YarnTotalTest, ANodeThatTakesNoOfflineWorkIsToldNothing) {
   }
 }
 
-TEST(YarnTotalTest, ANodeThatNobodySpeaksOfIsLeftAlone) {
+TEST(YarnTotalTest, NodeWithoutOriginStaysUnchanged) {
   const YarnTotal total = yarn_total(YarnNode(), {});
   EXPECT_EQ(total.reason, Reason::kYarnNoOrigin);
   EXPECT_FALSE(total.send);
@@ -145,13 +145,13 @@ TEST(YarnTotalTest, NeverNegativeNeverMoreThanThereIs) {
 }
 
 // Copilot contract 4: batch-cpu = used vcores × 1000, batch-memory = used MB × 1048576.
-TEST(YarnTotalTest, WhatContainersHoldIsCountedBack) {
+TEST(YarnTotalTest, AddsBackContainersOfYarn) {
   EXPECT_EQ(batch_of_yarn(20480, 10, {}), (Resources{{10'000}, {20 * kGiB}}));
   EXPECT_EQ(batch_of_yarn(0, 0, {}), Resources());
   EXPECT_EQ(batch_of_yarn(-5, -1, {}), Resources());
 }
 
-TEST(YarnTotalTest, WhatWasTakenBackIsNotHandedOutAgain) {
+TEST(YarnTotalTest, DoesNotSellReclaimedCapacityAgain) {
   YarnNode node = of({{4000}, {4 * kGiB}});
   node.keep_mib = 1024;
   const YarnTotal kept = yarn_total(node, {});
@@ -199,14 +199,14 @@ TEST(YarnDeadBandTest, FromNothingAnythingIsMuchAndNoneIsNoDeadBand) {
   EXPECT_FALSE(yarn_growth_waits({std::numeric_limits<std::int64_t>::min(), 0}, wanted, {}));
 }
 
-TEST(YarnTakeTest, WhatIsHeldLessWhatIsTakenByMemoryAlone) {
+TEST(YarnTakeTest, ComputesTheTakeByMemoryAlone) {
   EXPECT_EQ(yarn_take({4096, 4}, {8192, 8}, 8, 1024), (YarnTake{3072, 9}));
   EXPECT_EQ(yarn_take({4096, 30}, {8192, 8}, 8, 1024), (YarnTake{3072, 31})) << "a scheduler that goes by memory";
   EXPECT_EQ(yarn_take({4096, 4}, {3072, 5}, 4, 1024), (YarnTake{3072, 6})) << "the same total again is no update";
   EXPECT_EQ(yarn_take({1024, 1}, {0, 0}, 0, 4096), (YarnTake{0, 2})) << "more than is held";
 }
 
-TEST(YarnTooMuchTest, WhatIsBeyondWhatMayBeKeptByMemoryOrByTheSamePartForCpu) {
+TEST(YarnTooMuchTest, ComputesTheExcessByMemoryOrCpu) {
   constexpr std::int32_t kAll = std::numeric_limits<std::int32_t>::max();
   EXPECT_EQ(yarn_too_much({4096, 4}, {1024, kAll}), 3072);
   EXPECT_EQ(yarn_too_much({4096, 4}, {4096, 4}), 0);

@@ -239,8 +239,8 @@ TEST_F(BinderTest, LargePodIsNotStarvedAfterTenMinutes) {
   run_for(10min);
   batch("late", 1000);
   EXPECT_EQ(told("late"),
-            "position 2 of 2: default/big has waited longer than 10m0s for batch-cpu, and is not passed "
-            "any more");
+            "position 2 of 2: default/big has waited longer than 10m0s for batch-cpu, and no other pod may "
+            "overtake it any more");
   remove("first");
   EXPECT_EQ(on("big"), "n1");
   EXPECT_EQ(on("late"), "");
@@ -277,7 +277,7 @@ TEST_F(BinderTest, DelaysOfflineWorkAfterEviction) {
   batch("c", 1000);
   create("api", "cpu", "1");
   EXPECT_EQ(on("api"), "n1");
-  EXPECT_TRUE(told("c").starts_with("position 1 of 1: offline work was evicted: none is begun for another "))
+  EXPECT_TRUE(told("c").starts_with("position 1 of 1: offline work was evicted: none starts for another "))
       << told("c");
   const std::string written = revision("c");
   run_for(20s);
@@ -455,7 +455,7 @@ TEST_F(BinderTest, UnknownPodKeepsItsRoom) {
   create("web", "cpu", "1");
   EXPECT_EQ(on("b"), "") << "2500 are left";
   EXPECT_EQ(on("web"), "") << "what it has of other resources is not known either";
-  EXPECT_TRUE(told("b").starts_with("position 1 of 1: what is free is not known: ")) << told("b");
+  EXPECT_TRUE(told("b").starts_with("position 1 of 1: free resources are unknown: ")) << told("b");
   EXPECT_TRUE(lines.contains("default/a")) << lines;
   remove("a");
   run_for(2s);
@@ -520,7 +520,7 @@ TEST_F(BinderTest, GatesSelectorsAndTheNodeItself) {
   run_for(1s);
   EXPECT_EQ(on("gated"), "n1");
   batch("picky", 100, R"(,"nodeSelector":{"disk":"ssd"})");
-  EXPECT_EQ(told("picky"), "position 1 of 1: the node is not one that it asks for by disk=ssd");
+  EXPECT_EQ(told("picky"), "position 1 of 1: the node does not match its disk=ssd");
   batch("named", 100,
         R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[)"
         R"({"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}]}}})");

@@ -234,7 +234,7 @@ class Preview(WithPools):
             file.write_text(json.dumps({"kind": "ConfigMap", "metadata": {"name": "tidemark-config"}, "data": {"config.yaml": json.dumps(new)}}))
             text = tidemark("preview", "pool", "web", "--from", "2026-01-05T00:00:00Z", "--for", "1d", "-f", str(file))
         self.assertIn("2026-01-06 Tue 04:00  cpu 90 %", text)
-        self.assertIn("note: calendar nights: its list of holidays ends; the last day that it names is 2026-01-06, ", text)
+        self.assertIn("note: calendar nights: its list of holidays ends on 2026-01-06; ", text)
 
         for arguments, code, why in (
             (("preview", "pool", "wed"), 1, "did you mean web?"),

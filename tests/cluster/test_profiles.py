@@ -89,7 +89,7 @@ class Profiles(WithApi):
         self.assertLessEqual(profile["all"]["p95"]["cpuMilli"], 3180)
         self.assertGreaterEqual(profile["all"]["max"]["memoryBytes"], 2**30)
         text = tidemark("explain", "workload", WORKLOAD)
-        self.assertIn("what one of its pods used", text.stdout)
+        self.assertIn("use of one of its pods", text.stdout)
         self.assertEqual(2, tidemark("explain", "workload", "web").returncode)
         self.assertEqual(1, tidemark("explain", "workload", "default/Deployment/other").returncode)
 

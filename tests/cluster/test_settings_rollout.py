@@ -247,7 +247,7 @@ class Rollouts(WithManager):
         wait_for(messages, "the event", component)
         message = messages()[0]
         self.assertEqual(0, component.metrics()["tidemark_manager_config_good"])
-        self.assertIn('"polls": there is no such setting; did you mean pools?', message)
+        self.assertIn('"polls": unknown setting; did you mean pools?', message)
         colocation.put_settings(self.api, reclaim(50))
         wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries, as the last good text says", component)
 

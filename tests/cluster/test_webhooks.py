@@ -180,7 +180,7 @@ class Settings(WithWebhooks):
         why = self.refused("apply", bad)
         for part in (
             "ConfigParamInvalid", "colocation-config: degradeTimeMinutes: found 0; allowed: a whole number from 1 on",
-            "cpuReclaimThresholdPercent: found -1", "cpu-normalization-config: defaultRatio: found 9", "nothing of the edit is in force",
+            "cpuReclaimThresholdPercent: found -1", "cpu-normalization-config: defaultRatio: found 9", "the edit is rejected as a whole",
         ):
             self.assertIn(part, why)
         there = must(self.api.request("GET", f"{colocation.SETTINGS}/{colocation.SETTINGS_NAME}"))["data"]
@@ -209,7 +209,7 @@ class Settings(WithWebhooks):
         good = ours("schema: 1\nmode: enforce\n")
         self.assertEqual(0, kubectl("apply", "-f", "-", given=good).returncode)
         why = self.refused("apply", ours("schema: 1\nmode: watch\npoolz: []\nrollout: {nodesPerMinute: 0, canarySoak: soon}\n"))
-        for part in ("mode", "poolz", "did you mean pools", "rollout.nodesPerMinute", "rollout.canarySoak", "nothing of the edit is in force"):
+        for part in ("mode", "poolz", "did you mean pools", "rollout.nodesPerMinute", "rollout.canarySoak", "the edit is rejected as a whole"):
             self.assertIn(part, why)
         there = must(self.api.request("GET", f"{colocation.SETTINGS}/tidemark-config"))["data"]
         self.assertEqual(good["data"], there)

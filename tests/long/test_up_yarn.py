@@ -80,7 +80,7 @@ class UpYarn(unittest.TestCase):
         text = self.log.read_text()
         self.assertRegex(text, r"YARN hands out \d+ MiB and \d+ vcores of 50 millicores")
         self.assertRegex(text, r"(?m)^container_\S+ +master .*\n^container_\S+ +task .*\n^container_\S+ +task ")
-        self.assertIn("YARN is told what the manager offers it on this node [TM-YARN-003]", text)
+        self.assertIn("YARN gets the manager's offer on this node [TM-YARN-003]", text)
         self.assertIn("Pre-empted, by its ResourceManager's count: 2 of 2 tasks, 1 of 1 master.", text)
         # The job that was begun again is in the groups that hold this machine's offline work, and its agent's.
         containers = [folder for folder in cgroups.there(f"{self.groups[0]}/kubepods/besteffort/hadoop-yarn") if list(folder.glob("container_*"))]

@@ -67,13 +67,13 @@ class Doctor(OnARealNode):
         self.assertEqual("ok", self.of(told, "cgroupDriver")["severity"], "the kubelet says so too")
         self.assertEqual("none", self.of(told, "otherAgent")["found"])
         self.assertIn("cpuManagerPolicy none", self.of(told, "cpuManager")["found"])
-        self.assertEqual("as they are wanted", self.of(told, "files")["found"])
+        self.assertEqual("as intended", self.of(told, "files")["found"])
         self.see_trials(told)
         self.assertEqual("not enforced (observe): the kernel goes by what each process has", self.of(told, "oomOrder")["found"], "nobody asked for it")
         self.assertIn("/plain", self.of(told, "requests")["found"], "it is held with offline work")
         measures = self.of(told, "measures")["found"]
         self.assertIn("run queue" + ("" if Path("/proc/self/schedstat").exists() else ": not here"), measures)
-        self.assertRegex(measures, r"cpi: (not here: .|the machine has it)")
+        self.assertRegex(measures, r"cpi: (not here: .|the machine provides it)")
         self.assertEqual("ok", self.of(told, "measures")["severity"], "nothing needs them")
         wait_for(lambda: (says := self.condition()) and all(each in self.of(self.told(), "inForce")["found"] for each in says), "what the condition says", self.agent, LIMIT_S)
 

@@ -117,7 +117,7 @@ class Incident(Evicting):
         self.assertEqual((ended["verdict"], ended["task"]), (collected["verdict"], collected["task"]))
         self.assertEqual([deed["reason"] for deed in ended["deeds"] if deed["own"]], [deed["reason"] for deed in collected["deeds"] if deed["own"]])
         page = subprocess.run([os.environ["TIDEMARK_BINARY"], "incident", "default/going", "--state-dir", f"{self.state}/learned"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-        self.assertIn("yes: Tidemark did this to it", page.stdout)
+        self.assertIn("yes: Tidemark caused it", page.stdout)
         print(page.stdout, file=sys.stderr)
 
 

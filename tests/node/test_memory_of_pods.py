@@ -62,7 +62,7 @@ class MemoryOfPods(Evicting):
         self.all_have_ended()
         events = wait_for(lambda: self.events("evictPodSuccess", uid), "an event", self.agent, LIMIT_S)
         self.assertIn("BEMemoryEvict, TM-EVICT-001", events[0]["message"])
-        self.assertIn("by what is left of the limit of all pods together", events[0]["message"])
+        self.assertIn("by the rest of the limit of all pods together", events[0]["message"])
         end = time.monotonic() + STAYS_S
         while time.monotonic() < end:
             self.assertEqual({"web", "spark"}, self.names(), self.agent.log[-6000:])

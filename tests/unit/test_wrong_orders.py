@@ -35,8 +35,8 @@ EVERY_ORDER = {
     ("node", "n", "--dryrun", WHY): "unknown flag --dryrun; did you mean --dry-run?",
 }
 WITH_PARTS = {
-    ("node", "n", "--only=nonsense", WHY): '--only "nonsense" is none of k8s, yarn, class=NAME',
-    ("node", "n", "--only=k8s,nonsense", WHY): '--only "nonsense" is none of k8s, yarn, class=NAME',
+    ("node", "n", "--only=nonsense", WHY): '--only "nonsense" is not k8s, yarn or class=NAME',
+    ("node", "n", "--only=k8s,nonsense", WHY): '--only "nonsense" is not k8s, yarn or class=NAME',
     ("node", "n", "--only=class=", WHY): '--only "class=" ',
     ("--local", "node", "n", WHY): '--local is only for this machine; it goes without "node"',
     ("--local", "--only=k8s", WHY): "--local covers all offline work of this machine; it goes without --only",

@@ -52,7 +52,7 @@ class ExplainAndCheck(unittest.TestCase):
 
     def test_every_term_and_what_the_resource_manager_says(self):
         text = self.explain()
-        self.assertIn(f"node {NODE}: YARN is to have 2048 MiB and 2 vcores\n  YARN is told what the node may sell, less what pods of Kubernetes have requested of it", text)
+        self.assertIn(f"node {NODE}: YARN is to have 2048 MiB and 2 vcores\n  YARN gets what the node may sell, less the requests of Kubernetes pods", text)
         self.assertIn("TM-YARN-001", text)
         self.assertRegex(text, r"(?m)^  the node may sell +3500m, 3221225472 \(3\.0 GiB\)$")
         self.assertRegex(text, r"(?m)^    default/batch +1000m, 1073741824 \(1\.0 GiB\)$")
@@ -73,7 +73,7 @@ class ExplainAndCheck(unittest.TestCase):
         drain, taken = {"schema": 1, "generation": 7, "by": soon}, {"schema": 1, "generation": 3, "gone": ["container_1_0001_01_000002"], "stayed": [], "keepMiB": 512, "until": soon}
         self.annotate({"tidemark.io/yarn-offer": json.dumps(OFFER), "tidemark.io/yarn-drain": json.dumps(drain), "tidemark.io/yarn-taken-back": json.dumps(taken)})
         text = self.explain()
-        self.assertIn("YARN is to have 512 MiB and 2 vcores\n  YARN is not yet handed out again what was taken back on the node [TM-YARN-015]", text)
+        self.assertIn("YARN is to have 512 MiB and 2 vcores\n  the amount reclaimed on the node is not yet offered to YARN again [TM-YARN-015]", text)
         self.assertRegex(text, rf"(?m)^  beyond it YARN's work +ends at {soon[:19]}Z$")
         self.assertRegex(text, rf"(?m)^  held back +no more than 512 MiB until {soon[:19]}Z: containers were taken back$")
         told = json.loads(self.explain(NODE, "-o", "json"))
@@ -108,7 +108,7 @@ class ExplainAndCheck(unittest.TestCase):
         self.annotate({NODE_ID: "elsewhere"})
         self.assertIn('not for certain: its annotation: a NodeManager is named HOST:PORT, found "elsewhere"', self.explain())
         must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", {"spec": {"unschedulable": True}}, content=MERGE))
-        self.assertIn("YARN is to have 0 MiB and 0 vcores\n  the node is cordoned: YARN is told nothing", self.explain())
+        self.assertIn("YARN is to have 0 MiB and 0 vcores\n  the node is cordoned: YARN gets 0", self.explain())
         self.yarn.rm.kill()
         self.addCleanup(self.yarn.rm.start)
         self.assertIn("note: cluster __default_yarn_cluster__ does not answer", self.explain())
