@@ -1,4 +1,4 @@
-"""`tidemark doctor cluster` on a real API server: what nodes, pods and settings say, with and without the right to the kubelets' proxy."""
+"""`tidemark doctor cluster` on a real API server: findings from nodes, pods and settings, with and without the right to the kubelets' proxy."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class DoctorCluster(WithApi):
         )
 
     def told(self, code: int, **how) -> dict[str, dict]:
-        """The findings by their fact; of those that have the same, the last."""
+        """The findings by their fact; of several with the same fact, the last."""
         done = self.doctor("-o", "json", **how)
         self.assertEqual(code, done.returncode, done.stdout + done.stderr)
         return {each["fact"]: each for each in json.loads(done.stdout)["findings"]}
@@ -42,7 +42,7 @@ class DoctorCluster(WithApi):
     def names(self, finding: dict) -> list[str]:
         return finding["groups"][0]["names"]
 
-    def test_what_stands_in_the_way_is_told_by_finding(self):
+    def test_obstacles_are_reported_by_finding(self):
         colocation.put_settings(self.api, {"enable": True})
         said = {"type": "TidemarkIsolation", "status": "True", "reason": "Enforcing", "message": "m"}
         self.node("doctor-1")
@@ -63,7 +63,7 @@ class DoctorCluster(WithApi):
         self.assertEqual((["doctor-2"], "TM-NODE-006"), (self.names(told["reportOld"]), told["reportOld"]["reason"]))
         self.assertEqual((["doctor-3"], "bad"), (self.names(told["offersUnguarded"]), told["offersUnguarded"]["severity"]))
         self.assertEqual(["doctor-1"], self.names(told["peerAgents"]))
-        self.assertEqual(3, told["kubeletsSilent"]["nodes"], "there is no kubelet behind this API server")
+        self.assertEqual(3, told["kubeletsSilent"]["nodes"], "no kubelet runs behind this API server")
         text = self.doctor("--kubelets=0")
         self.assertEqual(1, text.returncode, text.stderr)
         self.assertIn("5.10.0-33-amd64: 1 node: doctor-2", text.stdout)
@@ -72,8 +72,8 @@ class DoctorCluster(WithApi):
     def told_without_kubelets(self) -> set[str]:
         return {each["fact"] for each in json.loads(self.doctor("-o", "json", "--kubelets=0").stdout)["findings"]}
 
-    def test_a_viewer_may_ask_and_is_told_of_the_kubelets_once(self):
-        """With the rules of deploy/manager.yaml for viewers and no others."""
+    def test_a_viewer_may_run_it_and_gets_one_finding_about_kubelets(self):
+        """With only the rules of deploy/manager.yaml for viewers."""
         colocation.put_settings(self.api, {"enable": True})
         for name in ("doctor-4", "doctor-5"):
             self.node(name)
@@ -86,7 +86,7 @@ class DoctorCluster(WithApi):
         self.assertIn("nodes/proxy", told["kubeletsRefuse"]["found"])
         self.assertEqual("warn", told["kubeletsRefuse"]["severity"])
         self.assertIn("noAgents", told)
-        self.assertIn("noPeer", told, "pods may be listed")
+        self.assertIn("noPeer", told, "it may list pods")
         self.assertIn("settingsRead", told)
 
     def make_viewer(self) -> None:

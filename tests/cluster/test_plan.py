@@ -1,4 +1,4 @@
-"""`tidemark plan -f`: what other settings would do, held against what they then do."""
+"""`tidemark plan -f`: the predicted effect of other settings, compared with the real effect."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Plan(WithApi):
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
             )
 
-    def test_what_is_planned_is_what_then_happens(self):
+    def test_the_plan_equals_the_result(self):
         colocation.put_settings(self.api, {"enable": True})
         big = [self.node(f"plan-{i}", labels={"size": "big"}) for i in range(3)]
         small = self.node("plan-small")
@@ -35,7 +35,7 @@ class Plan(WithApi):
         for node in [*big, small]:
             self.wait_offered(node, "17200", component)
         annotations = lambda node: must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations", {})
-        for node in [*big, small]:  # the last write of a new node: its NodeSLO is there too
+        for node in [*big, small]:  # the last write of a new node: its NodeSLO exists then
             wait_for(lambda: colocation.CONFIG_HASH in annotations(node), f"the hash on {node}", component)
         revision = lambda node: must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.resourceVersion")
         before = revision(big[0])
@@ -47,8 +47,8 @@ class Plan(WithApi):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         told = json.loads(done.stdout)
         self.assertEqual([node["node"] for node in told["nodes"]], [*big, small])
-        self.assertEqual(told["nodes"][3]["before"], told["nodes"][3]["end"], "what it offers stays")
-        self.assertEqual(told["nodes"][3]["nodeSlo"], ["agent"], "only its agent hears the mode, which nothing said before")
+        self.assertEqual(told["nodes"][3]["before"], told["nodes"][3]["end"], "its offer stays")
+        self.assertEqual(told["nodes"][3]["nodeSlo"], ["agent"], "only the mode of its agent is new")
         self.assertEqual(told["nodes"][0]["before"]["batchCpuMilli"], 17200)
         self.assertEqual(told["nodes"][0]["after"]["batchCpuMilli"], 23600)
         self.assertEqual(told["nodes"][0]["after"]["pool"], "large")
@@ -76,7 +76,7 @@ class Plan(WithApi):
         self.assertEqual([node["node"] for node in told["nodes"]], ["plan-on"])
         self.assertEqual((told["all"]["off"], told["all"]["after"]["batchCpuMilli"]), (1, 23600))
 
-    def test_all_that_is_wrong_with_a_file_is_told_at_once(self):
+    def test_all_errors_of_a_file_are_reported_at_once(self):
         colocation.put_settings(self.api, {"enable": True})
         self.node("plan-wrong")
         bad = {"enable": True, "cpuReclaimThresholdPercent": -1, "degradeTimeMinutes": 0}
