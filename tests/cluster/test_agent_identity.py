@@ -218,7 +218,7 @@ class NodeCondition(WithIdentity):
         must(answer)
         self.assertIn("TidemarkIsolation", self.conditions())
 
-    def test_rest_of_the_status_cannot_change(self):
+    def test_nothing_else_of_the_status_can_change(self):
         before = self.node()
         for status in (
             {"allocatable": {"cpu": "7"}}, {"allocatable": {"kubernetes.io/batch-cpu": "1000"}}, {"capacity": {"cpu": "80"}}, {"capacity": {"kubernetes.io/batch-cpu": "1"}},
@@ -230,7 +230,7 @@ class NodeCondition(WithIdentity):
                     self.held(self.patch({"status": {**status, **conditions}}, MERGE), "node-condition", "its condition TidemarkIsolation alone")
         self.assertEqual(before["status"], self.node()["status"])
 
-    def test_other_conditions_cannot_change(self):
+    def test_no_other_condition_can_change(self):
         before = self.conditions()
         for conditions in (
             [{**READY, "status": "False"}], [{**PRESSURE, "status": "True"}], [{**READY, "type": "TidemarkCoLocation"}], [{"type": "Ready", "$patch": "delete"}],
@@ -244,7 +244,7 @@ class NodeCondition(WithIdentity):
         must(self.patch({"status": {"conditions": [PRESSURE, CONDITION, READY]}}, MERGE))  # a different order is no change
         self.assertEqual({kind: each for kind, each in before.items() if kind != "TidemarkIsolation"}, {kind: each for kind, each in self.conditions().items() if kind != "TidemarkIsolation"})
 
-    def test_status_requests_change_two_annotations_and_no_label(self):
+    def test_no_label_and_only_two_annotations_can_change_by_the_status(self):
         """The sub-resource also takes metadata: the manager writes annotations with the numbers, and an agent sends requests to YARN's operator and reports how tasks ended."""
         before = self.node()["metadata"]
         asked = {"tidemark.io/yarn-take-back": "{}"}

@@ -147,7 +147,7 @@ class Override(WithPools):
         wait_for(lambda: agent.metrics()["tidemark_agent_lines_ended"] == 1, "the end by the agent's clock", agent, LIMIT_S)
         self.assertGreaterEqual(datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), end)
         self.assertIn("cpuSuppressThresholdPercent 85 % -> 65 %", agent.log)
-        self.assertEqual(85, self.suppress(node), "nobody wrote it")
+        self.assertEqual(85, self.suppress(node), "no manager wrote it")
 
         component = self.run_manager("--leader-elect=false")
         wait_for(lambda: self.suppress(node) == 65 and not self.ends(node), "the daytime line", component, LIMIT_S)

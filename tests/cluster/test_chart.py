@@ -355,7 +355,7 @@ class Chart(unittest.TestCase):
         self.assertEqual(["--mode=observe"], mode({}))
         self.assertEqual(["--mode=enforce"], mode({"settings": {"create": False}}), "it replaces Koordinator's agent")
         self.assertEqual(["--mode=enforce"], mode({"settings": {"tidemarkConfig": None}}), "the same with Koordinator's settings alone")
-        self.assertEqual(["--mode=enforce"], mode({"agent": {"mode": "enforce"}}), "as somebody says")
+        self.assertEqual(["--mode=enforce"], mode({"agent": {"mode": "enforce"}}), "the explicit mode")
 
     def on_each_node(self, component: str) -> dict:
         """The container of the copilot."""
@@ -377,7 +377,7 @@ class Chart(unittest.TestCase):
         folder = self.enterContext(tempfile.TemporaryDirectory())
         (Path(folder) / "yarn-site.xml").write_text(SITE)
         here = {"--server-endpoint": f"{folder}/yarn.sock", "--cgroup-root-dir": "/sys/fs/cgroup", "--hadoop-conf-dir": folder, "--audit-file": f"{folder}/audit.jsonl", "--metrics-addr": "127.0.0.1:0", "--adopt": "false",
-                "--disk-read-limit-mib": "0", "--disk-write-limit-mib": "0"}  # limits above 0 need cgroup v2
+                "--disk-read-limit-mib": "0", "--disk-write-limit-mib": "0"}  # limits above 0 need --adopt on cgroup v1
         component = Component(*chart.command_here(container, here))
         self.components = [component]
         wait_for(lambda: "serving socket=" in component.log, "an open socket", component)

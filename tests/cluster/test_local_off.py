@@ -54,7 +54,7 @@ class LocalOff(LocalCase):
         wait_for(lambda: self.isolation() == "Off", "an agent that is off", self.component)
         wait_for(lambda: not self.sold(), "nothing is sold", self.component)
         wait_for(lambda: self.quota() == str(LEAST_US), "the minimum for running offline work", self.component)
-        self.assertEqual("Running", self.tasks()["steady"]["state"], "nobody is ended")
+        self.assertEqual("Running", self.tasks()["steady"]["state"], "no task is evicted")
         self.assertEqual(0, self.local("run", "--name=filler", "--class=free", "--", "true").returncode)
         self.apply(batch_job("asks", ["true"], "32Mi"))
         for name in ("filler", "asks"):

@@ -81,7 +81,7 @@ class LocalPods(unittest.TestCase):
         return "".join(file.read_text() for file in (self.folder / "data/logs").glob(f"default_{name}_*/main/*.log"))
 
     def test_probes_use_http_and_tcp(self):
-        web, nobody = ports.free(2)
+        web, closed = ports.free(2)
         self.start()
         serve = ["python3", "-m", "http.server", "--bind=127.0.0.1", "--directory", str(self.folder), str(web)]
         often = {"periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": 1}
@@ -89,7 +89,7 @@ class LocalPods(unittest.TestCase):
             pod("web", serve, readinessProbe={"httpGet": {"port": web, "path": "/"}, **often}),
             pod("wrong-path", ["sleep", "1000"], readinessProbe={"httpGet": {"port": web, "path": "/none"}, **often}),
             pod("open-port", ["sleep", "1000"], readinessProbe={"tcpSocket": {"port": web}, **often}),
-            pod("shut-port", ["sleep", "1000"], livenessProbe={"tcpSocket": {"port": nobody}, **often}),
+            pod("shut-port", ["sleep", "1000"], livenessProbe={"tcpSocket": {"port": closed}, **often}),
         )
         for name in ("web", "open-port"):
             wait_for(lambda: self.container(name)["ready"], f"{name} is ready", self.component)
@@ -112,7 +112,7 @@ class LocalPods(unittest.TestCase):
             terminal.wait_for(lambda: " 32Mi of " in row("SOLD"), "sold memory")
             terminal.wait_for(lambda: "batch-memory" in row("waits"), "a waiting task, with its reason")
             self.kubectl("delete", "job", "waits")
-            terminal.wait_for(lambda: row("nobody waits"), "nobody who waits")
+            terminal.wait_for(lambda: row("nobody waits"), "an empty queue")
             terminal.type(b"q")
             terminal.read_until(OWN_SCREEN)
             self.assertEqual(0, top.wait(PATIENCE_S))
