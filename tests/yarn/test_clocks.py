@@ -1,5 +1,5 @@
-"""Whose clock counts, where the one that wrote a time and YARN's operator are an hour apart: a lease, the moment at which a drain ends, what an agent wants back, and what was held back
-after that. Nobody else's hour ends a container, or keeps a total from what it should be."""
+"""Which clock counts if the writer of a time and YARN's operator differ by an hour: a lease, the end of a drain, a reclaim by an agent, and the hold afterwards.
+A wrong hour ends no container, and blocks no correct total."""
 
 import json
 import time
@@ -39,14 +39,14 @@ class Clocks(AskingBack):
         before, rest = self.running(), MASTER_MIB + (TASKS - 1) * TASK_MIB
 
         def drain(generation: int, in_s: float) -> None:
-            """What a manager writes: an offer, and the moment from which on nothing may be held beyond it."""
+            """As a manager writes: an offer, and the time after which nothing may be held beyond it."""
             amount = {"kubernetes.io/batch-cpu": "4k", "kubernetes.io/batch-memory": f"{rest}Mi"}
             offer = {"schema": 1, "generation": generation, "resources": amount, "upTo": amount}
             self.annotate("yarn-0", {OFFER: json.dumps(offer), DRAIN: json.dumps({"schema": 1, "generation": generation, "by": in_seconds(in_s)})})
 
         for generation, off_s in enumerate((AHEAD_S, BEHIND_S), 1):
             drain(generation, off_s)
-            self.wait_total(0, rest, 4, operator)  # nothing new begins all the same
+            self.wait_total(0, rest, 4, operator)  # no new container starts in any case
             time.sleep(3 * POLL_S)
             self.assertEqual(before, self.running(), off_s)
         told = time.monotonic()
@@ -57,7 +57,7 @@ class Clocks(AskingBack):
 
     def test_what_an_agent_wants_back_is_as_old_as_the_operator_saw_it_come(self):
         operator, job = self.begin_with_a_job()
-        wait_for(self.answer, "an operator that says it hears", operator)
+        wait_for(self.answer, "an operator that acknowledges", operator)
         for generation, off_s in enumerate((AHEAD_S, BEHIND_S), 1):
             newest = self.running()[-1]
             asked = time.monotonic()
@@ -69,7 +69,7 @@ class Clocks(AskingBack):
             until("it is gone", lambda: newest not in self.running())
 
     def test_what_was_there_before_the_operator_looked_is_refused_where_the_clocks_are_apart(self):
-        """It may be as old as it says."""
+        """The request may really be that old."""
         operator, _ = self.begin_with_a_job()
         before = self.running()
         for generation, off_s in enumerate((AHEAD_S, BEHIND_S), 1):
@@ -81,16 +81,16 @@ class Clocks(AskingBack):
         self.assertEqual(before, self.running())
 
     def test_nothing_is_held_back_until_an_hour_that_nobody_can_have_meant(self):
-        """What an operator before this one has left, on a machine whose clock was another."""
+        """Left by an earlier operator on a machine with a different clock."""
         left = lambda in_s: {TAKEN_BACK: json.dumps({"schema": 1, "generation": 1, "gone": [], "stayed": [], "keepMiB": 512, "until": in_seconds(in_s)})}
         self.annotate("yarn-0", left(60))
         operator = self.begin()
-        wait_for(lambda: self.nms[0].total()[0] == 512, "what is held back", operator)
+        wait_for(lambda: self.nms[0].total()[0] == 512, "the held-back total", operator)
         for off_s in (AHEAD_S, BEHIND_S):
             self.annotate("yarn-0", left(off_s))
             self.wait_total(0, 3072, 4, operator)
             self.annotate("yarn-0", left(60))
-            wait_for(lambda: self.nms[0].total()[0] == 512, "what is held back", operator)
+            wait_for(lambda: self.nms[0].total()[0] == 512, "the held-back total", operator)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a person is told of a node that YARN shares, by a real API server and a real ResourceManager: `tidemark explain yarn` and `check ledger`."""
+"""User commands about a node that YARN shares, with a real API server and a real ResourceManager: `tidemark explain yarn` and `check ledger`."""
 
 import datetime
 import json
@@ -29,7 +29,7 @@ class ExplainAndCheck(unittest.TestCase):
         cls.nm = cls.yarn.nodes[0]
 
     def setUp(self):
-        # Tests come in any order, and one of them kills the ResourceManager: the next one knows of no node for a moment.
+        # Tests come in any order, and one of them kills the ResourceManager: the next one knows no node for a moment.
         until("its NodeManager has registered", lambda: self.nm.seen().get("state") == "RUNNING")
         self.addCleanup(colocation.delete, self.api, NODE)
         colocation.put_node(self.api, NODE, capacity={"cpu": "8", "memory": "16Gi", "pods": "110"}, annotations={NODE_ID: self.nm.id, **ORIGIN})
@@ -80,7 +80,7 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertEqual((f"{soon[:19]}Z", {"keepMiB": 512, "until": f"{soon[:19]}Z"}, "TM-YARN-015"), (told["drains"], told["heldBack"], told["why"]["id"]))
         self.annotate({"tidemark.io/yarn-drain": json.dumps({**drain, "generation": 6}), "tidemark.io/yarn-taken-back": "so"})
         told = json.loads(self.explain(NODE, "-o", "json"))
-        self.assertEqual(({"memoryMiB": 1024, "vcores": 2}, None, None), (told["total"], told.get("drains"), told.get("heldBack")), "a drain of another offer says nothing")
+        self.assertEqual(({"memoryMiB": 1024, "vcores": 2}, None, None), (told["total"], told.get("drains"), told.get("heldBack")), "a drain of another offer does not count")
         self.assertIn("tidemark.io/yarn-taken-back: ", told["notes"][0])
 
     def test_what_its_work_is_to_give_back(self):
@@ -137,21 +137,21 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertEqual((1, False), (code, report["clean"]), report)
         self.assertEqual((512 * 2**20, 0), (found["TM-AUDIT-016"]["worstMemoryBytes"], found["TM-AUDIT-016"]["worstCpuMilli"]), report)
         cause = {each["id"]: each for each in report["causes"]}["TM-AUDIT-016"]
-        self.assertGreater(cause["memoryGiBSeconds"], 1)  # half a GiB for the seconds after the lag
+        self.assertGreater(cause["memoryGiBSeconds"], 1)  # half a GiB, in the seconds after the lag
 
         operator = Component(
             "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
             "--poll=500ms", "--metrics-addr=127.0.0.1:0",
         )
         self.addCleanup(operator.stop)
-        until("it is set again", lambda: self.nm.total() == (2048, 2))
+        until("the total is set again", lambda: self.nm.total() == (2048, 2))
         child = self.check(8)
         self.annotate({colocation.ORIGIN: json.dumps({"resources": {"kubernetes.io/batch-cpu": "2k", "kubernetes.io/batch-memory": "2Gi"}})})
         code, report = self.report(child)
         self.assertEqual((0, True), (code, report["clean"]), report)
 
     def test_a_node_that_fits_no_more_goes_on_to_count_and_its_node_manager_is_told(self):
-        until("the total is what is to be", lambda: self.yarn.rm.update_total(self.nm.id, 2048, 2).status == 200 and self.nm.total() == (2048, 2))
+        until("the total is right", lambda: self.yarn.rm.update_total(self.nm.id, 2048, 2).status == 200 and self.nm.total() == (2048, 2))
         looks = self.enterContext(Looks(self.yarn))
         child = self.check(16, looks)
         looks.wait_whole()

@@ -1,4 +1,4 @@
-"""The fixture itself: who is killed, frozen and started again, who lives through that, and that nothing is left."""
+"""The fixture itself: processes that are killed, frozen and restarted, containers that survive that, and no residue."""
 
 import unittest
 from pathlib import Path
@@ -9,7 +9,7 @@ TOTALS = [Totals(1024, 2), Totals(1536, 3)]
 
 
 def asleep(folder: Path) -> list[int]:
-    """What the containers of a run were told to do, once they do it."""
+    """The commands of a run's containers, after they have started."""
     return [pid for pid, line in leftovers.processes_of(folder).items() if line.strip() == "sleep 1000"]
 
 
@@ -48,7 +48,7 @@ class TwoNodes(unittest.TestCase):
         self.assertIn(sleeping[0], self.yarn.processes())
         for node in self.yarn.nodes:
             node.start()
-        self.assertIn(sleeping[0], self.yarn.processes())  # nobody takes them up: no recovery is configured
+        self.assertIn(sleeping[0], self.yarn.processes())  # not recovered: no recovery is configured
         job.end()
 
 

@@ -1,4 +1,4 @@
-"""A NodeManager that its ResourceManager no longer gives new containers, while some run there, with `tidemark yarn-operator` beside it."""
+"""A NodeManager that gets no new containers from its ResourceManager while some run there, beside `tidemark yarn-operator`."""
 
 import tempfile
 import time
@@ -11,8 +11,8 @@ from yarn.looks import Looks
 from yarn.operating import NODE_ID, SITE, Operating, origin
 
 GRACE_S = "600"  # longer than any test
-HELD_S = 4  # of the five of --lost-hold
-LOOKED_AT_S = 8  # an operator that sets a total again does so after three
+HELD_S = 4  # of the five seconds of --lost-hold
+LOOKED_AT_S = 8  # an operator sets a total again after three seconds
 
 
 class NodeStates(Operating):
@@ -48,13 +48,13 @@ class NodeStates(Operating):
         return operator, job, used
 
     def test_what_one_that_is_unhealthy_held_counts_for_a_while(self):
-        """It is reported at once to use nothing."""
+        """The ResourceManager reports at once that it uses nothing."""
         nm = self.nms[0]
         operator, _, _ = self.begin_with_a_job()
         held = self.held("yarn-0")
         self.addCleanup(self.ill.unlink, missing_ok=True)
         self.ill.touch()
-        well_s = time.monotonic()  # it was then, and what is held is held from later on
+        well_s = time.monotonic()  # the hold begins later
 
         def unhealthy() -> bool:
             nonlocal well_s
@@ -81,7 +81,7 @@ class NodeStates(Operating):
         nm = self.nms[0]
         looks = self.enterContext(Looks(self.yarn))
         operator, job, used = self.begin_with_a_job(looks)
-        looks.wait_whole()  # a report has shown what it was told
+        looks.wait_whole()  # a report has shown the total
         told = operator.metrics()["tidemark_yarn_operator_updates_total"]
 
         self.addCleanup(self.exclude, "")
@@ -99,8 +99,8 @@ class NodeStates(Operating):
         self.exclude("")
         until("it is in service again", lambda: nm.seen()["state"] == "RUNNING")
         self.wait_total(0, 3072, 3, operator)
-        self.assertNotIn("TM-YARN-011", operator.log, "nobody else had set anything")
-        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_clusters_closed"] == 0, "room for a container", operator)
+        self.assertNotIn("TM-YARN-011", operator.log, "no other writer of totals")
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_clusters_closed"] == 0, "a node with capacity for a container", operator)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Two replicas of `tidemark yarn-operator` on a real API server and a real ResourceManager: one tells, and the other takes over however the first one goes."""
+"""Two replicas of `tidemark yarn-operator` on a real API server and a real ResourceManager: one sets totals, and the other takes over however the first one ends."""
 
 import signal
 import tempfile
@@ -29,7 +29,7 @@ class Replicas(Operating):
         self.first = self.begin(*ELECTION)
         self.wait_total(0, 3072, 3, self.first)
         self.second = self.begin(*ELECTION)
-        wait_for(self.second.ready, "a second one that is ready", self.second)
+        wait_for(self.second.ready, "a ready second one", self.second)
         self.tell(2000, 1024, self.first)
         self.assertEqual(0, self.second.metrics()[UPDATES])
 
@@ -52,10 +52,10 @@ class Replicas(Operating):
         killed = time.monotonic()
         self.tell(3000, 2048, self.second)
         self.right_again("the operator that leads is killed, another replica beside it", killed)
-        self.assertEqual(1, self.second.metrics()[UPDATES], "what was right already is not told again")
+        self.assertEqual(1, self.second.metrics()[UPDATES], "a right total is not set again")
 
     def test_one_that_is_frozen_is_followed_and_brings_no_old_total_back_when_it_goes_on(self):
-        """What it knew of the node is older than what its ResourceManager has."""
+        """Its knowledge of the node is older than the ResourceManager's total."""
         self.first.process.send_signal(signal.SIGSTOP)
         frozen = time.monotonic()
         self.tell(3000, 2048, self.second)

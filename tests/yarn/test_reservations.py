@@ -1,11 +1,11 @@
-"""What YARN's scheduler reserves on a node for a container that does not fit yet, as the ledger sees it: not at all."""
+"""Reservations of YARN's scheduler for a container that does not fit yet are not visible to the ledger."""
 
 import unittest
 
 from support.yarn import Totals, Yarn, until
 
 SITE = Totals(memory_mib=2048, vcores=4)
-MASTER_MIB, TASK_MIB = 256, 1152  # one task fits on each node, and a third one into what both have together
+MASTER_MIB, TASK_MIB = 256, 1152  # one task fits on each node, and a third one into the sum of both rests
 
 
 class Reservations(unittest.TestCase):

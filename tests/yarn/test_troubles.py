@@ -1,4 +1,4 @@
-"""Containers that never come to work, as a real NodeManager has them: of `tidemark yarn-copilot` each is counted, by the class that its application's tag says."""
+"""Containers that never start their work on a real NodeManager: `tidemark yarn-copilot` counts each by the class in its application's tag."""
 
 import os
 import tempfile
@@ -8,12 +8,12 @@ from cluster.tidemark_process import wait_for
 from support.yarn import Totals, Yarn, groups, until
 from yarn.over_socket import Copilot
 
-# A second, as a NodeManager's is where nobody sets it: so long it lists a container that has ended.
+# One second, the default of a NodeManager: it lists an ended container for this long.
 HEARTBEAT = {"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "1000"}
 
 
 class Troubles(unittest.TestCase):
-    PLACE: str | None = None  # of containers' groups
+    PLACE: str | None = None  # parent of containers' groups
 
     @classmethod
     def setUpClass(cls):
@@ -42,10 +42,10 @@ class Troubles(unittest.TestCase):
     def test_a_file_that_never_comes(self):
         pipe = self.yarn.layout.folder / "pipe"
         os.mkfifo(pipe)
-        self.addCleanup(lambda: os.close(os.open(pipe, os.O_RDWR)))  # who reads there goes on
+        self.addCleanup(lambda: os.close(os.open(pipe, os.O_RDWR)))  # unblocks the reader
         job = self.yarn.submit_by_rest("sleep 1000", tags=["tidemark-class:transcode"], files={"hangs": pipe})
         until("it waits for its files", lambda: [each["state"] for each in self.node.containers()] == ["LOCALIZING"])
-        wait_for(lambda: [each["state"] for each in self.copilot.seen().values()] == ["LOCALIZING"], "a copilot that knows of it", self.copilot)
+        wait_for(lambda: [each["state"] for each in self.copilot.seen().values()] == ["LOCALIZING"], "a copilot that knows it", self.copilot)
         job.end()
         self.wait_counted("transcode", "never_started")
 
@@ -62,7 +62,7 @@ class Troubles(unittest.TestCase):
 
 @unittest.skipIf(groups.why_not(), groups.why_not())
 class InGroups(Troubles):
-    """With the LinuxContainerExecutor: who never began has no group."""
+    """With the LinuxContainerExecutor: a container that never started has no group."""
 
     PLACE = "kubepods/besteffort/hadoop-yarn"
 

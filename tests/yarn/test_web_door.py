@@ -1,4 +1,4 @@
-"""`tidemark yarn-copilot` at a NodeManager whose web address wants Kerberos (SPNEGO), with a real KDC."""
+"""`tidemark yarn-copilot` at a NodeManager whose web interface requires Kerberos (SPNEGO), with a real KDC."""
 
 import os
 import re
@@ -10,11 +10,11 @@ from yarn.over_socket import Copilot
 
 
 class ShutDoors(Yarn):
-    """NodeManagers that let nobody ask at their web address who has no ticket. Their ResourceManager's stays open, for the fixture."""
+    """NodeManagers whose web interface needs a ticket. That of their ResourceManager stays open, for the fixture."""
 
     def __init__(self, kdc: kerberos.Kdc, **more):
         self.secret = kdc.folder / "signature-secret"
-        self.secret.write_text("of no account: the folder goes with the test")
+        self.secret.write_text("without meaning: the directory is deleted with the test")
         door = "hadoop.http.authentication"
         self.door = {
             "hadoop.http.filter.initializers": "org.apache.hadoop.security.AuthenticationFilterInitializer", f"{door}.type": "kerberos",
