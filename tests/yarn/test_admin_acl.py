@@ -23,26 +23,26 @@ class AdminAcl(Operating):
         super().setUp()
         self.put_node("yarn-0", {NODE_ID: self.nms[0].id, **origin(3500, 3072)})
 
-    def test_who_is_in_the_list_sets_totals(self):
+    def test_users_in_the_list_set_totals(self):
         self.wait_total(0, 3072, 3, self.begin(f"--yarn-user={ALLOWED}"))
 
-    def test_so_does_who_is_nobody_whom_it_takes_for_itself(self):
+    def test_so_does_the_resource_managers_own_user(self):
         """So a list alone closes no interface."""
         self.wait_total(0, 3072, 3, self.begin())
 
-    def test_who_is_not_in_it_is_refused_and_told_what_helps(self):
+    def test_users_not_in_the_list_are_refused_with_a_hint(self):
         operator = self.begin(f"--yarn-user={ANOTHER}")
         wait_for(lambda: "totals were not taken" in operator.log, "a refusal", operator)
         self.assertRegex(operator.log, rf"totals were not taken.*User {ANOTHER} doesn't have permission to call 'updateNodeResource'.*yarn\.admin\.acl")
         self.assertGreaterEqual(operator.metrics()["tidemark_yarn_operator_failed_calls_total"], 1)
         self.assertEqual((SITE.memory_mib, SITE.vcores), self.nms[0].total())
 
-    def test_the_door_of_rest_asks_nobody(self):
+    def test_the_rest_interface_accepts_all_callers(self):
         """REST calls run as the ResourceManager's own user."""
         self.assertEqual(200, self.yarn.rm.update_total(self.nms[0].id, 1024, 1).status)
         wait_for(lambda: self.nms[0].total() == (1024, 1), "a total set by any caller")
 
-    def test_another_operator_without_a_common_lease_is_told_of(self):
+    def test_another_operator_without_a_common_lease_is_reported(self):
         """Koordinator's operator writes every second: our total is gone before a poll can find it in force."""
         self.addCleanup(self.api.request, "DELETE", LEASE)
         operator = self.begin()

@@ -17,7 +17,7 @@ OFFER, DRAIN = "tidemark.io/yarn-offer", "tidemark.io/yarn-drain"
 
 
 class Clocks(AskingBack):
-    def test_a_lease_is_over_by_the_watch_of_who_waits_for_it(self):
+    def test_a_lease_expires_by_the_clock_of_the_waiting_replica(self):
         folder, name = LEASE.rsplit("/", 1)
         self.addCleanup(self.api.request, "DELETE", LEASE)
         for off_s in (AHEAD_S, BEHIND_S):
@@ -34,7 +34,7 @@ class Clocks(AskingBack):
                 must(self.api.request("DELETE", LEASE))
                 self.restore_totals()
 
-    def test_a_drain_by_a_clock_that_is_off_ends_nobody_until_it_is_told_by_one_that_is_right(self):
+    def test_a_drain_by_a_wrong_clock_ends_no_container(self):
         operator, job = self.begin_with_a_job()
         before, rest = self.running(), MASTER_MIB + (TASKS - 1) * TASK_MIB
 
@@ -55,7 +55,7 @@ class Clocks(AskingBack):
         self.right_again("a drain by a clock that was off is told by one that is right", told)
         until("the rest runs", lambda: self.running() == before[:-1])
 
-    def test_what_an_agent_wants_back_is_as_old_as_the_operator_saw_it_come(self):
+    def test_requests_of_agents_age_from_when_the_operator_saw_them(self):
         operator, job = self.begin_with_a_job()
         wait_for(self.answer, "an operator that acknowledges", operator)
         for generation, off_s in enumerate((AHEAD_S, BEHIND_S), 1):
@@ -68,7 +68,7 @@ class Clocks(AskingBack):
             self.right_again(f"a container is taken back for a clock that is off by {off_s} s, and {HOLD_S} s are held", asked)
             until("it is gone", lambda: newest not in self.running())
 
-    def test_what_was_there_before_the_operator_looked_is_refused_where_the_clocks_are_apart(self):
+    def test_requests_older_than_the_operator_are_refused_if_clocks_differ(self):
         """The request may really be that old."""
         operator, _ = self.begin_with_a_job()
         before = self.running()
@@ -80,7 +80,7 @@ class Clocks(AskingBack):
         self.wait_total(0, 3072, 4, operator)
         self.assertEqual(before, self.running())
 
-    def test_nothing_is_held_back_until_an_hour_that_nobody_can_have_meant(self):
+    def test_no_hold_lasts_until_an_absurd_time(self):
         """Left by an earlier operator on a machine with a different clock."""
         left = lambda in_s: {TAKEN_BACK: json.dumps({"schema": 1, "generation": 1, "gone": [], "stayed": [], "keepMiB": 512, "until": in_seconds(in_s)})}
         self.annotate("yarn-0", left(60))

@@ -22,7 +22,7 @@ class Containers(unittest.TestCase):
         cls.yarn = cls.enterClassContext(Yarn([Totals(2048, 8)], groups=PLACE))
         cls.node = cls.yarn.nodes[0]
 
-    def test_they_lie_in_groups_of_their_own_and_the_groups_go_with_them(self):
+    def test_they_have_their_own_groups_which_are_removed_with_them(self):
         job = self.yarn.submit("sleep 1000", containers=2, memory_mib=TASK_MIB, vcores=2, master_memory_mib=MASTER_MIB)
         names = until("a master and two containers run", self.three_that_run)
         self.assertEqual(names, sorted(self.yarn.groups.containers()))
@@ -64,7 +64,7 @@ class Containers(unittest.TestCase):
 
 @unittest.skipIf(groups.why_not(), groups.why_not())
 class Ending(unittest.TestCase):
-    def test_what_is_below_a_group_of_somebody_else_goes_and_the_group_stays(self):
+    def test_a_foreign_parent_group_stays(self):
         parent = f"tidemark-test-{secrets.token_hex(4)}"
         cgroups.make(parent)
         self.addCleanup(lambda: self.assertEqual([], cgroups.remove(parent)))

@@ -87,7 +87,7 @@ class WithoutGroups(unittest.TestCase):
                 continue
         return found
 
-    def test_it_tells_what_the_node_manager_lists(self):
+    def test_it_lists_the_containers_of_the_node_manager(self):
         self.assertEqual("ok", self.copilot.get("/health"))
         self.assertEqual({"name": "yarn", "version": "v1"}, self.copilot.get("/information"))
         self.assertEqual([], self.copilot.get("/v1/containers"))
@@ -107,7 +107,7 @@ class WithoutGroups(unittest.TestCase):
         self.assertGreater(seen[master]["use"]["cpuNanoseconds"], 0)
         self.assertIsNone(seen[tasks[0]]["group"])
 
-    def test_who_fills_the_local_folders_is_asked_to_end(self):
+    def test_writers_that_fill_the_local_directories_are_asked_to_end(self):
         first = f"{self.enterContext(tempfile.TemporaryDirectory())}/first"
         self.copilot = self.begin(f"--nm-local-dirs={self.node.local}", f"--local-dirs-limit-mib={FILL_MIB // 2}", "--local-dirs-grace=1h", f"--nm-log-dirs={self.node.container_logs}")
         master, tasks = self.start_job(f"mkdir {first} && head -c {FILL_MIB}M /dev/zero > fill; exec sleep 1000")
@@ -123,14 +123,14 @@ class WithoutGroups(unittest.TestCase):
         self.assertEqual([gone], [name for name, _ in words])
         self.assertRegex(words[0][1], r"tidemark: this container was asked to end: TM-YARN-017, .* \(by yarn-copilot\)$")
 
-    def test_where_a_vcore_is_no_core_what_was_sold_stands_beside_the_peers_words(self):
+    def test_when_a_vcore_is_not_one_core_the_sold_amount_is_reported_too(self):
         self.copilot = self.begin("--millicores-per-vcore=500")
         _, tasks = self.start_job(containers=1)
         info = self.copilot.get(f"/v1/container?containerID={tasks[0]}")
         memory = str(TASK_MIB * 2**20)
         self.assertEqual({"cpu": "1", "memory": memory, "kubernetes.io/batch-cpu": "500", "kubernetes.io/batch-memory": memory}, info["resources"]["requests"])
 
-    def test_what_its_user_wrote_on_an_application_is_told(self):
+    def test_user_tags_of_an_application_are_reported(self):
         self.copilot = self.begin(f"--hadoop-conf-dir={self.yarn.configuration}", "--queue-class=default=transcode")
         master, tasks = self.start_job(containers=1)
         seen = wait_for(lambda: (each := self.copilot.seen()[tasks[0]])["queue"] and each, "its queue", self.copilot)
@@ -142,7 +142,7 @@ class WithoutGroups(unittest.TestCase):
         asked = self.copilot.get("/metrics")
         self.assertIn("tidemark_yarn_copilot_resource_manager_calls_total 1\n", asked, "one application")
 
-    def test_a_kill_ends_all_of_one_container_and_its_master_hears_137(self):
+    def test_a_kill_ends_all_of_one_container_and_its_master_gets_137(self):
         # A shell, its child in the background, and one with an empty environment: Koordinator's kill ends one process group.
         master, tasks = self.start_job("sh -c 'sleep 1001; :' & env -i sleep 1002 & wait")
         for task in tasks:
@@ -170,7 +170,7 @@ class WithoutGroups(unittest.TestCase):
             return ""
 
     @unittest.skipIf(groups.why_not(), groups.why_not())
-    def test_adopted_it_has_a_group_like_any_other_until_it_has_ended(self):
+    def test_adopted_containers_have_a_group_until_they_end(self):
         name = f"tidemark-test-{secrets.token_hex(4)}"
         self.addCleanup(lambda: self.assertEqual([], cgroups.remove(name)))
         cgroups.make(name)
@@ -193,7 +193,7 @@ class WithoutGroups(unittest.TestCase):
         wait_for(lambda: not cpu.exists() and not memory.exists(), "its group gone", copilot)
 
     @unittest.skipIf(groups.why_not(), groups.why_not())
-    def test_all_of_them_together_write_no_faster_than_they_may(self):
+    def test_all_containers_together_write_no_faster_than_the_limit(self):
         name = f"tidemark-test-{secrets.token_hex(4)}"
         self.addCleanup(lambda: self.assertEqual([], cgroups.remove(name)))
         cgroups.make(name)
@@ -235,7 +235,7 @@ class WithoutGroups(unittest.TestCase):
     def written(group: Path) -> int:
         return sum(int(line.split()[2]) for line in (group / "blkio.throttle.io_service_bytes").read_text().splitlines() if " Write " in line)
 
-    def test_a_stop_asks_first_and_kills_who_stays(self):
+    def test_a_stop_sends_sigterm_first_and_kills_later(self):
         deaf = Path(self.enterContext(tempfile.TemporaryDirectory())) / "deaf"
         _, tasks = self.start_job(f"trap '' TERM; touch {deaf}; while :; do sleep 0.2; done", 1)
         wait_for(deaf.exists, "a container that ignores SIGTERM", self.copilot)
@@ -248,7 +248,7 @@ class WithoutGroups(unittest.TestCase):
         wait_for(lambda: "a container was killed" in self.copilot.log, "the log line of the kill", self.copilot)
         self.assertIn("TM-EVICT-001", self.copilot.log)
 
-    def test_each_call_of_the_guide_is_answered_as_it_stands_there(self):
+    def test_each_call_of_the_guide_is_answered_as_documented(self):
         """Except for the name of a container, which is one of this test, and for events, which have no end."""
         _, tasks = self.start_job(containers=3)
         calls = [(path, body) for path, body in calls_of_the_guide() if path != "/tidemark/v1/events"]
@@ -310,7 +310,7 @@ class WithoutGroups(unittest.TestCase):
         self.node.resume()
         wait_for(lambda: copilot.ask("GET", "/v1/containers")[0] == 200, "the NodeManager's answer", copilot)
 
-    def test_one_that_was_killed_leaves_a_socket_that_the_next_one_takes(self):
+    def test_next_copilot_takes_over_the_socket_of_a_killed_one(self):
         self.copilot.kill()
         self.assertTrue(os.path.exists(self.copilot.socket))
         again = Copilot(os.path.dirname(self.copilot.socket), self.node.ports.web)

@@ -26,7 +26,7 @@ class FairScheduler(AskingBack):
         }
         super().setUpClass()
 
-    def test_a_cut_ends_nobody_and_what_an_agent_takes_back_is_pre_empted(self):
+    def test_a_cut_ends_no_container_and_an_agents_reclaim_is_preempted(self):
         operator, job = self.begin_with_a_job()
         self.wait_held("yarn-0", 1 + TASKS, MASTER_MIB + TASKS * TASK_MIB, operator)
         *rest, newest = self.running()
@@ -48,7 +48,7 @@ class FairScheduler(AskingBack):
         self.annotate("yarn-0", origin(4000, 3072))
         self.wait_total(0, 3072, 4, operator)
 
-    def test_work_that_waits_is_in_the_book(self):
+    def test_waiting_work_is_in_the_ledger(self):
         operator = self.begin()
         book = lambda: json.loads(self.annotation("yarn-0", BOOK) or "{}")
         wait_for(book, "a book", operator)

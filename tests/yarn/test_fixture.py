@@ -18,7 +18,7 @@ class TwoNodes(unittest.TestCase):
     def setUpClass(cls):
         cls.yarn = cls.enterClassContext(Yarn(TOTALS, site={"yarn.nm.liveness-monitor.expiry-interval-ms": "5000"}))
 
-    def test_two_nodes_of_one_machine_are_told_apart_by_their_ports(self):
+    def test_two_nodes_of_one_machine_differ_by_port(self):
         self.assertEqual([(each.memory_mib, each.vcores) for each in TOTALS], [node.total() for node in self.yarn.nodes])
         self.assertEqual(2, len({node.id for node in self.yarn.nodes}))
 
@@ -31,7 +31,7 @@ class TwoNodes(unittest.TestCase):
         node.resume()
         node.wait_registered(before)
 
-    def test_a_resource_manager_that_is_frozen_answers_nobody_and_goes_on(self):
+    def test_a_resource_manager_that_is_frozen_does_not_answer_and_resumes(self):
         self.yarn.rm.freeze()
         self.addCleanup(self.yarn.rm.resume)
         with self.assertRaises(OSError):
@@ -53,7 +53,7 @@ class TwoNodes(unittest.TestCase):
 
 
 class Ending(unittest.TestCase):
-    def test_nothing_is_left_by_one_that_is_stopped(self):
+    def test_a_stopped_run_leaves_nothing(self):
         with Yarn() as made:
             made.submit("sleep 1000")
             until("a master and a container run", lambda: sum(each["state"] == "RUNNING" for each in made.nodes[0].containers()) == 2)

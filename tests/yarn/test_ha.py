@@ -153,7 +153,7 @@ class Ha(Operating):
 
         wait_for(right, f"{memory_mib} MiB and {vcores} vcores of all nodes at the active one", self.operator, limit_s=LIMIT_S)
 
-    def test_one_that_is_killed_while_totals_change(self):
+    def test_one_is_killed_while_totals_change(self):
         slower = max(0, self.follows(1536, 2) - POLL_S)
         looking, check = self.look(), self.check(math.ceil(LAG_S + 3 * slower))
         changing = Changing(self.of_pair)
@@ -182,7 +182,7 @@ class Ha(Operating):
         self.assertGreater(report["failures"], 0, "it saw the failover")
         self.assert_never_less(looking)
 
-    def test_one_that_is_frozen_and_goes_on_later(self):
+    def test_one_is_frozen_and_resumes_later(self):
         active = self.yarn.rm.active_one()
         other = self.yarn.rm.other(active)
         active.freeze()
@@ -206,7 +206,7 @@ class Ha(Operating):
         total = next(each["totalResource"] for each in member.nodes() if each["id"].endswith(f":{self.nms[number].ports.containers}"))
         return total["memory"], total["vCores"]
 
-    def test_both_away_and_back(self):
+    def test_both_down_and_back(self):
         looking = self.look()
         for member in self.yarn.rm.members:
             member.kill()
@@ -222,7 +222,7 @@ class Ha(Operating):
         until("the running work is known again", lambda: sum(nm.seen().get("usedMemoryMB", 0) for nm in self.yarn.nodes) == MASTER_MIB + TASK_MIB)
         self.assert_never_less(looking)
 
-    def test_while_one_cluster_is_away_the_other_follows_at_once(self):
+    def test_while_one_cluster_is_down_the_other_follows_at_once(self):
         rm = self.other.rm
         self.addCleanup(rm.resume)
         at_once_s = min(ONE_AFTER_THE_OTHER_S - 1, AT_ONCE_S + 3 * max(0, self.follows(2560, 3) - POLL_S))

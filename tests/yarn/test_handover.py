@@ -64,7 +64,7 @@ class Handover(Operating):
     def updates(self, operator: Component) -> float:
         return operator.metrics()["tidemark_yarn_operator_updates_total"]
 
-    def test_a_job_runs_through_it_and_nothing_of_it_is_lost(self):
+    def test_a_job_survives_both_handovers(self):
         gate = self.yarn.layout.scratch / "gate"
         with self.peer() as peer:
             until("the peer's totals", lambda: self.totals() == [PEER_TOTAL] * 2)

@@ -84,7 +84,7 @@ class IsolationFiles(OnASharedNode):
         except AssertionError as error:
             raise AssertionError(f"{error}\nthere is {last}")
 
-    def test_each_is_written_on_a_container_and_comes_back(self):
+    def test_each_is_written_on_a_container_and_restored(self):
         self.assertEqual(written_by_the_agent(), {*CONTAINER, *OFFLINE, *ELSEWHERE}, "a file without a check")
         master, task = self.start_spark()
         for name in ELSEWHERE:
@@ -115,7 +115,7 @@ class IsolationFiles(OnASharedNode):
         wait_for(lambda: {name: self.stands(name) for name in found} == found, f"all original values: {found}", self.agent, LIMIT_S)
         self.assertEqual({master, task}, set(self.copilot.running()), "no container ended")
 
-    def test_the_class_that_a_job_is_tagged_with_is_its_tasks_weight(self):
+    def test_the_class_tag_of_a_job_sets_the_weight_of_its_tasks(self):
         """In a queue without a class: its user's tag counts."""
         job = frameworks.map_reduce(self.yarn, 1, 1, until=self.yarn.layout.folder / "never", tags="nightly,tidemark-class:spark")
         self.addCleanup(job.end)

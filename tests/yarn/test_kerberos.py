@@ -97,7 +97,7 @@ class Kerberos(WithKerberos):
         self.assertEqual(1, len(found), children)
         return found[0]
 
-    def test_totals_are_told_with_each_protection_and_privacy_hides(self):
+    def test_totals_are_set_with_each_protection_and_privacy_encrypts(self):
         for protection in ("authentication", "integrity", "privacy"):
             with self.subTest(protection):
                 proxy, ports = self.proxied()
@@ -116,7 +116,7 @@ class Kerberos(WithKerberos):
                 self.assertEqual(protection == "integrity", signed > 2 * agreed, f"{signed} signed messages with {protection}, of {proxy.connections()} connections")
                 self.assertEqual(protection == "privacy", sealed > agreed, f"{sealed} sealed messages with {protection}")
 
-    def test_tickets_are_renewed_and_a_kdc_that_is_away_is_survived(self):
+    def test_tickets_are_renewed_and_a_kdc_outage_is_survived(self):
         """With tickets that live for seconds: new connections after several lifetimes, an open connection without a KDC, none after the ticket's end, and recovery."""
         proxy, ports = self.proxied()
         self.addCleanup(lambda: self.kdc.alive or self.kdc.start())
@@ -166,7 +166,7 @@ class Kerberos(WithKerberos):
         operator.kill()
         wait_for(lambda: not Path(f"/proc/{third}").exists() or " Z " in Path(f"/proc/{third}/stat").read_text(), "the end of the helper")
 
-    def test_what_is_wrong_with_keys_is_said(self):
+    def test_wrong_keys_are_reported(self):
         stale = self.kdc.folder / "stale.keytab"
         shutil.copy(self.kdc.add("changed"), stale)
         self.kdc.keytab("changed", keep_keys=False)
@@ -183,14 +183,14 @@ class Kerberos(WithKerberos):
             with self.subTest(said):
                 self.assertRegex(self.explain(conf, *flags), said)
 
-    def test_who_is_no_admin_may_look_and_not_tell(self):
+    def test_wrong_users_may_read_but_not_set_totals(self):
         self.kdc.add("bob")
         operator = self.begin(self.folder(), keytab=self.kdc.keytab("bob"))
         must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", {"metadata": {"annotations": origin(2000, 999)}}, content=MERGE))
         wait_for(lambda: re.search(r"User bob doesn't have permission|bob.*(permission|denied)", operator.log), "a refusal by name", operator)
         self.assertNotEqual((999, 2), self.nm.total())
 
-    def test_the_door_of_rest_is_shut_for_who_says_nothing_of_himself(self):
+    def test_the_rest_interface_refuses_anonymous_callers(self):
         """Without security it accepts all callers (test_admin_acl.py)."""
         before = self.nm.total()
         for named in ("", "?user.name=tidemark"):
@@ -200,12 +200,12 @@ class Kerberos(WithKerberos):
         time.sleep(1)  # an accepted total would be in force after a heartbeat
         self.assertEqual(before, self.nm.total())
 
-    def test_a_person_asks_with_a_ticket_of_his_own(self):
+    def test_a_person_uses_the_own_ticket(self):
         cache = self.kdc.kinit(self.keytab, "tidemark")
         for protection in ("authentication", "privacy"):
             self.assertRegex(self.explain(self.folder(protection), cache=cache), r"its ResourceManager +RUNNING, total")
 
-    def test_each_side_without_kerberos_is_told_so(self):
+    def test_each_side_without_kerberos_gets_an_error(self):
         plain = self.folder(**{"hadoop.security.authentication": "simple"})
         self.assertRegex(self.explain(plain), r"SIMPLE authentication is not enabled.*it wants Kerberos: set hadoop.security.authentication to kerberos")
         other = self.folder(**{"hadoop.rpc.protection": "privacy"})
@@ -218,7 +218,7 @@ class Pair(WithKerberos):
 
     YARN = YarnPair
 
-    def test_who_takes_over_is_told_too_with_the_ticket_that_is_there(self):
+    def test_the_new_active_gets_totals_with_the_existing_ticket(self):
         operator = self.begin(self.yarn.configuration)
         self.give(operator)
         for member in self.yarn.rm.members:
@@ -235,7 +235,7 @@ class Pair(WithKerberos):
 
 
 class WithoutKerberos(unittest.TestCase):
-    def test_a_server_that_asks_nobody_who_he_is_gets_no_call(self):
+    def test_a_server_without_authentication_gets_no_call(self):
         kdc = self.enterContext(kerberos.Kdc())
         keytab = kdc.add("tidemark")
         yarn = self.enterContext(Yarn([]))

@@ -40,7 +40,7 @@ class WithLargest(Operating):
 
 
 class LargestContainer(WithLargest):
-    def test_what_was_let_in_waits_until_a_node_is_so_large_again(self):
+    def test_an_accepted_container_waits_until_a_node_is_large_enough(self):
         self.put_node("yarn-0", {NODE_ID: self.nms[0].id, **origin(4000, SITE.memory_mib)})
         operator = self.begin()
         self.wait_total(0, SITE.memory_mib, 4, operator)
@@ -101,7 +101,7 @@ class OfQueues(WithLargest):
             if answer.status != 200:
                 raise AssertionError(f"{door}: {answer.status} {answer.text[:400]}")
 
-    def test_the_largest_of_them_is_the_largest_container(self):
+    def test_the_largest_limit_of_all_queues_is_the_largest_container(self):
         for queue, most, vcores in (("default", SMALLER_MIB, 4), ("night", 1024, 2)):
             with self.assertRaisesRegex(AssertionError, f"400 .*maximum allowed allocation=<memory:{most}, vCores:{vcores}>"):
                 self.yarn.submit_by_rest("sleep 1000", memory_mib=most + 128, queue=queue)
@@ -114,7 +114,7 @@ class OfQueues(WithLargest):
         self.wait_total(0, SMALLER_MIB - 128, 4, operator)
         self.wait_figures(1, 0, operator)
 
-    def test_what_no_node_of_its_partition_can_hold_waits_whatever_another_has(self):
+    def test_waits_if_no_node_of_its_partition_is_large_enough(self):
         for number, memory_mib in ((0, SITE.memory_mib), (1, SMALLER_MIB - 128)):
             self.put_node(f"yarn-{number}", {NODE_ID: self.nms[number].id, **origin(4000, memory_mib)})
         operator = self.begin()

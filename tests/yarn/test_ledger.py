@@ -137,7 +137,7 @@ class Ledger(WithManager):
         """Bytes that its class holds, from the ledger."""
         return sum(bytes_of(each["resources"][BATCH_MEMORY]) for each in self.book().get("sold", []) if each["class"] == "etl")
 
-    def test_capacity_goes_to_the_side_that_waits_and_the_sum_never_passes_what_there_is(self):
+    def test_capacity_goes_to_the_waiting_side_and_the_sum_never_exceeds_the_origin(self):
         looking, checking = self.look(), LookingOn(self.yarn.configuration, 1000, lag_s=10)
         self.addCleanup(checking.end)
         offer = self.annotation(OFFER)
@@ -172,7 +172,7 @@ class Ledger(WithManager):
         self.assertGreater(looking.looks, 100)
         self.assertEqual([], looking.worst[:3])
 
-    def test_off_with_time_to_drain_what_runs_still_goes_on_until_its_end_and_is_pre_empted_then(self):
+    def test_off_with_a_drain_lets_running_work_continue_and_then_preempts_it(self):
         looking, checking = self.look(), LookingOn(self.yarn.configuration, 1000, lag_s=10)
         self.addCleanup(checking.end)
         job = self.yarn.submit("sleep 1000", containers=2, memory_mib=256, master_memory_mib=256)
@@ -196,7 +196,7 @@ class Ledger(WithManager):
         self.doors.assert_operators_alone(self, self.operator)
         self.assertEqual([], looking.worst[:3])
 
-    def test_a_resource_manager_that_is_away_gives_nothing_up_and_an_operator_that_dies_confirms_nothing(self):
+    def test_a_resource_manager_outage_gives_nothing_away_and_a_dead_operator_confirms_nothing(self):
         looking = self.look()
         self.yarn.rm.freeze()
         self.addCleanup(self.yarn.rm.resume)

@@ -52,7 +52,7 @@ class Killed(unittest.TestCase):
         self.addCleanup(child.kill)
         return child
 
-    def test_it_is_taken_away_by_the_next(self):
+    def test_the_next_run_removes_it(self):
         child = self.start(KILLED)
         folder = Path(child.stdout.readline().strip() or "/nonexistent")
         self.assertTrue(folder.exists(), "it did not start")
@@ -68,7 +68,7 @@ class Killed(unittest.TestCase):
 
 @unittest.skipIf(groups.why_not(), groups.why_not())
 class InGroups(Killed):
-    def test_it_is_taken_away_by_the_next(self):
+    def test_the_next_run_removes_it(self):
         """Also frozen processes."""
         child = self.start(KILLED_IN_GROUPS)
         folder, path, container = (child.stdout.readline().split() or self.fail("it did not start"))

@@ -62,7 +62,7 @@ class NodeManagerImage(NodeManagerPods):
             "javaOptions": "-Xmx192m", "extraEnv": cls.seen("JAVA_TOOL_OPTIONS"), **cls.mounted({"run": (str(layout.folder), False)}),
         }
 
-    def test_what_the_image_runs_outlives_an_upgrade_to_the_next_image(self):
+    def test_containers_survive_an_upgrade_to_the_next_image(self):
         self.assertEqual(LEAST, (pod := self.start_pod()) and self.nm.total(), "before an operator runs")
         self.offer()
         copilot = self.copilot("--adopt")

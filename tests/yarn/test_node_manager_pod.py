@@ -39,7 +39,7 @@ class NodeManagerPod(NodeManagerPods):
             "extraEnv": [*cls.seen("JAVA_HOME", "JAVA_TOOL_OPTIONS"), {"name": "PATH", "value": "/usr/bin:/bin:/usr/sbin:/sbin"}], **cls.mounted(places),
         }
 
-    def test_its_containers_outlive_an_upgrade_and_the_next_one_takes_them_over(self):
+    def test_its_containers_survive_an_upgrade_and_the_next_pod_takes_them_over(self):
         # Each ends on request, and needs /tmp for that, which is not the pod's.
         self.assertEqual(LEAST, (pod := self.start_pod()) and self.nm.total(), "before an operator runs")
         self.offer()

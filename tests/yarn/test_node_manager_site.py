@@ -39,7 +39,7 @@ class Generated(unittest.TestCase):
         ports = NodePorts.free()
         return self.yarn.node_from(name, ports, generate(self.yarn, name, ports, "--executor=default", *flags).replace(*replace))
 
-    def test_it_registers_with_the_least_and_masters_stay_on_stable_nodes(self):
+    def test_it_registers_with_the_minimum_and_masters_stay_on_stable_nodes(self):
         stable, volatile = self.node("stable", "--partition=stable"), self.node("volatile", "--partition=volatile")
         for node, label in ((stable, "stable"), (volatile, "volatile")):
             node.launch()
@@ -57,7 +57,7 @@ class Generated(unittest.TestCase):
         self.assertEqual(({"000001"}, {"000002", "000003"}), (running(stable), running(volatile)))
         job.end()
 
-    def test_less_than_the_smallest_container_is_sent_away(self):
+    def test_less_than_the_smallest_container_is_rejected(self):
         """The reason why the file has no 0, although a total of 0 is accepted later."""
         node = self.node("small", replace=(f"<value>{LEAST[0]}</value>", "<value>0</value>"))
         node.launch()

@@ -47,7 +47,7 @@ class NodeStates(Operating):
         self.wait_held("yarn-0", used[1], used[0], operator)
         return operator, job, used
 
-    def test_what_one_that_is_unhealthy_held_counts_for_a_while(self):
+    def test_usage_of_an_unhealthy_node_counts_for_a_while(self):
         """The ResourceManager reports at once that it uses nothing."""
         nm = self.nms[0]
         operator, _, _ = self.begin_with_a_job()
@@ -77,7 +77,7 @@ class NodeStates(Operating):
         until("it is well again", lambda: nm.seen()["state"] == "RUNNING")
         self.wait_total(0, 3072, 3, operator)
 
-    def test_the_total_of_one_that_is_decommissioned_is_its_resource_managers(self):
+    def test_the_total_of_a_decommissioning_node_is_set_by_its_resource_manager(self):
         nm = self.nms[0]
         looks = self.enterContext(Looks(self.yarn))
         operator, job, used = self.begin_with_a_job(looks)

@@ -48,12 +48,12 @@ class Operator(Operating):
         self.wait_total(0, 1024, 1, operator)
         self.assertEqual(0, operator.stop())
 
-    def test_as_the_peer_where_that_is_asked_for(self):
+    def test_as_koordinator_if_configured(self):
         """Measured results of Koordinator's operator for these amounts."""
         colocation.put_pod(self.api, "yarn-0", POD)
         self.wait_total(0, 3222, 4, self.begin("--rounding=peer"))
 
-    def test_what_containers_hold_is_written_and_a_cut_kills_none_of_them(self):
+    def test_usage_of_containers_is_written_and_a_cut_kills_none(self):
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
         self.wait_total(1, 3072, 3, operator)
@@ -73,7 +73,7 @@ class Operator(Operating):
         for name in self.names:
             self.wait_held(name, 0, 0, operator)
 
-    def test_a_lost_node_manager_holds_up_no_other(self):
+    def test_a_lost_node_manager_blocks_no_other(self):
         """A ResourceManager refuses the whole update if it names a lost NodeManager."""
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
@@ -91,7 +91,7 @@ class Operator(Operating):
         self.wait_total(0, 1024, 2, operator)
         self.right_again("a NodeManager that was frozen until it was lost goes on", resumed)
 
-    def test_a_node_manager_that_begins_anew_is_told_again(self):
+    def test_a_node_manager_that_restarts_gets_its_total_again(self):
         looks = self.enterContext(Looks(self.yarn))
         operator = self.begin(configuration=looks.configuration)
         self.wait_total(0, 3072, 3, operator)
@@ -104,7 +104,7 @@ class Operator(Operating):
         self.right_again("a NodeManager was killed and has registered again", registered)
         self.assertIn("TM-YARN-011", operator.log)
 
-    def test_a_resource_manager_that_was_killed_or_frozen_is_told_again_and_what_was_seen_last_stands_meanwhile(self):
+    def test_a_resource_manager_that_was_killed_or_frozen_gets_its_totals_again(self):
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
         self.wait_held("yarn-0", 0, 0, operator)
@@ -130,7 +130,7 @@ class Operator(Operating):
         self.wait_total(0, 2048, 3, operator)
         self.right_again("a ResourceManager without a second one was frozen and goes on", resumed)
 
-    def test_one_that_was_killed_goes_on_where_it_was(self):
+    def test_one_that_was_killed_continues(self):
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
         self.wait_total(1, 3072, 3, operator)
@@ -144,7 +144,7 @@ class Operator(Operating):
         looks.wait_whole()
         self.assertEqual(1, second.metrics()["tidemark_yarn_operator_updates_total"])  # not for the node with the right total
 
-    def test_off_cordoned_or_not_ready_nothing_begins_there_and_what_runs_goes_on(self):
+    def test_off_cordoned_or_not_ready_nodes_start_nothing_and_running_work_stays(self):
         operator = self.begin()
         for number in (0, 1):
             self.wait_total(number, 3072, 3, operator)
@@ -171,7 +171,7 @@ class Operator(Operating):
                 self.wait_total(number, 3072, 3, operator)
         self.assertEqual(("RUNNING", before), (job.state, running()))
 
-    def test_when_a_window_has_closed_what_is_too_much_ends_as_pre_empted(self):
+    def test_when_a_window_has_closed_the_excess_is_preempted(self):
         """The manager writes in the lead before it: an offer, and the deadline for the excess above it."""
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
@@ -225,7 +225,7 @@ class Operator(Operating):
         self.assertEqual(1, operator.metrics()["tidemark_yarn_operator_reclaimed_nodes_total"])
         self.assertIn("TM-YARN-018", operator.log)
 
-    def test_observing_it_tells_nobody_anything(self):
+    def test_observing_it_sets_no_total(self):
         looks = self.enterContext(Looks(self.yarn))
         operator = self.begin("--mode=observe", configuration=looks.configuration)
         wait_for(operator.ready, "a ready operator", operator)
@@ -234,7 +234,7 @@ class Operator(Operating):
         self.assertEqual([(SITE.memory_mib, SITE.vcores)] * 2, [nm.total() for nm in self.nms])
         self.assertIsNone(self.held("yarn-0"))
 
-    def test_two_nodes_that_claim_one_node_manager_are_told_of_each_other(self):
+    def test_two_nodes_that_claim_one_node_manager_are_both_reported(self):
         self.annotate("yarn-1", {NODE_ID: self.nms[0].id})
         operator = self.begin()
         wait_for(lambda: operator.metrics()["tidemark_yarn_operator_mismatched_nodes"] == 2, "two mismatched nodes", operator)
@@ -246,7 +246,7 @@ class Operator(Operating):
         wait_for(lambda: f"{self.nms[0].id} is claimed by node yarn-1 too [TM-YARN-010]" in events(), "an event that names both", operator)
         self.assertEqual((SITE.memory_mib, SITE.vcores), self.nms[0].total())
 
-    def test_what_a_node_that_fits_no_more_holds_stays_until_its_node_manager_is_gone(self):
+    def test_unmatched_nodes_keep_their_held_amount_until_their_node_manager_is_gone(self):
         """Its ResourceManager continues to hand it out. Released after the hold for lost ones, it would be sold twice."""
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
@@ -272,7 +272,7 @@ class Operator(Operating):
         self.wait_held(name, 0, 0, operator)
         wait_for(lambda: self.annotation(name, BOOK) is None, "no book", operator)
 
-    def test_one_that_was_frozen_puts_right_what_changed_meanwhile(self):
+    def test_one_that_was_frozen_repairs_later_changes(self):
         doors = Doors(self.yarn.rm, Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-audit-"))))
         operator = self.begin_settled(*doors.flags)
         operator.process.send_signal(signal.SIGSTOP)
@@ -288,7 +288,7 @@ class Operator(Operating):
         self.assertEqual(0, operator.stop())
         self.assertEqual((4000, 4), doors.by_others()[0], "the change by another writer")
 
-    def test_without_an_api_server_what_is_known_is_kept_in_force(self):
+    def test_without_an_api_server_known_totals_stay_in_force(self):
         looks = self.enterContext(Looks(self.yarn))
         operator = self.begin_settled(configuration=looks.configuration)
         looks.wait_whole()  # a report has shown the total

@@ -47,7 +47,7 @@ class Preemption(WithOperator):
     def evicted(self, of: str) -> int:
         return sum(each.get("evicted", 0) for each in self.told() if each.get("job") == f"yarn/{of}")
 
-    def test_the_newest_goes_and_its_master_hears_of_a_pre_emption(self):
+    def test_the_newest_container_goes_and_its_master_sees_a_preemption(self):
         master, tasks = self.hold_memory(3)
         job = self.yarn.jobs[-1]
         manager = self.start_manager()
@@ -82,7 +82,7 @@ class Preemption(WithOperator):
         until("the whole total is handed out again", lambda: self.nm.total() == (self.SITE.memory_mib, self.SITE.vcores))
         self.assertEqual(3, len(set(self.copilot.running()) & {master, *tasks}))
 
-    def test_where_the_operator_is_silent_it_is_told_to_end(self):
+    def test_without_an_answer_of_the_operator_the_container_is_terminated(self):
         _, tasks = self.hold_memory(2)
         job = self.yarn.jobs[-1]
         os.kill(self.operator.process.pid, signal.SIGSTOP)

@@ -109,12 +109,12 @@ class WithOneNode(unittest.TestCase):
 
 
 class Node(WithOneNode):
-    def test_it_registers_with_what_its_yarn_site_says(self):
+    def test_it_registers_with_the_total_of_its_yarn_site(self):
         self.assertEqual((SITE.memory_mib, SITE.vcores), self.node.total())
         self.assertEqual((SITE.memory_mib, SITE.vcores), self.node.own_total())
         self.assertIn(f"with total resource of <memory:{SITE.memory_mib}, vCores:{SITE.vcores}>", self.node.said())
 
-    def test_its_name_is_what_its_address_is_looked_up_as(self):
+    def test_its_name_is_its_resolved_host_name(self):
         self.assertEqual(f"localhost:{self.node.ports.containers}", self.node.id)  # the configured address is 127.0.0.1
 
     def test_an_update_changes_the_total_and_reaches_the_node_with_its_next_heartbeat(self):
@@ -124,14 +124,14 @@ class Node(WithOneNode):
         self.assertEqual(200, answer.status)
         self.wait_for_total(1000, 3)
 
-    def test_a_node_that_nobody_knows_is_refused(self):
+    def test_a_node_that_is_unknown_is_refused(self):
         self.assertEqual(404, self.rm.update_total("localhost:1", 1000, 3).status)
 
-    def test_a_negative_total_is_taken_as_it_is(self):
+    def test_a_negative_total_is_accepted(self):
         """YARN accepts it: the program that computes a total must prevent it."""
         self.set_total(-1, -1)
 
-    def test_one_that_starts_again_has_what_its_yarn_site_says(self):
+    def test_one_that_restarts_has_the_total_of_its_yarn_site(self):
         for end in (self.node.kill, self.node.stop):
             with self.subTest(end.__name__):
                 self.set_total(1000, 3)
@@ -139,7 +139,7 @@ class Node(WithOneNode):
                 self.node.start()
                 self.wait_for_total(SITE.memory_mib, SITE.vcores)
 
-    def test_one_whose_resource_manager_starts_again_keeps_the_total_that_it_was_given(self):
+    def test_one_whose_resource_manager_restarts_keeps_its_total(self):
         """It registers again with its last total: the ResourceManager stores no state here."""
         self.set_total(1000, 3)
         before = self.node.registrations()
@@ -161,7 +161,7 @@ class Jobs(WithOneNode):
         self.assertEqual("SUCCEEDED", job.wait_for("FINISHED")["finalStatus"])
         self.assertIn("Max mem capability of resources in this cluster 2048", job.masters())
 
-    def test_where_no_node_has_anything_a_job_is_refused(self):
+    def test_when_no_node_has_resources_a_job_is_refused(self):
         """It does not wait: the maximum of a container is the largest node, which has nothing."""
         self.set_total(0, 0)
         until("the largest node has nothing", lambda: self.maximum() == (0, 0))
@@ -176,7 +176,7 @@ class Jobs(WithOneNode):
         self.assertIn("maximum allowed allocation=<memory:0, vCores:0>", refused.text)
         self.assertEqual(404, self.rm.ask(f"/ws/v1/cluster/apps/{new}").status)
 
-    def test_shrinking_below_what_is_used_without_a_timeout_kills_nothing(self):
+    def test_shrinking_below_the_use_without_a_timeout_kills_nothing(self):
         job = self.start_job(2)
         self.set_total(300, 1)
         time.sleep(HEARTBEATS_S)
@@ -184,7 +184,7 @@ class Jobs(WithOneNode):
         node = self.node.seen()
         self.assertEqual((300 - 768, 1 - 3), (node["availMemoryMB"], node["availableVirtualCores"]))
 
-    def test_with_the_longest_timeout_nobody_ends_and_the_master_of_the_newest_reads_that_it_may(self):
+    def test_with_the_longest_timeout_no_container_ends_but_the_newests_master_is_warned(self):
         """Only the protocol shows it: the master of distributed shell ignores it."""
         scheduler = f">127.0.0.1:{self.rm.ports.scheduler}<"
         proxy = self.enterContext(RecordingProxy())
@@ -213,7 +213,7 @@ class Jobs(WithOneNode):
         self.assertEqual(0, self.node.seen()["availMemoryMB"])
         until("the node has ended it by SIGTERM", lambda: f"Exit code from container {newest} is : 143" in self.node.said())
 
-    def test_timeout_0_kills_masters_too_and_what_starts_again_while_nothing_is_there_asks_for_nothing_for_ever(self):
+    def test_timeout_0_kills_masters_too_and_a_retry_without_resources_stays_empty(self):
         """The second attempt is limited to the largest node at that time, which has nothing; it asks for nothing and gets nothing, whatever comes later."""
         job = self.start_job(1)
         self.kill_with_0(job)
@@ -222,7 +222,7 @@ class Jobs(WithOneNode):
         time.sleep(HEARTBEATS_S)
         self.assertEqual(("ACCEPTED", 0), (job.state, self.running()))
 
-    def test_a_master_that_asks_while_the_total_is_less_than_its_containers_ends_with_its_job(self):
+    def test_a_master_that_asks_while_the_total_is_below_its_containers_ends_with_its_job(self):
         """Also without a timeout. A master's request is compared with the largest node whenever it changes, also when a container was allocated;
         the library of masters ends on the refusal."""
         self.set_total(MASTER_MIB + TASK_MIB, 2)
@@ -247,7 +247,7 @@ class RightAfterTheStart(WithOneNode):
 
     SITE_FILE = {WAIT: "600000"}
 
-    def test_what_is_submitted_while_no_node_has_anything_waits_and_runs_when_one_has(self):
+    def test_submissions_wait_until_a_node_has_resources(self):
         self.set_total(0, 0)
         self.assertEqual(CONFIGURED_MAXIMUM, self.maximum())
         job = self.submit("sleep 0.1")
@@ -258,7 +258,7 @@ class RightAfterTheStart(WithOneNode):
         self.set_total(SITE.memory_mib, SITE.vcores)
         self.assertEqual("SUCCEEDED", job.wait_for("FINISHED")["finalStatus"])
 
-    def test_masters_that_timeout_0_killed_start_again_when_there_is_room(self):
+    def test_masters_killed_by_timeout_0_start_again_when_resources_exist(self):
         job = self.start_job(1)
         self.kill_with_0(job)
         self.assertEqual({"memory": MASTER_MIB, "vCores": 1}, self.asks_for(job))

@@ -40,21 +40,21 @@ class Replicas(Operating):
     def holder(self) -> str:
         return must(self.api.request("GET", LEASE)).get("spec.holderIdentity")
 
-    def test_one_that_is_stopped_hands_over_at_once(self):
+    def test_a_stopped_leader_hands_over_at_once(self):
         self.assertTrue(self.holder())
         self.assertEqual(0, self.first.stop())
         stopped = time.monotonic()
         self.tell(3000, 2048, self.second)
         self.right_again("the operator that leads is stopped, another replica beside it", stopped)
 
-    def test_one_that_is_killed_is_followed_when_its_lease_is_over(self):
+    def test_a_killed_leader_is_replaced_after_its_lease(self):
         self.first.kill()
         killed = time.monotonic()
         self.tell(3000, 2048, self.second)
         self.right_again("the operator that leads is killed, another replica beside it", killed)
         self.assertEqual(1, self.second.metrics()[UPDATES], "a right total is not set again")
 
-    def test_one_that_is_frozen_is_followed_and_brings_no_old_total_back_when_it_goes_on(self):
+    def test_a_frozen_leader_is_replaced_and_restores_no_old_total(self):
         """Its knowledge of the node is older than the ResourceManager's total."""
         self.first.process.send_signal(signal.SIGSTOP)
         frozen = time.monotonic()

@@ -9,7 +9,7 @@ MASTER_MIB, TASK_MIB = 256, 1152  # one task fits on each node, and a third one 
 
 
 class Reservations(unittest.TestCase):
-    def test_what_is_reserved_is_in_no_report_of_a_node(self):
+    def test_reservations_are_in_no_node_report(self):
         with Yarn([SITE, SITE]) as yarn:
             job = yarn.submit("sleep 1000", containers=3, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
             until("a container is reserved", lambda: job.report()["reservedMB"] == TASK_MIB)

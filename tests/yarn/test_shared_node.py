@@ -33,7 +33,7 @@ class SharedNode(OnASharedNode):
     def copilot_flags(cls) -> list[str]:
         return [f"--hadoop-conf-dir={cls.yarn.configuration}", *(f"--queue-class={name}={name}" for name in CLASSES)]
 
-    def test_yarns_containers_are_reported_set_back_and_bounded_like_offline_pods(self):
+    def test_yarns_containers_are_reported_suppressed_and_limited_like_offline_pods(self):
         _, tasks = self.start_job(BUSY, 2)
         wait_for(lambda: self.known() == 3, "an agent that knows them", self.agent, LIMIT_S)
         found = self.report(lambda status: any(each["name"] == "yarn" for each in status.get("hostApplicationMetric", [])), "a report with YARN in it")
@@ -52,7 +52,7 @@ class SharedNode(OnASharedNode):
         for task in tasks:
             wait_for(lambda: (self.group("cpu", task) / "cpu.idle").read_text().strip() == "0", f"the original value of {task}", self.agent, LIMIT_S)
 
-    def test_above_the_line_the_container_that_holds_most_goes_and_its_master_stays(self):
+    def test_above_the_line_the_largest_container_goes_and_its_master_stays(self):
         master, tasks = self.hold_memory(2)
         begin = self.draw_until_one_goes(tasks)
         print(f"memory above its line: a container is gone {time.monotonic() - begin:.1f} s after the line was first drawn, read by a test that looks every 50 ms", file=sys.stderr)
@@ -67,7 +67,7 @@ class SharedNode(OnASharedNode):
         self.assertEqual("TM-EVICT-015", self.loss_of(gone[0])["ended"])
         self.assertEqual(TERMINATED, self.yarn.jobs[-1].wait_told(gone[0]).status)
 
-    def test_a_container_that_does_not_listen_is_killed_at_its_deadline(self):
+    def test_a_container_that_ignores_sigterm_is_killed_at_its_deadline(self):
         master, tasks = self.hold_memory(1, DEAF)
         begin = self.draw_until_one_goes(tasks)
         self.assertGreater(time.monotonic() - begin, GRACE_S)
@@ -79,7 +79,7 @@ class SharedNode(OnASharedNode):
         self.assertGreaterEqual(loss["ending_ms"], 1000 * GRACE_S)
         self.assertEqual(KILLED, self.yarn.jobs[-1].wait_told(tasks[0]).status)
 
-    def test_where_satisfaction_is_low_transcoding_goes_first_and_spark_keeps_running(self):
+    def test_when_satisfaction_is_low_transcode_goes_first_and_spark_runs_on(self):
         """One pod and one container of each class, each requesting a core; with two masters these are six cores, and a fifth of the machine is available."""
         containers = {name: self.start_in_queue(name) for name in CLASSES}
         self.node.run(self.LATER)

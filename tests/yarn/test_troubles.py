@@ -32,14 +32,14 @@ class Troubles(unittest.TestCase):
         wanted = f'{{class="{work_class}",reason="{reason}"}}'
         wait_for(lambda: self.counted().get(wanted) == 1, f"{wanted} counted", self.copilot)
 
-    def test_a_file_that_is_not_there(self):
+    def test_a_missing_file(self):
         job = self.yarn.submit_by_rest("sleep 1000", tags=["tidemark-class:etl"], files={"missing": self.yarn.layout.folder / "nowhere"})
         report = job.wait_for("FAILED")
         self.assertIn("exitCode: -1000", report["diagnostics"])
         self.wait_counted("etl", "localization_failed")
         self.assertRegex(self.copilot.log, r"did not come to work .*class=etl node_manager_says=.*nowhere does not exist")
 
-    def test_a_file_that_never_comes(self):
+    def test_a_stalled_file(self):
         pipe = self.yarn.layout.folder / "pipe"
         os.mkfifo(pipe)
         self.addCleanup(lambda: os.close(os.open(pipe, os.O_RDWR)))  # unblocks the reader
@@ -49,7 +49,7 @@ class Troubles(unittest.TestCase):
         job.end()
         self.wait_counted("transcode", "never_started")
 
-    def test_one_that_runs_is_none_of_them(self):
+    def test_running_containers_are_not_counted(self):
         before = self.counted()
         job = self.yarn.submit_by_rest("exit 7", tags=["tidemark-class:web"])
         job.wait_for("FAILED")
