@@ -1,7 +1,7 @@
-"""What `off`, `on`, `observe`, `undo`, `hold` and `resume` say to a call that is wrong: nothing of it is done, exit code 2, and words that name what is wrong.
+"""Answers of `off`, `on`, `observe`, `undo`, `hold` and `resume` to wrong calls: no effect, exit code 2, and a message that names the mistake.
 
-There is no cluster: what is taken for a good call fails with 1, because none can be found. And the machine is a folder: a call with --local that
-is wrongly taken for a good one must not switch off the machine that the test runs on.
+There is no cluster: a call that is accepted fails with 1, because none can be found. The machine is a directory: a wrong call with --local that
+is accepted must not switch off the machine that runs the test.
 """
 
 import os
@@ -14,7 +14,7 @@ WHY = "--reason=a test"
 ONE_PLACE = "wanted node, pool or cluster, found"
 ASKED_FIRST = "a pool or the whole cluster is changed only with --yes where nobody can be asked"
 
-# What is typed behind `tidemark`, and what is told. Those of EVERY_ORDER are of `off`, `on` and `observe` alike.
+# Arguments of `tidemark`, and the expected message. EVERY_ORDER is for `off`, `on` and `observe`.
 EVERY_ORDER = {
     ("node", "n"): "--reason is required",
     ("node", "n", "--reason="): "--reason is required",
@@ -76,7 +76,7 @@ WRONG = {
     **{(verb, *words): told for verb in ("off", "on") for words, told in WITH_PARTS.items()},
     **OF_ONE,
 }
-# The same flags where they do not exclude each other.
+# The same flags in valid combinations.
 GOOD = (
     ("off", "node", "n", "--now", WHY),
     ("off", "node", "n", "--drain=1h", WHY),
@@ -97,7 +97,7 @@ class WrongOrders(unittest.TestCase):
             self.assertEqual([], os.listdir(folder), done.stdout)
             return done
 
-    def test_each_is_2_and_names_what_is_wrong(self):
+    def test_each_exits_with_2_and_names_the_mistake(self):
         for words, told in WRONG.items():
             with self.subTest(words):
                 done = self.call(*words)
@@ -110,12 +110,12 @@ class WrongOrders(unittest.TestCase):
         self.assertEqual((1, ""), (done.returncode, done.stdout), done.stderr)
         self.assertIn("/no-cluster", done.stderr)
 
-    def test_what_does_not_exclude_each_other_is_taken(self):
+    def test_valid_combinations_are_accepted(self):
         for words in GOOD:
             with self.subTest(words):
                 self.good(*words)
 
-    def test_of_the_environment_draining_hinders_no_one_who_is_in_a_hurry(self):
+    def test_a_drain_from_the_environment_does_not_conflict_with_now(self):
         self.good("off", "node", "n", "--now", WHY, TIDEMARK_DRAIN="1h")
 
 

@@ -1,4 +1,4 @@
-"""What an API server does by itself with objects that bind others: who may what, how much, and what is added to it."""
+"""Enforcement that an API server does itself: permissions, quotas, and added defaults."""
 
 from contract.suite import T, case, pod
 
