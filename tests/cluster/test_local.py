@@ -54,7 +54,7 @@ class Local(LocalCase):
         data = self.folder / "data"
         wait_for(lambda: len(list(data.glob("containers/*/main/0/ended.json"))) == len(ends), "five tasks to end without `tidemark up`")
         self.start()
-        wait_for(lambda: all(self.phases()[name] in ("Succeeded", "Failed") for name in ends), "five ends told", self.component)
+        wait_for(lambda: all(self.phases()[name] in ("Succeeded", "Failed") for name in ends), "five reported ends", self.component)
         wait_for(lambda: all(self.phases()[name] == "Running" for name in stays), "five tasks to run on", self.component)
         self.assertEqual({name: before[name] for name in stays}, {name: self.containers()[name]["containerID"] for name in stays})
 
@@ -65,7 +65,7 @@ class Local(LocalCase):
         wait_for(lambda: not self.groups(f"pod{uid}"), "its group gone", self.component)
 
         later.touch()
-        wait_for(lambda: not set(self.phases().values()) & {"Running", "Pending"}, "all ends told", self.component)
+        wait_for(lambda: not set(self.phases().values()) & {"Running", "Pending"}, "all ends reported", self.component)
         self.assertEqual({*ends, *stays}, set(self.containers()))
         for name, status in self.containers().items():
             self.assertEqual(int(name.removeprefix("task-")), status["state"]["terminated"]["exitCode"], name)

@@ -246,7 +246,7 @@ TEST_F(FencingTest, ALateWriteOfAStoppedLeaderIsRefusedAfterItsSuccessorsWrite) 
     ASSERT_TRUE(run({old_one.get(), new_one.get()}, [&] { return old_one->transport.late.size() == 1; }));
     EXPECT_EQ(old_one->transport.late.front(), 409);
     run_for({old_one.get(), new_one.get()}, 40s);
-    EXPECT_EQ(on_node().revision, written.revision) << "somebody wrote again";
+    EXPECT_EQ(on_node().revision, written.revision) << "another write happened";
     EXPECT_EQ(on_node().batch_cpu, left(after));
     EXPECT_EQ(old_one->transport.statuses.size(), old_writes) << "the old leader wrote once more";
     EXPECT_FALSE(old_one->leading());

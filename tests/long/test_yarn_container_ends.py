@@ -36,7 +36,7 @@ class WithContainers(unittest.TestCase):
     def start(cls, count: int) -> Job:
         job = cls.yarn.submit("sleep 1000", containers=count, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
         own = f"_{job.id.removeprefix('application_')}_"
-        until("its containers do what they were told", lambda: sum(len(cls.node.processes(each)) == 2 for each in cls.running() if own in each) == 1 + count)
+        until("its containers run their commands", lambda: sum(len(cls.node.processes(each)) == 2 for each in cls.running() if own in each) == 1 + count)
         until("the master has given back what it was given beyond that", cls.is_settled)
         return job
 
@@ -159,7 +159,7 @@ class Default(Signals, WithContainers):
         self.set_total(memory, vcores + 1, over_commit_ms=0)
         self.kill(container)
         self.assertEqual(PREEMPTED, self.job.wait_told(container))
-        until("nobody else", lambda: self.running() == running[:-1])
+        until("only the newest has ended", lambda: self.running() == running[:-1])
 
     def test_returned_capacity_within_the_timeout_ends_no_container(self):
         grace_ms = self.grace_ms()
@@ -206,7 +206,7 @@ class Forgetting(WithContainers):
         for server in (self.node, self.rm):
             with self.subTest(server.name):
                 self.job.end()  # otherwise it restarts with the server, in the middle of the check
-                until("nobody runs", lambda: not self.running())
+                until("no container runs", lambda: not self.running())
                 self.set_total(SITE.memory_mib - 1, SITE.vcores, over_commit_ms=0)
                 before = self.node.registrations()
                 server.kill()
@@ -232,7 +232,7 @@ class InGroups(Signals, WithContainers):
         frozen = self.yarn.groups.folder("freezer") / "frozen"
         frozen.mkdir()
         self.addCleanup(frozen.rmdir)
-        self.addCleanup(lambda: until("nobody is frozen", lambda: not groups.pids(frozen)))
+        self.addCleanup(lambda: until("no process is frozen", lambda: not groups.pids(frozen)))
         self.addCleanup(lambda: (frozen / "freezer.state").write_text("THAWED"))
         for pid in processes:
             (frozen / "cgroup.procs").write_text(str(pid))

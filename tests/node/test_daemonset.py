@@ -300,7 +300,7 @@ class DaemonSet(unittest.TestCase):
             self.slo(OFF)
             self.node.end(["big"])
         self.assertEqual(0, self.kills(NOT_KILLED), self.log()[-2000:])
-        self.assertGreaterEqual(self.kills("TM-EVICT-017"), 1, "since nobody answered")
+        self.assertGreaterEqual(self.kills("TM-EVICT-017"), 1, "without an answer")
 
 
 if __name__ == "__main__":

@@ -137,8 +137,8 @@ class Manager(unittest.TestCase):
         folder = Path(os.environ["TMPDIR"])
         program, kubeconfig, log = folder / "koord-manager", folder / "nowhere", folder / "manager.log"
         program.symlink_to(os.path.abspath(os.environ["TIDEMARK_BINARY"]))
-        nobody, metrics, health = free_ports(3)
-        kubeconfig.write_text(json.dumps(kubeconfig_of(f"http://127.0.0.1:{nobody}")))
+        unused, metrics, health = free_ports(3)
+        kubeconfig.write_text(json.dumps(kubeconfig_of(f"http://127.0.0.1:{unused}")))
         with open(log, "wb") as into:
             process = subprocess.Popen(
                 [program, "--enable-leader-election", f"--metrics-addr=:{metrics}", f"--health-probe-addr=:{health}", "--logtostderr=true",

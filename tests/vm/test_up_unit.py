@@ -21,7 +21,7 @@ LIBRARY = rf"""
 {UNTIL_SO}""" + r"""
 up=/sys/fs/cgroup/system.slice/tidemark.service
 told() { echo "-- $1"; }
-go() { timeout $((patience_s + 1)) sh -c 'echo now >/go' || echo "late: /go"; }  # whoever reads it may have died
+go() { timeout $((patience_s + 1)) sh -c 'echo now >/go' || echo "late: /go"; }  # the reader may have died
 active() { systemctl is-active tidemark.service; }
 main() { systemctl show --property=MainPID --value tidemark.service; }
 is() { timeout 120 tidemark local ps -a 2>/dev/null | grep -qE "^$1 .*($2)"; }

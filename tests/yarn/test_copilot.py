@@ -188,7 +188,7 @@ class WithoutGroups(unittest.TestCase):
         self.assertEqual(200, copilot.ask("POST", "/tidemark/v1/limits", {"containerID": tasks[0], "cpu": "500m"})[0])
         self.assertEqual("50000", (cpu / "cpu.cfs_quota_us").read_text().strip())
         self.assertEqual(200, copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})[0])
-        wait_for(lambda: "by=group" in copilot.log, "its kill told", copilot)
+        wait_for(lambda: "by=group" in copilot.log, "the kill in the log", copilot)
         self.assertEqual(set(), self.processes_of(tasks[0]))
         wait_for(lambda: not cpu.exists() and not memory.exists(), "its group gone", copilot)
 

@@ -81,7 +81,7 @@ class WithOneNode(unittest.TestCase):
         job = self.submit("sleep 1000", containers)
         # A NodeManager reports RUNNING before the process exists: a container ended then gets no signal.
         working = lambda: sum(len(self.node.processes(each["id"])) == 2 for each in self.node.containers() if each["state"] == "RUNNING")
-        until(f"a master and {containers} containers do what they were told", lambda: working() == containers + 1)
+        until(f"a master and {containers} containers run their commands", lambda: working() == containers + 1)
         # A master may get more than it asked for, and returns that with its next heartbeat.
         until("nothing else is on the node", lambda: self.node.seen()["usedMemoryMB"] == MASTER_MIB + containers * TASK_MIB)
         return job
@@ -206,7 +206,7 @@ class Jobs(WithOneNode):
         job = self.start_job(2)
         newest = max(container["id"] for container in self.node.containers())
         self.set_total(MASTER_MIB + TASK_MIB, 2, over_commit_ms=0)
-        until("its master is told", lambda: f"containerID={newest}, state=COMPLETE, {PREEMPTED}" in job.masters())
+        until("its master knows", lambda: f"containerID={newest}, state=COMPLETE, {PREEMPTED}" in job.masters())
         until("the container is gone from the node", lambda: self.running() == 2)
         report = job.report()
         self.assertEqual(("RUNNING", 1, 0), (report["state"], report["numNonAMContainerPreempted"], report["numAMContainerPreempted"]))
