@@ -65,8 +65,8 @@ def kubectl(*words, given: str | None = None) -> subprocess.CompletedProcess:
 
 def objects(manifests: str) -> list[dict]:
     """The objects as the API server reads them; nothing is stored. Unknown fields and bad values are refused."""
-    told = must(kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-o", "json", "-f", "-", given=manifests))
-    read = json.loads(told)
+    shown = must(kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-o", "json", "-f", "-", given=manifests))
+    read = json.loads(shown)
     return read["items"] if read["kind"] == "List" else [read]
 
 

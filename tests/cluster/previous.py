@@ -227,8 +227,8 @@ def learn_an_hour(api, components: list[Component]) -> None:
 
 def wait_settled(component: Component) -> None:
     def quiet() -> bool:
-        told = component.metrics()
-        return not any(value for name, value in told.items() if name.startswith("tidemark_work_queue_depth")) and told.get("tidemark_settings_nodes_unconfirmed") == 0
+        shown = component.metrics()
+        return not any(value for name, value in shown.items() if name.startswith("tidemark_work_queue_depth")) and shown.get("tidemark_settings_nodes_unconfirmed") == 0
 
     wait_for(quiet, "nothing left to do", component)
 

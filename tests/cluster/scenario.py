@@ -72,12 +72,12 @@ def batch(cpu_milli: str, memory: str = "1Gi") -> dict[str, str]:
 
 def filled_in(line: str, now: datetime.datetime) -> str:
     """The line with its {now…} and {hour…} replaced."""
-    def told(match: re.Match) -> str:
+    def shown(match: re.Match) -> str:
         away = datetime.timedelta(hours=int(match["hours"] or 0), minutes=int(match["minutes"] or 0))
         then = now - away if match["sign"] == "-" else now + away
         return then.strftime("%Y-%m-%dT%H:%M") if match["what"] == "now" else str(then.hour)
 
-    return re.sub(r"{(?P<what>now|hour)(?:(?P<sign>[+-])(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?)?}", told, line)
+    return re.sub(r"{(?P<what>now|hour)(?:(?P<sign>[+-])(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?)?}", shown, line)
 
 
 def status_of(words: list[str]) -> tuple[dict, float]:
@@ -334,9 +334,9 @@ class Scenario:
 
     def expect_of_pool(self, words: list[str]) -> None:
         question = {
-            "yarn-operator": lambda told: told.get("yarnOperator", {}).get("perHour") == int(words[3]),
-            "used": lambda told: told["lastHour"]["used"] == int(words[1]),
-            "has": lambda told: told["exhausted"],
+            "yarn-operator": lambda shown: shown.get("yarnOperator", {}).get("perHour") == int(words[3]),
+            "used": lambda shown: shown["lastHour"]["used"] == int(words[1]),
+            "has": lambda shown: shown["exhausted"],
         }[words[0]]
         self.wait(lambda: question(self.budget()), self.budget)
 
@@ -357,17 +357,17 @@ class Scenario:
     def annotation(self, node: str, key: str) -> str | None:
         return must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata"].get("annotations", {}).get(key)
 
-    def told(self, node: str) -> dict:
+    def shown(self, node: str) -> dict:
         """Our part of the node's NodeSLO, beside Koordinator's settings."""
         found = self.api.request("GET", f"{colocation.NODESLOS}/{node}")
-        told = (found.get("spec.extensions") or {}) if found.status == 200 else {}
-        return told.get("Object", {}).get("tidemark", {})
+        shown = (found.get("spec.extensions") or {}) if found.status == 200 else {}
+        return shown.get("Object", {}).get("tidemark", {})
 
     def granted(self, node: str) -> int | None:
-        return self.told(node).get("evictions", {}).get("perHour")
+        return self.shown(node).get("evictions", {}).get("perHour")
 
     def gives_back(self, node: str) -> list[tuple[str, int, int]]:
-        asked = self.told(node).get("reclaim", {}).get("classes", [])
+        asked = self.shown(node).get("reclaim", {}).get("classes", [])
         return [(each["class"], quantity(each["giveBack"][BATCH]), quantity(each["keep"][BATCH])) for each in asked]
 
     def rises(self, node: str, wanted: int, a_second: int) -> None:

@@ -113,8 +113,8 @@ class Budgets(WithManager):
         wait_for(lambda: "default/greedy" in self.stored()["night"]["jobsExhausted"], "the job that used up its share", component)
         explained = json.loads(self.command("explain", "node", "budget-night-1", "-o", "json"))
         self.assertIn("TM-BUDGET-002", json.dumps(explained))
-        told = json.loads(self.command("report", "budgets", "-o", "json"))
-        self.assertEqual({"default": "closed", "night": "open"}, {pool["pool"]: pool["breaker"]["phase"] for pool in told["pools"]})
+        shown = json.loads(self.command("report", "budgets", "-o", "json"))
+        self.assertEqual({"default": "closed", "night": "open"}, {pool["pool"]: pool["breaker"]["phase"] for pool in shown["pools"]})
         self.assertIn("sells nothing new", self.command("report", "budgets", "--pool", "night"))
         evictions = json.loads(self.command("report", "evictions", "-o", "json"))
         self.assertEqual([("night", "spark", AT_LEAST)], [
@@ -138,9 +138,9 @@ class Budgets(WithManager):
     def test_the_nodeslo_carries_the_eviction_grant_of_each_node(self):
         self.put_config({**CONFIG, "evictions": {"perPoolHour": 40, "grants": True}})
         slo = lambda node: self.api.request("GET", f"{colocation.NODESLOS}/{node}")
-        told = lambda node: (slo(node).get("spec.extensions.Object", {}) or {}).get("tidemark", {}).get("evictions", {}).get("perHour")
+        shown = lambda node: (slo(node).get("spec.extensions.Object", {}) or {}).get("tidemark", {}).get("evictions", {}).get("perHour")
         component = self.run_manager(*FAST)
-        wait_for(lambda: [told(node) for node in self.nodes] == [40, 20, 20], "their parts", component)
+        wait_for(lambda: [shown(node) for node in self.nodes] == [40, 20, 20], "their parts", component)
         before = [slo(node).get("metadata.resourceVersion") for node in self.nodes]
         # The same for another process, which has only the NodeSLOs.
         component.kill()
@@ -149,7 +149,7 @@ class Budgets(WithManager):
         wait_for(lambda: component.metrics().get(granted) == 40, "the grant, read again", component)
         self.assertEqual(before, [slo(node).get("metadata.resourceVersion") for node in self.nodes])
         must(self.api.request("PATCH", f"{SETTINGS}/{TIDEMARK_CONFIG}", {"data": {"config.yaml": json.dumps(CONFIG)}}, content=MERGE))
-        wait_for(lambda: [told(node) for node in self.nodes] == [None] * 3, "no grant in the NodeSLOs", component)
+        wait_for(lambda: [shown(node) for node in self.nodes] == [None] * 3, "no grant in the NodeSLOs", component)
         self.assertEqual({"schema", "agent"}, set(slo("budget-day").get("spec.extensions.Object.tidemark")), "the mode of the agent stays")
 
     def test_yarn_operator_gets_its_grant_and_its_ended_containers_count(self):
@@ -168,9 +168,9 @@ class Budgets(WithManager):
         must(self.api.request("PATCH", "/api/v1/nodes/budget-night-1", body, content=MERGE))
         wait_for(lambda: self.stored().get("night", {}).get("exhausted"), "an exhausted hour", component)
         self.assertEqual((0, False), (self.phase(component), self.stored()["default"]["exhausted"]), "no spike, and no other pool is exhausted")
-        told = self.command("report", "budgets", "--pool", "night")
-        self.assertRegex(told, r"(?m)^  given back by YARN to more timely work: 8 in the last hour; granted to its operator: 2 an hour until ")
-        self.assertIn("TM-BUDGET-009", told)
+        shown = self.command("report", "budgets", "--pool", "night")
+        self.assertRegex(shown, r"(?m)^  given back by YARN to more timely work: 8 in the last hour; granted to its operator: 2 an hour until ")
+        self.assertIn("TM-BUDGET-009", shown)
 
     def test_draining_a_cordoned_node_is_no_spike(self):
         self.put_config()
@@ -206,12 +206,12 @@ class Budgets(WithManager):
         self.evict("budget-victim")
         self.wait_offer("budget-night-1", "3k", component)
         self.assertEqual("17200", self.offers("budget-night-2"), "another node continues to sell")
-        told = lambda: [
+        shown = lambda: [
             each["message"] for each in must(self.api.request("GET", "/api/v1/namespaces/default/events"))["items"]
             if each["reason"] == "TidemarkBacksOff" and each["involvedObject"]["name"] == "budget-night-1"
         ]
-        wait_for(told, "an event on the node", component)
-        self.assertIn("12 s in pool night", told()[0])
+        wait_for(shown, "an event on the node", component)
+        self.assertIn("12 s in pool night", shown()[0])
         self.assert_explained("^Event default/budget-night-1")
 
         # Without that event only the manager knows, and its journal.

@@ -87,9 +87,9 @@ class Override(WithPools):
         self.assertIn("cpu: 60 % -> 40 %", planned)
         self.assertEqual(self.api.request("GET", f"{colocation.SETTINGS}/{STATE_MAP}").status, 404, "a dry run writes nothing")
 
-        told = json.loads(override("pool web", "--cpu", "40", "--for", "2h", "--wait", f"{LIMIT_S}s", "-o", "json"))
-        self.assertTrue(told["reached"])
-        self.assertEqual(told["override"]["cpuPercent"], 40)
+        shown = json.loads(override("pool web", "--cpu", "40", "--for", "2h", "--wait", f"{LIMIT_S}s", "-o", "json"))
+        self.assertTrue(shown["reached"])
+        self.assertEqual(shown["override"]["cpuPercent"], 40)
         self.assertEqual(self.offered(node), int(LOWER))
         self.assertEqual(self.suppress(node), 45, "the agent's threshold moves by the same number of points")
         self.assertEqual((self.offered(other), self.suppress(other)), (int(LEFT), 65))
@@ -211,15 +211,15 @@ class Preview(WithPools):
         self.put_pools()
         self.node("preview-a", labels={"pool": "web"})
         override("pool web", "--cpu", "40", "--for", "24h")
-        told = json.loads(tidemark("preview", "pool", "web", "--from", "2025-12-31T12:00:00Z", "-o", "json"))
-        self.assertEqual((told["pool"], told["nodes"], told["zone"], told["calendar"]), ("web", 1, "UTC", "nights"))
-        points = {point["at"]: point["cpu"] for point in told["points"]}
+        shown = json.loads(tidemark("preview", "pool", "web", "--from", "2025-12-31T12:00:00Z", "-o", "json"))
+        self.assertEqual((shown["pool"], shown["nodes"], shown["zone"], shown["calendar"]), ("web", 1, "UTC", "nights"))
+        points = {point["at"]: point["cpu"] for point in shown["points"]}
         self.assertEqual(len(points), 7 * 24 * 12)
         self.assertEqual(points["2026-01-01T12:00:00Z"]["phase"], "overridden", "it holds until its end, whatever the start of the preview")
         override("pool web", "--clear")
 
-        told = json.loads(tidemark("preview", "pool", "web", "--from", "2025-12-31T12:03:00Z", "--for", "3d", "-o", "json"))
-        points = {point["at"]: point["cpu"] for point in told["points"]}
+        shown = json.loads(tidemark("preview", "pool", "web", "--from", "2025-12-31T12:03:00Z", "--for", "3d", "-o", "json"))
+        points = {point["at"]: point["cpu"] for point in shown["points"]}
         self.assertEqual(len(points), 3 * 24 * 12)
         self.assertEqual(points["2025-12-31T22:15:00Z"]["phase"], "rising")
         self.assertEqual(points["2026-01-01T03:00:00Z"]["phase"], "frozen", "a freeze over the night")
@@ -260,10 +260,10 @@ class Forecast(WithPools):
         metrics = component.metrics()
         self.assertEqual(metrics['tidemark_forecast_known{pool="web"}'], 168)
         self.assertIn(metrics['tidemark_forecast_disagreements{pool="web"}'], (14, 15, 16), "each night, for CPU and memory; a window in progress counts as two")
-        told = json.loads(tidemark("preview", "pool", "web", "-o", "json"))
-        self.assertTrue(told["forecastKnown"])
-        self.assertEqual({warning["reason"] for warning in told["warnings"]}, {"TM-LINE-006"})
-        self.assertEqual({warning["resource"] for warning in told["warnings"]}, {"cpu", "memory"})
+        shown = json.loads(tidemark("preview", "pool", "web", "-o", "json"))
+        self.assertTrue(shown["forecastKnown"])
+        self.assertEqual({warning["reason"] for warning in shown["warnings"]}, {"TM-LINE-006"})
+        self.assertEqual({warning["resource"] for warning in shown["warnings"]}, {"cpu", "memory"})
         text = tidemark("preview", "pool", "web")
         self.assertIn("online work is expected to use 85 % of the pool's cpu, the line is at 80 %", text)
         self.assertIn("online work is expected to use 78 % of the pool's memory, the line is at 75 %", text)

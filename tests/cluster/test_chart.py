@@ -152,8 +152,8 @@ class Chart(unittest.TestCase):
 
     def test_lint_finds_nothing(self):
         for values in ({}, EVERYTHING, LEAST):
-            told = must(helm("lint", "--strict", CHART, values=values))
-            self.assertNotIn("WARNING", told.replace("symbolic link", ""))
+            shown = must(helm("lint", "--strict", CHART, values=values))
+            self.assertNotIn("WARNING", shown.replace("symbolic link", ""))
 
     def test_the_api_server_accepts_all_rendered_objects(self):
         for name, values in (("defaults", {}), ("everything", EVERYTHING), ("least", LEAST)):
@@ -252,7 +252,7 @@ class Chart(unittest.TestCase):
         """If no hook switches them off (see test_chart_uninstall.py), the API server still checks each node's condition."""
         agents = {"enabled": True, "uninstall": {"runOff": False}}
 
-        def told(node: str, reason: str, message: str) -> None:
+        def shown(node: str, reason: str, message: str) -> None:
             condition = {"type": "TidemarkIsolation", "status": "True", "reason": reason, "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}
             colocation.must(self.api.request("PATCH", f"/api/v1/nodes/{node}/status", {"status": {"conditions": [condition]}}, content=STRATEGIC))
 
@@ -262,8 +262,8 @@ class Chart(unittest.TestCase):
         for name in ("off-a", "off-b", "off-never-had-one"):
             colocation.put_node(self.api, name, capacity=CAPACITY)
             self.addCleanup(colocation.delete, self.api, name)
-        told("off-a", "Off", "cpuSuppress: observe; batchLimits: observe; ordered by sre: a file of his")
-        told("off-b", "Enforcing", "cpuSuppress: enforce (1 file); batchLimits: enforce (12 files)")
+        shown("off-a", "Off", "cpuSuppress: observe; batchLimits: observe; ordered by sre: a file of his")
+        shown("off-b", "Enforcing", "cpuSuppress: enforce (1 file); batchLimits: enforce (12 files)")
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": agents}))
         probe = {"metadata": {"name": "tidemark-agent-off-first"}}
         wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 422, "the policy in force")
@@ -273,7 +273,7 @@ class Chart(unittest.TestCase):
             ("Unable", "cpuSuppress: observe; nothing can be written: no room"), ("Waiting", "cpuSuppress: keep"),
         ):
             with self.subTest(reason, message=message):
-                told("off-b", reason, message)
+                shown("off-b", reason, message)
                 wait_for(lambda: message in self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").body.decode(), "the policy to see it")
                 refused = uninstalled()
                 self.assertNotEqual(0, refused.returncode)
@@ -284,7 +284,7 @@ class Chart(unittest.TestCase):
                 self.assertNotEqual(0, refused.returncode)
                 self.assertIn(f"the agent of node off-b may have files of the kernel in force ({reason}: {message}). Before the agents go", refused.stderr)
         # The order's author may write any reason.
-        told("off-b", "OffLocally", "cpuSuppress: observe; batchLimits: observe; ordered by sre: cleanup (3 files); cpuSuppress: enforce (2 files)")
+        shown("off-b", "OffLocally", "cpuSuppress: observe; batchLimits: observe; ordered by sre: cleanup (3 files); cpuSuppress: enforce (2 files)")
         wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 201, "the policy to see it")
         without = {"agent": {"enabled": True, "daemonSet": False}}
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values=without))
@@ -338,8 +338,8 @@ class Chart(unittest.TestCase):
         container = self.on_each_node("agent")
         self.assertNotEqual("koordlet", container["name"], "this name identifies Koordinator's agent")
         flags = {flag.split("=")[0] for flag in container["args"]}
-        told = must(chart.run([os.environ["TIDEMARK_BINARY"], "agent", "--help"]))
-        self.assertEqual([], [flag for flag in sorted(flags) if flag not in told])
+        shown = must(chart.run([os.environ["TIDEMARK_BINARY"], "agent", "--help"]))
+        self.assertEqual([], [flag for flag in sorted(flags) if flag not in shown])
         for wanted in ("--kubelet-ca-file=/kubelet-ca.crt", "--kubelet-cgroup-root=/kube", "--metrics-addr=127.0.0.1:9999", "--mode=observe", "--kube-api-qps=2", "--copilot=/host/copilot-0/copilot.sock=kubepods/besteffort/hadoop-yarn", "--copilot=/host/copilot-1/yarn.sock=kube/besteffort/yarn", "--stream-token-file=/stream/token"):
             self.assertIn(wanted, container["args"])
         self.assertEqual(["DAC_OVERRIDE", "KILL", "SYSLOG"], container["securityContext"]["capabilities"]["add"])
@@ -364,8 +364,8 @@ class Chart(unittest.TestCase):
 
     def test_the_copilots_accept_every_flag(self):
         container = self.on_each_node("yarn-copilot")
-        told = must(chart.run([os.environ["TIDEMARK_BINARY"], "yarn-copilot", "--help"]))
-        self.assertEqual([], [flag for flag in sorted({flag.split("=")[0] for flag in container["args"]}) if flag not in told])
+        shown = must(chart.run([os.environ["TIDEMARK_BINARY"], "yarn-copilot", "--help"]))
+        self.assertEqual([], [flag for flag in sorted({flag.split("=")[0] for flag in container["args"]}) if flag not in shown])
         for wanted in ("--server-endpoint=/host/copilot/yarn.sock", "--allow-users=4711,4712", "--queue-class=etl=transcode", "--adopt=true", "--millicores-per-vcore=1000000", "--hadoop-conf-dir=/host/hadoop-conf", "--list-age=2s",
                        "--nm-local-dirs=/host/local/d1/yarn,/host/local/d2/yarn", "--nm-log-dirs=/host/logs/d1/logs", "--local-dirs-limit-mib=1000000", "--disk-read-limit-mib=200", "--disk-write-limit-mib=100",
                        "--kerberos-keytab=/etc/tidemark-keytab/keytab", "--kerberos-principal=tidemark/_HOST@EXAMPLE.COM"):

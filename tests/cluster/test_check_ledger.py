@@ -163,8 +163,8 @@ class CheckLedger(WithApi):
         code, report = as_another.result()
         self.assertEqual((1, {"TM-AUDIT-010"}), (code, self.causes(report)), report)
         self.assertEqual({*nodes, stale}, {finding["node"] for finding in report["findings"] if finding["id"] == "TM-AUDIT-010"})
-        told = next(finding["example"] for finding in report["findings"] if finding["id"] == "TM-AUDIT-010")
-        self.assertRegex(told, rf"^TM-AUDIT-00\d by {FIELD_MANAGER}: ")
+        shown = next(finding["example"] for finding in report["findings"] if finding["id"] == "TM-AUDIT-010")
+        self.assertRegex(shown, rf"^TM-AUDIT-00\d by {FIELD_MANAGER}: ")
 
     def test_the_api_server_refuses_negative_amounts(self):
         """TM-AUDIT-001 has no case here: a naive operator cannot write such a number."""
@@ -230,8 +230,8 @@ class CheckLedger(WithApi):
         must(self.api.request("PATCH", f"/api/v1/nodes/{garbled}", {"metadata": {"annotations": {colocation.ORIGIN: "{"}}}, content=MERGE))
         code, report = check("--for", "3s", "--lag", "1h", "--writer", FIELD_MANAGER)
         self.assertEqual((0, True, set()), (code, report["clean"], self.causes(report)), report)
-        told = {(finding["node"], finding["id"]) for finding in report["findings"]}
-        self.assertEqual({(young, "TM-AUDIT-007"), (small, "TM-AUDIT-008"), (cut, "TM-AUDIT-009"), (garbled, "TM-AUDIT-011")}, told, report)
+        shown = {(finding["node"], finding["id"]) for finding in report["findings"]}
+        self.assertEqual({(young, "TM-AUDIT-007"), (small, "TM-AUDIT-008"), (cut, "TM-AUDIT-009"), (garbled, "TM-AUDIT-011")}, shown, report)
 
     def test_growth_without_reports_and_jumps_are_found(self):
         node = self.node("jump-1", status=used(20, 4), age_s=3600)

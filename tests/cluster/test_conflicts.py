@@ -138,11 +138,11 @@ class Conflict(WithApi):
         })
         self.wait_right(component, 70)
 
-        def told() -> bool:
+        def shown() -> bool:
             specs = [self.api.request("GET", f"{NODESLOS}/{node}").get("spec", {}) for node in self.nodes]
             return all(spec.get("resourceUsedThresholdWithBE", {}).get("cpuSuppressThresholdPercent") == 66 for spec in specs)
 
-        wait_for(told, "the edit in every NodeSLO", component, LIMIT_S)
+        wait_for(shown, "the edit in every NodeSLO", component, LIMIT_S)
         stored = f"{SETTINGS}/{colocation.REVISIONS}"
         wait_for(lambda: "70" in self.api.request("GET", stored).get("data", {}).get("revision-2", ""), "the edit to be stored", component, LIMIT_S)
         for kind in ("nodes", "nodeslos", "configmaps", "leases"):

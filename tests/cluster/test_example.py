@@ -47,8 +47,8 @@ class Example(unittest.TestCase):
 
     def names(self) -> list[str]:
         """The names of the demo's cgroups, with and without `tidemark up`."""
-        told = self.data / "groups"
-        return told.read_text().split() if told.exists() else []
+        shown = self.data / "groups"
+        return shown.read_text().split() if shown.exists() else []
 
     def any_is_there(self) -> bool:
         return any(cgroups.there(name) for name in self.names())

@@ -120,12 +120,12 @@ class Storms(WithApi):
 
     def assert_waited(self, requests: list[Request]) -> None:
         """No sender that got a Retry-After came earlier."""
-        told = 0
+        shown = 0
         for before, after in zip(requests, requests[1:]):
             if before.retry_after_s:
-                told += 1
+                shown += 1
                 self.assertGreater(after.at - before.at, 0.9 * before.retry_after_s, f"{after.method} {after.path} after {before.status}")
-        self.assertGreater(told, 2, "no Retry-After was sent")
+        self.assertGreater(shown, 2, "no Retry-After was sent")
 
     def test_a_mirror_survives_refusals_and_obeys_retry_after(self):
         namespace = self.namespace("faults-storm")

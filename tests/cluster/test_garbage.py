@@ -238,9 +238,9 @@ class Garbage(WithApi):
         for node, (place, key) in victims.items():
             if not node.endswith("-0"):
                 continue
-            told = self.look("explain", "node", node)
+            shown = self.look("explain", "node", node)
             if key in TOLD:
-                self.assertIn(TOLD[key], told, key)
+                self.assertIn(TOLD[key], shown, key)
         self.look("report", "states")
         for node, (place, key) in victims.items():
             if key in STATE_KEYS:  # an unreadable order holds until the next order

@@ -136,9 +136,9 @@ class Journal(WithApi):
         wait_for(lambda: any("no longer led from " in note for note in self.told_at(node, "0s")["notes"]), "a note in the first one's journal", first)
         self.assertEqual(17200, self.told_at(node, "0s")["kubernetes.io/batch-cpu"]["published"], "what it knew")
         self.directory = Path(str(self.directory) + "-of-the-second")
-        told = self.told_at(node, "0s")
-        self.assertEqual(9200, told["kubernetes.io/batch-cpu"]["published"])
-        self.assertFalse([note for note in told["notes"] if "longer led" in note], told["notes"])
+        shown = self.told_at(node, "0s")
+        self.assertEqual(9200, shown["kubernetes.io/batch-cpu"]["published"])
+        self.assertFalse([note for note in shown["notes"] if "longer led" in note], shown["notes"])
 
     def test_an_unwritable_disk_stops_nothing(self):
         self.directory.parent.mkdir(parents=True)

@@ -40,11 +40,11 @@ class Local(LocalCase):
         return {each["metadata"]["name"]: each["status"]["containerStatuses"][0] for each in self.get("pods")["items"]}
 
     def test_tasks_survive_a_kill_and_are_adopted_with_their_exit_codes(self):
-        go, later, told = self.folder / "go", self.folder / "later", self.folder / "told"
+        go, later, shown = self.folder / "go", self.folder / "later", self.folder / "told"
         ends = [f"task-{i}" for i in range(TASKS // 2)]  # these end while `tidemark up` is dead; the others run on
         stays = [f"task-{i}" for i in range(TASKS // 2, TASKS)]
         self.apply(*[
-            pod(name, ["sh", "-c", f"echo {name}; trap 'echo {name} >>{told}; exit 99' TERM; until [ -e {file} ]; do sleep 0.05; done; exit {name[5:]}"])
+            pod(name, ["sh", "-c", f"echo {name}; trap 'echo {name} >>{shown}; exit 99' TERM; until [ -e {file} ]; do sleep 0.05; done; exit {name[5:]}"])
             for file, names in ((go, ends), (later, stays)) for name in names
         ])
         wait_for(lambda: set(self.phases().values()) == {"Running"}, "ten that run", self.component)
@@ -61,7 +61,7 @@ class Local(LocalCase):
         stopped = stays.pop()  # an adopted task is terminated and removed with its cgroup like any other
         uid = self.get("pod", stopped)["metadata"]["uid"]
         self.assertEqual(0, self.kubectl("delete", "pod", stopped).returncode)
-        self.assertEqual(f"{stopped}\n", told.read_text())
+        self.assertEqual(f"{stopped}\n", shown.read_text())
         wait_for(lambda: not self.groups(f"pod{uid}"), "its group gone", self.component)
 
         later.touch()

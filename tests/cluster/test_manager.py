@@ -84,12 +84,12 @@ class Golden(WithApi):
 
         # The explanation equals what was written.
         for name, entry in wanted.items():
-            told = explain_json(name)
+            shown = explain_json(name)
             if entry["allocatable"]:
                 for resource, amount in entry["allocatable"].items():
-                    self.assertEqual(amount, told[resource]["published"], f"{name} {resource}")
+                    self.assertEqual(amount, shown[resource]["published"], f"{name} {resource}")
             else:
-                self.assertEqual("reset", told["action"], name)
+                self.assertEqual("reset", shown["action"], name)
 
 
 class Changes(WithApi):

@@ -87,8 +87,8 @@ class Metrics(WithManager):
         wait_for(lambda: self.value(component, "slo_controller_node_resource_reconcile_count", **written), "a write", component)
         kinds, samples = read(component)
 
-        told = dict(re.findall(r"^\| `((?:tidemark|slo_controller)_[a-z0-9_]+)[^|]*\| (\w+) \|", PAGE.read_text(), re.M))
-        self.assertEqual({}, {name: kind for name, kind in kinds.items() if told.get(name) != kind}, "served, but missing or different in the page")
+        shown = dict(re.findall(r"^\| `((?:tidemark|slo_controller)_[a-z0-9_]+)[^|]*\| (\w+) \|", PAGE.read_text(), re.M))
+        self.assertEqual({}, {name: kind for name, kind in kinds.items() if shown.get(name) != kind}, "served, but missing or different in the page")
 
         def of(name: str, **labels: str) -> float | None:
             return samples.get((f"tidemark_manager_{name}", *sorted(labels.items())))

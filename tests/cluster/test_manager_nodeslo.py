@@ -209,8 +209,8 @@ class Explained(WithNodes):
         })
         component = self.start()
         self.wait_part(component, node, "cpuBurstStrategy", "cpuBurstPercent", 7)
-        told = json.loads(self.explain(node, "-o", "json"))
-        parts = {part["key"]: part for part in told["parts"]}
+        shown = json.loads(self.explain(node, "-o", "json"))
+        parts = {part["key"]: part for part in shown["parts"]}
 
         def field(key: str, path: str) -> tuple:
             return next((found["value"], found["origin"]) for found in parts[key]["fields"] if found["path"] == path)
@@ -220,8 +220,8 @@ class Explained(WithNodes):
         self.assertEqual(("99M", "annotation"), field("system-config", "totalNetworkBandwidth"))
         self.assertEqual((7, "entry"), field("cpu-burst-config", "cpuBurstPercent"))
         self.assertEqual((65, "default"), field("resource-threshold-config", "cpuSuppressThresholdPercent"))
-        self.assertTrue(any("resource-qos-config" in note for note in told["notes"]), told["notes"])
-        self.assertEqual([], told["nodeSLO"]["differs"])
+        self.assertTrue(any("resource-qos-config" in note for note in shown["notes"]), shown["notes"])
+        self.assertEqual([], shown["nodeSLO"]["differs"])
 
         text = self.explain(node)
         self.assertIn('nodeStrategies[0] "a"', text)

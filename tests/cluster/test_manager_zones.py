@@ -157,8 +157,8 @@ class Zones(WithTopology):
             "example A", component,
         )
         self.wait_zones(node, ZONES, component)
-        told = explain_json(node)
-        self.assertEqual([2400, 5400], [each["batch-cpu"]["offered"] for each in told["zones"]["zones"]])
+        shown = explain_json(node)
+        self.assertEqual([2400, 5400], [each["batch-cpu"]["offered"] for each in shown["zones"]["zones"]])
 
     def test_zones_share_what_the_pools_ledger_leaves_to_the_node(self):
         half = "schema: 1\nmode: enforce\nledger: {kubernetes: {maxPercent: 50}}\n"
@@ -230,8 +230,8 @@ class Ratios(WithTopology):
         self.wait_annotation(node, AMPLIFIED, '{"cpu":1.25}', component)
         # A zone's cap is 20 % of its 16 cores; YARN's part stays in the zones.
         self.wait_zones(node, [("3000", ZONES[0][1]), ("4000", ZONES[1][1])], component)
-        told = explain_json(node)
-        self.assertEqual(125, told["normalization"]["ratioPercent"])
+        shown = explain_json(node)
+        self.assertEqual(125, shown["normalization"]["ratioPercent"])
 
         # The CPU model is gone: no ratio can be decided, so 1.00 counts and the annotation stays (contract 5.7).
         self.cpu_info(node, None)

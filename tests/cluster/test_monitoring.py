@@ -176,8 +176,8 @@ class Metrics(WithManager):
         except AssertionError:
             self.assertEqual(set(), missing())
         if os.environ.get("TIDEMARK_PROMTOOL"):
-            told = promtool("check", "metrics", given=scrape()).stderr
-            self.assertEqual([], [line for line in told.splitlines() if line.startswith("tidemark_") and line.split()[0] not in UNITS_OF_PEOPLE])
+            shown = promtool("check", "metrics", given=scrape()).stderr
+            self.assertEqual([], [line for line in shown.splitlines() if line.startswith("tidemark_") and line.split()[0] not in UNITS_OF_PEOPLE])
 
     def test_queried_yarn_operator_metrics_exist(self):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))

@@ -60,7 +60,7 @@ class TakenOver:
         previous.wait_settled(component)
         return component
 
-    def told(self, *words: str) -> dict:
+    def shown(self, *words: str) -> dict:
         done = tidemark(*words, "-o", "json", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
         self.assertEqual(0, done.returncode, done.stderr)
         return json.loads(done.stdout)
@@ -91,8 +91,8 @@ class TakenOver:
         found = {}
 
         def as_left() -> bool:
-            told = component.metrics()
-            found.update({name: told.get(name) for name in wanted_metrics})
+            shown = component.metrics()
+            found.update({name: shown.get(name) for name in wanted_metrics})
             return found == wanted_metrics
 
         try:
@@ -101,9 +101,9 @@ class TakenOver:
             self.assertEqual(wanted_metrics, found)
         self.assertEqual([], re.findall(r"^\S+ ERROR .*", component.log, re.M))
 
-        revisions = self.told("list", "revisions")
+        revisions = self.shown("list", "revisions")
         self.assertEqual([1, 2], [each["number"] for each in revisions["revisions"]])
-        self.assertEqual(len(self.nodes), self.told("explain", "workload", "default/Deployment/web")["podsNow"])
+        self.assertEqual(len(self.nodes), self.shown("explain", "workload", "default/Deployment/web")["podsNow"])
         states = tidemark("report", "states", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]).stdout
         for why in self.whys:
             self.assertIn(why, states)
@@ -125,8 +125,8 @@ class TakenOver:
             done = tidemark("explain", "node", node, "--at", end, "--journal-dir", str(self.journal), "-o", "json")
             self.assertEqual(0, done.returncode, done.stderr)
             found = amounts(self.node_of(node)["status"]["allocatable"])["kubernetes.io/batch-cpu"]
-            told = json.loads(done.stdout)
-            self.assertIn(f"the node was to carry batch-cpu {found}", " ".join(told["notes"]))
+            shown = json.loads(done.stdout)
+            self.assertIn(f"the node was to carry batch-cpu {found}", " ".join(shown["notes"]))
         done = tidemark("replay", "--journal-dir", str(self.journal), "-o", "json")
         report = json.loads(done.stdout)
         self.assertEqual((1, 0, previous.OTHERWISE), (done.returncode, report["unreadable"], previous.otherwise(report)), done.stdout)
@@ -165,7 +165,7 @@ class WithYarn(TakenOver):
         self.assertIsNotNone(wanted["previous-draining"][1])
         self.assertTrue(wanted["previous-oversold"][2])
         self.assertEqual(wanted, self.words(self.nodes_now()[0]))
-        pools = {pool["pool"]: pool for pool in self.told("report", "budgets")["pools"]}
+        pools = {pool["pool"]: pool for pool in self.shown("report", "budgets")["pools"]}
         self.assertEqual("open", pools["spike"]["breaker"]["phase"])
 
 
@@ -189,9 +189,9 @@ class Since31e1c13(TakenOver, WithManager):
     }
 
     def also_taken_over(self) -> None:
-        pools = {pool["pool"]: pool for pool in self.told("report", "budgets")["pools"]}
+        pools = {pool["pool"]: pool for pool in self.shown("report", "budgets")["pools"]}
         self.assertEqual("open", pools["spike"]["breaker"]["phase"])
-        evictions = self.told("report", "evictions")
+        evictions = self.shown("report", "evictions")
         self.assertEqual([("spike", "spark", len(previous.VICTIMS))], [
             (each["pool"], each["class"], each["lastDay"]["evicted"]) for each in evictions["classes"] if each["lastDay"]["evicted"]
         ])

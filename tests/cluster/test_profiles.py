@@ -81,9 +81,9 @@ class Profiles(WithApi):
         self.learn(node, {"web-1": "3"}, component)
         self.assertEqual(0, component.stop())
 
-        told = tidemark("explain", "workload", WORKLOAD, "-o", "json")
-        self.assertEqual(0, told.returncode, told.stderr)
-        profile = json.loads(told.stdout)
+        reported = tidemark("explain", "workload", WORKLOAD, "-o", "json")
+        self.assertEqual(0, reported.returncode, reported.stderr)
+        profile = json.loads(reported.stdout)
         self.assertEqual((profile["workload"], profile["podsNow"]), (WORKLOAD, 1))
         self.assertGreaterEqual(profile["all"]["p95"]["cpuMilli"], 3000)
         self.assertLessEqual(profile["all"]["p95"]["cpuMilli"], 3180)
@@ -123,11 +123,11 @@ class Profiles(WithApi):
             batch = (amounts(colocation.offered(self.api, node)) or {}).get("kubernetes.io/batch-cpu")
             return batch is not None and 0 < batch <= cores * 1000
         wait_for(lambda: offers_at_most(24), "an offer without the eight cores that it requests", component)
-        told = json.loads(tidemark("explain", "node", node, "-o", "json").stdout)
-        self.assertEqual(1, told["warmUp"]["pods"])
-        self.assertGreater(told["warmUp"]["addedCpuMilli"], 6000)
-        self.assertTrue({"TM-SAFE-010", "TM-SAFE-011"} & {each["id"] for each in told["safeguards"]})
-        [young] = told["youngPods"]
+        reported = json.loads(tidemark("explain", "node", node, "-o", "json").stdout)
+        self.assertEqual(1, reported["warmUp"]["pods"])
+        self.assertGreater(reported["warmUp"]["addedCpuMilli"], 6000)
+        self.assertTrue({"TM-SAFE-010", "TM-SAFE-011"} & {each["id"] for each in reported["safeguards"]})
+        [young] = reported["youngPods"]
         self.assertEqual(("default/web-1", WORKLOAD), (young["pod"], young["workload"]))
         self.assertIn("because pods warm up", tidemark("explain", "node", node).stdout)
 
@@ -148,8 +148,8 @@ class Profiles(WithApi):
         self.assertEqual(404, self.api.request("GET", f"{RECOMMENDATIONS}/deployment-web").status, "not requested")
         self.tidemark_config(config(f"{FAST}, {PUBLISH}"))
         published = lambda: self.api.request("GET", f"{RECOMMENDATIONS}/deployment-web")
-        told = lambda found: found.status == 200 and found.get("status.podStatus.containerStatuses")
-        wait_for(lambda: told(published()), "a recommendation", component)
+        reported = lambda found: found.status == 200 and found.get("status.podStatus.containerStatuses")
+        wait_for(lambda: reported(published()), "a recommendation", component)
         made = published()
         self.assertEqual(made.get("metadata.labels"), {OURS: "tidemark-manager"})
         self.assertEqual(made.get("spec.target"), {"type": "workload", "workload": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}})

@@ -68,7 +68,7 @@ class Reclaim(WithManager):
         body = {"metadata": {"annotations": {BOOK: json.dumps(book)}}}
         must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", body, content=MERGE))
 
-    def told(self) -> list[dict]:
+    def shown(self) -> list[dict]:
         """The amounts to reclaim from pods, as in the NodeSLO."""
         found = self.api.request("GET", f"{NODESLOS}/{NODE}")
         extensions = found.get("spec.extensions") if found.status == 200 else None
@@ -89,7 +89,7 @@ class Reclaim(WithManager):
         component = self.run_manager(*FAST)
         wait_for(lambda: self.yarn_cpu() == "2600", "half of the idle amount for YARN", component)
         self.put_book("spark", "10000")
-        wait_for(lambda: [(each["class"], each["giveBack"][BATCH_CPU], each["keep"][BATCH_CPU]) for each in self.told()]
+        wait_for(lambda: [(each["class"], each["giveBack"][BATCH_CPU], each["keep"][BATCH_CPU]) for each in self.shown()]
                  == [("transcode", "4800", "7200")], "the reclaim in the NodeSLO", component)
         wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "no new offer in its place", component)
         self.assertNotIn(self.yarn_cpu(), ("10k", "13200"), "no growth before the reclaim")
@@ -105,7 +105,7 @@ class Reclaim(WithManager):
             return self.yarn_cpu() == "13200"
 
         wait_for(grown, "YARN's side grown by the reclaimed amount", component)
-        wait_for(lambda: self.told() == [], "no more to reclaim", component)
+        wait_for(lambda: self.shown() == [], "no more to reclaim", component)
 
     def test_yarn_gets_the_reclaim_beside_its_offer_until_the_pod_is_bound(self):
         self.put_book(holds="12000")
@@ -146,8 +146,8 @@ class Reclaim(WithManager):
         self.assertIn("did you mean transcode?", refused)
         self.command("off", "node", NODE, "--only", "class=transcode", "--now", "--reason", "a test")
         wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "13200", "the cut by its held amount", component)
-        wait_for(lambda: [(each["class"], each["keep"][BATCH_CPU], each["reason"]) for each in self.told()]
+        wait_for(lambda: [(each["class"], each["keep"][BATCH_CPU], each["reason"]) for each in self.shown()]
                  == [("transcode", "0", "TM-STATE-027")], "the reclaim of all of it", component)
         self.command("on", "node", NODE, "--only", "class=transcode", "--reason", "a test")
         wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "17200", "what it was", component)
-        wait_for(lambda: self.told() == [], "nothing to reclaim", component)
+        wait_for(lambda: self.shown() == [], "nothing to reclaim", component)

@@ -206,9 +206,9 @@ class Rollouts(WithManager):
         self.assertEqual(1, refused.returncode)
         self.assertIn("say --yes", refused.stderr)
         self.assertEqual(self.with_percent(50), set(self.canaries))
-        told = self.run_command("undo", "config", "--yes", "--wait=60s", "--reason=too many evictions")
-        self.assertIn("back to revision 1 (", told)
-        self.assertIn("it is in force", told)
+        shown = self.run_command("undo", "config", "--yes", "--wait=60s", "--reason=too many evictions")
+        self.assertIn("back to revision 1 (", shown)
+        self.assertIn("it is in force", shown)
         wait_for(lambda: self.with_percent(60) == set(self.nodes), "the old settings everywhere", component)
         data = must(self.api.request("GET", f"{SETTINGS}/slo-controller-config")).get("data", {})
         self.assertEqual(60, json.loads(data["colocation-config"])["cpuReclaimThresholdPercent"])
@@ -230,9 +230,9 @@ class Rollouts(WithManager):
         component = self.start(None)
         self.put_tidemark_config(settings_text(pace="at-once"))
         wait_for(self.second_revision_is_in_force, "the second revision", component)
-        told = self.run_command("undo", "config", "--yes", "--wait=60s")
-        self.assertIn("tidemark-config config.yaml (goes)", told)
-        self.assertIn("it is in force", told)
+        shown = self.run_command("undo", "config", "--yes", "--wait=60s")
+        self.assertIn("tidemark-config config.yaml (goes)", shown)
+        self.assertIn("it is in force", shown)
         self.assertEqual(404, self.api.request("GET", f"{SETTINGS}/{TIDEMARK_CONFIG}").status)
 
     def test_a_bad_edit_of_tidemark_config_is_refused_whole_with_all_errors(self):
@@ -274,11 +274,11 @@ class Rollouts(WithManager):
         colocation.put_settings(self.api, reclaim(50))
         wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries", component)
         for name, milli, here in ((self.canaries[0], LEFT[50], "reached"), (self.others[0], LEFT[60], "kept")):
-            told = json.loads(self.run_command("explain", "node", name, "-o", "json"))
-            self.assertEqual(milli, told["kubernetes.io/batch-cpu"]["published"] if "kubernetes.io/batch-cpu" in told else told["batch-cpu"]["published"])
-            self.assertEqual(self.look()[name][1], told["settings"])
-            self.assertEqual((here, here == "reached"), (told["revision"]["here"], told["revision"]["canary"]))
-            self.assertTrue(any("is being rolled out" in note for note in told["notes"]), told["notes"])
+            shown = json.loads(self.run_command("explain", "node", name, "-o", "json"))
+            self.assertEqual(milli, shown["kubernetes.io/batch-cpu"]["published"] if "kubernetes.io/batch-cpu" in shown else shown["batch-cpu"]["published"])
+            self.assertEqual(self.look()[name][1], shown["settings"])
+            self.assertEqual((here, here == "reached"), (shown["revision"]["here"], shown["revision"]["canary"]))
+            self.assertTrue(any("is being rolled out" in note for note in shown["notes"]), shown["notes"])
 
 
 if __name__ == "__main__":

@@ -224,8 +224,8 @@ class Observe(WithState):
     def difference(self, node: str) -> tuple[int, int]:
         """batch-cpu in milli-cores: the value in force on the node and the wanted one, as the command prints them. There is no memory."""
         words = ("report", "difference", f"--config-namespace={OBSERVER}")
-        told = json.loads(tidemark(*words, "-o", "json"))
-        [pool], [row] = told["pools"], told["nodes"]
+        shown = json.loads(tidemark(*words, "-o", "json"))
+        [pool], [row] = shown["pools"], shown["nodes"]
         self.assertEqual((pool["pool"], pool["nodes"], pool["different"]), ("default", 1, 1))
         self.assertEqual((row["name"], row["inForce"], row["wouldBe"]), (node, pool["inForce"], pool["wouldBe"]))
         self.assertEqual(row["inForce"]["batchMemoryBytes"], row["wouldBe"]["batchMemoryBytes"])

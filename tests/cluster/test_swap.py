@@ -241,8 +241,8 @@ class Swap(Specs, WithTopology):
         self.come_and_go(*WITH_WEBHOOKS, meanwhile=self.make_a_pod)
         after, _ = self.read()
         for name, node in after.items():
-            told = set(node["metadata"].get("annotations", {})) - set(before[name]["metadata"].get("annotations", {}))
-            self.assertLessEqual(told, OURS, name)
+            shown = set(node["metadata"].get("annotations", {})) - set(before[name]["metadata"].get("annotations", {}))
+            self.assertLessEqual(shown, OURS, name)
         # The lease is free for Koordinator, and keeps its count of leaders.
         lease = must(self.api.request("GET", f"{LEASES}/koordinator-manager"))
         self.assertEqual("", lease.get("spec.holderIdentity", ""))

@@ -149,9 +149,9 @@ class Away(WithWebhooks):
             listed = self.api.request("GET", f"/api/v1/namespaces/{NAMESPACE}/events").get("items", [])
             return [each["message"] for each in listed if each["reason"] == "ColocationProfileCaughtUp"]
 
-        told = wait_for(events, "an event on the pod", component)
+        shown = wait_for(events, "an event on the pod", component)
         for part in ("spec.schedulerName", "spec.priorityClassName", "spec.terminationGracePeriodSeconds"):
-            self.assertIn(part, told[0])
+            self.assertIn(part, shown[0])
         self.assertEqual({"app": "web"}, labels("other"))
         self.assertEqual({"app": "spark"}, must(self.api.request("GET", "/api/v1/namespaces/kube-system/pods/exempt"))["metadata.labels"])
         wait_for(lambda: component.metrics()["tidemark_profile_pods_caught_up_total"] == 5, "the count", component)

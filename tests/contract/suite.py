@@ -186,8 +186,8 @@ class T:
         details = {**({"name": name} if name else {}), "kind": kind, "causes": [{"reason": r, "message": m, "field": f} for r, f, m in causes]}
         if group is not None:
             details["group"] = group
-        told = [f"{field}: {text}" for _, field, text in causes]
-        whole = told[0] if len(told) == 1 else "[" + ", ".join(told) + "]"
+        shown = [f"{field}: {text}" for _, field, text in causes]
+        whole = shown[0] if len(shown) == 1 else "[" + ", ".join(shown) + "]"
         kind_text = f"{kind}.{group}" if group else kind
         return self.refused(answer, 422, "Invalid", f'{kind_text} "{name}" is invalid: {whole}', details)
 

@@ -40,10 +40,10 @@ def code_of(number: int) -> int:
     return number % CODES
 
 
-def job(number: int, told: Path) -> dict:
+def job(number: int, record: Path) -> dict:
     """It requests no CPU: if other work uses all of it, none is sold, and jobs rightly wait. It records its run twice: in its log, and in a file that is never cleaned up."""
     length = f"sleep {LONG_S}; " if number % LONG_EVERY == 0 else ""
-    work = f"echo {number} >>{told}; {length}echo line of {number}; exit {code_of(number)}"
+    work = f"echo {number} >>{record}; {length}echo line of {number}; exit {code_of(number)}"
     amounts = {"kubernetes.io/batch-memory": "16Mi"}
     container = {"name": "main", "image": "local", "command": ["sh", "-c", work], "resources": {"requests": amounts, "limits": amounts}}
     template = {"metadata": {"labels": {"koordinator.sh/qosClass": "BE"}}, "spec": {"restartPolicy": "Never", "priorityClassName": "koord-batch", "containers": [container]}}

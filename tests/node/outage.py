@@ -173,11 +173,11 @@ class ThroughAnOutage(Evicting, Protecting):
         """The mark is written before the agent knows that the server is back."""
         log, ended = Path(os.environ["TIDEMARK_TEST_AUDIT_LOG"]).stat().st_size, self.ended()
         self.server_is_there()
-        told = self.status().get("updateTime")  # None if the first report was due during the outage
+        shown = self.status().get("updateTime")  # None if the first report was due during the outage
         self.order("off")
         wait_for(self.held, "the order from the outage to be obeyed", self.agent, FOUND_OUT_S)
         print(f"off, written meanwhile, obeyed {time.monotonic() - self.back:.1f} s after the API server was ready again", file=sys.stderr)
-        wait_for(lambda: self.status().get("updateTime") != told, "a report", self.agent, FOUND_OUT_S + OWN_TIME_S + 5)
+        wait_for(lambda: self.status().get("updateTime") != shown, "a report", self.agent, FOUND_OUT_S + OWN_TIME_S + 5)
         print(f"reported {time.monotonic() - self.back:.1f} s after the API server was ready again", file=sys.stderr)
         wait_for(lambda: time.monotonic() - self.back > counted_s, "the end of what is counted", self.agent, counted_s)
         heard = self.heard(log)

@@ -200,9 +200,9 @@ class Protecting(OnARealNode):
         may_hold = self.says().get("offlineGroup")
         done = self.tidemark("off", "--local", "--reason", "a test", "-o", "json")
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-        told = json.loads(done.stdout)
-        self.assertEqual(([], []), (told["notHeld"], told["notDone"]))
-        held_by = {each["file"] for each in told["left"] if each["group"].endswith("/besteffort")}
+        shown = json.loads(done.stdout)
+        self.assertEqual(([], []), (shown["notHeld"], shown["notDone"]))
+        held_by = {each["file"] for each in shown["left"] if each["group"].endswith("/besteffort")}
         if may_hold and "cpuset.cpus" not in held_by:  # the minimum is two CPUs, and this machine may have no more
-            self.assertTrue(self.held(), told)
+            self.assertTrue(self.held(), shown)
         self.assertEqual(0, self.tidemark("on", "--local", "--reason", "a test").returncode)

@@ -159,14 +159,14 @@ class AgentOnARealNode(OnARealNode):
     def test_each_pod_is_reported_with_its_class_and_use(self):
         report = self.report_with(self.names())
         wanted = {pod["metadata"]["name"]: {"Guaranteed": "LSR", "Burstable": "LS", "BestEffort": "BE"}[pod["status"]["qosClass"]] for pod in self.pods}
-        told = {each["name"]: each for each in report["podsMetric"] if each["name"] in wanted}
-        self.assertEqual(wanted, {name: each["qos"] for name, each in told.items()})
-        self.assertEqual(list(told), sorted(told))
-        for name, each in told.items():
+        shown = {each["name"]: each for each in report["podsMetric"] if each["name"] in wanted}
+        self.assertEqual(wanted, {name: each["qos"] for name, each in shown.items()})
+        self.assertEqual(list(shown), sorted(shown))
+        for name, each in shown.items():
             used = each["podUsage"]["resources"]
             self.assertGreaterEqual(mebibytes(used["memory"]), MEMORY_MIB, name)
             self.assertLess(mebibytes(used["memory"]), MEMORY_MIB * 4, name)
-        self.assertGreater(sum(milli(each["podUsage"]["resources"]["cpu"]) for each in told.values()), 0)
+        self.assertGreater(sum(milli(each["podUsage"]["resources"]["cpu"]) for each in shown.values()), 0)
 
     def test_node_pods_and_system_come_from_one_instant(self):
         """Averages of sums are sums of averages, except for rounding."""

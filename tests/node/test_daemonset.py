@@ -211,9 +211,9 @@ class DaemonSet(unittest.TestCase):
         """A runtime hides the device from an unprivileged pod, but with the capability it allows the system call."""
         complaint = f"tidemark-{os.getpid()}"
         KMSG.write_text(f"<4>INFO: task {complaint}:1 blocked for more than 122 seconds.\n")
-        told = lambda: [line for line in self.log().splitlines() if "the kernel says" in line and f"process={complaint}" in line]
-        self.wait(told, "a hung task in the log")
-        self.assertIn('what="hung task"', told()[0])
+        shown = lambda: [line for line in self.log().splitlines() if "the kernel says" in line and f"process={complaint}" in line]
+        self.wait(shown, "a hung task in the log")
+        self.assertIn('what="hung task"', shown()[0])
         self.assertGreaterEqual(self.metrics()['tidemark_agent_kernel_incidents_total{reason="hung task"}'], 1)
 
     def test_an_upgrade_keeps_limits_in_force(self):

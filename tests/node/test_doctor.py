@@ -43,11 +43,11 @@ class Doctor(OnARealNode):
         self.assertIn(command.returncode, (0, 1) if code is None else (code,), output + errors)
         return output
 
-    def told(self, *words: str, code: int | None = None) -> dict:
+    def shown(self, *words: str, code: int | None = None) -> dict:
         return json.loads(self.doctor("-o", "json", *words, code=code))
 
-    def of(self, told: dict, what: str) -> dict:
-        return next(each for each in told["findings"] if each["what"] == what)
+    def of(self, shown: dict, what: str) -> dict:
+        return next(each for each in shown["findings"] if each["what"] == what)
 
     def grant(self, rules: list[dict]) -> None:
         path = f"{RBAC}/clusterroles/{self.node.name}-agent"
@@ -56,30 +56,30 @@ class Doctor(OnARealNode):
     def test_the_agent_and_the_kubelet_are_queried(self):
         self.addCleanup(self.grant, RIGHTS)
         self.grant([each for each in RIGHTS if each != CONFIGZ])
-        refused = wait_for(lambda: self.of(self.told(), "kubelet")["severity"] == "warn" and self.told(), "a kubelet that refuses", self.agent, LIMIT_S)
+        refused = wait_for(lambda: self.of(self.shown(), "kubelet")["severity"] == "warn" and self.shown(), "a kubelet that refuses", self.agent, LIMIT_S)
         self.assertIn("nodes/configz", self.of(refused, "kubelet")["found"], refused)
         self.grant(RIGHTS)
-        told = wait_for(lambda: self.of(found := self.told(), "kubelet")["severity"] == "ok" and found, "the kubelet's configuration", self.agent, LIMIT_S)
-        self.assertEqual("agent", told["kernelTriedBy"])
-        self.assertTrue(told["agentRuns"])
-        self.assertEqual([], told["notes"])
-        self.assertEqual("cgroupfs", self.of(told, "cgroupDriver")["found"])
-        self.assertEqual("ok", self.of(told, "cgroupDriver")["severity"], "the kubelet has the same driver")
-        self.assertEqual("none", self.of(told, "otherAgent")["found"])
-        self.assertIn("cpuManagerPolicy none", self.of(told, "cpuManager")["found"])
-        self.assertEqual("as they are wanted", self.of(told, "files")["found"])
-        self.see_trials(told)
-        self.assertEqual("not enforced (observe): the kernel goes by what each process has", self.of(told, "oomOrder")["found"], "not requested")
-        self.assertIn("/plain", self.of(told, "requests")["found"], "it is limited with offline work")
-        measures = self.of(told, "measures")["found"]
+        shown = wait_for(lambda: self.of(found := self.shown(), "kubelet")["severity"] == "ok" and found, "the kubelet's configuration", self.agent, LIMIT_S)
+        self.assertEqual("agent", shown["kernelTriedBy"])
+        self.assertTrue(shown["agentRuns"])
+        self.assertEqual([], shown["notes"])
+        self.assertEqual("cgroupfs", self.of(shown, "cgroupDriver")["found"])
+        self.assertEqual("ok", self.of(shown, "cgroupDriver")["severity"], "the kubelet has the same driver")
+        self.assertEqual("none", self.of(shown, "otherAgent")["found"])
+        self.assertIn("cpuManagerPolicy none", self.of(shown, "cpuManager")["found"])
+        self.assertEqual("as they are wanted", self.of(shown, "files")["found"])
+        self.see_trials(shown)
+        self.assertEqual("not enforced (observe): the kernel goes by what each process has", self.of(shown, "oomOrder")["found"], "not requested")
+        self.assertIn("/plain", self.of(shown, "requests")["found"], "it is limited with offline work")
+        measures = self.of(shown, "measures")["found"]
         self.assertIn("run queue" + ("" if Path("/proc/self/schedstat").exists() else ": not here"), measures)
         self.assertRegex(measures, r"cpi: (not here: .|the machine has it)")
-        self.assertEqual("ok", self.of(told, "measures")["severity"], "nothing needs them")
-        wait_for(lambda: (says := self.condition()) and all(each in self.of(self.told(), "inForce")["found"] for each in says), "the files of the condition", self.agent, LIMIT_S)
+        self.assertEqual("ok", self.of(shown, "measures")["severity"], "nothing needs them")
+        wait_for(lambda: (says := self.condition()) and all(each in self.of(self.shown(), "inForce")["found"] for each in says), "the files of the condition", self.agent, LIMIT_S)
 
-    def see_trials(self, told: dict) -> None:
+    def see_trials(self, shown: dict) -> None:
         """On a working kernel no trial has another result; on a busy machine a trial may have none."""
-        said = "; ".join(each["found"] for each in told["findings"] if each["what"] == "kernelFiles")
+        said = "; ".join(each["found"] for each in shown["findings"] if each["what"] == "kernelFiles")
         self.assertNotIn("TM-KNOB-004", said, "without effect")
         self.assertIn("effective: ", said)
         for each in ("cpu.shares", "cpu.cfs_quota_us", "cpuset.cpus", "memory.limit_in_bytes"):
@@ -113,40 +113,40 @@ class Doctor(OnARealNode):
 
     def test_a_kubelet_that_evicts_for_a_disk_without_our_threshold(self):
         """Off by default: reported with the number that comes before the kubelet's; with that number all is well."""
-        alone = self.of(self.told(), "diskLine")
+        alone = self.of(self.shown(), "diskLine")
         self.assertEqual("warn", alone["severity"], alone)
         self.assertIn("only the kubelet evicts from", alone["found"])
         self.assertIn("set diskFreePercent (evictions.node of tidemark-config) to 6 or more", alone["fix"])
-        self.assertEqual("ok", self.of(self.told(), "inodesLine")["severity"], "the kubelet has no such threshold either")
+        self.assertEqual("ok", self.of(self.shown(), "inodesLine")["severity"], "the kubelet has no such threshold either")
         word = {"schema": 1, "agent": {"modes": {"default": "observe"}, "evict": {"diskFreePercent": 6}}}
         spec = {"resourceUsedThresholdWithBE": {"enable": True}, "extensions": {"Object": {"tidemark": word}}}
         colocation.must(API.request("POST", NODESLOS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": spec}))
         self.addCleanup(API.request, "DELETE", f"{NODESLOS}/{self.node.name}")
-        before = wait_for(lambda: (found := self.of(self.told(), "diskLine"))["severity"] == "ok" and found, "a threshold before the kubelet's", self.agent, LIMIT_S)
+        before = wait_for(lambda: (found := self.of(self.shown(), "diskLine"))["severity"] == "ok" and found, "a threshold before the kubelet's", self.agent, LIMIT_S)
         self.assertIn("offline work is evicted from", before["found"])
 
     def test_memory_protection_of_a_class_without_kernel_support(self):
         """The cgroups of this machine are v1, without memory.low; `DoctorNode` has the cases without effect on v2."""
-        self.assertEqual("ok", self.of(self.told(), "memoryProtection")["severity"], "no class requests any")
+        self.assertEqual("ok", self.of(self.shown(), "memoryProtection")["severity"], "no class requests any")
         spec = {"extensions": {"Object": {"tidemark": {"schema": 1, "agent": {"classes": [{"name": "spark", "order": 1, "memoryLowPercent": 25}]}}}}}
         slo = {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": spec}
         colocation.must(API.request("POST", NODESLOS, slo))
         self.addCleanup(API.request, "DELETE", f"{NODESLOS}/{self.node.name}")
-        said = wait_for(lambda: (found := self.of(self.told(), "memoryProtection"))["severity"] == "warn" and found, "memoryLowPercent without effect", self.agent, LIMIT_S)
+        said = wait_for(lambda: (found := self.of(self.shown(), "memoryProtection"))["severity"] == "warn" and found, "memoryLowPercent without effect", self.agent, LIMIT_S)
         self.assertIn("has no effect: memory.low: the kernel of this node has no such file", said["found"])
         self.assertIn("cgroup version 2", said["fix"])
 
     def of_line(self, severity: str) -> dict | None:
-        told = self.told()
-        line = next((each for each in told["findings"] if each["what"] == "memoryLine"), None)
-        return told if line and line["severity"] == severity else None
+        shown = self.shown()
+        line = next((each for each in shown["findings"] if each["what"] == "memoryLine"), None)
+        return shown if line and line["severity"] == severity else None
 
     def test_without_an_agent_the_command_runs_the_trials_and_leaves_nothing(self):
-        beside = self.told()
+        beside = self.shown()
         self.ours.add(self.agent.process.pid)
         self.agent.stop()
         try:
-            alone = self.told()
+            alone = self.shown()
         finally:
             type(self).agent = self.start()
         self.assertEqual("command", alone["kernelTriedBy"])

@@ -220,11 +220,11 @@ class SwapWithKoordlet(Protecting):
         self.ours_enforces()
         wait_for(lambda: self.quota() != SUPPRESSED_US, "our quota", self.agent, LIMIT_S)
         self.agent.kill()
-        told = self.local("off")
-        self.assertFalse(told["agentRuns"])
+        seen = self.local("off")
+        self.assertFalse(seen["agentRuns"])
         self.assertTrue(self.held(), "limited to the minimum")
-        left = {(each["group"].rsplit("kubepods/", 1)[1], each["file"]): each["found"] for each in told["left"]}
-        self.assertEqual(str(SUPPRESSED_US), left[("besteffort", "cpu.cfs_quota_us")], told)
+        left = {(each["group"].rsplit("kubepods/", 1)[1], each["file"]): each["found"] for each in seen["left"]}
+        self.assertEqual(str(SUPPRESSED_US), left[("besteffort", "cpu.cfs_quota_us")], seen)
         self.assertEqual({}, self.changed_outside("/besteffort"))
         self.assertEqual(self.running, self.lives())
 

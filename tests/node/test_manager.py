@@ -80,14 +80,14 @@ class BesideAKubelet(WithManager):
 
     def restart_kubelet(self) -> None:
         """Until the new kubelet has written its own status."""
-        def told() -> str:
+        def shown() -> str:
             read = self.api.get(self.path)
             conditions = read.get("status.conditions", []) if read.status == 200 else []
             return next((each["lastHeartbeatTime"] for each in conditions if each["type"] == "Ready" and each["status"] == "True"), "")
 
         self.node.kill_kubelet()
         since = colocation.time_stamp()
-        wait_for(lambda: told() > since, "a status of the new kubelet", limit_s=LIMIT_S)
+        wait_for(lambda: shown() > since, "a status of the new kubelet", limit_s=LIMIT_S)
 
     def after(self, what: str, event) -> list[float]:
         """The duration of each loss that the event caused."""

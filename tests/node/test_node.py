@@ -209,9 +209,9 @@ class Ending(unittest.TestCase):
         self.addCleanup(child.stdout.close)
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
-        told = child.stdout.readline()
-        self.assertEqual(3, len(told.split()), f"it did not start: {told}")
-        state, cgroup, name = told.split()
+        shown = child.stdout.readline()
+        self.assertEqual(3, len(shown.split()), f"it did not start: {shown}")
+        state, cgroup, name = shown.split()
         busy = [folder / "kubepods" for folder in cgroups.there(cgroup)]
         self.assertTrue(any(folder.exists() for folder in busy))
         node.clear_away(API)

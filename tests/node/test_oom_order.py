@@ -57,9 +57,9 @@ class OomOrder(Protecting):
         after = wait_for(lambda: self.infrastructure_is_after_its_tasks() and "lowered" or refused in self.of_strategy()["says"] and "refused", "infrastructure lowered, or the reason", self.agent, LIMIT_S)
         print(f"infrastructure at the place of its tasks: {after}", file=sys.stderr)
         self.assertGreater(self.of_strategy()["inForce"], 0)
-        told = self.doctor()
-        self.assertEqual({"lowered": ["ok"], "refused": ["warn"]}[after], [each["severity"] for each in told], told)
-        self.assertEqual(after == "refused", "CAP_SYS_RESOURCE" in (told[0]["fix"] or ""), told)
+        shown = self.doctor()
+        self.assertEqual({"lowered": ["ok"], "refused": ["warn"]}[after], [each["severity"] for each in shown], shown)
+        self.assertEqual(after == "refused", "CAP_SYS_RESOURCE" in (shown[0]["fix"] or ""), shown)
         self.say("observe")
         wait_for(lambda: {name: self.values(name) for name in before} == before, "all values of the kubelet", self.agent, LIMIT_S)
 

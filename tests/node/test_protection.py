@@ -78,10 +78,10 @@ class Protection(Protecting):
         try:
             alone = self.tidemark("off", "--local", "--reason", "a test", "-o", "json")
             self.assertEqual(0, alone.returncode, alone.stdout + alone.stderr)
-            told = json.loads(alone.stdout)
-            self.assertFalse(told["agentRuns"])
+            shown = json.loads(alone.stdout)
+            self.assertFalse(shown["agentRuns"])
             self.assertTrue(self.held(), "pods run: limited to the minimum")
-            self.assertTrue(any(each["group"].endswith("besteffort") for each in told["left"]), told)
+            self.assertTrue(any(each["group"].endswith("besteffort") for each in shown["left"]), shown)
         finally:
             self.tidemark("on", "--local", "--reason", "a test")
             type(self).agent = self.start()
@@ -153,8 +153,8 @@ class Protection(Protecting):
     def drift(self, files, heard: int) -> list[tuple[str, str]]:
         """The audit lines about these files since then."""
         places = {(str(file.parent)[str(file.parent).index(self.node.cgroup) :], file.name) for file in files}
-        told = [each for each in self.audit()[heard:] if each["reason"] in DRIFT]
-        return sorted((each["object"]["part"], each["reason"]) for each in told if (each["object"]["name"].strip("/"), each["object"].get("part")) in places)
+        shown = [each for each in self.audit()[heard:] if each["reason"] in DRIFT]
+        return sorted((each["object"]["part"], each["reason"]) for each in shown if (each["object"]["name"].strip("/"), each["object"].get("part")) in places)
 
     def limited(self, name: str, containers: int) -> bool:
         """The cgroups of the pod and of each container."""

@@ -120,8 +120,8 @@ def tidemark_layer(binary: Path, helper: Path | None = None) -> Layer:
 
 def libraries(binary: Path) -> list[str]:
     """Paths of the loader and of its libraries, as it will look for them; none for a static binary."""
-    told = subprocess.run(["ldd", str(binary)], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
-    return re.findall(r"^\s(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$", told, re.M)
+    shown = subprocess.run(["ldd", str(binary)], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+    return re.findall(r"^\s(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$", shown, re.M)
 
 
 def _tar(files: dict[str, bytes], links: dict[str, str]) -> bytes:

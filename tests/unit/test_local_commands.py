@@ -39,7 +39,7 @@ class LocalCommands(unittest.TestCase):
         )
 
     def test_wrong_use_exits_with_2_and_names_the_mistake(self):
-        for words, told in {
+        for words, message in {
             (): "which one? run, ps, logs, stop or top",
             ("pss",): "did you mean ps?",
             ("--data-dir=x", "ps"): "flags stand behind the command",
@@ -57,7 +57,7 @@ class LocalCommands(unittest.TestCase):
             with self.subTest(words):
                 done = self.local(*words)
                 self.assertEqual((2, ""), (done.returncode, done.stdout))
-                self.assertIn(told, done.stderr)
+                self.assertIn(message, done.stderr)
 
     def test_each_has_help_with_examples(self):
         for word in ("run", "ps", "logs", "stop", "top"):

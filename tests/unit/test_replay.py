@@ -69,15 +69,15 @@ class Recorded(unittest.TestCase):
         start = frames(segment.read_bytes())[0]
         self.assertEqual((START, varint(self.POLICY)), (start[0], start[2:3]), "policy of its writer")
         done = replayed(DECISIONS, "-o", "json")
-        told = json.loads(done.stdout)
-        self.assertEqual(("", 0), (done.stderr, told["unreadable"]))
-        self.assertGreater(told["decisions"], 30)
-        found = {(each["node"], change["field"]) for each in told["differences"] for change in each["changes"]}
-        if told["policy"] == self.POLICY:
+        shown = json.loads(done.stdout)
+        self.assertEqual(("", 0), (done.stderr, shown["unreadable"]))
+        self.assertGreater(shown["decisions"], 30)
+        found = {(each["node"], change["field"]) for each in shown["differences"] for change in each["changes"]}
+        if shown["policy"] == self.POLICY:
             self.assertEqual(set(), found, "the same input gives a different result: raise kPolicyVersion (manager/record/decision_record.h)")
         self.assertEqual(
             self.OTHERWISE, found,
-            f"policy {told['policy']} decides differently from {self.POLICY}. If that is intended, add it to OTHERWISE, or record again: tests/golden/replay/README.md",
+            f"policy {shown['policy']} decides differently from {self.POLICY}. If that is intended, add it to OTHERWISE, or record again: tests/golden/replay/README.md",
         )
 
 
@@ -110,32 +110,32 @@ class Replay(unittest.TestCase):
         code, text = self.replay()
         self.assertEqual((0, f"{decisions} decisions made again: {decisions} the same, 0 otherwise, 0 not readable\n"), (code, text))
         self.assertEqual((0, text), self.replay())
-        told = json.loads(self.replay("-o", "json")[1])
-        self.assertEqual(([], {}), (told["differences"], told["fields"]))
+        shown = json.loads(self.replay("-o", "json")[1])
+        self.assertEqual(([], {}), (shown["differences"], shown["fields"]))
 
     def test_different_decisions_of_a_later_policy_are_shown_by_field(self):
         self.payloads = self.whole
         code, text = self.replay("-o", "json")
-        told = json.loads(text)
-        self.assertEqual((1, 3, 0, {"offer.line.changesAt": 3}), (code, told["differ"], told["unreadable"], told["fields"]))
-        self.assertEqual({"previous-web"}, {each["node"] for each in told["differences"]})
-        self.assertFalse([note for note in told["notes"] if "report it" in note], "another version may decide differently")
+        shown = json.loads(text)
+        self.assertEqual((1, 3, 0, {"offer.line.changesAt": 3}), (code, shown["differ"], shown["unreadable"], shown["fields"]))
+        self.assertEqual({"previous-web"}, {each["node"] for each in shown["differences"]})
+        self.assertFalse([note for note in shown["notes"] if "report it" in note], "another version may decide differently")
 
     def test_a_byte_that_matters_is_a_difference_in_its_fields(self):
         """The line was at 60 %: 19.2 of 32 cores, 18.6 of 31; the system used 2 and a pod 2."""
         self.shrink(self.last_of("previous-plain"))
         code, text = self.replay("-o", "json")
         self.assertEqual(1, code)
-        told = json.loads(text)
-        self.assertEqual((1, 0), (told["differ"], told["unreadable"]))
-        [one] = told["differences"]
+        shown = json.loads(text)
+        self.assertEqual((1, 0), (shown["differ"], shown["unreadable"]))
+        [one] = shown["differences"]
         self.assertEqual("previous-plain", one["node"])
         changes = {each["field"]: (each["before"], each["after"]) for each in one["changes"]}
         self.assertEqual(("15200", "14600"), changes["kubernetes.io/batch-cpu.published"])
         self.assertEqual(("15200", "14600"), changes["publish.kubernetes.io/batch-cpu"])
         self.assertFalse([field for field in changes if "memory" in field], "no byte of its memory changed")
-        self.assertEqual({field: 1 for field in changes}, told["fields"])
-        self.assertFalse([note for note in told["notes"] if "report it" in note], "another version may decide differently")
+        self.assertEqual({field: 1 for field in changes}, shown["fields"])
+        self.assertFalse([note for note in shown["notes"] if "report it" in note], "another version may decide differently")
         text = self.replay()[1]
         self.assertIn("kubernetes.io/batch-cpu.published: 15200 -> 14600\n", text)
         self.assertIn(" 1 otherwise, 0 not readable\n", text)

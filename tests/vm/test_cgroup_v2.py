@@ -46,7 +46,7 @@ class InAGroup(unittest.TestCase):
         """Writes (file, value, expected content or error), one after the other."""
         done = self.run_there("put", *(word for file, value, _ in writes for word in (file, value)))
         self.assertEqual((0, b""), (done.code, done.stderr))
-        self.assertEqual(list(writes), [(file, value, told) for (file, value, _), told in zip(writes, done.text.splitlines(), strict=True)])
+        self.assertEqual(list(writes), [(file, value, shown) for (file, value, _), shown in zip(writes, done.text.splitlines(), strict=True)])
 
     def read(self, file: str) -> str:
         return self.shell(f"cat {file}")
@@ -136,12 +136,12 @@ class Memory(InAGroup):
     def test_a_group_is_killed_whole_if_requested(self):
         """7.6: memory.oom.group."""
         self.put(("memory.oom.group", "2", INVALID), ("low/memory.oom.group", "1", "1"), ("low/memory.max", "8388608", "8388608"))
-        told = self.shell(
+        shown = self.shell(
             "sleep 1000 & beside=$!; echo $beside >low/cgroup.procs\n"
             f"{QUIET}; sh -c 'echo 0 >low/cgroup.procs; exec {USE_MEMORY}=64M'; echo $?\n"
             "wait $beside; echo $?"
         )
-        self.assertEqual([str(128 + 9)] * 2, told.split())
+        self.assertEqual([str(128 + 9)] * 2, shown.split())
         self.assertEqual(1, self.counts("low/memory.events")["oom_group_kill"])
 
     def test_above_high_no_process_is_killed(self):
@@ -174,18 +174,18 @@ class Processes(InAGroup):
 
     def test_a_thread_does_not_leave_the_group_of_its_process(self):
         """Moves are written to cgroup.procs; cgroup.threads is only read."""
-        told = self.shell("mkdir other; sleep 1000 & put low/cgroup.procs $!; put other/cgroup.threads $!; cat low/cgroup.threads; put other/cgroup.procs $!; echo $!").splitlines()
-        pid = told[-1]
-        self.assertEqual([pid, UNSUPPORTED, pid, pid, pid], told)
+        shown = self.shell("mkdir other; sleep 1000 & put low/cgroup.procs $!; put other/cgroup.threads $!; cat low/cgroup.threads; put other/cgroup.procs $!; echo $!").splitlines()
+        pid = shown[-1]
+        self.assertEqual([pid, UNSUPPORTED, pid, pid, pid], shown)
 
     def test_a_group_is_killed_by_one_write(self):
-        told = self.shell(
+        shown = self.shell(
             "mkdir low/lower; pids=''\n"
             "for group in low low/lower low/lower; do sleep 1000 & echo $! >$group/cgroup.procs; pids=\"$pids $!\"; done\n"
             "echo 1 >low/cgroup.kill\n"
             f"{QUIET}; for pid in $pids; do wait $pid; echo $?; done"
         )
-        self.assertEqual([str(128 + 9)] * 3, told.split())
+        self.assertEqual([str(128 + 9)] * 3, shown.split())
 
 
 if __name__ == "__main__":

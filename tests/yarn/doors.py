@@ -26,8 +26,8 @@ class Doors:
     def by_others(self) -> list[tuple[int, int]]:
         """Changes from the first one that does not match the operator's audit; call it after the operator ended. A repeated total is in the audit only."""
         lines = [json.loads(line) for line in self._audit.read_text().splitlines()]
-        told = iter([(each["new"]["memoryMiB"], each["new"]["vcores"]) for each in lines if each["verb"] == "updateNodeResource" and each["outcome"] in DONE])
-        return [change for change in self.changes() if change not in told]
+        shown = iter([(each["new"]["memoryMiB"], each["new"]["vcores"]) for each in lines if each["verb"] == "updateNodeResource" and each["outcome"] in DONE])
+        return [change for change in self.changes() if change not in shown]
 
     def assert_operators_alone(self, test: unittest.TestCase, operator: Component) -> None:
         """Stops the operator."""

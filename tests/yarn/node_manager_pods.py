@@ -78,8 +78,8 @@ class NodeManagerPods(unittest.TestCase):
     @classmethod
     def seen(cls, *names: str) -> list[dict]:
         """From the environment that the fixture gives its programs."""
-        told = environment(cls.yarn.layout, cls.yarn.java, NAME)
-        return [{"name": name, "value": told[name]} for name in names]
+        shown = environment(cls.yarn.layout, cls.yarn.java, NAME)
+        return [{"name": name, "value": shown[name]} for name in names]
 
     @staticmethod
     def mounted(places: dict[str, tuple[str, bool]]) -> dict:

@@ -286,12 +286,12 @@ class WithoutGroups(unittest.TestCase):
         self.assertTrue(ready.wait(30))
         _, tasks = self.start_job(containers=1)
 
-        def told() -> list[str]:
+        def shown() -> list[str]:
             return [each["type"] for each in lines if each["container"]["id"] == tasks[0]]
 
-        wait_for(lambda: told()[:1] == ["added"], "its start among the events", self.copilot)
+        wait_for(lambda: shown()[:1] == ["added"], "its start among the events", self.copilot)
         self.copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})
-        wait_for(lambda: told()[-1:] == ["removed"], "its end among the events", self.copilot)
+        wait_for(lambda: shown()[-1:] == ["removed"], "its end among the events", self.copilot)
         self.assertEqual(0, self.copilot.stop(), "a listener blocks no stop")
         listener.join(30)
         self.assertFalse(listener.is_alive())

@@ -193,14 +193,14 @@ class Ha(Operating):
         self.wait_totals(1536, 2)
         print(f"frozen: the last total right after {time.monotonic() - frozen:.1f} s")
         self.assertIs(other, self.yarn.rm.active_one())
-        told = self.count("updates_total")
+        shown = self.count("updates_total")
         active.resume()
         self.annotate(self.of_pair[0], origin(3000, 2048))  # while both are active
         wait_for(lambda: self.total_at(other, 0) == (2048, 3), "a total at the active one", self.operator)
         active.until("the resumed one is on standby", lambda: active.state() == "STANDBY")
         self.annotate(self.of_pair[1], origin(3000, 2048))
         self.wait_totals(2048, 3)
-        self.assertEqual((0, 1, told + 2), (self.count("clusters_away"), self.count("failovers_total"), self.count("updates_total")))
+        self.assertEqual((0, 1, shown + 2), (self.count("clusters_away"), self.count("failovers_total"), self.count("updates_total")))
 
     def total_at(self, member, number: int) -> tuple[int, int]:
         total = next(each["totalResource"] for each in member.nodes() if each["id"].endswith(f":{self.nms[number].ports.containers}"))

@@ -106,13 +106,13 @@ class Kerberos(WithKerberos):
                 self.give(operator)
                 self.assertEqual(0, operator.stop(), operator.log)
                 self.assertRegex(operator.log, rf"kerberos: logged in.*principal=\"?tidemark@{kerberos.REALM}")
-                told = proxy.recorded()
+                shown = proxy.recorded()
                 for words in (*METHODS, f"localhost:{self.nm.ports.web}".encode()):
-                    self.assertEqual(protection != "privacy", words in told, f"{words!r} with {protection}")
-                self.assertIn(b"KERBEROS", told)
+                    self.assertEqual(protection != "privacy", words in shown, f"{words!r} with {protection}")
+                self.assertIn(b"KERBEROS", shown)
                 # Both sides sign the negotiation, one message each per connection; with integrity all later messages too.
                 agreed = 2 * proxy.connections()
-                signed, sealed = len(SIGNED.findall(told)), len(SEALED.findall(told))
+                signed, sealed = len(SIGNED.findall(shown)), len(SEALED.findall(shown))
                 self.assertEqual(protection == "integrity", signed > 2 * agreed, f"{signed} signed messages with {protection}, of {proxy.connections()} connections")
                 self.assertEqual(protection == "privacy", sealed > agreed, f"{sealed} sealed messages with {protection}")
 

@@ -66,8 +66,8 @@ class NodeManagerImage(NodeManagerPods):
         self.assertEqual(LEAST, (pod := self.start_pod()) and self.nm.total(), "before an operator runs")
         self.offer()
         copilot = self.copilot("--adopt")
-        told = self.yarn.layout.folder / "told"
-        job, names = self.submit(copilot, f"while ! [ -e {told} ]; do sleep 0.2; done; exit 7", 1)
+        shown = self.yarn.layout.folder / "told"
+        job, names = self.submit(copilot, f"while ! [ -e {shown} ]; do sleep 0.2; done; exit 7", 1)
         master, task = self.own(names[0]), self.own(names[1])  # below kubepods/besteffort
         self.assertEqual(set(), self.inside(pod) & (master | task), "none of them is in the pod")
         self.assertTrue(Path(f"/proc/{min(task)}/root/opt/hadoop/bin/start-node-manager").exists(), "its root is the image")
@@ -83,7 +83,7 @@ class NodeManagerImage(NodeManagerPods):
         self.assertEqual((master, "RUNNING", 1), (self.own(names[0]), job.state, len(job.attempts())))
         self.assertLessEqual({min(task)}, self.own(names[1]))
 
-        told.touch()
+        shown.touch()
         self.assertEqual(7, job.wait_told(names[1]).status, "its exit code, from the NodeManager that did not start it")
         job.wait_for("FINISHED")
         self.assertEqual(1, len(job.attempts()), job.tail())

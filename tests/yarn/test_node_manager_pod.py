@@ -44,8 +44,8 @@ class NodeManagerPod(NodeManagerPods):
         self.assertEqual(LEAST, (pod := self.start_pod()) and self.nm.total(), "before an operator runs")
         self.offer()
         copilot = self.copilot("--adopt")
-        told = self.yarn.layout.folder / "told"
-        job, names = self.submit(copilot, f"while ! [ -e {told}-$CONTAINER_ID ]; do sleep 0.2; done; (echo late >/tmp/$CONTAINER_ID)", 2)
+        shown = self.yarn.layout.folder / "told"
+        job, names = self.submit(copilot, f"while ! [ -e {shown}-$CONTAINER_ID ]; do sleep 0.2; done; (echo late >/tmp/$CONTAINER_ID)", 2)
         processes = {name: self.own(name) for name in names}
         waiting = wait_for(lambda: len(set(map(frozenset, found := self.everywhere("waiting")))) == 1 and len(found[0]) == 3 and found[0], "the process that waits for them", copilot)
         self.assertEqual(set(), self.inside(pod) & (waiting | set().union(*processes.values())), "none of them is in the pod")
@@ -60,7 +60,7 @@ class NodeManagerPod(NodeManagerPods):
             self.nm.containers()
         self.assertEqual(processes[names[0]], self.own(names[0]))
         self.assertLessEqual({min(processes[names[1]])}, self.own(names[1]), "its shell; its child changes")
-        Path(f"{told}-{names[1]}").touch()  # while no NodeManager runs
+        Path(f"{shown}-{names[1]}").touch()  # while no NodeManager runs
         wait_for(lambda: not any(self.everywhere(names[1])), "it has ended", None, LIMIT_S)
 
         after = self.start_pod()
@@ -73,7 +73,7 @@ class NodeManagerPod(NodeManagerPods):
         self.assertEqual(LEAST, self.nm.total(), "the total of a new one until an operator runs; no container ends")
         self.offer()
 
-        Path(f"{told}-{names[2]}").touch()
+        Path(f"{shown}-{names[2]}").touch()
         report = job.wait_for("FINISHED")
         self.assertEqual(("SUCCEEDED", 1), (report["finalStatus"], len(job.attempts())), job.tail())
         self.assertEqual(0, job.wait_told(names[2]).status)

@@ -82,7 +82,7 @@ class NodeStates(Operating):
         looks = self.enterContext(Looks(self.yarn))
         operator, job, used = self.begin_with_a_job(looks)
         looks.wait_whole()  # a report has shown the total
-        told = operator.metrics()["tidemark_yarn_operator_updates_total"]
+        shown = operator.metrics()["tidemark_yarn_operator_updates_total"]
 
         self.addCleanup(self.exclude, "")
         self.exclude(nm.id.split(":")[0])
@@ -92,7 +92,7 @@ class NodeStates(Operating):
         while time.monotonic() < end:
             self.assertEqual(used, nm.total())
             time.sleep(0.1)
-        self.assertEqual(told, operator.metrics()["tidemark_yarn_operator_updates_total"])
+        self.assertEqual(shown, operator.metrics()["tidemark_yarn_operator_updates_total"])
         self.wait_held("yarn-0", used[1], used[0], operator)
         self.assertEqual("RUNNING", job.state)
 

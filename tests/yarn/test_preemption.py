@@ -40,12 +40,12 @@ class Preemption(WithOperator):
         wait_for(manager.ready, "a ready manager", manager)
         return manager
 
-    def told(self) -> list[dict]:
+    def shown(self) -> list[dict]:
         """The agent's report of ended containers."""
         return json.loads(self.annotations().get(ENDED, '{"ends":[]}'))["ends"]
 
     def evicted(self, of: str) -> int:
-        return sum(each.get("evicted", 0) for each in self.told() if each.get("job") == f"yarn/{of}")
+        return sum(each.get("evicted", 0) for each in self.shown() if each.get("job") == f"yarn/{of}")
 
     def test_the_newest_container_goes_and_its_master_sees_a_preemption(self):
         master, tasks = self.hold_memory(3)

@@ -58,8 +58,8 @@ class WithOneNode(unittest.TestCase):
 
     def maximum(self) -> tuple[int, int]:
         """The maximum of a container, as reported to a client and a master."""
-        told = self.rm.ask("/ws/v1/cluster/apps/new-application", "POST", {}).body["maximum-resource-capability"]
-        return told["memory"], told["vCores"]
+        shown = self.rm.ask("/ws/v1/cluster/apps/new-application", "POST", {}).body["maximum-resource-capability"]
+        return shown["memory"], shown["vCores"]
 
     def submit(self, command: str, containers: int = 1) -> Job:
         job = self.yarn.submit(command, containers=containers, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)

@@ -423,8 +423,8 @@ ESTABLISHED = ("True", "InitialNamesAccepted", "the initial names have been acce
 
 
 def _in_use(reason: str, *words: str) -> tuple[str, str, str]:
-    told = [f'"{word}" is already in use' for word in words]
-    return ("False", reason, told[0] if len(told) == 1 else "[" + ", ".join(told) + "]")
+    shown = [f'"{word}" is already in use' for word in words]
+    return ("False", reason, shown[0] if len(shown) == 1 else "[" + ", ".join(shown) + "]")
 
 
 @case

@@ -135,14 +135,14 @@ class Vm:
         self._send(b"%.3f %s\n" % (deadline_s, base64.b64encode(script)))
         limit = time.monotonic() + deadline_s + self._grace_s
         head = self._heard(self._line(limit), argv)
-        told = re.fullmatch(rb"ended (\d+|late) (\d+) (\d+)", head)
-        if not told:
+        shown = re.fullmatch(rb"ended (\d+|late) (\d+) (\d+)", head)
+        if not shown:
             self._heard(END, argv, f"it answered `{head.decode(errors='replace')}`")
-        stdout = self._heard(self._bytes(int(told[2]), limit), argv)
-        stderr = self._heard(self._bytes(int(told[3]), limit), argv)
-        if told[1] == b"late":
+        stdout = self._heard(self._bytes(int(shown[2]), limit), argv)
+        stderr = self._heard(self._bytes(int(shown[3]), limit), argv)
+        if shown[1] == b"late":
             raise Late(argv, deadline_s, stdout, stderr)
-        return Result(int(told[1]), stdout, stderr)
+        return Result(int(shown[1]), stdout, stderr)
 
     def shell(self, script: str, *, deadline_s: float) -> Result:
         return self.run(["sh", "-c", script], deadline_s=deadline_s)

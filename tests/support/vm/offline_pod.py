@@ -35,5 +35,5 @@ def heard(**threshold) -> dict[str, bytes]:
         },
     }
     pods = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD]}
-    told = {"node.json": NODE, "nodeslo.json": slo, "pods.json": pods, "kubeconfig": KUBECONFIG}
-    return {f"/given/{name}": json.dumps(content).encode() for name, content in told.items()}
+    shown = {"node.json": NODE, "nodeslo.json": slo, "pods.json": pods, "kubeconfig": KUBECONFIG}
+    return {f"/given/{name}": json.dumps(content).encode() for name, content in shown.items()}
