@@ -52,7 +52,7 @@ class Clocks(AskingBack):
         told = time.monotonic()
         drain(3, 0)
         self.assertEqual(PREEMPTED, job.wait_told(before[-1]))
-        self.right_again("a drain by a clock that was off is told by one that is right", told)
+        self.right_again("a wrong drain time is replaced by a right one", told)
         until("the rest runs", lambda: self.running() == before[:-1])
 
     def test_requests_of_agents_age_from_when_the_operator_saw_them(self):

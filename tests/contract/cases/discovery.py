@@ -62,14 +62,14 @@ def aggregated_discovery_tells_all_at_once(t: T):
 
 
 @case
-def version_is_told(t: T):
+def version_is_reported(t: T):
     found = t.ok(t.api.get("/version")).json
     t.equal(("1", "34"), (found["major"], found["minor"].rstrip("+")))
     t.true(found["gitVersion"].startswith("v1.34."), found["gitVersion"])
 
 
 @case
-def health_is_told(t: T):
+def health_is_reported(t: T):
     for path in ("/healthz", "/readyz", "/livez"):
         t.equal(b"ok", t.ok(t.api.get(path)).body)
 
@@ -145,7 +145,7 @@ def table_of_one_object(t: T):
 
 
 @case
-def table_includes_what_is_asked_for(t: T):
+def table_includes_the_requested_part(t: T):
     t.make_cm("a", {"x": "1"})
     t.true("object" not in t.ok(t.api.get(t.cm(), accept=TABLE, includeObject="None"))["rows.0"] or t.api.get(t.cm(), accept=TABLE, includeObject="None")["rows.0.object"] is None, "none")
     t.equal("ConfigMap", t.ok(t.api.get(t.cm(), accept=TABLE, includeObject="Object"))["rows.0.object.kind"])

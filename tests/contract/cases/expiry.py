@@ -67,7 +67,7 @@ def forgotten_page_is_410_and_names_a_token_to_go_on_by(t: T):
 
 
 @case_alone
-def token_without_a_revision_goes_on_with_what_there_is_now(t: T):
+def token_without_a_revision_continues_with_the_current_state(t: T):
     known = _forgotten(t)
     now = t.ok(known.t.api.get(known.t.cm()))["metadata.resourceVersion"]
     rest = t.ok(_page(known.t, known.refused["metadata.continue"], limit=2))

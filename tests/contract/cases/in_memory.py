@@ -5,7 +5,7 @@ from contract.suite import T, case
 
 
 @case
-def new_nodes_have_no_taint_that_nobody_would_take_away(t: T):
+def new_nodes_have_no_taint_of_the_lifecycle_controller(t: T):
     """The real server leaves this to the node lifecycle controller, which does not run here."""
     t.true("taints" not in t.make_node()["spec"], "no taint")
 
@@ -51,7 +51,7 @@ NOT_DONE = (
 
 
 @case
-def what_is_not_done_with_an_object_is_told_in_a_warning(t: T):
+def unsupported_effects_of_an_object_give_a_warning(t: T):
     for group, plural, body, words in NOT_DONE:
         path = t.group(group, plural) if group else t.core(plural)
         answer = t.api.post(path, {"metadata": {"name": "a"}, **body})

@@ -185,7 +185,7 @@ def broken_continue_token_is_400(t: T):
 
 
 @case
-def continue_token_says_what_is_wrong_with_it(t: T):
+def continue_token_errors_name_the_fault(t: T):
     for inside, why in {
         '{"v":"meta.k8s.io/v1","rv":0,"start":"c"}': "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
         '{"v":"meta.k8s.io/v1","start":"c"}': "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",

@@ -200,7 +200,7 @@ def update_with_another_uid_is_409(t: T):
 
 
 @case
-def update_cannot_change_what_the_server_owns(t: T):
+def update_cannot_change_fields_of_the_server(t: T):
     made = t.make_cm("a")
     changed = {**made, "metadata": {**made["metadata"], "creationTimestamp": "2001-01-01T00:00:00Z", "generation": 9}}
     answer = t.ok(t.api.put(t.cm("a"), changed))

@@ -173,7 +173,7 @@ def eviction_of_a_bound_pod_gives_it_its_grace(t: T):
 
 
 @case
-def eviction_marks_the_pod_so_that_nobody_takes_its_end_for_a_failure(t: T):
+def eviction_marks_the_pod_as_disrupted(t: T):
     _running(t, "p", spec={"nodeName": "n1"})
     t.ok(_evict(t, "p", deleteOptions={"dryRun": ["All"]}), 201)
     t.equal(["Ready"], [each["type"] for each in t.ok(t.api.get(t.pods("p")))["status.conditions"]])

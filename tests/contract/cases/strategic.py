@@ -105,7 +105,7 @@ def element_order_directive_orders_the_list(t: T):
 
 
 @case
-def element_order_alone_orders_what_is_there(t: T):
+def element_order_alone_orders_existing_elements(t: T):
     _two(t)
     answer = _patch(t, {"$setElementOrder/containers": [{"name": "two"}, {"name": "one"}], "containers": [{"name": "one", "image": "i:9"}]})
     t.equal(["two", "one"], [c["name"] for c in _containers(answer)])

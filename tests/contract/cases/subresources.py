@@ -86,7 +86,7 @@ def create_of_a_pod_drops_status(t: T):
 
 
 @case
-def conflict_is_told_for_status_too(t: T):
+def conflict_is_reported_for_status_too(t: T):
     made = t.make_pod("p")
     t.ok(t.api.merge(t.pods("p"), {"metadata": {"labels": {"x": "y"}}}))
     made["status"]["phase"] = "Running"

@@ -67,7 +67,7 @@ def label_key_must_be_a_qualified_name(t: T):
 
 
 @case
-def every_finding_is_told_in_one_answer(t: T):
+def every_finding_is_in_one_answer(t: T):
     answer = t.api.post(t.cm(), {"metadata": {"name": "A", "labels": {"k": "a b"}, "annotations": {"a b": "v"}}})
     t.invalid(answer, "ConfigMap", "A",
               ("FieldValueInvalid", "metadata.name", f'Invalid value: "A": {SUBDOMAIN}'),

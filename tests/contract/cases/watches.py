@@ -37,7 +37,7 @@ def watch_starts_after_the_given_revision(t: T):
 
 
 @case
-def watch_without_revision_begins_with_what_is_there(t: T):
+def watch_without_revision_begins_with_existing_objects(t: T):
     t.make_cm("a")
     t.make_cm("b", labels={"x": "y"})
     for query in ({}, {"resourceVersion": "0"}):
