@@ -1,4 +1,4 @@
-"""deploy/chart as tests use it: rendered by helm, read back through the API server, and its service accounts as users of it."""
+"""Helpers for tests of deploy/chart: render it with helm, read it back through the API server, and act as its service accounts."""
 
 import json
 import os
@@ -17,7 +17,7 @@ RELEASE = "tidemark"
 ACCOUNT = "tidemark-manager"
 YARN_OPERATOR = "tidemark-yarn-operator"
 
-needs_helm = unittest.skipUnless(os.environ.get("TIDEMARK_HELM"), "no helm: ./dev test cluster builds it where there is Go")
+needs_helm = unittest.skipUnless(os.environ.get("TIDEMARK_HELM"), "no helm: ./dev test cluster builds it if Go is installed")
 
 
 def run(command: list, given: str | None = None) -> subprocess.CompletedProcess:
@@ -32,7 +32,7 @@ def must(done: subprocess.CompletedProcess) -> str:
 
 
 def helm(*words: str, values: dict | None = None) -> subprocess.CompletedProcess:
-    """With `values` as a file behind the chart's own; kept away from the machine's helm settings."""
+    """Runs helm. `values` become a values file after the chart's own; the helm settings of the machine are not used."""
     with tempfile.TemporaryDirectory() as home:
         extra = []
         if values is not None:
@@ -54,7 +54,7 @@ def template(values: dict | None = None, *more: str) -> str:
 
 
 def plain_manifests() -> str:
-    """deploy/manager.yaml: for whoever installs without helm. Settings are not in it: those on the cluster must not be overwritten."""
+    """deploy/manager.yaml, for an installation without helm. It has no settings: they would overwrite those on the cluster."""
     head = "# Made from deploy/chart by: PYTHONPATH=tests TIDEMARK_HELM=… python3 -m cluster.chart > deploy/manager.yaml\n"
     return head + template({"settings": {"create": False}})
 
@@ -64,9 +64,9 @@ def kubectl(*words, given: str | None = None) -> subprocess.CompletedProcess:
 
 
 def objects(manifests: str) -> list[dict]:
-    """What the API server makes of them, without keeping any: unknown fields and bad values are refused."""
-    told = must(kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-o", "json", "-f", "-", given=manifests))
-    read = json.loads(told)
+    """The objects as the API server reads them; nothing is stored. Unknown fields and bad values are refused."""
+    shown = must(kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-o", "json", "-f", "-", given=manifests))
+    read = json.loads(shown)
     return read["items"] if read["kind"] == "List" else [read]
 
 
@@ -86,16 +86,16 @@ def container(found: list[dict], component: str = "manager") -> dict:
 
 
 def command_here(of: dict, folders: dict[str, str] | None = None) -> list[str]:
-    """What this container runs, on ports of its own of this machine, where the API server finds the webhooks by address."""
+    """The command of this container, with free ports of this machine; the API server finds the webhooks by address."""
     served = {"--metrics-addr": "127.0.0.1:0", "--health-probe-addr": "127.0.0.1:0", "--webhook-addr": "127.0.0.1:0"}
-    served |= folders or {}  # of volumes that are mounted there
+    served |= folders or {}  # of mounted volumes
     flags = [f"{name}={served.get(name, value)}" for name, _, value in (flag.partition("=") for flag in of["args"])]
     webhooks = ["--webhook-host=127.0.0.1"] if "--webhooks=on" in flags else []
     return [*of["command"][1:], *flags, *webhooks]
 
 
 def delete_webhooks(api: Client) -> None:
-    """What a manager made of its webhooks and leaves behind."""
+    """Deletes the webhook objects that a manager created."""
     for path in (
         *(f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/koordinator-{kind}-webhook-configuration" for kind in ("mutating", "validating")),
         f"/api/v1/namespaces/{NAMESPACE}/secrets/koordinator-webhook-certs",
@@ -117,7 +117,7 @@ def client_of(account: str) -> Client:
 
 
 def kubeconfig_of(account: str, folder: str) -> str:
-    """A kubeconfig that is this service account and nobody else."""
+    """A kubeconfig with this service account only."""
     file = Path(folder) / f"{account}.kubeconfig"
     file.touch(mode=0o600)
     file.write_text(json.dumps({

@@ -1,4 +1,4 @@
-"""What the roles of deploy/chart grant, what the API server was asked for, and who is started and asks with them."""
+"""What the roles of deploy/chart grant, what the API server was asked for, and programs that run with these roles."""
 
 import json
 import os
@@ -29,9 +29,9 @@ POD_SPEC = {"containers": [{"name": "main", "image": "none"}]}
 
 @dataclass(frozen=True)
 class Grant:
-    """The smallest thing that a role can give."""
+    """The smallest unit that a role can grant."""
 
-    namespace: str | None  # None: everywhere
+    namespace: str | None  # None: all namespaces
     group: str
     resource: str
     verb: str
@@ -49,7 +49,7 @@ class Grant:
 
 
 def grants_of(found: list[dict], account: str) -> set[Grant]:
-    """What the rendered bindings give to this service account."""
+    """The grants of the rendered bindings to this service account."""
     given = set()
     for binding in found:
         if not binding["kind"].endswith("RoleBinding") or account not in [subject["name"] for subject in binding["subjects"]]:
@@ -65,11 +65,11 @@ def grants_of(found: list[dict], account: str) -> set[Grant]:
 
 
 def asked_by(account: str, since: int) -> tuple[set[Grant], list[str]]:
-    """What the API server was asked by this account for an object of its kinds, and what of that it forbade."""
+    """The requests of this account for objects of our kinds, and those that the API server forbade."""
     asked, forbidden = set(), []
     with open(os.environ["TIDEMARK_TEST_AUDIT_LOG"], "rb") as log:
         log.seek(since)
-        lines = [line for line in log.read().split(b"\n")[:-1] if line]  # the last one may be half written
+        lines = [line for line in log.read().split(b"\n")[:-1] if line]  # the last one may be incomplete
     for line in lines:
         event = json.loads(line)
         about = event.get("objectRef")
@@ -84,20 +84,20 @@ def asked_by(account: str, since: int) -> tuple[set[Grant], list[str]]:
 
 
 def spare(given: set[Grant], asked: set[Grant]) -> list[str]:
-    """What was granted and not needed: without each of these alone, no request would have been forbidden."""
+    """Grants that were not needed: without any one of them, no request would have been forbidden."""
     return sorted(str(grant) for grant in given if not any(
         grant.covers(request) and not any(other.covers(request) for other in given - {grant}) for request in asked
     ))
 
 
 class ChartRoles(WithManager):
-    """The chart as it is installed, and the accounts that it makes; each test has an installation of its own."""
+    """The installed chart and its accounts; each test has its own installation."""
 
     def setUp(self):
         chart.ensure_namespace(self.api)
         colocation.delete_settings(self.api)
         chart.delete_webhooks(self.api)
-        self.api.request("DELETE", f"{SETTINGS}/{STATE}")  # of earlier tests: here it is made
+        self.api.request("DELETE", f"{SETTINGS}/{STATE}")  # left by earlier tests; this test creates it
         self.addCleanup(self.api.request, "DELETE", f"{SETTINGS}/{STATE}")
         self.since = Path(os.environ["TIDEMARK_TEST_AUDIT_LOG"]).stat().st_size
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
@@ -120,7 +120,7 @@ class ChartRoles(WithManager):
         self.rendered = chart.objects(chart.template(values))
 
     def start(self, certificates: Path | None = None) -> Component:
-        """As the chart's Deployment does, on ports of its own, and with the folder that it mounts."""
+        """As the chart's Deployment does, with free ports and with the directory that it mounts."""
         folders = {"--journal-dir": tempfile.mkdtemp(dir=self.folder), "--webhook-cert-dir": str(certificates)}
         component = Component(*chart.command_here(chart.container(self.rendered), folders), "--kubeconfig", chart.kubeconfig_of(ACCOUNT, self.folder))
         self.components = [*getattr(self, "components", []), component]
@@ -152,7 +152,7 @@ class ChartRoles(WithManager):
         self.addCleanup(self.api.request, "DELETE", f"{PROFILES}/roles-{app}")
 
     def patch_as_manager(self, *what: str):
-        """Of one object: what a patch of it comes to, by kubectl with the manager's token."""
+        """Returns a function that patches one object with kubectl and the manager's token."""
         kubeconfig = chart.kubeconfig_of(ACCOUNT, self.folder)
 
         def patch(body: dict, *flags: str) -> subprocess.CompletedProcess:

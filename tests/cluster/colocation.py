@@ -1,4 +1,4 @@
-"""Nodes, pods, NodeMetrics and settings on a real API server, as a cluster would have them."""
+"""Nodes, pods, NodeMetrics and settings on a real API server, as in a real cluster."""
 
 import datetime
 import json
@@ -46,17 +46,17 @@ def time_stamp(age_s: float = 0) -> str:
 
 
 def put_settings(api: Client, colocation) -> None:
-    """`colocation`: the settings, or a text where they are to be broken."""
+    """`colocation`: the settings, or a text for broken settings."""
     put_data(api, {"colocation-config": colocation if isinstance(colocation, str) else json.dumps(colocation)})
 
 
 def put_data(api: Client, data: dict) -> None:
-    """Keys of the settings; None takes one out, and keys that are not named stay as they are."""
+    """Sets keys of the settings. None removes a key; other keys stay."""
     put_map(api, SETTINGS_NAME, data)
 
 
 def put_map(api: Client, name: str, data: dict) -> None:
-    """The same of any ConfigMap in the manager's namespace."""
+    """The same for any ConfigMap in the manager's namespace."""
     must(api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)
     present = {key: text for key, text in data.items() if text is not None}
     made = api.request("POST", SETTINGS, {"metadata": {"name": name}, "data": present})
@@ -65,7 +65,7 @@ def put_map(api: Client, name: str, data: dict) -> None:
 
 
 def delete_settings(api: Client) -> None:
-    """With what a manager stored of them: the next one starts as on a new cluster."""
+    """Also deletes what a manager stored from them, so that the next manager starts as on a new cluster."""
     for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS, FORECASTS, BUDGETS, *PROFILES, *LEAST_OFFERS):
         api.request("DELETE", f"{SETTINGS}/{name}")
 
@@ -92,7 +92,7 @@ def put_pod(api: Client, node: str, pod: dict) -> None:
 
 
 def put_case(api: Client, case: dict) -> None:
-    """A node of tests/golden/overcommit with its pods and what was measured on it."""
+    """A node of tests/golden/overcommit with its pods and measurements."""
     name = case["node"]
     put_node(api, name, capacity=case["capacity"], allocatable=case["allocatable"], labels=case["labels"], annotations=case["annotations"])
     for pod in case["pods"]:
@@ -105,7 +105,7 @@ def put_metric(api: Client, node: str, status: dict, age_s: float = 0) -> None:
     must(api.request("POST", NODEMETRICS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": {"name": node}, "spec": {}}), 201, 409)
     stamp = time_stamp(age_s)
     if must(api.request("GET", f"{NODEMETRICS}/{node}")).get("status.updateTime") == stamp:
-        stamp = time_stamp(age_s - 1)  # an agent's next report is never of the same second
+        stamp = time_stamp(age_s - 1)  # an agent's next report never has the same second
     status = {**status, "updateTime": stamp}
     must(api.request("PATCH", f"{NODEMETRICS}/{node}/status", {"status": status}, content=MERGE))
 

@@ -1,4 +1,4 @@
-"""Faults on purpose: a mirror and a writer as processes, an API server that is killed again and again, and a proxy that cuts."""
+"""Injected faults: a mirror and a writer as processes, an API server that is killed repeatedly, and a proxy that cuts connections."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ PIECE_BYTES = 16384
 
 
 class Tool:
-    """A program of tests/faults: commands go in as lines, answers come out as lines, its log is kept."""
+    """A program of tests/faults. It reads commands and writes answers as lines; its log is kept."""
 
     def __init__(self, name: str, kubeconfig: str | Path, namespace: str, **flags):
         program = Path(os.environ["TIDEMARK_BINARY"]).parent / "tests" / "faults" / name
@@ -33,7 +33,7 @@ class Tool:
             [program, f"--kubeconfig={kubeconfig}", f"--namespace={namespace}", *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
         )
-        self._lines: list[str | None] = []  # None: it has ended
+        self._lines: list[str | None] = []  # None: the process ended
         self._arrived = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -87,7 +87,7 @@ class Mirror(Tool):
         return json.loads(self.line())
 
     def dump(self) -> dict[str, tuple[str, str]]:
-        """What the cache holds: name → resourceVersion and value."""
+        """The content of the cache: name → resourceVersion and value."""
         self.send("dump")
         held = {}
         while not (line := self.line()).startswith("{"):
@@ -118,9 +118,9 @@ def on_server(api, namespace: str) -> dict[str, tuple[str, str]]:
 
 
 def wait_equal(case, api, mirror: Mirror, namespace: str, limit_s: float = PATIENCE_S) -> int:
-    """Nobody writes any more: the cache must become what the server has, to the last revision. Answers how many objects."""
+    """Waits until the cache equals the server to the last revision, after all writers stopped. Returns the number of objects."""
     deadline = time.monotonic() + limit_s
-    # Read each time: a write that its writer gave up may still be done.
+    # Read each time: the server may still complete a write that its writer gave up.
     while (held := mirror.dump()) != (wanted := on_server(api, namespace)) and time.monotonic() < deadline:
         time.sleep(0.1)
     missing, extra = sorted(wanted.keys() - held.keys()), sorted(held.keys() - wanted.keys())
@@ -139,11 +139,11 @@ def control(*arguments: str) -> None:
 @dataclass
 class Outages:
     kills: int = 0
-    away_s: float = 0  # how long the API server was not there, together
+    away_s: float = 0  # total outage of the API server
 
 
 def kill_again_and_again(rng: random.Random, seconds: float, between=lambda: None) -> Outages:
-    """kill -9 of the API server every few seconds; it is there again when this returns."""
+    """Kills the API server with SIGKILL every few seconds. It runs again when this returns."""
     outages = Outages()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -158,14 +158,14 @@ def kill_again_and_again(rng: random.Random, seconds: float, between=lambda: Non
     return outages
 
 
-# ---- a proxy that knows bytes only: TLS passes through it untouched, and breaks wherever it is cut
+# ---- a proxy that sees only bytes: TLS passes through unchanged and breaks at any cut
 
 
 @dataclass
 class Proxy:
-    """Forwards to the API server. Each connection is given a number of bytes after which something happens to it."""
+    """Forwards to the API server. After a given number of bytes, a fault happens to each connection."""
 
-    WAYS = ("cut", "reset", "delay", "stall")  # of a connection's end, or of a pause on the way
+    WAYS = ("cut", "reset", "delay", "stall")  # how a connection ends or pauses
 
     upstream: tuple[str, int]
     seed: int
@@ -187,7 +187,7 @@ class Proxy:
         return self._listener.getsockname()[1]
 
     def kubeconfig(self, folder: Path) -> Path:
-        """The cluster's own, with the proxy for a server: the certificate is for 127.0.0.1 on any port."""
+        """The cluster's kubeconfig with the proxy as server; the certificate is for 127.0.0.1 on any port."""
         text = Path(os.environ["TIDEMARK_TEST_KUBECONFIG"]).read_text()
         path = folder / f"kubeconfig-{self.port}"
         path.write_text(text.replace(f"server: https://{self.upstream[0]}:{self.upstream[1]}", f"server: https://127.0.0.1:{self.port}"))
@@ -195,7 +195,7 @@ class Proxy:
         return path
 
     def freeze(self) -> int:
-        """Connections that are open stay open, and never carry another byte. Answers how many."""
+        """Open connections stay open but carry no more bytes. Returns their number."""
         self._frozen |= self._open.keys()
         return len(self._open)
 
@@ -266,7 +266,7 @@ class Proxy:
 
     @staticmethod
     def _gone(client: socket.socket) -> bool:
-        """Whether the other side has given up, without taking a byte out of the connection."""
+        """Whether the other end closed the connection; takes no byte out of it."""
         time.sleep(0.05)
         try:
             return client.recv(1 << 20, socket.MSG_DONTWAIT) == b""
@@ -278,7 +278,7 @@ class Proxy:
 
 
 def soak(case, api, seed: int, *, seconds: float, objects: int = 5000) -> None:
-    """`objects` ConfigMaps change while the API server is killed every few seconds; the cache ends equal to the server."""
+    """`objects` ConfigMaps change while the API server is killed every few seconds; at the end the cache equals the server."""
     namespace = f"soak-{seed}"
     answer = api.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
     case.assertIn(answer.status, (201, 409))
@@ -293,13 +293,13 @@ def soak(case, api, seed: int, *, seconds: float, objects: int = 5000) -> None:
         outages = kill_again_and_again(rng, seconds)
         done = writer.stop()
         case.assertEqual(0, writer.end(), writer.log)
-        case.assertGreater(done["writes"], objects, "the writer hardly wrote")
+        case.assertGreater(done["writes"], objects, "the writer made too few writes")
         count = wait_equal(case, api, mirror, namespace)
         after = mirror.stats()
         case.assertGreaterEqual(count, objects // 2)
         case.assertEqual((count, 0, False), (after["objects"], after["refused"], after["over_budget"]))
         case.assertLessEqual(after["bytes"], budget_bytes)
-        # Room for the pages of a list and for what malloc keeps; a second copy of the objects' bytes would not fit.
+        # Room for the pages of a list and for what malloc keeps; a second copy of all objects would not fit.
         case.assertLess(after["resident_bytes"], before["resident_bytes"] + (32 << 20))
         again = after["watches"] + after["lists"] - before["watches"] - before["lists"]
         case.assertGreaterEqual(after["watches"] - before["watches"], outages.kills, "each kill breaks the watch")

@@ -1,4 +1,4 @@
-"""A learned record, as manager/history/record.cc writes it into a ConfigMap: base64 of form, name, schema, policy, worth, bytes, and a checksum of them."""
+"""A history record as manager/history/record.cc writes it into a ConfigMap: base64 of form, name, schema, policy, worth, bytes and their checksum."""
 
 import base64
 
@@ -13,7 +13,7 @@ def fnv1a(data: bytes) -> int:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number that stands there, and where the next thing begins."""
+    """The number at this position, and the position after it."""
     value = shift = 0
     while True:
         value |= (data[at] & 0x7F) << shift
@@ -31,7 +31,7 @@ def varint(value: int) -> bytes:
 
 
 def signed(value: int) -> bytes:
-    """Of what is not below 0."""
+    """Encodes a number that is not negative."""
     return varint(value << 1)
 
 
@@ -41,12 +41,12 @@ def sealed(body: bytes) -> str:
 
 def opened(text: str) -> bytes:
     raw = base64.b64decode(text)
-    assert sealed(raw[:-8]) == text, "not a record of ours"
+    assert sealed(raw[:-8]) == text, "not one of our records"
     return raw[:-8]
 
 
 def content_at(body: bytes) -> int:
-    """Where the owner's bytes begin."""
+    """The position of the owner's bytes."""
     _, at = read_varint(body, 0)
     size, at = read_varint(body, at)
     at += size
@@ -56,7 +56,7 @@ def content_at(body: bytes) -> int:
 
 
 def record(name: str, *, schema: int, content: bytes) -> tuple[str, str]:
-    """Its key in the ConfigMap, and its text."""
+    """The key in the ConfigMap and the text of the record."""
     named = name.encode()
     body = varint(FORM) + varint(len(named)) + named + signed(schema) + signed(1) + varint(1) + varint(len(content)) + content
     return f"{fnv1a(named):016x}", sealed(body)

@@ -1,4 +1,4 @@
-"""`tidemark up` on this machine for a test: with groups of its own, kubectl and `tidemark local` in front of it, and gone without residue."""
+"""`tidemark up` on this machine for a test: own cgroups, kubectl and `tidemark local` as clients, and no residue afterwards."""
 
 import fnmatch
 import json
@@ -17,7 +17,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 
 def batch_job(name: str, command: list[str], memory: str) -> dict:
-    """As `tidemark local run` makes it, but that it asks for no processor: there may be none to sell while other tests keep them busy."""
+    """As `tidemark local run` makes it, but without a CPU request: other tests may keep the CPUs busy, so that none is sold."""
     amounts = {"kubernetes.io/batch-memory": memory}
     container = {"name": "main", "image": "local", "command": command, "resources": {"requests": amounts, "limits": amounts}}
     template = {
@@ -77,7 +77,7 @@ class LocalCase(unittest.TestCase):
         return {each["metadata"]["name"]: each["status"].get("phase", "") for each in self.get("pods")["items"]}
 
     def groups(self, pattern: str = "*") -> list[Path]:
-        """Below ours, in whichever hierarchy. One that goes while it is looked at is passed over, as os.walk has it."""
+        """The cgroups below ours, in any hierarchy. Ignores a cgroup that vanishes during the walk, as os.walk does."""
         tops = [CGROUPS / self.group, *CGROUPS.glob(f"*/{self.group}")]
         return [Path(above) / name for top in tops for above, names, _ in os.walk(top) for name in names if fnmatch.fnmatch(name, pattern)]
 

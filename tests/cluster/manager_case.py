@@ -1,4 +1,4 @@
-"""A test of `tidemark manager` on the real API server: its client, the managers it started, and a clean cluster after it."""
+"""Base of tests of `tidemark manager` on the real API server: its client, the managers it started, and cleanup of the cluster."""
 
 import os
 import unittest
@@ -27,14 +27,14 @@ class WithManager(unittest.TestCase):
         cls.api.close()
 
     def tearDown(self):
-        # A manager that still runs would make again what is deleted here.
+        # A running manager would recreate what is deleted here.
         for component in getattr(self, "components", []):
             component.stop()
         colocation.delete(self.api, *getattr(self, "nodes", []))
         colocation.delete_settings(self.api)
         for lease in self.api.request("GET", LEASES).get("items", []):
             self.api.request("DELETE", f"{LEASES}/{lease['metadata']['name']}")
-        self.api.request("DELETE", EVENTS)  # what was told here is no answer to another test's question
+        self.api.request("DELETE", EVENTS)  # another test must not see these events
 
     def start_manager(self, *more: str, kubeconfig: str | None = None) -> Component:
         component = manager(*more, kubeconfig=kubeconfig)

@@ -1,5 +1,5 @@
-"""An operator as one would write it in an afternoon, and wrong in four ways: it sells the same idle capacity to Kubernetes and
-to YARN, takes any report for a fresh one, knows no water line, and lets offers jump. `tidemark check ledger` must catch it."""
+"""A naive operator with four bugs: it sells the same idle capacity to Kubernetes and to YARN, accepts a report of any age, ignores
+the water line, and lets offers jump. `tidemark check ledger` must detect it."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ FIELD_MANAGER = "naive-operator"
 
 class NaiveOperator:
     def __init__(self, nodes: list[str], every_s: float = 0.3, with_book: bool = False):
-        """`with_book`: YARN's part stands in the book of an operator that takes offers, not in third-party allocations."""
+        """`with_book`: YARN's part is in the ledger annotation of an operator that takes offers, not in third-party allocations."""
         self._with_book = with_book
         self._nodes = nodes
         self._every_s = every_s

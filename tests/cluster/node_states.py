@@ -1,7 +1,7 @@
-"""What a node goes through, as any other reader of the API server sees it, and how long something of it was not as it should be.
+"""The states of a node as any reader of the API server sees them, and how long a part of it was wrong.
 
-A loss counts from the moment at which the watch shows the node with it, and is over when the watch shows the node whole: both by the clock of one process that
-does nothing but read that watch.
+A loss begins when the watch shows the damaged node and ends when the watch shows the whole node. Both times are from the clock of one
+process that only reads this watch.
 """
 
 import threading
@@ -14,7 +14,7 @@ from contract.client import Broken
 
 
 class NodeStates:
-    """Every state of one node from now on, each with the moment at which the watch told of it."""
+    """All states of one node from now on, each with the time at which the watch delivered it."""
 
     def __init__(self, node: str, whole: Callable[[dict], bool]):
         self._whole = whole
@@ -38,17 +38,17 @@ class NodeStates:
             while event := self._watch.event():
                 self.seen.append((time.monotonic(), event["type"], event["object"]))
         except (Broken, OSError, ValueError, AttributeError):
-            pass  # closed; http.client trips over its own end
+            pass  # closed; http.client fails on its own close
 
     def reach(self, version: str) -> bool:
         return any(int(node["metadata"]["resourceVersion"]) >= int(version) for _, _, node in list(self.seen))
 
     def losses(self) -> list[tuple[float, float | None]]:
-        """When the node was not whole, and when it was again; None: not yet."""
+        """When the node was damaged and when it was whole again; None: not yet."""
         found: list[tuple[float, float | None]] = []
         for moment, kind, node in list(self.seen):
             if kind == "DELETED":
-                continue  # a node that is not there has nothing to carry
+                continue  # a deleted node carries nothing
             lost, whole = bool(found) and found[-1][1] is None, self._whole(node)
             if lost and whole:
                 found[-1] = (found[-1][0], moment)

@@ -1,9 +1,8 @@
-"""A cluster on which a manager of ours has left everything that it leaves: made, written out as files, and put back.
+"""A cluster with everything that a manager leaves on it: created, exported to files, and restored.
 
-What earlier versions left is in tests/golden/previous, a folder for each commit, recorded with `record` below by a binary of it; what this policy
-decided is in tests/golden/replay. Times
-move by as much as has passed since, so that it is as if the recording had ended now, whatever the date: also those that are numbers (the
-days of a profile, the slots of counts).
+tests/golden/previous has what earlier versions left, one directory for each commit, recorded with `record` below by a binary of that
+commit; tests/golden/replay has the decisions of this policy. Times move by the time since the recording, as if it had ended now,
+whatever the date. This includes times that are numbers (the days of a profile, the slots of counts).
 """
 
 import datetime
@@ -25,7 +24,7 @@ from driver.cluster import Fixture
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "previous"
 DECISIONS = GOLDEN.parent / "replay"
-COMMITS = tuple(re.findall(r"commit `([0-9a-f]+)`", (GOLDEN / "README.md").read_text()))  # the last one first
+COMMITS = tuple(re.findall(r"commit `([0-9a-f]+)`", (GOLDEN / "README.md").read_text()))  # newest first
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
 RECOMMENDATIONS = "/apis/analysis.koordinator.sh/v1alpha1/namespaces/default/recommendations"
 PODS = "/api/v1/namespaces/default/pods"
@@ -38,10 +37,10 @@ POOLS = {
 NODES = tuple(POOLS)
 SELLS = ("previous-plain", "previous-web", "previous-night")
 WORKS = (*SELLS, "previous-spike", "previous-shared", "previous-draining", "previous-oversold")
-# What YARN's containers hold there, in milli-cores, as its operator says; with the pods it is more than the last one has to give.
+# What YARN's containers hold, in milli-cores, as its operator reports it; together with the pods more than the last node can offer.
 YARN = {"previous-shared": 2000, "previous-draining": 1000, "previous-oversold": 16000}
 BOOK, OFFER, DRAIN, OVERSOLD = "tidemark.io/yarn-book", "tidemark.io/yarn-offer", "tidemark.io/yarn-drain", "tidemark.io/oversold"
-VICTIMS = ("greedy", "greedy", "greedy", "other")  # the job of each pod that is evicted from the pool `spike`
+VICTIMS = ("greedy", "greedy", "greedy", "other")  # the job of each pod that is evicted from pool `spike`
 ORDERS = (
     ("off", "node", "previous-off", "--now", "--reason=a disk is changed", "--yes"),
     ("observe", "node", "previous-seen", "--reason=only looked at", "--yes"),
@@ -50,18 +49,18 @@ ORDERS = (
     ("override", "pool", "web", "--cpu=50", "--for=5h", "--reason=a fire drill", "--yes"),
 )
 BY = "--by=ann@ops"
-RECLAIM = (65, 60)  # an edit, so that there is a revision to go back to
-MAP_GONE = {"kube-root-ca.crt"}  # the cluster's own
+RECLAIM = (65, 60)  # an edit, so that an older revision exists
+MAP_GONE = {"kube-root-ca.crt"}  # created by the cluster
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-# What `replay` makes otherwise of the journals that are recorded, by node and field. The window of a calendar begins again as it ends,
-# each midnight: since policy 8 that is no change of the line.
+# Differences that `replay` finds in the recorded journals, by node and field. The window of a calendar begins again as it ends,
+# each midnight: since policy 8 this does not change the line.
 OTHERWISE = {("previous-web", "offer.line.changesAt")}
-# Whoever makes an object anew gets these anew.
+# The API server sets these anew on each created object.
 GIVEN = ("resourceVersion", "managedFields", "uid", "creationTimestamp", "generation", "selfLink")
 
 
 def otherwise(report: dict) -> set[tuple[str, str]]:
-    """Of what `replay -o json` tells: what it made otherwise, by node and field."""
+    """The differences that `replay -o json` reports, by node and field."""
     return {(each["node"], change["field"]) for each in report["differences"] for change in each["changes"]}
 
 
@@ -103,7 +102,7 @@ def put_online_pod(api, node: str) -> None:
 
 
 def put_inputs(api) -> None:
-    """Nodes, what runs on them, and settings: all that no manager writes."""
+    """Nodes, their tasks, and settings: everything that no manager writes."""
     colocation.put_settings(api, {"enable": True, "cpuReclaimThresholdPercent": RECLAIM[0]})
     colocation.put_data(api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"enable": True, "cpuSuppressThresholdPercent": 66}})})
     must(api.request("POST", SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(tidemark_config())}}))
@@ -117,7 +116,7 @@ def put_inputs(api) -> None:
 
 
 def put_books(api) -> bool:
-    """As YARN's operator: what containers hold, and that its ResourceManager acts on the offer that stands there. Whether it did before."""
+    """Plays YARN's operator: what containers hold, and that its ResourceManager acts on the current offer. Returns whether it did before."""
     confirmed = True
     for node, milli in YARN.items():
         annotations = must(api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations") or {}
@@ -141,7 +140,7 @@ def run(binary: str, journal: Path, *more: str, leads: bool = True) -> Component
     try:
         wait_for(component.ready, "a ready manager", component)
         if leads:
-            wait_for(lambda: component.metrics().get("tidemark_leader") == 1, "its turn to lead", component)
+            wait_for(lambda: component.metrics().get("tidemark_leader") == 1, "this manager to lead", component)
     except AssertionError:
         component.kill()
         raise
@@ -149,13 +148,13 @@ def run(binary: str, journal: Path, *more: str, leads: bool = True) -> Component
 
 
 def leave_everything(api, binary: str, component: Component) -> None:
-    """Whatever a manager leaves, by the time this is over it has left it."""
+    """Returns when the manager has left everything that a manager leaves."""
     def has(node: str) -> bool:
         return bool(colocation.offered(api, node).get("kubernetes.io/batch-cpu"))
 
     def offered() -> bool:
         for node in NODES:
-            report(api, node)  # a node of the safe profile waits for one that this process has seen
+            report(api, node)  # a node of the safe profile waits for a report that this process saw
         return all(has(node) for node in NODES)
 
     wait_for(offered, "offers on every node", component)
@@ -176,7 +175,7 @@ def leave_everything(api, binary: str, component: Component) -> None:
     def records(kind: str) -> float:
         return component.metrics().get(f'tidemark_history_records{{component="{kind}"}}', 0)
 
-    wait_for(learned, "what is learned to be stored", component)
+    wait_for(learned, "the history to be stored", component)
     wait_for(lambda: not has("previous-off") and not has("previous-idle"), "the orders to be obeyed", component)
     for i, job in enumerate(VICTIMS):
         requests = {"kubernetes.io/batch-cpu": "1000", "kubernetes.io/batch-memory": "1Gi"}
@@ -184,22 +183,22 @@ def leave_everything(api, binary: str, component: Component) -> None:
         must(api.request("PATCH", f"{PODS}/victim-{i}", {"metadata": {"labels": {"tidemark.io/job": job, "tidemark.io/class": "spark"}}}, content=MERGE))
     for i in range(len(VICTIMS)):
         must(api.request("PATCH", f"{PODS}/victim-{i}/status", {"status": {"phase": "Failed", "reason": "Evicted"}}, content=MERGE))
-    wait_for(lambda: component.metrics().get('tidemark_pool_breaker_phase{pool="spike"}') == 1, "a pool that is stopped", component)
+    wait_for(lambda: component.metrics().get('tidemark_pool_breaker_phase{pool="spike"}') == 1, "a stopped pool", component)
     for i in range(len(VICTIMS)):
         api.request("DELETE", f"{PODS}/victim-{i}", gracePeriodSeconds=0)
-    wait_for(lambda: colocation.offered(api, "previous-spike").get("kubernetes.io/batch-cpu") == "3k", "what is sold and no more", component)
+    wait_for(lambda: colocation.offered(api, "previous-spike").get("kubernetes.io/batch-cpu") == "3k", "an offer equal to what is sold", component)
     def shared() -> bool:
         confirmed = put_books(api)
         words = {node: must(api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations") or {} for node in YARN}
         return confirmed and DRAIN in words["previous-draining"] and OVERSOLD in words["previous-oversold"]
 
-    wait_for(shared, "a drain of YARN's work, and the mark of what is oversold", component)
+    wait_for(shared, "a drain of YARN's work, and the oversold mark", component)
     wait_for(lambda: "greedy" in str(must(api.request("GET", f"{SETTINGS}/{colocation.BUDGETS}")).get("data", {})), "the counts stored", component)
     wait_settled(component)
 
 
 def specs(api, nodes: tuple[str, ...]) -> dict[str, dict]:
-    """Of NodeSLOs, without the word on modes and classes and the ends of raised lines (extensions…agent, …lines), which earlier versions did not say."""
+    """The NodeSLOs, without the modes, classes and ends of raised lines (extensions…agent, …lines), which earlier versions did not write."""
     found = {node: must(api.request("GET", f"{NODESLOS}/{node}"))["spec"] for node in nodes}
     for spec in found.values():
         ours = spec["extensions"]["Object"].get("tidemark", {})
@@ -211,7 +210,7 @@ def specs(api, nodes: tuple[str, ...]) -> dict[str, dict]:
 
 
 def learn_an_hour(api, components: list[Component]) -> None:
-    """Until the hour of the clock is over, so that the least offer of that hour is known to all of them."""
+    """Waits until the hour of the clock is over, so that all managers know the least offer of that hour."""
     begun = None
     while True:
         now = datetime.datetime.now(datetime.timezone.utc)
@@ -221,15 +220,15 @@ def learn_an_hour(api, components: list[Component]) -> None:
         for component in components:
             if component.process.poll() is not None:
                 raise AssertionError(f"a manager ended:\n{component.log[-3000:]}")
-        if now.hour != begun.hour and now.second >= 20:  # some looks into the next one
+        if now.hour != begun.hour and now.second >= 20:  # some passes into the next hour
             return
         time.sleep(2)
 
 
 def wait_settled(component: Component) -> None:
     def quiet() -> bool:
-        told = component.metrics()
-        return not any(value for name, value in told.items() if name.startswith("tidemark_work_queue_depth")) and told.get("tidemark_settings_nodes_unconfirmed") == 0
+        shown = component.metrics()
+        return not any(value for name, value in shown.items() if name.startswith("tidemark_work_queue_depth")) and shown.get("tidemark_settings_nodes_unconfirmed") == 0
 
     wait_for(quiet, "nothing left to do", component)
 
@@ -237,7 +236,7 @@ def wait_settled(component: Component) -> None:
 # ---- as files
 
 def everything(api) -> dict[str, list[dict]]:
-    """By the path of their collection, as the API server has them, without what it gives each object anew."""
+    """Objects by the path of their collection, without the fields that the API server sets on each new object."""
     found = {}
     for path, ours in (
         ("/api/v1/nodes", lambda name: name in NODES), (NODEMETRICS, lambda name: name in NODES), (NODESLOS, lambda name: name in NODES),
@@ -251,7 +250,7 @@ def everything(api) -> dict[str, list[dict]]:
 
 
 def moved(value, by: datetime.timedelta):
-    """Every moment in it later by so much, in the form that it has."""
+    """Moves every time in it later by this amount, each in its own form."""
     def later(match: re.Match) -> str:
         digits = match[1] or ""
         then = datetime.datetime.strptime(match[0][: 19], "%Y-%m-%dT%H:%M:%S") + by
@@ -266,20 +265,20 @@ def moved(value, by: datetime.timedelta):
     return value
 
 
-PROFILE_DAYS = 7  # a profile keeps a day in the row of its number modulo this
+PROFILE_DAYS = 7  # a profile keeps a day in the row (day number modulo this)
 
 
 def moved_profile(text: str, by: datetime.timedelta) -> str:
-    """The record of a profile, its days later by whole weeks: of a recording that is six days old its last day is six days back."""
+    """The record of a profile with its days moved later by whole weeks: the last day of a six-day-old recording is six days ago."""
     body = history.opened(text)
     at = history.content_at(body)
-    weeks = int(by / datetime.timedelta(days=PROFILE_DAYS))  # toward 0: a clock that ran ahead while it was recorded takes no week away
+    weeks = int(by / datetime.timedelta(days=PROFILE_DAYS))  # rounded toward 0: a clock ahead during the recording removes no week
     last_day = int.from_bytes(body[at : at + 8], "little") + weeks * PROFILE_DAYS
     return history.sealed(body[:at] + last_day.to_bytes(8, "little") + body[at + 8 :])
 
 
 def moved_counts(text: str, by: datetime.timedelta) -> str:
-    """counts.json, its slots later: their numbers count from the epoch."""
+    """counts.json with its slots moved later; slot numbers count from the epoch."""
     counts, passed = json.loads(text), int(by.total_seconds())
     for key, length in (("classes", counts["slotSeconds"]), ("jobs", counts["slotSeconds"]), ("minutes", 60)):
         for series in counts.get(key, []):
@@ -288,7 +287,7 @@ def moved_counts(text: str, by: datetime.timedelta) -> str:
 
 
 def moved_map(each: dict, by: datetime.timedelta) -> dict:
-    """A ConfigMap with the times that are numbers moved as well."""
+    """A ConfigMap with its times moved, also those that are numbers."""
     name, data = each["metadata"]["name"], each.get("data", {})
     if name.startswith("tidemark-history-profiles-"):
         return {**each, "data": {key: moved_profile(text, by) for key, text in data.items()}}
@@ -298,7 +297,7 @@ def moved_map(each: dict, by: datetime.timedelta) -> dict:
 
 
 def recorded(commit: str, now: datetime.datetime | None = None) -> tuple[dict[str, list[dict]], str]:
-    """What was recorded, as if that had ended `now`; and when it did."""
+    """The recording as if it had ended `now`, and when it did end."""
     written = json.loads((GOLDEN / commit / "objects.json").read_text())
     end = datetime.datetime.strptime(written["recorded"], "%Y-%m-%dT%H:%M:%SZ")
     now = now or datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None)
@@ -309,7 +308,7 @@ def recorded(commit: str, now: datetime.datetime | None = None) -> tuple[dict[st
 
 
 def names(objects: dict[str, list[dict]]) -> tuple[str, ...]:
-    """Of the nodes that a recording has."""
+    """The nodes of a recording."""
     return tuple(each["metadata"]["name"] for each in objects["/api/v1/nodes"])
 
 
@@ -321,7 +320,7 @@ def put_back(api, objects: dict[str, list[dict]]) -> None:
             name, status = each["metadata"]["name"], each.get("status")
             for owner in each["metadata"].get("ownerReferences", []):
                 owner["uid"] = uids.get(owner["name"], owner["uid"])
-            if path == PODS:  # what its admission gave it
+            if path == PODS:  # set by admission
                 each["spec"] = {key: each["spec"][key] for key in ("nodeName", "containers", "priority", "priorityClassName") if key in each["spec"]}
                 for container in each["spec"]["containers"]:
                     container.pop("volumeMounts", None)
@@ -353,12 +352,12 @@ def emptied(folder: Path) -> Path:
 
 def keep_segments(journal: Path) -> None:
     for beside in (each for each in journal.iterdir() if each.suffix != ".tmj"):
-        beside.unlink()  # the lock, and an audit
+        beside.unlink()  # the lock and an audit
 
 
 def record(binary: str, commit: str) -> None:
-    """Writes tests/golden/previous/COMMIT anew. Begun in the last minutes of an hour it takes least: what nodes could offer in it is
-    learned when it is over, and kept by who takes over the lead then."""
+    """Writes tests/golden/previous/COMMIT anew. It is fastest if started in the last minutes of an hour: the least offers of an hour
+    are learned when it ends, and the next leader keeps them."""
     api = colocation.client()
     folder = emptied(GOLDEN / commit)
     begin(api)
@@ -370,7 +369,7 @@ def record(binary: str, commit: str) -> None:
             other = run(binary, Path(unread), leads=False)
             learn_an_hour(api, [component, other])
             component.stop()
-            wait_for(lambda: other.metrics().get('tidemark_history_records{component="least"}', 0) >= 1, "least offers to be stored", other)
+            wait_for(lambda: other.metrics().get('tidemark_history_records{component="least"}', 0) >= 1, "the least offers to be stored", other)
             wait_settled(other)
             other.stop()
     finally:
@@ -384,7 +383,7 @@ def record(binary: str, commit: str) -> None:
 
 
 def record_decisions(binary: str) -> None:
-    """Writes tests/golden/replay anew: what a manager decided on the same cluster, without the hour."""
+    """Writes tests/golden/replay anew: a manager's decisions on the same cluster, without waiting for the hour."""
     api = colocation.client()
     begin(api)
     with tempfile.TemporaryDirectory() as made:
@@ -402,7 +401,7 @@ def record_decisions(binary: str) -> None:
 
 
 def main(binary: str, what: str) -> None:
-    """On a cluster of its own, or on that of the environment."""
+    """On its own cluster, or on the cluster of the environment."""
     with ExitStack() as put_away:
         if "TIDEMARK_TEST_KUBECONFIG" not in os.environ:
             fixture = Fixture()

@@ -1,5 +1,5 @@
-"""A proxy that reads what passes: TLS ends here (with the API server's own certificate), requests go on one by one over HTTP/1.1.
-A rule may answer a request itself, or keep it back between its sender and the API server for as long as a test likes."""
+"""A proxy that reads requests: it terminates TLS with the API server's own certificate and forwards requests one by one over HTTP/1.1.
+A rule may answer a request itself, or hold it between its sender and the API server until the test releases it."""
 
 import contextlib
 import http.client
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
-UPSTREAM_S = 600  # watches are silent for long
+UPSTREAM_S = 600  # watches can be silent for a long time
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "upgrade", "content-length"}
 PIECE_BYTES = 65536
 REASONS = {409: "Conflict", 429: "TooManyRequests"}
@@ -26,16 +26,16 @@ WRITES = {"POST", "PUT", "PATCH", "DELETE"}
 @dataclass
 class Request:
     method: str
-    path: str  # with its query
+    path: str  # with the query
     body: bytes
     at: float  # monotonic
-    status: int = 0  # of the answer, once there is one
-    retry_after_s: int | None = None  # what its sender was told, once it was
+    status: int = 0  # of the answer, once it exists
+    retry_after_s: int | None = None  # Retry-After of the answer, once sent
 
 
 @dataclass
 class Refusal:
-    """An answer of the proxy's own, as an API server or what stands before one would give it."""
+    """An answer of the proxy, as an API server or a load balancer would give it."""
 
     status: int
     retry_after_s: int | None = None
@@ -43,7 +43,7 @@ class Refusal:
 
 @dataclass
 class Held:
-    """A request that has left its sender and has not reached the API server; or has been answered, and its sender does not know."""
+    """A request that left its sender and did not reach the API server; or one that was answered, but its sender does not know."""
 
     request: Request
     answered: bool = False
@@ -51,7 +51,7 @@ class Held:
     _done: threading.Event = field(default_factory=threading.Event)
 
     def let_go(self, limit_s: float) -> int:
-        """Lets it through; what the API server answered."""
+        """Forwards the request; returns the API server's answer."""
         self._go.set()
         if not self._done.wait(limit_s):
             raise AssertionError(f"no answer to {self.request.method} {self.request.path} within {limit_s} s")
@@ -89,7 +89,7 @@ class ReadingProxy:
         return self._server.server_address[1]
 
     def kubeconfig(self, folder: Path) -> Path:
-        """The cluster's own, with the proxy for a server."""
+        """The cluster's kubeconfig with the proxy as server."""
         text = Path(os.environ["TIDEMARK_TEST_KUBECONFIG"]).read_text()
         path = folder / f"kubeconfig-{self.port}"
         path.write_text(text.replace(f"https://{self._upstream[0]}:{self._upstream[1]}", f"https://127.0.0.1:{self.port}"))
@@ -97,23 +97,23 @@ class ReadingProxy:
         return path
 
     def hold_next(self, matches: Callable[[Request], bool], *, answered: bool = False) -> None:
-        """Keeps back the next request that matches, or what the API server answers to it; the others pass."""
+        """Holds the next matching request, or the API server's answer to it; others pass."""
         with self._lock:
             self._held, self._matches, self._answered = None, matches, answered
             self._caught.clear()
 
     def held(self, limit_s: float) -> Held:
         if not self._caught.wait(limit_s):
-            raise AssertionError(f"no request to keep back within {limit_s} s")
+            raise AssertionError(f"no request to hold within {limit_s} s")
         return self._held
 
     def cut(self) -> None:
-        """Every connection that is open ends in the middle of what it carries."""
+        """Closes every open connection in the middle of its transfer."""
         with self._lock:
             ends = list(self._open)
         for end in ends:
             with contextlib.suppress(OSError):
-                socket.socket.shutdown(end, socket.SHUT_RDWR)  # not SSLSocket's, which its own thread may be using
+                socket.socket.shutdown(end, socket.SHUT_RDWR)  # not the method of SSLSocket: its own thread may use that
 
     def close(self) -> None:
         if self._held is not None:
@@ -152,7 +152,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def setup(self):
         self.request.settimeout(UPSTREAM_S)
-        self.request = self.owner.opened(self.request)  # here and not at accept, so that a client that hangs holds up nobody
+        self.request = self.owner.opened(self.request)  # here and not at accept, so that a hanging client blocks no other
         super().setup()
 
     def finish(self):
@@ -197,7 +197,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         held.request.status = answer.status
         if held.answered:
             held._go.wait()
-        held._done.set()  # told before its sender reads it: that one may have given up
+        held._done.set()  # set before the sender reads the answer: the sender may have given up
         self._relay(answer)
 
     def _relay(self, answer: http.client.HTTPResponse) -> None:
@@ -229,19 +229,19 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-        # Only now: of an answer that a cut took away its sender knows nothing.
+        # Only now: the sender does not know of an answer that a cut removed.
         request.status, request.retry_after_s = refusal.status, refusal.retry_after_s
 
 
 class Storm:
-    """Refuses this share of all requests, in every way that an API server under load does, from a seed."""
+    """Refuses this share of all requests, from a seed, in every way that an overloaded API server does."""
 
     WAYS = (Refusal(429, retry_after_s=1), Refusal(429), Refusal(503, retry_after_s=1), Refusal(503), Refusal(500), Refusal(504))
 
     def __init__(self, share: float, seed: int):
         self._share, self._random, self._lock = share, random.Random(seed), threading.Lock()
         self.calm = False
-        self.happened: dict[int, int] = {}  # index of the way → how often
+        self.happened: dict[int, int] = {}  # index of the way → count
 
     def enough(self, times: int) -> bool:
         with self._lock:
@@ -257,12 +257,12 @@ class Storm:
 
 
 class Conflicts:
-    """Answers this share of all writes but of events with 409, from a seed, as if somebody had always been quicker."""
+    """Answers this share of all writes except events with 409, from a seed, as if another writer had always been faster."""
 
     def __init__(self, share: float, seed: int):
         self._share, self._random, self._lock = share, random.Random(seed), threading.Lock()
         self.calm = False
-        self.happened: dict[str, int] = {}  # collection → how often
+        self.happened: dict[str, int] = {}  # collection → count
 
     def __call__(self, request: Request) -> Refusal | None:
         path = urllib.parse.urlsplit(request.path).path

@@ -1,33 +1,33 @@
-"""One scenario file of tests/cluster/scenarios: what people and agents do, and what nodes then offer, in words.
+"""One scenario file of tests/cluster/scenarios: the actions of people and agents, and the expected offers of nodes, in words.
 
-One manager carries all files out at the same time, each on nodes and in a pool of its own. Before `manager` stands what it finds. Amounts are CPU/MEMORY; of
-expected ones a single number is milli-cores of CPU, a memory is in bytes, and they are batch where nothing else is said.
+One manager runs all files at the same time, each with its own nodes and pool. Lines before `manager` describe what the manager finds. Amounts are
+CPU/MEMORY. In expectations, a single number is milli-cores of CPU, memory is in bytes, and batch is the default.
 
     settings JSON                     of this scenario's nodes, in colocation-config
     normalization JSON, amplification JSON    the same in cpu-normalization-config and resource-amplification-config, which are off for all others
     pool TEXT, calendar TEXT          of this scenario's pool and calendar in tidemark-config, as YAML between braces
-    node NAME [carries MILLI] [allocatable C/M]    32 cores, 128Gi, of which 60 % and 65 % may be used; it carries so much batch-cpu already
-    could-offer NAME MILLI            the least that it could offer lately, at any hour of the day, as a manager before stored it
+    node NAME [carries MILLI] [allocatable C/M]    32 cores, 128Gi, of which 60 % and 65 % may be used; `carries`: the batch-cpu that it already has
+    could-offer NAME MILLI            the least that it could offer recently, at any hour of the day, as an earlier manager stored it
     zones NAME N                      its NodeResourceTopology, with so many equal zones
-    cpu NAME [hyper-thread] [turbo] MODEL    what its agent says there of the processor
-    report NAME WORDS                 its agent reports, again and again; silent NAME: no more. `cpu N`: the system uses N cores and 4Gi, or each by its
-                                      name: node C/M, system C/M, reclaimable C/M, host C/M and gone C/M (online, on the host and of a pod that is not there
-                                      any more); age MINUTES
+    cpu NAME [hyper-thread] [turbo] MODEL    the CPU facts that its agent reports there
+    report NAME WORDS                 its agent reports repeatedly; silent NAME: it stops. `cpu N`: the system uses N cores and 4Gi; or each by its
+                                      name: node C/M, system C/M, reclaimable C/M, host C/M and gone C/M (online, on the host and of a deleted
+                                      pod); age MINUTES
     online|batch|pod NAME on NODE …   a pod, requesting `cpu` cores, `batch-cpu` milli-cores or `request` C/M; with `uses C[/M]` it is in the reports;
                                       qos, prio, phase, of: its StatefulSet, class: transcode (order 10) or spark (30), and numa: the places of its zones
-    overwrites NODE MILLI             another manager writes so much batch-cpu
-    uses POD C/M, evict PODS, ends POD    what its agent reports of it, and as a kubelet leaves it
-    annotate|label NODE KEY TEXT, tidemark WORDS    a TEXT of - takes it away
-    yarn NODE holds MILLI [waits MILLI] [class NAME] [frozen]    YARN's operator keeps its book on the node, and acts on each offer that it sees; a frozen one on none
-    gave-back NODE N                  YARN's operator had so many containers end there for more timely work
+    overwrites NODE MILLI             another manager writes this amount of batch-cpu
+    uses POD C/M, evict PODS, ends POD    its use in reports; evicted as a kubelet leaves it; ended
+    annotate|label NODE KEY TEXT, tidemark WORDS    the text `-` removes it
+    yarn NODE holds MILLI [waits MILLI] [class NAME] [frozen]    YARN's operator keeps its ledger on the node and acts on each offer that it sees; a frozen one on none
+    gave-back NODE N                  YARN's operator ended N containers there for more timely work
     > NODE offers [mid|yarn] AMOUNT|nothing, > NODE offers at most MILLI, > NODE origin AMOUNT, > NODE zone PLACE offers AMOUNT
-    > NODE annotation KEY TEXT        a TEXT of - is none
-    > NODE gives back CLASS MILLI keeps MILLI|nothing    of its pods, as its NodeSLO tells its agent
-    > NODE may evict N                within an hour, as its NodeSLO tells its agent; > pool yarn-operator may end N, as tidemark-budgets tells it
+    > NODE annotation KEY TEXT        the text `-` means no annotation
+    > NODE gives back CLASS MILLI keeps MILLI|nothing    of its pods, as in its NodeSLO
+    > NODE may evict N                within an hour, as in its NodeSLO; > pool yarn-operator may end N, as in tidemark-budgets
     > pool used N of its hour, > pool has none left    as `tidemark report budgets` says
     > NODE says REASON, > NODE rises to MILLI by at most MILLI a second
 
-In any line {now-2h30m} is that moment by UTC's clock, to the minute, and {hour+2h} that hour of the day.
+{now-2h30m} in any line is that moment in UTC, to the minute, and {hour+2h} is that hour of the day.
 """
 
 import datetime
@@ -52,16 +52,16 @@ BOOK = "tidemark.io/yarn-book"
 ANOTHER = "another-manager"
 CPU_INFO = "node.koordinator.sh/cpu-basic-info"
 CLASSES = "[{name: transcode, order: 10}, {name: spark, order: 30}]"
-# Settings of a scenario's nodes, by the word that gives them.
+# Settings of a scenario's nodes, by keyword.
 NODE_SETTINGS = {"settings": "colocation-config", "normalization": "cpu-normalization-config", "amplification": "resource-amplification-config"}
 ONLINE = {"priority": "koord-prod", "qos": "LS"}
-LIMIT_S = 120 + PATIENCE_S  # a side whose work waits no more counts as content after two minutes
+LIMIT_S = 120 + PATIENCE_S  # a side without waiting work counts as content after two minutes
 LOOK_S = 0.25
-GRACE_S = 10  # between a cut and the report that this clock begins at lies whatever a busy machine needs
+GRACE_S = 10  # a busy machine needs time between a cut and the report that starts this clock
 
 
 def measured(text: str) -> dict:
-    """Of `CPU/MEMORY`; CPU alone goes with 1Gi."""
+    """Parses `CPU/MEMORY`; CPU alone goes with 1Gi."""
     cpu, _, memory = text.partition("/")
     return {"resources": {"cpu": cpu, "memory": memory or "1Gi"}}
 
@@ -71,17 +71,17 @@ def batch(cpu_milli: str, memory: str = "1Gi") -> dict[str, str]:
 
 
 def filled_in(line: str, now: datetime.datetime) -> str:
-    """With its {now…} and {hour…} told."""
-    def told(match: re.Match) -> str:
+    """The line with its {now…} and {hour…} replaced."""
+    def shown(match: re.Match) -> str:
         away = datetime.timedelta(hours=int(match["hours"] or 0), minutes=int(match["minutes"] or 0))
         then = now - away if match["sign"] == "-" else now + away
         return then.strftime("%Y-%m-%dT%H:%M") if match["what"] == "now" else str(then.hour)
 
-    return re.sub(r"{(?P<what>now|hour)(?:(?P<sign>[+-])(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?)?}", told, line)
+    return re.sub(r"{(?P<what>now|hour)(?:(?P<sign>[+-])(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?)?}", shown, line)
 
 
 def status_of(words: list[str]) -> tuple[dict, float]:
-    """What an agent reports of its node, without its pods, and how many minutes ago."""
+    """An agent's report of its node without pods, and its age in minutes."""
     parts = dict(zip(words[::2], words[1::2], strict=True))
     if "cpu" in parts:
         parts["node"] = parts["system"] = f"{parts.pop('cpu')}/4Gi"
@@ -94,12 +94,12 @@ def status_of(words: list[str]) -> tuple[dict, float]:
         status["hostApplicationMetric"] = [{**ONLINE, "name": "host", "usage": measured(parts.pop("host"))}]
     if "gone" in parts:
         status["podsMetric"] = [{**ONLINE, "name": "gone", "namespace": "default", "podUsage": measured(parts.pop("gone"))}]
-    assert not parts, f"no word of a report: {', '.join(parts)}"
+    assert not parts, f"unknown words in a report: {', '.join(parts)}"
     return status, age_minutes * 60
 
 
 def same(found: dict[str, str], kind: str, amount: str) -> bool:
-    """Whether batch, or mid, is so much: a memory counts where one is told."""
+    """Whether batch, or mid, has this amount; memory counts only if it is given."""
     names = [f"kubernetes.io/{'mid' if kind == 'mid' else 'batch'}-{name}" for name in ("cpu", "memory")]
     wanted = [None, None] if amount == "nothing" else [int(each) for each in amount.split("/")]
     return all(wanted == (quantity(found[name]) if name in found else None) for name, wanted in zip(names, wanted))
@@ -119,10 +119,10 @@ class Scenario:
         self.nodes: set[str] = set()
         self.pods: dict[str, str] = {}  # name → node
         self.uses: dict[str, dict] = {}  # pod → its part of a report
-        self.reports: dict[str, tuple[dict, float]] = {}  # node → what is said of it, and how old that is
-        self.books: dict[str, tuple[dict[str, str], bool]] = {}  # node → what YARN's operator says of it, and whether it acts on offers
-        self.given_back: list[dict] = []  # as YARN's operator tells it
-        self.grows_from: dict[str, tuple[float, int]] = {}  # node → when it was reported last otherwise, and its offer then
+        self.reports: dict[str, tuple[dict, float]] = {}  # node → its report and the age of it
+        self.books: dict[str, tuple[dict[str, str], bool]] = {}  # node → its ledger from YARN's operator, and whether that acts on offers
+        self.given_back: list[dict] = []  # as YARN's operator reports it
+        self.grows_from: dict[str, tuple[float, int]] = {}  # node → time of the last different report, and the offer then
         self.failure = ""
 
     def config(self) -> tuple[str, str]:
@@ -144,7 +144,7 @@ class Scenario:
         try:
             for number, line in self.after:
                 self.do(number, line)
-        except Exception:  # told by the test, with the others'
+        except Exception:  # reported by the test, with the failures of the others
             self.failure = traceback.format_exc(limit=-3)
         finally:
             self.api.close()
@@ -160,7 +160,7 @@ class Scenario:
             return self.expect_of_pool(words[1:]) if words[0] == "pool" else self.expect(words)
         getattr(self, f"do_{word.replace('-', '_')}")(words, rest)
 
-    # -- what people and agents do
+    # -- actions of people and agents
 
     def do_node(self, words, _) -> None:
         name, fields = self.node(words[0]), dict(zip(words[1::2], words[2::2], strict=True))
@@ -181,7 +181,7 @@ class Scenario:
         cpu, memory = str(quantity(CAPACITY["cpu"]) // count), str(quantity(CAPACITY["memory"]) // count)
         amounts = [{"name": name, "capacity": amount, "allocatable": amount, "available": amount} for name, amount in (("cpu", cpu), ("memory", memory))]
         zones = [{"name": f"node-{i}", "type": "Node", "resources": amounts} for i in range(count)]
-        self.api.request("DELETE", f"{TOPOLOGIES}/{node}")  # of a run that was killed
+        self.api.request("DELETE", f"{TOPOLOGIES}/{node}")  # left by a killed run
         topology = {"apiVersion": "topology.node.k8s.io/v1alpha1", "kind": "NodeResourceTopology", "metadata": {"name": node}, "topologyPolicies": ["None"], "zones": zones}
         must(self.api.request("POST", TOPOLOGIES, topology))
 
@@ -205,7 +205,7 @@ class Scenario:
     def do_report(self, words, _) -> None:
         node = self.node(words[0])
         if node not in self.grows_from or hasattr(self, "component"):
-            self.grows_from[node] = (time.monotonic(), self.offered(node) or 0)  # before anybody can go by the report
+            self.grows_from[node] = (time.monotonic(), self.offered(node) or 0)  # before the manager can use the report
         self.reports[node] = status_of(words[1:])
         self.report()
 
@@ -232,7 +232,7 @@ class Scenario:
             must(self.api.request("PATCH", f"{PODS}/{name}", {"metadata": {"annotations": {"scheduling.koordinator.sh/resource-status": placed}}}, content=MERGE))
         if "uses" in fields:
             self.uses[name] = {"name": name, "namespace": "default", "priority": prio, "qos": qos, "podUsage": measured(fields.pop("uses"))}
-        assert not fields, f"{self.place}: no word of a pod: {', '.join(fields)}"
+        assert not fields, f"{self.place}: unknown words of a pod: {', '.join(fields)}"
 
     def do_pod(self, words, _) -> None:
         self.put_pod(words, "koord-batch", "BE")
@@ -294,7 +294,7 @@ class Scenario:
         )
         assert done.returncode == 0, f"{self.place}: {done.stderr}"
 
-    # -- what is to come of it
+    # -- expectations
 
     def wait(self, question, found) -> None:
         deadline = time.monotonic() + LIMIT_S
@@ -334,9 +334,9 @@ class Scenario:
 
     def expect_of_pool(self, words: list[str]) -> None:
         question = {
-            "yarn-operator": lambda told: told.get("yarnOperator", {}).get("perHour") == int(words[3]),
-            "used": lambda told: told["lastHour"]["used"] == int(words[1]),
-            "has": lambda told: told["exhausted"],
+            "yarn-operator": lambda shown: shown.get("yarnOperator", {}).get("perHour") == int(words[3]),
+            "used": lambda shown: shown["lastHour"]["used"] == int(words[1]),
+            "has": lambda shown: shown["exhausted"],
         }[words[0]]
         self.wait(lambda: question(self.budget()), self.budget)
 
@@ -357,21 +357,21 @@ class Scenario:
     def annotation(self, node: str, key: str) -> str | None:
         return must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata"].get("annotations", {}).get(key)
 
-    def told(self, node: str) -> dict:
-        """What the node's agent is told beside the peer's settings."""
+    def shown(self, node: str) -> dict:
+        """Our part of the node's NodeSLO, beside Koordinator's settings."""
         found = self.api.request("GET", f"{colocation.NODESLOS}/{node}")
-        told = (found.get("spec.extensions") or {}) if found.status == 200 else {}
-        return told.get("Object", {}).get("tidemark", {})
+        shown = (found.get("spec.extensions") or {}) if found.status == 200 else {}
+        return shown.get("Object", {}).get("tidemark", {})
 
     def granted(self, node: str) -> int | None:
-        return self.told(node).get("evictions", {}).get("perHour")
+        return self.shown(node).get("evictions", {}).get("perHour")
 
     def gives_back(self, node: str) -> list[tuple[str, int, int]]:
-        asked = self.told(node).get("reclaim", {}).get("classes", [])
+        asked = self.shown(node).get("reclaim", {}).get("classes", [])
         return [(each["class"], quantity(each["giveBack"][BATCH]), quantity(each["keep"][BATCH])) for each in asked]
 
     def rises(self, node: str, wanted: int, a_second: int) -> None:
-        """What is seen was decided before: since the beginning it can have grown by no more than this."""
+        """The manager decided earlier than the offer is seen: since the beginning it can have grown by at most this."""
         began, first = self.grows_from[node]
 
         def there() -> bool:
@@ -381,4 +381,4 @@ class Scenario:
             return now == wanted
 
         self.wait(there, lambda: self.offered(node))
-        assert wanted > first, f"{self.place}: it was there already"
+        assert wanted > first, f"{self.place}: it had that offer already"

@@ -1,6 +1,6 @@
-"""Who the node agents are, on the real API server: what the chart gives them, and what holds each of them to its own node.
+"""The identity of node agents on the real API server: the rights from the chart, and the rules that limit each agent to its own node.
 
-Policies by the node that the token is bound to, the roles, and the manager's word on each eviction; and that nobody else is held by any of it."""
+Policies by the node of the token, the roles, and the manager's review of each eviction; none of them limits other accounts."""
 
 import base64
 import contextlib
@@ -23,7 +23,7 @@ from contract.client import STRATEGIC, Client, Target
 AGENT = "tidemark-agent"
 USER = f"system:serviceaccount:{NAMESPACE}:{AGENT}"
 VALUES = {"settings": {"create": False}, "manager": {"logFormat": "text"}, "agent": {"enabled": True}}
-IDENTITY = ("--show-only", "templates/agent.yaml")  # and not the agents
+IDENTITY = ("--show-only", "templates/agent.yaml")  # without the agents
 HOOKS = "/apis/admissionregistration.k8s.io/v1"
 EVICTIONS = f"{HOOKS}/validatingwebhookconfigurations/tidemark-agent-evictions"
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
@@ -35,7 +35,7 @@ CAPACITY = {"cpu": "8", "memory": "16Gi"}
 CONDITION = {"type": "TidemarkIsolation", "status": "True", "reason": "Enforced", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 READY = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 PRESSURE = {**READY, "type": "MemoryPressure", "status": "False"}
-# More than the chart gives, for what the policies say by themselves.
+# More rights than the chart grants, to test the policies alone.
 ALL_OF_NODES = [
     {"apiGroups": [group], "resources": resources, "verbs": ["create", "update", "patch", "delete", "deletecollection"]}
     for group, resources in (("", ["nodes", "nodes/status"]), ("slo.koordinator.sh", ["nodemetrics", "nodemetrics/status"]), ("topology.node.k8s.io", ["noderesourcetopologies"]))
@@ -71,7 +71,7 @@ class WithIdentity(unittest.TestCase):
             must(cls.api.request("POST", NODEMETRICS, metric(name)))
             must(cls.api.request("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [READY, PRESSURE]}}, content=STRATEGIC))
         cls.agent = cls.bound_to_node(OWN)
-        # The API server hears of a policy a moment after it was made.
+        # The API server sees a policy a moment after its creation.
         refused = lambda path: "may not write" in cls.agent.request("PATCH", path, {"status": {}}, content=MERGE).body.decode()
         wait_for(lambda: refused(f"{NODEMETRICS}/{OTHER}/status"), "the policies in force")
         wait_for(lambda: cls.agent.request("PATCH", f"/api/v1/nodes/{OWN}/status", {"metadata": {"labels": {"c": "d"}}}, content=MERGE, dryRun="All").status == 403, "the policies in force")
@@ -91,7 +91,7 @@ class WithIdentity(unittest.TestCase):
 
     @classmethod
     def bound_to_pod_on(cls, node: str) -> Client:
-        """As a kubelet asks for the token of an agent's pod."""
+        """As a kubelet requests the token of an agent's pod."""
         pods, name = f"/api/v1/namespaces/{NAMESPACE}/pods", f"agent-on-{node}"
         body = {"metadata": {"name": name}, "spec": {"nodeName": node, "serviceAccountName": AGENT, "containers": [{"name": "agent", "image": "none"}]}}
         made = must(cls.api.request("POST", pods, body))
@@ -99,7 +99,7 @@ class WithIdentity(unittest.TestCase):
         return cls.client_of(AGENT, {"kind": "Pod", "apiVersion": "v1", "name": name, "uid": made["metadata.uid"]})
 
     def give(self, name: str, rules: list, account: str = AGENT) -> None:
-        """Rights beside those of the chart, until the end of the test."""
+        """Grants rights beside those of the chart, until the end of the test."""
         subject = {"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
         for path, body in ((f"{RBAC}/clusterroles", {"rules": rules}), (f"{RBAC}/clusterrolebindings", {"roleRef": role, "subjects": [subject]})):
@@ -107,7 +107,7 @@ class WithIdentity(unittest.TestCase):
             self.addCleanup(self.api.request, "DELETE", f"{path}/{name}")
 
     def held(self, answer, *parts: str) -> None:
-        """Refused by a policy and not by a role."""
+        """Asserts that a policy refused it, not a role."""
         text = answer.body.decode()
         self.assertEqual(403, answer.status, text)
         for part in ("ValidatingAdmissionPolicy", *parts):
@@ -118,7 +118,7 @@ class WithIdentity(unittest.TestCase):
 
 
 class Rights(WithIdentity):
-    def test_what_no_role_gives_is_forbidden(self):
+    def test_requests_without_a_role_are_forbidden(self):
         pods = "/api/v1/namespaces/default/pods"
         for method, path, body in (
             ("DELETE", f"{pods}/any", None), ("DELETE", pods, None), ("PATCH", f"{pods}/any", {}), ("POST", pods, {"metadata": {"name": "a"}}), ("GET", pods, None),
@@ -140,27 +140,27 @@ class OwnNode(WithIdentity):
     def condition(self, client: Client, node: str):
         return client.request("PATCH", f"/api/v1/nodes/{node}/status", {"status": {"conditions": [CONDITION]}}, content=STRATEGIC)
 
-    def test_a_token_of_the_node_or_of_a_pod_on_it_writes_what_is_of_the_node(self):
+    def test_token_of_a_node_or_its_pod_writes_objects_of_that_node(self):
         for client in (self.agent, self.bound_to_pod_on(OWN)):
             for write in (self.status, self.condition):
                 must(write(client, OWN))
                 self.held(write(client, OTHER), f"{AGENT}-own-node", f"the agent of node {OWN} may not write what is of {OTHER}")
         must(self.status(self.bound_to_pod_on(OTHER), OTHER))
 
-    def test_a_token_that_is_bound_to_no_node_writes_nothing(self):
+    def test_token_without_a_node_writes_nothing(self):
         free = self.client_of(AGENT)
-        must(free.request("GET", f"/api/v1/nodes/{OWN}"))  # it is one of the agent's, and reads
+        must(free.request("GET", f"/api/v1/nodes/{OWN}"))  # it is a token of the agent, and may read
         for node in (OWN, OTHER):
             for write in (self.status, self.condition):
                 self.held(write(free, node), "bound to no node")
 
-    def test_who_acts_for_the_agents_user_has_no_node(self):
-        """An administrator impersonates the user: its groups and rights, and not the claim of its token."""
+    def test_impersonating_the_agent_gives_no_node(self):
+        """An administrator impersonates the user: that has its groups and rights, but not the claim of its token."""
         answer = self.api.request("PATCH", f"{NODEMETRICS}/{OWN}/status", {"status": {}}, content=MERGE, headers={"Impersonate-User": USER})
         self.held(answer, "bound to no node")
 
-    def test_whatever_is_granted_holds_for_the_own_node_alone(self):
-        """Creations and deletions too, where no object or no name comes with the request."""
+    def test_any_granted_right_is_limited_to_the_own_node(self):
+        """Also creations and deletions, whose requests carry no object or no name."""
         self.give("agent-all-of-nodes", ALL_OF_NODES)
         wait_for(lambda: self.agent.request("DELETE", f"{TOPOLOGIES}/not-there").status != 403 or b"Policy" in self.agent.request("DELETE", f"{TOPOLOGIES}/{OTHER}").body, "the role in force")
         must(self.api.request("POST", TOPOLOGIES, topology(OTHER)))
@@ -182,7 +182,7 @@ class OwnNode(WithIdentity):
         must(self.agent.request("DELETE", f"{NODEMETRICS}/{OWN}"))
         must(self.agent.request("POST", NODEMETRICS, metric(OWN)))
 
-    def test_nobody_else_is_held(self):
+    def test_other_accounts_are_not_limited(self):
         free = "agent-nobody-else"
         must(self.api.request("POST", ACCOUNTS, {"metadata": {"name": free}}))
         self.addCleanup(self.api.request, "DELETE", f"{ACCOUNTS}/{free}")
@@ -202,7 +202,7 @@ class NodeCondition(WithIdentity):
     def conditions(self) -> dict[str, dict]:
         return {each["type"]: each for each in self.node()["status"]["conditions"]}
 
-    def test_it_comes_changes_and_goes(self):
+    def test_condition_is_added_changed_and_removed(self):
         before = self.conditions()
         for status in ("True", "False"):
             must(self.patch({"status": {"conditions": [{**CONDITION, "status": status}]}}))
@@ -211,14 +211,14 @@ class NodeCondition(WithIdentity):
         self.assertNotIn("TidemarkIsolation", self.conditions())
         self.assertEqual({kind: each for kind, each in before.items() if kind != "TidemarkIsolation"}, self.conditions())
 
-    def test_server_side_apply_of_it_is_taken_too(self):
+    def test_server_side_apply_of_the_condition_is_accepted(self):
         body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": OWN}, "status": {"conditions": [CONDITION]}}
         answer = self.agent.request(
             "PATCH", f"/api/v1/nodes/{OWN}/status", json.dumps(body).encode(), content="application/apply-patch+yaml", fieldManager="agent", force="true")
         must(answer)
         self.assertIn("TidemarkIsolation", self.conditions())
 
-    def test_nothing_else_of_the_status_may_change(self):
+    def test_nothing_else_of_the_status_can_change(self):
         before = self.node()
         for status in (
             {"allocatable": {"cpu": "7"}}, {"allocatable": {"kubernetes.io/batch-cpu": "1000"}}, {"capacity": {"cpu": "80"}}, {"capacity": {"kubernetes.io/batch-cpu": "1"}},
@@ -230,7 +230,7 @@ class NodeCondition(WithIdentity):
                     self.held(self.patch({"status": {**status, **conditions}}, MERGE), "node-condition", "its condition TidemarkIsolation alone")
         self.assertEqual(before["status"], self.node()["status"])
 
-    def test_no_other_condition_may_change(self):
+    def test_no_other_condition_can_change(self):
         before = self.conditions()
         for conditions in (
             [{**READY, "status": "False"}], [{**PRESSURE, "status": "True"}], [{**READY, "type": "TidemarkCoLocation"}], [{"type": "Ready", "$patch": "delete"}],
@@ -241,11 +241,11 @@ class NodeCondition(WithIdentity):
         for conditions in ([], [CONDITION], [READY, READY], [READY, PRESSURE, PRESSURE], None):
             with self.subTest(merged=conditions):
                 self.held(self.patch({"status": {"conditions": conditions}}, MERGE), "node-condition")
-        must(self.patch({"status": {"conditions": [PRESSURE, CONDITION, READY]}}, MERGE))  # another order is no change
+        must(self.patch({"status": {"conditions": [PRESSURE, CONDITION, READY]}}, MERGE))  # a different order is no change
         self.assertEqual({kind: each for kind, each in before.items() if kind != "TidemarkIsolation"}, {kind: each for kind, each in self.conditions().items() if kind != "TidemarkIsolation"})
 
-    def test_no_label_and_but_two_annotations_may_change_by_the_status(self):
-        """The sub-resource takes metadata along: it is how the manager writes annotations beside the numbers, and how an agent asks YARN's operator, and tells how tasks ended."""
+    def test_no_label_and_only_two_annotations_can_change_by_the_status(self):
+        """The sub-resource also takes metadata: the manager writes annotations with the numbers, and an agent sends requests to YARN's operator and reports how tasks ended."""
         before = self.node()["metadata"]
         asked = {"tidemark.io/yarn-take-back": "{}"}
         for metadata in ({"labels": {"tidemark.io/state": "off"}}, {"labels": {"pool": None}}, {"labels": None}, {"finalizers": ["a/b"]}, {"ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": OTHER, "uid": "u"}]},
@@ -273,9 +273,9 @@ class WithManager(WithIdentity):
         self.addCleanup(component.stop)
         wait_for(component.ready, "a ready manager", component)
         wait_for(lambda: component.metrics().get("tidemark_webhook_evictions_registered") == 1, "the registration", component)
-        # The API server hears of it a moment later.
+        # The API server sees it a moment later.
         self.pod("probe", labels={})
-        wait_for(lambda: "Online" in self.evict(self.agent, "probe", dryRun="All").body.decode(), "the API server to ask", component)
+        wait_for(lambda: "Online" in self.evict(self.agent, "probe", dryRun="All").body.decode(), "the API server to call the webhook", component)
         return component
 
     def pod(self, name: str, node: str = OWN, namespace: str = "default", *, labels: dict | None = None, annotations: dict | None = None) -> None:
@@ -301,7 +301,7 @@ class WithManager(WithIdentity):
 
 
 class Evictions(WithManager):
-    def test_offline_work_of_the_own_node_goes_and_nothing_else(self):
+    def test_only_offline_work_of_the_own_node_is_evicted(self):
         component = self.manager()
         for client in (self.agent, self.bound_to_pod_on(OWN)):
             for labels in (BATCH, {"koordinator.sh/priority-class": "koord-mid"}, {"koordinator.sh/priority-class": "koord-batch"}):
@@ -333,7 +333,7 @@ class Evictions(WithManager):
         self.assertIn(f"user={USER}", component.log)
 
     def limited(self, evictions: dict) -> None:
-        """A manager that goes by these limits."""
+        """A manager that applies these limits."""
         config = json.dumps({"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "evictions": evictions})
         self.addCleanup(colocation.delete_settings, self.api)
         must(self.api.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": config}}), 201)
@@ -342,7 +342,7 @@ class Evictions(WithManager):
     def pod_of(self, job: str, name: str) -> None:
         self.pod(name, labels={**BATCH, "tidemark.io/job": job})
 
-    def test_a_job_loses_no_more_than_it_may_within_an_hour(self):
+    def test_a_job_loses_no_more_than_its_hourly_limit(self):
         self.limited({"perJobHour": 2})
         for i in range(3):
             self.pod_of("sort", f"sort-{i}")
@@ -353,11 +353,11 @@ class Evictions(WithManager):
         self.refused(answer, 429, "JobBudget")
         self.assertIn("the job default/sort has 2 evictions within the hour, those on their way counted, and 2 are allowed", answer.body.decode())
         self.assertTrue(self.there("sort-2"))
-        must(self.evict(self.agent, "other"))  # each job has its own
-        must(self.evict(self.api, "sort-2"))  # and nobody else is held
+        must(self.evict(self.agent, "other"))  # each job has its own limit
+        must(self.evict(self.api, "sort-2"))  # and other accounts are not limited
 
-    def test_a_pool_loses_no_more_than_it_may_within_an_hour_though_all_ask_within_a_moment(self):
-        """Each of another job, and sooner than the leader looks at its pools (policy::kBudgetStep)."""
+    def test_concurrent_evictions_stay_within_the_pools_hourly_limit(self):
+        """Each pod is of another job, and all come before the leader's next budget step (policy::kBudgetStep)."""
         self.limited({"perPoolHour": 3})
         names = [f"surge-{i}" for i in range(12)]
         for name in names:
@@ -370,26 +370,26 @@ class Evictions(WithManager):
                 self.refused(answer, 429, "PoolBudget")
                 self.assertIn("the pool default has 3 evictions within the hour, those on their way counted, and 3 are allowed", answer.body.decode())
         self.assertEqual([name for name in names if name not in let], [name for name in names if self.there(name)])
-        must(self.evict(self.api, next(name for name in names if name not in let)))  # nobody else is held
+        must(self.evict(self.api, next(name for name in names if name not in let)))  # other accounts are not limited
 
-    def test_a_manager_with_all_the_reviews_that_it_takes_is_heard_as_busy(self):
-        """What an agent goes by is in the API server's own words (agent/evict/ending.cc): somebody is there, and has too much to do."""
+    def test_a_manager_with_too_many_reviews_is_reported_as_busy(self):
+        """The agent reads the API server's own text (agent/evict/ending.cc): a webhook answers, but has too much to do."""
         component = self.manager()
         config = must(self.api.request("GET", EVICTIONS))["webhooks"][0]["clientConfig"]
         at = urllib.parse.urlsplit(config["url"])
         context = ssl.create_default_context(cadata=base64.b64decode(config["caBundle"]).decode())
         self.pod("own")
-        # Each says how much it will send, which is kept for it, and sends nothing of it: sixteen have all that there is (review_budget.h) for ten seconds.
+        # Each announces a length, for which memory is reserved, and sends nothing. Sixteen reserve all of it (review_budget.h) for ten seconds.
         with contextlib.ExitStack() as slow:
             for _ in range(16):
                 one = slow.enter_context(context.wrap_socket(socket.create_connection((at.hostname, at.port)), server_hostname=at.hostname))
                 one.sendall(b"POST /validate-pod HTTP/1.1\r\nHost: webhook\r\nContent-Type: application/json\r\nContent-Length: 8388608\r\n\r\n")
-            full = wait_for(lambda: (answer := self.evict(self.agent, "own", dryRun="All")).status == 500 and answer, "a manager that is full", component)
+            full = wait_for(lambda: (answer := self.evict(self.agent, "own", dryRun="All")).status == 500 and answer, "a busy manager", component)
         self.assertRegex(full.body.decode(), "failed calling webhook .*: the server has received too many requests and has asked us to try again later")
         wait_for(lambda: self.evict(self.agent, "own").status == 201, "room again", component)
         self.assertFalse(self.there("own"))
 
-    def test_with_nobody_to_ask_the_agents_evictions_are_refused_and_no_others(self):
+    def test_without_a_manager_only_the_agents_evictions_are_refused(self):
         """Before a manager ever ran, and after the last one was killed."""
         free = "agent-nobody-else"
         must(self.api.request("POST", ACCOUNTS, {"metadata": {"name": free}}))
@@ -407,7 +407,7 @@ class Evictions(WithManager):
                 must(self.evict(client, name))
                 self.assertFalse(self.there(name), when)
 
-        # As the chart leaves it: closed, and trusting nobody.
+        # As the chart leaves it: closed, without a CA.
         must(self.api.request("DELETE", EVICTIONS))
         chart.must(helm("upgrade", RELEASE, chart.CHART, "--namespace", NAMESPACE, values=VALUES))
         self.assertEqual(self.hook, must(self.api.request("GET", EVICTIONS))["webhooks"][0])
@@ -418,20 +418,20 @@ class Evictions(WithManager):
         self.pod("offline")
         must(self.evict(self.agent, "offline"))
         self.pod("online", labels={})
-        must(self.evict(other, "online"))  # nobody asks about others
+        must(self.evict(other, "online"))  # evictions of other accounts are not reviewed
         component.kill()
         closed("after the manager")
 
-    def test_what_somebody_changed_is_put_right(self):
+    def test_a_changed_registration_is_repaired(self):
         component = self.manager()
         hook = must(self.api.request("GET", EVICTIONS))["webhooks"][0]
         for change in ({"failurePolicy": "Ignore"}, {"matchConditions": None}, {"rules": [{**hook["rules"][0], "resources": ["pods"]}]}):
             with self.subTest(change):
                 must(self.api.request("PATCH", EVICTIONS, {"webhooks": [{**hook, **change}]}, content=MERGE))
-                wait_for(lambda: must(self.api.request("GET", EVICTIONS))["webhooks"][0] == hook, "what somebody changed to be put right", component)
+                wait_for(lambda: must(self.api.request("GET", EVICTIONS))["webhooks"][0] == hook, "the registration to be repaired", component)
 
-    def test_an_upgrade_of_the_release_leaves_it_open(self):
-        """Whom to trust is the manager's word, and in no manifest."""
+    def test_an_upgrade_of_the_release_leaves_the_registration_open(self):
+        """The manager sets the CA; it is in no manifest."""
         closed = must(self.api.request("GET", EVICTIONS))["webhooks"]
         ca = must(self.api.request("GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"))["data"]["client-ca-file"]
         trusting = [{**closed[0], "clientConfig": {"service": self.hook["clientConfig"]["service"], "caBundle": base64.b64encode(ca.encode()).decode()}}]
@@ -441,9 +441,9 @@ class Evictions(WithManager):
 
 
 class TheEnd(WithManager):
-    def test_it_goes_with_the_release_and_stays_gone(self):
+    def test_the_registration_goes_with_the_release_and_stays_gone(self):
         self.manager()
-        chart.must(helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--no-hooks"))  # whether it may: test_chart
+        chart.must(helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--no-hooks"))  # test_chart tests whether it may
         self.assertEqual(404, self.api.request("GET", EVICTIONS).status)
         for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
             left = must(self.api.request("GET", f"{HOOKS}/{kind}"))["items"]
@@ -452,7 +452,7 @@ class TheEnd(WithManager):
 
 @chart.needs_helm
 class Rendered(unittest.TestCase):
-    def test_the_role_is_what_the_guide_lists(self):
+    def test_the_role_matches_the_guide(self):
         page = (chart.ROOT / "docs" / "guide" / "install.md").read_text()
         table = re.search(r"### Rights of an agent\n.*?\n\n(\|.*?)\n\n", page, re.S)[1]
         rows = re.findall(r"^\| `([a-z/]+)` \| ([a-z, ]+) \|", table, re.M)
@@ -466,7 +466,7 @@ class Rendered(unittest.TestCase):
         self.assertEqual({("nodes/pods", "get")}, by_source["kubelet"] - by_source["api-server"])
         self.assertEqual({("pods", "list"), ("pods", "watch")}, by_source["api-server"] - by_source["kubelet"])
 
-    def test_what_the_chart_leaves_closed_is_what_the_manager_would_write(self):
+    def test_the_chart_closes_the_registration_as_the_manager_would(self):
         found = chart.objects(chart.template(VALUES, "--no-hooks"))
         hook = find(found, "ValidatingWebhookConfiguration")["webhooks"][0]
         self.assertEqual([{"name": "agent", "expression": f'request.userInfo.username == "{USER}"'}], hook["matchConditions"])
@@ -475,27 +475,27 @@ class Rendered(unittest.TestCase):
         self.assertIn(f"--agent-service-account={USER}", flags)
         self.assertIn("--webhook-evictions-configuration=tidemark-agent-evictions", flags)
 
-    def test_without_agents_nothing_of_them_is_there(self):
+    def test_without_agents_no_object_of_them_exists(self):
         text = chart.template({})
         policies = {each["metadata"]["name"] for each in chart.objects(text) if each["kind"] == "ValidatingAdmissionPolicy"}
         self.assertEqual({"tidemark-manager-one-taint", "tidemark-manager-waiting-pods"}, policies)
         self.assertNotIn(AGENT, text)
         self.assertIn("--agent-service-account=", chart.container(chart.objects(text))["args"])
 
-    def test_each_policy_matches_the_agents_user_and_nobody_else(self):
+    def test_each_policy_matches_the_agents_user_only(self):
         found = chart.objects(chart.template({**VALUES, "nameOverride": "night"}, *IDENTITY))
         policies = [each for each in found if each["kind"] == "ValidatingAdmissionPolicy"]
         self.assertEqual(2, len(policies))
         for policy in policies:
             condition = [{"name": "agent", "expression": f'request.userInfo.username == "system:serviceaccount:{NAMESPACE}:night-agent"'}]
             self.assertEqual(condition, policy["spec"]["matchConditions"])
-            self.assertNotIn("paramKind", policy["spec"])  # what cannot be found would fail for everybody
+            self.assertNotIn("paramKind", policy["spec"])  # a missing parameter would fail for all accounts
 
-    def test_a_cluster_without_such_policies_is_refused(self):
+    def test_a_cluster_without_admission_policies_is_refused(self):
         done = helm("template", RELEASE, chart.CHART, "--kube-version", "1.29.9", values=VALUES)
         self.assertNotEqual(0, done.returncode)
         self.assertIn("agent.enabled wants Kubernetes 1.30", done.stderr)
-        self.assertNotIn("ValidatingAdmissionPolicy", chart.must(helm("template", RELEASE, chart.CHART, "--kube-version", "1.29.9")), "nor has the manager one there")
+        self.assertNotIn("ValidatingAdmissionPolicy", chart.must(helm("template", RELEASE, chart.CHART, "--kube-version", "1.29.9")), "the manager has no policy there either")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The water line moved by hand and by the calendar, on the real API server beside a running manager."""
+"""The water line moved by override and by calendar, on the real API server beside a running manager."""
 
 import base64
 import datetime
@@ -75,7 +75,7 @@ class WithPools(WithState):
 
 
 class Override(WithPools):
-    def test_it_reaches_offers_and_agents_is_shown_and_taken_back(self):
+    def test_an_override_reaches_offers_and_agents_is_shown_and_is_cleared(self):
         self.put_pools()
         node, other = self.node("override-a", labels={"pool": "web"}), self.node("override-b")
         component = self.run_manager("--leader-elect=false")
@@ -87,11 +87,11 @@ class Override(WithPools):
         self.assertIn("cpu: 60 % -> 40 %", planned)
         self.assertEqual(self.api.request("GET", f"{colocation.SETTINGS}/{STATE_MAP}").status, 404, "a dry run writes nothing")
 
-        told = json.loads(override("pool web", "--cpu", "40", "--for", "2h", "--wait", f"{LIMIT_S}s", "-o", "json"))
-        self.assertTrue(told["reached"])
-        self.assertEqual(told["override"]["cpuPercent"], 40)
+        shown = json.loads(override("pool web", "--cpu", "40", "--for", "2h", "--wait", f"{LIMIT_S}s", "-o", "json"))
+        self.assertTrue(shown["reached"])
+        self.assertEqual(shown["override"]["cpuPercent"], 40)
         self.assertEqual(self.offered(node), int(LOWER))
-        self.assertEqual(self.suppress(node), 45, "the agent's line moves by as many points")
+        self.assertEqual(self.suppress(node), 45, "the agent's threshold moves by the same number of points")
         self.assertEqual((self.offered(other), self.suppress(other)), (int(LEFT), 65))
         self.wait_event("TidemarkLineOverridden", "pool web", component)
 
@@ -105,7 +105,7 @@ class Override(WithPools):
         self.assertEqual(metrics['tidemark_override_cpu_percent{pool="web"}'], 40)
         self.assertEqual(metrics['tidemark_override_memory_percent{pool="web"}'], -1)
 
-        # The other orders in the same map go on beside it.
+        # The other orders in the same map stay in force.
         order("off", f"node {other}")
         order("off", "cluster")
         order("on", "cluster")
@@ -116,7 +116,7 @@ class Override(WithPools):
         self.wait_event("TidemarkLineOverrideCleared", "pool web", component)
         self.assertEqual(component.metrics()['tidemark_override_cpu_percent{pool="web"}'], -1)
 
-    def test_another_manager_obeys_it_and_it_ends_by_itself(self):
+    def test_another_manager_obeys_an_override_until_it_expires(self):
         node = self.node("override-c")
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
@@ -132,7 +132,7 @@ class Override(WithPools):
         self.assertNotIn("overridden", tidemark("report", "states"))
 
     def test_a_raised_line_ends_while_no_manager_runs(self):
-        """The agent was told beforehand, and goes by its own clock; the manager that comes back writes what holds already."""
+        """The agent got the end in advance and uses its own clock; the returning manager writes the value that already holds."""
         node = self.node("override-d")
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
@@ -147,14 +147,14 @@ class Override(WithPools):
         wait_for(lambda: agent.metrics()["tidemark_agent_lines_ended"] == 1, "the end by the agent's clock", agent, LIMIT_S)
         self.assertGreaterEqual(datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), end)
         self.assertIn("cpuSuppressThresholdPercent 85 % -> 65 %", agent.log)
-        self.assertEqual(85, self.suppress(node), "nobody wrote it")
+        self.assertEqual(85, self.suppress(node), "no manager wrote it")
 
         component = self.run_manager("--leader-elect=false")
-        wait_for(lambda: self.suppress(node) == 65 and not self.ends(node), "the line of the day", component, LIMIT_S)
-        wait_for(lambda: agent.metrics()["tidemark_agent_lines_ended"] == 0, "nothing to hold down", agent, LIMIT_S)
+        wait_for(lambda: self.suppress(node) == 65 and not self.ends(node), "the daytime line", component, LIMIT_S)
+        wait_for(lambda: agent.metrics()["tidemark_agent_lines_ended"] == 0, "no ended line", agent, LIMIT_S)
 
     def ends_in(self, seconds: int) -> str:
-        """The cluster's override ends so soon: the command wants a minute at least."""
+        """Sets a short override of the cluster: the command allows no less than a minute."""
         text = must(self.api.request("GET", f"{colocation.SETTINGS}/{STATE_MAP}")).get("data")["overrides.json"]
         stored = json.loads(text)
         stored["generation"] += 1
@@ -174,10 +174,10 @@ class Override(WithPools):
             "--run-dir", f"{folder}/run", "--latch-file", f"{folder}/latch", "--state-dir", f"{folder}/state", "--reaction=false", "--line-ends-within=0s",
         )
         self.addCleanup(agent.stop)
-        wait_for(agent.ready, "an agent that is ready", agent, LIMIT_S)
+        wait_for(agent.ready, "a ready agent", agent, LIMIT_S)
         return agent
 
-    def test_what_is_wrong_is_said_and_nothing_is_stored(self):
+    def test_wrong_overrides_are_refused_and_nothing_is_stored(self):
         self.put_pools()
         right = ("override", "pool", "web", "--reason", "x", "--yes", "--for", "1h")
         for more, code, why in (
@@ -207,19 +207,19 @@ class Override(WithPools):
 
 
 class Preview(WithPools):
-    def test_the_week_is_shown_with_why(self):
+    def test_preview_shows_the_week_with_reasons(self):
         self.put_pools()
         self.node("preview-a", labels={"pool": "web"})
         override("pool web", "--cpu", "40", "--for", "24h")
-        told = json.loads(tidemark("preview", "pool", "web", "--from", "2025-12-31T12:00:00Z", "-o", "json"))
-        self.assertEqual((told["pool"], told["nodes"], told["zone"], told["calendar"]), ("web", 1, "UTC", "nights"))
-        points = {point["at"]: point["cpu"] for point in told["points"]}
+        shown = json.loads(tidemark("preview", "pool", "web", "--from", "2025-12-31T12:00:00Z", "-o", "json"))
+        self.assertEqual((shown["pool"], shown["nodes"], shown["zone"], shown["calendar"]), ("web", 1, "UTC", "nights"))
+        points = {point["at"]: point["cpu"] for point in shown["points"]}
         self.assertEqual(len(points), 7 * 24 * 12)
-        self.assertEqual(points["2026-01-01T12:00:00Z"]["phase"], "overridden", "it holds until its end, whenever one looks from")
+        self.assertEqual(points["2026-01-01T12:00:00Z"]["phase"], "overridden", "it holds until its end, whatever the start of the preview")
         override("pool web", "--clear")
 
-        told = json.loads(tidemark("preview", "pool", "web", "--from", "2025-12-31T12:03:00Z", "--for", "3d", "-o", "json"))
-        points = {point["at"]: point["cpu"] for point in told["points"]}
+        shown = json.loads(tidemark("preview", "pool", "web", "--from", "2025-12-31T12:03:00Z", "--for", "3d", "-o", "json"))
+        points = {point["at"]: point["cpu"] for point in shown["points"]}
         self.assertEqual(len(points), 3 * 24 * 12)
         self.assertEqual(points["2025-12-31T22:15:00Z"]["phase"], "rising")
         self.assertEqual(points["2026-01-01T03:00:00Z"]["phase"], "frozen", "a freeze over the night")
@@ -248,7 +248,7 @@ class Preview(WithPools):
 
 
 class Forecast(WithPools):
-    def test_a_window_over_busy_hours_is_warned_of_and_what_was_learned_is_kept(self):
+    def test_a_window_over_busy_hours_gives_a_warning_and_keeps_the_history(self):
         busy = {**POOLS, "calendars": [{"name": "nights", "zone": "UTC", "entries": [{"name": "night", "cron": "0 22 * * *", "for": "8h", "cpu": 80, "memory": 75}]}]}
         hours = [850 if hour % 24 == 23 else 100 for hour in range(168)]
         kept = {"metadata": {"name": colocation.FORECASTS}, "data": {**stored_forecast("web", hours), **stored_forecast("web/memory", [780 if each == 850 else 100 for each in hours])}}
@@ -259,17 +259,17 @@ class Forecast(WithPools):
         self.wait_event("TidemarkForecastDisagrees", "window night", component)
         metrics = component.metrics()
         self.assertEqual(metrics['tidemark_forecast_known{pool="web"}'], 168)
-        self.assertIn(metrics['tidemark_forecast_disagreements{pool="web"}'], (14, 15, 16), "each night, of CPU and of memory; in two parts where one is under way")
-        told = json.loads(tidemark("preview", "pool", "web", "-o", "json"))
-        self.assertTrue(told["forecastKnown"])
-        self.assertEqual({warning["reason"] for warning in told["warnings"]}, {"TM-LINE-006"})
-        self.assertEqual({warning["resource"] for warning in told["warnings"]}, {"cpu", "memory"})
+        self.assertIn(metrics['tidemark_forecast_disagreements{pool="web"}'], (14, 15, 16), "each night, for CPU and memory; a window in progress counts as two")
+        shown = json.loads(tidemark("preview", "pool", "web", "-o", "json"))
+        self.assertTrue(shown["forecastKnown"])
+        self.assertEqual({warning["reason"] for warning in shown["warnings"]}, {"TM-LINE-006"})
+        self.assertEqual({warning["resource"] for warning in shown["warnings"]}, {"cpu", "memory"})
         text = tidemark("preview", "pool", "web")
         self.assertIn("online work is expected to use 85 % of the pool's cpu, the line is at 80 %", text)
         self.assertIn("online work is expected to use 78 % of the pool's memory, the line is at 75 %", text)
         self.assertEqual(component.stop(), 0)
         data = must(self.api.request("GET", f"{colocation.SETTINGS}/{colocation.FORECASTS}")).get("data")
-        self.assertEqual(set(data), set(kept["data"]), "a manager that has learned nothing yet takes nothing away")
+        self.assertEqual(set(data), set(kept["data"]), "a manager without history removes nothing")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""deploy/chart: what helm makes of it with many values, what the real API server says to that, and what is refused."""
+"""deploy/chart: what helm renders with many values, how the real API server answers, and what is refused."""
 
 import json
 import os
@@ -84,7 +84,7 @@ LEAST = {
     "replicas": 1, "webhooks": {"enabled": False}, "journal": {"enabled": False}, "settings": {"create": False}, "serviceAccount": {"create": False, "name": "mine"}, "rbac": {"create": False},
     "podDisruptionBudget": {"create": False},
 }
-# Values that are wrong, and what the message must name.
+# Wrong values, and the text that the message must contain.
 BAD = [
     ({"replica": 2}, "replica"),
     ({"replicas": 0}, "replicas"),
@@ -143,7 +143,7 @@ class Chart(unittest.TestCase):
         cls.api.close()
 
     def tearDown(self):
-        for component in getattr(self, "components", []):  # one that runs would make again what is deleted here
+        for component in getattr(self, "components", []):  # a running component would recreate what is deleted here
             component.stop()
         helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found", "--no-hooks")
         colocation.delete_settings(self.api)
@@ -152,16 +152,16 @@ class Chart(unittest.TestCase):
 
     def test_lint_finds_nothing(self):
         for values in ({}, EVERYTHING, LEAST):
-            told = must(helm("lint", "--strict", CHART, values=values))
-            self.assertNotIn("WARNING", told.replace("symbolic link", ""))
+            shown = must(helm("lint", "--strict", CHART, values=values))
+            self.assertNotIn("WARNING", shown.replace("symbolic link", ""))
 
-    def test_the_api_server_takes_all_that_is_rendered(self):
+    def test_the_api_server_accepts_all_rendered_objects(self):
         for name, values in (("defaults", {}), ("everything", EVERYTHING), ("least", LEAST)):
             with self.subTest(name):
                 found = chart.objects(template(values))
                 self.assertIn("Deployment", [each["kind"] for each in found])
 
-    def test_what_is_wrong_is_refused_with_its_place(self):
+    def test_wrong_values_are_refused_with_their_place(self):
         for values, named in BAD:
             with self.subTest(values=values):
                 done = helm("template", RELEASE, CHART, values=values)
@@ -178,8 +178,8 @@ class Chart(unittest.TestCase):
             self.assertNotEqual(0, done.returncode)
             self.assertIn(why, done.stderr)
 
-    def test_the_pods_are_held_to_the_restricted_standard(self):
-        """Pod Security Standards, level `restricted`, by the API server's own reading of them."""
+    def test_pods_meet_the_restricted_standard(self):
+        """Pod Security Standards, level `restricted`, checked by the API server."""
         self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "pod-security", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
         found = chart.objects(template(EVERYTHING))
         what_an_uninstallation_runs = chart.find(found, "Job")
@@ -191,10 +191,10 @@ class Chart(unittest.TestCase):
                 self.assertEqual(201, answer.status, answer.body)
                 container = spec["containers"][0]
                 self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
-                container["securityContext"]["allowPrivilegeEscalation"] = True  # the check is there at all
+                container["securityContext"]["allowPrivilegeEscalation"] = True  # proves that the check is active
                 self.assertEqual(403, self.api.request("POST", "/api/v1/namespaces/pod-security/pods", pod, dryRun="All").status)
 
-    def test_a_journal_that_outlives_its_pod_is_a_claim_of_each_replica(self):
+    def test_a_persistent_journal_is_a_claim_of_each_replica(self):
         wanted = {"journal": {"persistence": {"enabled": True, "storageClass": "fast", "size": "5Gi"}}}
         must(helm("lint", "--strict", CHART, values=wanted))
         found = chart.objects(template(wanted))
@@ -205,9 +205,9 @@ class Chart(unittest.TestCase):
             claim["metadata"]["name"], claim["spec"]["accessModes"], claim["spec"]["storageClassName"], claim["spec"]["resources"]["requests"]["storage"],
         ))
         service = chart.find(found, "Service", manager["serviceName"])["spec"]
-        self.assertEqual("None", service["clusterIP"], "what gives pods of a StatefulSet their names")
+        self.assertEqual("None", service["clusterIP"], "the headless service gives pods of a StatefulSet their names")
         self.assertLessEqual(service["selector"].items(), manager["template"]["metadata"]["labels"].items())
-        # Its pods are those of the Deployment, but for where the journal lies.
+        # Its pods are those of the Deployment, except for the volume of the journal.
         plain = chart.deployment(chart.objects(template({})))["spec"]["template"]
         self.assertEqual(["journal"], [each["name"] for each in plain["spec"].pop("volumes")])
         self.assertEqual(plain, manager["template"])
@@ -215,7 +215,7 @@ class Chart(unittest.TestCase):
         self.assertNotIn("storageClassName", template({"journal": {"persistence": {"enabled": True}}}), "the cluster's own")
         self.assertIn("kind: Deployment", template({"journal": {"enabled": False, "persistence": {"enabled": True}}}, "--show-only", "templates/deployment.yaml"))
 
-        # Switched on and off again in a release that runs.
+        # Enabled and disabled again in a running release.
         kinds = lambda: must(kubectl("-n", NAMESPACE, "get", "deployment,statefulset", "-l", "app.kubernetes.io/component=manager", "-o", "name")).split()
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values=wanted))
@@ -223,13 +223,13 @@ class Chart(unittest.TestCase):
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"journal": {"persistence": {"enabled": False}}}))
         self.assertEqual(["deployment.apps/tidemark-manager"], kinds())
 
-    def test_installed_upgraded_and_gone(self):
+    def test_install_upgrade_and_uninstall(self):
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
         settings = json.loads(must(kubectl("-n", NAMESPACE, "get", "configmap", "slo-controller-config", "-o", "json")))
         self.assertEqual({"enable": True}, json.loads(settings["data"]["colocation-config"]))
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 3, "agent": {"enabled": True}, "yarnOperator": {"enabled": True, "hadoopConf": {"yarn-site.xml": SITE}}}))
         self.assertEqual("3", must(kubectl("-n", NAMESPACE, "get", "deployment", "tidemark-manager", "-o", "jsonpath={.spec.replicas}")))
-        # An edit by hand outlives upgrades and rollbacks, also to the revision that made the settings.
+        # A manual edit survives upgrades and rollbacks, also to the revision that created the settings.
         by_hand = {"data": {"colocation-config": '{"enable": false}', "resource-threshold-config": "{}"}}
         self.api.request("PATCH", f"{colocation.SETTINGS}/slo-controller-config", by_hand, content=colocation.MERGE)
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 2}))
@@ -243,16 +243,16 @@ class Chart(unittest.TestCase):
             "validatingadmissionpolicy,validatingadmissionpolicybinding,validatingwebhookconfiguration"
         )
         left = must(kubectl("get", kinds, "-A", "-l", label, "-o", "name")).split()
-        # Settings outlive the release, as docs/guide/upgrade-and-remove.md says.
+        # Settings stay after the release is gone, as docs/guide/upgrade-and-remove.md says.
         self.assertEqual(["configmap/slo-controller-config", "configmap/tidemark-config"], sorted(left))
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
         self.assertEqual(by_hand["data"], self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"], "installed again")
 
-    def test_agents_are_not_uninstalled_before_nothing_is_in_force(self):
-        """Where nobody switches off for them (what does: test_chart_uninstall.py), the API server still asks each node's condition."""
+    def test_agents_are_not_uninstalled_while_limits_are_in_force(self):
+        """If no hook switches them off (see test_chart_uninstall.py), the API server still checks each node's condition."""
         agents = {"enabled": True, "uninstall": {"runOff": False}}
 
-        def told(node: str, reason: str, message: str) -> None:
+        def shown(node: str, reason: str, message: str) -> None:
             condition = {"type": "TidemarkIsolation", "status": "True", "reason": reason, "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}
             colocation.must(self.api.request("PATCH", f"/api/v1/nodes/{node}/status", {"status": {"conditions": [condition]}}, content=STRATEGIC))
 
@@ -262,8 +262,8 @@ class Chart(unittest.TestCase):
         for name in ("off-a", "off-b", "off-never-had-one"):
             colocation.put_node(self.api, name, capacity=CAPACITY)
             self.addCleanup(colocation.delete, self.api, name)
-        told("off-a", "Off", "cpuSuppress: observe; batchLimits: observe; ordered by sre: a file of his")
-        told("off-b", "Enforcing", "cpuSuppress: enforce (1 file); batchLimits: enforce (12 files)")
+        shown("off-a", "Off", "cpuSuppress: observe; batchLimits: observe; ordered by sre: a file of his")
+        shown("off-b", "Enforcing", "cpuSuppress: enforce (1 file); batchLimits: enforce (12 files)")
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": agents}))
         probe = {"metadata": {"name": "tidemark-agent-off-first"}}
         wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 422, "the policy in force")
@@ -273,19 +273,19 @@ class Chart(unittest.TestCase):
             ("Unable", "cpuSuppress: observe; nothing can be written: no room"), ("Waiting", "cpuSuppress: keep"),
         ):
             with self.subTest(reason, message=message):
-                told("off-b", reason, message)
-                wait_for(lambda: message in self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").body.decode(), "the policy has seen it")
+                shown("off-b", reason, message)
+                wait_for(lambda: message in self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").body.decode(), "the policy to see it")
                 refused = uninstalled()
                 self.assertNotEqual(0, refused.returncode)
                 self.assertIn(f"the agent of node off-b may have files of the kernel in force ({reason}: {message}). Before it is uninstalled: tidemark off cluster", refused.stderr)
                 must(kubectl("-n", NAMESPACE, "get", "daemonset/tidemark-agent", "deployment/tidemark-manager", "serviceaccount/tidemark-agent"))
-                must(helm("rollback", RELEASE, "1", "--namespace", NAMESPACE))  # whoever stays: until then helm upgrades nothing
+                must(helm("rollback", RELEASE, "1", "--namespace", NAMESPACE))  # until the rollback helm refuses upgrades
                 refused = helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": {"enabled": False}})
                 self.assertNotEqual(0, refused.returncode)
                 self.assertIn(f"the agent of node off-b may have files of the kernel in force ({reason}: {message}). Before the agents go", refused.stderr)
-        # Whoever ordered it may write what he likes.
-        told("off-b", "OffLocally", "cpuSuppress: observe; batchLimits: observe; ordered by sre: cleanup (3 files); cpuSuppress: enforce (2 files)")
-        wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 201, "the policy has seen it")
+        # The order's author may write any reason.
+        shown("off-b", "OffLocally", "cpuSuppress: observe; batchLimits: observe; ordered by sre: cleanup (3 files); cpuSuppress: enforce (2 files)")
+        wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 201, "the policy to see it")
         without = {"agent": {"enabled": True, "daemonSet": False}}
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values=without))
         self.assertEqual(404, self.api.request("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/tidemark-agent").status)
@@ -294,7 +294,7 @@ class Chart(unittest.TestCase):
         label = "app.kubernetes.io/component=agent"
         self.assertEqual("", must(kubectl("get", "daemonset,serviceaccount,configmap,validatingadmissionpolicy,validatingadmissionpolicybinding", "-A", "-l", label, "-o", "name")))
 
-    def test_whoever_must_can_uninstall_without_asking(self):
+    def test_uninstall_without_the_check_is_possible(self):
         colocation.put_node(self.api, "off-not", capacity=CAPACITY)
         self.addCleanup(colocation.delete, self.api, "off-not")
         condition = {"type": "TidemarkIsolation", "status": "True", "reason": "Enforcing", "message": "m (1 file)", "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -302,7 +302,7 @@ class Chart(unittest.TestCase):
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": {"enabled": True}}))
         must(helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--no-hooks"))
 
-    def test_settings_that_are_there_already_are_not_taken_over_in_silence(self):
+    def test_existing_settings_are_not_taken_over_silently(self):
         colocation.put_settings(self.api, {"enable": True})
         done = helm("install", RELEASE, CHART, "--namespace", NAMESPACE)
         self.assertNotEqual(0, done.returncode)
@@ -310,17 +310,17 @@ class Chart(unittest.TestCase):
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"settings": {"create": False}}))
         self.assertEqual({"colocation-config": '{"enable": true}'}, self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
 
-    def test_the_plain_manifests_are_those_of_the_chart(self):
-        self.assertEqual(chart.plain_manifests(), (chart.ROOT / "deploy" / "manager.yaml").read_text(), "make deploy/manager.yaml anew: its first line says how")
+    def test_the_plain_manifests_equal_the_chart(self):
+        self.assertEqual(chart.plain_manifests(), (chart.ROOT / "deploy" / "manager.yaml").read_text(), "regenerate deploy/manager.yaml: its first line has the command")
 
-    def test_the_crds_are_those_of_deploy_crds(self):
+    def test_the_crds_equal_deploy_crds(self):
         self.assertEqual(sorted(f.name for f in (chart.ROOT / "deploy" / "crds").glob("*.yaml")), sorted(f.name for f in (CHART / "crds").glob("*.yaml")))
         self.assertTrue((CHART / "crds").is_symlink())
         rendered = template({}, "--include-crds")
         self.assertEqual(11, rendered.count("kind: CustomResourceDefinition"))
         self.assertNotIn("kind: CustomResourceDefinition", template({}))
 
-    def test_a_package_of_it_needs_nothing_of_this_tree(self):
+    def test_a_package_of_the_chart_is_self_contained(self):
         """The links to deploy/crds and deploy/monitoring are files in it."""
         with tempfile.TemporaryDirectory() as folder:
             must(helm("package", CHART, "--destination", folder))
@@ -333,39 +333,39 @@ class Chart(unittest.TestCase):
         done = helm("template", RELEASE, CHART, "--kube-version", "1.24.0")
         self.assertIn("chart requires kubeVersion: >=1.25", done.stderr)
 
-    def test_the_agents_take_every_flag(self):
-        """They run on a real node in tests/node/test_daemonset.py; here every value is given."""
+    def test_the_agents_accept_every_flag(self):
+        """They run on a real node in tests/node/test_daemonset.py; this test sets every value."""
         container = self.on_each_node("agent")
-        self.assertNotEqual("koordlet", container["name"], "the peer's is known by that")
+        self.assertNotEqual("koordlet", container["name"], "this name identifies Koordinator's agent")
         flags = {flag.split("=")[0] for flag in container["args"]}
-        told = must(chart.run([os.environ["TIDEMARK_BINARY"], "agent", "--help"]))
-        self.assertEqual([], [flag for flag in sorted(flags) if flag not in told])
+        shown = must(chart.run([os.environ["TIDEMARK_BINARY"], "agent", "--help"]))
+        self.assertEqual([], [flag for flag in sorted(flags) if flag not in shown])
         for wanted in ("--kubelet-ca-file=/kubelet-ca.crt", "--kubelet-cgroup-root=/kube", "--metrics-addr=127.0.0.1:9999", "--mode=observe", "--kube-api-qps=2", "--copilot=/host/copilot-0/copilot.sock=kubepods/besteffort/hadoop-yarn", "--copilot=/host/copilot-1/yarn.sock=kube/besteffort/yarn", "--stream-token-file=/stream/token"):
             self.assertIn(wanted, container["args"])
         self.assertEqual(["DAC_OVERRIDE", "KILL", "SYSLOG"], container["securityContext"]["capabilities"]["add"])
         self.assertIn("--kernel-log=syslog", container["args"])
-        self.assertNotIn("SYSLOG", template({"agent": {"enabled": True}}), "by the operator's own word only")
+        self.assertNotIn("SYSLOG", template({"agent": {"enabled": True}}), "only if the operator enables it")
 
-    def test_agents_begin_by_observing_where_the_settings_do(self):
-        """Before a manager has told them what those say, and where none ever does."""
+    def test_agents_start_in_the_mode_of_the_settings(self):
+        """Before a manager sends them settings, and also if none ever does."""
         def mode(values: dict) -> list[str]:
             agents = find(chart.objects(template({**values, "agent": {"enabled": True, **values.get("agent", {})}}, "--show-only", "templates/agent_daemonset.yaml")), "DaemonSet")
             return [flag for flag in agents["spec"]["template"]["spec"]["containers"][0]["args"] if flag.startswith("--mode=")]
 
         self.assertEqual(["--mode=observe"], mode({}))
-        self.assertEqual(["--mode=enforce"], mode({"settings": {"create": False}}), "in the place of Koordinator's agent")
-        self.assertEqual(["--mode=enforce"], mode({"settings": {"tidemarkConfig": None}}), "the same with settings of Koordinator's alone")
-        self.assertEqual(["--mode=enforce"], mode({"agent": {"mode": "enforce"}}), "as somebody says")
+        self.assertEqual(["--mode=enforce"], mode({"settings": {"create": False}}), "it replaces Koordinator's agent")
+        self.assertEqual(["--mode=enforce"], mode({"settings": {"tidemarkConfig": None}}), "the same with Koordinator's settings alone")
+        self.assertEqual(["--mode=enforce"], mode({"agent": {"mode": "enforce"}}), "the explicit mode")
 
     def on_each_node(self, component: str) -> dict:
-        """Its container."""
+        """The container of the copilot."""
         found = [each for each in chart.objects(template(EVERYTHING)) if each["kind"] == "DaemonSet" and each["metadata"]["labels"]["app.kubernetes.io/component"] == component]
         return found[0]["spec"]["template"]["spec"]["containers"][0]
 
-    def test_the_copilots_take_every_flag(self):
+    def test_the_copilots_accept_every_flag(self):
         container = self.on_each_node("yarn-copilot")
-        told = must(chart.run([os.environ["TIDEMARK_BINARY"], "yarn-copilot", "--help"]))
-        self.assertEqual([], [flag for flag in sorted({flag.split("=")[0] for flag in container["args"]}) if flag not in told])
+        shown = must(chart.run([os.environ["TIDEMARK_BINARY"], "yarn-copilot", "--help"]))
+        self.assertEqual([], [flag for flag in sorted({flag.split("=")[0] for flag in container["args"]}) if flag not in shown])
         for wanted in ("--server-endpoint=/host/copilot/yarn.sock", "--allow-users=4711,4712", "--queue-class=etl=transcode", "--adopt=true", "--millicores-per-vcore=1000000", "--hadoop-conf-dir=/host/hadoop-conf", "--list-age=2s",
                        "--nm-local-dirs=/host/local/d1/yarn,/host/local/d2/yarn", "--nm-log-dirs=/host/logs/d1/logs", "--local-dirs-limit-mib=1000000", "--disk-read-limit-mib=200", "--disk-write-limit-mib=100",
                        "--kerberos-keytab=/etc/tidemark-keytab/keytab", "--kerberos-principal=tidemark/_HOST@EXAMPLE.COM"):
@@ -373,30 +373,30 @@ class Chart(unittest.TestCase):
         self.assertEqual([{"name": "KRB5_CONFIG", "value": "/etc/tidemark-krb5/krb5.conf"}], container["env"])
         mounted = {each["mountPath"] for each in container["volumeMounts"]}
         self.assertEqual({"/host/cgroup", "/host/copilot", "/host/hadoop-conf", "/host/local/d1/yarn", "/host/local/d2/yarn", "/host/logs/d1/logs", "/etc/tidemark-keytab", "/etc/tidemark-krb5", "/var/lib/tidemark/yarn-copilot"}, mounted)
-        # As it begins there, but for the folders of the machine.
+        # Its command in the pod, except for the directories of the machine.
         folder = self.enterContext(tempfile.TemporaryDirectory())
         (Path(folder) / "yarn-site.xml").write_text(SITE)
         here = {"--server-endpoint": f"{folder}/yarn.sock", "--cgroup-root-dir": "/sys/fs/cgroup", "--hadoop-conf-dir": folder, "--audit-file": f"{folder}/audit.jsonl", "--metrics-addr": "127.0.0.1:0", "--adopt": "false",
-                "--disk-read-limit-mib": "0", "--disk-write-limit-mib": "0"}  # which want it, on a machine with cgroup v1
+                "--disk-read-limit-mib": "0", "--disk-write-limit-mib": "0"}  # limits above 0 need --adopt on cgroup v1
         component = Component(*chart.command_here(container, here))
         self.components = [component]
         wait_for(lambda: "serving socket=" in component.log, "an open socket", component)
-        self.assertFalse(component.ready(), "there is no NodeManager")
+        self.assertFalse(component.ready(), "no NodeManager runs")
         self.assertNotIn("yarn-copilot", template({}))
 
     def test_a_node_manager_leaves_nothing_of_its_containers_in_its_pod(self):
-        """It runs on a real node in tests/yarn/test_node_manager_pod.py; here every value is given."""
+        """It runs on a real node in tests/yarn/test_node_manager_pod.py; this test sets every value."""
         container = self.on_each_node("node-manager")
         found = chart.objects(template(EVERYTHING))
         daemon_set = next(each for each in found if each["kind"] == "DaemonSet" and each["metadata"]["labels"]["app.kubernetes.io/component"] == "node-manager")
         spec = daemon_set["spec"]["template"]["spec"]
         self.assertEqual((True, True, False), (spec["hostPID"], spec["hostNetwork"], spec["automountServiceAccountToken"]))
         self.assertEqual({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%", "maxSurge": 0}}, daemon_set["spec"]["updateStrategy"])
-        self.assertEqual({"cpu": "1", "memory": "1Gi"}, container["resources"]["requests"], "its own, and nothing of what YARN hands out")
+        self.assertEqual({"cpu": "1", "memory": "1Gi"}, container["resources"]["requests"], "its own request, without the amounts of YARN containers")
         volumes = {each["name"]: each.get("hostPath", {}).get("path") for each in spec["volumes"]}
         mounted = {each["mountPath"]: volumes[each["name"]] for each in container["volumeMounts"]}
         same = ("/sys/fs/cgroup", "/d1/yarn", "/d2/yarn", "/d1/logs", "/d1/recovery", "/usr/lib/jvm")
-        self.assertEqual({"/etc/hadoop/conf": "/d1/state/conf", "/tmp": "/d1/state/tmp", **{path: path for path in same}}, mounted, "all of the machine, and what containers write under the same path")
+        self.assertEqual({"/etc/hadoop/conf": "/d1/state/conf", "/tmp": "/d1/state/tmp", **{path: path for path in same}}, mounted, "all of the machine; what containers write has the same path")
         plain = chart.objects(template({"nodeManager": {"enabled": True, "hadoopConfDir": "/c"}}, "--show-only", "templates/node_manager_daemonset.yaml"))
         for given in ({}, {"hadoopConf": {"core-site.xml": "x"}}, {"hadoopConfDir": "/c", "existingConfigMap": "c"}):
             refused = helm("template", RELEASE, CHART, values={"nodeManager": {"enabled": True, **given}})
@@ -404,7 +404,7 @@ class Chart(unittest.TestCase):
         self.assertEqual(["OnDelete"], [each["spec"]["updateStrategy"]["type"] for each in plain])
         self.assertNotIn("node-manager", template({}))
 
-    def test_the_manager_takes_every_flag_and_serves_what_the_probes_ask(self):
+    def test_the_manager_accepts_every_flag_and_answers_the_probes(self):
         container = chart.container(chart.objects(template({**EVERYTHING, "webhooks": {}})))
         self.assertEqual("/tidemark", container["command"][0])
         component = Component(*chart.command_here(container, {"--journal-dir": self.enterContext(tempfile.TemporaryDirectory())}), "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
@@ -416,7 +416,7 @@ class Chart(unittest.TestCase):
         self.assertNotIn("without effect", component.log)
         self.assertEqual({"/healthz", "/readyz"}, {container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness", "readiness")})
 
-    def test_the_yarn_operator_takes_every_flag_and_reads_what_is_mounted(self):
+    def test_the_yarn_operator_accepts_every_flag_and_reads_its_mounts(self):
         found = chart.objects(template({**EVERYTHING, "nameOverride": ""}))
         container = chart.container(found, "yarn-operator")
         files = find(found, "ConfigMap", "yarn-config")["data"]
@@ -441,7 +441,7 @@ class Chart(unittest.TestCase):
         self.assertIn({"name": "TZ", "value": "UTC"}, container["env"])
         self.assertIn("default_realm = EXAMPLE.COM", find(found, "ConfigMap", f"{RELEASE}-yarn-operator-krb5")["data"]["krb5.conf"])
 
-    def test_a_yarn_operator_is_there_when_it_is_asked_for_and_knows_a_resource_manager(self):
+    def test_the_yarn_operator_is_optional_and_needs_a_resource_manager(self):
         self.assertNotIn("yarn-operator", template({}))
         for conf in ({}, {"hadoopConf": {"core-site.xml": SITE}}, {"hadoopConf": {".yarn-site.xml": SITE}}):
             done = helm("template", RELEASE, CHART, values={"yarnOperator": {"enabled": True, **conf}})
@@ -455,7 +455,7 @@ class Chart(unittest.TestCase):
         self.assertEqual([], [each["metadata"]["name"] for each in found if each["kind"] == "ConfigMap"])
         self.assertEqual("mine", chart.deployment(found, "yarn-operator")["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"])
 
-    def test_pods_of_the_yarn_operator_begin_anew_when_its_files_are_edited(self):
+    def test_edited_files_restart_the_pods_of_the_yarn_operator(self):
         def annotations(text: str) -> dict:
             values = {"yarnOperator": {"enabled": True, "hadoopConf": {"yarn-site.xml": text}}}
             return chart.deployment(chart.objects(template(values)), "yarn-operator")["spec"]["template"]["metadata"]["annotations"]
@@ -463,7 +463,7 @@ class Chart(unittest.TestCase):
         self.assertEqual(annotations(SITE), annotations(SITE))
         self.assertNotEqual(annotations(SITE), annotations(SITE + " "))
 
-    def test_the_settings_that_are_shipped_are_taken_by_the_manager(self):
+    def test_the_manager_accepts_the_shipped_settings(self):
         sample = (chart.ROOT / "deploy" / "samples" / "settings.yaml").read_text()
         component = Component(
             "manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--leader-elect=false", "--metrics-addr=127.0.0.1:0", "--webhooks=off"
@@ -478,7 +478,7 @@ class Chart(unittest.TestCase):
             self.assertEqual(1, component.metrics()["tidemark_manager_config_good"], name)
         self.assertNotIn("settings refused", component.log)
 
-    def test_as_installed_it_observes_until_somebody_says_on(self):
+    def test_as_installed_it_observes_until_ordered_on(self):
         must(kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=template({}, "--show-only", "templates/settings.yaml")))
         self.addCleanup(self.api.request, "DELETE", f"{colocation.SETTINGS}/tidemark-state")
         colocation.put_node(self.api, "observed", capacity=CAPACITY)
@@ -489,12 +489,12 @@ class Chart(unittest.TestCase):
         )
         self.components = [component]
         wanted = 'tidemark_observed_wanted_batch_cpu_cores{pool="default"}'
-        wait_for(lambda: component.ready() and component.metrics().get(wanted) == 17.2, "a decision that is only shown", component)
+        wait_for(lambda: component.ready() and component.metrics().get(wanted) == 17.2, "a decision in observe mode", component)
         self.assertEqual({}, colocation.offered(self.api, "observed"))
         must(chart.run([os.environ["TIDEMARK_BINARY"], "on", "pool", "default", "--yes", "--reason=test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]))
         wait_for(lambda: colocation.offered(self.api, "observed").get("kubernetes.io/batch-cpu") == "17200", "an offer", component)
 
-    def test_its_notes_say_whether_anything_is_sold(self):
+    def test_the_notes_say_whether_anything_is_sold(self):
         self.assertIn("By these values it only observes", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server")))
         everything = must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server", values=EVERYTHING))
         self.assertIn("By these values co-location is ON", everything)

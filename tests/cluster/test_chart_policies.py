@@ -1,4 +1,4 @@
-"""What the manager may change of pods and of nodes. RBAC knows no fields: the policies of deploy/chart hold its right to patch them to a few."""
+"""Which fields of pods and nodes the manager may change. RBAC cannot restrict fields; the policies of deploy/chart limit its patches to a few."""
 
 import unittest
 
@@ -11,8 +11,8 @@ from cluster.tidemark_process import wait_for
 
 @chart.needs_helm
 class Policies(ChartRoles):
-    def test_of_pods_the_manager_changes_those_that_wait_alone(self):
-        """And of those what a profile may set; what missed the webhooks is caught up with under that policy."""
+    def test_the_manager_changes_only_pending_pods(self):
+        """And of those only the fields that a profile may set. Pods that missed the webhooks are caught up with under this policy."""
         self.put_missed_pod("roles-runs", nodeName="roles-none")
         self.put_missed_pod("roles-of-system", "kube-system")
         colocation.must(self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "roles-controllers", "labels": {"control-plane": "x"}}}), 201, 409)
@@ -20,7 +20,7 @@ class Policies(ChartRoles):
         self.put_missed_pod("roles-waits", schedulingGates=[{"name": "example.com/later"}])
         runs, waits = (self.patch_as_manager("-n", "default", "pod", name) for name in ("roles-runs", "roles-waits"))
         label = {"metadata": {"labels": {"a": "b"}}}
-        wait_for(lambda: "Forbidden" in runs(label, "--dry-run=server").stderr, "a policy that holds")
+        wait_for(lambda: "Forbidden" in runs(label, "--dry-run=server").stderr, "the policy in force")
         of_system, of_controllers = (
             self.patch_as_manager("-n", namespace, "pod", name) for name, namespace in (("roles-of-system", "kube-system"), ("roles-of-controllers", "roles-controllers")))
         image = {"spec": {"containers": [{"name": "main", "image": "other"}]}}
@@ -42,8 +42,8 @@ class Policies(ChartRoles):
         self.assertEqual(600, caught_up().get("spec.activeDeadlineSeconds"))
         self.assertNotIn("by", self.api.request("GET", f"{PODS}/roles-runs").get("metadata.labels"))
 
-    def test_of_a_node_itself_the_manager_changes_one_taint(self):
-        """RBAC knows no fields: the right to patch nodes is held to that by a policy."""
+    def test_the_manager_changes_one_taint_of_a_node(self):
+        """RBAC cannot restrict fields: a policy limits the right to patch nodes."""
         self.nodes = ["roles-5"]
         colocation.put_node(self.api, "roles-5", capacity=CAPACITY)
         node = "/api/v1/nodes/roles-5"
@@ -52,10 +52,10 @@ class Policies(ChartRoles):
         patch = self.patch_as_manager("node", "roles-5")
 
         def refused() -> bool:
-            """The API server hears of a policy a moment after it was made. What it took before that would be no change the next time: nothing is kept."""
+            """The API server sees a policy a moment after its creation. Dry run: an accepted request would be no change the next time."""
             return "Forbidden" in patch({"spec": {"unschedulable": True}}, "--dry-run=server").stderr
 
-        wait_for(refused, "a policy that holds")
+        wait_for(refused, "the policy in force")
         for what, body in {
             "another taint": {"spec": {"taints": [theirs, {"key": "a", "effect": "NoExecute"}]}}, "no taint of others": {"spec": {"taints": [ours]}},
             "a label": {"metadata": {"labels": {"a": "b"}}}, "an annotation": {"metadata": {"annotations": {"a": "b"}}}, "a finalizer": {"metadata": {"finalizers": ["a/b"]}},

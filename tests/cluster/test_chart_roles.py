@@ -1,8 +1,8 @@
-"""The roles of deploy/chart are enough, and not more than enough.
+"""The roles of deploy/chart grant exactly what is needed.
 
-The real manager and the real commands live a whole life as the chart's service accounts, on the real API server, whose audit log
-then says what was asked for: nothing was forbidden, and of what the roles grant, every verb on every kind (and name) was needed
-by some request that nothing else grants.
+The real manager and the real commands run through all their operations as the chart's service accounts, on the real API server.
+Its audit log then shows the requests: none was forbidden, and each granted verb on each kind (and name) was needed by a request
+that no other grant covers.
 """
 
 import json
@@ -26,7 +26,7 @@ LEARNING = (
 )
 ONLINE = {"koordinator.sh/priority-class": "koord-prod", "koordinator.sh/qosClass": "LS"}
 RECOMMENDATIONS = "/apis/analysis.koordinator.sh/v1alpha1/namespaces/default/recommendations"
-LEARNED = ["tidemark-history-forecast-0", *(f"tidemark-history-least-{i}" for i in range(8))]  # where there is a calendar; and a pool with motion
+LEARNED = ["tidemark-history-forecast-0", *(f"tidemark-history-least-{i}" for i in range(8))]  # with a calendar, and with a pool with motion
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 
 
@@ -55,8 +55,8 @@ class Roles(ChartRoles):
         colocation.must(self.api.request("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Running"}}, content=MERGE))
 
     def meet_pods(self, component: Component) -> None:
-        """A pod that nobody was asked about, one whose profile names a priority class that is not there, and one of a
-        namespace that the manager has not heard of yet."""
+        """A pod that missed the webhooks, one whose profile names a missing priority class, and one of a namespace that the
+        manager does not know yet."""
         for registered in ("tidemark_webhook_registered", "tidemark_webhook_evictions_registered"):
             wait_for(lambda: component.metrics().get(registered) == 1, "the registration", component)
         labels = f"{PODS}/roles-missed"
@@ -77,9 +77,9 @@ class Roles(ChartRoles):
             self.assertEqual(200, answer.status)
 
     def live(self) -> None:
-        """Everything that a manager meets, once."""
+        """Goes once through every operation of a manager."""
         self.put_missed_pod("roles-missed")
-        # The Secret of the webhooks is there, and empty; later it is gone.
+        # The Secret of the webhooks exists, and is empty; later it is gone.
         colocation.must(self.api.request("POST", SECRETS, {"metadata": {"name": WEBHOOK_SECRET}}))
         self.profile("missed", "")
         self.profile("absent", "not-there")
@@ -88,7 +88,7 @@ class Roles(ChartRoles):
             colocation.put_node(self.api, name, capacity=CAPACITY)
             colocation.put_metric(self.api, name, STATUS)
         self.put_topology("roles-1")
-        first = self.start()  # cold: everything is listed, and there are no settings
+        first = self.start()  # cold start: everything is listed, and no settings exist
         second = self.start()
         wait_for(lambda: first.metrics().get("tidemark_settings_revision") == 1, "the first revision", first)
         self.meet_pods(first)
@@ -100,10 +100,10 @@ class Roles(ChartRoles):
             self.offers(name, "17200", first)
         wait_for(lambda: self.zone_offers("roles-1"), "batch resources of zones", first)
 
-        # One eviction stops the pool, and somebody lets it sell again.
+        # One eviction stops the pool, and an operator resumes it.
         phase = lambda: first.metrics().get('tidemark_pool_breaker_phase{pool="default"}')
         wait_for(lambda: phase() == 0, "budgets", first)
-        wait_for(lambda: self.api.request("GET", f"{SETTINGS}/{colocation.BUDGETS}").status == 200, "budgets that are stored", first)
+        wait_for(lambda: self.api.request("GET", f"{SETTINGS}/{colocation.BUDGETS}").status == 200, "stored budgets", first)
         batch = {"name": "roles-victim", "prio": "koord-batch", "qos": "BE", "requests": {}, "phase": "Running"}
         colocation.put_pod(self.api, "roles-1", batch)
         colocation.must(self.api.request("PATCH", f"{PODS}/roles-victim/status", {"status": {"phase": "Failed", "reason": "Evicted"}}, content=MERGE))
@@ -115,7 +115,7 @@ class Roles(ChartRoles):
         for name in self.nodes:
             self.offers(name, "17200", first)
 
-        # An edit, in steps, and one that is refused, twice: the second time its event is counted up.
+        # An edit, in steps, and one that is refused twice: the second time its event is counted up.
         colocation.put_settings(self.api, {"enable": True, "cpuReclaimThresholdPercent": 50})
         for name in self.nodes:
             self.offers(name, "14k", first)
@@ -125,7 +125,7 @@ class Roles(ChartRoles):
             colocation.put_settings(self.api, {"enable": True, "cpuReclaimThresholdPercent": 50})
             wait_for(lambda: first.metrics()["tidemark_manager_config_good"] == 1, "good settings", first)
 
-        # What the agents go by is made, mended, and goes with the node.
+        # The agents' objects are created, repaired, and deleted with the node.
         slo = f"{colocation.NODESLOS}/roles-1"
         for path in (slo, f"{colocation.NODEMETRICS}/roles-1"):
             self.api.request("DELETE", path)
@@ -136,10 +136,10 @@ class Roles(ChartRoles):
         colocation.put_metric(self.api, "roles-1", STATUS)
         self.api.request("DELETE", "/api/v1/nodes/roles-2")
         for kind in (colocation.NODESLOS, colocation.NODEMETRICS):
-            wait_for(lambda: self.api.request("GET", f"{kind}/roles-2").status == 404, "an end of what belonged to the node", first)
+            wait_for(lambda: self.api.request("GET", f"{kind}/roles-2").status == 404, "the end of the node's objects", first)
 
-        wait_for(lambda: all(self.api.request("GET", f"{SETTINGS}/{name}").status == 200 for name in LEARNED), "the first of what is learned", first)
-        # Settings that are taken back, by a change of the ConfigMap and by its end.
+        wait_for(lambda: all(self.api.request("GET", f"{SETTINGS}/{name}").status == 200 for name in LEARNED), "the first history", first)
+        # Settings are removed, by a change of the ConfigMap and by its deletion.
         revision = first.metrics()["tidemark_settings_revision"]
         self.put_tidemark_config(OURS % 500)
         wait_for(lambda: first.metrics()["tidemark_settings_revision"] > revision, "another revision", first)
@@ -147,7 +147,7 @@ class Roles(ChartRoles):
             must(self.command("operator", *words, "--yes", "--wait=60s"))
         self.assertEqual(404, self.api.request("GET", f"{SETTINGS}/{TIDEMARK_CONFIG}").status)
 
-        # By hand: off and on again, with the numbers of the node; hold and resume; and why.
+        # Orders: off and on, with the numbers of the node; hold and resume; with reasons.
         self.command("operator", "off", "node", "roles-1", "--now", "--reason=test", "--wait=2s")  # --wait: the marks are watched
         for words in (
             ("on", "node", "roles-1", "--reason=test"),
@@ -166,7 +166,7 @@ class Roles(ChartRoles):
         for role in PEOPLE:
             self.assertRegex(self.command(role, "check", "ledger", "--for=2s").stdout, "(?i)clean: [0-9]+ nodes, [1-9]")
 
-        # What was learned, stored and published, and read by people.
+        # History, stored and published, and read by people.
         self.pod_of_a_deployment("roles-web", "roles-1")
         uses = {"name": "roles-web", "namespace": "default", "priority": "koord-prod", "qos": "LS", "podUsage": {"resources": {"cpu": "0", "memory": "0"}}}
         recommended = f"{RECOMMENDATIONS}/deployment-roles"
@@ -179,8 +179,8 @@ class Roles(ChartRoles):
         wait_for(published, "a recommendation", first)
         self.put_tidemark_config(LEARNING % "false")
         wait_for(lambda: self.api.request("GET", recommended).status == 404, "its end", first)
-        wait_for(lambda: history_writes(first) >= 8, "what was learned to be stored", first)
-        # Where a node backs off after evictions, its events are read too.
+        wait_for(lambda: history_writes(first) >= 8, "the history to be stored", first)
+        # If a node backs off after evictions, its events are read too.
         self.put_tidemark_config(LEARNING.replace('"0s"', '"1s"') % "false")
         for role in PEOPLE:
             explained = lambda: json.loads(must(self.command(role, "explain", "node", "roles-1", "-o", "json")))
@@ -188,7 +188,7 @@ class Roles(ChartRoles):
             self.assertFalse([note for note in explained()["notes"] if "could not be read" in note])
         self.put_tidemark_config(LEARNING % "false")
 
-        # The leader goes, the other one takes over.
+        # The leader stops, the other one takes over.
         carries = lambda: [self.api.request("GET", f"{SETTINGS}/{name}").get("metadata.annotations", {}).get("tidemark.io/capacity-epoch") for name in LEARNED]
         learned = carries()
         first.stop()
@@ -198,15 +198,15 @@ class Roles(ChartRoles):
         busy["nodeMetric"]["systemUsage"]["resources"]["cpu"] = "12"
         colocation.put_metric(self.api, "roles-1", busy)
         self.offers("roles-1", "7200", second)
-        # What the first one learned is the second one's now.
+        # The second manager owns the first one's history now.
         self.put_tidemark_config(OURS % 600)
-        wait_for(lambda: not set(carries()) & {None, *learned}, "what was learned to be taken over", second)
-        # A node is sold too much of, and taken out of that by hand when no manager is there.
+        wait_for(lambda: not set(carries()) & {None, *learned}, "the history to be taken over", second)
+        # A node is oversold, and repaired by an order while no manager runs.
         self.nodes.append("roles-oversold")
         colocation.put_node(self.api, "roles-oversold", capacity=CAPACITY, labels={"gentle": "yes"})
 
         def offers() -> bool:
-            colocation.put_metric(self.api, "roles-oversold", STATUS)  # of one that never changes nothing is sold
+            colocation.put_metric(self.api, "roles-oversold", STATUS)  # a report that never changes sells nothing
             return bool(colocation.offered(self.api, "roles-oversold"))
 
         wait_for(offers, "an offer", second)
@@ -218,18 +218,18 @@ class Roles(ChartRoles):
         must(self.command("operator", "off", "node", "roles-oversold", "--now", "--reason=test"))
         self.assertNotIn("tidemark.io/oversold", str(taints()))
 
-    def test_enough_and_not_more_than_enough(self):
+    def test_roles_grant_exactly_what_is_needed(self):
         self.live()
         for account in (ACCOUNT, *PEOPLE):
             given = grants_of(self.rendered, account)
             asked, forbidden = asked_by(account, self.since)
-            self.assertTrue(asked, "the audit log knows nothing of it")
+            self.assertTrue(asked, "the audit log has no request of it")
             with self.subTest(account, question="what was forbidden"):
                 self.assertEqual([], forbidden)
-            with self.subTest(account, question="what was granted and not needed"):
+            with self.subTest(account, question="granted and not needed"):
                 self.assertEqual([], spare(given, asked))
 
-    def test_enough_without_webhooks_and_with_certificates_that_are_given(self):
+    def test_roles_are_enough_without_webhooks_and_with_given_certificates(self):
         folder = Path(self.folder) / "certificates"
         folder.mkdir()
         pki = Path(os.environ["TIDEMARK_TEST_CA_FILE"]).parent
@@ -253,8 +253,8 @@ class Roles(ChartRoles):
                 self.assertEqual([], asked_by(ACCOUNT, self.since)[1])
                 self.assertNotIn("secrets", {grant.resource for grant in grants_of(self.rendered, ACCOUNT)})
 
-    def test_a_manager_that_observes_may_write_nothing(self):
-        """`manager.mode=observe`: it writes nothing at all, not even a lease or an event, so no right to write is given."""
+    def test_an_observing_manager_may_write_nothing(self):
+        """`manager.mode=observe`: it writes nothing, not even a lease or an event, so no right to write is granted."""
         self.install({"manager": {"mode": "observe", "logFormat": "text"}})
         self.nodes = ["roles-6"]
         colocation.put_settings(self.api, {"enable": True})
@@ -263,7 +263,7 @@ class Roles(ChartRoles):
         colocation.put_metric(self.api, "roles-6", STATUS)
         self.put_topology("roles-6")
         component = self.start()
-        wait_for(lambda: component.metrics().get('tidemark_observed_wanted_batch_cpu_cores{pool="default"}') == 17.2, "a decision that is only shown", component)
+        wait_for(lambda: component.metrics().get('tidemark_observed_wanted_batch_cpu_cores{pool="default"}') == 17.2, "a decision in observe mode", component)
         self.assertEqual(0, component.stop())
         asked, forbidden = asked_by(ACCOUNT, self.since)
         self.assertEqual([], forbidden)
@@ -272,7 +272,7 @@ class Roles(ChartRoles):
                 self.assertTrue(grants)
                 self.assertEqual([], sorted(str(each) for each in grants if each.verb not in ("get", "list", "watch")))
 
-    def test_a_viewer_changes_nothing_and_is_told_so(self):
+    def test_a_viewer_can_change_nothing_and_gets_an_error(self):
         self.nodes = ["roles-3"]
         colocation.put_node(self.api, "roles-3", capacity=CAPACITY)
         done = self.command("viewer", "off", "node", "roles-3", "--now", "--reason=test")
@@ -281,7 +281,7 @@ class Roles(ChartRoles):
         labels = self.api.request("GET", "/api/v1/nodes/roles-3").get("metadata.labels", {})
         self.assertNotIn("tidemark.io/state", labels)
 
-    def test_a_manager_that_may_not_write_says_so_and_goes_on_when_it_may(self):
+    def test_a_manager_without_write_permission_reports_it_and_recovers(self):
         path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/tidemark-manager"
         rules = self.api.request("GET", path).get("rules", [])
         self.api.request("PATCH", path, {"rules": [rule for rule in rules if rule["resources"] != ["nodes/status"]]}, content=MERGE)

@@ -1,7 +1,7 @@
-"""`helm uninstall` with agents: it switches off first, waits until nothing is in force on any node, and stops where something stays.
+"""`helm uninstall` with agents: it switches off first, waits until no limit is in force on any node, and stops if one stays.
 
-No controller of Jobs runs here. A stand-in does what the Job says: the real program with the real rights of its account, on the real API server, and its end is told as
-the Job's. On a real node the same pod runs in tests/node/test_daemonset.py."""
+No controller of Jobs runs here. A stand-in does the work of the Job: the real program with the real rights of its account on the real API server,
+and its end becomes the Job's status. On a real node the same pod runs in tests/node/test_daemonset.py."""
 
 import json
 import os
@@ -52,12 +52,12 @@ class Uninstalling(unittest.TestCase):
         wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 422, "the policy in force")
 
     def tells(self, reason: str, message: str, api=None) -> None:
-        """What the node's agent says of itself. `api`: of another thread, since a client is one connection."""
+        """Writes the condition of the node's agent. `api`: for another thread, since a client is one connection."""
         condition = {"type": "TidemarkIsolation", "status": "True", "reason": reason, "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}
         colocation.must((api or self.api).request("PATCH", f"{NODE}/status", {"status": {"conditions": [condition]}}, content=STRATEGIC))
 
     def uninstall(self, meanwhile=lambda api: None):
-        """What helm says, and what the program said that its Job ran. `meanwhile` is called when the node has its mark."""
+        """The answer of helm, and the output of the Job's program. `meanwhile` is called when the node has its mark."""
         over = threading.Event()
         with ThreadPoolExecutor(2) as runs:
             answer = runs.submit(helm, "uninstall", RELEASE, "--namespace", NAMESPACE)
@@ -83,7 +83,7 @@ class Uninstalling(unittest.TestCase):
         api.close()
 
     def carry_out(self, job: dict):
-        """As a controller would, with a kubelet."""
+        """As a controller and a kubelet would."""
         spec = job["spec"]["template"]["spec"]
         (container,) = spec["containers"]
         began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -99,19 +99,19 @@ class Uninstalling(unittest.TestCase):
         return done
 
     def stays(self, answer, done, *words: str) -> None:
-        """Helm stopped, the program said why, and everything is there still."""
+        """Helm stopped, the program gave the reason, and everything still exists."""
         self.assertEqual(1, done.returncode, done.stdout + done.stderr)
         for word in words:
             self.assertIn(word, done.stderr)
         self.assertNotEqual(0, answer.returncode)
         self.assertIn(f"job {ORDER} failed: BackoffLimitExceeded", answer.stderr)
         must(kubectl("-n", NAMESPACE, "get", "daemonset/tidemark-agent", "deployment/tidemark-manager", f"job/{ORDER}"))
-        must(helm("rollback", RELEASE, "1", "--namespace", NAMESPACE))  # whoever stays
+        must(helm("rollback", RELEASE, "1", "--namespace", NAMESPACE))  # the release stays
 
     def on_again(self) -> None:
         must(chart.run([os.environ["TIDEMARK_BINARY"], "on", "cluster", "--yes", "--reason=test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]))
 
-    def test_off_first_and_gone_when_nothing_is_in_force(self):
+    def test_switches_off_first_and_uninstalls_when_nothing_is_in_force(self):
         answer, done = self.uninstall()
         self.stays(answer, done, f"not done after {WAIT_S}s", "1 lack the agent's confirmation", "leaves")
         self.assertEqual("0", colocation.offered(self.api, "leaves").get("kubernetes.io/batch-cpu", "0"), "off: nothing is sold")
@@ -138,8 +138,8 @@ class Uninstalling(unittest.TestCase):
         mark = json.loads(self.api.request("GET", NODE).get("metadata.annotations")["tidemark.io/state-detail"])
         return mark["cluster"]["orders"][0]
 
-    def test_where_nothing_is_in_force_nothing_is_ordered(self):
-        """An agent that only observed, or beside which Koordinator's runs: its numbers stay on sale."""
+    def test_without_limits_in_force_nothing_is_ordered(self):
+        """An agent that only observed, or that runs beside Koordinator's: its numbers stay on sale."""
         self.tells("PeerPresent", "batchLimits: observe")
         answer, done = self.uninstall()
         self.assertIn("no agent has a kernel file in force; nothing was ordered", done.stdout)
@@ -147,7 +147,7 @@ class Uninstalling(unittest.TestCase):
         self.assertEqual(404, self.api.request("GET", STATE).status)
         self.assertEqual("8k", colocation.offered(self.api, "leaves")["kubernetes.io/batch-cpu"])
 
-    def test_whoever_does_it_himself_can_say_so(self):
+    def test_the_uninstall_order_can_be_disabled(self):
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={**VALUES, "agent": {"enabled": True, "uninstall": {"runOff": False}}}))
         answer, done = self.uninstall()
         self.assertIsNone(done, "no Job")

@@ -1,4 +1,4 @@
-"""The role of the YARN operator in deploy/chart is enough, and not more than enough: as test_chart_roles.py holds it of the manager's."""
+"""The role of the YARN operator in deploy/chart grants exactly what is needed, as test_chart_roles.py tests it for the manager."""
 
 import tempfile
 import unittest
@@ -15,7 +15,7 @@ from contract.client import Client
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/koordinator-yarn-operator"
 NODE_ID = "yarn.hadoop.apache.org/node-id"
 THIRD_PARTY = "node.koordinator.sh/thirdPartyAllocations"
-# Nobody listens there.
+# Nothing listens there.
 NO_RESOURCE_MANAGER = "".join(
     f"<property><name>yarn.resourcemanager.{kind}address</name><value>127.0.0.1:1</value></property>" for kind in ("", "admin.")
 ).join(("<configuration>", "</configuration>"))
@@ -24,7 +24,7 @@ NO_RESOURCE_MANAGER = "".join(
 @chart.needs_helm
 class YarnOperatorsRole(ChartRoles):
     def start_yarn_operator(self) -> Component:
-        """As the chart's Deployment does, with the files of its ConfigMap. Two nodes claim one NodeManager, so it has something to say."""
+        """As the chart's Deployment does, with the files of its ConfigMap. Two nodes claim one NodeManager, so it has something to report."""
         self.install({"yarnOperator": {"enabled": True, "logFormat": "text", "hadoopConf": {"yarn-site.xml": NO_RESOURCE_MANAGER}}})
         self.addCleanup(self.api.request, "DELETE", LEASE)
         folder = Path(tempfile.mkdtemp(dir=self.folder))
@@ -35,14 +35,14 @@ class YarnOperatorsRole(ChartRoles):
         self.components = [*getattr(self, "components", []), component]
         self.addCleanup(component.stop)
         wait_for(component.ready, "a ready operator", component)
-        wait_for(lambda: component.metrics().get("tidemark_leader") == 1, "an operator that leads", component)
+        wait_for(lambda: component.metrics().get("tidemark_leader") == 1, "the operator to lead", component)
         self.nodes = ["roles-yarn-1", "roles-yarn-2"]
         for name in self.nodes:
             colocation.put_node(self.api, name, capacity=CAPACITY, annotations={NODE_ID: "nm.example:45454"})
         return component
 
     def mismatches(self) -> list[int]:
-        """How often each event about the first node was told."""
+        """The count of each event about the first node."""
         uid = self.api.request("GET", "/api/v1/nodes/roles-yarn-1")["metadata.uid"]
         items = colocation.must(self.api.request("GET", "/api/v1/namespaces/default/events")).get("items")
         return [each["count"] for each in items if each["reason"] == "TidemarkYarnMismatch" and each["involvedObject"].get("uid") == uid]
@@ -52,19 +52,19 @@ class YarnOperatorsRole(ChartRoles):
         self.addCleanup(own.close)
         return own
 
-    def test_the_yarn_operator_has_enough_and_not_more_than_enough(self):
+    def test_the_yarn_operators_role_grants_exactly_what_is_needed(self):
         component = self.start_yarn_operator()
         wait_for(lambda: self.mismatches() == [1], "an event", component)
-        for node_id in ("other.example:45454", "nm.example:45454"):  # the same again is counted up
+        for node_id in ("other.example:45454", "nm.example:45454"):  # the repeated event is counted up
             colocation.must(self.api.request("PATCH", "/api/v1/nodes/roles-yarn-2", {"metadata": {"annotations": {NODE_ID: node_id}}}, content=MERGE))
             wrong = 2 if node_id == "nm.example:45454" else 0
-            wait_for(lambda: component.metrics()["tidemark_yarn_operator_mismatched_nodes"] == wrong, f"{wrong} nodes that do not fit", component)
-        wait_for(lambda: self.mismatches() == [2], "an event that is counted up", component)
-        wait_for(lambda: component.metrics()["tidemark_yarn_operator_clusters_away"] == 1, "a ResourceManager that is away", component)
+            wait_for(lambda: component.metrics()["tidemark_yarn_operator_mismatched_nodes"] == wrong, f"{wrong} mismatched nodes", component)
+        wait_for(lambda: self.mismatches() == [2], "the event to be counted up", component)
+        wait_for(lambda: component.metrics()["tidemark_yarn_operator_clusters_away"] == 1, "an unreachable ResourceManager", component)
         self.assertEqual(0, component.stop())
         self.assertEqual("", self.api.request("GET", LEASE).get("spec.holderIdentity", ""))
         own = self.as_yarn_operator()
-        # What it writes when there is a ResourceManager.
+        # The writes of an operator with a ResourceManager.
         colocation.must(own.request("PATCH", "/api/v1/nodes/roles-yarn-1", {"metadata": {"annotations": {THIRD_PARTY: '{"allocations":[]}'}}}, content=MERGE))
         given = grants_of(self.rendered, YARN_OPERATOR)
         asked, forbidden = asked_by(YARN_OPERATOR, self.since)
@@ -82,8 +82,8 @@ class YarnOperatorsRole(ChartRoles):
                 answer = own.request(method, path, body, **({"content": MERGE} if method == "PATCH" else {}))
                 self.assertEqual(403, answer.status, answer.body)
 
-    def test_of_a_node_the_yarn_operator_changes_what_yarn_holds_of_it(self):
-        """RBAC knows no fields: the right to patch nodes is held to four annotations by a policy."""
+    def test_the_yarn_operator_changes_only_its_annotations_of_a_node(self):
+        """RBAC cannot restrict fields: a policy limits the right to patch nodes to four annotations."""
         self.start_yarn_operator()
         node = "/api/v1/nodes/roles-yarn-1"
         colocation.must(self.api.request("PATCH", node, {"spec": {"taints": [{"key": "maintenance", "effect": "NoSchedule"}]}, "metadata": {"labels": {"a": "b"}}}, content=MERGE))
@@ -93,7 +93,7 @@ class YarnOperatorsRole(ChartRoles):
             answer = own.request("PATCH", node, body, content=MERGE, **query)
             return answer.get("message") if answer.status == 403 else ""
 
-        wait_for(lambda: refusal({"spec": {"unschedulable": True}}, dryRun="All"), "a policy that holds")  # not kept: the next time it would be no change
+        wait_for(lambda: refusal({"spec": {"unschedulable": True}}, dryRun="All"), "the policy in force")  # dry run: the next time it would be no change
         for what, body in {
             "no taint": {"spec": {"taints": None}}, "a taint": {"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}, "cordoned": {"spec": {"unschedulable": True}},
             "a label": {"metadata": {"labels": {"tidemark.io/state": "off"}}}, "no label": {"metadata": {"labels": {"a": None}}}, "a finalizer": {"metadata": {"finalizers": ["a/b"]}},

@@ -1,5 +1,5 @@
-"""`tidemark check ledger`, a process with nothing but the API server: it catches an operator that oversells, and finds nothing wrong
-with ours under a load that changes all the time. Only the first makes the second worth anything."""
+"""`tidemark check ledger`, a process that uses only the API server: it detects an operator that oversells, and finds nothing wrong
+with ours under constantly changing load. Only the first gives the second its value."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from cluster.tidemark_process import wait_for
 THIRD_PARTY = "node.koordinator.sh/thirdPartyAllocations"
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 LOAD_LIMIT_S = 600
-ORIGIN_MILLI = 16000  # of 17200 under the line of `used(2, 4)`
+ORIGIN_MILLI = 16000  # below the 17200 under the water line with `used(2, 4)`
 
 
 def check(*more: str) -> tuple[int, dict]:
@@ -71,7 +71,7 @@ class Load:
 
 
 def write_offer(api, node: str, cpu_milli: int) -> None:
-    """As somebody else than a manager of ours."""
+    """As a writer other than our manager."""
     batch = {"kubernetes.io/batch-cpu": str(cpu_milli), "kubernetes.io/batch-memory": "1"}
     change = {"metadata": {"annotations": {colocation.ORIGIN: json.dumps({"resources": batch})}}, "status": {"capacity": batch, "allocatable": batch}}
     must(api.request("PATCH", f"/api/v1/nodes/{node}/status", change, content=MERGE, fieldManager=FIELD_MANAGER))
@@ -83,12 +83,12 @@ def zone(name: str, batch_milli: int) -> dict:
 
 
 def batch(cpu_milli: int) -> dict[str, str]:
-    """With a GiB of memory for each core."""
+    """With one GiB of memory for each core."""
     return {"kubernetes.io/batch-cpu": str(cpu_milli), "kubernetes.io/batch-memory": str((cpu_milli << 30) // 1000)}
 
 
 def write_both(api, node: str, kubernetes: int, yarn: int, generation: int = 1, confirmed: tuple[int, int] = (1, 0)) -> None:
-    """Both sides' offers and YARN's book in one write, as a naive operator: milli-cores of ORIGIN_MILLI. `confirmed`: the offer that the book knows of."""
+    """Both sides' offers and YARN's ledger in one write, as a naive operator: milli-cores of ORIGIN_MILLI. `confirmed`: the offer that the ledger knows."""
     of, amount = confirmed
     annotations = {
         colocation.ORIGIN: {"resources": batch(ORIGIN_MILLI)},
@@ -103,7 +103,7 @@ def write_both(api, node: str, kubernetes: int, yarn: int, generation: int = 1, 
 
 
 class Again:
-    """Something that is done once before the block, and again and again until its end: deed(api, count), counted from 0."""
+    """Does something once before the block and repeatedly until its end: deed(api, count), counted from 0."""
 
     def __init__(self, every_s: float, deed: Callable):
         self._every_s, self._deed = every_s, deed
@@ -138,13 +138,13 @@ class CheckLedger(WithApi):
         colocation.put_settings(self.api, {"enable": True})
 
     def node(self, name: str, **more) -> str:
-        """With a label, as every kubelet registers one: an API server keeps no managedFields of what was made with nothing but a name, and who writes it is not known."""
+        """With a label, as every kubelet registers one: an API server keeps no managedFields of an object created with only a name, and its writer is then unknown."""
         return super().node(name, labels={"kubernetes.io/hostname": name}, **more)
 
     def causes(self, report: dict) -> set[str]:
         return {cause["id"] for cause in report["causes"] if cause["mistake"]}
 
-    def test_a_naive_operator_is_caught_at_every_one_of_its_mistakes(self):
+    def test_every_mistake_of_a_naive_operator_is_found(self):
         nodes = [self.node(f"naive-{i}", status=used(2, 4)) for i in range(2)]
         stale = self.node("naive-stale", status=used(2, 4), age_s=3600)
         with NaiveOperator([*nodes, stale]), ThreadPoolExecutor() as both:
@@ -159,22 +159,22 @@ class CheckLedger(WithApi):
         self.assertGreater(twice["cpuCoreSeconds"], 3 * 30 * 2, "30 cores of each, for some seconds")
         growing = {finding["node"] for finding in report["findings"] if finding["id"] == "TM-AUDIT-005"}
         self.assertEqual(growing, {stale})
-        # Whoever asks about another writer's numbers is told the same, and that it is that one's.
+        # A question about another writer's numbers gives the same answer and names that writer.
         code, report = as_another.result()
         self.assertEqual((1, {"TM-AUDIT-010"}), (code, self.causes(report)), report)
         self.assertEqual({*nodes, stale}, {finding["node"] for finding in report["findings"] if finding["id"] == "TM-AUDIT-010"})
-        told = next(finding["example"] for finding in report["findings"] if finding["id"] == "TM-AUDIT-010")
-        self.assertRegex(told, rf"^TM-AUDIT-00\d by {FIELD_MANAGER}: ")
+        shown = next(finding["example"] for finding in report["findings"] if finding["id"] == "TM-AUDIT-010")
+        self.assertRegex(shown, rf"^TM-AUDIT-00\d by {FIELD_MANAGER}: ")
 
-    def test_less_than_nothing_is_for_the_api_server_to_refuse(self):
-        """TM-AUDIT-001 has no case here: no naive operator gets such a number in."""
+    def test_the_api_server_refuses_negative_amounts(self):
+        """TM-AUDIT-001 has no case here: a naive operator cannot write such a number."""
         node = self.node("negative-1", status=used(2, 4))
         change = {"status": {"capacity": {"kubernetes.io/batch-cpu": "-1"}, "allocatable": {"kubernetes.io/batch-cpu": "-1"}}}
         refused = self.api.request("PATCH", f"/api/v1/nodes/{node}/status", change, content=MERGE)
         self.assertEqual(422, refused.status, refused.body)
         self.assertIn("must be greater than or equal to 0", refused["message"])
 
-    def test_yarn_that_is_offered_what_pods_hold_is_caught(self):
+    def test_offering_yarn_what_pods_hold_is_found(self):
         node = self.node("yarn-1", status=used(2, 4))
         pod = {"name": "yarn-1-pod", "prio": "koord-batch", "qos": "BE", "requests": batch(6000), "phase": "Running"}
         colocation.put_pod(self.api, node, pod)
@@ -187,8 +187,8 @@ class CheckLedger(WithApi):
         code, report = check("--for", "3s", "--lag", "1s", "--writer", FIELD_MANAGER)
         self.assertEqual((0, set()), (code, self.causes(report)), report)
 
-    def test_what_is_given_before_the_other_side_has_confirmed_its_cut_is_caught_in_a_strict_ledger(self):
-        """The sum is never too large: what is wrong is the haste."""
+    def test_strict_ledger_reports_giving_before_the_other_side_confirmed(self):
+        """The sum is never too large: the only fault is that it gives too early."""
         node = self.node("haste-1", status=used(2, 4))
         must(self.api.request("POST", colocation.SETTINGS, {
             "metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": "schema: 1\nmode: enforce\nledger: {mode: strict}\n"},
@@ -215,36 +215,36 @@ class CheckLedger(WithApi):
         write_both(self.api, node, 0, ORIGIN_MILLI, generation=999, confirmed=(999, ORIGIN_MILLI))
         with Again(0.25, core_by_core_and_confirmed) as moved:
             code, report = check("--for", "5s", "--lag", "1s", "--writer", FIELD_MANAGER)
-        self.assertLess(moved.count, ORIGIN_MILLI * 3 // 1000, "there was nothing left to move: this proves less than it says")
+        self.assertLess(moved.count, ORIGIN_MILLI * 3 // 1000, "nothing was left to move: the test proved too little")
         self.assertGreater(report["changes"], 12)
         self.assertEqual((0, set()), (code, self.causes(report)), report)
 
-    def test_what_is_known_is_told_and_is_no_mistake(self):
-        """An excess that is younger than the lag, one that is worth no write, work that outlives a cut, and what cannot be read."""
+    def test_known_deviations_are_reported_but_are_no_mistakes(self):
+        """An excess younger than the lag, one too small for a write, tasks that outlive a cut, and unreadable values."""
         young, small, cut, garbled = (self.node(f"known-{what}", status=used(2, 4)) for what in ("young", "small", "cut", "garbled"))
-        write_offer(self.api, young, 25000)  # 17200 lie under the line
-        write_offer(self.api, small, 17900)  # 4 % of it above the line; a tenth is worth a write
+        write_offer(self.api, young, 25000)  # 17200 are under the line
+        write_offer(self.api, small, 17900)  # 4 % above the line; a write needs 10 %
         write_offer(self.api, cut, 3000)
         colocation.put_pod(self.api, cut, {"name": "known-cut-pod", "prio": "koord-batch", "qos": "BE", "requests": batch(5000), "phase": "Running"})
         write_offer(self.api, garbled, 3000)
         must(self.api.request("PATCH", f"/api/v1/nodes/{garbled}", {"metadata": {"annotations": {colocation.ORIGIN: "{"}}}, content=MERGE))
         code, report = check("--for", "3s", "--lag", "1h", "--writer", FIELD_MANAGER)
         self.assertEqual((0, True, set()), (code, report["clean"], self.causes(report)), report)
-        told = {(finding["node"], finding["id"]) for finding in report["findings"]}
-        self.assertEqual({(young, "TM-AUDIT-007"), (small, "TM-AUDIT-008"), (cut, "TM-AUDIT-009"), (garbled, "TM-AUDIT-011")}, told, report)
+        shown = {(finding["node"], finding["id"]) for finding in report["findings"]}
+        self.assertEqual({(young, "TM-AUDIT-007"), (small, "TM-AUDIT-008"), (cut, "TM-AUDIT-009"), (garbled, "TM-AUDIT-011")}, shown, report)
 
-    def test_growth_without_reports_and_growth_that_jumps_are_caught(self):
+    def test_growth_without_reports_and_jumps_are_found(self):
         node = self.node("jump-1", status=used(20, 4), age_s=3600)
         must(self.api.request("POST", colocation.SETTINGS, {
             "metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": "schema: 1\nmode: enforce\nprofile: tidemark\n"},
         }))
-        # It grows by a core a second for as long as somebody looks, whenever that begins.
+        # It grows by a core a second during the whole check, whenever that begins.
         with Again(1, lambda api, count: write_offer(api, node, 1000 + count * 1000)):
             code, report = check("--for", "8s", "--lag", "1s", "--writer", FIELD_MANAGER)
         self.assertEqual(code, 1)
         self.assertLessEqual({"TM-AUDIT-004", "TM-AUDIT-006"}, self.causes(report), report)
 
-    def test_zones_that_carry_more_than_their_node_are_caught(self):
+    def test_zones_above_their_node_are_found(self):
         node = self.node("zones-1", status=used(2, 4))
         must(self.api.request("POST", colocation.SETTINGS, {
             "metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": "schema: 1\nmode: enforce\nprofile: tidemark\n"},
@@ -261,11 +261,11 @@ class CheckLedger(WithApi):
         code, report = check("--for", "4s", "--lag", "1s", "--writer", FIELD_MANAGER)
         self.assertEqual((0, set()), (code, self.causes(report)), report)
 
-    def test_a_naive_operator_is_caught_by_yarns_book_and_in_a_strict_ledger(self):
+    def test_a_naive_operator_is_found_by_yarns_ledger_and_in_a_strict_ledger(self):
         shared = self.node("naive-book", status=used(2, 4))
         with NaiveOperator([shared], with_book=True):
             annotations = lambda: must(self.api.request("GET", f"/api/v1/nodes/{shared}")).get("metadata.annotations") or {}
-            wait_for(lambda: "tidemark.io/yarn-book" in annotations(), "the naive operator's book")
+            wait_for(lambda: "tidemark.io/yarn-book" in annotations(), "the naive operator's ledger")
             code, report = check("--for", "5s", "--lag", "1s", "--writer", FIELD_MANAGER)
             self.assertEqual(code, 1)
             self.assertIn("TM-AUDIT-003", self.causes(report), report)
@@ -276,7 +276,7 @@ class CheckLedger(WithApi):
         self.assertEqual(code, 1)
         self.assertIn("TM-AUDIT-012", self.causes(report), report)
 
-    def test_our_manager_is_clean_where_the_pool_over_reports_and_yarn_keeps_a_book(self):
+    def test_our_manager_is_clean_with_over_report_and_a_yarn_ledger(self):
         settings = "schema: 1\nmode: enforce\nledger: {kubernetes: {overReport: {cpuPercent: 150}}, yarn: {overReport: {cpuPercent: 120}}}\n"
         must(self.api.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": settings}}))
         node = self.node("over-1", status=used(2, 4))
@@ -288,7 +288,7 @@ class CheckLedger(WithApi):
         code, report = check("--for", "4s", "--lag", "1s")
         self.assertEqual((code, report["clean"], self.causes(report)), (0, True, set()), report)
 
-    def test_our_manager_is_clean_under_a_load_that_changes_all_the_time(self):
+    def test_our_manager_is_clean_under_constantly_changing_load(self):
         nodes = [self.node(f"ours-{i}", status=used(2 + i, 4)) for i in range(6)]
         component = self.run_manager("--leader-elect=false", "--kube-api-qps=100", "--kube-api-burst=100")
         for i, node in enumerate(nodes):
@@ -297,7 +297,7 @@ class CheckLedger(WithApi):
         def writes() -> float:
             return sum(value for name, value in component.metrics().items() if name.startswith("tidemark_manager_capacity_writes_total"))
 
-        # Until enough has happened before its eye, however long that takes: reports and YARN's part moved, and offers with them.
+        # Until the check has seen enough, however long that takes: changed reports, changes of YARN's part, and changed offers.
         begun, seen = writes(), 0
         deadline = time.monotonic() + LOAD_LIMIT_S
         with Load(nodes, seed=4) as load:

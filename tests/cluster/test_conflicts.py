@@ -1,5 +1,5 @@
-"""409 storms on the real API server: somebody who writes every node all the time, and an API server that answers most writes with 409.
-The manager converges, keeps its budget, writes nothing twice, and is quiet when it is over."""
+"""409 storms on the real API server: another writer that changes every node all the time, and an API server that answers most writes with
+409. The manager converges, keeps its budget, writes nothing twice, and is quiet afterwards."""
 
 import json
 import os
@@ -17,13 +17,13 @@ from cluster.tidemark_process import Component, wait_for
 from support.patience import PATIENCE_S as LIMIT_S
 
 BUDGET = {"--kube-api-qps": 20, "--kube-api-burst": 20}
-AHEAD = {"rate": 10, "burst": 50}  # of repairs, beside the budget (kube/client.h)
+AHEAD = {"rate": 10, "burst": 50}  # budget of repairs, beside the normal one (kube/client.h)
 PAUSE_S = 0.1
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager"
 
 
 class ForeignWriter:
-    """Writes status and annotations of every node, again and again: more often than the manager's requests wait for their place in its budget."""
+    """Writes status and annotations of every node repeatedly: more often than the manager's requests wait in its budget queue."""
 
     def __init__(self, nodes: list[str]):
         self._nodes = nodes
@@ -74,7 +74,7 @@ class Conflict(WithApi):
         def right() -> bool:
             return all(colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == str(320 * percent - cores * 1000) for node, cores in self.use.items())
 
-        wait_for(right, f"what is left of {self.use}", component, LIMIT_S)
+        wait_for(right, f"the rest beside {self.use}", component, LIMIT_S)
 
     def writes(self) -> list[Request]:
         return [each for each in list(self.proxy.requests) if each.method != "GET" and "/leases/" not in each.path and "/events" not in each.path]
@@ -98,7 +98,7 @@ class Conflict(WithApi):
                 last[path] = body
 
     def assert_quiet(self, component: Component) -> None:
-        """What one node reports makes writes of that node, and of no other."""
+        """A report of one node causes writes of that node only."""
         wait_for(lambda: component.metrics()['tidemark_work_queue_depth{component="overcommit"}'] == 0, "an empty queue", component)
         before = len(self.writes())
         self.report(self.nodes[0], 11)
@@ -117,13 +117,13 @@ class Conflict(WithApi):
         wait_for(lambda: [each for each in self.writes() if each.status == 409] or self.report_all(15 - self.use[self.nodes[0]]), "a conflict", component, LIMIT_S)
         self.wait_right(component)
         writer.stop()
-        self.assertEqual(0, component.metrics().get("tidemark_writer_contests_total", 0), "who writes other fields is no second writer")
+        self.assertEqual(0, component.metrics().get("tidemark_writer_contests_total", 0), "a writer of other fields is no second writer")
         self.assert_within_budget()
         self.assert_nothing_twice()
         self.assert_quiet(component)
 
     def test_most_writes_are_answered_with_409(self):
-        """Of nodes, NodeSLOs, NodeMetrics, stored settings, and the lease."""
+        """Writes of nodes, NodeSLOs, NodeMetrics, stored settings, and the lease."""
         colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"enable": True, "cpuSuppressThresholdPercent": 60}})})
         self.proxy.refuse = conflicts = Conflicts(share=0.6, seed=11)
         elect = ("--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=300ms")
@@ -138,11 +138,11 @@ class Conflict(WithApi):
         })
         self.wait_right(component, 70)
 
-        def told() -> bool:
+        def shown() -> bool:
             specs = [self.api.request("GET", f"{NODESLOS}/{node}").get("spec", {}) for node in self.nodes]
             return all(spec.get("resourceUsedThresholdWithBE", {}).get("cpuSuppressThresholdPercent") == 66 for spec in specs)
 
-        wait_for(told, "the edit in every NodeSLO", component, LIMIT_S)
+        wait_for(shown, "the edit in every NodeSLO", component, LIMIT_S)
         stored = f"{SETTINGS}/{colocation.REVISIONS}"
         wait_for(lambda: "70" in self.api.request("GET", stored).get("data", {}).get("revision-2", ""), "the edit to be stored", component, LIMIT_S)
         for kind in ("nodes", "nodeslos", "configmaps", "leases"):
@@ -153,7 +153,7 @@ class Conflict(WithApi):
         self.assert_within_budget()
         self.assert_nothing_twice()
         kept = self.api.request("GET", stored).get("data")
-        self.assertEqual({"revision-1", "revision-2", "state"}, set(kept), "no revision was taken twice")
+        self.assertEqual({"revision-1", "revision-2", "state"}, set(kept), "no revision was stored twice")
 
 
 if __name__ == "__main__":

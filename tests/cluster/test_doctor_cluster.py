@@ -1,4 +1,4 @@
-"""`tidemark doctor cluster` on a real API server: what nodes, pods and settings say, with and without the right to the kubelets' proxy."""
+"""`tidemark doctor cluster` on a real API server: findings from nodes, pods and settings, with and without the right to the kubelets' proxy."""
 
 import json
 import os
@@ -33,8 +33,8 @@ class DoctorCluster(WithApi):
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
         )
 
-    def told(self, code: int, **how) -> dict[str, dict]:
-        """The findings by their fact; of those that have the same, the last."""
+    def shown(self, code: int, **how) -> dict[str, dict]:
+        """The findings by their fact; of several with the same fact, the last."""
         done = self.doctor("-o", "json", **how)
         self.assertEqual(code, done.returncode, done.stdout + done.stderr)
         return {each["fact"]: each for each in json.loads(done.stdout)["findings"]}
@@ -42,7 +42,7 @@ class DoctorCluster(WithApi):
     def names(self, finding: dict) -> list[str]:
         return finding["groups"][0]["names"]
 
-    def test_what_stands_in_the_way_is_told_by_finding(self):
+    def test_obstacles_are_reported_by_finding(self):
         colocation.put_settings(self.api, {"enable": True})
         said = {"type": "TidemarkIsolation", "status": "True", "reason": "Enforcing", "message": "m"}
         self.node("doctor-1")
@@ -57,13 +57,13 @@ class DoctorCluster(WithApi):
         running = {"name": "koordlet", "image": "koordlet", "imageID": "", "ready": True, "restartCount": 0, "state": {"running": {}}}
         must(self.api.request("PATCH", f"{PEERS}/doctor-peer/status", {"status": {"phase": "Running", "containerStatuses": [running]}}, content=MERGE))
 
-        told = self.told(1)
-        self.assertEqual(["doctor-2"], self.names(told["kernelWithoutPriority"]))
-        self.assertEqual(["doctor-3"], self.names(told["noAgent"]))
-        self.assertEqual((["doctor-2"], "TM-NODE-006"), (self.names(told["reportOld"]), told["reportOld"]["reason"]))
-        self.assertEqual((["doctor-3"], "bad"), (self.names(told["offersUnguarded"]), told["offersUnguarded"]["severity"]))
-        self.assertEqual(["doctor-1"], self.names(told["peerAgents"]))
-        self.assertEqual(3, told["kubeletsSilent"]["nodes"], "there is no kubelet behind this API server")
+        shown = self.shown(1)
+        self.assertEqual(["doctor-2"], self.names(shown["kernelWithoutPriority"]))
+        self.assertEqual(["doctor-3"], self.names(shown["noAgent"]))
+        self.assertEqual((["doctor-2"], "TM-NODE-006"), (self.names(shown["reportOld"]), shown["reportOld"]["reason"]))
+        self.assertEqual((["doctor-3"], "bad"), (self.names(shown["offersUnguarded"]), shown["offersUnguarded"]["severity"]))
+        self.assertEqual(["doctor-1"], self.names(shown["peerAgents"]))
+        self.assertEqual(3, shown["kubeletsSilent"]["nodes"], "no kubelet runs behind this API server")
         text = self.doctor("--kubelets=0")
         self.assertEqual(1, text.returncode, text.stderr)
         self.assertIn("5.10.0-33-amd64: 1 node: doctor-2", text.stdout)
@@ -72,8 +72,8 @@ class DoctorCluster(WithApi):
     def told_without_kubelets(self) -> set[str]:
         return {each["fact"] for each in json.loads(self.doctor("-o", "json", "--kubelets=0").stdout)["findings"]}
 
-    def test_a_viewer_may_ask_and_is_told_of_the_kubelets_once(self):
-        """With the rules of deploy/manager.yaml for viewers and no others."""
+    def test_a_viewer_may_run_it_and_gets_one_finding_about_kubelets(self):
+        """With only the rules of deploy/manager.yaml for viewers."""
         colocation.put_settings(self.api, {"enable": True})
         for name in ("doctor-4", "doctor-5"):
             self.node(name)
@@ -82,12 +82,12 @@ class DoctorCluster(WithApi):
         with tempfile.TemporaryDirectory() as folder:
             kubeconfig = chart.kubeconfig_of(VIEWER, folder)
             wait_for(lambda: self.doctor("--kubelets=0", kubeconfig=kubeconfig).returncode == 0, "the roles in force")
-            told = self.told(0, kubeconfig=kubeconfig)
-        self.assertIn("nodes/proxy", told["kubeletsRefuse"]["found"])
-        self.assertEqual("warn", told["kubeletsRefuse"]["severity"])
-        self.assertIn("noAgents", told)
-        self.assertIn("noPeer", told, "pods may be listed")
-        self.assertIn("settingsRead", told)
+            shown = self.shown(0, kubeconfig=kubeconfig)
+        self.assertIn("nodes/proxy", shown["kubeletsRefuse"]["found"])
+        self.assertEqual("warn", shown["kubeletsRefuse"]["severity"])
+        self.assertIn("noAgents", shown)
+        self.assertIn("noPeer", shown, "it may list pods")
+        self.assertIn("settingsRead", shown)
 
     def make_viewer(self) -> None:
         roles = [each for each in chart.objects((ROOT / "deploy" / "manager.yaml").read_text()) if each["metadata"]["name"] == "tidemark-viewer"]

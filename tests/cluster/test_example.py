@@ -1,4 +1,4 @@
-"""./dev up as somebody who has just cloned the tree uses it: the table, what is up after it, a second one, and the end by --stop, by Ctrl-C, and after kill -9."""
+"""./dev up in a fresh clone: the table, what runs after it, a second start, and the end by --stop, by Ctrl-C, and after kill -9."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from support.patience import PATIENCE_S
 
 
 
-@unittest.skipUnless(os.geteuid() == 0 and cgroups.writable(), "no groups can be made here")
+@unittest.skipUnless(os.geteuid() == 0 and cgroups.writable(), "cannot create cgroups here")
 class Example(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-test-")))
@@ -46,9 +46,9 @@ class Example(unittest.TestCase):
         self.groups = (self.data / "groups").read_text().split()
 
     def names(self) -> list[str]:
-        """Of the groups of the demo: of `tidemark up`, and those without it."""
-        told = self.data / "groups"
-        return told.read_text().split() if told.exists() else []
+        """The names of the demo's cgroups, with and without `tidemark up`."""
+        shown = self.data / "groups"
+        return shown.read_text().split() if shown.exists() else []
 
     def any_is_there(self) -> bool:
         return any(cgroups.there(name) for name in self.names())
@@ -66,7 +66,7 @@ class Example(unittest.TestCase):
         self.assertEqual([], [str(folder) for name in self.groups for folder in cgroups.there(name)])
         self.assertEqual(but, tuple(file.name for file in self.data.iterdir()) if self.data.exists() else ())
 
-    def test_the_table_what_is_up_and_its_end_by_stop(self):
+    def test_prints_the_table_stays_up_and_stops(self):
         child = self.begin()
         self.wait_while_it_runs(child, lambda: "up until Ctrl-C" in self.log.read_text(), "not up")
         text = self.log.read_text()
@@ -76,8 +76,8 @@ class Example(unittest.TestCase):
         listed = self.local("ps", "-o", "json")
         self.assertEqual(0, listed.returncode, listed.stderr)
         self.assertLessEqual({"web", "load", "crunch-0", "filler-0"}, {each["name"] for each in json.loads(listed.stdout)["tasks"]})
-        self.wait(lambda: re.search(r'"second":1,', self.local("logs", "load").stdout), 60, "the load that goes on writes")
-        # Word for word what it says to type next: it comes to its end, whatever of the machine is sold.
+        self.wait(lambda: re.search(r'"second":1,', self.local("logs", "load").stdout), 60, "output of the load that continues")
+        # Verbatim the command that it prints: it runs to its end, whatever of the machine is sold.
         typed = re.search(r"local (run .*)", text)[1].split()
         ran = self.local(*typed)
         self.assertEqual((0, "/etc/os-release"), (ran.returncode, "".join(ran.stdout.split()[1:])), ran.stderr)
@@ -97,7 +97,7 @@ class Example(unittest.TestCase):
         self.assertEqual(0, child.wait(PATIENCE_S), self.log.read_text())
         self.assert_nothing_left()
 
-    def test_where_tidemark_up_is_killed_that_is_what_is_told_and_nothing_of_it_is_left(self):
+    def test_a_killed_tidemark_up_is_reported_and_leaves_nothing(self):
         child = self.begin()
         self.wait_while_it_runs(child, lambda: "up until Ctrl-C" in self.log.read_text(), "not up")
         found = subprocess.run(["pgrep", "-f", f"up --data-dir {self.data} --listen"], capture_output=True, text=True, check=True)
@@ -106,10 +106,10 @@ class Example(unittest.TestCase):
         self.assertIn("`tidemark up` ended by itself with -9", self.log.read_text())
         self.assert_nothing_left(but=("colocation.svg",))
 
-    def test_one_that_was_killed_is_taken_down_by_stop(self):
-        """In the middle of what it measures, when there is most of it."""
+    def test_stop_removes_a_killed_run(self):
+        """During the measurement, when most processes and cgroups exist."""
         child = self.begin()
-        self.wait_while_it_runs(child, self.are_all_there, "not all groups are there")
+        self.wait_while_it_runs(child, self.are_all_there, "not all groups exist")
         child.kill()
         child.wait()
         self.assertTrue(self.are_all_there())

@@ -1,5 +1,5 @@
 """Real faults on a real API server: killed while 5,000 objects change, connections cut in the middle of an object, peers that
-fall silent, and a manager that goes through all of it."""
+fall silent, and a manager that survives all of it."""
 
 import itertools
 import os
@@ -60,7 +60,7 @@ class Connections(WithApi):
         self.addCleanup(made.end)
         return made
 
-    def test_cut_delayed_and_stalled_anywhere(self):
+    def test_connections_cut_delayed_and_stalled_anywhere(self):
         namespace = self.namespace("faults-cut")
         writer = faulty.Writer(namespace, seed=3, objects=300, rate=150)
         self.addCleanup(writer.end)
@@ -72,13 +72,13 @@ class Connections(WithApi):
         proxy.calm = True
         count = faulty.wait_equal(self, self.api, mirror, namespace)
         self.assertGreater(count, 100)
-        self.assertEqual([], [what for what, times in proxy.happened.items() if times == 0], f"{proxy.happened}: not every fault took place")
+        self.assertEqual([], [what for what, times in proxy.happened.items() if times == 0], f"{proxy.happened}: not every fault happened")
         stats = mirror.stats()
         self.assertGreater(stats["watches"], 3, stats)
         self.assertLess(proxy.connections, 20 * 10, "connections are made in a tight loop")
         self.assertEqual(0, mirror.end(), mirror.log[-3000:])
 
-    def test_a_peer_that_falls_silent_is_found_by_ping(self):
+    def test_ping_detects_a_silent_peer(self):
         namespace = self.namespace("faults-silent")
         writer = faulty.Writer(namespace, seed=4, objects=50, rate=100)
         self.addCleanup(writer.end)
@@ -92,7 +92,7 @@ class Connections(WithApi):
             self.assertGreaterEqual(proxy.freeze(), 1)
             # 0.3 s of silence and 0.7 s for the answer; then a wait of at most 0.75 s, and a new connection.
             wait_for(lambda: mirror.stats()["events"] > before["events"] + 10, "events over a new connection")
-            self.assertEqual(before["lists"], mirror.stats()["lists"], "the watch goes on from its revision: no list is needed")
+            self.assertEqual(before["lists"], mirror.stats()["lists"], "the watch continues from its revision: no list is needed")
         writer.stop()
         faulty.wait_equal(self, self.api, mirror, namespace)
         self.assertIn("no answer to a PING", mirror.log)
@@ -100,7 +100,7 @@ class Connections(WithApi):
 
 
 class Storms(WithApi):
-    """What an overloaded API server answers, in place of the real one's answers."""
+    """Answers of an overloaded API server, in place of the real one's answers."""
 
     def proxy(self) -> ReadingProxy:
         made = ReadingProxy()
@@ -119,15 +119,15 @@ class Storms(WithApi):
         return made
 
     def assert_waited(self, requests: list[Request]) -> None:
-        """Each who was told when to come again came no sooner."""
-        told = 0
+        """No sender that got a Retry-After came earlier."""
+        shown = 0
         for before, after in zip(requests, requests[1:]):
             if before.retry_after_s:
-                told += 1
+                shown += 1
                 self.assertGreater(after.at - before.at, 0.9 * before.retry_after_s, f"{after.method} {after.path} after {before.status}")
-        self.assertGreater(told, 2, "nobody was told to wait")
+        self.assertGreater(shown, 2, "no Retry-After was sent")
 
-    def test_a_mirror_comes_through_and_waits_as_it_is_told(self):
+    def test_a_mirror_survives_refusals_and_obeys_retry_after(self):
         namespace = self.namespace("faults-storm")
         writer = self.writer(namespace, seed=6)
         proxy = self.proxy()
@@ -137,7 +137,7 @@ class Storms(WithApi):
         while not storm.enough(3):
             self.assertLess(time.monotonic(), deadline, storm.happened)
             time.sleep(0.5)
-            proxy.cut()  # otherwise a watch that came through would ask no more
+            proxy.cut()  # otherwise an accepted watch sends no more requests
         writer.stop()
         requests = list(proxy.requests)
         storm.calm = True
@@ -145,7 +145,7 @@ class Storms(WithApi):
         self.assert_waited(requests)
         self.assertEqual(0, mirror.end(), mirror.log[-3000:])
 
-    def test_a_watch_that_expired_lists_anew(self):
+    def test_an_expired_watch_lists_again(self):
         namespace = self.namespace("faults-expired")
         writer = self.writer(namespace, seed=7)
         proxy = self.proxy()
@@ -158,7 +158,7 @@ class Storms(WithApi):
             seen = on_page(self.api, namespace)["metadata.resourceVersion"]
             wait_for(lambda: on_page(self.api, namespace)["metadata.resourceVersion"] != seen, "changes that the mirror misses")
             self.assertGreater(writer.stop()["writes"], 0)
-            # What was before is gone from etcd, and with the API server from its memory.
+            # The earlier revisions are gone from etcd, and with the restart from the API server's memory.
             CompactedEtcd(os.environ["TIDEMARK_TEST_ETCD"]).forget(None)
             faulty.control("kill", "apiserver")
             faulty.control("start", "apiserver")
@@ -169,7 +169,7 @@ class Storms(WithApi):
         self.assertGreater(mirror.stats()["lists"], lists, mirror.log[-3000:])
         self.assertEqual(0, mirror.end(), mirror.log[-3000:])
 
-    def test_a_list_whose_pages_expire_begins_again(self):
+    def test_a_list_with_expired_pages_begins_again(self):
         namespace = self.namespace("faults-pages")
         writer = self.writer(namespace, seed=8)
         writer.stop()
@@ -184,7 +184,7 @@ class Storms(WithApi):
         faulty.wait_equal(self, self.api, mirror, namespace, limit_s=120)
         self.assertEqual(0, mirror.end(), mirror.log[-3000:])
 
-    def test_a_manager_comes_through_and_waits_as_it_is_told(self):
+    def test_a_manager_survives_refusals_and_obeys_retry_after(self):
         colocation.install_crds()
         colocation.put_settings(self.api, {"enable": True})
         self.addCleanup(colocation.delete_settings, self.api)
@@ -196,9 +196,9 @@ class Storms(WithApi):
         manager = Component("manager", "--kubeconfig", str(proxy.kubeconfig(Path(os.environ["TMPDIR"]))), "--metrics-addr", "127.0.0.1:0", "--leader-elect=false")
         self.addCleanup(manager.stop)
         is_write = is_patch_of(f"/api/v1/nodes/{node}/status")
-        for used in itertools.cycle((2, 12)):  # too far apart for the threshold below which nothing is written
+        for used in itertools.cycle((2, 12)):  # a change large enough for a write
             colocation.put_metric(self.api, node, Managers.status(used))
-            wait_for(lambda: colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == Managers.left(used), f"what {used} cores leave", manager)
+            wait_for(lambda: colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == Managers.left(used), f"the offer beside {used} used cores", manager)
             if storm.enough(3) and sum(bool(request.retry_after_s) for request in proxy.requests if is_write(request)) > 2:
                 break
         self.assert_waited([request for request in proxy.requests if is_write(request)])
@@ -244,8 +244,8 @@ class Managers(WithApi):
         def right() -> bool:
             return all(colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == self.left(used) for node, used in wanted.items())
 
-        # A watch that lost its server comes back after a wait of up to 45 s.
-        wait_for(right, f"what is left of {wanted}", component)
+        # A watch that lost its server reconnects after a wait of up to 45 s.
+        wait_for(right, f"the offer beside {wanted} used cores", component)
 
     def test_numbers_are_right_after_kills_and_only_a_leader_writes(self):
         rng = random.Random(5)
@@ -271,7 +271,7 @@ class Managers(WithApi):
         transitions = must(self.api.request("GET", LEASE))["spec.leaseTransitions"]
         for node in self.NODES:
             carried = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata"]["annotations"][EPOCH]
-            self.assertLessEqual(int(carried), transitions, "an epoch that no leader has had")
+            self.assertLessEqual(int(carried), transitions, "an epoch that no leader had")
 
 
 def writes_without_lease(log: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The cluster fixture itself: who is let in, what survives kill -9, and that nothing survives the one who started it."""
+"""The cluster fixture itself: which users it accepts, that it survives kill -9, and that nothing survives the process that started it."""
 
 import json
 import os
@@ -33,13 +33,13 @@ def status() -> dict:
 
 
 class Doors(unittest.TestCase):
-    def test_each_context_is_the_user_it_says(self):
+    def test_each_context_is_the_user_it_names(self):
         for context, user in {"admin": "admin", "token-file": "admin", "certificate": "certificate-admin", "nobody": "nobody"}.items():
             with self.subTest(context):
                 done = kubectl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}", context=context)
                 self.assertEqual(user, done.stdout, done.stderr)
 
-    def test_nobody_is_refused(self):
+    def test_the_user_nobody_is_refused(self):
         done = kubectl("get", "nodes", context="nobody")
         self.assertNotEqual(0, done.returncode)
         self.assertIn("Forbidden", done.stderr)
@@ -86,14 +86,14 @@ class Faults(unittest.TestCase):
 
 
 class Ending(unittest.TestCase):
-    """A cluster of its own, ended in each way that there is."""
+    """A cluster of its own, ended in each possible way."""
 
     def start(self, *, bound: bool):
         state = Path(tempfile.mkdtemp(prefix="tidemark-fixture-"))
         self.addCleanup(shutil.rmtree, state, ignore_errors=True)
         apiserver = Path(os.environ["TIDEMARK_KUBECTL"]).parent / "kube-apiserver"
         server = [sys.executable, "-m", "support.cluster.server", "--state", str(state), "--kube-apiserver", str(apiserver)]
-        if bound:  # as the driver starts it: a parent that waits, with the supervisor bound to it by the kernel
+        if bound:  # as the driver starts it: a waiting parent, with the supervisor bound to it by PDEATHSIG
             program = "import subprocess, sys; subprocess.run(['setpriv', '--pdeathsig', 'KILL', '--', *sys.argv[1:]])"
             server = [sys.executable, "-c", program, *server]
         child = subprocess.Popen(server, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -120,7 +120,7 @@ class Ending(unittest.TestCase):
         self.assertEqual(0, child.wait(LIMIT_S))
         self.assert_gone(pids)
 
-    def test_supervisor_ended_or_killed(self):
+    def test_supervisor_terminated_or_killed(self):
         for number in (signal.SIGTERM, signal.SIGKILL):
             with self.subTest(number=number):
                 child, _, pids = self.start(bound=False)

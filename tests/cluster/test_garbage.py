@@ -1,7 +1,7 @@
-"""Garbage in every annotation, label, key and field that is read, on the real API server: the manager lives and stays ready, no
-other node's number moves, no number is negative or more than there is, somebody is told, and all is well when it is gone.
+"""Garbage in every annotation, label, key and field that the manager reads, on the real API server: the manager stays alive and ready, no
+number of another node moves, no number is negative or above the machine, the garbage is reported, and all recovers after it is gone.
 
-What is read is taken from the code: a key that is in no table here fails a test."""
+The keys are taken from the code: a key that is in no table here fails a test."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from cluster.tidemark_process import Component, wait_for
 
 ROOT = Path(__file__).parents[2]
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
-TOLD = {  # what `explain node` says of a key that cannot be read
+TOLD = {  # what `explain node` says about an unreadable key
     "node.koordinator.sh/colocation-strategy": "TM-CONFIG-008", "node.koordinator.sh/reservation": "annotation node.koordinator.sh/reservation",
     "node.koordinator.sh/thirdPartyAllocations": "annotation node.koordinator.sh/thirdPartyAllocations", "node.koordinator.sh/cpu-reclaim-ratio": "TM-CONFIG-009",
     "node.koordinator.sh/memory-reclaim-ratio": "TM-CONFIG-009", "node.koordinator.sh/mid-static-cpu-reserved-ratio": "TM-CONFIG-009",
@@ -34,15 +34,15 @@ LARGE = "x" * (200 << 10)
 DEEP = "[" * 5000
 DEEP_OBJECT = '{"a":' * 5000
 
-# Of any text, whatever it is meant to be.
+# For any text, whatever its meaning.
 TEXTS = (
     "", "{", "[]", "7", "null", "true", '"text"', "{}", '{"schema":99}', "NaN", "-1", "1e999", "9" * 400, "-" + "9" * 30, "0x10", " \t\n", "\u0000"[:0] + "\u2028\ufeff",
     '{"resources":{"cpu":1},"resources":{"cpu":"NaN"}}', DEEP, DEEP_OBJECT, LARGE,
 )
-# Of a label's value, which the API server holds to 63 letters, digits, dots and dashes.
+# For the value of a label, which the API server limits to 63 letters, digits, dots and dashes.
 LABELS = ("", "NaN", "0", "9" * 63, "1e308", "0x10", "banana", "0.00000000000001", "a-b", "True")
 AMOUNTS = ("-5", "1e30", "9" * 60, "0.0000001", "5", "-9223372036854775808", "9223372036854775807", "1Ei", "999999Ei")
-# The right shape, and what should not be in it.
+# The right shape with wrong content.
 SHAPED = {
     "node.koordinator.sh/colocation-strategy": ['{"enable":"yes"}', '{"cpuReclaimThresholdPercent":-7}', '{"cpuReclaimThresholdPercent":1e30}', '{"degradeTimeMinutes":-1}'],
     "node.koordinator.sh/reservation": ['{"resources":{"cpu":"%s"}}' % each for each in AMOUNTS] + ['{"reservedCPUs":"0-99999999"}', '{"reservedCPUs":"3-1"}'],
@@ -72,7 +72,7 @@ POD_LABELS = ("koordinator.sh/qosClass", "koordinator.sh/priority-class", "koord
 POD_ANNOTATIONS = ("scheduling.koordinator.sh/resource-status", "node.koordinator.sh/extended-resource-spec", "tidemark.io/profiles")
 
 TOPOLOGY_ANNOTATIONS = ("node.koordinator.sh/cpu-basic-info",)
-# Of NodeMetric.status, each on a node of its own: where a value is put, and which values.
+# For NodeMetric.status, each on its own node: the path of a value, and the values.
 USED = {"resources": {"cpu": "2", "memory": "2Gi"}}
 METRIC_FIELDS = {
     **{f"{use}.{amount}": (lambda value, use=use, amount=amount: {"nodeMetric": {use: {"resources": {**USED["resources"], amount: value}}}}, AMOUNTS)
@@ -86,24 +86,24 @@ METRIC_FIELDS = {
     "duration": (lambda value: {"nodeMetric": {"nodeUsage": USED, "systemUsage": USED, "aggregatedNodeUsages": [{"duration": value, "usage": {"p95": USED}}]}}, ("-5m", "9" * 30 + "h", "", "x", "0s")),
     "updateTime": (lambda value: {"updateTime": value}, ("9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "yesterday", "2026-13-45T00:00:00Z")),
 }
-# A text that is no setting at all: "", "null" and "{}" are settings, the defaults.
+# A text that is no setting at all: "", "null" and "{}" are valid settings, the defaults.
 NO_SETTINGS = tuple(text for text in TEXTS if text not in ("", "null", "{}", '{"schema":99}', '{"resources":{"cpu":1},"resources":{"cpu":"NaN"}}', " \t\n"))
 SETTINGS_KEYS = {
     "colocation-config": (*NO_SETTINGS, '{"enable":"yes"}', '{"cpuReclaimThresholdPercent":-5}', '{"cpuReclaimThresholdPercent":1e30}', '{"nodeConfigs":7}', '{"degradeTimeMinutes":0}'),
     "cpu-normalization-config": NO_SETTINGS, "resource-amplification-config": NO_SETTINGS, "resource-threshold-config": NO_SETTINGS, "resource-qos-config": NO_SETTINGS,
     "cpu-burst-config": NO_SETTINGS, "system-config": NO_SETTINGS, "host-application-config": NO_SETTINGS,
 }
-# Of ours everything is garbage that does not carry its schema.
+# For our texts: everything without their schema is garbage.
 OUR_MAPS = {
     colocation.TIDEMARK_CONFIG: ("config.yaml",), "tidemark-state": ("state.json", "overrides.json"), colocation.BUDGETS: ("state.json", "counts.json", "request.json"),
     colocation.REVISIONS: ("state", "revision-1", "revision-7", "request"), colocation.PROFILES[0]: ("0123456789abcdef",), colocation.FORECASTS: ("0123456789abcdef",),
     colocation.LEAST_OFFERS[0]: ("0123456789abcdef",),
 }
 OUR_TEXTS = (*(text for text in TEXTS if text != LARGE), '{"schema":1}', '{"schema":-1}', '{"schema":1e99}', '{"schema":"1"}', "schema: 1", "&a [*a]", "a: &a [1]\nb: *a", LARGE)
-# Keys of ours and of the peer that no test of this file has to spoil, and why.
+# Keys of ours and of Koordinator that no test of this file has to spoil, and why.
 NOT_SPOILT = {
-    "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory", "kubernetes.io/mid-cpu", "kubernetes.io/mid-memory",  # quantities: the API server reads them first
-    "koordinator.sh/configmap-type", "pod.koordinator.sh/skip-enhanced-validation", "scheduling.koordinator.sh/reserve-pod",  # looked at by webhooks, for being there
+    "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory", "kubernetes.io/mid-cpu", "kubernetes.io/mid-memory",  # quantities: the API server validates them
+    "koordinator.sh/configmap-type", "pod.koordinator.sh/skip-enhanced-validation", "scheduling.koordinator.sh/reserve-pod",  # webhooks check only their presence
     "config.koordinator.sh/skip-update-resources", "config.koordinator.sh/controller-managed",  # likewise, of profiles
     "tidemark.io/while-off", "tidemark.io/managed-webhooks", "tidemark.io/old-ca-since", "tidemark.io/next-ca-since",  # test_webhooks, test_webhook_certificates
     "slo.koordinator.sh/v1alpha1", "config.koordinator.sh/v1alpha1", "analysis.koordinator.sh/v1alpha1",  # API groups
@@ -114,13 +114,13 @@ NOT_SPOILT = {
     "koordinator.sh/eviction-priority", "koordinator.sh/cpuBurst", "koordinator.sh/cpuQOS", "koordinator.sh/memoryQOS", "koordinator.sh/blkioQOS",
     "koordinator.sh/networkQOS", "koordinator.sh/oom-score-adj", "koordinator.sh/oom-score-adj-spec", "node.koordinator.sh/resctrl",
     "tidemark.io/business", "tidemark.io/user", "tidemark.io/infrastructure", "tidemark.io/progress", "tidemark.io/held-bytes",
-    "tidemark.io/queued-again", "tidemark.io/queued-again-pods",  # of Jobs of `tidemark up`: cli/local/tasks_test.cc; the other one is uids, of which any text may be one
-    # Of nodes, for their agent: agent/report/node_size_test.cc and agent/protect/node_facts_test.cc.
+    "tidemark.io/queued-again", "tidemark.io/queued-again-pods",  # of Jobs of `tidemark up`: cli/local/tasks_test.cc; the other one has uids, and any text may be one
+    # Of nodes, for the agent: agent/report/node_size_test.cc and agent/protect/node_facts_test.cc.
     "node.koordinator.sh/raw-allocatable", "node.koordinator.sh/system-qos-resource",
 }
 
 
-# Of NodeSLO.spec, each on a node of its own: one that is replaced again and again is left to who does it.
+# For NodeSLO.spec, each on its own node: an object that is replaced repeatedly is left to its second writer.
 NODE_SLOS = (
     {"resourceUsedThresholdWithBE": {"enable": False, "cpuSuppressThresholdPercent": -5}}, {"resourceUsedThresholdWithBE": {"cpuSuppressThresholdPercent": 9 * 10**18}},
     {"resourceUsedThresholdWithBE": {"cpuSuppressPolicy": "none of these"}}, {"resourceUsedThresholdWithBE": None}, {"resourceUsedThresholdWithBE": "text"},
@@ -184,7 +184,7 @@ class Garbage(WithApi):
         wait_for(right, f"{self.left()} on {nodes}", component)
 
     def round(self, nodes, component: Component, looked_at=()) -> None:
-        """Everybody reports something else, the witness last: when it is decided on, all others are too."""
+        """Every node reports a new value, the witness last: after the witness is decided on, all others are too."""
         self.used = 14 - self.used
         for node in (*nodes, self.witness):
             colocation.put_metric(self.api, node, self.status(self.used))
@@ -203,13 +203,13 @@ class Garbage(WithApi):
                 self.assertTrue(0 <= amount <= most, f"{node['metadata']['name']}: {side} {name} is {amount} with {node['metadata'].get('annotations', {})!s:.500}")
 
     def spoil(self, path: str, body: dict) -> bool:
-        """False where the API server does not take it."""
+        """False if the API server refuses it."""
         answer = self.api.request("PATCH", path, body, content=MERGE)
         self.assertIn(answer.status, (200, 400, 404, 413, 422, 500), f"{path}: {answer.body[:500]!r}")
         return answer.status == 200
 
     def look(self, *words: str) -> str:
-        """A command for people over all this: it may refuse, and never crash."""
+        """Runs a user command on all this: it may refuse, but never crash."""
         done = subprocess.run(
             [os.environ["TIDEMARK_BINARY"], *words, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
         )
@@ -231,19 +231,19 @@ class Garbage(WithApi):
                 taken += self.spoil(f"/api/v1/nodes/{node}", {"metadata": {place: {key: value}}})
             self.round(list(victims), component)
         self.assertGreater(taken, 400)
-        # With each of them unreadable, commands for people tell what they can.
+        # With each of them unreadable, user commands still print the rest.
         for node, (place, key) in victims.items():
             self.spoil(f"/api/v1/nodes/{node}", {"metadata": {place: {key: "{" if place == "annotations" else "banana"}}})
         self.round(list(victims), component)
         for node, (place, key) in victims.items():
             if not node.endswith("-0"):
                 continue
-            told = self.look("explain", "node", node)
+            shown = self.look("explain", "node", node)
             if key in TOLD:
-                self.assertIn(TOLD[key], told, key)
+                self.assertIn(TOLD[key], shown, key)
         self.look("report", "states")
         for node, (place, key) in victims.items():
-            if key in STATE_KEYS:  # an order that nobody can read holds until there is another one
+            if key in STATE_KEYS:  # an unreadable order holds until the next order
                 self.look("on", "node", node, "--reason=mended", "--by=ann@ops", "--yes")
             else:
                 must(self.api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {place: {key: None}}}, content=MERGE))
@@ -295,14 +295,14 @@ class Garbage(WithApi):
         for at, text in enumerate(OUR_TEXTS):
             for name, keys in {colocation.SETTINGS_NAME: SETTINGS_KEYS, **OUR_MAPS}.items():
                 data = {key: SETTINGS_KEYS[key][at % len(SETTINGS_KEYS[key])] if name == colocation.SETTINGS_NAME else text for key in keys}
-                if text == LARGE or LARGE in data.values():  # one of them is a fifth of what an object may be
+                if text == LARGE or LARGE in data.values():  # one of them is a fifth of the size limit of an object
                     data = dict([next(iter(data.items()))])
                 if not self.spoil(f"{SETTINGS}/{name}", {"data": data}):
                     self.api.request("POST", SETTINGS, {"metadata": {"name": name}, "data": data})
             self.round([], component)
-        # Whatever came last above: a newer version's, and then what is nobody's.
+        # The last values above were any of these: now a newer version's, then garbage.
         self.put_into_ours('{"schema":99}')
-        wait_for(lambda: component.metrics()["tidemark_budgets_held"] == 1, "what a newer version stored to be kept", component)
+        wait_for(lambda: component.metrics()["tidemark_budgets_held"] == 1, "a newer version's budgets to be kept", component)
         self.put_into_ours("{")
         self.spoil(f"{SETTINGS}/{colocation.SETTINGS_NAME}", {"data": {key: "{" for key in SETTINGS_KEYS}})
 
@@ -310,15 +310,15 @@ class Garbage(WithApi):
             metrics = component.metrics()
             return (metrics["tidemark_manager_config_good"], metrics["tidemark_manager_state_good"], metrics["tidemark_budgets_held"]) == (0, 0, 0)
 
-        wait_for(nothing_good, "settings and orders that are known not to be good", component)
+        wait_for(nothing_good, "settings and orders reported as bad", component)
         for name, keys in {colocation.SETTINGS_NAME: SETTINGS_KEYS, **OUR_MAPS}.items():
             for key in (name,) if name == colocation.TIDEMARK_CONFIG else keys:
-                if name.startswith("tidemark-history-"):  # read where somebody goes by it: test_profiles
+                if name.startswith("tidemark-history-"):  # read only if in use: test_profiles
                     continue
                 if name == colocation.REVISIONS and key == "revision-7" or key == "counts.json":
                     continue
                 named = name if name != colocation.SETTINGS_NAME else f"key={key}"
-                self.assertTrue([line for line in component.log.splitlines() if named in line and key in line], f"nobody was told of {key} of {name}")
+                self.assertTrue([line for line in component.log.splitlines() if named in line and key in line], f"no log line about {key} of {name}")
         for words in (("report", "states"), ("report", "budgets"), ("list", "revisions"), ("preview", "pool", "safe"), ("explain", "node", self.witness), ("explain", "config", self.witness)):
             self.look(*words)
         for name in OUR_MAPS:
@@ -336,7 +336,7 @@ class Garbage(WithApi):
         component = self.run_manager(*FAST)
         node = self.node("zoned", status=self.status(self.used), labels={"pool": "safe"})
 
-        def seen_to_report() -> bool:  # a node of the safe profile waits for another stamp than the first, which has seconds
+        def seen_to_report() -> bool:  # a node of the safe profile waits for a second time stamp, in seconds
             colocation.put_metric(self.api, node, self.status(self.used))
             return bool(self.batch(node))
 
@@ -357,7 +357,7 @@ class Garbage(WithApi):
         self.wait_good([self.witness], component)
 
     def zones_are_within(self, node: str) -> bool:
-        """What the zones carry is neither negative nor, together, more than the node's status."""
+        """The amounts of the zones are neither negative nor, together, above the node's status."""
         found = self.api.request("GET", f"{TOPOLOGIES}/{node}")
         if found.status == 404:
             return True
@@ -379,7 +379,7 @@ class Garbage(WithApi):
         taken = sum(self.spoil(f"{NODESLOS}/{node}", {"spec": spec}) for node, spec in zip(nodes, NODE_SLOS))
         self.assertGreater(taken, 10)
         self.round(nodes, component)
-        # Each is repaired; what others keep in its extensions is theirs.
+        # Each is repaired; extensions of others stay.
         wait_for(lambda: all(self.slo(node) == self.slo(self.witness) for node in nodes), "every NodeSLO as it was", component)
         self.wait_good([*nodes, self.witness], component)
         self.look("explain", "config", nodes[0])
@@ -388,7 +388,7 @@ class Garbage(WithApi):
         spec = self.api.request("GET", f"{NODESLOS}/{node}").get("spec", {})
         return {key: part for key, part in spec.items() if key != "extensions"}
 
-    def test_a_lease_that_nobody_would_write(self):
+    def test_a_lease_with_garbage(self):
         for spec in LEASE_SPECS:
             self.api.request("DELETE", LEASE)
             answer = self.api.request("POST", LEASES, {"metadata": {"name": "koordinator-manager", "annotations": {"a": LARGE[:1000]}}, "spec": spec})
@@ -397,7 +397,7 @@ class Garbage(WithApi):
             wait_for(lambda: component.metrics().get("tidemark_leader") == 1, f"a leader after {spec!s:.100}", component)
             self.assertEqual(0, component.stop())
 
-    def test_what_was_learned_of_workloads(self):
+    def test_history_of_workloads(self):
         data = {f"{i:016x}": text for i, text in enumerate(text for text in OUR_TEXTS if text != LARGE)}
         for name in (*colocation.PROFILES, *colocation.LEAST_OFFERS):
             must(self.api.request("POST", SETTINGS, {"metadata": {"name": name}, "data": data}))
@@ -408,13 +408,13 @@ class Garbage(WithApi):
         for kind, maps in (("profiles", colocation.PROFILES), ("least", colocation.LEAST_OFFERS)):
             refused = f'tidemark_history_refused_total{{component="{kind}"}}'
             wait_for(lambda: component.metrics().get(refused, 0) >= len(data) * len(maps), f"every record of {kind} refused", component)
-        # What cannot be read goes with the next write, and stops nothing.
+        # Unreadable records disappear with the next write and stop nothing.
         wait_for(lambda: all(not must(self.api.request("GET", f"{SETTINGS}/{name}")).get("data") for name in colocation.PROFILES), "nothing of it left", component)
         self.round([], component)
 
 
 class Complete(unittest.TestCase):
-    def test_no_key_that_the_code_knows_is_missing_here(self):
+    def test_no_key_of_the_code_is_missing_here(self):
         literal = re.compile(r'"((?:[a-z0-9-]+\.)*(?:koordinator\.sh|tidemark\.io|kubernetes\.io)/[A-Za-z0-9_.-]+)"')
         found = set()
         for folder in ("model", "kube", "policy", "manager", "cli"):
@@ -424,7 +424,7 @@ class Complete(unittest.TestCase):
         found = {key for key in found if "koordinator.sh/" in key or "tidemark.io/" in key or key.startswith("kubernetes.io/batch") or key.startswith("kubernetes.io/mid")}
         here = {*NODE_ANNOTATIONS, *NODE_LABELS, *POD_LABELS, *POD_ANNOTATIONS, *TOPOLOGY_ANNOTATIONS, *NOT_SPOILT}
         self.assertGreater(len(found), 30)
-        self.assertEqual(set(), found - here, "spoil it in a table above, or say in NOT_SPOILT why not")
+        self.assertEqual(set(), found - here, "spoil it in a table above, or give the reason in NOT_SPOILT")
 
     def test_no_key_of_the_settings_is_missing_here(self):
         names = (ROOT / "model" / "names.h").read_text()

@@ -1,4 +1,4 @@
-"""What the manager decided on a real API server, told afterwards from its journal: `explain --at` and `replay`."""
+"""The manager's decisions on a real API server, read later from its journal: `explain --at` and `replay`."""
 
 import json
 import os
@@ -49,7 +49,7 @@ class Journal(WithApi):
     def wait_kept(self, component, count: int) -> None:
         wait_for(lambda: component.metrics().get("tidemark_journal_records_total", 0) >= count, f"{count} records", component)
 
-    def test_the_decision_of_then_is_told_from_the_journal(self):
+    def test_explain_at_shows_the_past_decision_from_the_journal(self):
         node = self.node("then-1", status=used("2"))
         component = self.start_with_journal()
         self.wait_offered(node, "17200", component)
@@ -71,7 +71,7 @@ class Journal(WithApi):
 
         live = tidemark("explain", "node", node, "-o", "json", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
         told_live = json.loads(live.stdout)["kubernetes.io/batch-cpu"]
-        self.assertEqual({**told_live, "onNode": 17200}, now["kubernetes.io/batch-cpu"], "but for what the node carried then")
+        self.assertEqual({**told_live, "onNode": 17200}, now["kubernetes.io/batch-cpu"], "except for what the node carried then")
 
         early = self.at(node, "2020-01-01T00:00:00Z")
         self.assertEqual(early.returncode, 1)
@@ -81,7 +81,7 @@ class Journal(WithApi):
         self.assertIn('no decision about node "nobody"', unknown.stderr)
         self.assertEqual(self.at(node, "yesterday").returncode, 2)
 
-    def test_replay_of_all_that_was_decided_is_exact(self):
+    def test_replay_of_all_decisions_is_exact(self):
         nodes = [self.node(f"replay-{i}", status=used(str(i + 1))) for i in range(5)]
         component = self.start_with_journal()
         for round_ in range(3):
@@ -107,7 +107,7 @@ class Journal(WithApi):
         self.wait_offered(node, "17200", component)
         self.wait_kept(component, 1)
         component.kill()
-        # As if the kill had fallen between two of the disk's pages.
+        # As if the kill had come between two pages of the disk.
         [segment] = self.directory.glob("*.tmj")
         segment.write_bytes(segment.read_bytes()[:-7])
         component = self.start_with_journal()
@@ -119,8 +119,8 @@ class Journal(WithApi):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("of a record that was cut off", done.stdout)
 
-    def test_who_no_longer_led_says_so(self):
-        """Two replicas with a journal each; the one that led is stopped in its sleep and wakes behind its successor."""
+    def test_a_former_leader_is_marked_in_its_journal(self):
+        """Two replicas with a journal each. The leader is frozen and resumes behind its successor."""
         elected = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=300ms")
         node = self.node("led-1", status=used("2"))
         first = self.run_manager("--journal-dir", str(self.directory), *elected)
@@ -136,13 +136,13 @@ class Journal(WithApi):
         wait_for(lambda: any("no longer led from " in note for note in self.told_at(node, "0s")["notes"]), "a note in the first one's journal", first)
         self.assertEqual(17200, self.told_at(node, "0s")["kubernetes.io/batch-cpu"]["published"], "what it knew")
         self.directory = Path(str(self.directory) + "-of-the-second")
-        told = self.told_at(node, "0s")
-        self.assertEqual(9200, told["kubernetes.io/batch-cpu"]["published"])
-        self.assertFalse([note for note in told["notes"] if "longer led" in note], told["notes"])
+        shown = self.told_at(node, "0s")
+        self.assertEqual(9200, shown["kubernetes.io/batch-cpu"]["published"])
+        self.assertFalse([note for note in shown["notes"] if "longer led" in note], shown["notes"])
 
-    def test_a_disk_that_cannot_be_written_stops_nothing(self):
+    def test_an_unwritable_disk_stops_nothing(self):
         self.directory.parent.mkdir(parents=True)
-        self.directory.write_text("a file where the folder should be")
+        self.directory.write_text("a file instead of the directory")
         node = self.node("no-disk-1", status=used("2"))
         component = self.start_with_journal()
         self.wait_offered(node, "17200", component)

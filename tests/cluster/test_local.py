@@ -1,4 +1,4 @@
-"""`tidemark up` as a node of its own: pods as processes of this machine, an agent over them, kubectl in front; killed in the middle, and gone without
+"""`tidemark up` as its own node: pods as processes of this machine, an agent, and kubectl as client; killed at work, and gone without
 residue."""
 
 import json
@@ -18,7 +18,7 @@ from support.patience import PATIENCE_S
 TASKS = 10
 SHORT_JOBS = 20
 SOLD_WITHIN_S = 60
-SHIM_GROWTH_KIB_MAX = 400  # what much output may leave in a shim that has none of it any more
+SHIM_GROWTH_KIB_MAX = 400  # memory that much output may leave in a shim
 
 
 def pod(name: str, command: list[str], **more) -> dict:
@@ -39,12 +39,12 @@ class Local(LocalCase):
     def containers(self) -> dict[str, dict]:
         return {each["metadata"]["name"]: each["status"]["containerStatuses"][0] for each in self.get("pods")["items"]}
 
-    def test_tasks_outlive_a_kill_and_are_adopted_exit_codes_included(self):
-        go, later, told = self.folder / "go", self.folder / "later", self.folder / "told"
-        ends = [f"task-{i}" for i in range(TASKS // 2)]  # while nobody is there; the others run on
+    def test_tasks_survive_a_kill_and_are_adopted_with_their_exit_codes(self):
+        go, later, shown = self.folder / "go", self.folder / "later", self.folder / "told"
+        ends = [f"task-{i}" for i in range(TASKS // 2)]  # these end while `tidemark up` is dead; the others run on
         stays = [f"task-{i}" for i in range(TASKS // 2, TASKS)]
         self.apply(*[
-            pod(name, ["sh", "-c", f"echo {name}; trap 'echo {name} >>{told}; exit 99' TERM; until [ -e {file} ]; do sleep 0.05; done; exit {name[5:]}"])
+            pod(name, ["sh", "-c", f"echo {name}; trap 'echo {name} >>{shown}; exit 99' TERM; until [ -e {file} ]; do sleep 0.05; done; exit {name[5:]}"])
             for file, names in ((go, ends), (later, stays)) for name in names
         ])
         wait_for(lambda: set(self.phases().values()) == {"Running"}, "ten that run", self.component)
@@ -52,20 +52,20 @@ class Local(LocalCase):
         self.component.kill()
         go.touch()
         data = self.folder / "data"
-        wait_for(lambda: len(list(data.glob("containers/*/main/0/ended.json"))) == len(ends), "five that end with nobody there")
+        wait_for(lambda: len(list(data.glob("containers/*/main/0/ended.json"))) == len(ends), "five tasks to end without `tidemark up`")
         self.start()
-        wait_for(lambda: all(self.phases()[name] in ("Succeeded", "Failed") for name in ends), "five ends told", self.component)
-        wait_for(lambda: all(self.phases()[name] == "Running" for name in stays), "five that run on", self.component)
+        wait_for(lambda: all(self.phases()[name] in ("Succeeded", "Failed") for name in ends), "five reported ends", self.component)
+        wait_for(lambda: all(self.phases()[name] == "Running" for name in stays), "five tasks to run on", self.component)
         self.assertEqual({name: before[name] for name in stays}, {name: self.containers()[name]["containerID"] for name in stays})
 
-        stopped = stays.pop()  # whoever was adopted is asked to end, and goes with its group, as any other
+        stopped = stays.pop()  # an adopted task is terminated and removed with its cgroup like any other
         uid = self.get("pod", stopped)["metadata"]["uid"]
         self.assertEqual(0, self.kubectl("delete", "pod", stopped).returncode)
-        self.assertEqual(f"{stopped}\n", told.read_text())
+        self.assertEqual(f"{stopped}\n", shown.read_text())
         wait_for(lambda: not self.groups(f"pod{uid}"), "its group gone", self.component)
 
         later.touch()
-        wait_for(lambda: not set(self.phases().values()) & {"Running", "Pending"}, "all ends told", self.component)
+        wait_for(lambda: not set(self.phases().values()) & {"Running", "Pending"}, "all ends reported", self.component)
         self.assertEqual({*ends, *stays}, set(self.containers()))
         for name, status in self.containers().items():
             self.assertEqual(int(name.removeprefix("task-")), status["state"]["terminated"]["exitCode"], name)
@@ -75,12 +75,12 @@ class Local(LocalCase):
             self.assertRegex(log, rf"^\S+ stdout F {name}\n$")
 
     def shims_kib(self) -> list[int]:
-        """Of the process beside each container: what it shares with nobody."""
+        """The unshared memory of the shim of each container."""
         pids = [file.read_text().split()[0] for file in (self.folder / "data").glob("containers/*/*/*/lock")]
         rollups = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids]
         return [sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_")) for rollup in rollups]
 
-    def test_what_stands_beside_a_container_is_small_however_much_that_writes(self):
+    def test_a_shim_stays_small_however_much_its_container_writes(self):
         quiet = [pod(f"quiet-{i}", ["sleep", "1000"]) for i in range(TASKS)]
         self.apply(*quiet)
         wait_for(lambda: set(self.phases().values()) == {"Running"}, "those that run", self.component)
@@ -89,12 +89,12 @@ class Local(LocalCase):
         short_lines = "head -c 1000000 /dev/zero | tr '\\0' '\\n'; seq 20000; echo done; sleep 1000"
         self.apply(pod("writes", ["sh", "-c", short_lines]))
         log = lambda: "".join(file.read_text() for file in (self.folder / "data").glob("logs/default_writes_*/main/0.log"))
-        wait_for(lambda: log().endswith(" done\n"), "all that it writes", self.component)
+        wait_for(lambda: log().endswith(" done\n"), "all of its output", self.component)
         after = self.shims_kib()
-        print(f"memory of its own that each of {TASKS} shims has: {min(before)} to {max(before)} KiB; of one whose container wrote much: {max(after)} KiB", file=sys.stderr)
+        print(f"unshared memory of each of {TASKS} shims has: {min(before)} to {max(before)} KiB; of one whose container wrote much: {max(after)} KiB", file=sys.stderr)
         self.assertLess(max(after) - max(before), SHIM_GROWTH_KIB_MAX)
 
-    def test_offline_work_is_sold_what_is_idle_limited_and_goes_first(self):
+    def test_offline_work_is_sold_idle_capacity_limited_and_evicted_first(self):
         def sold() -> int:
             return int(self.get("node", "here")["status"]["allocatable"].get("kubernetes.io/batch-cpu", 0))
 
@@ -109,15 +109,15 @@ class Local(LocalCase):
         limit = "memory.limit_in_bytes" if (CGROUPS / "memory").is_dir() else "memory.max"
         wait_for(lambda: self.file(uid, limit) == str(64 << 20), "the limit of its batch memory", self.component)
         audit = self.folder / "data" / "agent" / "audit.jsonl"
-        wait_for(lambda: "TM-LIMIT-001" in audit.read_text(), "a line of the audit, which a thread of its own writes", self.component)
+        wait_for(lambda: "TM-LIMIT-001" in audit.read_text(), "a line of the audit, written by its own thread", self.component)
 
         def stands() -> str:
             return next((each["reason"] for each in self.get("node", "here")["status"]["conditions"] if each["type"] == "TidemarkIsolation"), "")
 
-        wait_for(lambda: stands() == "Enforcing", "a condition that says so", self.component)
+        wait_for(lambda: stands() == "Enforcing", "condition Enforcing", self.component)
 
-    def test_offline_work_runs_idle_as_one(self):
-        """A kernel compares idleness between siblings: who wakes up online would wait for a slice of a pod that is idle by itself alone."""
+    def test_offline_work_is_idle_as_one_group(self):
+        """The kernel compares idleness between siblings: a waking online process would wait for a slice of a pod that is idle only inside its group."""
         def value(name: str, *below: str) -> str:
             return next((path.read_text().strip() for top in (CGROUPS / self.group, CGROUPS / "cpu" / self.group) if (path := top.joinpath(*below, name)).exists()), "")
 
@@ -130,19 +130,19 @@ class Local(LocalCase):
         wait_for(lambda: idle(), "groups", self.component)
         if not idle("kubepods"):
             self.skipTest("this kernel has no cpu.idle")
-        wait_for(lambda: idle() == "1", "all of it idle beside the services of the machine", self.component)
+        wait_for(lambda: idle() == "1", "kubepods idle beside the services of the machine", self.component)
         self.apply(pod("web", ["sleep", "1000"], container={"resources": {"requests": {"cpu": "100m"}}}))
-        wait_for(lambda: idle() == "0" and idle("kubepods", "besteffort") == "1", "offline work alone idle", self.component)
+        wait_for(lambda: idle() == "0" and idle("kubepods", "besteffort") == "1", "only offline work idle", self.component)
         self.apply(batch("burn", ["sleep", "1000"], 100))
         suppressed = lambda: (self.folder / "run" / "status.json").read_text()
-        wait_for(lambda: "TM-SUPPRESS-011" in suppressed(), "what runs last is held by nothing", self.component)
+        wait_for(lambda: "TM-SUPPRESS-011" in suppressed(), "no limit on the last tasks", self.component)
         self.assertIn(quota(), ("-1", "max"))
         self.assertEqual(0, self.kubectl("delete", "pod", "burn", "--grace-period=0", "--force").returncode)
         self.component.kill()
         self.start()
-        self.assertEqual("1", idle("kubepods", "besteffort"), "as the one before left it")
+        self.assertEqual("1", idle("kubepods", "besteffort"), "unchanged from the previous run")
         self.assertEqual(0, self.kubectl("delete", "pod", "web", "--grace-period=0", "--force").returncode)
-        wait_for(lambda: idle() == "1" and idle("kubepods", "besteffort") == "0", "all of it again", self.component)
+        wait_for(lambda: idle() == "1" and idle("kubepods", "besteffort") == "0", "kubepods idle again", self.component)
 
     def test_jobs_of_kubectl_run_to_their_end(self):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
@@ -155,9 +155,9 @@ class Local(LocalCase):
         pods = self.get("pods", "-l", "job-name=short-0")["items"]
         self.assertEqual(["Succeeded"], [each["status"]["phase"] for each in pods])
         self.assertEqual(0, self.kubectl("delete", "jobs", "--all").returncode)
-        wait_for(lambda: not self.get("pods")["items"], "pods gone with their jobs", self.component)
+        wait_for(lambda: not self.get("pods")["items"], "pods to go with their jobs", self.component)
 
-    def test_batch_work_is_queued_again_after_an_eviction_and_keeps_its_tries(self):
+    def test_an_evicted_batch_job_is_requeued_and_keeps_its_tries(self):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
         done = self.local("run", "--name=long", "--class=free", "--", "sh", "-c", "echo begun; sleep 1000")
         self.assertEqual((0, "long\n"), (done.returncode, done.stdout), done.stderr)
@@ -170,28 +170,28 @@ class Local(LocalCase):
         def second() -> list[dict]:
             return [each for each in self.get("pods", "-l", "job-name=long")["items"] if each["metadata"]["name"] != first]
 
-        wait_for(second, "another pod of it", self.component)
-        wait_for(lambda: self.tasks()["long"]["state"] == "Requeued", "it waits again, and says why", self.component)
+        wait_for(second, "a second pod of the job", self.component)
+        wait_for(lambda: self.tasks()["long"]["state"] == "Requeued", "the job to wait again with a reason", self.component)
         status = self.get("job", "long")["status"]
         self.assertEqual((0, []), (status.get("failed", 0), [each["type"] for each in status.get("conditions", [])]), status)
-        wait_for(lambda: self.tasks()["long"]["state"] == "Running", "it runs again after the pause", self.component)
+        wait_for(lambda: self.tasks()["long"]["state"] == "Running", "the job to run again after the pause", self.component)
         self.assertEqual(2, self.tasks()["long"]["runs"])
-        wait_for(lambda: self.local("logs", "long").stdout.count("begun") == 2, "what the evicted one wrote too", self.component)
+        wait_for(lambda: self.local("logs", "long").stdout.count("begun") == 2, "the output of the evicted pod too", self.component)
         self.assertEqual(0, self.local("stop", "long", "--wait", "--now").returncode)
         self.assertNotIn("long", self.tasks())
-        wait_for(lambda: not list((self.folder / "data" / "logs").iterdir()), "its logs gone with it", self.component)
+        wait_for(lambda: not list((self.folder / "data" / "logs").iterdir()), "its logs to go with it", self.component)
 
     def reboot(self):
-        """What the next start finds after one: nothing runs, no group is there, and what was begun was begun in another life of the machine."""
+        """Simulates a reboot for the next start: nothing runs, no cgroup exists, and all tasks began before the boot."""
         self.component.kill()
         for folder in (self.folder / "data" / "containers").glob("*/*/*"):
             begin = json.loads((folder / "begin.json").read_text())
             (folder / "begin.json").write_text(json.dumps({**begin, "boot": "another"}))
-            os.kill(int((folder / "lock").read_text().split()[0]), signal.SIGKILL)  # which would tell how the others ended
+            os.kill(int((folder / "lock").read_text().split()[0]), signal.SIGKILL)  # it would record how the others ended
         plain_groups.clear(self.group)
         self.start()
 
-    def test_a_job_that_ended_with_the_machine_is_queued_again(self):
+    def test_a_job_that_ended_with_the_machine_is_requeued(self):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
         self.assertEqual(0, self.local("run", "--name=long", "--class=free", "--", "sh", "-c", "echo run $$; sleep 1000").returncode)
         wait_for(lambda: "run" in self.local("logs", "long").stdout, "it runs", self.component)
@@ -199,24 +199,24 @@ class Local(LocalCase):
         wait_for(lambda: self.tasks()["long"]["state"] == "Running" and self.tasks()["long"]["runs"] == 2, "it runs again", self.component)
         status = self.get("job", "long")["status"]
         self.assertEqual((0, []), (status.get("failed", 0), [each["type"] for each in status.get("conditions", [])]), status)
-        wait_for(lambda: self.local("logs", "long").stdout.count("run") == 2, "what it wrote before and after", self.component)
+        wait_for(lambda: self.local("logs", "long").stdout.count("run") == 2, "its output before and after", self.component)
 
-    def test_all_of_a_task_is_asked_to_end_and_has_its_grace(self):
+    def test_all_processes_of_a_task_get_sigterm_and_the_grace_period(self):
         kept = self.folder / "kept"
         work = f"(trap 'sleep 0.5; echo kept >> {kept}; exit' TERM; echo up; while :; do sleep 0.1; done) & wait"
         self.assertEqual(0, self.local("run", "--name=away", "--class=free", "--", "sh", "-c", work).returncode)
         wait_for(lambda: "up" in self.local("logs", "away").stdout, "it runs", self.component)
         stopped = self.local("stop", "away", "--wait")
         self.assertEqual(0, stopped.returncode, stopped.stderr)
-        self.assertEqual("kept\n", kept.read_text(), "the shell ended at once, what it began had its time")
+        self.assertEqual("kept\n", kept.read_text(), "the shell ended at once, its child had the grace period")
 
-    def test_whoever_waits_gets_the_output_and_the_exit_code(self):
+    def test_run_wait_returns_the_output_and_the_exit_code(self):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
         done = self.local("run", "--wait", "--class=free", "--name=quick", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
         self.assertEqual((7, "out\n"), (done.returncode, done.stdout), done.stderr)
         self.assertIn("err\n", done.stderr)
 
-    def test_logs_that_were_rotated_are_read_whole(self):
+    def test_rotated_logs_are_read_completely(self):
         self.component.stop()
         self.start("--log-size=1", "--log-files=5")
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
@@ -229,9 +229,9 @@ class Local(LocalCase):
         self.assertTrue(self.local("logs", "talker").stdout == written)
         self.assertEqual(written[-10_000:], self.local("logs", "talker", "--tail=10").stdout)
 
-    def test_nothing_of_it_is_left_once_its_pods_are_gone(self):
+    def test_no_residue_after_its_pods_are_gone(self):
         self.apply(pod("web", ["sleep", "1000"]), pod("bad", []))
-        wait_for(lambda: self.phases() == {"web": "Running", "bad": "Failed"}, "one that runs, one that cannot", self.component)
+        wait_for(lambda: self.phases() == {"web": "Running", "bad": "Failed"}, "one running pod, one failed", self.component)
         self.assertIn("spec.containers[0].command: ", self.get("pod", "bad")["status"]["message"])
         self.assertTrue(self.groups("pod*"))
         self.assertEqual(0, self.kubectl("delete", "pods", "--all").returncode)
@@ -262,7 +262,7 @@ class Local(LocalCase):
         write(40)
         wait_for(lambda: '"cpuReclaimThresholdPercent": 40' in in_force(), "its edit in force", self.component)
         file.write_text("kind: Secret\n")
-        wait_for(lambda: "what was before stays" in self.component.log, "a word about a wrong file", self.component)
+        wait_for(lambda: "what was before stays" in self.component.log, "a log line about a wrong file", self.component)
         self.assertIn("40", in_force())
         self.component.stop()
         refused = subprocess.run(
@@ -270,7 +270,7 @@ class Local(LocalCase):
         )
         self.assertEqual((1, True), (refused.returncode, "document 1: wanted a ConfigMap" in refused.stderr), refused.stderr)
 
-    def test_two_do_not_share_groups(self):
+    def test_two_instances_do_not_share_groups(self):
         second = Component(*[each.replace("/data", "/second").replace("/run", "/run2") for each in self.arguments])
         self.addCleanup(second.stop)
         self.assertEqual(1, second.process.wait(60))

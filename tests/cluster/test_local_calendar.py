@@ -1,4 +1,4 @@
-"""A calendar in the file of `tidemark up --settings`: a job that found no room begins when a window opens, and the reason names it."""
+"""A calendar in the file of `tidemark up --settings`: a job without room starts when a window opens, and the reason names the window."""
 
 import datetime
 import json
@@ -9,7 +9,7 @@ import unittest
 from cluster.local_case import LocalCase, batch_job
 from cluster.tidemark_process import wait_for
 
-# By day next to nothing of the memory is sold. The first report comes at once, the next ones soon.
+# By day almost no memory is sold. The first report comes at once, the next ones soon.
 DAY = """kind: ConfigMap
 metadata: {name: slo-controller-config}
 data:
@@ -25,7 +25,7 @@ def with_window(begins: datetime.datetime) -> str:
 
 
 class LocalCalendar(LocalCase):
-    def test_a_job_that_waited_begins_when_a_window_opens(self):
+    def test_a_waiting_job_begins_when_a_window_opens(self):
         self.component.stop()
         file = self.folder / "settings.yaml"
         file.write_text(DAY)

@@ -1,4 +1,4 @@
-"""What a pod of `tidemark up` may say of itself: a folder as its root, probes over HTTP and TCP; a terminal that shows who runs and who waits; and the same without root, where nothing is limited and all is only shown."""
+"""Features of pods of `tidemark up`: a directory as root, HTTP and TCP probes; a terminal that shows running and waiting tasks; and the same without root, without limits and in observe mode."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def pod(name: str, command: list[str], annotations: dict | None = None, **contai
 
 
 def root_with(folder: Path, program: str) -> None:
-    """A folder with that program and the libraries that it is linked with, and nothing else."""
+    """A directory with only that program and its shared libraries."""
     program = os.path.realpath(shutil.which(program))
     linked = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout)
     for file in (program, *linked):
@@ -60,7 +60,7 @@ class LocalPods(unittest.TestCase):
         self.component.stop()
 
     def containers(self) -> list[str]:
-        """Their folders, pod/name/number, also while they go."""
+        """Their directories, pod/name/number, also during removal."""
         root = self.folder / "data/containers"
         return [folder for folder, _, _ in os.walk(root) if len(Path(folder).relative_to(root).parts) == 3]
 
@@ -80,8 +80,8 @@ class LocalPods(unittest.TestCase):
     def log_of(self, name: str) -> str:
         return "".join(file.read_text() for file in (self.folder / "data/logs").glob(f"default_{name}_*/main/*.log"))
 
-    def test_probes_are_asked_over_http_and_tcp(self):
-        web, nobody = ports.free(2)
+    def test_probes_use_http_and_tcp(self):
+        web, closed = ports.free(2)
         self.start()
         serve = ["python3", "-m", "http.server", "--bind=127.0.0.1", "--directory", str(self.folder), str(web)]
         often = {"periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": 1}
@@ -89,15 +89,15 @@ class LocalPods(unittest.TestCase):
             pod("web", serve, readinessProbe={"httpGet": {"port": web, "path": "/"}, **often}),
             pod("wrong-path", ["sleep", "1000"], readinessProbe={"httpGet": {"port": web, "path": "/none"}, **often}),
             pod("open-port", ["sleep", "1000"], readinessProbe={"tcpSocket": {"port": web}, **often}),
-            pod("shut-port", ["sleep", "1000"], livenessProbe={"tcpSocket": {"port": nobody}, **often}),
+            pod("shut-port", ["sleep", "1000"], livenessProbe={"tcpSocket": {"port": closed}, **often}),
         )
         for name in ("web", "open-port"):
             wait_for(lambda: self.container(name)["ready"], f"{name} is ready", self.component)
-        wait_for(lambda: "GET /none" in self.log_of("web"), "the other one was asked", self.component)
-        self.assertFalse(self.container("wrong-path")["ready"], "404 is no yes")
-        wait_for(lambda: self.container("shut-port")["restartCount"] > 0, "one that is unwell begins again", self.component)
+        wait_for(lambda: "GET /none" in self.log_of("web"), "a request of the other probe", self.component)
+        self.assertFalse(self.container("wrong-path")["ready"], "404 is a failure")
+        wait_for(lambda: self.container("shut-port")["restartCount"] > 0, "the unhealthy container to restart", self.component)
 
-    def test_a_terminal_shows_who_runs_and_who_waits_in_its_own_size(self):
+    def test_top_shows_running_and_waiting_tasks_in_the_terminals_size(self):
         self.start()
         terminal = Terminal(30, 110)
         self.addCleanup(terminal.close)
@@ -109,8 +109,8 @@ class LocalPods(unittest.TestCase):
             self.assertIn(OTHER_SCREEN, terminal.read_until(b"\x1b[J"))
             self.assertTrue(terminal.screen()[0].startswith("tidemark  here  "), terminal.screen())
             self.apply(batch_job("runs", ["sleep", "1000"], "32Mi"), batch_job("waits", ["sleep", "1000"], "1Pi"))
-            terminal.wait_for(lambda: " 32Mi of " in row("SOLD"), "memory that is sold")
-            terminal.wait_for(lambda: "batch-memory" in row("waits"), "somebody who waits, and what for")
+            terminal.wait_for(lambda: " 32Mi of " in row("SOLD"), "sold memory")
+            terminal.wait_for(lambda: "batch-memory" in row("waits"), "a waiting task, with its reason")
             self.kubectl("delete", "job", "waits")
             terminal.wait_for(lambda: row("none waits"), "an empty queue")
             terminal.type(b"q")
@@ -118,11 +118,11 @@ class LocalPods(unittest.TestCase):
             self.assertEqual(0, top.wait(PATIENCE_S))
         self.assertEqual(before, terminal.settings())
 
-        with terminal.start(*words, "--interval=1h") as top:  # what is drawn again is drawn for the other size
+        with terminal.start(*words, "--interval=1h") as top:  # only a resize draws again
             terminal.wait_for(lambda: len(terminal.screen()) > 8, "a screen")
             for rows, columns, lines in ((8, 64, 1), (5, 40, 1), (30, 110, 9)):
                 terminal.read = b""
-                terminal.resize(rows, columns)  # one of the size before may still come
+                terminal.resize(rows, columns)  # one drawing of the old size may still come
                 fits = lambda screen: lines <= len(screen) <= rows and max(map(len, screen)) <= columns
                 terminal.wait_for(lambda: fits(terminal.screen()), f"{lines} to {rows} lines of {columns} columns at most")
             terminal.type(b"\x03")
@@ -130,8 +130,8 @@ class LocalPods(unittest.TestCase):
             self.assertEqual(128 + signal.SIGINT, top.wait(PATIENCE_S))
         self.assertEqual(before, terminal.settings())
 
-    @unittest.skipUnless(os.geteuid() == 0, "another root wants root")
-    def test_a_folder_of_the_machine_is_the_root(self):
+    @unittest.skipUnless(os.geteuid() == 0, "a different root directory needs root")
+    def test_a_directory_of_the_machine_is_the_root(self):
         root = self.folder / "root"
         root.mkdir()
         root_with(root, "cat")
@@ -139,11 +139,11 @@ class LocalPods(unittest.TestCase):
         self.start()
         cat = os.path.realpath(shutil.which("cat"))
         self.apply(pod("inside", [cat, "/marker"], {"tidemark.io/rootfs": str(root)}), pod("outside", [cat, "/marker"]))
-        wait_for(lambda: "from inside" in self.log_of("inside"), "what only that folder has", self.component)
-        wait_for(lambda: "No such file" in self.log_of("outside"), "and this machine has not", self.component)
+        wait_for(lambda: "from inside" in self.log_of("inside"), "the file of that directory", self.component)
+        wait_for(lambda: "No such file" in self.log_of("outside"), "that is missing on this machine", self.component)
 
     @unittest.skipUnless(os.geteuid() == 0, "becomes another user")
-    def test_without_root_pods_run_unlimited_and_all_is_only_shown(self):
+    def test_without_root_pods_run_unlimited_in_observe_mode(self):
         self.folder.chmod(0o755)
         for above in self.folder.parents:
             if above.name.startswith(owners.SCRATCH):
@@ -160,14 +160,14 @@ class LocalPods(unittest.TestCase):
         self.assertIn("not run by root: pods have no cgroups and no limits; decisions for them are only shown", self.component.log)
         wait_for(lambda: "pods run without groups of their own" in self.component.log, "a word about groups", self.component)
         self.apply(pod("mine", ["sh", "-c", "id -u; sleep 1000"]))
-        wait_for(lambda: f" stdout F {NOBODY}\n" in self.log_of("mine"), "it runs, as who started it", self.component)
+        wait_for(lambda: f" stdout F {NOBODY}\n" in self.log_of("mine"), "it to run as the user that started it", self.component)
         self.assertEqual([], cgroups.there(self.group))
 
         def stands() -> str:
             conditions = json.loads(self.kubectl("get", "node", "here", "-o", "json").stdout)["status"]["conditions"]
             return next((each["reason"] for each in conditions if each["type"] == "TidemarkIsolation"), "")
 
-        wait_for(lambda: stands() == "Observing", "a condition that says so", self.component)
+        wait_for(lambda: stands() == "Observing", "condition Observing", self.component)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The online side needs the processors of the machine, and goes on needing them: a batch job that has next to nothing of what it was sold is asked to end, waits in the
-queue, and later runs to its end. What is held back is memory that it only keeps."""
+"""Online work needs the CPUs of the machine for a long time: a batch job that gets almost none of what it was sold is evicted, waits in the
+queue, and later runs to its end. Held back is only memory that it keeps."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from cluster.tidemark_process import wait_for
 CORES = os.cpu_count() or 1
 SPIN = "while :; do :; done"
 SPINNING = ["sh", "-c", f"for i in $(seq {CORES}); do ({SPIN}) & done; wait"]
-# Writes down what it is told, and ends for it; takes all that it gets until it may end by itself.
+# Writes down each signal and ends on it; uses all the CPU that it gets until the file exists.
 COMMAND = """
 echo begun >>{words}
 trap 'echo told to end >>{words}; exit 143' TERM
@@ -19,11 +19,11 @@ until [ -e {go} ]; do :; done
 echo done >>{words}
 """
 WINDOW_S = 6
-LINES = {"cpuEvictBESatisfactionLowerPercent": 30, "cpuEvictBESatisfactionUpperPercent": 50}  # those of `tidemark up` where nobody says others
+LINES = {"cpuEvictBESatisfactionLowerPercent": 30, "cpuEvictBESatisfactionUpperPercent": 50}  # the defaults of `tidemark up`
 
 
 def config_map(lines: dict) -> str:
-    """More is sold than there is: whoever else keeps the machine busy, the job begins."""
+    """More is sold than exists: the job starts even if other programs keep the machine busy."""
     sells = {"enable": True, "cpuReclaimThresholdPercent": 300, "memoryReclaimThresholdPercent": 85, "metricReportIntervalSeconds": 2, "metricAggregateDurationSeconds": 10}
     holds = {"enable": True, "cpuSuppressThresholdPercent": 90, "cpuSuppressPolicy": "idle", "cpuEvictTimeWindowSeconds": WINDOW_S, "memoryEvictThresholdPercent": 100, **lines}
     orders = {"lsClass": {"cpuQOS": {"enable": True, "groupIdentity": 2}}, "beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}}
@@ -45,7 +45,7 @@ class LocalStarved(LocalCase):
     def words(self) -> list[str]:
         return (self.folder / "words").read_text().splitlines() if (self.folder / "words").exists() else []
 
-    def test_a_job_without_processors_ends_waits_and_runs_again_to_its_end(self):
+    def test_a_starved_job_is_evicted_waits_and_runs_again_to_its_end(self):
         wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
         command = COMMAND.format(words=self.folder / "words", go=self.folder / "go")
         done = self.local("run", "--name=crunch", f"--cpu={CORES}", "--memory=32Mi", "--", "sh", "-c", command)
@@ -53,10 +53,10 @@ class LocalStarved(LocalCase):
         wait_for(lambda: self.words() == ["begun"], "it runs", self.component)
         web = {"name": "main", "image": "local", "command": SPINNING, "resources": {"requests": {"cpu": "500m"}}}
         self.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"terminationGracePeriodSeconds": 1, "containers": [web]}})
-        wait_for(lambda: self.phases().get("web") == "Running", "online work that wants all of it", self.component)
+        wait_for(lambda: self.phases().get("web") == "Running", "online work that uses all CPUs", self.component)
 
         self.draw(LINES)
-        wait_for(lambda: self.words() == ["begun", "told to end"], "it is asked to end", self.component)
+        wait_for(lambda: self.words() == ["begun", "told to end"], "the job to get SIGTERM", self.component)
         wait_for(lambda: self.tasks()["crunch"]["state"] == "Requeued", "it waits again", self.component)
         told = json.loads(self.local("top", "--once", "-o", "json").stdout)["evicted"]
         self.assertRegex(told[0]["why"], r"far less CPU than it requested.*TM-EVICT-003", told)
@@ -65,7 +65,7 @@ class LocalStarved(LocalCase):
         self.draw({})
         self.assertEqual(0, self.kubectl("delete", "pod", "web").returncode)
         (self.folder / "go").touch()
-        wait_for(lambda: self.tasks()["crunch"]["state"] == "Succeeded", "it has come to its end", self.component)
+        wait_for(lambda: self.tasks()["crunch"]["state"] == "Succeeded", "the job to succeed", self.component)
         self.assertEqual(["begun", "told to end", "begun", "done"], self.words())
         status = self.get("job", "crunch")["status"]
         self.assertEqual((1, 0), (status.get("succeeded"), status.get("failed", 0)), status)

@@ -1,4 +1,4 @@
-"""A second `tidemark up` on the machine: what the first one has (its port, its folder, its groups) is told by name and not touched."""
+"""A second `tidemark up` on the machine: it names the resources of the first one (its port, its directory, its cgroups) and does not touch them."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from cluster.local_case import CGROUPS, LocalCase
 from cluster.tidemark_process import wait_for
 from support.patience import PATIENCE_S
 
-ITS_OWN = ("objects.sqlite", "audit.jsonl", "agent/", "logs/")  # written by whoever runs there
+ITS_OWN = ("objects.sqlite", "audit.jsonl", "agent/", "logs/")  # written by the instance that runs there
 
 
 class LocalTwice(LocalCase):
@@ -25,7 +25,7 @@ class LocalTwice(LocalCase):
         self.port = urlsplit(json.loads(Path(self.kubeconfig).read_text())["clusters"][0]["cluster"]["server"]).port
 
     def second(self, **flags: str) -> str:
-        """What it says; the first one's arguments but for these."""
+        """Its output; it has the first one's arguments except for these."""
         command = [os.environ["TIDEMARK_BINARY"], "up"]
         given = dict(zip(self.arguments[1::2], self.arguments[2::2]))
         for flag, value in {**given, **{f"--{name.replace('_', '-')}": value for name, value in flags.items()}}.items():
@@ -47,7 +47,7 @@ class LocalTwice(LocalCase):
     def container(self) -> str:
         return self.get("pod", "web")["status"]["containerStatuses"][0]["containerID"]
 
-    def test_what_the_first_one_has_is_told_and_not_touched(self):
+    def test_resources_of_the_first_instance_are_named_and_not_touched(self):
         other = f"{self.group[:-1]}{'0' if self.group[-1] != '0' else '1'}"
         mine = {"data_dir": str(self.folder / "second"), "run_dir": str(self.folder / "run2"), "pod_group": f"/{other}"}
         taken = f"127.0.0.1:{self.port}"
@@ -64,7 +64,7 @@ class LocalTwice(LocalCase):
         said = self.second(**{**mine, "pod_group": f"/{self.group}"}, reserved_cpu="500")
         self.assertIn("--pod-group", said)
 
-        self.assertEqual([], [CGROUPS / other] * (CGROUPS / other).exists() + list(CGROUPS.glob(f"*/{other}")), "groups of who has not begun")
+        self.assertEqual([], [CGROUPS / other] * (CGROUPS / other).exists() + list(CGROUPS.glob(f"*/{other}")), "cgroups of an instance that did not start")
         self.assertEqual(before, (self.files(), self.weights(), self.container()))
         self.assertEqual({"web": "Running"}, self.phases())
 

@@ -1,5 +1,5 @@
-"""The unit of docs/guide/one-server.md where no systemd is: `tidemark up` in a group of its own, as a unit has one, and what systemd's two ways to end
-a unit do to tasks. tests/vm/test_up_unit.py has the real one, on cgroup v2."""
+"""The unit of docs/guide/one-server.md without systemd: `tidemark up` in its own cgroup, as a unit has one, and the effect of systemd's two ways to stop
+a unit on tasks. tests/vm/test_up_unit.py has the real one, on cgroup v2."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ ENTER = 'echo $$ > "$0" && exec "$@"'
 
 
 def followed_in() -> Path:
-    """Where systemd looks for the processes of a unit: on cgroup v1 a hierarchy of its own, without controllers."""
+    """The cgroup where systemd finds the processes of a unit: on cgroup v1 in its own hierarchy without controllers."""
     own = CGROUPS / "systemd"
     return own if (own / "cgroup.procs").exists() else CGROUPS
 
@@ -34,7 +34,7 @@ def lives(pid: str) -> bool:
         return False
 
 
-@unittest.skipUnless(os.geteuid() == 0 and cgroups.writable(), "no groups can be made here")
+@unittest.skipUnless(os.geteuid() == 0 and cgroups.writable(), "cannot create cgroups here")
 class LocalUnit(LocalCase):
     def setUp(self):
         self.unit = followed_in() / f"tidemark-test-{secrets.token_hex(4)}"
@@ -47,7 +47,7 @@ class LocalUnit(LocalCase):
         while True:
             try:
                 return self.unit.rmdir()
-            except OSError:  # one of it ends
+            except OSError:  # one of them ends
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
@@ -68,30 +68,30 @@ class LocalUnit(LocalCase):
         wait_for(lambda: len(self.tasks_processes()) == 2, "two tasks", self.component)
         return self.tasks_processes()
 
-    def test_as_the_unit_of_the_guide_has_it_tasks_outlive_a_stop(self):
+    def test_with_the_unit_of_the_guide_tasks_survive_a_stop(self):
         self.assertIn("\nKillMode=process\n", UNIT)
         tasks = self.begin_tasks()
-        self.assertEqual(0, self.component.stop(), self.component.log)  # the main process alone
+        self.assertEqual(0, self.component.stop(), self.component.log)  # only the main process
         self.assertTrue(all(map(lives, tasks)))
         self.start()
         wait_for(lambda: [self.tasks()[name]["state"] in ("Running", "Limited") for name in ("one", "two")] == [True, True], "both again", self.component)
         self.assertEqual(tasks, self.tasks_processes())
 
-    def test_ended_with_its_whole_group_it_takes_along_the_tasks_that_lie_in_it(self):
-        """KillMode=control-group, which systemd takes where a unit does not say."""
+    def test_killing_the_whole_cgroup_kills_the_tasks_in_it(self):
+        """KillMode=control-group, the default of systemd."""
         tasks = self.begin_tasks()
         inside = tasks & self.members()
-        self.assertEqual(tasks if followed_in() != CGROUPS else set(), inside, "in cgroup v2 they lie elsewhere")
+        self.assertEqual(tasks if followed_in() != CGROUPS else set(), inside, "in cgroup v2 they are elsewhere")
         for pid in self.members():
             with contextlib.suppress(ProcessLookupError):  # it has just ended
                 os.kill(int(pid), signal.SIGTERM)
         self.component.process.wait(PATIENCE_S)
-        wait_for(lambda: not any(map(lives, inside)), "an end of those in it")
+        wait_for(lambda: not any(map(lives, inside)), "the end of the processes in it")
         self.assertTrue(all(map(lives, tasks - inside)))
         self.start()
-        ended = wait_for(lambda: [name for name, each in self.tasks().items() if each["state"] == "Failed"] if inside else ["none"], "what became of them", self.component)
+        ended = wait_for(lambda: [name for name, each in self.tasks().items() if each["state"] == "Failed"] if inside else ["none"], "the results", self.component)
         if inside:
-            wait_for(lambda: {each.get("exitCode") for each in self.tasks().values()} == {143}, f"both with their exit code, of which are told {ended}", self.component)
+            wait_for(lambda: {each.get("exitCode") for each in self.tasks().values()} == {143}, f"both to have their exit code, failed are {ended}", self.component)
 
 
 if __name__ == "__main__":

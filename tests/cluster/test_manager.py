@@ -1,4 +1,4 @@
-"""`tidemark manager` against a real API server: the peer's numbers to the unit, and what happens when things go wrong."""
+"""`tidemark manager` against a real API server: exactly Koordinator's numbers, and its behavior on faults."""
 
 import json
 import os
@@ -59,7 +59,7 @@ class WithApi(WithManager):
 
 
 class Golden(WithApi):
-    def test_every_node_gets_the_peers_numbers_to_the_unit(self):
+    def test_every_node_gets_koordinators_exact_numbers(self):
         """Golden vectors: recorded from Koordinator's manager on a real API server."""
         recorded = json.loads((GOLDEN / "cases.json").read_text())
         expected = json.loads((GOLDEN / "expected.json").read_text())
@@ -82,21 +82,21 @@ class Golden(WithApi):
         except AssertionError:
             self.assertEqual(wanted, found())
 
-        # What is explained is what was written.
+        # The explanation equals what was written.
         for name, entry in wanted.items():
-            told = explain_json(name)
+            shown = explain_json(name)
             if entry["allocatable"]:
                 for resource, amount in entry["allocatable"].items():
-                    self.assertEqual(amount, told[resource]["published"], f"{name} {resource}")
+                    self.assertEqual(amount, shown[resource]["published"], f"{name} {resource}")
             else:
-                self.assertEqual("reset", told["action"], name)
+                self.assertEqual("reset", shown["action"], name)
 
 
 class Changes(WithApi):
     def setUp(self):
         colocation.put_settings(self.api, SETTINGS)
 
-    def test_more_use_sells_less_at_once_and_a_stale_metric_sells_nothing(self):
+    def test_more_use_cuts_at_once_and_a_stale_metric_sells_nothing(self):
         node = self.node("changes")
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
@@ -108,7 +108,7 @@ class Changes(WithApi):
         self.wait_offered(node, None, component)
         self.assertEqual({"kubernetes.io/batch-cpu": "0", "kubernetes.io/batch-memory": "0"}, colocation.origin(self.api, node))
 
-    def test_the_metric_turning_stale_needs_no_event(self):
+    def test_a_metric_becomes_stale_without_an_event(self):
         """degradeTimeMinutes is at least 1: the metric is 35 s old when the manager starts."""
         colocation.put_settings(self.api, {**SETTINGS, "degradeTimeMinutes": 1})
         node = self.node("turns-stale", age_s=35)
@@ -124,7 +124,7 @@ class Changes(WithApi):
         must(self.api.request("PATCH", f"/api/v1/nodes/{node}/status", {"status": gone}, content=MERGE))
         self.wait_offered(node, LEFT, component)
 
-    def test_a_node_made_anew_is_sold_again(self):
+    def test_a_recreated_node_is_sold_again(self):
         node = self.node("anew")
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
@@ -151,7 +151,7 @@ class Changes(WithApi):
         self.wait_offered(node, None, component)
 
     def settled_revision(self, node: str, component) -> str:
-        """Of a node of which all was said that follows the first offer."""
+        """A node with all writes that follow its first offer."""
         seen = []
 
         def settled() -> bool:
@@ -159,15 +159,15 @@ class Changes(WithApi):
             seen.append(must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata.resourceVersion"])
             return len(seen) > 1 and seen[-1] == seen[-2]
 
-        wait_for(settled, "a node that is left alone", component)
+        wait_for(settled, "a settled node", component)
         return seen[-1]
 
-    def test_nothing_to_change_means_nothing_is_written(self):
+    def test_without_a_change_nothing_is_written(self):
         node = self.node("quiet")
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
         before = self.settled_revision(node, component)
-        colocation.put_metric(self.api, node, STATUS, age_s=5)  # another time, the same numbers
+        colocation.put_metric(self.api, node, STATUS, age_s=5)  # a new time, the same numbers
         events = "tidemark_informer_events_total{component=\"nodemetrics\"}"
         wait_for(lambda: component.metrics().get(events, 0) >= 1, "the metric to arrive", component)
         wait_for(lambda: component.metrics()['tidemark_work_queue_depth{component="overcommit"}'] == 0, "an empty queue", component)
@@ -188,19 +188,19 @@ class Explained(WithApi):
         for part in ("offers batch-cpu 17200m", "capacity", "32000m", "margin above the water line", "12800m", "reserved", "2000m", "TM-"):
             self.assertIn(part, done.stdout)
 
-    def test_a_node_that_is_not_there_is_named(self):
+    def test_a_missing_node_is_named(self):
         done = explain("no-such-node")
         self.assertEqual(1, done.returncode)
         self.assertIn("no-such-node", done.stderr)
 
-    def test_wrong_use_is_told_apart(self):
+    def test_wrong_usage_has_its_own_exit_code(self):
         done = explain("terms", "--outptu=json")
         self.assertEqual(2, done.returncode)
         self.assertIn("--output", done.stderr)
 
 
 class Leaders(WithApi):
-    LEASE_S, RENEW_S = 10, 8  # after its last renewal a leader believes to lead for RENEW_S, and nobody else does for LEASE_S
+    LEASE_S, RENEW_S = 10, 8  # after its last renewal a leader leads for RENEW_S; no other one leads for LEASE_S
     ELECT = (f"--leader-elect-lease-duration={LEASE_S}s", f"--leader-elect-renew-deadline={RENEW_S}s", "--leader-elect-retry-period=300ms")
 
     def setUp(self):
@@ -217,12 +217,12 @@ class Leaders(WithApi):
         return component.metrics().get("tidemark_leader") == 1
 
     def free_lease(self) -> None:
-        """As if its time were over: how long that takes is another test's."""
+        """As if its lease had expired: another test measures how long that takes."""
         [lease] = must(self.api.request("GET", LEASES))["items"]
         must(self.api.request("PATCH", f"{LEASES}/{lease['metadata']['name']}", {"spec": {"holderIdentity": ""}}, content=MERGE))
 
     def numbers_of(self, node: str, watch, last: str) -> list[str | None]:
-        """Each amount that the node came to offer until the last one: as any reader sees it, who is told of every write."""
+        """Each amount that the node offered until the last one, as a watch shows it with every write."""
         seen: list[str | None] = [LEFT]
         while seen[-1] != last:
             amount = watch.next("MODIFIED")["status"]["allocatable"].get("kubernetes.io/batch-cpu")
@@ -234,8 +234,8 @@ class Leaders(WithApi):
         version = must(self.api.request("GET", "/api/v1/nodes"))["metadata.resourceVersion"]
         return self.api.watch("/api/v1/nodes", fieldSelector=f"metadata.name={node}", resourceVersion=version)
 
-    def test_an_orderly_stop_hands_over_at_once_and_no_offer_is_lost_or_written_twice(self):
-        """Long before the lease would be over, while reports come in."""
+    def test_an_orderly_stop_hands_over_at_once_without_lost_or_double_writes(self):
+        """Long before the lease expires, while reports come in."""
         node = self.node("handed-over")
         first = self.run_manager(*self.ELECT)
         wait_for(lambda: self.leads(first), "a leader", first)
@@ -250,11 +250,11 @@ class Leaders(WithApi):
             self.assertLess(time.monotonic() - began, self.RENEW_S - 1, "it waited for the lease to end")
             colocation.put_metric(self.api, node, self.busy("4"))
             numbers = self.numbers_of(node, watch, "15200")
-        self.assertIn(numbers, (["7200", "15200"], ["15200"]), "whoever wrote the first, or nobody")
+        self.assertIn(numbers, (["7200", "15200"], ["15200"]), "the first number was written once or not at all")
         self.assertEqual(0, first.stop())
 
-    def test_a_leader_that_was_stopped_writes_nothing_over_its_successor(self):
-        """SIGSTOP, a successor with newer numbers, SIGCONT: the old leader's view must not come back."""
+    def test_a_frozen_leader_does_not_overwrite_its_successor(self):
+        """SIGSTOP, a successor with newer numbers, SIGCONT: the old leader's numbers must not come back."""
         node = self.node("fenced")
         first = self.run_manager(*self.ELECT)
         wait_for(lambda: self.leads(first), "a leader", first)
@@ -274,8 +274,8 @@ class Leaders(WithApi):
             after = must(self.api.request("GET", f"/api/v1/nodes/{node}"))
             self.assertEqual(version, after["metadata.resourceVersion"], "the old leader wrote")
 
-    def test_a_patch_under_way_when_its_leader_was_stopped_is_refused(self):
-        """Decided, sent, and not arrived: the leader is stopped, a successor writes, the old leader goes on, and then its patch arrives."""
+    def test_a_patch_in_flight_of_a_frozen_leader_is_refused(self):
+        """Decided and sent, but not arrived: the leader is frozen, a successor writes, the old leader resumes, and then its patch arrives."""
         proxy = ReadingProxy()
         self.addCleanup(proxy.close)
         node = self.node("held-back")
@@ -293,14 +293,14 @@ class Leaders(WithApi):
         finally:
             first.process.send_signal(signal.SIGCONT)
         self.assertEqual(409, held.let_go(PATIENCE_S), held.request.body)
-        self.assertIn(b"resourceVersion", held.request.body, "what the precondition stands on")
+        self.assertIn(b"resourceVersion", held.request.body, "the precondition needs it")
         wait_for(lambda: not self.leads(first), "the old leader to notice", first)
         self.assertEqual("15200", colocation.offered(self.api, node)["kubernetes.io/batch-cpu"])
         writes = [request for request in proxy.requests if request.method != "GET" and f"/nodes/{node}" in request.path and request.at >= held.request.at]
         self.assertEqual([held.request], writes, "the old leader wrote once more")
 
-    def test_a_patch_under_way_when_its_leader_was_killed_is_refused(self):
-        """The same with kill -9: what is left of the leader is its patch, on the way."""
+    def test_a_patch_in_flight_of_a_killed_leader_is_refused(self):
+        """The same with kill -9: only the leader's patch is left, in flight."""
         proxy = ReadingProxy()
         self.addCleanup(proxy.close)
         node = self.node("left-behind")
@@ -319,8 +319,8 @@ class Leaders(WithApi):
         after = must(self.api.request("GET", f"/api/v1/nodes/{node}"))
         self.assertEqual((version, "15200"), (after["metadata.resourceVersion"], after["status"]["allocatable"]["kubernetes.io/batch-cpu"]))
 
-    def test_a_patch_that_arrived_before_its_leader_was_killed_is_not_written_again(self):
-        """The leader never heard that it had come through; its successor finds it there."""
+    def test_a_patch_that_arrived_before_its_leader_was_killed_is_not_repeated(self):
+        """The leader did not get the answer; its successor finds the patch applied."""
         proxy = ReadingProxy()
         self.addCleanup(proxy.close)
         node = self.node("not-twice")
@@ -337,11 +337,11 @@ class Leaders(WithApi):
             wait_for(lambda: self.leads(second), "a successor", second)
             colocation.put_metric(self.api, node, self.busy("4"))
             numbers = self.numbers_of(node, watch, "15200")
-        # The successor writes its epoch, and no number a second time. What the first wrote beside its numbers may still come.
+        # The successor writes its epoch, and no number a second time. Other writes of the first one may still arrive.
         self.assertEqual(["7200", "15200"], numbers)
 
-    def test_settings_under_way_when_their_leader_was_killed_are_refused(self):
-        """A step of a roll-out is stored before it holds: the one that its leader took with it comes too late."""
+    def test_settings_in_flight_of_a_killed_leader_are_refused(self):
+        """A step of a rollout is stored before it takes effect: the killed leader's step arrives too late."""
         proxy = ReadingProxy()
         self.addCleanup(proxy.close)
         node = self.node("settings-behind")
@@ -364,7 +364,7 @@ class Leaders(WithApi):
         self.assertEqual(kept, must(self.api.request("GET", revisions)).get("data"))
         self.assertEqual("15600", colocation.offered(self.api, node)["kubernetes.io/batch-cpu"])
 
-    def test_a_killed_leader_is_replaced_when_its_lease_is_over_and_offers_stand_meanwhile(self):
+    def test_a_killed_leader_is_replaced_after_its_lease_and_offers_stay(self):
         node = self.node("survives")
         first = self.run_manager(*self.ELECT)
         wait_for(lambda: self.leads(first), "a leader", first)
@@ -378,7 +378,7 @@ class Leaders(WithApi):
             took = (datetime.now(UTC) - renewed).total_seconds()
             colocation.put_metric(self.api, node, self.busy("12"))
             numbers = self.numbers_of(node, watch, "7200")
-        self.assertGreater(took, self.RENEW_S, "it could still have believed to lead")
+        self.assertGreater(took, self.RENEW_S, "the killed leader's term was not over")
         self.assertLess(took, 2 * self.LEASE_S)
         self.assertEqual(["7200"], numbers)
 

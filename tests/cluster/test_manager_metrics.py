@@ -1,4 +1,4 @@
-"""What `/metrics` says on a real API server: the text is read as Prometheus reads it, and the numbers are those of the cluster."""
+"""`/metrics` on a real API server: parsed as Prometheus does, and with the numbers of the cluster."""
 
 import json
 import re
@@ -33,7 +33,7 @@ GIB = 2**30
 
 
 def read(component: Component) -> tuple[dict[str, str], dict[tuple, float]]:
-    """Kinds by name, and samples by name and sorted labels. Whatever is not Prometheus text is a failure."""
+    """Types by name, and samples by name and sorted labels. Fails on everything that is not Prometheus text."""
     with urllib.request.urlopen(f"http://{component.metrics_address()}/metrics", timeout=10) as answer:
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4"), answer.headers["Content-Type"]
         text = answer.read().decode()
@@ -43,7 +43,7 @@ def read(component: Component) -> tuple[dict[str, str], dict[tuple, float]]:
     for line in text.splitlines():
         if line.startswith("# TYPE "):
             _, _, name, kind = line.split(" ")
-            assert name not in kinds, f"{name} has two heads"
+            assert name not in kinds, f"{name} has two TYPE lines"
             assert kind in ("counter", "gauge", "histogram"), line
             kinds[name] = kind
             continue
@@ -56,7 +56,7 @@ def read(component: Component) -> tuple[dict[str, str], dict[tuple, float]]:
         key = (match[1], *sorted(labels))
         assert key not in samples, f"twice: {line!r}"
         samples[key] = float(match[3])
-        assert family(match[1], kinds) in kinds, f"no head before {line!r}"
+        assert family(match[1], kinds) in kinds, f"no TYPE line before {line!r}"
     return kinds, samples
 
 
@@ -81,14 +81,14 @@ class Metrics(WithManager):
     def value(self, component: Component, name: str, **labels: str) -> float | None:
         return read(component)[1].get((name, *sorted(labels.items())))
 
-    def test_the_pages_rows_are_what_is_served_and_the_numbers_are_the_clusters(self):
+    def test_the_page_matches_the_metrics_and_the_numbers_match_the_cluster(self):
         component = self.run_manager("--leader-elect=false")
-        written = {"status": "succeeded", "reason": "updateNodeStatus"}  # the last that a write counts
+        written = {"status": "succeeded", "reason": "updateNodeStatus"}  # the last counter of a write
         wait_for(lambda: self.value(component, "slo_controller_node_resource_reconcile_count", **written), "a write", component)
         kinds, samples = read(component)
 
-        told = dict(re.findall(r"^\| `((?:tidemark|slo_controller)_[a-z0-9_]+)[^|]*\| (\w+) \|", PAGE.read_text(), re.M))
-        self.assertEqual({}, {name: kind for name, kind in kinds.items() if told.get(name) != kind}, "served, and not so in the page")
+        shown = dict(re.findall(r"^\| `((?:tidemark|slo_controller)_[a-z0-9_]+)[^|]*\| (\w+) \|", PAGE.read_text(), re.M))
+        self.assertEqual({}, {name: kind for name, kind in kinds.items() if shown.get(name) != kind}, "served, but missing or different in the page")
 
         def of(name: str, **labels: str) -> float | None:
             return samples.get((f"tidemark_manager_{name}", *sorted(labels.items())))
@@ -117,8 +117,8 @@ class Metrics(WithManager):
         internal = {"node": "metered", "unit": "integer", "resource": "kubernetes.io/batch-cpu"}
         self.assertEqual(11.2, peer("node_extended_resource_allocatable_internal", **internal))
 
-    def test_what_is_real_is_shown_beside_what_is_told(self):
-        """9.2 cores as above; Kubernetes is told half as much again, of CPU."""
+    def test_real_amounts_are_shown_beside_the_published_ones(self):
+        """9.2 cores as above; Kubernetes gets half as much again of CPU."""
         text = json.dumps({"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "ledger": {"kubernetes": {"overReport": {"cpuPercent": 150}}}})
         must(self.api.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": text}}))
         component = self.run_manager("--leader-elect=false")
@@ -127,7 +127,7 @@ class Metrics(WithManager):
         self.assertEqual((13.8, 9.2), (of("offered_cpu_cores"), of("offered_real_cpu_cores")))
         self.assertEqual(of("offered_memory_bytes"), of("offered_real_memory_bytes"))
 
-    def test_the_gain_grows_with_use_and_a_refused_node_says_why(self):
+    def test_the_gain_grows_with_use_and_a_refused_node_has_a_reason(self):
         component = self.run_manager("--leader-elect=false")
         wait_for(lambda: self.value(component, "tidemark_manager_offered_cpu_cores", pool="default"), "an offer", component)
 
@@ -139,11 +139,11 @@ class Metrics(WithManager):
         colocation.put_metric(self.api, "metered", STATUS, age_s=16 * 60)
         wait_for(lambda: self.value(component, "tidemark_manager_nodes", pool="default", reason="TM-NODE-006") == 1, "a refusal", component)
         self.assertEqual(0, self.value(component, "tidemark_manager_offered_cpu_cores", pool="default"))
-        self.assertEqual(0, self.value(component, "tidemark_manager_used_cpu_cores", pool="default"), "an agent that is gone uses nothing")
+        self.assertEqual(0, self.value(component, "tidemark_manager_used_cpu_cores", pool="default"), "a node without an agent uses nothing")
         must(self.api.request("DELETE", "/api/v1/nodes/metered"))
-        wait_for(lambda: self.value(component, "tidemark_manager_capacity_cpu_cores", pool="default") == 0, "the node is gone", component)
+        wait_for(lambda: self.value(component, "tidemark_manager_capacity_cpu_cores", pool="default") == 0, "the node to go", component)
 
-    def test_who_does_not_lead_shows_no_pool(self):
+    def test_a_standby_manager_shows_no_pool(self):
         leader = self.run_manager("--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms")
         wait_for(lambda: self.value(leader, "tidemark_leader") == 1, "a leader", leader)
         second = self.run_manager("--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms")

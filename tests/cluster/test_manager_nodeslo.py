@@ -1,4 +1,4 @@
-"""What `tidemark manager` tells each node, on a real API server: NodeSLO and NodeMetric specs, the peer's to the field."""
+"""NodeSLO and NodeMetric specs that `tidemark manager` writes for each node, on a real API server: equal to Koordinator's in each field."""
 
 import json
 import unittest
@@ -14,7 +14,7 @@ EVENTS = "/api/v1/namespaces/koordinator-system/events"
 BANDWIDTH = "node.koordinator.sh/network-bandwidth"
 CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 
-# One field of each part that shows what is in force, two values for it, and where it is in the spec.
+# One field of each part that shows which settings are in force, two values for it, and its path in the spec.
 PARTS = {
     "resource-threshold-config": ("cpuSuppressThresholdPercent", 51, 52, "resourceUsedThresholdWithBE"),
     "resource-qos-config": ("policies", {"cpuPolicy": "coreSched"}, {"cpuPolicy": "groupIdentity"}, "resourceQOSStrategy"),
@@ -78,7 +78,7 @@ class WithNodes(WithManager):
         wait_for(lambda: (self.collect(node) or {}).get("reportIntervalSeconds") == seconds, f"an interval of {seconds} s on {node}", component)
 
     def wait_told(self, component: Component) -> None:
-        """Until the manager is through with what it knows: a node made now has its specs, so what came before is settled."""
+        """Waits until the manager handled all earlier changes: after a new node has its specs, they are settled."""
         last = self.make_node(f"last-{len(self.nodes)}")
         wait_for(lambda: self.spec(last) is not None and self.collect(last) is not None, "the specs of a last node", component)
 
@@ -102,15 +102,15 @@ class Golden(WithNodes):
         for node in self.recorded["nodes"]:
             self.make_node(node["name"], node["labels"])
 
-    def test_every_node_gets_the_peers_spec(self):
+    def test_every_node_gets_koordinators_spec(self):
         """Golden vectors: recorded from Koordinator's manager on a real API server."""
         component = self.start("--kube-api-qps=200", "--kube-api-burst=200")
         for name, wanted in self.expected.items():
             self.wait_spec(component, name, wanted)
             self.wait_spec(component, name, {"metricCollectPolicy": DEFAULT_COLLECT}, NODEMETRICS)
 
-    def test_taking_over_from_the_peer_writes_nothing(self):
-        """The peer's objects, as it left them: not one gets a new resourceVersion."""
+    def test_taking_over_from_koordinator_writes_nothing(self):
+        """Koordinator's objects as it left them: none gets a new resourceVersion."""
         for name, spec in self.expected.items():
             must(self.api.request("POST", NODESLOS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": name}, "spec": spec}))
             must(self.api.request("POST", NODEMETRICS, {
@@ -175,7 +175,7 @@ class Settings(WithNodes):
         colocation.put_data(self.api, {"resource-threshold-config": None})
         self.wait_spec(component, node, DEFAULTS)
 
-    def test_a_configmap_that_is_deleted_leaves_what_is_in_force(self):
+    def test_a_deleted_configmap_leaves_the_settings_in_force(self):
         """Contract 4.3: the delete event is ignored; without a ConfigMap at first use the defaults hold."""
         node = self.make_node("deleted")
         colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"cpuSuppressThresholdPercent": 51}})})
@@ -188,7 +188,7 @@ class Settings(WithNodes):
         component = self.start()
         self.wait_spec(component, node, DEFAULTS)
 
-    def test_what_the_schema_refuses_leaves_the_object_as_it_is(self):
+    def test_a_spec_refused_by_the_schema_leaves_the_object_unchanged(self):
         node = self.make_node("refused")
         component = self.start()
         self.wait_spec(component, node, DEFAULTS)
@@ -209,8 +209,8 @@ class Explained(WithNodes):
         })
         component = self.start()
         self.wait_part(component, node, "cpuBurstStrategy", "cpuBurstPercent", 7)
-        told = json.loads(self.explain(node, "-o", "json"))
-        parts = {part["key"]: part for part in told["parts"]}
+        shown = json.loads(self.explain(node, "-o", "json"))
+        parts = {part["key"]: part for part in shown["parts"]}
 
         def field(key: str, path: str) -> tuple:
             return next((found["value"], found["origin"]) for found in parts[key]["fields"] if found["path"] == path)
@@ -220,8 +220,8 @@ class Explained(WithNodes):
         self.assertEqual(("99M", "annotation"), field("system-config", "totalNetworkBandwidth"))
         self.assertEqual((7, "entry"), field("cpu-burst-config", "cpuBurstPercent"))
         self.assertEqual((65, "default"), field("resource-threshold-config", "cpuSuppressThresholdPercent"))
-        self.assertTrue(any("resource-qos-config" in note for note in told["notes"]), told["notes"])
-        self.assertEqual([], told["nodeSLO"]["differs"])
+        self.assertTrue(any("resource-qos-config" in note for note in shown["notes"]), shown["notes"])
+        self.assertEqual([], shown["nodeSLO"]["differs"])
 
         text = self.explain(node)
         self.assertIn('nodeStrategies[0] "a"', text)
@@ -246,7 +246,7 @@ class Objects(WithNodes):
         self.wait_spec(component, node, None)
         self.wait_spec(component, node, None, NODEMETRICS)
 
-    def test_orphans_go_when_the_manager_starts(self):
+    def test_orphans_are_deleted_when_the_manager_starts(self):
         for path, kind in ((NODESLOS, "NodeSLO"), (NODEMETRICS, "NodeMetric")):
             must(self.api.request("POST", path, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": kind, "metadata": {"name": "orphan"}, "spec": {}}))
         component = self.start()
@@ -270,7 +270,7 @@ class Objects(WithNodes):
         node = self.make_node("collect")
         component = self.start()
         self.wait_interval(component, node, 30)
-        # The agent's side of the object is not touched.
+        # The agent's part of the object stays.
         colocation.put_metric(self.api, node, {"nodeMetric": {"nodeUsage": {"resources": {"cpu": "1"}}}})
         colocation.put_settings(self.api, {"enable": True, "metricReportIntervalSeconds": 40, "metricAggregatePolicy": {"durations": ["1m"]}})
         self.wait_interval(component, node, 40)

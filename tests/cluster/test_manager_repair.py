@@ -1,5 +1,5 @@
-"""What somebody takes away or overwrites is back at once on a real API server, while hundreds of other writes wait for the budget. How soon is told by the API
-server's watch (node_states.py), and printed.
+"""Removed and overwritten fields are repaired at once on a real API server, while hundreds of other writes wait for the budget. The
+duration comes from the API server's watch (node_states.py) and is printed.
 """
 
 import json
@@ -18,15 +18,15 @@ CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 USED = {"resources": {"cpu": "2", "memory": "4Gi"}}
 STATUS = {"nodeMetric": {"nodeUsage": USED, "systemUsage": USED}, "podsMetric": [], "prodReclaimableMetric": {"resource": {"resources": {}}}}
 OTHERS = 500
-# The promise, a second of the event, is held under simulated time in manager/capacity/repair_test.cc, and here by the case in the middle: a machine that others
-# keep busy may be late with one or two. The line of waiting writes is good for more than ten seconds: what is repaired sooner went ahead of it, each of them.
+# The guarantee, one second after the event, is tested under simulated time in manager/capacity/repair_test.cc, and here by the median: on a busy
+# machine one or two may be late. The queue of waiting writes lasts more than ten seconds: each faster repair went ahead of it.
 MIDDLE_S = 1.0
 EACH_S = 5.0
 SLOW = ("--kube-api-qps=10", "--kube-api-burst=10")
 
 
 def numbers(node: dict) -> tuple:
-    """What the manager leaves a node with: both sides of the status, and the origin."""
+    """The manager's fields on a node: both parts of the status, and the origin."""
     pick = lambda amounts: {name: amount for name, amount in amounts.items() if name.startswith("kubernetes.io/")}
     status = node.get("status", {})
     return pick(status.get("capacity", {})), pick(status.get("allocatable", {})), node["metadata"].get("annotations", {}).get(colocation.ORIGIN)
@@ -55,8 +55,8 @@ class Repair(WithManager):
     def waiting(self, component: Component) -> float:
         return component.metrics()['tidemark_work_queue_depth{component="overcommit"}']
 
-    def test_each_loss_and_each_edit_is_repaired_ahead_of_five_hundred_other_writes(self):
-        # One node each: whoever overwrites the same node again and again is left alone (docs/guide/off.md).
+    def test_each_loss_and_edit_is_repaired_ahead_of_five_hundred_other_writes(self):
+        # One node each: the manager leaves a node alone that another writer overwrites repeatedly (docs/guide/off.md).
         victims = [self.node(f"victim-{i}") for i in range(6)]
         component = self.run_manager("--leader-elect=false", *SLOW)
         for victim in victims:
@@ -64,7 +64,7 @@ class Repair(WithManager):
         whole = self.carried(victims[0])
         for i in range(OTHERS):
             self.node(f"other-{i}")
-        wait_for(lambda: self.waiting(component) > OTHERS / 4, "a line of waiting writes", component)
+        wait_for(lambda: self.waiting(component) > OTHERS / 4, "a queue of waiting writes", component)
         gone = {BATCH_CPU: None, BATCH_MEMORY: None}
         damages = {
             "taken away": {"status": {"capacity": gone, "allocatable": gone}},
@@ -81,7 +81,7 @@ class Repair(WithManager):
         victim = victims[-1]
 
         def made_anew() -> None:
-            """Under the same name, as a kubelet registers it: with what the machine has."""
+            """Under the same name, with the resources of the machine, as a kubelet registers it."""
             must(self.api.request("DELETE", f"/api/v1/nodes/{victim}"))
             must(self.api.request("POST", "/api/v1/nodes", {"metadata": {"name": victim}, "status": {"capacity": CAPACITY, "allocatable": CAPACITY}}))
 
@@ -90,14 +90,14 @@ class Repair(WithManager):
         self.assertLess(statistics.median(took), MIDDLE_S, took)
 
     def comes_back(self, node: str, what: str, whole: tuple, component: Component, event) -> float:
-        """How long after it was asked for, at most, in seconds."""
-        self.assertGreater(self.waiting(component), 20, f"the line is over before {what}: this proves nothing")
+        """The longest time in seconds since the request."""
+        self.assertGreater(self.waiting(component), 20, f"the queue is empty before {what}: this proves nothing")
         with NodeStates(node, lambda seen: numbers(seen) == whole) as states:
             asked = time.monotonic()
             event()
             wait_for(lambda: states.losses() and states.losses()[-1][1], f"repair after: {what}", component)
-        self.assertGreater(self.waiting(component), 20, f"the line was over when it was repaired: {what}")
-        # Whoever reads late may be told of both at once: the time since the request is the one that bounds it from above.
+        self.assertGreater(self.waiting(component), 20, f"the queue was empty at the repair: {what}")
+        # A late reader may get both at once: the time since the request is the upper bound.
         [(lost, back), *_] = reversed(states.losses())
-        print(f"{what}: lost for {(back - lost) * 1000:.0f} ms, whole {(back - asked) * 1000:.0f} ms after it was asked for", file=sys.stderr)
+        print(f"{what}: lost for {(back - lost) * 1000:.0f} ms, whole {(back - asked) * 1000:.0f} ms after the request", file=sys.stderr)
         return back - asked

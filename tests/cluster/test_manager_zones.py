@@ -1,5 +1,5 @@
-"""NUMA zones, CPU normalization and resource amplification on a real API server: the worked examples of contract 5.3, what happens
-when a topology, an annotation or a plugin goes, and garbage in every text that is read."""
+"""NUMA zones, CPU normalization and resource amplification on a real API server: the worked examples of contract 5.3, missing
+topologies, annotations and plugins, and garbage in every text that is read."""
 
 import json
 import unittest
@@ -49,8 +49,8 @@ PLACES = {"p1": [0], "p2": [0, 1]}
 
 GIB = 2**30
 # For each zone of 16 cores and 64 GiB by the same formula, with half of what is shared by all:
-#   cpu     16 − 6.4 − max(2.0, 2)/2 − dangling 0.4/2 − P3 2/2 − P2 4/2      = 5.4, and P1's 3 on zone 0
-#   memory  64 GiB − trunc(22.4 GiB) − max(4, 4)/2 − 1/2 − 4/2 − 6/2         GiB, and P1's 12 on zone 0
+#   cpu     16 − 6.4 − max(2.0, 2)/2 − dangling 0.4/2 − P3 2/2 − P2 4/2      = 5.4, minus P1's 3 on zone 0
+#   memory  64 GiB − trunc(22.4 GiB) − max(4, 4)/2 − 1/2 − 4/2 − 6/2         GiB, minus P1's 12 on zone 0
 ZONE_MEMORY = 64 * GIB - int(64 * GIB * 0.35) - int(7.5 * GIB)
 ZONES = [("2400", ZONE_MEMORY - 12 * GIB), ("5400", ZONE_MEMORY)]
 NODE = {BATCH_CPU: "7800", BATCH_MEMORY: "60344290509"}
@@ -95,7 +95,7 @@ class WithTopology(WithManager):
         }))
 
     def zones(self, node: str) -> list:
-        """Of each zone: batch-cpu and batch-memory where capacity, allocatable and available agree."""
+        """Of each zone: batch-cpu and batch-memory if capacity, allocatable and available agree."""
         out = []
         for each in must(self.api.request("GET", f"{TOPOLOGIES}/{node}"))["zones"]:
             found = {entry["name"]: {entry["capacity"], entry["allocatable"], entry["available"]} for entry in each["resources"]}
@@ -157,10 +157,10 @@ class Zones(WithTopology):
             "example A", component,
         )
         self.wait_zones(node, ZONES, component)
-        told = explain_json(node)
-        self.assertEqual([2400, 5400], [each["batch-cpu"]["offered"] for each in told["zones"]["zones"]])
+        shown = explain_json(node)
+        self.assertEqual([2400, 5400], [each["batch-cpu"]["offered"] for each in shown["zones"]["zones"]])
 
-    def test_zones_follow_what_the_pools_ledger_leaves_to_the_node(self):
+    def test_zones_share_what_the_pools_ledger_leaves_to_the_node(self):
         half = "schema: 1\nmode: enforce\nledger: {kubernetes: {maxPercent: 50}}\n"
         must(self.api.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": half}}))
         node = self.node("zones-follow")
@@ -170,7 +170,7 @@ class Zones(WithTopology):
         self.wait_equal([["1200"], ["2700"]], lambda: [sorted(cpu or []) for cpu, _ in self.zones(node)], "half of each zone", component)
         self.assertEqual("TM-ZONE-006", explain_json(node)["zones"]["reason"]["id"])
 
-    def test_a_foreign_edit_and_a_topology_made_anew_are_put_right(self):
+    def test_a_foreign_edit_and_a_recreated_topology_are_repaired(self):
         node = self.node("zones-edit")
         self.topology(node)
         component = self.run_manager("--leader-elect=false")
@@ -183,14 +183,14 @@ class Zones(WithTopology):
         self.topology(node)
         self.wait_zones(node, ZONES, component)
 
-    def test_zones_without_resources_and_odd_ones_are_no_harm(self):
+    def test_zones_without_resources_and_with_odd_names_do_no_harm(self):
         node = self.node("zones-odd")
         self.topology(node)
         component = self.run_manager("--leader-elect=false")
         self.wait_zones(node, ZONES, component)
         odd = [{"op": "replace", "path": "/zones", "value": [{"name": "node-0", "type": "Node"}, zone("a zone")]}]
         must(self.api.request("PATCH", f"{TOPOLOGIES}/{node}", odd, content=JSON_PATCH))
-        # Zone 0 lists nothing: nothing is left of it. Zone 1 is as before, whatever its name.
+        # Zone 0 lists nothing and gets nothing. Zone 1 is as before, whatever its name.
         self.wait_equal("5400", lambda: next(iter(self.zones_or_none(node, 1) or [None])), "zone 1", component)
         empty = [{"op": "replace", "path": "/zones", "value": []}]
         must(self.api.request("PATCH", f"{TOPOLOGIES}/{node}", empty, content=JSON_PATCH))
@@ -201,7 +201,7 @@ class Zones(WithTopology):
         return [each["available"] for each in resources if each["name"] == BATCH_CPU]
 
     def topology_is_left(self, node: str, component: Component) -> None:
-        """Nothing is made up where there are no zones, and the node keeps its offer."""
+        """Without zones nothing is invented, and the node keeps its offer."""
         before = must(self.api.request("GET", f"{TOPOLOGIES}/{node}"))["metadata.resourceVersion"]
         busy = json.loads(json.dumps(EXAMPLE_A))
         busy["nodeMetric"]["systemUsage"]["resources"]["cpu"] = "3500m"
@@ -212,7 +212,7 @@ class Zones(WithTopology):
 
 class Ratios(WithTopology):
     def example_d(self, name: str) -> str:
-        """Contract 5.3, example D: capped at 20 %, times 1.25, less what YARN holds. The origin is what was before it."""
+        """Contract 5.3, example D: capped at 20 %, times 1.25, less what YARN holds. The origin is the amount before YARN's part."""
         colocation.put_data(self.api, {
             "colocation-config": json.dumps({"enable": True, "batchCPUThresholdPercent": 20}), "cpu-normalization-config": RATIOS,
         })
@@ -221,19 +221,19 @@ class Ratios(WithTopology):
         self.topology(node)
         return node
 
-    def test_example_d_and_what_is_left_of_it_when_its_sources_go(self):
+    def test_example_d_with_and_without_its_sources(self):
         node = self.example_d("ratio-d")
         component = self.run_manager("--leader-elect=false")
         self.wait_batch(node, "5000", component)
         self.assertEqual(8000, as_int(colocation.origin(self.api, node)[BATCH_CPU]))
         self.wait_annotation(node, RATIO, "1.25", component)
         self.wait_annotation(node, AMPLIFIED, '{"cpu":1.25}', component)
-        # A zone's cap is 20 % of its 16 cores; what YARN holds stays in the zones.
+        # A zone's cap is 20 % of its 16 cores; YARN's part stays in the zones.
         self.wait_zones(node, [("3000", ZONES[0][1]), ("4000", ZONES[1][1])], component)
-        told = explain_json(node)
-        self.assertEqual(125, told["normalization"]["ratioPercent"])
+        shown = explain_json(node)
+        self.assertEqual(125, shown["normalization"]["ratioPercent"])
 
-        # The model of the CPU is gone: no ratio can be decided, so 1.00 counts and the annotation stays (contract 5.7).
+        # The CPU model is gone: no ratio can be decided, so 1.00 counts and the annotation stays (contract 5.7).
         self.cpu_info(node, None)
         self.wait_batch(node, "3400", component)
         self.assertEqual("1.25", self.annotation(node, RATIO))
@@ -263,12 +263,12 @@ class Ratios(WithTopology):
             with self.subTest(amplified=garbage):
                 self.annotate(node, {AMPLIFIED: garbage})
                 self.wait_annotation(node, AMPLIFIED, '{"cpu":1.25}', component)
-        # Contract 5.6: what cannot be read is not taken off.
+        # Contract 5.6: an unreadable amount is not subtracted.
         self.annotate(node, {THIRD_PARTY: "no JSON"})
         self.wait_batch(node, "8000", component)
         self.assertIsNone(component.process.poll())
 
-    def test_the_label_outranks_the_settings_and_off_says_one(self):
+    def test_the_label_outranks_the_settings_and_off_means_ratio_one(self):
         node = self.example_d("ratio-label")
         component = self.run_manager("--leader-elect=false")
         self.wait_batch(node, "5000", component)
@@ -278,7 +278,7 @@ class Ratios(WithTopology):
         self.wait_annotation(node, RATIO, "1.00", component)
         self.wait_annotation(node, AMPLIFIED, None, component)
         label("perhaps")
-        self.wait_equal("TM-NORM-005", lambda: explain_json(node)["normalization"]["reason"]["id"], "the label cannot be read", component)
+        self.wait_equal("TM-NORM-005", lambda: explain_json(node)["normalization"]["reason"]["id"], "the reason of an unreadable label", component)
         self.assertEqual("1.00", self.annotation(node, RATIO))
         label(None)
         self.wait_batch(node, "5000", component)
@@ -287,7 +287,7 @@ class Ratios(WithTopology):
         self.wait_annotation(node, RATIO, "1.00", component)
         self.wait_batch(node, "3400", component)
 
-    def test_amplification_comes_and_goes_with_its_settings_and_with_the_nodes_switch(self):
+    def test_amplification_follows_its_settings_and_the_nodes_switch(self):
         node = self.example_d("amplified")
         colocation.put_data(self.api, {"resource-amplification-config": AMPLIFY})
         component = self.run_manager("--leader-elect=false")
@@ -296,7 +296,7 @@ class Ratios(WithTopology):
         self.wait_annotation(node, AMPLIFIED, None, component)  # a ratio below 1 is an error
         colocation.put_data(self.api, {"resource-amplification-config": None})
         self.wait_annotation(node, AMPLIFIED, '{"cpu":1.25}', component)
-        # Contract 5.5: off takes the amplification away and leaves the ratio.
+        # Contract 5.5: off removes the amplification and leaves the ratio.
         colocation.put_settings(self.api, {"enable": False})
         self.wait_annotation(node, AMPLIFIED, None, component)
         self.assertEqual("1.25", self.annotation(node, RATIO))
@@ -304,14 +304,14 @@ class Ratios(WithTopology):
 
 
 class Plugins(WithTopology):
-    """`--noderesource-plugins`: what is off neither writes nor takes away what is its own."""
+    """`--noderesource-plugins`: a disabled plugin neither writes nor removes its fields."""
 
     def settle(self, node: str, *plugins: str) -> Component:
         component = self.run_manager("--leader-elect=false", *(f"--noderesource-plugins={words}" for words in plugins))
         self.wait_batch(node, "5000" if not plugins else "3400", component)
         return component
 
-    def test_each_ratio_has_a_switch_and_what_is_off_stays_as_it_was(self):
+    def test_each_ratio_has_a_switch_and_a_disabled_one_stays_unchanged(self):
         colocation.put_data(self.api, {
             "colocation-config": json.dumps({"enable": True, "batchCPUThresholdPercent": 20}),
             "cpu-normalization-config": RATIOS, "resource-amplification-config": AMPLIFY,
@@ -323,24 +323,24 @@ class Plugins(WithTopology):
         self.wait_annotation(node, AMPLIFIED, '{"cpu":2.50,"memory":1.50}', both)
         both.stop()
 
-        # Both off: batch is as without normalization, and the annotations stay though their settings are gone.
+        # Both off: batch is as without normalization, and the annotations stay without their settings.
         colocation.put_data(self.api, {"cpu-normalization-config": None, "resource-amplification-config": None})
         neither = self.settle(node, "*,-CPUNormalization,-ResourceAmplification")
         self.assertEqual(("1.25", '{"cpu":2.50,"memory":1.50}'), (self.annotation(node, RATIO), self.annotation(node, AMPLIFIED)))
         neither.stop()
 
-        # Amplification alone goes by the ratio that the node carries.
+        # Amplification alone uses the ratio on the node.
         amplification = self.settle(node, "*,-CPUNormalization")
         self.wait_annotation(node, AMPLIFIED, '{"cpu":1.25}', amplification)
         self.assertEqual("1.25", self.annotation(node, RATIO))
         amplification.stop()
 
-        # Normalization alone: its settings are gone, so the text is 1.00; amplification stays.
+        # Normalization alone: without its settings the text is 1.00; amplification stays.
         normalization = self.settle(node, "*,-ResourceAmplification")
         self.wait_annotation(node, RATIO, "1.00", normalization)
         self.assertEqual('{"cpu":1.25}', self.annotation(node, AMPLIFIED))
 
-    def test_zones_go_with_the_batch_plugin(self):
+    def test_zones_depend_on_the_batch_plugin(self):
         node = self.node("no-batch")
         self.topology(node)
         component = self.run_manager("--leader-elect=false", "--noderesource-plugins=*,-BatchResource")

@@ -1,4 +1,4 @@
-"""deploy/monitoring: the rules hold by promtool, and whatever the rules and the board ask for is a metric that a running manager has."""
+"""deploy/monitoring: promtool accepts the rules, and a running manager exports every metric of the rules and the board."""
 
 import json
 import os
@@ -19,12 +19,12 @@ MONITORING = Path(__file__).parents[2] / "deploy" / "monitoring"
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "metrics.md"
 METRIC = re.compile(r"\b(?:tidemark|slo_controller)_[a-z0-9_]+")
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
-OF_AGENTS = "tidemark_agent_"  # tests/node/test_daemonset.py has one to ask
+OF_AGENTS = "tidemark_agent_"  # tested in tests/node/test_daemonset.py
 OF_YARN_OPERATORS = "tidemark_yarn_operator_"
 SITE = "<configuration><property><name>yarn.resourcemanager.hostname</name><value>127.0.0.1</value></property></configuration>"
-UNITS_OF_PEOPLE = {"tidemark_manager_gain_core_hours_total"}  # what co-location brings is told in core-hours
+UNITS_OF_PEOPLE = {"tidemark_manager_gain_core_hours_total"}  # the gain of co-location is in core-hours
 
-needs_promtool = unittest.skipUnless(os.environ.get("TIDEMARK_PROMTOOL"), "no promtool: ./dev test cluster takes it out of Debian's package")
+needs_promtool = unittest.skipUnless(os.environ.get("TIDEMARK_PROMTOOL"), "no promtool: ./dev test cluster extracts it from Debian's package")
 
 
 def promtool(*words: str, given: str = "") -> subprocess.CompletedProcess:
@@ -41,7 +41,7 @@ def asked_for() -> set[str]:
 
 @needs_promtool
 class Rules(unittest.TestCase):
-    def test_promtool_takes_the_rules(self):
+    def test_promtool_accepts_the_rules(self):
         done = promtool("check", "rules", "--lint=all", "--lint-fatal", "alerts.yaml")
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
 
@@ -57,8 +57,8 @@ class Rules(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         self.assertGreater(len(exprs), 20)
 
-    def test_the_board_counts_the_leader_of_the_managers_alone(self):
-        """A YARN operator leads as well, by a lease of its own, and exports the same two metrics."""
+    def test_the_board_counts_only_leaders_of_managers(self):
+        """A YARN operator also leads, with its own lease, and exports the same two metrics."""
         series = {
             'tidemark_leader{namespace="k",instance="a"}': "1x60",
             'tidemark_leader{namespace="k",instance="b"}': "0x60",
@@ -98,8 +98,8 @@ class Rules(unittest.TestCase):
 
 
 class AgentMetrics(unittest.TestCase):
-    def test_what_is_asked_of_agents_stands_in_the_guide(self):
-        """The guide lists what the code has, which tidy holds."""
+    def test_queried_agent_metrics_are_in_the_guide(self):
+        """Tidy checks that the guide lists the metrics of the code."""
         listed = set(re.findall(r"^\| `(tidemark_agent_[a-z0-9_]+)", GUIDE.read_text(), re.M))
         asked = {name for name in asked_for() if name.startswith(OF_AGENTS)}
         self.assertEqual(set(), asked - listed)
@@ -112,7 +112,7 @@ class Metrics(WithManager):
             os.environ["TIDEMARK_BINARY"], verb, "node", node, *how, "--reason=test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"],
         ]))
 
-    def test_what_is_asked_for_is_there(self):
+    def test_queried_metrics_exist(self):
         chart.ensure_namespace(self.api)
         self.nodes = ["monitored"]
         colocation.put_node(self.api, "monitored", capacity=CAPACITY, labels={"zone": "a", "tier": "b"})
@@ -133,7 +133,7 @@ class Metrics(WithManager):
         ]
         ours = {"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "calendar": "nights", "calendars": [calendar], "pools": overlap}
         colocation.must(self.api.request("POST", SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(ours)}}))
-        # Refused by the definition of NodeSLO; later an edit that the webhook refuses, since the ConfigMap has its label.
+        # Refused by the schema of NodeSLO; later an edit that the webhook refuses, since the ConfigMap has its label.
         colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"cpuSuppressThresholdPercent": 101}})})
         label = {"metadata": {"labels": {"koordinator.sh/configmap-type": "slo-controller-config"}}}
         self.api.request("PATCH", f"{SETTINGS}/{SETTINGS_NAME}", label, content=MERGE)
@@ -158,7 +158,7 @@ class Metrics(WithManager):
         colocation.put_pod(self.api, "monitored-draining", {**sold, "name": "done"})
         colocation.must(self.api.request("PATCH", "/api/v1/namespaces/default/pods/done/status", {"status": {"phase": "Succeeded"}}, content=MERGE))
         self.order("off", "monitored-draining", "--drain=1h")
-        for _ in range(3):  # somebody who writes the same number, until he is left alone with it
+        for _ in range(3):  # another writer repeats the same number until the manager leaves it alone
             wait_for(lambda: colocation.offered(self.api, "monitored-fought-for").get("kubernetes.io/batch-cpu") == "17200", "an offer", component)
             theirs = {"status": {side: {"kubernetes.io/batch-cpu": "1"} for side in ("capacity", "allocatable")}}
             colocation.must(self.api.request("PATCH", "/api/v1/nodes/monitored-fought-for/status", theirs, content=MERGE))
@@ -176,10 +176,10 @@ class Metrics(WithManager):
         except AssertionError:
             self.assertEqual(set(), missing())
         if os.environ.get("TIDEMARK_PROMTOOL"):
-            told = promtool("check", "metrics", given=scrape()).stderr
-            self.assertEqual([], [line for line in told.splitlines() if line.startswith("tidemark_") and line.split()[0] not in UNITS_OF_PEOPLE])
+            shown = promtool("check", "metrics", given=scrape()).stderr
+            self.assertEqual([], [line for line in shown.splitlines() if line.startswith("tidemark_") and line.split()[0] not in UNITS_OF_PEOPLE])
 
-    def test_what_is_asked_of_the_yarn_operator_is_there(self):
+    def test_queried_yarn_operator_metrics_exist(self):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (folder / "yarn-site.xml").write_text(SITE)
         operator = Component(

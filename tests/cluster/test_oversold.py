@@ -1,5 +1,5 @@
-"""A node of which two schedulers sold too much, on a real API server: it is marked and tainted, neither side is offered more than it holds, and both marks go
-when it fits again, or with an order to be off, also where no manager is there."""
+"""A node that two schedulers oversold, on a real API server: it is marked and tainted, neither side is offered more than it holds, and both marks go
+when it fits again, or with an order to be off, even without a manager."""
 
 import json
 import os
@@ -49,7 +49,7 @@ class Oversold(WithManager):
         self.addCleanup(self.api.request, "DELETE", f"{PODS}/{name}", gracePeriodSeconds=0)
 
     def yarn_holds(self, milli: int) -> None:
-        """As YARN's operator says it."""
+        """As YARN's operator reports it."""
         offer = json.loads(self.annotations().get(OFFER, "{}"))
         book = {
             "schema": 1, "generation": offer.get("generation", 0), "sold": [{"class": "", "resources": {BATCH_CPU: str(milli), BATCH_MEMORY: "1Gi"}}],
@@ -66,7 +66,7 @@ class Oversold(WithManager):
         return done.stdout
 
     def both_sell_too_much(self) -> None:
-        """Of 17200m Kubernetes' scheduler binds 12000m while YARN starts containers of 9000m."""
+        """Of 17200m, Kubernetes' scheduler binds 12000m while YARN starts containers of 9000m."""
         self.bind("oversold-1", 8000)
         self.bind("oversold-2", 4000)
         self.yarn_holds(9000)
@@ -77,22 +77,22 @@ class Oversold(WithManager):
 
     def test_neither_side_gets_more_until_it_fits_again(self):
         self.both_sell_too_much()
-        # What a ledger by confirmation gives is less until it is confirmed, and never more.
+        # A ledger with confirmation gives less until the confirmation, and never more.
         wait_for(lambda: quantity(self.offered()) <= 12_000, "no more than its pods hold", self.component, limit_s=LIMIT_S)
         self.assertLessEqual(quantity(json.loads(self.annotations()[OFFER])["resources"][BATCH_CPU]), 9_000)
         self.assertIn(OTHERS, self.taints())
         self.assertIn("TM-ARBITRATE-002", self.command("explain", "node", NODE))
         self.api.request("DELETE", f"{PODS}/oversold-1", gracePeriodSeconds=0)
-        wait_for(self.clean, "neither mark nor taint, and the taint of others", self.component, limit_s=LIMIT_S)
+        wait_for(self.clean, "no mark, no taint of ours, and the taints of others", self.component, limit_s=LIMIT_S)
 
-    def test_off_takes_both_away_without_a_manager(self):
+    def test_off_removes_both_marks_without_a_manager(self):
         self.both_sell_too_much()
         self.component.kill()
         said = self.command("off", "node", NODE, "--now", "--reason", "a test")
         self.assertTrue(self.clean(), f"{said}{self.taints()} {self.annotations()}")
         self.command("on", "node", NODE, "--reason", "a test")
 
-    def test_a_manager_that_was_killed_is_followed_by_one_that_goes_on(self):
+    def test_the_successor_of_a_killed_manager_continues(self):
         self.both_sell_too_much()
         self.component.kill()
         self.component: Component = self.run_manager("--leader-elect=false")

@@ -1,4 +1,4 @@
-"""`tidemark plan -f`: what other settings would do, held against what they then do."""
+"""`tidemark plan -f`: the predicted effect of other settings, compared with the real effect."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Plan(WithApi):
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
             )
 
-    def test_what_is_planned_is_what_then_happens(self):
+    def test_the_plan_equals_the_result(self):
         colocation.put_settings(self.api, {"enable": True})
         big = [self.node(f"plan-{i}", labels={"size": "big"}) for i in range(3)]
         small = self.node("plan-small")
@@ -35,7 +35,7 @@ class Plan(WithApi):
         for node in [*big, small]:
             self.wait_offered(node, "17200", component)
         annotations = lambda node: must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations", {})
-        for node in [*big, small]:  # the last write of a new node: its NodeSLO is there too
+        for node in [*big, small]:  # the last write of a new node: its NodeSLO exists then
             wait_for(lambda: colocation.CONFIG_HASH in annotations(node), f"the hash on {node}", component)
         revision = lambda node: must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.resourceVersion")
         before = revision(big[0])
@@ -45,15 +45,15 @@ class Plan(WithApi):
 
         done = self.plan(*documents)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        told = json.loads(done.stdout)
-        self.assertEqual([node["node"] for node in told["nodes"]], [*big, small])
-        self.assertEqual(told["nodes"][3]["before"], told["nodes"][3]["end"], "what it offers stays")
-        self.assertEqual(told["nodes"][3]["nodeSlo"], ["agent"], "only its agent hears the mode, which nothing said before")
-        self.assertEqual(told["nodes"][0]["before"]["batchCpuMilli"], 17200)
-        self.assertEqual(told["nodes"][0]["after"]["batchCpuMilli"], 23600)
-        self.assertEqual(told["nodes"][0]["after"]["pool"], "large")
-        self.assertEqual(told["pools"]["large"]["after"]["batchCpuMilli"], 3 * 23600)
-        self.assertEqual((told["all"]["nodes"], told["all"]["changed"]), (4, 4))
+        shown = json.loads(done.stdout)
+        self.assertEqual([node["node"] for node in shown["nodes"]], [*big, small])
+        self.assertEqual(shown["nodes"][3]["before"], shown["nodes"][3]["end"], "its offer stays")
+        self.assertEqual(shown["nodes"][3]["nodeSlo"], ["agent"], "only the mode of its agent is new")
+        self.assertEqual(shown["nodes"][0]["before"]["batchCpuMilli"], 17200)
+        self.assertEqual(shown["nodes"][0]["after"]["batchCpuMilli"], 23600)
+        self.assertEqual(shown["nodes"][0]["after"]["pool"], "large")
+        self.assertEqual(shown["pools"]["large"]["after"]["batchCpuMilli"], 3 * 23600)
+        self.assertEqual((shown["all"]["nodes"], shown["all"]["changed"]), (4, 4))
         self.assertEqual(revision(big[0]), before, "nothing is written")
         text = self.plan(*documents, more=("--limit", "1"))
         self.assertIn("plan-0 (default -> large): batch 17.2 -> 23.6 cores", text.stdout)
@@ -61,7 +61,7 @@ class Plan(WithApi):
         self.assertIn("pool large: 3 of 3 nodes change; batch 51.6 -> 70.8 cores", text.stdout)
 
         colocation.put_settings(self.api, new)
-        for node in told["nodes"][:3]:
+        for node in shown["nodes"][:3]:
             self.wait_offered(node["node"], str(node["after"]["batchCpuMilli"]), component)
         self.assertEqual(amounts(colocation.offered(self.api, small))["kubernetes.io/batch-cpu"], 17200)
 
@@ -72,11 +72,11 @@ class Plan(WithApi):
         must(self.api.request("PATCH", f"/api/v1/nodes/{off}", {"metadata": {"labels": {"tidemark.io/state": "off"}}}, content=MERGE))
         done = self.plan(manifest("slo-controller-config", **{"colocation-config": json.dumps({"enable": True, "cpuReclaimThresholdPercent": 80})}))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        told = json.loads(done.stdout)
-        self.assertEqual([node["node"] for node in told["nodes"]], ["plan-on"])
-        self.assertEqual((told["all"]["off"], told["all"]["after"]["batchCpuMilli"]), (1, 23600))
+        shown = json.loads(done.stdout)
+        self.assertEqual([node["node"] for node in shown["nodes"]], ["plan-on"])
+        self.assertEqual((shown["all"]["off"], shown["all"]["after"]["batchCpuMilli"]), (1, 23600))
 
-    def test_all_that_is_wrong_with_a_file_is_told_at_once(self):
+    def test_all_errors_of_a_file_are_reported_at_once(self):
         colocation.put_settings(self.api, {"enable": True})
         self.node("plan-wrong")
         bad = {"enable": True, "cpuReclaimThresholdPercent": -1, "degradeTimeMinutes": 0}

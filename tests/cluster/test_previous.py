@@ -1,4 +1,4 @@
-"""What earlier versions of ours left on a cluster (tests/golden/previous, written by a binary of each) is taken over by this one."""
+"""This version takes over what earlier versions left on a cluster (tests/golden/previous, written by a binary of each)."""
 
 import datetime
 import json
@@ -25,7 +25,7 @@ def tidemark(*words: str) -> subprocess.CompletedProcess:
 
 
 class TakenOver:
-    """What holds for each of them."""
+    """The tests of each version."""
 
     commit: str
     wanted_metrics: dict[str, float] = {}
@@ -41,7 +41,7 @@ class TakenOver:
         self.addCleanup(shutil.rmtree, self.journal, True)
         for segment in (previous.GOLDEN / self.commit / "journal").glob("*.tmj"):
             shutil.copy(segment, self.journal)
-        for node in self.nodes:  # their agents went on reporting
+        for node in self.nodes:  # their agents continue to report
             previous.report(self.api, node)
 
     def nodes_now(self) -> tuple[dict[str, dict], str]:
@@ -60,12 +60,12 @@ class TakenOver:
         previous.wait_settled(component)
         return component
 
-    def told(self, *words: str) -> dict:
+    def shown(self, *words: str) -> dict:
         done = tidemark(*words, "-o", "json", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
         self.assertEqual(0, done.returncode, done.stderr)
         return json.loads(done.stdout)
 
-    def test_no_number_moves_and_nothing_is_forgotten(self):
+    def test_no_number_moves_and_nothing_is_lost(self):
         before, version = self.nodes_now()
         wanted = {name: numbers(node) for name, node in before.items()}
         for name in previous.SELLS:
@@ -79,7 +79,7 @@ class TakenOver:
             name = event["object"]["metadata"]["name"]
             if name in wanted:
                 self.assertEqual(wanted[name], numbers(event["object"]), f"a number of {name} moved")
-        self.assertEqual(specs, previous.specs(self.api, self.nodes), "what agents go by")
+        self.assertEqual(specs, previous.specs(self.api, self.nodes), "the NodeSLOs of the agents")
 
         wanted_metrics = {
             "tidemark_manager_state_good": 1, "tidemark_manager_config_good": 1, "tidemark_settings_revision": 2, "tidemark_settings_nodes_behind": 0,
@@ -91,19 +91,19 @@ class TakenOver:
         found = {}
 
         def as_left() -> bool:
-            told = component.metrics()
-            found.update({name: told.get(name) for name in wanted_metrics})
+            shown = component.metrics()
+            found.update({name: shown.get(name) for name in wanted_metrics})
             return found == wanted_metrics
 
         try:
-            wait_for(as_left, "what was left in the metrics", component)
+            wait_for(as_left, "the restored state in the metrics", component)
         except AssertionError:
             self.assertEqual(wanted_metrics, found)
         self.assertEqual([], re.findall(r"^\S+ ERROR .*", component.log, re.M))
 
-        revisions = self.told("list", "revisions")
+        revisions = self.shown("list", "revisions")
         self.assertEqual([1, 2], [each["number"] for each in revisions["revisions"]])
-        self.assertEqual(len(self.nodes), self.told("explain", "workload", "default/Deployment/web")["podsNow"])
+        self.assertEqual(len(self.nodes), self.shown("explain", "workload", "default/Deployment/web")["podsNow"])
         states = tidemark("report", "states", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]).stdout
         for why in self.whys:
             self.assertIn(why, states)
@@ -111,22 +111,22 @@ class TakenOver:
         recommended = previous.everything(self.api)[previous.RECOMMENDATIONS]
         self.assertEqual([each["status"]["podStatus"] for each in self.objects[previous.RECOMMENDATIONS]], [each["status"]["podStatus"] for each in recommended])
 
-        # An order that the previous version wrote is lifted by this one.
+        # This version lifts an order of the previous version.
         lifted = tidemark("on", "node", "previous-off", "--reason=done", "--by=ann@ops", "--yes", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
         self.assertEqual(0, lifted.returncode, lifted.stderr)
-        wait_for(lambda: amounts(colocation.offered(self.api, "previous-off")) == wanted["previous-plain"]["allocatable"], "it to sell again", component)
+        wait_for(lambda: amounts(colocation.offered(self.api, "previous-off")) == wanted["previous-plain"]["allocatable"], "the node to sell again", component)
 
     def also_taken_over(self) -> None:
         pass
 
-    def test_its_journal_is_told_and_made_again(self):
+    def test_its_journal_is_shown_and_replayed(self):
         end = self.recorded
         for node in previous.SELLS:
             done = tidemark("explain", "node", node, "--at", end, "--journal-dir", str(self.journal), "-o", "json")
             self.assertEqual(0, done.returncode, done.stderr)
             found = amounts(self.node_of(node)["status"]["allocatable"])["kubernetes.io/batch-cpu"]
-            told = json.loads(done.stdout)
-            self.assertIn(f"the node was to carry batch-cpu {found}", " ".join(told["notes"]))
+            shown = json.loads(done.stdout)
+            self.assertIn(f"the node was to carry batch-cpu {found}", " ".join(shown["notes"]))
         done = tidemark("replay", "--journal-dir", str(self.journal), "-o", "json")
         report = json.loads(done.stdout)
         self.assertEqual((1, 0, previous.OTHERWISE), (done.returncode, report["unreadable"], previous.otherwise(report)), done.stdout)
@@ -143,7 +143,7 @@ class Since9ebc1dc(TakenOver, WithManager):
 
 
 class WithYarn(TakenOver):
-    """Books and offers of YARN's side, an order that drains, a node that both schedulers oversold."""
+    """Ledgers and offers of YARN's side, a draining order, and an oversold node."""
 
     whys = (*TakenOver.whys, "a long drain")
     wanted_metrics = {
@@ -152,7 +152,7 @@ class WithYarn(TakenOver):
     }
 
     def words(self, nodes: dict[str, dict]) -> dict:
-        """What YARN's operator and Kubernetes' scheduler go by; an offer's number is of who makes it."""
+        """What YARN's operator and Kubernetes' scheduler read; the generation of an offer depends on its writer."""
         found = {}
         for name in previous.YARN:
             notes = nodes[name]["metadata"]["annotations"]
@@ -165,18 +165,18 @@ class WithYarn(TakenOver):
         self.assertIsNotNone(wanted["previous-draining"][1])
         self.assertTrue(wanted["previous-oversold"][2])
         self.assertEqual(wanted, self.words(self.nodes_now()[0]))
-        pools = {pool["pool"]: pool for pool in self.told("report", "budgets")["pools"]}
+        pools = {pool["pool"]: pool for pool in self.shown("report", "budgets")["pools"]}
         self.assertEqual("open", pools["spike"]["breaker"]["phase"])
 
 
 class Since078c0090(WithYarn, WithManager):
-    """The version before, by the schema of its journal."""
+    """The previous version, by the schema of its journal."""
 
     commit = "078c0090"
 
 
 class SinceA740928(WithYarn, WithManager):
-    """The one before that."""
+    """The version before that."""
 
     commit = "a740928"
 
@@ -189,16 +189,16 @@ class Since31e1c13(TakenOver, WithManager):
     }
 
     def also_taken_over(self) -> None:
-        pools = {pool["pool"]: pool for pool in self.told("report", "budgets")["pools"]}
+        pools = {pool["pool"]: pool for pool in self.shown("report", "budgets")["pools"]}
         self.assertEqual("open", pools["spike"]["breaker"]["phase"])
-        evictions = self.told("report", "evictions")
+        evictions = self.shown("report", "evictions")
         self.assertEqual([("spike", "spark", len(previous.VICTIMS))], [
             (each["pool"], each["class"], each["lastDay"]["evicted"]) for each in evictions["classes"] if each["lastDay"]["evicted"]
         ])
 
 
 class AnyDate(unittest.TestCase):
-    """What is put back is as if it had been recorded now, on whatever day that is."""
+    """A restored recording looks as if it had ended now, on any day."""
 
     def test_a_profile_is_within_its_week_and_counts_within_their_day(self):
         for commit in previous.COMMITS:

@@ -1,4 +1,4 @@
-"""Profiles of workloads on the real API server: learned, stored, told, used for a pod that warms up, published."""
+"""Workload profiles on the real API server: learned, stored, shown, used for a pod that warms up, published."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class Profiles(WithApi):
             must(self.api.request("PATCH", f"{SETTINGS}/{TIDEMARK_CONFIG}", {"data": {"config.yaml": text}}, content=MERGE))
 
     def pod(self, node: str, name: str, age_s: float = 0) -> None:
-        """Of Deployment web: eight cores, of which its main container requests six."""
+        """A pod of Deployment web: eight cores, of which its main container requests six."""
         containers = [
             {"name": container, "image": "none", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
             for container, cpu, memory in (("main", "6", "6Gi"), ("proxy", "2", "2Gi"))
@@ -64,13 +64,13 @@ class Profiles(WithApi):
         })
 
     def learn(self, node: str, uses: dict[str, str], component: Component) -> None:
-        """Reported again and again, until it is sampled and stored."""
+        """Reported repeatedly, until it is sampled and stored."""
         def stored() -> bool:
             self.report(node, uses)
             return component.metrics().get('tidemark_history_records{component="profiles"}', 0) >= 1
         wait_for(stored, "a stored profile", component)
 
-    def test_what_was_learned_is_told_and_outlives_the_manager(self):
+    def test_history_is_shown_and_survives_the_manager(self):
         node = self.node("profile-1")
         self.pod(node, "web-1")
         component = self.run_manager("--leader-elect=false")
@@ -81,9 +81,9 @@ class Profiles(WithApi):
         self.learn(node, {"web-1": "3"}, component)
         self.assertEqual(0, component.stop())
 
-        told = tidemark("explain", "workload", WORKLOAD, "-o", "json")
-        self.assertEqual(0, told.returncode, told.stderr)
-        profile = json.loads(told.stdout)
+        reported = tidemark("explain", "workload", WORKLOAD, "-o", "json")
+        self.assertEqual(0, reported.returncode, reported.stderr)
+        profile = json.loads(reported.stdout)
         self.assertEqual((profile["workload"], profile["podsNow"]), (WORKLOAD, 1))
         self.assertGreaterEqual(profile["all"]["p95"]["cpuMilli"], 3000)
         self.assertLessEqual(profile["all"]["p95"]["cpuMilli"], 3180)
@@ -96,7 +96,7 @@ class Profiles(WithApi):
         component = self.run_manager("--leader-elect=false")
         wait_for(lambda: component.metrics().get('tidemark_history_records{component="profiles"}') == 1, "what was stored", component)
 
-    def test_a_record_that_nobody_can_read_is_told_and_taken_away(self):
+    def test_an_unreadable_record_is_reported_and_removed(self):
         node = self.node("profile-2")
         self.pod(node, "web-1")
         self.tidemark_config(config(FAST))
@@ -106,8 +106,8 @@ class Profiles(WithApi):
         shard = f"{SETTINGS}/{colocation.PROFILES[3]}"
         must(self.api.request("PATCH", shard, {"data": {"0123456789abcdef": "by hand"}}, content=MERGE))
         component = self.run_manager("--leader-elect=false")
-        wait_for(lambda: "0123456789abcdef" not in (self.api.request("GET", shard).get("data") or {}), "it to be taken away", component)
-        wait_for(lambda: component.metrics().get('tidemark_history_refused_total{component="profiles"}') == 1, "it to be counted", component)
+        wait_for(lambda: "0123456789abcdef" not in (self.api.request("GET", shard).get("data") or {}), "its removal", component)
+        wait_for(lambda: component.metrics().get('tidemark_history_refused_total{component="profiles"}') == 1, "its count", component)
         events = lambda: self.api.request("GET", "/api/v1/namespaces/koordinator-system/events").get("items", [])
         wait_for(lambda: any(event["reason"] == "TidemarkHistoryUnreadable" for event in events()), "an event", component)
         self.assertEqual(0, tidemark("explain", "workload", WORKLOAD).returncode)
@@ -123,15 +123,15 @@ class Profiles(WithApi):
             batch = (amounts(colocation.offered(self.api, node)) or {}).get("kubernetes.io/batch-cpu")
             return batch is not None and 0 < batch <= cores * 1000
         wait_for(lambda: offers_at_most(24), "an offer without the eight cores that it requests", component)
-        told = json.loads(tidemark("explain", "node", node, "-o", "json").stdout)
-        self.assertEqual(1, told["warmUp"]["pods"])
-        self.assertGreater(told["warmUp"]["addedCpuMilli"], 6000)
-        self.assertTrue({"TM-SAFE-010", "TM-SAFE-011"} & {each["id"] for each in told["safeguards"]})
-        [young] = told["youngPods"]
+        reported = json.loads(tidemark("explain", "node", node, "-o", "json").stdout)
+        self.assertEqual(1, reported["warmUp"]["pods"])
+        self.assertGreater(reported["warmUp"]["addedCpuMilli"], 6000)
+        self.assertTrue({"TM-SAFE-010", "TM-SAFE-011"} & {each["id"] for each in reported["safeguards"]})
+        [young] = reported["youngPods"]
         self.assertEqual(("default/web-1", WORKLOAD), (young["pod"], young["workload"]))
         self.assertIn("because pods warm up", tidemark("explain", "node", node).stdout)
 
-    def test_recommendations_are_published_where_asked_for_and_nobody_elses_is_touched(self):
+    def test_recommendations_are_published_on_request_and_foreign_ones_stay(self):
         foreign = {
             "apiVersion": "analysis.koordinator.sh/v1alpha1", "kind": "Recommendation", "metadata": {"name": "deployment-api"},
             "spec": {"target": {"type": "workload", "workload": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "api"}}},
@@ -145,11 +145,11 @@ class Profiles(WithApi):
         self.tidemark_config(config(FAST))
         component = self.run_manager("--leader-elect=false")
         self.learn(node, {"web-1": "4"}, component)
-        self.assertEqual(404, self.api.request("GET", f"{RECOMMENDATIONS}/deployment-web").status, "nobody asked for it")
+        self.assertEqual(404, self.api.request("GET", f"{RECOMMENDATIONS}/deployment-web").status, "not requested")
         self.tidemark_config(config(f"{FAST}, {PUBLISH}"))
         published = lambda: self.api.request("GET", f"{RECOMMENDATIONS}/deployment-web")
-        told = lambda found: found.status == 200 and found.get("status.podStatus.containerStatuses")
-        wait_for(lambda: told(published()), "a recommendation", component)
+        reported = lambda found: found.status == 200 and found.get("status.podStatus.containerStatuses")
+        wait_for(lambda: reported(published()), "a recommendation", component)
         made = published()
         self.assertEqual(made.get("metadata.labels"), {OURS: "tidemark-manager"})
         self.assertEqual(made.get("spec.target"), {"type": "workload", "workload": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}})

@@ -1,5 +1,5 @@
-"""Less timely work gives back on a real API server: transcode pods hold a node, Spark waits on YARN; the node's NodeSLO says
-what to give back, and YARN's side grows when it was. A class that is switched off is asked back whole."""
+"""Reclaim from less timely work on a real API server: transcode pods hold a node, Spark waits in YARN. The node's NodeSLO names the
+amount to reclaim, and YARN's side grows afterwards. A class that is switched off is reclaimed completely."""
 
 import json
 import os
@@ -49,14 +49,14 @@ class Reclaim(WithManager):
         return must(self.api.request("GET", f"/api/v1/nodes/{NODE}")).get("metadata.annotations") or {}
 
     def offer(self) -> dict:
-        """What YARN is told; empty where it is told nothing."""
+        """The offer to YARN; empty if there is none."""
         return json.loads(self.annotations().get(OFFER, "{}"))
 
     def yarn_cpu(self) -> str | None:
         return self.offer().get("resources", {}).get(BATCH_CPU)
 
     def put_book(self, waiting: str | None = None, cores: str = "0", holds: str | None = None) -> None:
-        """YARN's operator: it acts on the offer that it sees, and says what waits and what transcoding holds."""
+        """Plays YARN's operator: it acts on the offer, and reports waiting work and what transcode holds."""
         offer = self.offer()
         sold = [] if holds is None else [{"class": "transcode", "resources": {BATCH_CPU: holds, BATCH_MEMORY: "1Gi"}}]
         book = {
@@ -68,8 +68,8 @@ class Reclaim(WithManager):
         body = {"metadata": {"annotations": {BOOK: json.dumps(book)}}}
         must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", body, content=MERGE))
 
-    def told(self) -> list[dict]:
-        """What pods are to give back, as the NodeSLO says it."""
+    def shown(self) -> list[dict]:
+        """The amounts to reclaim from pods, as in the NodeSLO."""
         found = self.api.request("GET", f"{NODESLOS}/{NODE}")
         extensions = found.get("spec.extensions") if found.status == 200 else None
         return ((extensions or {}).get("Object", {}).get("tidemark", {}).get("reclaim") or {}).get("classes", [])
@@ -82,17 +82,17 @@ class Reclaim(WithManager):
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
         return done.stdout if status == 0 else done.stderr
 
-    def test_transcoding_gives_way_to_spark_and_yarn_grows_when_it_has(self):
+    def test_transcode_is_reclaimed_for_spark_and_then_yarn_grows(self):
         for name in ("reclaim-1", "reclaim-2", "reclaim-3"):
             self.put_batch(name, "4000")
         self.put_book()
         component = self.run_manager(*FAST)
-        wait_for(lambda: self.yarn_cpu() == "2600", "half of what is idle for YARN", component)
+        wait_for(lambda: self.yarn_cpu() == "2600", "half of the idle amount for YARN", component)
         self.put_book("spark", "10000")
-        wait_for(lambda: [(each["class"], each["giveBack"][BATCH_CPU], each["keep"][BATCH_CPU]) for each in self.told()]
-                 == [("transcode", "4800", "7200")], "the NodeSLO that asks for it", component)
-        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "nothing new in its place", component)
-        self.assertNotIn(self.yarn_cpu(), ("10k", "13200"), "not before it is given back")
+        wait_for(lambda: [(each["class"], each["giveBack"][BATCH_CPU], each["keep"][BATCH_CPU]) for each in self.shown()]
+                 == [("transcode", "4800", "7200")], "the reclaim in the NodeSLO", component)
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "no new offer in its place", component)
+        self.assertNotIn(self.yarn_cpu(), ("10k", "13200"), "no growth before the reclaim")
         explained = json.loads(self.command("explain", "node", NODE, "-o", "json"))
         gives = explained["offer"]["ledger"]["kubernetes"]["givesBack"][0]
         self.assertEqual(("transcode", "TM-LEDGER-009"), (gives["class"], gives["reason"]["id"]))
@@ -104,10 +104,10 @@ class Reclaim(WithManager):
             self.put_book("spark", "10000")  # each offer is confirmed
             return self.yarn_cpu() == "13200"
 
-        wait_for(grown, "YARN's side grown by what was given back", component)
-        wait_for(lambda: self.told() == [], "nothing more to give back", component)
+        wait_for(grown, "YARN's side grown by the reclaimed amount", component)
+        wait_for(lambda: self.shown() == [], "no more to reclaim", component)
 
-    def test_yarn_is_told_beside_its_offer_and_a_pod_that_is_bound_waits_no_more(self):
+    def test_yarn_gets_the_reclaim_beside_its_offer_until_the_pod_is_bound(self):
         self.put_book(holds="12000")
         component = self.run_manager(*FAST)
         wait_for(lambda: self.yarn_cpu() is not None, "a first offer", component)
@@ -121,33 +121,33 @@ class Reclaim(WithManager):
             found = json.loads(self.annotations().get(RECLAIM, "{}"))
             return [(each["class"], each["keep"][BATCH_CPU], found["generation"]) for each in found.get("reclaim", [])]
 
-        wait_for(lambda: asked() == [("transcode", "8200", self.offer()["generation"])], "what YARN is to give back", component)
-        self.assertEqual({"schema", "generation", "resources", "upTo"}, set(self.offer()), "what the version before reads, and nothing else")
-        # YARN obeys, in part: the rest is asked for, and no more.
+        wait_for(lambda: asked() == [("transcode", "8200", self.offer()["generation"])], "the reclaim from YARN", component)
+        self.assertEqual({"schema", "generation", "resources", "upTo"}, set(self.offer()), "only the fields that the previous version reads")
+        # YARN obeys in part: only the rest is requested.
         self.put_book(holds="10000")
-        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "what is free, for the pod", component)
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "the free amount for the pod", component)
         self.assertEqual([("transcode", "8200")], [each[:2] for each in asked()])
         self.put_book(holds="8200")
         wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "9k", "room for the pod", component)
-        wait_for(lambda: asked() == [], "nothing more to give back", component)
+        wait_for(lambda: asked() == [], "no more to reclaim", component)
         must(self.api.request("POST", f"{PODS}/reclaim-waits/binding", {
             "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "reclaim-waits"}, "target": {"kind": "Node", "name": NODE},
         }), 201)
         end = time.monotonic() + 8
         while time.monotonic() < end:
-            self.assertEqual([], asked(), "it is bound, and would be counted twice")
+            self.assertEqual([], asked(), "a bound pod would be counted twice")
             time.sleep(0.1)
 
-    def test_a_class_that_is_off_is_taken_back_and_asked_back_and_must_exist(self):
+    def test_a_class_that_is_off_is_cut_and_reclaimed_and_must_exist(self):
         self.put_batch("reclaim-1", "4000")
         component = self.run_manager(*FAST)
         wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "17200", "a first offer", component)
         refused = self.command("off", "node", NODE, "--only", "class=transcoding", "--reason", "a test", status=2)
         self.assertIn("did you mean transcode?", refused)
         self.command("off", "node", NODE, "--only", "class=transcode", "--now", "--reason", "a test")
-        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "13200", "what it holds taken back", component)
-        wait_for(lambda: [(each["class"], each["keep"][BATCH_CPU], each["reason"]) for each in self.told()]
-                 == [("transcode", "0", "TM-STATE-027")], "all of it asked back", component)
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "13200", "the cut by its held amount", component)
+        wait_for(lambda: [(each["class"], each["keep"][BATCH_CPU], each["reason"]) for each in self.shown()]
+                 == [("transcode", "0", "TM-STATE-027")], "the reclaim of all of it", component)
         self.command("on", "node", NODE, "--only", "class=transcode", "--reason", "a test")
         wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "17200", "what it was", component)
-        wait_for(lambda: self.told() == [], "nothing to give back", component)
+        wait_for(lambda: self.shown() == [], "nothing to reclaim", component)

@@ -1,4 +1,4 @@
-"""Scenario files on the real API server (tests/cluster/scenarios, and what their words mean: scenario.py)."""
+"""Scenario files on the real API server (tests/cluster/scenarios; scenario.py explains their keywords)."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Another manager that writes the same objects as ours, on the real API server: it is named and left alone, object by object."""
+"""Another manager that writes the same objects as ours, on the real API server: ours names it and leaves each such object alone."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ EVENTS = "/api/v1/events"
 
 
 class Peer(threading.Thread):
-    """Koordinator's manager with other settings: puts its own value back whenever it finds another one."""
+    """Koordinator's manager with other settings: restores its own value after each change."""
 
     def __init__(self, node: str):
         super().__init__(daemon=True)
@@ -48,7 +48,7 @@ class SecondWriterOfNodeSlos(WithState):
     def wait_percent(self, node: str, wanted: int, component: Component) -> None:
         wait_for(lambda: self.percent(node) == wanted, f"{wanted} on {node}", component)
 
-    def test_a_peer_that_writes_nodeslos_is_named_and_left_alone(self):
+    def test_a_second_writer_of_nodeslos_is_named_and_left_alone(self):
         node, other = self.node("slo-rival"), self.node("slo-quiet")
         component = self.run_manager("--leader-elect=false")
         for each in (node, other):
@@ -60,12 +60,12 @@ class SecondWriterOfNodeSlos(WithState):
         found = wait_for(
             lambda: "NodeSLO (by koord-manager (Update))" in (now := self.condition(node)).get("message", "") and now, "the peer's name on the node", component
         )
-        self.assertEqual("On", found["reason"], "what the node sells goes on")
+        self.assertEqual("On", found["reason"], "the node continues to sell")
         self.assertEqual("True", found["status"])
-        wait_for(lambda: self.percent(node) == THEIRS, "the peer's last write", component)
+        wait_for(lambda: self.percent(node) == THEIRS, "the second writer's last write", component)
         time.sleep(UNOBEYED_S)
         self.assertEqual(THEIRS, self.percent(node))
-        self.assertLessEqual(peer.writes, 6, "a fight is not fought")
+        self.assertLessEqual(peer.writes, 6, "the managers do not fight")
         self.assertEqual(OURS, self.percent(other))
         self.assertEqual(int(LEFT), self.offered(node))
         self.assertEqual(1, component.metrics()['tidemark_manager_contested_objects{component="nodeslo"}'])
@@ -98,8 +98,8 @@ class SettingsOfANode(WithState):
         self.assertIn("annotation tidemark.io/settings", explain(node, kind="config").stdout)
         annotate("{schema: 1, nodeSlo: {resourceUsedThresholdWithBE: {cpuSuppressThresholdPercent: 12, cpuSuppresPolicy: cpuset}}}")
         wait_for(lambda: component.metrics().get("tidemark_node_settings_invalid") == 1, "the refusal", component)
-        self.assertEqual(33, percent(self, node), "nothing of it is taken")
-        self.assertIn("cpuSuppressPolicy", explain(node, kind="config").stdout, "and what was meant is told")
+        self.assertEqual(33, percent(self, node), "the whole annotation is rejected")
+        self.assertIn("cpuSuppressPolicy", explain(node, kind="config").stdout, "the message suggests the right key")
         annotate(None)
         wait_for(lambda: percent(self, node) == OURS, "the default again", component)
         self.assertEqual({"Object": {}}, must(self.api.request("GET", f"{NODESLOS}/{node}")).get("spec.extensions"))

@@ -1,5 +1,5 @@
-"""Edits of the settings on a real API server: canary nodes first, so many nodes a minute, held by evictions, undone by a
-command, gone on with after a kill."""
+"""Edits of the settings on a real API server: canary nodes first, then a number of nodes per minute; paused by evictions, undone by a
+command, continued after a kill."""
 
 import json
 import os
@@ -58,7 +58,7 @@ class Rollouts(WithManager):
             must(self.api.request("PATCH", f"{SETTINGS}/{TIDEMARK_CONFIG}", {"data": data}, content=MERGE))
 
     def look(self) -> dict[str, tuple[int, str]]:
-        """Of each node of this test: the batch-cpu it offers, and the hash of the settings it carries."""
+        """Of each node of this test: the batch-cpu that it offers, and the hash of the settings it carries."""
         found = {}
         for node in must(self.api.request("GET", "/api/v1/nodes")).get("items", []):
             if node["metadata"]["name"] in self.nodes:
@@ -71,7 +71,7 @@ class Rollouts(WithManager):
         return {name for name, (milli, _) in self.look().items() if milli == LEFT[percent]}
 
     def stored(self) -> dict:
-        """What is stored so far: settings are in force before they are stored, and nothing is there at first."""
+        """The stored revisions: settings are in force before they are stored, and at first none are."""
         data = self.api.request("GET", f"{SETTINGS}/{REVISIONS}").get("data", {})
         return {key: json.loads(text) for key, text in data.items()}
 
@@ -105,13 +105,13 @@ class Rollouts(WithManager):
         return done.stdout
 
     def wait_decisions(self, component: Component) -> None:
-        """The first one after now may have been made of what was known before; the second was not."""
+        """The first pass after now may use older data; the second does not."""
         decisions = lambda: component.metrics().get("tidemark_settings_rollout_decisions_total", 0)
         wanted = decisions() + 2
         wait_for(lambda: decisions() >= wanted, "two more decisions", component)
 
     def evict(self, node: str, count: int) -> None:
-        """What a kubelet under pressure leaves of pods of the online side."""
+        """Online pods as a kubelet under pressure leaves them."""
         for i in range(count):
             name = f"evicted-{node}-{time.monotonic_ns()}-{i}"
             pod = {"name": name, "prio": "koord-prod", "qos": "LS", "requests": {}, "phase": "Running"}
@@ -119,9 +119,9 @@ class Rollouts(WithManager):
             status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
             must(self.api.request("PATCH", f"/api/v1/namespaces/default/pods/{name}/status", {"status": status}, content=MERGE))
 
-    def test_an_edit_without_a_tidemark_config_is_on_every_node_at_once_and_each_carries_its_hash(self):
+    def test_without_a_tidemark_config_an_edit_is_everywhere_at_once_with_its_hash(self):
         component = self.start(None)
-        # Not before its NodeSLO is there.
+        # Not before its NodeSLO exists.
         wait_for(lambda: all(carried for _, carried in self.look().values()), "a hash on every node", component)
         hashes = {carried for _, carried in self.look().values()}
         self.assertEqual(1, len(hashes), hashes)
@@ -131,9 +131,9 @@ class Rollouts(WithManager):
         self.assertEqual(1, len(after), after)
         self.assertNotEqual(hashes, after)
         wanted = after.pop()
-        wait_for(lambda: self.stored_layers()[:1] == [wanted], "what is in force to be stored", component)
+        wait_for(lambda: self.stored_layers()[:1] == [wanted], "the settings in force to be stored", component)
 
-    def test_canary_nodes_first_then_so_many_a_minute(self):
+    def test_canary_nodes_first_then_a_number_per_minute(self):
         component = self.start(settings_text(nodesPerMinute=240, canarySoak="4s"))
         began = time.monotonic()
         colocation.put_settings(self.api, reclaim(50))
@@ -143,7 +143,7 @@ class Rollouts(WithManager):
             now = self.with_percent(50)
             reached.append((time.monotonic() - began, len(now)))
             if now & set(self.others):
-                self.assertTrue(set(self.canaries) <= now, "the fleet before the canaries")
+                self.assertTrue(set(self.canaries) <= now, "a node changed before the canaries")
                 others_at = others_at or reached[-1][0]
             if len(now) == len(self.nodes):
                 break
@@ -151,33 +151,33 @@ class Rollouts(WithManager):
             time.sleep(0.2)
         self.assertGreaterEqual(others_at, 4, "no soak")
         counts = [count for _, count in reached]
-        self.assertEqual(sorted(counts), counts, "a node went back")
-        # 240 a minute are 20 every five seconds, of which at most two shares go at once. Looks that lie far apart tell nothing.
+        self.assertEqual(sorted(counts), counts, "a node reverted")
+        # 240 a minute are 20 every five seconds, at most two shares at once. Samples with long gaps prove nothing.
         steps = [b - a for (at, a), (then, b) in zip(reached, reached[1:]) if then - at < 2]
         self.assertLessEqual(max(steps), 40)
         over = lambda: "SettingsRolledOut" in self.events(REVISIONS) and component.metrics()["tidemark_settings_nodes_behind"] == 0
-        wait_for(over, "the event of the end, and nobody behind", component)
+        wait_for(over, "the final event, and no node behind", component)
         metrics = component.metrics()
         self.assertEqual(2, metrics["tidemark_settings_revision"])
         self.assertEqual(CANARIES, metrics['tidemark_pool_nodes{pool="canary"}'])
 
-    def test_a_manager_that_is_killed_in_the_middle_is_gone_on_from(self):
+    def test_the_successor_of_a_killed_manager_continues_the_rollout(self):
         component = self.start(settings_text(nodesPerMinute=120, canarySoak="1s"))
         colocation.put_settings(self.api, reclaim(50))
         wait_for(lambda: CANARIES < len(self.with_percent(50)) < len(self.nodes), "some of the fleet", component)
         component.kill()
         reached = self.with_percent(50)
-        # Meanwhile somebody breaks the text: what was good is stored.
+        # Meanwhile the text is broken: the last good one is stored.
         colocation.put_settings(self.api, "{ broken")
         second = self.run_manager(*FAST)
-        self.assertTrue(reached <= self.with_percent(50), "a node went back")
+        self.assertTrue(reached <= self.with_percent(50), "a node reverted")
         wait_for(lambda: len(self.with_percent(50)) == len(self.nodes), "the rest of the fleet", second)
         self.assertEqual(0, second.metrics()["tidemark_manager_config_good"])
         self.assertIn("ColocationCfgUnmarshalFailed", self.events("slo-controller-config"))
 
     def test_a_restart_alone_moves_nothing_and_writes_no_settings(self):
         component = self.start(settings_text(nodesPerMinute=1))
-        wait_for(self.stored_layers, "what is in force to be stored", component)
+        wait_for(self.stored_layers, "the settings in force to be stored", component)
         component.stop()
         version = must(self.api.request("GET", f"{SETTINGS}/{REVISIONS}"))["metadata.resourceVersion"]
         second = self.run_manager(*FAST)
@@ -185,13 +185,13 @@ class Rollouts(WithManager):
         self.assertEqual(version, must(self.api.request("GET", f"{SETTINGS}/{REVISIONS}"))["metadata.resourceVersion"])
         self.assertEqual(set(self.nodes), self.with_percent(60))
 
-    def test_a_spike_of_evictions_holds_it_and_undo_takes_it_back_at_once(self):
+    def test_a_spike_of_evictions_pauses_the_rollout_and_undo_reverts_it_at_once(self):
         component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h", stopOnEvictions={"atLeast": 5}))
         colocation.put_settings(self.api, reclaim(50))
         wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries", component)
-        self.evict(self.others[0], 20)  # a pool that no node of the new settings is in
+        self.evict(self.others[0], 20)  # a pool without nodes of the new settings
         self.evict(self.canaries[1], 4)
-        self.wait_decisions(component)  # with them: nothing is to happen
+        self.wait_decisions(component)  # with these evictions: nothing may happen
         self.assertNotIn("hold", self.stored().get("state", {}))
         self.evict(self.canaries[2], 1)
         hold = wait_for(lambda: self.stored().get("state", {}).get("hold"), "a hold", component)
@@ -206,9 +206,9 @@ class Rollouts(WithManager):
         self.assertEqual(1, refused.returncode)
         self.assertIn("say --yes", refused.stderr)
         self.assertEqual(self.with_percent(50), set(self.canaries))
-        told = self.run_command("undo", "config", "--yes", "--wait=60s", "--reason=too many evictions")
-        self.assertIn("back to revision 1 (", told)
-        self.assertIn("it is in force", told)
+        shown = self.run_command("undo", "config", "--yes", "--wait=60s", "--reason=too many evictions")
+        self.assertIn("back to revision 1 (", shown)
+        self.assertIn("it is in force", shown)
         wait_for(lambda: self.with_percent(60) == set(self.nodes), "the old settings everywhere", component)
         data = must(self.api.request("GET", f"{SETTINGS}/slo-controller-config")).get("data", {})
         self.assertEqual(60, json.loads(data["colocation-config"])["cpuReclaimThresholdPercent"])
@@ -226,21 +226,21 @@ class Rollouts(WithManager):
         self.assertTrue(outcome["happened"])
         wait_for(lambda: self.with_percent(50) == set(self.nodes), "every node", component)
 
-    def test_undo_brings_both_config_maps_back_even_to_none(self):
+    def test_undo_restores_both_config_maps_even_to_none(self):
         component = self.start(None)
         self.put_tidemark_config(settings_text(pace="at-once"))
         wait_for(self.second_revision_is_in_force, "the second revision", component)
-        told = self.run_command("undo", "config", "--yes", "--wait=60s")
-        self.assertIn("tidemark-config config.yaml (goes)", told)
-        self.assertIn("it is in force", told)
+        shown = self.run_command("undo", "config", "--yes", "--wait=60s")
+        self.assertIn("tidemark-config config.yaml (goes)", shown)
+        self.assertIn("it is in force", shown)
         self.assertEqual(404, self.api.request("GET", f"{SETTINGS}/{TIDEMARK_CONFIG}").status)
 
-    def test_a_bad_edit_of_tidemark_config_is_refused_whole_with_everything_that_is_wrong(self):
+    def test_a_bad_edit_of_tidemark_config_is_refused_whole_with_all_errors(self):
         component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
         self.put_tidemark_config("schema: 1\nmode: maybe\npolls: []\n")
         said = 'mode: wanted observe or enforce, found "maybe"'
 
-        def messages() -> list[str]:  # of this edit: other tests have left events of theirs
+        def messages() -> list[str]:  # of this edit: other tests left their events
             listed = self.api.request("GET", "/api/v1/namespaces/koordinator-system/events").get("items", [])
             return [event["message"] for event in listed if event["reason"] == "TidemarkConfigInvalid" and said in event["message"]]
 
@@ -249,9 +249,9 @@ class Rollouts(WithManager):
         self.assertEqual(0, component.metrics()["tidemark_manager_config_good"])
         self.assertIn('"polls": unknown setting; did you mean pools?', message)
         colocation.put_settings(self.api, reclaim(50))
-        wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries, as the last good text says", component)
+        wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries of the last good text", component)
 
-    def test_a_pool_is_off_by_its_name_where_an_edit_is_bad_or_takes_the_name_away(self):
+    def test_a_pool_can_be_off_by_name_after_an_edit_is_bad_or_removes_it(self):
         component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
         wait_for(self.stored_layers, "the settings in force, stored", component)
         self.addCleanup(self.api.request, "DELETE", f"{SETTINGS}/tidemark-state")
@@ -269,16 +269,16 @@ class Rollouts(WithManager):
                     self.assertIn(why, done.stderr)
                     self.assertIn("its nodes are those of revision 1 (", done.stderr)
 
-    def test_explain_tells_which_settings_are_in_force_on_the_node(self):
+    def test_explain_shows_the_settings_in_force_on_the_node(self):
         component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
         colocation.put_settings(self.api, reclaim(50))
         wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries", component)
         for name, milli, here in ((self.canaries[0], LEFT[50], "reached"), (self.others[0], LEFT[60], "kept")):
-            told = json.loads(self.run_command("explain", "node", name, "-o", "json"))
-            self.assertEqual(milli, told["kubernetes.io/batch-cpu"]["published"] if "kubernetes.io/batch-cpu" in told else told["batch-cpu"]["published"])
-            self.assertEqual(self.look()[name][1], told["settings"])
-            self.assertEqual((here, here == "reached"), (told["revision"]["here"], told["revision"]["canary"]))
-            self.assertTrue(any("is being rolled out" in note for note in told["notes"]), told["notes"])
+            shown = json.loads(self.run_command("explain", "node", name, "-o", "json"))
+            self.assertEqual(milli, shown["kubernetes.io/batch-cpu"]["published"] if "kubernetes.io/batch-cpu" in shown else shown["batch-cpu"]["published"])
+            self.assertEqual(self.look()[name][1], shown["settings"])
+            self.assertEqual((here, here == "reached"), (shown["revision"]["here"], shown["revision"]["canary"]))
+            self.assertTrue(any("is being rolled out" in note for note in shown["notes"]), shown["notes"])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What people order, on the real API server: `tidemark off|on|observe` beside a running manager, a dead one, and another one's."""
+"""Orders on the real API server: `tidemark off|on|observe` beside a running manager, a dead one, and another writer."""
 
 import json
 import os
@@ -14,9 +14,9 @@ from cluster.tidemark_process import Component, explain, explain_json, wait_for
 STATE = "tidemark.io/state"
 STATE_MAP = "tidemark-state"
 BATCH = "kubernetes.io/batch-cpu"
-OBSERVER = "observer"  # where a manager that observes has settings of its own
+OBSERVER = "observer"  # namespace of an observing manager with its own settings
 OBSERVER_MAPS = f"/api/v1/namespaces/{OBSERVER}/configmaps"
-UNOBEYED_S = 3  # so long a manager is given to do the wrong thing
+UNOBEYED_S = 3  # time for a manager to do the wrong thing
 NIGHT = {"schema": 1, "mode": "enforce", "pools": [{"name": "night", "nodeSelector": {"matchLabels": {"time": "night"}}, "mode": "observe"}]}
 
 
@@ -55,7 +55,7 @@ class WithState(WithApi):
         return wait_for(lambda: (found := self.condition(node)).get("reason") == reason and found, f"condition {reason} on {node}", component, limit_s)
 
     def stays(self, node: str, batch_cpu: int | None) -> None:
-        """While reports come in that would sell it."""
+        """While reports come in with which it would sell."""
         end = time.monotonic() + UNOBEYED_S
         cores = 1
         while time.monotonic() < end:
@@ -78,7 +78,7 @@ class OffAndOn(WithState):
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
         order("off", f"node {node}")
-        self.assertIsNone(self.offered(node), "the command itself takes back what the node offers")
+        self.assertIsNone(self.offered(node), "the command itself removes the node's offer")
         found = self.wait_condition(node, "Off", component)
         self.assertEqual(found["status"], "False")
         self.assertIn("ordered for this node by ann@ops: a test", found["message"])
@@ -97,7 +97,7 @@ class OffAndOn(WithState):
         self.wait_offered(node, LEFT, component)
         self.wait_condition(node, "On", component)
 
-    def test_a_label_by_hand_is_an_order_too(self):
+    def test_a_label_set_by_hand_is_an_order_too(self):
         node = self.node("state-label")
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
@@ -105,7 +105,7 @@ class OffAndOn(WithState):
         wait_for(lambda: self.offered(node) is None, "nothing offered", component)
         self.stays(node, None)
 
-    def test_off_with_the_manager_dead_holds_for_the_next_one(self):
+    def test_off_without_a_manager_holds_for_the_next_one(self):
         node, late = self.node("state-dead"), "state-late"
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
@@ -126,7 +126,7 @@ class OffAndOn(WithState):
             self.report(name)
             self.wait_offered(name, LEFT, component)
 
-    def test_an_order_with_an_end_ends_by_itself(self):
+    def test_an_order_with_an_end_expires(self):
         node = self.node("state-end")
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
@@ -134,10 +134,10 @@ class OffAndOn(WithState):
         self.assertIsNone(self.offered(node))
         self.wait_offered(node, LEFT, component, 90)
         wait_for(
-            lambda: must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.labels", {}).get(STATE) == "on", "the mark taken back", component
+            lambda: must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.labels", {}).get(STATE) == "on", "the mark to be removed", component
         )
 
-    def test_one_side_alone(self):
+    def test_off_for_one_side(self):
         k8s, yarn = self.node("state-k8s"), self.node("state-yarn")
         component = self.run_manager("--leader-elect=false")
         for node in (k8s, yarn):
@@ -173,7 +173,7 @@ class Observe(WithState):
         self.overwrite(day, 4001)
         self.stays(day, 4001)
 
-    def test_a_manager_that_observes_writes_nothing_beside_one_that_does(self):
+    def test_an_observing_manager_writes_nothing_beside_an_enforcing_one(self):
         node = self.node("state-watch")
         written = (f"/api/v1/nodes/{node}", f"{colocation.NODESLOS}/{node}", f"{colocation.NODEMETRICS}/{node}")
         peer = self.run_manager("--leader-elect=false")
@@ -182,7 +182,7 @@ class Observe(WithState):
             wait_for(lambda: self.api.request("GET", path).get("spec", None), path, peer)
         previous.wait_settled(peer)
         before = {path: self.version(path) for path in written}
-        # Settings that the peer does not read: by them ours would set other numbers, and another NodeSLO and NodeMetric spec.
+        # Settings that Koordinator's manager does not read: with them ours would write other numbers, NodeSLO and NodeMetric specs.
         self.put_settings_of_observer({
             "colocation-config": {**SETTINGS, "cpuReclaimThresholdPercent": 40, "metricReportIntervalSeconds": 61},
             "resource-threshold-config": {"clusterStrategy": {"enable": True, "cpuSuppressThresholdPercent": 41}},
@@ -193,7 +193,7 @@ class Observe(WithState):
         self.assertEqual({path: self.version(path) for path in written}, before)
         self.assertEqual(self.difference(node), (int(LEFT), 10800))
 
-        # The peer goes on: ours sees what it sets, and sets nothing itself.
+        # Koordinator's manager continues: ours sees its writes, and writes nothing.
         self.report(node, "12")
         self.wait_offered(node, "7200", peer)
         previous.wait_settled(peer)
@@ -222,10 +222,10 @@ class Observe(WithState):
         wait_for(lambda: [component.metrics().get(name) for name in names] == [in_force, wanted], f"{wanted} cores wanted beside {in_force} in force", component)
 
     def difference(self, node: str) -> tuple[int, int]:
-        """Of batch-cpu, in milli-cores: what is in force on the node and what it would be, as the command tells people. Of memory there is none."""
+        """batch-cpu in milli-cores: the value in force on the node and the wanted one, as the command prints them. There is no memory."""
         words = ("report", "difference", f"--config-namespace={OBSERVER}")
-        told = json.loads(tidemark(*words, "-o", "json"))
-        [pool], [row] = told["pools"], told["nodes"]
+        shown = json.loads(tidemark(*words, "-o", "json"))
+        [pool], [row] = shown["pools"], shown["nodes"]
         self.assertEqual((pool["pool"], pool["nodes"], pool["different"]), ("default", 1, 1))
         self.assertEqual((row["name"], row["inForce"], row["wouldBe"]), (node, pool["inForce"], pool["wouldBe"]))
         self.assertEqual(row["inForce"]["batchMemoryBytes"], row["wouldBe"]["batchMemoryBytes"])
@@ -235,7 +235,7 @@ class Observe(WithState):
 
 
 class Rival(threading.Thread):
-    """Another manager: writes its own number whenever it finds another one."""
+    """Another manager: writes its own number after each change."""
 
     def __init__(self, test: WithState, node: str, batch_cpu: int):
         super().__init__(daemon=True)
@@ -261,7 +261,7 @@ class Rival(threading.Thread):
 
 
 class SecondWriter(WithState):
-    def test_a_second_writer_is_named_and_left_alone_until_somebody_orders_otherwise(self):
+    def test_a_second_writer_is_named_and_left_alone_until_ordered_otherwise(self):
         node, other = self.node("state-rival", labels={"zone": "a"}), self.node("state-quiet")
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
@@ -274,7 +274,7 @@ class SecondWriter(WithState):
         wait_for(lambda: self.offered(node) == 5001, "the rival's last write", component)
         time.sleep(UNOBEYED_S)
         writes = rival.writes
-        self.assertLessEqual(writes, 4, "a fight is not fought")
+        self.assertLessEqual(writes, 4, "the managers do not fight")
         time.sleep(UNOBEYED_S)
         self.assertEqual(rival.writes, writes)
         self.assertEqual(self.offered(node), 5001)
@@ -283,7 +283,7 @@ class SecondWriter(WithState):
         self.assertEqual(metrics['tidemark_manager_contested_nodes{pool="default"}'], 1)
         self.assertIn("koord-manager", explain(node).stdout)
 
-        # The next manager stands back without another fight.
+        # The next manager also leaves the object alone.
         component.kill()
         component = self.run_manager("--leader-elect=false")
         time.sleep(UNOBEYED_S)

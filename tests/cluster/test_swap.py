@@ -1,7 +1,7 @@
 """Koordinator's manager → ours → Koordinator's, on a loaded cluster: no number moves, and nothing of ours is left.
 
-What Koordinator's manager leaves on the nodes, and what it would write again, are the golden vectors: they were recorded from it.
-Its part is played from that record; ours is the real thing.
+The golden vectors were recorded from Koordinator's manager: what it leaves on the nodes, and what it would write again. The test
+plays its part from that record; our manager is real.
 """
 
 import json
@@ -30,7 +30,7 @@ FLAGS = ("--leader-election-namespace=koordinator-system", "--kube-api-qps=200",
 WITH_WEBHOOKS = (*FLAGS, "--webhooks=on", "--webhook-addr=127.0.0.1:0", "--webhook-host=127.0.0.1")
 # Of the formulas' worked example, with its thresholds: the golden vectors have no topologies.
 ZONED, ZONED_STRATEGY = "swap-zoned", '{"cpuReclaimThresholdPercent":60,"memoryReclaimThresholdPercent":65}'
-# Contract 11.1, as Koordinator's manager registers it, and keeps it in an annotation to make its registrations from.
+# Contract 11.1: as Koordinator's manager registers it, and as it keeps it in an annotation as template of its registrations.
 PEERS_HOOK = {
     "name": "mpod-create.koordinator.sh", "clientConfig": {"service": {"name": "koordinator-webhook-service", "namespace": "koordinator-system", "path": "/mutate-pod"}},
     "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
@@ -40,13 +40,13 @@ LEASE = {"metadata": {"name": "koordinator-manager"}, "spec": {"holderIdentity":
 
 
 def clean_up_commands() -> str:
-    """The block of the guide that takes away every trace of ours."""
+    """The block of the guide that removes every trace of ours."""
     guide = (ROOT / "docs" / "guide" / "upgrade-and-remove.md").read_text()
     return re.search(r"^## Remove every trace\n.*?^```sh run cluster\n(.*?)^```", guide, re.M | re.S)[1]
 
 
 class Watched:
-    """Every state that the nodes, or others, go through, as any other reader of the API server would see it."""
+    """All states of the nodes, or other objects, as any reader of the API server sees them."""
 
     def __init__(self, version: str, path: str = "/api/v1/nodes"):
         self._api = colocation.client()
@@ -61,7 +61,7 @@ class Watched:
                 if event["type"] in ("ADDED", "MODIFIED", "DELETED"):
                     self.seen.append(event)
         except (OSError, ValueError, AttributeError):
-            pass  # closed; http.client trips over its own end
+            pass  # closed; http.client fails on its own close
 
     def close(self) -> None:
         self._watch.close()
@@ -79,7 +79,7 @@ def numbers(node: dict) -> dict:
 
 
 def plain(node: dict) -> dict:
-    """All of a node, or another object, but who wrote it, when and how often."""
+    """The whole node, or other object, except its writers, times and revision."""
     kept = json.loads(json.dumps(node))
     for key in ("resourceVersion", "managedFields", "generation"):
         kept["metadata"].pop(key, None)
@@ -96,7 +96,7 @@ def put_ours(api) -> None:
 
 
 def words_of_ours(api, nodes: list[str]) -> set[str]:
-    """Which nodes' NodeSLOs hold the key that only we know."""
+    """The nodes whose NodeSLO has our own key."""
     listed = must(api.request("GET", NODESLOS))["items"]
     return {each["metadata"]["name"] for each in listed if "tidemark" in each["spec"].get("extensions", {}).get("Object", {})} & set(nodes)
 
@@ -106,7 +106,7 @@ def batch_of_zones(topology: dict) -> list[dict]:
 
 
 class Specs:
-    """NodeSLOs and the specs of NodeMetrics, as the peer leaves them."""
+    """NodeSLOs and the specs of NodeMetrics, as Koordinator leaves them."""
 
     def write_specs(self, node: str, nodeslo: dict) -> None:
         must(self.api.request("POST", NODESLOS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": node}, "spec": nodeslo}))
@@ -114,7 +114,7 @@ class Specs:
         must(self.api.request("PATCH", f"{NODEMETRICS}/{node}", {"spec": {"metricCollectPolicy": DEFAULT_COLLECT}}, content=MERGE))
 
     def specs(self) -> dict[str, dict]:
-        """All of them, to the revision: one that nobody writes is as it was."""
+        """All of them with their revision: an object without a write is unchanged."""
         return {f"{path} {each['metadata']['name']}": each for path in (NODESLOS, NODEMETRICS)
                 for each in must(self.api.request("GET", path))["items"] if each["metadata"]["name"] in self.nodes}
 
@@ -138,7 +138,7 @@ class Swap(Specs, WithTopology):
         self.write_zones_as_the_peer()
         for node in self.nodes:
             self.write_specs(node, DEFAULTS)
-        # Whatever other tests left.
+        # Left by other tests.
         self.api.request("DELETE", f"{LEASES}/koordinator-manager")
         self.api.request("DELETE", f"{SETTINGS}/tidemark-config-revisions")
         must(self.api.request("POST", LEASES, LEASE))
@@ -149,7 +149,7 @@ class Swap(Specs, WithTopology):
             status = {"capacity": wanted["allocatable"], "allocatable": wanted["allocatable"]}
             must(self.api.request("PATCH", f"/api/v1/nodes/{name}/status", {"status": status}, content=MERGE))
         if wanted.get("origin") is not None:
-            # Contract 5.7: where normalization is not enabled the ratio says so.
+            # Contract 5.7: if normalization is disabled the ratio says so.
             annotations = {ORIGIN: json.dumps({"resources": wanted["origin"]}, separators=(",", ":")), NORMALIZATION: "1.00"}
             must(self.api.request("PATCH", f"/api/v1/nodes/{name}/status", {"metadata": {"annotations": annotations}}, content=MERGE))
 
@@ -169,7 +169,7 @@ class Swap(Specs, WithTopology):
         return {each["metadata"]["name"]: each for each in listed["items"] if each["metadata"]["name"] in self.nodes}, listed["metadata.resourceVersion"]
 
     def everything(self) -> set[str]:
-        """Names of what is on the cluster of the kinds that a manager writes."""
+        """Names of the existing objects of the kinds that a manager writes."""
         found = set()
         hooks = (f"{HOOKS}/{kind}webhookconfigurations" for kind in ("mutating", "validating"))
         for path in (SETTINGS, LEASES, "/api/v1/namespaces/koordinator-system/secrets", *hooks):
@@ -182,11 +182,11 @@ class Swap(Specs, WithTopology):
         self.assertEqual(0, done.returncode, done.stderr)
 
     def come_and_go(self, *flags: str, meanwhile=lambda component: None) -> None:
-        """Ours takes the lease that the peer's manager gave back, settles every node, and goes."""
+        """Our manager takes the lease that Koordinator's manager released, settles every node, and stops."""
         component = self.start_manager(*(flags or FLAGS))
-        # With webhooks it is ready when it has certificates, which are the leader's to make.
-        wait_for(component.ready if not flags else lambda: "caches filled" in component.log, "a manager that is ready to lead", component)
-        self.assertEqual(0, component.metrics()["tidemark_leader"], "the lease is the peer's")
+        # With webhooks it is ready when it has certificates, which the leader creates.
+        wait_for(component.ready if not flags else lambda: "caches filled" in component.log, "a manager ready to lead", component)
+        self.assertEqual(0, component.metrics()["tidemark_leader"], "Koordinator's manager has the lease")
         before, _ = self.read()
         self.assertTrue(all(not OURS & set(node["metadata"].get("annotations", {})) for node in before.values()), "written without the lease")
         self.hand_over()
@@ -216,7 +216,7 @@ class Swap(Specs, WithTopology):
         }))
 
     def make_a_pod(self, component: Component) -> None:
-        """By our webhooks: a batch pod, as the peer's would have made it (contract 11.2)."""
+        """By our webhooks: a batch pod as Koordinator's would make it (contract 11.2)."""
         labels = {"app": "spark"}
 
         def asked() -> bool:
@@ -225,9 +225,9 @@ class Swap(Specs, WithTopology):
         wait_for(asked, "our webhooks in use", component)
         done = kubectl("create", "-f", "-", "-o", "json", given=pod("swapped", labels=labels, requests={"cpu": "1500m", "memory": "2Gi"}))
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn("tidemark.io/profiles", json.loads(done.stdout)["metadata"]["annotations"], "which the guide's commands are to take away")
+        self.assertIn("tidemark.io/profiles", json.loads(done.stdout)["metadata"]["annotations"], "the guide's commands must remove it")
 
-    def test_peer_ours_peer_moves_no_number_and_leaves_nothing(self):
+    def test_koordinator_ours_koordinator_moves_no_number_and_leaves_nothing(self):
         before, version = self.read()
         self.register_as_the_peer()
         there, specs, topology = self.everything(), self.specs(), self.read_topology()
@@ -241,26 +241,26 @@ class Swap(Specs, WithTopology):
         self.come_and_go(*WITH_WEBHOOKS, meanwhile=self.make_a_pod)
         after, _ = self.read()
         for name, node in after.items():
-            told = set(node["metadata"].get("annotations", {})) - set(before[name]["metadata"].get("annotations", {}))
-            self.assertLessEqual(told, OURS, name)
-        # The lease is free for the peer, and holds its place in the count of leaders.
+            shown = set(node["metadata"].get("annotations", {})) - set(before[name]["metadata"].get("annotations", {}))
+            self.assertLessEqual(shown, OURS, name)
+        # The lease is free for Koordinator, and keeps its count of leaders.
         lease = must(self.api.request("GET", f"{LEASES}/koordinator-manager"))
         self.assertEqual("", lease.get("spec.holderIdentity", ""))
-        hooks = {"secrets/koordinator-webhook-certs", f"validatingwebhookconfigurations/{VALIDATING.rsplit('/', 1)[1]}"}  # the peer's by name
+        hooks = {"secrets/koordinator-webhook-certs", f"validatingwebhookconfigurations/{VALIDATING.rsplit('/', 1)[1]}"}  # named by Koordinator
         self.assertEqual(there | hooks | {"configmaps/tidemark-config-revisions"}, self.everything())
-        self.assertEqual([PEERS_HOOK], json.loads(must(self.api.request("GET", MUTATING))["metadata.annotations"]["template"]), "what the peer registers from")
+        self.assertEqual([PEERS_HOOK], json.loads(must(self.api.request("GET", MUTATING))["metadata.annotations"]["template"]), "the template of Koordinator's registration")
 
         self.clean_up()
         clean, _ = self.read()
         self.assertEqual({name: plain(node) for name, node in before.items()}, {name: plain(node) for name, node in clean.items()})
         self.assertEqual(there | hooks, self.everything())
-        self.assertEqual(specs, self.specs(), "nobody had a reason to write them")
+        self.assertEqual(specs, self.specs(), "no manager had a reason to write them")
         self.assertEqual(plain(topology), plain(self.read_topology()))
         made = must(self.api.request("GET", f"{PODS}/swapped")).json
         self.assertEqual({SPEC}, set(made["metadata"]["annotations"]))
         self.assertEqual({"kubernetes.io/batch-cpu": "1500", "kubernetes.io/batch-memory": "2Gi"}, made["spec"]["containers"][0]["resources"]["requests"])
 
-        # The peer is back: its inputs are what they were, so it writes what it wrote.
+        # Koordinator is back: its inputs are unchanged, so it writes the same.
         for name in self.expected:
             self.write_as_the_peer(name)
         self.write_zones_as_the_peer()
@@ -277,14 +277,14 @@ class Swap(Specs, WithTopology):
             self.assertEqual(batch_of_zones(topology), batch_of_zones(event["object"]), "a number of a zone moved")
 
     def test_a_tidemark_config_leaves_nothing_either(self):
-        """With settings of ours in force every NodeSLO has a word for the node's agent, whether there is one or not."""
+        """With our settings in force every NodeSLO has a part for the node's agent, whether an agent runs or not."""
         node = f"/api/v1/nodes/{self.nodes[0]}"
         theirs, ours = ({"key": key, "effect": "NoSchedule"} for key in ("maintenance", "tidemark.io/oversold"))
         must(self.api.request("PATCH", node, {"spec": {"taints": [theirs]}}, content=MERGE))
         before, _ = self.read()
         there, specs = self.everything(), self.specs()
         put_ours(self.api)
-        self.come_and_go(meanwhile=lambda component: wait_for(lambda: words_of_ours(self.api, self.nodes) == set(self.nodes), "a word in every NodeSLO", component))
+        self.come_and_go(meanwhile=lambda component: wait_for(lambda: words_of_ours(self.api, self.nodes) == set(self.nodes), "our part in every NodeSLO", component))
         must(self.api.request("PATCH", node, {"spec": {"taints": [theirs, ours]}}, content=MERGE))
         self.clean_up()
         clean, _ = self.read()
@@ -309,15 +309,15 @@ class Swap(Specs, WithTopology):
             nodes, _ = self.read()
             return all(numbers(nodes[name]) == numbers(before[name]) for name in self.nodes)
 
-        wait_for(back, "the numbers of before", component)
+        wait_for(back, "the earlier numbers", component)
         component.stop()
         self.clean_up()
         clean, _ = self.read()
         self.assertEqual({name: plain(node) for name, node in before.items()}, {name: plain(node) for name, node in clean.items()})
         self.assertEqual(there, self.everything())
 
-    def test_ours_a_second_time_finds_its_place(self):
-        """Without the clean-up between: what ours left behind is what it goes on from."""
+    def test_our_second_run_resumes_without_cleanup(self):
+        """Without a cleanup between: it continues from what our manager left."""
         self.come_and_go()
         first, _ = self.read()
         component = self.run_manager(*FLAGS)
@@ -334,9 +334,9 @@ class Swap(Specs, WithTopology):
 
 
 class SwapOfNodeSlos(Specs, WithManager):
-    """Of settings with every key, on the nodes of which the peer's NodeSLOs are recorded."""
+    """With settings in every key, on the nodes of the recorded Koordinator NodeSLOs."""
 
-    def test_none_is_written_by_who_takes_over(self):
+    def test_taking_over_writes_none(self):
         recorded, expected = (json.loads((NODESLO_GOLDEN / name).read_text()) for name in ("case.json", "expected.json"))
         colocation.put_data(self.api, recorded["config"])
         self.nodes = [*expected, "last"]
@@ -348,15 +348,15 @@ class SwapOfNodeSlos(Specs, WithManager):
         before = self.specs()
         component = self.run_manager(*FLAGS)
         self.hand_over()
-        wait_for(lambda: component.metrics().get("tidemark_leader") == 1, "its turn to lead", component)
-        # It is through with what it knew when a node that is made now has what it needs.
+        wait_for(lambda: component.metrics().get("tidemark_leader") == 1, "this manager to lead", component)
+        # It has handled everything it knew when a new node has its specs.
         colocation.put_node(self.api, "last", capacity={"cpu": "32", "memory": "128Gi", "pods": "110"})
         wait_for(lambda: len(self.specs()) == len(before) + 2, "the specs of a last node", component)
         component.stop()
         self.assertEqual(before, {name: each for name, each in self.specs().items() if name in before})
 
-    def test_the_manager_takes_its_word_back_itself(self):
-        """By the way of the guide: undone to a revision from before there was a tidemark-config. Deleting the ConfigMap does not do it."""
+    def test_the_manager_removes_its_own_part(self):
+        """As in the guide: undo to a revision before the first tidemark-config. Deleting the ConfigMap does not do it."""
         self.nodes = ["undone"]
         colocation.put_node(self.api, "undone", capacity={"cpu": "32", "memory": "128Gi", "pods": "110"})
         self.write_specs("undone", DEFAULTS)
@@ -365,12 +365,12 @@ class SwapOfNodeSlos(Specs, WithManager):
         component = self.run_manager("--leader-elect=false")
         wait_for(lambda: self.api.request("GET", f"{SETTINGS}/tidemark-config-revisions").status == 200, "a first revision", component)
         put_ours(self.api)
-        wait_for(lambda: words_of_ours(self.api, self.nodes), "the word for the agent", component)
+        wait_for(lambda: words_of_ours(self.api, self.nodes), "the part for the agent", component)
         done = subprocess.run(
             [os.environ["TIDEMARK_BINARY"], "undo", "config", "--to=1", "--yes", "--wait=1m", "--reason=test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-        wait_for(lambda: not words_of_ours(self.api, self.nodes), "the word to go", component)
+        wait_for(lambda: not words_of_ours(self.api, self.nodes), "the part to go", component)
         component.stop()
         self.assertEqual({name: plain(each) for name, each in before.items()}, {name: plain(each) for name, each in self.specs().items()})
 

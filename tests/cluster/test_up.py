@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def alive_with(word: str) -> list[str]:
-    """The command lines of this machine that name `word`."""
+    """The command lines on this machine that contain `word`."""
     found = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -36,7 +36,7 @@ class Up(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         parts = re.split(r"^\$ build/tidemark explain node (\S+)$", done.stdout, flags=re.M)[1:]
         explained = dict(zip(parts[::2], parts[1::2]))
-        # By hand, in milli-cores: 60 % of the node, less what the system and the online pods use, never below 0.
+        # By hand, in milli-cores: 60 % of the node, less the use of the system and the online pods, never below 0.
         sold = {"web-1": 32000 * 60 // 100 - 700 - 2100 - 3500, "web-2": 0, "database-1": 0}
         self.assertEqual(set(sold), set(explained))
         for node, text in explained.items():
@@ -45,14 +45,14 @@ class Up(unittest.TestCase):
         self.assertEqual([], alive_with(str(data)), "the server ended with the command")
 
     def stays_up(self, number: int) -> None:
-        """Without --once: kubectl works for as long as it runs, and a signal takes everything down but the data folder."""
+        """Without --once: kubectl works while it runs, and a signal removes everything except the data directory."""
         data = Path(os.environ["TMPDIR"]) / f"stays-{number}"
         with open(f"{data}.out", "w+b") as out:
             child = subprocess.Popen([ROOT / "dev", "up", "--samples", "--data-dir", data], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
             self.addCleanup(child.wait)
             self.addCleanup(child.kill)
             printed = Path(out.name)
-            wait_for(lambda: child.poll() is not None or "up until Ctrl-C" in printed.read_text(), "a line that it is up", limit_s=PATIENCE_S)
+            wait_for(lambda: child.poll() is not None or "up until Ctrl-C" in printed.read_text(), "the line that it is up", limit_s=PATIENCE_S)
             text = printed.read_text()
             self.assertIsNone(child.poll(), text)
             kubeconfig = re.search(r"^export KUBECONFIG=(\S+)$", text, re.M)[1]
@@ -65,15 +65,15 @@ class Up(unittest.TestCase):
             server = re.search(r"https://127\.0\.0\.1:(\d+)", Path(kubeconfig).read_text())
             child.send_signal(number)
             self.assertEqual(128 + number, child.wait(PATIENCE_S), printed.read_text())
-        self.assertEqual([], alive_with(str(data)), "nothing of it is left")
+        self.assertEqual([], alive_with(str(data)), "no process is left")
         with self.assertRaises(OSError):
             socket.create_connection(("127.0.0.1", int(server[1])), timeout=2).close()
         self.assertEqual([], [file.name for file in data.iterdir() if file.name.endswith((".tmp", ".pem", "-journal"))])
 
-    def test_an_interrupt_takes_it_down(self):
+    def test_an_interrupt_stops_it(self):
         self.stays_up(signal.SIGINT)
 
-    def test_sigterm_takes_it_down(self):
+    def test_sigterm_stops_it(self):
         self.stays_up(signal.SIGTERM)
 
 

@@ -19,7 +19,7 @@ from cluster.webhook_case import BATCH, HOOKS, MUTATING, PODS, SECRET, VALIDATIN
 
 class Certificates(WithWebhooks):
     def test_rotation_loses_no_pod(self):
-        """Short lives: an authority is replaced several times while pods are made; failurePolicy Ignore would show in a pod without labels."""
+        """Short validity: an authority is replaced several times while pods are created; failurePolicy Ignore would show as a pod without labels."""
         self.profile("spark", BATCH)
         component = self.manager("--webhook-ca-lifetime=15s", "--webhook-cert-lifetime=8s")
         self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
@@ -33,7 +33,7 @@ class Certificates(WithWebhooks):
         self.assertGreaterEqual(len(authorities), 2, component.log[-3000:])
         self.assertGreater(made, 20)
 
-    def test_an_authority_is_replaced_where_one_kind_of_webhook_is_switched_off(self):
+    def test_an_authority_is_replaced_if_one_kind_of_webhook_is_off(self):
         component = self.manager("--webhook-ca-lifetime=15s", "--webhook-cert-lifetime=8s", "--feature-gates=PodMutatingWebhook=false", wait=False)
         wait_for(lambda: self.api.request("GET", VALIDATING).status == 200, "the registration", component)
         self.assertEqual(404, self.api.request("GET", MUTATING).status)
@@ -56,7 +56,7 @@ class Certificates(WithWebhooks):
         self.manager()
         self.assertEqual(before, must(self.api.request("GET", SECRET))["data"])
 
-    def test_a_registration_that_somebody_changed_is_put_right(self):
+    def test_a_changed_registration_is_repaired(self):
         component = self.manager()
         wanted = must(self.api.request("GET", VALIDATING))["webhooks"]
         patch = {"webhooks": [{**wanted[0], "failurePolicy": "Fail"}]}
@@ -65,7 +65,7 @@ class Certificates(WithWebhooks):
         for hook in wanted:
             self.assertEqual("Ignore", hook["failurePolicy"])
 
-    def test_what_the_peer_registered_is_kept_for_its_return(self):
+    def test_koordinators_registration_is_kept_for_its_return(self):
         theirs = {
             "name": "mpod-create.koordinator.sh", "clientConfig": {"service": {"name": "koordinator-webhook-service", "namespace": "koordinator-system", "path": "/mutate-pod"}},
             "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
@@ -79,8 +79,8 @@ class Certificates(WithWebhooks):
         self.assertEqual("Ignore", there["webhooks"][0]["failurePolicy"])
         self.assertEqual("Fail", json.loads(there["metadata.annotations"]["template"])[0]["failurePolicy"])
 
-    def test_a_frozen_leader_is_followed_by_the_other_replica_which_keeps_the_authority(self):
-        """Both serve; the one that leads writes. Frozen in mid-work it is followed, and when it wakes it undoes nothing."""
+    def test_the_successor_of_a_frozen_leader_keeps_the_authority(self):
+        """Both serve; only the leader writes. The frozen leader is replaced, and undoes nothing when it resumes."""
         self.profile("spark", BATCH)
         flags = ("--leader-election-id=webhooks-replicas", "--leader-election-namespace=koordinator-system", "--leader-elect-lease-duration=10s",
                  "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms")
@@ -102,12 +102,12 @@ class Certificates(WithWebhooks):
         for _ in range(20):
             made = must(self.api.request("POST", PODS, pod("after", labels={"app": "spark"}), dryRun="All"))
             self.assertEqual("profile", made["metadata.labels"].get("by"))
-        self.assertEqual(before["data"], must(self.api.request("GET", SECRET))["data"], "the authority is nobody's to make anew")
+        self.assertEqual(before["data"], must(self.api.request("GET", SECRET))["data"], "no manager may replace the authority")
         self.assertEqual(registered, must(self.api.request("GET", MUTATING))["metadata.resourceVersion"])
         self.assertEqual(2, writes(first))
 
-    def test_a_replica_that_is_told_to_stop_answers_until_the_service_has_forgotten_it(self):
-        """Behind a Service. By its own address nobody finds it anew: then it ends at once, as the other tests see."""
+    def test_a_stopping_replica_answers_until_the_service_has_forgotten_it(self):
+        """Behind a Service. With its own address no new client finds it: then it stops at once, as in the other tests."""
         component = self.manager("--webhook-register=false", host="", wait=False)
         wait_for(component.ready, "a ready manager", component)
         context = ssl.create_default_context(cadata=base64.b64decode(must(self.api.request("GET", SECRET))["data"]["ca-cert.pem"]).decode())
@@ -123,8 +123,8 @@ class Certificates(WithWebhooks):
         self.assertIsNone(component.process.poll())
         self.assertEqual(0, component.process.wait(20))
 
-    def test_two_that_both_believe_to_lead_share_one_authority(self):
-        """The worst case: no election at all. Who makes the Secret second finds it made."""
+    def test_two_leaders_share_one_authority(self):
+        """The worst case: no election at all. The second one finds the Secret of the first."""
         first = self.manager(wait=False)
         second = self.manager("--webhook-register=false", wait=False)
         for component in (first, second):
@@ -141,7 +141,7 @@ class Certificates(WithWebhooks):
 
 class GivenAsFiles(WithWebhooks):
     def issue(self, folder: str, name: str) -> None:
-        """An authority and a certificate of its own, put in place as cert-manager's volumes are: by renaming."""
+        """Its own authority and certificate, installed by renaming as the volumes of cert-manager are."""
         made = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
         def openssl(*words) -> None:
@@ -154,30 +154,30 @@ class GivenAsFiles(WithWebhooks):
         (made / "extensions").write_text("subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth\n")
         openssl("x509", "-req", "-in", made / "tls.csr", "-CA", made / "ca.crt", "-CAkey", made / "ca.key", "-CAcreateserial", "-days", "2",
                 "-extfile", made / "extensions", "-out", made / "tls.crt")
-        # Who follows both authorities for a while loses no request: that is the rotation of whoever makes the files.
+        # A client that trusts both authorities during the change loses no request: the owner of the files rotates them like this.
         old = Path(folder, "ca.crt")
         trusted = (made / "ca.crt").read_text() + (old.read_text() if old.exists() else "")
         for file, text in (("ca.crt", trusted), ("tls.key", (made / "tls.key").read_text()), ("tls.crt", (made / "tls.crt").read_text())):
             (Path(folder) / f".{file}").write_text(text)
             os.rename(Path(folder) / f".{file}", Path(folder) / file)
 
-    def test_they_serve_are_told_and_are_followed_when_they_change(self):
+    def test_given_certificates_serve_are_reported_and_are_reloaded(self):
         folder = self.enterContext(tempfile.TemporaryDirectory())
         self.issue(folder, "first")
         self.profile("spark", BATCH)
         component = self.manager(f"--webhook-cert-dir={folder}")
         self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
         self.assertEqual(Path(folder, "ca.crt").read_text(), self.bundle(MUTATING))
-        self.assertEqual(404, self.api.request("GET", SECRET).status, "no authority is made beside the files")
+        self.assertEqual(404, self.api.request("GET", SECRET).status, "no authority is created beside the files")
         before = component.metrics()["tidemark_webhook_certificate_expires_seconds"]
-        time.sleep(1.1)  # the second authority's certificate ends in a later second
+        time.sleep(1.1)  # the second certificate expires in a later second
         self.issue(folder, "second")
         wait_for(lambda: self.bundle(MUTATING) == Path(folder, "ca.crt").read_text(), "the new authority", component)
         wait_for(lambda: component.metrics()["tidemark_webhook_certificate_expires_seconds"] > before, "the new certificate", component)
         self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
         self.assertIsNone(component.process.poll())
 
-    def test_a_file_that_is_no_certificate_leaves_the_old_one(self):
+    def test_an_invalid_certificate_file_leaves_the_old_one(self):
         folder = self.enterContext(tempfile.TemporaryDirectory())
         self.issue(folder, "first")
         self.profile("spark", BATCH)
@@ -189,7 +189,7 @@ class GivenAsFiles(WithWebhooks):
         self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
 
 
-# Koordinator's manager-role (its config/rbac/role.yaml) and its leader election role, as far as they are about what this manager asks for.
+# Koordinator's manager-role (its config/rbac/role.yaml) and its leader election role, reduced to the requests of this manager.
 PEERS_ROLE = [
     {"apiGroups": [""], "resources": ["configmaps", "namespaces", "pods"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch", "watch"]},
@@ -209,7 +209,7 @@ PEERS_ELECTION_ROLE = [
 
 
 class InThePeersPlace(WithWebhooks):
-    """Its manifests with another image: its role, its registrations."""
+    """Koordinator's manifests with another image: its role, its registrations."""
 
     def grant(self, kind: str, rules: list, namespace: str | None) -> None:
         folder = "/apis/rbac.authorization.k8s.io/v1" + (f"/namespaces/{namespace}" if namespace else "")
@@ -222,14 +222,14 @@ class InThePeersPlace(WithWebhooks):
         must(self.api.request("POST", f"{folder}/{bindings}", {"metadata": {"name": "peers"}, "roleRef": reference, "subjects": subject}))
         self.addCleanup(self.api.request, "DELETE", f"{folder}/{bindings}/peers")
 
-    def test_its_role_is_enough_for_all_but_catching_up_which_is_told(self):
+    def test_koordinators_role_is_enough_except_for_catching_up_which_is_reported(self):
         accounts = "/api/v1/namespaces/koordinator-system/serviceaccounts"
         must(self.api.request("POST", accounts, {"metadata": {"name": "peers"}}))
         self.addCleanup(self.api.request, "DELETE", f"{accounts}/peers")
         self.grant("ClusterRole", PEERS_ROLE, None)
         self.grant("Role", PEERS_ELECTION_ROLE, "koordinator-system")
         for path, kind in ((MUTATING, "MutatingWebhookConfiguration"), (VALIDATING, "ValidatingWebhookConfiguration")):
-            name = path.rsplit("/", 1)[1]  # made by its manifests, so that nobody has to create them
+            name = path.rsplit("/", 1)[1]  # created by its manifests, so that no manager has to
             must(self.api.request("POST", path.rsplit("/", 1)[0], {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}}))
         self.profile("spark", BATCH, labels={"config.koordinator.sh/controller-managed": "true"})
         must(self.api.request("POST", PODS, pod("missed", labels={"app": "spark"})))

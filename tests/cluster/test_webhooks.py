@@ -1,4 +1,4 @@
-"""The webhooks of `tidemark manager` on a real API server, asked by real kubectl: pods, settings, and the manager away."""
+"""The webhooks of `tidemark manager` on a real API server, called through real kubectl: pods, settings, and without a manager."""
 
 import json
 import os
@@ -48,21 +48,21 @@ class Pods(WithWebhooks):
         self.assertIn("TM-POD-001", changed.stderr)
         self.assertEqual(0, kubectl("-n", NAMESPACE, "label", "pod", "fixed", "other=x").returncode)
 
-    def test_a_namespace_made_a_moment_ago_is_known(self):
+    def test_a_new_namespace_is_known_at_once(self):
         self.profile("by-namespace", {"namespaceSelector": {"matchLabels": {"offline": "yes"}}, "labels": {"by": "namespace"}})
         component = self.manager()
         self.api.request("PATCH", f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {"offline": "yes"}}}, content=colocation.MERGE)
         self.wait_profile(component, {}, {"by": "namespace"})
         self.api.request("PATCH", f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {"offline": None}}}, content=colocation.MERGE)
         for number in range(10):
-            namespace = f"fresh-{os.getpid()}-{number}"  # nobody here finishes their deletion
+            namespace = f"fresh-{os.getpid()}-{number}"  # no controller here completes their deletion
             must(self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace, "labels": {"offline": "yes" if number % 2 else "no"}}}))
             made = must(self.api.request("POST", f"/api/v1/namespaces/{namespace}/pods", pod("a") | {"metadata": {"name": "a"}}))
             self.assertEqual("namespace" if number % 2 else None, made.get("metadata.labels", {}).get("by"), namespace)
             self.api.request("DELETE", f"/api/v1/namespaces/{namespace}/pods/a", gracePeriodSeconds=0)
             self.api.request("DELETE", f"/api/v1/namespaces/{namespace}")
 
-    def test_a_priority_class_that_does_not_exist_refuses(self):
+    def test_a_missing_priority_class_refuses(self):
         self.profile("broken", {"selector": {"matchLabels": {"app": "broken"}}, "priorityClassName": "nobody-made-it"})
         component = self.manager()
         wait_for(lambda: kubectl("create", "--dry-run=server", "-f", "-", given=pod("a", labels={"app": "broken"})).returncode, "the refusal", component)
@@ -76,7 +76,7 @@ class Pods(WithWebhooks):
         requests = lambda: dry_run()["spec.containers"][0]["resources"]["requests"]
         for word in ("", "plain", "refuse"):
             component = self.manager(*([f"--webhook-while-off={word}"] if word else []))
-            if word == "":  # wait, by default: offline work as ever, of what no node offers
+            if word == "":  # wait is the default: offline work as usual, but no node offers its resource
                 self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
                 self.assertEqual({"kubernetes.io/batch-cpu": "1k"}, requests())
                 self.assertEqual("BE", dry_run()["metadata.labels"][QOS])
@@ -96,7 +96,7 @@ class Pods(WithWebhooks):
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
 
-    def test_what_was_ordered_off_is_off_for_new_pods_too(self):
+    def test_an_order_off_applies_to_new_pods(self):
         """`tidemark off` of the cluster, of a pool and of a class, and `on`."""
         must(self.api.request("POST", colocation.SETTINGS, ours("schema: 1\nmode: enforce\npools:\n- {name: night, nodeSelector: {matchLabels: {pool: night}}}\nclasses:\n- {name: transcode, order: 1}\n")))
         self.profile("spark", BATCH)
@@ -119,11 +119,11 @@ class Pods(WithWebhooks):
                 if still:
                     self.assertFalse(refused(still))
                 self.order("on", *words[:2])
-                wait_for(lambda: not refused(off), "pods to be taken again", component)
+                wait_for(lambda: not refused(off), "pods to be accepted again", component)
 
 
 class Away(WithWebhooks):
-    def test_with_the_manager_killed_pods_are_created_and_caught_up_with_later(self):
+    def test_pods_created_without_a_manager_are_caught_up_with_later(self):
         self.profile("spark", BATCH, labels={"config.koordinator.sh/controller-managed": "true"})
         component = self.manager()
         self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
@@ -142,16 +142,16 @@ class Away(WithWebhooks):
         wait_for(lambda: all(labels(f"missed-{number}").get(QOS) == "BE" for number in range(5)), "pods to be caught up with", component)
         caught = must(self.api.request("GET", f"{PODS}/missed-0"))
         self.assertEqual({"app": "spark", "by": "profile", QOS: "BE", "koordinator.sh/priority": "1000"}, caught["metadata.labels"])
-        # What cannot be changed after creation stays, and is told.
+        # Fields that cannot change after creation stay, and are reported.
         self.assertEqual(("default-scheduler", {"cpu": "1"}), (caught["spec.schedulerName"], caught["spec.containers"][0]["resources"]["requests"]))
 
         def events() -> list[str]:
             listed = self.api.request("GET", f"/api/v1/namespaces/{NAMESPACE}/events").get("items", [])
             return [each["message"] for each in listed if each["reason"] == "ColocationProfileCaughtUp"]
 
-        told = wait_for(events, "an event on the pod", component)
+        shown = wait_for(events, "an event on the pod", component)
         for part in ("spec.schedulerName", "spec.priorityClassName", "spec.terminationGracePeriodSeconds"):
-            self.assertIn(part, told[0])
+            self.assertIn(part, shown[0])
         self.assertEqual({"app": "web"}, labels("other"))
         self.assertEqual({"app": "spark"}, must(self.api.request("GET", "/api/v1/namespaces/kube-system/pods/exempt"))["metadata.labels"])
         wait_for(lambda: component.metrics()["tidemark_profile_pods_caught_up_total"] == 5, "the count", component)
@@ -198,7 +198,7 @@ class Settings(WithWebhooks):
             {"reason": "ExistNodeConfict", "message": {"config": "colocation-config", "strategies": ["a", "b"], "exampleNodes": ["both"]}}, body)
         self.assertEqual(1, component.metrics()['tidemark_webhook_denied_total{component="validate-configmap",reason="TM-SETTINGS-004"}'])
 
-    def test_a_slip_of_the_pen_is_warned_of(self):
+    def test_a_misspelled_key_gives_a_warning(self):
         self.manager()
         done = kubectl("create", "-f", "-", given=settings(colocation_config='{"cpuReclaimTresholdPercent":60}'))
         self.assertEqual(0, done.returncode, done.stderr)
@@ -214,7 +214,7 @@ class Settings(WithWebhooks):
         there = must(self.api.request("GET", f"{colocation.SETTINGS}/tidemark-config"))["data"]
         self.assertEqual(good["data"], there)
 
-    def test_nodes_that_two_pools_mean_are_warned_of(self):
+    def test_nodes_of_two_pools_give_a_warning(self):
         colocation.put_node(self.api, "both", capacity=CAPACITY, labels={"stage": "canary", "pool": "night"})
         self.addCleanup(colocation.delete, self.api, "both")
         self.manager()
@@ -225,8 +225,8 @@ class Settings(WithWebhooks):
         done = kubectl("-n", "koordinator-system", "delete", "configmap", "tidemark-config")
         self.assertIn("stay in force, also after a restart", done.stderr)
 
-    def test_a_bad_edit_that_slips_in_leaves_the_last_good_one_in_force(self):
-        """The webhook is not asked where the label is missing; then it is the controllers that hold to what was good."""
+    def test_a_bad_edit_without_the_webhook_leaves_the_last_good_one_in_force(self):
+        """The webhook is not called without the label; then the controllers keep the last good settings."""
         colocation.put_node(self.api, "slip", capacity=CAPACITY)
         self.addCleanup(colocation.delete, self.api, "slip")
         colocation.put_metric(self.api, "slip", STATUS)
@@ -257,7 +257,7 @@ class Settings(WithWebhooks):
         wait_for(lambda: "TidemarkConfigInvalid" in reasons("tidemark-config"), "the event", component)
         self.assertEqual(before, offered())
 
-    def test_settings_without_the_label_are_told_of(self):
+    def test_settings_without_the_label_are_reported(self):
         must(self.api.request("POST", colocation.SETTINGS, settings(labels={}, colocation_config='{"enable":false}')))
         component = self.manager()
         unwatched = f'tidemark_webhook_settings_unwatched{{component="{colocation.SETTINGS_NAME}"}}'
@@ -274,7 +274,7 @@ class Settings(WithWebhooks):
 
 
 class Garbage(WithWebhooks):
-    def test_garbage_is_refused_and_hurts_nobody(self):
+    def test_garbage_is_refused_and_does_no_harm(self):
         component = self.manager()
         context = ssl.create_default_context(cadata=self.bundle(MUTATING))
 
@@ -286,7 +286,7 @@ class Garbage(WithWebhooks):
             except urllib.error.HTTPError as error:
                 return error.code
             except (urllib.error.URLError, ConnectionError):
-                return 0  # closed on us while we were still sending
+                return 0  # closed while we were still sending
 
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "resource": {"resource": "pods"}, "object": {}}}
         self.assertEqual(200, post("/mutate-pod", json.dumps(review).encode()))
@@ -294,13 +294,13 @@ class Garbage(WithWebhooks):
             for body in (b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"kind":"AdmissionReview"}', b"[" * 50_000):
                 self.assertEqual(400, post(path, body), (path, body[:40]))
             zeros = json.dumps(review | {"request": review["request"] | {"object": {"a": [0] * 2_000_000}}}, separators=(",", ":")).encode()
-            self.assertEqual(413, post(path, zeros), "of many values nothing is made")
+            self.assertEqual(413, post(path, zeros), "too many values are not parsed")
             self.assertEqual(415, post(path, b"{}", "text/plain"))
         self.assertIn(post("/mutate-pod", b" " * (9 * 1024 * 1024)), (413, 0))
         self.assertEqual(404, post("/validate-elasticquota", b"{}"))
         nonsense = json.loads(json.dumps(review))
         nonsense["request"]["object"] = {"metadata": {"labels": 7}, "spec": {"containers": "all"}}
-        self.assertEqual(200, post("/mutate-pod", json.dumps(nonsense).encode()))  # an answer: denied
+        self.assertEqual(200, post("/mutate-pod", json.dumps(nonsense).encode()))  # answered: denied
         self.create(pod("after"))
         self.assertIsNone(component.process.poll())
         self.assertGreater(component.metrics()['tidemark_webhook_requests_total{component="mutate-pod",reason="garbage"}'], 0)

@@ -1,4 +1,4 @@
-"""A component of ours as a process of a test: started from build/tidemark, its log kept, always ended."""
+"""A component of ours as a process of a test: started from build/tidemark, its log kept, always stopped."""
 
 import json
 import os
@@ -42,7 +42,7 @@ class Component:
             return False
 
     def stop(self) -> int:
-        """SIGTERM, as an operator would; the exit code. A second call only answers it again."""
+        """Sends SIGTERM as an operator would; returns the exit code. A second call only returns it again."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
@@ -59,7 +59,7 @@ class Component:
 
 
 def wait_for(question, what: str, component: Component | None = None, limit_s: float = PATIENCE_S):
-    """Asks until the answer is true; a failure tells what was waited for and shows the end of the component's log."""
+    """Polls until the condition is true; a failure names the condition and shows the end of the component's log."""
     deadline = time.monotonic() + limit_s
     while True:
         answer = question()

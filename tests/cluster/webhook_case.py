@@ -1,4 +1,4 @@
-"""A test of the webhooks of `tidemark manager` on the real API server: managers that serve them, and a clean cluster after it."""
+"""Base of tests of the webhooks of `tidemark manager` on the real API server: managers that serve them, and cleanup of the cluster."""
 
 import base64
 import json
@@ -83,12 +83,12 @@ class WithWebhooks(unittest.TestCase):
         self.api.request("DELETE", EVENTS)
 
     def tearDown(self):
-        for component in self.components:  # a manager that runs would make again what is deleted here
+        for component in self.components:  # a running manager would recreate what is deleted here
             component.stop()
         for path in (MUTATING, VALIDATING, SECRET, f"{colocation.SETTINGS}/tidemark-state"):
             self.api.request("DELETE", path)
         colocation.delete_settings(self.api)
-        self.api.request("DELETE", EVENTS)  # all: what is told of settings here is no other test's
+        self.api.request("DELETE", EVENTS)  # another test must not see the events about settings
         for name in self.profiles:
             self.api.request("DELETE", f"{PROFILES}/{name}")
         for each in self.api.request("GET", PODS).get("items", []):
@@ -107,14 +107,14 @@ class WithWebhooks(unittest.TestCase):
         return component
 
     def wait_in_use(self, component: Component) -> None:
-        """The API server hears of a registration a moment after it was made."""
+        """The API server sees a registration a moment after its creation."""
         counter = 'tidemark_webhook_requests_total{component="mutate-pod",reason="allowed"}'
 
         def asked() -> bool:
             must(self.api.request("POST", PODS, pod("probe"), dryRun="All"))
             return component.metrics().get(counter, 0) > 0
 
-        wait_for(asked, "the API server to ask", component)
+        wait_for(asked, "the API server to call the webhook", component)
 
     def profile(self, name: str, spec: dict, **metadata) -> None:
         self.profiles.append(name)
@@ -122,7 +122,7 @@ class WithWebhooks(unittest.TestCase):
         must(self.api.request("POST", PROFILES, body))
 
     def wait_profile(self, component: Component, labels: dict, wanted: dict) -> None:
-        """The manager hears of a profile a moment after it was made."""
+        """The manager sees a profile a moment after its creation."""
 
         def applied() -> bool:
             made = must(self.api.request("POST", PODS, pod("probe", labels=labels), dryRun="All"))

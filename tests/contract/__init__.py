@@ -1,1 +1,1 @@
-"""What a Kubernetes API server answers, as cases that run against any server. See README.md."""
+"""The behavior of a Kubernetes API server as cases that run against any server. See README.md."""

@@ -1,4 +1,4 @@
-"""An HTTP client for an API server that knows nothing but HTTP, TLS and JSON: it judges servers, so it shares no code with one."""
+"""A client with only HTTP, TLS and JSON: it tests servers, so it shares no code with them."""
 
 import http.client
 import json
@@ -22,7 +22,7 @@ PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io
 
 
 class Broken(Exception):
-    """The server answered what no API server may: not HTTP, not JSON, nothing in time."""
+    """The answer is invalid for any API server: not HTTP, not JSON, or too late."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ _REQUIRED = object()
 
 
 def at(value, path: str, default=_REQUIRED):
-    """A dotted path of members and indexes. A member whose name has dots is written with slashes: metadata/labels/a.b."""
+    """A dotted path of members and indexes. If a member's name has dots, use slashes: metadata/labels/a.b."""
     for step in path.split("/" if "/" in path else "."):
         try:
             value = value[int(step)] if isinstance(value, list) else value[step]
@@ -94,7 +94,7 @@ class Client:
             self._connection = None
 
     def request(self, method: str, path: str, body=None, *, content: str = JSON, accept: str = JSON, headers: dict | None = None, **query) -> Answer:
-        """`body`: bytes as they are, anything else as JSON. Query parameters are keywords; a value that is None is left out."""
+        """`body`: bytes are sent unchanged, other values as JSON. Query parameters are keywords; None values are left out."""
         path = with_query(path, query)
         sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         fields = {"Accept": accept, **({"Content-Type": content} if sent is not None else {}), **(headers or {})}
@@ -115,7 +115,7 @@ class Client:
                 response = self._connection.getresponse()
                 return response, response.read()
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError, ssl.SSLEOFError) as error:
-                # A server may close an idle connection at any time; a fresh one must serve.
+                # A server may close an idle connection at any time; a new one must work.
                 self.close()
                 if fresh or attempt == 2:
                     raise Broken(f"{method} {path}: {error}") from error
@@ -127,7 +127,7 @@ class Client:
         shown = {key: value for key, value in fields.items() if key != "Authorization" and value != JSON}
         self.transcript.append(f">>> {method} {path} {shown or ''}\n{_shown(sent)}<<< {answer.status} {answer.headers.get('Content-Type', '')}\n{_shown(answer.body)}")
 
-    # -- words for the verbs
+    # -- the verbs
 
     def get(self, path, **options) -> Answer:
         return self.request("GET", path, **options)
@@ -155,7 +155,7 @@ class Client:
 
 
 class Watch:
-    """A stream of events on a connection of its own. `with client.watch(…) as watch: watch.next("ADDED")`."""
+    """A stream of events on its own connection. `with client.watch(…) as watch: watch.next("ADDED")`."""
 
     def __init__(self, client: Client, path: str, accept: str):
         self._client, self._path = client, path
@@ -178,7 +178,7 @@ class Watch:
         self.close()
 
     def close(self) -> None:
-        # The response holds the socket as well: without shutting it down the server would learn nothing.
+        # The response holds the socket too: without a shutdown the server would notice nothing.
         if self._connection.sock is not None:
             try:
                 self._connection.sock.shutdown(socket.SHUT_RDWR)
@@ -188,7 +188,7 @@ class Watch:
         self._connection.close()
 
     def event(self) -> dict | None:
-        """The next event; None at the proper end of the stream."""
+        """The next event; None at the regular end of the stream."""
         try:
             line = self.response.readline()
         except (OSError, http.client.HTTPException) as error:
@@ -234,7 +234,7 @@ def _shown(data: bytes | None) -> str:
 
 
 def wait_until(condition, *, seconds: float = ANSWER_S, what: str):
-    """Asks again until the answer is true. For what a server does behind an answer already given."""
+    """Polls until the condition is true, for asynchronous effects of a request."""
     deadline = time.monotonic() + seconds
     while True:
         found = condition()

@@ -1,5 +1,5 @@
-// Our client through every verb and sub-resource that it has, on a real kube-apiserver and on the API server in memory:
-// what it sends is what they take, and what they refuse comes back as the error that callers go by.
+// Our client with every verb and sub-resource, on a real kube-apiserver and on the API server in memory:
+// both accept its requests, and refusals return as the errors that callers use.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -52,7 +52,7 @@ class ClientVerbs : public ::testing::TestWithParam<const char*> {
       client_ = memory_->client.get();
     } else {
       const char* kubeconfig = std::getenv("TIDEMARK_TEST_KUBECONFIG");
-      if (kubeconfig == nullptr) GTEST_SKIP() << "there is no real API server: TIDEMARK_TEST_KUBECONFIG is not set";
+      if (kubeconfig == nullptr) GTEST_SKIP() << "no real API server: TIDEMARK_TEST_KUBECONFIG is not set";
       ToolOptions options;
       options.kubeconfig = kubeconfig;
       options.queries_per_second = 1000;
@@ -113,7 +113,7 @@ class ClientVerbs : public ::testing::TestWithParam<const char*> {
   static std::string map(std::string_view name) {
     return cat(R"({"metadata":{"name":")", name, R"("},"data":{"v":"1"}})");
   }
-  // A pod that runs and is ready, as a kubelet would have told.
+  // A running and ready pod, as a kubelet reports it.
   Json running_pod(std::string_view name) {
     const Json made =
         must(create(kube::kPods, cat(R"({"metadata":{"name":")", name, R"(","labels":{"app":"x"}},)",
@@ -156,7 +156,8 @@ TEST_P(ClientVerbs, CreatesReadsPatchesAndRemoves) {
   refused(patch(kube::kConfigMaps, "b", PatchType::kMerge, R"({"data":{}})"), ErrorKind::kNotFound, 404);
 
   refused(remove(kube::kConfigMaps, "a", "00000000-0000-0000-0000-000000000000"), ErrorKind::kConflict, 409);
-  EXPECT_EQ(uid(must(get(kube::kConfigMaps, "a"))), uid(made)) << "another incarnation's end is not this one's";
+  EXPECT_EQ(uid(must(get(kube::kConfigMaps, "a"))), uid(made))
+      << "a delete of another incarnation does not delete this one";
   EXPECT_TRUE(remove(kube::kConfigMaps, "a", uid(made)));
   refused(get(kube::kConfigMaps, "a"), ErrorKind::kNotFound, 404);
   refused(remove(kube::kConfigMaps, "a"), ErrorKind::kNotFound, 404);
@@ -220,7 +221,7 @@ TEST_P(ClientVerbs, PatchesStatusApartFromSpec) {
   const Json pod = must(patch(kube::kPods, "p", PatchType::kStrategicMerge,
                               R"({"metadata":{"labels":{"more":"y"}},"status":{"phase":"Failed"},)"
                               R"("spec":{"containers":[{"name":"main","image":"example/main:2"}]}})"));
-  EXPECT_EQ(pod.text_at("status", "phase"), "Running") << "not by the pod itself";
+  EXPECT_EQ(pod.text_at("status", "phase"), "Running") << "a patch of the pod does not change its status";
   EXPECT_EQ(pod.at("spec", "containers")->as_array()[0].text_at("image"), "example/main:2");
   EXPECT_EQ(pod.text_at("metadata", "labels", "app"), "x");
   const Json after = must(patch(kube::kPods, "p", PatchType::kMerge, R"({"status":{"message":"m"}})", "status"));
@@ -254,7 +255,8 @@ TEST_P(ClientVerbs, EvictsAsTheDisruptionBudgetAllows) {
   allow(0);
   refused(run(kube::evict_pod(*client_, ns_, "p", {.grace_period_s = 0, .uid = uid(pod)}, kLimit)),
           ErrorKind::kExhausted, 429);
-  EXPECT_EQ(must(get(kube::kPods, "p")).at("metadata", "deletionTimestamp"), nullptr) << "it was evicted all the same";
+  EXPECT_EQ(must(get(kube::kPods, "p")).at("metadata", "deletionTimestamp"), nullptr)
+      << "the refused eviction happened";
   allow(1);
   EXPECT_TRUE(
       run(kube::evict_pod(*client_, ns_, "p", {.grace_period_s = 0, .uid = uid(pod), .dry_run = true}, kLimit)));

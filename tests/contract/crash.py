@@ -1,9 +1,9 @@
-"""kill -9 in the middle of a burst of writes: what was acknowledged is there afterwards, at its revision, and no watch is left in silence.
+"""kill -9 during a burst of writes: acknowledged writes exist afterwards, at their revisions, and no watch stays silent.
 
-A round on one data folder:  start → writers and a watcher → kill -9 after some acknowledgements → start → compare.
+A round on one data directory:  start → writers and a watcher → kill -9 after some acknowledgements → start → compare.
 
-The writers know each object's last acknowledged state and, where the server died before it answered, the state that may or may
-not have been written. Anything else in the folder is an error: something lost, something old, something nobody wrote.
+The writers know each object's last acknowledged state and, if the server died before its answer, the state that may or may
+not have been written. Anything else in the directory is an error: something lost, outdated, or never written.
 """
 
 import random
@@ -14,8 +14,8 @@ from contract.client import Broken, Client, Watch
 from contract.memory import Memory
 
 WRITERS = 4
-OBJECTS = 12  # of each writer
-ACKNOWLEDGED_MAX = 160  # of all writers before the kill
+OBJECTS = 12  # objects of each writer
+ACKNOWLEDGED_MAX = 160  # acknowledgements of all writers before the kill
 WATCH_EVENTS_MAX = 100_000
 
 
@@ -25,7 +25,7 @@ class Lost(AssertionError):
 
 @dataclass
 class State:
-    """revision 0: not there."""
+    """revision 0: the object does not exist."""
 
     revision: int = 0
     value: str = ""
@@ -33,10 +33,10 @@ class State:
 
 @dataclass
 class Book:
-    """What one writer knows. Names are its own, so no two writers touch one object."""
+    """The knowledge of one writer. Names are its own, so no two writers touch one object."""
 
     held: dict[str, State] = field(default_factory=dict)
-    unanswered: tuple[str, str | None] | None = None  # name, and the value that may be there (None: the object may be gone)
+    unanswered: tuple[str, str | None] | None = None  # name, and its possible value (None: the object may be deleted)
     revisions: list[int] = field(default_factory=list)  # in the order of acknowledgement
     problem: str = ""
 
@@ -46,18 +46,18 @@ class Round:
         self._memory, self._random = memory, random.Random(seed)
         self._ns = f"crash-{seed}"
         self._acknowledged = threading.Semaphore(0)
-        self._seen: list[tuple[str, str, int, str]] = []  # what the watcher was shown: type, name, revision, value
+        self._seen: list[tuple[str, str, int, str]] = []  # events of the watcher: type, name, revision, value
 
     def path(self, name: str = "") -> str:
         return f"/api/v1/namespaces/{self._ns}/configmaps" + (f"/{name}" if name else "")
 
     def play(self) -> int:
-        """Answers how many writes were acknowledged."""
+        """Returns the number of acknowledged writes."""
         if not self._memory.alive():
             self._memory.start()
         client = Client(self._memory.target)
         if client.post("/api/v1/namespaces", {"metadata": {"name": self._ns}}).status != 201:
-            raise Lost(f"the namespace {self._ns} could not be made: {client.transcript[-1]}")
+            raise Lost(f"the namespace {self._ns} could not be created: {client.transcript[-1]}")
         begin = int(client.get(self.path())["metadata.resourceVersion"])
         watch = client.watch(self.path(), resourceVersion=str(begin))
         books = [Book() for _ in range(WRITERS)]
@@ -78,7 +78,7 @@ class Round:
         self._compare(books, begin)
         return sum(len(book.revisions) for book in books)
 
-    # -- before
+    # -- before the kill
 
     def _write(self, number: int, book: Book, chance: random.Random) -> None:
         client = Client(self._memory.target)
@@ -110,7 +110,7 @@ class Round:
                 book.unanswered = None
                 self._acknowledged.release()
         except Broken:
-            pass  # the server is gone: what was on its way is in `unanswered`
+            pass  # the server is gone: the write in flight is in `unanswered`
         finally:
             client.close()
 
@@ -122,7 +122,7 @@ class Round:
         except Broken:
             pass
 
-    # -- after
+    # -- after the kill
 
     def _compare(self, books: list[Book], begin: int) -> None:
         client = Client(self._memory.target)
@@ -134,10 +134,10 @@ class Round:
                 self._compare_book(book, found)
             known = set().union(*(book.held for book in books), {book.unanswered[0] for book in books if book.unanswered})
             if strange := set(found) - known:
-                raise Lost(f"objects that nobody wrote: {sorted(strange)}")
+                raise Lost(f"objects without a writer: {sorted(strange)}")
             newest = max([revision for book in books for revision in book.revisions] + [revision for _, _, revision, _ in self._seen] + [begin])
             if now < newest:
-                raise Lost(f"the server is at revision {now} and had told of {newest}")
+                raise Lost(f"the server is at revision {now} but had shown {newest}")
             self._compare_seen(found)
             self._compare_watches(client, found, begin, now)
         finally:
@@ -156,7 +156,7 @@ class Round:
             raise Lost(f"{name}: acknowledged {_short(state)}, found {_short(there)}, unanswered {str(book.unanswered)[:60]}")
 
     def _compare_seen(self, found: dict[str, State]) -> None:
-        """What a watcher was shown happened: it is there, or something newer is."""
+        """Each event of the watch happened: its state exists, or a newer one."""
         last: dict[str, tuple[str, int, str]] = {}
         before = 0
         for kind, name, revision, value in self._seen:
@@ -173,7 +173,7 @@ class Round:
                 raise Lost(f"{name}: the watch showed revision {revision}, found {_short(there)}")
 
     def _compare_watches(self, client: Client, found: dict[str, State], begin: int, now: int) -> None:
-        """From an old revision: every change since then, or 410. From the newest: what comes next. Never silence."""
+        """From an old revision: every change since then, or 410. From the newest: the next change. Never silence."""
         marker = "marker"
         old = client.watch(self.path(), resourceVersion=str(begin))
         new = client.watch(self.path(), resourceVersion=str(now))
@@ -189,7 +189,7 @@ class Round:
             while True:
                 event = old.event()
                 if event is None:
-                    raise Lost("the watch from an old revision ended without a word")
+                    raise Lost("the watch from an old revision ended without an event")
                 if event["type"] == "ERROR":
                     if event["object"]["code"] != 410:
                         raise Lost(f"the watch from an old revision: {event['object']}")

@@ -1,4 +1,4 @@
-"""How a server is made to forget: everything before now is taken from its history, however it keeps one."""
+"""How a server is made to forget: all earlier revisions are removed from its history, whatever its storage."""
 
 import base64
 import json
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from contract.suite import T
 
 FORGOTTEN_S = 300  # a kube-apiserver drops its cached lists within fifteen seconds of a compaction
-COMPACTOR_KEY = b"compact_rev_key"  # where the compactors of several kube-apiservers tell each other how far they came
+COMPACTOR_KEY = b"compact_rev_key"  # key in which the compactors of several kube-apiservers share their progress
 
 
 class History:
     def forget(self, t: "T") -> None:
-        """Takes away what was before this call, or a part of it: to be called until that shows."""
+        """Removes earlier revisions, or a part of them: call it until that has an effect."""
         raise NotImplementedError
 
     def until(self, t: "T", shows: Callable[[], Answer]) -> Answer:
@@ -31,8 +31,8 @@ class History:
 
 
 class CompactedEtcd(History):
-    """A kube-apiserver's history lies in etcd, and copies of lists in its memory. It drops those too where another server's
-    compactor says how far it compacted."""
+    """A kube-apiserver's history is in etcd, with copies of lists in its memory. It drops those too after another server's
+    compactor has reported its progress."""
 
     def __init__(self, url: str):
         self._url = url
@@ -52,7 +52,7 @@ class CompactedEtcd(History):
 
 
 class FilledRing(History):
-    """kube/memory keeps a number of bytes of changes: new ones push out the oldest of the kind that has most."""
+    """kube/memory keeps a fixed number of bytes of changes: new ones displace the oldest of the kind with the most bytes."""
 
     def forget(self, t: "T") -> None:
         value = str(time.monotonic_ns()) + "x" * 900_000

@@ -1,4 +1,4 @@
-"""Sessions of an unmodified kubectl: what people type, and what they must see. python -m contract.kubectl --kubeconfig F --kubectl F
+"""Sessions of an unmodified kubectl: commands and their expected output. python -m contract.kubectl --kubeconfig F --kubectl F
 
 A session (sessions/*.session) is read like a terminal:
 
@@ -7,11 +7,11 @@ A session (sessions/*.session) is read like a terminal:
     > second line of a command
     a line of output
     ! a line of error output
-    [1]                            the exit code, where it is not 0
-    %memory                        from here to the next command: what kube/memory answers where it deliberately differs
+    [1]                            the exit code, if it is not 0
+    %memory                        up to the next command: the output with kube/memory where it deliberately differs
 
-What differs from run to run is written as a word: NS, X, UID, TIME, RV, AGE. Runs of spaces inside a line count as two.
---record writes what the target answers into the files: with the real server, on purpose, reviewed as a diff.
+Values that vary between runs are written as a word: NS, X, UID, TIME, RV, AGE. Runs of spaces inside a line count as two.
+--record writes the target's output into the files: use the real server, and review the diff.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from support.patience import PATIENCE_S as COMMAND_S
 FOLDER = Path(__file__).parent / "sessions"
 WORKERS = 3
 
-# until_in FILE TEXT waits for what another process writes.
+# until_in FILE TEXT waits for the output of another process.
 PRELUDE = """
 set -u
 kubectl() { "$KUBECTL" --namespace "$NS" "$@"; }
@@ -50,7 +50,7 @@ class Step:
 
 
 def read(file: Path) -> tuple[list[Step], list[str]]:
-    """The steps and the comment behind the last one."""
+    """The steps, and the comment after the last one."""
     steps, comment, into = [], [], None
     for number, line in enumerate(file.read_text().splitlines(), 1):
         if line.startswith("$ "):
@@ -64,7 +64,7 @@ def read(file: Path) -> tuple[list[Step], list[str]]:
             comment.append(line)
             into = None
         elif into is None:
-            raise ValueError(f"{file.name}:{number}: output that belongs to no command: `{line}`")
+            raise ValueError(f"{file.name}:{number}: output without a command: `{line}`")
         else:
             into.append(line)
     return steps, comment
@@ -80,7 +80,7 @@ def write(file: Path, steps: list[Step], tail: list[str]) -> None:
 
 
 class Session:
-    """One session's folder, namespace and unique word."""
+    """One session's directory, namespace and unique word."""
 
     def __init__(self, kubectl: Path, kubeconfig: Path, folder: Path, number: int):
         self._folder = folder
@@ -110,9 +110,9 @@ class Session:
             (r"(resourceVersion\"?: \"?|Resource Version: +)\d+", r"\1RV"), (r"(cpu: +[0-9]+m\b)|(?<=\s)(?:\d+[smhd]){1,2}(?=\s|$)", lambda found: found[1] or "AGE"),
         ):
             text = re.sub(pattern, name, text)
-        # Lines of klog (with time, process and line of code) are what kubectl's libraries tell about timing, not what it answers.
+        # Lines of klog (with time, process and line of code) are timing messages of kubectl's libraries, not its answer.
         text = re.sub(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+:\d+\] .*\n?", "", text, flags=re.M)
-        # Widths of columns follow from words that differ; indentation does not.
+        # Column widths depend on the variable words; indentation does not.
         return [re.sub(r"(?<=\S) {2,}", "  ", line).replace("\t", "  ").rstrip() for line in text.splitlines() if line.strip()]
 
     def clean_up(self) -> None:
@@ -128,7 +128,7 @@ class Result:
 
 
 def play(file: Path, kubectl: Path, kubeconfig: Path, folder: Path, number: int, *, in_memory: bool = False, record: bool = False) -> list[Result]:
-    """A result for each step. What a failed one was to make is missing to those that follow, so the session ends there."""
+    """A result for each step. A failed step lacks the input of the following steps, so the session ends there."""
     folder.mkdir(parents=True)
     steps, tail = read(file)
     results = []

@@ -1,4 +1,4 @@
-"""kube/memory as a process of its own: started, killed, started again on the same data."""
+"""kube/memory as its own process: started, killed, restarted on the same data."""
 
 import re
 import subprocess

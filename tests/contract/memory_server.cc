@@ -1,10 +1,9 @@
-// The API server in memory and nothing else, for the contract suite: `tidemark up` also runs a manager, which writes to
-// nodes as it must and would answer for what the suite asks of the server alone.
+// Only the API server in memory, for the contract suite: `tidemark up` also runs a manager, which writes to nodes and
+// would interfere with tests of the server alone.
 //
-//   memory_server DATA_DIR SEED      serves on a port of its choice until it is killed; prints where its kubeconfig
-//   lies
+//   memory_server DATA_DIR SEED      serves on a free port until it is killed; prints the path of its kubeconfig
 //
-// SEED is where uids and generated names come from: another one at every start on the same data.
+// SEED is the source of uids and generated names: use another one at every start on the same data.
 #include <cstdio>
 #include <string>
 

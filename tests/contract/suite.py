@@ -1,4 +1,4 @@
-"""Cases, what they are given, and how they are run and counted."""
+"""Cases, their inputs, and how they are run and counted."""
 
 import fnmatch
 import importlib
@@ -18,30 +18,30 @@ from contract.history import History
 
 WORKERS = 4
 UNSUPPORTED = Path(__file__).parent / "unsupported.json"
-IN_MEMORY = "in_memory."  # cases that only kube/memory is held to: what it does instead, where it deliberately differs
+IN_MEMORY = "in_memory."  # cases only for kube/memory: its deliberate differences
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 
 class Wrong(AssertionError):
-    """The server broke the rule that the case is named after."""
+    """The server broke the rule in the case's name."""
 
 
 @dataclass(frozen=True)
 class Case:
     name: str  # "watch.starts_after_the_given_revision"
     function: Callable
-    alone: bool = False  # after all others: it takes from the server what they may stand on
+    alone: bool = False  # after all others: it removes server state that they may need
 
 
 class Skipped(Exception):
-    """The case cannot be played on this server; says why."""
+    """The case cannot run on this server; the text gives the reason."""
 
 
 _cases: list[Case] = []
 
 
 def case(function):
-    """Registers a case. Its name is the rule."""
+    """Registers a case. Its name states the rule."""
     return _register(function, alone=False)
 
 
@@ -64,12 +64,12 @@ def all_cases() -> list[Case]:
 
 
 class Run:
-    """What the cases of one run share: the target, unique names, things made once."""
+    """Shared state of one run: the target, unique names, shared objects."""
 
     def __init__(self, target: Target, history: "History | None" = None):
         self.target = target
         self.history = history
-        self.mark = format(time.time_ns() // 1000 % 36**6, "x")  # tells our objects from those of an earlier run on the same server
+        self.mark = format(time.time_ns() // 1000 % 36**6, "x")  # distinguishes our objects from those of an earlier run on the same server
         self._numbers = itertools.count(1)
         self._once: dict[str, object] = {}
         self._owners: list[T] = []
@@ -85,7 +85,7 @@ class Run:
             return self._once[key]
 
     def owner(self) -> "T":
-        """Makes what several cases use: it goes away with the run and not with a case."""
+        """Creates a shared object: it is removed at the end of the run, not of a case."""
         with self._lock:
             self._owners.append(T(self))
             return self._owners[-1]
@@ -96,7 +96,7 @@ class Run:
 
 
 class T:
-    """A case's own view of the server: a connection, a namespace made on first use, names nobody else has, and assertions."""
+    """A case's own view of the server: a connection, a namespace created on first use, unique names, and assertions."""
 
     def __init__(self, run: Run):
         self.run = run
@@ -171,7 +171,7 @@ class T:
             raise Wrong(problem)
 
     def refused(self, answer: Answer, code: int, reason: str | None, message: str | None = None, details: dict | None = None) -> dict:
-        """A metav1.Status with exactly this code, reason, message and details (None: not looked at)."""
+        """A metav1.Status with exactly this code, reason, message and details (None: not checked)."""
         body = self.ok(answer, code).json
         self.has({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": code}, body)
         self.equal(reason or None, body.get("reason"), "reason")
@@ -182,16 +182,16 @@ class T:
         return body
 
     def invalid(self, answer: Answer, kind: str, name: str, *causes: tuple[str, str, str], group: str | None = None) -> dict:
-        """422 with exactly these causes (reason, field, message), told again in one line."""
+        """422 with exactly these causes (reason, field, message), repeated in one line."""
         details = {**({"name": name} if name else {}), "kind": kind, "causes": [{"reason": r, "message": m, "field": f} for r, f, m in causes]}
         if group is not None:
             details["group"] = group
-        told = [f"{field}: {text}" for _, field, text in causes]
-        whole = told[0] if len(told) == 1 else "[" + ", ".join(told) + "]"
+        shown = [f"{field}: {text}" for _, field, text in causes]
+        whole = shown[0] if len(shown) == 1 else "[" + ", ".join(shown) + "]"
         kind_text = f"{kind}.{group}" if group else kind
         return self.refused(answer, 422, "Invalid", f'{kind_text} "{name}" is invalid: {whole}', details)
 
-    # -- the end
+    # -- cleanup
 
     def _watch_request(self, client: Client) -> None:
         plain = client.request
@@ -216,7 +216,7 @@ class T:
             self._singles.append(f"{path}/{name}" if method == "POST" else path)
 
     def clean_up(self) -> None:
-        """What the case made goes away, also on a server without controllers, where a namespace is never finalized by itself."""
+        """Removes the objects of the case, also on a server without controllers, where no namespace is finalized automatically."""
         transcript, self.api.transcript = self.api.transcript, []
         for collection in sorted(self._collections):
             self.api.delete(collection, gracePeriodSeconds=0)
@@ -279,7 +279,7 @@ def _run_case(run: Run, one: Case, unsupported: dict | None) -> Result:
     except Skipped as why:
         t.clean_up()
         return Result(one.name, SKIPPED, str(why), time.monotonic() - begin)
-    except Exception as error:  # whatever a case dies of, the others go on
+    except Exception as error:  # any failure of a case must not stop the others
         frame = next((f for f in reversed(traceback.extract_tb(error.__traceback__)) if "/cases/" in f.filename), None)
         problem = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}: {frame.line}\n" if frame else ""
         problem += str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
@@ -295,9 +295,9 @@ def _run_case(run: Run, one: Case, unsupported: dict | None) -> Result:
 
 
 def _judge_unsupported(t: T, declared: dict, problem: str | None) -> str | None:
-    """The declared refusal, by its code and by name, is the one right answer; anything else is a silent difference."""
+    """Only the declared refusal, with its code and name, is right; anything else is a silent difference."""
     if problem is None:
-        return f"declared in {UNSUPPORTED.name} as not supported, and the server does it: delete the entry"
+        return f"{UNSUPPORTED.name} declares it unsupported, but the server supports it: delete the entry"
     if "instead" in declared:
         return None if declared["instead"] in {c.name for c in _cases} else f"{UNSUPPORTED.name}: no case {declared['instead']}"
     for answer in t.answers:
@@ -312,7 +312,7 @@ def load_unsupported() -> dict[str, dict]:
 
 
 def run_cases(target: Target, patterns: list[str], *, in_memory: bool = False, history: History | None = None, workers: int = WORKERS) -> list[Result]:
-    """Runs what matches any of the patterns (all when there is none). `in_memory`: by the rules of unsupported.json.
+    """Runs the cases that match any of the patterns (all by default). `in_memory`: by the rules of unsupported.json.
     `history`: how this server is made to forget."""
     cases = [c for c in all_cases() if in_memory or not c.name.startswith(IN_MEMORY)]
     chosen = [c for c in cases if not patterns or any(fnmatch.fnmatch(c.name, p) for p in patterns)]

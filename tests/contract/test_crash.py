@@ -1,4 +1,4 @@
-"""kill -9 of `tidemark up`, ten seeds on one data folder. A hundred run in ./dev test long."""
+"""kill -9 of `tidemark up`, ten seeds on one data directory. ./dev test long runs a hundred."""
 
 import os
 import tempfile

@@ -1,6 +1,6 @@
-"""`tidemark up` on a disk that fills up: 507 for what cannot be kept, nothing acknowledged is lost, and it goes on when there is room.
+"""`tidemark up` on a disk that fills up: 507 for writes without space, no acknowledged write is lost, and it continues when space is free.
 
-The disk is a small tmpfs in a mount namespace of this process alone, so nothing is left behind however the test ends.
+The disk is a small tmpfs in a mount namespace of this process alone, so nothing is left however the test ends.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ from contract.client import Client
 from contract.memory import Memory
 
 DISK = "24m"
-BALLAST_BYTES = 8 << 20  # what somebody else keeps on the disk, and takes away later
+BALLAST_BYTES = 8 << 20  # another program's file on the disk, deleted later
 VALUE = "x" * 200_000
 WRITES_MAX = 400
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -22,7 +22,7 @@ CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
 
 
 def mount_small_disk(folder: Path) -> None:
-    """Raises OSError where this process may not mount."""
+    """Raises OSError if this process may not mount."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def call(result: int) -> None:
@@ -77,7 +77,7 @@ class DiskFull(unittest.TestCase):
         client = self.client
         self.write_until_full(client, kept)
         self.assertGreater(len(kept), 10)
-        self.assertEqual(self.held(client), kept, "reading goes on, and what was refused is not there")
+        self.assertEqual(self.held(client), kept, "reads still work, and refused objects do not exist")
 
         address = self.memory.target.address
         self.memory.kill()
@@ -87,7 +87,7 @@ class DiskFull(unittest.TestCase):
         self.ballast.unlink()
         more = dict(kept)
         self.write_until_full(client, more)
-        self.assertGreater(len(more), len(kept), "room that came back was not used")
+        self.assertGreater(len(more), len(kept), "freed space was not used")
         self.assertEqual(self.held(client), more)
 
 

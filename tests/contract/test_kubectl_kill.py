@@ -19,11 +19,11 @@ KUBECTL = Path(os.environ.get("TIDEMARK_KUBECTL", ""))
 NAMESPACE = "killed"
 ENOUGH = 4  # acknowledged commands of each writer before the kill
 
-# What the manager of `tidemark up` does to a node, as it must, is not in these records.
+# The manager of `tidemark up` also writes to nodes; these records do not contain that.
 WITH_A_MANAGER = "nodes"
 
 
-@unittest.skipUnless("TIDEMARK_KUBECTL" in os.environ, "there is no kubectl")
+@unittest.skipUnless("TIDEMARK_KUBECTL" in os.environ, "no kubectl")
 class WithUp(unittest.TestCase):
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp())
@@ -56,12 +56,12 @@ class Sessions(WithUp):
 
 
 class Writer(threading.Thread):
-    """Types commands one after the other until one fails. `said` has what was acknowledged; the one that failed may have taken place."""
+    """Runs commands one after the other until one fails. `said` has the acknowledged ones; the failed one may have been executed."""
 
     def __init__(self, test: WithUp, commands):
         super().__init__(daemon=True)
         self._test, self._commands = test, commands
-        self.said: dict[str, dict] = {}  # name → what was acknowledged of it last
+        self.said: dict[str, dict] = {}  # name → its last acknowledged state
         self.count = 0
         self.unanswered: tuple[str, dict] = ("", {})
         self.failure = ""
@@ -132,7 +132,7 @@ class Killed(WithUp):
         for writer in writers:
             writer.join(2 * COMMAND_S)
             self.assertGreaterEqual(writer.count, ENOUGH, writer.failure)
-            self.assertRegex(writer.failure, r"refused|EOF|reset|closed|lost|unexpected", "kubectl says that the server is gone")
+            self.assertRegex(writer.failure, r"refused|EOF|reset|closed|lost|unexpected", "kubectl reports that the server is gone")
 
         self.start(":".join(map(str, self.memory.target.address)))
         held = self.held()
@@ -142,18 +142,18 @@ class Killed(WithUp):
                 allowed = [said] + ([state] if known == name else [])
                 self.assertIn(held.get(known), allowed, f"{known} after the kill")
         unknown = held.keys() - {name for writer in writers for name in (*writer.said, writer.unanswered[0])}
-        self.assertEqual(set(), unknown, "objects that nobody made")
+        self.assertEqual(set(), unknown, "objects without a writer")
 
-        # The watch that the kill cut has shown nothing that did not happen, and ends by itself; so does the wait.
+        # The interrupted watch has shown only real changes, and ends; so does the wait.
         self.ended(watching)
         shown = set(re.findall(r"^(?:ADDED|MODIFIED) +(\S+)", seen.read_text(), re.M))
-        self.assertEqual(set(), shown - held.keys(), "the watch showed what is not there")
+        self.assertEqual(set(), shown - held.keys(), "the watch showed missing objects")
         self.ended(waiting)
 
         again, seen_again = self.watcher("get", "configmaps", "-w", "--output-watch-events")
-        self.until(lambda: held.keys() <= set(re.findall(r"^ADDED +(\S+)", seen_again.read_text(), re.M)), "a new watch to show what is there")
+        self.until(lambda: held.keys() <= set(re.findall(r"^ADDED +(\S+)", seen_again.read_text(), re.M)), "a new watch to show the objects")
         self.must("label", "configmap", "applied-0", "after=kill")
-        self.until(lambda: re.search(r"^MODIFIED +applied-0 ", seen_again.read_text(), re.M), "a new watch to show what changes")
+        self.until(lambda: re.search(r"^MODIFIED +applied-0 ", seen_again.read_text(), re.M), "a new watch to show a change")
         again.send_signal(signal.SIGINT)
         self.ended(again)
 
@@ -165,13 +165,13 @@ class Killed(WithUp):
 
         self.memory.kill()
         self.start("127.0.0.1:0")
-        self.assertEqual({}, self.held(), "what was deleted before a kill stays deleted")
+        self.assertEqual({}, self.held(), "deleted objects stay deleted after a kill")
 
     def ended(self, child: subprocess.Popen) -> int:
         try:
             return child.wait(COMMAND_S)
         except subprocess.TimeoutExpired:
-            self.fail(f"{child.args}: still there {COMMAND_S} s after its server was killed")
+            self.fail(f"{child.args}: still running {COMMAND_S} s after its server was killed")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""kill -9 of `tidemark up` and a start on the same data: what the state was, it is, and what was under way goes on."""
+"""kill -9 of `tidemark up` and a start on the same data: the state is unchanged, and deletions in progress continue."""
 
 import contextlib
 import os
@@ -40,19 +40,19 @@ class Restart(unittest.TestCase):
         self.assertEqual(201, answer.status, answer.body[:500])
         return answer.json
 
-    def test_objects_whose_definition_was_stripped_of_its_finalizer_are_kept_and_the_server_starts(self):
+    def test_objects_are_kept_if_their_definition_was_stripped_of_its_finalizer(self):
         crd = definition(GROUP, schema=ANYTHING)
         self.made(self.api.post(CRDS, crd))
         widget = {"apiVersion": f"{GROUP}/v1", "kind": "Widget", "metadata": {"name": "w", "finalizers": ["example.com/hold"]}, "spec": {"a": "1"}}
         self.made(self.api.post(WIDGETS, widget))
         path = f"{CRDS}/{crd['metadata']['name']}"
         self.assertEqual(200, self.api.delete(path).status)
-        wait_until(lambda: self.api.get(f"{WIDGETS}/w").get("metadata.deletionTimestamp", None), what="the widget is asked to go")
+        wait_until(lambda: self.api.get(f"{WIDGETS}/w").get("metadata.deletionTimestamp", None), what="the deletion timestamp of the widget")
         self.assertEqual(200, self.api.merge(path, {"metadata": {"finalizers": []}}).status)
         self.assertEqual(404, self.api.get(path).status)
-        for _ in range(2):  # the second start finds what the first one left
+        for _ in range(2):  # the second start uses the state of the first one
             self.restart()
-            self.assertIn(f"widgets.{GROUP}", self.memory.log, "said at the start")
+            self.assertIn(f"widgets.{GROUP}", self.memory.log, "logged at the start")
             self.assertEqual(404, self.api.get(f"{WIDGETS}/w").status)
         self.made(self.api.post(CRDS, crd))
         held = self.api.get(f"{WIDGETS}/w")
@@ -62,7 +62,7 @@ class Restart(unittest.TestCase):
         self.assertEqual((404, 200), (self.api.get(f"{WIDGETS}/w").status, self.api.get(path).status))
         self.assertNotIn(f"widgets.{GROUP}", self.memory.log)
 
-    def test_an_object_whose_owner_was_never_here_stays(self):
+    def test_an_object_with_a_missing_owner_stays(self):
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "elsewhere", "uid": "11111111-1111-4111-8111-111111111111"}
         self.made(self.api.post(MAPS, {"metadata": {"name": "a", "ownerReferences": [owner]}}))
         for _ in range(2):
@@ -71,8 +71,8 @@ class Restart(unittest.TestCase):
         self.made(self.api.post(MAPS, {"metadata": {"name": "b"}}))
         self.assertEqual(200, self.api.get(f"{MAPS}/a").status)
 
-    def test_dependents_that_had_not_gone_when_the_server_was_killed_go_after_its_start(self):
-        """The kill races with the collector: a round counts when the file has dependents left and not their owner."""
+    def test_remaining_dependents_are_collected_after_a_restart(self):
+        """The kill races with the collector: a round counts if the file has dependents left but not their owner."""
         for attempt in range(ROUNDS_MAX):
             owner = self.made(self.api.post(MAPS, {"metadata": {"name": "owner"}}))
             reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
@@ -89,18 +89,18 @@ class Restart(unittest.TestCase):
             if left:
                 break
         else:
-            self.fail(f"in {ROUNDS_MAX} rounds the kill never came before the collector had done all")
+            self.fail(f"in {ROUNDS_MAX} rounds the kill never came before the collector had finished")
         self.made(self.api.post(MAPS, {"metadata": {"name": "next"}}))
         self.memory.kill()
-        self.assertEqual(0, self.stored("gone owners"), "the list of owners that went is empty again")
+        self.assertEqual(0, self.stored("gone owners"), "the list of deleted owners is empty again")
 
-    def test_a_fresh_server_has_what_its_manager_needs_and_says_nothing_is_wrong(self):
+    def test_a_fresh_server_has_its_managers_objects_and_reports_no_error(self):
         wait_until(lambda: "caches filled" in self.memory.log, what="the manager runs")
         self.assertEqual(200, self.api.get("/api/v1/namespaces/koordinator-system").status)
         revisions = "/api/v1/namespaces/koordinator-system/configmaps/tidemark-config-revisions"
-        wait_until(lambda: self.api.get(revisions).status == 200, what="the settings in force are stored")
+        wait_until(lambda: self.api.get(revisions).status == 200, what="the stored settings in force")
         self.restart()
-        wait_until(lambda: "caches filled" in self.memory.log, what="the manager runs again")
+        wait_until(lambda: "caches filled" in self.memory.log, what="the manager to run again")
         self.assertNotRegex(self.memory.log, r" (WARN|ERROR) ")
 
     def stored(self, storage: str) -> int:

@@ -17,7 +17,7 @@ std::string status_body(int code, std::string_view reason) {
                    R"(test","reason":")", reason, R"(","code":)", code, "}");
 }
 
-// A watch that goes wrong after some of its pieces.
+// A watch that fails after some of its pieces.
 class BrokenStream final : public net::HttpStream {
  public:
   enum class How { kEndInObject, kBreakInObject, kGarbage, kErrorGone, kErrorInternal, kErrorTooMany, kSilence, kEnd };
@@ -83,7 +83,7 @@ class BrokenStream final : public net::HttpStream {
   bool broken_ = false;
 };
 
-// An answer that is known already, as a stream.
+// A complete answer as a stream.
 class AnswerStream final : public net::HttpStream {
  public:
   explicit AnswerStream(net::HttpResponse answer)

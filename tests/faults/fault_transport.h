@@ -1,9 +1,8 @@
-// What goes wrong between a client and an API server, drawn from a seed, in front of a transport that works.
+// Faults between a client and an API server, drawn from a seed, in front of a working transport.
 //
-// Only what a client may meet: refusals (429, 500, 503, 410), connections that break before or after the request was
-// carried out, answers that come too late or cut off, watches that end in the middle of an object, turn to garbage,
-// carry an ERROR event or fall silent without a word. It also keeps what was asked and when, so that a test can bound
-// the rate.
+// Only faults that a client may meet: refusals (429, 500, 503, 410), connections that break before or after the request
+// was executed, answers that are late or cut off, watches that end in the middle of an object, turn to garbage, carry
+// an ERROR event or fall silent. It also records the requests and their times, so that a test can check the rate.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +22,14 @@ namespace tidemark::tests {
 struct FaultRates {
   int too_many = 0;      // 429 with Retry-After of 1 … retry_after_max_s
   int failed = 0;        // 500
-  int unavailable = 0;   // 503 without Retry-After, as a proxy says it
-  int starting = 0;      // 503 with Retry-After, as an API server says it that does not serve yet
+  int unavailable = 0;   // 503 without Retry-After, as from a proxy
+  int starting = 0;      // 503 with Retry-After, as from an API server at its start
   int refused = 0;       // no connection
-  int lost = 0;          // carried out, and the connection breaks before the answer
-  int slow = 0;          // carried out, and the answer comes after the caller's deadline
-  int cut_body = 0;      // an answer of which the end is missing
+  int lost = 0;          // executed, and the connection breaks before the answer
+  int slow = 0;          // executed, and the answer comes after the caller's deadline
+  int cut_body = 0;      // an answer without its end
   int expired = 0;       // of watches: 410
-  int broken_watch = 0;  // of watches: open, and then one of the ways a stream ends badly
+  int broken_watch = 0;  // of watches: open, and then a faulty end of the stream
   int retry_after_max_s = 3;
 
   static FaultRates none() { return {}; }
@@ -41,7 +40,7 @@ struct Asked {
   std::string method;
   std::string target;
   int status = 0;                  // 0: no answer
-  std::int64_t retry_after_s = 0;  // as answered
+  std::int64_t retry_after_s = 0;  // from the answer
   bool is_watch() const { return target.find("watch=true") != std::string::npos; }
 };
 

@@ -1,5 +1,5 @@
-// The client and the informer against an API server that misbehaves, under the simulated clock: in the end the cache is
-// what the server has, nobody is asked more often than the backoffs allow, and a write happens at most once.
+// The client and the informer with a faulty API server, under the simulated clock: in the end the cache equals the
+// server, requests are no more frequent than the backoffs allow, and a write happens at most once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,12 +23,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kSeeds = 240;
-constexpr int kChanges = 500;  // of a seed, half a second apart
-// Room for a handful of changes, so that whoever is away for some seconds meets 410, also between two pages of a list.
+constexpr int kChanges = 500;  // per seed, half a second apart
+// Room for few changes, so that a client that is away for some seconds gets 410, also between two pages of a list.
 constexpr std::size_t kHistoryBytes = 8 * 1024;
 constexpr base::Duration kWriteLimit = 10s;
-// The longest way back to the truth once nothing fails any more: a silent watch is noticed after two minutes, the wait
-// that was drawn before (30 s × 1.5) runs out, a list whose answer was slow ends after its two minutes, and once more.
+// The longest recovery after the last fault: a silent watch is noticed after two minutes, the drawn wait (30 s × 1.5)
+// expires, a list with a slow answer ends after its two minutes, and once more.
 constexpr base::Duration kRecoveryLimit = 10min;
 
 std::string config_map(std::string_view name, std::uint64_t value) {
@@ -77,7 +77,7 @@ class FaultsTest : public ::testing::Test {
     told_.clear();
     informer_->subscribe(
         [this](const kube::ObjectKey& key, const kube::ConfigMap* before, const kube::ConfigMap* after) {
-          EXPECT_EQ(before != nullptr, told_.contains(key.name)) << "a listener is told a change of what it never saw";
+          EXPECT_EQ(before != nullptr, told_.contains(key.name)) << "a listener gets a change of an unknown object";
           if (after == nullptr) {
             told_.erase(key.name);
           } else {
@@ -127,7 +127,7 @@ class FaultsTest : public ::testing::Test {
     return all;
   }
 
-  // Creates, changes and deletes a few dozen objects, without faults: the server's contents must not depend on luck.
+  // Creates, changes and deletes a few dozen objects without faults: the server's contents must not depend on luck.
   void change_something(base::Random& random) {
     const std::string name = base::cat("m-", random.below(40));
     const std::uint64_t value = random.below(1'000'000);
@@ -167,7 +167,7 @@ class FaultsTest : public ::testing::Test {
 };
 
 FaultRates drawn_rates(base::Random& random) {
-  // From a server in deep trouble to one that stumbles now and then.
+  // From a server with many faults to one with few.
   const std::uint64_t mildness = 1 + random.below(6);
   const auto share = [&](std::uint64_t most) { return static_cast<int>(random.below(most) / mildness); };
   FaultRates rates;
@@ -205,12 +205,12 @@ TEST_F(FaultsTest, TheCacheEndsEqualToTheServerFromAnySeed) {
     const bool equal = net::testing::run_until(
         loop_, clock_, [&] { return informer_->synced() && in_cache() == wanted; }, kRecoveryLimit);
     ASSERT_TRUE(equal) << "after " << faults_->asked.size() << " requests";
-    // What listeners heard adds up to the same, and nothing moves any more.
+    // The listeners' events add up to the same, and nothing changes any more.
     net::testing::run_for(loop_, clock_, 5min);
     EXPECT_EQ(in_cache(), wanted);
     EXPECT_EQ(told_, wanted);
-    // The store's own places come on top of the objects; nothing that is gone may still be counted.
-    constexpr std::size_t kPlaceMax = 160;  // bytes an object
+    // The store's slots come on top of the objects; a deleted object must not be counted.
+    constexpr std::size_t kPlaceMax = 160;  // bytes per object
     constexpr std::size_t kTableMax = 4096;
     std::size_t bytes = 0;
     std::size_t objects = 0;
@@ -226,14 +226,14 @@ TEST_F(FaultsTest, TheCacheEndsEqualToTheServerFromAnySeed) {
     }
     end_informer();
   }
-  // The faults took place: otherwise all of the above shows nothing.
+  // The faults happened: otherwise the checks above prove nothing.
   EXPECT_GT(watches, kSeeds * 5);
   EXPECT_GT(expired, kSeeds / 2);
 }
 
-// ---- storms: what a server that is in trouble is asked ----
+// ---- storms: the request rate to a failing server ----
 
-TEST_F(FaultsTest, AStormOf429IsNeverAskedBeforeItsRetryAfter) {
+TEST_F(FaultsTest, WaitsForRetryAfterInAStormOf429) {
   put_faults(11);
   faults_->rates.too_many = 1000;
   faults_->rates.retry_after_max_s = 9;
@@ -241,7 +241,7 @@ TEST_F(FaultsTest, AStormOf429IsNeverAskedBeforeItsRetryAfter) {
   const base::MonotonicTime begin = clock_.monotonic();
   net::testing::run_for(loop_, clock_, 10min);
   const auto& asked = faults_->asked;
-  ASSERT_GT(asked.size(), 10u) << "it must go on asking";
+  ASSERT_GT(asked.size(), 10u) << "it must continue to send requests";
   for (std::size_t i = 1; i < asked.size(); ++i) {
     EXPECT_GE(asked[i].at - asked[i - 1].at, std::chrono::seconds(asked[i - 1].retry_after_s)) << "request " << i;
   }
@@ -253,17 +253,17 @@ TEST_F(FaultsTest, AStormOf429IsNeverAskedBeforeItsRetryAfter) {
 // The informer waits 0.5 s, doubled up to 30 s, each ± half: 15 s is the shortest of the long waits.
 constexpr std::size_t kBackoffAttemptsIn10Min = 8 + 600 / 15;
 
-TEST_F(FaultsTest, AStormOf500IsAskedAsSeldomAsTheBackoffSays) {
+TEST_F(FaultsTest, BacksOffInAStormOf500) {
   put_faults(12);
   faults_->rates.failed = 1000;
   start_informer(12);
   const base::MonotonicTime begin = clock_.monotonic();
   net::testing::run_for(loop_, clock_, 10min);
   EXPECT_LE(asked_within(begin, 10min), kBackoffAttemptsIn10Min);
-  EXPECT_GE(asked_within(begin, 10min), 10u) << "it must go on asking";
+  EXPECT_GE(asked_within(begin, 10min), 10u) << "it must continue to send requests";
 }
 
-TEST_F(FaultsTest, AServerThatIsAwayIsAskedAsSeldomAsBothBackoffsSay) {
+TEST_F(FaultsTest, BothBackoffsLimitRequestsToAnUnreachableServer) {
   put_faults(13);
   faults_->rates.refused = 1000;
   start_informer(13);
@@ -271,18 +271,18 @@ TEST_F(FaultsTest, AServerThatIsAwayIsAskedAsSeldomAsBothBackoffsSay) {
   net::testing::run_for(loop_, clock_, 10min);
   // A call tries ten times within 15 s or more (0.1 s doubled up to 5 s, less 30 %), then the informer waits.
   EXPECT_LE(asked_within(begin, 10min), 10 * (8 + 600 / (15 + 15)));
-  // Ten informers that lost the server together do not stay together: the client's budget bounds them anyway.
+  // Ten informers that lost the server at the same time drift apart: the client's budget limits them anyway.
   EXPECT_GE(asked_within(begin, 10min), 20u);
 }
 
-TEST_F(FaultsTest, WatchesThatAreAlwaysExpiredDoNotMeanListingInATightLoop) {
+TEST_F(FaultsTest, WatchesThatAlwaysExpireCauseNoTightListLoop) {
   put_faults(14);
   faults_->rates.expired = 1000;
   start_informer(14);
   const base::MonotonicTime begin = clock_.monotonic();
   net::testing::run_for(loop_, clock_, 10min);
   EXPECT_LE(asked_within(begin, 10min), 2 * kBackoffAttemptsIn10Min);
-  // Once watches work again there is nothing left of it.
+  // No effect remains once watches work again.
   base::Random random(14);
   for (int i = 0; i < 30; ++i) change_something(random);
   faults_->rates = FaultRates::none();
@@ -290,7 +290,7 @@ TEST_F(FaultsTest, WatchesThatAreAlwaysExpiredDoNotMeanListingInATightLoop) {
   EXPECT_TRUE(net::testing::run_until(loop_, clock_, [&] { return in_cache() == wanted; }, 1min));
 }
 
-TEST_F(FaultsTest, WatchesThatAlwaysBreakAreOpenedAsSeldomAsTheBackoffSays) {
+TEST_F(FaultsTest, BacksOffIfWatchesAlwaysBreak) {
   put_faults(15);
   faults_->rates.broken_watch = 1000;
   start_informer(15);
@@ -307,10 +307,10 @@ TEST_F(FaultsTest, AnExpiredWatchAfterAQuietTimeIsListedAtOnce) {
   base::Random random(16);
   for (int i = 0; i < 30; ++i) change_something(random);
   net::testing::run_for(loop_, clock_, 2min);
-  faults_->rates.refused = 1000;  // away for the time in which the history moves on
+  faults_->rates.refused = 1000;  // unreachable while the history advances
   net::testing::run_for(loop_, clock_, 3min);
   for (int i = 0; i < 200; ++i) change_something(random);
-  net::testing::run_for(loop_, clock_, 30min);  // the watch that is open ends, and is not opened again
+  net::testing::run_for(loop_, clock_, 30min);  // the open watch ends, and is not opened again
   for (int i = 0; i < 200; ++i) change_something(random);
   faults_->rates = FaultRates::none();
   const Contents wanted = on_server();
@@ -319,8 +319,8 @@ TEST_F(FaultsTest, AnExpiredWatchAfterAQuietTimeIsListedAtOnce) {
 
 // ---- writes ----
 
-// Each create asks for a name of the server's making, so that doing it twice would show as two objects.
-TEST_F(FaultsTest, AWriteHappensAtMostOnceWhateverIsAnswered) {
+// Each create uses generateName, so a repeated create would show as two objects.
+TEST_F(FaultsTest, AWriteHappensAtMostOnceWhateverTheAnswer) {
   std::size_t carried_out_unanswered = 0;
   std::size_t repeated = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -352,7 +352,7 @@ TEST_F(FaultsTest, AWriteHappensAtMostOnceWhateverIsAnswered) {
         EXPECT_TRUE(created.error().kind == ErrorKind::kUnavailable || created.error().kind == ErrorKind::kDeadline)
             << created.error().message;
       }
-      // Only what the server said it had not begun was sent again, and not before it was told to.
+      // Only requests that the server had not begun were sent again, and not before Retry-After.
       for (std::size_t at = first + 1; at < faults_->asked.size(); ++at) {
         const auto& before = faults_->asked[at - 1];
         ++repeated;

@@ -1,8 +1,8 @@
-// A leader that was stopped between deciding and writing: its late write must not land on its successor's.
+// A leader that was stopped between deciding and writing: its late write must not overwrite its successor's.
 //
-// Two managers, each on an event loop of its own, and the API server in memory on a third; one simulated clock. A loop
-// that is not turned is a process under SIGSTOP: time goes on, its timers are due all at once when it continues, and
-// what it had given to the network goes out first.
+// Two managers, each on its own event loop, and the API server in memory on a third; one simulated clock. A loop that
+// does not run is a process under SIGSTOP: time passes, all its timers are due at once when it continues, and its
+// pending network writes go out first.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -31,16 +31,16 @@ using namespace std::chrono_literals;
 constexpr base::Duration kLimit = 30s;
 constexpr std::int64_t kSellableMilli = 32'000 * 60 / 100;  // of 32 cores, by the default settings
 
-// Holds back writes of node statuses, each until it is let go, also when its sender does not wait any more.
+// Holds back writes of node statuses until each is released, even if its sender no longer waits.
 class HoldingTransport final : public net::HttpTransport {
  public:
   HoldingTransport(net::EventLoop& loop, net::HttpTransport& inner)
       : loop_(loop), inner_(inner), gate_(loop), scope_(loop) {}
 
-  int hold = 0;               // how many of the next ones
-  int held = 0;               // how many there were
-  std::vector<int> late;      // what the server said to those
-  std::vector<int> statuses;  // and to those that were not held
+  int hold = 0;               // number of next writes to hold
+  int held = 0;               // number of held writes
+  std::vector<int> late;      // answers to held writes
+  std::vector<int> statuses;  // answers to other writes
   void let_go() { gate_.set(); }
 
   net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
@@ -148,7 +148,7 @@ class FencingTest : public ::testing::Test {
     need(admin(admin_->patch(resource, "n1", kube::PatchType::kMerge, std::move(body), options, kLimit)));
   }
 
-  // The node's own processes use so many cores, measured now.
+  // The node's own processes use this many cores, measured now.
   void measure(std::int64_t cores) {
     const std::string usage = base::cat(R"({"resources":{"cpu":")", cores, R"(","memory":"4Gi"}})");
     patch_status(kube::kNodeMetrics,
@@ -176,10 +176,10 @@ class FencingTest : public ::testing::Test {
     return std::make_unique<Replica>(clock_, server_->handler(), log_, std::move(identity), seed);
   }
 
-  // Turns the server and the replicas named, and no other, until it is so.
+  // Runs only the server and the named replicas, until the condition holds.
   template <class Condition>
   bool run(std::vector<Replica*> running, Condition&& condition, base::Duration limit = 2min) {
-    // One loop may make another ready, a few times over, before all have nothing left but timers.
+    // One loop may make another ready, several times, before all have only timers left.
     constexpr int kRounds = 12;
     std::vector<net::EventLoop*> loops{&loop_};
     for (auto* replica : running) loops.push_back(&replica->loop);
@@ -215,10 +215,10 @@ std::int64_t left(std::int64_t cores) {
   return kSellableMilli - cores * 1000;
 }
 
-TEST_F(FencingTest, AWriteOfAStoppedLeaderIsRefusedAfterItsSuccessorsAndTheNodeCarriesTheNewNumbers) {
+TEST_F(FencingTest, ALateWriteOfAStoppedLeaderIsRefusedAfterItsSuccessorsWrite) {
   std::uint64_t seed = 0;
-  // What is measured before, what the old leader decides on, what its successor decides on. Also where the successor
-  // finds the node as it should be: it writes all the same, because the old leader's write may be under way.
+  // Measured before, at the old leader's decision, at its successor's decision. Also if the successor finds the right
+  // numbers on the node: it writes anyway, because the old leader's write may be in flight.
   for (const auto& [before, decided, after] :
        {std::array<std::int64_t, 3>{2, 12, 5}, {2, 12, 2}, {12, 2, 2}, {3, 9, 15}, {15, 9, 3}}) {
     SCOPED_TRACE(base::cat(before, ", ", decided, ", ", after));
@@ -233,28 +233,28 @@ TEST_F(FencingTest, AWriteOfAStoppedLeaderIsRefusedAfterItsSuccessorsAndTheNodeC
     old_one->transport.hold = 1;
     measure(decided);
     ASSERT_TRUE(run({old_one.get(), new_one.get()}, [&] { return old_one->transport.held == 1; }));
-    // SIGSTOP, with the write decided and not sent.
+    // SIGSTOP, with the write decided but not sent.
     const std::int64_t old_epoch = on_node().epoch;
     measure(after);
     ASSERT_TRUE(run({new_one.get()}, [&] { return new_one->leading(); }));
     ASSERT_TRUE(run({new_one.get()}, [&] { return on_node().epoch > old_epoch; }));
     ASSERT_TRUE(run({new_one.get()}, [&] { return on_node().batch_cpu == left(after); }));
     const OnNode written = on_node();
-    // SIGCONT: the write goes out before anything else happens in that process.
+    // SIGCONT: the write goes out before anything else in that process.
     const std::size_t old_writes = old_one->transport.statuses.size();
     old_one->transport.let_go();
     ASSERT_TRUE(run({old_one.get(), new_one.get()}, [&] { return old_one->transport.late.size() == 1; }));
     EXPECT_EQ(old_one->transport.late.front(), 409);
     run_for({old_one.get(), new_one.get()}, 40s);
-    EXPECT_EQ(on_node().revision, written.revision) << "somebody wrote again";
+    EXPECT_EQ(on_node().revision, written.revision) << "another write happened";
     EXPECT_EQ(on_node().batch_cpu, left(after));
-    EXPECT_EQ(old_one->transport.statuses.size(), old_writes) << "the old leader tried once more";
+    EXPECT_EQ(old_one->transport.statuses.size(), old_writes) << "the old leader wrote once more";
     EXPECT_FALSE(old_one->leading());
     EXPECT_TRUE(new_one->leading());
   }
 }
 
-TEST_F(FencingTest, ALateWriteThatComesBeforeTheSuccessorsIsWrittenOver) {
+TEST_F(FencingTest, ALateWriteBeforeTheSuccessorsWriteIsOverwritten) {
   measure(2);
   auto old_one = replica("old", 1);
   ASSERT_TRUE(run({old_one.get()}, [&] { return on_node().batch_cpu == left(2); }));
@@ -262,13 +262,13 @@ TEST_F(FencingTest, ALateWriteThatComesBeforeTheSuccessorsIsWrittenOver) {
   old_one->transport.hold = 1;
   measure(12);
   ASSERT_TRUE(run({old_one.get(), new_one.get()}, [&] { return old_one->transport.held == 1; }));
-  // The successor has decided as well when the old leader's write arrives.
+  // The successor has also decided when the old leader's write arrives.
   new_one->transport.hold = 1;
   measure(5);
   ASSERT_TRUE(run({new_one.get()}, [&] { return new_one->transport.held == 1; }));
   old_one->transport.let_go();
   ASSERT_TRUE(run({old_one.get()}, [&] { return old_one->transport.late.size() == 1; }));
-  EXPECT_EQ(old_one->transport.late.front(), 200) << "nobody has written since it was decided";
+  EXPECT_EQ(old_one->transport.late.front(), 200) << "no write since its decision";
   new_one->transport.let_go();
   ASSERT_TRUE(run({old_one.get(), new_one.get()}, [&] { return new_one->transport.late.size() == 1; }));
   EXPECT_EQ(new_one->transport.late.front(), 409);
@@ -277,14 +277,14 @@ TEST_F(FencingTest, ALateWriteThatComesBeforeTheSuccessorsIsWrittenOver) {
   EXPECT_EQ(on_node().batch_cpu, left(5));
 }
 
-TEST_F(FencingTest, AWriteThatTheNetworkDelaysIsRefusedAfterALaterOneOfTheSameLeader) {
+TEST_F(FencingTest, AWriteDelayedByTheNetworkIsRefusedAfterALaterOneOfTheSameLeader) {
   measure(2);
   auto one = replica("one", 1);
   ASSERT_TRUE(run({one.get()}, [&] { return on_node().batch_cpu == left(2); }));
   one->transport.hold = 1;
   measure(12);
   ASSERT_TRUE(run({one.get()}, [&] { return one->transport.held == 1; }));
-  ASSERT_TRUE(run({one.get()}, [&] { return on_node().batch_cpu == left(12); })) << "tried again after its limit";
+  ASSERT_TRUE(run({one.get()}, [&] { return on_node().batch_cpu == left(12); })) << "retried after its limit";
   measure(5);
   ASSERT_TRUE(run({one.get()}, [&] { return on_node().batch_cpu == left(5); }));
   one->transport.let_go();

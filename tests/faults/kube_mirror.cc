@@ -1,4 +1,4 @@
-// Follows the ConfigMaps of a namespace through the informer, and tells what it holds when asked:
+// Follows the ConfigMaps of a namespace through the informer, and prints its content on request:
 //
 //   dump   a line "NAME RESOURCE_VERSION VALUE" for each object, sorted by name, then the line of `stats`
 //   stats  a line of JSON
@@ -89,15 +89,15 @@ int mirror(const std::vector<std::string>& args) {
   base::Flags flags("kube_mirror", "Keeps the ConfigMaps of a namespace in an informer's cache.");
   flags.text("kubeconfig", options.kubeconfig, "kubeconfig file").required();
   flags.text("namespace", options.ns, "namespace to follow");
-  flags.integer("seed", seed, 0, INT64_MAX, "of the waits between attempts");
-  flags.integer("budget-bytes", budget_bytes, 1, INT64_MAX, "of the cache");
-  flags.integer("page-size", page_size, 1, 10000, "objects of a page of a list");
+  flags.integer("seed", seed, 0, INT64_MAX, "seed of the waits between attempts");
+  flags.integer("budget-bytes", budget_bytes, 1, INT64_MAX, "budget of the cache");
+  flags.integer("page-size", page_size, 1, 10000, "objects per page of a list");
   flags.duration("backoff-max", config.backoff_max, std::chrono::milliseconds(1), std::chrono::hours(1),
                  "longest wait between attempts, without its jitter");
   flags.duration("ping-interval", options.ping_interval, std::chrono::milliseconds(1), std::chrono::hours(1),
                  "HTTP/2: PING after this long without a byte");
   flags.duration("ping-timeout", options.ping_timeout, std::chrono::milliseconds(1), std::chrono::hours(1),
-                 "to connect, and to answer a PING");
+                 "limit to connect, and to answer a PING");
   const auto parsed = flags.parse(args, [](std::string_view) { return std::nullopt; }, nullptr);
   if (!parsed) return give_up(parsed.error());
   config.ns = options.ns;

@@ -1,6 +1,6 @@
-// Changes the ConfigMaps of a namespace as fast as it is allowed: first it creates all of them and says "filled", then
-// it patches, deletes and creates at random until the line `stop`, and says in a line of JSON what it did. A server
-// that is away is waited for; whether a write of that moment took place is not known, and does not matter.
+// Changes the ConfigMaps of a namespace as fast as allowed: first it creates all of them and prints "filled", then it
+// patches, deletes and creates at random until the line `stop`, and prints a summary as a line of JSON. It waits for an
+// unreachable server; whether a write of that time was executed is unknown, and does not matter.
 #include <vector>
 
 #include "base/flags.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr base::Duration kWriteLimit = std::chrono::seconds(5);
 constexpr base::Duration kPauseAfterFailure = std::chrono::milliseconds(100);
-// Of a value that nobody keeps: from what fits into a packet to what needs several.
+// For unused values: from one packet to several.
 constexpr std::uint64_t kPaddingMax = 3000;
 
 class Writer {
@@ -34,7 +34,7 @@ class Writer {
   }
 
  private:
-  // Each worker has every n-th object to itself, so that what it believes of them is as true as can be.
+  // Each worker has every n-th object to itself, so that its knowledge of them is as good as possible.
   net::Task<void> work(std::size_t worker) {
     base::Random random = random_.fork();
     for (std::size_t i = worker; i < there_.size() && !stopping_; i += workers_) {
@@ -86,7 +86,7 @@ class Writer {
     if (done || done.error().kind == ErrorKind::kNotFound) there_[i] = false;
     co_await count(done ? nullptr : &done.error(), ErrorKind::kNotFound);
   }
-  // `fine`: what a write meets whose predecessor took place although it was not answered.
+  // `fine`: the expected error if an unanswered earlier write was executed.
   net::Task<void> count(const Error* error, ErrorKind fine) {
     if (error == nullptr) {
       ++writes_;
@@ -129,10 +129,10 @@ int write(const std::vector<std::string>& args) {
   base::Flags flags("kube_writer", "Changes the ConfigMaps of a namespace at random.");
   flags.text("kubeconfig", options.kubeconfig, "kubeconfig file").required();
   flags.text("namespace", options.ns, "namespace to write to");
-  flags.integer("seed", seed, 0, INT64_MAX, "of what is changed");
-  flags.integer("objects", objects, 1, 1'000'000, "how many there are at most");
+  flags.integer("seed", seed, 0, INT64_MAX, "seed of the changes");
+  flags.integer("objects", objects, 1, 1'000'000, "maximum number of objects");
   flags.integer("workers", workers, 1, 100, "writes at the same time");
-  flags.number("rate", options.queries_per_second, 1, 1e6, "writes a second at most");
+  flags.number("rate", options.queries_per_second, 1, 1e6, "maximum number of writes per second");
   const auto parsed = flags.parse(args, [](std::string_view) { return std::nullopt; }, nullptr);
   if (!parsed) return give_up(parsed.error());
   if (objects < workers) return give_up({ErrorKind::kInvalid, "fewer objects than workers", 0, 0});

@@ -1,4 +1,4 @@
-// What the programs of these tests share: a client from a kubeconfig, and lines on standard input as commands.
+// Shared by the programs of these tests: a client from a kubeconfig, and lines on standard input as commands.
 #pragma once
 
 #include <functional>
@@ -26,10 +26,10 @@ struct ToolClient {
   std::unique_ptr<net::HttpClient> transport;
   std::unique_ptr<kube::Client> client;
 };
-// The server is named by its address: nothing is resolved.
+// The server is given by its address: no name is resolved.
 Result<ToolClient> connect_tool(net::EventLoop& loop, base::Random random, const ToolOptions& options);
 
-// Calls back for each line; once standard input ends, with "quit".
+// Calls back for each line, and with "quit" at the end of standard input.
 class Commands {
  public:
   Commands(net::EventLoop& loop, std::function<void(std::string_view line)> on_line);
@@ -41,8 +41,8 @@ class Commands {
   net::FdWatch watch_;
 };
 
-void say(std::string_view text);  // standard output, all of it
-int give_up(const Error& error);  // on standard error; answers the exit code
+void say(std::string_view text);  // writes all of it to standard output
+int give_up(const Error& error);  // prints to standard error; returns the exit code
 
 std::size_t resident_bytes();  // of this process
 

@@ -10,7 +10,7 @@ namespace tidemark::tests {
 
 struct FuzzEntry {
   std::string name;
-  std::string corpus;  // a folder, which need not be there
+  std::string corpus;  // a directory, which may be missing
   int (*run)(const std::uint8_t* data, std::size_t size);
 };
 

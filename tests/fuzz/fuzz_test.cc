@@ -1,5 +1,5 @@
-// Each fuzzer on its committed corpus and on some thousand mutations of it, always the same ones. What they find in
-// hours is the matter of ./dev test long.
+// Each fuzzer on its committed corpus and on some thousand mutations of it, always the same ones. ./dev test long runs
+// them for hours.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -103,7 +103,7 @@ class Mutator {
 
 class Fuzzer : public ::testing::TestWithParam<FuzzEntry> {};
 
-// What is being tried, for the handler of a check that fails: the input comes out in hex, to be kept in the corpus.
+// The current input, for the handler of a failed check: it is printed in hex, to be added to the corpus.
 const std::vector<std::uint8_t>* tried = nullptr;
 
 void tell_input(int) {
@@ -119,7 +119,7 @@ void tell_input(int) {
   static_cast<void>(!::write(STDERR_FILENO, text, length));
 }
 
-// In a block of exactly its size: one byte past it is the sanitizer's.
+// In a block of exactly its size, so that the sanitizer detects one byte past it.
 void run(const FuzzEntry& entry, const std::string& input) {
   const std::vector<std::uint8_t> bytes(input.begin(), input.end());
   tried = &bytes;
@@ -127,7 +127,7 @@ void run(const FuzzEntry& entry, const std::string& input) {
   ASSERT_EQ(entry.run(bytes.data(), bytes.size()), 0);
 }
 
-TEST_P(Fuzzer, FindsNothingAtOnce) {
+TEST_P(Fuzzer, FindsNoFailureQuickly) {
   const FuzzEntry& entry = GetParam();
   std::vector<std::string> seeds = corpus_of(entry);
   if (seeds.empty()) seeds.emplace_back();

@@ -1,4 +1,4 @@
-"""The API server is away for minutes: what half a minute shows in tests/node, with what an agent that is killed meanwhile makes of it."""
+"""The API server is down for minutes: the long form of the test in tests/node, also with an agent that is killed meanwhile."""
 
 import os
 import unittest
@@ -10,11 +10,11 @@ from node.outage import ThroughAnOutage
 from node.protecting import LIMIT_S, QUOTA_FLOOR_US
 from node.test_agent import API
 
-TOKEN_S = 600  # the least that an API server gives; a kubelet renews the one in a pod's file, and cannot meanwhile
+TOKEN_S = 600  # the minimum of an API server; a kubelet renews the token in a pod's file, but not during the outage
 AWAY_S = 660  # longer than any watch, and than the token
 
 
-@unittest.skipUnless("TIDEMARK_KUBELET" in os.environ, "no node can be made here: run as root, with writable cgroups and a route")
+@unittest.skipUnless("TIDEMARK_KUBELET" in os.environ, "cannot create a node here: run as root, with writable cgroups and a route")
 class ApiServerAwayForLong(ThroughAnOutage):
     @classmethod
     def account(cls) -> dict:
@@ -37,11 +37,11 @@ class ApiServerAwayForLong(ThroughAnOutage):
         super().server_is_there()
         self.new_token()
 
-    def test_offline_work_gives_way_all_the_same_and_nothing_is_left_wrong(self):
+    def test_offline_work_is_suppressed_without_a_server_and_all_is_restored(self):
         self.live_through(away_s=AWAY_S, counted_s=60)
 
-    def test_an_agent_that_is_killed_meanwhile_is_followed_by_one_that_goes_on(self):
-        """The kubelet tells the next one nothing: it would ask the API server who that is."""
+    def test_an_agent_that_is_killed_meanwhile_has_a_successor_that_continues(self):
+        """The kubelet refuses the next agent: it would have to authenticate it at the API server."""
         self.begin()
         self.lose_the_server()
         self.agent.kill()
@@ -52,8 +52,8 @@ class ApiServerAwayForLong(ThroughAnOutage):
         self.gives_way_to_a_surge()
         self.obeys_the_switch_on_the_machine()
         self.server_is_there()
-        wait_for(lambda: self.condition().get("reason") == "Enforcing", "a condition that says so", self.agent, LIMIT_S)
-        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least", self.agent, LIMIT_S)
+        wait_for(lambda: self.condition().get("reason") == "Enforcing", "condition Enforcing", self.agent, LIMIT_S)
+        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the minimum", self.agent, LIMIT_S)
         self.all_is_right_again(killed=None)
 
 

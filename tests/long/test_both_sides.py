@@ -1,5 +1,5 @@
-"""Less timely work gives back on both sides of one node, one after the other: a manager, YARN's operator, an agent, a kubelet and a NodeManager, nobody of them played.
-Transcoding in pods makes room for Spark on YARN, and Spark for a pod that is more timely still; a checker of the ledger looks on from outside all the time."""
+"""Less timely work is reclaimed on both sides of one node, one after the other, with a real manager, YARN operator, agent, kubelet and NodeManager.
+Transcode pods make room for Spark on YARN, and Spark for a pod that is even more timely; a checker of the ledger watches from outside all the time."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 if "TIDEMARK_JAVA" not in os.environ:
-    raise unittest.SkipTest("no YARN can be made here: it wants Java and Maven")
+    raise unittest.SkipTest("cannot start YARN here: it needs Java and Maven")
 
 from cluster import colocation
 from cluster.colocation import MERGE, must
@@ -33,21 +33,21 @@ CONFIG = {
 }
 LINE = {"enable": True, "cpuReclaimThresholdPercent": 100, "memoryReclaimThresholdPercent": 60}
 MIB = 1 << 20
-THERE_MIB = 6200  # for offline work; its memory is what is short here, and never its processors
+THERE_MIB = 6200  # for offline work; only memory is short here, never CPU
 TRANSCODE = [f"transcode-{i}" for i in range(3)]
-POD_MIB, SLEEPERS, WAITS_MIB = 1024, 4, 3584  # a pod of transcoding, Spark's containers, and the pod that waits for some of those
-CORE_PART = 100  # of each of them, in thousandths
+POD_MIB, SLEEPERS, WAITS_MIB = 1024, 4, 3584  # a transcode pod, Spark's containers, and the pod that waits for some of their memory
+CORE_PART = 100  # of each of them, in milli-cores
 LIMIT_S = 120
 
 
 class BothSides(OnASharedNode):
-    YARN_SITE = {"tidemark.class": "spark"}  # all of YARN's work
+    YARN_SITE = {"tidemark.class": "spark"}  # the class of all of YARN's work
     WORKS = [pods.Work("web", pods.BURSTABLE, 5, 6), *(offline(name, "transcode", 6, {"batch-cpu": CORE_PART, "batch-memory": POD_MIB * MIB}) for name in TRANSCODE)]
     STREAM = offline("stream", "stream", 6, {"batch-cpu": CORE_PART, "batch-memory": WAITS_MIB * MIB})
 
     @classmethod
     def more_flags(cls) -> list[str]:
-        return [*super().more_flags(), "--enable-node-metric-report=false"]  # what this machine uses is no part of it
+        return [*super().more_flags(), "--enable-node-metric-report=false"]  # the use of this machine is not part of the test
 
     def setUp(self):
         self.nm = self.yarn.nodes[0]
@@ -69,7 +69,7 @@ class BothSides(OnASharedNode):
         self.addCleanup(self.operator.stop)
         self.wait(lambda: self.in_force() and self.nm.total()[0] > 0, "an offer that came into force")
 
-    # -- what there is to be seen
+    # -- observations
 
     @staticmethod
     def bytes_of(text: str) -> int:
@@ -92,12 +92,12 @@ class BothSides(OnASharedNode):
         return "generation" in (offer := self.annotation(OFFER)) and self.annotation(BOOK).get("generation") == offer["generation"]
 
     def pods_have_mib(self) -> int:
-        """What a kubelet has let in, by its requests."""
+        """Memory of pods admitted by the kubelet, by their requests."""
         held = [each["resources"].get("requests", {}).get(BATCH_MEMORY, "0") for pod in self.node.pods() if pod["status"].get("phase") == "Running" for each in pod["spec"]["containers"]]
         return sum(map(self.bytes_of, held)) // MIB
 
     def yarn_has_mib(self) -> int:
-        """What runs there, by the ResourceManager."""
+        """Memory of running containers, by the ResourceManager."""
         return self.nm.seen()["usedMemoryMB"]
 
     def there_mib(self) -> int:
@@ -106,10 +106,10 @@ class BothSides(OnASharedNode):
     def offered_mib(self) -> int:
         return self.bytes_of(colocation.offered(API, self.node.name)[BATCH_MEMORY]) // MIB
 
-    # -- the two ways
+    # -- the two directions
 
     def pods_give_way_to_spark(self) -> None:
-        """Spark wants more than is idle by a part of two pods of three."""
+        """Spark lacks a part of two of three pods, beyond the idle memory."""
         begin = time.monotonic()
         wanted = MASTER_MIB + SLEEPERS * TASK_MIB
         self.assertEqual(len(TRANSCODE) * POD_MIB, self.pods_have_mib())
@@ -119,9 +119,9 @@ class BothSides(OnASharedNode):
         self.addCleanup(self.job.end)
         self.wait(lambda: len(self.names() & set(TRANSCODE)) < len(TRANSCODE), "a pod on its way")
         asked = time.monotonic()
-        self.wait(lambda: self.yarn_has_mib() == wanted, "all of Spark, in the room that pods gave back")
+        self.wait(lambda: self.yarn_has_mib() == wanted, "all of Spark, in the memory reclaimed from pods")
         self.all_have_ended()
-        self.assertEqual(len(TRANSCODE) - 2, len(left := self.names() & set(TRANSCODE)), "no more than it was short of")
+        self.assertEqual(len(TRANSCODE) - 2, len(left := self.names() & set(TRANSCODE)), "no more than Spark lacked")
         self.assertEqual(POD_MIB, self.pods_have_mib())
         self.assertLessEqual(self.pods_have_mib() + self.yarn_has_mib(), self.there_mib())
         done = [each["object"]["name"] for each in self.audit() if each["reason"] == "TM-LEDGER-009" and each["outcome"] == "done"]
@@ -129,7 +129,7 @@ class BothSides(OnASharedNode):
         print(f"pods: the first on its way {asked - begin:.1f} s after a job was submitted, all of the job at work after {time.monotonic() - begin:.1f} s", file=sys.stderr)
 
     def spark_gives_way_to_a_pod(self) -> None:
-        """A pod that nobody has bound yet wants more than is idle by a part of two containers."""
+        """An unbound pod lacks a part of two containers, beyond the idle memory."""
         held = self.yarn_has_mib()
         short = WAITS_MIB - (self.there_mib() - held)
         self.assertTrue(TASK_MIB < short < 2 * TASK_MIB, f"{short} MiB")
@@ -138,24 +138,24 @@ class BothSides(OnASharedNode):
         begin = time.monotonic()
         must(API.request("POST", PODS, manifest), 201)
         self.addCleanup(API.request, "DELETE", f"{PODS}/stream", gracePeriodSeconds=0)
-        self.wait(lambda: self.offered_mib() >= WAITS_MIB, "room for it, that containers gave back")
+        self.wait(lambda: self.offered_mib() >= WAITS_MIB, "an offer for it, reclaimed from containers")
         room = time.monotonic()
-        self.assertEqual(held - 2 * TASK_MIB, self.yarn_has_mib(), "no more than it was short of")
-        # As a scheduler does, that sees it.
+        self.assertEqual(held - 2 * TASK_MIB, self.yarn_has_mib(), "no more than the pod lacked")
+        # As a scheduler that sees the offer.
         must(API.request("POST", f"{PODS}/stream/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "stream"}, "target": {"kind": "Node", "name": self.node.name}}), 201)
-        self.wait(lambda: self.pods_have_mib() == WAITS_MIB, "the pod at work: its kubelet let it in")
+        self.wait(lambda: self.pods_have_mib() == WAITS_MIB, "the pod admitted by its kubelet")
         self.assertGreaterEqual(self.operator.metrics()["tidemark_yarn_operator_reclaimed_nodes_total"], 1)
         self.assertIn("TM-YARN-018", self.operator.log)
         self.assertEqual("RUNNING", self.job.state)
         print(f"YARN: room for a pod {room - begin:.1f} s after it was made, at work after {time.monotonic() - begin:.1f} s", file=sys.stderr)
 
-    def test_each_gives_back_to_more_timely_work_of_the_other_and_that_holds_it_then(self):
+    def test_each_side_is_reclaimed_for_more_timely_work_of_the_other(self):
         looking = LookingOn(self.yarn.configuration, CORE_PART, lag_s=10)
         self.addCleanup(looking.end)
         self.pods_give_way_to_spark()
-        self.node.end(sorted(self.names() & set(TRANSCODE)))  # the last of them is done
+        self.node.end(sorted(self.names() & set(TRANSCODE)))  # the last one is complete
         self.spark_gives_way_to_a_pod()
-        # Spark wants its containers back, and there is nobody less timely: it waits, and nothing moves.
+        # Spark wants its containers back, but no task is less timely: it waits, and nothing moves.
         end = time.monotonic() + 15
         while time.monotonic() < end:
             self.assertEqual({"web", "stream"}, self.names())

@@ -1,4 +1,4 @@
-"""kill -9 of `tidemark up`, a hundred seeds on one data folder."""
+"""kill -9 of `tidemark up`, with a hundred seeds on one data directory."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""A MapReduce and a Spark job on four NodeManagers, of which one is on a node of Kubernetes: its agent evicts one container of theirs after the other, twenty of each, with nothing set but sizes."""
+"""A MapReduce and a Spark job on four NodeManagers, one of them on a node of Kubernetes: its agent evicts their containers one after the other, twenty of each, with default settings except sizes."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 if "TIDEMARK_JAVA" not in os.environ:
-    raise unittest.SkipTest("no YARN can be made here: it wants Java and Maven")
+    raise unittest.SkipTest("cannot start YARN here: it needs Java and Maven")
 
 from cluster.tidemark_process import wait_for
 from support.yarn import ENDED, Job, Totals, frameworks, until
@@ -14,19 +14,19 @@ from yarn.preempting import WithOperator
 from yarn.sharing import tearDownModule  # noqa: F401
 
 EVICTIONS = 20
-MAPS, TASKS = 24, 40  # more than there is room for
-LIMIT_S = 1500  # after each few of them nothing new begins on the node for a minute
+MAPS, TASKS = 24, 40  # more than fit
+LIMIT_S = 1500  # after each few evictions nothing new starts on the node for a minute
 
 
 class Frameworks(WithOperator):
-    """Killed, a fifth map of one kind or a seventh executor would have ended them, and three maps of one node would have excluded it (tests/long/test_yarn_frameworks.py)."""
+    """Killed, a fifth map of one kind or a seventh executor would have ended the jobs, and three maps of one node would have excluded it (tests/long/test_yarn_frameworks.py)."""
 
     SITE = Totals(memory_mib=8192, vcores=12)
-    OTHERS = [Totals(memory_mib=1024, vcores=2)] * 3  # full all the time: what is evicted has to come back to where it was
+    OTHERS = [Totals(memory_mib=1024, vcores=2)] * 3  # always full: evicted tasks must return to the node
     YARN_SITE = frameworks.SHUFFLE
 
     def evict_while_it_runs(self, job: Job, gate: Path) -> float:
-        """How many were evicted. Its master's own list of nodes is looked at all the time: at the end nobody knows it any more."""
+        """The number of evictions. It reads the master's list of nodes all the time, since at the end that is gone."""
         excluded: set[str] = set()
 
         def over() -> bool:
@@ -37,8 +37,8 @@ class Frameworks(WithOperator):
         again = self.evicted_again()
         evicted = self.evict_some(EVICTIONS, over, LIMIT_S)
         before = self.work()
-        wait_for(lambda: self.evicted_again() - again >= EVICTIONS - 1, "all but the first counted as of a job that had lost one before", self.agent, LIMIT_S)
-        wait_for(lambda: self.work() - before, "containers that begin on the node again, after all of that", self.agent, LIMIT_S)
+        wait_for(lambda: self.evicted_again() - again >= EVICTIONS - 1, "all except the first to count as repeated evictions of a job", self.agent, LIMIT_S)
+        wait_for(lambda: self.work() - before, "new containers on the node afterwards", self.agent, LIMIT_S)
         over()
         gate.touch()
         self.assertEqual(set(), excluded)
@@ -48,7 +48,7 @@ class Frameworks(WithOperator):
         return self.agent.metrics().get('tidemark_agent_evicted_again_total{class=""}', 0)
 
     def work(self) -> set[str]:
-        """Containers of the node that are no masters."""
+        """Containers of the node except masters."""
         return {name for name, each in self.copilot.running().items() if not each["master"]}
 
     def check(self, job: Job, evicted: float) -> None:
@@ -58,10 +58,10 @@ class Frameworks(WithOperator):
         self.assertEqual("SUCCEEDED", report["finalStatus"], job.tail())
         self.assertGreaterEqual(evicted, EVICTIONS)
         self.assertEqual(1, len(job.attempts()))
-        self.assertEqual(0, self.evictions("TM-EVICT-015"), "nobody was ended by his copilot")
+        self.assertEqual(0, self.evictions("TM-EVICT-015"), "no container was ended by its copilot")
         self.assertEqual({"web"}, self.names())
 
-    def test_map_reduce_finishes_however_often_its_maps_are_evicted(self):
+    def test_map_reduce_finishes_despite_evictions_of_its_maps(self):
         gate = self.yarn.layout.scratch / "maps"
         job = frameworks.map_reduce(self.yarn, MAPS, 1, map_memory_mib=384, until=gate)
         self.check(job, self.evict_while_it_runs(job, gate))
@@ -70,7 +70,7 @@ class Frameworks(WithOperator):
         self.assertEqual(None, job.counters().get("Failed map tasks"), job.counters())
         self.assertEqual({}, job.failures_by_host())
 
-    def test_spark_finishes_however_often_its_executors_are_evicted(self):
+    def test_spark_finishes_despite_evictions_of_its_executors(self):
         gate = self.yarn.layout.scratch / "tasks"
         job = frameworks.spark(self.yarn, TASKS, 1, executors=9, until=gate)
         self.check(job, self.evict_while_it_runs(job, gate))

@@ -1,5 +1,5 @@
-"""Greedy containers of YARN on a real node whose kubelet has thresholds that they would reach: one that eats memory, and one that fills the NodeManager's local folder. The agent ends
-the one that does it, before the kubelet finds anything to do; whoever ran beside it runs on, and all comes back. Last it is shown what the kubelet does where nobody is before it."""
+"""Greedy YARN containers on a real node whose kubelet has reachable thresholds: one uses more and more memory, one fills the NodeManager's local directory. The agent evicts
+the greedy one before the kubelet acts; its neighbours run on, and the node recovers. The last case shows what the kubelet does without the agent."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ import unittest.mock
 from pathlib import Path
 
 if "TIDEMARK_JAVA" not in os.environ:
-    raise unittest.SkipTest("no YARN can be made here: it wants Java and Maven")
+    raise unittest.SkipTest("cannot start YARN here: it needs Java and Maven")
 
 from cluster.colocation import must
 from cluster.tidemark_process import wait_for
@@ -23,8 +23,8 @@ if small_disk.why_not():
     raise unittest.SkipTest(small_disk.why_not())
 
 DISK_MIB, DISK_LINE, FREE_PERCENT = 4096, 40, 55
-FIRST_MIB = 330  # of what is short it is more than a tenth at once
-KUBELETS = {"nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%"}  # as it has them by itself
+FIRST_MIB = 330  # at once more than a tenth of the short resource
+KUBELETS = {"nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%"}  # its defaults
 MODEST_MIB = 200
 LIMIT_S = 180
 
@@ -33,7 +33,7 @@ def mebibytes(field: str) -> int:
     return next(int(line.split()[1]) for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith(field)) >> 10
 
 
-# Two fifths of what is there now are left before the kubelet evicts; our line lies half way.
+# The kubelet evicts when two fifths of the current free space are left; our threshold is half way.
 ROOM_MIB = mebibytes("MemAvailable:") * 2 // 5
 EATS = f"while :; do head -c 32M /dev/zero; sleep 0.2; done | tail -c {2 * ROOM_MIB}M"
 FILLS = f"""dd if=/dev/zero of=first bs=1M count={FIRST_MIB} status=none
@@ -69,32 +69,32 @@ class GreedyTasks(OnASharedNode):
         self.before, self.conditions = self.lives(), self.pressures()
         self.say({"memoryEvictThresholdPercent": self.memory_line, "memoryEvictLowerPercent": self.memory_line - 1}, diskFreePercent=DISK_LINE)
 
-    # -- what there is to be seen
+    # -- observations
 
     def lives(self) -> dict:
-        """Who runs, since when, and how often each container was started."""
+        """The running pods, their start times, and the restart count of each container."""
         return {pod["metadata"]["name"]: (pod["metadata"]["uid"], [each["restartCount"] for each in pod["status"]["containerStatuses"]]) for pod in self.node.pods()}
 
     def pressures(self) -> dict:
-        """What the kubelet says of its node, and since when."""
+        """The conditions of the kubelet's node, and their times."""
         said = must(API.get(f"/api/v1/nodes/{self.node.name}"))["status.conditions"]
         return {each["type"]: (each["status"], each["lastTransitionTime"]) for each in said if each["type"] in ("MemoryPressure", "DiskPressure")}
 
     def kubelets_words(self) -> list[str]:
-        """What it said of evictions: of the node by its name, of pods by theirs."""
+        """Events of evictions: of the node by its name, of pods by theirs."""
         events = API.get("/api/v1/namespaces/default/events").get("items", [])
         ours = {self.node.name, *(uid for uid, _ in self.lives().values())}
         return [f"{each['reason']}: {each['message']}" for each in events if each["reason"] in ("Evicted", "EvictionThresholdMet") and ours & {each["involvedObject"].get("name"), each["involvedObject"].get("uid")}]
 
     def free_to(self, percent: float) -> None:
-        """A file of nobody's takes the rest."""
+        """A neutral file takes the rest."""
         self.addCleanup(self.filler.unlink, missing_ok=True)
         found = os.statvfs(self.disk)
         with self.filler.open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, int((small_disk.free_percent(self.disk) - percent) / 100 * found.f_blocks * found.f_frsize))
 
     def one_beside(self) -> str:
-        """A container of another job, which holds a little."""
+        """A container of another job, which uses little."""
         job = self.yarn.submit(holds(MODEST_MIB), memory_mib=2 * MODEST_MIB, master_memory_mib=MASTER_MIB)
         self.addCleanup(job.end)
         return self.container_of(job)
@@ -104,7 +104,7 @@ class GreedyTasks(OnASharedNode):
         return wait_for(its, f"the container of {job.id}", self.copilot)[0]
 
     def ends(self, command: str, memory_mib: int, reason: str) -> float:
-        """It and nobody else; how long after its begin."""
+        """Only the greedy one is evicted; returns the time since its start."""
         modest = self.one_beside()
         job = self.yarn.submit(command, memory_mib=memory_mib, master_memory_mib=MASTER_MIB)
         self.addCleanup(job.end)
@@ -123,29 +123,29 @@ class GreedyTasks(OnASharedNode):
         self.assertEqual(self.conditions, self.pressures())
         self.assertEqual([], self.kubelets_words())
 
-    # -- and how it comes out
+    # -- the cases
 
-    def test_a_task_that_eats_memory_goes_before_the_kubelet_finds_anything_to_do(self):
+    def test_a_memory_eater_is_evicted_before_the_kubelet_acts(self):
         there = mebibytes("MemAvailable:")
         after = self.ends(EATS, ROOM_MIB + 1024, "TM-EVICT-001")
-        wait_for(lambda: mebibytes("MemAvailable:") > there - ROOM_MIB // 4, "the memory that it had", self.agent)
+        wait_for(lambda: mebibytes("MemAvailable:") > there - ROOM_MIB // 4, "its released memory", self.agent)
         self.untouched()
         print(f"a container that ate memory ended {after:.0f} s after it began", file=sys.stderr)
 
-    def test_a_task_that_fills_local_dirs_goes_before_the_kubelet_finds_anything_to_do(self):
+    def test_a_task_that_fills_local_dirs_is_evicted_before_the_kubelet_acts(self):
         self.free_to(FREE_PERCENT)
         lowest = small_disk.free_percent(self.disk)
-        wait_for(lambda: self.agent.metrics().get('tidemark_agent_disk_free_ratio{component="kubelet"}'), "an agent that sees the disk", self.agent, LIMIT_S)
+        wait_for(lambda: self.agent.metrics().get('tidemark_agent_disk_free_ratio{component="kubelet"}'), "the disk in the agent's metrics", self.agent, LIMIT_S)
         after = self.ends(FILLS, MASTER_MIB, "TM-EVICT-007")
-        back = wait_for(lambda: (now := small_disk.free_percent(self.disk)) > lowest - 2 and now, "what it had written is gone", self.agent, LIMIT_S)
+        back = wait_for(lambda: (now := small_disk.free_percent(self.disk)) > lowest - 2 and now, "its files to be removed", self.agent, LIMIT_S)
         self.untouched()
         print(f"a container that filled the disk ended {after:.0f} s after it began; {lowest:.0f} % were free before, {back:.0f} % are after", file=sys.stderr)
 
     def test_without_the_agent_the_kubelet_evicts_for_that_disk(self):
-        """So its thresholds are such that they are reached. An evicted pod of a batch is what nobody wanted: this comes last."""
+        """Proves that its thresholds are reachable. The evicted pods stay Failed, so this comes last."""
         self.say({"memoryEvictThresholdPercent": test_eviction.OFF}, mode="observe", diskFreePercent=DISK_LINE)
         self.free_to(8)
-        wait_for(lambda: self.pressures()["DiskPressure"][0] == "True", "a kubelet that finds its disk full", self.agent, LIMIT_S)
+        wait_for(lambda: self.pressures()["DiskPressure"][0] == "True", "disk pressure of the kubelet", self.agent, LIMIT_S)
         self.assertIn("EvictionThresholdMet", " ".join(self.kubelets_words()))
 
 

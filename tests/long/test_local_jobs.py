@@ -1,5 +1,5 @@
-"""200 short jobs a minute for ten minutes on one machine, whose `tidemark up` is killed some times in between: each has one pod, runs once, ends once with its exit code
-and has written its line; nothing is left of those that are gone, and what is kept of them is bounded."""
+"""200 short jobs a minute for ten minutes on one machine, with several kills of `tidemark up`: each job has one pod, runs once, ends once with its exit code
+and has written its line; nothing is left of removed jobs, and the kept state is bounded."""
 
 import http.client
 import os
@@ -26,24 +26,24 @@ JOBS = "/apis/batch/v1/namespaces/default/jobs"
 PODS = "/api/v1/namespaces/default/pods"
 A_MINUTE, MINUTES, KEPT_S = 200, int(os.environ.get("TIDEMARK_JOB_MINUTES", "10")), 30
 CODES = 3  # exit codes from 0 on
-LONG_EVERY, LONG_S = 3, 2  # so that a kill meets some that run
-KILLS, KILLED_BY = 5, 0.4  # of the time: the rest is one process, whose memory is looked at
-MEMORY_FROM = 0.6  # of the time: by then all that is bounded is as large as it gets
-A_JOB_MAX = 4 << 10  # bytes that one more ended job may leave in memory, or in the database: what is kept of one that is there takes 60 KiB
+LONG_EVERY, LONG_S = 3, 2  # so that some run at a kill
+KILLS, KILLED_BY = 5, 0.4  # share of the time with kills; the last process runs for the rest, and its memory is measured
+MEMORY_FROM = 0.6  # share of the time after which all bounded state has its full size
+A_JOB_MAX = 4 << 10  # bytes that one more ended job may leave in memory or in the database; a kept job takes 60 KiB
 SOON_S = 10
 AWAY_S = 60  # until it is up again
-LEARNED = "agent/models"  # of each pod for half an hour after its end, whatever it was
-SWEPT_S = 10  # after the last pod: logs go a second later, once for many
+LEARNED = "agent/models"  # of each pod, for half an hour after its end
+SWEPT_S = 10  # after the last pod: logs are removed a second later, in batches
 
 
 def code_of(number: int) -> int:
     return number % CODES
 
 
-def job(number: int, told: Path) -> dict:
-    """It asks for no processor: where other work has all of them, none is sold, and jobs rightly wait. That it ran it tells twice: in its log, and where nobody tidies up."""
+def job(number: int, record: Path) -> dict:
+    """It requests no CPU: if other work uses all of it, none is sold, and jobs rightly wait. It records its run twice: in its log, and in a file that is never cleaned up."""
     length = f"sleep {LONG_S}; " if number % LONG_EVERY == 0 else ""
-    work = f"echo {number} >>{told}; {length}echo line of {number}; exit {code_of(number)}"
+    work = f"echo {number} >>{record}; {length}echo line of {number}; exit {code_of(number)}"
     amounts = {"kubernetes.io/batch-memory": "16Mi"}
     container = {"name": "main", "image": "local", "command": ["sh", "-c", work], "resources": {"requests": amounts, "limits": amounts}}
     template = {"metadata": {"labels": {"koordinator.sh/qosClass": "BE"}}, "spec": {"restartPolicy": "Never", "priorityClassName": "koord-batch", "containers": [container]}}
@@ -51,7 +51,7 @@ def job(number: int, told: Path) -> dict:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": f"short-{number}"}, "spec": spec}
 
 
-# A task of the online side that wants nothing. Without one all that runs here is idle as a whole, and has nothing at all on a machine that others keep busy.
+# An idle online task. Without one all tasks here are idle as a whole, and get no CPU on a busy machine.
 WEB = {
     "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
     "spec": {"terminationGracePeriodSeconds": 0, "containers": [{"name": "main", "image": "local", "command": ["sleep", "1000000"], "resources": {"requests": {"cpu": "100m"}}}]},
@@ -63,13 +63,13 @@ def moment(text: str) -> datetime:
 
 
 class PodHistory(threading.Thread):
-    """Every pod that there ever was: by a watch that is taken up again after a list. A pod stays for half a minute, and nobody is away for so long."""
+    """Every pod that ever existed: by a watch that resumes after a list. A pod stays for half a minute, longer than any outage."""
 
     def __init__(self, api: Api):
         super().__init__(daemon=True)
         self._api, self._over = api, threading.Event()
         self.pods: dict[str, set[str]] = defaultdict(set)  # uids by the name of their job
-        self.ends: dict[str, set[tuple]] = defaultdict(set)  # by uid: each end that was ever told of it
+        self.ends: dict[str, set[tuple]] = defaultdict(set)  # by uid: each end that was ever reported
 
     def run(self) -> None:
         while not self._over.is_set():
@@ -81,7 +81,7 @@ class PodHistory(threading.Thread):
                     if event["type"] not in ("ADDED", "MODIFIED", "DELETED"):
                         break
                     self._see(event["object"])
-            except (OSError, ValueError, http.client.HTTPException, Failed):  # also half a line of one that was killed
+            except (OSError, ValueError, http.client.HTTPException, Failed):  # also a partial line of a killed process
                 self._over.wait(0.1)
 
     def end(self) -> None:
@@ -98,7 +98,7 @@ class PodHistory(threading.Thread):
             self.ends[uid].add((status["phase"], *((each.get("restartCount"), str(each.get("state", {}).get("terminated"))) for each in containers)))
 
 
-@unittest.skipUnless(os.geteuid() == 0 and cgroups.writable(), "no groups can be made here")
+@unittest.skipUnless(os.geteuid() == 0 and cgroups.writable(), "cannot create cgroups here")
 class LocalJobs(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-test-")))
@@ -113,11 +113,11 @@ class LocalJobs(unittest.TestCase):
         self.addCleanup(self.history.end)
         self.history.start()
         self.made, self.kept, self.kills = 0, 0, 0
-        self.ended: dict[str, dict] = {}  # jobs, as they stood when they had
+        self.ended: dict[str, dict] = {}  # ended jobs in their final state
         self.logs: dict[str, list[str]] = {}  # lines by job
 
     def ask(self, method: str, path: str, body=None) -> tuple[int, dict]:
-        """Until it is answered, by whichever process."""
+        """Repeats the request until any process answers it."""
         deadline = time.monotonic() + AWAY_S
         while True:
             try:
@@ -136,11 +136,11 @@ class LocalJobs(unittest.TestCase):
     def make_due(self, passed_s: float) -> None:
         for number in range(self.made, int(passed_s / 60 * A_MINUTE)):
             status, answer = self.ask("POST", JOBS, job(number, self.told))
-            self.assertIn(status, (201, 409), answer)  # there already: the answer was lost with who gave it
+            self.assertIn(status, (201, 409), answer)  # it exists: the answer was lost with the killed process
             self.made = number + 1
 
     def look(self) -> None:
-        """Whose job has ended, and what stands in its log: both are gone half a minute later."""
+        """Collects ended jobs and their logs: both are removed half a minute later."""
         jobs = self.items(JOBS)
         self.kept = max(self.kept, len(jobs))
         for each in jobs:
@@ -160,7 +160,7 @@ class LocalJobs(unittest.TestCase):
     def database(self) -> int:
         return sum(file.stat().st_size for file in self.data.glob("objects.sqlite*"))
 
-    def test_two_hundred_a_minute(self):
+    def test_two_hundred_jobs_a_minute(self):
         begun, all_s = time.monotonic(), 60 * MINUTES
         deaths = [(at + random.uniform(0.2, 0.8)) / KILLS * KILLED_BY * all_s for at in range(KILLS)]
         timers = [threading.Timer(at, self.kill) for at in deaths]
@@ -168,7 +168,7 @@ class LocalJobs(unittest.TestCase):
             timer.daemon = True
             timer.start()
             self.addCleanup(timer.cancel)
-        sizes: list[tuple[int, int, int]] = []  # jobs that have ended, memory, database
+        sizes: list[tuple[int, int, int]] = []  # ended jobs, memory, database
         while (passed := time.monotonic() - begun) < all_s:
             self.make_due(passed)
             self.look()
@@ -221,10 +221,10 @@ class LocalJobs(unittest.TestCase):
         self.assertLess(statistics.median(self.took_s()), SOON_S)
 
     def is_bounded(self, sizes: list[tuple[int, int, int]]) -> None:
-        """What one more job leaves: by the least of the first and of the last third, since both go up and down."""
+        """Growth per job, between the minimum of the first and of the last third, since both vary."""
         third = len(sizes) // 3
         if third < 20:
-            return  # a shorter run tells nothing of it
+            return  # a shorter run does not show it
         more = max(size[0] for size in sizes[-third:]) - min(size[0] for size in sizes[:third])
         for at, what in ((1, "memory"), (2, "the database")):
             first, last = (min(size[at] for size in part) for part in (sizes[:third], sizes[-third:]))
@@ -234,7 +234,7 @@ class LocalJobs(unittest.TestCase):
         self.api.must("DELETE", f"{PODS}/web")
         deadline = time.monotonic() + KEPT_S + 60
         while self.items(JOBS) or self.items(PODS):
-            self.assertLess(time.monotonic(), deadline, "jobs or pods that do not go")
+            self.assertLess(time.monotonic(), deadline, "some jobs or pods are not removed")
             time.sleep(1)
         self.assertEqual([], self.up.tasks())
         self.assertIn('"queue":[]', self.up.local("top", "--once", "-o", "json").replace(" ", ""))
@@ -244,7 +244,7 @@ class LocalJobs(unittest.TestCase):
             time.sleep(0.2)
 
     def left(self) -> list[str]:
-        """Of pods and jobs: files, groups, and processes in groups or with a file of this run in their command."""
+        """Residue of pods and jobs: files, groups, and processes in groups or with a file of this run in their command."""
         uids = {uid for pods in self.history.pods.values() for uid in pods}
         files = [
             path for path in self.data.rglob("*")

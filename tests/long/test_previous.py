@@ -1,5 +1,5 @@
-"""Our previous version → this one → the previous one, on a cluster with work on it: no number moves, and neither forgets what the
-other was ordered and has learned. The previous version is built from this repository's history."""
+"""Our previous version → this one → the previous one, on a loaded cluster: no number moves, and neither loses the other's
+orders and history. The previous version is built from this repository's history."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def build_previous(case: type[unittest.TestCase]) -> str:
     case.addClassCleanup(shutil.rmtree, tree, True)
     packed = subprocess.run(["git", "-C", str(ROOT), "archive", COMMIT], stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=True)
     subprocess.run(["tar", "-x", "-C", str(tree)], input=packed.stdout, timeout=600, check=True)
-    environment = {**build.environment(), "CCACHE_BASEDIR": str(tree)}  # what is the same in both versions is not compiled again
+    environment = {**build.environment(), "CCACHE_BASEDIR": str(tree)}  # unchanged sources are not compiled again
     for command in (["cmake", "--preset", "dev", "-B", "build"], ["nice", "-n19", "ninja", "-C", "build", "tidemark"]):
         done = subprocess.run(command, cwd=tree, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_S)
         if done.returncode != 0:
@@ -63,7 +63,7 @@ class ThereAndBack(WithManager):
         return {"numbers": {name: numbers(node) for name, node in self.nodes_now().items()}, "specs": previous.specs(self.api, previous.NODES)}
 
     def lead(self, binary: str):
-        """Until it has written every node that sells, and nothing is left to do."""
+        """Waits until it has written every node that sells, and has nothing left to do."""
         before = {name: int(node["metadata"]["annotations"][EPOCH]) for name, node in self.nodes_now().items() if name in previous.SELLS}
         for node in previous.NODES:
             previous.report(self.api, node)
@@ -92,7 +92,7 @@ class ThereAndBack(WithManager):
             wait_for(lambda: wanted_metrics.items() <= component.metrics().items(), f"{wanted_metrics} by {binary}", component)
             self.assertEqual([], re.findall(r"^\S+ ERROR .*", component.log, re.M), binary)
             self.assertEqual(0, component.stop())
-        # The newer one reads what both have written of one journal.
+        # The newer version reads the journal that both have written.
         done = subprocess.run(
             [os.environ["TIDEMARK_BINARY"], "replay", "--journal-dir", str(self.journal), "-o", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
         )

@@ -1,4 +1,4 @@
-"""./dev release: what it leaves starts where nothing is but itself, and finds names by /etc/hosts and by DNS; one for arm64 runs in emulation."""
+"""./dev release: its output starts without other files, and resolves names by /etc/hosts and by DNS; the one for arm64 runs in emulation."""
 
 import ctypes
 import fcntl
@@ -30,7 +30,7 @@ CLONE_NEWNET, SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x40000000, 0x8913, 0x8914, 1
 
 
 def network_of_its_own() -> None:
-    """For this process and its children: lo alone, so that port 53 of it is free. Raises OSError where that may not be."""
+    """For this process and its children: only lo, so that its port 53 is free. Raises OSError if it is not permitted."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -41,7 +41,7 @@ def network_of_its_own() -> None:
 
 
 class Dns(threading.Thread):
-    """Knows one name: its A record is 127.0.0.1. Answers everything else with none."""
+    """Knows one name: its A record is 127.0.0.1. Answers everything else with no record."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -71,10 +71,10 @@ def release_for(*words: str) -> None:
 
 
 class Arm64(unittest.TestCase):
-    """Built here, run in qemu's emulation. On a machine of arm64 it is what Release tries."""
+    """Built here, run in qemu's emulation. On an arm64 machine, Release tests the same."""
 
     ARCHITECTURE = "arm64"
-    # What decides, and what it stands on: characters without a sign, rounding, no SSE.
+    # The deciding code and its basis: unsigned characters, rounding, no SSE.
     UNIT_TESTS = ["base_test", "model_test", "policy_test"]
 
     @classmethod
@@ -93,20 +93,20 @@ class Arm64(unittest.TestCase):
     def run_it(self, *words) -> subprocess.CompletedProcess:
         return subprocess.run([self.emulator, self.binary, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
 
-    def test_its_bill_of_materials_is_of_its_architecture(self):
+    def test_its_bill_of_materials_has_its_architecture(self):
         bill = json.loads((DIST / f"{self.binary.name}.spdx.json").read_text())
         linked = {package["name"]: package["externalRefs"][0]["referenceLocator"] for package in bill["packages"][1:]}
         self.assertEqual([], [place for place in linked.values() if not place.endswith("?arch=arm64")])
         self.assertLessEqual({"libc6-dev", "libstdc++-12-dev", "libssl-dev", "libnghttp2-dev", "libyaml-cpp-dev", "libsqlite3-dev"}, linked.keys())
 
-    def test_it_is_of_its_architecture_and_helps(self):
+    def test_it_has_its_architecture_and_prints_help(self):
         headers = subprocess.run(["llvm-readelf-19", "--file-header", self.binary], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
         self.assertRegex(headers.stdout, r"Machine: +AArch64")
         done = self.run_it("--help")
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn("tidemark agent", done.stdout)
 
-    def test_up_takes_samples_and_explains_their_nodes(self):
+    def test_up_accepts_samples_and_explains_their_nodes(self):
         data = Path(tempfile.mkdtemp())
         log = data / "up.log"
         with open(log, "wb") as out:
@@ -129,7 +129,7 @@ class Arm64(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn(nodes[0], done.stdout)
 
-    def test_unit_tests_of_what_decides(self):
+    def test_unit_tests_of_deciding_code(self):
         release.build_foreign(self.ARCHITECTURE, self.UNIT_TESTS)
         listed = dict(build.listed(release.preset_of(self.ARCHITECTURE), "unit-tests"))
         for name in self.UNIT_TESTS:
@@ -153,7 +153,7 @@ class Release(unittest.TestCase):
         release_for()
         cls.binary = next(file for file in DIST.iterdir() if re.fullmatch(r"tidemark-[\d.]+-linux-\w+", file.name))
 
-    def test_the_checksums_are_those_of_the_files(self):
+    def test_the_checksums_match_the_files(self):
         lines = dict(reversed(line.split("  ", 1)) for line in (DIST / "SHA256SUMS").read_text().splitlines())
         self.assertEqual({file.name for file in DIST.iterdir()} - {"SHA256SUMS"}, lines.keys())
         for name, digest in lines.items():
@@ -161,7 +161,7 @@ class Release(unittest.TestCase):
         checked = subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=DIST, capture_output=True, text=True)
         self.assertEqual(0, checked.returncode, checked.stdout)
 
-    def test_it_runs_where_nothing_else_is(self):
+    def test_it_runs_without_other_files(self):
         try:
             network_of_its_own()
         except OSError as error:
@@ -189,7 +189,7 @@ class Release(unittest.TestCase):
         found = wait_for_kubeconfig(self, server, log)
 
         def name_it(name: str) -> None:
-            """By name, and with the certificate of 127.0.0.1: it is the way there that is tried."""
+            """By name, with the certificate of 127.0.0.1: only name resolution is tested."""
             kubeconfig = json.loads((root / found.lstrip("/")).read_text())
             cluster = kubeconfig["clusters"][0]["cluster"]
             cluster |= {"server": cluster["server"].replace("127.0.0.1", name), "tls-server-name": "127.0.0.1"}

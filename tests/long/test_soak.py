@@ -1,4 +1,4 @@
-"""The long form of the soak: many seeds, each with minutes of kills; the cache ends equal to the server from every one of them."""
+"""The long form of the soak: many seeds, each with minutes of kills; each time the cache ends equal to the server."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""./dev up --yarn: a ResourceManager and a NodeManager in the idle part of this machine, a job of theirs, `tidemark off` that takes it away and `on` that brings it back; and nothing of it left, after
+"""./dev up --yarn: a ResourceManager and a NodeManager in the idle part of this machine, a job of theirs, `tidemark off` that evicts it and `on` that restores it; and no residue after
 Ctrl-C and after kill -9."""
 
 import json
@@ -18,15 +18,15 @@ from support.yarn import leftovers
 
 UP_WITHIN_S, GONE_WITHIN_S = 600, 120
 SETTINGS = "/api/v1/namespaces/koordinator-system/configmaps/slo-controller-config"
-# Whatever else runs on this machine: three times of it is sold, nothing is held back, and offline work is not behind all others.
+# Works on a busy machine: three times its size is sold, nothing is limited, and offline work has no lower priority.
 ROOM = {
     "colocation-config": {"enable": True, "cpuReclaimThresholdPercent": 300, "memoryReclaimThresholdPercent": 85, "metricReportIntervalSeconds": 5, "metricAggregateDurationSeconds": 30},
     "resource-threshold-config": {"clusterStrategy": {"enable": False}},
 }
 
 
-@unittest.skipUnless(os.geteuid() == 0 and cgroups.writable(), "no groups can be made here")
-@unittest.skipUnless("TIDEMARK_JAVA" in os.environ, "no YARN can be made here")
+@unittest.skipUnless(os.geteuid() == 0 and cgroups.writable(), "cannot create cgroups here")
+@unittest.skipUnless("TIDEMARK_JAVA" in os.environ, "cannot start YARN here")
 class UpYarn(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-test-")))
@@ -53,7 +53,7 @@ class UpYarn(unittest.TestCase):
         Api(self.data / "kubeconfig").must("PATCH", SETTINGS, {"data": {key: json.dumps(value) for key, value in ROOM.items()}}, "application/merge-patch+json")
         self.wait(lambda: "up until Ctrl-C" in self.log.read_text(), "up")
         self.groups = (self.data / "groups").read_text().split()
-        self.yarn = Path(re.search(rf"{leftovers.PLACE}/{leftovers.PREFIX}[^/<]+", (self.data / "hadoop-conf/yarn-site.xml").read_text())[0])  # others may have one too
+        self.yarn = Path(re.search(rf"{leftovers.PLACE}/{leftovers.PREFIX}[^/<]+", (self.data / "hadoop-conf/yarn-site.xml").read_text())[0])  # other runs may have one too
         return child
 
     def settings_are_there(self) -> bool:
@@ -75,14 +75,14 @@ class UpYarn(unittest.TestCase):
         self.assertEqual({}, leftovers.processes_of(self.yarn))
         self.assertFalse(self.yarn.exists())
 
-    def test_yarn_has_what_is_idle_gives_it_back_and_goes(self):
+    def test_yarn_gets_the_idle_part_is_reclaimed_and_goes(self):
         child = self.start()
         text = self.log.read_text()
         self.assertRegex(text, r"YARN hands out \d+ MiB and \d+ vcores of 50 millicores")
         self.assertRegex(text, r"(?m)^container_\S+ +master .*\n^container_\S+ +task .*\n^container_\S+ +task ")
         self.assertIn("YARN gets the manager's offer on this node [TM-YARN-003]", text)
         self.assertIn("Pre-empted, by its ResourceManager's count: 2 of 2 tasks, 1 of 1 master.", text)
-        # The job that was begun again is in the groups that hold this machine's offline work, and its agent's.
+        # The restarted job is in the groups of this machine's offline work, and in its agent's report.
         containers = [folder for folder in cgroups.there(f"{self.groups[0]}/kubepods/besteffort/hadoop-yarn") if list(folder.glob("container_*"))]
         self.assertTrue(containers)
         node = re.search(r"explain yarn (\S+) ", text)[1]
@@ -93,12 +93,12 @@ class UpYarn(unittest.TestCase):
         self.assertEqual(0, child.wait(GONE_WITHIN_S), self.log.read_text())
         self.assert_nothing_left()
 
-    def test_one_that_was_killed_is_taken_down_by_stop(self):
+    def test_stop_removes_a_killed_run(self):
         child = self.start()
         child.kill()
         child.wait()
         self.assertTrue(leftovers.processes_of(self.yarn), "containers outlive their NodeManager")
-        # Whoever has the Hadoop files that were named to him in his environment is none of it.
+        # Processes with only the named Hadoop files in their environment are not part of it.
         bystander = subprocess.Popen(["sleep", "1000"], env={**os.environ, "HADOOP_CONF_DIR": str(self.data / "hadoop-conf")})
         self.addCleanup(bystander.wait)
         self.addCleanup(bystander.kill)

@@ -1,5 +1,5 @@
-"""How containers end on a real ResourceManager and NodeManager, and what their master is told: what whoever ends them stands on. -102 counts against no
-application; what a process ends with, 137 and 143 for signals, does. The answers of Hadoop as tests/support/yarn/pom.xml names it."""
+"""How containers end on a real ResourceManager and NodeManager, and what their master sees: the basis of all code that ends them. -102 does not count against an
+application; an exit code of a process, 137 and 143 for signals, does. Answers of the Hadoop version in tests/support/yarn/pom.xml."""
 
 import os
 import re
@@ -12,16 +12,16 @@ from support.yarn import End, Job, Totals, Yarn, groups, until
 
 SITE = Totals(memory_mib=8192, vcores=32)
 MASTER_MIB, TASK_MIB = 256, 128
-HEARTBEATS_S = 4  # four of a master, and more of a node
+HEARTBEATS_S = 4  # four heartbeats of a master, and more of a node
 GRACE_MS = 2000
 LONG_MS = 600_000  # longer than any case
-NEVER_MS = 2**31 - 1  # the longest timeout there is: 24 days
+NEVER_MS = 2**31 - 1  # the longest possible timeout: 24 days
 PREEMPTED = End(-102, "Container preempted by scheduler")
 KILLED, TERMINATED = 128 + signal.SIGKILL, 128 + signal.SIGTERM
 
 
 class WithContainers(unittest.TestCase):
-    """A job whose containers do nothing. The cases take them away one by one, so it has more than they take."""
+    """A job whose containers do nothing. The cases end them one by one, so it has more than they end."""
 
     GROUPS: str | None = None
     COUNT = 12
@@ -36,20 +36,20 @@ class WithContainers(unittest.TestCase):
     def start(cls, count: int) -> Job:
         job = cls.yarn.submit("sleep 1000", containers=count, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
         own = f"_{job.id.removeprefix('application_')}_"
-        until("its containers do what they were told", lambda: sum(len(cls.node.processes(each)) == 2 for each in cls.running() if own in each) == 1 + count)
+        until("its containers run their commands", lambda: sum(len(cls.node.processes(each)) == 2 for each in cls.running() if own in each) == 1 + count)
         until("the master has given back what it was given beyond that", cls.is_settled)
         return job
 
     @classmethod
     def is_settled(cls) -> bool:
-        """What the ResourceManager has handed out is what runs. It takes no notice of who runs and takes the newest, which may have no process yet."""
+        """The ResourceManager's allocations equal the running containers. It ends the newest allocation even if that has no process yet."""
         return cls.node.seen()["numContainers"] == len(cls.running())
 
     def setUp(self):
         self.addCleanup(self.give_back)
 
     def give_back(self) -> None:
-        """All of it, with a timeout that takes back what a case has given."""
+        """The whole total, with a timeout that clears the one of a case."""
         self.set_total(SITE.memory_mib, SITE.vcores, NEVER_MS)
         until("what has ended is off the books", self.is_settled)
 
@@ -58,8 +58,8 @@ class WithContainers(unittest.TestCase):
         until(f"{memory_mib} MiB and {vcores} cores", lambda: self.node.total() == (memory_mib, vcores))
 
     def shrink(self, over_commit_ms: int = -1) -> str:
-        """Until one must go; which that is: the newest."""
-        newest = self.tasks()[-1]  # first: it may end at once
+        """Shrinks the total until one container must go; returns that one: the newest."""
+        newest = self.tasks()[-1]  # read first: it may end at once
         self.set_total(self.node.seen()["usedMemoryMB"] - TASK_MIB, SITE.vcores, over_commit_ms)
         return newest
 
@@ -72,20 +72,20 @@ class WithContainers(unittest.TestCase):
         return [container for container in self.running() if not container.endswith("_000001")]
 
     def grace_ms(self) -> int:
-        """A timeout within which a test gets something done, by how long a change of a total takes here."""
+        """A timeout that is long enough for a test's steps, measured by a change of a total here."""
         began = time.monotonic()
         self.set_total(SITE.memory_mib, SITE.vcores - 1)
         self.set_total(SITE.memory_mib, SITE.vcores)
         return max(GRACE_MS, int(5000 * (time.monotonic() - began)))
 
     def kill(self, container: str) -> None:
-        """All of it, as its group is killed."""
+        """Kills all of it, as a kill of its group does."""
         self.end_all(self.node.processes(container))
 
     @staticmethod
     def end_all(processes: set[int]) -> None:
         for pid in processes:
-            with suppress(ProcessLookupError):  # a shell may end with what it runs
+            with suppress(ProcessLookupError):  # a shell may end with its child
                 os.kill(pid, signal.SIGKILL)
 
     def preempted(self) -> int:
@@ -99,31 +99,31 @@ class WithContainers(unittest.TestCase):
 class Signals:
     """Under either executor."""
 
-    def test_one_whose_processes_are_killed_ends_as_137(self):
+    def test_one_whose_processes_are_killed_ends_with_137(self):
         container, before = self.tasks()[0], self.preempted()
         self.kill(container)
         end = self.job.wait_told(container)
         self.assertEqual((KILLED, before), (end.status, self.preempted()))
-        # What the NodeManager says of its own clean-up may stand behind it.
+        # The NodeManager may append messages of its own clean-up.
         self.assertRegex(end.diagnostics, r"(?s)Container killed on request. Exit code is 137.*Killed by external signal")
 
-    def test_one_whose_first_process_is_terminated_ends_as_143_whoever_else_is_left(self):
-        """The node may kill the rest or not: its clean-up reads the pid file, which the end of the container takes away. Nobody may count on it."""
+    def test_one_whose_first_process_is_terminated_ends_with_143_whatever_is_left(self):
+        """The node may kill the rest or not: its clean-up reads the pid file, which is removed at the end of the container. No program may rely on it."""
         container = self.tasks()[0]
         first = self.node.first_process(container)
         self.addCleanup(self.end_all, self.node.processes(container) - {first})
         os.kill(first, signal.SIGTERM)
         self.assertEqual(TERMINATED, self.job.wait_told(container).status)
 
-    def test_a_total_that_is_shrunk_with_timeout_0_goes_before_a_kill(self):
-        """The ResourceManager has ended it, and takes no other word for it: who kills it now only saves the time until the node does."""
+    def test_a_total_shrunk_with_timeout_0_takes_precedence_over_a_kill(self):
+        """The ResourceManager has ended it, and ignores later reports: a kill only saves the time until the node acts."""
         before = self.preempted()
         container = self.shrink(over_commit_ms=0)
         self.kill(container)
         self.assertEqual(PREEMPTED, self.job.wait_told(container))
         self.assertEqual(before + 1, self.preempted())
 
-    def test_whoever_asks_the_resource_manager_for_a_signal_has_it_told_as_the_signal(self):
+    def test_signals_through_the_resource_manager_are_reported_as_signals(self):
         for word, status, name in (("FORCEFUL_SHUTDOWN", KILLED, "SIGKILL"), ("GRACEFUL_SHUTDOWN", TERMINATED, "SIGTERM")):
             with self.subTest(word):
                 container = self.tasks()[0]
@@ -134,7 +134,7 @@ class Signals:
 
 
 class Default(Signals, WithContainers):
-    """DefaultContainerExecutor, and what is the ResourceManager's alone."""
+    """DefaultContainerExecutor, and behavior of the ResourceManager alone."""
 
     def test_a_timeout_ends_the_newest_when_it_is_over(self):
         started = time.monotonic()
@@ -142,7 +142,7 @@ class Default(Signals, WithContainers):
         self.assertEqual(PREEMPTED, self.job.wait_told(container))
         self.assertGreaterEqual(time.monotonic() - started, GRACE_MS / 1000)
 
-    def test_one_that_is_killed_within_the_timeout_is_told_as_137(self):
+    def test_one_that_is_killed_within_the_timeout_is_reported_as_137(self):
         before, grace_ms = self.preempted(), self.grace_ms()
         container = self.shrink(over_commit_ms=grace_ms)
         self.kill(container)
@@ -150,7 +150,7 @@ class Default(Signals, WithContainers):
         self.assert_stays(self.running(), grace_ms - GRACE_MS)  # the rest fits
         self.assertEqual(before, self.preempted())
 
-    def test_a_timeout_is_cut_short_by_timeout_0_with_another_total_and_not_with_the_same(self):
+    def test_a_timeout_is_cut_short_by_timeout_0_only_with_another_total(self):
         container = self.shrink(over_commit_ms=LONG_MS)
         memory, vcores = self.node.total()
         running = self.running()
@@ -159,17 +159,17 @@ class Default(Signals, WithContainers):
         self.set_total(memory, vcores + 1, over_commit_ms=0)
         self.kill(container)
         self.assertEqual(PREEMPTED, self.job.wait_told(container))
-        until("nobody else", lambda: self.running() == running[:-1])
+        until("only the newest has ended", lambda: self.running() == running[:-1])
 
-    def test_what_is_given_back_within_the_timeout_ends_nobody(self):
+    def test_returned_capacity_within_the_timeout_ends_no_container(self):
         grace_ms = self.grace_ms()
         running = self.running()
         self.shrink(over_commit_ms=grace_ms)
         self.set_total(SITE.memory_mib, SITE.vcores)
         self.assert_stays(running, grace_ms - GRACE_MS)
 
-    def test_a_timeout_outlives_what_is_given_back_until_another_takes_its_place(self):
-        """Not so a timeout of -1, which takes nobody's place."""
+    def test_a_timeout_remains_after_returned_capacity_until_another_replaces_it(self):
+        """A timeout of -1 does not replace another."""
         self.shrink(over_commit_ms=0)
         self.set_total(SITE.memory_mib, SITE.vcores)
         until("it is off the books", self.is_settled)
@@ -202,11 +202,11 @@ class Order(WithContainers):
 class Forgetting(WithContainers):
     COUNT = 1
 
-    def test_a_node_or_a_resource_manager_that_starts_again_has_no_timeout(self):
+    def test_a_restarted_node_or_resource_manager_has_no_timeout(self):
         for server in (self.node, self.rm):
             with self.subTest(server.name):
-                self.job.end()  # or it begins again with the server, in the middle of what is looked at
-                until("nobody runs", lambda: not self.running())
+                self.job.end()  # otherwise it restarts with the server, in the middle of the check
+                until("no container runs", lambda: not self.running())
                 self.set_total(SITE.memory_mib - 1, SITE.vcores, over_commit_ms=0)
                 before = self.node.registrations()
                 server.kill()
@@ -226,13 +226,13 @@ class InGroups(Signals, WithContainers):
     GROUPS = "hadoop-yarn"
     COUNT = 8
 
-    def test_one_that_is_frozen_is_told_at_once_and_stays_with_what_it_has_until_it_is_thawed(self):
+    def test_one_that_is_frozen_is_reported_at_once_and_keeps_its_resources_until_thawed(self):
         container = self.tasks()[-1]
         processes = self.node.processes(container)
         frozen = self.yarn.groups.folder("freezer") / "frozen"
         frozen.mkdir()
         self.addCleanup(frozen.rmdir)
-        self.addCleanup(lambda: until("nobody is frozen", lambda: not groups.pids(frozen)))
+        self.addCleanup(lambda: until("no process is frozen", lambda: not groups.pids(frozen)))
         self.addCleanup(lambda: (frozen / "freezer.state").write_text("THAWED"))
         for pid in processes:
             (frozen / "cgroup.procs").write_text(str(pid))
@@ -242,7 +242,7 @@ class InGroups(Signals, WithContainers):
         self.assertEqual(container, self.shrink(over_commit_ms=0))
         self.assertEqual(PREEMPTED, self.job.wait_told(container))
         until("the node ends it", lambda: self.state(container) == "KILLING")
-        self.assert_stays(running[:-1])  # nobody else has to go for what it keeps
+        self.assert_stays(running[:-1])  # no other container must end for its resources
         self.assertEqual(("KILLING", [processes] * 2, used), (self.state(container), self.yarn.groups.processes(container), self.node.seen()["usedMemoryMB"]))
         (frozen / "freezer.state").write_text("THAWED")
         until("it is gone, with its groups", lambda: not groups.pids(frozen) and not self.yarn.groups.of(container))

@@ -1,4 +1,4 @@
-"""An agent that evicts on a real node: the pods, the rights and the words that its tests have in common."""
+"""An agent that evicts on a real node: pods, rights and settings shared by tests."""
 
 import json
 import sys
@@ -13,9 +13,9 @@ from node.test_agent import API, RIGHTS, OnARealNode
 from support.node import pods
 from support.patience import PATIENCE_S as LIMIT_S
 
-OFF = 99  # a line of memory that nothing reaches
+OFF = 99  # a memory threshold that is never reached
 CLASSES = [{"name": "transcode", "order": 10}, {"name": "spark", "order": 30}]
-# docs/guide/install.md, "Rights of an agent": what evictions need beside what measuring needs.
+# docs/guide/install.md, "Rights of an agent": what evictions need beside measuring.
 EVICTION_RIGHTS = [
     {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
     {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
@@ -35,7 +35,7 @@ class Evicting(OnARealNode):
         cls.addClassCleanup(API.request, "DELETE", f"{NODESLOS}/{cls.node.name}")
 
     def say(self, threshold: dict, mode: str = "enforce", modes: dict | None = None, reclaim: dict | None = None, **evict: int) -> None:
-        """What the manager would say to this agent."""
+        """Settings as the manager would send them to this agent."""
         word = {
             "schema": 1,
             "agent": {
@@ -44,7 +44,7 @@ class Evicting(OnARealNode):
                 "evict": {"graceSeconds": 3, **evict},
             },
             "evictions": {"perHour": 100, "until": "2100-01-01T00:00:00Z"},
-            "reclaim": reclaim,  # of a merge patch null is nothing
+            "reclaim": reclaim,  # null in a merge patch removes the key
         }
         spec = {"resourceUsedThresholdWithBE": {"enable": True, **threshold}, "extensions": {"Object": {"tidemark": word}}}
         patched = API.request("PATCH", f"{NODESLOS}/{self.node.name}", {"spec": spec}, content="application/merge-patch+json")
@@ -54,17 +54,17 @@ class Evicting(OnARealNode):
             colocation.must(patched)
 
     def memory(self) -> Path:
-        """What an agent tells the next one of its evictions."""
+        """The agent's evictions, stored for the next agent."""
         return Path(self.state) / "run/evictions.json"
 
     def names(self) -> set[str]:
         return {pod["metadata"]["name"] for pod in self.node.pods() if not pod["metadata"].get("deletionTimestamp")}
 
     def all_have_ended(self) -> None:
-        wait_for(lambda: self.agent.metrics().get("tidemark_agent_tasks_leaving") == 0, "nobody on his way", self.agent, LIMIT_S)
+        wait_for(lambda: self.agent.metrics().get("tidemark_agent_tasks_leaving") == 0, "no task on its way", self.agent, LIMIT_S)
 
     def events(self, reason: str, uid: str) -> list[dict]:
-        """Of that object: nodes of other tests have had their own of the same names."""
+        """The events of that pod: other tests had pods of the same names on their nodes."""
         events = API.get("/api/v1/namespaces/default/events").get("items", [])
         return [event for event in events if event["reason"] == reason and event["involvedObject"]["uid"] == uid]
 
@@ -76,16 +76,16 @@ class Evicting(OnARealNode):
 
 
 class EachAnew(Evicting):
-    """Each case begins with all its pods, no line that anything reaches, and an agent that was refused nothing."""
+    """Each case begins with all its pods, unreachable thresholds, and an agent without refusals."""
 
     def setUp(self):
         self.line(OFF)
         going = lambda: {pod["metadata"]["name"] for pod in self.node.pods()} - self.names()
-        wait_for(lambda: not going(), "an end of those that were evicted before", self.agent, LIMIT_S)
+        wait_for(lambda: not going(), "the end of earlier victims", self.agent, LIMIT_S)
         there = self.names()
         self.node.run([work for work in self.WORKS if work.name not in there])
         self.agent.stop()
-        self.memory().unlink(missing_ok=True)  # what one case was refused, another one does not wait for
+        self.memory().unlink(missing_ok=True)  # refusals of one case must not delay the next
         type(self).agent = self.start()
 
     def line(self, percent: int, mode: str = "enforce") -> None:

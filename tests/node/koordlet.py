@@ -1,4 +1,4 @@
-"""The part of Koordinator's node agent (koordlet) on a real node, played from the contract: what it writes into the groups, and the objects that it keeps."""
+"""The part of Koordinator's node agent (koordlet) on a real node, played from the contract: its writes to cgroups and its objects."""
 
 import json
 import os
@@ -12,25 +12,25 @@ from support.node import cgroups, pods
 
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 QUOTA, PROCESSORS = "cfsQuota", "cpuset"  # cpuSuppressPolicy
-SUPPRESSED_US = 61000  # what was left to offline work when it went; no number that ours is likely to come to
+SUPPRESSED_US = 61000  # the quota of offline work when it stopped; our agent is unlikely to choose this number
 QUOTA_BURST_PERCENT = 120  # contract 7.5: one step up
 BVT = {"Guaranteed": 2, "Burstable": 2, "BestEffort": -1}
 LIMITS = {"cpu.cfs_quota_us": BATCH["batch-cpu"] * 100, "cpu.shares": BATCH["batch-cpu"] * 1024 // 1000, "memory.limit_in_bytes": BATCH["batch-memory"]}
 
-# Its own container runs as long as it does. Guaranteed, so that it moves no weight of the kubelet's group `burstable`.
+# Its own container runs as long as it does. Guaranteed, so that it changes no weight of the kubelet's cgroup `burstable`.
 KOORDLET = pods.Work("koordlet", pods.GUARANTEED, 1, 6, container="koordlet")
 _PINNED_TO = os.cpu_count() - 1
-# The scheduler gave it a processor of its own, and told so by the annotation.
+# The scheduler gave it its own CPU, by annotation.
 PINNED = pods.Work(
     "pinned", pods.GUARANTEED, 5, 6, labels={"koordinator.sh/qosClass": "LSR"},
     annotations={"scheduling.koordinator.sh/resource-status": json.dumps({"cpuset": str(_PINNED_TO)})},
 )
-SHARED = f"0-{_PINNED_TO - 1}" if _PINNED_TO > 1 else "0"  # what is left to the others of online work
+SHARED = f"0-{_PINNED_TO - 1}" if _PINNED_TO > 1 else "0"  # CPUs left for other online work
 
 
 @dataclass(frozen=True)
 class Group:
-    """One group of the node, in whichever hierarchy a file is."""
+    """One cgroup of the node, in any hierarchy."""
 
     cgroup: str
     path: str  # below kubepods
@@ -40,7 +40,7 @@ class Group:
         return [each for each in found if each.exists()]
 
     def write(self, file: str, value) -> None:
-        """As it does: no kernel has all of the files, and what is said already is not said again (contract 7.2)."""
+        """As koordlet does: no kernel has all of the files, and an unchanged value is not written again (contract 7.2)."""
         for place in self.places(file):
             if place.read_text().strip() != str(value):
                 place.write_text(str(value))
@@ -66,17 +66,17 @@ class Koordlet:
         return [self.group(f"{self.pod(name).path}/{each}") for each in ids]
 
     def work(self, policy: str) -> None:
-        """A round of everything that is on by default, and of CPU burst."""
+        """One pass of everything that is on by default, and of CPU burst."""
         self._let_online_work_burst()
         self._place_processors()
         self._set_priorities()
-        # A kernel of version 1 takes no quota below that is larger than the one above: whoever has none goes first.
+        # Cgroup v1 allows no quota below that is larger than the one above: pods without a quota go first.
         for step in (self._limit_batch_pods, self._suppress) if policy == QUOTA else (self._suppress, self._limit_batch_pods):
             step(policy)
 
     def _let_online_work_burst(self) -> None:
-        """Contract 7.5, policy auto: a container that was throttled got more quota, and may save what it does not use. The group above first: a kernel
-        takes no more below than there is above."""
+        """Contract 7.5, policy auto: a throttled container gets more quota, and may save unused quota. The cgroup above goes first: the kernel
+        allows no more below than above."""
         pod, (container,) = self.pod("online"), self.containers("online")
         more = container.read("cpu.cfs_quota_us") * (QUOTA_BURST_PERCENT - 100) // 100
         for group in (pod, container):
@@ -84,7 +84,7 @@ class Koordlet:
             group.write("cpu.cfs_burst_us", group.read("cpu.cfs_quota_us") // 2)
 
     def _place_processors(self) -> None:
-        """Contract 7.9: a pod with processors of its own has no quota; the rest of online work shares what nobody has for himself."""
+        """Contract 7.9: a pod with its own CPUs has no quota; other online work shares the remaining CPUs."""
         (pinned,) = self.containers("pinned")
         pinned.write("cpuset.cpus", _PINNED_TO)
         for group in (self.pod("pinned"), pinned):
@@ -93,7 +93,7 @@ class Koordlet:
             group.write("cpuset.cpus", SHARED)
 
     def _set_priorities(self) -> None:
-        """Contract 7.7, where the kernel has it."""
+        """Contract 7.7, if the kernel has it."""
         for path, value in {"": 0, "burstable": BVT["Burstable"], "besteffort": BVT["BestEffort"]}.items():
             self.group(path).write("cpu.bvt_warp_ns", value)
         for name, pod in self._pods.items():
@@ -101,7 +101,7 @@ class Koordlet:
                 group.write("cpu.bvt_warp_ns", BVT[pod["status"]["qosClass"]])
 
     def _limit_batch_pods(self, policy: str) -> None:
-        """Contract 7.8: the pod has the sums; where all offline work has one quota, nobody has one of his own."""
+        """Contract 7.8: the pod has the sums; if all offline work has one quota, no pod has its own."""
         for name in ("offline-1", "offline-2"):
             containers = self.containers(name)
             for group, times in [(self.pod(name), len(containers)), *((each, 1) for each in containers)]:
@@ -109,12 +109,12 @@ class Koordlet:
                     group.write(file, -1 if file == "cpu.cfs_quota_us" and policy == QUOTA else value * times)
 
     def _suppress(self, policy: str) -> None:
-        """Contract 7.3: one of both policies, and the other's limits are taken back. A machine of two processors has none that its rule would take away;
-        what a larger one would show is a part of all."""
+        """Contract 7.3: one of both policies; the limits of the other are removed. On a machine with two CPUs its rule would remove none, so
+        the test removes a part of all."""
         top = self.group("besteffort").places("cpuset.cpus")[0].parent
         downwards = [self.group(str(folder.relative_to(top.parent))) for folder in [top, *sorted(top.glob("*/")), *sorted(top.glob("*/*/"))]]  # sandboxes too
         self.group("besteffort").write("cpu.cfs_quota_us", SUPPRESSED_US if policy == QUOTA else -1)
-        for group in downwards if policy == QUOTA else reversed(downwards):  # nobody below may have what is not above
+        for group in downwards if policy == QUOTA else reversed(downwards):  # a child may not have more than its parent
             group.write("cpuset.cpus", f"0-{_PINNED_TO}" if policy == QUOTA else SHARED)
 
     def report(self, node: str) -> None:

@@ -1,7 +1,7 @@
-"""A node that loses its API server: what its agent goes on doing, what it asks for meanwhile, and what it does when the server is there again.
+"""A node loses its API server: what its agent continues to do, how many requests it sends meanwhile, and what it does when the server returns.
 
-The server is killed, for the kubelet too, which then lets nobody ask it anything: it cannot find out who he is. Load comes from processes of the test,
-since nobody can make a pod.
+The server is killed for the kubelet too. The kubelet then refuses all requests, because it cannot authenticate them. Processes of the test make
+the load, since no pod can be created.
 """
 
 import json
@@ -21,17 +21,17 @@ from node.test_eviction import memory_percent
 from support.node import pods
 
 SURGE_MILLI = 700
-SURGE_US = 40000  # so much of a period has to be there for offline work before a surge shows
-MEMORY_ABOVE = 8  # hundredths of the machine's memory: what other work of it comes and goes by is less
+SURGE_US = 40000  # quota that offline work needs before a surge is visible
+MEMORY_ABOVE = 8  # percent of the machine's memory: other work on it varies by less
 BALLOON_MIB = 256  # a step
-FOUND_OUT_S, OWN_TIME_S = 45, 20  # docs/guide/install.md, "What an agent reports": until an agent knows that the server is there again, and until it reports
-# Three kinds are followed. Whoever does waits ever longer, half a minute at last, and each time the client tries up to ten times: a request in some three
-# seconds for each of them. What is written (the node's condition, its NodeMetric, an event or two) is tried ever more seldom.
+FOUND_OUT_S, OWN_TIME_S = 45, 20  # docs/guide/install.md, "What an agent reports": time until an agent finds the server again, and until it reports
+# Three kinds are watched. A watch waits longer each time, up to half a minute, and each time the client tries up to ten times: about one request in three
+# seconds for each kind. Writes (the node's condition, its NodeMetric, an event or two) are retried less and less often.
 ASKED_A_MINUTE_MAX = 75
 ASKED_AT_FIRST_MAX = 40
-ASKED_AFTERWARDS_MAX = 30  # in the first minute in which the server is there again
+ASKED_AFTERWARDS_MAX = 30  # in the first minute after the server returned
 GROWN_KB_MAX = 2048
-JOURNALS_KB_MAX = 256  # that what an agent keeps in its folder of run time grows by, however long it hears nobody
+JOURNALS_KB_MAX = 256  # limit for the growth of the agent's runtime directory, however long the outage
 BALLOON = f"""
 import sys
 held = []
@@ -57,24 +57,24 @@ class ThroughAnOutage(Evicting, Protecting):
 
     def lose_the_server(self) -> None:
         faulty.control("kill", "apiserver")
-        API.close()  # its connection is dead
+        API.close()  # the old connection is dead
         self.lost = time.monotonic()
         self.asked_before, self.rss_before_kb, self.kept_before_kb = self.asked(), self.rss_kb(), self.kept_kb()
 
     def server_is_there(self) -> None:
-        faulty.control("start", "apiserver")  # one that runs stays
+        faulty.control("start", "apiserver")  # no effect on a running one
         API.close()
         self.back = time.monotonic()
 
     def asked(self) -> float:
-        """Requests of the agent to the API server, repeats and those that nobody answered included."""
+        """The agent's requests to the API server, including retries and unanswered ones."""
         return sum(value for name, value in self.agent.metrics().items() if name.startswith("tidemark_client_requests_total"))
 
     def rss_kb(self) -> int:
         return int(re.search(r"^VmRSS:\s+(\d+)", Path(f"/proc/{self.agent.process.pid}/status").read_text(), re.M)[1])
 
     def kept_kb(self) -> int:
-        """What the journals of the agent have on tmpfs, and its audit."""
+        """Size of the agent's journals on tmpfs, and of its audit."""
         files = [*(Path(self.state) / "run").iterdir(), Path(self.state) / "learned/audit.jsonl"]
         return sum(file.stat().st_size for file in files if file.is_file()) // 1024
 
@@ -83,7 +83,7 @@ class ThroughAnOutage(Evicting, Protecting):
         return sum(value for name, value in self.agent.metrics().items() if name.startswith(("tidemark_agent_evictions_total", "tidemark_agent_kills_total")))
 
     def heard(self, since: int) -> list[str]:
-        """Requests of the agent that the server wrote down from there on."""
+        """The agent's requests in the server's log from that position on."""
         account, found = f"system:serviceaccount:default:{self.node.name}-agent", {}
         with open(os.environ["TIDEMARK_TEST_AUDIT_LOG"], "rb") as log:
             log.seek(since)
@@ -93,10 +93,10 @@ class ThroughAnOutage(Evicting, Protecting):
                     found[event["auditID"]] = f"{event['verb']} {event['requestURI'].split('?')[0]}"
         return sorted(found.values())
 
-    # -- what the node goes through
+    # -- events on the node
 
     def rules(self, **threshold) -> None:
-        """What the manager says: all is enforced, one eviction an hour is granted, and however busy this machine is, offline work has more than its least."""
+        """Settings from the manager: all is enforced, one eviction per hour is granted, and offline work has more than its minimum on a busy machine."""
         self.want(enable=True, cpuSuppressThresholdPercent=80, cpuSuppressMinPercent=5, **threshold)
         word = {
             "schema": 1,
@@ -110,7 +110,7 @@ class ThroughAnOutage(Evicting, Protecting):
         colocation.must(API.request("PATCH", f"{colocation.NODESLOS}/{self.node.name}", {"spec": spec}, content="application/merge-patch+json"))
 
     def a_process_in(self, pod: str) -> subprocess.Popen:
-        """It uses a whole processor, or what the pod may: the surge of online work."""
+        """Uses a whole CPU, or the limit of the pod: the surge of online work."""
         life = next(each for each in self.pods if each["metadata"]["name"] == pod)
         group = f"burstable/pod{life['metadata']['uid']}/{life['status']['containerStatuses'][0]['containerID'].removeprefix('containerd://')}"
         busy = subprocess.Popen([sys.executable, "-c", "while True: pass"], stdin=subprocess.DEVNULL)
@@ -134,7 +134,7 @@ class ThroughAnOutage(Evicting, Protecting):
         self.room_for(low + 20000)
 
     def offline_work_is_killed_for_memory(self) -> None:
-        """Nobody answers who could evict: the least timely work, once."""
+        """No server can evict: the agent kills the least timely task, once."""
         balloon = subprocess.Popen([sys.executable, "-c", BALLOON], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(self.end, balloon)
         begin = time.monotonic()
@@ -149,7 +149,7 @@ class ThroughAnOutage(Evicting, Protecting):
         wait_for(killed, "a kill", self.agent, LIMIT_S)
         print(f"no API server: killed for memory {time.monotonic() - begin:.1f} s after it began to be taken", file=sys.stderr)
         self.end(balloon)
-        self.assertGreaterEqual(self.evictions("TM-EVICT-017"), 1, "it was asked first, and nobody answered")
+        self.assertGreaterEqual(self.evictions("TM-EVICT-017"), 1, "eviction came first, without an answer")
         kills = [each for each in self.audit() if each["verb"] == "kill" and each["outcome"] == "done"]
         self.assertEqual([f"pod{self.living['transcode'][0]}"], [Path(each["object"]["name"]).name for each in kills], kills)
 
@@ -158,7 +158,7 @@ class ThroughAnOutage(Evicting, Protecting):
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         self.assertTrue(self.held())
         self.assertEqual(0, self.tidemark("on", "--local", "--reason", "a test").returncode)
-        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least", self.agent, LIMIT_S)
+        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the minimum", self.agent, LIMIT_S)
 
     def asks_seldom_and_stays_small(self) -> None:
         minutes, asked, grown = (time.monotonic() - self.lost) / 60, self.asked() - self.asked_before, self.rss_kb() - self.rss_before_kb
@@ -170,28 +170,28 @@ class ThroughAnOutage(Evicting, Protecting):
         self.assertLess(kept, JOURNALS_KB_MAX)
 
     def is_heard_again_and_makes_no_storm(self, counted_s: float) -> None:
-        """The mark is written before the agent knows that there is anybody to hear of it."""
+        """The mark is written before the agent knows that the server is back."""
         log, ended = Path(os.environ["TIDEMARK_TEST_AUDIT_LOG"]).stat().st_size, self.ended()
         self.server_is_there()
-        told = self.status().get("updateTime")  # none where the first report was due meanwhile
+        shown = self.status().get("updateTime")  # None if the first report was due during the outage
         self.order("off")
-        wait_for(self.held, "an order of meanwhile obeyed", self.agent, FOUND_OUT_S)
+        wait_for(self.held, "the order from the outage to be obeyed", self.agent, FOUND_OUT_S)
         print(f"off, written meanwhile, obeyed {time.monotonic() - self.back:.1f} s after the API server was ready again", file=sys.stderr)
-        wait_for(lambda: self.status().get("updateTime") != told, "a report", self.agent, FOUND_OUT_S + OWN_TIME_S + 5)
+        wait_for(lambda: self.status().get("updateTime") != shown, "a report", self.agent, FOUND_OUT_S + OWN_TIME_S + 5)
         print(f"reported {time.monotonic() - self.back:.1f} s after the API server was ready again", file=sys.stderr)
         wait_for(lambda: time.monotonic() - self.back > counted_s, "the end of what is counted", self.agent, counted_s)
         heard = self.heard(log)
         print(f"{len(heard)} requests in the first {time.monotonic() - self.back:.0f} s with it", file=sys.stderr)
         self.assertLess(len(heard), ASKED_AFTERWARDS_MAX, heard)
-        self.assertEqual(ended, self.ended(), "nobody ends for what was missed")
+        self.assertEqual(ended, self.ended(), "missed events evict no task")
 
     def all_is_right_again(self, killed: str | None) -> None:
-        """New words are obeyed; nobody ended but who was killed, and his kubelet started him again; every file is as before the agent ever wrote."""
+        """New settings are obeyed; only the killed task ended, and its kubelet started it again; every file is as before the agent's first write."""
         self.order("off")
         wait_for(self.held, "an order obeyed", self.agent, LIMIT_S)
         self.order("observe")
-        wait_for(lambda: self.condition().get("reason") == "Observing", "a condition that says so", self.agent, LIMIT_S)
-        wait_for(lambda: not self.differences(self.found), "every file as it was", self.agent, LIMIT_S)
+        wait_for(lambda: self.condition().get("reason") == "Observing", "condition Observing", self.agent, LIMIT_S)
+        wait_for(lambda: not self.differences(self.found), "all original values", self.agent, LIMIT_S)
         now = self.lives()
         self.assertEqual({name: life[0] for name, life in self.living.items()}, {name: life[0] for name, life in now.items()}, "the same pods")
         self.assertEqual({name: life for name, life in self.living.items() if name != killed}, {name: life for name, life in now.items() if name != killed})
@@ -206,7 +206,7 @@ class ThroughAnOutage(Evicting, Protecting):
         wait_for(lambda: self.quota() > QUOTA_FLOOR_US and self.in_force("batchLimits") > 0, "offline work limited", self.agent, LIMIT_S)
 
     def live_through(self, away_s: float, counted_s: float) -> None:
-        """A surge, memory that runs short and an order on the machine, with no API server there for so long at least."""
+        """A surge, a memory shortage and an order on the machine, without an API server for at least this long."""
         self.begin()
         self.lose_the_server()
         self.gives_way_to_a_surge()

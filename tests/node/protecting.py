@@ -1,4 +1,4 @@
-"""An agent that protects a real node: what is said to it, what stands in the groups, and how it ends, for the tests that have this in common."""
+"""An agent that protects a real node: its settings, the state of cgroups, and its end, shared by tests."""
 
 import json
 import os
@@ -15,14 +15,14 @@ from node.test_agent import API, OnARealNode
 from support.node import cgroups, pods
 from support.patience import PATIENCE_S as LIMIT_S
 
-ROOM_S = 60  # where other work has left none by then, a test shows nothing, and says so
+ROOM_S = 60  # if other work leaves no CPU until then, a test proves nothing and says so
 QUOTA_FLOOR_US = 2000  # contract 7.3
 HOLD_AFTER = 3  # unexpected ends within ten minutes
-# However busy this machine is with other work, which counts as the system's, something is left for offline work.
+# On a machine that is busy with other work (which counts as system use), some CPU is left for offline work.
 ROOM = {"enable": True, "cpuSuppressThresholdPercent": 80, "cpuSuppressMinPercent": 20}
 BATCH = {"batch-cpu": 500, "batch-memory": 64 << 20}
 OFFLINE = {"koordinator.sh/qosClass": "BE"}
-# Whatever an agent may write of a group. Shares beside idle ones are compared too: an idle group shows another weight.
+# Every file that an agent may write in a cgroup. Shares of idle cgroups are compared too: an idle cgroup shows another weight.
 FILES = ("cpu.cfs_quota_us", "cpu.shares", "cpu.idle", "cpu.bvt_warp_ns", "cpuset.cpus", "memory.limit_in_bytes", "cpu.max", "cpu.weight", "memory.max", "memory.low")
 
 
@@ -45,7 +45,7 @@ class Protecting(OnARealNode):
         wait_for(lambda: self.in_force("cpuSuppress") == 0, "nothing suppressed at the beginning", self.agent, LIMIT_S)
 
     def want(self, **threshold) -> None:
-        """What the NodeSLO says from now on; CPU priority of offline work is always on."""
+        """Sets the NodeSLO; CPU priority of offline work is always on."""
         spec = {
             "resourceUsedThresholdWithBE": {"cpuSuppressPolicy": "cfsQuota", **threshold},
             "resourceQOSStrategy": {"beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}},
@@ -75,7 +75,7 @@ class Protecting(OnARealNode):
         return int((self.folder("cpu", "besteffort") / "cpu.cfs_quota_us").read_text())
 
     def held(self) -> bool:
-        """Offline work has its least: all of it together, or each pod by itself where one is among them that is not offline (`plain`)."""
+        """Offline work has its minimum: all of it together, or each pod alone if one of them is not offline (`plain`)."""
         among = [pod["metadata"] for pod in self.pods if pod["status"].get("qosClass") == "BestEffort"]
         offline = [each for each in among if (each.get("labels") or {}).items() >= OFFLINE.items()]
         if len(offline) == len(among):
@@ -84,7 +84,7 @@ class Protecting(OnARealNode):
         return {file.read_text().strip() for file in files if file.exists()} == {str(QUOTA_FLOOR_US)}
 
     def everything(self) -> dict[str, str]:
-        """Each file that may be written, of each group of the node."""
+        """Each writable file of each cgroup of the node."""
         found = {}
         for hierarchy in cgroups.there(self.node.cgroup):
             for file in (each for name in FILES for each in hierarchy.rglob(name)):
@@ -103,19 +103,19 @@ class Protecting(OnARealNode):
         return subprocess.run([os.environ["TIDEMARK_BINARY"], *words, *self.machine()], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
     def lives(self) -> dict:
-        """Who runs, since when, and how often each container was started."""
+        """The running pods, their start times, and the restart count of each container."""
         return {
             pod["metadata"]["name"]: (pod["metadata"]["uid"], sorted((each["containerID"], each["restartCount"]) for each in pod["status"]["containerStatuses"]))
             for pod in self.node.pods()
         }
 
     def says(self) -> dict:
-        """How the agent says on its machine that it stands."""
+        """The state file of the agent on its machine."""
         file = Path(self.state) / "run/status.json"
         return json.loads(file.read_text()) if file.exists() else {}
 
     def room_for(self, quota_us: int) -> bool:
-        """Waits until offline work has more than this. False where other work has the machine, and offline work therefore no more than its least: that is right too."""
+        """Waits until offline work has more than this. False if other work uses the machine and offline work stays at its minimum: that is correct too."""
         try:
             return bool(wait_for(lambda: self.quota() > quota_us, "room for offline work", self.agent, ROOM_S))
         except AssertionError:
@@ -125,7 +125,7 @@ class Protecting(OnARealNode):
             return False
 
     def others_use(self) -> float:
-        """Processors that other work of this machine uses, over two seconds."""
+        """CPUs that other work of this machine uses, over two seconds."""
         ticks_a_second = os.sysconf("SC_CLK_TCK")
 
         def used() -> tuple[float, float]:
@@ -136,13 +136,13 @@ class Protecting(OnARealNode):
         return (after - before) / (end - begin)
 
     def others_leave(self, cores: float) -> bool:
-        """Waits until other work of this machine does. False where it does not: a surge would take from that, and what the agent sees would stay the same."""
+        """Waits until other work of this machine leaves room. False if it does not: a surge would take CPU from it, and the agent would see no change."""
         def enough() -> bool:
             self.others = self.others_use()
             return os.cpu_count() - self.others >= cores
 
         try:
-            return bool(wait_for(enough, "room beside other work", self.agent, ROOM_S))
+            return bool(wait_for(enough, "CPU beside other work", self.agent, ROOM_S))
         except AssertionError:
             print(f"this machine is too busy to show it: {self.others:.1f} of {os.cpu_count()} processors are others'", file=sys.stderr)
             return False
@@ -150,23 +150,23 @@ class Protecting(OnARealNode):
     # -- kill -9
 
     def unended(self) -> int:
-        """Starts that no orderly end followed, as the agents of this machine noted them."""
+        """Starts without an orderly end, as recorded by the agents of this machine."""
         file = Path(self.state) / "run/starts"
         return len(file.read_text().splitlines()) if file.exists() else 0
 
     def starts_again(self) -> None:
-        """It holds where three before it ended unexpectedly, and no sooner (docs/guide/protection.md)."""
+        """Safe start happens after three unexpected ends, and not earlier (docs/guide/protection.md)."""
         before = self.unended()
         holds = before >= HOLD_AFTER
         type(self).agent = self.start()
         wait_for(lambda: self.says().get("pid") == self.agent.process.pid, "how it stands", self.agent, LIMIT_S)
-        self.assertGreater(self.unended(), min(before, HOLD_AFTER), "it noted that it began")
+        self.assertGreater(self.unended(), min(before, HOLD_AFTER), "it recorded its start")
         self.assertEqual(holds, self.says()["holding"], self.agent.log[-2000:])
         self.assertEqual(int(holds), self.agent.metrics()["tidemark_agent_holds"])
 
     def kill_at_any_time(self, kills: int, chance: random.Random) -> None:
-        """Kills it so many times, in the middle of whatever it was told last, of a beginning too. The groups are told apart before it ever wrote, and every file is
-        then as with everything switched off."""
+        """Kills the agent repeatedly, at any point of its work and of its start. The cgroups are recorded before its first write, and in the end every file
+        is as with everything switched off."""
         self.order("observe")
         wait_for(lambda: self.in_force("batchLimits") == 0 and self.in_force("cpuPriority") == 0, "everything put back", self.agent, LIMIT_S)
         before, lives = self.everything(), self.lives()
@@ -174,7 +174,7 @@ class Protecting(OnARealNode):
         for kill in range(kills):
             self.order(chance.choice([None, None, None, "off", "observe"]))
             self.want(enable=chance.random() < 0.9, cpuSuppressThresholdPercent=chance.randrange(20, 95), cpuSuppressPolicy=chance.choice(["cfsQuota", "cpuset"]))
-            time.sleep(chance.random() * 1.5)  # where in its work it is killed is what is tried
+            time.sleep(chance.random() * 1.5)  # kill it at a random point of its work
             self.agent.kill()
             if chance.random() < 0.3:
                 type(self).agent = self.launch()
@@ -186,23 +186,23 @@ class Protecting(OnARealNode):
             self.starts_again()
             if chance.random() < 0.15:
                 self.assertEqual(0, self.agent.stop())
-                self.assertEqual(0, self.unended(), "an orderly end counts none of those before")
+                self.assertEqual(0, self.unended(), "an orderly end resets the count")
                 self.starts_again()
         self.assertGreater(holding, 0)
         self.assertEqual(0, self.agent.stop())
         self.starts_again()
         self.order("observe")
-        wait_for(lambda: not self.differences(before), "every file as it was", self.agent, LIMIT_S)
-        self.assertEqual(lives, self.lives(), "nobody ended for it")
+        wait_for(lambda: not self.differences(before), "all original values", self.agent, LIMIT_S)
+        self.assertEqual(lives, self.lives(), "no task ended")
 
     def switch_off_without_it(self) -> None:
-        """Offline work is held to its least, but where the last agent was not let to hold it."""
+        """Offline work has its minimum, except where the last agent was not allowed to limit it."""
         may_hold = self.says().get("offlineGroup")
         done = self.tidemark("off", "--local", "--reason", "a test", "-o", "json")
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-        told = json.loads(done.stdout)
-        self.assertEqual(([], []), (told["notHeld"], told["notDone"]))
-        held_by = {each["file"] for each in told["left"] if each["group"].endswith("/besteffort")}
-        if may_hold and "cpuset.cpus" not in held_by:  # of processors two are the least, and this machine may have no more
-            self.assertTrue(self.held(), told)
+        shown = json.loads(done.stdout)
+        self.assertEqual(([], []), (shown["notHeld"], shown["notDone"]))
+        held_by = {each["file"] for each in shown["left"] if each["group"].endswith("/besteffort")}
+        if may_hold and "cpuset.cpus" not in held_by:  # the minimum is two CPUs, and this machine may have no more
+            self.assertTrue(self.held(), shown)
         self.assertEqual(0, self.tidemark("on", "--local", "--reason", "a test").returncode)

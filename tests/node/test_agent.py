@@ -1,4 +1,4 @@
-"""The agent on a real node: what it reports of pods that a kubelet runs, with no rights but those that the guide lists."""
+"""The agent on a real node: its reports about pods of a kubelet, with only the rights that the guide lists."""
 
 import json
 import os
@@ -44,10 +44,10 @@ def mebibytes(quantity: str) -> float:
 
 
 class OnARealNode(unittest.TestCase):
-    """An agent on a node with pods; the cases are below, in the files beside this one, and in tests/long those that wait for several reports."""
+    """An agent on a node with pods. The cases are below and in other files of this directory; tests/long has those that wait for several reports."""
 
     WORKS = pods.spread(PODS, CPU_MILLI, MEMORY_MIB)
-    LATER: list[pods.Work] = []  # that a case begins itself
+    LATER: list[pods.Work] = []  # started by a case
 
     @classmethod
     def setUpClass(cls):
@@ -73,7 +73,7 @@ class OnARealNode(unittest.TestCase):
 
     @classmethod
     def offer_batch(cls) -> None:
-        """A kubelet takes no pod with batch resources that its Node does not offer; here nobody sells them."""
+        """A kubelet accepts no pod with batch resources that its Node does not offer; no manager sells them here."""
         if any(work.batch for work in [*cls.WORKS, *cls.LATER]):
             amounts = {"kubernetes.io/batch-cpu": "8000", "kubernetes.io/batch-memory": "8Gi"}
             status = {"status": {"capacity": amounts, "allocatable": amounts}}
@@ -81,7 +81,7 @@ class OnARealNode(unittest.TestCase):
 
     @classmethod
     def account(cls) -> dict:
-        """A kubeconfig of a service account with RIGHTS, and no others."""
+        """A kubeconfig of a service account with only RIGHTS."""
         name, accounts = f"{cls.node.name}-agent", "/api/v1/namespaces/default/serviceaccounts"
         for path, body in {
             accounts: {"metadata": {"name": name}},
@@ -114,17 +114,17 @@ class OnARealNode(unittest.TestCase):
     @classmethod
     def start(cls) -> Component:
         agent = cls.launch()
-        wait_for(agent.ready, "an agent that is ready", agent)
+        wait_for(agent.ready, "a ready agent", agent)
         return agent
 
     @classmethod
     def more_flags(cls) -> list[str]:
-        """Of the agent alone."""
+        """Deletes the state of the agent."""
         return []
 
     @classmethod
     def machine(cls) -> list[str]:
-        """Flags of the agent and of commands on its machine: nothing of this run lies where an agent of this machine would keep it."""
+        """Flags of the agent and of commands on its machine: this run uses no path of an installed agent."""
         return ["--run-dir", f"{cls.state}/run", "--latch-file", f"{cls.state}/latch"]
 
     def status(self) -> dict:
@@ -156,20 +156,20 @@ class OnARealNode(unittest.TestCase):
 
 
 class AgentOnARealNode(OnARealNode):
-    def test_each_pod_is_told_with_its_class_and_what_it_uses(self):
+    def test_each_pod_is_reported_with_its_class_and_use(self):
         report = self.report_with(self.names())
         wanted = {pod["metadata"]["name"]: {"Guaranteed": "LSR", "Burstable": "LS", "BestEffort": "BE"}[pod["status"]["qosClass"]] for pod in self.pods}
-        told = {each["name"]: each for each in report["podsMetric"] if each["name"] in wanted}
-        self.assertEqual(wanted, {name: each["qos"] for name, each in told.items()})
-        self.assertEqual(list(told), sorted(told))
-        for name, each in told.items():
+        shown = {each["name"]: each for each in report["podsMetric"] if each["name"] in wanted}
+        self.assertEqual(wanted, {name: each["qos"] for name, each in shown.items()})
+        self.assertEqual(list(shown), sorted(shown))
+        for name, each in shown.items():
             used = each["podUsage"]["resources"]
             self.assertGreaterEqual(mebibytes(used["memory"]), MEMORY_MIB, name)
             self.assertLess(mebibytes(used["memory"]), MEMORY_MIB * 4, name)
-        self.assertGreater(sum(milli(each["podUsage"]["resources"]["cpu"]) for each in told.values()), 0)
+        self.assertGreater(sum(milli(each["podUsage"]["resources"]["cpu"]) for each in shown.values()), 0)
 
     def test_node_pods_and_system_come_from_one_instant(self):
-        """Averages of sums are sums of averages, down to what rounding takes."""
+        """Averages of sums are sums of averages, except for rounding."""
         report = self.report_with(self.names())
         node, system = (report["nodeMetric"][kind]["resources"] for kind in ("nodeUsage", "systemUsage"))
         sum_milli = sum(milli(each["podUsage"]["resources"]["cpu"]) for each in report["podsMetric"])

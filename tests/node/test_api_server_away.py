@@ -1,4 +1,4 @@
-"""The API server is away for half a minute while the node has a surge and its memory runs short: the agent goes on by what it heard last."""
+"""The API server is down for half a minute while the node has a surge and a memory shortage: the agent continues with its last settings."""
 
 import unittest
 
@@ -7,7 +7,7 @@ from node.test_agent import tearDownModule  # noqa: F401
 
 
 class ApiServerAway(ThroughAnOutage):
-    def test_offline_work_gives_way_all_the_same_and_nothing_is_left_wrong(self):
+    def test_offline_work_is_suppressed_without_a_server_and_all_is_restored(self):
         self.live_through(away_s=30, counted_s=15)
 
 

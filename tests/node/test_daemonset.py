@@ -1,7 +1,7 @@
-"""The DaemonSet of the chart on a real node: its pod, from an image that saw no registry, with the rights, folders and capabilities that the chart gives and no others.
+"""The DaemonSet of the chart on a real node: its pod from a local image, with only the rights, directories and capabilities of the chart.
 
-There is no controller manager here, no scheduler and no kube-proxy: the test makes the pod of the DaemonSet's template, names its node, and gives it what the
-API server's own plugin would (the token of its account), with the API server's address."""
+There is no controller manager, no scheduler and no kube-proxy here: the test creates the pod from the DaemonSet's template, sets its node, and adds what
+the API server's plugin would (the token of its account), with the API server's address."""
 
 import copy
 import json
@@ -35,8 +35,8 @@ CAPABILITIES = 1 << 1 | 1 << 5  # DAC_OVERRIDE, KILL
 SYSLOG = 1 << 34  # with agent.kernelLog
 KMSG = Path("/dev/kmsg")
 NOT_KILLED = "TM-EVICT-020"
-NODE_CRITICAL = 2000001000  # so the kubelet gives it oom_score_adj -997; the runtime of the test node is told to give none below its own
-BIG_MIB = 1000  # lines of memory are whole percents of this machine's
+NODE_CRITICAL = 2000001000  # so the kubelet gives it oom_score_adj -997; the runtime of the test node gives none below its own
+BIG_MIB = 1000  # memory thresholds are whole percents of this machine's memory
 LIMITS = {"cpu.cfs_quota_us": "50000", "cpu.shares": "512"}  # contract 7.8, of BATCH
 
 
@@ -67,7 +67,7 @@ class DaemonSet(unittest.TestCase):
         metric = {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": {"name": cls.node.name}, "spec": {"metricCollectPolicy": policy}}
         colocation.must(API.request("POST", colocation.NODEMETRICS, metric))
         cls.addClassCleanup(API.request, "DELETE", f"{colocation.NODEMETRICS}/{cls.node.name}")
-        amounts = {"kubernetes.io/batch-cpu": "8000", "kubernetes.io/batch-memory": "8Gi"}  # nobody sells them here
+        amounts = {"kubernetes.io/batch-cpu": "8000", "kubernetes.io/batch-memory": "8Gi"}  # no manager sells them here
         status = {"status": {"capacity": amounts, "allocatable": amounts}}
         colocation.must(API.request("PATCH", f"/api/v1/nodes/{cls.node.name}/status", status, content="application/strategic-merge-patch+json"))
         cls.pods = cls.node.run([pods.Work("web", pods.BURSTABLE, 5, 6), pods.Work("offline", pods.BEST_EFFORT, 5, 6, labels=OFFLINE, batch=BATCH)])
@@ -108,13 +108,13 @@ class DaemonSet(unittest.TestCase):
             return any(each["type"] == "Ready" and each["status"] == "True" for each in cls.pod["status"].get("conditions", []))
 
         try:
-            wait_for(ready, "the agent's pod is ready", None, LIMIT_S)
+            wait_for(ready, "the agent's pod to be ready", None, LIMIT_S)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{json.dumps(cls.pod['status'], indent=1)}\n{cls.log()[-4000:]}\n{cls.node.tail(5)}")
 
     @classmethod
     def make_pod(cls, of: dict, name: str) -> None:
-        """Of its template, on this node, with a token of its account."""
+        """A pod of its template, on this node, with a token of its account."""
         template = copy.deepcopy(of["spec"]["template"])
         spec = template["spec"]
         spec["nodeName"] = cls.node.name
@@ -162,7 +162,7 @@ class DaemonSet(unittest.TestCase):
         return json.loads(colocation.must(API.get(f"{colocation.NODEMETRICS}/{self.node.name}")).body).get("status", {})
 
     def limits(self) -> dict[str, str]:
-        """Of the offline pod."""
+        """The limits of the offline pod."""
         uid = next(pod["metadata"]["uid"] for pod in self.pods if pod["metadata"]["name"] == "offline")
         places = {hierarchy.name: hierarchy for hierarchy in cgroups.hierarchies()}
         folder = places["cpu"] / self.node.cgroup / "kubepods" / "besteffort" / f"pod{uid}"
@@ -173,13 +173,13 @@ class DaemonSet(unittest.TestCase):
         return next((each for each in conditions if each["type"] == "TidemarkIsolation"), {})
 
     def slo(self, percent: int) -> None:
-        """Where the line of memory lies. Offline pods may go by the hundred."""
+        """Sets the memory threshold. Offline pods may be evicted without limit."""
         word = {
             "schema": 1, "agent": {"modes": {"default": "enforce"}, "evict": {"graceSeconds": 3}},
             "evictions": {"perHour": 100, "until": "2100-01-01T00:00:00Z"},
         }
         spec = {"resourceUsedThresholdWithBE": {"enable": True, "memoryEvictThresholdPercent": percent, "memoryEvictLowerPercent": percent - 1}, "extensions": {"Object": {"tidemark": word}}}
-        API.close()  # what was not asked for a while may be closed at the other end
+        API.close()  # the server may have closed an idle connection
         patched = API.request("PATCH", f"{NODESLOS}/{self.node.name}", {"spec": spec}, content=MERGE)
         if patched.status == 404:
             made = {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": spec}
@@ -187,7 +187,7 @@ class DaemonSet(unittest.TestCase):
             self.addClassCleanup(API.request, "DELETE", f"{NODESLOS}/{self.node.name}")
         colocation.must(patched)
 
-    def test_it_reports_and_misses_nothing(self):
+    def test_it_reports_without_errors(self):
         self.wait(lambda: {"web", "offline", self.name} <= {each["name"] for each in self.report().get("podsMetric", [])}, "a report of all pods, its own included")
         self.wait(lambda: self.condition().get("reason") in ("Enforcing", "Observing"), "a condition of the node")
         wrong = [line for line in self.log().splitlines() if " WARN " in line or " ERROR " in line]
@@ -196,7 +196,7 @@ class DaemonSet(unittest.TestCase):
         self.assertEqual(0, self.metrics()["tidemark_agent_journal_refused_total"])
         self.assertEqual(1, self.metrics()['tidemark_agent_facility{component="kernel log"}'], self.log())
 
-    def test_it_has_what_it_needs_and_no_more(self):
+    def test_it_has_exactly_what_it_needs(self):
         status = dict(line.split(":\t", 1) for line in (self.process() / "status").read_text().splitlines())
         for kind in ("CapEff", "CapPrm", "CapBnd"):
             self.assertEqual(CAPABILITIES | SYSLOG, int(status[kind], 16), kind)
@@ -204,40 +204,40 @@ class DaemonSet(unittest.TestCase):
         self.assertEqual(NODE_CRITICAL, self.pod["spec"]["priority"])
         quota = [(hierarchy / line.split(":")[2].strip("/") / "cpu.cfs_quota_us") for hierarchy in cgroups.hierarchies() if hierarchy.name == "cpu"
                  for line in (self.process() / "cgroup").read_text().splitlines() if line.split(":")[1] == "cpu"]
-        self.assertEqual(["-1"], [file.read_text().strip() for file in quota], "no quota would make it late")
+        self.assertEqual(["-1"], [file.read_text().strip() for file in quota], "no quota may delay it")
 
-    @unittest.skipUnless(os.access(KMSG, os.W_OK), "nobody here may write to the kernel's log")
-    def test_what_the_kernel_complains_of_is_told(self):
-        """A runtime keeps the device from a pod that is not privileged, and with the capability not the call."""
+    @unittest.skipUnless(os.access(KMSG, os.W_OK), "the kernel log is not writable here")
+    def test_kernel_complaints_are_reported(self):
+        """A runtime hides the device from an unprivileged pod, but with the capability it allows the system call."""
         complaint = f"tidemark-{os.getpid()}"
         KMSG.write_text(f"<4>INFO: task {complaint}:1 blocked for more than 122 seconds.\n")
-        told = lambda: [line for line in self.log().splitlines() if "the kernel says" in line and f"process={complaint}" in line]
-        self.wait(told, "a hung task in the log")
-        self.assertIn('what="hung task"', told()[0])
+        shown = lambda: [line for line in self.log().splitlines() if "the kernel says" in line and f"process={complaint}" in line]
+        self.wait(shown, "a hung task in the log")
+        self.assertIn('what="hung task"', shown()[0])
         self.assertGreaterEqual(self.metrics()['tidemark_agent_kernel_incidents_total{reason="hung task"}'], 1)
 
-    def test_an_upgrade_leaves_in_force_what_is(self):
+    def test_an_upgrade_keeps_limits_in_force(self):
         self.slo(OFF)
         self.wait(lambda: self.limits() == LIMITS, "the limits of an offline pod")
         in_force = 'tidemark_agent_files_in_force{component="batchLimits"}'
         before = self.wait(lambda: self.metrics().get(in_force), "files in force")
         begin = time.monotonic()
         API.delete(f"{PODS}/{self.name}")
-        self.wait(lambda: API.get(f"{PODS}/{self.name}").status == 404, "the agent's pod is gone")
+        self.wait(lambda: API.get(f"{PODS}/{self.name}").status == 404, "the agent's pod to go")
         gone = time.monotonic() - begin
         self.assertEqual(LIMITS, self.limits())
         self.start()
         print(f"upgrade: the pod is gone after {gone:.1f} s, the next one ready after {time.monotonic() - begin:.1f} s", file=sys.stderr)
         self.assertEqual(LIMITS, self.limits())
-        self.wait(lambda: self.metrics().get(in_force) == before, "the next one has the same files in force")
-        self.assertEqual(0, self.metrics()["tidemark_agent_holds"], "its end was an orderly one")
+        self.wait(lambda: self.metrics().get(in_force) == before, "the next agent to have the same files in force")
+        self.assertEqual(0, self.metrics()["tidemark_agent_holds"], "the end was orderly")
         written = [name for name, value in self.metrics().items() if name.startswith("tidemark_agent_kernel_writes_total") and "batchLimits" in name and value > 0]
-        self.assertEqual([], written, "nothing of it had to be written again")
+        self.assertEqual([], written, "no file was written again")
         before_report = self.report().get("updateTime")
-        self.wait(lambda: self.report().get("updateTime") != before_report, "the next one reports")
+        self.wait(lambda: self.report().get("updateTime") != before_report, "a report of the next agent")
 
     def test_uninstalling_switches_off_and_waits_until_nothing_is_in_force(self):
-        """The pod of the chart's Job, which `helm uninstall` makes first (that helm obeys its end: tests/cluster/test_chart_uninstall.py)."""
+        """The pod of the chart's Job, which `helm uninstall` creates first (tests/cluster/test_chart_uninstall.py tests that helm obeys its result)."""
         uninstall = chart.template(self.values(), "--show-only", "templates/agent_uninstall.yaml")
         found = chart.objects(uninstall)
         rights = "\n---\n".join(each for each in uninstall.split("\n---\n") if "\nkind: Job" not in each and "\nkind: ConfigMap" not in each)
@@ -260,13 +260,13 @@ class DaemonSet(unittest.TestCase):
         phase, said = self.ended(job, "off-at-last")
         print(f"uninstall: nothing in force {time.monotonic() - begin:.1f} s after the last offline pod", file=sys.stderr)
         self.assertEqual("Succeeded", phase, said)
-        self.wait(lambda: asked() == 201, "the policy has seen it")
+        self.wait(lambda: asked() == 201, "the policy to see it")
         marks = {"metadata": {"labels": {"tidemark.io/state": None}, "annotations": {"tidemark.io/state-detail": None}}}
         colocation.must(API.request("PATCH", f"/api/v1/nodes/{self.node.name}", marks, content=MERGE))
         self.wait(lambda: self.condition().get("reason") == "Enforcing", "on again")
 
     def ended(self, job: dict, name: str) -> tuple[str, str]:
-        """How its pod ended, and what it said."""
+        """The exit code of its pod, and its output."""
         self.make_pod(job, name)
         self.addCleanup(API.delete, f"{PODS}/{name}")
         self.wait(lambda: API.get(f"{PODS}/{name}").get("status.phase") in ("Succeeded", "Failed"), f"the end of {name}")
@@ -276,16 +276,16 @@ class DaemonSet(unittest.TestCase):
     def kills(self, reason: str) -> float:
         return sum(value for name, value in self.metrics().items() if name.startswith("tidemark_agent_kills_total") and reason in name)
 
-    def test_where_nobody_can_evict_a_task_of_another_user_is_killed(self):
-        """The manager's word on evictions is wanted, and nobody gives it here: closed, as the chart leaves it. For memory the group is killed then:
-        at once, where a hierarchy of version 2 lies beside the others, as here mostly; else process by process, for which there is the capability KILL.
-        (The last one: the kubelet starts what was killed again, later each time.)"""
+    def test_without_evictions_a_task_of_another_user_is_killed(self):
+        """Evictions need the manager's review, and no manager runs: closed, as the chart leaves it. Then the cgroup is killed for memory: at once if a
+        hierarchy of version 2 exists beside the others, as usual here; otherwise process by process with the capability KILL.
+        (This test is last: the kubelet restarts killed containers, later each time.)"""
         self.slo(OFF)
         self.node.run([pods.Work("big", pods.BEST_EFFORT, 5, BIG_MIB, labels=OFFLINE, user=1000)])
         drawn = 0.0
 
         def killed() -> bool:
-            """The line lies just below what is used, and is drawn anew all the time: other work of this machine may give memory back."""
+            """The threshold is just below the used memory, and is set repeatedly: other work of this machine may release memory."""
             nonlocal drawn
             if any("agent killed" in line and "name=big" in line for line in self.log().splitlines()):
                 return True
@@ -295,12 +295,12 @@ class DaemonSet(unittest.TestCase):
             return False
 
         try:
-            self.wait(lambda: killed() or self.kills(NOT_KILLED), "a group that is killed")
+            self.wait(lambda: killed() or self.kills(NOT_KILLED), "a killed cgroup")
         finally:
             self.slo(OFF)
             self.node.end(["big"])
         self.assertEqual(0, self.kills(NOT_KILLED), self.log()[-2000:])
-        self.assertGreaterEqual(self.kills("TM-EVICT-017"), 1, "since nobody answered")
+        self.assertGreaterEqual(self.kills("TM-EVICT-017"), 1, "without an answer")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The agent on a real node whose disk is nearly full: who holds what is short goes, and not who would go first for memory. The disks are the agent's alone, in
-memory and in a mount namespace of its own, and end with it; that they are small is all that tells them from a kubelet's."""
+"""The agent on a real node whose disk is nearly full: it evicts the task that fills the disk, not the one that would be first for memory. The disks belong to
+the agent alone, in memory and in its own mount namespace, and end with it. Only their small size differs from a kubelet's disks."""
 
 import os
 import unittest
@@ -46,18 +46,18 @@ class Disks(Evicting):
     def free(self) -> float:
         return self.agent.metrics().get('tidemark_agent_disk_free_ratio{component="kubelet"}', -1)
 
-    def test_who_fills_the_disk_goes_and_no_other(self):
-        """By its class transcoding would go first; it holds nothing. Online work holds as much, and stays."""
+    def test_only_the_task_that_fills_the_disk_is_evicted(self):
+        """By class, transcode would be first, but it uses no disk space. Online work uses as much, and stays."""
         for name, mebibytes in (("web", HELD_MIB // 2), ("spark", HELD_MIB // 2), ("transcode", 0)):
             self.volume(name).mkdir(parents=True)
             (self.volume(name) / "file").write_bytes(b"x" * (mebibytes << 20))
         uid = next(pod["metadata"]["uid"] for pod in self.node.pods() if pod["metadata"]["name"] == "spark")
         self.say({}, diskFreePercent=LINE_PERCENT)
         spilled = self.volume("spark") / "file"
-        wait_for(lambda: "spark" not in self.names(), "the one that holds it on its way", self.agent, LIMIT_S)
-        spilled.unlink()  # as a kubelet does when all of the pod has ended
+        wait_for(lambda: "spark" not in self.names(), "the task that fills it on its way", self.agent, LIMIT_S)
+        spilled.unlink()  # as a kubelet does when the pod has ended
         self.all_have_ended()
-        wait_for(lambda: self.free() > LINE_PERCENT / 100, "a disk that is free again", self.agent, LIMIT_S)
+        wait_for(lambda: self.free() > LINE_PERCENT / 100, "free disk space again", self.agent, LIMIT_S)
         self.assertEqual({"web", "transcode"}, self.names(), self.agent.log[-6000:])
         events = wait_for(lambda: self.events("evictPodSuccess", uid), "an event", self.agent, LIMIT_S)
         self.assertIn("TM-EVICT-007", events[0]["message"])

@@ -1,4 +1,4 @@
-"""The agent on a real node whose memory is used above its line: the right pod goes, by the API server where that answers, by the kernel where it does not."""
+"""The agent on a real node whose memory use is above the threshold: it evicts the right pod, by the API server if that answers, otherwise by the kernel."""
 
 import json
 import sys
@@ -14,14 +14,14 @@ from node.test_agent import API
 from node.test_agent import tearDownModule  # noqa: F401
 from support.node import pods
 
-POD_MIB = 1000  # some four hundredths of a machine with 24 GiB: lines are whole percents
+POD_MIB = 1000  # about 4 % of a machine with 24 GiB: thresholds are whole percents
 DRAWN_AGAIN_S = 3
 BATCH = {"batch-cpu": 1000, "batch-memory": 64 << 20}
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
 
 def memory_percent() -> int:
-    """As the agent calculates it (contract 7.4): whole, of what is not available."""
+    """As the agent computes it (contract 7.4): whole percents of memory that is not available."""
     fields = {line.split(":")[0]: int(line.split()[1]) for line in Path("/proc/meminfo").read_text().splitlines()}
     return 100 * (fields["MemTotal"] - fields["MemAvailable"]) // fields["MemTotal"]
 
@@ -30,7 +30,7 @@ class Eviction(EachAnew):
     WORKS = [pods.Work("web", pods.BURSTABLE, 5, 200), offline("spark", "spark", POD_MIB, BATCH), offline("transcode", "transcode", POD_MIB, BATCH)]
 
     def press_until(self, seen: Callable[[], bool], what: str, mode: str = "enforce") -> None:
-        """The line lies just below what is used: drawn anew all the time, because other work of this machine comes and goes by more than a hundredth of its memory."""
+        """The threshold is just below the used memory and is set repeatedly, because other work of this machine varies by more than 1 % of its memory."""
         def done() -> bool:
             if seen():
                 return True
@@ -44,8 +44,8 @@ class Eviction(EachAnew):
     def press_until_gone(self, name: str) -> None:
         self.press_until(lambda: name not in self.names(), f"{name} on its way")
 
-    def test_above_the_line_the_least_timely_work_goes_and_no_other(self):
-        """Both offline pods hold the same: transcoding goes first, and what it releases is enough."""
+    def test_above_the_line_only_the_least_timely_task_is_evicted(self):
+        """Both offline pods hold the same amount: transcode goes first, and it releases enough."""
         uid = next(pod["metadata"]["uid"] for pod in self.node.pods() if pod["metadata"]["name"] == "transcode" and not pod["metadata"].get("deletionTimestamp"))
         begin = time.monotonic()
         self.press_until_gone("transcode")
@@ -58,25 +58,25 @@ class Eviction(EachAnew):
         self.assertEqual(("transcode", "eviction"), (done[-1]["object"]["name"], done[-1]["object"]["part"]), done)
         losses = [json.loads(each) for each in (Path(self.state) / "learned/losses.jsonl").read_text().splitlines()]
         self.assertEqual("transcode", losses[-1]["name"], losses)
-        words = sorted((Path(self.state) / "learned/evicted").glob("*-transcode/*.log"))  # by time
-        self.assertTrue(words and "TM-EVICT-001" in words[-1].read_text(), "what it said last, and why it went")
+        words = sorted((Path(self.state) / "learned/evicted").glob("*-transcode/*.log"))  # sorted by time
+        self.assertTrue(words and "TM-EVICT-001" in words[-1].read_text(), "its last output and the reason of its eviction")
 
-    def test_a_disruption_budget_is_kept_and_another_one_goes(self):
+    def test_a_disruption_budget_is_respected_and_another_pod_goes(self):
         budget = {"metadata": {"name": "keep"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "transcode"}}}}
-        # No controller of budgets runs here: the API server believes what the status says.
+        # No controller of budgets runs here: the API server trusts the status.
         colocation.must(API.request("POST", BUDGETS, budget))
         self.addCleanup(API.request, "DELETE", f"{BUDGETS}/keep")
         self.press_until_gone("spark")
         self.assertIn("transcode", self.names())
         self.assertGreaterEqual(self.evictions("TM-EVICT-016"), 1)
-        wait_for(lambda: '"stage":"forbidden"' in self.memory().read_text(), "that it may not go, kept for the next agent", self.agent, LIMIT_S)
+        wait_for(lambda: '"stage":"forbidden"' in self.memory().read_text(), "the refusal, stored for the next agent", self.agent, LIMIT_S)
         self.agent.kill()
         type(self).agent = self.start()
-        wait_for(lambda: "goes on with evictions of the agent before" in self.agent.log, "what the one that was killed knew", self.agent, LIMIT_S)
+        wait_for(lambda: "goes on with evictions of the agent before" in self.agent.log, "the memory of the killed agent", self.agent, LIMIT_S)
 
-    def test_observing_nobody_goes(self):
+    def test_observing_evicts_no_pod(self):
         before = self.evictions("TM-EVICT")
-        self.press_until(lambda: "would be evicted" in self.agent.log, "a line that says who would go", mode="observe")
+        self.press_until(lambda: "would be evicted" in self.agent.log, "a log line with the pod that would go", mode="observe")
         self.assertEqual({"web", "spark", "transcode"}, self.names())
         self.assertEqual(before, self.evictions("TM-EVICT"))
 

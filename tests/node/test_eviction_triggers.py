@@ -1,4 +1,4 @@
-"""What makes an agent evict beside memory, on a real node: processors that are used above their line, and a node that offers less than was sold. (Pressure: tests/vm.)"""
+"""Triggers of evictions beside memory, on a real node: CPU use above its threshold, and a node that offers less than was sold. (Pressure: tests/vm.)"""
 
 import sys
 import subprocess
@@ -13,8 +13,8 @@ from node.test_agent import tearDownModule  # noqa: F401
 from support.node import pods
 
 REQUEST_MILLI = 1000
-OFF = 99  # a line of memory that nothing reaches
-USE_PERCENT = 25  # of the node: half of what one process uses of two processors
+OFF = 99  # a memory threshold that is never reached
+USE_PERCENT = 25  # of the node: half of one busy process on two CPUs
 BY_LABEL = {"koordinator.sh/eviction-enabled": "true"}
 ONLY_SOLD_TOO_MUCH = {"koordinator.sh/eviction-policy": '["CPUAllocatableEvict"]'}
 
@@ -38,7 +38,7 @@ class Triggers(Evicting):
         self.uids = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in self.node.pods()}
 
     def lines(self, **threshold) -> None:
-        """These and no others. (Of a merge patch null is nothing.)"""
+        """These thresholds and no others. (null in a merge patch removes a key.)"""
         none = dict.fromkeys(("cpuEvictThresholdPercent", "cpuEvictLowerPercent", "cpuAllocatableEvictThresholdPercent", "cpuAllocatableEvictLowerPercent"))
         priorities = {"evictEnabledPriorityThreshold": 5999, "allocatableEvictPriorityThreshold": 5999}
         self.say({**none, **priorities, "memoryEvictThresholdPercent": OFF, "memoryEvictLowerPercent": OFF - 1, "cpuEvictTimeWindowSeconds": 5, **threshold})
@@ -53,16 +53,16 @@ class Triggers(Evicting):
         self.all_have_ended()
         self.assertEqual({"web", "spark"}, self.names(), self.agent.log[-6000:])
 
-    def test_processors_that_are_used_above_their_line(self):
-        """A process uses one. (Not one of a pod: theirs have limits far below that.) Spark, which lets no such feature evict it, stays."""
+    def test_cpu_use_above_its_line_evicts(self):
+        """One process uses one CPU. (Not a process of a pod: their limits are far lower.) Spark, which excludes this feature, stays."""
         busy = subprocess.Popen([sys.executable, "-c", "while True: pass"], stdin=subprocess.DEVNULL)
         self.addCleanup(busy.communicate)
         self.addCleanup(busy.kill)
         self.lines(cpuEvictThresholdPercent=USE_PERCENT, cpuEvictLowerPercent=USE_PERCENT - 1)
         self.transcode_goes_by("CPUEvict", "TM-EVICT-002")
 
-    def test_a_node_that_offers_less_than_was_sold(self):
-        """Both requested a core; a core and a half is left of eight. The least timely one goes, and what it releases is enough."""
+    def test_a_node_that_offers_less_than_was_sold_evicts(self):
+        """Both requested one core; 1.5 of eight cores are left. The least timely pod goes, and it releases enough."""
         self.lines(cpuAllocatableEvictThresholdPercent=100, cpuAllocatableEvictLowerPercent=99)
         less = {"kubernetes.io/batch-cpu": str(REQUEST_MILLI * 3 // 2), "kubernetes.io/batch-memory": "8Gi"}
         status = {"status": {"capacity": less, "allocatable": less}}

@@ -1,4 +1,4 @@
-"""`tidemark incident` on a real node: what it says of pods that were ended, held back by our limit, by their own, and by nobody; the same from what was sent to a collector."""
+"""`tidemark incident` on a real node: its answers about pods that were evicted, limited by us, limited by themselves, and not limited; and the same from the records of a collector."""
 
 import json
 import os
@@ -20,7 +20,7 @@ ROOMY = {"batch-cpu": 1000, "batch-memory": 64 << 20}
 
 
 class Collector:
-    """Keeps the lines that it is sent."""
+    """Stores the lines that it receives."""
 
     def __init__(self):
         self.lines: list[str] = []
@@ -86,17 +86,17 @@ class Incident(Evicting):
         path = Path(self.state) / "learned/record.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
-    def test_whose_doing_it_was(self):
+    def test_the_cause_of_each_slowdown_is_named(self):
         enforced = ("batchLimits", "eviction")
         self.say({}, modes={each: "enforce" for each in enforced})
-        wait_for(lambda: len(self.records()) >= 2 and any(task["name"] == "held" and task.get("throttled", 0) > 100 for task in self.records()[-1]["tasks"]), "a record of one that is held back", self.agent, LIMIT_S)
+        wait_for(lambda: len(self.records()) >= 2 and any(task["name"] == "held" and task.get("throttled", 0) > 100 for task in self.records()[-1]["tasks"]), "a record of a limited task", self.agent, LIMIT_S)
         self.collector.down = True
         self.say({"memoryEvictThresholdPercent": 2, "memoryEvictLowerPercent": 1}, modes={each: "enforce" for each in enforced})
         wait_for(lambda: "going" not in self.names(), "an eviction", self.agent, LIMIT_S)
         self.say({}, modes={each: "enforce" for each in enforced})
         self.all_have_ended()
         had = len(self.records())
-        wait_for(lambda: len(self.records()) > had, "the line in which it ended", self.agent, LIMIT_S)
+        wait_for(lambda: len(self.records()) > had, "the record of its end", self.agent, LIMIT_S)
 
         ended = self.incident("going")
         self.assertEqual("ours", ended["verdict"])
@@ -111,7 +111,7 @@ class Incident(Evicting):
         self.assertEqual("cannotTell", self.incident("nobody")["verdict"])
 
         self.collector.down = False
-        wait_for(lambda: any('"TM-EVICT-001"' in line for line in self.collector.lines) and len([line for line in self.collector.lines if '"tasks"' in line]) > had, "all of it at the collector", self.agent, 6 * LIMIT_S)
+        wait_for(lambda: any('"TM-EVICT-001"' in line for line in self.collector.lines) and len([line for line in self.collector.lines if '"tasks"' in line]) > had, "all records at the collector", self.agent, 6 * LIMIT_S)
         self.assertEqual({self.node.name}, self.collector.sources)
         collected = self.incident("going", "--file", "-", lines=self.collector.lines)
         self.assertEqual((ended["verdict"], ended["task"]), (collected["verdict"], collected["task"]))

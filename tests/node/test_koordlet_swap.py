@@ -1,7 +1,7 @@
-"""Koordinator's node agent → ours → Koordinator's, on a real node with pods on it: ours only observes beside it, takes over what it left, and gives it back
-as it was. No pod ends for it, and nothing of online work is touched.
+"""Koordinator's node agent → ours → Koordinator's, on a real node with pods: ours only observes beside it, takes over its limits, and restores
+them. No pod ends, and online work is not touched.
 
-The peer's part is played from the contract (koordlet.py); ours is the real thing.
+The test plays Koordinator's part from the contract (koordlet.py); our agent is real.
 """
 
 import json
@@ -21,10 +21,10 @@ from node.test_agent import tearDownModule  # noqa: F401
 from support.node import cgroups
 from support.patience import PATIENCE_S as LIMIT_S
 
-# Files that can be written and are no settings: who is in the group, and counters that a write sets back.
+# Writable files that are no settings: the processes of a cgroup, and counters that a write resets.
 NO_SETTINGS = {"cgroup.procs", "cgroup.threads", "tasks", "cpuacct.usage", "memory.oom_control", "memory.shown_ram_in_bytes"}
 COUNTERS = ("failcnt", "max_usage_in_bytes", ".pressure")
-# By everything that is read from it (contract 3.1).
+# By everything that readers use (contract 3.1).
 REPORTED = {"updateTime", "nodeMetric", "podsMetric", "prodReclaimableMetric"}
 
 
@@ -34,14 +34,14 @@ class SwapWithKoordlet(Protecting):
 
     @classmethod
     def more_flags(cls) -> list[str]:
-        return ["--peer-namespace=default"]  # where all pods of the test node are
+        return ["--peer-namespace=default"]  # the namespace of all pods of the test node
 
     def setUp(self):
-        """A node that ours never saw: it comes in the case."""
+        """A node that our agent never ran on: it starts in the case."""
         self.local("on")
-        self.order("observe")  # whatever a case left that failed
+        self.order("observe")  # cleanup after a failed case
         if self.agent.process.poll() is None:
-            wait_for(lambda: self.in_all() == 0, "nothing of ours in force", self.agent, LIMIT_S)
+            wait_for(lambda: self.in_all() == 0, "no limit of ours in force", self.agent, LIMIT_S)
         self.agent.stop()
         there = {pod["metadata"]["name"] for pod in self.node.pods()}
         self.node.run([work for work in self.WORKS if work.name not in there])
@@ -62,8 +62,8 @@ class SwapWithKoordlet(Protecting):
     # -- what is compared
 
     def settings(self) -> dict[str, str]:
-        """Each file of each group of the pods that stay, in every hierarchy, that somebody could set. The kubelet writes the weights of its own three groups
-        anew each minute: to the same values here, because koordlet's pod, the only one that comes and goes, is in none of the classes that move them."""
+        """Each writable file of each cgroup of the pods that stay, in every hierarchy. The kubelet rewrites the weights of its own three cgroups each minute:
+        with the same values here, because koordlet's pod, the only one that comes and goes, is in none of the classes that change them."""
         found, koordlets = {}, next((pod["metadata"]["uid"] for pod in self.pods if pod["metadata"]["name"] == KOORDLET.name), "none")
         for top in cgroups.there(self.node.cgroup):
             for file in (top / "kubepods").rglob("*"):
@@ -84,7 +84,7 @@ class SwapWithKoordlet(Protecting):
         return {name: life for name, life in super().lives().items() if name != KOORDLET.name}
 
     def kept_objects(self) -> dict:
-        """What the peer and its manager keep of the node and its pods. What the node offers of batch is a manager's, who is not here: an order takes it away."""
+        """Koordinator's objects about the node and its pods. The batch offer of the node belongs to a manager, which does not run here: an order removes it."""
         node = colocation.must(API.get(f"/api/v1/nodes/{self.node.name}")).json
         marks = {key: value for key, value in node["metadata"].get("annotations", {}).items() if not key.startswith("tidemark.io/") and key != colocation.ORIGIN}
         pods = {pod["metadata"]["name"]: (pod["metadata"].get("labels"), pod["metadata"].get("annotations")) for pod in self.node.pods() if pod["metadata"]["name"] != KOORDLET.name}
@@ -93,7 +93,7 @@ class SwapWithKoordlet(Protecting):
         slo = colocation.must(API.get(f"{colocation.NODESLOS}/{self.node.name}")).get("spec")
         return {"annotations": marks, "pods": pods, "topology": topology, "spec": spec, "slo": slo}
 
-    # -- who comes and goes
+    # -- agents that start and stop
 
     def in_all(self) -> float:
         return sum(value for name, value in self.agent.metrics().items() if name.startswith("tidemark_agent_files_in_force"))
@@ -106,11 +106,11 @@ class SwapWithKoordlet(Protecting):
             said = self.says()
             return said.get("pid") == self.agent.process.pid and said["peerPresent"] and {("observe", 0)} == {(each["stance"], each["inForce"]) for each in said["strategies"]}
 
-        wait_for(observes, "word that the peer is there, and nothing in force", self.agent, LIMIT_S)
+        wait_for(observes, "detection of Koordinator's agent, and nothing in force", self.agent, LIMIT_S)
 
     def ours_has_written_nothing(self) -> None:
         shown = self.says()["at"]
-        wait_for(lambda: self.says()["at"] > shown, "another ten seconds of its passes", self.agent, LIMIT_S)
+        wait_for(lambda: self.says()["at"] > shown, "ten more seconds of passes", self.agent, LIMIT_S)
         self.assertEqual({}, self.changed())
         self.assertFalse([name for name, value in self.agent.metrics().items() if name.startswith("tidemark_agent_kernel_writes_total") and value])
 
@@ -122,19 +122,19 @@ class SwapWithKoordlet(Protecting):
         type(self).pods = self.node.pods()
 
     def ours_enforces(self) -> None:
-        wait_for(lambda: self.in_force("cpuSuppress") > 0 and self.in_force("cpuPriority") > 0, "its own word in force", self.agent, LIMIT_S)
+        wait_for(lambda: self.in_force("cpuSuppress") > 0 and self.in_force("cpuPriority") > 0, "its own limits in force", self.agent, LIMIT_S)
 
     def ours_begins_anew(self) -> None:
-        """One that never saw the peer need not wait for it: six minutes, which agent/protect/protect_controller_test.cc waits."""
+        """An agent that never saw Koordinator's need not wait for it: agent/protect/protect_controller_test.cc tests the wait of six minutes."""
         self.assertEqual(0, self.agent.stop())
         self.ours_comes()
 
     def all_is_as_the_peer_left_it(self) -> None:
-        wait_for(lambda: not self.changed(), "every file as it was found", self.agent if self.agent.process.poll() is None else None, LIMIT_S)
-        self.assertEqual(self.running, self.lives(), "nobody ended for it")
+        wait_for(lambda: not self.changed(), "all original values", self.agent if self.agent.process.poll() is None else None, LIMIT_S)
+        self.assertEqual(self.running, self.lives(), "no task ended")
         self.assertEqual(self.objects, self.kept_objects())
 
-    # -- orders, as a person gives them
+    # -- orders of a person
 
     def command(self, *words: str) -> subprocess.CompletedProcess:
         done = subprocess.run(
@@ -154,44 +154,44 @@ class SwapWithKoordlet(Protecting):
 
     # -- the cases
 
-    def test_peer_ours_peer_where_offline_work_has_a_quota(self):
+    def test_koordinator_ours_koordinator_with_a_quota_for_offline_work(self):
         self.koordlet_has_worked(QUOTA)
         self.assertEqual(SUPPRESSED_US, self.quota())
         self.ours_comes()
         self.ours_only_observes()
-        wait_for(lambda: self.condition().get("reason") == "PeerPresent", "a condition that says who is there", self.agent, LIMIT_S)
+        wait_for(lambda: self.condition().get("reason") == "PeerPresent", "condition PeerPresent", self.agent, LIMIT_S)
         self.ours_has_written_nothing()
         reported = self.status()["updateTime"]
 
         self.koordlet_goes()
         self.ours_begins_anew()
         self.ours_enforces()
-        wait_for(lambda: self.quota() != SUPPRESSED_US, "a quota of its own", self.agent, LIMIT_S)
-        wait_for(lambda: self.condition().get("reason") == "Enforcing", "a condition that says so", self.agent, LIMIT_S)
-        self.assertEqual({}, self.changed_outside("/besteffort"), "online work is as the peer left it")
+        wait_for(lambda: self.quota() != SUPPRESSED_US, "our quota", self.agent, LIMIT_S)
+        wait_for(lambda: self.condition().get("reason") == "Enforcing", "condition Enforcing", self.agent, LIMIT_S)
+        self.assertEqual({}, self.changed_outside("/besteffort"), "online work is as Koordinator left it")
 
         self.command("off", "node", self.node.name, "--now")
         wait_for(self.held, "the least", self.agent, LIMIT_S)
         self.assertEqual({}, self.changed_outside("/besteffort"))
         self.command("on", "node", self.node.name)
-        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least", self.agent, LIMIT_S)
+        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the minimum", self.agent, LIMIT_S)
         self.local("off")
         self.assertTrue(self.held())
         self.local("on")
         self.ours_enforces()
-        self.assertEqual(self.running, self.lives(), "nobody ended for it")
+        self.assertEqual(self.running, self.lives(), "no task ended")
 
         self.koordlet_comes()
         self.ours_only_observes()
         self.all_is_as_the_peer_left_it()
         status = self.report(lambda status: status["updateTime"] != reported and self.running.keys() <= {each["name"] for each in status["podsMetric"]}, "a report of ours")
-        self.assertLessEqual(REPORTED, status.keys(), "what the peer's manager reads")
+        self.assertLessEqual(REPORTED, status.keys(), "the fields that Koordinator's manager reads")
         self.assertLessEqual({"cpu", "memory"}, status["nodeMetric"]["nodeUsage"]["resources"].keys())
-        self.assertNotEqual("345m", status["nodeMetric"]["nodeUsage"]["resources"]["cpu"], "the peer's is replaced whole")
+        self.assertNotEqual("345m", status["nodeMetric"]["nodeUsage"]["resources"]["cpu"], "Koordinator's report is replaced completely")
         self.assertEqual(0, self.agent.stop())
         self.all_is_as_the_peer_left_it()
 
-    def test_peer_ours_peer_where_offline_work_has_some_of_the_processors(self):
+    def test_koordinator_ours_koordinator_with_some_cpus_for_offline_work(self):
         self.koordlet_has_worked(PROCESSORS)
         self.assertEqual(SHARED, self.besteffort_cpus())
         self.ours_comes()
@@ -199,8 +199,8 @@ class SwapWithKoordlet(Protecting):
         self.koordlet_goes()
         self.ours_begins_anew()
         self.ours_enforces()
-        self.assertEqual({}, self.changed_outside("/besteffort"), "online work is as the peer left it")
-        # Out without anybody after it: what is only observed is put back, whoever runs.
+        self.assertEqual({}, self.changed_outside("/besteffort"), "online work is as Koordinator left it")
+        # Stop without a successor: in observe mode all values are restored, whatever runs.
         self.command("observe", "node", self.node.name)
         self.all_is_as_the_peer_left_it()
         self.assertEqual(0, self.in_all())
@@ -212,19 +212,19 @@ class SwapWithKoordlet(Protecting):
         self.assertEqual(0, self.agent.stop())
         self.all_is_as_the_peer_left_it()
 
-    def test_ours_is_killed_and_the_machine_switched_off_by_hand(self):
-        """What cannot be put back while offline work runs is told with what the peer had there; it comes back with the agent."""
+    def test_after_a_kill_and_local_off_koordinators_values_return(self):
+        """Koordinator's values that cannot be restored while offline work runs are printed; the agent restores them later."""
         self.koordlet_has_worked(QUOTA)
         self.koordlet_goes()
         self.ours_comes()
         self.ours_enforces()
-        wait_for(lambda: self.quota() != SUPPRESSED_US, "a quota of its own", self.agent, LIMIT_S)
+        wait_for(lambda: self.quota() != SUPPRESSED_US, "our quota", self.agent, LIMIT_S)
         self.agent.kill()
-        told = self.local("off")
-        self.assertFalse(told["agentRuns"])
-        self.assertTrue(self.held(), "held to the least")
-        left = {(each["group"].rsplit("kubepods/", 1)[1], each["file"]): each["found"] for each in told["left"]}
-        self.assertEqual(str(SUPPRESSED_US), left[("besteffort", "cpu.cfs_quota_us")], told)
+        seen = self.local("off")
+        self.assertFalse(seen["agentRuns"])
+        self.assertTrue(self.held(), "limited to the minimum")
+        left = {(each["group"].rsplit("kubepods/", 1)[1], each["file"]): each["found"] for each in seen["left"]}
+        self.assertEqual(str(SUPPRESSED_US), left[("besteffort", "cpu.cfs_quota_us")], seen)
         self.assertEqual({}, self.changed_outside("/besteffort"))
         self.assertEqual(self.running, self.lives())
 

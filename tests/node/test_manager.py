@@ -1,7 +1,7 @@
-"""The manager beside a real kubelet: what that does to batch resources in its node's status, and how soon they are back where something took them away.
+"""The manager beside a real kubelet: what the kubelet does to batch resources in its node's status, and how soon lost ones are repaired.
 
-A loss lasts as long as the API server's watch shows the node without its numbers (cluster/node_states.py). All of it happens while a line of other writes waits for
-the manager's budget.
+A loss lasts as long as the API server's watch shows the node without its numbers (cluster/node_states.py). All cases run while a queue of other writes waits
+for the manager's budget.
 """
 
 import json
@@ -24,12 +24,12 @@ USED = {"resources": {"cpu": "100m", "memory": "1Gi"}}
 STATUS = {"nodeMetric": {"nodeUsage": USED, "systemUsage": USED}, "podsMetric": [], "prodReclaimableMetric": {"resource": {"resources": {}}}}
 OTHERS = 60
 OTHERS_CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
-SLOW = ("--kube-api-qps=2", "--kube-api-burst=2")  # the others' writes, several a node, take minutes
+SLOW = ("--kube-api-qps=2", "--kube-api-burst=2")  # the writes of other nodes, several each, take minutes
 WITHIN_S = 1.0
 
 
 def numbers(node: dict) -> tuple:
-    """What the manager leaves a node with: both sides of the status, and the origin."""
+    """The manager's fields on a node: both parts of the status, and the origin."""
     status, annotations = node.get("status", {}), node["metadata"].get("annotations", {})
     return (*(status.get(side, {}).get(name) for side in ("capacity", "allocatable") for name in BATCH), annotations.get(colocation.ORIGIN))
 
@@ -42,13 +42,13 @@ class BesideAKubelet(WithManager):
 
     def setUp(self):
         self.path = f"/api/v1/nodes/{self.node.name}"
-        self.before = must(API.get(self.path)).json  # as a kubelet alone leaves it
+        self.before = must(API.get(self.path)).json  # without a manager
         colocation.put_settings(self.api, {"enable": True})
         colocation.put_metric(self.api, self.node.name, STATUS)
         self.addCleanup(self.api.request, "DELETE", f"{colocation.NODEMETRICS}/{self.node.name}")
         self.nodes: list[str] = []
         self.manager = self.run_manager("--leader-elect=false", *SLOW)
-        wait_for(lambda: colocation.CONFIG_HASH in self.read()["metadata"].get("annotations", {}), "everything on its node", self.manager, LIMIT_S)
+        wait_for(lambda: colocation.CONFIG_HASH in self.read()["metadata"].get("annotations", {}), "all fields on its node", self.manager, LIMIT_S)
         self.others_wait()
         self.whole = numbers(self.read())
         self.assertNotIn(None, self.whole)
@@ -59,7 +59,7 @@ class BesideAKubelet(WithManager):
         return must(self.api.get(self.path)).json
 
     def others_wait(self) -> None:
-        """A line of other writes; of more nodes, where that of those before has become short."""
+        """A queue of other writes; adds nodes if it has become short."""
         if self.waiting() > OTHERS / 2:
             return
         more = [f"other-{i}" for i in range(len(self.nodes), len(self.nodes) + OTHERS)]
@@ -67,7 +67,7 @@ class BesideAKubelet(WithManager):
         for other in more:
             colocation.put_node(self.api, other, capacity=OTHERS_CAPACITY)
             colocation.put_metric(self.api, other, STATUS)
-        wait_for(lambda: self.waiting() > OTHERS / 2, "a line of waiting writes", self.manager, LIMIT_S)
+        wait_for(lambda: self.waiting() > OTHERS / 2, "a queue of waiting writes", self.manager, LIMIT_S)
 
     def waiting(self) -> float:
         return self.manager.metrics()['tidemark_work_queue_depth{component="overcommit"}']
@@ -79,27 +79,27 @@ class BesideAKubelet(WithManager):
         must(self.api.request("PATCH", f"{self.path}/status", {"status": sides}, content=MERGE))
 
     def restart_kubelet(self) -> None:
-        """Until the new one has written a status of its own."""
-        def told() -> str:
+        """Until the new kubelet has written its own status."""
+        def shown() -> str:
             read = self.api.get(self.path)
             conditions = read.get("status.conditions", []) if read.status == 200 else []
             return next((each["lastHeartbeatTime"] for each in conditions if each["type"] == "Ready" and each["status"] == "True"), "")
 
         self.node.kill_kubelet()
         since = colocation.time_stamp()
-        wait_for(lambda: told() > since, "a status of the new kubelet", limit_s=LIMIT_S)
+        wait_for(lambda: shown() > since, "a status of the new kubelet", limit_s=LIMIT_S)
 
     def after(self, what: str, event) -> list[float]:
-        """How long each loss lasted that came of the event."""
+        """The duration of each loss that the event caused."""
         self.others_wait()
         with NodeStates(self.node.name, lambda node: not {None, "0"} & set(numbers(node))) as states:
             event()
             version = self.read()["metadata"]["resourceVersion"]
-            wait_for(lambda: states.reach(version), f"the watch to tell of: {what}", self.manager, LIMIT_S)
+            wait_for(lambda: states.reach(version), f"the watch to deliver: {what}", self.manager, LIMIT_S)
             wait_for(lambda: all(end for _, end in states.losses()), f"the end of each loss after: {what}", self.manager, LIMIT_S)
         self.assertGreater(len(states.seen), 0, f"nothing was written: {what}")
-        self.assertGreater(self.waiting(), 20, f"the line was over before {what} was: this proves nothing")
-        self.assertEqual(self.work, self.containers(), f"work that holds batch resources goes on: {what}")
+        self.assertGreater(self.waiting(), 20, f"the queue was empty before: {what}: this proves nothing")
+        self.assertEqual(self.work, self.containers(), f"pods with batch resources run on: {what}")
         took = [end - begin for begin, end in states.losses()]
         print(f"{what}: " + (", ".join(f"back after {seconds * 1000:.0f} ms" for seconds in took) or "nothing lost"), file=sys.stderr)
         return took
@@ -115,12 +115,12 @@ class BesideAKubelet(WithManager):
             self.assertLess(max(took), WITHIN_S)
             self.assertEqual(self.whole, numbers(self.read()))
 
-    def test_what_takes_them_away_and_what_does_not(self):
+    def test_losses_are_repaired_and_other_events_lose_nothing(self):
         self.keeps("the kubelet is killed and started again", self.restart_kubelet)
         self.loses_and_has_them_back("the Node is deleted and the kubelet registers it anew", self.registers_anew)
-        self.loses_and_has_them_back("somebody takes them out of capacity and allocatable", self.taken_away)
-        self.loses_and_has_them_back("somebody puts a status back that is older than they are", self.older_status)
-        # Last: whatever is decided after it is calculated from another capacity.
+        self.loses_and_has_them_back("another writer removes them from capacity and allocatable", self.taken_away)
+        self.loses_and_has_them_back("another writer restores an older status", self.older_status)
+        # Last: all later decisions use another capacity.
         self.keeps("the machine has fewer processors and less memory when the kubelet starts", self.on_a_smaller_machine)
 
     # -- the events

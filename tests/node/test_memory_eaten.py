@@ -1,4 +1,4 @@
-"""Offline work on a real node eats memory until the line: who ate it goes, by the API server, and nobody else. The line stays where it was drawn."""
+"""Offline work on a real node uses memory up to a fixed threshold: only the task that uses it is evicted, by the API server."""
 
 import json
 import sys
@@ -15,8 +15,8 @@ from node.test_eviction import BATCH, memory_percent
 from support.node import pods
 
 PODS = "/api/v1/namespaces/default/pods"
-ABOVE = 8  # hundredths of the machine's memory: what other work of it comes and goes by is less
-BEYOND = 4  # so much more than the line is eaten
+ABOVE = 8  # percent of the machine's memory: other work on it varies by less
+BEYOND = 4  # use beyond the threshold
 STAYS_S = 15  # a decision comes each second
 
 
@@ -26,13 +26,13 @@ def mebibytes(percent: int) -> int:
 
 
 class MemoryEaten(Evicting):
-    """Two of the three that may go are of one class: what is lost with each for what it holds tells them apart. Who eats uses a whole core meanwhile, or less on a machine
-    that is slow; the other one holds so little that it is the dearer one either way."""
+    """Two of three candidates are of one class, so the loss relative to the held memory decides. The eater also uses a whole core, or less on a slow machine;
+    the other one holds so little that its eviction costs more in both cases."""
 
     WORKS = [pods.Work("web", pods.BURSTABLE, 5, 200), offline("spark", "spark", 200, BATCH), offline("modest", "transcode", 40, BATCH)]
     LATER = [offline("greedy", "transcode", mebibytes(ABOVE + BEYOND), BATCH)]
 
-    def test_who_eats_it_goes_by_the_api_server_and_nobody_else(self):
+    def test_only_the_memory_eater_is_evicted_by_the_api_server(self):
         line = memory_percent() + ABOVE
         self.say({"memoryEvictThresholdPercent": line, "memoryEvictLowerPercent": line - 1})
         self.addCleanup(API.request, "DELETE", f"{PODS}/greedy")
@@ -46,11 +46,11 @@ class MemoryEaten(Evicting):
             reached = max(reached, memory_percent())
             return "greedy" not in self.names()
 
-        wait_for(gone, "who eats memory on its way", self.agent, LIMIT_S)
-        print(f"memory: line {line} %, eaten up to {reached} %; who ate it was on its way {time.monotonic() - begin:.1f} s after it was made", file=sys.stderr)
+        wait_for(gone, "the memory eater on its way", self.agent, LIMIT_S)
+        print(f"memory: line {line} %, used up to {reached} %; the memory eater was on its way {time.monotonic() - begin:.1f} s after it was made", file=sys.stderr)
         self.assertGreaterEqual(reached, line)
         self.all_have_ended()
-        wait_for(lambda: memory_percent() < line, "memory below its line again", self.agent, LIMIT_S)
+        wait_for(lambda: memory_percent() < line, "memory below its threshold again", self.agent, LIMIT_S)
         end = time.monotonic() + STAYS_S
         while time.monotonic() < end:
             self.assertEqual({"web", "spark", "modest"}, self.names(), self.agent.log[-6000:])

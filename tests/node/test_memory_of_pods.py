@@ -1,5 +1,5 @@
-"""A kubelet that keeps memory back for the system gives all of its pods a limit together, and evicts by what is left of that, however much the machine has. The agent is sooner
-there as well: what eats memory goes by its word, and the kubelet finds nothing to do."""
+"""A kubelet that reserves memory for the system gives all its pods one limit, and evicts by the rest of that limit, however much the machine has. The agent
+also acts earlier: it evicts the memory eater, and the kubelet has nothing to do."""
 
 import json
 import sys
@@ -17,8 +17,8 @@ from node.test_memory_eaten import PODS, mebibytes
 from support.node import pods
 
 ALL_PODS_MIB = mebibytes(11)  # of the machine's memory, for all pods together
-KUBELETS_MIB = 256  # the kubelet evicts where less is left of that: in whole percents 98 of a hundred in use, so the agent's line is at 93
-STAYS_S = 15  # a kubelet looks each ten seconds
+KUBELETS_MIB = 256  # the kubelet evicts if less is left: at 98 % in use, so the agent's threshold is 93 %
+STAYS_S = 15  # a kubelet checks every ten seconds
 
 
 def eats(mebibytes_in_all: int) -> pods.Work:
@@ -47,16 +47,16 @@ class MemoryOfPods(Evicting):
         return API.get(f"{PODS}/{name}").json
 
     def ended_by_the_kubelet(self, name: str) -> str | None:
-        """Not by the phase: of one that goes with 0 when it is told to it says Succeeded a moment later."""
+        """Not by the phase: a pod that exits with 0 on SIGTERM has phase Succeeded a moment later."""
         conditions = self.pod(name).get("status", {}).get("conditions", [])
         return next((each["message"] for each in conditions if (each["type"], each.get("reason")) == ("DisruptionTarget", "TerminationByKubelet")), None)
 
-    def test_an_agent_is_sooner_than_the_kubelet(self):
-        """The line of the node is far away, before and after."""
+    def test_the_agent_evicts_before_the_kubelet(self):
+        """The node's own threshold is far away, before and after."""
         self.say({"memoryEvictThresholdPercent": 90})
         begin = time.monotonic()
         uid = self.begin(eats(mebibytes(6)))
-        wait_for(lambda: "greedy" not in self.names(), "who eats memory on its way", self.agent, LIMIT_S)
+        wait_for(lambda: "greedy" not in self.names(), "the memory eater on its way", self.agent, LIMIT_S)
         print(f"on its way {time.monotonic() - begin:.1f} s after it was made, {memory_percent()} % of the node in use", file=sys.stderr)
         self.assertLess(memory_percent(), 90)
         self.all_have_ended()
@@ -68,10 +68,10 @@ class MemoryOfPods(Evicting):
             self.assertEqual({"web", "spark"}, self.names(), self.agent.log[-6000:])
             time.sleep(0.5)
 
-    def test_without_one_the_kubelet_evicts(self):
-        """What the other case stands on: with most of the machine's memory free."""
+    def test_without_an_agent_the_kubelet_evicts(self):
+        """The premise of the other case: most of the machine's memory is free."""
         self.say({"memoryEvictThresholdPercent": 90}, "observe")
-        self.begin(eats(ALL_PODS_MIB - KUBELETS_MIB - 100))  # beside 200 MiB of the others: less than its threshold is left
+        self.begin(eats(ALL_PODS_MIB - KUBELETS_MIB - 100))  # with 200 MiB of the others: less than its threshold is left
         message = wait_for(lambda: self.ended_by_the_kubelet("greedy"), "an eviction by the kubelet", self.agent, LIMIT_S)
         self.assertIn("low on resource: memory", message)
         self.assertLess(memory_percent(), 90)

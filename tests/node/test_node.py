@@ -1,4 +1,4 @@
-"""The test node itself: 50 pods that work, where the contract says that their cgroups are, who is let in by the kubelet, and that nothing is left."""
+"""The test node itself: 50 working pods, their cgroups where the contract says, the kubelet's authorization, and no residue."""
 
 import json
 import os
@@ -52,14 +52,14 @@ class FiftyPods(unittest.TestCase):
         print(f"{PODS} pods run after {time.monotonic() - begin:.1f} s", file=sys.stderr)
 
     def folder(self, hierarchy: Path, pod: dict) -> Path:
-        """7.2: kubepods/[QoS/]pod<uid> below the kubelet's cgroup root, and in it one folder a container, named by its id."""
+        """7.2: kubepods/[QoS/]pod<uid> below the kubelet's cgroup root, and in it one directory per container, named by its id."""
         return hierarchy / self.node.cgroup / "kubepods" / LEVEL[pod["status"]["qosClass"]] / f"pod{pod['metadata']['uid']}"
 
-    def test_the_classes_are_those_that_were_asked_for(self):
+    def test_the_qos_classes_are_as_requested(self):
         wanted = {work.name: work.qos for work in pods.spread(PODS, CPU_MILLI, MEMORY_MIB)}
         self.assertEqual(wanted, {pod["metadata"]["name"]: pod["status"]["qosClass"] for pod in self.pods})
 
-    def test_pod_cgroups_are_where_the_contract_says_and_no_others_are_there(self):
+    def test_pod_cgroups_are_exactly_where_the_contract_says(self):
         controlled = [hierarchy for hierarchy in cgroups.hierarchies() if hierarchy.name in ("cpu", "cpuacct", "cpuset", "memory")] or cgroups.hierarchies()
         for hierarchy in controlled:
             with self.subTest(hierarchy=str(hierarchy)):
@@ -68,13 +68,13 @@ class FiftyPods(unittest.TestCase):
                     ids = {each["containerID"].removeprefix("containerd://") for each in wanted}
                     found = {each.name for each in folder.iterdir() if each.is_dir()}
                     self.assertLessEqual(ids, found, pod["metadata"]["name"])
-                    self.assertEqual(1, len(found - ids), "beside the containers there is the sandbox")
+                    self.assertEqual(1, len(found - ids), "one sandbox beside the containers")
                     for name in ids:
                         self.assertNotEqual("", (folder / name / "cgroup.procs").read_text())
                 top = hierarchy / self.node.cgroup / "kubepods"
                 self.assertEqual({self.folder(hierarchy, pod) for pod in self.pods}, set(top.glob("pod*")) | set(top.glob("*/pod*")))
 
-    def test_they_use_cpu_and_memory(self):
+    def test_pods_use_cpu_and_memory(self):
         places = {hierarchy.name: hierarchy for hierarchy in cgroups.hierarchies()}
         if "cpuacct" not in places:
             self.skipTest("no cgroup v1 hierarchy cpuacct here")
@@ -88,8 +88,8 @@ class FiftyPods(unittest.TestCase):
             usage = int((self.folder(places["memory"], pod) / "memory.usage_in_bytes").read_text())
             self.assertGreaterEqual(usage, MEMORY_MIB << 20, pod["metadata"]["name"])
 
-    def test_the_right_nodes_pods_opens_pods_and_nothing_else(self):
-        """KubeletFineGrainedAuthz: /pods asks for nodes/pods first and for nodes/proxy where that is refused."""
+    def test_the_right_nodes_pods_opens_pods_only(self):
+        """KubeletFineGrainedAuthz: /pods checks nodes/pods first, and nodes/proxy if that is refused."""
         doors = {
             "pods": {"/pods": 200, "/runningpods/": 200, "/configz": 403, "/stats/summary": 403, "/metrics": 403, "/healthz": 403, "/containerLogs/a/b/c": 403},
             "configz": {"/configz": 200, "/pods": 403},
@@ -105,13 +105,13 @@ class FiftyPods(unittest.TestCase):
         for token in ("", "no-such-token"):
             self.assertEqual(401, self.node.ask_kubelet("/pods", token)[0])
 
-    def test_what_the_kubelet_answers_is_what_the_api_server_has(self):
+    def test_the_kubelets_answer_equals_the_api_servers(self):
         status, body = self.node.ask_kubelet("/pods", self.account("pods"))
         self.assertEqual(200, status, body)
         self.assertEqual({pod["metadata"]["uid"] for pod in self.pods}, {pod["metadata"]["uid"] for pod in json.loads(body)["items"]})
 
-    def test_pods_live_through_the_kubelet(self):
-        """Their containers go on, and its successor knows them."""
+    def test_pods_survive_a_restart_of_the_kubelet(self):
+        """Their containers run on, and the next kubelet knows them."""
 
         def containers() -> set[str]:
             return {each["containerID"] for pod in self.node.pods() for each in pod["status"]["containerStatuses"]}
@@ -121,14 +121,14 @@ class FiftyPods(unittest.TestCase):
 
         def known() -> bool:
             status, body = self.node.ask_kubelet("/pods", token)
-            return status == 200 and len(json.loads(body)["items"] or []) == PODS  # until it has heard of them it answers 200 and null
+            return status == 200 and len(json.loads(body)["items"] or []) == PODS  # before it knows them it answers 200 and null
 
         wait_for(known, "the new kubelet knows the pods")
         self.assertEqual(before, containers())
         self.assertEqual(PODS, len(before))
 
     def account(self, right: str) -> str:
-        """A token of a service account that may get nodes/RIGHT, and nothing else."""
+        """A token of a service account that may get only nodes/RIGHT."""
         client, name = API, f"{self.node.name}-{right or 'none'}"
         client.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": name}})
         self.addCleanup(client.delete, f"/api/v1/namespaces/default/serviceaccounts/{name}")
@@ -145,14 +145,14 @@ class FiftyPods(unittest.TestCase):
 
 
 def of_the_machine() -> dict:
-    """What a node could leave behind outside its own folder."""
+    """Everything that a node could leave outside its own directory."""
     return {
         "tunables": {name: Path(f"/proc/sys/{name}").read_text() for name in settings.TUNABLES},
         "mounts": [line for line in Path("/proc/self/mounts").read_text().splitlines() if node.PREFIX in line],
     }
 
 
-# Starts a node with pods, says where it is, and stays until it is killed.
+# Starts a node with pods, prints its place, and stays until it is killed.
 KILLED = """
 import sys, time
 from node.test_node import new_node, pods
@@ -164,34 +164,34 @@ with new_node() as node:
 
 
 class SlowImport:
-    """An image that is imported no sooner than the kubelet has drawn another port: on a slow machine the kubelet starts in vain meanwhile."""
+    """An image that is imported only after the kubelet has drawn another port: on a slow machine the first starts of the kubelet fail meanwhile."""
 
     def __init__(self, made: node.Node, door: str):
         self._made, self._door, self._taken, self._really = made, door, getattr(made, door), made.import_image
 
     def __call__(self, archive: Path) -> None:
-        wait_for(lambda: getattr(self._made, self._door) != self._taken, "another port is drawn while the image is not there")
+        wait_for(lambda: getattr(self._made, self._door) != self._taken, "another port while the image is missing")
         self._really(archive)
 
 
 class Ending(unittest.TestCase):
-    def test_nothing_is_left_by_a_node_that_is_stopped(self):
+    def test_a_stopped_node_leaves_nothing(self):
         before = of_the_machine()
         with new_node() as made:
             made.run(pods.spread(2, 0, 1))
-            self.assertEqual({"containers"}, {each.name for each in made.layout.covered("/var/log").iterdir()}, "where a kubelet writes whatever it is told")
+            self.assertEqual({"containers"}, {each.name for each in made.layout.covered("/var/log").iterdir()}, "the fixed log directory of a kubelet")
             self.assertTrue((made.layout.covered("/var/lib") / "kubelet" / "device-plugins").exists())
             top = cgroups.there(made.cgroup)[0]
             self.assertEqual(2, len(list(top.glob("kubepods/**/pod*"))))
             made.end(["work-0"])
-            wait_for(lambda: len(list(top.glob("kubepods/**/pod*"))) == 1, "the cgroup of a pod that was deleted is gone")
+            wait_for(lambda: len(list(top.glob("kubepods/**/pod*"))) == 1, "the cgroup of a deleted pod to go")
         self.assertEqual([], cgroups.there(made.cgroup))
         self.assertFalse(made.layout.state.exists())
         self.assertEqual(before, of_the_machine())
         self.assertEqual(404, API.get(f"/api/v1/nodes/{made.name}").status)
         self.assertEqual([], made.pods())
 
-    def test_a_port_that_somebody_takes_before_the_kubelet_is_drawn_again(self):
+    def test_a_port_taken_before_the_kubelet_binds_it_is_drawn_again(self):
         for door in ("port", "_health_port"):
             made = new_node()
             taken = getattr(made, door)
@@ -200,7 +200,7 @@ class Ending(unittest.TestCase):
                 self.assertNotEqual(taken, getattr(made, door))
                 self.assertEqual(401, made.ask_kubelet("/pods")[0])
 
-    def test_what_a_killed_run_leaves_is_taken_away_by_the_next(self):
+    def test_residue_of_a_killed_run_is_removed_by_the_next(self):
         before = of_the_machine()
         child = subprocess.Popen(
             [sys.executable, "-c", KILLED], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
@@ -209,23 +209,23 @@ class Ending(unittest.TestCase):
         self.addCleanup(child.stdout.close)
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
-        told = child.stdout.readline()
-        self.assertEqual(3, len(told.split()), f"it did not start: {told}")
-        state, cgroup, name = told.split()
+        shown = child.stdout.readline()
+        self.assertEqual(3, len(shown.split()), f"it did not start: {shown}")
+        state, cgroup, name = shown.split()
         busy = [folder / "kubepods" for folder in cgroups.there(cgroup)]
         self.assertTrue(any(folder.exists() for folder in busy))
         node.clear_away(API)
-        self.assertTrue(Path(state).exists(), "one that runs is left alone")
+        self.assertTrue(Path(state).exists(), "a running node stays")
         child.send_signal(signal.SIGKILL)
         child.wait(LIMIT_S)
-        self.assertEqual({}, node.processes_of(Path(state), LIMIT_S), "the kernel ends them all")
+        self.assertEqual({}, node.processes_of(Path(state), LIMIT_S), "the kernel kills all processes")
         self.assertEqual(before["mounts"], of_the_machine()["mounts"])
         cleared, left = node.clear_away(API)
         self.assertEqual([], left)
         self.assertEqual([], cgroups.there(cgroup))
         self.assertFalse(Path(state).exists())
         self.assertEqual(before, of_the_machine())
-        if name in cleared:  # not when another run on this machine, with an API server of its own, was quicker
+        if name in cleared:  # unless another run on this machine, with its own API server, was faster
             self.assertEqual(404, API.get(f"/api/v1/nodes/{name}").status)
 
 

@@ -1,4 +1,4 @@
-"""Off, to its end: while offline work runs it is held to its least, and when it has ended every file is as it was before the agent first wrote."""
+"""Off until the end: while offline work runs it has its minimum, and afterwards every file is as before the agent's first write."""
 
 import unittest
 
@@ -15,31 +15,31 @@ class OffLeavesNothing(Protecting):
         pods.Work("offline-2", pods.BEST_EFFORT, 100, 6, containers=2, labels=OFFLINE, batch=BATCH),
     ]
 
-    def test_when_offline_work_has_ended_every_file_is_as_it_was(self):
+    def test_after_offline_work_ended_every_file_has_its_original_value(self):
         self.order("observe")
         wait_for(lambda: sum(self.files().values()) == 0, "everything put back", self.agent, LIMIT_S)
         before = self.everything()
         self.order(None)
         self.want(**ROOM)
-        wait_for(lambda: self.files()["cpuSuppress"] and self.files()["batchLimits"], "files that are written", self.agent, LIMIT_S)
+        wait_for(lambda: self.files()["cpuSuppress"] and self.files()["batchLimits"], "written files", self.agent, LIMIT_S)
         self.assertNotEqual({}, self.differences(before))
 
         self.order("off")
         wait_for(self.held, "the least", self.agent, LIMIT_S)
-        wait_for(lambda: self.condition().get("reason") == "Off", "a condition that says so", self.agent, LIMIT_S)
-        self.assertNotEqual({}, self.differences(before), "whoever runs is not let loose")
+        wait_for(lambda: self.condition().get("reason") == "Off", "condition Off", self.agent, LIMIT_S)
+        self.assertNotEqual({}, self.differences(before), "running offline work stays limited")
         self.node.end(["offline-1", "offline-2"])
-        wait_for(lambda: not self.differences(before), "every file as it was", self.agent, LIMIT_S)
-        wait_for(lambda: sum(self.files().values()) == 0, "a journal with nothing in it", self.agent, LIMIT_S)
+        wait_for(lambda: not self.differences(before), "all original values", self.agent, LIMIT_S)
+        wait_for(lambda: sum(self.files().values()) == 0, "an empty restore journal", self.agent, LIMIT_S)
         self.assertIn("nothing of ours is left in the kernel's files", self.tidemark("off", "--local", "--reason", "a test").stdout)
         self.addCleanup(self.tidemark, "on", "--local", "--reason", "the test is over")
-        # What is left is the word of the agent that runs. An uninstall takes that away (docs/guide/upgrade-and-remove.md).
+        # Only the state file of the running agent is left. An uninstall removes it (docs/guide/upgrade-and-remove.md).
         node = API.get(f"/api/v1/nodes/{self.node.name}")
         self.assertEqual([], [key for key in node.get("metadata.annotations", {}) or {} if "tidemark.io" in key])
         self.assertEqual(["off"], [value for key, value in node.get("metadata.labels").items() if "tidemark.io" in key], "by the test")
 
     def files(self) -> dict[str, float]:
-        """Of each strategy, what says something of its."""
+        """Number of files in force, by strategy."""
         return {each["name"]: each["inForce"] for each in self.says()["strategies"]}
 
 

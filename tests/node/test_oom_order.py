@@ -1,4 +1,4 @@
-"""Whom the kernel of a real node would end first when it is out of memory: set where the settings ask for it, on processes that a kubelet started, and taken back."""
+"""The OOM order of the kernel on a real node: set if the settings request it, on processes that a kubelet started, and restored."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ class OomOrder(Protecting):
     WORKS = [
         pods.Work("online", pods.BURSTABLE, 20, 6),
         pods.Work("offline-1", pods.BEST_EFFORT, 20, 6, labels=OFFLINE, batch=BATCH),
-        pods.Work("native", pods.BURSTABLE, 20, 6, labels=OFFLINE),  # offline, and the kubelet knows it as Burstable
+        pods.Work("native", pods.BURSTABLE, 20, 6, labels=OFFLINE),  # offline, but Burstable for the kubelet
         pods.Work("shuffle", pods.BEST_EFFORT, 20, 6, labels=INFRASTRUCTURE),
     ]
 
@@ -28,7 +28,7 @@ class OomOrder(Protecting):
         colocation.must(API.request("PATCH", f"{NODESLOS}/{self.node.name}", {"spec": spec}, content="application/merge-patch+json"))
 
     def values(self, name: str) -> set[int]:
-        """Of all that the pod's containers run; the pause container is the runtime's."""
+        """Values of all processes of the pod's containers; the pause container belongs to the runtime."""
         pod = next(pod for pod in self.node.pods() if pod["metadata"]["name"] == name)
         containers = [each["containerID"].split("//")[1] for each in pod["status"]["containerStatuses"]]
         places = [place for hierarchy in cgroups.there(self.node.cgroup) for container in containers for place in hierarchy.rglob(f"*{container}*")]
@@ -45,25 +45,25 @@ class OomOrder(Protecting):
         self.say("observe")
         wait_for(lambda: self.of_strategy()["inForce"] == 0, "nothing in force", self.agent, LIMIT_S)
 
-    def test_offline_work_would_end_first_and_nobody_online_is_touched(self):
+    def test_offline_work_would_be_killed_first_and_online_work_is_unchanged(self):
         before = {work.name: self.values(work.name) for work in self.WORKS}
-        self.assertLess(max(before["native"]), FIRST, "the kubelet gives less to whoever requests something")
+        self.assertLess(max(before["native"]), FIRST, "the kubelet gives a lower value to pods with requests")
         self.say("enforce")
         wait_for(lambda: self.values("native") == {FIRST}, "offline work first", self.agent, LIMIT_S)
         self.assertEqual({FIRST}, self.values("offline-1"))
         self.assertEqual(before["online"], self.values("online"))
-        # What a runtime with CAP_SYS_RESOURCE gave is lowered only by whoever has that too; what one without gave, by anybody who may write there.
+        # A value set by a runtime with CAP_SYS_RESOURCE can be lowered only with it; otherwise by any process that may write there.
         refused = "cannot be changed (to lower one takes CAP_SYS_RESOURCE)"
-        after = wait_for(lambda: self.infrastructure_is_after_its_tasks() and "lowered" or refused in self.of_strategy()["says"] and "refused", "infrastructure lowered, or why not", self.agent, LIMIT_S)
+        after = wait_for(lambda: self.infrastructure_is_after_its_tasks() and "lowered" or refused in self.of_strategy()["says"] and "refused", "infrastructure lowered, or the reason", self.agent, LIMIT_S)
         print(f"infrastructure at the place of its tasks: {after}", file=sys.stderr)
         self.assertGreater(self.of_strategy()["inForce"], 0)
-        told = self.doctor()
-        self.assertEqual({"lowered": ["ok"], "refused": ["warn"]}[after], [each["severity"] for each in told], told)
-        self.assertEqual(after == "refused", "CAP_SYS_RESOURCE" in (told[0]["fix"] or ""), told)
+        shown = self.doctor()
+        self.assertEqual({"lowered": ["ok"], "refused": ["warn"]}[after], [each["severity"] for each in shown], shown)
+        self.assertEqual(after == "refused", "CAP_SYS_RESOURCE" in (shown[0]["fix"] or ""), shown)
         self.say("observe")
-        wait_for(lambda: {name: self.values(name) for name in before} == before, "everybody as the kubelet had it", self.agent, LIMIT_S)
+        wait_for(lambda: {name: self.values(name) for name in before} == before, "all values of the kubelet", self.agent, LIMIT_S)
 
-    def test_a_switch_on_the_machine_lets_nobody_loose_who_runs(self):
+    def test_a_local_latch_keeps_the_order_of_running_tasks(self):
         before = self.values("native")
         self.say("enforce")
         wait_for(lambda: self.values("native") == {FIRST}, "offline work first", self.agent, LIMIT_S)
@@ -74,10 +74,10 @@ class OomOrder(Protecting):
         self.assertIn("oom_score_adj of", done.stdout)
         self.tidemark("on", "--local", "--reason", "the test is over")
         self.say("observe")
-        wait_for(lambda: self.values("native") == before, "as the kubelet had it", self.agent, LIMIT_S)
+        wait_for(lambda: self.values("native") == before, "the values of the kubelet", self.agent, LIMIT_S)
 
     def doctor(self) -> list[dict]:
-        """What it says of the order."""
+        """The strategy's state in the agent's state file."""
         done = self.tidemark("doctor", "node", "-o", "json", "--kubelet-endpoint", self.node.kubelet, "--kubelet-cgroup-root", f"/{self.node.cgroup}")
         return [each for each in json.loads(done.stdout)["findings"] if each["what"] == "oomOrder"]
 

@@ -1,4 +1,4 @@
-"""The agent on a real node: batch pods get their limits, an order takes everything back, and no kill leaves anything wrong. How soon: test_reaction.py."""
+"""The agent on a real node: batch pods get their limits, an order restores everything, and no kill leaves wrong values. Reaction times: test_reaction.py."""
 
 import json
 import os
@@ -16,8 +16,8 @@ from node.test_agent import tearDownModule  # noqa: F401
 KILLS = 10
 THEIRS = str(160 << 20)
 REPAIRED, LEFT = DRIFT = ("TM-AGENT-009", "TM-AGENT-008")
-OF_SYSTEMD = ("cpu.shares", "cpu.cfs_quota_us", "memory.limit_in_bytes")  # what it knows of a pod's slice and a container's scope, and says anew
-STAYS_S = 3  # passes of an agent that leaves files alone
+OF_SYSTEMD = ("cpu.shares", "cpu.cfs_quota_us", "memory.limit_in_bytes")  # what systemd knows of a pod's slice and a container's scope, and writes again
+STAYS_S = 3  # several passes of the agent
 
 
 class Protection(Protecting):
@@ -28,11 +28,11 @@ class Protection(Protecting):
             wait_for(lambda: (cpu / "cpu.cfs_quota_us").read_text().strip() == str(50000 * containers), f"the quota of {name}", self.agent, LIMIT_S)
             self.assertEqual(str(containers * (64 << 20)), (memory / "memory.limit_in_bytes").read_text().strip())
             limited = [each for each in cpu.iterdir() if each.is_dir() and (each / "cpu.cfs_quota_us").read_text().strip() == "50000"]
-            self.assertEqual(containers, len(limited), "each container, and not the pause container")
+            self.assertEqual(containers, len(limited), "each container except the pause container")
             self.assertEqual(["512"] * containers, [(each / "cpu.shares").read_text().strip() for each in limited])
         self.assertEqual("-1", (self.pod_folder("cpu", "plain") / "cpu.cfs_quota_us").read_text().strip())
 
-    def test_offline_pods_run_when_nobody_else_wants_to_and_the_kubelet_goes_on(self):
+    def test_offline_pods_are_idle_and_the_kubelet_still_writes_weights(self):
         if not (self.folder("cpu", "besteffort") / "cpu.idle").exists():
             self.skipTest("this kernel has no cpu.idle")
         for name in ("offline-1", "offline-2"):
@@ -46,10 +46,10 @@ class Protection(Protecting):
         wait_for(lambda: self.quota() > 0, "a quota for offline work", self.agent, LIMIT_S)
         self.order("observe")
         wait_for(lambda: self.quota() == -1 and self.in_force("batchLimits") == 0, "everything put back", self.agent, LIMIT_S)
-        wait_for(lambda: self.condition().get("reason") == "Observing", "a condition that says so", self.agent, LIMIT_S)
+        wait_for(lambda: self.condition().get("reason") == "Observing", "condition Observing", self.agent, LIMIT_S)
 
-    def test_who_observes_and_holds_writes_nothing(self):
-        """To hold is to narrow, but not for one that only observes."""
+    def test_safe_start_in_observe_mode_writes_nothing(self):
+        """Safe start tightens limits, but not in observe mode."""
         self.want(**ROOM)
         self.order("observe")
         wait_for(lambda: sum(self.in_force(each) for each in ("cpuSuppress", "batchLimits", "cpuPriority")) == 0, "everything put back", self.agent, LIMIT_S)
@@ -64,7 +64,7 @@ class Protection(Protecting):
         self.assertTrue(self.says()["holding"])
         self.assertEqual({}, self.differences(before))
 
-    def test_a_switch_on_the_machine_needs_nobody(self):
+    def test_a_local_latch_works_without_a_server(self):
         self.want(**ROOM)
         wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "a quota for offline work", self.agent, LIMIT_S)
         self.addCleanup(self.tidemark, "on", "--local", "--reason", "the test is over")
@@ -73,22 +73,22 @@ class Protection(Protecting):
         self.assertIn("the agent obeys", done.stdout)
         self.assertTrue(self.held())
         self.assertEqual(0, self.tidemark("on", "--local", "--reason", "a test").returncode)
-        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least", self.agent, LIMIT_S)
+        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the minimum", self.agent, LIMIT_S)
         self.agent.kill()
         try:
             alone = self.tidemark("off", "--local", "--reason", "a test", "-o", "json")
             self.assertEqual(0, alone.returncode, alone.stdout + alone.stderr)
-            told = json.loads(alone.stdout)
-            self.assertFalse(told["agentRuns"])
-            self.assertTrue(self.held(), "pods run in it: held to its least")
-            self.assertTrue(any(each["group"].endswith("besteffort") for each in told["left"]), told)
+            shown = json.loads(alone.stdout)
+            self.assertFalse(shown["agentRuns"])
+            self.assertTrue(self.held(), "pods run: limited to the minimum")
+            self.assertTrue(any(each["group"].endswith("besteffort") for each in shown["left"]), shown)
         finally:
             self.tidemark("on", "--local", "--reason", "a test")
             type(self).agent = self.start()
 
-    def test_what_somebody_else_changes_is_set_again_and_who_goes_on_is_left_alone(self):
-        """A person, once. What `systemctl daemon-reload` does where the groups are systemd's: everything that they were made with said anew, from the top down, all at
-        once; twice it is repaired (systemd itself: tests/vm/test_systemd.py). And one who does it ten times a second, against whom nobody wins."""
+    def test_repairs_foreign_changes_and_leaves_a_persistent_writer_alone(self):
+        """A person changes a file once. `systemctl daemon-reload` with cgroups of systemd writes all values of their creation again, from the top down, at
+        once; two reloads are repaired (systemd itself: tests/vm/test_systemd.py). And a writer that changes it ten times a second, which cannot be beaten."""
         self.order("observe")
         wait_for(lambda: sum(self.in_force(each) for each in ("cpuSuppress", "batchLimits", "cpuPriority")) == 0, "everything put back", self.agent, LIMIT_S)
         places = [*self.folder("cpu", "besteffort").rglob("cpu.*"), *self.folder("memory", "besteffort").rglob("memory.limit_in_bytes")]
@@ -98,11 +98,11 @@ class Protection(Protecting):
         self.want(enable=True, cpuSuppressPolicy="cpuset", cpuSuppressThresholdPercent=95, cpuSuppressMinPercent=90)
         wait_for(lambda: self.in_force("cpuSuppress") and all(self.limited(name, count) for name, count in (("offline-1", 1), ("offline-2", 2))), "what is ours", self.agent, LIMIT_S)
         contested = self.pod_folder("memory", "offline-2") / "memory.limit_in_bytes"
-        # Of an idle group the kernel takes no shares, from nobody.
+        # The kernel refuses shares of an idle cgroup, from any writer.
         idle = {file for file in made if file.name == "cpu.shares" and file.with_name("cpu.idle").exists() and self.reads(file.with_name("cpu.idle")) == "1"}
         of_systemd = [file for file in made if file not in idle | {contested}]
         ours = {file: self.reads(file) for file in of_systemd if self.reads(file) != made[file]}
-        self.assertEqual(3 * 3 + 2 * 2 - 1, len(ours), "memory, quota and shares of three containers; memory and quota of two pods, but for what is contested")
+        self.assertEqual(3 * 3 + 2 * 2 - 1, len(ours), "memory, quota and shares of three containers; memory and quota of two pods, except the contested one")
         container = next(file.parent for file in ours if file.name == "cpu.shares")
         processors = self.folder("cpuset", str(container.relative_to(self.folder("cpu")))) / "cpuset.cpus"
         wanted = {**ours, processors: self.reads(processors)}
@@ -124,7 +124,7 @@ class Protection(Protecting):
         self.addCleanup(writer.join)
         self.addCleanup(over.set)
         for which in ("first", "second"):
-            wait_for(repaired, "each file as it was wanted", self.agent, LIMIT_S)
+            wait_for(repaired, "each wanted value", self.agent, LIMIT_S)
             print(f"{which} reload: {len(wanted)} files set again by {time.monotonic() - begin:.1f} s", file=sys.stderr)
             self.assertEqual([], [each for each in self.drift(ours, heard) if each[1] == LEFT])
             reload()
@@ -138,33 +138,33 @@ class Protection(Protecting):
             time.sleep(0.2)
 
         files = [*ours, contested]
-        wait_for(lambda: len([each for each in self.drift(files, heard) if each[1] == LEFT]) == len(files), "an audit that says so", self.agent, LIMIT_S)
-        self.assertEqual(sorted([(file.name, REPAIRED) for file in files] * 2 + [(file.name, LEFT) for file in files]), self.drift(files, heard), "twice set again, and no third time")
+        wait_for(lambda: len([each for each in self.drift(files, heard) if each[1] == LEFT]) == len(files), "it in the audit", self.agent, LIMIT_S)
+        self.assertEqual(sorted([(file.name, REPAIRED) for file in files] * 2 + [(file.name, LEFT) for file in files]), self.drift(files, heard), "repaired twice, and not a third time")
         self.assertEqual([(processors.name, REPAIRED)], self.drift([processors], heard))
         self.assertEqual(len(files), self.says()["left"])
         done = self.tidemark("doctor", "node", "-o", "json", "--kubelet-endpoint", self.node.kubelet, "--kubelet-cgroup-root", f"/{self.node.cgroup}")
         files = [each for each in json.loads(done.stdout)["findings"] if each["what"] == "files"]
         self.assertIn(LEFT, json.dumps(files), done.stdout + done.stderr)
-        self.assertEqual(lives, self.lives(), "nobody ended for it")
+        self.assertEqual(lives, self.lives(), "no task ended")
 
     def audit(self) -> list[dict]:
         return [json.loads(line) for line in (Path(self.state) / "learned/audit.jsonl").read_text().splitlines()]
 
     def drift(self, files, heard: int) -> list[tuple[str, str]]:
-        """What the audit says of these files since then."""
+        """The audit lines about these files since then."""
         places = {(str(file.parent)[str(file.parent).index(self.node.cgroup) :], file.name) for file in files}
-        told = [each for each in self.audit()[heard:] if each["reason"] in DRIFT]
-        return sorted((each["object"]["part"], each["reason"]) for each in told if (each["object"]["name"].strip("/"), each["object"].get("part")) in places)
+        shown = [each for each in self.audit()[heard:] if each["reason"] in DRIFT]
+        return sorted((each["object"]["part"], each["reason"]) for each in shown if (each["object"]["name"].strip("/"), each["object"].get("part")) in places)
 
     def limited(self, name: str, containers: int) -> bool:
-        """The pod, and each of its containers."""
+        """The cgroups of the pod and of each container."""
         memory, cpu = self.pod_folder("memory", name), self.pod_folder("cpu", name)
         limits = [self.reads(each / "memory.limit_in_bytes") for each in memory.iterdir() if each.is_dir()]
         shares = [self.reads(each / "cpu.shares") for each in cpu.iterdir() if each.is_dir()]
         return self.reads(memory / "memory.limit_in_bytes") == str(containers * (64 << 20)) and limits.count(str(64 << 20)) == shares.count("512") == containers
 
     def begins_anew(self) -> None:
-        """One that remembers no other writer."""
+        """A new agent that remembers no other writer."""
         self.agent.stop()
         type(self).agent = self.start()
 
@@ -172,7 +172,7 @@ class Protection(Protecting):
     def reads(file: Path) -> str:
         return file.read_text().strip()
 
-    def test_killed_at_any_time_nothing_is_left_wrong(self):
+    def test_killed_at_any_time_it_leaves_no_wrong_value(self):
         self.kill_at_any_time(KILLS, random.Random(os.environ.get("TIDEMARK_SEED", "1")))
 
 

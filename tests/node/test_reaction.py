@@ -1,5 +1,5 @@
-"""How soon an agent on a real node does what it does: offline work gives way to a surge and to an order, and what starts is limited. With the machine to itself
-(driver/groups.py): other work would hide a surge, and make everything late."""
+"""Reaction times of an agent on a real node: offline work is suppressed by a surge and by an order, and a new task is limited. It needs the machine alone
+(driver/groups.py): other work would hide a surge and delay everything."""
 
 import sys
 import threading
@@ -12,18 +12,18 @@ from node.test_agent import tearDownModule  # noqa: F401
 from support.node import pods
 
 SURGE_MILLI = 700
-SURGE_US = 40000  # so much of a period has to be there for offline work before a surge shows
-SHOWS_US = 20000  # and so much it falls by
+SURGE_US = 40000  # quota that offline work needs before a surge is visible
+SHOWS_US = 20000  # and the fall of it
 SURGES = 3
-OFF_S = 2.0  # from the mark to the least
+OFF_S = 2.0  # from the mark to the minimum
 LATER = pods.Work("offline-3", pods.BEST_EFFORT, 5, 6, labels=OFFLINE, batch=BATCH)
-LIMITED_S = 2.0  # some second for a group to be found and a pass to come by; as much again for a busy machine
-CONTAINER_LIMITED_S = 5.0  # the kubelet's look at its runtime, the way of the status to the API server and back, and the same
+LIMITED_S = 2.0  # about a second to find a cgroup and run a pass; twice that for a busy machine
+CONTAINER_LIMITED_S = 5.0  # the same, the kubelet's poll of its runtime, and the status through the API server
 
 
 class Reaction(Protecting):
-    def test_what_starts_is_limited_at_once(self):
-        """The pod, from when its group is made: whatever two schedulers sold, nobody takes more for longer. Its container, which the kubelet first has to name."""
+    def test_starting_tasks_are_limited_at_once(self):
+        """The pod is limited from the creation of its cgroup: an oversold amount is used only for a moment. The container is limited after the kubelet names it."""
         made, limited, over = {}, {}, threading.Event()
         ours = str(BATCH["batch-memory"])
 
@@ -33,7 +33,7 @@ class Reaction(Protecting):
                 for file in (*places.glob("pod*/memory.limit_in_bytes"), *places.glob("pod*/*/memory.limit_in_bytes")):
                     try:
                         limit = file.read_text().strip()
-                    except OSError:  # gone meanwhile
+                    except OSError:  # it vanished
                         continue
                     made.setdefault(file, time.monotonic())
                     if limit == ours:
@@ -55,8 +55,8 @@ class Reaction(Protecting):
         self.assertLess(took[pod], LIMITED_S)
         self.assertLess(took[container], CONTAINER_LIMITED_S)
 
-    def test_offline_work_gives_way_to_a_surge_and_comes_back(self):
-        """On a machine that is busy with other work an attempt shows nothing, and another one is made. Where none does, that is no proof, and no pass."""
+    def test_offline_work_is_suppressed_by_a_surge_and_recovers(self):
+        """On a machine that is busy with other work an attempt proves nothing and is repeated. If no attempt proves it, the test is skipped."""
         self.want(enable=True, cpuSuppressThresholdPercent=80)
         if not any(self.a_surge_shows() for _ in range(SURGES)):
             self.skipTest(f"NOT SHOWN: {SURGES} times other work of this machine left a surge no room, or came and went meanwhile")
@@ -64,10 +64,10 @@ class Reaction(Protecting):
         wait_for(lambda: self.quota() == -1, "no quota at all", self.agent, LIMIT_S)
 
     def a_surge_shows(self) -> bool:
-        """False where other work of this machine could have done the same to the quota, or kept it from coming back."""
+        """False if other work of this machine could have changed the quota, or kept it low."""
         if not self.room_for(SURGE_US) or not self.others_leave(SURGE_MILLI / 1000 + 0.4):
             return False
-        self.assertEqual("-1", (self.pod_folder("cpu", "offline-1") / "cpu.cfs_quota_us").read_text().strip(), "one quota for all of it")
+        self.assertEqual("-1", (self.pod_folder("cpu", "offline-1") / "cpu.cfs_quota_us").read_text().strip(), "one quota for all offline work")
         calm, others = self.quota(), self.others
         begin = time.monotonic()
         try:
@@ -85,19 +85,19 @@ class Reaction(Protecting):
         print(f"surge: quota {calm} -> {low} within {took:.1f} s of asking for the pod, and back", file=sys.stderr)
         return True
 
-    def test_off_by_the_mark_holds_offline_work_to_its_least_and_on_gives_it_back(self):
+    def test_off_by_the_mark_limits_offline_work_to_its_minimum_and_on_restores_it(self):
         self.want(**ROOM)
         took = []
         for mark in range(3):
-            wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least for offline work", self.agent, LIMIT_S)
+            wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the minimum for offline work", self.agent, LIMIT_S)
             begin = time.monotonic()
             self.order("off")
             wait_for(self.held, "the least", self.agent, LIMIT_S)
             took.append(time.monotonic() - begin)
             if mark == 0:
-                wait_for(lambda: self.condition().get("reason") == "Off", "a condition that says so", self.agent, LIMIT_S)
+                wait_for(lambda: self.condition().get("reason") == "Off", "condition Off", self.agent, LIMIT_S)
             self.order("on")
-        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least", self.agent, LIMIT_S)
+        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the minimum", self.agent, LIMIT_S)
         print(f"off: the least {', '.join(f'{each:.2f}' for each in took)} s after the mark was written, read by a test that looks every 50 ms", file=sys.stderr)
         self.assertLess(max(took), OFF_S, took)
 

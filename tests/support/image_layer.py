@@ -1,4 +1,4 @@
-"""The layer of an image as a file, written entry by entry: what is too large to be held in memory, and Debian's packages with the modes that they give.
+"""The layer of an image as a file, written entry by entry: for content that is too large for memory, and for Debian's packages with their modes.
 The same content makes the same bytes."""
 
 import io
@@ -8,13 +8,13 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-MERGED = ("bin", "lib", "lib64", "sbin")  # links into /usr on every Debian of today, while packages still name both
-# What images of Debian leave out; licences stay.
+MERGED = ("bin", "lib", "lib64", "sbin")  # links into /usr on current Debian, while packages still use both names
+# Left out of images, as in Debian's own; licences stay.
 LEFT_OUT = re.compile(r"usr/share/(doc/(?!.*copyright$)|info/|lintian/|locale/|man/)")
 
 
 class LayerFile:
-    """`with LayerFile(path) as layer:` Names are places in the image, without a slash before them."""
+    """`with LayerFile(path) as layer:` Names are paths in the image without a leading slash."""
 
     def __init__(self, path: Path):
         self._tar = tarfile.open(path, "w")
@@ -32,7 +32,7 @@ class LayerFile:
         self._tar.addfile(entry, io.BytesIO(content))
 
     def add_file(self, name: str, file: Path, mode: int | None = None, gid: int = 0) -> None:
-        """With its own mode where none is said, and whoever owns it here, root's."""
+        """With the file's own mode by default, and always owned by root."""
         entry = tarfile.TarInfo(name)
         entry.size, entry.mode, entry.gid = file.stat().st_size, file.stat().st_mode & 0o7777 if mode is None else mode, gid
         with open(file, "rb") as content:
@@ -44,7 +44,7 @@ class LayerFile:
         self._tar.addfile(entry)
 
     def add_debian(self, packages: list[Path]) -> None:
-        """What they bring. None of their scripts is run: what those make (users, alternatives) is not there."""
+        """The files of packages. Their scripts do not run, so users and alternatives are missing."""
         for name in MERGED:
             self.link(name, f"usr/{name}")
         for package in packages:
@@ -55,7 +55,7 @@ class LayerFile:
             with tarfile.open(fileobj=child.stdout, mode="r|") as files:
                 for entry in files:
                     self._take(entry, files)
-            child.stdout.read()  # it would fail for want of a reader
+            child.stdout.read()  # without a reader it would fail
         if child.returncode != 0:
             raise OSError(f"{package} cannot be unpacked: dpkg-deb ended with {child.returncode}")
 
@@ -79,7 +79,7 @@ def merged(place: str) -> str:
 
 
 def _target(place: str, target: str) -> str:
-    """Of a link that is one folder further down than its package has it, from the root."""
+    """The target from the root, for a link that is one directory deeper than in its package."""
     if merged(place) == place or target.startswith("/"):
         return target
     return "/" + merged(os.path.normpath(os.path.join(os.path.dirname(place), target)))

@@ -1,6 +1,6 @@
 """Images made by hand, as a docker-archive with one layer: no builder, no registry. `docker load`, `podman load`, `skopeo copy docker-archive:…` and
-`ctr --namespace k8s.io images import` take it. Those of several architectures under one name are an OCI archive, which `skopeo copy --all oci-archive:…`
-and `ctr … images import` take. The same content makes the same bytes."""
+`ctr --namespace k8s.io images import` accept it. Images of several architectures under one name are an OCI archive, for `skopeo copy --all oci-archive:…`
+and `ctr … images import`. The same content makes the same bytes."""
 
 import hashlib
 import io
@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 ZONES = Path("/usr/share/zoneinfo")  # of tzdata: calendars name time zones
-ZONES_LEFT_OUT = ("right", "posix")  # the same once more, with leap seconds and without
+ZONES_LEFT_OUT = ("right", "posix")  # duplicates with and without leap seconds
 MADE = "1970-01-01T00:00:00Z"
 
 
 @dataclass
 class Layer:
-    files: dict[str, bytes] = field(default_factory=dict)  # by their place in the image; all may be executed
+    files: dict[str, bytes] = field(default_factory=dict)  # by path in the image; all are executable
     links: dict[str, str] = field(default_factory=dict)
 
     def add_tree(self, folder: Path, leave_out: tuple[str, ...] = ()) -> None:
@@ -43,7 +43,7 @@ def write(archive: Path, name: str, layer: Layer, config: dict, made_by: str, ar
 
 
 def write_from(archive: Path, name: str, layer: Path, config: dict, made_by: str, architecture: str = HERE) -> None:
-    """The same of a layer that is a file (image_layer.py), which may be too large to be held in memory."""
+    """The same for a layer in a file (image_layer.py), which may be too large for memory."""
     with open(layer, "rb") as packed:
         _write(archive, name, packed, config, made_by, architecture)
 
@@ -61,7 +61,7 @@ def _write(archive: Path, name: str, layer: BinaryIO, config: dict, made_by: str
 
 
 def write_of_all(archive: Path, name: str, layers: dict[str, Layer], config: dict, made_by: str) -> None:
-    """One name for the images of several architectures: whoever takes it finds its own in the index."""
+    """One name for the images of several architectures: each client finds its own in the index."""
     blobs: dict[str, bytes] = {}
 
     def blob(kind: str, content: bytes) -> dict:
@@ -80,7 +80,7 @@ def write_of_all(archive: Path, name: str, layers: dict[str, Layer], config: dic
             "config": blob("config.v1+json", _configuration(hashlib.sha256(packed).hexdigest(), config, made_by, architecture)), "layers": [blob("layer.v1.tar", packed)],
         }
         images.append({**blob("manifest.v1+json", json.dumps(manifest).encode()), "platform": {"architecture": architecture, "os": "linux"}})
-    # containerd goes by the whole name, others by the tag.
+    # containerd reads the whole name, others the tag.
     names = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name.rpartition(":")[2]}
     top = index([{**blob("index.v1+json", index(images)), "annotations": names}])
     archive.write_bytes(_tar({"oci-layout": b'{"imageLayoutVersion": "1.0.0"}', "index.json": top, **blobs}, {}))
@@ -107,7 +107,7 @@ def write_tidemark_of_all(archive: Path, name: str, binaries: dict[str, Path], h
 
 
 def tidemark_layer(binary: Path, helper: Path | None = None) -> Layer:
-    """What deploy/image/Dockerfile makes: the binary, the time zones, tidemark-kerberos, and nothing else; of a dynamic binary its libraries too."""
+    """The content of deploy/image/Dockerfile: the binary, the time zones and tidemark-kerberos; for a dynamic binary also its libraries."""
     layer = Layer({"tidemark": binary.read_bytes()})
     layer.add_tree(ZONES, ZONES_LEFT_OUT)
     if helper is not None:
@@ -119,9 +119,9 @@ def tidemark_layer(binary: Path, helper: Path | None = None) -> Layer:
 
 
 def libraries(binary: Path) -> list[str]:
-    """Paths of the loader and of what it loads, as it is going to look for them; none of a static binary."""
-    told = subprocess.run(["ldd", str(binary)], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
-    return re.findall(r"^\s(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$", told, re.M)
+    """Paths of the loader and of its libraries, as it will look for them; none for a static binary."""
+    shown = subprocess.run(["ldd", str(binary)], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+    return re.findall(r"^\s(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$", shown, re.M)
 
 
 def _tar(files: dict[str, bytes], links: dict[str, str]) -> bytes:

@@ -1,4 +1,4 @@
-"""Who made a folder in /tmp, so that a later run can tell what a killed one left behind from what is in use."""
+"""Marks the owner of a directory in /tmp, so that a later run can distinguish the residue of a killed run from directories in use."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MARK = "owner"
-SCRATCH = "tidemark-test-"  # of folders that go with the program they were made for
+SCRATCH = "tidemark-test-"  # prefix of directories that are removed with their program
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Owner:
 
 
 def mark(folder: Path) -> None:
-    """Whole or not at all: of half a mark nobody could tell whose it is."""
+    """Atomic: a partial mark would have an unknown owner."""
     fresh = folder / f"{MARK}.new"
     try:
         fresh.write_text(_mark(os.getpid()))
@@ -29,7 +29,7 @@ def mark(folder: Path) -> None:
 
 
 def owner_of(folder: Path) -> Owner | None:
-    """Whoever marked it, whether that runs or not. None where nobody can tell: no mark or half a one, of another user, or of another PID namespace."""
+    """The owner, running or not. None if unknown: no or partial mark, another user, or another PID namespace."""
     try:
         if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
             return None
@@ -40,13 +40,13 @@ def owner_of(folder: Path) -> Owner | None:
 
 
 def gone(folder: Path) -> bool:
-    """Whether whoever marked it runs no more; not of a folder of which nobody can tell."""
+    """Whether the owner is known and no longer runs."""
     owner = owner_of(folder)
     return owner is not None and not owner.runs()
 
 
 def clear_away(place: Path, prefix: str) -> None:
-    """Folders of drivers that were killed; the kernel has ended what ran in them."""
+    """Directories of killed drivers; the kernel has ended their processes."""
     for folder in place.glob(f"{prefix}*"):
         if gone(folder):
             shutil.rmtree(folder, ignore_errors=True)
@@ -57,7 +57,7 @@ def _mark(pid: int) -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process began: by now its number may be another's. One that has ended is gone, though its parent may never look."""
+    """Start time of a process, since its number may be reused. A zombie counts as gone, even if its parent never reaps it."""
     try:
         state, *fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         return "gone" if state in "ZX" else fields[18]

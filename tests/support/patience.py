@@ -1,4 +1,4 @@
-"""How long a test waits for what merely has to come about: long enough for a machine that is several times slower than the one that it was written on. A bound that the product promises has a
-name of its own, in the test that holds it to that."""
+"""How long a test waits for an event without a deadline: enough for a machine several times slower than the development machine. A limit that the product guarantees has its
+own name in the test that checks it."""
 
 PATIENCE_S = 300

@@ -1,18 +1,18 @@
-"""Ports for servers of a fixture that are killed and started again."""
+"""Ports for servers of a fixture that are killed and restarted."""
 
 import random
 import socket
 from pathlib import Path
 
-FIRST, LAST = 20000, 29999  # taken from as far as the kernel leaves them
+FIRST, LAST = 20000, 29999  # used as far as the kernel's ephemeral range leaves them
 LOWEST, HIGHEST = 1024, 65535
-ROOM = 1000  # of ports at least: the lanes and their neighbours draw from the same ones
+ROOM = 1000  # minimum number of ports: parallel test runs draw from the same ones
 ATTEMPTS = 1000
 
 
 def free(count: int) -> list[int]:
-    """Ports that nobody listens on, outside of those that the kernel hands to whoever asks for any: while a server is down, no neighbour gets its
-    port by chance. Somebody may take one before it is bound: whoever starts a server tries again."""
+    """Free ports outside the kernel's ephemeral range: while a server is down, no other program gets its port by chance.
+    Another process may take one before it is bound: the starter of a server tries again."""
     first, last = window(*of_the_kernel())
     found: list[int] = []
     for _ in range(ATTEMPTS):
@@ -25,7 +25,7 @@ def free(count: int) -> list[int]:
 
 
 def window(low: int, high: int) -> tuple[int, int]:
-    """First and last to draw from where the kernel hands out low to high: none of those, unless it hands out nearly all."""
+    """First and last port to draw from if the kernel hands out low to high: none of its range, unless that is nearly all."""
     rooms = [(FIRST, min(LAST, low - 1)), (max(FIRST, high + 1), LAST), (LOWEST, low - 1), (high + 1, HIGHEST)]
     return next((room for room in rooms if room[1] - room[0] + 1 >= ROOM), (FIRST, LAST))
 

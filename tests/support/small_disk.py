@@ -1,5 +1,5 @@
-"""A small disk of a test's own, on which a whole node can lie: a file with a filesystem, mounted where nobody else sees it. What this process begins from then on sees it, and it
-goes with the last of them, however they end."""
+"""A test's own small disk, large enough for a whole node: a file with a filesystem, mounted in a private namespace. Processes that this process starts later see it, and it
+disappears with the last of them, for any reason."""
 
 import ctypes
 import os
@@ -12,11 +12,11 @@ from pathlib import Path
 
 from support import owners
 
-CLONE_NEWNS = 0x20000  # of sched.h
+CLONE_NEWNS = 0x20000  # from sched.h
 
 
 def why_not() -> str:
-    """Why there can be none on this machine; empty where there can."""
+    """The reason why this machine can have none; empty if it can."""
     if os.geteuid() != 0:
         return "a mount needs root: run as root"
     if shutil.which("mkfs.ext4") is None:
@@ -26,7 +26,7 @@ def why_not() -> str:
 
 @contextmanager
 def mounted(mebibytes: int) -> Iterator[Path]:
-    """Of this process alone from now on, its mounts too."""
+    """Gives this process a private mount namespace; its mounts are private too."""
     _own_mounts()
     with tempfile.TemporaryDirectory(prefix=owners.SCRATCH, dir="/tmp") as folder:
         owners.mark(Path(folder))
@@ -43,7 +43,7 @@ def mounted(mebibytes: int) -> Iterator[Path]:
 
 
 def free_percent(place: Path) -> float:
-    """As a kubelet counts: of what others than root may have."""
+    """As a kubelet counts: the part available to users other than root."""
     found = os.statvfs(place)
     return 100 * found.f_bavail / found.f_blocks
 

@@ -1,4 +1,4 @@
-"""A terminal in a person's place: a program in front of it, keys, another size, and what stands on its screen."""
+"""A simulated terminal: runs a program in it, sends keys, resizes it, and reads the screen."""
 
 import contextlib
 import fcntl
@@ -30,7 +30,7 @@ class Terminal:
 
     @contextlib.contextmanager
     def start(self, *words: str):
-        """It has the terminal to itself, so that the terminal tells it of another size, and a typed ^C ends it. A block that fails ends it too."""
+        """The program owns the terminal, so it gets SIGWINCH on resize, and a typed ^C ends it. A failed block ends it too."""
         self.read = b""
         with subprocess.Popen(["setsid", "--ctty", *words], stdin=self._side, stdout=self._side) as program:
             try:
@@ -48,7 +48,7 @@ class Terminal:
         return termios.tcgetattr(self._side)
 
     def wait_for(self, answer, what: str):
-        """Reads on until there is an answer, and gives it."""
+        """Reads until the condition is true, and returns its value."""
         deadline = time.monotonic() + PATIENCE_S
         while not (found := answer()):
             if time.monotonic() > deadline:
@@ -62,6 +62,6 @@ class Terminal:
         return self.read
 
     def screen(self) -> list[str]:
-        """The lines that were drawn last."""
+        """The lines of the last drawing."""
         frames = FRAME.findall(self.read)
         return re.split(r"\r*\n", frames[-1].decode().replace("\x1b[K", "")) if frames else []

@@ -1,4 +1,4 @@
-"""deploy/ and the pages about it: alerts and runbooks belong together, and what is named is there. Needs no Go and no cluster."""
+"""deploy/ and its pages: alerts and runbooks belong together, and everything that they name exists. Needs no Go and no cluster."""
 
 import fnmatch
 import json
@@ -15,13 +15,13 @@ CHART = ROOT / "deploy" / "chart"
 
 
 def alerts() -> dict[str, str]:
-    """Of each alert its text."""
+    """The text of each alert."""
     parts = re.split(r"^  - alert: ", (MONITORING / "alerts.yaml").read_text(), flags=re.M)[1:]
     return {part.split("\n", 1)[0]: part for part in parts}
 
 
 def selectors() -> set[tuple[str, str, str, str]]:
-    """Of the rules and of the board: metric, label, operator and the value that is asked for."""
+    """Queries of the rules and the board: metric, label, operator and value."""
     board = json.loads((MONITORING / "dashboard.json").read_text())
     queries = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
     queries += re.findall(r"^    expr: \|\n((?:      .*\n)+)", (MONITORING / "alerts.yaml").read_text(), re.M)
@@ -30,12 +30,12 @@ def selectors() -> set[tuple[str, str, str, str]]:
         for query in queries
         for metric, braces in re.findall(r"\b((?:tidemark|slo_controller)_\w+)\{([^}]*)\}", query)
         for selector in re.findall(r'(\w+)\s*(=~|!=|!~|=)\s*"([^"]*)"', braces)
-        if "$" not in selector[2]  # what the reader of the board chose
+        if "$" not in selector[2]  # chosen by the reader of the board
     }
 
 
 def sources() -> dict[Path, str]:
-    """What the program is made of, without its tests."""
+    """The source of the program without its tests."""
     found = {}
     for folder in ("agent", "kube", "manager", "net", "yarn_operator", "yarn_copilot"):
         for path in (ROOT / folder).rglob("*.cc"):
@@ -45,7 +45,7 @@ def sources() -> dict[Path, str]:
 
 
 class LabelValues(unittest.TestCase):
-    """A value that the code does not have is a rule that never fires, and promtool takes it. Whether the metric is one is held by cluster/test_monitoring.py."""
+    """A rule with a value that the code does not have never fires, and promtool accepts it. cluster/test_monitoring.py checks the metrics."""
 
     @classmethod
     def setUpClass(cls):
@@ -56,14 +56,14 @@ class LabelValues(unittest.TestCase):
     def told_by(self, metric: str) -> list[Path]:
         return [path for path, text in self.sources.items() if f'"{metric}"' in text]
 
-    def test_each_label_is_one_of_its_metric(self):
+    def test_each_label_belongs_to_its_metric(self):
         self.assertGreaterEqual(len(self.asked), 5)
         for metric, label, _, _ in self.asked:
             labels = re.search(rf"^\| `{metric}\{{([a-z,]+)\}}`", self.guide, re.M)
             self.assertIsNotNone(labels, f"{metric} has no labels in the guide")
             self.assertIn(label, labels[1].split(","), metric)
 
-    def test_each_reason_is_one_that_is_given(self):
+    def test_each_reason_exists(self):
         policies = [path.read_text() for path in (ROOT / "policy").rglob("*.cc") if not path.stem.endswith(("_test", "_fuzz")) and path.parent.name != "render"]
         named = {word for text in [*policies, *self.sources.values()] for word in re.findall(r"\bk[A-Z]\w+", text)}
         given = {id for name, id in self.reasons.items() if name in named}
@@ -72,18 +72,18 @@ class LabelValues(unittest.TestCase):
         self.assertGreater(len(asked), 0)
         for metric, value in asked:
             first = [value] if value in given else [id for id in given if re.fullmatch(value, id)]
-            self.assertNotEqual([], first, f"{metric}: nobody gives the reason {value}")
-            for alternative in re.findall(r"\[(\w+)\]", value)[-1:]:  # of TM-EVICT-01[67] both
+            self.assertNotEqual([], first, f"{metric}: no code gives the reason {value}")
+            for alternative in re.findall(r"\[(\w+)\]", value)[-1:]:  # both of TM-EVICT-01[67]
                 self.assertEqual(len(alternative), len(first), f"{metric}: of {value} there is only {first}")
 
-    def test_each_other_value_is_a_word_of_who_tells_the_metric(self):
+    def test_each_other_value_is_in_the_code_of_the_metric(self):
         asked = [(metric, label, word) for metric, label, operator, value in self.asked if not value.startswith("TM-") for word in (value.split("|") if "~" in operator else [value])]
         self.assertGreater(len(asked), 3)
         for metric, label, word in asked:
             files = self.told_by(metric)
             self.assertNotEqual([], files, metric)
             components = {path.relative_to(ROOT).parts[0] for path in files}
-            # A queue's metrics are of kube, and its name of who made it.
+            # A queue's metrics are in kube, and its name is in the code that creates it.
             named_elsewhere = label == "component" and components == {"kube"}
             texts = self.sources.values() if named_elsewhere else [self.sources[path] for path in files]
             self.assertTrue(any(re.search(rf'\\?"{re.escape(word)}\\?"', text) for text in texts), f"{metric}: no {label} of it is called {word}")
@@ -116,7 +116,7 @@ class Alerts(unittest.TestCase):
 class NodeManagerImage(unittest.TestCase):
     FOLDER = ROOT / "deploy" / "node-manager"
 
-    def test_what_it_copies_may_be_copied_and_is_there_or_of_hadoops_distribution(self):
+    def test_copied_files_may_be_copied_and_exist_or_are_hadoops(self):
         text = (self.FOLDER / "Dockerfile").read_text()
         allowed = [line[1:] for line in (self.FOLDER / "Dockerfile.dockerignore").read_text().splitlines() if line.startswith("!")]
         copied = re.findall(r"^COPY (?:--\S+ )*(\S+) \S+$", text, re.M)
@@ -129,14 +129,14 @@ class NodeManagerImage(unittest.TestCase):
         self.assertIn(f"<hadoop.version>{version}</hadoop.version>", (ROOT / "tests/support/yarn/pom.xml").read_text(), "what the tests run")
         self.assertIn(f"    tag: {version}\n", (CHART / "values.yaml").read_text())
 
-    def test_it_is_where_a_generated_yarn_site_looks_for_the_native_program(self):
+    def test_the_native_program_is_where_a_generated_yarn_site_expects_it(self):
         text = (self.FOLDER / "Dockerfile").read_text()
         constants = (ROOT / "cli" / "node_manager_site.h").read_text()
         program, group = (re.search(rf'{name} = "(.*)"', constants)[1] for name in ("kNodeExecutor", "kNodeExecutorGroup"))
         self.assertRegex(text, rf"(?m)^COPY --chown=root:{group} --chmod=6050 \S+/bin/container-executor {program}$")
         self.assertIn(f"executor.group={group}\n", (self.FOLDER / "container-executor.cfg").read_text())
 
-    def test_the_chart_mounts_the_folders_that_a_generated_yarn_site_names(self):
+    def test_the_chart_mounts_the_directories_of_a_generated_yarn_site(self):
         constants, values = (ROOT / "cli" / "node_manager_site.h").read_text(), (CHART / "values.yaml").read_text()
         for name, line in (("kNodeLocalDir", "localDirs: [{}]"), ("kNodeLogDir", "logDirs: [{}]"), ("kNodeRecoveryDir", "recoveryDir: {}")):
             self.assertIn(line.format(re.search(rf'{name} = "(.*)"', constants)[1]), values)
@@ -145,8 +145,8 @@ class NodeManagerImage(unittest.TestCase):
 class Image(unittest.TestCase):
     DOCKERFILE = ROOT / "deploy" / "image" / "Dockerfile"
 
-    def test_what_it_copies_is_what_a_release_leaves(self):
-        """The pattern takes the binary that `./dev release` names, for each architecture, and not what lies beside it."""
+    def test_it_copies_the_files_of_a_release(self):
+        """The pattern matches the binary of `./dev release` for each architecture, and not the files beside it."""
         text = self.DOCKERFILE.read_text()
         own = {to: what for what, to in re.findall(r"^COPY (?!--from)(?:--\S+ )*(\S+) (\S+)$", text, re.M)}
         self.assertEqual({"/dist/", "/tidemark"}, set(own))
@@ -162,13 +162,13 @@ class Image(unittest.TestCase):
             self.assertFalse(fnmatch.fnmatch(name, helper.replace("${TARGETARCH}", architecture)))
         self.assertEqual("*\n!dist\n", Path(f"{self.DOCKERFILE}.dockerignore").read_text())
 
-    def test_the_time_zones_it_takes_are_where_the_manager_looks(self):
+    def test_the_time_zones_are_where_the_manager_looks(self):
         text = self.DOCKERFILE.read_text()
         self.assertIn("COPY --from=zones /usr/share/zoneinfo /usr/share/zoneinfo\n", text)
         self.assertIn('"/usr/share/zoneinfo/"', (ROOT / "main" / "zones.cc").read_text())
         self.assertTrue(Path("/usr/share/zoneinfo/Europe/Berlin").exists(), "Debian's tzdata puts them there")
 
-    def test_it_runs_as_the_user_that_the_chart_says(self):
+    def test_it_runs_as_the_user_in_the_chart(self):
         user = re.search(r"^USER (\d+):(\d+)$", self.DOCKERFILE.read_text(), re.M)
         pod = (CHART / "templates" / "deployment.yaml").read_text()
         self.assertIn(f"runAsUser: {user[1]}\n        runAsGroup: {user[2]}\n", pod)
@@ -176,13 +176,13 @@ class Image(unittest.TestCase):
 
 
 class Chart(unittest.TestCase):
-    def test_what_the_chart_shares_is_linked_and_not_copied(self):
+    def test_shared_files_of_the_chart_are_links(self):
         for link in (CHART / "crds", CHART / "files" / "alerts.yaml", CHART / "files" / "dashboard.json"):
             self.assertTrue(link.is_symlink(), link)
             self.assertTrue(link.exists(), link)
 
     def test_every_value_is_in_the_schema(self):
-        """The other way round too: helm refuses a value that the schema does not name, and here no name is left over."""
+        """Also the opposite: helm refuses a value that the schema does not have, and here the schema has no unused name."""
         schema = json.loads((CHART / "values.schema.json").read_text())
         values = re.findall(r"^(\w+):", (CHART / "values.yaml").read_text(), re.M)
         self.assertEqual(sorted(set(schema["properties"]) - {"global"}), sorted(values))

@@ -1,4 +1,4 @@
-"""The calls of `tidemark` in the docs are such as the program takes."""
+"""The program accepts the calls of `tidemark` in the docs."""
 
 import os
 import subprocess
@@ -27,12 +27,12 @@ class DocCommands(unittest.TestCase):
             (Path(folder) / "x.md").write_text(page)
             return calls.all_wrong(Tree(Path(folder)), self.help_of)
 
-    def test_the_docs_show_what_the_program_takes(self):
+    def test_the_program_accepts_the_calls_in_the_docs(self):
         tree = Tree(ROOT)
         self.assertGreater(len(list(calls.calls(tree))), 100)
         self.assertEqual([], calls.all_wrong(tree, self.help_of))
 
-    def test_what_it_does_not_take_is_found(self):
+    def test_invalid_calls_are_found(self):
         for line, words in {
             "tidemark of cluster": "no such command as `of`",
             "tidemark off": "wants one of node, pool, cluster",
@@ -56,7 +56,7 @@ class DocCommands(unittest.TestCase):
                 self.assertIn(words, found[0])
         self.assertIn("x.md:2", self.wrong("One line,\nand `tidemark undo settings` in the next.\n")[0])
 
-    def test_what_it_takes_is_not(self):
+    def test_valid_calls_are_not_reported(self):
         for page in (
             "`tidemark off|on|observe node|pool|cluster`", "`tidemark explain node NAME --at`", "`tidemark VERB --help`", "`tidemark on …`", "`tidemark`",
             "```sh elsewhere\ntidemark off cluster --now \\\n  --reason 'a | b' --yes  # --not-a-flag\nhelm install tidemark deploy/chart --set a=b\n```\n",

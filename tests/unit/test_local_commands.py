@@ -1,4 +1,4 @@
-"""`tidemark local` in the hands of a person: exit codes, what a wrong call is told, a terminal that is as it was afterwards."""
+"""`tidemark local` as a user calls it: exit codes, messages for wrong calls, and a terminal that is restored afterwards."""
 
 import os
 import signal
@@ -57,7 +57,7 @@ class LocalCommands(unittest.TestCase):
             with self.subTest(words):
                 done = self.local(*words)
                 self.assertEqual((2, ""), (done.returncode, done.stdout))
-                self.assertIn(told, done.stderr)
+                self.assertIn(message, done.stderr)
 
     def test_each_has_help_with_examples(self):
         for word in ("run", "ps", "logs", "stop", "top"):
@@ -65,7 +65,7 @@ class LocalCommands(unittest.TestCase):
             self.assertEqual(0, done.returncode)
             self.assertIn(f"\nExamples:\n  tidemark local {word}", done.stdout)
 
-    def test_where_nothing_serves_it_says_what_to_start(self):
+    def test_without_a_server_it_says_what_to_start(self):
         nowhere = self.folder / "nowhere"
         for words in (("ps",), ("run", "--", "true"), ("stop", "x"), ("top", "--once")):
             with self.subTest(words):
@@ -73,7 +73,7 @@ class LocalCommands(unittest.TestCase):
                 self.assertEqual((1, ""), (done.returncode, done.stdout))
                 self.assertIn(f"no `tidemark up` runs with --data-dir {nowhere}: start it with `tidemark up --data-dir={nowhere}`", done.stderr)
 
-    def test_a_job_from_its_beginning_to_its_end(self):
+    def test_a_job_from_its_start_to_its_end(self):
         done = self.local("run", "--cpu=2", "--", "/bin/sleep", "100")
         self.assertEqual((0, ""), (done.returncode, done.stderr))
         name = done.stdout.strip()
@@ -84,7 +84,7 @@ class LocalCommands(unittest.TestCase):
         self.assertEqual(0, self.local("stop", name, "--wait").returncode)
         self.assertEqual(1, self.local("stop", name).returncode)
 
-    def test_who_waits_may_go_and_the_job_stays(self):
+    def test_a_waiting_client_may_end_and_the_job_stays(self):
         words = [os.environ["TIDEMARK_BINARY"], "local", "run", f"--data-dir={self.data}", "--name=stays", "--wait", "--", "true"]
         with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as waits:
             while "stays" not in self.local("ps").stdout:
@@ -95,7 +95,7 @@ class LocalCommands(unittest.TestCase):
         self.assertIn("stays goes on", error)
         self.assertEqual(0, self.local("stop", "stays").returncode)
 
-    def test_a_terminal_is_as_it_was_however_top_ends(self):
+    def test_the_terminal_is_restored_however_top_ends(self):
         terminal = Terminal(24, 90)
         self.addCleanup(terminal.close)
         before = terminal.settings()

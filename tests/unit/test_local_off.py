@@ -1,5 +1,5 @@
-"""`tidemark off` and `on` on one machine: nothing is sold and nothing offline begins, what runs is held to its least, the online task does not notice; and where
-nothing offline runs any more every file is as it was."""
+"""`tidemark off` and `on` on one machine: nothing is sold, no offline work starts, running offline work has its minimum, and the online task is not
+affected; without running offline work every file is as it was."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from cluster.local_case import CGROUPS, LocalCase, batch_job
 from cluster.tidemark_process import wait_for
 from support.node import cgroups
 
-LEAST_US = 2_000  # in 100 ms, of all offline work: docs/guide/protection.md
+LEAST_US = 2_000  # for all offline work, in 100 ms: docs/guide/protection.md
 ORDERED = ["--yes", "--reason=a look at the machine alone"]
 
 
@@ -40,7 +40,7 @@ class LocalOff(LocalCase):
     def sold(self) -> set[str]:
         return {name for name, amount in self.get("node", "here")["status"]["allocatable"].items() if "batch-" in name and amount != "0"}
 
-    def test_nothing_offline_begins_and_the_online_task_does_not_notice(self):
+    def test_no_offline_work_starts_and_the_online_task_is_not_affected(self):
         self.apply({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
             "spec": {"containers": [{"name": "main", "image": "local", "command": ["sleep", "1000"], "resources": {"requests": {"cpu": "100m"}}}]},
@@ -48,22 +48,22 @@ class LocalOff(LocalCase):
         wait_for(lambda: "kubernetes.io/batch-memory" in self.sold(), "an offer", self.component)
         self.apply(batch_job("steady", ["sleep", "1000"], "32Mi"))
         wait_for(lambda: self.tasks()["steady"]["state"] == "Running" and self.phases().get("web") == "Running", "both run", self.component)
-        wait_for(lambda: self.isolation() == "Enforcing", "an agent that writes", self.component)
+        wait_for(lambda: self.isolation() == "Enforcing", "an enforcing agent", self.component)
         idle_before = self.of_besteffort("cpu.idle")
         web = self.get("pod", "web")["status"]["containerStatuses"][0]
 
         self.order("off", "node", "here", "--now")
-        wait_for(lambda: self.isolation() == "Off", "an agent that obeys", self.component)
+        wait_for(lambda: self.isolation() == "Off", "an agent that is off", self.component)
         wait_for(lambda: not self.sold(), "nothing is sold", self.component)
-        wait_for(lambda: self.quota() == str(LEAST_US), "what runs is held to its least", self.component)
-        self.assertEqual("Running", self.tasks()["steady"]["state"], "nobody is ended")
+        wait_for(lambda: self.quota() == str(LEAST_US), "the minimum for running offline work", self.component)
+        self.assertEqual("Running", self.tasks()["steady"]["state"], "no task is evicted")
         self.assertEqual(0, self.local("run", "--name=filler", "--class=free", "--", "true").returncode)
         self.apply(batch_job("asks", ["true"], "32Mi"))
         for name in ("filler", "asks"):
             wait_for(lambda: "switched off here" in self.tasks()[name].get("why", ""), f"a reason why {name} waits", self.component)
 
         self.assertEqual(0, self.local("stop", "steady", "--now", "--wait").returncode)
-        wait_for(lambda: self.quota() in ("-1", "max") and self.of_besteffort("cpu.idle") in ("", "0"), "all of it as it was", self.component)
+        wait_for(lambda: self.quota() in ("-1", "max") and self.of_besteffort("cpu.idle") in ("", "0"), "all original values", self.component)
         self.assertEqual({"Waiting"}, {self.tasks()[name]["state"] for name in ("filler", "asks")})
 
         self.order("on", "node", "here")
@@ -74,10 +74,10 @@ class LocalOff(LocalCase):
         top = json.loads(self.local("top", "--once", "-o", "json").stdout)
         self.assertEqual([], top["evicted"])
 
-    def test_the_switch_on_the_machine_holds_it_back_as_well(self):
-        wait_for(lambda: self.isolation() == "Enforcing", "an agent that writes", self.component)
+    def test_the_latch_on_the_machine_also_stops_offline_work(self):
+        wait_for(lambda: self.isolation() == "Enforcing", "an enforcing agent", self.component)
         self.order_locally("off")
-        wait_for(lambda: self.isolation() == "OffLocally", "an agent that says so", self.component)
+        wait_for(lambda: self.isolation() == "OffLocally", "an agent that reports it", self.component)
         self.assertEqual(0, self.local("run", "--name=filler", "--class=free", "--", "true").returncode)
         wait_for(lambda: "switched off here" in self.tasks()["filler"].get("why", ""), "a reason why it waits", self.component)
         self.order_locally("on")

@@ -1,4 +1,4 @@
-"""What the binary makes of the world it is started in: a full disk behind its output, a closed descriptor, a log that nobody reads."""
+"""The binary in a difficult environment: output to a full disk, a closed descriptor, a log that is not read."""
 
 import contextlib
 import fcntl
@@ -26,7 +26,7 @@ def run(*arguments: str, **how) -> subprocess.CompletedProcess:
 
 
 def free_ports(count: int) -> list[int]:
-    """All held until all are chosen, so that no two are the same."""
+    """All are held until all are chosen, so that no two are the same."""
     with contextlib.ExitStack() as held:
         probes = [held.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:
@@ -42,7 +42,7 @@ def kubeconfig_of(server: str) -> dict:
 
 
 def get(url: str) -> tuple[int, str]:
-    """The answer, once something listens there."""
+    """The answer, after the server listens."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -59,7 +59,7 @@ def get(url: str) -> tuple[int, str]:
 class Output(unittest.TestCase):
     WORDS = (["--help"], ["--version"], ["manager", "--help"], ["manager", "--version"], ["explain", "--help"])
 
-    def test_a_misspelt_word_is_told_before_the_reason_that_is_missing(self):
+    def test_a_misspelt_word_is_reported_before_a_missing_reason(self):
         for command in ("on", "off", "observe", "override"):
             with self.subTest(command=command):
                 done = run(command, "clustr")
@@ -87,7 +87,7 @@ class Output(unittest.TestCase):
 
 class Up(unittest.TestCase):
     def start(self, *arguments: str, **how) -> tuple[subprocess.Popen, str]:
-        """`tidemark up` in a folder of its own; answers it and where it serves its health."""
+        """`tidemark up` in its own directory; returns it and its health address."""
         [port] = free_ports(1)
         process = subprocess.Popen(
             [os.environ["TIDEMARK_BINARY"], "up", "--pods=false", "--listen", "127.0.0.1:0", "--metrics-addr", f"127.0.0.1:{port}", *arguments],
@@ -97,7 +97,7 @@ class Up(unittest.TestCase):
         self.addCleanup(process.kill)
         return process, f"http://127.0.0.1:{port}"
 
-    def test_a_log_that_nobody_reads_stops_nothing(self):
+    def test_an_unread_log_stops_nothing(self):
         out, into = os.pipe()
         fcntl.fcntl(into, fcntl.F_SETPIPE_SZ, 4096)
         os.set_blocking(into, False)
@@ -114,7 +114,7 @@ class Up(unittest.TestCase):
         self.assertEqual(0, process.wait(PATIENCE_S), "and it ends in order, without its last lines")
         os.close(out)
 
-    def test_every_folder_above_the_data_is_made(self):
+    def test_all_parent_directories_of_the_data_are_created(self):
         data = Path(os.environ["TMPDIR"]) / "some" / "where" / "deep"
         process, health = self.start("--data-dir", str(data), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.assertEqual(200, get(health + "/healthz")[0])
@@ -123,7 +123,7 @@ class Up(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(0, process.wait(PATIENCE_S))
 
-    def test_where_its_output_is_not_taken_it_does_not_start(self):
+    def test_it_does_not_start_if_its_output_fails(self):
         with open("/dev/full", "w") as full:
             process, _ = self.start("--data-dir", os.environ["TMPDIR"] + "/full", stdout=full, stderr=subprocess.PIPE, text=True)
             _, said = process.communicate(timeout=PATIENCE_S)
@@ -132,13 +132,13 @@ class Up(unittest.TestCase):
 
 
 class Manager(unittest.TestCase):
-    def test_the_peers_command_line_serves_its_probes(self):
-        """Called by the peer's name, with the arguments of its manifest, beside an API server that is not there."""
+    def test_koordinators_command_line_serves_its_probes(self):
+        """With Koordinator's program name and the arguments of its manifest, without an API server."""
         folder = Path(os.environ["TMPDIR"])
         program, kubeconfig, log = folder / "koord-manager", folder / "nowhere", folder / "manager.log"
         program.symlink_to(os.path.abspath(os.environ["TIDEMARK_BINARY"]))
-        nobody, metrics, health = free_ports(3)
-        kubeconfig.write_text(json.dumps(kubeconfig_of(f"http://127.0.0.1:{nobody}")))
+        unused, metrics, health = free_ports(3)
+        kubeconfig.write_text(json.dumps(kubeconfig_of(f"http://127.0.0.1:{unused}")))
         with open(log, "wb") as into:
             process = subprocess.Popen(
                 [program, "--enable-leader-election", f"--metrics-addr=:{metrics}", f"--health-probe-addr=:{health}", "--logtostderr=true",
@@ -161,7 +161,7 @@ class Manager(unittest.TestCase):
 
 class Explain(unittest.TestCase):
     def test_an_answer_that_cannot_be_written_is_a_failure(self):
-        """Against an API server of three answers, so that it needs no cluster."""
+        """With a simulated API server of three answers, so it needs no cluster."""
         class Api(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 

@@ -1,4 +1,4 @@
-"""`tidemark replay` in the hands of a person: the same bytes for the same record, a difference told field by field where a byte that matters is another."""
+"""`tidemark replay` as a user calls it: the same bytes for the same record; if a byte that matters differs, the differences by field."""
 
 import json
 import os
@@ -16,7 +16,7 @@ START, DECISION = 1, 16  # the first byte of a payload
 
 
 def varint(value: int) -> bytes:
-    """As journal/record.h has signed numbers: zigzag, seven bits a byte."""
+    """Signed numbers as in journal/record.h: zigzag, seven bits per byte."""
     value <<= 1
     out = bytearray()
     while value > 0x7F:
@@ -58,26 +58,26 @@ def replayed(folder: Path, *words: str) -> subprocess.CompletedProcess:
 
 
 class Recorded(unittest.TestCase):
-    """A run on a real API server, recorded under policy 9 (tests/golden/replay): what that policy decided it decides again, in every version that calls itself so."""
+    """A run on a real API server, recorded under policy 9 (tests/golden/replay): every version of that policy must decide the same again."""
 
     POLICY = 9
-    # What later policies decide otherwise, by node and field.
+    # Different decisions of later policies, by node and field.
     OTHERWISE: set[tuple[str, str]] = set()
 
-    def test_what_was_decided_is_decided_again(self):
+    def test_recorded_decisions_are_repeated(self):
         [segment] = DECISIONS.glob("*.tmj")
         start = frames(segment.read_bytes())[0]
         self.assertEqual((START, varint(self.POLICY)), (start[0], start[2:3]), "policy of its writer")
         done = replayed(DECISIONS, "-o", "json")
-        told = json.loads(done.stdout)
-        self.assertEqual(("", 0), (done.stderr, told["unreadable"]))
-        self.assertGreater(told["decisions"], 30)
-        found = {(each["node"], change["field"]) for each in told["differences"] for change in each["changes"]}
-        if told["policy"] == self.POLICY:
-            self.assertEqual(set(), found, "the same input gives another outcome: raise kPolicyVersion (manager/record/decision_record.h)")
+        shown = json.loads(done.stdout)
+        self.assertEqual(("", 0), (done.stderr, shown["unreadable"]))
+        self.assertGreater(shown["decisions"], 30)
+        found = {(each["node"], change["field"]) for each in shown["differences"] for change in each["changes"]}
+        if shown["policy"] == self.POLICY:
+            self.assertEqual(set(), found, "the same input gives a different result: raise kPolicyVersion (manager/record/decision_record.h)")
         self.assertEqual(
             self.OTHERWISE, found,
-            f"policy {told['policy']} decides this otherwise than {self.POLICY}. Where that is meant, name it in OTHERWISE, or record anew: tests/golden/replay/README.md",
+            f"policy {shown['policy']} decides differently from {self.POLICY}. If that is intended, add it to OTHERWISE, or record again: tests/golden/replay/README.md",
         )
 
 
@@ -86,7 +86,7 @@ class Replay(unittest.TestCase):
         self.folder = Path(tempfile.mkdtemp(prefix="tidemark-replay-"))
         self.addCleanup(shutil.rmtree, self.folder, True)
         self.whole = frames(GOLDEN.read_bytes())
-        # Its window begins again as it ends, each midnight: since policy 8 that is no change of its line.
+        # Its window begins again as it ends, each midnight: since policy 8 this does not change its line.
         self.payloads = [each for each in self.whole if each[0] != DECISION or b"previous-web" not in each[:40]]
 
     def replay(self, *words: str) -> tuple[int, str]:
@@ -100,49 +100,49 @@ class Replay(unittest.TestCase):
         return max(i for i, payload in enumerate(self.payloads) if payload[0] == DECISION and name in payload[:40])
 
     def shrink(self, place: int) -> None:
-        """The node of the record has 31 cores, and had 32: its capacity, and what of it is allocatable."""
+        """The node in the record gets 31 cores instead of 32: capacity and allocatable."""
         self.assertIn(varint(32000), self.payloads[place])
         self.payloads[place] = self.payloads[place].replace(varint(32000), varint(31000), 1)
 
     def test_the_same_record_gives_the_same_bytes(self):
-        self.assertEqual(GOLDEN.read_bytes(), segment(self.whole), "the frames are what they are taken for")
+        self.assertEqual(GOLDEN.read_bytes(), segment(self.whole), "the frames are decoded correctly")
         decisions = sum(payload[0] == DECISION for payload in self.payloads)
         code, text = self.replay()
         self.assertEqual((0, f"{decisions} decisions made again: {decisions} the same, 0 otherwise, 0 not readable\n"), (code, text))
         self.assertEqual((0, text), self.replay())
-        told = json.loads(self.replay("-o", "json")[1])
-        self.assertEqual(([], {}), (told["differences"], told["fields"]))
+        shown = json.loads(self.replay("-o", "json")[1])
+        self.assertEqual(([], {}), (shown["differences"], shown["fields"]))
 
-    def test_what_a_later_policy_decides_otherwise_is_told_by_the_field(self):
+    def test_different_decisions_of_a_later_policy_are_shown_by_field(self):
         self.payloads = self.whole
         code, text = self.replay("-o", "json")
-        told = json.loads(text)
-        self.assertEqual((1, 3, 0, {"offer.line.changesAt": 3}), (code, told["differ"], told["unreadable"], told["fields"]))
-        self.assertEqual({"previous-web"}, {each["node"] for each in told["differences"]})
-        self.assertFalse([note for note in told["notes"] if "report it" in note], "another version may come to something else")
+        shown = json.loads(text)
+        self.assertEqual((1, 3, 0, {"offer.line.changesAt": 3}), (code, shown["differ"], shown["unreadable"], shown["fields"]))
+        self.assertEqual({"previous-web"}, {each["node"] for each in shown["differences"]})
+        self.assertFalse([note for note in shown["notes"] if "report it" in note], "another version may decide differently")
 
-    def test_a_byte_that_matters_is_a_difference_in_the_fields_that_it_matters_to(self):
-        """The line was at 60 %: of 32 cores 19.2, of 31 they are 18.6; the system used 2 and a pod 2."""
+    def test_a_byte_that_matters_is_a_difference_in_its_fields(self):
+        """The line was at 60 %: 19.2 of 32 cores, 18.6 of 31; the system used 2 and a pod 2."""
         self.shrink(self.last_of("previous-plain"))
         code, text = self.replay("-o", "json")
         self.assertEqual(1, code)
-        told = json.loads(text)
-        self.assertEqual((1, 0), (told["differ"], told["unreadable"]))
-        [one] = told["differences"]
+        shown = json.loads(text)
+        self.assertEqual((1, 0), (shown["differ"], shown["unreadable"]))
+        [one] = shown["differences"]
         self.assertEqual("previous-plain", one["node"])
         changes = {each["field"]: (each["before"], each["after"]) for each in one["changes"]}
         self.assertEqual(("15200", "14600"), changes["kubernetes.io/batch-cpu.published"])
         self.assertEqual(("15200", "14600"), changes["publish.kubernetes.io/batch-cpu"])
-        self.assertFalse([field for field in changes if "memory" in field], "no byte of its memory is another")
-        self.assertEqual({field: 1 for field in changes}, told["fields"])
-        self.assertFalse([note for note in told["notes"] if "report it" in note], "another version may come to something else")
+        self.assertFalse([field for field in changes if "memory" in field], "no byte of its memory changed")
+        self.assertEqual({field: 1 for field in changes}, shown["fields"])
+        self.assertFalse([note for note in shown["notes"] if "report it" in note], "another version may decide differently")
         text = self.replay()[1]
         self.assertIn("kubernetes.io/batch-cpu.published: 15200 -> 14600\n", text)
         self.assertIn(" 1 otherwise, 0 not readable\n", text)
         self.assertEqual(1, self.replay("--limit=0")[0])
-        self.assertEqual(0, self.replay("--node=previous-idle")[0], "the other nodes are as they were")
+        self.assertEqual(0, self.replay("--node=previous-idle")[0], "the other nodes are unchanged")
 
-    def test_a_difference_by_the_same_version_is_a_fault_and_says_so(self):
+    def test_a_difference_by_the_same_version_is_reported_as_a_fault(self):
         policy = json.loads(self.replay("-o", "json")[1])["policy"]
         start = self.payloads[0]
         self.assertEqual((START, varint(3) + varint(2)), (start[0], start[1:3]), "schema and policy of its writer")
@@ -153,7 +153,7 @@ class Replay(unittest.TestCase):
         self.assertEqual(1, code)
         self.assertIn(f"1 of them were made by policy {policy}, which is this program's: the same should have come out. Please report it", text)
 
-    def test_a_byte_that_is_damaged_is_no_difference(self):
+    def test_a_damaged_byte_is_no_difference(self):
         whole = segment(self.payloads)
         damaged = bytearray(whole)
         damaged[-1] ^= 0x55

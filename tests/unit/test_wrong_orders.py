@@ -72,8 +72,8 @@ OF_ONE = {
     **{(verb, "config", "--resaon=x"): "unknown flag --resaon; did you mean --reason?" for verb in ("undo", "hold", "resume")},
 }
 WRONG = {
-    **{(verb, *words): told for verb in ("off", "on", "observe") for words, told in EVERY_ORDER.items()},
-    **{(verb, *words): told for verb in ("off", "on") for words, told in WITH_PARTS.items()},
+    **{(verb, *words): reported for verb in ("off", "on", "observe") for words, reported in EVERY_ORDER.items()},
+    **{(verb, *words): reported for verb in ("off", "on") for words, reported in WITH_PARTS.items()},
     **OF_ONE,
 }
 # The same flags in valid combinations.
@@ -102,7 +102,7 @@ class WrongOrders(unittest.TestCase):
             with self.subTest(words):
                 done = self.call(*words)
                 self.assertEqual((2, ""), (done.returncode, done.stdout), done.stderr)
-                self.assertIn(told, done.stderr)
+                self.assertIn(reported, done.stderr)
                 self.assertIn(f"\nusage: tidemark {words[0]} ", done.stderr)
 
     def good(self, *words: str, **variables: str) -> None:

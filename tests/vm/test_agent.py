@@ -1,4 +1,4 @@
-"""What the agent measures, what it sets, and what it ends for want of memory, on a real cgroup v2."""
+"""The agent's measurements, writes and evictions for memory on a real cgroup v2."""
 
 import os
 from pathlib import Path

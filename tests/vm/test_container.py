@@ -1,5 +1,5 @@
-"""The agent as the chart's DaemonSet runs it, on a kernel with cgroup v2 that is mounted as systemd mounts it (nsdelegate): the folders and the capabilities of the chart and no
-others, a cgroup namespace of its own, the machine's processes. No runtime is in the guest: what it would do is done by hand, but for its seccomp and its filter of devices."""
+"""The agent as the chart's DaemonSet runs it, on a kernel with cgroup v2 mounted like systemd does (nsdelegate): only the directories and capabilities of the chart,
+its own cgroup namespace, the machine's processes. The guest has no runtime: the test does its work by hand, except seccomp and the device filter."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from support.vm.waiting import UNTIL_SO
 
 BINARY = Path(os.environ["TIDEMARK_BINARY"])
 CHART = (ROOT / "deploy/chart/templates/agent_daemonset.yaml").read_text()
-# The machine's folder or file of each volume that a pod always has.
+# The machine's directory or file of each volume that a pod always has.
 HOST = {
     "cgroup": "/sys/fs/cgroup", "run": "/run/tidemark", "state": "/var/lib/tidemark", "pod-logs": "/var/log/pods", "cpu-manager-state": "/var/lib/kubelet/cpu_manager_state",
 }
@@ -24,7 +24,7 @@ CAPABILITY_BITS = {"DAC_OVERRIDE": 1, "KILL": 5}
 NOT_DECIDED = "move a process into"
 POD_GROUP, OWN = f"kubepods/besteffort/pod{UID}", "kubepods/burstable/podagent/agent"
 WORK = f"{POD_GROUP}/{CONTAINER}"
-# Groups as a kubelet makes them, a process of another user in an offline pod's container, and what an agent before this one had heard.
+# Groups as a kubelet makes them, a process of another user in an offline pod's container, and the stored state of an earlier agent.
 MACHINE = rf"""#!/bin/sh
 set -e
 mount -o remount,nsdelegate /sys/fs/cgroup
@@ -39,7 +39,7 @@ cp /given/*.json /run/tidemark/
 echo '{{"policyName":"none","defaultCpuSet":"","checksum":1}}' >/var/lib/kubelet/cpu_manager_state
 sh -c "echo \$\$ >{OWN}/cgroup.procs; exec unshare-real --mount --cgroup --uts --ipc contain" >/agent.log 2>&1 &
 """
-# What a runtime mounts, and then what the chart asks for.
+# The mounts of a runtime, then those of the chart.
 CONTAIN = r"""#!/bin/sh
 set -e
 mkdir /c && mount -t tmpfs c /c && cd /c
@@ -84,16 +84,16 @@ echo "-- log"; cat /agent.log
 class Container(unittest.TestCase):
     maxDiff = None
 
-    def test_it_has_what_it_needs(self):
+    def test_the_charts_rights_are_enough(self):
         capabilities = re.findall(r"^ +- ([A-Z_]+)", CHART.split("            add:\n")[1].split("{{-")[0], re.M)
         mounts = re.findall(r"^        - \{name: (\S+), mountPath: ([^,}]+)(, readOnly: true)?\}$", CHART.split("volumeMounts:")[1].split("{{- if")[0], re.M)
-        self.assertEqual(set(HOST), {name for name, _, _ in mounts}, "this test does what the chart says")
+        self.assertEqual(set(HOST), {name for name, _, _ in mounts}, "this test mounts the chart's volumes")
         binds = "\n".join(f"bind {HOST[name]} {place} {'ro' if read_only else 'rw'}" for name, place, read_only in mounts)
         contain = CONTAIN.replace("MOUNTS", binds).replace("CAPABILITIES", ",".join(["-all", *(f"+{each.lower()}" for each in capabilities)]))
         files = {
             "/bin/machine": MACHINE.encode(), "/bin/contain": contain.encode(), "/bin/tidemark": BINARY, "/bin/setpriv-real": Path("/usr/bin/setpriv"),
             "/bin/unshare-real": Path("/usr/bin/unshare"),
-            # Whatever runs there uses more than a hundredth of the memory: with the API server away, who is offline is killed for it.
+            # The guest uses more than 1 % of the memory: without an API server, offline work is killed for it.
             **offline_pod.heard(memoryEvictThresholdPercent=1),
         }
         done = vm.run(["sh", "-c", SESSION], files=files, deadline_s=3 * PATIENCE_S)
@@ -113,7 +113,7 @@ class Container(unittest.TestCase):
         self.assertEqual((0, 0, ""), (status["refused"], status["left"], status["trouble"]))
         wrong = [line for line in log.splitlines() if re.search(r"denied|not permitted|Read-only", line) and "what=cpi" not in line]
         self.assertEqual([], wrong)
-        # A kernel lets nobody move processes who does not see both groups in his namespace: files are tried, what comes of them is not.
+        # A process can be moved only if both groups are visible in the own namespace: files are tried, but their effect is not.
         knobs = {each["knob"]: each for each in status["knobs"]}
         for name in ("cpu.shares", "cpu.cfs_quota_us", "cpuset.cpus", "memory.limit_in_bytes"):
             self.assertTrue(knobs[name]["effective"], knobs[name])

@@ -1,5 +1,5 @@
-"""The copilot on a real cgroup v2: containers in groups as a LinuxContainerExecutor makes them, listed, limited, asked to end and killed; those that have
-none, adopted; and the limit of a disk."""
+"""The copilot on a real cgroup v2: containers in groups as a LinuxContainerExecutor makes them, listed, limited, terminated and killed; containers without
+groups, adopted; and the limit of a disk."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""The readers and writers of the kernel's interfaces on a real cgroup v2, whichever version this machine has. Every case runs: there is root, a log of
-the kernel, pressure, two processors, no swap."""
+"""The readers and writers of kernel interfaces on a real cgroup v2, whichever version this machine has. Every case runs: the guest has root, a kernel
+log, pressure, two CPUs, no swap."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,8 @@ from pathlib import Path
 from support.vm import gtest
 
 PROGRAM = Path(os.environ["TIDEMARK_BINARY"]).parent / "linux" / "linux_test"
-# Not: groups of version 1, which the guest does not have; the names of our headers, which are in the source tree; who has how much of a busy processor,
-# since time in the guest is emulated.
+# Excluded: groups of version 1, which the guest does not have; the names of our headers, which are in the source tree; shares of a busy CPU, since
+# time in the guest is emulated.
 CASES = "-*/OnV1.*/machine:MemoryOnMachine.*:HeaderNames.*:KnobProbeOnMachine.AWeightIsSeenOnABusyMachineToo"
 
 

@@ -1,4 +1,4 @@
-"""`tidemark up` as a node on a real cgroup v2: groups that a kubelet would have made, batch work limited there, and exit codes."""
+"""`tidemark up` as a node on a real cgroup v2: groups as a kubelet makes them, limits of batch work there, and exit codes."""
 
 import os
 import unittest
@@ -24,7 +24,7 @@ until_so '! pidof tidemark'
 [ ! -e /sys/fs/cgroup/tidemark ] && echo "nothing is left"
 """
 
-# As in a container that may only look at the machine's groups. The settings want everything enforced.
+# As in a container with read-only cgroups. The settings want everything enforced.
 READ_ONLY_SESSION = UNTIL_SO + r"""
 ifconfig lo up
 cat >/settings.yaml <<'YAML'
@@ -44,7 +44,7 @@ kill -TERM $(pidof tidemark)
 until_so '! pidof tidemark'
 """
 
-# The clock is set ahead and far back, behind the start, while tasks run, begin and end. Only here can it be: that of the machine is everybody's.
+# The clock is set forward and far back, before the start, while tasks run, begin and end. Only a guest allows it: the machine's clock is shared.
 CLOCK_SESSION = UNTIL_SO + r"""
 ifconfig lo up
 cat >/settings.yaml <<'YAML'
@@ -89,7 +89,7 @@ class Local(unittest.TestCase):
         self.assertIn("first ended with 7\n", out)
         self.assertIn("nothing is left\n", out)
 
-    def test_where_groups_can_only_be_looked_at_it_observes_whatever_the_settings_say(self):
+    def test_with_read_only_groups_it_observes_whatever_the_settings_say(self):
         done = vm.run(["sh", "-c", READ_ONLY_SESSION], files={"/bin/tidemark": BINARY}, deadline_s=2 * PATIENCE_S)
         out = done.stdout.decode(errors="replace")
         self.assertEqual(0, done.code, out + done.stderr.decode(errors="replace"))
@@ -99,7 +99,7 @@ class Local(unittest.TestCase):
         self.assertIn("agent: Observing", out)
         self.assertRegex(out, r'"onlyShows":"[^"]*Read-only file system')
 
-    def test_a_clock_that_jumps_ends_nobody_and_keeps_nobody_from_ending(self):
+    def test_a_clock_jump_ends_no_task_and_delays_no_end(self):
         done = vm.run(["sh", "-c", CLOCK_SESSION], files={"/bin/tidemark": BINARY}, deadline_s=3 * PATIENCE_S)
         out = done.stdout.decode(errors="replace")
         self.assertEqual(0, done.code, out + done.stderr.decode(errors="replace"))
@@ -107,7 +107,7 @@ class Local(unittest.TestCase):
         for days in (2, -2):
             self.assertIn(f"after a jump to {days} days it ended with 3\n2\nmeasured after {days} days\n", out)
         self.assertEqual((1, 1), (out.count("web begins\n"), out.count("steady begins\n")), out)
-        self.assertRegex(out, r"(?m)^again .*Succeeded", "its second try did not wait until the clock was where it had been")
+        self.assertRegex(out, r"(?m)^again .*Succeeded", "its second try did not wait for the old time")
         self.assertIn("web is stopped\n", out)
 
 

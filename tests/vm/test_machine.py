@@ -1,4 +1,4 @@
-"""The guest itself: what a command is answered with, who is late, who is lost, and that nothing is left."""
+"""The guest itself: answers of commands, late commands, lost guests, and no residue."""
 
 import random
 import signal
@@ -21,7 +21,7 @@ def folders() -> set[Path]:
 
 
 def ended(pid: int) -> bool:
-    """Whether a process is gone, after a while in which the kernel may end it."""
+    """Whether a process is gone; waits for the kernel to end it."""
     deadline = time.monotonic() + PATIENCE_S
     while Path(f"/proc/{pid}").exists() and "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text():
         if time.monotonic() > deadline:
@@ -46,16 +46,16 @@ class Commands(unittest.TestCase):
         for file in ("/proc/pressure/cpu", "/sys/fs/cgroup/cpu.pressure"):
             self.assertIn("avg10=", self.shell(f"cat {file}").text)
 
-    def test_processors_and_memory_are_as_asked(self):
+    def test_cpus_and_memory_are_as_requested(self):
         cpus, _, total_kib, _ = self.shell("nproc; grep MemTotal /proc/meminfo").text.split()
         self.assertEqual("1", cpus)
         self.assertTrue(256 * 1024 < int(total_kib) < 384 * 1024, total_kib)
 
-    def test_the_exit_code_is_told(self):
+    def test_the_exit_code_is_returned(self):
         for script, code in (("true", 0), ("exit 7", 7), ("exit 255", 255), ("kill -9 $$", 128 + 9), ("kill -SEGV $$", 128 + 11), ("exec nobody-has-this", 127)):
             self.assertEqual(code, self.shell(script).code, script)
 
-    def test_output_and_errors_are_told_apart(self):
+    def test_output_and_errors_are_separate(self):
         done = self.shell("printf out; printf err >&2; exit 3")
         self.assertEqual((3, b"out", b"err"), (done.code, done.stdout, done.stderr))
         done = self.shell("true")
@@ -65,20 +65,20 @@ class Commands(unittest.TestCase):
         self.assertEqual(BYTES, self.vm.run(["cat", "/data/bytes"], deadline_s=PATIENCE_S).stdout)
         self.assertEqual(BYTES[:1000], self.shell("head -c 1000 /data/bytes >&2").stderr)
 
-    def test_words_arrive_as_they_are(self):
+    def test_arguments_arrive_unchanged(self):
         words = ["", "a b", "'", '"', "$HOME", "`x`", "\\", "*", "two\nlines", "ü"]
         self.assertEqual("".join(f"<{word}>" for word in words), self.vm.run(["words", *words], deadline_s=PATIENCE_S).text)
         self.assertEqual("a $b", self.vm.run(["sh", "-c", 'printf %s "$X"'], deadline_s=PATIENCE_S, environment={"X": "a $b"}).text)
         with self.assertRaises(ValueError):
             self.vm.run(["words", "x" * 5000], deadline_s=PATIENCE_S)
 
-    def test_what_is_late_is_killed_and_the_guest_goes_on(self):
+    def test_a_late_command_is_killed_and_the_guest_continues(self):
         with self.assertRaises(Late) as late:
             self.shell("echo before; sleep 1001 & exec sleep 1002", deadline_s=LATE_S)
         self.assertEqual(b"before\n", late.exception.stdout)
         self.assertNotIn("sleep 100", self.shell("ps -o args").text)
 
-    def test_what_a_command_leaves_running_is_killed(self):
+    def test_processes_left_by_a_command_are_killed(self):
         self.assertEqual(0, self.shell("sleep 1001 & setsid sleep 1002 & true").code)
         self.assertNotIn("sleep 100", self.shell("ps -o args").text)
 
@@ -88,7 +88,7 @@ class Losses(unittest.TestCase):
         before = folders()
         self.addCleanup(lambda: self.assertEqual(before, folders()))
 
-    def test_a_guest_that_panics_is_lost_and_the_kernel_says_why(self):
+    def test_a_guest_that_panics_is_lost_with_the_kernels_reason(self):
         with Vm() as vm:
             with self.assertRaises(Lost) as lost:
                 vm.shell("echo c >/proc/sysrq-trigger", deadline_s=PATIENCE_S)
@@ -99,8 +99,8 @@ class Losses(unittest.TestCase):
         with self.assertRaises(Lost):
             vm.run(["true"], deadline_s=PATIENCE_S)
 
-    def test_a_guest_that_answers_no_more_is_lost(self):
-        """Its process 1 is frozen: nobody in there keeps the deadline."""
+    def test_a_silent_guest_is_lost(self):
+        """Its process 1 is frozen: nothing in it keeps the deadline."""
         with Vm(grace_s=2) as vm:
             with self.assertRaises(Lost) as lost:
                 vm.shell("cd /sys/fs/cgroup && mkdir cold && echo 1 >cold/cgroup.procs && echo 1 >cold/cgroup.freeze", deadline_s=LATE_S)
@@ -114,7 +114,7 @@ class Losses(unittest.TestCase):
             with self.assertRaises(NotReady) as refused:
                 Vm(kernel=Path(kernel.name)).__enter__()
         self.assertIn("it ended", str(refused.exception))
-        self.assertIn("kernel", str(refused.exception).split("\n", 1)[1])  # what the emulator says of it
+        self.assertIn("kernel", str(refused.exception).split("\n", 1)[1])  # the message of the emulator
 
 
 class Ends(unittest.TestCase):
@@ -125,7 +125,7 @@ class Ends(unittest.TestCase):
             self.assertEqual((1, True), (len(folders() - before), Path(f"/proc/{pid}").exists()))
         self.assertEqual((before, False), (folders(), Path(f"/proc/{pid}").exists()))
 
-    def test_the_guest_of_a_test_that_was_killed_ends_with_it(self):
+    def test_the_guest_of_a_killed_test_ends_with_it(self):
         program = "import sys\nfrom support.vm import Vm\nwith Vm() as vm: print(vm.pid, flush=True); sys.stdin.read()"
         with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as test:
             pid = int(test.stdout.readline())

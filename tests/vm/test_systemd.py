@@ -1,5 +1,5 @@
-"""The agent on a machine whose groups are systemd's, and beside a koordlet that systemd begins: Debian's systemd is process 1 of the guest and makes the slices and scopes that a kubelet and a runtime with the systemd
-driver ask it for. No kubelet runs there: what it would ask for is asked by `systemctl` and `systemd-run`, and the pod is one that an agent before had heard of."""
+"""The agent on a machine with systemd cgroups, and beside a koordlet that systemd starts: Debian's systemd is process 1 of the guest and makes the slices and scopes that a kubelet and a runtime with the systemd
+driver request. No kubelet runs there: `systemctl` and `systemd-run` make its requests, and the pod is in the stored state of an earlier agent."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from support.vm.offline_pod import CONTAINER, FLOOR_US, MEMORY_BYTES, UID, WEIGH
 from support.vm.waiting import UNTIL_SO
 
 BINARY = Path(os.environ["TIDEMARK_BINARY"])
-# Names as a kubelet's driver makes them: a dash in a slice's name leads down.
+# Names as a kubelet's driver makes them: a dash in a slice's name means one level down.
 ALL = "kubepods.slice/kubepods-besteffort.slice"
 POD_SLICE = f"kubepods-besteffort-pod{UID.replace('-', '_')}.slice"
 SCOPE = f"cri-containerd-{CONTAINER}.scope"
@@ -27,7 +27,7 @@ AGENT = (
     "tidemark agent --node-name n1 --kubeconfig /given/kubeconfig --mode=enforce --kubelet-endpoint=http://127.0.0.1:1 --run-dir=/run/tidemark"
     " --latch-file=/latch --state-dir=/state --metrics-addr=127.0.0.1:9316"
 )
-# `told NAME`: all files, a line each.
+# `told NAME`: prints all files, one line each.
 LIBRARY = rf"""
 cd /sys/fs/cgroup
 {UNTIL_SO}
@@ -97,7 +97,7 @@ echo "-- log beside koordlet"; grep "beside the pods" /beside.log
 class Systemd(unittest.TestCase):
     maxDiff = None
 
-    def test_what_systemd_overwrites_is_repaired_and_put_back(self):
+    def test_writes_of_systemd_are_repaired_and_restored(self):
         files = {
             **systemd.files(), **offline_pod.heard(), "/bin/tidemark": BINARY, "/given/library": LIBRARY.encode(), "/given/session": SESSION.encode(),
             "/bin/koordlet": b"#!/bin/sh\nsleep 100000\nexit 1\n",
@@ -119,22 +119,22 @@ class Systemd(unittest.TestCase):
         for name in ("held", "repaired", "repaired again", "off"):
             self.assertEqual(without_quota(limits), without_quota(told(name)), name)
         reloaded = told("reloaded")
-        self.assertTrue(any(reloaded[name] == found[name] != held[name] for name in FILES), "systemd says what it wants anew")
+        self.assertTrue(any(reloaded[name] == found[name] != held[name] for name in FILES), "systemd writes its values again")
         self.assertEqual("", said["pods begin"])
 
         status, log = json.loads(said["status"]), said["log"]
         self.assertEqual((ALL, 0, 0, ""), (status["offlineGroup"], status["refused"], status["left"], status["trouble"]))
         self.assertRegex(said["doctor"], r"(?m)^ok +cgroup driver +systemd$")
         self.assertRegex(log, r'set again group=\S+ file=cpu.cfs_quota_us found="150000 100000"')
-        self.assertEqual("", said["left to others"], "systemd is no other writer")
+        self.assertEqual("", said["left to others"], "systemd is no second writer")
 
         self.assertEqual(f"{FLOOR_US} 100000", told("off")["all quota"])
         self.assertIn("left until offline work has ended: 8 files\n", said["off says"])
-        self.assertEqual({**nothing, "all quota": "150000 100000", **dict.fromkeys(("weight", "quota", "memory"), "gone")}, told("put back"), "a property that somebody set is his again")
+        self.assertEqual({**nothing, "all quota": "150000 100000", **dict.fromkeys(("weight", "quota", "memory"), "gone")}, told("put back"), "a property set with systemctl is restored")
         self.assertIn("nothing of ours is left in the kernel's files\n", said["off says again"])
         self.assertEqual("", said["groups left"])
 
-        # Koordinator's agent as a service of systemd, of which no list of pods tells.
+        # Koordinator's agent as a service of systemd, which is in no pod list.
         self.assertRegex(said["doctor beside koordlet"], r"(?m)^warn +other agent +Koordinator's agent runs")
         self.assertIn("Koordinator's agent runs beside the pods process=", said["log beside koordlet"])
         self.assertEqual(told("put back"), told("beside koordlet"), "nothing is written beside it")

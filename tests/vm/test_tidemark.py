@@ -1,4 +1,4 @@
-"""The program itself in the guest, with nothing of this machine around it but the libraries that it names."""
+"""The program in the guest, with nothing of this machine except its shared libraries."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ BINARY = Path(os.environ["TIDEMARK_BINARY"])
 
 
 class Program(unittest.TestCase):
-    def test_it_says_there_what_it_says_here(self):
+    def test_its_output_equals_the_output_here(self):
         version, wrong = (subprocess.run([BINARY, word], stdin=subprocess.DEVNULL, capture_output=True) for word in ("--version", "no-such-word"))
         self.assertEqual((0, b""), (version.returncode, version.stderr))
         self.assertNotEqual(0, wrong.returncode)

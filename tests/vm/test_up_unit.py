@@ -1,4 +1,4 @@
-"""`tidemark up` by the unit of docs/guide/one-server.md, as it stands there, under Debian's systemd as process 1: enabled, begun again, stopped, killed and kept from beginning, and what becomes of its tasks each time."""
+"""`tidemark up` with the unit of docs/guide/one-server.md, verbatim, under Debian's systemd as process 1: enabled, restarted, stopped, killed and unable to start, and what happens to its tasks each time."""
 
 import os
 import re
@@ -15,13 +15,13 @@ BINARY = Path(os.environ["TIDEMARK_BINARY"])
 PAGE = (ROOT / "docs/guide/one-server.md").read_text()
 UNIT = re.search(r"^```ini\n(.*?)^```$", PAGE, re.M | re.S)[1]
 SETTINGS = re.search(r"^cat > ~/settings.yaml <<'YAML'\n(.*?)^YAML$", PAGE, re.M | re.S)[1]
-LOG = b"[Service]\nStandardOutput=append:/up.log\nStandardError=append:/up.log\n"  # nobody keeps a journal in the guest
-# Of tasks their processes are told, by the words that they begin with, and where each lies. A task begins no other program: what it had made of itself before it began that would be a second one.
+LOG = b"[Service]\nStandardOutput=append:/up.log\nStandardError=append:/up.log\n"  # the guest has no journal
+# Prints the processes of tasks, found by the first words of their command, with their cgroups. A task starts no other program: its fork before the exec would be a second match.
 LIBRARY = rf"""
 {UNTIL_SO}""" + r"""
 up=/sys/fs/cgroup/system.slice/tidemark.service
 told() { echo "-- $1"; }
-go() { timeout $((patience_s + 1)) sh -c 'echo now >/go' || echo "late: /go"; }  # whoever reads it may have died
+go() { timeout $((patience_s + 1)) sh -c 'echo now >/go' || echo "late: /go"; }  # the reader may have died
 active() { systemctl is-active tidemark.service; }
 main() { systemctl show --property=MainPID --value tidemark.service; }
 is() { timeout 120 tidemark local ps -a 2>/dev/null | grep -qE "^$1 .*($2)"; }
@@ -97,7 +97,7 @@ told log; cat /up.log
 class UpUnit(unittest.TestCase):
     maxDiff = None
 
-    def test_tasks_outlive_whatever_systemd_does_with_it(self):
+    def test_tasks_survive_all_actions_of_systemd(self):
         files = {
             **systemd.files(), "/usr/local/bin/tidemark": BINARY, "/bin/tidemark": b'#!/bin/sh\nexec /usr/local/bin/tidemark "$@"\n',
             "/etc/systemd/system/tidemark.service": UNIT.encode(), "/etc/systemd/system/tidemark.service.d/log.conf": LOG,
@@ -109,14 +109,14 @@ class UpUnit(unittest.TestCase):
         self.assertNotIn("late: ", out)
         said = dict(re.findall(r"^-- (.*)\n((?:(?!-- ).*\n?)*)", out, re.M))
 
-        self.assertRegex(said["enabled"], r"\Aenabled\nactive\n(?!tidemark: )", "it serves when systemd says that it has begun")
-        self.assertEqual("", said["in its own group"], "tasks, and what keeps their logs, lie in groups of their own")
+        self.assertRegex(said["enabled"], r"\Aenabled\nactive\n(?!tidemark: )", "it serves when systemd reports the start")
+        self.assertEqual("", said["in its own group"], "tasks and their shims are in their own groups")
         found = said["tasks found"]
         self.assertEqual(3, len(re.findall(r"^\d+ /tidemark/kubepods/(?:burstable|besteffort)/pod\S+$", found, re.M)), found)
         for name in ("tasks after a restart", "tasks while it is stopped"):
             self.assertEqual(found, said[name], name)
         limits = said["limits found"]
-        self.assertEqual([str(32 << 20), str(64 << 20)], limits.splitlines()[-2:], "those of the online task and of batch work")
+        self.assertEqual([str(32 << 20), str(64 << 20)], limits.splitlines()[-2:], "the limits of the online task and of batch work")
         for name in ("limits after a reload", "limits while it is stopped"):
             self.assertEqual(limits, said[name], name)
         self.assertEqual(("active\nserves\n", "inactive\n"), (said["restarted"], said["stopped"]))
@@ -126,8 +126,8 @@ class UpUnit(unittest.TestCase):
         two = said["tasks after a kill"]
         self.assertEqual(2, len(two.splitlines()))
         self.assertLess(set(two.splitlines()), set(found.splitlines()))
-        # However often it cannot begin, systemd goes on.
-        self.assertIn("refused", said, "whoever restarts it is told")
+        # systemd retries without a limit.
+        self.assertIn("refused", said, "the restart command reports the failure")
         self.assertRegex(said["kept from beginning"], r'\Aactivating\n.*settings\.yaml: document 1: wanted a ConfigMap, found "Nothing"\n')
         self.assertEqual(two, said["tasks meanwhile"])
         self.assertEqual("active\nserves\n", said["begins again"])

@@ -1,4 +1,4 @@
-"""An operator of ours, a job at a real ResourceManager, and the agent of its node, which is played: what it writes when it wants a container back."""
+"""Our operator, a job at a real ResourceManager, and the simulated agent of its node: the requests that it writes to reclaim a container."""
 
 import datetime
 import json
@@ -14,7 +14,7 @@ PREEMPTED = End(-102, "Container preempted by scheduler")
 
 
 def in_seconds(seconds: float) -> str:
-    """That moment by this machine's clock, as objects have it."""
+    """This time by this machine's clock, in the format of objects."""
     then = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
     return then.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -44,14 +44,14 @@ class AskingBack(Operating):
         return operator, job
 
     def running(self) -> list[str]:
-        """The oldest first, which is the master."""
+        """The oldest first: that is the master."""
         return sorted(each["id"] for each in self.nms[0].containers() if each["state"] == "RUNNING")
 
     def answer(self) -> dict:
         return json.loads(self.annotation("yarn-0", TAKEN_BACK) or "{}")
 
     def ask_back(self, generation: int, container: str, asked_in_s: float) -> None:
-        """As the agent of a node does, by its clock."""
+        """As the agent of a node does, by the agent's clock."""
         asked = {"generation": generation, "containers": [container], "reason": "TM-EVICT-001", "asked": in_seconds(asked_in_s), "holdSeconds": HOLD_S}
         self.annotate("yarn-0", {TAKE_BACK: json.dumps({"schema": 1, **asked})})
 

@@ -1,4 +1,4 @@
-"""By which door totals of nodes were changed: each change that a ResourceManager tells in its log, held against what YARN's operator says that it did."""
+"""How totals of nodes were changed: compares each change in a ResourceManager's log with the audit of YARN's operator."""
 
 import json
 import re
@@ -7,13 +7,13 @@ from pathlib import Path
 
 from cluster.tidemark_process import Component
 
-# CapacityScheduler's, in milliseconds how long what does not fit any more may go on.
+# CapacityScheduler's line; the number in milliseconds is the time that an excess may continue.
 CHANGED = re.compile(r"Update resource on node: \S+ from: <memory:-?\d+, vCores:-?\d+>, to: <memory:(-?\d+), vCores:(-?\d+)> in (-?\d+) ms")
-DONE = ("done", "unknown")  # of a call whose answer was lost
+DONE = ("done", "unknown")  # the answer of the call was lost
 
 
 class Doors:
-    """Of one NodeManager, from now on. `flags` are the operator's, which is begun after this."""
+    """The changes for one NodeManager, from now on. `flags` are for the operator, which starts after this."""
 
     def __init__(self, rm, folder: Path):
         self._rm, self._before, self._audit = rm, len(rm.said()), folder / "audit.jsonl"
@@ -24,14 +24,14 @@ class Doors:
         return [(int(memory), int(vcores)) for memory, vcores, _ in CHANGED.findall(self._rm.said()[self._before :])]
 
     def by_others(self) -> list[tuple[int, int]]:
-        """From the first one that is not in the operator's audit where its turn is; once the operator has ended. What it tells and is so already is in the audit alone."""
+        """Changes from the first one that does not match the operator's audit; call it after the operator ended. A repeated total is in the audit only."""
         lines = [json.loads(line) for line in self._audit.read_text().splitlines()]
-        told = iter([(each["new"]["memoryMiB"], each["new"]["vcores"]) for each in lines if each["verb"] == "updateNodeResource" and each["outcome"] in DONE])
-        return [change for change in self.changes() if change not in told]
+        shown = iter([(each["new"]["memoryMiB"], each["new"]["vcores"]) for each in lines if each["verb"] == "updateNodeResource" and each["outcome"] in DONE])
+        return [change for change in self.changes() if change not in shown]
 
     def assert_operators_alone(self, test: unittest.TestCase, operator: Component) -> None:
-        """Ends the operator."""
+        """Stops the operator."""
         test.assertEqual(0, operator.metrics()["tidemark_yarn_operator_set_again_total"], operator.log[-3000:])
         test.assertEqual(0, operator.stop())
-        test.assertTrue(self.changes(), "nobody changed anything: this proves nothing")
+        test.assertTrue(self.changes(), "no total changed: this proves nothing")
         test.assertEqual([], self.by_others())

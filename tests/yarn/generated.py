@@ -1,4 +1,4 @@
-"""NodeManagers whose yarn-site.xml `tidemark generate yarn-site` has made from that of their ResourceManager."""
+"""NodeManagers whose yarn-site.xml `tidemark generate yarn-site` made from the file of their ResourceManager."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from support.yarn import Yarn
 from support.yarn.settings import NodePorts
 
-# What a cluster has in its own file, and the fixture needs: everything listens at the loopback, and containers have the JVM's options of the run.
+# What the fixture adds to a cluster's own file: everything listens on the loopback, and containers have the JVM options of the run.
 SITE: Mapping[str, str] = {
     "yarn.nodemanager.hostname": "127.0.0.1", "yarn.nodemanager.bind-host": "127.0.0.1", "yarn.nodemanager.env-whitelist": "JAVA_HOME,PATH,JAVA_TOOL_OPTIONS",
     "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99", "yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users": "false",

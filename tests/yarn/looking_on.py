@@ -1,4 +1,4 @@
-"""The checker of the ledger beside a test, from its beginning to its end: one process, over the API server and the ResourceManager."""
+"""The checker of the ledger beside a test, from its beginning to its end: one process that reads the API server and the ResourceManager."""
 
 import json
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 
 LONGER_THAN_ANY_TEST = "24h"
 REPORT_S = 300
-BLIND_S = 15  # a ResourceManager that collects its garbage on a full machine
+BLIND_S = 15  # garbage collection of a ResourceManager on a busy machine
 
 
 class LookingOn:
-    """`lag_s`: a total that is so late is a mistake."""
+    """`lag_s`: a total later than this is a mistake."""
 
     def __init__(self, configuration: Path, vcore_milli: int, lag_s: int):
         self._child = subprocess.Popen(
@@ -25,12 +25,12 @@ class LookingOn:
         )
 
     def end(self) -> None:
-        """Also of one that has ended."""
+        """Also works after its end."""
         self._child.kill()
         self._child.communicate()
 
     def assert_clean(self, test: unittest.TestCase) -> dict:
-        """Its report, of all the time until now, in which it saw everything and no mistake."""
+        """Its report of all the time until now; asserts that it saw everything and no mistake."""
         self._child.send_signal(signal.SIGTERM)
         said, complaints = self._child.communicate(timeout=REPORT_S)
         test.assertEqual(0, self._child.returncode, f"{said}\n{complaints}")

@@ -1,4 +1,4 @@
-"""Between somebody of ours and a ResourceManager: how often that was asked for its nodes. So a test waits for a look, and for no time."""
+"""Counts the polls of the nodes at a ResourceManager, as a proxy in front of it. So a test can wait for a poll instead of a time."""
 
 import tempfile
 from pathlib import Path
@@ -10,7 +10,7 @@ ASKED = b"getClusterNodes"
 
 
 class Looks:
-    """`with Looks(yarn) as looks:` Who has looks.configuration as HADOOP_CONF_DIR asks through here."""
+    """`with Looks(yarn) as looks:` A program with looks.configuration as HADOOP_CONF_DIR sends its requests through here."""
 
     def __init__(self, yarn: Yarn):
         self._proxy = RecordingProxy()
@@ -35,6 +35,6 @@ class Looks:
         return self._proxy.recorded().count(ASKED)
 
     def wait_whole(self) -> None:
-        """One that begins after now has been answered: the next one begins."""
+        """Waits until a poll that begins after now was answered: the next one begins."""
         before = self.count()
-        until("a look at the ResourceManager, and the next one", lambda: self.count() >= before + 2)
+        until("a poll of the ResourceManager, and the next one", lambda: self.count() >= before + 2)

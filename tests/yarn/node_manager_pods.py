@@ -1,6 +1,6 @@
-"""NodeManagers as pods of a real kubelet and containerd, from the chart: what tests of them have in common.
+"""NodeManagers as pods of a real kubelet and containerd, from the chart: shared by tests.
 
-There is no DaemonSet controller here: a test makes the pods of the chart's template, one after the other, as an upgrade does."""
+No DaemonSet controller runs here: a test creates the pods from the chart's template, one after the other, as an upgrade does."""
 
 import copy
 import os
@@ -19,14 +19,14 @@ from yarn.generated import SITE, generate
 from yarn.over_socket import Copilot
 
 if "TIDEMARK_KUBELET" not in os.environ:
-    raise unittest.SkipTest("no node can be made here")
+    raise unittest.SkipTest("cannot create a node here")
 if groups.why_not():
     raise unittest.SkipTest(groups.why_not())
 
 from cluster import chart, colocation
 from node.test_node import API, new_node
 
-__all__ = ["API", "LEAST", "LIMIT_S", "NAME", "NodeManagerPods", "chart", "colocation", "tearDownModule"]  # what needs a node is had from here
+__all__ = ["API", "LEAST", "LIMIT_S", "NAME", "NodeManagerPods", "chart", "colocation", "tearDownModule"]  # tests import from here what needs a node
 
 PLACE = "kubepods/besteffort/hadoop-yarn"
 NAME = "nm"
@@ -58,12 +58,12 @@ class NodeManagerPods(unittest.TestCase):
 
     @classmethod
     def site_flags(cls) -> list[str]:
-        """Of `tidemark generate yarn-site`."""
+        """The yarn-site.xml from `tidemark generate yarn-site`."""
         raise NotImplementedError
 
     @classmethod
     def values(cls) -> dict:
-        """Of the chart's nodeManager: what the pod is made of."""
+        """Values of the chart's nodeManager for the pod."""
         raise NotImplementedError
 
     @classmethod
@@ -77,20 +77,20 @@ class NodeManagerPods(unittest.TestCase):
 
     @classmethod
     def seen(cls, *names: str) -> list[dict]:
-        """Of the environment that the fixture gives its programs."""
-        told = environment(cls.yarn.layout, cls.yarn.java, NAME)
-        return [{"name": name, "value": told[name]} for name in names]
+        """From the environment that the fixture gives its programs."""
+        shown = environment(cls.yarn.layout, cls.yarn.java, NAME)
+        return [{"name": name, "value": shown[name]} for name in names]
 
     @staticmethod
     def mounted(places: dict[str, tuple[str, bool]]) -> dict:
-        """Folders and files of the machine under their own paths: the name of a volume → its place, and whether it is sealed."""
+        """Directories and files of the machine under their own paths: the name of a volume → its path, and whether it is read-only."""
         return {
             "extraVolumes": [{"name": name, "hostPath": {"path": os.path.realpath(place)}} for name, (place, _) in places.items()],
             "extraVolumeMounts": [{"name": name, "mountPath": place, "readOnly": sealed} for name, (place, sealed) in places.items()],
         }
 
     def start_pod(self, image: str | None = None) -> dict:
-        """The next one, once it is ready; of another image where one is named."""
+        """Starts the next pod and returns it when it is ready; from another image if one is named."""
         template = copy.deepcopy(self.template)
         for each in (*template["spec"].get("initContainers", []), *template["spec"]["containers"]) if image else ():
             each["image"] = image
@@ -103,22 +103,22 @@ class NodeManagerPods(unittest.TestCase):
 
         def ready() -> bool:
             nonlocal pod
-            API.close()  # what was not asked for a while may be closed at the other end
+            API.close()  # the server may have closed an idle connection
             pod = API.get(f"{PODS}/{name}").json
             return any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"].get("conditions", []))
 
         try:
-            wait_for(ready, "the NodeManager's pod is ready", None, LIMIT_S)
+            wait_for(ready, "the NodeManager's pod to be ready", None, LIMIT_S)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{pod.get('status')}\n{self.log(name)[-4000:]}\n{self.node.tail(8)}")
-        # Its door opens sooner, and to its ResourceManager a node is there for some time without a NodeManager.
+        # Its port opens earlier, and the ResourceManager shows the node for some time without a NodeManager.
         until("it is registered", lambda: REGISTERED in self.log(name) and self.nm.seen().get("state") == "RUNNING")
         return pod
 
     def end_pod(self, pod: dict) -> None:
-        """Until nothing of it is there, its groups included, in which a kubelet kills whoever is left."""
+        """Until nothing of it exists, including its cgroups, in which a kubelet kills all remaining processes."""
         self.node.end([pod["metadata"]["name"]], chart.NAMESPACE)
-        wait_for(lambda: not self.groups_of(pod), "the pod's groups are gone", None, LIMIT_S)
+        wait_for(lambda: not self.groups_of(pod), "the pod's groups to go", None, LIMIT_S)
 
     def groups_of(self, pod: dict) -> list[Path]:
         return [group for top in cgroups.there(self.node.cgroup) for group in top.glob(f"kubepods/**/pod{pod['metadata']['uid']}")]
@@ -136,7 +136,7 @@ class NodeManagerPods(unittest.TestCase):
         until("its total", lambda: self.nm.total() == TOTAL)
 
     def copilot(self, *more: str) -> Copilot:
-        """With the capabilities that the chart gives it, and no others."""
+        """With only the capabilities that the chart gives it."""
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-"))
         rendered = chart.objects(chart.template({"yarnCopilot": {"enabled": True, "adopt": "--adopt" in more}}, "--show-only", "templates/yarn_copilot_daemonset.yaml"))
         allowed = chart.find(rendered, "DaemonSet")["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]["add"]
@@ -149,17 +149,17 @@ class NodeManagerPods(unittest.TestCase):
         return copilot
 
     def submit(self, copilot: Copilot, shell: str, count: int) -> tuple[Job, list[str]]:
-        """Its master's container first."""
+        """Returns the master's container first."""
         job = self.yarn.submit(shell, containers=count, memory_mib=128, master_memory_mib=256)
         running = wait_for(lambda: len(found := copilot.running()) == count + 1 and found, "a master and its containers", copilot, LIMIT_S)
         return job, sorted(running)
 
     def everywhere(self, container: str) -> list[set[int]]:
-        """Who is in its group of each hierarchy. In that of cpuset it has none: a group below offline work's own would keep the processors of that from being fewer."""
+        """The processes in its cgroup of each hierarchy. It has none in cpuset: a cgroup below the one of offline work would prevent a smaller cpuset there."""
         return [groups.pids(hierarchy / self.yarn.groups.path / container) for hierarchy in cgroups.hierarchies() if hierarchy.name != "cpuset"]
 
     def own(self, container: str) -> set[int]:
-        """Once it is in its own group in every hierarchy."""
+        """Its processes, after they are in its own cgroup in every hierarchy."""
         return wait_for(lambda: len(set(map(frozenset, found := self.everywhere(container)))) == 1 and found[0], f"all of {container} in its groups", None, LIMIT_S)
 
     def running_at(self, door: NodeManager) -> set[str]:

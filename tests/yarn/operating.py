@@ -1,4 +1,4 @@
-"""An operator of ours between a real API server and real ResourceManagers: what tests of it have in common."""
+"""Our operator between a real API server and real ResourceManagers: shared by tests."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def origin(cpu_milli: int, memory_mib: int) -> dict[str, str]:
 
 
 class Operating(unittest.TestCase):
-    """`yarn` and `nms` are set by the class of a test."""
+    """The class of a test sets `yarn` and `nms`."""
 
     @classmethod
     def setUpClass(cls):
@@ -34,7 +34,7 @@ class Operating(unittest.TestCase):
 
     def setUp(self):
         self.names = []
-        # What a test leaves behind, the next one does not begin with. Its operator, begun later, has ended before.
+        # Removes what the previous test left. Its operator has stopped before.
         self.addCleanup(self.restore_totals)
         self.addCleanup(lambda: colocation.delete(self.api, *self.names))
 
@@ -50,7 +50,7 @@ class Operating(unittest.TestCase):
         self.names.append(name)
 
     def say_ready(self, name: str, status: str) -> None:
-        """As its kubelet does, or whoever misses that one."""
+        """As its kubelet does, or the node controller."""
         condition = {"type": "Ready", "status": status, "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}
         must(self.api.request("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [condition]}}, content=MERGE))
 
@@ -82,12 +82,12 @@ class Operating(unittest.TestCase):
         wait_for(lambda: self.held(name) == wanted, f"{wanted} held on {name}", operator)
 
     def right_again(self, fault: str, since: float) -> None:
-        """Prints how long a fault was felt, in seconds. That it ends is asserted by who waited; docs/guide/yarn.md has the bounds."""
+        """Prints the duration of a fault's effect, in seconds. The waiting test asserts the end; docs/guide/yarn.md has the limits."""
         print(f"{fault}: right again after {time.monotonic() - since:.1f} s", file=sys.stderr)
 
 
 def amounts(vcores: int, memory_mib: int) -> dict[str, str]:
-    """As the peer writes them: quantities in their canonical form."""
+    """As Koordinator writes them: quantities in their canonical form."""
     cpu = f"{vcores}k" if vcores else "0"
     memory = "0" if memory_mib == 0 else f"{memory_mib // 1024}Gi" if memory_mib % 1024 == 0 else f"{memory_mib}Mi"
     return {"kubernetes.io/batch-cpu": cpu, "kubernetes.io/batch-memory": memory}

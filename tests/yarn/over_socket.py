@@ -1,4 +1,4 @@
-"""A copilot of ours as a process of a test, asked over its socket."""
+"""Our copilot as a process of a test, queried over its socket."""
 
 import http.client
 import json
@@ -19,7 +19,7 @@ class OverSocket(http.client.HTTPConnection):
 
 
 class Copilot(Component):
-    """As a node has it, on a socket of its own."""
+    """As on a node, with its own socket."""
 
     def __init__(self, folder: str, web_port: int, *more: str):
         self.socket = f"{folder}/copilot.sock"
@@ -49,5 +49,5 @@ class Copilot(Component):
         return {each["id"]: each for each in self.get("/tidemark/v1/containers")["containers"]}
 
     def running(self) -> dict[str, dict]:
-        """Those with processes."""
+        """Containers with processes."""
         return {name: each for name, each in self.seen().items() if each["state"] == "RUNNING" and each["use"] and each["use"]["processes"]}

@@ -1,4 +1,4 @@
-"""Koordinator's YARN operator, played by what is known of it (its numbers, its entry on every node, its lease): each second, whether or not anything has changed."""
+"""Koordinator's YARN operator, simulated from its known behavior (its numbers, its entry on every node, its lease): it writes every second, whether or not anything changed."""
 
 import json
 import math
@@ -11,29 +11,29 @@ from yarn.operating import LEASE, THIRD, amounts
 
 PASS_S = 1
 LEASE_S = 15
-KILLS_AT_ONCE = 0  # the timeout of an update that says nothing of one
+KILLS_AT_ONCE = 0  # the timeout of an update without a timeout
 
 
 def total_of(origin: dict[str, str]) -> tuple[int, int]:
-    """Both rounded up, and the memory in millions, which a ResourceManager takes for MiB. `origin` in thousandths of a core and in Mi."""
+    """Both rounded up, and the memory in millions, which a ResourceManager reads as MiB. `origin` in thousandths of a core and in Mi."""
     memory_bytes = int(origin["kubernetes.io/batch-memory"].removesuffix("Mi")) << 20
     return math.ceil(memory_bytes / 1_000_000), math.ceil(int(origin["kubernetes.io/batch-cpu"]) / 1000)
 
 
 def entry(vcores: int, memory_mib: int) -> str:
-    """What it writes onto a node, to the letter."""
+    """The exact text that it writes on a node."""
     held = {"name": "hadoop-yarn", "priority": "koord-batch", "resources": amounts(vcores, memory_mib)}
     return json.dumps({"allocations": [held]}, separators=(",", ":"))
 
 
 class PeersOperator:
-    """`with PeersOperator({"node": nm, "one-without": None}) as peer:` leads as soon as nobody else does, and gives the lease back at the end."""
+    """`with PeersOperator({"node": nm, "one-without": None}) as peer:` leads when no other does, and releases the lease at the end."""
 
     NAME = "koord-yarn-operator-0_1"
 
     def __init__(self, nodes: dict):
         self._nodes, self._api, self._ended = nodes, colocation.client(), threading.Event()
-        self.passes = 0  # of which each told and wrote all
+        self.passes = 0  # each pass sets all totals and writes all entries
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -56,7 +56,7 @@ class PeersOperator:
                     for name, nm in self._nodes.items():
                         self._tell(name, nm)
                     self.passes += 1
-        except Exception as failure:  # a thread's own would be lost
+        except Exception as failure:  # an exception of a thread would be lost
             self.failure = failure
 
     def _leads(self) -> bool:

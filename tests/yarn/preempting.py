@@ -1,4 +1,4 @@
-"""A node that a kubelet and a NodeManager share, with YARN's operator: an eviction there goes by the ResourceManager."""
+"""A node that a kubelet and a NodeManager share, with YARN's operator: evictions there go through the ResourceManager."""
 
 import os
 import tempfile
@@ -13,12 +13,12 @@ from yarn.doors import Doors
 from yarn.sharing import API, OnASharedNode, test_eviction
 from yarn.operating import NODE_ID, origin
 
-A_STEP = 0.022  # of the machine's memory: the line lies at what is used in whole percents, and the goal one below that
+A_STEP = 0.022  # of the machine's memory: the threshold is the use in whole percents, and the goal is one below
 TAKE_BACK, TAKEN_BACK = "tidemark.io/yarn-take-back", "tidemark.io/yarn-taken-back"
 
 
 class WithOperator(OnASharedNode):
-    VCORE_MILLI = 1000  # what a vcore is worth
+    VCORE_MILLI = 1000  # CPU per vcore
 
     @classmethod
     def setUpClass(cls):
@@ -35,7 +35,7 @@ class WithOperator(OnASharedNode):
             "--metrics-addr=127.0.0.1:0", f"--millicores-per-vcore={self.VCORE_MILLI}",
         )
         self.addCleanup(self.operator.stop)
-        wait_for(lambda: TAKEN_BACK in self.annotations(), "an operator that says it hears", self.operator)
+        wait_for(lambda: TAKEN_BACK in self.annotations(), "an operator that acknowledges", self.operator)
 
     def annotate(self, annotations: dict) -> None:
         must(API.request("PATCH", f"/api/v1/nodes/{self.node.name}", {"metadata": {"annotations": annotations}}, content=MERGE))
@@ -44,8 +44,8 @@ class WithOperator(OnASharedNode):
         return API.get(f"/api/v1/nodes/{self.node.name}")["metadata"]["annotations"]
 
     def evict_some(self, count: int, over: Callable[[], bool], limit_s: float) -> float:
-        """So many, or until it is over, a few in a step; only where those that work hold more than a step takes, so that no master has to go: the next one would ask
-        for what the largest node has just then, and this is the only one. How many the ResourceManager has taken."""
+        """Reclaims this many containers, or until the end, a few per step. A step needs running containers that hold more than it takes, so that no master ends:
+        a new master would ask for the current size of the largest node, and this is the only one. Returns how many the ResourceManager has taken."""
         before = self.evictions("TM-EVICT-022")
         taken = lambda: self.evictions("TM-EVICT-022") - before
         a_step = int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * A_STEP)

@@ -1,4 +1,4 @@
-"""Ports of the loopback in front of others: what goes through is kept, and can be cut."""
+"""Loopback ports in front of other ports: forwarded data is recorded, and can be cut."""
 
 import socket
 import threading
@@ -26,7 +26,7 @@ class RecordingProxy:
         self.cut()
 
     def to(self, port: int) -> int:
-        """The port that leads there."""
+        """The port that forwards there."""
         listener = socket.create_server(("127.0.0.1", 0))
         self._listeners.append(listener)
         threading.Thread(target=self._accept, args=(listener, port), daemon=True).start()
@@ -37,7 +37,7 @@ class RecordingProxy:
             return bytes(self._bytes)
 
     def connections(self) -> int:
-        """Made so far."""
+        """Connections made so far."""
         with self._lock:
             return self._made
 

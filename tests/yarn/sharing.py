@@ -1,4 +1,4 @@
-"""A real node that a kubelet and a NodeManager share, with a copilot and an agent over both: what tests of it have in common."""
+"""A real node that a kubelet and a NodeManager share, with a copilot and an agent over both: shared by tests."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from support.yarn import Totals, Yarn, groups
 from yarn.over_socket import Copilot
 
 if "TIDEMARK_KUBELET" not in os.environ:
-    raise unittest.SkipTest("no node can be made here")
+    raise unittest.SkipTest("cannot create a node here")
 if groups.why_not():
     raise unittest.SkipTest(groups.why_not())
 
@@ -23,28 +23,28 @@ from node.evicting import LIMIT_S, Evicting, offline
 from node.protecting import ROOM
 from node.test_agent import API, tearDownModule
 
-__all__ = ["API", "KILLED", "LIMIT_S", "MASTER_MIB", "ROOM", "TASK_MIB", "TERMINATED", "OnASharedNode", "tearDownModule", "holds", "offline", "test_eviction"]  # what needs a node is had from here
+__all__ = ["API", "KILLED", "LIMIT_S", "MASTER_MIB", "ROOM", "TASK_MIB", "TERMINATED", "OnASharedNode", "tearDownModule", "holds", "offline", "test_eviction"]  # tests import from here what needs a node
 
 PLACE = "kubepods/besteffort/hadoop-yarn"
 MASTER_MIB, TASK_MIB, HELD_MIB = 256, 1024, 700
-KILLED, TERMINATED = 137, 143  # what a master is told of a container that is ended here
+KILLED, TERMINATED = 137, 143  # exit codes that a master sees
 
 
 def holds(mib: int) -> str:
-    """In memory, and no processor after that."""
+    """A command that fills this memory and then sleeps."""
     return f"(head -c {mib}M /dev/zero; sleep 1000) | tail -c {mib}M"
 
 
 class OnASharedNode(Evicting):
     SITE = Totals(memory_mib=4096, vcores=8)
-    OTHERS: list[Totals] = []  # machines beside it that only YARN has
+    OTHERS: list[Totals] = []  # other machines that only YARN has
     YARN_SITE: dict[str, str] = {}
-    QUEUES: dict[str, str] = {}  # of the scheduler
+    QUEUES: dict[str, str] = {}  # queues of the scheduler
     WORKS = [pods.Work("web", pods.BURSTABLE, 5, 100)]
 
     @classmethod
     def launch(cls):
-        """The agent of a node where a NodeManager and a copilot were first."""
+        """The agent of a node on which a NodeManager and a copilot ran first."""
         if not hasattr(cls, "yarn"):
             cls.yarn = cls.enterClassContext(Yarn([cls.SITE], site=cls.YARN_SITE, capacity=cls.QUEUES, groups=PLACE, below=cls.node.cgroup, others=cls.OTHERS))
             folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-"))
@@ -86,17 +86,17 @@ class OnASharedNode(Evicting):
         return wait_for(lambda: next((loss for each in path.read_text().splitlines() if (loss := json.loads(each))["name"] == task), None), "its loss", self.agent)
 
     def hold_memory(self, containers: int, command: str = holds(HELD_MIB)) -> tuple[str, list[str]]:
-        """A job whose containers have all that they will hold, known to the agent."""
+        """A job whose containers hold their full memory and are known to the agent."""
         master, tasks = self.start_job(command, containers)
         wait_for(lambda: all(self.held(name) >= HELD_MIB << 20 for name in tasks), "memory in use", self.copilot)
-        wait_for(lambda: self.known() == 1 + containers, "an agent that knows of them", self.agent, LIMIT_S)
+        wait_for(lambda: self.known() == 1 + containers, "an agent that knows them", self.agent, LIMIT_S)
         return master, tasks
 
     def held(self, container: str) -> int:
         return int((self.group("memory", container) / "memory.usage_in_bytes").read_text())
 
     def draw_until(self, gone: Callable[[], bool], what: str) -> float:
-        """The line, just below what is in use, again where that falls; since when."""
+        """Sets the threshold just below the use, again when the use falls; returns since when."""
         begin = time.monotonic()
 
         def drawn_and_gone() -> bool:

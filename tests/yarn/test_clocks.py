@@ -1,5 +1,5 @@
-"""Whose clock counts, where the one that wrote a time and YARN's operator are an hour apart: a lease, the moment at which a drain ends, what an agent wants back, and what was held back
-after that. Nobody else's hour ends a container, or keeps a total from what it should be."""
+"""Which clock counts if the writer of a time and YARN's operator differ by an hour: a lease, the end of a drain, a reclaim by an agent, and the hold afterwards.
+A wrong hour ends no container, and blocks no correct total."""
 
 import json
 import time
@@ -17,7 +17,7 @@ OFFER, DRAIN = "tidemark.io/yarn-offer", "tidemark.io/yarn-drain"
 
 
 class Clocks(AskingBack):
-    def test_a_lease_is_over_by_the_watch_of_who_waits_for_it(self):
+    def test_a_lease_expires_by_the_clock_of_the_waiting_replica(self):
         folder, name = LEASE.rsplit("/", 1)
         self.addCleanup(self.api.request, "DELETE", LEASE)
         for off_s in (AHEAD_S, BEHIND_S):
@@ -34,30 +34,30 @@ class Clocks(AskingBack):
                 must(self.api.request("DELETE", LEASE))
                 self.restore_totals()
 
-    def test_a_drain_by_a_clock_that_is_off_ends_nobody_until_it_is_told_by_one_that_is_right(self):
+    def test_a_drain_by_a_wrong_clock_ends_no_container(self):
         operator, job = self.begin_with_a_job()
         before, rest = self.running(), MASTER_MIB + (TASKS - 1) * TASK_MIB
 
         def drain(generation: int, in_s: float) -> None:
-            """What a manager writes: an offer, and the moment from which on nothing may be held beyond it."""
+            """As a manager writes: an offer, and the time after which nothing may be held beyond it."""
             amount = {"kubernetes.io/batch-cpu": "4k", "kubernetes.io/batch-memory": f"{rest}Mi"}
             offer = {"schema": 1, "generation": generation, "resources": amount, "upTo": amount}
             self.annotate("yarn-0", {OFFER: json.dumps(offer), DRAIN: json.dumps({"schema": 1, "generation": generation, "by": in_seconds(in_s)})})
 
         for generation, off_s in enumerate((AHEAD_S, BEHIND_S), 1):
             drain(generation, off_s)
-            self.wait_total(0, rest, 4, operator)  # nothing new begins all the same
+            self.wait_total(0, rest, 4, operator)  # no new container starts in any case
             time.sleep(3 * POLL_S)
             self.assertEqual(before, self.running(), off_s)
         told = time.monotonic()
         drain(3, 0)
         self.assertEqual(PREEMPTED, job.wait_told(before[-1]))
-        self.right_again("a drain by a clock that was off is told by one that is right", told)
+        self.right_again("a wrong drain time is replaced by a right one", told)
         until("the rest runs", lambda: self.running() == before[:-1])
 
-    def test_what_an_agent_wants_back_is_as_old_as_the_operator_saw_it_come(self):
+    def test_requests_of_agents_age_from_when_the_operator_saw_them(self):
         operator, job = self.begin_with_a_job()
-        wait_for(self.answer, "an operator that says it hears", operator)
+        wait_for(self.answer, "an operator that acknowledges", operator)
         for generation, off_s in enumerate((AHEAD_S, BEHIND_S), 1):
             newest = self.running()[-1]
             asked = time.monotonic()
@@ -68,8 +68,8 @@ class Clocks(AskingBack):
             self.right_again(f"a container is taken back for a clock that is off by {off_s} s, and {HOLD_S} s are held", asked)
             until("it is gone", lambda: newest not in self.running())
 
-    def test_what_was_there_before_the_operator_looked_is_refused_where_the_clocks_are_apart(self):
-        """It may be as old as it says."""
+    def test_requests_older_than_the_operator_are_refused_if_clocks_differ(self):
+        """The request may really be that old."""
         operator, _ = self.begin_with_a_job()
         before = self.running()
         for generation, off_s in enumerate((AHEAD_S, BEHIND_S), 1):
@@ -80,17 +80,17 @@ class Clocks(AskingBack):
         self.wait_total(0, 3072, 4, operator)
         self.assertEqual(before, self.running())
 
-    def test_nothing_is_held_back_until_an_hour_that_nobody_can_have_meant(self):
-        """What an operator before this one has left, on a machine whose clock was another."""
+    def test_no_hold_lasts_until_an_absurd_time(self):
+        """Left by an earlier operator on a machine with a different clock."""
         left = lambda in_s: {TAKEN_BACK: json.dumps({"schema": 1, "generation": 1, "gone": [], "stayed": [], "keepMiB": 512, "until": in_seconds(in_s)})}
         self.annotate("yarn-0", left(60))
         operator = self.begin()
-        wait_for(lambda: self.nms[0].total()[0] == 512, "what is held back", operator)
+        wait_for(lambda: self.nms[0].total()[0] == 512, "the held-back total", operator)
         for off_s in (AHEAD_S, BEHIND_S):
             self.annotate("yarn-0", left(off_s))
             self.wait_total(0, 3072, 4, operator)
             self.annotate("yarn-0", left(60))
-            wait_for(lambda: self.nms[0].total()[0] == 512, "what is held back", operator)
+            wait_for(lambda: self.nms[0].total()[0] == 512, "the held-back total", operator)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The fixture's containers in cgroups: where they lie, who is in there, and that nothing is left of the groups."""
+"""The fixture's containers in cgroups: their place, their processes, and no residue of the cgroups."""
 
 import secrets
 import unittest
@@ -22,23 +22,23 @@ class Containers(unittest.TestCase):
         cls.yarn = cls.enterClassContext(Yarn([Totals(2048, 8)], groups=PLACE))
         cls.node = cls.yarn.nodes[0]
 
-    def test_they_lie_in_groups_of_their_own_and_the_groups_go_with_them(self):
+    def test_they_have_their_own_groups_which_are_removed_with_them(self):
         job = self.yarn.submit("sleep 1000", containers=2, memory_mib=TASK_MIB, vcores=2, master_memory_mib=MASTER_MIB)
         names = until("a master and two containers run", self.three_that_run)
         self.assertEqual(names, sorted(self.yarn.groups.containers()))
         self.assertRegex(self.yarn.groups.path, rf"^tidemark-test-[0-9a-f]{{8}}/{PLACE}$")
         for name in names:
             there = {folder for folder in cgroups.there(f"{self.yarn.groups.path}/{name}") if "/cpuacct/" not in str(folder)}
-            self.assertEqual(there, set(self.yarn.groups.of(name)), "in no other hierarchy, but for cpuacct, which goes with cpu")
+            self.assertEqual(there, set(self.yarn.groups.of(name)), "in no other hierarchy except cpuacct, which is mounted with cpu")
             cpu, memory = self.yarn.groups.of(name)
             self.assertEqual([f"{place}/{self.yarn.groups.path}/{name}" for place in self.places()], [str(cpu), str(memory)])
-            until("a shell and what it runs lie in both groups, and nobody else", lambda: self.two_lie_in_both(name))
+            until("exactly a shell and its child are in both groups", lambda: self.two_lie_in_both(name))
         mebibytes = [number(self.yarn.groups.of(name)[1], "memory.limit_in_bytes") >> 20 for name in names]
         shares = [number(self.yarn.groups.of(name)[0], "cpu.shares") for name in names]
         self.assertEqual(([MASTER_MIB, TASK_MIB, TASK_MIB], [1024, 2048, 2048]), (mebibytes, shares))
         job.end()
         until("the groups are gone", lambda: not any(cgroups.there(f"{self.yarn.groups.path}/{name}") for name in names))
-        self.assertTrue(self.yarn.groups.folder("cpu").exists(), "what is above them stays")
+        self.assertTrue(self.yarn.groups.folder("cpu").exists(), "the parent group stays")
 
     def test_a_job_runs_to_its_end(self):
         report = self.yarn.submit("exit 0").wait_for("FINISHED")
@@ -50,7 +50,7 @@ class Containers(unittest.TestCase):
         self.assertEqual(7, job.wait_told(container).status)
 
     def two_lie_in_both(self, name: str) -> bool:
-        """In the end: on its way the shell runs others, and each list is read by itself."""
+        """The final state: at first the shell runs other processes, and each list is read separately."""
         processes = self.node.processes(name)
         return len(processes) == 2 and self.yarn.groups.processes(name) == [processes] * 2
 
@@ -64,7 +64,7 @@ class Containers(unittest.TestCase):
 
 @unittest.skipIf(groups.why_not(), groups.why_not())
 class Ending(unittest.TestCase):
-    def test_what_is_below_a_group_of_somebody_else_goes_and_the_group_stays(self):
+    def test_a_foreign_parent_group_stays(self):
         parent = f"tidemark-test-{secrets.token_hex(4)}"
         cgroups.make(parent)
         self.addCleanup(lambda: self.assertEqual([], cgroups.remove(parent)))

@@ -1,4 +1,4 @@
-"""`tidemark yarn-copilot` beside a real NodeManager with its own executor, which gives a container a session and no group."""
+"""`tidemark yarn-copilot` beside a real NodeManager with the default executor, which gives a container a session and no cgroup."""
 
 import json
 import os
@@ -22,11 +22,11 @@ FILL_MIB = 128  # a job's own files are some MiB
 WRITE_MIB_S = 8
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "reference" / "copilot-api.md"
 CURL = "curl --unix-socket $SOCKET "
-ENDING = ("/tidemark/v1/stop", "/v1/killContainer", "/v1/killContainersByResource")  # a container is gone after each
+ENDING = ("/tidemark/v1/stop", "/v1/killContainer", "/v1/killContainersByResource")  # each ends a container
 
 
 def calls_of_the_guide() -> list[tuple[str, dict | None]]:
-    """Path and body of each, those that end something last."""
+    """Path and body of each call; those that end something are last."""
     calls = []
     for line in GUIDE.read_text().splitlines():
         if line.startswith(CURL):
@@ -62,7 +62,7 @@ class WithoutGroups(unittest.TestCase):
         until("nothing of it is on the node", lambda: self.node.seen()["usedMemoryMB"] == 0)
 
     def start_job(self, command: str = "sleep 1000", containers: int = 2) -> tuple[str, list[str]]:
-        """Its master's container and the others, all with their processes."""
+        """The master's container and the others, all with their processes."""
         self.submit(command, containers)
 
         seen = wait_for(lambda: len(found := self.copilot.running()) == containers + 1 and found, f"a master and {containers} containers", self.copilot)
@@ -87,7 +87,7 @@ class WithoutGroups(unittest.TestCase):
                 continue
         return found
 
-    def test_it_tells_what_the_node_manager_lists(self):
+    def test_it_lists_the_containers_of_the_node_manager(self):
         self.assertEqual("ok", self.copilot.get("/health"))
         self.assertEqual({"name": "yarn", "version": "v1"}, self.copilot.get("/information"))
         self.assertEqual([], self.copilot.get("/v1/containers"))
@@ -101,17 +101,17 @@ class WithoutGroups(unittest.TestCase):
         )
         self.assertEqual({"cpu": "1", "memory": str(TASK_MIB * 2**20)}, info["resources"]["requests"])
         self.assertFalse(info["createTimestamp"].startswith("0001"))
-        # One after the other, and a container begins its second process in between.
+        # They start one after the other, and a container starts its second process in between.
         seen = until("as many processes as there are", lambda: self.seen_with(tasks[0], len(self.processes_of(tasks[0]))))
         self.assertGreater(seen[master]["use"]["memoryBytes"], 32 * 2**20, "a master is a JVM")
         self.assertGreater(seen[master]["use"]["cpuNanoseconds"], 0)
         self.assertIsNone(seen[tasks[0]]["group"])
 
-    def test_who_fills_the_local_folders_is_asked_to_end(self):
+    def test_writers_that_fill_the_local_directories_are_asked_to_end(self):
         first = f"{self.enterContext(tempfile.TemporaryDirectory())}/first"
         self.copilot = self.begin(f"--nm-local-dirs={self.node.local}", f"--local-dirs-limit-mib={FILL_MIB // 2}", "--local-dirs-grace=1h", f"--nm-log-dirs={self.node.container_logs}")
         master, tasks = self.start_job(f"mkdir {first} && head -c {FILL_MIB}M /dev/zero > fill; exec sleep 1000")
-        wait_for(lambda: "TM-YARN-017" in self.copilot.log, "that it is too much", self.copilot)
+        wait_for(lambda: "TM-YARN-017" in self.copilot.log, "the log line of the limit", self.copilot)
         wait_for(lambda: len(self.copilot.running()) == 2, "its end", self.copilot)
         gone = next(name for name in tasks if name not in self.copilot.running())
         self.assertIn(f"container={gone}", self.copilot.log)
@@ -123,14 +123,14 @@ class WithoutGroups(unittest.TestCase):
         self.assertEqual([gone], [name for name, _ in words])
         self.assertRegex(words[0][1], r"tidemark: this container was asked to end: TM-YARN-017, .* \(by yarn-copilot\)$")
 
-    def test_where_a_vcore_is_no_core_what_was_sold_stands_beside_the_peers_words(self):
+    def test_when_a_vcore_is_not_one_core_the_sold_amount_is_reported_too(self):
         self.copilot = self.begin("--millicores-per-vcore=500")
         _, tasks = self.start_job(containers=1)
         info = self.copilot.get(f"/v1/container?containerID={tasks[0]}")
         memory = str(TASK_MIB * 2**20)
         self.assertEqual({"cpu": "1", "memory": memory, "kubernetes.io/batch-cpu": "500", "kubernetes.io/batch-memory": memory}, info["resources"]["requests"])
 
-    def test_what_its_user_wrote_on_an_application_is_told(self):
+    def test_user_tags_of_an_application_are_reported(self):
         self.copilot = self.begin(f"--hadoop-conf-dir={self.yarn.configuration}", "--queue-class=default=transcode")
         master, tasks = self.start_job(containers=1)
         seen = wait_for(lambda: (each := self.copilot.seen()[tasks[0]])["queue"] and each, "its queue", self.copilot)
@@ -142,8 +142,8 @@ class WithoutGroups(unittest.TestCase):
         asked = self.copilot.get("/metrics")
         self.assertIn("tidemark_yarn_copilot_resource_manager_calls_total 1\n", asked, "one application")
 
-    def test_a_kill_ends_all_of_one_container_and_its_master_hears_137(self):
-        # A shell, its child in the background, and one that has cleared its environment: the peer's kill ends one process group.
+    def test_a_kill_ends_all_of_one_container_and_its_master_gets_137(self):
+        # A shell, its child in the background, and one with an empty environment: Koordinator's kill ends one process group.
         master, tasks = self.start_job("sh -c 'sleep 1001; :' & env -i sleep 1002 & wait")
         for task in tasks:
             wait_for(lambda task=task: len(self.processes_of(task)) >= 3, f"the processes of {task}", self.copilot)
@@ -151,7 +151,7 @@ class WithoutGroups(unittest.TestCase):
         status, body = self.copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})
         self.assertEqual((200, [tasks[0]]), (status, [each["name"] for each in body["items"]]))
         self.assertEqual(set(), self.processes_of(tasks[0]))
-        self.assertEqual(1, self.commands().count("sleep 1002"), "that of the other container")
+        self.assertEqual(1, self.commands().count("sleep 1002"), "the one of the other container")
         self.assertEqual(others, self.processes_of(master) | self.processes_of(tasks[1]))
         wait_for(lambda: tasks[0] not in self.copilot.names(), "its end at the NodeManager", self.copilot)
         wait_for(lambda: f"containerID={tasks[0]}, state=COMPLETE, exitStatus=137" in self.yarn.jobs[-1].masters(), "its master's word", self.copilot)
@@ -160,7 +160,7 @@ class WithoutGroups(unittest.TestCase):
         self.assertIn(tasks[0], body["error"])
 
     def commands(self) -> list[str]:
-        """Of the processes of this run: those without an environment are in a session of one that has one."""
+        """Processes of this run: those without an environment are in a session of a process with one."""
         return [line.strip() for line in (self._command(pid) for pid in Path("/proc").glob("[0-9]*")) if line.startswith("sleep 100")]
 
     def _command(self, folder: Path) -> str:
@@ -170,7 +170,7 @@ class WithoutGroups(unittest.TestCase):
             return ""
 
     @unittest.skipIf(groups.why_not(), groups.why_not())
-    def test_adopted_it_has_a_group_like_any_other_until_it_has_ended(self):
+    def test_adopted_containers_have_a_group_until_they_end(self):
         name = f"tidemark-test-{secrets.token_hex(4)}"
         self.addCleanup(lambda: self.assertEqual([], cgroups.remove(name)))
         cgroups.make(name)
@@ -182,28 +182,28 @@ class WithoutGroups(unittest.TestCase):
         def inside() -> list[set[int]]:
             return [groups.pids(folder) for folder in cgroups.there(container)]
 
-        wait_for(lambda: len(cgroups.there(container)) > 2 and all(each == self.processes_of(tasks[0]) for each in inside()), "all of it in its group", copilot)
+        wait_for(lambda: len(cgroups.there(container)) > 2 and all(each == self.processes_of(tasks[0]) for each in inside()), "all its processes in its group", copilot)
         memory, cpu = (next(place / container for place in cgroups.hierarchies() if place.name == controller) for controller in ("memory", "cpu"))
         self.assertEqual((str(TASK_MIB << 20), "1024"), ((memory / "memory.limit_in_bytes").read_text().strip(), (cpu / "cpu.shares").read_text().strip()))
         self.assertEqual(200, copilot.ask("POST", "/tidemark/v1/limits", {"containerID": tasks[0], "cpu": "500m"})[0])
         self.assertEqual("50000", (cpu / "cpu.cfs_quota_us").read_text().strip())
         self.assertEqual(200, copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})[0])
-        wait_for(lambda: "by=group" in copilot.log, "its kill told", copilot)
+        wait_for(lambda: "by=group" in copilot.log, "the kill in the log", copilot)
         self.assertEqual(set(), self.processes_of(tasks[0]))
         wait_for(lambda: not cpu.exists() and not memory.exists(), "its group gone", copilot)
 
     @unittest.skipIf(groups.why_not(), groups.why_not())
-    def test_all_of_them_together_write_no_faster_than_they_may(self):
+    def test_all_containers_together_write_no_faster_than_the_limit(self):
         name = f"tidemark-test-{secrets.token_hex(4)}"
         self.addCleanup(lambda: self.assertEqual([], cgroups.remove(name)))
         cgroups.make(name)
         copilot = self.begin("--adopt", f"--yarn-container-cgroup-path={name}/hadoop-yarn", f"--nm-local-dirs={self.node.local}", f"--disk-write-limit-mib={WRITE_MIB_S}")
-        self.agent_says(copilot, "keep", lambda: True)  # or it goes by its flags after half a minute
+        self.agent_says(copilot, "keep", lambda: True)  # otherwise it uses its flags after half a minute
         _, tasks = self.start_job("while :; do dd if=/dev/zero of=fill bs=1M count=16 oflag=direct conv=notrunc status=none; done", 2)
         group = next(place for place in cgroups.hierarchies() if place.name == "blkio") / name / "hadoop-yarn"
-        wait_for(lambda: set().union(*map(self.processes_of, tasks)) & (there := groups.pids(group)) and all(self.processes_of(task) & there for task in tasks), "both where they are limited", copilot)
+        wait_for(lambda: set().union(*map(self.processes_of, tasks)) & (there := groups.pids(group)) and all(self.processes_of(task) & there for task in tasks), "both in the limited group", copilot)
         stands = lambda: (group / "blkio.throttle.write_bps_device").read_text().strip()
-        self.assertEqual("", stands(), "it waits for what the node's agent says")
+        self.assertEqual("", stands(), "it waits for the permit of the node's agent")
         self.agent_says(copilot, "enforce", stands)
 
         def mib_s(seconds: float) -> float:
@@ -211,45 +211,45 @@ class WithoutGroups(unittest.TestCase):
             time.sleep(seconds)
             return (self.written(group) - before) / 2**20 / (time.monotonic() - begin)
 
-        mib_s(1)  # what was on its way
+        mib_s(1)  # writes in flight
         limited = mib_s(4)
         self.assertLess(limited, 1.3 * WRITE_MIB_S)
         self.assertGreater(limited, 1, "they write")
         in_force = stands()
         self.agent_says(copilot, "observe", lambda: stands() == "")
-        wait_for(lambda: [each["inForce"] for each in copilot.get("/tidemark/v1/disks")["disks"]] == [False], "it is not in force", copilot)
+        wait_for(lambda: [each["inForce"] for each in copilot.get("/tidemark/v1/disks")["disks"]] == [False], "the limit to be lifted", copilot)
         self.assertEqual(WRITE_MIB_S << 20, copilot.get("/tidemark/v1/disks")["writeBytesPerSecond"], "what would be")
         self.agent_says(copilot, "enforce", lambda: stands() == in_force)
         self.agent_says(copilot, "off", lambda: "tidemark_yarn_copilot_disk_limit_enforced 0\n" in copilot.get("/metrics"))
-        self.assertEqual(in_force, stands(), "who runs on a node that is off is held as before")
+        self.assertEqual(in_force, stands(), "on a node that is off the limit stays for running work")
         self.assertEqual(0, copilot.stop())
         self.assertEqual("", stands(), "the limit goes with the copilot")
-        self.assertGreater(free := mib_s(3), 2 * WRITE_MIB_S, "and was what held them")
+        self.assertGreater(free := mib_s(3), 2 * WRITE_MIB_S, "the limit was the cause")
         print(f"two containers wrote {limited:.1f} MiB/s where {WRITE_MIB_S} were allowed, and {free:.0f} MiB/s after that")
 
     def agent_says(self, copilot, stance: str, done) -> None:
         self.assertEqual(200, copilot.ask("POST", "/tidemark/v1/stance", {"stance": stance})[0])
-        wait_for(done, f"limits as of an agent that says {stance}", copilot)
+        wait_for(done, f"limits for the permit {stance}", copilot)
 
     @staticmethod
     def written(group: Path) -> int:
         return sum(int(line.split()[2]) for line in (group / "blkio.throttle.io_service_bytes").read_text().splitlines() if " Write " in line)
 
-    def test_a_stop_asks_first_and_kills_who_stays(self):
+    def test_a_stop_sends_sigterm_first_and_kills_later(self):
         deaf = Path(self.enterContext(tempfile.TemporaryDirectory())) / "deaf"
         _, tasks = self.start_job(f"trap '' TERM; touch {deaf}; while :; do sleep 0.2; done", 1)
-        wait_for(deaf.exists, "a container that does not listen", self.copilot)
+        wait_for(deaf.exists, "a container that ignores SIGTERM", self.copilot)
         before = self.processes_of(tasks[0])
         status, body = self.copilot.ask("POST", "/tidemark/v1/stop", {"containerID": tasks[0], "graceSeconds": 5, "reason": "TM-EVICT-001"})
         self.assertEqual((202, tasks[0]), (status, body["containerID"]))
         self.assertEqual(body["killedAt"], self.copilot.seen()[tasks[0]]["stoppedAt"])
-        self.assertTrue(before & self.processes_of(tasks[0]), "it does not listen, and its time is not over")
+        self.assertTrue(before & self.processes_of(tasks[0]), "it ignores SIGTERM, and its grace period is not over")
         wait_for(lambda: not self.processes_of(tasks[0]), "the kill", self.copilot)
-        wait_for(lambda: "a container was killed" in self.copilot.log, "its word on the kill", self.copilot)
+        wait_for(lambda: "a container was killed" in self.copilot.log, "the log line of the kill", self.copilot)
         self.assertIn("TM-EVICT-001", self.copilot.log)
 
-    def test_each_call_of_the_guide_is_answered_as_it_stands_there(self):
-        """But for the name of a container, which is one of here, and for events, which have no end."""
+    def test_each_call_of_the_guide_is_answered_as_documented(self):
+        """Except for the name of a container, which is one of this test, and for events, which have no end."""
         _, tasks = self.start_job(containers=3)
         calls = [(path, body) for path, body in calls_of_the_guide() if path != "/tidemark/v1/events"]
         self.assertEqual(9, len(calls), calls)
@@ -258,7 +258,7 @@ class WithoutGroups(unittest.TestCase):
             with self.subTest(path, body=body):
                 named = json.loads(re.sub(r"container_[\w…]+", whose, json.dumps(body, ensure_ascii=False)))
                 status, said = self.copilot.ask("GET" if body is None else "POST", re.sub(r"container_[\w…]+", whose, path), named)
-                # What nothing holds cannot be limited: here no container has a group.
+                # A container without a cgroup cannot be limited: here none has one.
                 self.assertEqual({"/tidemark/v1/stop": 202, "/tidemark/v1/limits": 404}.get(path.partition("?")[0], 200), status, said)
 
     def test_the_newest_go_first_and_the_master_last(self):
@@ -286,13 +286,13 @@ class WithoutGroups(unittest.TestCase):
         self.assertTrue(ready.wait(30))
         _, tasks = self.start_job(containers=1)
 
-        def told() -> list[str]:
+        def shown() -> list[str]:
             return [each["type"] for each in lines if each["container"]["id"] == tasks[0]]
 
-        wait_for(lambda: told()[:1] == ["added"], "it among the events", self.copilot)
+        wait_for(lambda: shown()[:1] == ["added"], "its start among the events", self.copilot)
         self.copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})
-        wait_for(lambda: told()[-1:] == ["removed"], "its end among the events", self.copilot)
-        self.assertEqual(0, self.copilot.stop(), "a listener holds up no stop")
+        wait_for(lambda: shown()[-1:] == ["removed"], "its end among the events", self.copilot)
+        self.assertEqual(0, self.copilot.stop(), "a listener blocks no stop")
         listener.join(30)
         self.assertFalse(listener.is_alive())
 
@@ -305,12 +305,12 @@ class WithoutGroups(unittest.TestCase):
         self.assertEqual(400, status)
         self.assertIn("NodeManager", body["error"])
         self.assertEqual((200, "ok"), copilot.ask("GET", "/health"))
-        self.assertEqual(200, copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})[0], "what runs is ended all the same")
+        self.assertEqual(200, copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})[0], "running containers can still be ended")
         self.assertEqual(set(), self.processes_of(tasks[0]))
         self.node.resume()
         wait_for(lambda: copilot.ask("GET", "/v1/containers")[0] == 200, "the NodeManager's answer", copilot)
 
-    def test_one_that_was_killed_leaves_a_socket_that_the_next_one_takes(self):
+    def test_next_copilot_takes_over_the_socket_of_a_killed_one(self):
         self.copilot.kill()
         self.assertTrue(os.path.exists(self.copilot.socket))
         again = Copilot(os.path.dirname(self.copilot.socket), self.node.ports.web)
@@ -318,19 +318,19 @@ class WithoutGroups(unittest.TestCase):
         self.assertEqual([], again.get("/v1/containers"))
         second = Component("yarn-copilot", f"--server-endpoint={again.socket}", f"--node-manager-endpoint=127.0.0.1:{self.node.ports.web}")
         self.addCleanup(second.stop)
-        self.assertEqual(1, second.process.wait(30), "one that lives keeps it")
+        self.assertEqual(1, second.process.wait(30), "a live one keeps it")
         self.assertIn(again.socket, second.log)
         self.assertEqual([], again.get("/v1/containers"))
 
     def test_another_user_is_not_answered(self):
-        # Not in TMPDIR: that may be a folder which only its owner enters.
+        # Not in TMPDIR: only the owner may be able to enter that directory.
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-", dir="/tmp"))
         os.chmod(folder, 0o755)
         copilot = Copilot(folder, self.node.ports.web, "--allow-users=4711")
         self.addCleanup(copilot.stop)
 
         def ask_as(uid: int) -> int:
-            """In a process of its own: a user cannot be taken back."""
+            """In its own process: a change of the user cannot be undone."""
             child = os.fork()
             if child == 0:
                 try:

@@ -1,4 +1,4 @@
-"""What a person is told of a node that YARN shares, by a real API server and a real ResourceManager: `tidemark explain yarn` and `check ledger`."""
+"""User commands about a node that YARN shares, with a real API server and a real ResourceManager: `tidemark explain yarn` and `check ledger`."""
 
 import datetime
 import json
@@ -29,7 +29,7 @@ class ExplainAndCheck(unittest.TestCase):
         cls.nm = cls.yarn.nodes[0]
 
     def setUp(self):
-        # Tests come in any order, and one of them kills the ResourceManager: the next one knows of no node for a moment.
+        # Tests come in any order, and one of them kills the ResourceManager: the next one knows no node for a moment.
         until("its NodeManager has registered", lambda: self.nm.seen().get("state") == "RUNNING")
         self.addCleanup(colocation.delete, self.api, NODE)
         colocation.put_node(self.api, NODE, capacity={"cpu": "8", "memory": "16Gi", "pods": "110"}, annotations={NODE_ID: self.nm.id, **ORIGIN})
@@ -50,7 +50,7 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertEqual(code, done.returncode, done.stderr)
         return done.stdout if code == 0 else done.stderr
 
-    def test_every_term_and_what_the_resource_manager_says(self):
+    def test_every_term_and_the_resource_managers_answer(self):
         text = self.explain()
         self.assertIn(f"node {NODE}: YARN is to have 2048 MiB and 2 vcores\n  YARN gets what the node may sell, less the requests of Kubernetes pods", text)
         self.assertIn("TM-YARN-001", text)
@@ -68,7 +68,7 @@ class ExplainAndCheck(unittest.TestCase):
         only = told["resourceManagers"][0]
         self.assertEqual(("RUNNING", {"memoryMiB": 2048, "vcores": 3}, 0), (only["state"], only["total"], only["containers"]))
 
-    def test_a_drain_and_what_is_held_back_after_an_eviction(self):
+    def test_a_drain_and_the_hold_after_an_eviction(self):
         soon = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=90)).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
         drain, taken = {"schema": 1, "generation": 7, "by": soon}, {"schema": 1, "generation": 3, "gone": ["container_1_0001_01_000002"], "stayed": [], "keepMiB": 512, "until": soon}
         self.annotate({"tidemark.io/yarn-offer": json.dumps(OFFER), "tidemark.io/yarn-drain": json.dumps(drain), "tidemark.io/yarn-taken-back": json.dumps(taken)})
@@ -80,10 +80,10 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertEqual((f"{soon[:19]}Z", {"keepMiB": 512, "until": f"{soon[:19]}Z"}, "TM-YARN-015"), (told["drains"], told["heldBack"], told["why"]["id"]))
         self.annotate({"tidemark.io/yarn-drain": json.dumps({**drain, "generation": 6}), "tidemark.io/yarn-taken-back": "so"})
         told = json.loads(self.explain(NODE, "-o", "json"))
-        self.assertEqual(({"memoryMiB": 1024, "vcores": 2}, None, None), (told["total"], told.get("drains"), told.get("heldBack")), "a drain of another offer says nothing")
+        self.assertEqual(({"memoryMiB": 1024, "vcores": 2}, None, None), (told["total"], told.get("drains"), told.get("heldBack")), "a drain of another offer does not count")
         self.assertIn("tidemark.io/yarn-taken-back: ", told["notes"][0])
 
-    def test_what_its_work_is_to_give_back(self):
+    def test_reclaim_from_yarn_is_shown(self):
         amounts = {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "512Mi"}
         reclaim = {"schema": 1, "generation": 7, "reclaim": [{"class": "etl", "giveBack": amounts, "keep": amounts, "reason": "TM-LEDGER-009"}]}
         self.annotate({"tidemark.io/yarn-offer": json.dumps(OFFER), "tidemark.io/yarn-reclaim": json.dumps(reclaim)})
@@ -100,7 +100,7 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertNotIn("is to give back", self.explain())
         self.assertNotIn("its hour", self.explain())
 
-    def test_what_is_wrong_or_not_known_is_told(self):
+    def test_problems_and_unknown_facts_are_shown(self):
         self.assertIn("no ResourceManager was asked; --hadoop-conf-dir or $HADOOP_CONF_DIR says where they are", self.explain(asked=False))
         self.assertIn('no such node: "nobody"', self.explain("nobody", code=1))
         self.annotate({NODE_ID: "elsewhere:1"})
@@ -129,7 +129,7 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertTrue(out, error)
         return child.returncode, json.loads(out)
 
-    def test_a_total_that_somebody_sets_is_found_and_with_an_operator_all_is_well(self):
+    def test_a_total_of_another_writer_is_found_and_with_an_operator_all_is_well(self):
         self.assertEqual(200, self.yarn.rm.update_total(self.nm.id, 2560, 2).status)
         until("it is set", lambda: self.nm.total() == (2560, 2))
         code, report = self.report(self.check(12))
@@ -137,21 +137,21 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertEqual((1, False), (code, report["clean"]), report)
         self.assertEqual((512 * 2**20, 0), (found["TM-AUDIT-016"]["worstMemoryBytes"], found["TM-AUDIT-016"]["worstCpuMilli"]), report)
         cause = {each["id"]: each for each in report["causes"]}["TM-AUDIT-016"]
-        self.assertGreater(cause["memoryGiBSeconds"], 1)  # half a GiB for the seconds after the lag
+        self.assertGreater(cause["memoryGiBSeconds"], 1)  # half a GiB, in the seconds after the lag
 
         operator = Component(
             "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
             "--poll=500ms", "--metrics-addr=127.0.0.1:0",
         )
         self.addCleanup(operator.stop)
-        until("it is set again", lambda: self.nm.total() == (2048, 2))
+        until("the total is set again", lambda: self.nm.total() == (2048, 2))
         child = self.check(8)
         self.annotate({colocation.ORIGIN: json.dumps({"resources": {"kubernetes.io/batch-cpu": "2k", "kubernetes.io/batch-memory": "2Gi"}})})
         code, report = self.report(child)
         self.assertEqual((0, True), (code, report["clean"]), report)
 
-    def test_a_node_that_fits_no_more_goes_on_to_count_and_its_node_manager_is_told(self):
-        until("the total is what is to be", lambda: self.yarn.rm.update_total(self.nm.id, 2048, 2).status == 200 and self.nm.total() == (2048, 2))
+    def test_a_mismatched_node_still_counts_and_its_node_manager_is_named(self):
+        until("the total is right", lambda: self.yarn.rm.update_total(self.nm.id, 2048, 2).status == 200 and self.nm.total() == (2048, 2))
         looks = self.enterContext(Looks(self.yarn))
         child = self.check(16, looks)
         looks.wait_whole()
@@ -167,7 +167,7 @@ class ExplainAndCheck(unittest.TestCase):
     def known(self, report: dict) -> set[str]:
         return {each["id"] for each in report["causes"] if not each["mistake"]}
 
-    def test_a_resource_manager_that_goes_away_is_time_in_which_not_everything_was_seen(self):
+    def test_a_resource_manager_outage_counts_as_incomplete_observation(self):
         looks = self.enterContext(Looks(self.yarn))
         child = self.check(10, looks)
         looks.wait_whole()

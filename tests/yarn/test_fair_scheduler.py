@@ -1,5 +1,5 @@
-"""`tidemark yarn-operator` at a ResourceManager with Hadoop's FairScheduler: totals, what is held and waited for, and what an agent takes back. Everywhere else it is the CapacityScheduler,
-which is Hadoop's own choice."""
+"""`tidemark yarn-operator` at a ResourceManager with Hadoop's FairScheduler: totals, held and pending amounts, and reclaims by an agent. All other tests use the CapacityScheduler,
+the default of Hadoop."""
 
 import json
 import tempfile
@@ -22,33 +22,33 @@ class FairScheduler(AskingBack):
         queues.write_text('<allocations><queue name="default"/><queuePlacementPolicy><rule name="default"/></queuePlacementPolicy></allocations>\n')
         cls.YARN_SITE = {
             "yarn.resourcemanager.scheduler.class": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler", "yarn.scheduler.fair.allocation.file": str(queues),
-            "yarn.scheduler.increment-allocation-mb": "128",  # by itself every container is a multiple of 1024
+            "yarn.scheduler.increment-allocation-mb": "128",  # by default every container is a multiple of 1024
         }
         super().setUpClass()
 
-    def test_a_cut_ends_nobody_and_what_an_agent_takes_back_is_pre_empted(self):
+    def test_a_cut_ends_no_container_and_an_agents_reclaim_is_preempted(self):
         operator, job = self.begin_with_a_job()
         self.wait_held("yarn-0", 1 + TASKS, MASTER_MIB + TASKS * TASK_MIB, operator)
         *rest, newest = self.running()
         self.cut_ends_none_of([*rest, newest], operator)
-        wait_for(self.answer, "an operator that says it hears", operator)
+        wait_for(self.answer, "an operator that acknowledges", operator)
         self.ask_back(1, newest, 0)
         self.assertEqual(([newest], []), ((answer := self.wait_answer(1, operator))["gone"], answer["stayed"]))
         self.assertEqual(PREEMPTED, job.wait_told(newest))
         self.assertEqual((1, 0), (job.report()["numNonAMContainerPreempted"], job.report()["numAMContainerPreempted"]))
         until("the others run, and its place is held back", lambda: self.running() == rest)
         self.wait_total(0, 3072, 4, operator)
-        self.cut_ends_none_of(rest, operator)  # although a timeout of 0 sticks where nobody takes it back
+        self.cut_ends_none_of(rest, operator)  # although a timeout of 0 stays in force until it is reset
 
     def cut_ends_none_of(self, containers: list[str], operator) -> None:
-        self.annotate("yarn-0", origin(4000, TASK_MIB))  # a master that asks for more than any node has would end
+        self.annotate("yarn-0", origin(4000, TASK_MIB))  # a master that asks for more than the largest node would end
         self.wait_total(0, TASK_MIB, 4, operator)
         time.sleep(3 * POLL_S)
         self.assertLessEqual(set(containers), set(self.running()))
         self.annotate("yarn-0", origin(4000, 3072))
         self.wait_total(0, 3072, 4, operator)
 
-    def test_work_that_waits_is_in_the_book(self):
+    def test_waiting_work_is_in_the_ledger(self):
         operator = self.begin()
         book = lambda: json.loads(self.annotation("yarn-0", BOOK) or "{}")
         wait_for(book, "a book", operator)

@@ -1,4 +1,4 @@
-"""The fixture itself: who is killed, frozen and started again, who lives through that, and that nothing is left."""
+"""The fixture itself: processes that are killed, frozen and restarted, containers that survive that, and no residue."""
 
 import unittest
 from pathlib import Path
@@ -9,7 +9,7 @@ TOTALS = [Totals(1024, 2), Totals(1536, 3)]
 
 
 def asleep(folder: Path) -> list[int]:
-    """What the containers of a run were told to do, once they do it."""
+    """The commands of a run's containers, after they have started."""
     return [pid for pid, line in leftovers.processes_of(folder).items() if line.strip() == "sleep 1000"]
 
 
@@ -18,7 +18,7 @@ class TwoNodes(unittest.TestCase):
     def setUpClass(cls):
         cls.yarn = cls.enterClassContext(Yarn(TOTALS, site={"yarn.nm.liveness-monitor.expiry-interval-ms": "5000"}))
 
-    def test_two_nodes_of_one_machine_are_told_apart_by_their_ports(self):
+    def test_two_nodes_of_one_machine_differ_by_port(self):
         self.assertEqual([(each.memory_mib, each.vcores) for each in TOTALS], [node.total() for node in self.yarn.nodes])
         self.assertEqual(2, len({node.id for node in self.yarn.nodes}))
 
@@ -31,7 +31,7 @@ class TwoNodes(unittest.TestCase):
         node.resume()
         node.wait_registered(before)
 
-    def test_a_resource_manager_that_is_frozen_answers_nobody_and_goes_on(self):
+    def test_a_resource_manager_that_is_frozen_does_not_answer_and_resumes(self):
         self.yarn.rm.freeze()
         self.addCleanup(self.yarn.rm.resume)
         with self.assertRaises(OSError):
@@ -48,12 +48,12 @@ class TwoNodes(unittest.TestCase):
         self.assertIn(sleeping[0], self.yarn.processes())
         for node in self.yarn.nodes:
             node.start()
-        self.assertIn(sleeping[0], self.yarn.processes())  # nobody takes them up: no recovery is configured
+        self.assertIn(sleeping[0], self.yarn.processes())  # not recovered: no recovery is configured
         job.end()
 
 
 class Ending(unittest.TestCase):
-    def test_nothing_is_left_by_one_that_is_stopped(self):
+    def test_a_stopped_run_leaves_nothing(self):
         with Yarn() as made:
             made.submit("sleep 1000")
             until("a master and a container run", lambda: sum(each["state"] == "RUNNING" for each in made.nodes[0].containers()) == 2)

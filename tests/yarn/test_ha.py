@@ -1,5 +1,5 @@
-"""`tidemark yarn-operator` over two YARN clusters, of which one is a real pair of ResourceManagers in HA with a real ZooKeeper: what it does while one of
-them is killed or frozen, and what is seen of that from outside."""
+"""`tidemark yarn-operator` over two YARN clusters, one with a real HA pair of ResourceManagers and a real ZooKeeper: its behavior while one of
+them is killed or frozen, and the visible effect."""
 
 import itertools
 import json
@@ -22,19 +22,19 @@ from support.yarn import Yarn, YarnPair, until
 from yarn.operating import NODE_ID, POLL_S, SITE, Operating, held_on, origin
 
 MASTER_MIB, TASK_MIB = 256, 1024
-# Each has room for what runs, and none is what a NodeManager begins with.
+# Each has room for the running work, and none equals a NodeManager's initial total.
 TOTALS = [(3, 3000), (2, 2000), (3, 2500), (2, 2800)]
-# A total that is so late is a mistake, on a machine where one that nothing is in the way of comes within the poll. On a slower one (the first call of a
-# ResourceManager that has just become active, in a JVM that has compiled nothing yet) all of this is longer, by how long such a total takes there.
+# A total later than this is a mistake, on a machine where an unhindered one arrives within the poll. On a slower machine (the first call to a
+# newly active ResourceManager, in a cold JVM) all limits grow by the time that such a total takes there.
 LAG_S, AT_ONCE_S = 3, 3 * POLL_S
-CHECK_S = 11  # of the checker, without the lag
-ONE_AFTER_THE_OTHER_S = 10  # at least, for who waits for a ResourceManager that does not answer before it tells the next one
+CHECK_S = 11  # lag of the checker, without that time
+ONE_AFTER_THE_OTHER_S = 10  # at least, for an operator that waits for a silent ResourceManager before it calls the next
 DEFAULT, OTHER = "__default_yarn_cluster__", "other"
 CLUSTER_ID = "yarn.hadoop.apache.org/cluster-id"
 
 
 class Changing(threading.Thread):
-    """What the nodes may sell, changed all the time."""
+    """Constant changes of the nodes' amounts for sale."""
 
     def __init__(self, names: list[str]):
         super().__init__(daemon=True)
@@ -57,7 +57,7 @@ class Changing(threading.Thread):
 
 
 class Looking(threading.Thread):
-    """Reads what the nodes say that YARN holds, all the time: the least of it that was ever said."""
+    """Reads the held amounts on the nodes all the time; keeps the minimum."""
 
     def __init__(self, names: list[str]):
         super().__init__(daemon=True)
@@ -87,7 +87,7 @@ class Ha(Operating):
     def setUpClass(cls):
         super().setUpClass()
         cls.yarn = cls.enterClassContext(YarnPair([SITE, SITE]))
-        cls.job = cls.yarn.submit("sleep 1000", memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)  # begins while the other cluster does
+        cls.job = cls.yarn.submit("sleep 1000", memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)  # starts while the other cluster starts
         cls.other = cls.enterClassContext(Yarn([SITE]))
         cls.nms = [*cls.yarn.nodes, *cls.other.nodes]
         cls.configuration = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-hadoop-conf-")))
@@ -98,7 +98,7 @@ class Ha(Operating):
         cls.holds = {f"yarn-{number}": sum(each["totalMemoryNeededMB"] for each in nm.containers()) for number, nm in enumerate(cls.yarn.nodes)}
 
     def setUp(self):
-        for member in self.yarn.rm.members:  # what a test before left
+        for member in self.yarn.rm.members:  # left by an earlier test
             if not member.alive:
                 member.launch()
             member.resume()
@@ -126,7 +126,7 @@ class Ha(Operating):
         return looking
 
     def assert_never_less(self, looking: Looking) -> None:
-        """What runs is still there, and was told all the time."""
+        """The running work is still there, and was reported all the time."""
         looking.end()
         self.assertEqual(["RUNNING"] * 2, [each["state"] for nm in self.yarn.nodes for each in nm.containers()])
         self.assertGreater(looking.looks, 100)
@@ -143,17 +143,17 @@ class Ha(Operating):
         return child
 
     def wait_totals(self, memory_mib: int, vcores: int) -> None:
-        """At whoever is active now."""
+        """At the currently active one."""
 
         def right() -> bool:
             try:
                 return all(nm.total() == (memory_mib, vcores) for nm in self.yarn.nodes)
-            except (OSError, KeyError):  # nobody is active; or it does not know the node yet
+            except (OSError, KeyError):  # none is active, or it does not know the node yet
                 return False
 
-        wait_for(right, f"{memory_mib} MiB and {vcores} vcores of all nodes at the one that is active", self.operator, limit_s=LIMIT_S)
+        wait_for(right, f"{memory_mib} MiB and {vcores} vcores of all nodes at the active one", self.operator, limit_s=LIMIT_S)
 
-    def test_one_that_is_killed_while_totals_change(self):
+    def test_one_is_killed_while_totals_change(self):
         slower = max(0, self.follows(1536, 2) - POLL_S)
         looking, check = self.look(), self.check(math.ceil(LAG_S + 3 * slower))
         changing = Changing(self.of_pair)
@@ -165,7 +165,7 @@ class Ha(Operating):
         registered = sum(nm.registrations() for nm in self.yarn.nodes)
         active.kill()
         killed = time.monotonic()
-        wait_for(lambda: self.count("clusters_away") == 1, "a cluster that is away", self.operator)
+        wait_for(lambda: self.count("clusters_away") == 1, "an unreachable cluster", self.operator)
         self.assertTrue(self.operator.ready())
         other.until("the other is active", other.active)
         taken_over = time.monotonic()
@@ -173,7 +173,7 @@ class Ha(Operating):
         self.wait_totals(changing.last[1], changing.last[0])
         print(f"killed: the other active after {taken_over - killed:.1f} s, the last total right after {time.monotonic() - killed:.1f} s")
         self.assertEqual((0, 1), (self.count("clusters_away"), self.count("failovers_total")))
-        # Who registers twice, since its first call was answered too late, has its old total again.
+        # A NodeManager that registers twice, since its first call was answered too late, has its old total again.
         more_than_once = sum(nm.registrations() for nm in self.yarn.nodes) - registered - len(self.yarn.nodes)
         self.assertLessEqual(self.count("set_again_total"), more_than_once)
         out, error = check.communicate(timeout=60)
@@ -182,7 +182,7 @@ class Ha(Operating):
         self.assertGreater(report["failures"], 0, "it saw the failover")
         self.assert_never_less(looking)
 
-    def test_one_that_is_frozen_and_goes_on_later(self):
+    def test_one_is_frozen_and_resumes_later(self):
         active = self.yarn.rm.active_one()
         other = self.yarn.rm.other(active)
         active.freeze()
@@ -193,24 +193,24 @@ class Ha(Operating):
         self.wait_totals(1536, 2)
         print(f"frozen: the last total right after {time.monotonic() - frozen:.1f} s")
         self.assertIs(other, self.yarn.rm.active_one())
-        told = self.count("updates_total")
+        shown = self.count("updates_total")
         active.resume()
-        self.annotate(self.of_pair[0], origin(3000, 2048))  # while both believe that they are active
-        wait_for(lambda: self.total_at(other, 0) == (2048, 3), "a total at the one that is active", self.operator)
-        active.until("the one that goes on is on standby", lambda: active.state() == "STANDBY")
+        self.annotate(self.of_pair[0], origin(3000, 2048))  # while both are active
+        wait_for(lambda: self.total_at(other, 0) == (2048, 3), "a total at the active one", self.operator)
+        active.until("the resumed one is on standby", lambda: active.state() == "STANDBY")
         self.annotate(self.of_pair[1], origin(3000, 2048))
         self.wait_totals(2048, 3)
-        self.assertEqual((0, 1, told + 2), (self.count("clusters_away"), self.count("failovers_total"), self.count("updates_total")))
+        self.assertEqual((0, 1, shown + 2), (self.count("clusters_away"), self.count("failovers_total"), self.count("updates_total")))
 
     def total_at(self, member, number: int) -> tuple[int, int]:
         total = next(each["totalResource"] for each in member.nodes() if each["id"].endswith(f":{self.nms[number].ports.containers}"))
         return total["memory"], total["vCores"]
 
-    def test_both_away_and_back(self):
+    def test_both_down_and_back(self):
         looking = self.look()
         for member in self.yarn.rm.members:
             member.kill()
-        wait_for(lambda: self.count("clusters_away") == 1, "a cluster that is away", self.operator)
+        wait_for(lambda: self.count("clusters_away") == 1, "an unreachable cluster", self.operator)
         for name in self.of_pair:
             self.annotate(name, origin(2000, 2048))
         for member in self.yarn.rm.members:
@@ -219,10 +219,10 @@ class Ha(Operating):
         active = time.monotonic()
         self.wait_totals(2048, 2)
         print(f"both away: the last total right {time.monotonic() - active:.1f} s after one was active")
-        until("what runs is known again", lambda: sum(nm.seen().get("usedMemoryMB", 0) for nm in self.yarn.nodes) == MASTER_MIB + TASK_MIB)
+        until("the running work is known again", lambda: sum(nm.seen().get("usedMemoryMB", 0) for nm in self.yarn.nodes) == MASTER_MIB + TASK_MIB)
         self.assert_never_less(looking)
 
-    def test_while_one_cluster_is_away_the_other_follows_at_once(self):
+    def test_while_one_cluster_is_down_the_other_follows_at_once(self):
         rm = self.other.rm
         self.addCleanup(rm.resume)
         at_once_s = min(ONE_AFTER_THE_OTHER_S - 1, AT_ONCE_S + 3 * max(0, self.follows(2560, 3) - POLL_S))
@@ -231,9 +231,9 @@ class Ha(Operating):
         rm.resume()
         rm.kill()
         self.addCleanup(lambda: rm.alive or rm.start())
-        wait_for(lambda: self.up() == {DEFAULT: 1, OTHER: 0}, "the one that is away", self.operator)
+        wait_for(lambda: self.up() == {DEFAULT: 1, OTHER: 0}, "the unreachable cluster", self.operator)
         self.assertEqual((1, True), (self.count("clusters_away"), self.operator.ready()))
-        wait_for(lambda: re.search(rf" {OTHER} its ResourceManager does not answer", self.operator.log), "that it is away is told", self.operator)
+        wait_for(lambda: re.search(rf" {OTHER} its ResourceManager does not answer", self.operator.log), "the log line about it", self.operator)
         self.assertLess(self.follows(2048, 3), at_once_s)
         self.annotate("yarn-2", origin(2000, 1024))
         rm.start()
@@ -245,7 +245,7 @@ class Ha(Operating):
         return {name: int(metrics[f'tidemark_yarn_operator_cluster_up{{cluster="{name}"}}']) for name in (DEFAULT, OTHER)}
 
     def follows(self, memory_mib: int, vcores: int) -> float:
-        """Seconds until the totals of the pair have followed what their nodes may sell."""
+        """Seconds until the totals of the pair have followed the amounts of their nodes."""
         begin = time.monotonic()
         for name in self.of_pair:
             self.annotate(name, origin(vcores * 1000, memory_mib))

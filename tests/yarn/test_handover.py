@@ -1,4 +1,4 @@
-"""From Koordinator's YARN operator to ours and back, on a cluster that works: a job runs through all of it in containers that fill what the peer sells, which is more than there is."""
+"""From Koordinator's YARN operator to ours and back, on a working cluster: a job runs all the time in containers that fill what Koordinator sells, which is more than exists."""
 
 import os
 import re
@@ -17,9 +17,9 @@ from yarn.peers_operator import PeersOperator, entry
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "upgrade-and-remove.md"
 BOOK = "tidemark.io/yarn-book"
-# What Koordinator makes of 2001m and 4 GiB (copilot contract 5), and the exact amount.
+# What Koordinator computes from 2001m and 4 GiB (copilot contract 5), and the exact amount.
 ORIGIN, PEER_TOTAL, EXACT_TOTAL = (2001, 4096), (4295, 3), (4096, 2)
-# Three of these are more than a node has, in both, and no more than the peer sells; the master has the place of one.
+# Three of these are more than a node has, in both resources, but within Koordinator's offer; the master takes the place of one.
 TASK_MIB, TASKS, MASTER_MIB = 1408, 5, 256
 
 
@@ -41,9 +41,9 @@ class Handover(Operating):
         return PeersOperator({"yarn-0": self.nms[0], "yarn-1": self.nms[1], "no-yarn": None})
 
     def wait_pass(self, peer: PeersOperator) -> None:
-        """One that begins after now has ended."""
+        """Waits until a pass that begins after now has ended."""
         before = peer.passes
-        until("the peer tells and writes all", lambda: peer.failure or peer.passes >= before + 2)
+        until("Koordinator's operator completes a pass", lambda: peer.failure or peer.passes >= before + 2)
 
     def totals(self) -> list[tuple[int, int]]:
         return [nm.total() for nm in self.nms]
@@ -58,13 +58,13 @@ class Handover(Operating):
         return [must(self.api.request("GET", f"/api/v1/nodes/{name}"))["metadata.resourceVersion"] for name in self.names]
 
     def left_of_ours(self) -> set[str]:
-        """Annotations of ours that are on nodes."""
+        """Our annotations that are on nodes."""
         return {key for name in self.names for key in self.annotations(name) if "tidemark.io/" in key}
 
     def updates(self, operator: Component) -> float:
         return operator.metrics()["tidemark_yarn_operator_updates_total"]
 
-    def test_a_job_runs_through_it_and_nothing_of_it_is_lost(self):
+    def test_a_job_survives_both_handovers(self):
         gate = self.yarn.layout.scratch / "gate"
         with self.peer() as peer:
             until("the peer's totals", lambda: self.totals() == [PEER_TOTAL] * 2)
@@ -73,7 +73,7 @@ class Handover(Operating):
             until("all of it runs", lambda: len(self.running()) == 1 + TASKS)
             containers = self.running()
             self.wait_pass(peer)
-            self.assertIn(entry(3, 3 * TASK_MIB), self.entries(), "one node is full, beyond what it has")
+            self.assertIn(entry(3, 3 * TASK_MIB), self.entries(), "one node is full, above its real size")
             entries = self.entries()
             ours = self.begin("--rounding=peer", *ELECTION)
             wait_for(lambda: ours.ready() and ours.metrics()["tidemark_yarn_operator_nodes"] == 2, "a ready operator", ours)
@@ -90,9 +90,9 @@ class Handover(Operating):
         for number in (0, 1):
             self.wait_total(number, *EXACT_TOTAL, exact)
             wait_for(lambda: self.annotation(f"yarn-{number}", BOOK), "a book", exact)
-        self.right_again("the peer's totals become ours", began)
+        self.right_again("Koordinator's totals become ours", began)
         time.sleep(3 * POLL_S)
-        self.assertEqual((containers, entries), (self.running(), self.entries()), "what is beyond the total goes on, and stays told")
+        self.assertEqual((containers, entries), (self.running(), self.entries()), "containers above the total run on, and stay reported")
         self.assertEqual(0, exact.metrics()["tidemark_yarn_operator_set_again_total"])
         self.assertEqual(0, exact.stop())
 
@@ -101,7 +101,7 @@ class Handover(Operating):
             self.wait_total(number, *PEER_TOTAL, back)
             wait_for(lambda: self.annotation(f"yarn-{number}", BOOK) is None, "no book", back)
         self.assertEqual(0, back.stop())
-        self.assertFalse(must(self.api.request("GET", LEASE)).get("spec.holderIdentity"), "given back: the peer need not wait")
+        self.assertFalse(must(self.api.request("GET", LEASE)).get("spec.holderIdentity"), "released: Koordinator need not wait")
 
         with self.peer() as peer:
             self.wait_pass(peer)
@@ -111,13 +111,13 @@ class Handover(Operating):
             self.wait_pass(peer)
         report = job.report()
         self.assertEqual((0, 0, 1), (report["numNonAMContainerPreempted"], report["numAMContainerPreempted"], len(job.attempts())))
-        self.assertEqual([0] * TASKS, [job.wait_told(each).status for each in containers[1:]], "each ended by itself")
+        self.assertEqual([0] * TASKS, [job.wait_told(each).status for each in containers[1:]], "each ended normally")
         self.assertEqual([entry(0, 0)] * 3, self.entries())
         self.clean_up()
         self.assertEqual(set(), self.left_of_ours())
 
     def clean_up(self) -> None:
-        """By the guide's own command, which is to name all that is left."""
+        """With the guide's own command, which must name everything that is left."""
         command = re.search(r"^kubectl (annotate nodes --all (?:.*\\\n)*.*)$", GUIDE.read_text(), re.M)[1].replace("\\\n", " ")
         print(f"left on the nodes: {sorted(self.left_of_ours())}", file=sys.stderr)
         kubectl = [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]

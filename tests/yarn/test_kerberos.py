@@ -1,4 +1,4 @@
-"""A ResourceManager that wants Kerberos, with a real KDC: `tidemark yarn-operator` and those who ask beside it, by tidemark-kerberos."""
+"""A ResourceManager that requires Kerberos, with a real KDC: `tidemark yarn-operator` and user commands, through tidemark-kerberos."""
 
 import json
 import os
@@ -20,9 +20,9 @@ from yarn.recording_proxy import RecordingProxy
 NODE = "kerberized"
 NODE_ID = "yarn.hadoop.apache.org/node-id"
 SITE = Totals(memory_mib=2048, vcores=4)
-LIFE_S = 6  # of a ticket of the operator
+LIFE_S = 6  # lifetime of the operator's ticket
 METHODS = (b"getClusterNodes", b"updateNodeResource")
-# The head of a wrapped message (RFC 4121, 4.2.6.2): its number, flags of which the second bit says sealed, a filler.
+# The header of a wrapped message (RFC 4121, 4.2.6.2): its token id, flags whose second bit means sealed, a filler.
 SIGNED, SEALED = re.compile(rb"\x05\x04[\x00\x01\x04\x05]\xff"), re.compile(rb"\x05\x04[\x02\x03\x06\x07]\xff")
 
 
@@ -63,16 +63,16 @@ class WithKerberos(unittest.TestCase):
         return operator
 
     def give(self, operator: Component) -> None:
-        """A total that it never had, and that the operator is to tell the ResourceManager."""
+        """A new total that the operator must set at the ResourceManager."""
         type(self).given += 1
-        wanted = (1024 + 64 * self.given, 2)  # past the dead band
+        wanted = (1024 + 64 * self.given, 2)  # outside the dead band
         must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", {"metadata": {"annotations": origin(2000, wanted[0])}}, content=MERGE))
         wait_for(lambda: self.nm.total() == wanted, f"a total of {wanted}", operator)
 
 
 class Kerberos(WithKerberos):
     def folder(self, protection: str = "privacy", ports: settings.Ports | None = None, **more: str) -> Path:
-        """What the operator reads: as the ResourceManager, but for how it is called."""
+        """The configuration of the operator: the ResourceManager's, except for the protection."""
         folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-conf-")))
         at = ports or self.yarn.rm.ports
         site = {**kerberos.site(Path("/none"), Path("/none"), ""), "yarn.resourcemanager.address": f"127.0.0.1:{at.client}", "yarn.resourcemanager.admin.address": f"127.0.0.1:{at.admin}"}
@@ -93,11 +93,11 @@ class Kerberos(WithKerberos):
 
     def helper_of(self, operator: Component) -> int:
         children = Path(f"/proc/{operator.process.pid}/task/{operator.process.pid}/children").read_text().split()
-        found = [int(pid) for pid in children if Path(f"/proc/{pid}/comm").read_text().strip() == "tidemark-kerber"]  # the kernel keeps 15 letters
+        found = [int(pid) for pid in children if Path(f"/proc/{pid}/comm").read_text().strip() == "tidemark-kerber"]  # the kernel keeps 15 characters
         self.assertEqual(1, len(found), children)
         return found[0]
 
-    def test_totals_are_told_with_each_protection_and_privacy_hides(self):
+    def test_totals_are_set_with_each_protection_and_privacy_encrypts(self):
         for protection in ("authentication", "integrity", "privacy"):
             with self.subTest(protection):
                 proxy, ports = self.proxied()
@@ -106,43 +106,43 @@ class Kerberos(WithKerberos):
                 self.give(operator)
                 self.assertEqual(0, operator.stop(), operator.log)
                 self.assertRegex(operator.log, rf"kerberos: logged in.*principal=\"?tidemark@{kerberos.REALM}")
-                told = proxy.recorded()
+                shown = proxy.recorded()
                 for words in (*METHODS, f"localhost:{self.nm.ports.web}".encode()):
-                    self.assertEqual(protection != "privacy", words in told, f"{words!r} with {protection}")
-                self.assertIn(b"KERBEROS", told)
-                # Both sides sign what they agree on, one message each on a connection; with integrity everything that is said after that too.
+                    self.assertEqual(protection != "privacy", words in shown, f"{words!r} with {protection}")
+                self.assertIn(b"KERBEROS", shown)
+                # Both sides sign the negotiation, one message each per connection; with integrity all later messages too.
                 agreed = 2 * proxy.connections()
-                signed, sealed = len(SIGNED.findall(told)), len(SEALED.findall(told))
+                signed, sealed = len(SIGNED.findall(shown)), len(SEALED.findall(shown))
                 self.assertEqual(protection == "integrity", signed > 2 * agreed, f"{signed} signed messages with {protection}, of {proxy.connections()} connections")
                 self.assertEqual(protection == "privacy", sealed > agreed, f"{sealed} sealed messages with {protection}")
 
-    def test_tickets_are_renewed_and_a_kdc_that_is_away_is_survived(self):
-        """Of tickets that live for seconds: new connections after several lives, a connection that is there without a KDC, none after the ticket's end, and all of it again."""
+    def test_tickets_are_renewed_and_a_kdc_outage_is_survived(self):
+        """With tickets that live for seconds: new connections after several lifetimes, an open connection without a KDC, none after the ticket's end, and recovery."""
         proxy, ports = self.proxied()
         self.addCleanup(lambda: self.kdc.alive or self.kdc.start())
         began = time.monotonic()
         operator = self.begin(self.folder("privacy", ports), keytab=self.short_keytab, principal="shortlived")
         self.give(operator)
         before, begin = self.kdc.logins_of("shortlived"), time.monotonic()
-        wait_for(lambda: time.monotonic() - begin > 3 * LIFE_S and operator.log.count("kerberos: logged in") >= 4, "three lives of a ticket", operator)
+        wait_for(lambda: time.monotonic() - begin > 3 * LIFE_S and operator.log.count("kerberos: logged in") >= 4, "three lifetimes of a ticket", operator)
         self.assertGreaterEqual(self.kdc.logins_of("shortlived") - before, 3)
         metrics = operator.metrics()
         self.assertGreaterEqual(metrics["tidemark_kerberos_logins_total"], 4)
         self.assertLess(abs(metrics["tidemark_kerberos_ticket_end_seconds"] - time.time()), 2 * LIFE_S)
-        self.assertLess(operator.log.count("kerberos: logged in"), 3 + (time.monotonic() - began) / (0.7 * LIFE_S))  # after four fifths of each life, not all the time
+        self.assertLess(operator.log.count("kerberos: logged in"), 3 + (time.monotonic() - began) / (0.7 * LIFE_S))  # after 80 % of each lifetime, not constantly
         connections = proxy.connections()
         proxy.cut()
         self.give(operator)
         self.assertGreater(proxy.connections(), connections)
 
         self.kdc.stop()
-        wait_for(lambda: re.search(r"not logged in.*Cannot contact any KDC.*is a KDC of the realm up", operator.log), "a login that fails, with what helps", operator)
-        self.give(operator)  # over connections that are there
+        wait_for(lambda: re.search(r"not logged in.*Cannot contact any KDC.*is a KDC of the realm up", operator.log), "a failed login with a hint", operator)
+        self.give(operator)  # over open connections
         begin = time.monotonic()
         wait_for(lambda: time.monotonic() - begin > LIFE_S, "the end of the ticket", operator)
         said = len(operator.log)
         proxy.cut()
-        wait_for(lambda: "its ResourceManager does not answer" in operator.log[said:], "a ResourceManager that is not reached", operator)
+        wait_for(lambda: "its ResourceManager does not answer" in operator.log[said:], "an unreachable ResourceManager", operator)
         self.assertRegex(self.explain(self.folder(), f"--kerberos-keytab={self.short_keytab}"), r"logging in as shortlived@.*: Cannot contact any KDC")
         logins = operator.log.count("kerberos: logged in")
         self.kdc.start()
@@ -162,11 +162,11 @@ class Kerberos(WithKerberos):
         wait_for(lambda: "it does not answer" in operator.log, "its replacement in the log", operator)
         self.give(operator)
         self.assertNotEqual(second, third := self.helper_of(operator))
-        # It ends with whoever started it, however that ends.
+        # It ends with the process that started it, however that ends.
         operator.kill()
         wait_for(lambda: not Path(f"/proc/{third}").exists() or " Z " in Path(f"/proc/{third}/stat").read_text(), "the end of the helper")
 
-    def test_what_is_wrong_with_keys_is_said(self):
+    def test_wrong_keys_are_reported(self):
         stale = self.kdc.folder / "stale.keytab"
         shutil.copy(self.kdc.add("changed"), stale)
         self.kdc.keytab("changed", keep_keys=False)
@@ -183,29 +183,29 @@ class Kerberos(WithKerberos):
             with self.subTest(said):
                 self.assertRegex(self.explain(conf, *flags), said)
 
-    def test_who_is_no_admin_may_look_and_not_tell(self):
+    def test_wrong_users_may_read_but_not_set_totals(self):
         self.kdc.add("bob")
         operator = self.begin(self.folder(), keytab=self.kdc.keytab("bob"))
         must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", {"metadata": {"annotations": origin(2000, 999)}}, content=MERGE))
         wait_for(lambda: re.search(r"User bob doesn't have permission|bob.*(permission|denied)", operator.log), "a refusal by name", operator)
         self.assertNotEqual((999, 2), self.nm.total())
 
-    def test_the_door_of_rest_is_shut_for_who_says_nothing_of_himself(self):
-        """Without security it asks nobody (test_admin_acl.py)."""
+    def test_the_rest_interface_refuses_anonymous_callers(self):
+        """Without security it accepts all callers (test_admin_acl.py)."""
         before = self.nm.total()
         for named in ("", "?user.name=tidemark"):
             answer = self.yarn.rm.ask(f"/ws/v1/cluster/nodes/{self.nm.id}/resource{named}", "POST", {"resource": {"memory": 512, "vCores": 1}, "overCommitTimeout": 0})
             self.assertEqual(403, answer.status, answer.text)
             self.assertIn("The default static user cannot carry out this operation", answer.text)
-        time.sleep(1)  # what it took would be in force after a heartbeat
+        time.sleep(1)  # an accepted total would be in force after a heartbeat
         self.assertEqual(before, self.nm.total())
 
-    def test_a_person_asks_with_a_ticket_of_his_own(self):
+    def test_a_person_uses_the_own_ticket(self):
         cache = self.kdc.kinit(self.keytab, "tidemark")
         for protection in ("authentication", "privacy"):
             self.assertRegex(self.explain(self.folder(protection), cache=cache), r"its ResourceManager +RUNNING, total")
 
-    def test_each_side_without_kerberos_is_told_so(self):
+    def test_each_side_without_kerberos_gets_an_error(self):
         plain = self.folder(**{"hadoop.security.authentication": "simple"})
         self.assertRegex(self.explain(plain), r"SIMPLE authentication is not enabled.*it wants Kerberos: set hadoop.security.authentication to kerberos")
         other = self.folder(**{"hadoop.rpc.protection": "privacy"})
@@ -214,11 +214,11 @@ class Kerberos(WithKerberos):
 
 
 class Pair(WithKerberos):
-    """ResourceManagers in HA, each with its own connection and its own handshake."""
+    """An HA pair of ResourceManagers, each with its own connection and handshake."""
 
     YARN = YarnPair
 
-    def test_who_takes_over_is_told_too_with_the_ticket_that_is_there(self):
+    def test_the_new_active_gets_totals_with_the_existing_ticket(self):
         operator = self.begin(self.yarn.configuration)
         self.give(operator)
         for member in self.yarn.rm.members:
@@ -228,14 +228,14 @@ class Pair(WithKerberos):
         logins = operator.metrics()["tidemark_kerberos_logins_total"]
         active.kill()
         other.until("the other is active", other.active)
-        until("its NodeManager is there", lambda: self.nm.seen().get("state") == "RUNNING")
+        until("its NodeManager has registered", lambda: self.nm.seen().get("state") == "RUNNING")
         self.give(operator)
         self.assertEqual((1, logins), (operator.metrics()["tidemark_yarn_operator_failovers_total"], operator.metrics()["tidemark_kerberos_logins_total"]))
         self.assertEqual(0, operator.stop(), operator.log)
 
 
 class WithoutKerberos(unittest.TestCase):
-    def test_a_server_that_asks_nobody_who_he_is_gets_no_call(self):
+    def test_a_server_without_authentication_gets_no_call(self):
         kdc = self.enterContext(kerberos.Kdc())
         keytab = kdc.add("tidemark")
         yarn = self.enterContext(Yarn([]))

@@ -1,5 +1,5 @@
-"""An application that asks for more than any node of its partition has, after its totals got smaller or while another partition has more: it waits, nobody tells its user why, and the
-operator says so."""
+"""An application that asks for more than any node of its partition has, after its totals got smaller or while another partition has more: it waits, YARN does not tell the user why, and
+the operator reports it."""
 
 import json
 import os
@@ -12,14 +12,14 @@ from support.yarn import Yarn, until
 from yarn.operating import NODE_ID, SITE, Operating, origin
 
 LARGEST_MIB, SMALLER_MIB = 3072, 2048
-WAITS_S = 4  # many heartbeats, and looks of the operator
-CONFIGURED_S = 11  # of a ResourceManager's life it goes by the maximum that is configured (yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms: ten)
+WAITS_S = 4  # many heartbeats, and polls of the operator
+CONFIGURED_S = 11  # after its start a ResourceManager uses the configured maximum (yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms: ten)
 BOOK = "tidemark.io/yarn-book"
 SMALL, IN_VAIN = "tidemark_yarn_operator_clusters_small", "tidemark_yarn_operator_clusters_waiting_in_vain"
 
 
 class WithLargest(Operating):
-    QUEUES: dict[str, str] = {}  # of the scheduler
+    QUEUES: dict[str, str] = {}  # queues of the scheduler
     NODES = [SITE]
     LABELS: dict[str, str] = {}
 
@@ -40,7 +40,7 @@ class WithLargest(Operating):
 
 
 class LargestContainer(WithLargest):
-    def test_what_was_let_in_waits_until_a_node_is_so_large_again(self):
+    def test_an_accepted_container_waits_until_a_node_is_large_enough(self):
         self.put_node("yarn-0", {NODE_ID: self.nms[0].id, **origin(4000, SITE.memory_mib)})
         operator = self.begin()
         self.wait_total(0, SITE.memory_mib, 4, operator)
@@ -52,7 +52,7 @@ class LargestContainer(WithLargest):
         large.wait_for("ACCEPTED")
         end = time.monotonic() + WAITS_S
         while time.monotonic() < end:
-            self.assertEqual([0, 0], [operator.metrics()[each] for each in (SMALL, IN_VAIN)], "it waits for the others to end")
+            self.assertEqual([0, 0], [operator.metrics()[each] for each in (SMALL, IN_VAIN)], "it waits for the end of the others")
             time.sleep(0.5)
 
         self.annotate("yarn-0", origin(4000, SMALLER_MIB))
@@ -78,8 +78,8 @@ class LargestContainer(WithLargest):
 
 
 class OfQueues(WithLargest):
-    """Whose bounds lie in capacity-scheduler.xml: one of its own, and one that it has from the queue above it, in one word. A third one's work is for the nodes of one label, where only
-    its own and that of nobody else may be."""
+    """With limits in capacity-scheduler.xml: one of the queue itself, and one inherited from its parent, as one value. A third queue is for the nodes of one label, where only
+    its own limit and the unlabeled default apply."""
 
     ROOT, LABEL = "yarn.scheduler.capacity.root", "volatile"
     QUEUES = {
@@ -101,7 +101,7 @@ class OfQueues(WithLargest):
             if answer.status != 200:
                 raise AssertionError(f"{door}: {answer.status} {answer.text[:400]}")
 
-    def test_the_largest_of_them_is_the_largest_container(self):
+    def test_the_largest_limit_of_all_queues_is_the_largest_container(self):
         for queue, most, vcores in (("default", SMALLER_MIB, 4), ("night", 1024, 2)):
             with self.assertRaisesRegex(AssertionError, f"400 .*maximum allowed allocation=<memory:{most}, vCores:{vcores}>"):
                 self.yarn.submit_by_rest("sleep 1000", memory_mib=most + 128, queue=queue)
@@ -114,7 +114,7 @@ class OfQueues(WithLargest):
         self.wait_total(0, SMALLER_MIB - 128, 4, operator)
         self.wait_figures(1, 0, operator)
 
-    def test_what_no_node_of_its_partition_can_hold_waits_whatever_another_has(self):
+    def test_waits_if_no_node_of_its_partition_is_large_enough(self):
         for number, memory_mib in ((0, SITE.memory_mib), (1, SMALLER_MIB - 128)):
             self.put_node(f"yarn-{number}", {NODE_ID: self.nms[number].id, **origin(4000, memory_mib)})
         operator = self.begin()
@@ -127,8 +127,8 @@ class OfQueues(WithLargest):
         self.assertIn(f"partition={self.LABEL}", operator.log)
         self.assertIn(f"the largest node of its partition, {self.LABEL}, {self.nms[1].id}, has {SMALLER_MIB - 128} MiB and 4 vcores: no node could hold such a one", self.explain("yarn-1"))
         self.assertNotIn("could hold", self.explain())
-        self.assertEqual(0, self.yarn.rm.get("/ws/v1/cluster/metrics")["clusterMetrics"]["containersPending"], "the ResourceManager's own sum is of nodes without a label")
-        wait_for(lambda: "waiting" in json.loads(self.annotation("yarn-1", BOOK) or "{}"), "the book says who waits", operator)
+        self.assertEqual(0, self.yarn.rm.get("/ws/v1/cluster/metrics")["clusterMetrics"]["containersPending"], "the ResourceManager's own sum covers only nodes without a label")
+        wait_for(lambda: "waiting" in json.loads(self.annotation("yarn-1", BOOK) or "{}"), "the ledger shows the waiting container", operator)
         end = time.monotonic() + WAITS_S
         while time.monotonic() < end:
             self.assertNotIn("waiting", json.loads(self.annotation("yarn-0", BOOK)))

@@ -1,5 +1,5 @@
-"""One ledger for both sides: a manager and a YARN operator of ours between a real API server and a real ResourceManager. What Kubernetes is
-offered of a node and what YARN may hand out there never pass what there is, at any look, whatever moves."""
+"""One ledger for both sides: our manager and our YARN operator between a real API server and a real ResourceManager. The sum of Kubernetes' offer
+and YARN's total on a node never exceeds what exists, at any sample, whatever changes."""
 
 import json
 import os
@@ -22,7 +22,7 @@ NODE = "shared"
 NODE_PATH = f"/api/v1/nodes/{NODE}"
 CAPACITY = {"cpu": "16", "memory": "16Gi", "pods": "110"}
 AMOUNT = {"resources": {"cpu": "1", "memory": "1Gi"}}
-# 60 % of 16 cores and of 16 GiB, less what the system uses.
+# 60 % of 16 cores and of 16 GiB, less the use of the system.
 ORIGIN_MILLI, ORIGIN_BYTES = 8600, int((16 * 0.6 - 1) * 2**30)
 STATUS = {"nodeMetric": {"nodeUsage": AMOUNT, "systemUsage": AMOUNT}, "podsMetric": [], "prodReclaimableMetric": {"resource": {"resources": {}}}}
 CONFIG = {
@@ -30,14 +30,14 @@ CONFIG = {
     "ledger": {"mode": "strict", "classAware": True, "kubernetes": {"minPercent": 20}, "yarn": {"minPercent": 20}},
     "classes": [{"name": "etl", "order": 1}, {"name": "spark", "order": 3}],
     "drain": {"yarn": "end"},
-    "evictions": {"perPoolHour": 40, "grants": True},  # a pod here wants more back than a node without a grant gives in an hour
+    "evictions": {"perPoolHour": 40, "grants": True},  # a pod here needs more than a node without a grant gives in an hour
 }
-CLASS = {"tidemark.class": "etl"}  # of all of YARN's work
+CLASS = {"tidemark.class": "etl"}  # the class of all of YARN's work
 SITE = Totals(memory_mib=2048, vcores=2)
 BOOK, OFFER = "tidemark.io/yarn-book", "tidemark.io/yarn-offer"
 BATCH_CPU, BATCH_MEMORY = "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory"
-DRAIN_S = 12  # so long a job that runs may go on
-HEARTBEATS_S = 3  # of a master, which has said by then that it wants no more: where no node has anything it would end for that question
+DRAIN_S = 12  # how long a running job may continue
+HEARTBEATS_S = 3  # of a master, which has no open request by then: a request while no node has anything would end it
 
 
 def bytes_of(text: str) -> int:
@@ -48,7 +48,7 @@ def bytes_of(text: str) -> int:
 
 
 class Looking(threading.Thread):
-    """Reads both sides all the time. Of Kubernetes' offer the smaller one before and after: a look is not one moment."""
+    """Samples both sides all the time. It takes the smaller Kubernetes offer of before and after, because a sample is not one moment."""
 
     def __init__(self, nm):
         super().__init__(daemon=True)
@@ -92,8 +92,8 @@ class Ledger(WithManager):
         self.manager = self.run_manager("--leader-elect=false")
         self.doors = Doors(self.yarn.rm, Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-audit-"))))
         self.operator = self.begin(*self.doors.flags)
-        # The sum counts from here on. Before, each side had all of it, so that the first offer to YARN is nothing, until what Kubernetes gave up is
-        # known to be in force.
+        # The sum counts from here on. Before, each side had all of it, so the first offer to YARN is 0 until Kubernetes' cut is
+        # confirmed.
         self.wait(lambda: self.in_force() and self.yarn_total()[0] > 0, "an offer that came into force")
 
     def in_force(self) -> bool:
@@ -134,37 +134,37 @@ class Ledger(WithManager):
         return looking
 
     def held_by_yarn(self) -> int:
-        """Bytes of its class, by the book."""
+        """Bytes that its class holds, from the ledger."""
         return sum(bytes_of(each["resources"][BATCH_MEMORY]) for each in self.book().get("sold", []) if each["class"] == "etl")
 
-    def test_capacity_goes_to_the_side_that_waits_and_the_sum_never_passes_what_there_is(self):
+    def test_capacity_goes_to_the_waiting_side_and_the_sum_never_exceeds_the_origin(self):
         looking, checking = self.look(), LookingOn(self.yarn.configuration, 1000, lag_s=10)
         self.addCleanup(checking.end)
         offer = self.annotation(OFFER)
         self.assertEqual(bytes_of(offer["resources"][BATCH_CPU]) // 1000, self.yarn_total()[1])
         self.assertEqual(bytes_of(offer["resources"][BATCH_MEMORY]) // 2**20, self.yarn_total()[0])
 
-        # A job asks for more than YARN has: it gets what Kubernetes does not want, but for its share.
+        # A job asks for more than YARN has: it gets what Kubernetes does not need, less Kubernetes' share.
         job = self.yarn.submit("sleep 1000", containers=6, memory_mib=1024, master_memory_mib=256)
         self.addCleanup(job.end)
         before = self.yarn_total()
-        self.wait(lambda: "waiting" in self.book(), "that work waits on YARN")
+        self.wait(lambda: "waiting" in self.book(), "waiting work in YARN")
         self.wait(lambda: self.yarn_total()[0] > before[0], "more for YARN")
-        self.wait(lambda: self.held_by_yarn() >= 5120 * 2**20, "containers in the room that YARN got")
+        self.wait(lambda: self.held_by_yarn() >= 5120 * 2**20, "containers in the capacity that YARN got")
 
-        # A pod waits whose class is more timely: YARN's work gives back what it is short of, and no more.
+        # A pod of a more timely class waits: YARN reclaims exactly what the pod lacks.
         requests = {BATCH_CPU: "1500", BATCH_MEMORY: "5Gi"}
         waiting = {"metadata": {"name": "waits", "labels": {"koordinator.sh/priority-class": "koord-batch", "koordinator.sh/qosClass": "BE", "tidemark.io/class": "spark"}},
                    "spec": {"containers": [{"name": "main", "image": "none", "resources": {"requests": requests, "limits": requests}}]}}
         must(self.api.request("POST", "/api/v1/namespaces/default/pods", waiting))
         self.addCleanup(self.api.request, "DELETE", "/api/v1/namespaces/default/pods/waits", gracePeriodSeconds=0)
-        self.wait(lambda: Looking.kubernetes(self.api)[1] >= 5 * 2**30, "room for the pod, which containers gave back")
-        self.assertGreaterEqual(self.held_by_yarn(), ORIGIN_BYTES - (5 + 1) * 2**30, "a container more than needed at most")
+        self.wait(lambda: Looking.kubernetes(self.api)[1] >= 5 * 2**30, "capacity for the pod, reclaimed from containers")
+        self.assertGreaterEqual(self.held_by_yarn(), ORIGIN_BYTES - (5 + 1) * 2**30, "at most one container more than needed")
         self.assertEqual("RUNNING", job.state)
         self.assertGreaterEqual(self.operator.metrics()["tidemark_yarn_operator_reclaimed_nodes_total"], 1)
         job.end()
         held = self.kubernetes_milli()
-        self.wait(lambda: self.kubernetes_milli() > held, "what YARN gave up, for Kubernetes")
+        self.wait(lambda: self.kubernetes_milli() > held, "the capacity from YARN, for Kubernetes")
         self.wait(self.in_force, "the last offer in force")
 
         checking.assert_clean(self)
@@ -172,7 +172,7 @@ class Ledger(WithManager):
         self.assertGreater(looking.looks, 100)
         self.assertEqual([], looking.worst[:3])
 
-    def test_off_with_time_to_drain_what_runs_still_goes_on_until_its_end_and_is_pre_empted_then(self):
+    def test_off_with_a_drain_lets_running_work_continue_and_then_preempts_it(self):
         looking, checking = self.look(), LookingOn(self.yarn.configuration, 1000, lag_s=10)
         self.addCleanup(checking.end)
         job = self.yarn.submit("sleep 1000", containers=2, memory_mib=256, master_memory_mib=256)
@@ -182,7 +182,7 @@ class Ledger(WithManager):
         ordered = time.time()
         words = ["off", "node", NODE, f"--drain={DRAIN_S}s", "--reason=a test", "--yes", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
         subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=60)
-        self.wait(lambda: self.yarn_total() == (0, 0), "nothing to begin with")
+        self.wait(lambda: self.yarn_total() == (0, 0), "a total of 0")
         running = job.report()["runningContainers"]
         if time.time() < ordered + DRAIN_S:  # the machine may be slow
             self.assertEqual(3, running)
@@ -191,22 +191,22 @@ class Ledger(WithManager):
         report = job.report()
         self.assertEqual((2, 1), (report["numNonAMContainerPreempted"], report["numAMContainerPreempted"]))
         self.assertEqual(1, self.operator.metrics()["tidemark_yarn_operator_drained_nodes_total"])
-        self.wait(lambda: self.held_by_yarn() == 0, "a book that says so")
+        self.wait(lambda: self.held_by_yarn() == 0, "0 in the ledger")
         checking.assert_clean(self)
         self.doors.assert_operators_alone(self, self.operator)
         self.assertEqual([], looking.worst[:3])
 
-    def test_a_resource_manager_that_is_away_gives_nothing_up_and_an_operator_that_dies_confirms_nothing(self):
+    def test_a_resource_manager_outage_gives_nothing_away_and_a_dead_operator_confirms_nothing(self):
         looking = self.look()
         self.yarn.rm.freeze()
         self.addCleanup(self.yarn.rm.resume)
         total = self.yarn_total_when_away()
-        self.wait(lambda: "sold" not in self.book(), "a book that does not know what YARN holds")
-        # Half of the machine is used by itself: everything is cut, and Kubernetes gets nothing of what YARN may still hand out.
+        self.wait(lambda: "sold" not in self.book(), "a ledger without YARN's held amount")
+        # The system uses half of the machine: everything is cut, and Kubernetes gets nothing of what YARN may still hand out.
         busy = {"resources": {"cpu": "5", "memory": "5Gi"}}
         colocation.put_metric(self.api, NODE, {**STATUS, "nodeMetric": {"nodeUsage": busy, "systemUsage": busy}})
         self.wait(lambda: colocation.origin(self.api, NODE)[BATCH_CPU] == "4600", "the cut")
-        self.wait(lambda: self.kubernetes_milli() + total <= 4600, "Kubernetes below what YARN leaves")
+        self.wait(lambda: self.kubernetes_milli() + total <= 4600, "an offer to Kubernetes below what YARN leaves")
         looking.ended.set()  # the sum was for the larger node
         looking.join(30)
         self.yarn.rm.resume()
@@ -223,5 +223,5 @@ class Ledger(WithManager):
         self.wait(self.in_force, "the offer in force")
 
     def yarn_total_when_away(self) -> int:
-        """In thousandths of a core; by the book, since nobody else answers."""
+        """In milli-cores, from the ledger, since the ResourceManager does not answer."""
         return bytes_of(self.book()["confirmed"][BATCH_CPU])

@@ -1,4 +1,4 @@
-"""What a run that was killed leaves: the next one takes it away. Whoever begins a YARN does that, so that these cases want to be alone on the machine."""
+"""Residue of a killed run: the next run removes it. Each start of a YARN does that, so these cases need the machine alone."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from support.yarn import groups, leftovers
 
 PATIENCE_S = 60
 
-# Starts a YARN with a container, says where it is, and stays until it is killed.
+# Starts a YARN with a container, prints its place, and stays until it is killed.
 KILLED = """
 import time
 from support.yarn import Yarn, until
@@ -23,7 +23,7 @@ with Yarn() as yarn:
     time.sleep(1000)
 """
 
-# Starts a YARN with a container that is frozen, says where it is, and stays until it is killed.
+# Starts a YARN with a frozen container, prints its place, and stays until it is killed.
 KILLED_IN_GROUPS = """
 import time
 from support.yarn import Yarn, until
@@ -52,30 +52,30 @@ class Killed(unittest.TestCase):
         self.addCleanup(child.kill)
         return child
 
-    def test_it_is_taken_away_by_the_next(self):
+    def test_the_next_run_removes_it(self):
         child = self.start(KILLED)
         folder = Path(child.stdout.readline().strip() or "/nonexistent")
         self.assertTrue(folder.exists(), "it did not start")
         leftovers.clear_away()
-        self.assertTrue(folder.exists(), "one that runs is left alone")
+        self.assertTrue(folder.exists(), "a running one stays")
         child.send_signal(signal.SIGKILL)
         child.wait(PATIENCE_S)
         asleep = [line for line in leftovers.processes_of(folder).values() if line.strip() == "sleep 1000"]
-        self.assertEqual(1, len(asleep), "a container outlives it")
+        self.assertEqual(1, len(asleep), "a container survives it")
         self.assertIn(str(folder), leftovers.clear_away()[0])
         self.assertEqual(({}, False), (leftovers.processes_of(folder), folder.exists()))
 
 
 @unittest.skipIf(groups.why_not(), groups.why_not())
 class InGroups(Killed):
-    def test_it_is_taken_away_by_the_next(self):
-        """Also what is frozen."""
+    def test_the_next_run_removes_it(self):
+        """Also frozen processes."""
         child = self.start(KILLED_IN_GROUPS)
         folder, path, container = (child.stdout.readline().split() or self.fail("it did not start"))
         group = next(each for each in cgroups.there(f"{path}/{container}"))
         child.send_signal(signal.SIGKILL)
         child.wait(PATIENCE_S)
-        self.assertEqual(2, len(groups.pids(group)), "a container outlives it")
+        self.assertEqual(2, len(groups.pids(group)), "a container survives it")
         self.assertIn(folder, leftovers.clear_away()[0])
         self.assertEqual(([], {}, False), (cgroups.there(path.split("/")[0]), leftovers.processes_of(Path(folder)), Path(folder).exists()))
 

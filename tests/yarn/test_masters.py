@@ -1,4 +1,4 @@
-"""How much of the totals masters may take together where nobody sets it, a tenth, while totals move."""
+"""The part of the totals that all masters together may use by default, one tenth, while totals change."""
 
 import time
 import unittest
@@ -6,7 +6,7 @@ import unittest
 from support.yarn import Totals, Yarn, until
 
 SITE = Totals(memory_mib=2048, vcores=4)
-MASTER_MIB = 256  # more than a tenth of SITE, which is rounded up to it; two of them are more
+MASTER_MIB = 256  # more than a tenth of SITE, which is rounded up to one master; two exceed it
 ROOM_FOR_TWO = (6144, 16)  # a tenth of both, rounded up
 WAITS_S = 5  # many heartbeats
 
@@ -41,7 +41,7 @@ class Masters(unittest.TestCase):
         self.assertGreater(self.nm.seen()["availMemoryMB"], 2 * MASTER_MIB, "there is room")
         self.set_total(*ROOM_FOR_TWO)
         second.wait_for_containers(2)
-        # A cut takes no master back. What ends leaves the one there always may be.
+        # A cut ends no master. After an end, one master may always run.
         self.set_total(MASTER_MIB, 1)
         third = self.submit()
         third.wait_for("ACCEPTED")

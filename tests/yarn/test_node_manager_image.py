@@ -1,5 +1,5 @@
-"""The image of a NodeManager that `./dev image node-manager` makes, as the chart's pod: its own JRE, its own Hadoop, its files out of a ConfigMap, and nothing of the
-machine but the folder that stands for the cluster's file system. Maven's jars have no native container-executor, so containers are a DefaultContainerExecutor's,
+"""The NodeManager image from `./dev image node-manager`, as the chart's pod: its own JRE, its own Hadoop, its files from a ConfigMap, and from the
+machine only the directory that replaces the cluster's file system. Maven's jars have no native container-executor, so the DefaultContainerExecutor runs containers,
 and the copilot gives them their groups."""
 
 import sys
@@ -16,11 +16,11 @@ from yarn.generated import SITE
 from yarn.node_manager_pods import API, LEAST, LIMIT_S, NAME, NodeManagerPods, chart, colocation, tearDownModule  # noqa: F401
 
 REPOSITORY = "tidemark.test/hadoop-node-manager"
-FIRST, NEXT = "1", "2"  # tags: what a node is upgraded from and to
+FIRST, NEXT = "1", "2"  # tags before and after the upgrade
 HOMES = {part: f"$HADOOP_{part.upper()}_HOME/share/hadoop/{part}" for part in ("common", "hdfs", "yarn")}
 IN_THE_IMAGE: Mapping[str, str] = {
     **SITE,
-    # As Hadoop has it by itself, and where the image has a log4j.properties.
+    # As Hadoop has it by default, and in the place of the log4j.properties of the image.
     "yarn.application.classpath": ",".join(["$HADOOP_CONF_DIR", "$HADOOP_HOME/etc/hadoop", *(f"{home}/{jars}" for home in HOMES.values() for jars in ("*", "lib/*"))]),
     "yarn.nodemanager.env-whitelist": "JAVA_HOME,HADOOP_COMMON_HOME,HADOOP_HDFS_HOME,HADOOP_CONF_DIR,HADOOP_YARN_HOME,HADOOP_HOME,PATH,LANG,TZ,JAVA_TOOL_OPTIONS",
 }
@@ -62,34 +62,34 @@ class NodeManagerImage(NodeManagerPods):
             "javaOptions": "-Xmx192m", "extraEnv": cls.seen("JAVA_TOOL_OPTIONS"), **cls.mounted({"run": (str(layout.folder), False)}),
         }
 
-    def test_what_the_image_runs_outlives_an_upgrade_to_the_next_image(self):
-        self.assertEqual(LEAST, (pod := self.start_pod()) and self.nm.total(), "before an operator speaks")
+    def test_containers_survive_an_upgrade_to_the_next_image(self):
+        self.assertEqual(LEAST, (pod := self.start_pod()) and self.nm.total(), "before an operator runs")
         self.offer()
         copilot = self.copilot("--adopt")
-        told = self.yarn.layout.folder / "told"
-        job, names = self.submit(copilot, f"while ! [ -e {told} ]; do sleep 0.2; done; exit 7", 1)
+        shown = self.yarn.layout.folder / "told"
+        job, names = self.submit(copilot, f"while ! [ -e {shown} ]; do sleep 0.2; done; exit 7", 1)
         master, task = self.own(names[0]), self.own(names[1])  # below kubepods/besteffort
-        self.assertEqual(set(), self.inside(pod) & (master | task), "the pod has nobody of them")
-        self.assertTrue(Path(f"/proc/{min(task)}/root/opt/hadoop/bin/start-node-manager").exists(), "its root is the image's")
+        self.assertEqual(set(), self.inside(pod) & (master | task), "none of them is in the pod")
+        self.assertTrue(Path(f"/proc/{min(task)}/root/opt/hadoop/bin/start-node-manager").exists(), "its root is the image")
 
         begin = time.monotonic()
         self.end_pod(pod)
         gone = time.monotonic() - begin
         self.assertEqual(master, self.own(names[0]))
-        self.assertLessEqual({min(task)}, self.own(names[1]), "its shell; what it waits for is another one each time")
+        self.assertLessEqual({min(task)}, self.own(names[1]), "its shell; its child changes")
         after = self.start_pod(f"{REPOSITORY}:{NEXT}")
         print(f"upgrade: the pod is gone after {gone:.1f} s, one of the next image is ready after {time.monotonic() - begin:.1f} s", file=sys.stderr)
-        until("it has taken them up", lambda: self.running_at(self.nm) == set(names))
+        until("it has recovered them", lambda: self.running_at(self.nm) == set(names))
         self.assertEqual((master, "RUNNING", 1), (self.own(names[0]), job.state, len(job.attempts())))
         self.assertLessEqual({min(task)}, self.own(names[1]))
 
-        told.touch()
-        self.assertEqual(7, job.wait_told(names[1]).status, "its exit code, by the NodeManager that did not begin it")
+        shown.touch()
+        self.assertEqual(7, job.wait_told(names[1]).status, "its exit code, from the NodeManager that did not start it")
         job.wait_for("FINISHED")
         self.assertEqual(1, len(job.attempts()), job.tail())
-        wait_for(lambda: not any(any(self.everywhere(name)) for name in names), "nobody is in their groups", copilot, LIMIT_S)
+        wait_for(lambda: not any(any(self.everywhere(name)) for name in names), "empty groups", copilot, LIMIT_S)
         self.end_pod(after)
-        self.assertEqual({}, self.yarn_processes(), "but for the ResourceManager and who asked")
+        self.assertEqual({}, self.yarn_processes(), "except the ResourceManager and its client")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A NodeManager as a pod of a real kubelet and containerd, from the chart: its containers go on when the pod ends, and the next one takes them over.
+"""A NodeManager as a pod of a real kubelet and containerd, from the chart: its containers run on when the pod ends, and the next one takes them over.
 
-Java, Hadoop's jars and what a container runs come from the machine, read-only; the stand-in of the native container-executor is the fixture's. With an image of
-its own: test_node_manager_image.py."""
+Java, Hadoop's jars and the programs of containers come from the machine, read-only; the fixture has a replacement of the native container-executor. With its
+own image: test_node_manager_image.py."""
 
 import os
 import sys
@@ -16,8 +16,8 @@ from support.yarn.settings import command
 from yarn.node_manager_pods import LEAST, LIMIT_S, NAME, NodeManagerPods, chart, tearDownModule  # noqa: F401
 
 CONF = "/etc/hadoop/conf"
-IMAGE, TAG = "tidemark.test/work", "1"  # of the node; nothing of it is used but that it is there
-# What a program of the machine needs to run in a root of its own.
+IMAGE, TAG = "tidemark.test/work", "1"  # of the node; the image only needs to exist
+# What a program of the machine needs to run in its own root.
 OF_THE_MACHINE = ["/bin", "/lib", "/lib64", "/usr", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/java-17-openjdk"]
 
 
@@ -39,16 +39,16 @@ class NodeManagerPod(NodeManagerPods):
             "extraEnv": [*cls.seen("JAVA_HOME", "JAVA_TOOL_OPTIONS"), {"name": "PATH", "value": "/usr/bin:/bin:/usr/sbin:/sbin"}], **cls.mounted(places),
         }
 
-    def test_its_containers_outlive_an_upgrade_and_the_next_one_takes_them_over(self):
-        # Each ends when it is told to, and needs /tmp for that, which is not the pod's.
-        self.assertEqual(LEAST, (pod := self.start_pod()) and self.nm.total(), "before an operator speaks")
+    def test_its_containers_survive_an_upgrade_and_the_next_pod_takes_them_over(self):
+        # Each ends on request, and needs /tmp for that, which is not the pod's.
+        self.assertEqual(LEAST, (pod := self.start_pod()) and self.nm.total(), "before an operator runs")
         self.offer()
         copilot = self.copilot("--adopt")
-        told = self.yarn.layout.folder / "told"
-        job, names = self.submit(copilot, f"while ! [ -e {told}-$CONTAINER_ID ]; do sleep 0.2; done; (echo late >/tmp/$CONTAINER_ID)", 2)
+        shown = self.yarn.layout.folder / "told"
+        job, names = self.submit(copilot, f"while ! [ -e {shown}-$CONTAINER_ID ]; do sleep 0.2; done; (echo late >/tmp/$CONTAINER_ID)", 2)
         processes = {name: self.own(name) for name in names}
-        waiting = wait_for(lambda: len(set(map(frozenset, found := self.everywhere("waiting")))) == 1 and len(found[0]) == 3 and found[0], "who waits for them", copilot)
-        self.assertEqual(set(), self.inside(pod) & (waiting | set().union(*processes.values())), "the pod has nobody of them")
+        waiting = wait_for(lambda: len(set(map(frozenset, found := self.everywhere("waiting")))) == 1 and len(found[0]) == 3 and found[0], "the process that waits for them", copilot)
+        self.assertEqual(set(), self.inside(pod) & (waiting | set().union(*processes.values())), "none of them is in the pod")
         offline = Path("/sys/fs/cgroup/cpuset") / self.node.cgroup / "kubepods/besteffort"
         self.assertLessEqual(processes[names[0]] | waiting, groups.pids(offline))
         self.assertEqual(names, sorted(self.running_at(self.nm)))
@@ -59,38 +59,38 @@ class NodeManagerPod(NodeManagerPods):
         with self.assertRaises(OSError):
             self.nm.containers()
         self.assertEqual(processes[names[0]], self.own(names[0]))
-        self.assertLessEqual({min(processes[names[1]])}, self.own(names[1]), "its shell; what it waits for is another one each time")
-        Path(f"{told}-{names[1]}").touch()  # while nobody looks after it
+        self.assertLessEqual({min(processes[names[1]])}, self.own(names[1]), "its shell; its child changes")
+        Path(f"{shown}-{names[1]}").touch()  # while no NodeManager runs
         wait_for(lambda: not any(self.everywhere(names[1])), "it has ended", None, LIMIT_S)
 
         after = self.start_pod()
         print(f"upgrade: the pod is gone after {gone:.1f} s, the next one is ready after {time.monotonic() - begin:.1f} s", file=sys.stderr)
         self.assertEqual((0, ""), (job.wait_told(names[1]).status, job.wait_told(names[1]).diagnostics), "its exit code was kept for the next one")
-        until("it has the others", lambda: self.running_at(self.nm) == {names[0], names[2]})
+        until("it has recovered the others", lambda: self.running_at(self.nm) == {names[0], names[2]})
         self.assertEqual(processes[names[0]], self.own(names[0]), "the master is the same")
         self.assertLessEqual({min(processes[names[2]])}, self.own(names[2]))
         self.assertEqual(("RUNNING", 2, 1), (job.state, job.report()["runningContainers"], len(job.attempts())))
-        self.assertEqual(LEAST, self.nm.total(), "of a new one, until an operator speaks; nobody ends for that")
+        self.assertEqual(LEAST, self.nm.total(), "the total of a new one until an operator runs; no container ends")
         self.offer()
 
-        Path(f"{told}-{names[2]}").touch()
+        Path(f"{shown}-{names[2]}").touch()
         report = job.wait_for("FINISHED")
         self.assertEqual(("SUCCEEDED", 1), (report["finalStatus"], len(job.attempts())), job.tail())
         self.assertEqual(0, job.wait_told(names[2]).status)
         self.assertEqual({"late"}, {(self.yarn.layout.folder / NAME / "state/tmp" / name).read_text().strip() for name in names[1:]})
         left = lambda: [str(group) for top in cgroups.there(self.yarn.groups.path) for group in top.iterdir() if group.is_dir()]
-        wait_for(lambda: not left(), "no group is left", copilot, LIMIT_S)
+        wait_for(lambda: not left(), "the last group to go", copilot, LIMIT_S)
         self.end_pod(after)
-        self.assertEqual({}, self.yarn_processes(), "but for the ResourceManager and who asked")
+        self.assertEqual({}, self.yarn_processes(), "except the ResourceManager and its client")
 
     def test_not_adopted_they_end_with_the_pod(self):
-        """What the groups of its NodeManager do not cover is the pod's, and ends with that: why --adopt is there."""
+        """Processes outside the NodeManager's own groups belong to the pod and end with it: the reason for --adopt."""
         pod = self.start_pod()
         self.offer()
         copilot = self.copilot()
         job, names = self.submit(copilot, "sleep 1000", 1)
 
-        def is_the_pods() -> bool:  # of what is short-lived, one look may have what the next has not
+        def is_the_pods() -> bool:  # one sample may contain a short-lived process that the next does not
             mine = set().union(*self.everywhere(names[1]))
             return bool(mine) and mine <= self.inside(pod)
 

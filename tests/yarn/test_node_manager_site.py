@@ -1,4 +1,4 @@
-"""NodeManagers with the file that `tidemark generate yarn-site` makes, at a real ResourceManager: what they register with, and that masters stay off those
+"""NodeManagers with the file that `tidemark generate yarn-site` makes, at a real ResourceManager: their initial total, and that masters avoid nodes
 whose work may be evicted."""
 
 import tempfile
@@ -33,13 +33,13 @@ class Generated(unittest.TestCase):
         cls.yarn = cls.enterClassContext(Yarn([], site=site, capacity=QUEUES))
         words = {"nodeLabelInfo": [{"name": name, "exclusivity": True} for name in ("stable", "volatile")]}
         if cls.yarn.rm.ask("/ws/v1/cluster/add-node-labels", "POST", words).status != 200:
-            raise AssertionError("the labels are refused")
+            raise AssertionError("the ResourceManager refuses the labels")
 
     def node(self, name: str, *flags: str, replace: tuple[str, str] = ("", "")) -> NodeManager:
         ports = NodePorts.free()
         return self.yarn.node_from(name, ports, generate(self.yarn, name, ports, "--executor=default", *flags).replace(*replace))
 
-    def test_it_registers_with_the_least_and_masters_stay_on_stable_nodes(self):
+    def test_it_registers_with_the_minimum_and_masters_stay_on_stable_nodes(self):
         stable, volatile = self.node("stable", "--partition=stable"), self.node("volatile", "--partition=volatile")
         for node, label in ((stable, "stable"), (volatile, "volatile")):
             node.launch()
@@ -57,8 +57,8 @@ class Generated(unittest.TestCase):
         self.assertEqual(({"000001"}, {"000002", "000003"}), (running(stable), running(volatile)))
         job.end()
 
-    def test_less_than_the_smallest_container_is_sent_away(self):
-        """Why the file has no 0, though a total of 0 is taken later."""
+    def test_less_than_the_smallest_container_is_rejected(self):
+        """The reason why the file has no 0, although a total of 0 is accepted later."""
         node = self.node("small", replace=(f"<value>{LEAST[0]}</value>", "<value>0</value>"))
         node.launch()
         until("it has ended", lambda: not node.alive)

@@ -1,4 +1,4 @@
-"""A NodeManager that its ResourceManager no longer gives new containers, while some run there, with `tidemark yarn-operator` beside it."""
+"""A NodeManager that gets no new containers from its ResourceManager while some run there, beside `tidemark yarn-operator`."""
 
 import tempfile
 import time
@@ -11,8 +11,8 @@ from yarn.looks import Looks
 from yarn.operating import NODE_ID, SITE, Operating, origin
 
 GRACE_S = "600"  # longer than any test
-HELD_S = 4  # of the five of --lost-hold
-LOOKED_AT_S = 8  # an operator that sets a total again does so after three
+HELD_S = 4  # of the five seconds of --lost-hold
+LOOKED_AT_S = 8  # an operator sets a total again after three seconds
 
 
 class NodeStates(Operating):
@@ -47,14 +47,14 @@ class NodeStates(Operating):
         self.wait_held("yarn-0", used[1], used[0], operator)
         return operator, job, used
 
-    def test_what_one_that_is_unhealthy_held_counts_for_a_while(self):
-        """It is reported at once to use nothing."""
+    def test_usage_of_an_unhealthy_node_counts_for_a_while(self):
+        """The ResourceManager reports at once that it uses nothing."""
         nm = self.nms[0]
         operator, _, _ = self.begin_with_a_job()
         held = self.held("yarn-0")
         self.addCleanup(self.ill.unlink, missing_ok=True)
         self.ill.touch()
-        well_s = time.monotonic()  # it was then, and what is held is held from later on
+        well_s = time.monotonic()  # the hold begins later
 
         def unhealthy() -> bool:
             nonlocal well_s
@@ -77,12 +77,12 @@ class NodeStates(Operating):
         until("it is well again", lambda: nm.seen()["state"] == "RUNNING")
         self.wait_total(0, 3072, 3, operator)
 
-    def test_the_total_of_one_that_is_decommissioned_is_its_resource_managers(self):
+    def test_the_total_of_a_decommissioning_node_is_set_by_its_resource_manager(self):
         nm = self.nms[0]
         looks = self.enterContext(Looks(self.yarn))
         operator, job, used = self.begin_with_a_job(looks)
-        looks.wait_whole()  # a report has shown what it was told
-        told = operator.metrics()["tidemark_yarn_operator_updates_total"]
+        looks.wait_whole()  # a report has shown the total
+        shown = operator.metrics()["tidemark_yarn_operator_updates_total"]
 
         self.addCleanup(self.exclude, "")
         self.exclude(nm.id.split(":")[0])
@@ -92,15 +92,15 @@ class NodeStates(Operating):
         while time.monotonic() < end:
             self.assertEqual(used, nm.total())
             time.sleep(0.1)
-        self.assertEqual(told, operator.metrics()["tidemark_yarn_operator_updates_total"])
+        self.assertEqual(shown, operator.metrics()["tidemark_yarn_operator_updates_total"])
         self.wait_held("yarn-0", used[1], used[0], operator)
         self.assertEqual("RUNNING", job.state)
 
         self.exclude("")
         until("it is in service again", lambda: nm.seen()["state"] == "RUNNING")
         self.wait_total(0, 3072, 3, operator)
-        self.assertNotIn("TM-YARN-011", operator.log, "nobody else had set anything")
-        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_clusters_closed"] == 0, "room for a container", operator)
+        self.assertNotIn("TM-YARN-011", operator.log, "no other writer of totals")
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_clusters_closed"] == 0, "a node with capacity for a container", operator)
 
 
 if __name__ == "__main__":

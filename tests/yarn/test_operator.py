@@ -15,7 +15,7 @@ from yarn.doors import Doors
 from yarn.looks import Looks
 from yarn.operating import NODE_ID, POLL_S, SITE, THIRD, Operating, origin
 
-LOST_S = 10  # a NodeManager that says nothing for so long is lost: of a slow machine half of that may be silence
+LOST_S = 10  # a NodeManager that is silent for so long is lost; on a slow machine half of that may be delay
 MIB = 2**20
 OFFER, DRAIN, RECLAIM = "tidemark.io/yarn-offer", "tidemark.io/yarn-drain", "tidemark.io/yarn-reclaim"
 BOOK = "tidemark.io/yarn-book"
@@ -31,7 +31,7 @@ class Operator(Operating):
 
     def setUp(self):
         super().setUp()
-        if not self.yarn.rm.alive:  # a test that failed in the middle
+        if not self.yarn.rm.alive:  # after a test that failed in the middle
             self.yarn.rm.start()
         for number, nm in enumerate(self.nms):
             self.put_node(f"yarn-{number}", {NODE_ID: nm.id, **origin(3500, 3072)})
@@ -48,12 +48,12 @@ class Operator(Operating):
         self.wait_total(0, 1024, 1, operator)
         self.assertEqual(0, operator.stop())
 
-    def test_as_the_peer_where_that_is_asked_for(self):
-        """What was measured of Koordinator's operator on these amounts."""
+    def test_as_koordinator_if_configured(self):
+        """Measured results of Koordinator's operator for these amounts."""
         colocation.put_pod(self.api, "yarn-0", POD)
         self.wait_total(0, 3222, 4, self.begin("--rounding=peer"))
 
-    def test_what_containers_hold_is_written_and_a_cut_kills_none_of_them(self):
+    def test_usage_of_containers_is_written_and_a_cut_kills_none(self):
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
         self.wait_total(1, 3072, 3, operator)
@@ -66,15 +66,15 @@ class Operator(Operating):
         for name in self.names:
             self.annotate(name, origin(1000, 300))
         for number in (0, 1):
-            self.wait_total(number, 300, 1, operator)  # not below one container: a master that asks for more than any node has ends with its job
+            self.wait_total(number, 300, 1, operator)  # not below one container: a master that asks for more than the largest node ends with its job
         time.sleep(3 * POLL_S)
         self.assertEqual(("RUNNING", 2), (job.state, sum(each["state"] == "RUNNING" for nm in self.nms for each in nm.containers())))
         job.end()
         for name in self.names:
             self.wait_held(name, 0, 0, operator)
 
-    def test_a_lost_node_manager_holds_up_no_other(self):
-        """A ResourceManager refuses an update whole that names one which is lost."""
+    def test_a_lost_node_manager_blocks_no_other(self):
+        """A ResourceManager refuses the whole update if it names a lost NodeManager."""
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
         self.wait_total(1, 3072, 3, operator)
@@ -91,28 +91,28 @@ class Operator(Operating):
         self.wait_total(0, 1024, 2, operator)
         self.right_again("a NodeManager that was frozen until it was lost goes on", resumed)
 
-    def test_a_node_manager_that_begins_anew_is_told_again(self):
+    def test_a_node_manager_that_restarts_gets_its_total_again(self):
         looks = self.enterContext(Looks(self.yarn))
         operator = self.begin(configuration=looks.configuration)
         self.wait_total(0, 3072, 3, operator)
-        looks.wait_whole()  # a report has shown it
+        looks.wait_whole()  # a report has shown the total
         self.nms[0].kill()
         self.nms[0].start()
         registered = time.monotonic()
-        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_set_again_total"] >= 1, "a total that is set again", operator)
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_set_again_total"] >= 1, "a repeated total", operator)
         self.wait_total(0, 3072, 3, operator)
         self.right_again("a NodeManager was killed and has registered again", registered)
         self.assertIn("TM-YARN-011", operator.log)
 
-    def test_a_resource_manager_that_was_killed_or_frozen_is_told_again_and_what_was_seen_last_stands_meanwhile(self):
+    def test_a_resource_manager_that_was_killed_or_frozen_gets_its_totals_again(self):
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
         self.wait_held("yarn-0", 0, 0, operator)
         registered = [nm.registrations() for nm in self.nms]
         self.yarn.rm.kill()
-        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_clusters_away"] == 1, "a cluster that is away", operator)
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_clusters_away"] == 1, "an unreachable cluster", operator)
         self.annotate("yarn-0", {**origin(2000, 1024), THIRD: None})
-        self.wait_held("yarn-0", 0, 0, operator)  # what was seen last stands
+        self.wait_held("yarn-0", 0, 0, operator)  # the last known amount stays
         self.yarn.rm.start()
         active = time.monotonic()
         for nm, before in zip(self.nms, registered):
@@ -122,7 +122,7 @@ class Operator(Operating):
         self.wait_held("yarn-0", 0, 0, operator)
         self.yarn.rm.freeze()
         self.addCleanup(self.yarn.rm.resume)
-        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_clusters_away"] == 1, "a cluster that is away", operator)
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_clusters_away"] == 1, "an unreachable cluster", operator)
         self.assertTrue(operator.ready())
         self.annotate("yarn-0", origin(3000, 2048))
         self.yarn.rm.resume()
@@ -130,7 +130,7 @@ class Operator(Operating):
         self.wait_total(0, 2048, 3, operator)
         self.right_again("a ResourceManager without a second one was frozen and goes on", resumed)
 
-    def test_one_that_was_killed_goes_on_where_it_was(self):
+    def test_one_that_was_killed_continues(self):
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
         self.wait_total(1, 3072, 3, operator)
@@ -142,9 +142,9 @@ class Operator(Operating):
         self.wait_total(1, 1024, 2, second)
         self.right_again("an operator that was killed is begun again", began)
         looks.wait_whole()
-        self.assertEqual(1, second.metrics()["tidemark_yarn_operator_updates_total"])  # not of the node that had the right total
+        self.assertEqual(1, second.metrics()["tidemark_yarn_operator_updates_total"])  # not for the node with the right total
 
-    def test_off_cordoned_or_not_ready_nothing_begins_there_and_what_runs_goes_on(self):
+    def test_off_cordoned_or_not_ready_nodes_start_nothing_and_running_work_stays(self):
         operator = self.begin()
         for number in (0, 1):
             self.wait_total(number, 3072, 3, operator)
@@ -171,8 +171,8 @@ class Operator(Operating):
                 self.wait_total(number, 3072, 3, operator)
         self.assertEqual(("RUNNING", before), (job.state, running()))
 
-    def test_when_a_window_has_closed_what_is_too_much_ends_as_pre_empted(self):
-        """What the manager writes in the lead before it: an offer, and by when what is held beyond it ends."""
+    def test_when_a_window_has_closed_the_excess_is_preempted(self):
+        """The manager writes in the lead before it: an offer, and the deadline for the excess above it."""
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
         self.wait_total(1, 3072, 3, operator)
@@ -192,7 +192,7 @@ class Operator(Operating):
         offer = {"schema": 1, "generation": 1, "resources": {"kubernetes.io/batch-cpu": "3k", "kubernetes.io/batch-memory": f"{rest}Mi"}}
         self.annotate(f"yarn-{number}", {OFFER: json.dumps({**offer, "upTo": offer["resources"]}), DRAIN: json.dumps({"schema": 1, "generation": 1, "by": moment})})
         self.wait_total(number, rest, 3, operator)
-        if time.time() < by:  # the machine may be slow
+        if time.time() < by:  # on a slow machine it may be over
             self.assertIsNone(job.told(newest))
         self.assertEqual(End(-102, "Container preempted by scheduler"), job.wait_told(newest))
         self.assertGreaterEqual(time.time(), by)
@@ -200,15 +200,15 @@ class Operator(Operating):
         self.assertEqual(1, operator.metrics()["tidemark_yarn_operator_drained_nodes_total"])
         self.assertIn("TM-YARN-016", operator.log)
         self.assertEqual("RUNNING", job.state)
-        until("what is left fits", lambda: nm.seen()["usedMemoryMB"] <= rest)
-        # A later cut ends nobody, although a timeout of zero sticks where nobody takes it back.
-        before = {each["id"] for each in nm.containers()} - {newest}  # whose NodeManager may still be at it
+        until("the rest fits", lambda: nm.seen()["usedMemoryMB"] <= rest)
+        # A later cut ends no container, although a timeout of zero stays in force until it is reset.
+        before = {each["id"] for each in nm.containers()} - {newest}  # its NodeManager may still be ending it
         offer["resources"]["kubernetes.io/batch-memory"] = "128Mi"
         self.annotate(f"yarn-{number}", {OFFER: json.dumps({**offer, "generation": 2, "upTo": offer["resources"]})})
         self.wait_total(number, 128, 3, operator)
         time.sleep(2 * POLL_S)
         self.assertLessEqual(before, {each["id"] for each in nm.containers()})
-        # Work that waits on the other side is more timely, and short of CPU alone: the newest goes, by its part of the memory.
+        # The waiting work on the other side is more timely and lacks only CPU: the newest container ends, by its part of the memory.
         newest, number = until("some still run", tasks)[-1]
         nm = self.nms[number]
         before = {each["id"] for each in nm.containers() if each["state"] == "RUNNING"}
@@ -225,7 +225,7 @@ class Operator(Operating):
         self.assertEqual(1, operator.metrics()["tidemark_yarn_operator_reclaimed_nodes_total"])
         self.assertIn("TM-YARN-018", operator.log)
 
-    def test_observing_it_tells_nobody_anything(self):
+    def test_observing_it_sets_no_total(self):
         looks = self.enterContext(Looks(self.yarn))
         operator = self.begin("--mode=observe", configuration=looks.configuration)
         wait_for(operator.ready, "a ready operator", operator)
@@ -234,10 +234,10 @@ class Operator(Operating):
         self.assertEqual([(SITE.memory_mib, SITE.vcores)] * 2, [nm.total() for nm in self.nms])
         self.assertIsNone(self.held("yarn-0"))
 
-    def test_two_nodes_that_claim_one_node_manager_are_told_of_each_other(self):
+    def test_two_nodes_that_claim_one_node_manager_are_both_reported(self):
         self.annotate("yarn-1", {NODE_ID: self.nms[0].id})
         operator = self.begin()
-        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_mismatched_nodes"] == 2, "two nodes that do not fit", operator)
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_mismatched_nodes"] == 2, "two mismatched nodes", operator)
 
         def events() -> list[str]:
             items = must(self.api.request("GET", "/api/v1/namespaces/default/events")).get("items")
@@ -246,8 +246,8 @@ class Operator(Operating):
         wait_for(lambda: f"{self.nms[0].id} is claimed by node yarn-1 too [TM-YARN-010]" in events(), "an event that names both", operator)
         self.assertEqual((SITE.memory_mib, SITE.vcores), self.nms[0].total())
 
-    def test_what_a_node_that_fits_no_more_holds_stays_until_its_node_manager_is_gone(self):
-        """Its ResourceManager goes on to hand it out. Given back after the hold for lost ones, it would be sold twice."""
+    def test_unmatched_nodes_keep_their_held_amount_until_their_node_manager_is_gone(self):
+        """Its ResourceManager continues to hand it out. Released after the hold for lost ones, it would be sold twice."""
         operator = self.begin()
         self.wait_total(0, 3072, 3, operator)
         self.wait_total(1, 3072, 3, operator)
@@ -260,10 +260,10 @@ class Operator(Operating):
         held, book = self.held(name), json.loads(self.annotation(name, BOOK))
         self.assertIn("sold", book)
         self.annotate(name, {NODE_ID: None})
-        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_mismatched_nodes"] == 1, "a node that fits no more", operator)
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_mismatched_nodes"] == 1, "a mismatched node", operator)
         self.assertEqual(1, operator.metrics()["tidemark_yarn_operator_node_managers_without_node"])
-        wait_for(lambda: "sold" not in json.loads(self.annotation(name, BOOK)), "a book that says no more what is held", operator)
-        time.sleep(LOST_S)  # twice what --lost-hold says
+        wait_for(lambda: "sold" not in json.loads(self.annotation(name, BOOK)), "a ledger without the held amount", operator)
+        time.sleep(LOST_S)  # twice --lost-hold
         self.assertEqual((held, {key: book[key] for key in ("generation", "confirmed")}), (self.held(name), {key: json.loads(self.annotation(name, BOOK))[key] for key in ("generation", "confirmed")}))
         self.assertEqual((3072, 3), nm.total())
         job.end()
@@ -272,7 +272,7 @@ class Operator(Operating):
         self.wait_held(name, 0, 0, operator)
         wait_for(lambda: self.annotation(name, BOOK) is None, "no book", operator)
 
-    def test_one_that_was_frozen_puts_right_what_changed_meanwhile(self):
+    def test_one_that_was_frozen_repairs_later_changes(self):
         doors = Doors(self.yarn.rm, Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-audit-"))))
         operator = self.begin_settled(*doors.flags)
         operator.process.send_signal(signal.SIGSTOP)
@@ -286,12 +286,12 @@ class Operator(Operating):
         self.wait_total(1, 3072, 3, operator)
         self.right_again("an operator that was frozen goes on", resumed)
         self.assertEqual(0, operator.stop())
-        self.assertEqual((4000, 4), doors.by_others()[0], "the door that is not the operator's")
+        self.assertEqual((4000, 4), doors.by_others()[0], "the change by another writer")
 
-    def test_without_an_api_server_what_is_known_is_kept_in_force(self):
+    def test_without_an_api_server_known_totals_stay_in_force(self):
         looks = self.enterContext(Looks(self.yarn))
         operator = self.begin_settled(configuration=looks.configuration)
-        looks.wait_whole()  # a report has shown it
+        looks.wait_whole()  # a report has shown the total
         faulty.control("kill", "apiserver")
         try:
             self.nms[0].kill()
@@ -300,7 +300,7 @@ class Operator(Operating):
         finally:
             faulty.control("start", "apiserver")
             back = time.monotonic()
-            self.api.close()  # its connection went with the server
+            self.api.close()  # its connection ended with the server
         for number in (0, 1):
             self.annotate(f"yarn-{number}", origin(2000, 1024))
         for number in (0, 1):

@@ -1,5 +1,5 @@
-"""Evictions on a node that a kubelet and a NodeManager share, with YARN's operator: the ResourceManager itself ends the container, so that its application
-counts no failure. Where the operator is silent the container is told to end as any other task."""
+"""Evictions on a node that a kubelet and a NodeManager share, with YARN's operator: the ResourceManager itself ends the container, so its application
+counts no failure. If the operator is silent the container is terminated like any other task."""
 
 import json
 import os
@@ -16,15 +16,15 @@ from yarn.sharing import API, MASTER_MIB, TASK_MIB, TERMINATED, offline, tearDow
 
 PREEMPTED = -102
 ENDED = "tidemark.io/ended-tasks"
-# The manager looks on, what this node offers is the test's; YARN's operator goes by these too.
+# The manager only observes, the test sets the node's offer; YARN's operator also reads these settings.
 OBSERVED = {"schema": 1, "mode": {"capacity": "observe", "nodeSlo": "observe", "agent": "enforce", "yarn": "enforce"}, "rollout": {"pace": "at-once"}, "evictions": {"backOff": "2m", "breaker": {"atLeast": 1, "ratePercent": 1}}}
 ANSWER_LIMIT_S = 3  # docs/guide/yarn.md: after that the copilot stops it
-HOLD_BACK_S = 30  # a minute by itself
+HOLD_BACK_S = 30  # the default is a minute
 POD_MIB = 300
 
 
 class Preemption(WithOperator):
-    # One list of both sides: work of no class, as YARN's here, goes before any that has one. The other way round is shown by tests/long/test_night.py.
+    # One list for both sides: work without a class, such as YARN's here, goes first. tests/long/test_night.py shows the opposite.
     WORKS = [*WithOperator.WORKS, offline("transcode", "transcode", POD_MIB)]
 
     @classmethod
@@ -34,31 +34,31 @@ class Preemption(WithOperator):
     def start_manager(self) -> Component:
         must(API.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)
         must(API.request("POST", SETTINGS, {"metadata": {"name": TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(OBSERVED)}}), 201)
-        self.addCleanup(delete_settings, API)  # and what is stored of evictions: whoever tries again begins anew
+        self.addCleanup(delete_settings, API)  # and the stored evictions, so that a repeated test starts anew
         manager = Component("manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--leader-elect=false", "--metrics-addr=127.0.0.1:0", "--controllers=noderesource")
         self.addCleanup(manager.stop)
         wait_for(manager.ready, "a ready manager", manager)
         return manager
 
-    def told(self) -> list[dict]:
-        """What the agent tells of containers that ended."""
+    def shown(self) -> list[dict]:
+        """The agent's report of ended containers."""
         return json.loads(self.annotations().get(ENDED, '{"ends":[]}'))["ends"]
 
     def evicted(self, of: str) -> int:
-        return sum(each.get("evicted", 0) for each in self.told() if each.get("job") == f"yarn/{of}")
+        return sum(each.get("evicted", 0) for each in self.shown() if each.get("job") == f"yarn/{of}")
 
-    def test_the_newest_goes_and_its_master_hears_of_a_pre_emption(self):
+    def test_the_newest_container_goes_and_its_master_sees_a_preemption(self):
         master, tasks = self.hold_memory(3)
         job = self.yarn.jobs[-1]
         manager = self.start_manager()
         agents = 'tidemark_tasks_ended_total{class="unnamed",pool="default",reason="agent"}'
         self.assertEqual(0, manager.metrics().get('tidemark_pool_breaker_phase{pool="default"}', 0))
-        before = manager.metrics().get(agents, 0)  # of tests before this one, which the node tells of still
+        before = manager.metrics().get(agents, 0)  # earlier tests, which the node still reports
         begin = self.draw_until_one_goes(tasks)
         print(f"memory above its line: a container is gone {time.monotonic() - begin:.1f} s after the line was first drawn, by way of the ResourceManager, read by a test that looks every 50 ms", file=sys.stderr)
         self.all_have_ended()
         gone = sorted(set(tasks) - set(self.copilot.running()))
-        self.assertEqual(tasks[-1:], gone, "one is enough, and that is the newest")
+        self.assertEqual(tasks[-1:], gone, "one is enough, the newest")
         self.assertEqual({"web", "transcode"}, self.names())
         self.assertIn(master, self.copilot.running())
         self.assertEqual(PREEMPTED, job.wait_told(gone[0]).status)
@@ -67,22 +67,22 @@ class Preemption(WithOperator):
         self.assertEqual(1, self.evictions("TM-EVICT-022"))
         answer = json.loads(self.annotations()[TAKEN_BACK])
         self.assertEqual(([gone[0]], []), (answer["gone"], answer["stayed"]))
-        # What is left is held back, so that nothing new comes in its place at once.
+        # The rest is held back, so that no new container takes its place at once.
         self.assertEqual(answer["keepMiB"], self.nm.total()[0])
         self.assertEqual(2 * TASK_MIB + MASTER_MIB, answer["keepMiB"])
         self.assertEqual(1, self.operator.metrics()["tidemark_yarn_operator_taken_back_total"])
         self.assertIn("TM-YARN-014", self.operator.log)
-        # The manager hears of it from the agent: the pool has one evicted of one, and the node backs off.
-        wait_for(lambda: self.evicted(job.id) == 1, "an agent that tells of it", self.agent)
-        wait_for(lambda: manager.metrics().get(agents) == before + 1, "a manager that counts it, once", manager)
-        wait_for(lambda: manager.metrics().get('tidemark_pool_breaker_phase{pool="default"}') == 1, "a breaker that is open", manager)
+        # The manager gets it from the agent: the pool has one of one evictions, and the node backs off.
+        wait_for(lambda: self.evicted(job.id) == 1, "a report of the agent", self.agent)
+        wait_for(lambda: manager.metrics().get(agents) == before + 1, "one eviction in the manager's count", manager)
+        wait_for(lambda: manager.metrics().get('tidemark_pool_breaker_phase{pool="default"}') == 1, "an open breaker", manager)
         backs_off = lambda: [each for each in API.get("/api/v1/namespaces/default/events").get("items", []) if (each["reason"], each["involvedObject"]["name"]) == ("TidemarkYarnBacksOff", self.node.name)]
         wait_for(backs_off, "a node that backs off", manager)
-        # Nobody else ends by any total.
-        until("all of it is handed out again", lambda: self.nm.total() == (self.SITE.memory_mib, self.SITE.vcores))
+        # No total ends another container.
+        until("the whole total is handed out again", lambda: self.nm.total() == (self.SITE.memory_mib, self.SITE.vcores))
         self.assertEqual(3, len(set(self.copilot.running()) & {master, *tasks}))
 
-    def test_where_the_operator_is_silent_it_is_told_to_end(self):
+    def test_without_an_answer_of_the_operator_the_container_is_terminated(self):
         _, tasks = self.hold_memory(2)
         job = self.yarn.jobs[-1]
         os.kill(self.operator.process.pid, signal.SIGSTOP)
@@ -93,7 +93,7 @@ class Preemption(WithOperator):
         gone = sorted(set(tasks) - set(self.copilot.running()))
         self.assertEqual(TERMINATED, job.wait_told(gone[0]).status)
         self.assertEqual("TM-EVICT-015", self.loss_of(gone[0])["ended"])
-        wait_for(lambda: self.evicted(job.id) == len(gone), "an agent that tells of each that was told to end, once", self.agent)
+        wait_for(lambda: self.evicted(job.id) == len(gone), "one report of each terminated container", self.agent)
 
 
 if __name__ == "__main__":

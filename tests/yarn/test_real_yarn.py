@@ -1,5 +1,5 @@
-"""What a real ResourceManager and NodeManager do when the total of a node is changed under them: what our code toward YARN stands on. The answers of
-Hadoop as tests/support/yarn/pom.xml names it; another version may give others, and then a case here fails."""
+"""Behavior of a real ResourceManager and NodeManager when the total of a node changes: our code for YARN depends on it. The answers are those of
+the Hadoop version in tests/support/yarn/pom.xml; another version may differ, and then a case here fails."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from yarn.recording_proxy import RecordingProxy
 
 SITE = Totals(memory_mib=2048, vcores=4)
 MASTER_MIB, TASK_MIB = 256, 256
-HEARTBEATS_S = 4  # four of a master, and more of a node
+HEARTBEATS_S = 4  # four heartbeats of a master, and more of a node
 PREEMPTED = "exitStatus=-102, diagnostics=Container preempted by scheduler"
 WAIT = "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms"
 CONFIGURED_MAXIMUM = (8192, 8)
@@ -30,7 +30,7 @@ def field(number: int, value: int | bytes) -> bytes:
 
 
 def may_be_preempted(container: str) -> bytes:
-    """What the answer to a master has of one, by yarn_service_protos.proto and yarn_protos.proto: the field `container` of a PreemptionContractProto."""
+    """The bytes in the answer to a master that name one, by yarn_service_protos.proto and yarn_protos.proto: the field `container` of a PreemptionContractProto."""
     time_ms, application, attempt, number = map(int, re.fullmatch(r"container_(\d+)_(\d+)_(\d+)_(\d+)", container).groups())
     application_id = field(1, application) + field(2, time_ms)
     attempt_id = field(1, application_id) + field(2, attempt)
@@ -38,7 +38,7 @@ def may_be_preempted(container: str) -> bytes:
 
 
 class WithOneNode(unittest.TestCase):
-    SITE_FILE = {"yarn.nodemanager.sleep-delay-before-sigkill.ms": "10000"}  # a quarter of a second by itself, in which a slow machine ends nobody by SIGTERM
+    SITE_FILE = {"yarn.nodemanager.sleep-delay-before-sigkill.ms": "10000"}  # the default is 250 ms, too short for SIGTERM on a slow machine
 
     @classmethod
     def setUpClass(cls):
@@ -57,9 +57,9 @@ class WithOneNode(unittest.TestCase):
         until(f"{memory_mib} MiB and {vcores} cores at the node", lambda: self.node.own_total() == (memory_mib, vcores))
 
     def maximum(self) -> tuple[int, int]:
-        """What a client and a master are told that a container may have at most."""
-        told = self.rm.ask("/ws/v1/cluster/apps/new-application", "POST", {}).body["maximum-resource-capability"]
-        return told["memory"], told["vCores"]
+        """The maximum of a container, as reported to a client and a master."""
+        shown = self.rm.ask("/ws/v1/cluster/apps/new-application", "POST", {}).body["maximum-resource-capability"]
+        return shown["memory"], shown["vCores"]
 
     def submit(self, command: str, containers: int = 1) -> Job:
         job = self.yarn.submit(command, containers=containers, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
@@ -77,17 +77,17 @@ class WithOneNode(unittest.TestCase):
         return sum(container["state"] == "RUNNING" for container in self.node.containers())
 
     def start_job(self, containers: int) -> Job:
-        """Its containers do nothing, and run on the node; the master's own is one more."""
+        """Its containers do nothing on the node; the master's own is one more."""
         job = self.submit("sleep 1000", containers)
-        # A NodeManager tells of one as RUNNING before it has a process: who is ended then gets no signal.
+        # A NodeManager reports RUNNING before the process exists: a container ended then gets no signal.
         working = lambda: sum(len(self.node.processes(each["id"])) == 2 for each in self.node.containers() if each["state"] == "RUNNING")
-        until(f"a master and {containers} containers do what they were told", lambda: working() == containers + 1)
-        # A master may be given more than it asked for, and gives that back with its next heartbeat.
+        until(f"a master and {containers} containers run their commands", lambda: working() == containers + 1)
+        # A master may get more than it asked for, and returns that with its next heartbeat.
         until("nothing else is on the node", lambda: self.node.seen()["usedMemoryMB"] == MASTER_MIB + containers * TASK_MIB)
         return job
 
     def kill_with_0(self, job: Job) -> None:
-        """With its master, which is no failure of its own, and is started a second time."""
+        """With its master; that is no failure of the job, and the master starts again."""
         self.set_total(0, 0, over_commit_ms=0)
         job.wait_for("ACCEPTED")
         until("nothing runs", lambda: self.running() == 0)
@@ -96,11 +96,11 @@ class WithOneNode(unittest.TestCase):
         first, second = job.attempts()
         self.assertEqual(("FAILED", "SCHEDULED"), (first["appAttemptState"], second["appAttemptState"]))
         self.assertIn(f"{first['appAttemptId']} with final state: FAILED, and exit status: -102", self.rm.said())
-        self.assertIn("The number of failed attempts is 0.", self.rm.said())  # it counts against nobody's tries
+        self.assertIn("The number of failed attempts is 0.", self.rm.said())  # it counts against no retry limit
 
     @staticmethod
     def wait_says(job: Job, what: str) -> dict:
-        """Its report with that in it: an application is accepted before its ResourceManager has looked for a place."""
+        """Waits for this text in its report: an application is accepted before its ResourceManager has looked for a place."""
         return until(f"{job.id} says `{what}`", lambda: what in (report := job.report())["diagnostics"] and report)
 
     def asks_for(self, job: Job) -> dict[str, int]:
@@ -109,29 +109,29 @@ class WithOneNode(unittest.TestCase):
 
 
 class Node(WithOneNode):
-    def test_it_registers_with_what_its_yarn_site_says(self):
+    def test_it_registers_with_the_total_of_its_yarn_site(self):
         self.assertEqual((SITE.memory_mib, SITE.vcores), self.node.total())
         self.assertEqual((SITE.memory_mib, SITE.vcores), self.node.own_total())
         self.assertIn(f"with total resource of <memory:{SITE.memory_mib}, vCores:{SITE.vcores}>", self.node.said())
 
-    def test_its_name_is_what_its_address_is_looked_up_as(self):
-        self.assertEqual(f"localhost:{self.node.ports.containers}", self.node.id)  # 127.0.0.1 is what is configured
+    def test_its_name_is_its_resolved_host_name(self):
+        self.assertEqual(f"localhost:{self.node.ports.containers}", self.node.id)  # the configured address is 127.0.0.1
 
     def test_an_update_changes_the_total_and_reaches_the_node_with_its_next_heartbeat(self):
         answer = self.rm.update_total(self.node.id, 1000, 3)
-        # The answer is no proof: it shows what was there before or is there now, whichever the scheduler had done.
+        # The answer is no proof: it shows the old or the new value, depending on the scheduler's progress.
         self.assertIn(answer.body["resourceInfo"]["memory"], (SITE.memory_mib, 1000))
         self.assertEqual(200, answer.status)
         self.wait_for_total(1000, 3)
 
-    def test_a_node_that_nobody_knows_is_refused(self):
+    def test_a_node_that_is_unknown_is_refused(self):
         self.assertEqual(404, self.rm.update_total("localhost:1", 1000, 3).status)
 
-    def test_a_negative_total_is_taken_as_it_is(self):
-        """Nobody refuses it: whoever computes a total has to."""
+    def test_a_negative_total_is_accepted(self):
+        """YARN accepts it: the program that computes a total must prevent it."""
         self.set_total(-1, -1)
 
-    def test_one_that_starts_again_has_what_its_yarn_site_says(self):
+    def test_one_that_restarts_has_the_total_of_its_yarn_site(self):
         for end in (self.node.kill, self.node.stop):
             with self.subTest(end.__name__):
                 self.set_total(1000, 3)
@@ -139,8 +139,8 @@ class Node(WithOneNode):
                 self.node.start()
                 self.wait_for_total(SITE.memory_mib, SITE.vcores)
 
-    def test_one_whose_resource_manager_starts_again_keeps_the_total_that_it_was_given(self):
-        """It registers again by itself, with what it was told last: no state is kept at the ResourceManager here."""
+    def test_one_whose_resource_manager_restarts_keeps_its_total(self):
+        """It registers again with its last total: the ResourceManager stores no state here."""
         self.set_total(1000, 3)
         before = self.node.registrations()
         self.rm.kill()
@@ -153,7 +153,7 @@ class Jobs(WithOneNode):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # Until then what is configured counts as the maximum, whatever nodes have.
+        # Until then the configured value counts as the maximum, whatever nodes have.
         until("the largest node is the maximum", lambda: cls.maximum(cls) == (SITE.memory_mib, SITE.vcores))
 
     def test_a_job_runs_to_its_end(self):
@@ -161,8 +161,8 @@ class Jobs(WithOneNode):
         self.assertEqual("SUCCEEDED", job.wait_for("FINISHED")["finalStatus"])
         self.assertIn("Max mem capability of resources in this cluster 2048", job.masters())
 
-    def test_where_no_node_has_anything_a_job_is_refused(self):
-        """Not made to wait: the most that a container may have is what the largest node has, which is nothing."""
+    def test_when_no_node_has_resources_a_job_is_refused(self):
+        """It does not wait: the maximum of a container is the largest node, which has nothing."""
         self.set_total(0, 0)
         until("the largest node has nothing", lambda: self.maximum() == (0, 0))
         client = self.submit("sleep 0.1")
@@ -176,7 +176,7 @@ class Jobs(WithOneNode):
         self.assertIn("maximum allowed allocation=<memory:0, vCores:0>", refused.text)
         self.assertEqual(404, self.rm.ask(f"/ws/v1/cluster/apps/{new}").status)
 
-    def test_shrinking_below_what_is_used_without_a_timeout_kills_nothing(self):
+    def test_shrinking_below_the_use_without_a_timeout_kills_nothing(self):
         job = self.start_job(2)
         self.set_total(300, 1)
         time.sleep(HEARTBEATS_S)
@@ -184,11 +184,11 @@ class Jobs(WithOneNode):
         node = self.node.seen()
         self.assertEqual((300 - 768, 1 - 3), (node["availMemoryMB"], node["availableVirtualCores"]))
 
-    def test_with_the_longest_timeout_nobody_ends_and_the_master_of_the_newest_reads_that_it_may(self):
-        """In what passes between them: the master of distributed shell makes nothing of it."""
+    def test_with_the_longest_timeout_no_container_ends_but_the_newests_master_is_warned(self):
+        """Only the protocol shows it: the master of distributed shell ignores it."""
         scheduler = f">127.0.0.1:{self.rm.ports.scheduler}<"
         proxy = self.enterContext(RecordingProxy())
-        site = self.yarn.configuration / "yarn-site.xml"  # of masters too
+        site = self.yarn.configuration / "yarn-site.xml"  # masters use it too
         direct = site.read_text()
         self.assertIn(scheduler, direct)
         self.addCleanup(site.write_text, direct)
@@ -206,15 +206,15 @@ class Jobs(WithOneNode):
         job = self.start_job(2)
         newest = max(container["id"] for container in self.node.containers())
         self.set_total(MASTER_MIB + TASK_MIB, 2, over_commit_ms=0)
-        until("its master is told", lambda: f"containerID={newest}, state=COMPLETE, {PREEMPTED}" in job.masters())
+        until("its master knows", lambda: f"containerID={newest}, state=COMPLETE, {PREEMPTED}" in job.masters())
         until("the container is gone from the node", lambda: self.running() == 2)
         report = job.report()
         self.assertEqual(("RUNNING", 1, 0), (report["state"], report["numNonAMContainerPreempted"], report["numAMContainerPreempted"]))
         self.assertEqual(0, self.node.seen()["availMemoryMB"])
         until("the node has ended it by SIGTERM", lambda: f"Exit code from container {newest} is : 143" in self.node.said())
 
-    def test_timeout_0_kills_masters_too_and_what_starts_again_while_nothing_is_there_asks_for_nothing_for_ever(self):
-        """The second attempt is cut to the largest node at the time, which has nothing; asking for nothing, it is given nothing, whatever comes later."""
+    def test_timeout_0_kills_masters_too_and_a_retry_without_resources_stays_empty(self):
+        """The second attempt is limited to the largest node at that time, which has nothing; it asks for nothing and gets nothing, whatever comes later."""
         job = self.start_job(1)
         self.kill_with_0(job)
         self.assertEqual({"memory": 0, "vCores": 0}, self.asks_for(job))
@@ -222,16 +222,16 @@ class Jobs(WithOneNode):
         time.sleep(HEARTBEATS_S)
         self.assertEqual(("ACCEPTED", 0), (job.state, self.running()))
 
-    def test_a_master_that_asks_while_the_total_is_less_than_its_containers_ends_with_its_job(self):
-        """Also without a timeout. What a master asks for is held against the largest node whenever its ask changes, as it does when it got a container;
-        the library of masters takes the refusal for the end."""
+    def test_a_master_that_asks_while_the_total_is_below_its_containers_ends_with_its_job(self):
+        """Also without a timeout. A master's request is compared with the largest node whenever it changes, also when a container was allocated;
+        the library of masters ends on the refusal."""
         self.set_total(MASTER_MIB + TASK_MIB, 2)
         job = self.submit("sleep 1000", containers=2)
         until("a master and one container run, and one waits", lambda: self.running() == 2)
         master = self.java_of(job)
         os.kill(master, signal.SIGSTOP)
         self.set_total(SITE.memory_mib, SITE.vcores)
-        until("it is given the other one", lambda: self.node.seen()["usedMemoryMB"] == MASTER_MIB + 2 * TASK_MIB)
+        until("it gets the other one", lambda: self.node.seen()["usedMemoryMB"] == MASTER_MIB + 2 * TASK_MIB)
         self.set_total(0, 0)
         os.kill(master, signal.SIGCONT)
         report = job.wait_for("FINISHED")
@@ -243,11 +243,11 @@ class Jobs(WithOneNode):
 
 
 class RightAfterTheStart(WithOneNode):
-    """For ten seconds, here for as long as the test takes: the ResourceManager waits for nodes to come back."""
+    """For ten seconds, or here for the duration of the test, the ResourceManager waits for nodes to return."""
 
     SITE_FILE = {WAIT: "600000"}
 
-    def test_what_is_submitted_while_no_node_has_anything_waits_and_runs_when_one_has(self):
+    def test_submissions_wait_until_a_node_has_resources(self):
         self.set_total(0, 0)
         self.assertEqual(CONFIGURED_MAXIMUM, self.maximum())
         job = self.submit("sleep 0.1")
@@ -258,7 +258,7 @@ class RightAfterTheStart(WithOneNode):
         self.set_total(SITE.memory_mib, SITE.vcores)
         self.assertEqual("SUCCEEDED", job.wait_for("FINISHED")["finalStatus"])
 
-    def test_masters_that_timeout_0_killed_start_again_when_there_is_room(self):
+    def test_masters_killed_by_timeout_0_start_again_when_resources_exist(self):
         job = self.start_job(1)
         self.kill_with_0(job)
         self.assertEqual({"memory": MASTER_MIB, "vCores": 1}, self.asks_for(job))

@@ -1,4 +1,4 @@
-"""Two replicas of `tidemark yarn-operator` on a real API server and a real ResourceManager: one tells, and the other takes over however the first one goes."""
+"""Two replicas of `tidemark yarn-operator` on a real API server and a real ResourceManager: one sets totals, and the other takes over however the first one ends."""
 
 import signal
 import tempfile
@@ -29,7 +29,7 @@ class Replicas(Operating):
         self.first = self.begin(*ELECTION)
         self.wait_total(0, 3072, 3, self.first)
         self.second = self.begin(*ELECTION)
-        wait_for(self.second.ready, "a second one that is ready", self.second)
+        wait_for(self.second.ready, "a ready second one", self.second)
         self.tell(2000, 1024, self.first)
         self.assertEqual(0, self.second.metrics()[UPDATES])
 
@@ -40,22 +40,22 @@ class Replicas(Operating):
     def holder(self) -> str:
         return must(self.api.request("GET", LEASE)).get("spec.holderIdentity")
 
-    def test_one_that_is_stopped_hands_over_at_once(self):
+    def test_a_stopped_leader_hands_over_at_once(self):
         self.assertTrue(self.holder())
         self.assertEqual(0, self.first.stop())
         stopped = time.monotonic()
         self.tell(3000, 2048, self.second)
         self.right_again("the operator that leads is stopped, another replica beside it", stopped)
 
-    def test_one_that_is_killed_is_followed_when_its_lease_is_over(self):
+    def test_a_killed_leader_is_replaced_after_its_lease(self):
         self.first.kill()
         killed = time.monotonic()
         self.tell(3000, 2048, self.second)
         self.right_again("the operator that leads is killed, another replica beside it", killed)
-        self.assertEqual(1, self.second.metrics()[UPDATES], "what was right already is not told again")
+        self.assertEqual(1, self.second.metrics()[UPDATES], "a right total is not set again")
 
-    def test_one_that_is_frozen_is_followed_and_brings_no_old_total_back_when_it_goes_on(self):
-        """What it knew of the node is older than what its ResourceManager has."""
+    def test_a_frozen_leader_is_replaced_and_restores_no_old_total(self):
+        """Its knowledge of the node is older than the ResourceManager's total."""
         self.first.process.send_signal(signal.SIGSTOP)
         frozen = time.monotonic()
         self.tell(3000, 2048, self.second)

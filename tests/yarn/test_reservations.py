@@ -1,15 +1,15 @@
-"""What YARN's scheduler reserves on a node for a container that does not fit yet, as the ledger sees it: not at all."""
+"""Reservations of YARN's scheduler for a container that does not fit yet are not visible to the ledger."""
 
 import unittest
 
 from support.yarn import Totals, Yarn, until
 
 SITE = Totals(memory_mib=2048, vcores=4)
-MASTER_MIB, TASK_MIB = 256, 1152  # one task fits on each node, and a third one into what both have together
+MASTER_MIB, TASK_MIB = 256, 1152  # one task fits on each node, and a third one into the sum of both rests
 
 
 class Reservations(unittest.TestCase):
-    def test_what_is_reserved_is_in_no_report_of_a_node(self):
+    def test_reservations_are_in_no_node_report(self):
         with Yarn([SITE, SITE]) as yarn:
             job = yarn.submit("sleep 1000", containers=3, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
             until("a container is reserved", lambda: job.report()["reservedMB"] == TASK_MIB)

@@ -1,4 +1,4 @@
-"""One real node that a kubelet and a NodeManager share: the agent sees, sets back and evicts YARN's containers as it does pods, by the copilot beside them."""
+"""One real node that a kubelet and a NodeManager share: the agent reports, limits and evicts YARN's containers like pods, through the copilot."""
 
 import os
 import sys
@@ -9,19 +9,19 @@ from cluster.colocation import MERGE, NODESLOS, must
 from cluster.tidemark_process import wait_for
 from yarn.sharing import API, KILLED, LIMIT_S, MASTER_MIB, ROOM, TASK_MIB, TERMINATED, OnASharedNode, holds, offline, tearDownModule  # noqa: F401
 
-DEAF = f"trap '' TERM; {holds(900)}"  # its children do not listen either
-GRACE_S = 3  # what node.evicting says to the agent
+DEAF = f"trap '' TERM; {holds(900)}"  # its children ignore it too
+GRACE_S = 3  # as node.evicting configures the agent
 BUSY = "while :; do :; done"
 A_CORE = {"batch-cpu": 1000, "batch-memory": 64 << 20}
-PAUSE_S = 20  # between two evictions that are about CPU
+PAUSE_S = 20  # between two CPU evictions
 CLASSES = ("spark", "transcode")
-# All three may have all that there is.
+# All three may use everything.
 CAPACITY = "yarn.scheduler.capacity.root"
 QUEUES = {
     f"{CAPACITY}.queues": ",".join(("default", *CLASSES)), f"{CAPACITY}.default.capacity": "60", **{f"{CAPACITY}.{name}.capacity": "20" for name in CLASSES},
     **{f"{CAPACITY}.{name}.user-limit-factor": "5" for name in ("default", *CLASSES)},
 }
-# However busy this machine is, offline work has this share of it, no more and no less.
+# On a machine with any other load, offline work has exactly this share of it.
 FIFTH = {"cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 1, "cpuSuppressMinPercent": 20}
 
 
@@ -33,9 +33,9 @@ class SharedNode(OnASharedNode):
     def copilot_flags(cls) -> list[str]:
         return [f"--hadoop-conf-dir={cls.yarn.configuration}", *(f"--queue-class={name}={name}" for name in CLASSES)]
 
-    def test_yarns_containers_are_reported_set_back_and_bounded_like_offline_pods(self):
+    def test_yarns_containers_are_reported_suppressed_and_limited_like_offline_pods(self):
         _, tasks = self.start_job(BUSY, 2)
-        wait_for(lambda: self.known() == 3, "an agent that knows of them", self.agent, LIMIT_S)
+        wait_for(lambda: self.known() == 3, "an agent that knows them", self.agent, LIMIT_S)
         found = self.report(lambda status: any(each["name"] == "yarn" for each in status.get("hostApplicationMetric", [])), "a report with YARN in it")
         yarn = next(each for each in found["hostApplicationMetric"] if each["name"] == "yarn")
         self.assertIn("cpu", yarn["usage"]["resources"])
@@ -50,9 +50,9 @@ class SharedNode(OnASharedNode):
         self.say({"enable": False})
         wait_for(lambda: int(quota.read_text()) == -1, "no quota", self.agent, LIMIT_S)
         for task in tasks:
-            wait_for(lambda: (self.group("cpu", task) / "cpu.idle").read_text().strip() == "0", f"{task} as it was", self.agent, LIMIT_S)
+            wait_for(lambda: (self.group("cpu", task) / "cpu.idle").read_text().strip() == "0", f"the original value of {task}", self.agent, LIMIT_S)
 
-    def test_above_the_line_the_container_that_holds_most_goes_and_its_master_stays(self):
+    def test_above_the_line_the_largest_container_goes_and_its_master_stays(self):
         master, tasks = self.hold_memory(2)
         begin = self.draw_until_one_goes(tasks)
         print(f"memory above its line: a container is gone {time.monotonic() - begin:.1f} s after the line was first drawn, read by a test that looks every 50 ms", file=sys.stderr)
@@ -67,25 +67,25 @@ class SharedNode(OnASharedNode):
         self.assertEqual("TM-EVICT-015", self.loss_of(gone[0])["ended"])
         self.assertEqual(TERMINATED, self.yarn.jobs[-1].wait_told(gone[0]).status)
 
-    def test_a_container_that_does_not_listen_is_killed_at_its_deadline(self):
+    def test_a_container_that_ignores_sigterm_is_killed_at_its_deadline(self):
         master, tasks = self.hold_memory(1, DEAF)
         begin = self.draw_until_one_goes(tasks)
         self.assertGreater(time.monotonic() - begin, GRACE_S)
         self.all_have_ended()
         self.assertEqual([("stop", "TM-EVICT-001", "done")], self.asked(tasks[0]))
-        self.assertEqual([], self.asked(master), "what the other one holds is on its way meanwhile")
+        self.assertEqual([], self.asked(master), "the memory of the other one is being released")
         loss = self.loss_of(tasks[0])
         self.assertEqual("TM-EVICT-018", loss["ended"])
         self.assertGreaterEqual(loss["ending_ms"], 1000 * GRACE_S)
         self.assertEqual(KILLED, self.yarn.jobs[-1].wait_told(tasks[0]).status)
 
-    def test_where_satisfaction_is_low_transcoding_goes_first_and_spark_keeps_running(self):
-        """Of each class a pod and a container that ask for a core each; with two masters these are six cores, and there is a fifth of the machine."""
+    def test_when_satisfaction_is_low_transcode_goes_first_and_spark_runs_on(self):
+        """One pod and one container of each class, each requesting a core; with two masters these are six cores, and a fifth of the machine is available."""
         containers = {name: self.start_in_queue(name) for name in CLASSES}
         self.node.run(self.LATER)
         self.addCleanup(lambda: self.node.end([work.name for work in self.LATER]))
-        wait_for(lambda: sum(cores > 0.1 for cores in self.of_class("used_cpu_cores").values()) == len(CLASSES), "an agent that knows whose work it is", self.agent, LIMIT_S)
-        # Low for six of them and for five, and not for four: both of a class go, and that is enough.
+        wait_for(lambda: sum(cores > 0.1 for cores in self.of_class("used_cpu_cores").values()) == len(CLASSES), "an agent that knows the classes", self.agent, LIMIT_S)
+        # Low for six and for five of them, but not for four: both of a class go, and that is enough.
         there = 10 * os.cpu_count() * FIFTH["cpuSuppressMinPercent"]
         line = {"cpuEvictBESatisfactionLowerPercent": 100 * there // 5000, "cpuEvictBESatisfactionUpperPercent": 100 * (there + 1500) // 6000, "cpuEvictTimeWindowSeconds": 5}
         self.addCleanup(self.say, {"enable": False, **dict.fromkeys((*FIFTH, *line))})
@@ -94,14 +94,14 @@ class SharedNode(OnASharedNode):
         self.all_have_ended()
         begin, worked = time.monotonic(), self.worked(containers["spark"])
         while time.monotonic() - begin < PAUSE_S + 2:
-            self.assertEqual({"transcode-pod", containers["transcode"]}, self.evicted(), "and what is left is satisfied")
+            self.assertEqual({"transcode-pod", containers["transcode"]}, self.evicted(), "the rest is satisfied")
             time.sleep(0.5)
         self.assertEqual({"web", "spark-pod"}, self.names())
         self.assertGreater(self.worked(containers["spark"]), worked)
         print(f"satisfaction by class: {self.of_class('satisfaction_ratio')}", file=sys.stderr)
 
     def start_in_queue(self, name: str) -> str:
-        """The container of a job that is of that class by its queue."""
+        """The container of a job of that class, by its queue."""
         job = self.yarn.submit(BUSY, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB, queue=name)
         self.addCleanup(job.end)
         its = lambda: [container for container, each in self.copilot.running().items() if each["application"] == job.id and not each["master"]]
@@ -118,7 +118,7 @@ class SharedNode(OnASharedNode):
         return int((self.group("cpuacct", container) / "cpuacct.usage").read_text())
 
     def asked(self, container: str) -> list[tuple[str, str, str]]:
-        """How its copilot was, why, and what came of it."""
+        """The state of its copilot, the reason, and the result."""
         return [(each["verb"], each["reason"], each["outcome"]) for each in self.audit() if each["object"]["kind"] == "CopilotTask" and each["object"]["name"] == container]
 
 

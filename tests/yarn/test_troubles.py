@@ -1,4 +1,4 @@
-"""Containers that never come to work, as a real NodeManager has them: of `tidemark yarn-copilot` each is counted, by the class that its application's tag says."""
+"""Containers that never start their work on a real NodeManager: `tidemark yarn-copilot` counts each by the class in its application's tag."""
 
 import os
 import tempfile
@@ -8,12 +8,12 @@ from cluster.tidemark_process import wait_for
 from support.yarn import Totals, Yarn, groups, until
 from yarn.over_socket import Copilot
 
-# A second, as a NodeManager's is where nobody sets it: so long it lists a container that has ended.
+# One second, the default of a NodeManager: it lists an ended container for this long.
 HEARTBEAT = {"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "1000"}
 
 
 class Troubles(unittest.TestCase):
-    PLACE: str | None = None  # of containers' groups
+    PLACE: str | None = None  # parent of containers' groups
 
     @classmethod
     def setUpClass(cls):
@@ -32,24 +32,24 @@ class Troubles(unittest.TestCase):
         wanted = f'{{class="{work_class}",reason="{reason}"}}'
         wait_for(lambda: self.counted().get(wanted) == 1, f"{wanted} counted", self.copilot)
 
-    def test_a_file_that_is_not_there(self):
+    def test_a_missing_file(self):
         job = self.yarn.submit_by_rest("sleep 1000", tags=["tidemark-class:etl"], files={"missing": self.yarn.layout.folder / "nowhere"})
         report = job.wait_for("FAILED")
         self.assertIn("exitCode: -1000", report["diagnostics"])
         self.wait_counted("etl", "localization_failed")
         self.assertRegex(self.copilot.log, r"container did not start .*class=etl node_manager_says=.*nowhere does not exist")
 
-    def test_a_file_that_never_comes(self):
+    def test_a_stalled_file(self):
         pipe = self.yarn.layout.folder / "pipe"
         os.mkfifo(pipe)
-        self.addCleanup(lambda: os.close(os.open(pipe, os.O_RDWR)))  # who reads there goes on
+        self.addCleanup(lambda: os.close(os.open(pipe, os.O_RDWR)))  # unblocks the reader
         job = self.yarn.submit_by_rest("sleep 1000", tags=["tidemark-class:transcode"], files={"hangs": pipe})
         until("it waits for its files", lambda: [each["state"] for each in self.node.containers()] == ["LOCALIZING"])
-        wait_for(lambda: [each["state"] for each in self.copilot.seen().values()] == ["LOCALIZING"], "a copilot that knows of it", self.copilot)
+        wait_for(lambda: [each["state"] for each in self.copilot.seen().values()] == ["LOCALIZING"], "a copilot that knows it", self.copilot)
         job.end()
         self.wait_counted("transcode", "never_started")
 
-    def test_one_that_runs_is_none_of_them(self):
+    def test_running_containers_are_not_counted(self):
         before = self.counted()
         job = self.yarn.submit_by_rest("exit 7", tags=["tidemark-class:web"])
         job.wait_for("FAILED")
@@ -62,7 +62,7 @@ class Troubles(unittest.TestCase):
 
 @unittest.skipIf(groups.why_not(), groups.why_not())
 class InGroups(Troubles):
-    """With the LinuxContainerExecutor: who never began has no group."""
+    """With the LinuxContainerExecutor: a container that never started has no group."""
 
     PLACE = "kubepods/besteffort/hadoop-yarn"
 

@@ -1,4 +1,4 @@
-"""`tidemark yarn-copilot` at a NodeManager whose web address wants Kerberos (SPNEGO), with a real KDC."""
+"""`tidemark yarn-copilot` at a NodeManager whose web interface requires Kerberos (SPNEGO), with a real KDC."""
 
 import os
 import re
@@ -10,11 +10,11 @@ from yarn.over_socket import Copilot
 
 
 class ShutDoors(Yarn):
-    """NodeManagers that let nobody ask at their web address who has no ticket. Their ResourceManager's stays open, for the fixture."""
+    """NodeManagers whose web interface needs a ticket. That of their ResourceManager stays open, for the fixture."""
 
     def __init__(self, kdc: kerberos.Kdc, **more):
         self.secret = kdc.folder / "signature-secret"
-        self.secret.write_text("of no account: the folder goes with the test")
+        self.secret.write_text("without meaning: the directory is deleted with the test")
         door = "hadoop.http.authentication"
         self.door = {
             "hadoop.http.filter.initializers": "org.apache.hadoop.security.AuthenticationFilterInitializer", f"{door}.type": "kerberos",
@@ -53,14 +53,14 @@ class WebDoor(unittest.TestCase):
     def with_kerberos(self, principal: str) -> Copilot:
         return self.begin(f"--hadoop-conf-dir={self.yarn.configuration}", f"--kerberos-keytab={self.keytab}", f"--node-manager-principal={principal}")
 
-    def test_it_is_let_in_with_a_ticket_and_then_by_its_cookie(self):
+    def test_it_gets_in_with_a_ticket_and_then_with_its_cookie(self):
         copilot = self.with_kerberos(f"HTTP/{kerberos.HOST}")
         for _ in range(5):
             self.assertEqual([], copilot.get("/v1/containers"))
         self.assertEqual(1, self.kdc.tickets_for(f"HTTP/{kerberos.HOST}"))
         self.assertEqual(0, self.shut_out(copilot))
 
-    def test_who_has_no_ticket_is_told_what_it_wants(self):
+    def test_no_ticket_is_reported_with_the_required_authentication(self):
         self.assertEqual(401, self.nm.ask("/ws/v1/node/containers").status)
         copilot = self.begin()
         status, body = copilot.ask("GET", "/v1/containers")
@@ -69,7 +69,7 @@ class WebDoor(unittest.TestCase):
         self.assertIn("wants Kerberos", copilot.log)
         self.assertGreater(self.shut_out(copilot), 0)
 
-    def test_a_principal_that_is_not_the_doors_is_named(self):
+    def test_a_wrong_principal_is_named(self):
         self.kdc.add("HTTP/elsewhere")
         for principal, said in (("HTTP/nobody", "the KDC has no such service.*--node-manager-principal"), ("HTTP/elsewhere", "HTTP/elsewhere")):
             with self.subTest(principal):

@@ -1,1 +1,1 @@
-"""One file a subject. A case is a function whose name says the rule."""
+"""One file per subject. A case is a function; its name states the rule."""

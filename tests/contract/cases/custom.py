@@ -184,7 +184,7 @@ def custom_object_must_name_its_kind(t: T):
 def unknown_fields_are_pruned(t: T):
     answer = t.ok(t.api.post(_widgets(t), _widget(t, spec={"size": 3, "nonsense": 1, "parts": [{"id": "a", "more": 2}], "free": {"any": {"thing": [1]}}}, extra=5)), 201)
     t.equal({"size": 3, "color": "green", "parts": [{"id": "a", "weight": 1}], "free": {"any": {"thing": [1]}}}, answer["spec"])
-    t.true("extra" not in answer.json, "at the top as well")
+    t.true("extra" not in answer.json, "also at the top level")
     t.equal(['299 - "unknown field \\"extra\\""', '299 - "unknown field \\"spec.nonsense\\""', '299 - "unknown field \\"spec.parts[0].more\\""'], sorted(answer.warnings))
 
 
@@ -273,7 +273,7 @@ def status_subresource_of_custom_objects(t: T):
 
 @case
 def status_patch_of_custom_objects_ignores_metadata(t: T):
-    """Unlike a node's status: of metadata a custom object's status patch keeps nothing."""
+    """Unlike a node's status: a status patch of a custom object changes no metadata."""
     t.made(t.api.post(_widgets(t), _widget(t)))
     answer = t.ok(t.api.merge(_widgets(t, "w") + "/status", {"status": {"phase": "Up"}, "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}}}))
     t.true("labels" not in answer["metadata"] and "annotations" not in answer["metadata"], "neither labels nor annotations")
@@ -371,7 +371,7 @@ def definition_may_change(t: T):
     path = f"/apis/{group}/v1/namespaces/{t.ns}/widgets"
 
     def kept():
-        # The real server serves the kind anew; while it does, 503 is an answer.
+        # The real server restarts the handler of the kind; 503 is valid meanwhile.
         answer = t.api.post(path, {**body, "metadata": {"generateName": "w-"}})
         return answer.status != 503 and t.made(answer).get("more") == "kept"
 
@@ -394,12 +394,12 @@ def deleting_a_definition_takes_its_objects(t: T):
     path = f"/apis/{group}/v1/namespaces/{t.ns}/widgets"
     t.made(t.api.post(path, {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}}))
     t.equal("CustomResourceDefinition", t.ok(t.api.delete(f"{CRDS}/widgets.{group}"))["kind"])
-    wait_until(lambda: t.api.get(f"{CRDS}/widgets.{group}").status == 404, what="the definition is gone")
-    wait_until(lambda: t.api.get(path).status == 404, what="its path is gone")
+    wait_until(lambda: t.api.get(f"{CRDS}/widgets.{group}").status == 404, what="the end of the definition")
+    wait_until(lambda: t.api.get(path).status == 404, what="the end of its path")
 
 
 def _second(group: str, kind: str) -> dict:
-    """Another definition of that group, which says only what it must of its names."""
+    """Another definition of that group, with only the required names."""
     body = definition(group, plural="others", kind=kind)
     body["spec"]["names"] = {"plural": "others", "kind": kind}
     return body
@@ -410,7 +410,7 @@ def _conditions(held: dict) -> dict[str, tuple[str, str, str]]:
 
 
 def _settled(t: T, path: str, accepted: tuple[str, str, str]) -> dict:
-    """The definition once it says this of its names."""
+    """Waits until the definition has this status of its names."""
     def look():
         held = t.ok(t.api.get(path)).json
         return held if _conditions(held).get("NamesAccepted") == accepted else None
@@ -423,8 +423,8 @@ ESTABLISHED = ("True", "InitialNamesAccepted", "the initial names have been acce
 
 
 def _in_use(reason: str, *words: str) -> tuple[str, str, str]:
-    told = [f'"{word}" is already in use' for word in words]
-    return ("False", reason, told[0] if len(told) == 1 else "[" + ", ".join(told) + "]")
+    shown = [f'"{word}" is already in use' for word in words]
+    return ("False", reason, shown[0] if len(shown) == 1 else "[" + ", ".join(shown) + "]")
 
 
 @case
@@ -437,12 +437,12 @@ def names_in_use_are_not_accepted_until_they_are_free(t: T):
     t.equal(("False", "NotAccepted", "not all names are accepted"), _conditions(held)["Established"])
     t.equal({"plural": "others", "kind": ""}, held["status"]["acceptedNames"])
     t.equal(["v1"], held["status"]["storedVersions"])
-    t.equal(404, t.api.get(f"/apis/{group}/v1/others").status, "what has no name is not served")
+    t.equal(404, t.api.get(f"/apis/{group}/v1/others").status, "a kind without accepted names is not served")
 
     t.ok(t.api.delete(f"{CRDS}/widgets.{group}"))
     held = _settled(t, path, NO_CONFLICT)
     t.equal(held["spec"]["names"], held["status"]["acceptedNames"])
-    wait_until(lambda: t.api.get(f"/apis/{group}/v1/others").status == 200, what="it is served under the names that are free now")
+    wait_until(lambda: t.api.get(f"/apis/{group}/v1/others").status == 200, what="the kind under its released names")
 
 
 @case
@@ -454,7 +454,7 @@ def names_of_an_unaccepted_definition_may_be_changed(t: T):
     _settled(t, path, _in_use("ListKindConflict", "WidgetList"))
     t.ok(t.api.merge(path, {"spec": {"names": {"kind": "Other", "listKind": "OtherList", "shortNames": ["ot"]}}}))
     held = _settled(t, path, _in_use("SingularConflict", "widget"))
-    t.equal({"plural": "others", "shortNames": ["ot"], "kind": "Other", "listKind": "OtherList"}, held["status"]["acceptedNames"], "what is free is taken")
+    t.equal({"plural": "others", "shortNames": ["ot"], "kind": "Other", "listKind": "OtherList"}, held["status"]["acceptedNames"], "free names are accepted")
     t.ok(t.api.merge(path, {"spec": {"names": {"singular": "other"}}}))
     _settled(t, path, NO_CONFLICT)
     wait_until(lambda: t.api.get(f"/apis/{group}/v1/others").status == 200, what="it is served")
@@ -490,12 +490,12 @@ def definition_stripped_of_its_finalizer_leaves_its_objects_until_it_comes_back(
     widget = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "w", "finalizers": ["example.com/hold"]}}
     t.made(t.api.post(path, widget))
     t.ok(t.api.delete(crd))
-    wait_until(lambda: t.api.get(f"{path}/w").get("metadata.deletionTimestamp", None), what="the object is asked to go")
+    wait_until(lambda: t.api.get(f"{path}/w").get("metadata.deletionTimestamp", None), what="the deletion timestamp of the object")
     t.ok(t.api.merge(crd, {"metadata": {"finalizers": []}}))
     t.refused(t.api.get(crd), 404, "NotFound")
-    wait_until(lambda: t.api.get(f"{path}/w").status == 404, what="the kind is not served")
+    wait_until(lambda: t.api.get(f"{path}/w").status == 404, what="the kind to be withdrawn")
     make(t, body)
-    t.true("deletionTimestamp" in t.ok(t.api.get(f"{path}/w"))["metadata"], "the object is there, and still asked to go")
+    t.true("deletionTimestamp" in t.ok(t.api.get(f"{path}/w"))["metadata"], "the object still exists and is still being deleted")
     t.refused(t.api.post(path, widget), 409, "AlreadyExists")
     t.ok(t.api.merge(f"{path}/w", {"metadata": {"finalizers": None}}))
     t.refused(t.api.get(f"{path}/w"), 404, "NotFound")
@@ -503,7 +503,7 @@ def definition_stripped_of_its_finalizer_leaves_its_objects_until_it_comes_back(
 
 @case
 def objects_grow_up_to_the_limit_of_the_storage(t: T):
-    """One request of at most 3 MiB, and an object of at most 1.5 MiB, however many requests made it."""
+    """A request has at most 3 MiB, and an object at most 1.5 MiB, whatever the number of requests."""
     group = f"{t.name('d')}.example.com"
     make(t, definition(group, schema={"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
     path = t.group(f"{group}/v1", "widgets")
@@ -520,7 +520,7 @@ def objects_grow_up_to_the_limit_of_the_storage(t: T):
     t.ok(t.api.post(path, {**head, "metadata": {"name": "dry"}, "spec": {"a": "x" * 1_580_000}}, dryRun="All"), 201)
 
 
-# Of each format: what is taken, and what is not.
+# For each format: accepted and refused texts.
 FORMATS = {
     "ipv4": (["1.2.3.4", "01.2.3.4", "::ffff:1.2.3.4"], ["", "1.2.3", "::1", "256.1.1.1", "1.2.3.4.5", " 1.2.3.4"]),
     "ipv6": (["::1", "::ffff:1.2.3.4"], ["1.2.3.4", "fe80::1%eth0", "g::", ":::", "1::2::3", "[::1]", "12345::"]),
@@ -555,7 +555,7 @@ FORMATS = {
 
 
 def _check_texts(t: T, rules: dict, key: str, why) -> None:
-    """`rules`: what a field is held to, and the texts that it takes and does not take."""
+    """`rules`: constraints of a field, with accepted and refused texts."""
     group = f"{t.name('d')}.example.com"
     fields = {f"f{number}": {"type": "string", key: rule} for number, rule in enumerate(rules)}
     make(t, definition(group, schema={"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}))
@@ -579,7 +579,7 @@ def formats_of_texts_are_enforced(t: T):
 
 @case
 def patterns_know_lines(t: T):
-    """A dot is no line end; a class that is negated may be one; `$` is the end of the text."""
+    """A dot matches no line end; a negated class may match one; `$` is the end of the text."""
     patterns = {
         "a.b": (["axb"], ["a\nb"]), "a[^x]b": (["a\nb"], ["axb"]), "^a$": (["a"], ["a\n", "b\na"]), "^[^a]$": (["\n"], ["a"]), "^.$": (["x"], ["\n"]),
         "a\\.b": (["a.b"], ["axb"]), "a[.]b": (["a.b"], ["axb"]), "a\\Db": (["a\nb"], ["a1b"]), "^[^\\s]$": (["a"], ["\n"]), "^.*?b$": (["aab"], ["a\nb"]),

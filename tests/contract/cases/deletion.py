@@ -53,7 +53,7 @@ def removing_one_of_two_finalizers_keeps_the_object(t: T):
     t.ok(t.api.merge(t.cm("a"), {"metadata": {"finalizers": ["example.com/b"]}}))
     t.ok(t.api.get(t.cm("a")))
     answer = t.ok(t.api.json_patch(t.cm("a"), {"op": "remove", "path": "/metadata/finalizers/0"}))
-    t.true("finalizers" not in answer["metadata"], "the last state is answered")
+    t.true("finalizers" not in answer["metadata"], "the answer has the last state")
     t.refused(t.api.get(t.cm("a")), 404, "NotFound")
 
 
@@ -72,7 +72,7 @@ def deletion_mark_cannot_be_set_or_taken_away(t: T):
     t.ok(t.api.delete(t.cm("a")))
     answer = t.api.merge(t.cm("a"), {"metadata": {"deletionTimestamp": None, "labels": {"x": "y"}}})
     t.equal({"x": "y"}, t.ok(answer)["metadata.labels"])
-    t.true(answer.get("metadata.deletionTimestamp"), "still on its way out")
+    t.true(answer.get("metadata.deletionTimestamp"), "still being deleted")
     t.ok(t.api.merge(t.cm("a"), {"metadata": {"finalizers": None}}))
 
 
@@ -83,7 +83,7 @@ def pod_bound_to_a_node_waits_for_its_kubelet(t: T):
     answer = t.ok(t.api.delete(t.pods("p")))
     t.equal(("Pod", 30), (answer["kind"], answer["metadata.deletionGracePeriodSeconds"]))
     held = t.ok(t.api.get(t.pods("p")))
-    t.true(held["metadata.deletionTimestamp"], "there until the kubelet says it is gone")
+    t.true(held["metadata.deletionTimestamp"], "it exists until the kubelet reports its end")
     t.ok(t.api.delete(t.pods("p"), {"gracePeriodSeconds": 0}))
     t.refused(t.api.get(t.pods("p")), 404, "NotFound")
 
@@ -111,7 +111,7 @@ def grace_can_be_asked_for_and_shortened(t: T):
     longer = t.ok(t.api.delete(t.pods("p"), {"gracePeriodSeconds": 40}))
     t.equal(20, longer["metadata.deletionGracePeriodSeconds"], "never longer")
     shorter = t.ok(t.api.delete(t.pods("p"), gracePeriodSeconds=5))
-    t.equal(5, shorter["metadata.deletionGracePeriodSeconds"], "shorter, by the query as well")
+    t.equal(5, shorter["metadata.deletionGracePeriodSeconds"], "the query can shorten it too")
 
 
 @case

@@ -1,4 +1,4 @@
-"""Discovery, versions, tables, and the answers of paths that are not there."""
+"""Discovery, versions, tables, and answers for missing paths."""
 
 import gzip
 
@@ -62,14 +62,14 @@ def aggregated_discovery_tells_all_at_once(t: T):
 
 
 @case
-def version_is_told(t: T):
+def version_is_reported(t: T):
     found = t.ok(t.api.get("/version")).json
     t.equal(("1", "34"), (found["major"], found["minor"].rstrip("+")))
     t.true(found["gitVersion"].startswith("v1.34."), found["gitVersion"])
 
 
 @case
-def health_is_told(t: T):
+def health_is_reported(t: T):
     for path in ("/healthz", "/readyz", "/livez"):
         t.equal(b"ok", t.ok(t.api.get(path)).body)
 
@@ -87,7 +87,7 @@ def openapi_of_a_group_version_is_a_document(t: T):
     found = t.ok(t.api.get(url)).json
     t.true(found["openapi"].startswith("3."), found["openapi"])
     described = [gvk for schema in found["components"]["schemas"].values() for gvk in schema.get("x-kubernetes-group-version-kind", [])]
-    t.true({"group": "", "version": "v1", "kind": "ConfigMap"} in described, "with a schema of every kind, under whatever name")
+    t.true({"group": "", "version": "v1", "kind": "ConfigMap"} in described, "with a schema of every kind, under any name")
 
 
 @case
@@ -107,7 +107,7 @@ def unknown_verbs_are_405(t: T):
 
 @case
 def without_a_token_it_is_401_or_403(t: T):
-    """403 where anonymous requests are a user of their own, 401 where they are refused: both are configurations of the real server."""
+    """403 if anonymous requests have their own user, 401 if they are refused: the real server can be configured for both."""
     client = Client(t.run.target, token="")
     answer = client.get("/api/v1/nodes")
     t.true(answer.status in (401, 403), str(answer.status))
@@ -145,7 +145,7 @@ def table_of_one_object(t: T):
 
 
 @case
-def table_includes_what_is_asked_for(t: T):
+def table_includes_the_requested_part(t: T):
     t.make_cm("a", {"x": "1"})
     t.true("object" not in t.ok(t.api.get(t.cm(), accept=TABLE, includeObject="None"))["rows.0"] or t.api.get(t.cm(), accept=TABLE, includeObject="None")["rows.0.object"] is None, "none")
     t.equal("ConfigMap", t.ok(t.api.get(t.cm(), accept=TABLE, includeObject="Object"))["rows.0.object.kind"])
@@ -187,12 +187,12 @@ def metadata_alone_on_demand(t: T):
 def every_answer_has_an_audit_id_and_says_json(t: T):
     answer = t.ok(t.api.get("/api/v1/namespaces/default"))
     t.equal("application/json", answer.headers["Content-Type"])
-    t.true(answer.headers.get("Cache-Control") == "no-cache, private", "answers are not to be cached")
+    t.true(answer.headers.get("Cache-Control") == "no-cache, private", "answers must not be cached")
 
 
 @case
 def long_answers_may_be_compressed(t: T):
-    """Whoever accepts gzip may get it; whoever does not never does."""
+    """A client that accepts gzip may get it; others never do."""
     t.make_cm("a", {"x": "y" * 300_000})
     answer = t.ok(t.api.get(t.cm("a"), headers={"Accept-Encoding": "gzip"}))
     body = gzip.decompress(answer.body) if answer.headers.get("Content-Encoding") == "gzip" else answer.body

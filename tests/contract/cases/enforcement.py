@@ -1,10 +1,10 @@
-"""What an API server does by itself with objects that bind others: who may what, how much, and what is added to it."""
+"""Enforcement that an API server does itself: permissions, quotas, and added defaults."""
 
 from contract.suite import T, case, pod
 
 
 @case
-def an_impersonated_user_may_what_that_user_may(t: T):
+def an_impersonated_user_has_its_own_rights(t: T):
     t.ns
     answer = t.api.get(t.cm(), headers={"Impersonate-User": "nobody-at-all"})
     t.refused(answer, 403, "Forbidden", f'configmaps is forbidden: User "nobody-at-all" cannot list resource "configmaps" in API group "" in the namespace "{t.ns}"')
@@ -33,5 +33,5 @@ def a_service_gets_an_address(t: T):
 
 
 @case
-def who_wrote_a_field_is_recorded(t: T):
+def the_writer_of_a_field_is_recorded(t: T):
     t.true(t.make_cm("a", {"x": "1"})["metadata"].get("managedFields"), "metadata.managedFields")

@@ -1,4 +1,4 @@
-"""Lists of a moment that the server has forgotten."""
+"""Lists of revisions that the server has forgotten."""
 
 import base64
 import json
@@ -17,16 +17,16 @@ TOO_OLD = "The resourceVersion for the provided list is too old."
 
 @dataclass
 class Forgotten:
-    """Five objects; two of them told on a first page, and the rest changed before that page was forgotten."""
+    """Five objects; the first page showed two of them, and the others changed before that page expired."""
 
     t: T
     first: Answer  # the page
-    refused: Answer  # to who goes on by its token
+    refused: Answer  # the answer to its continue token
 
 
 def _forgotten(t: T) -> Forgotten:
     if t.run.history is None:
-        raise Skipped("nothing says how this server is made to forget: --etcd")
+        raise Skipped("cannot expire revisions of this server: give --etcd")
 
     def make() -> Forgotten:
         own = t.run.owner()
@@ -63,19 +63,19 @@ def forgotten_page_is_410_and_names_a_token_to_go_on_by(t: T):
     t.true("details" not in body, "no details")
     t.equal(["continue"], list(body["metadata"]))
     before, after = _inside(known.first["metadata.continue"]), _inside(body["metadata"]["continue"])
-    t.equal({**before, "rv": -1}, after, "the same place, at no revision")
+    t.equal({**before, "rv": -1}, after, "the same key, without a revision")
 
 
 @case_alone
-def token_without_a_revision_goes_on_with_what_there_is_now(t: T):
+def token_without_a_revision_continues_with_the_current_state(t: T):
     known = _forgotten(t)
     now = t.ok(known.t.api.get(known.t.cm()))["metadata.resourceVersion"]
     rest = t.ok(_page(known.t, known.refused["metadata.continue"], limit=2))
-    t.equal([("c", "new"), ("cc", "new")], _shown(rest), "changed, and made behind the first page; what was made before it is not told")
+    t.equal([("c", "new"), ("cc", "new")], _shown(rest), "changed, and created after the first page's key; objects created before it are missing")
     t.true(int(rest["metadata.resourceVersion"]) >= int(now), "at the present")
     last = t.ok(_page(known.t, rest["metadata.continue"], limit=2))
-    t.equal([("e", "old")], _shown(last), "what was deleted is not told")
-    t.equal(rest["metadata.resourceVersion"], last["metadata.resourceVersion"], "from there on one moment again")
+    t.equal([("e", "old")], _shown(last), "deleted objects are missing")
+    t.equal(rest["metadata.resourceVersion"], last["metadata.resourceVersion"], "one revision from there on")
     t.true("continue" not in last["metadata"], "the end")
 
 

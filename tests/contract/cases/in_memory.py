@@ -1,12 +1,12 @@
-"""What kube/memory does where it deliberately differs from the real server. Not run against the real one."""
+"""Deliberate differences of kube/memory from the real server. These cases do not run against the real one."""
 
 from contract.cases.custom import CRDS, definition
 from contract.suite import T, case
 
 
 @case
-def new_nodes_have_no_taint_that_nobody_would_take_away(t: T):
-    """The real server leaves that to the node lifecycle controller, which does not run here."""
+def new_nodes_have_no_taint_of_the_lifecycle_controller(t: T):
+    """The real server leaves this to the node lifecycle controller, which does not run here."""
     t.true("taints" not in t.make_node()["spec"], "no taint")
 
 
@@ -40,7 +40,7 @@ def conversion_webhooks_are_refused_by_name(t: T):
     t.true("conversion webhooks are not supported" in answer["message"], answer["message"])
 
 
-# group and version, plural, body without its name, words of the warning
+# group and version, plural, body without its name, text of the warning
 NOT_DONE = (
     ("", "resourcequotas", {"spec": {"hard": {"pods": "1"}}}, "counts nothing against a resource quota"),
     ("", "limitranges", {"spec": {"limits": []}}, "applies no limit range"),
@@ -51,7 +51,7 @@ NOT_DONE = (
 
 
 @case
-def what_is_not_done_with_an_object_is_told_in_a_warning(t: T):
+def unsupported_effects_of_an_object_give_a_warning(t: T):
     for group, plural, body, words in NOT_DONE:
         path = t.group(group, plural) if group else t.core(plural)
         answer = t.api.post(path, {"metadata": {"name": "a"}, **body})

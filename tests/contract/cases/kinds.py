@@ -1,4 +1,4 @@
-"""What is particular to single built-in kinds: Leases, Events, Services, workloads, RBAC."""
+"""Rules of single built-in kinds: Leases, Events, Services, workloads, RBAC."""
 
 from contract.suite import T, case
 

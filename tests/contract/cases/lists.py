@@ -144,7 +144,7 @@ def pages_add_up_and_count_the_rest(t: T):
     t.equal((["c3", "c4", "c5"], 1), (_names(second), second["metadata.remainingItemCount"]))
     third = t.ok(t.api.get(t.cm(), limit=3, **{"continue": second["metadata.continue"]}))
     t.equal(["c6"], _names(third))
-    t.true("continue" not in third["metadata"] and "remainingItemCount" not in third["metadata"], "the last page says so by saying nothing")
+    t.true("continue" not in third["metadata"] and "remainingItemCount" not in third["metadata"], "the last page has neither field")
     t.equal([first["metadata.resourceVersion"]] * 2, [second["metadata.resourceVersion"], third["metadata.resourceVersion"]], "all pages show one revision")
 
 
@@ -159,7 +159,7 @@ def pages_show_one_moment_across_writes(t: T):
     rest = t.ok(t.api.get(t.cm(), limit=10, **{"continue": first["metadata.continue"]}))
     t.equal([("c", "old"), ("d", "old"), ("e", "old")], [(item["metadata"]["name"], item["data"]["x"]) for item in rest["items"]])
     t.equal(first["metadata.resourceVersion"], rest["metadata.resourceVersion"])
-    t.equal(["a", "b", "c", "cc", "e"], _names(t.api.get(t.cm())), "a new list shows now")
+    t.equal(["a", "b", "c", "cc", "e"], _names(t.api.get(t.cm())), "a new list shows the current state")
 
 
 @case
@@ -174,7 +174,7 @@ def pages_with_selectors_do_not_count_the_rest(t: T):
         t.make_cm(f"c{number}", labels={"even": str(number % 2 == 0)})
     first = t.ok(t.api.get(t.cm(), limit=2, labelSelector="even=True"))
     t.equal(["c0", "c2"], _names(first))
-    t.true("remainingItemCount" not in first["metadata"], "with a selector the rest is not known")
+    t.true("remainingItemCount" not in first["metadata"], "with a selector the rest is unknown")
     second = t.ok(t.api.get(t.cm(), limit=2, labelSelector="even=True", **{"continue": first["metadata.continue"]}))
     t.equal(["c4"], _names(second))
 
@@ -185,7 +185,7 @@ def broken_continue_token_is_400(t: T):
 
 
 @case
-def continue_token_says_what_is_wrong_with_it(t: T):
+def continue_token_errors_name_the_fault(t: T):
     for inside, why in {
         '{"v":"meta.k8s.io/v1","rv":0,"start":"c"}': "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
         '{"v":"meta.k8s.io/v1","start":"c"}': "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
@@ -201,7 +201,7 @@ def continue_token_says_what_is_wrong_with_it(t: T):
 def continue_token_without_a_revision_shows_the_present(t: T):
     _fill(t)
     page = t.ok(t.api.get(t.cm(), limit=2, **{"continue": _token('{"v":"meta.k8s.io/v1","rv":-1,"start":"b"}')}))
-    t.equal((["b", "c"], 1), (_names(page), page["metadata.remainingItemCount"]), "the start key belongs to it")
+    t.equal((["b", "c"], 1), (_names(page), page["metadata.remainingItemCount"]), "the start key is included")
     t.equal(["d"], _names(t.ok(t.api.get(t.cm(), **{"continue": page["metadata.continue"]}))))
 
 
@@ -235,7 +235,7 @@ def continue_with_a_match_is_refused(t: T):
 
 @case
 def limit_with_a_revision_shows_that_moment(t: T):
-    """What lists did before they had a match."""
+    """Semantics of lists without resourceVersionMatch."""
     made = t.make_cm("a", {"x": "1"})
     t.ok(t.api.merge(t.cm("a"), {"data": {"x": "2"}}))
     page = t.ok(t.api.get(t.cm(), limit=5, resourceVersion=made["metadata"]["resourceVersion"]))
@@ -281,7 +281,7 @@ def list_at_an_exact_revision_shows_that_moment(t: T):
 
 @case
 def revision_of_the_future_is_refused_with_504(t: T):
-    """The real server waits three seconds for it first."""
+    """The real server first waits three seconds for it."""
     future = str(int(t.ok(t.api.get(t.cm()))["metadata.resourceVersion"]) + 10_000_000)
     answer = t.api.get(t.cm(), resourceVersion=future)
     t.refused(answer, 504, "Timeout")
@@ -309,7 +309,7 @@ def revision_that_is_no_number_is_400(t: T):
 @case
 def read_of_one_object_takes_a_revision(t: T):
     made = t.make_cm("a")
-    # First "at least as new as", for which the server waits; "0" is answered from what it has just then, which may be older.
+    # First "at least as new as", for which the server waits; "0" is answered from its cache, which may be older.
     for revision in (made["metadata"]["resourceVersion"], "0"):
         t.equal("a", t.ok(t.api.get(t.cm("a"), resourceVersion=revision))["metadata.name"])
 

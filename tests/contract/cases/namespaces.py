@@ -1,4 +1,4 @@
-"""Namespaces: what lives in one, and how one ends."""
+"""Namespaces: their content and their end."""
 
 from contract.suite import T, case
 
@@ -69,7 +69,7 @@ def finalize_takes_the_last_finalizer_away(t: T):
     t.ok(t.api.delete(path))
     t.ok(t.api.merge(path, {"metadata": {"finalizers": None}}))
     held = t.api.get(path)
-    if held.status == 200:  # a server with a namespace controller has done it itself
+    if held.status == 200:  # not needed on a server with a namespace controller
         t.api.put(f"{path}/finalize", {**held.json, "spec": {"finalizers": []}})
     t.refused(t.api.get(path), 404, "NotFound")
 

@@ -22,7 +22,7 @@ def create_answers_201_with_the_stored_object(t: T):
     read = t.ok(t.api.get(t.cm("a"))).json
     for document in (made, read):
         document["metadata"].pop("managedFields", None)
-    t.equal(made, read, "what is read is what was answered")
+    t.equal(made, read, "a read returns the answer of the create")
 
 
 @case
@@ -89,7 +89,7 @@ def body_of_another_kind_is_400(t: T):
 @case
 def body_of_an_unknown_kind_is_400(t: T):
     answer = t.api.post(t.cm(), {"apiVersion": "v1", "kind": "Nonsense", "metadata": {"name": "a"}})
-    message = t.refused(answer, 400, "BadRequest")["message"]  # ends with a line of the server's own source, which is nobody's contract
+    message = t.refused(answer, 400, "BadRequest")["message"]  # ends with a line of the server's source, which is not part of the contract
     t.true(message.startswith('Nonsense in version "v1" cannot be handled as a ConfigMap: no kind "Nonsense" is registered for version "v1"'), message)
 
 
@@ -200,7 +200,7 @@ def update_with_another_uid_is_409(t: T):
 
 
 @case
-def update_cannot_change_what_the_server_owns(t: T):
+def update_cannot_change_fields_of_the_server(t: T):
     made = t.make_cm("a")
     changed = {**made, "metadata": {**made["metadata"], "creationTimestamp": "2001-01-01T00:00:00Z", "generation": 9}}
     answer = t.ok(t.api.put(t.cm("a"), changed))
@@ -377,7 +377,7 @@ def secret_string_data_becomes_data(t: T):
 
 @case
 def managed_fields_can_be_ignored(t: T):
-    """Field managers are the real server's own book-keeping: nothing else of an object depends on them."""
+    """Field managers are the real server's own data: nothing else of an object depends on them."""
     made = t.ok(t.api.post(t.cm(), {"metadata": {"name": "a"}, "data": {"x": "1"}}, fieldManager="me"), 201).json
     made["metadata"]["managedFields"] = []
     t.ok(t.api.put(t.cm("a"), made))
@@ -414,5 +414,5 @@ def an_object_may_be_large(t: T):
 
 @case
 def a_full_config_map_fits_whatever_it_takes_to_write_it_down(t: T):
-    """Data of 1 MiB that is 2 MiB of JSON: what is stored is not JSON."""
+    """Data of 1 MiB can be 2 MiB of JSON: the stored form is not JSON."""
     t.make_cm("a", {"k": "\n" * 1_040_000})

@@ -1,4 +1,4 @@
-"""Pods: defaults, what may change, binding, eviction."""
+"""Pods: defaults, allowed changes, binding, eviction."""
 
 from contract.suite import T, case, pod
 
@@ -173,7 +173,7 @@ def eviction_of_a_bound_pod_gives_it_its_grace(t: T):
 
 
 @case
-def eviction_marks_the_pod_so_that_nobody_takes_its_end_for_a_failure(t: T):
+def eviction_marks_the_pod_as_disrupted(t: T):
     _running(t, "p", spec={"nodeName": "n1"})
     t.ok(_evict(t, "p", deleteOptions={"dryRun": ["All"]}), 201)
     t.equal(["Ready"], [each["type"] for each in t.ok(t.api.get(t.pods("p")))["status.conditions"]])
@@ -280,7 +280,7 @@ def unready_pods_go_past_a_budget_that_always_allows_it(t: T):
     _running(t, "unready", ready=False, spec={"nodeName": "n1"}, metadata={"labels": {"app": "web"}})
     _running(t, "ready", spec={"nodeName": "n1"}, metadata={"labels": {"app": "web"}})
     t.ok(_evict(t, "unready"), 201)
-    t.equal(status, t.api.get(f"{path}/b")["status"], "the budget is not used up")
+    t.equal(status, t.api.get(f"{path}/b")["status"], "the budget is unchanged")
     t.refused(_evict(t, "ready"), 429, "TooManyRequests")
 
 
@@ -296,7 +296,7 @@ def unready_pods_go_past_no_budget_that_no_controller_has_seen_but_one_that_alwa
 
 @case
 def unready_pods_do_not_go_past_a_budget_that_wants_none_healthy(t: T):
-    """With nothing wanted the budget's own count decides."""
+    """If no pod is required, the budget's own count decides."""
     _running(t, "p", ready=False, spec={"nodeName": "n1"}, metadata={"labels": {"app": "web"}})
     _budget(t, 0, currentHealthy=1, desiredHealthy=0)
     t.refused(_evict(t, "p"), 429, "TooManyRequests", None,

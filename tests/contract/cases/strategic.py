@@ -30,7 +30,7 @@ def containers_are_merged_by_name(t: T):
 
 @case
 def elements_that_a_patch_names_come_first(t: T):
-    """A new element goes before those the patch does not name: the order directive of kubectl is what keeps an order."""
+    """New elements precede elements that the patch does not name: kubectl's order directive keeps the order."""
     _two(t)
     answer = _patch(t, {"containers": [{"name": "three", "image": "i:3"}]})
     t.equal(["three", "one", "two"], [c["name"] for c in _containers(answer)])
@@ -105,7 +105,7 @@ def element_order_directive_orders_the_list(t: T):
 
 
 @case
-def element_order_alone_orders_what_is_there(t: T):
+def element_order_alone_orders_existing_elements(t: T):
     _two(t)
     answer = _patch(t, {"$setElementOrder/containers": [{"name": "two"}, {"name": "one"}], "containers": [{"name": "one", "image": "i:9"}]})
     t.equal(["two", "one"], [c["name"] for c in _containers(answer)])
@@ -159,7 +159,7 @@ def conditions_are_merged_by_type(t: T):
 
 @case
 def taints_of_nodes_are_replaced(t: T):
-    """spec.taints has no merge key in Kubernetes: a patch replaces them all."""
+    """spec.taints has no merge key in Kubernetes: a patch replaces the whole list."""
     name = t.make_node(spec={"taints": [{"key": "a", "value": "1", "effect": "NoSchedule"}]})["metadata"]["name"]
     answer = t.ok(t.api.strategic(t.node(name), {"spec": {"taints": [{"key": "b", "value": "2", "effect": "NoExecute"}]}}))
     t.equal(["b"], [taint["key"] for taint in answer["spec.taints"]])

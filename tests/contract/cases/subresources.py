@@ -1,4 +1,4 @@
-"""Status apart from spec, generation, and nodes, whose status carries what is sold."""
+"""Status apart from spec, generation, and nodes, whose status has the sold amounts."""
 
 from contract.suite import T, case, pod
 
@@ -27,7 +27,7 @@ def put_of_status_ignores_spec_and_labels_of_pods(t: T):
 
 @case
 def status_patch_keeps_annotations_of_nodes(t: T):
-    """What a manager relies on when it writes amounts and their explanation in one patch."""
+    """A manager relies on it: it writes amounts and their explanation in one patch."""
     name = t.make_node(metadata={"annotations": {"kept": "1"}})["metadata"]["name"]
     patch = {"metadata": {"annotations": {"tidemark.io/why": "because"}, "labels": {"tidemark.io/state": "on"}}, "status": {"allocatable": {"kubernetes.io/batch-cpu": "4000"}}}
     answer = t.ok(t.api.merge(t.node(name) + "/status", patch))
@@ -86,7 +86,7 @@ def create_of_a_pod_drops_status(t: T):
 
 
 @case
-def conflict_is_told_for_status_too(t: T):
+def conflict_is_reported_for_status_too(t: T):
     made = t.make_pod("p")
     t.ok(t.api.merge(t.pods("p"), {"metadata": {"labels": {"x": "y"}}}))
     made["status"]["phase"] = "Running"
@@ -111,7 +111,7 @@ def fractions_of_extended_resources_are_refused_on_nodes(t: T):
 
 @case
 def fractions_under_kubernetes_io_are_taken_on_nodes(t: T):
-    """Names under kubernetes.io/ are not "extended" to the API server: it does not keep batch-cpu whole for anybody."""
+    """Names under kubernetes.io/ are not "extended" resources for the API server: it does not require whole batch-cpu."""
     name = t.make_node()["metadata"]["name"]
     answer = t.ok(t.api.merge(t.node(name) + "/status", {"status": {"allocatable": {"kubernetes.io/batch-cpu": "1500m"}}}))
     t.equal({"kubernetes.io/batch-cpu": "1500m"}, answer["status.allocatable"])
@@ -139,7 +139,7 @@ def new_nodes_are_tainted_not_ready(t: T):
     made = t.make_node()
     t.equal([{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}], made["spec"].get("taints"))
     answer = t.ok(t.api.merge(t.node(made["metadata"]["name"]), {"spec": {"taints": None}}))
-    t.true("taints" not in answer["spec"], "and the taint can be taken away")
+    t.true("taints" not in answer["spec"], "and the taint can be removed")
 
 
 @case
@@ -153,7 +153,7 @@ def generation_starts_at_one_and_counts_changes_of_spec(t: T):
     t.equal(2, t.ok(t.api.merge(one, {"spec": {"replicas": 3}}))["metadata.generation"], "spec counts")
     t.equal(2, t.ok(t.api.merge(one, {"spec": {"replicas": 3}}))["metadata.generation"], "no change does not")
     t.equal(2, t.ok(t.api.merge(one + "/status", {"status": {"replicas": 3}}))["metadata.generation"], "status does not")
-    t.equal(2, t.ok(t.api.merge(one, {"metadata": {"generation": 50}}))["metadata.generation"], "and nobody can set it")
+    t.equal(2, t.ok(t.api.merge(one, {"metadata": {"generation": 50}}))["metadata.generation"], "and no client can set it")
 
 
 @case

@@ -1,4 +1,4 @@
-"""Names, labels, annotations, amounts: what is refused, with which words and causes."""
+"""Names, labels, annotations, amounts: refused values, with their messages and causes."""
 
 from contract.suite import T, case, pod
 
@@ -67,7 +67,7 @@ def label_key_must_be_a_qualified_name(t: T):
 
 
 @case
-def every_finding_is_told_in_one_answer(t: T):
+def every_finding_is_in_one_answer(t: T):
     answer = t.api.post(t.cm(), {"metadata": {"name": "A", "labels": {"k": "a b"}, "annotations": {"a b": "v"}}})
     t.invalid(answer, "ConfigMap", "A",
               ("FieldValueInvalid", "metadata.name", f'Invalid value: "A": {SUBDOMAIN}'),
@@ -280,7 +280,7 @@ def selectors_of_deployments_are_checked(t: T):
 
 @case
 def data_in_base64_is_read_as_go_reads_it(t: T):
-    """Line ends are ignored and not kept; padding must be there."""
+    """Line ends are ignored and not kept; padding is required."""
     put = lambda text: t.api.post(t.core("secrets"), {"metadata": {"name": "s"}, "data": {"a": text}}, dryRun="All")
     for text, kept in {"YQ==": "YQ==", "YQ=\n=": "YQ==", "YW\r\nJj\n": "YWJj", "YQ==\n": "YQ==", "\n": "", "YR==": "YQ=="}.items():
         t.equal(kept, t.ok(put(text), 201)["data.a"], repr(text))

@@ -1,4 +1,4 @@
-"""Watches: where they start, what they show, how they end."""
+"""Watches: their start, their events, their end."""
 
 from contract.client import PARTIAL, TABLE
 from contract.suite import T, case
@@ -37,7 +37,7 @@ def watch_starts_after_the_given_revision(t: T):
 
 
 @case
-def watch_without_revision_begins_with_what_is_there(t: T):
+def watch_without_revision_begins_with_existing_objects(t: T):
     t.make_cm("a")
     t.make_cm("b", labels={"x": "y"})
     for query in ({}, {"resourceVersion": "0"}):
@@ -107,7 +107,7 @@ def bookmark_is_sent_before_the_timeout(t: T):
         mark = events[-1]["object"]
         t.equal(("ConfigMap", "v1"), (mark["kind"], mark["apiVersion"]))
         t.true(int(mark["metadata"]["resourceVersion"]) >= int(last), "the bookmark covers changes that the selector hid")
-        t.equal({"resourceVersion"}, set(mark["metadata"]) - {"creationTimestamp"}, "nothing else of an object")
+        t.equal({"resourceVersion"}, set(mark["metadata"]) - {"creationTimestamp"}, "no other field of an object")
 
 
 @case
@@ -118,7 +118,7 @@ def no_bookmarks_unless_asked_for(t: T):
 
 @case
 def initial_events_end_with_an_annotated_bookmark_or_are_refused(t: T):
-    """The real server needs a newer etcd than Debian's for it, and says so in an event. What may not happen is silence."""
+    """The real server needs a newer etcd than Debian's for it, and says so in an event. Silence is not allowed."""
     t.make_cm("a")
     query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
     with t.api.watch(t.cm(), **query) as watch:
@@ -149,7 +149,7 @@ def revision_that_is_no_number_is_refused(t: T):
 
 @case
 def revision_too_old_is_410_as_an_event_or_at_once(t: T):
-    """Resource version 1 lies before everything the server's own history may hold."""
+    """Resource version 1 is before the server's whole history."""
     t.make_cm("a")
     with t.api.watch(t.cm(), resourceVersion="1") as watch:
         if watch.status == 410:
@@ -173,7 +173,7 @@ def watch_path_of_old_still_works(t: T):
 @case
 def watch_of_one_object_by_path(t: T):
     t.make_cm("a")
-    t.equal("ConfigMap", t.ok(t.api.get(t.cm("a"), watch="true"))["kind"], "a read of one object takes no notice of watch=true")
+    t.equal("ConfigMap", t.ok(t.api.get(t.cm("a"), watch="true"))["kind"], "a read of one object ignores watch=true")
     with t.api.watch(f"/api/v1/watch/namespaces/{t.ns}/configmaps/a") as watch:
         t.ok(watch)
         t.equal("a", watch.next("ADDED")["metadata"]["name"])
@@ -189,7 +189,7 @@ def deletion_with_finalizer_is_a_modification_first(t: T):
         t.ok(t.api.delete(t.cm("a")))
         t.true(watch.next("MODIFIED")["metadata"]["deletionTimestamp"], "marked")
         t.ok(t.api.merge(t.cm("a"), {"metadata": {"finalizers": None}}))
-        t.equal(["example.com/hold"], watch.next("DELETED")["metadata"]["finalizers"], "the last state that was stored")
+        t.equal(["example.com/hold"], watch.next("DELETED")["metadata"]["finalizers"], "the last stored state")
 
 
 @case

@@ -1,4 +1,4 @@
-"""Steers a cluster that support.cluster.server runs: control --state DIR COMMAND [PROGRAM].
+"""Controls a cluster that support.cluster.server runs: control --state DIR COMMAND [PROGRAM].
 
   status                     what runs, as JSON
   kill|start|restart NAME    etcd or apiserver; kill is SIGKILL, start keeps data and ports and returns when it is ready
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from support.patience import PATIENCE_S
 
-ANSWER_S = PATIENCE_S + 60  # above the supervisor's own limit: the answer then says what was not ready
+ANSWER_S = PATIENCE_S + 60  # above the supervisor's own limit: its answer then names the missing part
 
 
 class Refused(Exception):
@@ -23,12 +23,12 @@ class Refused(Exception):
 
 
 def ask(state: Path, command: str, program: str = "") -> dict:
-    """Sends one command and waits until it is carried out."""
+    """Sends one command and waits for its result."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(ANSWER_S)
         try:
             folder = os.open(state, os.O_PATH | os.O_DIRECTORY)
-            try:  # the socket's own path may be longer than a Unix address, and the working folder belongs to all threads
+            try:  # the path may be too long for a Unix address, and all threads share the working directory
                 connection.connect(f"/proc/self/fd/{folder}/control.sock")
             finally:
                 os.close(folder)

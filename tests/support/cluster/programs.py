@@ -1,4 +1,4 @@
-"""What etcd and kube-apiserver are started with: command lines, certificates, tokens and the kubeconfig that opens them."""
+"""How etcd and kube-apiserver are started: command lines, certificates, tokens and the kubeconfig."""
 
 import base64
 import json
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from support.ports import free
 
-# What service accounts ask for, and are answered, is written down: tests hold it against the roles that deploy/chart gives them. What anybody writes into the
-# status of a node is, too: a test holds a manager's own audit against it.
+# The audit logs the requests of service accounts and their answers: tests compare them with the roles in deploy/chart. It also logs all writes to the
+# status of a node: a test compares them with a manager's own audit.
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
     "rules": [
@@ -20,7 +20,7 @@ AUDIT_POLICY = {
     ],
 }
 
-# user → groups. `nobody` may do what any authenticated user may, which is next to nothing: for tests of refusals.
+# user → groups. `nobody` has only the rights of any authenticated user, which is almost nothing: for tests of refusals.
 USERS = {"admin": "system:masters", "nobody": ""}
 CERTIFICATE_USER = "certificate-admin"
 
@@ -33,13 +33,13 @@ class Ports:
 
     @staticmethod
     def free() -> "Ports":
-        """Three ports nobody listens on. Somebody may take one before we do: the supervisor then tries again."""
+        """Three free ports. Another process may take one before us: the supervisor then tries again."""
         return Ports(*free(3))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The files of one cluster under its state folder."""
+    """The files of one cluster in its state directory."""
 
     state: Path
 
@@ -93,19 +93,19 @@ def apiserver_command(layout: Layout, ports: Ports, program: Path) -> list[str]:
         f"--service-account-signing-key-file={pki / 'service-account.key'}",
         "--service-account-issuer=https://kubernetes.default.svc",
         "--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24",
-        "--disable-admission-plugins=ServiceAccount",  # nobody here makes service accounts
+        "--disable-admission-plugins=ServiceAccount",  # no controller here makes service accounts
         "--endpoint-reconciler-type=none", "--allow-privileged=true", "--profiling=false",
         f"--audit-policy-file={layout.audit_policy}", f"--audit-log-path={layout.audit_log}",
     ]
 
 
 def write_credentials(layout: Layout) -> None:
-    """A CA, a serving certificate, a client certificate, a service account key and one token a user."""
+    """A CA, a serving certificate, a client certificate, a service account key and one token per user."""
     pki = layout.pki
     pki.mkdir(mode=0o700)
     for name in ("ca", "server", "client", "service-account"):
         _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", pki / f"{name}.key")
-    # The API server reads public keys only in their own form, never out of a PKCS#8 private key.
+    # The API server reads public keys only in their own form, not from a PKCS#8 private key.
     _openssl("pkey", "-in", pki / "service-account.key", "-pubout", "-out", pki / "service-account.pub")
     _openssl("req", "-x509", "-new", "-key", pki / "ca.key", "-subj", "/CN=tidemark test CA", "-days", "30", "-out", pki / "ca.crt")
     sign(pki, "server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:kubernetes\nextendedKeyUsage=serverAuth\n")
@@ -146,7 +146,7 @@ def write_kubeconfig(layout: Layout, ports: Ports) -> None:
 
 
 def write_control(layout: Layout, python: str, module_path: Path) -> None:
-    """One executable that steers this cluster, for tests in any language: `$TIDEMARK_TEST_CLUSTER_CONTROL kill apiserver`."""
+    """An executable that controls this cluster, for tests in any language: `$TIDEMARK_TEST_CLUSTER_CONTROL kill apiserver`."""
     layout.control.write_text(
         "#!/bin/sh\n"
         f'PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="{module_path}" exec "{python}" -m support.cluster.control --state "{layout.state}" "$@"\n'
@@ -162,7 +162,7 @@ def write_description(layout: Layout, ports: Ports) -> None:
 
 
 def sign(pki: Path, name: str, subject: str, extensions: str) -> None:
-    """NAME.crt for NAME.key, by the CA of the same folder."""
+    """NAME.crt for NAME.key, signed by the CA in the same directory."""
     extension_file = pki / f"{name}.ext"
     extension_file.write_text(extensions)
     _openssl("req", "-new", "-key", pki / f"{name}.key", "-subj", subject, "-out", pki / f"{name}.csr")

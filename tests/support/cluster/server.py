@@ -1,8 +1,8 @@
 """The supervisor of one cluster: python -m support.cluster.server --state DIR --kube-apiserver FILE.
 
-Single-threaded: it waits on its socket and on SIGCHLD, and obeys one command at a time, each a line of JSON answered by a line
-of JSON. The kernel kills etcd and kube-apiserver when the supervisor dies, however it dies (PR_SET_PDEATHSIG through setpriv),
-and the supervisor dies with whoever started it in the same way, unless it was started to stay.
+Single-threaded: it waits on its socket and on SIGCHLD, and runs one command at a time. Commands and answers are lines of JSON.
+The kernel kills etcd and kube-apiserver when the supervisor dies, for any reason (PR_SET_PDEATHSIG through setpriv). The supervisor
+dies with the process that started it in the same way, unless it was started to stay.
 """
 
 import argparse
@@ -58,7 +58,7 @@ class Cluster:
                 self._ports = Ports.free()
         programs.write_kubeconfig(self._layout, self._ports)
         programs.write_control(self._layout, sys.executable, Path(__file__).resolve().parents[2])
-        programs.write_description(self._layout, self._ports)  # last: its presence says that the cluster is ready
+        programs.write_description(self._layout, self._ports)  # last: its existence means that the cluster is ready
 
     def end(self) -> None:
         for name in ("apiserver", "etcd"):
@@ -85,7 +85,7 @@ class Cluster:
         self.wait_ready(name)
 
     def kill(self, name: str) -> None:
-        """SIGKILL, as a machine that loses power would. Data and ports stay for the next start."""
+        """SIGKILL, like a power loss. Data and ports stay for the next start."""
         child = self._running.pop(name, None)
         if child is not None:
             child.kill()
@@ -95,7 +95,7 @@ class Cluster:
         if not self.alive(name):
             raise NotReady(f"{name} is not running")
         self._running[name].send_signal(number)
-        if number == signal.SIGSTOP:  # whoever asks for the status next is told of it
+        if number == signal.SIGSTOP:  # the next status shows it
             os.waitid(os.P_PID, self._running[name].pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def alive(self, name: str) -> bool:
@@ -129,7 +129,7 @@ class Cluster:
         if name == "etcd":
             request, context = urllib.request.Request(f"http://127.0.0.1:{self._ports.etcd_client}/health"), None
         else:
-            # The default namespace is made shortly after /readyz first says yes, and nothing can be created without it.
+            # The default namespace is created shortly after /readyz succeeds, and nothing can be created without it.
             token = (self._layout.pki / "admin.token").read_text()
             url = f"https://127.0.0.1:{self._ports.apiserver}"
             context = ssl.create_default_context(cafile=self._layout.pki / "ca.crt")
@@ -154,7 +154,7 @@ class Cluster:
 
 
 def _paused(pid: int) -> bool:
-    """Whether our child was stopped by a signal, whoever sent it: it lives, and answers nobody."""
+    """Whether a signal stopped our child, from any sender: it lives, and does not answer."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
     except OSError:
@@ -200,7 +200,7 @@ def serve(cluster: Cluster, listener: socket.socket) -> None:
             try:
                 connection.sendall(json.dumps(answer).encode() + b"\n")
             except OSError:
-                pass  # the asker went away; the command was carried out all the same
+                pass  # the client is gone, but the command was executed
         if request.get("command") == "stop":
             return
 
@@ -212,7 +212,7 @@ def main() -> int:
     options = parser.parse_args()
     layout = Layout(options.state.resolve())
     layout.state.mkdir(parents=True, exist_ok=True)
-    os.chdir(layout.state)  # a Unix socket's path has room for 107 bytes: bind it by its short name
+    os.chdir(layout.state)  # a Unix socket's path has at most 107 bytes: bind it by its short name
 
     def terminate(*_):
         raise SystemExit(0)

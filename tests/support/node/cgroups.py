@@ -1,17 +1,17 @@
-"""The cgroups of a run: one folder of this name at the top of every hierarchy, in which the kubelet keeps all of its own, and what lies below it."""
+"""The cgroups of a run: one directory of this name at the top of every hierarchy, with all cgroups of the kubelet below it."""
 
 import os
 import re
 import time
 from pathlib import Path
 
-NAME = re.compile(r"tidemark-(test|demo)-[0-9a-f]{8}")  # nothing that is called otherwise is ever removed
-PATH = re.compile(rf"{NAME.pattern}(/\w[\w.-]*)*")  # the same, or a folder in it
-EMPTY_S = 120  # until processes that were killed are gone from their cgroups
+NAME = re.compile(r"tidemark-(test|demo)-[0-9a-f]{8}")  # nothing with another name is ever removed
+PATH = re.compile(rf"{NAME.pattern}(/\w[\w.-]*)*")  # the same, or a directory in it
+EMPTY_S = 120  # until killed processes are gone from their cgroups
 
 
 def hierarchies() -> list[Path]:
-    """Where cgroups are mounted: one place in version 2, one a controller in version 1, both on a hybrid machine."""
+    """The mount points of cgroups: one in version 2, one per controller in version 1, both on a hybrid machine."""
     found = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         fields, rest = line.split(" - ", 1)
@@ -22,7 +22,7 @@ def hierarchies() -> list[Path]:
 
 
 def make(path: str) -> list[Path]:
-    """With the folders above it, as far as they are not there; FileExistsError where it is."""
+    """Also creates missing parent directories; FileExistsError if it exists."""
     _check(path)
     made = []
     for hierarchy in hierarchies():
@@ -30,7 +30,7 @@ def make(path: str) -> list[Path]:
         for name in path.split("/"):
             parent, folder = folder, folder / name
             folder.mkdir(exist_ok=folder != hierarchy / path)
-            for file in ("cpuset.cpus", "cpuset.mems"):  # version 1 starts them empty, and then nothing can run in there
+            for file in ("cpuset.cpus", "cpuset.mems"):  # version 1 creates them empty, and then nothing can run there
                 if (folder / file).exists() and not (folder / file).read_text().strip() and (parent / file).exists():
                     (folder / file).write_text((parent / file).read_text())
         made.append(folder)
@@ -38,7 +38,7 @@ def make(path: str) -> list[Path]:
 
 
 def remove(path: str) -> list[str]:
-    """Removes the folders of this name with all that is below; returns what could not be removed and why."""
+    """Removes the directories of this name with everything below; returns the failures with their reasons."""
     _check(path)
     deadline, left = time.monotonic() + EMPTY_S, {}
     while True:
@@ -61,7 +61,7 @@ def there(path: str) -> list[Path]:
 
 
 def writable() -> bool:
-    """Whether make() can: it makes a folder in every one."""
+    """Whether make() works: it creates a directory in every hierarchy."""
     return all(os.access(hierarchy, os.W_OK) for hierarchy in hierarchies())
 
 

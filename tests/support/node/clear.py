@@ -1,4 +1,4 @@
-"""python3 -m support.node.clear: takes away what killed runs left of their nodes, by their own records; what runs is left alone."""
+"""python3 -m support.node.clear: removes the residue of nodes of killed runs, by their own records; running ones stay."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The image that every container of the test node runs, sandboxes included: busybox and work.c, in a docker-archive made by hand."""
+"""The image of every container of the test node, including sandboxes: busybox and work.c, in a docker-archive made by hand."""
 
 import subprocess
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from support import images
 
 NAME = "tidemark.test/work:1"
-BUSYBOX = Path("/bin/busybox")  # of busybox-static
+BUSYBOX = Path("/bin/busybox")  # from busybox-static
 APPLETS = ("sh", "cat", "dd", "echo", "head", "kill", "ls", "sleep", "wc")
 COMPILER = "clang-19"
 

@@ -1,7 +1,7 @@
 """Process 1 of the node: python -m support.node.inside STATE-FOLDER KUBELET NODE-NAME NODE-IP, started by `unshare --pid --mount`.
 
-It starts containerd, and the kubelet once that serves, and a kubelet that ends is started again, as a machine's init would. It buries the dead. The kernel ends everything in a PID namespace with its process 1,
-however that ends, and unmounts everything of a mount namespace with its last process: no shim, container or mount outlives it.
+It starts containerd, then the kubelet, and restarts a kubelet that ends, as a machine's init would. It reaps zombies. The kernel ends everything in a PID namespace with its process 1,
+for any reason, and unmounts everything of a mount namespace with its last process: no shim, container or mount survives it.
 """
 
 import os
@@ -14,14 +14,14 @@ from pathlib import Path
 from support.node.settings import TUNABLES, Layout
 from support.patience import PATIENCE_S as SERVES_S
 
-FAILED_START_S = 5  # a kubelet that ends sooner has not started
-FAILED_STARTS_MAX = 3  # in a row: then it will not
-_started: list[subprocess.Popen] = []  # kept for life: what subprocess finds dropped it buries itself, and os.wait() never tells of it
-COVERED = ("/run", "/var/lib", "/var/log")  # where programs write whatever they are told
+FAILED_START_S = 5  # a kubelet that ends earlier has not started
+FAILED_STARTS_MAX = 3  # in a row: then it gives up
+_started: list[subprocess.Popen] = []  # kept forever: subprocess reaps a dropped child itself, and os.wait() then never reports it
+COVERED = ("/run", "/var/lib", "/var/log")  # fixed paths to which programs write
 
 
 def mounts(layout: Layout) -> None:
-    _run("mount", "--make-rshared", "/")  # of this namespace, which shares nothing with the machine's
+    _run("mount", "--make-rshared", "/")  # in this namespace, which shares nothing with the machine's
     for place in COVERED:
         upper, work = layout.covered(place), layout.covered(place, "work")
         upper.mkdir(parents=True)
@@ -45,7 +45,7 @@ def start(layout: Layout, name: str, command: list) -> int:
 
 
 def serving(layout: Layout, containerd: int) -> bool:
-    """Whether containerd answers, after a while. A kubelet that finds no socket ends at once."""
+    """Whether containerd answers, after a while. A kubelet without the socket ends at once."""
     deadline = time.monotonic() + SERVES_S
     while time.monotonic() < deadline and os.waitid(os.P_PID, containerd, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         asked = ["ctr", "--address", str(layout.socket), "--connect-timeout", "1s", "version"]
@@ -57,7 +57,7 @@ def serving(layout: Layout, containerd: int) -> bool:
 
 def main() -> int:
     layout, kubelet, name, address = Layout(Path(sys.argv[1])), sys.argv[2], sys.argv[3], sys.argv[4]
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # process 1 gets no signal that it does not ask for
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # process 1 gets only signals that it handles
     mounts(layout)
     containerd = start(layout, "containerd", ["containerd", "--config", layout.containerd / "config.toml"])
     if not serving(layout, containerd):
@@ -71,7 +71,7 @@ def main() -> int:
     while failed < FAILED_STARTS_MAX:
         began, pid = time.monotonic(), start(layout, "kubelet", command)
         while (ended := os.wait())[0] not in (pid, containerd):
-            pass  # a shim, or what a shim left
+            pass  # a shim, or a child of a shim
         what = "containerd" if ended[0] == containerd else "the kubelet"
         print(f"{what} ended with {os.waitstatus_to_exitcode(ended[1])}", flush=True)
         if ended[0] == containerd:

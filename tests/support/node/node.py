@@ -1,4 +1,4 @@
-"""The fixture: one real node, registered at the API server whose kubeconfig it is given."""
+"""The fixture: one real node, registered at the API server of the given kubeconfig."""
 
 import json
 import os
@@ -29,8 +29,8 @@ PLACE = Path("/tmp")  # not TMPDIR: what a killed run leaves must be found by th
 PREFIX = "tidemark-node-"
 NAMESPACE = "default"
 END_S = 120
-DRAWS_MAX = 3  # of ports: another process may take one between the choice and the bind
-SHOWN_CHARS = 400  # of a line of a log in a failure
+DRAWS_MAX = 3  # port choices: another process may take one between the choice and the bind
+SHOWN_CHARS = 400  # limit for a log line in a failure
 
 
 class NotReady(Exception):
@@ -38,11 +38,11 @@ class NotReady(Exception):
 
 
 def why_not() -> str:
-    """Why there can be no node on this machine, with the remedy; empty when there can."""
+    """The reason why this machine can have no node, with the remedy; empty if it can."""
     if os.geteuid() != 0:
         return "a kubelet needs root: run as root"
     absent = [name for name in ("containerd", "runc", "ctr", "unshare", "setpriv", image.COMPILER) if shutil.which(name) is None]
-    absent += [] if image.BUSYBOX.exists() else [str(image.BUSYBOX)]  # a dynamic one only lacks a shell in the pods
+    absent += [] if image.BUSYBOX.exists() else [str(image.BUSYBOX)]  # with a dynamic one only the shell in pods is missing
     if absent:
         return f"missing: {', '.join(absent)}: apt-get install -y --no-install-recommends containerd runc busybox-static"
     if not cgroups.hierarchies() or not cgroups.writable():
@@ -59,7 +59,7 @@ def why_not() -> str:
 
 
 def _refused_overlay() -> str:
-    """Why the kernel lays no overlay that writes to PLACE, as every node does; empty when it does. A container's own root is often one that does not."""
+    """The reason why the kernel mounts no writable overlay on PLACE, which every node needs; empty if it does. A container's own root often does not work."""
     with tempfile.TemporaryDirectory(prefix=owners.SCRATCH, dir=PLACE) as folder:
         owners.mark(Path(folder))
         for name in ("lower", "upper", "work"):
@@ -71,7 +71,7 @@ def _refused_overlay() -> str:
 
 
 class Node:
-    """`with Node(api, kubeconfig, authority, kubelet) as node:` has a node that is ready. Everything of it is gone afterwards, or this fails."""
+    """`with Node(api, kubeconfig, authority, kubelet) as node:` has a ready node. Everything of it is gone afterwards, or this fails."""
 
     def __init__(self, api: Client, kubeconfig: Path, authority: Path, kubelet: Path, evicts: dict[str, str] = settings.EVICTS_NEVER, reserved: dict[str, str] | None = None):
         clear_away(api)
@@ -106,7 +106,7 @@ class Node:
         layout = self.layout
         for folder in (layout.containerd, layout.kubelet / "pki", layout.logs, layout.state / "pod-logs", layout.state / "cni" / "conf", layout.state / "cni" / "bin"):
             folder.mkdir(parents=True)
-        _write_record(layout, self.name, self.cgroup)  # before the first thing that it names
+        _write_record(layout, self.name, self.cgroup)  # before the first resource that it names
         cgroups.make(self.cgroup)
         (layout.containerd / "config.toml").write_text(settings.containerd(layout))
         (layout.state / "cni" / "conf" / "10-none.conflist").write_text(settings.cni())
@@ -117,24 +117,24 @@ class Node:
             (pki / name).symlink_to(self._authority.parent / name)
         subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", pki / "server.key"],
                        stdin=subprocess.DEVNULL, capture_output=True, check=True)
-        # As kubelets have it: the node's name. What asks over the loopback has to know that.
+        # As with other kubelets: the node's name. Clients on the loopback must know that.
         sign(pki, "server", f"/O=system:nodes/CN=system:node:{self.name}", f"subjectAltName=DNS:{self.name}\nextendedKeyUsage=serverAuth\n")
 
     def _configure_kubelet(self) -> None:
         file = self.layout.kubelet / "config.json"
         scratch = file.with_suffix(".new")
         scratch.write_text(settings.kubelet(self.layout, self.cgroup, (self.port, self._health_port), self._authority, self._evicts, self._reserved))
-        scratch.rename(file)  # one may be starting
+        scratch.rename(file)  # a kubelet may be starting
 
     def _draw_again_where_taken(self) -> None:
-        """The kubelet that is started next has other ports. Asked from the kubelet's first start on: after a few in vain the node gives up."""
+        """Gives the next kubelet other ports. It is called from the kubelet's first start on: after a few failures the node gives up."""
         log = self.layout.logs / "kubelet.log"
         said = log.read_text(errors="replace") if log.exists() else ""
         taken = [port for port in (self.port, self._health_port) if f":{port}: bind: address already in use" in said]
         if not taken or self._draws == DRAWS_MAX:
             return
         self._draws += 1
-        runs_on = self._health_port in taken and self._kubelet_pid()  # without the other one it ends by itself
+        runs_on = self._health_port in taken and self._kubelet_pid()  # without the other port it ends itself
         self.port, self._health_port = free(2)
         self._configure_kubelet()
         if runs_on:
@@ -153,7 +153,7 @@ class Node:
         archive = self.layout.state / "image.tar"
         image.make(archive, self.layout.state)
         self._until("containerd answers", lambda: self.layout.socket.exists() and self.ctr("version").returncode == 0)
-        with ThreadPoolExecutor(1) as beside:  # an import may take longer than a kubelet without its ports is started again
+        with ThreadPoolExecutor(1) as beside:  # an import may take longer than restarts of a kubelet without ports
             imported = beside.submit(self.import_image, archive)
             self._until("the image is imported", lambda: self._draw_again_where_taken() or imported.done())
             imported.result()
@@ -164,7 +164,7 @@ class Node:
             raise NotReady(f"the image cannot be imported: {done.stderr}")
 
     def ctr(self, *words: str) -> subprocess.CompletedProcess:
-        """For what containerd does alone, as images and lists. `run` and `exec` have a part on this side, outside the node: they would leave it there."""
+        """For commands of containerd alone, such as images and lists. `run` and `exec` have a part outside the node, which would stay."""
         return subprocess.run(
             ["ctr", "--address", str(self.layout.socket), "--namespace", "k8s.io", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=READY_S
         )
@@ -196,7 +196,7 @@ class Node:
     # -- pods
 
     def run(self, works: list[pods.Work], namespace: str = NAMESPACE) -> list[dict]:
-        """Makes them, waits until every container runs, and returns the pods as the API server has them."""
+        """Creates pods, waits until every container runs, and returns the pods of the API server."""
         for work in works:
             answer = self._api.post(f"/api/v1/namespaces/{namespace}/pods", pods.manifest(work, self.name, namespace))
             if answer.status != 201:
@@ -218,26 +218,26 @@ class Node:
         return _pods_of(self._api, self.name)
 
     def end(self, names: list[str], namespace: str = NAMESPACE) -> None:
-        """Deletes them as a user does, and waits until the kubelet has let them go."""
+        """Deletes pods as a user does, and waits until the kubelet has removed them."""
         for name in names:
             self._api.delete(f"/api/v1/namespaces/{namespace}/pods/{name}")
         self._until(f"{', '.join(names)} are gone", lambda: not {pod["metadata"]["name"] for pod in self.pods()} & set(names))
 
     def kill_kubelet(self) -> None:
-        """SIGKILL. It is started again at once; its pods run on meanwhile."""
+        """SIGKILL. It restarts at once; its pods run on meanwhile."""
         before = 0
 
         def runs() -> bool:
             nonlocal before
             before = self._kubelet_pid()
-            return before != 0  # 0 while it is being started again: a signal to that would be one to ourselves and all beside us
+            return before != 0  # 0 during a restart: kill(0) would signal our own process group
 
         self._until("a kubelet runs", runs)
         os.kill(before, signal.SIGKILL)
         self._until("another kubelet answers", lambda: self._kubelet_pid() not in (0, before) and self._healthy())
 
     def show(self, path: str, text: str) -> None:
-        """Whoever is on the node reads this in that file from now on; nobody else does."""
+        """Programs on the node read this text in that file from now on; other programs do not."""
         file = self.layout.state / "shown" / path.strip("/").replace("/", "-")
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
@@ -255,7 +255,7 @@ class Node:
         except OSError:
             return False
 
-    # -- the kubelet's door
+    # -- the kubelet's API
 
     @property
     def kubelet(self) -> str:
@@ -263,7 +263,7 @@ class Node:
 
     def ask_kubelet(self, path: str, token: str = "") -> tuple[int, str]:
         context = ssl.create_default_context(cafile=self._authority)
-        context.check_hostname = False  # it names the node, and is asked over the loopback
+        context.check_hostname = False  # it names the node, but requests use the loopback
         request = urllib.request.Request(self.kubelet + path, headers={"Authorization": f"Bearer {token}"} if token else {})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
         try:
@@ -275,7 +275,7 @@ class Node:
     # -- the end
 
     def stop(self) -> list[str]:
-        """Ends everything; returns what is left all the same, which is nothing. Logs that cannot be kept are said and hide no failure of a test."""
+        """Ends everything; returns the residue, normally nothing. A failure to keep logs is printed and hides no test failure."""
         if self._child is not None:
             self._child.kill()  # its child, process 1 of the node, is killed with it, and the kernel kills the rest
             self._child.wait()
@@ -295,10 +295,10 @@ def _take_away(api: Client | None, layout: Layout, name: str, cgroup: str) -> li
     left += cgroups.remove(cgroup)
     left += [f"mount {line}" for line in Path("/proc/self/mounts").read_text().splitlines() if str(layout.state) in line]
     if api is not None:
-        with suppress(OSError, Broken):  # a server that is gone has forgotten it
+        with suppress(OSError, Broken):  # a stopped server has no objects
             _forget(api, name)
-    if not left:  # last: what is left is found by its record
-        shutil.rmtree(layout.state, ignore_errors=True)  # another run may be taking it away as well
+    if not left:  # last: the residue is found by its record
+        shutil.rmtree(layout.state, ignore_errors=True)  # another run may be removing it too
         left += [f"folder {layout.state}"] if layout.state.exists() else []
     return left
 
@@ -313,12 +313,12 @@ def _forget(api: Client, node: str) -> None:
 
 
 def _pods_of(api: Client, node: str) -> list[dict]:
-    api.transcript.clear()  # nobody reads it here, and every question would stay in it
+    api.transcript.clear()  # unused here, and it would keep every request
     return api.get("/api/v1/pods", fieldSelector=f"spec.nodeName={node}").get("items") or []
 
 
 def processes_of(state: Path, limit_s: float) -> dict[int, str]:
-    """Processes that have the folder in their command line, after a while in which the kernel may end them."""
+    """Processes with the directory in their command line; waits for the kernel to end them."""
     deadline = time.monotonic() + limit_s
     while True:
         found = {}
@@ -334,17 +334,17 @@ def processes_of(state: Path, limit_s: float) -> dict[int, str]:
         time.sleep(0.05)
 
 
-# -- what a killed run left behind
+# -- residue of a killed run
 
 
 def _write_record(layout: Layout, name: str, cgroup: str) -> None:
     layout.record.write_text(json.dumps({"node": name, "cgroup": cgroup}))
-    owners.mark(layout.state)  # last: nobody takes away what has no owner
+    owners.mark(layout.state)  # last: a directory without an owner is not removed
 
 
 def clear_away(api: Client | None) -> tuple[list[str], list[str]]:
-    """Takes away nodes whose owner is gone: the cgroups and objects that their records name, and their folders. Others are left alone.
-    Returns the nodes, and what could not be removed."""
+    """Removes nodes whose owner is gone: the cgroups and objects in their records, and their directories. Others stay.
+    Returns the nodes, and the failures."""
     cleared, left = [], []
     for folder in sorted(PLACE.glob(f"{PREFIX}*")):
         if not owners.gone(folder):
@@ -353,7 +353,7 @@ def clear_away(api: Client | None) -> tuple[list[str], list[str]]:
             record = json.loads(Layout(folder).record.read_text())
             name, cgroup = record["node"], record["cgroup"]
         except (OSError, ValueError, KeyError, TypeError):
-            continue  # none of ours
+            continue  # not ours
         if not cgroups.NAME.fullmatch(cgroup):
             continue
         rest = _take_away(api, Layout(folder), name, cgroup)
@@ -368,7 +368,7 @@ def _runs(pod: dict) -> bool:
 
 
 def _address() -> str:
-    """The machine's own address: a kubelet wants one that is not loopback. No packet is sent."""
+    """The machine's own address: a kubelet needs one that is not loopback. Sends no packet."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
         return probe.getsockname()[0]

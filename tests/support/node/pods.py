@@ -1,4 +1,4 @@
-"""Pods for the test node: of a QoS class of Kubernetes, with containers that use the CPU and memory they are told to."""
+"""Pods for the test node: of a QoS class of Kubernetes, with containers that use a given amount of CPU and memory."""
 
 from dataclasses import dataclass, field
 
@@ -11,18 +11,18 @@ GUARANTEED, BURSTABLE, BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
 class Work:
     name: str
     qos: str
-    cpu_milli: int  # used by each container, and what it asks for where the class asks for anything
+    cpu_milli: int  # use of each container, and its request if the class has one
     memory_mib: int
     containers: int = 1
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
-    user: int = 0  # of the processes
-    container: str = ""  # what its one container is called; without it they are c0, c1 and so on
-    batch: dict[str, int] = field(default_factory=dict)  # batch-cpu in milli-cores and batch-memory in bytes, asked for and at most, of each container
+    user: int = 0  # uid of the processes
+    container: str = ""  # name of its one container; the default is c0, c1 and so on
+    batch: dict[str, int] = field(default_factory=dict)  # batch-cpu in milli-cores and batch-memory in bytes, request and limit of each container
 
 
 def spread(count: int, cpu_milli: int, memory_mib: int, containers: int = 1) -> list[Work]:
-    """So many pods, the classes in turn."""
+    """This many pods, cycling through the classes."""
     classes = (GUARANTEED, BURSTABLE, BEST_EFFORT)
     return [Work(f"work-{i}", classes[i % 3], cpu_milli, memory_mib, containers) for i in range(count)]
 
@@ -46,7 +46,7 @@ def manifest(work: Work, node: str, namespace: str) -> dict:
 
 
 def resources(work: Work) -> dict:
-    """Limits leave room above what is used: throttling and out-of-memory are for tests that ask for them."""
+    """Limits are above the use: throttling and out-of-memory are for tests that request them."""
     cpu, memory = work.cpu_milli or 1, work.memory_mib + 8
     asked, roomy = {"cpu": f"{cpu * 2}m", "memory": f"{memory}Mi"}, {"cpu": f"{cpu * 8}m", "memory": f"{memory * 4}Mi"}
     if work.qos == GUARANTEED:

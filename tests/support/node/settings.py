@@ -1,4 +1,4 @@
-"""What containerd and the kubelet are started with. Everything lies in the folder of the node; nothing listens but on loopback."""
+"""The configuration of containerd and the kubelet. All files are in the directory of the node; all ports listen on loopback only."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from support.node import image
 
 @dataclass(frozen=True)
 class Layout:
-    """The files of one node under its state folder. Sockets have short names: an address has room for 107 bytes."""
+    """The files of one node in its state directory. Sockets have short names: an address has at most 107 bytes."""
 
     state: Path
 
@@ -30,7 +30,7 @@ class Layout:
         return self.state / "logs"
 
     def covered(self, place: str, kind: str = "files") -> Path:
-        """What the node writes where programs have their places built in: /run, /var/lib, /var/log."""
+        """Replaces built-in paths of programs: /run, /var/lib, /var/log."""
         return self.state / "covered" / kind / place.strip("/").replace("/", "-")
 
     @property
@@ -42,7 +42,7 @@ class Layout:
         return self.state / "node.json"
 
 
-# The kubelet sets these for the whole kernel and will not start without them. The node sees files with what it wants to read instead.
+# The kubelet sets these for the whole kernel and does not start otherwise. The node sees files with the expected values instead.
 TUNABLES = {
     "vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1, "kernel/keys/root_maxkeys": 1000000,
     "kernel/keys/root_maxbytes": 25000000,
@@ -79,23 +79,23 @@ conf_dir = "{layout.state / 'cni' / 'conf'}"
 
 
 def cni() -> str:
-    """Only there so that the node counts as ready: pods of this node use the network of the machine, and no plugin is called."""
+    """Only makes the node ready: its pods use the machine's network, and no plugin is called."""
     return json.dumps({"cniVersion": "0.4.0", "name": "none", "plugins": [{"type": "none"}]})
 
 
-# Nothing of the machine is to push pods out: what runs beside us fills its disk and memory as it likes.
+# The machine must not cause evictions: other programs use its disk and memory.
 EVICTS_NEVER = {"memory.available": "1Mi", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%"}
 
 
 def kubelet(layout: Layout, cgroup: str, ports: tuple[int, int], authority: Path, evicts: dict[str, str] = EVICTS_NEVER, reserved: dict[str, str] | None = None) -> str:
-    """`reserved`: what of the machine no pod may have. All of them together have a limit then."""
+    """`reserved`: resources that no pod may have. All pods together then have a limit."""
     port, health = ports
     return json.dumps({
         "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
         "containerRuntimeEndpoint": f"unix://{layout.socket}",
         "address": "127.0.0.1", "port": port, "readOnlyPort": 0, "healthzPort": health, "healthzBindAddress": "127.0.0.1",
         "tlsCertFile": str(layout.kubelet / "pki" / "server.crt"), "tlsPrivateKeyFile": str(layout.kubelet / "pki" / "server.key"),
-        # Who asks is asked back at the API server: who are you, and may you get nodes/pods of this node?
+        # The kubelet checks each client at the API server: its identity, and its right to get nodes/pods of this node.
         "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True, "cacheTTL": "1s"}, "x509": {"clientCAFile": str(authority)}},
         "authorization": {"mode": "Webhook", "webhook": {"cacheAuthorizedTTL": "1s", "cacheUnauthorizedTTL": "1s"}},
         "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{cgroup}", "failCgroupV1": False, "failSwapOn": False, "oomScoreAdj": 0,

@@ -1,5 +1,5 @@
-// What runs in the pods of the test node: `work CPU_MILLI MEMORY_MIB` holds so much anonymous memory and keeps so much of a core busy, in
-// slices of 100 ms; without arguments it waits. It ends at once on SIGTERM, as process 1 of a container too.
+// The program in the pods of the test node: `work CPU_MILLI MEMORY_MIB` holds this much anonymous memory and keeps this share of a core busy, in
+// slices of 100 ms; without arguments it waits. It ends at once on SIGTERM, also as process 1 of a container.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,13 +33,13 @@ int main(int count, char** arguments) {
   while (milli <= 0) pause();
   long long next = now_ns(CLOCK_MONOTONIC);
   for (;;) {
-    // CPU time, not wall time: the share holds when others want the core as well.
+    // CPU time, not wall time: the share holds even if other processes want the core.
     const long long until = now_ns(CLOCK_PROCESS_CPUTIME_ID) + SLICE_NS / 1000 * milli;
     volatile unsigned long sum = 0;
     while (now_ns(CLOCK_PROCESS_CPUTIME_ID) < until)
       for (size_t i = 0; i < 1000; ++i) sum += bytes ? (unsigned char)memory[i * 64 % bytes] : i;
     next += SLICE_NS;
-    if (next < now_ns(CLOCK_MONOTONIC)) next = now_ns(CLOCK_MONOTONIC);  // no debt from slices that came late
+    if (next < now_ns(CLOCK_MONOTONIC)) next = now_ns(CLOCK_MONOTONIC);  // late slices are not caught up
     const struct timespec wake = {next / SECOND_NS, next % SECOND_NS};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
   }

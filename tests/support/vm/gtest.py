@@ -1,4 +1,4 @@
-"""The cases of a GoogleTest program, run once in a guest and each reported as a case of its own."""
+"""The cases of a GoogleTest program, run once in a guest and each reported as its own case."""
 
 import subprocess
 import tempfile
@@ -15,8 +15,8 @@ WHOLE = "(whole program)"
 
 
 def suite(program: Path, cases: str, **guest) -> unittest.TestSuite:
-    """`cases`: those that are run, as GoogleTest wants them ("A.*", "-B.*:C.*"). A case that is skipped has failed: whoever cannot run in the guest is named.
-    `guest`: more for the Vm."""
+    """`cases`: a GoogleTest filter of the cases to run ("A.*", "-B.*:C.*"). A skipped case fails: cases that cannot run in the guest must be excluded by name.
+    `guest`: more arguments for the Vm."""
 
     class InGuest(unittest.TestCase):
         found: dict[str, results.Case]
@@ -59,7 +59,7 @@ def parse_list(text: str) -> list[str]:
         words = line.split("#", 1)[0].split()
         if line.startswith("  ") and group:
             found.append(group + words[0])
-        elif len(words) == 1 and words[0].endswith("."):  # gtest_main says more than suites
+        elif len(words) == 1 and words[0].endswith("."):  # gtest_main prints more than suites
             group = words[0]
     return found
 

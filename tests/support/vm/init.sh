@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# Process 1 of the guest, or a service of systemd where that was put into it. Says `ready`, then runs what it is sent, one command after the other,
-# and answers each with `ended CODE BYTES BYTES`, its output and its errors. A line to us is `LIMIT-SECONDS SCRIPT-IN-BASE64`.
+# Process 1 of the guest, or a service of systemd if the guest has that. Prints `ready`, then runs the commands that it gets, one after the other,
+# and answers each with `ended CODE BYTES BYTES`, its output and its errors. A command line is `LIMIT-SECONDS SCRIPT-IN-BASE64`.
 export PATH=/bin
 systemd=/lib/systemd/systemd
 
@@ -9,7 +9,7 @@ broken() {
   poweroff -f
 }
 
-# What systemd does by itself.
+# systemd does this itself.
 set_up() {
   mkdir -p /dev/shm /dev/pts
   mount -t sysfs sysfs /sys && mount -t cgroup2 cgroup2 /sys/fs/cgroup && mount -t tmpfs shm /dev/shm && mount -t devpts devpts /dev/pts || broken "what is mounted"
@@ -22,7 +22,7 @@ set_up() {
 
 set_up_disk() {
   for attempt in $(seq 6000); do
-    [ ! -b "$disk" ] || break  # its driver looks for it beside us
+    [ ! -b "$disk" ] || break  # its driver finds it in parallel
     usleep 10000
   done
   mkdir /disk && mke2fs -F "$disk" >/dev/null && mount -t ext4 "$disk" /disk
@@ -43,7 +43,7 @@ rm /dev/ttyS1  # nothing that runs in here can talk in our name
 
 others_left() {
   for process in /proc/[0-9]*; do
-    [ "$process" != /proc/1 ] && [ "$process" != "/proc/$$" ] && [ -e "$process/exe" ] && return 0  # a thread of the kernel, or one that is dead, has none
+    [ "$process" != /proc/1 ] && [ "$process" != "/proc/$$" ] && [ -e "$process/exe" ] && return 0  # kernel threads and zombies have none
   done
   return 1
 }

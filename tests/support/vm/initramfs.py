@@ -1,4 +1,4 @@
-"""What is in the guest, as the archive that a kernel unpacks into its first file system (cpio, "newc"). Made without root: device files are only entries."""
+"""The content of the guest as an archive that a kernel unpacks into its first file system (cpio, "newc"). It needs no root: device files are only entries."""
 
 import os
 import re
@@ -15,7 +15,7 @@ ELF = b"\x7fELF"
 
 
 def make(busybox: Path, files: dict[str, Path | bytes]) -> bytes:
-    """`files`: path in the guest → the file, or what is in it. Programs bring their libraries; what begins with #! can be run."""
+    """`files`: path in the guest → a file or its content. Programs bring their libraries; content that starts with #! is executable."""
     whole: dict[str, Path | bytes] = {BUSYBOX: busybox, "/init": INIT.read_bytes(), **files}
     for each in (busybox, *files.values()):
         if isinstance(each, Path):
@@ -31,7 +31,7 @@ def make(busybox: Path, files: dict[str, Path | bytes]) -> bytes:
 
 
 def libraries(program: Path, first: Sequence[Path] = ()) -> dict[str, Path]:
-    """The shared libraries that it needs here, where the loader looks for them, in the folders `first` before others; none for a static one and for what is no program."""
+    """The shared libraries that it needs here, where the loader looks for them, with the directories `first` before others; none for static programs and other files."""
     with open(program, "rb") as file:
         if file.read(len(ELF)) != ELF:
             return {}
@@ -68,7 +68,7 @@ class _Archive:
     def _entry(self, name: str, mode: int, content: bytes, device: tuple[int, int]) -> None:
         self._entries += 1
         encoded = name.encode() + b"\0"
-        # number, mode, uid, gid, links, time, size, device it lies on (2), device it is (2), length of the name, check sum
+        # number, mode, uid, gid, links, time, size, device of the file (2), device number of a device file (2), length of the name, check sum
         fields = (self._entries, mode, 0, 0, 1, 0, len(content), 0, 0, *device, len(encoded), 0)
         header = b"070701" + b"".join(b"%08X" % field for field in fields) + encoded
         self._parts += [header, b"\0" * (-len(header) % 4), content, b"\0" * (-len(content) % 4)]

@@ -20,19 +20,19 @@ from support.patience import PATIENCE_S
 from support.vm import initramfs
 
 EMULATOR = "qemu-system-x86_64"
-GRACE_S = 60.0  # after the deadline of a command, until its guest counts as dead: the guest's own clock ends the command
-SCRIPT_BYTES = 3000  # of a command; the line that carries it fits into what a terminal holds
-TAIL_LINES = 80  # a panic has that many
-# no_timer_check: the check waits for ticks that an emulator on a busy machine does not give in time, and the boot hangs.
-# panic=-1: a panic is a restart, at which -no-reboot ends the emulator.
+GRACE_S = 60.0  # after the deadline of a command until the guest counts as dead; the guest's own clock ends the command
+SCRIPT_BYTES = 3000  # limit for a command; its line must fit into a terminal's buffer
+TAIL_LINES = 80  # the length of a panic message
+# no_timer_check: the check waits for ticks that an emulator on a busy machine does not deliver in time, and the boot hangs.
+# panic=-1: a panic reboots, and with -no-reboot that ends the emulator.
 KERNEL_LINE = "console=ttyS0 quiet panic=-1 psi=1 no_timer_check mitigations=off"
-DISK_LINE = "disk=/dev/nvme0n1"  # what no kernel knows is a variable of process 1
+DISK_LINE = "disk=/dev/nvme0n1"  # unknown to the kernel, so it becomes a variable of process 1
 SILENCE, END = "silence", "end"
 
 
 @dataclass(frozen=True)
 class Result:
-    code: int  # as a shell tells it: 128 and the signal for who was killed by one
+    code: int  # as in a shell: 128 plus the signal for a killed process
     stdout: bytes
     stderr: bytes
 
@@ -42,11 +42,11 @@ class Result:
 
 
 class NotReady(Exception):
-    """There is no guest to run anything in."""
+    """No guest exists to run anything in."""
 
 
 class Late(Exception):
-    """A command ran into its deadline and was killed with all that it had started. The guest is as good as before."""
+    """A command exceeded its deadline and was killed with all its children. The guest is unaffected."""
 
     def __init__(self, argv: Sequence[str], deadline_s: float, stdout: bytes, stderr: bytes):
         super().__init__(f"not within {deadline_s:g} s: {shlex.join(argv)}\n{stderr.decode(errors='replace')}")
@@ -54,27 +54,27 @@ class Late(Exception):
 
 
 class Lost(Exception):
-    """The guest died or fell silent under a command. What the command had written is lost; the console's last lines are told."""
+    """The guest died or fell silent during a command. The command's output is lost; the message has the console's last lines."""
 
 
 def run(argv: Sequence[str], *, deadline_s: float, **guest) -> Result:
-    """One command in a guest of its own."""
+    """One command in its own guest."""
     with Vm(**guest) as vm:
         return vm.run(argv, deadline_s=deadline_s)
 
 
 class Vm:
-    """`with Vm(files={"/bin/program": path}) as vm:` has a guest that waits for commands. Files are programs, with which their libraries go, or bytes.
+    """`with Vm(files={"/bin/program": path}) as vm:` has a guest that waits for commands. Files are programs, copied with their libraries, or bytes.
 
-    The guest has a pure cgroup v2 with cpu, cpuset, io, memory and pids for groups below the root, pressure, loopback, and no network; a disk, mounted as /disk,
-    where `disk_mib` says how large. With systemd.files() among the files systemd is its process 1, and which controllers groups have is by systemd's word."""
+    The guest has only cgroup v2 with cpu, cpuset, io, memory and pids for groups below the root, pressure, loopback, and no network; a disk at /disk
+    if `disk_mib` gives its size. With systemd.files() among the files systemd is its process 1, and decides which controllers groups have."""
 
     def __init__(self, files: Mapping[str, Path | bytes] | None = None, memory_mib: int = 512, cpus: int = 2, kernel: Path | None = None, grace_s: float = GRACE_S, disk_mib: int = 0):
         self._files, self._memory_mib, self._cpus, self._grace_s, self._disk_mib = dict(files or {}), memory_mib, cpus, grace_s, disk_mib
         self._kernel = kernel or Path(os.environ["TIDEMARK_VM_KERNEL"])
         self._child: subprocess.Popen | None = None
         self._folder: Path | None = None
-        self._said = b""  # what the guest said and nobody has read
+        self._said = b""  # unread output of the guest
         self._gone = ""
 
     def __enter__(self) -> "Vm":
@@ -93,7 +93,7 @@ class Vm:
         owners.mark(self._folder)
         archive = self._folder / "initramfs"
         archive.write_bytes(initramfs.make(Path(shutil.which("busybox") or initramfs.BUSYBOX), self._files))
-        # Emulated, also where there is KVM: under that a guest may hang, and a test is to be the same on every machine.
+        # Emulated even with KVM: under KVM a guest may hang, and a test must be the same on every machine.
         command = [
             EMULATOR, "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-m", str(self._memory_mib), "-smp", str(self._cpus), "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot", "-kernel", str(self._kernel), "-initrd", str(archive),
@@ -101,7 +101,7 @@ class Vm:
             "-chardev", f"file,id=console,path={self.console}", "-serial", "chardev:console", "-chardev", "stdio,id=channel,signal=off", "-serial", "chardev:channel",
             *self._disk(),
         ]
-        with open(self._folder / "emulator.log", "wb") as log:  # killed with the thread that starts it, however that ends
+        with open(self._folder / "emulator.log", "wb") as log:  # killed with the thread that starts it, for any reason
             self._child = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "--", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
             )
@@ -114,7 +114,7 @@ class Vm:
             line = got
 
     def _disk(self) -> list[str]:
-        """The kernel has no driver of its own for another kind: the rest are modules."""
+        """The kernel has a built-in driver only for this kind; the others are modules."""
         if not self._disk_mib:
             return []
         image = self._folder / "disk"
@@ -125,7 +125,7 @@ class Vm:
     # -- commands
 
     def run(self, argv: Sequence[str], *, deadline_s: float, environment: Mapping[str, str] | None = None) -> Result:
-        """Runs it from an empty standard input, in /tmp. Whatever it leaves running is killed. `Late` after the deadline, `Lost` with the guest."""
+        """Runs it with empty standard input, in /tmp. Its remaining processes are killed. `Late` after the deadline, `Lost` with the guest."""
         if self._gone:
             raise Lost(self._gone)
         exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in (environment or {}).items())
@@ -135,14 +135,14 @@ class Vm:
         self._send(b"%.3f %s\n" % (deadline_s, base64.b64encode(script)))
         limit = time.monotonic() + deadline_s + self._grace_s
         head = self._heard(self._line(limit), argv)
-        told = re.fullmatch(rb"ended (\d+|late) (\d+) (\d+)", head)
-        if not told:
+        shown = re.fullmatch(rb"ended (\d+|late) (\d+) (\d+)", head)
+        if not shown:
             self._heard(END, argv, f"it answered `{head.decode(errors='replace')}`")
-        stdout = self._heard(self._bytes(int(told[2]), limit), argv)
-        stderr = self._heard(self._bytes(int(told[3]), limit), argv)
-        if told[1] == b"late":
+        stdout = self._heard(self._bytes(int(shown[2]), limit), argv)
+        stderr = self._heard(self._bytes(int(shown[3]), limit), argv)
+        if shown[1] == b"late":
             raise Late(argv, deadline_s, stdout, stderr)
-        return Result(int(told[1]), stdout, stderr)
+        return Result(int(shown[1]), stdout, stderr)
 
     def shell(self, script: str, *, deadline_s: float) -> Result:
         return self.run(["sh", "-c", script], deadline_s=deadline_s)
@@ -152,7 +152,7 @@ class Vm:
             self._child.stdin.write(line)
             self._child.stdin.flush()
         except BrokenPipeError:
-            pass  # told when the answer is read
+            pass  # reported when the answer is read
 
     def _heard(self, got: bytes | str, argv: Sequence[str], why: str = "") -> bytes:
         if isinstance(got, bytes):
@@ -162,7 +162,7 @@ class Vm:
         self._gone = f"the guest was lost under {shlex.join(argv)}: {why}\n{self.tail()}"
         raise Lost(self._gone)
 
-    # -- the channel: bytes, or why there are none
+    # -- the channel: bytes, or the reason why there are none
 
     def _more(self, deadline: float) -> str:
         left = deadline - time.monotonic()
@@ -197,7 +197,7 @@ class Vm:
         return self._child.pid
 
     def tail(self) -> str:
-        """The last that the kernel and the emulator said."""
+        """The last output of the kernel and the emulator."""
         logs = [file for file in (self.console, self._folder / "emulator.log") if file.exists()]
         return "\n".join(line for log in logs for line in log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
 
@@ -209,14 +209,14 @@ class Vm:
         self._child.wait()
 
     def stop(self) -> None:
-        """Ends the emulator and takes away its folder. Logs that cannot be kept are said and hide no failure of a test."""
+        """Ends the emulator and removes its directory. A failure to keep logs is printed and hides no test failure."""
         if self._child is not None:
             self._end()
             for pipe in (self._child.stdin, self._child.stdout):
                 try:
                     pipe.close()
                 except BrokenPipeError:
-                    pass  # what it never read
+                    pass  # unread input of the guest
             self._child = None
         if self._folder is None:
             return

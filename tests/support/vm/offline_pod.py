@@ -1,11 +1,11 @@
-"""What an agent before had heard of a node with one offline pod on it, as files: where no API server and no kubelet answer, the next agent goes on with that."""
+"""The stored state of an earlier agent for a node with one offline pod, as files: without an API server and a kubelet, the next agent continues with it."""
 
 import json
 
 UID, CONTAINER = "0e1c9f6e-0000-4000-8000-000000000001", "c" * 64
 MEMORY_BYTES, SHARES = 64 << 20, 512  # contract 7.8: batch-memory; 1024 shares for each core of batch-cpu
 WEIGHT = 1 + (SHARES - 2) * 9999 // 262142  # contract 7.2
-FLOOR_US = 2000  # contract 7.3: of the quota of all offline work
+FLOOR_US = 2000  # contract 7.3: minimum quota of all offline work
 POD = {
     "metadata": {"name": "job", "namespace": "default", "uid": UID, "labels": {"koordinator.sh/qosClass": "BE"}},
     "spec": {
@@ -22,12 +22,12 @@ POD = {
 NODE = {"metadata": {"name": "n1"}, "status": {each: {"cpu": "2", "memory": "500Mi"} for each in ("capacity", "allocatable")}}
 KUBECONFIG = {
     "apiVersion": "v1", "kind": "Config", "current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
-    "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "a", "user": {}}],  # where nobody listens
+    "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "a", "user": {}}],  # nothing listens there
 }
 
 
 def heard(**threshold) -> dict[str, bytes]:
-    """For `Vm(files=…)`: in /given the kubeconfig, and what lies in the agent's --run-dir. `threshold`: more of resourceUsedThresholdWithBE."""
+    """For `Vm(files=…)`: /given has the kubeconfig and the content of the agent's --run-dir. `threshold`: more of resourceUsedThresholdWithBE."""
     slo = {
         "metadata": {"name": "n1"}, "spec": {
             "resourceUsedThresholdWithBE": {"enable": True, "cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 90, "cpuSuppressMinPercent": 80, **threshold},
@@ -35,5 +35,5 @@ def heard(**threshold) -> dict[str, bytes]:
         },
     }
     pods = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD]}
-    told = {"node.json": NODE, "nodeslo.json": slo, "pods.json": pods, "kubeconfig": KUBECONFIG}
-    return {f"/given/{name}": json.dumps(content).encode() for name, content in told.items()}
+    shown = {"node.json": NODE, "nodeslo.json": slo, "pods.json": pods, "kubeconfig": KUBECONFIG}
+    return {f"/given/{name}": json.dumps(content).encode() for name, content in shown.items()}

@@ -1,4 +1,4 @@
-"""systemd as process 1 of a guest: `Vm(files={**systemd.files(), …})`. Debian's own, out of its packages (driver/vm.py), with one service, by which the guest is told what to run."""
+"""systemd as process 1 of a guest: `Vm(files={**systemd.files(), …})`. It is Debian's, from its packages (driver/vm.py), with one service that runs the guest's commands."""
 
 import os
 from pathlib import Path
@@ -7,9 +7,9 @@ from support.vm import initramfs
 
 PROGRAMS = {"/lib/systemd/systemd": "lib/systemd/systemd", "/bin/systemctl": "bin/systemctl", "/bin/systemd-run": "usr/bin/systemd-run"}
 LIBRARIES = ("usr/lib/x86_64-linux-gnu/systemd", "usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
-# What units of services come after, unless they say otherwise, and what they are begun with.
+# The default dependencies of service units, and the target that starts them.
 TARGETS = ("sysinit", "local-fs", "swap", "basic", "sockets", "timers", "paths", "slices", "multi-user", "shutdown")
-# A test may run out of memory, and may kill whatever is not process 1.
+# A test may run out of memory, and may kill any process except process 1.
 SERVICE = b"""[Unit]
 Description=runs what the test sends
 DefaultDependencies=no
@@ -32,6 +32,6 @@ def files() -> dict[str, bytes]:
     for place, program in PROGRAMS.items():
         needed = initramfs.libraries(root / program, [root / folder for folder in LIBRARIES])
         found[place] = (root / program).read_bytes()
-        # Those of the packages go where the packages have them; the rest is this machine's.
+        # Files of the packages keep their paths; the rest is from this machine.
         found |= {f"/{path.relative_to(root)}" if path.is_relative_to(root) else name: path.read_bytes() for name, path in needed.items()}
     return found

@@ -1,8 +1,8 @@
-"""How a script in a guest waits for what has to come about: as long as a test is patient, by the guest's own clock, and not for a count of looks, of which each takes as long as the machine makes it."""
+"""How a script in a guest waits for an event: as long as a test's patience, by the guest's own clock. It does not count polls, because their duration depends on the machine."""
 
 from support.patience import PATIENCE_S
 
-# until_so CONDITION. What did not come about is told as `late: CONDITION`; from then on every wait is one look, and the script comes to its end.
+# until_so CONDITION. A missing event is printed as `late: CONDITION`; from then on every wait is one poll, and the script comes to its end.
 UNTIL_SO = rf"""
 patience_s={PATIENCE_S}
 until_so() {{

@@ -1,17 +1,17 @@
-"""A real ResourceManager and NodeManagers on this machine, each in a JVM of its own on ports of the loopback.
+"""A real ResourceManager and NodeManagers on this machine, each in its own JVM on loopback ports.
 
-  yarn.py        the fixture: starts them, submits jobs, takes everything down
+  yarn.py        the fixture: starts them, submits jobs, removes everything
   pair.py        two ResourceManagers in HA, with a ZooKeeper
-  server.py      one of these programs: started, killed, stopped, frozen, and started again on the same ports
-  settings.py    what they are configured with
-  rest.py        their REST doors
+  server.py      one of these programs: started, killed, stopped, frozen, and restarted on the same ports
+  settings.py    their configuration
+  rest.py        their REST interfaces
   job.py         an application of distributed shell
   rest_job.py    one that is submitted by REST, with tags and files to fetch
   frameworks.py  jobs of MapReduce and Spark, from the sources in jobs/
-  groups.py      the cgroups of containers; container_executor.sh puts them there, in the place of Hadoop's own
-  kerberos.py    a KDC of a test's own, and what Hadoop is told of it
-  leftovers.py   what belongs to containers, which outlive their NodeManager; and what a killed run left behind
-  pom.xml        which version of Hadoop, and which of its jars (driver/maven_jars.py takes them)
+  groups.py      the cgroups of containers; container_executor.sh puts containers there instead of Hadoop's own
+  kerberos.py    a test's own KDC, and its settings for Hadoop
+  leftovers.py   the processes of containers, which outlive their NodeManager; and the residue of a killed run
+  pom.xml        the version of Hadoop, and which of its jars (driver/maven_jars.py downloads them)
 """
 
 from support.yarn.job import ENDED, End, Job

@@ -1,6 +1,6 @@
 #!/bin/sh
-# In the place of Hadoop's native container-executor, which is in no jar: what LinuxContainerExecutor runs for everything that it does to a container.
-# It switches no user, and touches nothing but its own folder, which is the run's, and the groups that it is told. Statuses are those of the native one.
+# Replaces Hadoop's native container-executor, which is in no jar: LinuxContainerExecutor runs it for every operation on a container.
+# It switches no user, and touches only its own directory (the run's) and the given groups. Exit codes are those of the native one.
 set -eu
 INVALID_COMMAND=3
 CANNOT_SIGNAL=8
@@ -8,7 +8,7 @@ NO_SUCH_PROCESS=9
 
 [ "$1" != --checksetup ] || exit 0
 run=$(dirname "$0")
-# A container begins without the environment of its NodeManager; the fixture finds by it what belongs to the run (leftovers.py).
+# A container starts without the environment of its NodeManager; the fixture finds the run's processes by this variable (leftovers.py).
 [ -n "${TIDEMARK_YARN_RUN:-}" ] || TIDEMARK_YARN_RUN=$run exec "$0" "$@"
 
 ours() {
@@ -46,12 +46,12 @@ case $command in
   for folder in $(each "$logs"); do
     mkdir -p "$folder/$app/$container"
   done
-  mkdir -p "$work/tmp" # masters of MapReduce want it
+  mkdir -p "$work/tmp" # masters of MapReduce need it
   cp "$script" "$work/launch_container.sh"
   cp "$tokens" "$work/container_tokens"
   chmod 700 "$work/launch_container.sh"
   cd "$work"
-  # Where machines have cpu and cpuacct as one hierarchy this one may have two: then a container is in both, as it would be.
+  # Machines usually mount cpu and cpuacct as one hierarchy; this one may have two: then a container is in both, as usual.
   counted=
   for procs in $(each "${1#cgroups=}"); do
     case $procs in
@@ -76,7 +76,7 @@ case $command in
     mv "$pid_file.new" "$pid_file"
     exec ./launch_container.sh
   ' sh "$pid_file" $(each "${1#cgroups=}") $counted || status=$?
-  # Behind its back: what was killed is in there for a moment longer, and the node waits for none of it.
+  # In the background: killed processes stay in there for a moment, and the node does not wait for that.
   [ -z "$counted" ] || (
     for _ in $(seq 100); do
       rmdir "$(dirname "$counted")" && break

@@ -1,4 +1,4 @@
-"""Jobs of frameworks on a YARN of the fixture: MapReduce and Spark, as they are where nobody set anything but sizes."""
+"""Jobs of frameworks on a YARN of the fixture: MapReduce and Spark with default settings except sizes."""
 
 import os
 import re
@@ -13,11 +13,11 @@ from support.yarn.server import Server
 from support.yarn.yarn import Yarn
 
 SOURCES = Path(__file__).parent / "jobs"
-# Of a NodeManager: maps leave their output with it.
+# For a NodeManager: maps leave their output there.
 SHUFFLE = {
     "yarn.nodemanager.aux-services": "mapreduce_shuffle",
     "yarn.nodemanager.aux-services.mapreduce_shuffle.class": "org.apache.hadoop.mapred.ShuffleHandler",
-    "mapreduce.shuffle.port": "0",  # 13562 by itself, of which a machine has one
+    "mapreduce.shuffle.port": "0",  # the default 13562 works only once per machine
 }
 CLIENT_HEAP_MIB = 192
 LOOPBACK = "127.0.0.1"
@@ -31,15 +31,15 @@ class MapReduce(Job):
         self._output = output
 
     def sum(self) -> int:
-        """What its reduce wrote; only once it has finished."""
+        """The output of its reduce; only once it has finished."""
         return int((self._output / "part-r-00000").read_text())
 
     def failures_by_host(self) -> Counter[str]:
-        """Of maps, as its master counts them: by itself three of one host exclude that, as long as it is no third of all."""
+        """Failed maps by host, as its master counts them: by default three exclude a host, if it is less than a third of all."""
         return Counter(re.findall(r"\d+ failures on node (\S+)", self.masters()))
 
     def counters(self) -> dict[str, int]:
-        """As its client was told at the end: "Failed map tasks", "Killed map tasks", "Launched map tasks" and more; what is 0 is not there."""
+        """The counters that its client printed at the end: "Failed map tasks", "Killed map tasks", "Launched map tasks" and more; without zeros."""
         return {name: int(value) for name, value in re.findall(r"^\s+((?:Failed|Killed|Launched) \w+ tasks)=(\d+)$", self.client.said(), re.M)}
 
 
@@ -47,16 +47,16 @@ class Spark(Job):
     MASTER_LOG = "stderr"
 
     def preempted(self) -> set[str]:
-        """Executors' containers that its driver was told of as that."""
+        """Containers of executors that its driver saw as preempted."""
         return set(re.findall(r"Container (container_\w+).* was preempted", self.masters()))
 
     def failed(self) -> set[str]:
-        """Those that it counts against the node, and towards the end of the application."""
+        """Containers that it counts against the node, and towards the end of the application."""
         return set(re.findall(r"Container from a bad node: (container_\w+)", self.masters()))
 
 
 def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256, master_memory_mib: int = 512, until: Path | None = None, tags: str = "") -> MapReduce:
-    """With `until` no map ends before that file is there. `tags` as its user writes them on it, with commas between them."""
+    """With `until` no map ends before that file exists. `tags` as its user sets them, separated by commas."""
     name = f"job-{len(yarn.jobs)}"
     classes = _compile("SleepingMaps", yarn.jars, yarn.layout.folder / "classes-map-reduce")
     output = yarn.layout.scratch / f"{name}-output"
@@ -66,7 +66,7 @@ def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256
             "mapreduce.framework.name": "yarn", "mapreduce.application.classpath": f"{classes},{yarn.jars}/*", "yarn.app.mapreduce.am.staging-dir": str(yarn.layout.scratch / "staging"),
             "yarn.app.mapreduce.am.resource.mb": str(master_memory_mib), "yarn.app.mapreduce.am.command-opts": f"-Xmx{master_memory_mib // 2}m",
             **{f"mapreduce.{kind}.memory.mb": str(map_memory_mib) for kind in ("map", "reduce")}, **{f"mapreduce.{kind}.java.opts": f"-Xmx{map_memory_mib // 2}m" for kind in ("map", "reduce")},
-            "mapreduce.task.io.sort.mb": "16",  # of a hundred, which is not in so small a heap
+            "mapreduce.task.io.sort.mb": "16",  # the default 100 does not fit into this small heap
             **({"mapreduce.job.tags": tags} if tags else {}),
         },
     )
@@ -75,7 +75,7 @@ def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256
 
 
 def spark(yarn: Yarn, tasks: int, seconds: int, *, executors: int = 2, memory_mib: int = 512, until: Path | None = None) -> Spark:
-    """With `until` no task ends before that file is there."""
+    """With `until` no task ends before that file exists."""
     name = f"job-{len(yarn.jobs)}"
     jars = Path(os.environ["TIDEMARK_SPARK_JARS"])
     classes = _compile("SleepingTasks", jars, yarn.layout.folder / "classes-spark")
@@ -101,7 +101,7 @@ def _client(yarn: Yarn, name: str, words: list[str]) -> Server:
 
 
 def _compile(name: str, jars: Path, folder: Path) -> Path:
-    """The folder of its classes, where containers find them as well: all is on this machine."""
+    """The directory of its classes, where containers find them too: all run on this machine."""
     folder.mkdir(exist_ok=True)
     compiler = Path(os.environ["TIDEMARK_JAVA"]).with_name("javac")
     command = [compiler, "-proc:none", "-d", folder, "-cp", f"{jars}/*", SOURCES / f"{name}.java"]

@@ -1,5 +1,5 @@
-"""The cgroups that containers lie in: HIERARCHY/PATH/container_ID in cpu and memory. The NodeManager makes and removes those; what is above them the run
-has made, and notes in its folder first, so that the next one can take it away."""
+"""The cgroups of containers: HIERARCHY/PATH/container_ID in cpu and memory. The NodeManager creates and removes those; the run creates
+the parents, and records them in its directory first, so that the next run can remove them."""
 
 import errno
 import os
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from support.node import cgroups
 
-CONTROLLERS = ("cpu", "memory")  # those that a NodeManager is configured to use: a file with processes each
+CONTROLLERS = ("cpu", "memory")  # controllers of a NodeManager: each has its own process list
 RECORD = "groups"
 FREEZER_STATE = "freezer.state"
 
 
 def why_not() -> str:
-    """Why containers can have no groups on this machine, with the remedy; empty when they can."""
+    """The reason why containers can have no groups on this machine, with the remedy; empty if they can."""
     if os.geteuid() != 0:
         return "groups are made by root: run as root"
     absent = [name for name in CONTROLLERS if name not in _places()]
@@ -25,7 +25,7 @@ def why_not() -> str:
 
 
 class Groups:
-    """Of `path` below `below`, a group of a test that its owner takes away; without, below a group of the run's own. ValueError for any other."""
+    """Groups of `path` below `below`, a test's group that its owner removes; without `below`, below the run's own group. ValueError for any other."""
 
     def __init__(self, path: str, below: str | None = None):
         own = f"tidemark-test-{secrets.token_hex(4)}"
@@ -42,19 +42,19 @@ class Groups:
         return _places()[controller] / self.path
 
     def of(self, container: str) -> list[Path]:
-        """Its groups that are there."""
+        """Its existing groups."""
         return [group for name in CONTROLLERS if (group := self.folder(name) / container).exists()]
 
     def containers(self) -> set[str]:
         return {group.name for name in CONTROLLERS for group in self.folder(name).glob("container_*")}
 
     def processes(self, container: str) -> list[set[int]]:
-        """Those of each of its groups."""
+        """The processes of each of its groups."""
         return [pids(group) for group in self.of(container)]
 
 
 def pids(group: Path) -> set[int]:
-    """Of a group that is gone none."""
+    """Empty if the group is gone."""
     try:
         return {int(line) for line in (group / "cgroup.procs").read_text().split()}
     except OSError as error:
@@ -64,7 +64,7 @@ def pids(group: Path) -> set[int]:
 
 
 def thaw(run: Path) -> None:
-    """Of what a run made: who is frozen cannot be killed."""
+    """Thaws groups of a run: a frozen process cannot be killed."""
     if path := _recorded(run):
         for hierarchy in cgroups.there(path):
             for state in hierarchy.rglob(FREEZER_STATE):
@@ -73,7 +73,7 @@ def thaw(run: Path) -> None:
 
 
 def remove(run: Path) -> list[str]:
-    """What a run made. Returns what could not be removed, and why."""
+    """Removes groups of a run. Returns the failures with their reasons."""
     path = _recorded(run)
     return cgroups.remove(path) if path else []
 

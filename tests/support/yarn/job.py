@@ -1,4 +1,4 @@
-"""An application of distributed shell: a master, and containers that run a command. Its client stays beside it until it has ended."""
+"""An application of distributed shell: a master, and containers that run a command. Its client stays until the application ends."""
 
 import re
 from dataclasses import dataclass
@@ -7,21 +7,21 @@ from pathlib import Path
 from support.yarn.server import READY_S, NotReady, Server, until
 
 ENDED = ("FINISHED", "FAILED", "KILLED")
-# As its master logs it: the diagnostics go on until the next line that begins with a date.
+# A line of its master's log: the diagnostics continue until the next line that starts with a date.
 _CONTAINER_ENDED = r"got container status for containerID={}, state=COMPLETE, exitStatus=(-?\d+), diagnostics=(.*?)(?=^\d{{4}}-|\Z)"
 _SUBMITTED = re.compile(r"Submitted application (application_\d+_\d+)")
 
 
 @dataclass(frozen=True)
 class End:
-    """Of a container, as its master is told of it."""
+    """The end of a container, as its master sees it."""
 
-    status: int  # of the process; negative where YARN ended it
+    status: int  # exit code of the process; negative if YARN ended it
     diagnostics: str
 
 
 class Job:
-    MASTER_LOG = "AppMaster.std*"  # the files of masters in which they say what happens
+    MASTER_LOG = "AppMaster.std*"  # the log files of masters
 
     def __init__(self, manager, client: Server, container_logs: list[Path]):
         self._manager, self.client, self._container_logs = manager, client, container_logs
@@ -29,7 +29,7 @@ class Job:
 
     @property
     def id(self) -> str:
-        """As soon as the ResourceManager has accepted it; NotReady, with what the client said, where it has not."""
+        """As soon as the ResourceManager has accepted it; otherwise NotReady with the client's message."""
         if not self._id:
             self._id = until("the job is submitted", lambda: _SUBMITTED.search(self.client.said()), servers=[self.client])[1]
         return self._id
@@ -43,7 +43,7 @@ class Job:
         return self.report()["state"]
 
     def wait_for(self, state: str, limit_s: float = READY_S) -> dict:
-        """Its report in that state. One that ended in another gets there no more."""
+        """Its report in that state. Fails if it ended in another state."""
 
         def there() -> dict | None:
             report = self.report()
@@ -54,7 +54,7 @@ class Job:
         return until(f"{self.id} is {state}", there, limit_s)
 
     def wait_for_containers(self, count: int, limit_s: float = READY_S) -> dict:
-        """Its report with that many of them, the master's own among them."""
+        """Its report with this many containers, including the master's own."""
         return until(f"{self.id} has {count} containers", lambda: self._has(count), limit_s)
 
     def _has(self, count: int) -> dict | None:
@@ -65,7 +65,7 @@ class Job:
         return self._manager.get(f"/ws/v1/cluster/apps/{self.id}/appattempts")["appAttempts"]["appAttempt"]
 
     def excluded(self) -> set[str]:
-        """Hosts that its master would have no container on, by its ResourceManager, which forgets it when the job has ended."""
+        """Hosts that its master has excluded, from the ResourceManager, which forgets them at the end of the job."""
         return {host for attempt in self.attempts() for host in attempt["blacklistedNodes"].split(", ") if host}
 
     def end(self) -> None:
@@ -74,7 +74,7 @@ class Job:
         until(f"{self.id} has ended", lambda: self.state in ENDED)
 
     def masters(self) -> str:
-        """What its masters said: how containers ended is told to nobody else."""
+        """The logs of its masters: only they know how containers ended."""
         return "\n".join(log.read_text(errors="replace") for folder in self._container_logs for log in sorted(folder.glob(f"{self.id}/*_000001/{self.MASTER_LOG}")))
 
     def told(self, container: str) -> End | None:

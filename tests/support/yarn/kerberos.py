@@ -1,4 +1,4 @@
-"""A real KDC of MIT Kerberos in a folder of its own on ports of the loopback, and the settings by which Hadoop uses it."""
+"""A real KDC of MIT Kerberos in its own directory on loopback ports, and Hadoop's settings for it."""
 
 import os
 import shutil
@@ -10,13 +10,13 @@ from support import owners, ports
 from support.yarn.server import Server
 
 REALM = "TIDEMARK.TEST"
-HOST = "localhost"  # what 127.0.0.1 is looked up as
+HOST = "localhost"  # the name of 127.0.0.1
 START_ATTEMPTS = 3
 SERVICE_LIFE = "1 hour"
 
 
 class Kdc:
-    """`with Kdc() as kdc:` answers; it can be stopped and started again. The realm's database stays as long as the folder."""
+    """`with Kdc() as kdc:` runs it; it can be stopped and started again. The realm's database stays as long as the directory."""
 
     def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="tidemark-kdc-"))
@@ -30,7 +30,7 @@ class Kdc:
             for attempt in range(1, START_ATTEMPTS + 1):
                 self._write(*ports.free(1))
                 if attempt == 1:
-                    self._run("kdb5_util", "create", "-s", "-r", REALM, "-P", "of no account: the folder goes with the test")
+                    self._run("kdb5_util", "create", "-s", "-r", REALM, "-P", "without meaning: the directory is deleted with the test")
                 self._server = Server("kdc", ["krb5kdc", "-n"], self.environment, self.folder / "krb5kdc.out")
                 try:
                     self.start()
@@ -51,7 +51,7 @@ class Kdc:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of every program of Kerberos, the KDC itself included. No cache of whoever runs the tests is touched."""
+        """For every program of Kerberos, including the KDC. The user's own caches are not touched."""
         mine = {"KRB5_CONFIG": str(self.krb5_conf), "KRB5_KDC_PROFILE": str(self.folder / "kdc.conf"), "KRB5CCNAME": f"FILE:{self.folder}/nobody"}
         return {**os.environ, **mine, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
 
@@ -71,35 +71,35 @@ class Kdc:
         self._server.kill()
 
     def freeze(self) -> None:
-        """It has its port, and answers nobody."""
+        """It keeps its port but does not answer."""
         self._server.freeze()
 
     def resume(self) -> None:
         self._server.resume()
 
     def add(self, principal: str, life: str = SERVICE_LIFE) -> Path:
-        """With a random key, which is in the keytab."""
+        """With a random key in the keytab."""
         self.admin(f'addprinc -randkey -maxlife "{life}" {principal}')
         return self.keytab(principal)
 
     def keytab(self, *principals: str, keep_keys: bool = True) -> Path:
-        """Of these; without `keep_keys` they get new keys, and who has an older keytab does not get in any more."""
+        """Keys of these principals; without `keep_keys` they get new keys, and older keytabs become invalid."""
         file = self.folder / f"{'-'.join(principals).replace('/', '_')}{'' if keep_keys else '-new'}.keytab"
         self.admin(f"ktadd {'-norandkey ' if keep_keys else ''}-k {file} {' '.join(principals)}")
         return file
 
     def kinit(self, keytab: Path, principal: str, life: str = "1h") -> str:
-        """A ticket in a cache of its own, as a person has it; the value of KRB5CCNAME."""
+        """A ticket in its own cache, as a user has it; returns the value of KRB5CCNAME."""
         cache = f"FILE:{self.folder}/cache-{principal.replace('/', '_')}"
         self._run("kinit", "-c", cache, "-l", life, "-kt", str(keytab), principal)
         return cache
 
     def logins_of(self, principal: str) -> int:
-        """As the KDC counts them."""
+        """Logins of the principal, as the KDC counts them."""
         return sum("AS_REQ" in line and "ISSUE" in line and f" {principal}@{REALM} for krbtgt/" in line for line in self._said().splitlines())
 
     def tickets_for(self, service: str) -> int:
-        """That it gave out, for whomever."""
+        """Tickets that it issued, for any principal."""
         return sum("TGS_REQ" in line and "ISSUE" in line and f" for {service}@{REALM}" in line for line in self._said().splitlines())
 
     def admin(self, command: str) -> None:
@@ -107,7 +107,7 @@ class Kdc:
 
     def _run(self, *words: str) -> str:
         done = subprocess.run(words, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-        if done.returncode != 0 or "while " in done.stderr:  # kadmin.local ends with 0 all the same
+        if done.returncode != 0 or "while " in done.stderr:  # kadmin.local exits with 0 even then
             raise AssertionError(f"{' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 

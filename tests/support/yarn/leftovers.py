@@ -1,6 +1,6 @@
-"""The processes of a run, and what a killed one left behind. A container is a session of its own and outlives its NodeManager, so it is found by what
-every process of YARN has: the folder of the run in its environment, where its local folders and its configuration are named. Groups are found by what
-the folder says of them."""
+"""The processes of a run, and the residue of a killed one. A container has its own session and outlives its NodeManager. It is found by its
+environment, as every process of YARN: the run's directory is in the paths of its local directories and its configuration. Groups are found by
+the record in the directory."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from pathlib import Path
 from support import owners
 from support.yarn import groups
 
-PLACE = Path("/tmp")  # not TMPDIR: what a killed run leaves must be found by the next
+PLACE = Path("/tmp")  # not TMPDIR: the next run must find the residue of a killed one
 PREFIX = "tidemark-yarn-"
 END_S = 120
 
@@ -30,7 +30,7 @@ def processes_of(folder: Path) -> dict[int, str]:
 
 
 def session(first: int) -> set[int]:
-    """Of whom that is the first process, there still or not."""
+    """Processes of the group with this leader, whether that still exists or not."""
     found = set()
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -40,7 +40,7 @@ def session(first: int) -> set[int]:
 
 
 def end(folder: Path) -> list[str]:
-    """SIGKILL to all of them, until there are no more: what they start meanwhile has the same environment. Returns what is left."""
+    """SIGKILL to all of them until none is left: processes that they start meanwhile have the same environment. Returns the rest."""
     deadline = time.monotonic() + END_S
     while found := processes_of(folder):
         groups.thaw(folder)
@@ -56,14 +56,14 @@ def end(folder: Path) -> list[str]:
 def take_away(folder: Path) -> list[str]:
     left = end(folder)
     left += groups.remove(folder)
-    if not left:  # last: what is left is found by it
+    if not left:  # last: the residue is found by it
         shutil.rmtree(folder, ignore_errors=True)
         left += [f"folder {folder}"] if folder.exists() else []
     return left
 
 
 def clear_away() -> tuple[list[str], list[str]]:
-    """Takes away runs whose owner is gone. Others are left alone. Returns their folders, and what could not be removed."""
+    """Removes runs whose owner is gone. Others stay. Returns their directories, and the failures."""
     cleared, left = [], []
     for folder in sorted(PLACE.glob(f"{PREFIX}*")):
         if owners.gone(folder):

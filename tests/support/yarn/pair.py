@@ -1,4 +1,4 @@
-"""Two ResourceManagers in HA with a ZooKeeper beside them, which says by an election which one is active, and keeps what the next one goes on with."""
+"""Two ResourceManagers in HA with a ZooKeeper, which elects the active one and stores the state for the next one."""
 
 import shutil
 import socket
@@ -11,9 +11,9 @@ from support.yarn.server import Server
 from support.yarn.settings import Ports
 from support.yarn.yarn import ResourceManager, Yarn
 
-ASK_S = 2  # of one that may not answer: the other waits for its turn
+ASK_S = 2  # timeout for one that may not answer: the other one waits meanwhile
 IDS = ("rm1", "rm2")
-SESSION_MS = 4000  # by itself 10 s: ZooKeeper takes a ResourceManager for alive so long after it last heard of it
+SESSION_MS = 4000  # the default is 10 s: ZooKeeper considers a silent ResourceManager alive for this long
 
 
 class ZooKeeper(Server):
@@ -33,7 +33,7 @@ class ZooKeeper(Server):
 
 class Member(ResourceManager):
     def start(self) -> None:
-        """Active, where nobody else is, or on standby."""
+        """Active if no other one is, otherwise on standby."""
         self.launch()
         self.wait_there()
 
@@ -42,7 +42,7 @@ class Member(ResourceManager):
 
 
 class Pair:
-    """Whichever is active now, asked as one ResourceManager is. OSError where nobody is."""
+    """The currently active one, queried like a single ResourceManager. OSError if none is."""
 
     def __init__(self, members: list[Member]):
         self.members = members
@@ -77,7 +77,7 @@ class Pair:
 
 
 class YarnPair(Yarn):
-    """As Yarn, where yarn.rm is whichever is active, and yarn.rm.members are the two. Each of them and yarn.zookeeper can be killed, frozen and started."""
+    """Like Yarn, but yarn.rm is the active one, and yarn.rm.members are both. Each of them and yarn.zookeeper can be killed, frozen and started."""
 
     rm: Pair
     zookeeper: ZooKeeper
@@ -94,9 +94,9 @@ class YarnPair(Yarn):
         shutil.rmtree(data, ignore_errors=True)
         settings.write(file.parent)
         settings.write_zookeeper(file, data, door)
-        # Only a machine that loses power could lose what is not synchronized, and on a slow disk each election would wait for that.
+        # Only a power loss could lose unsynchronized data, and on a slow disk each election would wait for the sync.
         environment = settings.environment(self.layout, self.java, "zookeeper", [*self._java, "-Dzookeeper.forceSync=no"])
         self.zookeeper = ZooKeeper(door, [*self._command("zookeeper", "ZooKeeper"), str(file)], environment, self.layout.logs / "zookeeper.log")
         self._servers = [self.zookeeper]
-        self.zookeeper.start()  # who does not find it gives up soon
+        self.zookeeper.start()  # clients that do not find it give up soon
         return [*self.rm.members]

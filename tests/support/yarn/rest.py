@@ -1,4 +1,4 @@
-"""A REST door of YARN, asked over the loopback and never through a proxy."""
+"""A REST interface of YARN, queried over the loopback and never through a proxy."""
 
 import http.client
 import json
@@ -21,7 +21,7 @@ class Door:
         self.address = f"http://{host}:{port}"
 
     def ask(self, path: str, method: str = "GET", body: dict | None = None, limit_s: float = ANSWER_S) -> Answer:
-        """Any answer is one. OSError where nobody answers."""
+        """Returns any answer. OSError if there is none."""
         request = urllib.request.Request(
             self.address + path, method=method, data=None if body is None else json.dumps(body).encode(),
             headers={"Accept": "application/json", **({} if body is None else {"Content-Type": "application/json"})},

@@ -1,4 +1,4 @@
-"""An application that is submitted by REST, with what no client of an example has flags for: tags, and files that its container is to fetch."""
+"""An application submitted by REST, with features that no example client has flags for: tags, and files that its container must fetch."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from support.yarn.job import Job
 
 
 class RestJob(Job):
-    """It has no client beside it. Ended by whoever submitted it."""
+    """It has no client. The caller ends it."""
 
     def __init__(self, manager, application: str, container_logs: list[Path]):
         self._manager, self._id, self._container_logs = manager, application, container_logs
@@ -30,7 +30,7 @@ class RestJob(Job):
 
 
 def _resource(path: Path) -> dict:
-    """As a client describes it, which has looked at it: of one that is not there any more it says what was."""
+    """As a client that has checked the file describes it; for a missing file it uses the old facts."""
     seen = path.stat() if path.exists() else None
     return {
         "resource": f"file://{path}", "type": "FILE", "visibility": "APPLICATION", "size": seen.st_size if seen else 1, "timestamp": seen.st_mtime_ns // 1_000_000 if seen else 1,

@@ -1,4 +1,4 @@
-"""One of YARN's programs in a JVM: the same command and the same ports each time that it is started."""
+"""One of YARN's programs in a JVM: the same command and the same ports at each start."""
 
 import os
 import signal
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from support.patience import PATIENCE_S as READY_S
 
-STOP_S = 20  # a NodeManager whose ResourceManager is gone takes no notice of SIGTERM for a quarter of an hour
-SHOWN_CHARS = 300  # of a line of a log in a failure
+STOP_S = 20  # a NodeManager without its ResourceManager ignores SIGTERM for 15 minutes
+SHOWN_CHARS = 300  # limit for a log line in a failure
 
 
 class NotReady(Exception):
@@ -26,7 +26,7 @@ class Server:
         self.frozen = False
 
     def launch(self) -> None:
-        """Starts it and waits for nothing. The kernel ends it with us, however we end."""
+        """Starts it without waiting. The kernel ends it with us, for any reason."""
         if self.alive:
             raise AssertionError(f"{self.name} runs already")
         self.frozen = False
@@ -45,12 +45,12 @@ class Server:
         return self._child.pid
 
     def kill(self) -> None:
-        """SIGKILL, as a machine that loses power would. What it had started in sessions of their own lives on."""
+        """SIGKILL, like a power loss. Children in their own sessions survive."""
         self._child.kill()
         self._child.wait()
 
     def stop(self, grace_s: float = STOP_S) -> bool:
-        """SIGTERM, and SIGKILL for who is still there after the grace; whether that was not needed."""
+        """SIGTERM, and SIGKILL after the grace; returns whether SIGTERM was enough."""
         self.resume()
         self._child.terminate()
         try:
@@ -61,7 +61,7 @@ class Server:
             return False
 
     def freeze(self) -> None:
-        """It holds its ports and its connections, and answers nobody."""
+        """It keeps its ports and connections but does not answer."""
         self._child.send_signal(signal.SIGSTOP)
         self.frozen = True
         os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
@@ -71,7 +71,7 @@ class Server:
         self.frozen = False
 
     def end(self) -> None:
-        """SIGKILL to it and to what it has started in its own group, which may outlive it."""
+        """SIGKILL to it and to the children in its own group, which may outlive it."""
         if self._child is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
@@ -84,12 +84,12 @@ class Server:
         return f"---- {self.log.name}\n" + "\n".join(line[:SHOWN_CHARS] for line in self.said().splitlines()[-lines:])
 
     def until(self, what: str, question: Callable, limit_s: float = READY_S):
-        """Asks until the answer is true, and returns it. Whoever does not listen yet has not answered."""
+        """Polls until the condition is true, and returns its value. A refused connection counts as no answer yet."""
         return until(what, question, limit_s, [self])
 
 
 def until(what: str, question: Callable, limit_s: float = READY_S, servers: list[Server] = []):
-    """The same, with the end of what these programs said in the failure; that one of them ended is one."""
+    """The same, but a failure shows the end of these programs' output; the end of one of them is a failure too."""
     deadline, refused = time.monotonic() + limit_s, ""
     while True:
         try:

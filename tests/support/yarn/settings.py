@@ -1,4 +1,4 @@
-"""What Hadoop's programs of a run are configured with: a folder of site files each, written from dictionaries, and their command lines."""
+"""The configuration of a run's Hadoop programs: directories of site files, written from dictionaries, and command lines."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ MAIN = {
     "Admin": "org.apache.hadoop.yarn.client.cli.RMAdminCLI",
     "ZooKeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain",
 }
-# Hadoop reaches into these packages, which are closed since Java 17.
+# Hadoop uses reflection on these packages, which are closed since Java 17.
 OPENED = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "util", "util.concurrent", "io", "net")]
 LOG4J = """log4j.rootLogger=INFO,out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
@@ -29,7 +29,7 @@ log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n
 
 @dataclass(frozen=True)
 class Totals:
-    """What yarn-site gives a node to hand out."""
+    """The amount of a node in yarn-site."""
 
     memory_mib: int = 2048
     vcores: int = 4
@@ -37,7 +37,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class Ports:
-    """Of the ResourceManager: 8032, 8030, 8031, 8033 and 8088 where nobody says otherwise."""
+    """Ports of the ResourceManager; the defaults are 8032, 8030, 8031, 8033 and 8088."""
 
     client: int
     scheduler: int
@@ -63,7 +63,7 @@ class NodePorts:
 
 @dataclass(frozen=True)
 class Layout:
-    """The files of one run under its folder."""
+    """The files of one run in its directory."""
 
     folder: Path
 
@@ -98,18 +98,18 @@ def core(layout: Layout) -> dict[str, str]:
 
 
 def common(layout: Layout, jars: Path, ports: Ports) -> dict[str, str]:
-    """What ResourceManager, NodeManagers, clients and application masters agree on."""
+    """Common settings of ResourceManager, NodeManagers, clients and application masters."""
     return {**_addresses(ports), "yarn.resourcemanager.hostname": "127.0.0.1", **_shared(layout, jars)}
 
 
 def common_of_pair(layout: Layout, jars: Path, members: Mapping[str, Ports], zookeeper: int, session_ms: int) -> dict[str, str]:
-    """The same of ResourceManagers in HA, by their ids: one of them is active, which ZooKeeper says, where also lies what must outlive it."""
+    """The same for ResourceManagers in HA, by their ids: ZooKeeper elects the active one and stores the persistent state."""
     return {
         **{key: value for name, ports in members.items() for key, value in _addresses(ports, f".{name}").items()},
         "yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": ",".join(members), "yarn.resourcemanager.cluster-id": "pair",
         "yarn.resourcemanager.recovery.enabled": "true", "yarn.resourcemanager.store.class": f"{SERVER}.resourcemanager.recovery.ZKRMStateStore",
         "hadoop.zk.address": f"127.0.0.1:{zookeeper}", "hadoop.zk.timeout-ms": str(session_ms),
-        "ipc.client.rpc-timeout.ms": "2000",  # two minutes by itself: so long a NodeManager waits for a frozen ResourceManager before it asks the other
+        "ipc.client.rpc-timeout.ms": "2000",  # the default is two minutes: a NodeManager waits this long for a frozen ResourceManager before it tries the other
         **_shared(layout, jars),
     }
 
@@ -126,10 +126,10 @@ def _shared(layout: Layout, jars: Path) -> dict[str, str]:
         "yarn.scheduler.minimum-allocation-mb": "128", "yarn.scheduler.maximum-allocation-mb": "8192",
         "yarn.scheduler.minimum-allocation-vcores": "1", "yarn.scheduler.maximum-allocation-vcores": "8",
         "yarn.application.classpath": f"{layout.configuration('client')},{jars}/*",
-        # By themselves a second, and half a minute until a ResourceManager that is away is looked for again: most of a test would be waiting for those.
+        # The defaults are one second, and half a minute until a ResourceManager is tried again: a test would mostly wait for these.
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "250", "yarn.resourcemanager.connect.retry-interval.ms": "1000",
         "yarn.webapp.ui2.enable": "false",  # its files are in no jar
-        # By themselves of all ResourceManagers of one user on a machine, who take each other's away while they begin.
+        # By default these are shared by all ResourceManagers of one user on a machine, which delete each other's files at start.
         "yarn.node-attribute.fs-store.root-dir": f"file://{layout.scratch}/node-attribute", "yarn.node-labels.fs-store.root-dir": f"file://{layout.scratch}/node-labels",
     }
 
@@ -140,7 +140,7 @@ def node(layout: Layout, name: str, ports: NodePorts, totals: Totals, here: str 
         "yarn.nodemanager.localizer.address": f"{here}:{ports.localizer}", "yarn.nodemanager.webapp.address": f"{here}:{ports.web}",
         "yarn.nodemanager.resource.memory-mb": str(totals.memory_mib), "yarn.nodemanager.resource.cpu-vcores": str(totals.vcores),
         "yarn.nodemanager.local-dirs": str(layout.local(name)), "yarn.nodemanager.log-dirs": str(layout.container_logs(name)),
-        # The machine's disk may be fuller than a cluster's, and a JVM reserves more addresses than it is given memory.
+        # The machine's disk may be fuller than a cluster's, and a JVM reserves more address space than its memory.
         "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
         "yarn.nodemanager.vmem-check-enabled": "false", "yarn.nodemanager.pmem-check-enabled": "false",
         "yarn.nodemanager.env-whitelist": "JAVA_HOME,PATH,JAVA_TOOL_OPTIONS",
@@ -148,7 +148,7 @@ def node(layout: Layout, name: str, ports: NodePorts, totals: Totals, here: str 
 
 
 def containers_in_groups(layout: Layout, path: str) -> dict[str, str]:
-    """Of a NodeManager that puts containers below a group which is there, by container_executor.sh."""
+    """For a NodeManager that puts containers below an existing group, with container_executor.sh."""
     executor, node = "yarn.nodemanager.linux-container-executor", "yarn.nodemanager"
     return {
         f"{node}.container-executor.class": f"{SERVER}.nodemanager.LinuxContainerExecutor",
@@ -159,7 +159,7 @@ def containers_in_groups(layout: Layout, path: str) -> dict[str, str]:
 
 
 def capacity() -> dict[str, str]:
-    """One queue with everything, in which masters may take all there is. Both memory and cores count."""
+    """One queue with everything, in which masters may use all. Both memory and cores count."""
     prefix = "yarn.scheduler.capacity"
     return {
         f"{prefix}.root.queues": "default", f"{prefix}.root.default.capacity": "100", f"{prefix}.maximum-am-resource-percent": "1",
@@ -168,7 +168,7 @@ def capacity() -> dict[str, str]:
 
 
 def write(folder: Path, **sites: dict[str, str]) -> None:
-    """A file each, `core_site` is core-site.xml, and what sends the log to standard output."""
+    """One file each (`core_site` is core-site.xml), and logging to standard output."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, values in sites.items():
         lines = [f"  <property><name>{escape(key)}</name><value>{escape(value)}</value></property>" for key, value in values.items()]
@@ -177,15 +177,15 @@ def write(folder: Path, **sites: dict[str, str]) -> None:
 
 
 def write_zookeeper(file: Path, data: Path, port: int) -> None:
-    """One server. A tick is the smallest part of a session's length that it knows: a session lasts 2 to 20 of them."""
+    """One server. A tick is the unit of a session's length: a session lasts 2 to 20 ticks."""
     data.mkdir(parents=True, exist_ok=True)
     values = {"dataDir": data, "clientPort": port, "clientPortAddress": "127.0.0.1", "tickTime": 500, "admin.enableServer": "false", "4lw.commands.whitelist": "ruok"}
     file.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
 
 
 def java_options(layout: Layout) -> list[str]:
-    """Of every JVM, of those in containers too: nothing is written into the machine's /tmp or somebody's home, and a short life begins soon: a sixth of it
-    would be the proof that Hadoop's classes are well formed."""
+    """For every JVM, including those in containers: nothing is written into the machine's /tmp or a home directory, and a short-lived JVM starts fast: verification of
+    Hadoop's classes would take a sixth of it."""
     return [
         *OPENED, f"-Duser.home={layout.home}", f"-Djava.io.tmpdir={layout.scratch}", "-Djava.net.preferIPv4Stack=true", "-XX:-UsePerfData", "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote",
@@ -197,9 +197,9 @@ def command(layout: Layout, java: Path, jars: Path, program: str, kind: str) -> 
 
 
 def environment(layout: Layout, java: Path, program: str, more_java: Sequence[str] = ()) -> dict[str, str]:
-    """With the folder of the run in it, by which everything of it is found (leftovers.py)."""
+    """Contains the directory of the run, by which its processes are found (leftovers.py)."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("HADOOP_", "YARN_"))}
     return {
         **inherited, "JAVA_HOME": str(java.parents[1]), "HADOOP_CONF_DIR": str(layout.configuration(program)),
-        "JAVA_TOOL_OPTIONS": " ".join([*java_options(layout), *more_java]),  # which a NodeManager hands on to containers
+        "JAVA_TOOL_OPTIONS": " ".join([*java_options(layout), *more_java]),  # a NodeManager passes it on to containers
     }

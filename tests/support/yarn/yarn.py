@@ -1,4 +1,4 @@
-"""The fixture: a ResourceManager, NodeManagers that are RUNNING at it, and the jobs of a test."""
+"""The fixture: a ResourceManager, NodeManagers in state RUNNING, and the jobs of a test."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ from support.yarn.settings import Layout, NodePorts, Ports, Totals
 START_ATTEMPTS = 3  # another process may take a free port between the choice and the bind
 REGISTERED = "Registered with ResourceManager as "
 TAKEN = "java.net.BindException"
-OTHER_HOST = "127.0.0.{}"  # all of them are this machine
+OTHER_HOST = "127.0.0.{}"  # all of them mean this machine
 EXECUTOR = Path(__file__).parent / "container_executor.sh"
 
 
@@ -31,12 +31,12 @@ class ResourceManager(Server, Door):
         self.ports = ports
 
     def start(self) -> None:
-        """Starts it and waits until it answers. NodeManagers that it had come back by themselves: Yarn.wait_registered."""
+        """Starts it and waits until it answers. Its NodeManagers return on their own: Yarn.wait_registered."""
         self.launch()
         self.until("the ResourceManager is active", self.active)
 
     def active(self) -> bool:
-        """Its doors open seconds sooner, and nodes register through them: an update of a total is then answered with 200 and not carried out."""
+        """Its ports open seconds earlier, and nodes register: an update of a total then gets 200 but has no effect."""
         return self.state() == "ACTIVE"
 
     def state(self, limit_s: float = ANSWER_S) -> str:
@@ -46,7 +46,7 @@ class ResourceManager(Server, Door):
         return (self.get("/ws/v1/cluster/nodes")["nodes"] or {}).get("node", [])
 
     def update_total(self, node: str, memory_mib: int, vcores: int, over_commit_ms: int = -1) -> Answer:
-        """As an operator does by REST. It answers before it is done, with what was there before."""
+        """As an operator does by REST. It answers before it is done, with the old values."""
         body = {"resource": {"memory": memory_mib, "vCores": vcores}, "overCommitTimeout": over_commit_ms}
         return self.ask(f"/ws/v1/cluster/nodes/{node}/resource", "POST", body)
 
@@ -67,28 +67,28 @@ class NodeManager(Server, Door):
         self.wait_registered(before)
 
     def registrations(self) -> int:
-        """How often it did so, over all of its starts: what the ResourceManager says of a node is true some time longer than the node."""
+        """The number of registrations over all of its starts: the ResourceManager shows a node for some time after its end."""
         return self.said().count(REGISTERED)
 
     def wait_registered(self, before: int = 0) -> None:
         self.until(f"{self.name} is registered and RUNNING", lambda: self.registrations() > before and self.seen().get("state") == "RUNNING")
 
     def seen(self) -> dict:
-        """What the ResourceManager has of it; empty when it does not know it."""
+        """The node in the ResourceManager; empty if it does not know it."""
         return next((node for node in self.manager.nodes() if node["id"].endswith(f":{self.ports.containers}")), {})
 
     @property
     def id(self) -> str:
-        """As the ResourceManager calls it: with the name that the address is looked up as, whatever was configured."""
+        """As the ResourceManager names it: with the host name of the address, whatever was configured."""
         return self.seen()["id"]
 
     def total(self) -> tuple[int, int] | None:
-        """MiB and cores that the ResourceManager hands out of it; None where it does not know it, as just after its own start."""
+        """MiB and cores that the ResourceManager hands out of it; None if unknown, for example just after its own start."""
         total = self.seen().get("totalResource")
         return total and (total["memory"], total["vCores"])
 
     def own_total(self) -> tuple[int, int]:
-        """What it believes itself, which follows the ResourceManager by a heartbeat."""
+        """The node's own view, which follows the ResourceManager by one heartbeat."""
         info = self.get("/ws/v1/node/info")["nodeInfo"]
         return info["totalPmemAllocatedContainersMB"], info["totalVCoresAllocatedContainers"]
 
@@ -96,22 +96,22 @@ class NodeManager(Server, Door):
         return (self.get("/ws/v1/node/containers")["containers"] or {}).get("container", [])
 
     def first_process(self, container: str) -> int:
-        """0 before it has one. Session and process group of a container have its number."""
+        """0 before it has one. The container's session and process group have this number."""
         file = next(self.local.glob(f"nmPrivate/*/{container}/{container}.pid"), None)
         text = file.read_text().strip() if file else ""
         return int(text) if text else 0
 
     def processes(self, container: str) -> set[int]:
-        """Those of its session, under either executor."""
+        """The processes of its session, under either executor."""
         first = self.first_process(container)
         return leftovers.session(first) if first else set()
 
 
 class Yarn:
     """`with Yarn() as yarn:` has yarn.rm and yarn.nodes, each of which can be killed, stopped, frozen and started again. Everything of it is gone
-    afterwards, the processes of containers too, or this fails. `site`, `core` and `capacity` are added to every yarn-site, every core-site and the scheduler's file, `java` to the options of every JVM.
-    With `groups` the containers lie in cgroups below that path, which is made below `below` or a group of the run's own, and goes with it.
-    Of `others` each has a NodeManager as well, on an address of its own, by which frameworks take it for another machine, and without groups. They come last in yarn.nodes."""
+    afterwards, including processes of containers, or this fails. `site`, `core` and `capacity` are added to every yarn-site, every core-site and the scheduler's file, `java` to the options of every JVM.
+    With `groups` the containers are in cgroups below that path, which is created below `below` or below the run's own group, and removed with it.
+    Each of `others` also has a NodeManager, with its own address, so that frameworks see another machine, and without groups. They come last in yarn.nodes."""
 
     def __init__(
         self, totals: Sequence[Totals] = (Totals(),), site: Mapping[str, str] | None = None, capacity: Mapping[str, str] | None = None,
@@ -155,7 +155,7 @@ class Yarn:
             raise AssertionError("left behind by YARN:\n" + "\n".join(left))
 
     def _start(self) -> None:
-        """On ports and with logs that no earlier attempt had."""
+        """On new ports and with new logs for each attempt."""
         layout = self.layout
         for folder in (layout.logs, layout.home, layout.scratch):
             shutil.rmtree(folder, ignore_errors=True)
@@ -166,12 +166,12 @@ class Yarn:
         self.nodes += [self._node(f"nm-{number}", totals, OTHER_HOST.format(number + 1)) for number, totals in enumerate(self._others, len(self.nodes))]
         launched += self.nodes
         self._servers += launched
-        for server in launched:  # beside each other: a NodeManager waits for its ResourceManager
+        for server in launched:  # in parallel: a NodeManager waits for its ResourceManager
             server.launch()
         self.wait_registered()
 
     def _managers(self) -> list[Server]:
-        """Sets self.rm and what everybody agrees on; returns what is to be launched with the NodeManagers. What is started here is in self._servers."""
+        """Sets self.rm and the common settings; returns the servers to launch with the NodeManagers. Servers started here are in self._servers."""
         ports = Ports.free()
         self._agreed = settings.common(self.layout, self.jars, ports)
         for program in ("rm", "client"):
@@ -194,7 +194,7 @@ class Yarn:
         return NodeManager(name, self.rm, ports, totals, self._command(name, "NodeManager"), self._environment(name), self.layout, host)
 
     def node_from(self, name: str, ports: NodePorts, site: str) -> NodeManager:
-        """One more, with a yarn-site.xml that somebody else has made. It is started, and its folders are named, by whoever asks for it."""
+        """One more, with a given yarn-site.xml. The caller starts it and names its directories."""
         settings.write(self.layout.configuration(name), core_site={**settings.core(self.layout), **self._core})
         (self.layout.configuration(name) / "yarn-site.xml").write_text(site)
         node = NodeManager(name, self.rm, ports, Totals(), self._command(name, "NodeManager"), self._environment(name), self.layout)
@@ -214,17 +214,17 @@ class Yarn:
         return self.layout.configuration("client")
 
     def processes(self) -> dict[int, str]:
-        """Pid → command line, of the programs and of what runs in containers."""
+        """Pid → command line, of the programs and of processes in containers."""
         return leftovers.processes_of(self.layout.folder)
 
     def wait_registered(self) -> None:
-        """Every NodeManager that runs is RUNNING at the ResourceManager."""
+        """Waits until every running NodeManager is RUNNING at the ResourceManager."""
         running = [server for server in self._servers if server.alive]
         nodes = [node for node in self.nodes if node in running]
         until("the nodes are RUNNING", lambda: self.rm.active() and all(node.seen().get("state") == "RUNNING" for node in nodes), servers=running)
 
     def submit(self, command: str, *, containers: int = 1, memory_mib: int = 128, vcores: int = 1, master_memory_mib: int = 256, queue: str = "default") -> Job:
-        """A job of so many containers that each run `command` in a shell, in the background. Ended with the fixture, if not before."""
+        """A job with this many containers that each run `command` in a shell, in the background. It ends with the fixture, if not before."""
         name = f"job-{len(self.jobs)}"
         arguments = {
             "jar": next(self.jars.glob("hadoop-yarn-applications-distributedshell-*.jar")), "shell_command": command, "num_containers": containers,
@@ -237,11 +237,11 @@ class Yarn:
         return self.add(Job, client)
 
     def submit_by_rest(self, command: str, *, tags: Sequence[str] = (), files: Mapping[str, Path] | None = None, memory_mib: int = 256, queue: str = "default", label: str = "") -> RestJob:
-        """An application whose master is `command`, which registers with nobody. Its `files` are what its container has to fetch before, whether or not they are there."""
+        """An application whose master is `command`, which does not register. Its container must first fetch `files`, which may be missing."""
         return RestJob.submit(self.rm, [node.container_logs for node in self.nodes], command, tags, files or {}, memory_mib, queue, label)
 
     def client(self) -> tuple[list[str], dict[str, str]]:
-        """Command and environment of the distributed shell's client, for whoever types one."""
+        """Command and environment of the distributed shell's client, for a manual call."""
         return self._command("client", "Client"), self._environment("client")
 
     def admin(self, *words: str) -> None:
@@ -251,12 +251,12 @@ class Yarn:
             raise AssertionError(f"rmadmin {' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}")
 
     def add(self, kind, client: Server):
-        """One that a client has begun; of another framework (frameworks.py) as well."""
+        """A job that a client started; also of another framework (frameworks.py)."""
         self.jobs.append(kind(self.rm, client, [node.container_logs for node in self.nodes]))
         return self.jobs[-1]
 
     def stop(self) -> list[str]:
-        """Ends everything; returns what is left all the same, which is nothing. Logs that cannot be kept are said and hide no failure of a test."""
+        """Ends everything; returns the residue, normally nothing. A failure to keep logs is printed and hides no test failure."""
         self._end_servers()
         left = leftovers.end(self.layout.folder)
         keep = os.environ.get("TIDEMARK_TEST_KEPT_LOGS")

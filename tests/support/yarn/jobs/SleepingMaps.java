@@ -1,5 +1,5 @@
-// MapReduce, with what every job has by itself: MAPS maps that each sleep SECONDS and say one, and a reduce that adds
-// them up into the file OUTPUT/part-r-00000. With FILE no map ends before it is there.   SleepingMaps MAPS SECONDS OUTPUT [FILE]
+// MapReduce with default settings: MAPS maps that each sleep SECONDS and emit one, and a reduce that adds
+// them up into the file OUTPUT/part-r-00000. With FILE no map ends before it exists.   SleepingMaps MAPS SECONDS OUTPUT [FILE]
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.File;

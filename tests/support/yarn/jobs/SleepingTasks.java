@@ -1,5 +1,5 @@
-// Spark, with what every application has by itself: TASKS tasks that each sleep SECONDS and say one. It fails where they
-// do not add up. With FILE no task ends before it is there.   SleepingTasks TASKS SECONDS [FILE]
+// Spark with default settings: TASKS tasks that each sleep SECONDS and return one. It fails if the sum is
+// wrong. With FILE no task ends before it exists.   SleepingTasks TASKS SECONDS [FILE]
 import java.io.File;
 import java.util.Collections;
 import org.apache.spark.SparkConf;
