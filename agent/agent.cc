@@ -54,7 +54,7 @@ constexpr base::Duration kBreathMin = std::chrono::milliseconds(20);
 constexpr base::Duration kLossesPatience = std::chrono::seconds(2);
 constexpr base::Duration kListPatience = std::chrono::minutes(1);
 
-// What the machine is seen by; lives as long as the agent.
+// Access to the machine; lives as long as the agent.
 struct Machine {
   linux::Hierarchies hierarchies;
   linux::Folder proc;
@@ -151,7 +151,7 @@ class RunningAgent final : public Agent {
       return Predicted{prediction.reclaimable, prediction.peak};
     });
     node_.subscribe([this](const kube::ObjectKey&, const kube::Node*, const kube::Node* after) {
-      if (after == nullptr) return;  // a node that is made anew is the same machine
+      if (after == nullptr) return;  // a recreated Node is the same machine
       use_node(*after);
       take_back_.use_node(*after);
       ends_.use_node(*after);
@@ -248,7 +248,7 @@ class RunningAgent final : public Agent {
     }
   }
 
-  // What the agent before this one heard last holds until the API server says something else.
+  // Uses the objects that an earlier agent saved until the API server answers.
   void go_on_from_before() {
     if (const auto bytes = kept_.read(KeptObject::kNode); bytes && *bytes) {
       if (const auto node = kube::decode_node(**bytes, node_facts_fields(), interner_)) use_node(*node);
@@ -292,7 +292,7 @@ class RunningAgent final : public Agent {
 
   net::Task<void> measure() {
     while (true) {
-      // Everybody else has his turn also where a pass takes longer than what is between two.
+      // Yield even when a pass overruns its interval.
       const base::Duration breath = std::max<base::Duration>(kBreathMin, sampler_.measured().pass.took / 4);
       const base::Duration left = sampler_.until_next();
       co_await loop_.sleep(left > base::Duration(0) ? left : breath);
@@ -311,7 +311,7 @@ class RunningAgent final : public Agent {
         log_.warn("a value of the kernel cannot be read", {{"error", measured.pass.an_error}});
       }
       follow_kernel_log(*tasks);
-      // As long as somebody has not said what runs here, its use would pass for the system's.
+      // Until every provider has answered, the use of missing tasks would count as the system's.
       const bool known = tasks_->awaited().empty();
       if (rules_.look(loop_.clock().wall())) protect_.use_rules(rules_.rules());
       protect_.tell_line_ends(rules_.says());
@@ -333,7 +333,7 @@ class RunningAgent final : public Agent {
     constexpr auto kIndex = static_cast<std::size_t>(model::Strategy::kEviction);
     const BesteffortInForce besteffort =
         besteffort_in_force(protect_.suppress_seen(), protect_.suppress_plan(), protect_.container_cpus());
-    // Observing looks at the same as enforcing would; where nobody is evicted whatever there is, a full disk is spared.
+    // Observe mode reads the same as enforce mode. If eviction cannot act at all, a full disk is not scanned.
     const bool may_act = !stands.off && (stands.permits[kIndex] == policy::Permit::kEnforce ||
                                          stands.permits[kIndex] == policy::Permit::kPutBack);
     const policy::NodeRules& rules = lines_.hold(rules_.rules(), tasks_->kubelet(), capacity_.memory, disks_.sights());
@@ -349,13 +349,13 @@ class RunningAgent final : public Agent {
     protect_.tell_eviction(eviction_.says(), lines_.says());
   }
 
-  // Of all of them; null: there is none.
+  // The group of all pods; null: there is none.
   const std::string* group_of_pods() const {
     const linux::Kubepods* kubepods = tasks_->groups().kubepods();
     return kubepods == nullptr ? nullptr : &kubepods->qos_path(linux::KubeQos::kGuaranteed);
   }
 
-  // Looked at only where there is a line for it.
+  // Read only if a threshold needs it.
   std::optional<model::MemoryBytes> left_to_pods(const policy::ThresholdRules& rules) {
     const std::string* group = group_of_pods();
     if (!rules.enable || !rules.pods_before_kubelet_percent || group == nullptr) return std::nullopt;
@@ -426,7 +426,7 @@ class RunningAgent final : public Agent {
                             {{"reason", kind}});
   }
 
-  // Without the kernel's log, which would have said it at once and of which process: what groups count of kills.
+  // Without the kernel's log, which reports each kill with its process, kills are taken from the counters of groups.
   void tell_kills(const model::NodeRecord& line) {
     if (kernel_) return;
     for (const model::TaskRecord& task : line.tasks) {
@@ -466,7 +466,7 @@ class RunningAgent final : public Agent {
   Reactor reactor_;
   Result<linux::KnobReport> trial_;
   ProtectController protect_;
-  std::unique_ptr<ReactionThread> reaction_;  // it ends first
+  std::unique_ptr<ReactionThread> reaction_;  // destroyed first
   linux::KernelGroupKiller killer_;
   kube::EventRecorder events_;
   LossLedger losses_;
@@ -481,7 +481,7 @@ class RunningAgent final : public Agent {
   EvictionController eviction_;
   Recorder recorder_;
   std::optional<KernelEvents> kernel_;
-  base::MonotonicTime kernel_read_at_;  // no sooner is it read again
+  base::MonotonicTime kernel_read_at_;  // earliest time of the next read
   base::Histogram& pass_seconds_;
   base::Counter& late_passes_;
   base::Counter& unreadable_;

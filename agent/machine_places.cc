@@ -7,7 +7,7 @@
 namespace tidemark::agent {
 namespace {
 
-// A node has some mounts for each container, of which a layered one takes kilobytes.
+// A node has several mounts for each container; a layered one takes kilobytes.
 constexpr std::size_t kMountsBytesMax = 32 * 1024 * 1024;
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace tidemark::agent {
 namespace {
 
-// Anolis: 0 where the kernel can tell groups apart by bvt and does not.
+// Anolis: 0 if the kernel could tell groups apart by bvt but does not.
 bool identity_switched_off(const linux::Folder& proc) {
   linux::Buffer buffer(64);
   const auto text = proc.read("sys/kernel/sched_group_identity_enabled", buffer);
