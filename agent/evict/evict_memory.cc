@@ -9,7 +9,7 @@
 namespace tidemark::agent {
 namespace {
 
-// A pause alone is not worth a file: the next agent begins with one of its own.
+// A pause alone is not worth a file: the next agent starts with its own pause.
 bool is_worth_keeping(const policy::EvictState& state) {
   return !state.hour.empty() || !state.leaving.empty();
 }

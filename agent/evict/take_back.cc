@@ -111,7 +111,7 @@ net::Task<void> TakeBack::write() {
   }
   if (request.containers.empty()) co_return;
   kube::WriteOptions options;
-  options.subresource = "status";  // an agent has no right to a Node but to its status
+  options.subresource = "status";  // the agent may write only the status of its Node
   options.note.reason = model::reason_id(why_);
   const auto written =
       co_await writer_.patch(kube::kNodes, node_name_, kube::PatchType::kMerge,

@@ -77,7 +77,7 @@ void PredictionController::observe(const Observed& observed, const policy::Usage
   const base::MonotonicTime now = observed.readings().at;
   tell_slow_disk(now);
   if (!loaded_) return;
-  if (!trained_) trained_ = now;  // the first minute has to pass before there is one to learn from
+  if (!trained_) trained_ = now;  // there is nothing to learn from before the first minute is over
   if (now - *trained_ < policy::kTrainEvery) return;
   trained_ = now;
   training_.clear();
@@ -101,11 +101,11 @@ void PredictionController::observe(const Observed& observed, const policy::Usage
   model_count_.set(static_cast<double>(models_.size()));
   if (options_.folder.empty()) return;
   std::ranges::move(gone, std::back_inserter(dropped_));
-  // One that is there again is not to be removed behind its own back.
+  // A model that exists again must not be removed.
   std::erase_if(dropped_, [this](const std::string& key) { return models_.find(key) != nullptr; });
   std::ranges::sort(dropped_);
   dropped_.erase(std::ranges::unique(dropped_).begin(), dropped_.end());
-  // Where nothing can be removed for long, the files of some stay: the next start reads them, and drops what is gone.
+  // If removals fail for long, some files stay: the next start reads and then drops them.
   if (dropped_.size() > policy::kPodModelsMax) dropped_.resize(policy::kPodModelsMax);
   const auto due = models_.to_store(wall);
   if (storing_ || (due.empty() && dropped_.empty())) return;

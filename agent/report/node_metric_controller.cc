@@ -79,7 +79,7 @@ std::string NodeMetricController::not_ready() const {
 }
 
 void NodeMetricController::spec_changed(const kube::NodeMetric* metric) {
-  if (metric == nullptr) return;  // what was asked last stays until somebody asks for something else
+  if (metric == nullptr) return;  // the last request stays until there is a new one
   policy::CollectAsked asked;
   if (metric->policy) {
     asked.aggregate_duration_s = metric->policy->aggregate_duration_s;
@@ -135,7 +135,7 @@ void NodeMetricController::attempt(const Observed& observed, const policy::Repor
             {report_.node_usage, report_.system_usage}, plan.why));
 }
 
-// The status is put whole: what a merge does not name would go on standing there.
+// The status is written whole: a merge would keep fields that it does not name.
 net::Task<void> NodeMetricController::write(std::string body, policy::ReportedLevels told, policy::ReportWhy why) {
   kube::WriteOptions options;
   options.subresource = "status";

@@ -29,7 +29,7 @@ net::Task<Result<std::unique_ptr<kube::WatchStream>>> ReadRights::watch(const ku
   co_return watched;
 }
 
-// What cannot be asked at all says nothing of rights.
+// A failed request says nothing about permissions.
 void ReadRights::note(const kube::Resource& resource, std::string_view verb, const Error* error) {
   const bool refused = error != nullptr && error->kind == ErrorKind::kDenied && error->code == 403;
   if (refused) {
