@@ -25,7 +25,7 @@ Answer from(const Error& error) {
   return {false, error.message};
 }
 
-// v1 has all its files in the root group too; v2 has many of them only below.
+// v1 has all its files in the root group too; v2 has many of them only below it.
 Answer group_file(const linux::Hierarchies& hierarchies, File file) {
   const auto* home = hierarchies.home(file);
   const linux::FileNames& names = linux::names_of(file);

@@ -37,7 +37,7 @@ Result<net::HttpClientConfig> KubeletFlags::client(const std::string& node_name)
   }
   out.tls.ca.file = ca_file;
   out.tls.server_name = server_name;
-  // A kubelet's certificate names its node, and never the loopback that it is asked over.
+  // A kubelet's certificate names its node, never the loopback address that we use.
   const std::string& host = out.url.host;
   if (server_name.empty() && (host == "localhost" || host == "::1" || host.starts_with("127."))) {
     out.tls.server_name = node_name;

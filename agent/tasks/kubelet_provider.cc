@@ -18,8 +18,8 @@ bool is_unnamed(const model::TaskContainer& container) {
   return container.role == model::ContainerRole::kUnlisted;
 }
 
-// Something of it runs that may be a container which is listed without a group. (A pause container never is one, and
-// nothing tells it from the others before they are named.)
+// Whether one of its groups may be a container that is listed without a group. (A pause container never is, and cannot
+// be distinguished before the others are named.)
 bool waits_for_a_name(const model::Task& task) {
   const auto without_group = [](const model::TaskContainer& each) {
     const bool over = each.role == model::ContainerRole::kInit && each.state == model::ContainerState::kTerminated;
@@ -71,7 +71,7 @@ net::Task<void> KubeletProvider::run() {
   }
 }
 
-// Whether there are more such groups than before.
+// Returns whether there are more such groups than before.
 bool KubeletProvider::found_unnamed() {
   std::size_t now = 0;
   for (const TaskPointer& task : provided().tasks) {
@@ -104,7 +104,7 @@ void KubeletProvider::refuse() {
   pods_.refuse_list();
 }
 
-// Until the groups of this node are known nobody can be told from those who have ended meanwhile.
+// Before the groups of this node are known, ended pods cannot be recognized.
 void KubeletProvider::go_on_from_before() {
   if (!kept_.recall || !groups_.current()) return;
   const auto list = kept_.recall();
@@ -177,7 +177,7 @@ std::shared_ptr<const PodTask> KubeletProvider::read_one(std::string_view item) 
     return pod;
   }
   log_.warn("a pod cannot be read", {{"error", decoded.error()}});
-  // Whose last version counts, where it had one.
+  // Its last readable version counts, if there was one.
   const auto identity = kube::read_identity(item);
   if (!identity) return nullptr;
   for (const auto& [before, known] : known_) {

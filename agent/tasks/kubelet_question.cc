@@ -9,7 +9,7 @@
 namespace tidemark::agent {
 namespace {
 
-constexpr std::size_t kSaidBytesMax = 256;  // of an answer that is none, in a message
+constexpr std::size_t kSaidBytesMax = 256;  // of an error answer, quoted in a message
 
 Error refusal(const net::HttpResponse& response, const KubeletQuestion& question) {
   switch (response.status) {

@@ -1,4 +1,4 @@
-// Any bytes: a task within its limits, or an error that names a pod. What decodes is placed without surprise.
+// Any bytes give a task within its limits, or an error that names a pod. A decoded task can be placed.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -9,7 +9,7 @@
 namespace tidemark::agent {
 namespace {
 
-// "SOCKET=GROUP", a socket as often as it has groups.
+// "SOCKET=GROUP", repeated for each group of a socket.
 Result<std::vector<CopilotConfig>> read_copilots(const std::vector<std::string>& texts) {
   std::vector<CopilotConfig> out;
   for (const std::string& text : texts) {
