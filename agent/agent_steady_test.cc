@@ -83,7 +83,7 @@ class AgentSteady : public AgentTest {
     nodemetric();
     start(state.root());
     EXPECT_TRUE(
-        net::testing::run_real_until(loop, [&] { return lines.find("what was learned before") != std::string::npos; }));
+        net::testing::run_real_until(loop, [&] { return lines.find("learned models loaded") != std::string::npos; }));
     work(70s, loads, 400);
     std::vector<long> made;
     for (int second = 0; second < 60; ++second) {

@@ -115,7 +115,7 @@ TEST_F(AgentTest, WhatWasLearnedOutlivesIt) {
   pod("", "web");
   const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));
   node.group(group);
-  const auto loaded = [&] { return lines.find("what was learned before is known again") != std::string::npos; };
+  const auto loaded = [&] { return lines.find("learned models loaded") != std::string::npos; };
   start(state.root());
   ASSERT_TRUE(net::testing::run_real_until(loop, loaded));
   work(130s, {{group, 500}}, 800);

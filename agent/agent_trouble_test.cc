@@ -27,10 +27,10 @@ TEST_F(AgentTest, ARightThatIsMissingIsNotTakenForANodeMetricThatIsNotThere) {
   start();
   work(60s, {}, 500);
   EXPECT_EQ(agent->not_ready(), "grant `list` of nodemetrics: the API server refuses it (403)");
-  EXPECT_NE(lines.find("a right is missing"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("a permission is missing"), std::string::npos) << lines;
   const std::string told = lines;
   work(120s, {}, 500);
-  EXPECT_EQ(lines.find("a right is missing", told.size()), std::string::npos) << "once is enough";
+  EXPECT_EQ(lines.find("a permission is missing", told.size()), std::string::npos) << "once is enough";
   rights->refused.clear();
   work(120s, {}, 500);
   EXPECT_EQ(agent->not_ready(), "");
@@ -115,13 +115,13 @@ TEST_F(AgentTest, ADiskThatHangsStopsNoNameResolution) {
   EXPECT_TRUE(net::testing::run_real_until(
       loop, [&] { return agent->not_ready().empty(); }, 20s))
       << agent->not_ready();
-  EXPECT_EQ(lines.find("what was learned before"), std::string::npos) << "files wait for the disk";
+  EXPECT_EQ(lines.find("learned models loaded"), std::string::npos) << "files wait for the disk";
   work(2min, {}, 100);
   EXPECT_NE(lines.find("the disk does not answer"), std::string::npos) << lines;
   EXPECT_EQ(metric("tidemark_agent_prediction_store_failed_total"), 1) << "once is enough";
   disk.set_value();
   EXPECT_TRUE(net::testing::run_real_until(
-      loop, [&] { return lines.find("what was learned before") != std::string::npos; }, 20s));
+      loop, [&] { return lines.find("learned models loaded") != std::string::npos; }, 20s));
   scope.clear();
   agent.reset();
 }

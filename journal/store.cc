@@ -54,7 +54,7 @@ Result<std::vector<std::string>> segments_in(const std::string& directory) {
   DIR* folder = ::opendir(directory.c_str());
   if (folder == nullptr) {
     const int why = errno;
-    if (why == ENOENT) return fail(ErrorKind::kNotFound, "there is no folder ", directory);
+    if (why == ENOENT) return fail(ErrorKind::kNotFound, "no such folder: ", directory);
     return base::fail_errno(why, base::cat("open ", directory));
   }
   std::vector<std::string> paths;
@@ -79,7 +79,7 @@ Result<void> Store::prepare() {
   if (!lock_) return base::fail_errno(errno, base::cat("open ", lock));
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorKind::kConflict, "another process writes its journal to ", options_.directory,
-                "; give each a folder of its own");
+                "; give each its own folder");
   }
   TM_TRY(const auto paths, segments_in(options_.directory));
   for (const auto& path : paths) {

@@ -182,7 +182,7 @@ Result<std::optional<KernelMessage>> KernelLog::next() {
     if (!record) return std::nullopt;
     if (const auto message = parse_kernel_message(*record)) return *message;
   }
-  return fail(ErrorKind::kInvalid, path_, " holds no messages of a kernel");
+  return fail(ErrorKind::kInvalid, path_, " has no kernel messages");
 }
 
 Result<std::optional<std::string_view>> KernelLog::next_record() {

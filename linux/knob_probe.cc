@@ -165,7 +165,7 @@ class Trials {
 
   Result<std::string> text_of(File file) {
     TM_TRY(const auto text, group_.read(file, buffer_));
-    if (!text) return fail(ErrorKind::kGone, group_.place(file).text(), ": somebody removed the group of the trial");
+    if (!text) return fail(ErrorKind::kGone, group_.place(file).text(), ": the group of the trial was removed");
     return std::string(without_line_end(*text));
   }
 
@@ -247,7 +247,7 @@ class Trials {
   Result<RaceReport> race(const Result<std::optional<Group>>& beside) {
     if (!beside) return fail(beside.error());
     TM_TRY(const std::string had, text_of(File::kCpuShares));
-    if (!*beside) return fail(ErrorKind::kGone, "somebody removed a group of the trial");
+    if (!*beside) return fail(ErrorKind::kGone, "a group of the trial was removed");
     TM_TRY(const auto least, members_of(group_, Controller::kCpu));
     TM_TRY(const auto other, members_of(**beside, Controller::kCpu));
     TM_TRY(const RaceReport raced,
@@ -289,7 +289,7 @@ class Trials {
       if (auto why = write(File::kCpuQuota, base::cat(kTrialQuotaUs)); !why.empty()) return fail(ErrorKind::kIo, why);
     }
     TM_TRY(const auto counted, read_cpu_throttling(group_, buffer_));
-    if (!counted) return fail(ErrorKind::kGone, "somebody removed the group of the trial");
+    if (!counted) return fail(ErrorKind::kGone, "the group of the trial was removed");
     TM_TRY(auto file, members_of(group_, Controller::kCpu));
     // v2, or cpu and cpuset in one hierarchy of v1: it is there already.
     if (members.empty() || hierarchies_.of(Controller::kCpu) != hierarchies_.of(Controller::kCpuset))
@@ -374,7 +374,7 @@ Result<KnobReport> probe_knobs(const Hierarchies& hierarchies, const Folder& pro
   KnobReport report;
   {
     TM_TRY(const auto group, Group::open(hierarchies, tried.path()));
-    if (!group) return fail(ErrorKind::kGone, tried.path(), ": somebody removed the group of the trial");
+    if (!group) return fail(ErrorKind::kGone, tried.path(), ": the group of the trial was removed");
     Trials trials(hierarchies, proc, *parent, *group, rim, buffer);
     for (const File file : kTriedFiles) {
       if (const Error* why_not = tried.why_not(file)) {

@@ -182,7 +182,7 @@ class Children {
     if (!wait_for(from_.get(), within))
       return fail(ErrorKind::kDeadline, "the process of a trial came to no end in time");
     if (::read(from_.get(), &told, sizeof told) != static_cast<ssize_t>(sizeof told))
-      return fail(ErrorKind::kUnavailable, "the process of a trial ended before it told anything");
+      return fail(ErrorKind::kUnavailable, "the process of a trial ended before its report");
     return told;
   }
 

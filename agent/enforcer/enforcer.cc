@@ -35,7 +35,7 @@ Result<std::string> text_of(File file, linux::Version version, std::int64_t valu
   if (file != File::kCpusetCpus) return linux::value_text(file, version, value);
   linux::CpuSet set;
   for (const std::int32_t cpu : cpus) {
-    if (cpu < 0 || cpu >= linux::CpuSet::kCpusMax) return fail(ErrorKind::kInvalid, "no processor is ", cpu);
+    if (cpu < 0 || cpu >= linux::CpuSet::kCpusMax) return fail(ErrorKind::kInvalid, "invalid CPU ", cpu);
     set.add(cpu);
   }
   return set.text();

@@ -54,7 +54,7 @@ void Enforcer::recall(const std::vector<std::uint32_t>& ids) {
 Result<bool> Enforcer::recall(std::uint32_t id, const FoundFile& left) {
   if (left.written.empty()) return false;
   if (left.file == File::kCpuShares && is_unread(left.group, File::kCpuIdle)) {
-    return fail(ErrorKind::kUnavailable, left.group, ": whether it is idle, which hides its weight, nobody could see");
+    return fail(ErrorKind::kUnavailable, left.group, ": cannot read whether it is idle, which hides its weight");
   }
   HeldGroup& group = groups_[left.group];
   TM_TRY(const bool there, open(left.group, group));

@@ -140,8 +140,8 @@ std::string boot_id(const std::string& proc_root) {
 Result<void> needs_boot_id(std::string_view boot_id) {
   if (!boot_id.empty()) return {};
   return fail(ErrorKind::kUnavailable,
-              "sys/kernel/random/boot_id in --proc-root cannot be read: nobody can tell whether what was found before "
-              "is of this life of the machine");
+              "sys/kernel/random/boot_id in --proc-root cannot be read: unknown whether the journal's values are "
+              "from this boot of the machine");
 }
 
 Result<FoundReading> parse_found(std::string_view text, std::string_view boot_id) {
@@ -158,7 +158,7 @@ Result<FoundReading> parse_found(std::string_view text, std::string_view boot_id
     if (first) {
       first = false;
       const Json* schema = line ? line->member("schema") : nullptr;
-      if (schema == nullptr || !schema->is_int()) return fail(ErrorKind::kInvalid, "line 1: no schema");
+      if (schema == nullptr || !schema->is_int()) return fail(ErrorKind::kInvalid, "line 1: schema is not set");
       if (schema->as_int() > kFoundSchema) {
         return fail(ErrorKind::kUnsupported, "schema ", schema->as_int(), " is of a newer version than this program");
       }
@@ -240,7 +240,7 @@ Result<void> FoundJournal::go_on() {
 
 Result<std::uint32_t> FoundJournal::add(FoundFile file) {
   if (reading_.files.size() >= kFoundFilesMax) {
-    return fail(ErrorKind::kExhausted, "the journal has ", kFoundFilesMax, " files already: no more are written to");
+    return fail(ErrorKind::kExhausted, "the journal already has ", kFoundFilesMax, " files: no more files are written");
   }
   const std::uint32_t id = reading_.last_id + 1;
   TM_TRY_VOID(append(found_line(id, file)));

@@ -125,8 +125,8 @@ void tell_unread(const Enforcer& enforcer, WithoutAgent& out) {
   if (enforcer.unread() == 0) return;
   out.troubles.push_back(Error{ErrorKind::kIo,
                                base::cat(enforcer.unread(),
-                                         " files could not be looked at: they are as they were, and the journal keeps "
-                                         "what was found in them. Give the order again"),
+                                         " files could not be read: they are unchanged, and the journal keeps "
+                                         "their original values. Give the order again"),
                                0, 0});
 }
 
@@ -146,7 +146,7 @@ void off_files(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer
   for (const std::string& each : inside.unknown) {
     out.troubles.push_back(Error{
         ErrorKind::kNotFound,
-        base::cat(each, " is not held: whether it is offline nobody knows, since no agent was there after it began"), 0,
+        base::cat(each, " is not limited: it started without an agent, so its class is unknown"), 0,
         0});
   }
   const std::vector<policy::KnobWrite> wanted = what_holds(journal.files(), gone.offline_group, inside, occupied);
@@ -192,7 +192,7 @@ void off_oom_scores(const linux::Hierarchies& hierarchies, const AgentGone& gone
     if (report.journal) out.troubles.push_back(*report.journal);
     if (!report.trouble.empty() && !more) out.troubles.push_back({ErrorKind::kUnavailable, report.trouble});
   }
-  std::ranges::move(oom_scores_left(scores->entries(), "they run still"), std::back_inserter(out.left));
+  std::ranges::move(oom_scores_left(scores->entries(), "they still run"), std::back_inserter(out.left));
 }
 
 // v2 shows a period after it.
@@ -253,7 +253,7 @@ Result<WithoutAgent> off_without_agent(const linux::Hierarchies& hierarchies, li
   if (journal) {
     off_files(hierarchies, writer, *journal, gone, clock, out);
   } else {
-    out.troubles.push_back(std::move(journal).error().within("nothing is held and nothing put back"));
+    out.troubles.push_back(std::move(journal).error().within("nothing is limited and nothing restored"));
   }
   off_oom_scores(hierarchies, gone, out);
   return out;

@@ -220,7 +220,7 @@ void DiskWatch::hear_copilots(const DisksFound& found) {
 void DiskWatch::complain(const Error& error) {
   if (trouble_ == error.message) return;
   trouble_ = error.message;
-  log_.warn("the node's disks cannot be looked at: nobody is evicted for them", {{"error", error.message}});
+  log_.warn("cannot read the node's disks; they cause no eviction", {{"error", error.message}});
 }
 
 void DiskWatch::show(Disk disk, const std::optional<DiskSeen>& seen) {
@@ -230,7 +230,7 @@ void DiskWatch::show(Disk disk, const std::optional<DiskSeen>& seen) {
     if (all <= 0) return;
     metrics_.gauge(name, help, {{"component", component}}).set(static_cast<double>(free) / static_cast<double>(all));
   };
-  tell("tidemark_agent_disk_free_ratio", "Free part of a disk for which a line of eviction is drawn.", seen->bytes_free,
+  tell("tidemark_agent_disk_free_ratio", "Free part of a disk that has an eviction threshold.", seen->bytes_free,
        seen->bytes);
   tell("tidemark_agent_disk_inodes_free_ratio", "Free part of its inodes.", seen->inodes_free, seen->inodes);
 }

@@ -18,7 +18,7 @@ using linux::KillReport;
 using policy::EvictionDenial;
 using policy::EvictOutcome;
 
-constexpr std::string_view kNoCopilot = "no copilot tells of it any more";
+constexpr std::string_view kNoCopilot = "no copilot lists it any more";
 constexpr int kForbiddenCode = 403, kConflictCode = 409, kTooManyCode = 429;
 
 // Denials because of the pod itself, not of the request.
@@ -124,7 +124,7 @@ net::Task<EvictOutcome> Ending::answer(EvictOutcome outcome) {
 net::Task<EvictOutcome> Ending::told(net::Task<Told> asking, Of of) {
   const Told answer = co_await std::move(asking);
   if (!answer.error.empty()) {
-    log_.warn("a task that is to end was not told so", {{"outcome", text_of(answer.outcome)},
+    log_.warn("cannot ask a task to end", {{"outcome", text_of(answer.outcome)},
                                                         {"source", of.source},
                                                         {"task", of.task},
                                                         {"namespace", of.ns},

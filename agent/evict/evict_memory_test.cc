@@ -52,7 +52,7 @@ TEST_F(EvictMemories, OneThatReadsNoBootIdAtItsStartSaysSoAndKeepsWhatComesAfter
   boot("");
   EvictMemory kept = memory();
   EXPECT_EQ(kept.begin(kNow), policy::first_evict_state(kNow));
-  EXPECT_NE(lines.find("evictions before this start do not count"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("cannot read earlier evictions; they do not count"), std::string::npos) << lines;
   EXPECT_NE(lines.find("boot_id"), std::string::npos) << lines;
   kept.keep(evicted());
   EXPECT_FALSE(there()) << "nobody could tell of which life of the machine it is";
@@ -84,7 +84,7 @@ TEST_F(EvictMemories, WhatCannotBeReadDoesNotCountAndIsTold) {
   std::filesystem::create_directory(tree.root() + "/run");
   std::ofstream(tree.root() + "/run/evictions.json") << "{\"schema\":";
   EXPECT_EQ(memory().begin(kNow), policy::first_evict_state(kNow));
-  EXPECT_NE(lines.find("evictions before this start do not count"), std::string::npos);
+  EXPECT_NE(lines.find("cannot read earlier evictions; they do not count"), std::string::npos);
 }
 
 TEST_F(EvictMemories, WhereNothingCanBeKeptItIsToldOnce) {

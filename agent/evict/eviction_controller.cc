@@ -91,7 +91,7 @@ EvictionController::EvictionController(net::EventLoop& loop, EvictionOutside out
       log_(log),
       metrics_(metrics),
       leaving_(metrics.gauge("tidemark_agent_tasks_leaving",
-                             "Tasks that were asked to end and are still there, or may not go for now.")),
+                             "Tasks that were asked to end and still run, or may not be evicted now.")),
       defaults_(defaults),
       state_(outside.memory != nullptr ? outside.memory->begin(loop.clock().monotonic())
                                        : policy::first_evict_state(loop.clock().monotonic())),
@@ -170,7 +170,7 @@ void EvictionController::order(const policy::EvictOrder& order, const EvictionIn
     return;
   }
   if (order.beyond_grant) {
-    log_.warn("goes beyond what the hour was granted: the kubelet is about to evict, by an order of its own",
+    log_.warn("exceeds the eviction grant: the kubelet is about to evict in its own order",
               {{"namespace", task->ns}, {"name", task->name}, {"why", policy::evict_why(order.gap)}});
   }
   going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};
@@ -183,7 +183,7 @@ void EvictionController::only_tell(const policy::EvictOrder& order, const model:
   const base::MonotonicTime now = loop_.clock().monotonic();
   std::erase_if(told_, [&](const auto& each) { return now - each.second >= kTellAgain; });
   if (told_.size() >= kToldMax || !told_.emplace(policy::evict_key(task), now).second) return;
-  log_.info("would be evicted, if that were enforced", {{"namespace", task.ns},
+  log_.info("would be evicted if evictions were enforced", {{"namespace", task.ns},
                                                         {"name", task.name},
                                                         {"why", policy::evict_why(order.gap)},
                                                         {"reason", model::reason_id(Reason::kAgentObserves)}});
@@ -212,11 +212,11 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base:
   if (accepted) {
     log_.info("evicted", told);
   } else {
-    log_.warn("could not be evicted", told);
+    log_.warn("cannot evict", told);
   }
   if (outcome != EvictOutcome::kGone) tell_event(*task, gap, accepted, model::reason_sentence(reason));
   metrics_
-      .counter("tidemark_agent_evictions_total", "Tasks that were asked to end, by how that went.",
+      .counter("tidemark_agent_evictions_total", "Tasks that were asked to end, by outcome.",
                {{"class", class_label(*task)},
                 {"component", policy::to_string(gap.feature)},
                 {"reason", model::reason_id(reason)}})
@@ -266,7 +266,7 @@ net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reas
     going->second.killed |= !nobody;
     // The provider has not noticed its end yet.
     if (nobody && !std::exchange(going->second.was_empty, true)) {
-      log_.info("nobody was in the group that was to be killed",
+      log_.info("the cgroup to kill was empty",
                 {{"namespace", task->ns}, {"name", task->name}, {"group", task->path}});
     }
   }
@@ -288,7 +288,7 @@ net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reas
   }
   metrics_
       .counter("tidemark_agent_kills_total",
-               "Tasks whose group was killed, since they did not end when they were asked.",
+               "Tasks whose cgroup was killed because they did not end when asked.",
                {{"class", class_label(*task)}, {"reason", model::reason_id(dead ? by : Reason::kEvictNotKilled)}})
       .add();
 }
@@ -301,7 +301,7 @@ void EvictionController::ended(const policy::Leaving& leaving, base::MonotonicTi
   // No request reached it: it stays, or ended by itself.
   const bool stayed = leaving.stage == EvictStage::kForbidden || leaving.stage == EvictStage::kSpared;
   if (stayed && !leaving.killed) return;
-  log_.info("has ended after it was asked to",
+  log_.info("ended after the request",
             {{"namespace", going.task->ns},
              {"name", going.task->name},
              {"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - leaving.asked).count())},

@@ -204,14 +204,14 @@ Result<LastWordsKept> keep_last_words(const std::string& pod_logs, const std::st
   const std::string pod = base::cat(evicted.ns, "_", evicted.name, "_", evicted.uid);
   if (!is_plain_name(evicted.ns) || !is_plain_name(evicted.name) || !is_plain_name(evicted.uid) ||
       !is_plain_name(pod)) {
-    return fail(ErrorKind::kInvalid, "a pod whose logs have a folder is wanted, found ", base::in_quotes(pod));
+    return fail(ErrorKind::kInvalid, "expected a pod with a log directory, found ", base::in_quotes(pod));
   }
   TM_TRY(const std::vector<Words> words, words_of(pod_logs, pod));
   LastWordsKept kept;
   if (words.empty()) return kept;
 
   TM_TRY(const auto state, linux::open_directory(state_dir));
-  if (!state) return fail(ErrorKind::kNotFound, "the folder ", state_dir, " is not there");
+  if (!state) return fail(ErrorKind::kNotFound, "the folder ", state_dir, " does not exist");
   const std::string all = base::cat(state_dir, "/evicted");
   TM_TRY(const linux::Directory directory, make_folder(state->fd.get(), "evicted", {all, {}, {}}));
   std::int64_t coming = 0;
@@ -254,7 +254,7 @@ net::Task<bool> LastWords::keep_of(Evicted evicted) {
                                of = std::move(evicted)] { return keep_last_words(logs, state, of); }),
       kLastWordsLimit, "keeping the last lines of a pod");
   if (kept && *kept) co_return (*kept)->containers > 0;
-  log_.warn("the last lines of an evicted pod are not kept",
+  log_.warn("cannot keep the last lines of an evicted pod",
             {{"namespace", ns}, {"name", name}, {"error", kept ? kept->error() : kept.error()}});
   co_return false;
 }

@@ -225,7 +225,7 @@ TEST_F(LastWordsTest, AWorkerKeepsThemBeforeThePodIsAsked) {
   EXPECT_EQ(folders().size(), 1u);
   fs::remove_all(tree.path("state"));
   EXPECT_FALSE(keep(words, model::TaskKind::kPod));
-  EXPECT_NE(lines.find("the last lines of an evicted pod are not kept"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("cannot keep the last lines of an evicted pod"), std::string::npos) << lines;
 }
 
 }  // namespace

@@ -159,11 +159,11 @@ net::Task<void> TaskEnds::write(std::vector<model::EndedTasks> ends, base::Durat
   unsent_ = !written;
   not_before_ = now + (written ? kEndsGather : kEndsRetry);
   if (written) {
-    if (std::exchange(failing_, false)) log_.info("how tasks ended is told again");
+    if (std::exchange(failing_, false)) log_.info("task ends are written again");
     co_return;
   }
   if (!std::exchange(failing_, true)) {
-    log_.warn("how tasks ended cannot be told", {{"error", written.error().message}});
+    log_.warn("cannot write how tasks ended", {{"error", written.error().message}});
   }
 }
 

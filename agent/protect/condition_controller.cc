@@ -89,7 +89,7 @@ net::Task<void> ConditionController::write(Said said) {
     co_return;
   }
   if (!std::exchange(failing_, true)) {
-    log_.warn("the node's condition cannot be written", {{"error", written.error().message}});
+    log_.warn("cannot write the node's condition; retrying", {{"error", written.error().message}});
   }
 }
 

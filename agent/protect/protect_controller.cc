@@ -80,7 +80,7 @@ ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outsid
   // A machine that was off before a reboot is off from the first second.
   if (const auto kept = look_at(options_.places.latch_file); kept && !look_at(run_latch_)) {
     if (const auto set = set_latch(run_latch_, *kept); !set) {
-      log_.warn("the switch of the machine cannot be copied", {{"error", set.error().message}});
+      log_.warn("cannot copy the machine's latch", {{"error", set.error().message}});
       latch_not_copied_ = true;
       latch_ = kept;
     }
@@ -91,7 +91,7 @@ ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outsid
 
 void ProtectController::use_node(NodeFacts facts) {
   for (const Error& each : facts.unreadable) {
-    log_.warn("an annotation of the node cannot be read and does not count", {{"error", each.message}});
+    log_.warn("cannot read an annotation of the node; ignored", {{"error", each.message}});
   }
   facts_ = std::move(facts);
   decide();
@@ -136,18 +136,18 @@ bool ProtectController::begin() {
   journal_.emplace(std::move(*journal));
   lock_.reset();
   if (journal_->read_at_start().unreadable > 0) {
-    log_.warn("lines of the journal that say nothing",
+    log_.warn("invalid lines in the journal",
               {{"lines", std::to_string(journal_->read_at_start().unreadable)}});
   }
   if (auto ends = Ends::begin(options_.places.run_dir, loop_.clock().boot())) {
     ends_.emplace(std::move(*ends));
     holding_ = ends_->unexpected() >= policy::kHoldAfterEnds;
     if (holding_) {
-      log_.warn("holding what stands: the agent ended unexpectedly several times",
+      log_.warn("safe start: the agent ended unexpectedly several times",
                 {{"ends", std::to_string(ends_->unexpected())}});
     }
   } else {
-    log_.warn("this start is not noted: an unexpected end would not be known as one",
+    log_.warn("cannot record this start; an unexpected end would not be counted",
               {{"error", ends.error().message}});
   }
   enforcer_ = std::make_unique<Enforcer>(outside_.hierarchies, outside_.writer, *journal_, loop_.clock());
@@ -164,7 +164,7 @@ std::optional<Latch> ProtectController::look_at(const std::string& path) {
     return std::move(*seen);
   }
   if (latches_unseen_.insert(path).second) {
-    log_.warn("whether this machine is switched off cannot be seen, and counts as not",
+    log_.warn("cannot read whether this machine is switched off; it counts as on",
               {{"error", seen.error().message}});
   }
   return std::nullopt;
@@ -178,7 +178,7 @@ void ProtectController::look_at_latch() {
   if (now) {
     log_.warn("switched off on this machine", {{"by", now->by}, {"why", now->why}, {"trouble", now->trouble}});
   } else {
-    log_.info("not switched off on this machine any more");
+    log_.info("no longer switched off on this machine");
   }
   latch_ = std::move(now);
 }
@@ -209,11 +209,11 @@ bool ProtectController::sees_peer_beside_pods(base::MonotonicTime now) {
   looked_beside_pods_ = now;
   const auto found = find_host_peer(options_.places.proc_root);
   if (!found) {
-    log_.warn("whether Koordinator's agent runs beside the pods is not known", {{"error", found.error().message}});
+    log_.warn("cannot find out whether Koordinator's agent runs outside pods", {{"error", found.error().message}});
     return false;
   }
   if (*found && *found != peer_beside_pods_) {
-    log_.warn("Koordinator's agent runs beside the pods", {{"process", static_cast<std::int64_t>(**found)}});
+    log_.warn("Koordinator's agent runs outside pods", {{"process", static_cast<std::int64_t>(**found)}});
   }
   peer_beside_pods_ = *found;
   return found->has_value();
@@ -278,7 +278,7 @@ void ProtectController::decide() {
   if (!writes) return show(stands, {});
   if (holding_ && now - began_ >= policy::kHoldWindow) {
     holding_ = false;
-    log_.info("no longer holding: no unexpected end for ten minutes");
+    log_.info("safe start is over: no unexpected end for ten minutes");
   }
   if (ends_ && now - began_ >= policy::kHoldWindow) forget_ends();
   Permits permits = stands.permits;
@@ -315,7 +315,7 @@ bool ProtectController::open_oom_scores(base::MonotonicTime now) {
   next_oom_ = now + kOomLook;
   if (oom_trouble_ != scores.error().message) {
     oom_trouble_ = scores.error().message;
-    log_.error("nobody is given a place before a kernel that is out of memory", {{"error", oom_trouble_}});
+    log_.error("cannot set the OOM kill order of processes", {{"error", oom_trouble_}});
   }
   return false;
 }
@@ -341,7 +341,7 @@ void ProtectController::tell_oom() {
         base::cat(report.foreign, " processes are of another pid namespace: the agent has to run in the machine's");
   }
   if (trouble != oom_trouble_ && !trouble.empty()) {
-    log_.warn("not every process has its place before a kernel that is out of memory", {{"error", trouble}});
+    log_.warn("cannot set the OOM kill order of every process", {{"error", trouble}});
   }
   oom_trouble_ = std::move(trouble);
   if (report.journal) metrics_.journal_refused();
@@ -402,7 +402,7 @@ void ProtectController::tell_refused() {
                   each.why));
   }
   for (const std::string& each : told_refused_.take(std::move(refused))) {
-    log_.warn("a pod's annotation koordinator.sh/cpuQOS cannot be read: no CPU priority is set for it",
+    log_.warn("koordinator.sh/cpuQOS cannot be read; no CPU priority for this pod",
               {{"pod", each}});
   }
 }
@@ -410,7 +410,7 @@ void ProtectController::tell_refused() {
 void ProtectController::tell(const Enforced& enforced) {
   if (enforced.journal) {
     if (trouble_ != enforced.journal->message) {
-      log_.error("the journal of what was found cannot be written: nothing new is written to the kernel",
+      log_.error("cannot write the restore journal; nothing new is written to the kernel",
                  {{"error", enforced.journal->message}});
     }
     trouble_ = enforced.journal->message;
@@ -540,7 +540,7 @@ void ProtectController::show(const policy::Stance& stance, const Enforced& enfor
   // Another process may own the folder and write its status there.
   if (!journal_ && !lock_) return;
   if (const auto written = write_status(options_.places.run_dir, status_); !written) {
-    log_.warn("how the agent stands cannot be written", {{"error", written.error().message}});
+    log_.warn("cannot write the agent's status", {{"error", written.error().message}});
   }
 }
 
@@ -550,7 +550,7 @@ void ProtectController::drain() {
 
 void ProtectController::forget_ends() {
   if (const auto forgotten = ends_->forget(); !forgotten) {
-    log_.warn("the starts before this one go on counting as unexpected ends", {{"error", forgotten.error().message}});
+    log_.warn("cannot reset the unexpected ends; earlier starts still count", {{"error", forgotten.error().message}});
   }
   ends_.reset();
 }

@@ -41,7 +41,7 @@ net::Task<void> CopilotProvider::run() {
     prompted_.clear();
     watch_.set(config_.parents);
     if (auto looked = co_await look(); !looked) {
-      log_.warn("a copilot does not answer", {{"socket", config_.socket}, {"error", looked.error()}});
+      log_.warn("a copilot does not answer; retrying", {{"socket", config_.socket}, {"error", looked.error()}});
       miss();
     } else if (limit_stance_) {
       co_await say_stance();

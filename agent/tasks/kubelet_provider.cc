@@ -56,7 +56,7 @@ net::Task<void> KubeletProvider::run() {
     prompted_.clear();
     auto pods = co_await ask();
     if (!pods) {
-      log_.warn("pods are not known anew", {{"error", pods.error()}});
+      log_.warn("cannot read the list of pods", {{"error", pods.error()}});
       refuse();
     } else if (pods->empty() && !(groups_.current() && groups_.pods().empty())) {
       log_.debug("the kubelet lists no pods, and some have groups: not believed");
@@ -95,7 +95,7 @@ void KubeletProvider::take(Pods pods) {
   const base::MonotonicTime now = loop_.clock().monotonic();
   pods_.set(std::move(pods), now, now);
   if (provided().unconfirmed <= before) return;
-  log_.info("the kubelet does not list pods whose groups are there: they are kept for a while",
+  log_.info("the kubelet does not list pods that have cgroups; keeping them for a while",
             {{"pods", provided().unconfirmed}});
 }
 
@@ -111,18 +111,18 @@ void KubeletProvider::go_on_from_before() {
   if (!list) return;
   auto pods = read(*list);
   if (!pods) {
-    log_.warn("what the agent before this one kept of pods cannot be read", {{"error", pods.error()}});
+    log_.warn("cannot read the pods that the previous agent saved", {{"error", pods.error()}});
     return;
   }
   std::erase_if(*pods, [this](const auto& pod) { return groups_.find(pod->task.identity.task) == nullptr; });
   if (pods->empty() && !groups_.pods().empty()) return;
-  log_.info("goes on by the pods that the agent before this one knew", {{"pods", pods->size()}});
+  log_.info("continues with the pods that the previous agent saved", {{"pods", pods->size()}});
   take(*std::move(pods));
 }
 
 net::Task<Result<KubeletProvider::Pods>> KubeletProvider::ask() {
   constexpr KubeletQuestion kPods{"/pods", "the list of its pods",
-                                  "grant `get` of nodes/pods, which kubelets know from Kubernetes 1.33 on; for older "
+                                  "grant `get` of nodes/pods (kubelets from Kubernetes 1.33 on); for older "
                                   "ones take the pods from the API server"};
   TM_CO_TRY(std::string list,
             co_await ask_kubelet(transport_, bearer_ ? bearer_() : std::string(), kPods, config_.limit));

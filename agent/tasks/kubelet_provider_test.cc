@@ -251,7 +251,7 @@ TEST_F(KubeletProviderTest, AKubeletThatHasJustStartedAndListsStaticPodsHasNotLo
   // u3 has no group: there is nothing of it.
   EXPECT_EQ(listed(), "p-static@kubepods/podstatic p-u1@kubepods/burstable/podu1? p-u2@kubepods/besteffort/podu2?");
   EXPECT_EQ(provider.provided().tasks.at(1), u1);
-  EXPECT_NE(lines.find("does not list pods whose groups are there"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("does not list pods that have cgroups"), std::string::npos) << lines;
   const auto change = provider.provided().change;
   run_for(100s);
   EXPECT_EQ(provider.provided().change, change);
@@ -345,7 +345,7 @@ TEST_F(KubeletProviderTest, ARefusalSaysWhichRightIsMissing) {
   EXPECT_EQ(lines.find("nodes/proxy"), std::string::npos) << lines;
   answer({.status = 401, .body = "Unauthorized"});
   run_for(10s);
-  EXPECT_NE(lines.find("does not know who asks (401)"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("rejects the token (401)"), std::string::npos) << lines;
 }
 
 TEST_F(KubeletProviderTest, WhatIsNoListIsHeldOff) {

@@ -24,11 +24,11 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
   const bool local = config.kubelet.url.scheme == "unix", in_the_clear = config.kubelet.url.scheme == "http";
   const std::function<std::string()> bearer = local || in_the_clear ? nullptr : outside.kubelet_bearer;
   if (config.kubelet.tls.skip_verification) {
-    log.warn("the kubelet's certificate is not verified: who listens there gets this agent's token",
+    log.warn("the kubelet's certificate is not verified; exposes this agent's token to any server",
              {{"host", config.kubelet.url.host}, {"port", config.kubelet.url.port}});
   }
   if (in_the_clear) {
-    log.warn("the kubelet is asked in the clear, and without the agent's token, which whoever listens would get");
+    log.warn("the kubelet connection is not encrypted; not sending the agent's token");
   }
   config.kubelet.limits.body_bytes_max = kKubeletAnswerBytesMax;
   made->kubelet_client_ = std::make_unique<net::HttpClient>(loop, outside.workers, std::move(config.kubelet));

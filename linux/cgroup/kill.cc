@@ -37,7 +37,7 @@ std::int64_t now_ns() {
 Result<void> check_path(std::string_view path) {
   for (const std::string_view part : base::split(path, '/')) {
     if (!part.empty() && part != "." && part != "..") continue;
-    return fail(ErrorKind::kInvalid, "the group to end is named from the root of its hierarchy, without empty parts, ",
+    return fail(ErrorKind::kInvalid, "the path of the group must start at the root of its hierarchy, without empty parts, ",
                 "\".\" and \"..\", and is not the root: found ", base::in_quotes(path));
   }
   return {};
@@ -145,7 +145,7 @@ Result<Members> Ender::look() {
   std::unordered_set<pid_t> known;
   for (const auto& [depth, pid] : seen) {
     if (pid == kInit || pid == rim_.self()) {
-      return fail(ErrorKind::kDenied, "the group ", base::in_quotes(path_), " is not ended: process ", pid,
+      return fail(ErrorKind::kDenied, "the group ", base::in_quotes(path_), " is not killed: process ", pid,
                   " is in it, which is ", pid == kInit ? "the first of all" : "this one");
     }
     if (known.insert(pid).second) out.pids.push_back(pid);
