@@ -54,7 +54,7 @@ constexpr base::Duration kBreathMin = std::chrono::milliseconds(20);
 constexpr base::Duration kLossesPatience = std::chrono::seconds(2);
 constexpr base::Duration kListPatience = std::chrono::minutes(1);
 
-// What the machine is seen by; lives as long as the agent.
+// Access to the machine; lives as long as the agent.
 struct Machine {
   linux::Hierarchies hierarchies;
   linux::Folder proc;
@@ -140,9 +140,9 @@ class RunningAgent final : public Agent {
         pass_seconds_(metrics.histogram("tidemark_agent_pass_seconds", "One pass over all groups of the node.",
                                         {500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3})),
         late_passes_(metrics.counter("tidemark_agent_passes_skipped_total",
-                                     "Passes that another one had to stand for, since they were late.")),
+                                     "Passes that were skipped because they were late.")),
         unreadable_(metrics.counter("tidemark_agent_readings_unreadable_total",
-                                    "Values of the kernel that were there and could not be read.")),
+                                    "Kernel values that exist but could not be read.")),
         scope_(loop) {
     reports_.predicted_by([this] {
       const auto node = size();
@@ -151,7 +151,7 @@ class RunningAgent final : public Agent {
       return Predicted{prediction.reclaimable, prediction.peak};
     });
     node_.subscribe([this](const kube::ObjectKey&, const kube::Node*, const kube::Node* after) {
-      if (after == nullptr) return;  // a node that is made anew is the same machine
+      if (after == nullptr) return;  // a recreated Node is the same machine
       use_node(*after);
       take_back_.use_node(*after);
       ends_.use_node(*after);
@@ -160,7 +160,7 @@ class RunningAgent final : public Agent {
         [this](const kube::ObjectKey&, const kube::NodeSlo*, const kube::NodeSlo* after) { use_node_slo(after); });
     for (const FacilityReport& each : facilities_) {
       metrics
-          .gauge("tidemark_agent_facility", "1 where the machine lets this be measured, else 0.",
+          .gauge("tidemark_agent_facility", "1 if this machine can measure it, else 0.",
                  {{"component", to_string(each.facility)}})
           .set(each.there ? 1 : 0);
     }
@@ -190,7 +190,7 @@ class RunningAgent final : public Agent {
   }
 
   std::string not_ready() const override {
-    if (draining_) return "on its way out";
+    if (draining_) return "stopping";
     if (!node_.synced()) return "its Node is not listed yet";
     if (!size()) return base::cat("no Node is named ", options_.node_name);
     if (const auto awaited = tasks_->awaited(); !awaited.empty()) return base::cat(awaited, " did not answer yet");
@@ -244,11 +244,11 @@ class RunningAgent final : public Agent {
 
   void keep(KeptObject what, std::string_view bytes) {
     if (const auto kept = kept_.keep(what, bytes); !kept) {
-      log_.warn("what was heard is not kept for the next start", {{"error", kept.error().message}});
+      log_.warn("cannot save Node and NodeSLO for restart", {{"error", kept.error().message}});
     }
   }
 
-  // What the agent before this one heard last holds until the API server says something else.
+  // Uses the objects that an earlier agent saved until the API server answers.
   void go_on_from_before() {
     if (const auto bytes = kept_.read(KeptObject::kNode); bytes && *bytes) {
       if (const auto node = kube::decode_node(**bytes, node_facts_fields(), interner_)) use_node(*node);
@@ -267,7 +267,7 @@ class RunningAgent final : public Agent {
   void use_rules(std::optional<std::string_view> spec) {
     auto step = policy::next_node_rules(rules_.said(), spec);
     for (const policy::RulesProblem& each : step.problems) {
-      log_.warn("a part of the NodeSLO cannot be used", {{"part", each.part}, {"error", each.why}});
+      log_.warn("cannot use a part of the NodeSLO", {{"part", each.part}, {"error", each.why}});
     }
     rules_.use(std::move(step.rules), loop_.clock().wall());
     protect_.use_rules(rules_.rules());
@@ -276,12 +276,12 @@ class RunningAgent final : public Agent {
   void use_node_slo(const kube::NodeSlo* slo) {
     if (slo == nullptr) {
       if (const auto dropped = kept_.drop(KeptObject::kNodeSlo); !dropped) {
-        log_.warn("a NodeSLO that is gone is kept", {{"error", dropped.error().message}});
+        log_.warn("cannot remove the saved NodeSLO", {{"error", dropped.error().message}});
       }
     }
     use_rules(slo == nullptr ? std::nullopt : std::optional<std::string_view>(slo->spec));
     const auto taken = tasks_->use_node_slo(slo == nullptr ? std::string_view() : std::string_view(slo->spec));
-    if (!taken) log_.warn("the host applications of before stay", {{"error", taken.error().message}});
+    if (!taken) log_.warn("cannot read the host applications; keeping the previous ones", {{"error", taken.error().message}});
   }
 
   net::Task<void> hear_that_there_is_no_node_slo() {
@@ -292,7 +292,7 @@ class RunningAgent final : public Agent {
 
   net::Task<void> measure() {
     while (true) {
-      // Everybody else has his turn also where a pass takes longer than what is between two.
+      // Yield even when a pass overruns its interval.
       const base::Duration breath = std::max<base::Duration>(kBreathMin, sampler_.measured().pass.took / 4);
       const base::Duration left = sampler_.until_next();
       co_await loop_.sleep(left > base::Duration(0) ? left : breath);
@@ -308,10 +308,10 @@ class RunningAgent final : public Agent {
       late_passes_.add(measured.pass.skipped);
       unreadable_.add(measured.pass.unreadable);
       if (measured.pass.unreadable > 0) {
-        log_.warn("a value of the kernel cannot be read", {{"error", measured.pass.an_error}});
+        log_.warn("cannot read a kernel value", {{"error", measured.pass.an_error}});
       }
       follow_kernel_log(*tasks);
-      // As long as somebody has not said what runs here, its use would pass for the system's.
+      // Until every provider has answered, the use of missing tasks would count as the system's.
       const bool known = tasks_->awaited().empty();
       if (rules_.look(loop_.clock().wall())) protect_.use_rules(rules_.rules());
       protect_.tell_line_ends(rules_.says());
@@ -333,7 +333,7 @@ class RunningAgent final : public Agent {
     constexpr auto kIndex = static_cast<std::size_t>(model::Strategy::kEviction);
     const BesteffortInForce besteffort =
         besteffort_in_force(protect_.suppress_seen(), protect_.suppress_plan(), protect_.container_cpus());
-    // Observing looks at the same as enforcing would; where nobody is evicted whatever there is, a full disk is spared.
+    // Observe mode reads the same as enforce mode. If eviction cannot act at all, a full disk is not scanned.
     const bool may_act = !stands.off && (stands.permits[kIndex] == policy::Permit::kEnforce ||
                                          stands.permits[kIndex] == policy::Permit::kPutBack);
     const policy::NodeRules& rules = lines_.hold(rules_.rules(), tasks_->kubelet(), capacity_.memory, disks_.sights());
@@ -349,20 +349,20 @@ class RunningAgent final : public Agent {
     protect_.tell_eviction(eviction_.says(), lines_.says());
   }
 
-  // Of all of them; null: there is none.
+  // The group of all pods; null: there is none.
   const std::string* group_of_pods() const {
     const linux::Kubepods* kubepods = tasks_->groups().kubepods();
     return kubepods == nullptr ? nullptr : &kubepods->qos_path(linux::KubeQos::kGuaranteed);
   }
 
-  // Looked at only where there is a line for it.
+  // Read only if a threshold needs it.
   std::optional<model::MemoryBytes> left_to_pods(const policy::ThresholdRules& rules) {
     const std::string* group = group_of_pods();
     if (!rules.enable || !rules.pods_before_kubelet_percent || group == nullptr) return std::nullopt;
     const auto left = pods_room_.look(*group);
     if (left) return *left;
     unreadable_.add();
-    log_.warn("a value of the kernel cannot be read", {{"error", left.error().message}});
+    log_.warn("cannot read a kernel value", {{"error", left.error().message}});
     return std::nullopt;
   }
 
@@ -379,7 +379,7 @@ class RunningAgent final : public Agent {
                                   to_string(each.why), each.owner ? base::cat(" (", each.owner->name, ")") : ""));
     }
     for (const std::string& each : refused_.take(std::move(refused))) {
-      log_.warn("a group is another one's already", {{"task", each}});
+      log_.warn("a group already has another owner", {{"task", each}});
     }
   }
 
@@ -388,14 +388,14 @@ class RunningAgent final : public Agent {
     auto started = ReactionThread::start(loop_, reactor_, [this] { protect_.decide(); });
     if (!started) {
       protect_.nobody_reacts();
-      return log_.warn("surges of online work wait for the next decision", {{"error", started.error().message}});
+      return log_.warn("cannot start the reaction; surges wait for the next decision", {{"error", started.error().message}});
     }
     reaction_ = std::move(*started);
   }
 
   void open_kernel_log() {
     auto opened = KernelEvents::open(options_.kernel_log, linux::KernelLog::From::kNow, machine_->hierarchies);
-    if (!opened) return log_.info("the kernel's log is not followed", {{"why", opened.error().message}});
+    if (!opened) return log_.info("cannot follow the kernel's log", {{"why", opened.error().message}});
     kernel_.emplace(std::move(*opened));
   }
 
@@ -404,7 +404,7 @@ class RunningAgent final : public Agent {
     if (!kernel_ || now < kernel_read_at_) return;
     kernel_read_at_ = now + kernel_->interval();
     if (const auto read = kernel_->read(tasks); !read) {
-      log_.warn("the kernel's log cannot be read", {{"error", read.error().message}});
+      log_.warn("cannot read the kernel's log", {{"error", read.error().message}});
       return;
     }
     for (const KernelEvent& event : kernel_->take()) {
@@ -422,11 +422,11 @@ class RunningAgent final : public Agent {
 
   base::Counter& incidents(std::string_view kind) {
     return metrics_.counter("tidemark_agent_kernel_incidents_total",
-                            "What the kernel's log told of, by kind; without one, kills that groups count.",
+                            "Incidents in the kernel's log, by kind; without a log, kills counted by cgroups.",
                             {{"reason", kind}});
   }
 
-  // Without the kernel's log, which would have said it at once and of which process: what groups count of kills.
+  // Without the kernel's log, which reports each kill with its process, kills are taken from the counters of groups.
   void tell_kills(const model::NodeRecord& line) {
     if (kernel_) return;
     for (const model::TaskRecord& task : line.tasks) {
@@ -466,7 +466,7 @@ class RunningAgent final : public Agent {
   Reactor reactor_;
   Result<linux::KnobReport> trial_;
   ProtectController protect_;
-  std::unique_ptr<ReactionThread> reaction_;  // it ends first
+  std::unique_ptr<ReactionThread> reaction_;  // destroyed first
   linux::KernelGroupKiller killer_;
   kube::EventRecorder events_;
   LossLedger losses_;
@@ -481,7 +481,7 @@ class RunningAgent final : public Agent {
   EvictionController eviction_;
   Recorder recorder_;
   std::optional<KernelEvents> kernel_;
-  base::MonotonicTime kernel_read_at_;  // no sooner is it read again
+  base::MonotonicTime kernel_read_at_;  // earliest time of the next read
   base::Histogram& pass_seconds_;
   base::Counter& late_passes_;
   base::Counter& unreadable_;
@@ -495,7 +495,7 @@ KeptList kept_list(const std::string& folder, const base::Log& log) {
   return {.keep =
               [kept, log](std::string_view list) {
                 if (const auto done = kept->keep(KeptObject::kPods, list); !done) {
-                  log.warn("the pods are not kept for the next start", {{"error", done.error().message}});
+                  log.warn("cannot save the pods for restart", {{"error", done.error().message}});
                 }
               },
           .recall = [kept]() -> std::optional<std::string> {

@@ -33,17 +33,17 @@ struct AgentOptions {
   std::string sys_root = "/sys";
   std::string kernel_log = "/dev/kmsg";
   TaskFlags tasks;
-  std::string state_dir;               // what was learned, kept over restarts; "": nothing is kept
-  std::int64_t record_megabytes = 64;  // of what was measured
+  std::string state_dir;  // learned models, kept over restarts; "": nothing is kept
+  std::int64_t record_megabytes = 64;  // of measurements
   std::int64_t safety_margin_percent = 10;
   bool report = true;
-  // With its API server, on one machine: what is spread over many nodes elsewhere is done at once, and evictions go by
-  // the lines that are drawn, without a gate or a grant.
+  // The agent runs with its API server on one machine: work that is otherwise spread over many nodes is done at once,
+  // and evictions follow the thresholds without a gate or a grant.
   bool alone = false;
-  bool reaction = true;  // to surges of online work between two decisions, on a thread and by a clock of its own
-  std::string mode = "enforce";  // of strategies of which the manager says nothing
+  bool reaction = true;  // to surges of online work between two decisions, on its own thread and clock
+  std::string mode = "enforce";  // of strategies that the manager does not configure
   std::string peers_namespace{policy::kPeersNamespace};
-  std::string only_shows;  // why nothing could be written here, whatever anybody says; "": something can
+  std::string only_shows;  // why nothing can be written here, whatever the settings; "": something can
   std::string pod_logs{kPodLogsDefault};
   base::Duration yarn_hold_back = kHoldBack;
   base::Duration line_ends_within = kLineEndsWithin;
@@ -54,19 +54,19 @@ struct AgentOptions {
   std::int64_t query_burst = 20;
 };
 
-// The flags of `tidemark agent`, with the peer's names as aliases.
+// Declares the flags of `tidemark agent`, with Koordinator's names as aliases.
 void declare_flags(base::Flags& flags, AgentOptions& options);
 
-// What lies outside, and outlives the agent.
+// External parts, which outlive the agent.
 struct AgentConnections {
   kube::Client& client;
   std::function<std::string()> bearer;  // the agent's token, also toward the kubelet
-  net::WorkerPool& resolvers;           // of names
-  net::WorkerPool& files;               // reads and writes them: apart, so that a disk that hangs stops nothing else
-  net::WorkerPool& disks;               // looks at those of pods, any of which may hang: nothing else waits there
-  linux::ProbeRim& kernel;              // writes files of groups, and tries which of them do something
-  linux::KillRim& killing;              // ends processes
-  std::function<void(model::AuditLine)> audit{};  // of what is written; may be empty
+  net::WorkerPool& resolvers;  // of DNS names
+  net::WorkerPool& files;  // file I/O, in a pool of its own so that a hanging disk stops nothing else
+  net::WorkerPool& disks;  // reads pod disks, any of which may hang: nothing else waits there
+  linux::ProbeRim& kernel;  // writes cgroup files and tests which of them have an effect
+  linux::KillRim& killing;  // kills processes
+  std::function<void(model::AuditLine)> audit{};  // of writes; may be empty
 };
 
 class Agent {
@@ -76,8 +76,8 @@ class Agent {
   virtual ~Agent() = default;
 
   virtual void start() = 0;                         // until destroyed
-  virtual std::string not_ready() const = 0;        // "" when it does its work, else what is missing
-  virtual std::string metrics_address() const = 0;  // with the port chosen; "" where none is served
+  virtual std::string not_ready() const = 0;  // "" if ready, else what is missing
+  virtual std::string metrics_address() const = 0;  // with the chosen port; "" if none is served
   virtual net::Task<void> drain() = 0;              // an orderly stop
 };
 

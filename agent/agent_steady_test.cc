@@ -83,7 +83,7 @@ class AgentSteady : public AgentTest {
     nodemetric();
     start(state.root());
     EXPECT_TRUE(
-        net::testing::run_real_until(loop, [&] { return lines.find("what was learned before") != std::string::npos; }));
+        net::testing::run_real_until(loop, [&] { return lines.find("learned models loaded") != std::string::npos; }));
     work(70s, loads, 400);
     std::vector<long> made;
     for (int second = 0; second < 60; ++second) {
@@ -127,14 +127,14 @@ TEST_F(AgentSteady, APassOverTwentyPodsAllocatesNothing) {
   EXPECT_GE(in_force(model::Strategy::kCpuPriority), 3 * 2 * kPodsOfEach);
 }
 
-TEST_F(AgentSteady, SuppressionByProcessorsAllocatesNothingEither) {
+TEST_F(AgentSteady, SuppressionByCpuSetAllocatesNothing) {
   const auto made = allocations_of("");
   EXPECT_GE(std::ranges::count(made, 0), kQuietSeconds) << ::testing::PrintToString(made);
   EXPECT_EQ(in_force(model::Strategy::kCpuSuppress), 1) << "of all offline pods together, on v2";
 }
 
 // Of our own settings: what each class has, the quota of each of its tasks, and evictions with a word for each feature.
-TEST_F(AgentSteady, NorDoClassesAndEvictionsThatAreEnforced) {
+TEST_F(AgentSteady, EnforcedClassesAndEvictionsAllocateNothing) {
   const auto made = allocations_of(R"(,"cpuSuppressPolicy":"cfsQuota")",
                                    R"(,"extensions":{"Object":{"tidemark":{"schema":1,"agent":{
       "modes":{"default":"enforce"},"classes":[{"name":"spark","order":20},{"name":"free","order":10}]}}}})");

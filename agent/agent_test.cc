@@ -25,7 +25,7 @@ using testing::kNodeMetrics;
 using testing::kNodeSlos;
 using testing::parsed;
 
-TEST_F(AgentTest, WhatAPodUsesIsItsAndTheRestIsTheSystems) {
+TEST_F(AgentTest, ReportsPodUseAndSystemUse) {
   nodemetric();
   pod("", "web");
   const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));
@@ -51,7 +51,7 @@ TEST_F(AgentTest, WhatAPodUsesIsItsAndTheRestIsTheSystems) {
   EXPECT_EQ(web.text_at("qos"), "LS");
 }
 
-TEST_F(AgentTest, AHostApplicationIsNotTheSystems) {
+TEST_F(AgentTest, HostApplicationDoesNotCountAsSystem) {
   nodemetric();
   must(
       "POST", kNodeSlos,
@@ -69,7 +69,7 @@ TEST_F(AgentTest, AHostApplicationIsNotTheSystems) {
   EXPECT_EQ(applications.as_array()[0].text_at("usage", "resources", "cpu"), "200m");
 }
 
-TEST_F(AgentTest, WithoutItsObjectNothingIsWrittenAndWhatWasMeasuredIsTold) {
+TEST_F(AgentTest, WritesKeptSamplesOnceNodeMetricExists) {
   start();
   work(60s, {}, 500);
   nodemetric();
@@ -77,7 +77,7 @@ TEST_F(AgentTest, WithoutItsObjectNothingIsWrittenAndWhatWasMeasuredIsTold) {
   EXPECT_EQ(status().text_at("nodeMetric", "nodeUsage", "resources", "cpu"), "500m");
 }
 
-TEST_F(AgentTest, WhatSomebodyElseToldBeforeIsGone) {
+TEST_F(AgentTest, ReplacesStatusOfAnotherWriter) {
   nodemetric();
   must(
       "PATCH", base::cat(kNodeMetrics, "/n1/status"),
@@ -92,7 +92,7 @@ TEST_F(AgentTest, WhatSomebodyElseToldBeforeIsGone) {
   EXPECT_EQ(told.member("podsMetric"), nullptr);
 }
 
-TEST_F(AgentTest, ALargeChangeIsToldBeforeTheInterval) {
+TEST_F(AgentTest, ReportsLargeChangeBeforeInterval) {
   Json object = parsed(
       R"({"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeMetric","metadata":{"name":"n1"},"spec":{"metricCollectPolicy":
       {"aggregateDurationSeconds":60,"reportIntervalSeconds":600}}})");
@@ -109,13 +109,13 @@ TEST_F(AgentTest, ALargeChangeIsToldBeforeTheInterval) {
       << metrics->text();
 }
 
-TEST_F(AgentTest, WhatWasLearnedOutlivesIt) {
+TEST_F(AgentTest, LearnedModelsSurviveRestart) {
   linux::testing::Tree state;
   nodemetric();
   pod("", "web");
   const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));
   node.group(group);
-  const auto loaded = [&] { return lines.find("what was learned before is known again") != std::string::npos; };
+  const auto loaded = [&] { return lines.find("learned models loaded") != std::string::npos; };
   start(state.root());
   ASSERT_TRUE(net::testing::run_real_until(loop, loaded));
   work(130s, {{group, 500}}, 800);
@@ -129,7 +129,7 @@ TEST_F(AgentTest, WhatWasLearnedOutlivesIt) {
 }
 
 // A kill for want of memory beside what was limited right before: whoever reads the log sees both.
-TEST_F(AgentTest, WhatTheKernelSaysIsToldBesideOurLastAction) {
+TEST_F(AgentTest, LogsKernelKillWithLastAction) {
   node.proc.write("kmsg", "");
   this_process();
   pod("", "web");
@@ -158,7 +158,7 @@ TEST_F(AgentTest, WhatTheKernelSaysIsToldBesideOurLastAction) {
 }
 
 // No manager is there to write the line of the day.
-TEST_F(AgentTest, ALineThatWasRaisedEndsByTheNodesClock) {
+TEST_F(AgentTest, RaisedThresholdEndsByNodeClock) {
   this_process();
   node.cgroups.write("kubepods/besteffort/cpu.max", "max 100000\n");
   pod("", "job", R"(,"labels":{"koordinator.sh/qosClass":"BE"})");
@@ -180,7 +180,7 @@ TEST_F(AgentTest, ALineThatWasRaisedEndsByTheNodesClock) {
   EXPECT_LT(quota(), 80'000) << "40 %";
 }
 
-TEST_F(AgentTest, WithoutTheKernelsLogKillsAreToldByGroups) {
+TEST_F(AgentTest, ReportsKillsFromCgroupsWithoutKernelLog) {
   pod("", "web");
   const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));
   node.group(group);
@@ -199,7 +199,7 @@ TEST_F(AgentTest, WithoutTheKernelsLogKillsAreToldByGroups) {
 }
 
 // For `tidemark incident`, days later.
-TEST_F(AgentTest, WhatWasMeasuredIsRecorded) {
+TEST_F(AgentTest, RecordsMeasurements) {
   node.group("kubepods/burstable/podu1");
   pod("u1", "web");
   const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));
@@ -230,7 +230,7 @@ TEST_F(AgentTest, WhatWasMeasuredIsRecorded) {
   EXPECT_EQ(lines[2].offline_milli, 0);
 }
 
-TEST_F(AgentTest, UntilSomebodySaidWhatRunsHereNothingIsToldOrLearned) {
+TEST_F(AgentTest, ReportsAndLearnsNothingBeforeTasksAreKnown) {
   linux::testing::Tree state;
   nodemetric();
   pod_source = "kubelet";  // where nobody listens
@@ -242,7 +242,7 @@ TEST_F(AgentTest, UntilSomebodySaidWhatRunsHereNothingIsToldOrLearned) {
 }
 
 // For whoever asks on the machine (`tidemark doctor node`).
-TEST_F(AgentTest, WhatItsTrialOfTheKernelShowedIsInItsStatus) {
+TEST_F(AgentTest, StatusHasKernelTrialResults) {
   this_process();
   start();
   work(3s, {}, 100);
@@ -253,21 +253,21 @@ TEST_F(AgentTest, WhatItsTrialOfTheKernelShowedIsInItsStatus) {
   EXPECT_TRUE((*status)->trials.found[static_cast<std::size_t>(policy::Knob::kCpuShares)].effective);
 }
 
-TEST_F(AgentTest, ItIsReadyOnceEverybodyAnswered) {
+TEST_F(AgentTest, IsReadyOnceAllSourcesAnswered) {
   start();
   EXPECT_EQ(agent->not_ready(), "its Node is not listed yet");
   work(3s, {}, 100);
   EXPECT_EQ(agent->not_ready(), "");
 }
 
-TEST_F(AgentTest, WithoutItsNodeItIsNotReadyAndSaysSo) {
+TEST_F(AgentTest, IsNotReadyWithoutItsNode) {
   must("DELETE", "/api/v1/nodes/n1", nullptr);
   start();
   work(3s, {}, 100);
   EXPECT_EQ(agent->not_ready(), "no Node is named n1");
 }
 
-TEST(AgentMake, AFolderThatIsNoKernelsIsRefused) {
+TEST(AgentMake, RefusesFolderWithoutKernelFiles) {
   linux::testing::Tree empty;
   base::testing::Clock clock;
   net::EventLoop loop(clock);

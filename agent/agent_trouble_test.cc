@@ -21,23 +21,23 @@ using testing::kNodeSlos;
 using testing::parsed;
 
 // "There is none yet" is the manager's to mend, a right that is missing whoever installed the agent.
-TEST_F(AgentTest, ARightThatIsMissingIsNotTakenForANodeMetricThatIsNotThere) {
+TEST_F(AgentTest, MissingPermissionIsNotMissingNodeMetric) {
   nodemetric();
   refused = "/nodemetrics";
   start();
   work(60s, {}, 500);
   EXPECT_EQ(agent->not_ready(), "grant `list` of nodemetrics: the API server refuses it (403)");
-  EXPECT_NE(lines.find("a right is missing"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("a permission is missing"), std::string::npos) << lines;
   const std::string told = lines;
   work(120s, {}, 500);
-  EXPECT_EQ(lines.find("a right is missing", told.size()), std::string::npos) << "once is enough";
+  EXPECT_EQ(lines.find("a permission is missing", told.size()), std::string::npos) << "once is enough";
   rights->refused.clear();
   work(120s, {}, 500);
   EXPECT_EQ(agent->not_ready(), "");
   EXPECT_EQ(status().text_at("nodeMetric", "nodeUsage", "resources", "cpu"), "500m");
 }
 
-TEST_F(AgentTest, SoIsTheRightToWatch) {
+TEST_F(AgentTest, ReportsMissingWatchPermission) {
   nodemetric();
   refused = "/nodemetrics";
   start();
@@ -57,7 +57,7 @@ TEST_F(AgentTest, WithoutANodeMetricItIsReady) {
 }
 
 // Attempts have grown rare by then: an interval of ten minutes is not waited for.
-TEST_F(AgentTest, AnApiServerThatIsThereAgainIsToldAtOnce) {
+TEST_F(AgentTest, ReportsAtOnceWhenApiServerIsBack) {
   must(
       "POST", kNodeMetrics,
       parsed(
@@ -79,7 +79,7 @@ TEST_F(AgentTest, AnApiServerThatIsThereAgainIsToldAtOnce) {
 }
 
 // Fifty pods have more mounts than any other file that is read has bytes.
-TEST_F(AgentTest, AMachineWithManyMounts) {
+TEST_F(AgentTest, ReadsManyMounts) {
   std::string mounts;
   for (int i = 0; i < 1000; ++i) {
     mounts += base::cat(i + 100, " 28 0:", i, " / /run/containerd/", i,
@@ -92,7 +92,7 @@ TEST_F(AgentTest, AMachineWithManyMounts) {
 }
 
 // A disk that hangs keeps its thread for ever.
-TEST_F(AgentTest, ADiskThatHangsStopsNoNameResolution) {
+TEST_F(AgentTest, HangingDiskDoesNotBlockNameResolution) {
   net::HttpServerConfig config;
   config.listen = "127.0.0.1:0";
   auto kubelet =
@@ -115,19 +115,19 @@ TEST_F(AgentTest, ADiskThatHangsStopsNoNameResolution) {
   EXPECT_TRUE(net::testing::run_real_until(
       loop, [&] { return agent->not_ready().empty(); }, 20s))
       << agent->not_ready();
-  EXPECT_EQ(lines.find("what was learned before"), std::string::npos) << "files wait for the disk";
+  EXPECT_EQ(lines.find("learned models loaded"), std::string::npos) << "files wait for the disk";
   work(2min, {}, 100);
   EXPECT_NE(lines.find("the disk does not answer"), std::string::npos) << lines;
   EXPECT_EQ(metric("tidemark_agent_prediction_store_failed_total"), 1) << "once is enough";
   disk.set_value();
   EXPECT_TRUE(net::testing::run_real_until(
-      loop, [&] { return lines.find("what was learned before") != std::string::npos; }, 20s));
+      loop, [&] { return lines.find("learned models loaded") != std::string::npos; }, 20s));
   scope.clear();
   agent.reset();
 }
 
 // Passes back to back would leave nothing else its turn: no report, no answer to who asks whether it is alive.
-TEST_F(AgentTest, APassThatTakesLongerThanASecondLeavesOthersTheirTurn) {
+TEST_F(AgentTest, SlowPassYieldsToOtherTasks) {
   constexpr int kGroups = 100;
   constexpr base::Duration kLook = 20ms;  // one for each group and more: a pass takes two seconds and more
   std::string applications;
@@ -165,7 +165,7 @@ TEST_F(AgentTest, APassThatTakesLongerThanASecondLeavesOthersTheirTurn) {
 }
 
 // It is read for nobody yet, and a file of each process is dear.
-TEST_F(AgentTest, WaitingForProcessorsIsReadOfOnlineWork) {
+TEST_F(AgentTest, ReadsRunQueueOfOnlineWorkOnly) {
   node.proc.write("self/schedstat", "1 1 1\n");
   pod("", "web");
   pod("", "batch", R"(,"labels":{"koordinator.sh/qosClass":"BE"})");

@@ -5,7 +5,7 @@
 namespace tidemark::agent {
 namespace {
 
-// The gates of the peer's agent, with its defaults.
+// The gates of Koordinator's agent, with its defaults.
 constexpr base::FeatureGate kGates[] = {
     {"BECPUSuppress", true, true},
     {"GroupIdentity", true, true},
@@ -69,7 +69,7 @@ bool FeatureGates::lets(model::Strategy strategy) const {
       return enabled("BatchResource");
     case model::Strategy::kCpuPriority:
       return enabled("GroupIdentity");
-    // Koordinator does nothing of the kind (its gate OOMScoreAdj is about an annotation): only our settings ask for it.
+    // Koordinator has no such feature (its gate OOMScoreAdj concerns an annotation): only our settings enable it.
     case model::Strategy::kOomOrder:
       return false;
     case model::Strategy::kClassWeights:

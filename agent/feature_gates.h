@@ -1,4 +1,4 @@
-// What the peer's gates switch in an agent, where no manager of ours says anything of it (contract 7.1).
+// Koordinator's feature gates for the agent, used if no manager configures the node (contract 7.1).
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ class FeatureGates : public base::FeatureGates {
  public:
   FeatureGates();
   policy::EvictSwitches evictions() const;
-  bool lets(model::Strategy strategy) const;  // false: it is only decided and shown
+  bool lets(model::Strategy strategy) const;  // false: only decided and shown
 };
 Result<FeatureGates> parse_feature_gates(std::span<const std::string> words);
 

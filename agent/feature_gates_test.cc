@@ -13,7 +13,7 @@ using policy::EvictFeature;
 using Words = std::vector<std::string>;
 
 // Contract 7.1: suppression, limits and priorities are on, evictions off.
-TEST(AgentFeatureGates, DefaultsAreThePeers) {
+TEST(AgentFeatureGates, DefaultsAreKoordinators) {
   const FeatureGates gates;
   EXPECT_EQ(gates.evictions(), policy::EvictSwitches());
   for (const Strategy each : model::kStrategies) {
@@ -31,7 +31,7 @@ TEST(AgentFeatureGates, SwitchEvictionsOnAndStrategiesOff) {
   EXPECT_TRUE(gates->lets(Strategy::kBatchLimits));
 }
 
-TEST(AgentFeatureGates, WhatIsNotHereIsSaid) {
+TEST(AgentFeatureGates, ReportsUnknownGates) {
   EXPECT_EQ(parse_feature_gates(Words{"CgroupReconcile=true", "BECPUEvit=true"})->without_effect(),
             (Words{"no feature gate BECPUEvit is known here; did you mean BECPUEvict?",
                    "what the feature gate CgroupReconcile switches is not here"}));

@@ -4,58 +4,58 @@ namespace tidemark::agent {
 
 void declare_flags(base::Flags& flags, AgentOptions& options) {
   flags.group("Node");
-  flags.text("node-name", options.node_name, "the node that this is; else $NODE_NAME").placeholder("NAME");
+  flags.text("node-name", options.node_name, "name of this node (default $NODE_NAME)").placeholder("NAME");
   declare_machine_flags(flags, options.places);
   flags.text("sys-root", options.sys_root, "the machine's /sys").placeholder("DIR");
   flags
       .text("kernel-log", options.kernel_log,
-            "the kernel's log: a file, or the word syslog, by that call: in a container, which has no such file")
+            "kernel log: a file, or "syslog" to use that system call in a container")
       .placeholder("FILE");
 
   options.tasks.add_to(flags);
 
   flags.group("Report");
-  flags.boolean("enable-node-metric-report", options.report, "the status of the node's NodeMetric is written");
+  flags.boolean("enable-node-metric-report", options.report, "write the status of the node's NodeMetric");
   flags
       .text("state-dir", options.state_dir,
-            "folder for what is learned of the node's pods and for its record; empty: nothing is kept")
+            "directory for learned models and the node's record; empty: nothing is kept")
       .placeholder("DIR");
   flags
       .integer("record-size", options.record_megabytes, 1, 1'000'000,
-               "MiB that the record of what was measured may take in --state-dir, for `tidemark incident`; what is "
-               "oldest goes first")
+               "MiB for the node's record in --state-dir, for `tidemark incident`; the oldest lines "
+               "are deleted first")
       .placeholder("MIB");
   flags.integer("prediction-safety-margin-percent", options.safety_margin_percent, 0, 100,
-                "on top of every peak that is predicted");
+                "added to every predicted peak");
 
   flags.group("Protection");
   flags.choice("mode", options.mode, {"enforce", "observe"},
-               "what is done with what is decided for the groups of this node, where the manager does not say: written "
+               "mode of strategies that the manager does not configure: enforce writes "
                "to the kernel, or only shown");
   flags.boolean(
       "reaction", options.reaction,
-      "between two decisions, narrow what offline work has within a tenth of a second where online work begins "
+      "between two decisions, limit offline work within a tenth of a second if online work begins "
       "to use more");
   flags
       .duration(
           "line-ends-within", options.line_ends_within, base::Duration(0), kLineEndsWithinMax,
-          "so long nodes take, each in its turn, to lower a raised line that has ended, where no manager writes it "
+          "time over which nodes spread the lowering of ended raised thresholds if no manager writes it "
           "sooner")
       .placeholder("DURATION");
   flags
       .text("peer-namespace", options.peers_namespace,
-            "where Koordinator's agent is installed: beside a container named koordlet there this one only observes")
+            "namespace of Koordinator's agent: if a container named koordlet runs there, only observe")
       .placeholder("NAME");
   flags
       .text("pod-logs", options.pod_logs,
-            "the folder of the pods' logs, of which the last lines are kept in --state-dir when a pod is evicted")
+            "directory of pod logs; the last lines of an evicted pod are kept in --state-dir")
       .placeholder("DIR");
   flags
       .duration("yarn-hold-back", options.yarn_hold_back, base::Duration(0), kHoldBackMax,
-                "so long YARN is handed out nothing new in the place of a container that was taken back")
+                "time in which YARN gets no replacement for a preempted container")
       .placeholder("DURATION");
   flags.list("feature-gates", options.feature_gates, "", parse_feature_gates,
-             "NAME=true or NAME=false, as the peer has them: what is done where the manager does not say");
+             "NAME=true or NAME=false, as in Koordinator; used if the manager does not configure it");
 
   flags.group("Serving");
   flags

@@ -7,7 +7,7 @@
 namespace tidemark::agent {
 namespace {
 
-// A node has some mounts for each container, of which a layered one takes kilobytes.
+// A node has several mounts for each container; a layered one takes kilobytes.
 constexpr std::size_t kMountsBytesMax = 32 * 1024 * 1024;
 
 }  // namespace
@@ -19,16 +19,16 @@ Result<linux::Hierarchies> see_groups(const MachinePlaces& places) {
 }
 
 void declare_machine_flags(base::Flags& flags, MachinePlaces& places) {
-  flags.text("cgroup-root", places.cgroup_root, "where the machine's cgroups are mounted").placeholder("DIR");
+  flags.text("cgroup-root", places.cgroup_root, "mount point of the machine's cgroups").placeholder("DIR");
   flags.text("proc-root", places.proc_root, "the machine's /proc").placeholder("DIR");
   flags
       .text("run-dir", places.run_dir,
-            "folder in memory (tmpfs) for what was found in the kernel's files; the same for the agent and "
+            "directory in memory (tmpfs) for the restore journal; the same for the agent and "
             "`tidemark off --local`")
       .placeholder("DIR");
   flags
       .text("latch-file", places.latch_file,
-            "file that keeps the machine switched off over its restarts (`tidemark off --local`)")
+            "latch file that keeps the machine off after a reboot (`tidemark off --local`)")
       .placeholder("FILE");
 }
 

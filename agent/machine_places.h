@@ -1,4 +1,4 @@
-// Where the machine is, and where an agent on it and the commands for people on it find each other.
+// Paths of the machine, through which the agent and the local commands find each other.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace tidemark::agent {
 inline constexpr const char* kRunDirDefault = "/run/tidemark";
 
 struct MachinePlaces {
-  // Other folders in a container.
+  // A container uses other directories.
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string proc_root = "/proc";
-  std::string run_dir = kRunDirDefault;  // on tmpfs: what stands in the kernel's files by our hand, and how we stand
+  std::string run_dir = kRunDirDefault;  // on tmpfs: the restore journal and the agent's status
   std::string latch_file{kLatchDefault};
 };
 
-// What groups the machine has; found out once.
+// Reads the machine's cgroup hierarchies, once.
 Result<linux::Hierarchies> see_groups(const MachinePlaces& places);
 
 void declare_machine_flags(base::Flags& flags, MachinePlaces& places);

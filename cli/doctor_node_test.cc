@@ -341,7 +341,7 @@ TEST_F(DoctorNode, RequestsOnlyConfigurationFromKubelet) {
 
 TEST_F(DoctorNode, ReportsSilentKubeletWithReason) {
   const std::pair<kube::testing::Answer, std::string_view> cases[] = {
-      {{.status = 401, .body = "Unauthorized"}, "does not know who asks (401)"},
+      {{.status = 401, .body = "Unauthorized"}, "rejects the token (401)"},
       {{.status = 403, .body = "Forbidden"}, "grant `get` of nodes/configz"},
       {{.status = 500, .body = "no"}, "500"},
       {{.body = "[]"}, "kubeletconfig"},

@@ -40,11 +40,12 @@ class Client {
   net::Task<Result<Container>> container(std::string id, base::Duration limit);
   // Answers the container as it was before. It may go on for a while.
   net::Task<Result<Container>> kill(std::string id, base::Duration limit);
-  // It is told to end and killed when `grace` is over; done when it was told. Told again, the earlier end holds. A
-  // route of our own copilot: kUnsupported where another one does not know it, or does not know the container.
+  // Asks a container to end; the copilot kills it after `grace`. Done when the copilot has accepted. If asked again,
+  // the earlier deadline holds. A route of our own copilot: kUnsupported if another copilot does not know it, or does
+  // not know the container.
   net::Task<Result<void>> stop(StopOrder order, base::Duration limit);
-  // How the agent stands to limits of the copilot's own. Answers what the copilot says of them in one line of at most
-  // kSaysBytesMax, "" where it has none. A route of ours: kUnsupported where another copilot does not know it.
+  // Sends the permit for the copilot's own limits. Returns the copilot's status of them in one line of at most
+  // kSaysBytesMax, "" if it sets none. A route of ours: kUnsupported if another copilot does not know it.
   net::Task<Result<std::string>> stand(LimitStance stance, base::Duration limit);
   // Containers worth at least so much, as the copilot chooses. kUnsupported: the peer's answers 200 without a word, and
   // has done nothing.

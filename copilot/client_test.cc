@@ -84,7 +84,7 @@ TEST_F(CopilotClient, AStopIsARouteOfOurs) {
   EXPECT_EQ(run(client().stop({"x", 30s, ""}, kLimit)).error().kind, ErrorKind::kUnavailable);
 }
 
-TEST_F(CopilotClient, HowTheAgentStandsIsARouteOfOurs) {
+TEST_F(CopilotClient, StanceIsARouteOfOurs) {
   say(200, R"({"says":"disks: no limit"})");
   EXPECT_EQ(run(client().stand(LimitStance::kOff, kLimit)).value(), "disks: no limit");
   EXPECT_EQ(asked, "POST /tidemark/v1/stance");
@@ -129,14 +129,14 @@ TEST_F(CopilotClient, AnEmptySuccessIsNone) {
   EXPECT_FALSE(run(client().containers(kLimit)));
 }
 
-TEST_F(CopilotClient, OneThatHangsIsNotWaitedFor) {
+TEST_F(CopilotClient, DoesNotAwaitHangingCopilot) {
   hangs = true;
   const auto late = run(client().containers(50ms));
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().kind, ErrorKind::kDeadline);
 }
 
-TEST_F(CopilotClient, OneThatIsAwayIsUnavailable) {
+TEST_F(CopilotClient, AbsentCopilotIsUnavailable) {
   pair.server.reset();
   pair.client->close_idle_connections();
   const auto away = run(client().health(kLimit));

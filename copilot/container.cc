@@ -148,7 +148,7 @@ Result<void> finish(JsonReader& json, std::string_view what) {
   return end ? end : fail(std::move(end).error().within(what));
 }
 
-// By its name, where that was read before what is wrong with it.
+// Names the container, if its name was read before the error.
 std::string place_of(const Container& container, std::size_t at) {
   if (container.name.empty()) return base::cat("a copilot's container at ", at);
   return base::cat("a copilot's container ",

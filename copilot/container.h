@@ -1,10 +1,10 @@
-// What a copilot tells of its containers, on the wire: ContainerInfo of the copilot API, version v1.
+// A container as a copilot reports it: ContainerInfo of the copilot API, version v1.
 //
 //   {"name":"container_e01_…","namespace":"yarn","uid":"container_e01_…","labels":null,"annotations":null,"priority":1,
 //    "createTimestamp":"0001-01-01T00:00:00Z","cgroupDir":"kubepods/besteffort/hadoop-yarn/container_e01_…",
 //    "hostNetwork":true,"resources":{"limits":{"cpu":"2","memory":"2147483648"},"requests":{…}}}
 //
-// Maps may be null, the time may be Go's zero, and the priority may be missing: all are nothing.
+// Maps may be null, the time may be Go's zero, and the priority may be missing: all count as unset.
 #pragma once
 
 #include <cstddef>
@@ -49,9 +49,9 @@ struct Container {
   // The peer says native cpu and memory although its containers run on batch resources.
   model::TaskAmounts requests;
   model::TaskAmounts limits;
-  std::vector<HeldOnDisk> held;  // at least; empty: nobody looked, or it has nothing
+  std::vector<HeldOnDisk> held;  // at least; empty: not measured, or it has nothing
 
-  std::string_view label(std::string_view key) const;  // "" where there is none
+  std::string_view label(std::string_view key) const;  // "" if not set
   bool operator==(const Container&) const = default;
 };
 
@@ -62,7 +62,7 @@ struct Information {
   bool operator==(const Information&) const = default;
 };
 
-// A list, and what of it is none: one container that cannot be read is no reason not to know the others.
+// A list, and its errors: one unreadable container does not hide the others.
 struct ContainerList {
   std::vector<Container> containers;
   std::vector<Error> refused;  // kInvalid, with its name or its place in the list
@@ -71,7 +71,7 @@ struct ContainerList {
 // All are kInvalid for bytes that are something else, with the place in them.
 Result<ContainerList> read_containers(std::string_view bytes);  // an array; null is an empty one
 Result<Container> read_container(std::string_view bytes);
-Result<std::vector<Container>> read_items(std::string_view bytes);  // {"items":[…]}, of what was killed
+Result<std::vector<Container>> read_items(std::string_view bytes);  // {"items":[…]}, the killed containers
 Result<Information> read_information(std::string_view bytes);
 
 void write(base::JsonWriter& writer, const Container& container);

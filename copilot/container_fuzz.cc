@@ -1,4 +1,4 @@
-// Any bytes: a bounded value, or an error that says what was read. What was read is written so that it reads back.
+// Any bytes give a bounded value or an error that names what was read. A value is written so that it reads back.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -26,7 +26,7 @@ std::string written(const Container& container) {
   return text;
 }
 
-TEST(CopilotContainer, AsThePeerTellsOfIt) {
+TEST(CopilotContainer, ReadsKoordinatorsFormat) {
   const auto container = read_container(kPeers);
   ASSERT_TRUE(container) << container.error().message;
   EXPECT_EQ(container->name, "container_e01_1700000000000_0001_01_000002");
@@ -42,7 +42,7 @@ TEST(CopilotContainer, AsThePeerTellsOfIt) {
   EXPECT_TRUE(container->requests.batch.none());
 }
 
-TEST(CopilotContainer, IsWrittenAsThePeerWritesIt) {
+TEST(CopilotContainer, WritesKoordinatorsFormat) {
   std::string wanted(kPeers);
   std::erase(wanted, '\n');
   std::string without_blanks;
@@ -76,7 +76,7 @@ TEST(CopilotContainer, LabelsAndATimeOfALaterCopilot) {
   EXPECT_EQ(read_container(written(*read)), *read);
 }
 
-TEST(CopilotContainer, WhatItHasOnDisksIsAMemberOfOurs) {
+TEST(CopilotContainer, DiskUseIsAFieldOfOurs) {
   Container one;
   one.name = one.uid = "c";
   const auto text = [](const Container& container) {
@@ -107,7 +107,7 @@ TEST(CopilotContainer, ListsOfThem) {
   EXPECT_EQ(read_items("{}")->size(), 0u);
 }
 
-TEST(CopilotContainer, OneThatCannotBeReadIsRefusedAlone) {
+TEST(CopilotContainer, RefusesOnlyUnreadableContainer) {
   const auto read = read_containers(
       R"([{"name":"a"},{"name":"b","resources":{"requests":{"cpu":"much"}}},7,{"name":"c"},{"name":"d","createTimestamp":"soon"}])");
   ASSERT_TRUE(read) << read.error().message;
@@ -129,7 +129,7 @@ TEST(CopilotContainer, Information) {
   EXPECT_FALSE(read_information(R"("ok")"));
 }
 
-TEST(CopilotContainer, WhatIsSomethingElseIsRefused) {
+TEST(CopilotContainer, RefusesOtherData) {
   for (const char* bad :
        {"", "{", "{}", "[]", R"({"name":7})", R"({"name":"c","priority":"high"})",
         R"({"name":"c","createTimestamp":"soon"})", R"({"name":"c","resources":{"requests":{"cpu":"much"}}})",

@@ -1,7 +1,7 @@
-// How the agent of a node stands to what a copilot limits there by itself (POST /tidemark/v1/stance, a route of our
-// own copilot): off and observe are orders for the node, and a copilot hears of them from nobody else.
+// The permit of a node's agent for the limits that a copilot sets itself (POST /tidemark/v1/stance, a route of our own
+// copilot): off and observe are orders for the node, and only the agent sends them to a copilot.
 //
-//   {"stance":"off"}, answered with {"says":"…"}: what the copilot makes of it, in one line
+//   {"stance":"off"}, answered with {"says":"…"}: the copilot's status, in one line
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace tidemark::copilot {
 inline constexpr std::size_t kSaysBytesMax = 512;
 
 enum class LimitStance : std::uint8_t {
-  kKeep,     // the agent does not know yet what is wanted: what stands stays
+  kKeep,     // the agent has no settings yet: limits stay as they are
   kEnforce,  // in force
-  kObserve,  // told, and put back
-  kOff,      // put back once no container runs: whoever runs meanwhile is held as before
+  kObserve,  // reported, and restored
+  kOff,      // restored once no container runs: running ones stay limited
 };
 
 std::string_view to_string(LimitStance);  // "keep" …

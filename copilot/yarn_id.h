@@ -1,4 +1,4 @@
-// What the name of a YARN container says: container_[e<epoch>_]<cluster start>_<application>_<attempt>_<number>.
+// The parts of a YARN container's name: container_[e<epoch>_]<cluster start>_<application>_<attempt>_<number>.
 #pragma once
 
 #include <cstdint>

@@ -58,8 +58,8 @@ bool ends_in_line(int fd, std::int64_t size) {
   return size == 0 || (::pread(fd, &last, 1, size - 1) == 1 && last == '\n');
 }
 
-// As many of the lines from `first` on as the file takes; answers how many. None where it is full: then it is moved
-// away, or somebody else has done so.
+// Appends as many of the lines from `first` on as fit; returns their number. 0 if the file is full: then it is rotated,
+// or another process has done so.
 Result<std::size_t> append_some(const AuditFileOptions& options, std::int64_t file_max, const std::vector<Entry>& lines,
                                 std::size_t first) {
   const Fd file(::open(options.path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
@@ -69,7 +69,7 @@ Result<std::size_t> append_some(const AuditFileOptions& options, std::int64_t fi
   struct stat named{};
   if (::fstat(file.get(), &opened) != 0) return base::fail_errno(errno, base::cat("look at ", options.path));
   if (!S_ISREG(opened.st_mode)) return fail(ErrorKind::kInvalid, options.path, " is no file");
-  // Somebody moved it away between opening and locking it.
+  // Another process moved it away between opening and locking it.
   if (::stat(options.path.c_str(), &named) != 0 || !same_file(opened, named)) return std::size_t{0};
   std::string bytes = ends_in_line(file.get(), opened.st_size) ? "" : "\n";
   std::size_t count = 0;

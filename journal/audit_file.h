@@ -1,12 +1,12 @@
-// The audit of a process as a file of lines (model/audit_line.h), for people and for whatever takes logs off a machine.
-// add() returns at once; a worker's thread does the writing. Trouble with the disk never stops whoever adds: what
-// cannot be kept is counted, told in the log once, and by a line of its own once the file can be written again.
+// The audit of a process as a file of lines (model/audit_line.h), for people and log collectors. add() returns at once;
+// a worker's thread writes. A disk error never blocks the caller: lost lines are counted, logged once, and noted in a
+// line of the file once it can be written again.
 //
 //   PATH          appended to; several processes may
-//   PATH.1 … .3   what was there before, the newest is 1
+//   PATH.1 … .3   older lines, the newest is 1
 //
-// None passes a quarter of `bytes_max`, and all together never pass it: where older ones are larger than they may be by
-// now, the oldest go. A file that somebody else moves away is begun anew.
+// Each file stays below a quarter of `bytes_max`, and all together below `bytes_max`: if older files exceed a reduced
+// limit, the oldest are deleted. If another program moves the file away, a new one is created.
 #pragma once
 
 #include <cstddef>
@@ -29,22 +29,22 @@ inline constexpr int kAuditOldFiles = 3;
 inline constexpr std::int64_t kAuditBytesMin = std::int64_t{1} << 20;  // of all files together
 inline constexpr std::size_t kAuditWaitingMax = std::size_t{4} << 20;  // bytes that wait for the disk
 inline constexpr std::string_view kAuditNone = "none";                 // in place of a path: no audit is kept
-inline constexpr std::string_view kAuditOutput = "-";                  // standard output, which nobody rotates
+inline constexpr std::string_view kAuditOutput = "-";                  // standard output, which is not rotated
 
 struct AuditFileOptions {
   std::string path;  // or one of the words above; "" is kAuditNone
   std::int64_t bytes_max = std::int64_t{64} << 20;
 };
 
-// Appends lines (without their newlines) to the file, which may wait for the disk: on a worker's thread. What stands in
-// a file is whole lines.
+// Appends lines (without their newlines) to the file; blocks on the disk: for a worker's thread. A file has only whole
+// lines.
 Appended append_audit(const AuditFileOptions& options, const std::vector<Entry>& lines);
 
-// Such a file that a thread of its own writes, begun: `waiting_max` bytes may wait for the disk.
+// Such a file with its own writer thread, started: `waiting_max` bytes may wait for the disk.
 struct KeptLines {
   AuditFileOptions file;
   std::size_t waiting_max = 0;
-  std::string_view trouble;  // for the log: what is not done while there is trouble
+  std::string_view trouble;  // for the log: what is not done during a disk error
   std::string_view over;     // and when it is over
   base::Counter& kept;
   base::Counter& lost;
@@ -62,7 +62,7 @@ class AuditFile {
   void add(std::string line);  // without its newline
   // True once all that was added is written or given up; false when the time ran out.
   net::Task<bool> drain(base::Duration limit);
-  // The same where the loop has stopped, with whoever wrote gone and the last lines just added: runs the loop for it.
+  // The same after the loop has stopped and the last lines were added: runs the loop for it.
   void finish(base::Duration limit);
 
  private:

@@ -102,7 +102,7 @@ TEST_F(Audit, ManyLinesAtOnceAreSplitAndNoneIsCut) {
   }
 }
 
-TEST_F(Audit, ASmallerBoundTakesTheOldestAway) {
+TEST_F(Audit, SmallerBoundRemovesOldest) {
   options.bytes_max = 8 * kAuditBytesMin;
   const std::vector<std::string> megabyte(1024, std::string(1023, 'x'));
   for (int i = 0; i < 7; ++i) ASSERT_TRUE(kept(megabyte));
@@ -117,7 +117,7 @@ TEST_F(Audit, ASmallerBoundTakesTheOldestAway) {
   EXPECT_EQ(content(options.path), "the newest\nnewer still\n");
 }
 
-TEST_F(Audit, ALineLongerThanAFileIsLostAloneAndTheRestIsKept) {
+TEST_F(Audit, LosesOnlyLineLongerThanFile) {
   options.bytes_max = kAuditBytesMin;
   const Appended done = append({"one", std::string(kAuditBytesMin / 4, 'x'), "two"});
   EXPECT_EQ(done.kept, 2u);
@@ -126,7 +126,7 @@ TEST_F(Audit, ALineLongerThanAFileIsLostAloneAndTheRestIsKept) {
   EXPECT_EQ(content(options.path), "one\ntwo\n");
 }
 
-TEST_F(Audit, NoneIsKeptWhereNoneIsWanted) {
+TEST_F(Audit, KeepsNothingIfDisabled) {
   const base::SystemClock clock;
   net::EventLoop loop(clock);
   base::Registry metrics;
@@ -152,7 +152,7 @@ TEST_F(Audit, TheLastLinesAreWrittenAfterTheLoopHasStopped) {
   file.finish(30s);
 }
 
-TEST_F(Audit, AFileThatIsMovedAwayIsBegunAnewAndABrokenLineIsLeftAlone) {
+TEST_F(Audit, ReopensMovedFileAndKeepsBrokenLine) {
   ASSERT_TRUE(kept({"one"}));
   std::filesystem::rename(options.path, folder + "/moved");
   ASSERT_TRUE(kept({"two"}));
@@ -162,7 +162,7 @@ TEST_F(Audit, AFileThatIsMovedAwayIsBegunAnewAndABrokenLineIsLeftAlone) {
   EXPECT_EQ(content(options.path), "two\n{\"cut\nthree\n");
 }
 
-TEST_F(Audit, WhatCannotBeKeptIsCountedAndToldWhenItIsOver) {
+TEST_F(Audit, CountsLostLinesAndReportsThemLater) {
   const base::SystemClock clock;
   net::EventLoop loop(clock);
   base::Registry metrics;
@@ -183,7 +183,7 @@ TEST_F(Audit, WhatCannotBeKeptIsCountedAndToldWhenItIsOver) {
   EXPECT_EQ(metrics.counter("tidemark_audit_lines_total", "").value(), 1u);
 }
 
-TEST_F(Audit, ALineMoreThanMayWaitIsLostAndNobodyWaits) {
+TEST_F(Audit, LosesLineBeyondLimitWithoutBlocking) {
   const base::SystemClock clock;
   net::EventLoop loop(clock);
   base::Registry metrics;

@@ -6,8 +6,8 @@
 namespace tidemark::journal {
 namespace {
 
-// With what nobody else holds: the labels and annotations of its node are most of a decision. What many entries share
-// is somebody else's to bound.
+// Includes data that only this entry holds: most of a decision is the labels and annotations of its node. The owner
+// bounds shared data.
 std::size_t bytes_of(const Entry& entry) {
   std::size_t bytes = entry.payload.size() + sizeof(Entry);
   for (const auto& blob : entry.needs) {
@@ -46,7 +46,7 @@ void Backlog::turn(bool well) {
   if (options_.turned) options_.turned(well);
 }
 
-// Told once, until it is over.
+// Logged once per failure period.
 void Backlog::lose(std::uint64_t entries, const std::string& why) {
   options_.lost.add(entries);
   lost_untold_ += entries;

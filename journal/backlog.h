@@ -1,6 +1,6 @@
-// What waits for the disk, of a journal and of an audit. add() takes an entry and returns at once; a worker's thread
-// writes what has come together. Trouble with the disk never stops whoever adds: what cannot be kept is counted, told
-// in the log once until it is over, and marked by an entry of its own before the next that is kept.
+// Entries of a journal or an audit that wait for the disk. add() takes an entry and returns at once; a worker's thread
+// writes the collected entries. A disk error never blocks the caller: lost entries are counted, logged once per failure
+// period, and marked by an entry before the next one that is written.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ namespace tidemark::journal {
 struct BacklogOptions {
   std::size_t bytes_max = 0;  // that may wait
   std::string place;          // the file or folder, for the log
-  std::string_view trouble;   // for the log: what is not done while there is trouble
+  std::string_view trouble;   // for the log: what is not done during a disk error
   std::string_view over;      // and when it is over
   base::Counter& kept;        // entries, without marks
   base::Counter& lost;
   std::function<Entry(std::uint64_t lost)> mark;  // says that so many are missing here
-  // Asked for on the loop before each write; what it answers runs on the worker's thread, one at a time.
+  // Called on the loop before each write; the returned function runs on the worker's thread, one at a time.
   std::function<std::function<Appended(const std::vector<Entry>&)>()> append;
   std::function<void(const Appended&)> appended;  // on the loop, after each
   std::function<void(bool well)> turned;          // on the loop: entries are kept, or lost
@@ -36,7 +36,7 @@ class Backlog {
  public:
   Backlog(net::EventLoop& loop, base::Log log, BacklogOptions options);
 
-  void start();  // until destroyed; what is added before waits
+  void start();  // until destroyed; entries added before wait
   void add(Entry entry);
   // So many entries are lost; none where the trouble is only known.
   void lose(std::uint64_t entries, const std::string& why);
@@ -55,7 +55,7 @@ class Backlog {
   std::vector<Entry> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::uint64_t lost_untold_ = 0;  // since the last mark
-  bool in_trouble_ = false;        // told in the log, until it is over
+  bool in_trouble_ = false;        // logged, until it is over
   bool busy_ = false;
   net::Event something_;
   net::Event idle_;

@@ -1,12 +1,12 @@
-// One record as it lies in a segment:
+// One record in a segment:
 //
 //   4 bytes   mark "TMJ\x01"
 //   4 bytes   length of the payload, little-endian
 //   8 bytes   checksum of length and payload (base/hash.h), little-endian
 //   payload
 //
-// A process that dies in the middle of a write leaves a piece of a record at the end. A disk that lies leaves damage
-// anywhere. The reader passes over both to the next whole record and counts what it passed over.
+// A process that dies during a write leaves a partial record at the end. A faulty disk leaves damage anywhere. The
+// reader skips both up to the next whole record and counts the skipped bytes.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class FrameReader {
   bool torn() const { return torn_; }
 
  private:
-  // Each try costs a checksum of what the length says, so a file made to annoy is given up after so many.
+  // Each try costs a checksum over the stated length, so the reader gives up a malicious file after this many.
   static constexpr std::size_t kFalseMarksMax = 1000;
   std::string_view bytes_;
   std::size_t at_ = 0;

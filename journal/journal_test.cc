@@ -87,7 +87,7 @@ TEST_F(Journal, OnlyOneProcessWritesToAFolder) {
 }
 
 // Killed after any byte of a write: what was whole before is there, and the piece is told.
-TEST_F(Journal, ATornTailIsLeftOutAndSaidSo) {
+TEST_F(Journal, SkipsAndReportsPartialRecord) {
   open()->append({{record(1), {}}, {record(2), {}}, {record(3), {}}}, {});
   const std::string path = last_segment();
   std::string whole;
@@ -155,7 +155,7 @@ TEST_F(Journal, EverySegmentHasTheBlobsItsRecordsRestOn) {
 }
 
 // A limit on the size of files stands for a disk that is full: what a write leaves behind in both is the same.
-TEST_F(Journal, AFullDiskLosesRecordsSaysSoAndLeavesNothingHalfWritten) {
+TEST_F(Journal, FullDiskLosesWholeRecordsAndReports) {
   const auto store = open();
   store->append({{record(1), {}}}, {});
   const auto size = std::filesystem::file_size(last_segment());
@@ -192,7 +192,7 @@ TEST_F(Journal, AFullDiskTakesTheOldestSegmentsFirst) {
   EXPECT_EQ(read_all(), (std::vector<std::string>{record(3)})) << "never the one that is written to";
 }
 
-TEST_F(Journal, AFolderThatWentAwayCostsNoSegmentThatIsThere) {
+TEST_F(Journal, MissingFolderDeletesNoSegment) {
   open()->append({{record(1), {}}}, {});
   open()->append({{record(2), {}}}, {});
   const auto store = open();
@@ -230,7 +230,7 @@ TEST_F(JournalConcurrent, AWriterOnALoopKeepsEverythingAndDrains) {
 }
 
 // The disk has room for the note of what was lost, and not for the record after it.
-TEST_F(JournalConcurrent, WhatWasLostIsToldOnce) {
+TEST_F(JournalConcurrent, ReportsLossOnce) {
   base::SystemClock clock;
   net::EventLoop loop(clock);
   base::Registry metrics;
@@ -261,7 +261,7 @@ TEST_F(JournalConcurrent, WhatWasLostIsToldOnce) {
   EXPECT_NE(metrics.text().find("tidemark_journal_records_total 2"), std::string::npos) << metrics.text();
 }
 
-TEST_F(JournalConcurrent, AFolderThatCannotBeUsedCostsRecordsAndNothingElse) {
+TEST_F(JournalConcurrent, UnusableFolderLosesOnlyRecords) {
   std::ofstream(folder + "/a") << "a file in the way";
   base::testing::Clock clock;
   net::EventLoop loop(clock);
@@ -278,7 +278,7 @@ TEST_F(JournalConcurrent, AFolderThatCannotBeUsedCostsRecordsAndNothingElse) {
 }
 
 // What only this record rests on waits with it; what many share is there anyway.
-TEST_F(JournalConcurrent, WhatWaitsIsBoundedWithTheBlobsThatAreItsOwn) {
+TEST_F(JournalConcurrent, BoundsWaitingRecordsWithTheirBlobs) {
   std::ofstream(folder + "/a") << "a file in the way";
   base::testing::Clock clock;
   net::EventLoop loop(clock);

@@ -80,7 +80,7 @@ LineStream::LineStream(net::EventLoop& loop, net::HttpTransport& collector, net:
       skipped_(metrics.counter("tidemark_stream_skipped_total",
                                "Times that something was gone before it was sent: the files were full.")),
       failures_(metrics.counter("tidemark_stream_failures_total", "Requests that the collector did not take.")),
-      behind_(metrics.gauge("tidemark_stream_behind_bytes", "Bytes of lines that are there and were not sent.")),
+      behind_(metrics.gauge("tidemark_stream_behind_bytes", "Bytes of lines that are not sent yet.")),
       random_(std::move(random)),
       backoff_({std::chrono::seconds(1), kStreamBackoffMax}, random_.fork()),
       options_(std::move(options)) {}
@@ -152,7 +152,7 @@ net::Task<bool> LineStream::send_file(const std::string& file) {
     behind_of_[file] = piece.behind + static_cast<std::int64_t>(piece.lines.size());
     if (piece.skipped) {
       skipped_.add();
-      log_.warn("lines were gone before they were sent", {{"file", file}});
+      log_.warn("lines were deleted before they were sent", {{"file", file}});
     }
     if (piece.next == places_[file]) co_return true;
     if (!piece.lines.empty()) {

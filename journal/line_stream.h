@@ -1,13 +1,13 @@
-// Sends lines that were written to files (journal/audit_file.h) to a collector, so that they outlive the machine:
+// Sends lines of files (journal/audit_file.h) to a collector, so that they outlive the machine:
 //
 //   POST URL   content-type: application/x-ndjson   x-tidemark-source: worker-17      one line each, whole ones
 //
-// The files are the buffer: what the collector does not take waits in them, and goes the way of all their lines when
-// they are full. What is left at the end of a process the next one sends. A line may come twice, after a crash or an
-// answer that was lost; none is passed over in silence.
+// The files are the buffer: lines that the collector does not take wait in them, and are deleted with the oldest file.
+// The next process sends the rest. A line may come twice, after a crash or a lost answer; skipped lines are always
+// reported.
 //
 //   2xx                            taken
-//   413                            less is tried; a single line that is too much is given up
+//   413                            fewer lines are tried; a single line that is too large is given up
 //   400, 415, 422                  given up: these lines would be refused for ever
 //   anything else, or no answer    tried again, later and later
 #pragma once
@@ -41,7 +41,7 @@ struct LineStreamOptions {
   std::vector<std::string> files;
   std::string state_file;               // where it is kept how far they were sent
   std::string target;                   // path of the collector's URL
-  std::string source;                   // who sends
+  std::string source;                   // the sender
   std::function<std::string()> bearer;  // may be empty
 };
 

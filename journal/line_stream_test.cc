@@ -116,7 +116,7 @@ TEST_F(LineStreamTest, SendsWhatIsWrittenFromItsStartOn) {
   EXPECT_EQ(metric("tidemark_stream_behind_bytes"), 0);
 }
 
-TEST_F(LineStreamTest, WhatTheNextOneFindsItSends) {
+TEST_F(LineStreamTest, NextProcessSendsTheRest) {
   start();
   append("audit.jsonl", "a1\n");
   run_for(20s);
@@ -127,7 +127,7 @@ TEST_F(LineStreamTest, WhatTheNextOneFindsItSends) {
   EXPECT_EQ(collector.taken, "a1\na2\n");
 }
 
-TEST_F(LineStreamTest, ACollectorThatIsAwayIsAskedLessAndLess) {
+TEST_F(LineStreamTest, RetriesAbsentCollectorWithBackoff) {
   start();
   collector.status = 0;
   append("audit.jsonl", "a1\n");
@@ -142,7 +142,7 @@ TEST_F(LineStreamTest, ACollectorThatIsAwayIsAskedLessAndLess) {
   EXPECT_NE(lines.find("takes what is written down again"), std::string::npos);
 }
 
-TEST_F(LineStreamTest, WhatIsTooMuchComesInParts) {
+TEST_F(LineStreamTest, SplitsTooLargeRequest) {
   start();
   collector.takes = 10'000;
   std::string all;
@@ -153,7 +153,7 @@ TEST_F(LineStreamTest, WhatIsTooMuchComesInParts) {
   EXPECT_LT(collector.asked, 30) << "it is known from then on";
 }
 
-TEST_F(LineStreamTest, WhatIsRefusedForEverIsGivenUp) {
+TEST_F(LineStreamTest, DropsPermanentlyRefusedLines) {
   start();
   collector.status = 422;
   append("audit.jsonl", "a1\na2\n");

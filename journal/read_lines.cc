@@ -62,7 +62,7 @@ Result<void> read_lines(int fd, const std::string& name, std::size_t line_max, c
 }
 
 Result<LinesRead> read_kept_lines(const std::string& path, std::size_t line_max, const TakeLine& take) {
-  std::vector<Fd> files;  // the newest first: what is moved away meanwhile is then opened twice, not missed
+  std::vector<Fd> files;  // the newest first: a file rotated meanwhile is opened twice, not missed
   std::vector<std::string> names;
   for (int number = 0; number <= kAuditOldFiles; ++number) {
     std::string name = number == 0 ? path : base::cat(path, ".", number);

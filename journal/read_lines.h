@@ -14,7 +14,7 @@ namespace tidemark::journal {
 
 struct LinesRead {
   std::uint64_t files = 0;     // that were there
-  std::uint64_t too_long = 0;  // lines beyond what is read of one: passed over
+  std::uint64_t too_long = 0;  // lines beyond the length limit: skipped
 };
 
 // Each line without its newline; also a last one that has none.

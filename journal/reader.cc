@@ -14,7 +14,7 @@
 namespace tidemark::journal {
 namespace {
 
-// Above what a writer makes (one record more than its bound), so that a wrong file cannot eat the process.
+// Above a writer's limit (its bound plus one record), so that a wrong file cannot exhaust memory.
 constexpr std::size_t kReadMax = static_cast<std::size_t>(kSegmentMax) + 3 * kPayloadMax;
 
 }  // namespace

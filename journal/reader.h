@@ -25,14 +25,14 @@ struct Damage {
   Damage& operator+=(const Damage& other);
   bool none() const { return torn_bytes == 0 && damaged_bytes == 0 && unreadable == 0 && lost == 0; }
 };
-std::string describe(const Damage& damage);  // "" where there is none
+std::string describe(const Damage& damage);  // "" if there is none
 
 // One segment, or the beginning of one.
 class Segment {
  public:
   static Segment parse(std::string bytes);  // total
 
-  // nullopt: the segment has no start record that can be read, so none of its records can be told.
+  // nullopt: the segment has no readable start record, so its records have no meaning.
   const std::optional<Start>& start() const { return start_; }
   // The owner's records, in their order.
   const std::vector<std::string_view>& records() const { return records_; }

@@ -1,7 +1,7 @@
 // The first byte of a payload is its kind. Kinds below kFirstOfOwner are the journal's own; the rest mean what their
 // owner says.
 //
-//   start   first of every segment: who writes, since when, in which versions
+//   start   first of every segment: the writer, its start time and its versions
 //   blob    bytes that many records rest on (settings, labels), once a segment, under their hash
 //   lost    so many records could not be kept between two others
 //

@@ -54,7 +54,7 @@ Result<std::vector<std::string>> segments_in(const std::string& directory) {
   DIR* folder = ::opendir(directory.c_str());
   if (folder == nullptr) {
     const int why = errno;
-    if (why == ENOENT) return fail(ErrorKind::kNotFound, "there is no folder ", directory);
+    if (why == ENOENT) return fail(ErrorKind::kNotFound, "no such folder: ", directory);
     return base::fail_errno(why, base::cat("open ", directory));
   }
   std::vector<std::string> paths;
@@ -79,7 +79,7 @@ Result<void> Store::prepare() {
   if (!lock_) return base::fail_errno(errno, base::cat("open ", lock));
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorKind::kConflict, "another process writes its journal to ", options_.directory,
-                "; give each a folder of its own");
+                "; give each its own folder");
   }
   TM_TRY(const auto paths, segments_in(options_.directory));
   for (const auto& path : paths) {
@@ -102,7 +102,7 @@ std::int64_t Store::segment_max() const {
 
 namespace {
 
-// A broken disk or a folder that went does not get better by deleting what is still there.
+// A broken disk or a vanished folder does not improve by deleting the rest.
 bool is_for_want_of_room(const Error& error) {
   return error.code == ENOSPC || error.code == EDQUOT || error.code == EFBIG;
 }
@@ -130,7 +130,7 @@ Result<void> Store::turn_over(base::WallTime now) {
   std::string bytes;
   append_frame(bytes, encode(start));
   auto done = write(bytes);
-  if (!done) {  // a segment without its start is of no use to anybody
+  if (!done) {  // a segment without its start is useless
     ::unlink(path.c_str());
     file_.reset();
     segments_.pop_back();
@@ -161,11 +161,11 @@ Result<void> Store::keep(const std::string& bytes, Appended& done) {
 }
 
 bool Store::make_room(std::int64_t size, base::WallTime now, Appended& done) {
-  // An entry whose blobs fill a segment must not turn over with every record after it.
+  // An entry whose blobs fill a segment must not start a new segment for every record after it.
   segment_limit_ = std::min(std::max(segment_max(), 2 * size), options_.bytes_max);
   if (file_) ::fdatasync(file_.get());
   file_.reset();
-  // Room for the whole segment, so that the bound holds whatever comes.
+  // Make room for a full segment, so that the bound always holds.
   while (bytes_used() + segment_limit_ > options_.bytes_max || segments_.size() >= kSegmentsMax) {
     if (!delete_oldest(done)) break;
   }

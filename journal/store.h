@@ -1,12 +1,12 @@
-// The folder of a journal, as its one writer sees it. Every call may wait for the disk: on a worker's thread, never on
-// an event loop.
+// The folder of a journal, for its one writer. Every call may block on the disk: for a worker's thread, never for an
+// event loop.
 //
-//   DIR/lock                 held while somebody writes here
+//   DIR/lock                 held while a process writes here
 //   DIR/0000000000000042.tmj segments, numbered upwards; the last one is appended to
 //
-// All segments together stay below `bytes_max`: before one would pass it the oldest is deleted. A segment that somebody
-// left is never appended to, so that what its death tore off stays at its end. Each segment begins with a start record
-// and has the blobs that its records rest on: it can be read without the others.
+// All segments together stay below `bytes_max`: before they exceed it, the oldest is deleted. A segment of an earlier
+// process is never appended to, so that its partial record stays at its end. Each segment begins with a start record
+// and has the blobs of its records: it can be read without the others.
 #pragma once
 
 #include <cstddef>

@@ -54,7 +54,7 @@ bool is_same(const TailPlace& a, const TailPlace& b) {
   return a.inode == b.inode && a.device == b.device && (a.head == b.head || a.head == 0 || b.head == 0);
 }
 
-// The newest first, and opened in that order: what is moved away meanwhile is seen twice rather than not at all.
+// The newest first: a file rotated meanwhile is opened twice rather than missed.
 Result<std::vector<Opened>> open_all(const std::string& path) {
   std::vector<Opened> out;
   for (int number = 0; number <= kAuditOldFiles; ++number) {
@@ -72,7 +72,7 @@ Result<std::vector<Opened>> open_all(const std::string& path) {
   return out;
 }
 
-// Behind the next end of a line from there on; nullopt: there is none.
+// The position after the next line end; nullopt: there is none.
 Result<std::optional<std::int64_t>> next_line(const Opened& file, std::int64_t offset) {
   while (true) {
     TM_TRY(const std::string bytes, read_at(file, offset, kSearchBytes));
@@ -95,7 +95,7 @@ Result<ReadFrom> read_from(const std::vector<Opened>& files, const TailPlace& pl
   ReadFrom out{files.size() - 1, 0, place.inode != 0};
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!is_same(files[i].begin, place)) continue;
-    if (place.offset > files[i].size) break;  // somebody cut it
+    if (place.offset > files[i].size) break;  // the file was truncated
     out = {i, place.offset, false};
     if (place.offset == 0) break;
     TM_TRY(const std::string before, read_at(files[i], place.offset - 1, 1));

@@ -1,5 +1,5 @@
-// Reads files of lines (journal/audit_file.h) on from where reading stopped, over restarts and while they are moved
-// away: for whoever takes the lines off the machine.
+// Reads files of lines (journal/audit_file.h) on from the last position, across restarts and rotations: for senders of
+// lines.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace tidemark::journal {
 
-// Up to where a file was read. The inode tells which of the files it was, whatever that is called by now; a number of a
-// file that went is soon another one's, which begins otherwise.
+// The position up to which a file was read. The inode identifies the file after a rename; an inode may be reused by a
+// new file, which begins differently.
 struct TailPlace {
   std::uint64_t device = 0, inode = 0;  // 0: there was no file yet; its beginning is meant
   std::uint64_t head = 0;               // hash of its first line; 0: it had none

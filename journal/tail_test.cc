@@ -71,7 +71,7 @@ TEST_F(TailTest, FollowsAFileThatIsMovedAway) {
   EXPECT_EQ(next(), "");
 }
 
-TEST_F(TailTest, SaysWhatIsGone) {
+TEST_F(TailTest, ReportsLostLines) {
   append("1\n2\n");
   EXPECT_EQ(next(2), "1\n…");
   for (int i = 3; i <= 6; ++i) {
@@ -82,7 +82,7 @@ TEST_F(TailTest, SaysWhatIsGone) {
   EXPECT_EQ(next(), "4\n…");
 }
 
-TEST_F(TailTest, ALineThatIsTooLongIsPassedOverWhole) {
+TEST_F(TailTest, SkipsTooLongLine) {
   append("1\n" + std::string(200'000, 'x') + "\n2\n");
   EXPECT_EQ(next(100), "1\n…");
   EXPECT_EQ(next(100), "skipped 2\n");
@@ -101,7 +101,7 @@ TEST_F(TailTest, FromTheEndOn) {
   EXPECT_EQ(next(), "skipped 2\n") << "the rest of a line is none";
 }
 
-TEST_F(TailTest, AnotherFileWithItsNumberIsReadFromTheBeginning) {
+TEST_F(TailTest, FileWithReusedInodeIsReadFromStart) {
   append("1\n2\n3\n");
   EXPECT_EQ(next(), "1\n2\n3\n");
   std::filesystem::resize_file(path, 0);
@@ -110,7 +110,7 @@ TEST_F(TailTest, AnotherFileWithItsNumberIsReadFromTheBeginning) {
 }
 
 // Whatever happens between two looks: lines come in order, each at most once, and a gap is told.
-TEST_F(TailTest, NothingTwiceAndNoGapUntold) {
+TEST_F(TailTest, NoDuplicatesAndNoSilentGap) {
   base::Random random(3);
   std::int64_t written = 0, read = 0;
   const AuditFileOptions options{path, kAuditBytesMin};

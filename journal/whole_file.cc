@@ -34,8 +34,8 @@ Result<void> sync_folder(const std::string& folder) {
   return {};
 }
 
-// What is there already, room that was reserved or the beginning of one that died, is written over and cut only then:
-// emptied first, the room would be whoever's is quicker.
+// Existing content (reserved space, or a partial write) is overwritten first and truncated after: truncating first
+// would free the space to other programs.
 Result<Fd> fill(const std::string& path, std::string_view bytes, WholeFile how) {
   Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, how.mode));
   if (!fd) return base::fail_errno(errno, base::cat("open ", path));
@@ -83,7 +83,7 @@ Result<std::optional<std::string>> read_whole(const std::string& path, std::size
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
   if (!fd) return base::fail_errno(errno, base::cat("open ", path));
-  // By what comes, not by what it says of its size: somebody may write to it meanwhile.
+  // Reads until the end, whatever size is stated: the file may grow meanwhile.
   std::string bytes;
   while (true) {
     const std::size_t had = bytes.size();

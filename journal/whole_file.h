@@ -14,21 +14,21 @@
 namespace tidemark::journal {
 
 struct WholeFile {
-  mode_t mode = 0600;  // of the file, whatever the umask
+  mode_t mode = 0600;  // of the file, independent of the umask
   bool sync = false;   // it and its name stand on the disk when it answers well
 };
 
-// Answers the file, open to append to it. Otherwise what was at `path` before is there still, except that a folder
-// which cannot be synced leaves the new one. Beside it is `.NAME.new` in the same folder; for one writer at a time.
+// Returns the file, open for appending. On failure the old content of `path` is still there, except if only the sync of
+// the folder failed: then the new one is. Uses `.NAME.new` in the same folder; for one writer at a time.
 Result<Fd> write_whole(const std::string& path, std::string_view bytes, WholeFile how = {});
 
-// Room on the disk for so many bytes of what write_whole() puts at `path` later: a disk that is full by then takes them
-// all the same. A filesystem that keeps no room for anybody keeps none, which is no error.
+// Reserves disk space for a later write_whole() of this size to `path`, so that it succeeds on a full disk. A
+// filesystem that cannot reserve reserves nothing, which is no error.
 Result<void> reserve_whole(const std::string& path, std::size_t bytes);
-// The same for a file that is written where it lies, and made where there is none.
+// The same for a file that is written in place, and created if missing.
 Result<void> reserve(const std::string& path, std::size_t bytes);
 
-// nullopt: there is none. kInvalid: it has more than `bytes_max`. A link is not followed, and nothing is waited for.
+// nullopt: it does not exist. kInvalid: it has more than `bytes_max`. Does not follow a link and does not block.
 Result<std::optional<std::string>> read_whole(const std::string& path, std::size_t bytes_max);
 
 // False: there was none.

@@ -42,7 +42,7 @@ class WholeFileTest : public ::testing::Test {
   std::string folder, path;
 };
 
-TEST_F(WholeFileTest, TheNewestIsThereAndNothingElse) {
+TEST_F(WholeFileTest, OnlyNewestContentRemains) {
   EXPECT_EQ(text(), std::nullopt);
   ASSERT_TRUE(write_whole(path, "a longer text"));
   ASSERT_TRUE(write_whole(path, "short", {.sync = true}));
@@ -53,7 +53,7 @@ TEST_F(WholeFileTest, TheNewestIsThereAndNothingElse) {
   EXPECT_EQ(entries(), 0);
 }
 
-TEST_F(WholeFileTest, ItHasItsModeWhateverWasThereAndWhateverTheUmask) {
+TEST_F(WholeFileTest, ModeIgnoresOldFileAndUmask) {
   const mode_t before = ::umask(0077);
   std::ofstream(folder + "/.here.new") << "of one that died";
   ASSERT_TRUE(write_whole(path, "x", {.mode = 0644}));
@@ -64,14 +64,14 @@ TEST_F(WholeFileTest, ItHasItsModeWhateverWasThereAndWhateverTheUmask) {
   EXPECT_EQ(text(), "y");
 }
 
-TEST_F(WholeFileTest, WhatItAnswersIsAppendedTo) {
+TEST_F(WholeFileTest, ReturnedFileIsAppendable) {
   const auto file = write_whole(path, "one\n");
   ASSERT_TRUE(file);
   ASSERT_TRUE(append_whole(file->get(), "two\n", 4, path));
   EXPECT_EQ(text(), "one\ntwo\n");
 }
 
-TEST_F(WholeFileTest, RoomIsKeptForItAndGivenBack) {
+TEST_F(WholeFileTest, ReservesAndFreesSpace) {
   const auto blocks = [](const std::string& file) {
     struct stat found{};
     EXPECT_EQ(::stat(file.c_str(), &found), 0);
@@ -92,7 +92,7 @@ TEST_F(WholeFileTest, RoomIsKeptForItAndGivenBack) {
   EXPECT_EQ(entries(), 1);
 }
 
-TEST_F(WholeFileTest, WhatOneThatDiedBeganIsCutToWhatIsWritten) {
+TEST_F(WholeFileTest, TruncatesLeftoverOfDeadWriter) {
   std::ofstream(folder + "/.here.new") << "the longer text of one that died";
   ASSERT_TRUE(write_whole(path, "short"));
   EXPECT_EQ(text(), "short");
@@ -100,7 +100,7 @@ TEST_F(WholeFileTest, WhatOneThatDiedBeganIsCutToWhatIsWritten) {
 }
 
 // A folder has the name: the file is whole, and cannot be put there.
-TEST_F(WholeFileTest, WhatCannotBePutThereLeavesNothingBehind) {
+TEST_F(WholeFileTest, FailedWriteLeavesNothing) {
   std::filesystem::create_directories(path + "/not-empty");
   const auto written = write_whole(path, "x");
   ASSERT_FALSE(written);
@@ -108,7 +108,7 @@ TEST_F(WholeFileTest, WhatCannotBePutThereLeavesNothingBehind) {
   EXPECT_EQ(entries(), 1);
 }
 
-TEST_F(WholeFileTest, WithoutItsFolderItSaysWhere) {
+TEST_F(WholeFileTest, ErrorNamesMissingFolder) {
   path = folder + "/none/here";
   const auto written = write_whole(path, "x");
   ASSERT_FALSE(written);
@@ -122,7 +122,7 @@ TEST_F(WholeFileTest, WithoutItsFolderItSaysWhere) {
   EXPECT_FALSE(make_folder(path)) << "a file";
 }
 
-TEST_F(WholeFileTest, OnlySoMuchIsRead) {
+TEST_F(WholeFileTest, ReadIsBounded) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kBytesMax, kBytesMax + 1, 1000 * kBytesMax}) {
     ASSERT_TRUE(write_whole(path, std::string(size, 'x')));
     EXPECT_EQ(text(size).value().size(), size);
@@ -132,7 +132,7 @@ TEST_F(WholeFileTest, OnlySoMuchIsRead) {
   }
 }
 
-TEST_F(WholeFileTest, WhatIsNoFileIsAnErrorAndIsNotWaitedFor) {
+TEST_F(WholeFileTest, NonFileIsAnErrorWithoutBlocking) {
   ASSERT_EQ(::symlink("elsewhere", path.c_str()), 0);
   EXPECT_FALSE(read_whole(path, kBytesMax)) << "a link";
   ASSERT_TRUE(write_whole(path, "x"));

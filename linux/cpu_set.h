@@ -15,7 +15,7 @@ class CpuSet {
  public:
   static constexpr int kCpusMax = 4096;
 
-  // Also the empty list, which a new cpuset of v1 has until somebody fills it.
+  // Also the empty list, which a new cpuset of v1 has until it is filled.
   static Result<CpuSet> parse(std::string_view list);
   std::string text() const;
 

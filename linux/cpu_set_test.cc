@@ -40,7 +40,7 @@ TEST(CpuSet, SetArithmetic) {
   EXPECT_TRUE(set("").is_subset_of(set("")));
 }
 
-TEST(CpuSet, RefusesWhatIsNoList) {
+TEST(CpuSet, RefusesInvalidList) {
   for (const std::string_view text :
        {"x", "1,", ",1", "3-1", "-1", "1-", "1--2", "4096", "0-99999999999", "1 2", "0-3:1/2", "\n\n"}) {
     const auto parsed = CpuSet::parse(text);

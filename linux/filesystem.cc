@@ -22,7 +22,7 @@
 namespace tidemark::linux {
 namespace {
 
-constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the filesystem's own are
+constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, for every filesystem
 constexpr std::size_t kTreeDepthMax = 64;   // a descriptor each
 constexpr std::size_t kLookAtTimeEach = 64;
 
@@ -82,8 +82,8 @@ class Walk {
     return true;
   }
 
-  // Asks nobody else: what another filesystem is mounted on is told by what the kernel knows, and one that does not
-  // answer any more, of a server or of a process of the pod's, holds nobody up.
+  // Reads only the kernel's data: it never contacts a mounted filesystem, so one that hangs (of a server or of a
+  // process in the pod) does not block.
   std::optional<struct statx> about(int folder, const char* name, int flags) const {
     struct statx found{};
     constexpr unsigned kWanted = STATX_TYPE | STATX_NLINK | STATX_BLOCKS;

@@ -16,7 +16,7 @@
 namespace tidemark::linux {
 namespace {
 
-TEST(Filesystem, HoldsWhatTheMachineSaysOfIt) {
+TEST(Filesystem, MatchesStatfs) {
   const testing::Tree tree;
   const auto space = filesystem_space(tree.root());
   ASSERT_TRUE(space && *space);
@@ -30,7 +30,7 @@ TEST(Filesystem, HoldsWhatTheMachineSaysOfIt) {
   EXPECT_EQ((*space)->device, found.st_dev);
 }
 
-TEST(Filesystem, WhatIsNotThereHasNone) {
+TEST(Filesystem, MissingPathIsUnset) {
   testing::Tree tree;
   tree.write("file", "");
   EXPECT_EQ(filesystem_space(tree.path("no/such")).value(), std::nullopt);
@@ -54,7 +54,7 @@ class FolderSpaces : public ::testing::Test {
   testing::Tree tree;
 };
 
-TEST_F(FolderSpaces, AllThatLiesBelowCounts) {
+TEST_F(FolderSpaces, CountsEverythingBelow) {
   tree.write("a/one", std::string(100'000, 'x'));
   tree.write("a/b/c/two", std::string(50'000, 'x'));
   tree.write("beside", std::string(1'000'000, 'x'));
@@ -87,7 +87,7 @@ TEST_F(FolderSpaces, BlocksCountEachOnce) {
   EXPECT_EQ(space().bytes, alone - bytes_of("a/two") / 2);
 }
 
-TEST_F(FolderSpaces, ItEndsAtItsLimitsAndSaysSo) {
+TEST_F(FolderSpaces, StopsAtLimitsAndReports) {
   for (int i = 0; i < 300; ++i) tree.write(base::cat("a/", i), "");
   EXPECT_EQ(space().inodes, 301);
   const FolderSpace few = space("a", {10, std::chrono::hours(1)});

@@ -39,7 +39,7 @@ Result<FolderWatch> FolderWatch::open() {
 }
 
 Result<std::optional<int>> FolderWatch::add(const Directory& directory, const Place& place) {
-  // inotify takes a path only; this one leads to the directory that is open, whatever its name is now.
+  // inotify takes only a path; this one leads to the open directory, even after a rename.
   const std::string path = base::cat("/proc/self/fd/", directory.fd.get());
   const int watch = ::inotify_add_watch(fd_.get(), path.c_str(), kEvents);
   if (watch >= 0) return watch;

@@ -25,7 +25,7 @@ struct FolderChange {
   std::string_view name;  // of the folder, until the next call; kMade and kGone only
 };
 
-// A hint, not a record: a folder may be gone again when it is told of, and what was there before add() is not told.
+// Events are hints: the folder may be gone again, and folders from before add() are not reported.
 class FolderWatch {
  public:
   static Result<FolderWatch> open();
@@ -44,7 +44,7 @@ class FolderWatch {
   static constexpr std::size_t kEventBytes = 8192;  // some hundred names; one needs 272 at most
   Fd fd_;
   Buffer buffer_{kEventBytes};
-  std::size_t at_ = 0, end_ = 0;  // what is in the buffer and not told yet
+  std::size_t at_ = 0, end_ = 0;  // events in the buffer, not yet returned
 };
 
 }  // namespace tidemark::linux

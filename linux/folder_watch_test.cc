@@ -70,7 +70,7 @@ TEST_F(FolderWatchTest, AWatchedFolderThatGoesIsClosed) {
   EXPECT_EQ(changes(), std::vector<std::string>{"closed"});
 }
 
-TEST_F(FolderWatchTest, ManyChangesAreToldOneByOne) {
+TEST_F(FolderWatchTest, ReturnsChangesOneByOne) {
   const Directory root = directory("");
   ASSERT_TRUE(watch.add(root, place).value());
   constexpr int kMany = 500;

@@ -207,7 +207,7 @@ Result<std::optional<std::string_view>> Folder::read_beginning(const char* name,
 
 Result<bool> list_folders(int directory, std::vector<std::string>& names, const Place& place) {
   names.clear();
-  // A descriptor of its own: the place in a listing belongs to the open file, which others read too.
+  // Uses a descriptor of its own: the position in a listing belongs to the open file, which others read too.
   const int fd = ::openat(directory, ".", kDirectoryFlags);
   if (fd < 0 && (errno == ENOENT || is_gone(errno))) return false;
   if (fd < 0) return fail(errno_error(errno, base::cat("list ", place.text())));

@@ -1,9 +1,9 @@
 // Files of the kernel: directories held open, text read into a buffer that is kept. No module of this folder opens by
 // an absolute path twice, and none allocates for a reading that succeeds.
 //
-// Three answers, never mixed: a value; std::nullopt when what the file belongs to is gone (a removed group, a dead
-// process); an Error when it is there and could not be read. ErrorKind::kUnsupported means that the facility is
-// missing: the kernel has no such file, or it is switched off. Nothing reads as zero by default.
+// Three answers, never mixed: a value; std::nullopt if the owner of the file is gone (a removed group, a dead process);
+// an Error if it exists and could not be read. ErrorKind::kUnsupported means that the facility is missing: the kernel
+// has no such file, or it is switched off. Nothing reads as zero by default.
 #pragma once
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ struct Directory {
 
 inline constexpr std::size_t kBufferBytes = 64 * 1024;  // io.stat of some hundred disks, cgroup.procs of some thousand
 
-// Where texts are read into; one for a whole pass. What a reading returns points into it until the next one.
+// The buffer for texts; one for a whole pass. The result of a reading points into it and is valid until the next one.
 class Buffer {
  public:
   explicit Buffer(std::size_t bytes = kBufferBytes)
@@ -59,28 +59,28 @@ struct Place {
   std::string text() const;
 };
 
-// nullopt: there is none.
+// nullopt: it does not exist.
 Result<std::optional<Directory>> open_directory(const std::string& path);
 
-// `relative` has no part that is "." or "..", and no link is followed: what a provider names cannot lead out of the
-// directory it was allowed. Empty means the directory itself.
+// `relative` has no part "." or "..", and no link is followed: a path from a provider cannot leave its directory. Empty
+// means the directory itself.
 Result<std::optional<Directory>> open_beneath(int directory, std::string_view relative, const Place&);
 
-// What open_beneath() does where the kernel has no openat2() (before 5.6, and behind some seccomp filters): each part
-// is opened by itself, which holds the same promise with more calls.
+// The fallback of open_beneath() if the kernel has no openat2() (before 5.6, and behind some seccomp filters): opens
+// each part separately, with the same guarantee.
 Result<std::optional<Directory>> open_beneath_in_steps(int directory, std::string_view relative, const Place&);
 
 // nullopt: no file of that name. Only for plain names that this program knows.
 Result<std::optional<Fd>> open_file(int directory, const char* name, int flags, const Place&);
 bool has_file(int directory, const char* name);
 
-// The whole file, wherever its offset stands. nullopt: what it belongs to is gone (ENODEV, ESRCH).
-// A file that does not fit is an error, not a shorter text.
+// Reads the whole file from offset 0. nullopt: its owner is gone (ENODEV, ESRCH). A file that does not fit is an error,
+// not a shorter text.
 Result<std::optional<std::string_view>> read_text(int fd, Buffer&, const Place&);
 // The same, except that of a file that does not fit the beginning is taken, up to the last whole line.
 Result<std::optional<std::string_view>> read_beginning(int fd, Buffer&, const Place&);
 
-// By an absolute path, for what is read seldom (the list of mounts). nullopt: no such file.
+// By an absolute path, for files that are read seldom (the list of mounts). nullopt: no such file.
 Result<std::optional<std::string_view>> read_path(const std::string& path, Buffer&);
 
 // A folder of the kernel's that is always there (/proc, /sys/devices/system/node), held open with its path for
@@ -91,7 +91,7 @@ class Folder {
 
   int fd() const { return directory_.fd.get(); }
   const std::string& path() const { return path_; }
-  // `name` may lead down ("pressure/cpu"). nullopt: no such file, or what it belonged to is gone.
+  // `name` may lead down ("pressure/cpu"). nullopt: no such file, or its owner is gone.
   Result<std::optional<std::string_view>> read(const char* name, Buffer&) const;
   // Of a long file of which only the beginning is wanted.
   Result<std::optional<std::string_view>> read_beginning(const char* name, Buffer&) const;

@@ -18,7 +18,7 @@ struct KernelFiles : ::testing::Test {
 };
 
 // Both ways to open hold the same promise.
-TEST_F(KernelFiles, WhatIsOpenedBeneathStaysBeneath) {
+TEST_F(KernelFiles, OpenBeneathStaysBeneath) {
   tree.folder("a/b");
   tree.write("file", "x");
   ASSERT_EQ(::symlink("a", tree.path("link").c_str()), 0);

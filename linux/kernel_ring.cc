@@ -18,9 +18,9 @@ namespace {
 constexpr int kReadAll = 3;  // SYSLOG_ACTION_READ_ALL
 constexpr std::int64_t kMicroseconds = 1'000'000;
 constexpr std::size_t kMicrosecondDigits = 6;
-constexpr std::int64_t kRingPriorities = 8;  // the rest of the number says who spoke
+constexpr std::int64_t kRingPriorities = 8;  // the rest of the number is the facility
 
-// What stands in brackets at the beginning, which is taken away with them.
+// Removes a bracketed prefix and returns its content.
 std::optional<std::string_view> cut_bracketed(std::string_view& text, char open, char close) {
   const std::size_t end = text.find(close);
   if (!text.starts_with(open) || end == std::string_view::npos) return std::nullopt;

@@ -1,10 +1,9 @@
-// The kernel's log by syslog(2), for whoever may not open /dev/kmsg: of a container the runtime keeps devices, and not
-// this call, where it has CAP_SYSLOG. Nothing is taken from anybody else who reads the log.
+// The kernel's log by syslog(2), for processes that may not open /dev/kmsg: a container runtime blocks the device, but
+// not this call, if the container has CAP_SYSLOG. Other readers of the log lose nothing.
 //
-// The call has no cursor: it hands out the last lines that fit into a buffer, and goes through all of the log for it
-// (about a millisecond). New is what stands behind the line that was the last one; where that is not there any more
-// everything is, and something may have been missed. Lines can only be told apart by their times (printk.time, which
-// the kernels of distributions have on).
+// The call has no cursor: it returns the last lines that fit into a buffer, and walks the whole log for it (about a
+// millisecond). New lines are those after the last known line; if that is gone, all are new, and some may have been
+// missed. Only their times distinguish lines (printk.time, which distribution kernels enable).
 #pragma once
 
 #include <cstdint>
@@ -19,21 +18,21 @@ namespace tidemark::linux {
 
 struct KernelMessage;
 
-// "<4>[25126.956670] text", and with the caller between ("[    1.000000][    T1] text"). Without a number of its own.
+// "<4>[25126.956670] text", optionally with the caller ("[    1.000000][    T1] text"). It has no sequence number.
 Result<KernelMessage> parse_ring_line(std::string_view line);
 
 struct NewLines {
   std::string_view text;
   bool missed = false;  // something before them may be gone
 };
-// What stands behind the last `last` that is a whole line of `text`. Nothing was seen yet where that is empty.
+// The lines after the last occurrence of `last` as a whole line in `text`. If `last` is empty, nothing was seen yet.
 NewLines lines_behind(std::string_view text, std::string_view last);
 
 inline constexpr std::size_t kRingBytes = std::size_t{64} << 10;  // the stacks of some dozens of hung tasks
 
 class KernelRing {
  public:
-  // What is said from now on, or else all that fits. kDenied: it takes CAP_SYSLOG. kUnsupported: no such call, or lines
+  // Reads messages from now on, or else all that fit. kDenied: needs CAP_SYSLOG. kUnsupported: no such call, or lines
   // without a time.
   static Result<KernelRing> open(bool from_now);
 
@@ -49,7 +48,7 @@ class KernelRing {
   Buffer buffer_{kRingBytes};
   std::string_view unread_;  // in the buffer
   std::string last_;
-  bool looked_ = false;  // of what was seen then nothing is left: that is all, until somebody asks again
+  bool looked_ = false;  // everything seen was returned: that is all until the next request
   std::int64_t lost_ = 0;
 };
 

@@ -23,7 +23,7 @@ TEST(KernelRing, ALine) {
   EXPECT_EQ(parse_ring_line("<4>[    1.000000] ")->text, "");
 }
 
-TEST(KernelRing, WhatIsNoLine) {
+TEST(KernelRing, RefusesInvalidLine) {
   for (const std::string_view line :
        {"", "x", "<4>", "<4> x", "<4>x", "<4>[1.0] x", "<4>[.000000] x", "<4>[1000000] x", "<4>[1.-00001] x",
         "<x>[1.000000] x", "[1.000000] x", "<4>[1.000000]x", "<4>[1.000000", "<4>[9223372036855.000000] x"}) {
@@ -31,7 +31,7 @@ TEST(KernelRing, WhatIsNoLine) {
   }
 }
 
-TEST(KernelRing, NewIsWhatStandsBehindTheLastLine) {
+TEST(KernelRing, NewLinesFollowTheLastLine) {
   const auto behind = [](std::string_view text, std::string_view last) {
     const NewLines found = lines_behind(text, last);
     return base::cat(found.text, found.missed ? "(missed)" : "");

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kSkippedMax = 10'000;  // lines that are no messages, in one call: a file of something else ends there
 
-// What stands between `begin` and the first `end` behind it; to the end of the text when `end` is empty.
+// The text between `begin` and the first `end` after it; to the end of the text if `end` is empty.
 std::optional<std::string_view> between(std::string_view text, std::string_view begin, std::string_view end) {
   const std::size_t from = text.find(begin);
   if (from == std::string_view::npos) return std::nullopt;
@@ -96,7 +96,7 @@ bool is_rcu_stall(std::string_view text) {
 
 // "6,1234,5678901,-,caller=T1;text" and lines of devices, each with a blank in front.
 Result<KernelMessage> parse_kernel_message(std::string_view record) {
-  constexpr std::int64_t kPriorities = 8;  // the rest of the first number says who spoke
+  constexpr std::int64_t kPriorities = 8;  // the rest of the first number is the facility
   const std::size_t semicolon = record.find(';');
   std::string_view head = record.substr(0, std::min(semicolon, record.size()));
   const auto field = [&]() -> std::optional<std::int64_t> {
@@ -182,7 +182,7 @@ Result<std::optional<KernelMessage>> KernelLog::next() {
     if (!record) return std::nullopt;
     if (const auto message = parse_kernel_message(*record)) return *message;
   }
-  return fail(ErrorKind::kInvalid, path_, " holds no messages of a kernel");
+  return fail(ErrorKind::kInvalid, path_, " has no kernel messages");
 }
 
 Result<std::optional<std::string_view>> KernelLog::next_record() {

@@ -1,5 +1,5 @@
-// What the kernel says in its log (/dev/kmsg, or syslog(2)), and which of it concerns us: kills for want of memory,
-// tasks that hang, processors that are stuck. An agent shows these beside its own last action.
+// Messages of the kernel's log (/dev/kmsg, or syslog(2)) that concern us: out-of-memory kills, hung tasks, stuck CPUs.
+// An agent shows these beside its own last action.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ struct KernelMessage {
 Result<KernelMessage> parse_kernel_message(std::string_view record);
 
 enum class KernelIncidentKind : std::uint8_t {
-  kOomKill,     // who is to die and by whose limit, with the groups (since 5.0)
+  kOomKill,     // the victim and the limit, with the groups (since 5.0)
   kOomKilled,   // the kernel's second line about the same kill: which process, how much memory
   kHungTask,    // waits for something uninterruptibly, for minutes
   kSoftLockup,  // a processor that runs kernel code and does not schedule
@@ -36,14 +36,14 @@ std::string_view to_string(KernelIncidentKind);
 struct KernelIncident {
   KernelIncidentKind kind = KernelIncidentKind::kOomKill;
   std::optional<pid_t> pid;
-  std::string_view task;                   // its name as the kernel has it, cut at 15 letters; empty: not told
-  std::string_view group;                  // kOomKill: the victim's memory group, with the slash in front
-  std::string_view limit_group;            // kOomKill: whose limit was hit; empty: the machine had no memory left
+  std::string_view task;         // the kernel's name of the task, cut at 15 letters; empty: unknown
+  std::string_view group;        // kOomKill: the victim's memory group, with the slash in front
+  std::string_view limit_group;  // kOomKill: the group whose limit was hit; empty: the machine ran out of memory
   std::optional<std::int64_t> anon_bytes;  // kOomKilled
   std::optional<int> cpu;
   std::optional<std::int64_t> seconds;  // how long it hung or was stuck
 };
-// nullopt: none of these. What a text of that beginning does not say has no value. Points into the text.
+// nullopt: none of these. Fields missing from the text have no value. Points into the text.
 std::optional<KernelIncident> classify_kernel_message(std::string_view text);
 
 inline constexpr std::size_t kKernelRecordBytes = 8192;  // the longest record that the kernel hands out

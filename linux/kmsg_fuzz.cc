@@ -1,5 +1,5 @@
-// Any text as a record of the kernel's log, as a line of it, or as its message: refused or passed over, or told in
-// parts of itself.
+// Any text as a record of the kernel's log, as a line of it, or as its message: refused, skipped, or returned as parts
+// of itself.
 #include "linux/kmsg.h"
 
 #include <cstddef>

@@ -41,7 +41,7 @@ TEST(Kmsg, AKillBecauseTheMachineIsFull) {
   EXPECT_EQ(incident->group, "/x");
 }
 
-TEST(Kmsg, WhoWasKilled) {
+TEST(Kmsg, NamesTheKilledProcess) {
   for (const std::string_view begin : {"Memory cgroup out of memory: Killed", "Out of memory: Killed",
                                        "Out of memory (oom_kill_allocating_task): Killed"}) {
     const auto incident = classify_kernel_message(
@@ -79,7 +79,7 @@ TEST(Kmsg, HangsAndLockups) {
             KernelIncidentKind::kRcuStall);
 }
 
-TEST(Kmsg, WhatIsNoneOfThese) {
+TEST(Kmsg, IgnoresOtherMessages) {
   for (const std::string_view text : {"", "eth0: link up", "INFO: task x:1 is fine", "INFO: lockdep is turned off.",
                                       "x invoked oom-killer: gfp_mask=0x1", "say: oom-kill:constraint=x",
                                       "Out of memory and no killable processes..."}) {
@@ -104,7 +104,7 @@ TEST(Kmsg, AFileOfRecords) {
   EXPECT_FALSE(now->next().value());
 }
 
-TEST(Kmsg, ALogThatIsNotThereIsMissing) {
+TEST(Kmsg, MissingLogIsUnsupported) {
   testing::Tree tree;
   EXPECT_EQ(KernelLog::open(tree.path("kmsg"), KernelLog::From::kNow).error().kind, ErrorKind::kUnsupported);
 }

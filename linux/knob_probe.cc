@@ -19,15 +19,15 @@
 namespace tidemark::linux {
 namespace {
 
-// Of the process that is to be throttled: a tenth of one processor, told by the kernel every 10 ms.
+// For the process to be throttled: a tenth of one CPU; the kernel refills it every 10 ms.
 constexpr std::int64_t kTrialQuotaUs = 1000, kTrialPeriodUs = 10'000;
 
 // Under cpu.idle 1 v1 shows 3 shares and v2 a weight of 0.
 constexpr std::int64_t kIdleSharesMost = 3, kIdleWeight = 0;
 
-// Of two processes: the one with the least weight had no more than a quarter of what the other had, once both together
-// had enough to tell; or as much but for a quarter, in races that were run to their end, which is no effect. What lies
-// between is not decided: a kernel hands out a processor by some milliseconds at a time.
+// A weight is effective if the process with the least weight had at most a quarter of the other's time, once both
+// together ran long enough; it is not if it had at least three quarters in complete races. Between these the result is
+// undecided: a kernel assigns a CPU for several milliseconds at a time.
 constexpr base::Duration kRaceTells = std::chrono::milliseconds(6);
 constexpr int kFarLess = 4;
 constexpr int kEvenRaces = 3;  // that say so: one after the other
@@ -35,13 +35,13 @@ bool about_equal(base::Duration one, base::Duration other) {
   return one * 4 >= other * 3 && other * 4 >= one * 3;
 }
 
-// Half of what is touched fits.
+// Half of the touched pages fit.
 constexpr std::int64_t kFillLimitPages = 512;
 static_assert(kFillPages >= 2 * kFillLimitPages && kFillPagesAtOnce < kFillLimitPages);
 
 constexpr const char* kIdentitySwitch = "sys/kernel/sched_group_identity_enabled";
 
-// What is written, in v1's unit; the second where the first is there already.
+// The values to write, in v1's unit; the second if the first is already set.
 std::pair<std::int64_t, std::int64_t> trial_values(File file) {
   constexpr std::int64_t kMiB = 1 << 20;
   switch (file) {
@@ -100,8 +100,8 @@ class Trials {
     return trial;
   }
 
-  // Before there is a quota, and processors that a process cannot leave. Who stood still in a turn, as a virtual
-  // machine does whose host is busy, had it all the same: one race that is even is not yet one without effect.
+  // Runs before there is a quota and before the process is pinned. On a virtual machine with a busy host, a stalled
+  // process still counts as running: one even race does not prove a missing effect.
   void try_weight(KnobTrial& weight, const Result<std::optional<Group>>& beside) {
     if (!weight.effective) return;
     for (int even = 0; even < kEvenRaces; ++even) {
@@ -156,7 +156,7 @@ class Trials {
   }
 
  private:
-  // The group of the trial is gone when this is read: its name helps nobody.
+  // The trial's group is gone when this is read, so its name is omitted.
   std::string lacking(File file) const {
     const Place place = parent_.place(file);
     return base::cat("groups in ", Place{place.folder, place.group, {}}.text(), " have no ", place.name,
@@ -165,7 +165,7 @@ class Trials {
 
   Result<std::string> text_of(File file) {
     TM_TRY(const auto text, group_.read(file, buffer_));
-    if (!text) return fail(ErrorKind::kGone, group_.place(file).text(), ": somebody removed the group of the trial");
+    if (!text) return fail(ErrorKind::kGone, group_.place(file).text(), ": the group of the trial was removed");
     return std::string(without_line_end(*text));
   }
 
@@ -233,7 +233,7 @@ class Trials {
 
   Result<CpuSet> narrow_cpuset(std::vector<Fd>& members) {
     TM_TRY(const CpuSet one, one_processor());
-    if (group_.version(File::kCpusetMems) == Version::kV1) {  // which lets nobody in where no memory is said
+    if (group_.version(File::kCpusetMems) == Version::kV1) {  // v1 takes no process while no memory node is set
       TM_TRY(const auto mems, read_cpuset(parent_, File::kCpusetMems, buffer_));
       if (auto why = write(File::kCpusetMems, mems.value_or(CpuSet{}).text()); !why.empty())
         return fail(ErrorKind::kIo, why);
@@ -247,7 +247,7 @@ class Trials {
   Result<RaceReport> race(const Result<std::optional<Group>>& beside) {
     if (!beside) return fail(beside.error());
     TM_TRY(const std::string had, text_of(File::kCpuShares));
-    if (!*beside) return fail(ErrorKind::kGone, "somebody removed a group of the trial");
+    if (!*beside) return fail(ErrorKind::kGone, "a group of the trial was removed");
     TM_TRY(const auto least, members_of(group_, Controller::kCpu));
     TM_TRY(const auto other, members_of(**beside, Controller::kCpu));
     TM_TRY(const RaceReport raced,
@@ -289,7 +289,7 @@ class Trials {
       if (auto why = write(File::kCpuQuota, base::cat(kTrialQuotaUs)); !why.empty()) return fail(ErrorKind::kIo, why);
     }
     TM_TRY(const auto counted, read_cpu_throttling(group_, buffer_));
-    if (!counted) return fail(ErrorKind::kGone, "somebody removed the group of the trial");
+    if (!counted) return fail(ErrorKind::kGone, "the group of the trial was removed");
     TM_TRY(auto file, members_of(group_, Controller::kCpu));
     // v2, or cpu and cpuset in one hierarchy of v1: it is there already.
     if (members.empty() || hierarchies_.of(Controller::kCpu) != hierarchies_.of(Controller::kCpuset))
@@ -374,7 +374,7 @@ Result<KnobReport> probe_knobs(const Hierarchies& hierarchies, const Folder& pro
   KnobReport report;
   {
     TM_TRY(const auto group, Group::open(hierarchies, tried.path()));
-    if (!group) return fail(ErrorKind::kGone, tried.path(), ": somebody removed the group of the trial");
+    if (!group) return fail(ErrorKind::kGone, tried.path(), ": the group of the trial was removed");
     Trials trials(hierarchies, proc, *parent, *group, rim, buffer);
     for (const File file : kTriedFiles) {
       if (const Error* why_not = tried.why_not(file)) {

@@ -1,20 +1,20 @@
-// Which files of groups this kernel takes, and which of them do something: tried on two groups of our own, made below
-// one that the caller names and removed again.
+// Which files of groups this kernel accepts, and which have an effect: tested on two groups of our own, created below a
+// group that the caller names and removed again.
 //
 //   exists     the group has the file
 //   accepted   a value was written and reads back as the same
-//   effective  accepted, could be put back, and where a trial is cheap something came of it:
-//     cpu.shares         of two processes that want one processor the one in the group with the least has less: both
-//                        groups are siblings, so whatever else wants that processor, what they have is by their weights
+//   effective  accepted, could be restored, and, if a test is cheap, had an effect:
+//     cpu.shares         of two processes that compete for one CPU, the one with the least weight gets less: the groups
+//                        are siblings, so other load on that CPU does not change the ratio
 //     cpu.cfs_quota_us   a process that computes is throttled
 //     cpu.idle           the weight shows the form of an idle group
 //     cpu.bvt_warp_ns    kernel.sched_group_identity_enabled is not 0, where the kernel has that switch
 //     cpuset.cpus        a process in the group may run there and nowhere else
-//     memory.limit       a process that comes to need more meets the limit (memory.events, v1: failcnt); the kernel has
-//                        pages of its to take there, so it ends nobody and its log has nothing of it
+//     memory.limit       a process that grows meets the limit (memory.events, v1: failcnt); its pages can be reclaimed,
+//                        so the kernel kills nothing and logs nothing
 //
-// A trial that comes to no end on a busy machine, or where nobody may move a process, decides nothing: what was
-// accepted then counts as effective, and `why` says what was seen.
+// A trial that cannot finish on a busy machine, or without permission to move a process, decides nothing: an accepted
+// file then counts as effective, and `why` has the observation.
 #pragma once
 
 #include <array>
@@ -40,11 +40,11 @@ inline constexpr std::array kTriedFiles = {File::kCpuShares,   File::kCpuQuota, 
 
 struct KnobTrial {
   File file = File::kCpuShares;
-  std::optional<Version> version;  // whose form it has here; nullopt: no hierarchy carries it
+  std::optional<Version> version;  // its form here; nullopt: no hierarchy has it
   bool exists = false;
   bool accepted = false;
   bool effective = false;
-  std::string why;  // what is missing, or was found instead; of an effective one why a trial of it decided nothing
+  std::string why;  // what is missing or was found instead; if effective, why its trial decided nothing
 };
 
 struct KnobReport {
@@ -52,7 +52,7 @@ struct KnobReport {
   std::string left;               // which groups of ours could not be removed, and why; empty: nothing is left
 };
 
-// The rim: what a probe does to the machine beside reading. The twin in a folder: testing/probe_folder.h.
+// The interface for changes to the machine. The twin on a folder: testing/probe_folder.h.
 class ProbeRim {
  public:
   virtual ~ProbeRim() = default;

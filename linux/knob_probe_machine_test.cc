@@ -77,7 +77,7 @@ const KnobTrial& of(const KnobReport& report, File file) {
   return *std::ranges::find(report.trials, file, &KnobTrial::file);
 }
 
-TEST_F(KnobProbeOnMachine, WhatThisKernelHasWorks) {
+TEST_F(KnobProbeOnMachine, FilesOfThisKernelWork) {
   const KnobReport report = probe();
   for (const KnobTrial& one : report.trials) {
     if (!one.exists) continue;
@@ -90,7 +90,7 @@ TEST_F(KnobProbeOnMachine, WhatThisKernelHasWorks) {
 }
 
 // A machine that is busy at one moment may let no trial come to an end; not at all of fifty.
-TEST_F(KnobProbeOnMachine, WhatComesOfEachIsSeen) {
+TEST_F(KnobProbeOnMachine, EffectOfEachIsSeen) {
   std::map<File, std::string> unseen = {
       {File::kCpuShares, ""}, {File::kCpuQuota, ""}, {File::kCpusetCpus, ""}, {File::kMemoryLimit, ""}};
   for (int turn = 0; turn < 50 && !unseen.empty(); ++turn) {
@@ -140,7 +140,7 @@ TEST_F(KnobProbeOnMachine, AWeightIsSeenOnABusyMachineToo) {
 }
 
 // An operator who reads the kernel's log finds nothing of a trial.
-TEST_F(KnobProbeOnMachine, WhoMeetsALimitOfMemoryIsNotEnded) {
+TEST_F(KnobProbeOnMachine, MemoryLimitTrialKillsNothing) {
   const testing::OwnGroup own(*hierarchies);
   if (!own.complete()) GTEST_SKIP() << "may not make groups in every hierarchy below " << kMachineRoot;
   const auto group = Group::open(*hierarchies, own.name()).value();
@@ -158,7 +158,7 @@ TEST_F(KnobProbeOnMachine, WhoMeetsALimitOfMemoryIsNotEnded) {
   EXPECT_EQ((*events)->oom_kill.value_or(0), 0);
 }
 
-TEST_F(KnobProbeOnMachine, TheGroupOfOneThatWasKilledIsRemoved) {
+TEST_F(KnobProbeOnMachine, RemovesGroupOfKilledProbe) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) ::_exit(0);

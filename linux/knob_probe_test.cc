@@ -80,7 +80,7 @@ TEST_P(KnobProbe, AKernelWithEverythingHasEverything) {
   }
 }
 
-TEST_P(KnobProbe, OfMainlineTheOthersAreMissing) {
+TEST_P(KnobProbe, MainlineLacksVendorFiles) {
   for (const File file : {File::kCpuBvt, File::kCpuQosLevel}) rim.files[folder("cpu")].erase(name(file));
   if (GetParam() == Version::kV1) {
     for (const File file : {File::kMemoryMin, File::kMemoryLow}) rim.files["memory"].erase(name(file));
@@ -95,7 +95,7 @@ TEST_P(KnobProbe, OfMainlineTheOthersAreMissing) {
   }
 }
 
-TEST_P(KnobProbe, WhatIsRefusedExistsAndIsNotAccepted) {
+TEST_P(KnobProbe, RefusedFileExistsButIsNotAccepted) {
   rim.flawed.refusing[File::kCpuIdle] = "1";
   const KnobReport report = probe();
   EXPECT_EQ(effective(report), without({File::kCpuIdle}));
@@ -104,7 +104,7 @@ TEST_P(KnobProbe, WhatIsRefusedExistsAndIsNotAccepted) {
   EXPECT_NE(of(report, File::kCpuIdle).why.find("Invalid argument"), std::string::npos);
 }
 
-TEST_P(KnobProbe, WhatReadsBackAsSomethingElseIsNotAccepted) {
+TEST_P(KnobProbe, ValueThatReadsBackDifferentlyIsNotAccepted) {
   for (const File file : kTriedFiles) {
     rim.flawed.deaf = {file};
     rim.made.clear();
@@ -117,7 +117,7 @@ TEST_P(KnobProbe, WhatReadsBackAsSomethingElseIsNotAccepted) {
   }
 }
 
-TEST_P(KnobProbe, WhatCannotBePutBackIsNotUsed) {
+TEST_P(KnobProbe, FileThatCannotBeRestoredIsNotUsed) {
   rim.flawed.refusing[File::kCpuQosLevel] = "0";
   const KnobReport report = probe();
   EXPECT_EQ(effective(report), without({File::kCpuQosLevel}));
@@ -125,13 +125,13 @@ TEST_P(KnobProbe, WhatCannotBePutBackIsNotUsed) {
   EXPECT_TRUE(of(report, File::kCpuQosLevel).why.starts_with("what was there cannot be put back: "));
 }
 
-TEST_P(KnobProbe, AValueThatIsThereAlreadyIsNoTrial) {
+TEST_P(KnobProbe, ExistingValueIsNoTrial) {
   rim.files[folder("cpu")][name(File::kCpuQosLevel)] = "-1";  // handed down from the group above
   rim.flawed.deaf = {File::kCpuQosLevel};
   EXPECT_EQ(effective(probe()), without({File::kCpuQosLevel}));
 }
 
-TEST_P(KnobProbe, AQuotaThatThrottlesNobodyHasNoEffect) {
+TEST_P(KnobProbe, QuotaWithoutThrottlingHasNoEffect) {
   rim.throttles = false;
   const KnobReport report = probe();
   EXPECT_EQ(effective(report), without({File::kCpuQuota}));
@@ -140,14 +140,14 @@ TEST_P(KnobProbe, AQuotaThatThrottlesNobodyHasNoEffect) {
 }
 
 // Contract 7.2: 2 … 262144 shares; a weight of v2 is 1 … 10000.
-TEST_P(KnobProbe, TheLeastWeightRacesTheOneOfANewGroupAndIsPutBack) {
+TEST_P(KnobProbe, LeastWeightRacesDefaultAndIsRestored) {
   probe();
   EXPECT_EQ(rim.weights_raced, GetParam() == Version::kV1 ? std::pair(std::string("2"), std::string("1024"))
                                                           : std::pair(std::string("1"), std::string("100")));
   EXPECT_EQ(rim.weight_of_trial_at_its_end, GetParam() == Version::kV1 ? "1024" : "100");
 }
 
-TEST_P(KnobProbe, AWeightThatPutsNobodyFirstHasNoEffect) {
+TEST_P(KnobProbe, WeightWithoutPreferenceHasNoEffect) {
   rim.raced = [] { return RaceReport{0, {std::chrono::milliseconds(9), std::chrono::milliseconds(11)}}; };
   const KnobReport report = probe();
   EXPECT_EQ(effective(report), without({File::kCpuShares}));
@@ -157,7 +157,7 @@ TEST_P(KnobProbe, AWeightThatPutsNobodyFirstHasNoEffect) {
 }
 
 // A virtual machine whose host is busy stands still in somebody's turn.
-TEST_P(KnobProbe, OneRaceThatIsEvenIsNotYetOneWithoutEffect) {
+TEST_P(KnobProbe, OneEvenRaceDecidesNothing) {
   int races = 0;
   rim.raced = [&] {
     const bool first = races++ == 0;
@@ -168,12 +168,12 @@ TEST_P(KnobProbe, OneRaceThatIsEvenIsNotYetOneWithoutEffect) {
 }
 
 // That others had the processor meanwhile changes nothing, as long as the two had some of it.
-TEST_P(KnobProbe, ARaceThatWasCutShortTellsWhoIsFarBehind) {
+TEST_P(KnobProbe, ShortRaceCanShowEffect) {
   rim.raced = [] { return RaceReport{0, {std::chrono::milliseconds(1), std::chrono::milliseconds(6)}}; };
   EXPECT_EQ(of(probe(), File::kCpuShares).why, "");
 }
 
-TEST_P(KnobProbe, AWeightOfWhichNothingIsDecidedCountsAndSaysSo) {
+TEST_P(KnobProbe, UndecidedWeightCountsWithReason) {
   using std::chrono::milliseconds;
   const std::vector<Result<RaceReport>> undecided = {
       RaceReport{0, {milliseconds(0), milliseconds(5)}},   // too little to tell
@@ -191,7 +191,7 @@ TEST_P(KnobProbe, AWeightOfWhichNothingIsDecidedCountsAndSaysSo) {
   }
 }
 
-TEST_P(KnobProbe, ALimitOfMemoryThatNobodyMeetsHasNoEffect) {
+TEST_P(KnobProbe, UnmetMemoryLimitHasNoEffect) {
   rim.limits_memory = false;
   const KnobReport report = probe();
   EXPECT_EQ(effective(report), without({File::kMemoryLimit}));
@@ -200,7 +200,7 @@ TEST_P(KnobProbe, ALimitOfMemoryThatNobodyMeetsHasNoEffect) {
 }
 
 // Kernels from 4.5 to 4.11 let go at once of what a process may lose: it never has more than the limit.
-TEST_P(KnobProbe, ALimitOfMemoryThatNobodyCameToCountsAndSaysSo) {
+TEST_P(KnobProbe, UnreachedMemoryLimitCountsWithReason) {
   const std::vector<Result<FillReport>> undecided = {
       FillReport{0, true},   // and had less all the time
       FillReport{0, false},  // ended by the kernel, for something else
@@ -215,7 +215,7 @@ TEST_P(KnobProbe, ALimitOfMemoryThatNobodyCameToCountsAndSaysSo) {
   }
 }
 
-TEST_P(KnobProbe, AQuotaThatWasNotSeenToHoldCountsAndSaysSo) {
+TEST_P(KnobProbe, UndecidedQuotaCountsWithReason) {
   for (const bool started : {true, false}) {
     rim.spun = [&]() -> Result<SpinReport> {
       if (!started) return fail(ErrorKind::kDeadline, "no end in time");
@@ -231,7 +231,7 @@ TEST_P(KnobProbe, AQuotaThatWasNotSeenToHoldCountsAndSaysSo) {
   }
 }
 
-TEST_P(KnobProbe, AProcessThatIsNotLetInTriesNothing) {
+TEST_P(KnobProbe, ProcessThatCannotJoinTriesNothing) {
   rim.spun = [] { return SpinReport{EACCES, {}, {}, {}}; };
   const KnobReport report = probe();
   EXPECT_EQ(effective(report), without({}));
@@ -240,7 +240,7 @@ TEST_P(KnobProbe, AProcessThatIsNotLetInTriesNothing) {
   }
 }
 
-TEST_P(KnobProbe, ProcessorsThatHoldNobodyHaveNoEffect) {
+TEST_P(KnobProbe, CpusetWithoutRestrictionHasNoEffect) {
   rim.spun = [] {
     CpuSet cpus;
     for (const int cpu : {0, 1, 2, 3}) cpus.add(cpu);
@@ -260,7 +260,7 @@ TEST_P(KnobProbe, AnIdleGroupThatKeepsItsWeightIsNotIdle) {
 }
 
 // Contract 7.7: kernel.sched_group_identity_enabled.
-TEST_P(KnobProbe, AnIdentityThatIsSwitchedOffHasNoEffect) {
+TEST_P(KnobProbe, DisabledIdentityHasNoEffect) {
   proc.write("sys/kernel/sched_group_identity_enabled", "0\n");
   const KnobReport report = probe();
   EXPECT_EQ(effective(report), without({File::kCpuBvt}));
@@ -269,7 +269,7 @@ TEST_P(KnobProbe, AnIdentityThatIsSwitchedOffHasNoEffect) {
   EXPECT_EQ(effective(probe()), without({}));
 }
 
-TEST_P(KnobProbe, BelowTheGroupThatIsNamed) {
+TEST_P(KnobProbe, ProbesBelowNamedGroup) {
   if (GetParam() == Version::kV1) {
     testing::make_v1_group(tree, "agent/own");
     tree.write("cpuset/agent/own/cpuset.cpus", "3\n");
@@ -291,7 +291,7 @@ TEST_P(KnobProbe, WithoutTheGroupThereIsNoTrial) {
   EXPECT_TRUE(rim.made.empty());
 }
 
-TEST_P(KnobProbe, WhereNoGroupMayBeMadeThatIsTheAnswer) {
+TEST_P(KnobProbe, ReportsThatNoGroupCanBeCreated) {
   for (const auto& [folder, files] : rim.files) rim.refused_folders[folder] = EROFS;
   const auto report = run();
   ASSERT_FALSE(report);
@@ -302,7 +302,7 @@ struct KnobProbeInManyHierarchies : KnobProbe {};
 INSTANTIATE_TEST_SUITE_P(Linux, KnobProbeInManyHierarchies, ::testing::Values(Version::kV1),
                          [](const auto&) { return std::string("v1"); });
 
-TEST_P(KnobProbeInManyHierarchies, WhereOneRefusesTheOthersAreTried) {
+TEST_P(KnobProbeInManyHierarchies, RefusalInOneHierarchyDoesNotStopOthers) {
   rim.refused_folders["memory"] = EACCES;
   const KnobReport report = probe();
   EXPECT_EQ(effective(report), without({File::kMemoryLimit, File::kMemoryMin, File::kMemoryLow}));
@@ -331,7 +331,7 @@ TEST_P(KnobProbe, GroupsOfProbesThatWereKilledAreRemoved) {
   EXPECT_TRUE(there("tidemark-probe-6-3")) << "somebody is in it";
 }
 
-TEST_P(KnobProbe, AGroupThatCannotBeRemovedIsTold) {
+TEST_P(KnobProbe, ReportsGroupThatCannotBeRemoved) {
   rim.spun = [&] {
     for (const std::string& group : rim.made) tree.folder(group + "/somebody-s");
     return SpinReport{};
@@ -341,7 +341,7 @@ TEST_P(KnobProbe, AGroupThatCannotBeRemovedIsTold) {
   EXPECT_NE(report->left.find(kOwn), std::string::npos) << report->left;
 }
 
-TEST_P(KnobProbe, AGroupThatSomebodyRemovesMeanwhileIsNoProof) {
+TEST_P(KnobProbe, GroupRemovedMeanwhileDecidesNothing) {
   rim.spun = [&] {
     for (const std::string& group : rim.made) tree.remove(group);
     return SpinReport{ENODEV, {}, {}, {}};

@@ -25,8 +25,7 @@ inline constexpr KubeQos kKubeQosLevels[] = {KubeQos::kGuaranteed, KubeQos::kBur
 // All paths are from the root of a hierarchy, without a slash in front, as Group::open() takes them.
 class Kubepods {
  public:
-  // `cgroup_root`: the kubelet's cgroupRoot, "/" unless somebody set it. It is a name of folders, not a path of this
-  // machine.
+  // `cgroup_root`: the kubelet's cgroupRoot, "/" by default. It is a cgroup path, not a path of this machine.
   explicit Kubepods(CgroupDriver driver, std::string_view cgroup_root = "/");
 
   CgroupDriver driver() const { return driver_; }
@@ -66,7 +65,7 @@ struct LivePod {
   std::vector<LiveContainer> containers;
   bool operator==(const LivePod&) const = default;
 };
-// What is there now. A pod that goes while it is looked at is left out.
+// The current pods. A pod that vanishes during the walk is left out.
 Result<std::vector<LivePod>> walk_pods(int hierarchy, const Kubepods&, const Place&);
 
 }  // namespace tidemark::linux

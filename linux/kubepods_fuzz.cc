@@ -1,4 +1,4 @@
-// Any text as the name of a folder or a pod's uid: what is taken for a pod has the path that leads back to it.
+// Any text as the name of a folder or a pod's uid: the path of a recognized pod leads back to it.
 #include "linux/kubepods.h"
 
 #include <cstddef>

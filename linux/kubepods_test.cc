@@ -108,7 +108,7 @@ TEST_F(LivePods, NoneIsNoError) {
   EXPECT_FALSE(detect_driver(root.fd.get(), "/", place).value());
 }
 
-TEST_F(LivePods, TheDriverIsTheOneWhoseGroupsAreThere) {
+TEST_F(LivePods, DetectsDriverFromExistingGroups) {
   tree.folder("kubepods/burstable");
   EXPECT_EQ(detect_driver(root.fd.get(), "/", place).value(), CgroupDriver::kCgroupfs);
   EXPECT_FALSE(detect_driver(root.fd.get(), "/elsewhere", place).value());

@@ -62,7 +62,7 @@ struct Machine : ::testing::Test {
   }
 };
 
-TEST_F(Machine, TheRootGroupOfEveryHierarchyIsThere) {
+TEST_F(Machine, RootGroupOfEveryHierarchyExists) {
   const auto root = Group::open(*hierarchies, "");
   ASSERT_TRUE(root) << root.error().message;
   ASSERT_TRUE(*root);
@@ -164,7 +164,7 @@ constexpr std::size_t kMoreThanThat = 64 * 1024 * 1024;  // bytes that its proce
 
 // The whole way of a kill for want of memory: the group's own limit, the kernel's message about it, the group's
 // counter.
-TEST_F(Machine, AKillForWantOfMemoryIsSeenInTheLogAndInTheGroup) {
+TEST_F(Machine, OomKillIsInLogAndGroup) {
   const Folder proc = Folder::open("/proc").value();
   const auto machine = read_memory_info(proc, buffer);
   ASSERT_TRUE(machine) << machine.error().message;
@@ -248,7 +248,7 @@ class Spinner {
 };
 
 // Two that want one processor: one of them always waits.
-TEST_F(Machine, PressureOfAGroupIsToldWhenItPassesALine) {
+TEST_F(Machine, GroupPressureTriggersAtThreshold) {
   OwnGroup own(*hierarchies);
   const auto opened = Group::open(*hierarchies, own.name());
   ASSERT_TRUE(opened) << opened.error().message;
@@ -273,7 +273,7 @@ TEST_F(Machine, PressureOfAGroupIsToldWhenItPassesALine) {
   EXPECT_GE(parse_pressure(**text)->some->total_us, 200'000);
 }
 
-TEST_F(Machine, CountersOfAGroupAreThereOrMissingWithAReason) {
+TEST_F(Machine, GroupCountersExistOrGiveReason) {
   const auto root = Group::open(*hierarchies, "");
   ASSERT_TRUE(root && *root);
   const Directory* directory = (*root)->directory(Controller::kPerfEvent);
@@ -299,7 +299,7 @@ TEST_F(Machine, CountersOfAGroupAreThereOrMissingWithAReason) {
         << cpi.error().message;
 }
 
-TEST_F(Machine, PodsAreWalkedWhetherThereAreAnyOrNot) {
+TEST_F(Machine, WalksPodsOrNone) {
   const auto cpu = hierarchies->of(Controller::kCpu);
   if (!cpu) GTEST_SKIP() << "no hierarchy for cpu";
   const Place place{hierarchies->all()[*cpu].path, {}, {}};
@@ -309,7 +309,7 @@ TEST_F(Machine, PodsAreWalkedWhetherThereAreAnyOrNot) {
   EXPECT_TRUE(pods) << pods.error().message;
 }
 
-TEST_F(Machine, AGroupThatIsMadeIsToldOf) {
+TEST_F(Machine, ReportsCreatedGroup) {
   const auto cpu = hierarchies->of(Controller::kCpu);
   if (!cpu) GTEST_SKIP() << "no hierarchy for cpu";
   OwnGroup own(*hierarchies);
@@ -397,7 +397,7 @@ TEST_F(Procfs, ThisProcessIsUnderstood) {
   }
 }
 
-TEST(OwnGroups, ThoseOfATestThatIsNoMoreAreRemoved) {
+TEST(OwnGroups, RemovesGroupsOfDeadTests) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) ::_exit(0);

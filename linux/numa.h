@@ -17,7 +17,7 @@ struct NumaNode {
   CpuSet cpus;  // that are on; empty for a node of memory only
 };
 
-// Ascending by id. kUnsupported: a kernel without NUMA, which is one node that nobody lists.
+// Ascending by id. kUnsupported: a kernel without NUMA, which has one unlisted node.
 Result<std::vector<NumaNode>> read_numa_nodes(const Folder& nodes, Buffer&);
 
 struct NumaMemory {  // bytes

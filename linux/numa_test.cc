@@ -34,7 +34,7 @@ TEST(Numa, NodesAndTheirProcessors) {
   EXPECT_NE(read_numa_nodes(nodes, buffer).error().message.find("node0/cpulist"), std::string::npos);
 }
 
-TEST(Numa, AKernelWithoutItSaysSo) {
+TEST(Numa, KernelWithoutItIsUnsupported) {
   testing::Tree tree;
   Buffer buffer;
   EXPECT_EQ(read_numa_nodes(Folder::open(tree.root()).value(), buffer).error().kind, ErrorKind::kUnsupported);
@@ -53,7 +53,7 @@ TEST(Numa, MemoryOfANode) {
   EXPECT_FALSE(read_numa_memory(nodes, 2, buffer).value());
 }
 
-TEST(Numa, WhatIsUsedOfANodeIsNeverLessThanNothing) {
+TEST(Numa, UseOfNodeIsNeverNegative) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ((NumaMemory{kMost, 0, kMost, kMost, kMost}).used(), 0);
   EXPECT_EQ((NumaMemory{kMost, kMost, kMost, kMost, kMost}).used(), 0);
@@ -62,7 +62,7 @@ TEST(Numa, WhatIsUsedOfANodeIsNeverLessThanNothing) {
   EXPECT_EQ((NumaMemory{100, 50, 40, 20, 0}).used(), 0) << "counted one after the other, and moved meanwhile";
 }
 
-TEST(Numa, MemoryThatIsNotSaidIsNotZero) {
+TEST(Numa, MissingMemoryIsNotZero) {
   for (const std::string_view text :
        {"", "x\n", "Node 0 MemTotal: 1 kB\n", "Node 0 MemTotal: 1 kB\nNode 0 MemFree: x kB\n", "MemTotal: 1 kB\n"}) {
     EXPECT_FALSE(parse_numa_memory(text)) << text;

@@ -52,8 +52,8 @@ class PerfCounters {
   std::size_t events_ = 0;
 };
 
-// Adds what one processor says. Both times 0: the group never ran there. Only the second: it ran and never had a
-// counter, which must show in the sum.
+// Adds the counts of one CPU. Both times 0: the group never ran there. Only the second 0: it ran without a counter,
+// which must show in the sum.
 void add_perf_reading(PerfCounts& sum, std::uint64_t enabled_ns, std::uint64_t running_ns,
                       std::span<const std::uint64_t> values);
 

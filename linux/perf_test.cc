@@ -33,7 +33,7 @@ TEST(Perf, AProcessorThatNeverGaveACounterShowsInTheSum) {
   EXPECT_EQ(sum.values[1], 200);
 }
 
-TEST(Perf, WhatIsNoGroupIsMissingWithTheReason) {
+TEST(Perf, NonGroupIsMissingWithReason) {
   testing::Tree tree;
   const Directory folder = std::move(*open_directory(tree.root()).value());
   CpuSet one;

@@ -85,7 +85,7 @@ Result<void> ProbeGroup::make_in(std::size_t hierarchy, Controller controller, B
   TM_TRY([[maybe_unused]] const bool there, list_folders(directory->fd.get(), names, above));
   for (const std::string& name : names) {
     if (!is_left(name, buffer)) continue;
-    // One that is not empty is not ours to empty; it is told of when it bears our own name.
+    // A non-empty one is not ours to empty; it is reported if it has our own name.
     [[maybe_unused]] const auto removed =
         rim_.remove_group(directory->fd.get(), name, {mount(hierarchy), parent_.path(), name});
   }
@@ -94,8 +94,8 @@ Result<void> ProbeGroup::make_in(std::size_t hierarchy, Controller controller, B
   return {};
 }
 
-// Whether the name is that of a probe whose process is no more. Of this process only its own is: another one of this
-// probe's groups may be in use.
+// Whether the name is that of a probe whose process has ended. For this process only its own name counts: another group
+// of this probe may be in use.
 bool ProbeGroup::is_left(std::string_view name, Buffer& buffer) const {
   if (!name.starts_with(kProbePrefix)) return false;
   std::string_view life = name.substr(kProbePrefix.size());

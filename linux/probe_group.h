@@ -1,7 +1,7 @@
-// A group of a probe: made in the hierarchies of the files that it is for, below one that is there, and removed again.
+// A group of a probe: created in the hierarchies of its files, below an existing group, and removed again.
 //
-// It is called kProbePrefix, then pid and start of this process, then a suffix where a probe needs several. What was
-// left by a process that is no more is removed first, if it is empty.
+// Its name is kProbePrefix, the pid and start time of this process, and a suffix if a probe needs several. Empty
+// leftovers of ended processes are removed first.
 #pragma once
 
 #include <array>

@@ -21,8 +21,8 @@ struct PressureLine {
 };
 
 struct Pressure {
-  std::optional<PressureLine> some;  // at least one task waited; not told of interrupts
-  std::optional<PressureLine> full;  // all did; not told of CPU before 5.13
+  std::optional<PressureLine> some;  // at least one task waited; missing for interrupts
+  std::optional<PressureLine> full;  // all did; missing for CPU before 5.13
 };
 
 Result<Pressure> parse_pressure(std::string_view text);

@@ -27,7 +27,7 @@ TEST(Psi, OneLineIsEnough) {
   EXPECT_FALSE(irq->some);
 }
 
-TEST(Psi, GarbageIsNoCalm) {
+TEST(Psi, GarbageIsNotZeroPressure) {
   for (const std::string_view text :
        {"", "\n", "some\n", "some avg10=0.00 avg60=0.00 avg300=0.00\n", "some avg10=x avg60=0.00 avg300=0.00 total=0\n",
         "some avg10=0.0 avg60=0.00 avg300=0.00 total=0\n", "some avg10=0.00 avg60=0.00 avg300=0.00 total=-1\n",
@@ -37,7 +37,7 @@ TEST(Psi, GarbageIsNoCalm) {
   }
 }
 
-TEST(Psi, AKernelWithoutItSaysSo) {
+TEST(Psi, KernelWithoutItIsUnsupported) {
   testing::Tree tree;
   tree.write("pressure/cpu", "some avg10=1.00 avg60=0.00 avg300=0.00 total=5\n");
   tree.write("pressure/io", "nonsense\n");

@@ -30,7 +30,7 @@ TEST(Scan, NumbersAreWholeAndFit) {
     EXPECT_FALSE(parse_number_file(text)) << text;
 }
 
-TEST(Scan, FieldsThatAreNotThereHaveNoValue) {
+TEST(Scan, MissingFieldsHaveNoValue) {
   std::optional<std::int64_t> one, two;
   ASSERT_TRUE(parse_fields("a 1\nab 2\nother x\n", {{"a", &one}, {"two", &two}}));
   EXPECT_EQ(one, 1);
@@ -41,7 +41,7 @@ TEST(Scan, FieldsThatAreNotThereHaveNoValue) {
   EXPECT_FALSE(parse_fields("a", {{"a", &one}})) << "a line that was cut off";
 }
 
-TEST(Scan, AProductThatDoesNotFitIsNone) {
+TEST(Scan, OverflowingProductIsUnset) {
   EXPECT_EQ(scaled(3, 1000), 3000);
   EXPECT_FALSE(scaled(9223372036854775807, 1000));
 }

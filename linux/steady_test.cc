@@ -110,7 +110,7 @@ TEST_F(Steady, APassOverAGroup) {
   }
 }
 
-TEST_F(Steady, LookingForAHierarchyIntoWhichTheGroupDoesNotCome) {
+TEST_F(Steady, RetryForMissingHierarchyAllocatesNothing) {
   testing::make_v1(tree);
   testing::make_v2_group(tree, "cpu", "a");
   const auto hierarchies = Hierarchies::discover(tree.root(), "").value();

@@ -21,7 +21,7 @@ struct Processor {
 
 struct Topology {
   std::vector<Processor> processors;  // that are on; ascending
-  // Of whom the machine does not say it, as some virtual ones do not: a core of its own, socket 0, node 0.
+  // CPUs without this information, as on some virtual machines: own core, socket 0, node 0.
   CpuSet without_core, without_socket, without_node;
 };
 

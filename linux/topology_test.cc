@@ -61,14 +61,14 @@ TEST_F(TopologyTest, CoresOfTwoDiesAreTwo) {
   EXPECT_EQ(topology().processors, (Processors{{0, 0, 0, 0}, {1, 1, 0, 0}}));
 }
 
-TEST_F(TopologyTest, OnlyThoseThatAreOn) {
+TEST_F(TopologyTest, OnlyOnlineCpus) {
   cpus.write("online", "0,2\n");
   for (const int number : {0, 1, 2}) cpu(number, 0, 0);
   nodes.write("node0/cpulist", "0,2\n");
   EXPECT_EQ(topology().processors, (Processors{{0, 0, 0, 0}, {2, 0, 0, 0}}));
 }
 
-TEST_F(TopologyTest, AMachineThatSaysNothingHasACoreForEach) {
+TEST_F(TopologyTest, MissingTopologyGivesOneCorePerCpu) {
   cpus.write("online", "0-2\n");
   const Topology found = topology(false);
   EXPECT_EQ(found.processors, (Processors{{0, 0, 0, 0}, {1, 1, 0, 0}, {2, 2, 0, 0}}));
@@ -77,7 +77,7 @@ TEST_F(TopologyTest, AMachineThatSaysNothingHasACoreForEach) {
   EXPECT_EQ(found.without_node.text(), "0-2");
 }
 
-TEST_F(TopologyTest, MinusOneIsNotSaid) {
+TEST_F(TopologyTest, MinusOneIsUnset) {
   cpus.write("online", "0-1\n");
   cpu(0, 0, -1);
   cpu(1, -1, 1);
@@ -96,7 +96,7 @@ TEST_F(TopologyTest, WithoutAListTheFoldersCount) {
   EXPECT_EQ(topology().processors, (Processors{{0, 0, 0, 0}, {1, 1, 0, 0}, {10, 10, 0, 0}}));
 }
 
-TEST_F(TopologyTest, WhatCannotBeReadIsNamed) {
+TEST_F(TopologyTest, ErrorNamesUnreadableFile) {
   EXPECT_EQ(read().error().kind, ErrorKind::kUnsupported);
   cpus.write("online", "x\n");
   EXPECT_NE(read().error().message.find("/online: "), std::string::npos);

@@ -24,7 +24,7 @@
 namespace tidemark::linux {
 namespace {
 
-// What the child tells, in one write: it fits a pipe whole.
+// The child's report, in one write that fits into a pipe.
 struct Told {
   int refused = 0;
   std::int64_t ran_ns = 0;
@@ -60,8 +60,8 @@ bool join(int group) {
   return ::write(group, "0", 1) == 1;
 }
 
-// What a child does is only what is safe after a fork in a program with threads: no memory is asked for of the C
-// library, no lock taken.
+// The child only makes calls that are safe after a fork in a threaded program: it allocates no memory and takes no
+// lock.
 void spin(const Spin& what, int out) {
   Told told;
   for (const int group : what.groups) {
@@ -80,8 +80,8 @@ void spin(const Spin& what, int out) {
   [[maybe_unused]] const ssize_t size = ::write(out, &told, sizeof told);
 }
 
-// Tells that it is there and computes until it is killed, or nobody did that in time. It offers its processor often: a
-// kernel that looks at a tick only hands it out by four or ten milliseconds.
+// Reports that it has started, and computes until it is killed or the time is over. It yields often: a kernel that
+// checks only at a tick reassigns the CPU every four or ten milliseconds.
 void run_in_race(int group, int cpu, base::Duration at_most, int out) {
   constexpr std::int64_t kTurnNs = 50'000;
   cpu_set_t one;
@@ -114,7 +114,7 @@ int touch(const Fill& what) {
   return 0;
 }
 
-// Stays until it is killed, or nobody did that in time: what it has is the group's as long.
+// Stays until it is killed or the time is over: its memory is charged to the group as long.
 void fill(const Fill& what, int out) {
   const int refused = touch(what);
   if (::write(out, &refused, sizeof refused) != sizeof refused) return;
@@ -123,7 +123,7 @@ void fill(const Fill& what, int out) {
   while (now_ns(CLOCK_MONOTONIC) < end) ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kNap, nullptr);
 }
 
-// Whether something can be read, or all who could write are gone, in time. No signal ends the wait.
+// Waits until data can be read or all writers are gone, at most this long. Signals do not end the wait.
 bool wait_for(int fd, base::Duration time) {
   pollfd wanted{fd, POLLIN, 0};
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
@@ -144,7 +144,7 @@ SpinReport report_of(const Told& told) {
   return out;
 }
 
-// The children of a trial, and the pipe that they tell by. Whoever is left is killed and reaped.
+// The children of a trial, and their report pipe. Remaining children are killed and reaped.
 class Children {
  public:
   Children() = default;
@@ -160,13 +160,13 @@ class Children {
     return {};
   }
 
-  // Before anything is heard. `run` gets what it may write to.
+  // Call before reading. `run` gets the descriptor to write to.
   template <typename Run>
   Result<void> start(const Run& run) {
     const pid_t child = ::fork();
     if (child < 0) return base::fail_errno(errno, "start a process for a trial");
     if (child == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a group with a process in it can be removed by nobody
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a group with a process in it cannot be removed
       run(to_.get());
       ::_exit(0);
     }
@@ -174,7 +174,7 @@ class Children {
     return {};
   }
 
-  // What one of them tells next.
+  // The next report of a child.
   template <typename Told>
   Result<Told> hear(base::Duration within) {
     to_.reset();  // so that the end of all of them is heard
@@ -182,7 +182,7 @@ class Children {
     if (!wait_for(from_.get(), within))
       return fail(ErrorKind::kDeadline, "the process of a trial came to no end in time");
     if (::read(from_.get(), &told, sizeof told) != static_cast<ssize_t>(sizeof told))
-      return fail(ErrorKind::kUnavailable, "the process of a trial ended before it told anything");
+      return fail(ErrorKind::kUnavailable, "the process of a trial ended before its report");
     return told;
   }
 
@@ -197,7 +197,7 @@ class Children {
   void kill() const {
     for (std::size_t at = 0; at < count_; ++at) ::kill(pids_[at], SIGKILL);
   }
-  // Of those who end by themselves, or were killed.
+  // Children that ended by themselves or were killed.
   void reap_all() {
     while (count_ > 0) reap(pids_[--count_]);
   }

@@ -1,8 +1,8 @@
-// Processes of our own that live for a moment in groups that are given, to see what comes of it: whether a quota holds
-// one and where it may run, which of two has more of a processor, whether one meets a limit of memory.
+// Short-lived processes of our own in given groups, to test the effect: whether a quota throttles one and where it may
+// run, which of two gets more of a CPU, whether one meets a memory limit.
 //
-// Each function blocks until its processes have ended; those that are late are killed (kDeadline). Of any thread of a
-// program with many: between fork and exit a child calls nothing but the kernel, and takes no signal but SIGKILL.
+// Each function blocks until its processes have ended; late ones are killed (kDeadline). Callable from any thread of a
+// threaded program: between fork and exit a child only makes system calls, and takes no signal except SIGKILL.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct Spin {
   base::Duration busy = std::chrono::milliseconds(20);
   // Waited for beyond `at_most`: the beginning of a process, and its way into the groups.
   base::Duration grace = std::chrono::milliseconds(60);
-  // When it has told, or is late, and before its end is waited for: to lift what would slow its end.
+  // Called after the report or the timeout, before waiting for the end: removes what would slow the end.
   std::function<void()> release{};
 };
 
@@ -37,8 +37,8 @@ struct SpinReport {
 
 Result<SpinReport> spin_in_groups(const Spin&);
 
-// Two that want the same processor, the one that the caller runs on. What each has of it is its own time on a
-// processor, so others who want that one make the race longer and no other.
+// Two processes that compete for the caller's CPU. Each is measured by its own CPU time, so other load on that CPU only
+// makes the race longer.
 struct Race {
   std::array<int, 2> groups{};  // the cgroup.procs of each, open for writing
   // When both run there: gives the first one less. From when the second is seen to run after that it counts: the first
@@ -58,15 +58,15 @@ struct RaceReport {
 
 Result<RaceReport> race_in_groups(const Race&);
 
-// One that comes to use more and more memory. What it touched it lets the kernel take (MADV_FREE) before it goes on, so
-// where the group may not have it all the kernel takes that, ends nobody, and has nothing to say in its log.
+// A process whose memory grows. It marks touched memory as free (MADV_FREE) before it continues, so if the group has a
+// limit, the kernel reclaims that memory, kills nothing and logs nothing.
 inline constexpr std::size_t kFillPages = 1024, kFillPagesAtOnce = 128;
 struct Fill {
   int group = -1;                          // its cgroup.procs, open for writing
   std::size_t pages = kFillPages;          // in all
   std::size_t at_once = kFillPagesAtOnce;  // that it does not let go of yet; pages is a multiple of it
   base::Duration grace = std::chrono::milliseconds(100);
-  std::function<void()> look{};  // when it has told, while it still has what nobody took
+  std::function<void()> look{};  // called after the report, while it still has its memory
 };
 
 struct FillReport {

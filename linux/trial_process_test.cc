@@ -34,7 +34,7 @@ CpuSet own_processors() {
   return out;
 }
 
-TEST(TrialProcess, ComputesAndTellsWhereItMightRun) {
+TEST(TrialProcess, ComputesAndReportsAllowedCpus) {
   const auto spun = spin_in_groups({{}, kPatience, milliseconds(5)});
   ASSERT_TRUE(spun) << spun.error().message;
   EXPECT_EQ(spun->refused, 0);
@@ -43,7 +43,7 @@ TEST(TrialProcess, ComputesAndTellsWhereItMightRun) {
   EXPECT_EQ(spun->cpus, own_processors());
 }
 
-TEST(TrialProcess, EndsByTheClockWhereItHasNoProcessor) {
+TEST(TrialProcess, EndsByClockWithoutCpu) {
   const auto spun = spin_in_groups({{}, milliseconds(3), kPatience, kPatience});
   ASSERT_TRUE(spun) << spun.error().message;
   EXPECT_GE(spun->lasted, milliseconds(3));
@@ -61,7 +61,7 @@ TEST(TrialProcess, JoinsEachGroupItself) {
   EXPECT_EQ(std::string_view(text.data()), "00");
 }
 
-TEST(TrialProcess, WhatRefusesItIsTold) {
+TEST(TrialProcess, ReportsRefusingGroup) {
   const Fd closed(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::array groups = {closed.get()};
   const auto spun = spin_in_groups({groups, kPatience, kPatience});
@@ -71,7 +71,7 @@ TEST(TrialProcess, WhatRefusesItIsTold) {
 }
 
 // It writes into a pipe that is full until its grace is over.
-TEST(TrialProcess, OneThatHangsIsKilledAndLeavesNothing) {
+TEST(TrialProcess, KillsHangingChildAndLeavesNothing) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
   const Fd from(ends[0]), to(ends[1]);
@@ -123,7 +123,7 @@ TEST(TrialProcess, ARaceIsOverByTheClockToo) {
   EXPECT_LT(raced->ran[0] + raced->ran[1], kPatience);
 }
 
-TEST(TrialProcess, ARaceThatOneOfThemMayNotJoinOrThatHasNoHandicapIsNone) {
+TEST(TrialProcess, RaceNeedsBothMembersAndHandicap) {
   const Fd closed(::open("/dev/null", O_RDONLY | O_CLOEXEC)), open(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   const auto raced = race_in_groups({{open.get(), closed.get()}, {}, kPatience, kPatience, kPatience});
   ASSERT_TRUE(raced) << raced.error().message;
@@ -135,7 +135,7 @@ TEST(TrialProcess, ARaceThatOneOfThemMayNotJoinOrThatHasNoHandicapIsNone) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
 }
 
-TEST(TrialProcess, OneThatTouchesMemoryIsThereWhileItIsLookedAt) {
+TEST(TrialProcess, MemoryProcessLivesDuringCheck) {
   const Fd open(::open("/dev/null", O_WRONLY | O_CLOEXEC)), closed(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   bool alive = false;
   const auto look = [&] { alive = ::waitpid(-1, nullptr, WNOHANG) == 0; };

@@ -1,5 +1,5 @@
-// What somebody else writes for the enforcer, between two of its own calls. The rules are its own: in the journal
-// before it is in the kernel, and only over a value of ours.
+// Takes over values that the reaction writes between two calls of the enforcer. The enforcer's rules hold: a value is
+// in the journal before it is in the kernel, and replaces only a value of ours.
 #include <algorithm>
 
 #include "agent/enforcer/enforcer.h"
@@ -8,7 +8,7 @@
 namespace tidemark::agent {
 namespace {
 
-// The quota of v2 is shown with its period.
+// v2 shows the period after the quota.
 std::string_view first_word(std::string_view text) {
   return text.substr(0, text.find(' '));
 }
@@ -37,7 +37,7 @@ Result<void> Enforcer::announce(std::string_view group, linux::File file, std::s
   if (std::ranges::all_of(texts, is_known)) return {};
   std::vector<FoundJournal::Coming> coming;
   for (const std::string& text : texts) coming.push_back({held->id, text});
-  // The newest values are kept alone, and what stands there is to be one of them.
+  // The journal keeps only the newest values, and the standing value must be one of them.
   coming.push_back({held->id, *held->stands});
   return journal_.will_write(coming);
 }

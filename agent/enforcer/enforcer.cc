@@ -18,10 +18,10 @@ using linux::File;
 using linux::WriteOutcome;
 using model::Reason;
 
-// What a kernel gives a group that is not idle any more.
+// The value that a kernel gives a group when it stops being idle.
 constexpr std::int64_t kSharesAfterIdle = 1024;
 
-// All that is ever written lies in these.
+// The controllers of all files that the enforcer writes.
 linux::Controllers controllers() {
   linux::Controllers out;
   for (const auto each : {linux::Controller::kCpu, linux::Controller::kCpuset, linux::Controller::kMemory}) {
@@ -35,26 +35,26 @@ Result<std::string> text_of(File file, linux::Version version, std::int64_t valu
   if (file != File::kCpusetCpus) return linux::value_text(file, version, value);
   linux::CpuSet set;
   for (const std::int32_t cpu : cpus) {
-    if (cpu < 0 || cpu >= linux::CpuSet::kCpusMax) return fail(ErrorKind::kInvalid, "no processor is ", cpu);
+    if (cpu < 0 || cpu >= linux::CpuSet::kCpusMax) return fail(ErrorKind::kInvalid, "invalid CPU ", cpu);
     set.add(cpu);
   }
   return set.text();
 }
 
-// As it was shown, without the period that v2 shows beside a quota: that is nobody's business here.
+// The text as it was written: v2 shows a period after the quota, which we do not compare.
 std::string as_written(File file, const std::string& shown) {
   return file == File::kCpuQuota ? shown.substr(0, shown.find(' ')) : shown;
 }
 
-// nullopt: of this file nobody can say which value leaves more.
+// nullopt: the values of this file have no order.
 std::optional<bool> narrows(File file, linux::Version version, const std::string& from, const std::string& to) {
   const auto widest = linux::loosest(file, version, from, to);
   if (!widest) return std::nullopt;
   return linux::same_value(file, version, *widest, from);
 }
 
-// systemd says all that its units have anew with whatever is asked of them: each time a kubelet makes a pod, and with a
-// reload. How often that is tells of nobody's wish. tests/vm/test_systemd.py
+// systemd writes all settings of a unit again on each request: when the kubelet creates a pod, and on a reload. The
+// number of such writes does not show that anything contests our value. tests/vm/test_systemd.py
 policy::ContestConfig contest_of(std::string_view group) {
   policy::ContestConfig out;
   if (group.ends_with(".slice") || group.ends_with(".scope")) out.reset_gap = base::Duration(0);
@@ -130,7 +130,7 @@ std::optional<std::string> Enforcer::read(const linux::Group& group, File file) 
   return look(group, file).value_or(std::nullopt);
 }
 
-// A kernel shows and takes no weight of a group that is idle.
+// A kernel neither shows nor accepts a weight of an idle group.
 bool Enforcer::weight_is_hidden(HeldGroup& group) const {
   const HeldFile* idle = find(group, File::kCpuIdle);
   if (idle == nullptr) return false;
@@ -142,12 +142,12 @@ bool Enforcer::may_write(HeldFile& file, const linux::Group& group, Permit permi
   const auto stands = file.stands ? file.stands : read(group, file.file);
   const auto version = group.version(file.file);
   if (!stands || !version) return false;
-  // Of what has no order a group that was never touched is put under what is wanted, and others stay.
+  // If the values have no order, write only to a group that was never written to.
   return narrows(file.file, *version, *stands, text).value_or(!file.ours);
 }
 
-// A file that is left to somebody else. An order narrows it all the same; what stands there by that order, and he did
-// not touch since, is written over as any value of ours is.
+// A file left to another writer. An order tightens it anyway. A value from that order that the other writer did not
+// change since counts as ours.
 bool Enforcer::may_write_beside_another(HeldFile& file, const linux::Group& group, const std::string& text) {
   const base::MonotonicTime now = clock_.monotonic();
   file.next_look = now + (off_ ? kNarrowAgain : kLookInterval);
@@ -167,7 +167,7 @@ bool Enforcer::may_write_beside_another(HeldFile& file, const linux::Group& grou
   if (!file.left()) return !linux::same_value(file.file, *version, *there, text);
   if (!off_ || !narrows(file.file, *version, *there, text).value_or(false)) return false;
   if (linux::same_value(file.file, *version, *there, text)) return false;
-  // What he wants is what it goes back to.
+  // The other writer's value becomes the original value.
   if (auto kept = journal_.found_now(file.id, *there); !kept) {
     enforced_.journal = std::move(kept).error();
     return false;
@@ -182,7 +182,7 @@ void Enforcer::saw(std::string_view path, File file, std::int64_t value) {
   if (held->value != value) look_again_now(*held);
 }
 
-// An order is not obeyed at the next look, but now.
+// An order takes effect now, not at the next look.
 void Enforcer::look_at_left() {
   for (auto& [path, group] : groups_) {
     for (HeldFile& file : group.files) {
@@ -191,7 +191,7 @@ void Enforcer::look_at_left() {
   }
 }
 
-// Nobody touched it since. Nearly every look ends here, so nothing is allocated for it.
+// The value is unchanged. Nearly every look ends here, so this allocates nothing.
 bool Enforcer::still_stands(const HeldGroup& group, HeldFile& file, const std::string& text) {
   if (!file.ours || !file.stands || file.refused || file.contest.standing_back) return false;
   const auto there = group.group->read(file.file, buffer_);
@@ -236,7 +236,7 @@ void Enforcer::want(const policy::KnobWrite& write, Permit permit) {
     if (!find_out(at->first, group, weight)) return;
   }
   if (!find_out(at->first, group, file)) return;
-  // What is wanted is known from here on and stands nowhere yet: the next look is not put off for it.
+  // The wanted value is known but not written yet: do not postpone the next look.
   if (!may_write(file, *group.group, permit, *text)) return look_again_now(file);
   if (file.contest.standing_back && !may_write_beside_another(file, *group.group, *text)) return;
   pending.over = *file.stands;
@@ -255,7 +255,7 @@ Result<bool> Enforcer::reach(const std::string& path, HeldGroup& group, HeldFile
 void Enforcer::want_back(const std::string& path, HeldGroup& group, HeldFile& file) {
   const base::MonotonicTime now = clock_.monotonic();
   if (file.refused && now < file.next_look) return;
-  // It comes back when the group is not idle any more.
+  // It is written again when the group is no longer idle.
   if (file.file == File::kCpuShares && weight_is_hidden(group)) return;
   const FoundFile& known = journal_.files().at(file.id);
   if (file.left()) {
@@ -301,7 +301,7 @@ void Enforcer::tell(const Pending& pending, std::string before, Reason reason, s
   enforced_.deeds.back().reset = pending.reset;
 }
 
-// The weight that a kernel takes away from a group that becomes idle.
+// Writes the weight again that a kernel removes from a group that becomes idle.
 void Enforcer::weight_comes_back(const Pending& pending) {
   HeldFile* weight = find(*pending.group, File::kCpuShares);
   if (weight == nullptr || weight->id == 0) return;
@@ -392,8 +392,7 @@ void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
   }
 }
 
-// A group that vanished from one hierarchy was given up whole, also what another of its files had to be written again
-// for.
+// A group that vanished from one hierarchy is closed completely, including its files that wait for a second write.
 void Enforcer::drop_vanished() {
   std::erase_if(pending_, [&](const Pending& each) {
     if (each.group->group) return false;
@@ -402,10 +401,10 @@ void Enforcer::drop_vanished() {
   });
 }
 
-// What stands there by our hand, where the journal has newer values of the file: it keeps few of them, and that one
-// goes on standing however many the kernel refuses.
+// Our standing value, if the journal has newer values of the file. The journal keeps few values, and the standing one
+// must survive any number of refused writes.
 std::optional<std::string> Enforcer::standing_unsaid(const Pending& each, linux::Version version) const {
-  // Crossed out: a weight that went back by itself and is looked at again with its group's idleness.
+  // No journal entry: a weight that the kernel restored and that is checked again with its group's idleness.
   if (!each.file->ours || each.file->id == 0) return std::nullopt;
   const FoundFile& known = journal_.files().at(each.file->id);
   const auto is_over = [&](const std::string& text) {
@@ -417,7 +416,8 @@ std::optional<std::string> Enforcer::standing_unsaid(const Pending& each, linux:
 }
 
 void Enforcer::write_pending() {
-  // The second round is for what somebody else had changed, and for weights after their groups are not idle any more.
+  // The second round handles files that another program changed meanwhile, and weights of groups that just stopped
+  // being idle.
   for (int round = 0; round < 2 && !pending_.empty(); ++round) {
     std::vector<FoundJournal::Coming> coming;
     std::vector<linux::FileWrite> writes;
@@ -464,7 +464,7 @@ void Enforcer::put_back_unwanted(const Permits& permits) {
     for (HeldFile& file : group.files) {
       const Permit permit = permit_of(permits, file.strategy);
       const bool wanted = file.turn == turn_ && permit != Permit::kPutBack;
-      // Who holds lets nothing loose, and keeps no online work behind.
+      // Safe start loosens only limits that slow online work.
       const bool may = permit == Permit::kEnforce || permit == Permit::kPutBack || puts_online_work_behind(path, file);
       if (file.id == 0 || wanted || !may) continue;
       want_back(path, group, file);
@@ -521,7 +521,7 @@ bool Enforcer::stands(std::string_view path, File file) const {
 }
 
 const Enforced& Enforcer::carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits, bool off) {
-  // What recall() told comes with the first answer.
+  // The first answer includes the results of recall().
   if (turn_++ > 0) {
     enforced_.deeds.clear();
     recall(std::exchange(unread_, {}));

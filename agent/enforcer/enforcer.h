@@ -1,14 +1,14 @@
-// Makes the kernel's files say what strategies want, and puts back what nobody wants any more.
+// Writes the values that strategies want into the kernel's files, and restores files that no strategy wants any more.
 //
 //   before the first write of a file   what stands in it goes to the journal (found_journal.h)
-//   before every write                 what is going to be written does
-//   every write                        only over what stood there by our hand, or was found there
-//   somebody else set the file         set again, and again; then it is left to him for a while (policy/contest), but
-//                                      for what holds offline work while an order says so: each second. What was found
-//                                      there, come back now and then, is a reset and no contest
-//   not wanted any more                what was found is written, only over a value of ours
+//   before every write                 the new value goes to the journal
+//   every write                        replaces only a value of ours or the original value
+//   another program wrote the file     written again, several times; then left to that program for a while
+//                                      (policy/contest). While an order limits offline work, it is written every second.
+//                                      If the original value comes back now and then, that is a reset, not a contest
+//   not wanted any more                the original value is written, only over a value of ours
 //
-// For one thread. Nothing here decides what is right for a group.
+// For one thread. It decides no values.
 #pragma once
 
 #include <array>
@@ -41,16 +41,16 @@ namespace tidemark::agent {
 using policy::Permit;
 using Permits = std::array<Permit, model::kStrategies.size()>;
 
-// So often each file that is in force is looked at, where nothing new is wanted of it.
+// How often each file in force is checked if no new value is wanted.
 inline constexpr base::Duration kLookInterval = std::chrono::seconds(10);
-// While an order holds offline work, a file that is left to somebody else is looked at so often, and narrowed again.
+// While an order limits offline work, a file left to another writer is checked and tightened this often.
 inline constexpr base::Duration kNarrowAgain = std::chrono::seconds(1);
-// A value that a kernel refused is tried again after this (v1 goes on counting a removed group for a moment), and each
-// next time after twice as long: a limit of memory below what is used may be refused for as long as its pod lives.
+// A value that a kernel refused is tried again after this pause (v1 counts a removed group for a moment); the pause
+// doubles each time. A memory limit below the usage may be refused for the life of its pod.
 inline constexpr base::Duration kRefusedPause = std::chrono::seconds(1);
 inline constexpr base::Duration kRefusedPauseMax = std::chrono::seconds(30);
 
-// One write, or one that did not come about.
+// One write, or one that failed.
 struct Deed {
   std::string group;
   linux::File file = linux::File::kCpuQuota;
@@ -58,57 +58,57 @@ struct Deed {
   std::string before, after;
   model::Reason reason = model::Reason::kAgentEnforces;
   std::optional<Error> error;
-  bool reset = false;  // kAgentRepaired: over what was found there, come back by whoever keeps the group
+  bool reset = false;  // kAgentRepaired: over the original value, which the owner of the group wrote again
 };
 
 struct Enforced {
-  std::vector<Deed> deeds;       // nothing that only was looked at
-  std::int64_t put_back = 0;     // files that are as they were found
-  std::int64_t in_force = 0;     // files that say something of ours, now
-  std::int64_t left = 0;         // files that are left to somebody else
-  std::int64_t refused = 0;      // wanted, and the kernel said no
-  std::optional<Error> journal;  // it takes nothing: nothing new was written
+  std::vector<Deed> deeds;  // no checks, only writes
+  std::int64_t put_back = 0;  // files restored to their original values
+  std::int64_t in_force = 0;  // files that hold a value of ours now
+  std::int64_t left = 0;  // files left to another writer
+  std::int64_t refused = 0;  // wanted, but refused by the kernel
+  std::optional<Error> journal;  // set if the journal cannot be written: nothing new was written
 };
 
 class Enforcer {
  public:
-  // All of it outlives the enforcer. What the journal has from before is looked at: what is ours stays known, what
-  // somebody else has or is not there any more is crossed out. What cannot be looked at (no descriptors) is told, stays
-  // in the journal, and is neither written nor put back until a later pass could.
+  // All arguments outlive the enforcer. It checks the entries of the existing journal: values of ours stay known;
+  // entries of files that another program changed or that are gone are closed. A file that cannot be read (no
+  // descriptors) is reported, stays in the journal, and is neither written nor restored until a later pass can read it.
   Enforcer(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer, FoundJournal& journal,
            const base::Clock& clock);
   Enforcer(const Enforcer&) = delete;
   Enforcer& operator=(const Enforcer&) = delete;
 
-  // `wanted` is everything that is wanted, one at most for each file of a group. `off`: somebody ordered offline work
-  // to be held, and another writer does not outrank him. The answer holds until the next call.
+  // `wanted` has all wanted values, at most one for each file of a group. `off`: an order limits offline work and
+  // outranks another writer. The answer is valid until the next call.
   const Enforced& carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits, bool off = false);
 
-  // Somebody read that there a moment ago. Where it is not what stands there by our hand, the next call looks, and not
-  // only the next look.
+  // Reports a value that the caller just read. If it is not our standing value, the next call checks the file at once.
   void saw(std::string_view group, linux::File file, std::int64_t value);
 
-  // ---- for who writes between two calls, over what stands there by our hand (agent/reaction) ----
+  // ---- for the writer between two calls, over our standing values (agent/reaction) ----
 
-  // That, as it was written. nullopt: nothing does, the kernel refused it, or it is left to somebody else.
+  // Our standing value, as written. nullopt: there is none, the kernel refused it, or the file is left to another
+  // writer.
   std::optional<std::string_view> standing(std::string_view group, linux::File file) const;
-  // Each of these may come to stand there from here on: the journal has them. Only where standing() answers.
+  // Adds these values to the journal, since the caller may write each of them. Only valid if standing() has a value.
   Result<void> announce(std::string_view group, linux::File file, std::span<const std::string> texts);
-  // One of them does: it is a value of ours as any other. `value`, `cpus`: as a KnobWrite has them.
+  // Records that the caller wrote one of them: it is now a value of ours. `value`, `cpus`: as in a KnobWrite.
   void wrote(std::string_view group, linux::File file, const std::string& text, std::int64_t value,
              const std::vector<std::int32_t>& cpus);
 
-  // In these groups nothing is put back: somebody whom it would let loose runs there.
+  // Restores nothing in these groups, because offline work in them would become unlimited.
   void keep(std::set<std::string, std::less<>> groups) { kept_ = std::move(groups); }
-  // Groups of online work. What puts one of them behind others, itself or by a group above it, and is not wanted any
-  // more is put back also while only what narrows may be written: it takes nothing from offline work's limits.
+  // Groups of online work. A value that slows one of them, in its own or a parent group, is restored even under
+  // `tighten` when no longer wanted: that loosens no limit of offline work.
   void spare(std::vector<std::string> online) { spared_ = std::move(online); }
 
-  std::size_t unread() const { return unread_.size(); }  // files that could not be looked at so far
+  std::size_t unread() const { return unread_.size(); }  // files that could not be read so far
 
-  std::int64_t in_force(model::Strategy strategy) const;        // files that say something of its
-  bool stands(std::string_view group, linux::File file) const;  // there, what was wanted of it
-  // It wants a file that the kernel refused, or that is left to somebody else.
+  std::int64_t in_force(model::Strategy strategy) const;  // files that hold a value of this strategy
+  bool stands(std::string_view group, linux::File file) const;  // the wanted value is in the kernel
+  // The strategy wants a file that the kernel refused or that is left to another writer.
   bool lacks(model::Strategy strategy) const;
 
  private:
@@ -118,46 +118,46 @@ class Enforcer {
     std::uint32_t id = 0;               // in the journal; 0: never written
     bool ours = false;                  // a value of ours may stand there
     std::optional<std::string> stands;  // as far as is known
-    std::string made_with;              // what was found there first, whatever somebody else put since
+    std::string made_with;  // the first original value, whatever another program wrote since
     model::Reason reason = model::Reason::kAgentEnforces;
     std::uint64_t turn = 0;  // the last one that wanted it
-    std::int64_t value = 0;  // as it was wanted
+    std::int64_t value = 0;  // as wanted
     std::vector<std::int32_t> cpus;
     base::MonotonicTime next_look;
     policy::ContestState contest;
-    std::optional<std::string> foreign;  // what somebody else put, seen last; what stood there last, where left to him
+    std::optional<std::string> foreign;  // the last value of another writer; if left to it, the last value seen
     bool refused = false;
     base::Duration refused_pause{0};  // the last one
-    // Somebody else has it. False where an order had it narrowed over him: that is ours until he comes again.
+    // Another writer owns it. False if an order tightened it: then it is ours until that writer changes it again.
     bool left() const { return contest.standing_back && !ours; }
   };
   struct HeldGroup {
     std::optional<linux::Group> group;
-    std::list<HeldFile> files;  // what is going to be written points at them
+    std::list<HeldFile> files;  // pending writes point into it
   };
   using Groups = std::map<std::string, HeldGroup, std::less<>>;
 
-  // One file that is going to be written.
+  // One file that is about to be written.
   struct Pending {
     HeldGroup* group = nullptr;
     HeldFile* file = nullptr;
     std::string path;
     std::string text;
-    std::string over;  // only over this
+    std::string over;  // replaces only this value
     model::Reason reason = model::Reason::kAgentEnforces;
-    bool back = false;   // it is put back
-    bool reset = false;  // over what was found there
+    bool back = false;  // it is restored
+    bool reset = false;  // replaces the original value
   };
 
   void recall(const std::vector<std::uint32_t>& ids);
-  // Whether it is held from now on. False: there is nothing to put back. An error: nobody knows.
+  // True: held from now on. False: nothing to restore. Error: cannot be read.
   Result<bool> recall(std::uint32_t id, const FoundFile& left);
   bool is_unread(std::string_view path, linux::File file) const;
   static HeldFile* find(HeldGroup& group, linux::File file);
   static HeldFile& held(HeldGroup& group, linux::File file);
-  const HeldFile* ours(std::string_view group, linux::File file) const;  // nullptr: nothing of ours stands there
-  Result<bool> open(const std::string& path, HeldGroup& group);          // false: it is not there
-  // Whether the group is there, and what stands in the file known.
+  const HeldFile* ours(std::string_view group, linux::File file) const;  // nullptr: no value of ours stands there
+  Result<bool> open(const std::string& path, HeldGroup& group);  // false: the group does not exist
+  // Whether the group exists and the value of the file is known.
   Result<bool> reach(const std::string& path, HeldGroup& group, HeldFile& file);
   void want(const policy::KnobWrite& write, Permit permit);
   bool still_stands(const HeldGroup& group, HeldFile& file, const std::string& text);
@@ -166,8 +166,8 @@ class Enforcer {
   void look_at_left();
   void want_back(const std::string& path, HeldGroup& group, HeldFile& file);
   bool find_out(const std::string& path, HeldGroup& group, HeldFile& file);
-  Result<std::optional<std::string>> look(const linux::Group& group, linux::File file);  // nullopt: it is not there
-  std::optional<std::string> read(const linux::Group& group, linux::File file);          // nor where it cannot be read
+  Result<std::optional<std::string>> look(const linux::Group& group, linux::File file);  // nullopt: it does not exist
+  std::optional<std::string> read(const linux::Group& group, linux::File file);  // nullopt also if it cannot be read
   std::string before_ours(std::string_view path, linux::File file, linux::Version version, std::string found);
   void write_pending();
   std::optional<std::string> standing_unsaid(const Pending& each, linux::Version version) const;
@@ -199,15 +199,15 @@ class Enforcer {
   std::uint64_t turn_ = 0;
   bool off_ = false;
   std::vector<Pending> pending_;
-  std::vector<Pending> again_;         // over what somebody else put there meanwhile
-  std::vector<std::uint32_t> unread_;  // of the journal, from before: nobody could look at them yet
+  std::vector<Pending> again_;  // files that another program changed meanwhile
+  std::vector<std::uint32_t> unread_;  // journal entries of an earlier process that could not be read yet
   std::vector<std::uint32_t> over_;
   Enforced enforced_;
 };
 
 linux::File file_of(policy::Knob knob);
 
-// Of the group, in the hierarchy that has that file. nullptr: there is none, or the group is not there in it.
+// The group's directory in the hierarchy that has the file. nullptr: no such hierarchy, or the group is not in it.
 const linux::Directory* directory_of(const linux::Hierarchies& hierarchies, const linux::Group& group,
                                      linux::File file);
 

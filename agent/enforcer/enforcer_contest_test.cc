@@ -18,7 +18,7 @@ class EnforcerContest : public testing::EnforcedGroups {};
 INSTANTIATE_TEST_SUITE_P(Enforcer, EnforcerContest, ::testing::Values(Where::kV1, Where::kV2, Where::kMachine),
                          testing::name_of);
 
-TEST_P(EnforcerContest, WhatSomebodyElseChangedIsSetAgainAndThenLeftToHim) {
+TEST_P(EnforcerContest, ContestedFileIsRepairedThenLeftToOtherWriter) {
   start();
   const auto wanted = std::vector{quota_of("be", 120'000)};
   carry_out(wanted);
@@ -43,7 +43,7 @@ TEST_P(EnforcerContest, WhatSomebodyElseChangedIsSetAgainAndThenLeftToHim) {
 }
 
 // As the kubelet has systemd do it with its own groups, when it sets their shares each minute.
-TEST_P(EnforcerContest, WhatIsOnlyResetNowAndThenIsNoContest) {
+TEST_P(EnforcerContest, OccasionalResetIsNoContest) {
   start();
   const auto wanted = std::vector{quota_of("be", 120'000)};
   carry_out(wanted);
@@ -65,7 +65,7 @@ TEST_P(EnforcerContest, WhatIsOnlyResetNowAndThenIsNoContest) {
 }
 
 // As a kubelet has it done with each pod that it makes, and it may make many.
-TEST_P(EnforcerContest, WhatSystemdResetsIsNoContestHoweverOftenItDoes) {
+TEST_P(EnforcerContest, FrequentSystemdResetIsNoContest) {
   make("be.slice");
   start();
   const auto wanted = std::vector{quota_of("be.slice", 120'000)};
@@ -84,7 +84,7 @@ TEST_P(EnforcerContest, WhatSystemdResetsIsNoContestHoweverOftenItDoes) {
   EXPECT_EQ(value("be.slice", File::kCpuQuota), quota("50000"));
 }
 
-TEST_P(EnforcerContest, WhatSomebodySawElsewhereIsLookedAtAtOnce) {
+TEST_P(EnforcerContest, ReportedChangeIsCheckedAtOnce) {
   start();
   const auto wanted = std::vector{quota_of("be", 120'000)};
   carry_out(wanted);
@@ -98,7 +98,7 @@ TEST_P(EnforcerContest, WhatSomebodySawElsewhereIsLookedAtAtOnce) {
 }
 
 // Whoever orders `off` wants offline work held, whoever else writes the file.
-TEST_P(EnforcerContest, AnOrderNarrowsAlsoWhatIsLeftToSomebodyElse) {
+TEST_P(EnforcerContest, OrderTightensFileLeftToOtherWriter) {
   start();
   leave_quota_to_another("50000");
   const auto least = std::vector{quota_of("be", 2'000)};
@@ -118,7 +118,7 @@ TEST_P(EnforcerContest, AnOrderNarrowsAlsoWhatIsLeftToSomebodyElse) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("1000")) << "narrower is no matter";
 }
 
-TEST_P(EnforcerContest, AfterTheOrderWhatItNarrowedIsOursUntilTheOtherComesAgain) {
+TEST_P(EnforcerContest, AfterOrderFileIsOursUntilOtherWriterReturns) {
   start();
   leave_quota_to_another("50000");
   const auto wanted = std::vector{quota_of("be", 120'000)};
@@ -131,7 +131,7 @@ TEST_P(EnforcerContest, AfterTheOrderWhatItNarrowedIsOursUntilTheOtherComesAgain
   EXPECT_EQ(value("be", File::kCpuQuota), quota("60000"));
 }
 
-TEST_P(EnforcerContest, WhatAnOrderNarrowedOverSomebodyElseGoesBackToHisValue) {
+TEST_P(EnforcerContest, AfterOrderRestoresOtherWritersValue) {
   start();
   leave_quota_to_another("50000");
   carry_out_off({quota_of("be", 2'000)});
@@ -143,7 +143,7 @@ TEST_P(EnforcerContest, WhatAnOrderNarrowedOverSomebodyElseGoesBackToHisValue) {
   EXPECT_TRUE(journal->files().empty());
 }
 
-TEST_P(EnforcerContest, ItGoesBackToWhatSomebodyElseWantedLast) {
+TEST_P(EnforcerContest, RestoresLastValueOfOtherWriter) {
   start();
   carry_out({quota_of("be", 120'000)});
   foreign("be", File::kCpuQuota, "50000");
@@ -153,7 +153,7 @@ TEST_P(EnforcerContest, ItGoesBackToWhatSomebodyElseWantedLast) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
 }
 
-TEST_P(EnforcerContest, WhatSomebodyElseChangedIsNotPutBack) {
+TEST_P(EnforcerContest, DoesNotRestoreFileChangedByOtherWriter) {
   start();
   carry_out({quota_of("be", 120'000)});
   foreign("be", File::kCpuQuota, "50000");

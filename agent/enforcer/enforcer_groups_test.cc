@@ -15,7 +15,7 @@ class EnforcerGroups : public testing::EnforcedGroups {};
 INSTANTIATE_TEST_SUITE_P(Enforcer, EnforcerGroups, ::testing::Values(Where::kV1, Where::kV2, Where::kMachine),
                          testing::name_of);
 
-TEST_P(EnforcerGroups, AGroupThatIsMadeAgainIsAnotherOne) {
+TEST_P(EnforcerGroups, RecreatedGroupIsAnotherGroup) {
   start();
   carry_out({quota_of("be/p1", 120'000)});
   drop("be/p1");
@@ -26,7 +26,7 @@ TEST_P(EnforcerGroups, AGroupThatIsMadeAgainIsAnotherOne) {
   EXPECT_TRUE(journal->files().empty());
 }
 
-TEST_P(EnforcerGroups, AGroupThatGoesTakesNothingWithIt) {
+TEST_P(EnforcerGroups, RemovedGroupDoesNotAffectOthers) {
   start();
   carry_out({quota_of("be", 120'000), quota_of("be/p1", 110'000)});
   drop("be/p1");
@@ -45,7 +45,7 @@ TEST_P(EnforcerGroups, AGroupThatGoesTakesNothingWithIt) {
 }
 
 // A group is removed from one hierarchy after the other, and a pass may come in between.
-TEST_P(EnforcerGroups, AGroupThatIsGoneFromOneHierarchyAloneIsGivenUpWhole) {
+TEST_P(EnforcerGroups, GroupMissingInOneHierarchyIsDropped) {
   if (v2()) return;  // it has one hierarchy
   start();
   carry_out({cpus_of("be/p1", {0}), idle_of("be/p1")});
@@ -57,7 +57,7 @@ TEST_P(EnforcerGroups, AGroupThatIsGoneFromOneHierarchyAloneIsGivenUpWhole) {
   EXPECT_TRUE(journal->files().empty());
 }
 
-TEST_P(EnforcerGroups, WhatSomebodyElseChangedInAGroupThatGoesIsNotSetAgain) {
+TEST_P(EnforcerGroups, DoesNotRepairFileOfRemovedGroup) {
   if (v2()) return;
   start();
   carry_out({quota_of("be/p1", 120'000), cpus_of("be/p1", {0})});
@@ -72,7 +72,7 @@ TEST_P(EnforcerGroups, WhatSomebodyElseChangedInAGroupThatGoesIsNotSetAgain) {
 }
 
 // cpu.idle takes the weight of its group; with the one the other comes back.
-TEST_P(EnforcerGroups, TheWeightOfAGroupThatWasIdleComesBack) {
+TEST_P(EnforcerGroups, RestoresWeightAfterIdle) {
   start();
   foreign("be/p1", File::kCpuShares, v2() ? "20" : "300");
   carry_out({idle_of("be/p1")});
@@ -83,7 +83,7 @@ TEST_P(EnforcerGroups, TheWeightOfAGroupThatWasIdleComesBack) {
   EXPECT_TRUE(journal->files().empty());
 }
 
-TEST_P(EnforcerGroups, TheWeightOfAGroupThatWasIdleComesBackAfterARestartToo) {
+TEST_P(EnforcerGroups, RestoresWeightAfterIdleAndRestart) {
   start();
   foreign("be/p1", File::kCpuShares, v2() ? "20" : "300");
   carry_out({idle_of("be/p1")});
@@ -93,7 +93,7 @@ TEST_P(EnforcerGroups, TheWeightOfAGroupThatWasIdleComesBackAfterARestartToo) {
   EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? "20" : "300");
 }
 
-TEST_P(EnforcerGroups, AWeightThatWasOursBeforeTheGroupBecameIdleGoesBackToWhatWasFound) {
+TEST_P(EnforcerGroups, RestoresOriginalWeightOfFormerlyIdleGroup) {
   start();
   carry_out({shares_of("be/p1", 512)});
   carry_out({idle_of("be/p1")});
@@ -103,7 +103,7 @@ TEST_P(EnforcerGroups, AWeightThatWasOursBeforeTheGroupBecameIdleGoesBackToWhatW
 }
 
 // Of v1: what a runtime copies from a parent that is narrowed is not what the group would have without us.
-TEST_P(EnforcerGroups, AGroupMadeUnderNarrowedProcessorsGetsThemAllBack) {
+TEST_P(EnforcerGroups, RestoresCpusOfGroupCreatedUnderReducedCpuset) {
   if (v2()) return;  // a new group has no processors of its own
   start();
   const std::string before = value("be", File::kCpusetCpus);
@@ -117,7 +117,7 @@ TEST_P(EnforcerGroups, AGroupMadeUnderNarrowedProcessorsGetsThemAllBack) {
 }
 
 // As when an agent that was away comes back and pods began meanwhile.
-TEST_P(EnforcerGroups, AGroupSeenFirstTogetherWithTheNarrowedOneAboveItGetsAllBack) {
+TEST_P(EnforcerGroups, RestoresCpusOfGroupFirstSeenWithReducedParent) {
   if (v2()) return;  // a new group has no processors of its own
   start();
   const std::string before = value("be", File::kCpusetCpus);

@@ -78,7 +78,7 @@ class EnforcerOn : public testing::EnforcedGroups {};
 INSTANTIATE_TEST_SUITE_P(Enforcer, EnforcerOn, ::testing::Values(Where::kV1, Where::kV2, Where::kMachine),
                          testing::name_of);
 
-TEST_P(EnforcerOn, WhatIsWantedStandsAndComesBackWhenItIsNotWanted) {
+TEST_P(EnforcerOn, WritesWantedValuesAndRestoresThem) {
   start();
   const Enforced& enforced = carry_out({quota_of("be", 120'000)});
   EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
@@ -93,7 +93,7 @@ TEST_P(EnforcerOn, WhatIsWantedStandsAndComesBackWhenItIsNotWanted) {
   EXPECT_EQ(enforced.in_force, 0);
 }
 
-TEST_P(EnforcerOn, NothingIsWrittenWhereNothingChanges) {
+TEST_P(EnforcerOn, WritesNothingWithoutChange) {
   start();
   carry_out({quota_of("be", 120'000), cpus_of("be", {0})});
   for (int i = 0; i < 60; ++i) {
@@ -102,7 +102,7 @@ TEST_P(EnforcerOn, NothingIsWrittenWhereNothingChanges) {
   }
 }
 
-TEST_P(EnforcerOn, ObservingTakesBackAndWritesNothing) {
+TEST_P(EnforcerOn, ObserveRestoresAndWritesNothing) {
   start();
   carry_out({quota_of("be", 120'000)}, all(Permit::kPutBack));
   EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
@@ -122,7 +122,7 @@ TEST_P(EnforcerOn, EachStrategyHasItsOwnPermit) {
 }
 
 // DESIGN 5: after three crashes it keeps limits and loosens nothing.
-TEST_P(EnforcerOn, HoldingItTightensAndLoosensNothing) {
+TEST_P(EnforcerOn, TightenLoosensNothing) {
   start();
   carry_out({quota_of("be", 120'000)});
   carry_out({quota_of("be", 150'000)}, all(Permit::kTighten));
@@ -138,7 +138,7 @@ TEST_P(EnforcerOn, HoldingItTightensAndLoosensNothing) {
   EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? base::cat(linux::weight_of_shares(512)) : "512");
 }
 
-TEST_P(EnforcerOn, AsLongAsNothingIsKnownAllStays) {
+TEST_P(EnforcerOn, KeepChangesNothing) {
   start();
   carry_out({quota_of("be", 120'000)});
   start();
@@ -150,7 +150,7 @@ TEST_P(EnforcerOn, AsLongAsNothingIsKnownAllStays) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("-1")) << "the process before this one found it so";
 }
 
-TEST_P(EnforcerOn, AfterARestartOnlyWhatIsOursIsTakenBack) {
+TEST_P(EnforcerOn, RestartRestoresOnlyOurValues) {
   start();
   carry_out({quota_of("be", 120'000), quota_of("be/p1", 110'000)});
   foreign("be/p1", File::kCpuQuota, "70000");
@@ -161,7 +161,7 @@ TEST_P(EnforcerOn, AfterARestartOnlyWhatIsOursIsTakenBack) {
   EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("70000"));
 }
 
-TEST_P(EnforcerOn, WhatCannotBeLookedAtAtTheStartIsKeptAndToldAndTakenBackLater) {
+TEST_P(EnforcerOn, UnreadableFileAtStartIsReportedAndRestoredLater) {
   start();
   carry_out({quota_of("be", 120'000), idle_of("be/p1")});
   start_without_descriptors();
@@ -178,7 +178,7 @@ TEST_P(EnforcerOn, WhatCannotBeLookedAtAtTheStartIsKeptAndToldAndTakenBackLater)
   EXPECT_TRUE(journal->files().empty());
 }
 
-TEST_P(EnforcerOn, WhatCouldNotBeLookedAtIsNotFoundAnewAsSomebodyElses) {
+TEST_P(EnforcerOn, UnreadableFileDoesNotCountAsForeign) {
   start();
   carry_out({quota_of("be", 120'000)});
   start_without_descriptors();
@@ -190,7 +190,7 @@ TEST_P(EnforcerOn, WhatCouldNotBeLookedAtIsNotFoundAnewAsSomebodyElses) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
 }
 
-TEST_P(EnforcerOn, AValueThatTheKernelRefusesIsToldOnceAndTriedAgain) {
+TEST_P(EnforcerOn, RefusedValueIsReportedOnceAndRetried) {
   if (v2()) return;  // it takes a quota above that of the group above
   start();
   foreign("be", File::kCpuQuota, "50000");
@@ -206,7 +206,7 @@ TEST_P(EnforcerOn, AValueThatTheKernelRefusesIsToldOnceAndTriedAgain) {
 }
 
 // Each try is a line of the journal and a call of a kernel that is short of memory.
-TEST_P(EnforcerOn, WhatTheKernelGoesOnRefusingIsTriedEverMoreSeldom) {
+TEST_P(EnforcerOn, RetriesRefusedValueWithBackoff) {
   if (v2()) return;  // it takes a quota above that of the group above
   foreign("be", File::kCpuQuota, "50000");
   CountingWriter counting(kernel());
@@ -232,7 +232,7 @@ TEST_P(EnforcerOn, WhatTheKernelGoesOnRefusingIsTriedEverMoreSeldom) {
 }
 
 // Of a file the journal keeps the newest values alone.
-TEST_P(EnforcerOn, HoweverManyValuesAreRefusedTheOneThatStandsIsKnownToTheNextOne) {
+TEST_P(EnforcerOn, NextAgentKnowsStandingValueAfterManyRefusals) {
   if (v2()) return;  // it takes a quota above that of the group above
   foreign("be", File::kCpuQuota, "50000");
   start();
@@ -247,7 +247,7 @@ TEST_P(EnforcerOn, HoweverManyValuesAreRefusedTheOneThatStandsIsKnownToTheNextOn
 }
 
 // A full tmpfs, for a second: a narrower value must not wait for the next look.
-TEST_P(EnforcerOn, WhatTheJournalDidNotTakeIsTriedAgainWithTheNextPass) {
+TEST_P(EnforcerOn, RetriesAfterJournalFailure) {
   start();
   carry_out({quota_of("be", 120'000)});
   clock.advance(1s);
@@ -261,7 +261,7 @@ TEST_P(EnforcerOn, WhatTheJournalDidNotTakeIsTriedAgainWithTheNextPass) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("2000"));
 }
 
-TEST_P(EnforcerOn, WhatWasOnlyHeldIsWrittenAtOnceWhereItMayBe) {
+TEST_P(EnforcerOn, WritesPostponedValueOncePermitted) {
   start();
   carry_out({quota_of("be", 60'000)});
   clock.advance(1s);
@@ -272,7 +272,7 @@ TEST_P(EnforcerOn, WhatWasOnlyHeldIsWrittenAtOnceWhereItMayBe) {
 }
 
 // Killed before any write of any plan, whoever comes next puts everything back to what was found at the beginning.
-TEST_P(EnforcerOn, KilledAtAnyWriteTheNextOnePutsEverythingBack) {
+TEST_P(EnforcerOn, NextAgentRestoresAfterCrashAtAnyWrite) {
   start();
   const auto state = [&] {
     std::vector<std::string> out;

@@ -1,5 +1,5 @@
-// What was found in the kernel's files: by a process before this one, which the journal tells, and by this one before
-// its first write.
+// Original values of the kernel's files: those that an earlier process recorded in the journal, and those that this
+// process reads before its first write.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -20,7 +20,7 @@ std::optional<linux::Identity> identity_of(const linux::Hierarchies& hierarchies
 
 }  // namespace
 
-// What a process before this one left, weights last: those of idle groups are hidden.
+// Recalls what an earlier process left, weights last: those of idle groups are hidden.
 Enforcer::Enforcer(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer, FoundJournal& journal,
                    const base::Clock& clock)
     : hierarchies_(hierarchies), writer_(writer), journal_(journal), clock_(clock) {
@@ -40,7 +40,7 @@ void Enforcer::recall(const std::vector<std::uint32_t>& ids) {
     auto held = recall(id, left);
     if (!held) {
       unread_.push_back(id);
-      // Told once; it is looked at again with each pass.
+      // Reported once; each pass tries again.
       if (turn_ == 0) {
         tell(left.group, left.file, left.strategy, "", "", Reason::kKnobRefused, std::move(held).error());
       }
@@ -50,11 +50,11 @@ void Enforcer::recall(const std::vector<std::uint32_t>& ids) {
   }
 }
 
-// A value that is neither its nor what it found is somebody else's.
+// A value that is neither ours nor the original one belongs to another writer.
 Result<bool> Enforcer::recall(std::uint32_t id, const FoundFile& left) {
   if (left.written.empty()) return false;
   if (left.file == File::kCpuShares && is_unread(left.group, File::kCpuIdle)) {
-    return fail(ErrorKind::kUnavailable, left.group, ": whether it is idle, which hides its weight, nobody could see");
+    return fail(ErrorKind::kUnavailable, left.group, ": cannot read whether it is idle, which hides its weight");
   }
   HeldGroup& group = groups_[left.group];
   TM_TRY(const bool there, open(left.group, group));
@@ -78,7 +78,7 @@ Result<bool> Enforcer::recall(std::uint32_t id, const FoundFile& left) {
   return true;
 }
 
-// Whether the journal has it from before, and nobody could look at it yet.
+// Whether the journal has the file from an earlier process and it could not be read yet.
 bool Enforcer::is_unread(std::string_view path, File file) const {
   return std::ranges::any_of(unread_, [&](std::uint32_t id) {
     const FoundFile& left = journal_.files().at(id);
@@ -86,8 +86,8 @@ bool Enforcer::is_unread(std::string_view path, File file) const {
   });
 }
 
-// A group of v1 that is made in one whose processors are narrowed has the narrow set from the beginning: what it would
-// have without us is what its parent had.
+// A v1 group inherits the CPU set of its parent at creation. If we narrowed the parent, the original value of the child
+// is that of the parent.
 std::string Enforcer::before_ours(std::string_view path, File file, linux::Version version, std::string found) {
   if (file != File::kCpusetCpus) return found;
   const auto slash = path.rfind('/');
@@ -98,15 +98,15 @@ std::string Enforcer::before_ours(std::string_view path, File file, linux::Versi
   if (above == nullptr || above->id == 0) return found;
   const FoundFile& known = journal_.files().at(above->id);
   const auto is_found = [&](const std::string& text) { return linux::same_value(file, version, text, found); };
-  // One that was seen first in this pass too had nothing written yet: what it was made with is not its own either.
+  // If it was first seen in this pass, nothing was written yet; its inherited set is not its own either.
   const bool as_made = known.written.empty() && above->stands && is_found(*above->stands);
   return as_made || std::ranges::any_of(known.written, is_found) ? known.found : found;
 }
 
-// Before the first write: what stands there goes to the journal. False: nothing may be written.
+// Before the first write: records the original value in the journal. False: nothing may be written.
 bool Enforcer::find_out(const std::string& path, HeldGroup& group, HeldFile& file) {
   if (file.id != 0) return true;
-  if (is_unread(path, file.file)) return false;  // what stands there may be a value of ours
+  if (is_unread(path, file.file)) return false;  // the value may be ours
   const auto identity = identity_of(hierarchies_, *group.group, file.file);
   const auto version = group.group->version(file.file);
   auto found = read(*group.group, file.file);

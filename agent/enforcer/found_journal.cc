@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kJournalName = "found.journal";
 constexpr std::string_view kLockName = "found.lock";
-// It is made anew, with what still counts, when it has grown to four times that.
+// The journal is rewritten with only the valid entries when it has grown to four times their size.
 constexpr std::int64_t kRewriteBytesMin = std::int64_t{256} << 10;
 constexpr std::int64_t kRewriteFactor = 4;
 constexpr std::size_t kJournalBytesMax = std::size_t{256} << 20;
@@ -92,7 +92,7 @@ std::optional<FoundFile> found_in(const Json& line) {
                    {}};
 }
 
-// Whether the line says something; what it says is in the reading then.
+// Adds the content of the line to `reading`. False: the line is invalid.
 bool take_line(const Json& line, FoundReading& reading) {
   const Json* id_member = line.member("id");
   if (id_member == nullptr || !id_member->is_int()) return false;
@@ -140,8 +140,8 @@ std::string boot_id(const std::string& proc_root) {
 Result<void> needs_boot_id(std::string_view boot_id) {
   if (!boot_id.empty()) return {};
   return fail(ErrorKind::kUnavailable,
-              "sys/kernel/random/boot_id in --proc-root cannot be read: nobody can tell whether what was found before "
-              "is of this life of the machine");
+              "sys/kernel/random/boot_id in --proc-root cannot be read: unknown whether the journal's values are "
+              "from this boot of the machine");
 }
 
 Result<FoundReading> parse_found(std::string_view text, std::string_view boot_id) {
@@ -149,7 +149,7 @@ Result<FoundReading> parse_found(std::string_view text, std::string_view boot_id
   bool first = true;
   while (true) {
     const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) {  // the rest was never finished
+    if (end == std::string_view::npos) {  // an unfinished last line
       reading.whole = !first && text.empty();
       return reading;
     }
@@ -158,11 +158,11 @@ Result<FoundReading> parse_found(std::string_view text, std::string_view boot_id
     if (first) {
       first = false;
       const Json* schema = line ? line->member("schema") : nullptr;
-      if (schema == nullptr || !schema->is_int()) return fail(ErrorKind::kInvalid, "line 1: no schema");
+      if (schema == nullptr || !schema->is_int()) return fail(ErrorKind::kInvalid, "line 1: schema is not set");
       if (schema->as_int() > kFoundSchema) {
         return fail(ErrorKind::kUnsupported, "schema ", schema->as_int(), " is of a newer version than this program");
       }
-      if (line->text_at("boot") != boot_id) return reading;  // the machine was started since: its values are gone
+      if (line->text_at("boot") != boot_id) return reading;  // the machine rebooted since: the values are gone
       continue;
     }
     ++reading.lines;
@@ -198,7 +198,7 @@ Result<FoundJournal> FoundJournal::open(FoundLock& lock, const std::string& fold
   FoundJournal journal(folder, std::move(boot_id));
   TM_TRY(journal.reading_, read_found(folder, journal.boot_id_));
   auto made = journal.rewrite();
-  // Where there is room for no other file, the one that is there may take some lines yet.
+  // If the folder has no space for a new file, the existing file may still take some lines.
   if (!made && journal.reading_.whole) made = journal.go_on();
   if (!made) return fail(std::move(made).error());
   journal.lock_ = std::move(lock.fd_);
@@ -240,7 +240,7 @@ Result<void> FoundJournal::go_on() {
 
 Result<std::uint32_t> FoundJournal::add(FoundFile file) {
   if (reading_.files.size() >= kFoundFilesMax) {
-    return fail(ErrorKind::kExhausted, "the journal has ", kFoundFilesMax, " files already: no more are written to");
+    return fail(ErrorKind::kExhausted, "the journal already has ", kFoundFilesMax, " files: no more files are written");
   }
   const std::uint32_t id = reading_.last_id + 1;
   TM_TRY_VOID(append(found_line(id, file)));
@@ -257,7 +257,7 @@ Result<void> FoundJournal::will_write(const std::vector<Coming>& values) {
   for (const Coming& each : values) {
     if (const auto at = reading_.files.find(each.id); at != reading_.files.end()) remember(at->second, each.value);
   }
-  // What is appended counts; a rewrite that fails is tried again when it has grown as much again.
+  // The append succeeded. A rewrite that fails is tried again after the same growth.
   if (bytes_ > rewrite_at_ && !rewrite()) rewrite_at_ = bytes_ + kRewriteBytesMin;
   return {};
 }

@@ -1,5 +1,6 @@
-// What stood in the kernel's files before this agent wrote to them, and what it wrote: on tmpfs, since it dies with the
-// machine as the kernel's values do. Whoever comes after a process that died anywhere can put everything back.
+// The restore journal: the values of the kernel's files before the agent wrote them, and the values it wrote. It is on
+// tmpfs, because kernel values do not survive a reboot either. If a process dies at any point, the next one can restore
+// everything.
 //
 //   {"schema":1,"boot":"6d0b…"}                                                        first line of the file
 //   {"id":7,"group":"kubepods/besteffort","file":"cpu.cfs_quota_us","device":29,"inode":4711,
@@ -7,8 +8,8 @@
 //   {"id":7,"writes":"120000"}                                                         before every write of it
 //   {"id":7,"over":true}                                                               it is as it was, or gone
 //
-// A line stands there before the kernel is asked for anything, so the kernel never has a value of ours that is not
-// here. A line that its writer did not finish was followed by no write, and is passed over.
+// A line is written before the kernel is, so every value of ours in the kernel is also here. An unfinished line was
+// followed by no write, and is skipped.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +30,12 @@ namespace tidemark::agent {
 
 inline constexpr std::int64_t kFoundSchema = 1;
 inline constexpr std::size_t kFoundFilesMax = 50'000;
-inline constexpr std::size_t kFoundValuesKept = 8;  // of one file, the newest: what may stand there by our hand
+inline constexpr std::size_t kFoundValuesKept = 8;  // the newest values of one file; any of them may stand in the kernel
 
 struct FoundFile {
   std::string group;  // from the root of its hierarchy
   linux::File file = linux::File::kCpuQuota;
-  linux::Identity identity;  // of the directory: a group that is made again under the name is another one
+  linux::Identity identity;  // of the directory: a group created again with the same name is another group
   model::Strategy strategy = model::Strategy::kCpuSuppress;
   std::string found;
   std::vector<std::string> written;  // the newest last
@@ -43,23 +44,23 @@ struct FoundFile {
 
 using FoundFiles = std::map<std::uint32_t, FoundFile>;  // by id
 
-// What a journal in the folder says; nothing where there is none, or where it is of another life of the machine.
+// The content of the journal in the folder; empty if there is none, or if it is from before a reboot.
 struct FoundReading {
   FoundFiles files;
   std::uint32_t last_id = 0;
   std::size_t lines = 0;
-  std::size_t unreadable = 0;  // whole lines that say nothing
-  bool whole = false;          // of this life of the machine, up to a line that was finished: more can be appended
+  std::size_t unreadable = 0;  // complete lines without valid content
+  bool whole = false;  // same boot and no unfinished line: more can be appended
 };
 Result<FoundReading> read_found(const std::string& folder, std::string_view boot_id);
-// The text of such a file. kUnsupported: of a newer version.
+// Parses the text of a journal. kUnsupported: written by a newer version.
 Result<FoundReading> parse_found(std::string_view text, std::string_view boot_id);
 
-// Whoever has it is the one process of this machine that writes by the journal, or is going to as soon as it can be
+// Its owner is the only process of this machine that writes by the journal, or that will as soon as the journal can be
 // read.
 class FoundLock {
  public:
-  // Makes the folder. kAlreadyExists: another process has the journal, and writes.
+  // Creates the folder. kAlreadyExists: another process has the journal, and writes.
   static Result<FoundLock> take(const std::string& folder);
 
  private:
@@ -71,8 +72,8 @@ class FoundLock {
 class FoundJournal {
  public:
   static Result<FoundJournal> open(const std::string& folder, std::string boot_id);
-  // With the lock of that folder, which is the journal's when it answers well. Otherwise it is the caller's still: he
-  // tells why it cannot be read, and tries again.
+  // Takes the lock of that folder on success. On failure the lock stays with the caller, which reports the error and
+  // tries again.
   static Result<FoundJournal> open(FoundLock& lock, const std::string& folder, std::string boot_id);
 
   // Whether a process has the journal of this folder now.
@@ -81,7 +82,7 @@ class FoundJournal {
   const FoundFiles& files() const { return reading_.files; }
   const FoundReading& read_at_start() const { return reading_; }
 
-  // Each is on the file when it answers well; otherwise nothing of it counts. add() answers the id.
+  // On success the line is in the file; on failure nothing counts. add() returns the id.
   Result<std::uint32_t> add(FoundFile file);
   struct Coming {
     std::uint32_t id = 0;
@@ -89,7 +90,7 @@ class FoundJournal {
   };
   Result<void> will_write(const std::vector<Coming>& values);
   Result<void> over(const std::vector<std::uint32_t>& ids);
-  // Somebody else set the file since: his value is what it goes back to.
+  // Another writer changed the file: its value becomes the original value.
   Result<void> found_now(std::uint32_t id, std::string value);
 
  private:
@@ -107,12 +108,13 @@ class FoundJournal {
   FoundReading reading_;
 };
 
-// The name under which the journal has a file: v1's, or v2's where v1 has none.
+// The name of a file in the journal: v1's, or v2's if v1 has none.
 std::string_view found_name(linux::File file);
 
-// Which life of the machine this is (/proc/sys/kernel/random/boot_id); "" where nobody says.
+// Identifies the boot of the machine (/proc/sys/kernel/random/boot_id); "" if unreadable.
 std::string boot_id(const std::string& proc_root);
-// Without it no journal is read or begun: what was found would be taken for that of another life, and thrown away.
+// Without it no journal is read or created: the original values would be treated as those of another boot and
+// discarded.
 Result<void> needs_boot_id(std::string_view boot_id);
 
 }  // namespace tidemark::agent

@@ -1,4 +1,4 @@
-// Any bytes: what they say of files is bounded, or an error.
+// Any bytes give a bounded result or an error.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

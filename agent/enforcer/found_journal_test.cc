@@ -48,7 +48,7 @@ class FoundJournalTest : public ::testing::Test {
   linux::testing::Tree tree;
 };
 
-TEST_F(FoundJournalTest, WhatWasFoundAndWrittenIsThereForWhoeverComesNext) {
+TEST_F(FoundJournalTest, KeepsOriginalAndWrittenValuesForNextAgent) {
   {
     FoundJournal journal = must_open();
     const std::uint32_t id = journal.add(besteffort()).value();
@@ -62,7 +62,7 @@ TEST_F(FoundJournalTest, WhatWasFoundAndWrittenIsThereForWhoeverComesNext) {
 }
 
 // A full folder has no room for another file; the one that is there takes some lines yet.
-TEST_F(FoundJournalTest, WhereItCannotBeMadeAnewItGoesOnAsItIs) {
+TEST_F(FoundJournalTest, KeepsAppendingIfRewriteFails) {
   std::uint32_t id = 0;
   {
     FoundJournal journal = must_open();
@@ -83,7 +83,7 @@ TEST_F(FoundJournalTest, WhereItCannotBeMadeAnewItGoesOnAsItIs) {
   EXPECT_FALSE(FoundJournal::open(folder(), "b1"));
 }
 
-TEST_F(FoundJournalTest, WhatIsOverIsGone) {
+TEST_F(FoundJournalTest, ClosedEntriesAreGone) {
   FoundJournal journal = must_open();
   const std::uint32_t first = journal.add(besteffort()).value();
   const std::uint32_t second = journal.add(besteffort()).value();
@@ -93,14 +93,14 @@ TEST_F(FoundJournalTest, WhatIsOverIsGone) {
   EXPECT_NE(journal.add(besteffort()).value(), first) << "a number is not given twice";
 }
 
-TEST_F(FoundJournalTest, ANewerForeignValueIsWhatItGoesBackTo) {
+TEST_F(FoundJournalTest, NewForeignValueBecomesOriginal) {
   FoundJournal journal = must_open();
   const std::uint32_t id = journal.add(besteffort()).value();
   ASSERT_TRUE(journal.found_now(id, "50000"));
   EXPECT_EQ(left().at(id).found, "50000");
 }
 
-TEST_F(FoundJournalTest, OnlyTheNewestValuesAreKept) {
+TEST_F(FoundJournalTest, KeepsOnlyNewestValues) {
   FoundJournal journal = must_open();
   const std::uint32_t id = journal.add(besteffort()).value();
   for (std::size_t i = 0; i < 2 * kFoundValuesKept; ++i) ASSERT_TRUE(journal.will_write({{id, base::cat(i)}}));
@@ -108,7 +108,7 @@ TEST_F(FoundJournalTest, OnlyTheNewestValuesAreKept) {
   EXPECT_EQ(left().at(id).written.back(), base::cat(2 * kFoundValuesKept - 1));
 }
 
-TEST_F(FoundJournalTest, AnotherLifeOfTheMachineHasNothingToPutBack) {
+TEST_F(FoundJournalTest, RestoresNothingAfterReboot) {
   {
     EXPECT_TRUE(must_open("b1").add(besteffort()));
   }
@@ -117,7 +117,7 @@ TEST_F(FoundJournalTest, AnotherLifeOfTheMachineHasNothingToPutBack) {
 }
 
 // A process that is out of descriptors reads no boot id either.
-TEST_F(FoundJournalTest, WhoCannotTellWhichLifeThisIsThrowsNothingAway) {
+TEST_F(FoundJournalTest, UnknownBootIdDiscardsNothing) {
   {
     EXPECT_TRUE(must_open().add(besteffort()));
   }
@@ -129,7 +129,7 @@ TEST_F(FoundJournalTest, WhoCannotTellWhichLifeThisIsThrowsNothingAway) {
   EXPECT_EQ(must_open().files().size(), 1U);
 }
 
-TEST_F(FoundJournalTest, TwoDoNotWriteAtOnce) {
+TEST_F(FoundJournalTest, OnlyOneProcessHoldsTheJournal) {
   EXPECT_FALSE(FoundJournal::is_held(folder()));
   const FoundJournal first = must_open();
   EXPECT_TRUE(FoundJournal::is_held(folder()));
@@ -139,7 +139,7 @@ TEST_F(FoundJournalTest, TwoDoNotWriteAtOnce) {
 }
 
 // Cut anywhere, as by a process that is killed: what was whole before is there, and nothing else.
-TEST_F(FoundJournalTest, CutAnywhereItIsWhatWasWholeBefore) {
+TEST_F(FoundJournalTest, TruncatedJournalKeepsCompleteLines) {
   {
     FoundJournal journal = must_open();
     const std::uint32_t id = journal.add(besteffort()).value();
@@ -160,7 +160,7 @@ TEST_F(FoundJournalTest, CutAnywhereItIsWhatWasWholeBefore) {
   EXPECT_EQ(lines, 4U);
 }
 
-TEST_F(FoundJournalTest, ALineThatSaysNothingIsPassedOver) {
+TEST_F(FoundJournalTest, SkipsInvalidLine) {
   FoundFile wanted = besteffort();
   {
     EXPECT_TRUE(must_open().add(wanted));
@@ -175,7 +175,7 @@ TEST_F(FoundJournalTest, ALineThatSaysNothingIsPassedOver) {
   }
 }
 
-TEST_F(FoundJournalTest, ANewerVersionIsNotGuessedAt) {
+TEST_F(FoundJournalTest, RefusesNewerVersion) {
   write_text("{\"schema\":2,\"boot\":\"b1\"}\n");
   const auto journal = FoundJournal::open(folder(), "b1");
   ASSERT_FALSE(journal);
@@ -183,7 +183,7 @@ TEST_F(FoundJournalTest, ANewerVersionIsNotGuessedAt) {
   EXPECT_EQ(text(), "{\"schema\":2,\"boot\":\"b1\"}\n") << "and it stays";
 }
 
-TEST_F(FoundJournalTest, ItIsMadeAnewBeforeItGrowsWithoutEnd) {
+TEST_F(FoundJournalTest, RewritesBeforeItGrowsTooLarge) {
   FoundJournal journal = must_open();
   const std::uint32_t id = journal.add(besteffort()).value();
   for (int i = 0; i < 20'000; ++i) ASSERT_TRUE(journal.will_write({{id, base::cat(100'000 + i)}}));
@@ -192,7 +192,7 @@ TEST_F(FoundJournalTest, ItIsMadeAnewBeforeItGrowsWithoutEnd) {
 }
 
 // Every kind of line in any order: what is held is what is read again.
-TEST_F(FoundJournalTest, WhatIsHeldIsWhatIsReadAgain) {
+TEST_F(FoundJournalTest, ReadsBackWhatItHolds) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     base::Random random(seed);
     std::filesystem::remove_all(folder());

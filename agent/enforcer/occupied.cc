@@ -11,7 +11,7 @@ namespace {
 
 using linux::File;
 
-constexpr int kDepthMax = 16;  // of groups below one
+constexpr int kDepthMax = 16;  // levels below a group
 
 }  // namespace
 
@@ -60,8 +60,8 @@ Result<bool> Occupied::look(const std::string& path, int depth) {
   if (!group) return false;
   TM_TRY(const auto processes, group->read(File::kProcesses, buffer_));
   if (!processes) return false;
-  if (!base::trim(*processes).empty()) return true;  // also who is of another pid namespace, and reads as 0
-  if (depth == kDepthMax) return true;               // nobody looked
+  if (!base::trim(*processes).empty()) return true;  // includes processes of other pid namespaces, which read as 0
+  if (depth == kDepthMax) return true;  // not examined
   TM_TRY(const auto folders, folders_of(*group));
   for (const std::string& each : folders) {
     TM_TRY(const bool found, look(each, depth + 1));

@@ -1,5 +1,5 @@
-// Whether anybody is in a group, or below it, but for groups that are passed over. One that cannot be looked at counts
-// as if somebody were: it is better kept than loosened.
+// Whether processes are in a group or below it, not counting excluded groups. A group that cannot be read counts as
+// occupied: keeping a limit is safer than removing it.
 #pragma once
 
 #include <map>
@@ -14,17 +14,17 @@
 
 namespace tidemark::agent {
 
-// Looks at each group once in its life. All that is given outlives it.
+// Examines each group once in its life. All arguments outlive it.
 class Occupied {
  public:
-  // What lies in a group that is passed over is as well. `troubles`: what could not be looked at.
+  // Excluded groups include all groups below them. `troubles`: groups that could not be read.
   Occupied(const linux::Hierarchies& hierarchies, const std::set<std::string, std::less<>>& passed_over,
            std::vector<Error>& troubles)
       : hierarchies_(hierarchies), passed_over_(passed_over), troubles_(troubles) {}
 
   bool operator()(const std::string& path);
 
-  // Directly below it; none where it is not there, or cannot be looked at.
+  // Groups directly below; none if the group does not exist or cannot be read.
   std::vector<std::string> below(const std::string& path);
 
  private:

@@ -64,11 +64,11 @@ Result<OomEntries> parse_oom_journal(std::string_view text, std::string_view boo
       continue;
     }
     const auto schema = line ? number(*line, "schema") : std::nullopt;
-    if (!schema) return fail(ErrorKind::kInvalid, "line 1: no schema");
+    if (!schema) return fail(ErrorKind::kInvalid, "line 1: schema is not set");
     if (*schema > kOomSchema) {
       return fail(ErrorKind::kUnsupported, "schema ", *schema, " is of a newer version than this program");
     }
-    if (line->text_at("boot") != boot_id) return out;  // the machine was started since: its processes are gone
+    if (line->text_at("boot") != boot_id) return out;  // the machine rebooted since: its processes are gone
   }
   return out;
 }

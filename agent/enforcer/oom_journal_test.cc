@@ -11,7 +11,7 @@ namespace {
 
 const OomEntries kEntries = {{7, {420, "yarn/c1", -997, 1000}}, {8, {421, "a \"quoted\" group", 1000, 940, 960}}};
 
-TEST(OomJournal, SaysAgainWhatItWasTold) {
+TEST(OomJournal, ReadsBackWhatWasWritten) {
   EXPECT_EQ(parse_oom_journal(oom_journal_text(kEntries, "b1"), "b1").value(), kEntries);
   EXPECT_TRUE(parse_oom_journal(oom_journal_text(kEntries, "b1"), "b2").value().empty()) << "another life";
   linux::testing::Tree tree;
@@ -21,7 +21,7 @@ TEST(OomJournal, SaysAgainWhatItWasTold) {
   EXPECT_FALSE(read_oom_journal(tree.root(), "")) << "nobody knows which life this is";
 }
 
-TEST(OomJournal, ANewerOneIsRefusedAndALineThatSaysNothingPassedOver) {
+TEST(OomJournal, RefusesNewerVersionAndSkipsInvalidLine) {
   EXPECT_EQ(parse_oom_journal("{\"schema\":2,\"boot\":\"b1\"}\n", "b1").error().kind, ErrorKind::kUnsupported);
   EXPECT_FALSE(parse_oom_journal("what\n", "b1"));
   const auto some = parse_oom_journal(
@@ -31,7 +31,7 @@ TEST(OomJournal, ANewerOneIsRefusedAndALineThatSaysNothingPassedOver) {
   EXPECT_EQ(some.value(), (OomEntries{{9, {1, "g", 0, 1000}}}));
 }
 
-TEST(OomJournal, CutAnywhereItIsReadOrRefusedAndHoldsNothingElse) {
+TEST(OomJournal, TruncatedJournalIsReadOrRefused) {
   const std::string text = oom_journal_text(kEntries, "b1");
   for (std::size_t end = 0; end <= text.size(); ++end) {
     const auto read = parse_oom_journal(text.substr(0, end), "b1");

@@ -31,7 +31,7 @@ Result<OomScores> OomScores::open(const linux::Hierarchies& hierarchies, const s
   TM_TRY(auto proc, linux::Folder::open(proc_root));
   OomScores out(hierarchies, std::move(proc), std::move(folder), std::move(boot_id));
   TM_TRY(out.entries_, read_oom_journal(out.folder_, out.boot_id_));
-  // Where nobody says, the kernel is asked by writing.
+  // If unknown, a write shows it.
   out.may_lower_ = linux::may_lower_oom_scores(out.proc_, out.buffer_).value_or(true);
   return out;
 }
@@ -95,7 +95,7 @@ void OomScores::look_at(const policy::OomWish& wish, std::int64_t line, Permit p
   if (pending_.size() > first) drop_who_left(first, **group);
 }
 
-// nullopt: it has ended, or has to wait for the next pass.
+// nullopt: it has ended, or must wait for the next pass.
 std::optional<linux::HeldProcess> OomScores::hold(pid_t pid) {
   if (pending_.size() >= kOomWritesAPass) {
     report_.more = true;
@@ -108,7 +108,7 @@ std::optional<linux::HeldProcess> OomScores::hold(pid_t pid) {
 }
 
 void OomScores::look_at(pid_t pid, const policy::OomWish& wish, std::int64_t line, Permit permit) {
-  // One that moves between two groups while they are looked at is in both: the first has it.
+  // A process that moves between two groups during the pass is in both: the first one counts.
   if (!seen_.insert(pid).second) return;
   const auto value = linux::read_oom_score_adj(proc_, pid, buffer_);
   if (!value) return trouble(value.error());
@@ -121,7 +121,7 @@ void OomScores::look_at(pid_t pid, const policy::OomWish& wish, std::int64_t lin
   pending_.push_back({std::move(*process), wish.group, **value, wanted, reason_of(wish.rank), false});
 }
 
-// A process that has the value already, in a group whose processes were given it: one that they began since.
+// A process that already has the value, in a group whose processes got it: a child that they started since.
 void OomScores::inherit(pid_t pid, std::int64_t value) {
   if (!eldest_ || eldest_->wrote != value || entries_.contains(pid) || entries_.size() >= kOomProcessesMax) return;
   const auto process = linux::HeldProcess::open(proc_, pid);
@@ -138,19 +138,19 @@ bool OomScores::is_child_of_eldest(std::int64_t value, std::int64_t start_ticks)
   return eldest_ && eldest_->wrote == value && start_ticks >= eldest_->start_ticks;
 }
 
-// What is held open and listed after that, and has not ended since, was in the group: its number was nobody else's.
+// A process that was opened, then listed in the group, and has not ended since is in the group: its pid was not reused.
 void OomScores::drop_who_left(std::size_t first, const linux::Group& group) {
   const auto from = pending_.begin() + static_cast<std::ptrdiff_t>(first);
   const auto listed = linux::read_processes(group, File::kProcesses, buffer_, processes_);
   if (!listed) {
     trouble(listed.error());
-    pending_.erase(from, pending_.end());  // they were seen, and keep what they have
+    pending_.erase(from, pending_.end());  // they were seen, and keep their values
     return;
   }
   if (!*listed) processes_.clear();
   const auto gone = std::remove_if(from, pending_.end(), [&](Pending& each) {
     if (std::ranges::find(processes_, each.process.pid()) == processes_.end()) {
-      seen_.erase(each.process.pid());  // it may be in another one
+      seen_.erase(each.process.pid());  // it may be in another group
       return true;
     }
     const auto start = each.process.start_ticks(buffer_);
@@ -167,7 +167,7 @@ void OomScores::drop_who_left(std::size_t first, const linux::Group& group) {
       report_.more = true;
       return true;
     }
-    // A child that began since the last pass has a value of ours by birth.
+    // A child that started since the last pass has inherited a value of ours.
     const bool child = !same && is_child_of_eldest(each.before, **start);
     const bool ours = child || (same && known->second.is_ours(each.before));
     const std::int64_t found = same ? known->second.found : child ? eldest_->found : each.before;
@@ -213,7 +213,7 @@ void OomScores::settle(Pending& pending) {
     report_.deeds.push_back({pid, pending.group, pending.before, pending.after, reason, std::move(error)});
   };
   if (pending.back && !entry.is_ours(pending.before)) {
-    // Where it was never written, or is back already, nobody has to hear of it.
+    // If it was never written or is already restored, there is nothing to report.
     if (pending.before != entry.found) tell(Reason::kAgentNotOurs);
     entries_.erase(pid);
     return;
@@ -257,7 +257,7 @@ const OomReport& OomScores::finish() {
   const std::size_t before = entries_.size();
   for (Pending& each : pending_) settle(each);
   pending_.clear();
-  // A line too many does no harm until the next pass: its process has the value that was found.
+  // An extra line does no harm until the next pass: its process has the original value.
   changed_ = entries_.size() != before;
   refused_ = std::exchange(refused_now_, {});
   report_.refused = static_cast<std::int64_t>(refused_.size());

@@ -1,19 +1,19 @@
-// Gives processes their place before a kernel that is out of memory (policy/priority/oom_order.h), and what they had
-// back.
+// Sets the oom_score_adj of processes (policy/priority/oom_order.h) and restores the original values.
 //
-//   before a process gets a value        what it has goes to the journal (oom_journal.h)
-//   a child of such a process            has its value by birth: it goes back with the parent's
-//   in a group that nobody names now     what was found is written, only over a value of ours
-//   switched off                         what was lowered goes back; what was raised stays until the process ends: as
-//                                        with groups, nobody offline who still runs is let loose
+//   before a process gets a value        its original value goes to the journal (oom_journal.h)
+//   a child of such a process            inherits its value: it is restored to the parent's original value
+//   in a group that the plan omits       the original value is written, only over a value of ours
+//   switched off                         lowered values are restored; raised ones stay until the process ends: as with
+//                                        groups, running offline work is not loosened
 //
-// What cannot be read or written now stays as it is, and in the journal, until a later pass can: a group that could not
-// be looked at still names its processes. Only a process that the kernel lets nobody lower is left alone for good.
+// A value that cannot be read or written now stays, also in the journal, until a later pass succeeds: a group that
+// could not be read keeps its processes. Only a process that the kernel does not allow to be lowered is left alone for
+// good.
 //
-// A process that ends, or that leaves its group meanwhile, is no trouble; one that takes the number of one that ended
-// is never written to by mistake: each is held open, seen in its group after that, and known by when it began.
+// A process that ends or leaves its group meanwhile is no error. A reused pid is never written by mistake: each process
+// is held open, then seen in its group, and identified by its start time.
 //
-// For one thread, and for whoever holds the journal of files of that folder.
+// For one thread, which holds the journal of files of that folder.
 #pragma once
 
 #include <sys/types.h>
@@ -37,9 +37,9 @@
 
 namespace tidemark::agent {
 
-inline constexpr std::size_t kOomWritesAPass = 256;  // descriptors held at a time; the others get theirs in the next
+inline constexpr std::size_t kOomWritesAPass = 256;  // descriptors held at a time; the others follow in the next pass
 
-// One write, or one that did not come about.
+// One write, or one that failed.
 struct OomDeed {
   pid_t pid = 0;
   std::string group;
@@ -50,22 +50,22 @@ struct OomDeed {
 
 struct OomReport {
   std::vector<OomDeed> deeds;
-  bool more = false;             // some have to wait for the next pass
-  std::int64_t refused = 0;      // processes that the kernel lets nobody lower here
-  std::int64_t foreign = 0;      // processes of another pid namespace, which nobody can reach by number
-  std::optional<Error> journal;  // it takes nothing: nothing new was written
-  std::string trouble;           // why a group or process could not be read, or written to now; "" where all could
+  bool more = false;  // some must wait for the next pass
+  std::int64_t refused = 0;  // processes that the kernel does not allow to be lowered here
+  std::int64_t foreign = 0;  // processes of another pid namespace, which have no pid here
+  std::optional<Error> journal;  // set if it cannot be written: nothing new was written
+  std::string trouble;  // why a group or process could not be read or written now; "" if all could
 };
 
 class OomScores {
  public:
-  // `hierarchies` outlives it. What a process before this one wrote is known from the journal in the folder.
+  // `hierarchies` outlives it. The journal in the folder has what an earlier process wrote.
   static Result<OomScores> open(const linux::Hierarchies& hierarchies, const std::string& proc_root, std::string folder,
                                 std::string boot_id);
 
-  // kTighten raises and lowers nothing; kKeep does nothing at all. The answer holds until the next call.
+  // kTighten raises and lowers nothing; kKeep does nothing at all. The answer is valid until the next call.
   const OomReport& carry_out(const policy::OomPlan& plan, policy::Permit permit);
-  // As where co-location is off.
+  // As if co-location is off.
   const OomReport& wind_down();
 
   const OomReport& report() const { return report_; }
@@ -80,7 +80,7 @@ class OomScores {
     std::int64_t before = 0, after = 0;
     model::Reason reason = model::Reason::kOomOfflineFirst;
     bool back = false;
-    std::optional<OomEntry> previously{};  // of its entry, where this pass made it another one
+    std::optional<OomEntry> previously{};  // its entry before this pass changed it
   };
 
   OomScores(const linux::Hierarchies& hierarchies, linux::Folder proc, std::string folder, std::string boot_id)
@@ -106,12 +106,12 @@ class OomScores {
   linux::Buffer buffer_;
   OomEntries entries_;
   bool may_lower_ = false;
-  bool changed_ = false;                              // not in the journal as it stands there
-  std::set<pid_t> seen_;                              // in this pass, in a group that somebody names
-  std::set<std::string> unread_;                      // in this pass: groups that somebody names, too
-  std::set<std::pair<pid_t, std::int64_t>> refused_;  // told already; with when they began
+  bool changed_ = false;  // differs from the stored journal
+  std::set<pid_t> seen_;  // in this pass, in a group that the plan names
+  std::set<std::string> unread_;  // in this pass: unreadable groups, too
+  std::set<std::pair<pid_t, std::int64_t>> refused_;  // already reported; with their start times
   std::set<std::pair<pid_t, std::int64_t>> refused_now_;
-  std::optional<OomEntry> eldest_;  // of the group that is looked at: the first that was written to
+  std::optional<OomEntry> eldest_;  // of the current group: the first that was written
   std::vector<pid_t> processes_;
   std::vector<Pending> pending_;
   OomReport report_;

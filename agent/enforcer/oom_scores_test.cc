@@ -93,7 +93,7 @@ class OomScoresTest : public ::testing::TestWithParam<linux::Layout> {
   std::optional<OomScores> scores;
 };
 
-TEST_P(OomScoresTest, TasksEndFirstAndWhatTheyDependOnAfterThem) {
+TEST_P(OomScoresTest, TasksAreKilledBeforeTheirInfrastructure) {
   process(7, -997);
   process(8, 0);
   process(9, 1000);
@@ -112,7 +112,7 @@ TEST_P(OomScoresTest, TasksEndFirstAndWhatTheyDependOnAfterThem) {
   EXPECT_TRUE(enforce().deeds.empty()) << "nothing is written twice";
 }
 
-TEST_P(OomScoresTest, WhatNobodyNamesAnyMoreGoesBackWithItsChildren) {
+TEST_P(OomScoresTest, RestoresUnlistedProcessesAndTheirChildren) {
   process(7, -997);
   node.processes("yarn/c1", "7\n");
   enforce();
@@ -129,7 +129,7 @@ TEST_P(OomScoresTest, WhatNobodyNamesAnyMoreGoesBackWithItsChildren) {
 }
 
 // As one that is moved from the group of its pod into that of its container: both list it, one look after the other.
-TEST_P(OomScoresTest, AProcessThatIsInTwoGroupsForAMomentIsWrittenToOnce) {
+TEST_P(OomScoresTest, ProcessMovingBetweenGroupsIsWrittenOnce) {
   plan.wishes = {{"nm", OomRank::kOffline}, {"yarn/c1", OomRank::kOffline}};
   process(8, 0);
   node.processes("nm", "8\n");
@@ -139,7 +139,7 @@ TEST_P(OomScoresTest, AProcessThatIsInTwoGroupsForAMomentIsWrittenToOnce) {
   EXPECT_EQ(kept().at(8).found, 0);
 }
 
-TEST_P(OomScoresTest, ObservingPutsAllBackAndWritesNothing) {
+TEST_P(OomScoresTest, ObserveRestoresAllAndWritesNothing) {
   process(7, 0);
   process(9, 1000);
   node.processes("yarn/c1", "7\n");
@@ -151,7 +151,7 @@ TEST_P(OomScoresTest, ObservingPutsAllBackAndWritesNothing) {
   EXPECT_EQ(value(9), 1000);
 }
 
-TEST_P(OomScoresTest, HoldingOnlyRaisesAndPutsNothingBack) {
+TEST_P(OomScoresTest, TightenOnlyRaisesAndRestoresNothing) {
   process(7, 0);
   process(9, 1000);
   node.processes("yarn/c1", "7\n");
@@ -165,7 +165,7 @@ TEST_P(OomScoresTest, HoldingOnlyRaisesAndPutsNothingBack) {
   EXPECT_EQ(value(7), 1000);
 }
 
-TEST_P(OomScoresTest, OffLetsNobodyLooseWhoRuns) {
+TEST_P(OomScoresTest, OffKeepsRaisedValuesOfRunningProcesses) {
   process(7, 0);
   process(9, 1000);
   node.processes("yarn/c1", "7\n");
@@ -183,7 +183,7 @@ TEST_P(OomScoresTest, OffLetsNobodyLooseWhoRuns) {
   EXPECT_TRUE(kept().empty());
 }
 
-TEST_P(OomScoresTest, WhoeverComesAfterAProcessThatDiedPutsBackWhatItWrote) {
+TEST_P(OomScoresTest, NextAgentRestoresValuesOfDeadAgent) {
   process(7, 0);
   process(9, 1000);
   node.processes("yarn/c1", "7\n");
@@ -198,7 +198,7 @@ TEST_P(OomScoresTest, WhoeverComesAfterAProcessThatDiedPutsBackWhatItWrote) {
 
 // It died between its journal and the kernel: what was never written is not put back, and nobody is told of another
 // writer.
-TEST_P(OomScoresTest, WhatWasNeverWrittenIsForgotten) {
+TEST_P(OomScoresTest, ForgetsValuesThatWereNeverWritten) {
   process(7, 0);
   ASSERT_TRUE(write_oom_journal(run.root(), {{7, {100, "yarn/c1", 0, 1000}}}, "b1"));
   open();
@@ -208,7 +208,7 @@ TEST_P(OomScoresTest, WhatWasNeverWrittenIsForgotten) {
 }
 
 // It died before the kernel had the last one, and what stands there is the one before.
-TEST_P(OomScoresTest, AValueOfOursThatWasNotReplacedIsPutBackToo) {
+TEST_P(OomScoresTest, RestoresEarlierValueAfterInterruptedWrite) {
   process(7, 0);
   node.processes("yarn/c1", "7\n");
   enforce();
@@ -221,7 +221,7 @@ TEST_P(OomScoresTest, AValueOfOursThatWasNotReplacedIsPutBackToo) {
   EXPECT_EQ(value(7), 0);
 }
 
-TEST_P(OomScoresTest, AChildThatBeganJustBeforeAnotherValueGoesBackWithItsParent) {
+TEST_P(OomScoresTest, RestoresChildStartedBeforeNewValue) {
   process(7, 0);
   node.processes("yarn/c1", "7\n");
   enforce();
@@ -233,7 +233,7 @@ TEST_P(OomScoresTest, AChildThatBeganJustBeforeAnotherValueGoesBackWithItsParent
   EXPECT_EQ(kept().at(8).found, 0);
 }
 
-TEST_P(OomScoresTest, WhoIsInAGroupThatNobodyCanLookAtKeepsItsPlace) {
+TEST_P(OomScoresTest, ProcessInUnreadableGroupKeepsItsValue) {
   process(7, 0);
   node.processes("yarn/c1", "7\n");
   enforce();
@@ -247,7 +247,7 @@ TEST_P(OomScoresTest, WhoIsInAGroupThatNobodyCanLookAtKeepsItsPlace) {
   EXPECT_EQ(value(7), 0);
 }
 
-TEST_P(OomScoresTest, WhatCannotBeLookedAtIsToldAndPutBackLater) {
+TEST_P(OomScoresTest, ReportsUnreadableProcessAndRestoresLater) {
   process(7, -997);
   node.processes("yarn/c1", "7\n");
   enforce();
@@ -263,7 +263,7 @@ TEST_P(OomScoresTest, WhatCannotBeLookedAtIsToldAndPutBackLater) {
 }
 
 // A kernel's no, by EACCES, is for good; anything else is of this moment.
-TEST_P(OomScoresTest, WhatCouldNotBeWrittenOnceIsWrittenLater) {
+TEST_P(OomScoresTest, RetriesFailedWrite) {
   process(7, -997);
   node.processes("yarn/c1", "7\n");
   enforce();
@@ -278,7 +278,7 @@ TEST_P(OomScoresTest, WhatCouldNotBeWrittenOnceIsWrittenLater) {
   EXPECT_EQ(value(7), -997);
 }
 
-TEST_P(OomScoresTest, OffWithoutAnAgentTellsWhatItCouldNotDo) {
+TEST_P(OomScoresTest, OffWithoutAgentReportsFailures) {
   process(9, 1000);
   node.processes("nm", "9\n");
   enforce();
@@ -293,7 +293,7 @@ TEST_P(OomScoresTest, OffWithoutAnAgentTellsWhatItCouldNotDo) {
   EXPECT_NE(off->troubles[0].message.find("9/stat"), std::string::npos) << off->troubles[0].message;
 }
 
-TEST_P(OomScoresTest, ANumberThatAnotherProcessHasNowIsNotPutBack) {
+TEST_P(OomScoresTest, DoesNotRestoreReusedPid) {
   process(7, 0);
   node.processes("yarn/c1", "7\n");
   enforce();
@@ -304,7 +304,7 @@ TEST_P(OomScoresTest, ANumberThatAnotherProcessHasNowIsNotPutBack) {
   EXPECT_TRUE(kept().empty());
 }
 
-TEST_P(OomScoresTest, AValueOfSomebodyElseIsLeftToHim) {
+TEST_P(OomScoresTest, LeavesForeignValue) {
   process(7, 0);
   node.processes("yarn/c1", "7\n");
   enforce();
@@ -315,7 +315,7 @@ TEST_P(OomScoresTest, AValueOfSomebodyElseIsLeftToHim) {
   EXPECT_EQ(value(7), 300);
 }
 
-TEST_P(OomScoresTest, ManyAreDoneInSteps) {
+TEST_P(OomScoresTest, SpreadsManyWritesOverPasses) {
   std::string pids;
   constexpr int kFirst = 1000, kCount = static_cast<int>(kOomWritesAPass) + 10;
   for (int pid = kFirst; pid < kFirst + kCount; ++pid) {
@@ -328,7 +328,7 @@ TEST_P(OomScoresTest, ManyAreDoneInSteps) {
   EXPECT_EQ(scores->entries().size(), static_cast<std::size_t>(kCount));
 }
 
-TEST_P(OomScoresTest, AGroupOrProcessThatIsGoneIsNoTroubleAndForeignOnesAreTold) {
+TEST_P(OomScoresTest, MissingProcessIsNoErrorAndForeignOnesAreReported) {
   node.processes("yarn/c1", "7\n0\n");
   plan.wishes.push_back({"yarn/c9", OomRank::kOffline});
   const OomReport& report = enforce();
@@ -337,7 +337,7 @@ TEST_P(OomScoresTest, AGroupOrProcessThatIsGoneIsNoTroubleAndForeignOnesAreTold)
   EXPECT_EQ(report.foreign, 1);
 }
 
-TEST_P(OomScoresTest, WithoutAnAgentWhatRunsIsListedAndTheRestPutBack) {
+TEST_P(OomScoresTest, WithoutAgentListsRunningAndRestoresTheRest) {
   process(7, 0);
   process(8, 0);
   process(9, 1000);
@@ -361,7 +361,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, OomScoresTest,
                          [](const auto& layout) { return std::string(linux::to_string(layout.param)); });
 
 // A process of this machine in a group of ours: raised, its child too by birth, and both back to what they began with.
-TEST(OomScoresOnMachine, RaisedAndPutBack) {
+TEST(OomScoresOnMachine, RaisesAndRestores) {
   linux::Buffer buffer;
   const auto mounts = linux::read_path("/proc/self/mountinfo", buffer);
   ASSERT_TRUE(mounts && *mounts);

@@ -32,7 +32,7 @@ policy::KnobWrite least_quota(const std::string& group) {
   return out;
 }
 
-// Of what suppression wrote: the least that it leaves to offline work.
+// The least amount that suppression leaves to offline work, for a file that it wrote.
 std::optional<policy::KnobWrite> least_of(const FoundFile& file) {
   if (file.strategy != model::Strategy::kCpuSuppress || file.written.empty()) return std::nullopt;
   if (file.file == File::kCpuQuota) return least_quota(file.group);
@@ -54,20 +54,20 @@ bool is_wanted(const std::vector<policy::KnobWrite>& wanted, std::string_view gr
                              [&](const auto& each) { return each.group == group && file_of(each.knob) == file; });
 }
 
-// Of these an agent writes some of every pod that lies among offline work, or of every pod; of all others it writes
-// those of offline work alone.
+// The agent writes these files also for online pods, or for pods among offline work. All other files it writes only for
+// offline work.
 bool is_of_anybody(File file) {
   return file == File::kCpusetCpus || file == File::kCpuBvt || file == File::kCpuQosLevel;
 }
 
-// A priority as everybody has it, or above that, holds nobody back.
+// A priority that is normal or higher limits nothing.
 bool holds_back(const FoundFile& file) {
   if (file.file != File::kCpuBvt && file.file != File::kCpuQosLevel) return true;
   const auto level = file.written.empty() ? std::nullopt : base::parse_int(file.written.back());
   return !level || *level < 0;
 }
 
-// Who runs in the group of all BestEffort pods.
+// The processes in the group of all BestEffort pods.
 struct Inside {
   std::vector<std::string> offline;  // groups
   std::vector<std::string> unknown;
@@ -92,8 +92,8 @@ Inside look_inside(const FoundFiles& files, const AgentGone& gone, Occupied& occ
   return out;
 }
 
-// All that narrows offline work which still runs: where suppression held it, else its group as a whole, or each of it
-// where others are in that group.
+// All writes that limit offline work that still runs: in the groups that suppression limited, else in the common group,
+// or in each offline group if online pods share it.
 std::vector<policy::KnobWrite> what_holds(const FoundFiles& files, const std::string& offline_group,
                                           const Inside& inside, Occupied& occupied) {
   const bool alone = !inside.online && inside.unknown.empty();
@@ -108,7 +108,7 @@ std::vector<policy::KnobWrite> what_holds(const FoundFiles& files, const std::st
   for (const std::string& each : inside.offline) {
     if (!alone && !held && !is_wanted(wanted, each, File::kCpuQuota)) wanted.push_back(least_quota(each));
   }
-  // A kernel of version 1 refuses a quota below which a group has more, as pods with limits of their own do.
+  // Kernel v1 refuses a quota below that of a child group, as pods with limits of their own have.
   std::vector<policy::KnobWrite> below;
   for (const auto& [id, file] : files) {
     if (file.file != File::kCpuQuota || is_wanted(wanted, file.group, File::kCpuQuota)) continue;
@@ -125,8 +125,8 @@ void tell_unread(const Enforcer& enforcer, WithoutAgent& out) {
   if (enforcer.unread() == 0) return;
   out.troubles.push_back(Error{ErrorKind::kIo,
                                base::cat(enforcer.unread(),
-                                         " files could not be looked at: they are as they were, and the journal keeps "
-                                         "what was found in them. Give the order again"),
+                                         " files could not be read: they are unchanged, and the journal keeps "
+                                         "their original values. Give the order again"),
                                0, 0});
 }
 
@@ -146,7 +146,7 @@ void off_files(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer
   for (const std::string& each : inside.unknown) {
     out.troubles.push_back(Error{
         ErrorKind::kNotFound,
-        base::cat(each, " is not held: whether it is offline nobody knows, since no agent was there after it began"), 0,
+        base::cat(each, " is not limited: it started without an agent, so its class is unknown"), 0,
         0});
   }
   const std::vector<policy::KnobWrite> wanted = what_holds(journal.files(), gone.offline_group, inside, occupied);
@@ -192,17 +192,17 @@ void off_oom_scores(const linux::Hierarchies& hierarchies, const AgentGone& gone
     if (report.journal) out.troubles.push_back(*report.journal);
     if (!report.trouble.empty() && !more) out.troubles.push_back({ErrorKind::kUnavailable, report.trouble});
   }
-  std::ranges::move(oom_scores_left(scores->entries(), "they run still"), std::back_inserter(out.left));
+  std::ranges::move(oom_scores_left(scores->entries(), "they still run"), std::back_inserter(out.left));
 }
 
-// v2 shows a period beside it.
+// v2 shows a period after it.
 std::optional<std::int64_t> quota_in(std::string_view text) {
   const auto quota = linux::parse_limit(text.substr(0, text.find(' ')));
   return quota ? std::optional(*quota) : std::nullopt;
 }
 
-// What stood there before it was narrowed to its least; nullopt: it is put back all the same, or no file that is
-// narrowed so.
+// The value before the file was tightened to its least. nullopt: it is restored anyway, or is not a file tightened this
+// way.
 std::optional<policy::KnobWrite> before_least(const FoundFile& file) {
   policy::KnobWrite out;
   out.group = file.group;
@@ -211,7 +211,7 @@ std::optional<policy::KnobWrite> before_least(const FoundFile& file) {
     const auto is_least = [](const std::string& text) { return quota_in(text) == policy::kSuppressQuotaMin_us; };
     const auto last = std::ranges::find_if_not(file.written.rbegin(), file.written.rend(), is_least);
     const auto quota = last == file.written.rend() ? std::nullopt : quota_in(*last);
-    // What suppression wrote is put back where nobody wants it; of others only what is wanted here is written.
+    // What suppression wrote is restored if unwanted; for other strategies only wanted values are written.
     const bool goes_back = file.strategy == model::Strategy::kCpuSuppress && quota == quota_in(file.found);
     if (!quota || goes_back) return std::nullopt;
     out.knob = policy::Knob::kCpuQuota;
@@ -253,7 +253,7 @@ Result<WithoutAgent> off_without_agent(const linux::Hierarchies& hierarchies, li
   if (journal) {
     off_files(hierarchies, writer, *journal, gone, clock, out);
   } else {
-    out.troubles.push_back(std::move(journal).error().within("nothing is held and nothing put back"));
+    out.troubles.push_back(std::move(journal).error().within("nothing is limited and nothing restored"));
   }
   off_oom_scores(hierarchies, gone, out);
   return out;
@@ -268,7 +268,7 @@ Result<WithoutAgent> on_without_agent(const linux::Hierarchies& hierarchies, lin
   for (const auto& [id, file] : journal.files()) {
     if (auto before = before_least(file)) wanted.push_back(std::move(*before));
   }
-  // What narrows is suppression's; of what another strategy set only that which is wanted here is written.
+  // Tightening is done for suppression; for other strategies only wanted values are written.
   Permits permits;
   permits.fill(Permit::kKeep);
   permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)] = Permit::kEnforce;

@@ -92,7 +92,7 @@ class WithoutAgentTest : public ::testing::Test {
   base::testing::Clock clock;
 };
 
-TEST_F(WithoutAgentTest, OfflineWorkThatNobodyHeldIsHeldAndListed) {
+TEST_F(WithoutAgentTest, LimitsAndListsUnlimitedOfflineWork) {
   runs_in("kubepods/besteffort/pod1");
   const WithoutAgent done = off(kOffline);
   EXPECT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));
@@ -109,7 +109,7 @@ TEST_F(WithoutAgentTest, OfflineWorkThatNobodyHeldIsHeldAndListed) {
 }
 
 // A kernel of version 1 refuses the least of all while a pod below may use more.
-TEST_F(WithoutAgentTest, PodsWithLimitsOfTheirOwnAreHeldWithTheRest) {
+TEST_F(WithoutAgentTest, LimitsPodsWithOwnLimits) {
   agent_limited_the_pod();
   runs_in(kPod);
   const WithoutAgent done = off(kOffline);
@@ -124,7 +124,7 @@ TEST_F(WithoutAgentTest, PodsWithLimitsOfTheirOwnAreHeldWithTheRest) {
   EXPECT_EQ(base::trim(quota(kPod)), "-1");
 }
 
-TEST_F(WithoutAgentTest, WhatTheKernelRefusesToHoldIsTold) {
+TEST_F(WithoutAgentTest, ReportsRefusedLimit) {
   cgroups.write(base::cat("cpu/", kPod, "/cpu.cfs_quota_us"), "50000\n");  // by nobody whom we know
   runs_in(kPod);
   const WithoutAgent done = off(kOffline);
@@ -135,7 +135,7 @@ TEST_F(WithoutAgentTest, WhatTheKernelRefusesToHoldIsTold) {
 }
 
 // More processes than a look takes, as of somebody who forks without end: it is the night for this command.
-TEST_F(WithoutAgentTest, AGroupThatCannotBeLookedAtStopsNothing) {
+TEST_F(WithoutAgentTest, UnreadableGroupStopsNothingElse) {
   const std::string odd = "kubepods/besteffort/odd";
   make(odd);
   pods.offline.insert(odd);
@@ -152,7 +152,7 @@ TEST_F(WithoutAgentTest, AGroupThatCannotBeLookedAtStopsNothing) {
 }
 
 // kube-proxy never ends, and nobody is to starve it.
-TEST_F(WithoutAgentTest, APodThatIsNotOfflineIsNeitherHeldNorAReasonToHold) {
+TEST_F(WithoutAgentTest, OnlinePodIsNotLimited) {
   const std::string proxy = "kubepods/besteffort/podproxy";
   make(proxy);
   pods.online.insert(proxy);
@@ -169,7 +169,7 @@ TEST_F(WithoutAgentTest, APodThatIsNotOfflineIsNeitherHeldNorAReasonToHold) {
   EXPECT_TRUE(off(kOffline).left.empty());
 }
 
-TEST_F(WithoutAgentTest, BesideOneThatIsNotOfflineWhatAnAgentLeftThemStaysAndGoesWithOfflineWork) {
+TEST_F(WithoutAgentTest, BesideOnlinePodKeepsAgentLimitsUntilOfflineWorkEnds) {
   const std::string proxy = "kubepods/besteffort/podproxy";
   make(proxy);
   pods.online.insert(proxy);
@@ -184,7 +184,7 @@ TEST_F(WithoutAgentTest, BesideOneThatIsNotOfflineWhatAnAgentLeftThemStaysAndGoe
   EXPECT_EQ(base::trim(quota()), "-1");
 }
 
-TEST_F(WithoutAgentTest, WhomNobodyKnowsIsNotHeldAndTold) {
+TEST_F(WithoutAgentTest, ReportsUnknownPodAndDoesNotLimitIt) {
   pods = {};
   runs_in(kPod);
   const WithoutAgent done = off(kOffline);
@@ -198,7 +198,7 @@ TEST_F(WithoutAgentTest, WhomNobodyKnowsIsNotHeldAndTold) {
 }
 
 // On kernels that tell classes apart each pod has a file, and online ones end never.
-TEST_F(WithoutAgentTest, APriorityThatHoldsNobodyBackIsPutBackWhereSomebodyRuns) {
+TEST_F(WithoutAgentTest, RestoresHarmlessPriorityOfRunningGroup) {
   const std::string web = "kubepods/podweb";
   make(web);
   for (const std::string& group : {web, std::string(kPod)}) {
@@ -222,7 +222,7 @@ TEST_F(WithoutAgentTest, APriorityThatHoldsNobodyBackIsPutBackWhereSomebodyRuns)
 }
 
 // Each group that an agent wrote to is held open, and a shell gives a command 1024 descriptors.
-TEST_F(WithoutAgentTest, MorePodsThanDescriptorsLoseNothing) {
+TEST_F(WithoutAgentTest, MorePodsThanDescriptorsAreHandled) {
   std::vector<std::string> limited;
   for (int pod = 0; pod < 20; ++pod) {
     const std::string& group = limited.emplace_back(base::cat(kOffline, "/podof", pod));
@@ -242,7 +242,7 @@ TEST_F(WithoutAgentTest, MorePodsThanDescriptorsLoseNothing) {
   for (const std::string& group : limited) EXPECT_EQ(base::trim(quota(group)), "-1") << group;
 }
 
-TEST_F(WithoutAgentTest, OnGivesBackWhatOffTook) {
+TEST_F(WithoutAgentTest, OnRestoresWhatOffChanged) {
   runs_in(kPod);
   off(kOffline);
   ASSERT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));
@@ -251,7 +251,7 @@ TEST_F(WithoutAgentTest, OnGivesBackWhatOffTook) {
   EXPECT_TRUE(read_found(run.root(), "b1")->files.empty());
 }
 
-TEST_F(WithoutAgentTest, OnLeavesWhatAnAgentHadSet) {
+TEST_F(WithoutAgentTest, OnKeepsAgentValues) {
   agent_suppressed(120'000);
   agent_limited_the_pod();
   runs_in(kPod);
@@ -267,7 +267,7 @@ TEST_F(WithoutAgentTest, OnLeavesWhatAnAgentHadSet) {
 }
 
 // A pod with no limit of its own, to which an agent had nothing to change.
-TEST_F(WithoutAgentTest, OnGivesBackAlsoWhatAnAgentHadSetAsItWasFound) {
+TEST_F(WithoutAgentTest, OnRestoresAgentValueEqualToOriginal) {
   agent_writes({kPod, policy::Knob::kCpuQuota, -1, {}, model::Strategy::kBatchLimits, model::Reason::kLimitFromBatch});
   runs_in(kPod);
   off(kOffline);
@@ -276,7 +276,7 @@ TEST_F(WithoutAgentTest, OnGivesBackAlsoWhatAnAgentHadSetAsItWasFound) {
   EXPECT_EQ(base::trim(quota(kPod)), "-1");
 }
 
-TEST_F(WithoutAgentTest, WithoutAJournalNothingIsWrittenAndThatIsTold) {
+TEST_F(WithoutAgentTest, ReportsMissingJournalAndWritesNothing) {
   std::filesystem::create_directories(run.path(".found.journal.new"));  // where a new one is written first
   runs_in(kPod);
   const WithoutAgent done = off(kOffline);
@@ -284,7 +284,7 @@ TEST_F(WithoutAgentTest, WithoutAJournalNothingIsWrittenAndThatIsTold) {
   ASSERT_EQ(done.troubles.size(), 1U);
 }
 
-TEST_F(WithoutAgentTest, WhereNobodyRunsOrItMayNotBeWrittenNothingIs) {
+TEST_F(WithoutAgentTest, WritesNothingWithoutProcessesOrPermission) {
   EXPECT_TRUE(off(kOffline).left.empty());
   EXPECT_EQ(quota(), "-1\n");
   runs_in("kubepods/besteffort/pod1");

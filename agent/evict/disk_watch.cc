@@ -23,17 +23,17 @@ using policy::DiskSeen;
 constexpr auto kKubelet = static_cast<std::size_t>(Disk::kKubelet);
 constexpr auto kRuntime = static_cast<std::size_t>(Disk::kRuntime);
 constexpr std::int64_t kPercent = 100;
-// Of two looks at one disk, one right after the other.
+// Tolerance between two reads of the same disk, one right after the other.
 constexpr std::int64_t kSameWithin_percent = 1;
 
 DiskSeen seen_of(const linux::FilesystemSpace& space) {
   return {space.bytes, space.bytes_free, space.inodes, space.inodes_free};
 }
 
-// A layered filesystem has a device of its own and the sizes of what lies below it.
+// A layered filesystem has its own device number, but the sizes of the filesystem below it.
 bool is_same(const linux::FilesystemSpace& one, const linux::FilesystemSpace& other) {
   if (one.device == other.device) return true;
-  // Not by their inodes: a filesystem that makes them as it goes (XFS) has fewer with every block that is taken.
+  // Inodes are not compared: a filesystem that creates them on demand (XFS) has fewer with every block used.
   return one.bytes == other.bytes &&
          std::abs(one.bytes_free - other.bytes_free) <= one.bytes / kPercent * kSameWithin_percent;
 }
@@ -49,13 +49,13 @@ bool is_near(const DisksFound& found, const policy::EvictSettings& settings) {
   });
 }
 
-// `folder` beneath `root`, which must be there: else nobody can see whether there is one. False: nothing was seen.
+// Reads `folder` beneath `root`. `root` must exist, else the existence of `folder` is unknown. False: nothing was read.
 bool add_folder(const std::string& root, const std::string& folder, std::uint64_t device, DiskHeld& to) {
   const auto above = linux::open_directory(root);
   if (!above || !*above) return false;
   const auto inside = linux::open_beneath((*above)->fd.get(), folder, {root, folder, {}});
   if (!inside) return false;
-  if (!*inside) return true;  // it has none
+  if (!*inside) return true;  // it does not exist
   const linux::FolderSpace space = linux::folder_space((*inside)->fd.get(), device, {});
   to.bytes += space.bytes;
   to.inodes += space.inodes;
@@ -120,7 +120,7 @@ void DiskWatch::observe(const policy::EvictSettings& settings, const TaskSnapsho
   if (!settings.disk_free_percent && !settings.inodes_free_percent) {
     sights_ = {};
     held_.clear();
-    if (!looking_) look_again_.reset();  // a look that hangs is still told of where lines are drawn again meanwhile
+    if (!looking_) look_again_.reset();  // a hanging read is still reported if a threshold is set again meanwhile
     held_seen_.reset();
     return;
   }
@@ -142,12 +142,12 @@ void DiskWatch::observe(const policy::EvictSettings& settings, const TaskSnapsho
 net::Task<void> DiskWatch::look(policy::EvictSettings settings, std::vector<PodOnDisk> pods) {
   base::MonotonicTime began = loop_.clock().monotonic();
   auto found = co_await ask();
-  // Before it is told that a disk is short, so that nobody goes unseen who could have been seen; and how short is asked
-  // again after that, which takes its time.
+  // Before the disk is reported as short, so that all pods are measured first. Free space is read again afterwards,
+  // because measuring takes time.
   const base::MonotonicTime now = loop_.clock().monotonic();
   if (found && !pods.empty() && is_near(*found, settings) && (!held_seen_ || now - *held_seen_ >= kHeldLook)) {
     co_await see_what_is_held(*found, std::move(pods));
-    hear_copilots(*found);  // the next look may take long, and nobody is to end on a guess meanwhile
+    hear_copilots(*found);  // the next read may take long, and eviction must not act on old values meanwhile
     began = loop_.clock().monotonic();
     found = co_await ask();
   }
@@ -171,8 +171,7 @@ net::Task<Result<DisksFound>> DiskWatch::ask() {
   co_return std::move(*found);
 }
 
-// Begins with those of whom nothing is known, and of whom it is known for longest: where time does not suffice for all
-// the rest is seen by the next round.
+// Begins with unmeasured pods, then those with the oldest values: if time runs out, the next round measures the rest.
 net::Task<void> DiskWatch::see_what_is_held(const DisksFound& found, std::vector<PodOnDisk> pods) {
   const base::MonotonicTime began = loop_.clock().monotonic();
   std::map<std::string, Held, std::less<>> kept;
@@ -199,7 +198,7 @@ net::Task<void> DiskWatch::see_what_is_held(const DisksFound& found, std::vector
   held_seen_ = loop_.clock().monotonic();
 }
 
-// Each time: it costs nothing, and what was said of who has ended is no matter any more.
+// Called each time: it is cheap, and values of ended tasks must go.
 void DiskWatch::hear_copilots(const DisksFound& found) {
   for (const std::string& each : of_copilots_) sights_.held.erase(each);
   of_copilots_.clear();
@@ -221,7 +220,7 @@ void DiskWatch::hear_copilots(const DisksFound& found) {
 void DiskWatch::complain(const Error& error) {
   if (trouble_ == error.message) return;
   trouble_ = error.message;
-  log_.warn("the node's disks cannot be looked at: nobody is evicted for them", {{"error", error.message}});
+  log_.warn("cannot read the node's disks; they cause no eviction", {{"error", error.message}});
 }
 
 void DiskWatch::show(Disk disk, const std::optional<DiskSeen>& seen) {
@@ -231,7 +230,7 @@ void DiskWatch::show(Disk disk, const std::optional<DiskSeen>& seen) {
     if (all <= 0) return;
     metrics_.gauge(name, help, {{"component", component}}).set(static_cast<double>(free) / static_cast<double>(all));
   };
-  tell("tidemark_agent_disk_free_ratio", "Free part of a disk for which a line of eviction is drawn.", seen->bytes_free,
+  tell("tidemark_agent_disk_free_ratio", "Free part of a disk that has an eviction threshold.", seen->bytes_free,
        seen->bytes);
   tell("tidemark_agent_disk_inodes_free_ratio", "Free part of its inodes.", seen->inodes_free, seen->inodes);
 }

@@ -1,17 +1,17 @@
-// How full the node's disks are, and what offline pods hold on them. Looked at only where a line is drawn for disks:
-// how full they are each kDiskLook; what pods hold only while less than kNearLine_percent lie between that and a line,
-// each kHeldLook. All of it on a worker that does nothing else, since a disk may hang; then nothing is known, and
-// nobody goes for it.
+// How full the node's disks are, and what offline pods hold on them. Only read if a disk threshold is set: free space
+// each kDiskLook; the data of pods only while free space is less than kNearLine_percent above a threshold, each
+// kHeldLook. A dedicated worker does this, since a disk may hang; then nothing is known, and no task is evicted for
+// disks.
 //
-//   KUBELET_DIR/cpu_manager_state         lies on the kubelet's disk; KUBELET_DIR where there is no such file
-//   RUNTIME_DIR                           lies on the runtime's, which may be the same one
-//   POD_LOGS/NS_NAME_UID                  of a pod counts, with all in it,
-//   KUBELET_DIR/pods/UID/volumes/kubernetes.io~empty-dir   and this
+//   KUBELET_DIR/cpu_manager_state         is on the kubelet's disk; KUBELET_DIR if the file does not exist
+//   RUNTIME_DIR                           is on the runtime's disk, which may be the same
+//   POD_LOGS/NS_NAME_UID                  counts for a pod, with all its content,
+//   KUBELET_DIR/pods/UID/volumes/kubernetes.io~empty-dir   as does this
 //
-// What a container writes beside volumes is the runtime's, and nobody tells whose: on that disk no pod is wholly seen.
-// Of an agent that sees no volumes (in a pod, unless their folder is mounted) the same holds for the kubelet's. Of
-// tasks of copilots that counts which their copilot says, on the disk where it lies, which may be neither; none of them
-// is wholly seen: what they write into /tmp or their logs nobody says.
+// The runtime stores what a container writes outside volumes, without an owner: on that disk no pod is completely
+// measured. If the agent sees no volumes (in a pod, unless their directory is mounted), the same holds for the
+// kubelet's disk. For tasks of copilots, the copilot's value counts, on the disk of the task, which may be neither;
+// such a task is never completely measured, because its writes to /tmp and logs are unknown.
 #pragma once
 
 #include <chrono>
@@ -39,52 +39,52 @@ namespace tidemark::agent {
 
 inline constexpr base::Duration kDiskLook = std::chrono::seconds(10);
 inline constexpr base::Duration kDiskGoodFor =
-    std::chrono::seconds(45);  // with the time that seeing what is held takes
+    std::chrono::seconds(45);  // includes the time to measure pods
 inline constexpr base::Duration kHeldLook = std::chrono::seconds(60);
 inline constexpr base::Duration kHeldGoodFor = std::chrono::minutes(3);
-inline constexpr base::Duration kHeldLimit = std::chrono::seconds(20);  // a round; the rest comes first in the next
+inline constexpr base::Duration kHeldLimit = std::chrono::seconds(20);  // for one round; the rest comes first in the next
 inline constexpr std::int64_t kNearLine_percent = 5;
 
 struct DiskPlaces {
   std::string kubelet_dir, runtime_dir, pod_logs;
 };
 
-// Waits for the disk: for a worker.
+// Blocks on the disk: call it on a worker.
 struct DisksFound {
-  policy::ByDisk<std::optional<policy::DiskSeen>> disks;  // no kRuntime where it is the kubelet's, or none is there
+  policy::ByDisk<std::optional<policy::DiskSeen>> disks;  // no kRuntime if it is the kubelet's or does not exist
   std::uint64_t kubelet_device = 0;
   std::uint64_t runtime_device = 0;  // 0: the runtime has no disk of its own
-  bool one = false;                  // both are the same
+  bool one = false;  // both are the same disk
 };
 Result<DisksFound> look_at_disks(const DiskPlaces& places);
 
 struct PodOnDisk {
   std::string ns, name, uid;
 };
-// The same. Of a pod whose names are no part of a path nothing is seen.
+// Blocks too. For a pod whose names cannot be part of a path, nothing is read.
 policy::ByDisk<policy::DiskHeld> held_by_pod(const DiskPlaces& places, const PodOnDisk& pod, const DisksFound& disks);
 
 struct DiskSights {
   policy::ByDisk<std::optional<policy::DiskSeen>> disks;
   std::map<std::string, policy::ByDisk<policy::DiskHeld>, std::less<>>
-      held;  // of pods by uid, of copilots' tasks by id; who is not in it: unseen
+      held;  // pods by uid, copilots' tasks by id; missing: not measured
 };
 
 class DiskWatch {
  public:
-  // What is asked how full the disks are; on a worker.
+  // Reads how full the disks are; on a worker.
   using Look = std::function<Result<DisksFound>(const DiskPlaces& places)>;
-  // What copilots' tasks have on disks; on the loop.
+  // Returns the disk usage of copilots' tasks; on the loop.
   using Copilots = std::function<std::vector<TaskOnDisks>()>;
-  // Loop, files and metrics outlive it, and what `copilots` asks, which may be empty.
+  // Loop, files and metrics outlive it, as does what `copilots` uses; `copilots` may be empty.
   DiskWatch(net::EventLoop& loop, net::WorkerPool& files, const base::Log& log, base::Registry& metrics,
             DiskPlaces places, Copilots copilots, Look look = look_at_disks);
 
-  // Once a pass: begins to look where it is time. `settings` without a line for disks: nothing is looked at. Nobody
-  // `may_act` on it: what pods hold is not looked at.
+  // Call once per pass: starts a read if it is due. If `settings` has no disk threshold, nothing is read. If not
+  // `may_act`, the data of pods is not measured.
   void observe(const policy::EvictSettings& settings, const TaskSnapshot& tasks, bool may_act);
 
-  // What is known now; until the next call of observe().
+  // The current values; valid until the next observe().
   const DiskSights& sights() const { return sights_; }
   bool looking() const { return looking_; }
 
@@ -109,7 +109,7 @@ class DiskWatch {
   const Look look_at_;
   DiskSights sights_;
   std::map<std::string, Held, std::less<>> held_;  // of pods, by uid
-  std::vector<std::string> of_copilots_;           // that are in the sights
+  std::vector<std::string> of_copilots_;  // that are in the sights
   bool looking_ = false;
   std::optional<base::MonotonicTime> look_again_, looked_, held_seen_;
   std::string trouble_;

@@ -95,7 +95,7 @@ class DiskWatches : public ::testing::Test {
   std::unique_ptr<DiskWatch> watch;
 };
 
-TEST_F(DiskWatches, WithoutALineNobodyLooks) {
+TEST_F(DiskWatches, WithoutThresholdNothingIsRead) {
   settings = {};
   begin();
   seconds(30);
@@ -108,7 +108,7 @@ TEST_F(DiskWatches, WithoutALineNobodyLooks) {
       << metrics.text();
 }
 
-TEST_F(DiskWatches, WhatPodsHoldIsLookedAtOnlyNearTheLine) {
+TEST_F(DiskWatches, MeasuresPodsOnlyNearThreshold) {
   pod("job", 200'000, 50'000);
   begin();
   seconds(31);
@@ -130,7 +130,7 @@ TEST_F(DiskWatches, WhatPodsHoldIsLookedAtOnlyNearTheLine) {
   EXPECT_TRUE(watch->sights().held.empty()) << "it is too old to go by";
 }
 
-TEST_F(DiskWatches, OnlyOfflinePodsAreLookedAt) {
+TEST_F(DiskWatches, MeasuresOnlyOfflinePods) {
   pod("job", 200'000, 0);
   pod("web", 200'000, 0, model::Qos::kLs);
   found.disks[kKubelet]->bytes_free = 100;
@@ -141,7 +141,7 @@ TEST_F(DiskWatches, OnlyOfflinePodsAreLookedAt) {
 }
 
 // Whom eviction may ask is looked at, and nobody else: one by its priority alone, too.
-TEST_F(DiskWatches, OfflineIsWhatMayBeAskedToEnd) {
+TEST_F(DiskWatches, MeasuresPodsThatMayBeEvicted) {
   pod("mid", 200'000, 0, model::Qos::kLs);
   const_cast<model::Task&>(*tasks.tasks[0].task).priority_raw = model::PriorityClass::kMid;
   found.disks[kKubelet]->bytes_free = 100;
@@ -150,7 +150,7 @@ TEST_F(DiskWatches, OfflineIsWhatMayBeAskedToEnd) {
   EXPECT_TRUE(watch->sights().held.contains("uid-mid"));
 }
 
-TEST_F(DiskWatches, WhereNobodyMayGoPodsAreLeftAlone) {
+TEST_F(DiskWatches, WithoutEvictionsPodsAreNotMeasured) {
   pod("job", 200'000, 0);
   found.disks[kKubelet]->bytes_free = 100;
   may_act = false;
@@ -164,7 +164,7 @@ TEST_F(DiskWatches, WhereNobodyMayGoPodsAreLeftAlone) {
 }
 
 // Looking at pods takes its time, in which a disk may have been freed.
-TEST_F(DiskWatches, HowFullItIsIsAskedAgainWhenPodsWereLookedAt) {
+TEST_F(DiskWatches, ReadsFreeSpaceAgainAfterMeasuringPods) {
   pod("job", 200'000, 0);
   found.disks[kKubelet]->bytes_free = 100;
   begin();
@@ -174,7 +174,7 @@ TEST_F(DiskWatches, HowFullItIsIsAskedAgainWhenPodsWereLookedAt) {
   EXPECT_EQ(looks, 3) << "of pods it is known for a minute";
 }
 
-TEST_F(DiskWatches, ADiskThatDoesNotAnswerIsToldOnce) {
+TEST_F(DiskWatches, ReportsHangingDiskOnce) {
   begin();
   seconds(1);
   std::atomic<bool> answers = false;
@@ -196,7 +196,7 @@ TEST_F(DiskWatches, ADiskThatDoesNotAnswerIsToldOnce) {
   EXPECT_TRUE(watch->sights().disks[kKubelet]);
 }
 
-TEST_F(DiskWatches, LinesThatGoAndComeBackWhileADiskHangs) {
+TEST_F(DiskWatches, ThresholdsChangeWhileDiskHangs) {
   std::atomic<bool> answers = false;
   watch = std::make_unique<DiskWatch>(loop, files, log, metrics, places(), nullptr,
                                       [&](const DiskPlaces&) -> Result<DisksFound> {
@@ -218,7 +218,7 @@ TEST_F(DiskWatches, LinesThatGoAndComeBackWhileADiskHangs) {
   ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return !watch->looking(); }));
 }
 
-TEST_F(DiskWatches, OfADiskThatCannotBeLookedAtNothingIsKnown) {
+TEST_F(DiskWatches, UnreadableDiskHasNoValues) {
   begin();
   seconds(1);
   ASSERT_TRUE(watch->sights().disks[kKubelet]);
@@ -235,7 +235,7 @@ TEST_F(DiskWatches, OfADiskThatCannotBeLookedAtNothingIsKnown) {
 }
 
 // YARN's local folders may lie on the kubelet's disk, on the runtime's, or on one that no kubelet looks at.
-TEST_F(DiskWatches, OfCopilotsTasksThatCountsWhichLiesOnThatDisk) {
+TEST_F(DiskWatches, CountsCopilotTaskDataOnThatDiskOnly) {
   found.kubelet_device = 1;
   found.runtime_device = 2;
   found.disks[kRuntime] = policy::DiskSeen{1000, 900, 0, 0};
@@ -254,7 +254,7 @@ TEST_F(DiskWatches, OfCopilotsTasksThatCountsWhichLiesOnThatDisk) {
   EXPECT_EQ(watch->sights().held.at("c2")[kKubelet].bytes, 30) << "said each time";
 }
 
-TEST_F(DiskWatches, WithOneDiskForBothNothingCountsTwice) {
+TEST_F(DiskWatches, SharedDiskIsCountedOnce) {
   found.kubelet_device = 1;
   found.one = true;
   copilots = {{"c1", {{1, 500, 5}, {0, 70, 7}}}};
@@ -265,7 +265,7 @@ TEST_F(DiskWatches, WithOneDiskForBothNothingCountsTwice) {
 }
 
 // Volumes and logs, and nothing that is no pod's own: secrets and what is in memory lie beside them.
-TEST_F(DiskWatches, OfAPodLogsAndVolumesCount) {
+TEST_F(DiskWatches, CountsPodLogsAndVolumes) {
   pod("job", 200'000, 50'000);
   found.disks[kRuntime] = policy::DiskSeen{1000, 900, 0, 0};
   const auto held = held_by_pod(places(), {"jobs", "job", "uid-job"}, found);
@@ -280,7 +280,7 @@ TEST_F(DiskWatches, OfAPodLogsAndVolumesCount) {
       << "what its containers write beside volumes lies on the same disk";
 }
 
-TEST_F(DiskWatches, WhereVolumesAreNotSeenItIsLeftOpen) {
+TEST_F(DiskWatches, WithoutVisibleVolumesPodIsIncomplete) {
   pod("job", 200'000, 50'000);
   found.disks[kRuntime] = policy::DiskSeen{1000, 900, 0, 0};
   tree.remove("kubelet/pods");
@@ -292,7 +292,7 @@ TEST_F(DiskWatches, WhereVolumesAreNotSeenItIsLeftOpen) {
   EXPECT_TRUE(held_by_pod(places(), {"jobs", "job", "uid-job"}, found)[kKubelet].whole) << "it has none";
 }
 
-TEST_F(DiskWatches, NamesThatLeadElsewhereAreNobodys) {
+TEST_F(DiskWatches, IgnoresNamesThatLeadElsewhere) {
   tree.write("kubelet/secret", std::string(200'000, 'x'));
   for (const char* bad : {"", "..", "../..", "a/b"}) {
     EXPECT_EQ(held_by_pod(places(), {"jobs", "job", bad}, found), policy::ByDisk<policy::DiskHeld>()) << bad;
@@ -300,7 +300,7 @@ TEST_F(DiskWatches, NamesThatLeadElsewhereAreNobodys) {
   }
 }
 
-TEST(Disks, AreThoseOfTheMachine) {
+TEST(Disks, FindsDisksOfTheMachine) {
   linux::testing::Tree tree;
   tree.write("kubelet/cpu_manager_state", "{}");
   tree.folder("runtime");

@@ -18,34 +18,34 @@ using linux::KillReport;
 using policy::EvictionDenial;
 using policy::EvictOutcome;
 
-constexpr std::string_view kNoCopilot = "no copilot tells of it any more";
+constexpr std::string_view kNoCopilot = "no copilot lists it any more";
 constexpr int kForbiddenCode = 403, kConflictCode = 409, kTooManyCode = 429;
 
-// Of the pod itself, and not of how it was asked.
+// Denials because of the pod itself, not of the request.
 constexpr std::array kOfThePod = {EvictionDenial::kOnline, EvictionDenial::kAnotherPod, EvictionDenial::kMirror,
                                   EvictionDenial::kAnotherNode};
 
-// "…: the pod is online work … [Online] (HTTP 403, Forbidden)": the last word is the webhook's own, whatever a pod is
-// called.
+// "…: the pod is online work … [Online] (HTTP 403, Forbidden)": the last word comes from the webhook, whatever the pod
+// is named.
 bool says(std::string_view message, EvictionDenial word) {
   message = base::trim(message.substr(0, message.rfind(" (HTTP ")));
   return message.ends_with(base::cat("[", policy::to_string(word), "]"));
 }
 
-// An API server does not choose between two budgets of one pod.
+// An API server refuses to evict a pod that has two budgets.
 bool has_two_budgets(const Error& error) {
   return error.message.contains("more than one PodDisruptionBudget");
 }
 
-// A webhook that answers 429 is a failed call to the API server, whose answer is a 500 with these words (apimachinery's
-// NewGenericServerResponse). Who called cannot be a pod's name: no name has a blank.
+// If a webhook answers 429, the API server answers 500 with these words (apimachinery's NewGenericServerResponse). The
+// words cannot come from a pod name, since names have no spaces.
 bool is_busy_webhook(const Error& error) {
   return error.message.contains("failed calling webhook") &&
          error.message.contains("the server has received too many requests and has asked us to try again later");
 }
 
 bool is_busy(const Error& error) {
-  // An API server that has too much to do answers 429 as well.
+  // An overloaded API server answers 429 as well.
   return error.code == kTooManyCode || is_busy_webhook(error) || says(error.message, EvictionDenial::kTooMany) ||
          says(error.message, EvictionDenial::kNotKnown);
 }
@@ -124,7 +124,7 @@ net::Task<EvictOutcome> Ending::answer(EvictOutcome outcome) {
 net::Task<EvictOutcome> Ending::told(net::Task<Told> asking, Of of) {
   const Told answer = co_await std::move(asking);
   if (!answer.error.empty()) {
-    log_.warn("a task that is to end was not told so", {{"outcome", text_of(answer.outcome)},
+    log_.warn("cannot ask a task to end", {{"outcome", text_of(answer.outcome)},
                                                         {"source", of.source},
                                                         {"task", of.task},
                                                         {"namespace", of.ns},
@@ -154,7 +154,7 @@ net::Task<Ending::Told> Ending::end_container(const model::Task& task, Of of, bo
 net::Task<Ending::Told> Ending::take_back(copilot::Client* copilot, Of of) {
   switch (co_await outside_.take_back->ask(of.task, of.why)) {
     case TakeBackOutcome::kGone:
-      // Its NodeManager ends it within a heartbeat: a copilot is sooner.
+      // Its NodeManager kills it within a heartbeat; a copilot is faster.
       if (copilot != nullptr) co_await kill_container(copilot, std::move(of));
       co_return Told{EvictOutcome::kPreempted, {}};
     case TakeBackOutcome::kStayed:
@@ -183,7 +183,7 @@ net::Task<Ending::Told> Ending::kill_container(copilot::Client* copilot, Of of) 
   auto done = co_await copilot->kill(of.task, kCopilotLimit);
   tell_audit("kill", "CopilotTask", of, of.task, {}, done ? nullptr : &done.error());
   if (done) co_return Told{EvictOutcome::kAccepted, {}};
-  // A copilot answers 400 to all that goes wrong, and seldom says what: nobody knows whether it is gone.
+  // A copilot answers 400 to every error and seldom gives the reason: the task may be gone or not.
   co_return Told{EvictOutcome::kUnreachable, done.error().message};
 }
 
@@ -215,7 +215,7 @@ net::Task<Result<KillReport>> Ending::kill_group(Of of) {
   co_return done;
 }
 
-// One that is listed no more is killed no more: what is kept of those is given up together.
+// A task that left the list is not killed again: its entries are removed together.
 void Ending::note_who_stays(const std::string& path, bool stays) {
   if (!stays) {
     stay_.erase(path);

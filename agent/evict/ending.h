@@ -1,18 +1,18 @@
-// How one task is ended: asked first, by whoever runs it, and killed where it stays.
+// Ends one task: first asks its owner to end it, then kills it if it stays.
 //
 //            asked                                                            killed
 //   pod      policy/v1 Eviction of that uid, with the pod's own grace period  its whole group (linux/cgroup/kill.h)
-//   YARN's   its ResourceManager ends it as pre-empted (take_back.h), where its operator is heard; then what is left of
-//            it, or else all of it, as a copilot's
-//   copilot  POST /tidemark/v1/stop of the copilot that tells of it: SIGTERM  its whole group
-//            to all of it. One that does not know that (the peer's) is told
+//   YARN's   its ResourceManager preempts it (take_back.h), if the operator answers; then what is left of it,
+//            or else all of it, as for a copilot
+//   copilot  POST /tidemark/v1/stop of the task's copilot: SIGTERM            its whole group
+//            to all of it. A copilot without it (Koordinator's) gets
 //            /v1/killContainer
 //   host     SIGTERM to each process of its group                             its whole group
 //
-// A copilot is given kCopilotKillsLater more than the agent has: its own kill is for a task without a group, and where
-// the agent is gone by then. So it is the agent that kills and tells of it.
+// A copilot gets kCopilotKillsLater more than the agent: its own kill is for tasks without a group, and for the case
+// that the agent is gone. So normally the agent kills and reports it.
 //
-// What is fixed to the node (a static pod) is neither asked nor killed: its kubelet would make it again.
+// A task fixed to the node (a static pod) is neither asked nor killed: the kubelet would create it again.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,7 @@
 
 namespace tidemark::agent {
 
-// An API server tries by itself for ten seconds before it says that a pod of that uid is gone.
+// An API server retries for ten seconds before it answers that a pod of that uid is gone.
 inline constexpr base::Duration kEvictionLimit = std::chrono::seconds(15);
 inline constexpr base::Duration kCopilotLimit = std::chrono::seconds(5);
 inline constexpr base::Duration kCopilotKillsLater = std::chrono::seconds(5);
@@ -46,32 +46,32 @@ inline constexpr std::size_t kKillsWaitingMax = 64;
 struct EndingOutside {
   kube::Writer& writer;
   linux::GroupKiller& groups;  // called on the ending's own thread
-  // The copilot that tells of that task now; null: none does.
+  // Returns the copilot that lists the task now; null: none does.
   std::function<copilot::Client*(const model::Task&)> copilot;
-  TakeBack* take_back = nullptr;                  // null: nobody speaks to ResourceManagers
-  std::function<void(model::AuditLine)> audit{};  // of what is not written to the API server; may be empty
+  TakeBack* take_back = nullptr;  // null: no access to ResourceManagers
+  std::function<void(model::AuditLine)> audit{};  // of actions that do not go to the API server; may be empty
 };
 
 class Ending final : public EvictionHands {
  public:
   Ending(net::EventLoop& loop, EndingOutside outside, base::Log log, std::string actor);
 
-  // What came of it, as the policy reads it. `why` is in the audit. The task may go while it is asked.
+  // Returns the outcome for the policy. `why` is in the audit. The task may go while it is asked.
   //
-  //   kAccepted     done, or going to be
-  //   kForbidden    429: a disruption budget; two of them for one pod, which the server answers with 500
-  //   kNever        409, and what the webhook says of the pod itself: online, of another node, a mirror, another one;
-  //                 a host application
+  //   kAccepted     done, or in progress
+  //   kForbidden    429: a disruption budget; or two budgets for one pod, which the server answers with 500
+  //   kNever        409, or the webhook refuses the pod itself: online, of another node, a mirror, another pod;
+  //                 or a host application
   //   kGone         404
-  //   kPreempted    a container of YARN, by its ResourceManager
-  //   kReplaced     another one by it
-  //   kBusy         429 of no budget; a webhook that has too much to do, is asked about more evictions than it looks
-  //                 at, or could not look the pod up now
-  //   kUnreachable  all else: no answer in time, no right to ask, a webhook that is not there or cannot read the pod
+  //   kPreempted    a container of YARN, preempted by its ResourceManager
+  //   kReplaced     the ResourceManager preempted another one
+  //   kBusy         429 without a budget; or a webhook that is overloaded, has too many evictions to check, or
+  //                 could not read the pod now
+  //   kUnreachable  all else: no answer in time, no permission, a webhook that is down or cannot read the pod
   net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace,
                                       bool itself) override;
 
-  // All of its group, where it has one. It never waits on the loop. kDenied: a task that nobody may end.
+  // Kills its whole group, if it has one. Does not block the loop. kDenied: a task that must not be killed.
   net::Task<Result<linux::KillReport>> kill(const model::Task& task, model::Reason why) override;
 
  private:
@@ -79,7 +79,7 @@ class Ending final : public EvictionHands {
     policy::EvictOutcome outcome = policy::EvictOutcome::kUnreachable;
     std::string error;
   };
-  // What is needed of a task, which may be gone by the time of the answer.
+  // The needed fields of a task, which may be gone when the answer arrives.
   struct Of {
     std::string source, task, ns, name, path;
     model::Reason why;
@@ -104,8 +104,8 @@ class Ending final : public EvictionHands {
   EndingOutside outside_;
   base::Log log_;
   std::string actor_;
-  std::set<std::string> stay_;  // groups that were killed and had somebody in them after that
-  net::WorkerPool worker_;      // its own: a disk that hangs must not keep a group alive. Last: it uses what is above
+  std::set<std::string> stay_;  // groups that were killed and still had processes afterwards
+  net::WorkerPool worker_;  // its own: a hanging disk must not keep a group alive. Last: it uses the members above
 };
 
 }  // namespace tidemark::agent

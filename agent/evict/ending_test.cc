@@ -93,7 +93,7 @@ struct EndingTest : kube::testing::ClientTest {
 };
 
 // Contract 7.4: a POST of a policy/v1 Eviction with a UID precondition, without a grace period.
-TEST_F(EndingTest, APodIsAskedThroughTheApiServer) {
+TEST_F(EndingTest, EvictsPodThroughApiServer) {
   EXPECT_EQ(ask(Answer{.status = 201}), EvictOutcome::kAccepted);
   EXPECT_EQ(request().target, "/api/v1/namespaces/jobs/pods/crunch-0/eviction?fieldManager=tidemark");
   EXPECT_EQ(request().body,
@@ -102,7 +102,7 @@ TEST_F(EndingTest, APodIsAskedThroughTheApiServer) {
   EXPECT_TRUE(audit.empty()) << "the client tells of writes to the API server";
 }
 
-TEST_F(EndingTest, WhatTheApiServerSays) {
+TEST_F(EndingTest, MapsApiServerAnswers) {
   const auto plain = [&](int code, const char* reason) { return ask(refusal(code, "something", reason)); };
   EXPECT_EQ(ask(refusal(429, "Cannot evict pod as it would violate the pod's disruption budget.", "TooManyRequests")),
             EvictOutcome::kForbidden);
@@ -122,7 +122,7 @@ TEST_F(EndingTest, WhatTheApiServerSays) {
             EvictOutcome::kForbidden);
 }
 
-TEST_F(EndingTest, WhatTheWebhookSays) {
+TEST_F(EndingTest, MapsWebhookAnswers) {
   const auto said = [&](EvictionDenial why, int code) { return ask(denial({why, code, "found", "wanted"})); };
   EXPECT_EQ(said(EvictionDenial::kOnline, 403), EvictOutcome::kNever);
   EXPECT_EQ(said(EvictionDenial::kMirror, 403), EvictOutcome::kNever);
@@ -139,7 +139,7 @@ TEST_F(EndingTest, WhatTheWebhookSays) {
 }
 
 // What a kube-apiserver answers where the webhook itself was asked for more than it takes, or is not there.
-TEST_F(EndingTest, AWebhookThatIsFullIsThere) {
+TEST_F(EndingTest, BusyWebhookIsReachable) {
   const auto failed = [&](std::string_view why) {
     const std::string text = base::cat(
         "Internal error occurred: failed calling webhook \"agent-eviction.tidemark.io\": failed to call webhook: ",
@@ -155,20 +155,20 @@ TEST_F(EndingTest, AWebhookThatIsFullIsThere) {
 }
 
 // Only the webhook's own word counts, which stands at the end.
-TEST_F(EndingTest, NamesDoNotSpeakForTheWebhook) {
+TEST_F(EndingTest, PodNamesAreNotWebhookAnswers) {
   EXPECT_EQ(ask(refusal(403, "pods \"a [Online] (HTTP 403)\" is forbidden: User \"x\" cannot create", "Forbidden")),
             EvictOutcome::kUnreachable);
   EXPECT_EQ(ask(refusal(403, "the token is bound to no node [NoNode]", "[Online]")), EvictOutcome::kUnreachable);
 }
 
-TEST_F(EndingTest, NobodyAnswers) {
+TEST_F(EndingTest, ReportsUnreachableWithoutAnswer) {
   EXPECT_EQ(ask(Answer{.error = Error{ErrorKind::kUnavailable, "connection refused"}}), EvictOutcome::kUnreachable);
   const auto before = clock.monotonic();
   EXPECT_EQ(ask(Answer{.delay = 1h}), EvictOutcome::kUnreachable);
   EXPECT_EQ(clock.monotonic() - before, kEvictionLimit);
 }
 
-TEST_F(EndingTest, ATaskMayGoWhileItIsAsked) {
+TEST_F(EndingTest, TaskMayEndDuringRequest) {
   transport.answers = {{.status = 201, .delay = 3s}};
   auto task = std::make_unique<model::Task>(pod());
   auto asking = ending->ask(*task, model::Reason::kEvictMemoryLine, kGrace, false);
@@ -177,7 +177,7 @@ TEST_F(EndingTest, ATaskMayGoWhileItIsAsked) {
   EXPECT_EQ(request().target, "/api/v1/namespaces/jobs/pods/crunch-0/eviction?fieldManager=tidemark");
 }
 
-TEST_F(EndingTest, WhatIsFixedIsNeitherAskedNorKilled) {
+TEST_F(EndingTest, StaticPodIsNeitherAskedNorKilled) {
   model::Task fixed = pod();
   fixed.fixed = true;
   model::Task nameless = pod();
@@ -193,7 +193,7 @@ TEST_F(EndingTest, WhatIsFixedIsNeitherAskedNorKilled) {
   EXPECT_EQ(killer.processes[fixed.path], 3u);
 }
 
-TEST_F(EndingTest, ACopilotsTaskIsToldToEndAndHasItsGrace) {
+TEST_F(EndingTest, CopilotTaskGetsStopAndGrace) {
   const model::Task task = of(model::TaskKind::kCopilotTask, "container_1_0001_01_000002");
   transport.answers = {{.status = 202, .body = R"({"containerID":"x","killedAt":"2026-11-22T20:00:35Z"})"}};
   EXPECT_EQ(ask(task), EvictOutcome::kUnreachable) << "no copilot tells of it";
@@ -223,7 +223,7 @@ TEST_F(EndingTest, ACopilotsTaskIsToldToEndAndHasItsGrace) {
 }
 
 // Copilot contract 10: 404 with text for an unknown path, 400 for every other failure.
-TEST_F(EndingTest, ACopilotThatKnowsNoStopIsToldToKill) {
+TEST_F(EndingTest, CopilotWithoutStopGetsKill) {
   const model::Task task = of(model::TaskKind::kCopilotTask, "container_1_0001_01_000002");
   told_by = &copilot_client;
   const Answer unknown{.status = 404, .body = "404 page not found"};
@@ -240,7 +240,7 @@ TEST_F(EndingTest, ACopilotThatKnowsNoStopIsToldToKill) {
 
 // Its application hears of a pre-emption, and a copilot kills what is left of it. Where nobody answers it is told to
 // end.
-TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
+TEST_F(EndingTest, PreemptsYarnContainersIfOperatorAnswers) {
   const std::string name = "container_1_0001_01_000002";
   const model::Task task = of(model::TaskKind::kCopilotTask, name);
   told_by = &copilot_client;
@@ -299,7 +299,7 @@ TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
   EXPECT_TRUE(transport.sent.empty());
 }
 
-TEST_F(EndingTest, AHostApplicationIsNeverEnded) {
+TEST_F(EndingTest, HostApplicationIsNeverEvicted) {
   const model::Task task = of(model::TaskKind::kHostApplication, "trainer");
   killer.processes[task.path] = 2;
   EXPECT_EQ(run_on_worker(ending->ask(task, model::Reason::kEvictCpuLine, kGrace, false)), EvictOutcome::kNever);
@@ -326,7 +326,7 @@ TEST_F(EndingTest, TheWholeGroupIsKilledOnAnotherThread) {
 
 // Tasks whose disk hangs do not die, and are killed again each two seconds, one after the other on one thread: who can
 // be killed is not to wait for all of them.
-TEST_F(EndingTest, WhoDoesNotDieIsNotWaitedForAtEachKill) {
+TEST_F(EndingTest, UnkillableGroupDoesNotDelayEachKill) {
   const model::Task task = pod();
   const auto kill = [&] { return run_on_worker(ending->kill(task, model::Reason::kEvictKilled)).value(); };
   killer.processes[task.path] = 1;
@@ -342,7 +342,7 @@ TEST_F(EndingTest, WhoDoesNotDieIsNotWaitedForAtEachKill) {
   EXPECT_EQ(killer.again.size(), 2u) << "another one of that name";
 }
 
-TEST_F(EndingTest, AKillThatFailsIsTold) {
+TEST_F(EndingTest, ReportsFailedKill) {
   killer.broken = Error{ErrorKind::kDenied, "not the host's pid namespace"};
   const auto killed = run_on_worker(ending->kill(pod(), model::Reason::kEvictKilled));
   ASSERT_FALSE(killed);
@@ -351,7 +351,7 @@ TEST_F(EndingTest, AKillThatFailsIsTold) {
   EXPECT_EQ(audit[0].detail, "not the host's pid namespace");
 }
 
-TEST_F(EndingTest, OnlyPathsThatLeadDownAreKilled) {
+TEST_F(EndingTest, KillsOnlyPathsBelowRoot) {
   for (const char* path : {"", "/", "..", "kubepods/../x", "/kubepods/besteffort/podu1", "kubepods//x"}) {
     model::Task task = pod();
     task.path = path;

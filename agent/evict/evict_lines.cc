@@ -40,7 +40,7 @@ void EvictLines::tell(const std::vector<policy::LineBeforeKubelet>& moved) {
   for (const policy::LineBeforeKubelet& each : moved)
     says_ += base::cat(says_.empty() ? "" : "; ", moved_line_text(each));
   if (moved.empty()) {
-    log_.info("the lines of eviction hold as they are said");
+    log_.info("the eviction thresholds are those of the settings");
   } else {
     log_.warn(model::reason_sentence(model::Reason::kEvictLineMoved),
               {{"lines", says_}, {"reason", model::reason_id(model::Reason::kEvictLineMoved)}});

@@ -1,5 +1,5 @@
-// The lines of eviction that hold on this node: those of the settings, before the kubelet's own
-// (policy/evict/kubelet_lines.h). Calculated anew where one of both changed.
+// The eviction thresholds in force on this node: those of the settings, kept below the kubelet's own
+// (policy/evict/kubelet_lines.h). Computed again when one of them changes.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@ class EvictLines {
  public:
   explicit EvictLines(const base::Log& log) : log_(log) {}
 
-  // `kubelet`: null where it never said. The answer holds until the next call, as long as `said` does.
+  // `kubelet`: null if it never answered. The result is valid until the next call, as long as `said` is.
   const policy::NodeRules& hold(const policy::NodeRules& said, const policy::KubeletFound* kubelet,
                                 model::MemoryBytes memory, const DiskSights& sights);
 
-  // "memory 95 % -> 85 %, since the kubelet evicts from 90 % on"; "" where all hold as they are said.
+  // "memory 95 % -> 85 %, since the kubelet evicts from 90 % on"; "" if all thresholds are those of the settings.
   const std::string& says() const { return says_; }
 
  private:

@@ -9,7 +9,7 @@
 namespace tidemark::agent {
 namespace {
 
-TEST(EvictLines, WhatComesTooLateIsToldOnceAndHoldsOtherwise) {
+TEST(EvictLines, LateThresholdIsLoweredAndReportedOnce) {
   base::testing::Clock clock;
   std::string lines;
   const base::Log log(clock, {.write = [&](std::string_view line) { lines += line; }});

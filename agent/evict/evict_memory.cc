@@ -9,7 +9,7 @@
 namespace tidemark::agent {
 namespace {
 
-// A pause alone is not worth a file: the next agent begins with one of its own.
+// A pause alone is not worth a file: the next agent starts with its own pause.
 bool is_worth_keeping(const policy::EvictState& state) {
   return !state.hour.empty() || !state.leaving.empty();
 }
@@ -26,24 +26,24 @@ Result<void> EvictMemory::know_boot() {
 
 policy::EvictState EvictMemory::begin(base::MonotonicTime now) {
   if (const auto known = know_boot(); !known) {
-    log_.warn("evictions before this start do not count", {{"error", known.error().message}});
+    log_.warn("cannot read earlier evictions; they do not count", {{"error", known.error().message}});
     return policy::first_evict_state(now);
   }
   const auto text = journal::read_whole(path_, policy::kEvictStoredBytesMax);
   if (!text || !*text) {
-    if (!text) log_.warn("evictions before this start do not count", {{"error", text.error().message}});
+    if (!text) log_.warn("cannot read earlier evictions; they do not count", {{"error", text.error().message}});
     return policy::first_evict_state(now);
   }
   auto before = policy::decode_evictions(**text, boot_id_);
   if (!before) {
     if (before.error().kind != ErrorKind::kNotFound) {
-      log_.warn("evictions before this start do not count", {{"file", path_}, {"error", before.error().message}});
+      log_.warn("cannot read earlier evictions; they do not count", {{"file", path_}, {"error", before.error().message}});
     }
     return policy::first_evict_state(now);
   }
   kept_ = *before;
   if (is_worth_keeping(kept_)) {
-    log_.info("goes on with evictions of the agent before", {{"within the hour", std::to_string(kept_.hour.size())},
+    log_.info("continues with evictions of the previous agent", {{"within the hour", std::to_string(kept_.hour.size())},
                                                              {"leaving", std::to_string(kept_.leaving.size())}});
   }
   return policy::evict_state_after(*std::move(before), now);
@@ -65,7 +65,7 @@ void EvictMemory::keep(const policy::EvictState& state) {
   }();
   if (done) kept_ = state;
   if (!done && !troubled_) {
-    log_.warn("evictions are not kept for the next start: its hour would begin anew",
+    log_.warn("cannot save evictions for restart; the count of the hour would restart",
               {{"error", done.error().message}});
   }
   troubled_ = !done;

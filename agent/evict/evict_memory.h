@@ -1,8 +1,7 @@
-// Evictions outlast the agent that began them: an agent that starts anew on the same life of the machine counts the
-// hour on, and keeps to the deadlines that were told (policy/evict/stored.h). A file in the run folder, in memory of
-// the machine; written when something of it changes, which it rarely does. Without the machine's boot id nobody can
-// tell whether it is of this life: where it cannot be read at the start that is told, and it is read again when
-// something is to be kept.
+// Keeps evictions across agent restarts: an agent that restarts in the same boot continues the count of the hour and
+// the promised deadlines (policy/evict/stored.h). A file in the run directory, in memory; written when it changes,
+// which is seldom. Without the boot id its age is unknown: if the id cannot be read at the start, that is logged, and
+// it is read again at the next save.
 #pragma once
 
 #include <string>
@@ -18,7 +17,7 @@ class EvictMemory {
  public:
   EvictMemory(const base::Log& log, const std::string& run_dir, std::string proc_root);
 
-  // What to begin with. What cannot be read is told, and nothing of it counts.
+  // Returns the initial state. What cannot be read is logged and ignored.
   policy::EvictState begin(base::MonotonicTime now);
   void keep(const policy::EvictState& state);
 
@@ -28,9 +27,9 @@ class EvictMemory {
   std::string folder_;
   std::string path_;
   std::string proc_root_;
-  std::string boot_id_;      // "": it could not be read yet
-  policy::EvictState kept_;  // as the file has it; no pauses where there is none
-  bool troubled_ = false;    // and it was told
+  std::string boot_id_;  // "": not read yet
+  policy::EvictState kept_;  // as in the file; without pauses if there is no file
+  bool troubled_ = false;  // and it was logged
 };
 
 }  // namespace tidemark::agent

@@ -38,7 +38,7 @@ class EvictMemories : public ::testing::Test {
   base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
 };
 
-TEST_F(EvictMemories, TheNextAgentCountsOn) {
+TEST_F(EvictMemories, NextAgentContinuesTheCount) {
   EXPECT_EQ(memory().begin(kNow), policy::first_evict_state(kNow));
   memory().keep(evicted());
   EXPECT_EQ(memory().begin(kNow + 1min).hour, evicted().hour);
@@ -48,11 +48,11 @@ TEST_F(EvictMemories, TheNextAgentCountsOn) {
 }
 
 // A process that is out of descriptors reads no boot id: what it evicts counts for the next one all the same.
-TEST_F(EvictMemories, OneThatReadsNoBootIdAtItsStartSaysSoAndKeepsWhatComesAfter) {
+TEST_F(EvictMemories, UnreadableBootIdIsReportedAndLaterEvictionsAreKept) {
   boot("");
   EvictMemory kept = memory();
   EXPECT_EQ(kept.begin(kNow), policy::first_evict_state(kNow));
-  EXPECT_NE(lines.find("evictions before this start do not count"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("cannot read earlier evictions; they do not count"), std::string::npos) << lines;
   EXPECT_NE(lines.find("boot_id"), std::string::npos) << lines;
   kept.keep(evicted());
   EXPECT_FALSE(there()) << "nobody could tell of which life of the machine it is";
@@ -62,7 +62,7 @@ TEST_F(EvictMemories, OneThatReadsNoBootIdAtItsStartSaysSoAndKeepsWhatComesAfter
   EXPECT_EQ(memory().begin(kNow + 1min).hour, evicted().hour);
 }
 
-TEST_F(EvictMemories, WhereNothingWasEvictedThereIsNoFile) {
+TEST_F(EvictMemories, NoFileWithoutEviction) {
   EvictMemory kept = memory();
   kept.keep(kept.begin(kNow));
   EXPECT_FALSE(there());
@@ -72,7 +72,7 @@ TEST_F(EvictMemories, WhereNothingWasEvictedThereIsNoFile) {
   EXPECT_FALSE(there());
 }
 
-TEST_F(EvictMemories, TheSameIsNotWrittenTwice) {
+TEST_F(EvictMemories, DoesNotWriteTheSameTwice) {
   EvictMemory kept = memory();
   kept.keep(evicted());
   std::filesystem::remove(tree.root() + "/run/evictions.json");
@@ -80,14 +80,14 @@ TEST_F(EvictMemories, TheSameIsNotWrittenTwice) {
   EXPECT_FALSE(there());
 }
 
-TEST_F(EvictMemories, WhatCannotBeReadDoesNotCountAndIsTold) {
+TEST_F(EvictMemories, UnreadableFileIsReportedAndIgnored) {
   std::filesystem::create_directory(tree.root() + "/run");
   std::ofstream(tree.root() + "/run/evictions.json") << "{\"schema\":";
   EXPECT_EQ(memory().begin(kNow), policy::first_evict_state(kNow));
-  EXPECT_NE(lines.find("evictions before this start do not count"), std::string::npos);
+  EXPECT_NE(lines.find("cannot read earlier evictions; they do not count"), std::string::npos);
 }
 
-TEST_F(EvictMemories, WhereNothingCanBeKeptItIsToldOnce) {
+TEST_F(EvictMemories, ReportsFailedSaveOnce) {
   std::ofstream(tree.root() + "/run") << "a file where the folder should be";
   EvictMemory kept = memory();
   kept.keep(evicted());

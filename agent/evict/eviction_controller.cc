@@ -17,20 +17,20 @@ using model::Reason;
 using policy::EvictOutcome;
 using policy::EvictStage;
 
-// What would be done is said again after so long.
+// How often a plan that is only observed is logged again.
 constexpr base::Duration kTellAgain = std::chrono::minutes(10);
 constexpr std::size_t kToldMax = 1024;
 // Within policy::kNobodyThere.
 constexpr base::Duration kAskAgain = std::chrono::seconds(1);
 constexpr int kAskAgainMax = 3;
-// Where somebody is there and has too much to do: so long, and up to the spread longer.
+// Pause if the server answers but is busy: this long, and up to the spread longer.
 constexpr base::Duration kBusyPause = std::chrono::seconds(2);
 constexpr std::size_t kBusySpread_ms = 4000;
-// A job of which a task went so shortly before is evicted again.
+// An eviction counts as repeated if another task of the job was evicted this recently.
 constexpr base::Duration kAgainWithin = std::chrono::hours(1);
 constexpr std::size_t kEvictedJobsMax = 1024;
 
-// A grant holds until its end.
+// A grant applies until its end.
 std::int64_t evictions_an_hour(const policy::NodeRules& rules, std::int64_t without_grant, base::WallTime wall) {
   if (rules.grant && wall < rules.grant->now.until) return rules.grant->now.per_hour;
   return without_grant;
@@ -42,7 +42,7 @@ policy::EvictSwitches all_features() {
   return out;
 }
 
-// What our manager orders is meant, also by an agent that goes by gates.
+// Orders of our manager apply even to an agent that uses feature gates.
 policy::EvictSwitches switched_on(const policy::NodeRules& rules, policy::EvictSwitches without_word) {
   if (rules.word) return all_features();
   without_word.set(policy::EvictFeature::kReclaim);
@@ -71,7 +71,7 @@ Reason reason_of(EvictOutcome outcome) {
   return Reason::kEvictUnreachable;
 }
 
-// Another one for each task and each time: who were turned away together do not come back together.
+// Differs for each task and attempt, so that tasks that were refused together do not retry together.
 base::Duration busy_pause(std::string_view key, int times) {
   const std::size_t hash = std::hash<std::string>{}(base::cat(key, " ", times));
   return kBusyPause + std::chrono::milliseconds(hash % kBusySpread_ms);
@@ -91,14 +91,14 @@ EvictionController::EvictionController(net::EventLoop& loop, EvictionOutside out
       log_(log),
       metrics_(metrics),
       leaving_(metrics.gauge("tidemark_agent_tasks_leaving",
-                             "Tasks that were asked to end and are still there, or may not go for now.")),
+                             "Tasks that were asked to end and still run, or may not be evicted now.")),
       defaults_(defaults),
       state_(outside.memory != nullptr ? outside.memory->begin(loop.clock().monotonic())
                                        : policy::first_evict_state(loop.clock().monotonic())),
       scope_(loop) {}
 
 void EvictionController::observe(const EvictionInputs& inputs) {
-  // Nobody knows yet what runs here, or what is wanted: nobody is ended for that.
+  // Before tasks and settings are known, nothing is evicted.
   if (inputs.permit == policy::Permit::kKeep) return;
   const base::MonotonicTime now = loop_.clock().monotonic();
   const base::WallTime wall = loop_.clock().wall();
@@ -112,7 +112,7 @@ void EvictionController::observe(const EvictionInputs& inputs) {
                             inputs.rules, switched_on(inputs.rules, defaults_.features), now, wall);
   answers_.clear();
   state_ = std::move(step.state);
-  // Before anybody is asked: an agent that is killed in between has counted one too many, and not one too few.
+  // Before any request: an agent that is killed in between has counted one eviction too many, not one too few.
   if (outside_.memory != nullptr) outside_.memory->keep(state_);
   for (const policy::Leaving& each : step.plan.ended) ended(each, now);
   for (const policy::EvictOrder& each : step.plan.orders) {
@@ -126,7 +126,7 @@ void EvictionController::observe(const EvictionInputs& inputs) {
   show(step.plan);
 }
 
-// Those whom an agent before this one asked: what they use now stands for what they used then.
+// Recalls tasks that an earlier agent asked: their current use stands for their use then.
 void EvictionController::know_again(const EvictionInputs& inputs) {
   for (const policy::Leaving& one : state_.leaving) {
     if (one.stage == EvictStage::kSpared || going_.contains(one.task)) continue;
@@ -145,7 +145,7 @@ void EvictionController::know_again(const EvictionInputs& inputs) {
   }
 }
 
-// Those of whom the policy knows nothing any more: they stayed, and it was not told that they ended.
+// Forgets tasks that the policy no longer tracks: they stayed, and their end was not seen.
 void EvictionController::forget_others() {
   if (going_.size() <= state_.leaving.size()) return;
   std::erase_if(going_, [&](const auto& each) {
@@ -158,10 +158,10 @@ void EvictionController::order(const policy::EvictOrder& order, const EvictionIn
   const policy::TaskSeen& seen = observer_.tasks()[order.task];
   const std::string key = policy::evict_key(*task);
   if (order.verb == policy::EvictVerb::kKill) {
-    // One that does not die keeps others waiting no longer than it has to.
+    // A group that does not die must not delay others.
     if (!killing_.insert(key).second) return;
     const auto going = going_.find(key);
-    // One that the agent before this one asked: what was seen then is not known any more, only what it was about.
+    // For a task that an earlier agent asked, only the reason is known, not the values seen then.
     const bool known = going != going_.end() && going->second.gap.amount > 0;
     scope_.spawn(kill(task,
                       known ? policy::evict_why(going->second.gap)
@@ -170,7 +170,7 @@ void EvictionController::order(const policy::EvictOrder& order, const EvictionIn
     return;
   }
   if (order.beyond_grant) {
-    log_.warn("goes beyond what the hour was granted: the kubelet is about to evict, by an order of its own",
+    log_.warn("exceeds the eviction grant: the kubelet is about to evict in its own order",
               {{"namespace", task->ns}, {"name", task->name}, {"why", policy::evict_why(order.gap)}});
   }
   going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};
@@ -183,7 +183,7 @@ void EvictionController::only_tell(const policy::EvictOrder& order, const model:
   const base::MonotonicTime now = loop_.clock().monotonic();
   std::erase_if(told_, [&](const auto& each) { return now - each.second >= kTellAgain; });
   if (told_.size() >= kToldMax || !told_.emplace(policy::evict_key(task), now).second) return;
-  log_.info("would be evicted, if that were enforced", {{"namespace", task.ns},
+  log_.info("would be evicted if evictions were enforced", {{"namespace", task.ns},
                                                         {"name", task.name},
                                                         {"why", policy::evict_why(order.gap)},
                                                         {"reason", model::reason_id(Reason::kAgentObserves)}});
@@ -212,18 +212,19 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base:
   if (accepted) {
     log_.info("evicted", told);
   } else {
-    log_.warn("could not be evicted", told);
+    log_.warn("cannot evict", told);
   }
   if (outcome != EvictOutcome::kGone) tell_event(*task, gap, accepted, model::reason_sentence(reason));
   metrics_
-      .counter("tidemark_agent_evictions_total", "Tasks that were asked to end, by how that went.",
+      .counter("tidemark_agent_evictions_total", "Tasks that were asked to end, by outcome.",
                {{"class", class_label(*task)},
                 {"component", policy::to_string(gap.feature)},
                 {"reason", model::reason_id(reason)}})
       .add();
 }
 
-// An API server that starts anew answers a moment later; what it is asked carries the pod's uid. How long one that is
+// A restarting API server answers a moment later; a retry is safe because the request carries the pod's uid. The policy
+// decides how long to wait for a busy one.
 // busy is waited for is the policy's.
 net::Task<EvictOutcome> EvictionController::ask_until_answered(TaskPointer task, Reason why, base::Duration grace,
                                                                bool itself) {
@@ -263,9 +264,9 @@ net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reas
   const bool nobody = dead && killed->killed == 0;
   if (const auto going = going_.find(policy::evict_key(*task)); going != going_.end()) {
     going->second.killed |= !nobody;
-    // Whoever lists it has not noticed yet.
+    // The provider has not noticed its end yet.
     if (nobody && !std::exchange(going->second.was_empty, true)) {
-      log_.info("nobody was in the group that was to be killed",
+      log_.info("the cgroup to kill was empty",
                 {{"namespace", task->ns}, {"name", task->name}, {"group", task->path}});
     }
   }
@@ -287,7 +288,7 @@ net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reas
   }
   metrics_
       .counter("tidemark_agent_kills_total",
-               "Tasks whose group was killed, since they did not end when they were asked.",
+               "Tasks whose cgroup was killed because they did not end when asked.",
                {{"class", class_label(*task)}, {"reason", model::reason_id(dead ? by : Reason::kEvictNotKilled)}})
       .add();
 }
@@ -297,10 +298,10 @@ void EvictionController::ended(const policy::Leaving& leaving, base::MonotonicTi
   if (found == going_.end()) return;
   const Going going = std::move(found->second);
   going_.erase(found);
-  // Nobody was told to end: it stays, or went by itself.
+  // No request reached it: it stays, or ended by itself.
   const bool stayed = leaving.stage == EvictStage::kForbidden || leaving.stage == EvictStage::kSpared;
   if (stayed && !leaving.killed) return;
-  log_.info("has ended after it was asked to",
+  log_.info("ended after the request",
             {{"namespace", going.task->ns},
              {"name", going.task->name},
              {"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - leaving.asked).count())},
@@ -351,7 +352,7 @@ void EvictionController::tell_event(const model::Task& task, const policy::Gap& 
                           accepted ? "evictPodSuccess" : "evictPodFail", message);
 }
 
-// A label of a pod is anybody's text: only what the settings name is a label of a metric.
+// A pod's label may be any text: only classes in the settings become a metric label.
 std::string EvictionController::class_label(const model::Task& task) const {
   const std::string& name = task.identity.work_class;
   if (name.empty()) return "";

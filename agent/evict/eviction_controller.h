@@ -1,5 +1,5 @@
-// Ends offline work where limiting it is not enough: decides each second (policy/evict), has it carried out, and tells
-// what became of it: events and logs, metrics, the ledger of losses.
+// Evicts offline work if limiting it is not enough: decides each second (policy/evict), carries it out, and reports the
+// result as events, logs, metrics and in the loss ledger.
 #pragma once
 
 #include <cstddef>
@@ -28,14 +28,14 @@
 
 namespace tidemark::agent {
 
-// What lies outside, and outlives it.
+// External parts, which outlive it.
 struct EvictionOutside {
   EvictionHands& hands;
-  kube::EventRecorder* events = nullptr;  // null: none are told
-  LossLedger* losses = nullptr;           // null: none is kept
-  LastWords* last_words = nullptr;        // the same
-  EvictMemory* memory = nullptr;          // null: the next agent begins anew
-  TaskEnds* ends = nullptr;               // null: nobody sums them up
+  kube::EventRecorder* events = nullptr;  // null: no events
+  LossLedger* losses = nullptr;  // null: not kept
+  LastWords* last_words = nullptr;  // null: not kept
+  EvictMemory* memory = nullptr;  // null: the next agent starts without it
+  TaskEnds* ends = nullptr;  // null: not counted
 };
 
 struct EvictionInputs {
@@ -46,13 +46,13 @@ struct EvictionInputs {
   bool yarn_preempts = false;  // policy::VictimRules
 };
 
-// What holds where no manager of ours says anything of evictions.
+// The settings of eviction if no manager of ours configures it.
 struct EvictionDefaults {
   policy::EvictSwitches features;
   std::int64_t per_hour = 0;
 };
-// `gates`: the peer's. On a machine of its own (`tidemark up`) a line that is drawn is meant: its manager is ours, also
-// where nothing but the peer's settings are there.
+// `gates`: Koordinator's. On a single machine (`tidemark up`), a set threshold is enforced: its manager is ours, even
+// if only Koordinator's settings exist.
 EvictionDefaults eviction_defaults(policy::EvictSwitches gates, bool alone);
 
 class EvictionController {
@@ -62,10 +62,10 @@ class EvictionController {
   EvictionController(const EvictionController&) = delete;
   EvictionController& operator=(const EvictionController&) = delete;
 
-  // After each pass of the sampler, once it is known what runs here and what is wanted of the node.
+  // Call after each pass of the sampler, once tasks and settings are known.
   void observe(const EvictionInputs& inputs);
 
-  const std::string& says() const { return says_; }  // how it stands, in a few words
+  const std::string& says() const { return says_; }  // its status, in a few words
   std::size_t leaving() const { return state_.leaving.size(); }
 
  private:
@@ -77,8 +77,8 @@ class EvictionController {
     std::optional<model::MemoryBytes> memory;
     std::int64_t lost_core_seconds = 0;
     bool preempted = false;  // by its scheduler
-    bool killed = false;     // somebody was in its group when that was killed
-    bool was_empty = false;  // nobody was
+    bool killed = false;  // its group had processes when it was killed
+    bool was_empty = false;  // its group was empty
   };
   void order(const policy::EvictOrder& order, const EvictionInputs& inputs);
   void only_tell(const policy::EvictOrder& order, const model::Task& task);
@@ -106,11 +106,11 @@ class EvictionController {
   bool may_act_ = false;
   policy::EvictState state_;
   std::vector<policy::EvictAnswer> answers_;
-  std::vector<policy::WorkClass> classes_;                        // that the settings name, for labels of metrics
-  std::set<std::string, std::less<>> killing_;                    // a kill of whom is under way
+  std::vector<policy::WorkClass> classes_;  // named in the settings, for metric labels
+  std::set<std::string, std::less<>> killing_;  // kills in progress
   std::map<std::string, Going, std::less<>> going_;               // by policy::evict_key
-  std::map<std::string, base::MonotonicTime, std::less<>> told_;  // of whom it was said lately that it would go
-  std::map<std::string, base::MonotonicTime, std::less<>> evicted_jobs_;  // when a task of it went last
+  std::map<std::string, base::MonotonicTime, std::less<>> told_;  // tasks whose planned eviction was logged lately
+  std::map<std::string, base::MonotonicTime, std::less<>> evicted_jobs_;  // when a task of it was last evicted
   std::string says_;
   net::Scope scope_;  // last: its tasks use everything above
 };

@@ -20,7 +20,7 @@ using testing::kGiB;
 class Evictions : public testing::EvictingNode {};
 
 // 16 GiB, 8 online and 4 + 1 offline: 81 %, and down to 68 % means 2.2 GiB, which the large one releases.
-TEST_F(Evictions, OfflineWorkEndsAboveTheMemoryLine) {
+TEST_F(Evictions, EvictsOfflineWorkAboveMemoryThreshold) {
   pod("large", 4);
   pod("small", 1);
   pod("web", 2, model::Qos::kLs);
@@ -54,7 +54,7 @@ TEST_F(Evictions, OfflineWorkEndsAboveTheMemoryLine) {
       << metrics.text();
 }
 
-TEST_F(Evictions, WhoDoesNotEndIsKilledAtItsDeadline) {
+TEST_F(Evictions, KillsTaskAtItsDeadline) {
   pod("stubborn", 6);
   seconds(30);
   EXPECT_EQ(hands.grace, 30s);
@@ -71,7 +71,7 @@ TEST_F(Evictions, WhoDoesNotEndIsKilledAtItsDeadline) {
 }
 
 // Its source is slow to say so: nobody was killed, and nothing tells that somebody was.
-TEST_F(Evictions, WhoHasEndedWhenItsGroupIsKilledEndedByItself) {
+TEST_F(Evictions, TaskWithEmptyGroupEndedByItself) {
   pod("slow", 6);
   hands.in_group = 0;
   seconds(40);
@@ -82,12 +82,12 @@ TEST_F(Evictions, WhoHasEndedWhenItsGroupIsKilledEndedByItself) {
   ASSERT_EQ(lost.size(), 1U);
   EXPECT_EQ(lost[0].ended, "TM-EVICT-015");
   EXPECT_EQ(metrics.text().find("tidemark_agent_kills_total{"), std::string::npos) << metrics.text();
-  const auto told = lines.find("nobody was in the group that was to be killed");
+  const auto told = lines.find("the cgroup to kill was empty");
   EXPECT_NE(told, std::string::npos) << lines;
-  EXPECT_EQ(told, lines.rfind("nobody was in the group that was to be killed")) << "once";
+  EXPECT_EQ(told, lines.rfind("the cgroup to kill was empty")) << "once";
 }
 
-TEST_F(Evictions, WhereNobodyAnswersMemoryIsSavedByTheKernel) {
+TEST_F(Evictions, KillsGroupIfNoAnswer) {
   pod("job", 6);
   hands.answer = EvictOutcome::kUnreachable;
   seconds(8);
@@ -96,7 +96,7 @@ TEST_F(Evictions, WhereNobodyAnswersMemoryIsSavedByTheKernel) {
 }
 
 // A surge on many nodes keeps a webhook busy: its answer is waited for, a kill would pass the budgets that it holds.
-TEST_F(Evictions, WhoIsBusyIsAskedAgainAndNobodyIsKilled) {
+TEST_F(Evictions, RetriesBusyServerWithoutKill) {
   pod("job", 6);
   hands.answer = EvictOutcome::kBusy;
   seconds(25);
@@ -109,7 +109,7 @@ TEST_F(Evictions, WhoIsBusyIsAskedAgainAndNobodyIsKilled) {
   EXPECT_NE(lines.find("could not be evicted"), std::string::npos);
 }
 
-TEST_F(Evictions, WhoStaysBusyIsNotWaitedForUntilTheMachineIsOutOfMemory) {
+TEST_F(Evictions, BusyServerIsNotAwaitedUntilOutOfMemory) {
   pod("job", 6);
   hands.answer = EvictOutcome::kBusy;
   seconds(32);
@@ -119,7 +119,7 @@ TEST_F(Evictions, WhoStaysBusyIsNotWaitedForUntilTheMachineIsOutOfMemory) {
   EXPECT_EQ(hands.asked.size(), asked) << "it was killed: that one is asked no more";
 }
 
-TEST_F(Evictions, WhoIsBusyIsNotAskedAgainOnceOnlyObserved) {
+TEST_F(Evictions, NoRetryAfterChangeToObserve) {
   pod("job", 6);
   hands.answer = EvictOutcome::kBusy;
   seconds(1);
@@ -130,7 +130,7 @@ TEST_F(Evictions, WhoIsBusyIsNotAskedAgainOnceOnlyObserved) {
   EXPECT_TRUE(hands.killed.empty());
 }
 
-TEST_F(Evictions, AnotherOneIsAskedWhereOneMayNotGo) {
+TEST_F(Evictions, AsksAnotherTaskAfterRefusal) {
   pod("guarded", 4);
   pod("other", 3);
   hands.answer = EvictOutcome::kForbidden;
@@ -143,7 +143,7 @@ TEST_F(Evictions, AnotherOneIsAskedWhereOneMayNotGo) {
   EXPECT_TRUE(hands.killed.empty());
 }
 
-TEST_F(Evictions, ObservingItOnlySaysSo) {
+TEST_F(Evictions, ObserveOnlyLogs) {
   pod("job", 6);
   for (const Permit each : {Permit::kPutBack, Permit::kTighten}) {
     permit = each;
@@ -159,7 +159,7 @@ TEST_F(Evictions, ObservingItOnlySaysSo) {
 }
 
 // policy/budget: without a grant a node evicts little; with one, as much as it says, until it ends.
-TEST_F(Evictions, TheHourIsBounded) {
+TEST_F(Evictions, LimitsEvictionsPerHour) {
   for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
   other_gib = 13;
   seconds(120);
@@ -171,7 +171,7 @@ TEST_F(Evictions, TheHourIsBounded) {
 }
 
 // It would evict by an order of its own, which knows nothing of YARN's containers.
-TEST_F(Evictions, WhereTheKubeletIsAboutToEvictMoreGoThanTheHourWasGranted) {
+TEST_F(Evictions, ExceedsGrantIfKubeletIsAboutToEvict) {
   for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
   rules.threshold.memory_before_kubelet_percent = 87;
   rules.threshold.kubelet_next_bytes = 2 * kGiB;
@@ -184,7 +184,7 @@ TEST_F(Evictions, WhereTheKubeletIsAboutToEvictMoreGoThanTheHourWasGranted) {
   EXPECT_NE(lines.find("beyond what the hour was granted"), std::string::npos) << lines;
 }
 
-TEST_F(Evictions, AJobThatLosesAnotherTaskWithinTheHourIsEvictedAgain) {
+TEST_F(Evictions, CountsRepeatedEvictionOfJob) {
   rules.grant = policy::NodeGrant{{100, clock.wall() + 24h}, {}};
   const auto evict = [&](const std::string& name, const std::string& job) {
     pod(name, 6);
@@ -212,7 +212,7 @@ TEST_F(Evictions, AJobThatLosesAnotherTaskWithinTheHourIsEvictedAgain) {
   EXPECT_EQ(again(), '1') << "an hour later it is a first one";
 }
 
-TEST_F(Evictions, AnAgentThatStartsAnewCountsTheHourOn) {
+TEST_F(Evictions, RestartContinuesCountOfHour) {
   for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
   other_gib = 13;
   for (int i = 0; i < 3; ++i) {
@@ -222,7 +222,7 @@ TEST_F(Evictions, AnAgentThatStartsAnewCountsTheHourOn) {
   }
 }
 
-TEST_F(Evictions, AnAgentThatStartsAnewKeepsToTheDeadlineThatWasTold) {
+TEST_F(Evictions, RestartKeepsPromisedDeadline) {
   pod("stubborn", 6);
   seconds(10);
   begin();

@@ -19,14 +19,14 @@ bool runs_offline(const model::Task& task) {
   return task.qos_raw == model::Qos::kBe && !task.terminal() && task.kind != model::TaskKind::kHostApplication;
 }
 
-// Contract 7.4: pods of raw QoS BE. Of a copilot's tasks those that lie where the limit holds; the others are no part
-// of what suppression leaves to offline work either (policy/suppress/room.h).
+// Contract 7.4: pods of raw QoS BE. Of a copilot's tasks, those in the limited group; others are not part of
+// suppression's amount for offline work either (policy/suppress/room.h).
 bool counts_as_offline(const model::Task& task, std::string_view besteffort) {
   if (!runs_offline(task)) return false;
   return task.kind != model::TaskKind::kCopilotTask || !policy::counts_as_online(&task, besteffort);
 }
 
-// Contract 7.4: the narrowest of processors and quota in force. Ours: and of what is left where neither holds it.
+// Contract 7.4: the smaller of CPU set and quota in force. Ours: also what is left if neither limits it.
 std::optional<model::CpuMilli> real_limit(const BesteffortInForce& in_force) {
   std::optional<model::CpuMilli> limit = in_force.left;
   const auto narrow = [&](std::int64_t milli) {
@@ -37,7 +37,7 @@ std::optional<model::CpuMilli> real_limit(const BesteffortInForce& in_force) {
   return limit;
 }
 
-// Contract 7.4: a node that offers 0 counts with 1, one that says nothing is passed over.
+// Contract 7.4: a node that offers 0 counts as 1; a node without an offer is skipped.
 std::optional<model::CpuMilli> offered_limit(const policy::NodeSeen& node) {
   for (const auto& each : node.offered) {
     if (each.of != model::PriorityClass::kBatch || !each.cpu) continue;
@@ -52,7 +52,7 @@ bool wants_window(const policy::ThresholdRules& rules) {
 
 }  // namespace
 
-// Contract 7.4: the narrowest cpuset among besteffort and its containers.
+// Contract 7.4: the smallest cpuset among besteffort and its containers.
 BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, const policy::SuppressPlan& plan,
                                       std::optional<std::int64_t> container_cpus) {
   BesteffortInForce out{container_cpus, seen.besteffort_quota_us, plan.left, seen.groups.besteffort};
@@ -83,10 +83,10 @@ void EvictionObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now)
   }
 }
 
-// What lies in a task that counts, counts in it.
+// A task nested in a counted task is part of it.
 void EvictionObserver::take_offline(const Inputs& inputs) {
   policy::OfflineCpu offline;
-  std::int64_t sold = 0;  // wherever it lies
+  std::int64_t sold = 0;  // in any group
   const auto& listed = inputs.tasks.tasks;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const model::Task& task = *tasks_[i].task;
@@ -98,7 +98,7 @@ void EvictionObserver::take_offline(const Inputs& inputs) {
     const bool counted = listed[i].above && counts_as_offline(*listed[*listed[i].above].task, inputs.besteffort.group);
     if (!counted) offline.used += tasks_[i].cpu.value_or(model::CpuMilli{});
   }
-  // What an order leaves it says nothing of what it was sold: nobody ends for the least that ours holds him to.
+  // The amount under an order says nothing about the sold amount: our own minimum must not cause evictions.
   if (!inputs.off) {
     offline.limit = inputs.rules.cpu_evict_policy == policy::CpuEvictPolicy::kByAllocatable
                         ? offered_limit(node_)
@@ -111,7 +111,7 @@ void EvictionObserver::take_offline(const Inputs& inputs) {
   node_.oversold = model::CpuMilli{std::max<std::int64_t>(sold - facts->origin->cpu.value, 0)};
 }
 
-// What an order takes back is not what there is too little of: nobody ends because a node drains.
+// An amount withdrawn by an order is not a shortage: a draining node must not cause evictions.
 void EvictionObserver::take_offered(const NodeFacts& facts, bool withdrawn) {
   using model::PriorityClass;
   if (withdrawn) {
@@ -123,7 +123,7 @@ void EvictionObserver::take_offered(const NodeFacts& facts, bool withdrawn) {
                         {PriorityClass::kBatch, facts.batch.cpu, facts.batch.memory}});
 }
 
-// Σ / n over the window, where at least a third of it was seen.
+// Σ / n over the window, if at least a third of it was seen.
 void EvictionObserver::look_back(const Inputs& inputs, base::MonotonicTime now) {
   node_.cpu_in_window.reset();
   node_.offline_in_window.reset();

@@ -1,4 +1,4 @@
-// What a node looks like to eviction, from what was measured: now, and on average over the window of CPU features.
+// The node as eviction sees it, from measurements: now, and as an average over the window of CPU features.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@
 
 namespace tidemark::agent {
 
-// So far back averages go: a longer window of the settings counts as this one.
+// The longest average: a longer window in the settings counts as this one.
 inline constexpr base::Duration kMomentsKept = std::chrono::minutes(10);
 
-// What offline work may use by the files in force; nullopt: not known.
+// The CPU limit of offline work by the files in force; nullopt: unknown.
 struct BesteffortInForce {
-  std::optional<std::int64_t> cpus;  // how many
+  std::optional<std::int64_t> cpus;  // their count
   std::optional<std::int64_t> quota_us;
-  std::optional<model::CpuMilli> left{};  // nothing holds it, and it runs last: what all others leave of the node
-  std::string_view group{};               // whose they are; "": none is there. Whoever gives it keeps it
+  std::optional<model::CpuMilli> left{};  // if nothing limits it and it runs last: what all others leave of the node
+  std::string_view group{};  // the limited group; "": none. The caller owns the text
 };
-// Of the besteffort group, and of its containers where those are held to fewer processors than it has.
+// Of the besteffort group, and of its containers if they have fewer CPUs than the group.
 BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, const policy::SuppressPlan& plan,
                                       std::optional<std::int64_t> container_cpus);
 
@@ -42,13 +42,13 @@ class EvictionObserver {
     const TaskSnapshot& tasks;
     const policy::ThresholdRules& rules;
     BesteffortInForce besteffort{};
-    const DiskSights* disks = nullptr;                 // null: nobody looks at them
-    bool off = false;                                  // co-location: offline work has its least, by that order
-    bool withdrawn = false;                            // by an order it offers nothing, whatever was sold
-    std::optional<model::MemoryBytes> left_to_pods{};  // of their limit together; nullopt: they have none
-    std::string_view pods{};                           // the group of all of them; "": there is none
+    const DiskSights* disks = nullptr;  // null: disks are not watched
+    bool off = false;  // co-location is off: an order limits offline work to its least
+    bool withdrawn = false;  // an order sets the offer to 0, whatever was sold
+    std::optional<model::MemoryBytes> left_to_pods{};  // left of their common limit; nullopt: no limit
+    std::string_view pods{};  // the group of all pods; "": there is none
   };
-  // Once a pass. Both answers hold until the next one, or until the tasks or the Node are others.
+  // Call once per pass. Results are valid until the next call, or until the tasks or the Node change.
   void observe(const Inputs& inputs, base::MonotonicTime now);
 
   const policy::NodeSeen& node() const { return node_; }
@@ -67,7 +67,7 @@ class EvictionObserver {
 
   policy::NodeSeen node_;
   std::vector<policy::TaskSeen> tasks_;
-  std::vector<Moment> moments_;  // a ring, made when a CPU feature first wants it
+  std::vector<Moment> moments_;  // a ring, allocated when a CPU feature first needs it
   std::size_t next_ = 0;
 };
 

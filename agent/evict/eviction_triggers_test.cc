@@ -18,7 +18,7 @@ using testing::kGiB;
 class EvictionTriggers : public testing::EvictingNode {};
 
 // 16 GiB, 8 online, 2 offline and 5 of files that were read: 62 % by what is available, 93 % as the kubelet counts.
-TEST_F(EvictionTriggers, OfflineWorkEndsBeforeTheKubeletWouldEvictForFilesThatWereRead) {
+TEST_F(EvictionTriggers, EvictsBeforeKubeletDoesForReadFiles) {
   pod("shuffle", 2);
   read_gib = 5;
   seconds(5);
@@ -30,7 +30,7 @@ TEST_F(EvictionTriggers, OfflineWorkEndsBeforeTheKubeletWouldEvictForFilesThatWe
 }
 
 // Contract 7.1: the peer's gates are off, and so are evictions, until somebody switches them on.
-TEST_F(EvictionTriggers, WithoutAGateNobodyGoes) {
+TEST_F(EvictionTriggers, WithoutGateNothingIsEvicted) {
   gates = {};
   begin();
   pod("job", 7);
@@ -41,7 +41,7 @@ TEST_F(EvictionTriggers, WithoutAGateNobodyGoes) {
   EXPECT_EQ(hands.asked.size(), 1U);
 }
 
-TEST_F(EvictionTriggers, WhoHoldsADiskThatIsShortEnds) {
+TEST_F(EvictionTriggers, EvictsTaskThatFillsDisk) {
   rules.word.emplace();
   rules.word->evict.disk_free_percent = 20;
   for (const char* name : {"small", "large"}) pod(name, 1);
@@ -71,7 +71,7 @@ TEST_F(EvictionTriggers, WhoHoldsADiskThatIsShortEnds) {
 }
 
 // What the manager asks back of a class goes with no line drawn and no gate open, and nothing else of the node does.
-TEST_F(EvictionTriggers, WhatIsAskedBackOfAClassGoes) {
+TEST_F(EvictionTriggers, EvictsReclaimedClass) {
   gates = {};
   rules.threshold.enable = false;
   begin();
@@ -100,7 +100,7 @@ TEST_F(EvictionTriggers, WhatIsAskedBackOfAClassGoes) {
   EXPECT_EQ(lost[0].reason, "TM-LEDGER-009");
 }
 
-TEST_F(EvictionTriggers, OfAClassThatIsOffNobodyGoesWhereEvictionOnlyObserves) {
+TEST_F(EvictionTriggers, ObserveEvictsNothingOfOffClass) {
   rules.threshold.enable = false;
   rules.reclaim = {{"transcode", {}, {}, "TM-STATE-027"}};
   permit = Permit::kPutBack;
@@ -112,7 +112,7 @@ TEST_F(EvictionTriggers, OfAClassThatIsOffNobodyGoesWhereEvictionOnlyObserves) {
 }
 
 // The same where most of the node is free, and all pods together have little left of theirs.
-TEST_F(EvictionTriggers, OfflineWorkEndsBeforeTheKubeletWouldEvictForWhatPodsHaveLeft) {
+TEST_F(EvictionTriggers, EvictsBeforeKubeletDoesForPodLimit) {
   pod("shuffle", 2);
   rules.threshold.pods_before_kubelet_percent = 89;
   left_to_pods = 2 * kGiB;
@@ -127,7 +127,7 @@ TEST_F(EvictionTriggers, OfflineWorkEndsBeforeTheKubeletWouldEvictForWhatPodsHav
 }
 
 // Of the limit of pods nothing is free when somebody beside their group ends.
-TEST_F(EvictionTriggers, WhoLiesBesideThePodsDoesNotEndForWhatTheyHaveLeft) {
+TEST_F(EvictionTriggers, TasksOutsideKubepodsDoNotRelievePodLimit) {
   work("container", "", 500, model::TaskKind::kCopilotTask);
   auto beside = std::make_shared<model::Task>(*pods["container"].first);
   beside->path = "kubepods-yarn/container";
@@ -143,7 +143,7 @@ TEST_F(EvictionTriggers, WhoLiesBesideThePodsDoesNotEndForWhatTheyHaveLeft) {
 }
 
 // `tidemark up`: nobody switches gates there, and nobody grants anything.
-TEST_F(EvictionTriggers, AMachineOfItsOwnGoesByEveryLineThatIsDrawn) {
+TEST_F(EvictionTriggers, SingleMachineEnforcesEveryThreshold) {
   gates = {};
   alone = true;
   begin();
@@ -155,7 +155,7 @@ TEST_F(EvictionTriggers, AMachineOfItsOwnGoesByEveryLineThatIsDrawn) {
 
 // Kubernetes' scheduler and YARN's sold 9 of the 6 cores that there are, and offline work gets 2 of them: transcoding
 // of both goes first, as much as was sold too much, and Spark of both keeps running.
-TEST_F(EvictionTriggers, OfANodeThatTwoSchedulersOversoldTranscodingGoesFirst) {
+TEST_F(EvictionTriggers, OversoldNodeEvictsTranscodingFirst) {
   rules.word.emplace();
   rules.word->classes = {{"transcode", 10}, {"spark", 30}};
   rules.threshold.cpu_evict_satisfaction_lower_percent = 30;
@@ -178,7 +178,7 @@ TEST_F(EvictionTriggers, OfANodeThatTwoSchedulersOversoldTranscodingGoesFirst) {
 }
 
 // A NodeManager's containers may lie beside the kubelet's groups: besteffort's limit does not hold them.
-TEST_F(EvictionTriggers, NobodyEndsForWhatRunsBesideBesteffort) {
+TEST_F(EvictionTriggers, WorkOutsideBesteffortCausesNoCpuEviction) {
   begin_by_satisfaction();
   work("job", "", 1000, model::TaskKind::kPod);
   work("container", "", 9000, model::TaskKind::kCopilotTask);
@@ -198,7 +198,7 @@ TEST_F(EvictionTriggers, NobodyEndsForWhatRunsBesideBesteffort) {
 
 // What the agent leaves to offline work by an order is no lack that anybody ends for, nor what was seen of it once it
 // is over.
-TEST_F(EvictionTriggers, NobodyEndsForWhatAnOrderHoldsHimTo) {
+TEST_F(EvictionTriggers, LimitByOrderCausesNoEviction) {
   begin_by_satisfaction();
   work("job", "", 3000, model::TaskKind::kPod);
   cpu_micro = 20'000;
@@ -217,7 +217,7 @@ TEST_F(EvictionTriggers, NobodyEndsForWhatAnOrderHoldsHimTo) {
 
 // `tidemark off pool night` (docs/guide/off.md): what runs already goes on running. While a node drains it says that it
 // offers 0, and a mark that nobody can read counts as that.
-TEST_F(EvictionTriggers, NobodyEndsSinceAnOrderTakesBackWhatIsOffered) {
+TEST_F(EvictionTriggers, WithdrawnOfferCausesNoEviction) {
   for (const auto feature : {policy::EvictFeature::kCpuAllocatable, policy::EvictFeature::kMemoryAllocatable}) {
     gates.set(feature);
   }
@@ -245,7 +245,7 @@ TEST_F(EvictionTriggers, NobodyEndsSinceAnOrderTakesBackWhatIsOffered) {
   EXPECT_EQ(hands.asked, std::vector<std::string>{"job"}) << "the node lost what it sold";
 }
 
-TEST_F(EvictionTriggers, WhereNoQuotaHoldsOfflineWorkWhatOthersLeaveItCounts) {
+TEST_F(EvictionTriggers, WithoutQuotaUnusedCpuIsTheLimit) {
   begin_by_satisfaction();
   work("job", "", 3000, model::TaskKind::kPod);
   cpu_micro = 20'000;

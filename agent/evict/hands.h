@@ -1,4 +1,4 @@
-// Who can end a task: its API server, its copilot, in the end the kernel. A rim: ending.h is the real one.
+// Interface to end a task: by its API server, its copilot, or finally the kernel. The real implementation is ending.h.
 #pragma once
 
 #include "base/clock.h"
@@ -14,12 +14,11 @@ namespace tidemark::agent {
 class EvictionHands {
  public:
   virtual ~EvictionHands() = default;
-  // Tells whoever runs it that it is to end, and that it has `grace` until it is killed; a pod's own grace period
-  // stands above that. `why` is in the audit. `itself`: its scheduler may not end another one for it. The task may go
-  // while it is asked.
+  // Asks its owner to end the task within `grace`, after which it is killed; a pod's own grace period takes precedence.
+  // `why` is in the audit. `itself`: its scheduler must not end another one instead. The task may go while it is asked.
   virtual net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace,
                                               bool itself) = 0;
-  // All of its group, where it has one. It never waits on the loop.
+  // Kills its whole group, if it has one. Does not block the loop.
   virtual net::Task<Result<linux::KillReport>> kill(const model::Task& task, model::Reason why) = 0;
 };
 

@@ -25,9 +25,9 @@ namespace {
 
 constexpr std::string_view kLogEnd = ".log";
 constexpr int kSameNameMax = 100;                       // within one second
-constexpr mode_t kFolderMode = 0700, kFileMode = 0600;  // logs hold what only their owner may see
+constexpr mode_t kFolderMode = 0700, kFileMode = 0600;  // logs may contain secrets of their owner
 
-// "20261122T200000Z": in the order of time.
+// "20261122T200000Z": sorts by time.
 std::string stamp(base::WallTime at) {
   const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(at.since_epoch).count();
   std::tm utc{};
@@ -36,7 +36,7 @@ std::string stamp(base::WallTime at) {
   return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &utc)};
 }
 
-// All names in a folder, up to a number; nothing where it cannot be listed.
+// All names in a folder, up to a limit; none if it cannot be listed.
 std::vector<std::string> names_in(int directory, std::size_t most) {
   std::vector<std::string> out;
   const int fd = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -56,7 +56,7 @@ std::vector<std::string> names_in(int directory, std::size_t most) {
   return out;
 }
 
-// The highest number: the kubelet counts the starts of a container.
+// The log with the highest number: the kubelet counts the starts of a container.
 std::optional<std::string> newest_log(int container) {
   std::optional<std::uint64_t> newest;
   for (const std::string& name : names_in(container, kLastWordsNamesMax)) {
@@ -68,7 +68,7 @@ std::optional<std::string> newest_log(int container) {
   return base::cat(*newest, kLogEnd);
 }
 
-// The end of a plain file, from the beginning of a line on. nullopt: it is none.
+// The end of a plain file, from the start of a line. nullopt: not a plain file.
 Result<std::optional<std::string>> read_end(int container, const std::string& name, const linux::Place& place) {
   const Fd fd(::openat(container, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd && (errno == ENOENT || errno == ELOOP)) return std::nullopt;
@@ -84,7 +84,7 @@ Result<std::optional<std::string>> read_end(int container, const std::string& na
         ::pread(fd.get(), text.data() + size, text.size() - size, from + static_cast<std::int64_t>(size));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return base::fail_errno(errno, base::cat("read ", place.text()));
-    if (got == 0) break;  // somebody cut it off
+    if (got == 0) break;  // the file was truncated
     size += static_cast<std::size_t>(got);
   }
   text.resize(size);
@@ -129,7 +129,7 @@ std::int64_t bytes_in(int directory) {
   return bytes;
 }
 
-// A folder of files, as we make them. One that has more in it stays.
+// Removes a folder of files, as we create them. A folder with other content stays.
 bool remove_folder(int parent, const std::string& name) {
   const auto folder = linux::open_beneath(parent, name, {{}, {}, name});
   if (!folder || !*folder) return false;
@@ -139,7 +139,7 @@ bool remove_folder(int parent, const std::string& name) {
   return ::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0;
 }
 
-// So that one more folder of `coming` bytes fits in; how many went.
+// Makes room for one more folder of `coming` bytes; returns how many were removed.
 Result<std::size_t> make_room(int directory, const std::string& path, std::int64_t coming) {
   std::vector<std::string> names;  // the oldest first
   TM_TRY([[maybe_unused]] const bool there, linux::list_folders(directory, names, {path, {}, {}}));
@@ -169,7 +169,7 @@ Result<linux::Directory> make_folder(int parent, const std::string& name, const 
   return std::move(*made);
 }
 
-// Two pods may have one: "b" in the namespace "a-c", and "c-b" in "a"; or two long ones of which the end is cut.
+// Two pods may have the same name: "b" in the namespace "a-c", and "c-b" in "a"; or two long names that were cut.
 Result<std::string> make_own_folder(int parent, std::string_view wanted, const std::string& path) {
   for (int which = 1; which <= kSameNameMax; ++which) {
     const std::string more = which == 1 ? "" : base::cat("-", which);
@@ -204,14 +204,14 @@ Result<LastWordsKept> keep_last_words(const std::string& pod_logs, const std::st
   const std::string pod = base::cat(evicted.ns, "_", evicted.name, "_", evicted.uid);
   if (!is_plain_name(evicted.ns) || !is_plain_name(evicted.name) || !is_plain_name(evicted.uid) ||
       !is_plain_name(pod)) {
-    return fail(ErrorKind::kInvalid, "a pod whose logs have a folder is wanted, found ", base::in_quotes(pod));
+    return fail(ErrorKind::kInvalid, "expected a pod with a log directory, found ", base::in_quotes(pod));
   }
   TM_TRY(const std::vector<Words> words, words_of(pod_logs, pod));
   LastWordsKept kept;
   if (words.empty()) return kept;
 
   TM_TRY(const auto state, linux::open_directory(state_dir));
-  if (!state) return fail(ErrorKind::kNotFound, "the folder ", state_dir, " is not there");
+  if (!state) return fail(ErrorKind::kNotFound, "the folder ", state_dir, " does not exist");
   const std::string all = base::cat(state_dir, "/evicted");
   TM_TRY(const linux::Directory directory, make_folder(state->fd.get(), "evicted", {all, {}, {}}));
   std::int64_t coming = 0;
@@ -254,7 +254,7 @@ net::Task<bool> LastWords::keep_of(Evicted evicted) {
                                of = std::move(evicted)] { return keep_last_words(logs, state, of); }),
       kLastWordsLimit, "keeping the last lines of a pod");
   if (kept && *kept) co_return (*kept)->containers > 0;
-  log_.warn("the last lines of an evicted pod are not kept",
+  log_.warn("cannot keep the last lines of an evicted pod",
             {{"namespace", ns}, {"name", name}, {"error", kept ? kept->error() : kept.error()}});
   co_return false;
 }

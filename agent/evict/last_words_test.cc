@@ -53,7 +53,7 @@ struct LastWordsTest : ::testing::Test {
   linux::testing::Tree tree;
 };
 
-TEST_F(LastWordsTest, TheNewestLogOfEachContainerIsKept) {
+TEST_F(LastWordsTest, KeepsNewestLogOfEachContainer) {
   log("main/0.log", "the first life\n");
   log("main/10.log", "the last life\n");
   log("main/9.log", "one before\n");
@@ -75,7 +75,7 @@ TEST_F(LastWordsTest, TheNewestLogOfEachContainerIsKept) {
 }
 
 // "b" in the namespace "a-c" and "c-b" in "a".
-TEST_F(LastWordsTest, OfTwoPodsThatWouldHaveOneFolderBothAreKept) {
+TEST_F(LastWordsTest, KeepsBothPodsWithSameFolderName) {
   tree.write("logs/a_c-b_u1/main/0.log", "the first\n");
   tree.write("logs/a-c_b_u2/main/0.log", "the second\n");
   const base::WallTime at = pod().at;
@@ -89,7 +89,7 @@ TEST_F(LastWordsTest, OfTwoPodsThatWouldHaveOneFolderBothAreKept) {
   EXPECT_EQ(text("state/evicted/" + name + "-2/main.log"), with_epitaph("the second\n"));
 }
 
-TEST_F(LastWordsTest, OfALongLogTheEndIs) {
+TEST_F(LastWordsTest, KeepsEndOfLongLog) {
   std::string lines;
   for (int i = 0; lines.size() < 3 * kLastWordsBytes; ++i) lines += base::cat("line ", i, "\n");
   log("main/0.log", lines);
@@ -116,7 +116,7 @@ TEST_F(LastWordsTest, AnEmptyLogHasItsEpitaph) {
   EXPECT_EQ(text("state/evicted/20261122T200000Z-jobs-crunch-0/main.log"), with_epitaph(""));
 }
 
-TEST_F(LastWordsTest, NoLinkLeadsOut) {
+TEST_F(LastWordsTest, DoesNotFollowLinks) {
   tree.write("secret/0.log", "a secret\n");
   log("main/0.log", "mine\n");
   fs::create_symlink(tree.path("secret/0.log"), tree.path("logs/jobs_crunch-0_u1/main/1.log"));
@@ -133,7 +133,7 @@ TEST_F(LastWordsTest, NoLinkLeadsOut) {
   EXPECT_FALSE(keep(pod("crunch-1")));
 }
 
-TEST_F(LastWordsTest, NamesAreNoPaths) {
+TEST_F(LastWordsTest, RefusesNamesThatArePaths) {
   tree.write("secret/main/0.log", "a secret\n");
   tree.write("logs/jobs_x/main/0.log", "x\n");
   for (const char* name : {"", ".", "..", "x/../../secret", "/"}) {
@@ -167,7 +167,7 @@ TEST_F(LastWordsTest, ALongNameIsCut) {
   EXPECT_EQ(keep(evicted).value().containers, 1u);
 }
 
-TEST_F(LastWordsTest, TheOldestGoWhereThereAreTooMany) {
+TEST_F(LastWordsTest, RemovesOldestIfTooMany) {
   log("main/0.log", "x\n");
   Evicted evicted = pod();
   for (std::size_t i = 0; i < kLastWordsFoldersMax; ++i) {
@@ -181,7 +181,7 @@ TEST_F(LastWordsTest, TheOldestGoWhereThereAreTooMany) {
   EXPECT_EQ(folders().back(), "20261122T200320Z-jobs-crunch-0");
 }
 
-TEST_F(LastWordsTest, TheOldestGoWhereTheyAreTooLarge) {
+TEST_F(LastWordsTest, RemovesOldestIfTooLarge) {
   log("main/0.log", "x\n");
   for (int i = 1; i <= 4; ++i) {
     const std::string file = base::cat("state/evicted/2026010", i, "T000000Z-a-b/main.log");
@@ -193,13 +193,13 @@ TEST_F(LastWordsTest, TheOldestGoWhereTheyAreTooLarge) {
                                                  "20261122T200000Z-jobs-crunch-0"}));
 }
 
-TEST_F(LastWordsTest, TheEpitaphSaysWhy) {
+TEST_F(LastWordsTest, EpitaphGivesReason) {
   EXPECT_EQ(epitaph(model::Reason::kEvictMemoryLine, policy::EvictFeature::kBeMemory, "memory 82 %\nof it"),
             base::cat("evicted by tidemark: ", model::reason_id(model::Reason::kEvictMemoryLine), " ",
                       model::reason_sentence(model::Reason::kEvictMemoryLine), ", BEMemoryEvict, memory 82 % of it"));
 }
 
-TEST_F(LastWordsTest, AWorkerKeepsThemBeforeThePodIsAsked) {
+TEST_F(LastWordsTest, SavesOnWorkerBeforeEvictionRequest) {
   base::testing::Clock clock;
   net::EventLoop loop(clock);
   std::string lines;
@@ -225,7 +225,7 @@ TEST_F(LastWordsTest, AWorkerKeepsThemBeforeThePodIsAsked) {
   EXPECT_EQ(folders().size(), 1u);
   fs::remove_all(tree.path("state"));
   EXPECT_FALSE(keep(words, model::TaskKind::kPod));
-  EXPECT_NE(lines.find("the last lines of an evicted pod are not kept"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("cannot keep the last lines of an evicted pod"), std::string::npos) << lines;
 }
 
 }  // namespace

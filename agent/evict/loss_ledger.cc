@@ -36,7 +36,7 @@ std::string lost_line(std::uint64_t losses) {
   return base::cat(R"({"schema":)", kLossSchema, R"(,"lost":)", losses, "}");
 }
 
-// A line as it stands: a loss, or how many are missing here.
+// One line: a loss, or the number of missing losses.
 struct Line {
   std::int64_t schema = 0;
   std::int64_t lost = 0;

@@ -1,6 +1,6 @@
-// What each eviction cost: one line in STATE_DIR/losses.jsonl when the task has ended, for people, and for whoever sums
-// evictions up by class and day. Bounded as an audit is (journal/audit_file.h): what is older is in losses.jsonl.1 and
-// on, and goes.
+// The cost of each eviction: one line in STATE_DIR/losses.jsonl when the task has ended, for people and for sums by
+// class and day. Bounded like an audit (journal/audit_file.h): older lines move to losses.jsonl.1 and on, then are
+// removed.
 //
 //   {"schema":1,"time":"2026-11-22T20:00:00Z","source":"kubernetes","cluster":"","job":"jobs/Job/crunch","attempt":"",
 //    "task":"UID","user":"ada","business":"ads","class":"spark","namespace":"jobs","name":"crunch-0",
@@ -39,38 +39,38 @@ struct Loss {
   model::TaskIdentity task;
   std::string ns, name;
   std::string feature;  // of the agent: "BEMemoryEvict"
-  std::string reason;   // ids: why it went, and
-  std::string ended;    // how: asked, killed …
+  std::string reason;  // ids: why it was evicted, and
+  std::string ended;  // how it ended: asked, killed …
   base::Duration age{0};
   // In use when it was asked; nullopt: not measured.
   std::optional<model::CpuMilli> cpu;
   std::optional<model::MemoryBytes> memory;
   std::int64_t lost_core_seconds = 0;
-  base::Duration ending{0};  // from when it was asked until it had ended
+  base::Duration ending{0};  // from the request until the end
   bool operator==(const Loss&) const = default;
 };
 
 std::string to_line(const Loss& loss);  // without a newline
-// kUnsupported: of another schema. Keys that it does not know are passed over.
+// kUnsupported: another schema. Unknown keys are skipped.
 Result<Loss> parse_loss(std::string_view line);
 
 struct Losses {
   std::vector<Loss> losses;  // the oldest first
-  std::size_t broken = 0;    // lines that cannot be read
-  std::uint64_t lost = 0;    // that could not be kept, as the ledger says itself
+  std::size_t broken = 0;  // unreadable lines
+  std::uint64_t lost = 0;  // that could not be kept, according to the ledger itself
 };
-Losses parse_losses(std::string_view text);  // total
-// All files of the folder. Waits for the disk: for a worker, or a command.
+Losses parse_losses(std::string_view text);  // total function
+// Reads all files of the folder. Blocks on the disk: for a worker, or a command.
 Result<Losses> read_losses(const std::string& state_dir);
 
-// add() returns at once, a thread of its own writes.
+// add() returns at once; a separate thread writes.
 class LossLedger {
  public:
-  // The folder is there already; "": nothing is kept.
+  // The folder exists; "": nothing is kept.
   LossLedger(net::EventLoop& loop, const base::Log& log, base::Registry& metrics, const std::string& state_dir);
 
   void add(const Loss& loss);
-  // True once all that was added is written or given up; false when the time ran out.
+  // True once all added losses are written or given up; false on timeout.
   net::Task<bool> drain(base::Duration limit);
 
  private:

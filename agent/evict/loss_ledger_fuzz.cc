@@ -1,4 +1,4 @@
-// Any bytes as a ledger: what can be read of them stays what it is when it is written again.
+// Any bytes as a ledger: what was parsed stays the same when written and parsed again.
 #include "agent/evict/loss_ledger.h"
 
 #include <cstddef>

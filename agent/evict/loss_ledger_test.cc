@@ -57,7 +57,7 @@ TEST(Loss, IsOneLine) {
   EXPECT_EQ(parse_loss(line).value(), loss);
 }
 
-TEST(Loss, WhatWasWrittenIsRead) {
+TEST(Loss, ReadsBackWhatWasWritten) {
   base::Random random(7);
   for (int round = 0; round < 300; ++round) {
     Loss loss = a_loss();
@@ -71,7 +71,7 @@ TEST(Loss, WhatWasWrittenIsRead) {
   }
 }
 
-TEST(Loss, WhatIsNoneIsRefused) {
+TEST(Loss, RefusesInvalidLoss) {
   for (const char* line :
        {"", "{}", "[]", "null", R"({"schema":1})", R"({"schema":2,"time":"2026-11-22T20:00:00Z"})",
         R"({"schema":1,"time":"yesterday"})", R"({"schema":1,"time":"2026-11-22T20:00:00Z","age_s":-1})",
@@ -89,7 +89,7 @@ TEST(Loss, WhatIsNoneIsRefused) {
 }
 
 // Whatever a disk makes of it: nothing is taken that was not there, and nothing but the broken line is missing.
-TEST(Loss, BrokenLinesAreCountedAndPassedOver) {
+TEST(Loss, CountsAndSkipsBrokenLines) {
   const std::string line = to_line(a_loss());
   const Losses read = parse_losses(base::cat(line, "\n{\"schema\":1,\"lost\":3}\n\n", line.substr(0, 40), "\n", line,
                                              "\n\xff\xfe\n", line.substr(0, 80)));
@@ -135,7 +135,7 @@ struct LossLedgerTest : ::testing::Test {
   base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
 };
 
-TEST_F(LossLedgerTest, WhatIsAddedIsThereForTheNextLife) {
+TEST_F(LossLedgerTest, LossesSurviveRestart) {
   Loss second = a_loss();
   second.name = "crunch-1";
   for (const Loss& loss : {a_loss(), second}) {

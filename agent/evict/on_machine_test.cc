@@ -91,7 +91,7 @@ struct EvictOnMachine : ::testing::Test {
   }
 };
 
-TEST_F(EvictOnMachine, WorkThatStandsStillForMemoryGoes) {
+TEST_F(EvictOnMachine, EvictsWorkStalledOnMemory) {
   Sampler sampler({*hierarchies, *proc, nullptr, true}, {}, clock);
   AccountSpec account;
   account.handle = kHandle;

@@ -1,4 +1,4 @@
-// A word that somebody outside gave, as a part of a path: it leads nowhere else.
+// Whether an external word can be used as one path component.
 #pragma once
 
 #include <cstddef>

@@ -28,12 +28,12 @@ Result<bool> PodsRoom::hold(const std::string& group) {
   return true;
 }
 
-// The limit first: mostly there is none, and nothing more to read.
+// The limit first: usually there is none, and nothing more to read.
 Result<std::optional<model::MemoryBytes>> PodsRoom::left() {
   const auto limit = linux::read_value(*group_, linux::File::kMemoryLimit, buffer_);
-  if (!limit && limit.error().kind == ErrorKind::kUnsupported) return std::nullopt;  // nor can it have one
+  if (!limit && limit.error().kind == ErrorKind::kUnsupported) return std::nullopt;  // nor can it have a limit
   if (!limit) return fail(limit.error());
-  if (!*limit) group_.reset();  // one that is made anew is looked for by the next look
+  if (!*limit) group_.reset();  // the next look searches for a recreated group
   if (!*limit || **limit == linux::kUnlimited) return std::nullopt;
   TM_TRY(const auto use, linux::read_memory_use(*group_, buffer_));
   if (!use) {

@@ -1,7 +1,7 @@
-// What is left of the limit of memory that all pods have together. A kubelet that keeps something of its node back for
-// the system (kubeReserved, systemReserved) gives the group of its pods one: the node's memory less that. It evicts
-// where little of it is left, as where little of the node's is (its signal allocatableMemory.available), and whatever
-// lies in that group takes of it, tasks of copilots too.
+// The memory left below the common limit of all pods. A kubelet that reserves memory for the system (kubeReserved,
+// systemReserved) limits the group of its pods to the rest. It evicts if little of that is left (its signal
+// allocatableMemory.available), as it does for the node's memory. Everything in that group counts, tasks of copilots
+// too.
 #pragma once
 
 #include <optional>
@@ -19,11 +19,11 @@ class PodsRoom {
  public:
   explicit PodsRoom(const linux::Hierarchies& hierarchies) : hierarchies_(hierarchies) {}
 
-  // Limit − working set, as the kubelet counts; at least 0. nullopt: that group has no limit, or is not there.
+  // Limit − working set, as the kubelet counts; at least 0. nullopt: the group has no limit, or does not exist.
   Result<std::optional<model::MemoryBytes>> look(const std::string& group);
 
  private:
-  Result<bool> hold(const std::string& group);  // false: it is not there
+  Result<bool> hold(const std::string& group);  // false: it does not exist
   Result<std::optional<model::MemoryBytes>> left();
 
   const linux::Hierarchies& hierarchies_;

@@ -41,7 +41,7 @@ class PodsRooms : public ::testing::TestWithParam<Layout> {
 };
 
 // 700 MiB, of which 200 were read from files and may go.
-TEST_P(PodsRooms, IsTheLimitLessWhatTheKubeletCounts) {
+TEST_P(PodsRooms, IsLimitMinusWorkingSet) {
   limit(base::cat(1024 * kMiB));
   EXPECT_EQ(left_mib(), 524);
   node.usage("kubepods", 1024 * kMiB);
@@ -50,13 +50,13 @@ TEST_P(PodsRooms, IsTheLimitLessWhatTheKubeletCounts) {
   EXPECT_EQ(left_mib(), 0) << "a limit that was lowered below what is used";
 }
 
-TEST_P(PodsRooms, WithoutALimitThereIsNone) {
+TEST_P(PodsRooms, UnsetWithoutLimit) {
   EXPECT_EQ(left_mib(), std::nullopt);
   limit(base::cat(1024 * kMiB));
   EXPECT_EQ(left_mib(), 524) << "a kubelet that starts anew may give them one";
 }
 
-TEST_P(PodsRooms, AGroupThatIsNotThereHasNone) {
+TEST_P(PodsRooms, UnsetWithoutGroup) {
   limit(base::cat(1024 * kMiB));
   EXPECT_EQ(left_mib(), 524);
   node.remove_group("kubepods");
@@ -66,14 +66,14 @@ TEST_P(PodsRooms, AGroupThatIsNotThereHasNone) {
   EXPECT_EQ(left_mib(), 524);
 }
 
-TEST_P(PodsRooms, WithoutAFileForOneThereIsNone) {
+TEST_P(PodsRooms, UnsetWithoutLimitFile) {
   node.cgroups.remove(
       node.file("memory", "kubepods", GetParam() == Layout::kV2 ? "memory.max" : "memory.limit_in_bytes"));
   EXPECT_EQ(left_mib(), std::nullopt);
 }
 
 // What cannot be read is not nothing.
-TEST_P(PodsRooms, WhatCannotBeReadIsAnErrorThatNamesTheFile) {
+TEST_P(PodsRooms, ErrorNamesUnreadableFile) {
   limit("much");
   const auto left = room.look("kubepods");
   ASSERT_FALSE(left);

@@ -40,7 +40,7 @@ void TakeBack::use_node(const kube::Node& node) {
   auto answer = model::parse_taken_back(text->view());
   if (!answer) {
     answer_.reset();
-    log_.warn("what YARN's operator says cannot be read", {{"error", answer.error().message}});
+    log_.warn("cannot read the answer of YARN's operator", {{"error", answer.error().message}});
     return;
   }
   answer_ = *std::move(answer);
@@ -87,7 +87,7 @@ net::Task<TakeBackOutcome> TakeBack::ask(std::string container, model::Reason wh
   co_await mine->told.wait_for(end - loop_.clock().monotonic());
   if (--mine->askers == 0) waiting_.erase(container);
   if (mine->outcome) co_return *mine->outcome;
-  if (!not_heard_) log_.warn("YARN's operator does not answer: containers are killed", {{"node", node_name_}});
+  if (!not_heard_) log_.warn("YARN's operator does not answer; killing containers", {{"node", node_name_}});
   not_heard_ = loop_.clock().monotonic();
   co_return TakeBackOutcome::kNotHeard;
 }
@@ -111,14 +111,14 @@ net::Task<void> TakeBack::write() {
   }
   if (request.containers.empty()) co_return;
   kube::WriteOptions options;
-  options.subresource = "status";  // an agent has no right to a Node but to its status
+  options.subresource = "status";  // the agent may write only the status of its Node
   options.note.reason = model::reason_id(why_);
   const auto written =
       co_await writer_.patch(kube::kNodes, node_name_, kube::PatchType::kMerge,
                              kube::annotation_patch(model::kYarnTakeBackAnnotation, model::format_take_back(request)),
                              std::move(options), kTakeBackLimit);
   if (written) co_return;
-  log_.warn("YARN's operator cannot be asked", {{"error", written.error().message}});
+  log_.warn("cannot ask YARN's operator", {{"error", written.error().message}});
   for (const auto& waiting : asked) {
     if (!waiting->outcome) tell(*waiting, TakeBackOutcome::kRefused);
   }

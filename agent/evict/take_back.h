@@ -1,7 +1,7 @@
-// Has YARN's containers end as pre-empted, so that their applications count no failure: asks YARN's operator, by the
-// agent's own Node (model/take_back.h), and awaits its answer there.
+// Lets YARN preempt containers, so that their applications count no failure: sends a request to YARN's operator through
+// the agent's own Node (model/take_back.h), and waits for the answer there.
 //
-// What is wanted within kGather is asked together. Who is not answered goes with the next question as well.
+// Requests within kGather are sent together. Unanswered ones are sent again with the next request.
 #pragma once
 
 #include <chrono>
@@ -22,19 +22,19 @@
 
 namespace tidemark::agent {
 
-// Within policy::kNobodyThere, with the kill that then follows.
+// Shorter than policy::kNobodyThere, including the kill that follows.
 inline constexpr base::Duration kTakeBackLimit = std::chrono::seconds(3);
-// An operator that did not answer is not waited for again so long.
+// After an operator did not answer, it is not asked for this long.
 inline constexpr base::Duration kNotHeardFor = std::chrono::minutes(1);
-// So long YARN gets nothing new in the place of what it gave back.
+// For this long YARN gets nothing new in place of the preempted containers.
 inline constexpr base::Duration kHoldBack = std::chrono::minutes(1);
-inline constexpr base::Duration kHoldBackMax = std::chrono::minutes(5);  // as the operator believes
+inline constexpr base::Duration kHoldBackMax = std::chrono::minutes(5);  // the limit of the operator
 
 enum class TakeBackOutcome : std::uint8_t {
-  kGone,      // the ResourceManager has ended it: what is left of it may be killed without harm
-  kStayed,    // another one went in its place, or none
+  kGone,  // the ResourceManager has ended it: the rest may be killed without harm
+  kStayed,  // another one was preempted instead, or none
   kRefused,   // nothing was done
-  kNotHeard,  // nobody answered in time
+  kNotHeard,  // no answer in time
 };
 
 class TakeBack {
@@ -42,16 +42,16 @@ class TakeBack {
   TakeBack(net::EventLoop& loop, kube::Writer& writer, base::Log log, std::string node_name,
            base::Duration hold_back = kHoldBack);
 
-  void use_node(const kube::Node& node);  // as the API server has it now
+  void use_node(const kube::Node& node);  // the current one from the API server
 
-  // Whether somebody answers, as far as is known.
+  // Whether an operator answers, as far as known.
   bool heard() const;
   net::Task<TakeBackOutcome> ask(std::string container, model::Reason why);
 
  private:
   struct Waiting {
     explicit Waiting(net::EventLoop& loop) : told(loop) {}
-    std::int64_t generation = 0;  // in which it was asked first; 0: not yet
+    std::int64_t generation = 0;  // of its first request; 0: not yet
     std::optional<TakeBackOutcome> outcome;
     net::Event told;
     int askers = 0;
@@ -65,9 +65,9 @@ class TakeBack {
   base::Log log_;
   const std::string node_name_;
   const base::Duration hold_back_;
-  std::optional<model::TakenBack> answer_;  // nullopt: no operator says that it hears
+  std::optional<model::TakenBack> answer_;  // nullopt: no operator has answered
   std::string answer_text_;
-  std::int64_t generation_ = 0;                              // the largest that the node carries, or we wrote
+  std::int64_t generation_ = 0;  // the largest that the node carries or that we wrote
   std::map<std::string, std::shared_ptr<Waiting>> waiting_;  // by container
   model::Reason why_ = model::Reason::kEvictMemoryLine;
   bool writing_ = false;

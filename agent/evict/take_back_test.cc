@@ -52,7 +52,7 @@ struct TakeBackTest : kube::testing::ClientTest {
   net::Scope scope{loop};
 };
 
-TEST_F(TakeBackTest, NobodyIsAskedBeforeSomebodyHears) {
+TEST_F(TakeBackTest, AsksNothingBeforeOperatorListens) {
   EXPECT_FALSE(take_back.heard());
   answer({});
   EXPECT_TRUE(take_back.heard());
@@ -62,7 +62,7 @@ TEST_F(TakeBackTest, NobodyIsAskedBeforeSomebodyHears) {
   EXPECT_FALSE(take_back.heard());
 }
 
-TEST_F(TakeBackTest, WhatIsWantedTogetherIsAskedTogetherAndEachHearsOfItself) {
+TEST_F(TakeBackTest, GathersRequestsAndAnswersEach) {
   answer({});
   const auto one = ask(kOne);
   const auto two = ask(kTwo);
@@ -82,7 +82,7 @@ TEST_F(TakeBackTest, WhatIsWantedTogetherIsAskedTogetherAndEachHearsOfItself) {
   EXPECT_EQ(two->outcome, TakeBackOutcome::kStayed);
 }
 
-TEST_F(TakeBackTest, AnAnswerToAnEarlierQuestionIsNone) {
+TEST_F(TakeBackTest, IgnoresAnswerToEarlierRequest) {
   answer({41, {kOne}, {}, "", {}, {}});
   const auto one = ask(kOne);
   pass(10ms);
@@ -93,7 +93,7 @@ TEST_F(TakeBackTest, AnAnswerToAnEarlierQuestionIsNone) {
   EXPECT_EQ(one->outcome, TakeBackOutcome::kRefused);
 }
 
-TEST_F(TakeBackTest, WhoIsNotAnsweredGoesWithTheNextQuestion) {
+TEST_F(TakeBackTest, RepeatsUnansweredRequest) {
   answer({});
   const auto one = ask(kOne);
   pass(10ms);
@@ -111,7 +111,7 @@ TEST_F(TakeBackTest, WhoIsNotAnsweredGoesWithTheNextQuestion) {
   EXPECT_EQ(two->outcome, TakeBackOutcome::kGone);
 }
 
-TEST_F(TakeBackTest, AnOperatorThatIsSilentIsNotWaitedForAgainForAWhile) {
+TEST_F(TakeBackTest, SilentOperatorIsNotAwaitedAgainSoon) {
   answer({});
   const auto one = ask(kOne);
   pass(kTakeBackLimit - 1ms);
@@ -129,7 +129,7 @@ TEST_F(TakeBackTest, AnOperatorThatIsSilentIsNotWaitedForAgainForAWhile) {
   EXPECT_TRUE(take_back.heard());
 }
 
-TEST_F(TakeBackTest, WhereNobodyCanBeAskedItIsSaidAtOnce) {
+TEST_F(TakeBackTest, ReturnsAtOnceIfRequestFails) {
   answer({});
   transport.answers = {{.status = 403, .body = R"({"kind":"Status","code":403,"reason":"Forbidden","message":"no"})"}};
   const auto one = ask(kOne);

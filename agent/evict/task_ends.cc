@@ -11,9 +11,9 @@ namespace tidemark::agent {
 namespace {
 
 constexpr base::Duration kWriteLimit = std::chrono::seconds(10);
-constexpr base::Duration kStep = std::chrono::microseconds(1);  // as finely as a time is written
-constexpr base::Duration kAheadMax = std::chrono::minutes(1);   // of a clock that was set back since
-constexpr base::Duration kAskedKept = 2 * policy::kGiveUp;      // of one that is listed no more
+constexpr base::Duration kStep = std::chrono::microseconds(1);  // the resolution of a written time
+constexpr base::Duration kAheadMax = std::chrono::minutes(1);  // tolerance for a clock that was set back since
+constexpr base::Duration kAskedKept = 2 * policy::kGiveUp;  // for a task that left the list
 constexpr std::size_t kAskedMax = 2 * policy::kLeavingMax;
 
 bool is_copilots(const model::Task& task) {
@@ -33,8 +33,8 @@ void TaskEnds::use_node(const kube::Node& node) {
   const kube::Text* text = node.meta.annotations.find(model::kEndedTasksAnnotation);
   if (text == nullptr) return;
   auto told = model::parse_ended_tasks(text->view());
-  if (!told || told->empty()) return;  // it is written anew
-  // A watch may be behind our last write.
+  if (!told || told->empty()) return;  // it is written again
+  // A watch may be older than our last write.
   if (told_.empty() || told_.back().at < told->back().at) told_ = *std::move(told);
 }
 
@@ -122,7 +122,7 @@ net::Task<void> TaskEnds::drain(base::Duration limit) {
   co_await write(with_pending(), limit);
 }
 
-// What the node is to carry; what was pending is in it, under one time.
+// The new content of the node: includes everything pending, under one time.
 std::vector<model::EndedTasks> TaskEnds::with_pending() {
   const base::WallTime now = loop_.clock().wall();
   std::vector<model::EndedTasks> ends = told_;
@@ -146,24 +146,24 @@ std::vector<model::EndedTasks> TaskEnds::with_pending() {
 
 net::Task<void> TaskEnds::write(std::vector<model::EndedTasks> ends, base::Duration limit) {
   kube::WriteOptions options;
-  options.subresource = "status";  // an agent has no right to a Node but to its status
+  options.subresource = "status";  // the agent may write only the status of its Node
   options.note.reason = model::reason_id(model::Reason::kEvictGone);
   const auto written = co_await writer_.patch(
       kube::kNodes, node_name_, kube::PatchType::kMerge,
       kube::annotation_patch(model::kEndedTasksAnnotation, model::format_ended_tasks(ends)), std::move(options), limit);
   writing_ = false;
   const base::MonotonicTime now = loop_.clock().monotonic();
-  // Also where nobody knows whether it arrived: what is told again stands under the same time.
+  // Also if it is unknown whether the write arrived: a repeated write has the same time.
   told_ = std::move(ends);
   finished_not_before_ = now + kEndsPause;
   unsent_ = !written;
   not_before_ = now + (written ? kEndsGather : kEndsRetry);
   if (written) {
-    if (std::exchange(failing_, false)) log_.info("how tasks ended is told again");
+    if (std::exchange(failing_, false)) log_.info("task ends are written again");
     co_return;
   }
   if (!std::exchange(failing_, true)) {
-    log_.warn("how tasks ended cannot be told", {{"error", written.error().message}});
+    log_.warn("cannot write how tasks ended", {{"error", written.error().message}});
   }
 }
 

@@ -1,11 +1,11 @@
-// Tells whoever sells the node how the tasks of copilots (YARN's containers) ended, on the agent's own Node
-// (model/ended_tasks.h): evicted by it, or by themselves. Of pods the API server has it.
+// Reports to the manager how tasks of copilots (YARN's containers) ended, on the agent's own Node
+// (model/ended_tasks.h): evicted or finished. For pods, the API server has this.
 //
-//   evicted    counted when somebody said that it goes, or its group was killed; told within seconds, since its node is
-//              to sell nothing new now
-//   finished   it is listed no more, and nobody asked it to go; told with the next eviction, each kEndsPause at most
+//   evicted    counted when its owner agreed to end it, or its group was killed; written within seconds, because
+//              the node must not sell to new work now
+//   finished   it left the list, and was not asked to end; written with the next eviction, each kEndsPause at most
 //
-// What ends while its copilot is away, or no agent runs, is in neither: nobody knows of it.
+// Tasks that end while their copilot is away, or while no agent runs, are not counted: their end is unknown.
 #pragma once
 
 #include <cstdint>
@@ -26,26 +26,26 @@
 
 namespace tidemark::agent {
 
-inline constexpr base::Duration kEndsPause = std::chrono::minutes(5);   // between two writes for what finished alone
+inline constexpr base::Duration kEndsPause = std::chrono::minutes(5);  // between two writes for finished tasks alone
 inline constexpr base::Duration kEndsGather = std::chrono::seconds(2);  // between any two
-inline constexpr base::Duration kEndsRetry = std::chrono::seconds(30);  // after a write that failed
-inline constexpr std::size_t kEndsTogetherMax = 32;  // entries of a write; beyond, jobs are not named
+inline constexpr base::Duration kEndsRetry = std::chrono::seconds(30);  // after a failed write
+inline constexpr std::size_t kEndsTogetherMax = 32;  // entries of a write; beyond that, jobs are not named
 
 class TaskEnds {
  public:
   TaskEnds(net::EventLoop& loop, kube::Writer& writer, base::Log log, std::string node_name);
 
-  void use_node(const kube::Node& node);  // as the API server has it now
+  void use_node(const kube::Node& node);  // the current one from the API server
 
-  // Of a task that was asked to go, by this agent or by the one before: its end is no matter of its own any more.
+  // A task that this or an earlier agent asked to end: its end does not count as finished.
   void asked(const model::Task& task, bool counted = false);
   void evicted(const model::Task& task);   // each is counted once
-  void stays(const model::Task& task);     // nobody could tell it to: it ends by itself again
-  void replaced(const model::Task& task);  // another one was evicted in its place, of the same job as far as is known
+  void stays(const model::Task& task);  // the request did not reach it: it ends by itself again
+  void replaced(const model::Task& task);  // another task was evicted instead, of the same job as far as known
 
-  // After each pass of the sampler. `heard`: a manager is there that counts; without one nothing is told.
+  // Call after each pass of the sampler. `heard`: a manager reads these counts; without one nothing is written.
   void observe(const std::shared_ptr<const TaskSnapshot>& tasks, bool heard);
-  // Tells what is pending: the next agent knows nothing of it.
+  // Writes what is pending, because the next agent does not know it.
   net::Task<void> drain(base::Duration limit);
 
  private:
@@ -70,15 +70,15 @@ class TaskEnds {
   kube::Writer& writer_;
   base::Log log_;
   std::string node_name_;
-  std::optional<std::uint64_t> looked_;  // the change of the list
+  std::optional<std::uint64_t> looked_;  // change number of the last list
   std::map<std::string, Known> known_;   // tasks of copilots, by policy::evict_key
-  std::map<std::string, Asked> asked_;   // the same
-  std::int64_t not_finished_ = 0;        // that are to be missing from the list: they were counted as evicted
+  std::map<std::string, Asked> asked_;  // by the same key
+  std::int64_t not_finished_ = 0;  // tasks that will leave the list but were already counted as evicted
   std::map<ClassAndJob, std::int64_t> evicted_;
   std::map<std::string, std::int64_t> finished_;  // by class
-  std::vector<model::EndedTasks> told_;           // as the node carries it
+  std::vector<model::EndedTasks> told_;  // as the node carries it
   std::optional<base::MonotonicTime> not_before_, finished_not_before_;
-  bool unsent_ = false;  // the last write failed, or nobody knows
+  bool unsent_ = false;  // the last write failed, or its result is unknown
   bool writing_ = false;
   bool failing_ = false;
   net::Scope scope_;  // last: its tasks use everything above

@@ -81,7 +81,7 @@ struct TaskEndsTest : kube::testing::ClientTest {
   std::optional<TaskEnds> ends_{std::in_place, loop, *client, log, "n1"};
 };
 
-TEST_F(TaskEndsTest, AnEvictionIsToldAtOnceAndOnceEach) {
+TEST_F(TaskEndsTest, WritesEachEvictionOnceAndSoon) {
   runs("a");
   runs("b");
   seconds(1);
@@ -101,7 +101,7 @@ TEST_F(TaskEndsTest, AnEvictionIsToldAtOnceAndOnceEach) {
   EXPECT_EQ(transport.sent.size(), 1u) << "its end is no other end";
 }
 
-TEST_F(TaskEndsTest, WhatFinishesIsToldTogetherNowAndThen) {
+TEST_F(TaskEndsTest, GathersFinishedTasks) {
   for (const char* name : {"a", "b", "c"}) runs(name);
   runs("t", "transcode");
   seconds(1);
@@ -132,7 +132,7 @@ TEST_F(TaskEndsTest, WhatFinishesIsToldTogetherNowAndThen) {
   EXPECT_EQ(sums(), Sums(0, 1)) << "what is long over is told no more";
 }
 
-TEST_F(TaskEndsTest, WhoWentInThePlaceOfAnotherIsCountedOnce) {
+TEST_F(TaskEndsTest, CountsReplacedTaskOnce) {
   runs("a");
   runs("b");
   seconds(1);
@@ -146,7 +146,7 @@ TEST_F(TaskEndsTest, WhoWentInThePlaceOfAnotherIsCountedOnce) {
   EXPECT_EQ(sums(), Sums(1, 1));
 }
 
-TEST_F(TaskEndsTest, WhoWasAskedInVainEndsByItselfOrIsKilledOnce) {
+TEST_F(TaskEndsTest, UnreachedTaskFinishesOrIsKilledOnce) {
   runs("a");
   runs("b");
   seconds(1);
@@ -161,7 +161,7 @@ TEST_F(TaskEndsTest, WhoWasAskedInVainEndsByItselfOrIsKilledOnce) {
   EXPECT_EQ(sums(), Sums(1, 1));
 }
 
-TEST_F(TaskEndsTest, OfWhatItsCopilotDoesNotTellNothingIsCounted) {
+TEST_F(TaskEndsTest, CountsNothingWhileCopilotIsSilent) {
   runs("a");
   seconds(1);
   standing = Standing::kMissing;
@@ -172,7 +172,7 @@ TEST_F(TaskEndsTest, OfWhatItsCopilotDoesNotTellNothingIsCounted) {
   EXPECT_TRUE(transport.sent.empty());
 }
 
-TEST_F(TaskEndsTest, PodsTellOfThemselves) {
+TEST_F(TaskEndsTest, DoesNotCountPods) {
   const auto pod = task("pod", "spark", model::TaskKind::kPod);
   here["pod"] = pod;
   seconds(1);
@@ -183,7 +183,7 @@ TEST_F(TaskEndsTest, PodsTellOfThemselves) {
   EXPECT_TRUE(transport.sent.empty());
 }
 
-TEST_F(TaskEndsTest, WhereNoManagerOfOursCountsNothingIsTold) {
+TEST_F(TaskEndsTest, WritesNothingWithoutManager) {
   heard = false;
   runs("a");
   seconds(1);
@@ -194,7 +194,7 @@ TEST_F(TaskEndsTest, WhereNoManagerOfOursCountsNothingIsTold) {
   EXPECT_TRUE(transport.sent.empty()) << "nor later, what was before";
 }
 
-TEST_F(TaskEndsTest, AWriteThatFailedIsMadeAgainUnderTheSameTime) {
+TEST_F(TaskEndsTest, RetriesFailedWriteWithSameTime) {
   kube::testing::Answer failed;
   failed.status = 403;
   transport.answers = {failed, {}};
@@ -209,7 +209,7 @@ TEST_F(TaskEndsTest, AWriteThatFailedIsMadeAgainUnderTheSameTime) {
   EXPECT_EQ(told(), first) << "whoever read it the first time counts it once";
 }
 
-TEST_F(TaskEndsTest, AnAgentThatBeginsAnewGoesOnWithWhatTheNodeCarries) {
+TEST_F(TaskEndsTest, RestartContinuesFromNode) {
   runs("a");
   runs("b");
   seconds(1);
@@ -227,7 +227,7 @@ TEST_F(TaskEndsTest, AnAgentThatBeginsAnewGoesOnWithWhatTheNodeCarries) {
   EXPECT_LT(told()[0].at, told()[1].at);
 }
 
-TEST_F(TaskEndsTest, AnAgentThatEndsTellsWhatItHasNotToldYet) {
+TEST_F(TaskEndsTest, StopWritesPendingEnds) {
   runs("a");
   runs("b");
   seconds(1);
@@ -240,7 +240,7 @@ TEST_F(TaskEndsTest, AnAgentThatEndsTellsWhatItHasNotToldYet) {
   EXPECT_EQ(sums(), Sums(0, 2));
 }
 
-TEST_F(TaskEndsTest, OfVeryManyJobsTheNamesAreLeftOut) {
+TEST_F(TaskEndsTest, OmitsNamesOfVeryManyJobs) {
   for (int i = 0; i < 50; ++i) {
     auto each = std::make_shared<model::Task>(*task("c" + std::to_string(i)));
     each->identity.job = "application_1_" + std::to_string(i);

@@ -23,7 +23,7 @@ Result<Ends> Ends::begin(const std::string& folder, base::BootTime now) {
   std::vector<std::int64_t> starts;
   for (std::string_view rest = text ? *text : std::string_view(); !rest.empty();) {
     const auto end = rest.find('\n');
-    if (end == std::string_view::npos) break;  // never finished
+    if (end == std::string_view::npos) break;  // unfinished
     const auto at = base::parse_int(rest.substr(0, end));
     rest.remove_prefix(end + 1);
     const base::Duration since = now.since_boot - std::chrono::milliseconds(at.value_or(0));

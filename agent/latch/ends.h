@@ -1,5 +1,5 @@
-// How often this agent ended without saying so: after too many ends in a short time it begins by holding what stands
-// (policy/stance/stance.h), since it may be what it writes that ends it.
+// Counts unexpected ends of this agent. After too many in a short time the agent begins in safe start
+// (policy/stance/stance.h), since its own writes may be what ends it.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace tidemark::agent {
 
-// A file of one line for each start that no orderly end followed, on tmpfs: a machine that starts anew begins anew.
+// A file with one line for each start without an orderly end, on tmpfs: a reboot resets it.
 class Ends {
  public:
-  // Notes this start. Answers what came before it.
+  // Records this start. Returns the starts before it.
   static Result<Ends> begin(const std::string& folder, base::BootTime now);
 
-  std::size_t unexpected() const { return unexpected_; }  // in the last policy::kHoldWindow
-  // An orderly end, or long enough without one: none of the starts before counts any more.
+  std::size_t unexpected() const { return unexpected_; }  // within the last policy::kHoldWindow
+  // After an orderly end, or after long enough without an unexpected one: resets the count.
   Result<void> forget() const;
 
  private:

@@ -30,7 +30,7 @@ TEST(Ends, OnlyThoseOfTheLastTenMinutesCount) {
   EXPECT_EQ(begun(tree, 3h), 0U);
 }
 
-TEST(Ends, AnOrderlyEndIsForgotten) {
+TEST(Ends, OrderlyEndResetsCount) {
   const linux::testing::Tree tree;
   begun(tree, 1h);
   const auto ends = Ends::begin(tree.root() + "/run", base::BootTime{1h + 1min});
@@ -38,7 +38,7 @@ TEST(Ends, AnOrderlyEndIsForgotten) {
   EXPECT_EQ(begun(tree, 1h + 2min), 0U);
 }
 
-TEST(Ends, WhatCannotBeReadDoesNotCount) {
+TEST(Ends, UnreadableFileDoesNotCount) {
   linux::testing::Tree tree;
   tree.write("run/starts", "abc\n\n-5\n99999999999999999999\n3600000");
   EXPECT_EQ(begun(tree, 1h + 1min), 0U);

@@ -21,7 +21,7 @@ class LatchTest : public ::testing::Test {
   linux::testing::Tree tree;
 };
 
-TEST_F(LatchTest, ItStandsUntilItIsTakenAway) {
+TEST_F(LatchTest, StaysUntilRemoved) {
   EXPECT_EQ(read_latch(path()), std::nullopt);
   const Latch latch{"root@web-1", "disk is \"full\"\nagain", base::WallTime{1'795'000'000s}, ""};
   ASSERT_TRUE(set_latch(path(), latch));
@@ -31,7 +31,7 @@ TEST_F(LatchTest, ItStandsUntilItIsTakenAway) {
   EXPECT_EQ(clear_latch(path()), false);
 }
 
-TEST_F(LatchTest, AFullDiskTakesASwitchThatSaysNothing) {
+TEST_F(LatchTest, FullDiskTakesEmptyLatch) {
   std::filesystem::create_directories(tree.root() + "/lib/tidemark/.latch.new");  // where a new one is written first
   EXPECT_FALSE(set_latch(path(), {"root@web-1", "disk is full", {}, ""}));
   EXPECT_EQ(read_latch(path()), std::nullopt);
@@ -42,7 +42,7 @@ TEST_F(LatchTest, AFullDiskTakesASwitchThatSaysNothing) {
 }
 
 // Somebody touched the file, or a newer program wrote it: off is what he meant.
-TEST_F(LatchTest, WhatCannotBeReadCountsAsOff) {
+TEST_F(LatchTest, UnreadableLatchCountsAsOff) {
   for (const char* text : {"", "off", R"({"schema":2,"by":"ann"})", R"([])", R"({"by":7})"}) {
     tree.write("lib/tidemark/latch", text);
     const auto latch = read_latch(path());
@@ -56,7 +56,7 @@ TEST_F(LatchTest, WhatCannotBeReadCountsAsOff) {
 }
 
 // Without root, beside what root has shut: nobody of that user could take a switch away there.
-TEST_F(LatchTest, WhereNobodyMayLookItIsNotKnownWhetherThereIsOne) {
+TEST_F(LatchTest, UnsearchableFolderIsAnError) {
   for (const bool drawn : {false, true}) {
     if (drawn) ASSERT_TRUE(set_latch(path(), {"root@web-1", "disk", {}, ""}));
     std::filesystem::create_directories(tree.root() + "/lib/tidemark");
@@ -75,7 +75,7 @@ TEST_F(LatchTest, WhereNobodyMayLookItIsNotKnownWhetherThereIsOne) {
   }
 }
 
-TEST_F(LatchTest, WhatCannotBeReadCountsOnlyWhereItIsThere) {
+TEST_F(LatchTest, UnreadableLatchCountsOnlyIfPresent) {
   const auto seen_without_descriptor = [&] {
     const linux::testing::DescriptorLimit none(0);
     return see_latch(path(), false);

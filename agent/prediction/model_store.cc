@@ -33,7 +33,7 @@ Result<LoadedModels> load_models(const std::string& folder) {
   for (; entries != std::filesystem::directory_iterator() && names.size() < kNamesMax; entries.increment(error)) {
     if (error) return base::fail_errno(error.value(), base::cat("list ", folder));
     std::string name = entries->path().filename().string();
-    // A model begins with a letter, a digit, '-' or '_' (is_model_key): with a dot begins what is only being written.
+    // A model's name begins with a letter, a digit, '-' or '_' (is_model_key); a dot marks an unfinished file.
     if (!name.starts_with('.')) names.push_back(std::move(name));
   }
   std::ranges::sort(names);

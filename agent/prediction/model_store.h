@@ -1,6 +1,6 @@
-// What was learned of a node, in a folder: one file a model, named by its key, and put there whole. For a worker: it
-// waits for the disk. Nothing is synced: a machine that loses its power may lose a model, which its checksum tells, and
-// which is learned again.
+// Stores the learned models of a node: one file per model, named by its key, written atomically. Blocks on the disk:
+// for a worker. Nothing is synced: a power loss may lose a model, which its checksum shows, and which is then learned
+// again.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ namespace tidemark::agent {
 
 struct LoadedModels {
   std::vector<policy::ModelCheckpoint> models;
-  std::vector<std::string> refused;  // files that hold no model, with why: they stay, and are written over
+  std::vector<std::string> refused;  // files without a valid model, with the reason: they stay, and are overwritten
 };
-// A folder that is not there has nothing in it.
+// A missing folder counts as empty.
 Result<LoadedModels> load_models(const std::string& folder);
 
 struct StoredModel {
@@ -27,10 +27,9 @@ struct StoredModel {
 };
 struct StoreOutcome {
   std::vector<std::string> stored;  // keys
-  std::optional<Error> error;       // the first of those that could not be stored or removed
+  std::optional<Error> error;  // the first error of storing or removing
 };
-// Makes the folder where it is missing. One that fails does not keep the others. A key that has no file is removed
-// already.
+// Creates the folder if missing. One failure does not stop the others. A removal of a missing file succeeds.
 StoreOutcome store_models(const std::string& folder, std::span<const StoredModel> models,
                           std::span<const std::string> dropped);
 

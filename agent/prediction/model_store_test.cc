@@ -41,14 +41,14 @@ class ModelStore : public ::testing::Test {
   std::string folder = tree.root() + "/state/models";
 };
 
-TEST_F(ModelStore, AFolderThatIsNotThereHasNothingInIt) {
+TEST_F(ModelStore, MissingFolderIsEmpty) {
   const auto loaded = load_models(folder);
   ASSERT_TRUE(loaded);
   EXPECT_TRUE(loaded->models.empty());
   EXPECT_TRUE(loaded->refused.empty());
 }
 
-TEST_F(ModelStore, WhatWasPutIsThereAndWhatWasDroppedIsNot) {
+TEST_F(ModelStore, StoresAndRemovesModels) {
   ASSERT_FALSE(put({"u1", "u2", "__node__"}).error);
   ASSERT_FALSE(put({"u3"}, {"u1", "never-there"}).error);
   const auto loaded = load_models(folder);
@@ -57,7 +57,7 @@ TEST_F(ModelStore, WhatWasPutIsThereAndWhatWasDroppedIsNot) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 3);
 }
 
-TEST_F(ModelStore, WhatIsNoModelIsNamedAndTheRestIsRead) {
+TEST_F(ModelStore, NamesInvalidFileAndReadsTheRest) {
   ASSERT_FALSE(put({"u1", "u2"}).error);
   std::ofstream(folder + "/u3") << "no model";
   std::ofstream(folder + "/u4") << std::string(policy::kModelCheckpointBytesMax + 1, 'x');
@@ -74,7 +74,7 @@ TEST_F(ModelStore, WhatIsNoModelIsNamedAndTheRestIsRead) {
   }
 }
 
-TEST_F(ModelStore, AKeyIsNoWayOut) {
+TEST_F(ModelStore, RefusesKeyThatLeavesFolder) {
   for (const char* key : {"../u1", "a/b", "", ".", "..", ".hidden"}) {
     const std::vector<StoredModel> models{{key, "x"}};
     EXPECT_TRUE(store_models(folder, models, {}).error) << key;
@@ -83,7 +83,7 @@ TEST_F(ModelStore, AKeyIsNoWayOut) {
   EXPECT_TRUE(std::filesystem::exists(folder));
 }
 
-TEST_F(ModelStore, AFolderThatCannotBeMadeIsAnError) {
+TEST_F(ModelStore, FailsIfFolderCannotBeCreated) {
   std::filesystem::create_directories(tree.root() + "/state");
   std::ofstream(folder) << "a file";
   const auto stored = put({"u1"});
@@ -92,7 +92,7 @@ TEST_F(ModelStore, AFolderThatCannotBeMadeIsAnError) {
   EXPECT_TRUE(stored.stored.empty());
 }
 
-TEST_F(ModelStore, OneThatCannotBeStoredDoesNotKeepTheOthers) {
+TEST_F(ModelStore, FailedStoreDoesNotStopOthers) {
   std::filesystem::create_directories(folder + "/u1/not-empty");
   ASSERT_FALSE(put({"u4"}).error);
   const StoreOutcome stored = put({"u0", "u1", "u2"}, {"u1", "u4"});

@@ -25,7 +25,7 @@ PredictionController::PredictionController(net::EventLoop& loop, net::WorkerPool
       options_(std::move(options)),
       model_count_(metrics.gauge("tidemark_agent_prediction_models", "Models of what pods, classes and the node use.")),
       failed_(metrics.counter("tidemark_agent_prediction_store_failed_total",
-                              "Times that what was learned could not be kept or read.")),
+                              "Failures to save or read the learned models.")),
       scope_(loop) {}
 
 void PredictionController::start() {
@@ -48,7 +48,7 @@ net::Task<Result<T>> PredictionController::on_disk(std::function<T()> work) {
 void PredictionController::tell_slow_disk(base::MonotonicTime now) {
   if (!at_disk_ || now - *at_disk_ < kDiskPatience || std::exchange(slow_disk_told_, true)) return;
   failed_.add();
-  log_.warn("the disk does not answer: what was learned is neither read nor kept", {{"folder", options_.folder}});
+  log_.warn("the disk does not answer; learned models are neither read nor saved", {{"folder", options_.folder}});
 }
 
 net::Task<void> PredictionController::load() {
@@ -57,10 +57,10 @@ net::Task<void> PredictionController::load() {
   const Result<LoadedModels>& found = loaded ? *loaded : Result<LoadedModels>(std::unexpected(loaded.error()));
   if (!found) {
     failed_.add();
-    log_.warn("what was learned before cannot be read: it is learned again", {{"error", found.error().message}});
+    log_.warn("cannot read the learned models; learning again", {{"error", found.error().message}});
     co_return;
   }
-  for (const std::string& why : found->refused) log_.warn("a model is left out", {{"error", why}});
+  for (const std::string& why : found->refused) log_.warn("a model is skipped", {{"error", why}});
   std::size_t restored = 0;
   for (const auto& model : found->models) {
     if (models_.restore(model, loop_.clock().wall())) {
@@ -70,14 +70,14 @@ net::Task<void> PredictionController::load() {
     }
   }
   model_count_.set(static_cast<double>(models_.size()));
-  log_.info("what was learned before is known again", {{"models", std::to_string(restored)}});
+  log_.info("learned models loaded", {{"models", std::to_string(restored)}});
 }
 
 void PredictionController::observe(const Observed& observed, const policy::UsageHistory& history) {
   const base::MonotonicTime now = observed.readings().at;
   tell_slow_disk(now);
   if (!loaded_) return;
-  if (!trained_) trained_ = now;  // the first minute has to pass before there is one to learn from
+  if (!trained_) trained_ = now;  // there is nothing to learn from before the first minute is over
   if (now - *trained_ < policy::kTrainEvery) return;
   trained_ = now;
   training_.clear();
@@ -101,11 +101,11 @@ void PredictionController::observe(const Observed& observed, const policy::Usage
   model_count_.set(static_cast<double>(models_.size()));
   if (options_.folder.empty()) return;
   std::ranges::move(gone, std::back_inserter(dropped_));
-  // One that is there again is not to be removed behind its own back.
+  // A model that exists again must not be removed.
   std::erase_if(dropped_, [this](const std::string& key) { return models_.find(key) != nullptr; });
   std::ranges::sort(dropped_);
   dropped_.erase(std::ranges::unique(dropped_).begin(), dropped_.end());
-  // Where nothing can be removed for long, the files of some stay: the next start reads them, and drops what is gone.
+  // If removals fail for long, some files stay: the next start reads and then drops them.
   if (dropped_.size() > policy::kPodModelsMax) dropped_.resize(policy::kPodModelsMax);
   const auto due = models_.to_store(wall);
   if (storing_ || (due.empty() && dropped_.empty())) return;
@@ -134,10 +134,10 @@ net::Task<void> PredictionController::store(std::vector<StoredModel> models, std
     failed_.add();
     dropped_.insert(dropped_.end(), dropped.begin(), dropped.end());
     if (!std::exchange(failing_, true)) {
-      log_.warn("what was learned cannot be kept: a restart begins anew", {{"error", outcome.error->message}});
+      log_.warn("cannot save the learned models; a restart loses them", {{"error", outcome.error->message}});
     }
   } else if (std::exchange(failing_, false)) {
-    log_.info("what was learned is kept again");
+    log_.info("learned models are saved again");
   }
 }
 

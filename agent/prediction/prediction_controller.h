@@ -1,6 +1,6 @@
-// Learns what the node's pods use, once a minute, and says what of the requests of online pods is not going to be used
-// (policy/prediction). What was learned is kept in a folder, twelve models a minute, each
-// every ten minutes: that is what a restart forgets, or longer where there are more than a hundred models.
+// Learns the use of the node's pods once a minute, and predicts which part of online pods' requests will not be used
+// (policy/prediction). Models are saved in a folder, twelve per minute, each every ten minutes: a restart loses that
+// much, or more if there are over a hundred models.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +33,14 @@ class PredictionController {
 
   void start();
 
-  // After each pass of the sampler, once its samples are in `history`.
+  // Call after each pass of the sampler, once its samples are in `history`.
   void observe(const Observed& observed, const policy::UsageHistory& history);
-  // `allocatable` of the node; nullopt: not known.
+  // `allocatable` of the node; nullopt: unknown.
   policy::Prediction predict(const Observed& observed, const policy::UsageHistory& history,
                              std::optional<model::Resources> allocatable);
 
  private:
-  // One work on files at a time, of which one that does not come to its end is told.
+  // One file operation at a time; one that hangs is logged.
   template <class T>
   net::Task<Result<T>> on_disk(std::function<T()> work);
   void tell_slow_disk(base::MonotonicTime now);
@@ -56,12 +56,12 @@ class PredictionController {
   policy::WindowScratch scratch_;
   std::vector<policy::TrainingPod> training_;
   std::vector<policy::PredictedPod> predicted_;
-  std::vector<std::string> dropped_;  // to be removed with the next store
+  std::vector<std::string> dropped_;  // to be removed at the next save
   std::optional<base::MonotonicTime> trained_;
-  bool loaded_ = false;  // until then nothing is learned: a model that was stored must not be begun anew
+  bool loaded_ = false;  // nothing is learned before: a stored model must not be started again
   bool storing_ = false;
   bool failing_ = false;
-  std::optional<base::MonotonicTime> at_disk_;  // since when
+  std::optional<base::MonotonicTime> at_disk_;  // start of the current file operation
   bool slow_disk_told_ = false;
   base::Gauge& model_count_;
   base::Counter& failed_;

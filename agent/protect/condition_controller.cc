@@ -11,7 +11,7 @@ namespace {
 
 constexpr base::Duration kWriteLimit = std::chrono::seconds(10);
 
-// Whether there is any of each, and not how many.
+// Reduces each count to 0 or 1.
 AgentStatus without_counts(AgentStatus status) {
   const auto any = [](std::int64_t& count) { count = std::min<std::int64_t>(count, 1); };
   for (StrategyStatus& each : status.strategies) any(each.in_force);
@@ -35,7 +35,7 @@ void ConditionController::tell(const AgentStatus& status) {
   scope_.spawn(write(said_));
 }
 
-// Each second it is the same that is to be said; when it was shown is no part of it.
+// The words are usually the same each second; the time at which they were shown does not count.
 void ConditionController::put_in_words(const AgentStatus& status) {
   if (told_) told_->at = status.at;
   if (status == told_) return;
@@ -45,8 +45,8 @@ void ConditionController::put_in_words(const AgentStatus& status) {
            condition_message(without_counts(status))};
 }
 
-// The message counts files: with each pod that comes or goes it is another one, on every node of a cluster. That none
-// is in force any more is what somebody waits for who takes the agents out.
+// The message counts files and changes with each pod, on every node of a cluster. A change to zero files is written
+// soon, because a person who uninstalls the agents waits for it.
 base::Duration ConditionController::pause_after(const Said& written) const {
   const bool same_state =
       written.enforces == said_.enforces && written.reason == said_.reason &&
@@ -89,7 +89,7 @@ net::Task<void> ConditionController::write(Said said) {
     co_return;
   }
   if (!std::exchange(failing_, true)) {
-    log_.warn("the node's condition cannot be written", {{"error", written.error().message}});
+    log_.warn("cannot write the node's condition; retrying", {{"error", written.error().message}});
   }
 }
 

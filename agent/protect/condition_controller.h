@@ -1,4 +1,4 @@
-// Keeps the node's condition TidemarkIsolation: what the agent does on the node, for whoever looks at it from afar.
+// Keeps the node's condition TidemarkIsolation: shows in the cluster what the agent does on the node.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,22 @@
 namespace tidemark::agent {
 
 inline constexpr base::Duration kConditionPause = std::chrono::seconds(10);      // between two writes
-inline constexpr base::Duration kConditionRetry = std::chrono::seconds(30);      // after one that failed
-inline constexpr base::Duration kConditionWordsPause = std::chrono::minutes(1);  // of nothing but the message
-inline constexpr base::Duration kConditionRefresh = std::chrono::minutes(10);    // where nothing but counts changes
+inline constexpr base::Duration kConditionRetry = std::chrono::seconds(30);  // after a failed one
+inline constexpr base::Duration kConditionWordsPause = std::chrono::minutes(1);  // if only the message changed
+inline constexpr base::Duration kConditionRefresh = std::chrono::minutes(10);  // if only counts changed
 
 class ConditionController {
  public:
   ConditionController(net::EventLoop& loop, kube::Writer& client, const base::Log& log, std::string node_name);
 
-  // What is in force now; written when it is something else than before.
+  // The current status; written if it changed.
   void tell(const AgentStatus& status);
 
  private:
   struct Said {
     bool enforces = false;
     std::string reason, message;
-    std::string without_counts;  // the message, as if of nothing there were more than one
+    std::string without_counts;  // the message with each count reduced to 0 or 1
     bool operator==(const Said&) const = default;
   };
   void put_in_words(const AgentStatus& status);
@@ -38,10 +38,10 @@ class ConditionController {
   kube::Writer& client_;
   base::Log log_;
   std::string node_name_;
-  std::optional<AgentStatus> told_;  // what `said_` says
+  std::optional<AgentStatus> told_;  // the status behind `said_`
   Said said_;
   std::optional<Said> written_;
-  base::WallTime turned_;  // when `enforces` became what it is
+  base::WallTime turned_;  // when `enforces` got its value
   std::optional<base::MonotonicTime> not_before_;
   std::optional<base::MonotonicTime> written_at_;
   bool writing_ = false;

@@ -1,5 +1,5 @@
-// Koordinator's agent as a process of the machine, beside the pods (policy/stance/peer.h). Of the machine is seen what
-// lies in the pid namespace of `proc_root`: all of it on the machine and in a pod with hostPID, else nothing.
+// Finds Koordinator's agent as a process of the machine, outside pods (policy/stance/peer.h). It sees the pid namespace
+// of `proc_root`: all processes on the machine and in a pod with hostPID, else none.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace tidemark::agent {
 
-// nullopt: there is none. The first by its number, of several.
+// nullopt: there is none. The lowest pid of several.
 Result<std::optional<pid_t>> find_host_peer(const std::string& proc_root);
 
 }  // namespace tidemark::agent

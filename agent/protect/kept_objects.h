@@ -1,5 +1,5 @@
-// What is wanted of this node and what runs on it, as it was last heard: in memory of the machine (tmpfs), so that an
-// agent that starts while the API server is away goes on as the one before it.
+// The last known Node, NodeSLO and pods, saved in memory (tmpfs), so that an agent that starts while the API server is
+// away continues as the one before it.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@ class KeptObjects {
  public:
   explicit KeptObjects(std::string folder) : folder_(std::move(folder)) {}
 
-  // Its JSON. Written only where it is another one than last time.
+  // Its JSON. Written only if it changed.
   Result<void> keep(KeptObject what, std::string_view bytes);
   Result<void> drop(KeptObject what);
-  // nullopt: none was kept.
+  // nullopt: none was saved.
   Result<std::optional<std::string>> read(KeptObject what) const;
 
  private:

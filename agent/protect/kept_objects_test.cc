@@ -9,7 +9,7 @@
 namespace tidemark::agent {
 namespace {
 
-TEST(KeptObjects, WhoeverStartsNextFindsWhatWasHeardLast) {
+TEST(KeptObjects, NextAgentReadsLastObjects) {
   const linux::testing::Tree tree;
   KeptObjects kept(tree.root() + "/run");
   EXPECT_EQ(kept.read(KeptObject::kNode).value(), std::nullopt);
@@ -24,7 +24,7 @@ TEST(KeptObjects, WhoeverStartsNextFindsWhatWasHeardLast) {
   EXPECT_EQ(kept.read(KeptObject::kNode).value(), std::nullopt);
 }
 
-TEST(KeptObjects, TheSameIsNotWrittenTwice) {
+TEST(KeptObjects, DoesNotWriteTheSameTwice) {
   const linux::testing::Tree tree;
   KeptObjects kept(tree.root());
   ASSERT_TRUE(kept.keep(KeptObject::kNodeSlo, "{}"));

@@ -17,7 +17,7 @@ Result<KnownPods> read_kept_pods(const std::string& run_dir, std::string_view be
   kube::Interner interner;
   const auto take = [&](std::string_view item) -> Result<void> {
     const auto pod = decode_pod_task(item, {}, interner);
-    if (!pod || pod->task.kube_qos != model::KubeQos::kBestEffort) return {};  // of one that says nothing nobody knows
+    if (!pod || pod->task.kube_qos != model::KubeQos::kBestEffort) return {};  // without a QoS class: unknown
     auto& whose = policy::is_offline(pod->task) ? out.offline : out.online;
     whose.insert(linux::pod_path_in(besteffort, pod->task.identity.task));
     return {};

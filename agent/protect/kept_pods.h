@@ -1,4 +1,4 @@
-// Who of the pods without requests is offline, by the list that an agent kept: for whoever comes when it is dead.
+// Which BestEffort pods are offline, by the list that an agent saved; for commands that run without an agent.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tidemark::agent {
 
-// `besteffort`: the group that they are in. None: no agent kept a list.
+// `besteffort`: the group of these pods. None: no agent saved a list.
 Result<KnownPods> read_kept_pods(const std::string& run_dir, std::string_view besteffort);
 
 }  // namespace tidemark::agent

@@ -11,7 +11,7 @@ copilot::LimitStance limit_stance(const policy::Stance& stands) {
   switch (stands.permits[static_cast<std::size_t>(model::Strategy::kBatchLimits)]) {
     case policy::Permit::kKeep:
       return copilot::LimitStance::kKeep;
-    case policy::Permit::kTighten:  // to hold is to narrow, and a limit is nothing else
+    case policy::Permit::kTighten:  // a limit only tightens, as the permit allows
     case policy::Permit::kEnforce:
       return copilot::LimitStance::kEnforce;
     case policy::Permit::kPutBack:

@@ -1,4 +1,5 @@
-// How a copilot's own limits stand on a node: as those that the agent gives tasks by itself (strategy batchLimits).
+// The permit for limits that a copilot sets itself: the same as for the agent's own limits of tasks (strategy
+// batchLimits).
 #pragma once
 
 #include "copilot/limit_stance.h"

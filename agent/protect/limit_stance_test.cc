@@ -16,14 +16,14 @@ policy::Stance with(Permit limits, bool off = false) {
   return out;
 }
 
-TEST(LimitStanceOfTheAgent, IsThatOfItsOwnLimits) {
+TEST(LimitStanceOfTheAgent, IsPermitOfOwnLimits) {
   EXPECT_EQ(limit_stance(with(Permit::kKeep)), LimitStance::kKeep);
   EXPECT_EQ(limit_stance(with(Permit::kTighten)), LimitStance::kEnforce);
   EXPECT_EQ(limit_stance(with(Permit::kEnforce)), LimitStance::kEnforce);
   EXPECT_EQ(limit_stance(with(Permit::kPutBack)), LimitStance::kObserve);
 }
 
-TEST(LimitStanceOfTheAgent, OffIsOffWhateverIsWanted) {
+TEST(LimitStanceOfTheAgent, OffOverridesSettings) {
   // Before it is known what runs here each permit of an off node is to keep: the copilot knows what it runs.
   for (const Permit each : {Permit::kKeep, Permit::kEnforce, Permit::kPutBack}) {
     EXPECT_EQ(limit_stance(with(each, true)), LimitStance::kOff);

@@ -13,7 +13,7 @@ base::Duration own_moment(std::string_view node, base::Duration within) {
 LineEnds::LineEnds(const base::Log& log, base::Registry& metrics, base::Duration later)
     : log_(log),
       ended_(metrics.gauge("tidemark_agent_lines_ended",
-                           "Raised lines of the NodeSLO that have ended by this node's clock, and hold lower than it "
+                           "Raised thresholds of the NodeSLO that ended by this node's clock, and are lower than it "
                            "says.")),
       later_(later) {}
 
@@ -28,12 +28,12 @@ bool LineEnds::look(base::WallTime now) {
     const auto before = held_.lowered;
     hold(now);
     if (held_.lowered != before && !held_.lowered.empty()) {
-      log_.info("raised lines have ended by this node's clock", {{"lines", policy::to_string(held_)}});
+      log_.info("raised thresholds ended by this node's clock", {{"lines", policy::to_string(held_)}});
     }
   }
   if (says_.empty() && !held_.lowered.empty() && now - held_.since >= later_ + policy::kManagerPatience) {
     says_ = policy::to_string(held_);
-    log_.warn("raised lines have ended, and the NodeSLO does not say so yet", {{"lines", says_}});
+    log_.warn("raised thresholds ended, but the NodeSLO still has them", {{"lines", says_}});
   }
   return other;
 }

@@ -1,10 +1,9 @@
-// The rules of the NodeSLO as they hold now: lines that a calendar or an override raised come down at their end by this
-// node's clock, whether a manager is there to write so or not (policy/node_rules/lines_held.h). Lines that hold
-// otherwise than the NodeSLO says are told: as a metric at once, and in words when a manager would long have written.
+// The rules of the NodeSLO that apply now: thresholds that a calendar or an override raised are lowered at their end by
+// this node's clock, whether or not a manager writes it (policy/node_rules/lines_held.h). Thresholds that differ from
+// the NodeSLO are reported: as a metric at once, and in the log when a manager should have written long ago.
 //
-// Not all nodes at once: each has a moment of its own within `--line-ends-within` after the end, as a manager that
-// writes to one node after the other has them come down. Otherwise every node of a cluster would evict in the same
-// second.
+// Each node waits its own delay within `--line-ends-within` after the end, as if a manager wrote to one node after the
+// other. Otherwise every node of a cluster would evict in the same second.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +20,7 @@ namespace tidemark::agent {
 inline constexpr base::Duration kLineEndsWithin = std::chrono::minutes(10);
 inline constexpr base::Duration kLineEndsWithinMax = std::chrono::hours(1);
 
-// The node's own moment within it.
+// The delay of this node within it.
 base::Duration own_moment(std::string_view node, base::Duration within);
 
 class LineEnds {
@@ -29,12 +28,12 @@ class LineEnds {
   LineEnds(const base::Log& log, base::Registry& metrics, base::Duration later);
 
   void use(policy::NodeRules said, base::WallTime now);
-  // Once a second. Whether other lines hold than before.
+  // To be called once a second. Returns whether the thresholds changed.
   bool look(base::WallTime now);
 
   const policy::NodeRules& said() const { return said_; }
-  const policy::NodeRules& rules() const { return held_.rules; }  // that hold
-  // As to_string() of them; "" where all hold as they are said, or a manager may be about to write so.
+  const policy::NodeRules& rules() const { return held_.rules; }  // in force now
+  // to_string() of the lowered thresholds; "" if there are none, or a manager may be about to write them.
   const std::string& says() const { return says_; }
 
  private:
@@ -42,7 +41,7 @@ class LineEnds {
 
   base::Log log_;
   base::Gauge& ended_;
-  base::Duration later_;  // than its end a line comes down
+  base::Duration later_;  // delay between the end and the lowering
   policy::NodeRules said_;
   std::size_t passed_ = 0;
   policy::LinesHeld held_;

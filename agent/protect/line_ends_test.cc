@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(LineEnds, ARaisedLineEndsByItselfAndIsToldWhenAManagerWouldLongHaveWritten) {
+TEST(LineEnds, RaisedThresholdEndsAndIsReportedLater) {
   base::testing::Clock clock;
   base::Registry metrics;
   std::string log_lines;
@@ -61,7 +61,7 @@ TEST(LineEnds, ARaisedLineEndsByItselfAndIsToldWhenAManagerWouldLongHaveWritten)
 }
 
 // An agent that begins after the end, by what it kept of its NodeSLO.
-TEST(LineEnds, WhatIsOverAtTheStartDoesNotHoldForAMoment) {
+TEST(LineEnds, EndedThresholdNeverAppliesAfterStart) {
   base::testing::Clock clock;
   base::Registry metrics;
   LineEnds lines(base::Log(clock, {}), metrics, 0s);
@@ -74,7 +74,7 @@ TEST(LineEnds, WhatIsOverAtTheStartDoesNotHoldForAMoment) {
   EXPECT_NE(lines.says(), "");
 }
 
-TEST(LineEnds, NodesComeDownOneAfterTheOther) {
+TEST(LineEnds, NodesLowerThresholdsOneAfterTheOther) {
   std::set<base::Duration> moments;
   for (int i = 0; i < 1000; ++i) {
     const base::Duration moment = own_moment(base::cat("node-", i), 10min);

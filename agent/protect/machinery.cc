@@ -11,7 +11,7 @@
 namespace tidemark::agent {
 namespace {
 
-// Anolis: 0 where the kernel can tell groups apart by bvt and does not.
+// Anolis: 0 if the kernel could tell groups apart by bvt but does not.
 bool identity_switched_off(const linux::Folder& proc) {
   linux::Buffer buffer(64);
   const auto text = proc.read("sys/kernel/sched_group_identity_enabled", buffer);
@@ -66,14 +66,14 @@ Machinery find_out_machinery(const MachineSights& sights, const Result<linux::Kn
                              const base::Log& log) {
   Machinery out;
   if (!trial) {
-    log.warn("which files of groups this kernel takes cannot be tried", {{"error", trial.error().message}});
+    log.warn("cannot test which cgroup files this kernel accepts", {{"error", trial.error().message}});
   } else {
     out.capabilities = capabilities_of(*trial);
     for (const linux::KnobTrial& one : trial->trials) {
       if (one.effective) continue;
-      log.info("not set here", {{"file", found_name(one.file)}, {"why", one.why}});
+      log.info("not supported here", {{"file", found_name(one.file)}, {"why", one.why}});
     }
-    if (!trial->left.empty()) log.warn("a group of the trial is left", {{"what", trial->left}});
+    if (!trial->left.empty()) log.warn("cannot remove a group of the trial", {{"what", trial->left}});
   }
   linux::Buffer buffer;
   const auto cpus = linux::Folder::open(sights.sys_root + "/devices/system/cpu");
@@ -82,7 +82,7 @@ Machinery find_out_machinery(const MachineSights& sights, const Result<linux::Kn
   if (topology) {
     out.topology = std::move(*topology);
   } else {
-    log.warn("how the processors lie is not known", {{"error", topology.error().message}});
+    log.warn("cannot read the CPU topology", {{"error", topology.error().message}});
   }
   out.identity_switched_off = identity_switched_off(sights.proc);
   out.own_groups = sights.own_groups;

@@ -1,4 +1,4 @@
-// What this machine's kernel takes and how its processors lie, found out once at the start.
+// What this machine's kernel supports and its CPU topology, detected once at the start.
 #pragma once
 
 #include <span>
@@ -20,18 +20,18 @@ struct MachineSights {
   const linux::Hierarchies& hierarchies;
   const linux::Folder& proc;
   std::string sys_root;
-  const linux::Folder* numa = nullptr;  // null: a kernel without
-  bool own_groups = false;              // of pods: no kubelet writes them
+  const linux::Folder* numa = nullptr;  // null: the kernel has no NUMA
+  bool own_groups = false;  // of pods: no kubelet writes them
 };
 
-// `trial`: of this kernel, by linux::probe_knobs(). What cannot be found out is told in the log and counts as missing.
+// `trial`: the result of linux::probe_knobs() for this kernel. What cannot be detected is logged and counts as missing.
 Machinery find_out_machinery(const MachineSights& sights, const Result<linux::KnobReport>& trial, const base::Log& log);
 
 KnobTrials trials_of(const Result<linux::KnobReport>& trial);
-// What can be seen here and is, by agent/sampler/facilities.h.
+// Which facilities this machine has, by agent/sampler/facilities.h.
 std::vector<policy::MeasureFound> measures_of(std::span<const FacilityReport> facilities, const FeatureGates& gates);
 
-// Its CPU manager sets the processors of containers itself (the policy in `cpu_manager_state`).
+// The kubelet's CPU manager sets the CPUs of containers itself (the policy in `cpu_manager_state`).
 bool kubelet_is_static(const std::string& kubelet_dir);
 
 policy::Capabilities capabilities_of(const linux::KnobReport& report);

@@ -1,4 +1,4 @@
-// What the Node object says to whoever protects the node: how much of it is whose, and whether co-location is on.
+// What the Node object says about protection: who owns which part of the node, and whether co-location is on.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace tidemark::agent {
 struct NodeFacts {
   NodeSize size;
   model::Resources kubelet_reserved;         // max(capacity − allocatable, 0)
-  std::optional<model::Resources> reserved;  // the annotation
-  std::vector<std::int32_t> reserved_cpus;   // it names them
-  std::vector<std::int32_t> system_cpus;     // of SYSTEM pods alone
-  model::SaidAmounts native, batch, mid;     // that the node offers, amplified; nullopt: not
-  std::int64_t normalization_percent = 100;  // what a core of this node counts for
+  std::optional<model::Resources> reserved;  // from the annotation
+  std::vector<std::int32_t> reserved_cpus;  // listed in the annotation
+  std::vector<std::int32_t> system_cpus;  // of SYSTEM pods alone
+  model::SaidAmounts native, batch, mid;  // offered by the node, amplified; nullopt: not offered
+  std::int64_t normalization_percent = 100;  // the value of one core of this node
   policy::NodeReading state;
-  bool oversold = false;                         // the manager marked it (model/oversold.h)
+  bool oversold = false;  // marked by the manager (model/oversold.h)
   std::optional<base::WallTime> oversold_since;  // nullopt: the mark does not say
-  std::optional<model::Resources> origin;        // what all sides together may sell; nullopt: nobody says
-  std::vector<Error> unreadable;                 // annotations; what they would say does not count
+  std::optional<model::Resources> origin;  // what all sides together may sell; nullopt: not set
+  std::vector<Error> unreadable;  // annotations; they are ignored
 };
 
 kube::NodeFields node_facts_fields();

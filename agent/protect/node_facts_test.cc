@@ -25,7 +25,7 @@ NodeFacts facts_of(std::string_view annotations, std::string_view labels = "") {
   return node_facts(*node);
 }
 
-TEST(NodeFacts, WhatTheKubeletKeepsIsCapacityLessAllocatable) {
+TEST(NodeFacts, KubeletReservedIsCapacityMinusAllocatable) {
   const NodeFacts facts = facts_of("");
   EXPECT_EQ(facts.kubelet_reserved, (model::Resources{{500}, {std::int64_t{1} << 30}}));
   EXPECT_FALSE(facts.reserved);
@@ -33,7 +33,7 @@ TEST(NodeFacts, WhatTheKubeletKeepsIsCapacityLessAllocatable) {
   EXPECT_TRUE(facts.unreadable.empty());
 }
 
-TEST(NodeFacts, TheMarkOfANodeThatWasOversold) {
+TEST(NodeFacts, ReadsOversoldMark) {
   EXPECT_FALSE(facts_of("").oversold);
   const NodeFacts facts = facts_of(
       R"("tidemark.io/oversold":"{\"schema\":1,\"since\":\"2026-03-01T02:00:00Z\"}",)"
@@ -64,7 +64,7 @@ TEST(NodeFacts, AnnotationsOfTheNode) {
   EXPECT_EQ(facts_of(R"("node.koordinator.sh/cpu-normalization-ratio":"1.5")").normalization_percent, 150);
 }
 
-TEST(NodeFacts, WhatCannotBeReadIsNamedAndDoesNotCount) {
+TEST(NodeFacts, NamesAndIgnoresUnreadableAnnotations) {
   for (const char* key : {"reservation", "system-qos-resource", "cpu-normalization-ratio"}) {
     for (const char* text :
          {"", "no", "[]", R"({\"cpuset\":\"x\",\"reservedCPUs\":\"3-1\"})", "0.99", "5.01", "1.234", "-1"}) {
@@ -78,7 +78,7 @@ TEST(NodeFacts, WhatCannotBeReadIsNamedAndDoesNotCount) {
   }
 }
 
-TEST(NodeFacts, TheMarkOfTheNode) {
+TEST(NodeFacts, ReadsStateMark) {
   const NodeFacts facts = facts_of("", R"("tidemark.io/state":"off")");
   const auto state = policy::effective(facts.state.marks, policy::Mode::kEnforce, base::WallTime{});
   EXPECT_EQ(state.k8s, policy::NodeState::kOff);

@@ -327,7 +327,7 @@ class ProtectOnMachine : public ::testing::Test {
 };
 
 // Contract 7.3, as on a node that is made up (protect_controller_test.cc).
-TEST_F(ProtectOnMachine, TheKernelTakesWhatSuppressionSays) {
+TEST_F(ProtectOnMachine, KernelAcceptsSuppressionValues) {
   start();
   say_node();
   say_rules(kByQuota);
@@ -343,7 +343,7 @@ TEST_F(ProtectOnMachine, TheKernelTakesWhatSuppressionSays) {
   EXPECT_EQ(guard->status().refused, 0) << lines;
 }
 
-TEST_F(ProtectOnMachine, APodOfBatchResourcesHasItsLimitsAndRunsLast) {
+TEST_F(ProtectOnMachine, BatchPodHasLimitsAndLowPriority) {
   start();
   say_node();
   say_rules(kDisabled);
@@ -360,7 +360,7 @@ TEST_F(ProtectOnMachine, APodOfBatchResourcesHasItsLimitsAndRunsLast) {
 }
 
 // Without a kubelet: the highest group with offline work alone, and weights below it.
-TEST_F(ProtectOnMachine, WhereNoKubeletWritesOfflineWorkRunsIdleAsOneAndPodsKeepTheirWeights) {
+TEST_F(ProtectOnMachine, WithoutKubeletOfflineWorkIsIdleAndPodsKeepWeights) {
   machinery.own_groups = true;
   const std::string all = own->name(), besteffort = path_of("kubepods/besteffort");
   start();
@@ -389,7 +389,7 @@ TEST_F(ProtectOnMachine, WhereNoKubeletWritesOfflineWorkRunsIdleAsOneAndPodsKeep
 }
 
 // No quota while the kernel puts offline work last by itself, and one as soon as that is taken away or off wants it.
-TEST_F(ProtectOnMachine, WhatRunsLastIsHeldByNoQuotaWhereThePolicyIsIdle) {
+TEST_F(ProtectOnMachine, IdlePolicySetsNoQuota) {
   constexpr std::string_view kIdle = R"("enable":true,"cpuSuppressPolicy":"idle")";
   machinery.own_groups = true;
   const std::string besteffort = path_of("kubepods/besteffort");
@@ -409,7 +409,7 @@ TEST_F(ProtectOnMachine, WhatRunsLastIsHeldByNoQuotaWhereThePolicyIsIdle) {
   EXPECT_EQ(number(besteffort, File::kCpuQuota), policy::kNoLimit);
 }
 
-TEST_F(ProtectOnMachine, AClassHasItsWeightAndWhereThereIsOneItsMemory) {
+TEST_F(ProtectOnMachine, ClassHasWeightAndMemory) {
   pods.at("job").identity.work_class = "spark";
   list_pods();
   start();
@@ -426,7 +426,7 @@ TEST_F(ProtectOnMachine, AClassHasItsWeightAndWhereThereIsOneItsMemory) {
   EXPECT_EQ(guard->status().refused, 0) << lines;
 }
 
-TEST_F(ProtectOnMachine, OffHoldsWhatRunsToItsLeastAndThenEveryFileIsAsItWas) {
+TEST_F(ProtectOnMachine, OffLimitsRunningWorkThenRestoresAllFiles) {
   start();
   say_node();
   say_rules(kByQuota);
@@ -446,7 +446,7 @@ TEST_F(ProtectOnMachine, OffHoldsWhatRunsToItsLeastAndThenEveryFileIsAsItWas) {
 
 // What is used is not made up here: processes in the groups of online work begin, and nobody decides until they are
 // answered.
-TEST_F(ProtectOnMachine, ASurgeOfOnlineWorkIsAnsweredBeforeTheNextDecision) {
+TEST_F(ProtectOnMachine, ReactsToSurgeBeforeNextDecision) {
   react();
   // What it used lately: nothing.
   ASSERT_FALSE(watched.look());
@@ -456,7 +456,7 @@ TEST_F(ProtectOnMachine, ASurgeOfOnlineWorkIsAnsweredBeforeTheNextDecision) {
 }
 
 // Offline pods that request CPU of the ordinary kind lie beside online ones.
-TEST_F(ProtectOnMachine, ASurgeIsAnsweredWhereOfflinePodsComeAndGoBesideOnlineOnes) {
+TEST_F(ProtectOnMachine, ReactsToSurgeWhileOfflinePodsComeAndGo) {
   react();
   ASSERT_FALSE(watched.look());
   machine_clock.by_ns += 2'000'000'000;
@@ -473,7 +473,7 @@ TEST_F(ProtectOnMachine, ASurgeIsAnsweredWhereOfflinePodsComeAndGoBesideOnlineOn
 }
 
 // The next agent knows from the journal alone what was found.
-TEST_F(ProtectOnMachine, WhatAKilledAgentLeftIsPutBackByTheNext) {
+TEST_F(ProtectOnMachine, NextAgentRestoresAfterKill) {
   start();
   say_node();
   say_rules(kByQuota);

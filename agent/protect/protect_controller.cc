@@ -19,12 +19,12 @@ namespace {
 using model::Reason;
 
 constexpr base::Duration kBeginAgain = std::chrono::seconds(10);
-constexpr base::Duration kShowAtLeast = std::chrono::seconds(10);  // the status on the machine, where nothing changes
+constexpr base::Duration kShowAtLeast = std::chrono::seconds(10);  // the status on the machine, if nothing changes
 constexpr base::Duration kKubeletLook = std::chrono::minutes(1);
 
 constexpr std::size_t kNamedMax = 5;
 
-// Pods without requests that are not offline: the kubelet puts them into one group with offline work.
+// Pods without requests that are not offline: the kubelet puts them into the same group as offline work.
 std::string online_in_besteffort(const TaskSnapshot& snapshot) {
   std::string out;
   std::size_t found = 0;
@@ -47,8 +47,8 @@ std::vector<std::string> groups_of_online(const TaskSnapshot& snapshot) {
   return out;
 }
 
-// What is not in force, and does not come to be: also where an agent that holds leaves it as it stands. The others are
-// decided without it. Of what is kept because too little is known it is not known either.
+// Strategies that write nothing and will not soon, also if safe start leaves their values as they are. The others are
+// decided without them. For a strategy in `keep` for lack of information, this is unknown too.
 policy::ByStrategy<bool> only_observed(const policy::Stance& stands) {
   policy::ByStrategy<bool> out{};
   for (std::size_t at = 0; at < out.size(); ++at) {
@@ -77,10 +77,10 @@ ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outsid
       run_latch_(run_latch(options_.places.run_dir)),
       strategies_(outside_.hierarchies, std::move(machinery)),
       reaction_(outside_.hierarchies, outside_.reactor, log_, metrics) {
-  // A machine that was switched off before it was started anew is off from the first second.
+  // A machine that was off before a reboot is off from the first second.
   if (const auto kept = look_at(options_.places.latch_file); kept && !look_at(run_latch_)) {
     if (const auto set = set_latch(run_latch_, *kept); !set) {
-      log_.warn("the switch of the machine cannot be copied", {{"error", set.error().message}});
+      log_.warn("cannot copy the machine's latch", {{"error", set.error().message}});
       latch_not_copied_ = true;
       latch_ = kept;
     }
@@ -91,7 +91,7 @@ ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outsid
 
 void ProtectController::use_node(NodeFacts facts) {
   for (const Error& each : facts.unreadable) {
-    log_.warn("an annotation of the node cannot be read and does not count", {{"error", each.message}});
+    log_.warn("cannot read an annotation of the node; ignored", {{"error", each.message}});
   }
   facts_ = std::move(facts);
   decide();
@@ -111,7 +111,7 @@ void ProtectController::observe(const Measured& measured, const std::shared_ptr<
   decide();
 }
 
-// One that cannot be read is kept from others all the same: they are to know that an agent is there.
+// The folder of an unreadable journal stays locked, so that others know that an agent runs.
 Result<FoundJournal> ProtectController::open_journal() {
   if (!lock_) {
     TM_TRY(auto lock, FoundLock::take(options_.places.run_dir));
@@ -136,18 +136,18 @@ bool ProtectController::begin() {
   journal_.emplace(std::move(*journal));
   lock_.reset();
   if (journal_->read_at_start().unreadable > 0) {
-    log_.warn("lines of the journal that say nothing",
+    log_.warn("invalid lines in the journal",
               {{"lines", std::to_string(journal_->read_at_start().unreadable)}});
   }
   if (auto ends = Ends::begin(options_.places.run_dir, loop_.clock().boot())) {
     ends_.emplace(std::move(*ends));
     holding_ = ends_->unexpected() >= policy::kHoldAfterEnds;
     if (holding_) {
-      log_.warn("holding what stands: the agent ended unexpectedly several times",
+      log_.warn("safe start: the agent ended unexpectedly several times",
                 {{"ends", std::to_string(ends_->unexpected())}});
     }
   } else {
-    log_.warn("this start is not noted: an unexpected end would not be known as one",
+    log_.warn("cannot record this start; an unexpected end would not be counted",
               {{"error", ends.error().message}});
   }
   enforcer_ = std::make_unique<Enforcer>(outside_.hierarchies, outside_.writer, *journal_, loop_.clock());
@@ -156,7 +156,7 @@ bool ProtectController::begin() {
   return true;
 }
 
-// Where its user may not search the folder there is none: without root he writes nothing, and could not take it away.
+// If the user may not search the folder, there is no latch: without root it writes nothing and could not remove one.
 std::optional<Latch> ProtectController::look_at(const std::string& path) {
   auto seen = see_latch(path, ::geteuid() == 0);
   if (seen) {
@@ -164,7 +164,7 @@ std::optional<Latch> ProtectController::look_at(const std::string& path) {
     return std::move(*seen);
   }
   if (latches_unseen_.insert(path).second) {
-    log_.warn("whether this machine is switched off cannot be seen, and counts as not",
+    log_.warn("cannot read whether this machine is switched off; it counts as on",
               {{"error", seen.error().message}});
   }
   return std::nullopt;
@@ -172,13 +172,13 @@ std::optional<Latch> ProtectController::look_at(const std::string& path) {
 
 void ProtectController::look_at_latch() {
   auto now = look_at(run_latch_);
-  // Where no copy could be made the kept one is the switch.
+  // If no copy could be made, the kept latch counts.
   if (!now && latch_not_copied_) now = look_at(options_.places.latch_file);
   if (now == latch_) return;
   if (now) {
     log_.warn("switched off on this machine", {{"by", now->by}, {"why", now->why}, {"trouble", now->trouble}});
   } else {
-    log_.info("not switched off on this machine any more");
+    log_.info("no longer switched off on this machine");
   }
   latch_ = std::move(now);
 }
@@ -203,17 +203,17 @@ void ProtectController::look_for_peer(base::MonotonicTime now) {
   peer_present_ = peer_seen_ && now - *peer_seen_ < policy::kPeerStays;
 }
 
-// True in the pass of a look that found it.
+// True only in the pass that found it.
 bool ProtectController::sees_peer_beside_pods(base::MonotonicTime now) {
   if (looked_beside_pods_ && now - *looked_beside_pods_ < policy::kPeerLook) return false;
   looked_beside_pods_ = now;
   const auto found = find_host_peer(options_.places.proc_root);
   if (!found) {
-    log_.warn("whether Koordinator's agent runs beside the pods is not known", {{"error", found.error().message}});
+    log_.warn("cannot find out whether Koordinator's agent runs outside pods", {{"error", found.error().message}});
     return false;
   }
   if (*found && *found != peer_beside_pods_) {
-    log_.warn("Koordinator's agent runs beside the pods", {{"process", static_cast<std::int64_t>(**found)}});
+    log_.warn("Koordinator's agent runs outside pods", {{"process", static_cast<std::int64_t>(**found)}});
   }
   peer_beside_pods_ = *found;
   return found->has_value();
@@ -237,7 +237,7 @@ policy::Stance ProtectController::stance() const {
   return policy::stance(inputs, loop_.clock().wall());
 }
 
-// Before anything is decided: from here on nobody writes beside the enforcer.
+// Before any decision: from here on only the enforcer writes.
 void ProtectController::withdraw_reaction() {
   const base::MonotonicTime now = loop_.clock().monotonic();
   const auto taken = reaction_.withdraw(enforcer_.get(), now);
@@ -257,7 +257,7 @@ void ProtectController::decide() {
   look_at_kubelet(now);
   look_for_online_in_besteffort();
   look_for_peer(now);
-  // First: one that has just begun may have to hold, from this pass on.
+  // First: a new agent may have to begin in safe start from this pass on.
   const bool writes = begin();
   stands_ = stance();
   const policy::Stance& stands = stands_;
@@ -278,15 +278,16 @@ void ProtectController::decide() {
   if (!writes) return show(stands, {});
   if (holding_ && now - began_ >= policy::kHoldWindow) {
     holding_ = false;
-    log_.info("no longer holding: no unexpected end for ten minutes");
+    log_.info("safe start is over: no unexpected end for ten minutes");
   }
   if (ends_ && now - began_ >= policy::kHoldWindow) forget_ends();
   Permits permits = stands.permits;
   Permit& suppress = permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)];
-  // Switched off before it is known by which file: what an agent before this one set is not given up for another one.
+  // If off before the strategy's file is known, keep the file that an earlier agent set.
   const bool by_which = rules_ || enforcer_->in_force(model::Strategy::kCpuSuppress) == 0;
   if ((strategies_.suppress_plan().holds || !by_which) && suppress == Permit::kEnforce) suppress = Permit::kKeep;
-  // Where groups are systemd's the kubelet has it reset each minute: that is seen here, and not waited for.
+  // With the systemd driver, the kubelet resets it each minute: react to that at once, without waiting for the next
+  // look.
   const policy::SuppressObservation& seen = strategies_.suppress_seen();
   if (seen.besteffort_quota_us) {
     enforcer_->saw(seen.groups.besteffort, linux::File::kCpuQuota, *seen.besteffort_quota_us);
@@ -301,7 +302,7 @@ void ProtectController::decide() {
   show(stands, enforced);
 }
 
-// What a process before this one wrote cannot be put back before its journal was read: it is tried again.
+// Values of an earlier process cannot be restored before its journal is read: try again later.
 bool ProtectController::open_oom_scores(base::MonotonicTime now) {
   if (oom_) return true;
   if (now < next_oom_) return false;
@@ -314,7 +315,7 @@ bool ProtectController::open_oom_scores(base::MonotonicTime now) {
   next_oom_ = now + kOomLook;
   if (oom_trouble_ != scores.error().message) {
     oom_trouble_ = scores.error().message;
-    log_.error("nobody is given a place before a kernel that is out of memory", {{"error", oom_trouble_}});
+    log_.error("cannot set the OOM kill order of processes", {{"error", oom_trouble_}});
   }
   return false;
 }
@@ -340,7 +341,7 @@ void ProtectController::tell_oom() {
         base::cat(report.foreign, " processes are of another pid namespace: the agent has to run in the machine's");
   }
   if (trouble != oom_trouble_ && !trouble.empty()) {
-    log_.warn("not every process has its place before a kernel that is out of memory", {{"error", trouble}});
+    log_.warn("cannot set the OOM kill order of every process", {{"error", trouble}});
   }
   oom_trouble_ = std::move(trouble);
   if (report.journal) metrics_.journal_refused();
@@ -390,7 +391,7 @@ std::optional<std::int64_t> ProtectController::container_cpus() const {
   return std::ssize(plan.cpus);
 }
 
-// Pods are named by whoever owns them; a group that nobody owns any more by itself.
+// Names pods by their owner; a group without an owner by its path.
 void ProtectController::tell_refused() {
   std::vector<std::string> refused;
   for (const policy::PriorityPlan::Refused& each : strategies_.refused()) {
@@ -401,7 +402,7 @@ void ProtectController::tell_refused() {
                   each.why));
   }
   for (const std::string& each : told_refused_.take(std::move(refused))) {
-    log_.warn("a pod's annotation koordinator.sh/cpuQOS cannot be read: no CPU priority is set for it",
+    log_.warn("koordinator.sh/cpuQOS cannot be read; no CPU priority for this pod",
               {{"pod", each}});
   }
 }
@@ -409,7 +410,7 @@ void ProtectController::tell_refused() {
 void ProtectController::tell(const Enforced& enforced) {
   if (enforced.journal) {
     if (trouble_ != enforced.journal->message) {
-      log_.error("the journal of what was found cannot be written: nothing new is written to the kernel",
+      log_.error("cannot write the restore journal; nothing new is written to the kernel",
                  {{"error", enforced.journal->message}});
     }
     trouble_ = enforced.journal->message;
@@ -459,7 +460,7 @@ void ProtectController::tell_audit(model::AuditLine line, model::Reason reason, 
   outside_.audit(std::move(line));
 }
 
-// Each second most of it is what it was: it is written over, and nothing allocated.
+// Called each second, mostly without changes: overwrites in place and allocates nothing.
 void ProtectController::fill_status(const policy::Stance& stance, const Enforced& enforced) {
   AgentStatus& next = next_status_;
   next.pid = ::getpid();
@@ -536,10 +537,10 @@ void ProtectController::show(const policy::Stance& stance, const Enforced& enfor
   next.at = loop_.clock().wall();
   status_ = next;
   shown_at_ = now;
-  // Another process may have the folder, and tells there how it stands.
+  // Another process may own the folder and write its status there.
   if (!journal_ && !lock_) return;
   if (const auto written = write_status(options_.places.run_dir, status_); !written) {
-    log_.warn("how the agent stands cannot be written", {{"error", written.error().message}});
+    log_.warn("cannot write the agent's status", {{"error", written.error().message}});
   }
 }
 
@@ -549,7 +550,7 @@ void ProtectController::drain() {
 
 void ProtectController::forget_ends() {
   if (const auto forgotten = ends_->forget(); !forgotten) {
-    log_.warn("the starts before this one go on counting as unexpected ends", {{"error", forgotten.error().message}});
+    log_.warn("cannot reset the unexpected ends; earlier starts still count", {{"error", forgotten.error().message}});
   }
   ends_.reset();
 }

@@ -1,6 +1,6 @@
-// Protects the node: asks the strategies what is right for its groups, and has that carried out as far as it may be
-// (policy/stance/stance.h). Each second after the node was measured, and at once where the node's mark, its settings or
-// the switch on the machine change.
+// Protects the node: asks the strategies what is right for its groups, and writes it as far as permitted
+// (policy/stance/stance.h). Runs each second after the node was measured, and at once if the state mark of the node,
+// its settings or the latch change.
 #pragma once
 
 #include <sys/types.h>
@@ -43,26 +43,26 @@ namespace tidemark::agent {
 
 struct ProtectOptions {
   MachinePlaces places;
-  policy::Mode mode = policy::Mode::kEnforce;  // of strategies of which nobody says anything
+  policy::Mode mode = policy::Mode::kEnforce;  // of strategies without settings
   std::string actor;                           // in the audit
   std::string kubelet_dir = "/var/lib/kubelet";
-  KnobTrials trials{};   // of the kernel, for the status
-  FeatureGates gates{};  // of what nobody says anything of, only that is enforced which they let through
+  KnobTrials trials{};  // of the kernel, for the status
+  FeatureGates gates{};  // strategies without settings are enforced only if their gate is on
   std::vector<policy::MeasureFound> measures{};  // of the machine, for the status
   std::string peers_namespace{policy::kPeersNamespace};
-  std::string only_shows{};  // why nothing could be written here, whatever is said; "": something can
+  std::string only_shows{};  // why nothing can be written here, whatever the settings; "": something can
 };
 
-// What lies outside, and outlives it.
+// External parts, which outlive it.
 struct ProtectOutside {
   const linux::Hierarchies& hierarchies;
   linux::GroupWriter& writer;
   ConditionController& condition;
   std::function<void(model::AuditLine)> audit;  // may be empty
-  Reactor* reactor = nullptr;                   // null: nobody reacts between two decisions
+  Reactor* reactor = nullptr;  // null: no reaction between two decisions
 };
 
-// New processes in groups that stay as they are get their place so soon: a child has its parent's until then.
+// How soon new processes in unchanged groups get their value: until then a child has its parent's.
 inline constexpr base::Duration kOomLook = std::chrono::seconds(10);
 
 class ProtectController {
@@ -72,40 +72,40 @@ class ProtectController {
   ProtectController(const ProtectController&) = delete;
   ProtectController& operator=(const ProtectController&) = delete;
 
-  // What is wanted of the node, whenever somebody says something else.
+  // Sets the facts of the Node, whenever they change.
   void use_node(NodeFacts facts);
   void use_rules(policy::NodeRules rules);
 
-  // After each pass of the sampler. `known`: everybody has said what runs here.
+  // To be called after each pass of the sampler. `known`: every provider has answered.
   void observe(const Measured& measured, const std::shared_ptr<const TaskSnapshot>& tasks, const PodGroups& groups,
                bool known);
-  // What was observed last, decided anew: something else is wanted.
+  // Decides again on the last observation, because settings changed.
   void decide();
 
-  // The thread of the reaction could not be started: that is told from the next decision on.
+  // The reaction thread could not be started: reported from the next decision on.
   void nobody_reacts() { reaction_.nobody_looks(); }
 
-  // As it stood when it last decided.
+  // The permits of the last decision.
   const policy::Stance& stands() const { return stands_; }
   const NodeFacts* facts() const { return facts_ ? &*facts_ : nullptr; }  // null: the Node is not known yet
   const policy::SuppressObservation& suppress_seen() const { return strategies_.suppress_seen(); }
-  // How many processors each container of offline work is held to, where their group has more: the kubelet's CPU
-  // manager is static, and it is suppressed by processors. nullopt: they have what the group has.
+  // CPU count per container of offline work, if smaller than that of its group: the kubelet's CPU manager is static and
+  // suppression is by CPU set. nullopt: containers have the CPUs of the group.
   std::optional<std::int64_t> container_cpus() const;
   const policy::SuppressPlan& suppress_plan() const { return strategies_.suppress_plan(); }
   std::span<const policy::ClassShare> classes() const { return strategies_.suppress_plan().classes; }
-  // How eviction stands, which decides for itself (agent/evict): told with the others. `lines`: of it, that hold
-  // otherwise than the settings say.
+  // The status of eviction, which decides for itself (agent/evict); reported with the others. `lines`: eviction
+  // thresholds that differ from the settings.
   void tell_eviction(std::string_view says, std::string_view lines) {
     eviction_says_ = says;
     evict_lines_ = lines;
   }
-  // Raised lines that ended, and that no manager took back; "" where there are none.
+  // Raised thresholds that ended and that no manager lowered; "" if there are none.
   void tell_line_ends(std::string_view says) { line_ends_ = says; }
-  // The same of what copilots limit by themselves.
+  // The same for limits that copilots set themselves.
   void tell_copilots(std::string_view says) { copilots_say_ = says; }
 
-  // An orderly end: what is in force stays in force for whoever comes next.
+  // An orderly end: values in force stay for the next agent.
   void drain();
 
   const AgentStatus& status() const { return status_; }
@@ -113,7 +113,7 @@ class ProtectController {
  private:
   bool begin();  // whether it may write; tried again from time to time
   Result<FoundJournal> open_journal();
-  std::optional<Latch> look_at(const std::string& path);  // of a latch
+  std::optional<Latch> look_at(const std::string& path);  // reads a latch
   void look_at_latch();
   void look_at_kubelet(base::MonotonicTime now);
   void look_for_online_in_besteffort();
@@ -152,21 +152,21 @@ class ProtectController {
   std::unique_ptr<Enforcer> enforcer_;
   ReactionController reaction_;
   std::optional<OomScores> oom_;
-  policy::OomPlan oom_asked_;  // when it was looked at last
+  policy::OomPlan oom_asked_;  // at the last check
   std::optional<std::pair<bool, Permit>> oom_stood_;
   base::MonotonicTime next_oom_;
-  std::string oom_trouble_;  // told last; "" where there is none
+  std::string oom_trouble_;  // last reported; "" if there is none
   std::optional<Ends> ends_;
   base::MonotonicTime began_;
   std::optional<base::MonotonicTime> begin_again_;
   std::optional<Latch> latch_;
-  bool latch_not_copied_ = false;         // to where it is looked at
-  std::set<std::string> latches_unseen_;  // paths; each is said once
+  bool latch_not_copied_ = false;  // into the run directory
+  std::set<std::string> latches_unseen_;  // paths; each is reported once
   std::optional<base::MonotonicTime> looked_at_kubelet_;
   std::optional<std::uint64_t> looked_at_tasks_;  // TaskSnapshot::change
   std::optional<base::MonotonicTime> looked_beside_pods_;
   std::optional<pid_t> peer_beside_pods_;         // then
-  std::optional<base::MonotonicTime> peer_seen_;  // running, last
+  std::optional<base::MonotonicTime> peer_seen_;  // last time it was seen running
   bool kubelet_static_ = false;
   bool peer_present_ = false;
   bool holding_ = false;
@@ -174,7 +174,7 @@ class ProtectController {
   std::string eviction_says_, evict_lines_, line_ends_, copilots_say_;
   std::string trouble_;  // why nothing can be written
   ToldOnce told_refused_;
-  AgentStatus status_, next_status_;  // as it was shown last; as it stands now
+  AgentStatus status_, next_status_;  // as last shown; current
   std::optional<base::MonotonicTime> shown_at_;
 };
 

@@ -18,7 +18,7 @@ using model::Strategy;
 
 class Protect : public testing::GuardedNode {};
 
-TEST_F(Protect, UntilAllIsKnownNothingIsWritten) {
+TEST_F(Protect, WritesNothingBeforeAllIsKnown) {
   start();
   seconds(3, false);
   EXPECT_EQ(stance_of(Strategy::kCpuSuppress), "keep");
@@ -29,7 +29,7 @@ TEST_F(Protect, UntilAllIsKnownNothingIsWritten) {
 }
 
 // Contract 7.3: 4 cores × 80 % less what online work uses; downward at once, upward by 10 % of the machine a second.
-TEST_F(Protect, OfflineWorkGivesWayAtOnceAndComesBackInSteps) {
+TEST_F(Protect, SuppressesAtOnceAndGrowsInSteps) {
   loads[pods.at("web").path] = 200;
   start();
   say_all(kQuota80);
@@ -45,7 +45,7 @@ TEST_F(Protect, OfflineWorkGivesWayAtOnceAndComesBackInSteps) {
   EXPECT_EQ(quota(), 300'000);
 }
 
-TEST_F(Protect, BatchPodsHaveTheirLimits) {
+TEST_F(Protect, BatchPodsGetTheirLimits) {
   start();
   say_all(R"("enable":false)");
   seconds(2);
@@ -57,7 +57,7 @@ TEST_F(Protect, BatchPodsHaveTheirLimits) {
 
 // Contract 7.3, 7.4: where the kubelet's CPU manager is static containers alone are narrowed, and the real limit is the
 // narrowest of them and their group.
-TEST_F(Protect, WhereContainersAloneAreNarrowedThatIsWhatOfflineWorkHas) {
+TEST_F(Protect, ContainerCpusetsAreTheLimitOfOfflineWork) {
   std::filesystem::create_directories(run.root() + "/kubelet");
   std::ofstream(run.root() + "/kubelet/cpu_manager_state") << R"({"policyName":"static"})";
   start();
@@ -73,7 +73,7 @@ TEST_F(Protect, WhereContainersAloneAreNarrowedThatIsWhatOfflineWorkHas) {
 }
 
 // Only our own settings ask for it: in the place of Koordinator's agent nothing of the kind is done.
-TEST_F(Protect, TheOrderBeforeAKernelOutOfMemoryIsSetWhereItIsAskedForAndTakenBack) {
+TEST_F(Protect, SetsAndRestoresOomOrder) {
   const std::string container = pods.at("job").containers[0].path;
   const auto process = [&](int pid, int value) {
     node.proc.write(base::cat(pid, "/stat"), base::cat(pid, " (java) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0\n"));
@@ -119,7 +119,7 @@ TEST_F(Protect, TheOrderBeforeAKernelOutOfMemoryIsSetWhereItIsAskedForAndTakenBa
 }
 
 // What a strategy only observes does not happen: what others leave to it where it is enforced they do themselves.
-TEST_F(Protect, WhatIsOnlyObservedTakesNothingFromTheOthers) {
+TEST_F(Protect, ObservedStrategyAffectsNoOthers) {
   pods.at("job").identity.work_class = "spark";
   list_pods();
   const std::string pod = pods.at("job").path;
@@ -153,7 +153,7 @@ TEST_F(Protect, WhatIsOnlyObservedTakesNothingFromTheOthers) {
 }
 
 // What was tried at the start need not hold for ever, nor for each group.
-TEST_F(Protect, WhereTheKernelRefusesToRunOfflineWorkLastTheQuotaHoldsIt) {
+TEST_F(Protect, QuotaLimitsOfflineWorkIfPriorityIsRefused) {
   machinery.own_groups = true;
   start();
   say_node();
@@ -169,7 +169,7 @@ TEST_F(Protect, WhereTheKernelRefusesToRunOfflineWorkLastTheQuotaHoldsIt) {
   EXPECT_EQ(quota(), policy::kNoLimit);
 }
 
-TEST_F(Protect, WhatNoFileHereMeetsIsCounted) {
+TEST_F(Protect, CountsValuesWithoutFile) {
   machinery.capabilities.effective.reset(static_cast<std::size_t>(policy::Knob::kMemoryLimit));
   start();
   say_all(kQuota80);
@@ -182,7 +182,7 @@ TEST_F(Protect, WhatNoFileHereMeetsIsCounted) {
 }
 
 // Contract 1.4: a pod's own CPU QoS.
-TEST_F(Protect, AnAnnotationThatCannotBeReadIsToldOnceWithItsPod) {
+TEST_F(Protect, ReportsUnreadableAnnotationOnceWithPod) {
   machinery.capabilities.effective.set(static_cast<std::size_t>(policy::Knob::kCpuBvt));
   pods.at("web").ns = "shop";
   pods.at("web").qos_raw = model::Qos::kLs;
@@ -205,7 +205,7 @@ TEST_F(Protect, AnAnnotationThatCannotBeReadIsToldOnceWithItsPod) {
 
 // Where groups are systemd's: with the shares that the kubelet sets of its own groups each minute, their quota is said
 // anew.
-TEST_F(Protect, AQuotaThatIsResetEachMinuteIsSetAgainEachTimeAndAtOnce) {
+TEST_F(Protect, RepairsQuotaResetEachMinuteAtOnce) {
   start();
   say_all(kQuota80);
   seconds(30);
@@ -219,7 +219,7 @@ TEST_F(Protect, AQuotaThatIsResetEachMinuteIsSetAgainEachTimeAndAtOnce) {
   EXPECT_EQ(lines.find("TM-AGENT-009"), std::string::npos) << "no line of the log for each";
 }
 
-TEST_F(Protect, AnUpgradeLeavesWhatIsInForce) {
+TEST_F(Protect, UpgradeKeepsValuesInForce) {
   start();
   say_all(kQuota80);
   seconds(2);
@@ -251,7 +251,7 @@ class UnreadJournal : public Protect {
   const std::string file = run.root() + "/run/found.journal";
 };
 
-TEST_F(UnreadJournal, NothingIsWrittenAndThatIsToldUntilItCanBe) {
+TEST_F(UnreadJournal, ReportsAndWritesNothingUntilReadable) {
   std::filesystem::create_directory(file);
   const std::size_t taken = rules.taken.size();
   say_all(R"("enable":false)");
@@ -277,7 +277,7 @@ TEST_F(UnreadJournal, NothingIsWrittenAndThatIsToldUntilItCanBe) {
 
 // A process that is out of descriptors reads no boot id. Taken for that of another life of the machine, what the one
 // before found would be thrown away, and nobody could put it back.
-TEST_F(Protect, WhatWasFoundOutlivesAnAgentThatCannotTellWhichLifeOfTheMachineThisIs) {
+TEST_F(Protect, OriginalValuesSurviveAgentWithoutBootId) {
   start();
   say_all(kQuota80);
   seconds(2);
@@ -295,7 +295,7 @@ TEST_F(Protect, WhatWasFoundOutlivesAnAgentThatCannotTellWhichLifeOfTheMachineTh
 }
 
 // A command on the machine sees that an agent is there, and hears from it what is wrong.
-TEST_F(UnreadJournal, CommandsOnTheMachineHearOfIt) {
+TEST_F(UnreadJournal, LocalCommandsSeeIt) {
   std::ofstream(file) << R"({"schema":99,"boot":"b1"})" << "\n";
   say_all(kQuota80);
   seconds(1);
@@ -313,7 +313,7 @@ TEST_F(UnreadJournal, CommandsOnTheMachineHearOfIt) {
 }
 
 // DESIGN 5: after three crashes in ten minutes it keeps limits and loosens nothing, for ten minutes.
-TEST_F(Protect, AfterThreeUnexpectedEndsItHolds) {
+TEST_F(Protect, SafeStartAfterThreeUnexpectedEnds) {
   loads[pods.at("web").path] = 1'200;
   for (int ends = 0; ends < 3; ++ends) {
     start(false);
@@ -342,7 +342,7 @@ TEST_F(Protect, AfterThreeUnexpectedEndsItHolds) {
   EXPECT_FALSE(guard->status().holding) << "what was before is forgotten";
 }
 
-TEST_F(Protect, WhoHoldsDoesSoFromItsFirstPassOn) {
+TEST_F(Protect, SafeStartBeginsWithFirstPass) {
   loads[pods.at("web").path] = 1'200;
   for (int ends = 0; ends < 3; ++ends) {
     start(false);
@@ -358,7 +358,7 @@ TEST_F(Protect, WhoHoldsDoesSoFromItsFirstPassOn) {
 }
 
 // What nobody writes holds nobody: a pod that begins meanwhile has a quota of its own.
-TEST_F(Protect, WhoHoldsDecidesWithoutWhatIsOnlyObserved) {
+TEST_F(Protect, SafeStartIgnoresObservedStrategies) {
   constexpr std::string_view kRules =
       R"({"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressPolicy":"cfsQuota"},)"
       R"("extensions":{"Object":{"tidemark":{"schema":1,"agent":{"modes":{"cpuSuppress":"observe"}}}}}})";
@@ -379,7 +379,7 @@ TEST_F(Protect, WhoHoldsDecidesWithoutWhatIsOnlyObserved) {
 }
 
 // Without a kubelet all of the pods are idle as one while nobody is online among them.
-TEST_F(Protect, AlsoWhoHoldsPutsNoOnlineWorkBehindOthers) {
+TEST_F(Protect, SafeStartDoesNotSlowOnlineWork) {
   machinery.own_groups = true;
   end("web");
   const auto idle = [&](std::string_view group) { return value(base::cat("cpu/", group, "/cpu.idle")); };
@@ -408,7 +408,7 @@ TEST_F(Protect, AlsoWhoHoldsPutsNoOnlineWorkBehindOthers) {
   EXPECT_EQ(quota(), held);
 }
 
-TEST_F(Protect, TheConditionAndTheFileOnTheMachineSayHowItStands) {
+TEST_F(Protect, ConditionAndFileShowStatus) {
   start();
   say_all(kQuota80);
   seconds(30);
@@ -426,7 +426,7 @@ TEST_F(Protect, TheConditionAndTheFileOnTheMachineSayHowItStands) {
 }
 
 // On ten thousand nodes pods come and go all the time, and each changes how many files there are.
-TEST_F(Protect, AConditionOfWhichOnlyTheWordsChangeIsWrittenOnceAMinuteAndForCountsOnceInTen) {
+TEST_F(Protect, LimitsConditionWritesForWordsAndCounts) {
   ConditionController told(loop, writer, log, "n1");
   AgentStatus status;
   status.strategies.push_back({model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 0, ""});
@@ -458,7 +458,7 @@ TEST_F(Protect, AConditionOfWhichOnlyTheWordsChangeIsWrittenOnceAMinuteAndForCou
   EXPECT_EQ(writer.writes, 5) << "that nothing is in force any more, too";
 }
 
-TEST_F(Protect, AConditionThatCannotBeWrittenIsTriedAgainAndToldOnce) {
+TEST_F(Protect, RetriesConditionWriteAndReportsOnce) {
   writer.refuse = Error{ErrorKind::kUnavailable, "away", 0, 0};
   start();
   say_all(kQuota80);
@@ -469,7 +469,7 @@ TEST_F(Protect, AConditionThatCannotBeWrittenIsTriedAgainAndToldOnce) {
 }
 
 // Of a node that two schedulers oversold (model/oversold.h): what begins since then waits, with all its containers.
-TEST_F(Protect, WhatStartsOnAnOversoldNodeIsLimitedWithinASecond) {
+TEST_F(Protect, LimitsNewWorkOnOversoldNodeWithinASecond) {
   start();
   say_all(R"("enable":false)");
   seconds(2);

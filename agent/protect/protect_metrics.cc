@@ -10,26 +10,26 @@ ProtectMetrics::ProtectMetrics(base::Registry& metrics)
       off_(metrics.gauge("tidemark_agent_off",
                          "1 while co-location is off on this node, by its mark or on the machine.")),
       holds_(metrics.gauge("tidemark_agent_holds",
-                           "1 while the agent keeps what stands because it ended unexpectedly too often.")),
+                           "1 during safe start, after the agent ended unexpectedly too often.")),
       files_refused_(metrics.gauge("tidemark_agent_files_refused",
-                                   "Files of groups that the kernel does not take as they are wanted.")),
+                                   "Fontrol files that refuse the wanted value.")),
       files_left_(metrics.gauge("tidemark_agent_files_left",
-                                "Files of groups that are left to somebody else who changes them.")),
+                                "Files of groups that are left to another writer.")),
       wishes_unmet_(metrics.gauge("tidemark_agent_wishes_unmet",
-                                  "What strategies want of groups, and no file of this kernel meets.")),
+                                  "Wanted values that no file of this kernel can hold.")),
       pods_refused_(metrics.gauge("tidemark_agent_pod_annotations_refused",
                                   "Pods whose annotation koordinator.sh/cpuQOS cannot be read.")),
       journal_refused_(metrics.counter(
           "tidemark_agent_journal_refused_total",
-          "Passes in which the journal of what was found could not be written, so that no kernel file was.")) {
+          "Passes without kernel writes because the restore journal could not be written.")) {
   for (const model::Strategy strategy : model::kStrategies) {
     const auto at = static_cast<std::size_t>(strategy);
     const auto name = model::to_string(strategy);
     enforces_[at] =
-        &metrics.gauge("tidemark_agent_enforces", "1 where what a strategy decides is written on this node, else 0.",
+        &metrics.gauge("tidemark_agent_enforces", "1 if the decisions of a strategy are written on this node, else 0.",
                        {{"component", name}});
     files_in_force_[at] = &metrics.gauge("tidemark_agent_files_in_force",
-                                         "Files of groups that say something of a strategy; of oomOrder processes.",
+                                         "Files of groups that hold a value of a strategy; for oomOrder, processes.",
                                          {{"component", name}});
   }
 }
@@ -85,7 +85,7 @@ void ProtectMetrics::show(std::span<const policy::ClassShare> classes) {
 void ProtectMetrics::wrote(model::Strategy strategy, model::Reason reason) {
   metrics_
       .counter("tidemark_agent_kernel_writes_total",
-               "Writes to files of groups and of processes, and those that did not come about.",
+               "Writes to files of groups and of processes, including failed ones.",
                {{"component", model::to_string(strategy)}, {"reason", model::reason_id(reason)}})
       .add();
 }

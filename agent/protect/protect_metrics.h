@@ -1,4 +1,4 @@
-// How the node is protected, as metrics. Each is looked up once, but for what is counted by its reason.
+// Metrics of the protection of the node. Each is looked up once, except those with a reason label.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ class ProtectMetrics {
  public:
   explicit ProtectMetrics(base::Registry& metrics);
 
-  // `pods_refused`: by their own annotation.
+  // `pods_refused`: because of their own annotation.
   void show(const AgentStatus& status, std::size_t pods_refused);
-  // Only classes that the settings name, so there are few. One that wants no more than it has is satisfied.
+  // Only classes that the settings name, so there are few. A class that wants no more than it has is satisfied.
   void show(std::span<const policy::ClassShare> classes);
   void wrote(model::Strategy strategy, model::Reason reason);
   void journal_refused() { journal_refused_.add(); }

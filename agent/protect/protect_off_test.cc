@@ -15,7 +15,7 @@ using model::Strategy;
 
 class ProtectOff : public testing::GuardedNode {};
 
-TEST_F(ProtectOff, OffHoldsOfflineWorkToItsLeastAtOnceAndGivesBackWhenItHasEnded) {
+TEST_F(ProtectOff, OffLimitsOfflineWorkAtOnceAndRestoresAfterItEnds) {
   start();
   say_all(kQuota80);
   seconds(2);
@@ -35,7 +35,7 @@ TEST_F(ProtectOff, OffHoldsOfflineWorkToItsLeastAtOnceAndGivesBackWhenItHasEnded
 }
 
 // kube-proxy, or what collects logs, has no requests mostly: it lies among BestEffort pods, and would get nothing.
-TEST_F(ProtectOff, OffHoldsEachPodByItselfBesideOnesThatAreNotOffline) {
+TEST_F(ProtectOff, OffLimitsEachPodBesideOnlinePods) {
   add("proxy", model::KubeQos::kBestEffort, 0).ns = "kube-system";
   list_pods();
   const std::string job = pods.at("job").path, proxy = pods.at("proxy").path;
@@ -66,7 +66,7 @@ TEST_F(ProtectOff, OffHoldsEachPodByItselfBesideOnesThatAreNotOffline) {
 
 // A v1 kernel refuses the least of all offline work while a pod below it may use more: while all of it is held by one
 // quota nobody has his own (contract 7.8), by whoever's word it is held.
-TEST_F(ProtectOff, OffIsObeyedWhereSuppressionIsSwitchedOffToo) {
+TEST_F(ProtectOff, OffWorksWithoutSuppression) {
   start();
   say_all(R"("enable":false,"cpuSuppressPolicy":"cfsQuota")");
   seconds(2);
@@ -87,7 +87,7 @@ TEST_F(ProtectOff, OffIsObeyedWhereSuppressionIsSwitchedOffToo) {
 
 // A kernel that tells classes apart has a file in force for each pod, online ones too: off, those go back at once, and
 // what is left ends with offline work.
-TEST_F(ProtectOff, OffEndsWhereEachClassHasAPriorityOfItsOwn) {
+TEST_F(ProtectOff, OffEndsWithPriorityPerClass) {
   machinery.capabilities.effective.set(static_cast<std::size_t>(policy::Knob::kCpuBvt));
   const std::string web = pods.at("web").path, job = pods.at("job").path;
   for (const std::string& each : {std::string("kubepods"), std::string("kubepods/burstable"),
@@ -116,7 +116,7 @@ TEST_F(ProtectOff, OffEndsWhereEachClassHasAPriorityOfItsOwn) {
   EXPECT_TRUE(says_nothing_in_force(condition_reason(status), condition_message(status))) << condition_message(status);
 }
 
-TEST_F(ProtectOff, TheSwitchOnTheMachineOutranksTheClusterAndOutlivesRestarts) {
+TEST_F(ProtectOff, LatchOverridesClusterAndSurvivesRestarts) {
   start();
   say_all(kQuota80);
   seconds(2);
@@ -138,7 +138,7 @@ TEST_F(ProtectOff, TheSwitchOnTheMachineOutranksTheClusterAndOutlivesRestarts) {
   EXPECT_EQ(quota(), 320'000);
 }
 
-TEST_F(ProtectOff, TheKeptSwitchIsObeyedWhereItCannotBeCopied) {
+TEST_F(ProtectOff, KeptLatchWorksIfItCannotBeCopied) {
   ASSERT_TRUE(set_latch(run.root() + "/lib/latch", {"root@n1", "disk", {}, ""}));
   std::filesystem::create_directories(run.root() + "/run/.latch.new");  // where a new one is written first
   start();
@@ -149,7 +149,7 @@ TEST_F(ProtectOff, TheKeptSwitchIsObeyedWhereItCannotBeCopied) {
 }
 
 // The kubelet answers nobody while the API server is away.
-TEST_F(ProtectOff, TheSwitchOnTheMachineIsObeyedBeforeItIsKnownWhatRuns) {
+TEST_F(ProtectOff, LatchWorksBeforeTasksAreKnown) {
   provider.say({});
   start();
   say_all(kQuota80);
@@ -167,7 +167,7 @@ TEST_F(ProtectOff, TheSwitchOnTheMachineIsObeyedBeforeItIsKnownWhatRuns) {
 }
 
 // As `systemctl daemon-reload` does, three times within half a minute.
-TEST_F(ProtectOff, OffHoldsOfflineWorkAlsoWhereItsQuotaIsLeftToAnotherWriter) {
+TEST_F(ProtectOff, OffTightensQuotaLeftToAnotherWriter) {
   start();
   say_all(kQuota80);
   seconds(2);
@@ -185,7 +185,7 @@ TEST_F(ProtectOff, OffHoldsOfflineWorkAlsoWhereItsQuotaIsLeftToAnotherWriter) {
   EXPECT_GT(quota(), policy::kSuppressQuotaMin_us);
 }
 
-TEST_F(ProtectOff, ObservingTakesEverythingBackAndGoesOnDeciding) {
+TEST_F(ProtectOff, ObserveRestoresAllAndKeepsDeciding) {
   start();
   say_all(kQuota80);
   seconds(2);
@@ -198,7 +198,7 @@ TEST_F(ProtectOff, ObservingTakesEverythingBackAndGoesOnDeciding) {
   EXPECT_EQ(quota(), -1);
 }
 
-TEST_F(ProtectOff, AnAgentThatOnlyObservesByItsFlagWritesNothing) {
+TEST_F(ProtectOff, ObserveFlagWritesNothing) {
   mode = policy::Mode::kObserve;
   start();
   say_all(kQuota80);
@@ -207,7 +207,7 @@ TEST_F(ProtectOff, AnAgentThatOnlyObservesByItsFlagWritesNothing) {
 }
 
 // To narrow is to write: whoever only observes does not begin with it because he ended three times.
-TEST_F(ProtectOff, NorDoesOneThatOnlyObservesAndHolds) {
+TEST_F(ProtectOff, ObserveInSafeStartWritesNothing) {
   mode = policy::Mode::kObserve;
   for (int ends = 0; ends < 4; ++ends) {
     start(false);
@@ -224,7 +224,7 @@ TEST_F(ProtectOff, NorDoesOneThatOnlyObservesAndHolds) {
 }
 
 // An order to observe loosens nothing while he holds, and takes effect afterwards.
-TEST_F(ProtectOff, WhatWasInForceStaysWhileHeHoldsAlsoWhereHeIsToObserve) {
+TEST_F(ProtectOff, SafeStartKeepsValuesDespiteObserveOrder) {
   for (int ends = 0; ends < 4; ++ends) {
     start(false);
     say_all(kQuota80);
@@ -241,7 +241,7 @@ TEST_F(ProtectOff, WhatWasInForceStaysWhileHeHoldsAlsoWhereHeIsToObserve) {
   EXPECT_EQ(quota(), -1);
 }
 
-TEST_F(ProtectOff, AnAgentThatCannotWriteHereObservesWhateverItIsTold) {
+TEST_F(ProtectOff, AgentWithoutWriteAccessAlwaysObserves) {
   only_shows = "mkdir /sys/fs/cgroup/x: Read-only file system";
   start();
   say_all(kQuota80);
@@ -255,7 +255,7 @@ TEST_F(ProtectOff, AnAgentThatCannotWriteHereObservesWhateverItIsTold) {
 }
 
 // A copilot that is silent, or not there yet: its containers are listed no more, and run.
-TEST_F(ProtectOff, OffHoldsWhoIsNotListedAndRuns) {
+TEST_F(ProtectOff, OffLimitsUnlistedRunningWork) {
   start();
   say_all(kQuota80);
   seconds(2);
@@ -281,7 +281,7 @@ TEST_F(ProtectOff, OffHoldsWhoIsNotListedAndRuns) {
 }
 
 // Nothing is killed by off: a pod that uses more memory than its limit would be, where no limit was in force.
-TEST_F(ProtectOff, OffHoldsProcessorsWhereAllWasOnlyObserved) {
+TEST_F(ProtectOff, OffLimitsCpuSetAfterObserve) {
   mode = policy::Mode::kObserve;
   start();
   say_all(kQuota80);

@@ -11,7 +11,7 @@ using model::Strategy;
 
 class ProtectPeer : public testing::GuardedNode {};
 
-TEST_F(ProtectPeer, BesideThePeersAgentItStepsBack) {
+TEST_F(ProtectPeer, ObservesBesideKoordinatorsAgent) {
   start();
   say_all(kQuota80);
   seconds(2);
@@ -28,7 +28,7 @@ TEST_F(ProtectPeer, BesideThePeersAgentItStepsBack) {
   EXPECT_GT(quota(), 0);
 }
 
-TEST_F(ProtectPeer, ThePeersAgentBesideThePodsIsSeenAtTheStart) {
+TEST_F(ProtectPeer, FindsKoordinatorsAgentOutsidePodsAtStart) {
   the_peer_runs_beside_pods(4711);
   start();
   say_all(kQuota80);
@@ -46,7 +46,7 @@ TEST_F(ProtectPeer, ThePeersAgentBesideThePodsIsSeenAtTheStart) {
   EXPECT_GT(quota(), 0);
 }
 
-TEST_F(ProtectPeer, ThePeersAgentThatSystemdBeginsLaterIsSeenWithTheNextLook) {
+TEST_F(ProtectPeer, FindsKoordinatorsAgentStartedLater) {
   start();
   say_all(kQuota80);
   seconds(2);
@@ -58,7 +58,7 @@ TEST_F(ProtectPeer, ThePeersAgentThatSystemdBeginsLaterIsSeenWithTheNextLook) {
   EXPECT_EQ(quota(), -1);
 }
 
-TEST_F(ProtectPeer, AProcessThatOnlyHasItsNameFreesNoNode) {
+TEST_F(ProtectPeer, ProcessWithSameNameIsNotKoordinatorsAgent) {
   the_peer_runs_beside_pods(4711, 1000);
   the_peer_runs_beside_pods(4712, 0, true);
   the_peer_runs_beside_pods(::getpid());
@@ -71,7 +71,7 @@ TEST_F(ProtectPeer, AProcessThatOnlyHasItsNameFreesNoNode) {
 }
 
 // A koordlet that crashes again and again: nothing is set and put back with each of its starts.
-TEST_F(ProtectPeer, ThePeersAgentThatStartsAgainAndAgainCountsAsThere) {
+TEST_F(ProtectPeer, RestartingKoordinatorsAgentCountsAsRunning) {
   start();
   say_all(kQuota80);
   the_peer_comes();
@@ -92,7 +92,7 @@ TEST_F(ProtectPeer, ThePeersAgentThatStartsAgainAndAgainCountsAsThere) {
 }
 
 // Anybody who may begin a pod may call a container so.
-TEST_F(ProtectPeer, AContainerThatIsOnlyCalledAsThePeersAgentFreesNoNode) {
+TEST_F(ProtectPeer, ContainerWithSameNameIsNotKoordinatorsAgent) {
   start();
   say_all(kQuota80);
   seconds(2);
@@ -108,7 +108,7 @@ TEST_F(ProtectPeer, AContainerThatIsOnlyCalledAsThePeersAgentFreesNoNode) {
   EXPECT_EQ(quota(pods.at("job").path), -1) << "one quota for all of it";
 }
 
-TEST_F(ProtectPeer, OffHoldsOfflineWorkBesideThePeersAgent) {
+TEST_F(ProtectPeer, OffLimitsOfflineWorkBesideKoordinatorsAgent) {
   start();
   say_all(kQuota80);
   the_peer_comes();
@@ -127,7 +127,7 @@ TEST_F(ProtectPeer, OffHoldsOfflineWorkBesideThePeersAgent) {
   EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
 }
 
-TEST_F(ProtectPeer, WhereAnotherAgentWritesThisOneOnlySaysSo) {
+TEST_F(ProtectPeer, SecondAgentOnlyReports) {
   start();
   say_all(kQuota80);
   seconds(2);

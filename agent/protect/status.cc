@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t kStatusBytesMax = 64 * 1024;
 
-constexpr std::string_view kBetween = "; ";  // parts of the condition's message
+constexpr std::string_view kBetween = "; ";  // between parts of the condition's message
 
-// "batchLimits: enforce (12 files)", of a version before or after this one too: no other part is one word before a
-// colon and one behind it.
+// "batchLimits: enforce (12 files)", also of an older or newer version: only such parts have one word before the colon
+// and one after it.
 bool is_of_strategy(std::string_view part) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const auto word = [&] {
@@ -140,12 +140,12 @@ Result<AgentStatus> parse_status(std::string_view text) {
   out.left = number(json, "left");
   out.unmet = number(json, "unmet");
   out.trouble = json.text_at("trouble");
-  out.only_shows = json.text_at("onlyShows");  // "" of an older version
+  out.only_shows = json.text_at("onlyShows");  // "" from an older version
   out.evict_lines = json.text_at("evictLines");
-  out.line_ends = json.text_at("lineEnds");  // "" of an older version
+  out.line_ends = json.text_at("lineEnds");  // "" from an older version
   out.copilots = json.text_at("copilots");
   out.priority_by = json.text_at("priorityBy");
-  out.offline_group = json.text_at("offlineGroup");  // "" of an older version
+  out.offline_group = json.text_at("offlineGroup");  // "" from an older version
   out.online_in_besteffort = json.text_at("onlineInBesteffort");
   const Json* strategies = json.member("strategies");
   if (strategies == nullptr || !strategies->is_array()) return fail(ErrorKind::kInvalid, "strategies: no list");
@@ -166,7 +166,7 @@ Result<AgentStatus> parse_status(std::string_view text) {
   if (knobs == nullptr || !knobs->is_array()) return out;
   for (const Json& each : knobs->as_array()) {
     const auto knob = knob_named(each.text_at("knob"));
-    if (!knob) continue;  // of a newer version
+    if (!knob) continue;  // from a newer version
     out.trials.found.push_back({*knob, flag(each, "exists"), flag(each, "accepted"), flag(each, "effective"),
                                 std::string(each.text_at("why"))});
   }
@@ -242,7 +242,7 @@ bool says_nothing_in_force(std::string_view reason, std::string_view message) {
   constexpr std::string_view kNothingWritten[] = {"Off", model::kOffLocally, "Observing", "PeerPresent",
                                                   model::kNoGroups};
   if (std::ranges::find(kNothingWritten, reason) == std::end(kNothingWritten)) return false;
-  // Strategies come first: what stands behind them may be anybody's words.
+  // Strategies come first: what follows them may be text written by users.
   while (is_of_strategy(message.substr(0, message.find(kBetween)))) {
     const std::string_view part = message.substr(0, message.find(kBetween));
     if (part.ends_with(" file)") || part.ends_with(" files)")) return false;

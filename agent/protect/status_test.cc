@@ -38,7 +38,7 @@ TEST(AgentStatus, WhatIsWrittenIsRead) {
   EXPECT_EQ(read_status(tree.root()).value(), some());
 }
 
-TEST(AgentStatus, WhatIsNoStatusIsAnErrorThatNamesTheFile) {
+TEST(AgentStatus, InvalidStatusNamesTheFile) {
   linux::testing::Tree tree;
   for (const char* text : {"", "{}", R"({"schema":2,"strategies":[]})", R"({"schema":1})",
                            R"({"schema":1,"strategies":[{"name":"magic"}]})"}) {
@@ -49,14 +49,14 @@ TEST(AgentStatus, WhatIsNoStatusIsAnErrorThatNamesTheFile) {
   }
 }
 
-TEST(AgentStatus, ATrialThatCouldNotBeMadeIsTold) {
+TEST(AgentStatus, ReportsFailedTrial) {
   AgentStatus status = some();
   status.trials = {{}, "make /sys/fs/cgroup/cpu/x: Permission denied"};
   EXPECT_EQ(parse_status(status_json(status)).value(), status);
 }
 
 // A program reads what the versions beside it wrote (DESIGN 10).
-TEST(AgentStatus, WhatAnotherVersionSaysOfItsTrialsIsPassedOver) {
+TEST(AgentStatus, SkipsUnknownTrialsOfOtherVersion) {
   const auto older = parse_status(R"({"schema":1,"strategies":[]})");
   ASSERT_TRUE(older);
   EXPECT_FALSE(older->trials.any());
@@ -68,7 +68,7 @@ TEST(AgentStatus, WhatAnotherVersionSaysOfItsTrialsIsPassedOver) {
   EXPECT_EQ(newer->trials.found, (std::vector<policy::KnobFound>{{policy::Knob::kCpuShares, true, false, false, ""}}));
 }
 
-TEST(AgentStatus, TheConditionSaysWhatIsInForce) {
+TEST(AgentStatus, ConditionShowsValuesInForce) {
   AgentStatus status = some();
   EXPECT_EQ(condition_reason(status), "Enforcing");
   EXPECT_EQ(condition_message(status),
@@ -97,7 +97,7 @@ TEST(AgentStatus, TheConditionSaysWhatIsInForce) {
   EXPECT_EQ(condition_reason(status), "OffLocally");
 }
 
-TEST(AgentStatus, TheConditionTellsWhetherAnythingIsInForce) {
+TEST(AgentStatus, ConditionShowsIfAnythingIsInForce) {
   AgentStatus status = some();
   EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status)));
   status.off = true;

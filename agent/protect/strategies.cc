@@ -39,8 +39,8 @@ policy::QosGroups qos_groups(const PodGroups& groups) {
 
 constexpr base::Duration kUnlistedLook = std::chrono::seconds(2);
 
-// Whether anybody is in the group of all BestEffort pods, beside pods that are listed and not offline. A list may lack
-// who runs: that of a copilot that is silent, or not there yet, and that of a kubelet which knows static pods alone.
+// Whether processes run in the group of all BestEffort pods, beside listed pods that are not offline. The list may be
+// incomplete: a copilot may be silent or not started, and a kubelet may know only static pods.
 bool runs_in_besteffort(const linux::Hierarchies& hierarchies, const TaskSnapshot& tasks, const PodGroups& groups) {
   if (groups.kubepods() == nullptr) return false;
   std::set<std::string, std::less<>> online;
@@ -48,7 +48,7 @@ bool runs_in_besteffort(const linux::Hierarchies& hierarchies, const TaskSnapsho
     const model::Task& task = *each.task;
     if (task.kind == model::TaskKind::kPod && !policy::is_offline(task) && !task.path.empty()) online.insert(task.path);
   }
-  std::vector<Error> troubles;  // what cannot be looked at counts as occupied
+  std::vector<Error> troubles;  // an unreadable group counts as occupied
   return Occupied(hierarchies, online, troubles)(qos_groups(groups).besteffort);
 }
 
@@ -74,7 +74,7 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   auto prioritised = policy::cpu_priority(priority);
   refused_ = std::move(prioritised.refused);
 
-  // What is only observed makes no group idle, sets no share and holds nobody by a quota: the others are to know.
+  // A strategy that only observes sets no idle group, share or quota: the others must know that.
   const auto classes = classes_of(rules);
   const auto sharing =
       inputs.observed[at(model::Strategy::kClassWeights)] ? std::span<const policy::WorkClass>() : classes;
@@ -173,7 +173,7 @@ std::span<const policy::KnobWrite> Strategies::ask(const StrategyInputs& inputs,
   return writes_;
 }
 
-// What is only observed outranks nothing that is written.
+// A strategy that only observes outranks nothing that is written.
 void Strategies::compile() {
   std::vector<policy::Intent> written, shown;
   for (const auto* list : {&steady_, &suppressing_}) {
@@ -192,7 +192,7 @@ const std::string& Strategies::says(model::Strategy strategy) const {
   return says_[at(strategy)];
 }
 
-// Of all but suppression, whenever they are asked.
+// For all except suppression, whenever they are asked.
 void Strategies::say_steady() {
   const auto count = [&](model::Strategy strategy, std::size_t many, std::string_view what) {
     says_[at(strategy)] = many == 0 ? "" : base::cat(many, " ", what);
@@ -203,7 +203,7 @@ void Strategies::say_steady() {
   count(model::Strategy::kOomOrder, oom_plan_.wishes.size(), "groups");
 }
 
-// Each second, and most of the time the same.
+// Called each second, mostly without changes.
 void Strategies::say_suppress() {
   const bool quota = suppress_plan_.policy == policy::SuppressPolicy::kCfsQuota;
   const SaidSuppress now{suppress_plan_.reason, suppress_plan_.policy,

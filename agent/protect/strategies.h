@@ -1,5 +1,5 @@
-// Asks each strategy what it wants of the groups of this node, and has it translated for the kernel that is here. What
-// changes seldom is asked seldom.
+// Asks each strategy for the values of the groups of this node, and translates them for this kernel. Strategies whose
+// input seldom changes are seldom asked.
 #pragma once
 
 #include <cstddef>
@@ -26,26 +26,26 @@
 
 namespace tidemark::agent {
 
-// What the machine is, found out at the start.
+// The machine, as detected at the start.
 struct Machinery {
   policy::Capabilities capabilities;
   linux::Topology topology;
-  bool identity_switched_off = false;  // kernel.sched_group_identity_enabled is there and 0
+  bool identity_switched_off = false;  // kernel.sched_group_identity_enabled exists and is 0
   bool own_groups = false;             // of pods: no kubelet writes them
 };
 
 struct StrategyInputs {
-  const NodeFacts* facts = nullptr;          // null: the Node is not known yet
-  const policy::NodeRules* rules = nullptr;  // null: nor what its NodeSLO says
+  const NodeFacts* facts = nullptr;  // null: the Node is not known yet
+  const policy::NodeRules* rules = nullptr;  // null: the NodeSLO is not known yet
   const Measured* measured = nullptr;
   const TaskSnapshot* tasks = nullptr;
   const PodGroups* groups = nullptr;
   bool kubelet_static = false;          // its CPU manager
-  bool known = false;                   // everybody has said what runs here
+  bool known = false;  // every provider has answered
   bool off = false;                     // co-location, on this node
   bool limits_cpu_alone = false;        // policy::Stance
-  bool lacks_priority = false;          // what CPU priority wanted before does not all stand in the kernel
-  policy::ByStrategy<bool> observed{};  // decided and shown; what it wants is not written
+  bool lacks_priority = false;  // not all values of CPU priority are in the kernel
+  policy::ByStrategy<bool> observed{};  // decided and shown, but not written
 };
 
 class Strategies {
@@ -53,20 +53,20 @@ class Strategies {
   Strategies(const linux::Hierarchies& hierarchies, Machinery machinery)
       : hierarchies_(hierarchies), machinery_(std::move(machinery)), observer_(hierarchies, machinery_.topology) {}
 
-  // All that is to be written now, one at most for each file of a group. Holds until the next call.
+  // All writes, at most one for each file of a group. Valid until the next call.
   std::span<const policy::KnobWrite> ask(const StrategyInputs& inputs, base::MonotonicTime now);
 
   const policy::Capabilities& capabilities() const { return machinery_.capabilities; }
-  // Who ends first when the machine is out of memory: of processes, not of files.
+  // The kill order when the machine is out of memory: of processes, not of files.
   const policy::OomPlan& oom_plan() const { return oom_plan_; }
-  // Offline work was narrowed between two decisions (agent/reaction): the way back begins with a pause, as after a
+  // The reaction tightened offline work between two decisions (agent/reaction): growth begins after a pause, as after a
   // step.
   void narrowed(base::MonotonicTime now) { suppress_state_.grew = now; }
   const policy::SuppressPlan& suppress_plan() const { return suppress_plan_; }
-  const std::vector<policy::PriorityPlan::Refused>& refused() const { return refused_; }  // pods, by their annotation
-  std::size_t unmet() const { return unmet_; }  // wishes that no file of this kernel meets
+  const std::vector<policy::PriorityPlan::Refused>& refused() const { return refused_; }  // pods, because of their annotation
+  std::size_t unmet() const { return unmet_; }  // wanted values that no file of this kernel can hold
   const policy::SuppressObservation& suppress_seen() const { return observer_.seen(); }
-  const std::string& says(model::Strategy strategy) const;  // what it decided last, in a few words
+  const std::string& says(model::Strategy strategy) const;  // its last decision, in a few words
 
  private:
   struct Seen {
@@ -87,7 +87,7 @@ class Strategies {
   void say_steady();
   void say_suppress();
 
-  // Off, and nobody offline runs here any more: nothing is left to hold.
+  // Off, and no offline work runs here any more: no limit needs to stay.
   bool is_over(const StrategyInputs& inputs, base::MonotonicTime now);
 
   const linux::Hierarchies& hierarchies_;
@@ -95,15 +95,15 @@ class Strategies {
   SuppressObserver observer_;
   std::optional<Seen> seen_;
   policy::NodeRules rules_;
-  const policy::NodeRules unsaid_;      // what holds where nobody said anything
-  std::vector<policy::Intent> steady_;  // of all but suppression
+  const policy::NodeRules unsaid_;  // the rules without settings
+  std::vector<policy::Intent> steady_;  // of all except suppression
   std::size_t limits_ = 0, priorities_ = 0, weights_ = 0, unmet_ = 0;
-  bool runs_last_ = false;  // offline work, by what was asked last
+  bool runs_last_ = false;  // offline work, at the last call
   std::vector<policy::PriorityPlan::Refused> refused_;
   policy::OomPlan oom_plan_;
   policy::SuppressState suppress_state_;
   policy::SuppressPlan suppress_plan_;
-  policy::SuppressState suppress_before_;  // the one before, for its memory alone
+  policy::SuppressState suppress_before_;  // the previous state; reuses its memory
   policy::ProcessorMemory processors_;
   policy::ShareMemory shares_;
   std::vector<policy::Intent> suppressing_;
@@ -119,9 +119,9 @@ class Strategies {
   policy::ByStrategy<bool> observed_{};
   struct Unlisted {
     base::MonotonicTime looked;
-    bool somebody = false;  // runs in the group of all BestEffort pods
+    bool somebody = false;  // processes run in the group of all BestEffort pods
   };
-  std::optional<Unlisted> unlisted_;  // while nobody offline is listed and the node is off
+  std::optional<Unlisted> unlisted_;  // while no offline work is listed and the node is off
   std::vector<policy::KnobWrite> writes_;
 };
 

@@ -18,7 +18,7 @@ std::optional<model::CpuMilli> milli(const Sample<std::int64_t>& micro, base::Mo
   return last ? std::optional(model::CpuMilli{*last / kMicroPerMilli}) : std::nullopt;
 }
 
-// Over the text that stands there: each second they are the same, and nothing is to be allocated for that.
+// Overwrites in place: the texts are usually the same each second, so nothing is allocated.
 void put_at(std::vector<std::string>& texts, std::size_t at, const std::string& text) {
   if (at == texts.size()) texts.emplace_back();
   texts[at] = text;
@@ -40,7 +40,7 @@ SuppressObserver::SuppressObserver(const linux::Hierarchies& hierarchies, const 
   }
 }
 
-// A task's use is that of its whole group; what lies in it and is a task of its own is counted there.
+// A task's use is that of its whole group; a nested task is counted for itself.
 void SuppressObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now) {
   seen_.tasks.clear();
   std::size_t at = 0;  // accounts are in the order of the tasks
@@ -62,7 +62,7 @@ void SuppressObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now)
     }
     seen_.tasks.push_back(observed);
   }
-  // The innermost first: what it takes off the one above is all of its group.
+  // The innermost first: its use is subtracted from the group above.
   for (std::size_t i = inputs.tasks.tasks.size(); i-- > 0;) {
     const auto above = inputs.tasks.tasks[i].above;
     if (!above || !seen_.tasks[i].used || !seen_.tasks[*above].used) continue;
@@ -99,7 +99,7 @@ void SuppressObserver::take_besteffort(const PodGroups& groups) {
   if (!read_besteffort(groups)) seen_.besteffort_cpus.reset();
 }
 
-// Whether its processors are known.
+// Whether its CPUs are known.
 bool SuppressObserver::read_besteffort(const PodGroups& groups) {
   if (groups.kubepods() == nullptr) return false;
   const std::string& path = seen_.groups.besteffort;

@@ -1,5 +1,5 @@
-// What suppression goes by, from what was measured and what stands in the kernel's files. The observation is used again
-// from one second to the next.
+// The input of suppression, from measurements and the values in the kernel's files. The observation is reused each
+// second.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class SuppressObserver {
     const policy::Capabilities& capabilities;
     bool kubelet_static = false;
     bool off = false;
-    bool runs_last = false;                         // offline work, by the kernel's priorities
-    std::optional<base::WallTime> refuses_since{};  // what began later is held at the least there is
+    bool runs_last = false;  // offline work, by the kernel's priorities
+    std::optional<base::WallTime> refuses_since{};  // work that began later gets the least amount
   };
   const policy::SuppressObservation& observe(const Inputs& inputs, base::MonotonicTime now);
   const policy::SuppressObservation& seen() const { return seen_; }  // last

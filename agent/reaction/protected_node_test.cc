@@ -70,7 +70,7 @@ class Reacting : public testing::GuardedNode {
 };
 
 // 4 cores × 80 % − 200: 3000 are left. A surge to 2200 leaves 1000.
-TEST_F(Reacting, OfflineWorkGivesWayBetweenTwoDecisionsAndComesBackInSteps) {
+TEST_F(Reacting, SuppressesBetweenDecisionsAndGrowsInSteps) {
   start();
   say_all(kQuota80);
   calm();
@@ -114,7 +114,7 @@ TEST_F(Reacting, NothingGrowsRightAfterIt) {
 }
 
 // 4 cores × 65 % − 200: 2400 are left, on three processors.
-TEST_F(Reacting, ByProcessorsAllGroupsGiveWayAndComeBack) {
+TEST_F(Reacting, ReducesAndRestoresAllCpusets) {
   start();
   say_all(R"("enable":true,"cpuSuppressPolicy":"cpuset","cpuSuppressThresholdPercent":65)");
   calm();
@@ -146,7 +146,7 @@ TEST_F(Reacting, ByProcessorsAllGroupsGiveWayAndComeBack) {
   EXPECT_FALSE(counted("TM-AGENT-009"));
 }
 
-TEST_F(Reacting, OffIsNotWrittenOver) {
+TEST_F(Reacting, DoesNotOverwriteOff) {
   start();
   say_all(kQuota80);
   calm();
@@ -162,7 +162,7 @@ TEST_F(Reacting, OffIsNotWrittenOver) {
   EXPECT_FALSE(counted("tidemark_agent_reactions_total"));
 }
 
-TEST_F(Reacting, WhereItIsOnlyObservedThatIsShown) {
+TEST_F(Reacting, ObserveIsShown) {
   mode = policy::Mode::kObserve;
   start();
   say_all(kQuota80);
@@ -175,7 +175,7 @@ TEST_F(Reacting, WhereItIsOnlyObservedThatIsShown) {
 }
 
 // Told by pool, as a mode of its own; suppression itself goes on writing.
-TEST_F(Reacting, WhereTheSettingsOnlyObserveItThatIsShownAndSuppressionWrites) {
+TEST_F(Reacting, ObservedReactionIsShownWhileSuppressionWrites) {
   const auto say = [&](std::string_view mode) {
     say_spec(base::cat(R"({"resourceUsedThresholdWithBE":{)", kQuota80,
                        R"(},"extensions":{"Object":{"tidemark":{"schema":1,"agent":{"modes":{"reaction":")", mode,
@@ -196,7 +196,7 @@ TEST_F(Reacting, WhereTheSettingsOnlyObserveItThatIsShownAndSuppressionWrites) {
   EXPECT_EQ(quota(), 100'000);
 }
 
-TEST_F(Reacting, WithoutItsThreadItSaysSoAndIsNotArmed) {
+TEST_F(Reacting, ReportsMissingThreadAndIsNotArmed) {
   start();
   guard->nobody_reacts();
   say_all(kQuota80);
@@ -207,7 +207,7 @@ TEST_F(Reacting, WithoutItsThreadItSaysSoAndIsNotArmed) {
 }
 
 // A process that died after the write, and before it told anybody.
-TEST_F(Reacting, WhatItWroteTheNextAgentPutsBack) {
+TEST_F(Reacting, NextAgentRestoresReactionWrites) {
   start();
   say_all(kQuota80);
   calm();
@@ -225,7 +225,7 @@ TEST_F(Reacting, WhatItWroteTheNextAgentPutsBack) {
   EXPECT_EQ(in_journal(), FoundFile());
 }
 
-TEST_F(Reacting, WhoHoldsNarrowsAllTheSame) {
+TEST_F(Reacting, SafeStartStillTightens) {
   start();
   say_all(kQuota80);
   calm();
@@ -241,7 +241,7 @@ TEST_F(Reacting, WhoHoldsNarrowsAllTheSame) {
   EXPECT_EQ(quota(), 100'000) << "and gives nothing back";
 }
 
-TEST_F(Reacting, WhatSomebodyElseSetIsNotWrittenOver) {
+TEST_F(Reacting, DoesNotOverwriteOtherWriter) {
   start();
   say_all(kQuota80);
   calm();
@@ -252,7 +252,7 @@ TEST_F(Reacting, WhatSomebodyElseSetIsNotWrittenOver) {
   EXPECT_TRUE(counted("TM-AGENT-009"));
 }
 
-TEST_F(Reacting, WhatComesAgainAndAgainIsNoSurge) {
+TEST_F(Reacting, RepeatedSurgeStopsReaction) {
   start();
   say_all(kQuota80);
   std::size_t reactions = 0;
@@ -264,7 +264,7 @@ TEST_F(Reacting, WhatComesAgainAndAgainIsNoSurge) {
   EXPECT_NE(says().find("too often"), std::string::npos) << says();
 }
 
-TEST_F(Reacting, ADecisionThatIsTheSameAllocatesNothingForIt) {
+TEST_F(Reacting, UnchangedDecisionAllocatesNothing) {
   start();
   say_all(kQuota80);
   for (int i = 0; i < 12; ++i) second(200);

@@ -58,7 +58,7 @@ ReactionController::ReactionController(const linux::Hierarchies& hierarchies, Re
   if (reactor_ == nullptr) return;
   seconds_ =
       &metrics.histogram("tidemark_agent_reaction_seconds",
-                         "From the look at what online work uses to the narrower quota of offline work, written.",
+                         "From reading the use of online work to the written quota of offline work.",
                          {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 5e-3, 20e-3});
 }
 
@@ -92,7 +92,7 @@ std::optional<ReactionTaken> ReactionController::withdraw(Enforcer* enforcer, ba
 void ReactionController::tell(const ReactionTaken& taken) {
   metrics_
       .counter("tidemark_agent_reactions_total",
-               "Surges of online work between two decisions: the quota of offline work narrowed at once, or why not.",
+               "Surges of online work between two decisions, by reaction.",
                {{"reason", to_string(taken.outcome)}})
       .add();
   log_.info("online work uses more than the last decision knew",
@@ -126,7 +126,7 @@ void ReactionController::arm(const policy::SuppressPlan& decided, const policy::
   if (reactor_ != nullptr) says_ = try_to_arm(decided, seen, permit, mode, enforcer, now);
 }
 
-// Of one that was only decided, or that stands by our hand. kNoLimit: none does.
+// The amount that was only decided, or that stands as our value. kNoLimit: none.
 std::int64_t ReactionController::in_force(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen,
                                           bool only_shown, const Enforcer& enforcer) {
   const bool by_cpus = decided.policy == policy::SuppressPolicy::kCpuset;
@@ -141,7 +141,7 @@ std::int64_t ReactionController::in_force(const policy::SuppressPlan& decided, c
   return base::parse_int(*stands).value_or(policy::kNoLimit);
 }
 
-// Over the order of before: each second it is the same nearly always.
+// Overwrites the previous order: it is nearly always the same.
 void ReactionController::make_order(bool only_shown) {
   const bool by_cpus = plan_.policy == policy::SuppressPolicy::kCpuset;
   order_.known = plan_.known;
@@ -155,7 +155,7 @@ void ReactionController::make_order(bool only_shown) {
   for (std::size_t at = 0; at < plan_.steps.size(); ++at) {
     const policy::ReactionStep& step = plan_.steps[at];
     if (!by_cpus) {
-      order_.bytes[at] = base::cat(step.amount);  // the same on v1, and on v2, where the period stays
+      order_.bytes[at] = base::cat(step.amount);  // the same on v1 and on v2, where the period stays
     } else if (at >= order_.steps.size() || order_.steps[at].cpus != step.cpus || order_.bytes[at].empty()) {
       order_.bytes[at] = text_of(step.cpus);
     }
@@ -163,7 +163,7 @@ void ReactionController::make_order(bool only_shown) {
   order_.steps = plan_.steps;
 }
 
-// Whether all that it would write over stands by our hand, and the journal has all that it would write.
+// Whether everything that it would replace is a value of ours, and the journal has everything that it would write.
 bool ReactionController::announce(Enforcer& enforcer) const {
   const File file = file_of(plan_.policy);
   return std::ranges::all_of(plan_.groups, [&](const std::string& group) {
@@ -171,7 +171,7 @@ bool ReactionController::announce(Enforcer& enforcer) const {
   });
 }
 
-// What is to be said of it.
+// Returns the status text.
 std::string_view ReactionController::try_to_arm(const policy::SuppressPlan& decided,
                                                 const policy::SuppressObservation& seen, Permit permit,
                                                 policy::Mode mode, Enforcer& enforcer, base::MonotonicTime now) {

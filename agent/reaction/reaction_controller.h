@@ -1,6 +1,6 @@
-// The loop's side of the reaction: makes the order of each decision, after what it may write is in the journal, and
-// takes what was done into what the agent knows: the enforcer takes the value for ours, suppression does not grow at
-// once, and it is told as every other write is.
+// The reaction, on the agent's loop: makes the order of each decision after the journal has the values that it may
+// write. Passes results to the agent: the enforcer accepts the value as ours, suppression does not grow at once, and
+// the write is reported like every other.
 #pragma once
 
 #include <cstdint>
@@ -23,28 +23,28 @@
 
 namespace tidemark::agent {
 
-// After a reaction that wrote nothing the next one is so far off: what made it one is there still.
+// Pause after a reaction that wrote nothing: its trigger still exists.
 inline constexpr base::Duration kReactionPause = std::chrono::seconds(1);
 
 class ReactionController {
  public:
-  // `reactor` may be null: nothing reacts here. It outlives this.
+  // `reactor` may be null: no reaction here. It outlives this.
   ReactionController(const linux::Hierarchies& hierarchies, Reactor* reactor, const base::Log& log,
                      base::Registry& metrics);
   ReactionController(const ReactionController&) = delete;
   ReactionController& operator=(const ReactionController&) = delete;
   ~ReactionController();
 
-  // From here on nobody writes but the caller, until arm(). First of all that a decision does, so that nothing is
-  // written after a file was put back. What was done meanwhile; `enforcer` may be null where nothing can have been.
+  // From here on only the caller writes, until arm(). A decision calls it first, so that nothing is written after a
+  // file was restored. Returns what was done meanwhile; `enforcer` may be null if nothing can have been done.
   std::optional<ReactionTaken> withdraw(Enforcer* enforcer, base::MonotonicTime now);
-  // A line of the audit for each file that it wrote.
+  // One audit line for each file that it wrote.
   std::vector<model::AuditLine> audit_lines(const ReactionTaken& taken) const;
 
-  // The last of all that a decision does. `permit` is that of suppression; `mode` says whether it is also written.
+  // A decision calls it last. `permit` is that of suppression; `mode` says whether it is also written.
   void arm(const policy::SuppressPlan& decided, const policy::SuppressObservation& seen, Permit permit,
            policy::Mode mode, Enforcer& enforcer, base::MonotonicTime now);
-  // Its thread did not start: from here on nothing is armed.
+  // Its thread did not start: nothing is armed from here on.
   void nobody_looks() { somebody_looks_ = false; }
 
   bool is_there() const { return reactor_ != nullptr; }
@@ -64,7 +64,7 @@ class ReactionController {
   base::Log log_;
   base::Registry& metrics_;
   base::Histogram* seconds_ = nullptr;
-  policy::ReactionPlan plan_;       // that was armed last
+  policy::ReactionPlan plan_;  // armed last
   ReactionOrder order_;             // of it
   std::vector<std::int32_t> cpus_;  // in force, as `cpus_text_`
   std::string cpus_text_;

@@ -18,9 +18,9 @@ namespace {
 
 using linux::File;
 
-// cpu.stat of v2 with all that kernels put there; the counter of v1 is one number.
+// cpu.stat of v2 with all fields of known kernels; the counter of v1 is one number.
 constexpr std::size_t kCounterBytes = 1024;
-// The group of all pods and the besteffort group: without one of these nothing is known.
+// The group of all pods and the besteffort group: both are required.
 constexpr std::size_t kAlwaysThere = 2;
 
 Result<Fd> open_file_of(const linux::Hierarchies& hierarchies, const std::string& path, File file, int flags) {
@@ -68,7 +68,7 @@ void ReactionFiles::close() {
   sum_ns_ = used_ns_ = 0;
 }
 
-// Whoever is watched already goes on where he was.
+// Counters that are already open keep their values.
 Result<void> ReactionFiles::open_counters(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan) {
   const auto* home = hierarchies.home(File::kCpuUsage);
   version_ = home == nullptr ? linux::Version::kV1 : home->version;
@@ -131,12 +131,12 @@ std::optional<std::int64_t> ReactionFiles::used_ns() {
       each.last_ns.reset();
       continue;
     }
-    // Of one that is new here: what it used until now counted as online work's, and stays.
+    // A new counter: its use until now was counted as online work's, and stays so.
     if (each.last_ns) more_ns += (at == 0 ? 1 : -1) * (*used - *each.last_ns);
     each.last_ns = *used;
   }
   if (known) sum_ns_ += more_ns;
-  // They are read one after the other, so the sum goes back at times by what ran in between.
+  // The files are read one after the other, so the sum may fall slightly.
   used_ns_ = std::max(used_ns_, sum_ns_);
   return used_ns_;
 }
@@ -148,7 +148,7 @@ std::string_view ReactionFiles::shown(std::size_t at, std::span<char> space) con
 
 int ReactionFiles::put(std::size_t at, std::string_view bytes) const {
   const int fd = written_[at].fd.get();
-  // A kernel truncates nothing; a folder of a test would keep the rest.
+  // A kernel file needs no truncation; a plain file of a test would keep the rest.
   if (::ftruncate(fd, 0) != 0) return errno;
   const ssize_t size = ::pwrite(fd, bytes.data(), bytes.size(), 0);
   if (size < 0) return errno;

@@ -1,5 +1,4 @@
-// The files of a reaction, held open: counters of what online work uses, and what holds offline work, which is its
-// quota or its processors.
+// The files of a reaction, held open: counters of online work's use, and the quota or CPU set of offline work.
 #pragma once
 
 #include <cstddef>
@@ -22,21 +21,20 @@ linux::File file_of(policy::SuppressPolicy policy);
 
 class ReactionFiles {
  public:
-  // What is open for such a plan already stays open. True: online work is another one than before, of other groups. An
-  // error leaves none.
+  // Files that are already open stay open. True: the set of online groups changed. An error leaves none open.
   Result<bool> open(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan, bool to_write);
   void close();
 
-  // What online work used since its groups were opened, as far as it is known; it never falls. Offline pods outside of
-  // the besteffort group may come and go meanwhile: of a look in which one went nothing counts, since what that used
-  // last is not known. nullopt: the group of all pods, or the besteffort group, cannot be read any more.
+  // The use of online work since its groups were opened, as far as known; never falls. Offline pods outside the
+  // besteffort group may come and go: a look in which one went counts nothing, because its last use is unknown.
+  // nullopt: the group of all pods, or the besteffort group, cannot be read any more.
   std::optional<std::int64_t> used_ns();
 
-  // Of what is written, in the order of the plan's groups.
+  // Of written files, in the order of the plan's groups.
   std::size_t size() const { return written_.size(); }
-  // As it is shown, without the period of a quota of v2, in `space`. Empty: it cannot be read.
+  // The current value, without the period of a v2 quota, in `space`. Empty: it cannot be read.
   std::string_view shown(std::size_t at, std::span<char> space) const;
-  // The errno; 0: written.
+  // Returns the errno; 0: written.
   int put(std::size_t at, std::string_view bytes) const;
 
  private:
@@ -46,7 +44,7 @@ class ReactionFiles {
   };
   struct Counter {
     std::string group;
-    Fd fd;  // none: the group is not there (any more)
+    Fd fd;  // none: the group does not exist (any more)
     std::optional<std::int64_t> last_ns;
   };
   bool is_of_same_groups(const policy::ReactionPlan& plan) const;
@@ -55,9 +53,9 @@ class ReactionFiles {
   Result<void> open_counters(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan);
   Result<void> open_written(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan, bool to_write);
 
-  std::vector<Counter> counters_;                 // of the whole, then of what is less
-  bool one_went_ = false;                         // since the last look
-  std::int64_t sum_ns_ = 0, used_ns_ = 0;         // the whole without what is less; the most that it ever was
+  std::vector<Counter> counters_;  // of the total, then of the parts to subtract
+  bool one_went_ = false;  // a counter vanished since the last look
+  std::int64_t sum_ns_ = 0, used_ns_ = 0;  // the total minus the parts to subtract; its maximum so far
   linux::Version version_ = linux::Version::kV1;  // of the counters
   std::vector<Held> written_;
   linux::File file_ = linux::File::kCpuQuota;

@@ -28,7 +28,7 @@ Result<std::unique_ptr<ReactionThread>> ReactionThread::start(net::EventLoop& lo
   std::unique_ptr<ReactionThread> out(new ReactionThread(loop, reactor, std::move(told), std::move(taken)));
   try {
     out->thread_ = base::start_thread([thread = out.get()] { thread->run(); });
-  } catch (const std::system_error& error) {  // no memory, or as many threads as there may be
+  } catch (const std::system_error& error) {  // no memory, or the thread limit is reached
     return base::fail_errno(error.code().value(), "start the reaction thread");
   }
   return out;

@@ -1,6 +1,6 @@
-// The one thread beside the agent's loop that writes to the kernel. It knows nothing of the agent: it looks at what was
-// handed over (reactor.h), rests, and looks again; what it took it tells the loop by a descriptor. Where nothing is
-// armed it waits for that, and costs nothing.
+// The only thread besides the agent's loop that writes to the kernel. It does not know the agent: it checks the order
+// (reactor.h), sleeps, and checks again; it signals each step to the loop by a descriptor. If nothing is armed, it
+// waits and costs nothing.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,13 @@
 
 namespace tidemark::agent {
 
-// A surge that is large is answered with the next look, so within that much. Twice as often would cost twice as much
-// and see no more: a kernel brings the counter of a group up to date with its ticks, of 1 to 10 ms.
+// A large surge is answered at the next look, so within this time. Twice as often would cost twice as much and see no
+// more: a kernel updates the counter of a group at its ticks, every 1 to 10 ms.
 inline constexpr base::Duration kReactionRest = std::chrono::milliseconds(40);
 
 class ReactionThread {
  public:
-  // `taken` runs on the loop, after a step was taken. Both others outlive it.
+  // `taken` runs on the loop after each step. Both other arguments outlive it.
   static Result<std::unique_ptr<ReactionThread>> start(net::EventLoop& loop, Reactor& reactor,
                                                        std::function<void()> taken);
   ReactionThread(const ReactionThread&) = delete;

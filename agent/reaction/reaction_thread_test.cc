@@ -54,7 +54,7 @@ class OnAThread : public ::testing::Test {
   int told = 0;
 };
 
-TEST_F(OnAThread, WhatItTookItTellsTheLoop) {
+TEST_F(OnAThread, SignalsStepToLoop) {
   // By hand, so that it is known what online work used lately.
   arm();
   for (int i = 0; i < 6; ++i) ASSERT_FALSE(reactor.look());
@@ -70,7 +70,7 @@ TEST_F(OnAThread, WhatItTookItTellsTheLoop) {
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(OnAThread, OneThatCannotBeStartedIsAnErrorAndWhatIsArmedStaysTheLoops) {
+TEST_F(OnAThread, FailedStartLeavesOrderWithLoop) {
   arm();
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -83,7 +83,7 @@ TEST_F(OnAThread, OneThatCannotBeStartedIsAnErrorAndWhatIsArmedStaysTheLoops) {
   EXPECT_FALSE(reactor.withdraw());
 }
 
-TEST_F(OnAThread, EndsWhateverItDoes) {
+TEST_F(OnAThread, StopsInAnyState) {
   {
     const auto waits = std::move(*ReactionThread::start(loop, reactor, [] {}));
   }

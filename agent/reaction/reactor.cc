@@ -10,7 +10,7 @@ namespace tidemark::agent {
 using TakenOutcome = ReactionTaken::Outcome;
 
 namespace {
-// A list of processors of a large machine; where it is longer, it is another text, and nothing is written.
+// The CPU list of a large machine; a longer text is not ours, and nothing is written.
 constexpr std::size_t kShownBytes = 1024;
 }  // namespace
 
@@ -69,8 +69,8 @@ bool Reactor::look_now() {
   return true;
 }
 
-// Between the look and the write somebody else may write: a kernel has no compare-and-swap for files. The next look of
-// the enforcer sees ours then, as with every write of its own (linux/cgroup/write.h).
+// Another program may write between the look and the write: the kernel has no compare-and-swap for files. The next look
+// of the enforcer then sees our value, as after its own writes (linux/cgroup/write.h).
 ReactionTaken Reactor::take(std::size_t step) const {
   ReactionTaken out;
   out.outcome = TakenOutcome::kWouldWrite;
@@ -100,7 +100,7 @@ bool Reactor::wait_until_armed() const {
 }
 
 void Reactor::end() {
-  (void)withdraw();  // whoever comes next finds in the journal what was written
+  (void)withdraw();  // the next owner finds in the journal what was written
   state_.store(kOver);
   state_.notify_all();
 }

@@ -1,16 +1,16 @@
-// Carries a reaction out: an order is handed over whole, and from then on every look at the counters may take one of
-// its steps, until it is withdrawn. Two threads meet here: the loop's, which decides, and the one that looks.
+// Carries out a reaction: after an order is armed, every look at the counters may take one of its steps, until the
+// order is withdrawn. It is shared by two threads: the loop, which decides, and the reaction thread, which looks.
 //
 //            arm()              look()                       nothing to do
 //   loop's ────────▶ armed ◀──────────────▶ looking ──────────────────────▶ armed
-//     ▲                │ withdraw()            │ took a step, or cannot look any more
+//    ▲                │ withdraw()            │ took a step, or cannot look any more
 //     ├────────────────┘                       ▼
 //     └───────────────────────────────────── taken                 each arrow is one atomic exchange
 //                      withdraw()
 //
-// What is handed over belongs to whom the state says, so nothing is locked. After withdraw() nothing is written any
-// more before the next arm(): it waits for a look that has begun, which is some reads and a write of small files. So
-// whoever withdraws first and restores then is not written over.
+// The state names the thread that owns the order, so there is no lock. After withdraw() nothing is written before the
+// next arm(): it waits for a look in progress, which is some reads and a write of small files. A caller that withdraws
+// and then restores is therefore not overwritten.
 #pragma once
 
 #include <atomic>
@@ -31,24 +31,24 @@ namespace tidemark::agent {
 struct ReactionOrder {
   std::vector<policy::ReactionStep> steps;
   std::vector<std::string> bytes;  // of each step, for every file of it
-  model::CpuMilli known;           // of what the counters count, by the decision
-  std::string over;                // written only over this
-  bool only_shown = false;         // what would be written is told, and not written
+  model::CpuMilli known;  // use of the counted groups, by the decision
+  std::string over;  // written only over this
+  bool only_shown = false;  // the write is reported, but not done
 };
 
 struct ReactionTaken {
   enum class Outcome : std::uint8_t {
     kWrote,
     kWouldWrite,
-    kNotOurs,     // another value stands in one of the files: none was written
+    kNotOurs,  // one of the files has another value: nothing was written
     kRefused,     // by the kernel
     kUnreadable,  // a counter, or a file: nothing is watched any more
   };
   Outcome outcome = Outcome::kUnreadable;
   std::size_t step = 0;
-  std::size_t files = 0;  // that were written, the first of the plan
+  std::size_t files = 0;  // files written, from the first of the plan
   model::CpuMilli risen;
-  base::Duration took{0};  // from the look at the counters until it was written
+  base::Duration took{0};  // from the look at the counters to the completed write
   int error = 0;           // of kRefused
 };
 
@@ -58,21 +58,21 @@ class Reactor {
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
 
-  // ---- the loop's ----
+  // ---- called by the loop ----
 
-  // What was done since arm(), if anything was.
+  // Returns what was done since arm(), if anything.
   std::optional<ReactionTaken> withdraw();
-  // Only while withdrawn. An error: nothing is armed.
+  // Only while withdrawn. Error: nothing is armed.
   Result<void> arm(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan, const ReactionOrder& order);
   void close_files();  // only while withdrawn
-  // Withdraws, for good: who waits does so no longer.
+  // Withdraws for good; ends wait_until_armed().
   void end();
 
-  // ---- of who looks ----
+  // ---- called by the reaction thread ----
 
-  // True: taken, and somebody is to be told. Does nothing where nothing is armed, and allocates nothing.
+  // True: a step was taken, and the loop must be notified. Does nothing if nothing is armed; allocates nothing.
   bool look();
-  // False: nothing will be any more.
+  // False: nothing will be armed any more.
   bool wait_until_armed() const;
 
  private:
@@ -83,7 +83,7 @@ class Reactor {
   const base::Clock& clock_;
   std::atomic<int> state_ = kLoops;
 
-  // Whose the state says.
+  // Owned as the state says.
   ReactionFiles files_;
   ReactionOrder order_;
   policy::OnlineUse use_;

@@ -83,7 +83,7 @@ class ReactorTest : public ::testing::TestWithParam<Layout> {
   Reactor reactor{node.clock};
 };
 
-TEST_P(ReactorTest, ASurgeIsAnsweredWithTheNextLookAndTold) {
+TEST_P(ReactorTest, ReactsAtNextLookAndReports) {
   arm();
   ASSERT_FALSE(uses(200, milliseconds(1500))) << "all as it was decided";
   EXPECT_EQ(quota(), as_shown("240000"));
@@ -98,14 +98,14 @@ TEST_P(ReactorTest, ASurgeIsAnsweredWithTheNextLookAndTold) {
   EXPECT_FALSE(reactor.withdraw()) << "told once";
 }
 
-TEST_P(ReactorTest, TheStepIsAsNarrowAsTheSurgeIsLarge) {
+TEST_P(ReactorTest, LargerSurgeTakesTighterStep) {
   arm();
   ASSERT_FALSE(uses(200, milliseconds(1500)));
   ASSERT_TRUE(uses(8200, kLook));
   EXPECT_EQ(quota(), "2000");
 }
 
-TEST_P(ReactorTest, OneStepIsTakenAndThenSomebodyDecides) {
+TEST_P(ReactorTest, TakesOneStepPerDecision) {
   arm();
   ASSERT_FALSE(uses(200, milliseconds(1500)));
   ASSERT_TRUE(uses(4200, kLook));
@@ -115,7 +115,7 @@ TEST_P(ReactorTest, OneStepIsTakenAndThenSomebodyDecides) {
 }
 
 // The order of an off: withdrawn, then put back. Nothing is written after that.
-TEST_P(ReactorTest, NothingIsWrittenAfterItWasWithdrawn) {
+TEST_P(ReactorTest, WritesNothingAfterWithdraw) {
   arm();
   ASSERT_FALSE(uses(200, milliseconds(1500)));
   EXPECT_FALSE(reactor.withdraw());
@@ -124,7 +124,7 @@ TEST_P(ReactorTest, NothingIsWrittenAfterItWasWithdrawn) {
   EXPECT_EQ(quota(), as_shown("240000"));
 }
 
-TEST_P(ReactorTest, WhatSomebodyElseSetIsHis) {
+TEST_P(ReactorTest, LeavesForeignValue) {
   arm();
   ASSERT_FALSE(uses(200, milliseconds(1500)));
   put_quota("300000");
@@ -133,7 +133,7 @@ TEST_P(ReactorTest, WhatSomebodyElseSetIsHis) {
   EXPECT_EQ(quota(), as_shown("300000"));
 }
 
-TEST_P(ReactorTest, WhatIsOnlyShownIsNotWritten) {
+TEST_P(ReactorTest, ObserveDoesNotWrite) {
   order.only_shown = true;
   order.over = {};
   arm();
@@ -143,7 +143,7 @@ TEST_P(ReactorTest, WhatIsOnlyShownIsNotWritten) {
   EXPECT_EQ(quota(), as_shown("240000"));
 }
 
-TEST_P(ReactorTest, ACounterThatCannotBeReadEndsTheWatch) {
+TEST_P(ReactorTest, UnreadableCounterEndsTheWatch) {
   arm();
   ASSERT_FALSE(uses(200, milliseconds(1500)));
   node.cgroups.write(is_v2 ? "kubepods/cpu.stat" : "cpuacct/kubepods/cpuacct.usage", "");
@@ -159,7 +159,7 @@ TEST_P(ReactorTest, WithoutTheBesteffortGroupNothingIsKnown) {
   EXPECT_EQ(reactor.withdraw()->outcome, Outcome::kUnreadable);
 }
 
-TEST_P(ReactorTest, AGroupThatIsNotThereIsSaidByItsName) {
+TEST_P(ReactorTest, ErrorNamesMissingGroup) {
   plan.whole = "nowhere";
   const auto armed = reactor.arm(*node.hierarchies, plan, order);
   ASSERT_FALSE(armed);
@@ -168,7 +168,7 @@ TEST_P(ReactorTest, AGroupThatIsNotThereIsSaidByItsName) {
 }
 
 // Each decision arms anew: what was learned of the same groups stays.
-TEST_P(ReactorTest, GoesOnByTheSameCountersWhenItIsArmedAgain) {
+TEST_P(ReactorTest, RearmKeepsCounters) {
   arm();
   ASSERT_FALSE(uses(200, milliseconds(1500)));
   (void)reactor.withdraw();
@@ -185,7 +185,7 @@ TEST_P(ReactorTest, GoesOnByTheSameCountersWhenItIsArmedAgain) {
 }
 
 // Offline pods outside of the besteffort group, another one each second.
-TEST_P(ReactorTest, OfflinePodsThatComeAndGoElsewhereTakeNothingFromWhatIsKnown) {
+TEST_P(ReactorTest, OfflinePodsThatComeAndGoKeepKnownUse) {
   arm();
   ASSERT_FALSE(uses(200, milliseconds(1500)));
   const std::vector<std::string> alone = plan.less;
@@ -219,7 +219,7 @@ TEST_P(ReactorTest, OfflinePodsThatComeAndGoElsewhereTakeNothingFromWhatIsKnown)
 }
 
 // What is read second has run on: with many processors by some ticks.
-TEST_P(ReactorTest, ASumThatGoesBackIsNotForgotten) {
+TEST_P(ReactorTest, FallingSumIsKept) {
   arm();
   ASSERT_FALSE(uses(200, milliseconds(1500)));
   node.clock.advance(kLook);
@@ -240,7 +240,7 @@ TEST_P(ReactorTest, ALookAllocatesNothing) {
   EXPECT_EQ(base::testing::allocated_by([&] { EXPECT_TRUE(reactor.look()); }), 0) << "nor does what it writes";
 }
 
-TEST_P(ReactorTest, WhoWaitsGoesOnWhenItIsArmedAndWhenItIsOver) {
+TEST_P(ReactorTest, WaiterWakesOnArmAndEnd) {
   std::atomic<int> armed = 0;
   std::thread waits = base::start_thread([&] {
     while (reactor.wait_until_armed()) {
@@ -258,7 +258,7 @@ TEST_P(ReactorTest, WhoWaitsGoesOnWhenItIsArmedAndWhenItIsOver) {
 }
 
 // Of processors there are several files, and all of them or none.
-TEST_P(ReactorTest, ManyFilesAreWrittenInTheirOrderOrNone) {
+TEST_P(ReactorTest, WritesManyFilesInOrderOrNone) {
   const std::string folder = is_v2 ? "" : "cpuset/";
   const std::vector<std::string> groups = {"kubepods/besteffort/pod1/c1", "kubepods/besteffort/pod1",
                                            "kubepods/besteffort"};
@@ -292,7 +292,7 @@ TEST_P(ReactorTest, ManyFilesAreWrittenInTheirOrderOrNone) {
 }
 
 // Two threads in earnest: as often as it is withdrawn, what stands there then stays until it is armed again.
-TEST_P(ReactorTest, WithdrawnWhileAnotherThreadLooksNothingIsWrittenAnyMore) {
+TEST_P(ReactorTest, WithdrawDuringLookStopsWrites) {
   order.steps = {{CpuMilli{INT64_MIN}, 100'000, {}}};  // each look takes a step, once a second of looks is over
   arm();
   ASSERT_TRUE(uses(200, milliseconds(1500)));

@@ -1,4 +1,4 @@
-// What this agent did last to its machine or to what runs there, to be told beside what the kernel complains of.
+// The last write or eviction of this agent, to be logged beside problems that the kernel reports.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace tidemark::agent {
 
 class LastAction {
  public:
-  // Whatever the audit is told of; what was refused changed nothing.
+  // Gets every audit line; refused ones are ignored, since they changed nothing.
   void take(const model::AuditLine& line, base::MonotonicTime now);
   // "write kubepods/besteffort cpu.cfs_quota_us "2000" [TM-SUPPRESS-003], 12 s before"; "none since its start".
   std::string text(base::MonotonicTime now) const;

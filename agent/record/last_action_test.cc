@@ -5,7 +5,7 @@
 namespace tidemark::agent {
 namespace {
 
-TEST(LastAction, IsTheLastThatChangedAnything) {
+TEST(LastAction, IsTheLastActionWithEffect) {
   const base::MonotonicTime begin{std::chrono::hours(1)};
   LastAction last;
   EXPECT_EQ(last.text(begin), "none since its start");

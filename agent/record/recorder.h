@@ -1,5 +1,5 @@
-// Keeps the node's record: a line each half minute in STATE_DIR/record.jsonl, for `tidemark incident` and whoever asks
-// later what was the matter. Bounded as an audit is (journal/audit_file.h): the oldest goes.
+// Keeps the node's record: a line each half minute in STATE_DIR/record.jsonl, for `tidemark incident`. Bounded like an
+// audit (journal/audit_file.h): the oldest lines are removed.
 #pragma once
 
 #include <chrono>
@@ -19,17 +19,17 @@
 
 namespace tidemark::agent {
 
-// As often as containers are read (sampler/readings.h): one line has one look at each of them.
+// As often as containers are read (sampler/readings.h): each line has one reading of each container.
 inline constexpr base::Duration kRecordEvery = std::chrono::seconds(30);
-inline constexpr int kRecordWholeEvery = 10;                            // lines; the first is whole, and the last
-inline constexpr std::size_t kRecordWaitingMax = std::size_t{1} << 20;  // bytes that wait for the disk
+inline constexpr int kRecordWholeEvery = 10;  // lines; the first and the last one are whole
+inline constexpr std::size_t kRecordWaitingMax = std::size_t{1} << 20;  // bytes waiting for the disk
 inline constexpr std::string_view kRecordFile = "record.jsonl";
 
 struct RecorderOptions {
   std::string node;
-  std::string state_dir;  // there already; "": nothing is kept
+  std::string state_dir;  // an existing folder; "": nothing is kept
   std::int64_t bytes_max = std::int64_t{64} << 20;
-  std::function<void(const model::NodeRecord&)> on_line{};  // each, as it is written
+  std::function<void(const model::NodeRecord&)> on_line{};  // gets each line as written
 };
 
 class Recorder {
@@ -38,10 +38,10 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // After each pass of the sampler.
+  // Call after each pass of the sampler.
   void observe(const StretchInputs& inputs);
   void observe(const KernelEvent& event, const TaskSnapshot& tasks);
-  // An orderly stop: what came together is written. True once it is, or was given up; false when the time ran out.
+  // An orderly stop: writes the pending data. True once it is written or given up; false on timeout.
   net::Task<bool> drain(base::Duration limit);
 
  private:

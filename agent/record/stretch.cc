@@ -35,7 +35,7 @@ std::string name_of(const model::Task& task) {
   return task.ns.empty() ? task.name : base::cat(task.ns, "/", task.name);
 }
 
-// What the kernel lets all offline work use, by the narrower of processors and quota.
+// The kernel's limit for all offline work: the smaller of CPU set and quota.
 std::optional<std::int64_t> limit_of(const policy::SuppressObservation& seen, std::int64_t cpus) {
   std::optional<std::int64_t> limit;
   if (seen.besteffort_cpus && static_cast<std::int64_t>(seen.besteffort_cpus->size()) < cpus) {
@@ -48,7 +48,7 @@ std::optional<std::int64_t> limit_of(const policy::SuppressObservation& seen, st
   return limit;
 }
 
-// What lies in offline work is a part of it.
+// A task nested in offline work is a part of it.
 bool lies_in_offline(const TaskSnapshot& tasks, const ListedTask& listed) {
   for (auto at = listed.above; at; at = tasks.tasks[*at].above) {
     if (policy::is_offline(*tasks.tasks[*at].task)) return true;
@@ -71,7 +71,7 @@ std::optional<std::int64_t> Stretch::Mean::peak() const {
 }
 
 void Stretch::Growth::add(std::int64_t total, base::MonotonicTime at) {
-  if (!seen || total < last) {  // a group that was made anew
+  if (!seen || total < last) {  // a recreated group
     first = total;
     first_at = at;
     seen = true;
@@ -165,7 +165,7 @@ void Stretch::take_classes(std::span<const policy::ClassShare> classes) {
   }
 }
 
-// Tasks and accounts are in one order, and one list may lack what the other has.
+// Tasks and accounts have the same order, and each list may lack entries of the other.
 void Stretch::take_tasks(const StretchInputs& inputs) {
   const base::MonotonicTime now = inputs.measured.pass.at;
   const auto& accounts = inputs.measured.accounts;
@@ -252,7 +252,7 @@ std::optional<model::TaskRecord> Stretch::record_of(const ListedTask& listed, bo
   return out;
 }
 
-// Their groups are gone, and their slots will be others'.
+// Their groups are gone, and their slots will be reused.
 void Stretch::take_leave(const TaskSnapshot& now) {
   if (tasks_->change == now.change) return;
   for (const ListedTask& each : tasks_->tasks) {

@@ -1,12 +1,12 @@
-// What the passes of a stretch of time come to: one line of the node's record (model/node_record.h).
+// Combines the passes of a period into one line of the node's record (model/node_record.h).
 //
 //   CPU and memory         the average of the passes, and the largest
-//   pressure, kills        what the kernel's own counts grew by: nothing between two passes is missed
-//   waits in a run queue   what the first threads of its processes waited, over the time that was looked at
-//   held back by a quota   the share of its periods, of the task's own group or of the container that it was worst for
+//   pressure, kills        growth of the kernel's own counters: nothing between two passes is missed
+//   waits in a run queue   wait time of the first threads of its processes, over the time they were watched
+//   throttled by a quota   the share of its periods, of the task's own group or of its worst container
 //
-// A count that was there when a group was first seen is history and counts for nothing. A task stands in the first line
-// that ends while it is there and in the one that its end falls into, also where it is quiet.
+// The value of a counter when a group is first seen is history and does not count. A task is in the first line that
+// ends while it exists and in the line of its end, even if it is quiet.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,12 @@
 
 namespace tidemark::agent {
 
-// A task that waits less than this, and is not held back, stands only in lines that are whole.
+// A task that waits less than this and is not throttled is only in whole lines.
 inline constexpr std::int64_t kQuietPressurePermille = 10;
 
 struct StretchInputs {
   const Measured& measured;
-  const std::shared_ptr<const TaskSnapshot>& tasks;  // that the sampler was given
+  const std::shared_ptr<const TaskSnapshot>& tasks;  // given to the sampler
   const policy::Stance& stance;
   const policy::SuppressObservation& suppress;
   std::span<const policy::ClassShare> classes;
@@ -43,10 +43,10 @@ class Stretch {
  public:
   explicit Stretch(std::string node) : node_(std::move(node)) {}
 
-  // After a pass of the sampler.
+  // Call after a pass of the sampler.
   void take(const StretchInputs& inputs);
   void take(const KernelEvent& event, const TaskSnapshot& tasks, base::WallTime at);
-  // What came together since the last end.
+  // Returns the data since the last end.
   model::NodeRecord end(base::WallTime now, base::Duration over, bool whole);
 
  private:
@@ -56,7 +56,7 @@ class Stretch {
     std::optional<std::int64_t> average() const;
     std::optional<std::int64_t> peak() const;
   };
-  // A count of the kernel that only grows, over time where it is one of time.
+  // A growing counter of the kernel, over time if it counts time.
   struct Growth {
     std::int64_t first = 0, last = 0;
     base::MonotonicTime first_at, last_at;
@@ -74,7 +74,7 @@ class Stretch {
   struct Account {
     std::uint32_t turn = 0;
     bool measured = false;
-    bool told = false;  // it stands in a line
+    bool told = false;  // it is in a line
     Mean cpu;
     std::int64_t memory = 0;
     std::int64_t periods = 0, throttled = 0, worst_container = 0;

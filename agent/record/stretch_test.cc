@@ -75,7 +75,7 @@ struct StretchTest : ::testing::Test {
   Stretch stretch{"n1"};
 };
 
-TEST_F(StretchTest, UseIsTheAverageAndTheLargest) {
+TEST_F(StretchTest, UseIsAverageAndMaximum) {
   const auto web = add("web", false), batch = add("batch", true);
   for (const std::int64_t milli : {100, 300}) {
     cpu(web, milli);
@@ -104,7 +104,7 @@ TEST_F(StretchTest, UseIsTheAverageAndTheLargest) {
   EXPECT_TRUE(record.tasks[1].offline);
 }
 
-TEST_F(StretchTest, ProcessesThatWaitForProcessorsAreTold) {
+TEST_F(StretchTest, ReportsRunQueueWaits) {
   const auto web = add("web", false);
   cpu(web, 100);
   take();
@@ -129,7 +129,7 @@ TEST_F(StretchTest, ProcessesThatWaitForProcessorsAreTold) {
   EXPECT_EQ(end().tasks.at(0).run_queue, 0);
 }
 
-TEST_F(StretchTest, WhatTheKernelCountsGrowsFromOneLineToTheNext) {
+TEST_F(StretchTest, KernelCountersAreDifferencesBetweenLines) {
   const auto web = add("web", false);
   cpu(web, 100);
   waited(web, 5'000'000);  // of all the time before
@@ -151,7 +151,7 @@ TEST_F(StretchTest, WhatTheKernelCountsGrowsFromOneLineToTheNext) {
   EXPECT_EQ(end().tasks.at(0).cpu_pressure, 0);
 }
 
-TEST_F(StretchTest, AQuotaCountsWhereItHoldsBackMost) {
+TEST_F(StretchTest, UsesWorstThrottling) {
   const auto web = add("web", false);
   of(web).containers.resize(2);
   for (int i = 0; i < 2; ++i) {
@@ -169,7 +169,7 @@ TEST_F(StretchTest, AQuotaCountsWhereItHoldsBackMost) {
   EXPECT_EQ(end().tasks.at(0).throttled_permille, 50) << "a reading counts once";
 }
 
-TEST_F(StretchTest, QuietTasksStandInWholeLinesAndInTheirFirst) {
+TEST_F(StretchTest, QuietTasksAreInWholeAndFirstLines) {
   const auto web = add("web", false);
   const auto line = [&](bool whole) {
     cpu(web, 100);
@@ -183,7 +183,7 @@ TEST_F(StretchTest, QuietTasksStandInWholeLinesAndInTheirFirst) {
   EXPECT_EQ(line(false), 1u) << "held back";
 }
 
-TEST_F(StretchTest, OneThatEndsStandsInTheLineOfItsEnd) {
+TEST_F(StretchTest, EndedTaskIsInLineOfItsEnd) {
   const auto web = add("web", false), batch = add("batch", true);
   cpu(web, 100);
   cpu(batch, 700);
@@ -207,7 +207,7 @@ TEST_F(StretchTest, OneThatEndsStandsInTheLineOfItsEnd) {
   EXPECT_TRUE(end(true).tasks.empty()) << "nothing was measured since";
 }
 
-TEST_F(StretchTest, WhatTheKernelSaysStandsInTheLine) {
+TEST_F(StretchTest, LineHasKernelEvents) {
   const auto web = add("web", false);
   cpu(web, 1);
   take();
@@ -233,7 +233,7 @@ TEST_F(StretchTest, WhatTheKernelSaysStandsInTheLine) {
   EXPECT_EQ(end().events.size(), model::kNodeRecordEventsMax);
 }
 
-TEST_F(StretchTest, OfAClassTheLeastSatisfactionIsTold) {
+TEST_F(StretchTest, ReportsLowestSatisfactionOfClass) {
   policy::ClassShare spark;
   spark.name = "spark";
   spark.share = model::CpuMilli{500};
@@ -248,7 +248,7 @@ TEST_F(StretchTest, OfAClassTheLeastSatisfactionIsTold) {
   EXPECT_EQ(end().classes, (std::vector<model::ClassRecord>{{"spark", 300, 500, std::nullopt}})) << "another stretch";
 }
 
-TEST_F(StretchTest, AnOffNodeSaysSo) {
+TEST_F(StretchTest, LineShowsOffNode) {
   stance.off = true;
   take();
   const auto record = end();

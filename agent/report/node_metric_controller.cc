@@ -60,7 +60,7 @@ NodeMetricController::NodeMetricController(net::EventLoop& loop, kube::Client& c
       history_(policy::CollectInForce()),
       spread_(base::Duration(random.below(static_cast<std::uint64_t>(policy::kReportRetry.count())))),
       has_object_(metrics.gauge("tidemark_agent_node_metric",
-                                "1 where there is a NodeMetric to write to, as far as the agent may see.")),
+                                "1 if the agent sees a NodeMetric to write to.")),
       failed_(metrics.counter("tidemark_agent_reports_failed_total", "NodeMetrics that could not be written.")),
       last_report_(metrics.gauge("tidemark_agent_report_time_seconds", "When the last report arrived, since 1970.")),
       scope_(loop) {
@@ -79,7 +79,7 @@ std::string NodeMetricController::not_ready() const {
 }
 
 void NodeMetricController::spec_changed(const kube::NodeMetric* metric) {
-  if (metric == nullptr) return;  // what was asked last stays until somebody asks for something else
+  if (metric == nullptr) return;  // the last request stays until there is a new one
   policy::CollectAsked asked;
   if (metric->policy) {
     asked.aggregate_duration_s = metric->policy->aggregate_duration_s;
@@ -90,11 +90,11 @@ void NodeMetricController::spec_changed(const kube::NodeMetric* metric) {
   const policy::CollectInForce wanted = policy::collect_in_force(asked, options_.hot_page_cache);
   if (wanted == history_.collect()) return;
   if (wanted.memory_not_as_asked) {
-    log_.warn("memory is reported without page cache: the kernel does not tell what was asked for",
+    log_.warn("memory is reported without page cache; the kernel lacks the requested value",
               {{"asked", asked.memory_collect_policy}});
   }
   if (wanted.durations_left_out > 0 || wanted.durations_not_whole > 0) {
-    log_.warn("durations beyond what is held", {{"left_out", std::to_string(wanted.durations_left_out)},
+    log_.warn("durations beyond the kept samples", {{"left_out", std::to_string(wanted.durations_left_out)},
                                                 {"not_whole", std::to_string(wanted.durations_not_whole)}});
   }
   history_.set_collect(wanted);
@@ -135,7 +135,7 @@ void NodeMetricController::attempt(const Observed& observed, const policy::Repor
             {report_.node_usage, report_.system_usage}, plan.why));
 }
 
-// The status is put whole: what a merge does not name would go on standing there.
+// The status is written whole: a merge would keep fields that it does not name.
 net::Task<void> NodeMetricController::write(std::string body, policy::ReportedLevels told, policy::ReportWhy why) {
   kube::WriteOptions options;
   options.subresource = "status";
@@ -144,7 +144,7 @@ net::Task<void> NodeMetricController::write(std::string body, policy::ReportedLe
   writing_ = false;
   outcome_ = written ? policy::ReportOutcome::kArrived : policy::ReportOutcome::kFailed;
   if (!written) {
-    log_.warn("the NodeMetric could not be written", {{"error", written.error().message}});
+    log_.warn("cannot write the NodeMetric", {{"error", written.error().message}});
     failed_.add();
     failing_ = true;
     co_return;

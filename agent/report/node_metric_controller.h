@@ -1,6 +1,6 @@
-// Keeps the status of the node's NodeMetric up to date: samples go into windows each second, a report goes out at the
-// interval of the spec, and at once on a large change (policy/usage/report_due.h). The object is the manager's: where
-// it does not exist there is nothing to write to, and the samples are kept for it.
+// Keeps the status of the node's NodeMetric up to date: adds samples to windows each second, and writes a report at the
+// interval of the spec, and at once on a large change (policy/usage/report_due.h). The manager creates the object:
+// until it exists, samples are kept.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ struct Predicted {
 
 struct NodeMetricOptions {
   std::string node_name;
-  bool write = true;            // false: everything but the write
-  bool hot_page_cache = false;  // the kernel tells which of its page cache is cold
-  bool alone = false;           // with its API server: no other node asks it
+  bool write = true;  // false: everything except the write
+  bool hot_page_cache = false;  // the kernel reports cold page cache
+  bool alone = false;  // with its own API server: no other node uses it
 };
 
 class NodeMetricController {
@@ -43,15 +43,15 @@ class NodeMetricController {
 
   void start();
 
-  // After each pass of the sampler.
+  // Call after each pass of the sampler.
   void observe(const Observed& observed, model::Resources capacity);
 
-  // What is put into a report beside what was measured; asked when one is made.
+  // Sets the source of the predicted part of a report; called for each report.
   void predicted_by(std::function<Predicted()> predict) { predict_ = std::move(predict); }
 
   const policy::UsageHistory& history() const { return history_; }
   const policy::CollectInForce& collect() const { return history_.collect(); }
-  std::string not_ready() const;  // "" when it reports, else what is missing
+  std::string not_ready() const;  // "" if it reports, else what is missing
 
  private:
   void spec_changed(const kube::NodeMetric* metric);

@@ -10,7 +10,7 @@
 namespace tidemark::agent {
 namespace {
 
-// A resource list; what it does not name stays as the status says.
+// A resource list; resources that it does not name come from the status.
 Result<model::Resources> parse_raw(std::string_view text, model::Resources status) {
   TM_TRY(const auto list, Json::parse(text));
   if (!list.is_object()) return base::fail(ErrorKind::kInvalid, "wanted an object of quantities");

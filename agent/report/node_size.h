@@ -1,4 +1,4 @@
-// How large the node is, by its Node object.
+// The size of the node, from its Node object.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ namespace tidemark::agent {
 
 struct NodeSize {
   model::Resources capacity;
-  model::Resources allocatable;     // of the annotation, where it says so
-  std::optional<Error> unreadable;  // the annotation; the status counts then
+  model::Resources allocatable;  // from the annotation, if set
+  std::optional<Error> unreadable;  // the annotation; then the status counts
 };
 
 // The fields that node_size() reads.

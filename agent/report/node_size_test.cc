@@ -30,14 +30,14 @@ TEST(NodeSize, IsTheStatus) {
   EXPECT_FALSE(size.unreadable);
 }
 
-TEST(NodeSize, BeforeAmplificationWhereTheNodeTellsThat) {
+TEST(NodeSize, UsesSizeBeforeAmplification) {
   EXPECT_EQ(size_of(R"("node.koordinator.sh/raw-allocatable":"{\"cpu\":\"7500m\"}")").allocatable,
             (model::Resources{{7500}, {15 * kGiB}}));
   EXPECT_EQ(size_of(R"("node.koordinator.sh/raw-allocatable":"{\"cpu\":\"7\",\"memory\":\"14Gi\"}")").allocatable,
             (model::Resources{{7000}, {14 * kGiB}}));
 }
 
-TEST(NodeSize, AnAnnotationThatCannotBeReadIsNamedAndTheStatusCounts) {
+TEST(NodeSize, UnreadableAnnotationFallsBackToStatus) {
   for (const char* text : {"no", "[]", "7", R"({\"cpu\":\"x\"})", R"({\"memory\":[1]})", ""}) {
     const NodeSize size = size_of(base::cat(R"("node.koordinator.sh/raw-allocatable":")", text, "\""));
     EXPECT_EQ(size.allocatable, (model::Resources{{12000}, {15 * kGiB}})) << text;

@@ -58,7 +58,7 @@ void Observed::take(const Measured& measured, std::shared_ptr<const TaskSnapshot
   offline_beside_pods_.clear();
   const base::MonotonicTime at = measured.pass.at;
 
-  // Both lists are in one order, and one may lack what the other has.
+  // Both lists have the same order, and each may lack entries of the other.
   auto next = measured.accounts.begin();
   for (const ListedTask& listed : tasks_->tasks) {
     const auto found = std::find_if(next, measured.accounts.end(),
@@ -122,7 +122,7 @@ void Observed::name_sources() {
     offline_beside_pods_.push_back(each.name);
     host_applications_.push_back({each.name, model::PriorityClass::kBatch, model::Qos::kBe});
   }
-  // Before the others: there is room for so many only (policy::kUsageHostApplicationsMax).
+  // First, since the number of entries is limited (policy::kUsageHostApplicationsMax).
   host_readings_.insert(host_readings_.begin(), source_readings_.begin(), source_readings_.end());
 }
 

@@ -1,12 +1,12 @@
-// What one pass of the sampler measured, as windows take it and as a report names it.
+// The measurements of one pass of the sampler, with the names of the report.
 //
-//   pod, host application   all of its group, with what lies in it
-//   task of a copilot       in a pod or a host application: a part of that. Elsewhere, all of one source together count
-//                           as one host application of its name, batch and BE: offline work must not pass for the
-//                           system's, which the manager takes off what it sells. Where a host application has that
+//   pod, host application   its whole group, with everything in it
+//   task of a copilot       in a pod or a host application: a part of that. Elsewhere, all tasks of one source count
+//                           as one host application of its name, batch and BE: the manager subtracts the system's
+//                           use from its offer, and offline work must not be in it. If a host application has that
 //                           name, "copilot NAME"
 //
-// Refers to the snapshot of tasks that it holds; buffers are used again.
+// Refers to the snapshot of tasks that it holds; buffers are reused.
 #pragma once
 
 #include <deque>
@@ -24,13 +24,13 @@ namespace tidemark::agent {
 
 class Observed {
  public:
-  // `tasks` are those that the sampler was given.
+  // `tasks`: the same as given to the sampler.
   void take(const Measured& measured, std::shared_ptr<const TaskSnapshot> tasks);
 
-  // Until the next take().
+  // Valid until the next take().
   const policy::NodeReadings& readings() const { return readings_; }
   policy::ReportSubjects subjects() const { return {pods_, host_applications_}; }
-  // Names of the host applications that are offline work and lie in no other that is: each use once.
+  // Names of the offline host applications that are not nested in another one: each use once.
   const std::vector<std::string_view>& offline_beside_pods() const { return offline_beside_pods_; }
   const std::shared_ptr<const TaskSnapshot>& tasks() const { return tasks_; }
 
@@ -43,7 +43,7 @@ class Observed {
   std::vector<policy::NamedReading> pod_readings_;
   std::vector<policy::NamedReading> host_readings_;
   std::vector<policy::NamedReading> source_readings_;
-  std::deque<std::string> source_names_;  // of those that go by another one
+  std::deque<std::string> source_names_;  // of those with the prefixed name
   std::vector<policy::NumaReading> numa_readings_;
   std::vector<policy::ReportedPod> pods_;
   std::vector<policy::ReportedHostApplication> host_applications_;

@@ -78,7 +78,7 @@ TEST_F(ObservedTest, EachPodAndHostApplicationIsNamed) {
   EXPECT_EQ(observed.subjects().host_applications[0].priority, model::PriorityClass::kProd);
 }
 
-TEST_F(ObservedTest, TasksOfACopilotThatLieInNothingElseAreOneBatchApplicationOfTheirSource) {
+TEST_F(ObservedTest, SeparateCopilotTasksAreOneBatchApplication) {
   add(model::TaskKind::kCopilotTask, "c1", "yarn", 100'000);
   add(model::TaskKind::kCopilotTask, "c2", "yarn", 200'000);
   add(model::TaskKind::kCopilotTask, "x1", "other", 50'000);
@@ -93,7 +93,7 @@ TEST_F(ObservedTest, TasksOfACopilotThatLieInNothingElseAreOneBatchApplicationOf
 }
 
 // Its use is in the group that it lies in, and that one's is taken off as a whole.
-TEST_F(ObservedTest, OfflineWorkBesidePodsIsNamedOnceHoweverItIsNested) {
+TEST_F(ObservedTest, NestedOfflineApplicationsAreNamedOnce) {
   add(model::TaskKind::kHostApplication, "online", "host", 500'000);
   priority = model::PriorityClass::kBatch;
   add(model::TaskKind::kHostApplication, "in-online", "host", 400'000, 0);
@@ -109,7 +109,7 @@ TEST_F(ObservedTest, OfflineWorkBesidePodsIsNamedOnceHoweverItIsNested) {
   EXPECT_EQ(observed.subjects().host_applications.size(), 7U);  // each is told all the same
 }
 
-TEST_F(ObservedTest, ASourceIsNotTakenForTheHostApplicationOfItsName) {
+TEST_F(ObservedTest, SourceIsNotHostApplicationOfSameName) {
   add(model::TaskKind::kCopilotTask, "c1", "yarn", 100'000);
   add(model::TaskKind::kHostApplication, "yarn", "host", 500'000);
   add(model::TaskKind::kCopilotTask, "c2", "yarn", 100'000);
@@ -122,7 +122,7 @@ TEST_F(ObservedTest, ASourceIsNotTakenForTheHostApplicationOfItsName) {
   EXPECT_EQ(offline(), "copilot yarn");
 }
 
-TEST_F(ObservedTest, ATaskInAnotherIsAPartOfThat) {
+TEST_F(ObservedTest, NestedTaskIsPartOfItsParent) {
   add(model::TaskKind::kPod, "nodemanager", "kubernetes", 500'000);
   add(model::TaskKind::kCopilotTask, "c1", "yarn", 100'000, 0);
   take();
@@ -130,7 +130,7 @@ TEST_F(ObservedTest, ATaskInAnotherIsAPartOfThat) {
   EXPECT_TRUE(observed.readings().host_applications.empty());
 }
 
-TEST_F(ObservedTest, WhatIsTooOldOrNotMeasuredIsNoReading) {
+TEST_F(ObservedTest, OldOrMissingValueIsNoReading) {
   add(model::TaskKind::kPod, "old", "kubernetes", 500'000);
   add(model::TaskKind::kPod, "refused", "kubernetes", 1);
   add(model::TaskKind::kPod, "new", "kubernetes", 300'000);
@@ -144,7 +144,7 @@ TEST_F(ObservedTest, WhatIsTooOldOrNotMeasuredIsNoReading) {
   EXPECT_EQ(observed.readings().pods[1].reading.cpu_micro, 300'000);
 }
 
-TEST_F(ObservedTest, WithoutTheSystemsPartThereIsNoneAndNotZero) {
+TEST_F(ObservedTest, MissingSystemUseIsNotZero) {
   take();
   EXPECT_FALSE(observed.readings().system.cpu_micro);
   put(measured.system_cpu, SystemUse{700'000, 0});

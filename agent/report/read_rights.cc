@@ -29,18 +29,18 @@ net::Task<Result<std::unique_ptr<kube::WatchStream>>> ReadRights::watch(const ku
   co_return watched;
 }
 
-// What cannot be asked at all says nothing of rights.
+// A failed request says nothing about permissions.
 void ReadRights::note(const kube::Resource& resource, std::string_view verb, const Error* error) {
   const bool refused = error != nullptr && error->kind == ErrorKind::kDenied && error->code == 403;
   if (refused) {
     if (verb == missing_verb_) return;
     missing_verb_ = verb;
     missing_ = base::cat("grant `", verb, "` of ", resource.plural, ": the API server refuses it (403)");
-    log_.warn("a right is missing", {{"right", missing_}, {"error", *error}});
+    log_.warn("a permission is missing", {{"right", missing_}, {"error", *error}});
   } else if (error == nullptr && verb == missing_verb_) {
     missing_verb_ = "";
     missing_.clear();
-    log_.info("the right that was missing is there", {{"verb", verb}, {"kind", resource.kind}});
+    log_.info("the missing permission was granted", {{"verb", verb}, {"kind", resource.kind}});
   }
 }
 

@@ -1,5 +1,5 @@
-// Whether the API server lets the agent read a kind. An informer of a kind that may be absent goes on without it for
-// either reason: the server does not know the kind, or does not show it to us (403). The first is nothing to mend.
+// Checks whether the agent may read a kind. An informer of an optional kind continues without it for two reasons: the
+// server does not know the kind, or refuses access (403). Only the second one needs a fix.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace tidemark::agent {
 
-// Passes every call on. For one informer, which it outlives.
+// Forwards every call. For one informer; it outlives that informer.
 class ReadRights final : public kube::Reader, public kube::Watcher {
  public:
   ReadRights(kube::Reader& reader, kube::Watcher& watcher, base::Log log);
@@ -25,7 +25,7 @@ class ReadRights final : public kube::Reader, public kube::Watcher {
   net::Task<Result<std::unique_ptr<kube::WatchStream>>> watch(const kube::Resource& resource,
                                                               kube::WatchOptions options) override;
 
-  // Which right is missing; "" while none is, as far as was asked.
+  // The missing permission; "" while none is known to be missing.
   const std::string& missing() const { return missing_; }
 
  private:

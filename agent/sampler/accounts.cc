@@ -3,7 +3,7 @@
 namespace tidemark::agent {
 namespace {
 
-// What is offline work by its class or its place waits for processors by design.
+// Offline work, by its class or its group, waits for CPUs by design.
 bool is_online(const model::Task& task) {
   return task.kind != model::TaskKind::kCopilotTask && task.qos != model::Qos::kBe && !task.below_besteffort;
 }
@@ -31,7 +31,7 @@ std::vector<AccountSpec> accounts_of(const TaskSnapshot& tasks, const std::funct
 
 const ListedTask* owner_of(const TaskSnapshot& tasks, std::string_view group) {
   const ListedTask* found = nullptr;
-  for (const ListedTask& one : tasks.tasks) {  // what lies in a task's group stands behind it
+  for (const ListedTask& one : tasks.tasks) {  // nested groups follow their parent
     if (!one.task->path.empty() && in_group(group, one.task->path)) found = &one;
   }
   return found;

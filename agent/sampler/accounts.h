@@ -1,4 +1,4 @@
-// Whose use is measured: the tasks of the node, and groups that are watched beside them.
+// The accounts to measure: the tasks of the node, and groups that are watched besides them.
 #pragma once
 
 #include <functional>
@@ -18,25 +18,25 @@ struct ContainerSpec {
 
 struct AccountSpec {
   TaskHandle handle;
-  std::string path{};  // from the root of a hierarchy, without a slash in front; not empty
+  std::string path{};  // from the root of a hierarchy, without a leading slash; not empty
   std::vector<ContainerSpec> containers{};
-  // It is taken off the node's use to find the system's. Not so: what lies in another account, which has its use in its
-  // own, and groups that have tasks in them (kubepods-besteffort).
+  // Whether it is subtracted from the node's use to get the system's. False for what is nested in another account, and
+  // for groups that contain tasks (kubepods-besteffort).
   bool counts = true;
-  bool watch_containers = false;  // they and its throttling are read every second, for who scales quotas by that
-  bool online = false;            // its waiting for processors is measured as well: run queue and CPI
+  bool watch_containers = false;  // they and its throttling are read every second, for quota scaling
+  bool online = false;  // its wait for CPUs is measured as well: run queue and CPI
 };
 
-// A handle for a group that is no task: tasks have none with this turn.
+// A handle for a group that is not a task: tasks never have this turn.
 inline TaskHandle watched_group(std::uint32_t number) {
   return {number, 0};
 }
 
-// The tasks that have a group, and of each the containers that have one. `scaled`: whether the quota of a task's
-// containers is scaled.
+// The tasks with a group, and their containers with a group. `scaled`: whether the quota of a task's containers is
+// scaled.
 std::vector<AccountSpec> accounts_of(const TaskSnapshot&, const std::function<bool(const model::Task&)>& scaled);
 
-// The nearest task that has the group in its own. null: the system's.
+// The innermost task whose group contains the group. null: the system's.
 const ListedTask* owner_of(const TaskSnapshot&, std::string_view group);
 
 }  // namespace tidemark::agent

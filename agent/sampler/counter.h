@@ -1,4 +1,4 @@
-// Counters of the kernel that only grow, made into what was added since the last look.
+// Turns growing counters of the kernel into the growth since the last reading.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Growth {
 
 class Counter {
  public:
-  // nullopt: the first look; no time has passed; or it went back, which a counter does only when something else is
-  // counted now. Then this look is the first.
+  // nullopt: the first reading; no time has passed; or the value fell, which means that something else is counted now.
+  // Then this reading is the first.
   std::optional<Growth> look(std::int64_t value, base::MonotonicTime at);
 
  private:
@@ -25,17 +25,17 @@ class Counter {
   std::optional<base::MonotonicTime> at_;
 };
 
-// added × unit a second, held at the end of int64; units are up to 10^6. 0 where no time has passed.
+// added × unit per second, clamped to int64; units are up to 10^6. 0 if no time has passed.
 std::int64_t per_second(const Growth&, std::int64_t unit = 1);
 
-// Micro-cores of nanoseconds on processors. nullopt: more than that many processors can give in that time, so the
-// counter is another one than before, or jumped. A tick or two a processor may be booked late.
+// Micro-cores from nanoseconds of CPU time. nullopt: more than that many CPUs can give in that time, so the counter was
+// replaced or jumped. A tick or two per CPU may be counted late.
 std::optional<std::int64_t> micro_cores(const Growth& nanoseconds, int cpus);
 
-// Of amounts, none negative; held at the end of int64.
+// Sum of non-negative amounts, clamped to int64.
 std::int64_t sum_of(std::initializer_list<std::int64_t>);
 
-// a × part / whole; 0 where there is no whole. Nothing is negative here.
+// a × part / whole; 0 if whole is 0. All arguments are non-negative.
 std::int64_t share_of(std::int64_t a, std::int64_t part, std::int64_t whole);
 
 }  // namespace tidemark::agent

@@ -22,7 +22,7 @@ TEST(Counter, GrowsBetweenTwoLooks) {
   EXPECT_EQ(growth->over, base::Duration(seconds(2)));
 }
 
-TEST(Counter, OneThatWentBackBeginsAnew) {
+TEST(Counter, FallingCounterRestarts) {
   Counter counter;
   counter.look(10, kStart);
   EXPECT_FALSE(counter.look(9, kStart + seconds(1)));
@@ -42,7 +42,7 @@ TEST(Counter, ASecond) {
   EXPECT_EQ(per_second({kMax, base::Duration(1)}, 1'000'000), kMax) << "held, not wrapped around";
 }
 
-TEST(Counter, MicroCoresAreNoMoreThanThereIs) {
+TEST(Counter, MicroCoresAreBoundedByCpus) {
   constexpr std::int64_t kNs = 1'000'000'000;
   EXPECT_EQ(micro_cores({kNs / 2, seconds(1)}, 1), 500'000);
   EXPECT_EQ(micro_cores({4 * kNs, seconds(1)}, 4), 4'000'000);

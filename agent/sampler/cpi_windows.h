@@ -1,5 +1,5 @@
-// Cycles an instruction of online accounts, counted in windows: a window of some seconds a minute, since counters cost
-// a descriptor for each processor and event and time at each switch between groups.
+// Cycles per instruction of online accounts, counted in windows of some seconds each minute: counters cost a descriptor
+// for each CPU and event, and time at each switch between groups.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace tidemark::agent {
 struct CpiOptions {
   bool on = true;
   base::Duration window = std::chrono::seconds(10);
-  // Accounts that do not fit have their turn in the next window.
+  // Accounts that do not fit are counted in the next window.
   std::size_t descriptors_max = 2048;
   std::array<linux::PerfEvent, 2> events{linux::PerfEvent::kCycles, linux::PerfEvent::kInstructions};
 };
@@ -31,10 +31,10 @@ class CpiWindows {
   bool open() const { return until_.has_value(); }
   bool over(base::MonotonicTime now) const { return until_ && now >= *until_; }
 
-  // From here on every account of an online kind is offered once; take() answers whether it had room for it.
+  // After it, every online account is offered once; take() returns whether there was room for it.
   void begin(const Pass&);
   bool take(const Pass&, TaskHandle, const linux::Group&, const linux::CpuSet& cpus);
-  // What was counted; `put(handle, use)` for each.
+  // Calls `put(handle, use)` for each result.
   template <class Put>
   void finish(const Pass& pass, Put put) {
     for (const Counted& one : counted_) {
@@ -44,7 +44,7 @@ class CpiWindows {
   }
   void close();
 
-  // Why there are no counters on this machine: then no window opens any more.
+  // Why this machine has no counters: then no window opens any more.
   const std::optional<std::string>& missing() const { return missing_; }
 
  private:

@@ -25,12 +25,12 @@ Answer from(const Error& error) {
   return {false, error.message};
 }
 
-// v1 has all its files in the root group too; v2 has many of them only below.
+// v1 has all its files in the root group too; v2 has many of them only below it.
 Answer group_file(const linux::Hierarchies& hierarchies, File file) {
   const auto* home = hierarchies.home(file);
   const linux::FileNames& names = linux::names_of(file);
   if (!home) {
-    return {false, base::cat("no mounted cgroup hierarchy carries ", names.v1 ? names.v1 : names.v2)};
+    return {false, base::cat("no mounted cgroup hierarchy has ", names.v1 ? names.v1 : names.v2)};
   }
   const linux::Hierarchy& hierarchy = hierarchies.all()[home->hierarchy];
   const std::string place = base::cat(home->name, " in ", hierarchy.path);
@@ -115,7 +115,7 @@ Answer ask(Facility facility, const FacilityPlaces& places, linux::Buffer& buffe
     case Facility::kKernelLog:
       return kernel_log(places.kernel_log);
     case Facility::kHotPageCache:
-      return {false, "no kernel of the mainline tells which part of the page cache is hot"};
+      return {false, "no mainline kernel reports hot page cache"};
   }
   return {};
 }

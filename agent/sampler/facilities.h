@@ -1,5 +1,5 @@
-// What this machine lets an agent measure, asked once at the start: for `doctor`, for metrics, and for whoever wonders
-// why a value is missing.
+// What an agent can measure on this machine, checked once at the start: for `doctor`, for metrics, and to explain
+// missing values.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ std::string_view to_string(Facility);
 struct FacilityReport {
   Facility facility = Facility::kCpuUse;
   bool there = false;
-  std::string why;  // where it is found; or what was asked for and what was found instead
+  std::string why;  // its place; or what was expected and what was found
 };
 
 struct FacilityPlaces {
@@ -45,11 +45,11 @@ struct FacilityPlaces {
   std::string kernel_log = "/dev/kmsg";
 };
 
-// One for each, in the order of Facility.
+// One for each facility, in the order of Facility.
 std::vector<FacilityReport> probe_facilities(const FacilityPlaces&);
 
-// False: it is not read where it is there. Cycles an instruction take descriptors, and two counters from whoever
-// profiles, so somebody has to want them.
+// False: it is not read even if present. Cycles per instruction need descriptors and take two counters from profilers,
+// so a gate enables them.
 bool is_read(Facility, const FeatureGates&);
 
 bool is_there(const std::vector<FacilityReport>&, Facility);

@@ -23,7 +23,7 @@ struct FacilitiesTest : ::testing::Test {
   }
 };
 
-TEST_F(FacilitiesTest, EachIsThereOrMissingWithAReason) {
+TEST_F(FacilitiesTest, EachIsPresentOrMissingWithReason) {
   for (const Layout layout : {Layout::kV1, Layout::kHybrid, Layout::kV2}) {
     KernelNode node(layout);
     for (const FacilityReport& one : probed(node)) {
@@ -33,7 +33,7 @@ TEST_F(FacilitiesTest, EachIsThereOrMissingWithAReason) {
   }
 }
 
-TEST_F(FacilitiesTest, PressureOfGroupsTakesV2AndAKernelThatMeasures) {
+TEST_F(FacilitiesTest, GroupPressureNeedsV2AndKernelSupport) {
   KernelNode v1(Layout::kV1);
   v1.proc.write("pressure/cpu", "some avg10=1.00 avg60=0.00 avg300=0.00 total=5\n");
   EXPECT_TRUE(is_there(probed(v1), Facility::kNodePressure));
@@ -45,7 +45,7 @@ TEST_F(FacilitiesTest, PressureOfGroupsTakesV2AndAKernelThatMeasures) {
   EXPECT_NE(why(probed(hybrid), Facility::kGroupPressure).find("unified"), std::string::npos);
 }
 
-TEST_F(FacilitiesTest, FilesOfV1AreLookedForInTheRootGroup) {
+TEST_F(FacilitiesTest, FindsV1FilesInRootGroup) {
   KernelNode node(Layout::kV1);
   EXPECT_FALSE(is_there(probed(node), Facility::kMemory));
   node.cgroups.write("memory/memory.stat", "total_rss 0\n");
@@ -53,7 +53,7 @@ TEST_F(FacilitiesTest, FilesOfV1AreLookedForInTheRootGroup) {
   EXPECT_FALSE(is_there(probed(node), Facility::kCpuUse));
 }
 
-TEST_F(FacilitiesTest, OfV2WhatItsControllersCarry) {
+TEST_F(FacilitiesTest, FindsV2FilesByController) {
   KernelNode node(Layout::kV2);
   EXPECT_TRUE(is_there(probed(node), Facility::kMemory));
   linux::testing::Tree poor;

@@ -13,9 +13,9 @@ namespace {
 using linux::Controller;
 using linux::File;
 
-constexpr std::int64_t kPatienceMax = 64;  // ticks until a file that was missing is looked for again
+constexpr std::int64_t kPatienceMax = 64;  // ticks until a missing file is tried again
 
-// Where what is read of every group lies. Another hierarchy is opened when something of it is read.
+// The hierarchies of the files that are read of every group. Others are opened on first use.
 linux::Controllers read_of_every_group() {
   linux::Controllers out;
   for (const Controller one : {Controller::kCpu, Controller::kCpuacct, Controller::kMemory}) {
@@ -57,8 +57,8 @@ Result<std::optional<GroupMeter>> GroupMeter::open(const linux::Hierarchies& hie
   return made;
 }
 
-// A group comes into one hierarchy after the other, and a controller may be enabled later: what is missing is looked
-// for again, soon at first and then once a minute.
+// A group appears in one hierarchy after the other, and a controller may be enabled later: a missing file is tried
+// again, soon at first and then once a minute.
 bool GroupMeter::misses(File file, const Pass& pass) {
   if (missing_.any() && pass.tick >= look_again_) {
     for (std::size_t at = 0; at < linux::kFiles; ++at) {
@@ -118,7 +118,7 @@ void GroupMeter::put_throttling(const Pass& pass, const linux::CpuThrottling& re
     out.fail(pass.report.at, Validity::kNotYet);
     return;
   }
-  // The kernel counts a period before it says that it was throttled, and the reading may fall between the two.
+  // The kernel counts a period before its throttling, and the reading may fall between the two.
   out.put({periods->added, std::min(throttled->added, periods->added), ns->added}, pass.report.at, periods->over);
 }
 

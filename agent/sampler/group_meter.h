@@ -1,5 +1,5 @@
-// One group, held open and read again and again. Its counters belong to the group that was opened: what comes under its
-// name later is opened as another one, and no rate spans the two.
+// One group, held open and read repeatedly. Its counters belong to the opened group: a later group with the same name
+// is opened separately, and no rate spans the two.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +23,7 @@
 
 namespace tidemark::agent {
 
-// What the readings of one pass share.
+// Shared by the readings of one pass.
 struct Pass {
   const base::Clock& clock;
   linux::Buffer& buffer;
@@ -38,10 +38,10 @@ struct Pass {
 
 void put_pressure(const linux::Pressure&, base::MonotonicTime at, Sample<PressureUse>&);
 
-// Each reading answers false when the group is gone. Whatever else is the matter stands in the sample.
+// Each reading returns false if the group is gone. Other failures are in the sample.
 class GroupMeter {
  public:
-  // `keep`: the files that are read every second. nullopt: there is no such group.
+  // `keep`: the files that are read every second. nullopt: the group does not exist.
   static Result<std::optional<GroupMeter>> open(const linux::Hierarchies&, std::string_view path,
                                                 std::initializer_list<linux::File> keep);
 
@@ -49,15 +49,15 @@ class GroupMeter {
 
   bool read_cpu(const Pass&, Sample<std::int64_t>& micro);
   bool read_throttling(const Pass&, Sample<Throttling>&);
-  // Both; of v2 they are one file, which is read once.
+  // Both; on v2 they are in one file, which is read once.
   bool read_cpu_and_throttling(const Pass&, GroupUse&);
   bool read_memory(const Pass&, Sample<MemoryUse>&);
   bool read_working_set(const Pass&, Sample<std::int64_t>& bytes);  // with the memory.stat that was read last
   bool read_pressure(const Pass&, Pressures&);
   bool read_io(const Pass&, Sample<IoUse>&);
 
-  // Adds what happened since the last look, at the first one since the group was made. Of v1 in the group itself, of v2
-  // below it too.
+  // Adds the events since the last reading; the first reading adds all since the group was created. v1 counts the group
+  // itself, v2 also the groups below it.
   bool read_memory_events(const Pass&, Sample<MemoryEventTotals>&);
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 using Kind = linux::KernelIncidentKind;
 
-// Behind the line that chooses a victim comes the one that it was killed, and between the two other kills' at most.
+// The kernel logs the choice of a victim, then its kill; at most the lines of other kills lie between them.
 constexpr std::size_t kLinesBetween = 16;
 
 }  // namespace
@@ -20,7 +20,7 @@ Result<KernelEvents> KernelEvents::open(const std::string& path, linux::KernelLo
   TM_TRY(auto log, linux::KernelLog::open(path, from));
   const auto memory = hierarchies.of(linux::Controller::kMemory);
   std::string mount_root = memory ? hierarchies.all()[*memory].mount_root : "/";
-  // In a container with a namespace of its own for groups, what is mounted from the host begins above that ("/../..").
+  // In a container with a cgroup namespace, host mounts have a root above the namespace ("/../..").
   if (!mount_root.starts_with('/') || mount_root.starts_with("/..")) mount_root = "/";
   return KernelEvents(std::move(log), std::move(mount_root));
 }
@@ -53,7 +53,7 @@ Result<bool> KernelEvents::read(const TaskSnapshot& tasks) {
   return false;
 }
 
-// The second line about one kill has how much memory it was.
+// The second line about a kill has its amount of memory.
 bool KernelEvents::completes_a_kill(const linux::KernelIncident& incident) {
   if (incident.kind != Kind::kOomKilled || !incident.pid) return false;
   const std::size_t end = events_.size() > kLinesBetween ? events_.size() - kLinesBetween : 0;

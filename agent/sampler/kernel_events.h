@@ -1,5 +1,5 @@
-// What the kernel's log says that concerns the node's tasks: kills for want of memory, hung tasks, stuck processors,
-// each with the task whose group it was.
+// Events of the kernel's log that concern the node's tasks: out-of-memory kills, hung tasks, stuck CPUs, each with the
+// task that owns the group.
 #pragma once
 
 #include <sys/types.h>
@@ -26,8 +26,8 @@ struct KernelEvent {
   std::int64_t since_boot_us = 0;
   std::optional<pid_t> pid;
   std::string task;                 // the process's name, cut by the kernel
-  std::string group, limit_group;   // a kill: the victim's, and whose limit was hit; empty: not told, the machine's
-  std::optional<TaskHandle> owner;  // of the group; nullopt: the system's, or no group is told
+  std::string group, limit_group;  // a kill: the victim's group, and the group whose limit was hit; empty: unknown, or the machine's
+  std::optional<TaskHandle> owner;  // of the group; nullopt: the system's, or no group is known
   std::optional<TaskHandle> limit_owner;  // of the limit
   std::optional<std::int64_t> anon_bytes;
   std::optional<int> cpu;
@@ -36,24 +36,24 @@ struct KernelEvent {
 
 class KernelEvents {
  public:
-  static constexpr std::size_t kEventsMax = 256;  // that nobody has taken yet; more than that, the oldest go
-  static constexpr int kMessagesMax = 1000;       // looked at in one call
-  static constexpr base::Duration kDearInterval = std::chrono::seconds(10);  // where asking costs something
+  static constexpr std::size_t kEventsMax = 256;  // waiting for take(); beyond that, the oldest are dropped
+  static constexpr int kMessagesMax = 1000;  // read in one call
+  static constexpr base::Duration kDearInterval = std::chrono::seconds(10);  // if each read is expensive
 
-  // What the log says from now on. The log names groups from the root of their hierarchy, of which the mount may show a
-  // part only.
+  // Reads the log from now on. The log names groups from the root of their hierarchy, and the mount may show only a
+  // part of it.
   static Result<KernelEvents> open(const std::string& path, linux::KernelLog::From, const linux::Hierarchies&);
 
   base::Duration interval() const { return log_.is_dear() ? kDearInterval : base::Duration(0); }  // between two read()
 
-  // False: the limit was reached before the end of the log; another call goes on.
+  // False: the limit was reached before the end of the log; call again.
   Result<bool> read(const TaskSnapshot&);
   // Those since the last call, oldest first.
   std::vector<KernelEvent> take();
 
   std::int64_t count(linux::KernelIncidentKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
   std::int64_t dropped() const { return dropped_; }
-  std::int64_t lost() const { return log_.lost(); }  // messages that the kernel wrote over before they were read
+  std::int64_t lost() const { return log_.lost(); }  // messages overwritten by the kernel before they were read
 
  private:
   KernelEvents(linux::KernelLog log, std::string mount_root)

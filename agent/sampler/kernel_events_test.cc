@@ -70,7 +70,7 @@ TEST_F(KernelEventsTest, AKillIsOneEventWithItsOwner) {
   EXPECT_TRUE(events.take().empty());
 }
 
-TEST_F(KernelEventsTest, WhatIsOfNoGroup) {
+TEST_F(KernelEventsTest, EventsWithoutGroup) {
   KernelEvents events = opened();
   say("watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [stress:17]");
   say(killed(9));
@@ -83,7 +83,7 @@ TEST_F(KernelEventsTest, WhatIsOfNoGroup) {
   EXPECT_EQ(taken[1].kind, Kind::kOomKilled) << "the line before it was not seen";
 }
 
-TEST_F(KernelEventsTest, OnlyAPartOfTheGroupsIsMounted) {
+TEST_F(KernelEventsTest, PartialMountOfGroups) {
   const std::string mounted =
       base::cat("35 31 0:32 /outer/kubepods-host ", tree.root(), "/memory rw - cgroup cgroup rw,memory\n");
   KernelEvents events = opened(mounted);
@@ -96,7 +96,7 @@ TEST_F(KernelEventsTest, OnlyAPartOfTheGroupsIsMounted) {
   EXPECT_EQ(taken[1].owner, std::nullopt) << "another group of that name";
 }
 
-TEST_F(KernelEventsTest, TheHostsGroupsInAContainerWithANamespaceOfItsOwn) {
+TEST_F(KernelEventsTest, HostGroupsInContainerNamespace) {
   const std::string mounted = base::cat("35 31 0:32 /../../.. ", tree.root(), "/memory rw - cgroup cgroup rw,memory\n");
   KernelEvents events = opened(mounted);
   say(chosen("/kubepods/pod1", "/kubepods/pod1/c1", 1));
@@ -106,7 +106,7 @@ TEST_F(KernelEventsTest, TheHostsGroupsInAContainerWithANamespaceOfItsOwn) {
   EXPECT_EQ(taken[0].owner, handle("a"));
 }
 
-TEST_F(KernelEventsTest, ALogThatDoesNotEndIsReadInParts) {
+TEST_F(KernelEventsTest, ReadsEndlessLogInParts) {
   KernelEvents events = opened();
   for (int at = 0; at < KernelEvents::kMessagesMax + 10; ++at) say(chosen("/x", "/x", at));
   EXPECT_FALSE(*events.read(*list.snapshot()));
@@ -118,7 +118,7 @@ TEST_F(KernelEventsTest, ALogThatDoesNotEndIsReadInParts) {
   EXPECT_EQ(events.dropped(), KernelEvents::kMessagesMax + 10 - static_cast<int>(KernelEvents::kEventsMax));
 }
 
-TEST_F(KernelEventsTest, NoLogIsToldAsMissing) {
+TEST_F(KernelEventsTest, ReportsMissingLog) {
   const auto hierarchies = linux::Hierarchies::discover(tree.root(), "").value();
   const auto none = KernelEvents::open(tree.path("no"), linux::KernelLog::From::kNow, hierarchies);
   ASSERT_FALSE(none);

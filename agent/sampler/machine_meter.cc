@@ -14,7 +14,7 @@ namespace {
 using base::Duration;
 
 constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kDisksMax = 256, kInterfacesMax = 512;  // of which the use is told
+constexpr std::size_t kDisksMax = 256, kInterfacesMax = 512;  // whose use is reported
 constexpr std::int64_t kPermille = 1000, kUsPerMs = 1000, kUsPerSecond = 1'000'000;
 
 std::int64_t ns_of(std::int64_t ticks) {
@@ -30,14 +30,14 @@ void put_cpu(const Pass& pass, Counter& counter, std::int64_t ns, int cpus, Samp
   if (!micro) out.fail(pass.report.at, Validity::kNotYet);
 }
 
-// Missing is no error: it is told with the facilities of the machine.
+// Missing is no error: the facilities of the machine report it.
 Validity why(const Pass& pass, const Error& error) {
   if (error.kind == ErrorKind::kUnsupported || error.kind == ErrorKind::kNotFound) return Validity::kMissing;
   pass.note(error);
   return Validity::kUnreadable;
 }
 
-// Rates of what is the same thing in both readings. nullopt: one of its counters went back.
+// Rates between two readings of the same item. nullopt: one of its counters fell.
 class Rates {
  public:
   explicit Rates(Duration over) : over_(over) {}
@@ -52,7 +52,7 @@ class Rates {
   bool fine_ = true;
 };
 
-// The same thing in the reading before: mostly at the same place.
+// The same item in the previous reading: usually at the same index.
 template <class T, class Same>
 const T* before(const std::vector<T>& all, std::size_t at, Same same) {
   if (at < all.size() && same(all[at])) return &all[at];
@@ -60,7 +60,7 @@ const T* before(const std::vector<T>& all, std::size_t at, Same same) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// Each T becomes at most one Out, in a vector that keeps its room and the names in it.
+// Each T becomes at most one Out, in a vector that keeps its capacity and the names in it.
 template <class T, class Out, class Make>
 void make_each(const std::vector<T>& now, std::vector<Out>& out, std::size_t most, Make make) {
   std::size_t made = 0;
@@ -160,7 +160,7 @@ void MachineMeter::read_numa_memory(const Pass& pass, NodeMeasured& out) {
     } else if (*read) {
       one.memory_bytes.put((*read)->used(), pass.report.at);
     } else {
-      one.memory_bytes.fail(pass.report.at, Validity::kNotYet);  // taken off; found out when its processors are
+      one.memory_bytes.fail(pass.report.at, Validity::kNotYet);  // removed; its CPUs are looked up again when
     }
   }
 }

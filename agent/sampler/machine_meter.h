@@ -1,4 +1,4 @@
-// The node as a whole: processors, memory, NUMA nodes, pressure, disks, network.
+// The whole node: CPUs, memory, NUMA nodes, pressure, disks, network.
 #pragma once
 
 #include <vector>
@@ -26,7 +26,7 @@ class MachineMeter {
         memory_groups_(memory_groups),
         numa_memory_good_for_(numa_memory_good_for) {}
 
-  // First of all in a pass: it finds how many processors are on, too.
+  // First call of a pass: it also counts the online CPUs.
   void read_cpu(Pass&, NodeMeasured&);
   void read_memory(const Pass&, NodeMeasured&);
   void read_numa_memory(const Pass&, NodeMeasured&);
@@ -53,8 +53,8 @@ class MachineMeter {
   base::Duration numa_memory_good_for_;
   linux::MachineCpuTimes times_;
   Counter cpu_;
-  std::size_t cpus_known_ = 0;        // how many were on when the NUMA nodes were looked up
-  std::vector<std::size_t> numa_of_;  // the place in numa_ of each processor's node
+  std::size_t cpus_known_ = 0;  // online CPUs when the NUMA nodes were looked up
+  std::vector<std::size_t> numa_of_;  // index in numa_ of each CPU's node
   std::vector<NumaCpu> numa_;
   std::vector<linux::Disk> disks_before_, disks_now_;
   std::vector<linux::NetworkInterface> interfaces_before_, interfaces_now_;

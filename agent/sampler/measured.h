@@ -1,4 +1,4 @@
-// What one pass of the sampler leaves: every value that is measured on a node, each with its age and validity.
+// The result of one pass of the sampler: every measured value with its age and validity.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace tidemark::agent {
 
-// CPU is in micro-cores everywhere: 1'000'000 is one processor all of the time.
+// CPU is in micro-cores everywhere: 1'000'000 is one fully used CPU.
 
 struct MemoryUse {
   // Of the node: total − available. Of a group: inactive_anon + active_anon + unevictable.
   std::int64_t without_page_cache = 0;
-  // Of the node: total − free. Of a group: the same and active_file + inactive_file. Which part of the page cache is
-  // hot is told by no kernel of the mainline, so there is no third variant.
+  // Of the node: total − free. Of a group: the same and active_file + inactive_file. No mainline kernel reports which
+  // part of the page cache is hot, so there is no third variant.
   std::int64_t with_page_cache = 0;
 };
 
 struct Throttling {
-  std::int64_t periods = 0, throttled_periods = 0, throttled_ns = 0;  // since the reading before
+  std::int64_t periods = 0, throttled_periods = 0, throttled_ns = 0;  // since the last reading
 };
 
 struct PressureUse {
-  // Hundredths of a percent of the last ten seconds, as the kernel averages; 10000 is all of the time.
+  // Hundredths of a percent over the last ten seconds, as the kernel averages; 10000 is all of the time.
   std::int32_t some_centi = 0;
   std::optional<std::int32_t> full_centi;
   std::int64_t some_total_us = 0;  // since the start of the machine or of the group
@@ -37,26 +37,26 @@ struct Pressures {
   Sample<PressureUse> cpu, memory, io;
 };
 
-// What happened in a group and below it. The totals go on while containers come and go; what was counted before a group
-// was first seen is in them.
+// Events in a group and below it. The totals continue while containers come and go, and include events from before the
+// group was first seen.
 struct MemoryEventTotals {
   std::int64_t oom_kills = 0;
-  std::int64_t limit_hits = 0;  // memory.max was reached, and had to be reclaimed from
-  std::int64_t high_hits = 0;   // held up above memory.high; v1 has none
+  std::int64_t limit_hits = 0;  // memory.max was reached, and memory was reclaimed
+  std::int64_t high_hits = 0;  // throttled above memory.high; v1 has none
 };
 
-struct IoUse {  // a second, summed over devices
+struct IoUse {  // per second, summed over devices
   std::int64_t read_bytes = 0, write_bytes = 0;
   std::optional<std::int64_t> reads, writes;
-  std::int64_t written_in_all = 0;  // bytes, not a second: since the group was made
+  std::int64_t written_in_all = 0;  // total bytes since the group was created
 };
 
 // Of the first threads of its processes.
 struct RunQueueUse {
-  std::int64_t ran_ns = 0, waited_ns = 0;  // since the reading before, of all of them
-  std::int64_t worst_waited_ns = 0;        // of the one that waited longest
-  int processes = 0;                       // that both readings saw
-  int left_out = 0;                        // beyond what is read of one account
+  std::int64_t ran_ns = 0, waited_ns = 0;  // since the last reading, of all of them
+  std::int64_t worst_waited_ns = 0;  // of the one that waited longest
+  int processes = 0;  // in both readings
+  int left_out = 0;  // beyond the limit for one account
 };
 
 struct CpiUse {
@@ -71,7 +71,7 @@ struct GroupUse {
 };
 
 enum class Presence : std::uint8_t {
-  kAwaited,   // its group was never there
+  kAwaited,  // its group never existed
   kPresent,   //
   kVanished,  // its group is gone
 };
@@ -96,7 +96,7 @@ struct AccountMeasured {
   std::vector<ContainerMeasured> containers;
 };
 
-// The node without its accounts.
+// The node minus its accounts.
 struct SystemUse {
   // max(node − Σ accounts, 0); only accounts that count are in the sum.
   std::int64_t cpu_micro = 0;
@@ -112,31 +112,31 @@ struct NumaMeasured {
   int id = 0;
   Sample<std::int64_t> cpu_micro;
   Sample<std::int64_t> memory_bytes;  // total − free − file pages − reclaimable slab
-  // The system's, apportioned:  system × this node's / all nodes'.
+  // The system's share:  system × this node's / all nodes'.
   Sample<std::int64_t> system_cpu_micro, system_memory_bytes;
 };
 
 struct DiskMeasured {
   std::int32_t major = 0, minor = 0;
   std::string name;
-  std::int64_t read_bytes = 0, write_bytes = 0, reads = 0, writes = 0;  // a second
-  std::int64_t busy_permille = 0;                                       // of the time, with a request under way
+  std::int64_t read_bytes = 0, write_bytes = 0, reads = 0, writes = 0;  // per second
+  std::int64_t busy_permille = 0;  // of the time, with a request in flight
 };
 
 struct InterfaceMeasured {
   std::string name;
-  std::int64_t received_bytes = 0, sent_bytes = 0, drops = 0, errors = 0;  // a second
+  std::int64_t received_bytes = 0, sent_bytes = 0, drops = 0, errors = 0;  // per second
 };
 
 struct NodeMeasured {
-  int cpus = 0;  // that are on
+  int cpus = 0;  // online
   Sample<std::int64_t> cpu_micro;
   std::int64_t memory_total_bytes = 0;
   Sample<MemoryUse> memory;
-  Sample<std::int64_t> memory_of_kubelet;  // as it counts, and evicts; less than total − available never
+  Sample<std::int64_t> memory_of_kubelet;  // as the kubelet counts and evicts; never less than total − available
   Pressures pressure;
   std::vector<NumaMeasured> numa;  // ascending; empty: the kernel has none, or it was not read yet
-  Sample<int> disks_read;          // how many; the values below are as old as this
+  Sample<int> disks_read;  // their number; the values below have the same age
   std::vector<DiskMeasured> disks;
   Sample<int> interfaces_read;
   std::vector<InterfaceMeasured> interfaces;
@@ -144,24 +144,24 @@ struct NodeMeasured {
 
 struct PassReport {
   std::int64_t number = 0;
-  base::MonotonicTime at;    // when it began: the instant of the snapshot
+  base::MonotonicTime at;  // its start: the instant of the snapshot
   base::Duration took{0};    // until the last value was read
-  base::Duration late{0};    // behind its time
-  std::int64_t skipped = 0;  // passes that this one stands for as well, since they were late
-  // False: the pass took so long that its values are of no one instant; nothing is subtracted then.
+  base::Duration late{0};  // after its due time
+  std::int64_t skipped = 0;  // missed passes that this one replaces
+  // False: the pass took so long that its values do not belong together; nothing is subtracted then.
   bool one_instant = true;
-  int vanished = 0;      // groups that went since the pass before
-  int unreadable = 0;    // values that were there and could not be read …
-  std::string an_error;  // … one of them
+  int vanished = 0;  // groups that went since the last pass
+  int unreadable = 0;  // existing values that could not be read …
+  std::string an_error;  // … one of the errors
 };
 
-// Read by the thread that runs the sampler, until its next pass: the buffers are used again.
+// Read by the thread that runs the sampler, until its next pass: the buffers are reused.
 struct Measured {
   PassReport pass;
   NodeMeasured node;
   Sample<SystemUse> system_cpu;
   Sample<SystemMemory> system_memory;
-  std::vector<AccountMeasured> accounts;  // in the order they were given
+  std::vector<AccountMeasured> accounts;  // in the given order
 
   const AccountMeasured* find(TaskHandle) const;
 };

@@ -65,14 +65,14 @@ struct SamplerOnMachine : ::testing::Test {
   }
 };
 
-TEST_F(SamplerOnMachine, EveryFacilityIsThereOrMissingWithAReason) {
+TEST_F(SamplerOnMachine, EveryFacilityIsPresentOrMissingWithReason) {
   const auto all = probe_facilities({*hierarchies, *proc, numa ? &*numa : nullptr, "/dev/kmsg"});
   ASSERT_EQ(all.size(), kFacilities);
   for (const FacilityReport& one : all) EXPECT_FALSE(one.why.empty()) << to_string(one.facility);
   EXPECT_TRUE(is_there(all, Facility::kDisks));
 }
 
-TEST_F(SamplerOnMachine, AGroupThatRunsIsMeasuredAndIsGoneWhenItIsRemoved) {
+TEST_F(SamplerOnMachine, MeasuresRunningGroupUntilRemoved) {
   OwnGroup own(*hierarchies);
   if (!own.complete()) GTEST_SKIP() << "may not make groups in every hierarchy below " << kMachineRoot;
   const pid_t pid = busy_in(own.name());
@@ -119,7 +119,7 @@ TEST_F(SamplerOnMachine, AGroupThatRunsIsMeasuredAndIsGoneWhenItIsRemoved) {
   EXPECT_EQ(sampler.measured().pass.unreadable, 0) << sampler.measured().pass.an_error;
 }
 
-TEST_F(SamplerOnMachine, TheLogIsReadOrMissingWithAReason) {
+TEST_F(SamplerOnMachine, ReadsLogOrGivesReason) {
   auto events = KernelEvents::open("/dev/kmsg", linux::KernelLog::From::kBeginning, *hierarchies);
   if (!events) {
     EXPECT_TRUE(events.error().kind == ErrorKind::kUnsupported || events.error().kind == ErrorKind::kDenied)

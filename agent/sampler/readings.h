@@ -1,12 +1,12 @@
-// What is read how often, as data. What a reading costs, one file of one group kept open, by the kernel 6.18 with its
-// caches cold as they are after a second (cgroup v1; v2 is about the same):
+// The interval of each reading, as data. Cost of a reading, one file of one group kept open, on kernel 6.18 with cold
+// caches as after a second (cgroup v1; v2 is about the same):
 //
 //   cpuacct.usage 3 µs   cpu.stat 3.5 µs   memory.usage_in_bytes 3 µs   memory.stat 11.5 µs   memory.oom_control 3.5 µs
 //   cpu.pressure 5 µs    not kept open: 5 to 6 µs more                  /proc/PID/schedstat, opened: 9 µs
 //
-// So a second's pass reads what is summed and acted on within a second: two files of each pod, 14.5 µs. Of containers
-// nothing is summed: they are read twice a minute. Only where somebody scales quotas by the throttling of the last
-// second, that and the use of each container are read every second.
+// So the pass of each second reads only what is summed or acted on within a second: two files of each pod, 14.5 µs.
+// Containers are not summed: they are read twice a minute. If quotas are scaled by the throttling of the last second,
+// throttling and the use of each container are read every second.
 #pragma once
 
 #include <array>
@@ -26,18 +26,18 @@ enum class Reading : std::uint8_t {
   kDisks,
   kNetwork,
 
-  kCpu,         // of an account's group
+  kCpu,  // of an account's group
   kMemory,      //
   kThrottling,  //
-  kWorkingSet,  // a second file where memory.stat is read already
+  kWorkingSet,  // a second file if memory.stat is read already
   kPressure,    // three files
   kMemoryEvents,
   kIo,        // two files on v1
   kRunQueue,  // a file of each process
   kCpi,       // descriptors: processors × 2 of each account
 
-  kContainers,  // CPU, throttling, memory and its events of each container
-  kWatched,     // of accounts whose containers are watched: their throttling, and CPU and throttling of each container
+  kContainers,  // CPU, throttling, memory and memory events of each container
+  kWatched,  // of accounts whose containers are watched: their throttling, and CPU and throttling of each container
 };
 inline constexpr std::size_t kReadings = 17;
 
@@ -50,7 +50,7 @@ using ReadingTable = std::array<ReadingRow, kReadings>;  // in the order of Read
 
 const ReadingTable& default_readings();
 
-// A sample counts as the latest until it is older than this (contract 7.3: two collect intervals).
+// A sample is current until it is older than this (contract 7.3: two collect intervals).
 inline base::Duration good_for(const ReadingTable& table, Reading reading) {
   return 2 * table[static_cast<std::size_t>(reading)].period;
 }

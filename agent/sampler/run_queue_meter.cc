@@ -45,10 +45,10 @@ void RunQueueMeter::finish(const Pass& pass, Sample<RunQueueUse>& out) {
       while (before != before_.end() && before->pid < now.pid) ++before;
       if (before == before_.end()) break;
       const std::int64_t ran = now.ran_ns - before->ran_ns, waited = now.waited_ns - before->waited_ns;
-      // One thread runs no longer than time went by; else another process has the number now.
+      // A thread cannot run longer than the elapsed time; else the pid was reused.
       if (before->pid != now.pid || ran < 0 || waited < 0 || ran > most) continue;
       use.ran_ns += ran;
-      // A wait is booked when it is over, also what of it lies before the reading before.
+      // A wait is counted when it ends, including its part before the last reading.
       const std::int64_t within = std::min(waited, most - ran);
       use.waited_ns += within;
       use.worst_waited_ns = std::max(use.worst_waited_ns, within);

@@ -1,4 +1,4 @@
-// How long the processes of an account were ready to run and had no processor.
+// How long the processes of an account were ready to run without a CPU.
 #pragma once
 
 #include <sys/types.h>
@@ -14,13 +14,14 @@
 
 namespace tidemark::agent {
 
-// A file for each process: dear, so a bounded number of them. begin(), add() for each group with processes, finish().
+// Reads a file for each process, which is expensive, so their number is bounded. Call begin(), add() for each group
+// with processes, finish().
 class RunQueueMeter {
  public:
   static constexpr std::size_t kProcessesMax = 32;  // of one account: 0.3 ms
 
   void begin();
-  // Groups that are gone have no processes.
+  // A vanished group has no processes.
   void add(const Pass&, const linux::Folder& proc, const linux::Group&);
   void finish(const Pass&, Sample<RunQueueUse>&);
 

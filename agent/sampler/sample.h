@@ -1,4 +1,4 @@
-// One value of a snapshot, and how far it can be relied on.
+// One value of a snapshot, with its validity.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 namespace tidemark::agent {
 
 enum class Validity : std::uint8_t {
-  kNotYet,      // never read, or read once where a rate takes two
+  kNotYet,  // never read, or read once if a rate needs two
   kGood,        //
   kStale,       // the last good one is older than twice its period
-  kMissing,     // this machine or this group has no such facility; facilities.h has the reason
-  kUnreadable,  // it is there and could not be read, and nothing from before is young enough
+  kMissing,  // this machine or group lacks the facility; facilities.h has the reason
+  kUnreadable,  // it exists but could not be read, and no earlier value is recent enough
 };
 std::string_view to_string(Validity);
 
 template <class T>
 struct Sample {
   T value{};
-  base::MonotonicTime at;      // when it was read
-  base::Duration over{0};      // of what is counted over time: since the reading before
+  base::MonotonicTime at;  // when it was read
+  base::Duration over{0};  // for rates: since the last reading
   base::Duration good_for{0};  // twice the period of its reading
   Validity validity = Validity::kNotYet;
 
@@ -40,7 +40,7 @@ struct Sample {
     over = since;
     validity = Validity::kGood;
   }
-  // Nothing could be taken this time. What is there stays until it is too old.
+  // This reading failed. The last value stays until it is too old.
   void fail(base::MonotonicTime now, Validity why) {
     if (validity != Validity::kGood || now - at > good_for || why == Validity::kMissing) validity = why;
   }

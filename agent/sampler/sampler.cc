@@ -12,9 +12,9 @@ namespace {
 using base::Duration;
 using linux::File;
 
-// Groups opened in one pass: after a start the first passes open them all.
+// Groups opened in one pass: after a start, several passes open them all.
 constexpr int kOpensMax = 256;
-// Of the interval: a pass that takes longer until it has read what is summed has no instant.
+// Fraction of the interval: a pass that needs longer for the summed values has no single instant.
 constexpr int kInstantPart = 10;
 
 constexpr Validity kUnknown = Validity::kNotYet;
@@ -108,7 +108,7 @@ void Sampler::set_accounts(std::span<const AccountSpec> specs) {
   open_turn_ = cpi_turn_ = 0;
 }
 
-// Containers that are still named keep what was measured of them.
+// Containers that are still listed keep their measurements.
 void Sampler::take_containers(Account& account, AccountMeasured& out, const AccountSpec& spec) const {
   std::vector<std::optional<GroupMeter>> groups(spec.containers.size());
   std::vector<ContainerMeasured> measured(spec.containers.size());
@@ -173,7 +173,7 @@ void Sampler::start_pass() {
   tick_before_ = tick_;
   tick_ += 1 + report.skipped;
   pass_.tick = tick_;
-  // On the grid of the first pass, so that lateness does not add up.
+  // On the grid of the first pass, so that delays do not add up.
   next_ = (next_ ? *next_ + report.skipped * options_.interval : now) + options_.interval;
 }
 
@@ -192,7 +192,7 @@ std::optional<GroupMeter> Sampler::open_group(const std::string& path, std::init
   return std::move(*opened);
 }
 
-// Before anything is read: opening takes longer than reading, and would pull the readings of one instant apart.
+// Before any reading: opening is slower than reading, and would spread the readings of one instant.
 void Sampler::open_groups() {
   int left = kOpensMax;
   for (std::size_t step = 0; step < accounts_.size() && left > 0; ++step) {
@@ -224,7 +224,7 @@ void Sampler::open_groups() {
   if (left <= 0 && !accounts_.empty()) open_turn_ = (open_turn_ + kOpensMax / 2) % accounts_.size();
 }
 
-// What was measured of it says nothing about what may come under its name.
+// Its measurements say nothing about a later group with the same name.
 void Sampler::vanish(Account& account, AccountMeasured& out) {
   for (std::size_t at = 0; at < account.containers.size(); ++at) {
     if (account.containers[at]) vanish(account.containers[at], out.containers[at]);
@@ -246,7 +246,7 @@ void Sampler::vanish(std::optional<GroupMeter>& group, ContainerMeasured& out) {
   out.use.cpu_micro.validity = out.use.throttling.validity = out.use.memory.validity = kUnknown;
 }
 
-// What is summed, and what is acted on within a second: the CPU of all, then the memory of all.
+// What is summed, and what is acted on within a second: the CPU of all accounts, then the memory of all.
 void Sampler::read_now() {
   for (std::size_t at = 0; at < accounts_.size(); ++at) {
     Account& account = accounts_[at];
@@ -289,7 +289,7 @@ void Sampler::read_run_queue(Account& account, AccountMeasured& out) {
     return;
   }
   account.run_queue.begin();
-  // Of v1 and v2 alike processes are in the lowest groups.
+  // On v1 and v2, processes are in the innermost groups.
   if (account.containers.empty()) account.run_queue.add(pass_, places_.proc, account.group->group());
   for (const auto& container : account.containers) {
     if (container) account.run_queue.add(pass_, places_.proc, container->group());
@@ -301,7 +301,7 @@ void Sampler::read_containers(Account& account, AccountMeasured& out) {
   const bool all = account.all || due(Reading::kContainers, account.slot);
   const bool watched = account.spec.watch_containers && due(Reading::kWatched);
   if (!all && !watched) return;
-  // What happens in a container is counted in its own group by v1, in its pod's too by v2.
+  // v1 counts events of a container only in its own group, v2 in its pod's too.
   const bool own_events = account.group->group().version(File::kMemoryEvents) == linux::Version::kV1;
   for (std::size_t at = 0; at < account.containers.size(); ++at) {
     auto& group = account.containers[at];

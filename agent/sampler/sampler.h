@@ -1,5 +1,5 @@
-// Measures the node and its accounts, at one instant a second. Reads and reports; what follows from it is decided
-// elsewhere. For one thread; a pass never waits for anything but the kernel's answer to a reading.
+// Measures the node and its accounts once a second, at one instant. It decides nothing. For one thread; a pass waits
+// only for the kernel's answer to a reading.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +23,21 @@
 
 namespace tidemark::agent {
 
-// What is read, all of which outlives the sampler.
+// The places to read, all of which outlive the sampler.
 struct SamplerPlaces {
   const linux::Hierarchies& hierarchies;
   const linux::Folder& proc;
   const linux::Folder* numa_nodes = nullptr;  // /sys/devices/system/node; nullptr: the machine has none
-  bool schedstat = true;                      // false: processes tell no run queue (facilities.h)
+  bool schedstat = true;  // false: processes have no run-queue times (facilities.h)
 };
 
-// Contract 7.12: the usage of the system is computed only from inputs that are not older than this.
+// Contract 7.12: the usage of the system is computed only from inputs no older than this.
 inline constexpr base::Duration kSystemGoodFor = std::chrono::seconds(10);
 
 struct SamplerOptions {
   base::Duration interval = std::chrono::seconds(1);  // no reading has a shorter period
   ReadingTable readings = default_readings();
-  bool keep_files = true;  // what is read every second stays open
+  bool keep_files = true;  // files that are read every second stay open
   bool run_queue = true;   // of online accounts
   CpiOptions cpi;
 };
@@ -49,18 +49,17 @@ class Sampler {
   Sampler& operator=(const Sampler&) = delete;
   ~Sampler() = default;
 
-  // The whole list, whenever it changes. What was measured of an account stays while its handle and its group's path
-  // are the same; an account whose group is not there is awaited. No handle and no path comes twice.
+  // Sets the whole list; call it when the list changes. An account keeps its measurements while its handle and its
+  // group's path are the same; if its group does not exist, it is awaited. Handles and paths must be unique.
   void set_accounts(std::span<const AccountSpec>);
 
   // 0: a pass is due.
   base::Duration until_next() const;
-  // Reads what is due. Called late, it skips the passes that were missed instead of making up for them: rates are over
-  // the time that went by.
+  // Reads what is due. If called late, it skips the missed passes: rates cover the elapsed time.
   const Measured& pass();
   const Measured& measured() const { return measured_; }
 
-  // Why CPI is not measured on this machine, once that was tried.
+  // Why CPI is not measured on this machine, once it was tried.
   const std::optional<std::string>& cpi_missing() const { return cpi_.missing(); }
 
  private:
@@ -69,9 +68,9 @@ class Sampler {
     std::optional<GroupMeter> group;
     std::vector<std::optional<GroupMeter>> containers;
     RunQueueMeter run_queue;
-    std::int64_t slot = 0;     // where in their period its slower readings fall
-    bool all = false;          // just opened: everything is read once
-    bool listed_anew = false;  // its containers may be others
+    std::int64_t slot = 0;  // offset of its slower readings within their period
+    bool all = false;  // just opened: everything is read once
+    bool listed_anew = false;  // its containers may have changed
   };
 
   void take_containers(Account&, AccountMeasured&, const AccountSpec&) const;
@@ -114,9 +113,9 @@ class Sampler {
 
   std::optional<base::MonotonicTime> next_;
   std::int64_t tick_ = 0, tick_before_ = 0;
-  bool changed_ = false;  // an account that was in the sum went since the pass before
+  bool changed_ = false;  // a summed account was removed since the last pass
   std::size_t open_turn_ = 0;
-  base::MonotonicTime cpu_whole_, memory_whole_;  // when the sum was last complete, or was begun
+  base::MonotonicTime cpu_whole_, memory_whole_;  // when the sum was last complete, or started
 };
 
 }  // namespace tidemark::agent

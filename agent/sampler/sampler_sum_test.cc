@@ -107,7 +107,7 @@ void check(const Measured& measured, base::MonotonicTime now) {
   }
 }
 
-TEST(SamplerSum, AccountsAndSystemAreTheNodeWhateverHappens) {
+TEST(SamplerSum, AccountsPlusSystemEqualNode) {
   int subtracted = 0;
   for (const Layout layout : {Layout::kV1, Layout::kHybrid, Layout::kV2}) {
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
@@ -153,7 +153,7 @@ struct Simple {
 };
 
 // One account that cannot be read for long must not hide the system's use for ever.
-TEST(SamplerSum, WhatIsNotMeasuredCountsAsTheSystemsAfterAWhile) {
+TEST(SamplerSum, UnmeasuredUseCountsAsSystemAfterAWhile) {
   Simple world(2);
   Sampler sampler(world.node.places(), {}, world.node.clock);
   sampler.set_accounts(world.accounts);
@@ -188,7 +188,7 @@ class SlowClock final : public base::Clock {
   mutable base::MonotonicTime now_{seconds(100)};
 };
 
-TEST(SamplerSum, APassThatTakesLongIsOfNoOneInstant) {
+TEST(SamplerSum, SlowPassIsNotOneInstant) {
   Simple world(3);
   SlowClock clock;
   Sampler sampler(world.node.places(), {}, clock);

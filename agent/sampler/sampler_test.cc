@@ -128,7 +128,7 @@ TEST_P(SamplerTest, ACounterThatGoesBackGivesNoSample) {
   EXPECT_EQ(system()->cpu_micro, 2 * kCore - kCore / 4);
 }
 
-TEST_P(SamplerTest, MoreThanAllProcessorsCanGiveIsNoRate) {
+TEST_P(SamplerTest, RateAboveAllCpusIsRejected) {
   node.group("pod1");
   start({account(kPod, "pod1")});
   sampler->pass();
@@ -161,7 +161,7 @@ TEST_P(SamplerTest, ASampleIsTheLastOneForTwicePeriod) {
   EXPECT_EQ(of(kPod).use.memory.validity_at(node.clock.monotonic()), Validity::kStale) << "no pass was made";
 }
 
-TEST_P(SamplerTest, AGroupThatGoesIsNoErrorAndLeavesNoValue) {
+TEST_P(SamplerTest, RemovedGroupIsNoErrorAndNoValue) {
   node.group("pod1");
   node.group("pod2");
   start({account(kPod, "pod1"), account(kOther, "pod2")});
@@ -184,7 +184,7 @@ TEST_P(SamplerTest, AGroupThatGoesIsNoErrorAndLeavesNoValue) {
   EXPECT_EQ(report().vanished, 0);
 }
 
-TEST_P(SamplerTest, WhatComesUnderTheSameNameIsAnother) {
+TEST_P(SamplerTest, RecreatedGroupIsAnotherGroup) {
   node.group("pod1");
   node.cpu("pod1", 10 * kNs);
   start({account(kPod, "pod1")});
@@ -214,7 +214,7 @@ TEST_P(SamplerTest, AGroupIsAwaited) {
   EXPECT_EQ(of(kPod).presence, Presence::kPresent);
 }
 
-TEST_P(SamplerTest, OneThatGoesBetweenItsReadingsIsGoneAltogether) {
+TEST_P(SamplerTest, GroupRemovedBetweenReadingsIsGone) {
   if (GetParam() == Layout::kV2) return;  // one folder, which goes at once
   node.group("pod1");
   start({account(kPod, "pod1")});
@@ -227,7 +227,7 @@ TEST_P(SamplerTest, OneThatGoesBetweenItsReadingsIsGoneAltogether) {
   EXPECT_LT(sampler->measured().system_cpu.at, report().at);
 }
 
-TEST_P(SamplerTest, AChangedListKeepsWhatStays) {
+TEST_P(SamplerTest, ChangedListKeepsRemainingAccounts) {
   node.group("pod1");
   node.group("pod2");
   start({account(kPod, "pod1")});
@@ -243,7 +243,7 @@ TEST_P(SamplerTest, AChangedListKeepsWhatStays) {
   EXPECT_LT(sampler->measured().system_cpu.at, report().at) << "pod1 used some of the node's second";
 }
 
-TEST_P(SamplerTest, WhatDoesNotCountIsMeasuredAndNotTakenOff) {
+TEST_P(SamplerTest, UncountedAccountIsMeasuredButNotSubtracted) {
   node.group("besteffort");
   node.group("besteffort/pod1");
   AccountSpec level = account(watched_group(0), "besteffort");
@@ -258,7 +258,7 @@ TEST_P(SamplerTest, WhatDoesNotCountIsMeasuredAndNotTakenOff) {
   EXPECT_EQ(system()->cpu_micro, kCore / 2);
 }
 
-TEST_P(SamplerTest, ALatePassIsToldAndNotMadeUpFor) {
+TEST_P(SamplerTest, LatePassIsReportedAndNotRepeated) {
   node.group("pod1");
   start({account(kPod, "pod1")});
   sampler->pass();
@@ -274,7 +274,7 @@ TEST_P(SamplerTest, ALatePassIsToldAndNotMadeUpFor) {
   EXPECT_EQ(report().skipped, 0);
 }
 
-TEST_P(SamplerTest, PressureIsOfTheGroupOrMissing) {
+TEST_P(SamplerTest, PressureIsOfGroupOrMissing) {
   node.group("pod1");
   if (GetParam() == Layout::kHybrid) node.cgroups.remove("unified/pod1");
   if (GetParam() == Layout::kV2) node.pressure("pod1", 1234);
@@ -297,7 +297,7 @@ TEST_P(SamplerTest, PressureIsOfTheGroupOrMissing) {
   EXPECT_EQ(of(kPod).pressure.cpu.value.some_centi, 250);
 }
 
-TEST_P(SamplerTest, SlowReadingsComeOnceAPeriodAndNotAllInOnePass) {
+TEST_P(SamplerTest, SlowReadingsAreSpreadOverPasses) {
   std::vector<AccountSpec> accounts;
   for (std::uint32_t at = 0; at < 10; ++at) {
     accounts.push_back(account({at, 1}, base::cat("pod", at)));
@@ -351,7 +351,7 @@ TEST_P(SamplerTest, ContainersAreReadTwiceAMinuteOrWhenWatchedEverySecond) {
   EXPECT_EQ(use.throttling.last(node.clock.monotonic())->throttled_periods, 4);
 }
 
-TEST_P(SamplerTest, EventsOfMemoryGoOnWhileContainersComeAndGo) {
+TEST_P(SamplerTest, MemoryEventsContinueAcrossContainers) {
   node.group("pod1");
   node.group("pod1/a");
   start({account(kPod, "pod1", {{"a", "pod1/a"}})});
@@ -376,7 +376,7 @@ TEST_P(SamplerTest, EventsOfMemoryGoOnWhileContainersComeAndGo) {
   EXPECT_EQ(totals.high_hits, GetParam() == Layout::kV2 ? 5 : 0);
 }
 
-TEST_P(SamplerTest, WaitingForAProcessorOfOnlineAccounts) {
+TEST_P(SamplerTest, RunQueueWaitOfOnlineAccounts) {
   node.group("pod1");
   node.group("pod1/a");
   node.processes("pod1/a", "7\n8\n9\n10\n");

@@ -1,4 +1,4 @@
-// What is left of the node when its accounts are taken off.
+// Subtracts the accounts from the node to get the system's use.
 #include <algorithm>
 #include <cstdlib>
 
@@ -9,13 +9,14 @@ namespace {
 
 using base::Duration;
 
-// Of the interval: rates over times that differ more than this are not of one instant.
+// Fraction of the interval: rates over times that differ more than this do not belong together.
 constexpr int kWindowPart = 10;
 
 }  // namespace
 
-// Complete is a sum that has every account with a group, over the time of the node's own reading, and when none went on
-// the way: what it used since the pass before is in the node's use. Otherwise the last system use stands; when it has
+// A sum is complete if it has every account with a group, over the time of the node's own reading, and no account went
+// since the last pass: its use is still in the node's use. Otherwise the last system use stays; when it is too old,
+// unmeasured accounts count as the system's.
 // grown old, what is not measured counts as the system's.
 void Sampler::subtract_cpu() {
   const auto now = measured_.pass.at;

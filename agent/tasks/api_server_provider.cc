@@ -24,8 +24,8 @@ kube::InformerConfig informer_config(const ApiServerProviderConfig& config) {
 
 }  // namespace
 
-// Lists what the API server has in its cache. Without this an older server reads all pods of the cluster out of etcd to
-// find those of one node, for each node. Such a list may be older than what is known here, and lack pods that run.
+// Lists pods from the API server's cache. Otherwise an older server reads all pods of the cluster from etcd for each
+// node. Such a list may be older than our data, and lack pods that run.
 class ApiServerProvider::FromCache final : public kube::Reader, public kube::Watcher {
  public:
   FromCache(kube::Reader& reader, kube::Watcher& watcher) : reader_(reader), watcher_(watcher) {}
@@ -46,7 +46,7 @@ class ApiServerProvider::FromCache final : public kube::Reader, public kube::Wat
     listed_ = false;
     return watcher_.watch(resource, std::move(options));
   }
-  // What is told now comes of a list, and not of a watch.
+  // The current change comes from a list, not from a watch.
   bool listed() const { return listed_; }
 
  private:
@@ -100,7 +100,7 @@ Result<ApiServerProvider::Projection> ApiServerProvider::decode(std::string_view
                     std::make_shared<const PodTask>(std::move(pod))};
 }
 
-// What came together is taken over together: a list makes one change, not one for each pod.
+// Changes that arrive together are applied together: a list makes one change, not one for each pod.
 net::Task<void> ApiServerProvider::follow() {
   while (!co_await informer_.wait_synced(config_.silence_max)) pods_.hold();
   for (bool changed = true;; changed = co_await changed_.wait_for(kLookInterval)) {

@@ -1,6 +1,6 @@
-// The pods of this node as the API server has them, by a watch of those that are bound to it: where the kubelet's own
-// list is not to be had. The same tasks, a moment later; without the API server the last ones are held. Only a watch
-// tells that a pod is gone: one that a later list lacks is unconfirmed while its group is there.
+// The pods of this node from the API server, by a watch of the pods bound to it: used if the kubelet's list is not
+// available. The same tasks, a moment later; without the API server the last ones are held. Only a watch shows that a
+// pod is gone: a pod that a later list lacks is unconfirmed while its group exists.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,13 @@ struct ApiServerProviderConfig {
   PodSource source;
   std::string node_name;
   std::size_t bytes_max = 4 * 1024 * 1024;
-  // Without a word of the API server for so long its pods are held ones. (A quiet watch ends every two minutes.)
+  // After this long without an answer of the API server, its pods are held. (A quiet watch ends every two minutes.)
   base::Duration silence_max = std::chrono::minutes(5);
 };
 
 class ApiServerProvider final : public TaskProvider {
  public:
-  // All that is given outlives it.
+  // All arguments outlive it.
   ApiServerProvider(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, PodGroups& groups,
                     base::Log log, base::Registry& metrics, base::Random random, ApiServerProviderConfig config);
   ~ApiServerProvider() override;
@@ -42,7 +42,7 @@ class ApiServerProvider final : public TaskProvider {
   const ProvidedTasks& provided() const override { return pods_.provided(); }
 
  private:
-  // What an informer keeps of a pod.
+  // The part of a pod that the informer keeps.
   struct Projection {
     struct Meta {
       std::string ns, name, resource_version;

@@ -139,7 +139,7 @@ TEST_F(ApiServerProviderTest, ANodeWithoutPodsHasNone) {
   EXPECT_EQ(names(), "");
 }
 
-TEST_F(ApiServerProviderTest, WithTheGroupsThatAreThere) {
+TEST_F(ApiServerProviderTest, PodsHaveTheirGroups) {
   begin();
   const std::string uid = create("a", "n1");
   EXPECT_EQ(provider->provided().tasks.at(0)->path, "");
@@ -158,7 +158,7 @@ TEST_F(ApiServerProviderTest, AMirrorHasTheGroupOfItsStaticPod) {
   EXPECT_TRUE(provider->provided().tasks.at(0)->fixed);
 }
 
-TEST_F(ApiServerProviderTest, WithoutTheApiServerTheLastAreHeld) {
+TEST_F(ApiServerProviderTest, HoldsLastPodsWithoutApiServer) {
   create("a", "n1");
   begin();
   const auto change = provider->provided().change;
@@ -175,7 +175,7 @@ TEST_F(ApiServerProviderTest, WithoutTheApiServerTheLastAreHeld) {
 }
 
 // Whose word it is that a pod is gone: a watch tells of a deletion, a list out of an old cache may lack what runs.
-TEST_F(ApiServerProviderTest, APodThatAWatchTellsToBeDeletedIsGoneWhateverItsGroupDoes) {
+TEST_F(ApiServerProviderTest, DeletedPodIsGoneEvenWithGroup) {
   const std::string uid = create("a", "n1");
   make(base::cat("besteffort/pod", uid));
   begin();
@@ -184,7 +184,7 @@ TEST_F(ApiServerProviderTest, APodThatAWatchTellsToBeDeletedIsGoneWhateverItsGro
   EXPECT_EQ(names(), "");
 }
 
-TEST_F(ApiServerProviderTest, APodThatALaterListLacksStaysAWhileWithItsGroup) {
+TEST_F(ApiServerProviderTest, UnlistedPodStaysAWhileWithItsGroup) {
   const std::string uid = create("a", "n1");
   create("without-a-group", "n1");
   make(base::cat("besteffort/pod", uid));
@@ -203,7 +203,7 @@ TEST_F(ApiServerProviderTest, APodThatALaterListLacksStaysAWhileWithItsGroup) {
   EXPECT_EQ(names(), "");
 }
 
-TEST_F(ApiServerProviderTest, UntilTheFirstListNothingIsKnown) {
+TEST_F(ApiServerProviderTest, NothingIsKnownBeforeFirstList) {
   gate->closed = true;
   begin();
   run_for(10min);

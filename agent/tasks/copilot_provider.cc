@@ -41,7 +41,7 @@ net::Task<void> CopilotProvider::run() {
     prompted_.clear();
     watch_.set(config_.parents);
     if (auto looked = co_await look(); !looked) {
-      log_.warn("a copilot does not answer", {{"socket", config_.socket}, {"error", looked.error()}});
+      log_.warn("a copilot does not answer; retrying", {{"socket", config_.socket}, {"error", looked.error()}});
       miss();
     } else if (limit_stance_) {
       co_await say_stance();
@@ -78,7 +78,7 @@ void CopilotProvider::stand_to_limits(copilot::LimitStance stance) {
   prompted_.set();
 }
 
-// The peer's copilot, and an older one of ours, answers that there is no such route: it limits nothing by itself.
+// Koordinator's copilot, and an older one of ours, has no such route: it sets no limits itself.
 net::Task<void> CopilotProvider::say_stance() {
   auto said = co_await client_.stand(*limit_stance_, config_.limit);
   if (said) {
@@ -139,10 +139,10 @@ void CopilotProvider::keep_last_words(const copilot::Container& said, model::Tas
 
 void CopilotProvider::miss() {
   ++provided_.lists_refused;
-  information_.reset();  // another one may come in its place
+  information_.reset();  // another one may replace it
   limits_say_.clear();
   if (!provided_.confirmed) {
-    // Most nodes of a cluster may have no such copilot: where nothing runs that could be its own, nobody waits for it.
+    // Most nodes may have no such copilot: if no group could be its own, the agent does not wait for it.
     const bool has_some = std::ranges::any_of(
         config_.parents, [this](const std::string& parent) { return holds_groups(hierarchies_, parent); });
     return stand(has_some ? Standing::kWaiting : Standing::kMissing);
@@ -154,7 +154,7 @@ void CopilotProvider::miss() {
   stand(held_.empty() ? Standing::kMissing : Standing::kHeld);
 }
 
-// Somebody is in its group, or nobody can look.
+// Its group has processes, or cannot be read.
 bool CopilotProvider::runs(const Held& held) {
   const auto group = linux::Group::open(hierarchies_, held.task->path);
   if (!group) return true;
@@ -163,7 +163,7 @@ bool CopilotProvider::runs(const Held& held) {
   return !processes || (*processes && !base::trim(**processes).empty());
 }
 
-// What is unconfirmed and has no group any more, was so for too long, or finds no room.
+// Drops unconfirmed tasks without a group, too old ones, and those beyond the limit.
 void CopilotProvider::give_up(bool away) {
   const base::MonotonicTime now = loop_.clock().monotonic();
   std::size_t unconfirmed = 0;
@@ -226,7 +226,7 @@ Result<model::Task> CopilotProvider::task_of(const copilot::Container& container
   task.kube_qos = model::KubeQos::kBestEffort;
   task.priority_raw = task.priority = model::PriorityClass::kBatch;
   task.priority_value = model::default_priority(task.priority);
-  // The API speaks of native resources, which these containers do not run on.
+  // The API uses native resources, but these containers use batch resources.
   task.requests.batch = container.requests.batch.none() ? container.requests.native : container.requests.batch;
   task.limits.batch = container.limits.batch.none() ? container.limits.native : container.limits.batch;
   task.phase = model::PodPhase::kRunning;

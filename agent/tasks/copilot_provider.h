@@ -1,12 +1,12 @@
-// The containers that a copilot tells of: offline work of another scheduler, on batch resources.
+// The containers that a copilot lists: offline work of another scheduler, on batch resources.
 //
-// Asked every `interval`, and soon when a group is made or goes below its parents.
+// Asked every `interval`, and soon after a group is created or removed below its parents.
 //
-// A task that its list lacks is unconfirmed while its group is there (kUnconfirmedFor), and so are all tasks of a
-// copilot that is away for `hold_max`; those as long as somebody runs in their groups: nobody else says that they
-// ended, and an agent would take from them what holds them. It is missing once none is left.
+// A task that the list lacks is unconfirmed while its group exists (kUnconfirmedFor), as are all tasks of a copilot
+// that is away for `hold_max`; those stay while processes run in their groups: their end is not confirmed, and the
+// agent would remove their limits. The copilot is missing once no task is left.
 //
-// What of a list cannot be read, or lies elsewhere than it may, is refused by itself; the log says so once.
+// An entry that cannot be read or lies outside the parents is refused alone; the log says so once.
 #pragma once
 
 #include <memory>
@@ -31,18 +31,18 @@ namespace tidemark::agent {
 
 struct CopilotConfig {
   std::string socket;  // its name in logs and metrics as well
-  // The groups below which it may have some, as group_path() answers them. What it names elsewhere is refused.
+  // The groups that may contain its tasks, as group_path() returns them. Others are refused.
   std::vector<std::string> parents;
-  std::string cluster;  // of the other scheduler, where there are several
+  std::string cluster;  // of the other scheduler, if there are several
   base::Duration interval = std::chrono::seconds(10);
   base::Duration limit = std::chrono::seconds(3);
   base::Duration hold_max = std::chrono::seconds(60);
-  // Because the kernel told of something: a copilot passes each question on to its scheduler's daemon.
+  // For questions after kernel events: a copilot forwards each question to its scheduler's daemon.
   double looks_per_second = 1;
   std::int64_t looks_burst = 3;
 };
 
-// What a copilot says that a task has on disks.
+// The disk use of a task, from its copilot.
 struct TaskOnDisks {
   std::string task;  // model::TaskIdentity::task
   std::vector<copilot::HeldOnDisk> held;
@@ -50,7 +50,7 @@ struct TaskOnDisks {
 
 class CopilotProvider final : public TaskProvider {
  public:
-  // `transport` leads to the copilot. All that is given outlives the provider.
+  // `transport` leads to the copilot. All arguments outlive the provider.
   CopilotProvider(net::EventLoop& loop, net::HttpTransport& transport, const linux::Hierarchies& hierarchies,
                   base::Log log, CopilotConfig config);
 
@@ -60,12 +60,12 @@ class CopilotProvider final : public TaskProvider {
   const ProvidedTasks& provided() const override { return provided_; }
   copilot::Client& client() { return client_; }
 
-  // Of those that have anything there, as it said last.
+  // Adds the last values of the tasks that use disks.
   void add_held_on_disks(std::vector<TaskOnDisks>& to) const;
 
-  // How the agent stands to limits of the copilot's own: said with each look, and soon where it is another one.
+  // The permit for the copilot's own limits: sent with each look, and soon after a change.
   void stand_to_limits(copilot::LimitStance stance);
-  // What the copilot says of them; "" where it has none, or does not know the question.
+  // The copilot's status of its limits; "" if it sets none, or does not know the question.
   const std::string& limits_say() const { return limits_say_; }
 
  private:
@@ -78,8 +78,8 @@ class CopilotProvider final : public TaskProvider {
   net::Task<Result<void>> look();
   net::Task<void> say_stance();
   void take(const copilot::ContainerList& list);
-  // A copilot that begins anew learns only by and by of which job and class a task is. Neither changes while it runs:
-  // one of no class would be the first to go.
+  // A restarted copilot learns the job and class of a task only later. Neither changes while the task runs: without a
+  // class it would be evicted first.
   void keep_last_words(const copilot::Container& said, model::TaskIdentity& identity) const;
   void miss();
   Result<model::Task> task_of(const copilot::Container& container) const;

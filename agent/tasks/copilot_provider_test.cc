@@ -83,7 +83,7 @@ TEST_F(CopilotProviderTest, ItsContainersAreOfflineWork) {
 }
 
 // A copilot whose YARN sells half cores as vcores says both; what counts is what was sold.
-TEST_F(CopilotProviderTest, WhereBatchResourcesAreSaidThoseCount) {
+TEST_F(CopilotProviderTest, BatchResourcesTakePrecedence) {
   copilot::Container& container = yarn.run("c1", kParent);
   container.requests.batch = container.limits.batch = {model::CpuMilli{1000}, model::MemoryBytes{2147483648}};
   begin();
@@ -93,7 +93,7 @@ TEST_F(CopilotProviderTest, WhereBatchResourcesAreSaidThoseCount) {
   EXPECT_TRUE(provider->provided().tasks[0]->requests.native.none());
 }
 
-TEST_F(CopilotProviderTest, LabelsSayWhoseItIs) {
+TEST_F(CopilotProviderTest, LabelsGiveTheOwner) {
   copilot::Container& container = yarn.run("container_1700000000000_0001_01_000002", kParent);
   container.labels = {{std::string(model::kClassLabel), "spark"},
                       {std::string(model::kUserLabel), "ada"},
@@ -111,7 +111,7 @@ TEST_F(CopilotProviderTest, LabelsSayWhoseItIs) {
 }
 
 // It asks the ResourceManager for two applications a second, and knows none when it begins.
-TEST_F(CopilotProviderTest, WhatACopilotThatBeganAnewDoesNotKnowYetStaysAsItWas) {
+TEST_F(CopilotProviderTest, RestartedCopilotKeepsKnownJobAndClass) {
   const auto words = [](std::string_view work_class) {
     return std::vector<std::pair<std::string, std::string>>{{std::string(model::kClassLabel), std::string(work_class)},
                                                             {std::string(model::kBusinessLabel), "ads"},
@@ -137,7 +137,7 @@ TEST_F(CopilotProviderTest, WhatACopilotThatBeganAnewDoesNotKnowYetStaysAsItWas)
   EXPECT_EQ(identity(0).work_class, "query") << "what is said counts";
 }
 
-TEST_F(CopilotProviderTest, ItMayNameGroupsBelowItsParentOnly) {
+TEST_F(CopilotProviderTest, AcceptsOnlyGroupsBelowParents) {
   yarn.run("fine", kParent);
   for (const char* group : {"kubepods/besteffort/podx/c", "kubepods/besteffort/hadoop-yarn", "", "/",
                             "kubepods/besteffort/hadoop-yarn/../podx", "kubepods/besteffort/hadoop-yarn-other/x"}) {
@@ -150,7 +150,7 @@ TEST_F(CopilotProviderTest, ItMayNameGroupsBelowItsParentOnly) {
 }
 
 // DESIGN 12: the mark alone is enough; of a copilot's limits its node's agent says how it stands.
-TEST_F(CopilotProviderTest, ItIsToldHowTheAgentStandsWithEachLookAndSoonWhereThatChanges) {
+TEST_F(CopilotProviderTest, SendsPermitWithEachLookAndSoonAfterChange) {
   yarn.limits_say = "disks of containers: 10 MiB/s written, in force on 1 disk";
   begin();
   run_for(10s);
@@ -171,7 +171,7 @@ TEST_F(CopilotProviderTest, ItIsToldHowTheAgentStandsWithEachLookAndSoonWhereTha
   EXPECT_EQ(provider->limits_say(), "") << "nobody says so any more";
 }
 
-TEST_F(CopilotProviderTest, WhatItsTasksHaveOnDisksIsNoPartOfThem) {
+TEST_F(CopilotProviderTest, DiskUseIsSeparateFromTasks) {
   yarn.run("c1", kParent).held = {{2049, 4096, 1}};
   yarn.run("c2", kParent);
   begin();
@@ -188,7 +188,7 @@ TEST_F(CopilotProviderTest, WhatItsTasksHaveOnDisksIsNoPartOfThem) {
   EXPECT_EQ(provider->provided().tasks[0], before);
 }
 
-TEST_F(CopilotProviderTest, OneThatLimitsNothingByItselfIsACopilotLikeAnyOther) {
+TEST_F(CopilotProviderTest, AcceptsCopilotWithoutOwnLimits) {
   yarn.run("c1", kParent);
   provider->stand_to_limits(copilot::LimitStance::kOff);
   begin();
@@ -197,7 +197,7 @@ TEST_F(CopilotProviderTest, OneThatLimitsNothingByItselfIsACopilotLikeAnyOther) 
   EXPECT_EQ(standing(), Standing::kCurrent);
 }
 
-TEST_F(CopilotProviderTest, WhatItSaysIsBounded) {
+TEST_F(CopilotProviderTest, AnswersAreBounded) {
   const std::string text(model::kTaskNameBytesMax + 1, 'x');
   yarn.run("c1", kParent).name = text;
   yarn.run("c2", kParent).ns = text;
@@ -215,7 +215,7 @@ TEST_F(CopilotProviderTest, WhatItSaysIsBounded) {
 }
 
 // One bad apple: the others are known, and the log says it once.
-TEST_F(CopilotProviderTest, AContainerThatCannotBeReadIsRefusedAlone) {
+TEST_F(CopilotProviderTest, RefusesOnlyUnreadableContainer) {
   yarn.run("c1", kParent);
   yarn.nonsense = R"({"name":"c2","resources":{"requests":{"cpu":"much"}}})";
   begin();
@@ -249,7 +249,7 @@ TEST_F(CopilotProviderTest, TheSameAgainIsNoChange) {
   EXPECT_EQ(listed(), "c2@kubepods/besteffort/hadoop-yarn/c2 c3@kubepods/besteffort/hadoop-yarn/c3");
 }
 
-TEST_F(CopilotProviderTest, OneThatIsAwayKeepsItsListForAWhileAndIsThenMissing) {
+TEST_F(CopilotProviderTest, AbsentCopilotKeepsItsListForAWhile) {
   yarn.run("c1", kParent);
   begin();
   yarn.fails = true;
@@ -266,7 +266,7 @@ TEST_F(CopilotProviderTest, OneThatIsAwayKeepsItsListForAWhileAndIsThenMissing) 
 }
 
 // The scheduler's daemon restarts, and what it started goes on.
-TEST_F(CopilotProviderTest, OneThatIsAwayLosesNoTaskWhoseGroupIsThereForAWhile) {
+TEST_F(CopilotProviderTest, AbsentCopilotKeepsTasksWithGroups) {
   yarn.run("c1", kParent);
   yarn.run("c2", kParent);
   make("besteffort/hadoop-yarn/c1");
@@ -294,7 +294,7 @@ TEST_F(CopilotProviderTest, OneThatIsAwayLosesNoTaskWhoseGroupIsThereForAWhile) 
 }
 
 // Nobody says that they ended, and they have not.
-TEST_F(CopilotProviderTest, WhatRunsStaysWhileACopilotIsSilent) {
+TEST_F(CopilotProviderTest, RunningTasksStayWhileCopilotIsSilent) {
   yarn.run("c1", kParent);
   yarn.run("c2", kParent);
   make("besteffort/hadoop-yarn/c1");
@@ -311,7 +311,7 @@ TEST_F(CopilotProviderTest, WhatRunsStaysWhileACopilotIsSilent) {
   EXPECT_EQ(listed(), "");
 }
 
-TEST_F(CopilotProviderTest, ATaskThatItsListLacksStaysAWhileWithItsGroup) {
+TEST_F(CopilotProviderTest, UnlistedTaskStaysAWhileWithItsGroup) {
   yarn.run("c1", kParent);
   yarn.run("c2", kParent);
   make("besteffort/hadoop-yarn/c1");
@@ -334,7 +334,7 @@ TEST_F(CopilotProviderTest, ATaskThatItsListLacksStaysAWhileWithItsGroup) {
   EXPECT_EQ(listed(), "");
 }
 
-TEST_F(CopilotProviderTest, OneThatHangsIsAway) {
+TEST_F(CopilotProviderTest, HangingCopilotIsAbsent) {
   yarn.run("c1", kParent);
   begin();
   yarn.hangs = true;
@@ -344,7 +344,7 @@ TEST_F(CopilotProviderTest, OneThatHangsIsAway) {
   EXPECT_EQ(standing(), Standing::kHeld);
 }
 
-TEST_F(CopilotProviderTest, OneThatWasNeverThereIsWaitedForWhereSomethingRunsThatMayBeItsOwn) {
+TEST_F(CopilotProviderTest, AwaitsCopilotIfItsGroupsExist) {
   yarn.run("c1", kParent);
   make("besteffort/hadoop-yarn/c1");
   yarn.stop();
@@ -357,7 +357,7 @@ TEST_F(CopilotProviderTest, OneThatWasNeverThereIsWaitedForWhereSomethingRunsTha
   EXPECT_EQ(provider->provided().tasks.size(), 1u);
 }
 
-TEST_F(CopilotProviderTest, OneThatWasNeverThereIsNotWaitedForWhereNothingRuns) {
+TEST_F(CopilotProviderTest, DoesNotAwaitCopilotWithoutGroups) {
   yarn.stop();
   begin();
   run_for(1s);
@@ -385,7 +385,7 @@ TEST_F(CopilotProviderTest, AnotherCopilotOnTheSocketIsAnotherSource) {
   EXPECT_EQ(provider->provided().tasks.at(0)->identity.source, "other");
 }
 
-TEST_F(CopilotProviderTest, ANewContainerIsKnownWhenItsGroupIsMade) {
+TEST_F(CopilotProviderTest, FindsNewContainerWhenGroupIsCreated) {
   make("besteffort/hadoop-yarn");
   begin();
   run_for(1s);
@@ -400,7 +400,7 @@ TEST_F(CopilotProviderTest, ANewContainerIsKnownWhenItsGroupIsMade) {
 }
 
 // Each question is one to its scheduler's daemon.
-TEST_F(CopilotProviderTest, ManyNewContainersAreFewQuestions) {
+TEST_F(CopilotProviderTest, ManyNewContainersCauseFewRequests) {
   make("besteffort/hadoop-yarn");
   begin();
   ASSERT_EQ(yarn.lists, 1);

@@ -24,7 +24,7 @@ Result<void> append(std::string& path, std::string_view text) {
   for (const std::string_view part : base::split(text, '/')) {
     if (part.empty() || part == ".") continue;
     if (part == "..") return refuse("leads up: name it without \"..\"");
-    if (part.size() > kPartBytesMax) return refuse("has a part that no folder's name can be");
+    if (part.size() > kPartBytesMax) return refuse("has a part that is too long for a name");
     if (!path.empty()) path += '/';
     path += part;
   }

@@ -28,7 +28,7 @@ TEST(GroupPath, NeverLeadsUp) {
   EXPECT_FALSE(group_path({"a", "../b"}));
 }
 
-TEST(GroupPath, IsAPathThatAKernelTakes) {
+TEST(GroupPath, IsAPathThatTheKernelAccepts) {
   EXPECT_FALSE(group_path(std::string("a\0b", 3)));
   EXPECT_FALSE(group_path("a\nb"));
   EXPECT_FALSE(group_path("a\x7f"));

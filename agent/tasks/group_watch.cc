@@ -46,7 +46,7 @@ GroupWatch::GroupWatch(net::EventLoop& loop, const linux::Hierarchies& hierarchi
       told_(std::move(told)) {
   auto watch = linux::FolderWatch::open();
   if (!watch) {
-    log_.warn("new groups are found by looking only", {{"error", watch.error()}});
+    log_.warn("cannot watch new groups; polling", {{"error", watch.error()}});
     return;
   }
   watch_ = *std::move(watch);
@@ -72,10 +72,10 @@ bool GroupWatch::set(std::span<const std::string> groups) {
 bool GroupWatch::add(const std::string& group) {
   if (watched_.contains(group)) return false;
   const auto directory = open_group(hierarchies_, hierarchy_, group);
-  if (!directory || !*directory) return false;  // whoever looks there says so
+  if (!directory || !*directory) return false;  // the caller that reads it reports the error
   const auto watch = watch_->add(**directory, {hierarchies_.all()[hierarchy_].path, group, {}});
   if (!watch) {
-    log_.warn("a group is not watched, and looked at now and then", {{"error", watch.error()}});
+    log_.warn("cannot watch a group; polling", {{"error", watch.error()}});
     return false;
   }
   if (!*watch) return false;
@@ -88,7 +88,7 @@ void GroupWatch::take_events() {
   for (;;) {
     const auto change = watch_->next();
     if (!change) {
-      log_.warn("new groups are found by looking only", {{"error", change.error()}});
+      log_.warn("cannot watch new groups; polling", {{"error", change.error()}});
       readable_.cancel();
       watch_.reset();
       watched_.clear();
@@ -97,7 +97,7 @@ void GroupWatch::take_events() {
     if (!*change) break;
     if ((*change)->kind == linux::FolderChangeKind::kClosed) {
       const auto closed = [&](const auto& each) { return each.second == (*change)->watch; };
-      if (std::erase_if(watched_, closed) == 0) continue;  // by ourselves
+      if (std::erase_if(watched_, closed) == 0) continue;  // closed by ourselves
     }
     any = true;
   }

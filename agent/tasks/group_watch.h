@@ -1,5 +1,5 @@
-// Groups whose folders are watched: the kernel tells when a group is made in one of them or goes. A hint to look, which
-// may come for nothing and, where the kernel gives no watch, not at all.
+// Watches the directories of groups: the kernel reports when a group is created in one of them or removed. A hint to
+// look, which may be false and, if the kernel gives no watch, may not come.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ namespace tidemark::agent {
 // The hierarchy to watch if v1 has a cgroup in several: cpu, as in contract 7.2.
 std::size_t watched_hierarchy(const linux::Hierarchies& hierarchies);
 
-// As far as it can be looked at.
+// Whether the group exists; false if it cannot be read.
 bool group_is_there(const linux::Hierarchies& hierarchies, const std::string& group);
 
-// Whether groups lie in it; true where that cannot be looked at.
+// Whether it contains groups; true if it cannot be read.
 bool holds_groups(const linux::Hierarchies& hierarchies, const std::string& group);
 
 class GroupWatch {
  public:
-  // All that is given outlives it. `told` is called from the loop.
+  // All arguments outlive it. `told` is called from the loop.
   GroupWatch(net::EventLoop& loop, const linux::Hierarchies& hierarchies, base::Log log, std::function<void()> told);
   GroupWatch(const GroupWatch&) = delete;
   GroupWatch& operator=(const GroupWatch&) = delete;
 
-  // These and no others; one that is not there is tried again the next time. Answers whether one is watched that was
-  // not: what came into it before is not told of.
+  // Watches exactly these; a missing group is tried again at the next call. Returns whether a watch is new: earlier
+  // changes in it are not reported.
   bool set(std::span<const std::string> groups);
 
  private:

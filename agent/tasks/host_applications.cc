@@ -214,7 +214,7 @@ void HostApplications::place() {
       continue;
     }
     model::Task task = task_of(each, std::move(*path).value_or(""));
-    // The same as before is the same pointer.
+    // An unchanged task keeps its pointer.
     const auto same = std::ranges::find_if(provided_.tasks, [&](const TaskPointer& before) { return *before == task; });
     tasks.push_back(same != provided_.tasks.end() ? *same : std::make_shared<const model::Task>(std::move(task)));
   }

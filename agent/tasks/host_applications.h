@@ -1,5 +1,5 @@
-// Host applications: processes beside the pods that the cluster's settings name with a group of their own, so that what
-// they use is not taken for the system's (NodeSLO hostApplications, contract 3.2 and 7.12).
+// Host applications: processes outside pods that the settings name with a group of their own, so that their use does
+// not count as the system's (NodeSLO hostApplications, contract 3.2 and 7.12).
 #pragma once
 
 #include <cstddef>
@@ -34,22 +34,22 @@ struct HostApplication {
   bool operator==(const HostApplication&) const = default;
 };
 
-// Of the specification of a NodeSLO; "" is one that says nothing. What is no such specification is refused whole.
+// Reads the specification of a NodeSLO; "" is empty. An invalid one is refused whole.
 Result<std::vector<HostApplication>> read_host_applications(std::string_view node_slo_spec);
 
-// Where its group is. nullopt: below the kubelet's, whose names nobody knows yet (`kubepods` is null). kInvalid: a path
-// that leads up, the root, or a group that the kubelet keeps pods in.
+// The path of its group. nullopt: below the kubelet's groups, whose names are not known yet (`kubepods` is null).
+// kInvalid: a path that leads up, the root, or a group that contains pods.
 Result<std::optional<std::string>> group_of(const HostApplication&, const linux::Kubepods* kubepods);
 
-// A name is told with one usage in a report, so of two that have the same name the first counts.
+// A report has one usage for each name, so of two with the same name the first counts.
 class HostApplications final : public TaskProvider {
  public:
   HostApplications(PodGroups& groups, base::Log log);
   HostApplications(const HostApplications&) = delete;
   HostApplications& operator=(const HostApplications&) = delete;
 
-  // What the node's NodeSLO says now. One that cannot be read leaves the last one in force, and is an error; where
-  // there was none before, there is nothing to wait for.
+  // Sets the node's current NodeSLO. If it cannot be read, returns an error and keeps the last one; without a last one,
+  // there is nothing to wait for.
   Result<void> set(std::string_view node_slo_spec, base::MonotonicTime now);
 
   std::string_view name() const override { return "host applications"; }

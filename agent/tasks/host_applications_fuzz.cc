@@ -1,4 +1,4 @@
-// Any bytes: a bounded list, or an error. A group that is named is below the root, and none that leads up.
+// Any bytes give a bounded list or an error. A named group is below the root and never leads up.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -36,7 +36,7 @@ struct HostApplicationsTest : testing::NodeTest {
 };
 
 // Contract 7.12: base/parentDir/relativePath, else host-latency-sensitive/<name> or host-best-effort/<name>.
-TEST_F(HostApplicationsTest, WhereTheirGroupsAre) {
+TEST_F(HostApplicationsTest, FindsTheirGroups) {
   know_kubelet();
   EXPECT_EQ(path_of(R"("qos":"LS")"), "host-latency-sensitive/app");
   EXPECT_EQ(path_of(R"("qos":"LSR","cgroupPath":null)"), "host-latency-sensitive/app");
@@ -57,7 +57,7 @@ TEST_F(HostApplicationsTest, WithTheDriverOfSystemd) {
             "kubepods.slice/kubepods-besteffort.slice/hadoop-yarn");
 }
 
-TEST_F(HostApplicationsTest, NoneHasTheWholeNodeOrWhatIsTheKubelets) {
+TEST_F(HostApplicationsTest, RefusesRootAndKubeletGroups) {
   know_kubelet();
   EXPECT_EQ(path_of(R"("cgroupPath":{})"), "refused");
   EXPECT_EQ(path_of(R"("cgroupPath":{"base":"CgroupRoot","relativePath":"/"})"), "refused");
@@ -70,7 +70,7 @@ TEST_F(HostApplicationsTest, NoneHasTheWholeNodeOrWhatIsTheKubelets) {
 }
 
 // A report names them, and who reads it adds them up: what came twice counted twice (contract 3.1, 5.2).
-TEST_F(HostApplicationsTest, OfTwoWithOneNameTheFirstCounts) {
+TEST_F(HostApplicationsTest, FirstOfTwoWithSameNameCounts) {
   const std::string twice =
       R"({"hostApplications":[{"name":"app","qos":"LS"},{"name":"app","qos":"BE"},{"name":"b","cgroupPath":{"relativePath":"x"}}]})";
   ASSERT_TRUE(provider.set(twice, clock.monotonic()));
@@ -82,7 +82,7 @@ TEST_F(HostApplicationsTest, OfTwoWithOneNameTheFirstCounts) {
   EXPECT_EQ(lines.find("another one has the name"), std::string::npos) << "once is enough";
 }
 
-TEST_F(HostApplicationsTest, BelowAKubeletThatIsNotThereYet) {
+TEST_F(HostApplicationsTest, WaitsForKubeletGroups) {
   EXPECT_EQ(path_of(R"("cgroupPath":{"base":"KubepodsBesteffort","relativePath":"x"})"), "");
   const auto before = provider.provided().change;
   know_kubelet();
@@ -91,7 +91,7 @@ TEST_F(HostApplicationsTest, BelowAKubeletThatIsNotThereYet) {
 }
 
 // Copilot contract 13: CPU suppression counts it as BE. Contract 7.3: its qos is BE and its base KubepodsBesteffort.
-TEST_F(HostApplicationsTest, WhatTheyCountAs) {
+TEST_F(HostApplicationsTest, HaveTheirClass) {
   know_kubelet();
   ASSERT_TRUE(provider.set(
       one(R"("priority":"koord-batch","qos":"BE","cgroupPath":{"base":"KubepodsBesteffort","relativePath":"hadoop-yarn/"})"),
@@ -124,7 +124,7 @@ TEST_F(HostApplicationsTest, TheSameAgainIsNoChange) {
 }
 
 // Else one bad word in a NodeSLO keeps a node from being reported after each start.
-TEST_F(HostApplicationsTest, OneThatCannotBeReadIsNotWaitedForAtAStart) {
+TEST_F(HostApplicationsTest, UnreadableNodeSloIsNotAwaitedAtStart) {
   EXPECT_FALSE(provider.set(R"({"hostApplications":[{"name":7}]})", clock.monotonic()));
   EXPECT_EQ(provider.provided().standing, Standing::kHeld);
   EXPECT_EQ(provider.provided().confirmed, std::nullopt);
@@ -134,7 +134,7 @@ TEST_F(HostApplicationsTest, OneThatCannotBeReadIsNotWaitedForAtAStart) {
   EXPECT_EQ(provider.provided().standing, Standing::kCurrent);
 }
 
-TEST_F(HostApplicationsTest, WhatCannotBeReadLeavesTheLast) {
+TEST_F(HostApplicationsTest, UnreadableNodeSloKeepsTheLast) {
   ASSERT_TRUE(provider.set(one(R"("qos":"LS")"), clock.monotonic()));
   for (const char* bad :
        {"[]", "{", R"({"hostApplications":{}})", R"({"hostApplications":[{"cgroupPath":{"base":"Nowhere"}}]})",

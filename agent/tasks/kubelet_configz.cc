@@ -17,14 +17,14 @@ net::Task<void> KubeletConfigz::run() {
 
 void KubeletConfigz::take(Result<policy::KubeletFound> said) {
   if (said) {
-    if (!std::exchange(told_, "").empty()) log_.info("the kubelet tells its configuration");
+    if (!std::exchange(told_, "").empty()) log_.info("read the kubelet's configuration");
     found_ = std::move(*said);
     return;
   }
   if (told_ == said.error().message) return;
   told_ = said.error().message;
-  log_.warn(found_ ? "the kubelet does not tell its configuration: what it said before counts"
-                   : "the kubelet does not tell its configuration: the lines of eviction hold as they are said",
+  log_.warn(found_ ? "cannot read the kubelet's configuration; keeping the last one"
+                   : "the kubelet does not tell its configuration: the eviction thresholds are those of the settings",
             {{"error", told_}});
 }
 

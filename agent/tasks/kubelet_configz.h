@@ -1,6 +1,6 @@
-// How the kubelet of this node is configured, as far as it matters here: GET /configz, which needs the right
-// nodes/configz and no other (from Kubernetes 1.33 on). Asked at the start and each hour, and sooner where it did not
-// answer. What it said once counts until it says something else.
+// The relevant part of the kubelet's configuration: GET /configz, which needs only the permission nodes/configz (from
+// Kubernetes 1.33 on). Asked at the start and each hour, and sooner after a failure. The last answer stays valid until
+// the next.
 #pragma once
 
 #include <functional>
@@ -15,19 +15,19 @@
 
 namespace tidemark::agent {
 
-inline constexpr base::Duration kConfigzInterval = std::chrono::hours(1);  // also where it refuses: rights come seldom
-inline constexpr base::Duration kConfigzRetry = std::chrono::minutes(1);   // where it does not answer
+inline constexpr base::Duration kConfigzInterval = std::chrono::hours(1);  // also after a refusal: permissions seldom change
+inline constexpr base::Duration kConfigzRetry = std::chrono::minutes(1);  // after no answer
 
 class KubeletConfigz {
  public:
-  // `transport` leads to the kubelet; `bearer` answers the token to send, and may be empty. Both outlive it.
+  // `transport` leads to the kubelet; `bearer` returns the token to send, and may be empty. Both outlive it.
   KubeletConfigz(net::EventLoop& loop, net::HttpTransport& transport, std::function<std::string()> bearer,
                  base::Log log)
       : loop_(loop), transport_(transport), bearer_(std::move(bearer)), log_(std::move(log)) {}
 
   net::Task<void> run();
 
-  const std::optional<policy::KubeletFound>& found() const { return found_; }  // nullopt: it never said
+  const std::optional<policy::KubeletFound>& found() const { return found_; }  // nullopt: it never answered
 
  private:
   void take(Result<policy::KubeletFound> said);
@@ -37,7 +37,7 @@ class KubeletConfigz {
   std::function<std::string()> bearer_;
   base::Log log_;
   std::optional<policy::KubeletFound> found_;
-  std::string told_;  // why it does not say, told last
+  std::string told_;  // the last reported failure
 };
 
 }  // namespace tidemark::agent

@@ -36,7 +36,7 @@ TEST_F(KubeletConfigzTest, AskedAtTheStartAndEachHour) {
   EXPECT_EQ(configz.found()->hard.memory_available->milli_percent, 20'000);
 }
 
-TEST_F(KubeletConfigzTest, ARefusalIsToldOnceAndWhatWasSaidBeforeCounts) {
+TEST_F(KubeletConfigzTest, ReportsRefusalOnceAndKeepsLastAnswer) {
   const Answer refuses{.status = 403, .body = "Forbidden"};
   transport.answers = {{.body = R"({"kubeletconfig":{"evictionHard":{"memory.available":"10%"}}})"}, refuses};
   begin();
@@ -49,7 +49,7 @@ TEST_F(KubeletConfigzTest, ARefusalIsToldOnceAndWhatWasSaidBeforeCounts) {
   EXPECT_EQ(lines.find("what it said before counts", first + 1), std::string::npos) << lines;
 }
 
-TEST_F(KubeletConfigzTest, WhereItDoesNotAnswerItIsAskedSooner) {
+TEST_F(KubeletConfigzTest, RetriesSoonerWithoutAnswer) {
   transport.answers = {{.status = 500, .body = "not yet"},
                        {.body = R"({"kubeletconfig":{"evictionHard":{"memory.available":"10%"}}})"}};
   begin();

@@ -9,21 +9,21 @@
 namespace tidemark::agent {
 
 void KubeletFlags::add_to(base::Flags& flags) {
-  flags.text("kubelet-endpoint", endpoint, "where the kubelet answers").placeholder("URL");
-  flags.text("kubelet-ca-file", ca_file, "who signed its certificate; without it the system's authorities count")
+  flags.text("kubelet-endpoint", endpoint, "URL of the kubelet").placeholder("URL");
+  flags.text("kubelet-ca-file", ca_file, "CA bundle of the kubelet's certificate (default: the system's)")
       .placeholder("FILE");
   flags
       .text("kubelet-server-name", server_name,
-            "the name in its certificate; else the endpoint's, and the node's where that is a loopback")
+            "name in its certificate (default: the endpoint's; the node's for a loopback address)")
       .placeholder("NAME");
   flags.boolean("kubelet-insecure-skip-tls-verify", insecure,
-                "take any certificate: whoever listens at the endpoint gets the token that it is asked with");
+                "skip certificate verification; exposes the token to any server");
   flags.text("kubelet-cgroup-root", cgroup_root, "the kubelet's own cgroupRoot").placeholder("GROUP");
-  flags.text("kubelet-dir", dir, "the kubelet's folder, for the policy of its CPU manager and for its disk")
+  flags.text("kubelet-dir", dir, "directory of the kubelet, for its CPU manager policy and its disk")
       .placeholder("DIR");
   flags
       .text("runtime-dir", runtime_dir,
-            "the container runtime's folder, for its disk; in a container / lies on that disk too")
+            "directory of the container runtime, for its disk; in a container / is on that disk too")
       .placeholder("DIR");
 }
 
@@ -37,7 +37,7 @@ Result<net::HttpClientConfig> KubeletFlags::client(const std::string& node_name)
   }
   out.tls.ca.file = ca_file;
   out.tls.server_name = server_name;
-  // A kubelet's certificate names its node, and never the loopback that it is asked over.
+  // A kubelet's certificate names its node, never the loopback address that we use.
   const std::string& host = out.url.host;
   if (server_name.empty() && (host == "localhost" || host == "::1" || host.starts_with("127."))) {
     out.tls.server_name = node_name;

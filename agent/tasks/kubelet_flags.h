@@ -1,5 +1,5 @@
-// Flags that say where the kubelet of this machine answers, who it must prove to be, and where it has its things: of
-// the agent, and of commands on the machine.
+// Flags for the kubelet of this machine: its endpoint, its expected certificate and its directories. For the agent and
+// for local commands.
 #pragma once
 
 #include <string>
@@ -20,9 +20,9 @@ struct KubeletFlags {
   std::string runtime_dir = "/var/lib/containerd";
 
   void add_to(base::Flags& flags);
-  // How to reach it; without credentials. kInvalid: what is wrong with which flag.
+  // The client configuration, without credentials. kInvalid: names the flag and the error.
   Result<net::HttpClientConfig> client(const std::string& node_name) const;
-  // As the groups' own paths have it: "/", "/test". kInvalid as above.
+  // As paths of groups have it: "/", "/test". kInvalid as above.
   Result<std::string> groups_root() const;
 };
 

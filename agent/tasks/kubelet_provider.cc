@@ -18,8 +18,8 @@ bool is_unnamed(const model::TaskContainer& container) {
   return container.role == model::ContainerRole::kUnlisted;
 }
 
-// Something of it runs that may be a container which is listed without a group. (A pause container never is one, and
-// nothing tells it from the others before they are named.)
+// Whether one of its groups may be a container that is listed without a group. (A pause container never is, and cannot
+// be distinguished before the others are named.)
 bool waits_for_a_name(const model::Task& task) {
   const auto without_group = [](const model::TaskContainer& each) {
     const bool over = each.role == model::ContainerRole::kInit && each.state == model::ContainerState::kTerminated;
@@ -56,7 +56,7 @@ net::Task<void> KubeletProvider::run() {
     prompted_.clear();
     auto pods = co_await ask();
     if (!pods) {
-      log_.warn("pods are not known anew", {{"error", pods.error()}});
+      log_.warn("cannot read the list of pods", {{"error", pods.error()}});
       refuse();
     } else if (pods->empty() && !(groups_.current() && groups_.pods().empty())) {
       log_.debug("the kubelet lists no pods, and some have groups: not believed");
@@ -71,7 +71,7 @@ net::Task<void> KubeletProvider::run() {
   }
 }
 
-// Whether there are more such groups than before.
+// Returns whether there are more such groups than before.
 bool KubeletProvider::found_unnamed() {
   std::size_t now = 0;
   for (const TaskPointer& task : provided().tasks) {
@@ -95,7 +95,7 @@ void KubeletProvider::take(Pods pods) {
   const base::MonotonicTime now = loop_.clock().monotonic();
   pods_.set(std::move(pods), now, now);
   if (provided().unconfirmed <= before) return;
-  log_.info("the kubelet does not list pods whose groups are there: they are kept for a while",
+  log_.info("the kubelet does not list pods that have cgroups; keeping them for a while",
             {{"pods", provided().unconfirmed}});
 }
 
@@ -104,25 +104,25 @@ void KubeletProvider::refuse() {
   pods_.refuse_list();
 }
 
-// Until the groups of this node are known nobody can be told from those who have ended meanwhile.
+// Before the groups of this node are known, ended pods cannot be recognized.
 void KubeletProvider::go_on_from_before() {
   if (!kept_.recall || !groups_.current()) return;
   const auto list = kept_.recall();
   if (!list) return;
   auto pods = read(*list);
   if (!pods) {
-    log_.warn("what the agent before this one kept of pods cannot be read", {{"error", pods.error()}});
+    log_.warn("cannot read the pods that the previous agent saved", {{"error", pods.error()}});
     return;
   }
   std::erase_if(*pods, [this](const auto& pod) { return groups_.find(pod->task.identity.task) == nullptr; });
   if (pods->empty() && !groups_.pods().empty()) return;
-  log_.info("goes on by the pods that the agent before this one knew", {{"pods", pods->size()}});
+  log_.info("continues with the pods that the previous agent saved", {{"pods", pods->size()}});
   take(*std::move(pods));
 }
 
 net::Task<Result<KubeletProvider::Pods>> KubeletProvider::ask() {
   constexpr KubeletQuestion kPods{"/pods", "the list of its pods",
-                                  "grant `get` of nodes/pods, which kubelets know from Kubernetes 1.33 on; for older "
+                                  "grant `get` of nodes/pods (kubelets from Kubernetes 1.33 on); for older "
                                   "ones take the pods from the API server"};
   TM_CO_TRY(std::string list,
             co_await ask_kubelet(transport_, bearer_ ? bearer_() : std::string(), kPods, config_.limit));
@@ -177,7 +177,7 @@ std::shared_ptr<const PodTask> KubeletProvider::read_one(std::string_view item) 
     return pod;
   }
   log_.warn("a pod cannot be read", {{"error", decoded.error()}});
-  // Whose last version counts, where it had one.
+  // Its last readable version counts, if there was one.
   const auto identity = kube::read_identity(item);
   if (!identity) return nullptr;
   for (const auto& [before, known] : known_) {

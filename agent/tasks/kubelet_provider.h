@@ -1,16 +1,16 @@
-// The pods of this node as its kubelet lists them: GET /pods, which needs the right nodes/pods and no other.
+// The pods of this node from the kubelet's list: GET /pods, which needs only the permission nodes/pods.
 //
-// Asked every `interval`, and at once when a pod's group is made. Of a container the list says which group is its own
-// only a second or two after that was made: the kubelet looks at its runtime once a second, and what it saw goes by the
-// API server. So after a group that no list names it is asked again each kNameAgain, kNameAsks times at most.
+// Asked every `interval`, and at once when a pod's group is created. The list names the group of a container only a
+// second or two after its creation: the kubelet checks its runtime once a second, and the result goes through the API
+// server. So while a group is unnamed, the kubelet is asked again each kNameAgain, at most kNameAsks times.
 //
-// What cannot be believed leaves the last list: an
-// error, an answer that is no list, and an empty one, because a kubelet that has just started answers so as well. Only
-// where no pod has a group either are there none. One that has just started may list its static pods alone: a pod that
-// is not listed any more is unconfirmed while its group is there (kUnconfirmedFor).
+// The last list stays after an unreliable answer: an error, an answer that is no list, or an empty list, because a
+// kubelet that has just started also sends one. An empty list counts only if no pod has a group. A kubelet that has
+// just started may list only static pods: a pod that is no longer listed is unconfirmed while its group exists
+// (kUnconfirmedFor).
 //
-// A kubelet asks the API server who asks it. While that is away it answers nobody anew, so an agent that starts then
-// goes on by the list that the one before it kept, as far as its pods have groups.
+// A kubelet authenticates callers through the API server. While that is away it refuses new callers, so an agent that
+// starts then uses the list that the earlier agent saved, for pods that have groups.
 #pragma once
 
 #include <cstdint>
@@ -34,21 +34,21 @@
 
 namespace tidemark::agent {
 
-inline constexpr std::size_t kKubeletAnswerBytesMax = 32 * 1024 * 1024;  // of pods that fill a node, with room
+inline constexpr std::size_t kKubeletAnswerBytesMax = 32 * 1024 * 1024;  // enough for the pods of a full node
 
 inline constexpr base::Duration kNameAgain = std::chrono::seconds(1);
 inline constexpr int kNameAsks = 5;
 
 struct KubeletConfig {
   PodSource source;
-  std::string name = "kubelet";  // who answers as one
+  std::string name = "kubelet";  // its name as a provider
   base::Duration interval = std::chrono::seconds(10);
   base::Duration limit = kKubeletAnswerLimit;  // of one answer
-  // Of all tasks. Pods past it are kept without their settings (model::Task::settings): what they use still counts.
+  // Of all tasks. Pods beyond it are kept without their settings (model::Task::settings): their use still counts.
   std::size_t bytes_max = 4 * 1024 * 1024;
 };
 
-// The last list that was believed, for the agent after this one. Both may be empty.
+// The last accepted list, for the next agent. Both may be empty.
 struct KeptList {
   std::function<void(std::string_view)> keep{};
   std::function<std::optional<std::string>()> recall{};
@@ -56,8 +56,8 @@ struct KeptList {
 
 class KubeletProvider final : public TaskProvider {
  public:
-  // `transport` leads to the kubelet; `bearer` answers the token to send ("" for none) and is asked each time, so that
-  // a rotated one is seen. Both and the groups outlive it.
+  // `transport` leads to the kubelet; `bearer` returns the token to send ("" for none) and is called each time, so that
+  // a rotated token is used. Both and the groups outlive it.
   KubeletProvider(net::EventLoop& loop, net::HttpTransport& transport, std::function<std::string()> bearer,
                   PodGroups& groups, base::Log log, KubeletConfig config, KeptList kept = {});
 
@@ -90,16 +90,16 @@ class KubeletProvider final : public TaskProvider {
   base::Log log_;
   KubeletConfig config_;
   KeptList kept_;
-  std::optional<std::string> to_keep_;  // another list than the one that was kept
+  std::optional<std::string> to_keep_;  // a list that differs from the saved one
   PodTasks pods_;
   net::Event prompted_;
   std::size_t unnamed_ = 0;  // groups of its pods that the last list did not name
-  int name_asks_ = 0;        // so many are left because of them
+  int name_asks_ = 0;  // remaining questions because of them
   kube::Interner interner_;
-  // By a hash of the bytes: a pod that did not change is not decoded again. (The order of the list changes each time.)
+  // By a hash of the bytes: an unchanged pod is not decoded again. (The order of the list changes each time.)
   std::unordered_map<std::uint64_t, Known> known_, now_known_;
-  bool another_ = false;   // the list that is being read says something else than the one before
-  std::size_t bytes_ = 0;  // of the pods of the list that is being read
+  bool another_ = false;  // the current list differs from the last one
+  std::size_t bytes_ = 0;  // of the pods of the current list
 };
 
 }  // namespace tidemark::agent

@@ -107,7 +107,7 @@ TEST_F(KubeletProviderTest, ASlowKubeletKeepsTheLastList) {
   EXPECT_EQ(listed(), "p-u2");
 }
 
-TEST_F(KubeletProviderTest, AtOnceWhenAPodsGroupIsMade) {
+TEST_F(KubeletProviderTest, AsksAtOnceWhenPodGroupIsCreated) {
   answer(pods({}));
   begin();
   run_for(5s);
@@ -133,7 +133,7 @@ TEST_F(KubeletProviderTest, AGroupThatComesAfterTheList) {
 }
 
 // A container that has just begun: its group is there before anybody says that it is its own.
-TEST_F(KubeletProviderTest, AGroupThatNoListNamesIsAskedAboutUntilItHasAName) {
+TEST_F(KubeletProviderTest, AsksUntilGroupIsListed) {
   const auto status = [](std::string_view id) {
     return base::cat(
         R"({"metadata":{"name":"p","namespace":"n","uid":"u1"},"spec":{"containers":[{"name":"c"}]},)",
@@ -173,7 +173,7 @@ TEST_F(KubeletProviderTest, AGroupThatNoListNamesIsAskedAboutUntilItHasAName) {
 }
 
 // The API server is away: the kubelet cannot find out who asks.
-TEST_F(KubeletProviderTest, AnAgentThatStartsWhileNobodyIsAnsweredGoesOnByTheListOfBefore) {
+TEST_F(KubeletProviderTest, StartsWithSavedListWithoutAnswer) {
   answer({.status = 401});
   kept = pods({pod("u1"), pod("u2"), pod("u3")}).body;
   make("burstable/podu1");
@@ -191,7 +191,7 @@ TEST_F(KubeletProviderTest, AnAgentThatStartsWhileNobodyIsAnsweredGoesOnByTheLis
   EXPECT_EQ(listed(), "p-u3@kubepods/besteffort/podu3 p-u4");
 }
 
-TEST_F(KubeletProviderTest, AListOfBeforeThatKnowsNobodyHereSaysNothing) {
+TEST_F(KubeletProviderTest, IgnoresSavedListWithoutLivePods) {
   answer({.status = 401});
   make("burstable/podu1");
   begin();
@@ -203,7 +203,7 @@ TEST_F(KubeletProviderTest, AListOfBeforeThatKnowsNobodyHereSaysNothing) {
   }
 }
 
-TEST_F(KubeletProviderTest, AListIsKeptWhereItSaysSomethingElse) {
+TEST_F(KubeletProviderTest, SavesChangedList) {
   answer(pods({pod("u1"), pod("u2")}));
   begin();
   EXPECT_EQ(kept, transport.answers[0].body);
@@ -226,7 +226,7 @@ TEST_F(KubeletProviderTest, AListIsKeptWhereItSaysSomethingElse) {
 }
 
 // "a just-started kubelet answers "items": null, which is NOT zero pods"
-TEST_F(KubeletProviderTest, AKubeletThatHasJustStartedHasNotLostItsPods) {
+TEST_F(KubeletProviderTest, EmptyListOfNewKubeletKeepsPods) {
   answer(pods({pod("u1")}));
   make("burstable/podu1");
   begin();
@@ -240,7 +240,7 @@ TEST_F(KubeletProviderTest, AKubeletThatHasJustStartedHasNotLostItsPods) {
 
 // Contract 7.1 keeps the last list where the new one is empty. A kubelet that restarted and has not heard of the API
 // server yet lists its static pods: no less untrue, and not empty.
-TEST_F(KubeletProviderTest, AKubeletThatHasJustStartedAndListsStaticPodsHasNotLostTheOthers) {
+TEST_F(KubeletProviderTest, StaticPodListOfNewKubeletKeepsOtherPods) {
   answer(pods({pod("static"), pod("u1"), pod("u2"), pod("u3")}));
   for (const char* group : {"podstatic", "burstable/podu1", "besteffort/podu2/c1"}) make(group);
   begin();
@@ -251,7 +251,7 @@ TEST_F(KubeletProviderTest, AKubeletThatHasJustStartedAndListsStaticPodsHasNotLo
   // u3 has no group: there is nothing of it.
   EXPECT_EQ(listed(), "p-static@kubepods/podstatic p-u1@kubepods/burstable/podu1? p-u2@kubepods/besteffort/podu2?");
   EXPECT_EQ(provider.provided().tasks.at(1), u1);
-  EXPECT_NE(lines.find("does not list pods whose groups are there"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("does not list pods that have cgroups"), std::string::npos) << lines;
   const auto change = provider.provided().change;
   run_for(100s);
   EXPECT_EQ(provider.provided().change, change);
@@ -260,7 +260,7 @@ TEST_F(KubeletProviderTest, AKubeletThatHasJustStartedAndListsStaticPodsHasNotLo
   EXPECT_EQ(listed(), "p-static@kubepods/podstatic p-u1@kubepods/burstable/podu1 p-u2@kubepods/besteffort/podu2");
 }
 
-TEST_F(KubeletProviderTest, APodThatIsNotListedGoesWithItsGroup) {
+TEST_F(KubeletProviderTest, UnlistedPodEndsWithItsGroup) {
   answer(pods({pod("u1"), pod("u2")}));
   make("burstable/podu1");
   make("burstable/podu2");
@@ -273,7 +273,7 @@ TEST_F(KubeletProviderTest, APodThatIsNotListedGoesWithItsGroup) {
   EXPECT_EQ(listed(), "p-u2@kubepods/burstable/podu2");
 }
 
-TEST_F(KubeletProviderTest, APodThatIsNotListedIsGivenUpAfterAWhileWhateverItsGroupDoes) {
+TEST_F(KubeletProviderTest, UnlistedPodIsDroppedAfterAWhile) {
   answer(pods({pod("u1"), pod("u2")}));
   make("burstable/podu1");
   begin();
@@ -287,7 +287,7 @@ TEST_F(KubeletProviderTest, APodThatIsNotListedIsGivenUpAfterAWhileWhateverItsGr
 }
 
 // A list that cannot be had leaves the last one, and what it lacked is no older for it.
-TEST_F(KubeletProviderTest, WhatIsUnconfirmedIsHeldWithTheRest) {
+TEST_F(KubeletProviderTest, UnconfirmedPodsAreHeldWithTheRest) {
   answer(pods({pod("u1"), pod("u2")}));
   make("burstable/podu1");
   begin();
@@ -302,7 +302,7 @@ TEST_F(KubeletProviderTest, WhatIsUnconfirmedIsHeldWithTheRest) {
   EXPECT_EQ(listed(), "p-u2");
 }
 
-TEST_F(KubeletProviderTest, SoManyAreUnconfirmedAtMost) {
+TEST_F(KubeletProviderTest, LimitsUnconfirmedPods) {
   std::vector<std::string> many{pod("a")};
   for (std::size_t i = 0; i < kUnconfirmedMax + 10; ++i) {
     many.push_back(pod(base::cat("m", i)));
@@ -327,7 +327,7 @@ TEST_F(KubeletProviderTest, NoPodsAndNoGroupsAreNoPods) {
   EXPECT_EQ(standing(), Standing::kCurrent);
 }
 
-TEST_F(KubeletProviderTest, UntilTheFirstListNothingIsKnown) {
+TEST_F(KubeletProviderTest, NothingIsKnownBeforeFirstList) {
   answer(kNull);
   make("burstable/podu1");
   begin();
@@ -338,17 +338,17 @@ TEST_F(KubeletProviderTest, UntilTheFirstListNothingIsKnown) {
   EXPECT_NE(lines.find("the kubelet answered 500 \\\"no\\\""), std::string::npos) << lines;
 }
 
-TEST_F(KubeletProviderTest, ARefusalSaysWhichRightIsMissing) {
+TEST_F(KubeletProviderTest, RefusalNamesMissingPermission) {
   answer({.status = 403, .body = "Forbidden (user=x, verb=get, resource=nodes, subresource(s)=[pods proxy])"});
   begin();
   EXPECT_NE(lines.find("nodes/pods"), std::string::npos) << lines;
   EXPECT_EQ(lines.find("nodes/proxy"), std::string::npos) << lines;
   answer({.status = 401, .body = "Unauthorized"});
   run_for(10s);
-  EXPECT_NE(lines.find("does not know who asks (401)"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("rejects the token (401)"), std::string::npos) << lines;
 }
 
-TEST_F(KubeletProviderTest, WhatIsNoListIsHeldOff) {
+TEST_F(KubeletProviderTest, RefusesInvalidList) {
   answer(pods({pod("u1")}));
   begin();
   for (const char* body : {"", "{}", "[1]", R"({"items":[{"metadata":{"name":"a"}})", R"({"items":[{}]})"}) {
@@ -359,7 +359,7 @@ TEST_F(KubeletProviderTest, WhatIsNoListIsHeldOff) {
   }
 }
 
-TEST_F(KubeletProviderTest, APodThatCannotBeReadKeepsItsLastVersion) {
+TEST_F(KubeletProviderTest, UnreadablePodKeepsItsLastVersion) {
   answer(pods({pod("u1"), pod("u2")}));
   begin();
   answer(pods({pod("u2"), pod("u1", R"("priority":"high")"), pod("u3", R"("priority":"high")")}));
@@ -390,7 +390,7 @@ TEST_F(KubeletProviderTest, TheSameAgainIsNoChange) {
   EXPECT_EQ(provider.provided().tasks[0], first);  // of the one that is the same
 }
 
-TEST_F(KubeletProviderTest, TooManyPodsAreNotHalfAList) {
+TEST_F(KubeletProviderTest, RefusesListWithTooManyPods) {
   answer(pods({pod("u1")}));
   begin();
   std::vector<std::string> many;
@@ -403,7 +403,7 @@ TEST_F(KubeletProviderTest, TooManyPodsAreNotHalfAList) {
 }
 
 // Anybody who may make a pod could otherwise fill the agent's memory.
-TEST_F(KubeletProviderTest, WhatPodsCarryIsBounded) {
+TEST_F(KubeletProviderTest, PodDataIsBounded) {
   constexpr std::size_t kPods = 40;
   const std::string text(model::kTaskSettingBytesMax, 'x');
   std::vector<std::string> items;

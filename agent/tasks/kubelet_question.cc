@@ -9,14 +9,14 @@
 namespace tidemark::agent {
 namespace {
 
-constexpr std::size_t kSaidBytesMax = 256;  // of an answer that is none, in a message
+constexpr std::size_t kSaidBytesMax = 256;  // of an error answer, quoted in a message
 
 Error refusal(const net::HttpResponse& response, const KubeletQuestion& question) {
   switch (response.status) {
     case 401:
       return {
           ErrorKind::kDenied,
-          "the kubelet does not know who asks (401): it takes bearer tokens where its authentication.webhook is on"};
+          "the kubelet rejects the token (401): enable authentication.webhook so that it accepts bearer tokens"};
     case 403:
       return {ErrorKind::kDenied, base::cat("the kubelet refuses ", question.what, " (403): ", question.remedy)};
     default:

@@ -1,4 +1,4 @@
-// One question to the kubelet of this node.
+// One request to the kubelet of this node.
 #pragma once
 
 #include <string>
@@ -18,14 +18,14 @@ inline constexpr base::Duration kKubeletAnswerLimit = std::chrono::seconds(3);
 struct KubeletQuestion {
   std::string_view target;  // "/pods"
   std::string_view what;    // "the list of its pods", in messages
-  std::string_view remedy;  // what to do where it refuses (403)
+  std::string_view remedy;  // what to do if it refuses (403)
 };
 
 // The answer's body. `bearer`: the token to send, "" for none.
 net::Task<Result<std::string>> ask_kubelet(net::HttpTransport& transport, std::string bearer, KubeletQuestion question,
                                            base::Duration limit);
 
-// What of its configuration matters here: GET /configz, which needs the right nodes/configz.
+// The relevant part of its configuration: GET /configz, which needs the permission nodes/configz.
 net::Task<Result<policy::KubeletFound>> ask_configz(net::HttpTransport& transport, std::string bearer);
 
 }  // namespace tidemark::agent

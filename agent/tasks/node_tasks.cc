@@ -20,15 +20,15 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
   std::unique_ptr<NodeTasks> made(new NodeTasks(loop, *outside.hierarchies, log, std::move(config.groups)));
   std::vector<const TaskProvider*> providers;
   const PodSource source{config.source, config.cluster, {}};
-  // A runtime of this machine is no kubelet, and evicts nobody.
+  // A local runtime is no kubelet, and evicts nothing.
   const bool local = config.kubelet.url.scheme == "unix", in_the_clear = config.kubelet.url.scheme == "http";
   const std::function<std::string()> bearer = local || in_the_clear ? nullptr : outside.kubelet_bearer;
   if (config.kubelet.tls.skip_verification) {
-    log.warn("the kubelet's certificate is not verified: who listens there gets this agent's token",
+    log.warn("the kubelet's certificate is not verified; exposes this agent's token to any server",
              {{"host", config.kubelet.url.host}, {"port", config.kubelet.url.port}});
   }
   if (in_the_clear) {
-    log.warn("the kubelet is asked in the clear, and without the agent's token, which whoever listens would get");
+    log.warn("the kubelet connection is not encrypted; not sending the agent's token");
   }
   config.kubelet.limits.body_bytes_max = kKubeletAnswerBytesMax;
   made->kubelet_client_ = std::make_unique<net::HttpClient>(loop, outside.workers, std::move(config.kubelet));
@@ -37,7 +37,7 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
   }
   if (config.pods == NodeTasksConfig::Pods::kKubelet) {
     KubeletConfig kubelet{source};
-    if (local) kubelet.name = "local";  // whoever has the socket is let in
+    if (local) kubelet.name = "local";  // the socket's permissions control access
     made->kubelet_ = std::make_unique<KubeletProvider>(loop, *made->kubelet_client_, bearer, made->groups_,
                                                        log.named(kubelet.name), kubelet, outside.kubelet_list);
     providers.push_back(made->kubelet_.get());

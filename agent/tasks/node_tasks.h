@@ -1,4 +1,4 @@
-// All that knows what runs on this node, and the one list made of it: the wiring of this room.
+// All providers of this node, and the one list made from them: wires this room.
 #pragma once
 
 #include <functional>
@@ -42,10 +42,10 @@ struct NodeTasksConfig {
   std::vector<CopilotConfig> copilots;
 };
 
-// What lies outside; all of it outlives the tasks. `workers` resolves names, and may be null where addresses are given.
+// External parts; all outlive the tasks. `workers` resolves names, and may be null if addresses are given.
 struct NodeTasksOutside {
   const linux::Hierarchies* hierarchies = nullptr;
-  kube::Reader* reader = nullptr;  // with watcher: where pods come from the API server
+  kube::Reader* reader = nullptr;  // with watcher: if pods come from the API server
   kube::Watcher* watcher = nullptr;
   std::function<std::string()> kubelet_bearer;
   KeptList kubelet_list{};
@@ -62,24 +62,24 @@ class NodeTasks {
 
   void start();  // until it is destroyed
 
-  // What the node's NodeSLO says; "" where there is none.
+  // The node's current NodeSLO; "" if there is none.
   Result<void> use_node_slo(std::string_view spec) { return host_applications_.set(spec, loop_.clock().monotonic()); }
 
   // All tasks at this instant (agent/tasks/task_list.h).
   const std::shared_ptr<const TaskSnapshot>& snapshot() { return list_->snapshot(); }
   std::span<const TaskProvider* const> providers() const { return list_->providers(); }
-  // What the kubelet says of its configuration; null: nothing yet.
+  // The kubelet's configuration; null: not known yet.
   const policy::KubeletFound* kubelet() const { return configz_ && configz_->found() ? &*configz_->found() : nullptr; }
   const PodGroups& groups() const { return groups_; }
-  // The copilot that tells of this task now; null: none does.
+  // The copilot that lists this task now; null: none does.
   copilot::Client* copilot_of(const model::Task& task);
-  // What copilots say that their tasks have on disks.
+  // The disk use of copilots' tasks.
   std::vector<TaskOnDisks> held_on_disks() const;
-  // How the agent stands to what copilots limit by themselves, and what they say of that.
+  // Sets the permit for copilots' own limits; returns what copilots report about them.
   void stand_to_limits(copilot::LimitStance stance);
   std::string_view limits_say();
-  // Who has to answer before it is known whose the use of the node is; "" when all did. A copilot that never answers is
-  // waited for a while only: it may not be there at all.
+  // The provider that must answer before the use of the node can be attributed; "" if all did. A copilot that never
+  // answers is awaited only for a while: it may not exist.
   std::string_view awaited() const;
 
  private:

@@ -92,7 +92,7 @@ struct NodeTasksTest : testing::NodeTest {
   std::unique_ptr<NodeTasks> tasks;
 };
 
-TEST_F(NodeTasksTest, OneListOfAllThatKnow) {
+TEST_F(NodeTasksTest, MergesAllProviders) {
   add_pod("u1");
   add_pod("u2");
   make("burstable/podu1/c1");
@@ -123,7 +123,7 @@ TEST_F(NodeTasksTest, TwoCopilotsThatClaimOneGroup) {
   EXPECT_EQ(tasks->snapshot()->refused[0].why, Refusal::kSameGroup);
 }
 
-TEST_F(NodeTasksTest, WhoTellsOfATaskIsToEndIt) {
+TEST_F(NodeTasksTest, FindsCopilotOfTask) {
   yarn.run("c1", kYarn);
   other.run("step-7", "slurm");
   add_pod("u1");
@@ -141,7 +141,7 @@ TEST_F(NodeTasksTest, WhoTellsOfATaskIsToEndIt) {
   EXPECT_EQ(tasks->copilot_of(elsewhere), nullptr) << "nobody tells of that one";
 }
 
-TEST_F(NodeTasksTest, AHandleStaysThroughWhatOthersDo) {
+TEST_F(NodeTasksTest, HandleStaysWhenOthersChange) {
   add_pod("u1");
   make("burstable/podu1");
   begin();

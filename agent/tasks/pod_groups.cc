@@ -29,7 +29,7 @@ net::Task<void> PodGroups::run() {
 }
 
 Result<void> PodGroups::look() {
-  // What came after the walk and before its folder was watched is not told of: then once more.
+  // Groups created after the walk and before the watch are not reported: then walk again.
   constexpr int kWalksMax = 3;
   for (int walks = 1;; ++walks) {
     auto walked = walk();
@@ -39,7 +39,7 @@ Result<void> PodGroups::look() {
 }
 
 Result<void> PodGroups::detect() {
-  // With pods there the question is answered; without them a kubelet may come back as another one.
+  // The driver is known once there are pods; without pods a kubelet may restart with another driver.
   if (config_.driver || !pods_.empty()) return {};
   const linux::Place place{hierarchies_.all()[hierarchy_].path, {}, {}};
   TM_TRY(const auto driver, linux::detect_driver(hierarchies_.directory(hierarchy_), config_.kubelet_root, place));
@@ -71,7 +71,7 @@ const linux::LivePod* PodGroups::find(std::string_view uid) const {
   return found == pods_.end() || found->uid != uid ? nullptr : &*found;
 }
 
-// The levels for pods that come and go, and each pod for its containers.
+// Watches the levels for pods, and each pod for its containers.
 bool PodGroups::watch_all() {
   if (!kubepods_) return false;
   std::vector<std::string> groups;

@@ -1,5 +1,5 @@
-// The groups that the kubelet makes, looked at again and again: which pods have one, and where. New ones are known when
-// their folder is made, by the kernel's word; what that misses is found at the next look around.
+// The groups that the kubelet creates: which pods have one, and where. The kernel reports new ones when their directory
+// is created; a periodic look finds the rest.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ namespace tidemark::agent {
 
 struct PodGroupsConfig {
   std::string kubelet_root = "/";             // the kubelet's cgroupRoot
-  std::optional<linux::CgroupDriver> driver;  // nullopt: by what is there
+  std::optional<linux::CgroupDriver> driver;  // nullopt: detected from existing groups
   base::Duration interval = std::chrono::seconds(10);
-  // Looks because the kernel told of something (contract 7.1).
+  // For looks after kernel events (contract 7.1).
   double looks_per_second = 5;
   std::int64_t looks_burst = 10;
 };
 
 class PodGroups {
  public:
-  // All that is given outlives it.
+  // All arguments outlive it.
   PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies, base::Log log, PodGroupsConfig config);
 
   // Both before run(), called from it.
@@ -38,14 +38,14 @@ class PodGroups {
   void on_new_pod(std::function<void()> told) { on_new_pod_.push_back(std::move(told)); }  // after on_change
 
   net::Task<void> run();
-  // Now. What cannot be read leaves what was known.
+  // Looks now. If something cannot be read, the last result stays.
   Result<void> look();
 
-  // Null: the kubelet has made no group yet, so nobody knows how it names them.
+  // Null: the kubelet has created no group yet, so its naming is unknown.
   const linux::Kubepods* kubepods() const { return kubepods_ ? &*kubepods_ : nullptr; }
   const std::vector<linux::LivePod>& pods() const { return pods_; }  // by uid
   const linux::LivePod* find(std::string_view uid) const;
-  // The last look saw everything that there was.
+  // The last look saw everything.
   bool current() const { return current_; }
 
  private:
@@ -57,7 +57,7 @@ class PodGroups {
   const linux::Hierarchies& hierarchies_;
   base::Log log_;
   PodGroupsConfig config_;
-  std::size_t hierarchy_ = 0;  // the one that pods are looked for in
+  std::size_t hierarchy_ = 0;  // the one that is searched for pods
   std::optional<linux::Kubepods> kubepods_;
   std::vector<linux::LivePod> pods_;
   bool current_ = false;

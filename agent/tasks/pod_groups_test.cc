@@ -30,7 +30,7 @@ struct PodGroupsTest : testing::NodeTest {
   int changes = 0, new_pods = 0;
 };
 
-TEST_F(PodGroupsTest, FindsWhatIsThere) {
+TEST_F(PodGroupsTest, FindsExistingGroups) {
   make("burstable/podu2/c1");
   make("besteffort");
   make("podu1");
@@ -44,7 +44,7 @@ TEST_F(PodGroupsTest, FindsWhatIsThere) {
   EXPECT_TRUE(groups->current());
 }
 
-TEST_F(PodGroupsTest, WithoutAKubeletNobodyKnowsItsNames) {
+TEST_F(PodGroupsTest, NamesAreUnknownWithoutKubelet) {
   begin();
   EXPECT_EQ(groups->kubepods(), nullptr);
   EXPECT_TRUE(groups->current());
@@ -55,7 +55,7 @@ TEST_F(PodGroupsTest, WithoutAKubeletNobodyKnowsItsNames) {
   EXPECT_EQ(changes, 1);
 }
 
-TEST_F(PodGroupsTest, ANewPodIsKnownWhenItsGroupIsMade) {
+TEST_F(PodGroupsTest, FindsNewPodWhenGroupIsCreated) {
   make_levels();
   begin();
   make("besteffort/podu1");
@@ -68,7 +68,7 @@ TEST_F(PodGroupsTest, ANewPodIsKnownWhenItsGroupIsMade) {
   EXPECT_EQ(new_pods, 2);
 }
 
-TEST_F(PodGroupsTest, SoAreItsContainersAndItsEnd) {
+TEST_F(PodGroupsTest, FindsNewContainersAndRemovedPods) {
   make("burstable/podu1");
   make("besteffort");
   begin();
@@ -112,7 +112,7 @@ TEST_F(PodGroupsTest, NothingNewIsNoChange) {
   EXPECT_EQ(changes, before);
 }
 
-TEST_F(PodGroupsTest, GroupsMadeAnewAreWatchedAgain) {
+TEST_F(PodGroupsTest, RecreatedGroupsAreWatchedAgain) {
   make("burstable/podu1");
   make("besteffort");
   begin();
@@ -127,7 +127,7 @@ TEST_F(PodGroupsTest, GroupsMadeAnewAreWatchedAgain) {
 }
 
 // A kubelet that comes back with another driver leaves the empty groups of the old one behind.
-TEST_F(PodGroupsTest, TheDriverMayBecomeAnother) {
+TEST_F(PodGroupsTest, DriverMayChange) {
   make_levels();
   begin();
   EXPECT_EQ(groups->kubepods()->driver(), linux::CgroupDriver::kCgroupfs);
@@ -137,7 +137,7 @@ TEST_F(PodGroupsTest, TheDriverMayBecomeAnother) {
   EXPECT_EQ(groups->kubepods()->driver(), linux::CgroupDriver::kSystemd);
 }
 
-TEST_F(PodGroupsTest, WhatCannotBeReadLeavesWhatWasKnown) {
+TEST_F(PodGroupsTest, UnreadableGroupsKeepLastResult) {
   make("burstable/podu1");
   make("besteffort");
   begin();

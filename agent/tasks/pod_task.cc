@@ -22,7 +22,7 @@ using model::SaidAmounts;
 using model::TaskAmounts;
 using model::TaskSetting;
 
-// How the kubelet marks pods of its own: in its list by where they came from, at the API server by their mirror.
+// Marks of static pods: the kubelet's list has their source, the API server has their mirror.
 constexpr std::string_view kConfigSource = "kubernetes.io/config.source";
 constexpr std::string_view kConfigMirror = "kubernetes.io/config.mirror";
 constexpr std::string_view kConfigHash = "kubernetes.io/config.hash";
@@ -70,7 +70,7 @@ kube::PodFields fields_of_tasks() {
                              model::kOomScoreAdjAnnotation,
                              model::kOomScoreAdjSpecAnnotation,
                              model::kResctrlAnnotation};
-  fields.statuses = false;  // of those, read_statuses() reads what counts here
+  fields.statuses = false;  // read_statuses() reads the relevant ones
   return fields;
 }
 
@@ -158,7 +158,7 @@ TaskAmounts amounts_of(const kube::ResourceList& list) {
           {said<CpuMilli>(list, model::kMidCpu), said<MemoryBytes>(list, model::kMidMemory)}};
 }
 
-// A limit of 0 is none, in Kubernetes as in contract 7.2 (quota ≤ 0 → −1).
+// A limit of 0 means no limit, in Kubernetes as in contract 7.2 (quota ≤ 0 → −1).
 void drop_empty_limits(TaskAmounts& limits) {
   for (SaidAmounts* each : {&limits.native, &limits.batch, &limits.mid}) {
     if (each->cpu && each->cpu->value <= 0) each->cpu.reset();
@@ -180,10 +180,10 @@ model::Resources or_nothing(const SaidAmounts& amounts) {
   return {amounts.cpu.value_or(model::CpuMilli{}), amounts.memory.value_or(model::MemoryBytes{})};
 }
 
-// What of a task is being added up.
+// The part of a task that is summed.
 using Part = SaidAmounts TaskAmounts::*;
 
-// By the rule for requests (model/pod.h), whatever it is that stands in them.
+// By the rule for requests (model/pod.h), whichever side is summed.
 model::Resources sum_of(const model::Task& task, TaskAmounts model::TaskContainer::* side, Part part) {
   model::PodResources pod;
   for (const model::TaskContainer& each : task.containers) {
@@ -195,7 +195,7 @@ model::Resources sum_of(const model::Task& task, TaskAmounts model::TaskContaine
   return model::effective_request(pod);
 }
 
-// Each by itself, and only where all that count have one.
+// Each resource separately, and only if all counted containers have a limit.
 SaidAmounts limit_of(const model::Task& task, Part part, bool all_count) {
   bool any = false, cpu = true, memory = true;
   for (const model::TaskContainer& each : task.containers) {
@@ -285,7 +285,7 @@ void read_eviction_policy(Reader& reader) {
   }
 }
 
-// What ending it would lose, as whoever runs the job says.
+// The loss of an eviction, as declared by the job.
 void read_loss(Reader& reader) {
   model::Task& task = reader.out.task;
   if (const kube::Text* text = reader.annotation(model::kProgressAnnotation)) {
@@ -323,7 +323,7 @@ void read_eviction(Reader& reader) {
   }
 }
 
-// The cpuset and the NUMA nodes that something was given on (contract 7.9: with cpu or batch-cpu > 0).
+// The assigned cpuset and NUMA nodes (contract 7.9: with cpu or batch-cpu > 0).
 void read_resource_status(Reader& reader) {
   const kube::Text* text = reader.annotation(model::kResourceStatusAnnotation);
   if (text == nullptr) return;
@@ -353,8 +353,8 @@ void read_resource_status(Reader& reader) {
   task.numa_nodes.erase(twice.begin(), twice.end());
 }
 
-// `node.koordinator.sh/extended-resource-spec`, for containers whose specification says nothing of batch resources:
-// an API server drops what it does not know from a pod, the webhook's annotation keeps it.
+// `node.koordinator.sh/extended-resource-spec`, for containers whose specification has no batch resources: an API
+// server drops unknown resources from a pod, the webhook's annotation keeps them.
 void read_extended_spec(Reader& reader, kube::Interner& interner) {
   const kube::Text* text = reader.annotation(model::kExtendedResourceSpecAnnotation);
   if (text == nullptr) return;

@@ -1,4 +1,4 @@
-// A pod as the kubelet or the API server tells of it, as a task without a group; and with the group that is there.
+// Converts a pod from the kubelet or the API server into a task without a group, and adds the existing group.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace tidemark::agent {
 
-// Whose word it is.
+// The source of the pod.
 struct PodSource {
   std::string name = "kubernetes";
   std::string cluster;
@@ -21,16 +21,15 @@ struct PodSource {
 };
 
 struct PodTask {
-  model::Task task;                // no paths in it
-  std::vector<std::string> notes;  // what of it cannot be read: "annotation koordinator.sh/eviction-policy: …"
+  model::Task task;  // without paths
+  std::vector<std::string> notes;  // what could not be read: "annotation koordinator.sh/eviction-policy: …"
 };
 
-// kInvalid for what is no pod; a label or annotation that cannot be read means what the contract says, and is noted.
-// The task's id is the uid that the kubelet names the pod's group by: of a static pod that is not the uid which the API
-// server shows for it.
+// kInvalid if it is no pod; an unreadable label or annotation has the meaning that the contract defines, and is noted.
+// The task's id is the uid in the name of the pod's group: for a static pod it differs from the uid at the API server.
 Result<PodTask> decode_pod_task(std::string_view bytes, const PodSource& source, kube::Interner& interner);
 
-// The task with the paths of `live`; null: it has no group now. Containers that are there and in no status are added.
+// The task with the paths of `live`; null: it has no group now. Containers that exist without a status are added.
 model::Task placed(const model::Task& task, const linux::LivePod* live);
 
 }  // namespace tidemark::agent

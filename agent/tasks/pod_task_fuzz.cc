@@ -1,4 +1,4 @@
-// Any bytes: a task within its limits, or an error that names a pod. What decodes is placed without surprise.
+// Any bytes give a task within its limits, or an error that names a pod. A decoded task can be placed.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const model::Task& task = pod->task;
-  TM_CHECK(!task.identity.task.empty() && task.path.empty(), "it is somebody, and nowhere yet");
+  TM_CHECK(!task.identity.task.empty() && task.path.empty(), "it has an id and no path yet");
   TM_CHECK(task.containers.size() <= model::kTaskContainersMax, "containers are bounded");
   TM_CHECK(task.bytes() <= model::kTaskBytesMax, "so is the whole");
   linux::LivePod live;

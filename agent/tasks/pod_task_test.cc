@@ -97,7 +97,7 @@ TEST_F(PodTaskTest, AnOnlinePod) {
 }
 
 // Running 2 + 0.5, starting 3: the migration counts; and the overhead.
-TEST_F(PodTaskTest, WhatAPodRequestsAndIsLimitedTo) {
+TEST_F(PodTaskTest, ReadsRequestsAndLimits) {
   const model::Task task = listed(0).task;
   EXPECT_EQ(task.requests.native, amounts(3100, 2 * kGi + 256 * kMi + 64 * kMi));
   EXPECT_EQ(task.limits.native, amounts(3100, 2 * kGi + 256 * kMi + 64 * kMi));
@@ -158,7 +158,7 @@ TEST_F(PodTaskTest, BatchResourcesOfTheSpecificationAndOfTheAnnotation) {
   EXPECT_EQ(task.requests.native, amounts(0, 0));
 }
 
-TEST_F(PodTaskTest, APodOfTheKubeletsOwn) {
+TEST_F(PodTaskTest, ReadsStaticPod) {
   const model::Task task = listed(2).task;
   EXPECT_TRUE(task.fixed);
   EXPECT_EQ(task.identity.task, "0123456789abcdef0123456789abcdef");
@@ -173,7 +173,7 @@ TEST_F(PodTaskTest, APodOfTheKubeletsOwn) {
 }
 
 // Its group is named by the hash, not by the uid of the mirror.
-TEST_F(PodTaskTest, TheApiServersMirrorOfIt) {
+TEST_F(PodTaskTest, ReadsMirrorPod) {
   const model::Task task =
       made(R"("annotations":{"kubernetes.io/config.hash":"feed","kubernetes.io/config.mirror":"feed"})").task;
   EXPECT_TRUE(task.fixed);
@@ -185,7 +185,7 @@ TEST_F(PodTaskTest, TheApiServersMirrorOfIt) {
 }
 
 // docs/guide/evictions.md: what ending it would lose, and whether others depend on it.
-TEST_F(PodTaskTest, WhatWouldBeLostWithIt) {
+TEST_F(PodTaskTest, ReadsLossOfEviction) {
   const model::Task told = made(R"("labels":{"tidemark.io/infrastructure":"true"},)"
                                 R"("annotations":{"tidemark.io/progress":"70","tidemark.io/held-bytes":"1048576"})")
                                .task;
@@ -231,7 +231,7 @@ TEST_F(PodTaskTest, MidResources) {
 }
 
 // Contract 1.4: bad JSON = none; invalid = 0.
-TEST_F(PodTaskTest, WhatCannotBeReadMeansWhatTheContractSaysAndIsNoted) {
+TEST_F(PodTaskTest, UnreadableValueHasContractMeaningAndNote) {
   const PodTask pod = made(R"("labels":{"koordinator.sh/priority":"high"},"annotations":{
       "koordinator.sh/eviction-policy":"[\"BECPUEvict\"","koordinator.sh/eviction-priority":"99999999999",
       "scheduling.koordinator.sh/resource-status":"{\"cpuset\":\"3-1\"}",
@@ -272,7 +272,7 @@ TEST_F(PodTaskTest, IsBounded) {
   EXPECT_EQ(many.error().message, "Pod /a: 129 containers: at most 128");
 }
 
-TEST_F(PodTaskTest, WhatIsNoPodIsRefused) {
+TEST_F(PodTaskTest, RefusesInvalidPod) {
   for (const char* bytes :
        {"", "[]", "{}", R"({"metadata":{"name":"a"}})", R"({"kind":"Node","metadata":{"name":"a"}})",
         R"({"metadata":{"name":"a","uid":"u"},"status":{"containerStatuses":[{"name":7}]}})"}) {

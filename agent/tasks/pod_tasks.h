@@ -1,4 +1,4 @@
-// The tasks of a provider of pods: what it lists, each with the group that is there now.
+// The tasks of a provider of pods: its list, each pod with its existing group.
 #pragma once
 
 #include <cstddef>
@@ -22,18 +22,18 @@ class PodTasks {
   PodTasks(const PodTasks&) = delete;
   PodTasks& operator=(const PodTasks&) = delete;
 
-  // All that are listed. A pod that did not change is the same pointer as before; one that was listed before and has a
-  // group is unconfirmed. `confirmed`: when they were listed.
+  // Sets the list. An unchanged pod keeps its pointer; a pod that was listed before and still has a group is
+  // unconfirmed. `confirmed`: the time of the list.
   void set(std::vector<std::shared_ptr<const PodTask>> pods, base::MonotonicTime confirmed, base::MonotonicTime now);
-  // It is told to be gone, whatever is left of its group.
+  // The pod is reported as gone, even if its group still exists.
   void drop(std::string_view uid);
-  // Those that were unconfirmed for too long.
+  // Drops pods that were unconfirmed for too long.
   void give_up(base::MonotonicTime now);
-  // The same as before, said again.
+  // The list is unchanged.
   void confirm(base::MonotonicTime now);
-  // Not said again: the last ones are held, where there were some.
+  // The list was not confirmed: the last pods, if any, are held.
   void hold();
-  // The same, because of a list that could not be had or not be believed.
+  // The same, because the list failed or was not credible.
   void refuse_list();
 
   const ProvidedTasks& provided() const { return provided_; }
@@ -41,7 +41,7 @@ class PodTasks {
  private:
   struct Held {
     std::shared_ptr<const PodTask> pod;
-    linux::LivePod live;  // no uid: none
+    linux::LivePod live;  // empty uid: no group
     TaskPointer task;
     std::optional<base::MonotonicTime> unconfirmed;  // since when
   };

@@ -1,5 +1,5 @@
-// Where work on this node comes from: one interface for the kubelet, the API server, copilots and the settings of host
-// applications. A provider runs on the loop of the agent and keeps what it was told last; asking it waits for nothing.
+// Sources of tasks on this node: one interface for the kubelet, the API server, copilots and host applications. A
+// provider runs on the loop of the agent and keeps its last answer; reading it does not block.
 #pragma once
 
 #include <cstddef>
@@ -18,30 +18,30 @@ namespace tidemark::agent {
 using TaskPointer = std::shared_ptr<const model::Task>;
 
 enum class Standing : std::uint8_t {
-  kWaiting,  // it has not answered yet: no tasks here does not mean that there are none
+  kWaiting,  // it has not answered yet: an empty list does not mean that there are no tasks
   kCurrent,
-  kHeld,     // it does not answer, or not with what can be believed: these are its last tasks
-  kMissing,  // for so long that its tasks are dropped: what they use counts as the system's
+  kHeld,  // no credible answer: these are its last tasks
+  kMissing,  // for so long that its tasks are dropped: their use counts as the system's
 };
 std::string_view to_string(Standing);
 
-// A task of which its source says nothing any more stays while its group is there: a daemon that has just started tells
-// of less than there is, and one that is away tells of nothing. For so long, and so many of one source.
+// A task that its source no longer lists stays while its group exists: a daemon that has just started lists too little,
+// and one that is away lists nothing. This long, and this many of one source.
 inline constexpr base::Duration kUnconfirmedFor = std::chrono::minutes(2);
 inline constexpr std::size_t kUnconfirmedMax = 512;
 
 struct ProvidedTasks {
-  std::uint64_t lists_refused = 0;  // so far: they could not be had, or not be believed
-  std::size_t refused = 0;          // of its last list: what cannot be read, or lies where it may have nothing
-  std::optional<base::MonotonicTime> confirmed;  // when it last said so
-  std::uint64_t change = 0;                      // another number whenever anything below is another
+  std::uint64_t lists_refused = 0;  // so far: failed or not credible
+  std::size_t refused = 0;  // of its last list: unreadable entries, or groups outside the allowed ones
+  std::optional<base::MonotonicTime> confirmed;  // time of its last credible answer
+  std::uint64_t change = 0;  // changes whenever anything below changes
   Standing standing = Standing::kWaiting;
-  std::vector<TaskPointer> tasks;  // a task that did not change is the same pointer
-  std::size_t unconfirmed = 0;     // the last so many of them
+  std::vector<TaskPointer> tasks;  // an unchanged task keeps its pointer
+  std::size_t unconfirmed = 0;  // this many at the end of the list
 };
 
-// What is held as it is provided, the unconfirmed behind the others: of each its `task`, and since when it is
-// `unconfirmed`. Answers whether anything is another.
+// Converts held tasks into the provided list, unconfirmed ones last: of each its `task`, and since when it is
+// `unconfirmed`. Returns whether anything changed.
 template <class Held>
 bool provide(const std::vector<Held>& held, ProvidedTasks& out) {
   std::vector<TaskPointer> tasks;

@@ -9,7 +9,7 @@
 namespace tidemark::agent {
 namespace {
 
-// "SOCKET=GROUP", a socket as often as it has groups.
+// "SOCKET=GROUP", repeated for each group of a socket.
 Result<std::vector<CopilotConfig>> read_copilots(const std::vector<std::string>& texts) {
   std::vector<CopilotConfig> out;
   for (const std::string& text : texts) {
@@ -38,11 +38,11 @@ Result<std::vector<CopilotConfig>> read_copilots(const std::vector<std::string>&
 void TaskFlags::add_to(base::Flags& flags) {
   flags.group("What runs on the node");
   flags.choice("pod-source", pod_source, {"kubelet", "api-server"},
-               "who lists the pods: the kubelet (right nodes/pods) or the API server (right to list and watch pods)");
+               "source of pods: the kubelet (permission nodes/pods) or the API server (list and watch pods)");
   kubelet.add_to(flags);
   flags.choice("cgroup-driver", cgroup_driver, {"auto", "cgroupfs", "systemd"},
-               "how the kubelet names groups; auto: by what is there");
-  flags.list("copilot", copilots, "sockets of copilots, each with the group below which its containers are")
+               "cgroup driver of the kubelet; auto: detected from existing groups");
+  flags.list("copilot", copilots, "copilot sockets, each with the parent group of its containers")
       .placeholder("SOCKET=GROUP");
 }
 

@@ -1,4 +1,4 @@
-// Flags of an agent that say where it learns what runs on its node.
+// Flags of an agent that select its providers.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct TaskFlags {
   std::vector<std::string> copilots;
 
   void add_to(base::Flags& flags);
-  // kInvalid: what is wrong with which flag.
+  // kInvalid: names the flag and the error.
   Result<NodeTasksConfig> config(std::string node_name) const;
 };
 

@@ -24,7 +24,7 @@ std::string wrong(const std::vector<std::string>& arguments) {
   return config ? std::string("accepted") : config.error().message;
 }
 
-TEST(TaskFlags, WithoutAWordTheKubeletOfThisMachineIsAskedAndItsCertificateVerified) {
+TEST(TaskFlags, DefaultIsVerifiedLocalKubelet) {
   const auto config = parse({});
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->node_name, "n1");
@@ -55,7 +55,7 @@ TEST(TaskFlags, AllOfThem) {
   EXPECT_EQ(config->copilots[1].parents, (std::vector<std::string>{"c", "d"}));
 }
 
-TEST(TaskFlags, WhatIsWrongIsNamed) {
+TEST(TaskFlags, ErrorNamesTheFlag) {
   EXPECT_NE(wrong({"--kubelet-endpoint=10250"}).find("--kubelet-endpoint"), std::string::npos);
   EXPECT_NE(wrong({"--kubelet-cgroup-root=../x"}).find("leads up"), std::string::npos);
   EXPECT_NE(wrong({"--kubelet-ca-file=/x", "--kubelet-insecure-skip-tls-verify"}).find("one of them"),

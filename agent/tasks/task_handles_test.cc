@@ -56,7 +56,7 @@ TEST_F(TaskHandles, AnotherGroupIsAnotherHandle) {
   EXPECT_NE(handle("a"), without);
 }
 
-TEST_F(TaskHandles, WhatIsListedTwiceWithoutAGroupIsListedOnce) {
+TEST_F(TaskHandles, DuplicateWithoutGroupIsListedOnce) {
   pods.say({"a", "a", "b"});
   EXPECT_EQ(list.snapshot()->tasks.size(), 2u);
 }
@@ -71,7 +71,7 @@ TEST_F(TaskHandles, NothingNewAllocatesNothing) {
   EXPECT_EQ(base::testing::allocations() - allocated, 0);
 }
 
-TEST_F(TaskHandles, ASnapshotStaysWhatItIs) {
+TEST_F(TaskHandles, SnapshotIsImmutable) {
   pods.say({"a kubepods/poda"});
   const auto before = list.snapshot();
   pods.say({"b kubepods/podb"});

@@ -12,7 +12,7 @@ namespace {
 
 using model::TaskKind;
 
-// Groups before what lies in them, and everything that lies in one next to it: "a/b" before "a-b", although '-' is
+// Orders groups before what is nested in them, and keeps nested groups together: "a/b" before "a-b", although '-' is
 // the lower letter.
 bool path_before(std::string_view a, std::string_view b) {
   return std::ranges::lexicographical_compare(
@@ -38,7 +38,7 @@ std::string key_of(const model::Task& task) {
                    task.identity.task, "\0"sv, task.path);
 }
 
-// The first pod in the group of claims[at]; what lies in it stands behind it.
+// The first pod in the group of claims[at]; nested groups follow it.
 TaskPointer pod_in(const std::vector<Claim>& claims, std::size_t at) {
   const std::string& group = claims[at].task->path;
   for (std::size_t i = at + 1; i < claims.size() && in_group(claims[i].task->path, group); ++i) {
@@ -160,7 +160,7 @@ void TaskList::make() {
     made->tasks.push_back({held.handle, task, above, claims[at].unconfirmed});
   }
 
-  // Free from the next snapshot on, so that no slot changes its owner within one.
+  // Slots become free with the next snapshot, so that no slot changes its owner within one.
   std::erase_if(held_, [&](const auto& each) {
     if (each.second.listed == made->change) return false;
     free_slots_.push_back(each.second.handle.slot);

@@ -1,21 +1,20 @@
 // All tasks of the node at one instant, and for each group exactly one owner.
 //
-//   what a task owns   its group, less the groups of owners that lie in it
-//   the system's       what is used on the node, less what all owners use
+//   a task owns            its group, less the groups of owners nested in it
+//   the system owns        the use of the node, less the use of all owners
 //
-// Who owns what several name, tested one by one:
+// Rules if several claim a group, each with a test:
 //
-//   the same group           a pod before a copilot's task before a host application; then one that is confirmed; then
+//   the same group           a pod before a copilot's task before a host application; then a confirmed task; then
 //                            the provider listed first
 //   a host application in    a pod's, a copilot's: theirs, since they are limited and evicted as a whole
-//   a copilot's task in      a pod (YARN's containers in the NodeManager's): its own, the rest is the pod's; but not
-//   the
-//                            pod's containers themselves, which are what lies directly in its group
+//   a copilot's task in      a pod (YARN's containers in the NodeManager's): its own, the rest is the pod's; but not the
+//                            pod's containers themselves, which are directly in its group
 //                            a host application (`hadoop-yarn`): its own, the rest is the application's
 //                            kubepods-besteffort, or anywhere else: its own
-//   what has a pod in it     is nobody's but the kubelet's
+//   a group with a pod in it belongs only to the kubelet
 //
-// Whoever reports a host application as the peer does (all of its group) adds what lies in it: `above` says what.
+// To report a host application as Koordinator does (its whole group), add what is nested in it: see `above`.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +31,8 @@
 
 namespace tidemark::agent {
 
-// One task in one group, for as long as both are listed: what holds files open for it keeps them by this. Slots are
-// small numbers, given again with another turn.
+// One task in one group, for as long as both are listed: files kept open for it are kept under this handle. Slots are
+// small numbers, reused with another turn.
 struct TaskHandle {
   std::uint32_t slot = 0;
   std::uint32_t turn = 0;
@@ -43,9 +42,9 @@ struct TaskHandle {
 struct ListedTask {
   TaskHandle handle;
   TaskPointer task;
-  // Where in the list its group's nearest owner above stands, always before it; nullopt: none, or it has no group.
+  // Index of the owner of the nearest group above, always smaller; nullopt: none, or it has no group.
   std::optional<std::size_t> above;
-  bool unconfirmed = false;  // its source tells of it no more, and its group is there (agent/tasks/provider.h)
+  bool unconfirmed = false;  // its source no longer lists it, but its group exists (agent/tasks/provider.h)
 };
 
 enum class Refusal : std::uint8_t {
@@ -56,11 +55,11 @@ enum class Refusal : std::uint8_t {
 };
 std::string_view to_string(Refusal);
 
-// A claim that does not count: the task is not in the list, what it uses is its owner's.
+// A claim that does not count: the task is not in the list, its use is the owner's.
 struct RefusedTask {
   TaskPointer task;
   Refusal why = Refusal::kSameGroup;
-  TaskPointer owner;  // against whom
+  TaskPointer owner;  // the owner that was preferred
 };
 
 struct TaskSnapshot {
@@ -80,12 +79,12 @@ struct TaskSnapshot {
 
 class TaskList {
  public:
-  // Of two providers that name the same, the first counts. They outlive the list.
+  // If two providers claim the same, the first counts. They outlive the list.
   explicit TaskList(std::vector<const TaskProvider*> providers);
 
   std::span<const TaskProvider* const> providers() const { return providers_; }
 
-  // What all providers say now. The same snapshot as long as none says anything else, and then nothing is allocated.
+  // The current answers of all providers. The same snapshot while none changes; then nothing is allocated.
   const std::shared_ptr<const TaskSnapshot>& snapshot();
 
  private:
@@ -93,12 +92,12 @@ class TaskList {
   void make();
 
   std::vector<const TaskProvider*> providers_;
-  std::vector<std::uint64_t> seen_;  // the change of each
+  std::vector<std::uint64_t> seen_;  // the last change of each
   std::shared_ptr<const TaskSnapshot> snapshot_;
 
   struct Held {
     TaskHandle handle;
-    std::uint64_t listed = 0;  // the last snapshot that it is in
+    std::uint64_t listed = 0;  // the last snapshot that has it
   };
   std::unordered_map<std::string, Held> held_;
   std::vector<std::uint32_t> turns_;       // of each slot

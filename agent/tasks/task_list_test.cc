@@ -51,7 +51,7 @@ TEST_F(TaskListTest, EachGroupHasOneOwner) {
 }
 
 // The word of a kubelet outranks all; of two that are alike the first provider's counts.
-TEST_F(TaskListTest, TheSameGroupIsThePodsThenTheCopilotsThenTheHostApplications) {
+TEST_F(TaskListTest, PodWinsOverCopilotOverHostApplication) {
   pods.say({"web kubepods/podw"});
   yarn.say({"liar kubepods/podw", "c1 yarn/c1"});
   other.say({"c1-again yarn/c1"});
@@ -62,7 +62,7 @@ TEST_F(TaskListTest, TheSameGroupIsThePodsThenTheCopilotsThenTheHostApplications
             "other/c1-again: the group is another task's (c1); hosts/app2: the group is another task's (c1)");
 }
 
-TEST_F(TaskListTest, OfTwoThatAreAlikeTheOneThatIsConfirmedCounts) {
+TEST_F(TaskListTest, ConfirmedTaskWins) {
   yarn.say({"before yarn/c1", "alone yarn/c2"});
   EXPECT_FALSE(list.snapshot()->tasks.at(0).unconfirmed);
   yarn.forget();
@@ -72,7 +72,7 @@ TEST_F(TaskListTest, OfTwoThatAreAlikeTheOneThatIsConfirmedCounts) {
   EXPECT_TRUE(list.snapshot()->tasks.at(1).unconfirmed);
 }
 
-TEST_F(TaskListTest, AHostApplicationInATaskIsThatTasks) {
+TEST_F(TaskListTest, TaskOwnsNestedHostApplication) {
   pods.say({"web kubepods/podw"});
   yarn.say({"c1 yarn/c1"});
   hosts.say({"app kubepods/podw/helper", "deep kubepods/podw/ctr/x/y", "app2 yarn/c1/part", "next kubepods/podwide"});
@@ -83,7 +83,7 @@ TEST_F(TaskListTest, AHostApplicationInATaskIsThatTasks) {
             "hosts/app2: the group lies in a task's, which is limited and evicted as a whole (c1)");
 }
 
-TEST_F(TaskListTest, YarnContainersInTheNodeManagersPodAreTheirOwn) {
+TEST_F(TaskListTest, YarnContainersInNodeManagerPodAreSeparate) {
   pods.say({"nm kubepods/burstable/podn"});
   yarn.say({"c1 kubepods/burstable/podn/ctr/hadoop-yarn/c1", "c2 kubepods/burstable/podn/ctr/hadoop-yarn/c2"});
   EXPECT_EQ(listed(), "nm c1<nm c2<nm");
@@ -98,7 +98,7 @@ TEST_F(TaskListTest, ACopilotCannotClaimAPodsContainer) {
   EXPECT_EQ(refused(), "yarn/liar: the group is a pod's container (web)");
 }
 
-TEST_F(TaskListTest, WhatHasAPodInItIsNobodysElse) {
+TEST_F(TaskListTest, GroupWithPodCannotBeClaimed) {
   pods.say({"web kubepods/burstable/podw"});
   yarn.say({"liar kubepods/burstable"});
   hosts.say({"all kubepods"});
@@ -107,7 +107,7 @@ TEST_F(TaskListTest, WhatHasAPodInItIsNobodysElse) {
 }
 
 // As `host-application-config` names YARN's parent for Koordinator (copilot contract 13).
-TEST_F(TaskListTest, AHostApplicationKeepsTheRestOfWhatACopilotNames) {
+TEST_F(TaskListTest, HostApplicationKeepsTheRest) {
   yarn.say({"c1 kubepods/besteffort/hadoop-yarn/c1"});
   hosts.say({"yarn-task kubepods/besteffort/hadoop-yarn"});
   EXPECT_EQ(listed(), "yarn-task c1<yarn-task");
@@ -120,7 +120,7 @@ TEST_F(TaskListTest, TheNearestGroupAboveIsTheOwner) {
   EXPECT_EQ(listed(), "outer inner<outer leaf<inner last<outer beside");
 }
 
-TEST_F(TaskListTest, ItSaysHowEachProviderStands) {
+TEST_F(TaskListTest, ShowsStatusOfEachProvider) {
   pods.say({"a"});
   pods.stand(Standing::kHeld);
   const auto now = list.snapshot();

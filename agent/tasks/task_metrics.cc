@@ -7,17 +7,17 @@ namespace tidemark::agent {
 TaskMetrics::TaskMetrics(base::Registry& metrics, std::span<const TaskProvider* const> providers)
     : metrics_(metrics),
       claims_refused_(metrics.gauge("tidemark_agent_task_claims_refused",
-                                    "Tasks that do not count, because their group is another one's.")) {
+                                    "Tasks that do not count because their group has another owner.")) {
   for (const TaskProvider* each : providers) {
     const auto tasks = [&](std::string_view how) {
-      return &metrics.gauge("tidemark_agent_tasks", "Tasks that are known, by who tells of them.",
+      return &metrics.gauge("tidemark_agent_tasks", "Tasks, by provider.",
                             {{"component", each->name()}, {"reason", how}});
     };
     sources_.push_back(
         {each, tasks("listed"), tasks("unconfirmed"),
          &metrics.gauge("tidemark_agent_tasks_refused", "Entries of its last list that do not count.",
                         {{"component", each->name()}}),
-         &metrics.counter("tidemark_agent_task_lists_refused_total", "Lists that could not be had, or not be believed.",
+         &metrics.counter("tidemark_agent_task_lists_refused_total", "Lists that failed or were not credible.",
                           {{"component", each->name()}})});
   }
 }
@@ -32,7 +32,7 @@ void TaskMetrics::show(std::size_t claims_refused, base::MonotonicTime now) {
     each.lists_refused->add(provided.lists_refused - each.lists_refused->value());
     if (!provided.confirmed) continue;
     if (each.age == nullptr) {
-      each.age = &metrics_.gauge("tidemark_agent_task_list_age_seconds", "Since the last list that was believed.",
+      each.age = &metrics_.gauge("tidemark_agent_task_list_age_seconds", "Time since the last accepted list.",
                                  {{"component", each.provider->name()}});
     }
     each.age->set(std::chrono::duration<double>(now - *provided.confirmed).count());

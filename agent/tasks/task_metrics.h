@@ -1,5 +1,5 @@
-// What is known of the tasks of the node, and how well, as metrics: by who tells of them. Each tells of one kind: the
-// kubelet and the API server of pods, copilots of their containers, host applications of themselves.
+// Metrics of the tasks of the node, by provider. Each provider has one kind: the kubelet and the API server list pods,
+// copilots their containers, host applications themselves.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class TaskMetrics {
   // Both outlive it.
   TaskMetrics(base::Registry& metrics, std::span<const TaskProvider* const> providers);
 
-  // `claims_refused`: tasks that are not in the list because their group is another one's.
+  // `claims_refused`: tasks missing from the list because their group has another owner.
   void show(std::size_t claims_refused, base::MonotonicTime now);
 
  private:
@@ -28,7 +28,7 @@ class TaskMetrics {
     base::Gauge* unconfirmed = nullptr;
     base::Gauge* refused = nullptr;
     base::Counter* lists_refused = nullptr;
-    base::Gauge* age = nullptr;  // null until it has listed something
+    base::Gauge* age = nullptr;  // null until its first list
   };
 
   base::Registry& metrics_;

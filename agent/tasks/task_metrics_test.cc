@@ -27,7 +27,7 @@ struct TaskMetricsTest : ::testing::Test {
   base::MonotonicTime now{1h};
 };
 
-TEST_F(TaskMetricsTest, WhatEachSourceTellsOf) {
+TEST_F(TaskMetricsTest, CountsTasksOfEachSource) {
   pods.say({"a", "b"});
   pods.confirm(now);
   now = now + 7s;
@@ -45,12 +45,12 @@ TEST_F(TaskMetricsTest, WhatEachSourceTellsOf) {
   EXPECT_TRUE(shown("tidemark_agent_task_claims_refused 0"));
 }
 
-TEST_F(TaskMetricsTest, OneThatNeverListedHasNoAge) {
+TEST_F(TaskMetricsTest, NoAgeBeforeFirstList) {
   task_metrics.show(0, now);
   EXPECT_EQ(metrics.text().find("tidemark_agent_task_list_age_seconds{"), std::string::npos);
 }
 
-TEST_F(TaskMetricsTest, WhatIsRefusedIsCounted) {
+TEST_F(TaskMetricsTest, CountsRefusals) {
   yarn.refuse(2);
   pods.refuse_list();
   task_metrics.show(0, now);

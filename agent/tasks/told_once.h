@@ -1,4 +1,4 @@
-// Complaints that come again with every look, and are told when they are new.
+// Filters complaints that repeat with every look: only new ones pass.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ class ToldOnce {
  public:
   static constexpr std::size_t kMax = 16;  // of one look
 
-  // Those of `now` that the last look did not have.
+  // Those of `now` that the last call did not have.
   std::vector<std::string> take(std::vector<std::string> now);
 
  private:

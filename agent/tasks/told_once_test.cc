@@ -9,7 +9,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-TEST(ToldOnce, WhatIsNewIsToldAndWhatComesBackIsNew) {
+TEST(ToldOnce, PassesNewAndReturningComplaints) {
   ToldOnce told;
   EXPECT_EQ(told.take({"b", "a", "b"}), (Texts{"a", "b"}));
   EXPECT_EQ(told.take({"a", "b"}), Texts{});

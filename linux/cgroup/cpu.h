@@ -24,8 +24,8 @@ struct CpuThrottling {
 Result<CpuThrottling> parse_cpu_throttling(std::string_view text, Version);
 Result<std::optional<CpuThrottling>> read_cpu_throttling(const Group&, Buffer&);
 
-// kCpusetCpus: what is written in the file (v1: empty until filled; v2: empty means the parent's).
-// kCpusetCpusEffective: what the group may run on. kCpusetMems: NUMA nodes, in the same form.
+// kCpusetCpus: the content of the file (v1: empty until filled; v2: empty means the parent's). kCpusetCpusEffective:
+// the CPUs that the group may use. kCpusetMems: NUMA nodes, in the same form.
 Result<std::optional<CpuSet>> read_cpuset(const Group&, File, Buffer&);
 
 }  // namespace tidemark::linux

@@ -1,4 +1,4 @@
-// Any text as cpu.stat or cpuacct.usage: refused, or what a number in it says; never zero for a text without numbers.
+// Any text as cpu.stat or cpuacct.usage: refused, or a number from it; never zero for a text without numbers.
 #include "linux/cgroup/cpu.h"
 
 #include <cstddef>

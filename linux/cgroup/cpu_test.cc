@@ -35,7 +35,7 @@ TEST(Cpu, WithoutTheControllerThrottlingIsMissingAndUseIsNot) {
   EXPECT_EQ(throttling.error().kind, ErrorKind::kUnsupported);
 }
 
-TEST(Cpu, GarbageIsNoZero) {
+TEST(Cpu, GarbageIsNotZero) {
   for (const std::string_view text :
        {"", "\n", "x", "usage_usec\n", "usage_usec x\n", "user_usec 1\n", "usage_usec 9223372036854775807\n"}) {
     EXPECT_FALSE(parse_cpu_usage_ns(text, Version::kV2)) << text;

@@ -1,5 +1,5 @@
-// One cgroup, held: a directory descriptor in each hierarchy. What is read through it is that group's, even when the
-// group is removed and another one made under its name.
+// One cgroup, held open: a directory descriptor in each hierarchy. Readings belong to that group, even if it is removed
+// and another one is created with its name.
 #pragma once
 
 #include <array>
@@ -44,8 +44,8 @@ class Group {
   // there and has no such file, or is not in that hierarchy, where it may still come.
   Result<std::optional<std::string_view>> read(File, Buffer&) const;
 
-  // Keeps the file open, so that a reading is one call of the kernel: for what is read every second. No file: nothing
-  // done.
+  // Keeps the file open, so that a reading is one system call: for files that are read every second. Does nothing if
+  // the file is missing.
   Result<void> keep(File);
 
   // To write it. nullopt and kUnsupported as for read().

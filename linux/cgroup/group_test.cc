@@ -46,7 +46,7 @@ TEST_F(GroupTest, ReadsAFileOfEachHierarchy) {
   EXPECT_NE(group.directory(Controller::kCpu)->identity, group.directory(Controller::kMemory)->identity);
 }
 
-TEST_F(GroupTest, AFileThatTheKernelLacksIsNoGroupThatIsGone) {
+TEST_F(GroupTest, MissingFileIsNotMissingGroup) {
   testing::make_v2_group(tree, "", "a");
   const Hierarchies hierarchies = v2();
   const Group group = opened(hierarchies, "a");
@@ -61,7 +61,7 @@ TEST_F(GroupTest, AFileThatTheKernelLacksIsNoGroupThatIsGone) {
   EXPECT_NE(failures.error().message.find("memory.failcnt"), std::string::npos);
 }
 
-TEST_F(GroupTest, AGroupThatIsGoneIsNoErrorAndNoValue) {
+TEST_F(GroupTest, RemovedGroupIsNoErrorAndNoValue) {
   testing::make_v2_group(tree, "", "a");
   tree.write("a/memory.current", "1\n");
   const Hierarchies hierarchies = v2();
@@ -75,7 +75,7 @@ TEST_F(GroupTest, AGroupThatIsGoneIsNoErrorAndNoValue) {
   EXPECT_FALSE(Group::open(hierarchies, "a").value());
 }
 
-TEST_F(GroupTest, AGroupMadeAgainUnderTheSameNameIsAnother) {
+TEST_F(GroupTest, RecreatedGroupIsAnotherGroup) {
   testing::make_v2_group(tree, "", "a");
   tree.write("a/memory.current", "1\n");
   const Hierarchies hierarchies = v2();
@@ -160,7 +160,7 @@ TEST_F(GroupTest, AGroupMayBeInSomeHierarchiesOnly) {
   EXPECT_FALSE(group.read(File::kMemoryUsage, buffer).value()) << "gone";
 }
 
-TEST_F(GroupTest, AHierarchyIntoWhichTheGroupComesLaterIsSeen) {
+TEST_F(GroupTest, FindsGroupAddedToHierarchyLater) {
   testing::make_v2_group(tree, "cpu", "a");
   const Hierarchies hierarchies = v1();
   Group group = opened(hierarchies, "a");
@@ -188,7 +188,7 @@ TEST_F(GroupTest, OnlyTheHierarchiesThatAreAskedForAreOpenedAtOnce) {
   EXPECT_FALSE(Group::open(hierarchies, "b", cpu).value()) << "it is not in the one that was asked for";
 }
 
-TEST_F(GroupTest, WhatComesUnderTheNameOfAGroupThatIsGoneIsAnother) {
+TEST_F(GroupTest, GroupAfterRemovalIsAnotherGroup) {
   testing::make_v2_group(tree, "cpu", "a");
   const Hierarchies hierarchies = v1();
   const Group group = opened(hierarchies, "a");

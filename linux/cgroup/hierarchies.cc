@@ -138,7 +138,7 @@ std::vector<Hierarchy> parse_mounts(std::string_view root, std::string_view moun
   for (std::string_view line; lines.next(line);) {
     auto mount = parse_mount(line);
     if (!mount || mount->controllers.none() || !is_beneath(mount->path, root)) continue;
-    // What was mounted over a mount point hides what was there.
+    // A later mount on the same mount point hides the earlier one.
     std::erase_if(found, [&](const Hierarchy& earlier) { return earlier.path == mount->path; });
     found.push_back(std::move(*mount));
   }

@@ -1,4 +1,4 @@
-// Any text as /proc/self/mountinfo: what is found is beneath the root, and a controller stands in one hierarchy.
+// Any text as /proc/self/mountinfo: results are beneath the root, and each controller is in one hierarchy.
 #include "linux/cgroup/hierarchies.h"
 
 #include <cstddef>

@@ -30,7 +30,7 @@ TEST(Mounts, AHybridMachine) {
   EXPECT_EQ(found[4].version, Version::kV2);
 }
 
-TEST(Mounts, WhatCarriesNothingOfOursIsAHierarchyToo) {
+TEST(Mounts, HierarchyWithoutOurControllersCounts) {
   EXPECT_EQ(parse_other_mounts("/sys/fs/cgroup/", kHybridMounts),
             (std::vector<std::string>{"/sys/fs/cgroup/devices", "/sys/fs/cgroup/systemd"}));
   EXPECT_TRUE(parse_other_mounts("/host", kHybridMounts).empty());
@@ -40,7 +40,7 @@ TEST(Mounts, WhatCarriesNothingOfOursIsAHierarchyToo) {
   EXPECT_TRUE(parse_other_mounts("/", "1 0 0:1 / /a rw - tmpfs tmpfs rw\n").empty());
 }
 
-TEST(Mounts, OnlyWhatIsBeneathTheRoot) {
+TEST(Mounts, OnlyMountsBeneathRoot) {
   EXPECT_EQ(parse_mounts("/host-cgroup", kHybridMounts).size(), 0u);
   EXPECT_EQ(parse_mounts("/sys/fs/cgroup/mem", kHybridMounts).size(), 0u) << "a prefix of a name is not a folder";
   EXPECT_EQ(parse_mounts("/sys/fs/cgroup/memory/", kHybridMounts).size(), 1u);
@@ -97,7 +97,7 @@ TEST(Hierarchies, V2HasOneHomeForAll) {
   EXPECT_EQ(found->of(Controller::kPerfEvent), 0u);
 }
 
-TEST(Hierarchies, AControllerThatIsNotThereHasNoFiles) {
+TEST(Hierarchies, MissingControllerHasNoFiles) {
   testing::Tree tree;
   testing::make_v2(tree, "cpu\n");
   const auto found = Hierarchies::discover(tree.root(), "");
@@ -142,7 +142,7 @@ TEST(Hierarchies, TheMountsOfTheTextCount) {
   EXPECT_EQ(found->layout(), Layout::kV1);
 }
 
-TEST(Hierarchies, NothingThereIsAnErrorThatSaysWhere) {
+TEST(Hierarchies, ErrorNamesPlaceWithoutHierarchies) {
   testing::Tree tree;
   tree.folder("lost");
   const auto found = Hierarchies::discover(tree.root(), kHybridMounts);

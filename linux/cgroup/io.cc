@@ -35,7 +35,7 @@ std::unexpected<Error> refused(std::string_view line) {
   return fail(ErrorKind::kInvalid, "a device and what it moved are wanted, found ", base::in_quotes(line));
 }
 
-// What one line or a part of one says of a device.
+// The counters of one device from one line.
 struct Counted {
   std::optional<Device> device;
   std::optional<std::int64_t> read_bytes, write_bytes, read_count, write_count, discard_bytes;

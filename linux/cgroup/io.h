@@ -1,4 +1,4 @@
-// What a group read from and wrote to disks.
+// Disk reads and writes of a group.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ constexpr std::string_view kReadV1 = "blkio.throttle.read_bps_device", kWriteV1 
 constexpr std::string_view kMaxV2 = "io.max";
 constexpr std::string_view kNone = "max";
 
-// nullopt: no such line. Else what stands behind the device.
+// nullopt: no such line. Else the text after the device.
 std::optional<std::string_view> line_of(std::string_view text, DiskNumber disk) {
   const std::string name = disk.text();
   for (const std::string_view line : base::split(text, '\n')) {

@@ -1,8 +1,8 @@
 // How fast a group may read from and write to a disk, in bytes a second.
 //
-//   v1   blkio.throttle.read_bps_device, …write…   holds who is in the group itself: each group below has a limit of
-//                                                  its own. What is written by way of the page cache is nobody's.
-//   v2   io.max                                    holds the group with all below it, and what it has in the page cache
+//   v1   blkio.throttle.read_bps_device, …write…   limits the processes of the group itself: each child group has its
+//                                                  own limit. Writes through the page cache are not limited.
+//   v2   io.max                                    limits the group with all below it, including its page cache
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct DiskNumber {
   auto operator<=>(const DiskNumber&) const = default;
 };
 
-// Of what a folder lies on, the whole disk: a kernel takes no limit for a part of one. kUnsupported: it is no block
-// device (of a network, in memory, layered). `sys_root`: /sys.
+// The whole disk on which a folder is: a kernel takes no limit for a partition. kUnsupported: not a block device
+// (network, memory, layered). `sys_root`: /sys.
 Result<DiskNumber> disk_of(const std::string& folder, const std::string& sys_root, Buffer&);
 
 // `group`: its folder. kUnsupported: it, or the file, is not there.

@@ -53,12 +53,12 @@ TEST_F(IoLimits, AreWrittenAsEachVersionTakesThem) {
   EXPECT_EQ(read_io_limit(tree.path("g"), Version::kV1, kDisk, buffer)->write_bytes_s, 3 * kMiB);
 }
 
-TEST_F(IoLimits, WhatIsNotThereIsSaid) {
+TEST_F(IoLimits, ReportsMissingFiles) {
   EXPECT_EQ(read_io_limit(tree.path("none"), Version::kV2, kDisk, buffer).error().kind, ErrorKind::kUnsupported);
   EXPECT_EQ(write_io_limit(tree.path("none"), Version::kV1, kDisk, {}).error().kind, ErrorKind::kUnsupported);
 }
 
-TEST_F(IoLimits, OfAPartTheWholeDisk) {
+TEST_F(IoLimits, PartitionGivesWholeDisk) {
   tree.folder("data");
   struct ::stat found{};
   ASSERT_EQ(::stat(tree.path("data").c_str(), &found), 0);

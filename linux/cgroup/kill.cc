@@ -37,7 +37,7 @@ std::int64_t now_ns() {
 Result<void> check_path(std::string_view path) {
   for (const std::string_view part : base::split(path, '/')) {
     if (!part.empty() && part != "." && part != "..") continue;
-    return fail(ErrorKind::kInvalid, "the group to end is named from the root of its hierarchy, without empty parts, ",
+    return fail(ErrorKind::kInvalid, "the path of the group must start at the root of its hierarchy, without empty parts, ",
                 "\".\" and \"..\", and is not the root: found ", base::in_quotes(path));
   }
   return {};
@@ -48,8 +48,8 @@ struct GroupsVisited {
   std::size_t passed_over = 0;
 };
 
-// A group and those below it in one hierarchy, each before those below it: visit(directory, path). What goes meanwhile
-// is passed over.
+// Visits a group and those below it in one hierarchy, parents first: visit(directory, path). Groups that vanish
+// meanwhile are skipped.
 template <class Visit>
 Result<void> visit_groups(const Hierarchy& hierarchy, const Directory& directory, const std::string& path, int depth,
                           GroupsVisited& visited, Visit& visit) {
@@ -145,7 +145,7 @@ Result<Members> Ender::look() {
   std::unordered_set<pid_t> known;
   for (const auto& [depth, pid] : seen) {
     if (pid == kInit || pid == rim_.self()) {
-      return fail(ErrorKind::kDenied, "the group ", base::in_quotes(path_), " is not ended: process ", pid,
+      return fail(ErrorKind::kDenied, "the group ", base::in_quotes(path_), " is not killed: process ", pid,
                   " is in it, which is ", pid == kInit ? "the first of all" : "this one");
     }
     if (known.insert(pid).second) out.pids.push_back(pid);
@@ -215,7 +215,7 @@ void Ender::freeze() {
   if (home) put(File::kFreeze, path_, home->version == Version::kV1 ? kFrozenV1 : kFrozenV2);
 }
 
-// In v1 whoever froze a group below it keeps its processes from dying.
+// On v1, a frozen child group keeps its processes from dying.
 void Ender::thaw() {
   const auto* home = hierarchies_.home(File::kFreeze);
   if (!home) return;
@@ -252,7 +252,7 @@ Result<KillReport> Ender::kill(base::Duration last_patience) {
     const std::vector<Fd> processes = open_some(members.pids, pids);
     std::vector<pid_t> told;
     if (round == 0) kernel_told = kill_at_once();
-    // The kernel ends those as well whom we cannot see; they only take their time.
+    // The kernel also kills processes that we cannot see; they only take longer.
     const bool at_once = kernel_told && (round == 0 || members.pids.empty());
     if (!at_once) {
       if (members.pids.empty()) break;
@@ -273,7 +273,7 @@ Result<KillReport> Ender::kill(base::Duration last_patience) {
       killed += static_cast<std::size_t>(std::ranges::count_if(told, [&](pid_t pid) { return !stay.contains(pid); }));
     }
   }
-  // Signalled often enough: what is there still is dying, or cannot.
+  // All were signalled often enough: the rest is dying, or cannot die.
   if (last_patience == base::Duration(0)) return outcome(killed, members);
   std::vector<pid_t> dying;
   const std::vector<Fd> processes = open_some(members.pids, dying);
@@ -340,7 +340,7 @@ Result<bool> KernelKillRim::signal(const Fd& process, int signal) {
 void KernelKillRim::wait(std::span<const Fd> processes, base::Duration at_most) {
   constexpr std::int64_t kNsPerMs = 1'000'000;
   const std::int64_t until = now_ns() + at_most.count();
-  if (processes.empty()) ::poll(nullptr, 0, static_cast<int>(at_most.count() / kNsPerMs));  // nobody to watch
+  if (processes.empty()) ::poll(nullptr, 0, static_cast<int>(at_most.count() / kNsPerMs));  // no process to watch
   for (const Fd& process : processes) {
     pollfd wanted{process.get(), POLLIN, 0};
     const std::int64_t ns = std::max<std::int64_t>(until - now_ns(), 0);

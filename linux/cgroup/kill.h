@@ -1,11 +1,11 @@
-// Ends everything in a group and in all groups below it.
+// Kills all processes in a group and in all groups below it.
 //
 //   cgroup.kill    v2 from Linux 5.14 on, and unified/ of a hybrid machine: one write, which no fork outruns
-//   by process     each is opened (pidfd), seen in the group once more, and signalled. In rounds: what was not seen may
+//   by process     each is opened (pidfd), seen in the group once more, and signalled. In rounds: an unseen process may
 //                  have forked meanwhile. From the second round on the group is frozen while it is signalled, so that
-//                  nothing in it forks, and thawed after that whatever came of it: what v1 froze dies only then.
+//                  nothing in it forks, and then always thawed: processes frozen by v1 die only then.
 //
-// A process that another hierarchy alone has in a group of that path is in it as well.
+// A process that is in a group of that path in only one hierarchy counts too.
 #pragma once
 
 #include <sys/types.h>
@@ -26,16 +26,15 @@ namespace tidemark::linux {
 
 inline constexpr int kKillRounds = 6;
 inline constexpr base::Duration kKillRoundPatience = std::chrono::milliseconds(50);  // for those it signalled to end
-// In the end, for whoever was signalled and is there still: it gives its memory back, gibibytes of it on a busy
-// machine.
+// The last wait, for signalled processes that still exist: they free their memory, gibibytes of it on a busy machine.
 inline constexpr base::Duration kKillLastPatience = std::chrono::seconds(3);
 inline constexpr std::size_t kKillProcessesARound = 256;  // descriptors held at a time
-// Of one hierarchy. What lies deeper, or past so many, is not looked at, and counts as left.
+// In one hierarchy. Deeper or further groups are not visited, and count as left.
 inline constexpr std::size_t kKillGroupsMax = 4096;
 inline constexpr int kKillDepthMax = 32;
 
 struct KillReport {
-  std::size_t killed = 0;  // processes that ended; of ask(): that were told
+  std::size_t killed = 0;  // processes that ended; for ask(): that were signalled
   std::size_t left = 0;    // that are there still
   bool operator==(const KillReport&) const = default;
 };
@@ -43,19 +42,19 @@ struct KillReport {
 class GroupKiller {
  public:
   virtual ~GroupKiller() = default;
-  // `path` from the root of each hierarchy; where no hierarchy has it, nobody is left. Both refuse the root, a path
-  // that leads up, and a group that holds process 1 or the caller: then nobody is signalled. An error of kill() means
-  // that some are left and why; kDenied where they are of another pid namespace. It blocks for kKillRounds ×
-  // kKillRoundPatience and kKillLastPatience at most, and what the kernel takes for its files.
+  // `path` from the root of each hierarchy; if no hierarchy has it, no process is left. Both refuse the root, a path
+  // that leads up, and a group with process 1 or the caller: then nothing is signalled. An error of kill() says which
+  // processes are left and why; kDenied if they are of another pid namespace. It blocks for at most kKillRounds ×
+  // kKillRoundPatience and kKillLastPatience, plus the kernel's time for its files.
   virtual Result<KillReport> kill(const std::string& path) = 0;
-  // Of a group that was killed and has somebody in it still: nobody is waited for in the end. A process that waits in
-  // the kernel for a disk would keep whoever kills from the next group for kKillLastPatience each time.
+  // For a group that was killed and still has processes: does not wait at the end. A process stuck on a disk would
+  // otherwise delay the next kill by kKillLastPatience each time.
   virtual Result<KillReport> kill_again(const std::string& path) = 0;
   // SIGTERM to each, once.
   virtual Result<KillReport> ask(const std::string& path) = 0;
 };
 
-// The rim: what it does to the machine beside reading. The twin in a folder: testing/kill_folder.h.
+// The interface for changes to the machine. The twin on a folder: testing/kill_folder.h.
 class KillRim {
  public:
   virtual ~KillRim() = default;
@@ -65,7 +64,7 @@ class KillRim {
   virtual Result<std::optional<Fd>> open_process(pid_t pid) = 0;
   // False: it has ended.
   virtual Result<bool> signal(const Fd& process, int signal) = 0;
-  // Until all have ended, or for so long; so long where there is none to watch.
+  // Waits until all have ended, at most this long; the full time if there is none to watch.
   virtual void wait(std::span<const Fd> processes, base::Duration at_most) = 0;
 };
 

@@ -153,7 +153,7 @@ class KillOnMachine : public ::testing::TestWithParam<Way> {
   std::vector<pid_t> begun;
 };
 
-TEST_P(KillOnMachine, AGroupAndThoseBelowItEnd) {
+TEST_P(KillOnMachine, KillsGroupAndDescendants) {
   const pid_t above = begin(own->name(), false), below = begin(own->name() + "/low", false);
   const auto lower = killer().kill(own->name() + "/low");
   ASSERT_TRUE(lower) << lower.error().message;
@@ -167,7 +167,7 @@ TEST_P(KillOnMachine, AGroupAndThoseBelowItEnd) {
   EXPECT_EQ(killer().kill(own->name()).value(), KillReport{}) << "nobody is in it any more";
 }
 
-TEST_P(KillOnMachine, WhoIsAskedMayStayUntilKilled) {
+TEST_P(KillOnMachine, AskedProcessMayStayUntilKilled) {
   const pid_t hears = begin(own->name(), true), deaf = begin(own->name() + "/low", false);
   const auto asked = killer().ask(own->name());
   ASSERT_TRUE(asked) << asked.error().message;
@@ -178,7 +178,7 @@ TEST_P(KillOnMachine, WhoIsAskedMayStayUntilKilled) {
   EXPECT_EQ(how_it_ended(deaf), SIGKILL);
 }
 
-TEST_P(KillOnMachine, AForkBombEnds) {
+TEST_P(KillOnMachine, KillsForkBomb) {
   constexpr const char* kProcessesMost = "48";
   constexpr int kForksSeen = 40;
   const auto group = Group::open(*hierarchies, own->name()).value();
@@ -201,7 +201,7 @@ TEST_P(KillOnMachine, AForkBombEnds) {
 }
 
 // Somebody paused it: in v1 a frozen process does not die before it is thawed.
-TEST_P(KillOnMachine, AFrozenGroupEnds) {
+TEST_P(KillOnMachine, KillsFrozenGroup) {
   const pid_t child = begin(own->name() + "/low", false);
   const auto group = Group::open(*hierarchies, own->name() + "/low").value();
   ASSERT_TRUE(group);
@@ -214,7 +214,7 @@ TEST_P(KillOnMachine, AFrozenGroupEnds) {
   EXPECT_EQ(how_it_ended(child), SIGKILL);
 }
 
-TEST_P(KillOnMachine, TheGroupOfTheCallerDoesNot) {
+TEST_P(KillOnMachine, DoesNotKillGroupOfCaller) {
   // A process of the group stands for this one.
   const pid_t child = begin(own->name(), false);
   class Inside final : public KillRim {

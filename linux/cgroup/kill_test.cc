@@ -54,7 +54,7 @@ struct KillTest : ::testing::Test {
 
 using Pids = std::vector<pid_t>;
 
-TEST_F(KillTest, AGroupAndAllBelowItEndsAndNothingBeside) {
+TEST_F(KillTest, KillsGroupAndDescendantsOnly) {
   make_v1({"top", "top/low", "top/low/lower", "topper", "other"});
   add_v1(11, "top");
   add_v1(12, "top/low");
@@ -66,7 +66,7 @@ TEST_F(KillTest, AGroupAndAllBelowItEndsAndNothingBeside) {
   EXPECT_TRUE(rim.written.empty()) << "what does not fork is not frozen";
 }
 
-TEST_F(KillTest, TheDeepestGoFirst) {
+TEST_F(KillTest, KillsDeepestFirst) {
   make_v1({"top", "top/low"});
   add_v1(11, "top");
   add_v1(12, "top/low");
@@ -86,7 +86,7 @@ TEST_F(KillTest, V2TakesOneWrite) {
   EXPECT_EQ(rim.written, std::vector<std::string>{"top/cgroup.kill=1"});
 }
 
-TEST_F(KillTest, WhatItNeedsOfAKernelIsAskedBefore) {
+TEST_F(KillTest, ChecksKernelSupportFirst) {
   make_v1({"top"});
   EXPECT_TRUE(can_kill_groups(*hierarchies, rim));
   rim.holds_none = true;
@@ -101,7 +101,7 @@ TEST_F(KillTest, AFileThatKillsIsEnoughAsWell) {
   EXPECT_FALSE(can_kill_groups(*hierarchies, rim));
 }
 
-TEST_F(KillTest, V2WithoutThatFileIsEndedOneByOne) {  // before Linux 5.14
+TEST_F(KillTest, V2WithoutKillFileKillsOneByOne) {  // before Linux 5.14
   make_v2({"top", "top/low"});
   tree.remove("top/cgroup.kill");
   rim.add(11, {"top"});
@@ -111,7 +111,7 @@ TEST_F(KillTest, V2WithoutThatFileIsEndedOneByOne) {  // before Linux 5.14
 }
 
 // unified/ may have a group of that name with nobody in it, while the controllers of v1 have the processes.
-TEST_F(KillTest, AHybridMachineIsEndedInBoth) {
+TEST_F(KillTest, KillsInBothVersionsOfHybridMachine) {
   tree.write("unified/cgroup.controllers", "");
   testing::make_v2_group(tree, "unified", "top");
   tree.write("unified/top/cgroup.kill", "");
@@ -123,7 +123,7 @@ TEST_F(KillTest, AHybridMachineIsEndedInBoth) {
   EXPECT_TRUE(alive().empty());
 }
 
-TEST_F(KillTest, WhatForksIsFrozenAndThawedAgain) {
+TEST_F(KillTest, FreezesAndThawsForkingGroup) {
   make_v1({"top", "top/low"});
   add_v1(11, "top/low");
   rim.processes[11].forks = true;
@@ -135,7 +135,7 @@ TEST_F(KillTest, WhatForksIsFrozenAndThawedAgain) {
 }
 
 // A pod that was paused, or that an agent froze and did not live to thaw: in v1 its processes die only then.
-TEST_F(KillTest, WhatSomebodyElseFrozeIsThawed) {
+TEST_F(KillTest, ThawsGroupFrozenByOthers) {
   make_v1({"top", "top/low"});
   add_v1(11, "top/low");
   tree.write("freezer/top/low/freezer.state", "FROZEN\n");
@@ -144,7 +144,7 @@ TEST_F(KillTest, WhatSomebodyElseFrozeIsThawed) {
   EXPECT_EQ(state("top/low"), "THAWED");
 }
 
-TEST_F(KillTest, WhatCannotDieIsToldAndTheGroupIsThawed) {
+TEST_F(KillTest, ReportsUnkillableProcessAndThaws) {
   make_v1({"top"});
   add_v1(11, "top");
   add_v1(12, "top");
@@ -154,7 +154,7 @@ TEST_F(KillTest, WhatCannotDieIsToldAndTheGroupIsThawed) {
 }
 
 // A process that holds much is dead for all others long before its memory is free: that is no kill that failed.
-TEST_F(KillTest, WhoTakesLongToDieIsWaitedForAndNotForEver) {
+TEST_F(KillTest, WaitsForSlowProcessWithLimit) {
   make_v1({"top"});
   add_v1(11, "top");
   add_v1(12, "top");
@@ -165,7 +165,7 @@ TEST_F(KillTest, WhoTakesLongToDieIsWaitedForAndNotForEver) {
   EXPECT_EQ(kill("top").value(), (KillReport{0, 1}));
 }
 
-TEST_F(KillTest, WhoWasKilledBeforeIsNotWaitedForOnceMore) {
+TEST_F(KillTest, DoesNotWaitTwiceForKilledProcess) {
   make_v1({"top"});
   add_v1(11, "top");
   rim.processes[11].gives_back = 2 * kKillRounds * kKillRoundPatience;
@@ -185,7 +185,7 @@ TEST_F(KillTest, ABrokenFreezerStopsNothing) {
 }
 
 // A number is taken by another process while the list is read.
-TEST_F(KillTest, WhatLeftTheGroupIsLeftAlone) {
+TEST_F(KillTest, LeavesProcessThatLeftGroup) {
   make_v1({"top", "other"});
   add_v1(11, "top");
   add_v1(12, "top");
@@ -204,7 +204,7 @@ TEST_F(KillTest, MoreThanARoundHolds) {
   EXPECT_EQ(kill("top").value(), (KillReport{3 * kKillProcessesARound, 0}));
 }
 
-TEST_F(KillTest, TheFirstProcessAndTheCallerEndNobody) {
+TEST_F(KillTest, RefusesGroupOfInitAndCaller) {
   make_v1({"top", "top/low", "own"});
   add_v1(1, "top/low");
   add_v1(11, "top");
@@ -220,7 +220,7 @@ TEST_F(KillTest, TheFirstProcessAndTheCallerEndNobody) {
   EXPECT_TRUE(rim.told.empty());
 }
 
-TEST_F(KillTest, NeitherInOneWrite) {
+TEST_F(KillTest, RefusesGroupOfInitAndCallerInOneWrite) {
   make_v2({"top", "top/low"});
   rim.add(1, {"top/low"});
   rim.add(11, {"top"});
@@ -228,7 +228,7 @@ TEST_F(KillTest, NeitherInOneWrite) {
   EXPECT_EQ(alive(), (Pids{1, 11}));
 }
 
-TEST_F(KillTest, TheRootAndWhatLeadsUpIsNoGroupToEnd) {
+TEST_F(KillTest, RefusesRootAndPathsThatLeadUp) {
   make_v1({"top"});
   rim.add(11, {"cpu", "freezer"});
   add_v1(12, "top");
@@ -241,7 +241,7 @@ TEST_F(KillTest, TheRootAndWhatLeadsUpIsNoGroupToEnd) {
   EXPECT_EQ(alive(), (Pids{11, 12}));
 }
 
-TEST_F(KillTest, AGroupThatIsNowhereHasNobody) {
+TEST_F(KillTest, MissingGroupHasNoProcesses) {
   make_v1({});
   EXPECT_EQ(kill("gone").value(), KillReport{});
   EXPECT_EQ(ask("gone").value(), KillReport{});
@@ -276,7 +276,7 @@ TEST_F(KillTest, OneWriteReachesEveryNamespace) {
   EXPECT_EQ(kill("top").value(), (KillReport{1, 0}));
 }
 
-TEST_F(KillTest, WhoIsAskedMayStay) {
+TEST_F(KillTest, AskedProcessMayStay) {
   make_v1({"top", "top/low"});
   add_v1(11, "top");
   add_v1(12, "top/low");
@@ -287,7 +287,7 @@ TEST_F(KillTest, WhoIsAskedMayStay) {
   EXPECT_TRUE(rim.written.empty());
 }
 
-TEST_F(KillTest, AllAreAskedHoweverMany) {
+TEST_F(KillTest, AsksAllProcesses) {
   make_v1({"top"});
   constexpr pid_t kFirst = 1000, kCount = static_cast<pid_t>(kKillProcessesARound) + 1;
   for (pid_t pid = kFirst; pid < kFirst + kCount; ++pid) add_v1(pid, "top");
@@ -295,7 +295,7 @@ TEST_F(KillTest, AllAreAskedHoweverMany) {
   EXPECT_EQ(rim.told.size(), static_cast<std::size_t>(kCount));
 }
 
-TEST_F(KillTest, WhatLiesTooDeepCountsAsLeft) {
+TEST_F(KillTest, TooDeepGroupsCountAsLeft) {
   std::string deep = "top";
   for (int depth = 0; depth <= kKillDepthMax; ++depth) deep += "/d";
   make_v1({"top", deep});

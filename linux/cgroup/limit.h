@@ -24,7 +24,8 @@ inline constexpr std::int64_t kWeightMin = 1, kWeightMax = 10'000;
 std::int64_t weight_of_shares(std::int64_t shares);
 std::int64_t shares_of_weight(std::int64_t weight);
 
-// "max", "-1", a number. Memory limits of v1 have no word for none: what is within a page table of 2^63 is none.
+// "max", "-1", a number. v1 has no word for an unlimited memory limit: a value within a page table of 2^63 counts as
+// unlimited.
 Result<std::int64_t> parse_limit(std::string_view text);
 
 // The number in a file of one number, in v1's unit: shares, quota, period, burst, bvt, qos level, idle, every limit of

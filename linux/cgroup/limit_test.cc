@@ -52,7 +52,7 @@ TEST(Limit, ValuesInTheUnitOfV1) {
   EXPECT_EQ(parse_value(File::kMemoryLimit, Version::kV1, "4096\n").value(), 4096);
 }
 
-TEST(Limit, WhatIsNoValueIsRefused) {
+TEST(Limit, RefusesInvalidValue) {
   const auto refuses = [](File file, Version version, std::string_view text) {
     const auto value = parse_value(file, version, text);
     ASSERT_FALSE(value) << text << " read as " << *value;

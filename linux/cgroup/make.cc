@@ -45,7 +45,7 @@ Result<std::string> text_of(int directory, const char* name, Buffer& buffer, con
   return std::string(base::trim(text.value_or("")));
 }
 
-// What a kernel lacks cannot be handed down; what it has must be, or limits would be there and hold nothing.
+// Controllers that the kernel lacks cannot be enabled; the others must be, or limits would have no effect.
 Result<void> hand_down(int directory, Controllers needed, Buffer& buffer, const Place& place) {
   TM_TRY(const std::string there, text_of(directory, "cgroup.controllers", buffer, place));
   TM_TRY(const std::string done, text_of(directory, "cgroup.subtree_control", buffer, place));

@@ -1,7 +1,7 @@
-// Making groups and taking them away, in every hierarchy at once, for whoever runs processes of his own.
+// Creates and removes groups in every hierarchy at once, for programs that run their own processes.
 //
-//   v1   a new group of cpuset has neither processors nor memory and takes no process: it gets its parent's
-//   v2   a group may have only the controllers that its parent hands down: so all above it do from then on
+//   v1   a new cpuset group has neither CPUs nor memory nodes and takes no process: it gets its parent's
+//   v2   a group may have only the controllers that its parent enables: so all groups above enable them from then on
 #pragma once
 
 #include <initializer_list>
@@ -24,10 +24,10 @@ constexpr Controllers controllers_of(std::initializer_list<Controller> list) {
 inline constexpr Controllers kLimited =
     controllers_of({Controller::kCpu, Controller::kCpuset, Controller::kMemory, Controller::kIo, Controller::kPids});
 
-// `path` from the root of each hierarchy, with what leads to it; one that is there stays as it is. What was made before
-// an error stays too. The root and a path that leads up are kInvalid. Not in a hierarchy of v1 that carries nothing but
-// `except`. In v2 with those of `needed` that the kernel has: whoever goes below groups of somebody else asks for no
-// more than he uses, since each one is handed down to all that is beside his own.
+// `path` from the root of each hierarchy, with all parents; existing groups stay as they are. Groups created before an
+// error stay too. The root and a path that leads up are kInvalid. Not in a hierarchy of v1 that has only `except`. On
+// v2 with those of `needed` that the kernel has: below groups of another program, request only the used ones, since
+// each is enabled for all siblings too.
 Result<void> make_group(const Hierarchies& hierarchies, std::string_view path, Controllers except = {},
                         Controllers needed = kLimited);
 

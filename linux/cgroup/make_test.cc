@@ -64,7 +64,7 @@ TEST_F(MakeGroup, IsInEveryHierarchyAndTakesAProcessThere) {
   for (const Hierarchy& one : hierarchies->all()) EXPECT_FALSE(is_there(one.path + "/" + below("kubepods")));
 }
 
-TEST_F(MakeGroup, WhatSomebodySetOfProcessorsStays) {
+TEST_F(MakeGroup, KeepsExistingCpuset) {
   const auto cpuset = hierarchies->of(Controller::kCpuset);
   if (!cpuset) GTEST_SKIP() << "nobody here sets processors of groups";
   ASSERT_TRUE(make_group(*hierarchies, below("a")));
@@ -82,7 +82,7 @@ TEST_F(MakeGroup, WhatSomebodySetOfProcessorsStays) {
 }
 
 // As a kubelet leaves its groups: with io for none of them.
-TEST(MakeGroupOfV2, HandsDownWhatIsNeededThatThereIs) {
+TEST(MakeGroupOfV2, EnablesNeededControllersThatExist) {
   const std::string kubelets = "cpuset cpu memory hugetlb pids\n";
   testing::Tree tree;
   testing::make_v2(tree, "cpuset cpu io memory hugetlb pids\n");

@@ -1,4 +1,4 @@
-// Memory of a group: what it uses, of what kind, and what happened to it.
+// Memory of a group: its use, the kinds of memory, and its events.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ constexpr std::string_view kV2Stat =
     "4\n"
     "unevictable 5\nslab_reclaimable 77\nworkingset_refault_file 9\n";
 
-TEST(Memory, StatOfBothVersionsCountsWhatIsBelow) {
+TEST(Memory, StatOfBothVersionsIncludesDescendants) {
   for (const auto& stat : {parse_memory_stat(kV1Stat, Version::kV1), parse_memory_stat(kV2Stat, Version::kV2)}) {
     ASSERT_TRUE(stat) << stat.error().message;
     EXPECT_EQ(stat->anon, 4096);

@@ -1,4 +1,4 @@
-// Who is in a group: how many, how many may be, and which.
+// The processes of a group: their number, its limit, and their pids.
 #pragma once
 
 #include <sys/types.h>

@@ -48,7 +48,8 @@ WriteReport absent(Error error, std::string found) {
   return {outcome, std::move(found), std::move(error)};
 }
 
-// Writes without looking: `found` is what is there. A write of no bytes reaches no kernel: empty is an empty line.
+// Writes without reading first: `found` is the current value. A write of no bytes reaches no kernel, so empty is
+// written as an empty line.
 WriteReport put(const FileWrite& write, std::string_view text, std::string found, GroupWriter& writer) {
   auto done = writer.put(*write.group, write.file, text.empty() ? "\n" : text);
   if (!done) return absent(std::move(done).error(), std::move(found));
@@ -74,8 +75,8 @@ Look look(const FileWrite& write, Buffer& buffer) {
   return out;
 }
 
-// A first pass that was for nothing is taken back, unless somebody else wrote meanwhile. What is there now, where it is
-// not what was there before.
+// Reverts a first pass that had no use, unless another program wrote meanwhile. Returns the current value if it is not
+// the earlier one.
 std::optional<std::string> put_back(const FileWrite& write, const std::string& found, std::string left,
                                     GroupWriter& writer, Buffer& buffer) {
   WriteReport done = compare_and_write({write.group, write.file, found, left}, writer, buffer);
@@ -179,7 +180,7 @@ std::vector<WriteReport> write_levelled(std::span<const FileWrite> writes, Group
     const auto first = loosest(write.file, seen.version, seen.found, write.text);
     if (!first || same_value(write.file, seen.version, seen.found, *first)) continue;
     WriteReport done = put(write, *first, std::move(seen.found), writer);
-    // What the kernel refused now it may take later, when the rest stands; what is gone stays gone.
+    // The kernel may accept a refused value later, when the others are set; a vanished file stays gone.
     if (done.outcome == WriteOutcome::kWritten) left[at] = *first;
     if (done.outcome == WriteOutcome::kVanished) {
       reports[at] = std::move(done);

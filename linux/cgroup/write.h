@@ -1,6 +1,5 @@
-// Writing files of groups: one at a time, only where it changes something, and in an order that a kernel accepts.
-// Which value, and whether at all, is decided elsewhere; what was there before is reported, for whoever must put it
-// back.
+// Writes files of groups: one at a time, only if the value changes, and in an order that a kernel accepts. The caller
+// decides the values; the previous value is returned so that the caller can restore it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace tidemark::linux {
 
-// The rim: what hands the bytes to a kernel. The twin that keeps a kernel's rules on a folder: testing/kernel_rules.h.
+// The interface that writes to a kernel. The twin that follows a kernel's rules on a folder: testing/kernel_rules.h.
 class GroupWriter {
  public:
   virtual ~GroupWriter() = default;
@@ -50,10 +49,10 @@ std::string_view to_string(WriteOutcome);
 
 struct WriteReport {
   WriteOutcome outcome = WriteOutcome::kRefused;
-  std::string found;           // what was there before, without the line end
+  std::string found;           // the previous value, without the line end
   std::optional<Error> error;  // kRefused, kMissing; `code` is the errno
-  // kRefused by write_levelled(), where not `found` is there now: what loosened could not be put back, or somebody else
-  // wrote meanwhile.
+  // Set if write_levelled() was kRefused and `found` is not the current value: a loosened value could not be restored,
+  // or another program wrote meanwhile.
   std::optional<std::string> stands{};
 };
 
@@ -61,17 +60,17 @@ struct WriteReport {
 // sets, of cpu.max the quota only.
 bool same_value(File, Version, std::string_view a, std::string_view b);
 
-// Between the look and the write somebody else may write: a kernel has no compare-and-swap for files. What he wrote is
+// Another program may write between the read and the write: the kernel has no compare-and-swap for files. Its value is
 // then not in `found`; the next look sees ours.
 WriteReport compare_and_write(const FileWrite&, GroupWriter&, Buffer&);
 
-// Many files of one tree, in two passes, so that no moment has a child above its parent: from the top down what loosens
-// (a quota that grows, processors added to those that were there, more protected memory), then from the bottom up the
-// values themselves, each over what the first pass left where one was expected. A report for each, in the order given;
-// a refusal stops nothing else, and what was loosened for a value that is refused is put back.
+// Writes many files of one tree, in two passes, so that a child never exceeds its parent: first from the top down what
+// loosens (a larger quota, more CPUs, more protected memory), then from the bottom up the values themselves, each over
+// the value of the first pass if one was expected. Returns a report for each, in the given order; a refusal stops
+// nothing else, and a loosened file whose value is refused is restored.
 std::vector<WriteReport> write_levelled(std::span<const FileWrite>, GroupWriter&, Buffer&);
 
-// What is at least as loose as both: the text of the first pass. nullopt: this file knows no order.
+// A value at least as loose as both: the text of the first pass. nullopt: the values of this file have no order.
 std::optional<std::string> loosest(File, Version, std::string_view a, std::string_view b);
 
 }  // namespace tidemark::linux

@@ -135,7 +135,7 @@ TEST_P(OnV1, AnEmptySetIsWrittenToo) {
   }
 }
 
-TEST_P(OnV1, WhatWasLoosenedForNothingIsPutBack) {
+TEST_P(OnV1, RestoresUselessLoosening) {
   must(*low, File::kCpusetCpus, "0");
   must(*top, File::kCpusetCpus, "0");
   const FileWrite writes[] = {{&*top, File::kCpusetCpus, "1", "0"}};  // to 0-1, and not on: the child has 0
@@ -267,7 +267,7 @@ struct Steps : ::testing::Test {
   testing::KernelRules rules;
 };
 
-TEST_F(Steps, WhatLoosensGoesDownThenTheValuesGoUp) {
+TEST_F(Steps, LoosensTopDownThenSetsBottomUp) {
   testing::make_v2(tree);
   for (const char* group : {"a", "a/b", "a/b/c"}) {
     testing::make_v2_group(tree, "", group);
@@ -292,7 +292,7 @@ TEST_F(Steps, WhatLoosensGoesDownThenTheValuesGoUp) {
   EXPECT_TRUE(rules.taken.empty()) << "nothing is written twice";
 }
 
-TEST_F(Steps, AGroupThatGoesIsNoRefusal) {
+TEST_F(Steps, RemovedGroupIsNoRefusal) {
   testing::make_v2(tree);
   testing::make_v2_group(tree, "", "a");
   tree.write("a/cpu.weight", "100\n");
@@ -304,7 +304,7 @@ TEST_F(Steps, AGroupThatGoesIsNoRefusal) {
   EXPECT_EQ(write_levelled(writes, rules, buffer)[0].outcome, WriteOutcome::kVanished);
 }
 
-TEST_F(Steps, WhatCannotBePutBackIsTold) {
+TEST_F(Steps, ReportsFailedRestore) {
   testing::make_v1(tree);
   tree.write("cpuset/cpuset.cpus", "0-3\n");
   for (const char* group : {"a", "a/b", "a/c"}) {
@@ -341,7 +341,7 @@ class Disturbed final : public GroupWriter {
   bool done_ = false;
 };
 
-TEST_F(Steps, WhatSomebodyWroteMeanwhileIsLeftAloneWhereAValueWasExpected) {
+TEST_F(Steps, KeepsConcurrentWriteIfValueWasExpected) {
   testing::make_v2(tree);
   testing::make_v2_group(tree, "", "a");
   const auto hierarchies = Hierarchies::discover(tree.root(), "").value();
@@ -358,7 +358,7 @@ TEST_F(Steps, WhatSomebodyWroteMeanwhileIsLeftAloneWhereAValueWasExpected) {
   }
 }
 
-TEST(SameValue, IsWhatTheKernelWouldSay) {
+TEST(SameValue, ComparesAsTheKernelDoes) {
   EXPECT_TRUE(same_value(File::kCpusetCpus, Version::kV1, "0-2\n", "2,0,1"));
   EXPECT_FALSE(same_value(File::kCpusetCpus, Version::kV1, "0-2", "0-3"));
   EXPECT_TRUE(same_value(File::kCpuQuota, Version::kV2, "max 100000\n", "max"));

@@ -14,7 +14,7 @@ namespace tidemark::linux {
 struct CpuTimes {
   std::int64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
 
-  // What counts as use of the node: waiting for a disk, idling and what the hypervisor took are no use.
+  // The node's use: without I/O wait, idle and steal time.
   std::int64_t busy() const { return user + nice + system + irq + softirq; }
 };
 

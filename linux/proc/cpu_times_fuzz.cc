@@ -1,4 +1,4 @@
-// Any text as /proc/stat: refused, or times whose sum does not run over.
+// Any text as /proc/stat: refused, or times whose sum does not overflow.
 #include "linux/proc/cpu_times.h"
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 namespace tidemark::linux {
 namespace {
 
-constexpr std::int64_t kSectorBytes = 512;  // of this file, whatever the disk has
+constexpr std::int64_t kSectorBytes = 512;  // the unit of this file, for every disk
 
 bool parse_disk(std::string_view line, Disk& out) {
   Words words(line);

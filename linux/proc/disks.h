@@ -1,4 +1,4 @@
-// /proc/diskstats: what the disks of the machine do.
+// /proc/diskstats: activity of the machine's disks.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ struct Load {
 Result<Load> parse_load(std::string_view text);
 Result<Load> read_load(const Folder& proc, Buffer&);
 
-// Another text after each start of the machine: what the kernel was told before is gone when it differs.
+// Differs after each boot of the machine: then kernel settings from before are gone.
 Result<std::string> parse_boot_id(std::string_view text);
 Result<std::string> read_boot_id(const Folder& proc, Buffer&);
 

@@ -19,7 +19,7 @@ namespace tidemark::linux {
 namespace {
 
 constexpr pid_t kInit = 1;
-constexpr int kRoundsForAll = 2;  // the last ones, in which who only waits is ended as well
+constexpr int kRoundsForAll = 2;  // the last ones, which kill waiting processes as well
 
 // Fields of /proc/<pid>/stat, counted from 1 as proc(5) does.
 constexpr int kFirstField = 3, kParent = 4, kSession = 6, kUserTime = 14, kChildSystemTime = 17, kStartTime = 22,
@@ -41,7 +41,7 @@ Result<void> read_environment(const Folder& proc, const std::string& pid, std::s
   while (out.size() < kEnvironmentBytesMax) {
     const ssize_t got = ::read((*file)->get(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;  // gone in the middle: what was read is whole as far as it goes
+    if (got <= 0) break;  // it ended meanwhile: the text so far is valid
     out.append(piece.data(), static_cast<std::size_t>(got));
   }
   return {};
@@ -72,12 +72,12 @@ Result<std::vector<Seen>> look(const Folder& proc, std::string_view variable, pi
   return out;
 }
 
-// The mark of each session that has one. A session of two marks is nobody's: its leader began as something else.
+// The mark of each session that has one. A session with two marks has no owner: its leader started as something else.
 std::map<pid_t, std::string> sessions_of(const std::vector<Seen>& seen) {
   std::map<pid_t, std::string> out;
   for (const Seen& each : seen) {
     if (each.value.empty() || each.stat.session == 0) continue;
-    // Only what leads a session, or whose leader is gone, says whose the session is.
+    // Only the leader, or any process if the leader is gone, determines the owner of a session.
     const bool leads = each.pid == each.stat.session;
     const bool led = std::ranges::any_of(seen, [&](const Seen& one) { return one.pid == each.stat.session; });
     if (led && !leads) continue;
@@ -87,7 +87,7 @@ std::map<pid_t, std::string> sessions_of(const std::vector<Seen>& seen) {
   return out;
 }
 
-// It has started a session of its container, and is itself in one that is somebody else's, as is its parent.
+// It has started a session of its container, but it and its parent are in another session.
 bool waits(const Seen& one, const std::vector<Seen>& seen) {
   bool started = false;
   for (const Seen& other : seen) {
@@ -114,8 +114,8 @@ MarkedProcesses by_value(const std::vector<Seen>& seen, const std::map<pid_t, st
   return out;
 }
 
-// One container under several looks in a row. A session that was its own in one of them still is in the next: of one
-// whose leader and all others with the mark were killed while it forked, only that is left to know the new one by.
+// One container over several scans in a row. A session that belonged to it once still does: if its leader and all
+// marked processes were killed while it forked, only that identifies the new process.
 class OneContainer {
  public:
   OneContainer(const Folder& proc, std::string_view variable, std::string_view value, pid_t self)
@@ -141,8 +141,7 @@ class OneContainer {
   Buffer buffer_;
 };
 
-// Those that are held, and were then seen to be of that container still: a number that was given to somebody else
-// meanwhile is not signalled.
+// Opens processes, then checks that they still belong to the container: a reused pid is not signalled.
 Result<std::vector<std::pair<pid_t, Fd>>> hold(OneContainer& container, std::vector<pid_t> pids, KillRim& rim) {
   std::vector<std::pair<pid_t, Fd>> held;
   if (pids.size() > kKillProcessesARound) pids.resize(kKillProcessesARound);

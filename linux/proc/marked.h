@@ -1,11 +1,12 @@
-// Processes that belong together without a group: each was begun with a variable of one value in its environment, or is
-// in the session of one that was. So a container of YARN's DefaultContainerExecutor is found (CONTAINER_ID), and ended.
+// Processes that belong together without a group: each was started with a variable of one value in its environment, or
+// is in the session of such a process. A container of YARN's DefaultContainerExecutor is found (CONTAINER_ID) and
+// killed this way.
 //
-// Who waits for the session to end is not in it: a NodeManager starts a script, which starts the container in a session
-// of its own, waits, and keeps its exit code. It has the mark too, and is given the time to end with what it waits for.
+// A process that waits for the session is excluded: a NodeManager starts a script, which starts the container in its
+// own session, waits, and keeps its exit code. The script has the mark too, and gets time to end with the container.
 //
-// A process that clears its environment is found while another one of its session says whose it is, and one that leaves
-// the session as well is not: only a group holds everything.
+// A process that clears its environment is found while another one of its session is marked; one that also leaves the
+// session is not found: only a group holds everything.
 #pragma once
 
 #include <sys/types.h>
@@ -33,12 +34,13 @@ struct MarkedProcess {
   bool waits = false;  // for the others, as above: nothing that it uses is the container's
 };
 
-// Value of the variable → its processes, by pid. One look at all processes of the machine; what goes meanwhile, and
-// what nobody may read, is left out. Process 1 and the caller are in nobody's container.
+// Value of the variable → its processes, by pid. One scan of all processes of the machine; processes that end meanwhile
+// or cannot be read are left out. Process 1 and the caller are in no container.
 using MarkedProcesses = std::map<std::string, std::vector<MarkedProcess>, std::less<>>;
 Result<MarkedProcesses> find_marked(const Folder& proc, std::string_view variable, pid_t self, Buffer& buffer);
 
-// SIGKILL to all with that value, in rounds, until there are none: what was not seen may have forked meanwhile.
+// Sends SIGKILL to all processes with that value, in rounds until there are none: an unseen process may have forked
+// meanwhile.
 Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, std::string_view value, KillRim& rim);
 // `signal` once to each that does not only wait.
 Result<KillReport> signal_marked(const Folder& proc, std::string_view variable, std::string_view value, int signal,
@@ -52,7 +54,7 @@ struct ProcessStat {
   MarkedProcess use;   // without its pid
 };
 Result<ProcessStat> parse_process_stat(std::string_view stat);
-// "A=1\0B=2\0": "" where there is none of that name.
+// "A=1\0B=2\0": "" if there is no such name.
 std::string_view variable_in(std::string_view environment, std::string_view name);
 
 }  // namespace tidemark::linux

@@ -72,7 +72,7 @@ TEST(MarkedProcesses, EachIsInTheContainerThatItsEnvironmentNames) {
   EXPECT_EQ(processes.find().size(), 2u);
 }
 
-TEST(MarkedProcesses, WhoClearedItsEnvironmentIsFoundByItsSession) {
+TEST(MarkedProcesses, FindsProcessWithoutEnvironmentBySession) {
   Processes processes;
   processes.add(10, 10, environment("container_a"));
   processes.add(11, 10, "");
@@ -82,7 +82,7 @@ TEST(MarkedProcesses, WhoClearedItsEnvironmentIsFoundByItsSession) {
   EXPECT_EQ(processes.pids_of("container_b"), "21") << "a session that began as something else is not the container's";
 }
 
-TEST(MarkedProcesses, ASessionWithoutItsLeaderIsWhoseProcessesSaySo) {
+TEST(MarkedProcesses, SessionWithoutLeaderBelongsToMarkedProcesses) {
   Processes processes;
   processes.add(11, 10, environment("container_a"));
   processes.add(12, 10, "");
@@ -93,7 +93,7 @@ TEST(MarkedProcesses, ASessionWithoutItsLeaderIsWhoseProcessesSaySo) {
   EXPECT_EQ(processes.pids_of("container_b"), "22") << "of two containers: nobody knows whose the third is";
 }
 
-TEST(MarkedProcesses, WhoWaitsForTheContainerIsKnown) {
+TEST(MarkedProcesses, RecognizesProcessThatWaitsForContainer) {
   Processes processes;
   processes.add(5, 5, "");                                // a NodeManager
   processes.add(10, 5, environment("container_a"), 5);    // its script
@@ -109,7 +109,7 @@ TEST(MarkedProcesses, WhoWaitsForTheContainerIsKnown) {
   EXPECT_TRUE(processes.find().at("container_a")[0].waits) << "with its NodeManager away too";
 }
 
-TEST(MarkedProcesses, Process1AndTheCallerAreInNobodysContainer) {
+TEST(MarkedProcesses, Process1AndCallerAreInNoContainer) {
   Processes processes;
   processes.add(1, 1, environment("container_a"));
   processes.add(kSelf, kSelf, environment("container_a"));
@@ -117,7 +117,7 @@ TEST(MarkedProcesses, Process1AndTheCallerAreInNobodysContainer) {
   EXPECT_EQ(processes.find().size(), 0u);
 }
 
-TEST(MarkedProcesses, OneThatGoesMeanwhileIsLeftOut) {
+TEST(MarkedProcesses, SkipsProcessThatEndsMeanwhile) {
   Processes processes;
   processes.folder("10");
   processes.write("11/stat", stat_of(11, 11));
@@ -143,7 +143,7 @@ TEST(ProcessStat, HasItsSessionItsTimesAndItsMemory) {
   EXPECT_EQ(stat->use.resident_pages, 99);
 }
 
-TEST(MarkedProcesses, OneThatHasEndedIsNoneAnyMore) {
+TEST(MarkedProcesses, EndedProcessIsIgnored) {
   Processes processes;
   processes.add(10, 10, environment("container_a"));
   std::string stat = stat_of(11, 10);
@@ -193,7 +193,7 @@ class ForkingRim final : public KillRim {
   std::map<int, pid_t> held_;
 };
 
-TEST(MarkedProcesses, WhatForksWithoutAMarkWhileItsSessionIsKilledIsEndedToo) {
+TEST(MarkedProcesses, KillsUnmarkedForkDuringKill) {
   Processes processes;
   processes.add(10, 10, environment("container_a"));
   processes.add(11, 10, "");
@@ -247,7 +247,7 @@ struct RealContainer {
   pid_t child = -1;
 };
 
-TEST(MarkedProcesses, AContainerWithoutAGroupIsEndedWhole) {
+TEST(MarkedProcesses, KillsWholeContainerWithoutGroup) {
   const RealContainer container(base::cat("container_test_", ::getpid()));
   EXPECT_GE(container.count(), 4u) << "who waits, the shell and its children";
   KernelKillRim rim;

@@ -19,14 +19,14 @@ struct MemoryInfo {  // bytes
 
   // As the triggers of eviction and the report count it: total − available.
   std::int64_t used() const { return total - available; }
-  // As a kubelet counts it, and evicts by it: the usage of the root group less inactive_file. Recently read files are
-  // in it, which are available all the same.
+  // The working set as a kubelet counts it and evicts by it: the usage of the root group less inactive_file. It
+  // includes recently read files, which are available anyway.
   //
   //   version 1     usage = anonymous pages + the page cache (the kernel's count of the root group)
   //   version 2     the root group has no count of its own: by the kubelet's version it is that sum or total − free, of
   //                 which the larger one is taken here
   //
-  // nullopt: the kernel does not tell one of these.
+  // nullopt: the kernel lacks one of these.
   std::optional<std::int64_t> working_set(Version memory_groups) const;
 };
 

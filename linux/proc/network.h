@@ -1,4 +1,4 @@
-// /proc/net/dev: what the network interfaces of the machine do.
+// /proc/net/dev: activity of the machine's network interfaces.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,7 @@ struct NetworkInterface {
   std::int64_t sent_bytes = 0, sent_packets = 0, sent_errors = 0, sent_drops = 0;
 };
 
-// Of the network namespace of whoever reads: an agent that is to see the node's runs in the host's. `out` keeps its
-// room.
+// Of the reader's network namespace: an agent that measures the node runs in the host's. `out` keeps its capacity.
 Result<void> parse_network(std::string_view text, std::vector<NetworkInterface>& out);
 Result<void> read_network(const Folder& proc, Buffer&, std::vector<NetworkInterface>& out);
 

@@ -18,11 +18,10 @@ Result<std::int64_t> parse_oom_score_adj(std::string_view text);
 // nullopt: the process is gone.
 Result<std::optional<std::int64_t>> read_oom_score_adj(const Folder& proc, pid_t, Buffer&);
 
-// One process, held by its folder in /proc: what is read and written through it is that process's, whoever has its
-// number after it has ended.
+// One process, held open by its folder in /proc: reads and writes reach only that process, even if its pid is reused.
 class HeldProcess {
  public:
-  // nullopt: there is none. `proc` outlives it.
+  // nullopt: it does not exist. `proc` outlives it.
   static Result<std::optional<HeldProcess>> open(const Folder& proc, pid_t pid);
 
   pid_t pid() const { return pid_; }
@@ -30,8 +29,8 @@ class HeldProcess {
   Result<std::optional<std::int64_t>> start_ticks(Buffer&) const;
   Result<std::optional<std::int64_t>> oom_score_adj(Buffer&) const;
 
-  // False: it has ended. kDenied: a process of another user, without CAP_DAC_OVERRIDE; or less than what somebody with
-  // CAP_SYS_RESOURCE gave it last, without that capability.
+  // False: it has ended. kDenied: a process of another user, without CAP_DAC_OVERRIDE; or a value below the last one
+  // that was set with CAP_SYS_RESOURCE, without that capability.
   Result<bool> set_oom_score_adj(std::int64_t value) const;
 
  private:

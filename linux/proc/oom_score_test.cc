@@ -52,7 +52,7 @@ TEST(OomScore, AProcessIsReadAndWrittenThroughItsFolder) {
   EXPECT_FALSE((*process)->set_oom_score_adj(0).value());
 }
 
-TEST(OomScore, WhoMayLower) {
+TEST(OomScore, KnowsWhetherLoweringIsAllowed) {
   testing::Tree tree;
   const auto proc = Folder::open(tree.root());
   ASSERT_TRUE(proc);
@@ -68,7 +68,7 @@ TEST(OomScore, WhoMayLower) {
 
 // The machine's own kernel: a child is raised, and put back to what it began with; and one that has ended is told as
 // ended through what was opened before.
-TEST(OomScoreOnMachine, AProcessOfOursIsRaisedAndPutBack) {
+TEST(OomScoreOnMachine, RaisesAndRestoresOwnProcess) {
   const auto proc = Folder::open("/proc");
   ASSERT_TRUE(proc);
   Buffer buffer;

@@ -25,7 +25,7 @@ struct ProcTest : ::testing::Test {
 constexpr std::string_view kStat =
     "cpu  10 20 30 40 50 60 70 80 5 6\ncpu0 1 2 3 4 5 6 7 8 0 0\ncpu2 9 18 27 36 45 54 63 72 0 0\nintr 5 0 0\nctxt 7\n";
 
-TEST_F(ProcTest, ProcessorsThatAreOn) {
+TEST_F(ProcTest, ReadsOnlineCpus) {
   tree.write("stat", kStat);
   MachineCpuTimes out;
   ASSERT_TRUE(read_cpu_times(proc, buffer, out));
@@ -44,7 +44,7 @@ TEST_F(ProcTest, ALongLineOfInterruptsDoesNotMatter) {
   EXPECT_EQ(out.each.size(), 2u);
 }
 
-TEST_F(ProcTest, TimesThatAreNoTimesAreRefused) {
+TEST_F(ProcTest, RefusesInvalidTimes) {
   MachineCpuTimes out;
   for (const std::string_view text :
        {"", "intr 5\n", "cpu\n", "cpu 1 2 3\n", "cpu0 1 2 3 4 5 6 7 8\n", "cpu 1 2 3 4 5 6 7 x\n",
@@ -104,7 +104,7 @@ TEST(MemoryOnMachine, TheSumOfPagesIsTheUsageOfTheRootGroup) {
               static_cast<double>(memory->total) / 50);
 }
 
-TEST_F(ProcTest, MemoryThatIsNotSaidIsNotZero) {
+TEST_F(ProcTest, MissingMemoryIsNotZero) {
   EXPECT_EQ(parse_memory_info("MemTotal: 1000 kB\n").error().kind, ErrorKind::kUnsupported);
   for (const std::string_view text :
        {"", "x\n", "MemTotal: 0 kB\nMemAvailable: 0 kB\n", "MemTotal: 1 MB\nMemAvailable: 1 kB\n",
@@ -131,7 +131,7 @@ TEST_F(ProcTest, AProcess) {
   EXPECT_EQ(read_start_ticks(proc, 12, buffer).value(), 8123);
 }
 
-TEST_F(ProcTest, WhoseAProcessIs) {
+TEST_F(ProcTest, ReadsOwnerOfProcess) {
   tree.write("12/status", "Name:\ta: b\nState:\tZ (zombie)\nTgid:\t12\nUid:\t1000\t0\t7\t8\nNSpid:\t12\t3\n");
   const auto owner = read_process_owner(proc, 12, buffer);
   ASSERT_TRUE(owner && *owner);
@@ -157,13 +157,13 @@ TEST_F(ProcTest, ProcessesByTheirName) {
   EXPECT_EQ(find_named(proc, "a-name-that-is-cut", buffer).value(), std::vector<pid_t>{16});
 }
 
-TEST_F(ProcTest, AProcessThatIsGoneIsNoError) {
+TEST_F(ProcTest, MissingProcessIsNoError) {
   EXPECT_FALSE(read_schedstat(proc, 13, buffer).value());
   EXPECT_FALSE(read_process_group(proc, 13, "cpu", buffer).value());
   EXPECT_FALSE(read_start_ticks(proc, 2147483647, buffer).value());
 }
 
-TEST_F(ProcTest, FilesOfAProcessThatAreNone) {
+TEST_F(ProcTest, RefusesInvalidProcessFiles) {
   for (const std::string_view text : {"", "\n", "1 2\n", "1 2 3 4\n", "x 2 3\n"})
     EXPECT_FALSE(parse_schedstat(text)) << text;
   for (const std::string_view text : {"x\n", "4:memory\n", "4:memory:relative\n"})

@@ -34,17 +34,17 @@ Result<std::optional<std::string>> read_process_group(const Folder& proc, pid_t,
 Result<std::int64_t> parse_start_ticks(std::string_view stat);
 Result<std::optional<std::int64_t>> read_start_ticks(const Folder& proc, pid_t, Buffer&);
 
-// /proc/<pid>/status: whose process it is.
+// /proc/<pid>/status: the owner of the process.
 struct ProcessOwner {
   std::int64_t uid = 0;  // that its rights go by, as this user namespace numbers it
   bool ended = false;    // only its parent has not looked yet
-  bool nested = false;   // it has a pid namespace of its own below this one, as a container mostly has
+  bool nested = false;   // it is in a nested pid namespace, as in most containers
 };
 Result<ProcessOwner> parse_process_owner(std::string_view status);
 Result<std::optional<ProcessOwner>> read_process_owner(const Folder& proc, pid_t, Buffer&);
 
-// Pids of those whose program has this name (of which the kernel keeps 15 letters), but for the caller's own. One look
-// at all processes of the machine, some ten microseconds each.
+// Pids of processes whose program has this name (the kernel keeps 15 letters), except the caller. Scans all processes
+// of the machine, some ten microseconds each.
 Result<std::vector<pid_t>> find_named(const Folder& proc, std::string_view name, Buffer& buffer);
 
 }  // namespace tidemark::linux

@@ -1,4 +1,4 @@
-// Any text as a file of /proc/<pid>: refused, or what stands in it.
+// Any text as a file of /proc/<pid>: refused, or parsed.
 #include "linux/proc/process.h"
 
 #include <cstddef>

@@ -47,7 +47,7 @@ class ApiServerAwayForLong(ThroughAnOutage):
         self.agent.kill()
         type(self).agent = self.launch()
         wait_for(lambda: self.says().get("pid") == self.agent.process.pid and self.in_force("batchLimits") > 0, "limits in force", self.agent, LIMIT_S)
-        self.assertIn("goes on by the pods that the agent before this one knew", self.agent.log)
+        self.assertIn("continues with the pods that the previous agent saved", self.agent.log)
         self.assertEqual({"enforce"}, {each["stance"] for each in self.says()["strategies"]}, self.says())
         self.gives_way_to_a_surge()
         self.obeys_the_switch_on_the_machine()

@@ -72,7 +72,7 @@ class Eviction(EachAnew):
         wait_for(lambda: '"stage":"forbidden"' in self.memory().read_text(), "the refusal, stored for the next agent", self.agent, LIMIT_S)
         self.agent.kill()
         type(self).agent = self.start()
-        wait_for(lambda: "goes on with evictions of the agent before" in self.agent.log, "the memory of the killed agent", self.agent, LIMIT_S)
+        wait_for(lambda: "continues with evictions of the previous agent" in self.agent.log, "the memory of the killed agent", self.agent, LIMIT_S)
 
     def test_observing_evicts_no_pod(self):
         before = self.evictions("TM-EVICT")
