@@ -9,7 +9,7 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
   flags.text("sys-root", options.sys_root, "the machine's /sys").placeholder("DIR");
   flags
       .text("kernel-log", options.kernel_log,
-            "kernel log: a file, or "syslog" to use that system call in a container")
+            "kernel log: a file, or 'syslog' to use that system call in a container")
       .placeholder("FILE");
 
   options.tasks.add_to(flags);

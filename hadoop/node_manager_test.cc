@@ -97,7 +97,7 @@ TEST(NodeManager, RequestsTheRestApi) {
   EXPECT_TRUE(is_shut_out(denied.error()));
   EXPECT_FALSE(is_shut_out(away.error()));
   EXPECT_TRUE(
-      denied.error().message.contains("it answered 401 \"Authentication required\": its web address wants Kerberos"))
+      denied.error().message.contains("it answered 401 \"Authentication required\": its web address requires Kerberos"))
       << denied.error().message;
 }
 

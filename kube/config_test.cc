@@ -152,8 +152,8 @@ TEST_F(ConfigTest, IgnoresUnsupportedFieldsOfOtherEntries) {
 TEST_F(ConfigTest, RefusesContradictions) {
   expect_refused("", "token: t", ErrorKind::kInvalid, "cluster \"c\": server is not set");
   expect_refused("server: ':nonsense'", "", ErrorKind::kInvalid, "cluster \"c\": server: ");
-  expect_refused(kServer, "client-certificate: a", ErrorKind::kInvalid, "needed together");
-  expect_refused(kServer, "client-key-data: UEVN", ErrorKind::kInvalid, "needed together");
+  expect_refused(kServer, "client-certificate: a", ErrorKind::kInvalid, "must be set together");
+  expect_refused(kServer, "client-key-data: UEVN", ErrorKind::kInvalid, "must be set together");
   expect_refused(base::cat(kServer, ", insecure-skip-tls-verify: true, certificate-authority: x"), "",
                  ErrorKind::kInvalid, "contradict each other");
   expect_refused(base::cat(kServer, ", certificate-authority-data: '%%%'"), "", ErrorKind::kInvalid,

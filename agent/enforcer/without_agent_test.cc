@@ -191,7 +191,7 @@ TEST_F(WithoutAgentTest, ReportsUnknownPodAndDoesNotLimitIt) {
   EXPECT_EQ(base::trim(quota()), "-1");
   EXPECT_EQ(base::trim(quota(kPod)), "-1");
   ASSERT_EQ(done.troubles.size(), 1U);
-  EXPECT_TRUE(done.troubles[0].message.starts_with(base::cat(kPod, " is not held"))) << done.troubles[0].message;
+  EXPECT_TRUE(done.troubles[0].message.starts_with(base::cat(kPod, " is not limited"))) << done.troubles[0].message;
   agent_limited_the_pod();  // of offline work alone
   EXPECT_TRUE(off(kOffline).troubles.empty());
   EXPECT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));

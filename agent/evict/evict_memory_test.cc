@@ -42,7 +42,7 @@ TEST_F(EvictMemories, NextAgentContinuesTheCount) {
   EXPECT_EQ(memory().begin(kNow), policy::first_evict_state(kNow));
   memory().keep(evicted());
   EXPECT_EQ(memory().begin(kNow + 1min).hour, evicted().hour);
-  EXPECT_NE(lines.find("goes on with evictions"), std::string::npos);
+  EXPECT_NE(lines.find("continues with evictions"), std::string::npos);
   boot("b2");
   EXPECT_EQ(memory().begin(kNow), policy::first_evict_state(kNow)) << "another life of the machine";
 }
@@ -56,7 +56,7 @@ TEST_F(EvictMemories, UnreadableBootIdIsReportedAndLaterEvictionsAreKept) {
   EXPECT_NE(lines.find("boot_id"), std::string::npos) << lines;
   kept.keep(evicted());
   EXPECT_FALSE(there()) << "nobody could tell of which life of the machine it is";
-  EXPECT_NE(lines.find("evictions are not kept"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("cannot save evictions"), std::string::npos) << lines;
   boot("b1");
   kept.keep(evicted());
   EXPECT_EQ(memory().begin(kNow + 1min).hour, evicted().hour);
@@ -92,7 +92,7 @@ TEST_F(EvictMemories, ReportsFailedSaveOnce) {
   EvictMemory kept = memory();
   kept.keep(evicted());
   kept.keep(evicted());
-  const std::string told = "evictions are not kept";
+  const std::string told = "cannot save evictions";
   EXPECT_NE(lines.find(told), std::string::npos);
   EXPECT_EQ(lines.find(told), lines.rfind(told));
 }

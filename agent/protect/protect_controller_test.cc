@@ -465,7 +465,7 @@ TEST_F(Protect, RetriesConditionWriteAndReportsOnce) {
   seconds(120);
   EXPECT_GE(writer.writes, 3);
   EXPECT_LE(writer.writes, 6);
-  EXPECT_EQ(lines.find("condition cannot be written"), lines.rfind("condition cannot be written"));
+  EXPECT_EQ(lines.find("cannot write the node's condition"), lines.rfind("cannot write the node's condition"));
 }
 
 // Of a node that two schedulers oversold (model/oversold.h): what begins since then waits, with all its containers.

@@ -88,9 +88,9 @@ until_so 'grep -qx koordlet /proc/[0-9]*/comm 2>/dev/null'
 echo "-- doctor beside koordlet"; doctor
 {AGENT} >/beside.log 2>&1 &
 until_so 'grep -q "\"peerPresent\":true.*cpuSuppress.,.stance.:.observe" /run/tidemark/status.json'
-until_so 'grep -q "beside the pods" /beside.log'
+until_so 'grep -q "outside pods" /beside.log'
 told "beside koordlet"
-echo "-- log beside koordlet"; grep "beside the pods" /beside.log
+echo "-- log beside koordlet"; grep "outside pods" /beside.log
 """
 
 
@@ -136,7 +136,7 @@ class Systemd(unittest.TestCase):
 
         # Koordinator's agent as a service of systemd, which is in no pod list.
         self.assertRegex(said["doctor beside koordlet"], r"(?m)^warn +other agent +Koordinator's agent runs")
-        self.assertIn("Koordinator's agent runs beside the pods process=", said["log beside koordlet"])
+        self.assertIn("Koordinator's agent runs outside pods process=", said["log beside koordlet"])
         self.assertEqual(told("put back"), told("beside koordlet"), "nothing is written beside it")
 
 
