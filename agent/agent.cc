@@ -139,8 +139,8 @@ class RunningAgent final : public Agent {
                    [this](const model::NodeRecord& line) { tell_kills(line); }}),
         pass_seconds_(metrics.histogram("tidemark_agent_pass_seconds", "One pass over all groups of the node.",
                                         {500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3})),
-        late_passes_(metrics.counter("tidemark_agent_passes_skipped_total",
-                                     "Passes that were skipped because they were late.")),
+        late_passes_(
+            metrics.counter("tidemark_agent_passes_skipped_total", "Passes that were skipped because they were late.")),
         unreadable_(metrics.counter("tidemark_agent_readings_unreadable_total",
                                     "Kernel values that exist but could not be read.")),
         scope_(loop) {
@@ -281,7 +281,8 @@ class RunningAgent final : public Agent {
     }
     use_rules(slo == nullptr ? std::nullopt : std::optional<std::string_view>(slo->spec));
     const auto taken = tasks_->use_node_slo(slo == nullptr ? std::string_view() : std::string_view(slo->spec));
-    if (!taken) log_.warn("cannot read the host applications; keeping the previous ones", {{"error", taken.error().message}});
+    if (!taken)
+      log_.warn("cannot read the host applications; keeping the previous ones", {{"error", taken.error().message}});
   }
 
   net::Task<void> hear_that_there_is_no_node_slo() {
@@ -388,7 +389,8 @@ class RunningAgent final : public Agent {
     auto started = ReactionThread::start(loop_, reactor_, [this] { protect_.decide(); });
     if (!started) {
       protect_.nobody_reacts();
-      return log_.warn("cannot start the reaction; surges wait for the next decision", {{"error", started.error().message}});
+      return log_.warn("cannot start the reaction; surges wait for the next decision",
+                       {{"error", started.error().message}});
     }
     reaction_ = std::move(*started);
   }

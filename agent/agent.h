@@ -33,14 +33,14 @@ struct AgentOptions {
   std::string sys_root = "/sys";
   std::string kernel_log = "/dev/kmsg";
   TaskFlags tasks;
-  std::string state_dir;  // learned models, kept over restarts; "": nothing is kept
+  std::string state_dir;               // learned models, kept over restarts; "": nothing is kept
   std::int64_t record_megabytes = 64;  // of measurements
   std::int64_t safety_margin_percent = 10;
   bool report = true;
   // The agent runs with its API server on one machine: work that is otherwise spread over many nodes is done at once,
   // and evictions follow the thresholds without a gate or a grant.
   bool alone = false;
-  bool reaction = true;  // to surges of online work between two decisions, on its own thread and clock
+  bool reaction = true;          // to surges of online work between two decisions, on its own thread and clock
   std::string mode = "enforce";  // of strategies that the manager does not configure
   std::string peers_namespace{policy::kPeersNamespace};
   std::string only_shows;  // why nothing can be written here, whatever the settings; "": something can
@@ -61,11 +61,11 @@ void declare_flags(base::Flags& flags, AgentOptions& options);
 struct AgentConnections {
   kube::Client& client;
   std::function<std::string()> bearer;  // the agent's token, also toward the kubelet
-  net::WorkerPool& resolvers;  // of DNS names
-  net::WorkerPool& files;  // file I/O, in a pool of its own so that a hanging disk stops nothing else
-  net::WorkerPool& disks;  // reads pod disks, any of which may hang: nothing else waits there
-  linux::ProbeRim& kernel;  // writes cgroup files and tests which of them have an effect
-  linux::KillRim& killing;  // kills processes
+  net::WorkerPool& resolvers;           // of DNS names
+  net::WorkerPool& files;               // file I/O, in a pool of its own so that a hanging disk stops nothing else
+  net::WorkerPool& disks;               // reads pod disks, any of which may hang: nothing else waits there
+  linux::ProbeRim& kernel;              // writes cgroup files and tests which of them have an effect
+  linux::KillRim& killing;              // kills processes
   std::function<void(model::AuditLine)> audit{};  // of writes; may be empty
 };
 
@@ -76,7 +76,7 @@ class Agent {
   virtual ~Agent() = default;
 
   virtual void start() = 0;                         // until destroyed
-  virtual std::string not_ready() const = 0;  // "" if ready, else what is missing
+  virtual std::string not_ready() const = 0;        // "" if ready, else what is missing
   virtual std::string metrics_address() const = 0;  // with the chosen port; "" if none is served
   virtual net::Task<void> drain() = 0;              // an orderly stop
 };

@@ -7,9 +7,7 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
   flags.text("node-name", options.node_name, "name of this node (default $NODE_NAME)").placeholder("NAME");
   declare_machine_flags(flags, options.places);
   flags.text("sys-root", options.sys_root, "the machine's /sys").placeholder("DIR");
-  flags
-      .text("kernel-log", options.kernel_log,
-            "kernel log: a file, or 'syslog' to use that system call in a container")
+  flags.text("kernel-log", options.kernel_log, "kernel log: a file, or 'syslog' to use that system call in a container")
       .placeholder("FILE");
 
   options.tasks.add_to(flags);
@@ -32,15 +30,13 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
   flags.choice("mode", options.mode, {"enforce", "observe"},
                "mode of strategies that the manager does not configure: enforce writes "
                "to the kernel, or only shown");
-  flags.boolean(
-      "reaction", options.reaction,
-      "between two decisions, limit offline work within a tenth of a second if online work begins "
-      "to use more");
+  flags.boolean("reaction", options.reaction,
+                "between two decisions, limit offline work within a tenth of a second if online work begins "
+                "to use more");
   flags
-      .duration(
-          "line-ends-within", options.line_ends_within, base::Duration(0), kLineEndsWithinMax,
-          "time over which nodes spread the lowering of ended raised thresholds if no manager writes it "
-          "sooner")
+      .duration("line-ends-within", options.line_ends_within, base::Duration(0), kLineEndsWithinMax,
+                "time over which nodes spread the lowering of ended raised thresholds if no manager writes it "
+                "sooner")
       .placeholder("DURATION");
   flags
       .text("peer-namespace", options.peers_namespace,

@@ -101,7 +101,7 @@ TEST_F(DoctorNode, ProbesKernelWithoutAgent) {
   EXPECT_EQ(of(report, NodeTopic::kPressure).fact, NodeFact::kPressureTold);
   EXPECT_FALSE(kernel.made.empty());
   EXPECT_EQ(kernel.made.size(), kernel.removed.size()) << "nothing is left";
-  EXPECT_NE(render_text(report).find("no agent runs here: it was tried by this command"), std::string::npos);
+  EXPECT_NE(render_text(report).find("no agent runs here: this command tested the kernel"), std::string::npos);
 }
 
 TEST_F(DoctorNode, UsesValuesOfRunningAgent) {

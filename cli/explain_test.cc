@@ -313,7 +313,7 @@ TEST_F(ExplainTest, ShowsRevisionOfNodeWithReason) {
   const Json revisions = source(reached, "ConfigMap koordinator-system/tidemark-config-revisions");
   EXPECT_FALSE(revisions.text_at("revision").empty());
   EXPECT_GE(revisions.at("ageSeconds")->get_int().value_or(-1), 25);
-  EXPECT_TRUE(says(text("n1"), "kept here while 2 (")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "still in force here while 2 (")) << text("n1");
   EXPECT_TRUE(says(text("n2"), "pool first, which gets new settings first")) << text("n2");
   EXPECT_TRUE(says(text("n2"), "has reached this node; it is being rolled out: ")) << text("n2");
 }

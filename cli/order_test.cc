@@ -119,7 +119,7 @@ TEST_F(OrderTest, NamesRemedyForNodeOfForeignPool) {
   EXPECT_TRUE(report->nodes[1].left_with_pool);
   EXPECT_FALSE(report->nodes[2].left_with_pool);
   const std::string text = render_text(*report, options);
-  EXPECT_NE(text.find("`tidemark on pool NAME` does (`tidemark explain node n2` tells the pool)"), std::string::npos)
+  EXPECT_NE(text.find("`tidemark on pool NAME` does (`tidemark explain node n2` shows the pool)"), std::string::npos)
       << text;
   EXPECT_EQ(text.find("explain node n3"), std::string::npos) << text;
 }

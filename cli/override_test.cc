@@ -74,7 +74,7 @@ TEST_F(OverrideTest, ShowsNewWaterLineAndStoresIt) {
       "  cpu: 40 % -> 60 %\n"
       "  memory: stays at 65 %\n"
       "  nodes of the pool now: 2\n");
-  EXPECT_EQ(text(order("web", std::nullopt)).substr(0, 57), "override pool web: none exists, nothing to remove\n  ");
+  EXPECT_EQ(text(order("web", std::nullopt)).substr(0, 52), "override pool web: none exists, nothing to remove\n  ");
 }
 
 TEST_F(OverrideTest, ADryRunWritesNothing) {

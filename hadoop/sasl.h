@@ -89,7 +89,7 @@ class SaslExchange {
 
   const std::string& server_principal() const {
     return principal_;
-  }                                                      // from the first kStep on: principal of the ticket
+  }  // from the first kStep on: principal of the ticket
   Protection protection() const { return protection_; }  // of kDone
   std::uint32_t send_max() const { return send_max_; }   // the largest token that the server takes
 

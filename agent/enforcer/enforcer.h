@@ -4,8 +4,9 @@
 //   before every write                 the new value goes to the journal
 //   every write                        replaces only a value of ours or the original value
 //   another program wrote the file     written again, several times; then left to that program for a while
-//                                      (policy/contest). While an order limits offline work, it is written every second.
-//                                      If the original value comes back now and then, that is a reset, not a contest
+//                                      (policy/contest). While an order limits offline work, it is written every
+//                                      second. If the original value comes back now and then, that is a reset, not a
+//                                      contest
 //   not wanted any more                the original value is written, only over a value of ours
 //
 // For one thread. It decides no values.
@@ -62,11 +63,11 @@ struct Deed {
 };
 
 struct Enforced {
-  std::vector<Deed> deeds;  // no checks, only writes
-  std::int64_t put_back = 0;  // files restored to their original values
-  std::int64_t in_force = 0;  // files that hold a value of ours now
-  std::int64_t left = 0;  // files left to another writer
-  std::int64_t refused = 0;  // wanted, but refused by the kernel
+  std::vector<Deed> deeds;       // no checks, only writes
+  std::int64_t put_back = 0;     // files restored to their original values
+  std::int64_t in_force = 0;     // files that hold a value of ours now
+  std::int64_t left = 0;         // files left to another writer
+  std::int64_t refused = 0;      // wanted, but refused by the kernel
   std::optional<Error> journal;  // set if the journal cannot be written: nothing new was written
 };
 
@@ -106,7 +107,7 @@ class Enforcer {
 
   std::size_t unread() const { return unread_.size(); }  // files that could not be read so far
 
-  std::int64_t in_force(model::Strategy strategy) const;  // files that hold a value of this strategy
+  std::int64_t in_force(model::Strategy strategy) const;        // files that hold a value of this strategy
   bool stands(std::string_view group, linux::File file) const;  // the wanted value is in the kernel
   // The strategy wants a file that the kernel refused or that is left to another writer.
   bool lacks(model::Strategy strategy) const;
@@ -118,7 +119,7 @@ class Enforcer {
     std::uint32_t id = 0;               // in the journal; 0: never written
     bool ours = false;                  // a value of ours may stand there
     std::optional<std::string> stands;  // as far as is known
-    std::string made_with;  // the first original value, whatever another program wrote since
+    std::string made_with;              // the first original value, whatever another program wrote since
     model::Reason reason = model::Reason::kAgentEnforces;
     std::uint64_t turn = 0;  // the last one that wanted it
     std::int64_t value = 0;  // as wanted
@@ -145,7 +146,7 @@ class Enforcer {
     std::string text;
     std::string over;  // replaces only this value
     model::Reason reason = model::Reason::kAgentEnforces;
-    bool back = false;  // it is restored
+    bool back = false;   // it is restored
     bool reset = false;  // replaces the original value
   };
 
@@ -156,7 +157,7 @@ class Enforcer {
   static HeldFile* find(HeldGroup& group, linux::File file);
   static HeldFile& held(HeldGroup& group, linux::File file);
   const HeldFile* ours(std::string_view group, linux::File file) const;  // nullptr: no value of ours stands there
-  Result<bool> open(const std::string& path, HeldGroup& group);  // false: the group does not exist
+  Result<bool> open(const std::string& path, HeldGroup& group);          // false: the group does not exist
   // Whether the group exists and the value of the file is known.
   Result<bool> reach(const std::string& path, HeldGroup& group, HeldFile& file);
   void want(const policy::KnobWrite& write, Permit permit);
@@ -199,7 +200,7 @@ class Enforcer {
   std::uint64_t turn_ = 0;
   bool off_ = false;
   std::vector<Pending> pending_;
-  std::vector<Pending> again_;  // files that another program changed meanwhile
+  std::vector<Pending> again_;         // files that another program changed meanwhile
   std::vector<std::uint32_t> unread_;  // journal entries of an earlier process that could not be read yet
   std::vector<std::uint32_t> over_;
   Enforced enforced_;

@@ -30,7 +30,8 @@ namespace tidemark::agent {
 
 inline constexpr std::int64_t kFoundSchema = 1;
 inline constexpr std::size_t kFoundFilesMax = 50'000;
-inline constexpr std::size_t kFoundValuesKept = 8;  // the newest values of one file; any of them may stand in the kernel
+inline constexpr std::size_t kFoundValuesKept =
+    8;  // the newest values of one file; any of them may stand in the kernel
 
 struct FoundFile {
   std::string group;  // from the root of its hierarchy
@@ -50,7 +51,7 @@ struct FoundReading {
   std::uint32_t last_id = 0;
   std::size_t lines = 0;
   std::size_t unreadable = 0;  // complete lines without valid content
-  bool whole = false;  // same boot and no unfinished line: more can be appended
+  bool whole = false;          // same boot and no unfinished line: more can be appended
 };
 Result<FoundReading> read_found(const std::string& folder, std::string_view boot_id);
 // Parses the text of a journal. kUnsupported: written by a newer version.

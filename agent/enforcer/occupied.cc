@@ -61,7 +61,7 @@ Result<bool> Occupied::look(const std::string& path, int depth) {
   TM_TRY(const auto processes, group->read(File::kProcesses, buffer_));
   if (!processes) return false;
   if (!base::trim(*processes).empty()) return true;  // includes processes of other pid namespaces, which read as 0
-  if (depth == kDepthMax) return true;  // not examined
+  if (depth == kDepthMax) return true;               // not examined
   TM_TRY(const auto folders, folders_of(*group));
   for (const std::string& each : folders) {
     TM_TRY(const bool found, look(each, depth + 1));

@@ -25,8 +25,8 @@ inline constexpr std::size_t kOomProcessesMax = 20'000;
 
 struct OomEntry {
   std::int64_t start_ticks = 0;  // with the pid, it identifies a process
-  std::string group;  // the process's group
-  std::int64_t found = 0;  // before the first write; a child of a written process has its parent's
+  std::string group;             // the process's group
+  std::int64_t found = 0;        // before the first write; a child of a written process has its parent's
   std::int64_t wrote = 0;
   std::optional<std::int64_t> wrote_before{};  // our value that stood when `wrote` was about to be written
   bool is_ours(std::int64_t value) const { return value == wrote || value == wrote_before; }

@@ -50,11 +50,11 @@ struct OomDeed {
 
 struct OomReport {
   std::vector<OomDeed> deeds;
-  bool more = false;  // some must wait for the next pass
-  std::int64_t refused = 0;  // processes that the kernel does not allow to be lowered here
-  std::int64_t foreign = 0;  // processes of another pid namespace, which have no pid here
+  bool more = false;             // some must wait for the next pass
+  std::int64_t refused = 0;      // processes that the kernel does not allow to be lowered here
+  std::int64_t foreign = 0;      // processes of another pid namespace, which have no pid here
   std::optional<Error> journal;  // set if it cannot be written: nothing new was written
-  std::string trouble;  // why a group or process could not be read or written now; "" if all could
+  std::string trouble;           // why a group or process could not be read or written now; "" if all could
 };
 
 class OomScores {
@@ -106,9 +106,9 @@ class OomScores {
   linux::Buffer buffer_;
   OomEntries entries_;
   bool may_lower_ = false;
-  bool changed_ = false;  // differs from the stored journal
-  std::set<pid_t> seen_;  // in this pass, in a group that the plan names
-  std::set<std::string> unread_;  // in this pass: unreadable groups, too
+  bool changed_ = false;                              // differs from the stored journal
+  std::set<pid_t> seen_;                              // in this pass, in a group that the plan names
+  std::set<std::string> unread_;                      // in this pass: unreadable groups, too
   std::set<std::pair<pid_t, std::int64_t>> refused_;  // already reported; with their start times
   std::set<std::pair<pid_t, std::int64_t>> refused_now_;
   std::optional<OomEntry> eldest_;  // of the current group: the first that was written

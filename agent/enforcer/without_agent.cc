@@ -144,10 +144,9 @@ void off_files(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer
   Occupied occupied(hierarchies, gone.pods.online, out.troubles);
   const Inside inside = look_inside(journal.files(), gone, occupied);
   for (const std::string& each : inside.unknown) {
-    out.troubles.push_back(Error{
-        ErrorKind::kNotFound,
-        base::cat(each, " is not limited: it started without an agent, so its class is unknown"), 0,
-        0});
+    out.troubles.push_back(
+        Error{ErrorKind::kNotFound,
+              base::cat(each, " is not limited: it started without an agent, so its class is unknown"), 0, 0});
   }
   const std::vector<policy::KnobWrite> wanted = what_holds(journal.files(), gone.offline_group, inside, occupied);
   std::set<std::string, std::less<>> busy;

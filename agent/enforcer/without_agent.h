@@ -26,9 +26,9 @@ namespace tidemark::agent {
 
 struct LeftBehind {
   std::string group;
-  std::string file;  // as the journal names it
+  std::string file;   // as the journal names it
   std::string found;  // before the first write
-  std::string why;  // "processes run in it", or the kernel's error
+  std::string why;    // "processes run in it", or the kernel's error
 };
 
 struct WithoutAgent {
@@ -36,7 +36,7 @@ struct WithoutAgent {
   std::int64_t gone = 0;  // the group is gone, or another program changed the file
   std::vector<LeftBehind> left;
   std::vector<LeftBehind> not_held;  // tightening failed: offline work keeps what it had
-  std::vector<Error> troubles;  // other failures to read or write
+  std::vector<Error> troubles;       // other failures to read or write
 };
 
 // Groups of BestEffort pods, by their kind when an agent saved the list. One in neither list started since.

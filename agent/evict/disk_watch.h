@@ -38,11 +38,11 @@
 namespace tidemark::agent {
 
 inline constexpr base::Duration kDiskLook = std::chrono::seconds(10);
-inline constexpr base::Duration kDiskGoodFor =
-    std::chrono::seconds(45);  // includes the time to measure pods
+inline constexpr base::Duration kDiskGoodFor = std::chrono::seconds(45);  // includes the time to measure pods
 inline constexpr base::Duration kHeldLook = std::chrono::seconds(60);
 inline constexpr base::Duration kHeldGoodFor = std::chrono::minutes(3);
-inline constexpr base::Duration kHeldLimit = std::chrono::seconds(20);  // for one round; the rest comes first in the next
+inline constexpr base::Duration kHeldLimit =
+    std::chrono::seconds(20);  // for one round; the rest comes first in the next
 inline constexpr std::int64_t kNearLine_percent = 5;
 
 struct DiskPlaces {
@@ -54,7 +54,7 @@ struct DisksFound {
   policy::ByDisk<std::optional<policy::DiskSeen>> disks;  // no kRuntime if it is the kubelet's or does not exist
   std::uint64_t kubelet_device = 0;
   std::uint64_t runtime_device = 0;  // 0: the runtime has no disk of its own
-  bool one = false;  // both are the same disk
+  bool one = false;                  // both are the same disk
 };
 Result<DisksFound> look_at_disks(const DiskPlaces& places);
 
@@ -109,7 +109,7 @@ class DiskWatch {
   const Look look_at_;
   DiskSights sights_;
   std::map<std::string, Held, std::less<>> held_;  // of pods, by uid
-  std::vector<std::string> of_copilots_;  // that are in the sights
+  std::vector<std::string> of_copilots_;           // that are in the sights
   bool looking_ = false;
   std::optional<base::MonotonicTime> look_again_, looked_, held_seen_;
   std::string trouble_;

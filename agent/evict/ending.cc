@@ -125,11 +125,11 @@ net::Task<EvictOutcome> Ending::told(net::Task<Told> asking, Of of) {
   const Told answer = co_await std::move(asking);
   if (!answer.error.empty()) {
     log_.warn("cannot ask a task to end", {{"outcome", text_of(answer.outcome)},
-                                                        {"source", of.source},
-                                                        {"task", of.task},
-                                                        {"namespace", of.ns},
-                                                        {"name", of.name},
-                                                        {"error", answer.error}});
+                                           {"source", of.source},
+                                           {"task", of.task},
+                                           {"namespace", of.ns},
+                                           {"name", of.name},
+                                           {"error", answer.error}});
   }
   co_return answer.outcome;
 }

@@ -48,7 +48,7 @@ struct EndingOutside {
   linux::GroupKiller& groups;  // called on the ending's own thread
   // Returns the copilot that lists the task now; null: none does.
   std::function<copilot::Client*(const model::Task&)> copilot;
-  TakeBack* take_back = nullptr;  // null: no access to ResourceManagers
+  TakeBack* take_back = nullptr;                  // null: no access to ResourceManagers
   std::function<void(model::AuditLine)> audit{};  // of actions that do not go to the API server; may be empty
 };
 
@@ -105,7 +105,7 @@ class Ending final : public EvictionHands {
   base::Log log_;
   std::string actor_;
   std::set<std::string> stay_;  // groups that were killed and still had processes afterwards
-  net::WorkerPool worker_;  // its own: a hanging disk must not keep a group alive. Last: it uses the members above
+  net::WorkerPool worker_;      // its own: a hanging disk must not keep a group alive. Last: it uses the members above
 };
 
 }  // namespace tidemark::agent

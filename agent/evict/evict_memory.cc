@@ -37,14 +37,15 @@ policy::EvictState EvictMemory::begin(base::MonotonicTime now) {
   auto before = policy::decode_evictions(**text, boot_id_);
   if (!before) {
     if (before.error().kind != ErrorKind::kNotFound) {
-      log_.warn("cannot read earlier evictions; they do not count", {{"file", path_}, {"error", before.error().message}});
+      log_.warn("cannot read earlier evictions; they do not count",
+                {{"file", path_}, {"error", before.error().message}});
     }
     return policy::first_evict_state(now);
   }
   kept_ = *before;
   if (is_worth_keeping(kept_)) {
     log_.info("continues with evictions of the previous agent", {{"within the hour", std::to_string(kept_.hour.size())},
-                                                             {"leaving", std::to_string(kept_.leaving.size())}});
+                                                                 {"leaving", std::to_string(kept_.leaving.size())}});
   }
   return policy::evict_state_after(*std::move(before), now);
 }

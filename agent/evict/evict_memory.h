@@ -27,9 +27,9 @@ class EvictMemory {
   std::string folder_;
   std::string path_;
   std::string proc_root_;
-  std::string boot_id_;  // "": not read yet
+  std::string boot_id_;      // "": not read yet
   policy::EvictState kept_;  // as in the file; without pauses if there is no file
-  bool troubled_ = false;  // and it was logged
+  bool troubled_ = false;    // and it was logged
 };
 
 }  // namespace tidemark::agent

@@ -184,9 +184,9 @@ void EvictionController::only_tell(const policy::EvictOrder& order, const model:
   std::erase_if(told_, [&](const auto& each) { return now - each.second >= kTellAgain; });
   if (told_.size() >= kToldMax || !told_.emplace(policy::evict_key(task), now).second) return;
   log_.info("would be evicted if evictions were enforced", {{"namespace", task.ns},
-                                                        {"name", task.name},
-                                                        {"why", policy::evict_why(order.gap)},
-                                                        {"reason", model::reason_id(Reason::kAgentObserves)}});
+                                                            {"name", task.name},
+                                                            {"why", policy::evict_why(order.gap)},
+                                                            {"reason", model::reason_id(Reason::kAgentObserves)}});
 }
 
 net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base::Duration grace, bool itself) {
@@ -266,8 +266,7 @@ net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reas
     going->second.killed |= !nobody;
     // The provider has not noticed its end yet.
     if (nobody && !std::exchange(going->second.was_empty, true)) {
-      log_.info("the cgroup to kill was empty",
-                {{"namespace", task->ns}, {"name", task->name}, {"group", task->path}});
+      log_.info("the cgroup to kill was empty", {{"namespace", task->ns}, {"name", task->name}, {"group", task->path}});
     }
   }
   if (nobody) co_return;
@@ -287,8 +286,7 @@ net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reas
                 {"reason", model::reason_id(Reason::kEvictNotKilled)}});
   }
   metrics_
-      .counter("tidemark_agent_kills_total",
-               "Tasks whose cgroup was killed because they did not end when asked.",
+      .counter("tidemark_agent_kills_total", "Tasks whose cgroup was killed because they did not end when asked.",
                {{"class", class_label(*task)}, {"reason", model::reason_id(dead ? by : Reason::kEvictNotKilled)}})
       .add();
 }

@@ -32,10 +32,10 @@ namespace tidemark::agent {
 struct EvictionOutside {
   EvictionHands& hands;
   kube::EventRecorder* events = nullptr;  // null: no events
-  LossLedger* losses = nullptr;  // null: not kept
-  LastWords* last_words = nullptr;  // null: not kept
-  EvictMemory* memory = nullptr;  // null: the next agent starts without it
-  TaskEnds* ends = nullptr;  // null: not counted
+  LossLedger* losses = nullptr;           // null: not kept
+  LastWords* last_words = nullptr;        // null: not kept
+  EvictMemory* memory = nullptr;          // null: the next agent starts without it
+  TaskEnds* ends = nullptr;               // null: not counted
 };
 
 struct EvictionInputs {
@@ -77,7 +77,7 @@ class EvictionController {
     std::optional<model::MemoryBytes> memory;
     std::int64_t lost_core_seconds = 0;
     bool preempted = false;  // by its scheduler
-    bool killed = false;  // its group had processes when it was killed
+    bool killed = false;     // its group had processes when it was killed
     bool was_empty = false;  // its group was empty
   };
   void order(const policy::EvictOrder& order, const EvictionInputs& inputs);
@@ -106,8 +106,8 @@ class EvictionController {
   bool may_act_ = false;
   policy::EvictState state_;
   std::vector<policy::EvictAnswer> answers_;
-  std::vector<policy::WorkClass> classes_;  // named in the settings, for metric labels
-  std::set<std::string, std::less<>> killing_;  // kills in progress
+  std::vector<policy::WorkClass> classes_;                        // named in the settings, for metric labels
+  std::set<std::string, std::less<>> killing_;                    // kills in progress
   std::map<std::string, Going, std::less<>> going_;               // by policy::evict_key
   std::map<std::string, base::MonotonicTime, std::less<>> told_;  // tasks whose planned eviction was logged lately
   std::map<std::string, base::MonotonicTime, std::less<>> evicted_jobs_;  // when a task of it was last evicted

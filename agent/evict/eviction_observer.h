@@ -28,7 +28,7 @@ struct BesteffortInForce {
   std::optional<std::int64_t> cpus;  // their count
   std::optional<std::int64_t> quota_us;
   std::optional<model::CpuMilli> left{};  // if nothing limits it and it runs last: what all others leave of the node
-  std::string_view group{};  // the limited group; "": none. The caller owns the text
+  std::string_view group{};               // the limited group; "": none. The caller owns the text
 };
 // Of the besteffort group, and of its containers if they have fewer CPUs than the group.
 BesteffortInForce besteffort_in_force(const policy::SuppressObservation& seen, const policy::SuppressPlan& plan,
@@ -42,11 +42,11 @@ class EvictionObserver {
     const TaskSnapshot& tasks;
     const policy::ThresholdRules& rules;
     BesteffortInForce besteffort{};
-    const DiskSights* disks = nullptr;  // null: disks are not watched
-    bool off = false;  // co-location is off: an order limits offline work to its least
-    bool withdrawn = false;  // an order sets the offer to 0, whatever was sold
+    const DiskSights* disks = nullptr;                 // null: disks are not watched
+    bool off = false;                                  // co-location is off: an order limits offline work to its least
+    bool withdrawn = false;                            // an order sets the offer to 0, whatever was sold
     std::optional<model::MemoryBytes> left_to_pods{};  // left of their common limit; nullopt: no limit
-    std::string_view pods{};  // the group of all pods; "": there is none
+    std::string_view pods{};                           // the group of all pods; "": there is none
   };
   // Call once per pass. Results are valid until the next call, or until the tasks or the Node change.
   void observe(const Inputs& inputs, base::MonotonicTime now);

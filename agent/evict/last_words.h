@@ -29,11 +29,12 @@
 namespace tidemark::agent {
 
 inline constexpr std::string_view kPodLogsDefault = "/var/log/pods";
-inline constexpr std::size_t kLastWordsBytes = std::size_t{16} << 10;       // of a container
-inline constexpr std::size_t kLastWordsContainersMax = 32;                  // of a pod, in the order of their names
-inline constexpr std::size_t kLastWordsNamesMax = 1000;  // files of a container that are read
-inline constexpr std::size_t kLastWordsFoldersMax = 200;  // that are kept
-inline constexpr std::int64_t kLastWordsBytesMax = std::int64_t{64} << 20;  // in all of them; then the oldest are removed
+inline constexpr std::size_t kLastWordsBytes = std::size_t{16} << 10;  // of a container
+inline constexpr std::size_t kLastWordsContainersMax = 32;             // of a pod, in the order of their names
+inline constexpr std::size_t kLastWordsNamesMax = 1000;                // files of a container that are read
+inline constexpr std::size_t kLastWordsFoldersMax = 200;               // that are kept
+inline constexpr std::int64_t kLastWordsBytesMax = std::int64_t{64}
+                                                   << 20;  // in all of them; then the oldest are removed
 inline constexpr base::Duration kLastWordsLimit = std::chrono::seconds(1);  // how long an eviction waits for the disk
 
 // "evicted by tidemark: …", without a line end. `seen` is the measured value that caused it.
@@ -45,9 +46,9 @@ struct Evicted {
   base::WallTime at;
 };
 struct LastWordsKept {
-  std::string folder;  // "": the pod has no logs, and no folder was made
+  std::string folder;          // "": the pod has no logs, and no folder was made
   std::size_t containers = 0;  // whose lines were kept
-  std::size_t gone = 0;  // older folders that were removed
+  std::size_t gone = 0;        // older folders that were removed
 };
 // Blocks on the disk: call it on a worker. kInvalid: names that cannot be part of a path.
 Result<LastWordsKept> keep_last_words(const std::string& pod_logs, const std::string& state_dir,

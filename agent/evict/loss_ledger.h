@@ -39,8 +39,8 @@ struct Loss {
   model::TaskIdentity task;
   std::string ns, name;
   std::string feature;  // of the agent: "BEMemoryEvict"
-  std::string reason;  // ids: why it was evicted, and
-  std::string ended;  // how it ended: asked, killed …
+  std::string reason;   // ids: why it was evicted, and
+  std::string ended;    // how it ended: asked, killed …
   base::Duration age{0};
   // In use when it was asked; nullopt: not measured.
   std::optional<model::CpuMilli> cpu;
@@ -56,8 +56,8 @@ Result<Loss> parse_loss(std::string_view line);
 
 struct Losses {
   std::vector<Loss> losses;  // the oldest first
-  std::size_t broken = 0;  // unreadable lines
-  std::uint64_t lost = 0;  // that could not be kept, according to the ledger itself
+  std::size_t broken = 0;    // unreadable lines
+  std::uint64_t lost = 0;    // that could not be kept, according to the ledger itself
 };
 Losses parse_losses(std::string_view text);  // total function
 // Reads all files of the folder. Blocks on the disk: for a worker, or a command.

@@ -31,8 +31,8 @@ inline constexpr base::Duration kHoldBack = std::chrono::minutes(1);
 inline constexpr base::Duration kHoldBackMax = std::chrono::minutes(5);  // the limit of the operator
 
 enum class TakeBackOutcome : std::uint8_t {
-  kGone,  // the ResourceManager has ended it: the rest may be killed without harm
-  kStayed,  // another one was preempted instead, or none
+  kGone,      // the ResourceManager has ended it: the rest may be killed without harm
+  kStayed,    // another one was preempted instead, or none
   kRefused,   // nothing was done
   kNotHeard,  // no answer in time
 };
@@ -67,7 +67,7 @@ class TakeBack {
   const base::Duration hold_back_;
   std::optional<model::TakenBack> answer_;  // nullopt: no operator has answered
   std::string answer_text_;
-  std::int64_t generation_ = 0;  // the largest that the node carries or that we wrote
+  std::int64_t generation_ = 0;                              // the largest that the node carries or that we wrote
   std::map<std::string, std::shared_ptr<Waiting>> waiting_;  // by container
   model::Reason why_ = model::Reason::kEvictMemoryLine;
   bool writing_ = false;

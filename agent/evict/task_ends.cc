@@ -12,8 +12,8 @@ namespace {
 
 constexpr base::Duration kWriteLimit = std::chrono::seconds(10);
 constexpr base::Duration kStep = std::chrono::microseconds(1);  // the resolution of a written time
-constexpr base::Duration kAheadMax = std::chrono::minutes(1);  // tolerance for a clock that was set back since
-constexpr base::Duration kAskedKept = 2 * policy::kGiveUp;  // for a task that left the list
+constexpr base::Duration kAheadMax = std::chrono::minutes(1);   // tolerance for a clock that was set back since
+constexpr base::Duration kAskedKept = 2 * policy::kGiveUp;      // for a task that left the list
 constexpr std::size_t kAskedMax = 2 * policy::kLeavingMax;
 
 bool is_copilots(const model::Task& task) {

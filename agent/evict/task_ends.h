@@ -26,7 +26,7 @@
 
 namespace tidemark::agent {
 
-inline constexpr base::Duration kEndsPause = std::chrono::minutes(5);  // between two writes for finished tasks alone
+inline constexpr base::Duration kEndsPause = std::chrono::minutes(5);   // between two writes for finished tasks alone
 inline constexpr base::Duration kEndsGather = std::chrono::seconds(2);  // between any two
 inline constexpr base::Duration kEndsRetry = std::chrono::seconds(30);  // after a failed write
 inline constexpr std::size_t kEndsTogetherMax = 32;  // entries of a write; beyond that, jobs are not named
@@ -40,7 +40,7 @@ class TaskEnds {
   // A task that this or an earlier agent asked to end: its end does not count as finished.
   void asked(const model::Task& task, bool counted = false);
   void evicted(const model::Task& task);   // each is counted once
-  void stays(const model::Task& task);  // the request did not reach it: it ends by itself again
+  void stays(const model::Task& task);     // the request did not reach it: it ends by itself again
   void replaced(const model::Task& task);  // another task was evicted instead, of the same job as far as known
 
   // Call after each pass of the sampler. `heard`: a manager reads these counts; without one nothing is written.
@@ -72,11 +72,11 @@ class TaskEnds {
   std::string node_name_;
   std::optional<std::uint64_t> looked_;  // change number of the last list
   std::map<std::string, Known> known_;   // tasks of copilots, by policy::evict_key
-  std::map<std::string, Asked> asked_;  // by the same key
-  std::int64_t not_finished_ = 0;  // tasks that will leave the list but were already counted as evicted
+  std::map<std::string, Asked> asked_;   // by the same key
+  std::int64_t not_finished_ = 0;        // tasks that will leave the list but were already counted as evicted
   std::map<ClassAndJob, std::int64_t> evicted_;
   std::map<std::string, std::int64_t> finished_;  // by class
-  std::vector<model::EndedTasks> told_;  // as the node carries it
+  std::vector<model::EndedTasks> told_;           // as the node carries it
   std::optional<base::MonotonicTime> not_before_, finished_not_before_;
   bool unsent_ = false;  // the last write failed, or its result is unknown
   bool writing_ = false;

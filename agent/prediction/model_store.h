@@ -27,7 +27,7 @@ struct StoredModel {
 };
 struct StoreOutcome {
   std::vector<std::string> stored;  // keys
-  std::optional<Error> error;  // the first error of storing or removing
+  std::optional<Error> error;       // the first error of storing or removing
 };
 // Creates the folder if missing. One failure does not stop the others. A removal of a missing file succeeds.
 StoreOutcome store_models(const std::string& folder, std::span<const StoredModel> models,

@@ -12,9 +12,9 @@
 namespace tidemark::agent {
 
 inline constexpr base::Duration kConditionPause = std::chrono::seconds(10);      // between two writes
-inline constexpr base::Duration kConditionRetry = std::chrono::seconds(30);  // after a failed one
+inline constexpr base::Duration kConditionRetry = std::chrono::seconds(30);      // after a failed one
 inline constexpr base::Duration kConditionWordsPause = std::chrono::minutes(1);  // if only the message changed
-inline constexpr base::Duration kConditionRefresh = std::chrono::minutes(10);  // if only counts changed
+inline constexpr base::Duration kConditionRefresh = std::chrono::minutes(10);    // if only counts changed
 
 class ConditionController {
  public:

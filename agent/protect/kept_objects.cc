@@ -8,7 +8,7 @@ namespace tidemark::agent {
 namespace {
 
 constexpr std::size_t kObjectBytesMax = std::size_t{2} << 20;  // more than an API server stores
-constexpr std::size_t kListBytesMax = std::size_t{8} << 20;  // a kubelet with hundreds of pods
+constexpr std::size_t kListBytesMax = std::size_t{8} << 20;    // a kubelet with hundreds of pods
 
 std::size_t bytes_max(KeptObject what) {
   return what == KeptObject::kPods ? kListBytesMax : kObjectBytesMax;

@@ -21,7 +21,7 @@ struct MachineSights {
   const linux::Folder& proc;
   std::string sys_root;
   const linux::Folder* numa = nullptr;  // null: the kernel has no NUMA
-  bool own_groups = false;  // of pods: no kubelet writes them
+  bool own_groups = false;              // of pods: no kubelet writes them
 };
 
 // `trial`: the result of linux::probe_knobs() for this kernel. What cannot be detected is logged and counts as missing.

@@ -136,8 +136,7 @@ bool ProtectController::begin() {
   journal_.emplace(std::move(*journal));
   lock_.reset();
   if (journal_->read_at_start().unreadable > 0) {
-    log_.warn("invalid lines in the journal",
-              {{"lines", std::to_string(journal_->read_at_start().unreadable)}});
+    log_.warn("invalid lines in the journal", {{"lines", std::to_string(journal_->read_at_start().unreadable)}});
   }
   if (auto ends = Ends::begin(options_.places.run_dir, loop_.clock().boot())) {
     ends_.emplace(std::move(*ends));
@@ -147,8 +146,7 @@ bool ProtectController::begin() {
                 {{"ends", std::to_string(ends_->unexpected())}});
     }
   } else {
-    log_.warn("cannot record this start; an unexpected end would not be counted",
-              {{"error", ends.error().message}});
+    log_.warn("cannot record this start; an unexpected end would not be counted", {{"error", ends.error().message}});
   }
   enforcer_ = std::make_unique<Enforcer>(outside_.hierarchies, outside_.writer, *journal_, loop_.clock());
   began_ = now;
@@ -164,8 +162,7 @@ std::optional<Latch> ProtectController::look_at(const std::string& path) {
     return std::move(*seen);
   }
   if (latches_unseen_.insert(path).second) {
-    log_.warn("cannot read whether this machine is switched off; it counts as on",
-              {{"error", seen.error().message}});
+    log_.warn("cannot read whether this machine is switched off; it counts as on", {{"error", seen.error().message}});
   }
   return std::nullopt;
 }
@@ -402,8 +399,7 @@ void ProtectController::tell_refused() {
                   each.why));
   }
   for (const std::string& each : told_refused_.take(std::move(refused))) {
-    log_.warn("koordinator.sh/cpuQOS cannot be read; no CPU priority for this pod",
-              {{"pod", each}});
+    log_.warn("koordinator.sh/cpuQOS cannot be read; no CPU priority for this pod", {{"pod", each}});
   }
 }
 

@@ -46,8 +46,8 @@ struct ProtectOptions {
   policy::Mode mode = policy::Mode::kEnforce;  // of strategies without settings
   std::string actor;                           // in the audit
   std::string kubelet_dir = "/var/lib/kubelet";
-  KnobTrials trials{};  // of the kernel, for the status
-  FeatureGates gates{};  // strategies without settings are enforced only if their gate is on
+  KnobTrials trials{};                           // of the kernel, for the status
+  FeatureGates gates{};                          // strategies without settings are enforced only if their gate is on
   std::vector<policy::MeasureFound> measures{};  // of the machine, for the status
   std::string peers_namespace{policy::kPeersNamespace};
   std::string only_shows{};  // why nothing can be written here, whatever the settings; "": something can
@@ -59,7 +59,7 @@ struct ProtectOutside {
   linux::GroupWriter& writer;
   ConditionController& condition;
   std::function<void(model::AuditLine)> audit;  // may be empty
-  Reactor* reactor = nullptr;  // null: no reaction between two decisions
+  Reactor* reactor = nullptr;                   // null: no reaction between two decisions
 };
 
 // How soon new processes in unchanged groups get their value: until then a child has its parent's.
@@ -160,7 +160,7 @@ class ProtectController {
   base::MonotonicTime began_;
   std::optional<base::MonotonicTime> begin_again_;
   std::optional<Latch> latch_;
-  bool latch_not_copied_ = false;  // into the run directory
+  bool latch_not_copied_ = false;         // into the run directory
   std::set<std::string> latches_unseen_;  // paths; each is reported once
   std::optional<base::MonotonicTime> looked_at_kubelet_;
   std::optional<std::uint64_t> looked_at_tasks_;  // TaskSnapshot::change

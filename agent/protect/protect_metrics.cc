@@ -9,19 +9,17 @@ ProtectMetrics::ProtectMetrics(base::Registry& metrics)
     : metrics_(metrics),
       off_(metrics.gauge("tidemark_agent_off",
                          "1 while co-location is off on this node, by its mark or on the machine.")),
-      holds_(metrics.gauge("tidemark_agent_holds",
-                           "1 during safe start, after the agent ended unexpectedly too often.")),
-      files_refused_(metrics.gauge("tidemark_agent_files_refused",
-                                   "Fontrol files that refuse the wanted value.")),
-      files_left_(metrics.gauge("tidemark_agent_files_left",
-                                "Files of groups that are left to another writer.")),
-      wishes_unmet_(metrics.gauge("tidemark_agent_wishes_unmet",
-                                  "Wanted values that no file of this kernel can hold.")),
+      holds_(
+          metrics.gauge("tidemark_agent_holds", "1 during safe start, after the agent ended unexpectedly too often.")),
+      files_refused_(metrics.gauge("tidemark_agent_files_refused", "Fontrol files that refuse the wanted value.")),
+      files_left_(metrics.gauge("tidemark_agent_files_left", "Files of groups that are left to another writer.")),
+      wishes_unmet_(
+          metrics.gauge("tidemark_agent_wishes_unmet", "Wanted values that no file of this kernel can hold.")),
       pods_refused_(metrics.gauge("tidemark_agent_pod_annotations_refused",
                                   "Pods whose annotation koordinator.sh/cpuQOS cannot be read.")),
-      journal_refused_(metrics.counter(
-          "tidemark_agent_journal_refused_total",
-          "Passes without kernel writes because the restore journal could not be written.")) {
+      journal_refused_(
+          metrics.counter("tidemark_agent_journal_refused_total",
+                          "Passes without kernel writes because the restore journal could not be written.")) {
   for (const model::Strategy strategy : model::kStrategies) {
     const auto at = static_cast<std::size_t>(strategy);
     const auto name = model::to_string(strategy);

@@ -24,7 +24,7 @@ struct StrategyStatus {
   std::string stance;         // policy::to_string(Permit)
   std::string reason;         // an id
   std::int64_t in_force = 0;  // files that hold a value of it; of kOomOrder processes
-  std::string says;  // its last decision, in a few words; "" if none
+  std::string says;           // its last decision, in a few words; "" if none
   bool operator==(const StrategyStatus&) const = default;
 };
 
@@ -43,21 +43,21 @@ struct AgentStatus {
   bool latched = false;
   bool holding = false;
   bool peer_present = false;
-  std::string by, why;  // of the order in force; "" if no order is in force
+  std::string by, why;               // of the order in force; "" if no order is in force
   std::int64_t refused = 0;          // files that the kernel refused
-  std::int64_t left = 0;  // files left to another writer
-  std::int64_t unmet = 0;  // wanted values that no file of this kernel can hold
-  std::string trouble;  // why nothing can be written; "" if something can
-  std::string only_shows;  // why all is only shown, whatever the settings; "" if the settings apply
-  std::string evict_lines;  // eviction thresholds that differ from the settings; "" if none does
-  std::string line_ends;  // raised thresholds that ended and that no manager lowered; "" if there are none
-  std::string copilots;  // what copilots report about their own limits; "" if none has any
-  std::string priority_by;  // the file that sets CPU priority; "" if only weights are left
-  std::string offline_group;  // of all BestEffort pods; "": there is none, or suppression may not write it
+  std::int64_t left = 0;             // files left to another writer
+  std::int64_t unmet = 0;            // wanted values that no file of this kernel can hold
+  std::string trouble;               // why nothing can be written; "" if something can
+  std::string only_shows;            // why all is only shown, whatever the settings; "" if the settings apply
+  std::string evict_lines;           // eviction thresholds that differ from the settings; "" if none does
+  std::string line_ends;             // raised thresholds that ended and that no manager lowered; "" if there are none
+  std::string copilots;              // what copilots report about their own limits; "" if none has any
+  std::string priority_by;           // the file that sets CPU priority; "" if only weights are left
+  std::string offline_group;         // of all BestEffort pods; "": there is none, or suppression may not write it
   std::string online_in_besteffort;  // pods in it that are not offline; "" if there are none
   std::vector<StrategyStatus> strategies;
   policy::OomFound oom;
-  KnobTrials trials;  // at its start; missing from an older agent
+  KnobTrials trials;                           // at its start; missing from an older agent
   std::vector<policy::MeasureFound> measures;  // the same
   bool operator==(const AgentStatus&) const = default;
 };

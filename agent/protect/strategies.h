@@ -35,16 +35,16 @@ struct Machinery {
 };
 
 struct StrategyInputs {
-  const NodeFacts* facts = nullptr;  // null: the Node is not known yet
+  const NodeFacts* facts = nullptr;          // null: the Node is not known yet
   const policy::NodeRules* rules = nullptr;  // null: the NodeSLO is not known yet
   const Measured* measured = nullptr;
   const TaskSnapshot* tasks = nullptr;
   const PodGroups* groups = nullptr;
   bool kubelet_static = false;          // its CPU manager
-  bool known = false;  // every provider has answered
+  bool known = false;                   // every provider has answered
   bool off = false;                     // co-location, on this node
   bool limits_cpu_alone = false;        // policy::Stance
-  bool lacks_priority = false;  // not all values of CPU priority are in the kernel
+  bool lacks_priority = false;          // not all values of CPU priority are in the kernel
   policy::ByStrategy<bool> observed{};  // decided and shown, but not written
 };
 
@@ -63,7 +63,9 @@ class Strategies {
   // step.
   void narrowed(base::MonotonicTime now) { suppress_state_.grew = now; }
   const policy::SuppressPlan& suppress_plan() const { return suppress_plan_; }
-  const std::vector<policy::PriorityPlan::Refused>& refused() const { return refused_; }  // pods, because of their annotation
+  const std::vector<policy::PriorityPlan::Refused>& refused() const {
+    return refused_;
+  }                                             // pods, because of their annotation
   std::size_t unmet() const { return unmet_; }  // wanted values that no file of this kernel can hold
   const policy::SuppressObservation& suppress_seen() const { return observer_.seen(); }
   const std::string& says(model::Strategy strategy) const;  // its last decision, in a few words
@@ -95,7 +97,7 @@ class Strategies {
   SuppressObserver observer_;
   std::optional<Seen> seen_;
   policy::NodeRules rules_;
-  const policy::NodeRules unsaid_;  // the rules without settings
+  const policy::NodeRules unsaid_;      // the rules without settings
   std::vector<policy::Intent> steady_;  // of all except suppression
   std::size_t limits_ = 0, priorities_ = 0, weights_ = 0, unmet_ = 0;
   bool runs_last_ = false;  // offline work, at the last call

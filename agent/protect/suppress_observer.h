@@ -33,7 +33,7 @@ class SuppressObserver {
     const policy::Capabilities& capabilities;
     bool kubelet_static = false;
     bool off = false;
-    bool runs_last = false;  // offline work, by the kernel's priorities
+    bool runs_last = false;                         // offline work, by the kernel's priorities
     std::optional<base::WallTime> refuses_since{};  // work that began later gets the least amount
   };
   const policy::SuppressObservation& observe(const Inputs& inputs, base::MonotonicTime now);

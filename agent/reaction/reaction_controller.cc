@@ -56,10 +56,9 @@ ReactionController::ReactionController(const linux::Hierarchies& hierarchies, Re
                                        base::Registry& metrics)
     : hierarchies_(hierarchies), reactor_(reactor), log_(log), metrics_(metrics) {
   if (reactor_ == nullptr) return;
-  seconds_ =
-      &metrics.histogram("tidemark_agent_reaction_seconds",
-                         "From reading the use of online work to the written quota of offline work.",
-                         {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 5e-3, 20e-3});
+  seconds_ = &metrics.histogram("tidemark_agent_reaction_seconds",
+                                "From reading the use of online work to the written quota of offline work.",
+                                {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 5e-3, 20e-3});
 }
 
 ReactionController::~ReactionController() {
@@ -91,8 +90,7 @@ std::optional<ReactionTaken> ReactionController::withdraw(Enforcer* enforcer, ba
 
 void ReactionController::tell(const ReactionTaken& taken) {
   metrics_
-      .counter("tidemark_agent_reactions_total",
-               "Surges of online work between two decisions, by reaction.",
+      .counter("tidemark_agent_reactions_total", "Surges of online work between two decisions, by reaction.",
                {{"reason", to_string(taken.outcome)}})
       .add();
   log_.info("online work uses more than the last decision knew",

@@ -64,7 +64,7 @@ class ReactionController {
   base::Log log_;
   base::Registry& metrics_;
   base::Histogram* seconds_ = nullptr;
-  policy::ReactionPlan plan_;  // armed last
+  policy::ReactionPlan plan_;       // armed last
   ReactionOrder order_;             // of it
   std::vector<std::int32_t> cpus_;  // in force, as `cpus_text_`
   std::string cpus_text_;

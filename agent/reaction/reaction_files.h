@@ -53,9 +53,9 @@ class ReactionFiles {
   Result<void> open_counters(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan);
   Result<void> open_written(const linux::Hierarchies& hierarchies, const policy::ReactionPlan& plan, bool to_write);
 
-  std::vector<Counter> counters_;  // of the total, then of the parts to subtract
-  bool one_went_ = false;  // a counter vanished since the last look
-  std::int64_t sum_ns_ = 0, used_ns_ = 0;  // the total minus the parts to subtract; its maximum so far
+  std::vector<Counter> counters_;                 // of the total, then of the parts to subtract
+  bool one_went_ = false;                         // a counter vanished since the last look
+  std::int64_t sum_ns_ = 0, used_ns_ = 0;         // the total minus the parts to subtract; its maximum so far
   linux::Version version_ = linux::Version::kV1;  // of the counters
   std::vector<Held> written_;
   linux::File file_ = linux::File::kCpuQuota;

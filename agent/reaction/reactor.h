@@ -31,16 +31,16 @@ namespace tidemark::agent {
 struct ReactionOrder {
   std::vector<policy::ReactionStep> steps;
   std::vector<std::string> bytes;  // of each step, for every file of it
-  model::CpuMilli known;  // use of the counted groups, by the decision
-  std::string over;  // written only over this
-  bool only_shown = false;  // the write is reported, but not done
+  model::CpuMilli known;           // use of the counted groups, by the decision
+  std::string over;                // written only over this
+  bool only_shown = false;         // the write is reported, but not done
 };
 
 struct ReactionTaken {
   enum class Outcome : std::uint8_t {
     kWrote,
     kWouldWrite,
-    kNotOurs,  // one of the files has another value: nothing was written
+    kNotOurs,     // one of the files has another value: nothing was written
     kRefused,     // by the kernel
     kUnreadable,  // a counter, or a file: nothing is watched any more
   };

@@ -21,7 +21,7 @@ namespace tidemark::agent {
 
 // As often as containers are read (sampler/readings.h): each line has one reading of each container.
 inline constexpr base::Duration kRecordEvery = std::chrono::seconds(30);
-inline constexpr int kRecordWholeEvery = 10;  // lines; the first and the last one are whole
+inline constexpr int kRecordWholeEvery = 10;                            // lines; the first and the last one are whole
 inline constexpr std::size_t kRecordWaitingMax = std::size_t{1} << 20;  // bytes waiting for the disk
 inline constexpr std::string_view kRecordFile = "record.jsonl";
 

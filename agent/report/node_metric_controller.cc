@@ -59,8 +59,7 @@ NodeMetricController::NodeMetricController(net::EventLoop& loop, kube::Client& c
                [this](std::string_view bytes) { return kube::decode_node_metric(bytes, spec_alone(), interner_); }),
       history_(policy::CollectInForce()),
       spread_(base::Duration(random.below(static_cast<std::uint64_t>(policy::kReportRetry.count())))),
-      has_object_(metrics.gauge("tidemark_agent_node_metric",
-                                "1 if the agent sees a NodeMetric to write to.")),
+      has_object_(metrics.gauge("tidemark_agent_node_metric", "1 if the agent sees a NodeMetric to write to.")),
       failed_(metrics.counter("tidemark_agent_reports_failed_total", "NodeMetrics that could not be written.")),
       last_report_(metrics.gauge("tidemark_agent_report_time_seconds", "When the last report arrived, since 1970.")),
       scope_(loop) {
@@ -95,7 +94,7 @@ void NodeMetricController::spec_changed(const kube::NodeMetric* metric) {
   }
   if (wanted.durations_left_out > 0 || wanted.durations_not_whole > 0) {
     log_.warn("durations beyond the kept samples", {{"left_out", std::to_string(wanted.durations_left_out)},
-                                                {"not_whole", std::to_string(wanted.durations_not_whole)}});
+                                                    {"not_whole", std::to_string(wanted.durations_not_whole)}});
   }
   history_.set_collect(wanted);
 }

@@ -31,9 +31,9 @@ struct Predicted {
 
 struct NodeMetricOptions {
   std::string node_name;
-  bool write = true;  // false: everything except the write
+  bool write = true;            // false: everything except the write
   bool hot_page_cache = false;  // the kernel reports cold page cache
-  bool alone = false;  // with its own API server: no other node uses it
+  bool alone = false;           // with its own API server: no other node uses it
 };
 
 class NodeMetricController {

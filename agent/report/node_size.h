@@ -12,7 +12,7 @@ namespace tidemark::agent {
 
 struct NodeSize {
   model::Resources capacity;
-  model::Resources allocatable;  // from the annotation, if set
+  model::Resources allocatable;     // from the annotation, if set
   std::optional<Error> unreadable;  // the annotation; then the status counts
 };
 

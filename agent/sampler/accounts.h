@@ -24,7 +24,7 @@ struct AccountSpec {
   // for groups that contain tasks (kubepods-besteffort).
   bool counts = true;
   bool watch_containers = false;  // they and its throttling are read every second, for quota scaling
-  bool online = false;  // its wait for CPUs is measured as well: run queue and CPI
+  bool online = false;            // its wait for CPUs is measured as well: run queue and CPI
 };
 
 // A handle for a group that is not a task: tasks never have this turn.

@@ -25,9 +25,10 @@ struct KernelEvent {
   linux::KernelIncidentKind kind = linux::KernelIncidentKind::kOomKill;
   std::int64_t since_boot_us = 0;
   std::optional<pid_t> pid;
-  std::string task;                 // the process's name, cut by the kernel
-  std::string group, limit_group;  // a kill: the victim's group, and the group whose limit was hit; empty: unknown, or the machine's
-  std::optional<TaskHandle> owner;  // of the group; nullopt: the system's, or no group is known
+  std::string task;  // the process's name, cut by the kernel
+  std::string group,
+      limit_group;  // a kill: the victim's group, and the group whose limit was hit; empty: unknown, or the machine's
+  std::optional<TaskHandle> owner;        // of the group; nullopt: the system's, or no group is known
   std::optional<TaskHandle> limit_owner;  // of the limit
   std::optional<std::int64_t> anon_bytes;
   std::optional<int> cpu;
@@ -37,7 +38,7 @@ struct KernelEvent {
 class KernelEvents {
  public:
   static constexpr std::size_t kEventsMax = 256;  // waiting for take(); beyond that, the oldest are dropped
-  static constexpr int kMessagesMax = 1000;  // read in one call
+  static constexpr int kMessagesMax = 1000;       // read in one call
   static constexpr base::Duration kDearInterval = std::chrono::seconds(10);  // if each read is expensive
 
   // Reads the log from now on. The log names groups from the root of their hierarchy, and the mount may show only a

@@ -53,7 +53,7 @@ class MachineMeter {
   base::Duration numa_memory_good_for_;
   linux::MachineCpuTimes times_;
   Counter cpu_;
-  std::size_t cpus_known_ = 0;  // online CPUs when the NUMA nodes were looked up
+  std::size_t cpus_known_ = 0;        // online CPUs when the NUMA nodes were looked up
   std::vector<std::size_t> numa_of_;  // index in numa_ of each CPU's node
   std::vector<NumaCpu> numa_;
   std::vector<linux::Disk> disks_before_, disks_now_;

@@ -42,7 +42,7 @@ struct Pressures {
 struct MemoryEventTotals {
   std::int64_t oom_kills = 0;
   std::int64_t limit_hits = 0;  // memory.max was reached, and memory was reclaimed
-  std::int64_t high_hits = 0;  // throttled above memory.high; v1 has none
+  std::int64_t high_hits = 0;   // throttled above memory.high; v1 has none
 };
 
 struct IoUse {  // per second, summed over devices
@@ -54,9 +54,9 @@ struct IoUse {  // per second, summed over devices
 // Of the first threads of its processes.
 struct RunQueueUse {
   std::int64_t ran_ns = 0, waited_ns = 0;  // since the last reading, of all of them
-  std::int64_t worst_waited_ns = 0;  // of the one that waited longest
-  int processes = 0;  // in both readings
-  int left_out = 0;  // beyond the limit for one account
+  std::int64_t worst_waited_ns = 0;        // of the one that waited longest
+  int processes = 0;                       // in both readings
+  int left_out = 0;                        // beyond the limit for one account
 };
 
 struct CpiUse {
@@ -71,7 +71,7 @@ struct GroupUse {
 };
 
 enum class Presence : std::uint8_t {
-  kAwaited,  // its group never existed
+  kAwaited,   // its group never existed
   kPresent,   //
   kVanished,  // its group is gone
 };
@@ -120,7 +120,7 @@ struct DiskMeasured {
   std::int32_t major = 0, minor = 0;
   std::string name;
   std::int64_t read_bytes = 0, write_bytes = 0, reads = 0, writes = 0;  // per second
-  std::int64_t busy_permille = 0;  // of the time, with a request in flight
+  std::int64_t busy_permille = 0;                                       // of the time, with a request in flight
 };
 
 struct InterfaceMeasured {
@@ -136,7 +136,7 @@ struct NodeMeasured {
   Sample<std::int64_t> memory_of_kubelet;  // as the kubelet counts and evicts; never less than total − available
   Pressures pressure;
   std::vector<NumaMeasured> numa;  // ascending; empty: the kernel has none, or it was not read yet
-  Sample<int> disks_read;  // their number; the values below have the same age
+  Sample<int> disks_read;          // their number; the values below have the same age
   std::vector<DiskMeasured> disks;
   Sample<int> interfaces_read;
   std::vector<InterfaceMeasured> interfaces;
@@ -144,14 +144,14 @@ struct NodeMeasured {
 
 struct PassReport {
   std::int64_t number = 0;
-  base::MonotonicTime at;  // its start: the instant of the snapshot
+  base::MonotonicTime at;    // its start: the instant of the snapshot
   base::Duration took{0};    // until the last value was read
-  base::Duration late{0};  // after its due time
+  base::Duration late{0};    // after its due time
   std::int64_t skipped = 0;  // missed passes that this one replaces
   // False: the pass took so long that its values do not belong together; nothing is subtracted then.
   bool one_instant = true;
-  int vanished = 0;  // groups that went since the last pass
-  int unreadable = 0;  // existing values that could not be read …
+  int vanished = 0;      // groups that went since the last pass
+  int unreadable = 0;    // existing values that could not be read …
   std::string an_error;  // … one of the errors
 };
 

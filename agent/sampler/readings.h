@@ -26,7 +26,7 @@ enum class Reading : std::uint8_t {
   kDisks,
   kNetwork,
 
-  kCpu,  // of an account's group
+  kCpu,         // of an account's group
   kMemory,      //
   kThrottling,  //
   kWorkingSet,  // a second file if memory.stat is read already
@@ -37,7 +37,7 @@ enum class Reading : std::uint8_t {
   kCpi,       // descriptors: processors × 2 of each account
 
   kContainers,  // CPU, throttling, memory and memory events of each container
-  kWatched,  // of accounts whose containers are watched: their throttling, and CPU and throttling of each container
+  kWatched,     // of accounts whose containers are watched: their throttling, and CPU and throttling of each container
 };
 inline constexpr std::size_t kReadings = 17;
 

@@ -10,10 +10,10 @@
 namespace tidemark::agent {
 
 enum class Validity : std::uint8_t {
-  kNotYet,  // never read, or read once if a rate needs two
+  kNotYet,      // never read, or read once if a rate needs two
   kGood,        //
   kStale,       // the last good one is older than twice its period
-  kMissing,  // this machine or group lacks the facility; facilities.h has the reason
+  kMissing,     // this machine or group lacks the facility; facilities.h has the reason
   kUnreadable,  // it exists but could not be read, and no earlier value is recent enough
 };
 std::string_view to_string(Validity);
@@ -21,8 +21,8 @@ std::string_view to_string(Validity);
 template <class T>
 struct Sample {
   T value{};
-  base::MonotonicTime at;  // when it was read
-  base::Duration over{0};  // for rates: since the last reading
+  base::MonotonicTime at;      // when it was read
+  base::Duration over{0};      // for rates: since the last reading
   base::Duration good_for{0};  // twice the period of its reading
   Validity validity = Validity::kNotYet;
 

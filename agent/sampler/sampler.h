@@ -28,7 +28,7 @@ struct SamplerPlaces {
   const linux::Hierarchies& hierarchies;
   const linux::Folder& proc;
   const linux::Folder* numa_nodes = nullptr;  // /sys/devices/system/node; nullptr: the machine has none
-  bool schedstat = true;  // false: processes have no run-queue times (facilities.h)
+  bool schedstat = true;                      // false: processes have no run-queue times (facilities.h)
 };
 
 // Contract 7.12: the usage of the system is computed only from inputs no older than this.
@@ -68,8 +68,8 @@ class Sampler {
     std::optional<GroupMeter> group;
     std::vector<std::optional<GroupMeter>> containers;
     RunQueueMeter run_queue;
-    std::int64_t slot = 0;  // offset of its slower readings within their period
-    bool all = false;  // just opened: everything is read once
+    std::int64_t slot = 0;     // offset of its slower readings within their period
+    bool all = false;          // just opened: everything is read once
     bool listed_anew = false;  // its containers may have changed
   };
 

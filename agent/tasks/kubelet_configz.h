@@ -15,7 +15,8 @@
 
 namespace tidemark::agent {
 
-inline constexpr base::Duration kConfigzInterval = std::chrono::hours(1);  // also after a refusal: permissions seldom change
+inline constexpr base::Duration kConfigzInterval =
+    std::chrono::hours(1);  // also after a refusal: permissions seldom change
 inline constexpr base::Duration kConfigzRetry = std::chrono::minutes(1);  // after no answer
 
 class KubeletConfigz {

@@ -94,11 +94,11 @@ class KubeletProvider final : public TaskProvider {
   PodTasks pods_;
   net::Event prompted_;
   std::size_t unnamed_ = 0;  // groups of its pods that the last list did not name
-  int name_asks_ = 0;  // remaining questions because of them
+  int name_asks_ = 0;        // remaining questions because of them
   kube::Interner interner_;
   // By a hash of the bytes: an unchanged pod is not decoded again. (The order of the list changes each time.)
   std::unordered_map<std::uint64_t, Known> known_, now_known_;
-  bool another_ = false;  // the current list differs from the last one
+  bool another_ = false;   // the current list differs from the last one
   std::size_t bytes_ = 0;  // of the pods of the current list
 };
 

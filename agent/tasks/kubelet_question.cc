@@ -14,9 +14,8 @@ constexpr std::size_t kSaidBytesMax = 256;  // of an error answer, quoted in a m
 Error refusal(const net::HttpResponse& response, const KubeletQuestion& question) {
   switch (response.status) {
     case 401:
-      return {
-          ErrorKind::kDenied,
-          "the kubelet rejects the token (401): enable authentication.webhook so that it accepts bearer tokens"};
+      return {ErrorKind::kDenied,
+              "the kubelet rejects the token (401): enable authentication.webhook so that it accepts bearer tokens"};
     case 403:
       return {ErrorKind::kDenied, base::cat("the kubelet refuses ", question.what, " (403): ", question.remedy)};
     default:

@@ -21,7 +21,7 @@ struct PodSource {
 };
 
 struct PodTask {
-  model::Task task;  // without paths
+  model::Task task;                // without paths
   std::vector<std::string> notes;  // what could not be read: "annotation koordinator.sh/eviction-policy: …"
 };
 

@@ -20,7 +20,7 @@ using TaskPointer = std::shared_ptr<const model::Task>;
 enum class Standing : std::uint8_t {
   kWaiting,  // it has not answered yet: an empty list does not mean that there are no tasks
   kCurrent,
-  kHeld,  // no credible answer: these are its last tasks
+  kHeld,     // no credible answer: these are its last tasks
   kMissing,  // for so long that its tasks are dropped: their use counts as the system's
 };
 std::string_view to_string(Standing);
@@ -32,12 +32,12 @@ inline constexpr std::size_t kUnconfirmedMax = 512;
 
 struct ProvidedTasks {
   std::uint64_t lists_refused = 0;  // so far: failed or not credible
-  std::size_t refused = 0;  // of its last list: unreadable entries, or groups outside the allowed ones
+  std::size_t refused = 0;          // of its last list: unreadable entries, or groups outside the allowed ones
   std::optional<base::MonotonicTime> confirmed;  // time of its last credible answer
-  std::uint64_t change = 0;  // changes whenever anything below changes
+  std::uint64_t change = 0;                      // changes whenever anything below changes
   Standing standing = Standing::kWaiting;
   std::vector<TaskPointer> tasks;  // an unchanged task keeps its pointer
-  std::size_t unconfirmed = 0;  // this many at the end of the list
+  std::size_t unconfirmed = 0;     // this many at the end of the list
 };
 
 // Converts held tasks into the provided list, unconfirmed ones last: of each its `task`, and since when it is

@@ -8,7 +8,8 @@
 //   the same group           a pod before a copilot's task before a host application; then a confirmed task; then
 //                            the provider listed first
 //   a host application in    a pod's, a copilot's: theirs, since they are limited and evicted as a whole
-//   a copilot's task in      a pod (YARN's containers in the NodeManager's): its own, the rest is the pod's; but not the
+//   a copilot's task in      a pod (YARN's containers in the NodeManager's): its own, the rest is the pod's; but not
+//   the
 //                            pod's containers themselves, which are directly in its group
 //                            a host application (`hadoop-yarn`): its own, the rest is the application's
 //                            kubepods-besteffort, or anywhere else: its own

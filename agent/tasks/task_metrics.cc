@@ -13,12 +13,11 @@ TaskMetrics::TaskMetrics(base::Registry& metrics, std::span<const TaskProvider* 
       return &metrics.gauge("tidemark_agent_tasks", "Tasks, by provider.",
                             {{"component", each->name()}, {"reason", how}});
     };
-    sources_.push_back(
-        {each, tasks("listed"), tasks("unconfirmed"),
-         &metrics.gauge("tidemark_agent_tasks_refused", "Entries of its last list that do not count.",
-                        {{"component", each->name()}}),
-         &metrics.counter("tidemark_agent_task_lists_refused_total", "Lists that failed or were not credible.",
-                          {{"component", each->name()}})});
+    sources_.push_back({each, tasks("listed"), tasks("unconfirmed"),
+                        &metrics.gauge("tidemark_agent_tasks_refused", "Entries of its last list that do not count.",
+                                       {{"component", each->name()}}),
+                        &metrics.counter("tidemark_agent_task_lists_refused_total",
+                                         "Lists that failed or were not credible.", {{"component", each->name()}})});
   }
 }
 

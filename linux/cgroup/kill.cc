@@ -37,7 +37,8 @@ std::int64_t now_ns() {
 Result<void> check_path(std::string_view path) {
   for (const std::string_view part : base::split(path, '/')) {
     if (!part.empty() && part != "." && part != "..") continue;
-    return fail(ErrorKind::kInvalid, "the path of the group must start at the root of its hierarchy, without empty parts, ",
+    return fail(ErrorKind::kInvalid,
+                "the path of the group must start at the root of its hierarchy, without empty parts, ",
                 "\".\" and \"..\", and is not the root: found ", base::in_quotes(path));
   }
   return {};

@@ -328,7 +328,7 @@ TEST_F(BinderTest, OffStartsNoOfflineWorkUntilOrderEnds) {
   EXPECT_EQ(on("free"), "") << "it asks for nothing, and finds room for that anywhere";
   EXPECT_EQ(on("a"), "");
   EXPECT_EQ(on("api"), "n1");
-  EXPECT_TRUE(told("free").contains("switched off here")) << told("free");
+  EXPECT_TRUE(told("free").contains("off or drains here")) << told("free");
   ordered("null");
   EXPECT_EQ(on("free"), "n1");
   EXPECT_EQ(on("a"), "n1");

@@ -16,7 +16,7 @@ from driver import build, deploy_tools, fuzz, node, packages, plan, processes, r
 from driver.cluster import CLUSTERS, Fixtures
 from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
-from driver.paths import BUILD, LOGS, ROOT, WORLD, build_folder
+from driver.paths import LOGS, ROOT, WORLD, build_folder
 from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
 from support import owners
 

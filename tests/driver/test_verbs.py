@@ -268,7 +268,7 @@ class Release(unittest.TestCase):
             build.configure("x", {"TIDEMARK_SYSROOT": "/cache/new"})
             self.assertEqual([], asked)
             build.configure("x", {"TIDEMARK_SYSROOT": "/cache/newer"})
-            self.assertEqual([["cmake", "--preset", "x", "--fresh", "-DTIDEMARK_SYSROOT=/cache/newer"]], asked)
+            self.assertEqual([["cmake", "--preset", "x", "-B", folder, "--fresh", "-DTIDEMARK_SYSROOT=/cache/newer"]], asked)
             asked.clear()
             before_the_presets = (ROOT / "CMakePresets.json").stat().st_mtime - 1
             os.utime(folder / "configure.log", (before_the_presets, before_the_presets))

@@ -39,7 +39,7 @@ class LocalCommands(unittest.TestCase):
         )
 
     def test_wrong_use_is_2_and_names_what_is_wrong(self):
-        for words, told in {
+        for words, message in {
             (): "expected run, ps, logs, stop or top",
             ("pss",): "did you mean ps?",
             ("--data-dir=x", "ps"): "flags follow the command",

@@ -60,7 +60,7 @@ class LocalOff(LocalCase):
         self.assertEqual(0, self.local("run", "--name=filler", "--class=free", "--", "true").returncode)
         self.apply(batch_job("asks", ["true"], "32Mi"))
         for name in ("filler", "asks"):
-            wait_for(lambda: "switched off here" in self.tasks()[name].get("why", ""), f"a reason why {name} waits", self.component)
+            wait_for(lambda: "off or drains here" in self.tasks()[name].get("why", ""), f"a reason why {name} waits", self.component)
 
         self.assertEqual(0, self.local("stop", "steady", "--now", "--wait").returncode)
         wait_for(lambda: self.quota() in ("-1", "max") and self.of_besteffort("cpu.idle") in ("", "0"), "all original values", self.component)
@@ -79,7 +79,7 @@ class LocalOff(LocalCase):
         self.order_locally("off")
         wait_for(lambda: self.isolation() == "OffLocally", "an agent that reports it", self.component)
         self.assertEqual(0, self.local("run", "--name=filler", "--class=free", "--", "true").returncode)
-        wait_for(lambda: "switched off here" in self.tasks()["filler"].get("why", ""), "a reason why it waits", self.component)
+        wait_for(lambda: "off or drains here" in self.tasks()["filler"].get("why", ""), "a reason why it waits", self.component)
         self.order_locally("on")
         wait_for(lambda: self.tasks()["filler"]["state"] == "Succeeded", "it has run", self.component)
 

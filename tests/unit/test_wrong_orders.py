@@ -98,7 +98,7 @@ class WrongOrders(unittest.TestCase):
             return done
 
     def test_wrong_call_exits_with_2_and_names_the_error(self):
-        for words, told in WRONG.items():
+        for words, reported in WRONG.items():
             with self.subTest(words):
                 done = self.call(*words)
                 self.assertEqual((2, ""), (done.returncode, done.stdout), done.stderr)
