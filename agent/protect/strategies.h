@@ -65,7 +65,7 @@ class Strategies {
   const policy::SuppressPlan& suppress_plan() const { return suppress_plan_; }
   const std::vector<policy::PriorityPlan::Refused>& refused() const {
     return refused_;
-  }                                             // pods, because of their annotation
+  }  // pods, because of their annotation
   std::size_t unmet() const { return unmet_; }  // wanted values that no file of this kernel can hold
   const policy::SuppressObservation& suppress_seen() const { return observer_.seen(); }
   const std::string& says(model::Strategy strategy) const;  // its last decision, in a few words

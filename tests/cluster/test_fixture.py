@@ -13,6 +13,8 @@ from pathlib import Path
 
 from support.patience import PATIENCE_S as LIMIT_S
 
+SMOKE = True
+
 
 
 def kubectl(*arguments: str, context: str = "admin", kubeconfig: str | None = None) -> subprocess.CompletedProcess:

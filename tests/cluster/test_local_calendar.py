@@ -9,6 +9,8 @@ import unittest
 from cluster.local_case import LocalCase, batch_job
 from cluster.tidemark_process import wait_for
 
+SMOKE = True
+
 # By day almost no memory is sold. The first report comes at once, the next ones soon.
 DAY = """kind: ConfigMap
 metadata: {name: slo-controller-config}

@@ -13,6 +13,8 @@ from cluster.manager_case import WithManager
 from cluster.node_states import NodeStates
 from cluster.tidemark_process import Component, wait_for
 
+SMOKE = True
+
 BATCH_CPU, BATCH_MEMORY, MID_CPU = "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory", "kubernetes.io/mid-cpu"
 CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 USED = {"resources": {"cpu": "2", "memory": "4Gi"}}

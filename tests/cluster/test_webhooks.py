@@ -14,6 +14,8 @@ from cluster.test_manager import CAPACITY, STATUS
 from cluster.tidemark_process import wait_for
 from cluster.webhook_case import BATCH, MUTATING, NAMESPACE, PODS, PROFILES, QOS, SPEC, VALIDATING, WithWebhooks, kubectl, ours, pod, settings
 
+SMOKE = True
+
 
 class Pods(WithWebhooks):
     def test_a_profile_makes_a_batch_pod(self):

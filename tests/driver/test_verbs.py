@@ -273,7 +273,7 @@ class Release(unittest.TestCase):
             before_the_presets = (ROOT / "CMakePresets.json").stat().st_mtime - 1
             os.utime(folder / "configure.log", (before_the_presets, before_the_presets))
             build.configure("x")
-        self.assertEqual([["cmake", "--preset", "x"]], asked, "what it knows stays, and what the presets say now comes to it")
+        self.assertEqual([["cmake", "--preset", "x", "-B", folder]], asked, "what it knows stays, and what the presets say now comes to it")
 
     def test_a_folder_that_could_not_be_configured_is_configured_by_the_next_build(self):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))

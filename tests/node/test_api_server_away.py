@@ -5,6 +5,8 @@ import unittest
 from node.outage import ThroughAnOutage
 from node.test_agent import tearDownModule  # noqa: F401
 
+ALONE = "evicts by the memory in use, and has a surge that other work would hide"
+
 
 class ApiServerAway(ThroughAnOutage):
     def test_offline_work_is_suppressed_without_a_server_and_all_is_restored(self):

@@ -14,6 +14,8 @@ from node.test_agent import API
 from node.test_agent import tearDownModule  # noqa: F401
 from support.node import pods
 
+ALONE = "evicts by the memory in use on the machine, which must be steady"
+
 POD_MIB = 1000  # about 4 % of a machine with 24 GiB: thresholds are whole percents
 DRAWN_AGAIN_S = 3
 BATCH = {"batch-cpu": 1000, "batch-memory": 64 << 20}

@@ -18,6 +18,8 @@ from node.test_node import API, new_node, tearDownModule  # noqa: F401
 from support.node import pods
 from support.patience import PATIENCE_S as LIMIT_S
 
+ALONE = "measures how soon a lost value is repaired"
+
 BATCH = ("kubernetes.io/batch-cpu", "kubernetes.io/batch-memory")
 WORK = pods.Work("batch", pods.BEST_EFFORT, 5, 6, batch={"batch-cpu": 200, "batch-memory": 32 << 20})
 USED = {"resources": {"cpu": "100m", "memory": "1Gi"}}

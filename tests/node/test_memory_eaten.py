@@ -14,6 +14,8 @@ from node.test_agent import tearDownModule  # noqa: F401
 from node.test_eviction import BATCH, memory_percent
 from support.node import pods
 
+ALONE = "evicts by the memory in use on the machine, which must be steady"
+
 PODS = "/api/v1/namespaces/default/pods"
 ABOVE = 8  # percent of the machine's memory: other work on it varies by less
 BEYOND = 4  # use beyond the threshold

@@ -16,6 +16,8 @@ from node.test_eviction import BATCH, memory_percent
 from node.test_memory_eaten import PODS, mebibytes
 from support.node import pods
 
+ALONE = "evicts by the memory in use on the machine, which must be steady"
+
 ALL_PODS_MIB = mebibytes(11)  # of the machine's memory, for all pods together
 KUBELETS_MIB = 256  # the kubelet evicts if less is left: at 98 % in use, so the agent's threshold is 93 %
 STAYS_S = 15  # a kubelet checks every ten seconds

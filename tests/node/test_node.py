@@ -14,6 +14,8 @@ from contract.client import Client, Target
 from support.node import cgroups, node, pods, settings
 from support.patience import PATIENCE_S as LIMIT_S
 
+SMOKE = True
+
 PODS, CPU_MILLI, MEMORY_MIB = 50, 4, 6
 LEVEL = {pods.GUARANTEED: "", pods.BURSTABLE: "burstable", pods.BEST_EFFORT: "besteffort"}  # contract 7.2: under kubepods/, cgroupfs driver
 

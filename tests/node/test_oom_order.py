@@ -11,6 +11,8 @@ from node.protecting import BATCH, LIMIT_S, OFFLINE, Protecting
 from node.test_agent import API, tearDownModule  # noqa: F401
 from support.node import cgroups, pods
 
+SMOKE = True
+
 FIRST, LINE_MIN, LINE_MAX = 1000, 900, 999
 INFRASTRUCTURE = {"tidemark.io/infrastructure": "true"}
 

@@ -1,5 +1,5 @@
 """Reaction times of an agent on a real node: offline work is suppressed by a surge and by an order, and a new task is limited. It needs the machine alone
-(driver/groups.py): other work would hide a surge and delay everything."""
+(ALONE): other work would hide a surge and delay everything."""
 
 import sys
 import threading
@@ -10,6 +10,8 @@ from cluster.tidemark_process import wait_for
 from node.protecting import BATCH, LIMIT_S, OFFLINE, QUOTA_FLOOR_US, ROOM, Protecting
 from node.test_agent import tearDownModule  # noqa: F401
 from support.node import pods
+
+ALONE = "measures how soon offline work is suppressed"
 
 SURGE_MILLI = 700
 SURGE_US = 40000  # quota that offline work needs before a surge is visible

@@ -92,7 +92,7 @@ class LocalCommands(unittest.TestCase):
             waits.send_signal(signal.SIGINT)
             out, error = waits.communicate(timeout=PATIENCE_S)
         self.assertEqual((128 + signal.SIGINT, ""), (waits.returncode, out))
-        self.assertIn("stays goes on", error)
+        self.assertIn("stays continues", error)
         self.assertEqual(0, self.local("stop", "stays").returncode)
 
     def test_the_terminal_is_restored_however_top_ends(self):

@@ -12,6 +12,8 @@ from pathlib import Path
 from support.patience import PATIENCE_S
 from support.vm import Late, Lost, NotReady, Vm
 
+SMOKE = True
+
 LATE_S = 10  # enough for a guest to begin a command
 BYTES = bytes(range(256)) + random.Random(1).randbytes((1 << 20) - 256)
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from support import vm
 from support.patience import PATIENCE_S
 
+SMOKE = True
+
 BINARY = Path(os.environ["TIDEMARK_BINARY"])
 
 

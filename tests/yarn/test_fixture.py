@@ -5,6 +5,8 @@ from pathlib import Path
 
 from support.yarn import Totals, Yarn, leftovers, until
 
+SMOKE = True
+
 TOTALS = [Totals(1024, 2), Totals(1536, 3)]
 
 

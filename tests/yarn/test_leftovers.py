@@ -10,6 +10,8 @@ from pathlib import Path
 from support.node import cgroups
 from support.yarn import groups, leftovers
 
+ALONE = "removes the runs of other tests"
+
 PATIENCE_S = 60
 
 # Starts a YARN with a container, prints its place, and stays until it is killed.

@@ -9,6 +9,8 @@ from support.yarn.settings import NodePorts
 from support.yarn.yarn import NodeManager
 from yarn.generated import SITE, generate
 
+SMOKE = True
+
 MASTER_MIB, TASK_MIB = 256, 128
 LEAST = (128, 1)  # the fixture's yarn.scheduler.minimum-allocation-*
 QUEUE = "yarn.scheduler.capacity.root"

@@ -14,6 +14,8 @@ from support.yarn import until
 from yarn.preempting import TAKE_BACK, TAKEN_BACK, WithOperator
 from yarn.sharing import API, MASTER_MIB, TASK_MIB, TERMINATED, offline, tearDownModule  # noqa: F401
 
+ALONE = "evicts by the memory in use on the machine, which must be steady"
+
 PREEMPTED = -102
 ENDED = "tidemark.io/ended-tasks"
 # The manager only observes, the test sets the node's offer; YARN's operator also reads these settings.

@@ -4,6 +4,8 @@ import unittest
 
 from support.yarn import Totals, Yarn, until
 
+SMOKE = True
+
 SITE = Totals(memory_mib=2048, vcores=4)
 MASTER_MIB, TASK_MIB = 256, 1152  # one task fits on each node, and a third one into the sum of both rests
 

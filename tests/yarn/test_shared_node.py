@@ -9,6 +9,8 @@ from cluster.colocation import MERGE, NODESLOS, must
 from cluster.tidemark_process import wait_for
 from yarn.sharing import API, KILLED, LIMIT_S, MASTER_MIB, ROOM, TASK_MIB, TERMINATED, OnASharedNode, holds, offline, tearDownModule  # noqa: F401
 
+ALONE = "evicts by the memory in use on the machine, which must be steady"
+
 DEAF = f"trap '' TERM; {holds(900)}"  # its children ignore it too
 GRACE_S = 3  # as node.evicting configures the agent
 BUSY = "while :; do :; done"

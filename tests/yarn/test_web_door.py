@@ -8,6 +8,8 @@ import unittest
 from support.yarn import Totals, Yarn, kerberos
 from yarn.over_socket import Copilot
 
+SMOKE = True
+
 
 class ShutDoors(Yarn):
     """NodeManagers whose web interface needs a ticket. That of their ResourceManager stays open, for the fixture."""
