@@ -184,7 +184,7 @@ class GivenAsFiles(WithWebhooks):
         component = self.manager(f"--webhook-cert-dir={folder}")
         self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
         Path(folder, "tls.crt").write_text("no certificate\n")
-        wait_for(lambda: "tls.crt cannot be used" in component.log, "a complaint in the log", component)
+        wait_for(lambda: "cannot use tls.crt" in component.log, "a complaint in the log", component)
         self.assertEqual(1, component.metrics()["tidemark_webhook_certificate_failures_total"])
         self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
 
