@@ -126,8 +126,8 @@ def test(arguments: list[str]) -> int:
         tests = [each for group in asked.groups for each in listed(group) if asked.only in each.name.split(".", 1)[1]]
         if not tests:
             raise WrongUse(f"no test of {asked.groups[0]} has `{asked.only}` in its name")
-    if not asked.affected or not os.environ.get("CI"):
-        shutil.rmtree(LOGS, ignore_errors=True)
+    for group in {each.group for each in tests}:
+        shutil.rmtree(LOGS / group, ignore_errors=True)
     LOGS.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(WORLD, ignore_errors=True)
     WORLD.mkdir(parents=True)
