@@ -226,7 +226,7 @@ class Explained(WithNodes):
         text = self.explain(node)
         self.assertIn('nodeStrategies[0] "a"', text)
         self.assertIn("annotation node.koordinator.sh/network-bandwidth", text)
-        self.assertIn("says the same", text)
+        self.assertIn("NodeSLO matches", text)
 
     @staticmethod
     def explain(node: str, *more: str) -> str:

@@ -151,7 +151,7 @@ class Doctor(OnARealNode):
             type(self).agent = self.start()
         self.assertEqual("command", alone["kernelTriedBy"])
         self.assertFalse(alone["agentRuns"])
-        self.assertIn("not known", self.of(alone, "otherAgent")["found"])
+        self.assertIn("unknown", self.of(alone, "otherAgent")["found"])
         self.assertEqual(self.of(beside, "cpuPriority")["found"], self.of(alone, "cpuPriority")["found"], "the same kernel")
         # By process id: agents beside this test may run trials at this moment.
         left = [str(each) for pid in self.ours for hierarchy in cgroups.hierarchies() for each in hierarchy.glob(f"tidemark-probe-{pid}-*")]

@@ -68,7 +68,7 @@ class WebDoor(unittest.TestCase):
         status, body = copilot.ask("GET", "/v1/containers")
         self.assertEqual(400, status)
         self.assertRegex(body["error"], r"it answered 401 .*its web address wants Kerberos \(SPNEGO\)")
-        self.assertIn("wants Kerberos", copilot.log)
+        self.assertIn("requires Kerberos", copilot.log)
         self.assertGreater(self.shut_out(copilot), 0)
 
     def test_a_wrong_principal_is_named(self):
