@@ -75,7 +75,7 @@ class Doctor(OnARealNode):
         self.assertIn("run queue" + ("" if Path("/proc/self/schedstat").exists() else ": not here"), measures)
         self.assertRegex(measures, r"cpi: (not here: .|the machine provides it)")
         self.assertEqual("ok", self.of(told, "measures")["severity"], "nothing needs them")
-        wait_for(lambda: (says := self.condition()) and all(each in self.of(self.told(), "inForce")["found"] for each in says), "what the condition says", self.agent, LIMIT_S)
+        wait_for(lambda: (says := self.condition()) and all(each in self.of(self.shown(), "inForce")["found"] for each in says), "what the condition says", self.agent, LIMIT_S)
 
     def see_trials(self, shown: dict) -> None:
         """On a working kernel no trial has another result; on a busy machine a trial may have none."""
