@@ -113,6 +113,7 @@ def _run(group: str, name: str, kind: str, rest: list[str], environment: dict[st
 
 
 def _report(group: str, name: str, cases: list[Case]) -> int:
+    cases = cases or [Case(group, name, "(whole test)", FAILED, "ran no case")]
     file = LOGS / group / f"{name}.cases.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     if file.exists():

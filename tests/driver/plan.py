@@ -231,7 +231,13 @@ class Reach:
         started = set().union(*(self.sources.command_words(each) for each in imports)) & set(commands)
         if not started:
             return bool(self.graph.closure("tidemark") & self.modules)
-        return any(file in commands[each] for each in started for file in self.product)
+        known = frozenset().union(*commands.values())
+        stray = [file for file in self.product if file not in known]  # belongs to no command by its includes: reaches by its module
+        modules = {module for file in stray if (module := self.graph.module_of(file))}
+        if any(file in commands[each] for each in started for file in self.product):
+            return True
+        used = {module for each in started for file in commands[each] if not file.startswith("main/") and (module := self.graph.module_of(file))}
+        return "tidemark" in modules or bool(used & modules)
 
 
 def make(tests: list[Test], reached, base: str, changed: list[str], seed: str, time_s: int = TIME_S) -> Plan:

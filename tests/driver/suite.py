@@ -96,8 +96,9 @@ def parse(arguments: list[str]) -> Asked:
             asked.groups.append(word)
         else:
             raise WrongUse(f"no test group `{word}`: {', '.join([*GROUPS, *SETS, 'affected'])}")
-    if "real" in arguments and len(asked.groups) > len(REAL):
+    if arguments[:1] == ["real"] and len(asked.groups) > len(REAL):
         asked.groups = asked.groups[len(REAL):]  # ./dev test real node
+    asked.groups = list(dict.fromkeys(asked.groups))
     if asked.affected and asked.groups:
         raise WrongUse("affected chooses the groups by itself")
     if (asked.base or asked.show) and not asked.affected:
@@ -231,6 +232,9 @@ def _ctest(run: Run, group: str, preset: str, tests: list[plan.Test]) -> None:
         command += ["--repeat", "until-pass:2"]
     if run.until is not None:
         command += ["--stop-time", run.until.strftime("%H:%M:%S")]
+    for each in tests:  # an old report must not stand for this run
+        for ending in ("cases", "first"):
+            (LOGS / group / f"{each.name.split('.', 1)[1]}.{ending}.json").unlink(missing_ok=True)
     say(f"{group}: {len(tests)} tests")
     if run.until is None or datetime.now() < run.until:
         processes.run(command, cwd=ROOT, stdout=2)
