@@ -79,7 +79,7 @@ def list_anew(preset: str) -> None:
 
 
 def listed(preset: str, what: str) -> list[tuple[str, Path]]:
-    """Programs that CMake registered: lines `NAME PATH` of BUILD/NAME-OF-LIST.txt (cmake/TidemarkLists.cmake)."""
+    """Programs that CMake registered: lines `NAME PATH` of BUILD/NAME-OF-LIST.txt (cmake/TidemarkTests.cmake)."""
     file = build_folder(preset) / f"{what}.txt"
     if not file.exists():
         return []

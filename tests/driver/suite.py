@@ -29,7 +29,7 @@ GROUPS = {
     "yarn": "a real ResourceManager and NodeManager",
     "asan": "unit tests of the lower layers under AddressSanitizer",
     "tsan": "suites with Concurrent in their names under ThreadSanitizer",
-    "long": "takes hours: soaks, fuzzers, all unit tests under sanitizers, a build without units, previous versions",
+    "long": "takes hours: soaks, fuzzers, the other unit tests under sanitizers, a build of single files, previous versions",
 }
 REAL = ["contract", "node", "vm", "cluster", "yarn", "asan", "tsan"]
 SETS = {"real": REAL}
