@@ -67,7 +67,7 @@ class WebDoor(unittest.TestCase):
         copilot = self.begin()
         status, body = copilot.ask("GET", "/v1/containers")
         self.assertEqual(400, status)
-        self.assertRegex(body["error"], r"it answered 401 .*its web address wants Kerberos \(SPNEGO\)")
+        self.assertRegex(body["error"], r"it answered 401 .*its web address requires Kerberos \(SPNEGO\)")
         self.assertIn("requires Kerberos", copilot.log)
         self.assertGreater(self.shut_out(copilot), 0)
 
