@@ -11,6 +11,7 @@ from driver.paths import BUILD, ROOT, build_folder
 
 JOBS = os.cpu_count() or 2
 EVERYTHING = ["all", "unit-tests"]
+STEP_CPU_S = 4.5  # on the slowest machine that was measured: twice of what docs/decisions/0010-build-time.md has
 
 
 def environment() -> dict[str, str]:
@@ -54,7 +55,7 @@ def build(preset: str, targets: list[str] | None = None, jobs: int = JOBS, setti
     begin = time.monotonic()
     folder = configure(preset, settings)
     what = preset if targets is None else f"{preset}: {' '.join(targets)}"
-    say(f"building {what} …")
+    say(f"building {what}{estimate(folder, targets or EVERYTHING, jobs)} …")
     done = processes.run(["ninja", "-C", folder, f"-j{jobs}", *(targets or EVERYTHING)], cwd=ROOT, env=environment())
     if done.code != 0:
         raise Failed(f"the build of {what} failed, see above")
@@ -63,6 +64,14 @@ def build(preset: str, targets: list[str] | None = None, jobs: int = JOBS, setti
     seconds = time.monotonic() - begin
     say(f"built {what}: {seconds:.1f} s")
     return seconds
+
+
+def estimate(folder: Path, targets: list[str], jobs: int) -> str:
+    """What a long build says before it begins."""
+    commands = processes.capture(["ninja", "-C", folder, "-t", "commands", *targets], cwd=ROOT)
+    steps = sum(not (folder / name).exists() for name in re.findall(r" -o (\S+\.o) -c ", commands))
+    minutes = steps * STEP_CPU_S / jobs / 60
+    return f": {steps} files to compile, at most {minutes:.0f} min with {jobs} processors, less with a warm compiler cache" if minutes >= 1 else ""
 
 
 def by_file() -> Path:

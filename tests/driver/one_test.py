@@ -45,6 +45,7 @@ def main(arguments: list[str]) -> int:
     group, name, kind, *rest = arguments
     processes.install_signal_handlers()
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: ends with ctest
+    _begin(group, name)
     try:
         world = _world(group)
     except Failed as error:
@@ -112,13 +113,23 @@ def _run(group: str, name: str, kind: str, rest: list[str], environment: dict[st
     raise Failed(f"one_test: unknown kind `{kind}`")
 
 
-def _report(group: str, name: str, cases: list[Case]) -> int:
-    cases = cases or [Case(group, name, "(whole test)", FAILED, "ran no case")]
+def _begin(group: str, name: str) -> None:
+    """Keeps the report of a first try. The new one says that the test has failed until it has ended."""
+    report = LOGS / group / f"{name}.cases.json"
+    if report.exists():
+        report.rename(report.with_name(f"{name}.first.json"))
+    _write(group, name, [Case(group, name, "(whole test)", FAILED, "the test ended without a report")])
+
+
+def _write(group: str, name: str, cases: list[Case]) -> None:
     file = LOGS / group / f"{name}.cases.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    if file.exists():
-        file.rename(file.with_name(f"{name}.first.json"))
     file.write_text(json.dumps([[case.program, case.name, case.outcome, case.detail] for case in cases]))
+
+
+def _report(group: str, name: str, cases: list[Case]) -> int:
+    cases = cases or [Case(group, name, "(whole test)", FAILED, "ran no case")]
+    _write(group, name, cases)
     for case in cases:
         if case.outcome != PASSED:
             print(f"{case.outcome.upper()} {case.title}: {case.detail.rstrip()}")
@@ -145,12 +156,18 @@ def _environment(environment: dict[str, str], folder: str) -> dict[str, str]:
     }
 
 
+def _limit(group: str, environment: dict[str, str]) -> float:
+    """Seconds: the limit of the group, or what is left of the whole run."""
+    limit = LIMIT_S.get(group, LIMIT_DEFAULT_S)
+    return max(1.0, min(limit, float(environment["TIDEMARK_TEST_END"]) - time.time())) if "TIDEMARK_TEST_END" in environment else limit
+
+
 def _logged(group: str, name: str, command: list, environment: dict[str, str], report: Path) -> tuple[str, processes.Outcome]:
     log = LOGS / group / f"{name}.log"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
     with scratch() as folder:
-        done = processes.run_logged(command, log, cwd=ROOT, env=_environment(environment, folder), timeout_s=LIMIT_S.get(group, LIMIT_DEFAULT_S))
+        done = processes.run_logged(command, log, cwd=ROOT, env=_environment(environment, folder), timeout_s=_limit(group, environment))
     return log.read_text(errors="replace"), done
 
 

@@ -23,7 +23,7 @@ TIME_S = 2400  # of the real groups and sanitizer programs together, by tests/se
 # A change below these reaches every program, whatever the link graph says.
 EVERYTHING = ("CMakeLists.txt", "CMakePresets.json", "cmake/", "dev", ".ci/", "tests/driver/", "tests/support/cluster/", "tests/CMakeLists.txt")
 REACHES_NOTHING = ("docs/", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "bench/", "tests/tidy/", "tests/long/", ".clang")
-TESTS_OF_ITS_OWN = re.compile(r"_test\.cc$|/testing/|/testdata/|/corpus/")  # reach the unit test program of their module only
+TESTS_OF_ITS_OWN = re.compile(r"_test\.cc$|/testing/|/testdata/|/corpus/")  # reach unit test programs only
 
 
 @dataclass
@@ -70,7 +70,7 @@ def base_of(revision: str | None) -> str:
 
 def changed_files(base: str) -> list[str]:
     """Since the base, with what is not committed yet."""
-    return sorted({*git("diff", "--name-only", base).splitlines(), *git("ls-files", "--others", "--exclude-standard").splitlines()})
+    return sorted({*git("diff", "--name-only", "--no-renames", base).splitlines(), *git("ls-files", "--others", "--exclude-standard").splitlines()})
 
 
 @dataclass
@@ -198,20 +198,30 @@ class Reach:
         self.changed = [file for file in changed if not file.startswith(REACHES_NOTHING)]
         self.everything = [file for file in self.changed if file.startswith(EVERYTHING)]
         self.product = [file for file in self.changed if not TESTS_OF_ITS_OWN.search(file) and not file.startswith("tests/")]
-        self.modules = {module for file in self.product if (module := graph.module_of(file))}
+        self.data = {folder for file in self.changed if file.startswith("tests/") and (folder := self._folder_of_data(file))}
+        tools = [file for file in self.changed if file.startswith("tests/")]
+        self.modules = {module for file in [*self.product, *tools] if (module := graph.module_of(file))}
         self.other = [file for file in self.product if not graph.module_of(file)]  # deploy/ and the like
+
+    def _folder_of_data(self, file: str) -> Path | None:
+        """The Python package that a file of another kind belongs to: Go modules, Java sources, scripts. The tests that import it use the file."""
+        if file.endswith(".py"):
+            return None
+        folders = [self.sources.root / folder for folder in Path(file).parents if str(folder) not in (".", "tests")]
+        return next((folder for folder in folders if any(folder.glob("*.py"))), None)
 
     def program(self, name: str) -> bool:
         """Whether a C++ program is reached, by what it links or by its own test files."""
         own = {self.graph.module_of(file) for file in self.changed if TESTS_OF_ITS_OWN.search(file)}
+        shared = {self.graph.module_of(file) for file in self.changed if "/testing/" in file}  # test programs of other modules include these
         directory = self.graph.directory.get(name, "\0")
         in_directory = any(file.startswith(f"{directory}/") for file in self.changed)
-        return bool(self.everything) or bool(self.graph.closure(name) & self.modules) or name.removesuffix("_test") in own or in_directory
+        return bool(self.everything) or bool(self.graph.closure(name) & (self.modules | shared)) or name.removesuffix("_test") in own or in_directory
 
     def file(self, file: Path) -> bool:
         """Whether a Python test is reached: by an import, by a program that it starts, or by a directory that it names."""
         imports = self.sources.imports(file)
-        if self.everything or {str(each.relative_to(self.sources.root)) for each in imports} & set(self.changed):
+        if self.everything or {str(each.relative_to(self.sources.root)) for each in imports} & set(self.changed) or {each.parent for each in imports} & self.data:
             return True
         if any(other.split("/")[0] in parts for other in self.other for parts in map(self._parts, imports)):
             return True

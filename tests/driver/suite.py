@@ -1,9 +1,11 @@
 """./dev test: builds, starts the real parts that a group needs, calls CTest, and counts cases. CTest decides the order and runs tests side by side."""
 
+import fcntl
 import json
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +18,7 @@ from driver import build, deploy_tools, fuzz, node, packages, plan, processes, r
 from driver.cluster import CLUSTERS, Fixtures
 from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
-from driver.paths import LOGS, ROOT, WORLD, build_folder
+from driver.paths import BUILD, LOGS, ROOT, WORLD, build_folder
 from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
 from support import owners
 
@@ -42,6 +44,7 @@ NEED_DEPLOY_TOOLS = {"node": ["helm"], "yarn": ["helm"], "cluster": ["helm", "pr
 IN_A_GUEST = ["linux_test", "agent_test", "yarn_copilot_test"]  # unit test programs that the group vm runs in its machine
 SECOND_TRY = {"contract", "node", "vm", "cluster", "yarn"}  # in CI: they drive other programs by the wall clock
 LIMIT = "TIDEMARK_TEST_MINUTES"
+GRACE_S = 480  # a test that began before the limit is killed, and fails, so long after it
 LONG_FUZZ_S = 2700  # all fuzzers together
 LEDGER = ROOT / "tests" / "unsteady.txt"
 
@@ -130,17 +133,33 @@ def test(arguments: list[str]) -> int:
     for group in {each.group for each in tests}:
         shutil.rmtree(LOGS / group, ignore_errors=True)
     LOGS.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(WORLD, ignore_errors=True)
-    WORLD.mkdir(parents=True)
     run = Run(tests, until)
-    try:
-        for group in dict.fromkeys(each.group for each in tests):
-            _run_group(run, group, [each for each in tests if each.group == group])
-            if group == "long" and not asked.only:
-                _long(run)
-    finally:
-        run.fixtures.stop()
+    with _world():
+        try:
+            for group in dict.fromkeys(each.group for each in tests):
+                _run_group(run, group, [each for each in tests if each.group == group])
+                if group == "long" and not asked.only:
+                    _long(run)
+        finally:
+            run.fixtures.stop()
     return _finish(run, time.monotonic() - begin)
+
+
+@contextmanager
+def _world():
+    """The folder of files that tell tests where the real parts are. One run at a time has it."""
+    BUILD.mkdir(exist_ok=True)
+    with open(BUILD / "test.lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Failed("another ./dev test runs in this tree")
+        shutil.rmtree(WORLD, ignore_errors=True)
+        WORLD.mkdir(parents=True)
+        try:
+            yield
+        finally:
+            shutil.rmtree(WORLD, ignore_errors=True)
 
 
 def _until() -> datetime | None:
@@ -187,13 +206,13 @@ def affected(base: str | None) -> plan.Plan:
 def _run_group(run: Run, group: str, tests: list[plan.Test]) -> None:
     preset = PRESETS.get(group, "dev")
     names = [each.name.split(".", 1)[1] for each in tests]
-    targets = {"unit": ["all", "unit-tests", "memory_server"], "vm": ["all", *IN_A_GUEST]}.get(group, ["all", "real-tools"])
+    targets = {"unit": ["all", "unit-tests"], "vm": ["all", *IN_A_GUEST]}.get(group, ["all", "real-tools"])
     try:
         with run.timed(f"build {preset}"):
             build.build(preset, names if preset != "dev" else targets)
         with run.timed(f"prepare {group}"):
             _provide(run, group)
-    except Failed as error:
+    except (Failed, OSError, subprocess.SubprocessError) as error:
         run.fail(group, "(group)", "(start)", str(error))
         return
     provider = PROVIDERS.get(group)
@@ -206,9 +225,10 @@ def _provide(run: Run, group: str) -> None:
     """Writes build/test-world/GROUP.json for one_test.py. Failed if a part of it cannot be had: a group that cannot run fails."""
     environment: dict[str, str] = {}
     if group == "unit":
-        environment = deploy_tools.stock_kubectl()
-    elif group not in NEED_CLUSTER and group not in PROVIDERS:
-        return
+        try:
+            environment = deploy_tools.stock_kubectl()
+        except Failed as error:  # the other unit tests run
+            run.fail(group, "kubectl", "(start)", str(error))
     if group in PROVIDERS:
         environment, remedy = PROVIDERS[group].provide()
         if remedy:
@@ -221,6 +241,8 @@ def _provide(run: Run, group: str) -> None:
         clusters = run.fixtures.start(JOBS[group])
     for tool in NEED_DEPLOY_TOOLS.get(group, []):
         environment |= deploy_tools.PROVIDE[tool]()
+    if run.until is not None:
+        environment["TIDEMARK_TEST_END"] = str(int(run.until.timestamp()) + GRACE_S)
     world = {"environment": environment, "lanes": [each.lane for each in clusters]}
     (WORLD / f"{group}.json").write_text(json.dumps(world))
 

@@ -42,9 +42,12 @@ FILES = {
     "tests/case.py": 'import os\nBINARY = os.environ["TIDEMARK_BINARY"]\n',
     "tests/test_manager.py": 'from case import BINARY\nstart(BINARY, ["manager", "--flag"])\nCRDS = "deploy/crds"\n',
     "tests/test_yarn.py": 'import case\ncase.Component("yarn-operator")\n',
+    "tests/support/peer.py": "",
+    "tests/support/go/go.mod": "",
+    "tests/faults/mirror.cc": "",
     "tests/test_any.py": 'import case\n',
     "tests/test_tool.py": 'run("kube_mirror")\n',
-    "tests/test_peer.py": "import os\n",
+    "tests/test_peer.py": "import os\nimport support.peer\n",
 }
 TESTS = ["manager", "yarn", "any", "tool", "peer"]
 
@@ -73,6 +76,16 @@ class Reached(unittest.TestCase):
 
     def test_an_imported_file_reaches_its_tests(self):
         self.assertEqual(["manager", "yarn", "any"], self.reached("tests/case.py"))
+
+    def test_a_file_that_is_not_python_reaches_the_tests_that_import_its_package(self):
+        self.assertEqual(["peer"], self.reached("tests/support/go/go.mod"))
+
+    def test_a_tool_in_cxx_reaches_the_tests_that_start_it(self):
+        self.assertEqual(["tool"], self.reached("tests/faults/mirror.cc"))
+
+    def test_a_header_for_tests_reaches_the_test_programs_of_other_modules(self):
+        self.assertTrue(self.program("manager_test", "kube/testing/fake.h"))
+        self.assertEqual([], self.reached("kube/testing/fake.h"))
 
     def test_a_directory_without_a_module_reaches_the_tests_that_name_it(self):
         self.assertEqual(["manager"], self.reached("deploy/crds/x.yaml"))

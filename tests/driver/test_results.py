@@ -47,13 +47,25 @@ class Finish(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(suite, "LOGS", Path(folder)), mock.patch.object(one_test, "LOGS", Path(folder)):
             run = suite.Run([])
             with redirect_stdout(io.StringIO()):
+                one_test._begin("cluster", "test_x")
                 one_test._report("cluster", "test_x", cases(a=FAILED))
+                one_test._begin("cluster", "test_x")
                 self.assertEqual(0, one_test._report("cluster", "test_x", cases(a=PASSED)))
             suite._read(run, "cluster", "test_x")
             suite._read(run, "cluster", "test_y")
         self.assertEqual([PASSED], [case.outcome for case in run.cases])
         self.assertEqual(["a"], [case.name for case in run.unsteady])
         self.assertEqual(["cluster.test_y"], run.not_run)
+
+    def test_a_first_try_that_died_is_unsteady(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(suite, "LOGS", Path(folder)), mock.patch.object(one_test, "LOGS", Path(folder)):
+            run = suite.Run([])
+            with redirect_stdout(io.StringIO()):
+                one_test._begin("cluster", "test_x")
+                one_test._begin("cluster", "test_x")
+                one_test._report("cluster", "test_x", cases(a=PASSED))
+            suite._read(run, "cluster", "test_x")
+        self.assertEqual(["(whole test)"], [case.name for case in run.unsteady])
 
 
 class GoogleTest(unittest.TestCase):
