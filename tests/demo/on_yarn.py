@@ -13,7 +13,7 @@ from pathlib import Path
 from driver import processes, yarn
 from driver.console import Failed, step
 from demo.on_tidemark import OnTidemark
-from driver.samples import COLLECTIONS, Api
+from demo.samples import COLLECTIONS, Api
 from support.node import cgroups
 from support.yarn import Job, Totals, Yarn
 

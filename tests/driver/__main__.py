@@ -47,7 +47,7 @@ def _test(arguments):
 
 
 def _up(arguments):
-    from driver import up
+    from demo import up
 
     return up.run(arguments)
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from driver import samples
+from demo import samples
 from driver.console import Failed
 from driver.paths import ROOT
 

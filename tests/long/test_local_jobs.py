@@ -18,7 +18,7 @@ from pathlib import Path
 
 from driver.console import Failed
 from demo.on_tidemark import OnTidemark
-from driver.samples import Api
+from demo.samples import Api
 from support import ports
 from support.node import cgroups
 

@@ -16,7 +16,8 @@ import time
 import unittest
 from pathlib import Path
 
-from driver import build, packages, release, samples, sysroot
+from demo import samples
+from driver import build, packages, release, sysroot
 from driver.console import Failed
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 from driver.paths import ROOT
-from driver.samples import Api
+from demo.samples import Api
 from support.node import cgroups
 from support.yarn import leftovers
 

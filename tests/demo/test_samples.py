@@ -7,7 +7,8 @@ import threading
 import unittest
 from pathlib import Path
 
-from driver import docs_world, samples
+from demo import samples
+from driver import docs_world
 from driver.console import Failed
 
 

@@ -12,9 +12,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import build, go_programs, kubernetes, packages, processes, samples
+from driver import build, go_programs, kubernetes, packages, processes
 from driver.console import Failed, WrongUse, say, step
-from demo import measure, on_yarn, plain_groups, plot, service, show, table
+from demo import measure, on_yarn, plain_groups, plot, samples, service, show, table
 from demo.on_tidemark import OnTidemark
 from demo.on_yarn import OnYarn
 from driver.paths import BUILD, ROOT

@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 from unittest import mock
 
-from driver import up
+from demo import up
 from driver.console import Failed, WrongUse
 from demo import measure, on_yarn, plot, show, table
 from support import owners
