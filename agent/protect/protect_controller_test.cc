@@ -465,7 +465,9 @@ TEST_F(Protect, RetriesConditionWriteAndReportsOnce) {
   seconds(120);
   EXPECT_GE(writer.writes, 3);
   EXPECT_LE(writer.writes, 6);
-  EXPECT_EQ(lines.find("cannot write the node's condition"), lines.rfind("cannot write the node's condition"));
+  const std::string_view warning = "cannot write the node's condition";
+  ASSERT_TRUE(lines.contains(warning)) << lines;
+  EXPECT_EQ(lines.find(warning), lines.rfind(warning));
 }
 
 // Of a node that two schedulers oversold (model/oversold.h): what begins since then waits, with all its containers.

@@ -99,13 +99,14 @@ def _clang_tidy(files: list[str]) -> int:
         return digest.hexdigest()
 
     pending = [file for file in files if file in compiled and key(file) not in clean]
-    say(f"clang-tidy: {len(pending)} files to look at, {len(files) - len(pending)} clean or not built here")
+    say(f"clang-tidy and clang-include-cleaner: {len(pending)} files to look at, {len(files) - len(pending)} clean or not built here")
 
     def look(file: str) -> tuple[str, int, str]:
         done = subprocess.run(
             ["clang-tidy-19", "--quiet", "-p", folder, file], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
-        return file, done.returncode, done.stdout
+        unused = _unused_includes(folder, file)
+        return file, done.returncode or len(unused), done.stdout + "".join(f"{file}: unused include {each}\n" for each in unused)
 
     found = 0
     with ThreadPoolExecutor(build.JOBS) as pool:
@@ -117,6 +118,14 @@ def _clang_tidy(files: list[str]) -> int:
                 print(output, end="")
     memory.write_text(json.dumps(sorted(clean)))
     return found
+
+
+def _unused_includes(folder: Path, file: str) -> list[str]:
+    """What clang-include-cleaner would remove. What it would add is left alone: a header may rely on what another one includes."""
+    done = subprocess.run(
+        ["clang-include-cleaner-19", "-p", folder, "--print=changes", file], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    return re.findall(r"^- (\S+) @Line:\d+", done.stdout, re.M)
 
 
 def gcc(arguments: list[str]) -> int:

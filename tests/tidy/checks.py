@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tidy import docs, headers, layers, plain_words, std_includes, strategies
+from tidy import docs, headers, layers, plain_words, strategies
 from tidy.source import Tree, is_test, line_of, stem, top
 
 
@@ -359,7 +359,6 @@ CHECKS = {
     "header_includes": header_includes,
     "header_guards": header_guards,
     "header_stands_alone": headers.stand_alone,
-    "includes_of_the_library": std_includes.includes_of_the_library,
     "namespaces": namespaces,
     "dead_headers": dead_headers,
     "dead_sources": dead_sources,

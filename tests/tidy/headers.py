@@ -1,8 +1,8 @@
 """Each header stands alone: a file that includes only it compiles.
 
-Of most headers the build says so: X.cc includes X.h first, and nothing of ours is precompiled; what X.h wants of the standard library is
-std_includes.py's to say. The others are compiled here, and remembered by content in the cache folder, so an unchanged one costs a hash,
-in a fresh clone too."""
+The build checks most headers: X.cc includes X.h first, and nothing of ours is precompiled. ./dev test long builds without precompiled headers of
+the standard library too. The other headers are compiled here. The result is remembered by content in the cache folder, so that an unchanged
+header costs a hash, also in a fresh clone."""
 
 import hashlib
 import json

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from tidy import checks, docs, headers, layers, std_includes, strategies
+from tidy import checks, docs, headers, layers, strategies
 from tidy.source import Tree
 
 README = "# base\n\n**What:** x.\n**Layer:** 0. **May use:** nothing of ours.\n"
@@ -236,31 +236,6 @@ class Checks(unittest.TestCase):
             self.assertEqual([], compiled)
             headers.stand_alone(Tree(old.root))
         self.assertEqual(["base/text.h"], compiled)
-
-    LIBRARY = staticmethod(std_includes.includes_of_the_library)
-
-    def test_what_the_library_gives_is_included(self):
-        check = self.LIBRARY
-        self.broken(check, {"base/text.h": self.LEANING}, "base/text.cc:4: std::string without", "base/text.h:3: std::string without")
-        vector = '#include "policy/cut.h"\n\nnamespace tidemark::policy {\nint cut(int now) {\n  return std::max(now, 1);  // not std::min\n}\n}\n'
-        self.broken(check, {"policy/cut.cc": vector}, "policy/cut.cc:5: std::max without an include that gives it: <algorithm>")
-        self.broken(check, {"policy/cut.cc": "#include <algorithm>\n" + vector})
-        self.broken(check, {"policy/cut.h": "#pragma once\n#include <vector>\n", "policy/cut.cc": '#include "policy/cut.h"\nstd::vector<std::size_t> x;\n'})
-        self.broken(check, {"policy/cut.cc": "std::frobnicate x;\n"}, "policy/cut.cc:1: std::frobnicate is not in the table")
-        self.broken(check, {"base/text_test.cc": "TEST(A, B) {}\n"}, "base/text_test.cc:1: `TEST(` without <gtest/gtest.h>")
-        self.broken(check, {"base/text_test.cc": "#include <gtest/gtest.h>\nTEST(A, B) {}\n"})
-
-    def test_a_header_of_the_library_gives_no_more_than_it_says(self):
-        for header, name, giver in (
-            ("ranges", "ranges::sort", "algorithm"), ("algorithm", "move", "utility"), ("vector", "back_inserter", "iterator"), ("string", "string_view", "string_view"),
-        ):
-            with self.subTest(name):
-                use = f'#include "policy/cut.h"\n#include <{{}}>\nauto x = std::{name}(y);\n'
-                self.broken(self.LIBRARY, {"policy/cut.cc": use.format(header)}, f"policy/cut.cc:3: std::{name} without an include that gives it: <{giver}>")
-                self.broken(self.LIBRARY, {"policy/cut.cc": use.format(giver)})
-        self.broken(self.LIBRARY, {"policy/cut.cc": "#include <vector>\nauto x = std::begin(y);\n"})
-        self.broken(self.LIBRARY, {"policy/cut.cc": "#include <algorithm>\nauto x = std::ranges::frobnicate(y);\n"}, "std::ranges::frobnicate is not in the table")
-        self.broken(self.LIBRARY, {"policy/cut.cc": "/*\n#include <vector>\n*/\nstd::vector<int> x;\n"}, "policy/cut.cc:4: std::vector without")
 
     def test_dead_header(self):
         files = {"base/old.h": "", "base/old.cc": '#include "base/old.h"\n', "base/old_test.cc": '#include "base/old.h"\n'}
