@@ -36,7 +36,8 @@ def run(arguments: list[str]) -> int:
         say("no suites under bench/ yet")
         return 0
     packages.setup()
-    build.build(PRESET, ["benches"])
+    if any("TIDEMARK_BENCHES" in text or "tidemark_bench(" in text for text in ((ROOT / "bench" / suite / "CMakeLists.txt").read_text() for suite in names or suites)):
+        build.build(PRESET, ["benches"])
     found = []
     for suite in names or suites:
         with step(f"bench {suite}"):
