@@ -138,11 +138,14 @@ class Sources:
 
     @cache
     def command_words(self, file: Path) -> frozenset[str]:
-        """Strings that begin the arguments of a call or stand at the beginning of a list, as the name of a command does; and words behind `tidemark`."""
+        """Strings that begin the arguments of a call or stand at the beginning of a list, as the name of a command does; words behind `tidemark`; and
+        COMMAND where a function run_COMMAND or start_COMMAND is called."""
         found = set()
         for node in ast.walk(self._tree(file)):
             if isinstance(node, ast.Call):
                 found |= {each.value for each in node.args[:1] if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))  # run_manager(…), self.start_manager(…)
+                found |= {word.replace("_", "-") for word in re.findall(r"^(?:run|start)_(\w+)$", name)}
             elif isinstance(node, (ast.List, ast.Tuple)):
                 found |= {each.value for each in node.elts[:2] if isinstance(each, ast.Constant) and isinstance(each.value, str)}
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -221,11 +224,20 @@ class Reach:
     def file(self, file: Path) -> bool:
         """Whether a Python test is reached: by an import, by a program that it starts, or by a directory that it names."""
         imports = self.sources.imports(file)
-        if self.everything or {str(each.relative_to(self.sources.root)) for each in imports} & set(self.changed) or {each.parent for each in imports} & self.data:
+        changed = {self.sources.root / file for file in self.changed}
+        if self.everything or imports & changed or {each.parent for each in imports} & self.data:
             return True
         if any(other.split("/")[0] in parts for other in self.other for parts in map(self._parts, imports)):
             return True
         return self._starts(imports)
+
+    def first(self, file: Path) -> bool:
+        """Whether the file itself, without what it imports, is changed or starts a command that is compiled from a changed file."""
+        if str(file.relative_to(self.sources.root)) in self.changed:
+            return True
+        commands = self.sources.commands()
+        started = self.sources.command_words(file) & set(commands)
+        return any(changed in commands[each] for each in started for changed in self.product)
 
     def _parts(self, file: Path) -> set[str]:
         return {part for word in self.sources.words(file) for part in word.split("/")}
@@ -250,13 +262,14 @@ class Reach:
         return "tidemark" in modules or bool(used & modules)
 
 
-def make(tests: list[Test], reached, base: str, changed: list[str], seed: str, time_s: int = TIME_S) -> Plan:
-    """`reached(test)` says whether the change can reach it. `seed` selects what does not fit."""
+def make(tests: list[Test], reached, base: str, changed: list[str], seed: str, time_s: int = TIME_S, first=lambda _: False) -> Plan:
+    """`reached(test)` says whether the change can reach it. What does not fit is selected: tests for which `first(test)` holds before the others, and
+    by `seed` among equals."""
     found = [test for test in tests if reached(test)]
     if sum(test.seconds for test in found) <= time_s:
         return Plan(found, [], base, changed)
     smoke = [test for test in found if test.is_smoke]
-    rest = sorted((test for test in found if not test.is_smoke), key=lambda test: hashlib.sha256(f"{seed} {test.name}".encode()).digest())
+    rest = sorted((test for test in found if not test.is_smoke), key=lambda test: (not first(test), hashlib.sha256(f"{seed} {test.name}".encode()).digest()))
     chosen, left, used = list(smoke), [], sum(test.seconds for test in smoke)
     for test in rest:
         if used + test.seconds <= time_s:

@@ -200,7 +200,7 @@ def affected(base: str | None) -> plan.Plan:
         return reach.program(name)
 
     tests = [each for group in REAL for each in listed(group)]
-    return plan.make(tests, reached, base, changed, plan.git("rev-parse", "HEAD"))
+    return plan.make(tests, reached, base, changed, plan.git("rev-parse", "HEAD"), first=lambda each: each.file is not None and reach.first(each.file))
 
 
 def _run_group(run: Run, group: str, tests: list[plan.Test]) -> None:

@@ -87,6 +87,10 @@ class Reached(unittest.TestCase):
         self.assertTrue(self.program("manager_test", "kube/testing/fake.h"))
         self.assertEqual([], self.reached("kube/testing/fake.h"))
 
+    def test_a_test_that_starts_the_changed_command_itself_comes_first(self):
+        reach = Reach(Graph.read(GRAPH), Sources(self.root), ["yarn_operator/offers.cc"])
+        self.assertEqual(["yarn"], [name for name in TESTS if reach.first(self.root / "tests" / f"test_{name}.py")])
+
     def test_a_directory_without_a_module_reaches_the_tests_that_name_it(self):
         self.assertEqual(["manager"], self.reached("deploy/crds/x.yaml"))
 
@@ -120,6 +124,10 @@ class Fitting(unittest.TestCase):
         made = plan.make(tests, lambda _: True, "b", [], "seed", time_s=1000)
         self.assertIn("cluster.test_smoke", [test.name for test in made.will_run])
         self.assertEqual((10, 21), (len(made.will_run), len(made.left)))
+
+    def test_tests_that_start_the_changed_command_come_before_the_others(self):
+        made = plan.make(self.TESTS, lambda _: True, "b", [], "seed", time_s=200, first=lambda test: test.name.endswith(("11", "22")))
+        self.assertEqual(["cluster.test_11", "cluster.test_22"], [test.name for test in made.will_run])
 
     def test_ten_commits_visit_nearly_everything(self):
         visited = set()
