@@ -59,19 +59,19 @@ def _bench(arguments):
 
 
 def _tidy(arguments):
-    from driver import lint
+    from tidy import lint
 
     return lint.tidy(arguments)
 
 
 def _fmt(arguments):
-    from driver import lint
+    from tidy import lint
 
     return lint.format(arguments)
 
 
 def _gcc(arguments):
-    from driver import lint
+    from tidy import lint
 
     return lint.gcc(arguments)
 

@@ -268,7 +268,7 @@ def white_space(tree: Tree) -> list[str]:
 
 
 def clang_format(tree: Tree) -> list[str]:
-    from driver import lint
+    from tidy import lint
 
     return [f"{file}:1: not formatted: ./dev fmt" for file in lint.unformatted(tree.root, tree.cxx)]
 
