@@ -83,7 +83,7 @@ def by_file() -> Path:
 def list_anew(preset: str) -> None:
     """What `listed` reads is then of the list files as they are; nothing is compiled."""
     folder = configure(preset)
-    if processes.run(["ninja", "-C", folder, "build.ninja"], cwd=ROOT, env=environment()).code != 0:
+    if processes.run(["ninja", "-C", folder, "--quiet", "build.ninja"], cwd=ROOT, env=environment()).code != 0:
         raise Failed(f"CMake could not make {folder.name}/ anew, see above")
 
 
