@@ -71,10 +71,15 @@ def format(arguments: list[str]) -> int:
 def tidy(arguments: list[str]) -> int:
     from tidy import checks, plain_words
 
+    every = arguments == ["--all"]
     packages.setup()
-    files = [file for file in _ours(arguments) if file.endswith(".cc")]
+    base = plan.base_of(None)
+    files = [file for file in _ours([] if every else arguments) if file.endswith(".cc")]
+    if not arguments:
+        changed = set(plan.changed_files(base))
+        files = [file for file in files if file in changed]
     found = 0
-    for name, lines in [*checks.run_all(ROOT), ("commit_subjects", plain_words.odd_subjects(ROOT, plan.base_of(None)))]:
+    for name, lines in [*checks.run_all(ROOT), ("commit_subjects", plain_words.odd_subjects(ROOT, base))]:
         for line in lines:
             print(f"{name}: {line}")
         found += len(lines)
