@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/get.h"
+#include "operate/get.h"
 
 namespace tidemark::cli {
 namespace {
@@ -103,8 +103,8 @@ net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& 
   const auto left_of = [&] { return over.is_set() ? base::Duration(0) : end - loop.clock().monotonic(); };
   // One question first: its answer tells best why there is none.
   while (true) {
-    const auto reached = co_await get_if_there(client, kube::kConfigMaps, options.watch.config_namespace,
-                                               options.watch.config_name, options.watch.limit);
+    const auto reached = co_await operate::get_if_there(client, kube::kConfigMaps, options.watch.config_namespace,
+                                                        options.watch.config_name, options.watch.limit);
     if (reached) break;
     if (left_of() <= base::Duration(0) || !may_pass(reached.error())) co_return std::unexpected(reached.error());
     co_await loop.sleep(kTick);

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "base/text.h"
-#include "cli/testing/api_in_memory.h"
+#include "operate/testing/api_in_memory.h"
 
 namespace tidemark::cli {
 namespace {
 
 using namespace std::chrono_literals;
 
-class CheckLedgerTest : public testing::ApiInMemory {
+class CheckLedgerTest : public operate::testing::ApiInMemory {
  protected:
   CheckLedgerTest() {
     options.length = 10s;

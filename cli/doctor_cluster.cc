@@ -6,9 +6,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/cluster_now.h"
-#include "cli/in_force.h"
-#include "cli/list_pages.h"
 #include "cli/peer_pods.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
@@ -16,6 +13,9 @@
 #include "manager/state/standing.h"
 #include "model/isolation.h"
 #include "model/names.h"
+#include "operate/cluster_now.h"
+#include "operate/in_force.h"
+#include "operate/list_pages.h"
 #include "policy/calendar/holidays.h"
 #include "policy/doctor/kubelet_configz.h"
 #include "policy/node_rules/node_rules.h"
@@ -112,7 +112,7 @@ class ClusterExamination {
   }
 
   net::Task<Result<void>> read_nodes() {
-    TM_CO_TRY_VOID(co_await list_pages(
+    TM_CO_TRY_VOID(co_await operate::list_pages(
         loop_, client_, kube::kNodes, {}, options_.limit,
         [&](std::string_view item) -> Result<void> {
           TM_TRY(auto node, kube::decode_node(item, fields_of_nodes(), now_.interner));
@@ -129,7 +129,7 @@ class ClusterExamination {
     kube::NodeMetricFields fields;
     fields.pods = false;
     std::size_t read = 0;
-    TM_CO_TRY_VOID(co_await list_pages(
+    TM_CO_TRY_VOID(co_await operate::list_pages(
         loop_, client_, kube::kNodeMetrics, {}, options_.limit,
         [&](std::string_view item) -> Result<void> {
           TM_TRY(const auto metric, kube::decode_node_metric(item, fields, now_.interner));
@@ -154,7 +154,7 @@ class ClusterExamination {
     std::size_t read = 0;
     kube::ListOptions running;
     running.field_selector = kRunningPods;
-    const auto listed = co_await list_pages(
+    const auto listed = co_await operate::list_pages(
         loop_, client_, kube::kPods, std::move(running), options_.limit,
         [&](std::string_view item) -> Result<void> {
           progress("pods", ++read);
@@ -290,8 +290,8 @@ class ClusterExamination {
   net::EventLoop& loop_;
   kube::Client& client_;
   const ClusterDoctorOptions& options_;
-  ClusterNow now_;
-  std::optional<InForce> in_force_;                                             // once the settings were read
+  operate::ClusterNow now_;
+  std::optional<operate::InForce> in_force_;                                    // once the settings were read
   std::map<std::string, std::optional<base::WallTime>, std::less<>> reported_;  // by node; nullopt: never
   std::optional<policy::TidemarkConfig> pools_;
   policy::ClusterFound found_;

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "cli/peer_pods.h"
-#include "cli/testing/api_in_memory.h"
+#include "operate/testing/api_in_memory.h"
 
 namespace tidemark::cli {
 namespace {
@@ -23,7 +23,7 @@ using policy::ClusterFact;
 constexpr std::string_view kMetrics = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics";
 constexpr std::string_view kPods = "/api/v1/pods";
 
-class DoctorCluster : public testing::ApiInMemory {
+class DoctorCluster : public operate::testing::ApiInMemory {
  protected:
   DoctorCluster() : ApiInMemory("koordinator-system", true) {
     between.answers = [this](const net::HttpRequest& request) -> std::optional<net::HttpResponse> {

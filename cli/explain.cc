@@ -7,11 +7,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/get.h"
 #include "cli/last_eviction.h"
 #include "cli/look_back.h"
-#include "cli/pools.h"
-#include "cli/surroundings.h"
 #include "kube/decode.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
@@ -22,6 +19,9 @@
 #include "manager/settings/effective.h"
 #include "manager/state/desired_store.h"
 #include "model/names.h"
+#include "operate/get.h"
+#include "operate/pools.h"
+#include "operate/surroundings.h"
 #include "policy/overcommit/overcommit.h"
 #include "policy/render/grounds_text.h"
 #include "policy/render/offer_text.h"
@@ -78,29 +78,30 @@ struct Read {
   std::optional<kube::ConfigMap> budgets_map;
   manager::StoredBudgets budgets;
   PodsOfNode on;
-  Surroundings beside;
+  operate::Surroundings beside;
   LastEviction evicted;               // where the pool backs off
   std::optional<Remembered> manager;  // by its journal
 };
 
 net::Task<Result<Read>> read_all(kube::Client& client, const ExplainOptions& options, kube::Interner& interner) {
   Read read;
-  TM_CO_TRY(const auto node_bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
+  TM_CO_TRY(const auto node_bytes,
+            co_await operate::get_if_there(client, kube::kNodes, "", options.node, options.limit));
   if (!node_bytes) co_return fail(ErrorKind::kNotFound, "no such node: ", base::in_quotes(options.node));
   TM_CO_TRY(read.node, kube::decode_node(*node_bytes, manager::node_fields(), interner));
   TM_CO_TRY(const auto metric_bytes,
-            co_await get_if_there(client, kube::kNodeMetrics, "", options.node, options.limit));
+            co_await operate::get_if_there(client, kube::kNodeMetrics, "", options.node, options.limit));
   if (metric_bytes) {
     TM_CO_TRY(read.metric, kube::decode_node_metric(*metric_bytes, manager::metric_fields(), interner));
   }
   TM_CO_TRY(const auto topology_bytes,
-            co_await get_if_there(client, kube::kNodeResourceTopologies, "", options.node, options.limit));
+            co_await operate::get_if_there(client, kube::kNodeResourceTopologies, "", options.node, options.limit));
   if (topology_bytes) {
     TM_CO_TRY(read.topology,
               kube::decode_node_resource_topology(*topology_bytes, manager::topology_fields(), interner));
   }
   const auto map = [&](std::string_view name) {
-    return config_map(client, options.config_namespace, std::string(name), options.limit, interner);
+    return operate::config_map(client, options.config_namespace, std::string(name), options.limit, interner);
   };
   TM_CO_TRY(read.maps.slo, co_await map(options.config_name));
   TM_CO_TRY(read.maps.tidemark, co_await map(model::kTidemarkConfigName));
@@ -240,7 +241,7 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   manager::StandingInputs standing = manager::left_to_others(node);
   standing.desired = desired ? &*desired : nullptr;
   standing.desired_known = desired.has_value();
-  const auto overrides = overrides_in(read.orders);
+  const auto overrides = operate::overrides_in(read.orders);
   standing.overrides = overrides ? &*overrides : nullptr;
   standing.budgets = read.budgets.state ? &*read.budgets.state : nullptr;
   standing.budgets_newer = read.budgets.newer;
@@ -248,8 +249,8 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   TM_CO_TRY(const auto settings, manager::effective_settings(read.maps, node, options.zones));
   const policy::TidemarkConfig& ours = settings.revision.tidemark;
   const policy::Pool& pool = policy::pool_of(ours, node.meta.labels);
-  read.beside = co_await read_surroundings(loop, client, options.config_namespace, options.limit, wanted_by(ours, pool),
-                                           ours.classes);
+  read.beside = co_await operate::read_surroundings(loop, client, options.config_namespace, options.limit,
+                                                    operate::wanted_by(ours, pool), ours.classes);
   std::vector<std::string> remarks;  // of what was read
   recall(options, now, read, remarks);
   policy::Grounds grounds{now, settings.ground, {}, {}};

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/get.h"
-#include "cli/pools.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
 #include "manager/settings/effective.h"
 #include "manager/specs/node_slo.h"
 #include "manager/state/desired_store.h"
 #include "model/names.h"
+#include "operate/get.h"
+#include "operate/pools.h"
 #include "policy/node_rules/lines_held.h"
 #include "policy/node_rules/node_rules.h"
 #include "policy/nodeslo/origin.h"
@@ -39,17 +39,20 @@ std::string ended_lines(std::string_view slo_bytes, base::WallTime now, kube::In
 
 net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client& client, ExplainOptions options) {
   kube::Interner interner;
-  TM_CO_TRY(const auto node_bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
+  TM_CO_TRY(const auto node_bytes,
+            co_await operate::get_if_there(client, kube::kNodes, "", options.node, options.limit));
   if (!node_bytes) co_return fail(ErrorKind::kNotFound, "no such node: ", base::in_quotes(options.node));
   TM_CO_TRY(const kube::Node node, kube::decode_node(*node_bytes, manager::node_fields(), interner));
   manager::SettingsMaps maps;
-  TM_CO_TRY(maps.slo,
-            co_await config_map(client, options.config_namespace, options.config_name, options.limit, interner));
-  TM_CO_TRY(maps.tidemark, co_await config_map(client, options.config_namespace,
-                                               std::string(model::kTidemarkConfigName), options.limit, interner));
-  TM_CO_TRY(maps.revisions, co_await config_map(client, options.config_namespace, std::string(model::kRevisionsName),
-                                                options.limit, interner));
-  TM_CO_TRY(const auto slo_bytes, co_await get_if_there(client, kube::kNodeSlos, "", options.node, options.limit));
+  TM_CO_TRY(maps.slo, co_await operate::config_map(client, options.config_namespace, options.config_name, options.limit,
+                                                   interner));
+  TM_CO_TRY(maps.tidemark,
+            co_await operate::config_map(client, options.config_namespace, std::string(model::kTidemarkConfigName),
+                                         options.limit, interner));
+  TM_CO_TRY(maps.revisions, co_await operate::config_map(client, options.config_namespace,
+                                                         std::string(model::kRevisionsName), options.limit, interner));
+  TM_CO_TRY(const auto slo_bytes,
+            co_await operate::get_if_there(client, kube::kNodeSlos, "", options.node, options.limit));
 
   const auto labels = manager::labels_of(node);
   policy::ConfigInForce shown;
@@ -79,7 +82,7 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
   const auto bandwidth = annotation(node, model::kNetworkBandwidthAnnotation);
   policy::SloConfig config;
   TM_CO_TRY(const auto stored, co_await manager::read_desired(client, options.config_namespace, options.limit));
-  const auto overrides = overrides_in(stored);
+  const auto overrides = operate::overrides_in(stored);
   if (!overrides) shown.notes.push_back(base::cat("overrides of the water line: ", overrides.error().message));
   const auto calendar =
       settings ? manager::slo_calendar(node, settings->revision, loop.clock().wall(), overrides ? &*overrides : nullptr)

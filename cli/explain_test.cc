@@ -14,10 +14,10 @@
 #include "base/text.h"
 #include "cli/explain_config.h"
 #include "cli/last_eviction.h"
-#include "cli/testing/failing_transport.h"
 #include "manager/testing/cluster.h"
 #include "model/ended_tasks.h"
 #include "model/names.h"
+#include "operate/testing/failing_transport.h"
 
 namespace tidemark::cli {
 namespace {
@@ -35,7 +35,7 @@ class ExplainTest : public manager::testing::InMemoryCluster {
     InMemoryCluster::SetUp();
     must("POST", "/api/v1/namespaces", name_only("jobs"));
     below = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
-    between = std::make_unique<testing::FailingTransport>(loop, *below);
+    between = std::make_unique<operate::testing::FailingTransport>(loop, *below);
     client = std::make_unique<kube::Client>(
         loop, *between, [] { return std::string(); },
         kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
@@ -99,7 +99,7 @@ class ExplainTest : public manager::testing::InMemoryCluster {
   static bool says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
   std::unique_ptr<kube::memory::LocalTransport> below;
-  std::unique_ptr<testing::FailingTransport> between;
+  std::unique_ptr<operate::testing::FailingTransport> between;
   std::unique_ptr<kube::Client> client;
 };
 

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/get.h"
 #include "kube/decode.h"
 #include "manager/capacity/pod_projection.h"
 #include "manager/history/store.h"
 #include "manager/profiles/profile_reader.h"
 #include "model/names.h"
+#include "operate/get.h"
 #include "policy/pools/parse.h"
 #include "policy/profile/recommendation.h"
 #include "policy/profile/workload.h"
@@ -78,8 +78,9 @@ net::Task<Result<std::string>> explain_workload(net::EventLoop& loop, kube::Clie
                        : "; a new workload is stored some minutes after its first report");
   }
   kube::Interner interner;
-  TM_CO_TRY(const auto config, co_await config_map(client, options.config_namespace,
-                                                   std::string(model::kTidemarkConfigName), options.limit, interner));
+  TM_CO_TRY(const auto config,
+            co_await operate::config_map(client, options.config_namespace, std::string(model::kTidemarkConfigName),
+                                         options.limit, interner));
   TM_CO_TRY(const PodsNow pods, co_await pods_of(client, workload, options.limit));
   const auto settings = settings_in(config, options.zones).recommendations;
   const auto wanted = policy::recommend(*profile, pods.containers, settings, now);

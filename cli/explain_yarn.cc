@@ -10,7 +10,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/get.h"
 #include "cli/yarn_hour.h"
 #include "hadoop/resource_manager.h"
 #include "kube/decode.h"
@@ -20,6 +19,7 @@
 #include "model/isolation.h"
 #include "model/names.h"
 #include "model/take_back.h"
+#include "operate/get.h"
 #include "policy/drain/drain.h"
 #include "policy/pools/parse.h"
 #include "policy/render/overcommit_text.h"
@@ -208,8 +208,9 @@ net::Task<void> ask_clusters(net::EventLoop& loop, base::Random random, const Ex
 
 net::Task<Result<void>> read_pool(kube::Client& client, const ExplainYarnOptions& options, const kube::Node& node,
                                   kube::Interner& interner, Found& found) {
-  TM_CO_TRY(const auto map, co_await config_map(client, options.config_namespace,
-                                                std::string(model::kTidemarkConfigName), options.limit, interner));
+  TM_CO_TRY(const auto map,
+            co_await operate::config_map(client, options.config_namespace, std::string(model::kTidemarkConfigName),
+                                         options.limit, interner));
   policy::TidemarkSource source;
   std::string text;
   source.found = map.has_value();
@@ -463,7 +464,7 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
 net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& client, base::Random random,
                                             ExplainYarnOptions options) {
   kube::Interner interner;
-  TM_CO_TRY(const auto bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
+  TM_CO_TRY(const auto bytes, co_await operate::get_if_there(client, kube::kNodes, "", options.node, options.limit));
   if (!bytes) co_return fail(ErrorKind::kNotFound, "no such node: ", base::in_quotes(options.node));
   kube::NodeFields fields = yarn_operator::node_fields();
   fields.condition_messages = {model::kIsolationCondition};

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/list_pages.h"
 #include "kube/decode.h"
 #include "kube/node_resource_topology.h"
+#include "operate/list_pages.h"
 
 namespace tidemark::cli {
 namespace {
@@ -225,8 +225,8 @@ net::Task<Result<std::string>> LedgerWatch::list(Kind& kind) {
   options.field_selector = kind.field_selector;
   options.page_size = kind.page_size;
   kind.begin();
-  auto revision =
-      co_await list_pages(loop_, client_, kind.resource, std::move(options), options_.limit, kind.take, kind.begin);
+  auto revision = co_await operate::list_pages(loop_, client_, kind.resource, std::move(options), options_.limit,
+                                               kind.take, kind.begin);
   co_return revision;
 }
 

@@ -1,15 +1,20 @@
-// What became of an order, as something to read.
+#include "cli/order_text.h"
+
 #include <array>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
-#include "cli/order.h"
-#include "cli/order_wait.h"
 #include "policy/render/state_text.h"
 
 namespace tidemark::cli {
 namespace {
+
+using operate::OrderedNode;
+using operate::OrderOptions;
+using operate::OrderOutcome;
+using operate::OrderReport;
+using operate::OrderScope;
 
 std::string_view scope_word(OrderScope scope) {
   switch (scope) {
@@ -44,12 +49,6 @@ bool has_state(OrderOutcome outcome) {
 }
 
 }  // namespace
-
-std::string_view to_string(OrderOutcome outcome) {
-  constexpr std::array<std::string_view, 7> kWords{"written", "already", "superseded", "nothing",
-                                                   "refused", "gone",    "failed"};
-  return kWords.at(static_cast<std::size_t>(outcome));
-}
 
 std::string render_text(const OrderReport& report, const OrderOptions& options) {
   constexpr std::size_t kShownMax = 50;
@@ -128,7 +127,7 @@ Json render_json(const OrderReport& report, const OrderOptions& options) {
   return out;
 }
 
-void add_json(const WaitReport& waited, Json& into) {
+void add_json(const operate::WaitReport& waited, Json& into) {
   into["reached"] = waited.reached;
   into["nodesSilent"] = names_json(waited.silent);
   into["agentsOfOtherVersion"] = names_json(waited.other_words);

@@ -1,6 +1,6 @@
 // The plan against the API server in memory. That what is planned is what then happens is in
 // tests/cluster/test_plan.py.
-#include "cli/plan.h"
+#include "cli/plan_text.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/testing/api_in_memory.h"
+#include "operate/testing/api_in_memory.h"
 #include "policy/rollout/stored.h"
 
 namespace tidemark::cli {
@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class PlanTest : public testing::ApiInMemory {
+class PlanTest : public operate::testing::ApiInMemory {
  protected:
   void create(std::string_view where, const Json& body) { call("POST", base::cat("/api/v1/", where), body.dump()); }
   void node(const std::string& name) {
@@ -33,13 +33,12 @@ class PlanTest : public testing::ApiInMemory {
     const Json manifest = Json::object({{"kind", "ConfigMap"},
                                         {"metadata", Json::object({{"name", Json(name)}})},
                                         {"data", Json::object({{key, Json(text)}})}});
-    PlanOptions options;
+    operate::PlanOptions options;
     options.text = manifest.dump();
-    options.json = true;
-    const auto report = net::testing::run_task(loop, clock, plan_settings(loop, client, options));
+    const auto report = net::testing::run_task(loop, clock, operate::plan_settings(loop, client, options));
     EXPECT_TRUE(report) << report.error().message;
-    EXPECT_TRUE(report && report->good) << report->text;
-    return report ? *Json::parse(report->text) : Json();
+    EXPECT_TRUE(report && report->problems.empty());
+    return report ? plan_json(*report, 20) : Json();
   }
 };
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/testing/api_in_memory.h"
+#include "operate/testing/api_in_memory.h"
 #include "policy/rollout/stored.h"
 
 namespace tidemark::cli {
@@ -19,7 +19,7 @@ using base::cat;
 
 constexpr std::string_view kMaps = "/api/v1/namespaces/ns/configmaps";
 
-class SettingsCommandsTest : public testing::ApiInMemory {
+class SettingsCommandsTest : public operate::testing::ApiInMemory {
  protected:
   SettingsCommandsTest() : ApiInMemory("ns") {
     options.config_namespace = "ns";
@@ -74,17 +74,18 @@ class SettingsCommandsTest : public testing::ApiInMemory {
   }
   bool says(const std::string& whole, std::string_view part) { return whole.find(part) != std::string::npos; }
 
-  SettingsOptions options;
-  ChangeOptions change;
+  operate::SettingsOptions options;
+  bool json = false;
+  operate::ChangeOptions change;
   std::optional<bool> happened;  // of the last command
 };
 
 TEST_F(SettingsCommandsTest, ExplainsMissingStore) {
-  const std::string listed = text(list_revisions(loop, client, options));
+  const std::string listed = text(list_revisions(loop, client, options, json));
   EXPECT_TRUE(says(listed, "error: there is no ConfigMap ns/tidemark-config-revisions")) << listed;
   std::vector<net::Task<Result<ChangeReport>>> asked;
-  asked.push_back(undo_config(loop, client, options, change, 0));
-  asked.push_back(hold_config(loop, client, options, change, 0s));
+  asked.push_back(undo_config(loop, client, options, change, 0, json));
+  asked.push_back(hold_config(loop, client, options, change, 0s, json));
   for (auto& ask : asked) {
     const std::string told = text(std::move(ask));
     EXPECT_TRUE(says(told, "error: there is no ConfigMap ns/tidemark-config-revisions")) << told;
@@ -93,36 +94,36 @@ TEST_F(SettingsCommandsTest, ExplainsMissingStore) {
 
 TEST_F(SettingsCommandsTest, ListShowsRevisionsInForce) {
   store(false);
-  const std::string told = text(list_revisions(loop, client, options));
+  const std::string told = text(list_revisions(loop, client, options, json));
   EXPECT_TRUE(says(told, "being rolled out: revision 2 (")) << told;
   EXPECT_TRUE(says(told, "all of the canary nodes, none of the others")) << told;
   EXPECT_TRUE(says(told, "nodes without a newer one")) << told;
-  options.json = true;
-  const Json json = *Json::parse(text(list_revisions(loop, client, options)));
-  EXPECT_EQ(json.at("revisions")->as_array().size(), 2U);
-  EXPECT_EQ(json.text_at("state", "phase"), "soak");
+  json = true;
+  const Json out = *Json::parse(text(list_revisions(loop, client, options, json)));
+  EXPECT_EQ(out.at("revisions")->as_array().size(), 2U);
+  EXPECT_EQ(out.text_at("state", "phase"), "soak");
 }
 
 TEST_F(SettingsCommandsTest, WithoutYesAndWithDryRunNothingIsWritten) {
   store(true);
-  const std::string told = text(undo_config(loop, client, options, change, 0));
+  const std::string told = text(undo_config(loop, client, options, change, 0, json));
   EXPECT_TRUE(says(told, "nothing was changed: say --yes")) << told;
   EXPECT_TRUE(says(told, "-   \"cpuReclaimThresholdPercent\": 80")) << told;
   EXPECT_TRUE(says(told, "+   \"cpuReclaimThresholdPercent\": 60")) << told;
   EXPECT_TRUE(says(told, "slo new-key (goes)")) << told;
   EXPECT_TRUE(says(told, "tidemark-config config.yaml (goes)")) << told;
   change.dry_run = true;
-  EXPECT_FALSE(says(text(undo_config(loop, client, options, change, 0)), "error"));
-  EXPECT_FALSE(says(text(hold_config(loop, client, options, change, 0s)), "error"));
+  EXPECT_FALSE(says(text(undo_config(loop, client, options, change, 0, json)), "error"));
+  EXPECT_FALSE(says(text(hold_config(loop, client, options, change, 0s, json)), "error"));
   EXPECT_EQ(data_of("tidemark-config-revisions").member("request"), nullptr);
   EXPECT_NE(data_of("slo").member("new-key"), nullptr);
 }
 
 TEST_F(SettingsCommandsTest, UndoRestoresBothConfigMapsAndStoresRequest) {
   store(true);
-  change.yes = true;
+  change.confirmed = true;
   change.reason = "the fleet burns";
-  const std::string told = text(undo_config(loop, client, options, change, 0));
+  const std::string told = text(undo_config(loop, client, options, change, 0, json));
   EXPECT_TRUE(says(told, "back to revision 1 (")) << told;
   EXPECT_EQ(data_of("slo"),
             *Json::parse(R"({"colocation-config":"{\"enable\":true,\"cpuReclaimThresholdPercent\":60}"})"));
@@ -135,7 +136,7 @@ TEST_F(SettingsCommandsTest, UndoRestoresBothConfigMapsAndStoresRequest) {
 
   // And forward again: a ConfigMap that is gone is made.
   change.id = "request-2";
-  EXPECT_FALSE(says(text(undo_config(loop, client, options, change, 2)), "error"));
+  EXPECT_FALSE(says(text(undo_config(loop, client, options, change, 2, json)), "error"));
   EXPECT_EQ(data_of("tidemark-config").text_at("config.yaml"), "schema: 1\nmode: enforce\n");
   EXPECT_EQ(data_of("slo").text_at("new-key"), "x");
   EXPECT_EQ(happened, std::nullopt) << "nobody asked to wait";
@@ -149,28 +150,28 @@ TEST_F(SettingsCommandsTest, UndoRevertsPendingEditFirst) {
   store(true);
   const Json good = data_of("slo");
   patch("slo", {{"colocation-config", "{not to be read"}});
-  change.yes = true;
-  std::string told = text(undo_config(loop, client, options, change, 0));
+  change.confirmed = true;
+  std::string told = text(undo_config(loop, client, options, change, 0, json));
   EXPECT_TRUE(says(told, "what the ConfigMaps hold was never taken")) << told;
   EXPECT_TRUE(says(told, "back to revision 2 (")) << told;
   EXPECT_EQ(data_of("slo"), good);
   EXPECT_EQ(data_of("tidemark-config").text_at("config.yaml"), "schema: 1\nmode: enforce\n");
-  told = text(undo_config(loop, client, options, change, 0));
+  told = text(undo_config(loop, client, options, change, 0, json));
   EXPECT_TRUE(says(told, "back to revision 1 (")) << told;
 }
 
 TEST_F(SettingsCommandsTest, ReportsWaitTimeoutSeparately) {
   store(true);
-  change.yes = true;
+  change.confirmed = true;
   change.wait = 3s;
-  std::string told = text(undo_config(loop, client, options, change, 0));
+  std::string told = text(undo_config(loop, client, options, change, 0, json));
   EXPECT_EQ(happened, false);
   EXPECT_TRUE(says(told, "the ConfigMaps are written, but it is not in force after 3s")) << told;
 
-  options.json = true;
-  const Json json = *Json::parse(text(hold_config(loop, client, options, change, 0s)));
+  json = true;
+  const Json out = *Json::parse(text(hold_config(loop, client, options, change, 0s, json)));
   EXPECT_EQ(happened, false);
-  EXPECT_FALSE(json.at("happened")->as_bool());
+  EXPECT_FALSE(out.at("happened")->as_bool());
 }
 
 // The server goes away after the change was written: that it was written is told all the same.
@@ -184,7 +185,7 @@ TEST_F(SettingsCommandsTest, WaitErrorKeepsReportOfWrites) {
     written = request.method == "PATCH";
     return std::nullopt;
   };
-  std::string told = text(hold_config(loop, client, options, change, 0s));
+  std::string told = text(hold_config(loop, client, options, change, 0s, json));
   EXPECT_EQ(happened, false) << told;
   EXPECT_TRUE(says(told, "the request is left; whether it is in force could not be seen: ")) << told;
   EXPECT_TRUE(says(told, "the server went away")) << told;
@@ -203,7 +204,7 @@ TEST_F(SettingsCommandsTest, WaitErrorKeepsReportOfWrites) {
   patch("tidemark-config-revisions", {{"state", policy::encode_state(state)}});
   written = false;
   change.wait = 60s;
-  told = text(hold_config(loop, client, options, change, 0s));
+  told = text(hold_config(loop, client, options, change, 0s, json));
   EXPECT_EQ(happened, true) << told;
   EXPECT_GE(refused, 20);
 }
@@ -211,18 +212,18 @@ TEST_F(SettingsCommandsTest, WaitErrorKeepsReportOfWrites) {
 TEST_F(SettingsCommandsTest, UndoOfRolloutRestoresItsStart) {
   store(false);
   change.dry_run = true;
-  EXPECT_TRUE(says(text(undo_config(loop, client, options, change, 0)), "back to revision 1 ("));
-  const std::string stays = text(undo_config(loop, client, options, change, 2));
+  EXPECT_TRUE(says(text(undo_config(loop, client, options, change, 0, json)), "back to revision 1 ("));
+  const std::string stays = text(undo_config(loop, client, options, change, 2, json));
   EXPECT_TRUE(says(stays, "never in force everywhere")) << stays;
   EXPECT_TRUE(says(stays, "the ConfigMaps hold it already")) << stays;
-  const std::string missing = text(undo_config(loop, client, options, change, 7));
+  const std::string missing = text(undo_config(loop, client, options, change, 7, json));
   EXPECT_TRUE(says(missing, "revision 7 is not kept; there are: 1, 2")) << missing;
 }
 
 TEST_F(SettingsCommandsTest, HoldAndResumeAreStoredForManager) {
   store(false);
   change.wait = 3s;
-  const std::string told = text(hold_config(loop, client, options, change, 2h));
+  const std::string told = text(hold_config(loop, client, options, change, 2h, json));
   EXPECT_TRUE(says(told, "the request is left, but it is not in force after 3s: does a manager run?")) << told;
   EXPECT_EQ(happened, false);
   auto request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));
@@ -231,12 +232,12 @@ TEST_F(SettingsCommandsTest, HoldAndResumeAreStoredForManager) {
   ASSERT_TRUE(request->until.has_value());
 
   change.wait = 0s;
-  EXPECT_TRUE(says(text(resume_config(loop, client, options, change, true)), "say --yes"));
-  EXPECT_FALSE(says(text(resume_config(loop, client, options, change, false)), "error"));
-  options.json = true;
-  change.yes = true;
-  const Json json = *Json::parse(text(resume_config(loop, client, options, change, true)));
-  EXPECT_EQ(json.text_at("verb"), "resume");
+  EXPECT_TRUE(says(text(resume_config(loop, client, options, change, true, json)), "say --yes"));
+  EXPECT_FALSE(says(text(resume_config(loop, client, options, change, false, json)), "error"));
+  json = true;
+  change.confirmed = true;
+  const Json out = *Json::parse(text(resume_config(loop, client, options, change, true, json)));
+  EXPECT_EQ(out.text_at("verb"), "resume");
   request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));
   EXPECT_EQ(request->verb, policy::RolloutRequest::Verb::kResume);
   EXPECT_TRUE(request->at_once);

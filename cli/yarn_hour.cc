@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/get.h"
 #include "manager/evictions/budget_store.h"
 #include "model/names.h"
+#include "operate/get.h"
 #include "policy/budget/budget.h"
 #include "policy/render/budget_text.h"
 #include "policy/render/why.h"
@@ -18,7 +18,7 @@ net::Task<Result<YarnHour>> read_yarn_hour(kube::Client& client, std::string con
                                            std::string pool, base::WallTime now, base::Duration limit) {
   kube::Interner interner;
   TM_CO_TRY(const auto map,
-            co_await config_map(client, config_namespace, std::string(model::kBudgetsName), limit, interner));
+            co_await operate::config_map(client, config_namespace, std::string(model::kBudgetsName), limit, interner));
   const manager::StoredBudgets stored = map ? manager::read_budgets(*map) : manager::StoredBudgets();
   const auto grants = stored.grants.value_or(policy::OperatorGrants());
   YarnHour hour;

@@ -6,15 +6,16 @@
 
 #include "agent/machine_places.h"
 #include "base/text.h"
-#include "cli/classes.h"
 #include "cli/local_order.h"
-#include "cli/order.h"
-#include "cli/order_wait.h"
+#include "cli/order_text.h"
 #include "main/cluster.h"
 #include "main/person.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
 #include "main/zones.h"
+#include "operate/classes.h"
+#include "operate/order.h"
+#include "operate/order_wait.h"
 
 namespace tidemark::main {
 namespace {
@@ -58,7 +59,7 @@ struct Asked {
   AnswerForm form;
 };
 
-void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::OrderOptions& options) {
+void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, operate::OrderOptions& options) {
   declare_said_flags(flags, asked_for.said);
   if (wish == policy::Wish::kOff) {
     flags.boolean("now", asked_for.now, "set state off without a drain; running pods continue, nothing new is sold");
@@ -93,15 +94,15 @@ void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::Order
 }
 
 // The error in the arguments; empty if there is none.
-std::string read_scope(const std::vector<std::string>& arguments, cli::OrderOptions& options) {
+std::string read_scope(const std::vector<std::string>& arguments, operate::OrderOptions& options) {
   const std::string& kind = arguments[0];
   if (kind == "node") {
-    options.scope = cli::OrderScope::kNode;
+    options.scope = operate::OrderScope::kNode;
     options.nodes.assign(arguments.begin() + 1, arguments.end());
     return options.nodes.empty() ? "node name is missing" : "";
   }
   if (kind == "pool") {
-    options.scope = cli::OrderScope::kPool;
+    options.scope = operate::OrderScope::kPool;
     if (arguments.size() != 2) return arguments.size() < 2 ? "pool name is missing" : "expected one pool";
     options.pool = arguments[1];
     return "";
@@ -123,14 +124,14 @@ std::string read_command(const Asked& asked_for, policy::Wish wish, policy::Stat
   return "";
 }
 
-std::string question(policy::Wish wish, const cli::OrderOptions& options, std::size_t nodes) {
+std::string question(policy::Wish wish, const operate::OrderOptions& options, std::size_t nodes) {
   const std::string place =
-      options.scope == cli::OrderScope::kPool ? base::cat("pool ", options.pool) : std::string("whole cluster");
+      options.scope == operate::OrderScope::kPool ? base::cat("pool ", options.pool) : std::string("whole cluster");
   return base::cat("Order `", policy::to_string(wish), "` for the ", place, ", ", nodes,
                    nodes == 1 ? " node now" : " nodes now", " and all nodes that join later?");
 }
 
-std::string progress_text(policy::Wish wish, const cli::WaitProgress& seen) {
+std::string progress_text(policy::Wish wish, const operate::WaitProgress& seen) {
   const std::string done = base::cat("  ", policy::to_string(wish), " ", seen.reached);
   if (wish != policy::Wish::kOff) return base::cat("marked ", seen.nodes, "  pending ", seen.unheard, done);
   return base::cat("marked ", seen.nodes, "  draining ", seen.draining, "  still offering ", seen.offering,
@@ -141,7 +142,7 @@ std::string progress_text(policy::Wish wish, const cli::WaitProgress& seen) {
 }
 
 // Lists the nodes that do not answer.
-std::string unanswered_text(const cli::WaitReport& waited) {
+std::string unanswered_text(const operate::WaitReport& waited) {
   std::string out;
   if (!waited.silent.empty()) {
     out += base::cat(". The kubelet is also silent on ", first_names(waited.silent));
@@ -153,7 +154,7 @@ std::string unanswered_text(const cli::WaitReport& waited) {
 }
 
 // A note about nodes where no agent confirms the order.
-std::string without_agent_text(const cli::WaitReport& waited) {
+std::string without_agent_text(const operate::WaitReport& waited) {
   if (waited.without_agent.empty()) return "";
   return base::cat("note: on ", waited.without_agent.size(), waited.without_agent.size() == 1 ? " node" : " nodes",
                    " no Tidemark agent ever reported: nothing is offered there, but no agent confirms that running "
@@ -161,7 +162,7 @@ std::string without_agent_text(const cli::WaitReport& waited) {
                    first_names(waited.without_agent), "\n");
 }
 
-int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
+int finish_wait(const operate::WaitReport& waited, base::Duration limit) {
   if (waited.reached) return kDone;
   if (!waited.listed) {
     return failed({ErrorKind::kDeadline,
@@ -208,9 +209,9 @@ std::string wrong_together(const Asked& asked_for, const base::Flags::Parsed& pa
 }
 
 // The error in --nothing-in-force; empty if there is none.
-std::string wrong_wait(const Asked& asked_for, const cli::OrderOptions& options) {
+std::string wrong_wait(const Asked& asked_for, const operate::OrderOptions& options) {
   if (!options.nothing_in_force) return "";
-  if (options.scope != cli::OrderScope::kCluster) return "--nothing-in-force is only for the whole cluster";
+  if (options.scope != operate::OrderScope::kCluster) return "--nothing-in-force is only for the whole cluster";
   if (!options.command.only.all()) return "--nothing-in-force covers all offline work; it goes without --only";
   return asked_for.wait > base::Duration(0) ? "" : "--nothing-in-force needs --wait";
 }
@@ -260,7 +261,7 @@ int run_local(const Asked& asked_for, const policy::StateCommand& command, bool 
 int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   base::Flags flags(words_of(wish).program, words_of(wish).summary);
   ClusterOptions cluster_options;
-  cli::OrderOptions options;
+  operate::OrderOptions options;
   options.zones = zones_of_machine();
   Asked asked_for;
   LogOptions log_options;
@@ -283,7 +284,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   if (auto wrong = read_scope(parsed.arguments, options); !wrong.empty()) return wrong_use(wrong, flags);
   if (auto wrong = read_command(asked_for, wish, options.command); !wrong.empty()) return wrong_use(wrong, flags);
   if (auto wrong = wrong_wait(asked_for, options); !wrong.empty()) return wrong_use(wrong, flags);
-  const bool ask = options.scope != cli::OrderScope::kNode && !asked_for.yes && !options.dry_run;
+  const bool ask = options.scope != operate::OrderScope::kNode && !asked_for.yes && !options.dry_run;
   if (ask && ::isatty(STDIN_FILENO) != 1) {
     return wrong_use("without a terminal, an order for a pool or the whole cluster needs --yes", flags);
   }
@@ -307,13 +308,13 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   const bool quiet = asked_for.form.json();
   return audit.run([&]() -> net::Task<int> {
     kube::Client& client = *cluster->client;
-    const auto classes = co_await cli::check_classes(loop, client, options);
+    const auto classes = co_await operate::check_classes(loop, client, options);
     if (!classes && classes.error().kind == ErrorKind::kNotFound) {
       co_return wrong_use(base::cat("--only: ", classes.error().message), flags);
     }
     if (!classes) co_return failed(classes.error());
     if (options.nothing_in_force) {
-      const auto nodes = co_await cli::nodes_in_force(client, options.limit);
+      const auto nodes = co_await operate::nodes_in_force(client, options.limit);
       if (!nodes) co_return failed(nodes.error());
       // On such a node the order would also limit the offline work of Koordinator's agent, through more kernel files.
       if (!nodes->nodes.empty() && !nodes->beside_peer.empty()) {
@@ -328,19 +329,19 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
         co_return print(quiet ? "{\"reached\": true}\n" : "no agent has a kernel file in force; nothing was ordered\n");
       }
     }
-    if (options.scope == cli::OrderScope::kPool) {
-      auto pools = co_await cli::pools_for_order(client, options);
+    if (options.scope == operate::OrderScope::kPool) {
+      auto pools = co_await operate::pools_for_order(client, options);
       if (!pools) co_return failed(pools.error());
       if (!pools->note.empty()) log.warn(pools->note);
       options.pools = std::move(pools->config);
     }
     if (ask) {
-      auto count = co_await cli::count_nodes(client, options);
+      auto count = co_await operate::count_nodes(client, options);
       if (!count) co_return failed(count.error());
       if (!asked(question(wish, options, *count)))
         co_return failed({ErrorKind::kDenied, "canceled; nothing was changed", 0, 0});
     }
-    auto report = co_await cli::give_order(loop, client, options, [&](const cli::OrderProgress& seen) {
+    auto report = co_await operate::give_order(loop, client, options, [&](const operate::OrderProgress& seen) {
       constexpr std::size_t kShowEvery = 500;
       if (quiet || (seen.done != seen.nodes && seen.done % kShowEvery != 0)) return;
       if (seen.nodes < kShowEvery) return;
@@ -349,13 +350,13 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
     progress.end();
     if (!report) co_return failed(report.error());
     if (!classes->empty()) report->notes.push_back(*classes);
-    std::optional<cli::WaitReport> waited;
+    std::optional<operate::WaitReport> waited;
     if (asked_for.wait > base::Duration(0) && !options.dry_run) {
-      waited = co_await cli::wait_for_order(loop, client, log, random.fork(), *report, options, asked_for.wait,
-                                            [&](const cli::WaitProgress& seen) {
-                                              if (quiet) return;
-                                              progress.show(progress_text(wish, seen));
-                                            });
+      waited = co_await operate::wait_for_order(loop, client, log, random.fork(), *report, options, asked_for.wait,
+                                                [&](const operate::WaitProgress& seen) {
+                                                  if (quiet) return;
+                                                  progress.show(progress_text(wish, seen));
+                                                });
       progress.end();
     }
     int answer = report->failed() ? kFailed : kDone;

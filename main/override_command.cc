@@ -5,13 +5,14 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "cli/override.h"
-#include "cli/override_wait.h"
+#include "cli/override_text.h"
 #include "main/cluster.h"
 #include "main/person.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
 #include "main/zones.h"
+#include "operate/override.h"
+#include "operate/override_wait.h"
 #include "policy/state/order.h"
 
 namespace tidemark::main {
@@ -31,7 +32,7 @@ struct AskedOverride {
   AnswerForm form;
 };
 
-void declare(base::Flags& flags, AskedOverride& asked_for, cli::OverrideOptions& options) {
+void declare(base::Flags& flags, AskedOverride& asked_for, operate::OverrideOptions& options) {
   declare_said_flags(flags, asked_for.said);
   flags.text("cpu", asked_for.cpu, "water line of CPU, in percent of capacity, 0 to 100").placeholder("PERCENT");
   flags.text("memory", asked_for.memory, "water line of memory; a line without flag follows the calendar")
@@ -57,7 +58,7 @@ std::string read_percent(std::string_view flag, const std::string& text, std::op
                    base::in_quotes(text));
 }
 
-std::string read_scope(const std::vector<std::string>& arguments, cli::OverrideOptions& options) {
+std::string read_scope(const std::vector<std::string>& arguments, operate::OverrideOptions& options) {
   if (arguments[0] == "pool") {
     if (arguments.size() != 2) return arguments.size() < 2 ? "pool name is missing" : "expected one pool";
     if (arguments[1].empty()) return "pool name is missing";
@@ -102,7 +103,7 @@ std::string read_command(const AskedOverride& asked_for, base::WallTime now, pol
   return read_end(asked_for, now, command.until);
 }
 
-std::string question(const cli::OverrideOptions& options) {
+std::string question(const operate::OverrideOptions& options) {
   const std::string place = options.pool.empty() ? "the whole cluster" : base::cat("pool ", options.pool);
   if (!options.command.line) return base::cat("Remove the override of ", place, "?");
   return base::cat("Override the water line of ", place, "?");
@@ -118,14 +119,14 @@ std::string stopped_text(const std::vector<std::string>& pools) {
   return text;
 }
 
-std::string progress_text(const cli::OverrideWait& seen) {
+std::string progress_text(const operate::OverrideWait& seen) {
   const std::size_t waits = seen.not_reached.size() + seen.other_words.size();
   std::string out = base::cat("followed by ", seen.nodes - waits, " of ", seen.nodes, " nodes");
   if (!seen.other_words.empty()) out += base::cat(", ", seen.other_words.size(), " more only in offer and water lines");
   return base::cat(out, seen.trouble.empty() ? "" : "; ", seen.trouble);
 }
 
-int finish_wait(const cli::OverrideWait& waited, base::Duration limit) {
+int finish_wait(const operate::OverrideWait& waited, base::Duration limit) {
   if (waited.reached) return kDone;
   std::string why = base::cat("stored, but not followed by all nodes after ", base::format_go_duration(limit),
                               waited.trouble.empty() ? "" : "; ", waited.trouble);
@@ -149,7 +150,7 @@ int run_override(const std::vector<std::string>& args) {
                     "Overrides the calendar, and its freezes, with another water line for a pool or the cluster, for "
                     "a limited time.");
   ClusterOptions cluster_options;
-  cli::OverrideOptions options;
+  operate::OverrideOptions options;
   options.settings.zones = zones_of_machine();
   AskedOverride asked_for;
   LogOptions log_options;
@@ -174,17 +175,18 @@ int run_override(const std::vector<std::string>& args) {
   }
   ProgressLine progress;
   const bool quiet = asked_for.form.json();
-  std::optional<cli::OverrideWait> waited;
+  std::optional<operate::OverrideWait> waited;
   const int code = ask_cluster(
       "override", log_options, cluster_options,
       [&](net::EventLoop& loop, kube::Client& client, const base::Log& log) -> net::Task<Result<std::string>> {
-        TM_CO_TRY(const auto report, co_await cli::give_override(loop, client, options));
+        TM_CO_TRY(const auto report, co_await operate::give_override(loop, client, options));
         if (asked_for.wait > base::Duration(0) && !options.dry_run) {
-          waited = co_await cli::wait_for_override(loop, client, log, base::Random(base::Random::seed_from_system()),
-                                                   options, asked_for.wait, [&](const cli::OverrideWait& seen) {
-                                                     if (quiet) return;
-                                                     progress.show(progress_text(seen));
-                                                   });
+          waited =
+              co_await operate::wait_for_override(loop, client, log, base::Random(base::Random::seed_from_system()),
+                                                  options, asked_for.wait, [&](const operate::OverrideWait& seen) {
+                                                    if (quiet) return;
+                                                    progress.show(progress_text(seen));
+                                                  });
           progress.end();
         }
         if (!quiet) co_return cli::render_text(report) + (waited ? stopped_text(waited->stopped) : "");

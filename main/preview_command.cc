@@ -1,7 +1,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "cli/preview.h"
+#include "cli/preview_text.h"
 #include "kube/config.h"
 #include "main/cluster.h"
 #include "main/process.h"
@@ -31,7 +31,7 @@ int run_preview(const std::vector<std::string>& args) {
                     "Shows the future water line of a pool, and why: at each change, or with -o json every five "
                     "minutes. Writes nothing.");
   ClusterOptions cluster_options;
-  cli::PreviewOptions options;
+  operate::PreviewOptions options;
   options.settings.zones = zones_of_machine();
   LogOptions log_options;
   log_options.level = base::LogLevel::kWarn;
@@ -57,7 +57,7 @@ int run_preview(const std::vector<std::string>& args) {
   }
   options.pool = parsed.arguments[1];
   const auto lasts = length_of(length);
-  if (!lasts || *lasts <= base::Duration(0) || *lasts > cli::kPreviewForMax) {
+  if (!lasts || *lasts <= base::Duration(0) || *lasts > operate::kPreviewForMax) {
     return wrong_use(
         base::cat("--for: expected a duration such as 7d or 36h, at most 31d, found ", base::in_quotes(length)), flags);
   }
@@ -75,10 +75,12 @@ int run_preview(const std::vector<std::string>& args) {
     if (base::trim(*text).empty()) return failed({ErrorKind::kInvalid, base::cat(file, " is empty"), 0, 0});
     options.file = std::move(*text);
   }
-  options.json = form.json();
-  return ask_cluster("preview", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
-    return cli::preview_pool(loop, client, options);
-  });
+  return ask_cluster("preview", log_options, cluster_options,
+                     [&](net::EventLoop& loop, kube::Client& client) -> net::Task<Result<std::string>> {
+                       TM_CO_TRY(const auto preview, co_await operate::preview_pool(loop, client, options));
+                       co_return form.json() ? cli::render_json(preview).dump_pretty() + "\n"
+                                             : cli::render_text(preview);
+                     });
 }
 
 }  // namespace tidemark::main

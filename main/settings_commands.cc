@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "cli/budgets.h"
+#include "cli/budgets_text.h"
 #include "main/cluster.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
@@ -26,7 +26,7 @@ class Command {
     flags_.group("Change");
     flags_.boolean("dry-run", change.dry_run, "show the change, write nothing");
     declare_reason_flag(flags_, change.reason);
-    flags_.boolean("yes", change.yes,
+    flags_.boolean("yes", change.confirmed,
                    "apply a change that would affect nodes at once; without it, the change is only shown");
     flags_.duration("wait", change.wait, base::Duration(0), std::chrono::hours(24),
                     "longest wait for the change to take effect; then exit code 1. 0s does not wait");
@@ -50,7 +50,6 @@ class Command {
                        flags_);
     }
     if (is_pool) pool = parsed.arguments[1];
-    options.json = form_.json();
     change.id = host_identity(base::Random(base::Random::seed_from_system()).next());
     return std::nullopt;
   }
@@ -72,9 +71,10 @@ class Command {
   }
 
   base::Flags& flags() { return flags_; }
+  bool json() const { return form_.json(); }
 
-  cli::SettingsOptions options;
-  cli::ChangeOptions change;
+  operate::SettingsOptions options;
+  operate::ChangeOptions change;
   std::string pool;
 
  private:
@@ -90,8 +90,9 @@ class Command {
 int run_list(const std::vector<std::string>& args) {
   Command command("list", "Lists the revisions of the settings and the current rollout.");
   if (auto code = command.parse(args, "revisions")) return *code;
-  return command.run(
-      [&](net::EventLoop& loop, kube::Client& client) { return cli::list_revisions(loop, client, command.options); });
+  return command.run([&](net::EventLoop& loop, kube::Client& client) {
+    return cli::list_revisions(loop, client, command.options, command.json());
+  });
 }
 
 int run_undo(const std::vector<std::string>& args) {
@@ -105,7 +106,7 @@ int run_undo(const std::vector<std::string>& args) {
       .placeholder("NUMBER");
   if (auto code = command.parse(args, "config")) return *code;
   return command.run_change([&](net::EventLoop& loop, kube::Client& client) {
-    return cli::undo_config(loop, client, command.options, command.change, to);
+    return cli::undo_config(loop, client, command.options, command.change, to, command.json());
   });
 }
 
@@ -117,7 +118,7 @@ int run_hold(const std::vector<std::string>& args) {
                            "time until it resumes, by this machine's clock; 0s waits for resume");
   if (auto code = command.parse(args, "config")) return *code;
   return command.run_change([&](net::EventLoop& loop, kube::Client& client) {
-    return cli::hold_config(loop, client, command.options, command.change, hold_for);
+    return cli::hold_config(loop, client, command.options, command.change, hold_for, command.json());
   });
 }
 
@@ -131,15 +132,17 @@ int run_resume(const std::vector<std::string>& args) {
   if (auto code = command.parse(args, "config", true)) return *code;
   if (!command.pool.empty()) {
     if (now) return wrong_use("--now is only for new settings; resume pool NAME goes without it", command.flags());
-    const cli::ResumePoolOptions options{command.pool,         command.change.reason,
-                                         command.change.id,    command.change.dry_run,
-                                         command.change.wait,  command.options.config_namespace,
-                                         command.options.json, command.options.limit};
-    return command.run(
-        [&](net::EventLoop& loop, kube::Client& client) { return cli::resume_pool(loop, client, options); });
+    const operate::ResumePoolOptions options{command.pool,         command.change.reason,
+                                             command.change.id,    command.change.dry_run,
+                                             command.change.wait,  command.options.config_namespace,
+                                             command.options.limit};
+    return command.run([&](net::EventLoop& loop, kube::Client& client) -> net::Task<Result<std::string>> {
+      TM_CO_TRY(const bool done, co_await operate::resume_pool(loop, client, options));
+      co_return cli::render_resumed(options, done, command.json());
+    });
   }
   return command.run_change([&](net::EventLoop& loop, kube::Client& client) {
-    return cli::resume_config(loop, client, command.options, command.change, now);
+    return cli::resume_config(loop, client, command.options, command.change, now, command.json());
   });
 }
 

@@ -11,4 +11,13 @@ inline constexpr std::string_view kOffLocally = "OffLocally";  // while the latc
 inline constexpr std::string_view kUnable = "Unable";          // cannot write
 inline constexpr std::string_view kNoGroups = "NoGroups";      // on a machine of `tidemark up` without cgroups
 
+inline constexpr std::string_view kIsolationBetween = "; ";  // between parts of its message
+
+// Whether it is a reason of an agent of this version, or of a machine of `tidemark up`.
+bool is_isolation_reason(std::string_view reason);
+
+// Whether the condition says that no kernel file is in force. The chart checks the same before it is uninstalled
+// (deploy/chart/templates/agent_uninstall.yaml).
+bool says_nothing_in_force(std::string_view reason, std::string_view message);
+
 }  // namespace tidemark::model

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "agent/testing/guarded_node.h"
+#include "model/isolation.h"
 #include "policy/suppress/suppress.h"
 
 namespace tidemark::agent {
@@ -113,7 +114,8 @@ TEST_F(ProtectOff, OffEndsWithPriorityPerClass) {
   EXPECT_EQ(bvt("kubepods/besteffort"), "0");
   EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty());
   const AgentStatus& status = guard->status();
-  EXPECT_TRUE(says_nothing_in_force(condition_reason(status), condition_message(status))) << condition_message(status);
+  EXPECT_TRUE(model::says_nothing_in_force(condition_reason(status), condition_message(status)))
+      << condition_message(status);
 }
 
 TEST_F(ProtectOff, LatchOverridesClusterAndSurvivesRestarts) {

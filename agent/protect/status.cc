@@ -14,22 +14,6 @@ namespace {
 
 constexpr std::size_t kStatusBytesMax = 64 * 1024;
 
-constexpr std::string_view kBetween = "; ";  // between parts of the condition's message
-
-// "batchLimits: enforce (12 files)", also of an older or newer version: only such parts have one word before the colon
-// and one after it.
-bool is_of_strategy(std::string_view part) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-  const auto word = [&] {
-    const std::size_t size = std::min(part.find_first_not_of(kLetters), part.size());
-    part.remove_prefix(size);
-    return size > 0;
-  };
-  if (!word() || !part.starts_with(": ")) return false;
-  part.remove_prefix(2);
-  return word() && (part.empty() || (part.starts_with(" (") && part.ends_with(")")));
-}
-
 std::string status_path(const std::string& folder) {
   return folder + "/status.json";
 }
@@ -229,27 +213,6 @@ std::string condition_message(const AgentStatus& status) {
   if (status.left > 0) out += base::cat("; left to another writer: ", status.left);
   if (status.unmet > 0) out += base::cat("; wanted, and met by no file here: ", status.unmet);
   return out;
-}
-
-bool is_condition_reason(std::string_view reason) {
-  constexpr std::string_view kReasons[] = {"PeerPresent", model::kUnable, model::kOffLocally,
-                                           "Off",         "Waiting",      "Holding",
-                                           "Enforcing",   "Observing",    model::kNoGroups};
-  return std::ranges::find(kReasons, reason) != std::end(kReasons);
-}
-
-bool says_nothing_in_force(std::string_view reason, std::string_view message) {
-  constexpr std::string_view kNothingWritten[] = {"Off", model::kOffLocally, "Observing", "PeerPresent",
-                                                  model::kNoGroups};
-  if (std::ranges::find(kNothingWritten, reason) == std::end(kNothingWritten)) return false;
-  // Strategies come first: what follows them may be text written by users.
-  while (is_of_strategy(message.substr(0, message.find(kBetween)))) {
-    const std::string_view part = message.substr(0, message.find(kBetween));
-    if (part.ends_with(" file)") || part.ends_with(" files)")) return false;
-    if (part.size() == message.size()) return true;
-    message.remove_prefix(part.size() + kBetween.size());
-  }
-  return true;
 }
 
 }  // namespace tidemark::agent

@@ -76,11 +76,5 @@ std::string_view condition_reason(const AgentStatus& status);
 std::string condition_message(const AgentStatus& status);
 // The text about an order, to append to other words; "" if there is no author.
 std::string ordered_text(std::string_view by, std::string_view why);
-// Whether it is one of those above, or that of a machine of `tidemark up`. Others come from agents of another version.
-bool is_condition_reason(std::string_view reason);
-
-// Whether such a condition says that no kernel file is in force. The chart checks the same before it is uninstalled
-// (deploy/chart/templates/agent_uninstall.yaml).
-bool says_nothing_in_force(std::string_view reason, std::string_view message);
 
 }  // namespace tidemark::agent

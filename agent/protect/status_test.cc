@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "linux/testing/tree.h"
+#include "model/isolation.h"
 #include "model/reason.h"
 
 namespace tidemark::agent {
@@ -99,26 +100,29 @@ TEST(AgentStatus, ConditionShowsValuesInForce) {
 
 TEST(AgentStatus, ConditionShowsIfAnythingIsInForce) {
   AgentStatus status = some();
-  EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status)));
+  EXPECT_FALSE(model::says_nothing_in_force(condition_reason(status), condition_message(status)));
   status.off = true;
-  EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status))) << "work that runs is held";
+  EXPECT_FALSE(model::says_nothing_in_force(condition_reason(status), condition_message(status)))
+      << "work that runs is held";
   status.strategies[0].in_force = 1;
-  EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status)));
+  EXPECT_FALSE(model::says_nothing_in_force(condition_reason(status), condition_message(status)));
   status.strategies[0].in_force = 0;
   for (const char* why :
        {"a file of his (see 12, (3 files", "cleanup (3 files)", "x; cpuSuppress: enforce (3 files)"}) {
     status.why = why;
-    EXPECT_TRUE(says_nothing_in_force(condition_reason(status), condition_message(status)))
+    EXPECT_TRUE(model::says_nothing_in_force(condition_reason(status), condition_message(status)))
         << condition_message(status);
   }
   status.by.clear();
   status.only_shows = "no room (1 file); batchLimits: enforce (2 files)";
-  EXPECT_TRUE(says_nothing_in_force(condition_reason(status), condition_message(status))) << condition_message(status);
+  EXPECT_TRUE(model::says_nothing_in_force(condition_reason(status), condition_message(status)))
+      << condition_message(status);
   status.trouble = "no room";
-  EXPECT_FALSE(says_nothing_in_force(condition_reason(status), condition_message(status))) << "nobody knows";
-  EXPECT_FALSE(says_nothing_in_force("Enforcing", "cpuSuppress: enforce"));
-  EXPECT_TRUE(says_nothing_in_force("Observing", ""));
-  EXPECT_FALSE(says_nothing_in_force("Off", "cpuSuppress: observe; oomOrder: off (7 processes); newer: off (1 file)"))
+  EXPECT_FALSE(model::says_nothing_in_force(condition_reason(status), condition_message(status))) << "nobody knows";
+  EXPECT_FALSE(model::says_nothing_in_force("Enforcing", "cpuSuppress: enforce"));
+  EXPECT_TRUE(model::says_nothing_in_force("Observing", ""));
+  EXPECT_FALSE(
+      model::says_nothing_in_force("Off", "cpuSuppress: observe; oomOrder: off (7 processes); newer: off (1 file)"))
       << "of a strategy that this version does not know";
 }
 

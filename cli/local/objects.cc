@@ -6,10 +6,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/list_pages.h"
 #include "model/names.h"
 #include "model/quantity.h"
 #include "model/queued_again.h"
+#include "operate/list_pages.h"
 #include "runtime/place/queued_pod.h"
 
 namespace tidemark::cli {
@@ -211,7 +211,7 @@ Result<JobSeen> decode_job_seen(std::string_view bytes) {
 
 net::Task<Result<LocalObjects>> read_local_objects(net::EventLoop& loop, kube::Client& client, base::Duration limit) {
   LocalObjects out;
-  TM_CO_TRY_VOID(co_await list_pages(
+  TM_CO_TRY_VOID(co_await operate::list_pages(
       loop, client, kube::kPods, {}, limit,
       [&](std::string_view item) -> Result<void> {
         TM_TRY(auto pod, decode_pod_seen(item));
@@ -219,7 +219,7 @@ net::Task<Result<LocalObjects>> read_local_objects(net::EventLoop& loop, kube::C
         return {};
       },
       [&] { out.pods.clear(); }));
-  TM_CO_TRY_VOID(co_await list_pages(
+  TM_CO_TRY_VOID(co_await operate::list_pages(
       loop, client, kube::kJobs, {}, limit,
       [&](std::string_view item) -> Result<void> {
         TM_TRY(auto job, decode_job_seen(item));
@@ -228,7 +228,7 @@ net::Task<Result<LocalObjects>> read_local_objects(net::EventLoop& loop, kube::C
       },
       [&] { out.jobs.clear(); }));
   kube::Interner interner;
-  TM_CO_TRY_VOID(co_await list_pages(
+  TM_CO_TRY_VOID(co_await operate::list_pages(
       loop, client, kube::kNodeMetrics, {}, limit,
       [&](std::string_view item) -> Result<void> {
         TM_TRY(const auto metric, kube::decode_node_metric(item, {}, interner));

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/get.h"
 #include "cli/local/objects.h"
 #include "cli/local/stop.h"
+#include "operate/get.h"
 
 namespace tidemark::cli {
 namespace {
@@ -23,7 +23,7 @@ Error name_taken(const RunOptions& options) {
 // Whether there was one.
 net::Task<Result<bool>> clear_ended(net::EventLoop& loop, kube::Client& client, const RunOptions& options,
                                     base::Duration limit) {
-  TM_CO_TRY(const auto bytes, co_await get_if_there(client, kube::kJobs, options.ns, options.name, limit));
+  TM_CO_TRY(const auto bytes, co_await operate::get_if_there(client, kube::kJobs, options.ns, options.name, limit));
   if (!bytes) co_return false;
   TM_CO_TRY(const JobSeen job, decode_job_seen(*bytes));
   if (!job.ended() || job.deleted) co_return std::unexpected(name_taken(options));
@@ -48,7 +48,7 @@ net::Task<Result<bool>> run_local(net::EventLoop& loop, kube::Client& client, Ru
                                   base::Duration limit) {
   TM_CO_TRY(auto object, run_object(options));
   // Pods and jobs have names of their own; for whoever stops or reads one they are the same.
-  TM_CO_TRY(const auto pod, co_await get_if_there(client, kube::kPods, options.ns, options.name, limit));
+  TM_CO_TRY(const auto pod, co_await operate::get_if_there(client, kube::kPods, options.ns, options.name, limit));
   if (pod) co_return std::unexpected(name_taken(options));
   TM_CO_TRY(const bool replaces, co_await clear_ended(loop, client, options, limit));
   kube::WriteOptions write;

@@ -178,7 +178,7 @@ LocalTask task_of(const JobSeen& job, const Queue& queue, const LocalObjects& ob
   return task;
 }
 
-std::string padded(std::string text, std::size_t width) {
+std::string column(std::string text, std::size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
   return text;
 }
@@ -315,7 +315,7 @@ std::string render_tasks(const std::vector<LocalTask>& tasks, bool all, base::Wa
   std::string out;
   for (const Row& row : rows) {
     std::string line;
-    for (std::size_t i = 0; i < kColumns; ++i) line += cat(i == 0 ? "" : "  ", padded(row[i], widths[i]));
+    for (std::size_t i = 0; i < kColumns; ++i) line += cat(i == 0 ? "" : "  ", column(row[i], widths[i]));
     line.erase(line.find_last_not_of(' ') + 1);
     out += cat(line, "\n");
   }

@@ -8,8 +8,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/get.h"
-#include "cli/list_pages.h"
 #include "cli/local/file_tail.h"
 #include "cli/local/held_back.h"
 #include "cli/local/objects.h"
@@ -20,6 +18,8 @@
 #include "model/names.h"
 #include "model/reason.h"
 #include "model/strategy.h"
+#include "operate/get.h"
+#include "operate/list_pages.h"
 
 namespace tidemark::cli {
 namespace {
@@ -156,7 +156,7 @@ net::Task<Result<TopValues>> read_top(net::EventLoop& loop, kube::Client& client
   std::optional<kube::Node> node;
   kube::NodeFields fields;
   fields.meta.labels = {model::kStateLabel};
-  TM_CO_TRY_VOID(co_await list_pages(
+  TM_CO_TRY_VOID(co_await operate::list_pages(
       loop, client, kube::kNodes, {}, server.limit,
       [&](std::string_view item) -> Result<void> {
         TM_TRY(auto read, kube::decode_node(item, fields, interner));
@@ -169,12 +169,13 @@ net::Task<Result<TopValues>> read_top(net::EventLoop& loop, kube::Client& client
   values.now = loop.clock().wall();
   if (node) {
     take_node(*node, values);
-    TM_CO_TRY(const auto metric, co_await get_if_there(client, kube::kNodeMetrics, "", values.node, server.limit));
+    TM_CO_TRY(const auto metric,
+              co_await operate::get_if_there(client, kube::kNodeMetrics, "", values.node, server.limit));
     if (metric) {
       TM_CO_TRY(const auto read, kube::decode_node_metric(*metric, {}, interner));
       take_metric(read, values.now, values);
     }
-    TM_CO_TRY(const auto slo, co_await get_if_there(client, kube::kNodeSlos, "", values.node, server.limit));
+    TM_CO_TRY(const auto slo, co_await operate::get_if_there(client, kube::kNodeSlos, "", values.node, server.limit));
     if (slo) take_slo(*slo, values);
   }
   TM_CO_TRY(const auto objects, co_await read_local_objects(loop, client, server.limit));

@@ -190,7 +190,7 @@ def readmes(tree: Tree) -> list[str]:
         if missing:
             found.append(f"{readme}:1: does not say {', '.join(missing)}")
             continue
-        layer = re.search(r"\*\*Layer:\*\*\s*(\w+)", text)
+        layer = re.search(r"\*\*Layer:\*\*\s*([\w+]+)", text)
         if not layer or layer[1] != layers.LAYER[module]:
             found.append(f"{readme}:1: says layer {layer[1] if layer else 'nothing'}, the table says {layers.LAYER[module]}")
         said = re.search(r"\*\*May use:\*\*([^.\n]*)", text)[1]

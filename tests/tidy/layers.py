@@ -13,11 +13,11 @@ _COMPONENTS = {
     "yarn_operator": _COMPONENT | {"hadoop"},
     "yarn_copilot": _COMPONENT | {"linux", "hadoop"},
     "gateway": _COMPONENT | {"hadoop"},
-    "console": _COMPONENT,
+    "console": _COMPONENT | {"operate"},
     "runtime": _COMPONENT | {"linux"},
 }
 
-BELOW_ASSEMBLY = {BASE, MODEL, POLICY, NET, "linux", KUBE, "kube/memory", "hadoop", COPILOT, JOURNAL, *_COMPONENTS}
+BELOW_ASSEMBLY = {"operate", BASE, MODEL, POLICY, NET, "linux", KUBE, "kube/memory", "hadoop", COPILOT, JOURNAL, *_COMPONENTS}
 
 MAY_USE: dict[str, set[str]] = {
     "base": set(),
@@ -31,6 +31,8 @@ MAY_USE: dict[str, set[str]] = {
     "journal": {NET, BASE},
     "copilot": {NET, MODEL, BASE},
     **_COMPONENTS,
+    # Between the components and the commands: it decides with the manager's own code.
+    "operate": _COMPONENT | {"manager"},
     # The assemblies: anything below, each other not, except that a command may start the embedded whole.
     "embedded": BELOW_ASSEMBLY,
     "sim": BELOW_ASSEMBLY,
@@ -43,11 +45,11 @@ MAY_USE: dict[str, set[str]] = {
 UNBOUND = {"main", "tests", "bench"}
 
 # A unit test may stand on the in-memory API server, which is the fake of the rim; product code of these folders may not.
-TEST_MAY_ALSO_USE: dict[str, set[str]] = {folder: {"kube/memory"} for folder in [*_COMPONENTS, "kube"]}
+TEST_MAY_ALSO_USE: dict[str, set[str]] = {folder: {"kube/memory"} for folder in [*_COMPONENTS, "operate", "kube"]}
 
 LAYER: dict[str, str] = {
     "base": "0", "model": "1", "policy": "2", "net": "2", "linux": "2", "kube": "3", "kube/memory": "3", "hadoop": "3",
-    "copilot": "3", "journal": "3", **{component: "4" for component in _COMPONENTS}, "embedded": "5", "sim": "5", "cli": "5", "main": "6", "demo": "6", "kerberos": "6",
+    "copilot": "3", "journal": "3", **{component: "4" for component in _COMPONENTS}, "operate": "4+", "embedded": "5", "sim": "5", "cli": "5", "main": "6", "demo": "6", "kerberos": "6",
 }
 
 # Folders that hold no C++ of the product.

@@ -1,0 +1,79 @@
+#include "cli/override_text.h"
+
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "policy/render/override_text.h"
+
+namespace tidemark::cli {
+namespace {
+
+using base::cat;
+using operate::OverrideReport;
+
+std::string scope_text(std::string_view pool) {
+  return pool.empty() ? "cluster" : cat("pool ", pool);
+}
+
+Json line_json(const policy::LinePlan& line) {
+  const auto side = [](const policy::LineTerms& terms) {
+    return Json::object({{"holdPercent", terms.hold}, {"sellPercent", terms.sell}});
+  };
+  return Json::object({{"cpu", side(line.cpu)}, {"memory", side(line.memory)}});
+}
+
+std::string side_text(std::string_view name, const policy::LineTerms& before, const policy::LineTerms& after) {
+  const auto one = [](const policy::LineTerms& terms) {
+    return terms.hold == terms.sell ? cat(terms.sell, " %") : cat(terms.hold, " % (", terms.sell, " % sold)");
+  };
+  return before.hold == after.hold && before.sell == after.sell
+             ? cat("  ", name, ": stays at ", one(after), "\n")
+             : cat("  ", name, ": ", one(before), " -> ", one(after), "\n");
+}
+
+}  // namespace
+
+std::string render_text(const OverrideReport& report) {
+  std::string out = cat("override ", scope_text(report.pool), report.dry_run ? " (dry run, nothing was written)" : "");
+  switch (report.effect) {
+    case policy::OverrideEffect::kAlready:
+      out += cat(": in force already: ", override_text(*report.after));
+      break;
+    case policy::OverrideEffect::kNothing:
+      out += ": none exists, nothing to remove";
+      break;
+    case policy::OverrideEffect::kSet:
+      out += report.after ? cat(": ", override_text(*report.after)) : ": taken back, the calendar holds";
+      if (report.before) out += cat("; before: ", override_text(*report.before));
+      break;
+  }
+  out += "\n";
+  if (report.line) {
+    out += side_text("cpu", report.line->before.cpu, report.line->after.cpu);
+    out += side_text("memory", report.line->before.memory, report.line->after.memory);
+  }
+  if (report.nodes) out += cat("  nodes of the pool now: ", *report.nodes, "\n");
+  for (const auto& note : report.notes) out += cat("note: ", note, "\n");
+  return out;
+}
+
+Json render_json(const OverrideReport& report) {
+  constexpr std::string_view kEffects[] = {"set", "already", "nothing"};
+  Json out = Json::object({{"schema", 1},
+                           {"scope", Json(report.pool.empty() ? "cluster" : "pool")},
+                           {"dryRun", report.dry_run},
+                           {"effect", Json(kEffects[static_cast<std::size_t>(report.effect)])}});
+  if (!report.pool.empty()) out["pool"] = Json(report.pool);
+  out["before"] = report.before ? policy::override_json(*report.before) : Json(nullptr);
+  out["override"] = report.after ? policy::override_json(*report.after) : Json(nullptr);
+  if (report.nodes) out["nodes"] = Json(static_cast<std::int64_t>(*report.nodes));
+  if (report.line) {
+    out["line"] = Json::object({{"before", line_json(report.line->before)}, {"after", line_json(report.line->after)}});
+  }
+  out["notes"] = Json::array();
+  for (const auto& note : report.notes) out["notes"].as_array().push_back(Json(note));
+  return out;
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,44 @@
+#include "model/isolation.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tidemark::model {
+namespace {
+
+// "batchLimits: enforce (12 files)", also of an older or newer version: only such parts have one word before the colon
+// and one after it.
+bool is_of_strategy(std::string_view part) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const auto word = [&] {
+    const std::size_t size = std::min(part.find_first_not_of(kLetters), part.size());
+    part.remove_prefix(size);
+    return size > 0;
+  };
+  if (!word() || !part.starts_with(": ")) return false;
+  part.remove_prefix(2);
+  return word() && (part.empty() || (part.starts_with(" (") && part.ends_with(")")));
+}
+
+}  // namespace
+
+bool is_isolation_reason(std::string_view reason) {
+  constexpr std::string_view kReasons[] = {"PeerPresent", kUnable,     kOffLocally, "Off",    "Waiting",
+                                           "Holding",     "Enforcing", "Observing", kNoGroups};
+  return std::ranges::find(kReasons, reason) != std::end(kReasons);
+}
+
+bool says_nothing_in_force(std::string_view reason, std::string_view message) {
+  constexpr std::string_view kNothingWritten[] = {"Off", kOffLocally, "Observing", "PeerPresent", kNoGroups};
+  if (std::ranges::find(kNothingWritten, reason) == std::end(kNothingWritten)) return false;
+  // Strategies come first: what follows them may be text written by users.
+  while (is_of_strategy(message.substr(0, message.find(kIsolationBetween)))) {
+    const std::string_view part = message.substr(0, message.find(kIsolationBetween));
+    if (part.ends_with(" file)") || part.ends_with(" files)")) return false;
+    if (part.size() == message.size()) return true;
+    message.remove_prefix(part.size() + kIsolationBetween.size());
+  }
+  return true;
+}
+
+}  // namespace tidemark::model

@@ -1,0 +1,23 @@
+// Whether the classes that an order names are there: a slip of the pen would be an order that nobody obeys, and that
+// says success.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "kube/client.h"
+#include "net/loop.h"
+#include "operate/order.h"
+#include "policy/pools/pools.h"
+
+namespace tidemark::operate {
+
+// kNotFound with the nearest one, and all that there are.
+Result<void> class_exists(const policy::TidemarkConfig& config, std::string_view name);
+
+// Each class of `only` is in the settings; kNotFound where one is not. One that is gone from them can still be switched
+// on where some node has it off. Where the settings cannot be read an order is not held up: the answer is a note that
+// says so, else "".
+net::Task<Result<std::string>> check_classes(net::EventLoop& loop, kube::Client& client, const OrderOptions& options);
+
+}  // namespace tidemark::operate

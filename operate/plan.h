@@ -1,0 +1,34 @@
+// `tidemark plan -f FILE`: what other settings would do to the cluster as it is now, node by node and in sum, by the
+// manager's own policy. Nothing is written.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "kube/client.h"
+#include "manager/settings/revision.h"
+#include "net/loop.h"
+#include "operate/plan_changes.h"
+#include "policy/overcommit/plugins.h"
+
+namespace tidemark::operate {
+
+struct PlanOptions {
+  std::string text;  // of the file: manifests of slo-controller-config, tidemark-config, or both
+  std::string config_namespace = "koordinator-system";
+  std::string config_name = "slo-controller-config";
+  manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
+  policy::PluginSet plugins;
+  base::Duration limit = std::chrono::seconds(60);  // for one answer of the API server
+};
+
+struct SettingsPlan {
+  std::vector<std::string> problems;  // all that is wrong with the new settings; if any, the rest is empty
+  std::vector<NodeChange> nodes;
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;
+};
+net::Task<Result<SettingsPlan>> plan_settings(net::EventLoop& loop, kube::Client& client, PlanOptions options);
+
+}  // namespace tidemark::operate
