@@ -497,6 +497,15 @@ class Rendered(unittest.TestCase):
         self.assertIn("agent.enabled wants Kubernetes 1.30", done.stderr)
         self.assertNotIn("ValidatingAdmissionPolicy", chart.must(helm("template", RELEASE, chart.CHART, "--kube-version", "1.29.9")), "the manager has no policy there either")
 
+    def test_kubelets_before_1_33_need_another_pod_source(self):
+        for version, source, accepted in (("1.32.9", "kubelet", False), ("1.32.9", "api-server", True), ("1.33.0", "kubelet", True)):
+            done = helm("template", RELEASE, chart.CHART, "--kube-version", version, values={"agent": {"enabled": True, "podSource": source}})
+            with self.subTest(version=version, source=source):
+                self.assertEqual(accepted, done.returncode == 0, done.stderr)
+                if not accepted:
+                    self.assertIn("agent.podSource=kubelet wants Kubernetes 1.33 or newer, found v1.32.9", done.stderr)
+                    self.assertIn("Set agent.podSource=api-server", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
