@@ -227,6 +227,7 @@ class Chart(unittest.TestCase):
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
         settings = json.loads(must(kubectl("-n", NAMESPACE, "get", "configmap", "slo-controller-config", "-o", "json")))
         self.assertEqual({"enable": True}, json.loads(settings["data"]["colocation-config"]))
+        self.assertEqual({"clusterStrategy": {"enable": True}}, json.loads(settings["data"]["resource-threshold-config"]), "a pool that is switched on is protected")
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 3, "agent": {"enabled": True}, "yarnOperator": {"enabled": True, "hadoopConf": {"yarn-site.xml": SITE}}}))
         self.assertEqual("3", must(kubectl("-n", NAMESPACE, "get", "deployment", "tidemark-manager", "-o", "jsonpath={.spec.replicas}")))
         # A manual edit survives upgrades and rollbacks, also to the revision that created the settings.
