@@ -12,10 +12,10 @@ enum class Qos : std::uint8_t { kNone, kLse, kLsr, kLs, kBe, kSystem };
 enum class PriorityClass : std::uint8_t { kNone, kProd, kMid, kBatch, kFree };
 enum class KubeQos : std::uint8_t { kGuaranteed, kBurstable, kBestEffort };
 
-// The text of the label `koordinator.sh/qosClass`; case matters, anything unknown is none.
+// The text of the label `koordinator.sh/qosClass`; case matters; kNone for an unknown text.
 Qos parse_qos(std::string_view text);
 std::string_view to_string(Qos);
-// "koord-prod" …; anything unknown is none.
+// "koord-prod" …; kNone for an unknown text.
 PriorityClass parse_priority_class(std::string_view text);
 std::string_view to_string(PriorityClass);
 // status.qosClass; nullopt if unset or unknown: then compute it (model/pod.h).

@@ -5,7 +5,7 @@
 namespace tidemark::model {
 namespace {
 
-TEST(Qos, TheLabelIsReadToTheLetterAndUnknownTextIsNone) {
+TEST(Qos, ParsesTheExactLabelOnly) {
   EXPECT_EQ(parse_qos("LSE"), Qos::kLse);
   EXPECT_EQ(parse_qos("SYSTEM"), Qos::kSystem);
   EXPECT_EQ(parse_qos("lse"), Qos::kNone);

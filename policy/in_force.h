@@ -27,7 +27,7 @@ struct FieldMoved {
   model::Reason reason = model::Reason::kSloLineBase;
   std::string calendar;     // "" where the pool has none
   std::string entry;        // "" where none is in force
-  std::string override_by;  // "" where nobody overrides the calendar: who does, until when and why
+  std::string override_by;  // author, end and reason of the override of the calendar; "" if there is none
 };
 
 struct FieldInForce {

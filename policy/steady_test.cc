@@ -1,4 +1,4 @@
-// What the agent decides every second for months allocates nothing once it has seen who is there.
+// The agent's decisions of every second allocate no memory after the first passes over the same tasks.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -6,8 +6,8 @@
 //                "asked":5400000000000,"since":5400000000000,"deadline":5430000000000,"lost":600,"counted":5400000000000}]}
 //
 // Times are nanoseconds of the machine's monotonic clock, which the next agent on it reads too; after a reboot they
-// mean nothing. If a task was asked and had not answered, it is unknown whether the request arrived: it counts, and
-// leaves if it is listed as ending; else it is asked again if still needed.
+// mean nothing. If a request had no answer yet, it is unknown whether it arrived: it counts as an eviction of the hour.
+// The task is leaving once its provider lists it as ending; else it may be asked again at once, if still needed.
 #pragma once
 
 #include <cstddef>

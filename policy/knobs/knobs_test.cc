@@ -164,7 +164,7 @@ TEST(Knobs, ReportsMissingFile) {
   }
 }
 
-// Contract 7.2: shares valid 2..262144; a quota <1000 → 1000; −1 is none.
+// Contract 7.2: shares valid 2..262144; a quota <1000 → 1000; −1 means no quota.
 TEST(Knobs, ClampsValuesToTheKernelsRange) {
   const Capabilities all = kernel_without({});
   const auto written = [&](Want want, std::int64_t value) {

@@ -48,7 +48,7 @@ TEST(Collect, UsesDefaultsIfOffForTheNode) {
   EXPECT_EQ(plan(kPools, "on", R"({"enable":false})").reason, Reason::kCollectDisabled);
 }
 
-// Contract 5.8: on an invalid strategy the defaults. Only an annotation can make one: nobody looks at its ranges.
+// Contract 5.8: an invalid strategy means the defaults. Only an annotation can be invalid: its ranges are not checked.
 TEST(Collect, ANodeWhoseOwnSettingsAreOutOfRangeReportsByTheDefaults) {
   const auto invalid =
       plan(R"({"enable":true,"metricReportIntervalSeconds":30})", "", R"({"metricReportIntervalSeconds":0})");

@@ -36,7 +36,7 @@ TEST(SloSpecText, IsCompactAndInTheOrderOfTheTables) {
 TEST(SloFingerprintOf, IgnoresTheFormOfTheText) {
   const SloFingerprint right = slo_fingerprint(spec_of(SloConfig()));
   EXPECT_EQ(slo_fingerprint_of_object(kDefaultSpec), right);
-  // Members in another order, blanks, an empty list, fields that nobody knows, extensions of somebody's own.
+  // Members in another order, blanks, an empty list, unknown fields, extensions of another program.
   Json other = *Json::parse(kDefaultSpec);
   Json turned = Json::object();
   turned["hostApplications"] = Json::array();
@@ -170,7 +170,7 @@ TEST(SloOurs, OneKeyOfTheExtensionsIsOursAndTheOthersStay) {
     return slo_fingerprint_of_object(spec.dump());
   };
   constexpr std::string_view kOther = R"({"Object":{"mine":1,"tidemark":{"b":2,"a":[{"d":1,"c":2}]}}})";
-  // Nobody asks for it: whatever is there stays.
+  // No extension of ours is wanted: the present one stays.
   EXPECT_EQ(slo_patch(wanted, on_object(kOther), "7"), "");
   // It is to be there; the order of its members is the server's.
   wanted.ours = R"({"a":[{"c":2,"d":1}],"b":2})";

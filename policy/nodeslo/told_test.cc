@@ -60,12 +60,12 @@ TEST(Told, NoGenerationComesTwice) {
     ASSERT_GT(carried.reclaim->generation, last) << i;
     last = carried.reclaim->generation;
   }
-  // A text that nobody can read keeps its number.
+  // The generation of an invalid request still counts.
   const auto told = read(R"({"schema":1,"reclaim":{"generation":9999999999,"classes":[{"class":"a"}]}})");
   KnownTold known;
   known.reclaim = std::vector{of("transcode", 1, 1)};
   EXPECT_EQ(read(*next_told(told, known, kNow)).reclaim->generation, 10'000'000'000);
-  // Who was never asked for anything is told nothing.
+  // A node without any request gets no text.
   known.reclaim->clear();
   EXPECT_EQ(next_told({}, known, kNow), "");
 }

@@ -81,7 +81,7 @@ class World {
   static constexpr int kBusy_s = 600;
   static constexpr int kQuiet_s = 1000;
   static constexpr int kAtRest_s = 300;
-  static constexpr std::size_t kLate_s = 8;  // nobody hears of anything later
+  static constexpr std::size_t kLate_s = 8;  // longest delay of any report
 
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
   bool one_in(std::int64_t n) { return below(n) == 0; }

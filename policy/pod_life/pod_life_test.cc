@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using model::PodPhase;
 
-// A node that does what it is told, second by second.
+// A node that executes each plan, second by second.
 struct PodLifeTest : ::testing::Test {
   void container(std::string name, LifeRole role = LifeRole::kMain, bool readiness = false, bool startup = false) {
     containers.push_back({std::move(name), role, startup, readiness});

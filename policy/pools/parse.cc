@@ -61,7 +61,7 @@ void read_selector(Form& form, Pool& pool, Problems& problems) {
   pool.takes_all = empty;
 }
 
-// The name of a calendar. Absent leaves the present value; `calendar: none` is none.
+// The name of a calendar. Absent leaves the present value; `calendar: none` removes it.
 void read_calendar_name(Form& form, const TidemarkConfig& config, std::optional<std::size_t>& out) {
   constexpr std::string_view kNone = "none";
   if (!form.has("calendar")) return;

@@ -88,7 +88,7 @@ TEST(UsageModels, ThereIsRoomForSoMany) {
   pass(models, kModelsBegin, std::string(kModelKeyBytesMax + 1, 'a'));
   EXPECT_EQ(models.size(), kPodModelsMax + 7);
   EXPECT_EQ(models.refused(), 4U);
-  // Who goes makes room.
+  // The models of pods that have gone are removed.
   models.train({kNode, {}}, kModelsBegin + minutes(31));
   EXPECT_EQ(models.size(), 7U);
   pass(models, kModelsBegin + minutes(32), "new");
@@ -204,8 +204,8 @@ TEST(UsageModels, NewPodsDoNotKeepOldOnesFromBeingStored) {
     longest = std::max<base::Duration>(longest, {now.since_epoch - stored.since_epoch});
     if (std::ranges::find(keys, "web") != keys.end()) stored = now;
   }
-  // A model is forgotten half an hour after its pod: 35 minutes of them, and seven of the node. Nobody waits longer
-  // than it takes to store all once, after the ten minutes of his own.
+  // A model is removed half an hour after its pod: pods of 35 minutes, and seven models of the node. No model waits
+  // longer than its interval of ten minutes plus the time to store all models once.
   const auto all = static_cast<std::int64_t>((35 * kStoreMax + 8 + kStoreMax - 1) / kStoreMax);
   EXPECT_LE(longest, kStoreEvery + all * kTrainEvery);
 }

@@ -105,8 +105,8 @@ TEST(OomOrder, MasterIsBetweenItsTasksAndOnlineWork) {
   EXPECT_EQ(oom_score_adj(OomRank::kOfflineInfrastructure, 930, 960), 930);
 }
 
-// Whatever runs there: in range, settled after one step, tasks before those that they depend on, and nobody that is
-// online is named.
+// For any tasks: values in range, stable after one step, tasks before the infrastructure that they depend on, and no
+// online pod.
 TEST(OomOrder, Property) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 2000; ++round) {

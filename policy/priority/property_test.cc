@@ -38,8 +38,8 @@ PriorityInput any_priorities(std::mt19937_64& random, std::span<const model::Tas
   return input;
 }
 
-// Whatever the tasks and settings: one of four priorities, for each group once, in order; on a mainline kernel for
-// offline work's own groups alone, and -1; or for besteffort as a whole where nobody else writes it or lies there.
+// For any tasks and settings: one of four priorities, once for each cgroup, in order. On a mainline kernel only -1, for
+// the cgroups of offline work; or for besteffort as a whole if no other program writes it and no other work is in it.
 TEST(PriorityProperty, OneOfFourForEachGroupOnce) {
   std::size_t set_back = 0, as_one = 0, refused = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -97,7 +97,7 @@ TEST(PriorityProperty, OneOfFourForEachGroupOnce) {
   EXPECT_GT(refused, 10U);
 }
 
-// A higher value of a class sets nobody back.
+// A higher group identity of a class lowers no cgroup.
 TEST(PriorityProperty, GrowsWithTheClass) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     std::mt19937_64 random(seed);

@@ -209,7 +209,7 @@ TEST(DoctorText, AnInodesLineCountsInodes) {
       << text;
 }
 
-// Off by default: whoever fills a disk has the kubelet evict.
+// Our disk threshold is off by default: then only the kubelet evicts if a disk is full.
 TEST(DoctorText, ComparesDiskThresholdsWithTheKubelets) {
   NodeFound found = example();
   found.kubelet->hard.nodefs_available = EvictionThreshold{0, 10'000};

@@ -29,7 +29,7 @@ TEST(EvictText, ExplainsAnEviction) {
             "70 %)");
 }
 
-// Of a disk what is free is told, as a kubelet's own thresholds say it.
+// For a disk the text shows the free percentage, like the kubelet's own thresholds.
 TEST(EvictText, ShowsTheShortageOnADisk) {
   Gap disk;
   disk.feature = EvictFeature::kDisk;
@@ -78,7 +78,7 @@ TEST(EvictText, ShowsTheStateOfADisk) {
   EXPECT_EQ(evict_says(std::vector{asked}, 1), "TM-EVICT-007: DiskEvict 12 % free of 20 %; 1 leaving");
 }
 
-// Contract 7.4: whoever looks for the peer's events finds ours.
+// Contract 7.4: a search for Koordinator's events finds ours.
 TEST(EvictText, EventStartsLikeKoordinators) {
   EXPECT_TRUE(evict_event(memory_gap()).starts_with("trigger by koordlet feature BEMemoryEvict, TM-EVICT-001: "));
 }

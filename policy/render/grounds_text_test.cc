@@ -13,7 +13,7 @@ base::WallTime at(std::string_view text) {
   return *base::parse_rfc3339(text);
 }
 
-// Revision 1 is in force on all nodes, 2 on the canaries, and somebody or something holds it there.
+// Revision 1 is in force on all nodes, 2 on the canaries, where it is paused.
 Stored rolling_out() {
   Stored stored;
   stored.book = {{1, "aaaa", at("2026-11-20T08:00:00Z"), true, {}}, {2, "bbbb", at("2026-11-21T09:00:00Z"), false, {}}};

@@ -164,7 +164,7 @@ TEST_P(EveryRollout, ARestartAtAnyStepChangesNothing) {
       seen.request = request;
     }
     auto a = step(steady, seen, settings, now);
-    // What is stored is what was told to be stored.
+    // The stored state is the state of the plan.
     auto b = step(restarted, seen, settings, now);
     ASSERT_EQ(a.state, b.state) << "step " << i;
     ASSERT_EQ(a.plan.reasons, b.plan.reasons);
@@ -255,7 +255,7 @@ TEST(RolloutStepping, MoreEditsThanLayersWait) {
     ASSERT_LE(state.layers.size(), kLayersMax);
   }
   EXPECT_TRUE(refused);
-  // Whoever is not taken comes later.
+  // Nodes that this step does not reach get the revision later.
   for (int i = 0; i < 2000 && (state.layers.size() > 1 || state.target() != "r19"); ++i) {
     now = now + kRolloutStep;
     state = step(state, seeing(fleet, "r19"), settings, now).state;

@@ -108,7 +108,7 @@ struct World {
     for (const auto& shows : seen(shown)) {
       if (shows.empty()) continue;
       for (const auto& trusts : seen(trusted)) {
-        if (trusts.empty()) continue;  // the very first time: nobody could know
+        if (trusts.empty()) continue;  // the very first time: no client has any authority yet
         if (std::find(trusts.begin(), trusts.end(), shows[0]) == trusts.end()) {
           return base::cat("authority ", shows[0], " is shown and not known");
         }

@@ -26,7 +26,7 @@ bool runs_peers_agent(const model::Task& task, std::string_view peers_namespace)
 // The same outside of pods, started by systemd or a person: no list of pods contains it. All processes of the machine
 // are checked for it, at the start and at this interval.
 inline constexpr base::Duration kPeerLook = std::chrono::minutes(5);
-static_assert(kPeerLook < kPeerStays, "who is seen with each look is there all the time");
+static_assert(kPeerLook < kPeerStays, "a process found by each check counts as present between two checks");
 
 // A process by that name. Any user can choose a name: only root's processes in the host's own pid namespace count,
 // which only trusted pods can enter (Pod Security Standards: hostPID).

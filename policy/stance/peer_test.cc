@@ -27,7 +27,7 @@ TEST(PeersAgent, ItsContainerInItsNamespace) {
   EXPECT_FALSE(counts(task));
 }
 
-// A user with rights in a namespace of his own frees no node.
+// A user with rights in one namespace cannot make the agent release a node.
 TEST(PeersAgent, APodNameAloneIsNotEnough) {
   model::Task task = koordlet();
   task.ns = "batch";

@@ -141,7 +141,7 @@ TEST(Stance, TheLatchOutranksTheCluster) {
   EXPECT_TRUE(stands.off);
   for (const model::Strategy each : model::kStrategies) {
     const auto index = static_cast<std::size_t>(each);
-    // Whoever draws the switch wants what runs there left alone (docs/guide/protection.md).
+    // The latch limits running tasks and evicts none (docs/guide/protection.md).
     const bool ends_tasks = each == model::Strategy::kEviction;
     EXPECT_EQ(stands.permits[index], ends_tasks ? Permit::kPutBack : Permit::kEnforce) << to_string(each);
     EXPECT_EQ(stands.reasons[index], Reason::kAgentLatched) << to_string(each);
@@ -211,7 +211,7 @@ TEST(Stance, ObservesBesideKoordinatorsAgent) {
   expect_all(inputs, Permit::kPutBack, Reason::kAgentPeerPresent);
 }
 
-// Offline work is held by whoever says so; what else is to be set there is the peer's.
+// An order or latch `off` limits the CPU of offline work even beside koordlet; koordlet writes all other limits.
 TEST(Stance, OffLimitsOfflineWorkBesideKoordinatorsAgent) {
   const NodeMarks off = ordered(order(Wish::kOff));
   for (const bool latched : {false, true}) {

@@ -67,7 +67,7 @@ TEST(Overrides, ClearingRemovesAnExistingOne) {
   EXPECT_EQ(command_override(before, "", clear(), kNow)->effect, OverrideEffect::kNothing);
 }
 
-// The manager says what is over, by its clock; whoever gives an order may have a clock that is hours ahead.
+// Overrides expire by the manager's clock; the clock of an operator may be hours ahead.
 TEST(Overrides, AClockThatIsAheadThrowsNothingAway) {
   auto before = given({}, "web", order({60, 55}, 2h));
   before = given(before, "", order({70, std::nullopt}, 1h));
@@ -160,7 +160,7 @@ TEST(Overrides, TheLastGoodTextHolds) {
   EXPECT_EQ(next_overrides(step.state, std::nullopt).state.overrides, overrides);
   EXPECT_EQ(next_overrides({}, std::nullopt).trouble, std::nullopt) << "nothing was ever ordered";
   EXPECT_EQ(next_overrides({}, "{").state.overrides, std::nullopt);
-  // Somebody puts a backup in its place.
+  // An operator restores a backup.
   const auto later = given(overrides, "web", clear(), kNow + 1s);
   step = next_overrides(step.state, format_overrides(later));
   EXPECT_EQ(step.state.overrides, later);

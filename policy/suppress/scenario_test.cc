@@ -3,7 +3,7 @@
 //   step [after DURATION]     a pass, a second after the one before
 //   writes                    what the last pass wanted of each group
 //   classes                   how it shared what offline work has
-//   explain                   what people are told of it
+//   explain                   the text for people
 #include <gtest/gtest.h>
 
 #include <memory>

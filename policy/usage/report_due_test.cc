@@ -26,7 +26,7 @@ std::string amount(const ReportMoved& moved, std::int64_t value) {
   return model::Quantity::of(value, model::Quantity::Format::kBinarySI).canonical();
 }
 
-// One step a second. Each attempt ends as `outcome` says before the next step; `lost`: nobody says.
+// One step a second. Each attempt has the result `outcome` before the next step; `lost`: no result.
 class ReportDueScenario {
  public:
   std::vector<std::string> run(std::string_view text) {

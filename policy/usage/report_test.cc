@@ -100,7 +100,7 @@ class ReportScenario {
 
   UsageHistory history_{CollectInForce()};
   WindowScratch scratch_;
-  model::NodeMetricReport report_;  // one for all: what was told before leaves no trace
+  model::NodeMetricReport report_;  // one for all tests: an earlier report leaves no trace
   std::optional<model::Resources> pod_;
   MonotonicTime now_;
 };

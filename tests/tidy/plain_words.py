@@ -7,7 +7,7 @@ from pathlib import Path
 from tidy.source import Tree, line_of
 
 _WORDS = re.compile(
-    r"\b(nobody|somebody|whoever|everybody|anybody|he|his|him|is told|are told|was told|were told|is none)\b"
+    r"\b(nobody|somebody|whoever|everybody|anybody|he|his|him|is told|are told|was told|were told|(?<!there )is none)\b"
     r"|\bwho (is|are|was|has|had|holds|does|lies|runs|waits|asks|reads|writes|comes|goes|wants|gives|takes)\b", re.I)
 _TEST_NAME = re.compile(r"^TEST(?:_F|_P)?\(\s*\w+,\s*(\w+)|^    def (test_\w+)", re.M)
 _STRING = re.compile(r'R"(?P<d>[^()\s\\]{0,16})\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"', re.S)

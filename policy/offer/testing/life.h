@@ -1,6 +1,6 @@
-// A life of one node, drawn from bytes: settings and NUMA zones, then looks at it in which reports come and stop, time
-// passes, work comes and goes on both sides and on that of third parties, pods are young, somebody overrides the line.
-// After each look all that holds for any offer is held against it. For the property test (bytes from a seed) and the
+// The life of one node, drawn from bytes: settings and NUMA zones, then passes in which reports come and stop, time
+// goes on, tasks of both sides and of third parties start and end, pods are young, and an override of the water line
+// appears. After each pass the invariants of an offer are checked. For the property test (bytes from a seed) and the
 // fuzzer.
 #pragma once
 
@@ -50,7 +50,7 @@ class Life {
   }
   std::int64_t number(std::int64_t below) { return static_cast<std::int64_t>(draw(static_cast<std::uint64_t>(below))); }
   bool one_in(std::uint64_t n) { return draw(n) == 0; }
-  // Now and then a number that nobody would write.
+  // Sometimes an extreme number.
   model::Resources amount(std::int64_t part = 1) {
     if (one_in(64)) return {model::CpuMilli::max_value(), model::MemoryBytes::max_value()};
     if (one_in(64)) return {{-5}, {-5}};
@@ -332,7 +332,7 @@ class Life {
     return "";
   }
 
-  // Whatever the order in which pods, reports and books are told.
+  // The order of pods, usage reports and ledgers in the snapshot changes nothing.
   std::string without_order(const OfferStep& step) const {
     model::NodeSnapshot node = node_;
     std::ranges::reverse(node.pods);

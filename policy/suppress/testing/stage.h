@@ -5,12 +5,12 @@
 //   class NAME ORDER                    of our own settings
 //   reserved kubelet CPU|annotation CPU|cpus LIST|exclusive LIST
 //   pod, container, task, application, gone   (policy/testing/tasks.h)
-//   nobody NAME                         a pod's group that nobody knows
+//   unknown NAME                        a pod's cgroup without a known pod
 //   uses NAME CPU|unknown [throttled|refused]
 //   cpuset NAME LIST                    where the scheduler put it
 //   system CPU|unknown                  what the node uses beside all of them
 //   kernel v1|v2     kubelet static|none     state on|off
-//   in-force cpus LIST|unknown     in-force quota N|unknown      set by somebody else
+//   in-force cpus LIST|unknown     in-force quota N|unknown      set by another program
 #pragma once
 
 #include <map>
@@ -56,7 +56,7 @@ class SuppressStage {
   TaskStage tasks_;
   std::map<std::string, Use> uses_;
   std::map<std::string, std::string> cpusets_;
-  std::vector<std::string> nobodies_;
+  std::vector<std::string> unknown_;
   std::optional<model::CpuMilli> system_ = model::CpuMilli{0};
   std::vector<std::int32_t> all_cpus_;
   SuppressObservation seen_;
@@ -160,8 +160,8 @@ inline bool SuppressStage::take(std::string_view verb, Words& words) {
     rules.word->classes.push_back(work);
   } else if (verb == "reserved") {
     reserve(words);
-  } else if (verb == "nobody") {
-    nobodies_.push_back(words.next());
+  } else if (verb == "unknown") {
+    unknown_.push_back(words.next());
   } else if (verb == "uses") {
     Use& use = uses_[words.next()];
     use = {cpu_or_unknown(words.next()), false, false};
@@ -209,7 +209,7 @@ inline void SuppressStage::look(const std::vector<model::Task>& tasks) {
     all += use.used.value_or(model::CpuMilli{0});
     seen_.tasks.push_back({task, use.used, use.throttled, use.refused});
   };
-  for (const std::string& each : nobodies_) add(nullptr, each);
+  for (const std::string& each : unknown_) add(nullptr, each);
   for (const model::Task& task : tasks) {
     add(&task, task.name);
     if (!lies_below(task.path, kBesteffort)) continue;
