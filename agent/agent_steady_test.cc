@@ -108,10 +108,9 @@ class AgentSteady : public AgentTest {
   std::vector<Load> loads;
 };
 
-// In the other seconds somebody is told something, or looked for: every ten the status on the machine and a look around
-// the kubelet's groups, every thirty a line of the record and a report, every minute what is learned. What threads
-// write for it is done when they say so, which may be in a second of its own: twice a line of the record, and what is
-// learned.
+// Seconds without reports. Every ten seconds the agent writes its status and checks the kubelet's cgroups, every thirty
+// it writes a record line and a report, every minute it trains the models. A write on another thread may complete in a
+// later second: that adds two seconds for record lines and one for the models.
 constexpr std::ptrdiff_t kQuietSeconds = 60 - 6 - 6 - 2 * 2 - 1 - 3;
 
 // A look around names each pod and container anew.

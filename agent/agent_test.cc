@@ -128,7 +128,7 @@ TEST_F(AgentTest, LearnedModelsSurviveRestart) {
       << lines;  // the pod's, five classes', the node's and the system's
 }
 
-// A kill for want of memory beside what was limited right before: whoever reads the log sees both.
+// The log line of an OOM kill names the limit that the agent wrote right before.
 TEST_F(AgentTest, LogsKernelKillWithLastAction) {
   node.proc.write("kmsg", "");
   this_process();
@@ -233,7 +233,7 @@ TEST_F(AgentTest, RecordsMeasurements) {
 TEST_F(AgentTest, ReportsAndLearnsNothingBeforeTasksAreKnown) {
   linux::testing::Tree state;
   nodemetric();
-  pod_source = "kubelet";  // where nobody listens
+  pod_source = "kubelet";  // no process listens
   start(state.root());
   work(200s, {}, 800);
   EXPECT_EQ(agent->not_ready(), "kubelet did not answer yet");
@@ -241,7 +241,7 @@ TEST_F(AgentTest, ReportsAndLearnsNothingBeforeTasksAreKnown) {
   EXPECT_NE(metrics->text().find("tidemark_agent_prediction_models 0\n"), std::string::npos);
 }
 
-// For whoever asks on the machine (`tidemark doctor node`).
+// Commands on the machine read the status (`tidemark doctor node`).
 TEST_F(AgentTest, StatusHasKernelTrialResults) {
   this_process();
   start();

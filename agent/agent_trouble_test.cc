@@ -20,7 +20,7 @@ using testing::kNodeMetrics;
 using testing::kNodeSlos;
 using testing::parsed;
 
-// "There is none yet" is the manager's to mend, a right that is missing whoever installed the agent.
+// The manager creates a missing NodeMetric; a missing permission needs an administrator.
 TEST_F(AgentTest, MissingPermissionIsNotMissingNodeMetric) {
   nodemetric();
   refused = "/nodemetrics";
@@ -126,7 +126,7 @@ TEST_F(AgentTest, HangingDiskDoesNotBlockNameResolution) {
   agent.reset();
 }
 
-// Passes back to back would leave nothing else its turn: no report, no answer to who asks whether it is alive.
+// Passes back to back would block reports and the health endpoint.
 TEST_F(AgentTest, SlowPassYieldsToOtherTasks) {
   constexpr int kGroups = 100;
   constexpr base::Duration kLook = 20ms;  // one for each group and more: a pass takes two seconds and more
@@ -164,7 +164,7 @@ TEST_F(AgentTest, SlowPassYieldsToOtherTasks) {
   EXPECT_GT(turns, passes);
 }
 
-// It is read for nobody yet, and a file of each process is dear.
+// No policy reads the run queue of offline work, and one file for each process is costly.
 TEST_F(AgentTest, ReadsRunQueueOfOnlineWorkOnly) {
   node.proc.write("self/schedstat", "1 1 1\n");
   pod("", "web");

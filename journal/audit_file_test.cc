@@ -138,7 +138,7 @@ TEST_F(Audit, KeepsNothingIfDisabled) {
   EXPECT_NE(AuditFile::make(loop, quiet(clock), metrics, options), nullptr);
 }
 
-// A process that ends: the loop has stopped, and what was given up in the middle is told only now.
+// The process ends: the loop has stopped, and requests that were cancelled write their lines only now.
 TEST_F(Audit, TheLastLinesAreWrittenAfterTheLoopHasStopped) {
   const base::SystemClock clock;
   net::EventLoop loop(clock);

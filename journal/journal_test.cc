@@ -86,7 +86,7 @@ TEST_F(Journal, OnlyOneProcessWritesToAFolder) {
   EXPECT_EQ(second.error().kind, ErrorKind::kConflict);
 }
 
-// Killed after any byte of a write: what was whole before is there, and the piece is told.
+// Killed after any byte of a write: complete records stay, and the partial one is reported.
 TEST_F(Journal, SkipsAndReportsPartialRecord) {
   open()->append({{record(1), {}}, {record(2), {}}, {record(3), {}}}, {});
   const std::string path = last_segment();

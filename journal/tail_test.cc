@@ -109,7 +109,7 @@ TEST_F(TailTest, FileWithReusedInodeIsReadFromStart) {
   EXPECT_EQ(next(), "skipped 4\n");
 }
 
-// Whatever happens between two looks: lines come in order, each at most once, and a gap is told.
+// For any changes between two reads: lines come in order, each at most once, and a gap is reported.
 TEST_F(TailTest, NoDuplicatesAndNoSilentGap) {
   base::Random random(3);
   std::int64_t written = 0, read = 0;

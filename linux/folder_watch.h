@@ -14,9 +14,9 @@ namespace tidemark::linux {
 enum class FolderChangeKind : std::uint8_t {
   kMade,    // a folder in a watched one
   kGone,    // a folder in a watched one
-  kClosed,  // the watched folder itself is gone, and its watch with it; told once nobody holds it open, its parent
-            // tells at once
-  kLost,    // more changed than the kernel keeps: everything has to be looked at again
+  kClosed,  // the watched folder itself is gone, and its watch with it. Comes after the last descriptor of it is
+            // closed; the watch of its parent reports it at once
+  kLost,  // more changed than the kernel keeps: everything has to be looked at again
 };
 
 struct FolderChange {

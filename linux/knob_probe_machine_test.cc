@@ -139,7 +139,7 @@ TEST_F(KnobProbeOnMachine, AWeightIsSeenOnABusyMachineToo) {
   EXPECT_EQ(why, "");
 }
 
-// An operator who reads the kernel's log finds nothing of a trial.
+// A trial leaves no line in the kernel's log.
 TEST_F(KnobProbeOnMachine, MemoryLimitTrialKillsNothing) {
   const testing::OwnGroup own(*hierarchies);
   if (!own.complete()) GTEST_SKIP() << "may not make groups in every hierarchy below " << kMachineRoot;

@@ -156,7 +156,7 @@ TEST_P(KnobProbe, WeightWithoutPreferenceHasNoEffect) {
             "the process with the least of it had a processor for 9 ms, the one beside it for 11 ms");
 }
 
-// A virtual machine whose host is busy stands still in somebody's turn.
+// A virtual machine on a busy host may stand still during one of the two runs.
 TEST_P(KnobProbe, OneEvenRaceDecidesNothing) {
   int races = 0;
   rim.raced = [&] {

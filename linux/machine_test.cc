@@ -154,7 +154,7 @@ constexpr std::size_t kMoreThanThat = 64 * 1024 * 1024;  // bytes that its proce
 
 // Runs as a process of its own, in the group whose cgroup.procs is `fd`; touches more memory than the group may have.
 [[noreturn]] void exceed_memory(int fd) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a group with a process in it can be removed by nobody
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a cgroup with a process cannot be removed
   if (!put_text(fd, "0")) ::_exit(1);
   void* memory = ::mmap(nullptr, kMoreThanThat, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) ::_exit(2);
@@ -220,7 +220,7 @@ class Spinner {
   explicit Spinner(int fd) : pid_(::fork()) {
     if (pid_ != 0) return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // In this order: a group with a cpuset gives whoever joins it all of its processors.
+    // In this order: a process that joins a cgroup with a cpuset gets all of its CPUs.
     if (!put_text(fd, "0") || !stay_on_one_processor()) ::_exit(1);
     for (volatile unsigned turn = 0;; turn = turn + 1) {
     }

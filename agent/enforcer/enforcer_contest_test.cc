@@ -1,4 +1,4 @@
-// Somebody else writes the same files: set again, left to him, and given back as he wanted them.
+// A second writer of the same files: repaired, left to that writer, and restored to the value that it wanted.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -55,7 +55,7 @@ TEST_P(EnforcerContest, OccasionalResetIsNoContest) {
     ASSERT_EQ(enforced.left, 0) << minute;
     ASSERT_EQ(value("be", File::kCpuQuota), quota("120000")) << minute;
   }
-  // Who wants something is no less another writer for it, though it is what was found since he came.
+  // Another value counts as a second writer, although the resets before it did not.
   for (int minute = 0; minute < 3; ++minute) {
     foreign("be", File::kCpuQuota, "50000");
     clock.advance(1min);
@@ -76,7 +76,7 @@ TEST_P(EnforcerContest, FrequentSystemdResetIsNoContest) {
     ASSERT_EQ(carry_out(wanted).left, 0) << times;
     ASSERT_EQ(value("be.slice", File::kCpuQuota), quota("120000")) << times;
   }
-  for (int times = 0; times < 3; ++times) {  // a property that somebody set is one
+  for (int times = 0; times < 3; ++times) {  // a property that an operator set counts
     foreign("be.slice", File::kCpuQuota, "50000");
     clock.advance(kLookInterval);
     carry_out(wanted);
@@ -97,7 +97,7 @@ TEST_P(EnforcerContest, ReportedChangeIsCheckedAtOnce) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
 }
 
-// Whoever orders `off` wants offline work held, whoever else writes the file.
+// An order `off` limits offline work even in a file that is left to a second writer.
 TEST_P(EnforcerContest, OrderTightensFileLeftToOtherWriter) {
   start();
   leave_quota_to_another("50000");

@@ -271,7 +271,7 @@ TEST_P(EnforcerOn, WritesPostponedValueOncePermitted) {
   EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
 }
 
-// Killed before any write of any plan, whoever comes next puts everything back to what was found at the beginning.
+// If the agent is killed before any write of any plan, the next agent restores all original values.
 TEST_P(EnforcerOn, NextAgentRestoresAfterCrashAtAnyWrite) {
   start();
   const auto state = [&] {

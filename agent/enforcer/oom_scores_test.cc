@@ -73,7 +73,7 @@ class OomScoresTest : public ::testing::TestWithParam<linux::Layout> {
     in >> out;
     return out;
   }
-  // Nobody can see who is in it: a link is not followed.
+  // Makes the list of processes unreadable: links are not followed.
   void hide(const std::string& group) {
     const std::string members = node.file("cpu", group, "cgroup.procs");
     node.cgroups.remove(members);
@@ -196,8 +196,8 @@ TEST_P(OomScoresTest, NextAgentRestoresValuesOfDeadAgent) {
   EXPECT_EQ(value(9), 1000);
 }
 
-// It died between its journal and the kernel: what was never written is not put back, and nobody is told of another
-// writer.
+// The agent died between journal and kernel: a value that was never written is not restored, and no second writer is
+// reported.
 TEST_P(OomScoresTest, ForgetsValuesThatWereNeverWritten) {
   process(7, 0);
   ASSERT_TRUE(write_oom_journal(run.root(), {{7, {100, "yarn/c1", 0, 1000}}}, "b1"));

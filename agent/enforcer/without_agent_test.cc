@@ -125,7 +125,7 @@ TEST_F(WithoutAgentTest, LimitsPodsWithOwnLimits) {
 }
 
 TEST_F(WithoutAgentTest, ReportsRefusedLimit) {
-  cgroups.write(base::cat("cpu/", kPod, "/cpu.cfs_quota_us"), "50000\n");  // by nobody whom we know
+  cgroups.write(base::cat("cpu/", kPod, "/cpu.cfs_quota_us"), "50000\n");  // by an unknown program
   runs_in(kPod);
   const WithoutAgent done = off(kOffline);
   EXPECT_EQ(base::trim(quota()), "-1");
@@ -134,7 +134,7 @@ TEST_F(WithoutAgentTest, ReportsRefusedLimit) {
   EXPECT_NE(done.not_held[0].why.find("Invalid argument"), std::string::npos) << done.not_held[0].why;
 }
 
-// More processes than a look takes, as of somebody who forks without end: it is the night for this command.
+// More processes than one check reads, as with a fork bomb: `off --local` must still work then.
 TEST_F(WithoutAgentTest, UnreadableGroupStopsNothingElse) {
   const std::string odd = "kubepods/besteffort/odd";
   make(odd);
@@ -151,7 +151,7 @@ TEST_F(WithoutAgentTest, UnreadableGroupStopsNothingElse) {
   EXPECT_NE(done.troubles[0].message.find("odd"), std::string::npos) << done.troubles[0].message;
 }
 
-// kube-proxy never ends, and nobody is to starve it.
+// kube-proxy must not be limited.
 TEST_F(WithoutAgentTest, OnlinePodIsNotLimited) {
   const std::string proxy = "kubepods/besteffort/podproxy";
   make(proxy);
@@ -256,7 +256,7 @@ TEST_F(WithoutAgentTest, OnKeepsAgentValues) {
   agent_limited_the_pod();
   runs_in(kPod);
   off(kOffline);
-  off(kOffline);  // somebody who wants to be sure
+  off(kOffline);  // a second `off` changes nothing
   ASSERT_EQ(base::trim(quota()), base::cat(policy::kSuppressQuotaMin_us));
   ASSERT_EQ(base::trim(quota(kPod)), base::cat(policy::kSuppressQuotaMin_us));
   EXPECT_EQ(on().put_back, 2);

@@ -140,7 +140,7 @@ TEST_F(DiskWatches, MeasuresOnlyOfflinePods) {
   EXPECT_FALSE(watch->sights().held.contains("uid-web"));
 }
 
-// Whom eviction may ask is looked at, and nobody else: one by its priority alone, too.
+// The watch measures only pods that may be evicted, also a pod that is offline by its priority alone.
 TEST_F(DiskWatches, MeasuresPodsThatMayBeEvicted) {
   pod("mid", 200'000, 0, model::Qos::kLs);
   const_cast<model::Task&>(*tasks.tasks[0].task).priority_raw = model::PriorityClass::kMid;

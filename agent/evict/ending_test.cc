@@ -238,8 +238,8 @@ TEST_F(EndingTest, CopilotWithoutStopGetsKill) {
   EXPECT_EQ(audit[0].outcome, model::AuditOutcome::kDone);
 }
 
-// Its application hears of a pre-emption, and a copilot kills what is left of it. Where nobody answers it is told to
-// end.
+// The ResourceManager pre-empts a container, and the copilot kills what is left of it. Without an answer of the
+// operator the agent asks the copilot to stop it.
 TEST_F(EndingTest, PreemptsYarnContainersIfOperatorAnswers) {
   const std::string name = "container_1_0001_01_000002";
   const model::Task task = of(model::TaskKind::kCopilotTask, name);

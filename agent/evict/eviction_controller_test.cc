@@ -1,4 +1,4 @@
-// What is decided is carried out and told: who is asked, who is killed, what an hour may cost, and who starts anew.
+// Execution and reports of eviction plans: requests, kills, the budget of an hour, and the state after a restart.
 #include "agent/evict/eviction_controller.h"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST_F(Evictions, KillsTaskAtItsDeadline) {
   EXPECT_EQ(lost[0].ended, "TM-EVICT-018");
 }
 
-// Its source is slow to say so: nobody was killed, and nothing tells that somebody was.
+// The provider lists the ended task too long: nothing is killed, and no kill is reported.
 TEST_F(Evictions, TaskWithEmptyGroupEndedByItself) {
   pod("slow", 6);
   hands.in_group = 0;

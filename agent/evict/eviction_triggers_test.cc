@@ -1,4 +1,4 @@
-// What makes a task end, from what is measured to who is asked: each line and order, and what is none.
+// The causes of evictions, from measurement to request: each threshold and order, and what causes none.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TEST_F(EvictionTriggers, EvictsBeforeKubeletDoesForReadFiles) {
   EXPECT_NE(lines.find("(93 % of 89 %, down to 87 %, as the kubelet counts it"), std::string::npos) << lines;
 }
 
-// Contract 7.1: the peer's gates are off, and so are evictions, until somebody switches them on.
+// Contract 7.1: the feature gates are off by default, and so are evictions.
 TEST_F(EvictionTriggers, WithoutGateNothingIsEvicted) {
   gates = {};
   begin();
@@ -126,7 +126,7 @@ TEST_F(EvictionTriggers, EvictsBeforeKubeletDoesForPodLimit) {
       << lines;
 }
 
-// Of the limit of pods nothing is free when somebody beside their group ends.
+// The memory limit of kubepods does not count tasks outside of it.
 TEST_F(EvictionTriggers, TasksOutsideKubepodsDoNotRelievePodLimit) {
   work("container", "", 500, model::TaskKind::kCopilotTask);
   auto beside = std::make_shared<model::Task>(*pods["container"].first);
@@ -142,7 +142,7 @@ TEST_F(EvictionTriggers, TasksOutsideKubepodsDoNotRelievePodLimit) {
   EXPECT_EQ(hands.asked, std::vector<std::string>{"shuffle"});
 }
 
-// `tidemark up`: nobody switches gates there, and nobody grants anything.
+// `tidemark up` has no feature gates and no eviction budgets.
 TEST_F(EvictionTriggers, SingleMachineEnforcesEveryThreshold) {
   gates = {};
   alone = true;
@@ -196,8 +196,7 @@ TEST_F(EvictionTriggers, WorkOutsideBesteffortCausesNoCpuEviction) {
   EXPECT_FALSE(hands.asked.empty()) << "both have a twentieth";
 }
 
-// What the agent leaves to offline work by an order is no lack that anybody ends for, nor what was seen of it once it
-// is over.
+// A limit by an order `off` is no shortage that causes evictions, and neither is its history after the order ends.
 TEST_F(EvictionTriggers, LimitByOrderCausesNoEviction) {
   begin_by_satisfaction();
   work("job", "", 3000, model::TaskKind::kPod);
@@ -215,8 +214,8 @@ TEST_F(EvictionTriggers, LimitByOrderCausesNoEviction) {
   EXPECT_EQ(hands.asked, std::vector<std::string>{"job"}) << "without an order it is one";
 }
 
-// `tidemark off pool night` (docs/guide/off.md): what runs already goes on running. While a node drains it says that it
-// offers 0, and a mark that nobody can read counts as that.
+// `tidemark off pool night` (docs/guide/off.md): running tasks continue. While a node drains its offer is 0, and an
+// unreadable state mark counts as draining.
 TEST_F(EvictionTriggers, WithdrawnOfferCausesNoEviction) {
   for (const auto feature : {policy::EvictFeature::kCpuAllocatable, policy::EvictFeature::kMemoryAllocatable}) {
     gates.set(feature);

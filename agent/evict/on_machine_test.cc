@@ -1,7 +1,6 @@
-// From a group that stands still for want of memory, by the kernel that runs the test, to the order that ends a task
-// for it: what the kernel tells of pressure is real, and nobody is ended. The group is named tidemark-test-<pid>. It
-// wants cgroup v2 (memory.high), so in the emulated machine; and an idle one, because the line is drawn on the whole
-// machine.
+// From a cgroup under real memory pressure to the eviction order. The kernel's pressure values are real; no task is
+// evicted. The cgroup is named tidemark-test-<pid>. The test needs cgroup v2 (memory.high), so it runs in the emulated
+// machine; and an idle machine, because the threshold is for the whole machine.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

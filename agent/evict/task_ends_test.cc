@@ -117,7 +117,7 @@ TEST_F(TaskEndsTest, GathersFinishedTasks) {
   EXPECT_EQ(sums(), Sums(0, 3));
   EXPECT_LT(told()[0].at, told()[1].at) << "no two writes have one time";
   EXPECT_EQ(told()[1].at, told()[2].at);
-  // With an eviction all is told.
+  // An eviction writes all ends.
   ends("c");
   runs("d");
   ends_->asked(*here["d"]);
@@ -219,7 +219,7 @@ TEST_F(TaskEndsTest, RestartContinuesFromNode) {
   restart();
   ends_->asked(*here["a"], true);
   seconds(1);
-  ends_->evicted(*here["a"]);  // killed at the deadline that was told before
+  ends_->evicted(*here["a"]);  // killed at the deadline that was reported before
   ends("a");
   ends("b");
   seconds(2);

@@ -41,7 +41,7 @@ TEST_F(LatchTest, FullDiskTakesEmptyLatch) {
   EXPECT_FALSE(set_empty_latch(tree.root() + "/no/such/folder/latch"));
 }
 
-// Somebody touched the file, or a newer program wrote it: off is what he meant.
+// A latch file that was made by `touch`, or by a newer version, means off.
 TEST_F(LatchTest, UnreadableLatchCountsAsOff) {
   for (const char* text : {"", "off", R"({"schema":2,"by":"ann"})", R"([])", R"({"by":7})"}) {
     tree.write("lib/tidemark/latch", text);
@@ -55,7 +55,7 @@ TEST_F(LatchTest, UnreadableLatchCountsAsOff) {
   EXPECT_FALSE(read_latch(path())->trouble.empty()) << "a folder";
 }
 
-// Without root, beside what root has shut: nobody of that user could take a switch away there.
+// Without root, in a directory that only root may read: that user could not remove the latch there.
 TEST_F(LatchTest, UnsearchableFolderIsAnError) {
   for (const bool drawn : {false, true}) {
     if (drawn) ASSERT_TRUE(set_latch(path(), {"root@web-1", "disk", {}, ""}));

@@ -42,7 +42,7 @@ TEST(LineEnds, RaisedThresholdEndsAndIsReportedLater) {
   EXPECT_TRUE(lines.says().starts_with("cpuSuppressThresholdPercent 85 % -> 65 %, since ")) << lines.says();
   EXPECT_NE(log_lines.find("the NodeSLO still has them"), std::string::npos) << log_lines;
 
-  // Somebody else writes something else into the NodeSLO: told already.
+  // Another change of the NodeSLO does not repeat the log line.
   const std::string told = log_lines;
   night.threshold.memory_evict_percent = 60;
   lines.use(night, clock.wall());

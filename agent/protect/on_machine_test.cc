@@ -59,7 +59,7 @@ class Sleeper {
   pid_t pid_;
 };
 
-// A process that uses a processor as soon as it is told to.
+// A process that uses one CPU from a command on.
 class Busy {
  public:
   Busy() : pid_(::fork()) {
@@ -185,7 +185,7 @@ class ProtectOnMachine : public ::testing::Test {
     end_pod("job");
     list_pods();
   }
-  // Its groups are gone; that it is, nobody has heard.
+  // Removes its cgroups, but not the pod from the provider's list.
   void end_pod(const std::string& name) {
     const model::Task pod = pods.at(name);
     pods.erase(name);
@@ -444,8 +444,8 @@ TEST_F(ProtectOnMachine, OffLimitsRunningWorkThenRestoresAllFiles) {
   EXPECT_EQ(guard->status().refused, 0) << lines;
 }
 
-// What is used is not made up here: processes in the groups of online work begin, and nobody decides until they are
-// answered.
+// Real use: processes start in cgroups of online work, and no decision runs until the reaction has limited offline
+// work.
 TEST_F(ProtectOnMachine, ReactsToSurgeBeforeNextDecision) {
   react();
   // What it used lately: nothing.

@@ -232,7 +232,7 @@ TEST_F(Protect, UpgradeKeepsValuesInForce) {
   EXPECT_EQ(quota(), -1) << "and takes back what it did not write";
 }
 
-// What stands in the kernel's files may be ours and may be found there: nobody knows until it can be read.
+// While the restore journal is unreadable, a value in the kernel may be ours or an original value.
 class UnreadJournal : public Protect {
  protected:
   UnreadJournal() {
@@ -275,8 +275,8 @@ TEST_F(UnreadJournal, ReportsAndWritesNothingUntilReadable) {
   EXPECT_EQ(guard->status().trouble, "");
 }
 
-// A process that is out of descriptors reads no boot id. Taken for that of another life of the machine, what the one
-// before found would be thrown away, and nobody could put it back.
+// A process without free descriptors cannot read the boot ID. If that counted as another boot, the agent would drop the
+// original values of the agent before, and could not restore them.
 TEST_F(Protect, OriginalValuesSurviveAgentWithoutBootId) {
   start();
   say_all(kQuota80);
@@ -357,7 +357,7 @@ TEST_F(Protect, SafeStartBeginsWithFirstPass) {
   EXPECT_EQ(quota(), 200'000) << "nothing is put back";
 }
 
-// What nobody writes holds nobody: a pod that begins meanwhile has a quota of its own.
+// An observed strategy sets no limit in safe start: a new pod keeps its own quota.
 TEST_F(Protect, SafeStartIgnoresObservedStrategies) {
   constexpr std::string_view kRules =
       R"({"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressPolicy":"cfsQuota"},)"
@@ -378,7 +378,7 @@ TEST_F(Protect, SafeStartIgnoresObservedStrategies) {
   EXPECT_EQ(quota(pods.at("late").path), 50'000);
 }
 
-// Without a kubelet all of the pods are idle as one while nobody is online among them.
+// Without a kubelet all pods are idle as one cgroup while no online pod is among them.
 TEST_F(Protect, SafeStartDoesNotSlowOnlineWork) {
   machinery.own_groups = true;
   end("web");

@@ -1,4 +1,4 @@
-// Somebody's word over the agent: off, by the cluster or on the machine, and observing.
+// Orders to the agent: off, by the cluster or by the latch, and observe.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -65,8 +65,8 @@ TEST_F(ProtectOff, OffLimitsEachPodBesideOnlinePods) {
   EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty()) << "that somebody else runs there is no reason";
 }
 
-// A v1 kernel refuses the least of all offline work while a pod below it may use more: while all of it is held by one
-// quota nobody has his own (contract 7.8), by whoever's word it is held.
+// A v1 kernel refuses the minimum quota of all offline work while a pod below it may use more: while one quota limits
+// all offline work, no pod has its own quota (contract 7.8), whichever order limits it.
 TEST_F(ProtectOff, OffWorksWithoutSuppression) {
   start();
   say_all(R"("enable":false,"cpuSuppressPolicy":"cfsQuota")");
@@ -150,7 +150,7 @@ TEST_F(ProtectOff, KeptLatchWorksIfItCannotBeCopied) {
   EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
 }
 
-// The kubelet answers nobody while the API server is away.
+// The kubelet answers no request while the API server is away.
 TEST_F(ProtectOff, LatchWorksBeforeTasksAreKnown) {
   provider.say({});
   start();
@@ -208,7 +208,7 @@ TEST_F(ProtectOff, ObserveFlagWritesNothing) {
   EXPECT_TRUE(rules.taken.empty());
 }
 
-// To narrow is to write: whoever only observes does not begin with it because he ended three times.
+// Safe start of an agent that only observes tightens nothing either.
 TEST_F(ProtectOff, ObserveInSafeStartWritesNothing) {
   mode = policy::Mode::kObserve;
   for (int ends = 0; ends < 4; ++ends) {
@@ -225,7 +225,7 @@ TEST_F(ProtectOff, ObserveInSafeStartWritesNothing) {
   EXPECT_EQ(condition_reason(guard->status()), "Holding");
 }
 
-// An order to observe loosens nothing while he holds, and takes effect afterwards.
+// An order to observe loosens nothing during safe start, and takes effect afterwards.
 TEST_F(ProtectOff, SafeStartKeepsValuesDespiteObserveOrder) {
   for (int ends = 0; ends < 4; ++ends) {
     start(false);

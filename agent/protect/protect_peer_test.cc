@@ -91,7 +91,7 @@ TEST_F(ProtectPeer, RestartingKoordinatorsAgentCountsAsRunning) {
   EXPECT_TRUE(guard->status().peer_present);
 }
 
-// Anybody who may begin a pod may call a container so.
+// Any user who can create a pod can choose this container name.
 TEST_F(ProtectPeer, ContainerWithSameNameIsNotKoordinatorsAgent) {
   start();
   say_all(kQuota80);

@@ -206,7 +206,7 @@ TEST_F(Reacting, ReportsMissingThreadAndIsNotArmed) {
   EXPECT_EQ(quota(), 300'000);
 }
 
-// A process that died after the write, and before it told anybody.
+// The agent died after the write of the reaction, and before it reported it.
 TEST_F(Reacting, NextAgentRestoresReactionWrites) {
   start();
   say_all(kQuota80);

@@ -13,7 +13,7 @@
 namespace tidemark::agent {
 namespace {
 
-// A quarter of a second for whoever asks.
+// Each reading is a quarter of a second later.
 class Hasty final : public base::Clock {
  public:
   base::MonotonicTime monotonic() const override { return {std::chrono::milliseconds(250) * ++asked}; }
@@ -29,7 +29,7 @@ class OnAThread : public ::testing::Test {
     node.cgroups.write(kQuota, "240000\n");
     use(1'000'000'000'000);
   }
-  // Over what stands there, of as many digits: who reads meanwhile finds a number.
+  // Overwrites the present value with as many digits: a reader at the same time finds a number.
   void use(std::int64_t ns) const {
     std::fstream file(node.cgroups.path("cpuacct/kubepods/cpuacct.usage"), std::ios::in | std::ios::out);
     file << ns << "\n";

@@ -213,7 +213,7 @@ TEST_P(ReactorTest, OfflinePodsThatComeAndGoKeepKnownUse) {
     node.cpu("kubepods", online_ns + offline_ns + ended_ns);
     ASSERT_FALSE(reactor.look()) << "second " << second;
   }
-  online_ns += ended_ns;  // of the sum nobody knows whose it was
+  online_ns += ended_ns;  // the sum does not tell which cgroup used it
   EXPECT_TRUE(uses(4200, kLook)) << "a surge is answered as if they had never been";
   EXPECT_EQ(reactor.withdraw()->outcome, Outcome::kWrote);
 }

@@ -106,7 +106,7 @@ TEST_F(ObservedTest, NestedOfflineApplicationsAreNamedOnce) {
   add(model::TaskKind::kCopilotTask, "c1", "yarn", 100'000);
   take();
   EXPECT_EQ(offline(), "in-online alone yarn");
-  EXPECT_EQ(observed.subjects().host_applications.size(), 7U);  // each is told all the same
+  EXPECT_EQ(observed.subjects().host_applications.size(), 7U);  // each is still reported
 }
 
 TEST_F(ObservedTest, SourceIsNotHostApplicationOfSameName) {

@@ -21,12 +21,12 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kPodsPath = "/api/v1/namespaces/default/pods";
 
-// Refuses everything while it is told to, and breaks what is open.
+// Refuses every request while closed, and breaks open watches.
 class Gate final : public net::HttpTransport {
  public:
   explicit Gate(net::HttpTransport& behind) : behind_(behind) {}
   bool closed = false;
-  bool forgetful = false;  // the next watch is told that its revision is too old
+  bool forgetful = false;  // the next watch fails because its revision is too old
 
   net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
     if (closed) co_return fail(ErrorKind::kUnavailable, "connection refused");

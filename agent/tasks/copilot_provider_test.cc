@@ -293,7 +293,7 @@ TEST_F(CopilotProviderTest, AbsentCopilotKeepsTasksWithGroups) {
   EXPECT_EQ(standing(), Standing::kCurrent);
 }
 
-// Nobody says that they ended, and they have not.
+// A silent copilot is no sign that its tasks have ended.
 TEST_F(CopilotProviderTest, RunningTasksStayWhileCopilotIsSilent) {
   yarn.run("c1", kParent);
   yarn.run("c2", kParent);

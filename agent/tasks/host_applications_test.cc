@@ -69,7 +69,7 @@ TEST_F(HostApplicationsTest, RefusesRootAndKubeletGroups) {
   EXPECT_NE(lines.find("which is the whole node"), std::string::npos) << lines;
 }
 
-// A report names them, and who reads it adds them up: what came twice counted twice (contract 3.1, 5.2).
+// The reader of a report sums its host applications: one that is listed twice would count twice (contract 3.1, 5.2).
 TEST_F(HostApplicationsTest, FirstOfTwoWithSameNameCounts) {
   const std::string twice =
       R"({"hostApplications":[{"name":"app","qos":"LS"},{"name":"app","qos":"BE"},{"name":"b","cgroupPath":{"relativePath":"x"}}]})";

@@ -126,13 +126,13 @@ TEST_F(KubeletProviderTest, AGroupThatComesAfterTheList) {
   make("besteffort/podu1/c1");
   run_for(0s);
   EXPECT_EQ(listed(), "p-u1@kubepods/besteffort/podu1");
-  EXPECT_EQ(before->path, "");  // a snapshot that somebody holds stays what it is
+  EXPECT_EQ(before->path, "");  // an earlier snapshot does not change
   remove("besteffort/podu1");
   run_for(0s);
   EXPECT_EQ(listed(), "p-u1");
 }
 
-// A container that has just begun: its group is there before anybody says that it is its own.
+// A container that has just started: its cgroup exists before the kubelet lists it.
 TEST_F(KubeletProviderTest, AsksUntilGroupIsListed) {
   const auto status = [](std::string_view id) {
     return base::cat(
@@ -172,7 +172,7 @@ TEST_F(KubeletProviderTest, AsksUntilGroupIsListed) {
   EXPECT_EQ(provider.provided().tasks[0]->containers[0].path, "kubepods/besteffort/podu1/c2");
 }
 
-// The API server is away: the kubelet cannot find out who asks.
+// The API server is away: the kubelet cannot authenticate the agent.
 TEST_F(KubeletProviderTest, StartsWithSavedListWithoutAnswer) {
   answer({.status = 401});
   kept = pods({pod("u1"), pod("u2"), pod("u3")}).body;
@@ -402,7 +402,7 @@ TEST_F(KubeletProviderTest, RefusesListWithTooManyPods) {
   EXPECT_NE(lines.find("more than 2048 pods"), std::string::npos) << lines;
 }
 
-// Anybody who may make a pod could otherwise fill the agent's memory.
+// Without the limit any user who can create a pod could fill the agent's memory.
 TEST_F(KubeletProviderTest, PodDataIsBounded) {
   constexpr std::size_t kPods = 40;
   const std::string text(model::kTaskSettingBytesMax, 'x');

@@ -208,7 +208,7 @@ TEST_F(PodTaskTest, ALimitCountsOnlyWhereEveryContainerHasOne) {
       {"name":"a","resources":{"limits":{"cpu":"1","memory":"1Gi"}}},
       {"name":"b","resources":{"limits":{"cpu":"0","memory":"1Gi"}}}])")
                                .task;
-  EXPECT_EQ(task.limits.native.cpu, std::nullopt);  // 0 is none
+  EXPECT_EQ(task.limits.native.cpu, std::nullopt);  // 0 means no limit
   EXPECT_EQ(task.limits.native.memory, MemoryBytes{2 * kGi});
   EXPECT_EQ(task.containers[1].limits.native.cpu, std::nullopt);
 }

@@ -50,13 +50,13 @@ inline Json parsed(std::string_view text) {
   return json ? std::move(*json) : Json();
 }
 
-// Answers 403 to reads of the kinds that it is told, as an API server does where a right is missing; or nothing at all.
+// Answers 403 to reads of the refused kinds, as an API server does without a permission; or answers nothing at all.
 class Rights final : public net::HttpTransport {
  public:
   explicit Rights(std::unique_ptr<net::HttpTransport> behind) : behind_(std::move(behind)) {}
   std::string refused;    // a word of the path
   bool lists_too = true;  // false: watches alone
-  bool away = false;      // nobody answers; what is open stays until it ends
+  bool away = false;      // no answer; open watches stay until they end
 
   net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
     if (away) co_return gone();
@@ -235,7 +235,7 @@ class AgentTest : public ::testing::Test {
   net::WorkerPool resolvers{1, 4}, files{1, 4}, disks{1, 4};
   std::unique_ptr<Agent> agent;
   std::string pod_source = "api-server";
-  std::string kubelet_endpoint = "http://127.0.0.1:1";  // where nobody listens
+  std::string kubelet_endpoint = "http://127.0.0.1:1";  // no process listens
   std::int64_t seconds = 0, node_ms = 0;
   std::map<std::string, std::int64_t> used_ms;
 };

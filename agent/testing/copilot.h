@@ -34,7 +34,7 @@ class Copilot {
   int lists = 0;         // that were asked for
   // As our own copilot's, where it is not empty: what it says of its limits.
   std::string limits_say;
-  std::vector<std::string> stances;  // that it was told
+  std::vector<std::string> stances;  // that it received
 
   const std::string& socket() const { return socket_; }
 

@@ -118,7 +118,7 @@ class EnforcedGroups : public ::testing::TestWithParam<Where> {
     const linux::testing::DescriptorLimit none_left(0);
     enforcer = std::make_unique<Enforcer>(*hierarchies, kernel(), *journal, clock);
   }
-  // Somebody sets the quota of `be` again and again, until it is his.
+  // A second writer sets the quota of `be` until the enforcer leaves it to that writer.
   void leave_quota_to_another(std::string_view his) {
     const auto wanted = std::vector{quota_of("be", 120'000)};
     carry_out(wanted);

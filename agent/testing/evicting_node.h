@@ -24,7 +24,7 @@ namespace tidemark::agent::testing {
 inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 inline constexpr base::Duration kGoodFor = std::chrono::seconds(2);  // what is measured
 
-// Ends whom it is told to, as the test says.
+// Ends tasks, with the answer that the test sets.
 class TakingHands final : public EvictionHands {
  public:
   policy::EvictOutcome answer = policy::EvictOutcome::kAccepted;

@@ -167,7 +167,7 @@ class GuardedNode : public ::testing::Test {
     pods.at("peer").containers[0].name = policy::kPeersContainer;
     list_pods();
   }
-  // As systemd begins it, or whoever `uid` is, in a container where `nested`.
+  // As systemd starts it, or another user (`uid`); in a container if `nested`.
   void the_peer_runs_beside_pods(int pid, std::int64_t uid = 0, bool nested = false) {
     const std::string folder = std::to_string(pid);
     node.proc.write(folder + "/comm", "koordlet\n");

@@ -1,4 +1,4 @@
-// What ends groups, without a kernel: who is in which, as a test says.
+// Kills cgroups without a kernel: the test says which processes are in which cgroup.
 #pragma once
 
 #include <algorithm>

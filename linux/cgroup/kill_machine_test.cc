@@ -54,7 +54,7 @@ class OlderKernel final : public KillRim {
   KernelKillRim kernel_;
 };
 
-constexpr unsigned kLifeS = 60;  // of a process that nobody ended
+constexpr unsigned kLifeS = 60;  // of a process that no test kills
 
 class KillOnMachine : public ::testing::TestWithParam<Way> {
  protected:
@@ -92,7 +92,7 @@ class KillOnMachine : public ::testing::TestWithParam<Way> {
     for (const Hierarchy& one : hierarchies->all()) {
       // Not in unified/: a runtime leaves it alone where v1 has the controllers.
       if (hierarchies->layout() == Layout::kHybrid && one.version == Version::kV2) continue;
-      // A cpuset of v1 that is empty takes nobody.
+      // An empty cpuset of v1 accepts no process.
       if (one.version == Version::kV1 && one.controllers.test(static_cast<std::size_t>(Controller::kCpuset))) continue;
       lists.push_back(one.path + "/" + group + "/cgroup.procs");
     }
@@ -200,7 +200,7 @@ TEST_P(KillOnMachine, KillsForkBomb) {
   EXPECT_EQ(group->read(File::kFreeze, buffer).value(), "THAWED\n");
 }
 
-// Somebody paused it: in v1 a frozen process does not die before it is thawed.
+// In v1 a frozen process does not die before it is thawed.
 TEST_P(KillOnMachine, KillsFrozenGroup) {
   const pid_t child = begin(own->name() + "/low", false);
   const auto group = Group::open(*hierarchies, own->name() + "/low").value();

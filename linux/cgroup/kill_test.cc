@@ -110,7 +110,7 @@ TEST_F(KillTest, V2WithoutKillFileKillsOneByOne) {  // before Linux 5.14
   EXPECT_TRUE(alive().empty());
 }
 
-// unified/ may have a group of that name with nobody in it, while the controllers of v1 have the processes.
+// unified/ may have an empty cgroup of that name, while the controllers of v1 have the processes.
 TEST_F(KillTest, KillsInBothVersionsOfHybridMachine) {
   tree.write("unified/cgroup.controllers", "");
   testing::make_v2_group(tree, "unified", "top");

@@ -323,7 +323,7 @@ TEST_F(Steps, ReportsFailedRestore) {
   EXPECT_EQ(a.read(File::kCpusetCpus, buffer).value(), "0-1\n");
 }
 
-// Somebody who writes right after our first write.
+// Another program that writes right after our first write.
 class Disturbed final : public GroupWriter {
  public:
   Disturbed(testing::Tree& tree, std::string file, std::string text)

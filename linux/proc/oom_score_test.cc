@@ -66,8 +66,8 @@ TEST(OomScore, KnowsWhetherLoweringIsAllowed) {
   EXPECT_FALSE(may_lower_oom_scores(*proc, buffer));
 }
 
-// The machine's own kernel: a child is raised, and put back to what it began with; and one that has ended is told as
-// ended through what was opened before.
+// On the machine's kernel: the score of a child is raised and restored; a child that has ended is reported as ended
+// through the directory that was opened before.
 TEST(OomScoreOnMachine, RaisesAndRestoresOwnProcess) {
   const auto proc = Folder::open("/proc");
   ASSERT_TRUE(proc);

@@ -96,8 +96,8 @@ class KernelRules final : public GroupWriter {
 
   static int check_list(std::string_view text) { return CpuSet::parse(text) ? 0 : EINVAL; }
 
-  // A child has no processors that its parent lacks, and no parent loses what a child has; nobody who has processes
-  // loses all.
+  // A child has no processors that its parent lacks, and no parent loses what a child has; a cgroup
+  // with processes keeps at least one.
   static int check_cpuset_v1(const Path& group, const Path& hierarchy, std::string_view text) {
     const auto wanted = CpuSet::parse(text);
     if (!wanted) return EINVAL;

@@ -48,7 +48,7 @@ class KillFolder final : public KillRim, private GroupWriter {
     processes[pid].groups = std::move(groups);
     show();
   }
-  // What the files say of who is where.
+  // Writes the processes of each cgroup into its files.
   void show() {
     std::map<std::string, std::string> lists;
     for (const auto& group : known_) lists[group];

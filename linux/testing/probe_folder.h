@@ -129,7 +129,7 @@ class ProbeFolder final : public ProbeRim {
     if (spun) return spun();
     SpinReport out{0, std::chrono::milliseconds(4), spin.at_most, {}};
     for (const std::string& group : made) {
-      if (group.ends_with(kBesideSuffix)) continue;  // nobody is in it
+      if (group.ends_with(kBesideSuffix)) continue;  // it has no process
       if (throttles) throttle(group);
       if (const auto cpus = text_of(group + "/cpuset.cpus")) out.cpus = CpuSet::parse(*cpus).value();
     }
