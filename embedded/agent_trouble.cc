@@ -14,7 +14,7 @@ namespace {
 
 constexpr base::Duration kCallLimit = std::chrono::seconds(10);
 
-// Where there are no groups nobody was ever held back; in any other trouble what an agent before wrote may stand.
+// Without cgroups no agent can have set a limit. With any other error, limits of an earlier agent may still be set.
 std::string_view reason_of(const Error& error) {
   return error.kind == ErrorKind::kNotFound ? model::kNoGroups : model::kUnable;
 }

@@ -77,7 +77,8 @@ TEST_F(AgentTroubleTest, ReportsAuthorAndRemovalOfLatch) {
   EXPECT_EQ(said_.size(), 1u) << "why there is no agent, once";
 }
 
-// Without root, beside folders of an agent that was: no work would ever begin, and nobody of that user could change it.
+// Without root, beside directories of an earlier agent as root: if an unreadable latch counted as set, no work would
+// start, and that user could not change it.
 TEST_F(AgentTroubleTest, UnreadableLatchIsNotSet) {
   std::filesystem::create_directories(shut());
   std::filesystem::permissions(shut(), std::filesystem::perms::none);

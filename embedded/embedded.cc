@@ -25,7 +25,7 @@
 namespace tidemark::embedded {
 namespace {
 
-// Nobody watches one machine from so far away that he needs more of what was; a short job leaves 60 KB of it.
+// Watches of one machine start soon after a list, so a short history is enough; a short Job leaves 60 KB of it.
 constexpr std::size_t kHistoryOfOneMachine = std::size_t{16} << 20;
 constexpr int kWorkers = 1;  // SQLite has one writer
 constexpr std::size_t kWorkerQueueMax = 4096;
@@ -47,7 +47,7 @@ class ManagerComponent final : public Component {
 
  private:
   std::unique_ptr<manager::Manager> manager_;
-  std::unique_ptr<SettingsFile> settings_;  // null: nobody's but kubectl's
+  std::unique_ptr<SettingsFile> settings_;  // null: no file, only kubectl changes settings
   net::Scope scope_;
 };
 
@@ -125,7 +125,7 @@ Result<std::string> why_only_shown(net::EventLoop& loop, const runtime::RuntimeO
   return why;
 }
 
-// What follows from the folder and the machine, where nobody said otherwise. Nothing is made yet.
+// Sets options that are unset, from the directory and the machine. Creates nothing.
 Result<void> complete(EmbeddedOptions& options) {
   std::error_code error;
   const std::string folder = std::filesystem::absolute(options.data_dir, error).lexically_normal().string();
@@ -228,7 +228,7 @@ class Running final : public Embedded {
   std::string kubeconfig() const override { return kubeconfig_; }
   std::string address() const override { return server_->address(); }
 
-  // Whoever measures first, then whoever decides; the server last, since all of them write to the end.
+  // First the parts that measure, then the manager; the server last, because all of them write until they end.
   net::Task<void> drain() override {
     for (auto* each : {&agent_, &runtime_, &manager_}) {
       if (!*each) continue;

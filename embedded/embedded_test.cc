@@ -148,7 +148,7 @@ TEST_F(EmbeddedConcurrentTest, MachineWithoutCgroupsIsANode) {
   }
 }
 
-// Nobody else looks at the switch there, and the queue goes by what the node says.
+// Without an agent only the embedded process reads the latch, and the queue uses the state of the node.
 TEST_F(EmbeddedConcurrentTest, ReportsLatchWithoutAgent) {
   ASSERT_TRUE(agent::set_latch(folder + "/off", {"root@here", "disk", {}, ""}));
   start(true);

@@ -1,5 +1,5 @@
-// What a service manager is told that began this process and waits for a word: systemd with Type=notify, by the
-// protocol of sd_notify(3), which is one datagram to the socket that it names in NOTIFY_SOCKET.
+// Reports readiness to the service manager that started this process and waits for it: systemd with Type=notify, by the
+// protocol of sd_notify(3), which is one datagram to the socket in NOTIFY_SOCKET.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tidemark::embedded {
 
-// That it serves. `socket`: a path, or a name behind an `@` in the abstract namespace; "" where nobody asked.
+// Reports that the process serves. `socket`: a path, or `@` and a name in the abstract namespace; "" sends nothing.
 Result<void> tell_ready(const std::string& socket);
 
 }  // namespace tidemark::embedded

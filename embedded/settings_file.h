@@ -1,6 +1,6 @@
 // The settings of a machine that has no cluster: one file with the ConfigMaps that a cluster would have, put in force
-// at the start and whenever the file says something else. Without a file a machine sells what is idle, by defaults that
-// anybody may change with kubectl; they are written once and never again.
+// at the start and after each change of the file. Without a file a machine sells its idle capacity, by defaults that
+// kubectl can change; they are written once and never again.
 #pragma once
 
 #include <functional>

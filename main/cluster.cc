@@ -66,7 +66,7 @@ int ask_cluster(
   kube::ClientConfig client_config;
   client_config.user_agent = base::cat("tidemark-", command, "/" TIDEMARK_VERSION);
   AuditOutput audit(loop, log, nullptr, options.audit);
-  audit.listen_to(client_config, somebody());
+  audit.listen_to(client_config, person_name());
   auto cluster = connect_cluster(loop, log, base::Random(base::Random::seed_from_system()), options, client_config);
   if (!cluster) return failed(cluster.error());
   return audit.run([&]() -> net::Task<int> {

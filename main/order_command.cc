@@ -299,7 +299,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   client_config.burst = kQueriesPerSecond;
   client_config.user_agent = "tidemark-order/" TIDEMARK_VERSION;
   AuditOutput audit(loop, log, &metrics, cluster_options.audit);
-  audit.listen_to(client_config, somebody());
+  audit.listen_to(client_config, person_name());
   base::Random random(base::Random::seed_from_system());
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());

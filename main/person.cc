@@ -12,7 +12,7 @@
 
 namespace tidemark::main {
 
-std::string somebody() {
+std::string person_name() {
   std::string user = environment_or_empty("SUDO_USER");
   if (user.empty()) user = environment_or_empty("USER");
   if (user.empty()) user = base::cat("uid ", ::getuid());

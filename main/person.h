@@ -6,7 +6,7 @@
 namespace tidemark::main {
 
 // The name of the user, as far as this machine knows it.
-std::string somebody();
+std::string person_name();
 
 // Prints "QUESTION [y/N]" to standard error; true if the answer begins with y.
 bool asked(const std::string& question);

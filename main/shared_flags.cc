@@ -44,14 +44,14 @@ base::Flag& declare_reason_flag(base::Flags& flags, std::string& reason) {
   return flags.text("reason", reason, "reason of the order, shown with it; required").placeholder("TEXT");
 }
 
-Said::Said() : by(somebody()) {}
+Said::Said() : by(person_name()) {}
 
 void declare_said_flags(base::Flags& flags, Said& said) {
   flags.group("Order");
   // Said::wrong() checks --reason after the command checked its arguments, so that a misspelt argument is reported
   // first.
   declare_reason_flag(flags, said.reason);
-  flags.text("by", said.by, "name of the person who gives the order").placeholder("NAME");
+  flags.text("by", said.by, "name of the person behind the order").placeholder("NAME");
 }
 
 std::string Said::wrong() const {

@@ -24,9 +24,9 @@ void declare_answer_flags(base::Flags& flags, AnswerForm& form, base::Duration& 
 
 base::Flag& declare_reason_flag(base::Flags& flags, std::string& reason);
 
-// The person who gives an order, and the reason. Opens the group "Order".
+// The author of an order, and the reason. Opens the group "Order".
 struct Said {
-  Said();  // by somebody()
+  Said();  // `by` is person_name()
 
   std::string reason;
   std::string by;

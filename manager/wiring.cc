@@ -90,7 +90,7 @@ ProfilesContext RunningManager::profiles_context(kube::Client& client) {
 
 RecommenderContext RunningManager::recommender_context(kube::Client& client) {
   return {loop_, client, client, metrics_,
-          // Until the settings are read nobody knows that nothing is to be published.
+          // Before the settings are read it is unknown whether recommendations are published.
           [this] { return may_write() && settings_.not_ready().empty(); }, pods_, profiles_.book(),
           [this] { return profiles_.all_read(); },
           [this]() -> const policy::ProfileSettings& { return profile_settings(); }, write_limit(options_)};

@@ -1,5 +1,5 @@
-// Somebody writes a node all the time, more often than a request of ours waits for its place in the budget: our writes
-// come through all the same. Against the API server in memory, under simulated time.
+// Another program writes a node more often than the budget lets a request of ours through: our writes still succeed.
+// Against the API server in memory, under simulated time.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -29,7 +29,7 @@ class BusyNodeTest : public testing::InMemoryCluster {
     InMemoryCluster::TearDown();
   }
 
-  // Somebody who writes an annotation of the object, again and again.
+  // Another program that writes an annotation of the object, again and again.
   net::Task<void> write_again_and_again(std::string path) {
     for (int i = 0;; ++i) {
       co_await write_once(path, i);
@@ -52,7 +52,7 @@ class BusyNodeTest : public testing::InMemoryCluster {
   static net::Task<void> call_again_and_again(Replica& replica) {
     while (true) (void)co_await replica.client.get(kube::kNamespaces, "", "koordinator-system", 1min);
   }
-  // A write of the node's status meets somebody else's that was a moment faster, `faster` times.
+  // Another program's write comes just before our write of the node's status, `faster` times.
   net::Task<void> overtaken(const net::HttpHandler& inner, net::HttpExchange& exchange, int& faster) {
     const auto& request = exchange.head();
     if (faster > 0 && request.method == "PATCH" && request.target.starts_with("/api/v1/nodes/n1/status")) {
@@ -123,7 +123,7 @@ TEST_F(BusyNodeTest, ConflictIsDecidedAgainAndSentAtOnce) {
   const double before = first.metric("tidemark_manager_conflicts_total");
   replicas.clear();
 
-  // Somebody is always a moment faster, twice.
+  // Another program is a moment faster, twice.
   int faster = 0;
   const net::HttpHandler handler = [this, inner = server->handler(), &faster](net::HttpExchange& exchange) {
     return overtaken(inner, exchange, faster);

@@ -62,7 +62,7 @@ class LedgerTest : public testing::InMemoryCluster {
     if (text.empty()) return std::nullopt;
     return *model::parse_yarn_offer(text);
   }
-  // What the node's agent is told that pods are to give back; null where nothing is.
+  // The amount that pods of the node must give back, as its agent reads it; null if there is none.
   Json told() {
     const Json object = must("GET", "/apis/slo.koordinator.sh/v1alpha1/nodeslos/n1", nullptr);
     const Json* found = object.at("spec", "extensions", "Object", "tidemark", "reclaim");
@@ -242,7 +242,7 @@ TEST_F(LedgerTest, PublishesYarnReclaimWithItsOffer) {
   const Json node = read_node("n1");
   EXPECT_EQ(node.text_at("metadata", "annotations", model::kYarnOfferAnnotation).find("reclaim"), std::string::npos)
       << "the version before refuses an offer with a field that it does not know";
-  // Another offer than the one it came with, by a manager that knows no reclaim: it is told again.
+  // Another offer, by a manager version without reclaim: the request is published again with it.
   auto other = *yarn_offer();
   other.generation += 1;
   annotate(model::kYarnOfferAnnotation, Json(model::format_yarn_offer(other)));
@@ -250,7 +250,7 @@ TEST_F(LedgerTest, PublishesYarnReclaimWithItsOffer) {
   ASSERT_TRUE(yarn_reclaim());
   EXPECT_EQ(yarn_reclaim()->generation, yarn_offer()->generation);
   EXPECT_GT(yarn_offer()->generation, other.generation);
-  // Nobody waits any more.
+  // No pod waits any more.
   must("DELETE", "/api/v1/namespaces/default/pods/waits?gracePeriodSeconds=0", nullptr);
   run_for(10s);
   EXPECT_FALSE(yarn_reclaim());
@@ -344,7 +344,7 @@ TEST_F(LedgerTest, AmountHeldByPodsIsNotYarnsWhileKubernetesIsOff) {
   EXPECT_EQ(yarn_cpu(), 9200);
 }
 
-// YARN acts on an offer from long ago, so Kubernetes is given nothing more, and goes on from what it was told.
+// YARN acts on an old offer, so the offer to Kubernetes does not grow; it is cut by the class that is off.
 TEST_F(LedgerTest, AmountHeldByAnOffClassIsSubtractedOnce) {
   ledger("{mode: strict}\nclasses: [{name: transcode, order: 1}]");
   book(0);
@@ -495,7 +495,7 @@ TEST_F(LedgerTest, UnreadableLedgerAndOfferLeaveYarnTheRest) {
   EXPECT_EQ(offered("n1"), "13200") << "an unreadable text is not nothing";
 }
 
-// The end of the order ends what YARN holds. Lifted just after it, what was told of it goes with no offer any more.
+// YARN must end its containers when the drain ends. If the order is lifted just after that, the drain is withdrawn.
 TEST_F(LedgerTest, LiftedDrainOrderEndsTheDrain) {
   const auto drain = [&] {
     const auto text = std::string(read_node("n1").text_at("metadata", "annotations", model::kYarnDrainAnnotation));

@@ -1,5 +1,5 @@
-// Who waits for the budget of writes, and what is made of growth that does not come about; against the API server in
-// memory, under simulated time.
+// The queue for the write budget, and growth that is not written; against the API server in memory, under simulated
+// time.
 #include <gtest/gtest.h>
 
 #include <memory>

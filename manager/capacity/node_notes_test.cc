@@ -1,4 +1,4 @@
-// What of a node cannot be read is told once, whatever other nodes have to say, and counted while it lasts.
+// An unreadable text of a node is reported once, whatever other nodes have, and counted while it lasts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ TEST_F(NodeNotesTest, LogsEachProblemOfANodeOnce) {
   EXPECT_EQ(replica.metric("tidemark_nodes_partly_unreadable"), 2);
 }
 
-// Nobody uses less than nothing: what counts as 0 is not sold where the node's profile is the safe one.
+// A negative use counts as 0. With the profile `tidemark` an offer does not grow because of it.
 TEST_F(NodeNotesTest, NegativeMeasurementStopsGrowth) {
   Json map = name_only("tidemark-config");
   map["data"] = Json::object(

@@ -1,5 +1,5 @@
-// The API server answers nobody, or takes no writes, for longer than an offer is held without reports; against the one
-// in memory, under simulated time.
+// The API server answers no request, or accepts no write, for longer than an offer is held without reports; against the
+// one in memory, under simulated time.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
-// What somebody else took away or overwrote comes back within a second, ahead of every routine write: against the API
-// server in memory, under simulated time.
+// Amounts that another program removed or overwrote are repaired within a second, ahead of every routine write: against
+// the API server in memory, under simulated time.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -25,7 +25,7 @@ constexpr std::string_view kTopologiesPath = "/apis/topology.node.k8s.io/v1alpha
 
 class RepairTest : public testing::InMemoryCluster {
  protected:
-  // Somebody else's write of amounts into the status; null takes one away.
+  // Another program writes amounts into the status; null removes one.
   void foreign(std::string_view name, const Json& capacity, const Json& allocatable) {
     must("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
          Json::object({{"status", Json::object({{"capacity", capacity}, {"allocatable", allocatable}})}}), kMerge);

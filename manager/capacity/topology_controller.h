@@ -1,7 +1,7 @@
-// Writes what was decided of the zones into the NodeResourceTopology, where it is worth a write.
+// Writes the amounts of the NUMA zones into the NodeResourceTopology, if the change is worth a write.
 //
-// It has its own memory of when it wrote what: zones are refreshed by their own time, and what somebody else changed of
-// ours is put right. Each write holds only for the revision that it was decided on, and carries the leader's epoch
+// It remembers its own writes: zones have their own refresh time, and values that another program changed are repaired.
+// Each write holds only for the revision that it was decided on, and carries the leader's epoch
 // (manager/capacity/zone_patch.h, docs/decisions/0005-fencing.md).
 #pragma once
 

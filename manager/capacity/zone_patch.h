@@ -2,7 +2,7 @@
 //
 // A JSON patch on the NodeResourceTopology, because a merge patch would replace the whole list of zones, of which we
 // know a part. Paths count places, so the patch holds only for the revision that it was made from: it replaces
-// metadata.resourceVersion by the one it was decided on, and anybody's write in between makes it a 409.
+// metadata.resourceVersion by the one it was decided on, and any write in between makes it a 409.
 #pragma once
 
 #include <cstdint>

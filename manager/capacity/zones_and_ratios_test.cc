@@ -200,7 +200,7 @@ TEST_F(ZonesAndRatiosTest, ZonesOfANodeThatFollowsItsPoolAreCutWithItAndDoNotGro
   run_for(8min);
   EXPECT_EQ(offered("n4"), "7200");
   EXPECT_EQ(zone("n4", 0, kBatchCpu), "3600/3600/3600");
-  // He writes zones here too: no war over them, whatever the node itself does.
+  // The second writer writes zones too: they are left to it, independent of the amounts of the node.
   foreign_zone_write("n4", "/zones/0/resources/1/allocatable", "5000");
   metric("n4", "14");
   run_for(5s);

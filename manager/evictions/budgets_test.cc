@@ -132,7 +132,7 @@ TEST_F(BudgetsTest, RestartAndNewLeaderContinueFromStoredState) {
   EXPECT_EQ(day().evicted, 4);
 }
 
-// A sum over replicas, or the highest of them, must not count what somebody saw who leads no more.
+// A sum or maximum over replicas must not contain values of a former leader.
 TEST_F(BudgetsTest, FormerLeaderExportsNoBudgets) {
   tidemark();
   auto& former = start("one", true);
@@ -174,7 +174,7 @@ TEST_F(BudgetsTest, EvictionsOfTheHourSurviveARestart) {
     pod(name);
     api_evicts(name);
     run_for(1s);
-    must("DELETE", cat(kPods, "/", name), nullptr);  // nobody can count it again
+    must("DELETE", cat(kPods, "/", name), nullptr);  // it cannot be counted again
     run_for(1min);
   };
   lose("t-0");

@@ -5,9 +5,9 @@
 //   of a pool    counted within the hour  + let through and not seen to go yet, all jobs   against perPoolHour
 //
 // What was let through counts from the answer on: a pod says a moment later that it was evicted, and many nodes that
-// ask within that moment must not pass a limit together. One that never says so (a disruption budget refused it) gives
-// its place back after kEvictionCounted; asked for again it has one for kSecondTry only, so that those whom nobody may
-// evict do not hold the places of others.
+// ask within that moment must not pass a limit together. A pod that is never evicted (a disruption budget refused it)
+// loses its place after kEvictionCounted. A second request holds a place for kSecondTry only, so that pods that cannot
+// be evicted do not block others.
 //
 // Every replica answers for itself, and knows what another one let through when the pods say so: within that moment
 // each may let through what is left of a limit. Once the leader has stored that a pool is exhausted none does.

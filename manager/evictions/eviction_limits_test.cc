@@ -37,8 +37,8 @@ class EvictionLimitsTest : public ::testing::Test {
     if (std::ranges::find(let, object) == let.end()) let.push_back(object);
     return "goes";
   }
-  // The status of the pod of that job which was let through first said so, and the watch brought it. Where none was,
-  // somebody else evicted one.
+  // The watch brings the status of the first pod of that job that was let through. If none was, another program evicted
+  // one.
   void is_counted(std::string_view job) {
     policy::count(book_, {"night", "", cat("team/", job), true}, clock_.wall(), clock_.wall());
     auto& let = let_[std::string(job)];

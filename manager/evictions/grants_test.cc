@@ -227,7 +227,7 @@ TEST_F(GrantsTest, RemovesOnlyOurGrantsWithoutTidemarkConfig) {
   run_for(5s);
   ASSERT_EQ(granted("n1"), 20);
   replicas.clear();
-  // Somebody else's beside ours, and what a later version of ours may have left on another node.
+  // Extensions of another program, and of a later version of Tidemark on another node.
   const auto merge = [&](std::string_view node, std::string_view object) {
     must("PATCH", cat(testing::kNodeSlosPath, "/", node),
          *Json::parse(cat(R"({"spec":{"extensions":{"Object":)", object, "}}}")), kMerge);

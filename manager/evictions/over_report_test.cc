@@ -36,7 +36,7 @@ class OverReportTest : public EvictingCluster {
     }
     run_for(6s);
   }
-  // 15.2 cores are real, and half as much again is told.
+  // 15.2 cores are real, and 1.5 times that is offered.
   void falls_back_and_returns() {
     auto& manager = start();
     const auto given_up = [&] { return manager.metric("tidemark_pool_over_report_given_up{pool=\"default\"}"); };

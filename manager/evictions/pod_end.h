@@ -9,8 +9,8 @@
 //                                                       | that had none left, which nothing in its status tells apart
 //   phase Succeeded or Failed, none of these            | by itself
 //
-// What kills containers and leaves no word of it looks like a task that failed: Koordinator's agent, by default, and
-// ours where nobody answers for the eviction API (TM-EVICT-017; it may write to no pod).
+// A program that kills containers and records no reason makes them look like failed tasks: Koordinator's agent does by
+// default, and our agent does if the eviction API gives no answer (TM-EVICT-017; it may not write to pods).
 #pragma once
 
 #include <cstddef>

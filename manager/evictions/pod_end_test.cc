@@ -45,7 +45,7 @@ TEST(PodEnd, CauseMayFollowTheStartOfTermination) {
   EXPECT_EQ(read_pod_end(disrupted("TerminationByKubelet")).by, EndedBy::kNothing);
   EXPECT_EQ(read_pod_end(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Evicted")")).by,
             EndedBy::kKubelet);
-  // The node shuts down: nobody evicts.
+  // The node shuts down: that is no eviction.
   EXPECT_EQ(read_pod_end(cat(disrupted("TerminationByKubelet", "Failed"), R"(,"reason":"Terminated")")).by,
             EndedBy::kNode);
 }

@@ -35,7 +35,7 @@ TEST_F(YarnEndsTest, CountsEachYarnTaskReportOnce) {
   EXPECT_TRUE(book.jobs.contains({"default", "yarn/application_1_0001"}));
   EXPECT_EQ(policy::of_day(book, "default", "spark", clock.wall()), (policy::Ended{1, 12}));
 
-  // While nobody is there one more is told: of three entries one is new to the next leader.
+  // Without a manager one more end is reported: one of three entries is new to the next leader.
   replicas.clear();
   run_for(10s);
   tells("n1", 1);

@@ -1,5 +1,5 @@
-// What was learned, kept on the API server in memory under simulated time: over restarts, changes of the leader, others
-// who write there, and texts that nobody can read.
+// The learned profiles, stored on the API server in memory under simulated time: over restarts, changes of the leader,
+// writes of other programs, and unreadable texts.
 #include "manager/history/store.h"
 
 #include <gtest/gtest.h>

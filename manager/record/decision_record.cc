@@ -12,7 +12,7 @@
 namespace tidemark::manager {
 namespace {
 
-// Pods, or reports: by id. Where one is listed twice (nobody should) a formula may go by the order: it stays.
+// Sorts pods, or reports, by id. The order of duplicates stays, because a formula may depend on it.
 template <class Listed>
 void sort_by_id(std::vector<Listed>& list) {
   const auto less = [](const Listed& a, const Listed& b) { return a.id < b.id; };

@@ -42,7 +42,7 @@ inline constexpr std::int64_t kPolicyVersion = 9;
 inline constexpr char kDecisionRecord = journal::kFirstOfOwner;
 inline constexpr char kLeadRecord = journal::kFirstOfOwner + 1;
 inline constexpr char kSilenceRecord = journal::kFirstOfOwner + 2;
-// Others tell what was beside decisions; of those that a newer program keeps nobody knows what they tell.
+// Other records contain events beside decisions; a newer version may write kinds that this one does not know.
 constexpr bool is_decision(std::string_view payload) {
   return payload.empty() || payload.front() <= kDecisionRecord;
 }

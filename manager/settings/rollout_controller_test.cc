@@ -1,5 +1,5 @@
-// Roll-outs against the API server in memory, under simulated time: what is stored, who is told, what a restart, a
-// replica and a store that cannot be written make of it. What a step decides is tested in policy/rollout.
+// Rollouts against the API server in memory, under simulated time: the stored state, the settings of each node, a
+// restart, a second replica and a store that cannot be written. policy/rollout tests the decisions of a step.
 #include "manager/settings/rollout_controller.h"
 
 #include <gtest/gtest.h>
@@ -354,7 +354,7 @@ TEST_F(RolloutControllerTest, KeepsTheStoreOfANewerVersionAndRollsOutNothing) {
   EXPECT_EQ(running(replica), "60:23") << "the newest that was in force everywhere";
   EXPECT_EQ(replica.metrics.gauge("tidemark_settings_held", "").value(), 1);
   EXPECT_TRUE(has_event("tidemark-config-revisions", "SettingsRolloutHeld"));
-  // A switch off waits for nobody.
+  // Switching co-location off does not wait for the rollout.
   slo(R"({"enable":false,"cpuReclaimThresholdPercent":60})");
   run_for(10s);
   EXPECT_FALSE(replica.settings.for_node(model::NodeName("n-1")).colocation.config->cluster.enable);

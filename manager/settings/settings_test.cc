@@ -1,4 +1,4 @@
-// Settings against the API server in memory: which text is in force, what is said about a bad one, who is told.
+// Settings against the API server in memory: the text in force, the report of a bad one, and its receivers.
 #include "manager/settings/settings.h"
 
 #include <gtest/gtest.h>
@@ -138,7 +138,7 @@ TEST_F(SettingsTest, UpdateWithoutDataChangeIsIgnored) {
        "application/merge-patch+json");
   run_for(1s);
   EXPECT_EQ(changes, 1);
-  // A key that nobody reads changes nothing but the revision: `undo` brings it back too.
+  // An unknown key changes only the revision: `undo` brings it back too.
   const std::string hash = revision().hash;
   write({{"something-else", "1"}});
   EXPECT_NE(revision().hash, hash);

@@ -79,7 +79,7 @@ pools:
   EXPECT_EQ(word("n1"), base::cat(R"({"modes":{"default":"observe","cpuSuppress":"enforce"},)", classes, "}"));
   EXPECT_EQ(word("n2"), base::cat(R"({"modes":{"default":"enforce"},)", classes, "}"));
 
-  // Another pool, another word; what is somebody else's stays, and a foreign hand in ours is repaired.
+  // Another pool has other settings; extensions of another program stay, and a foreign write to ours is repaired.
   patch_node("n1", R"({"metadata":{"labels":{"pool":null}}})");
   EXPECT_EQ(word("n1"), word("n2"));
   patch(kNodeSlosPath, "n1",

@@ -123,7 +123,7 @@ TEST_F(NodeSpecsTest, PoolAndNodeSettingsOverrideClusterSettings) {
   EXPECT_EQ(replicas[0]->metric("tidemark_node_settings_invalid"), 0);
 }
 
-// Whoever reads the hash on a node takes the settings for in force there, by its agent too.
+// The hash on a node means that the settings are in force there, for its agent too.
 TEST_F(NodeSpecsTest, PublishesTheHashOfAnEditOnceInTheNodeSlo) {
   constexpr int kNodes = 60;  // more than the budget writes at once
   setting("resource-threshold-config", R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":60}})");
@@ -156,7 +156,7 @@ TEST_F(NodeSpecsTest, PublishesTheHashOfAnEditOnceInTheNodeSlo) {
   EXPECT_GT(steps_between, 0) << "the test saw them on their way";
 }
 
-// ---- somebody else writes the same objects ----
+// ---- a second writer of the same objects ----
 
 class RivalTest : public NodeSpecsTest {
  protected:
@@ -202,7 +202,7 @@ TEST_F(RivalTest, LeavesARepeatedlyReplacedObjectToTheSecondWriter) {
   EXPECT_NE(offered("n1"), "");
   EXPECT_EQ(threshold("n2"), Json(65));
 
-  // The next process stands back without another fight, and comes back when nobody wrote for long enough.
+  // The next process leaves the objects at once, and writes again after no other program wrote for long enough.
   replicas.clear();
   start("two");
   run_for(1min);
@@ -306,7 +306,7 @@ TEST_F(NodeSpecsTest, SettingsReachEveryNode) {
     EXPECT_EQ(threshold(name), Json(55)) << name;
     EXPECT_EQ(interval(name), Json(20)) << name;
   }
-  // Only the part that differs was touched, and what is somebody else's stays.
+  // Only the part that differs is written, and extensions of another program stay.
   patch(kNodeSlosPath, "n1", R"({"spec":{"extensions":{"Object":{"mine":{"x":1}}}}})");
   setting("resource-threshold-config", nullptr);
   run_for(1s);
@@ -418,7 +418,7 @@ TEST_F(NodeSpecsTest, OnlyTheLeaderWritesAndItsSuccessorContinues) {
   replicas.erase(replicas.begin());
   setting("resource-threshold-config", R"({"clusterStrategy":{"cpuSuppressThresholdPercent":55}})");
   run_for(5s);
-  EXPECT_EQ(threshold("n1"), Json(65));  // nobody leads
+  EXPECT_EQ(threshold("n1"), Json(65));  // there is no leader
   run_for(30s);
   EXPECT_EQ(threshold("n1"), Json(55));
 }

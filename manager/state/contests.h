@@ -1,6 +1,6 @@
-// Somebody else writes the same amounts onto our nodes: told from the changes that nodes went through, node by node
-// (policy/contest), and for a whole pool where several of its nodes are written so. A node that is left to another
-// writer is only observed, until nobody wrote for a while or somebody orders it on.
+// Detects a second writer of the amounts on our nodes, from the changes of each node (policy/contest), and for a whole
+// pool if several of its nodes have one. A node that is left to another writer is only observed, until that writer has
+// been quiet for a while or an order switches the node on.
 //
 // A node that only follows its pool was not seen to be fought over. It is cut, for whom a cut protects, and nothing
 // else; and one overwrite is enough there for it to be left to the other writer itself. So a pool of N nodes that is

@@ -1,6 +1,7 @@
-// Somebody else writes the objects that this manager keeps for its nodes: NodeSLOs, specs of NodeMetrics, what NUMA
-// zones carry. The rule is that of a node's amounts (policy/contest), for each object by itself: one that is replaced
-// again and again is left to the other writer, and with several of a pool the pool's; the node's amounts go on.
+// Detects a second writer of the objects that this manager writes for its nodes: NodeSLOs, specs of NodeMetrics,
+// amounts of NUMA zones. The rule is that of a node's amounts (policy/contest), for each object by itself: one that is
+// replaced again and again is left to the other writer, and with several of a pool the pool's; the node's amounts go
+// on.
 //
 // What counts: the object says something else than what we left there, in a revision of its own, and we would write it
 // again. Who did it is read from managedFields, when it happens. The node's condition tells, and by it a new leader

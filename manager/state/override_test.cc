@@ -176,7 +176,7 @@ TEST_F(OverrideTest, NewManagerObeysEarlierOverrides) {
   start("two");
   EXPECT_EQ(offered("n1"), "10800");
   EXPECT_EQ(events().find("TidemarkLineOverridden"), std::string::npos) << "it is no news";
-  // What ends while nobody runs is over for whoever comes.
+  // An override that ends while no manager runs is over for the next one.
   replicas.clear();
   clock.advance(11min);
   metric("n1", "2");

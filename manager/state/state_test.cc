@@ -180,7 +180,7 @@ TEST_F(StateTest, DrainsOnlyOneClassAndReturnsItsShare) {
   EXPECT_TRUE(told().is_null());
 }
 
-// Who is evicted since somebody ordered his class off tells nothing of what was sold.
+// Evictions of a class after its order `off` do not mean that too much was sold.
 TEST_F(StateTest, CountsEvictionsOfAnOffClassApart) {
   constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
   node("n1");
@@ -338,7 +338,7 @@ TEST_F(StateTest, NodeThatJoinsAnOffClusterSellsNothing) {
   EXPECT_EQ(label("late"), "off") << "its agent reads no ConfigMap";
   EXPECT_EQ(condition("late", "message"),
             "off: nothing is sold. ordered for the whole cluster by ann@ops: the whole cluster");
-  // Whoever deletes the ConfigMap switches nothing on.
+  // Deleting the ConfigMap switches nothing on.
   must("DELETE", base::cat(kConfigPath, "/tidemark-state"), nullptr);
   run_for(1min);
   node("later");

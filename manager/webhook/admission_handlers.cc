@@ -66,7 +66,7 @@ AdmissionAnswer eviction_refused(int code, std::string_view word, std::string me
   return answer;
 }
 
-// It was too busy, or nobody answered in time.
+// Whether the server was too busy, or did not answer in time.
 bool may_answer_later(const Error& error) {
   return error.code == kTooManyRequests || error.code >= kServerErrors || error.kind == ErrorKind::kUnavailable ||
          error.kind == ErrorKind::kDeadline;
@@ -184,7 +184,7 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_pod(AdmissionRequest requ
     labels = co_await namespace_labels(request.ns);
   }
   auto list = profiles();
-  if (!settings_.reconcile_by_default) {  // nobody catches up for the others
+  if (!settings_.reconcile_by_default) {  // no controller applies the other profiles later
     std::erase_if(list, [](const auto* profile) { return !profile->controller_managed; });
   }
   policy::ValidationInput input{.pod = request.object,
@@ -245,7 +245,7 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest
     if (bytes.error().kind == ErrorKind::kNotFound) {
       co_return eviction_refused(kNotFound, "Gone", cat("looking the pod up: ", bytes.error().message));
     }
-    // Without the right to, for one, nobody gets an answer the next time either.
+    // For example a missing permission: the next request gets no answer either.
     const auto why =
         may_answer_later(bytes.error()) ? policy::EvictionDenial::kNotKnown : policy::EvictionDenial::kUnreadable;
     co_return answer_of({why, kUnavailable, bytes.error().message, ""});

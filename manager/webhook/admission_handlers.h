@@ -30,12 +30,12 @@
 namespace tidemark::manager {
 
 inline constexpr base::Duration kLookupLimit = std::chrono::seconds(2);  // of one object that no cache has
-// Look-ups of such objects in a second, with a burst: whoever makes pods must not use up what the controllers write by.
+// Look-ups of such objects in a second, with a burst: many new pods must not use up the controllers' request budget.
 inline constexpr double kLookupsPerSecond = 5;
 inline constexpr std::int64_t kLookupsBurst = 20;
 inline constexpr base::Duration kMissingKept = std::chrono::seconds(5);  // a PriorityClass that is not there
 inline constexpr std::size_t kMissingMax = 1000;
-// Evictions by agents that are looked at in a second, with a burst; one more is told to ask later. Each is one GET of a
+// Evictions by agents that are checked in a second, with a burst; one more must be repeated later. Each is one GET of a
 // pod, less than what the API server itself reads and writes for an eviction that is let go. A surge on ten thousand
 // nodes, each with one eviction, is through one replica within 20 s, sooner than an agent stops waiting
 // (policy::kBusyFor); what is above the rate costs no look-up.

@@ -31,7 +31,7 @@ std::string cut(std::string text, std::size_t bytes_max) {
   return text + " …";
 }
 
-// Of more than one nobody knows which is meant.
+// The node of the token; "" if it has none or several.
 std::string claimed_node(const Json& request) {
   const Json* nodes = request.at("userInfo", "extra", kNodeClaim);
   if (nodes == nullptr || !nodes->is_array() || nodes->as_array().size() != 1) return "";

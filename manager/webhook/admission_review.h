@@ -28,8 +28,8 @@ struct AdmissionRequest {
   std::string ns;
   std::string name;  // may be empty on CREATE
   AdmissionOperation operation = AdmissionOperation::kCreate;
-  std::string user;       // who asks
-  std::string user_node;  // the node that his token is bound to; "" where it is bound to none
+  std::string user;       // the author of the request
+  std::string user_node;  // the node that the user's token is bound to; "" if it is bound to none
   bool dry_run = false;   // nothing will come of it
   Json object;            // null on DELETE
   Json old_object;        // null on CREATE

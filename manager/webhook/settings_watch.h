@@ -1,6 +1,6 @@
-// What the webhooks themselves need of ConfigMaps: whether offline work is taken, labels that pods must carry, and the
-// trap that an edit is checked only where the ConfigMap carries the label which the API server selects by. A ConfigMap
-// without it is told of: an event on it, a metric, a line in the log.
+// Settings that the webhooks need: whether offline work is accepted, and the labels that pods must carry. The API
+// server sends an edit to the webhook only if the ConfigMap has the selected label. A ConfigMap without it is reported:
+// by an event on it, a metric and a log line.
 #pragma once
 
 #include <memory>

@@ -93,7 +93,7 @@ class WebhookCertificates {
   void start();  // until destroyed
 
   bool ready() const { return have_serving_; }
-  // The authorities to trust, as PEM; nullopt where nobody told (a folder without ca.crt): what is there is left alone.
+  // The authorities to trust, as PEM; nullopt if unset (a directory without ca.crt): then the present bundle stays.
   std::optional<std::string> bundle() const;
   void look() { changed_.set(); }  // leadership or trust may have changed
 

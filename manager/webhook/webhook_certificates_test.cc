@@ -54,7 +54,7 @@ TEST(WebhookCertificates, EachRotationStepKeepsTheCertificateTrusted) {
     EXPECT_TRUE(net::check_certificate(state.serving, state.authority.certificate_pem));
     const auto facts = rotation_facts(state, certificate_options(), nobody);
     EXPECT_TRUE(facts.serving_fits);
-    // Whoever still has the bundle from before the step knows who signs now.
+    // A client with the bundle from before the step trusts the new signer.
     if (!bundle_before.empty()) {
       EXPECT_NE(bundle_before.find(base::trim(state.authority.certificate_pem)), std::string::npos);
     }

@@ -19,7 +19,7 @@ constexpr base::Duration kLookAgain = std::chrono::minutes(1);
 constexpr base::Duration kSoon = std::chrono::seconds(30);  // a change so soon after our write undoes it
 constexpr int kRepairsMax = 5;                              // in a row, then we rest
 constexpr base::Duration kRest = std::chrono::minutes(2);
-// Who takes a release away takes the evictions' object first, and the manager a moment later: that is not undone.
+// Removing a release deletes the object for evictions first, and the manager a moment later: the deletion stays.
 constexpr base::Duration kGoneFor = std::chrono::minutes(1);
 
 Json texts(std::initializer_list<std::string_view> list) {
@@ -235,7 +235,7 @@ bool WebhookConfigurations::trusted(std::string_view pem) const {
     const auto* object = side->objects->find({"", side->name});
     if (object == nullptr) {
       if (side->needed) return false;
-      continue;  // a kind that is switched off has no object, and nobody to trust
+      continue;  // a kind that is switched off has no object and needs no trust
     }
     for (const Json& hook : object->webhooks.as_array()) {
       const auto bundle = base::base64_decode(hook.text_at("clientConfig", "caBundle"));
@@ -355,7 +355,7 @@ net::Task<Result<void>> WebhookConfigurations::write(Side& side, const WebhookCo
   if (side.fails_closed) {
     TM_CO_TRY(const Json would_be, co_await send(side, create, object.dump(), true));
     if (!covers(would_be, wanted)) {
-      // Without its condition it would fail for everybody: then rather none.
+      // Without its condition it would refuse the requests of all users: then it has no webhook.
       if (holds) {
         object["webhooks"] = Json::array();
         TM_CO_TRY_VOID(co_await send(side, create, object.dump(), false));

@@ -5,9 +5,9 @@
 // The names are Koordinator's by default, so that a manager of ours in its place takes them over: what its chart put
 // there is saved under the annotation "template", which is where it looks when it comes back.
 //
-// A third object, of node agents' evictions, is ours alone. It fails closed, for the agents' user only; so whoever
-// gives agents their rights makes it with them (the chart), closed, and the leader opens it: it says whom to trust. A
-// server that keeps it without its condition (before Kubernetes 1.28) would refuse everybody: there it is emptied.
+// A third object, for evictions by node agents, is ours alone. It fails closed, for the agents' user only. The chart
+// creates it closed, together with the agents' permissions, and the leader opens it by adding the trusted bundle. A
+// server that stores it without its condition (before Kubernetes 1.28) would refuse all users: there it is emptied.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ struct ConfigurationOptions {
   std::int64_t service_port = 443;
   std::string url;  // "https://HOST:PORT": asked there and not by service
   std::string evictions_name = "tidemark-agent-evictions";
-  std::string agent_account;  // "": nobody's evictions are asked about, and that object is left alone
+  std::string agent_account;  // "": no eviction is checked, and that object is not written
   bool pods_mutated = true;
   bool pods_validated = true;
   bool settings_validated = true;
@@ -49,10 +49,10 @@ Json eviction_webhooks(const ConfigurationOptions& options, const std::optional<
 // Whether `there` says all that `wanted` says: members that the server added do not matter, elements of lists do.
 bool covers(const Json& there, const Json& wanted);
 
-// Where nobody told us a bundle, each webhook keeps the one that is there under its name.
+// Without a bundle of ours each webhook keeps the present bundle under its name.
 Json with_bundles_of(Json wanted, const Json& there);
 
-// When what somebody else undid is put right: at once the first few times in a row, then at long distances.
+// Decides when to repair a change of another writer: at once the first few times in a row, then at long intervals.
 class RepairBrake {
  public:
   enum class Answer { kGo, kWait, kGoAndTell };  // tell: another writer does not stop
@@ -68,7 +68,7 @@ class WebhookConfigurations {
  public:
   struct Context {
     std::function<bool()> leading;
-    std::function<bool()> ready;  // an answer would be right: before that nobody is told to ask
+    std::function<bool()> ready;  // an answer would be right: before that no webhook is registered
     std::function<std::optional<std::string>()> bundle;
     std::function<void()> on_change;  // what trusted() answers may have changed
   };

@@ -206,7 +206,7 @@ class KeptTest : public ::testing::Test {
   std::unique_ptr<WebhookConfigurations> configurations;
 };
 
-// The API server asks nobody yet, and refuses: there is no authority that it could trust.
+// The API server refuses without a request to the webhook, because it has no authority to trust yet.
 TEST_F(KeptTest, OpensWhatTheChartLeftClosed) {
   put(wanted(std::nullopt));
   keep();
@@ -279,7 +279,7 @@ TEST_F(KeptTest, LeavesItAloneWithoutAnAgentUser) {
   EXPECT_EQ(server.writes, 2);
 }
 
-// Somebody undoes each write a second later, for an hour.
+// Another writer undoes each write a second later, for an hour.
 TEST(WebhookConfigurations, RepeatedRepairsBackOff) {
   RepairBrake brake;
   base::MonotonicTime now{};

@@ -10,8 +10,8 @@
 namespace tidemark::manager {
 namespace {
 
-// The API server passes on none of our words with it, but that there were too many: so an agent that asked to evict
-// knows that we are there (agent/evict/ending.cc). 503 is said where we cannot answer anybody.
+// The API server passes on only the code, not our message: by 429 an agent that asked to evict knows that the webhook
+// runs (agent/evict/ending.cc). 503 means that this replica cannot answer at all.
 constexpr int kTooManyCode = 429;
 constexpr base::Duration kIdleLimit = std::chrono::seconds(90);  // the API server's own client lets go after 90 s
 
@@ -134,7 +134,7 @@ net::Task<Result<std::string>> WebhookServer::answer(const Path& path, net::Http
   const auto began = loop_.clock().monotonic();
   auto body = co_await net::within(loop_, exchange.body(kReviewBytesMax), kAdmissionLimit, "the request's body");
   if (!body) co_return std::unexpected(std::move(body).error());
-  // What cannot be held is not read; what has too many values is told so by the reader, before it makes any.
+  // Within the budget of bytes. A body with too many values is refused by the parser, before it builds any.
   const std::size_t values = review_values(*body);
   if (values <= kReviewValuesMax && !share.grow(values * kReviewValueBytes)) co_return full();
   auto request = decode_review(*body);

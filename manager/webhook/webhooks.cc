@@ -20,7 +20,7 @@ namespace {
 using base::cat;
 
 constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
-// By its Service the API server still finds a replica for a moment after that was told to stop.
+// The API server may still send requests through the Service for a moment after the replica began to stop.
 constexpr base::Duration kGoodbye = std::chrono::seconds(5);
 constexpr std::string_view kComponent = "tidemark-webhooks";
 
@@ -131,7 +131,7 @@ class RunningWebhooks final : public Webhooks {
         certificates_(
             loop, client, client, client, log_, metrics, random.fork(), certificate_options(options_),
             {.leading = context_.leading,
-             // Where somebody else tells the API server, he decides about trust.
+             // If another program registers the webhooks, it decides about trust.
              .trusted = [this](std::string_view pem) { return !options_.registers || configurations_.trusted(pem); },
              .use = [this](const net::IssuedCertificate& certificate) { use(certificate); },
              .on_bundle = [this] { configurations_.look(); }}),
