@@ -217,7 +217,7 @@ Flag& Flags::choice(std::string_view name, std::string& target, std::initializer
 
 Flag& Flags::add_choice(std::string_view name, std::vector<std::string> words, std::size_t chosen,
                         std::function<void(std::size_t)> assign_index, std::string_view help) {
-  TM_CHECK(chosen < words.size(), "the default is none of the words");
+  TM_CHECK(chosen < words.size(), "the default is not one of the words");
   Flag& flag = add(name, Flag::Kind::kChoice, join(words, "|"), help);
   flag.default_ = words[chosen];
   flag.read_ = [words = std::move(words), assign_index = std::move(assign_index)](

@@ -166,7 +166,7 @@ class Examination {
                                         : Result<linux::KnobReport>(std::unexpected(groups.error())));
       report_.tried_by = TriedBy::kCommand;
     }
-    if (!trials_.not_tried.empty()) report_.tried_by = TriedBy::kNobody;
+    if (!trials_.not_tried.empty()) report_.tried_by = TriedBy::kNone;
     found_.knobs = std::move(trials_.found);
     found_.not_tried = std::move(trials_.not_tried);
   }
@@ -283,8 +283,8 @@ std::string_view word(TriedBy by) {
       return "agent";
     case TriedBy::kCommand:
       return "command";
-    case TriedBy::kNobody:
-      return "nobody";
+    case TriedBy::kNone:
+      return "none";
   }
   return "unknown";
 }

@@ -38,14 +38,14 @@ struct DoctorOutside {
   std::string bearer{};  // to ask it with; "" for none
 };
 
-enum class TriedBy : std::uint8_t { kNobody, kAgent, kCommand };
+enum class TriedBy : std::uint8_t { kNone, kAgent, kCommand };
 
 struct DoctorReport {
   std::vector<policy::NodeFinding> findings;
   bool agent_runs = false;
-  TriedBy tried_by = TriedBy::kNobody;  // the files of the kernel
-  bool heard_settings = false;          // an agent on this machine kept a NodeSLO; else the defaults count
-  std::vector<std::string> notes;       // what could not be read on the way
+  TriedBy tried_by = TriedBy::kNone;  // the files of the kernel
+  bool heard_settings = false;        // an agent on this machine kept a NodeSLO; else the defaults count
+  std::vector<std::string> notes;     // what could not be read on the way
   bool bad() const { return policy::worst(findings) == policy::Severity::kBad; }
 };
 
@@ -56,7 +56,7 @@ net::Task<Result<DoctorReport>> examine_node(const DoctorOptions& options, Docto
 std::optional<std::string> kept_node_name(const std::string& run_dir);
 
 std::string render_text(const DoctorReport& report);
-// {"severity":…,"findings":[…],"agentRuns":true,"kernelTriedBy":"agent|command|nobody","settings":"nodeslo|defaults",
+// {"severity":…,"findings":[…],"agentRuns":true,"kernelTriedBy":"agent|command|none","settings":"nodeslo|defaults",
 //  "notes":[…]}; policy/render/doctor_text.h has the first two.
 Json render_json(const DoctorReport& report);
 

@@ -368,7 +368,7 @@ TEST_F(DoctorNode, AnswersWithoutCgroups) {
   options.places.cgroup_root = state.root() + "/nothing";
   const DoctorReport report = examine();
   EXPECT_TRUE(report.bad());
-  EXPECT_EQ(report.tried_by, TriedBy::kNobody);
+  EXPECT_EQ(report.tried_by, TriedBy::kNone);
   EXPECT_EQ(of(report, NodeTopic::kGroups).fact, NodeFact::kNoGroups);
   EXPECT_EQ(of(report, NodeTopic::kKnobs).fact, NodeFact::kNothingTried);
   EXPECT_EQ(of(report, NodeTopic::kKubelet).fact, NodeFact::kKubeletAnswers);

@@ -122,7 +122,7 @@ TEST_F(CopilotClient, A400SaysLittle) {
 }
 
 // Copilot contract 10: not implemented, 200 with an empty body.
-TEST_F(CopilotClient, AnEmptySuccessIsNone) {
+TEST_F(CopilotClient, EmptySuccessMeansNotImplemented) {
   say(200, "");
   EXPECT_EQ(run(client().kill_by_resource({}, kLimit)).error().kind, ErrorKind::kUnsupported);
   EXPECT_FALSE(run(client().kill("x", kLimit)));

@@ -62,7 +62,7 @@ TEST(Latencies, TwoAddedAreAsIfCountedTogether) {
   for (const double share : {0.1, 0.5, 0.99, 1.0}) EXPECT_EQ(one.percentile(share), both.percentile(share));
 }
 
-TEST(Latencies, ANegativeOneIsNone) {
+TEST(Latencies, NegativeLatencyCountsAsZero) {
   Latencies latencies;
   latencies.add(Duration(-5));
   EXPECT_EQ(latencies.percentile(1), Duration(0));

@@ -193,7 +193,7 @@ Result<std::vector<Protection>> parse_protections(const std::vector<std::string>
     const std::string lower = small(word);
     const auto found = std::ranges::find(kLayers, lower, &Layer::word);
     if (found == kLayers.end()) {
-      return fail(ErrorKind::kInvalid, base::in_quotes(word), " is none of authentication, integrity, privacy");
+      return fail(ErrorKind::kInvalid, base::in_quotes(word), " is not one of authentication, integrity, privacy");
     }
     if (std::ranges::find(out, found->protection) == out.end()) out.push_back(found->protection);
   }

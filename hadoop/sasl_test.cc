@@ -126,7 +126,7 @@ TEST(SaslTest, RejectsAServerWithoutAuthentication) {
             "the server offers SIMPLE, TOKEN and not KERBEROS, which hadoop.security.authentication asks for here: "
             "nothing is "
             "sent to it. It accepts clients without authentication: is its own core-site.xml the same?");
-  // One method under the name of another is none.
+  // A method under the name of another one is refused.
   EXPECT_NE(why(exchange().on_message(negotiate({{"KERBEROS", "PLAIN", "rm", "host.example"}}))), "");
 }
 
@@ -201,7 +201,7 @@ TEST(SaslTest, ReadsProtectionsInOrder) {
   using enum Protection;
   EXPECT_EQ(parse_protections({"privacy", "Integrity", "privacy"}), (std::vector{kPrivacy, kIntegrity}));
   EXPECT_EQ(parse_protections({"auth-conf"}).error().message,
-            "\"auth-conf\" is none of authentication, integrity, privacy");
+            "\"auth-conf\" is not one of authentication, integrity, privacy");
   EXPECT_FALSE(parse_protections({}));
 }
 

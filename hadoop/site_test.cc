@@ -280,7 +280,7 @@ TEST_F(YarnSiteTest, ReadsKerberosSettings) {
   EXPECT_EQ(security({{on.first, "KERBEROS5"}}).error().message,
             "/s: hadoop.security.authentication must be simple or kerberos, found \"KERBEROS5\"");
   EXPECT_EQ(security({on, rm, {"hadoop.rpc.protection", "auth"}}).error().message,
-            "/s: hadoop.rpc.protection: \"auth\" is none of authentication, integrity, privacy");
+            "/s: hadoop.rpc.protection: \"auth\" is not one of authentication, integrity, privacy");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The budget of a client's calls, and the line of those who wait for their place in it: first come, first served.
-// Whoever leaves the line, or gives a place back, lets the others move up.
+// The budget of a client's calls, and the queue of calls that wait for a place in it: first come, first served. A call
+// that leaves the queue, or returns its place, lets the others move up.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class CallBudget : public std::enable_shared_from_this<CallBudget> {
   net::EventLoop& loop_;
   base::TokenBucket bucket_;
   std::list<Waiting*> line_;
-  std::deque<base::MonotonicTime> due_;  // when the next places come: one for each who waits, in order
+  std::deque<base::MonotonicTime> due_;  // times of the next places: one for each waiting call, in order
   net::Timer timer_;
 };
 

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 class CallBudgetTest : public ::testing::Test {
  protected:
-  // Somebody who waits for a place, says when it came, and keeps it.
+  // A call that waits for a place, records its time, and keeps it.
   net::Task<void> visit(std::string name, base::Duration limit = 1h) {
     auto place = co_await budget->take(limit);
     const auto at = std::chrono::duration_cast<std::chrono::milliseconds>(loop.clock().monotonic() - began);
@@ -125,8 +125,8 @@ TEST_F(CallBudgetTest, WithoutRefillHasOnlyBurstAndReturnedPlaces) {
   EXPECT_EQ(log.back(), "c at 0");
 }
 
-// Whatever is taken, kept for a while, used, given back or left: what is used never passes burst + rate × time, and
-// nobody waits for ever.
+// However places are taken, kept, used, returned or left: use never exceeds burst + rate × time, and no call waits
+// forever.
 TEST_F(CallBudgetTest, UseStaysWithinTheBudget) {
   base::Random random(3);
   for (int round = 0; round < 50; ++round) {

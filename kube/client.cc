@@ -286,8 +286,8 @@ struct Client::Impl {
 
   using StreamPointer = std::unique_ptr<net::HttpStream>;
 
-  // One call with its repeats, the first in `place` where there is one: `once` answers a value, or an error and whether
-  // the server answered at all. `told` hears of each attempt; null for what nobody is told of.
+  // One call with its retries, the first in `place` if there is one: `once` returns a value, or an error and whether
+  // the server answered at all. `told` is called after each attempt; null: attempts are not reported.
   template <class T>
   struct Attempt {
     Result<T> result;

@@ -1,14 +1,13 @@
-// The Kubernetes API as a few calls. Bodies are bytes: decoding into a projection is the caller's (kube/decode.h), so
-// that nobody pays for fields he does not keep. Writes are patches or creates; there is no "update", because putting
-// back a subset would delete what we do not know.
+// The Kubernetes API as a few calls. Bodies are bytes: the caller decodes them into a projection (kube/decode.h), so
+// unneeded fields cost nothing. Writes are patches or creates; there is no "update", because writing a subset of an
+// object would delete fields that we do not know.
 //
 // Answers with a status of 400 and above become errors: 404 kNotFound, 409 kConflict or kAlreadyExists, 410 kGone,
 // 401/403 kDenied, 422/400 kInvalid, 415 kUnsupported, 429 kExhausted (with retry_after_ms), 5xx kUnavailable or
 // kInternal, with the server's own message. Every call takes its place in the client's budget (queries a second, with
-// bursts) first, a list one for all of its pages; the wait counts against its deadline. Whoever writes what it decided
-// by what it read takes the place before that (take_place()), so that nobody else writes in between: a decision that
-// waits gets old. Retries of 429 and 5xx-with-Retry-After happen inside, within the deadline, for calls that are safe
-// to repeat.
+// bursts) first, a list one for all of its pages; the wait counts against its deadline. A caller that writes a decision
+// takes the place before it reads the input of the decision (take_place()), because a decision that waits gets old.
+// Retries of 429 and 5xx-with-Retry-After happen inside, within the deadline, for calls that are safe to repeat.
 #pragma once
 
 #include <cstdint>

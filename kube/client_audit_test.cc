@@ -1,4 +1,4 @@
-// The client: what is told of writes.
+// The audit lines of the client's writes.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -26,14 +26,14 @@ class ClientAudit : public ClientTest {
   Result<std::string> patch(base::Duration limit = 5s) {
     return run(client->patch(kNodes, "n", PatchType::kMerge, "{}", {}, limit));
   }
-  // The one write that was told since the last time, and nothing more.
+  // The only audit line since the last call.
   model::AuditLine only_line() {
     EXPECT_EQ(told.size(), 1u);
     model::AuditLine line = told.empty() ? model::AuditLine() : told[0];
     told.clear();
     return line;
   }
-  // Begins a write, lets so much time pass, and destroys whoever waits for it.
+  // Starts a write, waits for `time`, and destroys the waiting task.
   void give_up_after(base::Duration time) {
     net::Scope scope(loop);
     const auto begin = [&]() -> net::Task<void> {

@@ -98,7 +98,7 @@ TEST_F(WatchTest, SilenceWithinAnEventIsAnError) {
   EXPECT_EQ(event.error().kind, ErrorKind::kUnavailable);
 }
 
-// What follows a kind that nobody changes, against a server that sends no bookmark that says nothing new.
+// An informer of a kind without changes, against a server that sends no bookmark without a new revision.
 class IdleKind : public ClientTest {
  protected:
   IdleKind() {

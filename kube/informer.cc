@@ -348,7 +348,7 @@ struct InformerCore::Impl {
     const auto at = objects.find(object);
     if (at == objects.end()) return;
     bytes -= at->bytes;
-    const auto taken = objects.extract(at);  // with the object, which those who are told may still look at
+    const auto taken = objects.extract(at);  // keeps the object alive during the notification
     tell(key_of(view(taken.value().object.get())), taken.value().object.get(), nullptr);
   }
 

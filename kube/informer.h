@@ -85,7 +85,7 @@ struct Decoded {
 class InformerCore {
  public:
   using Decode = std::function<Result<Decoded>(std::string_view object_bytes)>;
-  // before/after: null where there was none / is none any more.
+  // before/after: null if the object is new / deleted.
   using OnChange = std::function<void(const ObjectKey&, const void* before, const void* after)>;
 
   InformerCore(net::EventLoop& loop, Reader& reader, Watcher& watcher, base::Log log, base::Registry& metrics,

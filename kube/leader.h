@@ -1,8 +1,8 @@
 // Leader election by a coordination.k8s.io Lease, compatible with client-go's (same fields, same meaning).
 //
 // Time is boot time: a machine that slept does not think its lease is fresh. A leader stops by itself when it could not
-// renew for renew_deadline, which is before anybody else may take over (lease_duration after the last renewal that the
-// others saw); every request has a deadline below lease_duration − renew_deadline, so that none of ours lands after
+// renew for renew_deadline, which is before another replica may take over (lease_duration after the last renewal that
+// the others saw); every request has a deadline below lease_duration − renew_deadline, so that none of ours lands after
 // that.
 //
 // leading() is a question to the clock, not a remembered answer: ask it right before each write. That still leaves the

@@ -195,7 +195,7 @@ TEST_F(LeaderTest, OnlyTheHolderRaisesItsEpochAboveASeenOne) {
   EXPECT_EQ(a.changes, (std::vector<bool>{true})) << "it led all the time";
 }
 
-// Nobody goes by the times in it: one that cannot be read keeps nobody from the lease for ever.
+// The times in the lease are not used: an unreadable one blocks no replica forever.
 TEST_F(LeaderTest, LeaseWithAbsurdTimeExpiresNormally) {
   {
     auto a = start("a", 1);

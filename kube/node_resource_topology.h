@@ -16,8 +16,8 @@
 
 namespace tidemark::kube {
 
-// Amounts are in thousandths of the resource's unit, because zones may carry fractions; finer ones are rounded up. Of a
-// resource that nobody here reads only the name is kept: its place in the list counts for a JSON patch.
+// Amounts are in thousandths of the resource's unit, because zones may carry fractions; finer ones are rounded up. Of
+// an unused resource only the name is kept: its place in the list counts for a JSON patch.
 struct ZoneResource {
   Text name;
   std::int64_t capacity_milli = 0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kNodeResourceTopologyGi = std::int64_t{1} << 30;
 
-// As the agent writes it and the manager adds to it; attributes and distances are nobody's business here.
+// As the agent writes it and the manager extends it; attributes and distances are not read.
 constexpr std::string_view kTwoZones = R"({
   "apiVersion":"topology.node.k8s.io/v1alpha1","kind":"NodeResourceTopology",
   "metadata":{"name":"n1","resourceVersion":"42","annotations":{

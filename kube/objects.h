@@ -265,7 +265,7 @@ Result<NodeMetric> decode_node_metric(std::string_view bytes, const NodeMetricFi
 
 struct NodeSlo {
   ObjectMeta meta;
-  std::string spec;  // its bytes as they came: who reads them has a table of their fields; "" where there is none
+  std::string spec;  // its bytes as received: the reader has a table of their fields; "" if there is none
   std::size_t bytes() const;
 };
 Result<NodeSlo> decode_node_slo(std::string_view bytes, const MetaFields& fields, Interner& interner);

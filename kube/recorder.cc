@@ -96,7 +96,7 @@ struct EventRecorder::Impl {
 
   base::TokenBucket& budget_of(const std::string& object) {
     if (auto at = budgets.find(object); at != budgets.end()) return at->second;
-    if (budgets.size() >= kRememberedMax) budgets.clear();  // bounded; at worst everybody has a fresh budget
+    if (budgets.size() >= kRememberedMax) budgets.clear();  // bounded; at worst each object gets a fresh budget
     const double per_second = 1.0 / std::chrono::duration<double>(kRefill).count();
     return budgets.emplace(object, base::TokenBucket(per_second, kBurstAnObject)).first->second;
   }

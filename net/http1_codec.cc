@@ -417,7 +417,7 @@ void append_http1_request(std::string& out, const HttpRequest& head, std::string
   out.append(head.method).append(" ").append(head.target).append(" HTTP/1.1\r\n");
   append_field(out, "host", host);
   append_fields(out, head.headers);
-  // A method that usually carries a body says its length even when that is none (RFC 9110 section 8.6).
+  // A method that usually has a body sends its length even if it is 0 (RFC 9110 section 8.6).
   const bool usual = head.method == "POST" || head.method == "PUT" || head.method == "PATCH";
   if (usual || body_bytes > 0) append_field(out, "content-length", base::cat(body_bytes));
   out.append("\r\n");

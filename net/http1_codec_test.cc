@@ -224,7 +224,7 @@ TEST(Http1Requests, LimitsHold) {
   EXPECT_TRUE(requests(head, limits).error);
 }
 
-TEST(Http1Requests, CutAnywhereIsTold) {
+TEST(Http1Requests, ReportsATruncatedRequest) {
   const std::string whole = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
   for (std::size_t length = 1; length < whole.size(); ++length) {
     const Story story = requests(whole.substr(0, length));

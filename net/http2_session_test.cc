@@ -379,7 +379,7 @@ TEST(Http2Guards, FloodsAreStopped) {
   }
 }
 
-TEST(Http2Guards, AnswersThatNobodyTakesAreBounded) {
+TEST(Http2Guards, BoundsUnreadAnswers) {
   Ear ear;
   base::testing::Clock clock;
   Http2Session server({.side = Side::kServer, .control_frames_per_second = 1e6}, ear);

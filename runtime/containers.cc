@@ -72,7 +72,7 @@ struct ShimFound {
   Fd lock;     // where none does: none begins while this is held
 };
 
-// One of both. An error: nobody can tell now whether one lives.
+// One of the two members is set. An error: it is unknown whether a shim runs.
 Result<ShimFound> find_shim(const std::string& folder) {
   const std::string path = base::cat(folder, "/", kLockFile);
   Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -136,7 +136,7 @@ Result<void> Containers::begin(const ContainerPlace& place, const ShimBegin& wha
   }
   if (held_.contains(place)) return fail(ErrorKind::kAlreadyExists, folder_of(place), " was begun before");
   auto begun = start_shim(place, what);
-  // Whoever comes next is not to take it for one that was begun.
+  // The next process must not take it for a started one.
   if (!begun) [[maybe_unused]]
     const auto removed = remove_folder(place);
   return begun;
@@ -212,21 +212,21 @@ void Containers::shim_ended(const ContainerPlace& place) {
   look_at_adopted(place);
 }
 
-// It was begun in another life of the machine; or nobody can read how it was begun, which had not reached the disk as
-// the machine ended.
+// Whether it was started before the last boot; or begin.json is unreadable because it had not reached the disk when the
+// machine stopped.
 bool Containers::ended_with_machine(const ContainerPlace& place) const {
   if (options_.boot.empty()) return false;
   const auto begun = how(place);
   return !begun || (!begun->boot.empty() && begun->boot != options_.boot);
 }
 
-// With its shim gone nobody hears any more how the container ends: what is left of it ends now.
+// Without its shim the exit code of the container is lost: kills what is left of it.
 void Containers::give_up(const ContainerPlace& place, Held& held) {
   const bool with_machine = ended_with_machine(place);
   log_.warn(with_machine ? "a container ended with the machine" : "a container's shim is gone: the container is ended",
             {{"container", folder_of(place)}});
   const ShimRunning& running = held.seen.running;
-  // Not what another life of the machine called so: its numbers are somebody else's now.
+  // After a reboot the process IDs belong to other processes.
   if (!with_machine && held.seen.state == ContainerState::kRunning) kill_process_group(running);
   ShimEnded& ended = held.seen.ended;
   ended.exit_code = kKilledCode;

@@ -1,5 +1,5 @@
-// The containers of a node, each with a shim of its own (shim/): begun, followed, adopted by whoever comes after this
-// process, signalled, forgotten. What they are for, and whether one is begun again, is decided elsewhere.
+// The containers of a node, each with its own shim (shim/): starts, follows, signals and forgets them, and adopts those
+// of an earlier process. Other code decides about their purpose and restarts.
 //
 //   STATE/UID/NAME/ATTEMPT/   one folder each (shim/shim_files.h), kept until it is forgotten
 #pragma once
@@ -41,7 +41,7 @@ struct ContainerSeen {
 struct ContainersOptions {
   std::string state_dir;               // there already
   std::vector<std::string> shim_argv;  // what starts a shim; the folder and the descriptor to close come behind it
-  std::string boot;                    // which life of the machine this is; "": nobody says
+  std::string boot;                    // boot ID of the machine; "": unknown
 };
 
 class Containers {
@@ -58,13 +58,13 @@ class Containers {
   // kAlreadyExists: that attempt was begun before.
   Result<void> begin(const ContainerPlace& place, const ShimBegin& what);
   // It is over with the last of its processes from now on, and not with the first. Those in its process group are asked
-  // (SIGTERM) where it has no group of its own; else whoever asks for its end does that. kNotFound: it does not run.
+  // (SIGTERM) if it has no cgroup of its own; else the caller asks them. kNotFound: it does not run.
   Result<void> ask(const ContainerPlace& place);
   // All of it. kNotFound: it does not run.
   Result<void> kill(const ContainerPlace& place);
   // One that has ended: its folder goes.
   Result<void> forget(const ContainerPlace& place);
-  // Nobody asks for it any more: it is killed where it runs, and forgotten once it has ended. Nothing is told of it.
+  // It is not needed any more: it is killed if it runs, and forgotten once it has ended, without a report.
   void drop(const ContainerPlace& place);
 
   // The first number that nothing of this name has.
@@ -72,7 +72,7 @@ class Containers {
 
   // What it was begun by. nullopt: nothing can be read.
   std::optional<ShimBegin> how(const ContainerPlace& place) const;
-  const ContainerSeen* find(const ContainerPlace& place) const;  // null: nobody knows of it
+  const ContainerSeen* find(const ContainerPlace& place) const;  // null: unknown container
   std::vector<ContainerPlace> places() const;
 
  private:

@@ -69,7 +69,7 @@ struct ContainersTest : ::testing::Test {
   void until(const ContainerPlace& place, ContainerState state) {
     ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return containers->find(place)->state == state; }));
   }
-  // One that has ended and is not waited for by anybody yet is there, and does not run.
+  // A zombie exists, and does not run.
   static bool runs(pid_t pid) {
     std::ifstream file(base::cat("/proc/", pid, "/stat"));
     std::string number, name, state;

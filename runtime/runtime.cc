@@ -35,7 +35,8 @@ namespace tidemark::runtime {
 namespace {
 
 constexpr std::size_t kMountsBytesMax = std::size_t{32} << 20;
-// An agent takes 2,048 of one node (agent/tasks/pod_tasks.h), or none: some are left to whoever binds pods by hand.
+// An agent takes 2,048 of one node (agent/tasks/pod_tasks.h), or none: some are left for pods that a user binds by
+// hand.
 constexpr std::int64_t kPodsAtOnceMax = 2'000;
 constexpr base::Duration kSweepPause = std::chrono::seconds(1);
 constexpr base::Duration kLogsLook = std::chrono::seconds(10);   // what they take together
@@ -63,7 +64,7 @@ struct Groups {
   std::string why_not;
 };
 
-// Who has the groups holds a lock on their folder, which ends with him.
+// The process that owns the cgroups holds a lock on their directory until it ends.
 Result<Fd> lock_groups(const linux::Hierarchies& hierarchies, const std::string& group) {
   const std::string path = base::cat(hierarchies.all().front().path, group.starts_with('/') ? "" : "/", group);
   Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -103,8 +104,7 @@ Result<std::unique_ptr<Groups>> open_groups(net::EventLoop& loop, const RuntimeO
   return out;
 }
 
-// Groups of pods that nobody knows are emptied and removed: the root, where a kubelet may have its own, is not ours to
-// look after.
+// Cgroups of unknown pods are emptied and removed, so the root cgroup, where a kubelet may have its own, is refused.
 Result<void> check_group(std::string_view group) {
   bool named = false;
   for (const std::string_view part : base::split(group, '/')) {
@@ -239,7 +239,7 @@ class Running final : public Runtime {
     return config;
   }
 
-  // One that is not understood is kept by its name: what runs of it is not left behind by anybody.
+  // A pod that cannot be parsed is kept by its name, so that its containers do not count as leftovers.
   Result<Kept> keep(std::string_view bytes) {
     auto read = read_pod(bytes, interner_);
     RunPod pod;
@@ -318,8 +318,8 @@ class Running final : public Runtime {
     if (known_) scope_.spawn(end_those_left());
   }
 
-  // Containers and groups of pods that the server does not know (any more): of a process before this one, whose pods
-  // were removed while nobody was here. Who is known is asked each time: while one does not end others begin.
+  // Removes containers and cgroups of pods that the server does not have: pods of an earlier process that were deleted
+  // while no process ran. Known pods are checked each time, because new ones start while an old one does not end.
   net::Task<bool> strangers_are_gone() {
     for (const ContainerPlace& place : containers_.places()) {
       if (!is_known(place.pod)) end_stranger(place);
@@ -344,7 +344,7 @@ class Running final : public Runtime {
     if (!sweep_.armed()) sweep_ = loop_.after(kSweepPause, [this] { sweep(); });
   }
   void sweep() {
-    // Whom the server has is not known yet: nobody's logs may go.
+    // The pods of the server are not known yet: no log may be removed.
     if (!all_pods_known() || !jobs_.all_known()) return sweep_soon();
     const auto done = sweep_logs(around_.logs.dir, {[this](const std::string& uid) { return is_known(uid); },
                                                     [this](const std::string& uid) { return jobs_.knows(uid); }});

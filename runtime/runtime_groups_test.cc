@@ -140,7 +140,7 @@ TEST_F(RuntimeGroupsTest, KillDoesNotBlockLoop) {
   EXPECT_FALSE(killing.waited.contains(std::this_thread::get_id()));
 }
 
-// One that is slow to die is tried again and again; what began meanwhile is none of it.
+// A cgroup that is slow to die is killed again and again; a pod that started meanwhile is not affected.
 TEST_F(RuntimeGroupsTest, StuckCgroupOfGonePodKillsNothingElse) {
   runtime.reset();
   const std::string stranger = base::cat(own->name(), "/here/kubepods/besteffort/podgone");
@@ -161,7 +161,7 @@ TEST_F(RuntimeGroupsTest, StuckCgroupOfGonePodKillsNothingElse) {
   EXPECT_EQ(container("new").at("lastState", "terminated"), nullptr);
 }
 
-// Who writes without end keeps its shim busy.
+// A container that writes without end keeps its shim busy.
 TEST_F(RuntimeGroupsTest, ShimOfOfflineWorkRunsInItsCgroup) {
   make("batch", "  containers: [{name: main, image: local, command: [sleep, '1000']}]\n");
   make("web", R"(

@@ -120,7 +120,7 @@ TEST_F(RuntimeTest, LivenessProbeRestartsContainer) {
   EXPECT_EQ(seen.at("lastState", "terminated", "exitCode")->as_int(), 143);
 }
 
-// What is asked while this process ends is nobody's answer for the next one.
+// A probe that the end of this process interrupts does not count for the next one.
 TEST_F(RuntimeTest, InterruptedProbeKillsNothing) {
   begin();
   std::ofstream(folder + "/hang").close();
@@ -299,7 +299,7 @@ TEST_F(RuntimeTest, UnsupportedPodFailsWithPlace) {
   EXPECT_NE(ended.text_at("message").find("/no/such/program"), std::string::npos);
 }
 
-// A full disk, say. It says nothing of the container: nobody's try is lost by it.
+// For example a full disk. That is no failure of the container, so it is no attempt.
 TEST_F(RuntimeTest, ContainerThatCannotBeCreatedYetWaits) {
   std::ofstream(folder + "/logs").close();  // no folder can be made there
   begin();
@@ -338,7 +338,7 @@ TEST_F(RuntimeTest, ServesPodListLikeKubelet) {
   make("told", "  containers: [{name: main, image: local, command: [sleep, '100']}]\n");
   make("over", "  restartPolicy: Never\n  containers: [{name: main, image: local, command: ['true']}]\n");
   until([&] { return phase("told") == "Running" && phase("over") == "Succeeded"; });
-  until([&] { return pods_told().size() == 1; });  // one that is over leaves the list as its end is told
+  until([&] { return pods_told().size() == 1; });  // a pod leaves the list with its final status
   const Json item = pods_told().at(0);
   EXPECT_EQ(item.text_at("metadata", "name"), "told");
   EXPECT_FALSE(item.at("status", "containerStatuses")->as_array()[0].text_at("containerID").empty());

@@ -118,7 +118,7 @@ Api::Api(net::EventLoop& loop, ApiOutside outside, base::Log log, ApiConfig conf
       config_(std::move(config)),
       requests_(outside.metrics.counter("tidemark_yarn_copilot_requests_total", "Requests of clients.")),
       refused_(outside.metrics.counter("tidemark_yarn_copilot_refused_requests_total",
-                                       "Requests answered with an error, or from a user who is not allowed.")),
+                                       "Requests answered with an error, or from a user without permission.")),
       looked_(loop, config_.event_interval - kSooner, [this] { return look(); }) {}
 
 net::Task<Result<Api::Look>> Api::look() {
@@ -131,7 +131,7 @@ net::Task<void> Api::answer(net::HttpExchange& exchange) {
   const auto& credentials = exchange.peer().unix_credentials;
   if (!credentials || !config_.users.contains(credentials->uid)) {
     refused_.add();
-    log_.warn("request of a user who is not allowed",
+    log_.warn("refused a request: its user has no permission",
               {{"asker", asker_of(exchange.peer())}, {"target", exchange.head().target}});
     exchange.respond(
         kForbidden, kJson,

@@ -87,7 +87,7 @@ DiskLimit::DiskLimit(net::EventLoop& loop, const linux::Hierarchies& hierarchies
       disks_(metrics.gauge("tidemark_yarn_copilot_limited_disks",
                            "Disks of the local folders on which a limit of containers' reads or writes is in force.")),
       enforced_(metrics.gauge("tidemark_yarn_copilot_disk_limit_enforced",
-                              "1 if that limit applies, 0 if there is none, or the node's agent "
+                              "1 if that limit applies, 0 if there is no limit, or the node's agent "
                               "observes, is off, or does not know yet.")),
       audit_(std::move(audit)),
       config_(std::move(config)),

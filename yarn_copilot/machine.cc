@@ -128,14 +128,14 @@ std::string refusal(const linux::WriteReport& report, const Group& group, File f
 
 std::string_view to_string(EndedBy by) {
   switch (by) {
-    case EndedBy::kNobody:
-      return "nobody";
+    case EndedBy::kNone:
+      return "none";
     case EndedBy::kGroup:
       return "group";
     case EndedBy::kProcesses:
       return "processes";
   }
-  return "nobody";
+  return "none";
 }
 
 Machine::Machine(const linux::Hierarchies& hierarchies, const linux::Hierarchies& others, const linux::Folder& proc,

@@ -41,7 +41,7 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-enum class EndedBy : std::uint8_t { kNobody, kGroup, kProcesses };
+enum class EndedBy : std::uint8_t { kNone, kGroup, kProcesses };
 std::string_view to_string(EndedBy);
 
 class Machine {
@@ -69,7 +69,7 @@ class Machine {
 
   // Kills everything in its cgroup or with its name. kNotFound: there is nothing.
   struct Ended {
-    EndedBy by = EndedBy::kNobody;
+    EndedBy by = EndedBy::kNone;
     linux::KillReport report;
   };
   Result<Ended> kill(const std::string& id) const;

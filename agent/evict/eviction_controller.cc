@@ -20,7 +20,7 @@ using policy::EvictStage;
 // How often a plan that is only observed is logged again.
 constexpr base::Duration kTellAgain = std::chrono::minutes(10);
 constexpr std::size_t kToldMax = 1024;
-// Within policy::kNobodyThere.
+// Within policy::kUnreachableFor.
 constexpr base::Duration kAskAgain = std::chrono::seconds(1);
 constexpr int kAskAgainMax = 3;
 // Pause if the server answers but is busy: this long, and up to the spread longer.

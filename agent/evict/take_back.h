@@ -22,7 +22,7 @@
 
 namespace tidemark::agent {
 
-// Shorter than policy::kNobodyThere, including the kill that follows.
+// Shorter than policy::kUnreachableFor, including the kill that follows.
 inline constexpr base::Duration kTakeBackLimit = std::chrono::seconds(3);
 // After an operator did not answer, it is not asked for this long.
 inline constexpr base::Duration kNotHeardFor = std::chrono::minutes(1);

@@ -60,7 +60,7 @@ net::Task<std::optional<AnswerBudget::Share>> AnswerBudget::take(std::size_t byt
     ~Place() {
       if (!self.let_in.is_set()) {
         state.waiting.erase(at);
-        state.let_in();  // it may have stood before somebody smaller
+        state.let_in();  // a smaller answer behind it may fit now
       } else if (!taken) {
         state.held -= self.bytes;
         state.let_in();

@@ -320,7 +320,7 @@ const LeftOut kLeftOut[] = {
     {"", "persistentvolumes", "this API server binds no volumes to claims"},
     {"", "persistentvolumeclaims", "this API server binds no volumes to claims: the claim stays Pending"},
     {"storage.k8s.io", "storageclasses", "this API server provisions no volumes"},
-    {"rbac.authorization.k8s.io", "", "this API server enforces no RBAC: who is authenticated may do everything"},
+    {"rbac.authorization.k8s.io", "", "this API server enforces no RBAC: every authenticated user may do everything"},
     {"apps", "", "this API server runs no controllers: no pods are made from it"},
     {"batch", "", "this API server runs no controllers: no pods are made from it"},
 };

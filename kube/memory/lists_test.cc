@@ -107,7 +107,7 @@ TEST_F(ListsTest, UnreadListsUseUpTheBudget) {
   EXPECT_EQ(refused.headers.get("retry-after"), "1");
   EXPECT_EQ(refused.body.at("details", "retryAfterSeconds")->as_int(), 1);
 
-  // Who waits is let in when the first is read, and sees what there is by then.
+  // The waiting list starts after the first is read, and contains the state of that time.
   Asked waits;
   scope.spawn(ask("GET", kListsMaps, waits));
   loop_.run_ready();

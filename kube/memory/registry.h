@@ -1,7 +1,7 @@
 // The verbs of the API on one object at a time, from a decoded body to a staged write: decoding, defaults, admission,
 // validation, generation and deletion rules. Lists and watches go to the Store directly; HTTP is server.h's.
 //
-// Every verb answers at once with the write staged; the caller waits for `ticket` before it tells anybody.
+// Every verb returns at once with the write staged; the caller waits for `ticket` before it answers.
 //
 // Metadata kept: all but managedFields and selfLink, which are dropped (there is no server-side apply).
 #pragma once

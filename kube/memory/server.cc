@@ -88,9 +88,9 @@ struct Server::Impl {
     });
   }
 
-  // Definitions first: by them the objects of custom kinds are read. Objects without one are what a definition left
-  // behind whose finalizer somebody took away: kept as they are and served again when the definition comes back, as at
-  // the real server.
+  // Definitions first: the objects of custom kinds are read by them. Objects without a definition remain if a user
+  // removed the finalizer of the definition: they are kept, and served again when the definition comes back, as at the
+  // real server.
   Result<void> restore() {
     const Kind unknown;
     std::map<std::string, std::size_t, std::less<>> left;
@@ -176,7 +176,7 @@ Task<void> Server::Impl::handle(HttpExchange& exchange) {
     if (!name.starts_with(kImpersonate)) continue;
     answer_error(exchange, plain_error(422, "Unsupported",
                                        cat("impersonation (the header ", name, ", kubectl's --as) is not supported by ",
-                                           "this API server: who is authenticated may do everything")));
+                                           "this API server: every authenticated user may do everything")));
     co_return;
   }
   const auto path = parse_resource_path(target->path);

@@ -1,12 +1,12 @@
 // The in-memory API server as an HTTP handler. It speaks to net::HttpServer over sockets and to LocalTransport without.
 //
-// Who is authenticated may do everything: there is no authorization (RBAC objects are stored and not read). Without
+// Every authenticated user may do everything: there is no authorization (RBAC objects are stored and not read). Without
 // credentials only /version, /healthz, /livez and /readyz answer. What is not done answers 404, 405, 406, 415, 422 with
 // its name: server-side apply, protobuf, scale, exec/log/attach/proxy, admission webhooks, CEL rules, conversion
 // webhooks.
 //
 // No controller runs in it but the collector (owner references, namespaces, deleted definitions). Nodes get no
-// not-ready taint, since nobody would take it away; services get no address.
+// not-ready taint, because no controller would remove it; services get no address.
 #pragma once
 
 #include <memory>
@@ -49,7 +49,7 @@ struct ServerConfig {
   std::size_t lists_waiting_max = 1000;
   base::Duration lists_wait = std::chrono::seconds(5);
   std::size_t lists_rate_min = 64 * 1024;  // bytes per second after write_timeout; a slower reader is cut off
-  std::vector<std::string> acted_on;       // kinds that somebody does here what a cluster does with them: "jobs.batch"
+  std::vector<std::string> acted_on;       // kinds whose controller runs beside this server: "jobs.batch"
   // Priority classes that exist from the start, beside the server's own, because pods that name one may come at once.
   std::vector<ClassOfPriority> priority_classes;
   base::Registry* metrics = nullptr;  // of the component that serves it; null: none

@@ -63,7 +63,7 @@ TEST_F(ServerMetricsTest, CountsOpenWatchesAndSlowReaders) {
   ASSERT_NE(stream, nullptr);
   EXPECT_EQ(value("tidemark_apiserver_watches"), 1);
   EXPECT_EQ(requests("watch", "ok"), 1);
-  const std::string filler(64 * 1024, 'x');  // more than waits for a reader who does not read
+  const std::string filler(64 * 1024, 'x');  // more than is queued for a client that does not read
   for (int i = 0; i < 12; ++i)
     ASSERT_EQ(
         post(kServerMetricsMaps, cat(R"({"metadata":{"name":"m)", i, R"("},"data":{"a":")", filler, R"("}})")).status,

@@ -12,7 +12,7 @@ using base::cat;
 
 namespace {
 
-constexpr int kApplicationId = 0x54444d4b;  // "TDMK", so that a file of somebody else is not taken for ours
+constexpr int kApplicationId = 0x54444d4b;  // "TDMK", marks a file of ours
 
 ErrorKind kind_of(int code) {
   switch (code & 0xff) {
@@ -62,7 +62,7 @@ std::unexpected<Error> SqliteLog::failed(std::string_view doing) const {
   error.message =
       cat(doing, " ", path_, ": ", sqlite3_errmsg(db_),
           damaged ? "; the file is damaged or not a database: put it aside and start with a copy or without it" : "");
-  // Nobody shares it: prepare().
+  // The file is locked exclusively (prepare()).
   if ((code & 0xff) == SQLITE_BUSY) {
     error.message = cat(path_, " is in use by another server (", sqlite3_errmsg(db_),
                         "): stop that server, or use another directory");

@@ -366,7 +366,7 @@ void Store::index_object(int kind, const std::string& key, const Object* before,
     for (const std::string& uid : before->owners) settle_gone(uid);
 }
 
-// Nobody names this owner any more: whoever names it later names one that was never here.
+// Forgets a deleted owner that no object names any more: a later reference to it is to an unknown owner.
 void Store::settle_gone(const std::string& uid) {
   if (!owned_.contains(uid) && gone_.erase(uid) != 0) settled_.push_back(uid);
 }
@@ -468,8 +468,8 @@ void Store::end_waiting(const Change& change) {
   if (--change.waiting == 0) waiting_bytes_ -= change.cost();
 }
 
-// A watcher of one object that stands still holds old states of it that nobody else needs: thousands of them could hold
-// thousands of times what one may.
+// A slow watcher of one object keeps old states of it that are not needed elsewhere: thousands of slow watchers could
+// keep thousands of times the limit of one.
 void Store::close_slowest() {
   if (waiting_bytes_ <= config_.watch_queues_bytes_max) return;
   std::vector<std::pair<std::int64_t, Watch*>> by_age;  // by the revision of what they should have sent next

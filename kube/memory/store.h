@@ -78,7 +78,7 @@ struct StoreConfig {
   std::size_t watchers_max = 20'000;
   std::size_t watch_queue_max = 4096;                    // changes waiting for one watcher
   std::size_t watch_queue_bytes_max = 16 * 1024 * 1024;  // and their bytes
-  // What waits in all of those queues, each change counted once. Beyond it whoever waits longest is closed.
+  // Bytes in all of those queues, each change counted once. Above it the slowest watcher is closed.
   std::size_t watch_queues_bytes_max = 64 * 1024 * 1024;
   std::size_t staged_max = 20'000;  // writes waiting for the log
   // Makes a batch durable; absent: memory only. Called for one batch at a time.

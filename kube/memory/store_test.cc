@@ -182,7 +182,7 @@ TEST_F(StoreTest, ManyWatchersOfOneObjectEach) {
   EXPECT_TRUE(put(store, "n1"));
 }
 
-// What one watcher may hold, two thousand may not each: they keep old states that nobody else needs.
+// The queues of two thousand watchers have a common limit: they keep old states that are not needed elsewhere.
 TEST_F(StoreTest, TotalOfWatcherQueuesIsBounded) {
   StoreConfig config;
   config.history_bytes_max = 50'000;

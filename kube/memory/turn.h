@@ -1,4 +1,4 @@
-// Work over many objects shares the loop: after so many, whoever waits has a turn.
+// Work over many objects shares the loop: after a number of bytes other tasks get a turn.
 //
 //   Turn turn;
 //   for (…) { …; if (turn.is_over(bytes)) co_await loop.sleep(base::Duration(0)); }

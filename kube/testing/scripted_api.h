@@ -234,7 +234,7 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
     ScriptedApi& api_;
     net::Event news_;
     std::deque<Told> events_;
-    Told given_;  // last: whoever has it looks at these bytes
+    Told given_;  // last: its receiver reads these bytes
     bool ended_ = false;
     std::optional<Error> error_;
   };

@@ -15,7 +15,7 @@ using base::MonotonicTime;
 using base::WallTime;
 using model::Reason;
 
-constexpr int kNobodyStays = INT_MAX;
+constexpr int kNoneStays = INT_MAX;
 
 std::int64_t less(std::int64_t amount, std::int64_t by) {
   std::int64_t out = 0;
@@ -113,7 +113,7 @@ class Step {
 
   // False: no task is left that may be asked.
   bool ask_the_next(Missing& wanted) {
-    int stays = kNobodyStays;  // the lowest rank of tasks that are not known to leave
+    int stays = kNoneStays;  // the lowest rank of tasks that are not known to leave
     for (const Victim& victim : victims(seen_.tasks, wanted.gap, wanted.left, victim_rules(), wall_)) {
       const model::Task& chosen = *seen_.tasks[victim.task].task;
       if (victim.release <= 0 || !is_here(chosen)) continue;

@@ -28,7 +28,8 @@
 //   it is forbidden       by a disruption budget or by the manager: another one is asked; this one is asked again after
 //                         kForbiddenPause if it is still needed
 //
-//   no answer             within kUnanswered of the request, or kNobodyThere if the server is unreachable: if memory is
+//   no answer             within kUnanswered of the request, or kUnreachableFor if the server is unreachable: if memory
+//   is
 //                         still above its line the task is killed, once. Then, as without a kill, it stays like a
 //                         forbidden one: its kubelet may restart it
 //
@@ -73,7 +74,7 @@ inline constexpr base::Duration kForbiddenPause = std::chrono::seconds(30);
 // disruption budget. No task is killed for a missing answer before that.
 inline constexpr base::Duration kUnanswered = std::chrono::seconds(8);
 // no connection, no permission, an invalid answer
-inline constexpr base::Duration kNobodyThere = std::chrono::seconds(5);
+inline constexpr base::Duration kUnreachableFor = std::chrono::seconds(5);
 // Ten thousand nodes that ask at once pass our webhook sooner (manager/webhook), including retries. A kubelet seldom
 // evicts within this time, unless our line is right below its own.
 inline constexpr base::Duration kBusyFor = std::chrono::seconds(30);

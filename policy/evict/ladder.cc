@@ -238,7 +238,7 @@ void Ladder::climb(EvictSwitches above) {
 bool Ladder::is_waited_for(const Leaving& one) const {
   const Duration asked_for = now_ - one.since;
   if (one.busy) return asked_for < kBusyFor;
-  if (one.unreachable) return asked_for < kNobodyThere && saves_the_machine(one.feature);
+  if (one.unreachable) return asked_for < kUnreachableFor && saves_the_machine(one.feature);
   return asked_for < kUnanswered;
 }
 

@@ -136,7 +136,7 @@ void JobController::pod_changed(const KeptPod* before, const KeptPod* after) {
   mark(is);
 }
 
-// What was stamped before anybody looked counts by the clock: nothing else is known of it.
+// Keeps a new time stamp, with its time on the monotonic clock. Its age when first seen comes from the wall clock.
 void JobController::see(Moment& moment, std::optional<base::WallTime> stamp) const {
   if (moment.stamp == stamp) return;
   moment.stamp = stamp;
@@ -205,8 +205,8 @@ net::Task<Result<void>> JobController::sync(std::string uid) {
   const auto making = static_cast<std::int64_t>(followed.making.size());
   const policy::JobTimes times{loop_.clock().wall(), since(followed.started), since(followed.ended)};
   const auto found = known_.find(uid);
-  // By half of them nothing can be counted: who has left and who was not taken in look alike. Where all is counted a
-  // Job goes on: with it some room comes back.
+  // An incomplete list cannot be counted: deleted pods and pods above the limit look alike. A Job whose pods are all
+  // counted continues, because its end frees memory.
   const bool all_counted = found != known_.end() && found->second->state.over;
   if (!all_counted && (jobs_.core().over_budget() || (found != known_.end() && pods_.core().over_budget()))) {
     co_return fail(ErrorKind::kExhausted, "there are more Jobs, or pods of Jobs, than can be followed: delete some");
@@ -274,7 +274,7 @@ net::Task<Result<void>> JobController::make_pod(std::shared_ptr<const JobObject>
     made_.add();
     co_return Result<void>();
   }
-  // Nobody knows whether it was made where no answer came: it is waited for, and forgotten after a while.
+  // Without an answer it is unknown whether the pod was created: wait for it, and forget it after a while.
   const bool unknown = made.error().kind == ErrorKind::kDeadline || made.error().kind == ErrorKind::kUnavailable;
   if (!unknown) followed_[job->uid].making.erase(name);
   if (unknown) {
@@ -303,7 +303,7 @@ net::Task<Result<void>> JobController::release(std::shared_ptr<const JobPodObjec
   options.ns = pod->ns;
   const auto done = co_await client_.patch(kube::kPods, pod->pod.name, kube::PatchType::kStrategicMerge, body.dump(),
                                            std::move(options), kCallLimit);
-  // It changed since: whoever asked for what was seen looks again.
+  // The pod has changed: the caller decides again.
   if (which == Which::kSeen && !done && done.error().kind == ErrorKind::kConflict)
     co_return std::unexpected(done.error());
   co_return unless_gone(done);

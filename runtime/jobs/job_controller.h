@@ -57,7 +57,7 @@ class JobController {
     std::shared_ptr<const JobPodObject> pod;
     std::size_t bytes() const { return sizeof(KeptPod) + pod->bytes(); }
   };
-  // A time stamp of an object, and when that was by a clock that nobody sets: it counts from where it was first seen.
+  // A time stamp of an object, and the same time on the monotonic clock, fixed when the stamp was first seen.
   struct Moment {
     std::optional<base::WallTime> stamp;
     base::MonotonicTime at;

@@ -475,7 +475,7 @@ TEST_F(JobControllerTest, KeepsLastEndedJobs) {
   scope.reset();
   jobs.reset();
   constexpr int kMade = 3000;
-  create_ended("", "kept", clock.wall());  // nobody said that it may go
+  create_ended("", "kept", clock.wall());  // no ttlSecondsAfterFinished: it stays
   for (int i = 0; i < kMade; ++i) {
     create_ended("  ttlSecondsAfterFinished: 86400\n", base::cat("short-", i), clock.wall() + std::chrono::seconds(i));
   }

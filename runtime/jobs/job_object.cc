@@ -252,7 +252,7 @@ std::string pod_of_job(const JobObject& job, std::string_view name, std::optiona
   };
   Json& meta = object_at(pod, "metadata");
   meta["name"] = name;
-  // Whoever groups pods by where their names come from finds what he knows.
+  // As in Kubernetes: tools group pods by generateName.
   meta["generateName"] = name.substr(0, name.rfind('-') + 1);
   meta["finalizers"] = Json::array({Json(kJobFinalizer)});
   meta["ownerReferences"] = Json::array({Json::object({{"apiVersion", "batch/v1"},

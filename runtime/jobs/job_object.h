@@ -22,7 +22,7 @@ inline constexpr std::string_view kJobIndexAnnotation = "batch.kubernetes.io/job
 
 struct JobObject {
   std::string uid, ns, name, resource_version;
-  bool ours = true;  // false: somebody else manages it
+  bool ours = true;  // false: another controller manages it
   policy::JobSpec spec;
   policy::JobState state;
   std::string pod_template;                    // as JSON
@@ -43,7 +43,7 @@ struct JobPodObject {
   std::string ns, resource_version;
   std::string job_uid;  // its controller; "": none of a Job
   policy::JobPod pod;
-  std::optional<base::WallTime> ended;  // by whoever told so; of one that is over
+  std::optional<base::WallTime> ended;  // end time in its status, if the pod is over
 
   std::size_t bytes() const;
 };
@@ -57,7 +57,8 @@ std::string pod_of_job(const JobObject& job, std::string_view name, std::optiona
 std::string job_status(const JobObject& job, const policy::JobState& state, base::WallTime now);
 // The same for one that cannot be done here: it has failed.
 std::string refused_status(const JobObject& job, base::WallTime now);
-// A merge patch, for that version too: these pods were queued again. Who is in the number already is not counted twice.
+// A merge patch, for that version too: these pods were queued again. A pod that is already counted is not counted
+// twice.
 std::string queued_again_note(const JobObject& job, const std::vector<std::string>& pods);
 
 }  // namespace tidemark::runtime

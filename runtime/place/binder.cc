@@ -212,7 +212,7 @@ std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
   }
   teller_.set(std::move(tell));
   show(plan, waiting);
-  if (!all_held) return kRoomLook;  // nobody tells when there is room for all
+  if (!all_held) return kRoomLook;  // no event comes when there is room for all
   return sooner(plan.again_after, ordered.again_after);
 }
 

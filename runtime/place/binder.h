@@ -1,6 +1,6 @@
-// The scheduler of a machine without a cluster: binds waiting pods to its one node, and tells the others what they wait
-// for. Decides by policy/local_queue, whenever pods or the node changed or time says so. There is nobody else here, so
-// it takes pods of every schedulerName.
+// The scheduler of a machine without a cluster: binds waiting pods to its one node, and writes what the others wait
+// for. It decides by policy/local_queue, after each change of pods or the node, or when time changes the plan. There is
+// no other scheduler, so it binds pods of every schedulerName.
 //
 //   pods, node ──informers──▶ policy/local_queue ──▶ bind, ahead of the client's other calls
 //                                               └──▶ wait_teller: condition PodScheduled=False
@@ -9,8 +9,8 @@
 // A pod that was bound counts as bound before the watch tells so. While one is not understood, or found no room here,
 // nothing is bound: what it may have would be sold twice.
 //
-// How long a pod has waited counts from when it was first seen, by a clock that nobody sets; only what was there before
-// this process is known by the wall clock alone.
+// The waiting time of a pod counts from its first observation, by the monotonic clock; for pods from before this
+// process only the wall clock is known.
 #pragma once
 
 #include <chrono>

@@ -38,7 +38,7 @@ net::HttpRequest request(std::string_view method, std::string target, std::strin
   return out;
 }
 
-// Refuses calls whose path ends so, or lets somebody else be quicker by a call of his own; tells of pods late.
+// Refuses calls with a given end of the path, or lets another writer be quicker; delays watch events of pods.
 class Gate final : public net::HttpTransport {
  public:
   Gate(net::EventLoop& loop, net::HttpTransport& behind) : loop_(loop), behind_(behind) {}

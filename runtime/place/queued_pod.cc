@@ -105,7 +105,7 @@ void read_toleration(kube::Decoder& decoder, std::vector<QueueToleration>& out) 
     }
   });
   read.effect = effect_of(effect);
-  if (effect.empty() || read.effect) out.push_back(std::move(read));  // others keep nobody away
+  if (effect.empty() || read.effect) out.push_back(std::move(read));  // other effects exclude no pod
 }
 
 void read_labels(kube::Decoder& decoder, std::vector<model::Label>& out) {
@@ -229,7 +229,7 @@ std::size_t labels_bytes(const std::vector<model::Label>& labels) {
   return sum;
 }
 
-// Affinity is told by nobody in how many bytes: terms of a few requirements.
+// Estimated bytes of an affinity term: a few requirements.
 constexpr std::size_t kAffinityTermBytes = sizeof(model::LabelSelector) + 512;
 
 // Who can write nothing says that before all, and that it is off all the same by the status.

@@ -1,4 +1,4 @@
-// A pod as the queue of its node sees it: what it asks for, where it is, and what it was told.
+// A pod as the queue of its node sees it: its requests, its node, and its present condition.
 #pragma once
 
 #include <cstddef>

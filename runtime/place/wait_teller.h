@@ -33,7 +33,7 @@ class WaitTeller {
   WaitTeller(net::EventLoop& loop, kube::Writer& client, const base::Log& log, FindPod find_pod);
 
   net::Task<void> run();
-  // All that wait now, those first that are told first.
+  // All waiting pods, in the order of their writes.
   void set(std::vector<Waits> waiting);
 
  private:

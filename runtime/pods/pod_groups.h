@@ -44,7 +44,7 @@ GroupLimits container_limits(const RunContainer& container);
 
 class PodGroups {
  public:
-  // All outlive it. `root`: a group of ours, "/tidemark"; nobody else makes groups in it.
+  // All outlive it. `root`: a cgroup of ours, "/tidemark"; no other program makes cgroups in it.
   PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies, linux::KillRim& rim, std::string_view root);
 
   // Those above the pods, and those of the shims. What another one like this left there stays.

@@ -48,7 +48,7 @@ class Reader {
     read_volumes();
     read_containers("initContainers");
     read_containers("containers");
-    // An agent does not know a larger one: nobody would hold it to its limits, or end it for others.
+    // The agent ignores a pod with more containers: nothing would limit or evict it.
     if (out_.containers.size() > model::kTaskContainersMax) {
       refuse("spec.containers: ", out_.containers.size(), " with those of spec.initContainers: at most ",
              model::kTaskContainersMax, " of a pod here");
@@ -190,9 +190,8 @@ class Reader {
     refuse(place_, ".securityContext.runAsNonRoot: needs a runAsUser other than 0, because no image sets one");
   }
 
-  // What makes a container smaller than its user is, and is not done here: to run it all the same would be to promise
-  // what nobody holds. What would make it larger (privileged, added capabilities) changes nothing: it has what its user
-  // has.
+  // Refuses settings that reduce the rights of a container and are not implemented here: running it would break the
+  // promise. Settings that add rights (privileged, added capabilities) change nothing: it has the rights of its user.
   void check_tightened(const base::Json& security, const std::string& place) {
     const auto is = [&](std::string_view key, bool value) { return at(security, key).get_bool() == value; };
     if (is("readOnlyRootFilesystem", true)) refuse(place, ".readOnlyRootFilesystem: is not done here");

@@ -16,7 +16,7 @@
 
 namespace tidemark::runtime {
 
-// What is told of a container, beside what its life decided.
+// Values for the status of a container, beside the decisions of its life.
 struct ContainerTold {
   std::string id;             // of the newest attempt; "": none yet
   std::int32_t restarts = 0;  // as the status counts them

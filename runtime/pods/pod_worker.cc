@@ -20,9 +20,8 @@ constexpr base::Duration kCallLimit = std::chrono::seconds(10);
 constexpr base::Duration kRetry = std::chrono::seconds(1);
 constexpr base::Duration kRetryMax = std::chrono::seconds(30);
 constexpr std::int32_t kKnownQuickEndsMax = 6;  // after so many the pause is the longest
-// As a kubelet gives it to pods without requests: when the machine is out of memory nothing else orders whom the kernel
-// ends, for the agent's oomOrder is only observed until somebody enforces it. Online work does not inherit less than
-// nothing of `tidemark up`.
+// As a kubelet sets it for pods without requests: by default it alone orders the kernel's OOM kills, because the agent
+// only observes oomOrder until an operator enforces it. Online work does not inherit a negative value of `tidemark up`.
 constexpr std::int64_t kOfflineOomScoreAdj = 1000, kOnlineOomScoreAdj = 0;
 constexpr std::string_view kRefusedReason = "CannotRunHere";
 constexpr std::string_view kDeadlineReason = "DeadlineExceeded";
@@ -266,7 +265,7 @@ Result<ShimBegin> PodWorker::how_to_begin(std::size_t i, std::int32_t attempt) {
 }
 
 void PodWorker::begin(std::size_t i) {
-  if (pod_->terminal()) return;  // somebody else said that it is over, and how it runs is not kept
+  if (pod_->terminal()) return;  // another program set a final phase; there is no container to resume
   Held& held = held_[i];
   const bool again = held.attempt >= 0;
   const std::int32_t attempt = again ? held.attempt + 1 : held.told.restarts > 0 ? held.told.restarts + 1 : 0;
@@ -392,7 +391,7 @@ net::Task<void> PodWorker::write() {
       pause = kRetry;
       continue;
     }
-    // Gone, or another one under its name: whoever watches tells so.
+    // Gone, or another pod under its name: the watch reports it.
     if (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kConflict) {
       written_ = status;
       break;
@@ -417,7 +416,7 @@ void PodWorker::finish() {
       const bool cleared = clears_away();
     return;
   }
-  // Whoever counts ends (a Job) reads this one before the object goes.
+  // The final status is written before the object goes, because a Job counts it.
   if (!lost_ && status_ != written_) return;
   if (!clears_away()) return;
   if (lost_) {

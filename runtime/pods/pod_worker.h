@@ -30,7 +30,8 @@ struct PodLogs {
   std::string dir;  // DIR/NAMESPACE_NAME_UID/CONTAINER/ATTEMPT.log
   std::int64_t bytes_max = std::int64_t{10} << 20;
   std::int64_t files_max = 5;
-  base::Duration whole_for = std::chrono::seconds(30);  // after a pod's end: whoever follows it has read it by then
+  base::Duration whole_for =
+      std::chrono::seconds(30);  // after a pod's end, so that a command that follows the log reads all of it
   // What a container keeps beside the attempt that runs, of all before it; and of all once its pod has ended for good.
   std::int64_t before_bytes_max() const { return bytes_max * files_max; }
   std::int64_t ended_bytes_max() const { return bytes_max; }
@@ -42,7 +43,7 @@ struct PodSurroundings {
   kube::Client& client;
   base::Log log;
   Containers& containers;
-  PodGroups* groups = nullptr;                      // null: nobody here may make groups
+  PodGroups* groups = nullptr;                      // null: no permission to make cgroups
   const linux::Hierarchies* hierarchies = nullptr;  // with groups
   PodLogs logs;
 };
@@ -108,7 +109,7 @@ class PodWorker {
   bool stepping_ = false, lost_ = false, over_ = false, writing_ = false, removing_ = false;
   bool clearing_ = false, cleared_ = false;
   base::WallTime started_;     // as its status says
-  base::MonotonicTime began_;  // the same, by a clock that nobody sets: its deadline counts from here
+  base::MonotonicTime began_;  // the same on the monotonic clock: its deadline counts from here
   ConditionTimes times_;
   std::string status_, written_;
   net::Timer again_;

@@ -64,8 +64,8 @@ void Probe::count(bool good) {
   const bool turns_bad = !good && failures_ >= spec_.failures && holds_ != false;
   if (!turns_good && !turns_bad) return;
   holds_ = good;
-  // Whoever hears of it may end this probe: not from within it. And of one that has ended nothing is told: its
-  // container may be another one by then.
+  // Posted, because the receiver may destroy this probe. A destroyed probe reports nothing: its container may be
+  // another one by then.
   loop_.post([told = told_, good, here = std::weak_ptr<bool>(here_)] {
     if (!here.expired()) told(good);
   });

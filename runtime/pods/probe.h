@@ -54,7 +54,7 @@ class Probe {
   std::int32_t successes_ = 0, failures_ = 0;  // in a row
   std::optional<bool> holds_;
   bool running_ = false;  // a program of it
-  bool can_ask_ = true;   // as the log was told
+  bool can_ask_ = true;   // as last logged
   net::Event changed_;
   std::shared_ptr<bool> here_ = std::make_shared<bool>(true);  // for what is posted
   net::Scope scope_;                                           // last: its task uses everything above

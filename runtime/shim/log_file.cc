@@ -31,7 +31,7 @@ bool LogFile::open() {
 
 bool LogFile::has_room() const {
   struct statvfs found{};
-  if (::fstatvfs(file_.get(), &found) != 0 || found.f_blocks == 0) return true;  // nobody knows: a write tells
+  if (::fstatvfs(file_.get(), &found) != 0 || found.f_blocks == 0) return true;  // unknown: the write will show it
   const auto block = static_cast<std::int64_t>(found.f_frsize);
   const std::int64_t part = static_cast<std::int64_t>(found.f_blocks) / kPercent * options_.left_percent;
   return static_cast<std::int64_t>(found.f_bavail) > std::min(part, options_.left_bytes_max / block);
@@ -47,7 +47,7 @@ void LogFile::move_away() {
   for (int number = options_.files_max - 1; number > 0; --number) {
     std::rename(name(number - 1).c_str(), name(number).c_str());
   }
-  // Where somebody's folder is in the way, say: it does not grow for that.
+  // If the rename failed (a directory is in the way): the file must not grow.
   ::unlink(options_.path.c_str());
 }
 

@@ -48,8 +48,8 @@ constexpr int kKillRounds = 20;
 constexpr int kRoomLook_ms = 1000;
 constexpr std::int64_t kSignalCode = 128;
 constexpr std::int64_t kNoProgramCode = 127;
-// After its end whoever it left behind may hold its output open: that is waited for no longer. What it wrote itself is
-// there by then, however late this process comes to read it.
+// After the end of the container, processes that it left behind may hold its output open: the shim waits only so long.
+// Output of the container itself is complete by then, however late this process reads it.
 constexpr base::Duration kLastOutput = std::chrono::milliseconds(200);
 
 struct Pipe {
@@ -74,7 +74,7 @@ bool write_text(const std::string& path, std::string_view text) {
   ::_exit(kNoProgramCode);
 }
 
-// To lower it takes CAP_SYS_RESOURCE, which whoever began all this need not have; to raise it takes nothing.
+// Lowering it needs CAP_SYS_RESOURCE, which the user of `tidemark up` may not have; raising it needs nothing.
 Result<void> raise_oom_score_adj(std::int64_t least) {
   linux::Buffer buffer;
   TM_TRY(const auto proc, linux::Folder::open("/proc"));
@@ -146,7 +146,7 @@ class Shim {
         log_({begin_.log, begin_.log_bytes_max, static_cast<int>(begin_.log_files_max)}) {}
 
   Result<void> run() {
-    // Whoever ends this by mistake ends the container's log and the word of its end: only a kill does.
+    // Without the shim the container's log and exit code are lost: so only SIGKILL ends it.
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_BLOCK, &all, nullptr);
@@ -211,7 +211,7 @@ class Shim {
     }
     const ShimRunning running{pid_, start_ticks(pid_), began};
     if (auto kept = journal::write_whole(path(kRunningFile), to_json(running)); !kept) {
-      // Nobody could find it again: what nobody knows of does not run.
+      // A container without a record could not be found again: kill it.
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, &status_, 0);
       return std::unexpected(std::move(kept).error());
@@ -256,8 +256,7 @@ class Shim {
     return static_cast<std::size_t>(std::max<ssize_t>(count, 0));
   }
 
-  // What is there at this moment, and not what somebody goes on to write meanwhile. Nothing else reads it: it does not
-  // block.
+  // Reads the bytes that are there now, and not later ones. This is the only reader, so it does not block.
   void take_what_is_there(Fd& from, LogLines& lines) {
     int there = 0;
     if (!from || ::ioctl(from.get(), FIONREAD, &there) != 0) return;
@@ -269,7 +268,7 @@ class Shim {
     if (!begin_.log.empty()) log_.write(lines, now);
   }
 
-  // What is told comes before what ended: whoever is asked may end sooner than this is run.
+  // Signals of the runtime come before ends: a container that is asked to end may end before this runs.
   void hear() {
     signalfd_siginfo told;
     while (::read(signals_.get(), &told, sizeof told) > 0) {
@@ -329,7 +328,7 @@ class Shim {
     log(rest, clock_.wall());
   }
 
-  // Its number is nobody else's as long as a child of ours is in it, whether it has ended or not.
+  // The ID is not reused as long as a child of ours is in the group, running or not.
   void signal_process_group(int signal) const {
     if (has_child(P_PGID, static_cast<id_t>(pid_))) ::kill(-pid_, signal);
   }
@@ -381,16 +380,16 @@ Result<void> run_in(const std::string& folder, const base::Clock& clock, Fd told
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorKind::kAlreadyExists, folder, ": another shim has this container");
   }
-  // Whoever came after the one that started this may have taken the folder away as one that nobody came to begin.
+  // A later runtime may have removed the directory because no shim had started.
   if (!still_lies_at(lock, path)) return fail(ErrorKind::kNotFound, folder, ": what was to be begun here is forgotten");
-  // For whoever comes after the one that started this.
+  // A later runtime finds the shim by it.
   const std::string self = base::cat(::getpid(), " ", start_ticks(::getpid()), "\n");
   const auto size = static_cast<ssize_t>(self.size());
   // Cut afterwards: the room that is kept for it would go.
   if (::write(lock.get(), self.data(), self.size()) != size || ::ftruncate(lock.get(), size) != 0) {
     return base::fail_errno(errno, base::cat("write the lock in ", folder));
   }
-  // Whoever came after the one that started this may have given it up before it had the lock.
+  // A later runtime may have given the container up before this shim had the lock.
   TM_TRY(const auto given_up, journal::read_whole(base::cat(folder, "/", kEndedFile), kFileBytesMax));
   if (given_up) return {};
   TM_TRY(const auto text, journal::read_whole(base::cat(folder, "/", kBeginFile), kFileBytesMax));

@@ -1,6 +1,5 @@
-// The process that stands between a container and whoever started it: it begins the container's process, keeps what
-// that writes, and writes down how it ended. Small, alone, and of no help from anybody: the runtime may die and come
-// back meanwhile.
+// The process between a container and the runtime: it starts the container's process, keeps its output, and records its
+// exit. It is small and needs no other process: the runtime may die and return meanwhile.
 #pragma once
 
 #include <csignal>
@@ -14,7 +13,7 @@ namespace tidemark::runtime {
 // `tidemark container-shim FOLDER DESCRIPTOR`
 inline constexpr std::string_view kShimCommand = "container-shim";
 
-// What its runtime tells a shim, by signals that nobody sends by mistake; all others it does not hear.
+// The commands of the runtime to a shim, as signals that are rarely sent by mistake; the shim ignores all others.
 //
 //   asked   the container is asked to end. Its process may end at once (a shell does) and leave others that are putting
 //           things away: they are waited for, and it is over when the last one has ended. Without groups the shim asks

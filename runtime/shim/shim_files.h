@@ -1,10 +1,11 @@
-// What a shim and whoever started it tell each other, as files of one folder: either may die, and the other one's word
-// stands there still.
+// The messages between a shim and the runtime, as files of one directory: either may die, and the files of the other
+// stay.
 //
 //   begin.json     written by the runtime before the shim starts: what is to run, and how
-//   lock           held by the shim as long as it lives, with its pid and when that began; and for a moment by whoever
-//                  finds it free and writes ended.json: a shim that gets it later finds that and begins nothing. Empty
-//                  and free: none came to begin anything, and the folder goes
+//   lock           held by the shim as long as it lives, with its pid and start time; and for a moment by a runtime
+//   that
+//                  finds it free and writes ended.json: a shim that gets it later finds that and starts nothing. Empty
+//                  and free: no shim ever started, and the directory is removed
 //   running.json   written by the shim: the process that runs
 //   ended.json     written by the shim when that has ended, whole or not at all: what a container came to
 //
@@ -38,7 +39,7 @@ struct ShimBegin {
   std::vector<std::string> environment;  // "NAME=value"
   std::string working_dir = "/";
   std::string root;                  // a folder that is to be its root; "": the machine's
-  std::optional<std::int64_t> user;  // nullopt: whoever runs this
+  std::optional<std::int64_t> user;  // nullopt: the user of the runtime
   std::optional<std::int64_t> group;
   std::vector<std::string> procs;             // files cgroup.procs that it joins, one of each hierarchy
   std::vector<std::string> shim_procs;        // and those of the shim itself
@@ -47,7 +48,7 @@ struct ShimBegin {
   std::string log;    // path; "": nothing is kept
   std::int64_t log_bytes_max = std::int64_t{10} << 20;
   std::int64_t log_files_max = 5;
-  std::string boot;  // which life of the machine this is; "": nobody said
+  std::string boot;  // boot ID of the machine; "": unknown
   bool operator==(const ShimBegin&) const = default;
 };
 
@@ -64,7 +65,7 @@ struct ShimEnded {
   std::string cannot_begin;     // why nothing ran; "" where something did
   base::WallTime began, ended;  // both the same where nothing ran
   std::int64_t log_lost = 0;    // lines of its log that the disk did not take
-  bool with_machine = false;    // the machine ended, and it with it: how it would have ended nobody knows
+  bool with_machine = false;    // the machine stopped, and the container with it: its exit code is unknown
   bool operator==(const ShimEnded&) const = default;
 };
 

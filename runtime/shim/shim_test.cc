@@ -169,7 +169,7 @@ TEST_F(ShimTest, ProcessNameIsPermanent) {
   EXPECT_EQ(ended().exit_code, 137);
 }
 
-// Whoever stops everything that the runtime started stops the containers by their own rules, not their shims.
+// A service manager that stops all processes of the runtime stops the containers, not their shims.
 TEST_F(ShimTest, OnlySigkillEndsShim) {
   start({"sleep", "100"});
   const ShimRunning now = running();

@@ -40,7 +40,7 @@ namespace tidemark::runtime::testing {
 
 using namespace std::chrono_literals;
 
-// Somebody may set the machine's clock.
+// A wall clock that a test can set.
 class SetClock final : public base::Clock {
  public:
   base::MonotonicTime monotonic() const override { return real_.monotonic(); }
@@ -143,7 +143,7 @@ struct RuntimeTest : ::testing::Test {
         [] {}, 10s));
     return out;
   }
-  // As an agent is told of them, which asks as it would ask a kubelet; none while they are not known yet.
+  // The pod list as an agent reads it, which asks as it would ask a kubelet; none while the pods are not known yet.
   std::vector<Json> pods_told() {
     net::HttpClientConfig http;
     http.url = *net::parse_url("unix:" + pods_socket(options));

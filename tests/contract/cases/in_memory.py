@@ -75,4 +75,4 @@ def managed_fields_are_dropped_with_a_warning(t: T):
 def every_impersonation_header_is_refused(t: T):
     for name in ("Impersonate-User", "Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-scopes"):
         answer = t.api.get(t.cm(), headers={name: "x"})
-        t.refused(answer, 422, "Unsupported", f"impersonation (the header {name.lower()}, kubectl's --as) is not supported by this API server: who is authenticated may do everything")
+        t.refused(answer, 422, "Unsupported", f"impersonation (the header {name.lower()}, kubectl's --as) is not supported by this API server: every authenticated user may do everything")
