@@ -202,7 +202,7 @@ std::vector<Auditor::Excess> Auditor::states(const Seen& seen) const {
                        sight.zones_writer});
     }
   }
-  // Work that runs on after a cut is no mistake: it is told beside.
+  // Work that continues after a cut is no mistake: it is reported separately.
   AuditAmounts over = beyond(sight.sold, offered);
   over += sight.yarn.has_book ? beyond(sight.yarn.sold.value_or(AuditAmounts{}), to_yarn)
                               : beyond(sight.third_party, sight.origin.value_or(AuditAmounts{}));
@@ -361,7 +361,7 @@ void Auditor::pass(Seen& seen, base::MonotonicTime to) {
 void Auditor::advance(Seen& seen, base::MonotonicTime now) {
   if (!seen.looked_at) return;
   while (seen.at < now) {
-    // Time alone changes what holds: a report becomes too old, growth that is over was told for long enough.
+    // Time alone changes the result: a report becomes too old, or the time to report past growth is over.
     base::MonotonicTime to = now;
     if (const auto left = stale_in(seen)) to = std::min(to, seen.at + *left);
     if (const auto left = hour_left(seen)) to = std::min(to, seen.at + *left);

@@ -5,7 +5,7 @@
 //   (cpu)
 //
 // It is an upper bound of every calculation policy that looks at use; `request` is held to capacity × threshold only.
-// What a side is told counts with what is real of it (told × 100 / over-report), and then
+// An offer counts with its real amount (offer × 100 / over-report), and then
 //
 //   origin ≤ ceiling    offered to either side ≤ ceiling
 //   others = what third parties beside YARN hold
@@ -65,7 +65,7 @@ struct AuditRm {
 // What is known of one node.
 struct AuditSight {
   std::string node;
-  std::string writer;       // field manager of the batch resources; "" where nobody offers any
+  std::string writer;       // field manager of the batch resources; "" if there are none
   std::string yarn_writer;  // of the offer to YARN
   AuditAmounts capacity;
   AuditAmounts allocatable;
@@ -126,8 +126,8 @@ struct AuditOptions {
   std::string writer = "tidemark";                // field managers that begin so are ours
 };
 
-// Growth is told when no report, and no other settings, came so long after it: each kind of object is watched by
-// itself, and what the growth rests on may be seen after it.
+// Growth is reported if no NodeMetric and no settings came within this time after it: each kind of object has its own
+// watch, so the cause of the growth may be seen after the growth.
 inline constexpr base::Duration kWatchSkew = std::chrono::seconds(2);
 // So long after a cut a scheduler may bind by what a node carried before; a little less than the manager waits, which
 // sees the cut at another moment.
@@ -156,7 +156,7 @@ class Auditor {
   void without_node(const std::string& node_manager, const AuditRm& rm);
   // Brings all sums up to `now`.
   void until(base::MonotonicTime now, base::WallTime wall);
-  // From `now` on nobody looks, until the nodes are seen again: nothing of that time is counted.
+  // Stops counting from `now` on, until the nodes are seen again.
   void look_away(base::MonotonicTime now);
 
   std::vector<AuditFinding> findings() const;  // mistakes first, then the largest
@@ -215,7 +215,7 @@ class Auditor {
   std::map<std::pair<std::string, model::Reason>, AuditFinding> findings_;
 };
 
-// A finding that must not be, whoever wrote it.
+// Whether the finding is a mistake, whichever program wrote the amounts.
 bool is_mistake(model::Reason reason);
 
 }  // namespace tidemark::cli

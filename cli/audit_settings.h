@@ -20,7 +20,7 @@ namespace tidemark::cli {
 // What is held of one class of work; "" is work without one.
 using AuditByClass = std::map<std::string, AuditAmounts, std::less<>>;
 
-// What a side is told of 100 that are real, in percent, by class of work and hour of the day.
+// The offer to a side in percent of the real amount, by class of work and hour of the day.
 struct AuditOverReport {
   struct Entry {
     std::string work_class;                                      // "": every class
@@ -33,7 +33,7 @@ struct AuditOverReport {
   std::vector<Entry> entries;  // the first that is for the class and the hour holds
   bool operator==(const AuditOverReport&) const = default;
 
-  // At least so much is real of what is told, whatever class it is for.
+  // The smallest real amount behind the offer `told`, for any class.
   AuditAmounts real(const AuditAmounts& told, std::optional<std::int64_t> hour) const;
   // The same where it is known which classes hold what of it.
   AuditAmounts real(const AuditAmounts& told, const AuditByClass& held, std::optional<std::int64_t> hour) const;
@@ -82,7 +82,7 @@ struct AuditTexts {
 // somewhere. Which of them a node runs is not asked.
 class AuditSettings {
  public:
-  // `stored`: the data of tidemark-config-revisions. A live text that cannot be read is none where a stored one can.
+  // `stored`: the data of tidemark-config-revisions. An unreadable live text is ignored if a stored one is readable.
   static Result<AuditSettings> read(const AuditTexts& live,
                                     const std::map<std::string, std::string, std::less<>>& stored = {});
   // Text of the overrides of the water line; those in force count on every node. What cannot be read counts as none.
@@ -100,7 +100,7 @@ class AuditSettings {
   void take_override(const Json& line, base::WallTime now);
 
   std::vector<Layer> layers_;  // one at least
-  // The highest line that somebody put anywhere for a while.
+  // The highest override of the water line of any pool.
   std::int64_t override_cpu_percent_ = 0;
   std::int64_t override_memory_percent_ = 0;
   std::optional<base::WallTime> changes_at_;

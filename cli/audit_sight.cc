@@ -34,7 +34,7 @@ std::string writer_of(const Json& node, std::string_view outer, std::string_view
   return "";
 }
 
-// The list of zones is one field to the API server: whoever wrote it last.
+// The last writer of the list of zones, which is one field for the API server.
 std::string writer_of_zones(const Json& topology) {
   const Json* fields = topology.at("metadata", "managedFields");
   if (fields == nullptr || !fields->is_array()) return "";
@@ -121,7 +121,7 @@ AuditSight sight_of(const Json& node, const AuditSettings& settings) {
 AuditMetric read_metric(const Json& metric) {
   AuditMetric read;
   read.stamp = metric.text_at("status", "updateTime");
-  // Nobody uses less than nothing, and nobody may sell it.
+  // A negative use counts as 0.
   read.system_used =
       not_below_zero(native(metric.at("status", "nodeMetric", "systemUsage", "resources"), read.unreadable));
   if (const Json* used = metric.at("status", "podsMetric"); used != nullptr && used->is_array()) {
@@ -144,7 +144,7 @@ AuditZones read_zones(const Json& topology) {
   AuditZones read;
   const Json* zones = topology.member("zones");
   if (zones == nullptr || !zones->is_array()) return read;
-  // The largest of what a zone says of a resource: somebody may go by it.
+  // The largest amount that a zone has of a resource: a scheduler may use any of the three.
   const auto most = [&](const Json& resource) {
     std::int64_t found = 0;
     for (const std::string_view key : {"capacity", "allocatable", "available"}) {

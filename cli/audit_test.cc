@@ -173,7 +173,7 @@ TEST(Audit, OfferCountsWithItsRealAmount) {
   EXPECT_EQ(seen(in_ledger(kOver, "17040", "")), std::vector<Reason>{}) << "120 % of what is under the line";
   EXPECT_EQ(seen(in_ledger(kOver, "20000", "")),
             (std::vector<Reason>{Reason::kAuditAboveCeiling, Reason::kAuditFollowing}));
-  // YARN holds 6000 by its own count: 4000 are real, by what its work without a class is told.
+  // YARN holds 6000 by its own count: 4000 are real, by the over-report for work without a class.
   EXPECT_EQ(seen(in_ledger(kOver, "12240", book(6000, 6000) + offer(6000, 6000))), std::vector<Reason>{});
   EXPECT_EQ(seen(in_ledger("", "13440", book(6000, 6000) + offer(6000, 6000))),
             (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}));
@@ -223,7 +223,7 @@ TEST(Audit, TheHourEndsByItself) {
   EXPECT_NEAR(of(auditor.findings(), Reason::kAuditAboveCeiling).cpu_core_s, 5.799 * 5, 1e-6) << "10 s are its lag";
 }
 
-// Of 14200 somebody beside YARN holds 4000.
+// Of 14200 a third party beside YARN holds 4000.
 TEST(Audit, ThirdPartyAmountBelongsToNeitherSide) {
   const auto ledger = [](std::string_view ours, std::string_view batch_cpu, std::int64_t to_yarn, std::int64_t sold) {
     AuditSight sight =
@@ -240,7 +240,7 @@ TEST(Audit, ThirdPartyAmountBelongsToNeitherSide) {
   EXPECT_EQ(seen(in_ledger("", "10200", std::string(kOthersHold))), std::vector<Reason>{});
   EXPECT_EQ(seen(in_ledger("", "14200", std::string(kOthersHold))),
             (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}));
-  // What a ResourceManager may hand out where nobody makes offers, and what it says of YARN's own part.
+  // The total of a ResourceManager without offers, and YARN's own part of it.
   AuditSight asked = in_ledger("", "8200", std::string(kOthersHold));
   asked.takes_no_work = false;
   take_rm(asked, {{10'200, 0}, {2'000, 0}});

@@ -27,9 +27,9 @@ struct CheckReport {
   std::string text;
   bool clean = false;  // nothing that must not be was seen
 };
-// Lists and watches that fail are counted, and the watching goes on; the time in which not everything was seen is told
-// and counts for nothing. An error where everything was never seen; at once where a failure says that it never will.
-// `over`: sooner than options.length, with what was seen until then.
+// Failed lists and watches are counted, and the check continues; time without a complete view is reported and does not
+// count. An error if the view was never complete; at once if a failure is permanent. `over`: ends the check before
+// options.length, with the findings until then.
 net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& client, CheckOptions options,
                                             const net::Event& over);
 

@@ -168,7 +168,7 @@ TEST_F(CheckLedgerTest, FailsIfNoReadSucceeds) {
   ASSERT_FALSE(never);
   EXPECT_NE(never.error().message.find("the server went away"), std::string::npos) << never.error().message;
 
-  // What no other look would mend is told at once.
+  // A permanent failure is reported at once.
   between.refuses = nullptr;
   call("POST", "/api/v1/namespaces/koordinator-system/configmaps",
        R"({"metadata":{"name":"slo-controller-config"},"data":{"colocation-config":"{"}})");

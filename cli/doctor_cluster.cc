@@ -217,7 +217,7 @@ class ClusterExamination {
     auto standing = manager::stand(node, revision.tidemark, &policy::PoolModes::capacity, inputs, policy::SoldNow(),
                                    loop_.clock().wall());
     into.pool = std::move(standing.pool);
-    // What the settings say of a pool is no order that somebody forgot.
+    // A mode in the settings of the pool is no forgotten order.
     const bool by_mode = standing.state.decided_by == model::Reason::kStateByMode;
     const bool on = standing.state.strictest() == policy::NodeState::kOn && standing.state.classes_off.empty();
     if (!on && !by_mode) into.state = std::move(standing.state);

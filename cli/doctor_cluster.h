@@ -1,8 +1,8 @@
-// `tidemark doctor cluster`: what on the nodes of a cluster stands in the way of offline work, or will, and what helps;
-// by the API server alone, with the rights of whoever asks. Nothing is written.
+// `tidemark doctor cluster`: present and coming problems of offline work on the nodes of a cluster, and their fixes;
+// from the API server alone, with the user's permissions. Writes nothing.
 //
 // The kubelets' own configuration is read through the API server (nodes/NAME/proxy/configz) where that is allowed, of a
-// few of each group of like nodes. A refusal ends the asking, and is told once.
+// few of each group of like nodes. After a refusal no more are read, and it is reported once.
 #pragma once
 
 #include <cstddef>

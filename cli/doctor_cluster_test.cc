@@ -98,8 +98,9 @@ class DoctorCluster : public operate::testing::ApiInMemory {
   }
   using Names = std::vector<std::string>;
 
-  std::map<std::string, std::pair<int, std::string>, std::less<>> answers;  // of whoever stands behind, by path
-  std::vector<std::string> asked;                                           // of those, in order
+  std::map<std::string, std::pair<int, std::string>, std::less<>>
+      answers;                     // of other servers behind the API server, by path
+  std::vector<std::string> asked;  // of those, in order
   ClusterDoctorOptions options;
 };
 

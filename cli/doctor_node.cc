@@ -171,7 +171,7 @@ class Examination {
     found_.not_tried = std::move(trials_.not_tried);
   }
 
-  // As an agent would that began now, by whoever asks: root of the machine sees what a pod may not.
+  // As an agent that starts now would read them, with the user's rights: root of the machine sees more than a pod.
   void look_at_measures(const linux::Hierarchies& groups, const linux::Folder& proc) {
     const auto numa = linux::Folder::open(options_.sys_root + "/devices/system/node");
     found_.measures =

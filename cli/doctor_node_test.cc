@@ -32,7 +32,7 @@ using policy::Severity;
 constexpr std::string_view kConfigz =
     R"({"kubeletconfig":{"cgroupDriver":"cgroupfs","cpuManagerPolicy":"static","evictionHard":{"memory.available":"10%","nodefs.available":"10%"}}})";
 
-// Version 2, 100 GiB, a pod by cgroupfs, and nobody there but a kubelet.
+// cgroup v2, 100 GiB, one pod (driver cgroupfs), and only a kubelet.
 class DoctorNode : public ::testing::Test {
  protected:
   DoctorNode() {

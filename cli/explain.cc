@@ -315,7 +315,7 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
     notes.insert(notes.end(), more->begin(), more->end());
   }
   const std::vector<policy::Source> sources = sources_of(options, read, grounds);
-  // Where it sells, the terms are those of what the node is told; elsewhere of what it would be told if it were on.
+  // If the node sells, the terms of its offer; else of the offer that it would get in state on.
   const bool taken_back = decision.standing.state.strictest() >= policy::NodeState::kDraining;
   const auto& shown = taken_back ? decision.offer.plan : decision.plan();
   if (taken_back) notes.emplace_back("the numbers above are what the settings would give if the node were on");

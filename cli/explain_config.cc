@@ -28,7 +28,8 @@ std::optional<std::string_view> annotation(const kube::Node& node, std::string_v
   return found == nullptr ? std::nullopt : std::optional<std::string_view>(found->view());
 }
 
-// Its agent goes by its own clock where nobody writes, and would for good (policy/node_rules/lines_held.h).
+// Raised lines that have ended: the agent ends them by its own clock if no manager does
+// (policy/node_rules/lines_held.h).
 std::string ended_lines(std::string_view slo_bytes, base::WallTime now, kube::Interner& interner) {
   const auto slo = kube::decode_node_slo(slo_bytes, {}, interner);
   if (!slo) return "";
@@ -56,7 +57,7 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
 
   const auto labels = manager::labels_of(node);
   policy::ConfigInForce shown;
-  // Settings reach the nodes in steps: the texts are those in force on this node. Where nobody can tell, those of now.
+  // Settings reach the nodes in steps: shows the texts in force on this node. If they are unknown, the present ones.
   const auto settings = manager::effective_settings(maps, node, options.zones);
   if (settings) {
     shown.revision = settings->revision.hash;

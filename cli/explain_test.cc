@@ -209,8 +209,8 @@ TEST_F(ExplainTest, ReadsYarnEvictionFromNode) {
   EXPECT_EQ(seen.at("evictions", "last", "secondsAgo")->get_int().value_or(0), 20);
 }
 
-// Events tell to the second, agents to the millisecond, and the clock of a node may be ahead: whose work it was stands
-// in the event, and is nobody's guess.
+// Events have times in seconds, agents in milliseconds, and the clock of a node may be ahead: the side of an evicted
+// task comes from the event, not from times.
 TEST_F(ExplainTest, ReadsEvictedSideFromEvents) {
   tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {backOff: 2m}}");
   batch("stays", "3000");
@@ -318,7 +318,7 @@ TEST_F(ExplainTest, ShowsRevisionOfNodeWithReason) {
   EXPECT_TRUE(says(text("n2"), "has reached this node; it is being rolled out: ")) << text("n2");
 }
 
-// Its manager only cuts then, and nobody here knows whether the pool may sell.
+// The manager then only cuts offers, and the command cannot know whether the pool may sell.
 TEST_F(ExplainTest, UnknownEvictionRecordIsReportedAsUnknown) {
   tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}}");
   start();
@@ -334,7 +334,7 @@ TEST_F(ExplainTest, UnknownEvictionRecordIsReportedAsUnknown) {
   EXPECT_EQ(offer(told()), 17200) << "and the offer that it shows does not grow with what is free";
 }
 
-// Nobody writes the NodeSLO any more: no manager runs here.
+// The NodeSLO is stale, because no manager runs here.
 TEST_F(ExplainTest, NotesExpiredRaisedLineInConfig) {
   const auto end = base::format_rfc3339(clock.wall() + 1h);
   Json object = name_only("n1");

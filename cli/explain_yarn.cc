@@ -267,7 +267,7 @@ void read_reclaim(const kube::Node& node, Found& found) {
   }
 }
 
-// Of the work of its cluster; "" also where nobody said what clusters there are.
+// The class of its cluster's work; "" also without configured clusters.
 std::string_view class_on(const Found& found, const ExplainYarnOptions& options) {
   if (!found.nm) return {};
   const auto at = std::ranges::find(options.clusters, found.nm->cluster, &yarn_operator::YarnCluster::id);
@@ -489,7 +489,7 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
   }
   read_held_back(node, now, found);
   yarn_operator::MapInput input;
-  // Claims of clusters that nobody is asked about are taken as they are.
+  // Claims of clusters that are not configured are used unchecked.
   TM_CO_TRY_VOID(co_await read_map(client, options, interner, input));
   if (options.clusters.empty()) {
     for (const auto& place : input.nodes) {

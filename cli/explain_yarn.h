@@ -22,7 +22,7 @@ struct ExplainYarnOptions {
   std::string config_namespace = "koordinator-system";
   yarn_operator::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
   policy::YarnTotalConfig totals;
-  std::vector<yarn_operator::YarnCluster> clusters;  // to be asked; empty: nobody said where they are
+  std::vector<yarn_operator::YarnCluster> clusters;  // to read from; empty: none is configured
   net::WorkerPool* workers = nullptr;                // for their names
   bool json = false;
   base::Duration limit = std::chrono::seconds(30);

@@ -90,7 +90,7 @@ class Lines {
     return {};
   }
 
-  // Of the folder only the one file or the other, where they are told apart.
+  // Only the record or only the audit of the directory, if they are separate files.
   enum class Which : std::uint8_t { kRecord, kAudit };
   Result<void> each(Which which, const std::function<void(std::string_view)>& take) {
     const auto of_that_kind = [&](std::string_view line) {

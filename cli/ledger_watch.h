@@ -1,7 +1,7 @@
 // What `tidemark check ledger` sees: nodes, their reports and NUMA zones, the pods on them and the settings, listed
 // once and then watched, each change handed to the auditor at the moment it arrives.
 //
-// While one of the kinds cannot be followed nobody looks: what is seen of the others is half of the truth.
+// While one of the kinds cannot be watched the audit pauses, because the other kinds alone would mislead.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ std::vector<std::string> latch_files(const LocalOrder& order) {
   return {agent::run_latch(order.places.run_dir), order.places.latch_file};
 }
 
-// The value, or what stood in its way, which is told at the end: nothing else waits for it.
+// The value, or an empty one and an error for the report: the other steps continue.
 template <class T>
 T or_trouble(Result<T> result, std::vector<Error>& troubles) {
   if (result) return std::move(*result);
@@ -30,7 +30,7 @@ T or_trouble(Result<T> result, std::vector<Error>& troubles) {
   return T();
 }
 
-// Each by itself: a full disk keeps nobody from the switch in memory, at which the agent looks.
+// Each file by itself: a full disk does not prevent the latch in memory, which the agent reads.
 void turn(const LocalOrder& order, base::WallTime now, LocalReport& report) {
   for (const std::string& file : latch_files(order)) {
     if (!order.off) {
@@ -101,7 +101,7 @@ std::string place_of(const agent::LeftBehind& file) {
   return base::cat("  ", file.group, "/", file.file);
 }
 
-// What did not come about, for whoever has to do it by hand.
+// The failed steps, for the operator to do by hand.
 std::string render_failures(const LocalReport& report) {
   std::string out;
   const auto line = [&](const auto&... parts) { out += base::cat(parts..., "\n"); };

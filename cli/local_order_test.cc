@@ -1,4 +1,4 @@
-// The switch of the machine where something stands in its way: what can be done is done, and the rest is told.
+// The latch of the machine with failures: all possible steps are done, and the rest is reported.
 #include "cli/local_order.h"
 
 #include <gtest/gtest.h>
@@ -128,7 +128,7 @@ TEST_F(LocalOrderTest, ListsTasksThatAreNotLimited) {
   EXPECT_EQ(render_json(report, order).at("notHeld")->as_array().size(), 1U);
 }
 
-// It hears the order, and holds nobody.
+// It reads the order, and limits no task.
 TEST_F(LocalOrderTest, AgentThatCannotWriteCountsAsNotDone) {
   const auto journal = agent::FoundJournal::open(run.root(), "b1");
   ASSERT_TRUE(journal);
@@ -148,7 +148,7 @@ TEST_F(LocalOrderTest, OnRemovesBothLatchesAsFarAsPossible) {
   give();
   order.off = false;
   std::filesystem::remove(lib.path("latch"));
-  std::filesystem::create_directories(lib.path("latch/x"));  // nobody can take that away
+  std::filesystem::create_directories(lib.path("latch/x"));  // cannot be removed
   const LocalReport report = give();
   EXPECT_TRUE(report.failed());
   EXPECT_FALSE(agent::read_latch(agent::run_latch(run.root())));

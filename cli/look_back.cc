@@ -26,8 +26,7 @@ namespace {
 // A decision may wait for the disk before the segment that it comes into is begun.
 constexpr base::Duration kBeforeItsSegment = std::chrono::minutes(10);
 
-// Who leads keeps a decision of each node that goes on as it is: a longer silence tells that somebody else led, or
-// nobody.
+// The leader records a decision of each unchanged node too: a longer silence means that another process led, or none.
 constexpr base::Duration kSilentMax = manager::kSampleEvery + std::chrono::minutes(10);
 
 base::Duration whole_seconds(base::Duration length) {
@@ -149,7 +148,7 @@ base::Duration unheard_since(base::WallTime decided, base::WallTime until,
                              const std::vector<manager::SilenceRecord>& silences) {
   base::Duration sum{0};
   base::WallTime told = decided;          // up to there
-  std::optional<base::WallTime> goes_on;  // since when nobody said how long it was
+  std::optional<base::WallTime> goes_on;  // since when its length is not recorded
   for (const auto& silence : silences) {
     if (silence.at > told) {
       const base::Duration grew = std::clamp(silence.grew, base::Duration(0), silence.at - told);

@@ -36,7 +36,7 @@ struct Remembered {
   base::WallTime decided;
   std::string who;  // and when, for people
 };
-// An error says why nobody can tell: nothing is recorded, another process led since, or nothing came for too long.
+// An error says why the state is unknown: nothing is recorded, another process led since, or the silence is too long.
 Result<Remembered> remembered_of(const std::string& directory, const std::string& node, base::WallTime now);
 
 struct ReplayOptions {

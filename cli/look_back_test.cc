@@ -49,7 +49,7 @@ class LookBackTest : public ::testing::Test {
     begun = bytes.size();
     for (int i = 0; i < 3; ++i) {
       auto basis = manager::testing::draw_basis(random, kStart + i * 1min);
-      if (i == 2) {  // what the manager alone knows is told of the last one
+      if (i == 2) {  // the last one has the values that only the manager knows
         basis.mono = kMono;
         basis.evicted.kubernetes = kMono + -20s;
         basis.guard = {true, true};
@@ -179,7 +179,7 @@ TEST_F(LookBackTest, UsesLastDecisionUnlessAnotherManagerLedSince) {
   EXPECT_TRUE(says(remembered_of(folder, "n1", kStart + 5min).error().message, "no longer led from"));
 }
 
-// The manager takes such time out of what it remembers (policy/motion), and so does who reads it.
+// The manager subtracts such time from its memory (policy/motion), and so does the reader.
 TEST_F(LookBackTest, ManagerOutageIsNotNodeSilence) {
   const auto recorded = bytes;
   const auto unheard = [&](std::vector<manager::SilenceRecord> records, base::Duration after) {

@@ -30,7 +30,7 @@ bool any_in(const Json& object, std::string_view list, const Is& is) {
 }  // namespace
 
 Result<void> PeerPods::take(std::string_view pod) {
-  // Nearly all pods are somebody else's, and there are very many.
+  // Skips nearly all pods cheaply: there are very many.
   if (!pod.contains(policy::kPeersContainer) && !pod.contains(kManagersImage)) return {};
   TM_TRY(const Json json, Json::parse(pod));
   const Json* meta = json.member("metadata");

@@ -79,7 +79,7 @@ TEST_F(PlanTest, UsesRolloutSettingsIfFileLacksThem) {
   EXPECT_EQ(told.at("nodes")->as_array()[0].text_at("node"), first) << "the other one has them already";
 }
 
-// Where its offer goes then depends on how long the silence lasts, which nobody knows.
+// The future offer depends on the length of the silence, which is unknown.
 TEST_F(PlanTest, ShowsNodeWithoutReports) {
   const auto now = texts(60);
   map("slo-controller-config", now.slo);

@@ -1,4 +1,4 @@
-// What is told of two sets of settings: the largest change first, sums by pool, and no more lines than asked for.
+// The comparison of two sets of settings: the largest change first, sums by pool, and at most the given number of lines.
 #include "cli/plan_text.h"
 
 #include <gtest/gtest.h>

@@ -27,7 +27,7 @@ net::Task<Result<ChangeReport>> undo_config(net::EventLoop& loop, kube::Client& 
                                             operate::SettingsOptions options, operate::ChangeOptions change,
                                             std::int64_t to, bool json);
 
-// `lasts`: zero until it is resumed.
+// `lasts`: zero means until `resume config`.
 net::Task<Result<ChangeReport>> hold_config(net::EventLoop& loop, kube::Client& client,
                                             operate::SettingsOptions options, operate::ChangeOptions change,
                                             base::Duration lasts, bool json);

@@ -174,7 +174,7 @@ TEST_F(SettingsCommandsTest, ReportsWaitTimeoutSeparately) {
   EXPECT_FALSE(out.at("happened")->as_bool());
 }
 
-// The server goes away after the change was written: that it was written is told all the same.
+// The server goes away after the change was written: the report still says that it was written.
 TEST_F(SettingsCommandsTest, WaitErrorKeepsReportOfWrites) {
   store(true);
   change.wait = 3s;

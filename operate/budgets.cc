@@ -92,7 +92,7 @@ net::Task<Result<bool>> resume_pool(net::EventLoop& loop, kube::Client& client, 
                    policy::to_string(phase()), "): there is nothing to resume");
   }
   const policy::ResumeRequest request{options.id, options.pool, options.why, loop.clock().wall()};
-  // A key of its own, so that whoever asks next does not take its place.
+  // A key of its own, so that the next request does not replace it.
   const Json text(policy::encode_resume(request));
   const Json body = Json::object(
       {{"data", Json::object({{policy::resume_key(options.id), text}, {model::kBudgetsRequestKey, text}})}});

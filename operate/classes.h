@@ -1,5 +1,4 @@
-// Whether the classes that an order names are there: a slip of the pen would be an order that nobody obeys, and that
-// says success.
+// Checks that the classes of an order exist: an order with a misspelt class would succeed and have no effect.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ struct Manifests {
   std::optional<Data> tidemark;
 };
 
-// Everything that is wrong with the file. Every document that is none of the two is told.
+// Returns all errors of the file. A document that is neither of the two ConfigMaps is an error.
 std::vector<std::string> read_manifests(std::string_view text, std::string_view config_name, Manifests& found);
 
 }  // namespace tidemark::operate

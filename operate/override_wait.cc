@@ -26,7 +26,8 @@ namespace tidemark::operate {
 namespace {
 
 constexpr std::string_view kByNode = "node";
-constexpr base::Duration kReadLimit = std::chrono::seconds(5);  // of an answer: whoever waits wants to hear why
+constexpr base::Duration kReadLimit =
+    std::chrono::seconds(5);  // of an answer, so that the reason of a failure is shown soon
 constexpr base::Duration kLookMin = std::chrono::milliseconds(100);
 
 kube::InformerConfig watched(const kube::Resource& resource, bool may_be_absent = false) {
@@ -193,7 +194,7 @@ class Follower {
     if (in_steps) around.state = as_a_manager_remembers(node, around.metric, loop_.clock());
     const auto decision =
         decided(*settings_, node, in_steps ? at_its_end(revision) : revision, {}, loop_.clock(), around);
-    if (!decision.writes()) return Follows::kNotOurs;  // observed, or left to somebody else
+    if (!decision.writes()) return Follows::kNotOurs;  // observed, or left to another writer
     const auto* slo = slos_.find({"", name});
     const auto told =
         manager::decide_node_slo(&node, slo, revision, loop_.clock().wall(), settings_->overrides_known());

@@ -20,7 +20,7 @@ struct CriLine {
   std::string_view text;
 };
 
-// Without its newline. nullopt: it is none, and nobody knows what it says. Views point into `line`.
+// `line` is without its newline. nullopt: it is not in this format. Views point into `line`.
 std::optional<CriLine> parse_cri_line(std::string_view line);
 
 }  // namespace tidemark::cli

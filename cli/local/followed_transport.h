@@ -9,8 +9,8 @@
 
 namespace tidemark::cli {
 
-// Where nobody answers, the next request goes to whom `connect` finds by then. None is sent twice: whether the first
-// one came through nobody knows.
+// If a server does not answer, the next request goes to the server that `connect` finds then. No request is sent twice,
+// because the first one may have arrived.
 class FollowedTransport final : public net::HttpTransport {
  public:
   using Connect = std::function<Result<std::unique_ptr<net::HttpTransport>>()>;

@@ -24,9 +24,9 @@ bool is_all_of(std::int64_t used, std::int64_t milli) {
   return static_cast<double>(used) >= static_cast<double>(milli) * kAllUsedFrom;
 }
 
-// Why whoever runs has no more; "" where nothing is known that would keep it from more. What is shared out between all
-// of them no task's own group tells of: the quota is on the group above them, and without one (`cpuSuppressPolicy:
-// idle`) they have what others leave. Alone on the machine offline work holds itself back, which is no news.
+// The common reason why running tasks get no more CPU; "" if none is known. The cgroup of a task does not show it: the
+// quota is on the cgroup above all tasks, and without one (`cpuSuppressPolicy: idle`) they get what other work leaves.
+// If only offline work runs on the machine it limits itself, which is not reported.
 std::string shared_out(const model::NodeRecord& record) {
   if (!record.offline_milli) return "";
   const std::int64_t used = *record.offline_milli, all = record.cpus * kMilliPerCore;

@@ -1,5 +1,5 @@
-// Who is held back on this machine, and by what: from the record that its agent keeps (agent/record/recorder.h). It
-// needs no server.
+// The limited tasks of this machine, and their limits: from the record of its agent (agent/record/recorder.h). Needs no
+// server.
 #pragma once
 
 #include <optional>

@@ -29,7 +29,7 @@ struct LogSubject {
   std::string ns, name;
   bool job = false;                 // its pods are called NAME-xxxxx
   std::vector<std::string> pods;    // uids that are its
-  std::vector<std::string> others;  // uids that are somebody else's
+  std::vector<std::string> others;  // uids of other tasks
   base::WallTime since_created;     // of a job: what began before that was another one's of that name
   std::string container;            // "": the only one
 };
@@ -46,8 +46,7 @@ Result<std::vector<LogAttempt>> find_attempts(const LogSubject& subject);
 
 class LogFiles {
  public:
-  // A line without its newline; a first one of an attempt is told apart, since what the one before left may have no
-  // end.
+  // A line without its newline; `first`: of an attempt, because the last line of the attempt before may be incomplete.
   using Take = std::function<void(std::string_view line, bool first)>;
 
   // What was not read yet of these, in their order, and before it what is left in files that an earlier look opened and

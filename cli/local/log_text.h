@@ -1,4 +1,4 @@
-// Lines of a container's log as somebody reads them: what was said, whole again, by its stream. Pure.
+// The lines of a container's log as text for people: partial lines joined, by stream. Pure.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class LogText {
 
   LogText(Options options, Put put) : options_(options), put_(std::move(put)) {}
 
-  // One line of a file; of what nobody understands nothing is left out.
+  // One line of a file; an unknown format is passed on unchanged.
   void take(std::string_view line);
   // What was begun has no end: its writer is gone.
   void break_off();

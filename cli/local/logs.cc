@@ -56,7 +56,7 @@ class Logs {
 
   net::Task<Result<std::optional<LocalTask>>> run() {
     TM_CO_TRY_VOID(co_await ask());
-    // Where nobody tells whether it is a job, what there is does.
+    // Without an answer of the server the present log files decide whether it is a Job.
     if (!known_.task && !subject_.job) {
       TM_CO_TRY(const auto of_pod, find_attempts(subject_));
       subject_.job = of_pod.empty();

@@ -31,8 +31,8 @@ struct LogsOptions {
   std::function<void(const LocalTask&)> on_look;  // while following: how it stands, each time that the server told
 };
 
-// What is known of the task in the end; nullopt: nobody knows, or it was taken away meanwhile. `client` may be null.
-// kNotFound: no such task, or it wrote nothing and none follows. Ends where the task does.
+// The task at its end; nullopt: unknown, or deleted meanwhile. `client` may be null. kNotFound: no such task, or it
+// wrote nothing and will not. Returns when the task ends.
 net::Task<Result<std::optional<LocalTask>>> local_logs(net::EventLoop& loop, kube::Client* client, LogsOptions options,
                                                        LogText::Put put);
 

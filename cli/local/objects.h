@@ -1,5 +1,5 @@
-// Pods and jobs as the commands for one machine need them, with what they have in common with a cluster's: any pod of
-// this server is shown, whoever made it.
+// Pods and Jobs as the commands for one machine need them. All pods of this server are shown, whichever program created
+// them.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +78,7 @@ struct LocalObjects {
   std::map<model::PodId, model::Resources> usage;  // by the node's agent
 };
 
-// Of all namespaces: a place in the queue counts everybody who waits.
+// Of all namespaces: a position in the queue counts all waiting pods.
 net::Task<Result<LocalObjects>> read_local_objects(net::EventLoop& loop, kube::Client& client, base::Duration limit);
 
 }  // namespace tidemark::cli

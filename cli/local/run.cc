@@ -31,7 +31,7 @@ net::Task<Result<bool>> clear_ended(net::EventLoop& loop, kube::Client& client, 
   write.ns = options.ns;
   write.propagation = "Background";
   const auto removed = co_await client.remove(kube::kJobs, job.name, job.uid, std::move(write), limit);
-  // Another one has its name by now: somebody was faster.
+  // Another task got the name meanwhile.
   if (!removed && removed.error().kind == ErrorKind::kConflict) co_return std::unexpected(name_taken(options));
   if (!removed && removed.error().kind != ErrorKind::kNotFound) co_return std::unexpected(removed.error());
   // Its pods go with it, and are not to be taken for those of the new one.
@@ -47,7 +47,7 @@ net::Task<Result<bool>> clear_ended(net::EventLoop& loop, kube::Client& client, 
 net::Task<Result<bool>> run_local(net::EventLoop& loop, kube::Client& client, RunOptions options,
                                   base::Duration limit) {
   TM_CO_TRY(auto object, run_object(options));
-  // Pods and jobs have names of their own; for whoever stops or reads one they are the same.
+  // A pod and a Job may have the same name; `tidemark local` does not tell them apart.
   TM_CO_TRY(const auto pod, co_await operate::get_if_there(client, kube::kPods, options.ns, options.name, limit));
   if (pod) co_return std::unexpected(name_taken(options));
   TM_CO_TRY(const bool replaces, co_await clear_ended(loop, client, options, limit));

@@ -36,7 +36,7 @@ Result<model::Quantity> amount(std::string_view flag, std::string_view text, std
 Result<Amounts> amounts_of(const RunOptions& options) {
   TM_TRY(const auto cpu, amount("--cpu", options.cpu, "2 or 500m"));
   TM_TRY(const auto memory, amount("--memory", options.memory, "4Gi or 512Mi"));
-  // "2" of memory is two bytes, which nobody means.
+  // "2" of memory is two bytes: surely a mistake.
   constexpr std::int64_t kMemoryMin = std::int64_t{1} << 20;
   const Amounts out{model::cpu_milli(cpu), model::memory_bytes(memory)};
   if (out.memory.value < kMemoryMin) {

@@ -33,7 +33,7 @@ struct RunOptions {
   std::string name;
   std::string ns = "default";
   model::PriorityClass work_class = model::PriorityClass::kBatch;
-  std::string cpu = "1", memory = "1Gi";  // as somebody wrote them
+  std::string cpu = "1", memory = "1Gi";  // as the user wrote them
   bool says_amounts = false;              // one of them was written
   std::vector<std::string> environment;   // K=V; the last of a name counts
   std::string path, home;                 // of the caller

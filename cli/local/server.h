@@ -1,4 +1,4 @@
-// The server of `tidemark up` on this machine: where it is, and what to tell somebody who finds none.
+// The server of `tidemark up` on this machine: its address, and the message if there is none.
 #pragma once
 
 #include <chrono>

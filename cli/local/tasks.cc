@@ -65,8 +65,8 @@ struct Place {
 };
 using Queue = std::map<const PodSeen*, Place>;
 
-// As the runtime's queue numbers them: where the node is not known to it, all wait. For how long it has seen each wait
-// it alone knows; by a clock that nobody set that is the order of their creation.
+// As the runtime's queue numbers them: without a known node all wait. Only the runtime knows how long it has seen each
+// one wait; if the clock was not set, that is the order of creation.
 Queue queue_of(const LocalObjects& objects) {
   std::vector<const PodSeen*> pods;
   std::vector<policy::QueueWaiting> waiting;
@@ -85,7 +85,7 @@ Queue queue_of(const LocalObjects& objects) {
   return out;
 }
 
-// What it waits for. The place that stood before it when it was told last is not that of now.
+// What the pod waits for, without the position, which may be out of date.
 std::string_view without_place(std::string_view why) {
   const auto end = why.starts_with("position ") ? why.find(": ") : std::string_view::npos;
   return end == std::string_view::npos ? why : why.substr(end + 2);

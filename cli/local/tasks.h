@@ -1,5 +1,5 @@
-// What runs, waits and has ended on this machine, as somebody who started it thinks of it: a job is one task, whatever
-// pods it takes. Pure.
+// Running, waiting and ended tasks of this machine as their user sees them: a Job is one task, with all of its pods.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ enum class TaskState : std::uint8_t {
   kLimited,     // runs, and is held back
   kRestarting,  // its command ended, and is begun again after a pause
   kEvicted,     // is being ended to make room
-  kStopping,    // somebody stopped it
+  kStopping,    // a user stopped it
   kSuspended,
   kSucceeded,
   kFailed,

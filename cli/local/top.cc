@@ -140,7 +140,7 @@ std::vector<TopRow> evicted_by(std::span<const std::string_view> lines) {
     if (!of_copilot && (deed.part != "eviction" || deed.kind != "Pod")) continue;
     if (deed.outcome != model::AuditOutcome::kDone) continue;
     std::string name = of_copilot ? deed.name : cat(deed.ns, "/", deed.name);
-    // One that was told to end and killed after its grace has two lines.
+    // A container that was asked to end and killed after its grace period has two lines.
     if (of_copilot && std::ranges::find(out, name, &TopRow::name) != out.end()) continue;
     const std::string_view sentence = sentence_of(deed.reason);
     out.push_back({std::move(name), base::format_rfc3339(deed.time),
@@ -160,7 +160,7 @@ net::Task<Result<TopValues>> read_top(net::EventLoop& loop, kube::Client& client
       loop, client, kube::kNodes, {}, server.limit,
       [&](std::string_view item) -> Result<void> {
         TM_TRY(auto read, kube::decode_node(item, fields, interner));
-        // Somebody may have made others; the one that is alive is this machine's.
+        // A user may have created other nodes; the ready one is this machine's.
         if (!node || (node->ready() != kube::Truth::kTrue && read.ready() == kube::Truth::kTrue))
           node = std::move(read);
         return {};

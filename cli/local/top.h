@@ -18,7 +18,7 @@ inline constexpr std::size_t kTopEvictedMax = 50;
 
 net::Task<Result<TopValues>> read_top(net::EventLoop& loop, kube::Client& client, LocalServer server);
 
-// Who was evicted by lines of an agent's audit, pods and copilots' containers, the last one first in both.
+// Evicted tasks from the lines of an agent's audit: pods and copilots' containers, the last one first in both.
 std::vector<TopRow> evicted_by(std::span<const std::string_view> lines);
 
 }  // namespace tidemark::cli

@@ -1,5 +1,5 @@
-// One screen of `tidemark local top`: the machine, who uses it, what is sold of it, who is held back, who waits, who
-// was evicted. Values in, lines out. Pure.
+// One screen of `tidemark local top`: use of the machine, sold amounts, limited, waiting and evicted tasks. Values in,
+// lines out. Pure.
 #pragma once
 
 #include <cstddef>

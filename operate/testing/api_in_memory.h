@@ -32,7 +32,7 @@ class ApiInMemory : public ::testing::Test {
     call("POST", "/api/v1/namespaces", base::cat(R"({"metadata":{"name":")", ns, R"("}})"));
   }
 
-  // As somebody else than the command; no failure of `between` is in the way. A PATCH is a merge.
+  // As another user than the command, without the failures of `between`. A PATCH is a merge.
   net::HttpResponse ask(std::string_view method, std::string_view target, std::string body = "") {
     net::HttpRequest request;
     request.method = method;
