@@ -147,7 +147,7 @@ class FleetServer {
 
   std::size_t pods() const { return fleet_.shape().nodes * fleet_.shape().pods_a_node; }
 
-  // The custom resources, the namespace and the ConfigMap, by the same calls as everybody's.
+  // The custom resources, the namespace and the ConfigMap, by calls of the API.
   Result<void> install() {
     kube::memory::LocalTransport transport(loop_, api_->handler(), "fleet");
     kube::Client client(loop_, transport, [] { return std::string(); }, {1e6, 1'000'000, "fleet"}, base::Random(kSeed));

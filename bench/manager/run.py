@@ -2,8 +2,8 @@
 
 The API server is bench/manager/fleet_server.cc: kube/memory over TLS and HTTP/2, in memory only, with 10,000 nodes, a NodeMetric of
 each and 300,000 pods, no two alike (fleet.h); then with 1,000 nodes, and with half the pods on those. It says when a change was
-committed and when the write that answers it was; all else is read by this script. The manager is told to go faster than its default
-budget of 30 requests a second where a figure counts writes (QPS), and to warn only; all else is as installed. Each round is a
+committed and when the write that answers it was; this script reads all else. If a figure counts writes, the manager gets a larger
+budget than its default of 30 requests a second (QPS), and logs warnings only; all else is as installed. Each round is a
 fresh process of the manager. CPU is what the scheduler gave all of its threads (/proc/PID/task/*/schedstat, kernel part included),
 memory is VmRSS and VmHWM of /proc/PID/status. No figure comes from the manager itself.
 
@@ -28,9 +28,9 @@ What is counted is checked: so many updates, so many writes, each node's number 
                    has come to rest (no more than 1 ms of CPU in 50 ms), which is recompute_wall
   own_…            the same with a tidemark-config (OWN) on the 10,000 nodes: profile tidemark, so motion, warm-up and reports that go stale;
                    a calendar and its forecast; a strict ledger; workloads learned; and a journal on disk. Growth is slewed there, so no
-                   number is checked: writes are told instead, as own_update_writes (of 20,000 updates)
+                   number is checked: the writes are a figure instead, own_update_writes (of 20,000 updates)
 
-TIDEMARK_BENCH_PARTS names some of `large` (the 10,000 nodes), `own` (the same with settings of their own) and `small` (the others). How much it grows is told where both `large` and `small` are there.
+TIDEMARK_BENCH_PARTS names some of `large` (the 10,000 nodes), `own` (the same with settings of their own) and `small` (the others). The growth is a figure if both `large` and `small` are measured.
 """
 
 import http.client

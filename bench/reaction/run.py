@@ -35,7 +35,7 @@ LOOK_S = 0.0005
 NODESLOS = "/apis/slo.koordinator.sh/v1alpha1/nodeslos"
 SPEC = {"resourceUsedThresholdWithBE": {"enable": True, "cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 95}}
 OFFLINE = {"koordinator.sh/qosClass": "BE"}
-# Stops itself, and uses a processor once it is told to go on.
+# Stops itself, and uses one CPU after SIGCONT.
 BUSY = "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\nwhile True: pass"
 
 

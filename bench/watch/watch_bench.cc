@@ -191,8 +191,8 @@ class Bench {
   void take(Watcher& watcher, std::string_view object) {
     const auto serial = number_after(object, "\"serial\":\"");
     const auto revision = number_after(object, "\"resourceVersion\":\"");
-    if (!serial) return;  // somebody else's object
-    if (!revision || *serial >= writes_.size()) return lines_.fail("an event that nobody wrote");
+    if (!serial) return;  // another program's object
+    if (!revision || *serial >= writes_.size()) return lines_.fail("an event without a write");
     const Write& write = writes_[*serial];
     if (watcher.object && *watcher.object != write.object) return lines_.fail("an event of an object not asked for");
     if (*revision <= watcher.revision) return lines_.fail("an event twice, or out of order");

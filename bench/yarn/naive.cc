@@ -50,7 +50,7 @@ net::Task<Error> Naive::poll() {
     const auto response =
         co_await call(client_, kNodes, hadoop::encode_get_cluster_nodes({hadoop::NodeState::kRunning}));
     if (!response) co_return response.error();
-    // What it says is read, as anybody must who acts on it.
+    // The answer is decoded, as a real client must.
     if (const auto reports = hadoop::decode_get_cluster_nodes(*response); !reports) co_return reports.error();
     due = due + kNaivePoll;
     const base::Duration wait = due - loop_.clock().monotonic();

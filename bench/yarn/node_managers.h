@@ -1,6 +1,6 @@
 // NodeManagers as a ResourceManager sees them: they register, and send a heartbeat every three seconds, over a few
-// connections. They run nothing. What one would do at an order to begin anew or to stop is not done: a run in which a
-// ResourceManager gives one is told as failed.
+// connections. They run nothing. They cannot obey an order to resync or to stop: a run in which a ResourceManager sends
+// one fails.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 The ResourceManager is Hadoop's, in a JVM as the tests start it (support/yarn: 256 MiB of heap, the C1 compiler, the serial collector). Its NodeManagers are
 bench/yarn/yarn_load.cc: they register and send a heartbeat every 3 s over four connections, and run nothing. The API server is bench/yarn/yarn_fleet.cc:
 kube/memory over TLS, in memory only, with the nodes and pods of the manager's bench, of which three in ten hold of batch. It writes each node's status every five
-minutes, as kubelets do. The operator is told to go faster than its default budget of 30 requests a second to the API server (QPS), since it writes a book on each
+minutes, as kubelets do. The operator gets a larger budget than its default of 30 requests a second to the API server (QPS), because it writes a book on each
 node, and stands for no election; all else is as installed. The naive way is yarn_load's too (naive.h), in a process of its own.
 
 No figure comes from the operator itself: CPU is what the scheduler gave all threads of a process (/proc/PID/task/*/schedstat), memory is VmRSS, VmHWM and Private_Dirty

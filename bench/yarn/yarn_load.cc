@@ -1,5 +1,5 @@
-// What surrounds a ResourceManager in the yarn bench: NodeManagers, somebody who reads what totals it has, and the
-// naive way to set them. It is steered by lines on standard input and answers each with a line of JSON:
+// The surroundings of a ResourceManager in the yarn bench: NodeManagers, a reader of its totals, and the naive way to
+// set them. It obeys lines on standard input and answers each with a line of JSON:
 //
 //   yarn_load NODES TRACKER CLIENT ADMIN      ports of 127.0.0.1
 //

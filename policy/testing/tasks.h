@@ -234,7 +234,7 @@ inline model::TaskContainer any_container(std::mt19937_64& random, const std::st
   if (random() % 4 != 0) out.requests.batch = any_said(random);
   if (random() % 4 != 0) out.limits.batch = any_said(random);
   if (random() % 6 == 0) out.requests.mid = any_said(random);
-  // A limit that is not positive is none (agent/tasks/pod_task.cc drops it).
+  // A limit that is not positive means no limit (agent/tasks/pod_task.cc drops it).
   model::SaidAmounts& limit = out.limits.batch;
   if (limit.cpu && limit.cpu->value <= 0) limit.cpu.reset();
   if (limit.memory && limit.memory->value <= 0) limit.memory.reset();

@@ -307,7 +307,7 @@ class Chart(unittest.TestCase):
         colocation.put_settings(self.api, {"enable": True})
         done = helm("install", RELEASE, CHART, "--namespace", NAMESPACE)
         self.assertNotEqual(0, done.returncode)
-        self.assertIn("the ConfigMap koordinator-system/slo-controller-config is there already: settings.create=false", done.stderr)
+        self.assertIn("the ConfigMap koordinator-system/slo-controller-config already exists: settings.create=false", done.stderr)
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"settings": {"create": False}}))
         self.assertEqual({"colocation-config": '{"enable": true}'}, self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
 

@@ -41,7 +41,7 @@ class Doors(unittest.TestCase):
                 done = kubectl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}", context=context)
                 self.assertEqual(user, done.stdout, done.stderr)
 
-    def test_the_user_nobody_is_refused(self):
+    def test_a_user_without_permissions_is_refused(self):
         done = kubectl("get", "nodes", context="nobody")
         self.assertNotEqual(0, done.returncode)
         self.assertIn("Forbidden", done.stderr)

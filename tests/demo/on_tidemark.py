@@ -72,7 +72,7 @@ class OnTidemark:
         watch = Watch(self.batch_seconds)
         watch.look()
         self.run("load", ["--qos=LS", "--cpu=0.5", "--memory=128Mi"], command)
-        # Who asks before it is over takes processors from its last seconds.
+        # A command before the end would use CPU of the last seconds.
         ends_s = time.monotonic() + length_s + AROUND_S
         watch.until(lambda: time.monotonic() >= ends_s)
 
@@ -95,7 +95,7 @@ class OnTidemark:
         return cpu_seconds([folder for folder in folders if folder.is_dir()])
 
     def tasks(self, keep: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-        """Namespace and name of each but those, whoever made it."""
+        """Namespace and name of each task except those in `keep`."""
         found = json.loads(self.local("ps", "-a", "--namespace=", "-o", "json"))["tasks"]
         return [(each["namespace"], each["name"]) for each in found if (each["namespace"], each["name"]) not in [("default", name) for name in keep]]
 
@@ -122,7 +122,7 @@ class OnTidemark:
                 self.server.wait(END_S)
             except subprocess.TimeoutExpired:
                 pass
-        else:  # by itself, or somebody killed it: its tasks live on
+        else:  # it ended or was killed: its tasks continue
             plain_groups.clear(self.group)
         processes.kill_group(self.server)
         self.server = None

@@ -1,5 +1,5 @@
-"""YARN in the idle part of this machine: a real ResourceManager and NodeManager beside `tidemark up`, what they are told of it by `tidemark yarn-operator`, and
-`tidemark yarn-copilot`, by which the agent of `tidemark up` has their containers."""
+"""YARN in the idle part of this machine: a real ResourceManager and NodeManager beside `tidemark up`, `tidemark yarn-operator` for their totals, and
+`tidemark yarn-copilot`, which gives their containers to the agent of `tidemark up`."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from support.yarn import Job, Totals, Yarn
 MILLICORES_PER_VCORE = 50
 MASTER_MIB, TASK_MIB, TASKS = 256, 256, 2
 WANTED = Totals(MASTER_MIB + TASKS * TASK_MIB, 1 + TASKS)
-SITE = Totals(128, 1)  # the least that a ResourceManager takes a node with: all else it is told
+SITE = Totals(128, 1)  # the minimum for a node at a ResourceManager: the operator sets the rest
 WORK = "sha256sum /dev/zero"
 DRAIN_S = 5
 NODE_ID = "yarn.hadoop.apache.org/node-id"
@@ -39,7 +39,7 @@ class OnYarn:
         self.group = f"{up.group}/kubepods/besteffort/hadoop-yarn"
         self.socket = up.data / "yarn-copilot.sock"
         self.script = up.data / "yarn-job"
-        # A copy for whoever types commands: who has the run's own folder in his environment is taken for a part of it, and ends with it.
+        # A copy for commands of the user: a process with the run's own directory in its environment counts as part of the run, and is killed with it.
         self.configuration = up.data / "hadoop-conf"
         self.yarn: Yarn | None = None
         self._beside: list[subprocess.Popen] = []
@@ -64,7 +64,7 @@ class OnYarn:
             self.yarn = Yarn([SITE])
             self.yarn.__enter__()
         self.nm = self.yarn.nodes[0]
-        # Where a NodeManager goes by the name of its machine nobody has to say which node it is on; this one is on the loopback alone.
+        # A NodeManager under its machine's name needs no annotation of its node; this one listens on the loopback only.
         api.must("PATCH", f"{COLLECTIONS['Node']}/{self.node}", {"metadata": {"annotations": {NODE_ID: self.nm.id}}}, "application/merge-patch+json")
         maps = COLLECTIONS["ConfigMap"].format(namespace="koordinator-system")
         api.must("POST", maps, {"metadata": {"name": "tidemark-config"}, "data": {"config.yaml": json.dumps(SETTINGS)}})

@@ -29,7 +29,7 @@ class Knobs:
 
 
 class PlainGroups:
-    """All of them in one group of this run; who is in them when it ends is killed."""
+    """All of them in one cgroup of this run; processes in them are killed when it ends."""
 
     def __init__(self, name: str):
         self.name = name
@@ -94,7 +94,7 @@ class PlainGroups:
         return cpu_seconds([top / path for top in self.tops])
 
     def end(self, path: str) -> None:
-        """Kills who is in it and takes it away, with all below."""
+        """Kills its processes and removes it, with all cgroups below."""
         empty([top / path for top in self.tops])
         for top in self.tops:
             for folder, _, _ in os.walk(top / path, topdown=False):

@@ -1,4 +1,4 @@
-"""What was measured, as a drawing (SVG) of two panels: the p99 of each second, by a logarithmic scale, and who had the processors."""
+"""The measurements as a drawing (SVG) of two panels: the p99 of each second, on a logarithmic scale, and the shares of the CPUs."""
 
 import math
 from xml.sax.saxutils import escape

@@ -1,7 +1,7 @@
 """Sample nodes for an API server: what `./dev up --samples` shows, and what the docs' commands are run against.
 
 The samples (deploy/samples/*.json, each a List) are written the way a cluster would write them: objects first, then their status.
-Sample nodes have no agent, so the time of their NodeMetric is renewed by whoever loaded them.
+Sample nodes have no agent, so the program that loaded them renews the time of their NodeMetric.
 """
 
 import base64

@@ -68,7 +68,7 @@ def _settings(folder: Path, port: int, workers: int) -> str:
     temporary = "".join(f"  {kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     return f"""# Made anew by each run.
 daemon off;
-user root;  # the page lies in a folder that nobody else may read
+user root;  # the page is in a directory that only this user may read
 worker_processes {workers};
 pid {folder}/nginx.pid;
 error_log stderr error;

@@ -91,7 +91,7 @@ class Client(unittest.TestCase):
         Server.answers = {"POST /api/v1/namespaces": 409}
         samples.create(self.api, {"kind": "Namespace", "metadata": {"name": "n"}})
 
-    def test_refusal_is_told_with_its_reason(self):
+    def test_reports_a_refusal_with_its_reason(self):
         Server.answers = {"POST /api/v1/namespaces": 422}
         with self.assertRaises(Failed) as raised:
             samples.create(self.api, {"kind": "Namespace", "metadata": {"name": "n"}})

@@ -1,4 +1,4 @@
-"""What ./dev up is told, whose its folder is, what it prints and draws; the example itself runs in the group `cluster`."""
+"""Arguments, directory, output and drawing of ./dev up; the example itself runs in the group `cluster`."""
 
 import contextlib
 import dataclasses
@@ -104,7 +104,7 @@ class Folder(unittest.TestCase):
         self.assertEqual(0, up.stop(self.data))
         self.assertFalse(self.data.exists())
 
-    def test_somebody_elses_folder_is_left_alone(self):
+    def test_a_directory_with_other_files_is_left_alone(self):
         self.data.mkdir()
         (self.data / "thesis.txt").touch()
         with self.assertRaises(Failed), up._ours(self.data):
@@ -141,7 +141,7 @@ class Folder(unittest.TestCase):
         self.assertIsNone(child.poll())
         self.assertFalse(self.data.exists(), "whoever had it is gone")
 
-    def test_of_whom_nobody_can_tell_nobody_is_asked_to_end(self):
+    def test_a_process_without_a_valid_mark_is_not_ended(self):
         child = self.stranger()
         started = owners._started(child.pid)
         for mark in ("", "12", f"{child.pid}", f"{child.pid} {started}", f"{child.pid} {started} pid:[1]", f"x {started} {owners._namespace()}"):
@@ -194,7 +194,7 @@ class YarnOnABusyMachine(unittest.TestCase):
         with self.assertRaises(Failed):
             self.shown(wait_offer=mock.Mock(side_effect=Failed("a program ended by itself")))
 
-    def test_what_is_waited_for_in_vain_is_told_with_its_time(self):
+    def test_a_timeout_names_its_time(self):
         on = on_yarn.OnYarn(mock.Mock(**{"server.poll.return_value": None}, group="g", data=Path("/d")))
         with self.assertRaises(on_yarn.NothingIdle) as raised:
             on._until("had nothing", 0, lambda: None, on_yarn.NothingIdle)
@@ -234,7 +234,7 @@ class Shown(unittest.TestCase):
         self.assertAlmostEqual(0.85 / 4, found.stolen, 2)
         self.assertAlmostEqual(0.85, found.batch_cores, 2)
 
-    def test_a_time_at_which_nobody_looked_is_no_result(self):
+    def test_a_time_without_samples_is_no_result(self):
         for times_s in ([11.0, 12, 15], [0.0, 13], []):
             with self.subTest(times_s), self.assertRaises(Failed):
                 measure.read(OUTPUT, self.looked_at(times_s, 0, 60))

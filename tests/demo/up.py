@@ -99,7 +99,7 @@ def stop_command(data: Path) -> str:
 
 
 def _owner(data: Path) -> owners.Owner:
-    """Nobody is asked to end, and nothing is taken away, on the word of a mark that cannot be held against a process of this machine."""
+    """The owner of the directory; Failed if its mark matches no process of this machine: then nothing is ended or removed."""
     owner = owners.owner_of(data)
     if owner is None:
         raise Failed(
@@ -145,7 +145,7 @@ def _tell(left: list[str]) -> None:
 
 
 def _clear(data: Path, keep: list[str] = ()) -> list[str]:
-    """Groups of the run with whoever is in them, then its files. Of YARN also who was in no group yet. Returns what of that could not be removed."""
+    """Removes the cgroups of the run with their processes, then its files; for YARN also processes without a cgroup. Returns what could not be removed."""
     _, left = leftovers.clear_away()
     if (data / GROUPS).exists():
         for name in (data / GROUPS).read_text().split():
@@ -228,7 +228,7 @@ def ways_on(data: Path, kubeconfig: Path) -> str:
     return "\n".join([
         "In another terminal:",
         f"  export TIDEMARK_DATA_DIR={data}",
-        f"  {TIDEMARK} local top                                        # who has the machine, who is limited and why",
+        f"  {TIDEMARK} local top                                        # use of the machine, limited tasks and reasons",
         f"  {TIDEMARK} local ps                                         # every task",
         f"  {TIDEMARK} local run --class=free --wait -- sha256sum /etc/os-release",
         f"  {TIDEMARK} local logs load -f                               # the latencies of each second",

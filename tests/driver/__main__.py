@@ -230,7 +230,7 @@ def main(arguments: list[str]) -> int:
     except Failed as error:
         print(f"dev {name}: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except subprocess.CalledProcessError as error:

@@ -133,7 +133,7 @@ def start(fixtures: list[Fixture]) -> None:
                 fixture.launch(programs)
             for fixture in new:
                 fixture.wait(programs)
-        except BaseException:  # half a start would be taken for a whole one by whoever asks next
+        except BaseException:  # the next call would take half a start for a whole one
             for fixture in new:
                 fixture.stop()
             raise

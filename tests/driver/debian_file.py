@@ -95,7 +95,7 @@ def _unpacked(packages: dict[str, str], scratch: Path) -> Path:
 
 
 def _download(package: str, version: str, folder: Path) -> bool:
-    # As whoever runs this: apt's own user could not write there.
+    # As the present user: apt's own user could not write there.
     return processes.run(["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", f"{package}={version}"], cwd=folder, timeout_s=DOWNLOAD_S).code == 0
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from driver import go_programs
-from driver.go_programs import GoProgram, find_go  # noqa: F401  find_go: for whoever asks whether there can be a cluster
+from driver.go_programs import GoProgram, find_go  # noqa: F401  find_go: whether a cluster is possible
 from driver.paths import KUBERNETES_VERSION, ROOT, kubernetes_folder
 
 MODULE = ROOT / "tests" / "support" / "kubernetes"

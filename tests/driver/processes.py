@@ -17,7 +17,7 @@ from pathlib import Path
 
 GRACE_S = 3.0  # between SIGTERM and SIGKILL
 
-_lock = threading.RLock()  # the signal handler wants it too, and may interrupt whoever holds it
+_lock = threading.RLock()  # the signal handler takes it too, and may interrupt its holder
 _running: set[subprocess.Popen] = set()
 _stopping = threading.Event()
 _clean_up: list[Callable[[], None]] = []

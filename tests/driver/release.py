@@ -27,7 +27,7 @@ _MEMBER = re.compile(r"^(/\S+\.a)\(\S+\)", re.M)
 _OBJECT = re.compile(r"^LOAD (/\S+\.o)$", re.M)
 # lld's names each piece with the file that it is from: `… /usr/lib/x.a(member.o):(.text)`.
 _LLD_FILE = re.compile(r"^ *[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ +\d+ +(/\S+?\.(?:a|o))(?:\(|:\()", re.M)
-# Built for it elsewhere than on it → the emulator. The other way round nobody has tried.
+# Architecture of a cross build → its emulator. The other direction is untested.
 EMULATORS = {"arm64": "qemu-aarch64-static"}
 # All that tidemark-kerberos may ask the system for: glibc and MIT Kerberos. The rest of it is in it.
 HELPER, HELPER_NEEDS = "tidemark-kerberos", {"libc.so.6", "libm.so.6", "libgssapi_krb5.so.2", "libkrb5.so.3"}
@@ -183,7 +183,7 @@ def linked_packages(link_map: str) -> dict[str, str]:
 
 
 def packages_of(files) -> dict[str, str]:
-    """Debian package → version of who has them."""
+    """Debian package → version, of the packages that contain the files."""
     owners = set()
     for file in files:
         # A merged /usr: dpkg knows some files by their old place.

@@ -30,7 +30,7 @@ class Known(unittest.TestCase):
             with self.assertRaisesRegex(Failed, "apt-get update"):
                 debian_file.known("prometheus", debian_file.version_of)
 
-    def test_where_there_is_no_apt_nobody_is_told_to_run_it(self):
+    def test_without_apt_the_error_does_not_name_it(self):
         with mock.patch.object(debian_file.shutil, "which", lambda _: None), mock.patch.object(debian_file, "renew_lists", side_effect=AssertionError("with what?")):
             with self.assertRaisesRegex(Failed, "prometheus.*not Debian"):
                 debian_file.known("prometheus", debian_file.version_of)

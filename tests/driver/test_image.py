@@ -71,7 +71,7 @@ class Image(unittest.TestCase):
         self.assertEqual(2, len(loaded), loaded)
         self.assertEqual({"tidemark"}, {name for name in images.tidemark_layer(static).files if not name.startswith("usr/share/zoneinfo/")})
 
-    def test_what_is_missing_is_told_with_what_makes_it(self):
+    def test_a_missing_release_is_reported_with_its_command(self):
         dist = self.archive.parent
         with mock.patch.object(release, "DIST", dist), self.assertRaisesRegex(Failed, "linux-arm64 is missing: ./dev release --arch arm64 makes it"):
             image.run([], "arm64")

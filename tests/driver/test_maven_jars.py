@@ -11,7 +11,7 @@ from driver import maven_jars
 from driver.console import Failed
 
 JAR = "hadoop-yarn-server-resourcemanager-3.4.3.jar"
-# Puts the jar where it is told to, and writes beside the pom.xml as the real one may.
+# Writes the jar to the given path, and files beside the pom.xml as the real one may.
 MAVEN = f"""echo "$*" >>ASKED
 test -f pom.xml && mkdir target || exit 1
 for word; do case "$word" in -DoutputDirectory=*) mkdir "${{word#*=}}" && touch "${{word#*=}}/{JAR}";; esac; done

@@ -37,7 +37,7 @@ class Recipe(unittest.TestCase):
         values = (ROOT / "deploy/chart/values.yaml").read_text()
         self.assertRegex(values, rf"(?m)^    repository: {node_manager_image.NAME}\b.*\n    tag: {re.escape(version)}$")
 
-    def test_an_instruction_that_nobody_knows_is_refused(self):
+    def test_an_unknown_instruction_is_refused(self):
         for line in ("VOLUME /data", "RUN curl https://example.com"):
             with self.assertRaisesRegex(Failed, f"{line.split()[0]}: ./dev image does not know"):
                 node_manager_image.read(f"ARG HADOOP_VERSION=1\n{line}\n")

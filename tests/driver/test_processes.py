@@ -15,7 +15,7 @@ LIMIT_S = 10
 
 
 def gone(pid: int) -> bool:
-    """Dead or a zombie nobody has reaped yet: it runs no more."""
+    """Dead or a zombie: it runs no more."""
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
         try:

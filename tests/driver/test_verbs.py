@@ -131,7 +131,7 @@ class Figures(unittest.TestCase):
         (root / aims.AIMS).write_text(json.dumps({"kube": [{"aim": "quick", "figure": "gone", "must": "about 3"}], "other": []}))
         self.assertEqual(3, len(figures.out_of_step(root)), figures.out_of_step(root))
 
-    def test_a_figure_that_was_measured_by_hand_is_told(self):
+    def test_a_figure_that_was_measured_by_hand_is_reported(self):
         by_hand = {**self.ENTRY, "command": "PYTHONPATH=tests python3 bench/kube/run.py"}
         self.assertEqual(1, len(figures.commands_by_hand([self.ENTRY, by_hand])))
         self.assertEqual([], figures.commands_by_hand([by_hand, self.ENTRY]), "the latest line counts")
@@ -188,7 +188,7 @@ class Release(unittest.TestCase):
             with self.subTest(verb=verb, words=words):
                 self.assertEqual(2, dev(verb, *words).returncode)
 
-    def test_what_nobody_has_built_elsewhere_is_refused_before_anything_is_done(self):
+    def test_an_unsupported_cross_build_is_refused_at_once(self):
         with mock.patch.object(release, "this_architecture", lambda: "arm64"), mock.patch.object(release.packages, "setup", lambda *_: self.fail("too late")):
             with self.assertRaisesRegex(Failed, "--arch=amd64 is built on a machine of that architecture only; this one is arm64"):
                 release.run("all")

@@ -9,7 +9,7 @@ from driver import debian_file, packages
 from driver.console import Failed
 from driver.paths import LOGS, cache_folder
 
-KERNEL = "linux-image-cloud-amd64"  # depends on the newest; without drivers for hardware that nobody emulates
+KERNEL = "linux-image-cloud-amd64"  # depends on the newest; without drivers for hardware that is not emulated
 SYSTEMD = ["systemd", "libsystemd-shared", "libapparmor1", "libip4tc2", "libkmod2", "libseccomp2"]  # with the libraries that a Debian without systemd may lack
 MACHINE = "x86_64"
 

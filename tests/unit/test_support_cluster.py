@@ -1,4 +1,4 @@
-"""The cluster of a run without a cluster: how its supervisor is asked, what it says of programs that are there and answer nobody, and how they are put right."""
+"""The supervisor of the test cluster without a cluster: requests, programs that run and do not answer, and their repair."""
 
 import json
 import os
@@ -84,7 +84,7 @@ class PuttingRight(unittest.TestCase):
     def test_what_runs_is_left_alone(self):
         self.assertEqual(("", []), self.put_right("running", "running"))
 
-    def test_what_is_paused_goes_on_and_is_told(self):
+    def test_a_paused_program_is_resumed_and_reported(self):
         self.assertEqual(
             ("etcd paused", [("resume", "etcd"), ("start", "etcd"), ("start", "apiserver")]), self.put_right("paused", "running")
         )

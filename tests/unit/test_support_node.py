@@ -1,4 +1,4 @@
-"""What the fixture of a real node does before there is one: its image, its names, who is taken away, and what is said where there can be none."""
+"""The fixture of a real node before it starts: its image, its names, the processes to remove, and the reason if no node is possible."""
 
 import contextlib
 import errno
@@ -74,7 +74,7 @@ class Life(unittest.TestCase):
         self.node._child.poll.return_value = None
 
     def test_a_kubelet_that_is_just_started_again_is_waited_for(self):
-        """It has the number 0 then, and kill(0) is for whoever asks and all beside it."""
+        """It has the number 0 then, and kill(0) would signal the whole process group of the test."""
         with (
             mock.patch.object(node.Node, "_kubelet_pid", side_effect=[0, 0, 4242, 0, 4242, 4343]), mock.patch.object(node.Node, "_healthy", return_value=True),
             mock.patch.object(node.os, "kill") as kill,
@@ -101,7 +101,7 @@ class Life(unittest.TestCase):
         self.assertEqual(["child.kill", "child.wait", "take_away"], [name for name, _, _ in did.mock_calls])
         self.assertIn("node-0", said.getvalue())
 
-    def test_process_1_is_told_of_each_that_ended(self):
+    def test_the_started_program_can_be_waited_for(self):
         """subprocess buries what it finds dropped, with the next that it starts."""
         layout = settings.Layout(self.folder / "state")
         layout.logs.mkdir(parents=True)

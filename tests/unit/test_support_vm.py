@@ -44,7 +44,7 @@ class Waiting(unittest.TestCase):
     def test_it_counts_no_looks(self):
         self.assertEqual("2000\n", self.told("looks=0; until_so 'looks=$((looks + 1)); [ $looks = 2000 ]'; echo $looks"))
 
-    def test_what_is_late_is_told_and_nothing_after_it_is_waited_for(self):
+    def test_a_timeout_is_reported_and_ends_all_later_waits(self):
         self.assertEqual("late: false\nlate: [ -e /nowhere ]\nover\n", self.told("patience_s=0; until_so false; until_so '[ -e /nowhere ]'; until_so true; echo over"))
         self.assertEqual("late: false\n0\n", self.told("patience_s=1; until_so false; echo $patience_s"))
 
@@ -68,7 +68,7 @@ class Initramfs(unittest.TestCase):
             for parent in Path(name).parents[:-1]:
                 self.assertLess(names.index(str(parent)), names.index(name))
 
-    def test_a_path_that_is_none_of_the_guest_is_refused(self):
+    def test_a_path_outside_of_the_guest_is_refused(self):
         for path in ("relative", "/../up"):
             with self.assertRaises(ValueError):
                 initramfs.make(self.busybox, {path: b""})

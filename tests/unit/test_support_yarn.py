@@ -64,7 +64,7 @@ class Providing(unittest.TestCase):
         self.setup.assert_called_once_with(list(KERBEROS))
         self.assertFalse(yarn.complete())
 
-    def test_a_reason_is_told(self):
+    def test_reports_the_reason(self):
         self.java, self.jars = None, True
         self.assertIn("wanted Java 17", yarn.provide()[1])
         self.java = "/java"
@@ -97,21 +97,21 @@ class Settings(unittest.TestCase):
         self.assertEqual(values, {each.findtext("name"): each.findtext("value") for each in read.iter("property")})
         self.assertEqual({"core-site.xml", "yarn-site.xml", "log4j.properties"}, {file.name for file in self.layout.folder.iterdir()})
 
-    def test_every_port_is_told_and_every_address_is_the_loopback(self):
+    def test_sets_every_port_and_only_loopback_addresses(self):
         ports, node_ports = settings.Ports(1, 2, 3, 4, 5), settings.NodePorts(6, 7, 8)
         told = {**settings.common(self.layout, Path("/jars"), ports), **settings.node(self.layout, "nm-0", node_ports, settings.Totals(1000, 3))}
         addresses = [value for key, value in told.items() if key.endswith("address")]
         self.assertEqual([f"127.0.0.1:{port}" for port in range(1, 9)], sorted(addresses))
         self.assertEqual(("1000", "3"), (told["yarn.nodemanager.resource.memory-mb"], told["yarn.nodemanager.resource.cpu-vcores"]))
 
-    def test_of_a_pair_every_address_is_told_by_its_id(self):
+    def test_sets_every_address_of_a_pair_by_its_id(self):
         told = settings.common_of_pair(self.layout, Path("/jars"), {"a": settings.Ports(1, 2, 3, 4, 5), "b": settings.Ports(6, 7, 8, 9, 10)}, 11, 4000)
         addresses = {key: value for key, value in told.items() if key.startswith("yarn.resourcemanager.") and ".address." in key}
         self.assertEqual(sorted(f"127.0.0.1:{port}" for port in range(1, 11)), sorted(addresses.values()))
         self.assertEqual({"a": 5, "b": 5}, {name: sum(key.endswith(f".{name}") for key in addresses) for name in ("a", "b")})
         self.assertEqual("127.0.0.1:11", told["hadoop.zk.address"])
 
-    def test_nobody_reads_the_configuration_of_the_machine(self):
+    def test_ignores_the_configuration_of_the_machine(self):
         with mock.patch.dict(os.environ, HADOOP_CONF_DIR="/etc/hadoop", YARN_LOG_DIR="/var/log", PATH="/bin"):
             told = settings.environment(self.layout, Path("/jvm/bin/java"), "nm-0")
         self.assertEqual((f"{self.layout.folder}/nm-0/conf", "/jvm", "/bin", False), (told["HADOOP_CONF_DIR"], told["JAVA_HOME"], told["PATH"], "YARN_LOG_DIR" in told))
@@ -126,10 +126,10 @@ class Servers(unittest.TestCase):
         server.until("it says something", server.said, PATIENCE_S)
         return server
 
-    def test_who_takes_notice_of_sigterm_is_not_killed(self):
+    def test_a_server_that_ends_at_sigterm_is_not_killed(self):
         self.assertTrue(self.server("echo up; exec sleep 1000").stop())
 
-    def test_who_takes_none_is_killed_after_the_grace(self):
+    def test_a_server_that_ignores_sigterm_is_killed_after_the_grace(self):
         deaf = self.server("trap '' TERM; echo up; while :; do sleep 0.1; done")
         self.assertFalse(deaf.stop(grace_s=0.3))
         self.assertFalse(deaf.alive)
@@ -144,12 +144,12 @@ class Servers(unittest.TestCase):
             server.launch()
             self.assertTrue(server.alive)
 
-    def test_one_that_ended_is_not_waited_for_and_its_last_words_are_told(self):
+    def test_an_ended_server_fails_the_wait_with_its_last_output(self):
         server = self.server("echo up; echo port in use; exit 1")
         with self.assertRaisesRegex(NotReady, "(?s)it ended before: the door is open.*port in use"):
             server.until("the door is open", lambda: False, PATIENCE_S)
 
-    def test_whoever_does_not_answer_is_named_in_the_end(self):
+    def test_a_timeout_names_the_unanswered_request(self):
         with self.assertRaisesRegex(NotReady, r"not within 0 s: an answer \(connection refused\)"):
             until("an answer", mock.Mock(side_effect=OSError("connection refused")), limit_s=0)
 
