@@ -1,4 +1,5 @@
-// The comparison of two sets of settings: the largest change first, sums by pool, and at most the given number of lines.
+// The comparison of two sets of settings: the largest change first, sums by pool, and at most the given number of
+// lines.
 #include "cli/plan_text.h"
 
 #include <gtest/gtest.h>

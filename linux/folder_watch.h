@@ -16,7 +16,7 @@ enum class FolderChangeKind : std::uint8_t {
   kGone,    // a folder in a watched one
   kClosed,  // the watched folder itself is gone, and its watch with it. Comes after the last descriptor of it is
             // closed; the watch of its parent reports it at once
-  kLost,  // more changed than the kernel keeps: everything has to be looked at again
+  kLost,    // more changed than the kernel keeps: everything has to be looked at again
 };
 
 struct FolderChange {

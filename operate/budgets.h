@@ -34,7 +34,7 @@ net::Task<Result<BudgetsReport>> read_budgets(kube::Client& client, BudgetsQuest
 struct ResumePoolOptions {
   std::string pool;
   std::string why;
-  std::string id;  // of this request; names who asks
+  std::string id;  // of this request; contains its author
   bool dry_run = false;
   base::Duration wait{0};  // for the manager to have done it; 0: not at all
   std::string config_namespace = "koordinator-system";

@@ -1,4 +1,4 @@
-// `tidemark report states`: who is on, observed, draining or off, by whose order, why and until when.
+// `tidemark report states`: the nodes that are on, observed, draining or off, with author, reason and end of the order.
 // `tidemark report difference`: what a manager would tell each node to offer, beside what is in force on it, node by
 // node and in sum. Found from the API server alone: it needs no manager, and writes nothing.
 #pragma once

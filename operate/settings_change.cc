@@ -70,7 +70,7 @@ std::string_view configmap_type(std::string_view name) {
   return name == model::kTidemarkConfigName ? model::kTidemarkConfigName : model::kConfigName;
 }
 
-// Brings a ConfigMap to exactly this data (nullopt: it goes), if nobody changed it meanwhile.
+// Brings a ConfigMap to exactly this data (nullopt: deletes it), unless it changed meanwhile.
 net::Task<Result<void>> put(kube::Client& client, const SettingsOptions& options, const Map& before,
                             const std::optional<std::map<std::string, std::string, std::less<>>>& wanted,
                             bool dry_run) {
