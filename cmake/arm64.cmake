@@ -1,4 +1,4 @@
-# For arm64 with Debian's libraries of arm64 (tests/driver/sysroot.py unpacks them). clang and lld know every architecture.
+# For arm64 with Debian's libraries of arm64 (tests/release/sysroot.py unpacks them). clang and lld know every architecture.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TIDEMARK_SYSROOT)

@@ -12,7 +12,8 @@
 
 namespace tidemark::policy {
 
-// A missing value means the default of the kubelet, which is no threshold. kInvalid names the member that cannot be read.
+// A missing value means the default of the kubelet, which is no threshold. kInvalid names the member that cannot be
+// read.
 Result<KubeletFound> parse_kubelet_configz(std::string_view text);
 
 }  // namespace tidemark::policy

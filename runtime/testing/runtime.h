@@ -19,8 +19,8 @@
 #include <set>
 #include <span>
 #include <string>
-#include <system_error>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -221,7 +221,7 @@ struct RuntimeTest : ::testing::Test {
   static void kill_and_wait(pid_t pid) {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);  // a shim is our child, as it is its runtime's
-    std::error_code refused;  // without root, the files of a process that has ended are refused
+    std::error_code refused;     // without root, the files of a process that has ended are refused
     while (std::filesystem::exists(base::cat("/proc/", pid, "/fd/0"), refused)) ::poll(nullptr, 0, 5);
   }
   static std::string text_of(const std::string& path) {

@@ -83,7 +83,7 @@ def _fuzz(arguments):
 
 
 def _release(arguments):
-    from driver import release
+    from release import release
 
     asked, rest = _architecture(arguments)
     _none(rest)
@@ -91,7 +91,7 @@ def _release(arguments):
 
 
 def _image(arguments):
-    from driver import image, node_manager_image
+    from release import image, node_manager_image
 
     asked, names = _architecture(arguments)
     of_node_manager = names[:1] == [node_manager_image.WORD]

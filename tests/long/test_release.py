@@ -17,8 +17,9 @@ import unittest
 from pathlib import Path
 
 from demo import samples
-from driver import build, packages, release, sysroot
+from driver import build, packages
 from driver.console import Failed
+from release import release, sysroot
 
 ROOT = Path(__file__).resolve().parents[2]
 DIST = ROOT / "dist"

@@ -6,7 +6,7 @@ import re
 import unittest
 from pathlib import Path
 
-from driver import release
+from release import release
 
 ROOT = Path(__file__).parents[2]
 MONITORING = ROOT / "deploy" / "monitoring"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cluster.tidemark_process import wait_for
-from driver import node_manager_image
+from release import node_manager_image
 from driver.console import Failed
 from support.yarn import until
 from yarn.generated import SITE

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from driver import release
+from release import release
 from driver.console import Failed, say
 from driver.paths import ROOT
 from support import images

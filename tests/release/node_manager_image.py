@@ -14,9 +14,10 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver import debian_packages, maven_jars, packages, release
+from driver import debian_packages, maven_jars, packages
 from driver.console import Failed, say, step
 from driver.paths import ROOT, cache_folder
+from release import release
 from support import image_layer, images
 from support.image_layer import LayerFile
 

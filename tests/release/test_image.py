@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import image, release
+from release import image, release
 from driver.console import Failed
 from support import images
 

@@ -2,7 +2,7 @@
 the dynamic tidemark-kerberos.
 
 That of this machine is built by the preset release. Another one is built here too, by clang and lld against Debian's libraries of that architecture
-(driver/sysroot.py), and started in qemu's emulation.
+(release/sysroot.py), and started in qemu's emulation.
 """
 
 import datetime
@@ -14,9 +14,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from driver import build, packages, processes, sysroot
+from driver import build, packages, processes
 from driver.console import Failed, WrongUse, say
 from driver.paths import ROOT, build_folder
+from release import sysroot
 from support import images
 
 DIST = ROOT / "dist"

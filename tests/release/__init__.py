@@ -1,0 +1,1 @@
+"""./dev release and ./dev image: static binaries, their SBOMs, images."""
