@@ -168,7 +168,7 @@ VERBS = {
                   "writes nothing. `bench tables` rewrites docs/figures.md and the aims in bench/README.md from the ledger.", _bench),
     "tidy": Verb("tidy [--all|FILE…]", "layer table, bans, dead files, clang-tidy",
                  "The checks of tests/tidy, then clang-tidy-19 and clang-include-cleaner-19 over the given files, or over the files that changed\n"
-                 "since the newest commit older than 12 hours. --all: over all files. A file that was found clean is not looked at again until\n"
+                 "since the upstream branch (without one: since the newest commit older than 12 hours). --all: over all files. A file that was found clean is not looked at again until\n"
                  "it, a header or the configuration changes.", _tidy),
     "gcc": Verb("gcc [FILE…]", "what GCC 12 thinks of the sources",
                 "A second opinion now and then: each source that ships, or each FILE, is parsed and checked by g++-12. No code is made\n"

@@ -73,7 +73,8 @@ def tidy(arguments: list[str]) -> int:
 
     every = arguments == ["--all"]
     packages.setup()
-    base = plan.base_of(None)
+    upstream = subprocess.run(["git", "merge-base", "HEAD", "@{upstream}"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    base = upstream.stdout.strip() or plan.base_of(None)
     files = [file for file in _ours([] if every else arguments) if file.endswith(".cc")]
     if not arguments:
         changed = set(plan.changed_files(base))
