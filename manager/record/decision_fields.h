@@ -1,6 +1,6 @@
 // The fields of a recorded decision, one list for writing and reading. A structured binding names all members of a
 // struct, so a member that is added there does not compile here: add it to the list, raise kRecordSchema
-// (manager/record/decision_record.h), and read it only where the record's schema has it.
+// (manager/record/decision_record.h), and read it with since().
 #pragma once
 
 #include <bit>
@@ -245,10 +245,7 @@ void all(auto& a, auto&... values) {
   (io(a, values), ...);
 }
 
-// What records of an older schema do not have: there it keeps its default.
-inline constexpr std::int64_t kSchemaOfWarmUp = 2;
-inline constexpr std::int64_t kSchemaOfEvictions = 3;
-inline constexpr std::int64_t kSchemaOfBelowZero = 4;
+// Fields that records of an older schema do not have: they keep their defaults.
 template <class A, class... Values>
 void since(A& a, std::int64_t schema, Values&... values) {
   if constexpr (A::kReads) {
@@ -295,8 +292,7 @@ void io(auto& a, Is<model::WarmUp> auto& value) {
 }
 void io(auto& a, Is<model::PodView> auto& value) {
   auto& [id, phase, priority, qos, request, numa_nodes, warm_up] = value;
-  all(a, id, phase, priority, qos, request, numa_nodes);
-  since(a, kSchemaOfWarmUp, warm_up);
+  all(a, id, phase, priority, qos, request, numa_nodes, warm_up);
 }
 void io(auto& a, Is<model::PodUsage> auto& value) {
   auto& [id, usage, priority, qos] = value;
@@ -309,8 +305,7 @@ void io(auto& a, Is<model::HostApplicationUsage> auto& value) {
 void io(auto& a, Is<model::NodeMetricView> auto& value) {
   auto& [update_time, has_node_metric, node_usage, system_usage, pods, host_applications, prod_reclaimable,
          below_zero] = value;
-  all(a, update_time, has_node_metric, node_usage, system_usage, pods, host_applications, prod_reclaimable);
-  since(a, kSchemaOfBelowZero, below_zero);
+  all(a, update_time, has_node_metric, node_usage, system_usage, pods, host_applications, prod_reclaimable, below_zero);
 }
 void io(auto& a, Is<model::ThirdPartyAllocation> auto& value) {
   auto& [name, priority, resources] = value;
@@ -380,15 +375,12 @@ void io(auto& a, Is<policy::PoolGuard> auto& value) {
 
 void io(auto& a, Is<policy::ClassSold> auto& value) {
   auto& [order, amount, work_class] = value;
-  all(a, order, amount);
-  since(a, kRecordSchemaClasses, work_class);
+  all(a, order, amount, work_class);
 }
 void io(auto& a, Is<policy::SideBook> auto& value) {
   auto& [sold, in_flight, told, confirmed, wants_more, taken_back, best_order, waits_class, waits_for, taken_off] =
       value;
-  all(a, sold, in_flight, told, confirmed, wants_more, taken_back, best_order);
-  since(a, kRecordSchemaClasses, waits_class, waits_for);
-  since(a, kRecordSchemaBookAge, taken_off);
+  all(a, sold, in_flight, told, confirmed, wants_more, taken_back, best_order, waits_class, waits_for, taken_off);
 }
 // All bits of a hash.
 template <class A, class T>
@@ -458,8 +450,7 @@ void io(auto& a, Is<policy::AmplifiedResource> auto& value) {
 void io(auto& a, Is<policy::OvercommitPlan> auto& value) {
   auto& [action, reason, publish, origin, batch_cpu, batch_memory, mid_cpu, mid_memory, warm_up, zones, normalization,
          amplification, safeguards] = value;
-  all(a, action, reason, publish, origin);
-  since(a, kSchemaOfWarmUp, warm_up.pods, warm_up.by_request, warm_up.added, warm_up.added_to_max);
+  all(a, action, reason, publish, origin, warm_up.pods, warm_up.by_request, warm_up.added, warm_up.added_to_max);
   batch_terms(a, batch_cpu);
   batch_terms(a, batch_memory);
   mid_terms(a, mid_cpu);
@@ -511,14 +502,13 @@ void io(auto& a, Is<policy::ClassReclaim> auto& value) {
 }
 void side_terms(auto& a, auto& terms) {
   auto& [held, taken, taken_by, real, offer, reason, reclaim, classes] = terms;
-  all(a, held, taken, taken_by, real, offer, reason, reclaim);
-  since(a, kRecordSchemaClasses, classes);
+  all(a, held, taken, taken_by, real, offer, reason, reclaim, classes);
 }
 void side_plan(auto& a, auto& side) {
   auto& [cpu, memory, reclaim] = side;
   side_terms(a, cpu);
   side_terms(a, memory);
-  since(a, kRecordSchemaClasses, reclaim);
+  io(a, reclaim);
 }
 void io(auto& a, Is<policy::LedgerPlan> auto& value) {
   auto& [kubernetes, yarn] = value;
@@ -540,10 +530,8 @@ void io(auto& a, Is<OnTheNode> auto& value) {
 void io(auto& a, Is<DecisionOutcome> auto& value) {
   auto& [plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after,
          truthful, stopped, arbitrate, rejected, backs_off, on_node] = value;
-  all(a, plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after);
-  since(a, kSchemaOfEvictions, truthful, stopped);
-  since(a, kRecordSchemaArbitrate, arbitrate, rejected);
-  since(a, kRecordSchemaBackOff, backs_off);
+  all(a, plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after,
+      truthful, stopped, arbitrate, rejected, backs_off);
   since(a, kRecordSchemaOrders, on_node);
 }
 void io(auto& a, Is<DecisionDone> auto& value) {

@@ -48,18 +48,11 @@ model::NodeSnapshot canonical(model::NodeSnapshot snapshot) {
 void basis_fields(auto& a, auto& basis, std::int64_t schema) {
   auto& [labels, annotation, plugins, state, origin, now, mono, overrides, least_ever, kubernetes, yarn, yarn_obeys,
          guard, revisions, yarn_book_mark, evicted, orders, cuts_only, yarn_was_offered] = basis;
-  all(a, plugins, state, origin, mono);
-  if (schema >= kRecordSchemaOverrides) all(a, overrides, least_ever);
-  if (schema >= kRecordSchemaBooks) all(a, kubernetes, yarn, yarn_obeys, state.kubernetes, guard);
-  if (schema >= kRecordSchemaRevisions) all(a, revisions.node, revisions.metric, revisions.topology);
-  if (schema >= kRecordSchemaClasses) io(a, state.yarn);
-  if (schema >= kRecordSchemaBookAge) {
-    all(a, state.yarn_book, state.kubernetes_off, state.yarn_off);
-    mark(a, yarn_book_mark);
-  }
-  if (schema >= kRecordSchemaArbitrate) io(a, state.arbitrate);
-  if (schema >= kRecordSchemaBackOff) io(a, evicted.kubernetes);
-  if (schema >= kRecordSchemaYarnEvicted) io(a, evicted.yarn);
+  all(a, plugins, state, origin, mono, overrides, least_ever, kubernetes, yarn, yarn_obeys, state.kubernetes, guard,
+      revisions.node, revisions.metric, revisions.topology, state.yarn, state.yarn_book, state.kubernetes_off,
+      state.yarn_off);
+  mark(a, yarn_book_mark);
+  all(a, state.arbitrate, evicted.kubernetes, evicted.yarn);
   if (schema >= kRecordSchemaOrders) all(a, orders, cuts_only, yarn_was_offered);
   static_cast<void>(now);  // at the head of the record
   static_cast<void>(labels);
@@ -288,10 +281,6 @@ Result<DecisionRecord> RecordReader::decode(
 bool RecordReader::same(std::string_view recorded, const DecisionOutcome& outcome) const {
   if (our_form_) return outcome_bytes(outcome) == recorded;
   DecisionOutcome known = outcome;
-  if (schema_ < kRecordSchemaArbitrate) {  // such a record says nothing of it, be it that all fits
-    known.arbitrate.reset();
-    known.rejected.reset();
-  }
   if (schema_ < kRecordSchemaOrders) known.on_node = {};
   const std::string bytes = outcome_bytes(known);
   const auto then = decode_outcome(recorded);

@@ -23,18 +23,8 @@
 namespace tidemark::manager {
 
 inline constexpr std::int64_t kRecordSchema = 10;  // of what is written
-// What is read: the schema before, and those since the build that tests go back to (tests/golden/previous).
-inline constexpr std::int64_t kRecordSchemaOldest = 2;
-inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides, and with least_ever
-inline constexpr std::int64_t kRecordSchemaBooks = 3;      // the first one with both sides' books, and with evictions
-inline constexpr std::int64_t kRecordSchemaRevisions = 4;  // the first one with the resource versions of objects
-inline constexpr std::int64_t kRecordSchemaClasses = 5;    // the first one with classes of work in the books
-inline constexpr std::int64_t kRecordSchemaBookAge =
-    6;  // with the age of YARN's book, and what classes that are off took
-inline constexpr std::int64_t kRecordSchemaArbitrate = 7;    // the first one with what two schedulers sold too much
-inline constexpr std::int64_t kRecordSchemaBackOff = 8;      // the first one with the node's last eviction
-inline constexpr std::int64_t kRecordSchemaYarnEvicted = 9;  // the first one with that of YARN's work
-inline constexpr std::int64_t kRecordSchemaOrders = 10;      // the first one with orders, and what they left
+inline constexpr std::int64_t kRecordSchemaOldest = 9;  // of what is read
+inline constexpr std::int64_t kRecordSchemaOrders = 10;  // the first one with orders, and what they left
 // Increase it when the same input may give another outcome: then `replay` shows a difference instead of an error.
 // decision_record_test detects this.
 inline constexpr std::int64_t kPolicyVersion = 9;
@@ -79,12 +69,12 @@ struct DecisionOutcome {
   std::optional<policy::LedgerPlan> ledger;
   std::optional<model::Resources> yarn_offer;
   std::optional<base::Duration> again_after;
-  bool truthful = false;  // this and the next since schema 3
+  bool truthful = false;
   std::optional<policy::StopTerms> stopped;
-  std::optional<policy::ArbitratePlan> arbitrate;  // this and the next since schema 7
+  std::optional<policy::ArbitratePlan> arbitrate;
   std::optional<policy::StopTerms> rejected;
-  std::optional<policy::StopTerms> backs_off;  // since schema 8
-  OnTheNode on_node;                           // since schema 10
+  std::optional<policy::StopTerms> backs_off;
+  OnTheNode on_node;  // since schema 10
   bool operator==(const DecisionOutcome&) const = default;
 };
 DecisionOutcome outcome_of(const NodeDecision& decision);

@@ -1,7 +1,6 @@
 """A cluster with everything that a manager leaves on it: created, exported to files, and restored.
 
-tests/golden/previous has what earlier versions left, one directory for each commit, recorded with `record` below by a binary of that
-commit; tests/golden/replay has the decisions of this policy. Times move by the time since the recording, as if it had ended now,
+tests/golden/previous has what the previous version left, recorded with `record` below by its binary; tests/golden/replay has the decisions of this policy. Times move by the time since the recording, as if it had ended now,
 whatever the date. This includes times that are numbers (the days of a profile, the slots of counts).
 """
 
@@ -24,7 +23,7 @@ from driver.cluster import Fixture
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "previous"
 DECISIONS = GOLDEN.parent / "replay"
-COMMITS = tuple(re.findall(r"commit `([0-9a-f]+)`", (GOLDEN / "README.md").read_text()))  # newest first
+COMMIT = re.findall(r"commit `([0-9a-f]+)`", (GOLDEN / "README.md").read_text())[0]
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
 RECOMMENDATIONS = "/apis/analysis.koordinator.sh/v1alpha1/namespaces/default/recommendations"
 PODS = "/api/v1/namespaces/default/pods"
@@ -296,9 +295,9 @@ def moved_map(each: dict, by: datetime.timedelta) -> dict:
     return each
 
 
-def recorded(commit: str, now: datetime.datetime | None = None) -> tuple[dict[str, list[dict]], str]:
+def recorded(now: datetime.datetime | None = None) -> tuple[dict[str, list[dict]], str]:
     """The recording as if it had ended `now`, and when it did end."""
-    written = json.loads((GOLDEN / commit / "objects.json").read_text())
+    written = json.loads((GOLDEN / COMMIT / "objects.json").read_text())
     end = datetime.datetime.strptime(written["recorded"], "%Y-%m-%dT%H:%M:%SZ")
     now = now or datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None)
     by = datetime.timedelta(seconds=int((now - end).total_seconds()))

@@ -1,4 +1,4 @@
-"""This version takes over what earlier versions left on a cluster (tests/golden/previous, written by a binary of each)."""
+"""This version takes over what the previous version left on a cluster (tests/golden/previous, written by its binary)."""
 
 import datetime
 import json
@@ -24,22 +24,18 @@ def tidemark(*words: str) -> subprocess.CompletedProcess:
     return subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
 
-class TakenOver:
-    """The tests of each version."""
-
-    commit: str
-    wanted_metrics: dict[str, float] = {}
-    whys = ("a disk is changed", "only looked at", "not yet", "a fire drill")
+class TakenOver(WithManager):
+    whys = ("a disk is changed", "only looked at", "not yet", "a fire drill", "a long drain")
 
     def setUp(self):
         previous.take_away(self.api)
         self.addCleanup(previous.take_away, self.api)
-        self.objects, self.recorded = previous.recorded(self.commit)
+        self.objects, self.recorded = previous.recorded()
         self.nodes = previous.names(self.objects)
         previous.put_back(self.api, self.objects)
         self.journal = Path(tempfile.mkdtemp(prefix="tidemark-previous-"))
         self.addCleanup(shutil.rmtree, self.journal, True)
-        for segment in (previous.GOLDEN / self.commit / "journal").glob("*.tmj"):
+        for segment in (previous.GOLDEN / previous.COMMIT / "journal").glob("*.tmj"):
             shutil.copy(segment, self.journal)
         for node in self.nodes:  # their agents continue to report
             previous.report(self.api, node)
@@ -86,7 +82,8 @@ class TakenOver:
             "tidemark_settings_held": 0, 'tidemark_override_cpu_percent{pool="web"}': 50,
             'tidemark_history_records{component="profiles"}': 1, 'tidemark_history_refused_total{component="profiles"}': 0,
             'tidemark_history_refused_total{component="forecast"}': 0, 'tidemark_history_refused_total{component="least"}': 0,
-            **self.wanted_metrics,
+            'tidemark_pool_breaker_phase{pool="spike"}': 1, "tidemark_budgets_held": 0, 'tidemark_history_records{component="least"}': 1,
+            'tidemark_pool_jobs_exhausted{pool="spike"}': 1,
         }
         found = {}
 
@@ -107,7 +104,12 @@ class TakenOver:
         states = tidemark("report", "states", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]).stdout
         for why in self.whys:
             self.assertIn(why, states)
-        self.also_taken_over()
+        wanted_words = self.words({each["metadata"]["name"]: each for each in self.objects["/api/v1/nodes"]})
+        self.assertIsNotNone(wanted_words["previous-draining"][1])
+        self.assertTrue(wanted_words["previous-oversold"][2])
+        self.assertEqual(wanted_words, self.words(self.nodes_now()[0]))
+        pools = {pool["pool"]: pool for pool in self.shown("report", "budgets")["pools"]}
+        self.assertEqual("open", pools["spike"]["breaker"]["phase"])
         recommended = previous.everything(self.api)[previous.RECOMMENDATIONS]
         self.assertEqual([each["status"]["podStatus"] for each in self.objects[previous.RECOMMENDATIONS]], [each["status"]["podStatus"] for each in recommended])
 
@@ -116,8 +118,14 @@ class TakenOver:
         self.assertEqual(0, lifted.returncode, lifted.stderr)
         wait_for(lambda: amounts(colocation.offered(self.api, "previous-off")) == wanted["previous-plain"]["allocatable"], "the node to sell again", component)
 
-    def also_taken_over(self) -> None:
-        pass
+    def words(self, nodes: dict[str, dict]) -> dict:
+        """What YARN's operator and Kubernetes' scheduler read; the generation of an offer depends on its writer."""
+        found = {}
+        for name in previous.YARN:
+            notes = nodes[name]["metadata"]["annotations"]
+            drain = json.loads(notes.get(previous.DRAIN, "{}")).get("by")
+            found[name] = (amounts(json.loads(notes[previous.OFFER])["resources"]), drain, previous.OVERSOLD in notes, [each["key"] for each in nodes[name]["spec"].get("taints", [])])
+        return found
 
     def test_its_journal_is_shown_and_replayed(self):
         end = self.recorded
@@ -136,87 +144,25 @@ class TakenOver:
         return next(each for each in self.objects["/api/v1/nodes"] if each["metadata"]["name"] == name)
 
 
-class Since9ebc1dc(TakenOver, WithManager):
-    """Without budgets; the journal and the least offers had another form."""
-
-    commit = "9ebc1dc"
-
-
-class WithYarn(TakenOver):
-    """Ledgers and offers of YARN's side, a draining order, and an oversold node."""
-
-    whys = (*TakenOver.whys, "a long drain")
-    wanted_metrics = {
-        'tidemark_pool_breaker_phase{pool="spike"}': 1, "tidemark_budgets_held": 0, 'tidemark_history_records{component="least"}': 1,
-        'tidemark_pool_jobs_exhausted{pool="spike"}': 1,
-    }
-
-    def words(self, nodes: dict[str, dict]) -> dict:
-        """What YARN's operator and Kubernetes' scheduler read; the generation of an offer depends on its writer."""
-        found = {}
-        for name in previous.YARN:
-            notes = nodes[name]["metadata"]["annotations"]
-            drain = json.loads(notes.get(previous.DRAIN, "{}")).get("by")
-            found[name] = (amounts(json.loads(notes[previous.OFFER])["resources"]), drain, previous.OVERSOLD in notes, [each["key"] for each in nodes[name]["spec"].get("taints", [])])
-        return found
-
-    def also_taken_over(self) -> None:
-        wanted = self.words({each["metadata"]["name"]: each for each in self.objects["/api/v1/nodes"]})
-        self.assertIsNotNone(wanted["previous-draining"][1])
-        self.assertTrue(wanted["previous-oversold"][2])
-        self.assertEqual(wanted, self.words(self.nodes_now()[0]))
-        pools = {pool["pool"]: pool for pool in self.shown("report", "budgets")["pools"]}
-        self.assertEqual("open", pools["spike"]["breaker"]["phase"])
-
-
-class Since078c0090(WithYarn, WithManager):
-    """The previous version, by the schema of its journal."""
-
-    commit = "078c0090"
-
-
-class SinceA740928(WithYarn, WithManager):
-    """The version before that."""
-
-    commit = "a740928"
-
-
-class Since31e1c13(TakenOver, WithManager):
-    commit = "31e1c13"
-    wanted_metrics = {
-        'tidemark_pool_breaker_phase{pool="spike"}': 1, "tidemark_budgets_held": 0, 'tidemark_history_records{component="least"}': 1,
-        'tidemark_pool_jobs_exhausted{pool="spike"}': 1,
-    }
-
-    def also_taken_over(self) -> None:
-        pools = {pool["pool"]: pool for pool in self.shown("report", "budgets")["pools"]}
-        self.assertEqual("open", pools["spike"]["breaker"]["phase"])
-        evictions = self.shown("report", "evictions")
-        self.assertEqual([("spike", "spark", len(previous.VICTIMS))], [
-            (each["pool"], each["class"], each["lastDay"]["evicted"]) for each in evictions["classes"] if each["lastDay"]["evicted"]
-        ])
-
-
 class AnyDate(unittest.TestCase):
     """A restored recording looks as if it had ended now, on any day."""
 
     def test_a_profile_is_within_its_week_and_counts_within_their_day(self):
-        for commit in previous.COMMITS:
-            end = json.loads((previous.GOLDEN / commit / "objects.json").read_text())["recorded"]
-            begun = datetime.datetime.strptime(end, "%Y-%m-%dT%H:%M:%SZ")
-            for later in (*range(15), 400, 4000):
-                now = begun + datetime.timedelta(days=later, seconds=17)
-                objects, _ = previous.recorded(commit, now)
-                today = int(now.replace(tzinfo=datetime.timezone.utc).timestamp()) // 86400
-                maps = {each["metadata"]["name"]: each.get("data", {}) for each in objects[colocation.SETTINGS]}
-                profiles = [text for name in colocation.PROFILES for text in maps[name].values()]
-                self.assertTrue(profiles)
-                for text in profiles:
-                    last_day = self.last_day(text)
-                    self.assertTrue(today - previous.PROFILE_DAYS < last_day <= today, f"{commit}, {later} days later: {last_day} of {today}")
-                counts = json.loads(maps.get(colocation.BUDGETS, {}).get("counts.json", "{}"))
-                for slot, *_ in (slot for series in counts.get("classes", []) for slot in series["slots"]):
-                    self.assertTrue(today * 144 - 144 < slot <= today * 144 + 144, f"{commit}, {later} days later: {slot}")
+        end = json.loads((previous.GOLDEN / previous.COMMIT / "objects.json").read_text())["recorded"]
+        begun = datetime.datetime.strptime(end, "%Y-%m-%dT%H:%M:%SZ")
+        for later in (*range(15), 400, 4000):
+            now = begun + datetime.timedelta(days=later, seconds=17)
+            objects, _ = previous.recorded(now)
+            today = int(now.replace(tzinfo=datetime.timezone.utc).timestamp()) // 86400
+            maps = {each["metadata"]["name"]: each.get("data", {}) for each in objects[colocation.SETTINGS]}
+            profiles = [text for name in colocation.PROFILES for text in maps[name].values()]
+            self.assertTrue(profiles)
+            for text in profiles:
+                last_day = self.last_day(text)
+                self.assertTrue(today - previous.PROFILE_DAYS < last_day <= today, f"{later} days later: {last_day} of {today}")
+            counts = json.loads(maps.get(colocation.BUDGETS, {}).get("counts.json", "{}"))
+            for slot, *_ in (slot for series in counts.get("classes", []) for slot in series["slots"]):
+                self.assertTrue(today * 144 - 144 < slot <= today * 144 + 144, f"{later} days later: {slot}")
 
     def last_day(self, text: str) -> int:
         body = history.opened(text)

@@ -19,7 +19,7 @@ from cluster.tidemark_process import wait_for
 from driver import build
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMIT = previous.COMMITS[0]
+COMMIT = previous.COMMIT
 BUILD_S = 7000
 
 
