@@ -28,13 +28,6 @@ std::string head(const PoolLine& pool) {
 std::vector<std::string> notes_of(const PoolPreview& preview) {
   std::vector<std::string> notes;
   const auto& calendar = preview.pool.calendar();
-  if (!calendar.entries.empty()) {
-    notes.push_back(
-        preview.forecast_known()
-            ? cat("held against what online work used of cpu in ", preview.known_hours_cpu, ", and of memory in ",
-                  preview.known_hours_memory, " of 168 hours of the week")
-            : std::string("what online work of the pool uses is not known yet: nothing to hold it against"));
-  }
   if (preview.holidays_end) notes.push_back(policy::holidays_text(calendar, *preview.holidays_end));
   if (preview.pool.other_base > 0) {
     notes.push_back(cat(preview.pool.other_base, " of its nodes have another base line by settings of their own"));
@@ -43,7 +36,7 @@ std::vector<std::string> notes_of(const PoolPreview& preview) {
 }
 
 policy::PreviewView view_of(const PoolPreview& preview) {
-  return {preview.pool.calendar(), preview.overrides, preview.points, preview.disagreements, preview.forecast_known()};
+  return {preview.pool.calendar(), preview.overrides, preview.points};
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 set(TIDEMARK_RARE_MODULES cli embedded hadoop kube_memory manager operate runtime yarn_copilot yarn_operator)
 set(TIDEMARK_RARE_kube_memory 4kube6memory)
 # Of policy/: what the manager, the scheduler of one machine and the commands decide and write; an agent's decisions stay in front.
-set(TIDEMARK_RARE_POLICIES calendar forecast incident job_life ledger local_queue nodeslo offer overcommit profile render rollout settings)
+set(TIDEMARK_RARE_POLICIES calendar incident job_life ledger local_queue nodeslo offer overcommit profile render rollout settings)
 set(TIDEMARK_RARE_LIBRARIES expat sqlite3 yaml-cpp)
 
 function(tidemark_lay_out_for_agents target)

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "manager/capacity/decide.h"
-#include "manager/forecast/forecast_pools.h"
 #include "manager/running_manager.h"
 #include "model/reason.h"
 
@@ -89,7 +88,8 @@ RunningManager::RunningManager(net::EventLoop& loop, kube::Client& client, base:
       controller_(loop, lanes_, caches(), settings_, leadership(), interner_, log_, metrics, zones_, journal_,
                   overcommit_hooks(), options_.plugins, write_limit(options_)),
       workers_(loop, queue_, controller_, log_, metrics, options_.retry_period),
-      forecasts_(forecast_context(client), log_),
+      lines_(PoolLinesContext{loop_, nodes_, settings_, metrics_, [this] { return may_write(); },
+                              [this] { return orders_.overrides(); }}),
       specs_(loop, client, interner_, nodes_, node_metrics_, settings_, log_, metrics, random.fork(), specs_options()),
       profiles_(profiles_context(client), log_),
       recommender_(recommender_context(client), log_),
@@ -116,7 +116,6 @@ Result<void> RunningManager::prepare(kube::Client& client, kube::Client& electio
     elector_->on_change([this](bool leading) {
       settings_.leadership_changed();
       if (webhooks_) webhooks_->leadership_changed();
-      forecasts_.leadership_changed();
       least_.leadership_changed();
       grants_.look();
       if (!leading) {
@@ -229,7 +228,6 @@ std::string RunningManager::sampled() {
   wait("routine", client_);
   wait("ahead", client_.ahead());
   orders_.refresh_metrics();
-  forecasts_.refresh_metrics();
   return may_write() ? controller_.figures().text() : "";
 }
 
@@ -249,7 +247,7 @@ net::Task<void> RunningManager::wait_for_caches() {
   }
   object_contests_.begin();
   specs_.look_at_all();
-  forecasts_.start();
+  lines_.start();
   least_.start();
   co_await budgets_.begin();
   log_.info(

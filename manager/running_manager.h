@@ -15,6 +15,7 @@
 #include "manager/capacity/least_offers.h"
 #include "manager/capacity/no_reports.h"
 #include "manager/capacity/overcommit_controller.h"
+#include "manager/capacity/pool_lines.h"
 #include "manager/capacity/pod_projection.h"
 #include "manager/capacity/topology_controller.h"
 #include "manager/capacity/waiting_pods.h"
@@ -23,7 +24,6 @@
 #include "manager/evictions/eviction_limits.h"
 #include "manager/evictions/eviction_watch.h"
 #include "manager/evictions/node_grants.h"
-#include "manager/forecast/forecast_controller.h"
 #include "manager/manager.h"
 #include "manager/profiles/profiles.h"
 #include "manager/profiles/recommender.h"
@@ -85,7 +85,6 @@ class RunningManager final : public Manager {
   StateContext state_context(kube::Client& client);
   NodeSpecsOptions specs_options();
   HistoryContext history_context(kube::Client& client);
-  ForecastContext forecast_context(kube::Client& client);
   EvictionContext eviction_context(kube::Client& client);
   void tell_back_off(const kube::Node& node, policy::LedgerSide side);
   BudgetContext budget_context(kube::Client& client);
@@ -124,7 +123,7 @@ class RunningManager final : public Manager {
   Reclaims reclaims_;
   OvercommitController controller_;
   CapacityWorkers workers_;
-  ForecastController forecasts_;
+  PoolLines lines_;
   NodeSpecs specs_;
   Profiles profiles_;
   Recommender recommender_;

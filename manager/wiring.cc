@@ -9,7 +9,6 @@
 #include "kube/convert.h"
 #include "manager/capacity/decide.h"
 #include "manager/evictions/budget_pools.h"
-#include "manager/forecast/forecast_pools.h"
 #include "manager/running_manager.h"
 #include "manager/state/mark_write.h"
 #include "manager/state/node_changes.h"
@@ -143,18 +142,6 @@ NodeSpecsOptions RunningManager::specs_options() {
 
 HistoryContext RunningManager::history_context(kube::Client& client) {
   return {loop_, client, client, recorder_, metrics_, leadership(), options_.config_namespace, write_limit(options_)};
-}
-
-ForecastContext RunningManager::forecast_context(kube::Client& client) {
-  return {loop_, history_context(client), [this] { return forecast_pools(nodes_, settings_); },
-          [this] {
-            std::map<std::string, OnlineUse, std::less<>> use;
-            for (const auto& [pool, permille] : controller_.figures().online_permille()) {
-              use.emplace(pool, OnlineUse{permille.cpu, permille.memory});
-            }
-            return use;
-          },
-          [this] { return orders_.overrides(); }};
 }
 
 EvictionContext RunningManager::eviction_context(kube::Client& client) {

@@ -144,10 +144,6 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kLineOverridden, "TM-LINE-004", "an override replaces the calendar"},
     ReasonInfo{Reason::kLineDraining, "TM-LINE-005",
                "the water line falls soon: no new work is admitted above the coming value"},
-    ReasonInfo{Reason::kForecastAboveLine, "TM-LINE-006",
-               "online work alone is expected to reach the line of this window"},
-    ReasonInfo{Reason::kForecastBusyHour, "TM-LINE-007",
-               "this window raises the line in an hour that is busier than most of the week"},
     ReasonInfo{Reason::kLineOverrideEnded, "TM-LINE-008", "an override expired: the calendar applies again"},
     ReasonInfo{Reason::kLineOverrideCleared, "TM-LINE-009", "an override was cleared: the calendar applies again"},
     ReasonInfo{

@@ -129,8 +129,6 @@ enum class Reason : std::uint16_t {
   kLineFrozen,
   kLineOverridden,
   kLineDraining,
-  kForecastAboveLine,
-  kForecastBusyHour,
   kLineOverrideEnded,
   kLineOverrideCleared,
   kLineOverridesKept,

@@ -2,7 +2,6 @@
 // they are, or as a file would make them.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,13 +29,7 @@ struct PoolPreview {
   PoolLine pool;
   policy::LineOverrides overrides;  // in force now
   std::vector<policy::PreviewPoint> points;
-  std::vector<policy::Disagreement> disagreements;  // with the expected use of online work
-  // Hours of the week whose expected use the manager has learned.
-  std::size_t known_hours_cpu = 0;
-  std::size_t known_hours_memory = 0;
   std::optional<base::WallTime> holidays_end;  // the end of the calendar's list of holidays, if it is near
-
-  bool forecast_known() const { return known_hours_cpu + known_hours_memory > 0; }
 };
 
 // Errors name what could not be read.

@@ -27,7 +27,7 @@ What is counted is checked: so many updates, so many writes, each node's number 
                    JSON, and is repaired. Both times all nodes are decided, by the last good settings. From the edit until the manager
                    has come to rest (no more than 1 ms of CPU in 50 ms), which is recompute_wall
   own_…            the same with a tidemark-config (OWN) on the 10,000 nodes: profile tidemark, so motion, warm-up and reports that go stale;
-                   a calendar and its forecast; a strict ledger; workloads learned; and a journal on disk. Growth is slewed there, so no
+                   a calendar; a strict ledger; workloads learned; and a journal on disk. Growth is slewed there, so no
                    number is checked: the writes are a figure instead, own_update_writes (of 20,000 updates)
 
 TIDEMARK_BENCH_PARTS names some of `large` (the 10,000 nodes), `own` (the same with settings of their own) and `small` (the others). The growth is a figure if both `large` and `small` are measured.

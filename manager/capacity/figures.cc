@@ -88,10 +88,6 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
   if (node.metric && basis.reports) {
     figures.used = within_a_node(model::min(used_offline(*node.metric), node.capacity));
     if (node.metric->node_usage) figures.idle = model::max(node.capacity - *node.metric->node_usage, Resources{});
-    if (node.metric->node_usage) {
-      figures.online = model::max(*node.metric->node_usage - figures.used, Resources{});
-      figures.online_of = node.capacity;
-    }
   }
   if (plan.action == policy::PlanAction::kPublish && plan.origin) {
     figures.batch = Resources{plan.batch_cpu.allowed, plan.batch_memory.allowed};
@@ -102,8 +98,6 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
     *summed = within_a_node(*summed);
   }
   figures.offered_real = figures.offered;
-  figures.online = model::min(figures.online, figures.capacity);
-  figures.online_of = model::min(figures.online_of, figures.capacity);
   return figures;
 }
 
@@ -149,17 +143,6 @@ void Figures::forget(const model::NodeName& node) {
   if (at == nodes_.end()) return;
   add(at->second.pool->second, at->second.figures, -1);
   nodes_.erase(at);
-}
-
-std::map<std::string, Figures::Permille, std::less<>> Figures::online_permille() const {
-  const auto part = [](auto online, auto of) { return online.value / std::max<std::int64_t>(of.value / 1000, 1); };
-  std::map<std::string, Permille, std::less<>> permille;
-  for (const auto& [name, pool] : pools_) {
-    if (pool.online_of.cpu.value <= 0) continue;
-    permille.emplace(
-        name, Permille{part(pool.online.cpu, pool.online_of.cpu), part(pool.online.memory, pool.online_of.memory)});
-  }
-  return permille;
 }
 
 std::string Figures::text() const {

@@ -44,9 +44,6 @@ struct NodeFigures {
   // Result of the formulas before ratio and third parties; nullopt if nothing was calculated.
   std::optional<model::Resources> batch;
   std::optional<model::Resources> mid;
-  // Usage of online work and the system, and the capacity; both 0 if the node does not report.
-  model::Resources online;
-  model::Resources online_of;
 };
 struct FigureBasis {
   model::Resources batch_requests;  // of pods on the node that hold resources
@@ -63,13 +60,6 @@ class Figures {
                const NodeFigures& figures, base::MonotonicTime now, bool counts);
   void forget(const model::NodeName& node);
 
-  // Usage of online work per pool in permille of the reporting nodes. A pool without reports is omitted.
-  struct Permille {
-    std::int64_t cpu = 0;
-    std::int64_t memory = 0;
-  };
-  std::map<std::string, Permille, std::less<>> online_permille() const;
-
   // Prometheus text, names sorted.
   std::string text() const;
 
@@ -81,7 +71,6 @@ class Figures {
     model::Resources capacity, offered, offered_real, sold_kubernetes, sold_yarn, used, idle;
     std::map<model::Reason, std::int64_t> by_reason;
     double gain_core_hours = 0;
-    model::Resources online, online_of;
   };
   using Pools = std::map<std::string, Pool, std::less<>>;  // never shrinks, so that gain stays
   struct Node {

@@ -162,25 +162,6 @@ TEST(Figures, FreeWorkIsOfflineWork) {
   EXPECT_EQ(figures.online.cpu.value, 5000);
 }
 
-TEST(Figures, ReportsOnlineUsageByPool) {
-  const auto reporting = [](std::int64_t milli, std::int64_t bytes) {
-    NodeFigures figures;
-    figures.online = {CpuMilli{milli}, MemoryBytes{bytes}};
-    figures.online_of = {CpuMilli{32000}, MemoryBytes{1'000'000}};
-    return figures;
-  };
-  Figures figures;
-  const base::MonotonicTime now{1h};
-  figures.observe(model::NodeName("n1"), "a", "", reporting(8000, 900'000), now, true);
-  figures.observe(model::NodeName("n2"), "a", "", reporting(0, 700'000), now, true);
-  figures.observe(model::NodeName("n3"), "a", "", NodeFigures(), now, true);  // does not report
-  figures.observe(model::NodeName("n4"), "b", "", NodeFigures(), now, true);
-  const auto permille = figures.online_permille();
-  ASSERT_EQ(permille.size(), 1U) << "of b nothing is known";
-  EXPECT_EQ(permille.at("a").cpu, 125);
-  EXPECT_EQ(permille.at("a").memory, 800);
-}
-
 TEST(Figures, ObservedNodesOfferNothingAndSilentNodesUseNothing) {
   model::NodeSnapshot node;
   node.capacity = {CpuMilli{32000}, MemoryBytes{1 << 30}};

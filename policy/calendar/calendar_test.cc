@@ -402,7 +402,7 @@ TEST(LineMemo, ReturnsTheLineOfTheCalendarForEachCaller) {
   }
 }
 
-// ---- preview and forecast ----
+// ---- preview ----
 
 Calendar nights() {
   Calendar calendar;
@@ -422,47 +422,6 @@ TEST(Preview, EveryFiveMinutesForAWeek) {
   EXPECT_EQ(std::count_if(points.begin(), points.end(), [](const auto& p) { return p.plan.cpu.hold == 80; }),
             7 * 8 * 12);
   for (const auto& point : points) EXPECT_EQ(point.plan.cpu, water_line(calendar, 60, 65, {}, point.at).cpu);
-}
-
-TEST(Preview, ReportsWindowOverBusyHours) {
-  const auto calendar = nights();
-  const auto start = *base::parse_rfc3339("2026-11-21T12:00:00Z");  // a Saturday
-  const auto points = preview(calendar, 60, 65, {}, start);
-  PoolForecast forecast;
-  for (std::size_t hour = 0; hour < forecast.cpu.size(); ++hour) {
-    const auto of_day = hour % 24;
-    forecast.cpu[hour] = of_day >= 9 && of_day < 22 ? 400 : 100;
-  }
-  EXPECT_TRUE(disagreements(points, calendar, forecast).empty());
-
-  forecast.cpu[22] = 850;  // Sunday evening: a match on television
-  const auto found = disagreements(points, calendar, forecast);
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].reason, model::Reason::kForecastAboveLine);
-  EXPECT_EQ(base::format_rfc3339(found[0].from), "2026-11-22T22:00:00Z");
-  EXPECT_EQ(base::format_rfc3339(found[0].to), "2026-11-22T23:00:00Z");
-  EXPECT_EQ(found[0].forecast_permille, 850);
-
-  forecast.cpu[22] = 500;  // below the line, but busier than most hours
-  EXPECT_EQ(disagreements(points, calendar, forecast).at(0).reason, model::Reason::kForecastBusyHour);
-  EXPECT_TRUE(disagreements(points, calendar, PoolForecast()).empty());
-
-  // The memory line rises to 70 %; this does not depend on the CPU line.
-  PoolForecast full;
-  full.memory[22] = 699;
-  EXPECT_TRUE(disagreements(points, calendar, full).empty());
-  full.memory[22] = 700;
-  const auto of_memory = disagreements(points, calendar, full);
-  ASSERT_EQ(of_memory.size(), 1U);
-  EXPECT_EQ(of_memory[0].line, LineOf::kMemory);
-  EXPECT_EQ(of_memory[0].reason, model::Reason::kForecastAboveLine);
-  EXPECT_EQ(of_memory[0].line_percent, 70);
-  EXPECT_EQ(base::format_rfc3339(of_memory[0].from), "2026-11-22T22:00:00Z");
-  full.cpu[22] = 900;
-  const auto both = disagreements(points, calendar, full);
-  ASSERT_EQ(both.size(), 2U) << "each with its own line, though of the same hour";
-  EXPECT_EQ(both[0].line, LineOf::kCpu);
-  EXPECT_EQ(both[1].line, LineOf::kMemory);
 }
 
 }  // namespace

@@ -81,10 +81,6 @@ Json terms_json(const LineTerms& terms, const PreviewView& view) {
   return out;
 }
 
-std::string entry_name(const Disagreement& found, const Calendar& calendar) {
-  return found.entry < calendar.entries.size() ? calendar.entries[found.entry].name : "";
-}
-
 }  // namespace
 
 std::string holidays_text(const Calendar& calendar, base::WallTime end) {
@@ -103,18 +99,10 @@ std::string local_text(const TimeZone& zone, base::WallTime at) {
   return cat(std::string_view(text).substr(0, 10), " ", kDays.at(weekday), " ", std::string_view(text).substr(11, 5));
 }
 
-std::string disagreement_text(const Disagreement& found, const Calendar& calendar) {
-  return cat("window ", entry_name(found, calendar), ", ", local_text(calendar.zone, found.from), " to ",
-             local_text(calendar.zone, found.to), ": online work is expected to use ", found.forecast_permille / 10,
-             " % of the pool's ", to_string(found.line), ", the line is at ", found.line_percent,
-             " %: ", why(found.reason));
-}
-
 std::string render_text(const PreviewView& view) {
   std::string out;
   for (const auto& span : spans(view.points)) out += span_line(span, view);
   for (const auto& each : view.overrides) out += cat("overridden: ", override_text(each), "\n");
-  for (const auto& found : view.disagreements) out += cat("warning: ", disagreement_text(found, view.calendar), "\n");
   return out;
 }
 
@@ -122,9 +110,7 @@ Json render_json(const PreviewView& view) {
   Json out = Json::object({{"zone", Json(view.calendar.zone.name())},
                            {"points", Json::array()},
                            {"changes", Json::array()},
-                           {"overrides", Json::array()},
-                           {"warnings", Json::array()},
-                           {"forecastKnown", view.forecast_known}});
+                           {"overrides", Json::array()}});
   if (!view.calendar.name.empty()) out["calendar"] = Json(view.calendar.name);
   for (const auto& point : view.points) {
     out["points"].as_array().push_back(Json::object({{"at", Json(base::format_rfc3339(point.at))},
@@ -143,16 +129,6 @@ Json render_json(const PreviewView& view) {
                       {"text", Json(text)}}));
   }
   for (const auto& each : view.overrides) out["overrides"].as_array().push_back(override_json(each));
-  for (const auto& found : view.disagreements) {
-    out["warnings"].as_array().push_back(Json::object({{"from", Json(base::format_rfc3339(found.from))},
-                                                       {"to", Json(base::format_rfc3339(found.to))},
-                                                       {"entry", Json(entry_name(found, view.calendar))},
-                                                       {"resource", Json(to_string(found.line))},
-                                                       {"linePercent", found.line_percent},
-                                                       {"forecastPermille", found.forecast_permille},
-                                                       {"reason", Json(model::reason_id(found.reason))},
-                                                       {"text", Json(disagreement_text(found, view.calendar))}}));
-  }
   return out;
 }
 

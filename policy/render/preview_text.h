@@ -14,20 +14,15 @@ struct PreviewView {
   const Calendar& calendar;  // one without entries if the pool has none
   const LineOverrides& overrides;
   const std::vector<PreviewPoint>& points;
-  const std::vector<Disagreement>& disagreements;
-  bool forecast_known = false;
 };
 
-// The moments at which the line changes, each with its reason; then the warnings of the forecast.
+// The moments at which the line changes, each with its reason.
 std::string render_text(const PreviewView& view);
-// Every point: {"points":[{"at":…,"local":…,"cpu":{…},"memory":{…}},…],"changes":[…],"warnings":[…]}
+// Every point: {"points":[{"at":…,"local":…,"cpu":{…},"memory":{…}},…],"changes":[…]}
 Json render_json(const PreviewView& view);
 
 // Of a calendar whose list of holidays ends soon, or has ended.
 std::string holidays_text(const Calendar& calendar, base::WallTime end);
 // "2026-11-21 Sat 22:00", on the clock on the wall of the zone.
 std::string local_text(const TimeZone& zone, base::WallTime at);
-// "window night, 2026-11-21 Sat 22:00 to 2026-11-21 Sat 23:00: …"
-std::string disagreement_text(const Disagreement& found, const Calendar& calendar);
-
 }  // namespace tidemark::policy

@@ -26,8 +26,7 @@ TEST(PreviewText, OneLineForEachMomentAtWhichTheLineChanges) {
   const Calendar calendar = nights();
   const LineOverrides none;
   const auto points = preview(calendar, 60, 65, none, *base::parse_rfc3339("2026-11-21T20:00:00Z"), 12h);
-  const std::vector<Disagreement> quiet;
-  const PreviewView view{calendar, none, points, quiet};
+  const PreviewView view{calendar, none, points};
   EXPECT_EQ(
       render_text(view),
       R"(2026-11-21 Sat 20:00  cpu 60 %, memory 65 %  base line: no entry of the calendar is in force: the base line [TM-LINE-001]
@@ -49,37 +48,12 @@ TEST(PreviewText, ShowsAuthorAndReasonOfAnOverride) {
   const LineOverrides overrides{
       {{40, std::nullopt}, *base::parse_rfc3339("2026-11-21T21:00:00Z"), "ann@ops", "a fire drill", {}}};
   const auto points = preview(calendar, 60, 65, overrides, *base::parse_rfc3339("2026-11-21T20:00:00Z"), 2h);
-  const std::vector<Disagreement> quiet;
   EXPECT_EQ(
-      render_text({calendar, overrides, points, quiet}),
+      render_text({calendar, overrides, points}),
       R"(2026-11-21 Sat 20:00  cpu 40 %, memory 65 %  override by ann@ops (a fire drill): an override replaces the calendar [TM-LINE-004]; memory: base line: no entry of the calendar is in force: the base line [TM-LINE-001]
 2026-11-21 Sat 21:00  cpu 60 %, memory 65 %  base line: no entry of the calendar is in force: the base line [TM-LINE-001]
 overridden: cpu 40 %, until 2026-11-21T21:00:00Z, by ann@ops: a fire drill
 )");
-}
-
-TEST(PreviewText, WarnsOfAWindowAgainstTheForecast) {
-  const Calendar calendar = nights();
-  const LineOverrides none;
-  const auto points = preview(calendar, 60, 65, none, *base::parse_rfc3339("2026-11-21T22:30:00Z"), 1h);
-  PoolForecast forecast;
-  forecast.cpu[6 * 24 + 22] = 850;
-  forecast.memory[6 * 24 + 22] = 700;
-  const auto found = disagreements(points, calendar, forecast);
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(
-      disagreement_text(found[0], calendar),
-      "window night, 2026-11-21 Sat 22:30 to 2026-11-21 Sat 23:00: online work is expected to use 85 % of the pool's "
-      "cpu, the line is at 80 %: online work alone is expected to reach the line of this window [TM-LINE-006]");
-  EXPECT_EQ(
-      disagreement_text(found[1], calendar),
-      "window night, 2026-11-21 Sat 22:30 to 2026-11-21 Sat 23:00: online work is expected to use 70 % of the pool's "
-      "memory, the line is at 70 %: online work alone is expected to reach the line of this window [TM-LINE-006]");
-  Json out = render_json({calendar, none, points, found, true});
-  EXPECT_EQ(out["warnings"].as_array().size(), 2u);
-  EXPECT_EQ(out["warnings"].as_array()[0]["resource"].as_string(), "cpu");
-  EXPECT_EQ(out["warnings"].as_array()[1]["resource"].as_string(), "memory");
-  EXPECT_EQ(out["warnings"].as_array()[0]["forecastPermille"].as_int(), 850);
 }
 
 }  // namespace

@@ -15,7 +15,6 @@ SETTINGS = "/api/v1/namespaces/koordinator-system/configmaps"
 SETTINGS_NAME = "slo-controller-config"
 TIDEMARK_CONFIG = "tidemark-config"
 REVISIONS = "tidemark-config-revisions"
-FORECASTS = "tidemark-history-forecast-0"
 PROFILES = [f"tidemark-history-profiles-{shard}" for shard in range(8)]
 LEAST_OFFERS = [f"tidemark-history-least-{i}" for i in range(8)]
 BUDGETS = "tidemark-budgets"
@@ -66,7 +65,7 @@ def put_map(api: Client, name: str, data: dict) -> None:
 
 def delete_settings(api: Client) -> None:
     """Also deletes what a manager stored from them, so that the next manager starts as on a new cluster."""
-    for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS, FORECASTS, BUDGETS, *PROFILES, *LEAST_OFFERS):
+    for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS, BUDGETS, *PROFILES, *LEAST_OFFERS):
         api.request("DELETE", f"{SETTINGS}/{name}")
 
 

@@ -1,6 +1,5 @@
 """The water line moved by override and by calendar, on the real API server beside a running manager."""
 
-import base64
 import datetime
 import json
 import os
@@ -34,26 +33,6 @@ def refused(*arguments: str) -> tuple[int, str]:
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
     )
     return done.returncode, done.stderr
-
-
-def fnv(data: bytes) -> int:
-    value = 0xCBF29CE484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001B3 % 2**64
-    return value
-
-
-def stored_forecast(pool: str, hours: list[int], zone: str = "UTC") -> dict[str, str]:
-    """As a manager keeps it: a key and a text of the ConfigMap."""
-
-    def natural(value: int) -> bytes:
-        return (bytes([value & 0x7F | 0x80]) + natural(value >> 7)) if value > 0x7F else bytes([value])
-
-    def text(value: str) -> bytes:
-        return natural(len(value.encode())) + value.encode()
-
-    record = natural(1) + text(pool) + natural(2) + natural(2) + natural(len(hours)) + text(f"{zone} " + ",".join(map(str, hours)))
-    return {f"{fnv(pool.encode()):016x}": base64.b64encode(record + fnv(record).to_bytes(8, "little")).decode()}
 
 
 def override(scope: str, *more: str) -> str:
@@ -245,31 +224,6 @@ class Preview(WithPools):
             found = refused(*arguments)
             self.assertEqual(found[0], code, found[1])
             self.assertIn(why, found[1])
-
-
-class Forecast(WithPools):
-    def test_a_window_over_busy_hours_gives_a_warning_and_keeps_the_history(self):
-        busy = {**POOLS, "calendars": [{"name": "nights", "zone": "UTC", "entries": [{"name": "night", "cron": "0 22 * * *", "for": "8h", "cpu": 80, "memory": 75}]}]}
-        hours = [850 if hour % 24 == 23 else 100 for hour in range(168)]
-        kept = {"metadata": {"name": colocation.FORECASTS}, "data": {**stored_forecast("web", hours), **stored_forecast("web/memory", [780 if each == 850 else 100 for each in hours])}}
-        must(self.api.request("POST", colocation.SETTINGS, kept))
-        must(self.api.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(busy)}}))
-        self.node("forecast-a", labels={"pool": "web"})
-        component = self.run_manager("--leader-elect=false")
-        self.wait_event("TidemarkForecastDisagrees", "window night", component)
-        metrics = component.metrics()
-        self.assertEqual(metrics['tidemark_forecast_known{pool="web"}'], 168)
-        self.assertIn(metrics['tidemark_forecast_disagreements{pool="web"}'], (14, 15, 16), "each night, for CPU and memory; a window in progress counts as two")
-        shown = json.loads(tidemark("preview", "pool", "web", "-o", "json"))
-        self.assertTrue(shown["forecastKnown"])
-        self.assertEqual({warning["reason"] for warning in shown["warnings"]}, {"TM-LINE-006"})
-        self.assertEqual({warning["resource"] for warning in shown["warnings"]}, {"cpu", "memory"})
-        text = tidemark("preview", "pool", "web")
-        self.assertIn("online work is expected to use 85 % of the pool's cpu, the line is at 80 %", text)
-        self.assertIn("online work is expected to use 78 % of the pool's memory, the line is at 75 %", text)
-        self.assertEqual(component.stop(), 0)
-        data = must(self.api.request("GET", f"{colocation.SETTINGS}/{colocation.FORECASTS}")).get("data")
-        self.assertEqual(set(data), set(kept["data"]), "a manager without history removes nothing")
 
 
 if __name__ == "__main__":

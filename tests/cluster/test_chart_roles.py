@@ -26,7 +26,7 @@ LEARNING = (
 )
 ONLINE = {"koordinator.sh/priority-class": "koord-prod", "koordinator.sh/qosClass": "LS"}
 RECOMMENDATIONS = "/apis/analysis.koordinator.sh/v1alpha1/namespaces/default/recommendations"
-LEARNED = ["tidemark-history-forecast-0", *(f"tidemark-history-least-{i}" for i in range(8))]  # with a calendar, and with a pool with motion
+LEARNED = [f"tidemark-history-least-{i}" for i in range(8)]  # with a pool with motion
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 
 

@@ -96,7 +96,7 @@ SETTINGS_KEYS = {
 # For our texts: everything without their schema is garbage.
 OUR_MAPS = {
     colocation.TIDEMARK_CONFIG: ("config.yaml",), "tidemark-state": ("state.json", "overrides.json"), colocation.BUDGETS: ("state.json", "counts.json", "request.json"),
-    colocation.REVISIONS: ("state", "revision-1", "revision-7", "request"), colocation.PROFILES[0]: ("0123456789abcdef",), colocation.FORECASTS: ("0123456789abcdef",),
+    colocation.REVISIONS: ("state", "revision-1", "revision-7", "request"), colocation.PROFILES[0]: ("0123456789abcdef",),
     colocation.LEAST_OFFERS[0]: ("0123456789abcdef",),
 }
 OUR_TEXTS = (*(text for text in TEXTS if text != LARGE), '{"schema":1}', '{"schema":-1}', '{"schema":1e99}', '{"schema":"1"}', "schema: 1", "&a [*a]", "a: &a [1]\nb: *a", LARGE)

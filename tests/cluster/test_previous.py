@@ -81,7 +81,7 @@ class TakenOver(WithManager):
             "tidemark_manager_state_good": 1, "tidemark_manager_config_good": 1, "tidemark_settings_revision": 2, "tidemark_settings_nodes_behind": 0,
             "tidemark_settings_held": 0, 'tidemark_override_cpu_percent{pool="web"}': 50,
             'tidemark_history_records{component="profiles"}': 1, 'tidemark_history_refused_total{component="profiles"}': 0,
-            'tidemark_history_refused_total{component="forecast"}': 0, 'tidemark_history_refused_total{component="least"}': 0,
+            'tidemark_history_refused_total{component="least"}': 0,
             'tidemark_pool_breaker_phase{pool="spike"}': 1, "tidemark_budgets_held": 0, 'tidemark_history_records{component="least"}': 1,
             'tidemark_pool_jobs_exhausted{pool="spike"}': 1,
         }

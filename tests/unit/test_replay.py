@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 DECISIONS = Path(__file__).parents[1] / "golden" / "replay"
-GOLDEN = DECISIONS.parent / "previous" / "31e1c13" / "journal" / "0000000000000001.tmj"
+GOLDEN = DECISIONS.parent / "previous" / "078c0090" / "journal" / "0000000000000001.tmj"
 MARK = b"TMJ\x01"
 START, DECISION = 1, 16  # the first byte of a payload
 
@@ -145,7 +145,7 @@ class Replay(unittest.TestCase):
     def test_a_difference_by_the_same_version_is_reported_as_a_fault(self):
         policy = json.loads(self.replay("-o", "json")[1])["policy"]
         start = self.payloads[0]
-        self.assertEqual((START, varint(3) + varint(2)), (start[0], start[1:3]), "schema and policy of its writer")
+        self.assertEqual((START, varint(9) + varint(7)), (start[0], start[1:3]), "schema and policy of its writer")
         self.payloads[0] = start[:2] + varint(policy) + start[3:]
         self.assertEqual(0, self.replay()[0])
         self.shrink(self.last_of("previous-plain"))
